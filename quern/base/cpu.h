@@ -1,0 +1,17 @@
+// Which instruction set the kernels use. Chosen once from cpuid; QUERN_ISA=ref|avx2|avx512 lowers it (asking for
+// more than the machine has is an error). A kernel's dispatcher is `switch (active_isa())`, in its main .cc file.
+#pragma once
+#include <string_view>
+
+namespace quern {
+
+enum class Isa { ref, avx2, avx512 };
+
+Isa detected_isa();              // what the machine can do
+Isa active_isa();                // what is used: detected, unless QUERN_ISA or set_active_isa lowered it
+void set_active_isa(Isa isa);    // tests and benches; throws Error above detected_isa()
+bool has_avx512_bf16();          // vdpbf16ps present and active_isa() == avx512
+Isa parse_isa(std::string_view name);
+std::string_view isa_name(Isa isa);
+
+}  // namespace quern
