@@ -1,0 +1,46 @@
+// Causal attention for MHA, GQA and MQA: query head h reads key/value head h / (Hq / Hkv).
+//   o_i = Σ_j softmax_j(q_i·k_j · scale) v_j over the keys j that query i may see.
+// A segment is one sequence (or one document of a packed row): its queries are the LAST q_len of its k_len keys, so
+// query i sees keys 0 … k_len − q_len + i, and with window > 0 only the newest `window` of them (itself included).
+// Head sizes of k and v may differ. Forward is tiled with an online softmax: memory O(tile), never T×T; it saves
+// lse[T, Hq] = log Σ exp for backward. Decode (q_len = 1) streams the cache once per key/value head group.
+// Cost: 4·d·Hq flops per visible (query, key) pair forward, 2.5 × that backward.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "quern/base/arena.h"
+#include "quern/base/bf16.h"
+#include "quern/tensor/view.h"
+
+namespace quern::kernels {
+
+// KV: float, double or bf16 (cache type). k: [k_len, Hkv, d], v: [k_len, Hkv, dv].
+template <class KV>
+struct AttentionSegment {
+  int64_t q_begin = 0, q_len = 0;
+  View<const KV, 3> k, v;
+};
+
+struct AttentionOptions {
+  double scale = 1;
+  int64_t window = 0;      // 0 = all
+  bool bf16_math = false;  // products in bf16 with f32 accumulation (needs AVX-512-BF16, else f32 is used)
+};
+
+// q: [T, Hq, d], o: [T, Hq, dv], lse: [T, Hq] (may be null).  T, KV: double,double · float,float · float,bf16.
+template <class T, class KV>
+void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options, View<T, 3> o,
+               View<T, 2> lse, Arena& scratch);
+
+// Without a cache: k and v lie in the same token rows as q, segments given by offsets.
+template <class T>
+struct AttentionGrads {
+  View<T, 3> gq, gk, gv;  // written
+};
+template <class T>
+void attention_backward(View<const T, 3> q, View<const T, 3> k, View<const T, 3> v, View<const T, 3> o, View<const T, 2> lse,
+                        View<const T, 3> go, std::span<const int32_t> offsets, AttentionOptions options,
+                        AttentionGrads<T> grads, Arena& scratch);
+
+}  // namespace quern::kernels

@@ -1,0 +1,47 @@
+// Matrix products. C[M,N] = A·B with either side transposed (leading dimensions through the views' strides);
+// beta 0 writes, 1 adds. f32 by oneDNN, f64 by a plain blocked loop.
+// PackedLinear: W [N, K] in the layout the kernel wants, packed once at load: y[T,N] = x[T,K]·Wᵀ (+ b).
+// bf16 weights: x is rounded to bf16, products accumulate in f32, y is f32.
+// Cost: 2MNK flops; for small T the weight read (N·K·2 or 4 bytes) is the bound.
+#pragma once
+#include <memory>
+
+#include "quern/base/arena.h"
+#include "quern/tensor/tensor.h"
+
+namespace quern::kernels {
+
+struct GemmOptions {
+  bool trans_a = false;  // A is given as [K, M]
+  bool trans_b = false;  // B is given as [N, K]
+  double beta = 0;
+};
+
+template <class T>
+void gemm(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o = {});
+
+// The definition, in one triple loop; accumulates in double.
+template <class T>
+void gemm_ref(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o = {});
+
+class PackedLinear {
+ public:
+  PackedLinear() = default;
+  // w: [N, K], f32 or bf16 (any dtype is first converted to `as`). The packed copy is owned here.
+  static PackedLinear pack(const Tensor& w, DType as);
+  bool defined() const { return impl_ != nullptr; }
+  int64_t n() const;
+  int64_t k() const;
+  DType dtype() const;
+  int64_t bytes() const;
+  // y = x·Wᵀ + b; bias may be null. y may be strided by rows.
+  void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
+  void row(int64_t i, View<float, 1> out) const;  // W[i, :], for embeddings that share the head
+
+  struct Impl;
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace quern::kernels

@@ -1,0 +1,27 @@
+// Rotary position embedding on the first `2·n_freq` dims of every head; the rest is copied (or left, in place).
+// half pairing (NeoX, "rotate half"): i ↔ i + n_freq. interleaved pairing (GPT-J): 2i ↔ 2i + 1.
+//   x'[a] = x[a]·cos − x[b]·sin,  x'[b] = x[b]·cos + x[a]·sin,  angle = position · inv_freq[i]
+// Angles and cos/sin are computed in double from the integer position, so long contexts stay exact.
+// `inverse` rotates by the opposite angle: that is the backward pass.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quern/tensor/view.h"
+
+namespace quern::kernels {
+
+enum class RopePairing { half, interleaved };
+
+std::vector<double> rope_inv_freq(int64_t rotary_dims, double theta);  // θ^(−2i/rotary_dims), rotary_dims/2 of them
+
+// cos, sin: [T, n_freq] tables for these positions.
+template <class T>
+void rope_table(std::span<const int32_t> positions, std::span<const double> inv_freq, View<T, 2> cos, View<T, 2> sin);
+
+// x, y: [T, H, d]; y may be x.
+template <class T>
+void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePairing pairing, bool inverse, View<T, 3> y);
+
+}  // namespace quern::kernels
