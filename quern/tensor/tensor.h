@@ -76,6 +76,7 @@ class Tensor {
 
   double item(int64_t i = 0) const;                        // any float or integer dtype, flat index of a contiguous tensor
   bool same_buffer(const Tensor& o) const { return owner_ == o.owner_; }
+  bool unique() const { return owner_.use_count() == 1; }  // no other handle on this buffer
 
  private:
   std::shared_ptr<const void> owner_;

@@ -1,0 +1,20 @@
+// A feed-forward layer: acts on each token alone. A router may read what the router of the layer below wrote for the
+// same token (ZAYA's depth averaging); that stream travels in DepthCarry, block to block inside one forward.
+#pragma once
+#include <vector>
+
+#include "quern/nn/module.h"
+
+namespace quern {
+
+struct DepthCarry {
+  Var router_state;                       // [T, R], undefined before the first router
+  std::vector<std::vector<int32_t>>* expert_log = nullptr;    // when set: each MoE layer appends its chosen experts [T·k]
+};
+
+class Ffn : public Module {
+ public:
+  virtual Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) = 0;
+};
+
+}  // namespace quern

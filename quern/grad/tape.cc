@@ -1,0 +1,187 @@
+#include "quern/grad/tape.h"
+
+namespace quern {
+namespace {
+
+template <class T>
+void add_into(const Tensor& dst, const Tensor& src) {
+  T* d = dst.data<T>();
+  const T* s = src.data<T>();
+  for (int64_t i = 0, n = dst.size(); i < n; ++i) d[i] += s[i];
+}
+
+// dst += src, elementwise.
+void add_into(const Tensor& dst, const Tensor& src) {
+  QUERN_CHECK(dst.shape() == src.shape() && dst.dtype() == src.dtype(), "gradient {} {} += {} {}", dtype_name(dst.dtype()),
+              to_string(dst.shape()), dtype_name(src.dtype()), to_string(src.shape()));
+  Tensor s = src.contiguous_copy_if_needed();
+  if (dst.dtype() == DType::f64)
+    add_into<double>(dst, s);
+  else
+    add_into<float>(dst, s);
+}
+
+}  // namespace
+
+bool Grads::has_out(int output) const { return tape_.nodes_[node_].grads[output].defined(); }
+
+const Tensor& Grads::out(int output) {
+  Tape::Node& n = tape_.nodes_[node_];
+  if (!n.grads[output].defined()) n.grads[output] = Tensor::zeros(n.shapes[output], n.dtype);
+  return n.grads[output];
+}
+
+bool Grads::wants(int input) const { return tape_.nodes_[node_].inputs[input].needs_grad(); }
+
+void Grads::add(int input, Tensor g) {
+  const Var& v = tape_.nodes_[node_].inputs[input];
+  if (v.needs_grad()) tape_.accumulate(v.node, v.output, std::move(g));
+}
+
+Tensor Grads::accumulator(int input) {
+  const Var& v = tape_.nodes_[node_].inputs[input];
+  QUERN_CHECK(v.needs_grad());
+  Tape::Node& n = tape_.nodes_[v.node];
+  Tensor& slot = n.parameter ? n.parameter->grad : n.grads[v.output];
+  if (!slot.defined())
+    slot = Tensor::zeros(n.shapes[v.output], n.dtype);
+  else if (!slot.unique() || !slot.contiguous())
+    slot = slot.clone();
+  return slot;
+}
+
+Var Tape::param(Parameter& p) {
+  QUERN_CHECK(p.value.defined(), "parameter of shape {} has no value", to_string(p.shape));
+  Var v(p.value);
+  if (!recording() || !p.trainable) return v;
+  auto [it, fresh] = leaves_.try_emplace(&p, static_cast<int32_t>(nodes_.size()));
+  if (fresh) {
+    Node n;
+    n.parameter = &p;
+    n.grads.resize(1);
+    n.shapes = {p.value.shape()};
+    n.dtype = p.value.dtype();
+    nodes_.push_back(std::move(n));
+  }
+  v.node = it->second;
+  return v;
+}
+
+Var Tape::input(Tensor t) {
+  Var v(std::move(t));
+  if (!recording()) return v;
+  Node n;
+  n.grads.resize(1);
+  n.shapes = {v.value.shape()};
+  n.dtype = v.value.dtype();
+  n.keep_grad = true;
+  v.node = static_cast<int32_t>(nodes_.size());
+  nodes_.push_back(std::move(n));
+  return v;
+}
+
+bool Tape::needs(const std::vector<Var>& inputs) const {
+  if (!recording()) return false;
+  for (const Var& v : inputs)
+    if (v.needs_grad()) return true;
+  return false;
+}
+
+Var Tape::record(Tensor value, std::vector<Var> inputs, Backward backward) {
+  std::vector<Tensor> values;
+  values.push_back(std::move(value));
+  return std::move(record_many(std::move(values), std::move(inputs), std::move(backward))[0]);
+}
+
+std::vector<Var> Tape::record_many(std::vector<Tensor> values, std::vector<Var> inputs, Backward backward) {
+  std::vector<Var> out(values.begin(), values.end());
+  if (!needs(inputs)) return out;
+  Node n;
+  for (Var& v : inputs) v.value = Tensor();
+  n.inputs = std::move(inputs);
+  n.grads.resize(values.size());
+  n.dtype = values[0].dtype();
+  for (const Tensor& v : values) n.shapes.push_back(v.shape());
+  n.backward = std::move(backward);
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].node = static_cast<int32_t>(nodes_.size());
+    out[i].output = static_cast<int32_t>(i);
+  }
+  nodes_.push_back(std::move(n));
+  return out;
+}
+
+void Tape::accumulate(int32_t node, int32_t output, Tensor g) {
+  Node& n = nodes_[node];
+  Tensor& slot = n.parameter ? n.parameter->grad : n.grads[output];
+  if (!slot.defined()) {
+    QUERN_CHECK(g.shape() == n.shapes[output], "gradient {} for a value {}", to_string(g.shape()), to_string(n.shapes[output]));
+    // A parameter's gradient outlives this pass: never a handle on somebody else's buffer.
+    slot = n.parameter && !g.unique() ? g.clone() : std::move(g);
+    return;
+  }
+  if (!slot.unique() || !slot.contiguous()) slot = slot.clone();  // the first contribution may still be shared
+  add_into(slot, g);
+}
+
+void Tape::backward(const Var& loss, double seed) {
+  QUERN_CHECK(loss.value.size() == 1, "loss has shape {}", to_string(loss.value.shape()));
+  backward({loss}, {Tensor::full(loss.value.shape(), loss.dtype(), seed)});
+}
+
+void Tape::backward(const std::vector<Var>& outputs, const std::vector<Tensor>& grads) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i].needs_grad()) accumulate(outputs[i].node, outputs[i].output, grads[i]);
+  run();
+}
+
+void Tape::run() {
+  for (int32_t i = static_cast<int32_t>(nodes_.size()) - 1; i >= 0; --i) {
+    if (nodes_[i].parameter) {
+      if (on_grad_ready && nodes_[i].parameter->grad.defined()) on_grad_ready(*nodes_[i].parameter);
+      continue;
+    }
+    if (!nodes_[i].backward) continue;
+    bool reached = false;
+    for (const Tensor& g : nodes_[i].grads) reached = reached || g.defined();
+    Backward fn = std::move(nodes_[i].backward);
+    nodes_[i].backward = nullptr;
+    if (reached) {
+      Grads g(*this, i);
+      fn(g);
+    }
+    if (!nodes_[i].keep_grad)
+      for (Tensor& g : nodes_[i].grads) g = Tensor();
+  }
+}
+
+Tensor Tape::grad(const Var& v) const { return v.needs_grad() ? nodes_[v.node].grads[v.output] : Tensor(); }
+
+std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Body body) {
+  if (!recording()) return body(*this, inputs);
+  // Parameters used inside are leaves of the inner tape; so that this op counts as needing a gradient even when no
+  // input does, the inner run always records.
+  std::vector<Tensor> in_values, out_values;
+  for (const Var& v : inputs) in_values.push_back(v.value);
+  {
+    Tape inner(inference);
+    std::vector<Var> plain(in_values.begin(), in_values.end());
+    for (Var& v : body(inner, plain)) out_values.push_back(std::move(v.value));
+  }
+  std::vector<Var> tracked = inputs;
+  tracked.push_back(input(Tensor::zeros({1}, DType::f32)));
+  return record_many(out_values, tracked, [in_values, body](Grads& g) {
+    Tape inner;
+    std::vector<Var> fresh;
+    for (size_t i = 0; i < in_values.size(); ++i)
+      fresh.push_back(g.wants(static_cast<int>(i)) ? inner.input(in_values[i]) : Var(in_values[i]));
+    std::vector<Var> outs = body(inner, fresh);
+    std::vector<Tensor> seeds;
+    for (size_t i = 0; i < outs.size(); ++i) seeds.push_back(g.out(static_cast<int>(i)));
+    inner.backward(outs, seeds);
+    for (size_t i = 0; i < in_values.size(); ++i)
+      if (Tensor t = inner.grad(fresh[i]); t.defined()) g.add(static_cast<int>(i), t);
+  });
+}
+
+}  // namespace quern

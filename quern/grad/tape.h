@@ -1,0 +1,118 @@
+// The tape: strings layers together so that a model is written once, forwards.
+//
+//   Tape tape;                                  // Tape tape(Tape::inference) records nothing and keeps nothing
+//   Var h = linear(tape, x, w);                 // an op computes its value, then calls tape.record(…)
+//   tape.backward(loss);                        // fills Parameter::grad (adding) and input gradients
+//
+// Policy, said once: gradients of activations — the first consumer assigns, later ones add; gradients of parameters
+// always add, until zero_grad. A node may have several outputs. A backward function runs at most once.
+// Ops live next to their layer (quern/nn, quern/mixers, quern/ffn), forward and backward side by side.
+#pragma once
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "quern/tensor/tensor.h"
+
+namespace quern {
+
+// How a parameter starts when a model is made from nothing.
+struct Init {
+  enum class Kind { normal, constant } kind = Kind::normal;
+  double value = 0.02;  // standard deviation, or the constant
+  static Init normal(double std = 0.02) { return {Kind::normal, std}; }
+  static Init constant(double v) { return {Kind::constant, v}; }
+};
+
+struct Parameter {
+  Shape shape;
+  Init init;
+  Tensor value;           // undefined until loaded or initialised
+  Tensor grad;            // undefined until the first backward
+  bool trainable = true;  // false: a buffer (balancing biases), saved and loaded but never given a gradient
+  bool optional = false;  // may be absent from a checkpoint (then it keeps its initial value)
+
+  Parameter() = default;
+  Parameter(Shape s, Init i) : shape(std::move(s)), init(i) {}
+  bool defined() const { return !shape.empty(); }  // false: this model has no such parameter
+  void zero_grad() { if (grad.defined()) grad.fill(0); }
+};
+
+// A value that may be on a tape. Cheap to copy.
+struct Var {
+  Tensor value;
+  int32_t node = -1;   // -1: a constant, no gradient
+  int32_t output = 0;
+  Var() = default;
+  Var(Tensor v) : value(std::move(v)) {}
+  bool needs_grad() const { return node >= 0; }
+  int64_t dim(int i) const { return value.dim(i); }
+  DType dtype() const { return value.dtype(); }
+};
+
+// What a backward function sees of its node.
+class Grads {
+ public:
+  bool has_out(int output = 0) const;
+  const Tensor& out(int output = 0);    // gradient of an output; zeros if nothing consumed it
+  bool wants(int input) const;          // does this input need a gradient?
+  void add(int input, Tensor g);        // contributes g (assigns or adds)
+  Tensor accumulator(int input);        // a buffer to += into: the parameter's grad, or a zeroed one
+
+ private:
+  friend class Tape;
+  Grads(class Tape& t, int32_t node) : tape_(t), node_(node) {}
+  Tape& tape_;
+  int32_t node_;
+};
+
+using Backward = std::function<void(Grads&)>;
+
+class Tape {
+ public:
+  enum Mode { training, inference };
+  explicit Tape(Mode mode = training) : mode_(mode) {}
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  bool recording() const { return mode_ == training; }
+  Var param(Parameter& p);      // a leaf; the same parameter gives the same leaf
+  Var input(Tensor t);          // a leaf whose gradient can be read back with grad()
+
+  // Records an op. If no input needs a gradient, or the tape is for inference, nothing is kept.
+  Var record(Tensor value, std::vector<Var> inputs, Backward backward);
+  std::vector<Var> record_many(std::vector<Tensor> values, std::vector<Var> inputs, Backward backward);
+  bool needs(const std::vector<Var>& inputs) const;  // would record() keep this op? (save less when not)
+
+  void backward(const Var& loss, double seed = 1.0);           // loss: one element
+  void backward(const std::vector<Var>& outputs, const std::vector<Tensor>& grads);
+  Tensor grad(const Var& v) const;                             // after backward; undefined if none arrived
+
+  std::function<void(Parameter&)> on_grad_ready;  // called once a parameter's last use has been differentiated
+
+  // Runs body without keeping its intermediate values and runs it again during backward (less memory, more time).
+  // body must be a pure function of its inputs, parameters and counter-based random numbers.
+  using Body = std::function<std::vector<Var>(Tape&, const std::vector<Var>&)>;
+  std::vector<Var> recompute(const std::vector<Var>& inputs, Body body);
+
+ private:
+  friend class Grads;
+  struct Node {
+    std::vector<Var> inputs;  // values dropped: only node and output are kept
+    std::vector<Tensor> grads;
+    std::vector<Shape> shapes;
+    DType dtype = DType::f32;
+    Backward backward;
+    Parameter* parameter = nullptr;
+    bool keep_grad = false;
+  };
+  void accumulate(int32_t node, int32_t output, Tensor g);
+  void run();
+
+  Mode mode_;
+  std::vector<Node> nodes_;
+  std::unordered_map<Parameter*, int32_t> leaves_;
+};
+
+}  // namespace quern

@@ -1,0 +1,26 @@
+// Module: names its parameters through one visitor; that visitor serves loading, saving, optimizers and printing.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "quern/grad/tape.h"
+
+namespace quern {
+
+using ParameterVisitor = std::function<void(const std::string& name, Parameter&)>;
+
+class Module {
+ public:
+  virtual ~Module() = default;
+  // Calls v for every parameter this module has, with names that start with `prefix`.
+  virtual void visit(const std::string& prefix, const ParameterVisitor& v) = 0;
+  // Weights will not change any more: pack them for inference (PackedLinear) as this type.
+  virtual void pack(DType) {}
+};
+
+// Gives every parameter its initial value, drawn from (seed, parameter name): the same whatever the order.
+void initialise(Module& m, uint64_t seed, DType t = DType::f32);
+int64_t parameter_count(Module& m, bool trainable_only = true);
+void zero_grad(Module& m);
+
+}  // namespace quern
