@@ -1,0 +1,96 @@
+// One `visit(v)` per config struct serves reading, writing, `--set a=b` and help:
+//
+//   struct ZayaConfig {
+//     int64_t hidden_size = 2048;
+//     template <class V> void visit(V& v) { v("hidden_size", hidden_size, "residual width"); }
+//   };
+//   from_json(json, config, "config.json");   Json j = to_json(config);   describe(config)
+//
+// Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type.
+#pragma once
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "quern/base/error.h"
+#include "quern/base/json.h"
+#include "quern/base/nearest.h"
+
+namespace quern {
+
+inline void read_value(const Json& j, bool& out, const std::string& what) { out = j.as_bool(what); }
+inline void read_value(const Json& j, int64_t& out, const std::string& what) { out = j.as_int(what); }
+inline void read_value(const Json& j, double& out, const std::string& what) { out = j.as_double(what); }
+inline void read_value(const Json& j, std::string& out, const std::string& what) { out = j.as_string(what); }
+inline void read_value(const Json& j, Json& out, const std::string&) { out = j; }
+template <class T>
+void read_value(const Json& j, std::vector<T>& out, const std::string& what) {
+  out.clear();
+  for (const Json& x : j.as_array(what)) {
+    out.emplace_back();
+    read_value(x, out.back(), what);
+  }
+}
+template <class T>
+void read_value(const Json& j, std::optional<T>& out, const std::string& what) {
+  out.emplace();
+  read_value(j, *out, what);
+}
+
+template <class T>
+Json write_value(const T& v) { return Json(v); }
+template <class T>
+Json write_value(const std::vector<T>& v) {
+  Json a = Json::array();
+  for (const T& x : v) a.push(write_value(x));
+  return a;
+}
+template <class T>
+Json write_value(const std::optional<T>& v) { return v ? write_value(*v) : Json(); }
+
+class ConfigReader {
+ public:
+  ConfigReader(const Json& j, std::string where) : json_(j), where_(std::move(where)) {}
+  template <class T>
+  void operator()(const char* name, T& field, const char* /*help*/ = "") {
+    names_.push_back(name);
+    const Json* v = json_.find(name);
+    if (v && !v->is_null()) read_value(*v, field, where_ + ", " + name);
+  }
+  // For configs of our own: every key must be known.
+  void refuse_unknown() const {
+    for (const auto& [k, v] : json_.as_object(where_))
+      if (std::find(names_.begin(), names_.end(), k) == names_.end())
+        fail("{}: unknown key '{}'{}", where_, k, did_you_mean(k, names_));
+  }
+
+ private:
+  const Json& json_;
+  std::string where_;
+  std::vector<std::string> names_;
+};
+
+class ConfigWriter {
+ public:
+  explicit ConfigWriter(Json& j) : json_(j) {}
+  template <class T>
+  void operator()(const char* name, T& field, const char* /*help*/ = "") { json_.set(name, write_value(field)); }
+
+ private:
+  Json& json_;
+};
+
+template <class C>
+void from_json(const Json& j, C& config, const std::string& where, bool strict = false) {
+  ConfigReader r(j, where);
+  config.visit(r);
+  if (strict) r.refuse_unknown();
+}
+template <class C>
+void write_json(Json& j, const C& config) {  // sets the struct's fields, keeps every other key of j
+  ConfigWriter w(j);
+  const_cast<C&>(config).visit(w);
+}
+
+}  // namespace quern

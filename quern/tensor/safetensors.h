@@ -1,0 +1,59 @@
+// safetensors: 8 bytes header length, a JSON header {name: {dtype, shape, data_offsets}}, raw little-endian data.
+// Files are memory-mapped: a tensor is a window of the page cache until somebody converts it. Every field of the
+// header is checked before use; an error names the file, the tensor and the field.
+// A folder may hold one file, or shards listed by model.safetensors.index.json.
+#pragma once
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quern/tensor/tensor.h"
+
+namespace quern {
+
+class SafetensorsFile {
+ public:
+  explicit SafetensorsFile(const std::filesystem::path& path);
+  struct Entry {
+    DType dtype;
+    Shape shape;
+    size_t begin, end;  // in the file
+  };
+  const std::map<std::string, Entry>& entries() const { return entries_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  const std::filesystem::path& path() const;
+  Tensor tensor(const std::string& name) const;  // shares the mapping; misaligned data is copied
+
+ private:
+  std::shared_ptr<class MappedFile> file_;
+  std::map<std::string, Entry> entries_;
+  std::map<std::string, std::string> metadata_;
+};
+
+class TensorFolder {
+ public:
+  explicit TensorFolder(const std::filesystem::path& folder);
+  bool contains(const std::string& name) const { return where_.count(name) > 0; }
+  Tensor tensor(const std::string& name) const;
+  const SafetensorsFile::Entry& entry(const std::string& name) const;
+  std::vector<std::string> names() const;
+  int64_t bytes() const;  // of all tensors
+
+ private:
+  std::filesystem::path folder_;
+  std::vector<SafetensorsFile> files_;
+  std::map<std::string, size_t> where_;
+};
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+// Writes one file (through a sibling and a rename).
+void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+// Writes model.safetensors, or shards of at most `shard_bytes` and their index.
+void save_tensor_folder(const std::filesystem::path& folder, const NamedTensors& tensors, int64_t shard_bytes = int64_t{5} << 30);
+
+}  // namespace quern
