@@ -1,0 +1,119 @@
+// Attention by its definition, one query and one head at a time, sums in double.
+//   forward:  s_j = q·k_j·scale, lse = log Σ exp s_j, o = Σ exp(s_j − lse) v_j
+//   backward: p_j = exp(s_j − lse), δ = go·o, gs_j = p_j (go·v_j − δ), gv_j += p_j go, gq = scale Σ gs_j k_j,
+//             gk_j += scale gs_j q
+#include "quern/kernels/attention/attention_ref.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quern/base/error.h"
+#include "quern/base/threads.h"
+
+namespace quern::kernels {
+namespace {
+
+template <class A, class B>
+double dot(const A* a, const B* b, int64_t n) {
+  double s = 0;
+  for (int64_t i = 0; i < n; ++i) s += static_cast<double>(a[i]) * static_cast<double>(static_cast<float>(b[i]));
+  return s;
+}
+double dot(const double* a, const double* b, int64_t n) {
+  double s = 0;
+  for (int64_t i = 0; i < n; ++i) s += a[i] * b[i];
+  return s;
+}
+double wide(double x) { return x; }
+double wide(float x) { return static_cast<double>(x); }
+double wide(bf16 x) { return static_cast<double>(static_cast<float>(x)); }
+
+int64_t first_visible(int64_t last, int64_t window) {
+  return window > 0 ? std::max<int64_t>(0, last - window + 1) : 0;
+}
+
+}  // namespace
+
+template <class T, class KV>
+void attention_ref(View<const T, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions opt,
+                   View<T, 3> o, View<T, 2> lse, Arena& scratch) {
+  int64_t hq = q.shape[1], d = q.shape[2], dv = o.shape[2], longest = 0;
+  for (const auto& s : segments) longest = std::max(longest, s.k.shape[0]);
+  Arena::Scope scope(scratch);
+  std::span<double> p = scratch.take<double>(longest), sum = scratch.take<double>(dv);
+  for (const auto& seg : segments) {
+    int64_t k_len = seg.k.shape[0], group = hq / seg.k.shape[1];
+    for (int64_t i = 0; i < seg.q_len; ++i)
+      for (int64_t h = 0; h < hq; ++h) {
+        int64_t t = seg.q_begin + i, last = k_len - seg.q_len + i, first = first_visible(last, opt.window);
+        double top = -INFINITY, total = 0;
+        for (int64_t j = first; j <= last; ++j) {
+          p[static_cast<size_t>(j)] = opt.scale * dot(&q(t, h, 0), &seg.k(j, h / group, 0), d);
+          top = std::max(top, p[static_cast<size_t>(j)]);
+        }
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (int64_t j = first; j <= last; ++j) {
+          double e = std::exp(p[static_cast<size_t>(j)] - top);
+          total += e;
+          for (int64_t c = 0; c < dv; ++c) sum[static_cast<size_t>(c)] += e * wide(seg.v(j, h / group, c));
+        }
+        for (int64_t c = 0; c < dv; ++c) o(t, h, c) = static_cast<T>(sum[static_cast<size_t>(c)] / total);
+        if (lse) lse(t, h) = static_cast<T>(top + std::log(total));
+      }
+  }
+}
+
+template <class T>
+void attention_backward_ref(View<const T, 3> q, View<const T, 3> k, View<const T, 3> v, View<const T, 3> o,
+                            View<const T, 2> lse, View<const T, 3> go, std::span<const int32_t> offsets,
+                            AttentionOptions opt, AttentionGrads<T> grads, Arena& scratch) {
+  int64_t hq = q.shape[1], hkv = k.shape[1], d = q.shape[2], dv = v.shape[2], group = hq / hkv;
+  for (size_t s = 0; s + 1 < offsets.size(); ++s)
+    for (int64_t g = 0; g < hkv; ++g) {
+      int64_t begin = offsets[s], n = offsets[s + 1] - begin;
+      Arena::Scope scope(scratch);
+      View<double, 2> gk(scratch.take<double>(n * d).data(), {n, d}),
+          gv(scratch.take<double>(n * dv).data(), {n, dv});
+      std::span<double> gq = scratch.take<double>(d);
+      std::fill(gk.data, gk.data + n * d, 0.0);
+      std::fill(gv.data, gv.data + n * dv, 0.0);
+      for (int64_t h = g * group; h < (g + 1) * group; ++h)
+        for (int64_t i = 0; i < n; ++i) {
+          int64_t t = begin + i;
+          double delta = dot(&go(t, h, 0), &o(t, h, 0), dv);
+          std::fill(gq.begin(), gq.end(), 0.0);
+          for (int64_t j = first_visible(i, opt.window); j <= i; ++j) {
+            double sc = opt.scale * dot(&q(t, h, 0), &k(begin + j, g, 0), d);
+            double p = std::exp(sc - wide(lse(t, h)));
+            double gs = p * (dot(&go(t, h, 0), &v(begin + j, g, 0), dv) - delta) * opt.scale;
+            for (int64_t c = 0; c < dv; ++c) gv(j, c) += p * wide(go(t, h, c));
+            for (int64_t c = 0; c < d; ++c) {
+              gq[static_cast<size_t>(c)] += gs * wide(k(begin + j, g, c));
+              gk(j, c) += gs * wide(q(t, h, c));
+            }
+          }
+          for (int64_t c = 0; c < d; ++c) grads.gq(t, h, c) = static_cast<T>(gq[static_cast<size_t>(c)]);
+        }
+      for (int64_t j = 0; j < n; ++j) {
+        for (int64_t c = 0; c < d; ++c) grads.gk(begin + j, g, c) = static_cast<T>(gk(j, c));
+        for (int64_t c = 0; c < dv; ++c) grads.gv(begin + j, g, c) = static_cast<T>(gv(j, c));
+      }
+    }
+}
+
+template void attention_ref<double, double>(View<const double, 3>, std::span<const AttentionSegment<double>>,
+                                            AttentionOptions, View<double, 3>, View<double, 2>, Arena&);
+template void attention_ref<float, float>(View<const float, 3>, std::span<const AttentionSegment<float>>,
+                                          AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
+template void attention_ref<float, bf16>(View<const float, 3>, std::span<const AttentionSegment<bf16>>,
+                                         AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
+template void attention_backward_ref<double>(View<const double, 3>, View<const double, 3>, View<const double, 3>,
+                                             View<const double, 3>, View<const double, 2>, View<const double, 3>,
+                                             std::span<const int32_t>, AttentionOptions, AttentionGrads<double>,
+                                             Arena&);
+template void attention_backward_ref<float>(View<const float, 3>, View<const float, 3>, View<const float, 3>,
+                                            View<const float, 3>, View<const float, 2>, View<const float, 3>,
+                                            std::span<const int32_t>, AttentionOptions, AttentionGrads<float>,
+                                            Arena&);
+
+}  // namespace quern::kernels

@@ -1,0 +1,17 @@
+// The obvious attention, forward and backward: what the fast versions are tested against and what double runs.
+// Same arguments and shapes as attention.h.
+#pragma once
+#include "quern/kernels/attention/attention.h"
+
+namespace quern::kernels {
+
+template <class T, class KV>
+void attention_ref(View<const T, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options,
+                   View<T, 3> o, View<T, 2> lse, Arena& scratch);
+
+template <class T>
+void attention_backward_ref(View<const T, 3> q, View<const T, 3> k, View<const T, 3> v, View<const T, 3> o,
+                            View<const T, 2> lse, View<const T, 3> go, std::span<const int32_t> offsets,
+                            AttentionOptions options, AttentionGrads<T> grads, Arena& scratch);
+
+}  // namespace quern::kernels

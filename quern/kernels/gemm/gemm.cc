@@ -1,0 +1,87 @@
+// gemm<T>: which version runs. float: the reference under QUERN_ISA=ref, else oneDNN's sgemm; double: a loop blocked
+// over K so that a block of B's rows stays in the second-level cache.
+#include "quern/kernels/gemm/gemm.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <algorithm>
+
+#include "quern/base/cpu.h"
+#include "quern/base/error.h"
+#include "quern/base/threads.h"
+
+namespace quern::kernels {
+namespace {
+
+// A single row may carry any stride; BLAS interfaces still want a leading dimension of at least the row length.
+template <class T>
+int64_t leading(const View<T, 2>& v) {
+  return v.shape[0] > 1 ? v.stride[0] : std::max<int64_t>(1, v.shape[1]);
+}
+
+void check_shapes(int64_t am, int64_t ak, int64_t bk, int64_t bn, int64_t m, int64_t n) {
+  QUERN_CHECK(am == m && ak == bk && bn == n, "op(A) [{}, {}], op(B) [{}, {}], C [{}, {}]", am, ak, bk, bn, m, n);
+}
+
+void gemm_f64(View<const double, 2> a, View<const double, 2> b, View<double, 2> c, GemmOptions o) {
+  constexpr int64_t kRowsPerPart = 4;  // below this a thread costs more than it brings
+  constexpr int64_t kBlockK = 128;     // 128 rows of B at N = 1024: 1 MiB, the second-level cache
+  int64_t n = c.shape[1], k = a.shape[o.trans_a ? 0 : 1];
+  parallel_for(c.shape[0], kRowsPerPart, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = 0; j < n; ++j) c(i, j) = o.beta == 0 ? 0 : o.beta * c(i, j);
+    for (int64_t p0 = 0; p0 < k; p0 += kBlockK) {
+      int64_t p1 = std::min(k, p0 + kBlockK);
+      for (int64_t i = begin; i < end; ++i) {
+        double* ci = c.row(i);
+        if (o.trans_b) {
+          for (int64_t j = 0; j < n; ++j) {
+            const double* bj = b.row(j);
+            double sum = 0;
+            for (int64_t p = p0; p < p1; ++p) sum += (o.trans_a ? a(p, i) : a(i, p)) * bj[p];
+            ci[j] += sum;
+          }
+          continue;
+        }
+        for (int64_t p = p0; p < p1; ++p) {
+          const double x = o.trans_a ? a(p, i) : a(i, p);
+          const double* bp = b.row(p);
+          for (int64_t j = 0; j < n; ++j) ci[j] += x * bp[j];
+        }
+      }
+    }
+  });
+}
+
+void gemm_f32(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, GemmOptions o) {
+  int64_t k = a.shape[o.trans_a ? 0 : 1];
+  if (k == 0) {  // oneDNN leaves C alone then
+    for (int64_t i = 0; i < c.shape[0]; ++i)
+      for (int64_t j = 0; j < c.shape[1]; ++j) c(i, j) = o.beta == 0 ? 0 : static_cast<float>(o.beta) * c(i, j);
+    return;
+  }
+  dnnl_status_t status =
+      dnnl_sgemm(o.trans_a ? 'T' : 'N', o.trans_b ? 'T' : 'N', c.shape[0], c.shape[1], k, 1.0f, a.data, leading(a),
+                 b.data, leading(b), static_cast<float>(o.beta), c.data, leading(c));
+  QUERN_CHECK(status == dnnl_success, "dnnl_sgemm says {}", static_cast<int>(status));
+}
+
+}  // namespace
+
+template <class T>
+void gemm(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o) {
+  check_shapes(a.shape[o.trans_a ? 1 : 0], a.shape[o.trans_a ? 0 : 1], b.shape[o.trans_b ? 1 : 0],
+               b.shape[o.trans_b ? 0 : 1], c.shape[0], c.shape[1]);
+  if (c.size() == 0) return;
+  if constexpr (std::is_same_v<T, double>) {
+    gemm_f64(a, b, c, o);
+  } else {
+    if (active_isa() == Isa::ref) return gemm_ref(a, b, c, o);
+    gemm_f32(a, b, c, o);
+  }
+}
+
+template void gemm<float>(View<const float, 2>, View<const float, 2>, View<float, 2>, GemmOptions);
+template void gemm<double>(View<const double, 2>, View<const double, 2>, View<double, 2>, GemmOptions);
+
+}  // namespace quern::kernels
