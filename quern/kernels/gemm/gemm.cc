@@ -81,6 +81,11 @@ void gemm(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o) {
   }
 }
 
+std::string gemm_library_version() {
+  const dnnl_version_t* v = dnnl_version();
+  return fmt::format("{}.{}.{}", v->major, v->minor, v->patch);
+}
+
 template void gemm<float>(View<const float, 2>, View<const float, 2>, View<float, 2>, GemmOptions);
 template void gemm<double>(View<const double, 2>, View<const double, 2>, View<double, 2>, GemmOptions);
 

@@ -5,6 +5,7 @@
 // Cost: 2MNK flops; for small T the weight read (N·K·2 or 4 bytes) is the bound.
 #pragma once
 #include <memory>
+#include <string>
 
 #include "quern/base/arena.h"
 #include "quern/tensor/tensor.h"
@@ -23,6 +24,8 @@ void gemm(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o = 
 // The definition, in one triple loop; accumulates in double.
 template <class T>
 void gemm_ref(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o = {});
+
+std::string gemm_library_version();  // oneDNN's, "2.6.3"
 
 class PackedLinear {
  public:

@@ -1,0 +1,36 @@
+// What this machine can do, measured: the roofline that every performance figure is a ratio to.
+//   compute:   register-only loops of f32 FMAs and bf16 dot products on every thread, GFLOP/s (an FMA counts 2,
+//              vdpbf16ps 64 per 512-bit register)
+//   bandwidth: read, write (non-temporal) and copy over ≥ 512 MiB, the best of several stream counts per thread,
+//              GB/s (1e9); copy counts the bytes read plus the bytes written
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+
+namespace quern {
+
+struct HostInfo {
+  std::string cpu;          // model name
+  int logical_cpus = 0;     // this process may run on
+  int threads = 0;          // kernels use: physical cores ∩ affinity ∩ quota, or --threads
+  double cgroup_quota = 0;  // cores; 0 = no limit
+  std::string isa_detected, isa_active;
+  bool avx512_bf16 = false;
+  int64_t memory_bytes = 0;
+  std::vector<std::pair<std::string, std::string>> caches;     // "L1d" → "32K"
+  std::vector<std::pair<std::string, std::string>> libraries;  // name → version
+};
+HostInfo host_info();
+Json to_json(const HostInfo& h);
+
+enum class Bound { f32_flops, bf16_flops, read, write, copy };
+std::string_view bound_name(Bound b);
+
+// One measurement in GFLOP/s or GB/s of the active instruction set, over all threads; a few to some tens of
+// milliseconds. Where there is no bf16 product, bf16_flops measures f32 FMAs: that is what the kernels use then.
+double measure(Bound b);
+
+}  // namespace quern

@@ -1,0 +1,160 @@
+// The measurements behind measure(Bound). Bandwidth loops use 16-byte accesses: at two a cycle they are several times
+// faster than any core's share of DRAM, so no wider version is needed.
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+#include "quern/base/arena.h"
+#include "quern/base/cpu.h"
+#include "quern/base/threads.h"
+#include "quern/host/host.h"
+#include "quern/host/peaks.h"
+
+namespace quern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Vec = float __attribute__((vector_size(16)));
+
+constexpr size_t kBytes = size_t{512} << 20;  // far beyond any cache; the same for each of the two arrays
+constexpr int64_t kSteps = 1 << 20;           // × 12 chains ≈ 3–4 ms at one a cycle
+constexpr size_t kBlock = 4096;               // a stream is walked a page at a time
+constexpr int kStreams[] = {1, 2, 4, 8};      // per thread; which is best differs between machines
+
+volatile float g_sink;
+
+double seconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
+
+// Runs body(thread, threads) on every thread at once and returns the seconds from first start to last end.
+template <class F>
+double timed(F&& body) {
+  int n = thread_count();
+  double span = 0;
+#pragma omp parallel num_threads(n)
+  {
+#pragma omp barrier
+    Clock::time_point t0 = Clock::now();
+    body(omp_get_thread_num(), n);
+#pragma omp barrier
+#pragma omp master
+    span = seconds(t0);
+  }
+  return span;
+}
+
+float f32_generic(int64_t steps) {  // machines without AVX2, and QUERN_ISA=ref: baseline vectors, multiply then add
+  Vec acc[host::kPeakAccumulators];
+  for (int i = 0; i < host::kPeakAccumulators; ++i) acc[i] = Vec{} + static_cast<float>(i);
+  for (int64_t s = 0; s < steps; ++s)
+    for (Vec& a : acc) {
+      a = a * 0.5f + 1.0f;
+      asm volatile("" : "+m"(a));
+    }
+  return acc[0][0];
+}
+
+double flops(bool bf16) {
+  float (*loop)(int64_t) = f32_generic;
+  double each = 8;
+  if (active_isa() == Isa::avx2) loop = host::peak_f32_avx2, each = 16;
+  if (active_isa() == Isa::avx512) loop = host::peak_f32_avx512, each = 32;
+  if (bf16 && has_avx512_bf16()) loop = host::peak_bf16_avx512bf16, each = 64;
+  double s = timed([&](int, int) { g_sink = loop(kSteps); });
+  return each * host::kPeakAccumulators * static_cast<double>(kSteps) * thread_count() / s * 1e-9;
+}
+
+struct Buffers {
+  char* a = static_cast<char*>(cached_alloc(kBytes));
+  char* b = static_cast<char*>(cached_alloc(kBytes));
+  Buffers() {  // touched once, by the threads that will use the parts, with bytes no memory controller can guess
+    timed([&](int t, int n) {
+      uint64_t x = 0x9e3779b97f4a7c15ull + static_cast<uint64_t>(t);
+      auto* pa = reinterpret_cast<uint64_t*>(a);
+      auto* pb = reinterpret_cast<uint64_t*>(b);
+      size_t words = kBytes / 8, from = words * static_cast<size_t>(t) / static_cast<size_t>(n),
+             to = words * static_cast<size_t>(t + 1) / static_cast<size_t>(n);
+      for (size_t i = from; i < to; ++i) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        pa[i] = x & 0x3fffffff3fffffffull;  // as floats: small normal numbers, no NaN to slow an addition
+        pb[i] = x;
+      }
+    });
+  }
+  ~Buffers() { cached_free(a, kBytes), cached_free(b, kBytes); }
+};
+
+float read_block(const char* p) {
+  const Vec* v = reinterpret_cast<const Vec*>(p);
+  Vec s0{}, s1{}, s2{}, s3{};
+  for (size_t i = 0; i < kBlock / sizeof(Vec); i += 4) s0 += v[i], s1 += v[i + 1], s2 += v[i + 2], s3 += v[i + 3];
+  s0 = s0 + s1 + s2 + s3;
+  return s0[0] + s0[1];
+}
+
+void store_block(char* p, const char* from) {  // from null: zeros
+#if defined(__x86_64__)
+  for (size_t i = 0; i < kBlock; i += 16)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(p + i),
+                     from ? _mm_load_si128(reinterpret_cast<const __m128i*>(from + i)) : _mm_setzero_si128());
+#else
+  for (size_t i = 0; i < kBlock; ++i) p[i] = from ? from[i] : char{0};
+#endif
+}
+
+// Every thread walks `streams` equal parts of its share side by side.
+template <class F>
+double walk(int streams, F&& block) {
+  return timed([&](int t, int n) {
+    size_t part = kBytes / kBlock / static_cast<size_t>(n * streams) * kBlock;
+    for (size_t at = 0; at < part; at += kBlock)
+      for (int s = 0; s < streams; ++s) block(static_cast<size_t>(t * streams + s) * part + at);
+  });
+}
+
+double bandwidth(Bound b) {
+  static Buffers* buffers = new Buffers;  // kept: touching a gigabyte costs more than measuring it
+  double best = 0;
+  for (int streams : kStreams) {
+    double s = 0, bytes = kBytes;
+    if (b == Bound::read) {
+      s = walk(streams, [&](size_t at) { g_sink = read_block(buffers->a + at); });
+    } else if (b == Bound::write) {
+      s = walk(streams, [&](size_t at) { store_block(buffers->b + at, nullptr); });
+    } else {
+      s = walk(streams, [&](size_t at) { store_block(buffers->b + at, buffers->a + at); });
+      bytes *= 2;
+    }
+    best = std::max(best, bytes / s * 1e-9);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string_view bound_name(Bound b) {
+  switch (b) {
+    case Bound::f32_flops:
+      return "f32 peak";
+    case Bound::bf16_flops:
+      return "bf16 peak";
+    case Bound::read:
+      return "read";
+    case Bound::write:
+      return "write";
+    case Bound::copy:
+      return "copy";
+  }
+  return "?";
+}
+
+double measure(Bound b) {
+  if (b == Bound::f32_flops || b == Bound::bf16_flops) return flops(b == Bound::bf16_flops);
+  return bandwidth(b);
+}
+
+}  // namespace quern

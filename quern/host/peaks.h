@@ -1,0 +1,15 @@
+// Register-only loops, one per instruction set: `steps` steps of kPeakAccumulators independent chains, each as
+// many lanes wide as a register. Enough chains to cover latency × throughput (4–6 cycles × 2 per cycle = 12 at most).
+#pragma once
+#include <cstdint>
+
+namespace quern::host {
+
+constexpr int kPeakAccumulators = 12;
+// Both return something made of the results, so that nothing is optimised away; the caller counts
+// steps · kPeakAccumulators · flops per instruction.
+float peak_f32_avx512(int64_t steps);       // 32 flops each
+float peak_bf16_avx512bf16(int64_t steps);  // 64
+float peak_f32_avx2(int64_t steps);         // 16
+
+}  // namespace quern::host
