@@ -1,1 +1,77 @@
-int main() { return 0; }
+// quern: one binary, git-style verbs. Exit codes: 0 done, 1 failed, 2 wrong usage. Results on stdout, the rest on stderr.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "apps/quern/args.h"
+#include "apps/quern/verbs.h"
+#include "quern/base/nearest.h"
+#include "quern/base/threads.h"
+
+namespace {
+
+struct Verb {
+  const char* name;
+  const char* help;
+  int (*run)(quern::Words);
+};
+
+constexpr Verb kVerbs[] = {
+    {"run", "answer a prompt, or chat", quern::cmd_run},
+    {"info", "what a model folder holds", quern::cmd_info},
+    {"new", "make a random model folder with every file it needs", quern::cmd_new},
+    {"logits", "write the logits of a token sequence to a .npy file", quern::cmd_logits},
+    {"tokenize", "text to token ids", quern::cmd_tokenize},
+    {"detokenize", "token ids to text", quern::cmd_detokenize},
+    {"tokenizer", "train a tokenizer", quern::cmd_tokenizer},
+    {"demo", "train a tiny ZAYA model for a minute and let it speak", quern::cmd_demo},
+    {"bench", "measure this machine and the kernels on it", quern::cmd_bench},
+    {"paper", "the papers' claims, and what we measured", quern::cmd_paper},
+    {"doctor", "what this machine offers Quern", quern::cmd_doctor},
+};
+
+void print_help() {
+  fmt::print("quern — small, sharp language models on the hardware you own\n\nusage: quern [--threads N] VERB …\n\n");
+  for (const Verb& v : kVerbs) fmt::print("  {:<12} {}\n", v.name, v.help);
+  fmt::print("\nquern VERB --help tells more. QUERN_ISA=ref|avx2|avx512 lowers the instruction set.\n");
+}
+
+int dispatch(std::vector<std::string> words) {
+  while (!words.empty() && words[0].starts_with("--threads")) {
+    std::string n = words[0].starts_with("--threads=") ? words[0].substr(10) : words.size() > 1 ? words[1] : "";
+    words.erase(words.begin(), words.begin() + (words[0] == "--threads" && words.size() > 1 ? 2 : 1));
+    if (n.empty() || n.find_first_not_of("0123456789") != n.npos || n.size() > 4) throw quern::UsageError(fmt::format("--threads '{}': expected a number of threads", n));
+    quern::set_thread_count(std::stoi(n));
+  }
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    print_help();
+    return words.empty() ? 2 : 0;
+  }
+  if (words[0] == "--version") {
+    fmt::print("quern {}\n", QUERN_VERSION);
+    return 0;
+  }
+  std::vector<std::string> names;
+  for (const Verb& v : kVerbs) {
+    if (words[0] == v.name) return v.run(quern::Words(words).subspan(1));
+    names.push_back(v.name);
+  }
+  throw quern::UsageError(fmt::format("unknown verb '{}'{}", words[0], quern::did_you_mean(words[0], names)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return dispatch(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const quern::UsageError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "quern: out of memory\n");
+    return 1;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "quern: {}\n", e.what());
+    return 1;
+  }
+}

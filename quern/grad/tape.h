@@ -31,6 +31,7 @@ struct Parameter {
   Tensor value;           // undefined until loaded or initialised
   Tensor grad;            // undefined until the first backward
   bool trainable = true;  // false: a buffer (balancing biases), saved and loaded but never given a gradient
+  bool matrix = false;     // a large product operand: may stay in the checkpoint's bf16 until pack()
   bool optional = false;  // may be absent from a checkpoint (then it keeps its initial value)
 
   Parameter() = default;

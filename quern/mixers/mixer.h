@@ -17,6 +17,9 @@ struct Batch {
 
   int64_t segments() const { return static_cast<int64_t>(offsets.size()) - 1; }
   int64_t tokens() const { return offsets.back(); }
+  void advance_states() const {  // once per forward, after every site was fed
+    for (size_t s = 0; s < states.size(); ++s) states[s]->advance(offsets[s + 1] - offsets[s]);
+  }
   static Batch documents(std::vector<int64_t> lengths);  // stateless, positions restart in each
   static Batch single(int64_t n_tokens) { return documents({n_tokens}); }
   static Batch resume(const std::vector<SequenceState*>& states, const std::vector<int64_t>& lengths);

@@ -104,6 +104,7 @@ TensorFolder::TensorFolder(const std::filesystem::path& folder) : folder_(folder
 Tensor TensorFolder::tensor(const std::string& name) const {
   auto it = where_.find(name);
   if (it == where_.end()) fail("{}: tensor '{}' is missing", folder_.string(), name);
+  read_.insert(name);
   return files_[it->second].tensor(name);
 }
 
@@ -116,6 +117,13 @@ const SafetensorsFile::Entry& TensorFolder::entry(const std::string& name) const
 std::vector<std::string> TensorFolder::names() const {
   std::vector<std::string> n;
   for (const auto& [name, i] : where_) n.push_back(name);
+  return n;
+}
+
+std::vector<std::string> TensorFolder::unread() const {
+  std::vector<std::string> n;
+  for (const auto& [name, i] : where_)
+    if (!read_.count(name)) n.push_back(name);
   return n;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,12 +41,14 @@ class TensorFolder {
   Tensor tensor(const std::string& name) const;
   const SafetensorsFile::Entry& entry(const std::string& name) const;
   std::vector<std::string> names() const;
-  int64_t bytes() const;  // of all tensors
+  std::vector<std::string> unread() const;  // never asked for by tensor()
+  int64_t bytes() const;                    // of all tensors
 
  private:
   std::filesystem::path folder_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, size_t> where_;
+  mutable std::set<std::string> read_;
 };
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;

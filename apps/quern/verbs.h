@@ -1,0 +1,21 @@
+// The verbs. Each takes the words after its name and returns the exit code.
+#pragma once
+#include <span>
+#include <string>
+
+namespace quern {
+
+using Words = std::span<const std::string>;
+int cmd_info(Words args);
+int cmd_new(Words args);
+int cmd_logits(Words args);
+int cmd_tokenize(Words args);
+int cmd_detokenize(Words args);
+int cmd_tokenizer(Words args);
+int cmd_run(Words args);
+int cmd_doctor(Words args);
+int cmd_bench(Words args);
+int cmd_demo(Words args);
+int cmd_paper(Words args);
+
+}  // namespace quern

@@ -1,0 +1,43 @@
+// Hugging Face folders: config.json, (sharded) safetensors, generation_config.json. Loading picks the family from
+// `model_type`, checks every tensor against the configuration, and says what was left over.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quern/models/model.h"
+#include "quern/nn/registry.h"
+
+namespace quern {
+
+struct LoadOptions {
+  DType dtype = DType::f32;  // of the parameters; bf16 packs matrices for inference and keeps the rest in f32
+  bool pack = true;          // pack matrices (inference only); false for training and for saving again
+};
+
+struct LoadReport {
+  std::vector<std::string> unused;  // tensors of the checkpoint nobody asked for
+  std::vector<std::string> missing; // optional parameters that kept their initial value
+};
+
+std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& folder, LoadOptions options = {},
+                                  LoadReport* report = nullptr);
+// The structure alone, parameters without values: for `info` and for new models.
+std::unique_ptr<Model> build_model(const Registry& registry, const Json& config, const TensorFolder* weights = nullptr);
+// config.json and safetensors in the current layout, as f32 or bf16.
+void save_model(Model& model, const std::filesystem::path& folder, DType dtype, int64_t shard_bytes = int64_t{5} << 30);
+
+struct GenerationConfig {
+  bool do_sample = false;
+  double temperature = 1, top_p = 1, min_p = 0;
+  int64_t top_k = 0;
+  std::vector<int64_t> eos_token_id;
+  std::optional<int64_t> bos_token_id, pad_token_id;
+};
+// From generation_config.json, with ids from config.json where the former is silent. Absent files give the defaults.
+GenerationConfig load_generation_config(const std::filesystem::path& folder);
+void save_generation_config(const GenerationConfig& g, const std::filesystem::path& folder);
+
+}  // namespace quern

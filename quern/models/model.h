@@ -1,0 +1,40 @@
+// A language model: token rows in, normed hidden rows out, and a head. A model is written once, forwards; the same
+// forward trains (recording tape) and serves (inference tape, sequence states in the batch).
+// Parameters are named as in the current Hugging Face layout of the family; other layouts are a family's own table.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+
+#include "quern/mixers/mixer.h"
+#include "quern/tensor/safetensors.h"
+
+namespace quern {
+
+class Model : public Module {
+ public:
+  virtual std::string family() const = 0;
+  virtual int64_t vocab_size() const = 0;       // rows of the head, padding included
+  virtual int64_t max_positions() const = 0;
+  virtual Json config() const = 0;              // config.json in the current form, unknown keys kept
+  // Call sites that carry state between tokens; kv is the element type of per-token parts.
+  virtual std::vector<StateSite> sites(DType kv) const = 0;
+
+  // Final normed hidden rows [T, D].
+  virtual Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) = 0;
+  virtual Var logits(Tape& tape, const Var& hidden_TD) = 0;                                   // [T, V]
+  virtual Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) = 0;   // mean over targets ≥ 0
+
+  // Reads one parameter from a checkpoint, whatever the layout there; throws Error naming the tensor.
+  virtual Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const;
+  // Checkpoint tensors that need no reading (tied copies, rotary tables); others left over are reported.
+  virtual bool ignorable(const std::string& /*tensor*/) const { return false; }
+};
+
+// The tensor `name` of the folder, its shape checked against p's.
+Tensor read_checked(const TensorFolder& folder, const std::string& name, const Shape& shape);
+
+// [rows, cols] of E4M3 values times a scale per row [rows, 1] or per matrix [1].
+Tensor dequantise_fp8(const Tensor& q, const Tensor& scale, const std::string& name);
+
+}  // namespace quern

@@ -1,0 +1,110 @@
+#include "quern/models/zaya/zaya_model.h"
+
+#include "quern/base/error.h"
+#include "quern/nn/registry.h"
+
+namespace quern {
+namespace {
+
+CcaConfig cca_config(const ZayaConfig& c, int64_t k) {
+  const std::string& type = c.layer_types[static_cast<size_t>(k)];
+  const ZayaConfig::Rope& rope = c.rope.at(type);
+  CcaConfig a;
+  a.width = c.hidden_size;
+  a.n_head = c.num_attention_heads;
+  a.n_head_kv = c.num_key_value_heads;
+  a.head_dim = c.head_dim;
+  a.time0 = c.cca_time0;
+  a.time1 = c.cca_time1;
+  a.rotary_dims = static_cast<int64_t>(rope.partial * static_cast<double>(c.head_dim));
+  a.rope.theta = rope.theta;
+  a.window = type == "hybrid_sliding" ? *c.sliding_window : 0;
+  return a;
+}
+
+ZayaRouterConfig router_config(const ZayaConfig& c, int64_t k) {
+  ZayaRouterConfig r;
+  r.width = c.hidden_size;
+  r.router_width = c.router_hidden_size;
+  r.n_experts = c.num_experts;
+  r.depth_average = k > 0;
+  r.eps = c.rms_norm_eps;
+  r.skip = c.skip_class == "identity" ? SkipClass::identity : SkipClass::zero;
+  return r;
+}
+
+}  // namespace
+
+ZayaModel::Block::Block(const ZayaConfig& c, int64_t k)
+    : norm1({c.hidden_size}, Init::constant(1)),
+      norm2({c.hidden_size}, Init::constant(1)),
+      cca(cca_config(c, k)),
+      moe(router_config(c, k), c.moe_intermediate_size),
+      after_cca(c.hidden_size),
+      after_moe(c.hidden_size) {}
+
+ZayaModel::ZayaModel(ZayaConfig config)
+    : config_(std::move(config)),
+      head_(config_.vocab_size, config_.hidden_size, config_.tie_word_embeddings),
+      in_scale_({config_.hidden_size}, Init::constant(1)),
+      in_bias_({config_.hidden_size}, Init::constant(0)),
+      norm_({config_.hidden_size}, Init::constant(1)) {
+  for (int64_t k = 0; k < config_.num_hidden_layers; ++k) blocks_.push_back(std::make_unique<Block>(config_, k));
+}
+
+std::vector<StateSite> ZayaModel::sites(DType kv) const {
+  std::vector<StateSite> s;
+  for (size_t k = 0; k < blocks_.size(); ++k) s.push_back({static_cast<int>(k), 0, blocks_[k]->cca.state_spec(kv)});
+  return s;
+}
+
+void ZayaModel::visit(const std::string& prefix, const ParameterVisitor& v) {
+  head_.visit(prefix, v);
+  v(prefix + "model.input_hidden_states_scale", in_scale_);
+  v(prefix + "model.input_hidden_states_bias", in_bias_);
+  for (size_t k = 0; k < blocks_.size(); ++k) {
+    Block& b = *blocks_[k];
+    std::string p = fmt::format("{}model.layers.{}.", prefix, k);
+    v(p + "input_layernorm.weight", b.norm1);
+    b.cca.visit(p + "self_attn.", v);
+    b.after_cca.visit(p + "post_attention_residual_scale.", v);
+    v(p + "post_attention_layernorm.weight", b.norm2);
+    b.moe.visit(p + "mlp.", v);
+    b.after_moe.visit(p + "post_mlp_residual_scale.", v);
+  }
+  v(prefix + "model.norm.weight", norm_);
+}
+
+void ZayaModel::pack(DType t) {
+  head_.pack(t);
+  for (auto& b : blocks_) {
+    b->cca.pack(t);
+    b->moe.pack(t);
+  }
+}
+
+Var ZayaModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
+  Var r_TD = affine_in(tape, head_.embed(tape, ids), in_scale_, in_bias_);
+  DepthCarry carry;
+  for (size_t k = 0; k < blocks_.size(); ++k) {
+    Block& b = *blocks_[k];
+    Var h_TD = rms_norm(tape, r_TD, b.norm1, config_.rms_norm_eps);
+    r_TD = residual_merge(tape, b.cca.forward(tape, h_TD, batch, static_cast<int>(k)), r_TD, b.after_cca);
+    h_TD = rms_norm(tape, r_TD, b.norm2, config_.rms_norm_eps);
+    r_TD = residual_merge(tape, b.moe.forward(tape, h_TD, carry), r_TD, b.after_moe);
+  }
+  batch.advance_states();
+  return rms_norm(tape, r_TD, norm_, config_.rms_norm_eps);
+}
+
+bool ZayaModel::ignorable(const std::string& tensor) const { return config_.tie_word_embeddings && tensor == "lm_head.weight"; }
+
+namespace models {
+void register_zaya(Registry& r) {
+  r.add_model("zaya", [](const Json& config, const TensorFolder* weights) -> std::unique_ptr<Model> {
+    return std::make_unique<ZayaModel>(ZayaConfig::from_hf(config, weights));
+  });
+}
+}  // namespace models
+
+}  // namespace quern
