@@ -1,4 +1,7 @@
 # What embedders get: libquern.so (every room, C and C++), the headers, and find_package(quern) → quern::quern.
+if(NOT TARGET quern_shared)
+  return()
+endif()
 include(CMakePackageConfigHelpers)
 install(TARGETS quern RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS quern_shared EXPORT quern LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
