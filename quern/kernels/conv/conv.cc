@@ -1,0 +1,76 @@
+// The convolutions' entry points: checks of shapes and offsets, and which version runs.
+#include "quern/kernels/conv/conv.h"
+
+#include "quern/base/error.h"
+#include "quern/kernels/conv/conv_ref.h"
+
+namespace quern::kernels {
+namespace {
+
+void check_spans(const ConvSpans& s, int64_t taps, int64_t rows_in, int64_t rows_out) {
+  QUERN_CHECK(taps >= 1 && s.in_offsets.size() == s.out_offsets.size() && !s.in_offsets.empty(),
+              "{} taps, {} in offsets, {} out offsets", taps, s.in_offsets.size(), s.out_offsets.size());
+  for (size_t i = 0; i + 1 < s.in_offsets.size(); ++i) {
+    int64_t in = s.in_offsets[i + 1] - s.in_offsets[i], out = s.out_offsets[i + 1] - s.out_offsets[i];
+    QUERN_CHECK(out >= 0 && in == out + taps - 1, "segment {}: {} rows in, {} out, {} taps", i, in, out, taps);
+  }
+  QUERN_CHECK(s.in_offsets[0] == 0 && s.out_offsets[0] == 0 && s.in_offsets.back() == rows_in &&
+                  s.out_offsets.back() == rows_out,
+              "offsets end at {} and {}, rows {} and {}", s.in_offsets.back(), s.out_offsets.back(), rows_in,
+              rows_out);
+}
+
+template <class T>
+void check_groups(const View<const T, 3>& w, int64_t groups, int64_t c_in, int64_t c_out) {
+  QUERN_CHECK(groups >= 1 && w.shape[0] == c_out && c_out % groups == 0 && w.shape[1] * groups == c_in,
+              "w [{}, {}, {}], {} groups, {} channels in, {} out", w.shape[0], w.shape[1], w.shape[2], groups, c_in,
+              c_out);
+}
+
+}  // namespace
+
+template <class T>
+void depthwise_conv(View<const T, 2> x, View<const T, 2> w, View<const T, 1> b, ConvSpans spans, View<T, 2> y) {
+  check_spans(spans, w.shape[1], x.shape[0], y.shape[0]);
+  QUERN_CHECK(x.shape[1] == w.shape[0] && y.shape[1] == w.shape[0]);
+  depthwise_conv_ref(x, w, b, spans, y);
+}
+
+template <class T>
+void depthwise_conv_backward(View<const T, 2> x, View<const T, 2> w, View<const T, 2> gy, ConvSpans spans,
+                             View<T, 2> gx, View<T, 2> gw, View<T, 1> gb) {
+  check_spans(spans, w.shape[1], x.shape[0], gy.shape[0]);
+  QUERN_CHECK(x.shape == gx.shape && x.shape[1] == w.shape[0] && gy.shape[1] == w.shape[0]);
+  depthwise_conv_backward_ref(x, w, gy, spans, gx, gw, gb);
+}
+
+template <class T>
+void grouped_conv(View<const T, 2> x, View<const T, 3> w, View<const T, 1> b, int64_t groups, ConvSpans spans,
+                  View<T, 2> y, Arena&) {
+  check_spans(spans, w.shape[2], x.shape[0], y.shape[0]);
+  check_groups(w, groups, x.shape[1], y.shape[1]);
+  grouped_conv_ref(x, w, b, groups, spans, y);
+}
+
+template <class T>
+void grouped_conv_backward(View<const T, 2> x, View<const T, 3> w, View<const T, 2> gy, int64_t groups,
+                           ConvSpans spans, View<T, 2> gx, View<T, 3> gw, View<T, 1> gb, Arena&) {
+  check_spans(spans, w.shape[2], x.shape[0], gy.shape[0]);
+  check_groups(w, groups, x.shape[1], gy.shape[1]);
+  QUERN_CHECK(x.shape == gx.shape);
+  grouped_conv_backward_ref(x, w, gy, groups, spans, gx, gw, gb);
+}
+
+#define QUERN_INSTANTIATE(T)                                                                                       \
+  template void depthwise_conv<T>(View<const T, 2>, View<const T, 2>, View<const T, 1>, ConvSpans, View<T, 2>);    \
+  template void depthwise_conv_backward<T>(View<const T, 2>, View<const T, 2>, View<const T, 2>, ConvSpans,        \
+                                           View<T, 2>, View<T, 2>, View<T, 1>);                                    \
+  template void grouped_conv<T>(View<const T, 2>, View<const T, 3>, View<const T, 1>, int64_t, ConvSpans,          \
+                                View<T, 2>, Arena&);                                                               \
+  template void grouped_conv_backward<T>(View<const T, 2>, View<const T, 3>, View<const T, 2>, int64_t, ConvSpans, \
+                                         View<T, 2>, View<T, 3>, View<T, 1>, Arena&);
+QUERN_INSTANTIATE(float)
+QUERN_INSTANTIATE(double)
+#undef QUERN_INSTANTIATE
+
+}  // namespace quern::kernels

@@ -1,0 +1,35 @@
+// Softmax's entry points: checks of shapes, and which version runs.
+#include "quern/kernels/softmax/softmax.h"
+
+#include "quern/base/error.h"
+#include "quern/kernels/softmax/softmax_ref.h"
+
+namespace quern::kernels {
+
+template <class T>
+void softmax(View<const T, 2> x, View<T, 2> p) {
+  QUERN_CHECK(x.shape == p.shape, "x [{}, {}], p [{}, {}]", x.shape[0], x.shape[1], p.shape[0], p.shape[1]);
+  softmax_ref(x, p);
+}
+
+template <class T>
+void softmax_backward(View<const T, 2> p, View<const T, 2> gp, View<T, 2> gx) {
+  QUERN_CHECK(p.shape == gp.shape && p.shape == gx.shape);
+  softmax_backward_ref(p, gp, gx);
+}
+
+template <class T>
+void log_sum_exp(View<const T, 2> x, View<T, 1> lse) {
+  QUERN_CHECK(x.shape[0] == lse.shape[0], "x [{}, {}], lse [{}]", x.shape[0], x.shape[1], lse.shape[0]);
+  log_sum_exp_ref(x, lse);
+}
+
+#define QUERN_INSTANTIATE(T)                                                         \
+  template void softmax<T>(View<const T, 2>, View<T, 2>);                            \
+  template void softmax_backward<T>(View<const T, 2>, View<const T, 2>, View<T, 2>); \
+  template void log_sum_exp<T>(View<const T, 2>, View<T, 1>);
+QUERN_INSTANTIATE(float)
+QUERN_INSTANTIATE(double)
+#undef QUERN_INSTANTIATE
+
+}  // namespace quern::kernels
