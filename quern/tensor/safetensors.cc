@@ -15,10 +15,18 @@ namespace {
 
 constexpr uint64_t kMaxHeader = 100'000'000;  // the reference implementation's bound too
 
+DType parse_entry_dtype(const std::string& name, const std::string& what) {
+  try {
+    return parse_dtype(name);
+  } catch (const Error& e) {
+    fail("{}, dtype: {}", what, e.what());
+  }
+}
+
 SafetensorsFile::Entry parse_entry(const Json& j, const std::string& what, size_t data_at, size_t file_size) {
   SafetensorsFile::Entry e;
   if (!j.is_object()) fail("{}: expected an object with dtype, shape and data_offsets", what);
-  e.dtype = parse_dtype(j.at("dtype", what).as_string(what + ", dtype"));
+  e.dtype = parse_entry_dtype(j.at("dtype", what).as_string(what + ", dtype"), what);
   for (const Json& d : j.at("shape", what).as_array(what + ", shape")) {
     e.shape.push_back(d.as_int(what + ", shape"));
     if (e.shape.back() < 0) fail("{}, shape: extent {} is negative", what, e.shape.back());
@@ -26,8 +34,10 @@ SafetensorsFile::Entry parse_entry(const Json& j, const std::string& what, size_
   const auto& off = j.at("data_offsets", what).as_array(what + ", data_offsets");
   if (off.size() != 2) fail("{}, data_offsets: expected two numbers, found {}", what, off.size());
   int64_t b = off[0].as_int(what + ", data_offsets"), n = off[1].as_int(what + ", data_offsets");
-  int64_t bytes = 0;
-  if (__builtin_mul_overflow(element_count(e.shape), dtype_size(e.dtype), &bytes)) fail("{}, shape: {} is too large", what, to_string(e.shape));
+  int64_t bytes = dtype_size(e.dtype);
+  bool overflow = false;
+  for (int64_t d : e.shape) overflow = __builtin_mul_overflow(bytes, d, &bytes) || overflow;
+  if (overflow) fail("{}, shape: {} is too large", what, to_string(e.shape));
   if (b < 0 || n < b || static_cast<uint64_t>(n) > file_size - data_at)
     fail("{}, data_offsets: [{}, {}) is outside the {} data bytes of the file (truncated?)", what, b, n, file_size - data_at);
   if (n - b != bytes)

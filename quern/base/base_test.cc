@@ -1,0 +1,146 @@
+// Errors, JSON, TOML, config visitor, arena, random numbers, files, ISA choice and thread splits of the base room.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "quern/base/arena.h"
+#include "quern/base/bf16.h"
+#include "quern/base/config.h"
+#include "quern/base/cpu.h"
+#include "quern/base/mmap.h"
+#include "quern/base/rng.h"
+#include "quern/base/threads.h"
+#include "quern/base/toml.h"
+
+namespace quern {
+namespace {
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Json, RoundTripKeepsOrderAndTypes) {
+  std::string text = R"({"z":1,"a":[true,null,-2.5,"x\ny"],"m":{"k":9007199254740993}})";
+  EXPECT_EQ(Json::parse(text).dump(), text);
+}
+
+TEST(Json, RefusesDepthTruncationAndWrongTypes) {
+  EXPECT_NE(message_of([] { Json::parse(std::string(5000, '['), "deep"); }).find("nested deeper"), std::string::npos);
+  EXPECT_NE(message_of([] { Json::parse("{\"a\": ", "cut"); }).find("cut"), std::string::npos);
+  EXPECT_NE(message_of([] { Json::parse("{\"a\": 1.5}").at("a").as_int("field a"); }).find("field a: expected an integer"), std::string::npos);
+  EXPECT_EQ(Json::parse("3.0").as_int(), 3);
+}
+
+TEST(Toml, ReadsTablesAndNamesTheLineOfAMistake) {
+  Json j = parse_toml("a = 1\n[[claim]]\nid = 'x'\nv = 2.5\n[[claim]]\nid = 'y'\n");
+  EXPECT_EQ(j.at("claim").as_array().size(), 2u);
+  EXPECT_EQ(j.at("claim").as_array()[1].at("id").as_string(), "y");
+  EXPECT_NE(message_of([] { parse_toml("a = 1\nb = = 2\n", "r.toml"); }).find("r.toml, line 2"), std::string::npos);
+}
+
+struct Sample {
+  int64_t width = 3;
+  std::optional<double> rate;
+  std::vector<std::string> layers;
+  template <class V>
+  void visit(V& v) { v("width", width), v("rate", rate), v("layers", layers); }
+};
+
+TEST(Config, OneVisitorReadsWritesAndNamesMistakes) {
+  Sample s;
+  from_json(Json::parse(R"({"rate":0.5,"layers":["a","b"],"other":1,"width":null})"), s, "f.json");
+  EXPECT_EQ(s.width, 3);
+  EXPECT_EQ(*s.rate, 0.5);
+  Json j = Json::parse(R"({"kept":true})");
+  write_json(j, s);
+  EXPECT_EQ(j.dump(), R"({"kept":true,"width":3,"rate":0.5,"layers":["a","b"]})");
+  EXPECT_NE(message_of([&] { from_json(Json::parse(R"({"width":"wide"})"), s, "f.json"); }).find("f.json, width: expected an integer"), std::string::npos);
+  EXPECT_NE(message_of([&] { from_json(Json::parse(R"({"widht":1})"), s, "f.json", true); }).find("did you mean 'width'"), std::string::npos);
+}
+
+TEST(Bf16, RoundsToNearestEven) {
+  EXPECT_EQ(static_cast<float>(bf16(1.00390625f)), 1.0f);         // halfway, even below
+  EXPECT_EQ(static_cast<float>(bf16(1.01171875f)), 1.015625f);    // halfway, even above
+  EXPECT_EQ(static_cast<float>(bf16(-3.0e38f)), -std::ldexp(226.0f, 120));  // 225.7 steps of 2^120
+  EXPECT_TRUE(std::isnan(static_cast<float>(bf16(NAN))));
+}
+
+TEST(Arena, ScopesGiveBackAndAlign) {
+  Arena a;
+  void* first = nullptr;
+  {
+    Arena::Scope scope(a);
+    first = a.take<float>(100).data();
+    a.take<double>(1 << 20);
+  }
+  auto again = a.take<char>(3);
+  EXPECT_EQ(static_cast<void*>(again.data()), first);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(a.take<char>(1).data()) % 64, 0u);
+}
+
+TEST(Rng, IsAFunctionOfItsCounterAndLooksUniform) {
+  Rng a(1, 2), b(1, 2), c(1, 3);
+  EXPECT_EQ(a.bits(77), b.bits(77));
+  EXPECT_NE(a.bits(77), c.bits(77));
+  double sum = 0, square = 0;
+  std::set<uint64_t> seen;
+  for (int i = 0; i < 20000; ++i) {
+    double x = a.normal();
+    sum += x, square += x * x;
+    seen.insert(b.next());
+  }
+  EXPECT_NEAR(sum / 20000, 0, 0.03);
+  EXPECT_NEAR(square / 20000, 1, 0.05);
+  EXPECT_EQ(seen.size(), 20000u);
+}
+
+TEST(Files, MissingFileAndWriteReadBack) {
+  EXPECT_NE(message_of([] { read_file("/nonexistent/quern"); }).find("/nonexistent/quern"), std::string::npos);
+  auto path = std::filesystem::temp_directory_path() / fmt::format("quern_base_test_{}", ::getpid());
+  write_file(path, "hello");
+  EXPECT_EQ(read_file(path), "hello");
+  write_file(path, "");
+  EXPECT_EQ(read_file(path), "");
+  std::filesystem::remove(path);
+}
+
+TEST(Isa, OverrideTakesEffectAndCannotExceedTheMachine) {
+  Isa before = active_isa();
+  set_active_isa(Isa::ref);
+  EXPECT_EQ(active_isa(), Isa::ref);
+  EXPECT_FALSE(has_avx512_bf16());
+  set_active_isa(before);
+  EXPECT_NE(message_of([] { parse_isa("sse9"); }).find("expected ref, avx2 or avx512"), std::string::npos);
+  if (detected_isa() < Isa::avx512) { EXPECT_FALSE(message_of([] { set_active_isa(Isa::avx512); }).empty()); }
+}
+
+TEST(Threads, RangesCoverEverythingOnce) {
+  int before = thread_count();
+  for (int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    std::vector<int> hits(1001, 0);
+    parallel_for(1001, 10, [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i) ++hits[static_cast<size_t>(i)];
+    });
+    parallel_dynamic(1001, [&](int64_t i) { ++hits[static_cast<size_t>(i)]; });
+    EXPECT_EQ(std::set<int>(hits.begin(), hits.end()), std::set<int>{2});
+  }
+  set_thread_count(before);
+}
+
+TEST(Nearest, FindsTheTypo) {
+  EXPECT_EQ(nearest("tokenzie", {"tokenize", "run", "info"}), "tokenize");
+  EXPECT_EQ(nearest("zzz", {"tokenize", "run"}), "");
+}
+
+}  // namespace
+}  // namespace quern
