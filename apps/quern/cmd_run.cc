@@ -1,0 +1,145 @@
+// quern run: continue a prompt (-p), or chat when none is given. Text goes to stdout as it comes, figures to stderr.
+#include <unistd.h>
+
+#include <chrono>
+
+#include "apps/quern/args.h"
+#include "apps/quern/context.h"
+#include "apps/quern/interrupt.h"
+#include "apps/quern/line_editor.h"
+#include "apps/quern/verbs.h"
+#include "quern/infer/chat.h"
+
+namespace quern {
+namespace {
+
+struct RunOptions {
+  std::string dir, prompt, dtype = "auto", system;
+  bool json = false;
+  int64_t n = 256, seed = -1;
+  std::optional<double> temp, top_p, min_p;
+  std::optional<int64_t> top_k;
+};
+
+// Flags win over generation_config.json; without either, temperature 1.
+GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
+  GenerateOptions o;
+  bool sampled = g.do_sample || r.temp || r.top_p || r.top_k || r.min_p;
+  o.sampling.temperature = r.temp.value_or(sampled ? g.temperature : 0.0);
+  o.sampling.top_p = r.top_p.value_or(g.do_sample ? g.top_p : 1.0);
+  o.sampling.top_k = r.top_k.value_or(g.do_sample ? g.top_k : 0);
+  o.sampling.min_p = r.min_p.value_or(g.do_sample ? g.min_p : 0.0);
+  o.sampling.seed = r.seed >= 0 ? static_cast<uint64_t>(r.seed) : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  o.max_tokens = r.n;
+  o.stop_ids = g.eos_token_id;
+  check(o.sampling);
+  if (r.n < 1) fail("-n {}: expected at least 1", r.n);
+  return o;
+}
+
+void print_speed(const Generated& g, int64_t prompt_tokens) {
+  double decode = g.tokens.size() > 1 && g.decode_seconds > 0 ? static_cast<double>(g.tokens.size() - 1) / g.decode_seconds : 0;
+  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f}/s, {}]\n", prompt_tokens, g.prompt_seconds, g.tokens.size(), decode, g.finish);
+}
+
+int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, const GenerateOptions& o, DType kv) {
+  std::vector<int32_t> ids = tokenizer.encode(r.prompt, {});
+  Session session(model, kv);
+  Interrupt interrupt;
+  std::string text;
+  Generated g = generate_text(session, tokenizer, ids, o, [&](std::string_view piece) {
+    text += piece;
+    if (!r.json) {
+      fmt::print("{}", piece);
+      std::fflush(stdout);
+    }
+    return !interrupt.raised();
+  });
+  if (!r.json) {
+    fmt::print("\n");
+    print_speed(g, static_cast<int64_t>(ids.size()));
+    return 0;
+  }
+  Json j = Json::object(), out = Json::array(), lp = Json::array();
+  for (int32_t t : g.tokens) out.push(t);
+  for (double p : g.logprobs) lp.push(p);
+  j.set("text", text);
+  j.set("tokens", out);
+  j.set("logprobs", lp);
+  j.set("prompt_tokens", static_cast<int64_t>(ids.size()));
+  j.set("finish", g.finish);
+  j.set("seed", static_cast<int64_t>(o.sampling.seed));
+  j.set("prompt_seconds", g.prompt_seconds);
+  j.set("decode_seconds", g.decode_seconds);
+  fmt::print("{}\n", j.dump());
+  return 0;
+}
+
+int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, GenerateOptions o, DType kv) {
+  Chat talk(model, tokenizer, chat_template_for(r.dir, model.family()), kv);
+  if (!r.system.empty()) talk.set_system(r.system);
+  bool terminal = isatty(STDIN_FILENO) != 0;
+  if (terminal) fmt::print(stderr, "Ctrl-C stops an answer, Ctrl-D ends; /new starts over, /help lists the commands.\n");
+  LineEditor editor;
+  while (auto line = editor.read("> ")) {
+    if (line->empty()) continue;
+    if (*line == "/exit" || *line == "/quit") break;
+    if (*line == "/new") {
+      talk.reset();
+      continue;
+    }
+    if (*line == "/help") {
+      fmt::print(stderr, "/new  start over    /system TEXT  set the system message    /exit  leave\n");
+      continue;
+    }
+    if (line->starts_with("/system ")) {
+      talk.set_system(line->substr(8));
+      continue;
+    }
+    try {
+      Interrupt interrupt;
+      Generated g = talk.turn(*line, o, [&](std::string_view piece) {
+        fmt::print("{}", piece);
+        std::fflush(stdout);
+        return !interrupt.raised();
+      });
+      fmt::print("\n");
+      if (terminal) print_speed(g, talk.replayed());
+    } catch (const Error& e) {
+      fmt::print(stderr, "{}\n", e.what());  // too long, say: the chat goes on
+    }
+    ++o.sampling.seed;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int cmd_run(Words args) {
+  RunOptions r;
+  std::optional<std::string> prompt;
+  Args a("run", "answer a prompt, or chat");
+  a.positional("DIR", r.dir)
+      .flag("-p,--prompt", prompt, "text to continue; without it, a chat")
+      .flag("-n,--tokens", r.n, "most tokens to generate")
+      .flag("--temp", r.temp, "temperature; 0 is greedy")
+      .flag("--top-p", r.top_p, "keep the likeliest tokens that sum to this")
+      .flag("--top-k", r.top_k, "keep this many; 0 is all")
+      .flag("--min-p", r.min_p, "keep tokens at least this likely against the likeliest")
+      .flag("--seed", r.seed, "same seed, same text; -1 picks one")
+      .flag("--system", r.system, "system message of the chat")
+      .flag("--dtype", r.dtype, "f32, bf16, or auto (bf16)")
+      .flag("--json", r.json, "one JSON object (with -p)")
+      .note("Sampling defaults come from the folder's generation_config.json; without one, decoding is greedy.");
+  if (!a.parse(args)) return 0;
+  if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt (-p)");
+  Tokenizer tokenizer = Tokenizer::load(r.dir);
+  GenerateOptions o = generation(r, load_generation_config(r.dir));
+  auto model = load_for_inference(r.dir, r.dtype);
+  DType kv = parse_compute_dtype(r.dtype);
+  if (!prompt) return chat(*model, tokenizer, r, o, kv);
+  r.prompt = *prompt;
+  return answer_once(*model, tokenizer, r, o, kv);
+}
+
+}  // namespace quern
