@@ -1,0 +1,160 @@
+// One sequence, however it is fed: token by token, in chunks of any split, whole; several sequences in one ragged
+// batch against each alone; packed documents against separate ones, gradients too; greedy text from a session.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quern/infer/session.h"
+#include "tests/models/golden.h"
+
+namespace quern {
+namespace {
+
+class Continuation : public testing::TestWithParam<const char*> {};
+
+Tensor feed(Model& m, SequenceState& s, std::span<const int32_t> ids) {
+  Tape tape(Tape::inference);
+  return m.logits(tape, m.hidden(tape, ids, Batch::resume({&s}, {static_cast<int64_t>(ids.size())}))).value;
+}
+
+TEST_P(Continuation, AnySplitEqualsWhole) {
+  Golden g(GetParam());
+  auto model = load_golden(g, DType::f32, true);
+  const int64_t n = 96;
+  std::span<const int32_t> ids = std::span(g.tokens).first(n);
+  Tensor whole = all_logits(*model, ids);
+  for (const std::vector<int64_t>& split : {std::vector<int64_t>(96, 1), {1, 95}, {2, 1, 93}, {3, 2, 64, 27}, {95, 1}, {17, 17, 17, 17, 17, 11}}) {
+    SequenceState state(model->sites(DType::f32));
+    int64_t at = 0;
+    for (int64_t len : split) {
+      Tensor part = feed(*model, state, ids.subspan(static_cast<size_t>(at), static_cast<size_t>(len)));
+      EXPECT_LE(relative_error(part, whole.narrow(0, at, len)), 2e-5) << "rows " << at << " … of a split into " << split.size();
+      at += len;
+    }
+    EXPECT_EQ(state.length(), n);
+  }
+}
+
+TEST_P(Continuation, ForkedStateGoesItsOwnWay) {
+  Golden g(GetParam());
+  auto model = load_golden(g, DType::f32, true);
+  std::span<const int32_t> ids = g.tokens;
+  SequenceState a(model->sites(DType::f32));
+  feed(*model, a, ids.first(20));
+  SequenceState b = a.fork();
+  feed(*model, b, ids.subspan(200, 7));
+  Tensor after = feed(*model, a, ids.subspan(20, 4));
+  SequenceState fresh(model->sites(DType::f32));
+  Tensor expected = feed(*model, fresh, ids.first(24)).narrow(0, 20, 4);
+  EXPECT_LE(relative_error(after, expected), 2e-5);
+}
+
+TEST_P(Continuation, LeftPaddedBatchEqualsSingle) {
+  Golden g(GetParam());
+  auto model = load_golden(g, DType::f32, true);
+  // Rows of a left-padded batch become segments: padding never reaches the model.
+  const std::vector<int64_t> lengths = {3, 11, 1, 40};
+  std::vector<int32_t> ids;
+  std::vector<SequenceState> states(lengths.size(), SequenceState(model->sites(DType::f32)));
+  std::vector<SequenceState*> pointers;
+  std::vector<std::vector<int32_t>> rows;
+  for (size_t r = 0; r < lengths.size(); ++r) {
+    std::vector<int32_t> row(40 - static_cast<size_t>(lengths[r]), 0);
+    row.insert(row.end(), g.tokens.begin() + static_cast<std::ptrdiff_t>(50 * r), g.tokens.begin() + static_cast<std::ptrdiff_t>(50 * r) + lengths[r]);
+    rows.push_back(row);
+    ids.insert(ids.end(), row.end() - lengths[r], row.end());
+    pointers.push_back(&states[r]);
+  }
+  Tape tape(Tape::inference);
+  Tensor all = model->logits(tape, model->hidden(tape, ids, Batch::resume(pointers, lengths))).value;
+  int64_t at = 0;
+  for (size_t r = 0; r < lengths.size(); ++r) {
+    Tensor alone = all_logits(*model, std::span(rows[r]).last(static_cast<size_t>(lengths[r])));
+    EXPECT_LE(relative_error(all.narrow(0, at, lengths[r]), alone), 2e-5);
+    at += lengths[r];
+  }
+  // …and one decode step of all of them at once.
+  std::vector<int32_t> next = {5, 6, 7, 8};
+  Tensor step = model->logits(tape, model->hidden(tape, next, Batch::resume(pointers, {1, 1, 1, 1}))).value;
+  for (size_t r = 0; r < lengths.size(); ++r) {
+    std::vector<int32_t> longer(rows[r].end() - lengths[r], rows[r].end());
+    longer.push_back(next[r]);
+    Tensor alone = all_logits(*model, longer);
+    EXPECT_LE(relative_error(step.narrow(0, static_cast<int64_t>(r), 1), alone.narrow(0, lengths[r], 1)), 2e-5);
+  }
+}
+
+TEST_P(Continuation, PackedDocumentsEqualSeparate) {
+  Golden g(GetParam());
+  auto model = load_golden(g, DType::f64, false);
+  const std::vector<int64_t> lengths = {5, 1, 13, 2};
+  std::vector<int32_t> ids(g.tokens.begin(), g.tokens.begin() + 21), targets(ids.begin(), ids.end());
+  auto run = [&](std::span<const int32_t> x, std::span<const int32_t> y, const Batch& b) {
+    Tape tape;
+    Var h = model->hidden(tape, x, b);
+    Var loss = model->loss(tape, h, y);
+    tape.backward(loss, static_cast<double>(x.size()));  // undo the mean, so that documents add up
+    return h.value;
+  };
+  zero_grad(*model);
+  Tensor packed = run(ids, targets, Batch::documents(lengths));
+  std::vector<Tensor> grads;
+  model->visit("", [&](const std::string&, Parameter& p) { grads.push_back(p.grad.defined() ? p.grad.clone() : Tensor()); });
+  zero_grad(*model);
+  int64_t at = 0;
+  for (int64_t n : lengths) {
+    size_t b = static_cast<size_t>(at), len = static_cast<size_t>(n);
+    Tensor alone = run(std::span(ids).subspan(b, len), std::span(targets).subspan(b, len), Batch::single(n));
+    EXPECT_LE(relative_error(packed.narrow(0, at, n), alone), 1e-12);
+    at += n;
+  }
+  size_t i = 0;
+  model->visit("", [&](const std::string& name, Parameter& p) {
+    if (grads[i].defined()) EXPECT_LE(relative_error(grads[i], p.grad), 1e-9) << name;
+    ++i;
+  });
+}
+
+TEST_P(Continuation, GreedyTextFollowsTheArgmax) {
+  Golden g(GetParam());
+  auto model = load_golden(g, DType::f32, true);
+  Session session(*model);
+  GenerateOptions o;
+  o.sampling.temperature = 0;
+  o.max_tokens = 12;
+  std::vector<int32_t> text(g.tokens.begin(), g.tokens.begin() + 9);
+  Generated out = generate(session, text, o);
+  ASSERT_EQ(out.tokens.size(), 12u);
+  for (int32_t t : out.tokens) {
+    Tensor last = all_logits(*model, text).narrow(0, static_cast<int64_t>(text.size()) - 1, 1).clone();
+    int64_t best = 0;
+    for (int64_t v = 1; v < last.size(); ++v)
+      if (last.item(v) > last.item(best)) best = v;
+    EXPECT_EQ(t, best);
+    text.push_back(t);
+  }
+}
+
+TEST(SessionLimits, RefusedCallsLeaveTheSessionAsItWas) {
+  Golden g("zaya-2-4x2");
+  auto model = load_golden(g, DType::f32, true);
+  Session session(*model);
+  std::vector<int32_t> bad = {1, 2, 9999};
+  EXPECT_THROW(session.feed(bad), Error);
+  EXPECT_EQ(session.length(), 0);
+  std::vector<int32_t> many(1025, 1);
+  EXPECT_THROW(session.feed(many), Error);
+  EXPECT_EQ(session.length(), 0);
+  session.feed(std::span(g.tokens).first(3));
+  EXPECT_EQ(session.length(), 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Continuation, testing::Values("zaya-2-4x2", "zaya-2-4x1", "zaya-5-sliding", "llama-gqa", "mistral-window"), [](const auto& i) {
+  std::string s = i.param;
+  for (char& c : s)
+    if (c == '-') c = '_';
+  return s;
+});
+
+}  // namespace
+}  // namespace quern
