@@ -9,6 +9,7 @@
 // Ops live next to their layer (quern/nn, quern/mixers, quern/ffn), forward and backward side by side.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,8 +22,9 @@ namespace quern {
 struct Init {
   enum class Kind { normal, constant } kind = Kind::normal;
   double value = 0.02;  // standard deviation, or the constant
-  static Init normal(double std = 0.02) { return {Kind::normal, std}; }
-  static Init constant(double v) { return {Kind::constant, v}; }
+  std::optional<double> last;  // the last element's own constant (the skip class's bias)
+  static Init normal(double std = 0.02) { return {Kind::normal, std, {}}; }
+  static Init constant(double v) { return {Kind::constant, v, {}}; }
 };
 
 struct Parameter {

@@ -34,6 +34,8 @@ class SequenceState {
  public:
   SequenceState() = default;
   explicit SequenceState(std::vector<StateSite> sites);
+  SequenceState(SequenceState&&) = default;
+  SequenceState& operator=(SequenceState&&) = default;  // not copied by accident: fork() says so
 
   int64_t length() const { return length_; }            // tokens seen so far
   void advance(int64_t n) { length_ += n; }             // the model calls it once, after every site was fed

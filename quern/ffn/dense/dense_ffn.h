@@ -1,0 +1,35 @@
+// Dense feed-forward: y = (act(x·Wgᵀ) ⊙ (x·Wuᵀ))·Wdᵀ gated (SwiGLU, GEGLU), or act(x·Wuᵀ)·Wdᵀ plain.
+// Cost per token: 3·D·F multiply-adds gated, 2·D·F plain.
+#pragma once
+#include "quern/ffn/ffn.h"
+#include "quern/kernels/activation/activation.h"
+#include "quern/nn/linear.h"
+
+namespace quern {
+
+struct DenseConfig {
+  int64_t width = 0, hidden = 0;
+  kernels::Activation act = kernels::Activation::silu;
+  bool gated = true, bias = false;
+  template <class V>
+  void visit(V& v) {
+    v("width", width, "width of the residual stream");
+    v("hidden", hidden, "inner width");
+    v("gated", gated, "gate and up projections (SwiGLU, GEGLU), or one");
+    v("bias", bias, "biases");
+  }
+};
+
+class DenseFfn : public Ffn {
+ public:
+  explicit DenseFfn(DenseConfig config);
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;  // gate_proj, up_proj, down_proj
+  void pack(DType t) override;
+  Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
+
+ private:
+  DenseConfig c_;
+  Linear gate_, up_, down_;
+};
+
+}  // namespace quern

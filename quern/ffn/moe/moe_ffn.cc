@@ -1,0 +1,148 @@
+#include "quern/ffn/moe/moe_ffn.h"
+
+#include "quern/base/config.h"
+#include "quern/kernels/moe/moe.h"
+#include "quern/nn/dispatch.h"
+#include "quern/nn/ops.h"
+#include "quern/nn/registry.h"
+
+namespace quern {
+
+MoeFfn::MoeFfn(ZayaRouterConfig r, int64_t hidden) : MoeFfn(std::make_unique<ZayaRouter>(r), r.width, hidden, r.n_experts) {
+  skip_identity_ = r.skip == ZayaRouterConfig::Skip::identity;
+}
+
+MoeFfn::MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts)
+    : n_experts_(n_experts), router_(std::move(router)), gate_up_({n_experts, 2 * hidden, width}, Init::normal()), down_({n_experts, width, hidden}, Init::normal()) {
+  gate_up_.matrix = down_.matrix = true;
+}
+
+void MoeFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
+  router_->visit(prefix + "gate.", v);
+  v(prefix + "experts.gate_up_proj", gate_up_);
+  v(prefix + "experts.down_proj", down_);
+}
+
+void MoeFfn::pack(DType t) {
+  if (t == DType::f64) return;
+  auto pack_each = [&](Parameter& p, std::vector<kernels::PackedLinear>& out) {
+    for (int64_t e = 0; e < n_experts_; ++e) out.push_back(kernels::PackedLinear::pack(p.value.narrow(0, e, 1).reshape({p.shape[1], p.shape[2]}), t));
+    p.value = Tensor();
+  };
+  pack_each(gate_up_, packed_gate_up_);
+  pack_each(down_, packed_down_);
+}
+
+Var MoeFfn::forward(Tape& tape, const Var& x_TD, DepthCarry& carry) {
+  Routing r = router_->route(tape, x_TD, carry);
+  auto chosen = r.expert_Tk.span<int32_t>();
+  counts_.assign(static_cast<size_t>(n_experts_) + 1, 0);
+  for (int32_t e : chosen) ++counts_[static_cast<size_t>(e)];
+  if (carry.expert_log) carry.expert_log->emplace_back(chosen.begin(), chosen.end());
+  Var y_TD = experts(tape, x_TD, r);
+  return skip_identity_ && counts_.back() > 0 ? skipped(tape, y_TD, x_TD, r) : y_TD;
+}
+
+Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
+  const Tensor x = x_TD.value, e = r.expert_Tk, w = r.weight_Tk.value;
+  int64_t D = x.dim(1), F = down_.shape[2];
+  Tensor y = Tensor::empty(x.shape(), x.dtype());
+  Arena& scratch = thread_arena();
+  Arena::Scope scope(scratch);
+  kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), n_experts_, scratch);
+  if (!tape.recording() && !packed_down_.empty()) {
+    kernels::moe_ffn_packed(x.view<const float, 2>(), packed_gate_up_, packed_down_, w.view<const float, 2>(), act_, plan, y.view<float, 2>(), scratch);
+    return y;
+  }
+  Var gu = tape.param(gate_up_), dn = tape.param(down_);
+  Tensor guv = gu.value.to(x.dtype()), dnv = dn.value.to(x.dtype());
+  bool keep = tape.needs({x_TD, r.weight_Tk, gu, dn});
+  Tensor saved_gu = keep ? Tensor::empty({plan.n, 2 * F}, x.dtype()) : Tensor(), saved_out = keep ? Tensor::empty({plan.n, D}, x.dtype()) : Tensor();
+  return with_float(x.dtype(), [&, this]<class T>() {
+    kernels::MoeForward<T> f;
+    f.x = x.view<const T, 2>();
+    f.gate_up = guv.view<const T, 3>();
+    f.down = dnv.view<const T, 3>();
+    f.p = w.view<const T, 2>();
+    f.act = act_;
+    f.y = y.view<T, 2>();
+    if (keep) f.saved_gate_up = saved_gu.view<T, 2>(), f.saved_out = saved_out.view<T, 2>();
+    kernels::moe_ffn<T>(f, plan, scratch);
+    return tape.record(y, {x_TD, r.weight_Tk, gu, dn}, [=, E = n_experts_, act = act_](Grads& g) {
+      Arena& scratch = thread_arena();
+      Arena::Scope scope(scratch);
+      kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), E, scratch);
+      Tensor gx = Tensor::empty(x.shape(), x.dtype()), gw = Tensor::empty(w.shape(), w.dtype());
+      kernels::MoeBackward<T> b;
+      b.x = x.view<const T, 2>();
+      b.gate_up = guv.view<const T, 3>();
+      b.down = dnv.view<const T, 3>();
+      b.p = w.view<const T, 2>();
+      b.saved_gate_up = saved_gu.view<const T, 2>();
+      b.saved_out = saved_out.view<const T, 2>();
+      b.gy = g.out().view<const T, 2>();
+      b.act = act;
+      b.gx = gx.view<T, 2>();
+      b.gp = gw.view<T, 2>();
+      if (g.wants(2)) b.g_gate_up = g.accumulator(2).view<T, 3>();
+      if (g.wants(3)) b.g_down = g.accumulator(3).view<T, 3>();
+      kernels::moe_ffn_backward<T>(b, plan, scratch);
+      g.add(0, gx);
+      g.add(1, gw);
+    });
+  });
+}
+
+// y + w·x on the rows that chose no expert: gx = w·gy, gw = ⟨gy, x⟩ there.
+Var MoeFfn::skipped(Tape& tape, const Var& y_TD, const Var& x_TD, const Routing& r) {
+  Tensor y = y_TD.value.clone(), x = x_TD.value, e = r.expert_Tk, w = r.weight_Tk.value;
+  int64_t D = x.dim(1), k = e.dim(1), E = n_experts_;
+  return with_float(x.dtype(), [&]<class T>() {
+    auto each = [e, k, E](auto&& f) {
+      for (int64_t i = 0; i < e.size(); ++i)
+        if (e.data<int32_t>()[i] >= E) f(i, i / k);
+    };
+    each([&](int64_t i, int64_t t) {
+      for (int64_t c = 0; c < D; ++c) y.data<T>()[t * D + c] += w.data<T>()[i] * x.data<T>()[t * D + c];
+    });
+    return tape.record(y, {y_TD, x_TD, r.weight_Tk}, [x, w, D, each](Grads& g) {
+      Tensor gx = Tensor::zeros(x.shape(), x.dtype()), gw = Tensor::zeros(w.shape(), w.dtype());
+      const T* gy = g.out().data<T>();
+      each([&](int64_t i, int64_t t) {
+        for (int64_t c = 0; c < D; ++c) {
+          gx.data<T>()[t * D + c] += w.data<T>()[i] * gy[t * D + c];
+          gw.data<T>()[i] += gy[t * D + c] * x.data<T>()[t * D + c];
+        }
+      });
+      g.add(0, g.out());
+      g.add(1, gx);
+      g.add(2, gw);
+    });
+  });
+}
+
+namespace ffn {
+void register_moe(Registry& r) {
+  r.ffns.add("moe", [](const Json& j) -> std::unique_ptr<Ffn> {
+    struct Config {
+      int64_t width = 0, hidden = 0, n_experts = 0, top_k = 1, router_width = 0;
+      bool depth_average = true, renormalise = false;
+      std::string router = "linear", skip = "zero";
+      void visit(ConfigReader& v) {
+        v("width", width), v("hidden", hidden), v("n_experts", n_experts), v("top_k", top_k), v("router_width", router_width);
+        v("depth_average", depth_average), v("renormalise", renormalise), v("router", router), v("skip", skip);
+      }
+    } c;
+    from_json(j, c, "ffn moe", true);
+    if (c.router == "linear")
+      return std::make_unique<MoeFfn>(std::make_unique<LinearRouter>(c.width, c.n_experts, c.top_k, c.renormalise), c.width, c.hidden, c.n_experts);
+    if (c.router != "zaya") fail("ffn moe, router: '{}', expected linear or zaya", c.router);
+    if (c.skip != "zero" && c.skip != "identity") fail("ffn moe, skip: '{}', expected zero or identity", c.skip);
+    ZayaRouterConfig z{.width = c.width, .router_width = c.router_width, .n_experts = c.n_experts, .depth_average = c.depth_average};
+    if (c.skip == "identity") z.skip = ZayaRouterConfig::Skip::identity;
+    return std::make_unique<MoeFfn>(z, c.hidden);
+  });
+}
+}  // namespace ffn
+
+}  // namespace quern

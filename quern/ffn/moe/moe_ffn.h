@@ -1,0 +1,38 @@
+// Mixture of experts: a router picks, tokens are grouped by expert, one gated FFN per non-empty expert, outputs are
+// combined with the router's weights:  y_t = Σ_s w[t,s]·(act(x·Wgᵀ) ⊙ (x·Wuᵀ))·Wdᵀ of expert e[t,s].
+// A skipped token gets zero, or its weight times its input. Cost per token: 3·D·F multiply-adds per chosen expert.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "quern/ffn/moe/router.h"
+#include "quern/kernels/activation/activation.h"
+#include "quern/kernels/gemm/gemm.h"
+
+namespace quern {
+
+class MoeFfn : public Ffn {
+ public:
+  MoeFfn(ZayaRouterConfig router, int64_t hidden);
+  MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts);
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;  // gate.…, experts.gate_up_proj, experts.down_proj
+  void pack(DType t) override;
+  Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
+
+  // Tokens per class in the last forward, the skip class last: what the balancing controller reads.
+  const std::vector<int64_t>& last_counts() const { return counts_; }
+  Router& router() { return *router_; }
+
+ private:
+  Var experts(Tape& tape, const Var& x_TD, const Routing& r);
+  Var skipped(Tape& tape, const Var& y_TD, const Var& x_TD, const Routing& r);
+  int64_t n_experts_;
+  bool skip_identity_ = false;
+  kernels::Activation act_ = kernels::Activation::silu;
+  std::unique_ptr<Router> router_;
+  Parameter gate_up_, down_;  // [E, 2F, D], [E, D, F]
+  std::vector<kernels::PackedLinear> packed_gate_up_, packed_down_;
+  std::vector<int64_t> counts_;
+};
+
+}  // namespace quern

@@ -1,0 +1,123 @@
+#include "quern/ffn/moe/router.h"
+
+#include <algorithm>
+
+#include "quern/nn/dispatch.h"
+#include "quern/nn/ops.h"
+
+namespace quern {
+namespace {
+
+// w[t, s] = p[t, e[t, s]]; the gradient flows through the chosen entries only.
+Var gather(Tape& tape, const Var& p_TE, const Tensor& e_Tk) {
+  int64_t T = p_TE.dim(0), E = p_TE.dim(1), k = e_Tk.dim(1);
+  Tensor w = Tensor::empty({T, k}, p_TE.dtype());
+  return with_float(p_TE.dtype(), [&]<class F>() {
+    const int32_t* e = e_Tk.data<int32_t>();
+    for (int64_t i = 0; i < T * k; ++i) w.data<F>()[i] = p_TE.value.data<F>()[i / k * E + e[i]];
+    return tape.record(w, {p_TE}, [e_Tk, T, E, k](Grads& g) {
+      Tensor gp = Tensor::zeros({T, E}, g.out().dtype());
+      for (int64_t i = 0; i < T * k; ++i) gp.data<F>()[i / k * E + e_Tk.data<int32_t>()[i]] += g.out().data<F>()[i];
+      g.add(0, gp);
+    });
+  });
+}
+
+// The k largest of p + bias per row, largest first, ties to the lowest index. bias may be undefined.
+Tensor choose(const Tensor& p_TE, const Tensor& bias_E, int64_t k) {
+  int64_t T = p_TE.dim(0), E = p_TE.dim(1);
+  Tensor e = Tensor::empty({T, k}, DType::i32);
+  with_float(p_TE.dtype(), [&]<class F>() {
+    std::vector<F> score(static_cast<size_t>(E));
+    for (int64_t t = 0; t < T; ++t) {
+      for (int64_t j = 0; j < E; ++j) score[j] = p_TE.data<F>()[t * E + j] + (bias_E.defined() ? static_cast<F>(bias_E.item(j)) : F(0));
+      for (int64_t s = 0; s < k; ++s) {
+        auto best = std::max_element(score.begin(), score.end());
+        e.data<int32_t>()[t * k + s] = static_cast<int32_t>(best - score.begin());
+        *best = -std::numeric_limits<F>::infinity();
+      }
+    }
+  });
+  return e;
+}
+
+// Rows scaled to sum 1: y = w/s, gw = (gy − Σ gy·y)/s.
+Var normalise_rows(Tape& tape, const Var& w_Tk) {
+  int64_t T = w_Tk.dim(0), k = w_Tk.dim(1);
+  Tensor w = w_Tk.value, y = w.clone();
+  return with_float(w.dtype(), [&]<class F>() {
+    auto row_sum = [k](const F* r) {
+      F s = 0;
+      for (int64_t i = 0; i < k; ++i) s += r[i];
+      return s;
+    };
+    for (int64_t t = 0; t < T; ++t) {
+      F s = row_sum(w.data<F>() + t * k);
+      for (int64_t i = 0; i < k; ++i) y.data<F>()[t * k + i] /= s;
+    }
+    return tape.record(y, {w_Tk}, [w, y, T, k, row_sum](Grads& g) {
+      Tensor gw = Tensor::empty(w.shape(), w.dtype());
+      for (int64_t t = 0; t < T; ++t) {
+        const F *gy = g.out().data<F>() + t * k, *yr = y.data<F>() + t * k;
+        F s = row_sum(w.data<F>() + t * k), dot = 0;
+        for (int64_t i = 0; i < k; ++i) dot += gy[i] * yr[i];
+        for (int64_t i = 0; i < k; ++i) gw.data<F>()[t * k + i] = (gy[i] - dot) / s;
+      }
+      g.add(0, gw);
+    });
+  });
+}
+
+}  // namespace
+
+ZayaRouter::ZayaRouter(ZayaRouterConfig c)
+    : c_(c),
+      down_(c.router_width, c.width, true),
+      fc1_(c.router_width, c.router_width, true),
+      fc2_(c.router_width, c.router_width, true),
+      out_(c.n_experts + 1, c.router_width, false),
+      norm_({c.router_width}, Init::constant(1)),
+      beta_({c.n_experts + 1}, Init::constant(0)) {
+  if (c.depth_average) gamma_ = Parameter({c.router_width}, Init::constant(1));
+  beta_.trainable = false;
+  beta_.init.last = -1;
+  for (Linear* l : {&down_, &fc1_, &fc2_, &out_}) l->weight.matrix = false;  // the router stays in f32
+}
+
+void ZayaRouter::visit(const std::string& prefix, const ParameterVisitor& v) {
+  down_.visit(prefix + "down_proj", v);
+  if (c_.depth_average) v(prefix + "router_states_scale", gamma_);
+  v(prefix + "router_mlp.norm.weight", norm_);
+  fc1_.visit(prefix + "router_mlp.fc1", v);
+  fc2_.visit(prefix + "router_mlp.fc2", v);
+  out_.visit(prefix + "router_mlp.out_proj", v);
+  v(prefix + "balancing_biases", beta_);
+}
+
+Routing ZayaRouter::route(Tape& tape, const Var& x_TD, DepthCarry& carry) {
+  constexpr auto gelu = kernels::Activation::gelu;
+  Var r_TR = linear(tape, x_TD, down_);
+  if (c_.depth_average && carry.router_state.value.defined()) r_TR = add(tape, r_TR, mul_columns(tape, carry.router_state, gamma_));
+  carry.router_state = r_TR;
+  Var c_TR = activate(tape, gelu, linear(tape, rms_norm(tape, r_TR, norm_, c_.eps), fc1_));
+  c_TR = activate(tape, gelu, linear(tape, c_TR, fc2_));
+  Var p_TE = softmax(tape, linear(tape, c_TR, out_));
+  Tensor e_T1 = choose(p_TE.value, beta_.value, 1);
+  return {e_T1, gather(tape, p_TE, e_T1)};
+}
+
+LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise) : k_(k), renormalise_(renormalise), gate_(n_experts, width, false) {
+  if (k < 1 || k > n_experts) fail("moe: top_k {} is outside 1 … {} experts", k, n_experts);
+  gate_.weight.matrix = false;
+}
+
+void LinearRouter::visit(const std::string& prefix, const ParameterVisitor& v) { v(prefix + "weight", gate_.weight); }
+
+Routing LinearRouter::route(Tape& tape, const Var& x_TD, DepthCarry&) {
+  Var p_TE = softmax(tape, linear(tape, x_TD, gate_));
+  Tensor e_Tk = choose(p_TE.value, Tensor(), k_);
+  Var w_Tk = gather(tape, p_TE, e_Tk);
+  return {e_Tk, renormalise_ ? normalise_rows(tape, w_Tk) : w_Tk};
+}
+
+}  // namespace quern

@@ -1,0 +1,60 @@
+// Routers choose experts for each token and give the weights their outputs are combined with.
+//
+// ZayaRouter (top-1, E experts and a skip class):
+//   r = x·Wdᵀ + bd  (+ γ ⊙ the router state of the block below);  the state passed on is r
+//   p = softmax(W3·gelu(W2·gelu(W1·norm(r) + b1) + b2));  e = argmax(p + β), ties to the lowest;  weight p_e
+// β is a buffer moved by a controller, never by the loss. Class E means "no expert".
+//
+// LinearRouter: p = softmax(x·Wᵀ), the k largest, renormalised to sum 1 if asked.
+#pragma once
+#include <vector>
+
+#include "quern/ffn/ffn.h"
+#include "quern/nn/linear.h"
+
+namespace quern {
+
+struct Routing {
+  Tensor expert_Tk;  // i32, E = skipped
+  Var weight_Tk;     // combine weights
+};
+
+class Router : public Module {
+ public:
+  virtual Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) = 0;
+};
+
+struct ZayaRouterConfig {
+  enum class Skip { zero, identity };  // what a skipped token gets: nothing, or its weight times its input
+  int64_t width = 0, router_width = 0, n_experts = 0;
+  bool depth_average = true;           // false in the first block
+  double eps = 1e-5;
+  Skip skip = Skip::zero;
+};
+
+class ZayaRouter : public Router {
+ public:
+  explicit ZayaRouter(ZayaRouterConfig config);
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
+  Parameter& balancing_biases() { return beta_; }
+
+ private:
+  ZayaRouterConfig c_;
+  Linear down_, fc1_, fc2_, out_;
+  Parameter gamma_, norm_, beta_;
+};
+
+class LinearRouter : public Router {
+ public:
+  LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise);
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
+
+ private:
+  int64_t k_;
+  bool renormalise_;
+  Linear gate_;
+};
+
+}  // namespace quern

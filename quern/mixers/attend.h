@@ -1,0 +1,30 @@
+// What the softmax-attention mixers share: rotary settings, the key/value state, and attention itself on a tape.
+// q [T, Hq, d], k and v [T, Hkv, d] of this call's tokens; with states, k and v are appended to parts `k_part` and
+// `k_part + 1` of the site and attention runs over everything the sequence has seen.
+#pragma once
+#include <vector>
+
+#include "quern/kernels/rope/rope.h"
+#include "quern/mixers/mixer.h"
+
+namespace quern {
+
+struct RopeConfig {
+  double theta = 1e4;
+  std::vector<double> inv_freq;  // when given, used instead of theta (scaled rotary embeddings)
+  kernels::RopePairing pairing = kernels::RopePairing::half;
+  std::vector<double> frequencies(int64_t rotary_dims) const { return inv_freq.empty() ? kernels::rope_inv_freq(rotary_dims, theta) : inv_freq; }
+};
+
+struct AttendOptions {
+  double scale = 1;
+  int64_t window = 0;
+  bool bf16_math = false;
+  int k_part = 0;
+};
+
+std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t window, DType kv);
+
+Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site, AttendOptions options);
+
+}  // namespace quern

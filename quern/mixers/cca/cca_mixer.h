@@ -1,0 +1,66 @@
+// Compressed convolutional attention (arXiv 2510.04476), CCA and CCGQA in general form. Attention runs in a latent
+// space of n_head·d queries and n_head_kv·d keys and values, whatever the width:
+//   z = [x·Wqᵀ ‖ x·Wkᵀ];  c = grouped conv(depthwise conv(z)) over time, zero-padded once, in front of z
+//   m = q/k mean of z;  q, k = √d·(c + m)/‖c + m‖ per head, keys times a temperature (linear T, or exp T)
+//   rotary positions; v = [x·Wv1ᵀ ‖ the previous token's x·Wv2ᵀ];  y = softmax(q·kᵀ/√d)·v·Woᵀ
+// State: k, v per token; the last rows of z before the convolutions; the last token's x·Wv2ᵀ.
+// Shapes: T tokens, D width, C = (n_head + n_head_kv)·d latent channels, P rows of convolution history.
+#pragma once
+#include "quern/mixers/attend.h"
+#include "quern/nn/linear.h"
+
+namespace quern {
+
+struct CcaConfig {
+  enum class Temperature { linear, exponential };
+  int64_t width = 0, n_head = 0, n_head_kv = 0, head_dim = 0;
+  int64_t time0 = 2, time1 = 2;  // taps of the depthwise and the grouped convolution; 0 = without it
+  int64_t rotary_dims = 0;
+  RopeConfig rope;
+  int64_t window = 0;
+  bool value_delay = true, qk_mean = true;
+  Temperature temperature = Temperature::linear;
+  double l2_eps = 1.1920928955078125e-07;  // the f32 epsilon, as transformers clamps
+
+  int64_t q_width() const { return n_head * head_dim; }
+  int64_t kv_width() const { return n_head_kv * head_dim; }
+  int64_t channels() const { return q_width() + kv_width(); }
+  int64_t history() const { return std::max<int64_t>(time0 - 1, 0) + std::max<int64_t>(time1 - 1, 0); }
+  template <class V>
+  void visit(V& v) {
+    v("width", width, "width of the residual stream");
+    v("n_head", n_head, "latent query heads");
+    v("n_head_kv", n_head_kv, "latent key/value heads");
+    v("head_dim", head_dim, "size of a head");
+    v("time0", time0, "taps of the depthwise convolution; 0 = without");
+    v("time1", time1, "taps of the grouped convolution; 0 = without");
+    v("rotary_dims", rotary_dims, "dims of a head that turn with the position; 0 = none");
+    v("rope_theta", rope.theta, "base of the rotary frequencies");
+    v("window", window, "keys a query sees, itself included; 0 = all");
+    v("value_delay", value_delay, "half of the values from the token before");
+    v("qk_mean", qk_mean, "add the mean of queries and keys before the convolutions");
+  }
+};
+
+class CcaMixer : public Mixer {
+ public:
+  explicit CcaMixer(CcaConfig config);
+  StateSpec state_spec(DType kv) const override;
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  void pack(DType t) override;
+  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+
+ private:
+  enum Part { kKeys, kValues, kConvTail, kValueTail };
+  std::vector<Var> project(Tape& tape, const Var& x_TD);  // z, v current, v delayed (or z, v)
+  Var values(Tape& tape, const Var& current_TV, const Var& delayed_TV, const Batch& batch, int site);
+
+  CcaConfig c_;
+  std::vector<double> inv_freq_;
+  Linear q_, k_, v_now_, v_late_, o_;
+  Parameter dw_w_, dw_b_, gc_w_, gc_b_, temp_;
+  kernels::PackedLinear packed_;  // q, k, v_now, v_late as one product
+  bool bf16_ = false;
+};
+
+}  // namespace quern

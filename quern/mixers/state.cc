@@ -1,0 +1,105 @@
+#include "quern/mixers/state.h"
+
+#include <algorithm>
+
+namespace quern {
+namespace {
+
+constexpr int64_t kFirstRows = 64;  // capacity of a fresh per-token part; it doubles from there
+
+Shape with_rows(int64_t n, const Shape& row) {
+  Shape s = {n};
+  s.insert(s.end(), row.begin(), row.end());
+  return s;
+}
+
+}  // namespace
+
+int64_t StateSpec::bytes_per_token() const {
+  int64_t n = 0;
+  for (const StatePart& p : parts)
+    if (p.per_token) n += element_count(p.shape) * dtype_size(p.dtype);
+  return n;
+}
+
+int64_t StateSpec::fixed_bytes() const {
+  int64_t n = 0;
+  for (const StatePart& p : parts)
+    if (!p.per_token) n += element_count(p.shape) * dtype_size(p.dtype);
+  return n;
+}
+
+SequenceState::SequenceState(std::vector<StateSite> sites) : sites_(std::move(sites)) {
+  for (const StateSite& s : sites_) {
+    slots_.emplace_back(s.spec.parts.size());
+    for (size_t i = 0; i < s.spec.parts.size(); ++i)
+      if (const StatePart& p = s.spec.parts[i]; !p.per_token) slots_.back()[i].buffer = Tensor::zeros(p.shape, p.dtype);
+  }
+}
+
+Tensor& SequenceState::fixed(int site, int part) {
+  QUERN_CHECK(!sites_[site].spec.parts[part].per_token);
+  return slots_[site][part].buffer;
+}
+
+Tensor SequenceState::append(int site, int part, int64_t n) {
+  const StatePart& p = sites_[site].spec.parts[part];
+  QUERN_CHECK(p.per_token);
+  Slot& s = slots_[site][part];
+  int64_t capacity = s.buffer.defined() ? s.buffer.dim(0) : 0;
+  if (s.count + n > capacity) {
+    Tensor grown = Tensor::empty(with_rows(std::max({s.count + n, 2 * capacity, kFirstRows}), p.shape), p.dtype);
+    if (s.count > 0) grown.narrow(0, 0, s.count).copy_from(s.buffer.narrow(0, 0, s.count));
+    s.buffer = grown;
+  }
+  s.count += n;
+  return s.buffer.narrow(0, s.count - n, n);
+}
+
+Tensor SequenceState::rows(int site, int part) const {
+  const Slot& s = slots_[site][part];
+  return s.buffer.defined() ? s.buffer.narrow(0, 0, s.count) : Tensor::empty(with_rows(0, sites_[site].spec.parts[part].shape), sites_[site].spec.parts[part].dtype);
+}
+
+SequenceState SequenceState::fork() const {
+  SequenceState f;
+  f.sites_ = sites_;
+  f.length_ = length_;
+  for (const auto& site : slots_) {
+    f.slots_.emplace_back();
+    for (const Slot& s : site) {
+      Slot copy{{}, s.count};
+      if (s.buffer.defined()) copy.buffer = s.count > 0 ? s.buffer.narrow(0, 0, s.count).clone() : s.buffer.clone();  // fixed parts count no rows
+      f.slots_.back().push_back(copy);
+    }
+  }
+  return f;
+}
+
+void SequenceState::truncate(int64_t length) {
+  QUERN_CHECK(length >= 0 && length <= length_, "truncate({}) of {}", length, length_);
+  if (length == length_) return;
+  if (length == 0) {
+    *this = SequenceState(std::move(sites_));
+    return;
+  }
+  for (size_t i = 0; i < slots_.size(); ++i)
+    for (size_t k = 0; k < slots_[i].size(); ++k) {
+      const StatePart& p = sites_[i].spec.parts[k];
+      if (!p.per_token) fail("state part '{}' of layer {} cannot be cut back to {} tokens: restore a snapshot instead", p.name, sites_[i].layer, length);
+      slots_[i][k].count -= length_ - length;
+    }
+  length_ = length;
+}
+
+int64_t SequenceState::bytes() const {
+  int64_t n = 0;
+  for (size_t i = 0; i < slots_.size(); ++i)
+    for (size_t k = 0; k < slots_[i].size(); ++k) {
+      const StatePart& p = sites_[i].spec.parts[k];
+      n += (p.per_token ? slots_[i][k].count : 1) * element_count(p.shape) * dtype_size(p.dtype);
+    }
+  return n;
+}
+
+}  // namespace quern

@@ -1,0 +1,196 @@
+// Elementwise operations and their gradients.
+#include "quern/nn/dispatch.h"
+#include "quern/nn/ops.h"
+#include "quern/nn/rows.h"
+
+namespace quern {
+namespace {
+
+template <class T>
+View<const T, 2> rows_of(const Tensor& t) {
+  return t.reshape({-1, t.dim(-1)}).view<const T, 2>();
+}
+template <class T>
+View<T, 2> rows_of_out(const Tensor& t) {
+  return t.reshape({-1, t.dim(-1)}).view<T, 2>();
+}
+
+// Column sums of gy ⊙ x (x may be null), added to acc; columns are split over threads so that the order is fixed.
+template <class T>
+void add_column_sums(const Tensor& gy, const Tensor& x, const Tensor& acc) {
+  int64_t D = gy.dim(-1), rows = D ? gy.size() / D : 0;
+  const T *g = gy.data<T>(), *p = x.defined() ? x.data<T>() : nullptr;
+  T* a = acc.data<T>();
+  parallel_for(D, 256, [&](int64_t c0, int64_t c1) {
+    for (int64_t t = 0; t < rows; ++t)
+      for (int64_t c = c0; c < c1; ++c) a[c] += p ? g[t * D + c] * p[t * D + c] : g[t * D + c];
+  });
+}
+
+template <class T>
+Tensor product(const Tensor& a, const Tensor& b) {
+  Tensor y = Tensor::empty(a.shape(), a.dtype());
+  for_rows<T>({a, b}, y, [](const T* const* in, T* out, int64_t D) {
+    for (int64_t c = 0; c < D; ++c) out[c] = in[0][c] * in[1][c];
+  });
+  return y;
+}
+
+}  // namespace
+
+Var add(Tape& tape, const Var& a, const Var& b) {
+  Tensor y = Tensor::empty(a.value.shape(), a.dtype());
+  with_float(a.dtype(), [&]<class T>() {
+    for_rows<T>({a.value, b.value}, y, [](const T* const* in, T* out, int64_t D) {
+      for (int64_t c = 0; c < D; ++c) out[c] = in[0][c] + in[1][c];
+    });
+  });
+  return tape.record(y, {a, b}, [](Grads& g) {
+    g.add(0, g.out());
+    g.add(1, g.out());
+  });
+}
+
+Var mul(Tape& tape, const Var& a, const Var& b) {
+  Tensor x = a.value, z = b.value;
+  return with_float(x.dtype(), [&]<class T>() {
+    return tape.record(product<T>(x, z), {a, b}, [x, z](Grads& g) {
+      if (g.wants(0)) g.add(0, product<T>(g.out(), z));
+      if (g.wants(1)) g.add(1, product<T>(g.out(), x));
+    });
+  });
+}
+
+Var scale(Tape& tape, const Var& a, double factor) {
+  return with_float(a.dtype(), [&]<class T>() {
+    auto scaled = [factor](const Tensor& x) {
+      Tensor y = Tensor::empty(x.shape(), x.dtype());
+      for_rows<T>({x}, y, [k = static_cast<T>(factor)](const T* const* in, T* out, int64_t D) {
+        for (int64_t c = 0; c < D; ++c) out[c] = k * in[0][c];
+      });
+      return y;
+    };
+    return tape.record(scaled(a.value), {a}, [scaled](Grads& g) { g.add(0, scaled(g.out())); });
+  });
+}
+
+Var add_bias(Tape& tape, const Var& x_TD, Parameter& b_D) {
+  Var b = tape.param(b_D);
+  Tensor y = Tensor::empty(x_TD.value.shape(), x_TD.dtype());
+  return with_float(y.dtype(), [&]<class T>() {
+    for_rows<T>({x_TD.value}, y, [bp = b.value.data<T>()](const T* const* in, T* out, int64_t D) {
+      for (int64_t c = 0; c < D; ++c) out[c] = in[0][c] + bp[c];
+    });
+    return tape.record(y, {x_TD, b}, [](Grads& g) {
+      g.add(0, g.out());
+      if (g.wants(1)) add_column_sums<T>(g.out(), Tensor(), g.accumulator(1));
+    });
+  });
+}
+
+Var mul_columns(Tape& tape, const Var& x_TD, Parameter& s_D) {
+  Var s = tape.param(s_D);
+  Tensor x = x_TD.value, sv = s.value;
+  return with_float(x.dtype(), [&]<class T>() {
+    auto scaled = [sv](const Tensor& v) {
+      Tensor y = Tensor::empty(v.shape(), v.dtype());
+      for_rows<T>({v}, y, [sp = sv.data<T>()](const T* const* in, T* out, int64_t D) {
+        for (int64_t c = 0; c < D; ++c) out[c] = in[0][c] * sp[c];
+      });
+      return y;
+    };
+    return tape.record(scaled(x), {x_TD, s}, [x, scaled](Grads& g) {
+      if (g.wants(0)) g.add(0, scaled(g.out()));
+      if (g.wants(1)) add_column_sums<T>(g.out(), x, g.accumulator(1));
+    });
+  });
+}
+
+Var mul_rows(Tape& tape, const Var& x_TD, const Var& p_T1) {
+  Tensor x = x_TD.value, p = p_T1.value;
+  return with_float(x.dtype(), [&]<class T>() {
+    auto scaled = [p](const Tensor& v) {
+      Tensor y = v.clone();
+      int64_t D = v.dim(1);
+      T* d = y.data<T>();
+      for (int64_t t = 0; t < v.dim(0); ++t)
+        for (int64_t c = 0; c < D; ++c) d[t * D + c] *= p.data<T>()[t];
+      return y;
+    };
+    return tape.record(scaled(x), {x_TD, p_T1}, [x, p, scaled](Grads& g) {
+      if (g.wants(0)) g.add(0, scaled(g.out()));
+      if (!g.wants(1)) return;
+      Tensor gp = Tensor::zeros(p.shape(), p.dtype());
+      const T *gy = g.out().data<T>(), *xp = x.data<T>();
+      for (int64_t t = 0, D = x.dim(1); t < x.dim(0); ++t)
+        for (int64_t c = 0; c < D; ++c) gp.data<T>()[t] += gy[t * D + c] * xp[t * D + c];
+      g.add(1, gp);
+    });
+  });
+}
+
+Var slice_columns(Tape& tape, const Var& x_TD, int64_t begin, int64_t n) {
+  Shape shape = x_TD.value.shape();
+  return tape.record(x_TD.value.narrow(1, begin, n).clone(), {x_TD}, [shape, begin, n](Grads& g) {
+    Tensor gx = Tensor::zeros(shape, g.out().dtype());
+    gx.narrow(1, begin, n).copy_from(g.out());
+    g.add(0, gx);
+  });
+}
+
+Var concat_columns(Tape& tape, const std::vector<Var>& parts) {
+  int64_t width = 0;
+  for (const Var& p : parts) width += p.dim(1);
+  Tensor y = Tensor::empty({parts[0].dim(0), width}, parts[0].dtype());
+  std::vector<int64_t> begin;
+  for (int64_t at = 0; const Var& p : parts) {
+    begin.push_back(at);
+    y.narrow(1, at, p.dim(1)).copy_from(p.value);
+    at += p.dim(1);
+  }
+  begin.push_back(width);
+  return tape.record(y, parts, [begin](Grads& g) {
+    for (size_t i = 0; i + 1 < begin.size(); ++i)
+      if (g.wants(static_cast<int>(i))) g.add(static_cast<int>(i), g.out().narrow(1, begin[i], begin[i + 1] - begin[i]).clone());
+  });
+}
+
+Var activate(Tape& tape, kernels::Activation a, const Var& x_TD) {
+  Tensor x = x_TD.value, y = Tensor::empty(x.shape(), x.dtype());
+  return with_float(x.dtype(), [&]<class T>() {
+    kernels::activate<T>(a, rows_of<T>(x), rows_of_out<T>(y));
+    return tape.record(y, {x_TD}, [a, x](Grads& g) {
+      Tensor gx = Tensor::empty(x.shape(), x.dtype());
+      kernels::activate_backward<T>(a, rows_of<T>(x), rows_of<T>(g.out()), rows_of_out<T>(gx));
+      g.add(0, gx);
+    });
+  });
+}
+
+Var gated(Tape& tape, kernels::Activation a, const Var& gate_up_T2F) {
+  Tensor x = gate_up_T2F.value, y = Tensor::empty({x.dim(0), x.dim(1) / 2}, x.dtype());
+  return with_float(x.dtype(), [&]<class T>() {
+    kernels::gated<T>(a, x.view<const T, 2>(), y.view<T, 2>());
+    return tape.record(y, {gate_up_T2F}, [a, x](Grads& g) {
+      Tensor gx = Tensor::empty(x.shape(), x.dtype());
+      kernels::gated_backward<T>(a, x.view<const T, 2>(), g.out().view<const T, 2>(), gx.view<T, 2>());
+      g.add(0, gx);
+    });
+  });
+}
+
+Var sum(Tape& tape, const Var& x) {
+  Shape shape = x.value.shape();
+  return with_float(x.dtype(), [&]<class T>() {
+    double total = 0;
+    for (T v : x.value.span<T>()) total += v;
+    return tape.record(Tensor::full({1}, x.dtype(), total), {x}, [shape](Grads& g) { g.add(0, Tensor::full(shape, g.out().dtype(), g.out().item())); });
+  });
+}
+
+Var reshape(Tape& tape, const Var& x, Shape shape) {
+  Shape before = x.value.shape();
+  return tape.record(x.value.contiguous_copy_if_needed().reshape(std::move(shape)), {x}, [before](Grads& g) { g.add(0, g.out().contiguous_copy_if_needed().reshape(before)); });
+}
+
+}  // namespace quern

@@ -1,0 +1,65 @@
+// Embedding lookup, logits and the fused head loss on a tape.
+#include "quern/kernels/cross_entropy/cross_entropy.h"
+#include "quern/kernels/embedding/embedding.h"
+#include "quern/nn/dispatch.h"
+#include "quern/nn/ops.h"
+
+namespace quern {
+
+Var embedding(Tape& tape, Parameter& table_VD, std::span<const int32_t> ids) {
+  Var w = tape.param(table_VD);
+  Tensor table = w.value;
+  DType t = table.dtype() == DType::bf16 ? DType::f32 : table.dtype();
+  Tensor y = Tensor::empty({static_cast<int64_t>(ids.size()), table.dim(1)}, t);
+  if (table.dtype() == DType::bf16) {
+    kernels::embedding<bf16, float>(table.view<const bf16, 2>(), ids, y.view<float, 2>());
+    return y;
+  }
+  return with_float(t, [&]<class T>() {
+    kernels::embedding<T, T>(table.view<const T, 2>(), ids, y.view<T, 2>());
+    return tape.record(y, {w}, [keep = std::vector<int32_t>(ids.begin(), ids.end())](Grads& g) {
+      kernels::embedding_backward<T>(keep, g.out().view<const T, 2>(), g.accumulator(0).view<T, 2>());
+    });
+  });
+}
+
+Var head_logits(Tape& tape, const Var& h_TD, Parameter& w_VD) { return linear(tape, h_TD, tape.param(w_VD)); }
+
+Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int32_t> targets, std::span<const double> weights) {
+  Var w = tape.param(w_VD);
+  Tensor h = h_TD.value, wv = w.value;
+  return with_float(h.dtype(), [&]<class T>() {
+    Tensor weight;
+    if (!weights.empty()) {
+      weight = Tensor::empty({h.dim(0)}, h.dtype());
+      std::copy(weights.begin(), weights.end(), weight.data<T>());
+    }
+    std::vector<int32_t> keep(targets.begin(), targets.end());
+    auto run = [h, wv, weight, keep](double g_loss, kernels::HeadLossGrads<T> grads) {
+      kernels::HeadLoss<T> in;
+      in.h = h.view<const T, 2>();
+      in.w = wv.view<const T, 2>();
+      in.targets = keep;
+      if (weight.defined()) in.weight = weight.view<const T, 1>();
+      Arena& scratch = thread_arena();
+      Arena::Scope scope(scratch);
+      return kernels::head_cross_entropy<T>(in, g_loss, grads, {}, scratch);
+    };
+    if (!tape.needs({h_TD, w})) return Var(Tensor::full({1}, h.dtype(), run(0, {})));
+    // The gradients are made with the loss, while a chunk's logits are at hand; backward only scales them.
+    Tensor gh = Tensor::empty(h.shape(), h.dtype()), gw = w.needs_grad() ? Tensor::zeros(wv.shape(), wv.dtype()) : Tensor();
+    double loss = run(1, {gh.view<T, 2>(), gw.defined() ? gw.view<T, 2>() : View<T, 2>(), {}});
+    return tape.record(Tensor::full({1}, h.dtype(), loss), {h_TD, w}, [gh, gw](Grads& g) {
+      double k = g.out().item();
+      auto scaled = [k](const Tensor& t) {
+        if (k != 1)
+          for (T& x : t.span<T>()) x = static_cast<T>(x * k);
+        return t;
+      };
+      g.add(0, scaled(gh));
+      if (g.wants(1)) g.add(1, scaled(gw));
+    });
+  });
+}
+
+}  // namespace quern

@@ -1,0 +1,43 @@
+#include "quern/nn/module.h"
+
+#include "quern/base/rng.h"
+
+namespace quern {
+namespace {
+
+uint64_t name_hash(const std::string& s) {  // FNV-1a: a stream of random numbers for each name
+  uint64_t h = 0xcbf29ce484222325ull;
+  for (unsigned char c : s) h = (h ^ c) * 0x100000001b3ull;
+  return h;
+}
+
+}  // namespace
+
+void initialise(Module& m, uint64_t seed, DType t) {
+  m.visit("", [&](const std::string& name, Parameter& p) {
+    Tensor v = Tensor::empty(p.shape, DType::f32);
+    if (p.init.kind == Init::Kind::constant) {
+      v.fill(p.init.value);
+    } else {
+      Rng rng(seed, name_hash(name));
+      for (float& x : v.span<float>()) x = static_cast<float>(rng.normal() * p.init.value);
+    }
+    if (p.init.last) v.data<float>()[v.size() - 1] = static_cast<float>(*p.init.last);
+    p.value = v.to(t);
+    p.grad = Tensor();
+  });
+}
+
+int64_t parameter_count(Module& m, bool trainable_only) {
+  int64_t n = 0;
+  m.visit("", [&](const std::string&, Parameter& p) {
+    if (p.trainable || !trainable_only) n += element_count(p.shape);
+  });
+  return n;
+}
+
+void zero_grad(Module& m) {
+  m.visit("", [](const std::string&, Parameter& p) { p.zero_grad(); });
+}
+
+}  // namespace quern

@@ -1,0 +1,56 @@
+// What is built in, by name: mixers, FFNs and models, each added by its folder's register_<name>(Registry&).
+// No static initialisers: registry.gen.cc (written by CMake) calls them all from register_everything.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/base/error.h"
+#include "quern/base/json.h"
+#include "quern/base/nearest.h"
+
+namespace quern {
+
+class Mixer;
+class Ffn;
+class Model;
+class TensorFolder;
+
+// Makers of one kind. A template, so that T may be incomplete here: rooms further down define it.
+template <class T, class... A>
+class Makers {
+ public:
+  using Make = std::function<std::unique_ptr<T>(A...)>;
+  explicit Makers(std::string kind) : kind_(std::move(kind)) {}
+  void add(std::string name, Make make) {
+    bool fresh = makers_.emplace(name, std::move(make)).second;
+    QUERN_CHECK(fresh, "{} '{}' registered twice", kind_, name);
+  }
+  std::unique_ptr<T> make(const std::string& name, A... args) const {
+    auto it = makers_.find(name);
+    if (it == makers_.end()) fail("unknown {} '{}'{} (known: {})", kind_, name, did_you_mean(name, names()), fmt::join(names(), ", "));
+    return it->second(args...);
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> n;
+    for (const auto& [name, make] : makers_) n.push_back(name);
+    return n;
+  }
+
+ private:
+  std::string kind_;
+  std::map<std::string, Make> makers_;
+};
+
+class Registry {
+ public:
+  Makers<Mixer, const Json&> mixers{"mixer"};  // a layer's configuration as JSON; unknown keys are refused
+  Makers<Ffn, const Json&> ffns{"ffn"};
+  Makers<Model, const Json&, const TensorFolder*> models{"model_type"};  // config.json and its weights (may be null)
+};
+
+void register_everything(Registry& r);
+
+}  // namespace quern

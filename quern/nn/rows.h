@@ -1,0 +1,33 @@
+// for_rows: apply a row function to contiguous tensors seen as [rows, D] (D = last extent), rows split over threads.
+#pragma once
+#include <array>
+#include <initializer_list>
+
+#include "quern/base/threads.h"
+#include "quern/tensor/tensor.h"
+
+namespace quern {
+
+// f(in, out, D): in[i] points at this row of the i-th input.
+template <class T, class F>
+void for_rows(std::initializer_list<Tensor> inputs, const Tensor& out, F&& f) {
+  constexpr int64_t kGrainBytes = 32 << 10;  // less than this is not worth a second thread
+  std::array<const T*, 4> base{};
+  size_t n = 0;
+  for (const Tensor& t : inputs) {
+    QUERN_CHECK(t.contiguous() && t.size() == out.size() && n < base.size());
+    base[n++] = t.data<T>();
+  }
+  QUERN_CHECK(out.contiguous());
+  int64_t D = out.rank() ? out.dim(-1) : 1, rows = D ? out.size() / D : 0;
+  T* o = out.data<T>();
+  parallel_for(rows, kGrainBytes / static_cast<int64_t>(sizeof(T)) / std::max<int64_t>(1, D) + 1, [&](int64_t b, int64_t e) {
+    std::array<const T*, 4> in{};
+    for (int64_t t = b; t < e; ++t) {
+      for (size_t i = 0; i < n; ++i) in[i] = base[i] + t * D;
+      f(in.data(), o + t * D, D);
+    }
+  });
+}
+
+}  // namespace quern
