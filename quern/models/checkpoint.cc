@@ -23,7 +23,7 @@ void read_ids(const Json& j, const char* key, const std::string& where, std::vec
 
 std::unique_ptr<Model> build_model(const Registry& registry, const Json& config, const TensorFolder* weights) {
   if (!config.is_object()) fail("config.json: expected an object");
-  return registry.make_model(model_type(config), config, weights);
+  return registry.models.make(model_type(config), config, weights);
 }
 
 std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& folder, LoadOptions options, LoadReport* report) {

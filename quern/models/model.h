@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "quern/base/json.h"
 #include "quern/mixers/mixer.h"
 #include "quern/tensor/safetensors.h"
 

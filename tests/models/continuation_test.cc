@@ -55,7 +55,8 @@ TEST_P(Continuation, LeftPaddedBatchEqualsSingle) {
   // Rows of a left-padded batch become segments: padding never reaches the model.
   const std::vector<int64_t> lengths = {3, 11, 1, 40};
   std::vector<int32_t> ids;
-  std::vector<SequenceState> states(lengths.size(), SequenceState(model->sites(DType::f32)));
+  std::vector<SequenceState> states;
+  for (size_t r = 0; r < lengths.size(); ++r) states.emplace_back(model->sites(DType::f32));
   std::vector<SequenceState*> pointers;
   std::vector<std::vector<int32_t>> rows;
   for (size_t r = 0; r < lengths.size(); ++r) {
@@ -110,7 +111,9 @@ TEST_P(Continuation, PackedDocumentsEqualSeparate) {
   }
   size_t i = 0;
   model->visit("", [&](const std::string& name, Parameter& p) {
-    if (grads[i].defined()) EXPECT_LE(relative_error(grads[i], p.grad), 1e-9) << name;
+    if (grads[i].defined()) {
+      EXPECT_LE(relative_error(grads[i], p.grad), 1e-9) << name;
+    }
     ++i;
   });
 }

@@ -19,7 +19,7 @@ TEST_P(Parity, LogitsEqualTransformers) {
   for (bool pack : {false, true}) {
     auto model = load_golden(g, DType::f32, pack);
     for (int64_t n : {1, 2, 3, 64, 700})
-      if (n <= static_cast<int64_t>(g.tokens.size())) EXPECT_LE(logit_error(*model, g, n), 1e-4) << n << " tokens, packed " << pack;
+      EXPECT_LE(logit_error(*model, g, n), 1e-4) << n << " tokens, packed " << pack;
   }
 }
 

@@ -26,7 +26,7 @@ struct Plan {  // everything backward needs
 
 template <class T>
 View<T, 3> heads(const Tensor& t, int64_t d, int64_t first, int64_t n) {
-  return {t.data<T>() + first * d, {t.dim(0), n, d}, {t.dim(1), d, 1}};
+  return {t.data<std::remove_const_t<T>>() + first * d, {t.dim(0), n, d}, {t.dim(1), d, 1}};
 }
 
 template <class T>

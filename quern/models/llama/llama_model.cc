@@ -91,7 +91,7 @@ bool LlamaModel::ignorable(const std::string& t) const {
 namespace models {
 void register_llama(Registry& r) {
   for (const char* type : {"llama", "mistral", "qwen2", "qwen3"})
-    r.add_model(type, [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> { return std::make_unique<LlamaModel>(LlamaConfig::from_hf(config)); });
+    r.models.add(type, [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> { return std::make_unique<LlamaModel>(LlamaConfig::from_hf(config)); });
 }
 }  // namespace models
 

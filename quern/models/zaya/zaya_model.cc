@@ -29,7 +29,7 @@ ZayaRouterConfig router_config(const ZayaConfig& c, int64_t k) {
   r.n_experts = c.num_experts;
   r.depth_average = k > 0;
   r.eps = c.rms_norm_eps;
-  r.skip = c.skip_class == "identity" ? SkipClass::identity : SkipClass::zero;
+  r.skip = c.skip_class == "identity" ? ZayaRouterConfig::Skip::identity : ZayaRouterConfig::Skip::zero;
   return r;
 }
 
@@ -101,7 +101,7 @@ bool ZayaModel::ignorable(const std::string& tensor) const { return config_.tie_
 
 namespace models {
 void register_zaya(Registry& r) {
-  r.add_model("zaya", [](const Json& config, const TensorFolder* weights) -> std::unique_ptr<Model> {
+  r.models.add("zaya", [](const Json& config, const TensorFolder* weights) -> std::unique_ptr<Model> {
     return std::make_unique<ZayaModel>(ZayaConfig::from_hf(config, weights));
   });
 }

@@ -67,6 +67,7 @@ def write(name, config, seed, grads, **extra_config):
     np.save(folder / "logits.npy", logits[ROWS].numpy())
     if grads:
         model = model.double()
+        model.get_input_embeddings().padding_idx = None  # else torch drops the input-side gradient of row 0
         x = tokens[None, :T_GRAD]
         out = model(x, use_cache=False).logits[0]
         loss = torch.nn.functional.cross_entropy(out[:-1], x[0, 1:])

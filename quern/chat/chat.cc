@@ -1,4 +1,4 @@
-#include "quern/infer/chat.h"
+#include "quern/chat/chat.h"
 
 #include <algorithm>
 

@@ -1,0 +1,14 @@
+// Named shapes for `quern new`: configurations of the families at sizes from a test's to the published one.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+
+namespace quern {
+
+// config.json of a family at a size; throws Error naming what exists.
+Json shape_config(const std::string& family, const std::string& size, int64_t vocab_size);
+std::vector<std::string> shape_sizes(const std::string& family);
+
+}  // namespace quern
