@@ -3,6 +3,8 @@
 // l2norm: per head vector, y = x · (s / max(‖x‖, eps)) · t[row group]; CCA's query/key norm and temperature.
 // Cost: one read and one write of x; bound by copy bandwidth out of cache.
 #pragma once
+#include <cstddef>
+
 #include "quern/tensor/view.h"
 
 namespace quern::kernels {

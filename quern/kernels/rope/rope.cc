@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "quern/base/error.h"
-#include "quern/base/threads.h"
+#include "quern/kernels/dispatch.h"
 #include "quern/kernels/rope/rope_ref.h"
+#include "quern/kernels/rope/rope_simd.h"
 
 namespace quern::kernels {
 
@@ -39,6 +40,30 @@ void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePa
   QUERN_CHECK(
       x.shape == y.shape && cos.shape == sin.shape && cos.shape[0] == x.shape[0] && 2 * cos.shape[1] <= x.shape[2],
       "x [{}, {}, {}], tables [{}, {}]", x.shape[0], x.shape[1], x.shape[2], cos.shape[0], cos.shape[1]);
+  if constexpr (std::is_same_v<T, float>) {
+    if (const RopeTable* f = fast_table(rope_avx2, rope_avx512)) {
+      const int64_t heads = x.shape[1], d = x.shape[2], n = cos.shape[1];
+      const RopeRows a{x.data,
+                       cos.data,
+                       sin.data,
+                       y.data,
+                       heads,
+                       d,
+                       n,
+                       x.stride[0],
+                       x.stride[1],
+                       y.stride[0],
+                       y.stride[1],
+                       cos.stride[0],
+                       sin.stride[0],
+                       inverse ? -1.0f : 1.0f};
+      // In place the line is already at hand; and every run of a head must start on a whole vector.
+      const bool stream = x.data != y.data && n % 16 == 0 && stream_stores(y);
+      auto* rows = (pairing == RopePairing::half ? f->half : f->interleaved)[stream];
+      parallel_for(x.shape[0], grain_rows(heads * d), [&](int64_t begin, int64_t end) { rows(a, begin, end); });
+      return;
+    }
+  }
   rope_ref(x, cos, sin, pairing, inverse, y);
 }
 

@@ -1,5 +1,7 @@
 // Row softmax p = exp(x − max) / Σ, computed in f32 or double, and log-sum-exp. In place is allowed (p.data == x.data).
 #pragma once
+#include <cstddef>
+
 #include "quern/tensor/view.h"
 
 namespace quern::kernels {

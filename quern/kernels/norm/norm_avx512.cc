@@ -1,0 +1,8 @@
+// The fast row norms in vectors of 16 floats; the bodies are in norm_rows.h.
+#include "quern/kernels/norm/norm_rows.h"
+
+namespace quern::kernels {
+
+constinit const NormTable norm_avx512 = kNormTable;
+
+}  // namespace quern::kernels

@@ -1,0 +1,8 @@
+// The fast rotation in vectors of 16 floats; the bodies are in rope_rows.h.
+#include "quern/kernels/rope/rope_rows.h"
+
+namespace quern::kernels {
+
+constinit const RopeTable rope_avx512 = kRopeTable;
+
+}  // namespace quern::kernels
