@@ -2,10 +2,14 @@
 #include "quern/kernels/conv/conv.h"
 
 #include "quern/base/error.h"
+#include "quern/kernels/conv/conv_fast.h"
 #include "quern/kernels/conv/conv_ref.h"
+#include "quern/kernels/dispatch.h"
 
 namespace quern::kernels {
 namespace {
+
+const ConvTable* table() { return fast_table(conv_avx2, conv_avx512); }
 
 void check_spans(const ConvSpans& s, int64_t taps, int64_t rows_in, int64_t rows_out) {
   QUERN_CHECK(taps >= 1 && s.in_offsets.size() == s.out_offsets.size() && !s.in_offsets.empty(),
@@ -22,9 +26,9 @@ void check_spans(const ConvSpans& s, int64_t taps, int64_t rows_in, int64_t rows
 
 template <class T>
 void check_groups(const View<const T, 3>& w, int64_t groups, int64_t c_in, int64_t c_out) {
-  QUERN_CHECK(groups >= 1 && w.shape[0] == c_out && c_out % groups == 0 && w.shape[1] * groups == c_in,
-              "w [{}, {}, {}], {} groups, {} channels in, {} out", w.shape[0], w.shape[1], w.shape[2], groups, c_in,
-              c_out);
+  QUERN_CHECK(
+      w.contiguous() && groups >= 1 && w.shape[0] == c_out && c_out % groups == 0 && w.shape[1] * groups == c_in,
+      "w [{}, {}, {}], {} groups, {} channels in, {} out", w.shape[0], w.shape[1], w.shape[2], groups, c_in, c_out);
 }
 
 }  // namespace
@@ -33,6 +37,8 @@ template <class T>
 void depthwise_conv(View<const T, 2> x, View<const T, 2> w, View<const T, 1> b, ConvSpans spans, View<T, 2> y) {
   check_spans(spans, w.shape[1], x.shape[0], y.shape[0]);
   QUERN_CHECK(x.shape[1] == w.shape[0] && y.shape[1] == w.shape[0]);
+  if constexpr (std::is_same_v<T, float>)
+    if (const ConvTable* f = table()) return depthwise_conv_fast(*f, x, w, b, spans, y);
   depthwise_conv_ref(x, w, b, spans, y);
 }
 
@@ -41,23 +47,31 @@ void depthwise_conv_backward(View<const T, 2> x, View<const T, 2> w, View<const 
                              View<T, 2> gx, View<T, 2> gw, View<T, 1> gb) {
   check_spans(spans, w.shape[1], x.shape[0], gy.shape[0]);
   QUERN_CHECK(x.shape == gx.shape && x.shape[1] == w.shape[0] && gy.shape[1] == w.shape[0]);
+  if constexpr (std::is_same_v<T, float>)
+    if (const ConvTable* f = table()) return depthwise_conv_backward_fast(*f, x, w, gy, spans, gx, gw, gb);
   depthwise_conv_backward_ref(x, w, gy, spans, gx, gw, gb);
 }
 
 template <class T>
 void grouped_conv(View<const T, 2> x, View<const T, 3> w, View<const T, 1> b, int64_t groups, ConvSpans spans,
-                  View<T, 2> y, Arena&) {
+                  View<T, 2> y, [[maybe_unused]] Arena& scratch) {
   check_spans(spans, w.shape[2], x.shape[0], y.shape[0]);
   check_groups(w, groups, x.shape[1], y.shape[1]);
+  if constexpr (std::is_same_v<T, float>)
+    if (const ConvTable* f = table()) return grouped_conv_fast(*f, x, w, b, groups, spans, y, scratch);
   grouped_conv_ref(x, w, b, groups, spans, y);
 }
 
 template <class T>
 void grouped_conv_backward(View<const T, 2> x, View<const T, 3> w, View<const T, 2> gy, int64_t groups,
-                           ConvSpans spans, View<T, 2> gx, View<T, 3> gw, View<T, 1> gb, Arena&) {
+                           ConvSpans spans, View<T, 2> gx, View<T, 3> gw, View<T, 1> gb,
+                           [[maybe_unused]] Arena& scratch) {
   check_spans(spans, w.shape[2], x.shape[0], gy.shape[0]);
   check_groups(w, groups, x.shape[1], gy.shape[1]);
-  QUERN_CHECK(x.shape == gx.shape);
+  QUERN_CHECK(x.shape == gx.shape && (!gw || gw.contiguous()));
+  if constexpr (std::is_same_v<T, float>)
+    if (const ConvTable* f = table())
+      return grouped_conv_backward_fast(*f, x, w, gy, groups, spans, gx, gw, gb, scratch);
   grouped_conv_backward_ref(x, w, gy, groups, spans, gx, gw, gb);
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "quern/base/cpu.h"
 #include "quern/base/error.h"
+#include "quern/kernels/moe/moe_fast.h"
 #include "quern/kernels/moe/moe_ref.h"
 
 namespace quern::kernels {
@@ -50,13 +52,18 @@ void grouped_gemm(View<const T, 2> x, View<const T, 3> w, const MoePlan& plan, V
                   static_cast<int64_t>(plan.offsets.size()) == w.shape[0] + 1,
               "x [{}, {}], w [{}, {}, {}], y [{}, {}], plan of {} rows", x.shape[0], x.shape[1], w.shape[0],
               w.shape[1], w.shape[2], y.shape[0], y.shape[1], plan.n);
+  if constexpr (std::is_same_v<T, float>)
+    if (active_isa() != Isa::ref) return grouped_gemm_fast(x, w, plan, y);
   grouped_gemm_ref(x, w, plan, y);
 }
 
 template <class T>
 void moe_ffn(const MoeForward<T>& a, const MoePlan& plan, Arena& scratch) {
   QUERN_CHECK(a.x.shape == a.y.shape && a.p.shape[0] == a.x.shape[0] && a.gate_up.shape[2] == a.x.shape[1] &&
-              a.down.shape[1] == a.x.shape[1] && a.gate_up.shape[1] == 2 * a.down.shape[2]);
+              a.down.shape[1] == a.x.shape[1] && a.gate_up.shape[1] == 2 * a.down.shape[2] &&
+              static_cast<int64_t>(plan.offsets.size()) == a.gate_up.shape[0] + 1);
+  if constexpr (std::is_same_v<T, float>)
+    if (active_isa() != Isa::ref) return moe_ffn_fast(a, plan, scratch);
   moe_ffn_ref(a, plan, scratch);
 }
 
@@ -64,36 +71,9 @@ template <class T>
 void moe_ffn_backward(const MoeBackward<T>& a, const MoePlan& plan, Arena& scratch) {
   QUERN_CHECK(a.x.shape == a.gx.shape && a.x.shape == a.gy.shape && a.p.shape == a.gp.shape &&
               a.saved_gate_up.shape[0] == plan.n && a.saved_out.shape[0] == plan.n);
+  if constexpr (std::is_same_v<T, float>)
+    if (active_isa() != Isa::ref) return moe_ffn_backward_fast(a, plan, scratch);
   moe_ffn_backward_ref(a, plan, scratch);
-}
-
-void moe_ffn_packed(View<const float, 2> x, std::span<const PackedLinear> gate_up, std::span<const PackedLinear> down,
-                    View<const float, 2> p, Activation act, const MoePlan& plan, View<float, 2> y, Arena& scratch) {
-  const int64_t d = x.shape[1], slots = p.shape[1];
-  QUERN_CHECK(x.shape == y.shape && gate_up.size() == down.size() && plan.offsets.size() == gate_up.size() + 1);
-  Arena::Scope scope(scratch);
-  View<float, 2> out(scratch.take<float>(plan.n * d).data(), {plan.n, d});
-  for (size_t e = 0; e < gate_up.size(); ++e) {
-    const int64_t begin = plan.offsets[e], n = plan.offsets[e + 1] - begin;
-    if (n == 0) continue;
-    const int64_t f = down[e].k();
-    Arena::Scope rows(scratch);
-    View<float, 2> xe(scratch.take<float>(n * d).data(), {n, d}),
-        gu(scratch.take<float>(n * 2 * f).data(), {n, 2 * f});
-    View<float, 2> h(scratch.take<float>(n * f).data(), {n, f});
-    for (int64_t r = 0; r < n; ++r) std::copy_n(x.row(plan.token[static_cast<size_t>(begin + r)]), d, xe.row(r));
-    gate_up[e].apply(xe, {}, gu, scratch);
-    gated<float>(act, gu, h);
-    down[e].apply(h, {}, out.slice(begin, begin + n), scratch);
-  }
-  std::span<int32_t> row_of = moe_row_of(plan, x.shape[0], slots, scratch);
-  for (int64_t t = 0; t < x.shape[0]; ++t) {
-    std::fill_n(y.row(t), d, 0.0f);
-    for (int64_t s = 0; s < slots; ++s) {
-      const int32_t r = row_of[static_cast<size_t>(t * slots + s)];
-      for (int64_t c = 0; r >= 0 && c < d; ++c) y(t, c) += p(t, s) * out(r, c);
-    }
-  }
 }
 
 #define QUERN_INSTANTIATE(T)                                                                     \

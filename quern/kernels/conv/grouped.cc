@@ -1,0 +1,129 @@
+// Grouped convolution as products over concatenated taps. With u_t[i·K + j] = x_{t+j}[i] (each channel's taps side by
+// side) the weights need no repacking: W[o, :, :] of one output is one contiguous row of n·K numbers, and per group
+//   y = u·Wᵀ,   g_u = gy·W,   gW += gyᵀ·u,   gx_{t+j}[i] += g_u[t, i·K + j].
+// CCA: [T, 256]×[256, 128] a group. Tokens go by chunks so that u stays in cache. Few tokens (decode), or groups too
+// small for a product, take dot products that read each weight once.
+#include "quern/kernels/conv/conv_fast.h"
+#include "quern/kernels/dispatch.h"
+#include "quern/kernels/gemm/gemm.h"
+
+namespace quern::kernels {
+namespace {
+
+constexpr int64_t kChunkFloats = int64_t{1} << 20;  // u of a chunk: 4 MiB, between the second and the third cache
+constexpr int64_t kDotTokens = 4;                   // up to here each weight is still read once
+constexpr int64_t kDotOutputs = 8;                  // a product narrower than this wastes most of its registers
+
+struct Shape {
+  int64_t groups, per_in, per_out, taps;
+  explicit Shape(View<const float, 3> w, int64_t g)
+      : groups(g), per_in(w.shape[1]), per_out(w.shape[0] / g), taps(w.shape[2]) {}
+  int64_t group_width() const { return per_in * taps; }
+  int64_t width() const { return groups * group_width(); }
+  int64_t chunk() const { return std::max<int64_t>(kDotTokens, kChunkFloats / width()); }
+};
+
+// u of output rows [begin, end).
+void gather_taps(const ConvTable& f, View<const float, 2> x, const Shape& s, const ConvSpans& spans, int64_t begin,
+                 int64_t end, View<float, 2> u) {
+  const int64_t channels = s.groups * s.per_in;
+  parallel_for(end - begin, grain_rows(s.width()), [&](int64_t from, int64_t to) {
+    each_run(spans, begin + from, begin + to, [&](int64_t in, int64_t out, int64_t rows) {
+      for (int64_t r = 0; r < rows; ++r) {
+        float* dst = u.row(out + r - begin);
+        if (s.taps == 2) {
+          f.interleave2(x.row(in + r), x.row(in + r + 1), channels, dst);
+          continue;
+        }
+        for (int64_t j = 0; j < s.taps; ++j) {
+          const float* src = x.row(in + r + j);
+          for (int64_t c = 0; c < channels; ++c) dst[c * s.taps + j] = src[c];
+        }
+      }
+    });
+  });
+}
+
+View<float, 2> columns(View<float, 2> v, int64_t first, int64_t count) {
+  v.data += first, v.shape[1] = count;
+  return v;
+}
+View<const float, 2> columns(View<const float, 2> v, int64_t first, int64_t count) {
+  v.data += first, v.shape[1] = count;
+  return v;
+}
+
+}  // namespace
+
+void grouped_conv_fast(const ConvTable& f, View<const float, 2> x, View<const float, 3> w, View<const float, 1> b,
+                       int64_t groups, ConvSpans spans, View<float, 2> y, Arena& scratch) {
+  const Shape s(w, groups);
+  const int64_t gw = s.group_width(), chunk = std::min(s.chunk(), y.shape[0]);
+  const bool dots = y.shape[0] <= kDotTokens || s.per_out < kDotOutputs;
+  Arena::Scope scope(scratch);
+  float* buffer = scratch.take<float>(chunk * s.width()).data();
+  for (int64_t begin = 0; begin < y.shape[0]; begin += chunk) {
+    const int64_t end = std::min(y.shape[0], begin + chunk), rows = end - begin;
+    View<float, 2> u(buffer, {rows, s.width()});
+    gather_taps(f, x, s, spans, begin, end, u);
+    View<float, 2> out = y.slice(begin, end);
+    if (dots) {
+      parallel_for(groups, kGrainElements / (s.per_out * gw * rows) + 1, [&](int64_t g0, int64_t g1) {
+        for (int64_t g = g0; g < g1; ++g)
+          f.dot({u.data + g * gw, w.row(g * s.per_out), b ? b.data + g * s.per_out : nullptr,
+                 out.data + g * s.per_out, u.stride[0], out.stride[0], gw, s.per_out, rows});
+      });
+      continue;
+    }
+    for (int64_t r = 0; r < rows; ++r)
+      if (b) std::copy_n(b.data, y.shape[1], out.row(r));
+    for (int64_t g = 0; g < groups; ++g)
+      gemm<float>(columns(View<const float, 2>(u), g * gw, gw), {w.row(g * s.per_out), {s.per_out, gw}},
+                  columns(out, g * s.per_out, s.per_out), {.trans_b = true, .beta = b ? 1.0 : 0.0});
+  }
+}
+
+void grouped_conv_backward_fast(const ConvTable& f, View<const float, 2> x, View<const float, 3> w,
+                                View<const float, 2> gy, int64_t groups, ConvSpans spans, View<float, 2> gx,
+                                View<float, 3> gw, View<float, 1> gb, Arena& scratch) {
+  const Shape s(w, groups);
+  const int64_t width = s.group_width(), channels = groups * s.per_in, chunk = std::min(s.chunk(), gy.shape[0]);
+  for (int64_t t = 0; t < gx.shape[0]; ++t) std::fill_n(gx.row(t), channels, 0.0f);
+  Arena::Scope scope(scratch);
+  float* buffer = scratch.take<float>(chunk * s.width()).data();
+  for (int64_t begin = 0; begin < gy.shape[0]; begin += chunk) {
+    const int64_t end = std::min(gy.shape[0], begin + chunk);
+    View<float, 2> u(buffer, {end - begin, s.width()});
+    const View<const float, 2> g_rows = gy.slice(begin, end);
+    if (gw) {
+      gather_taps(f, x, s, spans, begin, end, u);
+      for (int64_t g = 0; g < groups; ++g)
+        gemm<float>(columns(g_rows, g * s.per_out, s.per_out), columns(View<const float, 2>(u), g * width, width),
+                    {gw.row(g * s.per_out), {s.per_out, width}}, {.trans_a = true, .beta = 1});
+    }
+    for (int64_t g = 0; g < groups; ++g)
+      gemm<float>(columns(g_rows, g * s.per_out, s.per_out), {w.row(g * s.per_out), {s.per_out, width}},
+                  columns(u, g * width, width));
+    // Threads split channels, for neighbouring tokens add to the same rows of gx.
+    parallel_for(channels, kGrainElements / (end - begin) + 1, [&](int64_t c0, int64_t c1) {
+      each_run(spans, begin, end, [&](int64_t in, int64_t out, int64_t rows) {
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t j = 0; j < s.taps; ++j) {
+            const float* src = u.row(out + r - begin) + j;
+            float* dst = gx.row(in + r + j);
+            for (int64_t c = c0; c < c1; ++c) dst[c] += src[c * s.taps];
+          }
+      });
+    });
+  }
+  if (!gb) return;
+  parallel_for(gb.shape[0], kGrainElements / std::max<int64_t>(1, gy.shape[0]) + 1, [&](int64_t c0, int64_t c1) {
+    for (int64_t t = 0; t < gy.shape[0]; ++t) {
+      const float* src = gy.row(t);
+#pragma omp simd
+      for (int64_t c = c0; c < c1; ++c) gb.data[c] += src[c];
+    }
+  });
+}
+
+}  // namespace quern::kernels
