@@ -1,0 +1,109 @@
+// Routers and experts as layers: finite differences with the depth-averaged router chained over two blocks, both readings
+// of the skip class, top-k; ties; the balancing controller; packed against plain.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quern/ffn/moe/balance.h"
+#include "quern/ffn/moe/moe_ffn.h"
+#include "quern/nn/check_module.h"
+
+namespace quern {
+namespace {
+
+ZayaRouterConfig router(bool depth, ZayaRouterConfig::Skip skip = ZayaRouterConfig::Skip::zero) {
+  return {.width = 6, .router_width = 5, .n_experts = 3, .depth_average = depth, .skip = skip};
+}
+
+struct TwoBlocks : Module {
+  MoeFfn first, second;
+  explicit TwoBlocks(ZayaRouterConfig::Skip skip) : first(router(false, skip), 4), second(router(true, skip), 4) {}
+  void visit(const std::string& p, const ParameterVisitor& v) override { first.visit(p + "0.", v), second.visit(p + "1.", v); }
+};
+
+TEST(ZayaMoe, FiniteDifferencesThroughTheDepthStream) {
+  for (auto skip : {ZayaRouterConfig::Skip::zero, ZayaRouterConfig::Skip::identity}) {
+    TwoBlocks m(skip);
+    NamedParameters p = randomised(m, 21, 0.8);
+    for (auto& [name, q] : p)  // let the skip class win now and then
+      if (name.ends_with("balancing_biases")) q->value = Tensor::of<double>({4}, {0.05, -0.1, 0.1, 0.15});
+    std::vector<int64_t> counts;
+    GradCheck c = grad_check(
+        [&](Tape& t, const std::vector<Var>& in) {
+          DepthCarry carry;
+          Var a = m.first.forward(t, in[0], carry);
+          Var b = m.second.forward(t, in[1], carry);
+          counts = m.first.last_counts();
+          return std::vector<Var>{a, b};
+        },
+        {random_normal({12, 6}, 4), random_normal({12, 6}, 5)}, p, 25, 1e-6);
+    EXPECT_LT(c.worst, 1e-6) << c.where;
+    EXPECT_GT(counts[3], 0) << "no token was skipped: the case is not covered";
+    EXPECT_LT(counts[3], 12);
+  }
+}
+
+TEST(LinearMoe, FiniteDifferencesOfTopK) {
+  for (bool renormalise : {false, true}) {
+    MoeFfn m(std::make_unique<LinearRouter>(6, 4, 2, renormalise), 6, 5, 4);
+    NamedParameters p = randomised(m, 31, 0.6);
+    GradCheck c = grad_check(
+        [&](Tape& t, const std::vector<Var>& in) {
+          DepthCarry carry;
+          return std::vector<Var>{m.forward(t, in[0], carry)};
+        },
+        {random_normal({7, 6}, 8)}, p, 25, 1e-6);
+    EXPECT_LT(c.worst, 1e-6) << c.where;
+  }
+}
+
+TEST(ZayaMoe, TiesGoToTheLowestClassAndBiasesSelectOnly) {
+  MoeFfn m(router(false), 4);
+  initialise(m, 1);
+  m.visit("", [](const std::string& name, Parameter& p) {
+    if (name == "gate.router_mlp.out_proj.weight") p.value.fill(0);  // every class equally likely
+  });
+  std::vector<std::vector<int32_t>> log;
+  DepthCarry carry;
+  carry.expert_log = &log;
+  Tape t(Tape::inference);
+  Tensor x = random_normal({2, 6}, 2, DType::f32);
+  m.forward(t, Var(x), carry);
+  EXPECT_EQ(log[0], (std::vector<int32_t>{0, 0}));
+  auto& biases = static_cast<ZayaRouter&>(m.router()).balancing_biases();
+  EXPECT_EQ(biases.value.item(3), -1);
+  biases.value = Tensor::of<float>({4}, {0, 0.1f, 0.2f, 0.3f});
+  DepthCarry again;
+  Tensor y = m.forward(t, Var(x), again).value;
+  EXPECT_EQ(m.last_counts(), (std::vector<int64_t>{0, 0, 0, 2}));
+  for (int64_t i = 0; i < y.size(); ++i) EXPECT_EQ(y.item(i), 0);
+}
+
+TEST(ZayaMoe, PackedEqualsPlain) {
+  MoeFfn m(router(false), 4);
+  initialise(m, 7);
+  Tensor x = random_normal({33, 6}, 2, DType::f32, 3);
+  Tape t(Tape::inference);
+  DepthCarry a, b;
+  Tensor plain = m.forward(t, Var(x), a).value;
+  m.pack(DType::f32);
+  Tensor packed = m.forward(t, Var(x), b).value;
+  for (int64_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain.item(i), packed.item(i), 1e-7);
+}
+
+// First step of AdamW: the sign of f − 1/E, times lr.
+TEST(Balance, OverloadedClassesFall) {
+  Tensor biases = Tensor::of<float>({4}, {0, 0, 0, -1});
+  BiasBalancer b(biases, {.lr = 0.01});
+  b.update(std::vector<int64_t>{70, 10, 20, 0});
+  EXPECT_NEAR(biases.item(0), -0.01, 1e-7);
+  EXPECT_NEAR(biases.item(1), 0.01, 1e-7);
+  EXPECT_NEAR(biases.item(2), 0.01, 1e-7);
+  EXPECT_NEAR(biases.item(3), -0.99, 1e-7);
+  Tensor before = biases.clone();
+  b.update(std::vector<int64_t>{0, 0, 0, 0});
+  EXPECT_EQ(biases.item(0), before.item(0));
+}
+
+}  // namespace
+}  // namespace quern

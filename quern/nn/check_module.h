@@ -1,0 +1,20 @@
+// For tests: gradient check of a module's every parameter, with values large enough to matter.
+#pragma once
+#include "quern/grad/gradcheck.h"
+#include "quern/nn/module.h"
+
+namespace quern {
+
+// Random f64 values around each parameter's initial constant (or zero), of the given spread.
+inline NamedParameters randomised(Module& m, uint64_t seed, double spread = 0.4) {
+  NamedParameters all;
+  m.visit("", [&](const std::string& name, Parameter& p) {
+    p.value = random_normal(p.shape, seed + all.size(), DType::f64, p.init.kind == Init::Kind::constant ? spread / 2 : spread);
+    if (p.init.kind == Init::Kind::constant)
+      for (double& v : p.value.span<double>()) v += p.init.value;
+    all.emplace_back(name, &p);
+  });
+  return all;
+}
+
+}  // namespace quern

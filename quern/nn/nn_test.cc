@@ -1,0 +1,107 @@
+// Every tape operation of the room: finite differences in double; f32 against f64; initial values.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quern/nn/check_module.h"
+#include "quern/nn/ops.h"
+
+namespace quern {
+namespace {
+
+constexpr double kTolerance = 2e-8;
+
+struct Bag : Module {  // parameters an operation may want
+  Parameter d{{6}, Init::constant(1)}, e{{6}, Init::constant(0)}, h{{2}, Init::constant(1)}, table{{7, 6}, Init::normal()};
+  Linear plain{4, 6, false}, biased{5, 6, true};
+  ResidualScale merge{6};
+  void visit(const std::string& p, const ParameterVisitor& v) override {
+    v(p + "d", d), v(p + "e", e), v(p + "h", h), v(p + "table", table);
+    plain.visit(p + "plain", v), biased.visit(p + "biased", v), merge.visit(p + "merge.", v);
+  }
+};
+
+using One = std::function<Var(Tape&, const std::vector<Var>&, Bag&)>;
+
+void check(const char* name, std::vector<Tensor> inputs, const One& f) {
+  Bag bag;
+  NamedParameters p = randomised(bag, 50);
+  GradCheck c = grad_check([&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{f(t, in, bag)}; }, std::move(inputs), p);
+  EXPECT_LT(c.worst, kTolerance) << name << ": " << c.where;
+}
+
+TEST(NnGradients, EveryOperation) {
+  Tensor a = random_normal({3, 6}, 1), b = random_normal({3, 6}, 2), col = random_normal({3, 1}, 3), heads = random_normal({3, 2, 4}, 4);
+  std::vector<int32_t> positions = {0, 5, 1000}, ids = {2, 6, 2}, targets = {3, -1, 0};
+  std::vector<double> weights = {1, 0.5, 2}, freq = {1.0, 0.01};
+  check("add", {a, b}, [](Tape& t, auto& x, Bag&) { return add(t, x[0], x[1]); });
+  check("add same", {a}, [](Tape& t, auto& x, Bag&) { return add(t, x[0], x[0]); });
+  check("mul", {a, b}, [](Tape& t, auto& x, Bag&) { return mul(t, x[0], x[1]); });
+  check("scale", {a}, [](Tape& t, auto& x, Bag&) { return scale(t, x[0], -1.7); });
+  check("add_bias", {a}, [](Tape& t, auto& x, Bag& p) { return add_bias(t, x[0], p.e); });
+  check("mul_columns", {a}, [](Tape& t, auto& x, Bag& p) { return mul_columns(t, x[0], p.d); });
+  check("mul_rows", {a, col}, [](Tape& t, auto& x, Bag&) { return mul_rows(t, x[0], x[1]); });
+  check("slice", {a}, [](Tape& t, auto& x, Bag&) { return slice_columns(t, x[0], 1, 3); });
+  check("concat", {a, b}, [](Tape& t, auto& x, Bag&) { return concat_columns(t, {x[0], x[1], x[0]}); });
+  for (auto act : {kernels::Activation::silu, kernels::Activation::gelu, kernels::Activation::gelu_tanh}) {
+    check("activate", {a}, [&](Tape& t, auto& x, Bag&) { return activate(t, act, x[0]); });
+    check("gated", {a}, [&](Tape& t, auto& x, Bag&) { return gated(t, act, x[0]); });
+  }
+  check("sum", {a}, [](Tape& t, auto& x, Bag&) { return sum(t, x[0]); });
+  check("rms_norm", {a}, [](Tape& t, auto& x, Bag& p) { return rms_norm(t, x[0], p.d, 1e-5); });
+  check("layer_norm", {a}, [](Tape& t, auto& x, Bag& p) { return layer_norm(t, x[0], p.d, p.e, 1e-5); });
+  check("softmax", {a}, [](Tape& t, auto& x, Bag&) { return softmax(t, x[0]); });
+  check("l2_norm", {heads}, [](Tape& t, auto& x, Bag& p) { return l2_norm(t, x[0], &p.h, 2.0, 1e-7); });
+  check("l2_norm plain", {heads}, [](Tape& t, auto& x, Bag&) { return l2_norm(t, x[0], nullptr, 2.0, 1e-7); });
+  for (auto pairing : {kernels::RopePairing::half, kernels::RopePairing::interleaved})
+    check("rope", {heads}, [&](Tape& t, auto& x, Bag&) { return rope(t, x[0], positions, freq, pairing); });
+  check("linear", {a}, [](Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.plain); });
+  check("linear with bias", {a}, [](Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.biased); });
+  check("merge", {a, b}, [](Tape& t, auto& x, Bag& p) { return residual_merge(t, x[0], x[1], p.merge); });
+  check("affine", {a}, [](Tape& t, auto& x, Bag& p) { return affine_in(t, x[0], p.d, p.e); });
+  check("embedding", {}, [&](Tape& t, auto&, Bag& p) { return embedding(t, p.table, ids); });
+  check("head logits", {a}, [](Tape& t, auto& x, Bag& p) { return head_logits(t, x[0], p.table); });
+  check("head loss", {a}, [&](Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, {}); });
+  check("weighted head loss", {a}, [&](Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, weights); });
+  check("loss twice over", {a}, [&](Tape& t, auto& x, Bag& p) { return scale(t, head_loss(t, x[0], p.table, targets, {}), 3.0); });
+}
+
+TEST(NnValues, HeadLossIsTheMeanOfMinusLogP) {
+  Parameter w({3, 2}, Init::normal());
+  w.value = Tensor::of<double>({3, 2}, {1, 0, 0, 1, -1, 2});
+  Tensor h = Tensor::of<double>({2, 2}, {0.5, 1, -1, 0.25});
+  std::vector<int32_t> targets = {2, 0};
+  auto minus_log_p = [](double a, double b, double c, double hit) { return std::log(std::exp(a) + std::exp(b) + std::exp(c)) - hit; };
+  double expected = (minus_log_p(0.5, 1, 1.5, 1.5) + minus_log_p(-1, 0.25, 1.5, -1)) / 2;
+  Tape t(Tape::inference);
+  EXPECT_NEAR(head_loss(t, Var(h), w, targets, {}).value.item(), expected, 1e-12);
+}
+
+TEST(NnValues, InitialValuesDependOnNameAndSeedOnly) {
+  Bag a, b;
+  initialise(a, 3);
+  initialise(b, 3);
+  EXPECT_EQ(a.table.value.item(5), b.table.value.item(5));
+  initialise(b, 4);
+  EXPECT_NE(a.table.value.item(5), b.table.value.item(5));
+  EXPECT_EQ(a.d.value.item(0), 1);
+  double square = 0;
+  for (float x : a.table.value.span<float>()) square += static_cast<double>(x) * x;
+  EXPECT_NEAR(std::sqrt(square / 42), 0.02, 0.008);
+  EXPECT_EQ(parameter_count(a), 6 + 6 + 2 + 42 + 24 + 30 + 5 + 24);
+}
+
+TEST(NnValues, PackedLinearEqualsPlain) {
+  Linear l(37, 65, true);
+  initialise(l, 1);
+  l.bias.value = random_normal({37}, 5, DType::f32);
+  Tensor x = random_normal({9, 65}, 6, DType::f32);
+  Tape t(Tape::inference);
+  Tensor plain = linear(t, Var(x), l).value;
+  l.pack(DType::f32);
+  Tensor packed = linear(t, Var(x), l).value;
+  for (int64_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain.item(i), packed.item(i), 1e-5);
+}
+
+}  // namespace
+}  // namespace quern
