@@ -69,6 +69,10 @@ Args& Args::flag(std::string names, double& value, std::string help) {
   f.set = [&value, name = f.names.back()](const std::string& s) { value = number<double>(s, name); };
   return *this;
 }
+Args& Args::flag(std::string names, std::vector<std::string>& values, std::string help) {
+  add(std::move(names), std::move(help), "TEXT").set = [&values](const std::string& s) { values.push_back(s); };
+  return *this;
+}
 Args& Args::note(std::string text) {
   note_ = std::move(text);
   return *this;

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,7 @@ class Args {
   Args& flag(std::string names, std::string& value, std::string help);
   Args& flag(std::string names, int64_t& value, std::string help);
   Args& flag(std::string names, double& value, std::string help);
+  Args& flag(std::string names, std::vector<std::string>& values, std::string help);  // may be given again and again
   template <class T>
   Args& flag(std::string names, std::optional<T>& value, std::string help) {
     auto holder = std::make_shared<T>();

@@ -1,0 +1,48 @@
+// What registers itself is there, is made from JSON, and refuses keys and names it does not know.
+#include <gtest/gtest.h>
+
+#include "quern/ffn/ffn.h"
+#include "quern/nn/check_module.h"
+#include "tests/models/golden.h"
+
+namespace quern {
+namespace {
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Registry, EveryFolderIsThere) {
+  const Registry& r = test_registry();
+  EXPECT_EQ(r.mixers.names(), (std::vector<std::string>{"attention", "cca"}));
+  EXPECT_EQ(r.ffns.names(), (std::vector<std::string>{"dense", "moe"}));
+  EXPECT_EQ(r.models.names(), (std::vector<std::string>{"llama", "mistral", "qwen2", "qwen3", "zaya"}));
+}
+
+TEST(Registry, LayersAreMadeFromJson) {
+  const Registry& r = test_registry();
+  auto mixer = r.mixers.make("cca", Json::parse(R"({"width":8,"n_head":2,"n_head_kv":1,"head_dim":4,"rotary_dims":2,"temperature":"exponential"})"));
+  initialise(*mixer, 1);
+  Tape t(Tape::inference);
+  EXPECT_EQ(mixer->forward(t, Var(random_normal({3, 8}, 1, DType::f32)), Batch::single(3), 0).value.shape(), (Shape{3, 8}));
+  auto ffn = r.ffns.make("moe", Json::parse(R"({"width":8,"hidden":4,"n_experts":3,"router":"zaya","router_width":5,"depth_average":false})"));
+  initialise(*ffn, 1);
+  DepthCarry carry;
+  EXPECT_EQ(ffn->forward(t, Var(random_normal({3, 8}, 1, DType::f32)), carry).value.shape(), (Shape{3, 8}));
+}
+
+TEST(Registry, MistakesAreNamed) {
+  const Registry& r = test_registry();
+  EXPECT_NE(message_of([&] { r.mixers.make("atention", Json::object()); }).find("did you mean 'attention'"), std::string::npos);
+  EXPECT_NE(message_of([&] { r.mixers.make("attention", Json::parse(R"({"widht":8})")); }).find("did you mean 'width'"), std::string::npos);
+  EXPECT_NE(message_of([&] { r.ffns.make("moe", Json::parse(R"({"router":"magic"})")); }).find("expected linear or zaya"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quern
