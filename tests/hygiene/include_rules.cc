@@ -1,0 +1,141 @@
+#include "tests/hygiene/include_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <sstream>
+
+namespace quern::hygiene {
+namespace {
+
+// From the ground up; docs/architecture.md says what each holds.
+constexpr std::array kRooms = {"base",   "tensor", "comm",   "kernels", "host",    "grad",  "text",  "data",   "nn",
+                               "mixers", "ffn",    "models", "infer",   "chat",    "optim", "train", "reason", "rl",
+                               "corpus", "recall", "memory", "learn",   "measure", "serve", "capi",  "apps"};
+
+constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++", "dnnl", "httplib", "pcre2", "utf8proc"};
+
+constexpr std::ptrdiff_t kMaxLines = 600;
+
+struct Place {
+  std::string room, sub;  // sub: "kernels/gemm", or empty for the room's own files
+};
+
+// "quern/kernels/gemm/gemm.h" → {kernels, kernels/gemm}; "apps/quern/main.cc" → {apps, ""}.
+std::optional<Place> place_of(std::string_view path) {
+  if (path.starts_with("apps/")) return Place{"apps", ""};
+  constexpr std::string_view kRoot = "quern/";
+  if (!path.starts_with(kRoot)) return std::nullopt;
+  path.remove_prefix(kRoot.size());
+  const size_t first = path.find('/');
+  if (first == std::string_view::npos) return std::nullopt;
+  const size_t second = path.find('/', first + 1);
+  return Place{std::string(path.substr(0, first)),
+               second == std::string_view::npos ? "" : std::string(path.substr(0, second))};
+}
+
+std::optional<size_t> rank(std::string_view room) {
+  const auto at = std::find(kRooms.begin(), kRooms.end(), room);
+  if (at == kRooms.end()) return std::nullopt;
+  return static_cast<size_t>(at - kRooms.begin());
+}
+
+std::string folder(std::string_view path) { return std::string(path.substr(0, path.rfind('/'))); }
+
+bool allowed(const SourceFile& file, const Place& from, const Place& to, const Siblings& siblings) {
+  if (from.room == to.room) {
+    if (to.sub.empty() || to.sub == from.sub) return true;
+    const auto named = siblings.find(from.sub);
+    return !from.sub.empty() && named != siblings.end() && named->second.contains(to.sub);
+  }
+  if (to.room == "host" && file.path.ends_with("_bench.cc")) return true;
+  return rank(to.room) < rank(from.room);
+}
+
+}  // namespace
+
+std::vector<std::string> includes(std::string_view text) {
+  std::vector<std::string> out;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    const size_t hash = line.find_first_not_of(" \t");
+    if (hash == std::string::npos || line[hash] != '#') continue;
+    const size_t word = line.find_first_not_of(" \t", hash + 1);
+    if (word == std::string::npos || line.compare(word, 7, "include") != 0) continue;
+    const size_t open = line.find_first_of("\"<", word + 7);
+    if (open == std::string::npos) continue;
+    const size_t close = line.find(line[open] == '<' ? '>' : '"', open + 1);
+    if (close != std::string::npos) out.push_back(line.substr(open + 1, close - open - 1));
+  }
+  return out;
+}
+
+std::set<std::string> named_dependencies(std::string_view cmake_lists) {
+  std::set<std::string> out;
+  std::istringstream words{std::string(cmake_lists)};
+  bool inside = false;
+  for (std::string w; words >> w;) {
+    const bool last = w.ends_with(')');
+    if (last) w.pop_back();
+    if (w == "LIBS") inside = false;
+    if (inside && !w.empty()) {
+      const size_t cut = w.find('_');  // room names have no underscore: the first one ends the room
+      out.insert(cut == std::string::npos ? w : w.substr(0, cut) + "/" + w.substr(cut + 1));
+    }
+    if (w == "DEPS") inside = true;
+    if (last) inside = false;
+  }
+  return out;
+}
+
+std::vector<std::string> direction_complaints(const SourceFile& file, const Siblings& siblings) {
+  std::vector<std::string> out;
+  const std::optional<Place> from = place_of(file.path);
+  if (!from || !rank(from->room)) return {fmt::format("{}: its folder is not in the list of rooms", file.path)};
+  for (const std::string& target : includes(file.text)) {
+    const std::optional<Place> to = place_of(target);
+    if (!to) continue;  // the standard library and third parties
+    if (!rank(to->room))
+      out.push_back(fmt::format("{} includes {}, which is in no room", file.path, target));
+    else if (!allowed(file, *from, *to, siblings))
+      out.push_back(fmt::format("{} includes {}, which is not above it", file.path, target));
+  }
+  return out;
+}
+
+std::vector<std::string> opening_complaints(const SourceFile& file) {
+  const std::string_view text = file.text;
+  if (text.starts_with("//") || text.starts_with("/*")) return {};
+  const std::string first_line(text.substr(0, text.find('\n')));
+  const std::vector<std::string> first = includes(first_line);
+  if (file.path.ends_with(".cc") && !first.empty() && folder(first[0]) == folder(file.path)) return {};
+  return {fmt::format("{} starts without a comment: {}", file.path, first_line)};
+}
+
+std::vector<std::string> length_complaints(const SourceFile& file) {
+  const std::ptrdiff_t lines = std::count(file.text.begin(), file.text.end(), '\n');
+  if (lines <= kMaxLines) return {};
+  return {fmt::format("{} has {} lines, more than {}", file.path, lines, kMaxLines)};
+}
+
+std::vector<std::string> heavy_header_complaints(std::span<const SourceFile> files) {
+  std::vector<std::string> out;
+  for (std::string_view heavy : kHeavyHeaders) {
+    std::vector<std::string> users;
+    for (const SourceFile& f : files)
+      for (const std::string& target : includes(f.text))
+        if (!place_of(target) && target.find(heavy) != std::string::npos) {
+          users.push_back(f.path);
+          break;
+        }
+    for (const std::string& user : users)
+      if (!user.ends_with(".cc")) out.push_back(fmt::format("{} is included by the header {}", heavy, user));
+    if (users.size() > 1)
+      out.push_back(fmt::format("{} is included by {} files: {}", heavy, users.size(), fmt::join(users, ", ")));
+  }
+  return out;
+}
+
+}  // namespace quern::hygiene
