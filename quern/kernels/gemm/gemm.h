@@ -25,6 +25,9 @@ void gemm(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o = 
 template <class T>
 void gemm_ref(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o = {});
 
+// Which version gemm<float> with m rows runs under active_isa().
+enum class GemmPath { ref, panels, onednn };
+GemmPath gemm_path(int64_t m, GemmOptions o = {});
 std::string gemm_library_version();  // oneDNN's, "2.6.3"
 
 class PackedLinear {

@@ -1,0 +1,10 @@
+// f32 product by our own tiles: where oneDNN does not serve (an instruction set below the one it was started with)
+// or serves badly (few rows times a transposed B: its sgemm then copies all of B first).
+#pragma once
+#include "quern/kernels/gemm/gemm.h"
+
+namespace quern::kernels {
+
+void gemm_panels(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, GemmOptions o);
+
+}  // namespace quern::kernels

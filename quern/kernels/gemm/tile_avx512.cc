@@ -1,0 +1,4 @@
+// tile.h for this file's instruction set (its flags come from its name).
+#define KERNELS tile_kernels_avx512
+#define KERNELS_NAME "avx512"
+#include "quern/kernels/gemm/tile_impl.h"

@@ -1,0 +1,239 @@
+// tile.h's kernels, written once over simd.h and compiled per instruction set; KERNELS names the table to define.
+#include "quern/kernels/gemm/simd.h"
+#include "quern/kernels/gemm/tile.h"
+
+namespace {
+
+using quern::kernels::Tile;
+constexpr int kVectors = 16 / kLanes;  // registers in a group of 16 columns
+constexpr int kStepGroups = kLanes == 16 ? 4 : 1;
+
+inline void fetch(const char*& p, int lines) {
+  if (lines == 0) return;
+  _mm_prefetch(p, _MM_HINT_T0);
+  if (lines > 1) _mm_prefetch(p + 64, _MM_HINT_T0);
+  if (lines > 2) _mm_prefetch(p + 128, _MM_HINT_T0), _mm_prefetch(p + 192, _MM_HINT_T0);
+  p += 64 * lines;
+}
+
+template <int R, int V>
+inline void start(const Tile& t, float* c, F (&acc)[R][V]) {
+  if (t.add) {
+#pragma GCC unroll 8
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[i][v] = load(c + i * t.c_row + v * kLanes);
+    return;
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) acc[i][v] = zero();
+}
+
+template <int R, int V>
+inline void finish(const Tile& t, float* c, F (&acc)[R][V]) {
+#pragma GCC unroll 8
+  for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) store(c + i * t.c_row + v * kLanes, acc[i][v]);
+}
+
+template <int R, int V>
+void f32_block(const Tile& t, int64_t column) {
+  const float* a = static_cast<const float*>(t.a);
+  const float* b = static_cast<const float*>(t.b) + column;
+  const char* next = t.prefetch;
+  F acc[R][V];
+  start<R, V>(t, t.c + column, acc);
+  for (int64_t k = 0; k < t.k; ++k) {
+    F w[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) w[v] = load(b + v * kLanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < R; ++i) {
+      F x = set1(a[i * t.a_row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[i][v] = fma(x, w[v], acc[i][v]);
+    }
+    fetch(next, t.prefetch_lines);
+    a += t.a_k;
+    b += t.b_k;
+  }
+  finish<R, V>(t, t.c + column, acc);
+}
+
+template <int R, int V>
+void bf16_block(const Tile& t, int64_t column) {
+  const uint32_t* a = static_cast<const uint32_t*>(t.a);
+  const uint32_t* b = static_cast<const uint32_t*>(t.b) + column;
+  const char* next = t.prefetch;
+  F acc[R][V];
+  start<R, V>(t, t.c + column, acc);
+  for (int64_t k = 0; k < t.k; ++k) {
+#if defined(__AVX512BF16__)
+    I w[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) w[v] = loadi(b + v * kLanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < R; ++i) {
+      I x = set1i(a[i * t.a_row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[i][v] = _mm512_dpbf16_ps(acc[i][v], (__m512bh)x, (__m512bh)w[v]);
+    }
+#else  // a bf16 is the upper half of a float: widen both halves of the pair and multiply in f32
+    F w[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) w[v] = low_half(loadi(b + v * kLanes));
+#pragma GCC unroll 8
+    for (int i = 0; i < R; ++i) {
+      F x = low_half(set1i(a[i * t.a_row]));
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[i][v] = fma(x, w[v], acc[i][v]);
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) w[v] = high_half(loadi(b + v * kLanes));
+#pragma GCC unroll 8
+    for (int i = 0; i < R; ++i) {
+      F x = high_half(set1i(a[i * t.a_row]));
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[i][v] = fma(x, w[v], acc[i][v]);
+    }
+#endif
+    fetch(next, t.prefetch_lines);
+    a += t.a_k;
+    b += t.b_k;
+  }
+  finish<R, V>(t, t.c + column, acc);
+}
+
+template <int R, bool BF16>
+void rows_block(const Tile& t) {
+  auto run = [&]<int V>(int64_t column) {
+    if constexpr (BF16)
+      bf16_block<R, V>(t, column);
+    else
+      f32_block<R, V>(t, column);
+  };
+  if constexpr (kLanes == 8) {
+    for (int g = 0; g < t.groups; ++g) run.template operator()<2>(16 * g);
+  } else {
+    switch (t.groups) {
+      case 1:
+        return run.template operator()<1>(0);
+      case 2:
+        return run.template operator()<2>(0);
+      case 3:
+        return run.template operator()<3>(0);
+      default:
+        return run.template operator()<4>(0);
+    }
+  }
+}
+
+template <bool BF16>
+void tile(const Tile& t) {
+  switch (t.rows) {
+    case 1:
+      return rows_block<1, BF16>(t);
+    case 2:
+      return rows_block<2, BF16>(t);
+    case 3:
+      return rows_block<3, BF16>(t);
+    case 4:
+      return rows_block<4, BF16>(t);
+    case 5:
+      return rows_block<5, BF16>(t);
+    default:
+      return rows_block<6, BF16>(t);
+  }
+}
+
+void to_bf16(const float* x, int64_t n, int64_t n_pad, uint16_t* y) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store_bf16(y + i, load(x + i));
+  if (i < n) {
+    float rest[kLanes] = {};
+    uint16_t out[kLanes];
+    for (int64_t j = i; j < n; ++j) rest[j - i] = x[j];
+    store_bf16(out, load(rest));
+    for (int64_t j = i; j < n; ++j) y[j] = out[j - i];
+  }
+  for (i = n; i < n_pad; ++i) y[i] = 0;
+}
+
+#if defined(__AVX512F__)
+// 16 × 16: each stage doubles the run of elements that already lie in their final column order.
+inline void transpose_block(const uint32_t* src, int64_t src_row, uint32_t* dst, int64_t dst_row) {
+  __m512i r[16], s[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) r[i] = loadi(src + i * src_row);
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    s[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+    s[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    r[i] = _mm512_unpacklo_epi64(s[i], s[i + 2]);
+    r[i + 1] = _mm512_unpackhi_epi64(s[i], s[i + 2]);
+    r[i + 2] = _mm512_unpacklo_epi64(s[i + 1], s[i + 3]);
+    r[i + 3] = _mm512_unpackhi_epi64(s[i + 1], s[i + 3]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    s[i] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0x88);
+    s[i + 4] = _mm512_shuffle_i32x4(r[i], r[i + 4], 0xdd);
+    s[i + 8] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0x88);
+    s[i + 12] = _mm512_shuffle_i32x4(r[i + 8], r[i + 12], 0xdd);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {  // s[i]: columns i and i+8 of rows 0–7; s[i+8]: of rows 8–15
+    storei(dst + i * dst_row, _mm512_shuffle_i32x4(s[i], s[i + 8], 0x88));
+    storei(dst + (i + 8) * dst_row, _mm512_shuffle_i32x4(s[i], s[i + 8], 0xdd));
+  }
+}
+#else
+inline void transpose_block(const uint32_t* src, int64_t src_row, uint32_t* dst, int64_t dst_row) {
+  F r[8], s[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) r[i] = _mm256_castsi256_ps(loadi(src + i * src_row));
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2)
+    s[i] = _mm256_unpacklo_ps(r[i], r[i + 1]), s[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    r[i] = _mm256_shuffle_ps(s[i], s[i + 2], 0x44);
+    r[i + 1] = _mm256_shuffle_ps(s[i], s[i + 2], 0xee);
+    r[i + 2] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0x44);
+    r[i + 3] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0xee);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    storei(dst + i * dst_row, _mm256_castps_si256(_mm256_permute2f128_ps(r[i], r[i + 4], 0x20)));
+    storei(dst + (i + 4) * dst_row, _mm256_castps_si256(_mm256_permute2f128_ps(r[i], r[i + 4], 0x31)));
+  }
+}
+#endif
+
+void transpose(const uint32_t* src, int64_t src_row, int64_t rows, int64_t columns, uint32_t* dst, int64_t dst_row) {
+  int64_t i = 0;
+  for (; i + kLanes <= rows; i += kLanes) {
+    int64_t j = 0;
+    for (; j + kLanes <= columns; j += kLanes)
+      transpose_block(src + i * src_row + j, src_row, dst + j * dst_row + i, dst_row);
+    for (; j < columns; ++j)
+      for (int64_t r = i; r < i + kLanes; ++r) dst[j * dst_row + r] = src[r * src_row + j];
+  }
+  for (; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) dst[j * dst_row + i] = src[i * src_row + j];
+}
+
+}  // namespace
+
+namespace quern::kernels {
+const TileKernels& KERNELS() {
+  static constexpr TileKernels table{KERNELS_NAME, tile<false>, tile<true>, to_bf16, transpose};
+  return table;
+}
+}  // namespace quern::kernels
