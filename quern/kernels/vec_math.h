@@ -5,8 +5,8 @@
 //
 // A loop over n floats is written once, as a lambda that gets the index and a tag saying how much of a vector is
 // there: Full, Stream (whole, stored past the cache; needs alignment) or Part (the last n mod kLanes).
-// Accuracy, measured over all inputs that do not under- or overflow: vexp 1e-7, vsigmoid 2e-7, vnormal_cdf 6e-7
-// relative.
+// Largest relative errors, scanned over a third of all floats whose result is normal: vexp 8e-8, vsigmoid 1.6e-7,
+// vnormal_cdf 4.4e-7.
 #pragma once
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
