@@ -59,10 +59,10 @@ Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_TH
 }  // namespace
 
 std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t window, DType kv) {
-  StatePart k{.name = "k", .per_token = true, .shape = {n_head_kv, head_dim}, .dtype = kv, .window = window, .shard_axis = 0};
-  StatePart v = k;
-  v.name = "v";
-  return {k, v};
+  auto part = [&](std::string name) {
+    return StatePart{.name = std::move(name), .per_token = true, .shape = {n_head_kv, head_dim}, .dtype = kv, .window = window, .shard_axis = 0};
+  };
+  return {part("k"), part("v")};
 }
 
 Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b, int site, AttendOptions o) {

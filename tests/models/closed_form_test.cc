@@ -133,7 +133,9 @@ TEST_F(ClosedForm, WeightsAreWhatTheFormulaSays) {
       EXPECT_NEAR(p.value.item(0), .77084655, 1e-8);
       EXPECT_NEAR(p.value.item(2), .69694086, 1e-8);
     }
-    if (name == "model.layers.0.self_attn.qkv_proj.conv_qk_grouped.weight") EXPECT_NEAR(p.value.item(3), .09882658, 1e-8);
+    if (name == "model.layers.0.self_attn.qkv_proj.conv_qk_grouped.weight") {
+      EXPECT_NEAR(p.value.item(3), .09882658, 1e-8);
+    }
   });
 }
 

@@ -145,6 +145,35 @@ TEST(Moe, GroupedEqualsTokenByTokenOnAllIsas) {
         2e-5);
 }
 
+TEST(Moe, EverythingSkips) {
+  each_isa([] {
+    Arena scratch;
+    Rows<float> x = Rows<float>::random(2, 3, 1), gu(4, 3), down(3, 2), p = Rows<float>::random(2, 1, 2), y = x,
+                gx = x, gp = p;
+    MoePlan plan = moe_plan(pairs({1, -1}, 1), 1, scratch);
+    EXPECT_EQ(plan.n, 0);
+    moe_ffn<float>(
+        {x.in(), stacked<float>(gu, 1), stacked<float>(down, 1), p.in(), Activation::silu, y.view(), {}, {}}, plan,
+        scratch);
+    EXPECT_EQ(y.data, std::vector<float>(6, 0));
+    moe_ffn_backward<float>({x.in(),
+                             stacked<float>(gu, 1),
+                             stacked<float>(down, 1),
+                             p.in(),
+                             {},
+                             {},
+                             x.in(),
+                             Activation::silu,
+                             gx.view(),
+                             gp.view(),
+                             {},
+                             {}},
+                            plan, scratch);
+    EXPECT_EQ(gx.data, std::vector<float>(6, 0));
+    EXPECT_EQ(gp.data, std::vector<float>(2, 0));
+  });
+}
+
 TEST(Moe, GroupedGemm) {
   same_on_all_isas(
       [&]<class T>(T) {
