@@ -1,0 +1,26 @@
+// The example program, built as a stranger would: install, find_package(quern), compile, run.
+#include <gtest/gtest.h>
+
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+TEST(Embed, InstalledLibraryServesTheExample) {
+  ScratchFolder d;
+  std::string prefix = d / "prefix", build = d / "build", source = std::string(QUERN_SOURCE_DIR) + "/examples/embed";
+  Ran r = shell("cmake --install " + std::string(QUERN_BINARY_DIR) + " --prefix " + prefix);
+  ASSERT_EQ(r.code, 0) << r.err;
+  r = shell("cmake -S " + source + " -B " + build + " -DCMAKE_PREFIX_PATH=" + prefix + " -DCMAKE_BUILD_TYPE=Release && cmake --build " + build);
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  ASSERT_EQ(shell("quern new --family zaya --size tiny --seed 1 " + (d / "m")).code, 0);
+  r = shell(build + "/embed " + (d / "m") + " Once");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_FALSE(r.out.empty());
+  r = shell(build + "/embed /nonexistent Once");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("/nonexistent"), std::string::npos) << r.err;
+}
+
+}  // namespace
+}  // namespace quern

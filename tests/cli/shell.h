@@ -1,0 +1,25 @@
+// Running the binary as a person would.
+#pragma once
+#include <filesystem>
+#include <string>
+
+namespace quern {
+
+struct Ran {
+  int code = 0;
+  std::string out, err;
+};
+// A shell command; `quern` in it is the binary under test.
+Ran shell(const std::string& command);
+
+class ScratchFolder {
+ public:
+  ScratchFolder();
+  ~ScratchFolder();
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace quern
