@@ -8,7 +8,7 @@
 #include "apps/quern/interrupt.h"
 #include "apps/quern/line_editor.h"
 #include "apps/quern/verbs.h"
-#include "quern/chat/chat.h"
+#include "quern/infer/chat.h"
 
 namespace quern {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "quern/capi/quern.h"
-#include "quern/chat/chat.h"
+#include "quern/infer/chat.h"
 #include "quern/models/checkpoint.h"
 #include "quern/text/tokenizer.h"
 

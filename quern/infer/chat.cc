@@ -1,4 +1,4 @@
-#include "quern/chat/chat.h"
+#include "quern/infer/chat.h"
 
 #include <algorithm>
 
