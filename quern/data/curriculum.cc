@@ -18,38 +18,29 @@ constexpr Words kThings = {"apple", "lamp", "key", "book", "drum", "coat", "bell
 constexpr Words kColours = {"red", "blue", "green", "yellow", "white", "black", "brown", "golden"};
 constexpr Words kFeelings = {"glad", "proud", "calm", "sleepy", "brave", "curious", "hungry", "kind"};
 
-// Choices made so far, hashed: which split a text belongs to depends on what it says alone.
-class Chooser {
- public:
-  explicit Chooser(Rng rng) : rng_(rng) {}
-  uint64_t below(uint64_t n) {
-    uint64_t c = rng_.below(n);
-    hash_ = mix64(hash_ * 31 + c + 1);
-    return c;
-  }
-  std::string_view pick(const Words& w) { return w[below(w.size())]; }
-  bool held_out() const { return hash_ % 10 == 0; }
+std::string_view pick(Rng& r, const Words& w) { return w[r.below(w.size())]; }
 
- private:
-  Rng rng_;
-  uint64_t hash_ = 0;
-};
+bool held_out(std::string_view what) {
+  uint64_t h = 0;
+  for (unsigned char c : what) h = mix64(h * 31 + c + 1);
+  return h % 10 == 0;
+}
 
-// Draws until the text falls into the split; make returns the text.
+// Draws until what is said falls into the split; make(rng, what) returns the text and says in `what` what it tells.
 template <class F>
 std::string draw(Split split, uint64_t kind, uint64_t index, F&& make) {
   for (uint64_t attempt = 0;; ++attempt) {
-    Chooser c(Rng(mix64(kind * 2 + (split == Split::held_out)) + attempt, index));
-    std::string text = make(c);
-    if (c.held_out() == (split == Split::held_out)) return text;
+    Rng rng(mix64(kind * 2 + (split == Split::held_out)) + attempt, index);
+    std::string what, text = make(rng, what);
+    if (held_out(what) == (split == Split::held_out)) return text;
   }
 }
 
-std::string story(Chooser& c) {
-  auto who = c.pick(kNames), friend_of = c.pick(kNames), animal = c.pick(kAnimals), place = c.pick(kPlaces);
-  auto thing = c.pick(kThings), colour = c.pick(kColours), feeling = c.pick(kFeelings);
-  while (friend_of == who) friend_of = c.pick(kNames);
-  switch (c.below(3)) {
+std::string story(Rng& r) {
+  auto who = pick(r, kNames), friend_of = pick(r, kNames), animal = pick(r, kAnimals), place = pick(r, kPlaces);
+  auto thing = pick(r, kThings), colour = pick(r, kColours), feeling = pick(r, kFeelings);
+  while (friend_of == who) friend_of = pick(r, kNames);
+  switch (r.below(3)) {
     case 0:
       return fmt::format("{0} had a {1} {2}. One day {0} lost the {2} near the {3}. The {4} found the {1} {2} and gave it back to {0}. {0} was {5}.",
                          who, colour, thing, place, animal, feeling);
@@ -65,13 +56,14 @@ std::string story(Chooser& c) {
 }  // namespace
 
 std::string curriculum_story(Split split, uint64_t index) {
-  return draw(split, 0, index, story);
+  return draw(split, 0, index, [](Rng& r, std::string& what) { return what = story(r); });
 }
 
 std::string curriculum_sum(Split split, uint64_t index) {
-  return draw(split, 1, index, [index](Chooser& c) {
-    uint64_t a = c.below(20), b = c.below(20);
-    bool plus = mix64(index) & 1;  // outside the hash: a pair is held out in both directions
+  return draw(split, 1, index, [](Rng& r, std::string& what) {
+    uint64_t a = r.below(20), b = r.below(20);
+    bool plus = r.below(2) == 0;
+    what = fmt::format("{} and {}", a, b);  // a pair is held out in both directions
     return plus ? fmt::format("{} + {} = {}.", a, b, a + b) : fmt::format("{} - {} = {}.", a + b, b, a);
   });
 }

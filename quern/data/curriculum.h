@@ -1,6 +1,6 @@
 // Text made by our own generator: short stories whose sentences agree with each other (who, what, where, with a
 // consistent ending), and arithmetic whose answers are right. Deterministic in (split, index).
-// A tenth of all possible texts is held out by construction (by a hash of what the text says): it is never trained on.
+// A tenth of all possible texts is held out by construction (by a hash of what it says): it is never trained on.
 // It feeds the demo, tests and benches; nothing in it is taken from anywhere.
 #pragma once
 #include <cstdint>

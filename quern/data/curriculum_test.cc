@@ -1,3 +1,4 @@
+// The generator: right sums, repeatable texts, splits that never meet.
 #include "quern/data/curriculum.h"
 
 #include <gtest/gtest.h>

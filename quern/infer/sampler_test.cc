@@ -1,3 +1,4 @@
+// Sampling: frequencies follow the distribution, cuts keep what they should, seeds repeat.
 #include "quern/infer/sampler.h"
 
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 // Kernels require the last dimension contiguous unless their header says otherwise.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

@@ -1,3 +1,4 @@
+// The dense feed-forward, gated and plain, with and without biases: finite differences.
 #include <gtest/gtest.h>
 
 #include "quern/ffn/dense/dense_ffn.h"

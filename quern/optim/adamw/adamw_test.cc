@@ -1,3 +1,4 @@
+// AdamW against its formulas by hand, and gradient clipping.
 #include "quern/optim/adamw/adamw.h"
 
 #include <gtest/gtest.h>
