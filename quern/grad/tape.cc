@@ -1,14 +1,24 @@
 #include "quern/grad/tape.h"
 
+#include "quern/base/threads.h"
+
 namespace quern {
 namespace {
+
+constexpr int64_t kAddGrain = 32768;  // elements a thread should get before a second one pays
 
 template <class T>
 void add_into(const Tensor& dst, const Tensor& src) {
   T* d = dst.data<T>();
   const T* s = src.data<T>();
-  for (int64_t i = 0, n = dst.size(); i < n; ++i) d[i] += s[i];
+  parallel_for(dst.size(), kAddGrain, [&](int64_t begin, int64_t end) {
+#pragma omp simd
+    for (int64_t i = begin; i < end; ++i) d[i] += s[i];
+  });
 }
+
+// Gradients of bf16 parameters are kept in f32: sums over a batch would drown in bf16.
+DType gradient_dtype(DType value) { return value == DType::bf16 ? DType::f32 : value; }
 
 // dst += src, elementwise.
 void add_into(const Tensor& dst, const Tensor& src) {
@@ -53,6 +63,7 @@ Tensor Grads::accumulator(int input) {
 Var Tape::param(Parameter& p) {
   QUERN_CHECK(p.value.defined(), "parameter of shape {} has no value", to_string(p.shape));
   Var v(p.value);
+  if (seen_ && p.trainable) seen_->push_back(&p);
   if (!recording() || !p.trainable) return v;
   auto [it, fresh] = leaves_.try_emplace(&p, static_cast<int32_t>(nodes_.size()));
   if (fresh) {
@@ -60,7 +71,7 @@ Var Tape::param(Parameter& p) {
     n.parameter = &p;
     n.grads.resize(1);
     n.shapes = {p.value.shape()};
-    n.dtype = p.value.dtype();
+    n.dtype = gradient_dtype(p.value.dtype());
     nodes_.push_back(std::move(n));
   }
   v.node = it->second;
@@ -159,17 +170,18 @@ Tensor Tape::grad(const Var& v) const { return v.needs_grad() ? nodes_[v.node].g
 
 std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Body body) {
   if (!recording()) return body(*this, inputs);
-  // Parameters used inside are leaves of the inner tape; so that this op counts as needing a gradient even when no
-  // input does, the inner run always records.
   std::vector<Tensor> in_values, out_values;
   for (const Var& v : inputs) in_values.push_back(v.value);
+  std::vector<Parameter*> used;
   {
-    Tape inner(inference);
-    std::vector<Var> plain(in_values.begin(), in_values.end());
-    for (Var& v : body(inner, plain)) out_values.push_back(std::move(v.value));
+    Tape plain(inference);
+    plain.seen_ = &used;
+    for (Var& v : body(plain, {in_values.begin(), in_values.end()})) out_values.push_back(std::move(v.value));
   }
+  // The body's parameters are inputs of this op: it then counts as needing a gradient even when no input does, and
+  // grad_ready of a parameter waits for it. Their gradients are added by the inner tape, straight into Parameter::grad.
   std::vector<Var> tracked = inputs;
-  tracked.push_back(input(Tensor::zeros({1}, DType::f32)));
+  for (Parameter* p : used) tracked.push_back(param(*p));
   return record_many(out_values, tracked, [in_values, body](Grads& g) {
     Tape inner;
     std::vector<Var> fresh;

@@ -5,7 +5,7 @@
 //   tape.backward(loss);                        // fills Parameter::grad (adding) and input gradients
 //
 // Policy, said once: gradients of activations — the first consumer assigns, later ones add; gradients of parameters
-// always add, until zero_grad. A node may have several outputs. A backward function runs at most once.
+// always add, until zero_grad, and are f32 at least. A node may have several outputs. A backward function runs at most once.
 // Ops live next to their layer (quern/nn, quern/mixers, quern/ffn), forward and backward side by side.
 #pragma once
 #include <functional>
@@ -114,6 +114,7 @@ class Tape {
   void run();
 
   Mode mode_;
+  std::vector<Parameter*>* seen_ = nullptr;  // when set: every trainable parameter asked for
   std::vector<Node> nodes_;
   std::unordered_map<Parameter*, int32_t> leaves_;
 };

@@ -108,6 +108,33 @@ TEST(Tape, RecomputeGivesTheSameGradients) {
   }
 }
 
+// Used inside a recomputed part and outside of it, before and after: ready once, when its gradient is whole.
+TEST(Tape, ReadyWaitsForRecomputedUses) {
+  for (bool also_outside : {false, true}) {
+    Parameter p({1}, Init::constant(0));
+    p.value = Tensor::of<double>({1}, {3});
+    auto body = [&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{square(t, plus(t, in[0], t.param(p)))}; };
+    Tape t;
+    std::vector<double> seen;
+    t.on_grad_ready = [&](Parameter& q) { seen.push_back(q.grad.item()); };
+    Var y = t.recompute({Var(Tensor::of<double>({1}, {1}))}, body)[0];  // (1 + p)², no input needs a gradient
+    if (also_outside) y = plus(t, y, square(t, t.param(p)));
+    t.backward(y);
+    EXPECT_EQ(seen, std::vector<double>{also_outside ? 14.0 : 8.0});
+  }
+}
+
+TEST(Tape, GradientsOfBf16ParametersAreF32) {
+  Parameter p({2}, Init::constant(0));
+  p.value = Tensor::full({2}, DType::bf16, 1);
+  Tape t;
+  Var w = t.param(p);
+  Var y = t.record(w.value.to(DType::f32), {w}, [](Grads& g) { g.add(0, g.out()); });
+  t.backward({y}, {Tensor::full({2}, DType::f32, 1 + 1e-4)});
+  EXPECT_EQ(p.grad.dtype(), DType::f32);
+  EXPECT_EQ(p.grad.item(1), 1 + 1e-4f);
+}
+
 TEST(GradCheck, SeesAWrongGradient) {
   auto good = [](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{square(t, twice(t, in[0]))}; };
   auto bad = [](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{square(t, twice(t, in[0], 2.01))}; };

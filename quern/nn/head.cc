@@ -12,6 +12,7 @@ Var embedding(Tape& tape, Parameter& table_VD, std::span<const int32_t> ids) {
   DType t = table.dtype() == DType::bf16 ? DType::f32 : table.dtype();
   Tensor y = Tensor::empty({static_cast<int64_t>(ids.size()), table.dim(1)}, t);
   if (table.dtype() == DType::bf16) {
+    QUERN_CHECK(!tape.needs({w}), "an embedding is trained in f32");
     kernels::embedding<bf16, float>(table.view<const bf16, 2>(), ids, y.view<float, 2>());
     return y;
   }
