@@ -28,7 +28,8 @@ Tensor random_normal(Shape shape, uint64_t seed, DType t, double scale) {
   return x.to(t);
 }
 
-GradCheck grad_check(const CheckedFunction& f, std::vector<Tensor> inputs, const NamedParameters& parameters, int64_t most, double step) {
+GradCheck grad_check(const CheckedFunction& f, std::vector<Tensor> inputs, const NamedParameters& parameters,
+                     int64_t most, double step) {
   for (auto& [name, p] : parameters) p->grad = Tensor();
   Tape tape;
   std::vector<Var> leaves;
@@ -52,9 +53,11 @@ GradCheck grad_check(const CheckedFunction& f, std::vector<Tensor> inputs, const
       x.data<double>()[i] = keep - step;
       double down = value();
       x.data<double>()[i] = keep;
-      double numeric = (up - down) / (2 * step), exact = grad.defined() ? grad.contiguous_copy_if_needed().data<double>()[i] : 0;
+      double numeric = (up - down) / (2 * step),
+             exact = grad.defined() ? grad.contiguous_copy_if_needed().data<double>()[i] : 0;
       double error = std::abs(numeric - exact) / std::max(1.0, std::abs(numeric));
-      if (!(error <= result.worst)) result = {error, fmt::format("{}[{}]: numeric {}, tape {}", name, i, numeric, exact)};
+      if (!(error <= result.worst))
+        result = {error, fmt::format("{}[{}]: numeric {}, tape {}", name, i, numeric, exact)};
     }
   };
   for (size_t i = 0; i < inputs.size(); ++i) probe(fmt::format("input {}", i), inputs[i], tape.grad(leaves[i]));

@@ -22,8 +22,8 @@ DType gradient_dtype(DType value) { return value == DType::bf16 ? DType::f32 : v
 
 // dst += src, elementwise.
 void add_into(const Tensor& dst, const Tensor& src) {
-  QUERN_CHECK(dst.shape() == src.shape() && dst.dtype() == src.dtype(), "gradient {} {} += {} {}", dtype_name(dst.dtype()),
-              to_string(dst.shape()), dtype_name(src.dtype()), to_string(src.shape()));
+  QUERN_CHECK(dst.shape() == src.shape() && dst.dtype() == src.dtype(), "gradient {} {} += {} {}",
+              dtype_name(dst.dtype()), to_string(dst.shape()), dtype_name(src.dtype()), to_string(src.shape()));
   Tensor s = src.contiguous_copy_if_needed();
   if (dst.dtype() == DType::f64)
     add_into<double>(dst, s);
@@ -126,7 +126,8 @@ void Tape::accumulate(int32_t node, int32_t output, Tensor g) {
   Node& n = nodes_[node];
   Tensor& slot = n.parameter ? n.parameter->grad : n.grads[output];
   if (!slot.defined()) {
-    QUERN_CHECK(g.shape() == n.shapes[output], "gradient {} for a value {}", to_string(g.shape()), to_string(n.shapes[output]));
+    QUERN_CHECK(g.shape() == n.shapes[output], "gradient {} for a value {}", to_string(g.shape()),
+                to_string(n.shapes[output]));
     // A parameter's gradient outlives this pass: never a handle on somebody else's buffer.
     slot = n.parameter && !g.unique() ? g.clone() : std::move(g);
     return;
@@ -179,7 +180,8 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Body body) {
     for (Var& v : body(plain, {in_values.begin(), in_values.end()})) out_values.push_back(std::move(v.value));
   }
   // The body's parameters are inputs of this op: it then counts as needing a gradient even when no input does, and
-  // grad_ready of a parameter waits for it. Their gradients are added by the inner tape, straight into Parameter::grad.
+  // grad_ready of a parameter waits for it. Their gradients are added by the inner tape, straight into
+  // Parameter::grad.
   std::vector<Var> tracked = inputs;
   for (Parameter* p : used) tracked.push_back(param(*p));
   return record_many(out_values, tracked, [in_values, body](Grads& g) {

@@ -5,8 +5,8 @@
 //   tape.backward(loss);                        // fills Parameter::grad (adding) and input gradients
 //
 // Policy, said once: gradients of activations — the first consumer assigns, later ones add; gradients of parameters
-// always add, until zero_grad, and are f32 at least. A node may have several outputs. A backward function runs at most once.
-// Ops live next to their layer (quern/nn, quern/mixers, quern/ffn), forward and backward side by side.
+// always add, until zero_grad, and are f32 at least. A node may have several outputs. A backward function runs at
+// most once. Ops live next to their layer (quern/nn, quern/mixers, quern/ffn), forward and backward side by side.
 #pragma once
 #include <functional>
 #include <optional>
@@ -21,7 +21,7 @@ namespace quern {
 // How a parameter starts when a model is made from nothing.
 struct Init {
   enum class Kind { normal, constant } kind = Kind::normal;
-  double value = 0.02;  // standard deviation, or the constant
+  double value = 0.02;         // standard deviation, or the constant
   std::optional<double> last;  // the last element's own constant (the skip class's bias)
   static Init normal(double std = 0.02) { return {Kind::normal, std, {}}; }
   static Init constant(double v) { return {Kind::constant, v, {}}; }
@@ -33,19 +33,21 @@ struct Parameter {
   Tensor value;           // undefined until loaded or initialised
   Tensor grad;            // undefined until the first backward
   bool trainable = true;  // false: a buffer (balancing biases), saved and loaded but never given a gradient
-  bool matrix = false;     // a large product operand: may stay in the checkpoint's bf16 until pack()
+  bool matrix = false;    // a large product operand: may stay in the checkpoint's bf16 until pack()
   bool optional = false;  // may be absent from a checkpoint (then it keeps its initial value)
 
   Parameter() = default;
   Parameter(Shape s, Init i) : shape(std::move(s)), init(i) {}
   bool defined() const { return !shape.empty(); }  // false: this model has no such parameter
-  void zero_grad() { if (grad.defined()) grad.fill(0); }
+  void zero_grad() {
+    if (grad.defined()) grad.fill(0);
+  }
 };
 
 // A value that may be on a tape. Cheap to copy.
 struct Var {
   Tensor value;
-  int32_t node = -1;   // -1: a constant, no gradient
+  int32_t node = -1;  // -1: a constant, no gradient
   int32_t output = 0;
   Var() = default;
   Var(Tensor v) : value(std::move(v)) {}
@@ -58,10 +60,10 @@ struct Var {
 class Grads {
  public:
   bool has_out(int output = 0) const;
-  const Tensor& out(int output = 0);    // gradient of an output; zeros if nothing consumed it
-  bool wants(int input) const;          // does this input need a gradient?
-  void add(int input, Tensor g);        // contributes g (assigns or adds)
-  Tensor accumulator(int input);        // a buffer to += into: the parameter's grad, or a zeroed one
+  const Tensor& out(int output = 0);  // gradient of an output; zeros if nothing consumed it
+  bool wants(int input) const;        // does this input need a gradient?
+  void add(int input, Tensor g);      // contributes g (assigns or adds)
+  Tensor accumulator(int input);      // a buffer to += into: the parameter's grad, or a zeroed one
 
  private:
   friend class Tape;
@@ -80,17 +82,17 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   bool recording() const { return mode_ == training; }
-  Var param(Parameter& p);      // a leaf; the same parameter gives the same leaf
-  Var input(Tensor t);          // a leaf whose gradient can be read back with grad()
+  Var param(Parameter& p);  // a leaf; the same parameter gives the same leaf
+  Var input(Tensor t);      // a leaf whose gradient can be read back with grad()
 
   // Records an op. If no input needs a gradient, or the tape is for inference, nothing is kept.
   Var record(Tensor value, std::vector<Var> inputs, Backward backward);
   std::vector<Var> record_many(std::vector<Tensor> values, std::vector<Var> inputs, Backward backward);
   bool needs(const std::vector<Var>& inputs) const;  // would record() keep this op? (save less when not)
 
-  void backward(const Var& loss, double seed = 1.0);           // loss: one element
+  void backward(const Var& loss, double seed = 1.0);  // loss: one element
   void backward(const std::vector<Var>& outputs, const std::vector<Tensor>& grads);
-  Tensor grad(const Var& v) const;                             // after backward; undefined if none arrived
+  Tensor grad(const Var& v) const;  // after backward; undefined if none arrived
 
   std::function<void(Parameter&)> on_grad_ready;  // called once a parameter's last use has been differentiated
 

@@ -1,4 +1,5 @@
-// The tape itself: assign-then-add, shared buffers, several outputs, parameters, recompute, and that the check can fail.
+// The tape itself: assign-then-add, shared buffers, several outputs, parameters, recompute, and that the check can
+// fail.
 #include "quern/grad/tape.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ Var square(Tape& t, const Var& x) {
 TEST(Tape, ManyConsumersOfSharedGradientsAddUp) {
   Tape t;
   Var x = t.input(Tensor::of<double>({2}, {1, 3}));
-  Var s = plus(t, x, x);                    // 2x
+  Var s = plus(t, x, x);                        // 2x
   Var y = plus(t, plus(t, s, x), twice(t, s));  // 2x + x + 4x
   t.backward({y}, {Tensor::of<double>({2}, {1, 10})});
   EXPECT_EQ(t.grad(x).item(0), 7);
@@ -90,7 +91,9 @@ TEST(Tape, RecomputeGivesTheSameGradients) {
   Parameter p({3}, Init::constant(0));
   p.value = random_normal({3}, 1);
   Tensor x0 = random_normal({3}, 2);
-  auto body = [&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{square(t, plus(t, in[0], t.param(p))), twice(t, in[0])}; };
+  auto body = [&](Tape& t, const std::vector<Var>& in) {
+    return std::vector<Var>{square(t, plus(t, in[0], t.param(p))), twice(t, in[0])};
+  };
   std::vector<Tensor> got;
   for (bool again : {false, true}) {
     p.grad = Tensor();
@@ -113,7 +116,9 @@ TEST(Tape, ReadyWaitsForRecomputedUses) {
   for (bool also_outside : {false, true}) {
     Parameter p({1}, Init::constant(0));
     p.value = Tensor::of<double>({1}, {3});
-    auto body = [&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{square(t, plus(t, in[0], t.param(p)))}; };
+    auto body = [&](Tape& t, const std::vector<Var>& in) {
+      return std::vector<Var>{square(t, plus(t, in[0], t.param(p)))};
+    };
     Tape t;
     std::vector<double> seen;
     t.on_grad_ready = [&](Parameter& q) { seen.push_back(q.grad.item()); };

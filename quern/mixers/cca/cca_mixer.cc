@@ -9,6 +9,17 @@
 #include "quern/nn/registry.h"
 
 namespace quern {
+namespace {
+
+// tail ← the last rows of [tail ‖ z].
+void roll(const Tensor& tail, const Tensor& z) {
+  int64_t P = tail.dim(0), n = z.dim(0);
+  for (int64_t r = 0; r < P - n; ++r) tail.narrow(0, r, 1).copy_from(tail.narrow(0, r + n, 1));
+  int64_t fresh = std::min(P, n);
+  if (fresh > 0) tail.narrow(0, P - fresh, fresh).copy_from(z.narrow(0, n - fresh, fresh));
+}
+
+}  // namespace
 
 CcaMixer::CcaMixer(CcaConfig c)
     : c_(std::move(c)),
@@ -17,13 +28,16 @@ CcaMixer::CcaMixer(CcaConfig c)
       v_now_(c_.value_delay ? c_.kv_width() / 2 : c_.kv_width(), c_.width, false),
       v_late_(c_.kv_width() - c_.kv_width() / 2, c_.width, false),
       o_(c_.width, c_.q_width(), false) {
-  if (c_.n_head < 1 || c_.n_head_kv < 1 || c_.n_head % c_.n_head_kv) fail("cca: n_head {} is not a multiple of n_head_kv {}", c_.n_head, c_.n_head_kv);
-  if (c_.rotary_dims % 2 || c_.rotary_dims > c_.head_dim) fail("cca: rotary_dims {} is odd or larger than head_dim {}", c_.rotary_dims, c_.head_dim);
+  if (c_.n_head < 1 || c_.n_head_kv < 1 || c_.n_head % c_.n_head_kv)
+    fail("cca: n_head {} is not a multiple of n_head_kv {}", c_.n_head, c_.n_head_kv);
+  if (c_.rotary_dims % 2 || c_.rotary_dims > c_.head_dim)
+    fail("cca: rotary_dims {} is odd or larger than head_dim {}", c_.rotary_dims, c_.head_dim);
   if (c_.time0 < 0 || c_.time1 < 0) fail("cca: time0 {} and time1 {} must be 0 or more", c_.time0, c_.time1);
   if (c_.rotary_dims > 0) inv_freq_ = c_.rope.frequencies(c_.rotary_dims);
   int64_t C = c_.channels();
   if (c_.time0 > 0) dw_w_ = Parameter({C, 1, c_.time0}, Init::normal()), dw_b_ = Parameter({C}, Init::constant(0));
-  if (c_.time1 > 0) gc_w_ = Parameter({C, c_.head_dim, c_.time1}, Init::normal()), gc_b_ = Parameter({C}, Init::constant(0));
+  if (c_.time1 > 0)
+    gc_w_ = Parameter({C, c_.head_dim, c_.time1}, Init::normal()), gc_b_ = Parameter({C}, Init::constant(0));
   temp_ = Parameter({c_.n_head_kv}, Init::constant(c_.temperature == CcaConfig::Temperature::linear ? 1 : 0));
 }
 
@@ -53,7 +67,7 @@ void CcaMixer::pack(DType t) {
   int64_t rows = 0;
   for (Linear* l : parts) rows += l->weight.shape[0];
   Tensor all = Tensor::empty({rows, c_.width}, q_.weight.value.dtype());
-  for (int64_t at = 0; Linear* l : parts) {
+  for (int64_t at = 0; Linear * l : parts) {
     all.narrow(0, at, l->weight.shape[0]).copy_from(l->weight.value);
     at += l->weight.shape[0];
     l->weight.value = Tensor();
@@ -61,22 +75,74 @@ void CcaMixer::pack(DType t) {
   packed_ = kernels::PackedLinear::pack(all, t);
   o_.pack(t);
   bf16_ = t == DType::bf16;
+
+  auto kept = [&](const Tensor& x, Shape shape) {  // convolutions and temperature stay in f32
+    latent_tensors_.push_back(x.to(DType::f32).reshape(std::move(shape)));
+    return latent_tensors_.back();
+  };
+  int64_t C = c_.channels();
+  if (c_.time0 > 0) {
+    latent_.depthwise = kept(dw_w_.value, {C, c_.time0}).view<const float, 2>();
+    latent_.depthwise_bias = kept(dw_b_.value, {C}).view<const float, 1>();
+  }
+  if (c_.time1 > 0) {
+    latent_.grouped = kernels::cca_pack_grouped(gc_w_.value.to(DType::f32).view<const float, 3>());
+    latent_.grouped_bias = kept(gc_b_.value, {C}).view<const float, 1>();
+  }
+  latent_.temperature =
+      kept(effective_temperature(c_, temp_.value.to(DType::f32)), {c_.n_head_kv}).view<const float, 1>();
 }
 
-std::vector<Var> CcaMixer::project(Tape& tape, const Var& x_TD) {
+CcaMixer::Projected CcaMixer::project(Tape& tape, const Var& x_TD) {
   if (!tape.recording() && packed_.defined()) {
     Tensor y = Tensor::empty({x_TD.dim(0), packed_.n()}, DType::f32);
     Arena& scratch = thread_arena();
     Arena::Scope scope(scratch);
     packed_.apply(x_TD.value.view<const float, 2>(), {}, y.view<float, 2>(), scratch);
     int64_t C = c_.channels(), now = v_now_.weight.shape[0];
-    std::vector<Var> out = {Var(y.narrow(1, 0, C).clone()), Var(y.narrow(1, C, now))};
-    if (c_.value_delay) out.push_back(Var(y.narrow(1, C + now, c_.kv_width() - now)));
-    return out;
+    Projected p{y.narrow(1, 0, C), y.narrow(1, C, now), {}};
+    if (c_.value_delay) p.late_TV = y.narrow(1, C + now, packed_.n() - C - now);
+    return p;
   }
-  std::vector<Var> out = {concat_columns(tape, {linear(tape, x_TD, q_), linear(tape, x_TD, k_)}), linear(tape, x_TD, v_now_)};
-  if (c_.value_delay) out.push_back(linear(tape, x_TD, v_late_));
-  return out;
+  Projected p{concat_columns(tape, {linear(tape, x_TD, q_), linear(tape, x_TD, k_)}), linear(tape, x_TD, v_now_), {}};
+  if (c_.value_delay) p.late_TV = linear(tape, x_TD, v_late_);
+  return p;
+}
+
+std::vector<Var> CcaMixer::queries_keys(Tape& tape, const Var& z_TC, const Batch& batch, int site) {
+  if (!tape.recording() && packed_.defined()) return queries_keys_packed(z_TC.value, batch, site);
+  std::vector<Tensor*> tails;
+  for (SequenceState* s : batch.states) tails.push_back(&s->fixed(site, kConvTail));
+  auto present = [](Parameter& x) { return x.defined() ? &x : nullptr; };
+  return latent_qk(tape, c_, z_TC, {present(dw_w_), present(dw_b_), present(gc_w_), present(gc_b_), &temp_}, batch,
+                   inv_freq_, tails);
+}
+
+std::vector<Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site) {
+  int64_t T = z_TC.dim(0), d = c_.head_dim;
+  Tensor q_THd = Tensor::empty({T, c_.n_head, d}, DType::f32),
+         k_THd = Tensor::empty({T, c_.n_head_kv, d}, DType::f32), cos, sin;
+  kernels::CcaLatent a;
+  a.z = z_TC.view<const float, 2>(), a.offsets = batch.offsets;
+  a.q = q_THd.view<float, 3>(), a.k = k_THd.view<float, 3>();
+  if (!inv_freq_.empty()) {
+    cos = Tensor::empty({T, c_.rotary_dims / 2}, DType::f32), sin = Tensor::empty(cos.shape(), DType::f32);
+    kernels::rope_table<float>(batch.positions, inv_freq_, cos.view<float, 2>(), sin.view<float, 2>());
+    a.cos = cos.view<const float, 2>(), a.sin = sin.view<const float, 2>();
+  }
+  for (SequenceState* s : batch.states) a.history.push_back(s->fixed(site, kConvTail).view<const float, 2>());
+  kernels::cca_latent({.n_head = c_.n_head,
+                       .n_head_kv = c_.n_head_kv,
+                       .head_dim = d,
+                       .qk_mean = c_.qk_mean,
+                       .scale = std::sqrt(static_cast<double>(d)),
+                       .l2_eps = c_.l2_eps,
+                       .pairing = c_.rope.pairing},
+                      latent_, a);
+  for (size_t s = 0; s < batch.states.size(); ++s)
+    roll(batch.states[s]->fixed(site, kConvTail),
+         z_TC.narrow(0, batch.offsets[s], batch.offsets[s + 1] - batch.offsets[s]));
+  return {Var(q_THd), Var(k_THd)};
 }
 
 // [current ‖ delayed by one token], the first token of a fresh segment getting zeros.
@@ -111,12 +177,10 @@ Var CcaMixer::values(Tape& tape, const Var& now_TV, const Var& late_TV, const Ba
 
 Var CcaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
   int64_t T = x_TD.dim(0), d = c_.head_dim;
-  std::vector<Var> p = project(tape, x_TD);
-  std::vector<Tensor*> tails;
-  for (SequenceState* s : batch.states) tails.push_back(&s->fixed(site, kConvTail));
-  auto present = [](Parameter& x) { return x.defined() ? &x : nullptr; };
-  std::vector<Var> qk = latent_qk(tape, c_, p[0], {present(dw_w_), present(dw_b_), present(gc_w_), present(gc_b_), &temp_}, batch, inv_freq_, tails);
-  Var v_THd = reshape(tape, c_.value_delay ? values(tape, p[1], p[2], batch, site) : p[1], {T, c_.n_head_kv, d});
+  Projected p = project(tape, x_TD);
+  std::vector<Var> qk = queries_keys(tape, p.z_TC, batch, site);
+  Var v_THd =
+      reshape(tape, c_.value_delay ? values(tape, p.now_TV, p.late_TV, batch, site) : p.now_TV, {T, c_.n_head_kv, d});
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};
   return linear(tape, reshape(tape, attend(tape, qk[0], qk[1], v_THd, batch, site, o), {T, c_.q_width()}), o_);
 }
@@ -128,7 +192,8 @@ void register_cca(Registry& r) {
     Json rest = j;
     if (const Json* t = j.find("temperature")) {
       std::string form = t->as_string("mixer cca, temperature");
-      if (form != "linear" && form != "exponential") fail("mixer cca, temperature: '{}', expected linear or exponential", form);
+      if (form != "linear" && form != "exponential")
+        fail("mixer cca, temperature: '{}', expected linear or exponential", form);
       if (form == "exponential") c.temperature = CcaConfig::Temperature::exponential;
       rest.erase("temperature");
     }

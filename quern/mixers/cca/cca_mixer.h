@@ -6,6 +6,7 @@
 // State: k, v per token; the last rows of z before the convolutions; the last token's x·Wv2ᵀ.
 // Shapes: T tokens, D width, C = (n_head + n_head_kv)·d latent channels, P rows of convolution history.
 #pragma once
+#include "quern/kernels/cca/cca.h"
 #include "quern/mixers/attend.h"
 #include "quern/nn/linear.h"
 
@@ -52,14 +53,21 @@ class CcaMixer : public Mixer {
 
  private:
   enum Part { kKeys, kValues, kConvTail, kValueTail };
-  std::vector<Var> project(Tape& tape, const Var& x_TD);  // z, v current, v delayed (or z, v)
-  Var values(Tape& tape, const Var& current_TV, const Var& delayed_TV, const Batch& batch, int site);
+  struct Projected {
+    Var z_TC, now_TV, late_TV;  // without value delay: now is all of v, late undefined
+  };
+  Projected project(Tape& tape, const Var& x_TD);
+  std::vector<Var> queries_keys(Tape& tape, const Var& z_TC, const Batch& batch, int site);
+  std::vector<Var> queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site);
+  Var values(Tape& tape, const Var& now_TV, const Var& late_TV, const Batch& batch, int site);
 
   CcaConfig c_;
   std::vector<double> inv_freq_;
   Linear q_, k_, v_now_, v_late_, o_;
   Parameter dw_w_, dw_b_, gc_w_, gc_b_, temp_;
   kernels::PackedLinear packed_;  // q, k, v_now, v_late as one product
+  kernels::CcaLatentWeights latent_;
+  std::vector<Tensor> latent_tensors_;  // what latent_ looks into, in f32
   bool bf16_ = false;
 };
 

@@ -1,5 +1,5 @@
-// CCA in its general forms: finite differences of everything, any split of a sequence against the whole, documents apart,
-// the padding rule against a hand-written recurrence, parameter and cache counts against the paper's formulas.
+// CCA in its general forms: finite differences of everything, any split of a sequence against the whole, documents
+// apart, the padding rule against a hand-written recurrence, parameter and cache counts against the paper's formulas.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,10 +20,14 @@ struct Form {
   Temperature temperature;
 };
 constexpr Form kForms[] = {
-    {"ccgqa", 4, 2, 2, 2, 0, true, true, Temperature::linear},        {"cca", 2, 2, 2, 2, 0, true, true, Temperature::linear},
-    {"one_kv_head", 4, 1, 3, 2, 0, true, true, Temperature::linear},  {"long_kernels", 2, 2, 4, 3, 0, true, true, Temperature::exponential},
-    {"no_convolution", 2, 1, 0, 0, 0, false, false, Temperature::linear}, {"depthwise_only", 4, 2, 3, 0, 0, false, true, Temperature::linear},
-    {"grouped_only", 4, 2, 0, 2, 3, true, false, Temperature::linear}, {"one_tap", 2, 1, 1, 1, 0, true, true, Temperature::exponential},
+    {"ccgqa", 4, 2, 2, 2, 0, true, true, Temperature::linear},
+    {"cca", 2, 2, 2, 2, 0, true, true, Temperature::linear},
+    {"one_kv_head", 4, 1, 3, 2, 0, true, true, Temperature::linear},
+    {"long_kernels", 2, 2, 4, 3, 0, true, true, Temperature::exponential},
+    {"no_convolution", 2, 1, 0, 0, 0, false, false, Temperature::linear},
+    {"depthwise_only", 4, 2, 3, 0, 0, false, true, Temperature::linear},
+    {"grouped_only", 4, 2, 0, 2, 3, true, false, Temperature::linear},
+    {"one_tap", 2, 1, 1, 1, 0, true, true, Temperature::exponential},
 };
 
 CcaConfig config(const Form& f) {
@@ -48,33 +52,67 @@ TEST_P(CcaForms, FiniteDifferences) {
   CcaMixer m(config(GetParam()));
   NamedParameters p = randomised(m, 5, 0.7);
   Batch documents = Batch::documents({3, 1, 4});
-  GradCheck c = grad_check([&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{m.forward(t, in[0], documents, 0)}; }, {random_normal({8, 6}, 9)}, p);
+  GradCheck c = grad_check(
+      [&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{m.forward(t, in[0], documents, 0)}; },
+      {random_normal({8, 6}, 9)}, p);
   EXPECT_LT(c.worst, 1e-7) << c.where;
 }
 
-TEST_P(CcaForms, AnySplitEqualsWholeAndDocumentsAreApart) {
-  CcaMixer m(config(GetParam()));
-  randomised(m, 5, 0.7);
-  m.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
-  Tensor x = random_normal({11, 6}, 3, DType::f32);
+constexpr int64_t kRows = 11, kWidth = 6;
+
+Tensor rows(const Tensor& x, int64_t begin, int64_t n) { return x.narrow(0, begin, n).clone(); }
+
+void expect_rows(const Tensor& part, const Tensor& whole, int64_t at, double tolerance) {
+  for (int64_t i = 0; i < part.size(); ++i)
+    ASSERT_NEAR(part.item(i), whole.item(at * kWidth + i), tolerance) << "row " << at + i / kWidth;
+}
+
+// The whole in double against any split, two sequences side by side and two documents in one batch.
+void expect_agreement(CcaMixer& m, const Tensor& whole, const Tensor& second, const Tensor& x, double tolerance) {
   Tape t(Tape::inference);
-  Tensor whole = m.forward(t, Var(x), Batch::single(11), 0).value;
-  for (const std::vector<int64_t>& split : {std::vector<int64_t>(11, 1), {4, 7}, {1, 2, 8}}) {
+  expect_rows(m.forward(t, Var(x), Batch::single(kRows), 0).value, whole, 0, tolerance);
+  for (const std::vector<int64_t>& split : {std::vector<int64_t>(kRows, 1), {4, 7}, {1, 2, 8}}) {
     SequenceState state({{0, 0, m.state_spec(DType::f32)}});
     int64_t at = 0;
     for (int64_t n : split) {
-      Tensor part = m.forward(t, Var(x.narrow(0, at, n).clone()), Batch::resume({&state}, {n}), 0).value;
+      expect_rows(m.forward(t, Var(rows(x, at, n)), Batch::resume({&state}, {n}), 0).value, whole, at, tolerance);
       state.advance(n);
-      for (int64_t i = 0; i < part.size(); ++i) ASSERT_NEAR(part.item(i), whole.item(at * 6 + i), 2e-5) << "row " << at;
       at += n;
     }
   }
+  SequenceState a({{0, 0, m.state_spec(DType::f32)}}), b({{0, 0, m.state_spec(DType::f32)}});
+  m.forward(t, Var(rows(x, 0, 3)), Batch::resume({&a}, {3}), 0);
+  a.advance(3);
+  Batch both = Batch::resume({&a, &b}, {2, 6});  // rows 3 and 4 of one sequence, a fresh one of rows 5 … 10
+  Tensor y = m.forward(t, Var(rows(x, 3, 8)), both, 0).value;
+  expect_rows(rows(y, 0, 2), whole, 3, tolerance);
+  expect_rows(rows(y, 2, 6), second, 0, tolerance);
   Tensor packed = m.forward(t, Var(x), Batch::documents({5, 6}), 0).value;
-  Tensor second = m.forward(t, Var(x.narrow(0, 5, 6).clone()), Batch::single(6), 0).value;
-  for (int64_t i = 0; i < second.size(); ++i) EXPECT_NEAR(packed.item(5 * 6 + i), second.item(i), 1e-6);
+  expect_rows(rows(packed, 0, 5), whole, 0, tolerance);
+  expect_rows(rows(packed, 5, 6), second, 0, tolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, CcaForms, testing::ValuesIn(kForms), [](const auto& i) { return std::string(i.param.name); });
+TEST_P(CcaForms, AnySplitEqualsWholeInEveryPrecision) {
+  CcaMixer m(config(GetParam()));
+  randomised(m, 5, 0.7);
+  Tensor x = random_normal({kRows, kWidth}, 3);
+  Tape t(Tape::inference);
+  Tensor whole = m.forward(t, Var(x), Batch::single(kRows), 0).value,
+         second = m.forward(t, Var(rows(x, 5, 6)), Batch::single(6), 0).value;
+  m.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
+  Tensor x32 = x.to(DType::f32);
+  expect_agreement(m, whole, second, x32, 2e-5);
+  m.pack(DType::f32);  // the fused path
+  expect_agreement(m, whole, second, x32, 2e-5);
+  CcaMixer half(config(GetParam()));
+  randomised(half, 5, 0.7);
+  half.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
+  half.pack(DType::bf16);
+  expect_agreement(half, whole, second, x32, 0.15);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, CcaForms, testing::ValuesIn(kForms),
+                         [](const auto& i) { return std::string(i.param.name); });
 
 // One channel a head, kernels 2 and 2, no mean: before the norm the latent is w1[1](w0[1]z_t + w0[0]z_{t−1} + b0)
 // + w1[0]u_{t−1} + b1 with z_{−1} = z_{−2} = 0 and u_{−1} = b0, not 0. The norm leaves its sign: made visible by
@@ -92,7 +130,8 @@ TEST(Cca, TheWordBeforeTheFirstIsTheDepthwiseBias) {
   };
   Parameter dw_w = set({4, 1, 2}, {0.5, 2, 0.5, 2, 1, 1, 1, 1}), dw_b = set({4}, {3, -1, 0.5, 0.25});
   // grouped [C, d, 2]: output channel o reads both channels of its head at two taps
-  Parameter gc_w = set({4, 2, 2}, {1, 1, 0, 0, 0, 0, 1, 1, 1, 0.5, 0, 0, 0, 0, 1, 2}), gc_b = set({4}, {0.1, 0.2, 0.3, 0.4}), temp = set({1}, {1});
+  Parameter gc_w = set({4, 2, 2}, {1, 1, 0, 0, 0, 0, 1, 1, 1, 0.5, 0, 0, 0, 0, 1, 2}),
+            gc_b = set({4}, {0.1, 0.2, 0.3, 0.4}), temp = set({1}, {1});
   Tensor z = Tensor::of<double>({1, 4}, {-1, 0.5, 2, -3});
   Tape t(Tape::inference);
   auto qk = latent_qk(t, c, Var(z), {&dw_w, &dw_b, &gc_w, &gc_b, &temp}, Batch::single(1), {}, {});
@@ -100,11 +139,13 @@ TEST(Cca, TheWordBeforeTheFirstIsTheDepthwiseBias) {
   double y[4] = {3 + u0[0] + 0.1, -1 + u0[1] + 0.2, 0.5 + 0.5 * u0[2] + 0.3, 0.25 + 2 * u0[3] + 0.4};
   for (int head = 0; head < 2; ++head) {
     double norm = std::hypot(y[2 * head], y[2 * head + 1]);
-    for (int i = 0; i < 2; ++i) EXPECT_NEAR(qk[static_cast<size_t>(head)].value.item(i), std::sqrt(2.0) * y[2 * head + i] / norm, 1e-12);
+    for (int i = 0; i < 2; ++i)
+      EXPECT_NEAR(qk[static_cast<size_t>(head)].value.item(i), std::sqrt(2.0) * y[2 * head + i] / norm, 1e-12);
   }
 }
 
-// Counts of the published block: linears 5,242,880, convolutions 332,800 with biases, temperature 2; cache 2·2·128 a token.
+// Counts of the published block: linears 5,242,880, convolutions 332,800 with biases, temperature 2; cache 2·2·128 a
+// token.
 TEST(Cca, CountsOfTheZaya1Block) {
   CcaConfig c;
   c.width = 2048;

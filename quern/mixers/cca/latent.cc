@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "quern/kernels/cca/cca.h"
 #include "quern/kernels/conv/conv.h"
 #include "quern/kernels/norm/norm.h"
 #include "quern/nn/dispatch.h"
@@ -40,7 +41,8 @@ Tensor with_history(const Tensor& z, const Plan& p, const std::vector<Tensor*>& 
       old.fill(0);
     else
       old.copy_from(*tails[s]);
-    zz.narrow(0, p.z_rows[s] + P, p.rows[s + 1] - p.rows[s]).copy_from(z.narrow(0, p.rows[s], p.rows[s + 1] - p.rows[s]));
+    zz.narrow(0, p.z_rows[s] + P, p.rows[s + 1] - p.rows[s])
+        .copy_from(z.narrow(0, p.rows[s], p.rows[s + 1] - p.rows[s]));
     if (!tails.empty()) tails[s]->copy_from(zz.narrow(0, p.z_rows[s + 1] - P, P));
   }
   return zz;
@@ -59,17 +61,20 @@ void convolve(Plan& p, const Tensor& z, const Var& dw_b, const Var& gc_b) {
   p.u = p.zz;
   if (c.time0 > 0) {
     p.u = Tensor::empty({static_cast<int64_t>(p.u_rows.back()), C}, z.dtype());
-    kernels::depthwise_conv<T>(p.zz.view<const T, 2>(), p.dw_w.reshape({C, c.time0}).view<const T, 2>(), vector_or_null<T>(dw_b), {p.z_rows, p.u_rows}, p.u.view<T, 2>());
+    kernels::depthwise_conv<T>(p.zz.view<const T, 2>(), p.dw_w.reshape({C, c.time0}).view<const T, 2>(),
+                               vector_or_null<T>(dw_b), {p.z_rows, p.u_rows}, p.u.view<T, 2>());
   }
   if (c.time1 > 0) {
     p.s = Tensor::empty(z.shape(), z.dtype());
     Arena& scratch = thread_arena();
     Arena::Scope scope(scratch);
-    kernels::grouped_conv<T>(p.u.view<const T, 2>(), p.gc_w.view<const T, 3>(), vector_or_null<T>(gc_b), G, {p.u_rows, p.rows}, p.s.view<T, 2>(), scratch);
+    kernels::grouped_conv<T>(p.u.view<const T, 2>(), p.gc_w.view<const T, 3>(), vector_or_null<T>(gc_b), G,
+                             {p.u_rows, p.rows}, p.s.view<T, 2>(), scratch);
   } else {
     p.s = c.time0 > 0 ? p.u : z.clone();
   }
-  if (c.qk_mean) add_qk_mean<T>(heads<const T>(z, c.head_dim, 0, G), c.n_head, heads<T>(p.s, c.head_dim, 0, G));
+  if (c.qk_mean)
+    kernels::add_qk_mean<T>(heads<const T>(z, c.head_dim, 0, G), c.n_head, heads<T>(p.s, c.head_dim, 0, G));
 }
 
 template <class T>
@@ -81,29 +86,26 @@ void convolve_backward(const Plan& p, const Tensor& gs, const Tensor& gz, Grads&
     gu = Tensor::empty(p.u.shape(), p.u.dtype());
     Arena& scratch = thread_arena();
     Arena::Scope scope(scratch);
-    kernels::grouped_conv_backward<T>(p.u.view<const T, 2>(), p.gc_w.view<const T, 3>(), gs.view<const T, 2>(), G, {p.u_rows, p.rows}, gu.view<T, 2>(),
-                                      g.wants(3) ? g.accumulator(3).view<T, 3>() : View<T, 3>(), g.wants(4) ? g.accumulator(4).view<T, 1>() : View<T, 1>(), scratch);
+    kernels::grouped_conv_backward<T>(p.u.view<const T, 2>(), p.gc_w.view<const T, 3>(), gs.view<const T, 2>(), G,
+                                      {p.u_rows, p.rows}, gu.view<T, 2>(),
+                                      g.wants(3) ? g.accumulator(3).view<T, 3>() : View<T, 3>(),
+                                      g.wants(4) ? g.accumulator(4).view<T, 1>() : View<T, 1>(), scratch);
   }
   Tensor gzz = gu;
   if (c.time0 > 0) {
     gzz = Tensor::empty(p.zz.shape(), p.zz.dtype());
-    kernels::depthwise_conv_backward<T>(p.zz.view<const T, 2>(), p.dw_w.reshape({C, c.time0}).view<const T, 2>(), gu.view<const T, 2>(), {p.z_rows, p.u_rows}, gzz.view<T, 2>(),
-                                        g.wants(1) ? g.accumulator(1).reshape({C, c.time0}).view<T, 2>() : View<T, 2>(), g.wants(2) ? g.accumulator(2).view<T, 1>() : View<T, 1>());
+    kernels::depthwise_conv_backward<T>(
+        p.zz.view<const T, 2>(), p.dw_w.reshape({C, c.time0}).view<const T, 2>(), gu.view<const T, 2>(),
+        {p.z_rows, p.u_rows}, gzz.view<T, 2>(),
+        g.wants(1) ? g.accumulator(1).reshape({C, c.time0}).view<T, 2>() : View<T, 2>(),
+        g.wants(2) ? g.accumulator(2).view<T, 1>() : View<T, 1>());
   }
   for (size_t s = 0; s + 1 < p.rows.size(); ++s) {  // the history in front has no gradient
     int64_t n = p.rows[s + 1] - p.rows[s];
     gz.narrow(0, p.rows[s], n).copy_from(gzz.narrow(0, p.z_rows[s] + c.history(), n));
   }
-  if (c.qk_mean) add_qk_mean_backward<T>(heads<const T>(gs, c.head_dim, 0, G), c.n_head, heads<T>(gz, c.head_dim, 0, G));
-}
-
-// exp(T) where the form asks for it; its gradient is scaled by exp(T) again.
-template <class T>
-Tensor effective_temperature(const CcaConfig& c, const Tensor& temp) {
-  if (c.temperature == CcaConfig::Temperature::linear) return temp;
-  Tensor e = temp.clone();
-  for (T& x : e.span<T>()) x = std::exp(x);
-  return e;
+  if (c.qk_mean)
+    kernels::add_qk_mean_backward<T>(heads<const T>(gs, c.head_dim, 0, G), c.n_head, heads<T>(gz, c.head_dim, 0, G));
 }
 
 template <class T>
@@ -111,17 +113,20 @@ void backward(const std::shared_ptr<Plan>& p, Grads& g) {
   const CcaConfig& c = p->c;
   int64_t d = c.head_dim;
   double root = std::sqrt(static_cast<double>(d));
-  Tensor gs = Tensor::empty(p->s.shape(), p->s.dtype()), temp = effective_temperature<T>(c, p->temp);
+  Tensor gs = Tensor::empty(p->s.shape(), p->s.dtype()), temp = effective_temperature(c, p->temp);
   Tensor g_temp = Tensor::zeros(temp.shape(), temp.dtype());
   auto unrope = [&](const Tensor& grad) {
     if (!p->cos.defined()) return grad;
     Tensor out = Tensor::empty(grad.shape(), grad.dtype());
-    kernels::rope<T>(grad.view<const T, 3>(), p->cos.view<const T, 2>(), p->sin.view<const T, 2>(), c.rope.pairing, true, out.view<T, 3>());
+    kernels::rope<T>(grad.view<const T, 3>(), p->cos.view<const T, 2>(), p->sin.view<const T, 2>(), c.rope.pairing,
+                     true, out.view<T, 3>());
     return out;
   };
   Tensor gq = unrope(g.out(0)), gk = unrope(g.out(1));
-  kernels::l2_norm_backward<T>(heads<const T>(p->s, d, 0, c.n_head), {}, root, c.l2_eps, p->norm_q.view<const T, 2>(), gq.view<const T, 3>(), heads<T>(gs, d, 0, c.n_head), {});
-  kernels::l2_norm_backward<T>(heads<const T>(p->s, d, c.n_head, c.n_head_kv), temp.view<const T, 1>(), root, c.l2_eps, p->norm_k.view<const T, 2>(), gk.view<const T, 3>(),
+  kernels::l2_norm_backward<T>(heads<const T>(p->s, d, 0, c.n_head), {}, root, c.l2_eps, p->norm_q.view<const T, 2>(),
+                               gq.view<const T, 3>(), heads<T>(gs, d, 0, c.n_head), {});
+  kernels::l2_norm_backward<T>(heads<const T>(p->s, d, c.n_head, c.n_head_kv), temp.view<const T, 1>(), root,
+                               c.l2_eps, p->norm_k.view<const T, 2>(), gk.view<const T, 3>(),
                                heads<T>(gs, d, c.n_head, c.n_head_kv), g_temp.view<T, 1>());
   if (g.wants(5)) {
     if (c.temperature == CcaConfig::Temperature::exponential)
@@ -135,7 +140,17 @@ void backward(const std::shared_ptr<Plan>& p, Grads& g) {
 
 }  // namespace
 
-std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const Var& z_TC, const LatentParameters& q, const Batch& batch, std::span<const double> inv_freq, std::vector<Tensor*> tails) {
+Tensor effective_temperature(const CcaConfig& c, const Tensor& temp) {
+  if (c.temperature == CcaConfig::Temperature::linear) return temp;
+  Tensor e = temp.clone();
+  with_float(e.dtype(), [&]<class T>() {
+    for (T& x : e.span<T>()) x = std::exp(x);
+  });
+  return e;
+}
+
+std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const Var& z_TC, const LatentParameters& q,
+                           const Batch& batch, std::span<const double> inv_freq, std::vector<Tensor*> tails) {
   auto p = std::make_shared<Plan>();
   p->c = c;
   p->rows = batch.offsets;
@@ -155,15 +170,19 @@ std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const Var& z_TC, cons
     convolve<T>(*p, z, in[2], in[4]);
     p->norm_q = Tensor::empty({T_, c.n_head}, z.dtype());
     p->norm_k = Tensor::empty({T_, c.n_head_kv}, z.dtype());
-    Tensor temp = effective_temperature<T>(c, p->temp);
-    kernels::l2_norm<T>(heads<const T>(p->s, d, 0, c.n_head), {}, root, c.l2_eps, qs.view<T, 3>(), p->norm_q.view<T, 2>());
-    kernels::l2_norm<T>(heads<const T>(p->s, d, c.n_head, c.n_head_kv), temp.view<const T, 1>(), root, c.l2_eps, ks.view<T, 3>(), p->norm_k.view<T, 2>());
+    Tensor temp = effective_temperature(c, p->temp);
+    kernels::l2_norm<T>(heads<const T>(p->s, d, 0, c.n_head), {}, root, c.l2_eps, qs.view<T, 3>(),
+                        p->norm_q.view<T, 2>());
+    kernels::l2_norm<T>(heads<const T>(p->s, d, c.n_head, c.n_head_kv), temp.view<const T, 1>(), root, c.l2_eps,
+                        ks.view<T, 3>(), p->norm_k.view<T, 2>());
     if (!inv_freq.empty()) {
       Shape table = {T_, static_cast<int64_t>(inv_freq.size())};
       p->cos = Tensor::empty(table, z.dtype());
       p->sin = Tensor::empty(table, z.dtype());
       kernels::rope_table<T>(batch.positions, inv_freq, p->cos.view<T, 2>(), p->sin.view<T, 2>());
-      for (const Tensor& x : {qs, ks}) kernels::rope<T>(x.view<const T, 3>(), p->cos.view<const T, 2>(), p->sin.view<const T, 2>(), c.rope.pairing, false, x.view<T, 3>());
+      for (const Tensor& x : {qs, ks})
+        kernels::rope<T>(x.view<const T, 3>(), p->cos.view<const T, 2>(), p->sin.view<const T, 2>(), c.rope.pairing,
+                         false, x.view<T, 3>());
     }
     return tape.record_many({qs, ks}, in, [p](Grads& g) { backward<T>(p, g); });
   });

@@ -1,5 +1,5 @@
-// The latent query/key path of CCA as one operation with a hand-written backward: convolutions, q/k mean, L2 norm with
-// temperature, rotary positions.  z [T, C] → q [T, Hq, d], k [T, Hkv, d].
+// The latent query/key path of CCA as one operation with a hand-written backward: convolutions, q/k mean, L2 norm
+// with temperature, rotary positions.  z [T, C] → q [T, Hq, d], k [T, Hkv, d].
 #pragma once
 #include <vector>
 
@@ -12,14 +12,12 @@ struct LatentParameters {
   Parameter* temp;                       // [Hkv]
 };
 
-// tails: [segments][P, C] rows of z before each segment, or empty (zeros). When given they are replaced by the new ones.
-std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const Var& z_TC, const LatentParameters& p, const Batch& batch,
-                           std::span<const double> inv_freq, std::vector<Tensor*> tails);
+// tails: [segments][P, C] rows of z before each segment, or empty (zeros). When given they are replaced by the new
+// ones.
+std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const Var& z_TC, const LatentParameters& p,
+                           const Batch& batch, std::span<const double> inv_freq, std::vector<Tensor*> tails);
 
-// m (added into out): mq[h] = ½(q[h] + k[h/G]), mk[j] = ½(mean of the group's q + k[j]).
-template <class T>
-void add_qk_mean(View<const T, 3> z_THd, int64_t n_head, View<T, 3> out_THd);
-template <class T>
-void add_qk_mean_backward(View<const T, 3> g_THd, int64_t n_head, View<T, 3> gz_THd);
+// T, or exp(T) where the form asks for it; the gradient of the latter is scaled by exp(T) again.
+Tensor effective_temperature(const CcaConfig& c, const Tensor& temp);
 
 }  // namespace quern

@@ -1,9 +1,9 @@
 // The q/k mean coupling. With group size G: mq[h] = ½(q[h] + k[h/G]); mk[j] = (1/G) Σ_{h in j} mq[h].
 // Backward: G_mq[h] = g_q[h] + g_k[h/G]/G;  g_q~[h] += ½ G_mq[h];  g_k~[j] += ½ Σ_{h in j} G_mq[h].
 #include "quern/base/threads.h"
-#include "quern/mixers/cca/latent.h"
+#include "quern/kernels/cca/cca.h"
 
-namespace quern {
+namespace quern::kernels {
 namespace {
 constexpr int64_t kTokensPerThread = 32;
 }
@@ -20,6 +20,7 @@ void add_qk_mean(View<const T, 3> z, int64_t n_head, View<T, 3> out) {
         for (int64_t h = j * G; h < (j + 1) * G; ++h) {
           const T* q = &z(t, h, 0);
           T* oq = &out(t, h, 0);
+#pragma omp simd
           for (int64_t i = 0; i < d; ++i) {
             T m = half * (q[i] + k[i]);
             oq[i] += m;
@@ -42,6 +43,7 @@ void add_qk_mean_backward(View<const T, 3> g, int64_t n_head, View<T, 3> gz) {
         for (int64_t h = j * G; h < (j + 1) * G; ++h) {
           const T* gq = &g(t, h, 0);
           T* gzq = &gz(t, h, 0);
+#pragma omp simd
           for (int64_t i = 0; i < d; ++i) {
             T m = half * (gq[i] + share * gk[i]);
             gzq[i] += m;
@@ -57,4 +59,4 @@ template void add_qk_mean<double>(View<const double, 3>, int64_t, View<double, 3
 template void add_qk_mean_backward<float>(View<const float, 3>, int64_t, View<float, 3>);
 template void add_qk_mean_backward<double>(View<const double, 3>, int64_t, View<double, 3>);
 
-}  // namespace quern
+}  // namespace quern::kernels
