@@ -1,10 +1,41 @@
 // attention and attention_backward: checks of the arguments, and which version runs.
 #include "quern/kernels/attention/attention.h"
 
+#include <algorithm>
+
+#include "quern/base/cpu.h"
 #include "quern/base/error.h"
+#include "quern/kernels/attention/attention_fast.h"
 #include "quern/kernels/attention/attention_ref.h"
 
 namespace quern::kernels {
+namespace {
+
+template <class KV>
+int64_t longest_rows(int64_t hq, std::span<const AttentionSegment<KV>> segments) {
+  int64_t most = 0;
+  for (const auto& s : segments)
+    if (s.q_len > 0) most = std::max(most, s.q_len * (hq / s.k.shape[1]));
+  return most;
+}
+
+}  // namespace
+
+const AttentionKernels& attention_kernels() {
+  QUERN_CHECK(active_isa() != Isa::ref);
+  if (active_isa() == Isa::avx2) return attention_kernels_avx2();
+  return has_avx512_bf16() ? attention_kernels_avx512bf16() : attention_kernels_avx512();
+}
+
+bool attention_bf16(AttentionOptions o) { return o.bf16_math && has_avx512_bf16(); }
+
+// Up to 16 query rows share a key head: one pass over the cache as it lies is cheaper than packing it for tiles
+// (packing costs about as much as 16 rows of products).
+AttentionPath attention_path(int64_t rows_per_head) {
+  constexpr int64_t kDecodeRows = 16;
+  if (active_isa() == Isa::ref) return AttentionPath::ref;
+  return rows_per_head <= kDecodeRows ? AttentionPath::decode : AttentionPath::prefill;
+}
 
 template <class T, class KV>
 void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options,
@@ -20,6 +51,16 @@ void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segment
     QUERN_CHECK(s.k.shape[2] == q.shape[2] && s.v.shape[2] == o.shape[2], "head sizes q {} k {} v {} o {}",
                 q.shape[2], s.k.shape[2], s.v.shape[2], o.shape[2]);
   }
+  if constexpr (std::is_same_v<T, float>) {
+    switch (attention_path(longest_rows(q.shape[1], segments))) {
+      case AttentionPath::ref:
+        break;
+      case AttentionPath::decode:
+        return attention_decode<KV>(q, segments, options, o, lse, scratch);
+      case AttentionPath::prefill:
+        return attention_prefill<KV>(q, segments, options, o, lse, scratch);
+    }
+  }
   attention_ref<T, KV>(q, segments, options, o, lse, scratch);
 }
 
@@ -33,6 +74,9 @@ void attention_backward(View<const T, 3> q, View<const T, 3> k, View<const T, 3>
               "head sizes q {} k {} v {} o {} go {}", q.shape[2], k.shape[2], v.shape[2], o.shape[2], go.shape[2]);
   QUERN_CHECK(offsets.empty() || offsets.back() <= q.shape[0], "offsets end at {}, {} rows", offsets.back(),
               q.shape[0]);
+  if constexpr (std::is_same_v<T, float>)
+    if (active_isa() != Isa::ref)
+      return attention_backward_tiles(q, k, v, o, lse, go, offsets, options, grads, scratch);
   attention_backward_ref<T>(q, k, v, o, lse, go, offsets, options, grads, scratch);
 }
 

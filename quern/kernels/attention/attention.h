@@ -30,8 +30,13 @@ struct AttentionOptions {
 
 // q: [T, Hq, d], o: [T, Hq, dv], lse: [T, Hq] (may be null).  T, KV: double,double · float,float · float,bf16.
 template <class T, class KV>
-void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options, View<T, 3> o,
-               View<T, 2> lse, Arena& scratch);
+void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options,
+               View<T, 3> o, View<T, 2> lse, Arena& scratch);
+
+// Which version float queries run under active_isa() when the most query rows that share a key/value head
+// (q_len · Hq / Hkv) are so many.
+enum class AttentionPath { ref, decode, prefill };
+AttentionPath attention_path(int64_t rows_per_head);
 
 // Without a cache: k and v lie in the same token rows as q, segments given by offsets.
 template <class T>
@@ -39,8 +44,8 @@ struct AttentionGrads {
   View<T, 3> gq, gk, gv;  // written
 };
 template <class T>
-void attention_backward(View<const T, 3> q, View<const T, 3> k, View<const T, 3> v, View<const T, 3> o, View<const T, 2> lse,
-                        View<const T, 3> go, std::span<const int32_t> offsets, AttentionOptions options,
-                        AttentionGrads<T> grads, Arena& scratch);
+void attention_backward(View<const T, 3> q, View<const T, 3> k, View<const T, 3> v, View<const T, 3> o,
+                        View<const T, 2> lse, View<const T, 3> go, std::span<const int32_t> offsets,
+                        AttentionOptions options, AttentionGrads<T> grads, Arena& scratch);
 
 }  // namespace quern::kernels

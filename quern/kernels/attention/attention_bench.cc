@@ -1,0 +1,80 @@
+// Causal prefill and its backward against the compute peak, decode against the read bandwidth.
+#include <cmath>
+
+#include "quern/base/rng.h"
+#include "quern/host/bench.h"
+#include "quern/kernels/attention/attention.h"
+#include "quern/tensor/tensor.h"
+
+namespace quern {
+namespace {
+
+using namespace kernels;
+
+Tensor noise(Shape shape, uint64_t seed) {
+  Tensor t = Tensor::empty(std::move(shape), DType::f32);
+  Rng rng(seed);
+  for (float& x : t.span<float>()) x = static_cast<float>(rng.uniform() * 2 - 1);
+  return t;
+}
+
+// 4096 tokens, 4 query heads on 2 key heads: pairs = T (T + 1) / 2 per head.
+void prefill(Bench& b, int64_t d, bool bf) {
+  constexpr int64_t kTokens = 4096, kHeads = 4, kKv = 2;
+  Tensor q = noise({kTokens, kHeads, d}, 1), k = noise({kTokens, kKv, d}, 2), v = noise({kTokens, kKv, d}, 3);
+  Tensor o = Tensor::zeros({kTokens, kHeads, d}, DType::f32), lse = Tensor::zeros({kTokens, kHeads}, DType::f32);
+  Tensor go = noise({kTokens, kHeads, d}, 4), gq = noise({kTokens, kHeads, d}, 5), gk = noise({kTokens, kKv, d}, 6),
+         gv = noise({kTokens, kKv, d}, 7);
+  AttentionOptions opt{.scale = 1 / std::sqrt(static_cast<double>(d)), .bf16_math = bf};
+  AttentionSegment<float> seg{0, kTokens, k.view<const float, 3>(), v.view<const float, 3>()};
+  double flops = 4.0 * static_cast<double>(d * kHeads) * kTokens * (kTokens + 1) / 2;
+  Bound bound = bf ? Bound::bf16_flops : Bound::f32_flops;
+  std::string shape = fmt::format("{} t{} h{}/{} d{}", bf ? "bf16" : "f32", kTokens, kHeads, kKv, d);
+  Arena& arena = thread_arena();
+  auto forward = [&] {
+    attention<float, float>(q.view<const float, 3>(), std::span<const AttentionSegment<float>>(&seg, 1), opt,
+                            o.view<float, 3>(), lse.view<float, 2>(), arena);
+  };
+  forward();  // o and lse, for a run of the backward alone
+  b.row("attention_prefill", shape, {bound, flops}, forward);
+  const int32_t offsets[] = {0, kTokens};
+  b.row("attention_backward", shape, {bound, 2.5 * flops}, [&] {
+    attention_backward<float>(q.view<const float, 3>(), k.view<const float, 3>(), v.view<const float, 3>(),
+                              o.view<const float, 3>(), lse.view<const float, 2>(), go.view<const float, 3>(),
+                              offsets, opt, {gq.view<float, 3>(), gk.view<float, 3>(), gv.view<float, 3>()}, arena);
+  });
+}
+
+// One token each of 8 sequences with 8192 keys behind them: 256 MiB (bf16: 128) and more of cache.
+template <class KV>
+void decode(Bench& b, int64_t d, int64_t group) {
+  constexpr int64_t kSequences = 8, kKeys = 8192, kKv = 4;
+  int64_t floats = kSequences * kKeys * kKv * d;
+  Tensor k = noise({kSequences * kKeys, kKv, d}, 1).to(dtype_of<KV>::value),
+         v = noise({kSequences * kKeys, kKv, d}, 2).to(dtype_of<KV>::value);
+  Tensor q = noise({kSequences, kKv * group, d}, 3), o = Tensor::zeros({kSequences, kKv * group, d}, DType::f32);
+  std::vector<AttentionSegment<KV>> segs;
+  for (int64_t s = 0; s < kSequences; ++s)
+    segs.push_back({s, 1, k.view<const KV, 3>().slice(s * kKeys, (s + 1) * kKeys),
+                    v.view<const KV, 3>().slice(s * kKeys, (s + 1) * kKeys)});
+  AttentionOptions opt{.scale = 1 / std::sqrt(static_cast<double>(d))};
+  b.row("attention_decode",
+        fmt::format("{} 8x{} h{}/{} d{}", dtype_name(dtype_of<KV>::value), kKeys, kKv * group, kKv, d),
+        {Bound::read, 2.0 * static_cast<double>(floats) * sizeof(KV)}, [&] {
+          attention<float, KV>(q.view<const float, 3>(), std::span<const AttentionSegment<KV>>(segs), opt,
+                               o.view<float, 3>(), {}, thread_arena());
+        });
+}
+
+}  // namespace
+
+void bench_kernels_attention(Bench& b) {
+  for (bool bf : {false, true})
+    for (int64_t d : {128, 64, 80, 160, 224, 464}) prefill(b, d, bf);
+  for (int64_t group : {1, 4, 8}) {
+    decode<float>(b, 128, group);
+    decode<bf16>(b, 128, group);
+  }
+}
+
+}  // namespace quern

@@ -1,0 +1,179 @@
+// Decode: few queries per key/value head, so the cache is read once and that read is the bound.
+// The keys of a segment are cut into chunks of a fixed size (the result does not depend on the number of threads);
+// a task takes one chunk of all heads, so it walks the cache forwards, 64 keys at a time, and leaves (o, m, l) of
+// every query row; the chunks of a row are then merged by their maxima. Products are in f32 whatever the cache holds.
+#include <omp.h>
+
+#include <cmath>
+
+#include "quern/base/threads.h"
+#include "quern/kernels/attention/attention_fast.h"
+
+namespace quern::kernels {
+namespace {
+
+constexpr int64_t kChunk = 256;  // keys; its o, m, l are 1–3 % of what the chunk reads
+
+template <class KV>
+struct Task {
+  const AttentionSegment<KV>* segment;
+  int64_t begin, end;
+  const float* q;  // [rows][d padded], scaled
+  float* part;     // [rows][width + 2]: o, m, l
+};
+
+template <class KV>
+class Decode {
+ public:
+  Decode(View<const float, 3> q, AttentionOptions opt, View<float, 3> o, View<float, 2> lse)
+      : q_(q), opt_(opt), o_(o), lse_(lse), d_(round_up(q.shape[2], 16)), width_(round_up(o.shape[2], 16)) {}
+
+  int64_t rows(const AttentionSegment<KV>& s) const { return s.q_len * q_.shape[1]; }
+  int64_t q_floats(const AttentionSegment<KV>& s) const { return rows(s) * d_; }
+  int64_t part_floats(const AttentionSegment<KV>& s) const { return rows(s) * (width_ + 2); }
+  int64_t slice_floats(int64_t max_rows) const { return kPanelKeys * (d_ + width_) + max_rows * kPanelKeys; }
+
+  void scale_queries(const AttentionSegment<KV>& s, float* to) const {  // row = (key head, query, head in group)
+    int64_t kv_heads = s.k.shape[1], group = q_.shape[1] / kv_heads;
+    for (int64_t g = 0; g < kv_heads; ++g)
+      for (int64_t i = 0; i < s.q_len; ++i)
+        for (int64_t h = 0; h < group; ++h, to += d_)
+          op_.simd.scale(&q_(s.q_begin + i, g * group + h, 0), static_cast<float>(opt_.scale * kLog2e), q_.shape[2],
+                         d_, to);
+  }
+
+  void run(const Task<KV>& t, float* scratch) const {
+    const AttentionSegment<KV>& s = *t.segment;
+    int64_t kv_heads = s.k.shape[1], group = q_.shape[1] / kv_heads, n = s.q_len * group;
+    float *o = t.part, *m = o + rows(s) * width_, *l = m + rows(s);
+    std::fill_n(o, rows(s) * width_, 0.0f);
+    std::fill_n(m, rows(s), kMasked);
+    std::fill_n(l, rows(s), 0.0f);
+    float *kt = scratch, *vt = kt + kPanelKeys * d_, *scores = vt + kPanelKeys * width_;
+    for (int64_t key = t.begin; key < t.end; key += kPanelKeys)
+      for (int64_t g = 0; g < kv_heads; ++g) {
+        int64_t keys = std::min(kPanelKeys, t.end - key), row = g * n;
+        auto [k, k_row] = floats(s.k, key, keys, g, d_, kt);
+        auto [v, v_row] = floats(s.v, key, keys, g, width_, vt);
+        op_.simd.scores(t.q + row * d_, d_, static_cast<int>(n), k, k_row, keys, d_, scores, kPanelKeys);
+        for (int64_t i = 0; i < s.q_len; ++i) {
+          int64_t last = s.k.shape[0] - s.q_len + i, at = row + i * group;
+          op_.simd.softmax({.s = scores + i * group * kPanelKeys,
+                            .s_row = kPanelKeys,
+                            .o = o + at * width_,
+                            .o_row = width_,
+                            .m = m + at,
+                            .l = l + at,
+                            .rows = static_cast<int>(group),
+                            .columns = static_cast<int>(keys),
+                            .width = static_cast<int>(width_),
+                            .first = first_key(last, opt_.window) - key,
+                            .end = std::min(last + 1, t.end) - key,
+                            .step = 0});
+        }
+        for (int64_t r = 0; r < n; r += kTileRows)
+          op_.columns({.a = scores + r * kPanelKeys,
+                       .a_row = kPanelKeys,
+                       .b = v,
+                       .b_k = v_row,
+                       .c = o + (row + r) * width_,
+                       .c_row = width_,
+                       .k = keys,
+                       .rows = static_cast<int>(std::min<int64_t>(kTileRows, n - r)),
+                       .add = true},
+                      width_);
+      }
+  }
+
+  // chunks parts of segment s, part_floats apart. sum: width() floats of scratch.
+  void merge(const AttentionSegment<KV>& s, const float* parts, int64_t chunks, float* sum) const {
+    int64_t kv_heads = s.k.shape[1], group = q_.shape[1] / kv_heads, all = rows(s), stride = part_floats(s);
+    for (int64_t r = 0; r < all; ++r) {
+      const float *m = parts + all * width_ + r, *l = m + all;
+      float top = kMasked, total = 0;
+      for (int64_t c = 0; c < chunks; ++c) top = std::max(top, m[c * stride]);
+      std::fill_n(sum, width_, 0.0f);
+      for (int64_t c = 0; c < chunks; ++c) {
+        float f = std::exp2(m[c * stride] - top);
+        const float* o = parts + c * stride + r * width_;
+        total += f * l[c * stride];
+        for (int64_t j = 0; j < width_; ++j) sum[j] += f * o[j];
+      }
+      int64_t t = s.q_begin + r / group % s.q_len, h = r / (group * s.q_len) * group + r % group;
+      op_.simd.scale(sum, 1 / total, o_.shape[2], o_.shape[2], &o_(t, h, 0));
+      if (lse_)
+        lse_(t, h) = static_cast<float>((static_cast<double>(top) + std::log2(static_cast<double>(total))) * kLn2);
+    }
+  }
+
+  int64_t width() const { return width_; }
+
+ private:
+  struct Rows {
+    const float* data;
+    int64_t row;
+  };
+  // The keys' rows of one head as floats padded to whole registers: where they lie if they are that, else a copy.
+  Rows floats(View<const KV, 3> x, int64_t key, int64_t keys, int64_t head, int64_t width, float* copy) const {
+    if constexpr (std::is_same_v<KV, float>)
+      if (x.shape[2] == width) return {&x(key, head, 0), x.stride[0]};
+    for (int64_t i = 0; i < keys; ++i) op_.widen(&x(key + i, head, 0), x.shape[2], width, copy + i * width);
+    return {copy, width};
+  }
+
+  View<const float, 3> q_;
+  AttentionOptions opt_;
+  View<float, 3> o_;
+  View<float, 2> lse_;
+  Operands op_;
+  int64_t d_, width_;
+};
+
+}  // namespace
+
+template <class KV>
+void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
+                      AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch) {
+  Arena::Scope scope(scratch);
+  Decode<KV> run(q, options, o, lse);
+  auto begin_of = [&](const AttentionSegment<KV>& s) {  // the first key any query sees
+    return first_key(s.k.shape[0] - s.q_len, options.window);
+  };
+  int64_t n = 0, most_rows = 0;
+  for (const auto& s : segments)
+    if (s.q_len > 0) {
+      n += (s.k.shape[0] - begin_of(s) + kChunk - 1) / kChunk;
+      most_rows = std::max(most_rows, s.q_len * (q.shape[1] / s.k.shape[1]));
+    }
+  std::span<Task<KV>> tasks = scratch.take<Task<KV>>(n);
+  size_t at = 0;
+  for (const auto& s : segments) {
+    if (s.q_len == 0) continue;
+    float* sq = scratch.take<float>(run.q_floats(s)).data();
+    run.scale_queries(s, sq);
+    int64_t first = begin_of(s), chunks = (s.k.shape[0] - first + kChunk - 1) / kChunk;
+    float* parts = scratch.take<float>(chunks * run.part_floats(s)).data();
+    for (int64_t c = 0; c < chunks; ++c)
+      tasks[at++] = {&s, first + c * kChunk, std::min(first + (c + 1) * kChunk, s.k.shape[0]), sq,
+                     parts + c * run.part_floats(s)};
+  }
+  int64_t slice = round_up(run.slice_floats(most_rows), 16);
+  float* slices = scratch.take<float>(slice * thread_count()).data();
+  parallel_dynamic(n,
+                   [&](int64_t i) { run.run(tasks[static_cast<size_t>(i)], slices + slice * omp_get_thread_num()); });
+  std::span<float> sum = scratch.take<float>(run.width());
+  for (size_t i = 0; i < tasks.size();) {
+    const auto& s = *tasks[i].segment;
+    size_t next = i;
+    while (next < tasks.size() && tasks[next].segment == &s) ++next;
+    run.merge(s, tasks[i].part, static_cast<int64_t>(next - i), sum.data());
+    i = next;
+  }
+}
+
+template void attention_decode<float>(View<const float, 3>, std::span<const AttentionSegment<float>>,
+                                      AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
+template void attention_decode<bf16>(View<const float, 3>, std::span<const AttentionSegment<bf16>>, AttentionOptions,
+                                     View<float, 3>, View<float, 2>, Arena&);
+
+}  // namespace quern::kernels

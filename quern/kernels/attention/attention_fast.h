@@ -1,0 +1,100 @@
+// The tiled versions behind attention.h, for float queries: prefill (many queries a key/value head), decode (few),
+// backward; and the staging of operands they share.
+#pragma once
+#include <algorithm>
+#include <cstring>
+
+#include "quern/kernels/attention/attention.h"
+#include "quern/kernels/attention/attention_simd.h"
+#include "quern/kernels/gemm/tile.h"
+
+namespace quern::kernels {
+
+template <class KV>
+void attention_prefill(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
+                       AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch);
+template <class KV>
+void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
+                      AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch);
+void attention_backward_tiles(View<const float, 3> q, View<const float, 3> k, View<const float, 3> v,
+                              View<const float, 3> o, View<const float, 2> lse, View<const float, 3> go,
+                              std::span<const int32_t> offsets, AttentionOptions options, AttentionGrads<float> grads,
+                              Arena& scratch);
+
+const AttentionKernels& attention_kernels();  // of active_isa(), which must not be ref
+bool attention_bf16(AttentionOptions o);      // products in bf16 asked for and available
+
+constexpr double kLog2e = 1.4426950408889634;
+constexpr double kLn2 = 0.6931471805599453;
+constexpr int64_t kPanelKeys = kTileColumns;
+// Packed operands of one batch of (segment, head) jobs: as much as a shared last-level cache holds.
+constexpr int64_t kBatchBytes = int64_t{32} << 20;
+
+inline int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+inline int64_t first_key(int64_t last, int64_t window) {
+  return window > 0 ? std::max<int64_t>(0, last - window + 1) : 0;
+}
+
+// How operands are stored for the tile kernels: floats, or bf16 pairs along the summed dimension, 4 bytes either way.
+struct Operands {
+  const TileKernels& tile = tile_kernels();
+  const AttentionKernels& simd = attention_kernels();
+  bool bf16_math = false;
+
+  int64_t steps(int64_t k) const { return bf16_math ? (k + 1) / 2 : k; }  // tile elements of k values
+  // Elements in a row-major operand; a line to spare keeps rows of a power of two out of the same cache sets.
+  int64_t row(int64_t k) const { return round_up(steps(k), 16) + 16; }
+  void run(const Tile& t) const { bf16_math ? tile.bf16(t) : tile.f32(t); }
+
+  void widen(const float* x, int64_t n, int64_t n_pad, float* y) const { simd.scale(x, 1, n, n_pad, y); }
+  void widen(const bf16* x, int64_t n, int64_t n_pad, float* y) const {
+    simd.widen(reinterpret_cast<const uint16_t*>(x), n, n_pad, y);
+  }
+  // A row-major row of `steps(n)` elements from f · x. line: n floats of scratch.
+  template <class X>
+  void row_major(const X* x, float f, int64_t n, float* line, uint32_t* to) const {
+    if constexpr (std::is_same_v<X, float>) {
+      if (!bf16_math) return simd.scale(x, f, n, n, reinterpret_cast<float*>(to));
+      if (f != 1) simd.scale(x, f, n, n, line), x = line;
+      tile.to_bf16(x, n, 2 * steps(n), reinterpret_cast<uint16_t*>(to));
+    } else if (bf16_math) {
+      auto* y = reinterpret_cast<uint16_t*>(to);
+      std::memcpy(y, x, static_cast<size_t>(n) * sizeof(uint16_t));
+      if (n % 2) y[n] = 0;
+    } else {
+      widen(x, n, n, reinterpret_cast<float*>(to));
+    }
+  }
+  // `rows` rows as the right-hand operand whose summed dimension runs over rows: [steps(rows_pad)][width] elements,
+  // rows past the last zero. lines: 2 · width floats of scratch. at(i) points to row i.
+  template <class At>
+  void across_rows(At&& at, int64_t rows, int64_t rows_pad, float f, int64_t n, int64_t width, float* lines,
+                   uint32_t* to) const {
+    auto fill = [&](int64_t i, float* y) {
+      if (i >= rows) return std::fill(y, y + width, 0.0f);
+      widen(at(i), n, width, y);
+      if (f != 1) simd.scale(y, f, width, width, y);
+    };
+    if (!bf16_math) {
+      for (int64_t i = 0; i < rows_pad; ++i) fill(i, reinterpret_cast<float*>(to) + i * width);
+      return;
+    }
+    for (int64_t i = 0; i < rows_pad; i += 2) {
+      fill(i, lines), fill(i + 1, lines + width);
+      simd.pair(lines, lines + width, width, to + i / 2 * width);
+    }
+  }
+  // C (+)= A·B over `width` columns in tiles of nearly equal width: 80 is 48 + 32, not 64 + 16.
+  void columns(Tile t, int64_t width) const {
+    int64_t groups = width / 16, parts = (groups + 3) / 4;
+    const char* b = static_cast<const char*>(t.b);
+    float* c = t.c;
+    for (int64_t p = 0; p < parts; ++p) {
+      int64_t from = groups * p / parts, to = groups * (p + 1) / parts;
+      t.b = b + from * 16 * 4, t.c = c + from * 16, t.groups = static_cast<int>(to - from);
+      run(t);
+    }
+  }
+};
+
+}  // namespace quern::kernels

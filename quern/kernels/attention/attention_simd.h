@@ -1,0 +1,54 @@
+// The parts of attention that are not products, one table per instruction set. Scores are in units of log2 (the
+// scale times log2 e is folded into q), so that exp is a bare 2^x.
+#pragma once
+#include <cstdint>
+
+namespace quern::kernels {
+
+constexpr int kKeyTile = 128;      // keys between two rescalings of o: two panels of 64
+constexpr float kMasked = -1e30f;  // finite, so that masked − masked is 0 and not NaN
+
+// Online softmax of a few rows: s ← 2^(s − m') over the visible columns, l ← l·c + Σ, o ← o·c with c = 2^(m − m').
+// Columns [0, columns) of s (rounded up to 16) are read; row i sees [first + i·step, end + i·step). p may be null:
+// then s is overwritten in f32, else the rounded values go to p (bf16).
+struct SoftmaxTile {
+  float* s = nullptr;
+  int64_t s_row = 0;
+  uint16_t* p = nullptr;
+  int64_t p_row = 0;
+  float* o = nullptr;
+  int64_t o_row = 0;
+  float *m = nullptr, *l = nullptr;
+  int rows = 0, columns = 0, width = 0;  // width of o, a multiple of 16
+  int64_t first = 0, end = 0, step = 1;
+};
+
+// Backward of one tile of rows × 64 keys: p = 2^(s − lse2), g = p ∘ (dp − delta).
+// f32: s ← p, dp ← g. bf16 (g16 not null): g16 [rows, 64] row-major, and p_pairs, g_pairs [rows / 2, 64] of pairs of
+// neighbouring rows. Row i sees columns [first + i, end + i).
+struct GradientTile {
+  float *s = nullptr, *dp = nullptr;  // [rows, 64]
+  const float *lse2 = nullptr, *delta = nullptr;
+  uint16_t* g16 = nullptr;
+  uint32_t *p_pairs = nullptr, *g_pairs = nullptr;
+  int rows = 0;
+  int64_t first = 0, end = 0;
+};
+
+struct AttentionKernels {
+  void (*softmax)(const SoftmaxTile&);
+  void (*gradient)(const GradientTile&);
+  void (*scale)(const float* x, float f, int64_t n, int64_t n_pad, float* y);  // y = f·x, zero up to n_pad
+  void (*widen)(const uint16_t* x, int64_t n, int64_t n_pad, float* y);
+  void (*pair)(const float* even, const float* odd, int64_t n, uint32_t* y);  // n a multiple of 16
+  float (*dot)(const float* a, const float* b, int64_t n);
+  // s[i, j] = q_i · k_j: q [rows, width], k [keys, …], width a multiple of 16. The decode step: k is read once.
+  void (*scores)(const float* q, int64_t q_row, int rows, const float* k, int64_t k_row, int64_t keys, int64_t width,
+                 float* s, int64_t s_row);
+};
+
+const AttentionKernels& attention_kernels_avx2();
+const AttentionKernels& attention_kernels_avx512();
+const AttentionKernels& attention_kernels_avx512bf16();
+
+}  // namespace quern::kernels

@@ -1,0 +1,259 @@
+// Attention: the reference against a value worked out by hand and against finite differences; the fast versions
+// against the reference under every instruction set; chunks, windows and packed segments against each other.
+#include "quern/kernels/attention/attention.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quern/base/cpu.h"
+#include "quern/base/rng.h"
+#include "quern/kernels/attention/attention_ref.h"
+
+namespace quern::kernels {
+namespace {
+
+struct IsaGuard {
+  Isa before = active_isa();
+  ~IsaGuard() { set_active_isa(before); }
+};
+
+std::vector<Isa> fast_isas() {
+  std::vector<Isa> r;
+  for (Isa i : {Isa::avx2, Isa::avx512})
+    if (i <= detected_isa()) r.push_back(i);
+  return r;
+}
+
+template <class T>
+struct Array3 {  // rows hold three values more than they show: strides are not widths
+  std::vector<T> data;
+  View<T, 3> view;
+  Array3(int64_t t, int64_t h, int64_t d, uint64_t seed) : data(static_cast<size_t>(t * (h * d + 3) + 1)) {
+    Rng rng(seed);
+    for (T& x : data) x = static_cast<T>(static_cast<float>(rng.uniform() * 2 - 1));
+    view = {data.data(), {t, h, d}, {h * d + 3, d, 1}};
+  }
+  Array3(const Array3& a) : data(a.data), view(data.data(), a.view.shape, a.view.stride) {}
+  Array3& operator=(const Array3&) = delete;
+};
+
+template <class T>
+void expect_near(const Array3<T>& a, const Array3<T>& b, double tolerance, const std::string& what) {
+  double worst = 0;
+  for (size_t i = 0; i < a.data.size(); ++i) {
+    double e = std::abs(static_cast<double>(a.data[i]) - static_cast<double>(b.data[i]));
+    worst = e <= worst ? worst : e;  // NaN goes through
+  }
+  EXPECT_LE(worst, tolerance) << what;
+}
+
+struct Case {
+  int64_t tokens, hq, hkv, d, dv, past, window;
+  std::string name() const {
+    return fmt::format("T {} Hq {} Hkv {} d {} dv {} past {} window {}", tokens, hq, hkv, d, dv, past, window);
+  }
+};
+
+// One segment of c.tokens queries behind c.past older keys.
+template <class KV>
+void compare_forward(const Case& c, bool bf16_math, double tolerance) {
+  Array3<float> q(c.tokens, c.hq, c.d, 1), o(c.tokens, c.hq, c.dv, 9), want = o;
+  Array3<KV> k(c.past + c.tokens, c.hkv, c.d, 2), v(c.past + c.tokens, c.hkv, c.dv, 3);
+  Array3<float> lse(c.tokens, 1, c.hq, 9), want_lse = lse;
+  AttentionSegment<KV> seg{0, c.tokens, k.view, v.view};
+  AttentionOptions opt{
+      .scale = 1.7 / std::sqrt(static_cast<double>(c.d)), .window = c.window, .bf16_math = bf16_math};
+  auto rows = [&](Array3<float>& a) { return View<float, 2>(a.data.data(), {c.tokens, c.hq}, {c.hq + 3, 1}); };
+  Arena scratch;
+  attention<float, KV>(q.view, std::span<const AttentionSegment<KV>>(&seg, 1), opt, o.view, rows(lse), scratch);
+  attention_ref<float, KV>(q.view, std::span<const AttentionSegment<KV>>(&seg, 1), opt, want.view, rows(want_lse),
+                           scratch);
+  std::string what = fmt::format("{} {} bf16 {}", isa_name(active_isa()), c.name(), bf16_math);
+  expect_near(o, want, tolerance, "o: " + what);
+  expect_near(lse, want_lse, tolerance, "lse: " + what);
+}
+
+const Case kCases[] = {{1, 1, 1, 4, 4, 0, 0},       {1, 4, 2, 64, 64, 300, 0},    {1, 8, 1, 80, 80, 700, 0},
+                       {3, 4, 2, 20, 12, 77, 0},    {1, 3, 3, 128, 128, 513, 40}, {2, 16, 2, 33, 17, 260, 100},
+                       {40, 2, 1, 64, 64, 0, 0},    {129, 4, 2, 80, 80, 0, 0},    {200, 2, 2, 128, 96, 31, 0},
+                       {97, 3, 1, 20, 20, 150, 0},  {300, 2, 1, 64, 64, 0, 50},   {150, 1, 1, 464, 464, 0, 0},
+                       {70, 2, 1, 224, 160, 3, 65}, {257, 1, 1, 5, 7, 0, 1},      {33, 2, 2, 1, 1, 0, 0}};
+
+TEST(Attention, FastForwardMatchesReference) {
+  IsaGuard guard;
+  for (Isa isa : fast_isas()) {
+    set_active_isa(isa);
+    for (const Case& c : kCases) {
+      compare_forward<float>(c, false, 2e-5);
+      compare_forward<bf16>(c, false, 2e-5);
+      // bf16 products: q, k, p and v carry 2^−9 each; the values are at most 1.
+      compare_forward<float>(c, true, 2.5e-2);
+      compare_forward<bf16>(c, true, 2.5e-2);
+    }
+  }
+}
+
+TEST(Attention, TheChosenIsaIsTheOneThatRuns) {
+  IsaGuard guard;
+  set_active_isa(Isa::ref);
+  EXPECT_EQ(attention_path(1), AttentionPath::ref);
+  for (Isa isa : fast_isas()) {
+    set_active_isa(isa);
+    EXPECT_EQ(attention_path(1), AttentionPath::decode);
+    EXPECT_EQ(attention_path(1000), AttentionPath::prefill);
+  }
+  // ref is not only reported: its sums are in double, so it equals the reference bit for bit.
+  set_active_isa(Isa::ref);
+  compare_forward<float>(kCases[6], false, 0);
+}
+
+TEST(Attention, ReferenceMatchesAHandComputedValue) {
+  // Query 1 scores 0 against key 0 and ln 3 against key 1: weights ¼ and ¾ of values 4 and 8 make 7; lse = ln 4.
+  double ln3 = std::log(3.0);
+  std::vector<double> q{5, 1}, k{0, ln3}, v{4, 8}, o(2), lse(2);
+  AttentionSegment<double> seg{0, 2, {k.data(), {2, 1, 1}}, {v.data(), {2, 1, 1}}};
+  Arena scratch;
+  attention<double, double>({q.data(), {2, 1, 1}}, std::span<const AttentionSegment<double>>(&seg, 1), {},
+                            {o.data(), {2, 1, 1}}, {lse.data(), {2, 1}}, scratch);
+  EXPECT_NEAR(o[0], 4, 1e-14);
+  EXPECT_NEAR(o[1], 7, 1e-14);
+  EXPECT_NEAR(lse[0], 0, 1e-14);
+  EXPECT_NEAR(lse[1], std::log(4.0), 1e-14);
+}
+
+// Forward over `offsets` segments without a cache.
+template <class T>
+void forward(const Array3<T>& q, const Array3<T>& k, const Array3<T>& v, std::span<const int32_t> offsets,
+             AttentionOptions opt, Array3<T>& o, std::vector<T>& lse) {
+  std::vector<AttentionSegment<T>> segs;
+  for (size_t s = 0; s + 1 < offsets.size(); ++s)
+    segs.push_back({offsets[s], offsets[s + 1] - offsets[s], k.view.slice(offsets[s], offsets[s + 1]),
+                    v.view.slice(offsets[s], offsets[s + 1])});
+  lse.resize(static_cast<size_t>(q.view.shape[0] * q.view.shape[1]));
+  Arena scratch;
+  attention<T, T>(q.view, std::span<const AttentionSegment<T>>(segs), opt, o.view,
+                  {lse.data(), {q.view.shape[0], q.view.shape[1]}}, scratch);
+}
+
+TEST(Attention, PackedSegmentsEqualSeparateOnes) {
+  IsaGuard guard;
+  const std::vector<int32_t> offsets{0, 5, 5, 135, 136, 250};
+  for (Isa isa : fast_isas()) {
+    set_active_isa(isa);
+    Array3<float> q(250, 4, 20, 1), k(250, 2, 20, 2), v(250, 2, 20, 3), packed(250, 4, 20, 4), one = packed;
+    std::vector<float> lse;
+    forward<float>(q, k, v, offsets, {.scale = 0.3}, packed, lse);
+    Arena scratch;
+    for (size_t s = 0; s + 1 < offsets.size(); ++s) {
+      int32_t b = offsets[s], n = offsets[s + 1] - b;
+      AttentionSegment<float> seg{b, n, k.view.slice(b, b + n), v.view.slice(b, b + n)};
+      attention<float, float>(q.view, std::span<const AttentionSegment<float>>(&seg, 1), {.scale = 0.3}, one.view, {},
+                              scratch);
+    }
+    expect_near(packed, one, 1e-5, std::string(isa_name(isa)));
+  }
+}
+
+TEST(Attention, ChunksOverACacheEqualOnePass) {
+  IsaGuard guard;
+  for (Isa isa : fast_isas()) {
+    set_active_isa(isa);
+    for (int64_t window : {0, 70}) {
+      const std::vector<int32_t> all{0, 230};
+      Array3<float> q(230, 4, 64, 1), k(230, 2, 64, 2), v(230, 2, 64, 3), full(230, 4, 64, 4), chunked = full;
+      std::vector<float> lse;
+      forward<float>(q, k, v, all, {.scale = 0.2, .window = window}, full, lse);
+      Arena scratch;
+      for (auto [b, e] : {std::pair<int64_t, int64_t>{0, 100}, {100, 101}, {101, 104}, {104, 230}}) {
+        AttentionSegment<float> seg{b, e - b, k.view.slice(0, e), v.view.slice(0, e)};
+        attention<float, float>(q.view, std::span<const AttentionSegment<float>>(&seg, 1),
+                                {.scale = 0.2, .window = window}, chunked.view, {}, scratch);
+      }
+      expect_near(full, chunked, 1e-5, fmt::format("{} window {}", isa_name(isa), window));
+    }
+  }
+}
+
+TEST(AttentionBackward, ReferenceMatchesFiniteDifferences) {
+  const std::vector<int32_t> offsets{0, 3, 8};
+  AttentionOptions opt{.scale = 0.7, .window = 4};
+  Array3<double> q(8, 4, 3, 1), k(8, 2, 3, 2), v(8, 2, 2, 3), o(8, 4, 2, 4), go(8, 4, 2, 5);
+  Array3<double> gq(8, 4, 3, 6), gk(8, 2, 3, 7), gv(8, 2, 2, 8);
+  std::vector<double> lse;
+  Arena scratch;
+  forward<double>(q, k, v, offsets, opt, o, lse);
+  attention_backward<double>(q.view, k.view, v.view, o.view, {lse.data(), {8, 4}}, go.view, offsets, opt,
+                             {gq.view, gk.view, gv.view}, scratch);
+  auto loss = [&] {
+    Array3<double> out(8, 4, 2, 4);
+    std::vector<double> ignored;
+    forward<double>(q, k, v, offsets, opt, out, ignored);
+    double sum = 0;
+    for (int64_t t = 0; t < 8; ++t)
+      for (int64_t h = 0; h < 4; ++h)
+        for (int64_t c = 0; c < 2; ++c) sum += out.view(t, h, c) * go.view(t, h, c);
+    return sum;
+  };
+  auto check = [&](Array3<double>& x, const Array3<double>& g, const char* name) {
+    for (int64_t t = 0; t < x.view.shape[0]; ++t)
+      for (int64_t h = 0; h < x.view.shape[1]; ++h)
+        for (int64_t c = 0; c < x.view.shape[2]; ++c) {
+          constexpr double kStep = 1e-5;
+          double& e = x.view(t, h, c);
+          double was = e;
+          e = was + kStep;
+          double up = loss();
+          e = was - kStep;
+          double down = loss();
+          e = was;
+          ASSERT_NEAR(g.view(t, h, c), (up - down) / (2 * kStep), 1e-8) << name << " " << t << " " << h << " " << c;
+        }
+  };
+  check(q, gq, "q");
+  check(k, gk, "k");
+  check(v, gv, "v");
+}
+
+void compare_backward(const std::vector<int32_t>& offsets, const Case& c, bool bf16_math, double tolerance) {
+  int64_t n = offsets.back();
+  AttentionOptions opt{
+      .scale = 1.3 / std::sqrt(static_cast<double>(c.d)), .window = c.window, .bf16_math = bf16_math};
+  Array3<float> q(n, c.hq, c.d, 1), k(n, c.hkv, c.d, 2), v(n, c.hkv, c.dv, 3), o(n, c.hq, c.dv, 4),
+      go(n, c.hq, c.dv, 5);
+  Array3<float> gq(n, c.hq, c.d, 6), gk(n, c.hkv, c.d, 7), gv(n, c.hkv, c.dv, 8), wq = gq, wk = gk, wv = gv;
+  std::vector<float> lse;
+  forward<float>(q, k, v, offsets, {.scale = opt.scale, .window = c.window}, o, lse);
+  View<const float, 2> l(lse.data(), {n, c.hq});
+  Arena scratch;
+  attention_backward<float>(q.view, k.view, v.view, o.view, l, go.view, offsets, opt, {gq.view, gk.view, gv.view},
+                            scratch);
+  attention_backward_ref<float>(q.view, k.view, v.view, o.view, l, go.view, offsets, opt, {wq.view, wk.view, wv.view},
+                                scratch);
+  std::string what = fmt::format("{} {} bf16 {}", isa_name(active_isa()), c.name(), bf16_math);
+  expect_near(gq, wq, tolerance, "gq: " + what);
+  expect_near(gk, wk, tolerance * static_cast<double>(c.hq / c.hkv), "gk: " + what);
+  expect_near(gv, wv, tolerance * static_cast<double>(c.hq / c.hkv), "gv: " + what);
+}
+
+TEST(AttentionBackward, FastMatchesReference) {
+  IsaGuard guard;
+  const std::vector<int32_t> packed{0, 7, 7, 140, 141, 211}, one{0, 200}, row{0, 1};
+  for (Isa isa : fast_isas()) {
+    set_active_isa(isa);
+    for (bool bf : {false, true}) {
+      // Single gradients reach about 3 here; bf16 rounds p, g and go to 2^−9.
+      double tolerance = bf ? 5e-2 : 5e-5;
+      compare_backward(packed, {0, 4, 2, 20, 12, 0, 0}, bf, tolerance);
+      compare_backward(packed, {0, 2, 2, 64, 64, 0, 30}, bf, tolerance);
+      compare_backward(one, {0, 4, 1, 80, 80, 0, 0}, bf, tolerance);
+      compare_backward(one, {0, 2, 1, 33, 5, 0, 100}, bf, tolerance);
+      compare_backward(one, {0, 1, 1, 160, 224, 0, 0}, bf, tolerance);
+      compare_backward(row, {0, 2, 1, 4, 4, 0, 0}, bf, tolerance);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quern::kernels
