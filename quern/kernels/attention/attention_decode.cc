@@ -53,9 +53,24 @@ class Decode {
     for (int64_t key = t.begin; key < t.end; key += kPanelKeys)
       for (int64_t g = 0; g < kv_heads; ++g) {
         int64_t keys = std::min(kPanelKeys, t.end - key), row = g * n;
-        auto [k, k_row] = floats(s.k, key, keys, g, d_, kt);
-        auto [v, v_row] = floats(s.v, key, keys, g, width_, vt);
-        op_.simd.scores(t.q + row * d_, d_, static_cast<int>(n), k, k_row, keys, d_, scores, kPanelKeys);
+        Rows k = in_place(s.k, key, keys, g, d_, kt), v = in_place(s.v, key, keys, g, width_, vt);
+        DecodeTile tile{.q = t.q + row * d_,
+                        .q_row = d_,
+                        .rows = static_cast<int>(n),
+                        .k = k.data,
+                        .v = v.data,
+                        .k_bf16 = k.bf16,
+                        .v_bf16 = v.bf16,
+                        .k_row = k.row,
+                        .v_row = v.row,
+                        .keys = keys,
+                        .d = d_,
+                        .dv = width_,
+                        .s = scores,
+                        .s_row = kPanelKeys,
+                        .o = o + row * width_,
+                        .o_row = width_};
+        op_.simd.scores(tile);
         for (int64_t i = 0; i < s.q_len; ++i) {
           int64_t last = s.k.shape[0] - s.q_len + i, at = row + i * group;
           op_.simd.softmax({.s = scores + i * group * kPanelKeys,
@@ -71,17 +86,7 @@ class Decode {
                             .end = std::min(last + 1, t.end) - key,
                             .step = 0});
         }
-        for (int64_t r = 0; r < n; r += kTileRows)
-          op_.columns({.a = scores + r * kPanelKeys,
-                       .a_row = kPanelKeys,
-                       .b = v,
-                       .b_k = v_row,
-                       .c = o + (row + r) * width_,
-                       .c_row = width_,
-                       .k = keys,
-                       .rows = static_cast<int>(std::min<int64_t>(kTileRows, n - r)),
-                       .add = true},
-                      width_);
+        op_.simd.values(tile);
       }
   }
 
@@ -110,15 +115,15 @@ class Decode {
 
  private:
   struct Rows {
-    const float* data;
+    const void* data;
     int64_t row;
+    bool bf16;
   };
-  // The keys' rows of one head as floats padded to whole registers: where they lie if they are that, else a copy.
-  Rows floats(View<const KV, 3> x, int64_t key, int64_t keys, int64_t head, int64_t width, float* copy) const {
-    if constexpr (std::is_same_v<KV, float>)
-      if (x.shape[2] == width) return {&x(key, head, 0), x.stride[0]};
+  // The keys' rows of one head, in whole registers: where they lie if they are that, else a padded copy in f32.
+  Rows in_place(View<const KV, 3> x, int64_t key, int64_t keys, int64_t head, int64_t width, float* copy) const {
+    if (x.shape[2] == width) return {&x(key, head, 0), x.stride[0], std::is_same_v<KV, bf16>};
     for (int64_t i = 0; i < keys; ++i) op_.widen(&x(key + i, head, 0), x.shape[2], width, copy + i * width);
-    return {copy, width};
+    return {copy, width, false};
   }
 
   View<const float, 3> q_;

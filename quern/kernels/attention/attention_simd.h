@@ -35,6 +35,23 @@ struct GradientTile {
   int64_t first = 0, end = 0;
 };
 
+// The decode step of the query rows of one key head against some of its keys, read where they lie. The rows
+// kFetchAhead keys on are fetched meanwhile: heads are interleaved in the cache, which hardware prefetchers do not
+// follow.
+struct DecodeTile {
+  const float* q = nullptr;  // [rows][d]
+  int64_t q_row = 0;
+  int rows = 0;
+  const void *k = nullptr, *v = nullptr;  // [keys][d], [keys][dv] of float, or of bf16
+  bool k_bf16 = false, v_bf16 = false;
+  int64_t k_row = 0, v_row = 0, keys = 0, d = 0, dv = 0;  // row strides in elements; d and dv multiples of 16
+  float* s = nullptr;                                     // [rows][keys]
+  int64_t s_row = 0;
+  float* o = nullptr;  // [rows][dv]
+  int64_t o_row = 0;
+};
+constexpr int kFetchAhead = 64;
+
 struct AttentionKernels {
   void (*softmax)(const SoftmaxTile&);
   void (*gradient)(const GradientTile&);
@@ -42,9 +59,8 @@ struct AttentionKernels {
   void (*widen)(const uint16_t* x, int64_t n, int64_t n_pad, float* y);
   void (*pair)(const float* even, const float* odd, int64_t n, uint32_t* y);  // n a multiple of 16
   float (*dot)(const float* a, const float* b, int64_t n);
-  // s[i, j] = q_i · k_j: q [rows, width], k [keys, …], width a multiple of 16. The decode step: k is read once.
-  void (*scores)(const float* q, int64_t q_row, int rows, const float* k, int64_t k_row, int64_t keys, int64_t width,
-                 float* s, int64_t s_row);
+  void (*scores)(const DecodeTile&);  // s = q·kᵀ
+  void (*values)(const DecodeTile&);  // o += s·v
 };
 
 const AttentionKernels& attention_kernels_avx2();

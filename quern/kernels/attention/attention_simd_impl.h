@@ -119,56 +119,132 @@ float dot(const float* a, const float* b, int64_t n) {
   return r;
 }
 
-// R query rows × C keys: R·C accumulators share each register of k that was loaded.
-template <int R, int C>
-inline void scores_block(const float* q, int64_t q_row, const float* k, int64_t k_row, int64_t width, float* s,
-                         int64_t s_row) {
+inline F load_as_float(const float* p) { return load(p); }
+inline F load_as_float(const uint16_t* p) { return widen(p); }
+
+template <class K>
+inline void fetch_row(const K* row, int64_t n) {
+  const char* p = reinterpret_cast<const char*>(row);
+  for (int64_t at = 0; at < n * static_cast<int64_t>(sizeof(K)); at += 64) _mm_prefetch(p + at, _MM_HINT_T1);
+}
+
+// The sums of four registers, in order.
+inline __m128 sums(F a, F b, F c, F d) {
+#if defined(__AVX512F__)
+  auto half = [](F x) { return _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)); };
+  __m256 w = half(a), x = half(b), y = half(c), z = half(d);
+#else
+  __m256 w = a, x = b, y = c, z = d;
+#endif
+  __m256 s = _mm256_hadd_ps(_mm256_hadd_ps(w, x), _mm256_hadd_ps(y, z));
+  return _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
+}
+
+constexpr int kDecodeRows = kLanes == 16 ? 4 : 2;  // × 4 keys or 4 columns: 16 accumulators of 32, 8 of 16
+
+// R query rows × C keys: every register of k that was loaded serves R rows.
+template <int R, int C, class K>
+inline void scores_block(const DecodeTile& t, const float* q, const K* k, float* s) {
   F acc[R][C];
 #pragma GCC unroll 4
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
     for (int j = 0; j < C; ++j) acc[i][j] = zero();
-  for (int64_t d = 0; d < width; d += kLanes) {
+  for (int64_t d = 0; d < t.d; d += kLanes) {
     F w[C];
 #pragma GCC unroll 4
-    for (int j = 0; j < C; ++j) w[j] = load(k + j * k_row + d);
+    for (int j = 0; j < C; ++j) w[j] = load_as_float(k + j * t.k_row + d);
 #pragma GCC unroll 4
     for (int i = 0; i < R; ++i) {
-      F x = load(q + i * q_row + d);
+      F x = load(q + i * t.q_row + d);
 #pragma GCC unroll 4
       for (int j = 0; j < C; ++j) acc[i][j] = fma(x, w[j], acc[i][j]);
     }
   }
 #pragma GCC unroll 4
+  for (int i = 0; i < R; ++i) {
+    if constexpr (C == 4)
+      _mm_storeu_ps(s + i * t.s_row, sums(acc[i][0], acc[i][1], acc[i][2], acc[i][3]));
+    else
+      s[i * t.s_row] = sum(acc[i][0]);
+  }
+}
+
+template <int R, class K>
+void scores_rows(const DecodeTile& t, int row) {
+  const K* k = static_cast<const K*>(t.k);
+  const float* q = t.q + row * t.q_row;
+  float* s = t.s + row * t.s_row;
+  int64_t j = 0;
+  for (; j + 4 <= t.keys; j += 4) {
+    if (row == 0)
+      for (int64_t a = j; a < j + 4; ++a) fetch_row(k + (a + kFetchAhead) * t.k_row, t.d);
+    scores_block<R, 4>(t, q, k + j * t.k_row, s + j);
+  }
+  for (; j < t.keys; ++j) scores_block<R, 1>(t, q, k + j * t.k_row, s + j);
+}
+
+template <int R, int C, class V>
+inline void values_block(const DecodeTile& t, int row, int64_t column) {
+  const V* v = static_cast<const V*>(t.v) + column;
+  const float* s = t.s + row * t.s_row;
+  float* o = t.o + row * t.o_row + column;
+  F acc[R][C];
+#pragma GCC unroll 4
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
-    for (int j = 0; j < C; ++j) s[i * s_row + j] = sum(acc[i][j]);
+    for (int c = 0; c < C; ++c) acc[i][c] = load(o + i * t.o_row + c * kLanes);
+  for (int64_t j = 0; j < t.keys; ++j) {
+    if (row == 0) fetch_row(v + (j + kFetchAhead) * t.v_row, C * kLanes);
+    F w[C];
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) w[c] = load_as_float(v + j * t.v_row + c * kLanes);
+#pragma GCC unroll 4
+    for (int i = 0; i < R; ++i) {
+      F p = set1(s[i * t.s_row + j]);
+#pragma GCC unroll 4
+      for (int c = 0; c < C; ++c) acc[i][c] = fma(p, w[c], acc[i][c]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < R; ++i)
+#pragma GCC unroll 4
+    for (int c = 0; c < C; ++c) store(o + i * t.o_row + c * kLanes, acc[i][c]);
 }
 
-template <int R>
-void scores_rows(const float* q, int64_t q_row, const float* k, int64_t k_row, int64_t keys, int64_t width, float* s,
-                 int64_t s_row) {
-  constexpr int kKeys = kLanes == 16 ? 4 : 2;  // 4 × 4 accumulators of 32 registers, 4 × 2 of 16
-  int64_t j = 0;
-  for (; j + kKeys <= keys; j += kKeys) scores_block<R, kKeys>(q, q_row, k + j * k_row, k_row, width, s + j, s_row);
-  for (; j < keys; ++j) scores_block<R, 1>(q, q_row, k + j * k_row, k_row, width, s + j, s_row);
+template <int R, class V>
+void values_rows(const DecodeTile& t, int row) {
+  int64_t c = 0;
+  for (; c + 4 * kLanes <= t.dv; c += 4 * kLanes) values_block<R, 4, V>(t, row, c);
+  for (; c < t.dv; c += kLanes) values_block<R, 1, V>(t, row, c);
 }
 
-void scores(const float* q, int64_t q_row, int rows, const float* k, int64_t k_row, int64_t keys, int64_t width,
-            float* s, int64_t s_row) {
+template <class F1>
+inline void in_row_blocks(int rows, F1&& block) {
   int i = 0;
-  for (; i + 4 <= rows; i += 4) scores_rows<4>(q + i * q_row, q_row, k, k_row, keys, width, s + i * s_row, s_row);
-  q += i * q_row, s += i * s_row;
-  if (rows - i == 3) scores_rows<3>(q, q_row, k, k_row, keys, width, s, s_row);
-  if (rows - i == 2) scores_rows<2>(q, q_row, k, k_row, keys, width, s, s_row);
-  if (rows - i == 1) scores_rows<1>(q, q_row, k, k_row, keys, width, s, s_row);
+  for (; i + kDecodeRows <= rows; i += kDecodeRows) block.template operator()<kDecodeRows>(i);
+  if constexpr (kDecodeRows == 4) {
+    if (rows - i == 3) return block.template operator()<3>(i);
+    if (rows - i == 2) return block.template operator()<2>(i);
+  }
+  if (rows - i == 1) block.template operator()<1>(i);
+}
+
+void scores(const DecodeTile& t) {
+  in_row_blocks(t.rows,
+                [&]<int R>(int i) { t.k_bf16 ? scores_rows<R, uint16_t>(t, i) : scores_rows<R, float>(t, i); });
+}
+
+void values(const DecodeTile& t) {
+  in_row_blocks(t.rows,
+                [&]<int R>(int i) { t.v_bf16 ? values_rows<R, uint16_t>(t, i) : values_rows<R, float>(t, i); });
 }
 
 }  // namespace
 
 namespace quern::kernels {
 const AttentionKernels& KERNELS() {
-  static constexpr AttentionKernels table{softmax, gradient, scale, widen_row, pair, dot, scores};
+  static constexpr AttentionKernels table{softmax, gradient, scale, widen_row, pair, dot, scores, values};
   return table;
 }
 }  // namespace quern::kernels
