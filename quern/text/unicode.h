@@ -1,0 +1,27 @@
+// Unicode properties and normal forms; utf8proc does the tables, in unicode.cc alone. The character classes follow
+// Rust's `char` methods and its regex crate, because the reference tokenizer is built on them.
+// Cost: normalisation is linear, and text that is plainly in the form already (ASCII, Han, Hangul …) is only scanned.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+enum class NormalForm { nfc, nfd, nfkc, nfkd };
+void unicode_normalize(std::string& text, NormalForm form);
+void unicode_lowercase(std::string& text);
+void unicode_uppercase(std::string& text);
+void unicode_strip_accents(std::string& text);  // drops every character of category M
+char32_t unicode_lower(char32_t cp);
+char32_t unicode_upper(char32_t cp);
+char32_t unicode_title(char32_t cp);
+
+bool unicode_is_space(char32_t cp);   // White_Space
+bool unicode_is_number(char32_t cp);  // Nd, Nl, No
+bool unicode_is_digit(char32_t cp);   // Nd
+bool unicode_is_letter(char32_t cp);  // L*
+bool unicode_is_cased(char32_t cp);   // Lu, Ll, Lt
+bool unicode_is_punct(char32_t cp);   // P*, and all ASCII punctuation
+bool unicode_is_word(char32_t cp);    // \w: alphabetic, M, Nd, Pc, join controls
+
+}  // namespace quern

@@ -1,0 +1,161 @@
+"""Trains one small tokenizer of each family with Hugging Face `tokenizers`, writes its tokenizer.json and what the
+reference makes of 10,000 fuzzed strings and 2,000 random id sequences (as 32-bit hashes) to quern/text/testdata/."""
+import json
+import struct
+from pathlib import Path
+
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from corpus import corpus
+from fuzz_strings import FRAGMENTS, RANGES, SplitMix, fnv32, fuzz_string
+
+OUT = Path(__file__).resolve().parents[3] / "quern" / "text" / "testdata"
+STRINGS, RANDOM_IDS = 10_000, 2_000
+WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
+TAIL = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA = r"(?i:'(?:s|t|re|ve|m|ll|d))|" + WORDS + r"|\p{N}{1,3}|" + TAIL
+QWEN = r"(?i:'(?:s|t|re|ve|m|ll|d))|" + WORDS + r"|\p{N}|" + TAIL
+
+
+def byte_level(size, pre, **model):
+    t = Tokenizer(models.BPE(**model))
+    t.pre_tokenizer = pre
+    t.decoder = decoders.ByteLevel()
+    tr = trainers.BpeTrainer(vocab_size=size, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)
+    t.train_from_iterator(corpus(), tr)
+    return t
+
+
+def sentencepiece(size, specials):
+    """Words learnt with a mark before them; then bytes and specials are put in front of the vocabulary."""
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    t.train_from_iterator(corpus(), trainers.BpeTrainer(vocab_size=size, show_progress=False, limit_alphabet=120))
+    j = json.loads(t.to_str())
+    old = sorted(j["model"]["vocab"], key=j["model"]["vocab"].get)
+    # A run of spaces, as those vocabularies have it; the lengths are merged pairwise.
+    runs = ["\u2581" * 2, "\u2581" * 4, "\u2581" * 8]
+    merges = j["model"]["merges"] + [["\u2581", "\u2581"], ["\u2581" * 2] * 2, ["\u2581" * 4] * 2]
+    names = list(dict.fromkeys(specials + [f"<0x{b:02X}>" for b in range(256)] + old + runs))
+    return {n: i for i, n in enumerate(names)}, merges
+
+
+def template(bos, bid):
+    return {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": bos, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {bos: {"id": bos, "ids": [bid], "tokens": [bos]}}}
+
+
+def metaspace_json(vocab, merges, **parts):
+    model = {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": True,
+             "byte_fallback": True, "ignore_merges": False, "vocab": vocab, "merges": merges}
+    return Tokenizer.from_str(json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], **parts, "model": model}))
+
+
+SPACE_TO_MARK = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+BACK = [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]
+
+
+def gemma():
+    specials = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "<|im_start|>", "<|im_end|>", "\n\n", "\n\n\n", "\t\t", "<tag>"]
+    vocab, merges = sentencepiece(1200, specials)
+    t = metaspace_json(vocab, merges, normalizer=SPACE_TO_MARK,
+                       pre_tokenizer={"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False},
+                       post_processor=template("<bos>", vocab["<bos>"]), decoder={"type": "Sequence", "decoders": BACK})
+    t.add_special_tokens([AddedToken(s, normalized=False) for s in specials[:7] if s != "<mask>"])
+    t.add_special_tokens([AddedToken("<mask>", normalized=False, lstrip=True, rstrip=True)])
+    t.add_tokens([AddedToken(s, normalized=False) for s in specials[7:]] + [AddedToken("\u2581\u2581", normalized=False)])
+    return t
+
+
+def mistral():
+    specials = ["<unk>", "<s>", "</s>"]
+    vocab, merges = sentencepiece(1400, specials)
+    t = metaspace_json(vocab, merges, normalizer={"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "\u2581"}, SPACE_TO_MARK]},
+                       pre_tokenizer=None, post_processor=template("<s>", 1),
+                       decoder={"type": "Sequence", "decoders": BACK + [{"type": "Strip", "content": " ", "start": 1, "stop": 0}]})
+    t.add_special_tokens([AddedToken(s, normalized=False) for s in specials + ["[INST]", "[/INST]"]])
+    return t
+
+
+def metaspace():
+    specials = ["<unk>", "<s>", "</s>"]
+    vocab, merges = sentencepiece(1000, specials)
+    t = metaspace_json(vocab, [" ".join(m) for m in merges], normalizer=None,
+                       pre_tokenizer={"type": "Sequence", "pretokenizers": [{"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": True},
+                                                                            {"type": "Digits", "individual_digits": True}]},
+                       post_processor=None, decoder={"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": True})
+    t.add_special_tokens([AddedToken(s, normalized=False) for s in specials])
+    t.add_tokens([AddedToken("quern", normalized=True, single_word=True), AddedToken("the", normalized=False, single_word=True, lstrip=True)])
+    return t
+
+
+def llama():
+    pre = pre_tokenizers.Sequence([pre_tokenizers.Split(__import__("tokenizers").Regex(LLAMA), "isolated"),
+                                   pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    t = byte_level(1500, pre, ignore_merges=True)
+    j = json.loads(t.to_str())
+    n = len(j["model"]["vocab"])
+    # Whole words that merging would not reach: what ignore_merges is for.
+    for i, w in enumerate(["\u0120quernstone", "http", "supercalifragilistic"]):
+        j["model"]["vocab"][w] = n + i
+    j["post_processor"] = {"type": "Sequence", "processors": [{"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True},
+                                                              template("<|begin_of_text|>", n + 3)]}
+    t = Tokenizer.from_str(json.dumps(j))
+    t.add_special_tokens([AddedToken(s, normalized=False) for s in ["<|begin_of_text|>", "<|eot_id|>", "<|im_start|>"]])
+    return t
+
+
+def qwen():
+    pre = pre_tokenizers.Sequence([pre_tokenizers.Split(__import__("tokenizers").Regex(QWEN), "isolated"),
+                                   pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    t = byte_level(1300, pre)
+    t.normalizer = normalizers.NFC()
+    t.add_special_tokens([AddedToken(s, normalized=False) for s in ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]])
+    t.add_tokens([AddedToken("</tag>", normalized=False)])
+    return t
+
+
+def neox():
+    t = byte_level(1100, pre_tokenizers.ByteLevel(add_prefix_space=False))
+    t.normalizer = normalizers.NFC()
+    t.add_special_tokens([AddedToken("<|endoftext|>", normalized=False), AddedToken("<pad>", normalized=False)])
+    t.add_tokens([AddedToken(" " * n, normalized=True) for n in range(10, 1, -1)] + [AddedToken("cafe\u0301", normalized=True)])
+    return t
+
+
+def misc():
+    """Every component the families do not use, with unknown characters, prefix and suffix."""
+    t = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, continuing_subword_prefix="##", end_of_word_suffix="</w>"))
+    t.normalizer = normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase(), normalizers.Strip(),
+                                         normalizers.Replace(__import__("tokenizers").Regex(r"(\w)\.(\w)"), "<dot>"), normalizers.NFKC()])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Whitespace(), pre_tokenizers.Punctuation("contiguous"), pre_tokenizers.Digits()])
+    t.train_from_iterator(corpus(), trainers.BpeTrainer(vocab_size=900, special_tokens=["<unk>"], limit_alphabet=60, show_progress=False,
+                                                        continuing_subword_prefix="##", end_of_word_suffix="</w>"))
+    t.add_tokens([AddedToken("Quern", normalized=True)])
+    return t
+
+
+def record(name, t):
+    t.save(str(OUT / f"{name}.json"), pretty=False)
+    t = Tokenizer.from_file(str(OUT / f"{name}.json"))  # what a reader of the file would see
+    ids_hash, text_hash, random_hash = [], [], []
+    for i in range(STRINGS):
+        t.encode_special_tokens = i % 5 == 0
+        ids = t.encode(fuzz_string(i), add_special_tokens=i % 2 == 0).ids
+        ids_hash.append(fnv32(struct.pack(f"<{len(ids)}i", *ids)))
+        text_hash.append(fnv32(t.decode(ids, skip_special_tokens=i % 3 == 0).encode()))
+    r = SplitMix(99)
+    n = t.get_vocab_size()
+    for i in range(RANDOM_IDS):
+        ids = [r.below(n) if r.below(2) else r.below(min(n, 300)) for _ in range(r.below(40))]
+        random_hash.append(fnv32(t.decode(ids, skip_special_tokens=i % 3 == 0).encode()))
+    (OUT / f"{name}.hashes").write_bytes(struct.pack(f"<{2 * STRINGS + RANDOM_IDS}I", *ids_hash, *text_hash, *random_hash))
+    print(name, n)
+
+
+if __name__ == "__main__":
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / "fuzz.json").write_text(json.dumps({"fragments": FRAGMENTS, "ranges": RANGES}, ensure_ascii=True))
+    for make in [gemma, mistral, metaspace, llama, qwen, neox, misc]:
+        record(make.__name__, make())
