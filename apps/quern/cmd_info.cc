@@ -1,8 +1,11 @@
-// quern info: family, sizes, parameters (all and active per token), memory of the state, and the weights' types.
+// quern info: family, sizes, parameters (all, and active per token), memory of the state, and the weights' types — of a
+// folder, or of a named shape without any weights.
 #include <map>
+#include <optional>
 
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
+#include "apps/quern/shapes.h"
 #include "apps/quern/verbs.h"
 
 namespace quern {
@@ -16,46 +19,91 @@ std::string human(int64_t n) {
   return u == 0 ? fmt::format("{}", n) : fmt::format("{:.2f}{}", v, units[u]);
 }
 
+struct Counts {
+  int64_t all = 0, embedding = 0, active_blocks = 0;  // active: one expert's share of stacked experts, embeddings apart
+};
+
+Counts count(Model& m) {
+  Counts c;
+  m.visit("", [&](const std::string& name, Parameter& p) {
+    if (!p.trainable) return;
+    int64_t n = element_count(p.shape);
+    c.all += n;
+    if (name.find("embed_tokens") != name.npos || name.find("lm_head") != name.npos)
+      c.embedding += n;
+    else
+      c.active_blocks += name.find(".experts.") != name.npos ? n / p.shape[0] : n;
+  });
+  return c;
+}
+
+// "zaya-8b": family and size as in quern new; at the published size also the published vocabulary.
+Json config_of_shape(const std::string& shape) {
+  size_t dash = shape.find('-');
+  if (dash == shape.npos) throw UsageError(fmt::format("--shape '{}': expected FAMILY-SIZE, as zaya-8b", shape));
+  std::string size = shape.substr(dash + 1);
+  return shape_config(shape.substr(0, dash), size, size == "8b" ? 262272 : 512);
+}
+
+Json describe(Model& model, const std::optional<TensorFolder>& weights) {
+  Counts c = count(model);
+  int64_t per_token = 0, fixed = 0;
+  for (const StateSite& s : model.sites(DType::bf16)) per_token += s.spec.bytes_per_token(), fixed += s.spec.fixed_bytes();
+  Json j = Json::object();
+  j.set("family", model.family());
+  j.set("parameters", c.all);
+  j.set("parameters_without_embedding", c.all - c.embedding);
+  j.set("active_parameters_in_blocks", c.active_blocks);
+  j.set("vocab_size", model.vocab_size());
+  j.set("max_positions", model.max_positions());
+  j.set("state_bytes_per_token", per_token);
+  j.set("state_bytes_fixed", fixed);
+  if (!weights) return j;
+  std::map<std::string, int64_t> by_type;
+  for (const std::string& n : weights->names()) by_type[std::string(dtype_name(weights->entry(n).dtype))] += element_count(weights->entry(n).shape);
+  Json types = Json::object();
+  for (auto& [t, n] : by_type) types.set(t, n);
+  j.set("checkpoint_tensors", static_cast<int64_t>(weights->names().size()));
+  j.set("checkpoint_bytes", weights->bytes());
+  j.set("elements_by_type", types);
+  return j;
+}
+
+void print(const Json& j) {
+  auto n = [&](const char* key) { return j.at(key).as_int(); };
+  fmt::print("family       {}\nparameters   {} ({}), {} without the embedding, {} of those active a token\n", j.at("family").as_string(), human(n("parameters")),
+             n("parameters"), human(n("parameters_without_embedding")), human(n("active_parameters_in_blocks")));
+  fmt::print("vocabulary   {}\ncontext      {} tokens\n", n("vocab_size"), n("max_positions"));
+  if (j.find("checkpoint_tensors")) {
+    fmt::print("checkpoint   {} tensors, {}B:", n("checkpoint_tensors"), human(n("checkpoint_bytes")));
+    for (auto& [t, count] : j.at("elements_by_type").as_object()) fmt::print(" {} {}", human(count.as_int()), t);
+    fmt::print("\n");
+  }
+  fmt::print("state        {} bytes a token (bf16 cache), {} bytes a sequence\n", n("state_bytes_per_token"), n("state_bytes_fixed"));
+}
+
 }  // namespace
 
 int cmd_info(Words args) {
-  std::string dir;
+  std::string dir, shape;
   bool json = false, tensors = false;
   Args a("info", "what a model folder holds");
-  a.positional("DIR", dir).flag("--tensors", tensors, "list every parameter").flag("--json", json, "one JSON object");
+  a.positional("DIR", dir, false)
+      .flag("--shape", shape, "instead of DIR: a named shape, as zaya-8b")
+      .flag("--tensors", tensors, "list every parameter")
+      .flag("--json", json, "one JSON object");
   if (!a.parse(args)) return 0;
+  if (dir.empty() == shape.empty()) throw UsageError("quern info: expected DIR or --shape");
 
-  std::filesystem::path folder(dir);
-  TensorFolder weights(folder);
-  auto model = build_model(registry(), Json::read(folder / "config.json"), &weights);
-  std::map<std::string, int64_t> by_type;
-  for (const std::string& n : weights.names()) by_type[std::string(dtype_name(weights.entry(n).dtype))] += element_count(weights.entry(n).shape);
-  int64_t trainable = parameter_count(*model), per_token = 0, fixed = 0;
-  for (const StateSite& s : model->sites(DType::bf16)) per_token += s.spec.bytes_per_token(), fixed += s.spec.fixed_bytes();
-
-  if (json) {
-    Json j = Json::object(), types = Json::object();
-    for (auto& [t, n] : by_type) types.set(t, n);
-    j.set("family", model->family());
-    j.set("parameters", trainable);
-    j.set("vocab_size", model->vocab_size());
-    j.set("max_positions", model->max_positions());
-    j.set("checkpoint_tensors", static_cast<int64_t>(weights.names().size()));
-    j.set("checkpoint_bytes", weights.bytes());
-    j.set("elements_by_type", types);
-    j.set("state_bytes_per_token", per_token);
-    j.set("state_bytes_fixed", fixed);
+  std::optional<TensorFolder> weights;
+  if (shape.empty()) weights.emplace(dir);
+  auto model = build_model(registry(), weights ? Json::read(std::filesystem::path(dir) / "config.json") : config_of_shape(shape), weights ? &*weights : nullptr);
+  Json j = describe(*model, weights);
+  if (json)
     fmt::print("{}\n", j.dump(2));
-    return 0;
-  }
-  fmt::print("family       {}\nparameters   {} ({})\nvocabulary   {}\ncontext      {} tokens\n", model->family(), human(trainable), trainable, model->vocab_size(), model->max_positions());
-  fmt::print("checkpoint   {} tensors, {}B:", weights.names().size(), human(weights.bytes()));
-  for (auto& [t, n] : by_type) fmt::print(" {} {}", human(n), t);
-  fmt::print("\nstate        {} bytes a token (bf16 cache), {} bytes a sequence\n", per_token, fixed);
-  if (tensors) {
-    fmt::print("\n");
-    model->visit("", [](const std::string& name, Parameter& p) { fmt::print("{:<70} {}\n", name, to_string(p.shape)); });
-  }
+  else
+    print(j);
+  if (tensors) model->visit("", [](const std::string& name, Parameter& p) { fmt::print("{:<70} {}\n", name, to_string(p.shape)); });
   return 0;
 }
 

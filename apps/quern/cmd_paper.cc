@@ -7,6 +7,7 @@
 
 #include "apps/quern/args.h"
 #include "apps/quern/verbs.h"
+#include "quern/base/nearest.h"
 #include "quern/base/toml.h"
 
 namespace quern {

@@ -31,7 +31,7 @@ int cmd_tokenize(Words args) {
   if (pieces)
     for (int32_t id : ids) fmt::print("{}\t{}\n", id, Json(t.id_to_token(id)).dump());
   else
-    fmt::print(json ? "[{}]\n" : "{}\n", fmt::join(ids, ","));
+    fmt::print("{}{}{}\n", json ? "[" : "", fmt::join(ids, ","), json ? "]" : "");
   return 0;
 }
 

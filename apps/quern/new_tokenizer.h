@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "quern/text/bpe_train.h"
 #include "quern/text/tokenizer.h"
 
 namespace quern {
@@ -12,6 +13,9 @@ constexpr const char* kPad = "<pad>";
 constexpr const char* kEnd = "<|im_end|>";
 constexpr const char* kStart = "<|im_start|>";
 constexpr const char* kBegin = "<bos>";
+
+BpeTrainOptions tokenizer_options(int64_t vocab_size);
+void save_tokenizer_files(const std::filesystem::path& folder, const std::string& tokenizer_json);
 
 // Writes tokenizer.json, tokenizer_config.json and chat_template.jinja; returns the tokenizer.
 Tokenizer make_tokenizer(const std::filesystem::path& folder, int64_t vocab_size);

@@ -24,7 +24,7 @@ class Session {
   const SequenceState& state() const { return state_; }
 
  private:
-  Model& model_;
+  Model* model_;
   SequenceState state_;
   Tensor logits_;
 };
