@@ -8,8 +8,9 @@
 namespace quern {
 
 struct DepthCarry {
-  Var router_state;                       // [T, R], undefined before the first router
-  std::vector<std::vector<int32_t>>* expert_log = nullptr;    // when set: each MoE layer appends its chosen experts [T·k]
+  Var router_state;  // [T, R], undefined before the first router
+  std::vector<std::vector<int32_t>>* expert_log =
+      nullptr;  // when set: each MoE layer appends its chosen experts [T·k]
 };
 
 class Ffn : public Module {

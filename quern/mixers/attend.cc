@@ -31,7 +31,8 @@ void append_kv(const Batch& b, int site, int part, const Tensor& rows) {
 }
 
 template <class T>
-Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b, const AttendOptions& o) {
+Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b,
+                 const AttendOptions& o) {
   Tensor q = q_THd.value, k = k_THd.value, v = v_THd.value;
   Tensor out = Tensor::empty({q.dim(0), q.dim(1), v.dim(2)}, q.dtype());
   bool keep = tape.needs({q_THd, k_THd, v_THd});
@@ -39,17 +40,22 @@ Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_TH
   std::vector<kernels::AttentionSegment<T>> segments;
   for (int64_t s = 0; s < b.segments(); ++s) {
     int64_t n = b.offsets[s + 1] - b.offsets[s];
-    segments.push_back({b.offsets[s], n, k.view<const T, 3>().slice(b.offsets[s], b.offsets[s + 1]), v.view<const T, 3>().slice(b.offsets[s], b.offsets[s + 1])});
+    segments.push_back({b.offsets[s], n, k.view<const T, 3>().slice(b.offsets[s], b.offsets[s + 1]),
+                        v.view<const T, 3>().slice(b.offsets[s], b.offsets[s + 1])});
   }
   Arena& scratch = thread_arena();
   Arena::Scope scope(scratch);
-  kernels::attention<T, T>(q.view<const T, 3>(), segments, kernel_options(o), out.view<T, 3>(), keep ? lse.view<T, 2>() : View<T, 2>(), scratch);
+  kernels::attention<T, T>(q.view<const T, 3>(), segments, kernel_options(o), out.view<T, 3>(),
+                           keep ? lse.view<T, 2>() : View<T, 2>(), scratch);
   return tape.record(out, {q_THd, k_THd, v_THd}, [q, k, v, out, lse, offsets = b.offsets, o](Grads& g) {
-    Tensor gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()), gv = Tensor::empty(v.shape(), v.dtype());
+    Tensor gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()),
+           gv = Tensor::empty(v.shape(), v.dtype());
     Arena& scratch = thread_arena();
     Arena::Scope scope(scratch);
-    kernels::attention_backward<T>(q.view<const T, 3>(), k.view<const T, 3>(), v.view<const T, 3>(), out.view<const T, 3>(), lse.view<const T, 2>(),
-                                   g.out().view<const T, 3>(), offsets, kernel_options(o), {gq.view<T, 3>(), gk.view<T, 3>(), gv.view<T, 3>()}, scratch);
+    kernels::attention_backward<T>(q.view<const T, 3>(), k.view<const T, 3>(), v.view<const T, 3>(),
+                                   out.view<const T, 3>(), lse.view<const T, 2>(), g.out().view<const T, 3>(),
+                                   offsets, kernel_options(o), {gq.view<T, 3>(), gk.view<T, 3>(), gv.view<T, 3>()},
+                                   scratch);
     g.add(0, gq);
     g.add(1, gk);
     g.add(2, gv);
@@ -60,12 +66,18 @@ Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_TH
 
 std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t window, DType kv) {
   auto part = [&](std::string name) {
-    return StatePart{.name = std::move(name), .per_token = true, .shape = {n_head_kv, head_dim}, .dtype = kv, .window = window, .shard_axis = 0};
+    return StatePart{.name = std::move(name),
+                     .per_token = true,
+                     .shape = {n_head_kv, head_dim},
+                     .dtype = kv,
+                     .window = window,
+                     .shard_axis = 0};
   };
   return {part("k"), part("v")};
 }
 
-Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b, int site, AttendOptions o) {
+Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b, int site,
+           AttendOptions o) {
   if (b.states.empty())
     return with_float(q_THd.dtype(), [&]<class T>() { return attend_fresh<T>(tape, q_THd, k_THd, v_THd, b, o); });
   QUERN_CHECK(!tape.needs({q_THd, k_THd, v_THd}), "training reads whole segments, not states");

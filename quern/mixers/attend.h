@@ -13,7 +13,9 @@ struct RopeConfig {
   double theta = 1e4;
   std::vector<double> inv_freq;  // when given, used instead of theta (scaled rotary embeddings)
   kernels::RopePairing pairing = kernels::RopePairing::half;
-  std::vector<double> frequencies(int64_t rotary_dims) const { return inv_freq.empty() ? kernels::rope_inv_freq(rotary_dims, theta) : inv_freq; }
+  std::vector<double> frequencies(int64_t rotary_dims) const {
+    return inv_freq.empty() ? kernels::rope_inv_freq(rotary_dims, theta) : inv_freq;
+  }
 };
 
 struct AttendOptions {
@@ -25,6 +27,7 @@ struct AttendOptions {
 
 std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t window, DType kv);
 
-Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site, AttendOptions options);
+Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site,
+           AttendOptions options);
 
 }  // namespace quern

@@ -17,7 +17,8 @@ Batch Batch::resume(const std::vector<SequenceState*>& states, const std::vector
   Batch b = documents(lengths);
   b.states = states;
   for (size_t s = 0; s < states.size(); ++s)
-    for (int32_t t = b.offsets[s]; t < b.offsets[s + 1]; ++t) b.positions[static_cast<size_t>(t)] += static_cast<int32_t>(states[s]->length());
+    for (int32_t t = b.offsets[s]; t < b.offsets[s + 1]; ++t)
+      b.positions[static_cast<size_t>(t)] += static_cast<int32_t>(states[s]->length());
   return b;
 }
 

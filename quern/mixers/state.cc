@@ -33,7 +33,8 @@ SequenceState::SequenceState(std::vector<StateSite> sites) : sites_(std::move(si
   for (const StateSite& s : sites_) {
     slots_.emplace_back(s.spec.parts.size());
     for (size_t i = 0; i < s.spec.parts.size(); ++i)
-      if (const StatePart& p = s.spec.parts[i]; !p.per_token) slots_.back()[i].buffer = Tensor::zeros(p.shape, p.dtype);
+      if (const StatePart& p = s.spec.parts[i]; !p.per_token)
+        slots_.back()[i].buffer = Tensor::zeros(p.shape, p.dtype);
   }
 }
 
@@ -58,7 +59,9 @@ Tensor SequenceState::append(int site, int part, int64_t n) {
 
 Tensor SequenceState::rows(int site, int part) const {
   const Slot& s = slots_[site][part];
-  return s.buffer.defined() ? s.buffer.narrow(0, 0, s.count) : Tensor::empty(with_rows(0, sites_[site].spec.parts[part].shape), sites_[site].spec.parts[part].dtype);
+  return s.buffer.defined()
+             ? s.buffer.narrow(0, 0, s.count)
+             : Tensor::empty(with_rows(0, sites_[site].spec.parts[part].shape), sites_[site].spec.parts[part].dtype);
 }
 
 SequenceState SequenceState::fork() const {
@@ -69,7 +72,9 @@ SequenceState SequenceState::fork() const {
     f.slots_.emplace_back();
     for (const Slot& s : site) {
       Slot copy{{}, s.count};
-      if (s.buffer.defined()) copy.buffer = s.count > 0 ? s.buffer.narrow(0, 0, s.count).clone() : s.buffer.clone();  // fixed parts count no rows
+      if (s.buffer.defined())
+        copy.buffer =
+            s.count > 0 ? s.buffer.narrow(0, 0, s.count).clone() : s.buffer.clone();  // fixed parts count no rows
       f.slots_.back().push_back(copy);
     }
   }
@@ -86,7 +91,9 @@ void SequenceState::truncate(int64_t length) {
   for (size_t i = 0; i < slots_.size(); ++i)
     for (size_t k = 0; k < slots_[i].size(); ++k) {
       const StatePart& p = sites_[i].spec.parts[k];
-      if (!p.per_token) fail("state part '{}' of layer {} cannot be cut back to {} tokens: restore a snapshot instead", p.name, sites_[i].layer, length);
+      if (!p.per_token)
+        fail("state part '{}' of layer {} cannot be cut back to {} tokens: restore a snapshot instead", p.name,
+             sites_[i].layer, length);
       slots_[i][k].count -= length_ - length;
     }
   length_ = length;

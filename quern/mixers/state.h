@@ -10,13 +10,13 @@
 namespace quern {
 
 struct StatePart {
-  std::string name;          // "k", "v", "conv", "value"
-  bool per_token = false;    // true: one row of `shape` a token, appended; false: one fixed tensor, replaced
-  Shape shape;               // of one row, or of the whole fixed tensor
+  std::string name;        // "k", "v", "conv", "value"
+  bool per_token = false;  // true: one row of `shape` a token, appended; false: one fixed tensor, replaced
+  Shape shape;             // of one row, or of the whole fixed tensor
   DType dtype = DType::f32;
-  int64_t window = 0;        // per token: only the newest `window` rows are ever read again (0 = all)
-  int64_t cut_alignment = 1; // snapshots are exact at multiples of this
-  int shard_axis = -1;       // axis of `shape` that head-parallel ranks split; -1 = replicated
+  int64_t window = 0;         // per token: only the newest `window` rows are ever read again (0 = all)
+  int64_t cut_alignment = 1;  // snapshots are exact at multiples of this
+  int shard_axis = -1;        // axis of `shape` that head-parallel ranks split; -1 = replicated
 };
 
 struct StateSpec {
@@ -37,17 +37,17 @@ class SequenceState {
   SequenceState(SequenceState&&) = default;
   SequenceState& operator=(SequenceState&&) = default;  // not copied by accident: fork() says so
 
-  int64_t length() const { return length_; }            // tokens seen so far
-  void advance(int64_t n) { length_ += n; }             // the model calls it once, after every site was fed
-  Tensor& fixed(int site, int part);                    // zero at the start
+  int64_t length() const { return length_; }  // tokens seen so far
+  void advance(int64_t n) { length_ += n; }   // the model calls it once, after every site was fed
+  Tensor& fixed(int site, int part);          // zero at the start
   // Reserves rows for n more tokens and returns them: [n, …]. Write them before reading rows().
   Tensor append(int site, int part, int64_t n);
-  Tensor rows(int site, int part) const;                // every row appended so far: [count, …]
+  Tensor rows(int site, int part) const;  // every row appended so far: [count, …]
 
   // Snapshots share nothing with the live state; restore brings back the very same bits.
   SequenceState fork() const;
-  void truncate(int64_t length);                        // only if no site has fixed parts, or length is 0 or length()
-  int64_t bytes() const;                                // live rows and fixed parts
+  void truncate(int64_t length);  // only if no site has fixed parts, or length is 0 or length()
+  int64_t bytes() const;          // live rows and fixed parts
   const std::vector<StateSite>& sites() const { return sites_; }
 
  private:

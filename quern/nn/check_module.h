@@ -9,7 +9,8 @@ namespace quern {
 inline NamedParameters randomised(Module& m, uint64_t seed, double spread = 0.4) {
   NamedParameters all;
   m.visit("", [&](const std::string& name, Parameter& p) {
-    p.value = random_normal(p.shape, seed + all.size(), DType::f64, p.init.kind == Init::Kind::constant ? spread / 2 : spread);
+    p.value = random_normal(p.shape, seed + all.size(), DType::f64,
+                            p.init.kind == Init::Kind::constant ? spread / 2 : spread);
     if (p.init.kind == Init::Kind::constant)
       for (double& v : p.value.span<double>()) v += p.init.value;
     all.emplace_back(name, &p);

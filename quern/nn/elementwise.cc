@@ -15,18 +15,6 @@ View<T, 2> rows_of_out(const Tensor& t) {
   return t.reshape({-1, t.dim(-1)}).view<T, 2>();
 }
 
-// Column sums of gy ⊙ x (x may be null), added to acc; columns are split over threads so that the order is fixed.
-template <class T>
-void add_column_sums(const Tensor& gy, const Tensor& x, const Tensor& acc) {
-  int64_t D = gy.dim(-1), rows = D ? gy.size() / D : 0;
-  const T *g = gy.data<T>(), *p = x.defined() ? x.data<T>() : nullptr;
-  T* a = acc.data<T>();
-  parallel_for(D, 256, [&](int64_t c0, int64_t c1) {
-    for (int64_t t = 0; t < rows; ++t)
-      for (int64_t c = c0; c < c1; ++c) a[c] += p ? g[t * D + c] * p[t * D + c] : g[t * D + c];
-  });
-}
-
 template <class T>
 Tensor product(const Tensor& a, const Tensor& b) {
   Tensor y = Tensor::empty(a.shape(), a.dtype());
@@ -83,7 +71,7 @@ Var add_bias(Tape& tape, const Var& x_TD, Parameter& b_D) {
     });
     return tape.record(y, {x_TD, b}, [](Grads& g) {
       g.add(0, g.out());
-      if (g.wants(1)) add_column_sums<T>(g.out(), Tensor(), g.accumulator(1));
+      if (g.wants(1)) add_column_sums<T>(rows_of<T>(g.out()), {}, g.accumulator(1).template view<T, 1>());
     });
   });
 }
@@ -101,7 +89,7 @@ Var mul_columns(Tape& tape, const Var& x_TD, Parameter& s_D) {
     };
     return tape.record(scaled(x), {x_TD, s}, [x, scaled](Grads& g) {
       if (g.wants(0)) g.add(0, scaled(g.out()));
-      if (g.wants(1)) add_column_sums<T>(g.out(), x, g.accumulator(1));
+      if (g.wants(1)) add_column_sums<T>(rows_of<T>(g.out()), rows_of<T>(x), g.accumulator(1).template view<T, 1>());
     });
   });
 }
@@ -151,7 +139,8 @@ Var concat_columns(Tape& tape, const std::vector<Var>& parts) {
   begin.push_back(width);
   return tape.record(y, parts, [begin](Grads& g) {
     for (size_t i = 0; i + 1 < begin.size(); ++i)
-      if (g.wants(static_cast<int>(i))) g.add(static_cast<int>(i), g.out().narrow(1, begin[i], begin[i + 1] - begin[i]).clone());
+      if (g.wants(static_cast<int>(i)))
+        g.add(static_cast<int>(i), g.out().narrow(1, begin[i], begin[i + 1] - begin[i]).clone());
   });
 }
 
@@ -184,13 +173,15 @@ Var sum(Tape& tape, const Var& x) {
   return with_float(x.dtype(), [&]<class T>() {
     double total = 0;
     for (T v : x.value.span<T>()) total += v;
-    return tape.record(Tensor::full({1}, x.dtype(), total), {x}, [shape](Grads& g) { g.add(0, Tensor::full(shape, g.out().dtype(), g.out().item())); });
+    return tape.record(Tensor::full({1}, x.dtype(), total), {x},
+                       [shape](Grads& g) { g.add(0, Tensor::full(shape, g.out().dtype(), g.out().item())); });
   });
 }
 
 Var reshape(Tape& tape, const Var& x, Shape shape) {
   Shape before = x.value.shape();
-  return tape.record(x.value.contiguous_copy_if_needed().reshape(std::move(shape)), {x}, [before](Grads& g) { g.add(0, g.out().contiguous_copy_if_needed().reshape(before)); });
+  return tape.record(x.value.contiguous_copy_if_needed().reshape(std::move(shape)), {x},
+                     [before](Grads& g) { g.add(0, g.out().contiguous_copy_if_needed().reshape(before)); });
 }
 
 }  // namespace quern

@@ -26,7 +26,8 @@ Var embedding(Tape& tape, Parameter& table_VD, std::span<const int32_t> ids) {
 
 Var head_logits(Tape& tape, const Var& h_TD, Parameter& w_VD) { return linear(tape, h_TD, tape.param(w_VD)); }
 
-Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int32_t> targets, std::span<const double> weights) {
+Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int32_t> targets,
+              std::span<const double> weights) {
   Var w = tape.param(w_VD);
   Tensor h = h_TD.value, wv = w.value;
   return with_float(h.dtype(), [&]<class T>() {
@@ -48,7 +49,8 @@ Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int3
     };
     if (!tape.needs({h_TD, w})) return Var(Tensor::full({1}, h.dtype(), run(0, {})));
     // The gradients are made with the loss, while a chunk's logits are at hand; backward only scales them.
-    Tensor gh = Tensor::empty(h.shape(), h.dtype()), gw = w.needs_grad() ? Tensor::zeros(wv.shape(), wv.dtype()) : Tensor();
+    Tensor gh = Tensor::empty(h.shape(), h.dtype()),
+           gw = w.needs_grad() ? Tensor::zeros(wv.shape(), wv.dtype()) : Tensor();
     double loss = run(1, {gh.view<T, 2>(), gw.defined() ? gw.view<T, 2>() : View<T, 2>(), {}});
     return tape.record(Tensor::full({1}, h.dtype(), loss), {h_TD, w}, [gh, gw](Grads& g) {
       double k = g.out().item();

@@ -2,6 +2,7 @@
 
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
+#include "quern/nn/rows.h"
 
 namespace quern {
 
@@ -24,7 +25,9 @@ void Linear::pack(DType t) {
 Var linear(Tape& tape, const Var& x_TK, const Var& w_NK) {
   Tensor x = x_TK.value, w = w_NK.value.to(x.dtype());
   Tensor y = Tensor::empty({x.dim(0), w.dim(0)}, x.dtype());
-  with_float(x.dtype(), [&]<class T>() { kernels::gemm<T>(x.view<const T, 2>(), w.view<const T, 2>(), y.view<T, 2>(), {.trans_b = true}); });
+  with_float(x.dtype(), [&]<class T>() {
+    kernels::gemm<T>(x.view<const T, 2>(), w.view<const T, 2>(), y.view<T, 2>(), {.trans_b = true});
+  });
   return tape.record(y, {x_TK, w_NK}, [x, w](Grads& g) {
     with_float(x.dtype(), [&]<class T>() {
       auto gy = g.out().view<const T, 2>();
@@ -33,23 +36,114 @@ Var linear(Tape& tape, const Var& x_TK, const Var& w_NK) {
         kernels::gemm<T>(gy, w.view<const T, 2>(), gx.view<T, 2>());
         g.add(0, gx);
       }
-      if (g.wants(1)) kernels::gemm<T>(gy, x.view<const T, 2>(), g.accumulator(1).view<T, 2>(), {.trans_a = true, .beta = 1});
+      if (g.wants(1))
+        kernels::gemm<T>(gy, x.view<const T, 2>(), g.accumulator(1).view<T, 2>(), {.trans_a = true, .beta = 1});
     });
   });
 }
 
+namespace {
+
+Tensor apply(const kernels::PackedLinear& w, const Tensor& x_TK, const Tensor& bias) {
+  Tensor y = Tensor::empty({x_TK.dim(0), w.n()}, DType::f32);
+  Arena& scratch = thread_arena();
+  Arena::Scope scope(scratch);
+  w.apply(x_TK.view<const float, 2>(), bias.defined() ? bias.view<const float, 1>() : View<const float, 1>(),
+          y.view<float, 2>(), scratch);
+  return y;
+}
+
+}  // namespace
+
 Var linear(Tape& tape, const Var& x_TK, Linear& l) {
-  if (!tape.recording() && l.packed.defined()) {
-    Tensor y = Tensor::empty({x_TK.dim(0), l.packed.n()}, DType::f32);
-    Arena& scratch = thread_arena();
-    Arena::Scope scope(scratch);
-    View<const float, 1> b;
-    if (l.bias.defined()) b = l.bias.value.view<const float, 1>();
-    l.packed.apply(x_TK.value.view<const float, 2>(), b, y.view<float, 2>(), scratch);
-    return y;
-  }
+  if (!tape.recording() && l.packed.defined()) return apply(l.packed, x_TK.value, l.bias.value);
   Var y = linear(tape, x_TK, tape.param(l.weight));
   return l.bias.defined() ? add_bias(tape, y, l.bias) : y;
+}
+
+void LinearGroup::pack(DType t) {
+  if (t == DType::f64) return;
+  int64_t rows = 0;
+  bool biased = false;
+  for (Linear& l : parts_) rows += l.weight.shape[0], biased = biased || l.bias.defined();
+  Tensor all = Tensor::empty({rows, parts_[0].weight.shape[1]}, parts_[0].weight.value.dtype());
+  if (biased) packed_bias_ = Tensor::zeros({rows}, DType::f32);
+  for (int64_t at = 0; Linear & l : parts_) {
+    int64_t n = l.weight.shape[0];
+    all.narrow(0, at, n).copy_from(l.weight.value);
+    if (l.bias.defined()) packed_bias_.narrow(0, at, n).copy_from(l.bias.value);
+    l.weight.value = Tensor();
+    at += n;
+  }
+  packed_ = kernels::PackedLinear::pack(all, t);
+}
+
+std::vector<Var> LinearGroup::forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const {
+  Tensor y = apply(packed_, x_TK, packed_bias_);
+  std::vector<Var> out;
+  for (int64_t at = 0; int64_t n : widths) {
+    out.push_back(y.narrow(1, at, n));
+    at += n;
+  }
+  return out;
+}
+
+std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::vector<int>& outputs) {
+  struct Place {  // where a part's columns go, and its inputs on the tape
+    size_t output;
+    int64_t begin, n;
+    int weight, bias;  // bias: -1 = none
+  };
+  std::vector<Place> places;
+  std::vector<int64_t> widths;
+  std::vector<Linear*> used;
+  for (auto l = parts_.begin(); int count : outputs) {
+    widths.push_back(0);
+    for (int i = 0; i < count; ++i, ++l) {
+      places.push_back({widths.size() - 1, widths.back(), l->weight.shape[0], 0, -1});
+      widths.back() += l->weight.shape[0];
+      used.push_back(&*l);
+    }
+  }
+  QUERN_CHECK(used.size() == parts_.size(), "{} of {} parts in outputs", used.size(), parts_.size());
+  if (!tape.recording() && packed_.defined()) return forward_packed(x_TK.value, widths);
+
+  std::vector<Var> inputs = {x_TK};
+  for (size_t i = 0; i < used.size(); ++i) {
+    places[i].weight = static_cast<int>(inputs.size());
+    inputs.push_back(tape.param(used[i]->weight));
+    if (!used[i]->bias.defined()) continue;
+    places[i].bias = static_cast<int>(inputs.size());
+    inputs.push_back(tape.param(used[i]->bias));
+  }
+  Tensor x = x_TK.value;
+  std::vector<Tensor> y, w;
+  for (int64_t n : widths) y.push_back(Tensor::empty({x.dim(0), n}, x.dtype()));
+  return with_float(x.dtype(), [&]<class T>() {
+    for (const Place& p : places) {
+      w.push_back(inputs[p.weight].value.to(x.dtype()));
+      Tensor columns = y[p.output].narrow(1, p.begin, p.n);
+      for (int64_t t = 0; p.bias >= 0 && t < x.dim(0); ++t)
+        std::copy_n(inputs[p.bias].value.data<T>(), p.n, columns.view<T, 2>().row(t));
+      kernels::gemm<T>(x.view<const T, 2>(), w.back().template view<const T, 2>(), columns.view<T, 2>(),
+                       {.trans_b = true, .beta = p.bias >= 0 ? 1.0 : 0.0});
+    }
+    return tape.record_many(y, inputs, [x, w, places](Grads& g) {
+      Tensor gx = g.wants(0) ? Tensor::empty(x.shape(), x.dtype()) : Tensor();
+      for (size_t i = 0; i < places.size(); ++i) {
+        const Place& p = places[i];
+        Tensor gy = g.out(static_cast<int>(p.output)).narrow(1, p.begin, p.n);
+        auto gv = gy.view<const T, 2>();
+        if (gx.defined())
+          kernels::gemm<T>(gv, w[i].template view<const T, 2>(), gx.view<T, 2>(), {.beta = i == 0 ? 0.0 : 1.0});
+        if (g.wants(p.weight))
+          kernels::gemm<T>(gv, x.view<const T, 2>(), g.accumulator(p.weight).template view<T, 2>(),
+                           {.trans_a = true, .beta = 1});
+        if (p.bias >= 0 && g.wants(p.bias)) add_column_sums<T>(gv, {}, g.accumulator(p.bias).template view<T, 1>());
+      }
+      if (gx.defined()) g.add(0, gx);
+    });
+  });
 }
 
 }  // namespace quern

@@ -2,6 +2,7 @@
 // Packed for inference it multiplies in the packed type and accumulates in f32.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "quern/kernels/gemm/gemm.h"
 #include "quern/nn/module.h"
@@ -16,6 +17,25 @@ class Linear : public Module {
 
   Parameter weight, bias;  // bias.defined() only when there is one
   kernels::PackedLinear packed;
+};
+
+// Linears that read the same input. Packed they are one product; on a tape one operation, so that gx is summed in
+// place and outputs that belong together are written side by side.
+class LinearGroup {
+ public:
+  explicit LinearGroup(std::vector<Linear> parts) : parts_(std::move(parts)) {}
+  Linear& part(size_t i) { return parts_[i]; }
+  void pack(DType t);
+  bool packed() const { return packed_.defined(); }
+  // outputs: how many neighbouring parts make up each output. {2, 1} of parts a, b, c: [a ‖ b] and c. Packed outputs
+  // are windows of one buffer: rows strided unless there is only one.
+  std::vector<Var> forward(Tape& tape, const Var& x_TK, const std::vector<int>& outputs);
+
+ private:
+  std::vector<Var> forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const;
+  std::vector<Linear> parts_;
+  kernels::PackedLinear packed_;
+  Tensor packed_bias_;
 };
 
 Var linear(Tape& tape, const Var& x_TK, Linear& l);

@@ -12,12 +12,15 @@ namespace {
 constexpr double kTolerance = 2e-8;
 
 struct Bag : Module {  // parameters an operation may want
-  Parameter d{{6}, Init::constant(1)}, e{{6}, Init::constant(0)}, h{{2}, Init::constant(1)}, table{{7, 6}, Init::normal()};
+  Parameter d{{6}, Init::constant(1)}, e{{6}, Init::constant(0)}, h{{2}, Init::constant(1)},
+      table{{7, 6}, Init::normal()};
   Linear plain{4, 6, false}, biased{5, 6, true};
+  LinearGroup group{{Linear(4, 6, true), Linear(3, 6, false), Linear(2, 6, true)}};
   ResidualScale merge{6};
   void visit(const std::string& p, const ParameterVisitor& v) override {
     v(p + "d", d), v(p + "e", e), v(p + "h", h), v(p + "table", table);
     plain.visit(p + "plain", v), biased.visit(p + "biased", v), merge.visit(p + "merge.", v);
+    for (size_t i = 0; i < 3; ++i) group.part(i).visit(fmt::format("{}group{}", p, i), v);
   }
 };
 
@@ -26,12 +29,14 @@ using One = std::function<Var(Tape&, const std::vector<Var>&, Bag&)>;
 void check(const char* name, std::vector<Tensor> inputs, const One& f) {
   Bag bag;
   NamedParameters p = randomised(bag, 50);
-  GradCheck c = grad_check([&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{f(t, in, bag)}; }, std::move(inputs), p);
+  GradCheck c = grad_check([&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{f(t, in, bag)}; },
+                           std::move(inputs), p);
   EXPECT_LT(c.worst, kTolerance) << name << ": " << c.where;
 }
 
 TEST(NnGradients, EveryOperation) {
-  Tensor a = random_normal({3, 6}, 1), b = random_normal({3, 6}, 2), col = random_normal({3, 1}, 3), heads = random_normal({3, 2, 4}, 4);
+  Tensor a = random_normal({3, 6}, 1), b = random_normal({3, 6}, 2), col = random_normal({3, 1}, 3),
+         heads = random_normal({3, 2, 4}, 4);
   std::vector<int32_t> positions = {0, 5, 1000}, ids = {2, 6, 2}, targets = {3, -1, 0};
   std::vector<double> weights = {1, 0.5, 2}, freq = {1.0, 0.01};
   check("add", {a, b}, [](Tape& t, auto& x, Bag&) { return add(t, x[0], x[1]); });
@@ -57,13 +62,19 @@ TEST(NnGradients, EveryOperation) {
     check("rope", {heads}, [&](Tape& t, auto& x, Bag&) { return rope(t, x[0], positions, freq, pairing); });
   check("linear", {a}, [](Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.plain); });
   check("linear with bias", {a}, [](Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.biased); });
+  check("linear group", {a}, [](Tape& t, auto& x, Bag& p) { return p.group.forward(t, x[0], {2, 1})[0]; });
+  check("linear group, all used", {a}, [](Tape& t, auto& x, Bag& p) {
+    return concat_columns(t, p.group.forward(t, x[0], {1, 2}));
+  });
   check("merge", {a, b}, [](Tape& t, auto& x, Bag& p) { return residual_merge(t, x[0], x[1], p.merge); });
   check("affine", {a}, [](Tape& t, auto& x, Bag& p) { return affine_in(t, x[0], p.d, p.e); });
   check("embedding", {}, [&](Tape& t, auto&, Bag& p) { return embedding(t, p.table, ids); });
   check("head logits", {a}, [](Tape& t, auto& x, Bag& p) { return head_logits(t, x[0], p.table); });
   check("head loss", {a}, [&](Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, {}); });
-  check("weighted head loss", {a}, [&](Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, weights); });
-  check("loss twice over", {a}, [&](Tape& t, auto& x, Bag& p) { return scale(t, head_loss(t, x[0], p.table, targets, {}), 3.0); });
+  check("weighted head loss", {a},
+        [&](Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, weights); });
+  check("loss twice over", {a},
+        [&](Tape& t, auto& x, Bag& p) { return scale(t, head_loss(t, x[0], p.table, targets, {}), 3.0); });
 }
 
 TEST(NnValues, HeadLossIsTheMeanOfMinusLogP) {
@@ -71,7 +82,9 @@ TEST(NnValues, HeadLossIsTheMeanOfMinusLogP) {
   w.value = Tensor::of<double>({3, 2}, {1, 0, 0, 1, -1, 2});
   Tensor h = Tensor::of<double>({2, 2}, {0.5, 1, -1, 0.25});
   std::vector<int32_t> targets = {2, 0};
-  auto minus_log_p = [](double a, double b, double c, double hit) { return std::log(std::exp(a) + std::exp(b) + std::exp(c)) - hit; };
+  auto minus_log_p = [](double a, double b, double c, double hit) {
+    return std::log(std::exp(a) + std::exp(b) + std::exp(c)) - hit;
+  };
   double expected = (minus_log_p(0.5, 1, 1.5, 1.5) + minus_log_p(-1, 0.25, 1.5, -1)) / 2;
   Tape t(Tape::inference);
   EXPECT_NEAR(head_loss(t, Var(h), w, targets, {}).value.item(), expected, 1e-12);
@@ -88,7 +101,7 @@ TEST(NnValues, InitialValuesDependOnNameAndSeedOnly) {
   double square = 0;
   for (float x : a.table.value.span<float>()) square += static_cast<double>(x) * x;
   EXPECT_NEAR(std::sqrt(square / 42), 0.02, 0.008);
-  EXPECT_EQ(parameter_count(a), 6 + 6 + 2 + 42 + 24 + 30 + 5 + 24);
+  EXPECT_EQ(parameter_count(a), 6 + 6 + 2 + 42 + 24 + 30 + 5 + 24 + 24 + 4 + 18 + 12 + 2);
 }
 
 TEST(NnValues, PackedLinearEqualsPlain) {
@@ -101,6 +114,26 @@ TEST(NnValues, PackedLinearEqualsPlain) {
   l.pack(DType::f32);
   Tensor packed = linear(t, Var(x), l).value;
   for (int64_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain.item(i), packed.item(i), 1e-5);
+}
+
+TEST(NnValues, PackedGroupEqualsItsParts) {
+  Bag bag;
+  randomised(bag, 9);
+  bag.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
+  Var x(random_normal({9, 6}, 6, DType::f32));
+  Tape t(Tape::inference);
+  std::vector<Tensor> parts;
+  for (size_t i = 0; i < 3; ++i) parts.push_back(linear(t, x, bag.group.part(i)).value);
+  for (bool packed : {false, true}) {
+    if (packed) bag.group.pack(DType::f32);
+    std::vector<Var> y = bag.group.forward(t, x, {2, 1});
+    for (int64_t r = 0; r < 9; ++r)
+      for (int64_t c = 0; c < 9; ++c) {
+        float got = c < 7 ? y[0].value.view<const float, 2>()(r, c) : y[1].value.view<const float, 2>()(r, c - 7);
+        const Tensor& part = parts[c < 4 ? 0 : c < 7 ? 1 : 2];
+        EXPECT_NEAR(got, (part.view<const float, 2>()(r, c < 4 ? c : c < 7 ? c - 4 : c - 7)), 1e-5);
+      }
+  }
 }
 
 }  // namespace

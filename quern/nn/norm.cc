@@ -13,10 +13,12 @@ Var rms_norm(Tape& tape, const Var& x_TD, Parameter& w_D, double eps) {
   bool keep = tape.needs({x_TD, w});
   Tensor inv = keep ? Tensor::empty({x.dim(0)}, x.dtype()) : Tensor();
   return with_float(x.dtype(), [&]<class T>() {
-    kernels::rms_norm<T>(x.view<const T, 2>(), wv.view<const T, 1>(), eps, y.view<T, 2>(), keep ? inv.view<T, 1>() : View<T, 1>());
+    kernels::rms_norm<T>(x.view<const T, 2>(), wv.view<const T, 1>(), eps, y.view<T, 2>(),
+                         keep ? inv.view<T, 1>() : View<T, 1>());
     return tape.record(y, {x_TD, w}, [x, wv, inv](Grads& g) {
       Tensor gx = Tensor::empty(x.shape(), x.dtype());
-      kernels::rms_norm_backward<T>(x.view<const T, 2>(), wv.view<const T, 1>(), inv.view<const T, 1>(), g.out().view<const T, 2>(), gx.view<T, 2>(),
+      kernels::rms_norm_backward<T>(x.view<const T, 2>(), wv.view<const T, 1>(), inv.view<const T, 1>(),
+                                    g.out().view<const T, 2>(), gx.view<T, 2>(),
                                     g.wants(1) ? g.accumulator(1).view<T, 1>() : View<T, 1>());
       g.add(0, gx);
     });
@@ -27,14 +29,17 @@ Var layer_norm(Tape& tape, const Var& x_TD, Parameter& w_D, Parameter& b_D, doub
   Var w = tape.param(w_D), b = tape.param(b_D);
   Tensor x = x_TD.value, wv = w.value, y = Tensor::empty(x.shape(), x.dtype());
   bool keep = tape.needs({x_TD, w, b});
-  Tensor mean = keep ? Tensor::empty({x.dim(0)}, x.dtype()) : Tensor(), inv = keep ? Tensor::empty({x.dim(0)}, x.dtype()) : Tensor();
+  Tensor mean = keep ? Tensor::empty({x.dim(0)}, x.dtype()) : Tensor(),
+         inv = keep ? Tensor::empty({x.dim(0)}, x.dtype()) : Tensor();
   return with_float(x.dtype(), [&]<class T>() {
-    kernels::layer_norm<T>(x.view<const T, 2>(), wv.view<const T, 1>(), b.value.view<const T, 1>(), eps, y.view<T, 2>(),
-                           keep ? mean.view<T, 1>() : View<T, 1>(), keep ? inv.view<T, 1>() : View<T, 1>());
+    kernels::layer_norm<T>(x.view<const T, 2>(), wv.view<const T, 1>(), b.value.view<const T, 1>(), eps,
+                           y.view<T, 2>(), keep ? mean.view<T, 1>() : View<T, 1>(),
+                           keep ? inv.view<T, 1>() : View<T, 1>());
     return tape.record(y, {x_TD, w, b}, [x, wv, mean, inv](Grads& g) {
       Tensor gx = Tensor::empty(x.shape(), x.dtype());
-      kernels::layer_norm_backward<T>(x.view<const T, 2>(), wv.view<const T, 1>(), mean.view<const T, 1>(), inv.view<const T, 1>(), g.out().view<const T, 2>(),
-                                      gx.view<T, 2>(), g.wants(1) ? g.accumulator(1).view<T, 1>() : View<T, 1>(),
+      kernels::layer_norm_backward<T>(x.view<const T, 2>(), wv.view<const T, 1>(), mean.view<const T, 1>(),
+                                      inv.view<const T, 1>(), g.out().view<const T, 2>(), gx.view<T, 2>(),
+                                      g.wants(1) ? g.accumulator(1).view<T, 1>() : View<T, 1>(),
                                       g.wants(2) ? g.accumulator(2).view<T, 1>() : View<T, 1>());
       g.add(0, gx);
     });
@@ -61,12 +66,12 @@ Var l2_norm(Tape& tape, const Var& x_THd, Parameter* temperature_H, double scale
   bool keep = tape.needs(inputs), heated = temperature_H != nullptr;
   Tensor norm = keep ? Tensor::empty({x.dim(0), x.dim(1)}, x.dtype()) : Tensor();
   return with_float(x.dtype(), [&]<class T>() {
-    kernels::l2_norm<T>(x.view<const T, 3>(), heated ? tv.view<const T, 1>() : View<const T, 1>(), scale, eps, y.view<T, 3>(),
-                        keep ? norm.view<T, 2>() : View<T, 2>());
+    kernels::l2_norm<T>(x.view<const T, 3>(), heated ? tv.view<const T, 1>() : View<const T, 1>(), scale, eps,
+                        y.view<T, 3>(), keep ? norm.view<T, 2>() : View<T, 2>());
     return tape.record(y, inputs, [x, tv, norm, scale, eps, heated](Grads& g) {
       Tensor gx = Tensor::empty(x.shape(), x.dtype());
-      kernels::l2_norm_backward<T>(x.view<const T, 3>(), heated ? tv.view<const T, 1>() : View<const T, 1>(), scale, eps, norm.view<const T, 2>(),
-                                   g.out().view<const T, 3>(), gx.view<T, 3>(),
+      kernels::l2_norm_backward<T>(x.view<const T, 3>(), heated ? tv.view<const T, 1>() : View<const T, 1>(), scale,
+                                   eps, norm.view<const T, 2>(), g.out().view<const T, 3>(), gx.view<T, 3>(),
                                    heated && g.wants(1) ? g.accumulator(1).view<T, 1>() : View<T, 1>());
       g.add(0, gx);
     });

@@ -18,13 +18,13 @@ Var add(Tape& tape, const Var& a, const Var& b);
 Var mul(Tape& tape, const Var& a, const Var& b);
 Var scale(Tape& tape, const Var& a, double factor);
 Var add_bias(Tape& tape, const Var& x_TD, Parameter& b_D);
-Var mul_columns(Tape& tape, const Var& x_TD, Parameter& s_D);     // x[t, i]·s[i]
-Var mul_rows(Tape& tape, const Var& x_TD, const Var& p_T1);       // x[t, i]·p[t]
+Var mul_columns(Tape& tape, const Var& x_TD, Parameter& s_D);  // x[t, i]·s[i]
+Var mul_rows(Tape& tape, const Var& x_TD, const Var& p_T1);    // x[t, i]·p[t]
 Var slice_columns(Tape& tape, const Var& x_TD, int64_t begin, int64_t n);
 Var concat_columns(Tape& tape, const std::vector<Var>& parts);
 Var activate(Tape& tape, kernels::Activation a, const Var& x_TD);
 Var gated(Tape& tape, kernels::Activation a, const Var& gate_up_T2F);
-Var sum(Tape& tape, const Var& x);                                // one element
+Var sum(Tape& tape, const Var& x);  // one element
 
 // Norms and softmax (norm.cc)
 Var rms_norm(Tape& tape, const Var& x_TD, Parameter& w_D, double eps);
@@ -40,7 +40,8 @@ Var rope(Tape& tape, const Var& x_THd, std::span<const int32_t> positions, std::
 Var embedding(Tape& tape, Parameter& table_VD, std::span<const int32_t> ids);
 Var head_logits(Tape& tape, const Var& h_TD, Parameter& w_VD);
 // Mean cross-entropy over targets ≥ 0, weighted; logits exist a chunk of tokens at a time.
-Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int32_t> targets, std::span<const double> weights);
+Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int32_t> targets,
+              std::span<const double> weights);
 
 Var reshape(Tape& tape, const Var& x, Shape shape);
 

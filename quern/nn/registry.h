@@ -30,7 +30,8 @@ class Makers {
   }
   std::unique_ptr<T> make(const std::string& name, A... args) const {
     auto it = makers_.find(name);
-    if (it == makers_.end()) fail("unknown {} '{}'{} (known: {})", kind_, name, did_you_mean(name, names()), fmt::join(names(), ", "));
+    if (it == makers_.end())
+      fail("unknown {} '{}'{} (known: {})", kind_, name, did_you_mean(name, names()), fmt::join(names(), ", "));
     return it->second(args...);
   }
   std::vector<std::string> names() const {

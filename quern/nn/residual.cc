@@ -33,7 +33,10 @@ void branch_backward(const Tensor& x, const Tensor& s, const Tensor& b, Grads& g
 }  // namespace
 
 ResidualScale::ResidualScale(int64_t width)
-    : hidden_scale({width}, Init::constant(1)), hidden_bias({width}, Init::constant(0)), residual_scale({width}, Init::constant(1)), residual_bias({width}, Init::constant(0)) {}
+    : hidden_scale({width}, Init::constant(1)),
+      hidden_bias({width}, Init::constant(0)),
+      residual_scale({width}, Init::constant(1)),
+      residual_bias({width}, Init::constant(0)) {}
 
 void ResidualScale::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "hidden_states_scale", hidden_scale);
@@ -43,10 +46,12 @@ void ResidualScale::visit(const std::string& prefix, const ParameterVisitor& v) 
 }
 
 Var residual_merge(Tape& tape, const Var& o_TD, const Var& r_TD, ResidualScale& s) {
-  Var hs = tape.param(s.hidden_scale), hb = tape.param(s.hidden_bias), rs = tape.param(s.residual_scale), rb = tape.param(s.residual_bias);
+  Var hs = tape.param(s.hidden_scale), hb = tape.param(s.hidden_bias), rs = tape.param(s.residual_scale),
+      rb = tape.param(s.residual_bias);
   Tensor o = o_TD.value, r = r_TD.value, y = Tensor::empty(o.shape(), o.dtype());
   with_float(o.dtype(), [&]<class T>() {
-    const T *hsp = hs.value.data<T>(), *hbp = hb.value.data<T>(), *rsp = rs.value.data<T>(), *rbp = rb.value.data<T>();
+    const T *hsp = hs.value.data<T>(), *hbp = hb.value.data<T>(), *rsp = rs.value.data<T>(),
+            *rbp = rb.value.data<T>();
     for_rows<T>({o, r}, y, [=](const T* const* in, T* out, int64_t D) {
       for (int64_t c = 0; c < D; ++c) out[c] = (in[0][c] + hbp[c]) * hsp[c] + (in[1][c] + rbp[c]) * rsp[c];
     });
@@ -69,7 +74,9 @@ Var affine_in(Tape& tape, const Var& x_TD, Parameter& scale_D, Parameter& bias_D
       for (int64_t c = 0; c < D; ++c) out[c] = (in[0][c] + bp[c]) * sp[c];
     });
   });
-  return tape.record(y, {x_TD, s, b}, [=](Grads& g) { with_float(x.dtype(), [&]<class T>() { branch_backward<T>(x, sv, bv, g, 0, 1, 2); }); });
+  return tape.record(y, {x_TD, s, b}, [=](Grads& g) {
+    with_float(x.dtype(), [&]<class T>() { branch_backward<T>(x, sv, bv, g, 0, 1, 2); });
+  });
 }
 
 }  // namespace quern

@@ -6,17 +6,20 @@
 
 namespace quern {
 
-Var rope(Tape& tape, const Var& x_THd, std::span<const int32_t> positions, std::span<const double> inv_freq, kernels::RopePairing pairing) {
+Var rope(Tape& tape, const Var& x_THd, std::span<const int32_t> positions, std::span<const double> inv_freq,
+         kernels::RopePairing pairing) {
   if (inv_freq.empty()) return x_THd;
   Tensor x = x_THd.value, y = Tensor::empty(x.shape(), x.dtype());
   Shape table = {x.dim(0), static_cast<int64_t>(inv_freq.size())};
   Tensor cos = Tensor::empty(table, x.dtype()), sin = Tensor::empty(table, x.dtype());
   return with_float(x.dtype(), [&]<class T>() {
     kernels::rope_table<T>(positions, inv_freq, cos.view<T, 2>(), sin.view<T, 2>());
-    kernels::rope<T>(x.view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing, false, y.view<T, 3>());
+    kernels::rope<T>(x.view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing, false,
+                     y.view<T, 3>());
     return tape.record(y, {x_THd}, [cos, sin, pairing](Grads& g) {
       Tensor gx = Tensor::empty(g.out().shape(), cos.dtype());
-      kernels::rope<T>(g.out().view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing, true, gx.view<T, 3>());
+      kernels::rope<T>(g.out().view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing, true,
+                       gx.view<T, 3>());
       g.add(0, gx);
     });
   });

@@ -6,23 +6,25 @@
 
 namespace quern {
 
-DenseFfn::DenseFfn(DenseConfig c) : c_(c), gate_(c.hidden, c.width, c.bias), up_(c.hidden, c.width, c.bias), down_(c.width, c.hidden, c.bias) {}
+DenseFfn::DenseFfn(DenseConfig c)
+    : c_(c),
+      in_(std::vector<Linear>(c.gated ? 2 : 1, Linear(c.hidden, c.width, c.bias))),
+      down_(c.width, c.hidden, c.bias) {}
 
 void DenseFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
-  if (c_.gated) gate_.visit(prefix + "gate_proj", v);
-  up_.visit(prefix + "up_proj", v);
+  if (c_.gated) in_.part(0).visit(prefix + "gate_proj", v);
+  in_.part(c_.gated ? 1 : 0).visit(prefix + "up_proj", v);
   down_.visit(prefix + "down_proj", v);
 }
 
 void DenseFfn::pack(DType t) {
-  if (c_.gated) gate_.pack(t);
-  up_.pack(t);
+  in_.pack(t);
   down_.pack(t);
 }
 
 Var DenseFfn::forward(Tape& tape, const Var& x_TD, DepthCarry&) {
-  Var inner_TF = c_.gated ? gated(tape, c_.act, concat_columns(tape, {linear(tape, x_TD, gate_), linear(tape, x_TD, up_)})) : activate(tape, c_.act, linear(tape, x_TD, up_));
-  return linear(tape, inner_TF, down_);
+  Var in = in_.forward(tape, x_TD, {c_.gated ? 2 : 1})[0];
+  return linear(tape, c_.gated ? gated(tape, c_.act, in) : activate(tape, c_.act, in), down_);
 }
 
 namespace ffn {

@@ -29,7 +29,8 @@ class DenseFfn : public Ffn {
 
  private:
   DenseConfig c_;
-  Linear gate_, up_, down_;
+  LinearGroup in_;  // gate and up, or up alone
+  Linear down_;
 };
 
 }  // namespace quern

@@ -5,7 +5,8 @@
 
 namespace quern {
 
-BiasBalancer::BiasBalancer(Tensor biases, BalanceOptions o) : biases_(std::move(biases)), o_(o), m_(static_cast<size_t>(biases_.size())), v_(m_.size()) {}
+BiasBalancer::BiasBalancer(Tensor biases, BalanceOptions o)
+    : biases_(std::move(biases)), o_(o), m_(static_cast<size_t>(biases_.size())), v_(m_.size()) {}
 
 void BiasBalancer::update(std::span<const int64_t> counts) {
   QUERN_CHECK(counts.size() == m_.size());

@@ -15,8 +15,9 @@ struct BalanceOptions {
 
 class BiasBalancer {
  public:
-  explicit BiasBalancer(Tensor biases, BalanceOptions options = {});  // shares the buffer: updates are seen by the router
-  void update(std::span<const int64_t> counts);                      // tokens per class of the step, skip class included
+  explicit BiasBalancer(Tensor biases,
+                        BalanceOptions options = {});  // shares the buffer: updates are seen by the router
+  void update(std::span<const int64_t> counts);        // tokens per class of the step, skip class included
 
  private:
   Tensor biases_;

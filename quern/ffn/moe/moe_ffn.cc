@@ -8,12 +8,16 @@
 
 namespace quern {
 
-MoeFfn::MoeFfn(ZayaRouterConfig r, int64_t hidden) : MoeFfn(std::make_unique<ZayaRouter>(r), r.width, hidden, r.n_experts) {
+MoeFfn::MoeFfn(ZayaRouterConfig r, int64_t hidden)
+    : MoeFfn(std::make_unique<ZayaRouter>(r), r.width, hidden, r.n_experts) {
   skip_identity_ = r.skip == ZayaRouterConfig::Skip::identity;
 }
 
 MoeFfn::MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts)
-    : n_experts_(n_experts), router_(std::move(router)), gate_up_({n_experts, 2 * hidden, width}, Init::normal()), down_({n_experts, width, hidden}, Init::normal()) {
+    : n_experts_(n_experts),
+      router_(std::move(router)),
+      gate_up_({n_experts, 2 * hidden, width}, Init::normal()),
+      down_({n_experts, width, hidden}, Init::normal()) {
   gate_up_.matrix = down_.matrix = true;
 }
 
@@ -26,7 +30,8 @@ void MoeFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
 void MoeFfn::pack(DType t) {
   if (t == DType::f64) return;
   auto pack_each = [&](Parameter& p, std::vector<kernels::PackedLinear>& out) {
-    for (int64_t e = 0; e < n_experts_; ++e) out.push_back(kernels::PackedLinear::pack(p.value.narrow(0, e, 1).reshape({p.shape[1], p.shape[2]}), t));
+    for (int64_t e = 0; e < n_experts_; ++e)
+      out.push_back(kernels::PackedLinear::pack(p.value.narrow(0, e, 1).reshape({p.shape[1], p.shape[2]}), t));
     p.value = Tensor();
   };
   pack_each(gate_up_, packed_gate_up_);
@@ -51,13 +56,15 @@ Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
   Arena::Scope scope(scratch);
   kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), n_experts_, scratch);
   if (!tape.recording() && !packed_down_.empty()) {
-    kernels::moe_ffn_packed(x.view<const float, 2>(), packed_gate_up_, packed_down_, w.view<const float, 2>(), act_, plan, y.view<float, 2>(), scratch);
+    kernels::moe_ffn_packed(x.view<const float, 2>(), packed_gate_up_, packed_down_, w.view<const float, 2>(), act_,
+                            plan, y.view<float, 2>(), scratch);
     return y;
   }
   Var gu = tape.param(gate_up_), dn = tape.param(down_);
   Tensor guv = gu.value.to(x.dtype()), dnv = dn.value.to(x.dtype());
   bool keep = tape.needs({x_TD, r.weight_Tk, gu, dn});
-  Tensor saved_gu = keep ? Tensor::empty({plan.n, 2 * F}, x.dtype()) : Tensor(), saved_out = keep ? Tensor::empty({plan.n, D}, x.dtype()) : Tensor();
+  Tensor saved_gu = keep ? Tensor::empty({plan.n, 2 * F}, x.dtype()) : Tensor(),
+         saved_out = keep ? Tensor::empty({plan.n, D}, x.dtype()) : Tensor();
   return with_float(x.dtype(), [&, this]<class T>() {
     kernels::MoeForward<T> f;
     f.x = x.view<const T, 2>();
@@ -129,16 +136,19 @@ void register_moe(Registry& r) {
       bool depth_average = true, renormalise = false;
       std::string router = "linear", skip = "zero";
       void visit(ConfigReader& v) {
-        v("width", width), v("hidden", hidden), v("n_experts", n_experts), v("top_k", top_k), v("router_width", router_width);
+        v("width", width), v("hidden", hidden), v("n_experts", n_experts), v("top_k", top_k),
+            v("router_width", router_width);
         v("depth_average", depth_average), v("renormalise", renormalise), v("router", router), v("skip", skip);
       }
     } c;
     from_json(j, c, "ffn moe", true);
     if (c.router == "linear")
-      return std::make_unique<MoeFfn>(std::make_unique<LinearRouter>(c.width, c.n_experts, c.top_k, c.renormalise), c.width, c.hidden, c.n_experts);
+      return std::make_unique<MoeFfn>(std::make_unique<LinearRouter>(c.width, c.n_experts, c.top_k, c.renormalise),
+                                      c.width, c.hidden, c.n_experts);
     if (c.router != "zaya") fail("ffn moe, router: '{}', expected linear or zaya", c.router);
     if (c.skip != "zero" && c.skip != "identity") fail("ffn moe, skip: '{}', expected zero or identity", c.skip);
-    ZayaRouterConfig z{.width = c.width, .router_width = c.router_width, .n_experts = c.n_experts, .depth_average = c.depth_average};
+    ZayaRouterConfig z{
+        .width = c.width, .router_width = c.router_width, .n_experts = c.n_experts, .depth_average = c.depth_average};
     if (c.skip == "identity") z.skip = ZayaRouterConfig::Skip::identity;
     return std::make_unique<MoeFfn>(z, c.hidden);
   });

@@ -15,7 +15,8 @@ class MoeFfn : public Ffn {
  public:
   MoeFfn(ZayaRouterConfig router, int64_t hidden);
   MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts);
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;  // gate.…, experts.gate_up_proj, experts.down_proj
+  void visit(const std::string& prefix,
+             const ParameterVisitor& v) override;  // gate.…, experts.gate_up_proj, experts.down_proj
   void pack(DType t) override;
   Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 

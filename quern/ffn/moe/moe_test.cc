@@ -1,5 +1,5 @@
-// Routers and experts as layers: finite differences with the depth-averaged router chained over two blocks, both readings
-// of the skip class, top-k; ties; the balancing controller; packed against plain.
+// Routers and experts as layers: finite differences with the depth-averaged router chained over two blocks, both
+// readings of the skip class, top-k; ties; the balancing controller; packed against plain.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,9 @@ ZayaRouterConfig router(bool depth, ZayaRouterConfig::Skip skip = ZayaRouterConf
 struct TwoBlocks : Module {
   MoeFfn first, second;
   explicit TwoBlocks(ZayaRouterConfig::Skip skip) : first(router(false, skip), 4), second(router(true, skip), 4) {}
-  void visit(const std::string& p, const ParameterVisitor& v) override { first.visit(p + "0.", v), second.visit(p + "1.", v); }
+  void visit(const std::string& p, const ParameterVisitor& v) override {
+    first.visit(p + "0.", v), second.visit(p + "1.", v);
+  }
 };
 
 TEST(ZayaMoe, FiniteDifferencesThroughTheDepthStream) {

@@ -30,7 +30,8 @@ Tensor choose(const Tensor& p_TE, const Tensor& bias_E, int64_t k) {
   with_float(p_TE.dtype(), [&]<class F>() {
     std::vector<F> score(static_cast<size_t>(E));
     for (int64_t t = 0; t < T; ++t) {
-      for (int64_t j = 0; j < E; ++j) score[j] = p_TE.data<F>()[t * E + j] + (bias_E.defined() ? static_cast<F>(bias_E.item(j)) : F(0));
+      for (int64_t j = 0; j < E; ++j)
+        score[j] = p_TE.data<F>()[t * E + j] + (bias_E.defined() ? static_cast<F>(bias_E.item(j)) : F(0));
       for (int64_t s = 0; s < k; ++s) {
         auto best = std::max_element(score.begin(), score.end());
         e.data<int32_t>()[t * k + s] = static_cast<int32_t>(best - score.begin());
@@ -97,7 +98,8 @@ void ZayaRouter::visit(const std::string& prefix, const ParameterVisitor& v) {
 Routing ZayaRouter::route(Tape& tape, const Var& x_TD, DepthCarry& carry) {
   constexpr auto gelu = kernels::Activation::gelu;
   Var r_TR = linear(tape, x_TD, down_);
-  if (c_.depth_average && carry.router_state.value.defined()) r_TR = add(tape, r_TR, mul_columns(tape, carry.router_state, gamma_));
+  if (c_.depth_average && carry.router_state.value.defined())
+    r_TR = add(tape, r_TR, mul_columns(tape, carry.router_state, gamma_));
   carry.router_state = r_TR;
   Var c_TR = activate(tape, gelu, linear(tape, rms_norm(tape, r_TR, norm_, c_.eps), fc1_));
   c_TR = activate(tape, gelu, linear(tape, c_TR, fc2_));
@@ -106,7 +108,8 @@ Routing ZayaRouter::route(Tape& tape, const Var& x_TD, DepthCarry& carry) {
   return {e_T1, gather(tape, p_TE, e_T1)};
 }
 
-LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise) : k_(k), renormalise_(renormalise), gate_(n_experts, width, false) {
+LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise)
+    : k_(k), renormalise_(renormalise), gate_(n_experts, width, false) {
   if (k < 1 || k > n_experts) fail("moe: top_k {} is outside 1 … {} experts", k, n_experts);
   gate_.weight.matrix = false;
 }

@@ -27,7 +27,7 @@ class Router : public Module {
 struct ZayaRouterConfig {
   enum class Skip { zero, identity };  // what a skipped token gets: nothing, or its weight times its input
   int64_t width = 0, router_width = 0, n_experts = 0;
-  bool depth_average = true;           // false in the first block
+  bool depth_average = true;  // false in the first block
   double eps = 1e-5;
   Skip skip = Skip::zero;
 };

@@ -143,9 +143,12 @@ void cca_latent(const CcaLatentShape& s, const CcaLatentWeights& w, const CcaLat
   const std::vector<Tile> tiles = tiles_of(a.offsets);
   const int64_t items = static_cast<int64_t>(tiles.size()) * heads;
   auto run = [&](int64_t i) { job(tiles[static_cast<size_t>(i / heads)], i % heads); };
-  // One token is dot products over 1.3 MB of weights (ZAYA1): two threads halve it, more would wait for each other.
-  if (a.z.shape[0] < 8)
-    parallel_for(items, 5, [&](int64_t begin, int64_t end) {
+  // Few tokens: equal shares of heads, and no second thread for less than it costs to wake it (one ZAYA1 token, dot
+  // products over 1.3 MB of weights, still takes two). Many: handed out one by one.
+  constexpr int64_t kShare = int64_t{1} << 17, kMany = int64_t{1} << 23;  // multiply-adds
+  const int64_t work = std::clamp<int64_t>(a.z.shape[0], 1, kTileTokens) * d * (1 + t0 + t1 * d);
+  if (work * items < kMany)
+    parallel_for(items, kShare / work + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) run(i);
     });
   else

@@ -14,8 +14,10 @@ AttentionMixer::AttentionMixer(AttentionConfig c)
       k_(c_.n_head_kv * c_.head_dim, c_.width, c_.qkv_bias),
       v_(c_.n_head_kv * c_.head_dim, c_.width, c_.qkv_bias),
       o_(c_.width, c_.n_head * c_.head_dim, c_.o_bias) {
-  if (c_.n_head < 1 || c_.n_head_kv < 1 || c_.n_head % c_.n_head_kv) fail("attention: n_head {} is not a multiple of n_head_kv {}", c_.n_head, c_.n_head_kv);
-  if (c_.rotary_dims % 2 || c_.rotary_dims > c_.head_dim) fail("attention: rotary_dims {} is odd or larger than head_dim {}", c_.rotary_dims, c_.head_dim);
+  if (c_.n_head < 1 || c_.n_head_kv < 1 || c_.n_head % c_.n_head_kv)
+    fail("attention: n_head {} is not a multiple of n_head_kv {}", c_.n_head, c_.n_head_kv);
+  if (c_.rotary_dims % 2 || c_.rotary_dims > c_.head_dim)
+    fail("attention: rotary_dims {} is odd or larger than head_dim {}", c_.rotary_dims, c_.head_dim);
   if (c_.rotary_dims > 0) inv_freq_ = c_.rope.frequencies(c_.rotary_dims);
   if (c_.qk_norm) q_norm_ = k_norm_ = Parameter({c_.head_dim}, Init::constant(1));
 }
@@ -37,7 +39,8 @@ Var AttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int
   int64_t T = x_TD.dim(0), d = c_.head_dim;
   auto heads = [&](const Var& x, int64_t n) { return reshape(tape, x, {T, n, d}); };
   auto normed = [&](const Var& x_THd, Parameter& w) {
-    return c_.qk_norm ? reshape(tape, rms_norm(tape, reshape(tape, x_THd, {-1, d}), w, c_.qk_norm_eps), {T, -1, d}) : x_THd;
+    return c_.qk_norm ? reshape(tape, rms_norm(tape, reshape(tape, x_THd, {-1, d}), w, c_.qk_norm_eps), {T, -1, d})
+                      : x_THd;
   };
   Var q_THd = normed(heads(linear(tape, x_TD, q_), c_.n_head), q_norm_);
   Var k_THd = normed(heads(linear(tape, x_TD, k_), c_.n_head_kv), k_norm_);

@@ -14,7 +14,8 @@ struct Form {
   int64_t n_head, n_head_kv, window;
   bool bias, qk_norm;
 };
-constexpr Form kForms[] = {{"mha", 4, 4, 0, false, false}, {"gqa", 4, 2, 0, true, false}, {"mqa_window", 4, 1, 3, false, true}};
+constexpr Form kForms[] = {
+    {"mha", 4, 4, 0, false, false}, {"gqa", 4, 2, 0, true, false}, {"mqa_window", 4, 1, 3, false, true}};
 
 AttentionConfig config(const Form& f) {
   AttentionConfig c;
@@ -34,8 +35,11 @@ class Attention : public testing::TestWithParam<Form> {};
 TEST_P(Attention, FiniteDifferences) {
   AttentionMixer m(config(GetParam()));
   NamedParameters p = randomised(m, 5, 0.7);
-  GradCheck c = grad_check([&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{m.forward(t, in[0], Batch::documents({5, 1, 3}), 0)}; },
-                           {random_normal({9, 6}, 9)}, p);
+  GradCheck c = grad_check(
+      [&](Tape& t, const std::vector<Var>& in) {
+        return std::vector<Var>{m.forward(t, in[0], Batch::documents({5, 1, 3}), 0)};
+      },
+      {random_normal({9, 6}, 9)}, p);
   EXPECT_LT(c.worst, 1e-7) << c.where;
 }
 
@@ -53,13 +57,15 @@ TEST_P(Attention, AnySplitEqualsWhole) {
     for (int64_t n : split) {
       Tensor part = m.forward(t, Var(x.narrow(0, at, n).clone()), Batch::resume({&state}, {n}), 0).value;
       state.advance(n);
-      for (int64_t i = 0; i < part.size(); ++i) ASSERT_NEAR(part.item(i), whole.item(at * 6 + i), 2e-5) << "row " << at;
+      for (int64_t i = 0; i < part.size(); ++i)
+        ASSERT_NEAR(part.item(i), whole.item(at * 6 + i), 2e-5) << "row " << at;
       at += n;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, Attention, testing::ValuesIn(kForms), [](const auto& i) { return std::string(i.param.name); });
+INSTANTIATE_TEST_SUITE_P(Forms, Attention, testing::ValuesIn(kForms),
+                         [](const auto& i) { return std::string(i.param.name); });
 
 TEST(State, TruncateForkAndAccount) {
   StateSpec spec{kv_parts(1, 2, 0, DType::f32)};

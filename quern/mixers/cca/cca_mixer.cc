@@ -19,15 +19,17 @@ void roll(const Tensor& tail, const Tensor& z) {
   if (fresh > 0) tail.narrow(0, P - fresh, fresh).copy_from(z.narrow(0, n - fresh, fresh));
 }
 
+std::vector<Linear> projections(const CcaConfig& c) {
+  int64_t late = c.value_delay ? c.kv_width() - c.kv_width() / 2 : 0;
+  std::vector<Linear> p = {
+      {c.q_width(), c.width, false}, {c.kv_width(), c.width, false}, {c.kv_width() - late, c.width, false}};
+  if (c.value_delay) p.emplace_back(late, c.width, false);
+  return p;
+}
+
 }  // namespace
 
-CcaMixer::CcaMixer(CcaConfig c)
-    : c_(std::move(c)),
-      q_(c_.q_width(), c_.width, false),
-      k_(c_.kv_width(), c_.width, false),
-      v_now_(c_.value_delay ? c_.kv_width() / 2 : c_.kv_width(), c_.width, false),
-      v_late_(c_.kv_width() - c_.kv_width() / 2, c_.width, false),
-      o_(c_.width, c_.q_width(), false) {
+CcaMixer::CcaMixer(CcaConfig c) : c_(std::move(c)), qkv_(projections(c_)), o_(c_.width, c_.q_width(), false) {
   if (c_.n_head < 1 || c_.n_head_kv < 1 || c_.n_head % c_.n_head_kv)
     fail("cca: n_head {} is not a multiple of n_head_kv {}", c_.n_head, c_.n_head_kv);
   if (c_.rotary_dims % 2 || c_.rotary_dims > c_.head_dim)
@@ -50,10 +52,10 @@ StateSpec CcaMixer::state_spec(DType kv) const {
 
 void CcaMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   std::string p = prefix + "qkv_proj.";
-  q_.visit(p + "q_proj", v);
-  k_.visit(p + "k_proj", v);
-  v_now_.visit(p + (c_.value_delay ? "v_proj_current" : "v_proj"), v);
-  if (c_.value_delay) v_late_.visit(p + "v_proj_delayed", v);
+  qkv_.part(0).visit(p + "q_proj", v);
+  qkv_.part(1).visit(p + "k_proj", v);
+  qkv_.part(2).visit(p + (c_.value_delay ? "v_proj_current" : "v_proj"), v);
+  if (c_.value_delay) qkv_.part(3).visit(p + "v_proj_delayed", v);
   if (c_.time0 > 0) v(p + "conv_qk_depthwise.weight", dw_w_), v(p + "conv_qk_depthwise.bias", dw_b_);
   if (c_.time1 > 0) v(p + "conv_qk_grouped.weight", gc_w_), v(p + "conv_qk_grouped.bias", gc_b_);
   v(prefix + "qk_norm.temp", temp_);
@@ -62,17 +64,7 @@ void CcaMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
 
 void CcaMixer::pack(DType t) {
   if (t == DType::f64) return;
-  std::vector<Linear*> parts = {&q_, &k_, &v_now_};
-  if (c_.value_delay) parts.push_back(&v_late_);
-  int64_t rows = 0;
-  for (Linear* l : parts) rows += l->weight.shape[0];
-  Tensor all = Tensor::empty({rows, c_.width}, q_.weight.value.dtype());
-  for (int64_t at = 0; Linear * l : parts) {
-    all.narrow(0, at, l->weight.shape[0]).copy_from(l->weight.value);
-    at += l->weight.shape[0];
-    l->weight.value = Tensor();
-  }
-  packed_ = kernels::PackedLinear::pack(all, t);
+  qkv_.pack(t);
   o_.pack(t);
   bf16_ = t == DType::bf16;
 
@@ -93,24 +85,8 @@ void CcaMixer::pack(DType t) {
       kept(effective_temperature(c_, temp_.value.to(DType::f32)), {c_.n_head_kv}).view<const float, 1>();
 }
 
-CcaMixer::Projected CcaMixer::project(Tape& tape, const Var& x_TD) {
-  if (!tape.recording() && packed_.defined()) {
-    Tensor y = Tensor::empty({x_TD.dim(0), packed_.n()}, DType::f32);
-    Arena& scratch = thread_arena();
-    Arena::Scope scope(scratch);
-    packed_.apply(x_TD.value.view<const float, 2>(), {}, y.view<float, 2>(), scratch);
-    int64_t C = c_.channels(), now = v_now_.weight.shape[0];
-    Projected p{y.narrow(1, 0, C), y.narrow(1, C, now), {}};
-    if (c_.value_delay) p.late_TV = y.narrow(1, C + now, packed_.n() - C - now);
-    return p;
-  }
-  Projected p{concat_columns(tape, {linear(tape, x_TD, q_), linear(tape, x_TD, k_)}), linear(tape, x_TD, v_now_), {}};
-  if (c_.value_delay) p.late_TV = linear(tape, x_TD, v_late_);
-  return p;
-}
-
 std::vector<Var> CcaMixer::queries_keys(Tape& tape, const Var& z_TC, const Batch& batch, int site) {
-  if (!tape.recording() && packed_.defined()) return queries_keys_packed(z_TC.value, batch, site);
+  if (!tape.recording() && qkv_.packed()) return queries_keys_packed(z_TC.value, batch, site);
   std::vector<Tensor*> tails;
   for (SequenceState* s : batch.states) tails.push_back(&s->fixed(site, kConvTail));
   auto present = [](Parameter& x) { return x.defined() ? &x : nullptr; };
@@ -177,10 +153,9 @@ Var CcaMixer::values(Tape& tape, const Var& now_TV, const Var& late_TV, const Ba
 
 Var CcaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
   int64_t T = x_TD.dim(0), d = c_.head_dim;
-  Projected p = project(tape, x_TD);
-  std::vector<Var> qk = queries_keys(tape, p.z_TC, batch, site);
-  Var v_THd =
-      reshape(tape, c_.value_delay ? values(tape, p.now_TV, p.late_TV, batch, site) : p.now_TV, {T, c_.n_head_kv, d});
+  std::vector<Var> p = qkv_.forward(tape, x_TD, c_.value_delay ? std::vector<int>{2, 1, 1} : std::vector<int>{2, 1});
+  std::vector<Var> qk = queries_keys(tape, p[0], batch, site);
+  Var v_THd = reshape(tape, c_.value_delay ? values(tape, p[1], p[2], batch, site) : p[1], {T, c_.n_head_kv, d});
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};
   return linear(tape, reshape(tape, attend(tape, qk[0], qk[1], v_THd, batch, site, o), {T, c_.q_width()}), o_);
 }

@@ -53,19 +53,15 @@ class CcaMixer : public Mixer {
 
  private:
   enum Part { kKeys, kValues, kConvTail, kValueTail };
-  struct Projected {
-    Var z_TC, now_TV, late_TV;  // without value delay: now is all of v, late undefined
-  };
-  Projected project(Tape& tape, const Var& x_TD);
   std::vector<Var> queries_keys(Tape& tape, const Var& z_TC, const Batch& batch, int site);
   std::vector<Var> queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site);
   Var values(Tape& tape, const Var& now_TV, const Var& late_TV, const Batch& batch, int site);
 
   CcaConfig c_;
   std::vector<double> inv_freq_;
-  Linear q_, k_, v_now_, v_late_, o_;
+  LinearGroup qkv_;  // q, k, v current, v delayed (q, k, v without delay)
+  Linear o_;
   Parameter dw_w_, dw_b_, gc_w_, gc_b_, temp_;
-  kernels::PackedLinear packed_;  // q, k, v_now, v_late as one product
   kernels::CcaLatentWeights latent_;
   std::vector<Tensor> latent_tensors_;  // what latent_ looks into, in f32
   bool bf16_ = false;
