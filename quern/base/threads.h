@@ -1,17 +1,24 @@
-// Threads: one OpenMP runtime. The default count is physical cores ∩ affinity ∩ cgroup quota.
+// Threads: our own small pool. Workers spin briefly and then sleep, and whoever is free takes the next part: a runtime
+// whose barrier spins (libgomp's) loses a factor of ten and more as soon as one other process wants a core.
+// The default count is physical cores ∩ affinity ∩ cgroup quota.
 #pragma once
 #include <cstdint>
-#include <utility>
+#include <type_traits>
 
 namespace quern {
 
 int default_thread_count();
-int thread_count();               // threads a parallel_for uses
+int thread_count();               // threads a parallel_for uses, the caller's included
 void set_thread_count(int n);     // 1 ≤ n
+int thread_index();               // of the thread running this part: 0 (the caller) … thread_count() − 1
 double cgroup_cpu_quota();        // cores granted by the cgroup; 0 = no limit
 
+// Calls body(context, part) once for every part in [0, parts), on up to thread_count() threads. Called from inside a
+// part, or while another thread is in here, it runs all parts itself.
+void run_parts(int64_t parts, void (*body)(void* context, int64_t part), void* context);
+
 // Calls body(begin, end) on disjoint ranges covering [0, n); ranges hold at least `grain` items.
-// Static split: the same n, grain and thread count give the same ranges.
+// Static split: the same n, grain and thread count give the same ranges, whichever thread runs them.
 template <class F>
 void parallel_for(int64_t n, int64_t grain, F&& body) {
   if (n <= 0) return;
@@ -21,20 +28,15 @@ void parallel_for(int64_t n, int64_t grain, F&& body) {
     body(int64_t{0}, n);
     return;
   }
-#pragma omp parallel for num_threads(static_cast<int>(parts)) schedule(static, 1)
-  for (int64_t p = 0; p < parts; ++p) body(n * p / parts, n * (p + 1) / parts);
+  auto part = [&](int64_t p) { body(n * p / parts, n * (p + 1) / parts); };
+  run_parts(parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
 }
 
 // Calls body(i) for i in [0, n), handed out one at a time: for items of uneven cost (causal tiles).
 template <class F>
 void parallel_dynamic(int64_t n, F&& body) {
-  int parts = static_cast<int>(n < thread_count() ? n : thread_count());
-  if (parts <= 1) {
-    for (int64_t i = 0; i < n; ++i) body(i);
-    return;
-  }
-#pragma omp parallel for num_threads(parts) schedule(dynamic, 1)
-  for (int64_t i = 0; i < n; ++i) body(i);
+  using Body = std::remove_reference_t<F>;
+  run_parts(n, [](void* c, int64_t i) { (*static_cast<Body*>(c))(i); }, const_cast<void*>(static_cast<const void*>(&body)));
 }
 
 }  // namespace quern

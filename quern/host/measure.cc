@@ -1,9 +1,8 @@
 // The measurements behind measure(Bound). Bandwidth loops use 16-byte accesses: at two a cycle they are several times
 // faster than any core's share of DRAM, so no wider version is needed.
-#include <omp.h>
-
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -28,23 +27,18 @@ constexpr int kStreams[] = {1, 2, 4, 8};      // per thread; which is best diffe
 
 volatile float g_sink;
 
-double seconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
-
 // Runs body(thread, threads) on every thread at once and returns the seconds from first start to last end.
 template <class F>
 double timed(F&& body) {
   int n = thread_count();
-  double span = 0;
-#pragma omp parallel num_threads(n)
-  {
-#pragma omp barrier
-    Clock::time_point t0 = Clock::now();
-    body(omp_get_thread_num(), n);
-#pragma omp barrier
-#pragma omp master
-    span = seconds(t0);
-  }
-  return span;
+  std::vector<Clock::time_point> begin(static_cast<size_t>(n)), end(begin);
+  auto part = [&](int64_t t) {
+    begin[static_cast<size_t>(t)] = Clock::now();
+    body(static_cast<int>(t), n);
+    end[static_cast<size_t>(t)] = Clock::now();
+  };
+  parallel_dynamic(n, part);
+  return std::chrono::duration<double>(*std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end())).count();
 }
 
 float f32_generic(int64_t steps) {  // machines without AVX2, and QUERN_ISA=ref: baseline vectors, multiply then add

@@ -3,7 +3,6 @@
 // five products of equal size. gq of the head stays in the task; gk and gv are summed per query head and added up
 // over the group afterwards, in head order, so that the result does not depend on the number of threads. q carries
 // scale·log2 e inside: gk = ln 2 · gᵀq, gq = scale · g·k.
-#include <omp.h>
 
 #include <utility>
 
@@ -44,7 +43,7 @@ class Backward {
   int64_t gkv_row() const { return dp_ + dvp_; }
 
   void operator()(const HeadTask& t) const {
-    Work w = lay_out(slices_ + slice_ * omp_get_thread_num(), t.n);
+    Work w = lay_out(slices_ + slice_ * thread_index(), t.n);
     load_rows(t, w);
     for (int64_t key = 0; key < t.n; key += kPanelKeys) {
       int64_t keys = std::min(kPanelKeys, t.n - key);

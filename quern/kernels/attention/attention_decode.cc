@@ -2,7 +2,6 @@
 // The keys of a segment are cut into chunks of a fixed size (the result does not depend on the number of threads);
 // a task takes one chunk of all heads, so it walks the cache forwards, 64 keys at a time, and leaves (o, m, l) of
 // every query row; the chunks of a row are then merged by their maxima. Products are in f32 whatever the cache holds.
-#include <omp.h>
 
 #include <cmath>
 
@@ -165,7 +164,7 @@ void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<K
   int64_t slice = round_up(run.slice_floats(most_rows), 16);
   float* slices = scratch.take<float>(slice * thread_count()).data();
   parallel_dynamic(n,
-                   [&](int64_t i) { run.run(tasks[static_cast<size_t>(i)], slices + slice * omp_get_thread_num()); });
+                   [&](int64_t i) { run.run(tasks[static_cast<size_t>(i)], slices + slice * thread_index()); });
   std::span<float> sum = scratch.take<float>(run.width());
   for (size_t i = 0; i < tasks.size();) {
     const auto& s = *tasks[i].segment;

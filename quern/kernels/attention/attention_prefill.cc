@@ -4,7 +4,6 @@
 //   2. per (job, query head, block of queries), later blocks first because they are longer: for every 128 keys, six
 //      rows at a time: s = q·kᵀ, online softmax, o += p·v. Tiles that no row may see are skipped.
 // Everything a block touches again (its q and o, one tile of keys) fits a second-level cache of 1 MiB up to d = 464.
-#include <omp.h>
 
 #include <cmath>
 
@@ -80,7 +79,7 @@ class Prefill {
  private:
   int64_t group(const Job<KV>& j) const { return q_.shape[1] / j.segment->k.shape[1]; }
   static int64_t q_blocks(const Job<KV>& j) { return round_up(j.segment->q_len, kQueryBlock) / kQueryBlock; }
-  uint32_t* slice() const { return slices_ + slice_ * omp_get_thread_num(); }
+  uint32_t* slice() const { return slices_ + slice_ * thread_index(); }
 
   void pack(const Job<KV>& j, int64_t key) const {
     int64_t n = std::min(kPanelKeys, j.k_len - key), steps = op_.steps(d_), row = op_.row(d_);
