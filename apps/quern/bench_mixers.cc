@@ -1,5 +1,5 @@
-// Head size 128. MHA: width/128 heads. CCGQA: queries at 1/2, keys and values at 1/8 of the width (2×, 8×). CCA: all at
-// 1/4 (4×). Variants take turns inside each repetition, so that a slow moment of the machine falls on all of them.
+// Head size 128. MHA: width/128 heads. CCGQA: queries at 1/2, keys and values at 1/8 of the width (2×, 8×). CCA: all
+// at 1/4 (4×). Variants take turns inside each repetition, so that a slow moment of the machine falls on all of them.
 #include "apps/quern/bench_mixers.h"
 
 #include <chrono>
@@ -82,21 +82,24 @@ double ratio(const std::vector<double>& base, const std::vector<double>& other) 
 
 int bench_mixers(const MixerBenchOptions& o, bool json) {
   DType dtype = parse_compute_dtype(o.dtype);
-  if (o.width % (8 * kHead)) throw UsageError(fmt::format("--width {}: expected a multiple of {}", o.width, 8 * kHead));
+  if (o.width % (8 * kHead))
+    throw UsageError(fmt::format("--width {}: expected a multiple of {}", o.width, 8 * kHead));
   if (o.tokens < 1) throw UsageError(fmt::format("--tokens {}: expected at least 1", o.tokens));
-  Tensor x = random_normal({o.tokens, o.width}, 1, DType::f32), gy = random_normal({o.tokens, o.width}, 2, DType::f32);
+  Tensor x = random_normal({o.tokens, o.width}, 1, DType::f32),
+         gy = random_normal({o.tokens, o.width}, 2, DType::f32);
   std::vector<Variant> all = variants(o.width);
-  for (int64_t rep = -1; rep < o.reps; ++rep)  // one round of warming up, on a shorter sequence
+  for (int64_t rep = -1; rep < o.reps; ++rep)  // the first round only touches the buffers: seconds a GB, mostly MHA's
     for (Variant& v : all) {
-      if (rep < 0) {
-        prefill_seconds(v, x.narrow(0, 0, std::min<int64_t>(o.tokens, 512)).clone(), dtype);
-        continue;
-      }
-      v.prefill.push_back(prefill_seconds(v, x, dtype));
-      if (!o.skip_backward) v.backward.push_back(backward_seconds(v, x, gy));
-      fmt::print(stderr, "{:<6} prefill {:.2f} s{}\n", v.name, v.prefill.back(), o.skip_backward ? "" : fmt::format(", backward {:.2f} s", v.backward.back()));
+      double prefill = prefill_seconds(v, x, dtype), backward = o.skip_backward ? 0 : backward_seconds(v, x, gy);
+      fmt::print(stderr, "{:<6} prefill {:.2f} s{}{}\n", v.name, prefill,
+                 o.skip_backward ? "" : fmt::format(", backward {:.2f} s", backward),
+                 rep < 0 ? " (not counted)" : "");
+      if (rep < 0) continue;
+      v.prefill.push_back(prefill);
+      if (!o.skip_backward) v.backward.push_back(backward);
     }
-  double peak = measure(dtype == DType::bf16 ? Bound::bf16_flops : Bound::f32_flops), T = static_cast<double>(o.tokens);
+  double peak = measure(dtype == DType::bf16 ? Bound::bf16_flops : Bound::f32_flops),
+         T = static_cast<double>(o.tokens);
   Json j = Json::object();
   j.set("tokens", o.tokens);
   j.set("width", o.width);
@@ -116,7 +119,8 @@ int bench_mixers(const MixerBenchOptions& o, bool json) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("one layer with projections, {} tokens, width {}, heads of {}, prefill {}, backward f32\n", o.tokens, o.width, kHead, o.dtype);
+  fmt::print("one layer with projections, {} tokens, width {}, heads of {}, prefill {}, backward f32\n", o.tokens,
+             o.width, kHead, o.dtype);
   for (const auto& [key, value] : j.as_object())
     if (!value.is_string()) fmt::print("{:<28} {:.3g}\n", key, value.as_double());
   return 0;
