@@ -64,6 +64,15 @@ Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_TH
 
 }  // namespace
 
+void check_heads(const char* mixer, int64_t width, int64_t n_head, int64_t n_head_kv, int64_t head_dim,
+                 int64_t rotary_dims) {
+  if (width < 1 || head_dim < 1) fail("{}: width {} and head_dim {} must be 1 or more", mixer, width, head_dim);
+  if (n_head < 1 || n_head_kv < 1 || n_head % n_head_kv)
+    fail("{}: n_head {} is not a multiple of n_head_kv {}", mixer, n_head, n_head_kv);
+  if (rotary_dims < 0 || rotary_dims % 2 || rotary_dims > head_dim)
+    fail("{}: rotary_dims {} is odd or outside 0 … head_dim {}", mixer, rotary_dims, head_dim);
+}
+
 std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t window, DType kv) {
   auto part = [&](std::string name) {
     return StatePart{.name = std::move(name),

@@ -25,6 +25,10 @@ struct AttendOptions {
   int k_part = 0;
 };
 
+// Throws Error naming the mixer unless the sizes make sense together: what both mixers' configurations ask of them.
+void check_heads(const char* mixer, int64_t width, int64_t n_head, int64_t n_head_kv, int64_t head_dim,
+                 int64_t rotary_dims);
+
 std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t window, DType kv);
 
 Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site,

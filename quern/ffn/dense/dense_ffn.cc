@@ -9,7 +9,9 @@ namespace quern {
 DenseFfn::DenseFfn(DenseConfig c)
     : c_(c),
       in_(std::vector<Linear>(c.gated ? 2 : 1, Linear(c.hidden, c.width, c.bias))),
-      down_(c.width, c.hidden, c.bias) {}
+      down_(c.width, c.hidden, c.bias) {
+  if (c.width < 1 || c.hidden < 1) fail("dense: width {} and hidden {} must be 1 or more", c.width, c.hidden);
+}
 
 void DenseFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
   if (c_.gated) in_.part(0).visit(prefix + "gate_proj", v);

@@ -18,6 +18,8 @@ MoeFfn::MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, in
       router_(std::move(router)),
       gate_up_({n_experts, 2 * hidden, width}, Init::normal()),
       down_({n_experts, width, hidden}, Init::normal()) {
+  if (width < 1 || hidden < 1 || n_experts < 1)
+    fail("moe: width {}, hidden {} and n_experts {} must be 1 or more", width, hidden, n_experts);
   gate_up_.matrix = down_.matrix = true;
 }
 

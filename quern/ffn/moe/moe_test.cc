@@ -93,6 +93,12 @@ TEST(ZayaMoe, PackedEqualsPlain) {
   for (int64_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain.item(i), packed.item(i), 1e-7);
 }
 
+TEST(MoeConfig, ImpossibleSizesAreErrors) {
+  EXPECT_THROW(MoeFfn(router(false), 0), Error);
+  EXPECT_THROW(MoeFfn({.width = 6, .router_width = 0, .n_experts = 3}, 4), Error);
+  EXPECT_THROW(LinearRouter(6, 4, 5, false), Error);
+}
+
 // First step of AdamW: the sign of f − 1/E, times lr.
 TEST(Balance, OverloadedClassesFall) {
   Tensor biases = Tensor::of<float>({4}, {0, 0, 0, -1});

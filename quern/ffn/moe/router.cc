@@ -1,7 +1,9 @@
 #include "quern/ffn/moe/router.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "quern/base/threads.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 
@@ -25,19 +27,22 @@ Var gather(Tape& tape, const Var& p_TE, const Tensor& e_Tk) {
 
 // The k largest of p + bias per row, largest first, ties to the lowest index. bias may be undefined.
 Tensor choose(const Tensor& p_TE, const Tensor& bias_E, int64_t k) {
+  constexpr int64_t kTokensPerThread = 256;
   int64_t T = p_TE.dim(0), E = p_TE.dim(1);
   Tensor e = Tensor::empty({T, k}, DType::i32);
   with_float(p_TE.dtype(), [&]<class F>() {
-    std::vector<F> score(static_cast<size_t>(E));
-    for (int64_t t = 0; t < T; ++t) {
-      for (int64_t j = 0; j < E; ++j)
-        score[j] = p_TE.data<F>()[t * E + j] + (bias_E.defined() ? static_cast<F>(bias_E.item(j)) : F(0));
-      for (int64_t s = 0; s < k; ++s) {
-        auto best = std::max_element(score.begin(), score.end());
-        e.data<int32_t>()[t * k + s] = static_cast<int32_t>(best - score.begin());
-        *best = -std::numeric_limits<F>::infinity();
+    Tensor bias = bias_E.defined() ? bias_E.to(p_TE.dtype()) : Tensor::zeros({E}, p_TE.dtype());
+    parallel_for(T, kTokensPerThread, [&](int64_t begin, int64_t end) {
+      std::vector<F> score(static_cast<size_t>(E));
+      for (int64_t t = begin; t < end; ++t) {
+        for (int64_t j = 0; j < E; ++j) score[j] = p_TE.data<F>()[t * E + j] + bias.data<F>()[j];
+        for (int64_t s = 0; s < k; ++s) {
+          auto best = std::max_element(score.begin(), score.end());
+          e.data<int32_t>()[t * k + s] = static_cast<int32_t>(best - score.begin());
+          *best = -std::numeric_limits<F>::infinity();
+        }
       }
-    }
+    });
   });
   return e;
 }
@@ -79,6 +84,7 @@ ZayaRouter::ZayaRouter(ZayaRouterConfig c)
       out_(c.n_experts + 1, c.router_width, false),
       norm_({c.router_width}, Init::constant(1)),
       beta_({c.n_experts + 1}, Init::constant(0)) {
+  if (c.router_width < 1) fail("moe: router_width {} must be 1 or more", c.router_width);
   if (c.depth_average) gamma_ = Parameter({c.router_width}, Init::constant(1));
   beta_.trainable = false;
   beta_.init.last = -1;

@@ -14,10 +14,7 @@ AttentionMixer::AttentionMixer(AttentionConfig c)
       k_(c_.n_head_kv * c_.head_dim, c_.width, c_.qkv_bias),
       v_(c_.n_head_kv * c_.head_dim, c_.width, c_.qkv_bias),
       o_(c_.width, c_.n_head * c_.head_dim, c_.o_bias) {
-  if (c_.n_head < 1 || c_.n_head_kv < 1 || c_.n_head % c_.n_head_kv)
-    fail("attention: n_head {} is not a multiple of n_head_kv {}", c_.n_head, c_.n_head_kv);
-  if (c_.rotary_dims % 2 || c_.rotary_dims > c_.head_dim)
-    fail("attention: rotary_dims {} is odd or larger than head_dim {}", c_.rotary_dims, c_.head_dim);
+  check_heads("attention", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim, c_.rotary_dims);
   if (c_.rotary_dims > 0) inv_freq_ = c_.rope.frequencies(c_.rotary_dims);
   if (c_.qk_norm) q_norm_ = k_norm_ = Parameter({c_.head_dim}, Init::constant(1));
 }

@@ -43,24 +43,56 @@ TEST_P(Attention, FiniteDifferences) {
   EXPECT_LT(c.worst, 1e-7) << c.where;
 }
 
-TEST_P(Attention, AnySplitEqualsWhole) {
-  AttentionMixer m(config(GetParam()));
-  randomised(m, 5, 0.7);
-  m.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
-  m.pack(DType::f32);
-  Tensor x = random_normal({100, 6}, 3, DType::f32);  // past one growth of the cache
+// In f32 with packed and plain weights, and packed to bf16 with a bf16 cache (values near 10, each step rounded to 8
+// bits), against the whole in double.
+TEST_P(Attention, AnySplitEqualsWholeInEveryPrecision) {
+  constexpr int64_t kRows = 100, kWidth = 6;  // past one growth of the cache
+  Tensor x = random_normal({kRows, kWidth}, 3), x32 = x.to(DType::f32);
   Tape t(Tape::inference);
-  Tensor whole = m.forward(t, Var(x), Batch::single(100), 0).value;
-  for (const std::vector<int64_t>& split : {std::vector<int64_t>(100, 1), {40, 60}, {1, 2, 97}}) {
-    SequenceState state({{0, 0, m.state_spec(DType::f32)}});
-    int64_t at = 0;
-    for (int64_t n : split) {
-      Tensor part = m.forward(t, Var(x.narrow(0, at, n).clone()), Batch::resume({&state}, {n}), 0).value;
-      state.advance(n);
-      for (int64_t i = 0; i < part.size(); ++i)
-        ASSERT_NEAR(part.item(i), whole.item(at * 6 + i), 2e-5) << "row " << at;
-      at += n;
+  AttentionMixer exact(config(GetParam()));
+  randomised(exact, 5, 0.7);
+  auto rows = [](const Tensor& a, int64_t begin, int64_t n) { return a.narrow(0, begin, n).clone(); };
+  Tensor whole = exact.forward(t, Var(x), Batch::single(kRows), 0).value;
+  Tensor second = exact.forward(t, Var(rows(x, 30, 70)), Batch::single(70), 0).value;
+  auto expect_rows = [&](const Tensor& part, const Tensor& all, int64_t at, double tolerance) {
+    for (int64_t i = 0; i < part.size(); ++i)
+      ASSERT_NEAR(part.item(i), all.item(at * kWidth + i), tolerance) << "row " << at + i / kWidth;
+  };
+  struct Precision {
+    bool packed;
+    DType dtype;
+    double tolerance;
+  };
+  for (Precision p :
+       {Precision{false, DType::f32, 2e-5}, Precision{true, DType::f32, 2e-5}, Precision{true, DType::bf16, 0.4}}) {
+    AttentionMixer m(config(GetParam()));
+    randomised(m, 5, 0.7);
+    m.visit("", [](const std::string&, Parameter& q) { q.value = q.value.to(DType::f32); });
+    if (p.packed) m.pack(p.dtype);
+    for (const std::vector<int64_t>& split : {std::vector<int64_t>(kRows, 1), {40, 60}, {1, 2, 97}, {100}}) {
+      SequenceState state({{0, 0, m.state_spec(p.dtype)}});
+      int64_t at = 0;
+      for (int64_t n : split) {
+        expect_rows(m.forward(t, Var(rows(x32, at, n)), Batch::resume({&state}, {n}), 0).value, whole, at,
+                    p.tolerance);
+        state.advance(n);
+        at += n;
+      }
     }
+    Tensor documents = m.forward(t, Var(x32), Batch::documents({30, 70}), 0).value;
+    expect_rows(rows(documents, 0, 30), whole, 0, p.tolerance);
+    expect_rows(rows(documents, 30, 70), second, 0, p.tolerance);
+  }
+}
+
+TEST(AttentionConfig, ImpossibleSizesAreErrors) {
+  AttentionConfig good = config(kForms[0]);
+  for (auto spoil : std::initializer_list<void (*)(AttentionConfig&)>{
+           [](auto& c) { c.width = 0; }, [](auto& c) { c.n_head_kv = 3; }, [](auto& c) { c.rotary_dims = 3; },
+           [](auto& c) { c.rotary_dims = 6; }, [](auto& c) { c.head_dim = -4; }}) {
+    AttentionConfig bad = good;
+    spoil(bad);
+    EXPECT_THROW(AttentionMixer{bad}, Error);
   }
 }
 

@@ -30,11 +30,9 @@ std::vector<Linear> projections(const CcaConfig& c) {
 }  // namespace
 
 CcaMixer::CcaMixer(CcaConfig c) : c_(std::move(c)), qkv_(projections(c_)), o_(c_.width, c_.q_width(), false) {
-  if (c_.n_head < 1 || c_.n_head_kv < 1 || c_.n_head % c_.n_head_kv)
-    fail("cca: n_head {} is not a multiple of n_head_kv {}", c_.n_head, c_.n_head_kv);
-  if (c_.rotary_dims % 2 || c_.rotary_dims > c_.head_dim)
-    fail("cca: rotary_dims {} is odd or larger than head_dim {}", c_.rotary_dims, c_.head_dim);
+  check_heads("cca", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim, c_.rotary_dims);
   if (c_.time0 < 0 || c_.time1 < 0) fail("cca: time0 {} and time1 {} must be 0 or more", c_.time0, c_.time1);
+  if (c_.value_delay && c_.kv_width() < 2) fail("cca: value_delay halves the values, and there is one channel");
   if (c_.rotary_dims > 0) inv_freq_ = c_.rope.frequencies(c_.rotary_dims);
   int64_t C = c_.channels();
   if (c_.time0 > 0) dw_w_ = Parameter({C, 1, c_.time0}, Init::normal()), dw_b_ = Parameter({C}, Init::constant(0));
