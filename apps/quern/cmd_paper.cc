@@ -117,8 +117,8 @@ int run_again(const std::vector<Claim>& claims) {
     double v = value_at(last_output, c.value);
     bool met = (!c.at_least || v >= *c.at_least) && (!c.at_most || v <= *c.at_most);
     missed += !met;
-    fmt::print("{:<28} measured {:.4g}{}{}  {} (recorded: {}, {})\n", c.id, v, c.at_least ? fmt::format(", at least {:.4g}", *c.at_least) : "",
-               c.at_most ? fmt::format(", at most {:.4g}", *c.at_most) : "", met ? "met" : "NOT MET", c.measured, c.verdict);
+    fmt::print("{:<28} measured {:.10g}{}{}  {} (recorded: {}, {})\n", c.id, v, c.at_least ? fmt::format(", at least {:.10g}", *c.at_least) : "",
+               c.at_most ? fmt::format(", at most {:.10g}", *c.at_most) : "", met ? "met" : "NOT MET", c.measured, c.verdict);
   }
   return missed ? 1 : 0;
 }

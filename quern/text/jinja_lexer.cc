@@ -171,7 +171,15 @@ class Lexer {
     bool real = at_ + 1 < s_.size() && s_[at_] == '.' && std::isdigit(static_cast<unsigned char>(s_[at_ + 1]));
     if (real)
       for (++at_; at_ < s_.size() && std::isdigit(static_cast<unsigned char>(s_[at_]));) ++at_;
-    if (at_ - b > 18) bad("a number is too long");
+    size_t mantissa = at_;
+    if (at_ < s_.size() && (s_[at_] == 'e' || s_[at_] == 'E')) {
+      size_t e = at_ + 1 + (at_ + 1 < s_.size() && (s_[at_ + 1] == '-' || s_[at_ + 1] == '+'));
+      if (e < s_.size() && std::isdigit(static_cast<unsigned char>(s_[e]))) {
+        real = true;
+        for (at_ = e; at_ < s_.size() && std::isdigit(static_cast<unsigned char>(s_[at_]));) ++at_;
+      }
+    }
+    if (mantissa - b > 18) bad("a number is too long");
     push(real ? Kind::real : Kind::integer, s_.substr(b, at_ - b));
   }
 

@@ -277,17 +277,19 @@ class Parser {
   }
   ExpressionPtr sum() { return chain(&Parser::concatenation, {"+", "-"}); }
   ExpressionPtr concatenation() { return chain(&Parser::product, {"~"}); }
-  ExpressionPtr product() { return chain(&Parser::unary, {"*", "//", "/", "%"}); }
-  ExpressionPtr unary() {
+  ExpressionPtr product() { return chain(&Parser::power, {"*", "//", "/", "%"}); }
+  ExpressionPtr power() { return chain(&Parser::filtered_unary, {"**"}); }
+  ExpressionPtr filtered_unary() { return unary(true); }
+  // A sign binds tighter than ** and |: -2 ** 2 is 4 and -3|abs is 3, as in Jinja.
+  ExpressionPtr unary(bool with_filters) {
     Deeper d(*this);
     for (const char* op : {"-", "+"})
       if (symbol(op)) {
         auto e = make(E::unary, op);
-        e->parts.push_back(unary());
-        return e;
+        e->parts.push_back(unary(false));
+        return postfix(std::move(e), with_filters);
       }
-    ExpressionPtr a = postfix(primary());
-    return symbol("**") ? binary("**", std::move(a), unary()) : std::move(a);
+    return postfix(primary(), with_filters);
   }
 
   ExpressionPtr primary() {
@@ -350,7 +352,7 @@ class Parser {
     return e;
   }
 
-  ExpressionPtr postfix(ExpressionPtr e) {
+  ExpressionPtr postfix(ExpressionPtr e, bool with_filters) {
     for (int n = 0;; link(n)) {
       if (symbol(".")) {
         auto a = make(E::attribute, now().kind == Kind::integer ? t_[at_++].text : name());
@@ -363,12 +365,12 @@ class Parser {
         c->parts.push_back(std::move(e));
         arguments(*c);
         e = std::move(c);
-      } else if (symbol("|")) {
+      } else if (with_filters && symbol("|")) {
         auto f = make(E::filter, name());
         f->parts.push_back(std::move(e));
         if (symbol("(")) arguments(*f);
         e = std::move(f);
-      } else if (word("is")) {
+      } else if (with_filters && word("is")) {
         bool no = word("not");
         auto f = make(E::test, name());
         f->negated = no;
@@ -376,7 +378,7 @@ class Parser {
         if (symbol("("))
           arguments(*f);
         else if (now().kind == Kind::string || now().kind == Kind::integer || (now().kind == Kind::name && !std::set<std::string>{"and", "or", "if", "else", "is", "not", "in"}.count(now().text)))
-          f->parts.push_back(postfix(primary()));
+          f->parts.push_back(postfix(primary(), false));
         e = std::move(f);
       } else {
         return e;
