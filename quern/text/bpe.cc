@@ -16,7 +16,7 @@ constexpr size_t kShort = 48;  // symbols up to which scanning beats the heap
 }  // namespace
 
 void Bpe::reserve_merges(size_t n) {
-  size_t want = std::bit_ceil(n * 2 + 16);
+  size_t want = std::bit_ceil(std::max<size_t>(n * 2, 16));
   if (want <= slots_.size()) return;
   std::vector<Slot> old(want);
   old.swap(slots_);

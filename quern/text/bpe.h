@@ -64,6 +64,9 @@ class Bpe {
 
   void add_merge(int32_t left, int32_t right, int32_t made);  // in order of rank; a later duplicate wins
   void reserve_merges(size_t n);
+  void prefetch_merge(int32_t left, int32_t right) const {
+    __builtin_prefetch(&slots_[mix(pack(left, right)) & mask_], 1);
+  }
   // After the last change. `byte_level`: pieces arrive as raw bytes that stand for the byte-level characters.
   void finish(bool byte_level);
   std::vector<Merge> merges() const;  // by rank

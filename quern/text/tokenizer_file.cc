@@ -30,7 +30,7 @@ Json small(od::value v, std::string_view what) {
 
 struct Reader {
   TokenizerFile& f;
-  bool have_vocab = false, have_model = false;
+  bool have_vocab = false, have_merges = false;
   size_t size;
 
   void read_vocab(od::object vocab) {
@@ -54,6 +54,7 @@ struct Reader {
   };
   std::string text;
   std::vector<Pending> group;
+  std::vector<Bpe::Merge> ready;
   std::string made;
 
   void drain() {
@@ -69,8 +70,11 @@ struct Reader {
       }
       if (l < 0 || r < 0 || m < 0)
         fail("tokenizer.json: merge '{} {}': '{}' is not in the vocabulary", a, b, l < 0 ? a : r < 0 ? b : both);
-      f.bpe.add_merge(l, r, m);
+      ready.push_back({l, r, m});
+      f.bpe.prefetch_merge(l, r);
     }
+    for (const Bpe::Merge& m : ready) f.bpe.add_merge(m.left, m.right, m.made);
+    ready.clear();
     group.clear();
     text.clear();
   }
@@ -139,10 +143,13 @@ struct Reader {
           fail("tokenizer.json: model.vocab must be an object of token → id (BPE); other models are not supported");
         read_vocab(get(v.get_object(), "model.vocab"));
       } else if (key == "merges") {
-        // The options after it in the file matter to reading it, so merges take a second walk; skipping is fast.
-        if (!merges_pass) continue;
+        // Nearly every file has them last. Before the vocabulary or the options they are left for a second walk.
+        bool ready = have_vocab && f.model_rest.find("continuing_subword_prefix");
+        if (have_merges || (!merges_pass && !ready)) continue;
+        if (!merges_pass) options();
         if (auto e = field.value().get(v)) bad("model.merges", e);
         read_merges(get(v.get_array(), "model.merges"));
+        have_merges = true;
       } else if (!merges_pass) {
         std::string name(key);
         if (auto e = field.value().get(v)) bad("model", e);
@@ -200,9 +207,9 @@ std::vector<AddedToken> added_tokens(const Json& list) {
 
 TokenizerFile parse_padded(simdjson::padded_string_view text) {
   TokenizerFile f;
-  Reader reader{.f = f, .size = text.size(), .text = {}, .group = {}, .made = {}};
+  Reader reader{.f = f, .size = text.size(), .text = {}, .group = {}, .ready = {}, .made = {}};
   od::parser parser;
-  for (int pass = 0; pass < 2; ++pass) {
+  for (int pass = 0; pass < 2 && !(pass == 1 && reader.have_merges); ++pass) {
     od::document doc;
     if (auto e = parser.iterate(text).get(doc)) bad("not valid JSON", e);
     od::object root;

@@ -80,10 +80,16 @@ class Vocab {
   struct Span {
     uint32_t at = 0, len : 31 = 0, used : 1 = 0;
   };
+  struct Waiting {
+    uint64_t hash;
+    int32_t id;
+  };
   void grow();
+  void insert_waiting();
   std::string blob_;
   std::vector<Span> spans_;
   std::vector<Slot> slots_;
+  std::vector<Waiting> waiting_;  // added, not yet in slots_: their cache lines are on the way
   size_t mask_ = 0, count_ = 0;
 };
 
