@@ -12,21 +12,12 @@
 #include "quern/base/cpu.h"
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
+#include "quern/base/test_message.h"
 #include "quern/base/threads.h"
 #include "quern/base/toml.h"
 
 namespace quern {
 namespace {
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(Json, RoundTripKeepsOrderAndTypes) {
   std::string text = R"({"z":1,"a":[true,null,-2.5,"x\ny"],"m":{"k":9007199254740993}})";

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "quern/base/mmap.h"
+#include "quern/base/test_message.h"
 #include "quern/tensor/safetensors.h"
 
 namespace quern {
@@ -27,16 +28,6 @@ class Folder {
   static inline int count_ = 0;
   fs::path path_;
 };
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(Tensor, NarrowReshapeCloneConvert) {
   Tensor t = Tensor::of<float>({2, 3}, {0, 1, 2, 3, 4, 5});

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "quern/base/mmap.h"
+#include "quern/base/test_message.h"
 #include "quern/infer/session.h"
 #include "tests/models/golden.h"
 
@@ -78,16 +79,6 @@ TEST(ZayaLayouts, Fp8ExpertsAreRead) {
   Golden g("zaya-5-4x2-fp8");
   auto model = load_golden(g, DType::f32, true);
   EXPECT_LE(logit_error(*model, g, 64), 1e-4);
-}
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 // A copy of a golden folder with one thing changed.

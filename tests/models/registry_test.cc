@@ -1,22 +1,13 @@
 // What registers itself is there, is made from JSON, and refuses keys and names it does not know.
 #include <gtest/gtest.h>
 
+#include "quern/base/test_message.h"
 #include "quern/ffn/ffn.h"
 #include "quern/nn/check_module.h"
 #include "tests/models/golden.h"
 
 namespace quern {
 namespace {
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 TEST(Registry, EveryFolderIsThere) {
   const Registry& r = test_registry();
