@@ -28,7 +28,8 @@ template <class T>
 T number(const std::string& text, const std::string& what) {
   T v{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) usage("{}: '{}' is not a number of the expected kind", what, text);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    usage("{}: '{}' is not a number of the expected kind", what, text);
   return v;
 }
 
@@ -101,7 +102,8 @@ bool Args::parse(std::span<const std::string> args) {
       only_words = true;
       continue;
     }
-    bool looks_like_number = a.size() > 1 && a[0] == '-' && (std::isdigit(static_cast<unsigned char>(a[1])) || a[1] == '.');
+    bool looks_like_number =
+        a.size() > 1 && a[0] == '-' && (std::isdigit(static_cast<unsigned char>(a[1])) || a[1] == '.');
     if (only_words || a.empty() || a[0] != '-' || a == "-" || looks_like_number) {
       if (words < positional_.size())
         *positional_[words++].value = a;
@@ -140,7 +142,8 @@ std::string Args::help() const {
   if (!flags_.empty()) s += " [flags]\n\n";
   for (const Flag& f : flags_) {
     std::string left = fmt::format("  {}{}{}", fmt::join(f.names, ", "), f.kind.empty() ? "" : " ", f.kind);
-    s += fmt::format("{:<26} {}{}\n", left, f.help, f.shown_default.empty() ? "" : fmt::format(" [{}]", f.shown_default));
+    s += fmt::format("{:<26} {}{}\n", left, f.help,
+                     f.shown_default.empty() ? "" : fmt::format(" [{}]", f.shown_default));
   }
   if (flags_.empty()) s += "\n";
   if (!note_.empty()) s += "\n" + note_ + "\n";

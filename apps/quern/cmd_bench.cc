@@ -28,8 +28,10 @@ int bench_host(int64_t reps, bool json) {
     fmt::print("{}\n", info.dump(2));
     return 0;
   }
-  for (const auto& [key, value] : info.as_object()) fmt::print("{:<16} {}\n", key, value.is_string() ? value.as_string() : value.dump());
-  for (const auto& [key, value] : peak.as_object()) fmt::print("{:<16} {:.1f} {}\n", key, value.as_double(), key.ends_with("peak") ? "GFLOP/s" : "GB/s");
+  for (const auto& [key, value] : info.as_object())
+    fmt::print("{:<16} {}\n", key, value.is_string() ? value.as_string() : value.dump());
+  for (const auto& [key, value] : peak.as_object())
+    fmt::print("{:<16} {:.1f} {}\n", key, value.as_double(), key.ends_with("peak") ? "GFLOP/s" : "GB/s");
   return 0;
 }
 

@@ -34,8 +34,9 @@ class ProgressLine {
     bool due = p.seconds - last_ >= (terminal_ ? 0.1 : 10);
     if (!due && p.share_done < 1) return;
     last_ = p.seconds;
-    fmt::print(stderr, "{}{} step {:5}  loss {:.3f}  {:6.0f} tokens/s  {:3.0f} s left {}", terminal_ ? "\r" : "", bar(p.share_done), p.step, smooth_,
-               static_cast<double>(p.tokens) / p.seconds, std::max(0.0, budget - p.seconds), terminal_ ? " " : "\n");
+    fmt::print(stderr, "{}{} step {:5}  loss {:.3f}  {:6.0f} tokens/s  {:3.0f} s left {}", terminal_ ? "\r" : "",
+               bar(p.share_done), p.step, smooth_, static_cast<double>(p.tokens) / p.seconds,
+               std::max(0.0, budget - p.seconds), terminal_ ? " " : "\n");
     std::fflush(stderr);
   }
   void end() const {
@@ -48,7 +49,8 @@ class ProgressLine {
   double last_ = -1e9, smooth_ = 0;
 };
 
-std::string continue_text(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o, const std::string& prompt) {
+std::string continue_text(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o,
+                          const std::string& prompt) {
   std::vector<int32_t> ids = tokenizer.encode(prompt, {});
   Session session(model);
   std::string text = prompt;
@@ -63,7 +65,8 @@ std::string continue_text(Model& model, const Tokenizer& tokenizer, const Genera
 double sums_right(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o, int n) {
   int right = 0;
   for (int i = 0; i < n; ++i) {
-    std::string sum = curriculum_sum(Split::held_out, static_cast<uint64_t>(i)), question = sum.substr(0, sum.find('=') + 1);
+    std::string sum = curriculum_sum(Split::held_out, static_cast<uint64_t>(i)),
+                question = sum.substr(0, sum.find('=') + 1);
     right += continue_text(model, tokenizer, o, question) == sum;
   }
   return static_cast<double>(right) / n;
@@ -76,14 +79,17 @@ int cmd_demo(Words args) {
   int64_t seed = 1;
   std::string out, size = "mini";
   Args a("demo", "train a tiny ZAYA model for a minute and let it speak");
-  a.flag("--seconds", seconds, "how long to train").flag("--size", size, "shape, as in quern new --family zaya").flag("--seed", seed, "of the initial weights")
+  a.flag("--seconds", seconds, "how long to train")
+      .flag("--size", size, "shape, as in quern new --family zaya")
+      .flag("--seed", seed, "of the initial weights")
       .flag("--out", out, "keep the trained model in this folder");
   if (!a.parse(args)) return 0;
   if (!(seconds > 0)) throw UsageError(fmt::format("--seconds {}: expected more than 0", seconds));
   namespace fs = std::filesystem;
   bool keep = !out.empty();
   fs::path folder = keep ? fs::path(out) : fs::temp_directory_path() / fmt::format("quern-demo-{}", ::getpid());
-  if (keep && fs::exists(folder / "config.json")) fail("{} already holds a model; name another folder", folder.string());
+  if (keep && fs::exists(folder / "config.json"))
+    fail("{} already holds a model; name another folder", folder.string());
 
   fmt::print(stderr, "a tokenizer of 512 entries from generated text …\n");
   Tokenizer tokenizer = make_tokenizer(folder, 512);
@@ -101,22 +107,26 @@ int cmd_demo(Words args) {
   ProgressLine line;
   DemoOptions options;
   options.seconds = seconds;
-  DemoProgress p = train_demo(model, [&](uint64_t i) { return document(Split::train, i); }, options, [&](const DemoProgress& now) {
-    line.show(now, seconds);
-    return true;
-  });
+  DemoProgress p = train_demo(
+      model, [&](uint64_t i) { return document(Split::train, i); }, options,
+      [&](const DemoProgress& now) {
+        line.show(now, seconds);
+        return true;
+      });
   line.end();
 
   std::vector<std::vector<int32_t>> held_out;
   for (uint64_t i = 0; i < 150; ++i) held_out.push_back(document(Split::held_out, i));
-  fmt::print("trained on {} tokens in {:.0f} s; loss on new text {:.3f} nats a token\n", p.tokens, p.seconds, held_out_loss(model, held_out));
+  fmt::print("trained on {} tokens in {:.0f} s; loss on new text {:.3f} nats a token\n", p.tokens, p.seconds,
+             held_out_loss(model, held_out));
 
   GenerateOptions o;
   o.stop_ids = {end};
   o.max_tokens = 60;
   o.sampling.temperature = 0;
   fmt::print("new sums answered right: {:.0f} %\n\n", 100 * sums_right(model, tokenizer, o, 50));
-  for (const char* prompt : {"12 + 7 =", "Ana had a"}) fmt::print("{}\n\n", continue_text(model, tokenizer, o, prompt));
+  for (const char* prompt : {"12 + 7 =", "Ana had a"})
+    fmt::print("{}\n\n", continue_text(model, tokenizer, o, prompt));
   o.sampling.temperature = 0.7;
   for (uint64_t s = 1; const char* prompt : {"At the mill lived", "Finn and Gia went to"}) {
     o.sampling.seed = s++;

@@ -32,7 +32,8 @@ int cmd_doctor(Words args) {
   if (!a.parse(args)) return 0;
 
   HostInfo h = host_info();
-  std::string limit = first_line("/sys/fs/cgroup/memory.max"), pages = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string limit = first_line("/sys/fs/cgroup/memory.max"),
+              pages = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
   if (json) {
     Json j = to_json(h);
     j.set("version", QUERN_VERSION);
@@ -45,14 +46,17 @@ int cmd_doctor(Words args) {
   fmt::print("quern {} on {}\n", QUERN_VERSION, h.cpu);
   fmt::print("instruction set  {}{}{}\n", h.isa_active, h.avx512_bf16 ? " with bf16 dot products" : "",
              h.isa_active != h.isa_detected ? fmt::format(" (the machine has {})", h.isa_detected) : "");
-  fmt::print("threads          {} of {} CPUs{}\n", h.threads, h.logical_cpus, h.cgroup_quota > 0 ? fmt::format(", cgroup quota {:.2f} cores", h.cgroup_quota) : "");
+  fmt::print("threads          {} of {} CPUs{}\n", h.threads, h.logical_cpus,
+             h.cgroup_quota > 0 ? fmt::format(", cgroup quota {:.2f} cores", h.cgroup_quota) : "");
   fmt::print("memory           {} MiB, {} MiB available{}\n", h.memory_bytes >> 20, available_mib(),
              limit.empty() || limit == "max" ? "" : fmt::format(", cgroup limit {} bytes", limit));
   for (const auto& [name, size] : h.caches) fmt::print("cache {:<10} {}\n", name, size);
   for (const auto& [name, version] : h.libraries) fmt::print("{:<16} {}\n", name, version);
   fmt::print("huge pages       {}\n", pages.empty() ? "unknown" : pages);
-  if (!h.avx512_bf16) fmt::print("note: no AVX-512-BF16 here: bf16 weights are widened in registers, prefill runs at f32 speed\n");
-  if (pages.find("[never]") != pages.npos) fmt::print("note: transparent huge pages are off: large models start slower\n");
+  if (!h.avx512_bf16)
+    fmt::print("note: no AVX-512-BF16 here: bf16 weights are widened in registers, prefill runs at f32 speed\n");
+  if (pages.find("[never]") != pages.npos)
+    fmt::print("note: transparent huge pages are off: large models start slower\n");
   return 0;
 }
 

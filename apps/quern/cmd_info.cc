@@ -1,5 +1,5 @@
-// quern info: family, sizes, parameters (all, and active per token), memory of the state, and the weights' types — of a
-// folder, or of a named shape without any weights.
+// quern info: family, sizes, parameters (all, and active per token), memory of the state, and the weights' types — of
+// a folder, or of a named shape without any weights.
 #include <map>
 #include <optional>
 
@@ -20,7 +20,8 @@ std::string human(int64_t n) {
 }
 
 struct Counts {
-  int64_t all = 0, embedding = 0, active_blocks = 0;  // active: one expert's share of stacked experts, embeddings apart
+  int64_t all = 0, embedding = 0,
+          active_blocks = 0;  // active: one expert's share of stacked experts, embeddings apart
 };
 
 Counts count(Model& m) {
@@ -48,7 +49,8 @@ Json config_of_shape(const std::string& shape) {
 Json describe(Model& model, const std::optional<TensorFolder>& weights) {
   Counts c = count(model);
   int64_t per_token = 0, fixed = 0;
-  for (const StateSite& s : model.sites(DType::bf16)) per_token += s.spec.bytes_per_token(), fixed += s.spec.fixed_bytes();
+  for (const StateSite& s : model.sites(DType::bf16))
+    per_token += s.spec.bytes_per_token(), fixed += s.spec.fixed_bytes();
   Json j = Json::object();
   j.set("family", model.family());
   j.set("parameters", c.all);
@@ -60,7 +62,8 @@ Json describe(Model& model, const std::optional<TensorFolder>& weights) {
   j.set("state_bytes_fixed", fixed);
   if (!weights) return j;
   std::map<std::string, int64_t> by_type;
-  for (const std::string& n : weights->names()) by_type[std::string(dtype_name(weights->entry(n).dtype))] += element_count(weights->entry(n).shape);
+  for (const std::string& n : weights->names())
+    by_type[std::string(dtype_name(weights->entry(n).dtype))] += element_count(weights->entry(n).shape);
   Json types = Json::object();
   for (auto& [t, n] : by_type) types.set(t, n);
   j.set("checkpoint_tensors", static_cast<int64_t>(weights->names().size()));
@@ -71,15 +74,17 @@ Json describe(Model& model, const std::optional<TensorFolder>& weights) {
 
 void print(const Json& j) {
   auto n = [&](const char* key) { return j.at(key).as_int(); };
-  fmt::print("family       {}\nparameters   {} ({}), {} without the embedding, {} of those active a token\n", j.at("family").as_string(), human(n("parameters")),
-             n("parameters"), human(n("parameters_without_embedding")), human(n("active_parameters_in_blocks")));
+  fmt::print("family       {}\nparameters   {} ({}), {} without the embedding, {} of those active a token\n",
+             j.at("family").as_string(), human(n("parameters")), n("parameters"),
+             human(n("parameters_without_embedding")), human(n("active_parameters_in_blocks")));
   fmt::print("vocabulary   {}\ncontext      {} tokens\n", n("vocab_size"), n("max_positions"));
   if (j.find("checkpoint_tensors")) {
     fmt::print("checkpoint   {} tensors, {}B:", n("checkpoint_tensors"), human(n("checkpoint_bytes")));
     for (auto& [t, count] : j.at("elements_by_type").as_object()) fmt::print(" {} {}", human(count.as_int()), t);
     fmt::print("\n");
   }
-  fmt::print("state        {} bytes a token (bf16 cache), {} bytes a sequence\n", n("state_bytes_per_token"), n("state_bytes_fixed"));
+  fmt::print("state        {} bytes a token (bf16 cache), {} bytes a sequence\n", n("state_bytes_per_token"),
+             n("state_bytes_fixed"));
 }
 
 }  // namespace
@@ -97,13 +102,17 @@ int cmd_info(Words args) {
 
   std::optional<TensorFolder> weights;
   if (shape.empty()) weights.emplace(dir);
-  auto model = build_model(registry(), weights ? Json::read(std::filesystem::path(dir) / "config.json") : config_of_shape(shape), weights ? &*weights : nullptr);
+  auto model = build_model(registry(),
+                           weights ? Json::read(std::filesystem::path(dir) / "config.json") : config_of_shape(shape),
+                           weights ? &*weights : nullptr);
   Json j = describe(*model, weights);
   if (json)
     fmt::print("{}\n", j.dump(2));
   else
     print(j);
-  if (tensors) model->visit("", [](const std::string& name, Parameter& p) { fmt::print("{:<70} {}\n", name, to_string(p.shape)); });
+  if (tensors)
+    model->visit("",
+                 [](const std::string& name, Parameter& p) { fmt::print("{:<70} {}\n", name, to_string(p.shape)); });
   return 0;
 }
 

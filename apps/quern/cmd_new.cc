@@ -23,7 +23,8 @@ int cmd_new(Words args) {
   std::filesystem::path folder(dir);
   if (std::filesystem::exists(folder / "config.json")) fail("{} already holds a model; name another folder", dir);
   DType stored = parse_compute_dtype(dtype);
-  Json config = shape_config(family, size, vocab);  // before anything is written: a wrong size leaves no folder behind
+  Json config =
+      shape_config(family, size, vocab);  // before anything is written: a wrong size leaves no folder behind
   std::filesystem::create_directories(folder);
   Tokenizer tokenizer = make_tokenizer(folder, vocab);
 

@@ -65,7 +65,8 @@ std::vector<Claim> all_claims(const fs::path& papers, const std::string& only) {
   std::vector<fs::path> folders;
   std::vector<std::string> names;
   for (const auto& e : fs::directory_iterator(papers))
-    if (fs::exists(e.path() / "claims.toml")) folders.push_back(e.path()), names.push_back(e.path().filename().string());
+    if (fs::exists(e.path() / "claims.toml"))
+      folders.push_back(e.path()), names.push_back(e.path().filename().string());
   std::sort(folders.begin(), folders.end());
   std::vector<Claim> claims;
   for (const fs::path& f : folders) {
@@ -105,7 +106,8 @@ int run_again(const std::vector<Claim>& claims) {
   int missed = 0;
   for (const Claim& c : claims) {
     if (c.command.empty() || c.value.empty()) {
-      fmt::print("{:<28} {}\n", c.id, c.verdict == "not measurable here" ? "not measurable here: " + c.why : "no command");
+      fmt::print("{:<28} {}\n", c.id,
+                 c.verdict == "not measurable here" ? "not measurable here: " + c.why : "no command");
       continue;
     }
     if (c.command != last_command) {
@@ -117,8 +119,10 @@ int run_again(const std::vector<Claim>& claims) {
     double v = value_at(last_output, c.value);
     bool met = (!c.at_least || v >= *c.at_least) && (!c.at_most || v <= *c.at_most);
     missed += !met;
-    fmt::print("{:<28} measured {:.10g}{}{}  {} (recorded: {}, {})\n", c.id, v, c.at_least ? fmt::format(", at least {:.10g}", *c.at_least) : "",
-               c.at_most ? fmt::format(", at most {:.10g}", *c.at_most) : "", met ? "met" : "NOT MET", c.measured, c.verdict);
+    fmt::print("{:<28} measured {:.10g}{}{}  {} (recorded: {}, {})\n", c.id, v,
+               c.at_least ? fmt::format(", at least {:.10g}", *c.at_least) : "",
+               c.at_most ? fmt::format(", at most {:.10g}", *c.at_most) : "", met ? "met" : "NOT MET", c.measured,
+               c.verdict);
   }
   return missed ? 1 : 0;
 }
@@ -128,7 +132,10 @@ int run_again(const std::vector<Claim>& claims) {
 int cmd_paper(Words args) {
   std::string what, name, dir;
   Args a("paper", "the papers' claims, and what we measured");
-  a.positional("list|run", what).positional("NAME", name, false).flag("--dir", dir, "the folder papers/").note("list prints every claim; run NAME measures one paper's claims again.");
+  a.positional("list|run", what)
+      .positional("NAME", name, false)
+      .flag("--dir", dir, "the folder papers/")
+      .note("list prints every claim; run NAME measures one paper's claims again.");
   if (!a.parse(args)) return 0;
   std::vector<Claim> claims = all_claims(papers_folder(dir), name);
   if (what == "run") {
@@ -137,7 +144,8 @@ int cmd_paper(Words args) {
   }
   if (what != "list") throw UsageError(fmt::format("quern paper: '{}', expected list or run", what));
   for (const Claim& c : claims) {
-    fmt::print("{}/{}: {}\n  paper    {}\n  measured {}\n", c.paper_name, c.id, c.verdict, c.paper, c.measured.empty() ? "—" : c.measured);
+    fmt::print("{}/{}: {}\n  paper    {}\n  measured {}\n", c.paper_name, c.id, c.verdict, c.paper,
+               c.measured.empty() ? "—" : c.measured);
     if (!c.why.empty()) fmt::print("  why      {}\n", c.why);
   }
   return 0;

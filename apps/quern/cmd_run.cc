@@ -29,7 +29,8 @@ GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
   o.sampling.top_p = r.top_p.value_or(g.do_sample ? g.top_p : 1.0);
   o.sampling.top_k = r.top_k.value_or(g.do_sample ? g.top_k : 0);
   o.sampling.min_p = r.min_p.value_or(g.do_sample ? g.min_p : 0.0);
-  o.sampling.seed = r.seed >= 0 ? static_cast<uint64_t>(r.seed) : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  o.sampling.seed = r.seed >= 0 ? static_cast<uint64_t>(r.seed)
+                                : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   o.max_tokens = r.n;
   o.stop_ids = g.eos_token_id;
   check(o.sampling);
@@ -38,8 +39,10 @@ GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
 }
 
 void print_speed(const Generated& g, int64_t prompt_tokens) {
-  double decode = g.tokens.size() > 1 && g.decode_seconds > 0 ? static_cast<double>(g.tokens.size() - 1) / g.decode_seconds : 0;
-  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f}/s, {}]\n", prompt_tokens, g.prompt_seconds, g.tokens.size(), decode, g.finish);
+  double decode =
+      g.tokens.size() > 1 && g.decode_seconds > 0 ? static_cast<double>(g.tokens.size() - 1) / g.decode_seconds : 0;
+  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f}/s, {}]\n", prompt_tokens, g.prompt_seconds,
+             g.tokens.size(), decode, g.finish);
 }
 
 int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, const GenerateOptions& o, DType kv) {
@@ -79,7 +82,8 @@ int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, Generate
   Chat talk(model, tokenizer, chat_template_for(r.dir, model.family()), kv);
   if (!r.system.empty()) talk.set_system(r.system);
   bool terminal = isatty(STDIN_FILENO) != 0;
-  if (terminal) fmt::print(stderr, "Ctrl-C stops an answer, Ctrl-D ends; /new starts over, /help lists the commands.\n");
+  if (terminal)
+    fmt::print(stderr, "Ctrl-C stops an answer, Ctrl-D ends; /new starts over, /help lists the commands.\n");
   LineEditor editor;
   while (auto line = editor.read("> ")) {
     if (line->empty()) continue;

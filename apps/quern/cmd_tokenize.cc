@@ -23,8 +23,12 @@ int cmd_tokenize(Words args) {
   std::vector<std::string> words;
   bool json = false, pieces = false, plain = false;
   Args a("tokenize", "text to token ids");
-  a.positional("DIR", dir).rest("TEXT", words).flag("--pieces", pieces, "one line a token: id and piece").flag("--no-special", plain, "add no special tokens")
-      .flag("--json", json, "a JSON array of ids").note("Without TEXT, reads stdin. Ids are printed as 1,2,3, ready for quern logits --tokens.");
+  a.positional("DIR", dir)
+      .rest("TEXT", words)
+      .flag("--pieces", pieces, "one line a token: id and piece")
+      .flag("--no-special", plain, "add no special tokens")
+      .flag("--json", json, "a JSON array of ids")
+      .note("Without TEXT, reads stdin. Ids are printed as 1,2,3, ready for quern logits --tokens.");
   if (!a.parse(args)) return 0;
   Tokenizer t = Tokenizer::load(dir);
   std::vector<int32_t> ids = t.encode(words_or_stdin(words), {.add_special_tokens = !plain});
@@ -40,7 +44,10 @@ int cmd_detokenize(Words args) {
   std::vector<std::string> words;
   bool skip = false, json = false;
   Args a("detokenize", "token ids to text");
-  a.positional("DIR", dir).rest("IDS", words).flag("--skip-special", skip, "leave special tokens out").flag("--json", json, "a JSON string")
+  a.positional("DIR", dir)
+      .rest("IDS", words)
+      .flag("--skip-special", skip, "leave special tokens out")
+      .flag("--json", json, "a JSON string")
       .note("Ids as 1,2,3 or as words; without any, reads them from stdin.");
   if (!a.parse(args)) return 0;
   std::string list = words_or_stdin(words);

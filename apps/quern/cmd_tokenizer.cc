@@ -24,7 +24,8 @@ int cmd_tokenizer(Words args) {
   if (what != "train") throw UsageError(fmt::format("quern tokenizer: '{}', expected train", what));
   if (out.empty()) throw UsageError("quern tokenizer train: --out is missing");
   if (files.empty()) throw UsageError("quern tokenizer train: name at least one text file");
-  if (std::filesystem::exists(std::filesystem::path(out) / "tokenizer.json")) fail("{} already holds a tokenizer; name another folder", out);
+  if (std::filesystem::exists(std::filesystem::path(out) / "tokenizer.json"))
+    fail("{} already holds a tokenizer; name another folder", out);
 
   BpeTrainOptions o = tokenizer_options(vocab);
   o.individual_digits = digits;

@@ -24,9 +24,11 @@ std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, c
   LoadOptions options;
   options.dtype = parse_compute_dtype(dtype);
   auto model = load_model(registry(), folder, options, &report);
-  for (const std::string& n : report.missing) fmt::print(stderr, "warning: tensor '{}' is absent; its initial value is used\n", n);
+  for (const std::string& n : report.missing)
+    fmt::print(stderr, "warning: tensor '{}' is absent; its initial value is used\n", n);
   if (!report.unused.empty())
-    fmt::print(stderr, "warning: {} tensors of {} are not used by this model, the first is '{}'\n", report.unused.size(), folder.string(), report.unused[0]);
+    fmt::print(stderr, "warning: {} tensors of {} are not used by this model, the first is '{}'\n",
+               report.unused.size(), folder.string(), report.unused[0]);
   return model;
 }
 

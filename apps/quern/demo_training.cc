@@ -30,12 +30,13 @@ double schedule(double done) {
 
 }  // namespace
 
-DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_t>(uint64_t)>& document, const DemoOptions& o,
-                        const std::function<bool(const DemoProgress&)>& on_step) {
+DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_t>(uint64_t)>& document,
+                        const DemoOptions& o, const std::function<bool(const DemoProgress&)>& on_step) {
   AdamW optimizer(model, {.beta2 = 0.98, .weight_decay = 0.02});
   std::vector<BiasBalancer> balancers;
   int64_t blocks = model.zaya().num_hidden_layers;
-  for (int64_t k = 0; k < blocks; ++k) balancers.emplace_back(static_cast<ZayaRouter&>(model.moe(k).router()).balancing_biases().value);
+  for (int64_t k = 0; k < blocks; ++k)
+    balancers.emplace_back(static_cast<ZayaRouter&>(model.moe(k).router()).balancing_biases().value);
   DemoProgress p;
   uint64_t next = 0;
   auto start = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
-// The demo's training loop: packed documents, AdamW with warm-up and cosine decay over a time budget, the balancing-bias
-// controller of ZAYA's router. Later recipes replace it; it shows that every part of the model learns.
+// The demo's training loop: packed documents, AdamW with warm-up and cosine decay over a time budget, the
+// balancing-bias controller of ZAYA's router. Later recipes replace it; it shows that every part of the model learns.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,8 +20,8 @@ struct DemoOptions {
 };
 
 // document(i): tokens of the i-th training document, its end token included. on_step returns false to stop early.
-DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_t>(uint64_t)>& document, const DemoOptions& options,
-                        const std::function<bool(const DemoProgress&)>& on_step);
+DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_t>(uint64_t)>& document,
+                        const DemoOptions& options, const std::function<bool(const DemoProgress&)>& on_step);
 
 // Mean next-token loss of documents, in nats a token.
 double held_out_loss(Model& model, const std::vector<std::vector<int32_t>>& documents);

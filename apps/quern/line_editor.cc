@@ -66,13 +66,20 @@ Key escape_key() {
   if (c != '[' && c != 'O') return Key::other;
   c = next_byte();
   switch (c) {
-    case 'A': return Key::up;
-    case 'B': return Key::down;
-    case 'C': return Key::right;
-    case 'D': return Key::left;
-    case 'H': return Key::home;
-    case 'F': return Key::end;
-    default: break;
+    case 'A':
+      return Key::up;
+    case 'B':
+      return Key::down;
+    case 'C':
+      return Key::right;
+    case 'D':
+      return Key::left;
+    case 'H':
+      return Key::home;
+    case 'F':
+      return Key::end;
+    default:
+      break;
   }
   int last = c;
   while (last >= '0' && last <= ';') last = next_byte();  // a longer sequence: swallow it whole
@@ -108,19 +115,30 @@ std::optional<std::string> LineEditor::edit(const std::string& prompt) {
     show(prompt, line, at);
     int c = next_byte();
     switch (c) {
-      case -1: return line.empty() ? std::nullopt : std::optional(line);
+      case -1:
+        return line.empty() ? std::nullopt : std::optional(line);
       case '\r':
-      case '\n': return line;
-      case 3: return std::string();                                    // Ctrl-C
-      case 4:                                                          // Ctrl-D
+      case '\n':
+        return line;
+      case 3:
+        return std::string();  // Ctrl-C
+      case 4:                  // Ctrl-D
         if (line.empty()) return std::nullopt;
         line.erase(at, after(line, at) - at);
         break;
-      case 1: at = 0; break;                                           // Ctrl-A
-      case 5: at = line.size(); break;                                 // Ctrl-E
-      case 11: line.resize(at); break;                                 // Ctrl-K
-      case 21: line.erase(0, at), at = 0; break;                       // Ctrl-U
-      case 23: {                                                       // Ctrl-W
+      case 1:
+        at = 0;
+        break;  // Ctrl-A
+      case 5:
+        at = line.size();
+        break;  // Ctrl-E
+      case 11:
+        line.resize(at);
+        break;  // Ctrl-K
+      case 21:
+        line.erase(0, at), at = 0;
+        break;    // Ctrl-U
+      case 23: {  // Ctrl-W
         size_t b = at;
         while (b > 0 && line[b - 1] == ' ') --b;
         while (b > 0 && line[b - 1] != ' ') --b;
@@ -135,18 +153,29 @@ std::optional<std::string> LineEditor::edit(const std::string& prompt) {
       }
       case 27:
         switch (escape_key()) {
-          case Key::left: at = before(line, at); break;
-          case Key::right: at = after(line, at); break;
-          case Key::home: at = 0; break;
-          case Key::end: at = line.size(); break;
-          case Key::del: line.erase(at, after(line, at) - at); break;
+          case Key::left:
+            at = before(line, at);
+            break;
+          case Key::right:
+            at = after(line, at);
+            break;
+          case Key::home:
+            at = 0;
+            break;
+          case Key::end:
+            at = line.size();
+            break;
+          case Key::del:
+            line.erase(at, after(line, at) - at);
+            break;
           case Key::up:
             if (entry > 0) recall(entry - 1);
             break;
           case Key::down:
             if (entry < history_.size()) recall(entry + 1);
             break;
-          case Key::other: break;
+          case Key::other:
+            break;
         }
         break;
       default:

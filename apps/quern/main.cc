@@ -1,4 +1,5 @@
-// quern: one binary, git-style verbs. Exit codes: 0 done, 1 failed, 2 wrong usage. Results on stdout, the rest on stderr.
+// quern: one binary, git-style verbs. Exit codes: 0 done, 1 failed, 2 wrong usage. Results on stdout, the rest on
+// stderr.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -40,7 +41,8 @@ int dispatch(std::vector<std::string> words) {
   while (!words.empty() && words[0].starts_with("--threads")) {
     std::string n = words[0].starts_with("--threads=") ? words[0].substr(10) : words.size() > 1 ? words[1] : "";
     words.erase(words.begin(), words.begin() + (words[0] == "--threads" && words.size() > 1 ? 2 : 1));
-    if (n.empty() || n.find_first_not_of("0123456789") != n.npos || n.size() > 4) throw quern::UsageError(fmt::format("--threads '{}': expected a number of threads", n));
+    if (n.empty() || n.find_first_not_of("0123456789") != n.npos || n.size() > 4)
+      throw quern::UsageError(fmt::format("--threads '{}': expected a number of threads", n));
     quern::set_thread_count(std::stoi(n));
   }
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {

@@ -1,5 +1,5 @@
-// A byte-level BPE tokenizer trained on the curriculum generator's text, with the ids ZAYA and Llama folders expect of
-// their special tokens, and every file Hugging Face looks for beside it.
+// A byte-level BPE tokenizer trained on the curriculum generator's text, with the ids ZAYA and Llama folders expect
+// of their special tokens, and every file Hugging Face looks for beside it.
 #pragma once
 #include <cstdint>
 #include <filesystem>

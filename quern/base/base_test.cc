@@ -27,7 +27,9 @@ TEST(Json, RoundTripKeepsOrderAndTypes) {
 TEST(Json, RefusesDepthTruncationAndWrongTypes) {
   EXPECT_NE(message_of([] { Json::parse(std::string(5000, '['), "deep"); }).find("nested deeper"), std::string::npos);
   EXPECT_NE(message_of([] { Json::parse("{\"a\": ", "cut"); }).find("cut"), std::string::npos);
-  EXPECT_NE(message_of([] { Json::parse("{\"a\": 1.5}").at("a").as_int("field a"); }).find("field a: expected an integer"), std::string::npos);
+  EXPECT_NE(
+      message_of([] { Json::parse("{\"a\": 1.5}").at("a").as_int("field a"); }).find("field a: expected an integer"),
+      std::string::npos);
   EXPECT_EQ(Json::parse("3.0").as_int(), 3);
 }
 
@@ -43,7 +45,9 @@ struct Sample {
   std::optional<double> rate;
   std::vector<std::string> layers;
   template <class V>
-  void visit(V& v) { v("width", width), v("rate", rate), v("layers", layers); }
+  void visit(V& v) {
+    v("width", width), v("rate", rate), v("layers", layers);
+  }
 };
 
 TEST(Config, OneVisitorReadsWritesAndNamesMistakes) {
@@ -54,13 +58,18 @@ TEST(Config, OneVisitorReadsWritesAndNamesMistakes) {
   Json j = Json::parse(R"({"kept":true})");
   write_json(j, s);
   EXPECT_EQ(j.dump(), R"({"kept":true,"width":3,"rate":0.5,"layers":["a","b"]})");
-  EXPECT_NE(message_of([&] { from_json(Json::parse(R"({"width":"wide"})"), s, "f.json"); }).find("f.json, width: expected an integer"), std::string::npos);
-  EXPECT_NE(message_of([&] { from_json(Json::parse(R"({"widht":1})"), s, "f.json", true); }).find("did you mean 'width'"), std::string::npos);
+  EXPECT_NE(message_of([&] {
+              from_json(Json::parse(R"({"width":"wide"})"), s, "f.json");
+            }).find("f.json, width: expected an integer"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { from_json(Json::parse(R"({"widht":1})"), s, "f.json", true); }).find("did you mean 'width'"),
+      std::string::npos);
 }
 
 TEST(Bf16, RoundsToNearestEven) {
-  EXPECT_EQ(static_cast<float>(bf16(1.00390625f)), 1.0f);         // halfway, even below
-  EXPECT_EQ(static_cast<float>(bf16(1.01171875f)), 1.015625f);    // halfway, even above
+  EXPECT_EQ(static_cast<float>(bf16(1.00390625f)), 1.0f);                   // halfway, even below
+  EXPECT_EQ(static_cast<float>(bf16(1.01171875f)), 1.015625f);              // halfway, even above
   EXPECT_EQ(static_cast<float>(bf16(-3.0e38f)), -std::ldexp(226.0f, 120));  // 225.7 steps of 2^120
   EXPECT_TRUE(std::isnan(static_cast<float>(bf16(NAN))));
 }
@@ -111,7 +120,9 @@ TEST(Isa, OverrideTakesEffectAndCannotExceedTheMachine) {
   EXPECT_FALSE(has_avx512_bf16());
   set_active_isa(before);
   EXPECT_NE(message_of([] { parse_isa("sse9"); }).find("expected ref, avx2 or avx512"), std::string::npos);
-  if (detected_isa() < Isa::avx512) { EXPECT_FALSE(message_of([] { set_active_isa(Isa::avx512); }).empty()); }
+  if (detected_isa() < Isa::avx512) {
+    EXPECT_FALSE(message_of([] { set_active_isa(Isa::avx512); }).empty());
+  }
 }
 
 TEST(Threads, RangesCoverEverythingOnce) {

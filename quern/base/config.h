@@ -39,7 +39,9 @@ void read_value(const Json& j, std::optional<T>& out, const std::string& what) {
 }
 
 template <class T>
-Json write_value(const T& v) { return Json(v); }
+Json write_value(const T& v) {
+  return Json(v);
+}
 template <class T>
 Json write_value(const std::vector<T>& v) {
   Json a = Json::array();
@@ -47,7 +49,9 @@ Json write_value(const std::vector<T>& v) {
   return a;
 }
 template <class T>
-Json write_value(const std::optional<T>& v) { return v ? write_value(*v) : Json(); }
+Json write_value(const std::optional<T>& v) {
+  return v ? write_value(*v) : Json();
+}
 
 class ConfigReader {
  public:
@@ -75,7 +79,9 @@ class ConfigWriter {
  public:
   explicit ConfigWriter(Json& j) : json_(j) {}
   template <class T>
-  void operator()(const char* name, T& field, const char* /*help*/ = "") { json_.set(name, write_value(field)); }
+  void operator()(const char* name, T& field, const char* /*help*/ = "") {
+    json_.set(name, write_value(field));
+  }
 
  private:
   Json& json_;

@@ -43,7 +43,8 @@ Isa detected_isa() {
 Isa active_isa() { return active().load(std::memory_order_relaxed); }
 
 void set_active_isa(Isa isa) {
-  if (isa > detected_isa()) fail("instruction set {} asked for; this machine has only {}", isa_name(isa), isa_name(detected_isa()));
+  if (isa > detected_isa())
+    fail("instruction set {} asked for; this machine has only {}", isa_name(isa), isa_name(detected_isa()));
   active().store(isa, std::memory_order_relaxed);
 }
 
@@ -65,9 +66,12 @@ Isa parse_isa(std::string_view name) {
 
 std::string_view isa_name(Isa isa) {
   switch (isa) {
-    case Isa::ref: return "ref";
-    case Isa::avx2: return "avx2";
-    case Isa::avx512: return "avx512";
+    case Isa::ref:
+      return "ref";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
   }
   return "?";
 }

@@ -23,9 +23,9 @@ template <class... A>
 
 }  // namespace quern
 
-#define QUERN_CHECK(cond, ...)                                                              \
-  do {                                                                                      \
-    if (!(cond)) [[unlikely]]                                                               \
+#define QUERN_CHECK(cond, ...)                                                             \
+  do {                                                                                     \
+    if (!(cond)) [[unlikely]]                                                              \
       ::quern::check_failed(#cond, __FILE__, __LINE__, ::quern::detail_text(__VA_ARGS__)); \
   } while (0)
 

@@ -28,7 +28,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool b) override { return put(Json(b)); }
   bool number_integer(number_integer_t n) override { return put(Json(int64_t{n})); }
   bool number_unsigned(number_unsigned_t n) override {
-    return n <= static_cast<uint64_t>(INT64_MAX) ? put(Json(static_cast<int64_t>(n))) : put(Json(static_cast<double>(n)));
+    return n <= static_cast<uint64_t>(INT64_MAX) ? put(Json(static_cast<int64_t>(n)))
+                                                 : put(Json(static_cast<double>(n)));
   }
   bool number_float(number_float_t d, const string_t&) override { return put(Json(double{d})); }
   bool string(string_t& s) override { return put(Json(std::move(s))); }
@@ -114,7 +115,8 @@ int64_t Json::as_int(std::string_view what) const {
   if (is_int()) return std::get<int64_t>(v_);
   if (is_number()) {
     double d = std::get<double>(v_);
-    if (d >= -9.0e15 && d <= 9.0e15 && d == static_cast<double>(static_cast<int64_t>(d))) return static_cast<int64_t>(d);
+    if (d >= -9.0e15 && d <= 9.0e15 && d == static_cast<double>(static_cast<int64_t>(d)))
+      return static_cast<int64_t>(d);
     fail("{}: expected an integer, found {}", what, d);
   }
   fail("{}: expected an integer, found {}", what, kind(*this));

@@ -48,14 +48,14 @@ class Json {
   const std::string& as_string(std::string_view what = "value") const;
   const Array& as_array(std::string_view what = "value") const;
   const Object& as_object(std::string_view what = "value") const;
-  Array& items();      // must be an array
-  Object& members();   // must be an object
+  Array& items();     // must be an array
+  Object& members();  // must be an object
 
-  const Json* find(std::string_view key) const;  // null when absent or not an object
+  const Json* find(std::string_view key) const;                                  // null when absent or not an object
   const Json& at(std::string_view key, std::string_view what = "object") const;  // throws Error when absent
-  void set(std::string_view key, Json value);    // replaces or appends; null becomes an object
+  void set(std::string_view key, Json value);  // replaces or appends; null becomes an object
   void erase(std::string_view key);
-  void push(Json value);                         // null becomes an array
+  void push(Json value);  // null becomes an array
   bool operator==(const Json&) const = default;
 
  private:

@@ -22,7 +22,7 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-std::string read_file(const std::filesystem::path& path);                         // whole file; throws Error
-void write_file(const std::filesystem::path& path, std::string_view content);     // via a sibling and rename
+std::string read_file(const std::filesystem::path& path);                      // whole file; throws Error
+void write_file(const std::filesystem::path& path, std::string_view content);  // via a sibling and rename
 
 }  // namespace quern

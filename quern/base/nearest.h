@@ -9,6 +9,7 @@ namespace quern {
 
 // Empty when nothing is close (more than a third of the letters, and more than two, differ).
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
-std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);  // "; did you mean 'x'?" or ""
+std::string did_you_mean(std::string_view word,
+                         const std::vector<std::string>& candidates);  // "; did you mean 'x'?" or ""
 
 }  // namespace quern

@@ -14,10 +14,11 @@ inline uint64_t mix64(uint64_t z) {
 
 class Rng {
  public:
-  explicit Rng(uint64_t seed, uint64_t stream = 0) : key_(mix64(seed + 0x9e3779b97f4a7c15ull) ^ mix64(stream * 0xd1342543de82ef95ull + 1)) {}
+  explicit Rng(uint64_t seed, uint64_t stream = 0)
+      : key_(mix64(seed + 0x9e3779b97f4a7c15ull) ^ mix64(stream * 0xd1342543de82ef95ull + 1)) {}
   uint64_t bits(uint64_t counter) const { return mix64(key_ + 0x9e3779b97f4a7c15ull * (counter + 1)); }
   uint64_t next() { return bits(counter_++); }
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }          // [0, 1)
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }  // [0, 1)
   uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64); }
   double normal() {  // Box–Muller, one of the pair
     double u = 1.0 - uniform(), v = uniform();

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
-#include <set>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -101,7 +101,8 @@ class Pool {
       }
       seen = job;
       uint64_t ticket = ticket_.load(std::memory_order_acquire);
-      if (static_cast<uint32_t>(ticket >> kShift) == job && index < limit_.load(std::memory_order_relaxed)) work(ticket >> kShift);
+      if (static_cast<uint32_t>(ticket >> kShift) == job && index < limit_.load(std::memory_order_relaxed))
+        work(ticket >> kShift);
     }
   }
 

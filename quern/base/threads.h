@@ -1,5 +1,5 @@
-// Threads: our own small pool. Workers spin briefly and then sleep, and whoever is free takes the next part: a runtime
-// whose barrier spins (libgomp's) loses a factor of ten and more as soon as one other process wants a core.
+// Threads: our own small pool. Workers spin briefly and then sleep, and whoever is free takes the next part: a
+// runtime whose barrier spins (libgomp's) loses a factor of ten and more as soon as one other process wants a core.
 // The default count is physical cores ∩ affinity ∩ cgroup quota.
 #pragma once
 #include <cstdint>
@@ -8,10 +8,10 @@
 namespace quern {
 
 int default_thread_count();
-int thread_count();               // threads a parallel_for uses, the caller's included
-void set_thread_count(int n);     // 1 ≤ n
-int thread_index();               // of the thread running this part: 0 (the caller) … thread_count() − 1
-double cgroup_cpu_quota();        // cores granted by the cgroup; 0 = no limit
+int thread_count();            // threads a parallel_for uses, the caller's included
+void set_thread_count(int n);  // 1 ≤ n
+int thread_index();            // of the thread running this part: 0 (the caller) … thread_count() − 1
+double cgroup_cpu_quota();     // cores granted by the cgroup; 0 = no limit
 
 // Calls body(context, part) once for every part in [0, parts), on up to thread_count() threads. Called from inside a
 // part, or while another thread is in here, it runs all parts itself.
@@ -29,14 +29,16 @@ void parallel_for(int64_t n, int64_t grain, F&& body) {
     return;
   }
   auto part = [&](int64_t p) { body(n * p / parts, n * (p + 1) / parts); };
-  run_parts(parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
+  run_parts(
+      parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
 }
 
 // Calls body(i) for i in [0, n), handed out one at a time: for items of uneven cost (causal tiles).
 template <class F>
 void parallel_dynamic(int64_t n, F&& body) {
   using Body = std::remove_reference_t<F>;
-  run_parts(n, [](void* c, int64_t i) { (*static_cast<Body*>(c))(i); }, const_cast<void*>(static_cast<const void*>(&body)));
+  run_parts(
+      n, [](void* c, int64_t i) { (*static_cast<Body*>(c))(i); }, const_cast<void*>(static_cast<const void*>(&body)));
 }
 
 }  // namespace quern

@@ -72,7 +72,9 @@ int64_t quern_tokenize(const quern_model* m, const char* text, int add_special, 
     required(m, "model");
     auto all = m->tokenizer.encode(required(text, "text"), {.add_special_tokens = add_special != 0});
     int64_t n = static_cast<int64_t>(all.size());
-    if (capacity > 0) std::copy_n(all.begin(), std::min(n, capacity), static_cast<int32_t*>(static_cast<void*>(const_cast<char*>(required(ids, "ids")))));
+    if (capacity > 0)
+      std::copy_n(all.begin(), std::min(n, capacity),
+                  static_cast<int32_t*>(static_cast<void*>(const_cast<char*>(required(ids, "ids")))));
     return n;
   });
 }
@@ -94,7 +96,8 @@ int64_t quern_detokenize(const quern_model* m, const int32_t* ids, int64_t n, ch
 
 quern_options quern_default_options(void) { return {256, 1.0, 0, 1.0, 0.0, 0}; }
 
-int64_t quern_generate(quern_model* m, const char* prompt, const quern_options* options, quern_on_text on_text, void* user) {
+int64_t quern_generate(quern_model* m, const char* prompt, const quern_options* options, quern_on_text on_text,
+                       void* user) {
   return guarded(int64_t{-1}, [&] {
     required(m, "model");
     quern_options given = options ? *options : quern_default_options();

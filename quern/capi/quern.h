@@ -44,7 +44,8 @@ quern_options quern_default_options(void);
 typedef int (*quern_on_text)(const char* piece, size_t length, void* user);
 
 /* Continues the prompt; returns the number of tokens generated. options and on_text may be NULL. */
-int64_t quern_generate(quern_model* model, const char* prompt, const quern_options* options, quern_on_text on_text, void* user);
+int64_t quern_generate(quern_model* model, const char* prompt, const quern_options* options, quern_on_text on_text,
+                       void* user);
 
 #ifdef __cplusplus
 }

@@ -42,14 +42,20 @@ std::string story(Rng& r) {
   while (friend_of == who) friend_of = pick(r, kNames);
   switch (r.below(3)) {
     case 0:
-      return fmt::format("{0} had a {1} {2}. One day {0} lost the {2} near the {3}. The {4} found the {1} {2} and gave it back to {0}. {0} was {5}.",
-                         who, colour, thing, place, animal, feeling);
+      return fmt::format(
+          "{0} had a {1} {2}. One day {0} lost the {2} near the {3}. The {4} found the {1} {2} and gave it back to "
+          "{0}. {0} was {5}.",
+          who, colour, thing, place, animal, feeling);
     case 1:
-      return fmt::format("{0} and {1} went to the {2}. There they saw a {3} {4}. \"Look, a {3} {4}!\" said {1}. The {4} was {5}, and so were {0} and {1}.",
-                         who, friend_of, place, colour, animal, feeling);
+      return fmt::format(
+          "{0} and {1} went to the {2}. There they saw a {3} {4}. \"Look, a {3} {4}!\" said {1}. The {4} was {5}, "
+          "and so were {0} and {1}.",
+          who, friend_of, place, colour, animal, feeling);
     default:
-      return fmt::format("At the {0} lived a {1} {2}. Every morning {3} brought the {2} a {4}. When {3} was away, {5} brought the {4}. The {2} was {6}.",
-                         place, colour, animal, who, thing, friend_of, feeling);
+      return fmt::format(
+          "At the {0} lived a {1} {2}. Every morning {3} brought the {2} a {4}. When {3} was away, {5} brought the "
+          "{4}. The {2} was {6}.",
+          place, colour, animal, who, thing, friend_of, feeling);
   }
 }
 

@@ -38,7 +38,9 @@ double timed(F&& body) {
     end[static_cast<size_t>(t)] = Clock::now();
   };
   parallel_dynamic(n, part);
-  return std::chrono::duration<double>(*std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end())).count();
+  return std::chrono::duration<double>(*std::max_element(end.begin(), end.end()) -
+                                       *std::min_element(begin.begin(), begin.end()))
+      .count();
 }
 
 float f32_generic(int64_t steps) {  // machines without AVX2, and QUERN_ISA=ref: baseline vectors, multiply then add

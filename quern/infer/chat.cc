@@ -6,8 +6,8 @@
 
 namespace quern {
 
-Generated generate_text(Session& session, const Tokenizer& tokenizer, std::span<const int32_t> prompt, const GenerateOptions& options,
-                        const std::function<bool(std::string_view)>& on_piece) {
+Generated generate_text(Session& session, const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                        const GenerateOptions& options, const std::function<bool(std::string_view)>& on_piece) {
   StreamDecoder decoder(tokenizer, /*skip_special_tokens=*/true);
   Generated g = generate(session, prompt, options, [&](int32_t token) {
     std::string piece = decoder.push(token);
@@ -42,13 +42,16 @@ Json Chat::context() const {
   }
   c.set("messages", std::move(list));
   c.set("add_generation_prompt", true);
-  auto token = [&](const char* name, int32_t id) { c.set(name, id >= 0 ? tokenizer_.id_to_token(id) : std::string()); };
+  auto token = [&](const char* name, int32_t id) {
+    c.set(name, id >= 0 ? tokenizer_.id_to_token(id) : std::string());
+  };
   token("bos_token", tokenizer_.bos_id());
   token("eos_token", tokenizer_.eos_id());
   return c;
 }
 
-Generated Chat::turn(const std::string& user, const GenerateOptions& options, const std::function<bool(std::string_view)>& on_piece) {
+Generated Chat::turn(const std::string& user, const GenerateOptions& options,
+                     const std::function<bool(std::string_view)>& on_piece) {
   messages_.push_back({"user", user});
   Generated g;
   try {

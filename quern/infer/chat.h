@@ -13,15 +13,16 @@
 namespace quern {
 
 // generate() with text: on_piece gets complete characters only and returns false to cancel.
-Generated generate_text(Session& session, const Tokenizer& tokenizer, std::span<const int32_t> prompt, const GenerateOptions& options,
-                        const std::function<bool(std::string_view)>& on_piece);
+Generated generate_text(Session& session, const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                        const GenerateOptions& options, const std::function<bool(std::string_view)>& on_piece);
 
 class Chat {
  public:
   Chat(Model& model, const Tokenizer& tokenizer, ChatTemplate chat_template, DType kv);
   // One turn. The session continues when the rendered conversation starts with the tokens already fed, else it is
   // fed again from the start (a template may rewrite earlier turns).
-  Generated turn(const std::string& user, const GenerateOptions& options, const std::function<bool(std::string_view)>& on_piece);
+  Generated turn(const std::string& user, const GenerateOptions& options,
+                 const std::function<bool(std::string_view)>& on_piece);
   void set_system(std::string text);
   void reset();
   int64_t replayed() const { return replayed_; }  // prompt tokens fed in the last turn

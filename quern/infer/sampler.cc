@@ -40,7 +40,8 @@ Sampled sample(std::span<const float> logits, const SamplingOptions& o, uint64_t
   size_t keep = o.top_k > 0 ? std::min(id.size(), static_cast<size_t>(o.top_k)) : id.size();
   if (o.top_k == 0 && (o.top_p < 1 || o.min_p > 0)) {
     // Below e^-25 of the top nothing survives any useful top-p or min-p: partition before sorting.
-    auto end = std::partition(id.begin(), id.end(), [&](int32_t i) { return (logits[i] - max) / o.temperature > -25; });
+    auto end =
+        std::partition(id.begin(), id.end(), [&](int32_t i) { return (logits[i] - max) / o.temperature > -25; });
     keep = static_cast<size_t>(end - id.begin());
   }
   std::partial_sort(id.begin(), id.begin() + static_cast<std::ptrdiff_t>(keep), id.end(), before);

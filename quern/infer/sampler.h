@@ -8,9 +8,9 @@ namespace quern {
 
 struct SamplingOptions {
   double temperature = 1;
-  int64_t top_k = 0;    // 0 = off
-  double top_p = 1;     // 1 = off
-  double min_p = 0;     // 0 = off; keeps p ≥ min_p · max p
+  int64_t top_k = 0;  // 0 = off
+  double top_p = 1;   // 1 = off
+  double min_p = 0;   // 0 = off; keeps p ≥ min_p · max p
   uint64_t seed = 0;
 };
 void check(const SamplingOptions& o);  // throws Error naming the flag

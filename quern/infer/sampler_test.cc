@@ -35,7 +35,8 @@ TEST(Sampler, GreedyTakesTheLowestOfEqualsAndReportsItsProbability) {
 TEST(Sampler, FrequenciesFollowTheTemperature) {
   for (double t : {1.0, 2.5}) {
     auto f = frequencies({.temperature = t, .seed = 4});
-    for (size_t i = 0; i < kLogits.size(); ++i) EXPECT_NEAR(f[static_cast<int32_t>(i)], p(i, t), 0.012) << i << " at " << t;
+    for (size_t i = 0; i < kLogits.size(); ++i)
+      EXPECT_NEAR(f[static_cast<int32_t>(i)], p(i, t), 0.012) << i << " at " << t;
   }
 }
 
@@ -45,11 +46,12 @@ TEST(Sampler, CutsKeepWhatTheyShould) {
   EXPECT_NEAR(k3[2], p(2, 1) / (p(1, 1) + p(2, 1) + p(3, 1)), 0.012);
   EXPECT_EQ(frequencies({.top_p = p(1, 1) + 0.01}).size(), 2u);  // the two likeliest are needed to pass it
   EXPECT_EQ(frequencies({.top_p = 1e-9}).size(), 1u);
-  EXPECT_EQ(frequencies({.min_p = 0.3}).size(), 3u);             // e^-1 = .37 stays, e^-2 = .14 goes
+  EXPECT_EQ(frequencies({.min_p = 0.3}).size(), 3u);  // e^-1 = .37 stays, e^-2 = .14 goes
 }
 
 TEST(Sampler, SameSeedAndStepSameToken) {
-  for (uint64_t step = 0; step < 50; ++step) EXPECT_EQ(sample(kLogits, {.seed = 9}, step).token, sample(kLogits, {.seed = 9}, step).token);
+  for (uint64_t step = 0; step < 50; ++step)
+    EXPECT_EQ(sample(kLogits, {.seed = 9}, step).token, sample(kLogits, {.seed = 9}, step).token);
 }
 
 TEST(Sampler, RefusesNonsense) {

@@ -35,9 +35,9 @@ struct GenerateOptions {
   std::vector<int64_t> stop_ids;
 };
 struct Generated {
-  std::vector<int32_t> tokens;   // stop id not included
+  std::vector<int32_t> tokens;  // stop id not included
   std::vector<double> logprobs;
-  std::string finish;            // "stop", "length", "cancelled"
+  std::string finish;  // "stop", "length", "cancelled"
   double prompt_seconds = 0, decode_seconds = 0;
 };
 // on_token returns false to cancel; it is called between steps and never for the stop id.

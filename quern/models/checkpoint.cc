@@ -6,7 +6,9 @@
 namespace quern {
 namespace {
 
-std::string model_type(const Json& config) { return config.at("model_type", "config.json").as_string("config.json, model_type"); }
+std::string model_type(const Json& config) {
+  return config.at("model_type", "config.json").as_string("config.json, model_type");
+}
 
 void read_ids(const Json& j, const char* key, const std::string& where, std::vector<int64_t>& out) {
   const Json* v = j.find(key);
@@ -26,7 +28,8 @@ std::unique_ptr<Model> build_model(const Registry& registry, const Json& config,
   return registry.models.make(model_type(config), config, weights);
 }
 
-std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& folder, LoadOptions options, LoadReport* report) {
+std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& folder, LoadOptions options,
+                                  LoadReport* report) {
   TensorFolder weights(folder);
   std::unique_ptr<Model> model = build_model(registry, Json::read(folder / "config.json"), &weights);
   // bf16 matrices are packed from the mapping itself; everything else is small and kept in f32.
@@ -40,10 +43,12 @@ std::unique_ptr<Model> load_model(const Registry& registry, const std::filesyste
       p.value = Tensor::full(p.shape, keep, p.init.kind == Init::Kind::constant ? p.init.value : 0);
       return;
     }
-    if (t.shape() != p.shape) fail("tensor '{}', shape: expected {}, found {}", name, to_string(p.shape), to_string(t.shape()));
+    if (t.shape() != p.shape)
+      fail("tensor '{}', shape: expected {}, found {}", name, to_string(p.shape), to_string(t.shape()));
     bool matrix = options.dtype == DType::bf16 && options.pack && p.matrix && t.dtype() == DType::bf16;
     p.value = matrix ? t : t.to(keep);
-    if (!options.pack && p.value.same_buffer(t)) p.value = p.value.clone();  // training writes; a mapping is read-only
+    if (!options.pack && p.value.same_buffer(t))
+      p.value = p.value.clone();  // training writes; a mapping is read-only
   });
   for (const std::string& n : weights.unread())
     if (!model->ignorable(n)) found.unused.push_back(n);

@@ -18,16 +18,18 @@ struct LoadOptions {
 };
 
 struct LoadReport {
-  std::vector<std::string> unused;  // tensors of the checkpoint nobody asked for
-  std::vector<std::string> missing; // optional parameters that kept their initial value
+  std::vector<std::string> unused;   // tensors of the checkpoint nobody asked for
+  std::vector<std::string> missing;  // optional parameters that kept their initial value
 };
 
-std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& folder, LoadOptions options = {},
-                                  LoadReport* report = nullptr);
+std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& folder,
+                                  LoadOptions options = {}, LoadReport* report = nullptr);
 // The structure alone, parameters without values: for `info` and for new models.
-std::unique_ptr<Model> build_model(const Registry& registry, const Json& config, const TensorFolder* weights = nullptr);
+std::unique_ptr<Model> build_model(const Registry& registry, const Json& config,
+                                   const TensorFolder* weights = nullptr);
 // config.json and safetensors in the current layout, as f32 or bf16.
-void save_model(Model& model, const std::filesystem::path& folder, DType dtype, int64_t shard_bytes = int64_t{5} << 30);
+void save_model(Model& model, const std::filesystem::path& folder, DType dtype,
+                int64_t shard_bytes = int64_t{5} << 30);
 
 struct GenerationConfig {
   bool do_sample = false;

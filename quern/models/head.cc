@@ -22,7 +22,8 @@ void Head::pack(DType t) {
 
 Var Head::embed(Tape& tape, std::span<const int32_t> ids) {
   for (size_t i = 0; i < ids.size(); ++i)
-    if (ids[i] < 0 || ids[i] >= embed_.shape[0]) fail("token {} at position {}: ids run from 0 to {}", ids[i], i, embed_.shape[0] - 1);
+    if (ids[i] < 0 || ids[i] >= embed_.shape[0])
+      fail("token {} at position {}: ids run from 0 to {}", ids[i], i, embed_.shape[0] - 1);
   return embedding(tape, embed_, ids);
 }
 

@@ -11,12 +11,13 @@ namespace quern {
 class Head : public Module {
  public:
   Head(int64_t vocab, int64_t width, bool tied);
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;  // model.embed_tokens.weight, lm_head.weight
+  void visit(const std::string& prefix,
+             const ParameterVisitor& v) override;  // model.embed_tokens.weight, lm_head.weight
   void pack(DType t) override;
 
-  Var embed(Tape& tape, std::span<const int32_t> ids);                              // [T, D]; ids checked
-  Var logits(Tape& tape, const Var& hidden_TD);                                     // [T, V]
-  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets);     // mean cross-entropy, no T×V matrix
+  Var embed(Tape& tape, std::span<const int32_t> ids);                           // [T, D]; ids checked
+  Var logits(Tape& tape, const Var& hidden_TD);                                  // [T, V]
+  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets);  // mean cross-entropy, no T×V matrix
 
  private:
   Parameter& out() { return tied_ ? embed_ : out_; }

@@ -7,15 +7,18 @@ namespace quern {
 Tensor read_checked(const TensorFolder& folder, const std::string& name, const Shape& shape) {
   Tensor t = folder.tensor(name);
   if (t.shape() != shape)
-    fail("tensor '{}', shape: config.json asks for {}, the checkpoint holds {}", name, to_string(shape), to_string(t.shape()));
-  if (t.dtype() == DType::f8e4m3 && folder.contains(name + "_scale")) return dequantise_fp8(t, folder.tensor(name + "_scale"), name);
+    fail("tensor '{}', shape: config.json asks for {}, the checkpoint holds {}", name, to_string(shape),
+         to_string(t.shape()));
+  if (t.dtype() == DType::f8e4m3 && folder.contains(name + "_scale"))
+    return dequantise_fp8(t, folder.tensor(name + "_scale"), name);
   return t;
 }
 
 Tensor dequantise_fp8(const Tensor& q, const Tensor& scale, const std::string& name) {
   int64_t cols = q.rank() == 0 ? 1 : q.dim(-1), rows = cols == 0 ? 0 : q.size() / cols;
   if (scale.size() != rows && scale.size() != 1)
-    fail("tensor '{}_scale', shape: expected one scale for each of {} rows, found {}", name, rows, to_string(scale.shape()));
+    fail("tensor '{}_scale', shape: expected one scale for each of {} rows, found {}", name, rows,
+         to_string(scale.shape()));
   Tensor s = scale.to(DType::f32).contiguous_copy_if_needed(), out = q.to(DType::f32);
   float* p = out.data<float>();
   for (int64_t r = 0; r < rows; ++r) {

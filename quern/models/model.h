@@ -15,16 +15,16 @@ namespace quern {
 class Model : public Module {
  public:
   virtual std::string family() const = 0;
-  virtual int64_t vocab_size() const = 0;       // rows of the head, padding included
+  virtual int64_t vocab_size() const = 0;  // rows of the head, padding included
   virtual int64_t max_positions() const = 0;
-  virtual Json config() const = 0;              // config.json in the current form, unknown keys kept
+  virtual Json config() const = 0;  // config.json in the current form, unknown keys kept
   // Call sites that carry state between tokens; kv is the element type of per-token parts.
   virtual std::vector<StateSite> sites(DType kv) const = 0;
 
   // Final normed hidden rows [T, D].
   virtual Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) = 0;
-  virtual Var logits(Tape& tape, const Var& hidden_TD) = 0;                                   // [T, V]
-  virtual Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) = 0;   // mean over targets ≥ 0
+  virtual Var logits(Tape& tape, const Var& hidden_TD) = 0;                                  // [T, V]
+  virtual Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) = 0;  // mean over targets ≥ 0
 
   // Reads one parameter from a checkpoint, whatever the layout there; throws Error naming the tensor.
   virtual Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const;

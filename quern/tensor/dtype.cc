@@ -14,9 +14,15 @@ struct Row {
   std::string_view name, st;
 };
 constexpr Row kTypes[] = {
-    {DType::f32, 4, "f32", "F32"},  {DType::f64, 8, "f64", "F64"},          {DType::bf16, 2, "bf16", "BF16"},
-    {DType::f16, 2, "f16", "F16"},  {DType::f8e4m3, 1, "f8e4m3", "F8_E4M3"}, {DType::i64, 8, "i64", "I64"},
-    {DType::i32, 4, "i32", "I32"},  {DType::i8, 1, "i8", "I8"},              {DType::u8, 1, "u8", "U8"},
+    {DType::f32, 4, "f32", "F32"},
+    {DType::f64, 8, "f64", "F64"},
+    {DType::bf16, 2, "bf16", "BF16"},
+    {DType::f16, 2, "f16", "F16"},
+    {DType::f8e4m3, 1, "f8e4m3", "F8_E4M3"},
+    {DType::i64, 8, "i64", "I64"},
+    {DType::i32, 4, "i32", "I32"},
+    {DType::i8, 1, "i8", "I8"},
+    {DType::u8, 1, "u8", "U8"},
     {DType::boolean, 1, "bool", "BOOL"},
 };
 }  // namespace
@@ -47,7 +53,8 @@ float f16_to_f32(uint16_t h) {
 float f8e4m3_to_f32(uint8_t b) {
   uint32_t exp = (b >> 3) & 15, man = b & 7;
   if (exp == 15 && man == 7) return std::numeric_limits<float>::quiet_NaN();
-  float v = exp == 0 ? std::ldexp(static_cast<float>(man), -9) : std::ldexp(1 + static_cast<float>(man) / 8, static_cast<int>(exp) - 7);
+  float v = exp == 0 ? std::ldexp(static_cast<float>(man), -9)
+                     : std::ldexp(1 + static_cast<float>(man) / 8, static_cast<int>(exp) - 7);
   return b & 0x80 ? -v : v;
 }
 

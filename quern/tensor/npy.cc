@@ -34,7 +34,9 @@ Tensor load_npy(const std::string& path) {
   size_t start = wide ? 12 : 10;
   if (s.size() < start) fail("{}: truncated header", path);
   size_t n = static_cast<uint8_t>(s[8]) | static_cast<size_t>(static_cast<uint8_t>(s[9])) << 8;
-  if (wide) n |= static_cast<size_t>(static_cast<uint8_t>(s[10])) << 16 | static_cast<size_t>(static_cast<uint8_t>(s[11])) << 24;
+  if (wide)
+    n |= static_cast<size_t>(static_cast<uint8_t>(s[10])) << 16 | static_cast<size_t>(static_cast<uint8_t>(s[11]))
+                                                                      << 24;
   if (s.size() < start + n) fail("{}: truncated header", path);
   std::string h = s.substr(start, n);
   DType t = h.find("'<f4'") != h.npos   ? DType::f32
@@ -42,7 +44,8 @@ Tensor load_npy(const std::string& path) {
             : h.find("'<i4'") != h.npos ? DType::i32
             : h.find("'<i8'") != h.npos ? DType::i64
                                         : DType::boolean;
-  if (t == DType::boolean || h.find("True") != h.npos) fail("{}: expected little-endian f4, f8, i4 or i8 in C order", path);
+  if (t == DType::boolean || h.find("True") != h.npos)
+    fail("{}: expected little-endian f4, f8, i4 or i8 in C order", path);
   size_t open = h.find('('), close = h.find(')');
   if (open == h.npos || close == h.npos) fail("{}: header has no shape", path);
   Shape shape;
@@ -56,7 +59,8 @@ Tensor load_npy(const std::string& path) {
     if (i == h.npos) break;
     ++i;
   }
-  if (static_cast<int64_t>(s.size() - start - n) != element_count(shape) * dtype_size(t)) fail("{}: data does not match shape {}", path, to_string(shape));
+  if (static_cast<int64_t>(s.size() - start - n) != element_count(shape) * dtype_size(t))
+    fail("{}: data does not match shape {}", path, to_string(shape));
   Tensor r = Tensor::empty(shape, t);
   std::memcpy(r.raw(), s.data() + start + n, static_cast<size_t>(r.bytes()));
   return r;

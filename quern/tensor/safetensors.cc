@@ -39,9 +39,11 @@ SafetensorsFile::Entry parse_entry(const Json& j, const std::string& what, size_
   for (int64_t d : e.shape) overflow = __builtin_mul_overflow(bytes, d, &bytes) || overflow;
   if (overflow) fail("{}, shape: {} is too large", what, to_string(e.shape));
   if (b < 0 || n < b || static_cast<uint64_t>(n) > file_size - data_at)
-    fail("{}, data_offsets: [{}, {}) is outside the {} data bytes of the file (truncated?)", what, b, n, file_size - data_at);
+    fail("{}, data_offsets: [{}, {}) is outside the {} data bytes of the file (truncated?)", what, b, n,
+         file_size - data_at);
   if (n - b != bytes)
-    fail("{}, data_offsets: {} bytes given, but shape {} of {} needs {}", what, n - b, to_string(e.shape), dtype_name(e.dtype), bytes);
+    fail("{}, data_offsets: {} bytes given, but shape {} of {} needs {}", what, n - b, to_string(e.shape),
+         dtype_name(e.dtype), bytes);
   e.begin = data_at + static_cast<size_t>(b);
   e.end = data_at + static_cast<size_t>(n);
   return e;
@@ -56,12 +58,15 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(std:
   uint64_t n = 0;
   std::memcpy(&n, bytes.data(), 8);
   if (n > kMaxHeader || n > bytes.size() - 8)
-    fail("{}: header length {} does not fit the file of {} bytes (truncated, or not safetensors)", where, n, bytes.size());
+    fail("{}: header length {} does not fit the file of {} bytes (truncated, or not safetensors)", where, n,
+         bytes.size());
   size_t data_at = 8 + static_cast<size_t>(n);
-  Json header = Json::parse({reinterpret_cast<const char*>(bytes.data()) + 8, static_cast<size_t>(n)}, where + ", header");
+  Json header =
+      Json::parse({reinterpret_cast<const char*>(bytes.data()) + 8, static_cast<size_t>(n)}, where + ", header");
   for (const auto& [name, j] : header.as_object(where + ", header")) {
     if (name == "__metadata__") {
-      for (const auto& [k, v] : j.as_object(where + ", __metadata__")) metadata_[k] = v.as_string(where + ", __metadata__ " + k);
+      for (const auto& [k, v] : j.as_object(where + ", __metadata__"))
+        metadata_[k] = v.as_string(where + ", __metadata__ " + k);
       continue;
     }
     std::string what = fmt::format("{}, tensor '{}'", where, name);
@@ -72,7 +77,8 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(std:
     if (e.end > e.begin) spans.emplace_back(e.begin, e.end);
   std::sort(spans.begin(), spans.end());
   for (size_t i = 1; i < spans.size(); ++i)
-    if (spans[i].first < spans[i - 1].second) fail("{}: data_offsets of two tensors overlap at byte {}", where, spans[i].first);
+    if (spans[i].first < spans[i - 1].second)
+      fail("{}: data_offsets of two tensors overlap at byte {}", where, spans[i].first);
 }
 
 const std::filesystem::path& SafetensorsFile::path() const { return file_->path(); }
@@ -82,7 +88,8 @@ Tensor SafetensorsFile::tensor(const std::string& name) const {
   if (it == entries_.end()) fail("{}: tensor '{}' is missing", path().string(), name);
   const Entry& e = it->second;
   const std::byte* p = file_->bytes().data() + e.begin;
-  if (reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(dtype_size(e.dtype)) == 0) return Tensor::external(p, e.shape, e.dtype, file_);
+  if (reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(dtype_size(e.dtype)) == 0)
+    return Tensor::external(p, e.shape, e.dtype, file_);
   Tensor t = Tensor::empty(e.shape, e.dtype);
   std::memcpy(t.raw(), p, e.end - e.begin);
   return t;
@@ -97,10 +104,12 @@ TensorFolder::TensorFolder(const std::filesystem::path& folder) : folder_(folder
     std::map<std::string, size_t> shard;
     for (const auto& [name, file] : j.at("weight_map", index.string()).as_object(index.string() + ", weight_map")) {
       const std::string& f = file.as_string(fmt::format("{}, weight_map '{}'", index.string(), name));
-      if (f.empty() || fs::path(f).filename() != f) fail("{}, weight_map '{}': '{}' is not a plain file name", index.string(), name, f);
+      if (f.empty() || fs::path(f).filename() != f)
+        fail("{}, weight_map '{}': '{}' is not a plain file name", index.string(), name, f);
       auto [it, fresh] = shard.try_emplace(f, files_.size());
       if (fresh) files_.emplace_back(folder / f);
-      if (!files_[it->second].entries().count(name)) fail("{}: tensor '{}' is listed in the index but missing", (folder / f).string(), name);
+      if (!files_[it->second].entries().count(name))
+        fail("{}: tensor '{}' is listed in the index but missing", (folder / f).string(), name);
       where_[name] = it->second;
     }
   } else if (fs::exists(one)) {
@@ -146,7 +155,8 @@ int64_t TensorFolder::bytes() const {
   return n;
 }
 
-void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
+void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
+                      const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
   if (!metadata.empty()) {
     Json m = Json::object();

@@ -57,6 +57,7 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 void save_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 // Writes model.safetensors, or shards of at most `shard_bytes` and their index.
-void save_tensor_folder(const std::filesystem::path& folder, const NamedTensors& tensors, int64_t shard_bytes = int64_t{5} << 30);
+void save_tensor_folder(const std::filesystem::path& folder, const NamedTensors& tensors,
+                        int64_t shard_bytes = int64_t{5} << 30);
 
 }  // namespace quern

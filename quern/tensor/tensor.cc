@@ -17,32 +17,56 @@ Shape row_major(const Shape& s) {
 
 double get(const void* p, DType t, int64_t i) {
   switch (t) {
-    case DType::f32: return static_cast<const float*>(p)[i];
-    case DType::f64: return static_cast<const double*>(p)[i];
-    case DType::bf16: return static_cast<float>(static_cast<const bf16*>(p)[i]);
-    case DType::f16: return f16_to_f32(static_cast<const uint16_t*>(p)[i]);
-    case DType::f8e4m3: return f8e4m3_to_f32(static_cast<const uint8_t*>(p)[i]);
-    case DType::i64: return static_cast<double>(static_cast<const int64_t*>(p)[i]);
-    case DType::i32: return static_cast<const int32_t*>(p)[i];
-    case DType::i8: return static_cast<const int8_t*>(p)[i];
+    case DType::f32:
+      return static_cast<const float*>(p)[i];
+    case DType::f64:
+      return static_cast<const double*>(p)[i];
+    case DType::bf16:
+      return static_cast<float>(static_cast<const bf16*>(p)[i]);
+    case DType::f16:
+      return f16_to_f32(static_cast<const uint16_t*>(p)[i]);
+    case DType::f8e4m3:
+      return f8e4m3_to_f32(static_cast<const uint8_t*>(p)[i]);
+    case DType::i64:
+      return static_cast<double>(static_cast<const int64_t*>(p)[i]);
+    case DType::i32:
+      return static_cast<const int32_t*>(p)[i];
+    case DType::i8:
+      return static_cast<const int8_t*>(p)[i];
     case DType::u8:
-    case DType::boolean: return static_cast<const uint8_t*>(p)[i];
+    case DType::boolean:
+      return static_cast<const uint8_t*>(p)[i];
   }
   return 0;
 }
 
 void put(void* p, DType t, int64_t i, double v) {
   switch (t) {
-    case DType::f32: static_cast<float*>(p)[i] = static_cast<float>(v); return;
-    case DType::f64: static_cast<double*>(p)[i] = v; return;
-    case DType::bf16: static_cast<bf16*>(p)[i] = bf16(static_cast<float>(v)); return;
-    case DType::i64: static_cast<int64_t*>(p)[i] = static_cast<int64_t>(v); return;
-    case DType::i32: static_cast<int32_t*>(p)[i] = static_cast<int32_t>(v); return;
-    case DType::i8: static_cast<int8_t*>(p)[i] = static_cast<int8_t>(v); return;
+    case DType::f32:
+      static_cast<float*>(p)[i] = static_cast<float>(v);
+      return;
+    case DType::f64:
+      static_cast<double*>(p)[i] = v;
+      return;
+    case DType::bf16:
+      static_cast<bf16*>(p)[i] = bf16(static_cast<float>(v));
+      return;
+    case DType::i64:
+      static_cast<int64_t*>(p)[i] = static_cast<int64_t>(v);
+      return;
+    case DType::i32:
+      static_cast<int32_t*>(p)[i] = static_cast<int32_t>(v);
+      return;
+    case DType::i8:
+      static_cast<int8_t*>(p)[i] = static_cast<int8_t>(v);
+      return;
     case DType::u8:
-    case DType::boolean: static_cast<uint8_t*>(p)[i] = static_cast<uint8_t>(v); return;
+    case DType::boolean:
+      static_cast<uint8_t*>(p)[i] = static_cast<uint8_t>(v);
+      return;
     case DType::f16:
-    case DType::f8e4m3: break;
+    case DType::f8e4m3:
+      break;
   }
   fail("cannot write elements of type {}", dtype_name(t));
 }
@@ -155,7 +179,8 @@ Tensor Tensor::reshape(Shape shape) const {
 
 Tensor Tensor::narrow(int d, int64_t begin, int64_t n) const {
   if (d < 0) d += rank();
-  QUERN_CHECK(d >= 0 && d < rank() && begin >= 0 && n >= 0 && begin + n <= shape_[d], "narrow({}, {}, {}) of {}", d, begin, n, to_string(shape_));
+  QUERN_CHECK(d >= 0 && d < rank() && begin >= 0 && n >= 0 && begin + n <= shape_[d], "narrow({}, {}, {}) of {}", d,
+              begin, n, to_string(shape_));
   Tensor r = *this;
   r.data_ = static_cast<std::byte*>(data_) + begin * strides_[d] * dtype_size(dtype_);
   r.shape_[d] = n;
@@ -200,7 +225,9 @@ void Tensor::copy_from(const Tensor& src) const {
     });
     return;
   }
-  for_each_index(shape_, [&](const Shape& at) { put(data_, dtype_, offset(at, strides_), get(src.data_, src.dtype_, offset(at, src.strides_))); });
+  for_each_index(shape_, [&](const Shape& at) {
+    put(data_, dtype_, offset(at, strides_), get(src.data_, src.dtype_, offset(at, src.strides_)));
+  });
 }
 
 double Tensor::item(int64_t i) const {

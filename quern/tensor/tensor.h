@@ -14,8 +14,8 @@
 namespace quern {
 
 using Shape = std::vector<int64_t>;
-int64_t element_count(const Shape& s);   // throws Error on overflow or a negative extent
-std::string to_string(const Shape& s);   // "[2, 3]"
+int64_t element_count(const Shape& s);  // throws Error on overflow or a negative extent
+std::string to_string(const Shape& s);  // "[2, 3]"
 
 class Tensor {
  public:
@@ -31,7 +31,9 @@ class Tensor {
     return r;
   }
   template <class T>
-  static Tensor of(Shape shape, std::initializer_list<T> v) { return of<T>(std::move(shape), std::span<const T>(v.begin(), v.size())); }
+  static Tensor of(Shape shape, std::initializer_list<T> v) {
+    return of<T>(std::move(shape), std::span<const T>(v.begin(), v.size()));
+  }
   // Memory owned by somebody else (a mapped file): `owner` is kept alive. Read-only by convention.
   static Tensor external(const void* data, Shape shape, DType t, std::shared_ptr<const void> owner);
 
@@ -70,11 +72,11 @@ class Tensor {
   Tensor narrow(int dim, int64_t begin, int64_t n) const;  // shares memory
   Tensor clone() const;                                    // contiguous copy
   Tensor contiguous_copy_if_needed() const { return contiguous() ? *this : clone(); }
-  Tensor to(DType t) const;                                // conversion; same dtype returns *this
+  Tensor to(DType t) const;  // conversion; same dtype returns *this
   void fill(double value) const;
-  void copy_from(const Tensor& src) const;                 // same shape; converts
+  void copy_from(const Tensor& src) const;  // same shape; converts
 
-  double item(int64_t i = 0) const;                        // any float or integer dtype, flat index of a contiguous tensor
+  double item(int64_t i = 0) const;  // any float or integer dtype, flat index of a contiguous tensor
   bool same_buffer(const Tensor& o) const { return owner_ == o.owner_; }
   bool unique() const { return owner_.use_count() == 1; }  // no other handle on this buffer
 

@@ -19,7 +19,9 @@ namespace fs = std::filesystem;
 
 class Folder {
  public:
-  Folder() : path_(fs::temp_directory_path() / fmt::format("quern_tensor_{}_{}", ::getpid(), ++count_)) { fs::create_directories(path_); }
+  Folder() : path_(fs::temp_directory_path() / fmt::format("quern_tensor_{}_{}", ::getpid(), ++count_)) {
+    fs::create_directories(path_);
+  }
   ~Folder() { fs::remove_all(path_); }
   fs::path operator/(const char* n) const { return path_ / n; }
   const fs::path& path() const { return path_; }
@@ -66,7 +68,9 @@ TEST(Npy, RoundTrip) {
 
 TEST(Safetensors, RoundTripAndShards) {
   Folder d;
-  NamedTensors all = {{"a", Tensor::of<float>({2, 2}, {1, 2, 3, 4})}, {"b", Tensor::of<float>({3}, {5, 6, 7}).to(DType::bf16)}, {"c", Tensor::zeros({0, 4}, DType::f32)}};
+  NamedTensors all = {{"a", Tensor::of<float>({2, 2}, {1, 2, 3, 4})},
+                      {"b", Tensor::of<float>({3}, {5, 6, 7}).to(DType::bf16)},
+                      {"c", Tensor::zeros({0, 4}, DType::f32)}};
   save_tensor_folder(d.path(), all, 1 << 20);
   EXPECT_TRUE(fs::exists(d / "model.safetensors"));
   save_tensor_folder(d.path(), all, 16);
@@ -100,10 +104,14 @@ TEST(Safetensors, HostileFilesAreRefusedByTensorAndField) {
       {file_of(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 4), "data_offsets"},
       {file_of(R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4), "needs 8"},
       {file_of(R"({"t":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,4]}})", 4), "too large"},
-      {file_of(R"({"t":{"dtype":"F32","shape":[9223372036854775807,9223372036854775807],"data_offsets":[0,4]}})", 4), "too large"},
+      {file_of(R"({"t":{"dtype":"F32","shape":[9223372036854775807,9223372036854775807],"data_offsets":[0,4]}})", 4),
+       "too large"},
       {file_of(R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[8,4]}})", 8), "outside"},
       {file_of(R"({"t":{"dtype":"F32","shape":[1]}})", 4), "'data_offsets' is missing"},
-      {file_of(R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"u":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})", 8), "overlap"},
+      {file_of(
+           R"({"t":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"u":{"dtype":"F32","shape":[1],"data_offsets":[2,6]}})",
+           8),
+       "overlap"},
   };
   for (const Case& c : cases) {
     write_file(d / "model.safetensors", c.content);

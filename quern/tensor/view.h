@@ -22,8 +22,8 @@ struct View {
   View(T* p, std::array<int64_t, R> s, std::array<int64_t, R> st) : data(p), shape(s), stride(st) {}
   // View<float> converts to View<const float>.
   template <class U>
-    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
-  View(const View<U, R>& o) : data(o.data), shape(o.shape), stride(o.stride) {}
+  requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>) View(const View<U, R>& o)
+      : data(o.data), shape(o.shape), stride(o.stride) {}
 
   template <class... I>
   T& operator()(I... i) const {
@@ -32,9 +32,7 @@ struct View {
     ((at += static_cast<int64_t>(i) * stride[static_cast<size_t>(d++)]), ...);
     return data[at];
   }
-  View<T, (R > 1 ? R - 1 : 1)> operator[](int64_t i) const
-    requires(R > 1)
-  {
+  View<T, (R > 1 ? R - 1 : 1)> operator[](int64_t i) const requires(R > 1) {
     View<T, R - 1> v;
     v.data = data + i * stride[0];
     for (int d = 1; d < R; ++d) v.shape[d - 1] = shape[d], v.stride[d - 1] = stride[d];

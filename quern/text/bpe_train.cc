@@ -22,12 +22,16 @@ struct Word {
   int64_t count;
 };
 
-uint64_t pair_key(int32_t a, int32_t b) { return static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b); }
+uint64_t pair_key(int32_t a, int32_t b) {
+  return static_cast<uint64_t>(static_cast<uint32_t>(a)) << 32 | static_cast<uint32_t>(b);
+}
 
 struct Candidate {
   int64_t count;
   uint64_t pair;
-  bool operator<(const Candidate& o) const { return count != o.count ? count < o.count : pair > o.pair; }  // top: most frequent, then lowest ids
+  bool operator<(const Candidate& o) const {
+    return count != o.count ? count < o.count : pair > o.pair;
+  }  // top: most frequent, then lowest ids
 };
 
 class Merger {
@@ -128,7 +132,8 @@ Json template_with_bos(const std::string& bos, int64_t id) {
     outer.set(kind, inner);
     return outer;
   };
-  Json single = Json::array(), pair = Json::array(), ids = Json::array(), tokens = Json::array(), entry = Json::object(), specials = Json::object(), j = Json::object();
+  Json single = Json::array(), pair = Json::array(), ids = Json::array(), tokens = Json::array(),
+       entry = Json::object(), specials = Json::object(), j = Json::object();
   single.push(piece("SpecialToken", bos, "id"));
   single.push(piece("Sequence", "A", "id"));
   for (const char* s : {"A", "B"}) {
@@ -152,8 +157,11 @@ Json template_with_bos(const std::string& bos, int64_t id) {
 
 BpeTrainer::BpeTrainer(BpeTrainOptions o) : o_(std::move(o)) {
   int64_t least = 256 + static_cast<int64_t>(o_.special_tokens.size());
-  if (o_.vocab_size < least) fail("vocabulary of {}: at least {} are needed (256 bytes and {} special tokens)", o_.vocab_size, least, o_.special_tokens.size());
-  if (!o_.bos_token.empty() && std::find(o_.special_tokens.begin(), o_.special_tokens.end(), o_.bos_token) == o_.special_tokens.end())
+  if (o_.vocab_size < least)
+    fail("vocabulary of {}: at least {} are needed (256 bytes and {} special tokens)", o_.vocab_size, least,
+         o_.special_tokens.size());
+  if (!o_.bos_token.empty() &&
+      std::find(o_.special_tokens.begin(), o_.special_tokens.end(), o_.bos_token) == o_.special_tokens.end())
     fail("bos token '{}' is none of the special tokens", o_.bos_token);
 }
 
@@ -216,7 +224,8 @@ std::string BpeTrainer::train() const {
     pairs.push(std::move(p));
   }
   model.set("type", "BPE");
-  for (const char* key : {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"}) model.set(key, Json());
+  for (const char* key : {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"})
+    model.set(key, Json());
   for (const char* key : {"fuse_unk", "byte_fallback", "ignore_merges"}) model.set(key, false);
   model.set("vocab", std::move(ids));
   model.set("merges", std::move(pairs));
@@ -227,7 +236,8 @@ std::string BpeTrainer::train() const {
   j.set("normalizer", Json());
   j.set("pre_tokenizer", pre_tokenizer(o_.individual_digits));
   auto bos = std::find(o_.special_tokens.begin(), o_.special_tokens.end(), o_.bos_token);
-  j.set("post_processor", o_.bos_token.empty() ? Json() : template_with_bos(o_.bos_token, bos - o_.special_tokens.begin()));
+  j.set("post_processor",
+        o_.bos_token.empty() ? Json() : template_with_bos(o_.bos_token, bos - o_.special_tokens.begin()));
   j.set("decoder", byte_level("ByteLevel"));
   j.set("model", std::move(model));
   return j.dump(1) + "\n";

@@ -42,7 +42,8 @@ bool ChatTemplate::present(const std::filesystem::path& folder) { return !source
 
 ChatTemplate ChatTemplate::load(const std::filesystem::path& folder) {
   std::string s = source_in(folder);
-  if (s.empty()) fail("{}: found neither chat_template.jinja nor chat_template in tokenizer_config.json", folder.string());
+  if (s.empty())
+    fail("{}: found neither chat_template.jinja nor chat_template in tokenizer_config.json", folder.string());
   return parse(s);
 }
 

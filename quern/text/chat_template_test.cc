@@ -13,7 +13,9 @@
 namespace quern {
 namespace {
 
-Json golden(const char* file) { return Json::read(std::filesystem::path(QUERN_SOURCE_DIR) / "quern" / "text" / "testdata" / file); }
+Json golden(const char* file) {
+  return Json::read(std::filesystem::path(QUERN_SOURCE_DIR) / "quern" / "text" / "testdata" / file);
+}
 
 TEST(ChatTemplate, RendersAsJinjaDoes) {
   Json g = golden("templates.json");
@@ -29,7 +31,8 @@ TEST(ChatTemplate, RendersAsJinjaDoes) {
 
 TEST(ChatTemplate, FailsWhereJinjaDoes) {
   Json g = golden("templates.json");
-  for (const Json& c : g.at("failing").as_array()) EXPECT_THROW(ChatTemplate::parse(c.as_string()).render(g.at("context")), Error) << c.as_string();
+  for (const Json& c : g.at("failing").as_array())
+    EXPECT_THROW(ChatTemplate::parse(c.as_string()).render(g.at("context")), Error) << c.as_string();
 }
 
 TEST(ChatTemplate, HostileTemplatesEndWithAnError) {
@@ -43,21 +46,30 @@ TEST(ChatTemplate, HostileTemplatesEndWithAnError) {
       "{% for i in range(1000000) %}{% for j in range(1000000) %}{% endfor %}{% endfor %}",
       "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
       "{{ 'aaaaaaaaaaaaaaaa' * 99999999 }}",
-      "{% set ns = namespace(s='xxxxxxxxxxxxxxxx') %}{% for i in range(100) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}",
+      "{% set ns = namespace(s='xxxxxxxxxxxxxxxx') %}{% for i in range(100) %}{% set ns.s = ns.s ~ ns.s %}{% endfor "
+      "%}",
       "{{ range(99999999999) }}",
       "{{ 2 ** 9999999999 }}",
   };
-  for (const std::string& c : cases) EXPECT_THROW(ChatTemplate::parse(c).render(Json::parse(R"({"x":{}})")), Error) << c.substr(0, 60);
+  for (const std::string& c : cases)
+    EXPECT_THROW(ChatTemplate::parse(c).render(Json::parse(R"({"x":{}})")), Error) << c.substr(0, 60);
 }
 
 TEST(ChatTemplate, ZayaFormat) {
   ChatTemplate t = ChatTemplate::parse(zaya_chat_template());
-  Json c = Json::parse(R"({"bos_token":"<bos>","add_generation_prompt":true,"messages":[{"role":"user","content":"Hi"}]})");
-  EXPECT_EQ(t.render(c), "<bos><|im_start|>system\n<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n");
+  Json c = Json::parse(
+      R"({"bos_token":"<bos>","add_generation_prompt":true,"messages":[{"role":"user","content":"Hi"}]})");
+  EXPECT_EQ(t.render(c),
+            "<bos><|im_start|>system\n<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n");
   c.set("enable_thinking", false);
-  EXPECT_EQ(t.render(c), "<bos><|im_start|>system\n<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n</think>\n\n");
-  c = Json::parse(R"({"bos_token":"<bos>","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"}]})");
-  EXPECT_EQ(t.render(c), "<bos><|im_start|>system\nS<|im_end|>\n<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n</think>\n\nb<|im_end|>\n");
+  EXPECT_EQ(t.render(c),
+            "<bos><|im_start|>system\n<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n</"
+            "think>\n\n");
+  c = Json::parse(
+      R"({"bos_token":"<bos>","messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"}]})");
+  EXPECT_EQ(t.render(c),
+            "<bos><|im_start|>system\nS<|im_end|>\n<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n</"
+            "think>\n\nb<|im_end|>\n");
 }
 
 TEST(BpeTrain, LearnsWhatTheReferenceLearns) {
@@ -73,10 +85,12 @@ TEST(BpeTrain, LearnsWhatTheReferenceLearns) {
     std::string json = trainer.train();
     Json model = Json::parse(json).at("model");
     EXPECT_EQ(model.at("merges").dump(), c.at("merges").dump());
-    for (const auto& [token, id] : c.at("vocab").as_object()) EXPECT_EQ(model.at("vocab").at(token).as_int(), id.as_int()) << token;
+    for (const auto& [token, id] : c.at("vocab").as_object())
+      EXPECT_EQ(model.at("vocab").at(token).as_int(), id.as_int()) << token;
     EXPECT_EQ(model.at("vocab").as_object().size(), c.at("vocab").as_object().size());
     Tokenizer t = Tokenizer::from_json(json);
-    for (const Json& line : g.at("text").as_array()) EXPECT_EQ(t.decode(t.encode(line.as_string())), line.as_string());
+    for (const Json& line : g.at("text").as_array())
+      EXPECT_EQ(t.decode(t.encode(line.as_string())), line.as_string());
   }
 }
 

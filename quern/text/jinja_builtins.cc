@@ -71,13 +71,15 @@ List split(const std::string& s, const Value* separator, int64_t most, bool from
   if (sep.empty()) fail("chat template: split needs a separator");
   if (from_right) {
     size_t end = s.size();
-    for (size_t hit; most != 0 && end >= sep.size() && (hit = s.rfind(sep, end - sep.size())) != s.npos; end = hit, --most)
+    for (size_t hit; most != 0 && end >= sep.size() && (hit = s.rfind(sep, end - sep.size())) != s.npos;
+         end = hit, --most)
       out.insert(out.begin(), s.substr(hit + sep.size(), end - hit - sep.size()));
     out.insert(out.begin(), s.substr(0, end));
     return out;
   }
   size_t at = 0;
-  for (size_t hit; most != 0 && (hit = s.find(sep, at)) != s.npos; at = hit + sep.size(), --most) out.push_back(s.substr(at, hit - at));
+  for (size_t hit; most != 0 && (hit = s.find(sep, at)) != s.npos; at = hit + sep.size(), --most)
+    out.push_back(s.substr(at, hit - at));
   out.push_back(s.substr(at));
   return out;
 }
@@ -178,11 +180,13 @@ Value filtered(const Value& v, const Arguments& a, bool by_attribute, bool keep)
   size_t first = by_attribute;
   if (by_attribute && a.positional.empty()) fail("chat template: selectattr and rejectattr need an attribute");
   Arguments rest;
-  if (a.positional.size() > first) rest.positional.assign(a.positional.begin() + static_cast<std::ptrdiff_t>(first) + 1, a.positional.end());
+  if (a.positional.size() > first)
+    rest.positional.assign(a.positional.begin() + static_cast<std::ptrdiff_t>(first) + 1, a.positional.end());
   List out;
   for (const Value& x : items_of(v, "select")) {
     Value subject = by_attribute ? attribute_path(x, text(a.positional[0], "attribute")) : x;
-    bool hit = a.positional.size() > first ? apply_test(text(a.positional[first], "test"), subject, rest) : subject.truthy();
+    bool hit =
+        a.positional.size() > first ? apply_test(text(a.positional[first], "test"), subject, rest) : subject.truthy();
     if (hit == keep) out.push_back(x);
   }
   return out;
@@ -226,7 +230,10 @@ Value unique(const Value& v, const Arguments&) {
 
 const std::map<std::string, Filter>& filters() {
   static const std::map<std::string, Filter> table = {
-      {"trim", [](const Value& v, const Arguments& a) { return Value(strip(v.print(), text_or(a, 0, "chars", kBlank), true, true)); }},
+      {"trim",
+       [](const Value& v, const Arguments& a) {
+         return Value(strip(v.print(), text_or(a, 0, "chars", kBlank), true, true));
+       }},
       {"length", length},
       {"count", length},
       {"join", joined},
@@ -238,17 +245,23 @@ const std::map<std::string, Filter>& filters() {
       {"safe", [](const Value& v, const Arguments&) { return v; }},
       {"int", to_int},
       {"float", to_float},
-      {"abs", [](const Value& v, const Arguments&) { return v.is<double>() ? Value(std::abs(v.as_double("abs"))) : Value(std::abs(v.as_int("abs"))); }},
+      {"abs",
+       [](const Value& v, const Arguments&) {
+         return v.is<double>() ? Value(std::abs(v.as_double("abs"))) : Value(std::abs(v.as_int("abs")));
+       }},
       {"list", [](const Value& v, const Arguments&) { return Value(items_of(v, "list")); }},
       {"items", [](const Value& v, const Arguments&) { return Value(pairs_of(v)); }},
-      {"dictsort", [](const Value& v, const Arguments&) {
+      {"dictsort",
+       [](const Value& v, const Arguments&) {
          List l = pairs_of(v);
-         std::stable_sort(l.begin(), l.end(), [](const Value& x, const Value& y) { return compare(x.list()[0], y.list()[0]) < 0; });
+         std::stable_sort(l.begin(), l.end(),
+                          [](const Value& x, const Value& y) { return compare(x.list()[0], y.list()[0]) < 0; });
          return Value(l);
        }},
       {"first", [](const Value& v, const Arguments&) { return first_or_last(v, true); }},
       {"last", [](const Value& v, const Arguments&) { return first_or_last(v, false); }},
-      {"reverse", [](const Value& v, const Arguments&) {
+      {"reverse",
+       [](const Value& v, const Arguments&) {
          List l = items_of(v, "reverse");
          std::reverse(l.begin(), l.end());
          return v.is<std::string>() ? joined(Value(l), {}) : Value(l);
@@ -260,15 +273,24 @@ const std::map<std::string, Filter>& filters() {
       {"reject", [](const Value& v, const Arguments& a) { return filtered(v, a, false, false); }},
       {"selectattr", [](const Value& v, const Arguments& a) { return filtered(v, a, true, true); }},
       {"rejectattr", [](const Value& v, const Arguments& a) { return filtered(v, a, true, false); }},
-      {"replace", [](const Value& v, const Arguments& a) { return Value(replaced(v.print(), text_or(a, 0, "old", ""), text_or(a, 1, "new", ""), a.get(2, "count") ? a.get(2, "count")->as_int("count") : -1)); }},
-      {"default", [](const Value& v, const Arguments& a) {
-         bool falsy = a.get(1, "boolean") && a.get(1, "boolean")->truthy();
-         return v.is_undefined() || (falsy && !v.truthy()) ? (a.get(0, "default_value") ? *a.get(0, "default_value") : Value("")) : v;
+      {"replace",
+       [](const Value& v, const Arguments& a) {
+         return Value(replaced(v.print(), text_or(a, 0, "old", ""), text_or(a, 1, "new", ""),
+                               a.get(2, "count") ? a.get(2, "count")->as_int("count") : -1));
        }},
-      {"tojson", [](const Value& v, const Arguments& a) {
+      {"default",
+       [](const Value& v, const Arguments& a) {
+         bool falsy = a.get(1, "boolean") && a.get(1, "boolean")->truthy();
+         return v.is_undefined() || (falsy && !v.truthy())
+                    ? (a.get(0, "default_value") ? *a.get(0, "default_value") : Value(""))
+                    : v;
+       }},
+      {"tojson",
+       [](const Value& v, const Arguments& a) {
          const Value* indent = a.get(SIZE_MAX, "indent");
          if (!indent) indent = a.get(0, "indent");
-         return Value(dump_json(v, indent && !indent->is<None>() ? std::clamp<int64_t>(indent->as_int("indent"), 0, 100) : -1));
+         return Value(dump_json(
+             v, indent && !indent->is<None>() ? std::clamp<int64_t>(indent->as_int("indent"), 0, 100) : -1));
        }},
       {"indent", indented},
   };
@@ -282,8 +304,14 @@ const std::map<std::string, Test>& tests() {
       {"none", [](const Value& v, const Arguments&) { return v.is<None>(); }},
       {"string", [](const Value& v, const Arguments&) { return v.is<std::string>(); }},
       {"mapping", [](const Value& v, const Arguments&) { return v.is_dict(); }},
-      {"iterable", [](const Value& v, const Arguments&) { return v.is_list() || v.is_dict() || v.is<std::string>() || v.is_undefined(); }},
-      {"sequence", [](const Value& v, const Arguments&) { return v.is_list() || v.is_dict() || v.is<std::string>() || v.is_undefined(); }},
+      {"iterable",
+       [](const Value& v, const Arguments&) {
+         return v.is_list() || v.is_dict() || v.is<std::string>() || v.is_undefined();
+       }},
+      {"sequence",
+       [](const Value& v, const Arguments&) {
+         return v.is_list() || v.is_dict() || v.is<std::string>() || v.is_undefined();
+       }},
       {"number", [](const Value& v, const Arguments&) { return v.is_number(); }},
       {"integer", [](const Value& v, const Arguments&) { return v.is<int64_t>(); }},
       {"float", [](const Value& v, const Arguments&) { return v.is<double>(); }},
@@ -293,7 +321,8 @@ const std::map<std::string, Test>& tests() {
       {"false", [](const Value& v, const Arguments&) { return v.is<bool>() && !v.truthy(); }},
       {"odd", [](const Value& v, const Arguments&) { return v.as_int("odd") % 2 != 0; }},
       {"even", [](const Value& v, const Arguments&) { return v.as_int("even") % 2 == 0; }},
-      {"divisibleby", [](const Value& v, const Arguments& a) {
+      {"divisibleby",
+       [](const Value& v, const Arguments& a) {
          int64_t by = a.get(0, "num") ? a.get(0, "num")->as_int("divisibleby") : 0;
          if (by == 0) fail("chat template: divisibleby needs a number other than 0");
          return v.as_int("divisibleby") % by == 0;
@@ -303,8 +332,10 @@ const std::map<std::string, Test>& tests() {
       {"==", [](const Value& v, const Arguments& a) { return equal(v, a.positional.at(0)); }},
       {"ne", [](const Value& v, const Arguments& a) { return !equal(v, a.positional.at(0)); }},
       {"in", [](const Value& v, const Arguments& a) { return contains(a.positional.at(0), v); }},
-      {"lower", [](const Value& v, const Arguments&) { return text(v, "lower") == ascii_case(v.str(), std::tolower); }},
-      {"upper", [](const Value& v, const Arguments&) { return text(v, "upper") == ascii_case(v.str(), std::toupper); }},
+      {"lower",
+       [](const Value& v, const Arguments&) { return text(v, "lower") == ascii_case(v.str(), std::tolower); }},
+      {"upper",
+       [](const Value& v, const Arguments&) { return text(v, "upper") == ascii_case(v.str(), std::toupper); }},
   };
   return table;
 }
@@ -319,7 +350,9 @@ const T& look_up(const std::map<std::string, T>& table, const char* kind, const 
 }
 
 bool affix(const std::string& s, const Value& v, bool start) {
-  auto one = [&](const Value& x) { return start ? s.starts_with(text(x, "startswith")) : s.ends_with(text(x, "endswith")); };
+  auto one = [&](const Value& x) {
+    return start ? s.starts_with(text(x, "startswith")) : s.ends_with(text(x, "endswith"));
+  };
   if (!v.is_list()) return one(v);
   return std::any_of(v.list().begin(), v.list().end(), one);  // Python takes a tuple of alternatives
 }
@@ -331,30 +364,62 @@ Value string_method(const std::string& s, const std::string& name) {
     return a.positional[0];
   };
   auto count = [](const Arguments& a, size_t i, const char* n) { return a.get(i, n) ? a.get(i, n)->as_int(n) : -1; };
-  if (name == "strip") return bind([](const std::string& x, const Arguments& a) { return strip(x, text_or(a, 0, "chars", kBlank), true, true); });
-  if (name == "lstrip") return bind([](const std::string& x, const Arguments& a) { return strip(x, text_or(a, 0, "chars", kBlank), true, false); });
-  if (name == "rstrip") return bind([](const std::string& x, const Arguments& a) { return strip(x, text_or(a, 0, "chars", kBlank), false, true); });
-  if (name == "split") return bind([count](const std::string& x, const Arguments& a) { return split(x, a.get(0, "sep"), count(a, 1, "maxsplit"), false); });
-  if (name == "rsplit") return bind([count](const std::string& x, const Arguments& a) { return split(x, a.get(0, "sep"), count(a, 1, "maxsplit"), true); });
-  if (name == "splitlines") return bind([](const std::string& x, const Arguments&) {
-    Value newline("\n");
-    List l = split(x, &newline, -1, false);
-    if (!l.empty() && l.back().str().empty()) l.pop_back();
-    return l;
-  });
-  if (name == "startswith") return bind([required](const std::string& x, const Arguments& a) { return affix(x, required(a, "startswith"), true); });
-  if (name == "endswith") return bind([required](const std::string& x, const Arguments& a) { return affix(x, required(a, "endswith"), false); });
-  if (name == "replace") return bind([count](const std::string& x, const Arguments& a) { return replaced(x, text_or(a, 0, "old", ""), text_or(a, 1, "new", ""), count(a, 2, "count")); });
-  if (name == "join") return bind([required](const std::string& x, const Arguments& a) { return joined(required(a, "join"), {{Value(x)}, {}}); });
-  if (name == "find") return bind([required](const std::string& x, const Arguments& a) {
-    size_t at = x.find(text(required(a, "find"), "find"));
-    return at == x.npos ? int64_t{-1} : static_cast<int64_t>(utf8_length(utf8_lossy(x.substr(0, at))));
-  });
-  if (name == "upper") return bind([](const std::string& x, const Arguments&) { return ascii_case(x, std::toupper); });
-  if (name == "lower") return bind([](const std::string& x, const Arguments&) { return ascii_case(x, std::tolower); });
+  if (name == "strip")
+    return bind([](const std::string& x, const Arguments& a) {
+      return strip(x, text_or(a, 0, "chars", kBlank), true, true);
+    });
+  if (name == "lstrip")
+    return bind([](const std::string& x, const Arguments& a) {
+      return strip(x, text_or(a, 0, "chars", kBlank), true, false);
+    });
+  if (name == "rstrip")
+    return bind([](const std::string& x, const Arguments& a) {
+      return strip(x, text_or(a, 0, "chars", kBlank), false, true);
+    });
+  if (name == "split")
+    return bind([count](const std::string& x, const Arguments& a) {
+      return split(x, a.get(0, "sep"), count(a, 1, "maxsplit"), false);
+    });
+  if (name == "rsplit")
+    return bind([count](const std::string& x, const Arguments& a) {
+      return split(x, a.get(0, "sep"), count(a, 1, "maxsplit"), true);
+    });
+  if (name == "splitlines")
+    return bind([](const std::string& x, const Arguments&) {
+      Value newline("\n");
+      List l = split(x, &newline, -1, false);
+      if (!l.empty() && l.back().str().empty()) l.pop_back();
+      return l;
+    });
+  if (name == "startswith")
+    return bind(
+        [required](const std::string& x, const Arguments& a) { return affix(x, required(a, "startswith"), true); });
+  if (name == "endswith")
+    return bind(
+        [required](const std::string& x, const Arguments& a) { return affix(x, required(a, "endswith"), false); });
+  if (name == "replace")
+    return bind([count](const std::string& x, const Arguments& a) {
+      return replaced(x, text_or(a, 0, "old", ""), text_or(a, 1, "new", ""), count(a, 2, "count"));
+    });
+  if (name == "join")
+    return bind([required](const std::string& x, const Arguments& a) {
+      return joined(required(a, "join"), {{Value(x)}, {}});
+    });
+  if (name == "find")
+    return bind([required](const std::string& x, const Arguments& a) {
+      size_t at = x.find(text(required(a, "find"), "find"));
+      return at == x.npos ? int64_t{-1} : static_cast<int64_t>(utf8_length(utf8_lossy(x.substr(0, at))));
+    });
+  if (name == "upper")
+    return bind([](const std::string& x, const Arguments&) { return ascii_case(x, std::toupper); });
+  if (name == "lower")
+    return bind([](const std::string& x, const Arguments&) { return ascii_case(x, std::tolower); });
   if (name == "title") return bind([](const std::string& x, const Arguments&) { return capitalised(x, true); });
   if (name == "capitalize") return bind([](const std::string& x, const Arguments&) { return capitalised(x, false); });
-  if (name == "isdigit") return bind([](const std::string& x, const Arguments&) { return !x.empty() && std::all_of(x.begin(), x.end(), [](unsigned char c) { return std::isdigit(c); }); });
+  if (name == "isdigit")
+    return bind([](const std::string& x, const Arguments&) {
+      return !x.empty() && std::all_of(x.begin(), x.end(), [](unsigned char c) { return std::isdigit(c); });
+    });
   return Undefined{name};
 }
 
@@ -364,7 +429,9 @@ void check_text(size_t bytes) {
   if (bytes > kMaxText) fail("chat template: a text grows beyond {} MiB", kMaxText >> 20);
 }
 
-Value apply_filter(const std::string& name, const Value& input, const Arguments& args) { return look_up(filters(), "filter", name)(input, args); }
+Value apply_filter(const std::string& name, const Value& input, const Arguments& args) {
+  return look_up(filters(), "filter", name)(input, args);
+}
 
 bool apply_test(const std::string& name, const Value& input, const Arguments& args) {
   Test t = look_up(tests(), "test", name);
@@ -381,15 +448,18 @@ Value method(const Value& object, const std::string& name) {
   auto bind = [&](auto f) { return Value(Function([object, f](const Arguments& a) { return f(object, a); })); };
   if (name == "items") return bind([](const Value& d, const Arguments&) { return Value(pairs_of(d)); });
   if (name == "keys") return bind([](const Value& d, const Arguments&) { return Value(items_of(d, "keys")); });
-  if (name == "values") return bind([](const Value& d, const Arguments&) {
-    List out;
-    for (auto& [k, v] : d.dict()) out.push_back(v);
-    return Value(out);
-  });
-  if (name == "get") return bind([](const Value& d, const Arguments& a) {
-    const Value* found = a.positional.empty() || !a.positional[0].is<std::string>() ? nullptr : d.find(a.positional[0].str());
-    return found ? *found : a.get(1, "default") ? *a.get(1, "default") : Value(None{});
-  });
+  if (name == "values")
+    return bind([](const Value& d, const Arguments&) {
+      List out;
+      for (auto& [k, v] : d.dict()) out.push_back(v);
+      return Value(out);
+    });
+  if (name == "get")
+    return bind([](const Value& d, const Arguments& a) {
+      const Value* found =
+          a.positional.empty() || !a.positional[0].is<std::string>() ? nullptr : d.find(a.positional[0].str());
+      return found ? *found : a.get(1, "default") ? *a.get(1, "default") : Value(None{});
+    });
   return Undefined{name};
 }
 

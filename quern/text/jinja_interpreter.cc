@@ -23,11 +23,17 @@ class Interpreter {
  public:
   explicit Interpreter(const Json& context) {
     Dict globals;
-    for (const auto& [k, v] : context.as_object("chat template, context")) globals.emplace_back(k, Value::from_json(v));
+    for (const auto& [k, v] : context.as_object("chat template, context"))
+      globals.emplace_back(k, Value::from_json(v));
     auto add = [&](const char* name, Function f) { globals.emplace_back(name, Value(std::move(f))); };
-    add("raise_exception", [](const Arguments& a) -> Value { fail("chat template: {}", a.positional.empty() ? "raise_exception" : a.positional[0].print()); });
-    add("strftime_now", [](const Arguments& a) { return now(a.positional.empty() ? "%Y-%m-%d" : a.positional[0].print()); });
-    add("namespace", [](const Arguments& a) { return Value(a.positional.empty() || !a.positional[0].is_dict() ? a.named : a.positional[0].dict()); });
+    add("raise_exception", [](const Arguments& a) -> Value {
+      fail("chat template: {}", a.positional.empty() ? "raise_exception" : a.positional[0].print());
+    });
+    add("strftime_now",
+        [](const Arguments& a) { return now(a.positional.empty() ? "%Y-%m-%d" : a.positional[0].print()); });
+    add("namespace", [](const Arguments& a) {
+      return Value(a.positional.empty() || !a.positional[0].is_dict() ? a.named : a.positional[0].dict());
+    });
     add("dict", [](const Arguments& a) { return Value(a.named); });
     add("range", range);
     scopes_.push_back(std::move(globals));
@@ -59,7 +65,8 @@ class Interpreter {
   static Value range(const Arguments& a) {
     if (a.positional.empty() || a.positional.size() > 3) fail("chat template: range takes one to three numbers");
     auto n = [&](size_t i) { return a.positional[i].as_int("range"); };
-    int64_t b = a.positional.size() > 1 ? n(0) : 0, e = a.positional.size() > 1 ? n(1) : n(0), step = a.positional.size() > 2 ? n(2) : 1;
+    int64_t b = a.positional.size() > 1 ? n(0) : 0, e = a.positional.size() > 1 ? n(1) : n(0),
+            step = a.positional.size() > 2 ? n(2) : 1;
     if (step == 0) fail("chat template: range with a step of 0");
     List out;
     for (int64_t i = b; step > 0 ? i < e : i > e; i += step) {
@@ -82,7 +89,8 @@ class Interpreter {
   void assign(const std::string& target, Value v) {
     if (size_t dot = target.find('.'); dot != target.npos) {
       Value object = look_up(target.substr(0, dot));
-      if (!object.is_dict()) fail("chat template: cannot set {}: '{}' is no namespace", target, target.substr(0, dot));
+      if (!object.is_dict())
+        fail("chat template: cannot set {}: '{}' is no namespace", target, target.substr(0, dot));
       object.set(target.substr(dot + 1), std::move(v));
       return;
     }
@@ -95,7 +103,9 @@ class Interpreter {
   }
   void unpack(const std::vector<std::string>& targets, Value v) {
     if (targets.size() == 1) return assign(targets[0], std::move(v));
-    if (!v.is_list() || v.list().size() != targets.size()) fail("chat template: {} values expected, found {}", targets.size(), v.is_list() ? fmt::format("{}", v.list().size()) : v.type_name());
+    if (!v.is_list() || v.list().size() != targets.size())
+      fail("chat template: {} values expected, found {}", targets.size(),
+           v.is_list() ? fmt::format("{}", v.list().size()) : v.type_name());
     for (size_t i = 0; i < targets.size(); ++i) assign(targets[i], v.list()[i]);
   }
 
@@ -108,16 +118,31 @@ class Interpreter {
   Flow statement(const Statement& s) {
     Deeper d(*this);
     switch (s.kind) {
-      case S::text: write(s.text); break;
-      case S::output: write(evaluate(*s.expression).print()); break;
-      case S::conditional: return block(evaluate(*s.expression).truthy() ? s.body : s.otherwise);
-      case S::loop: return loop(s);
-      case S::set: unpack(s.targets, evaluate(*s.expression)); break;
-      case S::set_block: assign(s.targets[0], captured(s.body)); break;
-      case S::macro: assign(s.text, macro(s)); break;
-      case S::group: return block(s.body);
-      case S::break_: return Flow::break_;
-      case S::continue_: return Flow::continue_;
+      case S::text:
+        write(s.text);
+        break;
+      case S::output:
+        write(evaluate(*s.expression).print());
+        break;
+      case S::conditional:
+        return block(evaluate(*s.expression).truthy() ? s.body : s.otherwise);
+      case S::loop:
+        return loop(s);
+      case S::set:
+        unpack(s.targets, evaluate(*s.expression));
+        break;
+      case S::set_block:
+        assign(s.targets[0], captured(s.body));
+        break;
+      case S::macro:
+        assign(s.text, macro(s));
+        break;
+      case S::group:
+        return block(s.body);
+      case S::break_:
+        return Flow::break_;
+      case S::continue_:
+        return Flow::continue_;
     }
     return Flow::normal;
   }
@@ -139,7 +164,9 @@ class Interpreter {
       size_t first_default = s.targets.size() - s.defaults.size();
       for (size_t i = 0; i < s.targets.size(); ++i) {
         const Value* given = a.get(i, s.targets[i].c_str());
-        own.emplace_back(s.targets[i], given ? *given : i >= first_default ? evaluate(*s.defaults[i - first_default]) : Value(Undefined{s.targets[i]}));
+        own.emplace_back(s.targets[i], given                ? *given
+                                       : i >= first_default ? evaluate(*s.defaults[i - first_default])
+                                                            : Value(Undefined{s.targets[i]}));
       }
       scopes_.push_back(std::move(own));
       std::string text = captured(s.body);
@@ -167,9 +194,19 @@ class Interpreter {
       Deeper d(*this);
       scopes_.emplace_back();
       unpack(s.targets, items[static_cast<size_t>(i)]);
-      auto neighbour = [&](int64_t k) { return k >= 0 && k < n ? items[static_cast<size_t>(k)] : Value(Undefined{"loop"}); };
-      assign("loop", Dict{{"index", i + 1}, {"index0", i}, {"revindex", n - i}, {"revindex0", n - i - 1}, {"first", i == 0}, {"last", i + 1 == n}, {"length", n},
-                          {"previtem", neighbour(i - 1)}, {"nextitem", neighbour(i + 1)}, {"cycle", Value(Function([i](const Arguments& a) {
+      auto neighbour = [&](int64_t k) {
+        return k >= 0 && k < n ? items[static_cast<size_t>(k)] : Value(Undefined{"loop"});
+      };
+      assign("loop", Dict{{"index", i + 1},
+                          {"index0", i},
+                          {"revindex", n - i},
+                          {"revindex0", n - i - 1},
+                          {"first", i == 0},
+                          {"last", i + 1 == n},
+                          {"length", n},
+                          {"previtem", neighbour(i - 1)},
+                          {"nextitem", neighbour(i + 1)},
+                          {"cycle", Value(Function([i](const Arguments& a) {
                              if (a.positional.empty()) fail("chat template: loop.cycle needs values");
                              return a.positional[static_cast<size_t>(i) % a.positional.size()];
                            }))}});
@@ -190,8 +227,10 @@ class Interpreter {
   Value evaluate(const Expression& e) {
     Deeper d(*this);
     switch (e.kind) {
-      case E::literal: return e.literal;
-      case E::name: return look_up(e.name);
+      case E::literal:
+        return e.literal;
+      case E::name:
+        return look_up(e.name);
       case E::list: {
         List l;
         for (const auto& p : e.parts) l.push_back(evaluate(*p));
@@ -199,21 +238,31 @@ class Interpreter {
       }
       case E::dict: {
         Value v{Dict()};
-        for (size_t i = 0; i < e.parts.size(); i += 2) v.set(evaluate(*e.parts[i]).print(), evaluate(*e.parts[i + 1]));
+        for (size_t i = 0; i < e.parts.size(); i += 2)
+          v.set(evaluate(*e.parts[i]).print(), evaluate(*e.parts[i + 1]));
         return v;
       }
-      case E::attribute: return attribute(evaluate(*e.parts[0]), e.name);
-      case E::subscript: return subscript(evaluate(*e.parts[0]), evaluate(*e.parts[1]));
-      case E::slice: return slice(e);
+      case E::attribute:
+        return attribute(evaluate(*e.parts[0]), e.name);
+      case E::subscript:
+        return subscript(evaluate(*e.parts[0]), evaluate(*e.parts[1]));
+      case E::slice:
+        return slice(e);
       case E::call: {
         Value f = evaluate(*e.parts[0]);
-        if (!f.is_function()) fail("chat template, line {}: {} cannot be called", e.line, f.is_undefined() ? "'" + f.undefined().name + "', which is undefined," : f.type_name());
+        if (!f.is_function())
+          fail("chat template, line {}: {} cannot be called", e.line,
+               f.is_undefined() ? "'" + f.undefined().name + "', which is undefined," : f.type_name());
         return f.function()(arguments(e));
       }
-      case E::filter: return apply_filter(e.name, evaluate(*e.parts[0]), arguments(e));
-      case E::test: return apply_test(e.name, evaluate(*e.parts[0]), arguments(e)) != e.negated;
-      case E::unary: return unary(e);
-      case E::binary: return binary(e);
+      case E::filter:
+        return apply_filter(e.name, evaluate(*e.parts[0]), arguments(e));
+      case E::test:
+        return apply_test(e.name, evaluate(*e.parts[0]), arguments(e)) != e.negated;
+      case E::unary:
+        return unary(e);
+      case E::binary:
+        return binary(e);
       case E::conditional:
         if (evaluate(*e.parts[0]).truthy()) return evaluate(*e.parts[1]);
         return e.parts[2] ? evaluate(*e.parts[2]) : Value(Undefined{"the other branch"});
@@ -222,18 +271,21 @@ class Interpreter {
   }
 
   Value attribute(const Value& object, const std::string& name) {
-    if (object.is_undefined()) fail("chat template: '{}' is undefined, and has no '{}'", object.undefined().name, name);
+    if (object.is_undefined())
+      fail("chat template: '{}' is undefined, and has no '{}'", object.undefined().name, name);
     if (object.is_dict()) {
       if (Value m = method(object, name); !m.is_undefined()) return m;
       if (const Value* v = object.find(name)) return *v;
       return Undefined{name};
     }
-    if (object.is_list() && !name.empty() && std::isdigit(static_cast<unsigned char>(name[0]))) return subscript(object, static_cast<int64_t>(std::atoll(name.c_str())));
+    if (object.is_list() && !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])))
+      return subscript(object, static_cast<int64_t>(std::atoll(name.c_str())));
     return method(object, name);
   }
 
   Value subscript(const Value& object, const Value& key) {
-    if (object.is_undefined()) fail("chat template: '{}' is undefined, and has no [{}]", object.undefined().name, key.print());
+    if (object.is_undefined())
+      fail("chat template: '{}' is undefined, and has no [{}]", object.undefined().name, key.print());
     if (object.is_dict()) {
       const Value* v = key.is<std::string>() ? object.find(key.str()) : nullptr;
       return v ? *v : Value(Undefined{key.print()});
@@ -312,13 +364,15 @@ class Interpreter {
   }
   static Value repeated(const std::string& s, int64_t n) {
     std::string out;
-    if (n > 0) check_text(s.size() > 0 && static_cast<uint64_t>(n) > kMaxText ? SIZE_MAX : s.size() * static_cast<size_t>(n));
+    if (n > 0)
+      check_text(s.size() > 0 && static_cast<uint64_t>(n) > kMaxText ? SIZE_MAX : s.size() * static_cast<size_t>(n));
     for (int64_t i = 0; i < n && !s.empty(); ++i) out += s;
     return out;
   }
 
   static Value arithmetic(const std::string& op, const Value& a, const Value& b) {
-    if (!a.is_number() || !b.is_number()) fail("chat template: '{}' does not work on {} and {}", op, a.type_name(), b.type_name());
+    if (!a.is_number() || !b.is_number())
+      fail("chat template: '{}' does not work on {} and {}", op, a.type_name(), b.type_name());
     bool whole = !a.is<double>() && !b.is<double>() && op != "/";
     if (!whole) {
       double x = a.as_double(op.c_str()), y = b.as_double(op.c_str());

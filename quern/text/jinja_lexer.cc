@@ -71,7 +71,8 @@ class Lexer {
     if (kind == '#') {
       size_t end = s_.find("#}", at_);
       if (end == s_.npos) bad("a comment is not closed");
-      line_ += static_cast<int>(std::count(s_.begin() + static_cast<std::ptrdiff_t>(at_), s_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+      line_ += static_cast<int>(std::count(s_.begin() + static_cast<std::ptrdiff_t>(at_),
+                                           s_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
       closed(s_[end - 1] == '-' && end - 1 >= at_, s_[end - 1] == '+', true);
       at_ = end + 2;
       return;
@@ -135,7 +136,8 @@ class Lexer {
         at_ += 2;
         return push(Kind::symbol, two);
       }
-    if (std::string("+-*/%~<>=()[]{},.:|").find(static_cast<char>(c)) == std::string::npos) bad("a character that means nothing here");
+    if (std::string("+-*/%~<>=()[]{},.:|").find(static_cast<char>(c)) == std::string::npos)
+      bad("a character that means nothing here");
     depth += (c == '{' || c == '[' || c == '(') - (c == '}' || c == ']' || c == ')');
     if (depth < 0) bad("a bracket is closed that was not opened");
     ++at_;
@@ -151,13 +153,22 @@ class Lexer {
         continue;
       }
       switch (char e = s_[++at_]) {
-        case 'n': out += '\n'; break;
-        case 't': out += '\t'; break;
-        case 'r': out += '\r'; break;
+        case 'n':
+          out += '\n';
+          break;
+        case 't':
+          out += '\t';
+          break;
+        case 'r':
+          out += '\r';
+          break;
         case '\\':
         case '\'':
-        case '"': out += e; break;
-        default: out += '\\', out += e;
+        case '"':
+          out += e;
+          break;
+        default:
+          out += '\\', out += e;
       }
     }
     if (at_ >= s_.size()) bad("a string is not closed");

@@ -6,7 +6,19 @@
 namespace quern::jinja {
 
 struct Token {
-  enum class Kind { text, open_output, close_output, open_block, close_block, name, string, integer, real, symbol, end };
+  enum class Kind {
+    text,
+    open_output,
+    close_output,
+    open_block,
+    close_block,
+    name,
+    string,
+    integer,
+    real,
+    symbol,
+    end
+  };
   Kind kind = Kind::end;
   std::string text;
   int line = 0;

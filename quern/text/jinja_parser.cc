@@ -309,15 +309,18 @@ class Parser {
         e->literal = all;
         return e;
       }
-      case Kind::integer: return literal(static_cast<int64_t>(std::strtoll(t.text.c_str(), nullptr, 10)));
-      case Kind::real: return literal(std::strtod(t.text.c_str(), nullptr));
+      case Kind::integer:
+        return literal(static_cast<int64_t>(std::strtoll(t.text.c_str(), nullptr, 10)));
+      case Kind::real:
+        return literal(std::strtod(t.text.c_str(), nullptr));
       case Kind::name:
         if (t.text == "true" || t.text == "True") return literal(true);
         if (t.text == "false" || t.text == "False") return literal(false);
         if (t.text == "none" || t.text == "None") return literal(None{});
         ++at_;
         return make(E::name, t.text);
-      default: break;
+      default:
+        break;
     }
     if (symbol("(")) return parenthesised();
     if (symbol("[")) return elements("]");
@@ -377,7 +380,9 @@ class Parser {
         f->parts.push_back(std::move(e));
         if (symbol("("))
           arguments(*f);
-        else if (now().kind == Kind::string || now().kind == Kind::integer || (now().kind == Kind::name && !std::set<std::string>{"and", "or", "if", "else", "is", "not", "in"}.count(now().text)))
+        else if (now().kind == Kind::string || now().kind == Kind::integer ||
+                 (now().kind == Kind::name &&
+                  !std::set<std::string>{"and", "or", "if", "else", "is", "not", "in"}.count(now().text)))
           f->parts.push_back(postfix(primary(), false));
         e = std::move(f);
       } else {

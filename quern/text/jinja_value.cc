@@ -47,7 +47,8 @@ std::string repr_at(const Value& v, int depth) {
   }
   if (v.is_dict()) {
     std::string s = "{";
-    for (size_t i = 0; i < v.dict().size(); ++i) s += (i ? ", " : "") + python_quoted(v.dict()[i].first) + ": " + repr_at(v.dict()[i].second, depth + 1);
+    for (size_t i = 0; i < v.dict().size(); ++i)
+      s += (i ? ", " : "") + python_quoted(v.dict()[i].first) + ": " + repr_at(v.dict()[i].second, depth + 1);
     return s + "}";
   }
   return v.print();
@@ -144,7 +145,8 @@ std::string Value::print() const {
 std::string Value::repr() const { return repr_at(*this, 0); }
 
 const char* Value::type_name() const {
-  static constexpr const char* kNames[] = {"undefined", "none", "boolean", "integer", "float", "string", "list", "mapping", "function"};
+  static constexpr const char* kNames[] = {"undefined", "none", "boolean", "integer", "float",
+                                           "string",    "list", "mapping", "function"};
   return kNames[v_.index()];
 }
 

@@ -42,7 +42,9 @@ class Value {
   Json to_json() const;  // throws on functions and undefined
 
   template <class T>
-  bool is() const { return std::holds_alternative<T>(v_); }
+  bool is() const {
+    return std::holds_alternative<T>(v_);
+  }
   bool is_list() const { return is<std::shared_ptr<List>>(); }
   bool is_dict() const { return is<std::shared_ptr<Dict>>(); }
   bool is_function() const { return is<std::shared_ptr<Function>>(); }
@@ -57,14 +59,16 @@ class Value {
   bool truthy() const;
   int64_t as_int(const char* what) const;  // bool and int; throws Error otherwise
   double as_double(const char* what) const;
-  std::string print() const;               // what {{ x }} writes
-  std::string repr() const;                // inside printed lists and dicts
+  std::string print() const;  // what {{ x }} writes
+  std::string repr() const;   // inside printed lists and dicts
   const char* type_name() const;
   const Value* find(const std::string& key) const;  // in a dict
   void set(const std::string& key, Value v) const;  // in a dict
 
  private:
-  std::variant<Undefined, None, bool, int64_t, double, std::string, std::shared_ptr<List>, std::shared_ptr<Dict>, std::shared_ptr<Function>> v_;
+  std::variant<Undefined, None, bool, int64_t, double, std::string, std::shared_ptr<List>, std::shared_ptr<Dict>,
+               std::shared_ptr<Function>>
+      v_;
 };
 
 struct Arguments {

@@ -22,7 +22,8 @@ TEST(Cli, UsageMistakesExitWithTwoAndAHint) {
 }
 
 TEST(Cli, EveryVerbHasHelp) {
-  for (const char* verb : {"run", "info", "new", "logits", "tokenize", "detokenize", "tokenizer", "demo", "bench", "paper", "doctor"}) {
+  for (const char* verb :
+       {"run", "info", "new", "logits", "tokenize", "detokenize", "tokenizer", "demo", "bench", "paper", "doctor"}) {
     Ran r = shell(std::string("quern ") + verb + " --help");
     EXPECT_EQ(r.code, 0) << verb;
     EXPECT_NE(r.out.find(std::string("usage: quern ") + verb), std::string::npos) << r.out;
@@ -57,9 +58,11 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   std::string m = d / "m";
   Ran r = shell(std::string("quern new --family ") + GetParam() + " --size tiny --seed 3 " + m);
   ASSERT_EQ(r.code, 0) << r.err;
-  for (const char* f : {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"})
+  for (const char* f : {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json",
+                        "tokenizer_config.json", "chat_template.jinja"})
     EXPECT_TRUE(std::filesystem::exists(m + "/" + f)) << f;
-  EXPECT_EQ(shell(std::string("quern new --family ") + GetParam() + " --size tiny " + m).code, 1) << "an existing model must not be overwritten";
+  EXPECT_EQ(shell(std::string("quern new --family ") + GetParam() + " --size tiny " + m).code, 1)
+      << "an existing model must not be overwritten";
 
   r = shell("quern info --json " + m);
   ASSERT_EQ(r.code, 0) << r.err;
@@ -89,7 +92,8 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   EXPECT_EQ(ja.at("tokens"), jb.at("tokens"));
   EXPECT_EQ(ja.at("text"), jb.at("text"));
   EXPECT_LE(ja.at("tokens").as_array().size(), 12u);
-  EXPECT_NE(Json::parse(shell("quern run " + m + " -p Once -n 12 --temp 1 --seed 6 --json").out).at("tokens"), ja.at("tokens"));
+  EXPECT_NE(Json::parse(shell("quern run " + m + " -p Once -n 12 --temp 1 --seed 6 --json").out).at("tokens"),
+            ja.at("tokens"));
 
   r = shell("printf 'hello\\n/new\\nhello again\\n' | quern run " + m + " -n 5");
   EXPECT_EQ(r.code, 0) << r.err;
@@ -110,7 +114,8 @@ TEST(Cli, PapersAreListed) {
 
 TEST(Cli, TokenizerIsTrainedFromFiles) {
   ScratchFolder d;
-  Ran r = shell("printf 'the cat sat on the mat, the cat sat\\n%.0s' $(seq 50) > " + (d / "t.txt") + "; quern tokenizer train " + (d / "t.txt") + " --out " + (d / "tok") + " --vocab 300");
+  Ran r = shell("printf 'the cat sat on the mat, the cat sat\\n%.0s' $(seq 50) > " + (d / "t.txt") +
+                "; quern tokenizer train " + (d / "t.txt") + " --out " + (d / "tok") + " --vocab 300");
   ASSERT_EQ(r.code, 0) << r.err;
   r = shell("quern tokenize " + (d / "tok") + " --no-special 'the cat sat'");
   ASSERT_EQ(r.code, 0) << r.err;

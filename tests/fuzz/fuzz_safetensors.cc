@@ -9,7 +9,8 @@
 #include "quern/tensor/safetensors.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const std::filesystem::path path = std::filesystem::temp_directory_path() / ("quern_fuzz_" + std::to_string(::getpid()));
+  static const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("quern_fuzz_" + std::to_string(::getpid()));
   quern::write_file(path, {reinterpret_cast<const char*>(data), size});
   try {
     quern::SafetensorsFile f(path);

@@ -1,6 +1,6 @@
 // A ZAYA model whose every weight is a closed formula, in f64: loss, logits, routing and the norm and sum of every
-// gradient against values computed by an independent float64 program whose gradients were checked by finite differences.
-// Tensor number t in this order, flat element j: base + amplitude·sin(1.3(t+1) + 0.37j + 0.011j²).
+// gradient against values computed by an independent float64 program whose gradients were checked by finite
+// differences. Tensor number t in this order, flat element j: base + amplitude·sin(1.3(t+1) + 0.37j + 0.011j²).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -90,7 +90,8 @@ class ClosedForm : public testing::Test {
     model.visit("", [&](const std::string& name, Parameter& p) {
       if (name.ends_with("balancing_biases")) {
         bool first = name.find("layers.0.") != name.npos;
-        p.value = first ? Tensor::of<double>({4}, {.30, .15, -.42, -1}) : Tensor::of<double>({4}, {-.04, .06, .01, -1});
+        p.value =
+            first ? Tensor::of<double>({4}, {.30, .15, -.42, -1}) : Tensor::of<double>({4}, {-.04, .06, .01, -1});
         return;
       }
       for (size_t t = 0; t < std::size(kRows); ++t) {
@@ -98,7 +99,8 @@ class ClosedForm : public testing::Test {
         p.value = Tensor::empty(p.shape, DType::f64);
         for (int64_t j = 0; j < p.value.size(); ++j) {
           double x = static_cast<double>(j);
-          p.value.data<double>()[j] = kRows[t].base + kRows[t].amplitude * std::sin(1.3 * static_cast<double>(t + 1) + 0.37 * x + 0.011 * x * x);
+          p.value.data<double>()[j] = kRows[t].base + kRows[t].amplitude * std::sin(1.3 * static_cast<double>(t + 1) +
+                                                                                    0.37 * x + 0.011 * x * x);
         }
         ++filled;
       }
@@ -143,8 +145,10 @@ TEST_F(ClosedForm, LogitsAndLoss) {
   Tape tape(Tape::inference);
   Var h = forward(tape);
   Tensor logits = model.logits(tape, h).value;
-  const double first[] = {-1.83305979, 1.59454527, 1.73028409, 1.49692059, -0.39523747, 0.77496348, -1.91187827, -1.79016422, 1.1505059, -0.49940042, 1.26696139};
-  const double last[] = {1.89730535, 0.17673376, -0.12728788, 0.51912408, -1.0646984, 0.94411829, -0.16826397, -1.32290737, -0.28902256, 1.31668001, 2.71821974};
+  const double first[] = {-1.83305979, 1.59454527,  1.73028409, 1.49692059,  -0.39523747, 0.77496348,
+                          -1.91187827, -1.79016422, 1.1505059,  -0.49940042, 1.26696139};
+  const double last[] = {1.89730535,  0.17673376,  -0.12728788, 0.51912408, -1.0646984, 0.94411829,
+                         -0.16826397, -1.32290737, -0.28902256, 1.31668001, 2.71821974};
   for (int64_t v = 0; v < 11; ++v) {
     EXPECT_NEAR(logits.item(v), first[v], 1e-7);
     EXPECT_NEAR(logits.item(5 * 11 + v), last[v], 1e-7);

@@ -23,12 +23,14 @@ TEST_P(Continuation, AnySplitEqualsWhole) {
   const int64_t n = 96;
   std::span<const int32_t> ids = std::span(g.tokens).first(n);
   Tensor whole = all_logits(*model, ids);
-  for (const std::vector<int64_t>& split : {std::vector<int64_t>(96, 1), {1, 95}, {2, 1, 93}, {3, 2, 64, 27}, {95, 1}, {17, 17, 17, 17, 17, 11}}) {
+  for (const std::vector<int64_t>& split :
+       {std::vector<int64_t>(96, 1), {1, 95}, {2, 1, 93}, {3, 2, 64, 27}, {95, 1}, {17, 17, 17, 17, 17, 11}}) {
     SequenceState state(model->sites(DType::f32));
     int64_t at = 0;
     for (int64_t len : split) {
       Tensor part = feed(*model, state, ids.subspan(static_cast<size_t>(at), static_cast<size_t>(len)));
-      EXPECT_LE(relative_error(part, whole.narrow(0, at, len)), 2e-5) << "rows " << at << " … of a split into " << split.size();
+      EXPECT_LE(relative_error(part, whole.narrow(0, at, len)), 2e-5)
+          << "rows " << at << " … of a split into " << split.size();
       at += len;
     }
     EXPECT_EQ(state.length(), n);
@@ -61,7 +63,8 @@ TEST_P(Continuation, LeftPaddedBatchEqualsSingle) {
   std::vector<std::vector<int32_t>> rows;
   for (size_t r = 0; r < lengths.size(); ++r) {
     std::vector<int32_t> row(40 - static_cast<size_t>(lengths[r]), 0);
-    row.insert(row.end(), g.tokens.begin() + static_cast<std::ptrdiff_t>(50 * r), g.tokens.begin() + static_cast<std::ptrdiff_t>(50 * r) + lengths[r]);
+    row.insert(row.end(), g.tokens.begin() + static_cast<std::ptrdiff_t>(50 * r),
+               g.tokens.begin() + static_cast<std::ptrdiff_t>(50 * r) + lengths[r]);
     rows.push_back(row);
     ids.insert(ids.end(), row.end() - lengths[r], row.end());
     pointers.push_back(&states[r]);
@@ -100,7 +103,8 @@ TEST_P(Continuation, PackedDocumentsEqualSeparate) {
   zero_grad(*model);
   Tensor packed = run(ids, targets, Batch::documents(lengths));
   std::vector<Tensor> grads;
-  model->visit("", [&](const std::string&, Parameter& p) { grads.push_back(p.grad.defined() ? p.grad.clone() : Tensor()); });
+  model->visit(
+      "", [&](const std::string&, Parameter& p) { grads.push_back(p.grad.defined() ? p.grad.clone() : Tensor()); });
   zero_grad(*model);
   int64_t at = 0;
   for (int64_t n : lengths) {
@@ -152,12 +156,14 @@ TEST(SessionLimits, RefusedCallsLeaveTheSessionAsItWas) {
   EXPECT_EQ(session.length(), 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Continuation, testing::Values("zaya-2-4x2", "zaya-2-4x1", "zaya-5-sliding", "llama-gqa", "mistral-window"), [](const auto& i) {
-  std::string s = i.param;
-  for (char& c : s)
-    if (c == '-') c = '_';
-  return s;
-});
+INSTANTIATE_TEST_SUITE_P(Families, Continuation,
+                         testing::Values("zaya-2-4x2", "zaya-2-4x1", "zaya-5-sliding", "llama-gqa", "mistral-window"),
+                         [](const auto& i) {
+                           std::string s = i.param;
+                           for (char& c : s)
+                             if (c == '-') c = '_';
+                           return s;
+                         });
 
 }  // namespace
 }  // namespace quern

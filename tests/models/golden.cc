@@ -18,7 +18,8 @@ std::vector<int32_t> ints(const std::filesystem::path& p) {
 
 Golden::Golden(const std::string& name)
     : folder(std::filesystem::path(QUERN_SOURCE_DIR) / "tests" / "goldens" / name) {
-  if (!std::filesystem::exists(folder / "tokens.npy")) return;  // a legacy folder: weights alone, the rest from its twin
+  if (!std::filesystem::exists(folder / "tokens.npy"))
+    return;  // a legacy folder: weights alone, the rest from its twin
   tokens = ints(folder / "tokens.npy");
   rows = ints(folder / "rows.npy");
   logits = load_npy((folder / "logits.npy").string());
@@ -57,7 +58,9 @@ double logit_error(Model& model, const Golden& g, int64_t n) {
   Tensor got = all_logits(model, std::span(g.tokens).first(static_cast<size_t>(n)));
   double worst = 0;
   for (size_t r = 0; r < g.rows.size(); ++r)
-    if (g.rows[r] < n) worst = std::max(worst, relative_error(got.narrow(0, g.rows[r], 1), g.logits.narrow(0, static_cast<int64_t>(r), 1)));
+    if (g.rows[r] < n)
+      worst = std::max(worst,
+                       relative_error(got.narrow(0, g.rows[r], 1), g.logits.narrow(0, static_cast<int64_t>(r), 1)));
   return worst;
 }
 
@@ -74,7 +77,9 @@ GradientError gradient_error(Model& model, const Golden& g, int64_t tokens) {
   model.visit("", [&](const std::string& name, Parameter& p) {
     if (!p.trainable) return;
     Tensor want = expected.tensor(name);
-    double err = p.grad.defined() ? relative_error(p.grad, want) : want.size() && relative_error(Tensor::zeros(want.shape(), DType::f32), want) > 0 ? 1.0 : 0.0;
+    double err = p.grad.defined() ? relative_error(p.grad, want)
+                 : want.size() && relative_error(Tensor::zeros(want.shape(), DType::f32), want) > 0 ? 1.0
+                                                                                                    : 0.0;
     if (err > e.worst) e.worst = err, e.name = name;
   });
   return e;

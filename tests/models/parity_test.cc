@@ -1,5 +1,5 @@
-// Logits and gradients of tiny random models against Hugging Face transformers (tools/oracles/models/make.py), in every
-// published layout; bf16 close to f32; saving and loading again changes nothing.
+// Logits and gradients of tiny random models against Hugging Face transformers (tools/oracles/models/make.py), in
+// every published layout; bf16 close to f32; saving and loading again changes nothing.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -55,8 +55,9 @@ TEST_P(Parity, SavedAndLoadedAgainIsTheSame) {
   fs::remove_all(out);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Parity, testing::Values("zaya-2-4x2", "zaya-5-4x2", "zaya-2-8x2", "zaya-2-4x1", "zaya-5-sliding", "llama-gqa",
-                                                      "llama-mha", "mistral-window", "qwen2-bias"),
+INSTANTIATE_TEST_SUITE_P(All, Parity,
+                         testing::Values("zaya-2-4x2", "zaya-5-4x2", "zaya-2-8x2", "zaya-2-4x1", "zaya-5-sliding",
+                                         "llama-gqa", "llama-mha", "mistral-window", "qwen2-bias"),
                          [](const auto& i) {
                            std::string s = i.param;
                            for (char& c : s)
@@ -84,7 +85,8 @@ TEST(ZayaLayouts, Fp8ExpertsAreRead) {
 // A copy of a golden folder with one thing changed.
 class Damaged {
  public:
-  explicit Damaged(const char* name) : folder_(fs::temp_directory_path() / fmt::format("quern_damaged_{}", ::getpid())) {
+  explicit Damaged(const char* name)
+      : folder_(fs::temp_directory_path() / fmt::format("quern_damaged_{}", ::getpid())) {
     fs::remove_all(folder_);
     fs::copy(Golden(name).folder, folder_);
     config_ = Json::read(folder_ / "config.json");

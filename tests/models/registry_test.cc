@@ -18,11 +18,16 @@ TEST(Registry, EveryFolderIsThere) {
 
 TEST(Registry, LayersAreMadeFromJson) {
   const Registry& r = test_registry();
-  auto mixer = r.mixers.make("cca", Json::parse(R"({"width":8,"n_head":2,"n_head_kv":1,"head_dim":4,"rotary_dims":2,"temperature":"exponential"})"));
+  auto mixer = r.mixers.make(
+      "cca", Json::parse(
+                 R"({"width":8,"n_head":2,"n_head_kv":1,"head_dim":4,"rotary_dims":2,"temperature":"exponential"})"));
   initialise(*mixer, 1);
   Tape t(Tape::inference);
-  EXPECT_EQ(mixer->forward(t, Var(random_normal({3, 8}, 1, DType::f32)), Batch::single(3), 0).value.shape(), (Shape{3, 8}));
-  auto ffn = r.ffns.make("moe", Json::parse(R"({"width":8,"hidden":4,"n_experts":3,"router":"zaya","router_width":5,"depth_average":false})"));
+  EXPECT_EQ(mixer->forward(t, Var(random_normal({3, 8}, 1, DType::f32)), Batch::single(3), 0).value.shape(),
+            (Shape{3, 8}));
+  auto ffn = r.ffns.make(
+      "moe",
+      Json::parse(R"({"width":8,"hidden":4,"n_experts":3,"router":"zaya","router_width":5,"depth_average":false})"));
   initialise(*ffn, 1);
   DepthCarry carry;
   EXPECT_EQ(ffn->forward(t, Var(random_normal({3, 8}, 1, DType::f32)), carry).value.shape(), (Shape{3, 8}));
@@ -30,9 +35,14 @@ TEST(Registry, LayersAreMadeFromJson) {
 
 TEST(Registry, MistakesAreNamed) {
   const Registry& r = test_registry();
-  EXPECT_NE(message_of([&] { r.mixers.make("atention", Json::object()); }).find("did you mean 'attention'"), std::string::npos);
-  EXPECT_NE(message_of([&] { r.mixers.make("attention", Json::parse(R"({"widht":8})")); }).find("did you mean 'width'"), std::string::npos);
-  EXPECT_NE(message_of([&] { r.ffns.make("moe", Json::parse(R"({"router":"magic"})")); }).find("expected linear or zaya"), std::string::npos);
+  EXPECT_NE(message_of([&] { r.mixers.make("atention", Json::object()); }).find("did you mean 'attention'"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { r.mixers.make("attention", Json::parse(R"({"widht":8})")); }).find("did you mean 'width'"),
+      std::string::npos);
+  EXPECT_NE(
+      message_of([&] { r.ffns.make("moe", Json::parse(R"({"router":"magic"})")); }).find("expected linear or zaya"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -163,8 +163,7 @@ void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<K
   }
   int64_t slice = round_up(run.slice_floats(most_rows), 16);
   float* slices = scratch.take<float>(slice * thread_count()).data();
-  parallel_dynamic(n,
-                   [&](int64_t i) { run.run(tasks[static_cast<size_t>(i)], slices + slice * thread_index()); });
+  parallel_dynamic(n, [&](int64_t i) { run.run(tasks[static_cast<size_t>(i)], slices + slice * thread_index()); });
   std::span<float> sum = scratch.take<float>(run.width());
   for (size_t i = 0; i < tasks.size();) {
     const auto& s = *tasks[i].segment;

@@ -1,6 +1,6 @@
 // Cross-entropy fused with the LM head: loss = Σ_t weight_t · (lse(h_t·Wᵀ) − h_t·W[target_t]) / Σ weight.
-// Logits exist only for one chunk of tokens × all of V at most `chunk_bytes` large; forward and backward are one pass:
-// grads are produced with the loss (scaled by g_loss), because the logits of a chunk are at hand just then.
+// Logits exist only for one chunk of tokens × all of V at most `chunk_bytes` large; forward and backward are one
+// pass: grads are produced with the loss (scaled by g_loss), because the logits of a chunk are at hand just then.
 // Targets < 0 are ignored (weight 0). A document-wise loss weight may be null (= 1).
 #pragma once
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace quern::kernels {
 
 template <class T>
 struct HeadLoss {
-  View<const T, 2> h;                 // [T, D]
-  View<const T, 2> w;                 // [V, D]
-  View<const T, 1> bias;              // [V] or null
-  std::span<const int32_t> targets;   // [T]
-  View<const T, 1> weight;            // [T] or null
+  View<const T, 2> h;                // [T, D]
+  View<const T, 2> w;                // [V, D]
+  View<const T, 1> bias;             // [V] or null
+  std::span<const int32_t> targets;  // [T]
+  View<const T, 1> weight;           // [T] or null
   int64_t chunk_bytes = int64_t{32} << 20;
 };
 
@@ -30,6 +30,7 @@ struct HeadLossGrads {
 
 // Returns the mean loss; token_loss [T] (may be null) gets each token's −log p (0 where ignored).
 template <class T>
-double head_cross_entropy(const HeadLoss<T>& in, double g_loss, HeadLossGrads<T> grads, View<T, 1> token_loss, Arena& scratch);
+double head_cross_entropy(const HeadLoss<T>& in, double g_loss, HeadLossGrads<T> grads, View<T, 1> token_loss,
+                          Arena& scratch);
 
 }  // namespace quern::kernels

@@ -2,8 +2,8 @@
 // loop blocked over K so that a block of B's rows stays in the second-level cache.
 #include "quern/kernels/gemm/gemm.h"
 
-#include <oneapi/dnnl/dnnl.h>
 #include <omp.h>
+#include <oneapi/dnnl/dnnl.h>
 
 #include <algorithm>
 
@@ -79,11 +79,13 @@ void gemm_f32(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, 
   parallel_for(by_rows ? c.shape[0] : c.shape[1], kLeast, [&](int64_t begin, int64_t end) {
     thread_local const bool alone = (omp_set_num_threads(1), true);
     (void)alone;
-    int64_t m = by_rows ? end - begin : c.shape[0], n = by_rows ? c.shape[1] : end - begin, row = by_rows ? begin : 0, col = by_rows ? 0 : begin;
+    int64_t m = by_rows ? end - begin : c.shape[0], n = by_rows ? c.shape[1] : end - begin, row = by_rows ? begin : 0,
+            col = by_rows ? 0 : begin;
     const float* ap = a.data + (o.trans_a ? row : row * a.stride[0]);
     const float* bp = b.data + (o.trans_b ? col * b.stride[0] : col);
     float* cp = c.data + row * c.stride[0] + col;
-    dnnl_status_t status = dnnl_sgemm(o.trans_a ? 'T' : 'N', o.trans_b ? 'T' : 'N', m, n, k, 1.0f, ap, leading(a), bp, leading(b), static_cast<float>(o.beta), cp, leading(c));
+    dnnl_status_t status = dnnl_sgemm(o.trans_a ? 'T' : 'N', o.trans_b ? 'T' : 'N', m, n, k, 1.0f, ap, leading(a), bp,
+                                      leading(b), static_cast<float>(o.beta), cp, leading(c));
     QUERN_CHECK(status == dnnl_success, "dnnl_sgemm says {}", static_cast<int>(status));
   });
 }

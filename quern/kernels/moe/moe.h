@@ -1,7 +1,8 @@
 // Mixture of experts: dispatch tokens to expert groups, one gated-FFN GEMM pair per non-empty expert, combine.
 //   y_t = Σ_s p[t,s] · f_{e[t,s]}(x_t),   f_e(x) = (act(x·Wg_eᵀ) ⊙ (x·Wu_eᵀ))·Wd_eᵀ
-// gate_up: [E, 2F, D] (gate rows first), down: [E, D, F]. expert[t,s] ≥ E or < 0 means "no expert" (contributes nothing).
-// Plan groups (token, slot) pairs by expert, tokens in order inside a group: the sum over slots is taken in slot order.
+// gate_up: [E, 2F, D] (gate rows first), down: [E, D, F]. expert[t,s] ≥ E or < 0 means "no expert" (contributes
+// nothing). Plan groups (token, slot) pairs by expert, tokens in order inside a group: the sum over slots is taken in
+// slot order.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -28,13 +29,13 @@ void grouped_gemm(View<const T, 2> x, View<const T, 3> w, const MoePlan& plan, V
 
 template <class T>
 struct MoeForward {
-  View<const T, 2> x;                     // [T, D]
-  View<const T, 3> gate_up, down;         // [E, 2F, D], [E, D, F]
-  View<const T, 2> p;                     // [T, k] combine weights
+  View<const T, 2> x;              // [T, D]
+  View<const T, 3> gate_up, down;  // [E, 2F, D], [E, D, F]
+  View<const T, 2> p;              // [T, k] combine weights
   Activation act = Activation::silu;
-  View<T, 2> y;                           // [T, D], written
-  View<T, 2> saved_gate_up;               // [n, 2F] grouped rows, kept for backward; null at inference
-  View<T, 2> saved_out;                   // [n, D] f_e(x) before p; needed for g_p; null at inference
+  View<T, 2> y;              // [T, D], written
+  View<T, 2> saved_gate_up;  // [n, 2F] grouped rows, kept for backward; null at inference
+  View<T, 2> saved_out;      // [n, D] f_e(x) before p; needed for g_p; null at inference
 };
 template <class T>
 void moe_ffn(const MoeForward<T>& a, const MoePlan& plan, Arena& scratch);

@@ -12,21 +12,24 @@ namespace quern::kernels {
 template <class T>
 void rms_norm(View<const T, 2> x, View<const T, 1> w, double eps, View<T, 2> y, View<T, 1> inv /*may be null*/);
 template <class T>
-void rms_norm_backward(View<const T, 2> x, View<const T, 1> w, View<const T, 1> inv, View<const T, 2> gy, View<T, 2> gx,
-                       View<T, 1> gw /*+=, may be null*/);
+void rms_norm_backward(View<const T, 2> x, View<const T, 1> w, View<const T, 1> inv, View<const T, 2> gy,
+                       View<T, 2> gx, View<T, 1> gw /*+=, may be null*/);
 
 template <class T>
 void layer_norm(View<const T, 2> x, View<const T, 1> w, View<const T, 1> b /*may be null*/, double eps, View<T, 2> y,
                 View<T, 1> mean, View<T, 1> inv /*both may be null*/);
 template <class T>
 void layer_norm_backward(View<const T, 2> x, View<const T, 1> w, View<const T, 1> mean, View<const T, 1> inv,
-                         View<const T, 2> gy, View<T, 2> gx, View<T, 1> gw /*+=, may be null*/, View<T, 1> gb /*+=, may be null*/);
+                         View<const T, 2> gy, View<T, 2> gx, View<T, 1> gw /*+=, may be null*/,
+                         View<T, 1> gb /*+=, may be null*/);
 
 // x, y: [T, H, d]; temperature: [H] or null (= 1); norm: [T, H], ‖x‖ saved for backward, may be null.
 template <class T>
-void l2_norm(View<const T, 3> x, View<const T, 1> temperature, double scale, double eps, View<T, 3> y, View<T, 2> norm);
+void l2_norm(View<const T, 3> x, View<const T, 1> temperature, double scale, double eps, View<T, 3> y,
+             View<T, 2> norm);
 template <class T>
-void l2_norm_backward(View<const T, 3> x, View<const T, 1> temperature, double scale, double eps, View<const T, 2> norm,
-                      View<const T, 3> gy, View<T, 3> gx, View<T, 1> g_temperature /*+=, may be null*/);
+void l2_norm_backward(View<const T, 3> x, View<const T, 1> temperature, double scale, double eps,
+                      View<const T, 2> norm, View<const T, 3> gy, View<T, 3> gx,
+                      View<T, 1> g_temperature /*+=, may be null*/);
 
 }  // namespace quern::kernels

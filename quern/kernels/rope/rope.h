@@ -22,6 +22,7 @@ void rope_table(std::span<const int32_t> positions, std::span<const double> inv_
 
 // x, y: [T, H, d]; y may be x.
 template <class T>
-void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePairing pairing, bool inverse, View<T, 3> y);
+void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePairing pairing, bool inverse,
+          View<T, 3> y);
 
 }  // namespace quern::kernels

@@ -53,22 +53,28 @@ void LlamaConfig::check() const {
   bounds("num_key_value_heads", kv_heads(), 4096);
   bounds("head_dim", head_size(), 1 << 16);
   bounds("max_position_embeddings", max_position_embeddings, int64_t{1} << 31);
-  if (num_attention_heads % kv_heads()) fail("{}, num_attention_heads: {} is not a multiple of num_key_value_heads {}", kWhere, num_attention_heads, kv_heads());
+  if (num_attention_heads % kv_heads())
+    fail("{}, num_attention_heads: {} is not a multiple of num_key_value_heads {}", kWhere, num_attention_heads,
+         kv_heads());
   if (head_size() % 2) fail("{}, head_dim: {} is odd, rotary embedding needs pairs", kWhere, head_size());
   if (!(rope_theta > 0)) fail("{}, rope_theta: {} is not positive", kWhere, rope_theta);
   if (!layer_types.empty() && static_cast<int64_t>(layer_types.size()) != num_hidden_layers)
-    fail("{}, layer_types: {} entries for {} blocks (num_hidden_layers)", kWhere, layer_types.size(), num_hidden_layers);
+    fail("{}, layer_types: {} entries for {} blocks (num_hidden_layers)", kWhere, layer_types.size(),
+         num_hidden_layers);
   if (sliding_window && *sliding_window < 1) fail("{}, sliding_window: {} is not positive", kWhere, *sliding_window);
   for (const std::string& t : layer_types) {
-    if (t != "full_attention" && t != "sliding_attention") fail("{}, layer_types: '{}', expected full_attention or sliding_attention", kWhere, t);
-    if (t == "sliding_attention" && !sliding_window) fail("{}, sliding_window: needed by sliding_attention blocks", kWhere);
+    if (t != "full_attention" && t != "sliding_attention")
+      fail("{}, layer_types: '{}', expected full_attention or sliding_attention", kWhere, t);
+    if (t == "sliding_attention" && !sliding_window)
+      fail("{}, sliding_window: needed by sliding_attention blocks", kWhere);
   }
   inv_freq();
 }
 
 int64_t LlamaConfig::window(int64_t layer) const {
   if (!sliding_window) return 0;
-  if (!layer_types.empty()) return layer_types[static_cast<size_t>(layer)] == "sliding_attention" ? *sliding_window : 0;
+  if (!layer_types.empty())
+    return layer_types[static_cast<size_t>(layer)] == "sliding_attention" ? *sliding_window : 0;
   if (model_type == "mistral") return *sliding_window;
   if (use_sliding_window.value_or(false) && layer >= max_window_layers.value_or(28)) return *sliding_window;
   return 0;
@@ -90,8 +96,10 @@ std::vector<double> LlamaConfig::inv_freq() const {
   // Long wavelengths are stretched by `factor`, short ones kept, those between blended.
   double low = r->at("low_freq_factor", where).as_double(where + ", low_freq_factor");
   double high = r->at("high_freq_factor", where).as_double(where + ", high_freq_factor");
-  double length = r->at("original_max_position_embeddings", where).as_double(where + ", original_max_position_embeddings");
-  if (!(high > low) || !(low > 0)) fail("{}: expected 0 < low_freq_factor {} < high_freq_factor {}", where, low, high);
+  double length =
+      r->at("original_max_position_embeddings", where).as_double(where + ", original_max_position_embeddings");
+  if (!(high > low) || !(low > 0))
+    fail("{}: expected 0 < low_freq_factor {} < high_freq_factor {}", where, low, high);
   for (double& w : f) {
     double turns = length * w / (2 * std::numbers::pi);  // over the original context
     double keep = std::clamp((turns - low) / (high - low), 0.0, 1.0);
@@ -103,12 +111,16 @@ std::vector<double> LlamaConfig::inv_freq() const {
 Json LlamaConfig::to_hf() const {
   Json j = source.is_object() ? source : Json::object();
   write_json(j, *this);
-  for (const char* key : {"num_key_value_heads", "head_dim", "attention_bias", "use_sliding_window", "max_window_layers"})
+  for (const char* key :
+       {"num_key_value_heads", "head_dim", "attention_bias", "use_sliding_window", "max_window_layers"})
     if (j.find(key)->is_null()) j.erase(key);  // absent means the family's default; null would not
   if (layer_types.empty()) j.erase("layer_types");
   if (!rope_json(j)) j.set("rope_theta", rope_theta);
   if (!j.find("architectures")) {
-    std::string arch = model_type == "llama" ? "LlamaForCausalLM" : model_type == "mistral" ? "MistralForCausalLM" : model_type == "qwen2" ? "Qwen2ForCausalLM" : "Qwen3ForCausalLM";
+    std::string arch = model_type == "llama"     ? "LlamaForCausalLM"
+                       : model_type == "mistral" ? "MistralForCausalLM"
+                       : model_type == "qwen2"   ? "Qwen2ForCausalLM"
+                                                 : "Qwen3ForCausalLM";
     j.set("architectures", Json(Json::Array{Json(arch)}));
   }
   return j;

@@ -11,7 +11,8 @@ namespace quern {
 
 struct LlamaConfig {
   std::string model_type = "llama";  // llama | mistral | qwen2 | qwen3
-  int64_t vocab_size = 32000, hidden_size = 4096, intermediate_size = 11008, num_hidden_layers = 32, num_attention_heads = 32;
+  int64_t vocab_size = 32000, hidden_size = 4096, intermediate_size = 11008, num_hidden_layers = 32,
+          num_attention_heads = 32;
   std::optional<int64_t> num_key_value_heads, head_dim;
   int64_t max_position_embeddings = 2048;
   double rms_norm_eps = 1e-6, rope_theta = 1e4;
@@ -51,8 +52,8 @@ struct LlamaConfig {
   int64_t head_size() const { return head_dim.value_or(hidden_size / num_attention_heads); }
   bool qkv_bias() const { return attention_bias.value_or(model_type == "qwen2"); }
   bool o_bias() const { return model_type == "llama" && attention_bias.value_or(false); }
-  int64_t window(int64_t layer) const;        // 0 = all
-  std::vector<double> inv_freq() const;       // rope with its scaling (default, linear, llama3)
+  int64_t window(int64_t layer) const;   // 0 = all
+  std::vector<double> inv_freq() const;  // rope with its scaling (default, linear, llama3)
 
  private:
   void check() const;

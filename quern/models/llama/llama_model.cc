@@ -34,7 +34,10 @@ DenseConfig ffn_config(const LlamaConfig& c) {
 }  // namespace
 
 LlamaModel::Block::Block(const LlamaConfig& c, int64_t k)
-    : norm1({c.hidden_size}, Init::constant(1)), norm2({c.hidden_size}, Init::constant(1)), attention(attention_config(c, k)), ffn(ffn_config(c)) {}
+    : norm1({c.hidden_size}, Init::constant(1)),
+      norm2({c.hidden_size}, Init::constant(1)),
+      attention(attention_config(c, k)),
+      ffn(ffn_config(c)) {}
 
 LlamaModel::LlamaModel(LlamaConfig config)
     : config_(std::move(config)),
@@ -45,7 +48,8 @@ LlamaModel::LlamaModel(LlamaConfig config)
 
 std::vector<StateSite> LlamaModel::sites(DType kv) const {
   std::vector<StateSite> s;
-  for (size_t k = 0; k < blocks_.size(); ++k) s.push_back({static_cast<int>(k), 0, blocks_[k]->attention.state_spec(kv)});
+  for (size_t k = 0; k < blocks_.size(); ++k)
+    s.push_back({static_cast<int>(k), 0, blocks_[k]->attention.state_spec(kv)});
   return s;
 }
 
@@ -91,7 +95,9 @@ bool LlamaModel::ignorable(const std::string& t) const {
 namespace models {
 void register_llama(Registry& r) {
   for (const char* type : {"llama", "mistral", "qwen2", "qwen3"})
-    r.models.add(type, [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> { return std::make_unique<LlamaModel>(LlamaConfig::from_hf(config)); });
+    r.models.add(type, [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> {
+      return std::make_unique<LlamaModel>(LlamaConfig::from_hf(config));
+    });
 }
 }  // namespace models
 

@@ -24,7 +24,9 @@ class LlamaModel : public Model {
   void pack(DType t) override;
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
   Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
-  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override { return head_.loss(tape, hidden_TD, targets); }
+  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
+    return head_.loss(tape, hidden_TD, targets);
+  }
   bool ignorable(const std::string& tensor) const override;
 
  private:

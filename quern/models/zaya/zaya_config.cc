@@ -23,8 +23,8 @@ std::optional<int64_t> scalar_or_list(const Json& j, const char* key) {
 }
 
 bool is_legacy_config(const Json& j) {
-  for (const char* key : {"zaya_layers", "cca_num_q_heads", "num_query_groups_list", "num_query_groups", "ffn_hidden_size_list",
-                          "zaya_mlp_expansion", "kv_channels", "norm_epsilon"})
+  for (const char* key : {"zaya_layers", "cca_num_q_heads", "num_query_groups_list", "num_query_groups",
+                          "ffn_hidden_size_list", "zaya_mlp_expansion", "kv_channels", "norm_epsilon"})
     if (j.find(key)) return true;
   return false;
 }
@@ -72,9 +72,12 @@ ZayaConfig from_legacy(const Json& j) {
     half_layers = static_cast<int64_t>(l->as_array().size());
     c.num_experts = scalar_or_list(j, "zaya_layers").value_or(c.num_experts);
   }
-  if (half_layers % 2) fail("{}, num_hidden_layers: {} half-layers, expected an even number (attention and MoE alternate)", kWhere, half_layers);
+  if (half_layers % 2)
+    fail("{}, num_hidden_layers: {} half-layers, expected an even number (attention and MoE alternate)", kWhere,
+         half_layers);
   c.num_hidden_layers = half_layers / 2;
-  for (const char* key : {"num_experts", "num_moe_experts"}) c.num_experts = scalar_or_list(j, key).value_or(c.num_experts);
+  for (const char* key : {"num_experts", "num_moe_experts"})
+    c.num_experts = scalar_or_list(j, key).value_or(c.num_experts);
   for (const char* key : {"num_attention_heads", "cca_num_q_heads"})
     c.num_attention_heads = scalar_or_list(j, key).value_or(c.num_attention_heads);
   for (const char* key : {"num_key_value_heads", "num_query_groups", "num_query_groups_list"})
@@ -90,10 +93,12 @@ ZayaConfig from_legacy(const Json& j) {
 
 // In the legacy form the tensors are the truth: heads from the rows of linear_q / linear_k, blocks from the names.
 void settle_by_tensors(ZayaConfig& c, const TensorFolder& w) {
-  const std::string q = "model.layers.0.self_attn.qkv.linear_q.weight", k = "model.layers.0.self_attn.qkv.linear_k.weight";
+  const std::string q = "model.layers.0.self_attn.qkv.linear_q.weight",
+                    k = "model.layers.0.self_attn.qkv.linear_k.weight";
   auto heads = [&](const std::string& name) {
     const Shape& s = w.entry(name).shape;
-    if (s.size() != 2 || s[0] % c.head_dim) fail("tensor '{}', shape: {} does not divide into heads of {} (head_dim)", name, to_string(s), c.head_dim);
+    if (s.size() != 2 || s[0] % c.head_dim)
+      fail("tensor '{}', shape: {} does not divide into heads of {} (head_dim)", name, to_string(s), c.head_dim);
     return s[0] / c.head_dim;
   };
   c.num_attention_heads = heads(q);
@@ -103,7 +108,8 @@ void settle_by_tensors(ZayaConfig& c, const TensorFolder& w) {
   if (blocks == 0) fail("tensor 'model.layers.1.input_norm.weight' is missing: not a ZAYA checkpoint");
   c.num_hidden_layers = blocks;
   int64_t experts = 0;
-  while (w.contains(fmt::format("model.layers.1.zaya_block.experts.local_experts.{}.linear_fc1.weight", experts))) ++experts;
+  while (w.contains(fmt::format("model.layers.1.zaya_block.experts.local_experts.{}.linear_fc1.weight", experts)))
+    ++experts;
   if (experts > 0) c.num_experts = experts;
 }
 
@@ -147,32 +153,62 @@ void ZayaConfig::check() const {
   at_least_one("cca_time0", cca_time0, 64);
   at_least_one("cca_time1", cca_time1, 64);
   if (num_attention_heads % num_key_value_heads)
-    fail("{}, num_attention_heads: {} is not a multiple of num_key_value_heads {}", kWhere, num_attention_heads, num_key_value_heads);
-  if (num_key_value_heads * head_dim % 2) fail("{}, head_dim: {} × {} key/value channels cannot be split in two", kWhere, num_key_value_heads, head_dim);
-  if (num_experts_per_tok != 1) fail("{}, num_experts_per_tok: {} is not supported, ZAYA routes to 1", kWhere, num_experts_per_tok);
+    fail("{}, num_attention_heads: {} is not a multiple of num_key_value_heads {}", kWhere, num_attention_heads,
+         num_key_value_heads);
+  if (num_key_value_heads * head_dim % 2)
+    fail("{}, head_dim: {} × {} key/value channels cannot be split in two", kWhere, num_key_value_heads, head_dim);
+  if (num_experts_per_tok != 1)
+    fail("{}, num_experts_per_tok: {} is not supported, ZAYA routes to 1", kWhere, num_experts_per_tok);
   if (attention_bias) fail("{}, attention_bias: true is not supported for ZAYA", kWhere);
   if (lm_head_bias) fail("{}, lm_head_bias: true is not supported", kWhere);
-  if (hidden_act != "silu") fail("{}, hidden_act: '{}' is not supported for ZAYA, expected 'silu'", kWhere, hidden_act);
-  if (skip_class != "zero" && skip_class != "identity") fail("{}, quern_skip_class: '{}', expected zero or identity", kWhere, skip_class);
+  if (hidden_act != "silu")
+    fail("{}, hidden_act: '{}' is not supported for ZAYA, expected 'silu'", kWhere, hidden_act);
+  if (skip_class != "zero" && skip_class != "identity")
+    fail("{}, quern_skip_class: '{}', expected zero or identity", kWhere, skip_class);
   if (static_cast<int64_t>(layer_types.size()) != num_hidden_layers)
-    fail("{}, layer_types: {} entries for {} blocks (num_hidden_layers)", kWhere, layer_types.size(), num_hidden_layers);
+    fail("{}, layer_types: {} entries for {} blocks (num_hidden_layers)", kWhere, layer_types.size(),
+         num_hidden_layers);
   for (const std::string& t : layer_types) {
-    if (t != "hybrid" && t != "hybrid_sliding") fail("{}, layer_types: '{}', expected hybrid or hybrid_sliding", kWhere, t);
-    if (t == "hybrid_sliding" && (!sliding_window || *sliding_window < 1)) fail("{}, sliding_window: needed by hybrid_sliding blocks", kWhere);
+    if (t != "hybrid" && t != "hybrid_sliding")
+      fail("{}, layer_types: '{}', expected hybrid or hybrid_sliding", kWhere, t);
+    if (t == "hybrid_sliding" && (!sliding_window || *sliding_window < 1))
+      fail("{}, sliding_window: needed by hybrid_sliding blocks", kWhere);
     const Rope& r = rope.at(t);
     double dims = r.partial * static_cast<double>(head_dim);
     if (!(r.partial > 0 && r.partial <= 1) || static_cast<int64_t>(dims) % 2)
-      fail("{}, rope_parameters.{}.partial_rotary_factor: {} of {} dims is not an even number of dims", kWhere, t, r.partial, head_dim);
+      fail("{}, rope_parameters.{}.partial_rotary_factor: {} of {} dims is not an even number of dims", kWhere, t,
+           r.partial, head_dim);
     if (!(r.theta > 0)) fail("{}, rope_parameters.{}.rope_theta: {} is not positive", kWhere, t, r.theta);
   }
 }
 
 Json ZayaConfig::to_hf() const {
   Json j = source.is_object() ? source : Json::object();
-  for (const char* key : {"zaya_layers", "cca_num_q_heads", "num_query_groups_list", "num_query_groups", "ffn_hidden_size_list", "ffn_hidden_size",
-                          "zaya_mlp_expansion", "kv_channels", "norm_epsilon", "rope_theta", "rope_scaling", "partial_rotary_factor",
-                          "num_moe_experts", "activation_func", "gated_linear_unit", "add_bias_linear", "normalization", "moe_router_topk", "cca",
-                          "residual_in_fp32", "scale_residual_merge", "zaya_use_mod", "zaya_use_eda", "clamp_temp", "zaya_high_prec"})
+  for (const char* key : {"zaya_layers",
+                          "cca_num_q_heads",
+                          "num_query_groups_list",
+                          "num_query_groups",
+                          "ffn_hidden_size_list",
+                          "ffn_hidden_size",
+                          "zaya_mlp_expansion",
+                          "kv_channels",
+                          "norm_epsilon",
+                          "rope_theta",
+                          "rope_scaling",
+                          "partial_rotary_factor",
+                          "num_moe_experts",
+                          "activation_func",
+                          "gated_linear_unit",
+                          "add_bias_linear",
+                          "normalization",
+                          "moe_router_topk",
+                          "cca",
+                          "residual_in_fp32",
+                          "scale_residual_merge",
+                          "zaya_use_mod",
+                          "zaya_use_eda",
+                          "clamp_temp",
+                          "zaya_high_prec"})
     j.erase(key);
   j.set("model_type", "zaya");
   if (!j.find("architectures")) j.set("architectures", Json(Json::Array{Json("ZayaForCausalLM")}));

@@ -97,7 +97,9 @@ Var ZayaModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& bat
   return rms_norm(tape, r_TD, norm_, config_.rms_norm_eps);
 }
 
-bool ZayaModel::ignorable(const std::string& tensor) const { return config_.tie_word_embeddings && tensor == "lm_head.weight"; }
+bool ZayaModel::ignorable(const std::string& tensor) const {
+  return config_.tie_word_embeddings && tensor == "lm_head.weight";
+}
 
 namespace models {
 void register_zaya(Registry& r) {

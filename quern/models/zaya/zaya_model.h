@@ -32,7 +32,9 @@ class ZayaModel : public Model {
   void pack(DType t) override;
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
   Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
-  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override { return head_.loss(tape, hidden_TD, targets); }
+  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
+    return head_.loss(tape, hidden_TD, targets);
+  }
   Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const override;
   bool ignorable(const std::string& tensor) const override;
 

@@ -49,8 +49,10 @@ LegacyPlace zaya_legacy_place(const std::string& name, int64_t n_blocks) {
   size_t dot = name.find('.', layers.size());
   int64_t k = std::stoll(name.substr(layers.size(), dot - layers.size()));
   std::string rest = name.substr(dot + 1);
-  for (auto [stacked, part] : {std::pair{"mlp.experts.gate_up_proj", "linear_fc1.weight"}, {"mlp.experts.down_proj", "linear_fc2.weight"}})
-    if (rest == stacked) return {fmt::format("model.layers.{}.zaya_block.experts.local_experts.", 2 * k + 1), fmt::format(".{}", part)};
+  for (auto [stacked, part] :
+       {std::pair{"mlp.experts.gate_up_proj", "linear_fc1.weight"}, {"mlp.experts.down_proj", "linear_fc2.weight"}})
+    if (rest == stacked)
+      return {fmt::format("model.layers.{}.zaya_block.experts.local_experts.", 2 * k + 1), fmt::format(".{}", part)};
   for (const Row& r : kBlock) {
     if (!rest.starts_with(r.current)) continue;
     std::string owner = r.half == 2 && k + 1 == n_blocks ? "model." : fmt::format("model.layers.{}.", 2 * k + r.half);

@@ -1,6 +1,6 @@
 // Where a ZAYA parameter lies in the legacy (2025) layout. Names are given in the current layout.
-// Half-layer 2k holds block k's attention, 2k+1 its MoE. Residual scales sit at the entry of a half-layer there and at
-// the exit of a mixer here: the MoE's is the next block's first, the last one stands alone as model.res_scale.
+// Half-layer 2k holds block k's attention, 2k+1 its MoE. Residual scales sit at the entry of a half-layer there and
+// at the exit of a mixer here: the MoE's is the next block's first, the last one stands alone as model.res_scale.
 #pragma once
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace quern {
 
 struct LegacyPlace {
-  std::string name;       // for stacked experts: up to the expert's number
+  std::string name;         // for stacked experts: up to the expert's number
   std::string expert_tail;  // and after it; empty: not stacked
 };
 LegacyPlace zaya_legacy_place(const std::string& name, int64_t n_blocks);

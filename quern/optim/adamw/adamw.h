@@ -1,7 +1,7 @@
 // AdamW (Loshchilov & Hutter): m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;
 //   w ← w − lr·( m̂ / (√v̂ + ε) + decay·w ),  m̂ = m/(1−β1ᵗ), v̂ = v/(1−β2ᵗ). Decay falls on tensors of rank ≥ 2 only.
-// State: two f32 copies of every parameter. A parameter without a gradient this step (an expert no token chose) is left
-// alone, its moments too.
+// State: two f32 copies of every parameter. A parameter without a gradient this step (an expert no token chose) is
+// left alone, its moments too.
 #pragma once
 #include <vector>
 

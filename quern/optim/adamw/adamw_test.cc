@@ -10,7 +10,9 @@ namespace {
 
 struct Two : Module {
   Parameter matrix{{1, 2}, Init::constant(0)}, vector{{1}, Init::constant(0)}, idle{{1}, Init::constant(0)};
-  void visit(const std::string&, const ParameterVisitor& v) override { v("matrix", matrix), v("vector", vector), v("idle", idle); }
+  void visit(const std::string&, const ParameterVisitor& v) override {
+    v("matrix", matrix), v("vector", vector), v("idle", idle);
+  }
 };
 
 Two two() {
