@@ -8,11 +8,12 @@ if(QUERN_TESTS)
   find_package(GTest REQUIRED)
 endif()
 
-# -Wstringop-overflow: GCC 12 sees overflows in std::string and std::vector copies that are not there.
+# -Wstringop-overflow, -Warray-bounds, -Wrestrict: GCC 12 sees overflows and overlaps in std::string and std::vector
+# copies that are not there.
 add_library(quern_flags INTERFACE)
 target_include_directories(quern_flags INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/gen> $<INSTALL_INTERFACE:include>)
-target_compile_options(quern_flags INTERFACE $<BUILD_INTERFACE:-Wall -Wextra -Wno-psabi -fno-math-errno $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>>)
+target_compile_options(quern_flags INTERFACE $<BUILD_INTERFACE:-Wall -Wextra -Wno-psabi -fno-math-errno $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow -Wno-array-bounds -Wno-restrict>>)
 target_link_libraries(quern_flags INTERFACE OpenMP::OpenMP_CXX fmt::fmt Threads::Threads)
 if(QUERN_WERROR)
   target_compile_options(quern_flags INTERFACE $<BUILD_INTERFACE:-Werror>)
