@@ -20,11 +20,13 @@ namespace quern {
 
 // How a parameter starts when a model is made from nothing.
 struct Init {
-  enum class Kind { normal, constant } kind = Kind::normal;
-  double value = 0.02;         // standard deviation, or the constant
-  std::optional<double> last;  // the last element's own constant (the skip class's bias)
-  static Init normal(double std = 0.02) { return {Kind::normal, std, {}}; }
-  static Init constant(double v) { return {Kind::constant, v, {}}; }
+  enum class Kind { normal, constant, drawn } kind = Kind::normal;
+  double value = 0.02;               // standard deviation, or the constant
+  std::optional<double> last = {};   // the last element's own constant (the skip class's bias)
+  double (*draw)(double) = nullptr;  // drawn: a value for each number of [0, 1)
+  static Init normal(double std = 0.02) { return {.kind = Kind::normal, .value = std}; }
+  static Init constant(double v) { return {.kind = Kind::constant, .value = v}; }
+  static Init drawn(double (*draw)(double)) { return {.kind = Kind::drawn, .draw = draw}; }
 };
 
 struct Parameter {

@@ -20,7 +20,9 @@ void initialise(Module& m, uint64_t seed, DType t) {
       v.fill(p.init.value);
     } else {
       Rng rng(seed, name_hash(name));
-      for (float& x : v.span<float>()) x = static_cast<float>(rng.normal() * p.init.value);
+      const bool drawn = p.init.kind == Init::Kind::drawn;
+      for (float& x : v.span<float>())
+        x = static_cast<float>(drawn ? p.init.draw(rng.uniform()) : rng.normal() * p.init.value);
     }
     if (p.init.last) v.data<float>()[v.size() - 1] = static_cast<float>(*p.init.last);
     p.value = v.to(t);
