@@ -82,8 +82,11 @@ namespace {
 // (192 × kBlockBytes) plus the block stay in a second-level cache of 1 MiB.
 constexpr int64_t kItemRows = 192;
 constexpr int64_t kBlockK = 512;     // 64 × 512 bf16 = 64 KiB of W between two passes over the item's rows
-constexpr int64_t kFewRows = 24;     // up to four row tiles: bound by reading W, so W's next block is prefetched
-constexpr int64_t kFewBlockK = 256;  // 32 KiB of bf16; 128 costs 40 % at one row, 512 and 1024 gain nothing (Zen 4)
+// Up to four row tiles: bound by reading W. One tile reads a panel from end to end and leaves fetching to the
+// hardware (any software prefetch costs 2–10 %). More tiles pass over 64 KiB of W while the next 64 KiB are fetched
+// into the second level; fetched into the first they would push out the block in use.
+constexpr int64_t kFewRows = 24;
+constexpr int64_t kFewBlockSteps = 256;
 
 // x as the tiles read it: [T, row] bf16 pairs or floats. Rows get 64 spare bytes so that those of a power-of-two K
 // do not all fall into the same cache sets.
@@ -136,8 +139,9 @@ class Apply {
   void operator()(int64_t i0, int64_t i1, int64_t p0, int64_t p1) const {
     int64_t per = w_.dtype == DType::bf16 ? 2 : 1;  // k values in a tile element
     int64_t tiles = (i1 - i0 + kTileRows - 1) / kTileRows;
-    bool few = i1 - i0 <= kFewRows;
-    int64_t steps = (per == 2 ? w_.k_pad : w_.k) / per, block = (few ? kFewBlockK : kBlockK) / per;
+    bool fetch = tiles > 1 && i1 - i0 <= kFewRows;
+    int64_t steps = (per == 2 ? w_.k_pad : w_.k) / per;
+    int64_t block = tiles == 1 ? std::max<int64_t>(steps, 1) : fetch ? kFewBlockSteps : kBlockK / per;
     const char* end = static_cast<const char*>(w_.data) + w_.bytes;
     for (int64_t p = p0; p < p1; ++p) {
       const char* panel = static_cast<const char*>(w_.data) + p * kPanel * w_.k_pad * dtype_size(w_.dtype);
@@ -157,8 +161,8 @@ class Apply {
                  .rows = static_cast<int>(to - from),
                  .groups = 4,
                  .add = k0 > 0};
-          if (few && next + kn * kPanel * 4 <= end) {  // four lines a step, shared out over the tiles
-            t.prefetch_lines = tiles == 1 ? 4 : tiles == 2 ? 2 : tiles == 3 ? (r == 0 ? 2 : 1) : 1;
+          if (fetch && next + kn * kPanel * 4 <= end) {  // four lines a step, shared out over the tiles
+            t.prefetch_lines = tiles == 2 || (tiles == 3 && r == 0) ? 2 : 1;
             t.prefetch = next + (tiles == 3 ? (r == 0 ? 0 : r + 1) : r * t.prefetch_lines) * kn * 64;
           }
           tile(t, from, p * kPanel, whole);

@@ -20,7 +20,7 @@ struct Tile {
   int64_t k = 0;
   int rows = 0, groups = 0;
   bool add = false;
-  // Fetched into cache alongside: prefetch_lines lines of 64 bytes (0, 1, 2 or 4) every k step.
+  // Fetched into the second-level cache alongside: prefetch_lines lines of 64 bytes (0, 1 or 2) every k step.
   const char* prefetch = nullptr;
   int prefetch_lines = 0;
 };

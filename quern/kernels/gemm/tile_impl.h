@@ -10,9 +10,8 @@ constexpr int kStepGroups = kLanes == 16 ? 4 : 1;
 
 inline void fetch(const char*& p, int lines) {
   if (lines == 0) return;
-  _mm_prefetch(p, _MM_HINT_T0);
-  if (lines > 1) _mm_prefetch(p + 64, _MM_HINT_T0);
-  if (lines > 2) _mm_prefetch(p + 128, _MM_HINT_T0), _mm_prefetch(p + 192, _MM_HINT_T0);
+  _mm_prefetch(p, _MM_HINT_T1);
+  if (lines > 1) _mm_prefetch(p + 64, _MM_HINT_T1);
   p += 64 * lines;
 }
 

@@ -51,41 +51,28 @@ void layer_norm_rows(const NormRows& a, int64_t begin, int64_t end) {
   end_stores<kStream>();
 }
 
-// Backward takes a few rows at a time and finishes them one strip of columns after another: row by row, x, gy, w, gw
-// and gb of width 2048 (40 KiB) would not fit the first-level cache, while 4 rows of x and gy (64 KiB) fit the second
-// and a strip of w, gw and gb (6 KiB) stays in the first.
-constexpr int64_t kBackwardRows = 4, kStrip = 512;
-
+// The next row's x and gy are fetched while this row is finished: the statistic of a row must be whole before its second
+// walk begins, and without the hint the memory bus would idle through every second walk.
 template <bool kStream, bool kCentred>  // kCentred: LayerNorm
 void norm_backward_rows(const NormRowsBackward& a, float* gw, float* gb, int64_t begin, int64_t end) {
   const float n = static_cast<float>(a.d);
-  for (int64_t t = begin; t < end; t += kBackwardRows) {
-    const int64_t rows = end - t < kBackwardRows ? end - t : kBackwardRows;
-    float mean_g[kBackwardRows], along[kBackwardRows];
-    for (int64_t r = 0; r < rows; ++r) {
-      const float *x = a.x + (t + r) * a.x_stride, *gy = a.gy + (t + r) * a.gy_stride;
-      const Vf mean = vset(kCentred ? a.mean[t + r] : 0);
-      const Sum2 sums = sum2_vec(a.d, [&](int64_t c, auto m) {
-        const Vf g = load(gy + c, m) * load(a.w + c, m);
-        return Vf2{g, g * (load(x + c, m) - mean)};
-      });
-      mean_g[r] = kCentred ? sums.a / n : 0, along[r] = sums.b * a.inv[t + r] / n;
-    }
-    for (int64_t strip = 0; strip < a.d; strip += kStrip)
-      for (int64_t r = 0; r < rows; ++r) {
-        const float *x = a.x + (t + r) * a.x_stride + strip, *gy = a.gy + (t + r) * a.gy_stride + strip;
-        const float* w = a.w + strip;
-        float *gx = a.gx + (t + r) * a.gx_stride + strip, *gws = gw ? gw + strip : nullptr,
-              *gbs = gb ? gb + strip : nullptr;
-        const Vf inv = vset(a.inv[t + r]), mean = vset(kCentred ? a.mean[t + r] : 0);
-        const Vf mean_gr = vset(mean_g[r]), alongr = vset(along[r]);
-        each_vec<kStream>(a.d - strip < kStrip ? a.d - strip : kStrip, [&](int64_t c, auto m) {
-          const Vf g = load(gy + c, m), v = (load(x + c, m) - mean) * inv;
-          if (gws) store(gws + c, fma(g, v, load(gws + c, m)), cached(m));
-          if (gbs) store(gbs + c, g + load(gbs + c, m), cached(m));
-          store(gx + c, inv * fnma(v, alongr, fms(g, load(w + c, m), mean_gr)), m);
-        });
-      }
+  for (int64_t t = begin; t < end; ++t) {
+    const float *x = a.x + t * a.x_stride, *gy = a.gy + t * a.gy_stride;
+    float* gx = a.gx + t * a.gx_stride;
+    const Vf inv = vset(a.inv[t]), mean = vset(kCentred ? a.mean[t] : 0);
+    const Sum2 sums = sum2_vec(a.d, [&](int64_t c, auto m) {
+      const Vf g = load(gy + c, m) * load(a.w + c, m);
+      return Vf2{g, g * (load(x + c, m) - mean)};
+    });
+    const Vf mean_g = vset(kCentred ? sums.a / n : 0), along = vset(sums.b * a.inv[t] / n);
+    each_vec<kStream>(a.d, [&](int64_t c, auto m) {
+      fetch(x + a.x_stride + c);
+      fetch(gy + a.gy_stride + c);
+      const Vf g = load(gy + c, m), v = (load(x + c, m) - mean) * inv;
+      if (gw) store(gw + c, fma(g, v, load(gw + c, m)), cached(m));
+      if (gb) store(gb + c, g + load(gb + c, m), cached(m));
+      store(gx + c, inv * fnma(v, along, fms(g, load(a.w + c, m), mean_g)), m);
+    });
   }
   end_stores<kStream>();
 }
