@@ -1,12 +1,52 @@
 # Growing without touching shared files: every folder under quern/mixers, quern/ffn and quern/models that has a
 # CMakeLists.txt is one room `mixers_NAME` … and owes the function `void register_NAME(Registry&)` in namespace
 # quern::mixers (ffn, models). registry.gen.cc calls them all; there are no static initialisers.
+# Folders elsewhere join through QUERN_EXTRA_ROOMS, a list of paths that end in KIND/NAME.
+set(QUERN_EXTRA_ROOMS "" CACHE STRING "folders …/mixers/NAME, …/ffn/NAME, …/models/NAME outside the tree to build in")
+if(QUERN_TESTS)
+  list(APPEND QUERN_EXTRA_ROOMS ${CMAKE_SOURCE_DIR}/tests/sample/mixers/lag)
+endif()
+
+# quern_extra(FOLDER KIND NAME): the last two parts of a path of QUERN_EXTRA_ROOMS.
+function(quern_extra FOLDER KIND NAME)
+  get_filename_component(name ${FOLDER} NAME)
+  get_filename_component(parent ${FOLDER} DIRECTORY)
+  get_filename_component(kind ${parent} NAME)
+  if(NOT kind MATCHES "^(mixers|ffn|models)$" OR NOT EXISTS ${FOLDER}/CMakeLists.txt)
+    message(FATAL_ERROR "QUERN_EXTRA_ROOMS: '${FOLDER}' is not a folder mixers/NAME, ffn/NAME or models/NAME with a CMakeLists.txt")
+  endif()
+  set(${KIND} ${kind} PARENT_SCOPE)
+  set(${NAME} ${name} PARENT_SCOPE)
+endfunction()
+
+# quern_add_rooms(KIND): every room of a kind, the tree's and the extra ones.
+function(quern_add_rooms KIND)
+  quern_gather(names ${KIND})
+  foreach(n ${names})
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${n}/CMakeLists.txt)
+      add_subdirectory(${n})
+    endif()
+  endforeach()
+  foreach(folder ${QUERN_EXTRA_ROOMS})
+    quern_extra(${folder} kind name)
+    if(kind STREQUAL KIND)
+      add_subdirectory(${folder} ${CMAKE_BINARY_DIR}/extra/${kind}/${name})
+    endif()
+  endforeach()
+endfunction()
+
 function(quern_gather OUT KIND)
   file(GLOB folders RELATIVE ${CMAKE_SOURCE_DIR}/quern/${KIND} CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/quern/${KIND}/*/CMakeLists.txt)
   set(names)
   foreach(f ${folders})
     get_filename_component(n ${f} DIRECTORY)
     list(APPEND names ${n})
+  endforeach()
+  foreach(folder ${QUERN_EXTRA_ROOMS})
+    quern_extra(${folder} kind name)
+    if(kind STREQUAL KIND)
+      list(APPEND names ${name})
+    endif()
   endforeach()
   set(${OUT} ${names} PARENT_SCOPE)
 endfunction()
