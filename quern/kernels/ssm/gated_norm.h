@@ -1,0 +1,16 @@
+// Mamba-2's output norm: the gate first, then RMSNorm over each of `groups` equal stretches of a row.
+//   u = y ⊙ SiLU(z);  out = w ⊙ u·rsqrt(mean over the group of u² + eps)
+// Rows of y, z and out may be strided; out may be y. Backward writes gy, gz and adds to gw.
+#pragma once
+#include "quern/tensor/view.h"
+
+namespace quern::kernels {
+
+template <class T>
+void gated_rms_norm(View<const T, 2> y, View<const T, 2> z, View<const T, 1> w, int64_t groups, double eps,
+                    View<T, 2> out);
+template <class T>
+void gated_rms_norm_backward(View<const T, 2> y, View<const T, 2> z, View<const T, 1> w, int64_t groups, double eps,
+                             View<const T, 2> g_out, View<T, 2> gy, View<T, 2> gz, View<T, 1> gw);
+
+}  // namespace quern::kernels

@@ -1,0 +1,8 @@
+// What the chunked SSD does besides products, in vectors of 16 floats; the bodies are in ssd_rows.h.
+#include "quern/kernels/ssm/ssd_rows.h"
+
+namespace quern::kernels {
+
+constinit const SsdTable ssd_avx512 = kSsdTable;
+
+}  // namespace quern::kernels

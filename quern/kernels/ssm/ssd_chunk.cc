@@ -1,0 +1,192 @@
+// SSD by chunks, forward: the products are quern/kernels/gemm's tiles, everything between them SsdTable's.
+// Arrays of one item: b, c [Q, Np]; bt [N, Q]; cb, m [Q, Q]; u = ΔX [Q, Pp]; states [heads][N, Pp]; Np, Pp padded
+// to 16.
+#include "quern/kernels/ssm/ssd_chunk.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quern/base/threads.h"
+#include "quern/kernels/gemm/tile.h"
+
+namespace quern::kernels {
+
+void product(const Product& p) {
+  const TileKernels& kernels = tile_kernels();
+  for (int64_t j = 0; j < p.n; j += kTileColumns)
+    for (int64_t i = 0; i < p.m; i += kTileRows) {
+      const int64_t rows = std::min<int64_t>(kTileRows, p.m - i);
+      int64_t groups = std::min<int64_t>(kTileColumns, p.n - j) / 16, k0 = 0, k1 = p.k;
+      if (p.band == Band::past) k1 = std::min(k1, i + rows);
+      if (p.band == Band::future) k0 = i;
+      if (p.band == Band::columns) {
+        if (j >= i + rows) continue;
+        groups = std::min(groups, (i + rows - j + 15) / 16);
+      }
+      kernels.f32({.a = p.a + i * p.a_row + k0 * p.a_k,
+                   .a_row = p.a_row,
+                   .a_k = p.a_k,
+                   .b = p.b + k0 * p.b_row + j,
+                   .b_k = p.b_row,
+                   .c = p.c + i * p.c_row + j,
+                   .c_row = p.c_row,
+                   .k = k1 - k0,
+                   .rows = static_cast<int>(rows),
+                   .groups = static_cast<int>(groups),
+                   .add = p.add});
+    }
+}
+
+void SsdChunkRates::fill(const SsdTable& f, const float* deltas, int64_t row, float a, int64_t q) {
+  float sum = 0;
+  for (int64_t i = 0; i < q; ++i) {
+    delta[i] = deltas[i * row];
+    s[i] = sum += a * delta[i];
+  }
+  f.exp_affine(s, 1, 0, q, in);
+  f.exp_affine(s, -1, sum, q, out);
+  carry = in[q - 1];
+}
+
+namespace {
+
+class Forward {
+ public:
+  Forward(const SsdTable& f, const SsdInputs<float>& in, std::span<const View<float, 3>> states, View<float, 2> y,
+          const SsdItems& items)
+      : f_(f), in_(in), states_(states), y_(y), z_(items), Pp_(pad16(z_.P)), Np_(pad16(z_.N)) {}
+
+  void operator()(const SsdItem& item) const {
+    Arena& scratch = thread_arena();
+    Arena::Scope scope(scratch);
+    const int64_t begin = in_.offsets[static_cast<size_t>(item.segment)],
+                  end = in_.offsets[static_cast<size_t>(item.segment) + 1];
+    if (begin == end) return;
+    // States whose rows are whole groups of 16 are continued where they lie.
+    const bool in_place = !states_.empty() && Pp_ == z_.P;
+    View<float, 3> s =
+        in_place ? states_[static_cast<size_t>(item.segment)].slice(item.head, item.head + item.heads)
+                 : View<float, 3>(scratch.take<float>(item.heads * z_.N * Pp_).data(), {item.heads, z_.N, Pp_});
+    if (!in_place) {
+      std::fill_n(s.data, s.size(), 0.0f);
+      if (!states_.empty()) copy_states(states_[static_cast<size_t>(item.segment)], item.head, s, true);
+    }
+    Buffers w;
+    if (end - begin >= kSsdStepRows) w = buffers(scratch);
+    float* deltas = scratch.take<float>(kSsdChunk * item.heads).data();
+    for (int64_t t = begin; t < end; t += kSsdChunk) {
+      const int64_t q = std::min(kSsdChunk, end - t);
+      f_.delta(in_.dt.row(t) + item.head, in_.dt.stride[0], in_.bias.data + item.head, static_cast<float>(in_.dt_min),
+               static_cast<float>(in_.dt_max), q, item.heads, deltas);
+      q < kSsdStepRows ? steps(item, t, q, deltas, s) : chunk(item, t, q, deltas, s, w);
+    }
+    if (!in_place && !states_.empty()) copy_states(states_[static_cast<size_t>(item.segment)], item.head, s, false);
+  }
+
+ private:
+  struct Buffers {
+    float *b = nullptr, *c = nullptr, *bt = nullptr, *cb = nullptr, *m = nullptr, *u = nullptr, *ce = nullptr,
+          *y = nullptr;
+  };
+  Buffers buffers(Arena& a) const {
+    auto take = [&](int64_t n) { return a.take<float>(n).data(); };
+    return {take(kSsdChunk * Np_),       take(kSsdChunk * Np_), take(z_.N * kSsdChunk), take(kSsdChunk * kSsdChunk),
+            take(kSsdChunk * kSsdChunk), take(kSsdChunk * Pp_), take(kSsdChunk * Np_),  take(kSsdChunk * Pp_)};
+  }
+  float rate(int64_t h) const { return -std::exp(in_.a_log(h)); }
+
+  void copy_states(View<float, 3> outer, int64_t head, View<float, 3> s, bool enter) const {
+    for (int64_t h = 0; h < s.shape[0]; ++h)
+      for (int64_t n = 0; n < z_.N; ++n) {
+        float *out = &outer(head + h, n, 0), *own = &s(h, n, 0);
+        std::copy_n(enter ? out : own, z_.P, enter ? own : out);
+      }
+  }
+
+  void steps(const SsdItem& item, int64_t t, int64_t q, const float* deltas, View<float, 3> s) const {
+    for (int64_t h = 0; h < item.heads; ++h) {
+      const int64_t head = item.head + h;
+      const float a = rate(head);
+      for (int64_t i = 0; i < q; ++i) {
+        const float delta = deltas[i * item.heads + h];
+        f_.step(s.row(h), s.stride[1], z_.N, z_.P, std::exp(a * delta), delta, in_.x.row(t + i) + head * z_.P,
+                in_.b.row(t + i) + item.group * z_.N, in_.c.row(t + i) + item.group * z_.N, in_.d(head),
+                y_.row(t + i) + head * z_.P);
+      }
+    }
+  }
+
+  void chunk(const SsdItem& item, int64_t t, int64_t q, const float* deltas, View<float, 3> s,
+             const Buffers& w) const {
+    constexpr int64_t Q = kSsdChunk;
+    const int64_t N = z_.N, P = z_.P;
+    f_.scale_rows(in_.b.row(t) + item.group * N, in_.b.stride[0], nullptr, q, N, Np_, w.b, Np_);
+    f_.scale_rows(in_.c.row(t) + item.group * N, in_.c.stride[0], nullptr, q, N, Np_, w.c, Np_);
+    transpose(w.b, Np_, q, N, w.bt);
+    product({w.c, Np_, 1, w.bt, Q, w.cb, Q, q, pad16(q), N, false, Band::columns});
+    for (int64_t h = 0; h < item.heads; ++h) {
+      const int64_t head = item.head + h;
+      const float* x = in_.x.row(t) + head * P;
+      float* sh = s.row(h);
+      SsdChunkRates r;
+      r.fill(f_, deltas + h, item.heads, rate(head), q);
+      f_.scale_rows(x, in_.x.stride[0], r.delta, q, P, Pp_, w.u, Pp_);
+      f_.decay(w.cb, r.s, q, Q, w.m);
+      product({w.m, Q, 1, w.u, Pp_, w.y, Pp_, q, Pp_, q, false, Band::past});
+      f_.scale_rows(w.c, Np_, r.in, q, N, N, w.ce, Np_);
+      product({w.ce, Np_, 1, sh, s.stride[1], w.y, Pp_, q, Pp_, N, true});
+      f_.blend_rows(w.y, Pp_, nullptr, x, in_.x.stride[0], in_.d(head), q, P, y_.row(t) + head * P, y_.stride[0]);
+      // The state: every row decays alike; inputs weigh what is left of them at the chunk's end.
+      f_.scale_rows(w.u, Pp_, r.out, q, Pp_, Pp_, w.u, Pp_);
+      for (int64_t n = 0; n < N; n += kStateRows) {
+        const int64_t rows = std::min(kStateRows, N - n);
+        f_.scale_rows(sh + n * s.stride[1], s.stride[1], same(r.carry), rows, Pp_, Pp_, sh + n * s.stride[1],
+                      s.stride[1]);
+      }
+      product({w.b, 1, Np_, w.u, Pp_, sh, s.stride[1], N, Pp_, q, true});
+    }
+  }
+
+  static constexpr int64_t kStateRows = 16;
+  struct Same {
+    float v[kStateRows];
+    operator const float*() const { return v; }
+  };
+  static Same same(float x) {
+    Same s;
+    std::fill_n(s.v, kStateRows, x);
+    return s;
+  }
+  static void transpose(const float* src, int64_t row, int64_t rows, int64_t columns, float* dst) {
+    tile_kernels().transpose(reinterpret_cast<const uint32_t*>(src), row, rows, columns,
+                             reinterpret_cast<uint32_t*>(dst), kSsdChunk);
+  }
+
+  const SsdTable& f_;
+  const SsdInputs<float>& in_;
+  std::span<const View<float, 3>> states_;
+  View<float, 2> y_;
+  const SsdItems& z_;
+  int64_t Pp_, Np_;
+};
+
+}  // namespace
+
+void ssd_fast(const SsdTable& f, const SsdInputs<float>& in, std::span<const View<float, 3>> states, View<float, 2> y,
+              Arena&) {
+  const SsdItems items(in);
+  const Forward run(f, in, states, y, items);
+  // One token of Zamba2-2.7B is 1.3 MB of state: worth a second thread. Items of one row each are shares of equal
+  // size.
+  constexpr int64_t kShare = int64_t{1} << 15;  // state elements a thread gets at least
+  const int64_t rows = in.x.shape[0], work = items.P * items.N * kSsdHeadsPerItem *
+                                             std::max<int64_t>(1, rows * items.G * items.blocks / items.count());
+  if (rows < items.count() * kSsdStepRows)
+    parallel_for(items.count(), kShare / work + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) run(items[i]);
+    });
+  else
+    parallel_dynamic(items.count(), [&](int64_t i) { run(items[i]); });
+}
+
+}  // namespace quern::kernels
