@@ -1,0 +1,257 @@
+#include "quern/mixers/mamba1/mamba1_mixer.h"
+
+#include <cmath>
+
+#include "quern/base/config.h"
+#include "quern/kernels/ssm/causal_conv.h"
+#include "quern/kernels/ssm/selective_scan.h"
+#include "quern/mixers/ssm_init.h"
+#include "quern/mixers/ssm_state.h"
+#include "quern/nn/dispatch.h"
+#include "quern/nn/ops.h"
+#include "quern/nn/registry.h"
+#include "quern/nn/rows.h"
+
+namespace quern {
+namespace {
+
+Mamba1Config checked(const Mamba1Config& c) {
+  if (c.width < 1 || c.inner < 1 || c.dt_rank < 1)
+    fail("mamba1: width {}, inner {} and dt_rank {} must be 1 or more", c.width, c.inner, c.dt_rank);
+  if (c.n_head < 1 || c.inner % c.n_head) fail("mamba1: inner {} is not a multiple of n_head {}", c.inner, c.n_head);
+  if (c.n_state < 1 || c.n_state > kernels::kScanStates)
+    fail("mamba1: n_state {} is outside 1 … {}", c.n_state, kernels::kScanStates);
+  if (c.taps < 1 || c.taps > kernels::kConvTaps)
+    fail("mamba1: taps {} is outside 1 … {}", c.taps, kernels::kConvTaps);
+  return c;
+}
+
+// Matrix `head` of a stack [heads, rows, columns].
+Tensor matrix_of(const Tensor& stack, int64_t head) {
+  return stack.narrow(0, head, 1).reshape({stack.dim(1), stack.dim(2)});
+}
+
+Var matrix_of(Tape& tape, Parameter& stack, int64_t head) {
+  Var all = tape.param(stack);
+  return tape.record(matrix_of(all.value, head), {all}, [head](Grads& g) {
+    Tensor to = matrix_of(g.accumulator(0), head);
+    with_float(to.dtype(), [&]<class T>() {
+      std::span<T> sum = to.span<T>(), part = g.out().span<T>();
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
+    });
+  });
+}
+
+// Inference looks through a window; a tape needs a value of its own.
+Var window(Tape& tape, const Var& x, int64_t begin, int64_t n) {
+  return tape.recording() ? slice_columns(tape, x, begin, n) : Var(x.value.narrow(1, begin, n));
+}
+
+// [T, 2I] of pairs (x, z) → [x ‖ z], or back.
+template <class T>
+Tensor reordered(const Tensor& p, bool back) {
+  Tensor out = Tensor::empty(p.shape(), p.dtype());
+  for_rows<T>({p}, out, [back](const T* const* in, T* to, int64_t W) {
+    const int64_t I = W / 2;
+    for (int64_t c = 0; c < I; ++c) {
+      if (back)
+        to[2 * c] = in[0][c], to[2 * c + 1] = in[0][I + c];
+      else
+        to[c] = in[0][2 * c], to[I + c] = in[0][2 * c + 1];
+    }
+  });
+  return out;
+}
+
+Var deinterleave(Tape& tape, const Var& p_T2I) {
+  return with_float(p_T2I.dtype(), [&]<class T>() {
+    return tape.record(reordered<T>(p_T2I.value, false), {p_T2I},
+                       [](Grads& g) { g.add(0, reordered<T>(g.out().contiguous_copy_if_needed(), true)); });
+  });
+}
+
+// −exp(A_log) of [heads, channels, N] as [heads, N, channels].
+Tensor decays(const Tensor& a_log) {
+  const int64_t H = a_log.dim(0), C = a_log.dim(1), N = a_log.dim(2);
+  Tensor a = Tensor::empty({H, N, C}, a_log.dtype());
+  with_float(a.dtype(), [&]<class T>() {
+    for (int64_t h = 0; h < H; ++h)
+      for (int64_t c = 0; c < C; ++c)
+        for (int64_t n = 0; n < N; ++n)
+          a.data<T>()[(h * N + n) * C + c] = -std::exp(a_log.data<T>()[(h * C + c) * N + n]);
+  });
+  return a;
+}
+
+// log(1 … N) for every channel: decays of many sizes, as Mamba starts.
+double step_log_decay(double u) { return std::log(1 + std::floor(16 * u)); }
+
+}  // namespace
+
+Mamba1Mixer::Mamba1Mixer(Mamba1Config c)
+    : c_(checked(c)),
+      in_(2 * c_.inner, c_.width, c_.proj_bias),
+      out_(c_.width, c_.inner, c_.proj_bias),
+      conv_w_({c_.inner, 1, c_.taps}, Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps)))),
+      x_proj_({c_.n_head, c_.dt_rank + 2 * c_.n_state, c_.head_channels()}, Init::normal()),
+      dt_proj_({c_.n_head, c_.head_channels(), c_.dt_rank},
+               Init::normal(0.5 / std::sqrt(static_cast<double>(c_.dt_rank)))),
+      dt_bias_({c_.n_head, c_.head_channels()}, Init::drawn(ssm_step_bias)),
+      a_log_({c_.n_head, c_.head_channels(), c_.n_state}, Init::drawn(step_log_decay)),
+      d_({c_.n_head, c_.head_channels()}, Init::constant(1)) {
+  if (c_.conv_bias) conv_b_ = Parameter({c_.inner}, Init::constant(0));
+  x_proj_.matrix = dt_proj_.matrix = true;
+}
+
+StateSpec Mamba1Mixer::state_spec(DType kv) const {
+  return {{{.name = "conv", .shape = {c_.taps - 1, c_.inner}, .dtype = ssm_state_dtype(kv)},
+           {.name = "ssm",
+            .shape = {c_.n_head, c_.n_state, c_.head_channels()},
+            .dtype = ssm_state_dtype(kv),
+            .shard_axis = 0}}};
+}
+
+void Mamba1Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+  in_.visit(prefix + "in_proj", v);
+  v(prefix + "conv1d.weight", conv_w_);
+  if (c_.conv_bias) v(prefix + "conv1d.bias", conv_b_);
+  v(prefix + "x_proj_weight", x_proj_);
+  v(prefix + "dt_proj_weight", dt_proj_);
+  v(prefix + "dt_proj_bias", dt_bias_);
+  v(prefix + "A_log", a_log_);
+  v(prefix + "D", d_);
+  out_.visit(prefix + "out_proj", v);
+}
+
+void Mamba1Mixer::pack(DType t) {
+  if (t == DType::f64) return;
+  Tensor w = in_.weight.value, halves = Tensor::empty(w.shape(), w.dtype());
+  for (int64_t c = 0; c < c_.inner; ++c)
+    for (int64_t half : {0, 1}) halves.narrow(0, half * c_.inner + c, 1).copy_from(w.narrow(0, 2 * c + half, 1));
+  in_.weight.value = halves;
+  if (c_.proj_bias) in_.bias.value = reordered<float>(in_.bias.value.reshape({1, 2 * c_.inner}), false).reshape({-1});
+  in_.pack(t);
+  out_.pack(t);
+  auto unstack = [&](Parameter& stack, std::vector<Linear>& to) {
+    for (int64_t h = 0; h < c_.n_head; ++h) {
+      to.emplace_back(stack.shape[1], stack.shape[2], false);
+      to.back().weight.value = matrix_of(stack.value, h);
+      to.back().pack(t);
+    }
+    stack.value = Tensor();
+  };
+  unstack(x_proj_, packed_x_);
+  unstack(dt_proj_, packed_dt_);
+  taps_KC_ = taps_outermost(conv_w_.value);
+  decay_HNC_ = decays(a_log_.value);
+}
+
+Var Mamba1Mixer::convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, int site) {
+  std::vector<Var> inputs = {xz_T2I, tape.param(conv_w_)};
+  if (c_.conv_bias) inputs.push_back(tape.param(conv_b_));
+  Tensor xz = xz_T2I.value, taps = taps_KC_.defined() && !tape.recording() ? taps_KC_ : taps_outermost(conv_w_.value);
+  Tensor u = Tensor::empty({xz.dim(0), c_.inner}, xz.dtype());
+  return with_float(xz.dtype(), [&]<class T>() {
+    auto conv = [this, xz, taps](std::span<const int32_t> offsets) {
+      return kernels::CausalConvInputs<T>{xz.narrow(1, 0, c_.inner).view<const T, 2>(), taps.view<const T, 2>(),
+                                          c_.conv_bias ? conv_b_.value.view<const T, 1>() : View<const T, 1>(),
+                                          offsets};
+    };
+    SsmStates<T, 2> tails(batch, site, kConvTail, xz.dtype());
+    kernels::causal_conv_silu<T>(conv(batch.offsets), tails.views(), u.view<T, 2>());
+    return tape.record(u, inputs, [this, xz, taps, conv, offsets = batch.offsets](Grads& g) {
+      Tensor gxz = Tensor::zeros(xz.shape(), xz.dtype()), gtaps = Tensor::zeros(taps.shape(), taps.dtype());
+      kernels::causal_conv_silu_backward<T>(
+          conv(offsets), g.out().contiguous_copy_if_needed().template view<const T, 2>(),
+          gxz.narrow(1, 0, c_.inner).view<T, 2>(), gtaps.view<T, 2>(),
+          c_.conv_bias && g.wants(2) ? g.accumulator(2).template view<T, 1>() : View<T, 1>(), thread_arena());
+      g.add(0, gxz);
+      if (g.wants(1)) g.add(1, taps_innermost(gtaps));
+    });
+  });
+}
+
+Var Mamba1Mixer::scan(Tape& tape, const Var& u_TC, const Var& dt_TC, const Var& bc_T2N, const Var& z_TC, int64_t head,
+                      const Batch& batch, int site) {
+  const std::vector<Var> inputs = {
+      u_TC, dt_TC, bc_T2N, z_TC, tape.param(a_log_), tape.param(d_), tape.param(dt_bias_)};
+  Tensor all = decay_HNC_.defined() && !tape.recording() ? decay_HNC_ : decays(a_log_.value),
+         a = matrix_of(all, head);
+  Tensor u = u_TC.value, dt = dt_TC.value, bc = bc_T2N.value, z = z_TC.value, y = Tensor::empty(u.shape(), u.dtype());
+  return with_float(u.dtype(), [&]<class T>() {
+    auto in = [this, u, dt, bc, z, a, head](std::span<const int32_t> offsets) {
+      const int64_t N = c_.n_state, C = c_.head_channels();
+      auto row = [&](const Parameter& p) { return View<const T, 1>(p.value.data<T>() + head * C, {C}); };
+      return kernels::ScanInputs<T>{.x = u.view<const T, 2>(),
+                                    .dt = dt.view<const T, 2>(),
+                                    .z = z.view<const T, 2>(),
+                                    .b = bc.narrow(1, 0, N).view<const T, 2>(),
+                                    .c = bc.narrow(1, N, N).view<const T, 2>(),
+                                    .a = a.view<const T, 2>(),
+                                    .d = row(d_),
+                                    .bias = row(dt_bias_),
+                                    .offsets = offsets};
+    };
+    {
+      SsmStates<T, 3> states(batch, site, kSsm, u.dtype());
+      std::vector<View<T, 2>> own;
+      for (const View<T, 3>& s : states.views()) own.push_back(s[head]);
+      kernels::selective_scan<T>(in(batch.offsets), own, y.view<T, 2>(), thread_arena());
+    }
+    return tape.record(y, inputs, [this, in, a, u, bc, head, offsets = batch.offsets](Grads& g) {
+      const int64_t N = c_.n_state, C = c_.head_channels();
+      Tensor gu = Tensor::empty(u.shape(), u.dtype()), gdt = gu.clone(), gz = gu.clone(),
+             gbc = Tensor::empty({u.dim(0), 2 * N}, u.dtype()), ga = Tensor::zeros(a.shape(), a.dtype());
+      auto own = [&](int i) {
+        return g.wants(i) ? View<T, 1>(g.accumulator(i).template data<T>() + head * C, {C}) : View<T, 1>();
+      };
+      kernels::selective_scan_backward<T>(
+          in(offsets), g.out().contiguous_copy_if_needed().template view<const T, 2>(),
+          {gu.view<T, 2>(), gdt.view<T, 2>(), gz.view<T, 2>(), gbc.narrow(1, 0, N).view<T, 2>(),
+           gbc.narrow(1, N, N).view<T, 2>(), ga.view<T, 2>(), own(5), own(6)},
+          thread_arena());
+      g.add(0, gu);
+      g.add(1, gdt);
+      g.add(2, gbc);
+      g.add(3, gz);
+      if (!g.wants(4)) return;
+      T* to = g.accumulator(4).template data<T>() + head * C * N;
+      for (int64_t c = 0; c < C; ++c)  // dA/dA_log = A
+        for (int64_t n = 0; n < N; ++n)
+          to[c * N + n] += ga.template data<T>()[n * C + c] * a.template data<T>()[n * C + c];
+    });
+  });
+}
+
+Var Mamba1Mixer::scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t head, const Batch& batch, int site) {
+  const int64_t C = c_.head_channels(), R = c_.dt_rank;
+  const bool packed = !tape.recording() && !packed_x_.empty();
+  auto project = [&](const Var& x, Parameter& stack, std::vector<Linear>& own) {
+    return packed ? linear(tape, x, own[static_cast<size_t>(head)]) : linear(tape, x, matrix_of(tape, stack, head));
+  };
+  Var u_TC = window(tape, u_TI, head * C, C), z_TC = window(tape, xz_T2I, c_.inner + head * C, C);
+  Var s = project(u_TC, x_proj_, packed_x_);
+  Var dt_TC = project(window(tape, s, 0, R), dt_proj_, packed_dt_);
+  return scan(tape, u_TC, dt_TC, window(tape, s, R, 2 * c_.n_state), z_TC, head, batch, site);
+}
+
+Var Mamba1Mixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+  Var p = linear(tape, x_TD, in_);
+  Var xz_T2I = !tape.recording() && !packed_x_.empty() ? p : deinterleave(tape, p);
+  Var u_TI = convolved(tape, xz_T2I, batch, site);
+  std::vector<Var> heads;
+  for (int64_t h = 0; h < c_.n_head; ++h) heads.push_back(scanned(tape, u_TI, xz_T2I, h, batch, site));
+  return linear(tape, c_.n_head == 1 ? heads[0] : concat_columns(tape, heads), out_);
+}
+
+namespace mixers {
+void register_mamba1(Registry& r) {
+  r.mixers.add("mamba1", [](const Json& j) -> std::unique_ptr<Mixer> {
+    Mamba1Config c;
+    from_json(j, c, "mixer mamba1", true);
+    return std::make_unique<Mamba1Mixer>(c);
+  });
+}
+}  // namespace mixers
+
+}  // namespace quern

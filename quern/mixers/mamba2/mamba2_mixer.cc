@@ -1,0 +1,154 @@
+#include "quern/mixers/mamba2/mamba2_mixer.h"
+
+#include <cmath>
+
+#include "quern/base/config.h"
+#include "quern/kernels/ssm/causal_conv.h"
+#include "quern/kernels/ssm/gated_norm.h"
+#include "quern/mixers/ssm_init.h"
+#include "quern/mixers/ssm_state.h"
+#include "quern/nn/dispatch.h"
+#include "quern/nn/registry.h"
+
+namespace quern {
+namespace {
+
+Mamba2Config checked(const Mamba2Config& c) {
+  if (c.width < 1 || c.n_head < 1 || c.head_dim < 1 || c.n_state < 1)
+    fail("mamba2: width {}, n_head {}, head_dim {} and n_state {} must be 1 or more", c.width, c.n_head, c.head_dim,
+         c.n_state);
+  if (c.n_group < 1 || c.n_head % c.n_group)
+    fail("mamba2: n_head {} is not a multiple of n_group {}", c.n_head, c.n_group);
+  if (c.taps < 1 || c.taps > kernels::kConvTaps)
+    fail("mamba2: taps {} is outside 1 … {}", c.taps, kernels::kConvTaps);
+  return c;
+}
+
+template <class T>
+View<T, 2> columns(const Tensor& x, int64_t begin, int64_t n) {
+  return x.narrow(1, begin, n).view<T, 2>();
+}
+
+}  // namespace
+
+Mamba2Mixer::Mamba2Mixer(Mamba2Config c)
+    : c_(checked(c)),
+      in_(c_.inner() + c_.channels() + c_.n_head, c_.width, c_.proj_bias),
+      out_(c_.width, c_.inner(), c_.proj_bias),
+      conv_w_({c_.channels(), 1, c_.taps}, Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps)))),
+      a_log_({c_.n_head}, Init::drawn(ssm_log_decay)),
+      d_({c_.n_head}, Init::constant(1)),
+      dt_bias_({c_.n_head}, Init::drawn(ssm_step_bias)),
+      norm_w_({c_.inner()}, Init::constant(1)) {
+  if (c_.conv_bias) conv_b_ = Parameter({c_.channels()}, Init::constant(0));
+}
+
+StateSpec Mamba2Mixer::state_spec(DType kv) const {
+  return {{{.name = "conv", .shape = {c_.taps - 1, c_.channels()}, .dtype = ssm_state_dtype(kv)},
+           {.name = "ssm",
+            .shape = {c_.n_head, c_.n_state, c_.head_dim},
+            .dtype = ssm_state_dtype(kv),
+            .cut_alignment = kernels::kSsdChunk,
+            .shard_axis = 0}}};
+}
+
+void Mamba2Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+  in_.visit(prefix + "in_proj", v);
+  v(prefix + "conv1d.weight", conv_w_);
+  if (c_.conv_bias) v(prefix + "conv1d.bias", conv_b_);
+  v(prefix + "A_log", a_log_);
+  v(prefix + "D", d_);
+  v(prefix + "dt_bias", dt_bias_);
+  v(prefix + "norm.weight", norm_w_);
+  out_.visit(prefix + "out_proj", v);
+}
+
+void Mamba2Mixer::pack(DType t) {
+  if (t == DType::f64) return;
+  in_.pack(t);
+  out_.pack(t);
+  taps_KC_ = taps_outermost(conv_w_.value);
+}
+
+template <class T>
+kernels::SsdInputs<T> Mamba2Mixer::ssd_inputs(const Tensor& p_TW, const Tensor& xbc_TC,
+                                              std::span<const int32_t> offsets) const {
+  const int64_t I = c_.inner(), GN = c_.n_group * c_.n_state;
+  kernels::SsdInputs<T> s;
+  s.x = columns<const T>(xbc_TC, 0, I);
+  s.b = columns<const T>(xbc_TC, I, GN);
+  s.c = columns<const T>(xbc_TC, I + GN, GN);
+  s.dt = columns<const T>(p_TW, I + c_.channels(), c_.n_head);
+  s.a_log = a_log_.value.view<const T, 1>();
+  s.d = d_.value.view<const T, 1>();
+  s.bias = dt_bias_.value.view<const T, 1>();
+  s.n_group = c_.n_group;
+  s.dt_min = c_.dt_min;
+  s.offsets = offsets;
+  return s;
+}
+
+template <class T>
+Var Mamba2Mixer::core(Tape& tape, const Var& p_TW, const Batch& batch, int site) {
+  const int64_t rows = p_TW.dim(0), I = c_.inner(), C = c_.channels(), H = c_.n_head;
+  const DType dtype = p_TW.dtype();
+  std::vector<Var> inputs = {p_TW,           tape.param(conv_w_),  tape.param(a_log_),
+                             tape.param(d_), tape.param(dt_bias_), tape.param(norm_w_)};
+  if (c_.conv_bias) inputs.push_back(tape.param(conv_b_));
+  Tensor p = p_TW.value, taps = taps_KC_.defined() && !tape.recording() ? taps_KC_ : taps_outermost(conv_w_.value);
+  auto conv = [this, taps](const Tensor& from, std::span<const int32_t> offsets) {
+    return kernels::CausalConvInputs<T>{columns<const T>(from, c_.inner(), c_.channels()), taps.view<const T, 2>(),
+                                        c_.conv_bias ? conv_b_.value.view<const T, 1>() : View<const T, 1>(),
+                                        offsets};
+  };
+  Arena& scratch = thread_arena();
+  Tensor xbc = Tensor::empty({rows, C}, dtype), y = Tensor::empty({rows, I}, dtype);
+  const bool keep = tape.needs(inputs);
+  {
+    SsmStates<T, 2> tails(batch, site, kConvTail, dtype);
+    kernels::causal_conv_silu<T>(conv(p, batch.offsets), tails.views(), xbc.view<T, 2>());
+    SsmStates<T, 3> states(batch, site, kSsm, dtype);
+    kernels::ssd<T>(ssd_inputs<T>(p, xbc, batch.offsets), states.views(), y.view<T, 2>(), scratch);
+  }
+  Tensor out = keep ? Tensor::empty({rows, I}, dtype) : y;
+  kernels::gated_rms_norm<T>(y.view<const T, 2>(), columns<const T>(p, 0, I), norm_w_.value.view<const T, 1>(),
+                             c_.n_group, c_.norm_eps, out.view<T, 2>());
+  QUERN_CHECK(!keep || batch.states.empty(), "training reads whole segments, not states");
+  return tape.record(out, inputs, [this, p, xbc, y, conv, taps, C, I, H, offsets = batch.offsets](Grads& g) {
+    auto wanted = [&](int i) { return g.wants(i) ? g.accumulator(i).template view<T, 1>() : View<T, 1>(); };
+    Tensor gp = Tensor::empty(p.shape(), p.dtype()), gy = Tensor::empty(y.shape(), y.dtype()),
+           gxbc = Tensor::empty(xbc.shape(), xbc.dtype());
+    Arena& scratch = thread_arena();
+    kernels::gated_rms_norm_backward<T>(y.view<const T, 2>(), columns<const T>(p, 0, I),
+                                        norm_w_.value.view<const T, 1>(), c_.n_group, c_.norm_eps,
+                                        g.out().view<const T, 2>(), gy.view<T, 2>(), columns<T>(gp, 0, I), wanted(5));
+    const int64_t GN = c_.n_group * c_.n_state;
+    kernels::ssd_backward<T>(ssd_inputs<T>(p, xbc, offsets), gy.view<const T, 2>(),
+                             {columns<T>(gxbc, 0, I), columns<T>(gxbc, I, GN), columns<T>(gxbc, I + GN, GN),
+                              columns<T>(gp, I + C, H), wanted(2), wanted(3), wanted(4)},
+                             scratch);
+    Tensor gtaps = Tensor::zeros(taps.shape(), taps.dtype());
+    kernels::causal_conv_silu_backward<T>(conv(p, offsets), gxbc.view<const T, 2>(), columns<T>(gp, I, C),
+                                          gtaps.view<T, 2>(), c_.conv_bias ? wanted(6) : View<T, 1>(), scratch);
+    g.add(0, gp);
+    if (g.wants(1)) g.add(1, taps_innermost(gtaps));
+  });
+}
+
+Var Mamba2Mixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+  Var p_TW = linear(tape, x_TD, in_);
+  Var y_TI = with_float(p_TW.dtype(), [&]<class T>() { return core<T>(tape, p_TW, batch, site); });
+  return linear(tape, y_TI, out_);
+}
+
+namespace mixers {
+void register_mamba2(Registry& r) {
+  r.mixers.add("mamba2", [](const Json& j) -> std::unique_ptr<Mixer> {
+    Mamba2Config c;
+    from_json(j, c, "mixer mamba2", true);
+    return std::make_unique<Mamba2Mixer>(c);
+  });
+}
+}  // namespace mixers
+
+}  // namespace quern

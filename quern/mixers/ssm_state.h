@@ -1,0 +1,40 @@
+// What the state space mixers share: fixed state parts seen by kernels, and convolution weights in both orders.
+// Checkpoints hold a depthwise convolution as [C, 1, K]; kernels want taps outermost, [K, C].
+#pragma once
+#include <vector>
+
+#include "quern/mixers/mixer.h"
+
+namespace quern {
+
+inline DType ssm_state_dtype(DType kv) { return kv == DType::f64 ? DType::f64 : DType::f32; }
+
+Tensor taps_outermost(const Tensor& w_C1K);
+Tensor taps_innermost(const Tensor& w_KC);
+
+// The part of every sequence of a batch as views of T; converted in and back where the state has another type.
+template <class T, int R>
+class SsmStates {
+ public:
+  SsmStates(const Batch& batch, int site, int part, DType dtype) {
+    for (SequenceState* s : batch.states) {
+      held_.push_back(&s->fixed(site, part));
+      work_.push_back(held_.back()->to(dtype));
+      views_.push_back(work_.back().template view<T, R>());
+    }
+  }
+  ~SsmStates() {
+    for (size_t i = 0; i < held_.size(); ++i)
+      if (!work_[i].same_buffer(*held_[i])) held_[i]->copy_from(work_[i]);
+  }
+  SsmStates(const SsmStates&) = delete;
+  SsmStates& operator=(const SsmStates&) = delete;
+  std::span<const View<T, R>> views() const { return views_; }
+
+ private:
+  std::vector<Tensor*> held_;
+  std::vector<Tensor> work_;
+  std::vector<View<T, R>> views_;
+};
+
+}  // namespace quern
