@@ -1,0 +1,71 @@
+// The transformer block that a Zamba model invokes again and again with the same weights. No residual inside:
+//   u = RMSNorm(h ‖ e0);  q, k, v = u·Wᵀ (+ u·Aᵀ·Bᵀ);  o = softmax(q·kᵀ·(d/2)^−½)·v·Woᵀ
+//   m = RMSNorm(o);  f = (act(gate) ⊙ up)·Wdownᵀ,  [gate ‖ up] = m·Wguᵀ (+ m·Aᵀ·Bᵀ)
+// The scale uses half the head size: the concatenation doubled the width, the models kept the old scale. A and B are
+// low-rank adapters of one invocation; they are multiplied beside the shared matrices and never merged into them.
+// Shapes: T tokens, H width, 2H attention width, F inner width, R adapter rank.
+// Cost per token and invocation: 14·H² + 3·H·F multiply-adds, adapters R·(12·H + H + 2·F), and 4·H per key seen.
+#pragma once
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "quern/kernels/activation/activation.h"
+#include "quern/mixers/attend.h"
+#include "quern/nn/linear.h"
+
+namespace quern {
+
+struct SharedBlockConfig {
+  int64_t width = 0, n_head = 0, n_head_kv = 0, ffn = 0;
+  kernels::Activation act = kernels::Activation::gelu;
+  double eps = 1e-5;
+  std::vector<double> inv_freq;  // of the rotary positions; empty: none
+  bool fused_gate_up = false;    // one matrix [gate ‖ up] in the checkpoint
+  bool ffn_bias = false;
+  int64_t adapter_rank = 0;  // of the feed-forward adapter; 0: none
+  bool attention_adapter = false;
+
+  int64_t head_dim() const { return 2 * width / n_head; }
+};
+
+// What belongs to one invocation: its adapters and the matrix its result passes through.
+class Invocation : public Module {
+ public:
+  explicit Invocation(const SharedBlockConfig& c);
+  // Adapters are named inside the block's prefix, by the invocation's number.
+  void visit_adapters(const std::string& block_prefix, size_t number, const ParameterVisitor& v);
+  void visit(const std::string& prefix, const ParameterVisitor& v) override { linear.visit(prefix + "linear", v); }
+  void pack(DType t) override;
+
+  struct Adapter {
+    Linear down, up;
+  };
+  Linear linear;
+  std::optional<LinearGroup> qkv_down;  // q, k, v
+  std::vector<Linear> qkv_up;
+  std::optional<Adapter> gate_up;
+};
+
+class SharedBlock : public Module {
+ public:
+  explicit SharedBlock(SharedBlockConfig config);
+  StateSpec state_spec(DType kv) const { return {kv_parts(c_.n_head_kv, c_.head_dim(), 0, kv)}; }
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  void pack(DType t) override;
+  // f·Linᵀ of this invocation: what is added to the input of the layer's mixer.
+  Var forward(Tape& tape, const Var& h_TH, const Var& e0_TH, Invocation& own, const Batch& batch, int site);
+
+ private:
+  Var attention(Tape& tape, const Var& u, Invocation& own, const Batch& batch, int site);
+
+  SharedBlockConfig c_;
+  Parameter norm_in_, norm_ff_;
+  LinearGroup qkv_;
+  Linear o_;
+  LinearGroup gate_up_;
+  Linear down_;
+  bool bf16_ = false;
+};
+
+}  // namespace quern
