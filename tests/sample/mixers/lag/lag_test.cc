@@ -18,16 +18,10 @@ TEST(Lag, FiniteDifferences) {
   EXPECT_LT(c.worst, 1e-8) << c.where;
 }
 
-Tensor of(std::initializer_list<float> values, Shape shape) {
-  Tensor t = Tensor::empty(std::move(shape), DType::f32);
-  std::copy(values.begin(), values.end(), t.data<float>());
-  return t;
-}
-
 TEST(Lag, ByHandWholeSplitAndPacked) {
   LagMixer m({.width = 2});
-  m.visit("", [](const std::string&, Parameter& p) { p.value = of({2, -1}, {2}); });
-  Tensor x = of({1, 2, 3, 4, 5, 6}, {3, 2});
+  m.visit("", [](const std::string&, Parameter& p) { p.value = Tensor::of<float>({2}, {2, -1}); });
+  Tensor x = Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   Tape t(Tape::inference);
   auto values = [](const Tensor& y) { return std::vector<float>(y.span<float>().begin(), y.span<float>().end()); };
   EXPECT_EQ(values(m.forward(t, Var(x), Batch::single(3), 0).value), (std::vector<float>{0, 0, 2, -2, 6, -4}));
