@@ -38,13 +38,16 @@ void product(const Product& p) {
 }
 
 void SsdChunkRates::fill(const SsdTable& f, const float* deltas, int64_t row, float a, int64_t q) {
-  float sum = 0;
+  double sums[kSsdChunk], sum = 0;
   for (int64_t i = 0; i < q; ++i) {
     delta[i] = deltas[i * row];
-    s[i] = sum += a * delta[i];
+    sums[i] = sum += static_cast<double>(a) * static_cast<double>(delta[i]);
+    s[i] = static_cast<float>(sum);
+    s_lo[i] = static_cast<float>(sum - static_cast<double>(s[i]));
   }
-  f.exp_affine(s, 1, 0, q, in);
-  f.exp_affine(s, -1, sum, q, out);
+  for (int64_t i = 0; i < q; ++i) out[i] = static_cast<float>(sum - sums[i]);
+  f.exp(s, q, in);
+  f.exp(out, q, out);
   carry = in[q - 1];
 }
 
@@ -131,7 +134,7 @@ class Forward {
       SsdChunkRates r;
       r.fill(f_, deltas + h, item.heads, rate(head), q);
       f_.scale_rows(x, in_.x.stride[0], r.delta, q, P, Pp_, w.u, Pp_);
-      f_.decay(w.cb, r.s, q, Q, w.m);
+      f_.decay(w.cb, r.s, r.s_lo, q, Q, w.m);
       product({w.m, Q, 1, w.u, Pp_, w.y, Pp_, q, Pp_, q, false, Band::past});
       f_.scale_rows(w.c, Np_, r.in, q, N, N, w.ce, Np_);
       product({w.ce, Np_, 1, sh, s.stride[1], w.y, Pp_, q, Pp_, N, true});

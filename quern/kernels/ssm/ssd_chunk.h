@@ -55,8 +55,8 @@ inline int64_t pad16(int64_t n) { return (n + 15) / 16 * 16; }
 
 // What both directions need of one head in one chunk: Δ, s and the factors made of them.
 struct SsdChunkRates {
-  float delta[kSsdChunk], s[kSsdChunk];
-  float in[kSsdChunk];   // e^s: how much of the entering state an output sees
+  float delta[kSsdChunk], s[kSsdChunk], s_lo[kSsdChunk];  // s + s_lo, summed in double
+  float in[kSsdChunk];                                    // e^s: how much of the entering state an output sees
   float out[kSsdChunk];  // e^(s_last − s): how much of an input the leaving state keeps
   float carry;           // e^s_last
   // deltas: a row a token, `row` apart, this head's column.

@@ -128,7 +128,7 @@ class Backward {
 
     transpose(w.u, Pp_, q, P, w.ut, Q);
     product({w.g, Pp_, 1, w.ut, Q, w.gm, Q, q, pad16(q), P, false, Band::columns});
-    f_.decay_backward(w.cb, w.gm, r.s, q, Q, w.m, w.gcb, w.r);
+    f_.decay_backward(w.cb, w.gm, r.s, r.s_lo, q, Q, w.m, w.gcb, w.r);
 
     std::array<float, Q> seen, kept, gx_x;  // e^s·C·V, K·B·U, gu·X per row
     transpose(S, Pp_, N, P, w.st, Np_);

@@ -17,33 +17,33 @@ void delta_rows(const float* dt, int64_t dt_row, const float* bias, float lo, fl
     });
 }
 
-void exp_affine(const float* x, float k, float shift, int64_t n, float* y) {
-  each_vec(
-      n, [&](int64_t i, auto m) { store(y + i, vexp(vmin(fma(load(x + i, m), vset(k), vset(shift)), vset(0))), m); });
+void exp_row(const float* x, int64_t n, float* y) {
+  each_vec(n, [&](int64_t i, auto m) { store(y + i, vexp(vmin(load(x + i, m), vset(0))), m); });
 }
 
 inline void zero_behind(float* row, int64_t i, int64_t q) {
   for (int64_t j = i + 1; j < i + kRowTile && j < q; ++j) row[j] = 0;
 }
 
-void decay(const float* cb, const float* s, int64_t q, int64_t row, float* to) {
+void decay(const float* cb, const float* hi, const float* lo, int64_t q, int64_t row, float* to) {
   for (int64_t i = 0; i < q; ++i) {
-    const Vf si = vset(s[i]);
+    const Vf hi_i = vset(hi[i]), lo_i = vset(lo[i]);
     each_vec(i + 1, [&](int64_t j, auto m) {
-      const Vf l = vexp(vmin(si - load(s + j, m), vset(0)));
+      const Vf l = vexp(vmin((hi_i - load(hi + j, m)) + (lo_i - load(lo + j, m)), vset(0)));
       store(to + i * row + j, load(cb + i * row + j, m) * l, m);
     });
     zero_behind(to + i * row, i, q);
   }
 }
 
-void decay_backward(const float* cb, const float* dm, const float* s, int64_t q, int64_t row, float* to, float* dcb,
-                    float* r) {
+void decay_backward(const float* cb, const float* dm, const float* hi, const float* lo, int64_t q, int64_t row,
+                    float* to, float* dcb, float* r) {
   for (int64_t i = 0; i < q; ++i) {
-    const Vf si = vset(s[i]);
+    const Vf hi_i = vset(hi[i]), lo_i = vset(lo[i]);
     each_vec(i + 1, [&](int64_t j, auto m) {
       const int64_t at = i * row + j;
-      const Vf l = vexp(vmin(si - load(s + j, m), vset(0))), v = load(cb + at, m) * l, g = load(dm + at, m);
+      const Vf l = vexp(vmin((hi_i - load(hi + j, m)) + (lo_i - load(lo + j, m)), vset(0))), v = load(cb + at, m) * l,
+               g = load(dm + at, m);
       store(to + at, v, m);
       store(dcb + at, fma(g, l, load(dcb + at, m)), m);
       store(r + at, g * v, m);
@@ -126,8 +126,8 @@ void step(float* s, int64_t s_row, int64_t n_state, int64_t p, float decay, floa
   store(y + at, sum, m);
 }
 
-constexpr SsdTable kSsdTable = {delta_rows, exp_affine, decay, decay_backward, scale_rows, add_rows,
-                                blend_rows, row_dots,   step};
+constexpr SsdTable kSsdTable = {delta_rows, exp_row,  decay, decay_backward, scale_rows, add_rows,
+                                blend_rows, row_dots, step};
 
 }  // namespace
 }  // namespace quern::kernels

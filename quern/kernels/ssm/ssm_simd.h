@@ -9,13 +9,13 @@ struct SsdTable {
   // delta[i, h] = clamp(softplus(dt[i, h] + bias[h])), rows of delta `heads` long.
   void (*delta)(const float* dt, int64_t dt_row, const float* bias, float lo, float hi, int64_t rows, int64_t heads,
                 float* delta);
-  // y[i] = exp(min(0, k·x[i] + shift)), k = ±1
-  void (*exp_affine)(const float* x, float k, float shift, int64_t n, float* y);
-  // m[i, j] = cb[i, j]·exp(s_i − s_j) for j ≤ i; zeros up to the end of a row tile behind it.
-  void (*decay)(const float* cb, const float* s, int64_t q, int64_t row, float* m);
+  void (*exp)(const float* x, int64_t n, float* y);  // y[i] = exp(min(0, x[i]))
+  // m[i, j] = cb[i, j]·exp(s_i − s_j) for j ≤ i; zeros up to the end of a row tile behind it. s = hi + lo: where
+  // decays are strong, s is large and neighbours differ by little.
+  void (*decay)(const float* cb, const float* hi, const float* lo, int64_t q, int64_t row, float* m);
   // The same m, and with dm given: dcb[i, j] += dm·exp(s_i − s_j), r[i, j] = dm·m for j ≤ i.
-  void (*decay_backward)(const float* cb, const float* dm, const float* s, int64_t q, int64_t row, float* m,
-                         float* dcb, float* r);
+  void (*decay_backward)(const float* cb, const float* dm, const float* hi, const float* lo, int64_t q, int64_t row,
+                         float* m, float* dcb, float* r);
   // y[i, c] = f[i]·x[i, c] (f null: 1), zeros from n to n_pad.
   void (*scale_rows)(const float* x, int64_t x_row, const float* f, int64_t rows, int64_t n, int64_t n_pad, float* y,
                      int64_t y_row);
