@@ -13,7 +13,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
 #include "quern/data/curriculum.h"
-#include "quern/infer/chat.h"
+#include "quern/infer/engine.h"
 
 namespace quern {
 namespace {
@@ -51,14 +51,8 @@ class ProgressLine {
 
 std::string continue_text(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o,
                           const std::string& prompt) {
-  std::vector<int32_t> ids = tokenizer.encode(prompt, {});
-  Session session(model);
-  std::string text = prompt;
-  generate_text(session, tokenizer, ids, o, [&](std::string_view piece) {
-    text += piece;
-    return true;
-  });
-  return text;
+  Engine engine(model, {.cache_bytes = 0, .tokenizer = &tokenizer});
+  return prompt + engine.run({.prompt = tokenizer.encode(prompt, {}), .options = o}).text;
 }
 
 // Held-out sums, answered greedily.

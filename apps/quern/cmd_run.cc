@@ -38,38 +38,37 @@ GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
   return o;
 }
 
-void print_speed(const Generated& g, int64_t prompt_tokens) {
+void print_speed(const Generated& g) {
   double decode =
       g.tokens.size() > 1 && g.decode_seconds > 0 ? static_cast<double>(g.tokens.size() - 1) / g.decode_seconds : 0;
-  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f}/s, {}]\n", prompt_tokens, g.prompt_seconds,
-             g.tokens.size(), decode, g.finish);
+  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f}/s, {}]\n", g.replayed_tokens,
+             g.prompt_seconds, g.tokens.size(), decode, g.finish);
 }
 
 int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, const GenerateOptions& o, DType kv) {
-  std::vector<int32_t> ids = tokenizer.encode(r.prompt, {});
-  Session session(model, kv);
   Interrupt interrupt;
-  std::string text;
-  Generated g = generate_text(session, tokenizer, ids, o, [&](std::string_view piece) {
-    text += piece;
+  Request request{.prompt = tokenizer.encode(r.prompt, {}), .options = o};
+  request.on_token = [&](const Emitted& e) {
     if (!r.json) {
-      fmt::print("{}", piece);
+      fmt::print("{}", e.text);
       std::fflush(stdout);
     }
     return !interrupt.raised();
-  });
+  };
+  Engine engine(model, {.kv = kv, .cache_bytes = 0, .tokenizer = &tokenizer});
+  Generated g = engine.run(std::move(request));
   if (!r.json) {
     fmt::print("\n");
-    print_speed(g, static_cast<int64_t>(ids.size()));
+    print_speed(g);
     return 0;
   }
   Json j = Json::object(), out = Json::array(), lp = Json::array();
   for (int32_t t : g.tokens) out.push(t);
   for (double p : g.logprobs) lp.push(p);
-  j.set("text", text);
+  j.set("text", g.text);
   j.set("tokens", out);
   j.set("logprobs", lp);
-  j.set("prompt_tokens", static_cast<int64_t>(ids.size()));
+  j.set("prompt_tokens", g.prompt_tokens);
   j.set("finish", g.finish);
   j.set("seed", static_cast<int64_t>(o.sampling.seed));
   j.set("prompt_seconds", g.prompt_seconds);
@@ -79,7 +78,8 @@ int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, c
 }
 
 int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, GenerateOptions o, DType kv) {
-  Chat talk(model, tokenizer, chat_template_for(r.dir, model.family()), kv);
+  Engine engine(model, {.kv = kv, .tokenizer = &tokenizer});
+  Chat talk(engine, tokenizer, chat_template_for(r.dir, model.family()));
   if (!r.system.empty()) talk.set_system(r.system);
   bool terminal = isatty(STDIN_FILENO) != 0;
   if (terminal)
@@ -108,7 +108,7 @@ int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, Generate
         return !interrupt.raised();
       });
       fmt::print("\n");
-      if (terminal) print_speed(g, talk.replayed());
+      if (terminal) print_speed(g);
     } catch (const Error& e) {
       fmt::print(stderr, "{}\n", e.what());  // too long, say: the chat goes on
     }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "quern/capi/quern.h"
-#include "quern/infer/chat.h"
+#include "quern/infer/engine.h"
 #include "quern/models/checkpoint.h"
 #include "quern/text/tokenizer.h"
 
@@ -101,16 +101,16 @@ int64_t quern_generate(quern_model* m, const char* prompt, const quern_options* 
   return guarded(int64_t{-1}, [&] {
     required(m, "model");
     quern_options given = options ? *options : quern_default_options();
-    quern::GenerateOptions o;
-    o.sampling = {given.temperature, given.top_k, given.top_p, given.min_p, given.seed};
-    o.max_tokens = given.max_tokens;
-    o.stop_ids = m->generation.eos_token_id;
-    quern::Session session(*m->model, m->kv);
-    auto ids = m->tokenizer.encode(required(prompt, "prompt"), {});
-    auto done = quern::generate_text(session, m->tokenizer, ids, o, [&](std::string_view piece) {
-      return !on_text || on_text(piece.data(), piece.size(), user) == 0;
-    });
-    return static_cast<int64_t>(done.tokens.size());
+    quern::Request r;
+    r.prompt = m->tokenizer.encode(required(prompt, "prompt"), {});
+    r.options.sampling = {given.temperature, given.top_k, given.top_p, given.min_p, given.seed};
+    r.options.max_tokens = given.max_tokens;
+    r.options.stop_ids = m->generation.eos_token_id;
+    r.on_token = [&](const quern::Emitted& e) {
+      return e.text.empty() || !on_text || on_text(e.text.data(), e.text.size(), user) == 0;
+    };
+    quern::Engine engine(*m->model, {.kv = m->kv, .cache_bytes = 0, .tokenizer = &m->tokenizer});
+    return static_cast<int64_t>(engine.run(std::move(r)).tokens.size());
   });
 }
 

@@ -2,61 +2,183 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <vector>
 
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
+#include "quern/kernels/softmax/softmax.h"
 
 namespace quern {
 namespace {
 
-double log_sum_exp(std::span<const float> x, double max) {
-  double s = 0;
-  for (float v : x) s += std::exp(static_cast<double>(v) - max);
-  return max + std::log(s);
+constexpr std::pair<const char*, SampleStep> kSteps[] = {{"penalties", SampleStep::penalties},
+                                                         {"temperature", SampleStep::temperature},
+                                                         {"top_k", SampleStep::top_k},
+                                                         {"top_p", SampleStep::top_p},
+                                                         {"min_p", SampleStep::min_p}};
+
+// Candidates less likely than e^-30 of the likeliest (a vocabulary of them is below 1e-7) are never drawn.
+constexpr double kNegligible = 30;
+
+double log_sum_exp(std::span<const float> logits) {
+  float lse = 0;
+  kernels::log_sum_exp<float>({logits.data(), {1, static_cast<int64_t>(logits.size())}}, {&lse, {1}});
+  return static_cast<double>(lse);
 }
 
 }  // namespace
+
+std::vector<SampleStep> parse_sample_order(const std::string& text) {
+  std::vector<SampleStep> order;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find(',', at), text.size());
+    std::string word = text.substr(at, end - at);
+    at = end + 1;
+    auto it = std::find_if(std::begin(kSteps), std::end(kSteps), [&](const auto& s) { return word == s.first; });
+    if (it == std::end(kSteps))
+      fail("sampling order: '{}' is none of penalties, temperature, top_k, top_p, min_p", word);
+    if (std::find(order.begin(), order.end(), it->second) != order.end())
+      fail("sampling order: '{}' stands there twice", word);
+    order.push_back(it->second);
+  }
+  return order;
+}
 
 void check(const SamplingOptions& o) {
   if (!(o.temperature >= 0)) fail("--temp {}: expected 0 (greedy) or more", o.temperature);
   if (o.top_k < 0) fail("--top-k {}: expected 0 (off) or more", o.top_k);
   if (!(o.top_p > 0 && o.top_p <= 1)) fail("--top-p {}: expected a number in (0, 1]", o.top_p);
   if (!(o.min_p >= 0 && o.min_p <= 1)) fail("--min-p {}: expected a number in [0, 1]", o.min_p);
+  if (!(o.repetition_penalty > 0)) fail("--repetition-penalty {}: expected more than 0", o.repetition_penalty);
+  if (!std::isfinite(o.presence_penalty) || !std::isfinite(o.frequency_penalty))
+    fail("presence and frequency penalties must be finite numbers");
+  for (const auto& [token, bias] : o.logit_bias)
+    if (token < 0 || std::isnan(bias))
+      fail("logit bias {} for token {}: expected a number for an id ≥ 0", bias, token);
 }
 
-Sampled sample(std::span<const float> logits, const SamplingOptions& o, uint64_t step) {
-  QUERN_CHECK(!logits.empty());
-  auto best = std::max_element(logits.begin(), logits.end());
-  if (!std::isfinite(*best)) fail("the model produced logits that are not numbers; the weights may be damaged");
-  double max = *best, lse = log_sum_exp(logits, max);
-  if (o.temperature == 0) return {static_cast<int32_t>(best - logits.begin()), max - lse};
+Sampler::Sampler(SamplingOptions o) : o_(std::move(o)) {
+  check(o_);
+  bool in_order = std::find(o_.order.begin(), o_.order.end(), SampleStep::penalties) != o_.order.end();
+  penalised_ = in_order && (o_.repetition_penalty != 1 || o_.presence_penalty != 0 || o_.frequency_penalty != 0);
+}
 
-  // Candidates in falling order; ties by id. Only as many as top-k asks for are sorted.
-  std::vector<int32_t> id(logits.size());
-  std::iota(id.begin(), id.end(), 0);
-  auto before = [&](int32_t a, int32_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; };
-  size_t keep = o.top_k > 0 ? std::min(id.size(), static_cast<size_t>(o.top_k)) : id.size();
-  if (o.top_k == 0 && (o.top_p < 1 || o.min_p > 0)) {
-    // Below e^-25 of the top nothing survives any useful top-p or min-p: partition before sorting.
-    auto end =
-        std::partition(id.begin(), id.end(), [&](int32_t i) { return (logits[i] - max) / o.temperature > -25; });
-    keep = static_cast<size_t>(end - id.begin());
+void Sampler::saw_prompt(std::span<const int32_t> tokens) {
+  if (penalised_ && o_.repetition_penalty != 1)
+    for (int32_t t : tokens) seen_[t].prompt = true;
+}
+
+void Sampler::took(int32_t token) {
+  if (penalised_) ++seen_[token].answer;
+}
+
+// Bias and, where they come first, penalties touch a few logits of a copy; penalties later in the order work on the
+// candidates left by then.
+void Sampler::adjust(std::span<const float> logits, bool penalties) {
+  adjusted_.assign(logits.begin(), logits.end());
+  for (const auto& [token, bias] : o_.logit_bias) {
+    if (token >= static_cast<int32_t>(logits.size()))
+      fail("logit bias for token {}: ids run from 0 to {}", token, logits.size() - 1);
+    adjusted_[static_cast<size_t>(token)] += static_cast<float>(bias);
   }
-  std::partial_sort(id.begin(), id.begin() + static_cast<std::ptrdiff_t>(keep), id.end(), before);
-  id.resize(keep);
+  if (!penalties) return;
+  for (const auto& [token, seen] : seen_) {
+    float& x = adjusted_[static_cast<size_t>(token)];
+    x = static_cast<float>(penalised(static_cast<double>(x), seen));
+  }
+}
 
-  std::vector<double> p(keep);
-  for (size_t i = 0; i < keep; ++i) p[i] = std::exp((logits[id[i]] - max) / o.temperature);
-  double total = std::accumulate(p.begin(), p.end(), 0.0), kept = 0;
+double Sampler::penalised(double logit, const Seen& seen) const {
+  logit = logit > 0 ? logit / o_.repetition_penalty : logit * o_.repetition_penalty;
+  if (seen.answer > 0) logit -= o_.presence_penalty + o_.frequency_penalty * static_cast<double>(seen.answer);
+  return logit;
+}
+
+void Sampler::filter(SampleStep step, bool& sorted) {
+  auto before = [](const Candidate& a, const Candidate& b) {
+    return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
+  };
+  bool off = (step == SampleStep::top_k && (o_.top_k == 0 || o_.top_k >= static_cast<int64_t>(left_.size()))) ||
+             (step == SampleStep::top_p && o_.top_p >= 1) || (step == SampleStep::min_p && o_.min_p <= 0);
+  if (off) return;
+  if (step == SampleStep::temperature) {
+    for (Candidate& c : left_) c.logit /= o_.temperature;
+    return;
+  }
+  if (step == SampleStep::penalties) {
+    for (Candidate& c : left_) {
+      auto it = seen_.find(c.id);
+      if (it != seen_.end()) c.logit = penalised(c.logit, it->second);
+    }
+    sorted = false;
+    return;
+  }
+  if (!sorted) {
+    auto middle = step == SampleStep::top_k ? left_.begin() + o_.top_k : left_.end();
+    std::partial_sort(left_.begin(), middle, left_.end(), before);
+    sorted = true;
+  }
+  if (step == SampleStep::top_k) {
+    left_.resize(static_cast<size_t>(o_.top_k));
+    return;
+  }
+  double top = left_[0].logit, total = 0, kept = 0;
   size_t n = 0;
-  while (n < keep && kept < o.top_p * total && p[n] >= o.min_p * p[0]) kept += p[n++];
+  if (step == SampleStep::min_p) {
+    while (n < left_.size() && std::exp(left_[n].logit - top) >= o_.min_p) ++n;
+  } else {
+    for (const Candidate& c : left_) total += std::exp(c.logit - top);
+    while (n < left_.size() && kept < o_.top_p * total) kept += std::exp(left_[n++].logit - top);
+  }
+  left_.resize(std::max<size_t>(n, 1));
+}
 
-  double draw = Rng(o.seed, step).uniform() * kept;
+TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
+  QUERN_CHECK(!logits.empty());
+  double lse = log_sum_exp(logits);
+  if (!std::isfinite(lse)) fail("the model produced logits that are not numbers; the weights may be damaged");
+  bool first = penalised_ && o_.order.front() == SampleStep::penalties, greedy = o_.temperature == 0;
+  std::span<const float> x = logits;
+  if (penalised_ || !o_.logit_bias.empty()) adjust(logits, penalised_ && (first || greedy)), x = adjusted_;
+  auto best = std::max_element(x.begin(), x.end());
+  auto chosen = [&](int32_t id) {
+    return TokenLogprob{id, static_cast<double>(logits[static_cast<size_t>(id)]) - lse};
+  };
+  if (greedy) return chosen(static_cast<int32_t>(best - x.begin()));
+
+  double floor = static_cast<double>(*best) - kNegligible * std::max(1.0, o_.temperature);
+  left_.clear();
+  for (size_t i = 0; i < x.size(); ++i)
+    if (static_cast<double>(x[i]) >= floor) left_.push_back({static_cast<int32_t>(i), static_cast<double>(x[i])});
+  bool sorted = false;
+  for (SampleStep s : o_.order)
+    if (!(s == SampleStep::penalties && (first || !penalised_))) filter(s, sorted);
+
+  double top = left_[0].logit, total = 0;
+  for (const Candidate& c : left_) top = std::max(top, c.logit);
+  for (Candidate& c : left_) total += c.logit = std::exp(c.logit - top);  // from here on its weight
+  double draw = Rng(o_.seed, step).uniform() * total;
   size_t at = 0;
-  while (at + 1 < n && draw >= p[at]) draw -= p[at++];
-  return {id[at], logits[id[at]] - lse};
+  while (at + 1 < left_.size() && draw >= left_[at].logit) draw -= left_[at++].logit;
+  return chosen(left_[at].id);
+}
+
+double logprob_of(std::span<const float> logits, int32_t token) {
+  return static_cast<double>(logits[static_cast<size_t>(token)]) - log_sum_exp(logits);
+}
+
+std::vector<TokenLogprob> top_logprobs(std::span<const float> logits, int64_t n) {
+  std::vector<int32_t> id(logits.size());
+  for (size_t i = 0; i < id.size(); ++i) id[i] = static_cast<int32_t>(i);
+  auto middle = id.begin() + std::min<int64_t>(n, static_cast<int64_t>(id.size()));
+  std::partial_sort(id.begin(), middle, id.end(), [&](int32_t a, int32_t b) {
+    float x = logits[static_cast<size_t>(a)], y = logits[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  });
+  double lse = log_sum_exp(logits);
+  std::vector<TokenLogprob> top;
+  for (auto i = id.begin(); i != middle; ++i)
+    top.push_back({*i, static_cast<double>(logits[static_cast<size_t>(*i)]) - lse});
+  return top;
 }
 
 }  // namespace quern

@@ -1,24 +1,73 @@
-// Choosing the next token from a row of logits. Order: temperature, then top-k, top-p, min-p on the probabilities,
-// then one draw. Temperature 0 is greedy (lowest id among equals). Same seed and step, same token.
+// Choosing the next token from a row of logits. Logit bias first; then the steps of `order`, each working on what the
+// one before left; then one draw. Temperature 0 is greedy (lowest id among equals). Same seed and step, same token.
+//   penalties    repetition (prompt and answer; divides positive logits, multiplies negative ones), presence and
+//                frequency (answer only; subtracted once, and once per occurrence)
+//   temperature  logits / temperature
+//   top_k        the k likeliest
+//   top_p        the likeliest that together reach p of what is left
+//   min_p        those at least min_p times as likely as the likeliest
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace quern {
+
+enum class SampleStep { penalties, temperature, top_k, top_p, min_p };
+// "penalties,temperature,top_k,top_p,min_p"; throws Error naming a word it does not know or finds twice.
+std::vector<SampleStep> parse_sample_order(const std::string& text);
 
 struct SamplingOptions {
   double temperature = 1;
   int64_t top_k = 0;  // 0 = off
   double top_p = 1;   // 1 = off
-  double min_p = 0;   // 0 = off; keeps p ≥ min_p · max p
+  double min_p = 0;   // 0 = off
   uint64_t seed = 0;
+  double repetition_penalty = 1;                            // 1 = off
+  double presence_penalty = 0, frequency_penalty = 0;       // 0 = off
+  std::vector<std::pair<int32_t, double>> logit_bias = {};  // added to the logit; −100 bans, in effect
+  std::vector<SampleStep> order = {SampleStep::penalties, SampleStep::temperature, SampleStep::top_k,
+                                   SampleStep::top_p, SampleStep::min_p};
 };
 void check(const SamplingOptions& o);  // throws Error naming the flag
 
-struct Sampled {
+struct TokenLogprob {
   int32_t token = 0;
   double logprob = 0;  // under the untouched distribution
 };
-Sampled sample(std::span<const float> logits, const SamplingOptions& o, uint64_t step);
+
+class Sampler {
+ public:
+  explicit Sampler(SamplingOptions o);
+  void saw_prompt(std::span<const int32_t> tokens);  // for the repetition penalty
+  void took(int32_t token);                          // a token of the answer, sampled or forced
+  TokenLogprob next(std::span<const float> logits, uint64_t step);
+
+ private:
+  struct Seen {
+    bool prompt = false;
+    int64_t answer = 0;
+  };
+  struct Candidate {
+    int32_t id;
+    double logit;
+  };
+  double penalised(double logit, const Seen& seen) const;
+  void adjust(std::span<const float> logits, bool penalties);
+  void filter(SampleStep step, bool& sorted);
+
+  SamplingOptions o_;
+  bool penalised_;
+  std::unordered_map<int32_t, Seen> seen_;
+  std::vector<Candidate> left_;
+  std::vector<float> adjusted_;
+};
+
+// The logprobs of one token and of the n likeliest, under the untouched distribution.
+double logprob_of(std::span<const float> logits, int32_t token);
+std::vector<TokenLogprob> top_logprobs(std::span<const float> logits, int64_t n);
 
 }  // namespace quern

@@ -14,6 +14,10 @@ namespace {
 
 const std::vector<float> kLogits = {1.0f, 3.0f, 2.0f, 3.0f, -1.0f};
 
+TokenLogprob sample(std::span<const float> logits, const SamplingOptions& o, uint64_t step) {
+  return Sampler(o).next(logits, step);
+}
+
 std::map<int32_t, double> frequencies(SamplingOptions o, int n = 20000) {
   std::map<int32_t, double> f;
   for (int i = 0; i < n; ++i) f[sample(kLogits, o, static_cast<uint64_t>(i)).token] += 1.0 / n;
@@ -27,7 +31,7 @@ double p(size_t i, double t) {
 }
 
 TEST(Sampler, GreedyTakesTheLowestOfEqualsAndReportsItsProbability) {
-  Sampled s = sample(kLogits, {.temperature = 0}, 0);
+  TokenLogprob s = sample(kLogits, {.temperature = 0}, 0);
   EXPECT_EQ(s.token, 1);
   EXPECT_NEAR(s.logprob, std::log(p(1, 1)), 1e-6);
 }
@@ -52,6 +56,52 @@ TEST(Sampler, CutsKeepWhatTheyShould) {
 TEST(Sampler, SameSeedAndStepSameToken) {
   for (uint64_t step = 0; step < 50; ++step)
     EXPECT_EQ(sample(kLogits, {.seed = 9}, step).token, sample(kLogits, {.seed = 9}, step).token);
+}
+
+TEST(Sampler, PenaltiesAndBias) {
+  auto best = [](SamplingOptions o, std::vector<int32_t> prompt, std::vector<int32_t> answer) {
+    o.temperature = 0;
+    Sampler s(o);
+    s.saw_prompt(prompt);
+    for (int32_t t : answer) s.took(t);
+    return s.next(kLogits, 0).token;
+  };
+  EXPECT_EQ(best({.logit_bias = {{1, -100.0}}}, {}, {}), 3);
+  EXPECT_EQ(best({.repetition_penalty = 1.2}, {1}, {}), 3);   // 3 / 1.2 = 2.5
+  EXPECT_EQ(best({.repetition_penalty = 1.2}, {1}, {3}), 1);  // both 2.5: the lower id
+  EXPECT_EQ(best({.repetition_penalty = 1.6}, {1}, {3}), 2);  // 1.875 < 2
+  EXPECT_EQ(best({.presence_penalty = 0.5}, {1}, {3}), 1);    // presence does not see the prompt
+  EXPECT_EQ(best({.presence_penalty = 0.5}, {}, {1, 1, 1}), 3);
+  EXPECT_EQ(best({.frequency_penalty = 0.4}, {}, {3, 1, 1, 3, 3}), 1);     // 3 − 0.8 against 3 − 1.2
+  EXPECT_EQ(best({.frequency_penalty = 0.4}, {}, {3, 1, 1, 1, 3, 3}), 2);  // both 1.8 < 2
+  EXPECT_NEAR(Sampler({.temperature = 0, .logit_bias = {{4, 50.0}}}).next(kLogits, 0).logprob, std::log(p(4, 1)),
+              1e-6)
+      << "the reported probability is the model's own";
+}
+
+TEST(Sampler, TheOrderMatters) {
+  // At temperature 4 the distribution is nearly flat: 0.38 of it needs two tokens after the temperature, one before.
+  SamplingOptions o{.temperature = 4, .top_p = 0.38};
+  EXPECT_GT(frequencies(o).size(), 1u);
+  o.order = parse_sample_order("penalties,top_p,temperature");
+  EXPECT_EQ(frequencies(o).size(), 1u);
+  // Penalties last touch what is left: top-k of 1 cannot be undone by them.
+  SamplingOptions last{.top_k = 1, .presence_penalty = 100, .order = parse_sample_order("top_k,penalties")};
+  Sampler s(last);
+  s.took(1);
+  EXPECT_EQ(s.next(kLogits, 0).token, 1);
+  EXPECT_THROW(parse_sample_order("top_k,topp"), Error);
+  EXPECT_THROW(parse_sample_order("top_k,top_k"), Error);
+}
+
+TEST(Sampler, TopLogprobsFall) {
+  auto top = top_logprobs(kLogits, 3);
+  ASSERT_EQ(top.size(), 3u);
+  EXPECT_EQ(top[0].token, 1);
+  EXPECT_EQ(top[1].token, 3);
+  EXPECT_EQ(top[2].token, 2);
+  EXPECT_NEAR(top[2].logprob, std::log(p(2, 1)), 1e-6);
+  EXPECT_EQ(top_logprobs(kLogits, 99).size(), kLogits.size());
 }
 
 TEST(Sampler, RefusesNonsense) {

@@ -43,18 +43,33 @@ Tensor& SequenceState::fixed(int site, int part) {
   return slots_[site][part].buffer;
 }
 
+const Tensor& SequenceState::fixed(int site, int part) const {
+  return const_cast<SequenceState*>(this)->fixed(site, part);
+}
+
 Tensor SequenceState::append(int site, int part, int64_t n) {
   const StatePart& p = sites_[site].spec.parts[part];
   QUERN_CHECK(p.per_token);
   Slot& s = slots_[site][part];
   int64_t capacity = s.buffer.defined() ? s.buffer.dim(0) : 0;
-  if (s.count + n > capacity) {
-    Tensor grown = Tensor::empty(with_rows(std::max({s.count + n, 2 * capacity, kFirstRows}), p.shape), p.dtype);
-    if (s.count > 0) grown.narrow(0, 0, s.count).copy_from(s.buffer.narrow(0, 0, s.count));
-    s.buffer = grown;
-  }
+  if (s.count + n > capacity) grow(s, p, std::max({s.count + n, 2 * capacity, kFirstRows}));
   s.count += n;
   return s.buffer.narrow(0, s.count - n, n);
+}
+
+void SequenceState::grow(Slot& s, const StatePart& p, int64_t capacity) {
+  Tensor grown = Tensor::empty(with_rows(capacity, p.shape), p.dtype);
+  if (s.count > 0) grown.narrow(0, 0, s.count).copy_from(s.buffer.narrow(0, 0, s.count));
+  s.buffer = grown;
+}
+
+void SequenceState::reserve(int64_t rows) {
+  for (size_t i = 0; i < slots_.size(); ++i)
+    for (size_t k = 0; k < slots_[i].size(); ++k) {
+      const StatePart& p = sites_[i].spec.parts[k];
+      Slot& s = slots_[i][k];
+      if (p.per_token && rows > (s.buffer.defined() ? s.buffer.dim(0) : 0)) grow(s, p, rows);
+    }
 }
 
 Tensor SequenceState::rows(int site, int part) const {

@@ -40,8 +40,10 @@ class SequenceState {
   int64_t length() const { return length_; }  // tokens seen so far
   void advance(int64_t n) { length_ += n; }   // the model calls it once, after every site was fed
   Tensor& fixed(int site, int part);          // zero at the start
+  const Tensor& fixed(int site, int part) const;
   // Reserves rows for n more tokens and returns them: [n, …]. Write them before reading rows().
   Tensor append(int site, int part, int64_t n);
+  void reserve(int64_t rows);             // room for this many in all, so that appending neither copies nor fails
   Tensor rows(int site, int part) const;  // every row appended so far: [count, …]
 
   // Snapshots share nothing with the live state; restore brings back the very same bits.
@@ -55,6 +57,7 @@ class SequenceState {
     Tensor buffer;      // per token: capacity rows; fixed: the tensor
     int64_t count = 0;  // rows in use
   };
+  void grow(Slot& slot, const StatePart& part, int64_t capacity);
   std::vector<StateSite> sites_;
   std::vector<std::vector<Slot>> slots_;  // [site][part]
   int64_t length_ = 0;

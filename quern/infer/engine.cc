@@ -1,0 +1,384 @@
+#include "quern/infer/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "quern/infer/text_stream.h"
+
+namespace quern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_between(Clock::time_point a, Clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
+
+// A snapshot before the prompt's last token costs a forward of one row: only where it saves replaying more than this.
+constexpr int64_t kWorthASnapshot = 64;
+
+std::string message_of(const std::exception& e) {
+  if (dynamic_cast<const std::bad_alloc*>(&e))
+    return "out of memory: ask for fewer tokens or fewer sessions at once, or give the prefix cache less";
+  return e.what();
+}
+
+struct Sequence {
+  Engine::Id id = 0;
+  Request r;
+  std::vector<int32_t> tokens;  // prompt and answer
+  int64_t prompt = 0;
+  SequenceState state;  // has seen the first state.length() of them
+  std::map<int64_t, Cut> cuts;
+  Sampler sampler;
+  std::unique_ptr<TextStream> text;
+  Generated out;
+  Clock::time_point started, first_token;
+  bool alone = false;  // a step it was part of failed: it goes by itself until one succeeds
+
+  explicit Sequence(Engine::Id i, Request request)
+      : id(i),
+        r(std::move(request)),
+        tokens(r.prompt),
+        prompt(static_cast<int64_t>(tokens.size())),
+        sampler(r.options.sampling) {
+    sampler.saw_prompt(tokens);
+    out.prompt_tokens = prompt;
+  }
+  int64_t fed() const { return state.length(); }
+  int64_t pending() const { return static_cast<int64_t>(tokens.size()) - fed(); }
+};
+
+}  // namespace
+
+struct Engine::Impl {
+  Model& model;
+  EngineOptions o;
+  std::vector<StateSite> sites;
+  PrefixCache cache;
+  int64_t grid = 0;  // distance of the coarse snapshots; 0 = none needed
+  int64_t row_bytes = 0, fixed_bytes = 0, reserved = 0;
+
+  mutable std::mutex mutex;  // guards what follows
+  std::deque<std::unique_ptr<Sequence>> waiting;
+  std::set<Id> cancelled;
+  std::map<Id, Generated> done;
+  Id next_id = 1;
+  Load load;
+
+  std::vector<std::unique_ptr<Sequence>> running;  // the stepping thread's own
+
+  Impl(Model& m, EngineOptions options) : model(m), o(options), sites(m.sites(o.kv)), cache(sites, o.cache_bytes) {
+    if (o.chunk < 1 || o.max_sessions < 1) fail("engine: chunk and max_sessions must be 1 or more");
+    for (const StateSite& s : sites) row_bytes += s.spec.bytes_per_token(), fixed_bytes += s.spec.fixed_bytes();
+    if (cache.needs_snapshots() && o.cache_bytes > 0) {
+      // One context's grid may take a quarter of the cache.
+      double least = 4.0 * static_cast<double>(model.max_positions()) * static_cast<double>(fixed_bytes) /
+                     static_cast<double>(o.cache_bytes);
+      grid = o.chunk * std::max<int64_t>(1, static_cast<int64_t>(std::min(least, 1e12)) / o.chunk + 1);
+      if (least <= static_cast<double>(o.chunk)) grid = o.chunk;
+    }
+  }
+
+  int64_t longest(const Sequence& s) const {
+    return std::min(s.prompt + s.r.options.max_tokens, model.max_positions());
+  }
+  int64_t need(const Sequence& s) const { return fixed_bytes + row_bytes * longest(s); }
+
+  void check_request(const Request& r) const {
+    if (r.prompt.empty()) fail("the prompt is empty: give at least one token");
+    if (r.options.max_tokens < 1) fail("max_tokens {}: expected at least 1", r.options.max_tokens);
+    int64_t n = static_cast<int64_t>(r.prompt.size());
+    if (n > model.max_positions())
+      fail("the prompt has {} tokens; this model's limit is {} (max_position_embeddings)", n, model.max_positions());
+    auto check_ids = [&](const std::vector<int32_t>& ids, const char* what) {
+      for (size_t i = 0; i < ids.size(); ++i)
+        if (ids[i] < 0 || ids[i] >= model.vocab_size())
+          fail("{} token {} at position {}: ids run from 0 to {}", what, ids[i], i, model.vocab_size() - 1);
+    };
+    check_ids(r.prompt, "prompt");
+    check_ids(r.options.forced, "forced");
+    if (!r.options.stop.empty() && !o.tokenizer) fail("stop strings need a tokenizer");
+  }
+
+  // Where the prompt is cut for a snapshot, beyond what was already known.
+  void plan_cuts(Sequence& s, const PrefixMatch& m) const {
+    s.cuts.clear();
+    if (o.cache_bytes <= 0) return;
+    int64_t end = s.prompt - 1;
+    for (int64_t p = grid > 0 ? (m.cached / grid + 1) * grid : end + 1; p <= end; p += grid) s.cuts[p] = Cut::grid;
+    if (o.exact_cuts) {
+      if (int64_t p = end / o.chunk * o.chunk; p > m.cached && grid == 0) s.cuts[p] = Cut::turn;
+      return;
+    }
+    int64_t last = m.cached;
+    for (int64_t p : s.r.turn_ends)
+      if (p > m.cached && p <= end) s.cuts[p] = Cut::turn, last = std::max(last, p);
+    if (m.matched - m.cached >= kWorthASnapshot && m.matched <= end)
+      s.cuts[m.matched] = Cut::junction, last = std::max(last, m.matched);
+    if (end - last >= kWorthASnapshot) s.cuts[end] = Cut::turn;
+    if (!cache.needs_snapshots())  // any position will do later: remember the prompt once, whole
+      std::erase_if(s.cuts, [&](const auto& c) { return c.first != end; });
+  }
+
+  void start(Sequence& s) {  // from the cache, or from nothing
+    s.state = SequenceState(sites);
+    s.state.reserve(longest(s));
+    std::span<const int32_t> known(s.tokens);
+    PrefixMatch m;
+    m.note = "the prefix cache is off";
+    if (o.cache_bytes > 0)
+      m = cache.resume(known, static_cast<int64_t>(known.size()) - 1, s.state, o.exact_cuts ? o.chunk : 1);
+    s.out.cached_tokens = std::min(m.cached, s.prompt);
+    s.out.replayed_tokens = s.prompt - s.out.cached_tokens;
+    s.out.cache_note = m.note;
+    plan_cuts(s, m);
+  }
+
+  void admit() {
+    for (;;) {
+      std::unique_ptr<Sequence> s;
+      {
+        std::lock_guard lock(mutex);
+        if (waiting.empty() || static_cast<int64_t>(running.size()) >= o.max_sessions) return;
+        if (o.state_bytes > 0 && reserved + need(*waiting.front()) > o.state_bytes && !running.empty()) return;
+        s = std::move(waiting.front());
+        waiting.pop_front();
+      }
+      s->started = Clock::now();
+      reserved += need(*s);
+      running.push_back(std::move(s));
+      Sequence& r = *running.back();
+      try {
+        if (o.tokenizer) r.text = std::make_unique<TextStream>(*o.tokenizer, r.r.options.stop);
+        start(r);
+      } catch (const std::exception& e) {
+        r.state = SequenceState();
+        finish(r, "error", message_of(e));
+      }
+    }
+  }
+
+  // Ends a sequence: what it has seen stays in the cache, its result is there to be taken.
+  void finish(Sequence& s, const char* how, std::string error = {}) {
+    auto now = Clock::now();
+    try {
+      if (s.text && error.empty()) emit(s, -1, 0, s.text->finish());
+    } catch (const std::exception& e) {
+      how = "error", error = message_of(e);
+    }
+    s.out.finish = how;
+    s.out.error = std::move(error);
+    bool answered = !s.out.tokens.empty();
+    s.out.prompt_seconds = seconds_between(s.started, answered ? s.first_token : now);
+    s.out.decode_seconds = answered ? seconds_between(s.first_token, now) : 0;
+    // Rows of an answer come from one-token steps: close to a prompt's rows, not bit-identical.
+    if (s.out.error.empty() && s.fed() > 0 && o.cache_bytes > 0 && !o.exact_cuts) {
+      try {
+        cache.store(std::span(s.tokens).first(static_cast<size_t>(s.fed())), s.state, Cut::turn);
+      } catch (const std::bad_alloc&) {
+        cache.clear();  // the answer is whole; only what was remembered goes
+      }
+    }
+    reserved -= need(s);
+    s.state = SequenceState();
+    Id id = s.id;
+    Generated out = std::move(s.out);
+    std::erase_if(running, [&](const auto& r) { return r.get() == &s; });
+    std::lock_guard lock(mutex);
+    cancelled.erase(id);
+    done.emplace(id, std::move(out));
+  }
+
+  bool emit(Sequence& s, int32_t token, double logprob, const std::string& text) {
+    s.out.text += text;
+    if (token < 0 && text.empty()) return true;
+    return !s.r.on_token || s.r.on_token({token, logprob, text});
+  }
+
+  void drop_cancelled() {
+    std::set<Id> now;
+    {
+      std::lock_guard lock(mutex);
+      now.swap(cancelled);
+      for (auto it = waiting.begin(); it != waiting.end();)
+        if (now.contains((*it)->id)) {
+          (*it)->out.finish = "cancelled";
+          done.emplace((*it)->id, std::move((*it)->out));
+          it = waiting.erase(it);
+        } else {
+          ++it;
+        }
+    }
+    for (size_t i = running.size(); i-- > 0;)
+      if (now.contains(running[i]->id)) finish(*running[i], "cancelled");
+  }
+
+  struct Piece {
+    Sequence* s;
+    int64_t rows;
+  };
+
+  // Every answering sequence's next token; then prompts in order of arrival, each up to its next cut, while they fit.
+  std::vector<Piece> plan() const {
+    for (const auto& s : running)
+      if (s->alone) return {{s.get(), piece(*s)}};
+    std::vector<Piece> pieces;
+    int64_t room = o.chunk;
+    for (const auto& s : running)
+      if (s->pending() == 1) pieces.push_back({s.get(), 1});
+    for (const auto& s : running)
+      if (int64_t n = piece(*s); s->pending() > 1 && n <= room) pieces.push_back({s.get(), n}), room -= n;
+    return pieces;
+  }
+  int64_t piece(const Sequence& s) const {
+    int64_t at = s.fed(), end = std::min(at + s.pending(), (at / o.chunk + 1) * o.chunk);
+    auto cut = s.cuts.upper_bound(at);
+    return (cut == s.cuts.end() ? end : std::min(end, cut->first)) - at;
+  }
+
+  void forward(const std::vector<Piece>& pieces) {
+    std::vector<int32_t> ids;
+    std::vector<SequenceState*> states;
+    std::vector<int64_t> lengths, wanted;  // wanted: rows whose logits are asked for
+    for (const Piece& p : pieces) {
+      auto from = p.s->tokens.begin() + p.s->fed();
+      ids.insert(ids.end(), from, from + p.rows);
+      states.push_back(&p.s->state);
+      lengths.push_back(p.rows);
+      if (p.rows == p.s->pending()) wanted.push_back(static_cast<int64_t>(ids.size()) - 1);
+    }
+    Tape tape(Tape::inference);
+    Tensor hidden = model.hidden(tape, ids, Batch::resume(states, lengths)).value;
+    if (wanted.empty()) return after(pieces, {});
+    Tensor rows = hidden;
+    if (static_cast<int64_t>(wanted.size()) < hidden.dim(0)) {
+      rows = Tensor::empty({static_cast<int64_t>(wanted.size()), hidden.dim(1)}, hidden.dtype());
+      for (size_t i = 0; i < wanted.size(); ++i)
+        rows.narrow(0, static_cast<int64_t>(i), 1).copy_from(hidden.narrow(0, wanted[i], 1));
+    }
+    after(pieces, model.logits(tape, Var(rows)).value.to(DType::f32));
+  }
+
+  void after(const std::vector<Piece>& pieces, const Tensor& logits) {
+    int64_t row = 0;
+    for (const Piece& p : pieces) {
+      Sequence& s = *p.s;
+      s.alone = false;
+      if (auto cut = s.cuts.find(s.fed()); cut != s.cuts.end())
+        cache.store(std::span(s.tokens).first(static_cast<size_t>(s.fed())), s.state, cut->second);
+      if (s.pending() > 0) continue;
+      const float* x = logits.view<const float, 2>().row(row++);
+      try {
+        answer(s, {x, static_cast<size_t>(logits.dim(1))});
+      } catch (const std::exception& e) {
+        finish(s, "error", message_of(e));
+      }
+    }
+  }
+
+  // One more token of s from its logits. s may be gone afterwards.
+  void answer(Sequence& s, std::span<const float> logits) {
+    const GenerateOptions& g = s.r.options;
+    size_t i = s.out.tokens.size();
+    bool forced = i < g.forced.size();
+    TokenLogprob t = forced ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])}
+                            : s.sampler.next(logits, static_cast<uint64_t>(s.tokens.size()));
+    if (i == 0) s.first_token = Clock::now();
+    if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end())
+      return finish(s, "stop");
+    s.sampler.took(t.token);
+    s.tokens.push_back(t.token);
+    s.out.tokens.push_back(t.token);
+    s.out.logprobs.push_back(t.logprob);
+    if (g.top_logprobs > 0) s.out.top.push_back(top_logprobs(logits, g.top_logprobs));
+    if (!emit(s, t.token, t.logprob, s.text ? s.text->push(t.token) : std::string())) return finish(s, "cancelled");
+    if (s.text && s.text->stopped()) return finish(s, "stop");
+    if (static_cast<int64_t>(s.tokens.size()) >= longest(s)) finish(s, "length");
+  }
+
+  // A forward that failed half-way leaves its states in pieces. One sequence: it was the cause. Several: all begin
+  // again from their tokens, one by one, and whoever fails alone is the cause.
+  void recover(const std::vector<Piece>& pieces, const std::string& why) {
+    for (const Piece& p : pieces) p.s->state = SequenceState();
+    if (pieces.size() == 1) return finish(*pieces[0].s, "error", why);
+    for (const Piece& p : pieces) {
+      p.s->alone = true;
+      try {
+        start(*p.s);
+      } catch (const std::exception& e) {
+        p.s->state = SequenceState();
+        finish(*p.s, "error", message_of(e));
+      }
+    }
+  }
+
+  bool step() {
+    drop_cancelled();
+    admit();
+    std::vector<Piece> pieces = plan();
+    if (pieces.empty()) return false;
+    try {
+      forward(pieces);
+    } catch (const std::exception& e) {
+      recover(pieces, message_of(e));
+    }
+    std::lock_guard lock(mutex);
+    load = {static_cast<int64_t>(waiting.size()), static_cast<int64_t>(running.size()), reserved, cache.bytes()};
+    return true;
+  }
+};
+
+Engine::Engine(Model& model, EngineOptions options) : impl_(std::make_unique<Impl>(model, options)) {}
+Engine::~Engine() = default;
+
+Engine::Id Engine::submit(Request r) {
+  impl_->check_request(r);
+  auto s = std::make_unique<Sequence>(0, std::move(r));
+  if (int64_t limit = impl_->o.state_bytes; limit > 0 && impl_->need(*s) > limit)
+    fail("{} prompt tokens and up to {} more need {} MiB of state, the limit is {} MiB: ask for fewer tokens",
+         s->prompt, s->r.options.max_tokens, (impl_->need(*s) >> 20) + 1, limit >> 20);
+  std::lock_guard lock(impl_->mutex);
+  s->id = impl_->next_id++;
+  impl_->waiting.push_back(std::move(s));
+  return impl_->next_id - 1;
+}
+
+void Engine::cancel(Id id) {
+  std::lock_guard lock(impl_->mutex);
+  if (!impl_->done.contains(id)) impl_->cancelled.insert(id);
+}
+
+bool Engine::step() { return impl_->step(); }
+
+std::optional<Generated> Engine::take(Id id) {
+  std::lock_guard lock(impl_->mutex);
+  auto it = impl_->done.find(id);
+  if (it == impl_->done.end()) return std::nullopt;
+  Generated g = std::move(it->second);
+  impl_->done.erase(it);
+  return g;
+}
+
+Generated Engine::run(Request r) {
+  Id id = submit(std::move(r));
+  for (;;) {
+    if (auto g = take(id)) {
+      if (g->finish == "error") fail("{}", g->error);
+      return std::move(*g);
+    }
+    step();
+  }
+}
+
+Engine::Load Engine::load() const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->load;
+}
+
+PrefixCache& Engine::cache() { return impl_->cache; }
+
+}  // namespace quern

@@ -1,0 +1,198 @@
+#include "quern/infer/prefix_cache.h"
+
+#include <algorithm>
+
+namespace quern {
+
+struct PrefixCache::Node {
+  Node* parent = nullptr;
+  std::vector<int32_t> tokens;                        // of the edge into this node
+  int64_t begin = 0;                                  // position of tokens[0]
+  std::vector<Tensor> rows;                           // one per per-token part: [tokens, …]
+  std::map<int64_t, Snapshot> cuts;                   // by position, begin < position ≤ end
+  std::map<int32_t, std::unique_ptr<Node>> children;  // by their first token
+  uint64_t used = 0;
+
+  int64_t length() const { return static_cast<int64_t>(tokens.size()); }
+  int64_t end() const { return begin + length(); }
+};
+
+PrefixCache::PrefixCache(std::vector<StateSite> sites, int64_t budget_bytes)
+    : sites_(std::move(sites)), budget_(budget_bytes), root_(std::make_unique<Node>()) {
+  for (size_t s = 0; s < sites_.size(); ++s) {
+    const StateSpec& spec = sites_[s].spec;
+    row_bytes_ += spec.bytes_per_token();
+    snapshot_bytes_ += spec.fixed_bytes();
+    for (size_t p = 0; p < spec.parts.size(); ++p)
+      (spec.parts[p].per_token ? rows_ : fixed_).emplace_back(static_cast<int>(s), static_cast<int>(p));
+  }
+  needs_snapshots_ = !fixed_.empty();
+}
+
+PrefixCache::~PrefixCache() { clear(); }
+
+// A long conversation is a long chain of nodes: taken apart leaf by leaf, not by destructors calling each other.
+void PrefixCache::clear() {
+  std::vector<std::unique_ptr<Node>> open;
+  open.push_back(std::move(root_));
+  while (!open.empty()) {
+    std::unique_ptr<Node> n = std::move(open.back());
+    open.pop_back();
+    for (auto& [token, child] : n->children) open.push_back(std::move(child));
+  }
+  root_ = std::make_unique<Node>();
+  bytes_ = 0;
+}
+
+std::vector<PrefixCache::Step> PrefixCache::walk(std::span<const int32_t> tokens) const {
+  std::vector<Step> path;
+  Node* node = root_.get();
+  for (size_t at = 0; at < tokens.size();) {
+    auto child = node->children.find(tokens[at]);
+    if (child == node->children.end()) break;
+    node = child->second.get();
+    auto [here, there] = std::mismatch(node->tokens.begin(), node->tokens.end(),
+                                       tokens.begin() + static_cast<std::ptrdiff_t>(at), tokens.end());
+    path.push_back({node, here - node->tokens.begin()});
+    at += static_cast<size_t>(path.back().length);
+    if (here != node->tokens.end()) break;
+  }
+  return path;
+}
+
+int64_t PrefixCache::known(std::span<const int32_t> tokens) const {
+  std::vector<Step> path = walk(tokens);
+  return path.empty() ? 0 : path.back().node->begin + path.back().length;
+}
+
+PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh,
+                                int64_t aligned) {
+  QUERN_CHECK(fresh.length() == 0 && limit <= static_cast<int64_t>(tokens.size()));
+  ++clock_;
+  std::vector<Step> path = walk(tokens);
+  PrefixMatch m;
+  for (const Step& s : path) m.matched += s.length, s.node->used = clock_;
+  Snapshot* from = nullptr;
+  int64_t reach = std::min(m.matched, limit);
+  if (!needs_snapshots_) m.cached = reach / aligned * aligned;
+  for (const Step& s : path)
+    for (auto& [position, snapshot] : s.node->cuts)
+      if (position <= reach && position % aligned == 0) from = &snapshot, m.cached = position;
+
+  for (const Step& s : path) {
+    int64_t n = std::min(s.node->length(), m.cached - s.node->begin);
+    if (n <= 0) break;
+    for (size_t i = 0; i < rows_.size(); ++i)
+      fresh.append(rows_[i].first, rows_[i].second, n).copy_from(s.node->rows[i].narrow(0, 0, n));
+  }
+  if (from) {
+    from->used = clock_, from->resumed = true;
+    for (size_t i = 0; i < fixed_.size(); ++i)
+      fresh.fixed(fixed_[i].first, fixed_[i].second).copy_from(from->fixed[i]);
+  }
+  fresh.advance(m.cached);
+
+  if (m.matched == 0)
+    m.note = "no earlier request began with these tokens";
+  else if (m.cached == limit)
+    m.note = "everything was known; the last token is fed again for its logits";
+  else if (m.cached == m.matched)
+    m.note = fmt::format("earlier requests part from this one after token {}", m.matched);
+  else
+    m.note =
+        fmt::format("{} tokens matched; the nearest snapshot of the recurrent state is at {}", m.matched, m.cached);
+  return m;
+}
+
+void PrefixCache::split(Node& node, int64_t length) {
+  auto tail = std::make_unique<Node>();
+  tail->parent = &node;
+  tail->begin = node.begin + length;
+  tail->tokens.assign(node.tokens.begin() + length, node.tokens.end());
+  tail->used = node.used;
+  for (Tensor& r : node.rows) {
+    tail->rows.push_back(r.narrow(0, length, r.dim(0) - length).clone());
+    r = r.narrow(0, 0, length).clone();
+  }
+  tail->children = std::move(node.children);
+  for (auto& [token, child] : tail->children) child->parent = tail.get();
+  auto first = node.cuts.upper_bound(tail->begin);
+  tail->cuts.insert(std::make_move_iterator(first), std::make_move_iterator(node.cuts.end()));
+  node.cuts.erase(first, node.cuts.end());
+  node.tokens.resize(static_cast<size_t>(length));
+  node.children.clear();
+  int32_t key = tail->tokens[0];
+  node.children.emplace(key, std::move(tail));
+}
+
+void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState& state, Cut kind) {
+  auto [it, fresh] = node.cuts.try_emplace(position);
+  it->second.kind = fresh ? kind : std::max(kind, it->second.kind);
+  it->second.used = clock_;
+  if (!fresh) return;
+  for (auto [site, part] : fixed_) it->second.fixed.push_back(state.fixed(site, part).clone());
+  bytes_ += snapshot_bytes_;
+}
+
+void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& state, Cut kind) {
+  int64_t n = static_cast<int64_t>(tokens.size());
+  QUERN_CHECK(state.length() == n, "a state of {} tokens stored under {}", state.length(), n);
+  if (n == 0 || n * row_bytes_ + snapshot_bytes_ > budget_) return;  // it would push out everything, itself included
+  ++clock_;
+  std::vector<Step> path = walk(tokens);
+  for (const Step& s : path) s.node->used = clock_;
+  Node* node = path.empty() ? root_.get() : path.back().node;
+  int64_t at = path.empty() ? 0 : node->begin + path.back().length;
+  if (at < n) {
+    if (at < node->end()) split(*node, at - node->begin);
+    auto leaf = std::make_unique<Node>();
+    leaf->parent = node;
+    leaf->begin = at;
+    leaf->tokens.assign(tokens.begin() + at, tokens.end());
+    leaf->used = clock_;
+    for (auto [site, part] : rows_) leaf->rows.push_back(state.rows(site, part).narrow(0, at, n - at).clone());
+    bytes_ += (n - at) * row_bytes_;
+    Node* added = leaf.get();
+    node->children.emplace(tokens[static_cast<size_t>(at)], std::move(leaf));
+    node = added;
+  }
+  if (needs_snapshots_) put_snapshot(*node, n, state, kind);
+  shrink();
+}
+
+void PrefixCache::shrink() {
+  while (bytes_ > budget_ && (drop_idle_grid_snapshot() || drop_oldest_leaf())) {
+  }
+}
+
+std::vector<PrefixCache::Node*> PrefixCache::nodes() const {
+  std::vector<Node*> all = {root_.get()};
+  for (size_t i = 0; i < all.size(); ++i)
+    for (auto& [token, child] : all[i]->children) all.push_back(child.get());
+  return all;
+}
+
+bool PrefixCache::drop_idle_grid_snapshot() {
+  Node* oldest = nullptr;
+  int64_t position = 0;
+  uint64_t used = clock_;  // what this very call stored stays
+  for (Node* n : nodes())
+    for (auto& [p, s] : n->cuts)
+      if (s.kind == Cut::grid && !s.resumed && s.used < used) oldest = n, position = p, used = s.used;
+  if (!oldest) return false;
+  oldest->cuts.erase(position);
+  bytes_ -= snapshot_bytes_;
+  return true;
+}
+
+bool PrefixCache::drop_oldest_leaf() {
+  Node* oldest = nullptr;
+  for (Node* n : nodes())
+    if (n->children.empty() && n != root_.get() && (!oldest || n->used < oldest->used)) oldest = n;
+  if (!oldest) return false;
+  bytes_ -= oldest->length() * row_bytes_ + static_cast<int64_t>(oldest->cuts.size()) * snapshot_bytes_;
+  oldest->parent->children.erase(oldest->tokens[0]);
+  return true;
+}
+
+}  // namespace quern

@@ -1,0 +1,76 @@
+// What earlier requests left behind, by their tokens: a radix tree whose edges hold the per-token state of their
+// tokens (attention keys and values, good up to any cut) and snapshots of the fixed state (recurrent states,
+// convolution tails), good at their own position only. A request that begins with known tokens resumes at the deepest
+// snapshot inside the match and replays the rest. Reads nothing but StateSpec.
+//
+// Snapshots are taken at the ends of turns, at junctions (where a request left a known path) and on a coarse grid.
+// Over the byte budget, grid snapshots nobody ever resumed from go first, oldest first; then whole leaves, least
+// recently used first.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quern/mixers/state.h"
+
+namespace quern {
+
+enum class Cut { grid, junction, turn };
+
+struct PrefixMatch {
+  int64_t matched = 0;  // leading tokens found in the tree
+  int64_t cached = 0;   // of those, where the state resumed
+  std::string note;     // why no more
+};
+
+class PrefixCache {
+ public:
+  PrefixCache(std::vector<StateSite> sites, int64_t budget_bytes);
+  ~PrefixCache();
+
+  // Brings `fresh` (nothing seen yet) to the deepest known position ≤ limit that is a multiple of `aligned`.
+  PrefixMatch resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh, int64_t aligned = 1);
+  // Remembers `state`, which has seen exactly `tokens`.
+  void store(std::span<const int32_t> tokens, const SequenceState& state, Cut kind);
+  // Tokens known from the start, without using them.
+  int64_t known(std::span<const int32_t> tokens) const;
+
+  bool needs_snapshots() const { return needs_snapshots_; }
+  int64_t snapshot_bytes() const { return snapshot_bytes_; }
+  int64_t bytes() const { return bytes_; }
+  int64_t budget() const { return budget_; }
+  void clear();
+
+ private:
+  struct Node;
+  struct Snapshot {
+    std::vector<Tensor> fixed;
+    Cut kind = Cut::grid;
+    uint64_t used = 0;
+    bool resumed = false;
+  };
+  struct Step {
+    Node* node;
+    int64_t length;  // tokens of the node's edge that matched
+  };
+  std::vector<Node*> nodes() const;
+  std::vector<Step> walk(std::span<const int32_t> tokens) const;
+  void split(Node& node, int64_t length);
+  void put_snapshot(Node& node, int64_t position, const SequenceState& state, Cut kind);
+  void shrink();
+  bool drop_idle_grid_snapshot();
+  bool drop_oldest_leaf();
+
+  std::vector<StateSite> sites_;
+  std::vector<std::pair<int, int>> rows_, fixed_;  // {site, part} of per-token and of fixed parts
+  int64_t row_bytes_ = 0, snapshot_bytes_ = 0;
+  bool needs_snapshots_ = false;
+  int64_t budget_, bytes_ = 0;
+  uint64_t clock_ = 0;
+  std::unique_ptr<Node> root_;
+};
+
+}  // namespace quern

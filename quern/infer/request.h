@@ -1,0 +1,50 @@
+// What is asked of the engine, and what comes back.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/infer/sampler.h"
+
+namespace quern {
+
+struct GenerateOptions {
+  SamplingOptions sampling = {};
+  int64_t max_tokens = 256;
+  std::vector<int64_t> stop_ids = {};
+  std::vector<std::string> stop = {};  // stop strings; need a tokenizer
+  std::vector<int32_t> forced =
+      {};                    // the answer's first tokens, given instead of sampled; their logprobs are reported
+  int64_t top_logprobs = 0;  // alternatives reported beside each token
+};
+
+struct Emitted {
+  int32_t token = -1;  // −1: only the text held back until the end
+  double logprob = 0;
+  std::string_view text;  // what became certain with this token: whole characters, perhaps none
+};
+
+struct Request {
+  std::vector<int32_t> prompt = {};
+  GenerateOptions options = {};
+  std::vector<int64_t> turn_ends =
+      {};  // positions in the prompt worth a snapshot: other requests will part from it there
+  std::function<bool(const Emitted&)> on_token = {};  // between steps; false cancels. Never called for a stop id.
+};
+
+struct Generated {
+  std::vector<int32_t> tokens;  // stop id not included
+  std::vector<double> logprobs;
+  std::vector<std::vector<TokenLogprob>> top;  // per token, when asked for
+  std::string text;                            // when the engine has a tokenizer; without the stop string
+  std::string finish;                          // "stop", "length", "cancelled", "error"
+  std::string error;                           // of "error": what went wrong and what to change
+  int64_t prompt_tokens = 0, cached_tokens = 0, replayed_tokens = 0;  // prompt = cached + replayed
+  std::string cache_note;                                             // why no more was cached
+  double prompt_seconds = 0;                                          // from the first step to the first token
+  double decode_seconds = 0;
+};
+
+}  // namespace quern
