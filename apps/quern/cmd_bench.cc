@@ -1,9 +1,11 @@
-// quern bench host|kernels|mixers
+// quern bench host|kernels|mixers|model
 //   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks)
 //   kernels: every kernel's bench case, each figure with its ratio to the peak measured beside it
+//   model:   a whole model's prompt and generation speed, against the bf16 peak and the read bandwidth
 //   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run
 #include "apps/quern/args.h"
 #include "apps/quern/bench_mixers.h"
+#include "apps/quern/bench_model.h"
 #include "apps/quern/verbs.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
@@ -57,14 +59,22 @@ int cmd_bench(Words args) {
   int64_t reps = 15;
   Bench::Options options;
   MixerBenchOptions mixers;
+  ModelBenchOptions model;
   Args a("bench", "measure this machine and the kernels on it");
-  a.positional("host|kernels|mixers", what)
+  a.positional("host|kernels|mixers|model", what)
+      .positional("DIR", model.dir, false)
       .flag("--only", options.only, "kernels: ROOM or ROOM/ROW, parts of names")
       .flag("--reps", reps, "repetitions; figures are medians")
       .flag("--tokens", mixers.tokens, "mixers: length of the sequence")
       .flag("--width", mixers.width, "mixers: width of the model")
       .flag("--dtype", mixers.dtype, "mixers, prefill: bf16 or f32 (backward is f32)")
       .flag("--skip-backward", mixers.skip_backward, "mixers: prefill only")
+      .flag("--shape", model.shape, "model: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR")
+      .flag("--scheme", model.scheme, "model: weights as f32 or bf16")
+      .flag("--prompt", model.prompt, "model: tokens of the prompt")
+      .flag("--depth", model.depths, "model: context of decoding, may be given again (512 and 8192)")
+      .flag("--batch", model.batches, "model: sequences decoding at once, may be given again (1)")
+      .flag("--skip-prefill", model.skip_prefill, "model: decoding only")
       .flag("--json", json, "one JSON object");
   if (!a.parse(args)) return 0;
   if (reps < 1) throw UsageError(fmt::format("--reps {}: expected at least 1", reps));
@@ -77,7 +87,11 @@ int cmd_bench(Words args) {
     mixers.reps = reps;
     return bench_mixers(mixers, json);
   }
-  throw UsageError(fmt::format("quern bench: '{}', expected host, kernels or mixers", what));
+  if (what == "model") {
+    model.reps = reps;
+    return bench_model(model, json);
+  }
+  throw UsageError(fmt::format("quern bench: '{}', expected host, kernels, mixers or model", what));
 }
 
 }  // namespace quern

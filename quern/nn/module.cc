@@ -13,19 +13,23 @@ uint64_t name_hash(const std::string& s) {  // FNV-1a: a stream of random number
 
 }  // namespace
 
+Tensor initial_value(const Parameter& p, const std::string& name, uint64_t seed, DType t) {
+  Tensor v = Tensor::empty(p.shape, DType::f32);
+  if (p.init.kind == Init::Kind::constant) {
+    v.fill(p.init.value);
+  } else {
+    Rng rng(seed, name_hash(name));
+    const bool drawn = p.init.kind == Init::Kind::drawn;
+    for (float& x : v.span<float>())
+      x = static_cast<float>(drawn ? p.init.draw(rng.uniform()) : rng.normal() * p.init.value);
+  }
+  if (p.init.last) v.data<float>()[v.size() - 1] = static_cast<float>(*p.init.last);
+  return v.to(t);
+}
+
 void initialise(Module& m, uint64_t seed, DType t) {
   m.visit("", [&](const std::string& name, Parameter& p) {
-    Tensor v = Tensor::empty(p.shape, DType::f32);
-    if (p.init.kind == Init::Kind::constant) {
-      v.fill(p.init.value);
-    } else {
-      Rng rng(seed, name_hash(name));
-      const bool drawn = p.init.kind == Init::Kind::drawn;
-      for (float& x : v.span<float>())
-        x = static_cast<float>(drawn ? p.init.draw(rng.uniform()) : rng.normal() * p.init.value);
-    }
-    if (p.init.last) v.data<float>()[v.size() - 1] = static_cast<float>(*p.init.last);
-    p.value = v.to(t);
+    p.value = initial_value(p, name, seed, t);
     p.grad = Tensor();
   });
 }

@@ -18,7 +18,8 @@ class Module {
   virtual void pack(DType) {}
 };
 
-// Gives every parameter its initial value, drawn from (seed, parameter name): the same whatever the order.
+// A parameter's initial value, drawn from (seed, name): the same whatever the order.
+Tensor initial_value(const Parameter& p, const std::string& name, uint64_t seed, DType t);
 void initialise(Module& m, uint64_t seed, DType t = DType::f32);
 int64_t parameter_count(Module& m, bool trainable_only = true);
 void zero_grad(Module& m);

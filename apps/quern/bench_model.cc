@@ -1,0 +1,184 @@
+// Decoding: states are filled to the depth with random rows instead of being fed, so that 8K tokens of context cost a
+// second and not a minute; every step then reads real weights and a real cache. One repetition is the read bandwidth
+// measured before and after a step, and the step; the figure is the median of the repetitions' ratios.
+// Prefill: the prompt in one forward, against the bf16 peak; flops are two a weight read, embedding rows aside.
+#include "apps/quern/bench_model.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "apps/quern/args.h"
+#include "apps/quern/context.h"
+#include "apps/quern/random_model.h"
+#include "quern/base/rng.h"
+#include "quern/base/traffic.h"
+#include "quern/host/bench.h"
+#include "quern/host/host.h"
+
+namespace quern {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point t) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+}
+
+void fill_random(const Tensor& t, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<float> block(static_cast<size_t>(std::min<int64_t>(t.size(), 1 << 16)));
+  for (float& x : block) x = static_cast<float>(rng.normal() * 0.5);
+  Tensor flat = t.reshape({-1});
+  for (int64_t at = 0; at < t.size(); at += static_cast<int64_t>(block.size())) {
+    int64_t n = std::min<int64_t>(static_cast<int64_t>(block.size()), t.size() - at);
+    flat.narrow(0, at, n).copy_from(
+        Tensor::of<float>({n}, std::span<const float>(block.data(), static_cast<size_t>(n))));
+  }
+}
+
+// A sequence that has seen `depth` tokens it was never fed.
+SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed) {
+  SequenceState s(model.sites(kv));
+  for (size_t i = 0; i < s.sites().size(); ++i)
+    for (size_t p = 0; p < s.sites()[i].spec.parts.size(); ++p) {
+      int site = static_cast<int>(i), part = static_cast<int>(p);
+      bool rows = s.sites()[i].spec.parts[p].per_token;
+      fill_random(rows ? s.append(site, part, depth) : s.fixed(site, part), seed + i * 16 + p);
+    }
+  s.advance(depth);
+  return s;
+}
+
+struct Decode {
+  int64_t depth = 0, batch = 0;
+  double tokens_per_s = 0, bytes_per_token = 0, read = 0, ratio = 0;
+};
+
+Decode decode(Model& model, int64_t depth, int64_t batch, DType kv, int64_t reps) {
+  std::vector<SequenceState> states;
+  std::vector<SequenceState*> pointers;
+  for (int64_t b = 0; b < batch; ++b) states.push_back(state_at(model, depth, kv, static_cast<uint64_t>(b) << 20));
+  for (SequenceState& s : states) s.reserve(depth + reps + 2), pointers.push_back(&s);
+  std::vector<int64_t> ones(static_cast<size_t>(batch), 1);
+  std::vector<int32_t> ids(static_cast<size_t>(batch));
+  Rng rng(7);
+  auto step = [&] {
+    for (int32_t& id : ids) id = static_cast<int32_t>(rng.uniform() * static_cast<double>(model.vocab_size()));
+    Tape tape(Tape::inference);
+    model.logits(tape, model.hidden(tape, ids, Batch::resume(pointers, ones)));
+  };
+  step();  // first touch of scratch
+  std::vector<double> seconds, read, ratio, bytes;
+  double before = measure(Bound::read);
+  for (int64_t i = 0; i < reps; ++i) {
+    int64_t weights = weight_bytes_read.load(), cache = 0;
+    for (const SequenceState& s : states) cache += s.bytes();
+    auto start = std::chrono::steady_clock::now();
+    step();
+    seconds.push_back(seconds_since(start));
+    double after = measure(Bound::read);
+    bytes.push_back(static_cast<double>(weight_bytes_read.load() - weights + cache));
+    read.push_back((before + after) / 2);
+    ratio.push_back(bytes.back() * 1e-9 / seconds.back() / read.back());
+    before = after;
+  }
+  double n = static_cast<double>(batch);
+  return {depth, batch, n / median(seconds), median(bytes) / n, median(read), median(ratio)};
+}
+
+struct Prefill {
+  int64_t tokens = 0;
+  double tokens_per_s = 0, flops = 0, peak = 0, ratio = 0;
+};
+
+// Two flops a weight a row; attention over the prompt comes on top and is not counted.
+Prefill prefill(Model& model, int64_t tokens, DType kv, int64_t reps) {
+  std::vector<int32_t> ids(static_cast<size_t>(tokens));
+  Rng rng(3);
+  for (int32_t& id : ids) id = static_cast<int32_t>(rng.uniform() * static_cast<double>(model.vocab_size()));
+  std::vector<double> seconds, peak, ratio;
+  double flops = 0, before = measure(Bound::bf16_flops);
+  for (int64_t i = 0; i < reps; ++i) {
+    SequenceState state(model.sites(kv));
+    state.reserve(tokens);
+    int64_t done = product_flops.load();
+    auto start = std::chrono::steady_clock::now();
+    Tape tape(Tape::inference);
+    Var h = model.hidden(tape, ids, Batch::resume({&state}, {tokens}));
+    model.logits(tape, Var(h.value.narrow(0, tokens - 1, 1)));
+    seconds.push_back(seconds_since(start));
+    flops = static_cast<double>(product_flops.load() - done);
+    double after = measure(Bound::bf16_flops);
+    peak.push_back((before + after) / 2);
+    ratio.push_back(flops * 1e-9 / seconds.back() / peak.back());
+    before = after;
+  }
+  return {tokens, static_cast<double>(tokens) / median(seconds), flops, median(peak), median(ratio)};
+}
+
+std::vector<int64_t> numbers(const std::vector<std::string>& words, std::vector<int64_t> otherwise,
+                             const char* flag) {
+  if (words.empty()) return otherwise;
+  std::vector<int64_t> out;
+  for (const std::string& w : words) {
+    char* end = nullptr;
+    out.push_back(std::strtoll(w.c_str(), &end, 10));
+    if (*end || out.back() < 1)
+      throw UsageError(fmt::format("{} '{}': expected a whole number of 1 or more", flag, w));
+  }
+  return out;
+}
+
+}  // namespace
+
+int bench_model(const ModelBenchOptions& o, bool json) {
+  if (o.dir.empty() == o.shape.empty()) throw UsageError("quern bench model: give a folder or --shape, one of them");
+  std::vector<int64_t> depths = numbers(o.depths, {512, 8192}, "--depth"),
+                       batches = numbers(o.batches, {1}, "--batch");
+  auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<Model> model =
+      o.dir.empty() ? random_model(o.shape, o.scheme) : load_for_inference(o.dir, o.scheme);
+  DType kv = parse_compute_dtype(o.scheme == "f32" ? "f32" : "bf16");
+  if (!json) fmt::print(stderr, "ready in {:.1f} s\n", seconds_since(start));
+
+  Json out = Json::object(), rows = Json::array();
+  out.set("model", o.dir.empty() ? o.shape : o.dir);
+  out.set("scheme", o.scheme);
+  out.set("resident_bytes", resident_bytes());
+  if (!json)
+    fmt::print("{:<10}{:>8}{:>7}{:>12}{:>14}{:>12}{:>8}\n", "", "tokens", "batch", "tokens/s", "MB a token", "bound",
+               "ratio");
+  if (!o.skip_prefill) {
+    Prefill p = prefill(*model, o.prompt, kv, std::min<int64_t>(o.reps, 3));
+    out.set("prefill_tokens", p.tokens);
+    out.set("prefill_tokens_per_s", p.tokens_per_s);
+    out.set("prefill_peak_ratio", p.ratio);
+    if (!json)
+      fmt::print("{:<10}{:>8}{:>7}{:>12.1f}{:>14}{:>7.0f} GF/s{:>7.2f}\n", "prompt", p.tokens, 1, p.tokens_per_s, "",
+                 p.peak, p.ratio);
+  }
+  for (int64_t batch : batches)
+    for (int64_t depth : depths) {
+      Decode d = decode(*model, depth, batch, kv, o.reps);
+      Json row = Json::object();
+      row.set("depth", d.depth);
+      row.set("batch", d.batch);
+      row.set("decode_tokens_per_s", d.tokens_per_s);
+      row.set("bytes_per_token", d.bytes_per_token);
+      row.set("read_gb_per_s", d.read);
+      row.set("decode_roofline_ratio", d.ratio);
+      if (!json)
+        fmt::print("{:<10}{:>8}{:>7}{:>12.2f}{:>14.1f}{:>7.1f} GB/s{:>7.2f}{}\n", "decode", d.depth, d.batch,
+                   d.tokens_per_s, d.bytes_per_token * 1e-6, d.read, d.ratio, d.ratio > 1.05 ? " !" : "");
+      if (rows.as_array().empty())
+        for (const char* key : {"decode_tokens_per_s", "bytes_per_token", "decode_roofline_ratio"})
+          out.set(key, row.at(key, "row"));
+      rows.push(std::move(row));
+    }
+  out.set("decode", std::move(rows));
+  if (json)
+    fmt::print("{}\n", out.dump(2));
+  else
+    fmt::print("resident {:.2f} GB\n", static_cast<double>(resident_bytes()) * 1e-9);
+  return 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,14 @@
+// A model of a published shape with random weights, made in memory: nothing to download, and the speed of the real one.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "quern/models/model.h"
+
+namespace quern {
+
+// shape: FAMILY-SIZE as in `quern new` ("zamba2-2.7b"; "zaya1-8b" is zaya 8b); scheme: bf16, …
+std::unique_ptr<Model> random_model(const std::string& shape, const std::string& scheme);
+int64_t resident_bytes();  // of this process, from /proc
+
+}  // namespace quern

@@ -1,0 +1,17 @@
+// What products over packed weights have read and computed since the program began: `quern bench model` sets it against
+// the machine's bandwidth and peak. Weights used twice in a step count twice.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace quern {
+
+inline std::atomic<int64_t> weight_bytes_read{0}, product_flops{0};
+
+// One product of `rows` rows with `weights` weights that take `bytes`.
+inline void count_product(int64_t rows, int64_t weights, int64_t bytes) {
+  weight_bytes_read.fetch_add(bytes, std::memory_order_relaxed);
+  product_flops.fetch_add(2 * rows * weights, std::memory_order_relaxed);
+}
+
+}  // namespace quern
