@@ -42,8 +42,8 @@ Counts count(Model& m) {
 Json config_of_shape(const std::string& shape) {
   size_t dash = shape.find('-');
   if (dash == shape.npos) throw UsageError(fmt::format("--shape '{}': expected FAMILY-SIZE, as zaya-8b", shape));
-  std::string size = shape.substr(dash + 1);
-  return shape_config(shape.substr(0, dash), size, size == "8b" ? 262272 : 512);
+  const std::string family = shape.substr(0, dash), size = shape.substr(dash + 1);
+  return shape_config(family, size, shape_vocab(family, size));
 }
 
 Json describe(Model& model, const std::optional<TensorFolder>& weights) {

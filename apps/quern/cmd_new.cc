@@ -10,15 +10,19 @@ namespace quern {
 int cmd_new(Words args) {
   std::string dir, family, size = "tiny", dtype = "bf16";
   int64_t seed = 0, vocab = 512;
+  std::string sizes;
+  for (const std::string& f : shape_families())
+    sizes += fmt::format("{}{}: {}", sizes.empty() ? "" : "; ", f, fmt::join(shape_sizes(f), ", "));
   Args a("new", "make a random model folder with every file it needs");
   a.positional("DIR", dir)
-      .flag("--family", family, "zaya or llama")
-      .flag("--size", size, "zaya: tiny, mini, nano, small, 1b, 8b; llama: tiny, mini, nano, small, 1b")
+      .flag("--family", family, fmt::format("{}", fmt::join(shape_families(), ", ")))
+      .flag("--size", size, sizes)
       .flag("--vocab", vocab, "entries of the tokenizer (at least 280)")
       .flag("--seed", seed, "of the weights")
       .flag("--dtype", dtype, "bf16 or f32, as stored");
   if (!a.parse(args)) return 0;
-  if (family.empty()) throw UsageError("quern new: --family is missing (zaya or llama)");
+  if (family.empty())
+    throw UsageError(fmt::format("quern new: --family is missing ({})", fmt::join(shape_families(), ", ")));
   if (vocab < 280 || vocab > 262144) throw UsageError(fmt::format("--vocab {}: expected 280 … 262144", vocab));
   std::filesystem::path folder(dir);
   if (std::filesystem::exists(folder / "config.json")) fail("{} already holds a model; name another folder", dir);

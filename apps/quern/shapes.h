@@ -9,6 +9,8 @@ namespace quern {
 
 // config.json of a family at a size; throws Error naming what exists.
 Json shape_config(const std::string& family, const std::string& size, int64_t vocab_size);
+int64_t shape_vocab(const std::string& family, const std::string& size);  // as published, else 512
+std::vector<std::string> shape_families();
 std::vector<std::string> shape_sizes(const std::string& family);
 
 }  // namespace quern
