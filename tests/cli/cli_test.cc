@@ -100,7 +100,7 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   EXPECT_NE(shell("quern run " + m + " -p x --top-p 7").code, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, MadeModel, testing::Values("zaya", "llama"));
+INSTANTIATE_TEST_SUITE_P(Families, MadeModel, testing::Values("zaya", "llama", "zamba", "zamba2"));
 
 TEST(Cli, PapersAreListed) {
   Ran r = shell(std::string("quern paper list --dir ") + QUERN_SOURCE_DIR + "/papers");
