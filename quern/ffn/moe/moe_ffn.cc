@@ -38,6 +38,7 @@ void MoeFfn::pack(DType t) {
   };
   pack_each(gate_up_, packed_gate_up_);
   pack_each(down_, packed_down_);
+  router_->pack(t);
 }
 
 Var MoeFfn::forward(Tape& tape, const Var& x_TD, DepthCarry& carry) {

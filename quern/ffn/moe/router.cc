@@ -101,6 +101,10 @@ void ZayaRouter::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "balancing_biases", beta_);
 }
 
+void ZayaRouter::pack(DType) {
+  for (Linear* l : {&down_, &fc1_, &fc2_, &out_}) l->pack(DType::f32);
+}
+
 Routing ZayaRouter::route(Tape& tape, const Var& x_TD, DepthCarry& carry) {
   constexpr auto gelu = kernels::Activation::gelu;
   Var r_TR = linear(tape, x_TD, down_);
@@ -121,6 +125,8 @@ LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool ren
 }
 
 void LinearRouter::visit(const std::string& prefix, const ParameterVisitor& v) { v(prefix + "weight", gate_.weight); }
+
+void LinearRouter::pack(DType) { gate_.pack(DType::f32); }
 
 Routing LinearRouter::route(Tape& tape, const Var& x_TD, DepthCarry&) {
   Var p_TE = softmax(tape, linear(tape, x_TD, gate_));

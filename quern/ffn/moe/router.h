@@ -19,7 +19,7 @@ struct Routing {
   Var weight_Tk;     // combine weights
 };
 
-class Router : public Module {
+class Router : public Module {  // packs as f32 whatever the experts do: a small difference sends a token elsewhere
  public:
   virtual Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) = 0;
 };
@@ -36,6 +36,7 @@ class ZayaRouter : public Router {
  public:
   explicit ZayaRouter(ZayaRouterConfig config);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  void pack(DType t) override;
   Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
   Parameter& balancing_biases() { return beta_; }
 
@@ -49,6 +50,7 @@ class LinearRouter : public Router {
  public:
   LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  void pack(DType t) override;
   Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
  private:

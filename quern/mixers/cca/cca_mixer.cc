@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "quern/base/config.h"
+#include "quern/base/traffic.h"
 #include "quern/mixers/cca/latent.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
@@ -113,6 +114,8 @@ std::vector<Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const Batch& 
                        .l2_eps = c_.l2_eps,
                        .pairing = c_.rope.pairing},
                       latent_, a);
+  int64_t taps = c_.channels() * c_.head_dim * c_.time1;
+  count_product(T, taps, taps * dtype_size(DType::f32));
   for (size_t s = 0; s < batch.states.size(); ++s)
     roll(batch.states[s]->fixed(site, kConvTail),
          z_TC.narrow(0, batch.offsets[s], batch.offsets[s + 1] - batch.offsets[s]));
