@@ -1,0 +1,253 @@
+// Quantised products: which version runs, how rows and panels are shared out, and the column scales afterwards.
+// Few rows go through a panel directly. More are multiplied by the bf16 tiles of gemm/tile.h: a block of a panel is
+// unpacked to bf16 pairs in a thread's own 32 KiB and serves up to 192 rows, so that unpacking is 2 % of the work.
+#include "quern/kernels/quant/quant_linear.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "quern/base/cpu.h"
+#include "quern/base/error.h"
+#include "quern/base/threads.h"
+#include "quern/kernels/gemm/tile.h"
+#include "quern/kernels/quant/quant_kernels.h"
+#include "quern/kernels/quant/quant_ref.h"
+
+namespace quern::kernels {
+namespace {
+
+constexpr int64_t kPanel = QuantLayout::kPanel;
+constexpr int64_t kItemRows = 192, kItemPanels = 4;  // as packed_linear.cc: items enough to balance, x and y in cache
+constexpr int64_t kFewRows = 24;                     // one item each panel, every thread a contiguous stretch of W
+constexpr int64_t kUnpackK = 256;                    // 64 × 256 bf16 = 32 KiB
+constexpr float kQ8Sum = 0x1p-24f;                   // see quant_kernels.h
+
+const QuantKernels& kernels() {
+  if (active_isa() == Isa::avx2) return quant_avx2;
+  return has_avx512_bf16() ? quant_avx512bf16 : quant_avx512;
+}
+
+struct Staged {  // x as the kernels read it
+  const char* data = nullptr;
+  int64_t row = 0;  // in 32-bit elements
+  const float* sums = nullptr;
+  int64_t sums_row = 0;
+};
+
+class Apply {
+ public:
+  Apply(const QuantLayout& l, const uint8_t* blob, View<const float, 1> bias, View<float, 2> y)
+      : l_(l), blob_(blob), bias_(bias), y_(y), k_(kernels()) {}
+
+  void run(View<const float, 2> x, Arena& scratch) {
+    Arena::Scope scope(scratch);
+    const int64_t rows = x.shape[0];
+    if (rows <= (l_.four ? k_.q4_rows : k_.q8_rows)) {
+      x_ = stage(x, l_.four && k_.q4_pairs, scratch);
+      if (l_.four && (l_.asymmetric || k_.q4_sums)) sum_groups(x, scratch);
+      parallel_for(l_.panels, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) direct(p, static_cast<int>(rows));
+      });
+      return;
+    }
+    x_ = stage(x, true, scratch);
+    const int64_t most = std::min(rows, kItemRows);
+    sums_row_ = (most + kTileRows) * kPanel;
+    weights_ = scratch.take<uint32_t>(thread_count() * kPanel * kUnpackK / 2).data();
+    sums_ = scratch.take<float>(thread_count() * sums_row_).data();
+    if (rows <= kFewRows) {
+      parallel_for(l_.panels, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) tiles(0, rows, p);
+      });
+      return;
+    }
+    int64_t blocks = (rows + kItemRows - 1) / kItemRows, across = (l_.panels + kItemPanels - 1) / kItemPanels;
+    parallel_dynamic(blocks * across, [&](int64_t item) {
+      int64_t i = item % blocks, p = item / blocks * kItemPanels;
+      for (int64_t end = std::min(l_.panels, p + kItemPanels); p < end; ++p)
+        tiles(rows * i / blocks, rows * (i + 1) / blocks, p);
+    });
+  }
+
+ private:
+  Staged stage(View<const float, 2> x, bool pairs, Arena& scratch) const {
+    // Rows get 64 spare bytes so that those of a power-of-two K do not all fall into the same cache sets.
+    const int64_t t = x.shape[0], line = (l_.k_pad() + 63) / 32 * 32 + 32;
+    uint16_t* half = scratch.take<uint16_t>(t * line).data();
+    float* full = pairs ? nullptr : scratch.take<float>(t * line).data();
+    const TileKernels& tile = tile_kernels();
+    parallel_for(t, 8, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        tile.to_bf16(x.row(i), l_.k, line, half + i * line);
+        if (!pairs) k_.widen(half + i * line, line, full + i * line);
+      }
+    });
+    if (pairs) return {reinterpret_cast<const char*>(half), line / 2};
+    return {reinterpret_cast<const char*>(full), line};
+  }
+
+  void sum_groups(View<const float, 2> x, Arena& scratch) {
+    float* sums = scratch.take<float>(x.shape[0] * l_.blocks).data();
+    for (int64_t i = 0; i < x.shape[0]; ++i)
+      for (int64_t g = 0; g < l_.blocks; ++g) {
+        float s = 0;
+        for (int64_t p = g * l_.block_k; p < std::min(l_.k, (g + 1) * l_.block_k); ++p)
+          s += static_cast<float>(bf16(x(i, p)));
+        sums[i * l_.blocks + g] = s;
+      }
+    x_.sums = sums, x_.sums_row = l_.blocks;
+  }
+
+  const uint8_t* panel(int64_t p) const { return blob_ + p * l_.panel_bytes(); }
+
+  void direct(int64_t p, int rows) const {
+    alignas(64) float sums[4 * kPanel];
+    QuantRows r{.panel = panel(p),
+                .blocks = l_.blocks,
+                .group = l_.block_k,
+                .asymmetric = l_.asymmetric,
+                .x = x_.data,
+                .x_row = x_.row,
+                .x_sums = x_.sums,
+                .sums_row = x_.sums_row,
+                .y = sums,
+                .rows = rows};
+    (l_.four ? k_.q4 : k_.q8)(r);
+    finish(p, 0, rows, sums);
+  }
+
+  void tiles(int64_t i0, int64_t i1, int64_t p) const {
+    uint32_t* weights = weights_ + thread_index() * kPanel * kUnpackK / 2;
+    float* sums = sums_ + thread_index() * sums_row_;
+    const int64_t per = kUnpackK / l_.block_k, n_tiles = (i1 - i0 + kTileRows - 1) / kTileRows;
+    if (l_.blocks == 0) std::fill_n(sums, (i1 - i0) * kPanel, 0.0f);
+    for (int64_t b = 0; b < l_.blocks; b += per) {
+      const int64_t n = std::min(per, l_.blocks - b);
+      const uint8_t* from = panel(p) + b * l_.block_bytes;
+      if (l_.four)
+        k_.unpack_q4(from, n, l_.block_k, l_.asymmetric, weights);
+      else
+        k_.unpack_q8(from, n, weights);
+      for (int64_t r = 0; r < n_tiles; ++r) {
+        const int64_t begin = (i1 - i0) * r / n_tiles, end = (i1 - i0) * (r + 1) / n_tiles;
+        tile_kernels().bf16({.a = x_.data + ((i0 + begin) * x_.row + b * l_.block_k / 2) * 4,
+                             .a_row = x_.row,
+                             .b = weights,
+                             .b_k = kPanel,
+                             .c = sums + begin * kPanel,
+                             .c_row = kPanel,
+                             .k = n * l_.block_k / 2,
+                             .rows = static_cast<int>(end - begin),
+                             .groups = 4,
+                             .add = b > 0});
+      }
+    }
+    finish(p, i0, i1, sums);
+  }
+
+  // y = S·sum + b on a panel's columns.
+  void finish(int64_t p, int64_t i0, int64_t i1, const float* sums) const {
+    const float* s = reinterpret_cast<const float*>(blob_ + l_.scales_at()) + p * kPanel;
+    const int64_t n = std::min(kPanel, l_.n - p * kPanel);
+    const float unit = l_.four ? 1 : kQ8Sum;
+    for (int64_t i = i0; i < i1; ++i, sums += kPanel) {
+      float* y = &y_(i, p * kPanel);
+      if (bias_) {
+        const float* b = bias_.data + p * kPanel;
+        for (int64_t c = 0; c < n; ++c) y[c] = sums[c] * (s[c] * unit) + b[c];
+      } else {
+        for (int64_t c = 0; c < n; ++c) y[c] = sums[c] * (s[c] * unit);
+      }
+    }
+  }
+
+  const QuantLayout& l_;
+  const uint8_t* blob_;
+  View<const float, 1> bias_;
+  View<float, 2> y_;
+  const QuantKernels& k_;
+  Staged x_;
+  uint32_t* weights_ = nullptr;
+  float* sums_ = nullptr;
+  int64_t sums_row_ = 0;
+};
+
+// Rows as int8 with one scale each, times the same bytes of W, in exact integer sums.
+void apply_int8(const QuantLayout& l, const uint8_t* blob, View<const float, 2> x, View<const float, 1> bias,
+                View<float, 2> y, Arena& scratch) {
+  Arena::Scope scope(scratch);
+  const int64_t rows = x.shape[0], line = l.k_pad() + 64;
+  uint8_t* q = scratch.take<uint8_t>(rows * line).data();
+  float* scale = scratch.take<float>(rows).data();
+  parallel_for(rows, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) {
+      const float* row = x.row(t);
+      float most = 0;
+      for (int64_t p = 0; p < l.k; ++p) most = std::max(most, std::fabs(row[p]));
+      const float inverse = most > 0 ? 127 / most : 0;
+      scale[t] = most / 127;
+      for (int64_t p = 0; p < l.k; ++p)
+        q[t * line + p] = static_cast<uint8_t>(128 + static_cast<int>(std::nearbyint(row[p] * inverse)));
+      std::memset(q + t * line + l.k, 128, static_cast<size_t>(line - l.k));
+    }
+  });
+  const QuantKernels& k = kernels();
+  const float* s = reinterpret_cast<const float*>(blob + l.scales_at());
+  const int32_t* column_sums = reinterpret_cast<const int32_t*>(blob + l.sums_at());
+  const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
+  parallel_for(l.panels, 1, [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; ++p) {
+      const int64_t column = p * kPanel, n = std::min(kPanel, l.n - column);
+      for (int64_t r = 0; r < tiles; ++r) {
+        const int64_t begin = rows * r / tiles, end = rows * (r + 1) / tiles;
+        alignas(64) int32_t sums[kTileRows * kPanel];
+        k.q8a8({.panel = blob + p * l.panel_bytes(),
+                .blocks = l.blocks,
+                .x = q + begin * line,
+                .x_row = line,
+                .column_sums = column_sums + column,
+                .sums = sums,
+                .rows = static_cast<int>(end - begin)});
+        for (int64_t t = begin; t < end; ++t)
+          for (int64_t c = 0; c < n; ++c)
+            y(t, column + c) = static_cast<float>(sums[(t - begin) * kPanel + c]) * (scale[t] * s[column + c]) +
+                               (bias ? bias(column + c) : 0);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+QuantLinear QuantLinear::view(const Tensor& blob, int64_t n, int64_t k, const WeightScheme& s,
+                              std::string_view what) {
+  QUERN_CHECK(s.quantised());
+  QuantLinear r;
+  r.layout_ = QuantLayout(n, k, s);
+  r.scheme_ = s;
+  r.blob_ = blob;
+  if (blob.dtype() != DType::u8 || blob.bytes() != r.layout_.bytes())
+    fail("{}: {} [{}, {}] takes {} bytes of u8, found {} of {}", what, to_string(s), n, k, r.layout_.bytes(),
+         blob.bytes(), dtype_name(blob.dtype()));
+  if (reinterpret_cast<uintptr_t>(blob.raw()) % 64 != 0) fail("{}: packed bytes are not aligned to 64", what);
+  return r;
+}
+
+void QuantLinear::row(int64_t i, View<float, 1> out) const {
+  QUERN_CHECK(i >= 0 && i < n() && out.shape[0] == k(), "row {} of {}", i, n());
+  for (int64_t p = 0; p < k(); ++p) out(p) = quant_weight(layout_, blob_.data<uint8_t>(), i, p);
+}
+
+void QuantLinear::apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const {
+  QUERN_CHECK(x.shape[1] == k() && y.shape[1] == n() && x.shape[0] == y.shape[0],
+              "x [{}, {}], W [{}, {}], y [{}, {}]", x.shape[0], x.shape[1], n(), k(), y.shape[0], y.shape[1]);
+  QUERN_CHECK(!bias || bias.shape[0] == n(), "bias [{}], W [{}, {}]", bias.shape[0], n(), k());
+  if (y.size() == 0) return;
+  const uint8_t* blob = blob_.data<uint8_t>();
+  const bool int8_rows = scheme_.format == WeightFormat::q8a8;
+  if (active_isa() == Isa::ref) return quant_apply_ref(layout_, blob, int8_rows, x, bias, y);
+  if (int8_rows) return apply_int8(layout_, blob, x, bias, y, scratch);
+  Apply(layout_, blob, bias, y).run(x, scratch);
+}
+
+}  // namespace quern::kernels

@@ -1,0 +1,38 @@
+// QuantLinear: W [N, K] in 8 or 4 bits and y[T, N] = x[T, K]·Wᵀ (+ b). x is rounded to bf16, W[n, k] is the value
+// that quant_layout.h spells out, sums are f32, and that holds for one row and for thousands: prefill and decode mean
+// the same. q8a8 rounds the rows of x to int8 instead (x ≈ s_t·q, s_t = max|x_t| / 127) and sums in integers. Cost:
+// 2·T·N·K flops; few rows are bound by reading W: 1 byte a weight (q8), 0.5 + 1/group (+ 1/group) bytes (q4).
+#pragma once
+#include <memory>
+#include <span>
+
+#include "quern/base/arena.h"
+#include "quern/kernels/quant/quant_layout.h"
+#include "quern/tensor/tensor.h"
+
+namespace quern::kernels {
+
+class QuantLinear {
+ public:
+  QuantLinear() = default;
+  // w: [N, K], f32 or bf16. importance: [K] or empty, mean x² of every input channel: scales are chosen to make
+  // Σ_k importance·(w − W)² small, by trying the neighbours of the plain choice.
+  static QuantLinear pack(const Tensor& w, const WeightScheme& s, std::span<const float> importance = {});
+  // A blob packed earlier: u8 [bytes], 64-byte aligned, kept alive by the tensor. Throws Error naming `what`.
+  static QuantLinear view(const Tensor& blob, int64_t n, int64_t k, const WeightScheme& s, std::string_view what);
+
+  bool defined() const { return blob_.defined(); }
+  int64_t n() const { return layout_.n; }
+  int64_t k() const { return layout_.k; }
+  const WeightScheme& scheme() const { return scheme_; }
+  const Tensor& blob() const { return blob_; }
+  void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
+  void row(int64_t i, View<float, 1> out) const;  // W[i, :]
+
+ private:
+  QuantLayout layout_;
+  WeightScheme scheme_;
+  Tensor blob_;
+};
+
+}  // namespace quern::kernels

@@ -1,0 +1,171 @@
+// Quantised products: every instruction set against the definition read element by element, values against bounds of
+// rounding, blobs that do not fit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quern/base/test_message.h"
+#include "quern/kernels/quant/quant_linear.h"
+#include "quern/kernels/quant/quant_ref.h"
+#include "quern/kernels/test_util.h"
+
+namespace quern::kernels {
+namespace {
+
+const WeightScheme kSchemes[] = {{WeightFormat::q8},           {WeightFormat::q4, 32},       {WeightFormat::q4, 64},
+                                 {WeightFormat::q4, 32, true}, {WeightFormat::q4, 64, true}, {WeightFormat::q8a8}};
+
+Tensor noise(Shape shape, uint64_t seed) {
+  Tensor t = Tensor::empty(std::move(shape), DType::f32);
+  Rng rng(seed);
+  for (float& x : t.span<float>()) x = static_cast<float>(rng.normal());
+  return t;
+}
+
+void compare(const WeightScheme& s, int64_t t, int64_t n, int64_t k, bool with_bias) {
+  Tensor w = noise({n, k}, 1), xs = noise({t, k + 3}, 2), b = noise({n}, 3);
+  Tensor got = Tensor::full({t, n + 9}, DType::f32, 42), want = Tensor::zeros({t, n}, DType::f32);
+  QuantLinear q = QuantLinear::pack(w, s);
+  View<const float, 2> x = xs.narrow(1, 0, k).view<const float, 2>();
+  View<const float, 1> bias = with_bias ? b.view<const float, 1>() : View<const float, 1>();
+  Arena scratch;
+  q.apply(x, bias, got.narrow(1, 0, n).view<float, 2>(), scratch);
+  quant_apply_ref(QuantLayout(n, k, s), q.blob().data<uint8_t>(), s.format == WeightFormat::q8a8, x, bias,
+                  want.view<float, 2>());
+  const double tolerance = 2e-6 * static_cast<double>(k) + 2e-5;
+  for (int64_t i = 0; i < t; ++i)
+    for (int64_t j = 0; j < n + 9; ++j)
+      ASSERT_NEAR(got.item(i * (n + 9) + j), j < n ? want.item(i * n + j) : 42, tolerance)
+          << to_string(s) << " under " << isa_name(active_isa()) << ": t " << t << " n " << n << " k " << k << " at "
+          << i << ", " << j;
+}
+
+TEST(QuantLinear, MatchesTheDefinitionUnderEveryIsa) {
+  each_isa([] {
+    for (const WeightScheme& s : kSchemes) {
+      for (int64_t t = 1; t <= 40; ++t) compare(s, t, 70, 100, t % 2 == 0);
+      for (int64_t t : {0, 1, 2, 3, 4, 5, 25, 200})
+        for (auto [n, k] : {std::pair<int64_t, int64_t>{64, 32}, {1, 1}, {130, 65}, {200, 301}, {64, 0}})
+          compare(s, t, n, k, t % 2 == 0);
+      compare(s, 1, 65, 1100, true);
+      compare(s, 30, 65, 1100, true);
+    }
+  });
+}
+
+// |w − W| is at most half a step; a step is what the scheme says of the row's or group's range.
+TEST(QuantLinear, WeightsAreWithinHalfAStep) {
+  const int64_t n = 70, k = 150;
+  Tensor w = noise({n, k}, 4);
+  for (const WeightScheme& s : kSchemes) {
+    QuantLinear q = QuantLinear::pack(w, s);
+    std::vector<float> row(static_cast<size_t>(k));
+    const int64_t group = s.format == WeightFormat::q4 ? s.group : k;
+    for (int64_t i = 0; i < n; ++i) {
+      q.row(i, {row.data(), {k}});
+      for (int64_t g = 0; g < k; g += group) {
+        double low = 0, high = 0, worst = 0;
+        for (int64_t p = g; p < std::min(k, g + group); ++p) {
+          const double v = w.item(i * k + p);
+          low = std::min(low, v), high = std::max(high, v);
+          worst = std::max(worst, std::fabs(v - static_cast<double>(row[static_cast<size_t>(p)])));
+        }
+        // Least squares may clip an outlier: then its error is more than half a step, but never a whole range.
+        const double step = s.format != WeightFormat::q4 ? std::max(-low, high) / 127
+                            : s.asymmetric               ? (high - low) / 15
+                                                         : std::max(-low / 8, high / 7);
+        ASSERT_LE(worst, step * (s.format == WeightFormat::q4 ? 2.1 : 0.5001)) << to_string(s) << " row " << i;
+      }
+    }
+  }
+}
+
+double relative_rms(const Tensor& w, const WeightScheme& s, std::span<const float> importance) {
+  QuantLinear q = QuantLinear::pack(w, s, importance);
+  const int64_t n = w.dim(0), k = w.dim(1);
+  std::vector<float> row(static_cast<size_t>(k));
+  double error = 0, all = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    q.row(i, {row.data(), {k}});
+    for (int64_t p = 0; p < k; ++p) {
+      const double h = importance.empty() ? 1 : static_cast<double>(importance[static_cast<size_t>(p)]);
+      error += h * std::pow(static_cast<double>(row[static_cast<size_t>(p)]) - w.item(i * k + p), 2);
+      all += h * std::pow(w.item(i * k + p), 2);
+    }
+  }
+  return std::sqrt(error / all);
+}
+
+// Of Gaussian weights: a uniform step of max / 127 with max ≈ 3.5σ leaves 0.8 %; four bits with least-squares scales
+// 8 to 10 %.
+TEST(QuantLinear, ErrorsAreWhatTheBitsAllow) {
+  Tensor w = noise({128, 1024}, 5);
+  EXPECT_LT(relative_rms(w, {WeightFormat::q8}, {}), 0.0095);
+  EXPECT_LT(relative_rms(w, {WeightFormat::q4, 32}, {}), 0.090);
+  EXPECT_LT(relative_rms(w, {WeightFormat::q4, 64}, {}), 0.100);
+  EXPECT_LT(relative_rms(w, {WeightFormat::q4, 32, true}, {}), 0.085);
+}
+
+TEST(QuantLinear, ImportanceLowersTheWeightedError) {
+  Tensor w = noise({64, 512}, 6);
+  std::vector<float> h(512);
+  for (size_t p = 0; p < h.size(); ++p) h[p] = p % 16 == 0 ? 100.0f : 1.0f;
+  for (const WeightScheme& s : {WeightScheme(WeightFormat::q8), WeightScheme(WeightFormat::q4, 32)}) {
+    QuantLinear plain = QuantLinear::pack(w, s), weighted = QuantLinear::pack(w, s, h);
+    auto error = [&](const QuantLinear& q) {
+      std::vector<float> row(512);
+      double e = 0;
+      for (int64_t i = 0; i < 64; ++i) {
+        q.row(i, {row.data(), {512}});
+        for (size_t p = 0; p < 512; ++p)
+          e += static_cast<double>(h[p]) *
+               std::pow(static_cast<double>(row[p]) - w.item(i * 512 + static_cast<int64_t>(p)), 2);
+      }
+      return e;
+    };
+    EXPECT_LT(error(weighted), error(plain)) << to_string(s);
+  }
+}
+
+TEST(QuantLinear, OddWeights) {
+  Tensor w = Tensor::zeros({3, 40}, DType::f32);
+  w.data<float>()[40] = 1e-42f, w.data<float>()[80] = -3;
+  for (const WeightScheme& s : kSchemes) {
+    QuantLinear q = QuantLinear::pack(w, s);
+    std::vector<float> row(40);
+    for (int64_t i : {0, 1}) {
+      q.row(i, {row.data(), {40}});
+      for (float v : row) EXPECT_EQ(v, 0);
+    }
+    q.row(2, {row.data(), {40}});
+    EXPECT_NEAR(row[0], -3, 0.2);
+    EXPECT_EQ(row[1], 0);
+    w.data<float>()[41] = NAN;
+    EXPECT_NE(message_of([&] { QuantLinear::pack(w, s); }).find("row 1"), std::string::npos);
+    w.data<float>()[41] = 0;
+  }
+}
+
+TEST(QuantLinear, ABlobMustFit) {
+  QuantLinear q = QuantLinear::pack(noise({70, 40}, 7), {WeightFormat::q4, 32});
+  EXPECT_NE(message_of([&] {
+              QuantLinear::view(q.blob(), 70, 40, {WeightFormat::q4, 64}, "tensor 'w'");
+            }).find("tensor 'w': q4, groups of 64 [70, 40] takes"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              QuantLinear::view(Tensor::external(q.blob().data<uint8_t>() + 1, q.blob().shape(), DType::u8, nullptr),
+                                70, 40, q.scheme(), "tensor 'w'");
+            }).find("aligned"),
+            std::string::npos);
+  EXPECT_EQ(message_of([&] { QuantLinear::view(q.blob(), 70, 40, q.scheme(), "w"); }), "");
+}
+
+TEST(WeightScheme, NamesAndBounds) {
+  EXPECT_EQ(parse_format("q8", "--scheme"), WeightFormat::q8);
+  EXPECT_NE(message_of([] { parse_format("q5", "--scheme"); }).find("--scheme: 'q5'"), std::string::npos);
+  EXPECT_NE(message_of([] { check({WeightFormat::q4, 48}, "--group"); }).find("48"), std::string::npos);
+  EXPECT_EQ(to_string(WeightScheme(WeightFormat::q4, 64, true)), "q4, groups of 64, asymmetric");
+}
+
+}  // namespace
+}  // namespace quern::kernels

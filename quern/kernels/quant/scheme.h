@@ -1,0 +1,39 @@
+// WeightScheme: the form a matrix takes for inference. One value says how weights are kept and what the rows that
+// meet them are rounded to; sums are f32 in every form.
+//   plain  as it is, not packed             f32, bf16  packed dense
+//   q8     int8, one scale per output channel; rows are bf16
+//   q4     4 bits in groups of 32 or 64 along K, symmetric or with a zero point; rows are bf16
+//   q8a8   the weights of q8, rows rounded to int8 with one scale each, integer sums
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "quern/tensor/dtype.h"
+
+namespace quern {
+
+enum class WeightFormat : uint8_t { plain, f32, bf16, q8, q4, q8a8 };
+
+struct WeightScheme {
+  WeightFormat format = WeightFormat::f32;
+  int64_t group = 32;       // q4
+  bool asymmetric = false;  // q4
+
+  WeightScheme() = default;
+  WeightScheme(WeightFormat f, int64_t g = 32, bool a = false) : format(f), group(g), asymmetric(a) {}
+  WeightScheme(DType t);  // f32, bf16; f64 is plain
+
+  bool quantised() const { return format >= WeightFormat::q8; }
+  // What rows of activations are rounded to before they meet these weights (q8a8: again to int8, inside the product).
+  DType rows() const;
+  bool operator==(const WeightScheme& o) const {
+    return format == o.format && (format != WeightFormat::q4 || (group == o.group && asymmetric == o.asymmetric));
+  }
+};
+
+std::string_view format_name(WeightFormat f);
+WeightFormat parse_format(std::string_view name, std::string_view what);  // throws Error naming `what`
+std::string to_string(const WeightScheme& s);                             // "q4, groups of 32, asymmetric"
+void check(const WeightScheme& s, std::string_view what);                 // throws Error: group must be 32 or 64
+
+}  // namespace quern
