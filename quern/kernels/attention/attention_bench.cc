@@ -57,7 +57,7 @@ void decode(Bench& b, int64_t d, int64_t group) {
   for (int64_t s = 0; s < kSequences; ++s)
     segs.push_back({s, 1, k.view<const KV, 3>().slice(s * kKeys, (s + 1) * kKeys),
                     v.view<const KV, 3>().slice(s * kKeys, (s + 1) * kKeys)});
-  AttentionOptions opt{.scale = 1 / std::sqrt(static_cast<double>(d))};
+  AttentionOptions opt{.scale = 1 / std::sqrt(static_cast<double>(d)), .bf16_math = std::is_same_v<KV, bf16>};
   b.row("attention_decode",
         fmt::format("{} 8x{} h{}/{} d{}", dtype_name(dtype_of<KV>::value), kKeys, kKv * group, kKv, d),
         {Bound::read, 2.0 * static_cast<double>(floats) * sizeof(KV)}, [&] {
@@ -75,6 +75,7 @@ void bench_kernels_attention(Bench& b) {
     decode<float>(b, 128, group);
     decode<bf16>(b, 128, group);
   }
+  decode<bf16>(b, 160, 1);
 }
 
 }  // namespace quern

@@ -60,6 +60,7 @@ class Decode {
                         .v = v.data,
                         .k_bf16 = k.bf16,
                         .v_bf16 = v.bf16,
+                        .bf16_math = opt_.bf16_math,
                         .k_row = k.row,
                         .v_row = v.row,
                         .keys = keys,

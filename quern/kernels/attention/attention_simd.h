@@ -44,6 +44,7 @@ struct DecodeTile {
   int rows = 0;
   const void *k = nullptr, *v = nullptr;  // [keys][d], [keys][dv] of float, or of bf16
   bool k_bf16 = false, v_bf16 = false;
+  bool bf16_math = false;  // q and s may be rounded to bf16, where the instruction set multiplies bf16
   int64_t k_row = 0, v_row = 0, keys = 0, d = 0, dv = 0;  // row strides in elements; d and dv multiples of 16
   float* s = nullptr;                                     // [rows][keys]
   int64_t s_row = 0;

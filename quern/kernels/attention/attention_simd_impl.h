@@ -230,12 +230,28 @@ inline void in_row_blocks(int rows, F1&& block) {
   if (rows - i == 1) block.template operator()<1>(i);
 }
 
+}  // namespace
+
+#if defined(__AVX512BF16__)
+#include "quern/kernels/attention/attention_decode_bf16.h"
+#endif
+
+namespace {
+
 void scores(const DecodeTile& t) {
+#if defined(__AVX512BF16__)
+  if (t.bf16_math && t.k_bf16 && t.d <= kMostDecodeWidth)
+    return in_row_blocks(t.rows, [&]<int R>(int i) { scores_rows_bf16<R>(t, i); });
+#endif
   in_row_blocks(t.rows,
                 [&]<int R>(int i) { t.k_bf16 ? scores_rows<R, uint16_t>(t, i) : scores_rows<R, float>(t, i); });
 }
 
 void values(const DecodeTile& t) {
+#if defined(__AVX512BF16__)
+  if (t.bf16_math && t.v_bf16 && t.keys <= kTileKeys)
+    return in_row_blocks(t.rows, [&]<int R>(int i) { values_rows_bf16<R>(t, i); });
+#endif
   in_row_blocks(t.rows,
                 [&]<int R>(int i) { t.v_bf16 ? values_rows<R, uint16_t>(t, i) : values_rows<R, float>(t, i); });
 }
