@@ -10,6 +10,7 @@
 #include "quern/base/test_message.h"
 #include "quern/infer/session.h"
 #include "quern/models/zamba2/zamba2_model.h"
+#include "quern/nn/check_module.h"
 #include "tests/models/golden.h"
 
 namespace quern {
@@ -89,6 +90,29 @@ INSTANTIATE_TEST_SUITE_P(All, Zamba,
                              if (c == '-') c = '_';
                            return s;
                          });
+
+// The whole models in double: every parameter, shared ones summed over their invocations, over three documents.
+TEST(ZambaGradients, FiniteDifferences) {
+  for (const char* text :
+       {R"({"model_type":"zamba","vocab_size":11,"hidden_size":8,"num_hidden_layers":4,"num_attention_heads":2,
+            "num_key_value_heads":2,"intermediate_size":6,"mamba_d_state":2,"mamba_dt_rank":2,
+            "layers_block_type":["hybrid","mamba","hybrid","hybrid"]})",
+        R"({"model_type":"zamba2","vocab_size":11,"hidden_size":8,"num_hidden_layers":4,"num_attention_heads":2,
+            "intermediate_size":6,"mamba_d_state":2,"n_mamba_heads":4,"mamba_ngroups":2,"num_mem_blocks":2,
+            "adapter_rank":2,"use_shared_attention_adapter":true,"use_mem_rope":true,
+            "layers_block_type":["hybrid","mamba","hybrid","hybrid"]})"}) {
+    auto model = build_model(test_registry(), Json::parse(text));
+    NamedParameters p = randomised(*model, 11);
+    const std::vector<int32_t> ids = {3, 7, 1, 10, 0, 5, 5, 2}, targets = {7, 1, 10, 0, 5, 2, 9, -1};
+    const Batch documents = Batch::documents({5, 1, 2});
+    GradCheck c = grad_check(
+        [&](Tape& t, const std::vector<Var>&) {
+          return std::vector<Var>{model->loss(t, model->hidden(t, ids, documents), targets)};
+        },
+        {}, p, 40, 1e-6);  // a small step: four layers bend the loss sharply
+    EXPECT_LT(c.worst, 1e-7) << c.where;
+  }
+}
 
 TEST(ZambaLayouts, LegacyEqualsCurrentBitForBit) {
   Golden g("zamba2-2block"), old("zamba2-2block-legacy");
