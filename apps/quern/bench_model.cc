@@ -129,16 +129,28 @@ std::vector<int64_t> numbers(const std::vector<std::string>& words, std::vector<
 
 }  // namespace
 
+std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
+  if (o.dir.empty() == o.shape.empty()) throw UsageError("quern bench: give a folder or --shape, one of them");
+  auto start = std::chrono::steady_clock::now();
+  auto model = o.dir.empty() ? random_model(o.shape, o.scheme) : load_for_inference(o.dir, o.scheme);
+  fmt::print(stderr, "ready in {:.1f} s\n", seconds_since(start));
+  return model;
+}
+
+DType bench_kv(const ModelBenchOptions& o) { return o.scheme == "f32" ? DType::f32 : DType::bf16; }
+
+int bench_batch(ModelBenchOptions o, bool json) {
+  if (o.batches.empty()) o.batches = {"1", "4", "16"};
+  if (o.depths.empty()) o.depths = {"512"};
+  o.skip_prefill = true;
+  return bench_model(o, json);
+}
+
 int bench_model(const ModelBenchOptions& o, bool json) {
-  if (o.dir.empty() == o.shape.empty()) throw UsageError("quern bench model: give a folder or --shape, one of them");
   std::vector<int64_t> depths = numbers(o.depths, {512, 8192}, "--depth"),
                        batches = numbers(o.batches, {1}, "--batch");
-  auto start = std::chrono::steady_clock::now();
-  std::unique_ptr<Model> model =
-      o.dir.empty() ? random_model(o.shape, o.scheme) : load_for_inference(o.dir, o.scheme);
-  DType kv = parse_compute_dtype(o.scheme == "f32" ? "f32" : "bf16");
-  if (!json) fmt::print(stderr, "ready in {:.1f} s\n", seconds_since(start));
-
+  std::unique_ptr<Model> model = bench_subject(o);
+  DType kv = bench_kv(o);
   Json out = Json::object(), rows = Json::array();
   out.set("model", o.dir.empty() ? o.shape : o.dir);
   out.set("scheme", o.scheme);
@@ -155,6 +167,7 @@ int bench_model(const ModelBenchOptions& o, bool json) {
       fmt::print("{:<10}{:>8}{:>7}{:>12.1f}{:>14}{:>7.0f} GF/s{:>7.2f}\n", "prompt", p.tokens, 1, p.tokens_per_s, "",
                  p.peak, p.ratio);
   }
+  double first = 0;
   for (int64_t batch : batches)
     for (int64_t depth : depths) {
       Decode d = decode(*model, depth, batch, kv, o.reps);
@@ -165,9 +178,12 @@ int bench_model(const ModelBenchOptions& o, bool json) {
       row.set("bytes_per_token", d.bytes_per_token);
       row.set("read_gb_per_s", d.read);
       row.set("decode_roofline_ratio", d.ratio);
+      if (rows.as_array().empty()) first = d.tokens_per_s;
       if (!json)
-        fmt::print("{:<10}{:>8}{:>7}{:>12.2f}{:>14.1f}{:>7.1f} GB/s{:>7.2f}{}\n", "decode", d.depth, d.batch,
-                   d.tokens_per_s, d.bytes_per_token * 1e-6, d.read, d.ratio, d.ratio > 1.05 ? " !" : "");
+        fmt::print("{:<10}{:>8}{:>7}{:>12.2f}{:>14.1f}{:>7.1f} GB/s{:>7.2f}{}{}\n", "decode", d.depth, d.batch,
+                   d.tokens_per_s, d.bytes_per_token * 1e-6, d.read, d.ratio, d.ratio > 1.05 ? " !" : "",
+                   batch > 1 ? fmt::format("  {:.1f}× the first row", d.tokens_per_s / first) : "");
+      row.set("times_first", d.tokens_per_s / first);
       if (rows.as_array().empty())
         for (const char* key : {"decode_tokens_per_s", "bytes_per_token", "decode_roofline_ratio"})
           out.set(key, row.at(key, "row"));

@@ -1,19 +1,27 @@
-// Speed of a whole model: prompt and generation at several depths and batch sizes, with the bytes each token touches and
-// the share of what this machine could do, measured in the same run.
+// Speed of a whole model: prompt and generation at several depths and batch sizes, with the bytes each token touches
+// and the share of what this machine could do, measured in the same run.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "quern/models/model.h"
 
 namespace quern {
 
 struct ModelBenchOptions {
   std::string dir, shape;  // one of them: a folder, or a published shape with random weights
   std::string scheme = "bf16";
-  int64_t prompt = 2048, reps = 15;
+  int64_t prompt = 2048, reps = 15, chunk = 512;
   std::vector<std::string> depths = {}, batches = {};  // of decoding; empty = 512 and 8192, and 1
   bool skip_prefill = false;
 };
 int bench_model(const ModelBenchOptions& options, bool json);
+int bench_batch(ModelBenchOptions options, bool json);          // total speed of 1, 4 and 16 sequences
+int bench_prefix(const ModelBenchOptions& options, bool json);  // time to the first token, most of the prompt known
+
+std::unique_ptr<Model> bench_subject(const ModelBenchOptions& options);
+DType bench_kv(const ModelBenchOptions& options);
 
 }  // namespace quern

@@ -1,7 +1,8 @@
-// quern bench host|kernels|mixers|model
+// quern bench host|kernels|mixers|model|batch|prefix
 //   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks)
 //   kernels: every kernel's bench case, each figure with its ratio to the peak measured beside it
 //   model:   a whole model's prompt and generation speed, against the bf16 peak and the read bandwidth
+//   batch:   total speed of many sequences at once; prefix: time to the first token when most of a prompt is known
 //   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run
 #include "apps/quern/args.h"
 #include "apps/quern/bench_mixers.h"
@@ -60,8 +61,9 @@ int cmd_bench(Words args) {
   Bench::Options options;
   MixerBenchOptions mixers;
   ModelBenchOptions model;
+  std::optional<int64_t> prompt;
   Args a("bench", "measure this machine and the kernels on it");
-  a.positional("host|kernels|mixers|model", what)
+  a.positional("host|kernels|mixers|model|batch|prefix", what)
       .positional("DIR", model.dir, false)
       .flag("--only", options.only, "kernels: ROOM or ROOM/ROW, parts of names")
       .flag("--reps", reps, "repetitions; figures are medians")
@@ -71,7 +73,8 @@ int cmd_bench(Words args) {
       .flag("--skip-backward", mixers.skip_backward, "mixers: prefill only")
       .flag("--shape", model.shape, "model: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR")
       .flag("--scheme", model.scheme, "model: weights as f32 or bf16")
-      .flag("--prompt", model.prompt, "model: tokens of the prompt")
+      .flag("--prompt", prompt, "model, prefix: tokens of the prompt (2048; 4096)")
+      .flag("--chunk", model.chunk, "prefix: prompt rows of one step")
       .flag("--depth", model.depths, "model: context of decoding, may be given again (512 and 8192)")
       .flag("--batch", model.batches, "model: sequences decoding at once, may be given again (1)")
       .flag("--skip-prefill", model.skip_prefill, "model: decoding only")
@@ -87,11 +90,13 @@ int cmd_bench(Words args) {
     mixers.reps = reps;
     return bench_mixers(mixers, json);
   }
-  if (what == "model") {
-    model.reps = reps;
-    return bench_model(model, json);
-  }
-  throw UsageError(fmt::format("quern bench: '{}', expected host, kernels, mixers or model", what));
+  model.reps = what == "prefix" ? std::min<int64_t>(reps, 5) : reps;
+  model.prompt = prompt.value_or(what == "prefix" ? 4096 : 2048);
+  if (model.prompt < 10 || model.chunk < 1) throw UsageError("--prompt: expected at least 10; --chunk: at least 1");
+  if (what == "model") return bench_model(model, json);
+  if (what == "batch") return bench_batch(model, json);
+  if (what == "prefix") return bench_prefix(model, json);
+  throw UsageError(fmt::format("quern bench: '{}', expected host, kernels, mixers, model, batch or prefix", what));
 }
 
 }  // namespace quern
