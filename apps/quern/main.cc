@@ -21,6 +21,7 @@ constexpr Verb kVerbs[] = {
     {"run", "answer a prompt, or chat", quern::cmd_run},
     {"info", "what a model folder holds", quern::cmd_info},
     {"new", "make a random model folder with every file it needs", quern::cmd_new},
+    {"quantize", "pack a model's weights in 8 or 4 bits", quern::cmd_quantize},
     {"logits", "write the logits of a token sequence to a .npy file", quern::cmd_logits},
     {"tokenize", "text to token ids", quern::cmd_tokenize},
     {"detokenize", "token ids to text", quern::cmd_detokenize},

@@ -2,6 +2,7 @@
 
 #include "quern/base/config.h"
 #include "quern/base/mmap.h"
+#include "quern/models/packed_file.h"
 
 namespace quern {
 namespace {
@@ -21,6 +22,12 @@ void read_ids(const Json& j, const char* key, const std::string& where, std::vec
   }
 }
 
+Packing packing_of(const LoadOptions& o) {
+  const WeightScheme body = o.scheme.value_or(WeightScheme(o.dtype));
+  const WeightScheme same_or_q8 = body.quantised() ? WeightScheme(WeightFormat::q8) : body;
+  return Packing(body, o.head.value_or(same_or_q8), o.hook);
+}
+
 }  // namespace
 
 std::unique_ptr<Model> build_model(const Registry& registry, const Json& config, const TensorFolder* weights) {
@@ -31,11 +38,23 @@ std::unique_ptr<Model> build_model(const Registry& registry, const Json& config,
 std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& folder, LoadOptions options,
                                   LoadReport* report) {
   TensorFolder weights(folder);
-  std::unique_ptr<Model> model = build_model(registry, Json::read(folder / "config.json"), &weights);
+  const Json config = Json::read(folder / "config.json");
+  std::unique_ptr<PackedReader> packed = PackedReader::open(folder, config);
+  if (packed && !options.pack) fail("{} holds packed weights: they serve, they cannot be trained", folder.string());
+  if (packed && (options.scheme || options.head || options.hook))
+    fail("{} holds weights packed as {}: quantise from the original folder", folder.string(),
+         to_string(packed->body()));
+  const Packing packing = packed ? Packing(packed->body(), packed->head(), packed.get()) : packing_of(options);
+  std::unique_ptr<Model> model = build_model(registry, config, &weights);
   // bf16 matrices are packed from the mapping itself; everything else is small and kept in f32.
-  DType keep = options.dtype == DType::bf16 ? DType::f32 : options.dtype;
+  const bool bf16_rows = packing.rows() == DType::bf16;
+  DType keep = bf16_rows || packed ? DType::f32 : options.dtype;
   LoadReport found;
   model->visit("", [&](const std::string& name, Parameter& p) {
+    if (packed && packed->covers(name)) {
+      p.value = Tensor();
+      return;
+    }
     Tensor t = model->read(weights, name, p);
     if (!t.defined()) {
       if (!p.optional) fail("{}: tensor '{}' is missing", folder.string(), name);
@@ -45,14 +64,15 @@ std::unique_ptr<Model> load_model(const Registry& registry, const std::filesyste
     }
     if (t.shape() != p.shape)
       fail("tensor '{}', shape: expected {}, found {}", name, to_string(p.shape), to_string(t.shape()));
-    bool matrix = options.dtype == DType::bf16 && options.pack && p.matrix && t.dtype() == DType::bf16;
+    bool matrix = bf16_rows && options.pack && p.matrix && t.dtype() == DType::bf16;
     p.value = matrix ? t : t.to(keep);
     if (!options.pack && p.value.same_buffer(t))
       p.value = p.value.clone();  // training writes; a mapping is read-only
   });
   for (const std::string& n : weights.unread())
-    if (!model->ignorable(n)) found.unused.push_back(n);
-  if (options.pack) model->pack(options.dtype);
+    if (!model->ignorable(n) && !(packed && packed->owns(n))) found.unused.push_back(n);
+  if (options.pack) model->pack(packing);
+  if (packed) packed->finish();
   if (report) *report = std::move(found);
   return model;
 }

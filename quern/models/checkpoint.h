@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quern/models/model.h"
+#include "quern/nn/packing.h"
 #include "quern/nn/registry.h"
 
 namespace quern {
@@ -15,6 +16,10 @@ namespace quern {
 struct LoadOptions {
   DType dtype = DType::f32;  // of the parameters; bf16 packs matrices for inference and keeps the rest in f32
   bool pack = true;          // pack matrices (inference only); false for training and for saving again
+  // Instead of dtype: the matrices in this scheme, the head in its own (q8 under a quantised body if absent). A
+  // packed folder knows its schemes and takes none.
+  std::optional<WeightScheme> scheme = {}, head = {};
+  PackHook* hook = nullptr;  // sees every quantised matrix as it is packed
 };
 
 struct LoadReport {

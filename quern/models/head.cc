@@ -1,6 +1,7 @@
 #include "quern/models/head.h"
 
 #include "quern/base/error.h"
+#include "quern/base/threads.h"
 #include "quern/nn/ops.h"
 
 namespace quern {
@@ -15,8 +16,15 @@ void Head::visit(const std::string& prefix, const ParameterVisitor& v) {
   if (!tied_) v(prefix + "lm_head.weight", out_);
 }
 
-void Head::pack(DType t) {
-  packed_ = kernels::PackedLinear::pack(out().value, t);
+void Head::pack(const Packing& all) {
+  const Packing t = all.of_head();
+  if (!t.packs()) return;
+  const int64_t n = out().shape[0], k = out().shape[1];
+  packed_ = t.matrix(tied_ ? "model.embed_tokens.weight" : "lm_head.weight", n, k, [&] { return out().value; });
+  if (t.scheme().quantised()) {
+    packed_embed_ = tied_ ? packed_ : t.matrix("model.embed_tokens.weight", n, k, [&] { return embed_.value; });
+    embed_.value = Tensor();
+  }
   if (!tied_) out_.value = Tensor();
 }
 
@@ -24,7 +32,14 @@ Var Head::embed(Tape& tape, std::span<const int32_t> ids) {
   for (size_t i = 0; i < ids.size(); ++i)
     if (ids[i] < 0 || ids[i] >= embed_.shape[0])
       fail("token {} at position {}: ids run from 0 to {}", ids[i], i, embed_.shape[0] - 1);
-  return embedding(tape, embed_, ids);
+  if (!packed_embed_.defined()) return embedding(tape, embed_, ids);
+  Tensor y = Tensor::empty({static_cast<int64_t>(ids.size()), embed_.shape[1]}, DType::f32);
+  View<float, 2> rows = y.view<float, 2>();
+  parallel_for(y.dim(0), 8, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t)
+      packed_embed_.row(ids[static_cast<size_t>(t)], {rows.row(t), {rows.shape[1]}});
+  });
+  return y;
 }
 
 Var Head::logits(Tape& tape, const Var& hidden_TD) {

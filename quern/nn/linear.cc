@@ -12,13 +12,14 @@ Linear::Linear(int64_t n, int64_t k, bool with_bias, Init init) : weight({n, k},
 }
 
 void Linear::visit(const std::string& prefix, const ParameterVisitor& v) {
-  v(prefix + ".weight", weight);
+  name = prefix + ".weight";
+  v(name, weight);
   if (bias.defined()) v(prefix + ".bias", bias);
 }
 
-void Linear::pack(DType t) {
-  if (t == DType::f64) return;
-  packed = kernels::PackedLinear::pack(weight.value, t);
+void Linear::pack(const Packing& t) {
+  if (!t.packs()) return;
+  packed = t.matrix(name, weight.shape[0], weight.shape[1], [&] { return weight.value; });
   weight.value = Tensor();
 }
 
@@ -44,7 +45,7 @@ Var linear(Tape& tape, const Var& x_TK, const Var& w_NK) {
 
 namespace {
 
-Tensor apply(const kernels::PackedLinear& w, const Tensor& x_TK, const Tensor& bias) {
+Tensor apply(const kernels::PackedWeight& w, const Tensor& x_TK, const Tensor& bias) {
   Tensor y = Tensor::empty({x_TK.dim(0), w.n()}, DType::f32);
   Arena& scratch = thread_arena();
   Arena::Scope scope(scratch);
@@ -61,21 +62,29 @@ Var linear(Tape& tape, const Var& x_TK, Linear& l) {
   return l.bias.defined() ? add_bias(tape, y, l.bias) : y;
 }
 
-void LinearGroup::pack(DType t) {
-  if (t == DType::f64) return;
-  int64_t rows = 0;
+void LinearGroup::pack(const Packing& t) {
+  if (!t.packs()) return;
+  int64_t rows = 0, k = parts_[0].weight.shape[1];
+  std::string names;
   bool biased = false;
-  for (Linear& l : parts_) rows += l.weight.shape[0], biased = biased || l.bias.defined();
-  Tensor all = Tensor::empty({rows, parts_[0].weight.shape[1]}, parts_[0].weight.value.dtype());
+  for (Linear& l : parts_) {
+    rows += l.weight.shape[0], biased = biased || l.bias.defined();
+    names += (names.empty() ? "" : " + ") + l.name;
+  }
+  packed_ = t.matrix(names, rows, k, [&] {
+    Tensor all = Tensor::empty({rows, k}, parts_[0].weight.value.dtype());
+    for (int64_t at = 0; Linear & l : parts_) {
+      all.narrow(0, at, l.weight.shape[0]).copy_from(l.weight.value);
+      at += l.weight.shape[0];
+    }
+    return all;
+  });
   if (biased) packed_bias_ = Tensor::zeros({rows}, DType::f32);
   for (int64_t at = 0; Linear & l : parts_) {
-    int64_t n = l.weight.shape[0];
-    all.narrow(0, at, n).copy_from(l.weight.value);
-    if (l.bias.defined()) packed_bias_.narrow(0, at, n).copy_from(l.bias.value);
+    if (l.bias.defined()) packed_bias_.narrow(0, at, l.weight.shape[0]).copy_from(l.bias.value);
     l.weight.value = Tensor();
-    at += n;
+    at += l.weight.shape[0];
   }
-  packed_ = kernels::PackedLinear::pack(all, t);
 }
 
 std::vector<Var> LinearGroup::forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const {

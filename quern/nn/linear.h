@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "quern/kernels/gemm/gemm.h"
 #include "quern/nn/module.h"
 
 namespace quern {
@@ -13,10 +12,11 @@ class Linear : public Module {
  public:
   Linear(int64_t n, int64_t k, bool with_bias, Init init = Init::normal());
   void visit(const std::string& prefix, const ParameterVisitor& v) override;  // prefix + ".weight", ".bias"
-  void pack(DType t) override;                                                // the plain weight is let go
+  void pack(const Packing& t) override;                                       // the plain weight is let go
 
   Parameter weight, bias;  // bias.defined() only when there is one
-  kernels::PackedLinear packed;
+  kernels::PackedWeight packed;
+  std::string name;  // of the weight, as visited last
 };
 
 // Linears that read the same input. Packed they are one product; on a tape one operation, so that gx is summed in
@@ -25,7 +25,7 @@ class LinearGroup {
  public:
   explicit LinearGroup(std::vector<Linear> parts) : parts_(std::move(parts)) {}
   Linear& part(size_t i) { return parts_[i]; }
-  void pack(DType t);
+  void pack(const Packing& t);
   bool packed() const { return packed_.defined(); }
   // outputs: how many neighbouring parts make up each output. {2, 1} of parts a, b, c: [a ‖ b] and c. Packed outputs
   // are windows of one buffer: rows strided unless there is only one.
@@ -34,7 +34,7 @@ class LinearGroup {
  private:
   std::vector<Var> forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const;
   std::vector<Linear> parts_;
-  kernels::PackedLinear packed_;
+  kernels::PackedWeight packed_;
   Tensor packed_bias_;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "quern/grad/tape.h"
+#include "quern/nn/packing.h"
 
 namespace quern {
 
@@ -14,8 +15,8 @@ class Module {
   virtual ~Module() = default;
   // Calls v for every parameter this module has, with names that start with `prefix`.
   virtual void visit(const std::string& prefix, const ParameterVisitor& v) = 0;
-  // Weights will not change any more: pack them for inference (PackedLinear) as this type.
-  virtual void pack(DType) {}
+  // Weights will not change any more: matrices take their form for inference and let go of the plain values.
+  virtual void pack(const Packing&) {}
 };
 
 // A parameter's initial value, drawn from (seed, name): the same whatever the order.

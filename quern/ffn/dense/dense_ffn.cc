@@ -19,7 +19,7 @@ void DenseFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
   down_.visit(prefix + "down_proj", v);
 }
 
-void DenseFfn::pack(DType t) {
+void DenseFfn::pack(const Packing& t) {
   in_.pack(t);
   down_.pack(t);
 }

@@ -25,19 +25,22 @@ MoeFfn::MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, in
 
 void MoeFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
   router_->visit(prefix + "gate.", v);
-  v(prefix + "experts.gate_up_proj", gate_up_);
-  v(prefix + "experts.down_proj", down_);
+  name_ = prefix + "experts.";
+  v(name_ + "gate_up_proj", gate_up_);
+  v(name_ + "down_proj", down_);
 }
 
-void MoeFfn::pack(DType t) {
-  if (t == DType::f64) return;
-  auto pack_each = [&](Parameter& p, std::vector<kernels::PackedLinear>& out) {
+void MoeFfn::pack(const Packing& t) {
+  if (!t.packs()) return;
+  auto pack_each = [&](const char* name, Parameter& p, std::vector<kernels::PackedWeight>& out) {
     for (int64_t e = 0; e < n_experts_; ++e)
-      out.push_back(kernels::PackedLinear::pack(p.value.narrow(0, e, 1).reshape({p.shape[1], p.shape[2]}), t));
+      out.push_back(t.matrix(fmt::format("{}{}.{}", name_, name, e), p.shape[1], p.shape[2], [&] {
+        return p.value.narrow(0, e, 1).reshape({p.shape[1], p.shape[2]});
+      }));
     p.value = Tensor();
   };
-  pack_each(gate_up_, packed_gate_up_);
-  pack_each(down_, packed_down_);
+  pack_each("gate_up_proj", gate_up_, packed_gate_up_);
+  pack_each("down_proj", down_, packed_down_);
   router_->pack(t);
 }
 

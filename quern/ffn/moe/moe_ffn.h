@@ -17,7 +17,7 @@ class MoeFfn : public Ffn {
   MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts);
   void visit(const std::string& prefix,
              const ParameterVisitor& v) override;  // gate.…, experts.gate_up_proj, experts.down_proj
-  void pack(DType t) override;
+  void pack(const Packing& t) override;
   Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
   // Tokens per class in the last forward, the skip class last: what the balancing controller reads.
@@ -32,7 +32,8 @@ class MoeFfn : public Ffn {
   kernels::Activation act_ = kernels::Activation::silu;
   std::unique_ptr<Router> router_;
   Parameter gate_up_, down_;  // [E, 2F, D], [E, D, F]
-  std::vector<kernels::PackedLinear> packed_gate_up_, packed_down_;
+  std::string name_;          // of the experts, as visited last
+  std::vector<kernels::PackedWeight> packed_gate_up_, packed_down_;
   std::vector<int64_t> counts_;
 };
 

@@ -101,8 +101,8 @@ void ZayaRouter::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "balancing_biases", beta_);
 }
 
-void ZayaRouter::pack(DType) {
-  for (Linear* l : {&down_, &fc1_, &fc2_, &out_}) l->pack(DType::f32);
+void ZayaRouter::pack(const Packing& t) {
+  for (Linear* l : {&down_, &fc1_, &fc2_, &out_}) l->pack(t.of(WeightFormat::f32));
 }
 
 Routing ZayaRouter::route(Tape& tape, const Var& x_TD, DepthCarry& carry) {
@@ -126,7 +126,7 @@ LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool ren
 
 void LinearRouter::visit(const std::string& prefix, const ParameterVisitor& v) { v(prefix + "weight", gate_.weight); }
 
-void LinearRouter::pack(DType) { gate_.pack(DType::f32); }
+void LinearRouter::pack(const Packing& t) { gate_.pack(t.of(WeightFormat::f32)); }
 
 Routing LinearRouter::route(Tape& tape, const Var& x_TD, DepthCarry&) {
   Var p_TE = softmax(tape, linear(tape, x_TD, gate_));

@@ -36,7 +36,7 @@ class ZayaRouter : public Router {
  public:
   explicit ZayaRouter(ZayaRouterConfig config);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(DType t) override;
+  void pack(const Packing& t) override;
   Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
   Parameter& balancing_biases() { return beta_; }
 
@@ -50,7 +50,7 @@ class LinearRouter : public Router {
  public:
   LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(DType t) override;
+  void pack(const Packing& t) override;
   Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
  private:

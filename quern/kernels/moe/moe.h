@@ -9,7 +9,7 @@
 
 #include "quern/base/arena.h"
 #include "quern/kernels/activation/activation.h"
-#include "quern/kernels/gemm/gemm.h"
+#include "quern/kernels/quant/packed_weight.h"
 #include "quern/tensor/view.h"
 
 namespace quern::kernels {
@@ -52,8 +52,9 @@ struct MoeBackward {
 template <class T>
 void moe_ffn_backward(const MoeBackward<T>& a, const MoePlan& plan, Arena& scratch);
 
-// Inference on packed experts (f32 or bf16): gate_up[e] is [2F, D], down[e] is [D, F].
-void moe_ffn_packed(View<const float, 2> x, std::span<const PackedLinear> gate_up, std::span<const PackedLinear> down,
+// Inference on packed experts: gate_up[e] is [2F, D], down[e] is [D, F]. Reads the weights of the chosen experts
+// only.
+void moe_ffn_packed(View<const float, 2> x, std::span<const PackedWeight> gate_up, std::span<const PackedWeight> down,
                     View<const float, 2> p, Activation act, const MoePlan& plan, View<float, 2> y, Arena& scratch);
 
 }  // namespace quern::kernels

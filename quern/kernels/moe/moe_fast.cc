@@ -132,7 +132,7 @@ void moe_ffn_backward_fast(const MoeBackward<float>& a, const MoePlan& plan, Are
     }
 }
 
-void moe_ffn_packed(View<const float, 2> x, std::span<const PackedLinear> gate_up, std::span<const PackedLinear> down,
+void moe_ffn_packed(View<const float, 2> x, std::span<const PackedWeight> gate_up, std::span<const PackedWeight> down,
                     View<const float, 2> p, Activation act, const MoePlan& plan, View<float, 2> y, Arena& scratch) {
   const int64_t d = x.shape[1], slots = p.shape[1];
   QUERN_CHECK(x.shape == y.shape && p.shape[0] == x.shape[0] && gate_up.size() == down.size() &&
@@ -142,7 +142,7 @@ void moe_ffn_packed(View<const float, 2> x, std::span<const PackedLinear> gate_u
   Arena::Scope scope(scratch);
   View<float, 2> out = take_rows(plan.n, d, scratch);
   each_expert(plan, [&](int64_t e, Rows r) {
-    const PackedLinear &first = gate_up[static_cast<size_t>(e)], &second = down[static_cast<size_t>(e)];
+    const PackedWeight &first = gate_up[static_cast<size_t>(e)], &second = down[static_cast<size_t>(e)];
     Arena::Scope expert(scratch);
     View<float, 2> h = take_rows(r.n, second.k(), scratch), gu = take_rows(r.n, first.n(), scratch);
     first.apply(gather(x, plan, r, take_rows(r.n, d, scratch)), {}, gu, scratch);

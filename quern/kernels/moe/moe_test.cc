@@ -194,12 +194,12 @@ TEST(Moe, PackedEqualsUnpacked) {
       want.forward(false);
       each_isa([&] {
         Mixture<float> m(tokens, slots, 64, 48);
-        std::vector<PackedLinear> gu, down;
+        std::vector<PackedWeight> gu, down;
         for (int64_t e = 0; e < m.kExperts; ++e) {
           const int64_t first = e * 96 * 64, second = e * 64 * 48;
-          gu.push_back(PackedLinear::pack(
+          gu.push_back(PackedWeight::pack(
               Tensor::of<float>({96, 64}, std::span<const float>(m.gu.data).subspan(first, 96 * 64)), dtype));
-          down.push_back(PackedLinear::pack(
+          down.push_back(PackedWeight::pack(
               Tensor::of<float>({64, 48}, std::span<const float>(m.down.data).subspan(second, 64 * 48)), dtype));
         }
         moe_ffn_packed(m.x.in(), gu, down, m.p.in(), Activation::silu, m.plan, m.y.view(), m.scratch);

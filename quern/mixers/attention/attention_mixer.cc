@@ -27,9 +27,9 @@ void AttentionMixer::visit(const std::string& prefix, const ParameterVisitor& v)
   o_.visit(prefix + "o_proj", v);
 }
 
-void AttentionMixer::pack(DType t) {
+void AttentionMixer::pack(const Packing& t) {
   for (Linear* l : {&q_, &k_, &v_, &o_}) l->pack(t);
-  bf16_ = t == DType::bf16;
+  bf16_ = t.rows() == DType::bf16;
 }
 
 Var AttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {

@@ -61,11 +61,11 @@ void CcaMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   o_.visit(prefix + "o_proj", v);
 }
 
-void CcaMixer::pack(DType t) {
-  if (t == DType::f64) return;
+void CcaMixer::pack(const Packing& t) {
+  if (!t.packs()) return;
   qkv_.pack(t);
   o_.pack(t);
-  bf16_ = t == DType::bf16;
+  bf16_ = t.rows() == DType::bf16;
 
   auto kept = [&](const Tensor& x, Shape shape) {  // convolutions and temperature stay in f32
     latent_tensors_.push_back(x.to(DType::f32).reshape(std::move(shape)));

@@ -123,19 +123,22 @@ void Mamba1Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   out_.visit(prefix + "out_proj", v);
 }
 
-void Mamba1Mixer::pack(DType t) {
-  if (t == DType::f64) return;
-  Tensor w = in_.weight.value, halves = Tensor::empty(w.shape(), w.dtype());
-  for (int64_t c = 0; c < c_.inner; ++c)
-    for (int64_t half : {0, 1}) halves.narrow(0, half * c_.inner + c, 1).copy_from(w.narrow(0, 2 * c + half, 1));
-  in_.weight.value = halves;
+void Mamba1Mixer::pack(const Packing& t) {
+  if (!t.packs()) return;
+  if (!t.stored()) {
+    Tensor w = in_.weight.value, halves = Tensor::empty(w.shape(), w.dtype());
+    for (int64_t c = 0; c < c_.inner; ++c)
+      for (int64_t half : {0, 1}) halves.narrow(0, half * c_.inner + c, 1).copy_from(w.narrow(0, 2 * c + half, 1));
+    in_.weight.value = halves;
+  }
   if (c_.proj_bias) in_.bias.value = reordered<float>(in_.bias.value.reshape({1, 2 * c_.inner}), false).reshape({-1});
   in_.pack(t);
   out_.pack(t);
   auto unstack = [&](Parameter& stack, std::vector<Linear>& to) {
     for (int64_t h = 0; h < c_.n_head; ++h) {
       to.emplace_back(stack.shape[1], stack.shape[2], false);
-      to.back().weight.value = matrix_of(stack.value, h);
+      if (!t.stored()) to.back().weight.value = matrix_of(stack.value, h);
+      to.back().name = "state space projection";
       to.back().pack(t);
     }
     stack.value = Tensor();

@@ -63,8 +63,8 @@ void Mamba2Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   out_.visit(prefix + "out_proj", v);
 }
 
-void Mamba2Mixer::pack(DType t) {
-  if (t == DType::f64) return;
+void Mamba2Mixer::pack(const Packing& t) {
+  if (!t.packs()) return;
   in_.pack(t);
   out_.pack(t);
   taps_KC_ = taps_outermost(conv_w_.value);

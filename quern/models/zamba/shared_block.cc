@@ -60,7 +60,7 @@ void Invocation::visit_adapters(const std::string& block_prefix, size_t number, 
   gate_up->up.visit(p + "1", v);
 }
 
-void Invocation::pack(DType t) {
+void Invocation::pack(const Packing& t) {
   linear.pack(t);
   if (qkv_down) qkv_down->pack(t);
   for (Linear& l : qkv_up) l.pack(t);
@@ -92,12 +92,12 @@ void SharedBlock::visit(const std::string& prefix, const ParameterVisitor& v) {
   down_.visit(ff + "down_proj", v);
 }
 
-void SharedBlock::pack(DType t) {
+void SharedBlock::pack(const Packing& t) {
   qkv_.pack(t);
   o_.pack(t);
   gate_up_.pack(t);
   down_.pack(t);
-  bf16_ = t == DType::bf16;
+  bf16_ = t.rows() == DType::bf16;
 }
 
 Var SharedBlock::attention(Tape& tape, const Var& u, Invocation& own, const Batch& batch, int site) {

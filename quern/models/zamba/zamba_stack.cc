@@ -90,7 +90,7 @@ void ZambaStack::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "model.final_layernorm.weight", norm_);
 }
 
-void ZambaStack::pack(DType t) {
+void ZambaStack::pack(const Packing& t) {
   head_.pack(t);
   for (Layer& l : layers_) l.mixer->pack(t);
   for (auto& b : blocks_) b->pack(t);

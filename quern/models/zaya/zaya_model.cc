@@ -75,7 +75,7 @@ void ZayaModel::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "model.norm.weight", norm_);
 }
 
-void ZayaModel::pack(DType t) {
+void ZayaModel::pack(const Packing& t) {
   head_.pack(t);
   for (auto& b : blocks_) {
     b->cca.pack(t);

@@ -1,0 +1,29 @@
+// Which packed form serves, and the statistics of calibration.
+#include "quern/kernels/quant/packed_weight.h"
+
+#include "quern/base/error.h"
+
+namespace quern::kernels {
+
+PackedWeight PackedWeight::pack(const Tensor& w, const WeightScheme& s, std::span<const float> importance) {
+  QUERN_CHECK(s.format != WeightFormat::plain);
+  PackedWeight r;
+  if (s.quantised())
+    r.quant_ = QuantLinear::pack(w, s, importance);
+  else
+    r.dense_ = PackedLinear::pack(w, s.rows());
+  return r;
+}
+
+void PackedWeight::apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const {
+  if (seen_) {
+    seen_->sum.resize(static_cast<size_t>(x.shape[1]));
+    seen_->rows += x.shape[0];
+    for (int64_t t = 0; t < x.shape[0]; ++t)
+      for (int64_t p = 0; p < x.shape[1]; ++p)
+        seen_->sum[static_cast<size_t>(p)] += static_cast<double>(x(t, p)) * static_cast<double>(x(t, p));
+  }
+  dense_.defined() ? dense_.apply(x, bias, y, scratch) : quant_.apply(x, bias, y, scratch);
+}
+
+}  // namespace quern::kernels

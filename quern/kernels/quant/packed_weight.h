@@ -1,0 +1,42 @@
+// PackedWeight: one face for a matrix W [N, K] in any scheme: y = x·Wᵀ + b, and single rows for embeddings that share
+// the head. Cheap to copy: copies share the packed bytes.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "quern/kernels/gemm/gemm.h"
+#include "quern/kernels/quant/quant_linear.h"
+
+namespace quern::kernels {
+
+// Σ x² of every input channel over the rows a weight has met: what calibration collects.
+struct InputSquares {
+  std::vector<double> sum;
+  int64_t rows = 0;
+};
+
+class PackedWeight {
+ public:
+  PackedWeight() = default;
+  PackedWeight(QuantLinear w) : quant_(std::move(w)) {}
+  // w: [N, K], f32 or bf16. importance as in QuantLinear::pack; dense schemes ignore it.
+  static PackedWeight pack(const Tensor& w, const WeightScheme& s, std::span<const float> importance = {});
+
+  bool defined() const { return dense_.defined() || quant_.defined(); }
+  int64_t n() const { return dense_.defined() ? dense_.n() : quant_.n(); }
+  int64_t k() const { return dense_.defined() ? dense_.k() : quant_.k(); }
+  WeightScheme scheme() const { return dense_.defined() ? WeightScheme(dense_.dtype()) : quant_.scheme(); }
+  int64_t bytes() const { return dense_.defined() ? dense_.bytes() : quant_.blob().bytes(); }
+  const QuantLinear& quantised() const { return quant_; }
+
+  void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
+  void row(int64_t i, View<float, 1> out) const { dense_.defined() ? dense_.row(i, out) : quant_.row(i, out); }
+  void observe(std::shared_ptr<InputSquares> to) { seen_ = std::move(to); }  // every apply adds its x
+
+ private:
+  PackedLinear dense_;
+  QuantLinear quant_;
+  std::shared_ptr<InputSquares> seen_;
+};
+
+}  // namespace quern::kernels

@@ -1,0 +1,167 @@
+#include "quern/models/packed_file.h"
+
+#include <cmath>
+
+#include "quern/base/config.h"
+#include "quern/base/error.h"
+#include "quern/base/threads.h"
+
+namespace quern {
+namespace {
+
+constexpr const char* kVersionKey = "quern.packed.version";
+constexpr const char* kIndexKey = "quern.packed";
+
+std::string blob_name(size_t i) { return fmt::format("packed.{:05}", i); }
+
+double relative_error(const Tensor& w, const kernels::PackedWeight& packed) {
+  const int64_t n = packed.n(), k = packed.k();
+  std::vector<double> error(static_cast<size_t>(n)), all(static_cast<size_t>(n));
+  parallel_for(n, 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> row(static_cast<size_t>(k));
+    for (int64_t i = begin; i < end; ++i) {
+      packed.row(i, {row.data(), {k}});
+      Tensor plain = w.narrow(0, i, 1).to(DType::f32).clone();
+      double e = 0, a = 0;
+      for (int64_t p = 0; p < k; ++p) {
+        const double v = static_cast<double>(plain.data<float>()[p]),
+                     d = v - static_cast<double>(row[static_cast<size_t>(p)]);
+        e += d * d, a += v * v;
+      }
+      error[static_cast<size_t>(i)] = e, all[static_cast<size_t>(i)] = a;
+    }
+  });
+  double e = 0, a = 0;
+  for (size_t i = 0; i < error.size(); ++i) e += error[i], a += all[i];
+  return a > 0 ? std::sqrt(e / a) : 0;
+}
+
+int64_t extent(const Json& j, const char* key, const std::string& where) {
+  const int64_t v = j.at(key, where).as_int(where + ", " + key);
+  if (v < 1 || v > int64_t{1} << 40) fail("{}, {}: {} is outside 1 … 2^40", where, key, v);
+  return v;
+}
+
+}  // namespace
+
+Json to_json(const WeightScheme& s) {
+  Json j = Json::object();
+  j.set("format", format_name(s.format));
+  if (s.format == WeightFormat::q4) j.set("group", s.group), j.set("asymmetric", s.asymmetric);
+  return j;
+}
+
+WeightScheme scheme_from_json(const Json& j, const std::string& where) {
+  WeightScheme s;
+  s.format = parse_format(j.at("format", where).as_string(where + ", format"), where + ", format");
+  if (s.format == WeightFormat::q4) {
+    s.group = j.at("group", where).as_int(where + ", group");
+    s.asymmetric = j.at("asymmetric", where).as_bool(where + ", asymmetric");
+  }
+  check(s, where);
+  return s;
+}
+
+std::unique_ptr<PackedReader> PackedReader::open(const std::filesystem::path& folder, const Json& config) {
+  const Json* q = config.find("quantization_config");
+  const Json* method = q ? q->find("quant_method") : nullptr;
+  if (!method || !method->is_string()) return nullptr;
+  if (method->as_string() != "quern")
+    return nullptr;  // somebody else's: FP8 tensors are read as such, others fail by their own names
+  const std::filesystem::path path = folder / "model.safetensors";
+  std::unique_ptr<PackedReader> r(new PackedReader(path));
+  const auto& meta = r->file_.metadata();
+  const std::string where = path.string() + ", __metadata__ ";
+  auto text = [&](const char* key) -> const std::string& {
+    auto it = meta.find(key);
+    if (it == meta.end()) fail("{}{} is missing: config.json says these are packed weights", where, key);
+    return it->second;
+  };
+  if (text(kVersionKey) != kPackedVersion)
+    fail("{}{}: version '{}', this program reads '{}'; quantise the model again", where, kVersionKey,
+         text(kVersionKey), kPackedVersion);
+  const std::string at = where + kIndexKey;
+  const Json index = Json::parse(text(kIndexKey), at);
+  r->body_ = scheme_from_json(index.at("scheme", at), at + ", scheme");
+  r->head_ = scheme_from_json(index.at("head", at), at + ", head");
+  for (const Json& p : index.at("parameters", at).as_array(at + ", parameters"))
+    r->parameters_.insert(p.as_string(at + ", parameters"));
+  for (const Json& m : index.at("matrices", at).as_array(at + ", matrices")) {
+    const std::string what = fmt::format("{}, matrices {}", at, r->entries_.size());
+    r->entries_.push_back({m.at("name", what).as_string(what + ", name"), extent(m, "n", what), extent(m, "k", what),
+                           scheme_from_json(m.at("scheme", what), what + ", scheme")});
+    if (!r->entries_.back().scheme.quantised())
+      fail("{}, scheme: {} is not packed", what, to_string(r->entries_.back().scheme));
+  }
+  return r;
+}
+
+kernels::PackedWeight PackedReader::matrix(const std::string& name, int64_t n, int64_t k, const WeightScheme& s,
+                                           const std::function<Tensor()>&) {
+  const std::string where = file_.path().string();
+  if (next_ == entries_.size())
+    fail("{}: the model asks for '{}' after the last of {} packed matrices", where, name, next_);
+  const Entry& e = entries_[next_];
+  if (e.n != n || e.k != k || !(e.scheme == s))
+    fail("{}: packed matrix {} is '{}' [{}, {}] in {}, the model asks for '{}' [{}, {}] in {}", where, next_, e.name,
+         e.n, e.k, to_string(e.scheme), name, n, k, to_string(s));
+  const std::string blob = blob_name(next_++);
+  return kernels::QuantLinear::view(file_.tensor(blob), n, k, s, fmt::format("{}, tensor '{}'", where, blob));
+}
+
+void PackedReader::finish() const {
+  if (next_ != entries_.size())
+    fail("{}: {} packed matrices, the model asked for {}", file_.path().string(), entries_.size(), next_);
+}
+
+kernels::PackedWeight PackedRecorder::matrix(const std::string& name, int64_t n, int64_t k, const WeightScheme& s,
+                                             const std::function<Tensor()>& plain) {
+  const Tensor w = plain();
+  const size_t i = packed_.size();
+  kernels::PackedWeight p = kernels::PackedWeight::pack(
+      w, s, i < importance_.size() ? std::span<const float>(importance_[i]) : std::span<const float>());
+  packed_.push_back({{name, n, k, p.bytes(), s, relative_error(w, p)}, p.quantised().blob()});
+  if (report_) report_(packed_.back().first);
+  return p;
+}
+
+void PackedRecorder::save(const std::filesystem::path& file, const NamedTensors& plain,
+                          const std::vector<std::string>& parameters, const WeightScheme& body,
+                          const WeightScheme& head) const {
+  NamedTensors tensors;  // blobs first: whole lines of 64 bytes each, they keep one another aligned
+  Json matrices = Json::array(), names = Json::array(), index = Json::object();
+  for (const auto& [row, blob] : packed_) {
+    Json m = Json::object();
+    m.set("name", row.name), m.set("n", row.n), m.set("k", row.k), m.set("scheme", to_json(row.scheme));
+    matrices.push(m);
+    tensors.emplace_back(blob_name(tensors.size()), blob);
+  }
+  for (const std::string& p : parameters) names.push(p);
+  index.set("scheme", to_json(body)), index.set("head", to_json(head));
+  index.set("matrices", matrices), index.set("parameters", names);
+  tensors.insert(tensors.end(), plain.begin(), plain.end());
+  save_safetensors(file, tensors, {{"format", "quern"}, {kVersionKey, kPackedVersion}, {kIndexKey, index.dump()}});
+}
+
+kernels::PackedWeight PackedCalibrator::matrix(const std::string&, int64_t, int64_t, const WeightScheme&,
+                                               const std::function<Tensor()>& plain) {
+  kernels::PackedWeight p = kernels::PackedWeight::pack(plain(), DType::bf16);
+  seen_.push_back(std::make_shared<kernels::InputSquares>());
+  p.observe(seen_.back());
+  return p;
+}
+
+std::vector<std::vector<float>> PackedCalibrator::importance() const {
+  std::vector<std::vector<float>> all;
+  for (const auto& s : seen_) {
+    std::vector<float> h;
+    double mean = 0;
+    for (double v : s->sum) mean += v / static_cast<double>(s->rows) / static_cast<double>(s->sum.size());
+    if (mean > 0)  // a channel that stayed silent still counts a little
+      for (double v : s->sum) h.push_back(static_cast<float>(v / static_cast<double>(s->rows) / mean + 0.01));
+    all.push_back(std::move(h));
+  }
+  return all;
+}
+
+}  // namespace quern

@@ -1,0 +1,98 @@
+#include "quern/models/quantise.h"
+
+#include <unistd.h>
+
+#include "quern/base/error.h"
+#include "quern/base/mmap.h"
+#include "quern/models/checkpoint.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::vector<float>> calibrate(const Registry& registry, const fs::path& from, const QuantiseOptions& o) {
+  PackedCalibrator hook;
+  auto model = load_model(registry, from, {.scheme = o.body, .head = o.head, .hook = &hook});
+  constexpr size_t kChunk = 512;  // tokens a document
+  for (size_t at = 0; at < o.calibration.size(); at += kChunk) {
+    std::span<const int32_t> ids = o.calibration.subspan(at, std::min(kChunk, o.calibration.size() - at));
+    Tape tape(Tape::inference);
+    model->logits(tape, model->hidden(tape, ids, Batch::single(static_cast<int64_t>(ids.size()))));
+  }
+  return hook.importance();
+}
+
+// A folder that disappears unless it is kept.
+class Draft {
+ public:
+  explicit Draft(const fs::path& target) : target_(target), path_(target) {
+    path_ += fmt::format(".part{}", ::getpid());
+    fs::create_directories(path_);
+  }
+  ~Draft() {
+    std::error_code ignored;
+    if (!kept_) fs::remove_all(path_, ignored);
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  const fs::path& path() const { return path_; }
+  void keep() {
+    std::error_code e;
+    fs::rename(path_, target_, e);
+    if (e) fail("cannot rename {} to {}: {}", path_.string(), target_.string(), e.message());
+    kept_ = true;
+  }
+
+ private:
+  fs::path target_, path_;
+  bool kept_ = false;
+};
+
+// Tokenizer, template, generation settings: whatever lies beside the weights.
+void copy_companions(const fs::path& from, const fs::path& to) {
+  for (const fs::directory_entry& e : fs::directory_iterator(from)) {
+    const std::string name = e.path().filename().string(), tail = e.path().extension().string();
+    const bool text = tail == ".json" || tail == ".jinja" || tail == ".txt" || tail == ".model" || tail == ".md";
+    if (e.is_regular_file() && text && name != "config.json" && !name.ends_with(".index.json"))
+      fs::copy_file(e.path(), to / name);
+  }
+}
+
+}  // namespace
+
+void quantise_folder(const Registry& registry, const fs::path& from, const fs::path& to, const QuantiseOptions& o) {
+  check(o.body, "scheme"), check(o.head, "head");
+  if (!o.body.quantised()) fail("scheme: {}, expected q8, q4 or q8a8", to_string(o.body));
+  if (fs::exists(to) && !(fs::is_directory(to) && fs::is_empty(to)))
+    fail("{} is there already: name a folder that is not", to.string());
+  std::vector<std::vector<float>> importance;
+  if (!o.calibration.empty()) importance = calibrate(registry, from, o);
+
+  PackedRecorder recorder(std::move(importance), o.report);
+  auto model = load_model(registry, from, {.scheme = o.body, .head = o.head, .hook = &recorder});
+  const TensorFolder weights(from);
+  NamedTensors plain;
+  std::vector<std::string> packed;
+  model->visit("", [&](const std::string& name, Parameter& p) {
+    if (!p.value.defined()) return packed.push_back(name);
+    Tensor t = model->read(weights, name, p);  // packing may have reordered the model's own copy
+    plain.emplace_back(name, t.defined() ? t : p.value);
+  });
+  Json config = model->config(), q = Json::object();
+  q.set("quant_method", "quern"), q.set("version", kPackedVersion);
+  q.set("scheme", to_json(o.body)), q.set("head", to_json(o.head));
+  config.set("quantization_config", q);
+  try {
+    Draft draft(to);
+    copy_companions(from, draft.path());
+    recorder.save(draft.path() / "model.safetensors", plain, packed, o.body, o.head);
+    write_file(draft.path() / "config.json", config.dump(2) + "\n");
+    if (fs::exists(to)) fs::remove(to);
+    draft.keep();
+  } catch (const fs::filesystem_error& e) {
+    fail("cannot write {}: {}", to.string(), e.what());
+  }
+}
+
+}  // namespace quern
