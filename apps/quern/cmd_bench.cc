@@ -72,7 +72,7 @@ int cmd_bench(Words args) {
       .flag("--dtype", mixers.dtype, "mixers, prefill: bf16 or f32 (backward is f32)")
       .flag("--skip-backward", mixers.skip_backward, "mixers: prefill only")
       .flag("--shape", model.shape, "model: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR")
-      .flag("--scheme", model.scheme, "model: weights as f32 or bf16")
+      .flag("--scheme", model.scheme, "model: weights as f32, bf16, q8, q4 or q8a8; a DIR as f32 or bf16")
       .flag("--prompt", prompt, "model, prefix: tokens of the prompt (2048; 4096)")
       .flag("--chunk", model.chunk, "prefix: prompt rows of one step")
       .flag("--depth", model.depths, "model: context of decoding, may be given again (512 and 8192)")

@@ -39,7 +39,7 @@ std::pair<std::string, std::string> family_and_size(const std::string& shape) {
 std::unique_ptr<Model> random_model(const std::string& shape, const std::string& scheme) {
   auto [family, size] = family_and_size(shape);
   std::unique_ptr<Model> model = build_model(registry(), shape_config(family, size, shape_vocab(family, size)));
-  DType dtype = parse_compute_dtype(scheme);
+  WeightScheme body(parse_format(scheme, "--scheme"));
   int64_t largest = 0;
   model->visit("", [&](const std::string&, Parameter& p) {
     if (p.matrix) largest = std::max(largest, element_count(p.shape));
@@ -48,14 +48,14 @@ std::unique_ptr<Model> random_model(const std::string& shape, const std::string&
   Tensor pool = random_pool(largest + kSpread);
   uint64_t k = 0;
   model->visit("", [&](const std::string& name, Parameter& p) {
-    if (!p.matrix || dtype != DType::bf16) {
+    if (!p.matrix || body.format == WeightFormat::f32) {
       p.value = initial_value(p, name, 1, DType::f32);
       return;
     }
     int64_t at = static_cast<int64_t>(Rng(2, k++).uniform() * (kSpread / 32)) * 32;
     p.value = pool.narrow(0, at, element_count(p.shape)).reshape(p.shape);
   });
-  model->pack(dtype);
+  model->pack(Packing(body));
   return model;
 }
 

@@ -1,4 +1,5 @@
-// A model of a published shape with random weights, made in memory: nothing to download, and the speed of the real one.
+// A model of a published shape with random weights, made in memory: nothing to download, and the speed of the real
+// one.
 #pragma once
 #include <memory>
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace quern {
 
-// shape: FAMILY-SIZE as in `quern new` ("zamba2-2.7b"; "zaya1-8b" is zaya 8b); scheme: bf16, …
+// shape: FAMILY-SIZE as in `quern new` ("zamba2-2.7b"; "zaya1-8b" is zaya 8b); scheme: f32, bf16, q8, q4 or q8a8 (the
+// head of a quantised model is q8)
 std::unique_ptr<Model> random_model(const std::string& shape, const std::string& scheme);
 int64_t resident_bytes();  // of this process, from /proc
 

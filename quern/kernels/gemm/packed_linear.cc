@@ -9,7 +9,6 @@
 #include "quern/base/cpu.h"
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
-#include "quern/base/traffic.h"
 #include "quern/kernels/gemm/gemm.h"
 #include "quern/kernels/gemm/tile.h"
 
@@ -204,7 +203,6 @@ void PackedLinear::apply(View<const float, 2> x, View<const float, 1> bias, View
               "x [{}, {}], W [{}, {}], y [{}, {}]", x.shape[0], x.shape[1], w.n, w.k, y.shape[0], y.shape[1]);
   QUERN_CHECK(!bias || bias.shape[0] == w.n, "bias [{}], W [{}, {}]", bias.shape[0], w.n, w.k);
   if (y.size() == 0) return;
-  count_product(x.shape[0], w.n * w.k, w.bytes);
   if (active_isa() == Isa::ref) return apply_ref(w, x, bias, y);
   Arena::Scope scope(scratch);
   Apply run(w, stage(x, w.dtype, w.k_pad, scratch), bias, y);

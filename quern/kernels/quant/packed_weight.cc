@@ -2,6 +2,7 @@
 #include "quern/kernels/quant/packed_weight.h"
 
 #include "quern/base/error.h"
+#include "quern/base/traffic.h"
 
 namespace quern::kernels {
 
@@ -23,6 +24,7 @@ void PackedWeight::apply(View<const float, 2> x, View<const float, 1> bias, View
       for (int64_t p = 0; p < x.shape[1]; ++p)
         seen_->sum[static_cast<size_t>(p)] += static_cast<double>(x(t, p)) * static_cast<double>(x(t, p));
   }
+  count_product(x.shape[0], n() * k(), bytes());
   dense_.defined() ? dense_.apply(x, bias, y, scratch) : quant_.apply(x, bias, y, scratch);
 }
 
