@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kPanel = QuantLayout::kPanel;
 constexpr int64_t kItemRows = 192, kItemPanels = 4;  // as packed_linear.cc: items enough to balance, x and y in cache
 constexpr int64_t kFewRows = 24;                     // one item each panel, every thread a contiguous stretch of W
-constexpr int64_t kUnpackK = 128;                    // 64 × 128 bf16 = 16 KiB
+constexpr int64_t kUnpackK = 256;                    // 64 × 256 bf16 = 32 KiB
 constexpr float kQ8Sum = 0x1p-24f;                   // see quant_kernels.h
 
 const QuantKernels& kernels() {
