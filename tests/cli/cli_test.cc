@@ -22,8 +22,8 @@ TEST(Cli, UsageMistakesExitWithTwoAndAHint) {
 }
 
 TEST(Cli, EveryVerbHasHelp) {
-  for (const char* verb :
-       {"run", "info", "new", "logits", "tokenize", "detokenize", "tokenizer", "demo", "bench", "paper", "doctor"}) {
+  for (const char* verb : {"run", "info", "new", "quantize", "logits", "tokenize", "detokenize", "tokenizer", "demo",
+                           "bench", "paper", "doctor"}) {
     Ran r = shell(std::string("quern ") + verb + " --help");
     EXPECT_EQ(r.code, 0) << verb;
     EXPECT_NE(r.out.find(std::string("usage: quern ") + verb), std::string::npos) << r.out;
@@ -98,6 +98,20 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   r = shell("printf 'hello\\n/new\\nhello again\\n' | quern run " + m + " -n 5");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(shell("quern run " + m + " -p x --top-p 7").code, 0);
+
+  std::string q = d / "q", text = d / "text.txt";
+  ASSERT_EQ(shell("printf 'Ana had a red lamp. The lamp was warm.' > " + text).code, 0);
+  r = shell("quern quantize " + m + " " + q + " --scheme q4 --group 64 --calibration " + text + " --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_GT(Json::parse(r.out).at("matrices").as_array().size(), 3u);
+  EXPECT_EQ(shell("quern quantize " + m + " " + q).code, 1) << "an existing folder must not be overwritten";
+  EXPECT_EQ(shell("quern quantize " + m + " " + q + "2 --group 48").code, 2);
+  r = shell("quern logits " + q + " --tokens " + ids + " --out " + (d / "q.npy"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(load_npy(d / "q.npy").shape(), x.shape());
+  r = shell("quern run " + q + " -p Once -n 5 --json");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(shell("quern info " + q).code, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, MadeModel, testing::Values("zaya", "llama", "zamba", "zamba2"));
