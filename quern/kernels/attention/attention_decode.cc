@@ -164,7 +164,10 @@ void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<K
   }
   int64_t slice = round_up(run.slice_floats(most_rows), 16);
   float* slices = scratch.take<float>(slice * thread_count()).data();
-  parallel_dynamic(n, [&](int64_t i) { run.run(tasks[static_cast<size_t>(i)], slices + slice * thread_index()); });
+  // A thread's chunks follow each other in the cache, so that what one fetches ahead the next one uses.
+  parallel_for(n, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) run.run(tasks[static_cast<size_t>(i)], slices + slice * thread_index());
+  });
   std::span<float> sum = scratch.take<float>(run.width());
   for (size_t i = 0; i < tasks.size();) {
     const auto& s = *tasks[i].segment;
