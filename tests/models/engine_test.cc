@@ -179,7 +179,9 @@ TEST_P(EngineOn, CancelledBetweenSteps) {
   EXPECT_EQ(engine.load().state_bytes, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EngineOn, testing::Values("zaya-2-4x2", "llama-gqa", "mistral-window"),
+INSTANTIATE_TEST_SUITE_P(Families, EngineOn,
+                         testing::Values("zaya-2-4x2", "llama-gqa", "mistral-window", "zamba2-2block-rope",
+                                         "zamba-6"),
                          [](const auto& i) {
                            std::string s = i.param;
                            std::replace(s.begin(), s.end(), '-', '_');
