@@ -13,6 +13,7 @@ int cmd_tokenize(Words args);
 int cmd_detokenize(Words args);
 int cmd_tokenizer(Words args);
 int cmd_quantize(Words args);
+int cmd_ppl(Words args);
 int cmd_run(Words args);
 int cmd_doctor(Words args);
 int cmd_bench(Words args);

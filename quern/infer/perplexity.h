@@ -1,0 +1,25 @@
+// How well a model foretells a text, and how far another strays from it. The tokens are cut into windows of
+// `context`; each starts from nothing, and its first token is only read.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "quern/models/model.h"
+
+namespace quern {
+
+struct Perplexity {
+  int64_t tokens = 0;    // foretold
+  double nll = 0;        // mean, nats a token
+  double nll_error = 0;  // standard error of that mean
+  // Against a reference model, when one is given:
+  double kl = 0;        // mean KL(reference ‖ model), nats a token
+  double same_top = 0;  // share of positions where both would pick the same token
+  double reference_nll = 0;
+};
+
+Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t context, Model* reference = nullptr,
+                      const std::function<void(const Perplexity&)>& progress = {});
+
+}  // namespace quern

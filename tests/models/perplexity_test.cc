@@ -1,0 +1,68 @@
+// Perplexity against logits computed whole, and divergence where the answer is known.
+#include "quern/infer/perplexity.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "quern/base/error.h"
+#include "quern/infer/session.h"
+#include "tests/models/golden.h"
+
+namespace quern {
+namespace {
+
+TEST(Perplexity, WindowsAgainstTheDefinition) {
+  Golden g("llama-gqa");
+  auto model = load_golden(g, DType::f32, true), other = load_golden(g, DType::bf16, true);
+  std::span<const int32_t> tokens = std::span(g.tokens).first(150);
+  constexpr int64_t kContext = 64;
+  double nll = 0, kl = 0;
+  int64_t n = 0, same = 0;
+  for (int64_t at = 0; at < 150; at += kContext) {
+    auto window = tokens.subspan(static_cast<size_t>(at), static_cast<size_t>(std::min(kContext, 150 - at)));
+    Tensor p = all_logits(*model, window), q = all_logits(*other, window);
+    for (size_t t = 0; t + 1 < window.size(); ++t, ++n) {
+      auto row = [&](const Tensor& x) { return x.view<const float, 2>().row(static_cast<int64_t>(t)); };
+      auto log_z = [&](const float* x) {
+        double z = 0;
+        for (int64_t v = 0; v < p.dim(1); ++v) z += std::exp(static_cast<double>(x[v]));
+        return std::log(z);
+      };
+      double zp = log_z(row(p)), zq = log_z(row(q));
+      nll += zp - static_cast<double>(row(p)[window[t + 1]]);
+      for (int64_t v = 0; v < p.dim(1); ++v) {
+        double a = static_cast<double>(row(p)[v]) - zp, b = static_cast<double>(row(q)[v]) - zq;
+        kl += std::exp(a) * (a - b);
+      }
+      same += std::max_element(row(p), row(p) + p.dim(1)) - row(p) ==
+              std::max_element(row(q), row(q) + p.dim(1)) - row(q);
+    }
+  }
+  Perplexity got = perplexity(*model, tokens, kContext);
+  EXPECT_EQ(got.tokens, n);
+  EXPECT_NEAR(got.nll, nll / static_cast<double>(n), 1e-5);
+  EXPECT_GT(got.nll_error, 0);
+  Perplexity against = perplexity(*other, tokens, kContext, model.get());
+  EXPECT_NEAR(against.reference_nll, got.nll, 1e-6);
+  EXPECT_NEAR(against.kl, kl / static_cast<double>(n), 1e-5 + 0.01 * against.kl);
+  EXPECT_GT(against.kl, 0);
+  EXPECT_NEAR(against.same_top, static_cast<double>(same) / static_cast<double>(n), 1e-12);
+  Perplexity itself = perplexity(*model, tokens, kContext, model.get());
+  EXPECT_NEAR(itself.kl, 0, 1e-6);
+  EXPECT_EQ(itself.same_top, 1);
+}
+
+TEST(Perplexity, RefusesWhatItCannotMeasure) {
+  Golden g("llama-gqa");
+  auto model = load_golden(g, DType::f32, true);
+  std::vector<int32_t> one = {1}, bad = {1, 9999};
+  EXPECT_THROW(perplexity(*model, one, 8), Error);
+  EXPECT_THROW(perplexity(*model, bad, 8), Error);
+  EXPECT_THROW(perplexity(*model, g.tokens, 1), Error);
+  EXPECT_THROW(perplexity(*model, g.tokens, 1 << 30), Error);
+}
+
+}  // namespace
+}  // namespace quern
