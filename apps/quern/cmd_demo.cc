@@ -137,7 +137,10 @@ int cmd_demo(Words args) {
   g.bos_token_id = tokenizer.token_to_id(kBegin);
   g.pad_token_id = tokenizer.token_to_id(kPad);
   save_generation_config(g, folder);
-  fmt::print("kept in {0}: quern run {0} -p \"Once\"\n", folder.string());
+  std::string text;
+  for (uint64_t i = 0; i < 1000; ++i) text += kBegin + curriculum_text(Split::held_out, i) + kEnd;
+  write_file(folder / "held-out.txt", text);
+  fmt::print("kept in {0}: quern run {0} -p \"Once\", quern ppl --special {0} {0}/held-out.txt\n", folder.string());
   return 0;
 }
 

@@ -16,12 +16,13 @@ namespace quern {
 int cmd_ppl(Words args) {
   std::string dir, file, against, dtype = "auto", reference_dtype = "auto";
   int64_t context = 512, most = 0;
-  bool json = false;
+  bool json = false, special = false;
   Args a("ppl", "perplexity of a text, alone or against a reference model");
   a.positional("DIR", dir)
       .positional("FILE", file)
-      .flag("--context", context, "tokens of a window; each starts from nothing")
+      .flag("--context", context, "tokens of a window; each starts from nothing, as does a text at its begin token")
       .flag("--tokens", most, "stop after this many; 0 is all")
+      .flag("--special", special, "special tokens spelt in the text become their ids")
       .flag("--dtype", dtype, "f32, bf16, or auto (bf16)")
       .flag("--against", against, "folder of a reference model with the same tokenizer")
       .flag("--against-dtype", reference_dtype, "f32, bf16, or auto (bf16)")
@@ -33,13 +34,13 @@ int cmd_ppl(Words args) {
   MappedFile mapped(file);
   std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
   Tokenizer tokenizer = Tokenizer::load(dir);
-  std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = false});
+  std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
   if (most > 0 && static_cast<int64_t>(ids.size()) > most) ids.resize(static_cast<size_t>(most));
   auto model = load_for_inference(dir, dtype);
   auto reference = against.empty() ? nullptr : load_for_inference(against, reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
-  Perplexity p = perplexity(*model, ids, std::min(context, model->max_positions()), reference.get(),
-                            [&](const Perplexity& so_far) {
+  Perplexity p = perplexity(*model, ids, std::min(context, model->max_positions()), tokenizer.bos_id(),
+                            reference.get(), [&](const Perplexity& so_far) {
                               if (live)
                                 fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ", so_far.tokens, ids.size(),
                                            std::exp(so_far.nll));

@@ -44,7 +44,7 @@ double kl_divergence(const float* p, double p_lse, const float* q, double q_lse,
 
 }  // namespace
 
-Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t context, Model* reference,
+Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t context, int32_t begin, Model* reference,
                       const std::function<void(const Perplexity&)>& progress) {
   if (context < 2) fail("context {}: expected at least 2 tokens", context);
   if (context > model.max_positions())
@@ -59,24 +59,26 @@ Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t con
   Perplexity r;
   double sum = 0, squares = 0, kl = 0, reference_sum = 0;
   int64_t same = 0, V = model.vocab_size();
-  for (size_t at = 0; at + 1 < tokens.size(); at += static_cast<size_t>(context)) {
-    auto window = tokens.subspan(at, std::min(static_cast<size_t>(context), tokens.size() - at));
+  for (size_t at = 0, next = 0; at < tokens.size(); at = next) {
+    next = at + 1;
+    while (next < tokens.size() && next - at < static_cast<size_t>(context) && tokens[next] != begin) ++next;
+    auto window = tokens.subspan(at, next - at);
     int64_t n = static_cast<int64_t>(window.size()) - 1;
-    if (n < 1) break;
+    if (n < 1) continue;
     Tensor h = hidden(model, window), reference_h = reference ? hidden(*reference, window) : Tensor();
-    for (int64_t begin = 0; begin < n; begin += kLogitRows) {
-      int64_t rows = std::min(kLogitRows, n - begin);
-      Tensor x = logits(model, h, begin, rows), lse = log_sum_exp(x), rx, rlse;
-      if (reference) rx = logits(*reference, reference_h, begin, rows), rlse = log_sum_exp(rx);
+    for (int64_t from = 0; from < n; from += kLogitRows) {
+      int64_t rows = std::min(kLogitRows, n - from);
+      Tensor x = logits(model, h, from, rows), lse = log_sum_exp(x), rx, rlse;
+      if (reference) rx = logits(*reference, reference_h, from, rows), rlse = log_sum_exp(rx);
       std::vector<Row> found(static_cast<size_t>(rows));
       parallel_dynamic(rows, [&](int64_t i) {
         Row& f = found[static_cast<size_t>(i)];
         const float* q = x.view<const float, 2>().row(i);
-        int32_t next = window[static_cast<size_t>(begin + i) + 1];
-        f.nll = lse.item(i) - static_cast<double>(q[next]);
+        int32_t target = window[static_cast<size_t>(from + i) + 1];
+        f.nll = lse.item(i) - static_cast<double>(q[target]);
         if (!reference) return;
         const float* p = rx.view<const float, 2>().row(i);
-        f.reference_nll = rlse.item(i) - static_cast<double>(p[next]);
+        f.reference_nll = rlse.item(i) - static_cast<double>(p[target]);
         f.kl = kl_divergence(p, rlse.item(i), q, lse.item(i), V);
         f.same_top = std::max_element(p, p + V) - p == std::max_element(q, q + V) - q;
       });

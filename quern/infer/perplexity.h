@@ -19,7 +19,7 @@ struct Perplexity {
   double reference_nll = 0;
 };
 
-Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t context, Model* reference = nullptr,
-                      const std::function<void(const Perplexity&)>& progress = {});
+Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t context, int32_t begin = -1,
+                      Model* reference = nullptr, const std::function<void(const Perplexity&)>& progress = {});
 
 }  // namespace quern

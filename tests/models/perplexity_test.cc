@@ -44,14 +44,21 @@ TEST(Perplexity, WindowsAgainstTheDefinition) {
   EXPECT_EQ(got.tokens, n);
   EXPECT_NEAR(got.nll, nll / static_cast<double>(n), 1e-5);
   EXPECT_GT(got.nll_error, 0);
-  Perplexity against = perplexity(*other, tokens, kContext, model.get());
+  Perplexity against = perplexity(*other, tokens, kContext, -1, model.get());
   EXPECT_NEAR(against.reference_nll, got.nll, 1e-6);
   EXPECT_NEAR(against.kl, kl / static_cast<double>(n), 1e-5 + 0.01 * against.kl);
   EXPECT_GT(against.kl, 0);
   EXPECT_NEAR(against.same_top, static_cast<double>(same) / static_cast<double>(n), 1e-12);
-  Perplexity itself = perplexity(*model, tokens, kContext, model.get());
+  Perplexity itself = perplexity(*model, tokens, kContext, -1, model.get());
   EXPECT_NEAR(itself.kl, 0, 1e-6);
   EXPECT_EQ(itself.same_top, 1);
+  // Two texts, each after its begin token, are foretold as if they were alone.
+  std::vector<int32_t> texts = {7, 1, 2, 3, 7, 4, 5};
+  Perplexity both = perplexity(*model, texts, kContext, 7),
+             first = perplexity(*model, std::span(texts).first(4), kContext),
+             second = perplexity(*model, std::span(texts).last(3), kContext);
+  EXPECT_EQ(both.tokens, 5);
+  EXPECT_NEAR(both.nll * 5, first.nll * 3 + second.nll * 2, 1e-4);
 }
 
 TEST(Perplexity, RefusesWhatItCannotMeasure) {
