@@ -1,0 +1,143 @@
+"""The models that are compared: published shapes with fewer layers and a vocabulary cut in the same proportion, so
+that a head weighs as much beside its layers as it does in the whole model. Weights are random, made by transformers
+from the configuration, and every engine gets the same ones: `write` leaves a Hugging Face folder, `write_gguf` the
+same in GGUF.
+"""
+import json
+import pathlib
+import shutil
+
+SEED = 1
+
+
+def zaya(layers):
+    return dict(model_type="zaya", num_hidden_layers=layers, vocab_size=64 * round(262272 * layers / 40 / 64))
+
+
+def zamba2_27b(layers, hybrid, blocks):
+    types = ["hybrid" if i in hybrid else "linear_attention" for i in range(layers)]
+    return dict(model_type="zamba2", num_hidden_layers=layers, layers_block_type=types, num_mem_blocks=blocks,
+                n_mamba_heads=80, vocab_size=64 * round(32000 * layers / 54 / 64))
+
+
+def zamba2_12b(layers, hybrid):
+    types = ["hybrid" if i in hybrid else "linear_attention" for i in range(layers)]
+    return dict(model_type="zamba2", hidden_size=2048, num_hidden_layers=layers, layers_block_type=types,
+                num_mem_blocks=1, n_mamba_heads=64, mamba_d_state=128, use_shared_attention_adapter=True,
+                use_mem_rope=True, vocab_size=64 * round(32000 * layers / 38 / 64))
+
+
+def llama_1b(layers):
+    return dict(model_type="llama", hidden_size=2048, intermediate_size=8192, num_hidden_layers=layers,
+                num_attention_heads=32, num_key_value_heads=8, head_dim=64, max_position_embeddings=131072,
+                rms_norm_eps=1e-5, rope_parameters={"rope_type": "default", "rope_theta": 5e5},
+                tie_word_embeddings=True, vocab_size=64 * round(128256 * layers / 16 / 64))
+
+
+# name: (configuration, what was cut)
+SHAPES = {
+    "zaya1-8b": (zaya(4), "4 of 40 layers"),
+    "zamba2-2.7b": (zamba2_27b(6, {5}, 1), "6 of 54 layers, 1 of 9 invocations"),
+    "llama-1b": (llama_1b(8), "8 of 16 layers"),
+    "zamba2-1.2b": (zamba2_12b(6, {5}), "6 of 38 layers, 1 of 6 invocations"),
+}
+
+
+def configuration(name):
+    from transformers import CONFIG_MAPPING
+    fields = dict(SHAPES[name][0])
+    return CONFIG_MAPPING[fields.pop("model_type")](**fields)
+
+
+def spread_routers(model):
+    """Random routers send most tokens to a few experts; published ones are balanced. The activations under a router's
+    output have a mean: rows orthogonal to it, and longer, choose by the token."""
+    import torch
+
+    def spread(out_proj, args):
+        x = args[0].flatten(0, -2).float()
+        mean, w = x.mean(0), out_proj.weight.float()
+        w = w - (w @ mean)[:, None] * mean / mean.dot(mean)
+        out_proj.weight.copy_(w * 2 / (x @ w.T).std(0)[:, None])
+
+    routers = [m.router_mlp.out_proj for m in model.modules() if hasattr(m, "router_mlp")]
+    hooks = [r.register_forward_pre_hook(spread) for r in routers]
+    with torch.no_grad():
+        model(torch.randint(0, model.config.vocab_size, (1, 1024)))
+    for h in hooks:
+        h.remove()
+
+
+def write(name, folder):
+    """The folder with config.json and bf16 weights; kept from one run to the next while the shape is the same."""
+    import torch
+    from safetensors.torch import save_file
+    from transformers import AutoModelForCausalLM
+    folder = pathlib.Path(folder)
+    stamp = json.dumps(SHAPES[name][0], sort_keys=True)
+    if (folder / "shape.json").exists() and (folder / "shape.json").read_text() == stamp:
+        return
+    for stale in (folder, *(pathlib.Path(f"{folder}-{s}") for s in ("q8", "q4"))):
+        shutil.rmtree(stale, ignore_errors=True)  # packed copies belong to the weights they were made from
+    folder.mkdir(parents=True)
+    torch.manual_seed(SEED)
+    config = configuration(name)
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
+    if config.model_type == "zaya":
+        spread_routers(model)
+    tensors = {n: p.detach().contiguous() for n, p in model.named_parameters()}
+    tensors.update({n: b.contiguous() for n, b in model.named_buffers() if n.endswith("balancing_biases")})
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "config.json").write_text(config.to_json_string(use_diff=False))
+    (folder / "shape.json").write_text(stamp)
+
+
+LLAMA_NAMES = {
+    "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "post_attention_layernorm": "ffn_norm",
+    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+}
+
+
+def gguf_name(name):
+    if name == "model.embed_tokens.weight":
+        return "token_embd.weight"
+    if name == "model.norm.weight":
+        return "output_norm.weight"
+    _, _, layer, rest = name.split(".", 3)
+    return f"blk.{layer}.{LLAMA_NAMES[rest.removesuffix('.weight')]}.weight"
+
+
+def write_gguf(folder, path):
+    """A Llama folder as GGUF in bf16, without a vocabulary. Rotary pairs lie side by side there, half a head apart
+    here."""
+    import gguf
+    from safetensors import safe_open
+    c = json.loads((pathlib.Path(folder) / "config.json").read_text())
+    if c["model_type"] != "llama":
+        raise SystemExit(f"{folder}: model_type is {c['model_type']}, only llama is written as GGUF")
+    w = gguf.GGUFWriter(path, "llama")
+    w.add_vocab_size(c["vocab_size"])
+    w.add_context_length(c["max_position_embeddings"])
+    w.add_embedding_length(c["hidden_size"])
+    w.add_block_count(c["num_hidden_layers"])
+    w.add_feed_forward_length(c["intermediate_size"])
+    w.add_head_count(c["num_attention_heads"])
+    w.add_head_count_kv(c["num_key_value_heads"])
+    w.add_rope_dimension_count(c["head_dim"])
+    w.add_rope_freq_base(c["rope_parameters"]["rope_theta"])
+    w.add_layer_norm_rms_eps(c["rms_norm_eps"])
+    w.add_tokenizer_model("no_vocab")
+    bf16, f32 = gguf.GGMLQuantizationType.BF16, gguf.GGMLQuantizationType.F32
+    with safe_open(pathlib.Path(folder) / "model.safetensors", "pt") as f:
+        for name in f.keys():
+            x = f.get_tensor(name).float().numpy()
+            heads = {"q_proj": c["num_attention_heads"], "k_proj": c["num_key_value_heads"]}.get(name.split(".")[-2])
+            if heads:
+                x = x.reshape(heads, 2, c["head_dim"] // 2, -1).swapaxes(1, 2).reshape(x.shape)
+            kind = f32 if x.ndim == 1 else bf16
+            w.add_tensor(gguf_name(name), gguf.quants.quantize(x, kind), raw_dtype=kind)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
