@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 import shapes
-from quiet import undisturbed
+from quiet import SHARE, undisturbed
 from worker import PREFILLS, STEPS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -125,7 +125,8 @@ class Table:
         self.rows, self.unmeasured, self.notes = [], [], {}
 
     def add(self, model, what, ours, theirs, pairs, others, unit="tokens/s"):
-        """pairs: (Quern's figure, the peer's figure) of neighbouring turns; others: the share they lost at most."""
+        """pairs: (Quern's figure, the peer's figure) of neighbouring turns; others: the share of the machine that
+        other processes took from the worst of these turns."""
         ratios = [a / b for a, b in pairs]
         middle = lambda i: statistics.median(p[i] for p in pairs)
         self.rows.append(dict(model=model, cut=shapes.SHAPES[model][1], what=what, quern=ours, peer=theirs, unit=unit,
@@ -138,7 +139,7 @@ class Table:
         r = self.rows[-1]
         print(f"{model + ' (' + r['cut'] + ')':<50}{what:<14}{ours:<6}{theirs:<20}{r['quern_value']:>9.2f}"
               f"{r['peer_value']:>9.2f} {unit:<9}{r['ratio']:>5.2f}×  {min(ratios):.2f} … {max(ratios):<5.2f}  "
-              f"{100 * others:.0f}%", flush=True)
+              f"{100 * others:.0f}%{' (disturbed)' if others > SHARE else ''}", flush=True)
 
     def skip(self, text):
         self.unmeasured.append(text)
@@ -150,15 +151,14 @@ class Table:
 
 
 def turns(quern, source, schemes, worker, prompts, pairs):
-    """Figures of every pair: [{"peer": {...}, scheme: {...}}], keys are prompt lengths and "decode"; "others" is the
-    largest share of the machine that other processes took from a turn."""
+    """Figures of every pair: [{"peer": {...}, scheme: {...}}], keys are prompt lengths and "decode"; "others" is, for
+    each (side, key), the share of the machine that other processes took from that turn."""
     out = []
     for _ in range(pairs):
-        pair = {"peer": {}, **{s: {} for s in schemes}, "others": 0.0}
+        pair = {"peer": {}, **{s: {} for s in schemes}, "others": {}}
 
         def turn(side, key, pid, measurement):
-            pair[side][key], others = undisturbed(pid, measurement)
-            pair["others"] = max(pair["others"], others)
+            pair[side][key], pair["others"][side, key] = undisturbed(pid, measurement)
 
         for key in (*prompts, "decode"):
             request = {"do": "decode", "depth": DEPTH} if key == "decode" else {"do": "prefill", "tokens": key}
@@ -168,6 +168,11 @@ def turns(quern, source, schemes, worker, prompts, pairs):
                     turn(s, key, os.getpid(), lambda: quern.bench(source, s, key))
         out.append(pair)
     return out
+
+
+def taken(done, side, key):
+    """The most that others took from the turns of a row."""
+    return max(max(x["others"][side, key], x["others"]["peer", key]) for x in done)
 
 
 def against_transformers(table, quern, name, pairs):
@@ -186,13 +191,13 @@ def against_transformers(table, quern, name, pairs):
                 prompts.append(p)
         done = turns(quern, source, ("bf16", "q4"), worker, prompts, pairs)
         worker.close()
-        others = max(x["others"] for x in done)
         for p in prompts:
             table.add(name, f"prompt {p}", "bf16", peer,
-                      [(x["bf16"][p]["prefill_tokens_per_s"], x["peer"][p]) for x in done], others)
+                      [(x["bf16"][p]["prefill_tokens_per_s"], x["peer"][p]) for x in done], taken(done, "bf16", p))
         for s in ("bf16", "q4"):
             table.add(name, f"decode at {DEPTH}", s, peer,
-                      [(x[s]["decode"]["decode_tokens_per_s"], x["peer"]["decode"]) for x in done], others)
+                      [(x[s]["decode"]["decode_tokens_per_s"], x["peer"]["decode"]) for x in done],
+                      taken(done, s, "decode"))
 
 
 def against_llama_cpp(table, quern, name, pairs):
@@ -214,10 +219,10 @@ def against_llama_cpp(table, quern, name, pairs):
         bytes_per_token = worker.info["weight_bytes"] + DEPTH * worker.info["cache_bytes_per_position"]
         done = turns(quern, source, (ours,), worker, PROMPT, pairs)
         worker.close()
-        others = max(x["others"] for x in done)
         for p in PROMPT:
             table.add(name, f"prompt {p}", ours, peer,
-                      [(x[ours][p]["prefill_tokens_per_s"], x["peer"][p]) for x in done], others)
+                      [(x[ours][p]["prefill_tokens_per_s"], x["peer"][p]) for x in done], taken(done, ours, p))
+        others = taken(done, ours, "decode")
         decode = [(x[ours]["decode"], x["peer"]["decode"]) for x in done]
         table.add(name, f"decode at {DEPTH}", ours, peer, [(q["decode_tokens_per_s"], p) for q, p in decode], others)
         touched = [(q["decode_tokens_per_s"] * q["bytes_per_token"] * 1e-9, p * bytes_per_token * 1e-9)
