@@ -26,7 +26,7 @@ LOCK = os.environ.get("BENCH_LOCK", str(WORK / "lock"))
 PROMPT, DEPTH = (512, 2048), 512
 # Cosine of logits. Two 4-bit roundings of random weights agree to 0.79 after eight layers, other weights to 0.
 LEAST_AGREEMENT = {"bf16": 0.98, "q8": 0.98, "q4": 0.7}
-CHECK = list(range(1, 101))  # within the 256 tokens for which transformers' state space path is right
+CHECK = list(range(1, 101))
 
 
 @contextlib.contextmanager
@@ -109,20 +109,9 @@ def same_model(quern, source, scheme, worker):
     return agreement
 
 
-def memory_available():
-    text = pathlib.Path("/proc/meminfo").read_text()
-    return int(text.split("MemAvailable:")[1].split()[0]) * 1024
-
-
-def prefill_memory(name, tokens):
-    """What transformers' chunked scan holds at least: f32 products tokens × chunk × heads × state, twice."""
-    c = shapes.configuration(name)
-    return 2 * 4 * tokens * c.chunk_size * c.n_mamba_heads * c.mamba_d_state if c.model_type == "zamba2" else 0
-
-
 class Table:
     def __init__(self):
-        self.rows, self.unmeasured, self.notes = [], [], {}
+        self.rows, self.notes = [], {}
 
     def add(self, model, what, ours, theirs, pairs, others, unit="tokens/s"):
         """pairs: (Quern's figure, the peer's figure) of neighbouring turns; others: the share of the machine that
@@ -141,13 +130,8 @@ class Table:
               f"{r['peer_value']:>9.2f} {unit:<9}{r['ratio']:>5.2f}×  {min(ratios):.2f} … {max(ratios):<5.2f}  "
               f"{100 * others:.0f}%{' (disturbed)' if others > SHARE else ''}", flush=True)
 
-    def skip(self, text):
-        self.unmeasured.append(text)
-        print(f"not measured: {text}", flush=True)
-
     def save(self, path):
-        out = dict(notes=self.notes, rows=self.rows, not_measured=self.unmeasured)
-        path.write_text(json.dumps(out, indent=2) + "\n")
+        path.write_text(json.dumps(dict(notes=self.notes, rows=self.rows), indent=2) + "\n")
 
 
 def turns(quern, source, schemes, worker, prompts, pairs):
@@ -182,16 +166,9 @@ def against_transformers(table, quern, name, pairs):
         worker = Worker("transformers_peer.py", source, dtype, quern.threads)
         peer = f"transformers {dtype}"
         table.notes[f"{name}, {peer}"] = dict(worker.info, agreement=same_model(quern, source, "bf16", worker))
-        prompts = []
-        for p in PROMPT:
-            need = prefill_memory(name, p)
-            if need > 0.8 * memory_available():
-                table.skip(f"{name}, {peer}, prompt of {p}: its scan needs {need / 1e9:.0f} GB or more")
-            else:
-                prompts.append(p)
-        done = turns(quern, source, ("bf16", "q4"), worker, prompts, pairs)
+        done = turns(quern, source, ("bf16", "q4"), worker, PROMPT, pairs)
         worker.close()
-        for p in prompts:
+        for p in PROMPT:
             table.add(name, f"prompt {p}", "bf16", peer,
                       [(x["bf16"][p]["prefill_tokens_per_s"], x["peer"][p]) for x in done], taken(done, "bf16", p))
         for s in ("bf16", "q4"):
@@ -250,7 +227,6 @@ def main():
     for compare, name in jobs:
         compare(table, quern, name, o.pairs)
         table.save(WORK / "table.json")
-    print("transformers is wrong on state space layers beyond 256 tokens; its speed there is what it is")
 
 
 main()
