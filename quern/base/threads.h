@@ -33,6 +33,22 @@ void parallel_for(int64_t n, int64_t grain, F&& body) {
       parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
 }
 
+// The same with up to four ranges a thread, handed out to whoever is free: for streams of memory, which reach threads at
+// different speeds.
+template <class F>
+void parallel_shares(int64_t n, int64_t grain, F&& body) {
+  if (n <= 0) return;
+  int64_t parts = n / (grain < 1 ? 1 : grain);
+  if (parts > 4 * thread_count()) parts = 4 * thread_count();
+  if (parts <= 1) {
+    body(int64_t{0}, n);
+    return;
+  }
+  auto part = [&](int64_t p) { body(n * p / parts, n * (p + 1) / parts); };
+  run_parts(
+      parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
+}
+
 // Calls body(i) for i in [0, n), handed out one at a time: for items of uneven cost (causal tiles).
 template <class F>
 void parallel_dynamic(int64_t n, F&& body) {

@@ -207,8 +207,8 @@ void PackedLinear::apply(View<const float, 2> x, View<const float, 1> bias, View
   Arena::Scope scope(scratch);
   Apply run(w, stage(x, w.dtype, w.k_pad, scratch), bias, y);
   int64_t rows = x.shape[0];
-  if (rows <= kFewRows) {  // each thread one contiguous stretch of W
-    parallel_for(w.panels, 1, [&](int64_t begin, int64_t end) { run(0, rows, begin, end); });
+  if (rows <= kFewRows) {  // long contiguous stretches of W
+    parallel_shares(w.panels, 2, [&](int64_t begin, int64_t end) { run(0, rows, begin, end); });
     return;
   }
   constexpr int64_t kItemPanels = 4;  // a quarter of a megabyte of y per item, and items enough to balance

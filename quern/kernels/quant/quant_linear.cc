@@ -45,7 +45,7 @@ class Apply {
     if (rows <= (l_.four ? k_.q4_rows : k_.q8_rows)) {
       x_ = stage(x, l_.four && k_.q4_pairs, scratch);
       if (l_.four && (l_.asymmetric || k_.q4_sums)) sum_groups(x, scratch);
-      parallel_for(l_.panels, 1, [&](int64_t begin, int64_t end) {
+      parallel_shares(l_.panels, 2, [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) direct(p, static_cast<int>(rows));
       });
       return;
