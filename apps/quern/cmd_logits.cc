@@ -7,18 +7,19 @@
 namespace quern {
 
 int cmd_logits(Words args) {
-  std::string dir, tokens, dtype = "f32", out;
+  std::string dir, tokens, out;
+  WeightFlags weights{.dtype_default = "f32"};
   Args a("logits", "write the logits of a token sequence to a .npy file");
   a.positional("DIR", dir)
       .flag("--tokens", tokens, "ids, as 1,2,3")
-      .flag("--dtype", dtype, "f32 or bf16")
       .flag("--out", out, "the .npy file (T × V, f32)")
       .note("Needs no tokenizer in the folder.");
+  weights.add_to(a, "f32 or bf16");
   if (!a.parse(args)) return 0;
   if (tokens.empty()) throw UsageError("quern logits: --tokens is missing");
   if (out.empty()) throw UsageError("quern logits: --out is missing");
   std::vector<int32_t> ids = parse_token_list(tokens);
-  auto model = load_for_inference(dir, dtype);
+  auto model = load_for_inference(dir, weights.load_options());
   Tensor y = all_logits(*model, ids);
   save_npy(out, y);
   fmt::print("{}: {} × {} logits\n", out, y.dim(0), y.dim(1));

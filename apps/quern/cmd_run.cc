@@ -14,7 +14,8 @@ namespace quern {
 namespace {
 
 struct RunOptions {
-  std::string dir, prompt, dtype = "auto", system;
+  std::string dir, prompt, system;
+  WeightFlags weights{.dtype_default = "auto"};
   bool json = false;
   int64_t n = 256, seed = -1;
   std::optional<double> temp, top_p, min_p;
@@ -132,15 +133,16 @@ int cmd_run(Words args) {
       .flag("--min-p", r.min_p, "keep tokens at least this likely against the likeliest")
       .flag("--seed", r.seed, "same seed, same text; -1 picks one")
       .flag("--system", r.system, "system message of the chat")
-      .flag("--dtype", r.dtype, "f32, bf16, or auto (bf16)")
       .flag("--json", r.json, "one JSON object (with -p)")
       .note("Sampling defaults come from the folder's generation_config.json; without one, decoding is greedy.");
+  r.weights.add_to(a, "f32, bf16, or auto (bf16)");
   if (!a.parse(args)) return 0;
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt (-p)");
+  const LoadOptions load = r.weights.load_options();
+  const DType kv = r.weights.kv();
   Tokenizer tokenizer = Tokenizer::load(r.dir);
   GenerateOptions o = generation(r, load_generation_config(r.dir));
-  auto model = load_for_inference(r.dir, r.dtype);
-  DType kv = parse_compute_dtype(r.dtype);
+  auto model = load_for_inference(r.dir, load);
   if (!prompt) return chat(*model, tokenizer, r, o, kv);
   r.prompt = *prompt;
   return answer_once(*model, tokenizer, r, o, kv);

@@ -1,8 +1,18 @@
+// The shared registry, weight flags and loading.
 #include "apps/quern/context.h"
 
-#include "apps/quern/args.h"
-
 namespace quern {
+namespace {
+
+WeightScheme parse_scheme(const std::string& text, const char* flag) {
+  try {
+    return WeightScheme(parse_format(text, flag));
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
+}
+
+}  // namespace
 
 const Registry& registry() {
   static const Registry* r = [] {
@@ -19,10 +29,40 @@ DType parse_compute_dtype(const std::string& text) {
   throw UsageError(fmt::format("--dtype '{}': expected f32 or bf16", text));
 }
 
-std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& dtype) {
-  LoadReport report;
+void WeightFlags::add_to(Args& args, const std::string& dtype_help) {
+  args.flag("--dtype", dtype, fmt::format("{} (default: {})", dtype_help, dtype_default))
+      .flag("--scheme", scheme, "instead of --dtype: quantise at load, as f32, bf16, q8, q4 or q8a8")
+      .flag("--head", head, "with --scheme: embedding and output, as f32, bf16, q8 or q4");
+}
+
+LoadOptions WeightFlags::load_options() const {
+  if (dtype && scheme) throw UsageError("--dtype and --scheme both say how weights are kept: give one of them");
+  if (head && !scheme) throw UsageError("--head needs --scheme");
+  LoadOptions o;
+  o.dtype = kv();
+  if (scheme) o.scheme = parse_scheme(*scheme, "--scheme");
+  if (head) o.head = parse_scheme(*head, "--head");
+  if (o.head && o.head->format == WeightFormat::q8a8)
+    throw UsageError("--head: 'q8a8', expected f32, bf16, q8 or q4");
+  return o;
+}
+
+DType WeightFlags::kv() const {
+  if (scheme) return parse_scheme(*scheme, "--scheme").format == WeightFormat::f32 ? DType::f32 : DType::bf16;
+  return parse_compute_dtype(dtype.value_or(dtype_default));
+}
+
+std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights) {
   LoadOptions options;
-  options.dtype = parse_compute_dtype(dtype);
+  if (weights == "auto" || weights == "f32" || weights == "bf16")
+    options.dtype = parse_compute_dtype(weights);
+  else
+    options.scheme = parse_scheme(weights, "weights");
+  return load_for_inference(folder, options);
+}
+
+std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options) {
+  LoadReport report;
   auto model = load_model(registry(), folder, options, &report);
   for (const std::string& n : report.missing)
     fmt::print(stderr, "warning: tensor '{}' is absent; its initial value is used\n", n);

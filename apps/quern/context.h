@@ -1,15 +1,30 @@
-// What the verbs share: the registry of everything built in, and loading a folder with a word on what was left over.
+// What the verbs share: the registry of everything built in, the flags that say how weights are kept, and loading a
+// folder with a word on what was left over.
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "apps/quern/args.h"
 #include "quern/models/checkpoint.h"
 
 namespace quern {
 
 const Registry& registry();
 DType parse_compute_dtype(const std::string& text);  // "auto", "f32", "bf16"
-std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& dtype);
+
+// --dtype, or --scheme and --head: weights are quantised as they are loaded.
+struct WeightFlags {
+  std::string dtype_default;
+  std::optional<std::string> dtype = {}, scheme = {}, head = {};
+  void add_to(Args& args, const std::string& dtype_help);
+  LoadOptions load_options() const;  // throws UsageError
+  DType kv() const;                  // what the key/value cache holds
+};
+
+std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options);
+// `weights`: "auto", or a scheme: f32, bf16, q8, q4, q8a8.
+std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights);
 
 }  // namespace quern
