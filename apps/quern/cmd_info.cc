@@ -46,7 +46,7 @@ Json config_of_shape(const std::string& shape) {
   return shape_config(family, size, shape_vocab(family, size));
 }
 
-Json describe(Model& model, const std::optional<TensorFolder>& weights) {
+Json describe(Model& model, const TensorFolder* weights) {
   Counts c = count(model);
   int64_t per_token = 0, fixed = 0;
   for (const StateSite& s : model.sites(DType::bf16))
@@ -63,7 +63,7 @@ Json describe(Model& model, const std::optional<TensorFolder>& weights) {
   if (!weights) return j;
   std::map<std::string, int64_t> by_type;
   for (const std::string& n : weights->names())
-    by_type[std::string(dtype_name(weights->entry(n).dtype))] += element_count(weights->entry(n).shape);
+    by_type[std::string(weights->entry(n).type)] += element_count(weights->entry(n).shape);
   Json types = Json::object();
   for (auto& [t, n] : by_type) types.set(t, n);
   j.set("checkpoint_tensors", static_cast<int64_t>(weights->names().size()));
@@ -100,12 +100,11 @@ int cmd_info(Words args) {
   if (!a.parse(args)) return 0;
   if (dir.empty() == shape.empty()) throw UsageError("quern info: expected DIR or --shape");
 
-  std::optional<TensorFolder> weights;
-  if (shape.empty()) weights.emplace(dir);
-  auto model = build_model(registry(),
-                           weights ? Json::read(std::filesystem::path(dir) / "config.json") : config_of_shape(shape),
-                           weights ? &*weights : nullptr);
-  Json j = describe(*model, weights);
+  std::optional<Checkpoint> files;
+  if (shape.empty()) files = open_checkpoint(dir);
+  auto model =
+      build_model(registry(), files ? files->config : config_of_shape(shape), files ? &files->weights : nullptr);
+  Json j = describe(*model, files ? &files->weights : nullptr);
   if (json)
     fmt::print("{}\n", j.dump(2));
   else

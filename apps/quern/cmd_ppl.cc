@@ -33,7 +33,7 @@ int cmd_ppl(Words args) {
   if (!a.parse(args)) return 0;
   MappedFile mapped(file);
   std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
-  Tokenizer tokenizer = Tokenizer::load(dir);
+  Tokenizer tokenizer = load_tokenizer(dir);
   std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
   if (most > 0 && static_cast<int64_t>(ids.size()) > most) ids.resize(static_cast<size_t>(most));
   auto model = load_for_inference(dir, dtype);

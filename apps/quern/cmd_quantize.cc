@@ -30,7 +30,7 @@ int cmd_quantize(Words args) {
   if (group != 32 && group != 64) throw UsageError(fmt::format("--group {}: expected 32 or 64", group));
   std::vector<int32_t> ids;
   if (!calibration.empty()) {
-    ids = Tokenizer::load(from).encode(read_file(calibration), {});
+    ids = load_tokenizer(from).encode(read_file(calibration), {});
     if (ids.empty()) fail("--calibration {}: no tokens in it", calibration);
     o.calibration = ids;
   }

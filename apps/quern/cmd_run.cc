@@ -80,7 +80,7 @@ int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, c
 
 int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, GenerateOptions o, DType kv) {
   Engine engine(model, {.kv = kv, .tokenizer = &tokenizer});
-  Chat talk(engine, tokenizer, chat_template_for(r.dir, model.family()));
+  Chat talk(engine, tokenizer, load_chat_template(r.dir, model.family()));
   if (!r.system.empty()) talk.set_system(r.system);
   bool terminal = isatty(STDIN_FILENO) != 0;
   if (terminal)
@@ -140,7 +140,7 @@ int cmd_run(Words args) {
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt (-p)");
   const LoadOptions load = r.weights.load_options();
   const DType kv = r.weights.kv();
-  Tokenizer tokenizer = Tokenizer::load(r.dir);
+  Tokenizer tokenizer = load_tokenizer(r.dir);
   GenerateOptions o = generation(r, load_generation_config(r.dir));
   auto model = load_for_inference(r.dir, load);
   if (!prompt) return chat(*model, tokenizer, r, o, kv);

@@ -6,7 +6,7 @@
 #include "apps/quern/args.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/json.h"
-#include "quern/text/tokenizer.h"
+#include "quern/models/checkpoint.h"
 
 namespace quern {
 namespace {
@@ -30,7 +30,7 @@ int cmd_tokenize(Words args) {
       .flag("--json", json, "a JSON array of ids")
       .note("Without TEXT, reads stdin. Ids are printed as 1,2,3, ready for quern logits --tokens.");
   if (!a.parse(args)) return 0;
-  Tokenizer t = Tokenizer::load(dir);
+  Tokenizer t = load_tokenizer(dir);
   std::vector<int32_t> ids = t.encode(words_or_stdin(words), {.add_special_tokens = !plain});
   if (pieces)
     for (int32_t id : ids) fmt::print("{}\t{}\n", id, Json(t.id_to_token(id)).dump());
@@ -58,7 +58,7 @@ int cmd_detokenize(Words args) {
     if (c != ',' || (!packed.empty() && packed.back() != ',')) packed += c;
   if (!packed.empty() && packed.back() == ',') packed.pop_back();
   if (packed.empty()) throw UsageError("quern detokenize: no ids given");
-  Tokenizer t = Tokenizer::load(dir);
+  Tokenizer t = load_tokenizer(dir);
   std::string text = t.decode(parse_token_list(packed), skip);
   fmt::print("{}\n", json ? Json(text).dump() : text);
   return 0;

@@ -64,6 +64,7 @@ std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, c
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options) {
   LoadReport report;
   auto model = load_model(registry(), folder, options, &report);
+  for (const std::string& n : report.notes) fmt::print(stderr, "warning: {}\n", n);
   for (const std::string& n : report.missing)
     fmt::print(stderr, "warning: tensor '{}' is absent; its initial value is used\n", n);
   if (!report.unused.empty())

@@ -52,7 +52,7 @@ quern_model* quern_load(const char* folder, const char* dtype) {
     quern::Registry registry;
     quern::register_everything(registry);
     std::filesystem::path dir(required(folder, "folder"));
-    auto tokenizer = quern::Tokenizer::load(dir);
+    auto tokenizer = quern::load_tokenizer(dir);
     auto model = quern::load_model(registry, dir, {.dtype = t});
     return new quern_model{std::move(model), std::move(tokenizer), quern::load_generation_config(dir), t};
   });

@@ -1,7 +1,12 @@
 #include "quern/models/checkpoint.h"
 
+#include <algorithm>
+#include <atomic>
+
 #include "quern/base/config.h"
 #include "quern/base/mmap.h"
+#include "quern/base/threads.h"
+#include "quern/models/gguf_model.h"
 #include "quern/models/packed_file.h"
 
 namespace quern {
@@ -28,21 +33,59 @@ Packing packing_of(const LoadOptions& o) {
   return Packing(body, o.head.value_or(same_or_q8), o.hook);
 }
 
+// A file is a GGUF; its companions lie in its folder.
+bool is_file(const std::filesystem::path& model) { return std::filesystem::is_regular_file(model); }
+std::filesystem::path companions(const std::filesystem::path& model) {
+  if (!is_file(model)) return model;
+  return model.has_parent_path() ? model.parent_path() : std::filesystem::path(".");
+}
+
+// A tied model reads its embedding alone; a head stored beside it should be the same.
+std::string head_note(const TensorFolder& weights) {
+  constexpr const char *kHead = "lm_head.weight", *kEmbedding = "model.embed_tokens.weight";
+  if (!weights.contains(kHead) || !weights.contains(kEmbedding)) return "";
+  const Tensor a = weights.tensor(kHead), b = weights.tensor(kEmbedding);
+  if (a.shape() != b.shape() || a.rank() != 2)
+    return fmt::format("tensor '{}' {} is ignored: the output is tied to the embedding {}", kHead,
+                       to_string(a.shape()), to_string(b.shape()));
+  std::atomic<int64_t> rows{0};
+  parallel_for(a.dim(0), 64, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Tensor x = a.narrow(0, i, 1).to(DType::f32), y = b.narrow(0, i, 1).to(DType::f32);
+      if (!std::equal(x.data<float>(), x.data<float>() + x.size(), y.data<float>())) ++rows;
+    }
+  });
+  if (rows == 0) return "";
+  return fmt::format(
+      "tensor '{}' differs from the embedding in {} of {} rows and is ignored: config.json, "
+      "tie_word_embeddings says they are one",
+      kHead, rows.load(), a.dim(0));
+}
+
 }  // namespace
+
+Checkpoint open_checkpoint(const std::filesystem::path& model, DType unpacked) {
+  if (!is_file(model)) {
+    TensorFolder weights(model);
+    return {Json::read(model / "config.json"), std::move(weights)};
+  }
+  auto file = std::make_shared<const GgufFile>(model);
+  return {gguf_config(*file), gguf_weights(file, unpacked)};
+}
 
 std::unique_ptr<Model> build_model(const Registry& registry, const Json& config, const TensorFolder* weights) {
   if (!config.is_object()) fail("config.json: expected an object");
   return registry.models.make(model_type(config), config, weights);
 }
 
-std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& folder, LoadOptions options,
+std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& path, LoadOptions options,
                                   LoadReport* report) {
-  TensorFolder weights(folder);
-  const Json config = Json::read(folder / "config.json");
-  std::unique_ptr<PackedReader> packed = PackedReader::open(folder, config);
-  if (packed && !options.pack) fail("{} holds packed weights: they serve, they cannot be trained", folder.string());
+  const bool bf16_matrices = options.pack && packing_of(options).rows() == DType::bf16;
+  const auto [config, weights] = open_checkpoint(path, bf16_matrices ? DType::bf16 : DType::f32);
+  std::unique_ptr<PackedReader> packed = PackedReader::open(path, config);
+  if (packed && !options.pack) fail("{} holds packed weights: they serve, they cannot be trained", path.string());
   if (packed && (options.scheme || options.head || options.hook))
-    fail("{} holds weights packed as {}: quantise from the original folder", folder.string(),
+    fail("{} holds weights packed as {}: quantise from the original folder", path.string(),
          to_string(packed->body()));
   const Packing packing = packed ? Packing(packed->body(), packed->head(), packed.get()) : packing_of(options);
   std::unique_ptr<Model> model = build_model(registry, config, &weights);
@@ -57,7 +100,7 @@ std::unique_ptr<Model> load_model(const Registry& registry, const std::filesyste
     }
     Tensor t = model->read(weights, name, p);
     if (!t.defined()) {
-      if (!p.optional) fail("{}: tensor '{}' is missing", folder.string(), name);
+      if (!p.optional) fail("{}: tensor '{}' is missing", path.string(), name);
       found.missing.push_back(name);
       p.value = Tensor::full(p.shape, keep, p.init.kind == Init::Kind::constant ? p.init.value : 0);
       return;
@@ -69,8 +112,11 @@ std::unique_ptr<Model> load_model(const Registry& registry, const std::filesyste
     if (!options.pack && p.value.same_buffer(t))
       p.value = p.value.clone();  // training writes; a mapping is read-only
   });
-  for (const std::string& n : weights.unread())
+  const std::vector<std::string> unread = weights.unread();
+  for (const std::string& n : unread)
     if (!model->ignorable(n) && !(packed && packed->owns(n))) found.unused.push_back(n);
+  if (std::find(unread.begin(), unread.end(), "lm_head.weight") != unread.end() && model->ignorable("lm_head.weight"))
+    if (std::string note = head_note(weights); !note.empty()) found.notes.push_back(std::move(note));
   if (options.pack) model->pack(packing);
   if (packed) packed->finish();
   if (report) *report = std::move(found);
@@ -90,12 +136,9 @@ void save_model(Model& model, const std::filesystem::path& folder, DType dtype, 
   write_file(folder / "config.json", config.dump(2) + "\n");
 }
 
-GenerationConfig load_generation_config(const std::filesystem::path& folder) {
+GenerationConfig load_generation_config(const std::filesystem::path& model) {
   GenerationConfig g;
-  auto read_from = [&](const std::filesystem::path& file) {
-    if (!std::filesystem::exists(file)) return;
-    Json j = Json::read(file);
-    std::string where = file.string();
+  auto read_from = [&](const Json& j, const std::string& where) {
     ConfigReader r(j, where);
     r("do_sample", g.do_sample);
     r("temperature", g.temperature);
@@ -106,9 +149,31 @@ GenerationConfig load_generation_config(const std::filesystem::path& folder) {
     r("pad_token_id", g.pad_token_id);
     read_ids(j, "eos_token_id", where, g.eos_token_id);
   };
-  read_from(folder / "config.json");
-  read_from(folder / "generation_config.json");
+  const std::filesystem::path folder = companions(model), own = folder / "generation_config.json";
+  if (is_file(model))
+    read_from(gguf_config(GgufFile(model)), model.string());
+  else if (const auto config = folder / "config.json"; std::filesystem::exists(config))
+    read_from(Json::read(config), config.string());
+  if (std::filesystem::exists(own)) read_from(Json::read(own), own.string());
   return g;
+}
+
+Tokenizer load_tokenizer(const std::filesystem::path& model) {
+  if (model.extension() == ".json") return Tokenizer::load(model);
+  const std::filesystem::path folder = companions(model);
+  if (is_file(model) && !std::filesystem::exists(folder / "tokenizer.json"))
+    fail("{}: expected tokenizer.json beside it", model.string());
+  return Tokenizer::load(folder);
+}
+
+ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family) {
+  const std::filesystem::path folder = companions(model);
+  if (is_file(model) && !ChatTemplate::present(folder)) {
+    const GgufFile file(model);
+    if (auto it = file.metadata().find("tokenizer.chat_template"); it != file.metadata().end())
+      return ChatTemplate::parse(it->second.as_string(model.string() + ", metadata 'tokenizer.chat_template'"));
+  }
+  return chat_template_for(folder, family);
 }
 
 void save_generation_config(const GenerationConfig& g, const std::filesystem::path& folder) {

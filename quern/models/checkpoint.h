@@ -1,5 +1,6 @@
-// Hugging Face folders: config.json, (sharded) safetensors, generation_config.json. Loading picks the family from
-// `model_type`, checks every tensor against the configuration, and says what was left over.
+// Hugging Face folders: config.json, (sharded) safetensors, generation_config.json; and single .gguf files, which are
+// read as the folder they were made from. Loading picks the family from `model_type`, checks every tensor against the
+// configuration, and says what was left over.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -10,8 +11,17 @@
 #include "quern/models/model.h"
 #include "quern/nn/packing.h"
 #include "quern/nn/registry.h"
+#include "quern/text/chat_template.h"
+#include "quern/text/tokenizer.h"
 
 namespace quern {
+
+struct Checkpoint {
+  Json config;  // config.json
+  TensorFolder weights;
+};
+// A folder, or a .gguf file whose packed matrices are read as `unpacked`, f32 or bf16.
+Checkpoint open_checkpoint(const std::filesystem::path& model, DType unpacked = DType::f32);
 
 struct LoadOptions {
   DType dtype = DType::f32;  // of the parameters; bf16 packs matrices for inference and keeps the rest in f32
@@ -25,9 +35,10 @@ struct LoadOptions {
 struct LoadReport {
   std::vector<std::string> unused;   // tensors of the checkpoint nobody asked for
   std::vector<std::string> missing;  // optional parameters that kept their initial value
+  std::vector<std::string> notes;    // whatever else the caller should say
 };
 
-std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& folder,
+std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& path,
                                   LoadOptions options = {}, LoadReport* report = nullptr);
 // The structure alone, parameters without values: for `info` and for new models.
 std::unique_ptr<Model> build_model(const Registry& registry, const Json& config,
@@ -44,7 +55,10 @@ struct GenerationConfig {
   std::optional<int64_t> bos_token_id, pad_token_id;
 };
 // From generation_config.json, with ids from config.json where the former is silent. Absent files give the defaults.
-GenerationConfig load_generation_config(const std::filesystem::path& folder);
+GenerationConfig load_generation_config(const std::filesystem::path& model);
+// What lies beside a .gguf file wins over what it holds. load_tokenizer also takes a tokenizer.json itself.
+Tokenizer load_tokenizer(const std::filesystem::path& model);
+ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family);
 void save_generation_config(const GenerationConfig& g, const std::filesystem::path& folder);
 
 }  // namespace quern

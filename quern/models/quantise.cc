@@ -49,8 +49,15 @@ class Draft {
   bool kept_ = false;
 };
 
-// Tokenizer, template, generation settings: whatever lies beside the weights.
+// Tokenizer, template, generation settings: whatever lies beside the weights. In the folder of a .gguf file others
+// may live too.
 void copy_companions(const fs::path& from, const fs::path& to) {
+  if (!fs::is_directory(from)) {
+    for (const char* name :
+         {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json"})
+      if (fs::exists(from.parent_path() / name)) fs::copy_file(from.parent_path() / name, to / name);
+    return;
+  }
   for (const fs::directory_entry& e : fs::directory_iterator(from)) {
     const std::string name = e.path().filename().string(), tail = e.path().extension().string();
     const bool text = tail == ".json" || tail == ".jinja" || tail == ".txt" || tail == ".model" || tail == ".md";
@@ -71,7 +78,7 @@ void quantise_folder(const Registry& registry, const fs::path& from, const fs::p
 
   PackedRecorder recorder(std::move(importance), o.report);
   auto model = load_model(registry, from, {.scheme = o.body, .head = o.head, .hook = &recorder});
-  const TensorFolder weights(from);
+  const TensorFolder weights = open_checkpoint(from, DType::bf16).weights;
   NamedTensors plain;
   std::vector<std::string> packed;
   model->visit("", [&](const std::string& name, Parameter& p) {

@@ -95,63 +95,64 @@ Tensor SafetensorsFile::tensor(const std::string& name) const {
   return t;
 }
 
-TensorFolder::TensorFolder(const std::filesystem::path& folder) : folder_(folder) {
+TensorFolder::TensorFolder(const std::filesystem::path& folder) : where_(folder) {
   namespace fs = std::filesystem;
   if (!fs::is_directory(folder)) fail("{} is not a folder", folder.string());
+  auto add = [&](const std::string& name, const std::shared_ptr<SafetensorsFile>& file) {
+    const SafetensorsFile::Entry& e = file->entries().at(name);
+    entries_[name] = {dtype_name(e.dtype), e.shape, static_cast<int64_t>(e.end - e.begin),
+                      [file, name] { return file->tensor(name); }};
+  };
   fs::path index = folder / "model.safetensors.index.json", one = folder / "model.safetensors";
   if (fs::exists(index)) {
     Json j = Json::read(index);
-    std::map<std::string, size_t> shard;
+    std::map<std::string, std::shared_ptr<SafetensorsFile>> shards;
     for (const auto& [name, file] : j.at("weight_map", index.string()).as_object(index.string() + ", weight_map")) {
       const std::string& f = file.as_string(fmt::format("{}, weight_map '{}'", index.string(), name));
       if (f.empty() || fs::path(f).filename() != f)
         fail("{}, weight_map '{}': '{}' is not a plain file name", index.string(), name, f);
-      auto [it, fresh] = shard.try_emplace(f, files_.size());
-      if (fresh) files_.emplace_back(folder / f);
-      if (!files_[it->second].entries().count(name))
+      auto& shard = shards[f];
+      if (!shard) shard = std::make_shared<SafetensorsFile>(folder / f);
+      if (!shard->entries().count(name))
         fail("{}: tensor '{}' is listed in the index but missing", (folder / f).string(), name);
-      where_[name] = it->second;
+      add(name, shard);
     }
   } else if (fs::exists(one)) {
-    files_.emplace_back(one);
-    for (const auto& [name, e] : files_[0].entries()) where_[name] = 0;
+    auto file = std::make_shared<SafetensorsFile>(one);
+    for (const auto& [name, e] : file->entries()) add(name, file);
   } else {
     fail("{}: found neither model.safetensors nor model.safetensors.index.json", folder.string());
   }
 }
 
 Tensor TensorFolder::tensor(const std::string& name) const {
-  auto it = where_.find(name);
-  if (it == where_.end()) fail("{}: tensor '{}' is missing", folder_.string(), name);
+  const Entry& e = entry(name);
   read_.insert(name);
-  return files_[it->second].tensor(name);
+  return e.read();
 }
 
-const SafetensorsFile::Entry& TensorFolder::entry(const std::string& name) const {
-  auto it = where_.find(name);
-  if (it == where_.end()) fail("{}: tensor '{}' is missing", folder_.string(), name);
-  return files_[it->second].entries().at(name);
+const TensorFolder::Entry& TensorFolder::entry(const std::string& name) const {
+  auto it = entries_.find(name);
+  if (it == entries_.end()) fail("{}: tensor '{}' is missing", where_.string(), name);
+  return it->second;
 }
 
 std::vector<std::string> TensorFolder::names() const {
   std::vector<std::string> n;
-  for (const auto& [name, i] : where_) n.push_back(name);
+  for (const auto& [name, e] : entries_) n.push_back(name);
   return n;
 }
 
 std::vector<std::string> TensorFolder::unread() const {
   std::vector<std::string> n;
-  for (const auto& [name, i] : where_)
+  for (const auto& [name, e] : entries_)
     if (!read_.count(name)) n.push_back(name);
   return n;
 }
 
 int64_t TensorFolder::bytes() const {
   int64_t n = 0;
-  for (const auto& [name, i] : where_) {
-    const auto& e = files_[i].entries().at(name);
-    n += static_cast<int64_t>(e.end - e.begin);
-  }
+  for (const auto& [name, e] : entries_) n += e.bytes;
   return n;
 }
 

@@ -4,10 +4,12 @@
 // A folder may hold one file, or shards listed by model.safetensors.index.json.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,20 +36,29 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
+// A checkpoint's tensors by name: a folder's, or any others that somebody can read.
 class TensorFolder {
  public:
+  struct Entry {
+    std::string_view type;  // as stored, for people
+    Shape shape;
+    int64_t bytes;
+    std::function<Tensor()> read;
+  };
   explicit TensorFolder(const std::filesystem::path& folder);
-  bool contains(const std::string& name) const { return where_.count(name) > 0; }
+  // `where` names the source in messages.
+  TensorFolder(std::filesystem::path where, std::map<std::string, Entry> entries)
+      : where_(std::move(where)), entries_(std::move(entries)) {}
+  bool contains(const std::string& name) const { return entries_.count(name) > 0; }
   Tensor tensor(const std::string& name) const;
-  const SafetensorsFile::Entry& entry(const std::string& name) const;
+  const Entry& entry(const std::string& name) const;
   std::vector<std::string> names() const;
   std::vector<std::string> unread() const;  // never asked for by tensor()
   int64_t bytes() const;                    // of all tensors
 
  private:
-  std::filesystem::path folder_;
-  std::vector<SafetensorsFile> files_;
-  std::map<std::string, size_t> where_;
+  std::filesystem::path where_;
+  std::map<std::string, Entry> entries_;
   mutable std::set<std::string> read_;
 };
 

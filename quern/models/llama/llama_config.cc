@@ -86,13 +86,25 @@ std::vector<double> LlamaConfig::inv_freq() const {
   if (!r) return f;
   std::string where = std::string(kWhere) + ", rope_parameters", type = rope_type(*r);
   if (type == "default") return f;
+  if (type == "quern_factors") {  // every frequency divided by its own factor
+    const Json::Array& factors = r->at("factors", where).as_array(where + ", factors");
+    if (factors.size() != f.size())
+      fail("{}, factors: {} of them, expected {} (half of head_dim)", where, factors.size(), f.size());
+    for (size_t i = 0; i < f.size(); ++i) {
+      const double factor = factors[i].as_double(where + ", factors");
+      if (!(factor > 0)) fail("{}, factors: {} is not positive", where, factor);
+      f[i] /= factor;
+    }
+    return f;
+  }
   double factor = r->at("factor", where).as_double(where + ", factor");
   if (!(factor > 0)) fail("{}, factor: {} is not positive", where, factor);
   if (type == "linear") {
     for (double& w : f) w /= factor;
     return f;
   }
-  if (type != "llama3") fail("{}, rope_type: '{}' is not supported, expected default, linear or llama3", where, type);
+  if (type != "llama3")
+    fail("{}, rope_type: '{}' is not supported, expected default, linear, llama3 or quern_factors", where, type);
   // Long wavelengths are stretched by `factor`, short ones kept, those between blended.
   double low = r->at("low_freq_factor", where).as_double(where + ", low_freq_factor");
   double high = r->at("high_freq_factor", where).as_double(where + ", high_freq_factor");

@@ -53,7 +53,7 @@ struct LlamaConfig {
   bool qkv_bias() const { return attention_bias.value_or(model_type == "qwen2"); }
   bool o_bias() const { return model_type == "llama" && attention_bias.value_or(false); }
   int64_t window(int64_t layer) const;   // 0 = all
-  std::vector<double> inv_freq() const;  // rope with its scaling (default, linear, llama3)
+  std::vector<double> inv_freq() const;  // rope with its scaling (default, linear, llama3, quern_factors)
 
  private:
   void check() const;

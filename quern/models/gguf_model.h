@@ -1,0 +1,18 @@
+// A .gguf file as a model: the configuration and the tensor names a Hugging Face folder of the same weights would
+// have. Architectures llama (Mistral is stored as one), qwen2 and qwen3. Whatever would change the meaning and is not
+// understood is an Error naming the key and its value.
+#pragma once
+#include <filesystem>
+
+#include "quern/base/json.h"
+#include "quern/tensor/gguf.h"
+#include "quern/tensor/safetensors.h"
+
+namespace quern {
+
+// config.json of the file; begin and end tokens included.
+Json gguf_config(const GgufFile& file);
+// Its tensors. Matrices in blocks of bits or in f16 are unpacked to `unpacked` (f32 or bf16) as they are read.
+TensorFolder gguf_weights(const std::shared_ptr<const GgufFile>& file, DType unpacked);
+
+}  // namespace quern

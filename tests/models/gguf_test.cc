@@ -1,0 +1,166 @@
+// .gguf files as models: configuration, names, rotary rows and blocks of bits against the folders they were made from
+// (tools/oracles/models/make_gguf.py), and what is not understood refused by key and value.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "quern/base/mmap.h"
+#include "quern/base/test_message.h"
+#include "quern/infer/session.h"
+#include "quern/models/gguf_model.h"
+#include "quern/models/quantise.h"
+#include "tests/models/golden.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::string_literals;
+
+const fs::path kFiles = fs::path(QUERN_SOURCE_DIR) / "tests/goldens/gguf-models";
+
+std::unique_ptr<Model> load(const std::string& file, LoadOptions o = {}) {
+  LoadReport report;
+  auto m = load_model(test_registry(), kFiles / file, o, &report);
+  EXPECT_TRUE(report.unused.empty() && report.missing.empty() && report.notes.empty()) << file;
+  return m;
+}
+
+void each_parameter(Model& a, const std::function<Tensor(const std::string&)>& expected,
+                    const std::function<void(double, double, const std::string&)>& compare) {
+  int64_t seen = 0;
+  a.visit("", [&](const std::string& name, Parameter& p) {
+    const Tensor want = expected(name);
+    ASSERT_EQ(p.value.shape(), want.shape()) << name;
+    for (int64_t i = 0; i < want.size(); ++i) compare(p.value.item(i), want.item(i), name);
+    seen += want.size();
+  });
+  EXPECT_GT(seen, 10000);
+}
+
+TEST(GgufModel, LogitsInF32AreTheFoldersOwn) {
+  Golden g("llama-gqa");
+  EXPECT_LT(logit_error(*load("llama-gqa.gguf"), g, 700), 1e-4);
+}
+
+TEST(GgufModel, LogitsInF16StayNear) {
+  for (const char* name : {"qwen2-bias", "mistral-window"}) {
+    Golden g(name);
+    EXPECT_LT(logit_error(*load(std::string(name) + ".gguf"), g, 700), 5e-3) << name;
+  }
+}
+
+TEST(GgufModel, ParametersAreTheFoldersOwnToTheirPrecision) {
+  for (const char* name : {"llama-gqa", "qwen2-bias", "mistral-window"}) {
+    Golden g(name);
+    auto theirs = load(std::string(name) + ".gguf", {.pack = false});
+    SafetensorsFile file(g.folder / "model.safetensors");
+    each_parameter(
+        *theirs, [&](const std::string& n) { return file.tensor(n); },
+        [](double a, double b, const std::string& n) { ASSERT_NEAR(a, b, std::abs(b) / 1024 + 1e-7) << n; });
+  }
+}
+
+TEST(GgufModel, BlocksAreWhatTheReferenceMakesOfThem) {
+  SafetensorsFile expected(kFiles / "llama-gqa-q8.safetensors");
+  auto model = load("llama-gqa-q8.gguf", {.pack = false});
+  each_parameter(
+      *model, [&](const std::string& n) { return expected.tensor(n); },
+      [](double a, double b, const std::string& n) { ASSERT_EQ(a, b) << n; });
+}
+
+// Whatever a folder can be asked for.
+TEST(GgufModel, ServesInEverySchemeAndBecomesAPackedFolder) {
+  Golden g("llama-gqa");
+  const auto ids = std::span(g.tokens).first(16);
+  Tensor exact = all_logits(*load("llama-gqa-q8.gguf"), ids);
+  EXPECT_LT(relative_error(all_logits(*load("llama-gqa-q8.gguf", {.dtype = DType::bf16}), ids), exact), 0.05);
+  const fs::path out = fs::temp_directory_path() / fmt::format("quern_gguf_{}", ::getpid());
+  fs::remove_all(out);
+  quantise_folder(test_registry(), kFiles / "llama-gqa-q8.gguf", out, {});
+  Tensor a = all_logits(*load_model(test_registry(), out), ids);
+  Tensor b = all_logits(*load("llama-gqa-q8.gguf", {.scheme = WeightScheme(WeightFormat::q8)}), ids);
+  fs::remove_all(out);
+  for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i));
+  EXPECT_LT(relative_error(a, exact), 0.1);
+}
+
+TEST(GgufModel, EndTokenComesFromTheFile) {
+  GenerationConfig g = load_generation_config(kFiles / "llama-gqa.gguf");
+  EXPECT_EQ(g.eos_token_id, std::vector<int64_t>{1});
+  EXPECT_EQ(g.bos_token_id, 2);
+  EXPECT_NE(message_of([&] { load_tokenizer(kFiles / "llama-gqa.gguf"); }).find("tokenizer"), std::string::npos);
+}
+
+class GgufRefused : public testing::Test {
+ protected:
+  ~GgufRefused() override { fs::remove(path_); }
+  // The message for llama-gqa.gguf with `from` replaced by `to`, of the same length: lengths are stored in the file.
+  std::string refusal(const std::string& from, const std::string& to) {
+    EXPECT_EQ(from.size(), to.size());
+    std::string content = read_file(kFiles / "llama-gqa.gguf");
+    const size_t at = content.find(from);
+    EXPECT_NE(at, content.npos) << from;
+    if (at != content.npos) content.replace(at, from.size(), to);
+    write_file(path_, content);
+    return message_of([&] { load_model(test_registry(), path_); });
+  }
+  // The same with a whole number's value replaced.
+  std::string with_number(const std::string& key, uint32_t value) {
+    std::string content = read_file(kFiles / "llama-gqa.gguf"), head = key + std::string("\x04\0\0\0", 4);
+    const size_t at = content.find(head);
+    EXPECT_NE(at, content.npos) << key;
+    std::string bytes(4, '\0');
+    std::memcpy(bytes.data(), &value, 4);
+    return refusal(head + content.substr(at + head.size(), 4), head + bytes);
+  }
+  fs::path path_ = fs::temp_directory_path() / fmt::format("quern_refused_{}.gguf", ::getpid());
+};
+
+TEST_F(GgufRefused, WhatIsNotUnderstoodByKeyAndValue) {
+  auto has = [](const std::string& message, const char* part) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << " | " << message;
+  };
+  has(refusal("\x05\0\0\0\0\0\0\0llama"s, "\x05\0\0\0\0\0\0\0bloom"s), "'general.architecture': 'bloom'");
+  has(refusal("llama.block_count", "llama.bl0ck_count"), "'llama.block_count' is missing");
+  has(refusal("llama.vocab_size", "llama.logit_sca1"), "'llama.logit_sca1': 96 is not understood");
+  has(refusal("llama.vocab_size", "llama.expert_cou"), "'llama.expert_cou': 96 is not understood");
+  has(with_number("llama.rope.dimension_count", 4), "'llama.rope.dimension_count': 4, expected all 8");
+  has(with_number("llama.attention.value_length", 16), "'llama.attention.value_length': 16, expected 8");
+  has(with_number("llama.attention.head_count", 0), "'llama.attention.head_count': 0");
+  has(with_number("llama.attention.head_count_kv", 3), "is not whole pairs of 3 heads");
+  has(with_number("llama.embedding_length", 64), "shape");
+  has(refusal("blk.0.attn_norm.weight", "blk.0.attn_nurm.weight"),
+      "'model.layers.0.input_layernorm.weight' is missing");
+  EXPECT_EQ(refusal("llama.vocab_size", "llama.vocab_size"), "");
+}
+
+TEST(TiedHead, AHeadThatDiffersFromTheEmbeddingIsTold) {
+  Golden g("llama-mha");
+  const fs::path folder = fs::temp_directory_path() / fmt::format("quern_tied_{}", ::getpid());
+  fs::create_directories(folder);
+  fs::copy_file(g.folder / "config.json", folder / "config.json", fs::copy_options::overwrite_existing);
+  SafetensorsFile file(g.folder / "model.safetensors");
+  NamedTensors tensors;
+  for (const auto& [name, e] : file.entries())
+    if (name != "lm_head.weight") tensors.emplace_back(name, file.tensor(name));
+  auto notes = [&](Tensor head) {
+    NamedTensors all = tensors;
+    all.emplace_back("lm_head.weight", head);
+    save_safetensors(folder / "model.safetensors", all);
+    LoadReport report;
+    load_model(test_registry(), folder, {}, &report);
+    return report.notes;
+  };
+  Tensor head = file.tensor("model.embed_tokens.weight").clone();
+  EXPECT_TRUE(notes(head).empty());
+  head.data<float>()[0] += 1;
+  head.data<float>()[head.size() - 1] += 1;
+  ASSERT_EQ(notes(head).size(), 1u);
+  EXPECT_NE(notes(head)[0].find("in 2 of 96 rows"), std::string::npos) << notes(head)[0];
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace quern
