@@ -1,6 +1,7 @@
 // quern run: continue a prompt (-p), or chat when none is given. Text goes to stdout as it comes, figures to stderr.
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 
 #include "apps/quern/args.h"
@@ -18,9 +19,38 @@ struct RunOptions {
   WeightFlags weights{.dtype_default = "auto"};
   bool json = false;
   int64_t n = 256, seed = -1;
-  std::optional<double> temp, top_p, min_p;
+  std::optional<double> temp, top_p, min_p, repetition;
+  double presence = 0, frequency = 0;
   std::optional<int64_t> top_k;
+  std::vector<std::string> logit_bias, stop;
+  std::optional<std::string> order;
+  std::string answer;
+  int64_t logprobs = 0;
 };
+
+// "17=-5.5": an id and what is added to its logit.
+std::pair<int32_t, double> parse_bias(const std::string& text) {
+  const size_t equals = text.find('=');
+  const char* end = text.data() + text.size();
+  int32_t id = -1;
+  double value = 0;
+  if (equals != text.npos) {
+    auto [id_end, bad_id] = std::from_chars(text.data(), text.data() + equals, id);
+    auto [value_end, bad_value] = std::from_chars(text.data() + equals + 1, end, value);
+    if (bad_id == std::errc() && id_end == text.data() + equals && id >= 0 && bad_value == std::errc() &&
+        value_end == end)
+      return {id, value};
+  }
+  throw UsageError(fmt::format("--logit-bias '{}': expected ID=NUMBER, as 17=-5.5", text));
+}
+
+std::vector<SampleStep> parse_order(const std::string& text) {
+  try {
+    return parse_sample_order(text);
+  } catch (const Error& e) {
+    throw UsageError(fmt::format("--order: {}", e.what()));
+  }
+}
 
 // Flags win over generation_config.json; without either, temperature 1.
 GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
@@ -30,12 +60,20 @@ GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
   o.sampling.top_p = r.top_p.value_or(g.do_sample ? g.top_p : 1.0);
   o.sampling.top_k = r.top_k.value_or(g.do_sample ? g.top_k : 0);
   o.sampling.min_p = r.min_p.value_or(g.do_sample ? g.min_p : 0.0);
+  o.sampling.repetition_penalty = r.repetition.value_or(g.repetition_penalty);
+  o.sampling.presence_penalty = r.presence;
+  o.sampling.frequency_penalty = r.frequency;
+  for (const std::string& b : r.logit_bias) o.sampling.logit_bias.push_back(parse_bias(b));
+  if (r.order) o.sampling.order = parse_order(*r.order);
   o.sampling.seed = r.seed >= 0 ? static_cast<uint64_t>(r.seed)
                                 : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   o.max_tokens = r.n;
   o.stop_ids = g.eos_token_id;
+  o.stop = r.stop;
+  o.top_logprobs = r.logprobs;
   check(o.sampling);
   if (r.n < 1) fail("-n {}: expected at least 1", r.n);
+  if (r.logprobs < 0) fail("--logprobs {}: expected 0 or more", r.logprobs);
   return o;
 }
 
@@ -46,9 +84,25 @@ void print_speed(const Generated& g) {
              g.prompt_seconds, g.tokens.size(), decode, g.finish);
 }
 
+// A list a token: the likeliest tokens there.
+Json top_logprobs_of(const Generated& g, const Tokenizer& tokenizer) {
+  Json all = Json::array();
+  for (const std::vector<TokenLogprob>& at : g.top) {
+    Json list = Json::array();
+    for (const TokenLogprob& t : at) {
+      Json one = Json::object();
+      one.set("token", t.token), one.set("text", tokenizer.id_to_token(t.token)), one.set("logprob", t.logprob);
+      list.push(std::move(one));
+    }
+    all.push(std::move(list));
+  }
+  return all;
+}
+
 int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, const GenerateOptions& o, DType kv) {
   Interrupt interrupt;
   Request request{.prompt = tokenizer.encode(r.prompt, {}), .options = o};
+  if (!r.answer.empty()) request.options.forced = tokenizer.encode(r.answer, {.add_special_tokens = false});
   request.on_token = [&](const Emitted& e) {
     if (!r.json) {
       fmt::print("{}", e.text);
@@ -69,6 +123,7 @@ int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, c
   j.set("text", g.text);
   j.set("tokens", out);
   j.set("logprobs", lp);
+  if (o.top_logprobs > 0) j.set("top_logprobs", top_logprobs_of(g, tokenizer));
   j.set("prompt_tokens", g.prompt_tokens);
   j.set("finish", g.finish);
   j.set("seed", static_cast<int64_t>(o.sampling.seed));
@@ -131,13 +186,26 @@ int cmd_run(Words args) {
       .flag("--top-p", r.top_p, "keep the likeliest tokens that sum to this")
       .flag("--top-k", r.top_k, "keep this many; 0 is all")
       .flag("--min-p", r.min_p, "keep tokens at least this likely against the likeliest")
+      .flag("--repetition-penalty", r.repetition, "divide the logits of tokens seen in prompt or answer; 1 is off")
+      .flag("--presence-penalty", r.presence, "subtract from the logits of tokens the answer has")
+      .flag("--frequency-penalty", r.frequency, "the same, once per occurrence")
+      .flag("--logit-bias", r.logit_bias, "ID=NUMBER added to a token's logit; may be given again")
+      .flag("--order", r.order, "sampling steps in order (default: penalties,temperature,top_k,top_p,min_p)")
+      .flag("--stop", r.stop, "text that ends the answer and is not shown; may be given again")
+      .flag("--answer", r.answer, "how the answer begins (with -p): given instead of sampled")
+      .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
       .flag("--seed", r.seed, "same seed, same text; -1 picks one")
       .flag("--system", r.system, "system message of the chat")
       .flag("--json", r.json, "one JSON object (with -p)")
-      .note("Sampling defaults come from the folder's generation_config.json; without one, decoding is greedy.");
+      .note(
+          "DIR is a model folder or a .gguf file. Sampling defaults come from generation_config.json there; without "
+          "one, "
+          "decoding is greedy.");
   r.weights.add_to(a, "f32, bf16, or auto (bf16)");
   if (!a.parse(args)) return 0;
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt (-p)");
+  if (!r.answer.empty() && !prompt) throw UsageError("quern run: --answer needs a prompt (-p)");
+  if (r.logprobs && !r.json) throw UsageError("quern run: --logprobs needs --json");
   const LoadOptions load = r.weights.load_options();
   const DType kv = r.weights.kv();
   Tokenizer tokenizer = load_tokenizer(r.dir);

@@ -145,6 +145,7 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
     r("top_p", g.top_p);
     r("top_k", g.top_k);
     r("min_p", g.min_p);
+    r("repetition_penalty", g.repetition_penalty);
     r("bos_token_id", g.bos_token_id);
     r("pad_token_id", g.pad_token_id);
     read_ids(j, "eos_token_id", where, g.eos_token_id);
@@ -186,6 +187,7 @@ void save_generation_config(const GenerationConfig& g, const std::filesystem::pa
     j.set("top_k", g.top_k);
     j.set("min_p", g.min_p);
   }
+  if (g.repetition_penalty != 1) j.set("repetition_penalty", g.repetition_penalty);
   if (g.bos_token_id) j.set("bos_token_id", *g.bos_token_id);
   if (g.pad_token_id) j.set("pad_token_id", *g.pad_token_id);
   j.set("eos_token_id", eos.as_array().size() == 1 ? eos.as_array()[0] : eos);

@@ -49,7 +49,7 @@ void save_model(Model& model, const std::filesystem::path& folder, DType dtype,
 
 struct GenerationConfig {
   bool do_sample = false;
-  double temperature = 1, top_p = 1, min_p = 0;
+  double temperature = 1, top_p = 1, min_p = 0, repetition_penalty = 1;
   int64_t top_k = 0;
   std::vector<int64_t> eos_token_id;
   std::optional<int64_t> bos_token_id, pad_token_id;

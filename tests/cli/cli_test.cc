@@ -1,6 +1,10 @@
 // The verbs from outside: exit codes, help, a model made, looked at, run and talked to; messages for mistakes.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <set>
+
 #include "quern/base/cpu.h"
 #include "quern/base/json.h"
 #include "quern/tensor/tensor.h"
@@ -115,6 +119,73 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, MadeModel, testing::Values("zaya", "llama", "zamba", "zamba2"));
+
+// What request.h offers, from the outside. A random model, greedy: what it says is known from a first run.
+TEST(Cli, RunTakesEveryOptionOfARequest) {
+  ScratchFolder d;
+  const std::string m = d / "m", run = "quern run " + m + " -p Once -n 12 --json --dtype f32 ";
+  ASSERT_EQ(shell("quern new --family llama --size tiny --seed 3 " + m).code, 0);
+  auto tokens = [&](const std::string& flags) {
+    Ran r = shell(run + flags);
+    EXPECT_EQ(r.code, 0) << flags << r.err;
+    return r.code == 0 ? Json::parse(r.out) : Json::object();
+  };
+  const Json plain = tokens("");
+  const int64_t first = plain.at("tokens").as_array().at(0).as_int();
+  auto begins_with = [](const Json& j) { return j.at("tokens").as_array().at(0).as_int(); };
+  EXPECT_NE(begins_with(tokens(fmt::format("--logit-bias {}=-100", first))), first);
+  EXPECT_EQ(begins_with(tokens("--logit-bias 7=1e6 --logit-bias 8=1e5")), 7);
+  // Under a penalty beyond any logit no token comes twice.
+  for (const char* flags : {"--presence-penalty 1e6", "--frequency-penalty 1e6"}) {
+    std::set<int64_t> seen;
+    const Json answer = tokens(flags);
+    for (const Json& t : answer.at("tokens").as_array()) EXPECT_TRUE(seen.insert(t.as_int()).second) << flags;
+  }
+  EXPECT_NE(tokens("--repetition-penalty 1e6").at("tokens"), plain.at("tokens"));
+  // Without penalties in the order they do not count.
+  EXPECT_EQ(tokens("--presence-penalty 1e6 --order temperature,top_k").at("tokens"), plain.at("tokens"));
+
+  const std::string text = plain.at("text").as_string();
+  const Json answered = tokens("--answer ' upon' --logprobs 3");
+  EXPECT_EQ(answered.at("text").as_string().substr(0, 5), " upon");
+  EXPECT_EQ(answered.at("top_logprobs").as_array().size(), answered.at("tokens").as_array().size());
+  EXPECT_EQ(answered.at("top_logprobs").as_array().at(0).as_array().size(), 3u);
+  const Json stopped = tokens("--answer ' upon a time' --stop nothing --stop 'n a'");
+  EXPECT_EQ(stopped.at("text").as_string(), " upo");
+  EXPECT_EQ(stopped.at("finish").as_string(), "stop");
+
+  for (const char* flags : {"--logit-bias 7", "--logit-bias 7=x", "--logit-bias -1=2", "--logit-bias 7=1x",
+                            "--order temperature,heat", "--order top_k,top_k", "--presence-penalty much"})
+    EXPECT_EQ(shell(run + flags).code, 2) << flags;
+  for (const char* flags : {"--repetition-penalty 0", "--logprobs -1", "--frequency-penalty inf"})
+    EXPECT_EQ(shell(run + flags).code, 1) << flags;
+  EXPECT_EQ(shell("quern run " + m + " --answer x").code, 2);
+  EXPECT_EQ(shell("quern run " + m + " -p x --logprobs 2").code, 2);
+
+  // generation_config.json may name a repetition penalty; the flag wins.
+  ASSERT_EQ(shell("sed -i 's/{/{\"repetition_penalty\": 1e6,/' " + m + "/generation_config.json").code, 0);
+  EXPECT_EQ(tokens("").at("tokens"), tokens("--repetition-penalty 1e6").at("tokens"));
+  EXPECT_EQ(tokens("--repetition-penalty 1").at("tokens"), plain.at("tokens"));
+}
+
+TEST(Cli, AGgufFileIsAModel) {
+  ScratchFolder d;
+  const std::string file = std::string(QUERN_SOURCE_DIR) + "/tests/goldens/gguf-models/llama-gqa-q8.gguf";
+  Ran r = shell("quern info --json " + file);
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("elements_by_type").at("Q8_0").as_int(), 18432);
+  r = shell("quern logits " + file + " --tokens 1,2,3 --out " + (d / "x.npy"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(load_npy(d / "x.npy").dim(0), 3);
+  r = shell("quern run " + file + " -p x");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("tokenizer"), std::string::npos) << r.err;
+  ASSERT_EQ(shell("quern quantize " + file + " " + (d / "q")).code, 0);
+  EXPECT_EQ(shell("quern logits " + (d / "q") + " --tokens 1,2,3 --out " + (d / "y.npy")).code, 0);
+  r = shell("quern info " + std::string(QUERN_SOURCE_DIR) + "/README.md");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("not a GGUF file"), std::string::npos) << r.err;
+}
 
 TEST(Cli, PapersAreListed) {
   Ran r = shell(std::string("quern paper list --dir ") + QUERN_SOURCE_DIR + "/papers");
