@@ -1,5 +1,6 @@
 // quern: one binary, git-style verbs. Exit codes: 0 done, 1 failed, 2 wrong usage. Results on stdout, the rest on
 // stderr.
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -66,6 +67,7 @@ int dispatch(std::vector<std::string> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, told by whoever writes
   try {
     return dispatch(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const quern::UsageError& e) {

@@ -62,6 +62,47 @@ std::string head_note(const TensorFolder& weights) {
       kHead, rows.load(), a.dim(0));
 }
 
+std::unique_ptr<Model> load(const Registry& registry, const std::filesystem::path& path, const LoadOptions& options,
+                            const Json& config, const TensorFolder& weights, LoadReport& found) {
+  std::unique_ptr<PackedReader> packed = PackedReader::open(path, config, weights);
+  if (packed && !options.pack) fail("{} holds packed weights: they serve, they cannot be trained", path.string());
+  if (packed && (options.scheme || options.head || options.hook))
+    fail("{} holds weights packed as {}: quantise from the original folder", path.string(),
+         to_string(packed->body()));
+  const Packing packing = packed ? Packing(packed->body(), packed->head(), packed.get()) : packing_of(options);
+  std::unique_ptr<Model> model = build_model(registry, config, &weights);
+  // bf16 matrices are packed from the mapping itself; everything else is small and kept in f32.
+  const bool bf16_rows = packing.rows() == DType::bf16;
+  DType keep = bf16_rows || packed ? DType::f32 : options.dtype;
+  model->visit("", [&](const std::string& name, Parameter& p) {
+    if (packed && packed->covers(name)) {
+      p.value = Tensor();
+      return;
+    }
+    Tensor t = model->read(weights, name, p);
+    if (!t.defined()) {
+      if (!p.optional) fail("{}: tensor '{}' is missing", path.string(), name);
+      found.missing.push_back(name);
+      p.value = Tensor::full(p.shape, keep, p.init.kind == Init::Kind::constant ? p.init.value : 0);
+      return;
+    }
+    if (t.shape() != p.shape)
+      fail("tensor '{}', shape: expected {}, found {}", name, to_string(p.shape), to_string(t.shape()));
+    bool matrix = bf16_rows && options.pack && p.matrix && t.dtype() == DType::bf16;
+    p.value = matrix ? t : t.to(keep);
+    if (!options.pack && p.value.same_buffer(t))
+      p.value = p.value.clone();  // training writes; a mapping is read-only
+  });
+  if (options.pack) model->pack(packing);
+  if (packed) packed->finish();
+  const std::vector<std::string> unread = weights.unread();
+  for (const std::string& n : unread)
+    if (!model->ignorable(n)) found.unused.push_back(n);
+  if (std::find(unread.begin(), unread.end(), "lm_head.weight") != unread.end() && model->ignorable("lm_head.weight"))
+    if (std::string note = head_note(weights); !note.empty()) found.notes.push_back(std::move(note));
+  return model;
+}
+
 }  // namespace
 
 Checkpoint open_checkpoint(const std::filesystem::path& model, DType unpacked) {
@@ -82,45 +123,15 @@ std::unique_ptr<Model> load_model(const Registry& registry, const std::filesyste
                                   LoadReport* report) {
   const bool bf16_matrices = options.pack && packing_of(options).rows() == DType::bf16;
   const auto [config, weights] = open_checkpoint(path, bf16_matrices ? DType::bf16 : DType::f32);
-  std::unique_ptr<PackedReader> packed = PackedReader::open(path, config);
-  if (packed && !options.pack) fail("{} holds packed weights: they serve, they cannot be trained", path.string());
-  if (packed && (options.scheme || options.head || options.hook))
-    fail("{} holds weights packed as {}: quantise from the original folder", path.string(),
-         to_string(packed->body()));
-  const Packing packing = packed ? Packing(packed->body(), packed->head(), packed.get()) : packing_of(options);
-  std::unique_ptr<Model> model = build_model(registry, config, &weights);
-  // bf16 matrices are packed from the mapping itself; everything else is small and kept in f32.
-  const bool bf16_rows = packing.rows() == DType::bf16;
-  DType keep = bf16_rows || packed ? DType::f32 : options.dtype;
   LoadReport found;
-  model->visit("", [&](const std::string& name, Parameter& p) {
-    if (packed && packed->covers(name)) {
-      p.value = Tensor();
-      return;
-    }
-    Tensor t = model->read(weights, name, p);
-    if (!t.defined()) {
-      if (!p.optional) fail("{}: tensor '{}' is missing", path.string(), name);
-      found.missing.push_back(name);
-      p.value = Tensor::full(p.shape, keep, p.init.kind == Init::Kind::constant ? p.init.value : 0);
-      return;
-    }
-    if (t.shape() != p.shape)
-      fail("tensor '{}', shape: expected {}, found {}", name, to_string(p.shape), to_string(t.shape()));
-    bool matrix = bf16_rows && options.pack && p.matrix && t.dtype() == DType::bf16;
-    p.value = matrix ? t : t.to(keep);
-    if (!options.pack && p.value.same_buffer(t))
-      p.value = p.value.clone();  // training writes; a mapping is read-only
-  });
-  const std::vector<std::string> unread = weights.unread();
-  for (const std::string& n : unread)
-    if (!model->ignorable(n) && !(packed && packed->owns(n))) found.unused.push_back(n);
-  if (std::find(unread.begin(), unread.end(), "lm_head.weight") != unread.end() && model->ignorable("lm_head.weight"))
-    if (std::string note = head_note(weights); !note.empty()) found.notes.push_back(std::move(note));
-  if (options.pack) model->pack(packing);
-  if (packed) packed->finish();
-  if (report) *report = std::move(found);
-  return model;
+  try {
+    auto model = load(registry, path, options, config, weights, found);
+    if (report) *report = std::move(found);
+    return model;
+  } catch (const std::bad_alloc&) {
+    fail("{}: out of memory while loading {} MB of weights; packed as q8 or q4 they need less", path.string(),
+         weights.bytes() / 1000000);
+  }
 }
 
 void save_model(Model& model, const std::filesystem::path& folder, DType dtype, int64_t shard_bytes) {

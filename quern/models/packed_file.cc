@@ -62,16 +62,16 @@ WeightScheme scheme_from_json(const Json& j, const std::string& where) {
   return s;
 }
 
-std::unique_ptr<PackedReader> PackedReader::open(const std::filesystem::path& folder, const Json& config) {
+std::unique_ptr<PackedReader> PackedReader::open(const std::filesystem::path& folder, const Json& config,
+                                                 const TensorFolder& weights) {
   const Json* q = config.find("quantization_config");
   const Json* method = q ? q->find("quant_method") : nullptr;
   if (!method || !method->is_string()) return nullptr;
   if (method->as_string() != "quern")
     return nullptr;  // somebody else's: FP8 tensors are read as such, others fail by their own names
-  const std::filesystem::path path = folder / "model.safetensors";
-  std::unique_ptr<PackedReader> r(new PackedReader(path));
-  const auto& meta = r->file_.metadata();
-  const std::string where = path.string() + ", __metadata__ ";
+  std::unique_ptr<PackedReader> r(new PackedReader((folder / "model.safetensors").string(), weights));
+  const auto& meta = weights.metadata();
+  const std::string where = r->where_ + ", __metadata__ ";
   auto text = [&](const char* key) -> const std::string& {
     auto it = meta.find(key);
     if (it == meta.end()) fail("{}{} is missing: config.json says these are packed weights", where, key);
@@ -98,20 +98,19 @@ std::unique_ptr<PackedReader> PackedReader::open(const std::filesystem::path& fo
 
 kernels::PackedWeight PackedReader::matrix(const std::string& name, int64_t n, int64_t k, const WeightScheme& s,
                                            const std::function<Tensor()>&) {
-  const std::string where = file_.path().string();
   if (next_ == entries_.size())
-    fail("{}: the model asks for '{}' after the last of {} packed matrices", where, name, next_);
+    fail("{}: the model asks for '{}' after the last of {} packed matrices", where_, name, next_);
   const Entry& e = entries_[next_];
   if (e.n != n || e.k != k || !(e.scheme == s))
-    fail("{}: packed matrix {} is '{}' [{}, {}] in {}, the model asks for '{}' [{}, {}] in {}", where, next_, e.name,
+    fail("{}: packed matrix {} is '{}' [{}, {}] in {}, the model asks for '{}' [{}, {}] in {}", where_, next_, e.name,
          e.n, e.k, to_string(e.scheme), name, n, k, to_string(s));
   const std::string blob = blob_name(next_++);
-  return kernels::QuantLinear::view(file_.tensor(blob), n, k, s, fmt::format("{}, tensor '{}'", where, blob));
+  return kernels::QuantLinear::view(weights_.tensor(blob), n, k, s, fmt::format("{}, tensor '{}'", where_, blob));
 }
 
 void PackedReader::finish() const {
   if (next_ != entries_.size())
-    fail("{}: {} packed matrices, the model asked for {}", file_.path().string(), entries_.size(), next_);
+    fail("{}: {} packed matrices, the model asked for {}", where_, entries_.size(), next_);
 }
 
 kernels::PackedWeight PackedRecorder::matrix(const std::string& name, int64_t n, int64_t k, const WeightScheme& s,

@@ -26,13 +26,14 @@ WeightScheme scheme_from_json(const Json& j, const std::string& where);
 // Hands out the blobs of a folder in the order they were recorded; what the model asks for must be what is there.
 class PackedReader : public PackHook {
  public:
-  // Null when config.json names no packed form of ours; throws Error when it does and the file is not whole.
-  static std::unique_ptr<PackedReader> open(const std::filesystem::path& folder, const Json& config);
+  // Null when config.json names no packed form of ours; throws Error when it does and the file is not whole. The
+  // weights, model.safetensors of `folder`, must outlive the reader.
+  static std::unique_ptr<PackedReader> open(const std::filesystem::path& folder, const Json& config,
+                                            const TensorFolder& weights);
 
   WeightScheme body() const { return body_; }
   WeightScheme head() const { return head_; }
   bool covers(const std::string& parameter) const { return parameters_.count(parameter) > 0; }
-  bool owns(const std::string& tensor) const { return tensor.starts_with("packed."); }
   void finish() const;  // throws Error unless every blob was asked for
 
   kernels::PackedWeight matrix(const std::string& name, int64_t n, int64_t k, const WeightScheme& s,
@@ -40,13 +41,14 @@ class PackedReader : public PackHook {
   bool stored() const override { return true; }
 
  private:
-  explicit PackedReader(const std::filesystem::path& file) : file_(file) {}
+  PackedReader(std::string where, const TensorFolder& weights) : where_(std::move(where)), weights_(weights) {}
   struct Entry {
     std::string name;
     int64_t n, k;
     WeightScheme scheme;
   };
-  SafetensorsFile file_;
+  std::string where_;  // model.safetensors
+  const TensorFolder& weights_;
   WeightScheme body_, head_;
   std::vector<Entry> entries_;
   std::set<std::string> parameters_;

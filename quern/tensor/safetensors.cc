@@ -120,6 +120,7 @@ TensorFolder::TensorFolder(const std::filesystem::path& folder) : where_(folder)
   } else if (fs::exists(one)) {
     auto file = std::make_shared<SafetensorsFile>(one);
     for (const auto& [name, e] : file->entries()) add(name, file);
+    metadata_ = file->metadata();
   } else {
     fail("{}: found neither model.safetensors nor model.safetensors.index.json", folder.string());
   }

@@ -53,12 +53,14 @@ class TensorFolder {
   Tensor tensor(const std::string& name) const;
   const Entry& entry(const std::string& name) const;
   std::vector<std::string> names() const;
-  std::vector<std::string> unread() const;  // never asked for by tensor()
-  int64_t bytes() const;                    // of all tensors
+  std::vector<std::string> unread() const;                                          // never asked for by tensor()
+  int64_t bytes() const;                                                            // of all tensors
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }  // of model.safetensors
 
  private:
   std::filesystem::path where_;
   std::map<std::string, Entry> entries_;
+  std::map<std::string, std::string> metadata_;
   mutable std::set<std::string> read_;
 };
 

@@ -1,4 +1,5 @@
-// Any bytes as a GGUF file: either every tensor can be read to its last element, or an Error says why not.
+// Any bytes as a GGUF file: either every tensor can be read to its last element, as stored and as a model would ask
+// for it, or an Error says why not.
 #include <unistd.h>
 
 #include <cstdint>
@@ -6,21 +7,21 @@
 #include <filesystem>
 
 #include "quern/base/mmap.h"
-#include "quern/tensor/gguf.h"
+#include "quern/models/gguf_model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("quern_fuzz_" + std::to_string(::getpid()));
   quern::write_file(path, {reinterpret_cast<const char*>(data), size});
+  volatile double keep = 0;
+  auto touch = [&](const quern::Tensor& t) {
+    if (t.size() > 0) keep = keep + t.item(0) + t.item(t.size() - 1);
+  };
   try {
-    quern::GgufFile f(path);
-    double sum = 0;
-    for (const auto& [name, e] : f.entries()) {
-      quern::Tensor t = f.tensor(name);
-      if (t.size() > 0) sum += t.item(0) + t.item(t.size() - 1);
-    }
-    volatile double keep = sum;
-    (void)keep;
+    auto f = std::make_shared<const quern::GgufFile>(path);
+    for (const auto& [name, e] : f->entries()) touch(f->tensor(name));
+    quern::TensorFolder weights = quern::gguf_weights(f, quern::DType::bf16);
+    for (const std::string& name : weights.names()) touch(weights.tensor(name));
   } catch (const quern::Error&) {
   }
   return 0;
