@@ -33,6 +33,8 @@ std::atomic<Isa>& active() {
   return isa;
 }
 
+std::atomic<bool> bf16_allowed{true};
+
 }  // namespace
 
 Isa detected_isa() {
@@ -51,11 +53,13 @@ void set_active_isa(Isa isa) {
 bool has_avx512_bf16() {
 #if defined(__x86_64__)
   static const bool cpu = __builtin_cpu_supports("avx512bf16") != 0;
-  return cpu && active_isa() == Isa::avx512;
+  return cpu && bf16_allowed.load(std::memory_order_relaxed) && active_isa() == Isa::avx512;
 #else
   return false;
 #endif
 }
+
+void allow_avx512_bf16(bool allowed) { bf16_allowed.store(allowed, std::memory_order_relaxed); }
 
 Isa parse_isa(std::string_view name) {
   if (name == "ref") return Isa::ref;

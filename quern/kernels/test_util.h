@@ -80,6 +80,11 @@ void each_isa(F&& f) {
     IsaScope scope(isa);
     SCOPED_TRACE(std::string(isa_name(isa)));
     f();
+    if (!has_avx512_bf16()) continue;
+    SCOPED_TRACE("without bf16 products");
+    allow_avx512_bf16(false);
+    f();
+    allow_avx512_bf16(true);
   }
 }
 

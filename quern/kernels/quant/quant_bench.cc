@@ -46,7 +46,7 @@ void bench_kernels_quant(Bench& b) {
                                   {WeightFormat::q4, 32, true},
                                   {WeightFormat::q8a8}};
   for (const WeightScheme& s : schemes)
-    for (int64_t m : {1, 2, 4, 16, 512}) quantised(b, s, m, 4096, 2048);
+    for (int64_t m : {1, 2, 4, 8, 16, 512}) quantised(b, s, m, 4096, 2048);
 }
 
 }  // namespace quern

@@ -1,5 +1,7 @@
 // The inner loops of quantised products, one table an instruction set. Raw sums: the column scale S comes later.
 // q8 sums are 2²⁴ times too large: a byte is used where it lies at the top of its 32 bits.
+// A table either multiplies rows of floats by whole panels (a few rows; more are unpacked for the tiles), or strips
+// of up to 16 rows by stretches of panels.
 #pragma once
 #include <cstdint>
 
@@ -9,12 +11,12 @@ namespace quern::kernels {
 struct QuantRows {
   const uint8_t* panel = nullptr;
   int64_t blocks = 0;
-  int64_t group = 0;        // q4
-  bool asymmetric = false;  // q4
-  const void* x = nullptr;  // pairs of bf16, or floats that bf16 can hold, or bytes (int8), as the table says
-  int64_t x_row = 0;        // in 32-bit elements
-  const float* x_sums = nullptr;
-  int64_t sums_row = 0;  // Σ of x over each group; only where the table or a zero point needs them
+  int64_t group = 0;         // q4
+  bool asymmetric = false;   // q4
+  const float* x = nullptr;  // that bf16 can hold
+  int64_t x_row = 0;
+  const float* x_sums = nullptr;  // q4: Σ of x over each group
+  int64_t sums_row = 0;
   float* y = nullptr;
   int rows = 1;
 };
@@ -25,22 +27,45 @@ struct Int8Rows {
   int64_t blocks = 0;
   const uint8_t* x = nullptr;  // q + 128, four bytes a block
   int64_t x_row = 0;           // in bytes
-  const int32_t* column_sums = nullptr;
   int32_t* sums = nullptr;
   int rows = 1;  // ≤ 6
 };
 
+// A strip of rows against blocks of one panel: y[rows][64] += the same sums. Elements of x are pairs of bf16 (k, k +
+// 1), or four bytes q + 128 (k … k + 3) for q8a8, whose sums are then 128·Σ_k q too large.
+struct QuantStrip {
+  static constexpr int kRows = 16;
+  // Elements from one k to the next: few rows lie close together, more get a line of 64 bytes.
+  static constexpr int64_t x_line(int64_t rows) { return rows <= 4 ? rows : kRows; }
+
+  const uint8_t* from = nullptr;
+  int64_t blocks = 0;
+  int64_t group = 0;              // q4
+  bool asymmetric = false;        // q4
+  const uint32_t* x = nullptr;    // [k][x_line]
+  const float* x_sums = nullptr;  // asymmetric: Σ of x over each group, [group][kRows]
+  float* y = nullptr;
+  int32_t* sums = nullptr;        // in place of y for q8a8
+  const uint8_t* next = nullptr;  // as many blocks, fetched alongside
+  int rows = 1;
+};
+
 struct QuantKernels {
-  int q8_rows, q4_rows;  // rows a direct kernel takes at most; more are unpacked and multiplied by tiles
-  bool q4_pairs;         // the q4 kernel reads x as pairs of bf16 (else floats; q8 reads floats)
-  bool q4_sums;          // it always needs x_sums
-  void (*q8)(const QuantRows&);
-  void (*q4)(const QuantRows&);
-  void (*q8a8)(const Int8Rows&);
   // Blocks as bf16 pairs for the tiles of gemm/tile.h: to[k / 2][64], the same sums as above.
   void (*unpack_q8)(const uint8_t* from, int64_t blocks, uint32_t* to);
   void (*unpack_q4)(const uint8_t* from, int64_t blocks, int64_t group, bool asymmetric, uint32_t* to);
-  void (*widen)(const uint16_t* from, int64_t n, float* to);  // n a multiple of 16
+  // to[n] = 128 + round(127·x / max|x|), to[n … n_pad) = 128; returns max|x|.
+  float (*to_int8)(const float* x, int64_t n, int64_t n_pad, uint8_t* to);
+
+  void (*widen)(const uint16_t* from, int64_t n, float* to) = nullptr;  // n a multiple of 16
+  int q8_rows = 0, q4_rows = 0;                                         // at most
+  void (*q8)(const QuantRows&) = nullptr;
+  void (*q4)(const QuantRows&) = nullptr;
+  void (*q8a8)(const Int8Rows&) = nullptr;
+
+  void (*q8_strip)(const QuantStrip&) = nullptr;
+  void (*q4_strip)(const QuantStrip&) = nullptr;
+  void (*q8a8_strip)(const QuantStrip&) = nullptr;
 };
 
 extern const QuantKernels quant_avx2, quant_avx512, quant_avx512bf16;

@@ -1,10 +1,9 @@
 // Quantised products: which version runs, how rows and panels are shared out, and the column scales afterwards.
-// Few rows go through a panel directly. More are multiplied by the bf16 tiles of gemm/tile.h: a block of a panel is
-// unpacked to bf16 pairs in a thread's own 32 KiB and serves up to 192 rows, so that unpacking is 2 % of the work.
+// Where there are bf16 and byte products, strips of rows (quant_strips.h) take up to kStripRowsQ8 or Q4 rows, and any number
+// of int8 rows. Elsewhere a few rows of floats go through a panel directly. More are multiplied by the bf16 tiles of
+// gemm/tile.h: a block of a panel is unpacked to bf16 pairs in a thread's own 32 KiB and serves up to 192 rows, so
+// that unpacking is 2 % of the work.
 #include "quern/kernels/quant/quant_linear.h"
-
-#include <cmath>
-#include <cstring>
 
 #include "quern/base/cpu.h"
 #include "quern/base/error.h"
@@ -12,6 +11,7 @@
 #include "quern/kernels/gemm/tile.h"
 #include "quern/kernels/quant/quant_kernels.h"
 #include "quern/kernels/quant/quant_ref.h"
+#include "quern/kernels/quant/quant_strips.h"
 
 namespace quern::kernels {
 namespace {
@@ -21,6 +21,9 @@ constexpr int64_t kItemRows = 192, kItemPanels = 4;  // as packed_linear.cc: ite
 constexpr int64_t kFewRows = 24;                     // one item each panel, every thread a contiguous stretch of W
 constexpr int64_t kUnpackK = 256;                    // 64 × 256 bf16 = 32 KiB
 constexpr float kQ8Sum = 0x1p-24f;                   // see quant_kernels.h
+// Strips unpack for every 16 rows, tiles for 192: Zen 4 breaks even about here (q4 pays for its groups in every
+// strip).
+constexpr int64_t kStripRowsQ8 = 192, kStripRowsQ4 = 24;
 
 const QuantKernels& kernels() {
   if (active_isa() == Isa::avx2) return quant_avx2;
@@ -43,8 +46,8 @@ class Apply {
     Arena::Scope scope(scratch);
     const int64_t rows = x.shape[0];
     if (rows <= (l_.four ? k_.q4_rows : k_.q8_rows)) {
-      x_ = stage(x, l_.four && k_.q4_pairs, scratch);
-      if (l_.four && (l_.asymmetric || k_.q4_sums)) sum_groups(x, scratch);
+      x_ = stage(x, false, scratch);
+      if (l_.four) sum_groups(x, scratch);
       parallel_shares(l_.panels, 2, [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) direct(p, static_cast<int>(rows));
       });
@@ -106,7 +109,7 @@ class Apply {
                 .blocks = l_.blocks,
                 .group = l_.block_k,
                 .asymmetric = l_.asymmetric,
-                .x = x_.data,
+                .x = reinterpret_cast<const float*>(x_.data),
                 .x_row = x_.row,
                 .x_sums = x_.sums,
                 .sums_row = x_.sums_row,
@@ -176,24 +179,14 @@ class Apply {
 void apply_int8(const QuantLayout& l, const uint8_t* blob, View<const float, 2> x, View<const float, 1> bias,
                 View<float, 2> y, Arena& scratch) {
   Arena::Scope scope(scratch);
+  const QuantKernels& k = kernels();
   const int64_t rows = x.shape[0], line = l.k_pad() + 64;
   uint8_t* q = scratch.take<uint8_t>(rows * line).data();
   float* scale = scratch.take<float>(rows).data();
   parallel_for(rows, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      const float* row = x.row(t);
-      float most = 0;
-      for (int64_t p = 0; p < l.k; ++p) most = std::max(most, std::fabs(row[p]));
-      const float inverse = most > 0 ? 127 / most : 0;
-      scale[t] = most / 127;
-      for (int64_t p = 0; p < l.k; ++p)
-        q[t * line + p] = static_cast<uint8_t>(128 + static_cast<int>(std::nearbyint(row[p] * inverse)));
-      std::memset(q + t * line + l.k, 128, static_cast<size_t>(line - l.k));
-    }
+    for (int64_t t = begin; t < end; ++t) scale[t] = k.to_int8(x.row(t), l.k, line, q + t * line) / 127;
   });
-  const QuantKernels& k = kernels();
   const float* s = reinterpret_cast<const float*>(blob + l.scales_at());
-  const int32_t* column_sums = reinterpret_cast<const int32_t*>(blob + l.sums_at());
   const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
   parallel_for(l.panels, 1, [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; ++p) {
@@ -205,7 +198,6 @@ void apply_int8(const QuantLayout& l, const uint8_t* blob, View<const float, 2> 
                 .blocks = l.blocks,
                 .x = q + begin * line,
                 .x_row = line,
-                .column_sums = column_sums + column,
                 .sums = sums,
                 .rows = static_cast<int>(end - begin)});
         for (int64_t t = begin; t < end; ++t)
@@ -246,6 +238,10 @@ void QuantLinear::apply(View<const float, 2> x, View<const float, 1> bias, View<
   const uint8_t* blob = blob_.data<uint8_t>();
   const bool int8_rows = scheme_.format == WeightFormat::q8a8;
   if (active_isa() == Isa::ref) return quant_apply_ref(layout_, blob, int8_rows, x, bias, y);
+  const QuantKernels& k = kernels();
+  const QuantGroup all{blob, 0, x.shape[0]};
+  if (k.q8_strip && (int8_rows || x.shape[0] <= (layout_.four ? kStripRowsQ4 : kStripRowsQ8)))
+    return quant_apply_strips(k, layout_, int8_rows, {&all, 1}, x, bias, y, scratch);
   if (int8_rows) return apply_int8(layout_, blob, x, bias, y, scratch);
   Apply(layout_, blob, bias, y).run(x, scratch);
 }

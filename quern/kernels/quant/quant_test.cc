@@ -36,8 +36,8 @@ void compare(const WeightScheme& s, int64_t t, int64_t n, int64_t k, bool with_b
   for (int64_t i = 0; i < t; ++i)
     for (int64_t j = 0; j < n + 9; ++j)
       ASSERT_NEAR(got.item(i * (n + 9) + j), j < n ? want.item(i * n + j) : 42, tolerance)
-          << to_string(s) << " under " << isa_name(active_isa()) << ": t " << t << " n " << n << " k " << k << " at "
-          << i << ", " << j;
+          << to_string(s) << " under " << isa_name(active_isa()) << (has_avx512_bf16() ? " with bf16" : "") << ": t "
+          << t << " n " << n << " k " << k << " at " << i << ", " << j;
 }
 
 TEST(QuantLinear, MatchesTheDefinitionUnderEveryIsa) {
@@ -47,10 +47,17 @@ TEST(QuantLinear, MatchesTheDefinitionUnderEveryIsa) {
       for (int64_t t : {0, 1, 2, 3, 4, 5, 25, 200})
         for (auto [n, k] : {std::pair<int64_t, int64_t>{64, 32}, {1, 1}, {130, 65}, {200, 301}, {64, 0}})
           compare(s, t, n, k, t % 2 == 0);
-      compare(s, 1, 65, 1100, true);
-      compare(s, 30, 65, 1100, true);
+      for (int64_t t : {1, 3, 11, 16, 24, 30, 200}) compare(s, t, 65, 1100, true);
     }
   });
+}
+
+// A machine with bf16 products must reach both AVX-512 tables.
+TEST(QuantLinear, Bf16ProductsCanBeSwitchedOff) {
+  int with = 0, without = 0;
+  each_isa([&] { (has_avx512_bf16() ? with : without) += active_isa() == Isa::avx512; });
+  EXPECT_EQ(without, detected_isa() >= Isa::avx512 ? 1 : 0);
+  EXPECT_LE(with, without);
 }
 
 // |w − W| is at most half a step; a step is what the scheme says of the row's or group's range.

@@ -1,0 +1,204 @@
+// How strips are shared out. x is rounded row by row and then laid out [k][16 rows], so that one line holds what one
+// step of a kernel multiplies by. A panel is taken in stretches of 256 values of k (16 KiB of q8): a stretch is
+// passed by every strip of an item while the next one is fetched, at an even pace, by the first. Few rows: every
+// thread streams through whole panels, one matrix after the other. Many: items of 12 strips and 4 panels, so that x
+// and y of an item stay in the second-level cache.
+#include "quern/kernels/quant/quant_strips.h"
+
+#include "quern/base/error.h"
+#include "quern/base/threads.h"
+#include "quern/kernels/gemm/tile.h"
+
+namespace quern::kernels {
+namespace {
+
+constexpr int64_t kPanel = QuantLayout::kPanel, kRows = QuantStrip::kRows;
+constexpr int64_t kStretch = 256, kBandStrips = 12, kItemPanels = 4;
+constexpr float kQ8Sum = 0x1p-24f;  // see quant_kernels.h
+
+struct Strip {
+  int64_t begin = 0;  // row of x and y
+  int rows = 0;
+  uint32_t* x = nullptr;
+  float* sums = nullptr;
+};
+
+struct Band {  // strips that pass a panel together
+  const uint8_t* blob = nullptr;
+  const Strip* strips = nullptr;
+  int64_t n = 0;
+};
+
+int64_t strips_of(const QuantGroup& g) { return (g.end - g.begin + kRows - 1) / kRows; }
+int64_t bands_of(const QuantGroup& g) { return (strips_of(g) + kBandStrips - 1) / kBandStrips; }
+
+class Apply {
+ public:
+  Apply(const QuantKernels& k, const QuantLayout& l, bool int8_rows, View<const float, 1> bias, View<float, 2> y)
+      : k_(k), l_(l), int8_(int8_rows), bias_(bias), y_(y), steps_(l.k_pad() / (int8_rows ? 4 : 2)) {}
+
+  void run(std::span<const QuantGroup> groups, View<const float, 2> x, Arena& scratch) {
+    Arena::Scope scope(scratch);
+    cut(groups, scratch);
+    stage(x, scratch);
+    if (bands_.size() == groups.size()) {
+      parallel_shares(n_bands() * l_.panels, 2, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) multiply(bands_[static_cast<size_t>(i / l_.panels)], i % l_.panels);
+      });
+      return;
+    }
+    const int64_t across = (l_.panels + kItemPanels - 1) / kItemPanels;
+    parallel_dynamic(n_bands() * across, [&](int64_t item) {
+      const int64_t first = item / n_bands() * kItemPanels;
+      for (int64_t p = first; p < std::min(l_.panels, first + kItemPanels); ++p)
+        multiply(bands_[static_cast<size_t>(item % n_bands())], p);
+    });
+  }
+
+ private:
+  int64_t n_bands() const { return static_cast<int64_t>(bands_.size()); }
+
+  void cut(std::span<const QuantGroup> groups, Arena& scratch) {
+    int64_t n_strips = 0, n_bands = 0;
+    for (const QuantGroup& g : groups) n_strips += strips_of(g), n_bands += bands_of(g);
+    strips_ = scratch.take<Strip>(n_strips);
+    bands_ = scratch.take<Band>(n_bands);
+    size_t s = 0, b = 0;
+    for (const QuantGroup& g : groups) {
+      const int64_t rows = g.end - g.begin, strips = strips_of(g), bands = bands_of(g);
+      for (int64_t i = 0; i < bands; ++i) {
+        const int64_t from = strips * i / bands, to = strips * (i + 1) / bands;
+        bands_[b++] = {g.blob, strips_.data() + s + from, to - from};
+      }
+      for (int64_t i = 0; i < strips; ++i) {
+        const int64_t from = g.begin + rows * i / strips, to = g.begin + rows * (i + 1) / strips;
+        strips_[s++] = {.begin = from, .rows = static_cast<int>(to - from)};
+      }
+    }
+  }
+
+  // Rows rounded one by one, then turned into lines of one step of all rows.
+  void stage(View<const float, 2> x, Arena& scratch) {
+    const TileKernels& tile = tile_kernels();
+    const int64_t rows = x.shape[0], line = (steps_ + 15) / 16 * 16 + 16;  // spare, lest all rows share cache sets
+    uint32_t* plain = scratch.take<uint32_t>((rows + kRows) * line).data();
+    if (int8_) scale_ = scratch.take<float>(rows).data();
+    parallel_for(rows, 32768 / (l_.k + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t)
+        if (int8_)
+          scale_[t] = k_.to_int8(x.row(t), l_.k, l_.k_pad(), reinterpret_cast<uint8_t*>(plain + t * line)) / 127;
+        else
+          tile.to_bf16(x.row(t), l_.k, l_.k_pad(), reinterpret_cast<uint16_t*>(plain + t * line));
+    });
+    for (Strip& s : strips_) {
+      s.x = s.rows == 1 ? plain + s.begin * line : scratch.take<uint32_t>(steps_ * QuantStrip::x_line(s.rows)).data();
+      if (l_.asymmetric) s.sums = scratch.take<float>(l_.blocks * kRows).data();
+    }
+    constexpr int64_t kPiece = 64;  // steps; a whole number of groups
+    const int64_t pieces = (steps_ + kPiece - 1) / kPiece, n = static_cast<int64_t>(strips_.size()) * pieces;
+    parallel_for(n, 32, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const Strip& s = strips_[static_cast<size_t>(i / pieces)];
+        const int64_t at = i % pieces * kPiece, steps = std::min(kPiece, steps_ - at),
+                      to = QuantStrip::x_line(s.rows);
+        const uint32_t* from = plain + s.begin * line + at;
+        // Lines of 16 are turned whole: what lies in the rows behind the strip comes along unused.
+        if (s.rows > 1) tile.transpose(from, line, to, steps, s.x + at * to, to);
+        if (l_.asymmetric) sum_groups(s, from, line, 2 * at / l_.block_k, 2 * steps / l_.block_k);
+      }
+    });
+  }
+
+  void sum_groups(const Strip& s, const uint32_t* from, int64_t line, int64_t first, int64_t n) const {
+    for (int i = 0; i < s.rows; ++i)
+      for (int64_t g = 0; g < n; ++g) {
+        const uint32_t* pairs = from + i * line + g * l_.block_k / 2;
+        float sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (int64_t p = 0; p < l_.block_k / 2; ++p)
+          sum += std::bit_cast<float>(pairs[p] << 16) + std::bit_cast<float>(pairs[p] & 0xffff0000u);
+        s.sums[(first + g) * kRows + i] = sum;
+      }
+  }
+
+  void multiply(const Band& band, int64_t p) const {
+    union Sums {
+      float f[kRows * kPanel];
+      int32_t i[kRows * kPanel];
+    };
+    alignas(64) Sums sums[kBandStrips];
+    const uint8_t* panel = band.blob + p * l_.panel_bytes();
+    const int32_t* column = reinterpret_cast<const int32_t*>(band.blob + l_.sums_at()) + p * kPanel;
+    for (int64_t s = 0; s < band.n; ++s)
+      for (int r = 0; r < band.strips[s].rows; ++r)
+        for (int64_t c = 0; c < kPanel; ++c)
+          if (int8_)
+            sums[s].i[r * kPanel + c] = -128 * column[c];
+          else
+            sums[s].f[r * kPanel + c] = 0;
+    // Four rows and fewer pass a panel once, from end to end.
+    const bool once = band.n == 1 && band.strips[0].rows <= 4;
+    const int64_t per = once ? std::max<int64_t>(l_.blocks, 1) : kStretch / l_.block_k;
+    for (int64_t b = 0; b < l_.blocks; b += per) {
+      const uint8_t* from = panel + b * l_.block_bytes;
+      const int64_t n = std::min(per, l_.blocks - b), k = b * l_.block_k / (int8_ ? 4 : 2);
+      for (int64_t s = 0; s < band.n; ++s) {
+        const Strip& strip = band.strips[s];
+        const QuantStrip q{.from = from,
+                           .blocks = n,
+                           .group = l_.block_k,
+                           .asymmetric = l_.asymmetric,
+                           .x = strip.x + k * QuantStrip::x_line(strip.rows),
+                           .x_sums = l_.asymmetric ? strip.sums + b * kRows : nullptr,
+                           .y = sums[s].f,
+                           .sums = sums[s].i,
+                           .next = s == 0 ? from + n * l_.block_bytes : from,
+                           .rows = strip.rows};
+        (int8_ ? k_.q8a8_strip : l_.four ? k_.q4_strip : k_.q8_strip)(q);
+      }
+    }
+    for (int64_t s = 0; s < band.n; ++s)
+      for (int r = 0; r < band.strips[s].rows; ++r) {
+        const int64_t t = band.strips[s].begin + r;
+        if (int8_)
+          finish(band, p, t, scale_[t], sums[s].i + r * kPanel);
+        else
+          finish(band, p, t, l_.four ? 1 : kQ8Sum, sums[s].f + r * kPanel);
+      }
+  }
+
+  // y = S·unit·sum + b on a panel's columns.
+  template <class T>
+  void finish(const Band& band, int64_t p, int64_t t, float unit, const T* sums) const {
+    const float* s = reinterpret_cast<const float*>(band.blob + l_.scales_at()) + p * kPanel;
+    const int64_t n = std::min(kPanel, l_.n - p * kPanel);
+    float* y = &y_(t, p * kPanel);
+    if (bias_) {
+      const float* b = bias_.data + p * kPanel;
+      for (int64_t c = 0; c < n; ++c) y[c] = static_cast<float>(sums[c]) * (s[c] * unit) + b[c];
+    } else {
+      for (int64_t c = 0; c < n; ++c) y[c] = static_cast<float>(sums[c]) * (s[c] * unit);
+    }
+  }
+
+  const QuantKernels& k_;
+  const QuantLayout& l_;
+  const bool int8_;
+  View<const float, 1> bias_;
+  View<float, 2> y_;
+  const int64_t steps_;  // elements of a row: pairs, or four bytes
+  std::span<Strip> strips_;
+  std::span<Band> bands_;
+  float* scale_ = nullptr;
+};
+
+}  // namespace
+
+void quant_apply_strips(const QuantKernels& kernels, const QuantLayout& l, bool int8_rows,
+                        std::span<const QuantGroup> groups, View<const float, 2> x, View<const float, 1> bias,
+                        View<float, 2> y, Arena& scratch) {
+  QUERN_CHECK(kernels.q8_strip != nullptr);
+  Apply(kernels, l, int8_rows, bias, y).run(groups, x, scratch);
+}
+
+}  // namespace quern::kernels
