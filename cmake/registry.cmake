@@ -1,6 +1,6 @@
-# Growing without touching shared files: every folder under quern/mixers, quern/ffn and quern/models that has a
-# CMakeLists.txt is one room `mixers_NAME` … and owes the function `void register_NAME(Registry&)` in namespace
-# quern::mixers (ffn, models). registry.gen.cc calls them all; there are no static initialisers.
+# Growing without touching shared files: every folder under quern/mixers, quern/ffn, quern/models and quern/optim that has
+# a CMakeLists.txt is one room `mixers_NAME` … and owes the function `void register_NAME(Registry&)` in namespace
+# quern::mixers (ffn, models, optim). registry.gen.cc calls them all; there are no static initialisers.
 # Folders elsewhere join through QUERN_EXTRA_ROOMS, a list of paths that end in KIND/NAME.
 set(QUERN_EXTRA_ROOMS "" CACHE STRING "folders …/mixers/NAME, …/ffn/NAME, …/models/NAME outside the tree to build in")
 if(QUERN_TESTS)
@@ -12,8 +12,8 @@ function(quern_extra FOLDER KIND NAME)
   get_filename_component(name ${FOLDER} NAME)
   get_filename_component(parent ${FOLDER} DIRECTORY)
   get_filename_component(kind ${parent} NAME)
-  if(NOT kind MATCHES "^(mixers|ffn|models)$" OR NOT EXISTS ${FOLDER}/CMakeLists.txt)
-    message(FATAL_ERROR "QUERN_EXTRA_ROOMS: '${FOLDER}' is not a folder mixers/NAME, ffn/NAME or models/NAME with a CMakeLists.txt")
+  if(NOT kind MATCHES "^(mixers|ffn|models|optim)$" OR NOT EXISTS ${FOLDER}/CMakeLists.txt)
+    message(FATAL_ERROR "QUERN_EXTRA_ROOMS: '${FOLDER}' is not a folder mixers/NAME, ffn/NAME, models/NAME or optim/NAME with a CMakeLists.txt")
   endif()
   set(${KIND} ${kind} PARENT_SCOPE)
   set(${NAME} ${name} PARENT_SCOPE)
@@ -54,7 +54,7 @@ endfunction()
 function(quern_write_registry FILE)
   set(decls "")
   set(calls "")
-  foreach(kind mixers ffn models)
+  foreach(kind mixers ffn models optim)
     quern_gather(names ${kind})
     foreach(n ${names})
       string(APPEND decls "namespace ${kind} { void register_${n}(Registry&); }\n")

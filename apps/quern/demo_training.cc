@@ -4,9 +4,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "apps/quern/context.h"
 #include "quern/base/error.h"
-#include "quern/ffn/moe/balance.h"
-#include "quern/optim/adamw/adamw.h"
+#include "quern/optim/clip.h"
+#include "quern/optim/groups.h"
 
 namespace quern {
 namespace {
@@ -32,11 +33,10 @@ double schedule(double done) {
 
 DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_t>(uint64_t)>& document,
                         const DemoOptions& o, const std::function<bool(const DemoProgress&)>& on_step) {
-  AdamW optimizer(model, {.beta2 = 0.98, .weight_decay = 0.02});
-  std::vector<BiasBalancer> balancers;
-  int64_t blocks = model.zaya().num_hidden_layers;
-  for (int64_t k = 0; k < blocks; ++k)
-    balancers.emplace_back(static_cast<ZayaRouter&>(model.moe(k).router()).balancing_biases().value);
+  OptimizerConfig optimizers;
+  optimizers.matrices = Json::parse(R"({"type": "adamw", "beta2": 0.98, "weight_decay": 0.02})");
+  optimizers.embeddings = optimizers.others = Json::parse(R"({"type": "adamw", "beta2": 0.98, "weight_decay": 0})");
+  OptimizerGroups optimizer(model, registry(), optimizers);
   DemoProgress p;
   uint64_t next = 0;
   auto start = std::chrono::steady_clock::now();
@@ -48,10 +48,8 @@ DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_
     Var loss = model.loss(tape, model.hidden(tape, batch.ids, Batch::documents(batch.lengths)), batch.targets);
     tape.backward(loss);
     if (!std::isfinite(loss.value.item())) fail("the loss is no number any more at step {}", p.step);
-    clip_grad_norm(model, o.clip);
     p.lr = o.peak_lr * schedule(p.share_done);
-    optimizer.step(p.lr);
-    for (int64_t k = 0; k < blocks; ++k) balancers[static_cast<size_t>(k)].update(model.moe(k).last_counts());
+    optimizer.step({.lr = p.lr, .grad_scale = clip_scale(grad_norm(model), o.clip)});
     p.loss = loss.value.item();
     p.tokens += static_cast<int64_t>(batch.ids.size());
     ++p.step;

@@ -29,6 +29,10 @@ struct Init {
   static Init drawn(double (*draw)(double)) { return {.kind = Kind::drawn, .draw = draw}; }
 };
 
+// What a parameter is to an optimizer; its layer says so. Plain ones (norms, biases, convolutions, temperatures, decays,
+// residual scales) are never decayed and never orthogonalised, so a new layer is safe until it says more.
+enum class ParameterKind : uint8_t { plain, matrix, embedding, head, balance };
+
 struct Parameter {
   Shape shape;
   Init init;
@@ -37,6 +41,8 @@ struct Parameter {
   bool trainable = true;  // false: a buffer (balancing biases), saved and loaded but never given a gradient
   bool matrix = false;    // a large product operand: may stay in the checkpoint's bf16 until pack()
   bool optional = false;  // may be absent from a checkpoint (then it keeps its initial value)
+  ParameterKind kind = ParameterKind::plain;
+  int fused = 1;  // equal parts one upon the other that are matrices of their own (gate and up: 2)
 
   Parameter() = default;
   Parameter(Shape s, Init i) : shape(std::move(s)), init(i) {}

@@ -9,6 +9,8 @@ namespace quern {
 Head::Head(int64_t vocab, int64_t width, bool tied)
     : tied_(tied), embed_({vocab, width}, Init::normal()), out_({vocab, width}, Init::normal()) {
   embed_.matrix = out_.matrix = true;
+  embed_.kind = ParameterKind::embedding;
+  out_.kind = ParameterKind::head;
 }
 
 void Head::visit(const std::string& prefix, const ParameterVisitor& v) {

@@ -8,6 +8,7 @@ namespace quern {
 
 Linear::Linear(int64_t n, int64_t k, bool with_bias, Init init) : weight({n, k}, init) {
   weight.matrix = true;
+  weight.kind = ParameterKind::matrix;
   if (with_bias) bias = Parameter({n}, Init::constant(0));
 }
 

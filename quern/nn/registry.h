@@ -16,6 +16,7 @@ namespace quern {
 class Mixer;
 class Ffn;
 class Model;
+class Optimizer;
 class TensorFolder;
 
 // Makers of one kind. A template, so that T may be incomplete here: rooms further down define it.
@@ -49,6 +50,7 @@ class Registry {
  public:
   Makers<Mixer, const Json&> mixers{"mixer"};  // a layer's configuration as JSON; unknown keys are refused
   Makers<Ffn, const Json&> ffns{"ffn"};
+  Makers<Optimizer, const Json&> optimizers{"optimizer"};
   Makers<Model, const Json&, const TensorFolder*> models{"model_type"};  // config.json and its weights (may be null)
 };
 

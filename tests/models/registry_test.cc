@@ -27,6 +27,9 @@ TEST(Registry, EveryFolderIsThere) {
   std::sort(ffns.begin(), ffns.end());
   EXPECT_EQ(r.mixers.names(), mixers);
   EXPECT_EQ(r.ffns.names(), ffns);
+  std::vector<std::string> optimizers = folders("optim");
+  std::sort(optimizers.begin(), optimizers.end());
+  EXPECT_EQ(r.optimizers.names(), optimizers);
   std::vector<std::string> models = r.models.names();
   for (const std::string& family : folders("models"))
     EXPECT_NE(std::find(models.begin(), models.end(), family), models.end()) << family;

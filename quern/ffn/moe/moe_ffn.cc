@@ -21,6 +21,8 @@ MoeFfn::MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, in
   if (width < 1 || hidden < 1 || n_experts < 1)
     fail("moe: width {}, hidden {} and n_experts {} must be 1 or more", width, hidden, n_experts);
   gate_up_.matrix = down_.matrix = true;
+  gate_up_.kind = down_.kind = ParameterKind::matrix;
+  gate_up_.fused = 2;
 }
 
 void MoeFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
@@ -49,6 +51,7 @@ Var MoeFfn::forward(Tape& tape, const Var& x_TD, DepthCarry& carry) {
   auto chosen = r.expert_Tk.span<int32_t>();
   counts_.assign(static_cast<size_t>(n_experts_) + 1, 0);
   for (int32_t e : chosen) ++counts_[static_cast<size_t>(e)];
+  if (tape.recording()) router_->note_load(counts_);
   if (carry.expert_log) carry.expert_log->emplace_back(chosen.begin(), chosen.end());
   Var y_TD = experts(tape, x_TD, r);
   return skip_identity_ && counts_.back() > 0 ? skipped(tape, y_TD, x_TD, r) : y_TD;

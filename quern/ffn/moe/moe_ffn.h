@@ -20,7 +20,7 @@ class MoeFfn : public Ffn {
   void pack(const Packing& t) override;
   Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
-  // Tokens per class in the last forward, the skip class last: what the balancing controller reads.
+  // Tokens per class in the last forward, the skip class last.
   const std::vector<int64_t>& last_counts() const { return counts_; }
   Router& router() { return *router_; }
 

@@ -1,10 +1,9 @@
 // Routers and experts as layers: finite differences with the depth-averaged router chained over two blocks, both
-// readings of the skip class, top-k; ties; the balancing controller; packed against plain.
+// readings of the skip class, top-k; ties; the load that balancing reads; packed against plain.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "quern/ffn/moe/balance.h"
 #include "quern/ffn/moe/moe_ffn.h"
 #include "quern/nn/check_module.h"
 
@@ -99,18 +98,28 @@ TEST(MoeConfig, ImpossibleSizesAreErrors) {
   EXPECT_THROW(LinearRouter(6, 4, 5, false), Error);
 }
 
-// First step of AdamW: the sign of f − 1/E, times lr.
-TEST(Balance, OverloadedClassesFall) {
-  Tensor biases = Tensor::of<float>({4}, {0, 0, 0, -1});
-  BiasBalancer b(biases, {.lr = 0.01});
-  b.update(std::vector<int64_t>{70, 10, 20, 0});
-  EXPECT_NEAR(biases.item(0), -0.01, 1e-7);
-  EXPECT_NEAR(biases.item(1), 0.01, 1e-7);
-  EXPECT_NEAR(biases.item(2), 0.01, 1e-7);
-  EXPECT_NEAR(biases.item(3), -0.99, 1e-7);
-  Tensor before = biases.clone();
-  b.update(std::vector<int64_t>{0, 0, 0, 0});
-  EXPECT_EQ(biases.item(0), before.item(0));
+// Every training forward adds the tokens of each class to the balancing biases' grad; inference leaves it alone.
+TEST(MoeRouter, TrainingCountsTheLoad) {
+  MoeFfn m(router(false), 4);
+  initialise(m, 3);
+  Parameter& biases = static_cast<ZayaRouter&>(m.router()).balancing_biases();
+  Tensor x = random_normal({9, 6}, 5, DType::f32);
+  DepthCarry carry;
+  {
+    Tape inference(Tape::inference);
+    m.forward(inference, Var(x), carry);
+  }
+  EXPECT_FALSE(biases.grad.defined());
+  for (int pass = 1; pass <= 2; ++pass) {
+    Tape tape;
+    m.forward(tape, Var(x), carry);
+    double total = 0;
+    for (int64_t j = 0; j < 4; ++j) {
+      EXPECT_EQ(biases.grad.item(j), pass * static_cast<double>(m.last_counts()[static_cast<size_t>(j)]));
+      total += biases.grad.item(j);
+    }
+    EXPECT_EQ(total, 9 * pass);
+  }
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ ZayaRouter::ZayaRouter(ZayaRouterConfig c)
   if (c.router_width < 1) fail("moe: router_width {} must be 1 or more", c.router_width);
   if (c.depth_average) gamma_ = Parameter({c.router_width}, Init::constant(1));
   beta_.trainable = false;
+  beta_.kind = ParameterKind::balance;
   beta_.init.last = -1;
   for (Linear* l : {&down_, &fc1_, &fc2_, &out_}) l->weight.matrix = false;  // the router stays in f32
 }
@@ -116,6 +117,11 @@ Routing ZayaRouter::route(Tape& tape, const Var& x_TD, DepthCarry& carry) {
   Var p_TE = softmax(tape, linear(tape, c_TR, out_));
   Tensor e_T1 = choose(p_TE.value, beta_.value, 1);
   return {e_T1, gather(tape, p_TE, e_T1)};
+}
+
+void ZayaRouter::note_load(std::span<const int64_t> counts) {
+  if (!beta_.grad.defined()) beta_.grad = Tensor::zeros(beta_.shape, DType::f32);
+  for (size_t j = 0; j < counts.size(); ++j) beta_.grad.data<float>()[j] += static_cast<float>(counts[j]);
 }
 
 LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise)

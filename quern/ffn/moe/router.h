@@ -3,10 +3,12 @@
 // ZayaRouter (top-1, E experts and a skip class):
 //   r = x·Wdᵀ + bd  (+ γ ⊙ the router state of the block below);  the state passed on is r
 //   p = softmax(W3·gelu(W2·gelu(W1·norm(r) + b1) + b2));  e = argmax(p + β), ties to the lowest;  weight p_e
-// β is a buffer moved by a controller, never by the loss. Class E means "no expert".
+// β is a buffer moved by a controller (quern/optim/balance), never by the loss: its grad adds up the tokens each class
+// got, over micro-batches and ranks, like any gradient. Class E means "no expert".
 //
 // LinearRouter: p = softmax(x·Wᵀ), the k largest, renormalised to sum 1 if asked.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "quern/ffn/ffn.h"
@@ -22,6 +24,8 @@ struct Routing {
 class Router : public Module {  // packs as f32 whatever the experts do: a small difference sends a token elsewhere
  public:
   virtual Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) = 0;
+  // Tokens each class got in a training forward, the skip class last.
+  virtual void note_load(std::span<const int64_t>) {}
 };
 
 struct ZayaRouterConfig {
@@ -38,6 +42,7 @@ class ZayaRouter : public Router {
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
   void pack(const Packing& t) override;
   Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
+  void note_load(std::span<const int64_t> counts) override;
   Parameter& balancing_biases() { return beta_; }
 
  private:

@@ -101,6 +101,7 @@ Mamba1Mixer::Mamba1Mixer(Mamba1Config c)
       d_({c_.n_head, c_.head_channels()}, Init::constant(1)) {
   if (c_.conv_bias) conv_b_ = Parameter({c_.inner}, Init::constant(0));
   x_proj_.matrix = dt_proj_.matrix = true;
+  x_proj_.kind = dt_proj_.kind = ParameterKind::matrix;
 }
 
 StateSpec Mamba1Mixer::state_spec(DType kv) const {

@@ -1,0 +1,8 @@
+// The fast AdamW update in vectors of 8 floats; the body is in adamw_rows.h.
+#include "quern/optim/adamw/adamw_rows.h"
+
+namespace quern {
+
+constinit const AdamWTable adamw_avx2 = {update};
+
+}  // namespace quern

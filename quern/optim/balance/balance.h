@@ -1,0 +1,33 @@
+// The controller of ZAYA's balancing biases (no auxiliary loss): with f the share of tokens each class got, the
+// pseudo-gradient f − 1/E goes through AdamW without decay, so that an overloaded expert's bias falls. The classes'
+// counts stand in the parameter's grad, put there by the router; only their ratios matter, so sums and means over
+// micro-batches and ranks serve alike. E counts the skip class too: 17 classes, a target of 1/17 each.
+// The learning rate is the controller's own, not the schedule's. Rates and betas of the published run are not known;
+// these defaults are those of the public training code.
+#pragma once
+#include "quern/optim/optimizer.h"
+
+namespace quern {
+
+struct BalanceOptions {
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  template <class V>
+  void visit(V& v) {
+    v("lr", lr, "step of the biases, whatever the schedule says");
+    v("beta1", beta1, "decay of the first moment");
+    v("beta2", beta2, "decay of the second moment");
+    v("eps", eps, "added to the root of the second moment");
+  }
+};
+
+class BiasBalancer : public Optimizer {
+ public:
+  explicit BiasBalancer(BalanceOptions options = {});
+  std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const override;
+  void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const override;
+
+ private:
+  BalanceOptions o_;
+};
+
+}  // namespace quern

@@ -1,0 +1,17 @@
+// The joint L2 norm of gradients, summed in an order of its own: blocks of fixed size, each by itself, then the
+// blocks one after the other in double. The same bits whatever the thread count.
+#pragma once
+#include <span>
+
+#include "quern/nn/module.h"
+
+namespace quern {
+
+double sum_of_squares(std::span<const float> x);
+double grad_norm(Module& model);  // over trainable parameters that have a gradient
+// The factor that brings a norm down to `limit`, 1 below it: OptimizerStep::grad_scale.
+double clip_scale(double norm, double limit);
+// Scales all gradients so that their joint norm is at most `limit`; returns the norm before.
+double clip_grad_norm(Module& model, double limit);
+
+}  // namespace quern

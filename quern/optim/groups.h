@@ -1,0 +1,73 @@
+// Which optimizer moves which parameter. Rules are asked in order and the first that fits takes the parameter; behind
+// them stand the defaults: kind matrix → `matrices`, embedding and head → `embeddings`, balance → the balancing
+// controller, everything else → `others`. Decay follows the kind: `weight_decay` of an optimizer's options falls on
+// all its parameters, and the defaults give `embeddings` and `others` none.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/base/config.h"
+#include "quern/nn/registry.h"
+#include "quern/optim/optimizer.h"
+
+namespace quern {
+
+struct OptimizerRule {
+  std::string match = "*";  // name pattern: * stands for anything
+  std::string kind;         // plain, matrix, embedding, head, balance; empty = any
+  Json optimizer;           // {"type": "adamw", …}; null: this parameter stays as it is
+  double lr_scale = 1;
+  template <class V>
+  void visit(V& v) {
+    v("match", match, "pattern over the parameter's name, * stands for anything");
+    v("kind", kind, "plain, matrix, embedding, head or balance; empty = any");
+    v("optimizer", optimizer, "{type = \"adamw\", …}; absent: the parameter is not moved");
+    v("lr_scale", lr_scale, "multiplies the learning rate");
+  }
+};
+
+struct OptimizerConfig {
+  Json matrices, embeddings, others, balance;  // null: the default, see default_optimizer
+  std::vector<Json> rules;                     // of OptimizerRule, asked first
+  double layer_decay = 1;                      // layer l of n: lr · layer_decay^(n − 1 − l)
+  bool working_copies = false;
+  template <class V>
+  void visit(V& v) {
+    v("matrices", matrices, "optimizer of hidden matrices; default muon");
+    v("embeddings", embeddings, "of embedding and head; default adamw without decay");
+    v("others", others, "of norms, biases, convolutions …; default adamw without decay");
+    v("balance", balance, "of the router's balancing biases; default balance");
+    v("rules", rules, "asked first: {match, kind, optimizer, lr_scale}");
+    v("layer_decay", layer_decay, "each layer below the last has its learning rate multiplied once more");
+    v("working_copies", working_copies, "keep a bf16 copy of every matrix beside its f32 value");
+  }
+};
+
+// All parameters of a model, in groups.
+class OptimizerGroups {
+ public:
+  OptimizerGroups(Module& model, const Registry& registry, const OptimizerConfig& config);
+  // Parameters without a gradient this step (an adapter nobody called) are left alone, their state too.
+  void step(const OptimizerStep& s);
+
+  // Every part of state of every parameter: for checkpoints. `part.shape` is the declaration, `t` the buffer.
+  using StateVisitor = std::function<void(const OptimizerSlot& slot, const OptimizerPart& part, Tensor& t)>;
+  void visit_state(const StateVisitor& v);
+  OptimizerSlot* find(const std::string& parameter);  // null when no group moves it
+  int64_t state_bytes() const;
+  std::string describe() const;  // a line a group: optimizer, parameters, elements, bytes of state
+
+ private:
+  struct Group {
+    std::string optimizer;  // its JSON, as asked for
+    std::unique_ptr<Optimizer> rule;
+    std::vector<std::unique_ptr<OptimizerSlot>> slots;
+  };
+  std::vector<Group> groups_;
+};
+
+bool matches(std::string_view pattern, std::string_view name);  // * stands for any run of characters
+
+}  // namespace quern

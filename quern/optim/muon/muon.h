@@ -1,0 +1,51 @@
+// Muon (Jordan et al.; learning rate shared with AdamW after Moonlight): the update of a matrix is its momentum with
+// all singular values brought to one.
+//   m ← μ·m + g;   u = nesterov ? g + μ·m : m;   O = NewtonSchulz(u);   w ← (1 − lr·decay)·w − lr·scale·O
+//   scale: "rms" 0.2·√max(rows, columns), which gives the update AdamW's root mean square; "jordan" √max(1,
+//   rows/columns)
+// Every logical matrix by itself: each expert of a stack; with split_fused also each part that a layer laid one upon
+// the other (gate and up). State: `muon_m`, f32, the parameter's shape; none with momentum 0 (then u = g).
+#pragma once
+#include "quern/optim/muon/newton_schulz.h"
+#include "quern/optim/optimizer.h"
+
+namespace quern {
+
+struct MuonOptions {
+  double momentum = 0.95, weight_decay = 0.1;
+  bool nesterov = true, split_fused = false;
+  int64_t steps = 5;
+  std::string dtype = "bf16", scale = "rms", coefficients = "published";
+  template <class V>
+  void visit(V& v) {
+    v("momentum", momentum, "0: no buffer, the gradient itself is orthogonalised");
+    v("weight_decay", weight_decay, "times the learning rate: what a weight loses every step");
+    v("nesterov", nesterov, "look one step ahead of the momentum");
+    v("split_fused", split_fused, "orthogonalise fused parts (gate, up) by themselves");
+    v("steps", steps, "Newton-Schulz iterations");
+    v("dtype", dtype, "of their products: bf16 or f32");
+    v("coefficients", coefficients, "published: 3.4445, -4.775, 2.0315 at every step; minimax: closer to one");
+    v("scale", scale, "rms: 0.2·√max(rows, columns); jordan: √max(1, rows/columns)");
+  }
+};
+
+// The logical matrices of a parameter, as offsets of equal [rows, columns] blocks.
+struct LogicalMatrices {
+  int64_t count, rows, columns;
+};
+LogicalMatrices logical_matrices(const Parameter& p, bool split_fused);
+
+class Muon : public Optimizer {
+ public:
+  explicit Muon(MuonOptions options);  // throws Error naming the field
+  std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const override;
+  void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const override;
+
+ private:
+  double scale(int64_t rows, int64_t columns) const;
+  void matrix(OptimizerSlot& slot, int64_t at, int64_t rows, int64_t columns, const OptimizerStep& s) const;
+  MuonOptions o_;
+  NewtonSchulzOptions newton_schulz_;
+};
+
+}  // namespace quern

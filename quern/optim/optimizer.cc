@@ -1,0 +1,33 @@
+#include "quern/optim/optimizer.h"
+
+#include <algorithm>
+
+#include "quern/base/threads.h"
+
+namespace quern {
+
+void each_piece(std::span<OptimizerSlot* const> slots,
+                const std::function<void(OptimizerSlot&, int64_t begin, int64_t end)>& f) {
+  constexpr int64_t kPiece = 1 << 16;
+  auto pieces = [](const OptimizerSlot* s) { return (s->parameter->value.size() + kPiece - 1) / kPiece; };
+  int64_t total = 0;
+  for (const OptimizerSlot* s : slots) total += pieces(s);
+  parallel_shares(total, 1, [&](int64_t first, int64_t last) {
+    int64_t at = 0;
+    for (OptimizerSlot* s : slots) {
+      const int64_t n = pieces(s);
+      for (int64_t p = std::max<int64_t>(0, first - at); p < std::min(n, last - at); ++p)
+        f(*s, p * kPiece, std::min((p + 1) * kPiece, s->parameter->value.size()));
+      at += n;
+    }
+  });
+}
+
+void refresh_working(const OptimizerSlot& slot, int64_t begin, int64_t end) {
+  if (!slot.working.defined()) return;
+  const float* w = slot.parameter->value.data<float>();
+  bf16* out = slot.working.data<bf16>();
+  for (int64_t i = begin; i < end; ++i) out[i] = bf16(w[i]);
+}
+
+}  // namespace quern

@@ -1,0 +1,35 @@
+// Learning-rate schedules: pure functions of how far training is (steps or tokens, whatever the recipe counts in), so
+// a resumed run has the rate of an uninterrupted one. The value multiplies nothing: it is the rate itself.
+//   constant  peak
+//   linear    peak → final over [warmup, total]
+//   cosine    peak → final along half a cosine
+//   wsd       peak until the last `decay`, then peak → final (linearly, or as 1 − √)
+// All begin with a linear rise from start to peak over `warmup`. Re-warming a trained model for annealing is a new
+// phase: wsd with start = the rate it had, peak ≈ 0.75 × the old one and decay = all that follows the warm-up.
+#pragma once
+#include <string>
+
+namespace quern {
+
+struct ScheduleConfig {
+  std::string shape = "cosine";  // constant, linear, cosine, wsd
+  double peak = 6e-4, start = 0, final = 0;
+  double warmup = 0, decay = 0, total = 0;  // in the recipe's unit
+  std::string decay_shape = "linear";       // of wsd: linear, sqrt, cosine
+  template <class V>
+  void visit(V& v) {
+    v("shape", shape, "constant, linear, cosine or wsd");
+    v("peak", peak, "highest learning rate");
+    v("start", start, "rate at the beginning of the warm-up");
+    v("final", final, "rate at the end");
+    v("warmup", warmup, "length of the linear rise");
+    v("decay", decay, "length of the fall at the end (wsd)");
+    v("total", total, "length of the whole");
+    v("decay_shape", decay_shape, "how wsd falls: linear, sqrt or cosine");
+  }
+};
+
+void check(const ScheduleConfig& c);  // throws Error naming the field
+double learning_rate(const ScheduleConfig& c, double at);
+
+}  // namespace quern
