@@ -1,0 +1,94 @@
+// Training samples out of token shards. A sample is a row of up to `length` input tokens; a batch is rows one after
+// the other, in the form Model::hidden and Model::loss take: tokens, targets (−1 where there is no loss) and the
+// lengths of the documents in it (Batch::documents), so that no mixer looks across a boundary.
+//   stream  the shards' tokens cut every `length`: documents begin and end anywhere, their ends are not predicted
+//   past pack    whole documents, best-fit-decreasing: an input for every token but a document's last; never cut
+// If PREFIX.mask.idx stands beside the shard, targets whose mask is 0 become −1 (what the user said, for one).
+// Order: sample k is a function of (seed, k) alone. Mixture says whose turn it is, and each set goes through its
+// samples in a new permutation every epoch. Cost: a copy of the tokens.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/data/indexed.h"
+#include "quern/data/mixture.h"
+#include "quern/data/packing.h"
+
+namespace quern {
+
+struct TokenBatch {
+  std::vector<int32_t> tokens, targets;
+  std::vector<int64_t> lengths;  // of the documents, or their pieces
+  int64_t rows = 0, loss_tokens = 0;
+  void add(const TokenBatch& o);
+};
+
+class Samples {
+ public:
+  virtual ~Samples() = default;
+  virtual int64_t count() const = 0;                             // of one epoch
+  virtual void append(int64_t index, TokenBatch& to) const = 0;  // one row
+  virtual std::string describe() const = 0;
+};
+
+class StreamSamples : public Samples {
+ public:
+  StreamSamples(const std::filesystem::path& prefix, int64_t length);
+  int64_t count() const override;
+  void append(int64_t index, TokenBatch& to) const override;
+  std::string describe() const override;
+
+ private:
+  IndexedTokens tokens_;
+  std::unique_ptr<IndexedTokens> mask_;
+  int64_t length_;
+};
+
+class PackedSamples : public Samples {
+ public:
+  PackedSamples(const std::filesystem::path& prefix, int64_t length);
+  int64_t count() const override { return packing_.rows(); }
+  void append(int64_t index, TokenBatch& to) const override;
+  std::string describe() const override;
+  const Packing& packing() const { return packing_; }
+
+ private:
+  IndexedTokens tokens_;
+  std::unique_ptr<IndexedTokens> mask_;
+  Packing packing_;
+};
+
+struct DataSetConfig {
+  std::string path, rows = "stream";
+  double weight = 1;
+  template <class V>
+  void visit(V& v) {
+    v("path", path, "token shards: PREFIX of PREFIX.bin and PREFIX.idx");
+    v("rows", rows, "stream: cut every length tokens; pack: whole documents");
+    v("weight", weight, "share of the samples, in any unit");
+  }
+};
+
+class Loader {
+ public:
+  // base: where relative paths start. Throws Error naming the set and the field.
+  Loader(const std::vector<DataSetConfig>& sets, int64_t length, uint64_t seed,
+         const std::filesystem::path& base = {});
+  // The next `rows` samples; of these only the part of `part` of `parts` is put together (data-parallel ranks), but
+  // all of them count as consumed.
+  TokenBatch next(int64_t rows, int64_t part = 0, int64_t parts = 1);
+  int64_t consumed() const { return mixture_.count(); }
+  void seek(int64_t consumed) { mixture_.seek(consumed); }
+  double epochs(size_t set) const;  // passed over a set so far
+  std::string describe() const;     // a line a set
+
+ private:
+  void append(size_t set, int64_t nth, TokenBatch& to) const;
+  std::vector<std::unique_ptr<Samples>> sets_;
+  Mixture mixture_;
+  uint64_t seed_;
+};
+
+}  // namespace quern
