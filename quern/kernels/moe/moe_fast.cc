@@ -1,8 +1,10 @@
 // The mixture by products: expert after expert, its tokens are gathered into neighbouring rows, go through two
 // products of all cores, and are combined afterwards in slot order. Only one expert's inputs are ever gathered, so
-// scratch is n·D for the outputs and a few rows' worth for the busiest expert.
-// Backward per expert, with a = act(gate)⊙up:  g_o = p·gy,  gWd += g_oᵀ·a,  g_a = g_o·Wd,  g_gu by the gate's slope,
-// gWgu += g_guᵀ·x,  g_x = g_gu·Wgu; gp = gy·o.  Cost: 6·n·D·F flops forward, 12·n·D·F backward.
+// scratch is n·D for the outputs and a few rows' worth for the busiest expert. While decoding, when an expert has a
+// row or two and waiting would cost more than gathering, all packed experts go side by side instead: one gathering,
+// one product with every gate and up, one with every down. Backward per expert, with a = act(gate)⊙up:  g_o = p·gy,
+// gWd += g_oᵀ·a,  g_a = g_o·Wd,  g_gu by the gate's slope, gWgu += g_guᵀ·x,  g_x = g_gu·Wgu; gp = gy·o.  Cost:
+// 6·n·D·F flops forward, 12·n·D·F backward.
 #include "quern/kernels/moe/moe_fast.h"
 
 #include "quern/base/error.h"
@@ -59,6 +61,24 @@ void combine(View<const float, 2> rows, std::span<const int32_t> row_of, View<co
       }
     }
   });
+}
+
+constexpr int64_t kTogetherRows = 256;  // of all experts: gate, up and their product stay in the second-level cache
+
+void together(View<const float, 2> x, std::span<const PackedWeight> gate_up, std::span<const PackedWeight> down,
+              Activation act, const MoePlan& plan, View<float, 2> out, Arena& scratch) {
+  if (plan.n == 0) return;
+  const std::span<PackedWeight::Group> groups = scratch.take<PackedWeight::Group>(std::ssize(gate_up));
+  auto of = [&](std::span<const PackedWeight> w) {
+    size_t n = 0;
+    each_expert(plan, [&](int64_t e, Rows r) { groups[n++] = {&w[static_cast<size_t>(e)], r.begin, r.begin + r.n}; });
+    return groups.first(n);
+  };
+  View<float, 2> xe = take_rows(plan.n, x.shape[1], scratch), h = take_rows(plan.n, down[0].k(), scratch);
+  View<float, 2> gu = take_rows(plan.n, gate_up[0].n(), scratch);
+  PackedWeight::apply_groups(of(gate_up), gather(x, plan, {0, plan.n}, xe), gu, scratch);
+  gated<float>(act, gu, h);
+  PackedWeight::apply_groups(of(down), h, out, scratch);
 }
 
 // g_o = p·gy for an expert's rows, and gp[row] = gy·o.
@@ -141,6 +161,10 @@ void moe_ffn_packed(View<const float, 2> x, std::span<const PackedWeight> gate_u
               plan.offsets.size() - 1);
   Arena::Scope scope(scratch);
   View<float, 2> out = take_rows(plan.n, d, scratch);
+  if (plan.n <= kTogetherRows) {
+    together(x, gate_up, down, act, plan, out, scratch);
+    return combine(out, moe_row_of(plan, x.shape[0], slots, scratch), p, slots, y);
+  }
   each_expert(plan, [&](int64_t e, Rows r) {
     const PackedWeight &first = gate_up[static_cast<size_t>(e)], &second = down[static_cast<size_t>(e)];
     Arena::Scope expert(scratch);

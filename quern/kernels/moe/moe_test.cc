@@ -213,5 +213,42 @@ TEST(Moe, PackedEqualsUnpacked) {
     }
 }
 
+// Quantised experts against the mixture of their own weights, read back row by row: side by side (few rows), and one
+// after the other (many).
+TEST(Moe, QuantisedExpertsAreTheMixtureOfTheirWeights) {
+  for (int64_t tokens : {1, 16, 37, 300})
+    for (const WeightScheme& s : {WeightScheme(WeightFormat::q8), WeightScheme(WeightFormat::q4, 32)}) {
+      Mixture<double> want(tokens, 2, 64, 48);
+      Mixture<float> m(tokens, 2, 64, 48);
+      std::vector<PackedWeight> gu, down;
+      auto pack = [&](Rows<float>& from, Rows<double>& to, int64_t e, int64_t n, int64_t k) {
+        const auto w =
+            std::span<const float>(from.data).subspan(static_cast<size_t>(e * n * k), static_cast<size_t>(n * k));
+        PackedWeight packed = PackedWeight::pack(Tensor::of<float>({n, k}, w), s);
+        std::vector<float> row(static_cast<size_t>(k));
+        for (int64_t i = 0; i < n; ++i) {
+          packed.row(i, {row.data(), {k}});
+          std::copy(row.begin(), row.end(), to.data.begin() + (e * n + i) * k);
+        }
+        return packed;
+      };
+      for (int64_t e = 0; e < m.kExperts; ++e) {
+        gu.push_back(pack(m.gu, want.gu, e, 96, 64));
+        down.push_back(pack(m.down, want.down, e, 64, 48));
+      }
+      want.forward(false);
+      Outputs expected;
+      expected.add(want.y);
+      double largest = 0;
+      for (double v : expected.values) largest = std::max(largest, std::abs(v));
+      each_isa([&] {
+        moe_ffn_packed(m.x.in(), gu, down, m.p.in(), Activation::silu, m.plan, m.y.view(), m.scratch);
+        Outputs got;
+        got.add(m.y);
+        expect_near_all(got.values, expected.values, 0.006 * largest);  // rows rounded to bf16 twice
+      });
+    }
+}
+
 }  // namespace
 }  // namespace quern::kernels

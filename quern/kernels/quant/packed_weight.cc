@@ -16,7 +16,7 @@ PackedWeight PackedWeight::pack(const Tensor& w, const WeightScheme& s, std::spa
   return r;
 }
 
-void PackedWeight::apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const {
+void PackedWeight::note(View<const float, 2> x) const {
   if (seen_) {
     seen_->sum.resize(static_cast<size_t>(x.shape[1]));
     seen_->rows += x.shape[0];
@@ -25,7 +25,27 @@ void PackedWeight::apply(View<const float, 2> x, View<const float, 1> bias, View
         seen_->sum[static_cast<size_t>(p)] += static_cast<double>(x(t, p)) * static_cast<double>(x(t, p));
   }
   count_product(x.shape[0], n() * k(), bytes());
+}
+
+void PackedWeight::apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const {
+  note(x);
   dense_.defined() ? dense_.apply(x, bias, y, scratch) : quant_.apply(x, bias, y, scratch);
+}
+
+void PackedWeight::apply_groups(std::span<const Group> groups, View<const float, 2> x, View<float, 2> y,
+                                Arena& scratch) {
+  Arena::Scope scope(scratch);
+  const std::span<QuantLinear::Group> all = scratch.take<QuantLinear::Group>(static_cast<int64_t>(groups.size()));
+  bool quantised = true;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    all[g] = {&groups[g].w->quant_, groups[g].begin, groups[g].end};
+    quantised = quantised && groups[g].w->quant_.defined();
+  }
+  if (quantised && QuantLinear::apply_together(all, x, y, scratch)) {
+    for (const Group& g : groups) g.w->note(x.slice(g.begin, g.end));
+    return;
+  }
+  for (const Group& g : groups) g.w->apply(x.slice(g.begin, g.end), {}, y.slice(g.begin, g.end), scratch);
 }
 
 }  // namespace quern::kernels

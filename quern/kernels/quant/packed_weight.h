@@ -30,10 +30,19 @@ class PackedWeight {
   const QuantLinear& quantised() const { return quant_; }
 
   void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
+  // y[r] = W_g·x[r] for the rows r of every group g, as experts want it: quantised ones of one shape as one piece of
+  // work.
+  struct Group {
+    const PackedWeight* w = nullptr;
+    int64_t begin = 0, end = 0;
+  };
+  static void apply_groups(std::span<const Group> groups, View<const float, 2> x, View<float, 2> y, Arena& scratch);
   void row(int64_t i, View<float, 1> out) const { dense_.defined() ? dense_.row(i, out) : quant_.row(i, out); }
   void observe(std::shared_ptr<InputSquares> to) { seen_ = std::move(to); }  // every apply adds its x
 
  private:
+  void note(View<const float, 2> x) const;  // what traffic and calibration want to know of a product
+
   PackedLinear dense_;
   QuantLinear quant_;
   std::shared_ptr<InputSquares> seen_;

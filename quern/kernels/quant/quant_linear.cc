@@ -1,8 +1,8 @@
 // Quantised products: which version runs, how rows and panels are shared out, and the column scales afterwards.
-// Where there are bf16 and byte products, strips of rows (quant_strips.h) take up to kStripRowsQ8 or Q4 rows, and any number
-// of int8 rows. Elsewhere a few rows of floats go through a panel directly. More are multiplied by the bf16 tiles of
-// gemm/tile.h: a block of a panel is unpacked to bf16 pairs in a thread's own 32 KiB and serves up to 192 rows, so
-// that unpacking is 2 % of the work.
+// Where there are bf16 and byte products, strips of rows (quant_strips.h) take up to kStripRowsQ8 or Q4 rows, and any
+// number of int8 rows. Elsewhere a few rows of floats go through a panel directly. More are multiplied by the bf16
+// tiles of gemm/tile.h: a block of a panel is unpacked to bf16 pairs in a thread's own 32 KiB and serves up to 192
+// rows, so that unpacking is 2 % of the work.
 #include "quern/kernels/quant/quant_linear.h"
 
 #include "quern/base/cpu.h"
@@ -209,6 +209,12 @@ void apply_int8(const QuantLayout& l, const uint8_t* blob, View<const float, 2> 
   });
 }
 
+// Whether strips take this many rows of a matrix.
+bool in_strips(const QuantKernels& k, const WeightScheme& s, int64_t rows) {
+  if (!k.q8_strip) return false;
+  return s.format == WeightFormat::q8a8 || rows <= (s.format == WeightFormat::q4 ? kStripRowsQ4 : kStripRowsQ8);
+}
+
 }  // namespace
 
 QuantLinear QuantLinear::view(const Tensor& blob, int64_t n, int64_t k, const WeightScheme& s,
@@ -240,10 +246,33 @@ void QuantLinear::apply(View<const float, 2> x, View<const float, 1> bias, View<
   if (active_isa() == Isa::ref) return quant_apply_ref(layout_, blob, int8_rows, x, bias, y);
   const QuantKernels& k = kernels();
   const QuantGroup all{blob, 0, x.shape[0]};
-  if (k.q8_strip && (int8_rows || x.shape[0] <= (layout_.four ? kStripRowsQ4 : kStripRowsQ8)))
+  if (in_strips(k, scheme_, x.shape[0]))
     return quant_apply_strips(k, layout_, int8_rows, {&all, 1}, x, bias, y, scratch);
   if (int8_rows) return apply_int8(layout_, blob, x, bias, y, scratch);
   Apply(layout_, blob, bias, y).run(x, scratch);
+}
+
+bool QuantLinear::apply_together(std::span<const Group> groups, View<const float, 2> x, View<float, 2> y,
+                                 Arena& scratch) {
+  if (active_isa() == Isa::ref || groups.empty()) return false;
+  const QuantLinear& first = *groups[0].w;
+  const QuantKernels& k = kernels();
+  Arena::Scope scope(scratch);
+  const std::span<QuantGroup> all = scratch.take<QuantGroup>(static_cast<int64_t>(groups.size()));
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const auto [w, begin, end] = groups[g];
+    QUERN_CHECK(0 <= begin && begin <= end && end <= x.shape[0] && w->defined(), "rows {} … {} of {}", begin, end,
+                x.shape[0]);
+    if (w->n() != first.n() || w->k() != first.k() || !(w->scheme() == first.scheme()) ||
+        !in_strips(k, w->scheme(), end - begin))
+      return false;
+    all[g] = {w->blob().data<uint8_t>(), begin, end};
+  }
+  QUERN_CHECK(x.shape[1] == first.k() && y.shape[1] == first.n() && x.shape[0] == y.shape[0],
+              "x [{}, {}], W [{}, {}], y [{}, {}]", x.shape[0], x.shape[1], first.n(), first.k(), y.shape[0],
+              y.shape[1]);
+  quant_apply_strips(k, first.layout_, first.scheme_.format == WeightFormat::q8a8, all, x, {}, y, scratch);
+  return true;
 }
 
 }  // namespace quern::kernels

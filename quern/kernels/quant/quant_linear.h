@@ -29,6 +29,15 @@ class QuantLinear {
   void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
   void row(int64_t i, View<float, 1> out) const;  // W[i, :]
 
+  // Several matrices of one shape and scheme, each with rows of its own, as one piece of work: threads stream from
+  // one matrix into the next. False, and nothing done, where they are better applied one by one (differing shapes,
+  // many rows, no strips on this machine).
+  struct Group {
+    const QuantLinear* w = nullptr;
+    int64_t begin = 0, end = 0;  // rows of x and y
+  };
+  static bool apply_together(std::span<const Group> groups, View<const float, 2> x, View<float, 2> y, Arena& scratch);
+
  private:
   QuantLayout layout_;
   WeightScheme scheme_;

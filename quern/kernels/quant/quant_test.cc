@@ -52,6 +52,36 @@ TEST(QuantLinear, MatchesTheDefinitionUnderEveryIsa) {
   });
 }
 
+// Matrices side by side give what each gives alone, bit for bit; rows of nobody are not touched.
+TEST(QuantLinear, TogetherIsTheSameAsOneByOne) {
+  const int64_t n = 130, k = 300;
+  const std::pair<int64_t, int64_t> rows[] = {{0, 1}, {1, 4}, {4, 4}, {5, 26}, {26, 28}};
+  Tensor x = noise({28, k}, 8);
+  each_isa([&] {
+    for (const WeightScheme& s : kSchemes) {
+      std::vector<QuantLinear> w;
+      for (uint64_t i = 0; i < 5; ++i) w.push_back(QuantLinear::pack(noise({n, k}, 10 + i), s));
+      std::vector<QuantLinear::Group> groups;
+      for (size_t i = 0; i < 5; ++i)
+        if (s.format != WeightFormat::q4 || i != 3) groups.push_back({&w[i], rows[i].first, rows[i].second});
+      Tensor got = Tensor::full({28, n}, DType::f32, 42), want = Tensor::full({28, n}, DType::f32, 42);
+      Arena scratch;
+      if (!QuantLinear::apply_together(groups, x.view<const float, 2>(), got.view<float, 2>(), scratch)) {
+        EXPECT_FALSE(has_avx512_bf16()) << to_string(s);
+        continue;
+      }
+      for (const QuantLinear::Group& g : groups)
+        g.w->apply(x.view<const float, 2>().slice(g.begin, g.end), {}, want.view<float, 2>().slice(g.begin, g.end),
+                   scratch);
+      for (int64_t i = 0; i < 28 * n; ++i) ASSERT_EQ(got.item(i), want.item(i)) << to_string(s) << " at " << i;
+      groups.push_back({&w[0], 3, 28});
+      QuantLinear other = QuantLinear::pack(noise({n, k - 1}, 20), s);
+      groups.back().w = &other;
+      EXPECT_FALSE(QuantLinear::apply_together(groups, x.view<const float, 2>(), got.view<float, 2>(), scratch));
+    }
+  });
+}
+
 // A machine with bf16 products must reach both AVX-512 tables.
 TEST(QuantLinear, Bf16ProductsCanBeSwitchedOff) {
   int with = 0, without = 0;
