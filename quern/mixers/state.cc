@@ -7,10 +7,13 @@ namespace {
 
 constexpr int64_t kFirstRows = 64;  // capacity of a fresh per-token part; it doubles from there
 
-Shape with_rows(int64_t n, const Shape& row) {
-  Shape s = {n};
-  s.insert(s.end(), row.begin(), row.end());
-  return s;
+// n rows, [n, …]. Of [heads, d] the rows of one head lie behind each other: attention walks the cache head by head,
+// and a walk in the order of memory is one that hardware fetches ahead.
+Tensor empty_rows(int64_t n, const StatePart& p) {
+  Shape s = p.shape;
+  s.insert(s.begin() + (p.shape.size() > 1), n);
+  Tensor t = Tensor::empty(std::move(s), p.dtype);
+  return p.shape.size() > 1 ? t.swap_dims(0, 1) : t;
 }
 
 }  // namespace
@@ -58,7 +61,7 @@ Tensor SequenceState::append(int site, int part, int64_t n) {
 }
 
 void SequenceState::grow(Slot& s, const StatePart& p, int64_t capacity) {
-  Tensor grown = Tensor::empty(with_rows(capacity, p.shape), p.dtype);
+  Tensor grown = empty_rows(capacity, p);
   if (s.count > 0) grown.narrow(0, 0, s.count).copy_from(s.buffer.narrow(0, 0, s.count));
   s.buffer = grown;
 }
@@ -74,23 +77,23 @@ void SequenceState::reserve(int64_t rows) {
 
 Tensor SequenceState::rows(int site, int part) const {
   const Slot& s = slots_[site][part];
-  return s.buffer.defined()
-             ? s.buffer.narrow(0, 0, s.count)
-             : Tensor::empty(with_rows(0, sites_[site].spec.parts[part].shape), sites_[site].spec.parts[part].dtype);
+  return s.buffer.defined() ? s.buffer.narrow(0, 0, s.count) : empty_rows(0, sites_[site].spec.parts[part]);
 }
 
 SequenceState SequenceState::fork() const {
   SequenceState f;
   f.sites_ = sites_;
   f.length_ = length_;
-  for (const auto& site : slots_) {
-    f.slots_.emplace_back();
-    for (const Slot& s : site) {
-      Slot copy{{}, s.count};
-      if (s.buffer.defined())
-        copy.buffer =
-            s.count > 0 ? s.buffer.narrow(0, 0, s.count).clone() : s.buffer.clone();  // fixed parts count no rows
-      f.slots_.back().push_back(copy);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    f.slots_.emplace_back(slots_[i].size());
+    for (size_t k = 0; k < slots_[i].size(); ++k) {
+      const Slot& from = slots_[i][k];
+      Slot& to = f.slots_.back()[k];
+      to.count = from.count;
+      if (const StatePart& p = sites_[i].spec.parts[k]; !p.per_token)
+        to.buffer = from.buffer.clone();
+      else if (from.count > 0)
+        to.buffer = empty_rows(from.count, p), to.buffer.copy_from(from.buffer.narrow(0, 0, from.count));
     }
   }
   return f;

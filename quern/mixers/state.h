@@ -41,7 +41,7 @@ class SequenceState {
   void advance(int64_t n) { length_ += n; }   // the model calls it once, after every site was fed
   Tensor& fixed(int site, int part);          // zero at the start
   const Tensor& fixed(int site, int part) const;
-  // Reserves rows for n more tokens and returns them: [n, …]. Write them before reading rows().
+  // Reserves rows for n more tokens and returns them: [n, …], strided. Write them before reading rows().
   Tensor append(int site, int part, int64_t n);
   void reserve(int64_t rows);             // room for this many in all, so that appending neither copies nor fails
   Tensor rows(int site, int part) const;  // every row appended so far: [count, …]

@@ -188,6 +188,14 @@ Tensor Tensor::narrow(int d, int64_t begin, int64_t n) const {
   return r;
 }
 
+Tensor Tensor::swap_dims(int a, int b) const {
+  QUERN_CHECK(a >= 0 && b >= 0 && a < rank() && b < rank());
+  Tensor r = *this;
+  std::swap(r.shape_[static_cast<size_t>(a)], r.shape_[static_cast<size_t>(b)]);
+  std::swap(r.strides_[static_cast<size_t>(a)], r.strides_[static_cast<size_t>(b)]);
+  return r;
+}
+
 Tensor Tensor::clone() const {
   Tensor r = empty(shape_, dtype_);
   r.copy_from(*this);

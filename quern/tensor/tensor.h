@@ -70,6 +70,7 @@ class Tensor {
 
   Tensor reshape(Shape shape) const;                       // contiguous; shares memory; one extent may be -1
   Tensor narrow(int dim, int64_t begin, int64_t n) const;  // shares memory
+  Tensor swap_dims(int a, int b) const;                    // shares memory
   Tensor clone() const;                                    // contiguous copy
   Tensor contiguous_copy_if_needed() const { return contiguous() ? *this : clone(); }
   Tensor to(DType t) const;  // conversion; same dtype returns *this

@@ -41,6 +41,10 @@ TEST(Tensor, NarrowReshapeCloneConvert) {
   EXPECT_EQ(t.to(DType::bf16).to(DType::f32).item(5), 5);
   EXPECT_TRUE(t.reshape({6}).same_buffer(t));
   EXPECT_EQ((t.view<float, 2>()(1, 2)), 5);
+  Tensor turned = t.swap_dims(0, 1);
+  EXPECT_EQ(turned.shape(), (Shape{3, 2}));
+  EXPECT_EQ(turned.clone().item(1), 3);
+  EXPECT_TRUE(turned.same_buffer(t));
 }
 
 TEST(Dtype, F16AndF8AgainstKnownValues) {

@@ -50,13 +50,14 @@ template <class KV>
 void decode(Bench& b, int64_t d, int64_t group) {
   constexpr int64_t kSequences = 8, kKeys = 8192, kKv = 4;
   int64_t floats = kSequences * kKeys * kKv * d;
-  Tensor k = noise({kSequences * kKeys, kKv, d}, 1).to(dtype_of<KV>::value),
-         v = noise({kSequences * kKeys, kKv, d}, 2).to(dtype_of<KV>::value);
+  Tensor k = noise({kSequences * kKv, kKeys, d}, 1).to(dtype_of<KV>::value),
+         v = noise({kSequences * kKv, kKeys, d}, 2).to(dtype_of<KV>::value);
+  auto cache = [&](const Tensor& t, int64_t s) {  // head by head, as sequences keep it
+    return t.narrow(0, s * kKv, kKv).swap_dims(0, 1).view<const KV, 3>();
+  };
   Tensor q = noise({kSequences, kKv * group, d}, 3), o = Tensor::zeros({kSequences, kKv * group, d}, DType::f32);
   std::vector<AttentionSegment<KV>> segs;
-  for (int64_t s = 0; s < kSequences; ++s)
-    segs.push_back({s, 1, k.view<const KV, 3>().slice(s * kKeys, (s + 1) * kKeys),
-                    v.view<const KV, 3>().slice(s * kKeys, (s + 1) * kKeys)});
+  for (int64_t s = 0; s < kSequences; ++s) segs.push_back({s, 1, cache(k, s), cache(v, s)});
   AttentionOptions opt{.scale = 1 / std::sqrt(static_cast<double>(d)), .bf16_math = std::is_same_v<KV, bf16>};
   b.row("attention_decode",
         fmt::format("{} 8x{} h{}/{} d{}", dtype_name(dtype_of<KV>::value), kKeys, kKv * group, kKv, d),

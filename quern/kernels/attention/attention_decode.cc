@@ -1,7 +1,8 @@
 // Decode: few queries per key/value head, so the cache is read once and that read is the bound.
-// The keys of a segment are cut into chunks of a fixed size (the result does not depend on the number of threads);
-// a task takes one chunk of all heads, so it walks the cache forwards, 64 keys at a time, and leaves (o, m, l) of
-// every query row; the chunks of a row are then merged by their maxima. Products are in f32 whatever the cache holds.
+// The keys of a head are cut into chunks of kDecodeKeys (the result does not depend on the number of threads); a task
+// takes one chunk of one head and leaves (o, m, l) of its query rows; the chunks of a row are then merged by their
+// maxima. Where the rows of a head lie behind each other a task is one walk forwards through keys and one through
+// values, and the next task goes on where it stopped.
 
 #include <cmath>
 
@@ -11,12 +12,10 @@
 namespace quern::kernels {
 namespace {
 
-constexpr int64_t kChunk = 256;  // keys; its o, m, l are 1–3 % of what the chunk reads
-
 template <class KV>
 struct Task {
   const AttentionSegment<KV>* segment;
-  int64_t begin, end;
+  int64_t head, begin, end;
   const float* q;  // [rows][d padded], scaled
   float* part;     // [rows][width + 2]: o, m, l
 };
@@ -27,10 +26,10 @@ class Decode {
   Decode(View<const float, 3> q, AttentionOptions opt, View<float, 3> o, View<float, 2> lse)
       : q_(q), opt_(opt), o_(o), lse_(lse), d_(round_up(q.shape[2], 16)), width_(round_up(o.shape[2], 16)) {}
 
-  int64_t rows(const AttentionSegment<KV>& s) const { return s.q_len * q_.shape[1]; }
+  int64_t rows(const AttentionSegment<KV>& s) const { return s.q_len * (q_.shape[1] / s.k.shape[1]); }  // of a head
   int64_t q_floats(const AttentionSegment<KV>& s) const { return rows(s) * d_; }
   int64_t part_floats(const AttentionSegment<KV>& s) const { return rows(s) * (width_ + 2); }
-  int64_t slice_floats(int64_t max_rows) const { return kPanelKeys * (d_ + width_) + max_rows * kPanelKeys; }
+  int64_t slice_floats(int64_t max_rows) const { return kDecodeKeys * (d_ + width_) + max_rows * kDecodeKeys; }
 
   void scale_queries(const AttentionSegment<KV>& s, float* to) const {  // row = (key head, query, head in group)
     int64_t kv_heads = s.k.shape[1], group = q_.shape[1] / kv_heads;
@@ -43,56 +42,52 @@ class Decode {
 
   void run(const Task<KV>& t, float* scratch) const {
     const AttentionSegment<KV>& s = *t.segment;
-    int64_t kv_heads = s.k.shape[1], group = q_.shape[1] / kv_heads, n = s.q_len * group;
-    float *o = t.part, *m = o + rows(s) * width_, *l = m + rows(s);
-    std::fill_n(o, rows(s) * width_, 0.0f);
-    std::fill_n(m, rows(s), kMasked);
-    std::fill_n(l, rows(s), 0.0f);
-    float *kt = scratch, *vt = kt + kPanelKeys * d_, *scores = vt + kPanelKeys * width_;
-    for (int64_t key = t.begin; key < t.end; key += kPanelKeys)
-      for (int64_t g = 0; g < kv_heads; ++g) {
-        int64_t keys = std::min(kPanelKeys, t.end - key), row = g * n;
-        Rows k = in_place(s.k, key, keys, g, d_, kt), v = in_place(s.v, key, keys, g, width_, vt);
-        DecodeTile tile{.q = t.q + row * d_,
-                        .q_row = d_,
-                        .rows = static_cast<int>(n),
-                        .k = k.data,
-                        .v = v.data,
-                        .k_bf16 = k.bf16,
-                        .v_bf16 = v.bf16,
-                        .bf16_math = opt_.bf16_math,
-                        .k_row = k.row,
-                        .v_row = v.row,
-                        .keys = keys,
-                        .d = d_,
-                        .dv = width_,
-                        .s = scores,
-                        .s_row = kPanelKeys,
-                        .o = o + row * width_,
-                        .o_row = width_};
-        op_.simd.scores(tile);
-        for (int64_t i = 0; i < s.q_len; ++i) {
-          int64_t last = s.k.shape[0] - s.q_len + i, at = row + i * group;
-          op_.simd.softmax({.s = scores + i * group * kPanelKeys,
-                            .s_row = kPanelKeys,
-                            .o = o + at * width_,
-                            .o_row = width_,
-                            .m = m + at,
-                            .l = l + at,
-                            .rows = static_cast<int>(group),
-                            .columns = static_cast<int>(keys),
-                            .width = static_cast<int>(width_),
-                            .first = first_key(last, opt_.window) - key,
-                            .end = std::min(last + 1, t.end) - key,
-                            .step = 0});
-        }
-        op_.simd.values(tile);
-      }
+    int64_t n = rows(s), group = n / s.q_len, keys = t.end - t.begin;
+    float *o = t.part, *m = o + n * width_, *l = m + n;
+    std::fill_n(o, n * width_, 0.0f);
+    std::fill_n(m, n, kMasked);
+    std::fill_n(l, n, 0.0f);
+    float *kt = scratch, *vt = kt + kDecodeKeys * d_, *scores = vt + kDecodeKeys * width_;
+    Rows k = in_place(s.k, t, d_, kt), v = in_place(s.v, t, width_, vt);
+    DecodeTile tile{.q = t.q,
+                    .q_row = d_,
+                    .rows = static_cast<int>(n),
+                    .k = k.data,
+                    .v = v.data,
+                    .k_bf16 = k.bf16,
+                    .v_bf16 = v.bf16,
+                    .bf16_math = opt_.bf16_math,
+                    .k_row = k.row,
+                    .v_row = v.row,
+                    .keys = keys,
+                    .d = d_,
+                    .dv = width_,
+                    .s = scores,
+                    .s_row = kDecodeKeys,
+                    .o = o,
+                    .o_row = width_};
+    op_.simd.scores(tile);
+    for (int64_t i = 0; i < s.q_len; ++i) {
+      int64_t last = s.k.shape[0] - s.q_len + i, at = i * group;
+      op_.simd.softmax({.s = scores + at * kDecodeKeys,
+                        .s_row = kDecodeKeys,
+                        .o = o + at * width_,
+                        .o_row = width_,
+                        .m = m + at,
+                        .l = l + at,
+                        .rows = static_cast<int>(group),
+                        .columns = static_cast<int>(keys),
+                        .width = static_cast<int>(width_),
+                        .first = first_key(last, opt_.window) - t.begin,
+                        .end = std::min(last + 1, t.end) - t.begin,
+                        .step = 0});
+    }
+    op_.simd.values(tile);
   }
 
-  // chunks parts of segment s, part_floats apart. sum: width() floats of scratch.
-  void merge(const AttentionSegment<KV>& s, const float* parts, int64_t chunks, float* sum) const {
-    int64_t kv_heads = s.k.shape[1], group = q_.shape[1] / kv_heads, all = rows(s), stride = part_floats(s);
+  // chunks parts of a head of segment s, part_floats apart. sum: width() floats of scratch.
+  void merge(const AttentionSegment<KV>& s, int64_t head, const float* parts, int64_t chunks, float* sum) const {
+    int64_t all = rows(s), group = all / s.q_len, stride = part_floats(s);
     for (int64_t r = 0; r < all; ++r) {
       const float *m = parts + all * width_ + r, *l = m + all;
       float top = kMasked, total = 0;
@@ -104,7 +99,7 @@ class Decode {
         total += f * l[c * stride];
         for (int64_t j = 0; j < width_; ++j) sum[j] += f * o[j];
       }
-      int64_t t = s.q_begin + r / group % s.q_len, h = r / (group * s.q_len) * group + r % group;
+      int64_t t = s.q_begin + r / group, h = head * group + r % group;
       op_.simd.scale(sum, 1 / total, o_.shape[2], o_.shape[2], &o_(t, h, 0));
       if (lse_)
         lse_(t, h) = static_cast<float>((static_cast<double>(top) + std::log2(static_cast<double>(total))) * kLn2);
@@ -119,10 +114,11 @@ class Decode {
     int64_t row;
     bool bf16;
   };
-  // The keys' rows of one head, in whole registers: where they lie if they are that, else a padded copy in f32.
-  Rows in_place(View<const KV, 3> x, int64_t key, int64_t keys, int64_t head, int64_t width, float* copy) const {
-    if (x.shape[2] == width) return {&x(key, head, 0), x.stride[0], std::is_same_v<KV, bf16>};
-    for (int64_t i = 0; i < keys; ++i) op_.widen(&x(key + i, head, 0), x.shape[2], width, copy + i * width);
+  // The task's rows in whole registers: where they lie if they are that, else a padded copy in f32.
+  Rows in_place(View<const KV, 3> x, const Task<KV>& t, int64_t width, float* copy) const {
+    if (x.shape[2] == width) return {&x(t.begin, t.head, 0), x.stride[0], std::is_same_v<KV, bf16>};
+    for (int64_t i = 0; i < t.end - t.begin; ++i)
+      op_.widen(&x(t.begin + i, t.head, 0), x.shape[2], width, copy + i * width);
     return {copy, width, false};
   }
 
@@ -144,37 +140,43 @@ void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<K
   auto begin_of = [&](const AttentionSegment<KV>& s) {  // the first key any query sees
     return first_key(s.k.shape[0] - s.q_len, options.window);
   };
+  auto chunks_of = [&](const AttentionSegment<KV>& s) {
+    return (s.k.shape[0] - begin_of(s) + kDecodeKeys - 1) / kDecodeKeys;
+  };
   int64_t n = 0, most_rows = 0;
   for (const auto& s : segments)
     if (s.q_len > 0) {
-      n += (s.k.shape[0] - begin_of(s) + kChunk - 1) / kChunk;
-      most_rows = std::max(most_rows, s.q_len * (q.shape[1] / s.k.shape[1]));
+      n += chunks_of(s) * s.k.shape[1];
+      most_rows = std::max(most_rows, run.rows(s));
     }
   std::span<Task<KV>> tasks = scratch.take<Task<KV>>(n);
   size_t at = 0;
   for (const auto& s : segments) {
     if (s.q_len == 0) continue;
-    float* sq = scratch.take<float>(run.q_floats(s)).data();
+    int64_t first = begin_of(s), chunks = chunks_of(s), heads = s.k.shape[1];
+    float* sq = scratch.take<float>(heads * run.q_floats(s)).data();
     run.scale_queries(s, sq);
-    int64_t first = begin_of(s), chunks = (s.k.shape[0] - first + kChunk - 1) / kChunk;
-    float* parts = scratch.take<float>(chunks * run.part_floats(s)).data();
-    for (int64_t c = 0; c < chunks; ++c)
-      tasks[at++] = {&s, first + c * kChunk, std::min(first + (c + 1) * kChunk, s.k.shape[0]), sq,
-                     parts + c * run.part_floats(s)};
+    float* parts = scratch.take<float>(heads * chunks * run.part_floats(s)).data();
+    for (int64_t g = 0; g < heads; ++g)
+      for (int64_t c = 0; c < chunks; ++c)
+        tasks[at++] = {&s,
+                       g,
+                       first + c * kDecodeKeys,
+                       std::min(first + (c + 1) * kDecodeKeys, s.k.shape[0]),
+                       sq + g * run.q_floats(s),
+                       parts + (g * chunks + c) * run.part_floats(s)};
   }
   int64_t slice = round_up(run.slice_floats(most_rows), 16);
   float* slices = scratch.take<float>(slice * thread_count()).data();
-  // A thread's chunks follow each other in the cache, so that what one fetches ahead the next one uses.
-  parallel_for(n, 1, [&](int64_t begin, int64_t end) {
+  parallel_shares(n, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) run.run(tasks[static_cast<size_t>(i)], slices + slice * thread_index());
   });
   std::span<float> sum = scratch.take<float>(run.width());
   for (size_t i = 0; i < tasks.size();) {
-    const auto& s = *tasks[i].segment;
-    size_t next = i;
-    while (next < tasks.size() && tasks[next].segment == &s) ++next;
-    run.merge(s, tasks[i].part, static_cast<int64_t>(next - i), sum.data());
-    i = next;
+    const Task<KV>& t = tasks[i];
+    int64_t chunks = chunks_of(*t.segment);
+    run.merge(*t.segment, t.head, t.part, chunks, sum.data());
+    i += static_cast<size_t>(chunks);
   }
 }
 

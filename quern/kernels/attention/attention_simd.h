@@ -35,9 +35,7 @@ struct GradientTile {
   int64_t first = 0, end = 0;
 };
 
-// The decode step of the query rows of one key head against some of its keys, read where they lie. The rows
-// kFetchAhead keys on are fetched meanwhile: heads are interleaved in the cache, which hardware prefetchers do not
-// follow.
+// The decode step of the query rows of one key head against some of its keys, read where they lie.
 struct DecodeTile {
   const float* q = nullptr;  // [rows][d]
   int64_t q_row = 0;
@@ -51,7 +49,8 @@ struct DecodeTile {
   float* o = nullptr;  // [rows][dv]
   int64_t o_row = 0;
 };
-constexpr int kFetchAhead = 64;
+constexpr int kFetchAhead = 64;       // keys; by software, in the forms that widen to f32
+constexpr int64_t kDecodeKeys = 512;  // of a tile, at most
 
 struct AttentionKernels {
   void (*softmax)(const SoftmaxTile&);

@@ -127,6 +127,9 @@ inline void fetch_row(const K* row, int64_t n) {
   const char* p = reinterpret_cast<const char*>(row);
   for (int64_t at = 0; at < n * static_cast<int64_t>(sizeof(K)); at += 64) _mm_prefetch(p + at, _MM_HINT_T1);
 }
+inline void fetch_near(const uint16_t* row, int64_t n) {
+  for (int64_t at = 0; at < n; at += 32) _mm_prefetch(reinterpret_cast<const char*>(row + at), _MM_HINT_T0);
+}
 
 // The sums of four registers, in order.
 inline __m128 sums(F a, F b, F c, F d) {
@@ -240,8 +243,7 @@ namespace {
 
 void scores(const DecodeTile& t) {
 #if defined(__AVX512BF16__)
-  if (t.bf16_math && t.k_bf16 && t.d <= kMostDecodeWidth)
-    return in_row_blocks(t.rows, [&]<int R>(int i) { scores_rows_bf16<R>(t, i); });
+  if (t.bf16_math && t.k_bf16 && t.d <= kMostDecodeWidth && t.rows <= kMostDecodeRows) return scores_bf16(t);
 #endif
   in_row_blocks(t.rows,
                 [&]<int R>(int i) { t.k_bf16 ? scores_rows<R, uint16_t>(t, i) : scores_rows<R, float>(t, i); });
@@ -249,8 +251,7 @@ void scores(const DecodeTile& t) {
 
 void values(const DecodeTile& t) {
 #if defined(__AVX512BF16__)
-  if (t.bf16_math && t.v_bf16 && t.keys <= kTileKeys)
-    return in_row_blocks(t.rows, [&]<int R>(int i) { values_rows_bf16<R>(t, i); });
+  if (t.bf16_math && t.v_bf16 && t.rows <= kMostDecodeRows) return values_bf16(t);
 #endif
   in_row_blocks(t.rows,
                 [&]<int R>(int i) { t.v_bf16 ? values_rows<R, uint16_t>(t, i) : values_rows<R, float>(t, i); });
