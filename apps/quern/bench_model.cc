@@ -26,12 +26,11 @@ void fill_random(const Tensor& t, uint64_t seed) {
   Rng rng(seed);
   std::vector<float> block(static_cast<size_t>(std::min<int64_t>(t.size(), 1 << 16)));
   for (float& x : block) x = static_cast<float>(rng.normal() * 0.5);
-  Tensor flat = t.reshape({-1});
-  for (int64_t at = 0; at < t.size(); at += static_cast<int64_t>(block.size())) {
-    int64_t n = std::min<int64_t>(static_cast<int64_t>(block.size()), t.size() - at);
-    flat.narrow(0, at, n).copy_from(
-        Tensor::of<float>({n}, std::span<const float>(block.data(), static_cast<size_t>(n))));
-  }
+  Tensor dense = Tensor::empty(t.shape(), DType::f32);  // t may be strided, as the heads of a cache are
+  for (int64_t at = 0; at < t.size(); at += static_cast<int64_t>(block.size()))
+    std::copy_n(block.data(), std::min<int64_t>(static_cast<int64_t>(block.size()), t.size() - at),
+                dense.data<float>() + at);
+  t.copy_from(dense);
 }
 
 // A sequence that has seen `depth` tokens it was never fed.
