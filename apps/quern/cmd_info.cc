@@ -96,7 +96,8 @@ int cmd_info(Words args) {
   a.positional("DIR", dir, false)
       .flag("--shape", shape, "instead of DIR: a named shape, as zaya-8b")
       .flag("--tensors", tensors, "list every parameter")
-      .flag("--json", json, "one JSON object");
+      .flag("--json", json, "one JSON object")
+      .note("DIR is a model folder or a .gguf file.");
   if (!a.parse(args)) return 0;
   if (dir.empty() == shape.empty()) throw UsageError("quern info: expected DIR or --shape");
 

@@ -13,7 +13,7 @@ int cmd_logits(Words args) {
   a.positional("DIR", dir)
       .flag("--tokens", tokens, "ids, as 1,2,3")
       .flag("--out", out, "the .npy file (T × V, f32)")
-      .note("Needs no tokenizer in the folder.");
+      .note("DIR is a model folder or a .gguf file. Needs no tokenizer.");
   weights.add_to(a, "f32 or bf16");
   if (!a.parse(args)) return 0;
   if (tokens.empty()) throw UsageError("quern logits: --tokens is missing");

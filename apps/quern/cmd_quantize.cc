@@ -21,7 +21,7 @@ int cmd_quantize(Words args) {
       .flag("--head", head, "embedding and output: q8, q4 or bf16")
       .flag("--calibration", calibration, "a text file: scales are fitted to what the model computes on it")
       .flag("--json", json, "one JSON object")
-      .note("Routers, norms and convolutions keep their precision.");
+      .note("DIR is a model folder or a .gguf file. Routers, norms and convolutions keep their precision.");
   if (!a.parse(args)) return 0;
   QuantiseOptions o;
   o.body = {parse_format(scheme, "--scheme"), group, asymmetric};

@@ -7,6 +7,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
 #include "quern/models/gguf_model.h"
+#include "quern/models/gguf_tokenizer.h"
 #include "quern/models/packed_file.h"
 
 namespace quern {
@@ -173,8 +174,7 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
 Tokenizer load_tokenizer(const std::filesystem::path& model) {
   if (model.extension() == ".json") return Tokenizer::load(model);
   const std::filesystem::path folder = companions(model);
-  if (is_file(model) && !std::filesystem::exists(folder / "tokenizer.json"))
-    fail("{}: expected tokenizer.json beside it", model.string());
+  if (is_file(model) && !std::filesystem::exists(folder / "tokenizer.json")) return gguf_tokenizer(GgufFile(model));
   return Tokenizer::load(folder);
 }
 

@@ -153,8 +153,10 @@ void Tokenizer::Impl::encode(std::string_view text, bool parse_special, Scratch&
   }
 }
 
-Tokenizer Tokenizer::from_json(std::string_view json) {
-  return Tokenizer(std::make_shared<Impl>(parse_tokenizer_json(json)));
+Tokenizer Tokenizer::from_json(std::string_view json, SpecialIds ids) {
+  auto impl = std::make_shared<Impl>(parse_tokenizer_json(json));
+  impl->bos = ids.bos, impl->eos = ids.eos, impl->pad = ids.pad;
+  return Tokenizer(std::move(impl));
 }
 
 Tokenizer Tokenizer::load(const std::filesystem::path& path) {

@@ -18,11 +18,15 @@ struct EncodeOptions {
   bool parse_special = true;       // special tokens spelt in the text become their ids; false = they are plain text
 };
 
+struct SpecialIds {  // -1: none
+  int32_t bos = -1, eos = -1, pad = -1;
+};
+
 class Tokenizer {
  public:
   // A folder with tokenizer.json (and tokenizer_config.json, for bos and eos), or the path of a tokenizer.json.
   static Tokenizer load(const std::filesystem::path& path);
-  static Tokenizer from_json(std::string_view tokenizer_json);
+  static Tokenizer from_json(std::string_view tokenizer_json, SpecialIds ids = {});
 
   // The text must be valid UTF-8 (utf8_lossy() mends what is not); Error names the offset where it stops being.
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;

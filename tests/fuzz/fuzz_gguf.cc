@@ -1,5 +1,5 @@
 // Any bytes as a GGUF file: either every tensor can be read to its last element, as stored and as a model would ask
-// for it, or an Error says why not.
+// for it, or an Error says why not; the same for its tokenizer.
 #include <unistd.h>
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "quern/base/mmap.h"
 #include "quern/models/gguf_model.h"
+#include "quern/models/gguf_tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::filesystem::path path =
@@ -20,6 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     auto f = std::make_shared<const quern::GgufFile>(path);
     for (const auto& [name, e] : f->entries()) touch(f->tensor(name));
+    try {
+      keep = keep +
+             static_cast<double>(quern::gguf_tokenizer(*f).encode("Once upon a time, 12 \xF0\x9F\x90\x88").size());
+    } catch (const quern::Error&) {
+    }
     quern::TensorFolder weights = quern::gguf_weights(f, quern::DType::bf16);
     for (const std::string& name : weights.names()) touch(weights.tensor(name));
   } catch (const quern::Error&) {

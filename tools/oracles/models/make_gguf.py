@@ -67,6 +67,7 @@ def write(golden, file, matrices):
     w.add_value_length(d)
     w.add_bos_token_id(c["bos_token_id"])
     w.add_eos_token_id(c["eos_token_id"])
+    w.add_tokenizer_model("no_vocab")
     if c.get("sliding_window"):
         w.add_sliding_window(c["sliding_window"])
     seen = {}

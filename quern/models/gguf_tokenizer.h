@@ -1,0 +1,12 @@
+// The tokenizer a .gguf file holds, as the tokenizer.json it was made from: byte-level BPE (tokenizer.ggml.model
+// "gpt2", by the split that tokenizer.ggml.pre names) and SentencePiece BPE ("llama": merges follow from the scores
+// of the pieces). Anything else is an Error naming key and value.
+#pragma once
+#include "quern/tensor/gguf.h"
+#include "quern/text/tokenizer.h"
+
+namespace quern {
+
+Tokenizer gguf_tokenizer(const GgufFile& file);
+
+}  // namespace quern
