@@ -24,6 +24,7 @@ class Peer:
         self.vocab = L.llama_vocab_n_tokens(L.llama_model_get_vocab(self.model))
 
     def info(self):
+        # Of a hybrid this is not the cache: its caller knows better.
         n = L.llama_model_n_layer(self.model) * L.llama_model_n_head_kv(self.model)
         width = L.llama_model_n_embd(self.model) // L.llama_model_n_head(self.model)
         return {"name": f"llama-cpp-python {L.__version__}", "system": L.llama_print_system_info().decode().strip(),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench/peers/run.sh setup | transformers | llama.cpp | all   [--pairs N] [--only WORD]
+# bench/peers/run.sh setup | transformers | llama.cpp | hybrid | all   [--pairs N] [--only WORD] [--decode]
 #
 # Quern beside its peers, one table from one run: transformers on PyTorch, and llama.cpp built here for this machine.
 # `setup` is the only thing that uses the network: it makes build/peers/venv and installs the peers into it with pip.
@@ -14,7 +14,9 @@ setup() {
   mkdir -p build/peers
   [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
   echo "installing torch, transformers, gguf and llama-cpp-python (from source) into $venv" >&2
-  "$venv/bin/pip" install --quiet --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0
+  # PyTorch's own index has the small build without CUDA; where it cannot be reached, the default one serves.
+  "$venv/bin/pip" install --quiet --retries 0 --index-url https://download.pytorch.org/whl/cpu torch==2.13.0 ||
+    "$venv/bin/pip" install --quiet torch==2.13.0
   "$venv/bin/pip" install --quiet transformers==5.23.0 safetensors numpy gguf==0.19.0
   CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF" CMAKE_BUILD_PARALLEL_LEVEL="$jobs" \
     "$venv/bin/pip" install --quiet --no-binary llama-cpp-python llama-cpp-python==0.3.36
@@ -24,7 +26,7 @@ what="${1:-help}"
 shift || true
 case "$what" in
   setup) setup ;;
-  transformers | llama.cpp | all)
+  transformers | llama.cpp | hybrid | all)
     python="${PYTHON:-$venv/bin/python}" quern="${QUERN:-build/release/apps/quern/quern}"
     [ -x "$python" ] || { echo "$python is missing: bench/peers/run.sh setup makes it" >&2; exit 1; }
     [ -x "$quern" ] || { echo "$quern is missing: ./run build makes it" >&2; exit 1; }

@@ -42,6 +42,11 @@ SHAPES = {
     "zamba2-1.2b": (zamba2_12b(6, {5}), "6 of 38 layers, 1 of 6 invocations"),
 }
 
+# llama.cpp's nearest to Zamba2: Granite-4-H-Micro's shape, Mamba-2 layers with an attention layer among them, every one
+# with a gated feed-forward. Quern has no such model; the two are compared by bytes touched a second.
+GRANITE_H = dict(layers=8, attention={5}, width=2048, ffn=8192, heads=32, kv=8, ssm_heads=64, ssm_head=64, ssm_state=128,
+                 ssm_conv=4, vocab=64 * round(100352 * 8 / 40 / 64))
+
 
 def configuration(name):
     from transformers import CONFIG_MAPPING
@@ -141,3 +146,74 @@ def write_gguf(folder, path):
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
     w.close()
+
+
+def write_granite_h(path):
+    """Random weights straight into GGUF: matrices Q8_0, the rest F32."""
+    import gguf
+    import numpy
+    g, rng, kinds = GRANITE_H, numpy.random.default_rng(SEED), gguf.GGMLQuantizationType
+    inner = g["ssm_heads"] * g["ssm_head"]
+    conv = inner + 2 * g["ssm_state"]
+    w = gguf.GGUFWriter(path, "granitehybrid")
+    w.add_vocab_size(g["vocab"])
+    w.add_context_length(131072)
+    w.add_embedding_length(g["width"])
+    w.add_block_count(g["layers"])
+    w.add_feed_forward_length(g["ffn"])
+    w.add_head_count(g["heads"])
+    w.add_head_count_kv([g["kv"] if i in g["attention"] else 0 for i in range(g["layers"])])
+    w.add_rope_dimension_count(g["width"] // g["heads"])
+    w.add_layer_norm_rms_eps(1e-5)
+    w.add_attention_scale(1 / 64)
+    w.add_embedding_scale(12)
+    w.add_residual_scale(0.22)
+    w.add_logit_scale(8)
+    w.add_ssm_conv_kernel(g["ssm_conv"])
+    w.add_ssm_inner_size(inner)
+    w.add_ssm_state_size(g["ssm_state"])
+    w.add_ssm_time_step_rank(g["ssm_heads"])
+    w.add_ssm_group_count(1)
+    w.add_tokenizer_model("no_vocab")
+
+    def matrix(name, rows, k):
+        x = rng.standard_normal((rows, k), dtype=numpy.float32) * 0.02
+        w.add_tensor(name, gguf.quants.quantize(x, kinds.Q8_0), raw_dtype=kinds.Q8_0)
+
+    def plain(name, *shape, value=None):
+        x = rng.standard_normal(shape, dtype=numpy.float32) * 0.1 if value is None else numpy.full(shape, value)
+        w.add_tensor(name, x.astype(numpy.float32))
+
+    matrix("token_embd.weight", g["vocab"], g["width"])
+    plain("output_norm.weight", g["width"], value=1)
+    for i in range(g["layers"]):
+        b = f"blk.{i}."
+        plain(b + "attn_norm.weight", g["width"], value=1)
+        plain(b + "ffn_norm.weight", g["width"], value=1)
+        matrix(b + "ffn_gate.weight", g["ffn"], g["width"])
+        matrix(b + "ffn_up.weight", g["ffn"], g["width"])
+        matrix(b + "ffn_down.weight", g["width"], g["ffn"])
+        if i in g["attention"]:
+            for part, rows in (("q", g["width"]), ("k", g["kv"] * 64), ("v", g["kv"] * 64), ("output", g["width"])):
+                matrix(f"{b}attn_{part}.weight", rows, g["width"])
+            continue
+        matrix(b + "ssm_in.weight", inner + conv + g["ssm_heads"], g["width"])
+        matrix(b + "ssm_out.weight", g["width"], inner)
+        plain(b + "ssm_conv1d.weight", conv, g["ssm_conv"])
+        plain(b + "ssm_conv1d.bias", conv)
+        plain(b + "ssm_dt.bias", g["ssm_heads"])
+        plain(b + "ssm_a", g["ssm_heads"], 1, value=-1)
+        plain(b + "ssm_d", g["ssm_heads"], 1, value=1)
+        plain(b + "ssm_norm.weight", 1, inner, value=1)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def granite_h_state_bytes():
+    """Read and written a token beside the weights: the states of the Mamba layers, f32."""
+    g = GRANITE_H
+    inner = g["ssm_heads"] * g["ssm_head"]
+    one = inner * g["ssm_state"] + (g["ssm_conv"] - 1) * (inner + 2 * g["ssm_state"])
+    return 2 * 4 * one * (g["layers"] - len(g["attention"]))

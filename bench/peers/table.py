@@ -159,16 +159,16 @@ def taken(done, side, key):
     return max(max(x["others"][side, key], x["others"]["peer", key]) for x in done)
 
 
-def against_transformers(table, quern, name, pairs):
+def against_transformers(table, quern, name, pairs, prompts):
     source = WORK / "models" / name
     shapes.write(name, source)
     for dtype in ("bf16", "f32"):
         worker = Worker("transformers_peer.py", source, dtype, quern.threads)
         peer = f"transformers {dtype}"
         table.notes[f"{name}, {peer}"] = dict(worker.info, agreement=same_model(quern, source, "bf16", worker))
-        done = turns(quern, source, ("bf16", "q4"), worker, PROMPT, pairs)
+        done = turns(quern, source, ("bf16", "q4"), worker, prompts, pairs)
         worker.close()
-        for p in PROMPT:
+        for p in prompts:
             table.add(name, f"prompt {p}", "bf16", peer,
                       [(x["bf16"][p]["prefill_tokens_per_s"], x["peer"][p]) for x in done], taken(done, "bf16", p))
         for s in ("bf16", "q4"):
@@ -177,7 +177,7 @@ def against_transformers(table, quern, name, pairs):
                       taken(done, s, "decode"))
 
 
-def against_llama_cpp(table, quern, name, pairs):
+def against_llama_cpp(table, quern, name, pairs, prompts):
     source = WORK / "models" / name
     shapes.write(name, source)
     dense, part = source / "bf16.gguf", source / "part.gguf"
@@ -194,9 +194,9 @@ def against_llama_cpp(table, quern, name, pairs):
         peer = f"llama.cpp {theirs.upper()}"
         table.notes[f"{name}, {peer}"] = dict(worker.info, agreement=same_model(quern, source, ours, worker))
         bytes_per_token = worker.info["weight_bytes"] + DEPTH * worker.info["cache_bytes_per_position"]
-        done = turns(quern, source, (ours,), worker, PROMPT, pairs)
+        done = turns(quern, source, (ours,), worker, prompts, pairs)
         worker.close()
-        for p in PROMPT:
+        for p in prompts:
             table.add(name, f"prompt {p}", ours, peer,
                       [(x[ours][p]["prefill_tokens_per_s"], x["peer"][p]) for x in done], taken(done, ours, p))
         others = taken(done, ours, "decode")
@@ -207,13 +207,34 @@ def against_llama_cpp(table, quern, name, pairs):
         table.add(name, f"decode at {DEPTH}", ours, peer, touched, others, "GB/s")
 
 
+def against_hybrid(table, quern, name, pairs, prompts):
+    """Another model on each side: Zamba2 in Quern, a Granite-4-H shape in llama.cpp. Bytes a second, decode alone."""
+    source, file = WORK / "models" / name, WORK / "models" / "granite-4-h.gguf"
+    shapes.write(name, source)
+    if not file.exists():
+        part = file.with_suffix(".part")
+        shapes.write_granite_h(part)
+        part.rename(file)
+    worker = Worker("llama_cpp_peer.py", file, quern.threads)
+    table.notes["granite-4-h, llama.cpp Q8_0"] = worker.info
+    cache = 2 * 2 * 64 * shapes.GRANITE_H["kv"] * len(shapes.GRANITE_H["attention"])
+    touched = worker.info["weight_bytes"] + shapes.granite_h_state_bytes() + DEPTH * cache
+    done = turns(quern, source, ("q8",), worker, (), pairs)
+    worker.close()
+    decode = [(x["q8"]["decode"], x["peer"]["decode"]) for x in done]
+    table.add(name, f"decode at {DEPTH}", "q8", "granite-4-h Q8_0",
+              [(q["decode_tokens_per_s"] * q["bytes_per_token"] * 1e-9, p * touched * 1e-9) for q, p in decode],
+              taken(done, "q8", "decode"), "GB/s")
+
+
 def main():
     a = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    a.add_argument("peer", choices=["transformers", "llama.cpp", "all"])
+    a.add_argument("peer", choices=["transformers", "llama.cpp", "hybrid", "all"])
     a.add_argument("--quern", required=True, help="the binary")
     a.add_argument("--threads", type=int, required=True, help="of every engine")
     a.add_argument("--pairs", type=int, default=3, help="turns a figure is the median of")
     a.add_argument("--only", default="", help="part of a model's name")
+    a.add_argument("--decode", action="store_true", help="decode alone, no prompts")
     o = a.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     quern, table = Quern(str(pathlib.Path(o.quern).resolve()), o.threads), Table()
@@ -222,10 +243,12 @@ def main():
         peer = "llama.cpp" if name == "llama-1b" else "transformers"
         if o.peer in (peer, "all") and o.only in name:
             jobs.append((against_llama_cpp if peer == "llama.cpp" else against_transformers, name))
+    if o.peer in ("hybrid", "all") and o.only in "zamba2-2.7b":
+        jobs.append((against_hybrid, "zamba2-2.7b"))
     if not jobs:
         raise SystemExit(f"--only {o.only}: no model of {', '.join(shapes.SHAPES)} is compared with {o.peer}")
     for compare, name in jobs:
-        compare(table, quern, name, o.pairs)
+        compare(table, quern, name, o.pairs, () if o.decode else PROMPT)
         table.save(WORK / "table.json")
 
 
