@@ -1,0 +1,44 @@
+// Texts to token shards: documents are read one after the other, tokenised a batch at a time on all threads and
+// written in their order, so that the same input gives the same bytes. Memory: one batch.
+//   text   documents are whole files, lines, or runs of lines between blank ones
+//   jsonl  a JSON object a line, the text in one of its fields
+//   chat   a JSON object a line, {"messages": [{"role", "content"}, …]}: tokens and, beside them as PREFIX.mask,
+//   which of
+//          them are learnt; conversations longer than max_tokens are trimmed without touching an answer, or dropped
+// A document ends with the tokenizer's end token (chat: as the template has it). Bad UTF-8 or JSON stops the build
+// with file and line, or is skipped and counted. PREFIX.json keeps the counts.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/text/chat_template.h"
+#include "quern/text/tokenizer.h"
+
+namespace quern {
+
+struct BuildOptions {
+  enum class Form { by_name, text, jsonl, chat } form = Form::by_name;  // by_name: .jsonl is jsonl, the rest text
+  enum class Split { file, line, blank } split = Split::file;           // of text
+  std::string field = "text";                                           // of jsonl
+  bool end_token = true, skip_bad = false;
+  int64_t max_tokens = 0;  // of chat; 0: any length
+};
+
+struct BuildReport {
+  int64_t documents = 0, tokens = 0, bytes = 0;  // bytes of text read into documents
+  int64_t bad = 0, empty = 0;                    // skipped
+  int64_t learnt = 0, trimmed = 0, dropped = 0;  // chat: tokens learnt, conversations
+  double kept_reasoning = 1;                     // of reasoning tokens of conversations kept, the share still there
+  Json json() const;
+};
+
+// on_progress is called about once a batch.
+BuildReport build_shards(const std::vector<std::string>& files, const Tokenizer& tokenizer,
+                         const ChatTemplate& chat_template, const std::filesystem::path& prefix,
+                         const BuildOptions& options, const std::function<void(const BuildReport&)>& on_progress);
+
+}  // namespace quern

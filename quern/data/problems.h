@@ -1,0 +1,54 @@
+// The curriculum's problems: arithmetic with worked steps, lists, logic, dates, units and little stories with a
+// question, in five levels. Each has one right answer that a program can check, and a trace that leads to it. All
+// text comes from this generator; a problem is a function of (seed, index, split) and the choice of kinds and levels
+// alone. Split by construction: a tenth of all problems, by a hash of what they ask (not how: 3 + 5 and 8 - 5 share a
+// key), is held out and never drawn for training.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/rng.h"
+#include "quern/data/curriculum.h"
+
+namespace quern {
+
+struct Problem {
+  std::string kind = {};
+  int level = 1;
+  std::string question = {}, steps = {}, answer = {};
+  std::string key = {};  // what decides the split
+};
+
+struct ProblemOptions {
+  Split split = Split::train;
+  uint64_t seed = 0;
+  int min_level = 1, max_level = 5;
+  std::vector<std::string> kinds = {};  // empty: all
+};
+void check(const ProblemOptions& o);  // throws Error naming the field
+
+std::span<const std::string_view> problem_kinds();
+Problem curriculum_problem(const ProblemOptions& o, uint64_t index);
+
+std::string plain_form(const Problem& p);         // "Question: …\n…\nAnswer: …\n"
+std::string chat_line(const Problem& p);          // one line of chat JSONL: messages, kind, level, answer
+std::string assistant_content(const Problem& p);  // "<think>\n…\n</think>\n\nAnswer: …"
+
+// What a text gives as its answer: behind </think>, what follows the last "Answer:" on its line, else all of it;
+// lower case, single spaces, no full stop at the end.
+std::string final_answer(std::string_view text);
+bool answers(std::string_view text, const Problem& p);
+
+namespace problems {  // one maker a kind; level 1 … 5
+Problem arithmetic(Rng& r, int level);
+Problem lists(Rng& r, int level);
+Problem logic(Rng& r, int level);
+Problem dates(Rng& r, int level);
+Problem units(Rng& r, int level);
+Problem stories(Rng& r, int level);
+}  // namespace problems
+
+}  // namespace quern
