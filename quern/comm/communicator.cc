@@ -1,0 +1,268 @@
+#include "quern/comm/communicator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+namespace quern {
+namespace {
+
+constexpr int64_t kScatterBytes = int64_t{1} << 16;  // broadcasts from this size on go round in pieces
+
+std::span<const std::byte> piece(const ConstPart& p, int64_t begin, int64_t n) {
+  const auto e = static_cast<size_t>(dtype_size(p.dtype));
+  return {p.data + static_cast<size_t>(begin) * e, static_cast<size_t>(n) * e};
+}
+std::span<std::byte> piece(const Part& p, int64_t begin, int64_t n) {
+  const auto e = static_cast<size_t>(dtype_size(p.dtype));
+  return {p.data + static_cast<size_t>(begin) * e, static_cast<size_t>(n) * e};
+}
+
+template <class T>
+T larger(T a, T b) {  // a NaN wins
+  return b > a || b != b ? b : a;
+}
+
+template <class T>
+void fold(T* acc, const T* x, int64_t n, ReduceOp op) {
+  if (op == ReduceOp::sum)
+    for (int64_t i = 0; i < n; ++i) acc[i] += x[i];
+  else
+    for (int64_t i = 0; i < n; ++i) acc[i] = larger(acc[i], x[i]);
+}
+
+// out = pieces[0] op pieces[1] op …, in this order.
+template <class T>
+void reduce_in_order(T* out, std::span<const std::byte* const> pieces, int64_t n, ReduceOp op) {
+  constexpr int64_t kBlock = 4096;  // stays in the first cache
+  for (int64_t at = 0; at < n; at += kBlock) {
+    const int64_t m = std::min(kBlock, n - at);
+    T acc[kBlock];
+    std::memcpy(acc, reinterpret_cast<const T*>(pieces[0]) + at, static_cast<size_t>(m) * sizeof(T));
+    for (size_t r = 1; r < pieces.size(); ++r) fold(acc, reinterpret_cast<const T*>(pieces[r]) + at, m, op);
+    std::memcpy(out + at, acc, static_cast<size_t>(m) * sizeof(T));
+  }
+}
+
+void reduce_in_order(const Part& out, std::span<const std::byte* const> pieces, ReduceOp op) {
+  switch (out.dtype) {
+    case DType::f32:
+      return reduce_in_order(reinterpret_cast<float*>(out.data), pieces, out.size, op);
+    case DType::f64:
+      return reduce_in_order(reinterpret_cast<double*>(out.data), pieces, out.size, op);
+    case DType::i64:
+      return reduce_in_order(reinterpret_cast<int64_t*>(out.data), pieces, out.size, op);
+    default:
+      QUERN_CHECK(false, "reduction of {}", dtype_name(out.dtype));
+  }
+}
+
+void check_counts(Counts counts, int ranks, int64_t size) {
+  QUERN_CHECK(static_cast<int>(counts.size()) == ranks, "{} counts for {} ranks", counts.size(), ranks);
+  int64_t sum = 0;
+  for (int64_t c : counts) {
+    QUERN_CHECK(c >= 0, "a count of {}", c);
+    sum += c;
+  }
+  QUERN_CHECK(sum == size, "counts give {} elements, the span has {}", sum, size);
+}
+
+}  // namespace
+
+Request& Request::operator=(Request&& o) {
+  QUERN_CHECK(!work_ || std::uncaught_exceptions() > 0, "a request was not waited for");
+  work_ = std::move(o.work_);
+  return *this;
+}
+
+Request::~Request() { QUERN_CHECK(!work_ || std::uncaught_exceptions() > 0, "a request was not waited for"); }
+
+bool Request::test() {
+  if (!work_) return true;
+  std::unique_ptr<Work> w = std::move(work_);  // gone if it throws
+  if (w->test()) return true;
+  work_ = std::move(w);
+  return false;
+}
+
+void Request::wait() {
+  if (!work_) return;
+  const std::unique_ptr<Work> w = std::move(work_);
+  w->wait();
+}
+
+std::vector<int64_t> even_counts(int64_t n, int ranks) {
+  std::vector<int64_t> c;
+  for (int r = 0; r < ranks; ++r) c.push_back(even_cut(n, ranks, r).end - even_cut(n, ranks, r).begin);
+  return c;
+}
+
+void Communicator::check_peer(int r) const { QUERN_CHECK(r >= 0 && r < size_, "rank {} of {}", r, size_); }
+
+Communicator::Exchange Communicator::exchange(const char* what) const {
+  Exchange e;
+  e.what = what;
+  e.send.resize(static_cast<size_t>(size_));
+  e.recv.resize(static_cast<size_t>(size_));
+  return e;
+}
+
+void Communicator::barrier() { start(exchange("barrier")).wait(); }
+
+Request Communicator::start_reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op) {
+  check_counts(counts, size_, in.size);
+  QUERN_CHECK(out.size == counts[static_cast<size_t>(rank_)] && out.dtype == in.dtype);
+  Exchange e = exchange("reduce_scatter");
+  // Everybody's piece for this rank: its own stays where it is, the others' arrive side by side.
+  const int64_t bytes = out.size * dtype_size(out.dtype);
+  const Tensor arrived = Tensor::empty({size_ - 1, bytes}, DType::u8);
+  std::vector<const std::byte*> pieces;
+  int64_t at = 0;
+  auto* next = static_cast<std::byte*>(arrived.raw());
+  for (int r = 0; r < size_; ++r) {
+    const auto i = static_cast<size_t>(r);
+    const auto mine = piece(in, at, counts[i]);
+    at += counts[i];
+    if (r == rank_) {
+      pieces.push_back(mine.data());
+      continue;
+    }
+    e.send[i] = mine;
+    e.recv[i] = {next, static_cast<size_t>(bytes)};
+    pieces.push_back(next);
+    next += bytes;
+  }
+  e.finish = [out, op, arrived, pieces] { reduce_in_order(out, pieces, op); };
+  return start(std::move(e));
+}
+
+void Communicator::reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op) {
+  start_reduce_scatter(in, counts, out, op).wait();
+}
+void Communicator::reduce_scatter(ConstPart in, Part out, ReduceOp op) {
+  reduce_scatter(in, std::vector<int64_t>(static_cast<size_t>(size_), out.size), out, op);
+}
+
+Request Communicator::start_all_gather(ConstPart in, Counts counts, Part out) {
+  check_counts(counts, size_, out.size);
+  QUERN_CHECK(in.size == counts[static_cast<size_t>(rank_)] && out.dtype == in.dtype);
+  Exchange e = exchange("all_gather");
+  int64_t at = 0;
+  for (size_t r = 0; r < counts.size(); ++r) {
+    e.send[r] = piece(in, 0, in.size);
+    e.recv[r] = piece(out, at, counts[r]);
+    at += counts[r];
+  }
+  return start(std::move(e));
+}
+
+void Communicator::all_gather(ConstPart in, Counts counts, Part out) { start_all_gather(in, counts, out).wait(); }
+void Communicator::all_gather(ConstPart in, Part out) {
+  all_gather(in, std::vector<int64_t>(static_cast<size_t>(size_), in.size), out);
+}
+
+std::vector<std::string> Communicator::all_gather_text(const std::string& mine) {
+  std::vector<int64_t> counts(static_cast<size_t>(size_));
+  const int64_t n = static_cast<int64_t>(mine.size());
+  all_gather(std::span(&n, 1), counts);
+  int64_t total = 0;
+  for (int64_t c : counts) total += c;
+  std::vector<uint8_t> in(mine.begin(), mine.end()), out(static_cast<size_t>(total));
+  all_gather(in, counts, out);
+  std::vector<std::string> texts;
+  auto at = out.begin();
+  for (int64_t c : counts) {
+    texts.emplace_back(at, at + c);
+    at += c;
+  }
+  return texts;
+}
+
+void Communicator::all_reduce(Part x, ReduceOp op) {
+  const std::vector<int64_t> counts = even_counts(x.size, size_);
+  Part own = x;
+  const int64_t begin = even_cut(x.size, size_, rank_).begin;
+  own.data += begin * dtype_size(x.dtype);
+  own.size = counts[static_cast<size_t>(rank_)];
+  ConstPart all, mine;
+  all.data = x.data, all.size = x.size, all.dtype = x.dtype;
+  mine.data = own.data, mine.size = own.size, mine.dtype = x.dtype;
+  reduce_scatter(all, counts, own, op);
+  all_gather(mine, counts, x);
+}
+
+double Communicator::all_reduce(double x, ReduceOp op) {
+  all_reduce(std::span(&x, 1), op);
+  return x;
+}
+int64_t Communicator::all_reduce(int64_t x, ReduceOp op) {
+  all_reduce(std::span(&x, 1), op);
+  return x;
+}
+
+void Communicator::broadcast(Part x, int root) {
+  check_peer(root);
+  const int64_t bytes = x.size * dtype_size(x.dtype);
+  Exchange e = exchange("broadcast");
+  Part flat;
+  flat.data = x.data, flat.size = bytes;
+  ConstPart source;
+  source.data = x.data, source.size = bytes;
+  const auto from = static_cast<size_t>(root);
+  if (bytes < kScatterBytes) {
+    if (rank_ == root) std::fill(e.send.begin(), e.send.end(), piece(source, 0, bytes));
+    e.recv[from] = piece(flat, 0, bytes);
+    start(std::move(e)).wait();
+    return;
+  }
+  // The root sends a piece to everybody, then everybody hands on its own.
+  for (int r = 0; r < size_ && rank_ == root; ++r) {
+    const Cut c = even_cut(bytes, size_, r);
+    e.send[static_cast<size_t>(r)] = piece(source, c.begin, c.end - c.begin);
+  }
+  const Cut c = even_cut(bytes, size_, rank_);
+  e.recv[from] = piece(flat, c.begin, c.end - c.begin);
+  start(std::move(e)).wait();
+  source.data += c.begin, source.size = c.end - c.begin;
+  all_gather(source, even_counts(bytes, size_), flat);
+}
+
+std::string Communicator::broadcast_text(const std::string& mine, int root) {
+  int64_t n = static_cast<int64_t>(mine.size());
+  broadcast(std::span(&n, 1), root);
+  std::vector<uint8_t> text(mine.begin(), mine.end());
+  text.resize(static_cast<size_t>(n));
+  broadcast(text, root);
+  return {text.begin(), text.end()};
+}
+
+Request Communicator::start_all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts) {
+  check_counts(in_counts, size_, in.size);
+  check_counts(out_counts, size_, out.size);
+  QUERN_CHECK(in.dtype == out.dtype);
+  Exchange e = exchange("all_to_all");
+  int64_t from = 0, to = 0;
+  for (size_t r = 0; r < in_counts.size(); ++r) {
+    e.send[r] = piece(in, from, in_counts[r]);
+    e.recv[r] = piece(out, to, out_counts[r]);
+    from += in_counts[r], to += out_counts[r];
+  }
+  return start(std::move(e));
+}
+
+void Communicator::all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts) {
+  start_all_to_all(in, in_counts, out, out_counts).wait();
+}
+
+Request Communicator::start_send(ConstPart x, int to, int tag) {
+  check_peer(to);
+  return start_message(piece(x, 0, x.size), to, tag);
+}
+Request Communicator::start_recv(Part x, int from, int tag) {
+  check_peer(from);
+  return start_receipt(piece(x, 0, x.size), from, tag);
+}
+void Communicator::send(ConstPart x, int to, int tag) { start_send(x, to, tag).wait(); }
+void Communicator::recv(Part x, int from, int tag) { start_recv(x, from, tag).wait(); }
+
+}  // namespace quern

@@ -1,0 +1,156 @@
+// Communicator: ranks that work together, whether they are threads of one process (in_process.h) or MPI processes
+// (mpi.h). An implementation moves bytes; every collective is made of that one exchange here, so both kinds give the
+// same bits. Sums run over ranks 0, 1, … n−1, element by element, wherever the pieces are cut: the result depends on
+// the number of ranks and on nothing else.
+//
+// All ranks call the collectives of a communicator in the same order. `start_…` returns at once; the spans must stay
+// as they are until Request::wait. Volumes a rank, n ranks, S bytes: all_reduce 2(n−1)/n·S, reduce_scatter and
+// all_gather (n−1)/n·S, n−1 messages each.
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "quern/tensor/tensor.h"
+
+namespace quern {
+
+enum class ReduceOp { sum, max };  // a NaN anywhere gives NaN
+
+// What is sent: any contiguous range of a known element type (span, vector, array) or a contiguous Tensor.
+struct ConstPart {
+  const std::byte* data = nullptr;
+  int64_t size = 0;  // elements
+  DType dtype = DType::u8;
+
+  ConstPart() = default;
+  template <class R>
+  ConstPart(const R& r) requires requires {
+    std::data(r);
+  } : data(reinterpret_cast<const std::byte*>(std::data(r))),
+      size(static_cast<int64_t>(std::size(r))),
+      dtype(dtype_of<std::remove_cvref_t<decltype(*std::data(r))>>::value) {
+  }
+  ConstPart(const Tensor& t) : data(static_cast<const std::byte*>(t.raw())), size(t.size()), dtype(t.dtype()) {
+    QUERN_CHECK(t.contiguous());
+  }
+};
+
+// What is written.
+struct Part {
+  std::byte* data = nullptr;
+  int64_t size = 0;
+  DType dtype = DType::u8;
+
+  Part() = default;
+  template <class R>
+  Part(R&& r) requires requires {
+    requires !std::is_const_v<std::remove_reference_t<decltype(*std::data(r))>>;
+  } : data(reinterpret_cast<std::byte*>(std::data(r))),
+      size(static_cast<int64_t>(std::size(r))),
+      dtype(dtype_of<std::remove_cvref_t<decltype(*std::data(r))>>::value) {
+  }
+  Part(const Tensor& t) : data(static_cast<std::byte*>(t.raw())), size(t.size()), dtype(t.dtype()) {
+    QUERN_CHECK(t.contiguous());
+  }
+};
+
+// Something under way. It must be waited for before it is destroyed (an exception in flight excuses it).
+class Request {
+ public:
+  struct Work {
+    virtual ~Work() = default;
+    virtual bool test() = 0;  // true: done. Throws Error when it cannot end
+    virtual void wait() = 0;
+  };
+  Request() = default;  // done
+  explicit Request(std::unique_ptr<Work> w) : work_(std::move(w)) {}
+  Request(Request&&) = default;
+  Request& operator=(Request&& o);
+  ~Request();
+  bool test();  // done? MPI moves data inside its calls only: testing now and then keeps it moving
+  void wait();
+  bool pending() const { return work_ != nullptr; }
+
+ private:
+  std::unique_ptr<Work> work_;
+};
+
+using Counts = std::span<const int64_t>;  // elements a rank
+
+// The even cut of n elements: rank r owns [begin, end). Pieces differ by one element at most; some may be empty.
+struct Cut {
+  int64_t begin, end;
+};
+inline Cut even_cut(int64_t n, int ranks, int r) {
+  return {static_cast<int64_t>(static_cast<__int128>(n) * r / ranks),
+          static_cast<int64_t>(static_cast<__int128>(n) * (r + 1) / ranks)};
+}
+std::vector<int64_t> even_counts(int64_t n, int ranks);
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  void barrier();
+  void all_reduce(Part x, ReduceOp op = ReduceOp::sum);  // f32, f64, i64; in place
+  double all_reduce(double x, ReduceOp op = ReduceOp::sum);
+  int64_t all_reduce(int64_t x, ReduceOp op = ReduceOp::sum);
+
+  // Rank r gets the reduced r-th piece. `in` holds the pieces one after the other, cut by counts; without counts they
+  // are as long as out. f32, f64, i64.
+  void reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op = ReduceOp::sum);
+  void reduce_scatter(ConstPart in, Part out, ReduceOp op = ReduceOp::sum);
+  Request start_reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op = ReduceOp::sum);
+
+  // out holds every rank's piece, one after the other. `in` may be its own place in out.
+  void all_gather(ConstPart in, Counts counts, Part out);
+  void all_gather(ConstPart in, Part out);  // pieces of one length
+  Request start_all_gather(ConstPart in, Counts counts, Part out);
+  std::vector<std::string> all_gather_text(const std::string& mine);
+
+  void broadcast(Part x, int root = 0);
+  std::string broadcast_text(const std::string& mine, int root = 0);
+
+  // in: a piece for every rank, cut by in_counts; out: a piece from every rank, cut by out_counts.
+  void all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts);
+  Request start_all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts);
+
+  // Messages between two ranks with the same tag arrive in the order of their sending.
+  void send(ConstPart x, int to, int tag = 0);
+  void recv(Part x, int from, int tag = 0);
+  Request start_send(ConstPart x, int to, int tag = 0);
+  Request start_recv(Part x, int from, int tag = 0);
+
+  // Ranks that give the same colour form a new communicator, ordered by (key, rank); a negative colour gets none.
+  // Collective.
+  virtual std::unique_ptr<Communicator> split(int colour, int key = 0) = 0;
+
+ protected:
+  Communicator(int rank, int size) : rank_(rank), size_(size) {}
+
+  // send[r] goes to rank r, recv[r] comes from it; a rank's own piece is copied. `finish` runs when all are there,
+  // and keeps alive what it owns.
+  struct Exchange {
+    const char* what = "";
+    std::vector<std::span<const std::byte>> send;
+    std::vector<std::span<std::byte>> recv;
+    std::function<void()> finish;
+  };
+  virtual Request start(Exchange e) = 0;
+  virtual Request start_message(std::span<const std::byte> x, int to, int tag) = 0;
+  virtual Request start_receipt(std::span<std::byte> x, int from, int tag) = 0;
+  Exchange exchange(const char* what) const;  // with size() empty pieces each way
+
+ private:
+  void check_peer(int r) const;
+  int rank_, size_;
+};
+
+}  // namespace quern
