@@ -234,11 +234,12 @@ int cmd_data(Words args) {
   if (verb != "--help" && verb != "-h")
     throw UsageError(fmt::format("quern data: '{}', expected build, info, show or curriculum", verb));
   fmt::print(
-      "quern data — token shards and the curriculum\n\n"
+      "quern data — token shards and the curriculum\n\nusage: quern data build|info|show|curriculum …\n\n"
       "  quern data build IN… --tokenizer DIR --out PREFIX   texts or chats to token shards\n"
       "  quern data info PREFIX                              what shards hold\n"
       "  quern data show PREFIX N                            one document\n"
-      "  quern data curriculum --out FILE.jsonl --count N    problems with worked steps\n");
+      "  quern data curriculum --out FILE.jsonl --count N    problems with worked steps\n\n"
+      "quern data VERB --help tells more.\n");
   return args.empty() ? 2 : 0;
 }
 

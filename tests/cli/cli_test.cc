@@ -26,8 +26,8 @@ TEST(Cli, UsageMistakesExitWithTwoAndAHint) {
 }
 
 TEST(Cli, EveryVerbHasHelp) {
-  for (const char* verb : {"run", "info", "new", "quantize", "logits", "tokenize", "detokenize", "tokenizer", "demo",
-                           "bench", "paper", "doctor"}) {
+  for (const char* verb : {"run", "info", "new", "quantize", "logits", "tokenize", "detokenize", "tokenizer", "data",
+                           "demo", "bench", "paper", "doctor"}) {
     Ran r = shell(std::string("quern ") + verb + " --help");
     EXPECT_EQ(r.code, 0) << verb;
     EXPECT_NE(r.out.find(std::string("usage: quern ") + verb), std::string::npos) << r.out;
