@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -17,8 +18,10 @@ double seconds_between(Clock::time_point a, Clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
 }
 
-// A snapshot before the prompt's last token costs a forward of one row: only where it saves replaying more than this.
-constexpr int64_t kWorthASnapshot = 64;
+// A snapshot before the prompt's last token costs memory, or a forward of one row: only where it saves replaying more
+// than this.
+constexpr int64_t kWorthASnapshot = 32;
+constexpr int64_t kGrid = 64;  // the finest grid of snapshots; a multiple of every cut alignment
 
 std::string message_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
@@ -59,7 +62,8 @@ struct Engine::Impl {
   EngineOptions o;
   std::vector<StateSite> sites;
   PrefixCache cache;
-  int64_t grid = 0;  // distance of the coarse snapshots; 0 = none needed
+  int64_t grid = 0;         // distance of the coarse snapshots; 0 = none needed
+  bool cuts_inside = true;  // snapshots can be taken inside a forward; else prompts are fed in pieces that end there
   int64_t row_bytes = 0, fixed_bytes = 0, reserved = 0;
 
   mutable std::mutex mutex;  // guards what follows
@@ -74,12 +78,17 @@ struct Engine::Impl {
   Impl(Model& m, EngineOptions options) : model(m), o(options), sites(m.sites(o.kv)), cache(sites, o.cache_bytes) {
     if (o.chunk < 1 || o.max_sessions < 1) fail("engine: chunk and max_sessions must be 1 or more");
     for (const StateSite& s : sites) row_bytes += s.spec.bytes_per_token(), fixed_bytes += s.spec.fixed_bytes();
+    for (const StateSite& s : sites)
+      for (const StatePart& p : s.spec.parts) cuts_inside = cuts_inside && (p.per_token || p.cuts_inside);
+    if (o.exact_cuts) cuts_inside = false;
     if (cache.needs_snapshots() && o.cache_bytes > 0) {
-      // One context's grid may take a quarter of the cache.
-      double least = 4.0 * static_cast<double>(model.max_positions()) * static_cast<double>(fixed_bytes) /
-                     static_cast<double>(o.cache_bytes);
-      grid = o.chunk * std::max<int64_t>(1, static_cast<int64_t>(std::min(least, 1e12)) / o.chunk + 1);
-      if (least <= static_cast<double>(o.chunk)) grid = o.chunk;
+      // One context's grid may take a quarter of the cache, or add a quarter to what the rows between take.
+      double fixed = 4.0 * static_cast<double>(fixed_bytes),
+             least = fixed * static_cast<double>(model.max_positions()) / static_cast<double>(o.cache_bytes);
+      if (row_bytes > 0) least = std::min(least, fixed / static_cast<double>(row_bytes));
+      int64_t unit = cuts_inside ? std::min(o.chunk, kGrid) : o.chunk;
+      grid = unit *
+             std::max<int64_t>(1, static_cast<int64_t>(std::ceil(std::min(least, 1e12) / static_cast<double>(unit))));
     }
   }
 
@@ -236,6 +245,7 @@ struct Engine::Impl {
   }
   int64_t piece(const Sequence& s) const {
     int64_t at = s.fed(), end = std::min(at + s.pending(), (at / o.chunk + 1) * o.chunk);
+    if (cuts_inside) return end - at;
     auto cut = s.cuts.upper_bound(at);
     return (cut == s.cuts.end() ? end : std::min(end, cut->first)) - at;
   }
@@ -244,6 +254,8 @@ struct Engine::Impl {
     std::vector<int32_t> ids;
     std::vector<SequenceState*> states;
     std::vector<int64_t> lengths, wanted;  // wanted: rows whose logits are asked for
+    std::vector<InnerCut> cuts;
+    std::vector<SequenceState> snapshots = inner_cuts(pieces, cuts);
     for (const Piece& p : pieces) {
       auto from = p.s->tokens.begin() + p.s->fed();
       ids.insert(ids.end(), from, from + p.rows);
@@ -252,7 +264,10 @@ struct Engine::Impl {
       if (p.rows == p.s->pending()) wanted.push_back(static_cast<int64_t>(ids.size()) - 1);
     }
     Tape tape(Tape::inference);
-    Tensor hidden = model.hidden(tape, ids, Batch::resume(states, lengths)).value;
+    Batch batch = Batch::resume(states, lengths);
+    batch.cuts = cuts;
+    Tensor hidden = model.hidden(tape, ids, batch).value;
+    store_cuts(pieces, cuts);
     if (wanted.empty()) return after(pieces, {});
     Tensor rows = hidden;
     if (static_cast<int64_t>(wanted.size()) < hidden.dim(0)) {
@@ -263,13 +278,37 @@ struct Engine::Impl {
     after(pieces, model.logits(tape, Var(rows)).value.to(DType::f32));
   }
 
+  // The snapshots this step takes on the way, in order, and where the forward is to put them.
+  std::vector<SequenceState> inner_cuts(const std::vector<Piece>& pieces, std::vector<InnerCut>& cuts) const {
+    std::vector<SequenceState> snapshots;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const Sequence& s = *pieces[i].s;
+      int64_t at = s.fed(), end = at + pieces[i].rows;
+      for (auto c = s.cuts.upper_bound(at); c != s.cuts.end() && c->first < end; ++c) {
+        cuts.push_back({static_cast<int64_t>(i), c->first - at, nullptr});
+        snapshots.emplace_back(sites);
+        snapshots.back().advance(c->first);
+      }
+    }
+    for (size_t i = 0; i < cuts.size(); ++i) cuts[i].into = &snapshots[i];
+    return snapshots;
+  }
+
+  // Deepest first: the others are then positions inside an edge, not edges of their own.
+  void store_cuts(const std::vector<Piece>& pieces, const std::vector<InnerCut>& cuts) {
+    auto store = [&](const Sequence& s, const SequenceState& fixed) {
+      if (auto cut = s.cuts.find(fixed.length()); cut != s.cuts.end())
+        cache.store(std::span(s.tokens).first(static_cast<size_t>(cut->first)), s.state, fixed, cut->second);
+    };
+    for (const Piece& p : pieces) store(*p.s, p.s->state);
+    for (size_t i = cuts.size(); i-- > 0;) store(*pieces[static_cast<size_t>(cuts[i].segment)].s, *cuts[i].into);
+  }
+
   void after(const std::vector<Piece>& pieces, const Tensor& logits) {
     int64_t row = 0;
     for (const Piece& p : pieces) {
       Sequence& s = *p.s;
       s.alone = false;
-      if (auto cut = s.cuts.find(s.fed()); cut != s.cuts.end())
-        cache.store(std::span(s.tokens).first(static_cast<size_t>(s.fed())), s.state, cut->second);
       if (s.pending() > 0) continue;
       const float* x = logits.view<const float, 2>().row(row++);
       try {

@@ -134,9 +134,11 @@ void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState
   bytes_ += snapshot_bytes_;
 }
 
-void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& state, Cut kind) {
+void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed,
+                        Cut kind) {
   int64_t n = static_cast<int64_t>(tokens.size());
-  QUERN_CHECK(state.length() == n, "a state of {} tokens stored under {}", state.length(), n);
+  QUERN_CHECK(fixed.length() == n && rows.length() >= n, "states of {} and {} tokens stored under {}", rows.length(),
+              fixed.length(), n);
   if (n == 0 || n * row_bytes_ + snapshot_bytes_ > budget_) return;  // it would push out everything, itself included
   ++clock_;
   std::vector<Step> path = walk(tokens);
@@ -150,13 +152,13 @@ void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& st
     leaf->begin = at;
     leaf->tokens.assign(tokens.begin() + at, tokens.end());
     leaf->used = clock_;
-    for (auto [site, part] : rows_) leaf->rows.push_back(state.rows(site, part).narrow(0, at, n - at).clone());
+    for (auto [site, part] : rows_) leaf->rows.push_back(rows.rows(site, part).narrow(0, at, n - at).clone());
     bytes_ += (n - at) * row_bytes_;
     Node* added = leaf.get();
     node->children.emplace(tokens[static_cast<size_t>(at)], std::move(leaf));
     node = added;
   }
-  if (needs_snapshots_) put_snapshot(*node, n, state, kind);
+  if (needs_snapshots_) put_snapshot(*node, n, fixed, kind);
   shrink();
 }
 

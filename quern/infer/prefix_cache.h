@@ -33,8 +33,12 @@ class PrefixCache {
 
   // Brings `fresh` (nothing seen yet) to the deepest known position ≤ limit that is a multiple of `aligned`.
   PrefixMatch resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh, int64_t aligned = 1);
-  // Remembers `state`, which has seen exactly `tokens`.
-  void store(std::span<const int32_t> tokens, const SequenceState& state, Cut kind);
+  // Remembers `tokens`: their rows from `rows`, which has seen them and perhaps more, the fixed parts after the last
+  // of them from `fixed`.
+  void store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed, Cut kind);
+  void store(std::span<const int32_t> tokens, const SequenceState& state, Cut kind) {
+    store(tokens, state, state, kind);
+  }
   // Tokens known from the start, without using them.
   int64_t known(std::span<const int32_t> tokens) const;
 

@@ -1,5 +1,7 @@
 #include "quern/mixers/mixer.h"
 
+#include <algorithm>
+
 namespace quern {
 
 Batch Batch::documents(std::vector<int64_t> lengths) {
@@ -20,6 +22,16 @@ Batch Batch::resume(const std::vector<SequenceState*>& states, const std::vector
     for (int32_t t = b.offsets[s]; t < b.offsets[s + 1]; ++t)
       b.positions[static_cast<size_t>(t)] += static_cast<int32_t>(states[s]->length());
   return b;
+}
+
+void snapshot_tails(const Batch& b, int site, int part, const Tensor& x) {
+  for (const InnerCut& c : b.cuts) {
+    Tensor to = c.into->fixed(site, part), old = b.states[c.segment]->fixed(site, part);
+    if (to.rank() < x.rank()) to = to.reshape({1, -1}), old = old.reshape({1, -1});
+    int64_t kept = std::max<int64_t>(0, to.dim(0) - c.rows), fresh = to.dim(0) - kept;
+    if (kept > 0) to.narrow(0, 0, kept).copy_from(old.narrow(0, old.dim(0) - kept, kept));
+    if (fresh > 0) to.narrow(0, kept, fresh).copy_from(x.narrow(0, b.offsets[c.segment] + c.rows - fresh, fresh));
+  }
 }
 
 }  // namespace quern

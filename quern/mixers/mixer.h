@@ -10,10 +10,17 @@
 
 namespace quern {
 
+// A snapshot wanted inside a segment: of the fixed parts as they are after its first `rows` rows.
+struct InnerCut {
+  int64_t segment, rows;
+  SequenceState* into;
+};
+
 struct Batch {
   std::vector<int32_t> offsets;        // [segments + 1], rows of each segment (sequence or document)
   std::vector<int32_t> positions;      // [T] absolute, from 0 in every sequence
   std::vector<SequenceState*> states;  // one a segment, or empty (no state in or out; required for training)
+  std::vector<InnerCut> cuts;          // in order; only where every fixed part says cuts_inside
 
   int64_t segments() const { return static_cast<int64_t>(offsets.size()) - 1; }
   int64_t tokens() const { return offsets.back(); }
@@ -24,6 +31,30 @@ struct Batch {
   static Batch single(int64_t n_tokens) { return documents({n_tokens}); }
   static Batch resume(const std::vector<SequenceState*>& states, const std::vector<int64_t>& lengths);
 };
+
+// For a fixed part that is the newest rows of a stream: fills the batch's cuts from the tails of the states, before
+// they are moved on, and the new rows x [T, …].
+void snapshot_tails(const Batch& batch, int site, int part, const Tensor& x);
+
+// For a fixed part that only a kernel moves on: run(first row, rows, batch, into) for stretches that end where a
+// snapshot is wanted (into) or the segment does (null). Without cuts that is one call for everything.
+template <class F>
+void in_stretches(const Batch& b, F&& run) {
+  if (b.cuts.empty()) return run(int64_t{0}, b.tokens(), b, static_cast<SequenceState*>(nullptr));
+  auto cut = b.cuts.begin();
+  for (int64_t s = 0; s < b.segments(); ++s) {
+    int64_t at = 0, n = b.offsets[s + 1] - b.offsets[s];
+    auto stretch = [&](int64_t end, SequenceState* into) {
+      Batch one;
+      one.offsets = {0, static_cast<int32_t>(end - at)};
+      one.states = {b.states[s]};
+      if (end > at) run(b.offsets[s] + at, end - at, one, into);
+      at = end;
+    };
+    for (; cut != b.cuts.end() && cut->segment == s; ++cut) stretch(cut->rows, cut->into);
+    stretch(n, nullptr);
+  }
+}
 
 class Mixer : public Module {
  public:

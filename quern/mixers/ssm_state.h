@@ -30,6 +30,14 @@ class SsmStates {
   SsmStates(const SsmStates&) = delete;
   SsmStates& operator=(const SsmStates&) = delete;
   std::span<const View<T, R>> views() const { return views_; }
+  // The only state of the batch, as it is now, whole or one entry of its first axis. into may be null.
+  void snapshot(SequenceState* into, int site, int part, int64_t head = -1) const {
+    if (!into) return;
+    QUERN_CHECK(work_.size() == 1);
+    Tensor to = into->fixed(site, part);
+    if (head < 0) return to.copy_from(work_[0]);
+    to.narrow(0, head, 1).copy_from(work_[0].narrow(0, head, 1));
+  }
 
  private:
   std::vector<Tensor*> held_;

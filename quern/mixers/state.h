@@ -16,6 +16,7 @@ struct StatePart {
   DType dtype = DType::f32;
   int64_t window = 0;         // per token: only the newest `window` rows are ever read again (0 = all)
   int64_t cut_alignment = 1;  // snapshots are exact at multiples of this
+  bool cuts_inside = false;   // fixed: the mixer fills the batch's cuts, so a forward need not end at a snapshot
   int shard_axis = -1;        // axis of `shape` that head-parallel ranks split; -1 = replicated
 };
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "quern/infer/prefix_cache.h"
 #include "quern/infer/session.h"
 #include "tests/models/golden.h"
 
@@ -35,6 +36,49 @@ TEST_P(Continuation, AnySplitEqualsWhole) {
     }
     EXPECT_EQ(state.length(), n);
   }
+}
+
+TEST_P(Continuation, SnapshotsInsideAForwardAreStatesOfTheirPlace) {
+  Golden g(GetParam());
+  auto model = load_golden(g, DType::f32, true);
+  std::vector<StateSite> sites = model->sites(DType::f32);
+  std::span<const int32_t> ids = g.tokens;
+  const std::vector<int64_t> begins = {30, 3}, lengths = {101, 90};  // of two sequences, resumed where they were
+  std::vector<SequenceState> states(2), snapshots;
+  for (size_t s = 0; s < 2; ++s) {
+    states[s] = SequenceState(sites);
+    feed(*model, states[s], ids.subspan(s, static_cast<size_t>(begins[s])));
+  }
+  Batch batch = Batch::resume({&states[0], &states[1]}, lengths);
+  const std::vector<std::pair<int64_t, int64_t>> places = {{0, 1}, {0, 2}, {0, 64}, {0, 100}, {1, 37}};
+  for (size_t i = 0; i < places.size(); ++i) snapshots.emplace_back(sites);
+  for (size_t i = 0; i < places.size(); ++i) batch.cuts.push_back({places[i].first, places[i].second, &snapshots[i]});
+  std::vector<int32_t> rows;
+  for (size_t s = 0; s < 2; ++s) {
+    auto from = ids.begin() + static_cast<std::ptrdiff_t>(s) + begins[s];
+    rows.insert(rows.end(), from, from + lengths[s]);
+  }
+  Tape tape(Tape::inference);
+  model->hidden(tape, rows, batch);
+  int checked = 0;
+  auto equal = [&](const SequenceState& got, int64_t s, int64_t tokens) {
+    SequenceState alone(sites);
+    feed(*model, alone, ids.subspan(static_cast<size_t>(s), static_cast<size_t>(tokens)));
+    for (size_t site = 0; site < sites.size(); ++site)
+      for (size_t part = 0; part < sites[site].spec.parts.size(); ++part) {
+        const StatePart& p = sites[site].spec.parts[part];
+        if (p.per_token) continue;
+        EXPECT_TRUE(p.cuts_inside) << p.name;
+        int a = static_cast<int>(site), b = static_cast<int>(part);
+        EXPECT_LE(relative_error(got.fixed(a, b), alone.fixed(a, b)), 2e-5)
+            << p.name << " of site " << site << ", sequence " << s << " after " << tokens;
+        ++checked;
+      }
+  };
+  for (size_t i = 0; i < places.size(); ++i)
+    equal(snapshots[i], places[i].first, begins[static_cast<size_t>(places[i].first)] + places[i].second);
+  for (size_t s = 0; s < 2; ++s) equal(states[s], static_cast<int64_t>(s), begins[s] + lengths[s]);
+  EXPECT_EQ(checked > 0, PrefixCache(sites, 1).needs_snapshots());
 }
 
 TEST_P(Continuation, ForkedStateGoesItsOwnWay) {

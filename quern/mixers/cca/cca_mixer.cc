@@ -44,8 +44,9 @@ CcaMixer::CcaMixer(CcaConfig c) : c_(std::move(c)), qkv_(projections(c_)), o_(c_
 
 StateSpec CcaMixer::state_spec(DType kv) const {
   StateSpec s{kv_parts(c_.n_head_kv, c_.head_dim, c_.window, kv)};
-  s.parts.push_back({.name = "conv", .shape = {c_.history(), c_.channels()}});
-  if (c_.value_delay) s.parts.push_back({.name = "value", .shape = {c_.kv_width() - c_.kv_width() / 2}});
+  s.parts.push_back({.name = "conv", .shape = {c_.history(), c_.channels()}, .cuts_inside = true});
+  if (c_.value_delay)
+    s.parts.push_back({.name = "value", .shape = {c_.kv_width() - c_.kv_width() / 2}, .cuts_inside = true});
   return s;
 }
 
@@ -155,6 +156,8 @@ Var CcaMixer::values(Tape& tape, const Var& now_TV, const Var& late_TV, const Ba
 Var CcaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
   int64_t T = x_TD.dim(0), d = c_.head_dim;
   std::vector<Var> p = qkv_.forward(tape, x_TD, c_.value_delay ? std::vector<int>{2, 1, 1} : std::vector<int>{2, 1});
+  snapshot_tails(batch, site, kConvTail, p[0].value);
+  if (c_.value_delay) snapshot_tails(batch, site, kValueTail, p[2].value);
   std::vector<Var> qk = queries_keys(tape, p[0], batch, site);
   Var v_THd = reshape(tape, c_.value_delay ? values(tape, p[1], p[2], batch, site) : p[1], {T, c_.n_head_kv, d});
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};

@@ -105,10 +105,11 @@ Mamba1Mixer::Mamba1Mixer(Mamba1Config c)
 }
 
 StateSpec Mamba1Mixer::state_spec(DType kv) const {
-  return {{{.name = "conv", .shape = {c_.taps - 1, c_.inner}, .dtype = ssm_state_dtype(kv)},
+  return {{{.name = "conv", .shape = {c_.taps - 1, c_.inner}, .dtype = ssm_state_dtype(kv), .cuts_inside = true},
            {.name = "ssm",
             .shape = {c_.n_head, c_.n_state, c_.head_channels()},
             .dtype = ssm_state_dtype(kv),
+            .cuts_inside = true,
             .shard_axis = 0}}};
 }
 
@@ -161,6 +162,7 @@ Var Mamba1Mixer::convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, in
                                           c_.conv_bias ? conv_b_.value.view<const T, 1>() : View<const T, 1>(),
                                           offsets};
     };
+    snapshot_tails(batch, site, kConvTail, xz.narrow(1, 0, c_.inner));
     SsmStates<T, 2> tails(batch, site, kConvTail, xz.dtype());
     kernels::causal_conv_silu<T>(conv(batch.offsets), tails.views(), u.view<T, 2>());
     return tape.record(u, inputs, [this, xz, taps, conv, offsets = batch.offsets](Grads& g) {
@@ -183,25 +185,27 @@ Var Mamba1Mixer::scan(Tape& tape, const Var& u_TC, const Var& dt_TC, const Var& 
          a = matrix_of(all, head);
   Tensor u = u_TC.value, dt = dt_TC.value, bc = bc_T2N.value, z = z_TC.value, y = Tensor::empty(u.shape(), u.dtype());
   return with_float(u.dtype(), [&]<class T>() {
-    auto in = [this, u, dt, bc, z, a, head](std::span<const int32_t> offsets) {
+    auto in = [this, u, dt, bc, z, a, head](int64_t first, int64_t n, std::span<const int32_t> offsets) {
+      auto rows = [first, n](const Tensor& x) { return x.narrow(0, first, n).view<const T, 2>(); };
       const int64_t N = c_.n_state, C = c_.head_channels();
       auto row = [&](const Parameter& p) { return View<const T, 1>(p.value.data<T>() + head * C, {C}); };
-      return kernels::ScanInputs<T>{.x = u.view<const T, 2>(),
-                                    .dt = dt.view<const T, 2>(),
-                                    .z = z.view<const T, 2>(),
-                                    .b = bc.narrow(1, 0, N).view<const T, 2>(),
-                                    .c = bc.narrow(1, N, N).view<const T, 2>(),
+      return kernels::ScanInputs<T>{.x = rows(u),
+                                    .dt = rows(dt),
+                                    .z = rows(z),
+                                    .b = rows(bc.narrow(1, 0, N)),
+                                    .c = rows(bc.narrow(1, N, N)),
                                     .a = a.view<const T, 2>(),
                                     .d = row(d_),
                                     .bias = row(dt_bias_),
                                     .offsets = offsets};
     };
-    {
-      SsmStates<T, 3> states(batch, site, kSsm, u.dtype());
+    in_stretches(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
+      SsmStates<T, 3> states(b, site, kSsm, u.dtype());
       std::vector<View<T, 2>> own;
       for (const View<T, 3>& s : states.views()) own.push_back(s[head]);
-      kernels::selective_scan<T>(in(batch.offsets), own, y.view<T, 2>(), thread_arena());
-    }
+      kernels::selective_scan<T>(in(row, n, b.offsets), own, y.narrow(0, row, n).view<T, 2>(), thread_arena());
+      states.snapshot(into, site, kSsm, head);
+    });
     return tape.record(y, inputs, [this, in, a, u, bc, head, offsets = batch.offsets](Grads& g) {
       const int64_t N = c_.n_state, C = c_.head_channels();
       Tensor gu = Tensor::empty(u.shape(), u.dtype()), gdt = gu.clone(), gz = gu.clone(),
@@ -210,7 +214,7 @@ Var Mamba1Mixer::scan(Tape& tape, const Var& u_TC, const Var& dt_TC, const Var& 
         return g.wants(i) ? View<T, 1>(g.accumulator(i).template data<T>() + head * C, {C}) : View<T, 1>();
       };
       kernels::selective_scan_backward<T>(
-          in(offsets), g.out().contiguous_copy_if_needed().template view<const T, 2>(),
+          in(0, u.dim(0), offsets), g.out().contiguous_copy_if_needed().template view<const T, 2>(),
           {gu.view<T, 2>(), gdt.view<T, 2>(), gz.view<T, 2>(), gbc.narrow(1, 0, N).view<T, 2>(),
            gbc.narrow(1, N, N).view<T, 2>(), ga.view<T, 2>(), own(5), own(6)},
           thread_arena());

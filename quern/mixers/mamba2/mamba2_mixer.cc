@@ -44,11 +44,12 @@ Mamba2Mixer::Mamba2Mixer(Mamba2Config c)
 }
 
 StateSpec Mamba2Mixer::state_spec(DType kv) const {
-  return {{{.name = "conv", .shape = {c_.taps - 1, c_.channels()}, .dtype = ssm_state_dtype(kv)},
+  return {{{.name = "conv", .shape = {c_.taps - 1, c_.channels()}, .dtype = ssm_state_dtype(kv), .cuts_inside = true},
            {.name = "ssm",
             .shape = {c_.n_head, c_.n_state, c_.head_dim},
             .dtype = ssm_state_dtype(kv),
             .cut_alignment = kernels::kSsdChunk,
+            .cuts_inside = true,
             .shard_axis = 0}}};
 }
 
@@ -105,10 +106,15 @@ Var Mamba2Mixer::core(Tape& tape, const Var& p_TW, const Batch& batch, int site)
   Tensor xbc = Tensor::empty({rows, C}, dtype), y = Tensor::empty({rows, I}, dtype);
   const bool keep = tape.needs(inputs);
   {
+    snapshot_tails(batch, site, kConvTail, p.narrow(1, I, C));
     SsmStates<T, 2> tails(batch, site, kConvTail, dtype);
     kernels::causal_conv_silu<T>(conv(p, batch.offsets), tails.views(), xbc.view<T, 2>());
-    SsmStates<T, 3> states(batch, site, kSsm, dtype);
-    kernels::ssd<T>(ssd_inputs<T>(p, xbc, batch.offsets), states.views(), y.view<T, 2>(), scratch);
+    in_stretches(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
+      SsmStates<T, 3> states(b, site, kSsm, dtype);
+      kernels::ssd<T>(ssd_inputs<T>(p.narrow(0, row, n), xbc.narrow(0, row, n), b.offsets), states.views(),
+                      y.narrow(0, row, n).view<T, 2>(), scratch);
+      states.snapshot(into, site, kSsm);
+    });
   }
   Tensor out = keep ? Tensor::empty({rows, I}, dtype) : y;
   kernels::gated_rms_norm<T>(y.view<const T, 2>(), columns<const T>(p, 0, I), norm_w_.value.view<const T, 1>(),
