@@ -81,7 +81,7 @@ struct Operands {
     }
     for (int64_t i = 0; i < rows_pad; i += 2) {
       fill(i, lines), fill(i + 1, lines + width);
-      simd.pair(lines, lines + width, width, to + i / 2 * width);
+      tile.pair(lines, lines + width, width, to + i / 2 * width);
     }
   }
   // C (+)= A·B over `width` columns in tiles of nearly equal width: 80 is 48 + 32, not 64 + 16.

@@ -57,7 +57,6 @@ struct AttentionKernels {
   void (*gradient)(const GradientTile&);
   void (*scale)(const float* x, float f, int64_t n, int64_t n_pad, float* y);  // y = f·x, zero up to n_pad
   void (*widen)(const uint16_t* x, int64_t n, int64_t n_pad, float* y);
-  void (*pair)(const float* even, const float* odd, int64_t n, uint32_t* y);  // n a multiple of 16
   float (*dot)(const float* a, const float* b, int64_t n);
   void (*scores)(const DecodeTile&);  // s = q·kᵀ
   void (*values)(const DecodeTile&);  // o += s·v

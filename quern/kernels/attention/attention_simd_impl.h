@@ -106,10 +106,6 @@ void widen_row(const uint16_t* x, int64_t n, int64_t n_pad, float* y) {
   for (; i < n_pad; ++i) y[i] = 0;
 }
 
-void pair(const float* even, const float* odd, int64_t n, uint32_t* y) {
-  for (int64_t i = 0; i < n; i += kLanes) storei(y + i, pair_up(load(even + i), load(odd + i)));
-}
-
 float dot(const float* a, const float* b, int64_t n) {
   F s = zero();
   int64_t i = 0;
@@ -261,7 +257,7 @@ void values(const DecodeTile& t) {
 
 namespace quern::kernels {
 const AttentionKernels& KERNELS() {
-  static constexpr AttentionKernels table{softmax, gradient, scale, widen_row, pair, dot, scores, values};
+  static constexpr AttentionKernels table{softmax, gradient, scale, widen_row, dot, scores, values};
   return table;
 }
 }  // namespace quern::kernels

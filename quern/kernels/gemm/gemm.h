@@ -1,5 +1,5 @@
 // Matrix products. C[M,N] = A·B with either side transposed (leading dimensions through the views' strides);
-// beta 0 writes, 1 adds. f32 by oneDNN, f64 by a plain blocked loop.
+// beta 0 writes, 1 adds. f32 by oneDNN, f32 rounded to bf16 by our tiles, f64 by a plain blocked loop.
 // PackedLinear: W [N, K] in the layout the kernel wants, packed once at load: y[T,N] = x[T,K]·Wᵀ (+ b).
 // bf16 weights: x is rounded to bf16, products accumulate in f32, y is f32.
 // Cost: 2MNK flops; for small T the weight read (N·K·2 or 4 bytes) is the bound.
@@ -16,6 +16,7 @@ struct GemmOptions {
   bool trans_a = false;  // A is given as [K, M]
   bool trans_b = false;  // B is given as [N, K]
   double beta = 0;
+  bool bf16 = false;  // float: operands are rounded to bf16, sums stay f32
 };
 
 template <class T>
@@ -26,7 +27,7 @@ template <class T>
 void gemm_ref(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions o = {});
 
 // Which version gemm<float> with m rows runs under active_isa().
-enum class GemmPath { ref, panels, onednn };
+enum class GemmPath { ref, panels, onednn, rounded };
 GemmPath gemm_path(int64_t m, GemmOptions o = {});
 std::string gemm_library_version();  // oneDNN's, "2.6.3"
 

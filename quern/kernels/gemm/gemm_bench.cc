@@ -40,6 +40,13 @@ void plain(Bench& b, int64_t m, int64_t n, int64_t k, bool trans_b) {
         });
 }
 
+void rounded(Bench& b, const char* name, int64_t m, int64_t n, int64_t k, kernels::GemmOptions o) {
+  Tensor x = noise(o.trans_a ? Shape{k, m} : Shape{m, k}, 1), w = noise(o.trans_b ? Shape{n, k} : Shape{k, n}, 2),
+         y = Tensor::zeros({m, n}, DType::f32);
+  b.row(name, fmt::format("m{} n{} k{}", m, n, k), {Bound::bf16_flops, 2.0 * static_cast<double>(m * n * k)},
+        [&] { kernels::gemm<float>(x.view<const float, 2>(), w.view<const float, 2>(), y.view<float, 2>(), o); });
+}
+
 }  // namespace
 
 void bench_kernels_gemm(Bench& b) {
@@ -47,6 +54,11 @@ void bench_kernels_gemm(Bench& b) {
   for (DType t : {bf16, f32}) {
     for (int64_t m : {1, 4, 16, 128, 512}) packed(b, t, m, 4096, 2048);
     packed(b, t, 2048, 2048, 4096);
+  }
+  for (int64_t width : {512, 768, 2048}) {  // a training step's three products
+    rounded(b, "gemm_bf16_nt", 4096, width, width, {.trans_b = true, .bf16 = true});
+    rounded(b, "gemm_bf16_nn", 4096, width, width, {.bf16 = true});
+    rounded(b, "gemm_bf16_tn", width, width, 4096, {.trans_a = true, .beta = 1, .bf16 = true});
   }
   for (bool nt : {false, true}) {
     plain(b, 2048, 2048, 2048, nt);

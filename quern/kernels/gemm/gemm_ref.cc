@@ -1,5 +1,6 @@
 // The definition of the product: C = op(A)·op(B) + beta·C, one triple loop with a double accumulator.
 // A: [M, K] or [K, M] (trans_a), B: [K, N] or [N, K] (trans_b), C: [M, N]. Cost: 2MNK flops, no blocking at all.
+#include "quern/base/bf16.h"
 #include "quern/base/error.h"
 #include "quern/kernels/gemm/gemm.h"
 
@@ -14,9 +15,13 @@ void gemm_ref(View<const T, 2> a, View<const T, 2> b, View<T, 2> c, GemmOptions 
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = o.beta == 0 ? 0 : o.beta * static_cast<double>(c(i, j));
+      auto read = [&](T x) {
+        return std::is_same_v<T, float> && o.bf16
+                   ? static_cast<double>(static_cast<float>(bf16(static_cast<float>(x))))
+                   : static_cast<double>(x);
+      };
       for (int64_t p = 0; p < k; ++p)
-        sum +=
-            static_cast<double>(o.trans_a ? a(p, i) : a(i, p)) * static_cast<double>(o.trans_b ? b(j, p) : b(p, j));
+        sum += read(o.trans_a ? a(p, i) : a(i, p)) * read(o.trans_b ? b(j, p) : b(p, j));
       c(i, j) = static_cast<T>(sum);
     }
 }

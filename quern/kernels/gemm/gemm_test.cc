@@ -48,17 +48,22 @@ void compare(F&& product, int64_t m, int64_t n, int64_t k, GemmOptions o, double
         << "m " << m << " n " << n << " k " << k << " ta " << o.trans_a << " tb " << o.trans_b << " at " << i;
 }
 
-constexpr int64_t kShapes[][3] = {{0, 5, 3},   {5, 0, 3},     {3, 4, 0},     {1, 1, 1},
-                                  {1, 64, 7},  {6, 64, 16},   {7, 65, 17},   {13, 130, 33},
-                                  {5, 3, 300}, {33, 80, 257}, {260, 70, 40}, {16, 96, 520}};
+constexpr int64_t kShapes[][3] = {{0, 5, 3},     {5, 0, 3},     {3, 4, 0},       {1, 1, 1},   {1, 64, 7},
+                                  {6, 64, 16},   {7, 65, 17},   {13, 130, 33},   {5, 3, 300}, {33, 80, 257},
+                                  {260, 70, 40}, {16, 96, 520}, {200, 70, 530}};
 
 TEST(Gemm, MatchesTheDefinitionUnderEveryIsa) {
   IsaGuard guard;
   for (Isa isa : isas()) {
     set_active_isa(isa);
     for (auto [m, n, k] : kShapes)
-      for (int bits = 0; bits < 8; ++bits) {
+      for (int bits = 0; bits < 16; ++bits) {
         GemmOptions o{(bits & 1) != 0, (bits & 2) != 0, bits & 4 ? 1.0 : 0.0};
+        if (bits & 8) {
+          o.bf16 = true;
+          compare<float>([](auto... x) { gemm<float>(x...); }, m, n, k, o, 1e-4);
+          continue;
+        }
         compare<float>([](auto... x) { gemm<float>(x...); }, m, n, k, o, 1e-4);
         compare<double>([](auto... x) { gemm<double>(x...); }, m, n, k, o, 1e-12);
         if (isa != Isa::ref && m * n > 0) compare<float>(gemm_panels, m, n, k, o, 1e-4);

@@ -34,6 +34,8 @@ struct TileKernels {
   void (*bf16)(const Tile&);
   // y[0, n) = x rounded to bf16; y[n, n_pad) = 0.
   void (*to_bf16)(const float* x, int64_t n, int64_t n_pad, uint16_t* y);
+  // y[i] = the pair (even[i], odd[i]), rounded to bf16.
+  void (*pair)(const float* even, const float* odd, int64_t n, uint32_t* y);
   // dst[j, i] = src[i, j] of 32-bit elements: src [rows, columns], dst [columns, ≥ rows]. Columns of dst past rows
   // are not written.
   void (*transpose)(const uint32_t* src, int64_t src_row, int64_t rows, int64_t columns, uint32_t* dst,

@@ -1,4 +1,6 @@
 // tile.h's kernels, written once over simd.h and compiled per instruction set; KERNELS names the table to define.
+#include <algorithm>
+
 #include "quern/kernels/gemm/simd.h"
 #include "quern/kernels/gemm/tile.h"
 
@@ -161,6 +163,18 @@ void to_bf16(const float* x, int64_t n, int64_t n_pad, uint16_t* y) {
   for (i = n; i < n_pad; ++i) y[i] = 0;
 }
 
+void pair(const float* even, const float* odd, int64_t n, uint32_t* y) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) storei(y + i, pair_up(load(even + i), load(odd + i)));
+  if (i == n) return;
+  float rest[2][kLanes] = {};
+  uint32_t out[kLanes];
+  std::copy(even + i, even + n, rest[0]);
+  std::copy(odd + i, odd + n, rest[1]);
+  storei(out, pair_up(load(rest[0]), load(rest[1])));
+  std::copy(out, out + (n - i), y + i);
+}
+
 #if defined(__AVX512F__)
 // 16 × 16: each stage doubles the run of elements that already lie in their final column order.
 inline void transpose_block(const uint32_t* src, int64_t src_row, uint32_t* dst, int64_t dst_row) {
@@ -232,7 +246,7 @@ void transpose(const uint32_t* src, int64_t src_row, int64_t rows, int64_t colum
 
 namespace quern::kernels {
 const TileKernels& KERNELS() {
-  static constexpr TileKernels table{KERNELS_NAME, tile<false>, tile<true>, to_bf16, transpose};
+  static constexpr TileKernels table{KERNELS_NAME, tile<false>, tile<true>, to_bf16, pair, transpose};
   return table;
 }
 }  // namespace quern::kernels

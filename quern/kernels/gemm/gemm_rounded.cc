@@ -1,0 +1,135 @@
+// C = op(A)·op(B) + beta·C in bf16 pairs. Both operands are laid out anew, once a call: B in panels of 64 columns
+// ([N/64][K/2][64], BA16a64b2a), A in blocks of 192 rows, row by row, or pair by pair when it came transposed; the
+// tile kernel reads either. An item is a block of rows times four panels; K goes in blocks of 512 so that 64 KiB of
+// B serve all rows of a block from cache. Each element of C is summed in one order, whatever the threads.
+// Cost: 2MNK flops, and 6 bytes of traffic for every element of A and B.
+#include "quern/kernels/gemm/gemm_rounded.h"
+
+#include <algorithm>
+
+#include "quern/base/threads.h"
+#include "quern/kernels/gemm/tile.h"
+
+namespace quern::kernels {
+namespace {
+
+constexpr int64_t kItemRows = 192;
+constexpr int64_t kItemPanels = 4;
+constexpr int64_t kBlockPairs = 256;
+constexpr int64_t kSparePairs = 16;  // rows of a power of two would share cache sets
+
+struct Pairs {  // an operand, in pairs along K
+  uint32_t* data = nullptr;
+  int64_t row = 1, k = 1;  // strides in pairs
+  int64_t block = 0;       // pairs from one block of rows to the next; 0 = rows simply follow each other
+};
+
+int64_t blocks_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+// Two rows of x [K, n] and the next … as [K/2][width] pairs; past the last row and column there are zeros.
+void pair_rows(const TileKernels& t, View<const float, 2> x, int64_t k0, int64_t k1, int64_t column, int64_t n,
+               int64_t width, uint32_t* to) {
+  static const std::vector<float> zeros(kItemRows, 0.0f);
+  for (int64_t k = k0; k < k1; k += 2, to += width) {
+    t.pair(x.row(k) + column, k + 1 < x.shape[0] ? x.row(k + 1) + column : zeros.data(), n, to);
+    std::fill(to + n, to + width, 0u);
+  }
+}
+
+// Rows of A as they lie, rounded; or, from [K, M], blocks of kItemRows columns.
+Pairs stage_a(const TileKernels& t, View<const float, 2> a, bool trans, Arena& scratch) {
+  Pairs p;
+  int64_t m = a.shape[trans ? 1 : 0], k = a.shape[trans ? 0 : 1], pairs = (k + 1) / 2;
+  if (!trans) {
+    p.row = (pairs + 15) / 16 * 16 + kSparePairs;
+    p.data = scratch.take<uint32_t>(m * p.row).data();
+    parallel_for(m, 8, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        t.to_bf16(a.row(i), k, 2 * pairs, reinterpret_cast<uint16_t*>(p.data + i * p.row));
+    });
+    return p;
+  }
+  int64_t blocks = blocks_of(m, kItemRows), steps = blocks_of(pairs, kBlockPairs);
+  p.k = kItemRows, p.block = pairs * kItemRows;
+  p.data = scratch.take<uint32_t>(blocks * p.block).data();
+  parallel_dynamic(blocks * steps, [&](int64_t i) {
+    int64_t block = i % blocks, k0 = i / blocks * kBlockPairs, column = block * kItemRows;
+    pair_rows(t, a, 2 * k0, std::min(k, 2 * (k0 + kBlockPairs)), column, std::min(kItemRows, m - column), kItemRows,
+              p.data + block * p.block + k0 * kItemRows);
+  });
+  return p;
+}
+
+uint32_t* stage_b(const TileKernels& t, View<const float, 2> b, bool trans, Arena& scratch) {
+  int64_t n = b.shape[trans ? 0 : 1], k = b.shape[trans ? 1 : 0], pairs = (k + 1) / 2;
+  int64_t panels = blocks_of(n, kTileColumns), steps = blocks_of(pairs, kBlockPairs);
+  uint32_t* to = scratch.take<uint32_t>(panels * pairs * kTileColumns).data();
+  parallel_dynamic(panels * steps, [&](int64_t i) {
+    int64_t panel = i % panels, k0 = i / panels * kBlockPairs, k1 = std::min(pairs, k0 + kBlockPairs);
+    int64_t column = panel * kTileColumns, columns = std::min<int64_t>(kTileColumns, n - column);
+    uint32_t* at = to + (panel * pairs + k0) * kTileColumns;
+    if (!trans) return pair_rows(t, b, 2 * k0, std::min(k, 2 * k1), column, columns, kTileColumns, at);
+    alignas(64) uint32_t rows[kTileColumns * (kBlockPairs + kSparePairs)];
+    constexpr int64_t kRow = kBlockPairs + kSparePairs;
+    for (int64_t j = 0; j < columns; ++j)
+      t.to_bf16(b.row(column + j) + 2 * k0, std::min(k, 2 * k1) - 2 * k0, 2 * (k1 - k0),
+                reinterpret_cast<uint16_t*>(rows + j * kRow));
+    t.transpose(rows, kRow, columns, k1 - k0, at, kTileColumns);
+    for (int64_t r = 0; columns < kTileColumns && r < k1 - k0; ++r)
+      std::fill(at + r * kTileColumns + columns, at + (r + 1) * kTileColumns, 0u);
+  });
+  return to;
+}
+
+void scale(View<float, 2> c, double beta) {
+  for (int64_t i = 0; i < c.shape[0]; ++i)
+    for (int64_t j = 0; j < c.shape[1]; ++j) c(i, j) = beta == 0 ? 0 : static_cast<float>(beta) * c(i, j);
+}
+
+}  // namespace
+
+void gemm_rounded(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, GemmOptions o) {
+  int64_t m = c.shape[0], n = c.shape[1], k = a.shape[o.trans_a ? 0 : 1], pairs = (k + 1) / 2;
+  if (o.beta != 0 && o.beta != 1) scale(c, o.beta);
+  if (k == 0) return o.beta == 0 ? scale(c, 0) : void();
+  const TileKernels& kernels = tile_kernels();
+  Arena& arena = thread_arena();
+  Arena::Scope scope(arena);
+  const Pairs pa = stage_a(kernels, a, o.trans_a, arena);
+  const uint32_t* pb = stage_b(kernels, b, o.trans_b, arena);
+  int64_t panels = blocks_of(n, kTileColumns), blocks = blocks_of(m, kItemRows),
+          across = blocks_of(panels, kItemPanels);
+  parallel_dynamic(blocks * across, [&](int64_t item) {
+    int64_t block = item % blocks, i0 = block * kItemRows, i1 = std::min(m, i0 + kItemRows);
+    int64_t p0 = item / blocks * kItemPanels, p1 = std::min(panels, p0 + kItemPanels);
+    int64_t tiles = blocks_of(i1 - i0, kTileRows);
+    const uint32_t* rows = pa.block ? pa.data + block * pa.block : pa.data + i0 * pa.row;
+    alignas(64) float edge[kTileRows * kTileColumns];
+    for (int64_t p = p0; p < p1; ++p)
+      for (int64_t k0 = 0; k0 < pairs; k0 += kBlockPairs) {
+        int64_t column = p * kTileColumns, columns = std::min<int64_t>(kTileColumns, n - column);
+        bool whole = columns % 16 == 0;
+        for (int64_t r = 0; r < tiles; ++r) {  // spread evenly: every tile has chains enough
+          int64_t from = (i1 - i0) * r / tiles, to = (i1 - i0) * (r + 1) / tiles;
+          Tile t{.a = rows + from * pa.row + k0 * pa.k,
+                 .a_row = pa.row,
+                 .a_k = pa.k,
+                 .b = pb + (p * pairs + k0) * kTileColumns,
+                 .b_k = kTileColumns,
+                 .c = whole ? &c(i0 + from, column) : edge,
+                 .c_row = whole ? c.stride[0] : kTileColumns,
+                 .k = std::min(kBlockPairs, pairs - k0),
+                 .rows = static_cast<int>(to - from),
+                 .groups = static_cast<int>((columns + 15) / 16),
+                 .add = k0 > 0 || o.beta != 0};
+          for (int i = 0; !whole && t.add && i < t.rows; ++i)
+            std::copy_n(&c(i0 + from + i, column), columns, edge + i * kTileColumns);
+          kernels.bf16(t);
+          for (int i = 0; !whole && i < t.rows; ++i)
+            std::copy_n(edge + i * kTileColumns, columns, &c(i0 + from + i, column));
+        }
+      }
+  });
+}
+
+}  // namespace quern::kernels
