@@ -175,7 +175,7 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Body body) {
   for (const Var& v : inputs) in_values.push_back(v.value);
   std::vector<Parameter*> used;
   {
-    Tape plain(inference);
+    Tape plain(inference, bf16_);
     plain.seen_ = &used;
     for (Var& v : body(plain, {in_values.begin(), in_values.end()})) out_values.push_back(std::move(v.value));
   }
@@ -184,8 +184,8 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Body body) {
   // Parameter::grad.
   std::vector<Var> tracked = inputs;
   for (Parameter* p : used) tracked.push_back(param(*p));
-  return record_many(out_values, tracked, [in_values, body](Grads& g) {
-    Tape inner;
+  return record_many(out_values, tracked, [in_values, body, bf16 = bf16_](Grads& g) {
+    Tape inner(training, bf16);
     std::vector<Var> fresh;
     for (size_t i = 0; i < in_values.size(); ++i)
       fresh.push_back(g.wants(static_cast<int>(i)) ? inner.input(in_values[i]) : Var(in_values[i]));

@@ -29,8 +29,8 @@ struct Init {
   static Init drawn(double (*draw)(double)) { return {.kind = Kind::drawn, .draw = draw}; }
 };
 
-// What a parameter is to an optimizer; its layer says so. Plain ones (norms, biases, convolutions, temperatures, decays,
-// residual scales) are never decayed and never orthogonalised, so a new layer is safe until it says more.
+// What a parameter is to an optimizer; its layer says so. Plain ones (norms, biases, convolutions, temperatures,
+// decays, residual scales) are never decayed and never orthogonalised, so a new layer is safe until it says more.
 enum class ParameterKind : uint8_t { plain, matrix, embedding, head, balance };
 
 struct Parameter {
@@ -85,11 +85,13 @@ using Backward = std::function<void(Grads&)>;
 class Tape {
  public:
   enum Mode { training, inference };
-  explicit Tape(Mode mode = training) : mode_(mode) {}
+  // bf16: large products round their operands to bf16 and sum in f32; everything else stays f32.
+  explicit Tape(Mode mode = training, bool bf16 = false) : mode_(mode), bf16_(bf16) {}
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
   bool recording() const { return mode_ == training; }
+  bool bf16() const { return bf16_; }
   Var param(Parameter& p);  // a leaf; the same parameter gives the same leaf
   Var input(Tensor t);      // a leaf whose gradient can be read back with grad()
 
@@ -124,6 +126,7 @@ class Tape {
   void run();
 
   Mode mode_;
+  bool bf16_;
   std::vector<Parameter*>* seen_ = nullptr;  // when set: every trainable parameter asked for
   std::vector<Node> nodes_;
   std::unordered_map<Parameter*, int32_t> leaves_;

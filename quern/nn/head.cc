@@ -37,11 +37,12 @@ Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int3
       std::copy(weights.begin(), weights.end(), weight.data<T>());
     }
     std::vector<int32_t> keep(targets.begin(), targets.end());
-    auto run = [h, wv, weight, keep](double g_loss, kernels::HeadLossGrads<T> grads) {
+    auto run = [h, wv, weight, keep, bf16 = tape.bf16()](double g_loss, kernels::HeadLossGrads<T> grads) {
       kernels::HeadLoss<T> in;
       in.h = h.view<const T, 2>();
       in.w = wv.view<const T, 2>();
       in.targets = keep;
+      in.bf16 = bf16;
       if (weight.defined()) in.weight = weight.view<const T, 1>();
       Arena& scratch = thread_arena();
       Arena::Scope scope(scratch);

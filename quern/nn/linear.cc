@@ -24,22 +24,23 @@ void Linear::pack(const Packing& t) {
   weight.value = Tensor();
 }
 
-Var linear(Tape& tape, const Var& x_TK, const Var& w_NK) {
+Var linear(Tape& tape, const Var& x_TK, const Var& w_NK, bool bf16) {
   Tensor x = x_TK.value, w = w_NK.value.to(x.dtype());
   Tensor y = Tensor::empty({x.dim(0), w.dim(0)}, x.dtype());
   with_float(x.dtype(), [&]<class T>() {
-    kernels::gemm<T>(x.view<const T, 2>(), w.view<const T, 2>(), y.view<T, 2>(), {.trans_b = true});
+    kernels::gemm<T>(x.view<const T, 2>(), w.view<const T, 2>(), y.view<T, 2>(), {.trans_b = true, .bf16 = bf16});
   });
-  return tape.record(y, {x_TK, w_NK}, [x, w](Grads& g) {
+  return tape.record(y, {x_TK, w_NK}, [x, w, bf16](Grads& g) {
     with_float(x.dtype(), [&]<class T>() {
       auto gy = g.out().view<const T, 2>();
       if (g.wants(0)) {
         Tensor gx = Tensor::empty(x.shape(), x.dtype());
-        kernels::gemm<T>(gy, w.view<const T, 2>(), gx.view<T, 2>());
+        kernels::gemm<T>(gy, w.view<const T, 2>(), gx.view<T, 2>(), {.bf16 = bf16});
         g.add(0, gx);
       }
       if (g.wants(1))
-        kernels::gemm<T>(gy, x.view<const T, 2>(), g.accumulator(1).view<T, 2>(), {.trans_a = true, .beta = 1});
+        kernels::gemm<T>(gy, x.view<const T, 2>(), g.accumulator(1).view<T, 2>(),
+                         {.trans_a = true, .beta = 1, .bf16 = bf16});
     });
   });
 }
@@ -59,7 +60,7 @@ Tensor apply(const kernels::PackedWeight& w, const Tensor& x_TK, const Tensor& b
 
 Var linear(Tape& tape, const Var& x_TK, Linear& l) {
   if (!tape.recording() && l.packed.defined()) return apply(l.packed, x_TK.value, l.bias.value);
-  Var y = linear(tape, x_TK, tape.param(l.weight));
+  Var y = linear(tape, x_TK, tape.param(l.weight), tape.bf16() && l.weight.matrix);
   return l.bias.defined() ? add_bias(tape, y, l.bias) : y;
 }
 
@@ -127,6 +128,7 @@ std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::ve
     inputs.push_back(tape.param(used[i]->bias));
   }
   Tensor x = x_TK.value;
+  const bool bf16 = tape.bf16();
   std::vector<Tensor> y, w;
   for (int64_t n : widths) y.push_back(Tensor::empty({x.dim(0), n}, x.dtype()));
   return with_float(x.dtype(), [&]<class T>() {
@@ -136,19 +138,20 @@ std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::ve
       for (int64_t t = 0; p.bias >= 0 && t < x.dim(0); ++t)
         std::copy_n(inputs[p.bias].value.data<T>(), p.n, columns.view<T, 2>().row(t));
       kernels::gemm<T>(x.view<const T, 2>(), w.back().template view<const T, 2>(), columns.view<T, 2>(),
-                       {.trans_b = true, .beta = p.bias >= 0 ? 1.0 : 0.0});
+                       {.trans_b = true, .beta = p.bias >= 0 ? 1.0 : 0.0, .bf16 = bf16});
     }
-    return tape.record_many(y, inputs, [x, w, places](Grads& g) {
+    return tape.record_many(y, inputs, [x, w, places, bf16](Grads& g) {
       Tensor gx = g.wants(0) ? Tensor::empty(x.shape(), x.dtype()) : Tensor();
       for (size_t i = 0; i < places.size(); ++i) {
         const Place& p = places[i];
         Tensor gy = g.out(static_cast<int>(p.output)).narrow(1, p.begin, p.n);
         auto gv = gy.view<const T, 2>();
         if (gx.defined())
-          kernels::gemm<T>(gv, w[i].template view<const T, 2>(), gx.view<T, 2>(), {.beta = i == 0 ? 0.0 : 1.0});
+          kernels::gemm<T>(gv, w[i].template view<const T, 2>(), gx.view<T, 2>(),
+                           {.beta = i == 0 ? 0.0 : 1.0, .bf16 = bf16});
         if (g.wants(p.weight))
           kernels::gemm<T>(gv, x.view<const T, 2>(), g.accumulator(p.weight).template view<T, 2>(),
-                           {.trans_a = true, .beta = 1});
+                           {.trans_a = true, .beta = 1, .bf16 = bf16});
         if (p.bias >= 0 && g.wants(p.bias)) add_column_sums<T>(gv, {}, g.accumulator(p.bias).template view<T, 1>());
       }
       if (gx.defined()) g.add(0, gx);

@@ -1,5 +1,6 @@
 // Linear: y = x·Wᵀ (+ b), W [N, K].  gx = gy·W,  gW += gyᵀ·x,  gb += Σ_t gy.
-// Packed for inference it multiplies in the packed type and accumulates in f32.
+// On a bf16 tape the three products round their operands, unless the weight is none of the large matrices (a
+// router's). Packed for inference it multiplies in the packed type and accumulates in f32.
 #pragma once
 #include <string>
 #include <vector>
@@ -39,6 +40,6 @@ class LinearGroup {
 };
 
 Var linear(Tape& tape, const Var& x_TK, Linear& l);
-Var linear(Tape& tape, const Var& x_TK, const Var& w_NK);  // any two values on a tape
+Var linear(Tape& tape, const Var& x_TK, const Var& w_NK, bool bf16 = false);  // any two values on a tape
 
 }  // namespace quern

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "quern/kernels/gemm/gemm.h"
 #include "quern/nn/check_module.h"
 #include "quern/nn/ops.h"
 
@@ -32,6 +33,15 @@ void check(const char* name, std::vector<Tensor> inputs, const One& f) {
   GradCheck c = grad_check([&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{f(t, in, bag)}; },
                            std::move(inputs), p);
   EXPECT_LT(c.worst, kTolerance) << name << ": " << c.where;
+}
+
+double relative_error(const Tensor& a, const Tensor& b) {  // of the largest entry
+  double worst = 0, top = 0;
+  for (int64_t i = 0; i < a.size(); ++i) {
+    worst = std::max(worst, std::abs(a.item(i) - b.item(i)));
+    top = std::max(top, std::abs(b.item(i)));
+  }
+  return top > 0 ? worst / top : worst;
 }
 
 TEST(NnGradients, EveryOperation) {
@@ -114,6 +124,36 @@ TEST(NnValues, PackedLinearEqualsPlain) {
   l.pack(DType::f32);
   Tensor packed = linear(t, Var(x), l).value;
   for (int64_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain.item(i), packed.item(i), 1e-5);
+}
+
+TEST(NnValues, Bf16TapeRoundsTheOperandsOfLargeProductsAlone) {
+  Linear l(37, 66, true);
+  initialise(l, 1);
+  Tensor x = random_normal({19, 66}, 6, DType::f32), gy = random_normal({19, 37}, 7, DType::f32);
+  auto run = [&](bool bf16) {
+    l.weight.zero_grad();
+    Tape t(Tape::training, bf16);
+    Var in = t.input(x), y = linear(t, in, l);
+    t.backward({y}, {gy});
+    return std::vector<Tensor>{y.value.clone(), t.grad(in).clone(), l.weight.grad.clone()};
+  };
+  auto rounded = [](const Tensor& v) { return v.to(DType::bf16).to(DType::f32); };
+  Tensor xr = rounded(x), wr = rounded(l.weight.value), gr = rounded(gy);
+  std::vector<Tensor> want = {Tensor::zeros({19, 37}, DType::f32), Tensor::zeros(x.shape(), DType::f32),
+                              Tensor::zeros(l.weight.shape, DType::f32)};
+  kernels::gemm_ref<float>(xr.view<const float, 2>(), wr.view<const float, 2>(), want[0].view<float, 2>(),
+                           {.trans_b = true});
+  kernels::gemm_ref<float>(gr.view<const float, 2>(), wr.view<const float, 2>(), want[1].view<float, 2>());
+  kernels::gemm_ref<float>(gr.view<const float, 2>(), xr.view<const float, 2>(), want[2].view<float, 2>(),
+                           {.trans_a = true});
+  std::vector<Tensor> exact = run(false), got = run(true);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_LE(relative_error(got[i], want[i]), 1e-6) << i;
+    EXPECT_GE(relative_error(got[i], exact[i]), 1e-5) << i;
+  }
+  l.weight.matrix = false;
+  got = run(true);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(relative_error(got[i], exact[i]), 0) << i;
 }
 
 TEST(NnValues, PackedGroupEqualsItsParts) {

@@ -36,6 +36,16 @@ TEST_P(Parity, GradientsEqualAutograd) {
   EXPECT_LE(e.worst, 1e-4) << e.name;  // transformers rounds its norms to f32 even here
 }
 
+TEST_P(Parity, GradientsOfABf16TapeStayClose) {
+  Golden g(GetParam());
+  if (!g.has_gradients()) return;
+  auto model = load_golden(g, DType::f32, false);
+  GradientError e = gradient_error(*model, g, 64, true);
+  EXPECT_LE(e.worst, 0.1) << e.name;
+  EXPECT_GE(e.worst, 1e-4) << "nothing was rounded";
+  EXPECT_LE(e.loss, 5e-3);
+}
+
 TEST_P(Parity, Bf16StaysClose) {
   Golden g(GetParam());
   auto model = load_golden(g, DType::bf16, true);

@@ -81,10 +81,11 @@ Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
     f.down = dnv.view<const T, 3>();
     f.p = w.view<const T, 2>();
     f.act = act_;
+    f.bf16 = tape.bf16();
     f.y = y.view<T, 2>();
     if (keep) f.saved_gate_up = saved_gu.view<T, 2>(), f.saved_out = saved_out.view<T, 2>();
     kernels::moe_ffn<T>(f, plan, scratch);
-    return tape.record(y, {x_TD, r.weight_Tk, gu, dn}, [=, E = n_experts_, act = act_](Grads& g) {
+    return tape.record(y, {x_TD, r.weight_Tk, gu, dn}, [=, E = n_experts_, act = act_, bf16 = tape.bf16()](Grads& g) {
       Arena& scratch = thread_arena();
       Arena::Scope scope(scratch);
       kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), E, scratch);
@@ -98,6 +99,7 @@ Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
       b.saved_out = saved_out.view<const T, 2>();
       b.gy = g.out().view<const T, 2>();
       b.act = act;
+      b.bf16 = bf16;
       b.gx = gx.view<T, 2>();
       b.gp = gw.view<T, 2>();
       if (g.wants(2)) b.g_gate_up = g.accumulator(2).view<T, 3>();

@@ -19,6 +19,7 @@ struct HeadLoss {
   std::span<const int32_t> targets;  // [T]
   View<const T, 1> weight;           // [T] or null
   int64_t chunk_bytes = int64_t{32} << 20;
+  bool bf16 = false;  // float: products round their operands to bf16
 };
 
 template <class T>

@@ -36,6 +36,7 @@ struct MoeForward {
   View<T, 2> y;              // [T, D], written
   View<T, 2> saved_gate_up;  // [n, 2F] grouped rows, kept for backward; null at inference
   View<T, 2> saved_out;      // [n, D] f_e(x) before p; needed for g_p; null at inference
+  bool bf16 = false;         // float: products round their operands to bf16
 };
 template <class T>
 void moe_ffn(const MoeForward<T>& a, const MoePlan& plan, Arena& scratch);
@@ -48,6 +49,7 @@ struct MoeBackward {
   Activation act = Activation::silu;
   View<T, 2> gx, gp;             // written
   View<T, 3> g_gate_up, g_down;  // +=, may be null
+  bool bf16 = false;
 };
 template <class T>
 void moe_ffn_backward(const MoeBackward<T>& a, const MoePlan& plan, Arena& scratch);

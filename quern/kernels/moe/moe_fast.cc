@@ -117,9 +117,9 @@ void moe_ffn_fast(const MoeForward<float>& a, const MoePlan& plan, Arena& scratc
   each_expert(plan, [&](int64_t e, Rows r) {
     const int64_t end = r.begin + r.n;
     View<float, 2> gate_up = a.saved_gate_up ? a.saved_gate_up.slice(r.begin, end) : gu_buffer.slice(0, r.n);
-    gemm<float>(gather(a.x, plan, r, xe), a.gate_up[e], gate_up, {.trans_b = true});
+    gemm<float>(gather(a.x, plan, r, xe), a.gate_up[e], gate_up, {.trans_b = true, .bf16 = a.bf16});
     gated<float>(a.act, gate_up, act.slice(0, r.n));
-    gemm<float>(act.slice(0, r.n), a.down[e], out.slice(r.begin, end), {.trans_b = true});
+    gemm<float>(act.slice(0, r.n), a.down[e], out.slice(r.begin, end), {.trans_b = true, .bf16 = a.bf16});
   });
   combine(out, moe_row_of(plan, a.x.shape[0], slots, scratch), a.p, slots, a.y);
 }
@@ -137,11 +137,12 @@ void moe_ffn_backward_fast(const MoeBackward<float>& a, const MoePlan& plan, Are
     const View<const float, 2> gate_up = a.saved_gate_up.slice(r.begin, r.begin + r.n);
     gather_gradient(a, plan, r, go, gp.data());
     gated<float>(a.act, gate_up, h);
-    if (a.g_down) gemm<float>(go, h, a.g_down[e], {.trans_a = true, .beta = 1});
-    gemm<float>(go, a.down[e], gh);
+    if (a.g_down) gemm<float>(go, h, a.g_down[e], {.trans_a = true, .beta = 1, .bf16 = a.bf16});
+    gemm<float>(go, a.down[e], gh, {.bf16 = a.bf16});
     gated_backward<float>(a.act, gate_up, gh, ggu);
-    if (a.g_gate_up) gemm<float>(ggu, gather(a.x, plan, r, xe), a.g_gate_up[e], {.trans_a = true, .beta = 1});
-    gemm<float>(ggu, a.gate_up[e], g_rows.slice(r.begin, r.begin + r.n));
+    if (a.g_gate_up)
+      gemm<float>(ggu, gather(a.x, plan, r, xe), a.g_gate_up[e], {.trans_a = true, .beta = 1, .bf16 = a.bf16});
+    gemm<float>(ggu, a.gate_up[e], g_rows.slice(r.begin, r.begin + r.n), {.bf16 = a.bf16});
   });
   const std::span<int32_t> row_of = moe_row_of(plan, a.x.shape[0], slots, scratch);
   combine(g_rows, row_of, {}, slots, a.gx);

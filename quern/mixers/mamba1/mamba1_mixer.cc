@@ -235,7 +235,7 @@ Var Mamba1Mixer::scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t
   const int64_t C = c_.head_channels(), R = c_.dt_rank;
   const bool packed = !tape.recording() && !packed_x_.empty();
   auto project = [&](const Var& x, Parameter& stack, std::vector<Linear>& own) {
-    return packed ? linear(tape, x, own[static_cast<size_t>(head)]) : linear(tape, x, matrix_of(tape, stack, head));
+    return packed ? linear(tape, x, own[static_cast<size_t>(head)]) : linear(tape, x, matrix_of(tape, stack, head), tape.bf16());
   };
   Var u_TC = window(tape, u_TI, head * C, C), z_TC = window(tape, xz_T2I, c_.inner + head * C, C);
   Var s = project(u_TC, x_proj_, packed_x_);
