@@ -3,8 +3,8 @@
 // ZayaRouter (top-1, E experts and a skip class):
 //   r = x·Wdᵀ + bd  (+ γ ⊙ the router state of the block below);  the state passed on is r
 //   p = softmax(W3·gelu(W2·gelu(W1·norm(r) + b1) + b2));  e = argmax(p + β), ties to the lowest;  weight p_e
-// β is a buffer moved by a controller (quern/optim/balance), never by the loss: its grad adds up the tokens each class
-// got, over micro-batches and ranks, like any gradient. Class E means "no expert".
+// β is a buffer moved by a controller (quern/optim/balance), never by the loss: its grad adds up the tokens each
+// class got, over micro-batches and ranks, like any gradient. Class E means "no expert".
 //
 // LinearRouter: p = softmax(x·Wᵀ), the k largest, renormalised to sum 1 if asked.
 #pragma once
