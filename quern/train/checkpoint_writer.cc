@@ -1,62 +1,23 @@
 #include "quern/train/checkpoint_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
-#include <random>
 
 #include "quern/base/threads.h"
 #include "quern/train/checkpoint_crc.h"
+#include "quern/train/checkpoint_file.h"
 
 namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string data_name(int rank) { return fmt::format("rank_{}.bin", rank); }
 std::string manifest_name(int rank) { return fmt::format("rank_{}.json", rank); }
 
-int64_t align_up(int64_t n) { return (n + kCheckpointAlign - 1) / kCheckpointAlign * kCheckpointAlign; }
-
 int64_t chunk_bytes(const StoredTensor& t, const StoredChunk& c) { return c.piece.size() * dtype_size(t.dtype); }
-
-// A file that is written from the front; every failure names it.
-class DataFile {
- public:
-  explicit DataFile(fs::path path) : path_(std::move(path)) {
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd_ < 0) failed();
-  }
-  ~DataFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  DataFile(const DataFile&) = delete;
-  DataFile& operator=(const DataFile&) = delete;
-  void write(const std::byte* x, int64_t n, int64_t at) {
-    while (n > 0) {
-      const ssize_t w = ::pwrite(fd_, x, static_cast<size_t>(n), at);
-      if (w < 0 && errno == EINTR) continue;
-      if (w <= 0) failed();
-      x += w, n -= w, at += w;
-    }
-  }
-  void close() {
-    if (::fsync(fd_) != 0) failed();
-    const int fd = std::exchange(fd_, -1);
-    if (::close(fd) != 0) failed();
-  }
-
- private:
-  [[noreturn]] void failed() const { fail("cannot write {}: {}", path_.string(), std::strerror(errno)); }
-  fs::path path_;
-  int fd_ = -1;
-};
 
 struct Manifest {
   int64_t bytes = 0;  // of the data file
@@ -82,14 +43,6 @@ std::optional<Manifest> read_manifest(const fs::path& path, const std::string& i
   for (const Json& t : j.at("tensors", where).as_array(where + ", tensors"))
     m.tensors.push_back(parse_stored_tensor(t, where));
   return m;
-}
-
-std::string index_text(const std::vector<StoredTensor>& tensors, const std::string& state) {
-  Json j = Json::object(), list = Json::array();
-  for (const StoredTensor& t : tensors) list.push(to_json(t));
-  j.set("tensors", std::move(list));
-  j.set("state", Json::parse(state, "state"));
-  return j.dump(1) + "\n";
 }
 
 // Every rank's chunks of a tensor together, in order of rank; checks that they agree and cover it once.
@@ -155,18 +108,7 @@ void CheckpointWriter::begin(int64_t step) {
   std::string said, error;
   if (comm_.rank() == 0) {
     try {
-      int64_t generation = 1;
-      for (const StepFolder& f : step_folders(dir_))
-        if (f.step == step) {
-          if (f.committed)
-            generation = std::max(generation, f.generation + 1);
-          else
-            remove_step_folder(f.path);
-        }
-      const fs::path folder =
-          dir_ / (generation == 1 ? fmt::format("step_{}", step) : fmt::format("step_{}.{}", step, generation));
-      fs::create_directories(folder);
-      said = folder.string();
+      said = make_step_folder(dir_, step).string();
     } catch (const std::exception& e) {
       error = fmt::format("cannot begin a checkpoint in {}: {}", dir_.string(), e.what());
     }
@@ -174,8 +116,7 @@ void CheckpointWriter::begin(int64_t step) {
   error = comm_.broadcast_text(error);
   if (!error.empty()) throw Error(error);
   folder_ = comm_.broadcast_text(said);
-  std::random_device random;
-  id_ = comm_.broadcast_text(fmt::format("{:08x}{:08x}", random(), random()));
+  id_ = comm_.broadcast_text(new_save_id());
   step_ = step;
 }
 
@@ -256,8 +197,7 @@ void CheckpointWriter::write_data(std::stop_token stop) {
 void CheckpointWriter::commit(std::stop_token stop) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Manifest> manifests;
-  CheckpointCommit c;
-  c.step = step_, c.save = id_;
+  DataSizes files;
   auto pause = std::chrono::milliseconds(1);
   while (static_cast<int>(manifests.size()) < comm_.size()) {
     const int r = static_cast<int>(manifests.size());
@@ -265,7 +205,7 @@ void CheckpointWriter::commit(std::stop_token stop) {
       const fs::path data = folder_ / data_name(r);
       const auto found = static_cast<int64_t>(fs::file_size(data));
       if (found != m->bytes) fail("{}: {} bytes on disk, its manifest says {}", data.string(), found, m->bytes);
-      c.files.emplace_back(data_name(r), m->bytes);
+      files.emplace_back(data_name(r), m->bytes);
       manifests.push_back(std::move(*m));
       continue;
     }
@@ -275,12 +215,8 @@ void CheckpointWriter::commit(std::stop_token stop) {
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::milliseconds(100));
   }
-  const std::string index = index_text(merge(manifests), state_);
-  c.index_bytes = static_cast<int64_t>(index.size());
-  c.index_crc = crc32c(std::as_bytes(std::span(index)));
-  write_durably(folder_ / "index.json", index);
-  sync_folder(dir_);
-  write_durably(folder_ / "COMMIT.json", to_json(c).dump(1) + "\n");
+  commit_step_folder(folder_, {.step = step_, .save = id_, .files = std::move(files)}, merge(manifests),
+                     Json::parse(state_, "state"));
   try {
     prune();
   } catch (const std::exception& e) {

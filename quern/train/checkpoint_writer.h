@@ -49,10 +49,6 @@ class CheckpointWriter {
   const std::filesystem::path& folder() const { return folder_; }  // of the last save
 
  private:
-  struct Staged {
-    StoredTensor tensor;  // chunks of this rank
-    int64_t bytes = 0;
-  };
   void begin(int64_t step);
   void stage(std::span<const TensorPiece> pieces);
   void work(std::stop_token stop);
