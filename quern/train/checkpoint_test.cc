@@ -14,6 +14,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 #include "quern/comm/in_process.h"
+#include "quern/train/checkpoint_copy.h"
 #include "quern/train/checkpoint_crc.h"
 #include "quern/train/checkpoint_test_state.h"
 
@@ -38,6 +39,22 @@ TEST(Crc32c, PublishedVectors) {  // RFC 3720, B.4, and the usual check value
   const auto bytes = std::as_bytes(std::span(s));
   for (size_t cut : {size_t{0}, size_t{3}, size_t{8}, size_t{517}, size_t{1000}})
     EXPECT_EQ(crc32c(bytes.subspan(cut), crc32c(bytes.first(cut))), kernels::crc32c_ref(bytes.data(), 1000, 0));
+}
+
+TEST(CopyPastCache, AnyAlignmentAndLength) {
+  std::vector<std::byte> src(1000), dst(1000);
+  for (size_t i = 0; i < src.size(); ++i) src[i] = static_cast<std::byte>(mix64(i));
+  for (Isa isa : {Isa::ref, detected_isa()}) {
+    set_active_isa(isa);
+    for (int64_t from : {0, 1, 31, 64})
+      for (int64_t to : {0, 1, 33, 64})
+        for (int64_t n : {0, 1, 63, 64, 65, 129, 800}) {
+          std::fill(dst.begin(), dst.end(), std::byte{0x5a});
+          copy_past_cache(dst.data() + to, src.data() + from, n);
+          for (int64_t i = 0; i < 1000; ++i)
+            ASSERT_EQ(dst[i], i >= to && i < to + n ? src[from + i - to] : std::byte{0x5a}) << from << to << n;
+        }
+  }
 }
 
 // Flat indices of a piece's elements, in its order: the definition.
@@ -156,6 +173,31 @@ TEST(Checkpoint, FourRanksToAnyAndBackAreTheSameBits) {
     EXPECT_EQ(data_files(*latest_committed(back)), data_files(a)) << n;
   }
   EXPECT_EQ(data_files(a).size(), 4u);
+}
+
+TEST(Checkpoint, ReadsWhatAnotherProgramWroteByTheDocument) {  // tools/oracles/checkpoint/make.py
+  const CheckpointReader r(fs::path(QUERN_SOURCE_DIR) / "tests/goldens/checkpoint/step_41");
+  EXPECT_EQ(r.step(), 41);
+  EXPECT_EQ(r.state().at("text").as_string(), "prê");
+  const Tensor w = r.read("experts", "master"), m = r.read("experts", "muon_m"), b = r.read("experts", "weight");
+  ASSERT_EQ(w.shape(), (Shape{2, 3, 4}));
+  for (int64_t i = 0; i < 24; ++i) {
+    const double x = 0.5 * static_cast<double>(i) - 3;
+    EXPECT_EQ(w.item(i), x);
+    EXPECT_EQ(m.item(i), -x);
+    EXPECT_EQ(b.item(i), x);
+  }
+  EXPECT_EQ(b.dtype(), DType::bf16);
+  EXPECT_EQ(r.read("experts", "step").data<int64_t>()[0], 41);
+  const Tensor second = r.read("experts", "muon_m", Piece::box({1, 0, 1}, {1, 3, 2}));  // across stored boxes
+  ASSERT_EQ(second.shape(), (Shape{1, 3, 2}));
+  for (int64_t i = 0; i < 6; ++i)
+    EXPECT_EQ(second.item(i), -(0.5 * static_cast<double>(12 + i / 2 * 4 + 1 + i % 2) - 3));
+  const Tensor norm = r.read("norm", "master");
+  const std::vector<double> tenths{0.1, 0.2, 0.3};
+  EXPECT_TRUE(same_bits(norm, Tensor::of<double>({3}, tenths)));
+  const std::string said = message_of([&] { r.read("norm", "v"); });
+  EXPECT_NE(said.find("there is no tensor 'norm' (v)"), std::string::npos) << said;
 }
 
 TEST(Checkpoint, GenerationsAndPruning) {

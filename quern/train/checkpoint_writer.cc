@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <optional>
 
 #include "quern/base/threads.h"
+#include "quern/train/checkpoint_copy.h"
 #include "quern/train/checkpoint_crc.h"
 #include "quern/train/checkpoint_file.h"
 
@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 std::string manifest_name(int rank) { return fmt::format("rank_{}.json", rank); }
 
 int64_t chunk_bytes(const StoredTensor& t, const StoredChunk& c) { return c.piece.size() * dtype_size(t.dtype); }
+
+constexpr int64_t kCopyBytes = int64_t{2} << 20;  // a thread's turn
 
 struct Manifest {
   int64_t bytes = 0;  // of the data file
@@ -135,12 +137,14 @@ void CheckpointWriter::stage(std::span<const TensorPiece> pieces) {
     StoredTensor t{p.name, p.role, p.data.dtype(), p.shape, {}};
     const int64_t element = dtype_size(t.dtype), step = std::max<int64_t>(1, options_.chunk_bytes / element);
     if (p.piece.size() > 0) at = align_up(at);
+    for (int64_t i = 0; i < p.data.bytes(); i += kCopyBytes)
+      copies.push_back(
+          {static_cast<const std::byte*>(p.data.raw()) + i, at + i, std::min(kCopyBytes, p.data.bytes() - i)});
     for (int64_t i = 0; i < p.piece.size(); i += step) {
       StoredChunk c{data_name(comm_.rank()), at, p.piece, 0};
       c.piece.begin = p.piece.begin + i;
       c.piece.end = std::min(p.piece.end, c.piece.begin + step);
-      copies.push_back({static_cast<const std::byte*>(p.data.raw()) + i * element, at, chunk_bytes(t, c)});
-      at += copies.back().bytes;
+      at += chunk_bytes(t, c);
       t.chunks.push_back(std::move(c));
     }
     tensors_.push_back(std::move(t));
@@ -153,7 +157,7 @@ void CheckpointWriter::stage(std::span<const TensorPiece> pieces) {
   auto* base = static_cast<std::byte*>(staging_.raw());
   parallel_dynamic(static_cast<int64_t>(copies.size()), [&](int64_t i) {
     const Copy& c = copies[static_cast<size_t>(i)];
-    std::memcpy(base + c.to, c.from, static_cast<size_t>(c.bytes));
+    copy_past_cache(base + c.to, c.from, c.bytes);
   });
 }
 

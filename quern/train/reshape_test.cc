@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <map>
+#include <sstream>
 
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 #include "quern/base/toml.h"
 #include "quern/comm/in_process.h"
+#include "quern/models/zaya/zaya_model.h"
 #include "quern/tensor/safetensors.h"
 #include "quern/train/checkpoint_test_state.h"
 #include "quern/train/reshape.h"
@@ -258,6 +260,30 @@ TEST(Rewrite, ZayaLayoutsAgreeWithPublishedNames) {
     expect_equal(rewritten(a, rule("legacy"), 1 << 14), want_legacy);
     expect_equal(rewritten(b, rule("current"), 1 << 14), want_current);
   }
+}
+
+// docs/checkpoints.md: its examples, in order, make a model with more blocks, experts and tokens.
+TEST(Rewrite, TheDocumentsExamples) {
+  const fs::path root = QUERN_SOURCE_DIR, folder = root / "tests/goldens/zaya-2-4x2";
+  std::istringstream lines(read_file(root / "docs/checkpoints.md"));
+  std::string toml;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    inside = line == "    [[rewrite]]" || (inside && line.starts_with("    "));
+    if (inside) toml += line.substr(4) + "\n";
+  }
+  ASSERT_NE(toml, "");
+  const TensorFolder weights(folder);
+  Named tensors;
+  for (const std::string& n : weights.names()) tensors.emplace_back(n, "master", weights.tensor(n));
+  std::map<std::string, std::string> found, want;
+  for (const auto& [name, t] : rewritten(tensors, toml, 1 << 16)) found[name] = to_string(t.shape());
+  Json config = Json::read(folder / "config.json");
+  ZayaConfig c = ZayaConfig::from_hf(config, nullptr);
+  c.num_hidden_layers = 3, c.num_experts = 8, c.vocab_size = 4096;
+  c.layer_types.assign(3, c.layer_types.at(0));
+  ZayaModel(c).visit("", [&](const std::string& name, Parameter& p) { want[name + "/master"] = to_string(p.shape); });
+  EXPECT_EQ(found, want);
 }
 
 TEST(Rewrite, MistakesAreNamed) {
