@@ -35,7 +35,7 @@ struct Sequence {
   std::vector<int32_t> tokens;  // prompt and answer
   int64_t prompt = 0;
   SequenceState state;  // has seen the first state.length() of them
-  std::map<int64_t, Cut> cuts;
+  std::map<int64_t, CutKind> cuts;
   Sampler sampler;
   std::unique_ptr<TextStream> text;
   Generated out;
@@ -118,17 +118,18 @@ struct Engine::Impl {
     s.cuts.clear();
     if (o.cache_bytes <= 0) return;
     int64_t end = s.prompt - 1;
-    for (int64_t p = grid > 0 ? (m.cached / grid + 1) * grid : end + 1; p <= end; p += grid) s.cuts[p] = Cut::grid;
+    for (int64_t p = grid > 0 ? (m.cached / grid + 1) * grid : end + 1; p <= end; p += grid)
+      s.cuts[p] = CutKind::grid;
     if (o.exact_cuts) {
-      if (int64_t p = end / o.chunk * o.chunk; p > m.cached && grid == 0) s.cuts[p] = Cut::turn;
+      if (int64_t p = end / o.chunk * o.chunk; p > m.cached && grid == 0) s.cuts[p] = CutKind::turn;
       return;
     }
     int64_t last = m.cached;
     for (int64_t p : s.r.turn_ends)
-      if (p > m.cached && p <= end) s.cuts[p] = Cut::turn, last = std::max(last, p);
+      if (p > m.cached && p <= end) s.cuts[p] = CutKind::turn, last = std::max(last, p);
     if (m.matched - m.cached >= kWorthASnapshot && m.matched <= end)
-      s.cuts[m.matched] = Cut::junction, last = std::max(last, m.matched);
-    if (end - last >= kWorthASnapshot) s.cuts[end] = Cut::turn;
+      s.cuts[m.matched] = CutKind::junction, last = std::max(last, m.matched);
+    if (end - last >= kWorthASnapshot) s.cuts[end] = CutKind::turn;
     if (!cache.needs_snapshots())  // any position will do later: remember the prompt once, whole
       std::erase_if(s.cuts, [&](const auto& c) { return c.first != end; });
   }
@@ -187,7 +188,7 @@ struct Engine::Impl {
     // Rows of an answer come from one-token steps: close to a prompt's rows, not bit-identical.
     if (s.out.error.empty() && s.fed() > 0 && o.cache_bytes > 0 && !o.exact_cuts) {
       try {
-        cache.store(std::span(s.tokens).first(static_cast<size_t>(s.fed())), s.state, Cut::turn);
+        cache.store(std::span(s.tokens).first(static_cast<size_t>(s.fed())), s.state, CutKind::turn);
       } catch (const std::bad_alloc&) {
         cache.clear();  // the answer is whole; only what was remembered goes
       }

@@ -125,7 +125,7 @@ void PrefixCache::split(Node& node, int64_t length) {
   node.children.emplace(key, std::move(tail));
 }
 
-void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState& state, Cut kind) {
+void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind) {
   auto [it, fresh] = node.cuts.try_emplace(position);
   it->second.kind = fresh ? kind : std::max(kind, it->second.kind);
   it->second.used = clock_;
@@ -135,7 +135,7 @@ void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState
 }
 
 void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed,
-                        Cut kind) {
+                        CutKind kind) {
   int64_t n = static_cast<int64_t>(tokens.size());
   QUERN_CHECK(fixed.length() == n && rows.length() >= n, "states of {} and {} tokens stored under {}", rows.length(),
               fixed.length(), n);
@@ -180,7 +180,7 @@ bool PrefixCache::drop_idle_grid_snapshot() {
   uint64_t used = clock_;  // what this very call stored stays
   for (Node* n : nodes())
     for (auto& [p, s] : n->cuts)
-      if (s.kind == Cut::grid && !s.resumed && s.used < used) oldest = n, position = p, used = s.used;
+      if (s.kind == CutKind::grid && !s.resumed && s.used < used) oldest = n, position = p, used = s.used;
   if (!oldest) return false;
   oldest->cuts.erase(position);
   bytes_ -= snapshot_bytes_;

@@ -18,7 +18,7 @@
 
 namespace quern {
 
-enum class Cut { grid, junction, turn };
+enum class CutKind { grid, junction, turn };
 
 struct PrefixMatch {
   int64_t matched = 0;  // leading tokens found in the tree
@@ -35,8 +35,8 @@ class PrefixCache {
   PrefixMatch resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh, int64_t aligned = 1);
   // Remembers `tokens`: their rows from `rows`, which has seen them and perhaps more, the fixed parts after the last
   // of them from `fixed`.
-  void store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed, Cut kind);
-  void store(std::span<const int32_t> tokens, const SequenceState& state, Cut kind) {
+  void store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed, CutKind kind);
+  void store(std::span<const int32_t> tokens, const SequenceState& state, CutKind kind) {
     store(tokens, state, state, kind);
   }
   // Tokens known from the start, without using them.
@@ -52,7 +52,7 @@ class PrefixCache {
   struct Node;
   struct Snapshot {
     std::vector<Tensor> fixed;
-    Cut kind = Cut::grid;
+    CutKind kind = CutKind::grid;
     uint64_t used = 0;
     bool resumed = false;
   };
@@ -63,7 +63,7 @@ class PrefixCache {
   std::vector<Node*> nodes() const;
   std::vector<Step> walk(std::span<const int32_t> tokens) const;
   void split(Node& node, int64_t length);
-  void put_snapshot(Node& node, int64_t position, const SequenceState& state, Cut kind);
+  void put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind);
   void shrink();
   bool drop_idle_grid_snapshot();
   bool drop_oldest_leaf();
