@@ -30,6 +30,7 @@ constexpr Verb kVerbs[] = {
     {"tokenizer", "train a tokenizer", quern::cmd_tokenizer},
     {"data", "build token shards, look into them, write the curriculum", quern::cmd_data},
     {"report", "draw a training run as one HTML page", quern::cmd_report},
+    {"train", "carry out a training recipe", quern::cmd_train},
     {"demo", "train a tiny ZAYA model for a minute and let it speak", quern::cmd_demo},
     {"bench", "measure this machine and the kernels on it", quern::cmd_bench},
     {"paper", "the papers' claims, and what we measured", quern::cmd_paper},

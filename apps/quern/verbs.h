@@ -21,5 +21,6 @@ int cmd_bench(Words args);
 int cmd_report(Words args);
 int cmd_demo(Words args);
 int cmd_paper(Words args);
+int cmd_train(Words args);
 
 }  // namespace quern

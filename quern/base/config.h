@@ -24,6 +24,13 @@ inline void read_value(const Json& j, int64_t& out, const std::string& what) { o
 inline void read_value(const Json& j, double& out, const std::string& what) { out = j.as_double(what); }
 inline void read_value(const Json& j, std::string& out, const std::string& what) { out = j.as_string(what); }
 inline void read_value(const Json& j, Json& out, const std::string&) { out = j; }
+class ConfigReader;
+template <class T>
+concept ConfigStruct = requires(T& t, ConfigReader& r) {
+  t.visit(r);
+};
+template <ConfigStruct C>  // a struct inside a struct; its keys must be known too
+void read_value(const Json& j, C& out, const std::string& what);
 template <class T>
 void read_value(const Json& j, std::vector<T>& out, const std::string& what) {
   out.clear();
@@ -38,10 +45,10 @@ void read_value(const Json& j, std::optional<T>& out, const std::string& what) {
   read_value(j, *out, what);
 }
 
+template <ConfigStruct C>
+Json write_value(const C& v);
 template <class T>
-Json write_value(const T& v) {
-  return Json(v);
-}
+requires(!ConfigStruct<T>) Json write_value(const T& v) { return Json(v); }
 template <class T>
 Json write_value(const std::vector<T>& v) {
   Json a = Json::array();
@@ -97,6 +104,17 @@ template <class C>
 void write_json(Json& j, const C& config) {  // sets the struct's fields, keeps every other key of j
   ConfigWriter w(j);
   const_cast<C&>(config).visit(w);
+}
+
+template <ConfigStruct C>
+void read_value(const Json& j, C& out, const std::string& what) {
+  from_json(j, out, what, true);
+}
+template <ConfigStruct C>
+Json write_value(const C& v) {
+  Json j = Json::object();
+  write_json(j, v);
+  return j;
 }
 
 }  // namespace quern

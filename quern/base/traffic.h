@@ -1,5 +1,6 @@
-// What products over packed weights have read and computed since the program began: `quern bench model` sets it against
-// the machine's bandwidth and peak. Weights used twice in a step count twice.
+// What forward products over weights have read and computed since the program began: `quern bench model` sets it
+// against the machine's bandwidth and peak, training makes its model flops of it. Weights used twice in a step count
+// twice.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -196,7 +196,7 @@ int64_t best_rows(std::vector<int64_t> lengths, int64_t width) {  // by trying e
   return best;
 }
 
-void expect_whole(const Packing& p, const std::vector<int64_t>& lengths) {
+void expect_whole(const RowPacking& p, const std::vector<int64_t>& lengths) {
   std::vector<int> seen(lengths.size());
   for (int64_t r = 0; r < p.rows(); ++r) {
     int64_t used = 0;
@@ -207,13 +207,13 @@ void expect_whole(const Packing& p, const std::vector<int64_t>& lengths) {
   for (size_t d = 0; d < lengths.size(); ++d) EXPECT_EQ(seen[d], lengths[d] > 0 ? 1 : 0);
 }
 
-TEST(Packing, CloseToTheOptimumAndNeverCuts) {
+TEST(RowPacking, CloseToTheOptimumAndNeverCuts) {
   Rng rng(4);
   for (int k = 0; k < 60; ++k) {
     const int64_t width = 10 + static_cast<int64_t>(rng.below(20));
     std::vector<int64_t> lengths(7);
     for (int64_t& l : lengths) l = static_cast<int64_t>(rng.below(static_cast<uint64_t>(width) + 1));
-    const Packing p = pack_best_fit(lengths, width);
+    const RowPacking p = pack_best_fit(lengths, width);
     expect_whole(p, lengths);
     std::erase(lengths, 0);
     const int64_t best = best_rows(lengths, width);
@@ -223,7 +223,7 @@ TEST(Packing, CloseToTheOptimumAndNeverCuts) {
 }
 
 // The tree finds what a walk over all rows finds.
-TEST(Packing, IsBestFitDecreasing) {
+TEST(RowPacking, IsBestFitDecreasing) {
   Rng rng(5);
   std::vector<int64_t> lengths(400);
   for (int64_t& l : lengths) l = 1 + static_cast<int64_t>(rng.below(97));
@@ -236,7 +236,7 @@ TEST(Packing, IsBestFitDecreasing) {
     best ? void(*best -= l) : room.push_back(128 - l);
   }
   std::vector<int64_t> left;
-  const Packing p = pack_best_fit(lengths, 128);
+  const RowPacking p = pack_best_fit(lengths, 128);
   for (int64_t r = 0; r < p.rows(); ++r) {
     left.push_back(128);
     for (int64_t d : p.row(r)) left.back() -= lengths[static_cast<size_t>(d)];
@@ -245,11 +245,11 @@ TEST(Packing, IsBestFitDecreasing) {
   EXPECT_EQ(left, room);
 }
 
-TEST(Packing, FillsWideRows) {
+TEST(RowPacking, FillsWideRows) {
   Rng rng(6);
   std::vector<int64_t> lengths(20000);
   for (int64_t& l : lengths) l = 1 + static_cast<int64_t>(std::exp(6.5 * rng.uniform()));
-  const Packing p = pack_best_fit(lengths, 16384);
+  const RowPacking p = pack_best_fit(lengths, 16384);
   expect_whole(p, lengths);
   EXPECT_GT(p.fill_ratio(), 0.99);
   EXPECT_GT(p.most_documents(), 10);

@@ -59,17 +59,17 @@ class Rooms {
 
 }  // namespace
 
-double Packing::fill_ratio() const {
+double RowPacking::fill_ratio() const {
   return rows() == 0 ? 0 : static_cast<double>(tokens) / (static_cast<double>(rows()) * static_cast<double>(width));
 }
 
-int64_t Packing::most_documents() const {
+int64_t RowPacking::most_documents() const {
   int64_t most = 0;
   for (int64_t r = 0; r < rows(); ++r) most = std::max(most, static_cast<int64_t>(row(r).size()));
   return most;
 }
 
-Packing pack_best_fit(std::span<const int64_t> lengths, int64_t width) {
+RowPacking pack_best_fit(std::span<const int64_t> lengths, int64_t width) {
   if (width < 1) fail("packing: width {}, expected 1 or more", width);
   std::vector<int64_t> count(static_cast<size_t>(width) + 2), order(lengths.size());  // counting sort, longest first
   for (size_t i = 0; i < lengths.size(); ++i) {
@@ -82,7 +82,7 @@ Packing pack_best_fit(std::span<const int64_t> lengths, int64_t width) {
   for (size_t i = 0; i < lengths.size(); ++i)
     order[static_cast<size_t>(count[static_cast<size_t>(width - lengths[i])]++)] = static_cast<int64_t>(i);
 
-  Packing p;
+  RowPacking p;
   p.width = width;
   Rooms rooms(width);
   std::vector<int64_t> row_of(lengths.size(), -1), sizes;

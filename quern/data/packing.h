@@ -8,7 +8,7 @@
 
 namespace quern {
 
-struct Packing {
+struct RowPacking {
   std::vector<int64_t> documents;  // row after row; within a row longest first
   std::vector<int64_t> begin;      // [rows + 1] into documents
   int64_t tokens = 0, width = 0;
@@ -23,6 +23,6 @@ struct Packing {
 };
 
 // Lengths 1 … width; documents of length 0 are left out. Throws Error naming the first that is longer.
-Packing pack_best_fit(std::span<const int64_t> lengths, int64_t width);
+RowPacking pack_best_fit(std::span<const int64_t> lengths, int64_t width);
 
 }  // namespace quern

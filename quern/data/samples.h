@@ -52,12 +52,12 @@ class PackedSamples : public Samples {
   int64_t count() const override { return packing_.rows(); }
   void append(int64_t index, TokenBatch& to) const override;
   std::string describe() const override;
-  const Packing& packing() const { return packing_; }
+  const RowPacking& packing() const { return packing_; }
 
  private:
   IndexedTokens tokens_;
   std::unique_ptr<IndexedTokens> mask_;
-  Packing packing_;
+  RowPacking packing_;
 };
 
 struct DataSetConfig {

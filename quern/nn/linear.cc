@@ -1,5 +1,6 @@
 #include "quern/nn/linear.h"
 
+#include "quern/base/traffic.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/rows.h"
@@ -27,6 +28,7 @@ void Linear::pack(const Packing& t) {
 Var linear(Tape& tape, const Var& x_TK, const Var& w_NK, bool bf16) {
   Tensor x = x_TK.value, w = w_NK.value.to(x.dtype());
   Tensor y = Tensor::empty({x.dim(0), w.dim(0)}, x.dtype());
+  count_product(x.dim(0), w.size(), w.bytes());
   with_float(x.dtype(), [&]<class T>() {
     kernels::gemm<T>(x.view<const T, 2>(), w.view<const T, 2>(), y.view<T, 2>(), {.trans_b = true, .bf16 = bf16});
   });
@@ -134,6 +136,7 @@ std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::ve
   return with_float(x.dtype(), [&]<class T>() {
     for (const Place& p : places) {
       w.push_back(inputs[p.weight].value.to(x.dtype()));
+      count_product(x.dim(0), w.back().size(), w.back().bytes());
       Tensor columns = y[p.output].narrow(1, p.begin, p.n);
       for (int64_t t = 0; p.bias >= 0 && t < x.dim(0); ++t)
         std::copy_n(inputs[p.bias].value.data<T>(), p.n, columns.view<T, 2>().row(t));

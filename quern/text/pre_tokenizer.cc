@@ -14,11 +14,11 @@ constexpr std::string_view kGpt2 = R"('(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}+| ?
 }  // namespace
 
 Cut cut_from_name(std::string_view name, std::string_view where) {
-  if (name == "Removed") return CutKind::removed;
-  if (name == "Isolated") return CutKind::isolated;
-  if (name == "Contiguous") return CutKind::contiguous;
-  if (name == "MergedWithPrevious") return CutKind::with_previous;
-  if (name == "MergedWithNext") return CutKind::with_next;
+  if (name == "Removed") return Cut::removed;
+  if (name == "Isolated") return Cut::isolated;
+  if (name == "Contiguous") return Cut::contiguous;
+  if (name == "MergedWithPrevious") return Cut::with_previous;
+  if (name == "MergedWithNext") return Cut::with_next;
   fail(
       "tokenizer.json: {}: behavior '{}' is not one of Removed, Isolated, Contiguous, MergedWithPrevious, "
       "MergedWithNext",
@@ -56,7 +56,7 @@ void PreTokenizer::add(const Json& c) {
   } else if (type == "CharDelimiterSplit") {
     s.kind = Kind::split;
     s.pattern = Pattern::literal(c.at("delimiter", type).as_string("delimiter"));
-    s.cut = CutKind::removed;
+    s.cut = Cut::removed;
     if (c.at("delimiter").as_string().empty()) fail("tokenizer.json: CharDelimiterSplit: the delimiter is empty");
   } else if (type == "Metaspace") {
     s.kind = Kind::metaspace;
@@ -64,7 +64,7 @@ void PreTokenizer::add(const Json& c) {
     if (utf8_length(s.mark) != 1) fail("tokenizer.json: Metaspace: replacement '{}' must be one character", s.mark);
     s.split = field_bool(c, "split", true);
     s.pattern = Pattern::literal(s.mark);
-    s.cut = CutKind::with_next;
+    s.cut = Cut::with_next;
     // Older files say add_prefix_space instead.
     std::string scheme =
         field_string(c, "prepend_scheme", field_bool(c, "add_prefix_space", true) ? "always" : "never");
@@ -79,10 +79,10 @@ void PreTokenizer::add(const Json& c) {
     s.kind = Kind::whitespace;
   } else if (type == "WhitespaceSplit") {
     s.kind = Kind::whitespace_split;
-    s.cut = CutKind::removed;
+    s.cut = Cut::removed;
   } else if (type == "Digits") {
     s.kind = Kind::digits;
-    s.cut = field_bool(c, "individual_digits", false) ? CutKind::isolated : CutKind::contiguous;
+    s.cut = field_bool(c, "individual_digits", false) ? Cut::isolated : Cut::contiguous;
   } else if (type == "Punctuation") {
     s.kind = Kind::punctuation;
     s.cut = cut_from_name(field_string(c, "behavior", "Isolated"), "pre_tokenizer Punctuation");
@@ -119,18 +119,18 @@ void PreTokenizer::cut(size_t i, std::string_view text, bool at_start, Run& run,
     if (s.invert) match = !match;
     bool join = false;
     switch (s.cut) {
-      case CutKind::removed:
+      case Cut::removed:
         if (!match) emit(b, e);
         return;
-      case CutKind::isolated:
+      case Cut::isolated:
         return emit(b, e);
-      case CutKind::contiguous:
+      case Cut::contiguous:
         join = held && match == previous;
         break;
-      case CutKind::with_previous:
+      case Cut::with_previous:
         join = held && match && !previous;
         break;
-      case CutKind::with_next:
+      case Cut::with_next:
         join = held && previous && !match;
         break;
     }

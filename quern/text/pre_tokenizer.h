@@ -17,7 +17,7 @@ class PieceSink {
   virtual void piece(std::string_view text) = 0;
 };
 
-enum class CutKind { removed, isolated, contiguous, with_previous, with_next };
+enum class Cut { removed, isolated, contiguous, with_previous, with_next };
 Cut cut_from_name(std::string_view name, std::string_view where);
 
 struct PreScratch {
@@ -38,7 +38,7 @@ class PreTokenizer {
   enum class Prepend { never, first, always };
   struct Step {
     Kind kind;
-    Cut cut = CutKind::isolated;
+    Cut cut = Cut::isolated;
     bool invert = false, prefix_space = false, split = true, to_bytes = false;
     Pattern pattern;
     std::string mark;  // Metaspace's replacement

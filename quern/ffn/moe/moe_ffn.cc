@@ -1,6 +1,7 @@
 #include "quern/ffn/moe/moe_ffn.h"
 
 #include "quern/base/config.h"
+#include "quern/base/traffic.h"
 #include "quern/kernels/moe/moe.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
@@ -71,6 +72,7 @@ Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
   }
   Var gu = tape.param(gate_up_), dn = tape.param(down_);
   Tensor guv = gu.value.to(x.dtype()), dnv = dn.value.to(x.dtype());
+  count_product(plan.n, 3 * D * F, (guv.bytes() + dnv.bytes()) / n_experts_);
   bool keep = tape.needs({x_TD, r.weight_Tk, gu, dn});
   Tensor saved_gu = keep ? Tensor::empty({plan.n, 2 * F}, x.dtype()) : Tensor(),
          saved_out = keep ? Tensor::empty({plan.n, D}, x.dtype()) : Tensor();

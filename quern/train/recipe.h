@@ -1,0 +1,147 @@
+// A recipe: everything a training run is, in one TOML file. `extends` names a file it starts from; `--set a.b=c` has
+// the last word; the resolved copy lies beside the run as recipe.json.
+//
+//   name = "nano"                       [optimizer]  matrices = { type = "muon" }
+//   tokenizer = "tokenizer"             [checkpoint] every = 200
+//   [model]                             [[phase]]
+//   config = { model_type = "zaya", … } name = "pretrain", steps = 2000, length = 512, rows = 32
+//                                       schedule = { peak = 2e-3, warmup = 0.02, final = 2e-4 }
+//                                       data = [{ path = "data/prose", weight = 2 }, { path = "data/sums" }]
+//
+// Phases follow each other: each has its own data, length, batch, schedule, and may change the model's configuration
+// (the base of its rotary positions, say). Relative paths start from the recipe's folder.
+#pragma once
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quern/base/config.h"
+#include "quern/data/samples.h"
+#include "quern/optim/groups.h"
+#include "quern/optim/schedule.h"
+
+namespace quern {
+
+struct ModelSource {
+  std::string from;  // a model folder: its weights, or with fresh = true its shape alone
+  bool fresh = false;
+  Json config;  // in the Hugging Face form; without `from` the whole, with it what differs
+  template <class V>
+  void visit(V& v) {
+    v("from", from, "folder of the model to begin with");
+    v("fresh", fresh, "take only the shape of `from`, draw new weights");
+    v("config", config, "config.json's fields: all of them, or what differs from `from`");
+  }
+};
+
+struct BatchRamp {
+  int64_t step = 0, rows = 1;  // from this step of the phase on
+  template <class V>
+  void visit(V& v) {
+    v("step", step, "step of the phase");
+    v("rows", rows, "rows of a step from there on");
+  }
+};
+
+struct PhaseConfig {
+  std::string name = "train";
+  int64_t steps = 0, tokens = 0;  // one of them
+  int64_t length = 512, rows = 8, micro_rows = 0;
+  std::vector<BatchRamp> ramp;
+  ScheduleConfig schedule;
+  std::vector<DataSetConfig> data;
+  Json config;  // fields of the model's configuration that this phase changes
+  template <class V>
+  void visit(V& v) {
+    v("name", name, "what metrics and reports call it");
+    v("steps", steps, "optimizer steps");
+    v("tokens", tokens, "instead of steps: as many as these tokens need");
+    v("length", length, "input tokens of a row");
+    v("rows", rows, "rows of a step, over all ranks");
+    v("micro_rows", micro_rows, "rows of one forward and backward of a rank; 0 = all of them at once");
+    v("ramp", ramp, "batch ramp: {step, rows}, in order");
+    v("schedule", schedule, "learning rate; warmup and decay below 1 are shares of the phase");
+    v("data", data, "data sets and their weights");
+    v("config", config, "fields of the model's config.json this phase changes");
+  }
+  int64_t rows_at(int64_t step) const;
+};
+
+struct CheckpointConfig {
+  int64_t every = 500, keep = 2;
+  template <class V>
+  void visit(V& v) {
+    v("every", every, "steps between checkpoints; 0 = only at the end");
+    v("keep", keep, "committed checkpoints that stay");
+  }
+};
+
+struct EvalConfig {
+  int64_t every = 0, rows = 16, length = 0;
+  std::vector<DataSetConfig> data;
+  template <class V>
+  void visit(V& v) {
+    v("every", every, "steps between evaluations; 0 = only at the end");
+    v("rows", rows, "rows of every set, always the same");
+    v("length", length, "input tokens of a row; 0 = as in the last phase");
+    v("data", data, "held-out sets");
+  }
+};
+
+struct SpikePolicy {
+  int64_t window = 64, patience = 3, most_rollbacks = 3;
+  double mads = 12, least = 0.5;
+  template <class V>
+  void visit(V& v) {
+    v("window", window, "steps whose losses are the yardstick; 0 = spikes are not looked for");
+    v("mads", mads, "a spike is this many median deviations above the median");
+    v("least", least, "and at least so many nats");
+    v("patience", patience, "steps in a row before training goes back to the last checkpoint");
+    v("most_rollbacks", most_rollbacks, "to the same checkpoint, then training stops");
+  }
+};
+
+struct Recipe {
+  std::string name = "run", tokenizer, dtype = "bf16";
+  int64_t seed = 0;
+  double clip = 1;
+  ModelSource model;
+  OptimizerConfig optimizer;
+  CheckpointConfig checkpoint;
+  EvalConfig eval;
+  SpikePolicy spikes;
+  std::vector<PhaseConfig> phase;
+  template <class V>
+  void visit(V& v) {
+    v("name", name, "of the run");
+    v("seed", seed, "of weights and the order of samples");
+    v("dtype", dtype, "products in bf16 or f32; everything else is f32");
+    v("clip", clip, "largest norm of the whole gradient; 0 = no limit");
+    v("tokenizer", tokenizer, "folder whose tokenizer files go with the trained model");
+    v("model", model);
+    v("optimizer", optimizer);
+    v("checkpoint", checkpoint);
+    v("eval", eval);
+    v("spikes", spikes);
+    v("phase", phase, "phases, one after the other");
+  }
+  std::filesystem::path base;  // folder of relative paths; not a field of the file
+
+  int64_t steps() const;  // of all phases
+  struct Place {
+    size_t phase;
+    int64_t step;  // of the phase
+  };
+  Place at(int64_t step) const;  // the last phase's end when step == steps()
+};
+
+// set: "a.b=c" each, c as TOML would have it, or else a string; phases are counted from 0 (phase.0.steps=10).
+// Throws Error naming file and field; unknown fields are refused.
+Recipe read_recipe(const std::filesystem::path& file, std::span<const std::string> set = {});
+Recipe parse_recipe(const Json& j, const std::filesystem::path& base, const std::string& where);
+
+// b's fields laid over a's: objects field by field, everything else replaced; null changes nothing.
+Json merged(Json a, const Json& b);
+
+}  // namespace quern

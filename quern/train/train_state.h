@@ -1,0 +1,16 @@
+// A model and its optimizers as the logical tensors of a checkpoint: every parameter under the role "weight", every
+// part of optimizer state under its own. All ranks hold everything; each stores its even share.
+#pragma once
+#include "quern/models/model.h"
+#include "quern/optim/groups.h"
+#include "quern/train/checkpoint_reader.h"
+#include "quern/train/checkpoint_writer.h"
+
+namespace quern {
+
+std::vector<TensorPiece> train_state(Model& model, OptimizerGroups& optimizer, const Communicator& comm);
+// Returns what the checkpoint lacks: state that starts from zero (another optimizer, a new parameter's moments).
+// A missing weight is an Error.
+std::vector<std::string> load_train_state(const CheckpointReader& from, Model& model, OptimizerGroups& optimizer);
+
+}  // namespace quern

@@ -1,0 +1,266 @@
+// Whole runs on tiny models: stopped and resumed equals never stopped, ranks equal one rank, micro-batches equal one,
+// phases, evaluation, going back, and what is refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "quern/base/rng.h"
+#include "quern/comm/in_process.h"
+#include "quern/data/indexed.h"
+#include "quern/models/checkpoint.h"
+#include "quern/train/checkpoint_format.h"
+#include "quern/train/trainer.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Registry& registry() {
+  static const Registry* r = [] {
+    auto* made = new Registry;
+    register_everything(*made);
+    return made;
+  }();
+  return *r;
+}
+
+// Documents a model can learn: runs that count upwards from anywhere, modulo 50.
+void write_shards(const fs::path& prefix, int64_t documents) {
+  IndexedWriter w(prefix, TokenType::u16);
+  Rng rng(7);
+  for (int64_t d = 0; d < documents; ++d) {
+    std::vector<int32_t> doc(5 + static_cast<size_t>(rng.uniform() * 40));
+    auto first = static_cast<int32_t>(rng.uniform() * 50);
+    for (size_t i = 0; i < doc.size(); ++i) doc[i] = 3 + (first + static_cast<int32_t>(i)) % 50;
+    w.add(doc);
+  }
+  w.finish();
+  std::ofstream(prefix.string() + ".json") << R"({"tokens": 100, "bytes": 250})";
+}
+
+class Training : public testing::TestWithParam<const char*> {
+ protected:
+  Training() : folder_(fs::temp_directory_path() / fmt::format("quern_training_{}_{}", ::getpid(), ++count_)) {
+    fs::create_directories(folder_);
+    write_shards(folder_ / "set", 400);
+    write_shards(folder_ / "held", 40);
+  }
+  ~Training() override { fs::remove_all(folder_); }
+
+  // A run of 12 steps on the model of a golden folder, with new weights.
+  Recipe recipe(const std::string& golden, const std::string& more = "", std::vector<std::string> set = {}) {
+    std::ofstream(folder_ / "base.toml") << fmt::format(R"(
+name = "tiny"
+seed = 3
+dtype = "f32"
+model = {{ from = "{}/tests/goldens/{}", fresh = true }}
+checkpoint = {{ every = 5, keep = 2 }}
+eval = {{ every = 6, rows = 4, data = [{{ path = "held", rows = "pack" }}] }}
+[[phase]]
+steps = 12
+length = 48
+rows = 4
+schedule = {{ peak = 4e-3, warmup = 0.25, final = 4e-4 }}
+data = [{{ path = "set" }}, {{ path = "held", weight = 0.5, rows = "pack" }}]
+)",
+                                                        QUERN_SOURCE_DIR, golden);
+    std::ofstream(folder_ / "recipe.toml") << "extends = \"base.toml\"\n" << more;
+    return read_recipe(folder_ / "recipe.toml", set);
+  }
+
+  struct Result {
+    std::vector<StepMetrics> steps;
+    std::map<std::string, Tensor> parameters;
+  };
+  Result run(const Recipe& r, const std::string& name, int64_t stop_after = 0, bool resume = false, int ranks = 1) {
+    run_ranks(ranks, [&](Communicator& c) {
+      Trainer t(r, registry(), c, {.out = folder_ / name, .resume = resume});
+      while ((stop_after == 0 || t.finished() < stop_after) && t.step()) {
+      }
+      if (t.finished() == t.steps()) t.export_model(folder_ / name / "model", DType::f32);
+    });
+    Result out{read_metrics(folder_ / name / "metrics.jsonl").steps, {}};
+    if (stop_after == 0) {
+      auto model = load_model(registry(), folder_ / name / "model", {.pack = false});
+      model->visit("", [&](const std::string& p, Parameter& x) { out.parameters[p] = x.value; });
+    }
+    return out;
+  }
+
+  static void expect_identical(const Result& a, const Result& b) {
+    ASSERT_EQ(a.steps.size(), b.steps.size());
+    for (size_t i = 0; i < a.steps.size(); ++i) {
+      EXPECT_EQ(a.steps[i].loss, b.steps[i].loss) << "step " << a.steps[i].step;
+      EXPECT_EQ(a.steps[i].grad_norm, b.steps[i].grad_norm) << "step " << a.steps[i].step;
+    }
+    ASSERT_EQ(a.parameters.size(), b.parameters.size());
+    for (const auto& [name, x] : a.parameters) {
+      const Tensor& y = b.parameters.at(name);
+      ASSERT_EQ(x.shape(), y.shape());
+      EXPECT_EQ(std::memcmp(x.raw(), y.raw(), static_cast<size_t>(x.bytes())), 0) << name;
+    }
+  }
+
+  std::string message_of(const std::function<void()>& f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "nothing was thrown";
+  }
+
+  fs::path folder_;
+  static inline int count_ = 0;
+};
+
+TEST_P(Training, LearnsAndSaysSo) {
+  Recipe r = recipe(GetParam(), "", {"phase.0.steps=60", "phase.0.schedule.peak=0.02"});
+  Result a = run(r, "run");
+  ASSERT_EQ(a.steps.size(), 60u);
+  EXPECT_LT(a.steps.back().loss, a.steps.front().loss - 1);
+  EXPECT_EQ(a.steps.back().tokens, [&] {
+    int64_t n = 0;
+    for (const StepMetrics& m : a.steps) n = m.tokens;
+    return n;
+  }());
+  EXPECT_NEAR(*a.steps[3].bpb, a.steps[3].loss / std::log(2.0) / 2.5, 1e-9);
+  EXPECT_GT(*a.steps[3].mfu, 0);
+  RunMetrics m = read_metrics(folder_ / "run" / "metrics.jsonl");
+  ASSERT_EQ(m.evals.size(), 10u);
+  EXPECT_LT(m.evals.back().eval_loss, m.evals.front().eval_loss);
+  EXPECT_TRUE(fs::exists(folder_ / "run" / "recipe.json"));
+}
+
+TEST_P(Training, ResumedEqualsUninterruptedBitForBit) {
+  Recipe r = recipe(GetParam());
+  Result whole = run(r, "whole");
+  run(r, "parts", 7);  // a checkpoint lies at 5: steps 6 and 7 are done again
+  Result parts = run(r, "parts", 0, true);
+  expect_identical(whole, parts);
+  Result ranks = run(r, "ranks", 0, false, 4);
+  run(r, "rank_parts", 8, false, 4);
+  expect_identical(ranks, run(r, "rank_parts", 0, true, 4));
+}
+
+TEST_P(Training, RanksAndMicroBatchesChangeRoundingAlone) {
+  Result one = run(recipe(GetParam()), "one");
+  auto close = [&](const Result& other, const char* what) {
+    ASSERT_EQ(other.steps.size(), one.steps.size());
+    for (size_t i = 0; i < one.steps.size(); ++i)
+      EXPECT_NEAR(other.steps[i].loss, one.steps[i].loss, 1e-5) << what << ", step " << i + 1;
+  };
+  for (int ranks : {2, 4}) close(run(recipe(GetParam()), fmt::format("ranks{}", ranks), 0, false, ranks), "ranks");
+  close(run(recipe(GetParam(), "", {"phase.0.micro_rows=1"}), "micro"), "micro-batches");
+  close(run(recipe(GetParam(), "", {"phase.0.micro_rows=3"}), "uneven"), "uneven micro-batches on 2 ranks");
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Training, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
+                         [](const auto& i) {
+                           std::string s = i.param;
+                           std::replace(s.begin(), s.end(), '-', '_');
+                           return s;
+                         });
+
+using TrainingOnce = Training;
+INSTANTIATE_TEST_SUITE_P(Once, TrainingOnce, testing::Values("llama-gqa"));
+
+}  // namespace
+
+class PhasesAndFaults : public Training {};
+INSTANTIATE_TEST_SUITE_P(Llama, PhasesAndFaults, testing::Values("llama-gqa"));
+
+TEST_P(PhasesAndFaults, PhasesChangeDataLengthAndRotaryBase) {
+  Recipe r = recipe(GetParam(), R"(
+[[phase]]
+name = "short"
+steps = 6
+length = 32
+rows = 4
+ramp = [{ step = 3, rows = 8 }]
+schedule = { peak = 2e-3 }
+data = [{ path = "set" }]
+[[phase]]
+name = "long"
+tokens = 600
+length = 100
+rows = 2
+config = { rope_theta = 500000.0 }
+schedule = { shape = "wsd", peak = 1e-3, decay = 0.5 }
+data = [{ path = "held" }]
+)");
+  ASSERT_EQ(r.phase.size(), 2u) << "a list replaces the base's";
+  EXPECT_EQ(r.phase[1].steps, 3);
+  Result whole = run(r, "whole");
+  ASSERT_EQ(whole.steps.size(), 9u);
+  EXPECT_EQ(whole.steps[2].tokens, 3 * 4 * 32);
+  EXPECT_EQ(whole.steps[5].tokens, 3 * 4 * 32 + 3 * 8 * 32);
+  EXPECT_EQ(whole.steps[6].phase, "long");
+  EXPECT_EQ(Json::read(folder_ / "whole" / "model" / "config.json").dump().find("500000.0") != std::string::npos,
+            true);
+  run(r, "parts", 8);
+  expect_identical(whole, run(r, "parts", 0, true));
+}
+
+TEST_P(PhasesAndFaults, ALossThatIsNoNumberGoesBackAndStopsInTheEnd) {
+  // Step 7 and on: a learning rate that ends any model.
+  std::string second = R"(
+[[phase]]
+steps = 5
+length = 32
+rows = 2
+schedule = { peak = 2e-3 }
+data = [{ path = "set" }]
+[[phase]]
+name = "hot"
+steps = 7
+length = 32
+rows = 2
+schedule = { shape = "constant", peak = 1e30 }
+data = [{ path = "set" }]
+)";
+  Recipe r = recipe(GetParam(), second, {"clip=0", "spikes.most_rollbacks=2"});
+  std::string why = message_of([&] { run(r, "run"); });
+  EXPECT_NE(why.find("no numbers"), std::string::npos) << why;
+  EXPECT_NE(why.find("3 times from step 5"), std::string::npos) << why;
+  RunMetrics m = read_metrics(folder_ / "run" / "metrics.jsonl");
+  int backs = 0;
+  for (const EventMetrics& e : m.events) backs += e.event == "rollback";
+  EXPECT_EQ(backs, 2);
+  EXPECT_LE(m.steps.back().step, 6);
+  Recipe none = recipe(GetParam(), second, {"clip=0", "checkpoint.every=0"});
+  why = message_of([&] { run(none, "none"); });
+  EXPECT_NE(why.find("no checkpoint to go back to"), std::string::npos) << why;
+}
+
+TEST_P(PhasesAndFaults, WhatIsWrongIsNamed) {
+  auto says = [&](const std::string& part, const std::function<void()>& f) {
+    std::string got = message_of(f);
+    EXPECT_NE(got.find(part), std::string::npos) << got;
+  };
+  says("unknown key 'lenght'; did you mean 'length'", [&] { recipe(GetParam(), "", {"phase.0.lenght=3"}); });
+  says("peak", [&] { recipe(GetParam(), "", {"phase.0.schedule.peak=-1"}); });
+  says("'9' is not an entry of a list of 1", [&] { recipe(GetParam(), "", {"phase.9.steps=3"}); });
+  says("expected bf16 or f32", [&] { recipe(GetParam(), "", {"dtype=fp8"}); });
+  says("both steps and tokens", [&] { recipe(GetParam(), "", {"phase.0.tokens=100"}); });
+  says("extend each other", [&] {
+    std::ofstream(folder_ / "circle.toml") << "extends = \"circle.toml\"\n";
+    read_recipe(folder_ / "circle.toml");
+  });
+  says("nowhere", [&] { run(recipe(GetParam(), "", {"phase.0.data=[{path = \"nowhere\"}]"}), "a"); });
+  says("vocabulary ends at", [&] {
+    IndexedWriter w(folder_ / "foreign", TokenType::u16);
+    std::vector<int32_t> doc(200, 60000);
+    w.add(doc);
+    w.finish();
+    run(recipe(GetParam(), "", {"phase.0.data=[{path = \"foreign\"}]"}), "b");
+  });
+  Recipe r = recipe(GetParam());
+  run(r, "run", 5);
+  says("already holds a run", [&] { run(r, "run"); });
+}
+
+}  // namespace quern
