@@ -8,6 +8,7 @@
 //
 // Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type.
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <type_traits>

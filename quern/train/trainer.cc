@@ -365,8 +365,8 @@ struct Trainer::Impl {
           why, failed_at, recipe.spikes.most_rollbacks + 1, done);
     if (phase == recipe.at(failed_at).phase) loader->seek(passed);
     if (metrics) metrics->discard_after(done);
-    event("rollback",
-          fmt::format("{} at step {}; back to step {}, the rows between are passed over", why, failed_at, done));
+    event("rollback", fmt::format("{} at step {}; back to step {} ({} of {} times), the rows between are passed over",
+                                  why, failed_at, done, rollbacks[done], recipe.spikes.most_rollbacks));
   }
 };
 

@@ -58,7 +58,8 @@ seed = 3
 dtype = "f32"
 model = {{ from = "{}/tests/goldens/{}", fresh = true }}
 checkpoint = {{ every = 5, keep = 2 }}
-eval = {{ every = 6, rows = 4, data = [{{ path = "held", rows = "pack" }}] }}
+eval = {{ every = 6, rows = 4, length = 48, data = [{{ path = "held", rows = "pack" }}] }}
+optimizer = {{ matrices = {{ type = "muon", dtype = "f32" }} }}
 [[phase]]
 steps = 12
 length = 48
@@ -164,9 +165,6 @@ INSTANTIATE_TEST_SUITE_P(Families, Training, testing::Values("llama-gqa", "zaya-
                            std::replace(s.begin(), s.end(), '-', '_');
                            return s;
                          });
-
-using TrainingOnce = Training;
-INSTANTIATE_TEST_SUITE_P(Once, TrainingOnce, testing::Values("llama-gqa"));
 
 }  // namespace
 
