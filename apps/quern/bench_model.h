@@ -21,6 +21,12 @@ int bench_model(const ModelBenchOptions& options, bool json);
 int bench_batch(ModelBenchOptions options, bool json);          // total speed of 1, 4 and 16 sequences
 int bench_prefix(const ModelBenchOptions& options, bool json);  // time to the first token, most of the prompt known
 
+struct TrainBenchOptions {
+  std::string shape, dtype = "bf16";  // FAMILY-SIZE
+  int64_t rows = 8, length = 512, reps = 7;
+};
+int bench_train(const TrainBenchOptions& options, bool json);  // a training step: MFU and where its time goes
+
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& options);
 DType bench_kv(const ModelBenchOptions& options);
 

@@ -1,8 +1,9 @@
-// quern bench host|kernels|mixers|model|batch|prefix
+// quern bench host|kernels|mixers|model|batch|prefix|train
 //   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks)
 //   kernels: every kernel's bench case, each figure with its ratio to the peak measured beside it
 //   model:   a whole model's prompt and generation speed, against the bf16 peak and the read bandwidth
 //   batch:   total speed of many sequences at once; prefix: time to the first token when most of a prompt is known
+//   train:   a training step of a shape: model flops against the peak, and where the time goes
 //   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run
 #include "apps/quern/args.h"
 #include "apps/quern/bench_mixers.h"
@@ -61,23 +62,27 @@ int cmd_bench(Words args) {
   Bench::Options options;
   MixerBenchOptions mixers;
   ModelBenchOptions model;
+  TrainBenchOptions train;
   std::optional<int64_t> prompt;
   Args a("bench", "measure this machine and the kernels on it");
-  a.positional("host|kernels|mixers|model|batch|prefix", what)
+  a.positional("host|kernels|mixers|model|batch|prefix|train", what)
       .positional("DIR", model.dir, false)
       .flag("--only", options.only, "kernels: ROOM or ROOM/ROW, parts of names")
       .flag("--reps", reps, "repetitions; figures are medians")
       .flag("--tokens", mixers.tokens, "mixers: length of the sequence")
       .flag("--width", mixers.width, "mixers: width of the model")
-      .flag("--dtype", mixers.dtype, "mixers, prefill: bf16 or f32 (backward is f32)")
+      .flag("--dtype", mixers.dtype, "mixers (prefill; backward is f32), train: bf16 or f32")
       .flag("--skip-backward", mixers.skip_backward, "mixers: prefill only")
-      .flag("--shape", model.shape, "model: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR")
+      .flag("--shape", model.shape,
+            "model: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR; train: zaya-60m, …")
       .flag("--scheme", model.scheme, "model: weights as f32, bf16, q8, q4 or q8a8; a DIR as f32 or bf16")
       .flag("--prompt", prompt, "model, prefix: tokens of the prompt (2048; 4096)")
       .flag("--chunk", model.chunk, "prefix: prompt rows of one step")
       .flag("--depth", model.depths, "model: context of decoding, may be given again (512 and 8192)")
       .flag("--batch", model.batches, "model: sequences decoding at once, may be given again (1)")
       .flag("--skip-prefill", model.skip_prefill, "model: decoding only")
+      .flag("--rows", train.rows, "train: rows of a micro-batch")
+      .flag("--length", train.length, "train: tokens of a row")
       .flag("--json", json, "one JSON object");
   if (!a.parse(args)) return 0;
   if (reps < 1) throw UsageError(fmt::format("--reps {}: expected at least 1", reps));
@@ -90,13 +95,18 @@ int cmd_bench(Words args) {
     mixers.reps = reps;
     return bench_mixers(mixers, json);
   }
+  if (what == "train") {
+    train.shape = model.shape, train.dtype = mixers.dtype, train.reps = std::min<int64_t>(reps, 9);
+    return bench_train(train, json);
+  }
   model.reps = what == "prefix" ? std::min<int64_t>(reps, 5) : reps;
   model.prompt = prompt.value_or(what == "prefix" ? 4096 : 2048);
   if (model.prompt < 10 || model.chunk < 1) throw UsageError("--prompt: expected at least 10; --chunk: at least 1");
   if (what == "model") return bench_model(model, json);
   if (what == "batch") return bench_batch(model, json);
   if (what == "prefix") return bench_prefix(model, json);
-  throw UsageError(fmt::format("quern bench: '{}', expected host, kernels, mixers, model, batch or prefix", what));
+  throw UsageError(
+      fmt::format("quern bench: '{}', expected host, kernels, mixers, model, batch, prefix or train", what));
 }
 
 }  // namespace quern
