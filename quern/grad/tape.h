@@ -111,6 +111,12 @@ class Tape {
   using Body = std::function<std::vector<Var>(Tape&, const std::vector<Var>&)>;
   std::vector<Var> recompute(const std::vector<Var>& inputs, Body body);
 
+  // A layer of a model: plain, or recomputed on a tape that is told to save memory so.
+  std::vector<Var> layer(const std::vector<Var>& inputs, Body body) {
+    return recompute_layers ? recompute(inputs, std::move(body)) : body(*this, inputs);
+  }
+  bool recompute_layers = false;
+
  private:
   friend class Grads;
   struct Node {

@@ -24,6 +24,11 @@ Batch Batch::resume(const std::vector<SequenceState*>& states, const std::vector
   return b;
 }
 
+std::shared_ptr<const Batch> batch_for(const Tape& tape, const Batch& batch) {
+  if (tape.recompute_layers && tape.recording()) return std::make_shared<const Batch>(batch);
+  return {std::shared_ptr<const Batch>(), &batch};
+}
+
 void snapshot_tails(const Batch& b, int site, int part, const Tensor& x) {
   for (const InnerCut& c : b.cuts) {
     Tensor to = c.into->fixed(site, part), old = b.states[c.segment]->fixed(site, part);

@@ -3,6 +3,7 @@
 // appends what later tokens need. One-token decode is the same call with segments of one row.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "quern/mixers/state.h"
@@ -55,6 +56,9 @@ void in_stretches(const Batch& b, F&& run) {
     stretch(n, nullptr);
   }
 }
+
+// For bodies that a tape may run again: the batch itself, or a copy when it must outlive the caller's.
+std::shared_ptr<const Batch> batch_for(const Tape& tape, const Batch& batch);
 
 class Mixer : public Module {
  public:

@@ -106,6 +106,7 @@ struct Recipe {
   std::string name = "run", tokenizer, dtype = "bf16";
   int64_t seed = 0;
   double clip = 1;
+  bool recompute = false;
   ModelSource model;
   OptimizerConfig optimizer;
   CheckpointConfig checkpoint;
@@ -117,6 +118,7 @@ struct Recipe {
     v("name", name, "of the run");
     v("seed", seed, "of weights and the order of samples");
     v("dtype", dtype, "products in bf16 or f32; everything else is f32");
+    v("recompute", recompute, "keep no layer's inner values, compute them again: less memory, a third more time");
     v("clip", clip, "largest norm of the whole gradient; 0 = no limit");
     v("tokenizer", tokenizer, "folder whose tokenizer files go with the trained model");
     v("model", model);

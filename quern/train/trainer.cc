@@ -11,6 +11,7 @@
 #include "quern/models/checkpoint.h"
 #include "quern/optim/clip.h"
 #include "quern/train/spikes.h"
+#include "quern/train/tensorboard.h"
 #include "quern/train/train_state.h"
 
 namespace quern {
@@ -69,6 +70,7 @@ struct Trainer::Impl {
   std::unique_ptr<Loader> loader;
   std::unique_ptr<CheckpointWriter> writer;
   std::unique_ptr<MetricsFile> metrics;  // rank 0's
+  std::unique_ptr<TensorboardFile> board;
   SpikeWatch spikes;
   std::map<int64_t, int64_t> rollbacks;  // to the checkpoint of this step
   size_t phase = 0;
@@ -92,7 +94,9 @@ struct Trainer::Impl {
     enter_phase(phase);
     if (newest) restore(*newest);
     if (root) {
-      metrics = std::make_unique<MetricsFile>(o.out, newest ? done : MetricsFile::kNew);
+      const int64_t from = newest ? done : MetricsFile::kNew;
+      metrics = std::make_unique<MetricsFile>(o.out, from);
+      board = std::make_unique<TensorboardFile>(o.out / "tensorboard", from);
       if (newest) event("resume", fmt::format("went on from {}", newest->filename().string()));
     }
     writer = std::make_unique<CheckpointWriter>(comm, o.out, CheckpointOptions{.keep = recipe.checkpoint.keep});
@@ -244,6 +248,7 @@ struct Trainer::Impl {
       if (b.loss_tokens == 0) continue;
       double share = static_cast<double>(b.loss_tokens) / static_cast<double>(learnt);
       Tape tape(Tape::training, recipe.dtype == "bf16");
+      tape.recompute_layers = recipe.recompute;
       Var l = model->loss(tape, model->hidden(tape, b.tokens, Batch::documents(b.lengths)), b.targets);
       loss += share * l.value.item();
       m.forward_s += watch.lap();
@@ -277,7 +282,7 @@ struct Trainer::Impl {
     m.tokens_per_s = static_cast<double>(fed) / m.time_s;
     if (peak > 0) m.mfu = *m.tokens_per_s * flops_per_token / peak;
     last = m;
-    if (metrics) metrics->write(m);
+    if (metrics) metrics->write(m), board->write(m);
     if (recipe.eval.every > 0 && done % recipe.eval.every == 0) evaluate();
     if (done == recipe.steps()) finish();
     return true;
@@ -306,7 +311,7 @@ struct Trainer::Impl {
       sum = comm.all_reduce(sum), n = comm.all_reduce(n);
       double loss = n > 0 ? sum / n : std::nan("");
       evals.push_back({done, tokens, set.path, loss, bits_per_byte(loss, bytes_per_token({set}, recipe.base))});
-      if (metrics) metrics->write(evals.back());
+      if (metrics) metrics->write(evals.back()), board->write(evals.back());
     }
     if (comm.rank() == 0) measure_peak();  // the machine's speed changes while a run goes on
   }
@@ -364,7 +369,7 @@ struct Trainer::Impl {
           "is at fault",
           why, failed_at, recipe.spikes.most_rollbacks + 1, done);
     if (phase == recipe.at(failed_at).phase) loader->seek(passed);
-    if (metrics) metrics->discard_after(done);
+    if (metrics) metrics->discard_after(done), board->discard_after(done);
     event("rollback", fmt::format("{} at step {}; back to step {} ({} of {} times), the rows between are passed over",
                                   why, failed_at, done, rollbacks[done], recipe.spikes.most_rollbacks));
   }

@@ -64,12 +64,13 @@ double logit_error(Model& model, const Golden& g, int64_t n) {
   return worst;
 }
 
-GradientError gradient_error(Model& model, const Golden& g, int64_t tokens, bool bf16) {
+GradientError gradient_error(Model& model, const Golden& g, int64_t tokens, bool bf16, bool recompute) {
   SafetensorsFile expected(g.folder / "grads.safetensors");
   std::span<const int32_t> ids = std::span(g.tokens).first(static_cast<size_t>(tokens));
   std::vector<int32_t> targets(ids.begin() + 1, ids.end());
   targets.push_back(-1);
   Tape tape(Tape::training, bf16);
+  tape.recompute_layers = recompute;
   Var loss = model.loss(tape, model.hidden(tape, ids, Batch::single(tokens)), targets);
   tape.backward(loss);
   GradientError e;

@@ -31,6 +31,6 @@ struct GradientError {
   double worst = 0, loss = 0;
   std::string name;
 };
-GradientError gradient_error(Model& model, const Golden& g, int64_t tokens, bool bf16 = false);
+GradientError gradient_error(Model& model, const Golden& g, int64_t tokens, bool bf16 = false, bool recompute = false);
 
 }  // namespace quern

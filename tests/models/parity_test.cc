@@ -31,6 +31,8 @@ TEST_P(Parity, GradientsEqualAutograd) {
   GradientError e = gradient_error(*model, g, 64);
   EXPECT_LE(e.worst, 1e-3) << e.name;
   EXPECT_LE(e.loss, 1e-5);
+  GradientError again = gradient_error(*load_golden(g, DType::f32, false), g, 64, false, true);
+  EXPECT_EQ(again.worst, e.worst) << "layers recomputed";
   auto exact = load_golden(g, DType::f64, false);
   e = gradient_error(*exact, g, 64);
   EXPECT_LE(e.worst, 1e-4) << e.name;  // transformers rounds its norms to f32 even here

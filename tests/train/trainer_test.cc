@@ -156,7 +156,9 @@ TEST_P(Training, RanksAndMicroBatchesChangeRoundingAlone) {
   };
   for (int ranks : {2, 4}) close(run(recipe(GetParam()), fmt::format("ranks{}", ranks), 0, false, ranks), "ranks");
   close(run(recipe(GetParam(), "", {"phase.0.micro_rows=1"}), "micro"), "micro-batches");
-  close(run(recipe(GetParam(), "", {"phase.0.micro_rows=3"}), "uneven"), "uneven micro-batches on 2 ranks");
+  close(run(recipe(GetParam(), "", {"phase.0.micro_rows=3"}), "uneven", 0, false, 2),
+        "uneven micro-batches on 2 ranks");
+  close(run(recipe(GetParam(), "", {"recompute=true"}), "recomputed"), "recomputed layers");
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Training, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),

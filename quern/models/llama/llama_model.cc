@@ -76,14 +76,16 @@ void LlamaModel::pack(const Packing& t) {
 
 Var LlamaModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
   Var r_TD = head_.embed(tape, ids);
-  for (size_t k = 0; k < blocks_.size(); ++k) {
-    Block& b = *blocks_[k];
-    Var h_TD = rms_norm(tape, r_TD, b.norm1, config_.rms_norm_eps);
-    r_TD = add(tape, r_TD, b.attention.forward(tape, h_TD, batch, static_cast<int>(k)));
-    h_TD = rms_norm(tape, r_TD, b.norm2, config_.rms_norm_eps);
-    DepthCarry none;
-    r_TD = add(tape, r_TD, b.ffn.forward(tape, h_TD, none));
-  }
+  auto shared = batch_for(tape, batch);
+  for (size_t k = 0; k < blocks_.size(); ++k)
+    r_TD = tape.layer({r_TD}, [this, k, shared](Tape& t, const std::vector<Var>& in) -> std::vector<Var> {
+      Block& b = *blocks_[k];
+      Var h_TD = rms_norm(t, in[0], b.norm1, config_.rms_norm_eps);
+      Var r_TD = add(t, in[0], b.attention.forward(t, h_TD, *shared, static_cast<int>(k)));
+      h_TD = rms_norm(t, r_TD, b.norm2, config_.rms_norm_eps);
+      DepthCarry none;
+      return {add(t, r_TD, b.ffn.forward(t, h_TD, none))};
+    })[0];
   batch.advance_states();
   return rms_norm(tape, r_TD, norm_, config_.rms_norm_eps);
 }

@@ -100,17 +100,19 @@ void ZambaStack::pack(const Packing& t) {
 Var ZambaStack::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
   const Var e0_TD = head_.embed(tape, ids);
   Var h_TD = e0_TD;
-  for (size_t l = 0; l < layers_.size(); ++l) {
-    Layer& layer = layers_[l];
-    Var in_TD = h_TD;
-    if (layer.invocation >= 0) {
-      const size_t j = static_cast<size_t>(layer.invocation);
-      const int site = static_cast<int>(layers_.size() + j);
-      in_TD = add(tape, h_TD, blocks_[j % blocks_.size()]->forward(tape, h_TD, e0_TD, *invocations_[j], batch, site));
-    }
-    Var x_TD = rms_norm(tape, in_TD, layer.norm, stack_.eps);
-    h_TD = add(tape, h_TD, layer.mixer->forward(tape, x_TD, batch, static_cast<int>(l)));
-  }
+  auto shared = batch_for(tape, batch);
+  for (size_t l = 0; l < layers_.size(); ++l)
+    h_TD = tape.layer({h_TD, e0_TD}, [this, l, shared](Tape& t, const std::vector<Var>& in) -> std::vector<Var> {
+      Layer& layer = layers_[l];
+      Var in_TD = in[0];
+      if (layer.invocation >= 0) {
+        const size_t j = static_cast<size_t>(layer.invocation);
+        const int site = static_cast<int>(layers_.size() + j);
+        in_TD = add(t, in[0], blocks_[j % blocks_.size()]->forward(t, in[0], in[1], *invocations_[j], *shared, site));
+      }
+      Var x_TD = rms_norm(t, in_TD, layer.norm, stack_.eps);
+      return {add(t, in[0], layer.mixer->forward(t, x_TD, *shared, static_cast<int>(l)))};
+    })[0];
   batch.advance_states();
   return rms_norm(tape, h_TD, norm_, stack_.eps);
 }

@@ -85,13 +85,20 @@ void ZayaModel::pack(const Packing& t) {
 
 Var ZayaModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
   Var r_TD = affine_in(tape, head_.embed(tape, ids), in_scale_, in_bias_);
-  DepthCarry carry;
+  auto shared = batch_for(tape, batch);
+  Var router_state;
   for (size_t k = 0; k < blocks_.size(); ++k) {
-    Block& b = *blocks_[k];
-    Var h_TD = rms_norm(tape, r_TD, b.norm1, config_.rms_norm_eps);
-    r_TD = residual_merge(tape, b.cca.forward(tape, h_TD, batch, static_cast<int>(k)), r_TD, b.after_cca);
-    h_TD = rms_norm(tape, r_TD, b.norm2, config_.rms_norm_eps);
-    r_TD = residual_merge(tape, b.moe.forward(tape, h_TD, carry), r_TD, b.after_moe);
+    auto block = [this, k, shared](Tape& t, const std::vector<Var>& in) -> std::vector<Var> {
+      Block& b = *blocks_[k];
+      DepthCarry carry{.router_state = in[1]};
+      Var h_TD = rms_norm(t, in[0], b.norm1, config_.rms_norm_eps);
+      Var r_TD = residual_merge(t, b.cca.forward(t, h_TD, *shared, static_cast<int>(k)), in[0], b.after_cca);
+      h_TD = rms_norm(t, r_TD, b.norm2, config_.rms_norm_eps);
+      r_TD = residual_merge(t, b.moe.forward(t, h_TD, carry), r_TD, b.after_moe);
+      return {r_TD, carry.router_state};
+    };
+    std::vector<Var> out = tape.layer({r_TD, router_state}, block);
+    r_TD = out[0], router_state = out[1];
   }
   batch.advance_states();
   return rms_norm(tape, r_TD, norm_, config_.rms_norm_eps);
