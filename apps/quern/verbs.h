@@ -19,6 +19,7 @@ int cmd_run(Words args);
 int cmd_doctor(Words args);
 int cmd_bench(Words args);
 int cmd_report(Words args);
+int cmd_reshape(Words args);
 int cmd_demo(Words args);
 int cmd_paper(Words args);
 int cmd_train(Words args);
