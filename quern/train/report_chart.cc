@@ -222,7 +222,9 @@ std::string dots_svg(const Chart& c, const Scale& x, const Scale& y) {
                      d.colour, c.id, path_of(d.points, x, y, 1e-3));
     s += fmt::format(R"~(<g class="dots" data-name="{}">)~", escaped(d.name));
     for (const Point& p : d.points)
-      if (x.takes(p.x) && y.takes(p.y) && p.y <= y.high) s += dot_shape(d.shape, x(p.x), y(p.y), d.colour);
+      if (x.takes(p.x) && y.takes(p.y) && p.y <= y.high)
+        s += fmt::format("<g><title>{}: {}{} at {} {}</title>{}</g>", escaped(d.name), plain_text(p.y, 4), c.unit,
+                         count_text(p.x, 4), escaped(c.x_name), dot_shape(d.shape, x(p.x), y(p.y), d.colour));
     s += "</g>";
   }
   return s;

@@ -76,8 +76,11 @@ std::vector<double> round_ticks(double low, double high, int about) {
   const double rough = (high - low) / about, power = std::pow(10.0, std::floor(std::log10(rough)));
   const double lead = rough / power, step = power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10);
   std::vector<double> t;
-  // Multiplying a whole number keeps 0.3 from becoming 0.30000000000000004 and zero from becoming -0.
-  for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k) t.push_back(k * step + 0.0);
+  // Multiplying a whole number keeps 0.3 from becoming 0.30000000000000004 and zero from becoming -0. The bound on i
+  // is for values so large that adding one changes nothing.
+  const double first = std::ceil(low / step - 1e-9);
+  for (int i = 0; i < 10 * about && (first + i) * step <= high + 1e-9 * step; ++i)
+    t.push_back((first + i) * step + 0.0);
   return t;
 }
 
@@ -85,7 +88,7 @@ std::vector<double> log_ticks(double low, double high) {
   QUERN_CHECK(0 < low && low < high, "{} {}", low, high);
   const bool few = std::log10(high / low) < 3;
   std::vector<double> t;
-  for (double power = std::pow(10.0, std::floor(std::log10(low))); power <= high; power *= 10)
+  for (double power = std::pow(10.0, std::floor(std::log10(low))); power <= high && std::isfinite(power); power *= 10)
     for (double lead : {1.0, 2.0, 5.0})
       if (const double v = lead * power; (few || lead == 1) && v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9))
         t.push_back(v);

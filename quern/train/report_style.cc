@@ -41,7 +41,7 @@ figcaption{font-weight:600;font-size:14.5px}
 figcaption span{margin-left:9px;color:var(--soft);font-weight:400;font-size:13px}
 .scroll{overflow-x:auto}
 .chart{display:block;width:100%;height:auto;font-size:11.5px;font-variant-numeric:tabular-nums}
-.wide .chart{min-width:620px}
+.wide .chart{min-width:860px}
 .grid .chart text{fill:var(--soft)}
 .tick.y,.tick.end{text-anchor:end}.tick.x{text-anchor:middle}
 .rule{stroke:var(--grid);fill:none}
