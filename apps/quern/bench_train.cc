@@ -72,6 +72,7 @@ int bench_train(const TrainBenchOptions& o, bool json) {
       j.set("tokens", tokens);
   j.set("tokens_per_s", n / micro), j.set("flops_per_token", flops / n), j.set("peak_gflops", median(peak));
   j.set("mfu", median(ratio)), j.set("forward_s", median(forward)), j.set("backward_s", median(backward));
+  j.set("config", model->config());
   j.set("optimizer_s", median(update)), j.set("optimizer_share_at_16k", share(16384)),
       j.set("optimizer_share_at_64k", share(65536)), j.set("resident_bytes", resident_bytes());
   if (json) {

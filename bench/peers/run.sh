@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench/peers/run.sh setup | transformers | llama.cpp | hybrid | all   [--pairs N] [--only WORD] [--decode]
+# bench/peers/run.sh setup | transformers | llama.cpp | hybrid | all | train   [--pairs N] [--only WORD] [--decode]
 #
 # Quern beside its peers, one table from one run: transformers on PyTorch, and llama.cpp built here for this machine.
 # `setup` is the only thing that uses the network: it makes build/peers/venv and installs the peers into it with pip.
@@ -26,10 +26,11 @@ what="${1:-help}"
 shift || true
 case "$what" in
   setup) setup ;;
-  transformers | llama.cpp | hybrid | all)
+  transformers | llama.cpp | hybrid | all | train)
     python="${PYTHON:-$venv/bin/python}" quern="${QUERN:-build/release/apps/quern/quern}"
     [ -x "$python" ] || { echo "$python is missing: bench/peers/run.sh setup makes it" >&2; exit 1; }
     [ -x "$quern" ] || { echo "$quern is missing: ./run build makes it" >&2; exit 1; }
+    [ "$what" = train ] && exec "$python" bench/peers/train.py "$quern" "$@"
     exec "$python" bench/peers/table.py "$what" --quern "$quern" --threads "$jobs" "$@" ;;
   *) sed -n '2,8p' "$0" | cut -c3-; [ "$what" = help ] || exit 2 ;;
 esac

@@ -1,6 +1,7 @@
 // Errors, JSON, TOML, config visitor, arena, random numbers, files, ISA choice and thread splits of the base room.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -123,6 +124,30 @@ TEST(Isa, OverrideTakesEffectAndCannotExceedTheMachine) {
   if (detected_isa() < Isa::avx512) {
     EXPECT_FALSE(message_of([] { set_active_isa(Isa::avx512); }).empty());
   }
+}
+
+TEST(Threads, WhatAPartThrowsReachesTheCaller) {
+  int before = thread_count();
+  for (int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    for (int64_t bad : {0, 5, 9}) {
+      std::atomic<int> ran{0};
+      try {
+        parallel_dynamic(10, [&](int64_t i) {
+          if (i == bad) fail("part {}", i);
+          ++ran;
+        });
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const Error& e) {
+        EXPECT_EQ(std::string(e.what()), fmt::format("part {}", bad));
+      }
+      EXPECT_EQ(ran, threads == 1 ? bad : 9) << "the others still run when they are shared out";
+    }
+    std::atomic<int> sum{0};
+    parallel_dynamic(10, [&](int64_t i) { sum += static_cast<int>(i); });
+    EXPECT_EQ(sum, 45) << "and the pool goes on";
+  }
+  set_thread_count(before);
 }
 
 TEST(Threads, RangesCoverEverythingOnce) {

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <exception>
 #include <fstream>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "quern/base/error.h"
 
@@ -58,6 +60,7 @@ class Pool {
     parts_ = parts;
     done_.store(0, std::memory_order_relaxed);
     limit_.store(thread_count(), std::memory_order_relaxed);
+    error_ = nullptr;
     QUERN_CHECK(parts < int64_t{1} << kShift);
     uint64_t job = ((ticket_.load(std::memory_order_relaxed) >> kShift) + 1) & (~uint64_t{0} >> kShift);
     ticket_.store(job << kShift | static_cast<uint64_t>(parts), std::memory_order_release);
@@ -66,12 +69,13 @@ class Pool {
     work(job);
     for (int spins = 0;; ++spins) {
       int64_t done = done_.load(std::memory_order_acquire);
-      if (done == parts) return;
+      if (done == parts) break;
       if (spins < kSpins)
         relax();
       else
         done_.wait(done, std::memory_order_acquire);
     }
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
  private:
@@ -116,7 +120,12 @@ class Pool {
       if (t >> kShift != job || left == 0) break;
       if (!ticket_.compare_exchange_weak(t, t - 1, std::memory_order_acq_rel)) continue;
       int64_t parts = parts_;
-      body_(context_, parts - static_cast<int64_t>(left));
+      try {
+        body_(context_, parts - static_cast<int64_t>(left));
+      } catch (...) {  // the caller's, once every part has ended
+        std::lock_guard lock(error_mutex_);
+        if (!error_) error_ = std::current_exception();
+      }
       if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == parts) done_.notify_one();
     }
     inside = false;
@@ -126,6 +135,8 @@ class Pool {
   Body body_ = nullptr;
   void* context_ = nullptr;
   int64_t parts_ = 0;
+  std::mutex error_mutex_;
+  std::exception_ptr error_;  // the first that a part threw
   int started_ = 0;
   std::atomic<int> limit_{0};
   alignas(64) std::atomic<uint64_t> ticket_{0};

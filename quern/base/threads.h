@@ -14,7 +14,8 @@ int thread_index();            // of the thread running this part: 0 (the caller
 double cgroup_cpu_quota();     // cores granted by the cgroup; 0 = no limit
 
 // Calls body(context, part) once for every part in [0, parts), on up to thread_count() threads. Called from inside a
-// part, or while another thread is in here, it runs all parts itself.
+// part, or while another thread is in here, it runs all parts itself. What a part throws is thrown here, the first of
+// several, once all parts have ended.
 void run_parts(int64_t parts, void (*body)(void* context, int64_t part), void* context);
 
 // Calls body(begin, end) on disjoint ranges covering [0, n); ranges hold at least `grain` items.
