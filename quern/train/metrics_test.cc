@@ -165,6 +165,33 @@ TEST(Metrics, BrokenLinesAreNamed) {
   EXPECT_NE(message_of([&] { read_metrics(d.path / "none.jsonl"); }).find("cannot open"), std::string::npos);
 }
 
+struct TableWriter {
+  std::string& out;
+  template <class T>
+  void operator()(const char* name, T&, const char* help) {
+    out += fmt::format("| `{}` | {} |\n", name, help);
+  }
+};
+
+template <class M>
+void add_table(std::string& out, const char* kind) {
+  out += fmt::format("\n| {} | |\n|---|---|\n", kind);
+  M m;
+  TableWriter w{out};
+  m.visit(w);
+}
+
+TEST(Metrics, TheDocumentsTableIsTheStructs) {
+  std::string table;
+  add_table<StepMetrics>(table, "a step");
+  add_table<EvalMetrics>(table, "an evaluation");
+  add_table<EventMetrics>(table, "an event");
+  const std::string doc = read_file(fs::path(QUERN_SOURCE_DIR) / "docs/metrics.md"),
+                    begin = "<!-- metrics: begin -->\n";
+  const size_t from = doc.find(begin) + begin.size();
+  EXPECT_EQ(doc.substr(from, doc.find("<!-- metrics: end -->") - from), table + "\n") << "docs/metrics.md";
+}
+
 TEST(Metrics, ALineTheDiskHasNoRoomForIsTakenBack) {
   Folder d;
   auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
