@@ -71,6 +71,8 @@ class CheckpointKill : public testing::Test {
         fs::read_symlink("/proc/self/exe").string(), test);
   }
 
+  fs::path pid_file(int r) const { return scratch_.path / fmt::format("pid_{}", r); }
+
   void look() {
     for (const StepFolder& f : step_folders(scratch_.path)) {
       torn_ += !f.committed;
@@ -92,22 +94,26 @@ class CheckpointKill : public testing::Test {
 
 TEST_F(CheckpointKill, WhatIsCommittedIsWhole) {
   for (int turn = 0; turn < 36 && !HasFailure(); ++turn) {
+    fs::remove(pid_file(0));
     const pid_t child = start(victim("OnThreads"));
-    ::usleep(static_cast<useconds_t>(20000 + rng_.below(130000)));
-    ASSERT_EQ(::kill(child, SIGKILL), 0);
     int status = 0;
+    while (!fs::exists(pid_file(0))) {
+      ASSERT_EQ(::waitpid(child, &status, WNOHANG), 0) << "the victim ended with " << status;
+      ::usleep(500);
+    }
+    ::usleep(static_cast<useconds_t>(rng_.below(130000)));
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << "the victim ended by itself with " << status;
     look();
   }
   fmt::print("36 kills: {} unfinished folders found, step {} reached\n", torn_, newest_);
   EXPECT_GT(torn_, 5);
-  EXPECT_GT(newest_, 5);
+  EXPECT_GT(newest_, 0);
 }
 
 TEST_F(CheckpointKill, OneMpiRankOfThree) {
   if (!mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
-  const auto pid_file = [&](int r) { return scratch_.path / fmt::format("pid_{}", r); };
   for (int turn = 0; turn < 3 && !HasFailure(); ++turn) {
     for (int r = 0; r < kRanks; ++r) fs::remove(pid_file(r));
     const pid_t child = start(
