@@ -187,16 +187,16 @@ TEST(Comm, MessagesKeepTheirOrder) {
   every_world([](Communicator& c) {
     const int right = (c.rank() + 1) % c.size(), left = (c.rank() + c.size() - 1) % c.size();
     std::vector<int64_t> a{c.rank(), 1}, b{c.rank(), 2}, other{c.rank(), 3};
-    std::vector<Request> sent;
+    std::vector<Transfer> sent;
     sent.push_back(c.start_send(a, right));
     sent.push_back(c.start_send(other, right, 9));
     sent.push_back(c.start_send(b, right));
     std::vector<int64_t> first(2), second(2), tagged(2);
-    Request r1 = c.start_recv(first, left), r2 = c.start_recv(second, left);
+    Transfer r1 = c.start_recv(first, left), r2 = c.start_recv(second, left);
     c.recv(tagged, left, 9);
     r2.wait();  // waited for out of order
     r1.wait();
-    for (Request& s : sent) s.wait();
+    for (Transfer& s : sent) s.wait();
     EXPECT_EQ(first, (std::vector<int64_t>{left, 1}));
     EXPECT_EQ(second, (std::vector<int64_t>{left, 2}));
     EXPECT_EQ(tagged, (std::vector<int64_t>{left, 3}));
@@ -209,7 +209,7 @@ TEST(Comm, RequestsOverlapInAnyOrder) {
     constexpr int64_t kSize = 3001;
     const std::vector<int64_t> counts = even_counts(kSize, c.size());
     std::vector<std::vector<float>> in, out;
-    std::vector<Request> requests;
+    std::vector<Transfer> requests;
     for (int b = 0; b < kBuckets; ++b) {
       in.push_back(values<float>(c.rank(), kSize));
       for (float& x : in.back()) x *= static_cast<float>(1 << b);
@@ -219,7 +219,7 @@ TEST(Comm, RequestsOverlapInAnyOrder) {
     if (c.rank() % 2) {
       for (int b = kBuckets - 1; b >= 0; --b) requests[static_cast<size_t>(b)].wait();
     } else {
-      for (Request& r : requests)
+      for (Transfer& r : requests)
         while (!r.test()) usleep(50);
     }
     const std::vector<float> all = summed<float>(c.size(), kSize);

@@ -69,15 +69,15 @@ void check_counts(Counts counts, int ranks, int64_t size) {
 
 }  // namespace
 
-Request& Request::operator=(Request&& o) {
+Transfer& Transfer::operator=(Transfer&& o) {
   QUERN_CHECK(!work_ || std::uncaught_exceptions() > 0, "a request was not waited for");
   work_ = std::move(o.work_);
   return *this;
 }
 
-Request::~Request() { QUERN_CHECK(!work_ || std::uncaught_exceptions() > 0, "a request was not waited for"); }
+Transfer::~Transfer() { QUERN_CHECK(!work_ || std::uncaught_exceptions() > 0, "a request was not waited for"); }
 
-bool Request::test() {
+bool Transfer::test() {
   if (!work_) return true;
   std::unique_ptr<Work> w = std::move(work_);  // gone if it throws
   if (w->test()) return true;
@@ -85,7 +85,7 @@ bool Request::test() {
   return false;
 }
 
-void Request::wait() {
+void Transfer::wait() {
   if (!work_) return;
   const std::unique_ptr<Work> w = std::move(work_);
   w->wait();
@@ -109,7 +109,7 @@ Communicator::Exchange Communicator::exchange(const char* what) const {
 
 void Communicator::barrier() { start(exchange("barrier")).wait(); }
 
-Request Communicator::start_reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op) {
+Transfer Communicator::start_reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op) {
   check_counts(counts, size_, in.size);
   QUERN_CHECK(out.size == counts[static_cast<size_t>(rank_)] && out.dtype == in.dtype);
   Exchange e = exchange("reduce_scatter");
@@ -143,7 +143,7 @@ void Communicator::reduce_scatter(ConstPart in, Part out, ReduceOp op) {
   reduce_scatter(in, std::vector<int64_t>(static_cast<size_t>(size_), out.size), out, op);
 }
 
-Request Communicator::start_all_gather(ConstPart in, Counts counts, Part out) {
+Transfer Communicator::start_all_gather(ConstPart in, Counts counts, Part out) {
   check_counts(counts, size_, out.size);
   QUERN_CHECK(in.size == counts[static_cast<size_t>(rank_)] && out.dtype == in.dtype);
   Exchange e = exchange("all_gather");
@@ -236,7 +236,7 @@ std::string Communicator::broadcast_text(const std::string& mine, int root) {
   return {text.begin(), text.end()};
 }
 
-Request Communicator::start_all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts) {
+Transfer Communicator::start_all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts) {
   check_counts(in_counts, size_, in.size);
   check_counts(out_counts, size_, out.size);
   QUERN_CHECK(in.dtype == out.dtype);
@@ -254,11 +254,11 @@ void Communicator::all_to_all(ConstPart in, Counts in_counts, Part out, Counts o
   start_all_to_all(in, in_counts, out, out_counts).wait();
 }
 
-Request Communicator::start_send(ConstPart x, int to, int tag) {
+Transfer Communicator::start_send(ConstPart x, int to, int tag) {
   check_peer(to);
   return start_message(piece(x, 0, x.size), to, tag);
 }
-Request Communicator::start_recv(Part x, int from, int tag) {
+Transfer Communicator::start_recv(Part x, int from, int tag) {
   check_peer(from);
   return start_receipt(piece(x, 0, x.size), from, tag);
 }

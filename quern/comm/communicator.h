@@ -4,7 +4,7 @@
 // the number of ranks and on nothing else.
 //
 // All ranks call the collectives of a communicator in the same order. `start_…` returns at once; the spans must stay
-// as they are until Request::wait. Volumes a rank, n ranks, S bytes: all_reduce 2(n−1)/n·S, reduce_scatter and
+// as they are until Transfer::wait. Volumes a rank, n ranks, S bytes: all_reduce 2(n−1)/n·S, reduce_scatter and
 // all_gather (n−1)/n·S, n−1 messages each.
 #pragma once
 #include <functional>
@@ -60,18 +60,18 @@ struct Part {
 };
 
 // Something under way. It must be waited for before it is destroyed (an exception in flight excuses it).
-class Request {
+class Transfer {
  public:
   struct Work {
     virtual ~Work() = default;
     virtual bool test() = 0;  // true: done. Throws Error when it cannot end
     virtual void wait() = 0;
   };
-  Request() = default;  // done
-  explicit Request(std::unique_ptr<Work> w) : work_(std::move(w)) {}
-  Request(Request&&) = default;
-  Request& operator=(Request&& o);
-  ~Request();
+  Transfer() = default;  // done
+  explicit Transfer(std::unique_ptr<Work> w) : work_(std::move(w)) {}
+  Transfer(Transfer&&) = default;
+  Transfer& operator=(Transfer&& o);
+  ~Transfer();
   bool test();  // done? MPI moves data inside its calls only: testing now and then keeps it moving
   void wait();
   bool pending() const { return work_ != nullptr; }
@@ -107,12 +107,12 @@ class Communicator {
   // are as long as out. f32, f64, i64.
   void reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op = ReduceOp::sum);
   void reduce_scatter(ConstPart in, Part out, ReduceOp op = ReduceOp::sum);
-  Request start_reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op = ReduceOp::sum);
+  Transfer start_reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op = ReduceOp::sum);
 
   // out holds every rank's piece, one after the other. `in` may be its own place in out.
   void all_gather(ConstPart in, Counts counts, Part out);
   void all_gather(ConstPart in, Part out);  // pieces of one length
-  Request start_all_gather(ConstPart in, Counts counts, Part out);
+  Transfer start_all_gather(ConstPart in, Counts counts, Part out);
   std::vector<std::string> all_gather_text(const std::string& mine);
 
   void broadcast(Part x, int root = 0);
@@ -120,13 +120,13 @@ class Communicator {
 
   // in: a piece for every rank, cut by in_counts; out: a piece from every rank, cut by out_counts.
   void all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts);
-  Request start_all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts);
+  Transfer start_all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts);
 
   // Messages between two ranks with the same tag arrive in the order of their sending.
   void send(ConstPart x, int to, int tag = 0);
   void recv(Part x, int from, int tag = 0);
-  Request start_send(ConstPart x, int to, int tag = 0);
-  Request start_recv(Part x, int from, int tag = 0);
+  Transfer start_send(ConstPart x, int to, int tag = 0);
+  Transfer start_recv(Part x, int from, int tag = 0);
 
   // Ranks that give the same colour form a new communicator, ordered by (key, rank); a negative colour gets none.
   // Collective.
@@ -143,9 +143,9 @@ class Communicator {
     std::vector<std::span<std::byte>> recv;
     std::function<void()> finish;
   };
-  virtual Request start(Exchange e) = 0;
-  virtual Request start_message(std::span<const std::byte> x, int to, int tag) = 0;
-  virtual Request start_receipt(std::span<std::byte> x, int from, int tag) = 0;
+  virtual Transfer start(Exchange e) = 0;
+  virtual Transfer start_message(std::span<const std::byte> x, int to, int tag) = 0;
+  virtual Transfer start_receipt(std::span<std::byte> x, int from, int tag) = 0;
   Exchange exchange(const char* what) const;  // with size() empty pieces each way
 
  private:

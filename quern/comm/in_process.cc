@@ -80,9 +80,9 @@ class ThreadRank : public Communicator {
   std::unique_ptr<Communicator> split(int colour, int key) override;
 
  protected:
-  Request start(Exchange e) override;
-  Request start_message(std::span<const std::byte> x, int to, int tag) override;
-  Request start_receipt(std::span<std::byte> x, int from, int tag) override;
+  Transfer start(Exchange e) override;
+  Transfer start_message(std::span<const std::byte> x, int to, int tag) override;
+  Transfer start_receipt(std::span<std::byte> x, int from, int tag) override;
 
  private:
   class Collective;
@@ -91,7 +91,7 @@ class ThreadRank : public Communicator {
   int64_t next_ = 0;  // the number of this rank's next operation
 };
 
-class ThreadRank::Collective : public Request::Work {
+class ThreadRank::Collective : public Transfer::Work {
  public:
   Collective(std::shared_ptr<Board> b, int rank, int64_t number, Exchange e)
       : board_(std::move(b)), rank_(rank), number_(number), exchange_(std::move(e)) {}
@@ -140,7 +140,7 @@ class ThreadRank::Collective : public Request::Work {
   Exchange exchange_;
 };
 
-class ThreadRank::Receipt : public Request::Work {
+class ThreadRank::Receipt : public Transfer::Work {
  public:
   Receipt(std::shared_ptr<Board> b, std::array<int, 3> channel, int64_t number, std::span<std::byte> x)
       : board_(std::move(b)), channel_(channel), number_(number), x_(x) {}
@@ -170,7 +170,7 @@ class ThreadRank::Receipt : public Request::Work {
   std::span<std::byte> x_;
 };
 
-Request ThreadRank::start(Exchange e) {
+Transfer ThreadRank::start(Exchange e) {
   Board::Post post;
   post.what = e.what;
   for (size_t r = 0; r < e.send.size(); ++r) {
@@ -185,10 +185,10 @@ Request ThreadRank::start(Exchange e) {
     o.posts[static_cast<size_t>(rank())] = std::move(post);
   }
   board_->world->changed.notify_all();
-  return Request(std::make_unique<Collective>(board_, rank(), number, std::move(e)));
+  return Transfer(std::make_unique<Collective>(board_, rank(), number, std::move(e)));
 }
 
-Request ThreadRank::start_message(std::span<const std::byte> x, int to, int tag) {
+Transfer ThreadRank::start_message(std::span<const std::byte> x, int to, int tag) {
   auto copy = copy_of(x);
   {
     const std::lock_guard lock(board_->world->mutex);
@@ -199,11 +199,11 @@ Request ThreadRank::start_message(std::span<const std::byte> x, int to, int tag)
   return {};
 }
 
-Request ThreadRank::start_receipt(std::span<std::byte> x, int from, int tag) {
+Transfer ThreadRank::start_receipt(std::span<std::byte> x, int from, int tag) {
   const std::array<int, 3> channel{from, rank(), tag};
   const std::lock_guard lock(board_->world->mutex);
   const int64_t number = board_->channels[channel].asked++;
-  return Request(std::make_unique<Receipt>(board_, channel, number, x));
+  return Transfer(std::make_unique<Receipt>(board_, channel, number, x));
 }
 
 std::unique_ptr<Communicator> ThreadRank::split(int colour, int key) {

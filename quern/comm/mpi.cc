@@ -44,7 +44,7 @@ void check(int code, const char* what) {
 }
 
 // Messages under way, and what to do when they are there.
-class Pending : public Request::Work {
+class Pending : public Transfer::Work {
  public:
   Pending(const char* what, int rank, double timeout_s) : what_(what), rank_(rank), timeout_s_(timeout_s) {}
 
@@ -157,7 +157,7 @@ class MpiRank : public Communicator {
   }
 
  protected:
-  Request start(Exchange e) override {
+  Transfer start(Exchange e) override {
     const int tag = static_cast<int>(next_++ % kTags);
     auto p = std::make_unique<Pending>(e.what, rank(), options_.timeout_s);
     for (int r = 0; r < size(); ++r)
@@ -171,17 +171,17 @@ class MpiRank : public Communicator {
                 to.size());
     if (!to.empty() && to.data() != from.data()) std::memmove(e.recv[rank_index()].data(), from.data(), from.size());
     p->then(std::move(e.finish));
-    return Request(std::move(p));
+    return Transfer(std::move(p));
   }
-  Request start_message(std::span<const std::byte> x, int to, int tag) override {
+  Transfer start_message(std::span<const std::byte> x, int to, int tag) override {
     auto p = std::make_unique<Pending>("send", rank(), options_.timeout_s);
     p->send(messages_, x, to, tag);
-    return Request(std::move(p));
+    return Transfer(std::move(p));
   }
-  Request start_receipt(std::span<std::byte> x, int from, int tag) override {
+  Transfer start_receipt(std::span<std::byte> x, int from, int tag) override {
     auto p = std::make_unique<Pending>("recv", rank(), options_.timeout_s);
     p->recv(messages_, x, from, tag);
-    return Request(std::move(p));
+    return Transfer(std::move(p));
   }
 
  private:
