@@ -12,8 +12,6 @@
 namespace quern {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
 // Thrown in a rank because another one failed: not a failure of its own.
 class Stopped : public Error {
  public:
@@ -35,7 +33,7 @@ struct Board {
 
   struct Post {
     const char* what = nullptr;  // null: nothing yet
-    std::vector<std::shared_ptr<const Bytes>> to;
+    std::vector<Tensor> to;
   };
   struct Operation {
     std::vector<Post> posts;
@@ -43,7 +41,7 @@ struct Board {
   };
   struct Channel {  // messages of one sender, receiver and tag are numbered
     int64_t sent = 0, asked = 0;
-    std::map<int64_t, std::shared_ptr<const Bytes>> waiting;
+    std::map<int64_t, Tensor> waiting;
   };
 
   const std::shared_ptr<World> world;
@@ -53,8 +51,12 @@ struct Board {
   std::map<std::pair<int64_t, int>, std::shared_ptr<Board>> children;
 };
 
-std::shared_ptr<const Bytes> copy_of(std::span<const std::byte> x) {
-  return x.empty() ? nullptr : std::make_shared<const Bytes>(x.begin(), x.end());
+// Undefined when empty. Tensor memory is kept and handed out again: fresh pages cost more than the copy.
+Tensor copy_of(std::span<const std::byte> x) {
+  if (x.empty()) return {};
+  Tensor t = Tensor::empty({static_cast<int64_t>(x.size())}, DType::u8);
+  std::memcpy(t.raw(), x.data(), x.size());
+  return t;
 }
 
 // Waits, bounded, until there(); `missing` gives the board's ranks that are waited for.
@@ -108,7 +110,7 @@ class ThreadRank::Collective : public Transfer::Work {
   }
 
   bool take(bool block) {
-    std::vector<std::shared_ptr<const Bytes>> arrived(exchange_.recv.size());
+    std::vector<Tensor> arrived(exchange_.recv.size());
     {
       std::unique_lock lock(board_->world->mutex);
       Board::Operation& o = board_->operations.at(number_);
@@ -125,10 +127,11 @@ class ThreadRank::Collective : public Transfer::Work {
       if (++o.taken == arrived.size()) board_->operations.erase(number_);
     }
     for (size_t r = 0; r < arrived.size(); ++r) {
-      const size_t found = arrived[r] ? arrived[r]->size() : 0, expected = exchange_.recv[r].size();
+      if (static_cast<int>(r) == rank_) continue;
+      const size_t found = static_cast<size_t>(arrived[r].size()), expected = exchange_.recv[r].size();
       if (found != expected)
         fail("{}: rank {} expected {} bytes from rank {}, which sent {}", exchange_.what, rank_, expected, r, found);
-      if (found > 0) std::memcpy(exchange_.recv[r].data(), arrived[r]->data(), found);
+      if (found > 0) std::memcpy(exchange_.recv[r].data(), arrived[r].raw(), found);
     }
     if (exchange_.finish) exchange_.finish();
     return true;
@@ -157,10 +160,10 @@ class ThreadRank::Receipt : public Transfer::Work {
     wait_for(*board_, lock, to, "recv", there, [from = from] { return std::vector<int>{from}; });
     const auto node = c.waiting.extract(number_);
     lock.unlock();
-    const size_t found = node.mapped() ? node.mapped()->size() : 0;
+    const size_t found = static_cast<size_t>(node.mapped().size());
     if (found != x_.size())
       fail("recv: rank {} expected {} bytes from rank {} (tag {}), which sent {}", to, x_.size(), from, tag, found);
-    if (found > 0) std::memcpy(x_.data(), node.mapped()->data(), found);
+    if (found > 0) std::memcpy(x_.data(), node.mapped().raw(), found);
     return true;
   }
 
@@ -173,10 +176,20 @@ class ThreadRank::Receipt : public Transfer::Work {
 Transfer ThreadRank::start(Exchange e) {
   Board::Post post;
   post.what = e.what;
+  const auto own = static_cast<size_t>(rank());
+  size_t last = own;  // pieces that are one span are copied once
   for (size_t r = 0; r < e.send.size(); ++r) {
-    const bool same = r > 0 && e.send[r].data() == e.send[r - 1].data() && e.send[r].size() == e.send[r - 1].size();
-    post.to.push_back(same ? post.to.back() : copy_of(e.send[r]));
+    post.to.emplace_back();
+    if (r == own) continue;
+    const bool same =
+        last != own && e.send[r].data() == e.send[last].data() && e.send[r].size() == e.send[last].size();
+    post.to[r] = same ? post.to[last] : copy_of(e.send[r]);
+    last = r;
   }
+  const std::span<std::byte> mine = e.recv[own];
+  QUERN_CHECK(mine.size() == e.send[own].size(), "{}: a rank's own piece is {} bytes and {}", e.what,
+              e.send[own].size(), mine.size());
+  if (!mine.empty() && mine.data() != e.send[own].data()) std::memmove(mine.data(), e.send[own].data(), mine.size());
   const int64_t number = next_++;
   {
     const std::lock_guard lock(board_->world->mutex);
