@@ -84,7 +84,9 @@ struct Trainer::Impl {
     bool root = comm.rank() == 0;
     if (root) prepare_folder();
     comm.barrier();
+    check_data();
     load_model_source();
+    if (root) write_recipe();
     auto newest = o.resume ? latest_committed(o.out) : std::nullopt;
     comm.barrier();
     if (newest) {
@@ -105,12 +107,23 @@ struct Trainer::Impl {
 
   void prepare_folder() {
     fs::create_directories(o.out);
-    fs::path resolved = o.out / "recipe.json";
-    Json now = Json::object();
-    write_json(now, recipe);
     if (!o.resume && (fs::exists(o.out / "metrics.jsonl") || latest_committed(o.out)))
       fail("{} already holds a run: go on with it (--resume) or name another folder", o.out.string());
-    write_durably(resolved, now.dump(2) + "\n");
+  }
+
+  // The recipe as it was carried out, and what it came to.
+  void write_recipe() const {
+    Json j = Json::object();
+    write_json(j, recipe);
+    j.set("parameters", parameter_count(*model)), j.set("model_config", config);
+    write_durably(o.out / "recipe.json", j.dump(2) + "\n");
+  }
+
+  // A later phase's data would otherwise be looked at for the first time hours from now.
+  void check_data() const {
+    for (const PhaseConfig& p : recipe.phase) Loader(p.data, p.length, 0, recipe.base);
+    int64_t length = recipe.eval.length > 0 ? recipe.eval.length : recipe.phase.back().length;
+    if (!recipe.eval.data.empty()) Loader(recipe.eval.data, length, 0, recipe.base);
   }
 
   void load_model_source() {
