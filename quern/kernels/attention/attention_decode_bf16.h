@@ -9,6 +9,10 @@ namespace {
 constexpr int64_t kMostDecodeRows = 16, kMostDecodeWidth = 512;  // of a tile; others take the f32 way
 constexpr int64_t kStepKeys = 8;  // of values; in between the sums of other rows and columns are loaded and stored
 
+// Three and four rows compute for about as long as their keys take to come: far enough ahead, fetching by software
+// hides the rest. Fewer rows are bound by memory alone and more by products; there it costs more than it brings.
+inline bool fetches_ahead(const DecodeTile& t) { return t.rows == 3 || t.rows == 4; }
+
 // 32 bf16 from p, or the 16 there are before the end of a row.
 inline I load_bf16(const uint16_t* p, bool half) {
   return half ? _mm512_maskz_loadu_epi16(0xffff, p) : _mm512_loadu_si512(p);
@@ -67,7 +71,10 @@ void scores_bf16(const DecodeTile& t) {
     for (; j + 16 <= t.keys; j += 16) block.template operator()<1, 16>(0);
   if (t.rows == 2)
     for (; j + 8 <= t.keys; j += 8) block.template operator()<2, 8>(0);
-  for (; j + 4 <= t.keys; j += 4) in_row_blocks(t.rows, [&]<int R>(int i) { block.template operator()<R, 4>(i); });
+  for (; j + 4 <= t.keys; j += 4) {
+    for (int64_t a = j; fetches_ahead(t) && a < j + 4; ++a) fetch_row(k + (a + kFetchAhead) * t.k_row, t.d);
+    in_row_blocks(t.rows, [&]<int R>(int i) { block.template operator()<R, 4>(i); });
+  }
   for (; j < t.keys; ++j) in_row_blocks(t.rows, [&]<int R>(int i) { block.template operator()<R, 1>(i); });
 }
 
@@ -89,7 +96,10 @@ inline void values_block_bf16(const DecodeTile& t, const uint32_t* p, int64_t p_
     }
   for (int64_t j = begin; j < end; j += 2) {
     const uint16_t *even = v + j * t.v_row, *odd = even + t.v_row;
-    if (fetch) {  // the columns of other passes, in their place in the walk
+    if (fetch && fetches_ahead(t)) {
+      fetch_row(even + kFetchAhead * t.v_row, t.dv);
+      fetch_row(odd + kFetchAhead * t.v_row, t.dv);
+    } else if (fetch) {  // the columns of other passes, in their place in the walk
       fetch_near(even, t.dv);
       fetch_near(odd, t.dv);
     }
