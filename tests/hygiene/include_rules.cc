@@ -15,7 +15,8 @@ constexpr std::array kRooms = {"base",   "tensor", "comm",   "kernels", "host", 
                                "mixers", "ffn",    "models", "infer",   "chat",    "optim", "train", "reason", "rl",
                                "corpus", "recall", "memory", "learn",   "measure", "serve", "capi",  "apps"};
 
-constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++", "dnnl", "httplib", "pcre2", "utf8proc"};
+constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++", "dnnl",   "httplib",
+                                      "pcre2",    "utf8proc", "zstd.h", "zlib.h", "xxhash.h"};
 
 constexpr std::ptrdiff_t kMaxLines = 600;
 

@@ -1,0 +1,27 @@
+// Bands: b groups of r rows; documents that agree in all rows of a band become candidates, which happens at
+// similarity s with probability 1 − (1 − s^r)^b.
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace quern::corpus {
+
+struct BandShape {
+  int bands = 0, rows = 0;
+  bool operator==(const BandShape&) const = default;
+};
+
+double collision_probability(double similarity, BandShape shape);
+
+struct BandAreas {
+  double false_positive = 0, false_negative = 0;  // ∫₀ᵗ collide, ∫ₜ¹ 1 − collide
+};
+BandAreas band_areas(double threshold, BandShape shape);
+
+// The shape within `rows` rows that has the least weighted area, bands outer and rows inner, the first of equals.
+BandShape best_bands(double threshold, int rows, double false_positive_weight = 0.5,
+                     double false_negative_weight = 0.5);
+
+uint64_t band_key(std::span<const uint32_t> rows);  // 64 bits over the rows of one band
+
+}  // namespace quern::corpus

@@ -1,0 +1,258 @@
+#include "quern/corpus/blocks.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "quern/base/error.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr size_t kFill = size_t{1} << 20;
+constexpr size_t kMaxRecordHead = size_t{64} << 10;
+constexpr size_t kMaxExamples = 8;
+
+constexpr const char* kProblemNames[kRowProblems] = {"none",     "blank",    "bad_json", "no_text",
+                                                     "bad_utf8", "too_long", "not_text", "cut"};
+
+bool same_word(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+           return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+         });
+}
+
+// The value of a header line of a WARC record, or nothing.
+std::string_view record_field(std::string_view head, std::string_view name) {
+  for (size_t at = 0; at < head.size();) {
+    const size_t end = std::min(head.find("\r\n", at), head.size());
+    const std::string_view line = head.substr(at, end - at);
+    const size_t colon = line.find(':');
+    if (colon != line.npos && same_word(line.substr(0, colon), name)) {
+      std::string_view v = line.substr(colon + 1);
+      while (!v.empty() && v.front() == ' ') v.remove_prefix(1);
+      return v;
+    }
+    at = end + 2;
+  }
+  return {};
+}
+
+}  // namespace
+
+const char* row_problem_name(RowProblem p) { return kProblemNames[static_cast<int>(p)]; }
+
+BlockReader::BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_bytes)
+    : inputs_(inputs), policy_(policy), block_bytes_(block_bytes) {}
+
+std::string BlockReader::where() const { return fmt::format("{}:{}", inputs_.files[file_].path.string(), row_ + 1); }
+
+void BlockReader::open() {
+  tail_.clear();
+  tail_at_ = 0, row_ = 0, ended_ = false;
+  stream_ = open_bytes(inputs_.files[file_].path);
+  packed_ += inputs_.files[file_].bytes;
+}
+
+bool BlockReader::fill() {
+  if (ended_) return false;
+  if (tail_at_ > 0 && tail_at_ >= tail_.size() / 2) {
+    tail_.erase(0, tail_at_);
+    tail_at_ = 0;
+  }
+  const size_t before = tail_.size();
+  size_t got = 0;
+  tail_.resize(before + kFill);
+  try {
+    got = stream_->read(tail_.data() + before, kFill);
+  } catch (const Error& e) {
+    if (policy_.stop_on_bad) throw;
+    damaged_.push_back(fmt::format("{} (row {} and on)", e.what(), row_ + 1));
+  }
+  tail_.resize(before + got);
+  ended_ = got == 0;
+  return got > 0;
+}
+
+Row BlockReader::row(RowProblem problem, size_t begin, size_t end) {
+  if (row_ == kMaxRows) fail("{} has more than 2^36 rows", inputs_.files[file_].path.string());
+  ++next_;
+  return {static_cast<uint32_t>(file_), problem, row_++, begin, end};
+}
+
+void BlockReader::long_row(Block& block, const char* what) {
+  if (policy_.stop_on_bad) fail("{}: a {} longer than {} bytes", where(), what, policy_.max_row);
+  block.rows.push_back(row(RowProblem::too_long, block.bytes.size(), block.bytes.size()));
+}
+
+bool BlockReader::next(Block& block) {
+  block.bytes.clear();
+  block.rows.clear();
+  block.first = next_;
+  while (file_ < inputs_.files.size() && block.bytes.size() < block_bytes_ && block.rows.size() <= block_bytes_ / 16) {
+    if (!stream_) open();
+    bool more = false;
+    switch (inputs_.files[file_].form) {
+      case InputForm::jsonl:
+        more = take_lines(block);
+        break;
+      case InputForm::text:
+        more = take_text(block);
+        break;
+      case InputForm::warc:
+        more = take_records(block);
+        break;
+    }
+    if (!more) {
+      stream_.reset();
+      ++file_;
+    }
+  }
+  return !block.rows.empty();
+}
+
+// Whole lines, until the block is full; false when the file has ended.
+bool BlockReader::take_lines(Block& block) {
+  while (true) {
+    while (!ended_ && tail_.size() - tail_at_ < block_bytes_ && fill()) {
+    }
+    size_t stop = tail_.rfind('\n');
+    if (stop == tail_.npos || stop < tail_at_) {
+      if (!ended_ && tail_.size() - tail_at_ <= policy_.max_row) {
+        fill();
+        continue;
+      }
+      if (!ended_) {  // longer than a row may be: to the next line end, keeping nothing
+        long_row(block, "line");
+        size_t end = tail_.npos;
+        do {
+          tail_.clear();
+          tail_at_ = 0;
+          fill();
+          end = tail_.find('\n');
+        } while (end == tail_.npos && !ended_);
+        tail_at_ = end == tail_.npos ? tail_.size() : end + 1;
+        return !ended_ || tail_at_ < tail_.size();
+      }
+      stop = tail_.size();
+    } else {
+      ++stop;
+    }
+    const bool damaged = !damaged_.empty() && ended_ && stop == tail_.size() && stop > tail_at_ &&
+                         tail_.back() != '\n' && damaged_.back().starts_with(inputs_.files[file_].path.string());
+    const size_t base = block.bytes.size(), from = tail_at_;
+    block.bytes.append(tail_, from, stop - from);
+    while (tail_at_ < stop) {
+      const char* begin = tail_.data() + tail_at_;
+      const void* nl = std::memchr(begin, '\n', stop - tail_at_);
+      size_t n = nl ? static_cast<size_t>(static_cast<const char*>(nl) - begin) : stop - tail_at_;
+      const size_t at = base + (tail_at_ - from);
+      tail_at_ += n + (nl != nullptr);
+      if (n > policy_.max_row) {
+        long_row(block, "line");
+        continue;
+      }
+      if (n > 0 && begin[n - 1] == '\r') --n;
+      const bool blank = std::string_view(begin, n).find_first_not_of(" \t") == std::string_view::npos;
+      block.rows.push_back(row(blank            ? RowProblem::blank
+                               : damaged && !nl ? RowProblem::cut
+                                                : RowProblem::none,
+                               at, at + n));
+    }
+    return !ended_ || tail_at_ < tail_.size();
+  }
+}
+
+// The whole file is one row.
+bool BlockReader::take_text(Block& block) {
+  while (tail_.size() <= policy_.max_row && fill()) {
+  }
+  if (tail_.size() > policy_.max_row) {
+    long_row(block, "file");
+    return false;
+  }
+  const bool damaged = !damaged_.empty() && damaged_.back().starts_with(inputs_.files[file_].path.string());
+  const size_t base = block.bytes.size();
+  block.bytes += tail_;
+  block.rows.push_back(row(damaged         ? RowProblem::cut
+                           : tail_.empty() ? RowProblem::blank
+                                           : RowProblem::none,
+                           base, block.bytes.size()));
+  return false;
+}
+
+// One WARC record: head lines, a blank line, Content-Length bytes, a blank line.
+bool BlockReader::take_records(Block& block) {
+  auto give_up = [&](const std::string& why) {
+    const std::string what = fmt::format("{}: {}", where(), why);
+    if (policy_.stop_on_bad) fail("{}", what);
+    damaged_.push_back(what);
+    return false;
+  };
+  auto skip = [&](uint64_t n) {  // false when the file ends first
+    while (n > 0) {
+      if (tail_at_ == tail_.size() && !fill()) return false;
+      const size_t step = std::min<uint64_t>(n, tail_.size() - tail_at_);
+      tail_at_ += step;
+      n -= step;
+    }
+    return true;
+  };
+  while (true) {  // line ends between records
+    if (tail_at_ == tail_.size() && !fill()) return false;
+    if (tail_[tail_at_] != '\r' && tail_[tail_at_] != '\n') break;
+    ++tail_at_;
+  }
+  size_t stop = tail_.npos;
+  while ((stop = tail_.find("\r\n\r\n", tail_at_)) == tail_.npos) {
+    if (tail_.size() - tail_at_ > kMaxRecordHead) return give_up("a WARC record's head is longer than 64 KiB");
+    if (!fill()) return give_up("the file ends inside a WARC record's head");
+  }
+  const std::string head = tail_.substr(tail_at_, stop - tail_at_);
+  if (!head.starts_with("WARC/")) return give_up("expected a WARC record");
+  const std::string_view length = record_field(head, "Content-Length");
+  uint64_t n = 0;
+  if (auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), n);
+      error != std::errc{} || end != length.data() + length.size())
+    return give_up("a WARC record without a Content-Length");
+  tail_at_ = stop + 4;
+  const bool text = record_field(head, "WARC-Type") == "conversion";
+  if (!text || n > policy_.max_row) {
+    if (text)
+      long_row(block, "record");
+    else
+      block.rows.push_back(row(RowProblem::not_text, block.bytes.size(), block.bytes.size()));
+    return skip(n) || give_up("the file ends inside a WARC record");
+  }
+  while (tail_.size() - tail_at_ < n)
+    if (!fill()) return give_up("the file ends inside a WARC record");
+  const size_t base = block.bytes.size();
+  block.bytes.append(tail_, tail_at_, n);
+  tail_at_ += n;
+  block.rows.push_back(row(n == 0 ? RowProblem::blank : RowProblem::none, base, base + n));
+  return true;
+}
+
+void ReadCounts::add(const ReadCounts& o) {
+  rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced;
+  for (int i = 0; i < kRowProblems; ++i) problems[i] += o.problems[i];
+  for (const std::string& e : o.examples)
+    if (examples.size() < kMaxExamples) examples.push_back(e);
+}
+
+void ReadCounts::example(const InputFile& file, uint64_t row, const std::string& why) {
+  if (examples.size() < kMaxExamples) examples.push_back(fmt::format("{}:{}: {}", file.path.string(), row + 1, why));
+}
+
+Json ReadCounts::json() const {
+  Json j = Json::object();
+  j.set("rows", static_cast<int64_t>(rows)), j.set("documents", static_cast<int64_t>(documents));
+  j.set("text_bytes", static_cast<int64_t>(text_bytes)), j.set("utf8_replaced", static_cast<int64_t>(replaced));
+  for (int i = 1; i < kRowProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
+  Json list = Json::array();
+  for (const std::string& e : examples) list.push(Json(e));
+  j.set("examples", std::move(list));
+  return j;
+}
+
+}  // namespace quern::corpus

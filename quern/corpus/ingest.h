@@ -1,0 +1,65 @@
+// Rows to documents: the text field of a JSON line, a whole text file, a WARC record; checked to be UTF-8. A row that
+// is no document says why (RowProblem), is counted, and stops the run or is skipped as the policy says.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/corpus/blocks.h"
+#include "quern/corpus/json_line.h"
+
+namespace quern::corpus {
+
+// Which members of a JSON line are read; the same for all sources unless a recipe says otherwise.
+struct FieldMap {
+  std::string text = "text";
+  std::string score;  // empty: none
+};
+
+struct DocumentView {
+  uint64_t id = 0, number = 0;  // number: of the row, over all inputs
+  uint32_t source = 0;
+  std::string_view text;
+  std::string_view line;      // the JSON line as it came; empty for other forms
+  std::string_view text_raw;  // the text field's value within the line, with its quotes
+  double score = 0;
+  bool replaced = false;  // U+FFFD was put in
+};
+
+class DocumentReader {
+ public:
+  DocumentReader(const Inputs& inputs, FieldMap fields, ReadPolicy policy);
+  // f(const DocumentView&) for every document of the block; views are valid during the call only.
+  // counts gains what this block held; problem(row number, RowProblem) is called for every row that is none.
+  template <class F, class P>
+  void read(const Block& block, ReadCounts& counts, F&& f, P&& problem) {
+    for (size_t i = 0; i < block.rows.size(); ++i) {
+      const Row& row = block.rows[i];
+      DocumentView d;
+      d.number = block.first + i;
+      const RowProblem p = document(block, row, d, counts);
+      ++counts.rows;
+      ++counts.problems[static_cast<int>(p)];
+      if (p != RowProblem::none) {
+        problem(d.number, p);
+        continue;
+      }
+      ++counts.documents;
+      counts.text_bytes += d.text.size();
+      f(static_cast<const DocumentView&>(d));
+    }
+  }
+
+ private:
+  RowProblem document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts);
+  RowProblem bad(const Row& row, RowProblem p, const std::string& why, ReadCounts& counts) const;
+
+  const Inputs& inputs_;
+  ReadPolicy policy_;
+  std::vector<std::string> names_;
+  std::vector<JsonMember> members_;
+  std::vector<char> scratch_;
+  std::string mended_;
+};
+
+}  // namespace quern::corpus

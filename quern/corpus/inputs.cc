@@ -1,0 +1,107 @@
+#include "quern/corpus/inputs.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "quern/base/error.h"
+
+namespace quern::corpus {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<InputForm> form_by_name(const fs::path& path) {
+  fs::path name = path.filename();
+  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
+  const std::string end = name.extension().string();
+  if (end == ".jsonl" || end == ".ndjson" || end == ".json") return InputForm::jsonl;
+  if (end == ".txt" || end == ".text" || end == ".md" || end == ".rst") return InputForm::text;
+  if (end == ".wet" || end == ".warc") return InputForm::warc;
+  return std::nullopt;
+}
+
+std::optional<InputForm> forced_form(const std::string& form) {
+  if (form == "auto") return std::nullopt;
+  if (form == "jsonl") return InputForm::jsonl;
+  if (form == "text") return InputForm::text;
+  if (form == "warc") return InputForm::warc;
+  fail("form '{}': expected auto, jsonl, text or warc", form);
+}
+
+uint32_t source_index(Inputs& in, const std::string& name) {
+  const auto at = std::find(in.sources.begin(), in.sources.end(), name);
+  if (at == in.sources.end()) {
+    if (in.sources.size() == kMaxSources) fail("more than {} sources", kMaxSources);
+    in.sources.push_back(name);
+    return static_cast<uint32_t>(in.sources.size() - 1);
+  }
+  return static_cast<uint32_t>(at - in.sources.begin());
+}
+
+void add(Inputs& in, const std::string& path_word, uint32_t source, std::optional<InputForm> form) {
+  const fs::path path(path_word);
+  if (!fs::exists(path)) fail("{}: no such file or folder", path_word);
+  if (!fs::is_directory(path)) {
+    const std::optional<InputForm> f = form ? form : form_by_name(path);
+    if (!f)
+      fail(
+          "{}: the ending does not say what it holds (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst); name "
+          "the form",
+          path_word);
+    in.files.push_back({path, source, *f, fs::file_size(path)});
+    return;
+  }
+  const size_t before = in.files.size();
+  for (const auto& e : fs::recursive_directory_iterator(path)) {
+    if (!e.is_regular_file()) continue;
+    const std::optional<InputForm> f = form ? form : form_by_name(e.path());
+    if (f)
+      in.files.push_back({e.path(), source, *f, e.file_size()});
+    else
+      in.passed_over.push_back(e.path().string());
+  }
+  if (in.files.size() == before)
+    fail("{}: holds no file to read (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst)", path_word);
+}
+
+}  // namespace
+
+uint64_t Inputs::bytes() const {
+  uint64_t n = 0;
+  for (const InputFile& f : files) n += f.bytes;
+  return n;
+}
+
+Json Inputs::json() const {
+  Json list = Json::array();
+  for (const InputFile& f : files) {
+    Json j = Json::object();
+    j.set("source", sources[f.source]), j.set("path", f.path.string()), j.set("bytes", static_cast<int64_t>(f.bytes));
+    list.push(std::move(j));
+  }
+  return list;
+}
+
+Inputs find_inputs(std::span<const std::string> words, const std::string& form) {
+  Inputs in;
+  const std::optional<InputForm> forced = forced_form(form);
+  for (const std::string& word : words) {
+    const size_t cut = word.find('=');
+    const bool named = cut != word.npos && cut > 0 && word.find('/') > cut && !fs::exists(word);
+    add(in, named ? word.substr(cut + 1) : word, source_index(in, named ? word.substr(0, cut) : "input"), forced);
+  }
+  std::sort(in.files.begin(), in.files.end(), [](const InputFile& a, const InputFile& b) {
+    return a.source != b.source ? a.source < b.source : a.path.string() < b.path.string();
+  });
+  std::sort(in.passed_over.begin(), in.passed_over.end());
+  std::set<fs::path> seen;
+  for (const InputFile& f : in.files)
+    if (!seen.insert(fs::weakly_canonical(f.path)).second)
+      fail("{} is named twice among the inputs", f.path.string());
+  if (in.files.size() > kMaxFiles) fail("{} input files, at most {}", in.files.size(), kMaxFiles);
+  if (in.files.empty()) fail("no input files");
+  return in;
+}
+
+}  // namespace quern::corpus

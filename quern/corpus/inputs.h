@@ -1,0 +1,42 @@
+// What a corpus is read from: `[SOURCE=]PATH` words become a list of files, each with its source and its form.
+// Sources keep the order they are first named in, files are sorted by path within a source, so that ids do not depend
+// on the order of the words. An id is source (8 bits) | file within the list (20 bits) | row within the file (36
+// bits).
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+
+namespace quern::corpus {
+
+enum class InputForm { jsonl, text, warc };
+
+struct InputFile {
+  std::filesystem::path path;
+  uint32_t source = 0;
+  InputForm form = InputForm::jsonl;
+  uint64_t bytes = 0;  // as it lies on disk
+};
+
+struct Inputs {
+  std::vector<std::string> sources;
+  std::vector<InputFile> files;
+  std::vector<std::string> passed_over;  // files in named folders whose ending says nothing
+  uint64_t bytes() const;
+  Json json() const;
+};
+
+// `form`: "auto" (by the file's ending, .gz and .zst apart) or jsonl, text, warc.
+Inputs find_inputs(std::span<const std::string> words, const std::string& form = "auto");
+
+constexpr uint64_t document_id(uint32_t source, uint32_t file, uint64_t row) {
+  return uint64_t{source} << 56 | uint64_t{file} << 36 | row;
+}
+constexpr uint32_t kMaxSources = 256, kMaxFiles = 1u << 20;
+constexpr uint64_t kMaxRows = uint64_t{1} << 36;
+
+}  // namespace quern::corpus

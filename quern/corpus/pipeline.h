@@ -1,0 +1,80 @@
+// Work that arrives in order, is done by several threads, and is put away in order: produce() under a lock, work() on
+// any thread, commit() under a lock in the order of production, whatever finished first. At most four pieces a thread
+// are under way, so memory is bounded. What any part throws is thrown here once all threads have stopped.
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace quern::corpus {
+
+template <class In, class Out, class Produce, class Work, class Commit>
+void ordered_pipeline(int threads, Produce produce, Work work, Commit commit) {
+  std::mutex source, sink;
+  std::condition_variable room;
+  std::map<uint64_t, Out> done;
+  uint64_t produced = 0, committed = 0;
+  bool committing = false, stop = false;
+  std::exception_ptr problem;
+  auto give_up = [&] {
+    std::lock_guard lock(sink);
+    if (!problem) problem = std::current_exception();
+    stop = true;
+    room.notify_all();
+  };
+  auto put_away = [&](uint64_t number, Out&& out) {
+    std::unique_lock lock(sink);
+    done.emplace(number, std::move(out));
+    if (committing) return;
+    committing = true;
+    while (!stop && !done.empty() && done.begin()->first == committed) {
+      Out first = std::move(done.begin()->second);
+      done.erase(done.begin());
+      lock.unlock();
+      try {
+        commit(std::move(first));
+      } catch (...) {
+        give_up();
+      }
+      lock.lock();
+      ++committed;
+      room.notify_all();
+    }
+    committing = false;
+  };
+  auto loop = [&] {
+    try {
+      while (true) {
+        In in;
+        uint64_t number = 0;
+        {
+          std::lock_guard lock(source);
+          {
+            std::unique_lock wait(sink);
+            room.wait(wait, [&] { return stop || produced - committed < 4 * static_cast<uint64_t>(threads); });
+            if (stop) return;
+          }
+          if (!produce(in)) return;
+          number = produced++;
+        }
+        put_away(number, work(std::move(in)));
+      }
+    } catch (...) {
+      give_up();
+    }
+  };
+  if (threads <= 1) {
+    loop();
+  } else {
+    std::vector<std::jthread> crew;
+    for (int i = 0; i < threads; ++i) crew.emplace_back(loop);
+  }
+  if (problem) std::rethrow_exception(problem);
+}
+
+}  // namespace quern::corpus
