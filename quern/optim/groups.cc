@@ -87,7 +87,8 @@ bool matches(std::string_view pattern, std::string_view name) {
   return p == pattern.size();
 }
 
-OptimizerGroups::OptimizerGroups(Module& model, const Registry& registry, const OptimizerConfig& c) {
+OptimizerGroups::OptimizerGroups(Module& model, const Registry& registry, const OptimizerConfig& c,
+                                 const PieceOf& own) {
   const std::vector<OptimizerRule> rules = read_rules(c);
   int64_t layers = 0;
   model.visit("", [&](const std::string& name, Parameter&) { layers = std::max(layers, layer_of(name) + 1); });
@@ -105,30 +106,37 @@ OptimizerGroups::OptimizerGroups(Module& model, const Registry& registry, const 
     if (p.value.defined() && p.value.dtype() != DType::f32)
       fail("{} is kept as {}: an optimizer moves f32 values", name, dtype_name(p.value.dtype()));
     if (int64_t l = layer_of(name); l >= 0) slot->lr_scale *= std::pow(c.layer_decay, layers - 1 - l);
-    slot->name = name, slot->parameter = &p;
+    slot->name = name, slot->parameter = slot->whole = &p;
     auto [at, fresh] = by_optimizer.try_emplace(wanted.dump(), groups_.size());
     if (fresh) groups_.push_back({at->first, make(registry, wanted), {}});
     Group& g = groups_[at->second];
+    const OwnPiece piece = own ? own(name, p, *g.rule) : OwnPiece{};
+    if (piece.piece) slot->parameter = piece.piece, slot->begin = piece.begin;
     for (const OptimizerPart& part : g.rule->state(name, p))
-      slot->state.push_back(Tensor::zeros(part.shape, part.dtype));
-    if (c.working_copies && p.matrix && p.value.defined()) slot->working = p.value.to(DType::bf16);
+      slot->state.push_back(Tensor::zeros(part.shape == p.shape ? slot->parameter->shape : part.shape, part.dtype));
+    if (c.working_copies && p.matrix && p.value.defined()) slot->working = slot->parameter->value.to(DType::bf16);
     g.slots.push_back(std::move(slot));
   });
 }
 
-void OptimizerGroups::step(const OptimizerStep& s) {
+void OptimizerGroups::step(const OptimizerStep& s, const MatrixStep& elsewhere) {
   for (Group& g : groups_) {
-    std::vector<OptimizerSlot*> ready;
+    std::vector<OptimizerSlot*> here, cut;
     for (auto& slot : g.slots)
-      if (slot->parameter->grad.defined()) ready.push_back(slot.get());
-    g.rule->step(ready, s);
+      if (slot->parameter->grad.defined())
+        (slot->parameter != slot->whole && g.rule->cut() == OptimizerCut::matrices ? cut : here)
+            .push_back(slot.get());
+    g.rule->step(here, s);
+    if (cut.empty()) continue;
+    QUERN_CHECK(elsewhere, "pieces of matrices and nobody who brings them together");
+    elsewhere(dynamic_cast<const MatrixOptimizer&>(*g.rule), cut, s);
   }
 }
 
 void OptimizerGroups::visit_state(const StateVisitor& v) {
   for (Group& g : groups_)
     for (auto& slot : g.slots) {
-      std::vector<OptimizerPart> parts = g.rule->state(slot->name, *slot->parameter);
+      std::vector<OptimizerPart> parts = g.rule->state(slot->name, *slot->whole);
       for (size_t i = 0; i < parts.size(); ++i) v(*slot, parts[i], slot->state[i]);
     }
 }
@@ -153,7 +161,7 @@ std::string OptimizerGroups::describe() const {
   for (const Group& g : groups_) {
     int64_t elements = 0, bytes = 0;
     for (const auto& slot : g.slots) {
-      elements += element_count(slot->parameter->shape);
+      elements += element_count(slot->whole->shape);
       for (const Tensor& t : slot->state) bytes += t.bytes();
     }
     out += fmt::format("{}: {} parameters, {} elements, {} bytes of state\n", g.optimizer, g.slots.size(), elements,

@@ -45,12 +45,22 @@ struct OptimizerConfig {
   }
 };
 
+// The piece of a parameter that is moved here, if not the whole of it.
+struct OwnPiece {
+  Parameter* piece = nullptr;  // flat; null: the parameter itself
+  int64_t begin = 0;
+};
+using PieceOf = std::function<OwnPiece(const std::string& name, Parameter& p, const Optimizer& rule)>;
+
 // All parameters of a model, in groups.
 class OptimizerGroups {
  public:
-  OptimizerGroups(Module& model, const Registry& registry, const OptimizerConfig& config);
-  // Parameters without a gradient this step (an adapter nobody called) are left alone, their state too.
-  void step(const OptimizerStep& s);
+  OptimizerGroups(Module& model, const Registry& registry, const OptimizerConfig& config, const PieceOf& own = {});
+  // Parameters without a gradient this step (an adapter nobody called) are left alone, their state too. Where pieces
+  // are moved, whole matrices come together by `elsewhere`.
+  using MatrixStep =
+      std::function<void(const MatrixOptimizer& rule, std::span<OptimizerSlot* const> slots, const OptimizerStep& s)>;
+  void step(const OptimizerStep& s, const MatrixStep& elsewhere = {});
 
   // Every part of state of every parameter: for checkpoints. `part.shape` is the declaration, `t` the buffer.
   using StateVisitor = std::function<void(const OptimizerSlot& slot, const OptimizerPart& part, Tensor& t)>;

@@ -23,6 +23,20 @@ void each_piece(std::span<OptimizerSlot* const> slots,
   });
 }
 
+void each_matrix(const MatrixOptimizer& rule, std::span<const LogicalMatrices> items,
+                 const std::function<void(size_t)>& f) {
+  constexpr int64_t kSmall = 512 * 512;  // a product this small keeps less than a thread busy
+  std::vector<size_t> small;
+  for (size_t i = 0; i < items.size(); ++i)
+    if (items[i].rows * items[i].columns > kSmall)
+      f(i);
+    else
+      small.push_back(i);
+  auto cost = [&](size_t i) { return rule.cost(items[i].rows, items[i].columns); };
+  std::stable_sort(small.begin(), small.end(), [&](size_t a, size_t b) { return cost(a) > cost(b); });
+  parallel_dynamic(static_cast<int64_t>(small.size()), [&](int64_t i) { f(small[static_cast<size_t>(i)]); });
+}
+
 void refresh_working(const OptimizerSlot& slot, int64_t begin, int64_t end) {
   if (!slot.working.defined()) return;
   const float* w = slot.parameter->value.data<float>();

@@ -2,6 +2,7 @@
 // parameter, the named parts of state it needs, and is handed them at every step. So a checkpoint saves, reshapes and
 // initialises optimizer state (`m`, `v`, `muon_m`, `step`) without knowing which optimizer it belongs to.
 // A part with the parameter's shape follows the parameter wherever it is cut; a part of shape {1} is kept whole.
+// Ranks may each hold a flat piece of every parameter (quern/train/zero.h); an optimizer says how far it minds.
 #pragma once
 #include <functional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "quern/nn/module.h"
+#include "quern/tensor/view.h"
 
 namespace quern {
 
@@ -21,10 +23,12 @@ struct OptimizerPart {
 // One parameter and what its optimizer keeps for it.
 struct OptimizerSlot {
   std::string name;
-  Parameter* parameter = nullptr;
-  double lr_scale = 1;        // of the group and the layer
-  std::vector<Tensor> state;  // as declared by Optimizer::state, in that order
-  Tensor working;             // when defined: a bf16 copy of the value, rewritten with it
+  Parameter* parameter = nullptr;  // what is moved: the parameter itself, or a flat piece of it, which may be empty
+  Parameter* whole = nullptr;      // the parameter
+  int64_t begin = 0;               // of the piece
+  double lr_scale = 1;             // of the group and the layer
+  std::vector<Tensor> state;       // as declared by Optimizer::state, in that order
+  Tensor working;                  // when defined: a bf16 copy of the value, rewritten with it
 };
 
 struct OptimizerStep {
@@ -32,14 +36,43 @@ struct OptimizerStep {
   double grad_scale = 1;  // gradients are multiplied by it on the way in: clipping without a pass over memory
 };
 
+// What of a parameter its update looks at together.
+enum class OptimizerCut { whole, elements, matrices };
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
+  virtual OptimizerCut cut() const { return OptimizerCut::whole; }
   // What it keeps for a parameter; throws Error for one it cannot update.
   virtual std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const = 0;
   // One step over slots that all have a gradient. Values are f32. The result does not depend on the thread count.
   virtual void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const = 0;
 };
+
+// The logical matrices of a parameter: equal [rows, columns] blocks, one after the other.
+struct LogicalMatrices {
+  int64_t count, rows, columns;
+};
+
+// An optimizer in three acts, of which only the middle one needs a matrix whole: so pieces can do the first and the
+// last where they lie. `at` and `n` are elements of the slot's piece.
+class MatrixOptimizer : public Optimizer {
+ public:
+  OptimizerCut cut() const override { return OptimizerCut::matrices; }
+  virtual LogicalMatrices matrices(const Parameter& p) const = 0;
+  virtual double cost(int64_t rows, int64_t columns) const = 0;  // of the middle act, flops
+  // u = the direction before it is orthogonalised; moves the state.
+  virtual void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const = 0;
+  virtual void orthogonalise(View<float, 2> u) const = 0;
+  // The value follows the orthogonalised direction o of a [rows, columns] matrix.
+  virtual void apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
+                     int64_t columns) const = 0;
+};
+
+// f(i) for every item, whose count is not looked at: large matrices one after the other with all threads, small ones
+// one to a thread, the dearest first.
+void each_matrix(const MatrixOptimizer& rule, std::span<const LogicalMatrices> items,
+                 const std::function<void(size_t)>& f);
 
 // Multi-tensor walk: f(slot, begin, end) over every element of every slot, in pieces of fixed size handed to threads.
 void each_piece(std::span<OptimizerSlot* const> slots,

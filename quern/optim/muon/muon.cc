@@ -13,9 +13,6 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 14;
 
-// A product this small keeps less than a thread busy: such matrices are handed out whole, one to a thread.
-constexpr int64_t kSmallMatrix = 512 * 512;
-
 }  // namespace
 
 LogicalMatrices logical_matrices(const Parameter& p, bool split_fused) {
@@ -56,34 +53,25 @@ double Muon::scale(int64_t rows, int64_t columns) const {
 void Muon::step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const {
   struct Item {
     OptimizerSlot* slot;
-    int64_t at, rows, columns;
+    int64_t at;
   };
-  std::vector<Item> large, small;
+  std::vector<Item> items;
+  std::vector<LogicalMatrices> sizes;
   for (OptimizerSlot* slot : slots) {
-    const LogicalMatrices l = logical_matrices(*slot->parameter, o_.split_fused);
-    const bool alone = l.rows * l.columns > kSmallMatrix;
-    for (int64_t i = 0; i < l.count; ++i)
-      (alone ? large : small).push_back({slot, i * l.rows * l.columns, l.rows, l.columns});
+    const LogicalMatrices l = matrices(*slot->parameter);
+    for (int64_t i = 0; i < l.count; ++i) items.push_back({slot, i * l.rows * l.columns}), sizes.push_back(l);
   }
-  for (const Item& i : large) matrix(*i.slot, i.at, i.rows, i.columns, s);
-  std::stable_sort(small.begin(), small.end(), [](const Item& a, const Item& b) {
-    return newton_schulz_flops(a.rows, a.columns, 1) > newton_schulz_flops(b.rows, b.columns, 1);
-  });
-  parallel_dynamic(static_cast<int64_t>(small.size()), [&](int64_t at) {
-    const Item& i = small[static_cast<size_t>(at)];
-    matrix(*i.slot, i.at, i.rows, i.columns, s);
-  });
+  each_matrix(*this, sizes,
+              [&](size_t i) { matrix(*items[i].slot, items[i].at, sizes[i].rows, sizes[i].columns, s); });
 }
 
-void Muon::matrix(OptimizerSlot& slot, int64_t at, int64_t rows, int64_t columns, const OptimizerStep& s) const {
-  const int64_t n = rows * columns;
-  Parameter& p = *slot.parameter;
-  const float* g = p.grad.data<float>() + at;
-  float* w = p.value.data<float>() + at;
+double Muon::cost(int64_t rows, int64_t columns) const {
+  return newton_schulz_flops(rows, columns, newton_schulz_.steps);
+}
+
+void Muon::direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const {
+  const float* g = slot.parameter->grad.data<float>() + at;
   float* m = o_.momentum == 0 ? nullptr : slot.state[0].data<float>() + at;
-  Arena& arena = thread_arena();
-  Arena::Scope scope(arena);
-  float* u = arena.take<float>(n).data();
   const float mu = static_cast<float>(o_.momentum), in = static_cast<float>(s.grad_scale);
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     if (m == nullptr) {
@@ -96,13 +84,27 @@ void Muon::matrix(OptimizerSlot& slot, int64_t at, int64_t rows, int64_t columns
       u[i] = ahead * m[i] + now * g[i];
     }
   });
-  newton_schulz({u, {rows, columns}}, newton_schulz_);
+}
+
+void Muon::apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
+                 int64_t columns) const {
+  float* w = slot.parameter->value.data<float>() + at;
   const double lr = s.lr * slot.lr_scale;
   const float keep = static_cast<float>(1 - lr * o_.weight_decay), by = static_cast<float>(lr * scale(rows, columns));
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) w[i] = keep * w[i] - by * u[i];
+    for (int64_t i = begin; i < end; ++i) w[i] = keep * w[i] - by * o[i];
     refresh_working(slot, at + begin, at + end);
   });
+}
+
+void Muon::matrix(OptimizerSlot& slot, int64_t at, int64_t rows, int64_t columns, const OptimizerStep& s) const {
+  const int64_t n = rows * columns;
+  Arena& arena = thread_arena();
+  Arena::Scope scope(arena);
+  float* u = arena.take<float>(n).data();
+  direction(slot, at, n, s, u);
+  orthogonalise({u, {rows, columns}});
+  apply(slot, at, n, s, u, rows, columns);
 }
 
 namespace optim {

@@ -29,17 +29,21 @@ struct MuonOptions {
   }
 };
 
-// The logical matrices of a parameter, as offsets of equal [rows, columns] blocks.
-struct LogicalMatrices {
-  int64_t count, rows, columns;
-};
+// Experts of a stack and, with split_fused, parts laid one upon the other are matrices of their own.
 LogicalMatrices logical_matrices(const Parameter& p, bool split_fused);
 
-class Muon : public Optimizer {
+class Muon : public MatrixOptimizer {
  public:
   explicit Muon(MuonOptions options);  // throws Error naming the field
   std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const override;
   void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const override;
+
+  LogicalMatrices matrices(const Parameter& p) const override { return logical_matrices(p, o_.split_fused); }
+  double cost(int64_t rows, int64_t columns) const override;
+  void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const override;
+  void orthogonalise(View<float, 2> u) const override { newton_schulz(u, newton_schulz_); }
+  void apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
+             int64_t columns) const override;
 
  private:
   double scale(int64_t rows, int64_t columns) const;
