@@ -1,12 +1,18 @@
-// quern train: carries out a recipe. Ctrl-C finishes the step, saves and stops; --resume goes on.
+// quern train: carries out a recipe. Ctrl-C finishes the step, saves and stops; --resume goes on; --supervise starts
+// the same command as a child and carries it through faults.
 #include <unistd.h>
+
+#include <filesystem>
 
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
 #include "apps/quern/interrupt.h"
 #include "apps/quern/verbs.h"
+#include "quern/base/threads.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
+#include "quern/train/heartbeat.h"
+#include "quern/train/supervise.h"
 #include "quern/train/trainer.h"
 
 namespace quern {
@@ -80,13 +86,43 @@ void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64
                (out / "metrics.jsonl").string());
 }
 
+// What a rank leaves behind when it cannot go on, before the others are told.
+void train_watched(const Recipe& recipe, Communicator& comm, TrainOptions options, int64_t stop_after,
+                   const std::string& heartbeats) {
+  Heartbeat beat(heartbeats, comm.rank(), comm.size());
+  options.heartbeat = &beat;
+  try {
+    train(recipe, comm, options, stop_after);
+  } catch (const std::exception& e) {
+    beat.failed(e);
+    throw;
+  }
+  beat.finished();
+}
+
+// The words that start this run again, but for what changes from attempt to attempt.
+std::vector<std::string> attempt_words(const std::string& file, const std::filesystem::path& out, int64_t steps,
+                                       const std::vector<std::string>& set) {
+  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                                    "--threads",
+                                    std::to_string(thread_count()),
+                                    "train",
+                                    file,
+                                    "--out",
+                                    out.string(),
+                                    "--steps",
+                                    std::to_string(steps)};
+  for (const std::string& s : set) words.insert(words.end(), {"--set", s});
+  return words;
+}
+
 }  // namespace
 
 int cmd_train(Words args) {
-  std::string file, out;
+  std::string file, out, launcher, heartbeats;
   std::vector<std::string> set;
   int64_t steps = 0, ranks = 1;
-  bool resume = false;
+  bool resume = false, supervised = false;
   Args a("train", "carry out a training recipe");
   a.positional("RECIPE", file)
       .flag("--out", out, "folder of the run [runs/NAME]")
@@ -94,13 +130,33 @@ int cmd_train(Words args) {
       .flag("--set", set, "a.b=c: change a field of the recipe; may be given again")
       .flag("--resume", resume, "go on from the newest checkpoint in --out")
       .flag("--ranks", ranks, "ranks in this process, one thread each; for more machines start it with mpirun")
+      .flag("--supervise", supervised, "start the run as a child, watch it, and restart it from its last checkpoint")
+      .flag("--launcher", launcher, "with --supervise: words before it, such as 'mpirun -n {ranks}' [the recipe's]")
+      .flag("--heartbeats", heartbeats, "folder where every rank writes where it stands; --supervise names it itself")
       .note("Ctrl-C finishes the step, saves a checkpoint and stops.");
   if (!a.parse(args)) return 0;
   Recipe recipe = read_recipe(file, set);
   if (steps < 0 || ranks < 1) throw UsageError("--steps must be 0 or more, --ranks 1 or more");
   TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
                  .resume = resume};
-  auto run = [&](Communicator& c) { train(recipe, c, o, steps); };
+  if (!launcher.empty()) recipe.supervise.launcher = launcher;
+  if (!launcher.empty() && !supervised) throw UsageError("--launcher is for --supervise");
+  if (supervised) {
+    if (under_mpi()) throw UsageError("--supervise starts the launcher itself: give --launcher 'mpirun -n {ranks}'");
+    Interrupt interrupt;
+    supervise(recipe.supervise, {.out = o.out,
+                                 .command = attempt_words(file, o.out, steps, set),
+                                 .ranks = ranks,
+                                 .resume = resume,
+                                 .say = [](const std::string& s) { fmt::print(stderr, "{}\n", s); },
+                                 .interrupted = [&] { return interrupt.raised(); }});
+    return 0;
+  }
+  auto run = [&](Communicator& c) {
+    if (heartbeats.empty()) return train(recipe, c, o, steps);
+    note_termination();
+    train_watched(recipe, c, o, steps, heartbeats);
+  };
   if (!under_mpi()) {
     run_ranks(static_cast<int>(ranks), run);
   } else {

@@ -75,6 +75,18 @@ void check(const Recipe& r, const std::string& where) {
   if (r.model.from.empty() && r.model.config.is_null())
     fail("{}, model: give `from`, a model folder, or `config`", where);
   if (r.eval.rows < 1 || r.eval.every < 0) fail("{}, eval: rows {} and every {}", where, r.eval.rows, r.eval.every);
+  const SupervisePolicy& s = r.supervise;
+  for (auto [field, value] : {std::pair{"setup_s", s.setup_s},
+                              {"step_s", s.step_s},
+                              {"checkpoint_s", s.checkpoint_s},
+                              {"evaluate_s", s.evaluate_s},
+                              {"pulse_s", s.pulse_s}})
+    if (!(value > 0)) fail("{}, supervise.{}: {}, expected more than 0 seconds", where, field, value);
+  if (!(s.slow_share > 0 && s.slow_share <= 1) || s.slow_steps < 1 || s.least_ranks < 1 || s.most_restarts < 0)
+    fail(
+        "{}, supervise: slow_share {} must be above 0 and at most 1, slow_steps {} and least_ranks {} at least 1, "
+        "most_restarts {} at least 0",
+        where, s.slow_share, s.slow_steps, s.least_ranks, s.most_restarts);
   for (size_t i = 0; i < r.phase.size(); ++i) {
     const PhaseConfig& p = r.phase[i];
     std::string at = fmt::format("{}, phase {} ('{}')", where, i, p.name);

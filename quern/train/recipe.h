@@ -102,6 +102,26 @@ struct SpikePolicy {
   }
 };
 
+// What `quern train --supervise` watches for; a run without it never looks here.
+struct SupervisePolicy {
+  std::string launcher;
+  double setup_s = 600, step_s = 180, checkpoint_s = 420, evaluate_s = 600, pulse_s = 60, slow_share = 0.7;
+  int64_t slow_steps = 20, least_ranks = 1, most_restarts = 5;
+  template <class V>
+  void visit(V& v) {
+    v("launcher", launcher, "words before the command, {ranks} in them is their number: mpirun -n {ranks}");
+    v("setup_s", setup_s, "longest a rank may take until its first step");
+    v("step_s", step_s, "and for each section of a step");
+    v("checkpoint_s", checkpoint_s, "and for handing over a checkpoint");
+    v("evaluate_s", evaluate_s, "and for an evaluation");
+    v("pulse_s", pulse_s, "a process without a sign of life for so long is hung");
+    v("slow_share", slow_share, "a rank is slow when the others need less than this share of its time");
+    v("slow_steps", slow_steps, "so many steps in a row");
+    v("least_ranks", least_ranks, "lost ranks are done without down to so many");
+    v("most_restarts", most_restarts, "without a new checkpoint between them, then it stops");
+  }
+};
+
 struct Recipe {
   std::string name = "run", tokenizer, dtype = "bf16";
   int64_t seed = 0;
@@ -112,6 +132,7 @@ struct Recipe {
   CheckpointConfig checkpoint;
   EvalConfig eval;
   SpikePolicy spikes;
+  SupervisePolicy supervise;
   std::vector<PhaseConfig> phase;
   template <class V>
   void visit(V& v) {
@@ -126,6 +147,7 @@ struct Recipe {
     v("checkpoint", checkpoint);
     v("eval", eval);
     v("spikes", spikes);
+    v("supervise", supervise);
     v("phase", phase, "phases, one after the other");
   }
   std::filesystem::path base;  // folder of relative paths; not a field of the file

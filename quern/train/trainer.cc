@@ -27,6 +27,7 @@ class Stopwatch {
     last_ = now;
     return s;
   }
+  double peek() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - last_).count(); }
 
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
@@ -58,6 +59,8 @@ void copy_tokenizer(const fs::path& from, const fs::path& to) {
 }
 
 }  // namespace
+
+bool holds_run(const fs::path& out) { return fs::exists(out / "metrics.jsonl") || latest_committed(out).has_value(); }
 
 struct Trainer::Impl {
   Recipe recipe;
@@ -107,7 +110,7 @@ struct Trainer::Impl {
 
   void prepare_folder() {
     fs::create_directories(o.out);
-    if (!o.resume && (fs::exists(o.out / "metrics.jsonl") || latest_committed(o.out)))
+    if (!o.resume && holds_run(o.out))
       fail("{} already holds a run: go on with it (--resume) or name another folder", o.out.string());
   }
 
@@ -251,11 +254,14 @@ struct Trainer::Impl {
     const int64_t at = recipe.at(done).step;
     Stopwatch whole, watch;
     StepMetrics m;
+    enter(Section::data);
     std::vector<TokenBatch> batches = draw(p.rows_at(at));
+    double busy = watch.peek();
     int64_t learnt = 0, fed = 0;
     for (const TokenBatch& b : batches) learnt += b.loss_tokens, fed += static_cast<int64_t>(b.tokens.size());
     learnt = comm.all_reduce(learnt), fed = comm.all_reduce(fed);
     m.data_s = watch.lap();
+    enter(Section::compute);
     double loss = 0;
     for (const TokenBatch& b : batches) {
       if (b.loss_tokens == 0) continue;
@@ -268,9 +274,12 @@ struct Trainer::Impl {
       tape.backward(l, share);
       m.backward_s += watch.lap();
     }
+    busy += m.forward_s + m.backward_s;
+    enter(Section::reduce);
     loss = comm.all_reduce(loss);
     reduce_gradients();
     m.reduce_s = watch.lap();
+    enter(Section::optimizer);
     const double norm = grad_norm(*model);
     SpikeWatch::Verdict verdict = spikes.see(std::isfinite(norm) ? loss : norm);
     if (verdict == SpikeWatch::Verdict::not_a_number || verdict == SpikeWatch::Verdict::spike) {
@@ -285,6 +294,8 @@ struct Trainer::Impl {
     zero_grad(*model);
     m.optimizer_s = watch.lap();
     ++done, tokens += fed;
+    if (o.heartbeat) o.heartbeat->busy(busy);
+    enter(Section::checkpoint);
     if (recipe.checkpoint.every > 0 && done % recipe.checkpoint.every == 0) save();
     m.checkpoint_s = watch.lap();
     m.step = done, m.phase = p.name, m.loss = loss, m.bpb = bits_per_byte(loss, text_bytes);
@@ -301,13 +312,19 @@ struct Trainer::Impl {
     return true;
   }
 
+  void enter(Section s) {
+    if (o.heartbeat) o.heartbeat->enter(s, done);
+  }
+
   void finish() {
+    enter(Section::checkpoint);
     if (saved != done) save();
     writer->wait();
     if (recipe.eval.every == 0 || done % recipe.eval.every) evaluate();
   }
 
   void evaluate() {
+    enter(Section::evaluate);
     evals.clear();
     int64_t length = recipe.eval.length > 0 ? recipe.eval.length : recipe.phase.back().length;
     for (const DataSetConfig& set : recipe.eval.data) {
@@ -369,18 +386,17 @@ struct Trainer::Impl {
   void go_back(const std::string& why) {
     writer->wait();
     auto folder = latest_committed(o.out);
-    if (!folder) fail("{} at step {}, and there is no checkpoint to go back to", why, done);
+    if (!folder) throw BadNumbers(fmt::format("{} at step {}, and there is no checkpoint to go back to", why, done));
     int64_t passed = loader->consumed(), failed_at = done;
     std::map<int64_t, int64_t> known = rollbacks;
     enter_phase(recipe.at(CheckpointReader(*folder).step()).phase);
     restore(*folder);
     rollbacks = known;
     if (++rollbacks[done] > recipe.spikes.most_rollbacks)
-      fail(
-          "{} at step {}; this was tried {} times from step {}, each time on other rows: the learning rate or the "
-          "data "
-          "is at fault",
-          why, failed_at, recipe.spikes.most_rollbacks + 1, done);
+      throw BadNumbers(fmt::format(
+          "{} at step {}; this was tried {} times from step {}, each time on other rows: the learning rate "
+          "or the data is at fault",
+          why, failed_at, recipe.spikes.most_rollbacks + 1, done));
     if (phase == recipe.at(failed_at).phase) loader->seek(passed);
     if (metrics) metrics->discard_after(done), board->discard_after(done);
     event("rollback", fmt::format("{} at step {}; back to step {} ({} of {} times), the rows between are passed over",
@@ -400,8 +416,9 @@ Model& Trainer::model() { return *impl_->model; }
 int64_t Trainer::parameters() const { return parameter_count(*impl_->model); }
 void Trainer::evaluate() { impl_->evaluate(); }
 
-void Trainer::checkpoint() {
-  if (impl_->saved != impl_->done) impl_->save();
+void Trainer::checkpoint(bool again) {
+  impl_->enter(Section::checkpoint);
+  if (again || impl_->saved != impl_->done) impl_->save();
   impl_->writer->wait();
 }
 

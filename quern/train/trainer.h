@@ -16,6 +16,7 @@
 #include "quern/comm/communicator.h"
 #include "quern/models/model.h"
 #include "quern/nn/registry.h"
+#include "quern/train/heartbeat.h"
 #include "quern/train/metrics.h"
 #include "quern/train/recipe.h"
 
@@ -26,7 +27,10 @@ struct TrainOptions {
   bool resume = false;        // from the newest committed checkpoint in RUN; without one the run begins
   // Called on rank 0 with sentences a person should see.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  Heartbeat* heartbeat = nullptr;  // this rank's: told where the rank stands
 };
+
+bool holds_run(const std::filesystem::path& out);  // a run that began there, or a checkpoint
 
 class Trainer {
  public:
@@ -42,7 +46,9 @@ class Trainer {
   int64_t parameters() const;
   std::string describe() const;  // model, data, optimizers: what a person reads before the first step
 
-  void checkpoint();  // now, whatever the recipe says; returns when it is committed
+  // Now, whatever the recipe says; returns when it is committed. A step that is saved already is saved again only
+  // when asked (docs/checkpoints.md: step_N.2).
+  void checkpoint(bool again = false);
   void evaluate();
   void export_model(const std::filesystem::path& folder, DType dtype);  // with the recipe's tokenizer
 

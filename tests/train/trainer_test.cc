@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "quern/base/rng.h"
 #include "quern/comm/in_process.h"
 #include "quern/data/indexed.h"
 #include "quern/models/checkpoint.h"
 #include "quern/train/checkpoint_format.h"
 #include "quern/train/trainer.h"
+#include "tests/train/tiny_run.h"
 
 namespace quern {
 namespace {
@@ -27,49 +27,11 @@ const Registry& registry() {
   return *r;
 }
 
-// Documents a model can learn: runs that count upwards from anywhere, modulo 50.
-void write_shards(const fs::path& prefix, int64_t documents) {
-  IndexedWriter w(prefix, TokenType::u16);
-  Rng rng(7);
-  for (int64_t d = 0; d < documents; ++d) {
-    std::vector<int32_t> doc(5 + static_cast<size_t>(rng.uniform() * 40));
-    auto first = static_cast<int32_t>(rng.uniform() * 50);
-    for (size_t i = 0; i < doc.size(); ++i) doc[i] = 3 + (first + static_cast<int32_t>(i)) % 50;
-    w.add(doc);
-  }
-  w.finish();
-  std::ofstream(prefix.string() + ".json") << R"({"tokens": 100, "bytes": 250})";
-}
-
 class Training : public testing::TestWithParam<const char*> {
  protected:
-  Training() : folder_(fs::temp_directory_path() / fmt::format("quern_training_{}_{}", ::getpid(), ++count_)) {
-    fs::create_directories(folder_);
-    write_shards(folder_ / "set", 400);
-    write_shards(folder_ / "held", 40);
-  }
-  ~Training() override { fs::remove_all(folder_); }
-
   // A run of 12 steps on the model of a golden folder, with new weights.
   Recipe recipe(const std::string& golden, const std::string& more = "", std::vector<std::string> set = {}) {
-    std::ofstream(folder_ / "base.toml") << fmt::format(R"(
-name = "tiny"
-seed = 3
-dtype = "f32"
-model = {{ from = "{}/tests/goldens/{}", fresh = true }}
-checkpoint = {{ every = 5, keep = 2 }}
-eval = {{ every = 6, rows = 4, length = 48, data = [{{ path = "held", rows = "pack" }}] }}
-optimizer = {{ matrices = {{ type = "muon", dtype = "f32" }} }}
-[[phase]]
-steps = 12
-length = 48
-rows = 4
-schedule = {{ peak = 4e-3, warmup = 0.25, final = 4e-4 }}
-data = [{{ path = "set" }}, {{ path = "held", weight = 0.5, rows = "pack" }}]
-)",
-                                                        QUERN_SOURCE_DIR, golden);
-    std::ofstream(folder_ / "recipe.toml") << "extends = \"base.toml\"\n" << more;
-    return read_recipe(folder_ / "recipe.toml", set);
+    return read_recipe(tiny::write_recipe(folder_, golden, more), set);
   }
 
   struct Result {
@@ -114,8 +76,8 @@ data = [{{ path = "set" }}, {{ path = "held", weight = 0.5, rows = "pack" }}]
     return "nothing was thrown";
   }
 
-  fs::path folder_;
-  static inline int count_ = 0;
+  tiny::Folder made_{"training"};
+  const fs::path folder_ = made_.path;
 };
 
 TEST_P(Training, LearnsAndSaysSo) {

@@ -1,0 +1,32 @@
+// A program started from here: looked at without waiting, ended politely and then not. When its parent dies it gets
+// SIGTERM, so that nothing goes on writing into a run that nobody watches.
+#pragma once
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quern {
+
+class ChildProcess {
+ public:
+  explicit ChildProcess(const std::vector<std::string>& words);  // stdin is empty; the rest is this process's
+  ~ChildProcess();                                               // ends it
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  std::optional<int> ended();  // as waitpid says it; nothing: it runs
+  void signal(int number);
+  int end(double patience_s);  // SIGTERM, and SIGKILL after so long; returns the status
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<int> status_;
+};
+
+// SIGKILL to a process that is this same program; anything else that has the number by now is left alone.
+void kill_own_kind(pid_t pid);
+
+}  // namespace quern
