@@ -70,9 +70,11 @@ struct PhaseConfig {
 
 struct CheckpointConfig {
   int64_t every = 500, keep = 2;
+  bool bounded = true;
   template <class V>
   void visit(V& v) {
     v("every", every, "steps between checkpoints; 0 = only at the end");
+    v("bounded", bounded, "no kill loses more than `every` steps: the step after a save ends when that is committed");
     v("keep", keep, "committed checkpoints that stay");
   }
 };

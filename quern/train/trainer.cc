@@ -289,15 +289,22 @@ struct Trainer::Impl {
                   : fmt::format("loss {} and gradient norm {} are no numbers", loss, norm));
       return true;
     }
+    m.optimizer_s = watch.lap();
+    if (recipe.checkpoint.bounded && writer->busy()) {
+      enter(Section::checkpoint);
+      writer->wait();
+      m.checkpoint_s = watch.lap();
+      enter(Section::optimizer);
+    }
     m.lr = learning_rate(p.schedule, static_cast<double>(at + 1));
     optimizer->step({.lr = m.lr, .grad_scale = recipe.clip > 0 ? clip_scale(norm, recipe.clip) : 1});
     zero_grad(*model);
-    m.optimizer_s = watch.lap();
+    m.optimizer_s += watch.lap();
     ++done, tokens += fed;
     if (o.heartbeat) o.heartbeat->busy(busy);
     enter(Section::checkpoint);
     if (recipe.checkpoint.every > 0 && done % recipe.checkpoint.every == 0) save();
-    m.checkpoint_s = watch.lap();
+    m.checkpoint_s += watch.lap();
     m.step = done, m.phase = p.name, m.loss = loss, m.bpb = bits_per_byte(loss, text_bytes);
     m.tokens = tokens, m.grad_norm = norm;
     m.time_s = whole.lap();
