@@ -3,6 +3,7 @@
 // count as one word. Open addressing with linear probing, at most half full: a look-up is about one cache line. The
 // slots are plain memory and are written to segment files as they are.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -55,15 +56,19 @@ class KeyMap {
 
   explicit KeyMap(size_t expected = 0) { rebuild(expected); }
 
-  static uint32_t find(std::span<const Slot> slots, uint64_t key) {  // slots.size() is a power of two
+  // By the key's high bits, so that keys in ascending order fill a table from one end to the other.
+  static size_t home(std::span<const Slot> slots, uint64_t key) {  // slots.size() is a power of two, at least 2
+    return key >> (64 - std::countr_zero(slots.size()));
+  }
+  static uint32_t find(std::span<const Slot> slots, uint64_t key) {
     const size_t mask = slots.size() - 1;
-    for (size_t at = key & mask;; at = (at + 1) & mask) {
+    for (size_t at = home(slots, key);; at = (at + 1) & mask) {
       const Slot& s = slots[at];
       if (s.value == kNone || s.key == key) return s.value;
     }
   }
   uint32_t find(uint64_t key) const { return find(slots_, key); }
-  void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[key & (slots_.size() - 1)]); }
+  void prefetch(uint64_t key) const { __builtin_prefetch(&slots_[home(slots_, key)]); }
 
   // The value of the key; a new key gets `fresh`.
   uint32_t insert(uint64_t key, uint32_t fresh) {
@@ -79,7 +84,7 @@ class KeyMap {
  private:
   Slot& slot(uint64_t key) {
     const size_t mask = slots_.size() - 1;
-    size_t at = key & mask;
+    size_t at = home(slots_, key);
     while (slots_[at].value != kNone && slots_[at].key != key) at = (at + 1) & mask;
     return slots_[at];
   }

@@ -56,6 +56,32 @@ void Postings::append(TermEntry& t, uint32_t document, uint32_t count, uint32_t 
   t.min_length = std::min(t.min_length, length);
 }
 
+Postings Postings::of(const TermCounts& counts) {
+  Postings p;
+  p.lengths_ = counts.length;
+  for (const uint32_t l : p.lengths_) p.words_ += l;
+  p.keys_ = KeyMap(counts.terms());
+  p.terms_.assign(counts.terms(), {kNoBlock, kNoBlock, 0, 0, 0xffffffffu});
+  std::vector<uint32_t> left = counts.documents;  // of a term, not in its blocks yet
+  for (uint32_t v = 0; v < counts.terms(); ++v) {
+    if (v + 12 < counts.terms()) p.keys_.prefetch(counts.keys[v + 12]);
+    p.keys_.insert(counts.keys[v], v);
+  }
+  for (uint32_t r = 0; r < counts.rows(); ++r)
+    for (uint64_t i = counts.begin[r]; i < counts.begin[r + 1]; ++i) {
+      const uint32_t v = counts.term[i];
+      TermEntry& t = p.terms_[v];
+      if (t.head == kNoBlock || (p.block(t.tail)[1] & 0xffff) == p.block(t.tail)[1] >> 16) {
+        const uint32_t fresh = p.new_block(std::min(left[v] + left[v] % 2, kLargestCapacity));
+        t.head == kNoBlock ? t.head = fresh : p.block(t.tail)[0] = fresh;
+        t.tail = fresh;
+      }
+      p.append(t, r, counts.count[i], counts.length[r]);
+      --left[v];
+    }
+  return p;
+}
+
 uint32_t Postings::add(std::span<const uint64_t> keys) {
   if (lengths_.size() >= kNoBlock) fail("the index holds {} documents and takes no more", lengths_.size());
   const auto document = static_cast<uint32_t>(lengths_.size());

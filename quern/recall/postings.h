@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/recall/counts.h"
 #include "quern/recall/key_map.h"
 
 namespace quern {
@@ -56,6 +57,7 @@ struct PostingsView {
 
 class Postings {
  public:
+  static Postings of(const TermCounts& counts);  // document = row; blocks as full as they get
   uint32_t add(std::span<const uint64_t> keys);  // the next document's words; returns its number
   void erase(std::span<const uint64_t> gone);    // bit a document; the others close ranks in their order
   PostingsView view() const;

@@ -1,0 +1,55 @@
+// Which chunks resemble which: S = X Xᵀ of unit rows, kept where s ≥ threshold, as a symmetric graph with its
+// diagonal. gram_all compares every pair: the definition. gram_pruned compares only pairs that share a term among
+// those that matter: with a row's terms from rare to common, what follows its prefix has norm below the threshold, so
+// two rows that reach the threshold share a term of both prefixes (after Bayardo, Ma and Srikant, WWW 2007). It finds
+// the same pairs unless a guard trips, and the guards are counted:
+//   terms are taken from rare to common while Σ df²/2 stays within `most_work`; the others open no pair
+//                                                                   → GramStats::terms_passed_over
+//   a row keeps its `most_neighbours` strongest, among the rows before it and then among all → GramStats::rows_cut
+// Cost: about Σ df² over prefix terms, in parallel over rows; the same result with any number of threads.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quern/recall/embed.h"
+
+namespace quern {
+
+struct GraphView {  // compressed rows; a mapped segment or a SparseGraph
+  std::span<const uint64_t> begin;
+  std::span<const uint32_t> to;
+  std::span<const float> weight;
+  std::span<const double> degree;  // sum of a row's weights
+  size_t size() const { return degree.size(); }
+};
+
+struct SparseGraph {
+  std::vector<uint64_t> begin{0};
+  std::vector<uint32_t> to;
+  std::vector<float> weight;
+  std::vector<double> degree;
+  size_t size() const { return degree.size(); }
+  GraphView view() const { return {begin, to, weight, degree}; }
+  void sum_degrees();
+};
+
+struct GramOptions {
+  float threshold = 0.1f;
+  int64_t most_work = 4'000'000'000;
+  uint32_t most_neighbours = 256;
+};
+struct GramStats {
+  int64_t pairs_compared = 0, terms_passed_over = 0, rows_cut = 0;
+};
+
+SparseGraph gram_all(const SparseRows& x, float threshold);
+SparseGraph gram_pruned(const SparseRows& x, const GramOptions& options, GramStats* stats = nullptr);
+
+// The largest threshold ≥ `least` at which one component still holds `share` of the rows that are not empty; `least`
+// when there is none.
+float connecting_threshold(const SparseGraph& graph, float least, double share = 0.8);
+SparseGraph above_threshold(const SparseGraph& graph, float threshold);
+std::vector<uint32_t> components(const GraphView& graph);  // node → the smallest node of its component
+
+}  // namespace quern

@@ -1,0 +1,260 @@
+#include "quern/recall/mixpr.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "quern/base/threads.h"
+#include "quern/recall/rank.h"
+
+namespace quern {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point t) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+}
+
+constexpr double kLocal = 0.6, kMixed = 0.3;
+
+struct QueryWords {
+  std::vector<QueryTerm> terms;  // those the collection has
+  bool rare = false;             // one of them stands in less than a hundredth of the rows
+};
+
+QueryWords words_in(const RecallView& v, std::string_view query) {
+  std::vector<uint64_t> keys;
+  for (const std::string& w : words_of(query, v.options.words)) keys.push_back(word_key(w));
+  QueryWords q;
+  for (QueryTerm t : query_terms(keys)) {
+    const TermEntry* e = v.postings.find(t.key);
+    if (!e) continue;
+    t.documents = e->documents;
+    q.rare = q.rare || 100 * t.documents < v.rows();
+    q.terms.push_back(t);
+  }
+  return q;
+}
+
+// Rows the question resembles: cosine of TF-IDF vectors, from the postings of its words.
+std::vector<std::pair<uint32_t, float>> similar_rows(const RecallView& v, const QueryWords& q) {
+  static thread_local std::vector<float> sum;
+  std::vector<uint32_t> touched;
+  if (sum.size() < v.rows()) sum.resize(v.rows());
+  double square = 0;
+  for (const QueryTerm& t : q.terms) {
+    const double weight = tf_idf_weight(v.rows(), t.documents), own = t.times * weight;
+    square += own * own;
+    const float scale = static_cast<float>(own * weight);
+    for (uint32_t ref = v.postings.find(t.key)->head; ref != kNoBlock; ref = v.postings.block(ref).next()) {
+      const PostingBlock b = v.postings.block(ref);
+      for (uint32_t i = 0; i < b.count(); ++i) {
+        const uint32_t d = b.documents()[i];
+        if (sum[d] == 0) touched.push_back(d);
+        sum[d] += scale * static_cast<float>(b.counts()[i]);
+      }
+    }
+  }
+  const float norm = square > 0 ? static_cast<float>(1 / std::sqrt(square)) : 0;
+  std::vector<std::pair<uint32_t, float>> out;
+  out.reserve(touched.size());
+  for (const uint32_t d : touched) {
+    if (!v.postings.is_dead(d)) out.emplace_back(d, sum[d] * norm / v.norm[d]);
+    sum[d] = 0;
+  }
+  return out;
+}
+
+// Those above the threshold; where they are fewer than `least`, the `least` best.
+std::vector<std::pair<uint32_t, float>> joined_rows(std::vector<std::pair<uint32_t, float>> rows, float threshold,
+                                                    size_t least) {
+  const auto stronger = [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  };
+  const auto cut = std::partition(rows.begin(), rows.end(), [&](const auto& r) { return r.second >= threshold; });
+  const size_t above = static_cast<size_t>(cut - rows.begin()), keep = std::min(rows.size(), std::max(above, least));
+  if (keep > above && keep < rows.size())
+    std::nth_element(cut, rows.begin() + static_cast<std::ptrdiff_t>(keep), rows.end(), stronger);
+  rows.resize(keep);
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+Recalled chosen(const RecallView& v, std::vector<std::pair<uint32_t, double>> rows, const RecallQuery& q) {
+  const size_t k = std::min(q.k, rows.size());
+  const auto better = [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  };
+  std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(k), rows.end(), better);
+  rows.resize(k);
+  if (!q.score_order) std::sort(rows.begin(), rows.end());
+  Recalled r;
+  for (const auto& [row, score] : rows) r.chunks.push_back({v.first[row], v.copies[row], score});
+  return r;
+}
+
+// Degree, less likeness to what was picked already; copies count.
+std::vector<std::pair<uint32_t, double>> central_rows(const RecallView& v, const RecallQuery& q) {
+  std::vector<double> degree(v.rows());
+  double most = 0;
+  for (uint32_t r = 0; r < v.rows(); ++r) {
+    if (v.postings.is_dead(r)) continue;
+    for (uint64_t i = v.graph.begin[r]; i < v.graph.begin[r + 1]; ++i)
+      degree[r] += double{v.graph.weight[i]} * v.copies[v.graph.to[i]];
+    most = std::max(most, degree[r]);
+  }
+  if (most <= 0) return {};
+  std::vector<double> like(v.rows());
+  std::vector<bool> picked(v.rows());
+  // A heap of scores that only fall: one is checked again when it comes to the top.
+  std::vector<std::pair<double, uint32_t>> heap;
+  const auto score = [&](uint32_t r) { return (1 - q.diversity) * degree[r] / most - q.diversity * like[r]; };
+  const auto less = [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second > b.second;
+  };
+  for (uint32_t r = 0; r < v.rows(); ++r)
+    if (degree[r] > 0) heap.emplace_back(score(r), r);
+  std::make_heap(heap.begin(), heap.end(), less);
+  std::vector<std::pair<uint32_t, double>> out;
+  while (out.size() < q.k && !heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), less);
+    const auto [s, r] = heap.back();
+    heap.pop_back();
+    if (const double now = score(r); now < s) {
+      heap.emplace_back(now, r);
+      std::push_heap(heap.begin(), heap.end(), less);
+      continue;
+    }
+    picked[r] = true;
+    out.emplace_back(r, degree[r] / most);
+    for (uint64_t i = v.graph.begin[r]; i < v.graph.begin[r + 1]; ++i)
+      like[v.graph.to[i]] = std::max(like[v.graph.to[i]], double{v.graph.weight[i]});
+  }
+  return out;
+}
+
+Recalled recent(const RecallView& v, const RecallQuery& q) {
+  std::vector<std::pair<uint32_t, double>> rows;
+  for (uint32_t r = static_cast<uint32_t>(v.rows()); r-- > 0 && rows.size() < q.k;)
+    if (!v.postings.is_dead(r)) rows.emplace_back(r, 0.0);
+  Recalled out = chosen(v, std::move(rows), q);
+  out.fallback = "recent";
+  return out;
+}
+
+std::vector<RankedDocument> by_bm25(const RecallView& v, const QueryWords& w, size_t k) {
+  return rank_top(v.postings, w.terms, {.documents = v.rows(), .words = v.words}, v.options.bm25, k);
+}
+
+}  // namespace
+
+Recalled recall_bm25(const RecallView& v, std::string_view query, const RecallQuery& q) {
+  std::vector<std::pair<uint32_t, double>> rows;
+  for (const RankedDocument& d : by_bm25(v, words_in(v, query), q.k)) rows.emplace_back(d.document, d.score);
+  if (rows.empty()) return recent(v, q);
+  return chosen(v, std::move(rows), q);
+}
+
+Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQuery& q) {
+  if (v.graph.size() == 0) fail("this index was built without a graph and knows BM25 alone");
+  const QueryWords words = words_in(v, query);
+  const RecallMode mode = q.mode == RecallMode::automatic ? route(query, words.rare) : q.mode;
+  const double alpha = mode == RecallMode::restart ? q.alpha : mode == RecallMode::mixed ? kMixed : kLocal;
+  if (mode == RecallMode::global || (mode == RecallMode::restart && alpha == 0)) {
+    Recalled r = chosen(v, central_rows(v, q), q);
+    r.mode = mode;
+    return r;
+  }
+  const auto answer = [&](Recalled r) {
+    r.mode = mode, r.alpha = alpha;
+    return r;
+  };
+  if (words.terms.empty()) return answer(recent(v, q));
+  const auto fall_back = [&] {
+    Recalled r = recall_bm25(v, query, q);
+    if (r.fallback.empty()) r.fallback = "bm25";
+    return answer(std::move(r));
+  };
+  const Resolvent walk(v.graph);
+  PushResult reached;
+  if (q.seed == SeedKind::query_node) {
+    const auto joined = joined_rows(similar_rows(v, words), v.threshold, q.least_joined);
+    if (joined.empty()) return fall_back();
+    const ExtraNode extra{.edges = joined};
+    reached = walk.push_row({{static_cast<uint32_t>(v.rows()), 1.0}}, {alpha}, q.epsilon, &extra);
+  } else {
+    SparseVector seed;
+    double sum = 0;
+    for (const RankedDocument& d : by_bm25(v, words, 1000)) {
+      seed.emplace_back(d.document, double{d.score} * d.score);
+      sum += seed.back().second;
+    }
+    if (seed.empty()) return fall_back();
+    for (auto& [row, w] : seed) w /= sum;
+    reached = walk.push_row(seed, {alpha}, q.epsilon);
+  }
+  std::erase_if(reached.mass, [&](const auto& m) { return m.first >= v.rows() || v.postings.is_dead(m.first); });
+  if (reached.mass.empty()) return fall_back();
+  Recalled r = chosen(v, std::move(reached.mass), q);
+  r.edges = reached.edges;
+  return answer(std::move(r));
+}
+
+RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chunks, const RecallOptions& o) {
+  RecallIndex x;
+  x.options_ = o;
+  RecallStats& s = x.stats_;
+  auto start = std::chrono::steady_clock::now();
+  const TermCounts counts = count_terms(text, chunks, o.words);
+  s.count_s = seconds_since(start);
+  start = std::chrono::steady_clock::now();
+  x.postings_ = Postings::of(counts);
+  x.copies_ = counts.copies;
+  x.first_.assign(counts.rows(), KeyMap::kNone);
+  for (size_t c = counts.row.size(); c-- > 0;) x.first_[counts.row[c]] = static_cast<uint32_t>(c);
+  s.postings_s = seconds_since(start);
+  s.chunks = chunks.size(), s.rows = counts.rows(), s.words = x.postings_.words(), s.terms = counts.terms();
+  if (!o.graph) return x;
+  start = std::chrono::steady_clock::now();
+  const SparseRows rows = tf_idf_embedder()->embed(counts);
+  // A row's length, from any of its entries: value = count · weight / length.
+  x.norm_.assign(counts.rows(), 1);
+  for (size_t r = 0; r < counts.rows(); ++r)
+    if (const uint64_t i = counts.begin[r]; i < counts.begin[r + 1])
+      x.norm_[r] = static_cast<float>(
+          counts.count[i] * tf_idf_weight(counts.rows(), counts.documents[counts.term[i]]) / double{rows.value[i]});
+  // Between these, as high as leaves one component with most of the rows. Two sentences that share one rare word of
+  // three have a cosine of about a third: a higher threshold would cut the chains a walk is for.
+  constexpr float kLeast = 0.1f, kMost = 0.2f;
+  x.graph_ = gram_pruned(rows,
+                         {.threshold = o.threshold > 0 ? o.threshold : kLeast,
+                          .most_work = static_cast<int64_t>(o.most_work),
+                          .most_neighbours = static_cast<uint32_t>(o.most_neighbours)},
+                         &s.gram);
+  s.threshold = o.threshold;
+  if (o.threshold <= 0) {
+    s.threshold = std::min(kMost, connecting_threshold(x.graph_, kLeast));
+    if (s.threshold > kLeast) x.graph_ = above_threshold(x.graph_, s.threshold);
+  }
+  s.edges = x.graph_.to.size();
+  s.graph_s = seconds_since(start);
+  return x;
+}
+
+RecallView RecallIndex::view() const {
+  return {.postings = postings_.view(),
+          .norm = norm_,
+          .graph = graph_.view(),
+          .first = first_,
+          .copies = copies_,
+          .words = postings_.words(),
+          .threshold = stats_.threshold,
+          .options = options_};
+}
+
+Recalled RecallIndex::bm25(std::string_view query, size_t k) const {
+  RecallQuery q;
+  q.k = k, q.score_order = true;
+  return recall_bm25(view(), query, q);
+}
+
+}  // namespace quern

@@ -1,0 +1,259 @@
+#include "quern/recall/resolvent.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quern/base/threads.h"
+
+namespace quern {
+namespace {
+
+void check_alpha(RestartProb a) {
+  if (!(a.value > 0 && a.value <= 1)) fail("restart probability {}, expected above 0 and at most 1", a.value);
+}
+void check_epsilon(double e) {
+  if (!(e > 0)) fail("push: epsilon {}, expected above 0", e);
+}
+
+// What a push keeps between calls: dense arrays that are zero again at the end of each.
+struct PushScratch {
+  std::vector<double> mass, residual, extra;
+  std::vector<uint8_t> queued, seen;
+  std::vector<uint32_t> queue, touched;
+  void fit(size_t n) {
+    if (mass.size() >= n) return;
+    mass.resize(n), residual.resize(n), extra.resize(n), queued.resize(n), seen.resize(n);
+  }
+  void touch(uint32_t v) {
+    if (!seen[v]) seen[v] = 1, touched.push_back(v);
+  }
+  void ask(uint32_t v) {
+    if (!queued[v]) queued[v] = 1, queue.push_back(v);
+  }
+  PushResult finish() {
+    PushResult r;
+    std::sort(touched.begin(), touched.end());
+    for (const uint32_t v : touched) {
+      if (mass[v] > 0) r.mass.emplace_back(v, mass[v]);
+      r.residual += residual[v];
+      mass[v] = residual[v] = 0, seen[v] = queued[v] = 0;
+    }
+    touched.clear(), queue.clear();
+    return r;
+  }
+};
+PushScratch& scratch() {
+  static thread_local PushScratch s;
+  return s;
+}
+
+}  // namespace
+
+Resolvent::Resolvent(GraphView out, GraphView in) : out_(out), in_(in) {
+  QUERN_CHECK(out.size() == in.size() && out.to.size() == in.to.size(), "{} and {} edges", out.to.size(),
+              in.to.size());
+}
+
+std::vector<double> Resolvent::row(std::span<const double> seed, RestartProb alpha, PowerOptions o,
+                                   bool normalise) const {
+  check_alpha(alpha);
+  QUERN_CHECK(seed.size() == size(), "seed of {} for {} nodes", seed.size(), size());
+  const double a = alpha.value, g = alpha.discount();
+  std::vector<double> pi(size()), next(size()), share(size());
+  for (size_t v = 0; v < size(); ++v) pi[v] = a * seed[v];
+  // π_t = α Σ_{s ≤ t} (γPᵀ)^s p: what a step adds shrinks by γ.
+  for (int64_t t = 0; t < o.most_iterations; ++t) {
+    for (size_t v = 0; v < size(); ++v) share[v] = out_.degree[v] > 0 ? g * pi[v] / out_.degree[v] : 0;
+    parallel_for(static_cast<int64_t>(size()), 8192, [&](int64_t b, int64_t e) {
+      for (auto v = static_cast<size_t>(b); v < static_cast<size_t>(e); ++v) {
+        double sum = a * seed[v];
+        for (uint64_t i = in_.begin[v]; i < in_.begin[v + 1]; ++i) sum += in_.weight[i] * share[in_.to[i]];
+        next[v] = sum;
+      }
+    });
+    double change = 0;
+    for (size_t v = 0; v < size(); ++v) change += std::abs(next[v] - pi[v]);
+    pi.swap(next);
+    if (change < o.tolerance) break;
+  }
+  if (normalise) {
+    double sum = 0, wanted = 0;
+    for (const double x : pi) sum += x;
+    for (const double x : seed) wanted += x;
+    if (sum > 0)
+      for (double& x : pi) x *= wanted / sum;
+  }
+  return pi;
+}
+
+std::vector<double> Resolvent::column(std::span<const double> reward, RestartProb alpha, PowerOptions o) const {
+  check_alpha(alpha);
+  QUERN_CHECK(reward.size() == size(), "reward of {} for {} nodes", reward.size(), size());
+  std::vector<double> v(reward.begin(), reward.end()), next(size());
+  for (int64_t t = 0; t < o.most_iterations; ++t) {
+    parallel_for(static_cast<int64_t>(size()), 8192, [&](int64_t b, int64_t e) {
+      for (auto s = static_cast<size_t>(b); s < static_cast<size_t>(e); ++s) {
+        double sum = 0;
+        for (uint64_t i = out_.begin[s]; i < out_.begin[s + 1]; ++i) sum += out_.weight[i] * v[out_.to[i]];
+        next[s] = reward[s] + (out_.degree[s] > 0 ? alpha.discount() * sum / out_.degree[s] : 0);
+      }
+    });
+    double change = 0;
+    for (size_t s = 0; s < size(); ++s) change = std::max(change, std::abs(next[s] - v[s]));
+    v.swap(next);
+    if (change < o.tolerance) break;
+  }
+  return v;
+}
+
+PushResult Resolvent::push_row(const SparseVector& seed, RestartProb alpha, double epsilon,
+                               const ExtraNode* extra) const {
+  check_alpha(alpha), check_epsilon(epsilon);
+  PushScratch& s = scratch();
+  const auto query = static_cast<uint32_t>(size());
+  s.fit(size() + 1);
+  double query_degree = 0;
+  if (extra) {
+    query_degree = extra->self;
+    for (const auto& [v, w] : extra->edges) s.extra[v] = w, query_degree += w;
+  }
+  const auto degree = [&](uint32_t v) { return v == query ? query_degree : out_.degree[v] + s.extra[v]; };
+  const auto give = [&](uint32_t v, double amount) {
+    s.touch(v);
+    s.residual[v] += amount;
+    if (s.residual[v] >= epsilon * degree(v)) s.ask(v);
+  };
+  for (const auto& [v, w] : seed) {
+    QUERN_CHECK(v < size() + (extra ? 1 : 0) && w >= 0, "seed {} of weight {}", v, w);
+    give(v, w);
+  }
+  int64_t edges = 0;
+  for (size_t head = 0; head < s.queue.size(); ++head) {
+    const uint32_t u = s.queue[head];
+    s.queued[u] = 0;
+    const double r = s.residual[u];
+    if (r <= 0) continue;
+    s.residual[u] = 0;
+    s.mass[u] += alpha.value * r;
+    const double d = degree(u);
+    if (d <= 0) continue;  // the walk ends here
+    const double spread = alpha.discount() * r / d;
+    if (spread > 0) {
+      if (u == query) {
+        for (const auto& [v, w] : extra->edges) give(v, spread * w);
+        give(query, spread * extra->self);
+        edges += static_cast<int64_t>(extra->edges.size()) + 1;
+      } else {
+        for (uint64_t i = out_.begin[u]; i < out_.begin[u + 1]; ++i) give(out_.to[i], spread * out_.weight[i]);
+        if (s.extra[u] > 0) give(query, spread * s.extra[u]);
+        edges += static_cast<int64_t>(out_.begin[u + 1] - out_.begin[u]);
+      }
+    }
+    if (head > 65536 && 2 * head > s.queue.size()) {  // a long walk keeps no long past
+      s.queue.erase(s.queue.begin(), s.queue.begin() + static_cast<std::ptrdiff_t>(head) + 1);
+      head = static_cast<size_t>(-1);
+    }
+  }
+  if (extra)
+    for (const auto& [v, w] : extra->edges) s.extra[v] = 0;
+  PushResult result = s.finish();
+  result.edges = edges;
+  return result;
+}
+
+PushResult Resolvent::push_column(const SparseVector& reward, RestartProb alpha, double epsilon) const {
+  check_alpha(alpha), check_epsilon(epsilon);
+  PushScratch& s = scratch();
+  s.fit(size() + 1);
+  const auto give = [&](uint32_t v, double amount) {
+    s.touch(v);
+    s.residual[v] += amount;
+    if (s.residual[v] > epsilon) s.ask(v);
+  };
+  for (const auto& [v, w] : reward) {
+    QUERN_CHECK(v < size() && w >= 0, "reward {} of weight {}", v, w);
+    give(v, w);
+  }
+  int64_t edges = 0;
+  for (size_t head = 0; head < s.queue.size(); ++head) {
+    const uint32_t v = s.queue[head];
+    s.queued[v] = 0;
+    const double r = s.residual[v];
+    s.residual[v] = 0;
+    s.mass[v] += r;
+    for (uint64_t i = in_.begin[v]; i < in_.begin[v + 1]; ++i) {
+      const uint32_t u = in_.to[i];
+      if (out_.degree[u] > 0) give(u, alpha.discount() * r * in_.weight[i] / out_.degree[u]);
+    }
+    edges += static_cast<int64_t>(in_.begin[v + 1] - in_.begin[v]);
+    if (head > 65536 && 2 * head > s.queue.size()) {
+      s.queue.erase(s.queue.begin(), s.queue.begin() + static_cast<std::ptrdiff_t>(head) + 1);
+      head = static_cast<size_t>(-1);
+    }
+  }
+  PushResult result = s.finish();
+  result.edges = edges;
+  return result;
+}
+
+std::vector<double> Resolvent::global() const {
+  QUERN_CHECK(symmetric_, "the closed form is that of symmetric graphs");
+  const std::vector<uint32_t> component = components(out_);
+  std::vector<double> sum(size()), nodes(size()), pi(size());
+  for (size_t v = 0; v < size(); ++v) sum[component[v]] += out_.degree[v], nodes[component[v]] += 1;
+  const double n = static_cast<double>(size());
+  for (size_t v = 0; v < size(); ++v) {
+    const double s = sum[component[v]];
+    pi[v] = s > 0 ? nodes[component[v]] * out_.degree[v] / (s * n) : 1 / n;
+  }
+  return pi;
+}
+
+SparseGraph transposed(const GraphView& g) {
+  SparseGraph t;
+  t.begin.assign(g.size() + 1, 0), t.to.resize(g.to.size()), t.weight.resize(g.to.size());
+  t.degree.assign(g.degree.begin(), g.degree.end());
+  for (const uint32_t v : g.to) ++t.begin[v + 1];
+  for (size_t v = 0; v < g.size(); ++v) t.begin[v + 1] += t.begin[v];
+  std::vector<uint64_t> at(t.begin.begin(), t.begin.end() - 1);
+  for (uint32_t u = 0; u < g.size(); ++u)
+    for (uint64_t i = g.begin[u]; i < g.begin[u + 1]; ++i) {
+      const uint64_t k = at[g.to[i]]++;
+      t.to[k] = u, t.weight[k] = g.weight[i];
+    }
+  return t;
+}
+
+SparseGraph graph_of(size_t nodes, std::span<const std::pair<uint32_t, uint32_t>> edges,
+                     std::span<const float> weights) {
+  QUERN_CHECK(weights.empty() || weights.size() == edges.size(), "{} weights of {} edges", weights.size(),
+              edges.size());
+  SparseGraph g;
+  g.begin.assign(nodes + 1, 0), g.to.resize(edges.size()), g.weight.resize(edges.size());
+  for (const auto& [u, v] : edges) {
+    if (u >= nodes || v >= nodes) fail("graph: edge {} → {} of {} nodes", u, v, nodes);
+    ++g.begin[u + 1];
+  }
+  for (size_t v = 0; v < nodes; ++v) g.begin[v + 1] += g.begin[v];
+  std::vector<uint64_t> at(g.begin.begin(), g.begin.end() - 1);
+  for (size_t i = 0; i < edges.size(); ++i) {
+    const uint64_t k = at[edges[i].first]++;
+    g.to[k] = edges[i].second, g.weight[k] = weights.empty() ? 1 : weights[i];
+  }
+  g.sum_degrees();
+  return g;
+}
+
+SuccessorLearner::SuccessorLearner(size_t states, double discount) : n_(states), discount_(discount), m_(n_ * n_) {
+  if (!(discount >= 0 && discount < 1)) fail("successor learning: discount {}, expected from 0 to below 1", discount);
+  for (size_t s = 0; s < n_; ++s) m_[s * n_ + s] = 1;
+}
+
+void SuccessorLearner::step(uint32_t from, uint32_t to, double rate) {
+  QUERN_CHECK(from < n_ && to < n_, "step {} → {} of {} states", from, to, n_);
+  double* m = m_.data() + from * n_;
+  const double* next = m_.data() + to * n_;
+  for (size_t j = 0; j < n_; ++j) m[j] += rate * ((j == from ? 1 : 0) + discount_ * next[j] - m[j]);
+}
+
+}  // namespace quern
