@@ -104,7 +104,6 @@ std::vector<std::pair<uint32_t, double>> central_rows(const RecallView& v, const
   }
   if (most <= 0) return {};
   std::vector<double> like(v.rows());
-  std::vector<bool> picked(v.rows());
   // A heap of scores that only fall: one is checked again when it comes to the top.
   std::vector<std::pair<double, uint32_t>> heap;
   const auto score = [&](uint32_t r) { return (1 - q.diversity) * degree[r] / most - q.diversity * like[r]; };
@@ -124,8 +123,7 @@ std::vector<std::pair<uint32_t, double>> central_rows(const RecallView& v, const
       std::push_heap(heap.begin(), heap.end(), less);
       continue;
     }
-    picked[r] = true;
-    out.emplace_back(r, degree[r] / most);
+    out.emplace_back(r, degree[r]);
     for (uint64_t i = v.graph.begin[r]; i < v.graph.begin[r + 1]; ++i)
       like[v.graph.to[i]] = std::max(like[v.graph.to[i]], double{v.graph.weight[i]});
   }
@@ -176,9 +174,11 @@ Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQ
   };
   const Resolvent walk(v.graph);
   PushResult reached;
+  double weight = 0;
   if (q.seed == SeedKind::query_node) {
     const auto joined = joined_rows(similar_rows(v, words), v.threshold, q.least_joined);
     if (joined.empty()) return fall_back();
+    for (const auto& [row, w] : joined) weight += w;
     const ExtraNode extra{.edges = joined};
     reached = walk.push_row({{static_cast<uint32_t>(v.rows()), 1.0}}, {alpha}, q.epsilon, &extra);
   } else {
@@ -190,13 +190,33 @@ Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQ
     }
     if (seed.empty()) return fall_back();
     for (auto& [row, w] : seed) w /= sum;
+    weight = sum;
     reached = walk.push_row(seed, {alpha}, q.epsilon);
   }
   std::erase_if(reached.mass, [&](const auto& m) { return m.first >= v.rows() || v.postings.is_dead(m.first); });
   if (reached.mass.empty()) return fall_back();
   Recalled r = chosen(v, std::move(reached.mass), q);
-  r.edges = reached.edges;
+  r.edges = reached.edges, r.weight = weight;
   return answer(std::move(r));
+}
+
+std::vector<std::vector<RankedDocument>> rank_across(std::span<const RecallView> views, std::string_view query,
+                                                     size_t k) {
+  Collection c;
+  std::vector<QueryTerm> terms;
+  for (const RecallView& v : views) {
+    c.documents += v.rows(), c.words += v.words;
+    if (terms.empty()) {
+      std::vector<uint64_t> keys;
+      for (const std::string& w : words_of(query, v.options.words)) keys.push_back(word_key(w));
+      terms = query_terms(keys);
+    }
+    for (QueryTerm& t : terms)
+      if (const TermEntry* e = v.postings.find(t.key)) t.documents += e->documents;
+  }
+  std::vector<std::vector<RankedDocument>> out;
+  for (const RecallView& v : views) out.push_back(rank_top(v.postings, terms, c, v.options.bm25, k));
+  return out;
 }
 
 RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chunks, const RecallOptions& o) {

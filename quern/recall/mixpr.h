@@ -61,6 +61,7 @@ struct Recalled {
   double alpha = 0;
   std::string fallback;  // empty, "bm25" (nothing joined the question) or "recent" (no word of it is known)
   int64_t edges = 0;     // walked
+  double weight = 1;     // how much the question has to do with this index, to set several side by side
 };
 
 // What a search reads, in memory or in a mapped segment.
@@ -78,6 +79,9 @@ struct RecallView {
 
 Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQuery& q);
 Recalled recall_bm25(const RecallView& v, std::string_view query, const RecallQuery& q);
+// BM25 over several indices as over one: document frequencies and lengths are those of all. Per index, best first.
+std::vector<std::vector<RankedDocument>> rank_across(std::span<const RecallView> views, std::string_view query,
+                                                     size_t k);
 
 class RecallIndex {
  public:
@@ -87,6 +91,7 @@ class RecallIndex {
   Recalled bm25(std::string_view query, size_t k) const;
   RecallView view() const;
   const RecallStats& stats() const { return stats_; }
+  uint32_t last_slab_words() const { return postings_.last_slab_words(); }
 
  private:
   RecallOptions options_;

@@ -64,6 +64,7 @@ class Postings {
   size_t documents() const { return lengths_.size(); }
   uint64_t words() const { return words_; }  // of all documents
   size_t bytes() const;
+  uint32_t last_slab_words() const { return slabs_.empty() ? 0 : used_; }
 
  private:
   uint32_t* block(uint32_t ref) { return slabs_[ref / kSlabWords].get() + ref % kSlabWords; }
