@@ -86,9 +86,10 @@ Recalled chosen(const RecallView& v, std::vector<std::pair<uint32_t, double>> ro
   };
   std::partial_sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(k), rows.end(), better);
   rows.resize(k);
-  if (!q.score_order) std::sort(rows.begin(), rows.end());
   Recalled r;
-  for (const auto& [row, score] : rows) r.chunks.push_back({v.first[row], v.copies[row], score});
+  for (const auto& [row, score] : rows) r.chunks.push_back({v.last[row], v.copies[row], score});
+  if (!q.score_order)
+    std::sort(r.chunks.begin(), r.chunks.end(), [](const auto& a, const auto& b) { return a.chunk < b.chunk; });
   return r;
 }
 
@@ -132,9 +133,10 @@ std::vector<std::pair<uint32_t, double>> central_rows(const RecallView& v, const
 
 Recalled recent(const RecallView& v, const RecallQuery& q) {
   std::vector<std::pair<uint32_t, double>> rows;
-  for (uint32_t r = static_cast<uint32_t>(v.rows()); r-- > 0 && rows.size() < q.k;)
-    if (!v.postings.is_dead(r)) rows.emplace_back(r, 0.0);
+  for (uint32_t r = 0; r < v.rows(); ++r)
+    if (!v.postings.is_dead(r)) rows.emplace_back(r, v.last[r]);
   Recalled out = chosen(v, std::move(rows), q);
+  for (RecalledChunk& c : out.chunks) c.score = 0;
   out.fallback = "recent";
   return out;
 }
@@ -229,8 +231,8 @@ RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chu
   start = std::chrono::steady_clock::now();
   x.postings_ = Postings::of(counts);
   x.copies_ = counts.copies;
-  x.first_.assign(counts.rows(), KeyMap::kNone);
-  for (size_t c = counts.row.size(); c-- > 0;) x.first_[counts.row[c]] = static_cast<uint32_t>(c);
+  x.last_.resize(counts.rows());
+  for (size_t c = 0; c < counts.row.size(); ++c) x.last_[counts.row[c]] = static_cast<uint32_t>(c);
   s.postings_s = seconds_since(start);
   s.chunks = chunks.size(), s.rows = counts.rows(), s.words = x.postings_.words(), s.terms = counts.terms();
   if (!o.graph) return x;
@@ -264,7 +266,7 @@ RecallView RecallIndex::view() const {
   return {.postings = postings_.view(),
           .norm = norm_,
           .graph = graph_.view(),
-          .first = first_,
+          .last = last_,
           .copies = copies_,
           .words = postings_.words(),
           .threshold = stats_.threshold,

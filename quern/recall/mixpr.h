@@ -51,7 +51,7 @@ struct RecallQuery {
 };
 
 struct RecalledChunk {
-  uint32_t chunk;  // the first of its copies
+  uint32_t chunk;  // the last of its copies: what is said again overrides what was said between
   uint32_t copies;
   double score;
 };
@@ -69,12 +69,12 @@ struct RecallView {
   PostingsView postings;
   std::span<const float> norm;       // row → length of its TF-IDF vector
   GraphView graph;                   // empty without one
-  std::span<const uint32_t> first;   // row → its first chunk
+  std::span<const uint32_t> last;    // row → the last chunk that shares it
   std::span<const uint32_t> copies;  // row → chunks
   uint64_t words = 0;                // of all rows
   float threshold = 0;
   RecallOptions options;
-  size_t rows() const { return first.size(); }
+  size_t rows() const { return last.size(); }
 };
 
 Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQuery& q);
@@ -98,7 +98,7 @@ class RecallIndex {
   Postings postings_;
   std::vector<float> norm_;
   SparseGraph graph_;
-  std::vector<uint32_t> first_, copies_;
+  std::vector<uint32_t> last_, copies_;
   RecallStats stats_;
 };
 

@@ -143,7 +143,7 @@ TEST(MixPr, CopiesAreOneAndCountInGlobalMode) {
   q.mode = RecallMode::global, q.k = 2, q.score_order = true, q.diversity = 0;
   Recalled r = index.mixpr("give me an overview", q);
   ASSERT_EQ(r.chunks.size(), 2u);
-  EXPECT_EQ(r.chunks[0].chunk, 2u);
+  EXPECT_EQ(r.chunks[0].chunk, 13u);  // the last copy
   EXPECT_EQ(r.chunks[0].copies, 10u);
   EXPECT_EQ(r.chunks[1].chunk, 3u);
   q.diversity = 0.6;  // now the second is another matter

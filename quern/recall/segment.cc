@@ -30,7 +30,7 @@ enum Section : size_t {
   kGraphTo,
   kGraphWeight,
   kGraphDegree,
-  kFirst,
+  kLast,
   kCopies,
   kSections
 };
@@ -146,7 +146,7 @@ RecallStats write_segment(const fs::path& path, const SegmentInput& in, const Re
   sections[kGraphTo] = {bytes_of(v.graph.to)};
   sections[kGraphWeight] = {bytes_of(v.graph.weight)};
   sections[kGraphDegree] = {bytes_of(v.graph.degree)};
-  sections[kFirst] = {bytes_of(v.first)};
+  sections[kLast] = {bytes_of(v.last)};
   sections[kCopies] = {bytes_of(v.copies)};
 
   static constexpr std::array<std::byte, kAlign> kZeros{};
@@ -218,7 +218,7 @@ Segment::Segment(const fs::path& path, const RecallOptions& options) : file_(std
   view_.norm = section<float>(kNorm);
   view_.graph = {section<uint64_t>(kGraphBegin), section<uint32_t>(kGraphTo), section<float>(kGraphWeight),
                  section<double>(kGraphDegree)};
-  view_.first = section<uint32_t>(kFirst), view_.copies = section<uint32_t>(kCopies);
+  view_.last = section<uint32_t>(kLast), view_.copies = section<uint32_t>(kCopies);
   view_.words = static_cast<uint64_t>(meta_.at("words").as_int());
   view_.threshold = static_cast<float>(meta_.at("threshold").as_double());
   view_.options = options;

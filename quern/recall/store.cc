@@ -269,7 +269,7 @@ RecallAnswer RecallStore::bm25(std::string_view question, size_t k, bool score_o
   const auto ranked = rank_across(views, question, k);
   for (size_t i = 0; i < ranked.size(); ++i)
     for (const RankedDocument& r : ranked[i])
-      a.hits.push_back(hit(*segments_[i], {views[i].first[r.document], views[i].copies[r.document], r.score}));
+      a.hits.push_back(hit(*segments_[i], {views[i].last[r.document], views[i].copies[r.document], r.score}));
   keep_best(a.hits, k, score_order);
   return a;
 }
