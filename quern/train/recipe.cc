@@ -75,6 +75,8 @@ void check(const Recipe& r, const std::string& where) {
   if (r.model.from.empty() && r.model.config.is_null())
     fail("{}, model: give `from`, a model folder, or `config`", where);
   if (r.eval.rows < 1 || r.eval.every < 0) fail("{}, eval: rows {} and every {}", where, r.eval.rows, r.eval.every);
+  if (r.parallel.zero < 0 || r.parallel.zero > 1 || r.parallel.bucket < 1)
+    fail("{}, parallel: zero {} must be 0 or 1, bucket {} at least 1", where, r.parallel.zero, r.parallel.bucket);
   const SupervisePolicy& s = r.supervise;
   for (auto [field, value] : {std::pair{"setup_s", s.setup_s},
                               {"step_s", s.step_s},

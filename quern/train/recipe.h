@@ -104,6 +104,16 @@ struct SpikePolicy {
   }
 };
 
+// How ranks share the work; docs/parallel.md.
+struct ParallelConfig {
+  int64_t zero = 0, bucket = int64_t{4} << 20;
+  template <class V>
+  void visit(V& v) {
+    v("zero", zero, "0: every rank keeps all optimizer state; 1: an even share of it");
+    v("bucket", bucket, "with zero = 1: elements of gradient that go out together while the backward goes on");
+  }
+};
+
 // What `quern train --supervise` watches for; a run without it never looks here.
 struct SupervisePolicy {
   std::string launcher;
@@ -134,6 +144,7 @@ struct Recipe {
   CheckpointConfig checkpoint;
   EvalConfig eval;
   SpikePolicy spikes;
+  ParallelConfig parallel;
   SupervisePolicy supervise;
   std::vector<PhaseConfig> phase;
   template <class V>
@@ -149,6 +160,7 @@ struct Recipe {
     v("checkpoint", checkpoint);
     v("eval", eval);
     v("spikes", spikes);
+    v("parallel", parallel);
     v("supervise", supervise);
     v("phase", phase, "phases, one after the other");
   }

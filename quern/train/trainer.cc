@@ -13,6 +13,8 @@
 #include "quern/train/spikes.h"
 #include "quern/train/tensorboard.h"
 #include "quern/train/train_state.h"
+#include "quern/train/zero.h"
+#include "quern/train/zero_matrices.h"
 
 namespace quern {
 namespace {
@@ -69,6 +71,7 @@ struct Trainer::Impl {
   TrainOptions o;
   Json base_config, config;  // of the model: before and with the phase's changes
   std::unique_ptr<Model> model;
+  std::unique_ptr<ZeroShards> shards;  // null: every rank moves everything
   std::unique_ptr<OptimizerGroups> optimizer;
   std::unique_ptr<Loader> loader;
   std::unique_ptr<CheckpointWriter> writer;
@@ -143,7 +146,16 @@ struct Trainer::Impl {
       else
         initialise(*model, static_cast<uint64_t>(recipe.seed));
     }
-    optimizer = std::make_unique<OptimizerGroups>(*model, registry, recipe.optimizer);
+    optimizer = make_optimizer();
+  }
+
+  std::unique_ptr<OptimizerGroups> make_optimizer() {
+    if (recipe.parallel.zero == 0 || comm.size() == 1)
+      return std::make_unique<OptimizerGroups>(*model, registry, recipe.optimizer);
+    shards = std::make_unique<ZeroShards>(*model, comm, recipe.parallel.bucket);
+    return std::make_unique<OptimizerGroups>(
+        *model, registry, recipe.optimizer,
+        [this](const std::string& name, Parameter& p, const Optimizer& rule) { return shards->own(name, p, rule); });
   }
 
   void adopt(Model& other) {  // its parameters' values
@@ -169,11 +181,12 @@ struct Trainer::Impl {
       config = wanted;
       model = build_model(registry, config);
       adopt(*before);
-      auto fresh = std::make_unique<OptimizerGroups>(*model, registry, recipe.optimizer);
       std::map<std::pair<std::string, std::string>, Tensor> state;
       optimizer->visit_state([&](const OptimizerSlot& s, const OptimizerPart& part, Tensor& t) {
         state[{s.name, part.role}] = t;
       });
+      optimizer.reset();  // its slots look at the old shards
+      auto fresh = make_optimizer();
       fresh->visit_state([&](const OptimizerSlot& s, const OptimizerPart& part, Tensor& t) {
         if (auto old = state.find({s.name, part.role}); old != state.end()) t.copy_from(old->second);
       });
@@ -232,15 +245,30 @@ struct Trainer::Impl {
     std::vector<Parameter*> all;
     std::vector<int64_t> has;
     model->visit("", [&](const std::string&, Parameter& p) {
+      if (shards && shards->holds(p)) return;
       all.push_back(&p);
       has.push_back(p.grad.defined());
     });
-    comm.all_reduce(has, ReduceOp::max);
+    comm.all_reduce(has, ReduceOp::max);  // what shards hold is summed already
     for (size_t i = 0; i < all.size(); ++i) {
       if (!has[i]) continue;
       if (!all[i]->grad.defined()) all[i]->grad = Tensor::zeros(all[i]->shape, DType::f32);
       comm.all_reduce(all[i]->grad);
     }
+  }
+
+  double gradient_norm() {
+    const double whole = grad_norm(*model);  // of what no shard holds, where there are shards
+    return shards ? std::sqrt(whole * whole + shards->sum_of_grad_squares()) : whole;
+  }
+
+  void move_parameters(const OptimizerStep& s) {
+    if (!shards) return optimizer->step(s);
+    optimizer->step(
+        s, [&](const MatrixOptimizer& rule, std::span<OptimizerSlot* const> slots, const OptimizerStep& o) {
+          step_matrices(comm, rule, slots, o, [&](const Parameter& p, int rank) { return shards->piece(p, rank); });
+        });
+    shards->gather();
   }
 
   bool step() {
@@ -263,24 +291,26 @@ struct Trainer::Impl {
     m.data_s = watch.lap();
     enter(Section::compute);
     double loss = 0;
+    std::erase_if(batches, [](const TokenBatch& b) { return b.loss_tokens == 0; });
     for (const TokenBatch& b : batches) {
-      if (b.loss_tokens == 0) continue;
       double share = static_cast<double>(b.loss_tokens) / static_cast<double>(learnt);
       Tape tape(Tape::training, recipe.dtype == "bf16");
       tape.recompute_layers = recipe.recompute;
       Var l = model->loss(tape, model->hidden(tape, b.tokens, Batch::documents(b.lengths)), b.targets);
       loss += share * l.value.item();
       m.forward_s += watch.lap();
+      if (shards && &b == &batches.back()) tape.on_grad_ready = [&](Parameter& x) { shards->ready(x); };
       tape.backward(l, share);
       m.backward_s += watch.lap();
     }
     busy += m.forward_s + m.backward_s;
     enter(Section::reduce);
+    if (shards) shards->finish();
     loss = comm.all_reduce(loss);
     reduce_gradients();
     m.reduce_s = watch.lap();
     enter(Section::optimizer);
-    const double norm = grad_norm(*model);
+    const double norm = gradient_norm();
     SpikeWatch::Verdict verdict = spikes.see(std::isfinite(norm) ? loss : norm);
     if (verdict == SpikeWatch::Verdict::not_a_number || verdict == SpikeWatch::Verdict::spike) {
       zero_grad(*model);
@@ -297,7 +327,7 @@ struct Trainer::Impl {
       enter(Section::optimizer);
     }
     m.lr = learning_rate(p.schedule, static_cast<double>(at + 1));
-    optimizer->step({.lr = m.lr, .grad_scale = recipe.clip > 0 ? clip_scale(norm, recipe.clip) : 1});
+    move_parameters({.lr = m.lr, .grad_scale = recipe.clip > 0 ? clip_scale(norm, recipe.clip) : 1});
     zero_grad(*model);
     m.optimizer_s += watch.lap();
     ++done, tokens += fed;

@@ -1,0 +1,68 @@
+// ZeRO, first stage: every rank has all weights and all gradients of its own rows, but optimizer state and the update
+// of an even share only.
+//
+// Parameters lie one after the other, the last of the model first (backward reaches it first), in buckets of about
+// `bucket_elements`; a bucket's flat elements are cut evenly over ranks, wherever that falls: in the middle of a
+// matrix, of a row. A bucket's sum goes out as soon as the last backward of a step has finished its gradients
+// (Tape::on_grad_ready) and moves while the rest of the backward runs. Sums are those of all_reduce, element by
+// element in rank order, so training is the unsharded one's but for the rounding of the gradient norm (its double
+// sum is taken piece by piece).
+// Matrices that an optimizer must see whole come together at an owner (zero_matrices.h).
+// Volume a rank and step: (n−1)/n·4 bytes an element each way, as a plain all_reduce.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/comm/communicator.h"
+#include "quern/optim/groups.h"
+
+namespace quern {
+
+class ZeroShards {
+ public:
+  ZeroShards(Module& model, Communicator& comm, int64_t bucket_elements);
+  ~ZeroShards();
+
+  OwnPiece own(const std::string& name, Parameter& p, const Optimizer& rule);  // OptimizerGroups asks
+  bool holds(const Parameter& p) const {
+    return places_.contains(&p);
+  }                                               // false: whole on every rank, not summed here
+  Cut piece(const Parameter& p, int rank) const;  // elements of p
+
+  // A step: ready() for parameters as their last gradient is there (as many as one likes), then finish(): all pieces
+  // have their piece of the summed gradient, the parameters' own gradients are gone.
+  void ready(const Parameter& p);
+  void finish();
+  double sum_of_grad_squares() const;  // over all ranks
+  void gather();                       // after the update: every rank's pieces of the values to all
+  int buckets() const { return static_cast<int>(buckets_.size()); }
+  int early() const { return early_; }  // buckets of the last step that went out before finish()
+
+ private:
+  struct Place {
+    size_t bucket;
+    int64_t offset;  // in the bucket
+    Parameter* whole;
+    std::unique_ptr<Parameter> piece;
+    bool ready = false;
+  };
+  struct Bucket {
+    std::vector<Place*> places;
+    int64_t size = 0;
+    size_t missing = 0;
+    Tensor flat, shard;  // gradients on their way, and this rank's piece of their sum
+    Transfer transfer;
+  };
+  void send_filled();
+  void send(Bucket& b);
+
+  Communicator& comm_;
+  std::map<const Parameter*, Place> places_;
+  std::vector<Bucket> buckets_;
+  size_t sent_ = 0;  // buckets go out in this order on every rank
+  int early_ = 0;
+};
+
+}  // namespace quern
