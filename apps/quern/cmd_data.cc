@@ -1,11 +1,9 @@
 // quern data build | info | show | curriculum: texts to token shards, what shards hold, and the procedural
 // curriculum.
-#include <unistd.h>
-
-#include <chrono>
 #include <cstdio>
 
 #include "apps/quern/args.h"
+#include "apps/quern/progress.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/mmap.h"
 #include "quern/data/build.h"
@@ -14,27 +12,6 @@
 
 namespace quern {
 namespace {
-
-// A line that is rewritten on a terminal, else a line every ten seconds.
-class Progress {
- public:
-  template <class... A>
-  void operator()(fmt::format_string<A...> f, A&&... a) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000))) return;
-    last_ = now;
-    const std::string text = fmt::format(f, std::forward<A>(a)...);
-    terminal_ ? fmt::print(stderr, "\r{} ", text) : fmt::print(stderr, "{}\n", text);
-    drawn_ = terminal_;
-  }
-  ~Progress() {
-    if (drawn_) fmt::print(stderr, "\r\x1b[K");
-  }
-
- private:
-  bool terminal_ = isatty(STDERR_FILENO) != 0, drawn_ = false;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 BuildOptions::Split parse_split(const std::string& s) {
   if (s == "file") return BuildOptions::Split::file;

@@ -29,6 +29,7 @@ constexpr Verb kVerbs[] = {
     {"detokenize", "token ids to text", quern::cmd_detokenize},
     {"tokenizer", "train a tokenizer", quern::cmd_tokenizer},
     {"data", "build token shards, look into them, write the curriculum", quern::cmd_data},
+    {"corpus", "filter and deduplicate documents", quern::cmd_corpus},
     {"train", "carry out a training recipe", quern::cmd_train},
     {"report", "draw a training run as one HTML page", quern::cmd_report},
     {"reshape", "rewrite a checkpoint for other ranks or another architecture", quern::cmd_reshape},

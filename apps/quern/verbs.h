@@ -13,6 +13,7 @@ int cmd_tokenize(Words args);
 int cmd_detokenize(Words args);
 int cmd_tokenizer(Words args);
 int cmd_data(Words args);
+int cmd_corpus(Words args);
 int cmd_quantize(Words args);
 int cmd_ppl(Words args);
 int cmd_run(Words args);

@@ -89,7 +89,8 @@ bool BlockReader::next(Block& block) {
   block.bytes.clear();
   block.rows.clear();
   block.first = next_;
-  while (file_ < inputs_.files.size() && block.bytes.size() < block_bytes_ && block.rows.size() <= block_bytes_ / 16) {
+  while (file_ < inputs_.files.size() && block.bytes.size() < block_bytes_ &&
+         block.rows.size() <= block_bytes_ / 16) {
     if (!stream_) open();
     bool more = false;
     switch (inputs_.files[file_].form) {

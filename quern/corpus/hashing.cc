@@ -4,11 +4,31 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "quern/base/error.h"
+
 namespace quern::corpus {
 
 ContentHash content_hash(std::string_view bytes) {
   const XXH128_hash_t h = XXH3_128bits(bytes.data(), bytes.size());
   return {h.low64, h.high64};
+}
+
+uint64_t file_hash(const std::filesystem::path& file) {
+  const auto close = [](std::FILE* f) { std::fclose(f); };
+  std::unique_ptr<std::FILE, decltype(close)> in(std::fopen(file.c_str(), "rb"), close);
+  if (!in) fail("cannot open {}: {}", file.string(), std::strerror(errno));
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  std::vector<char> buffer(size_t{1} << 20);
+  while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), in.get()))
+    XXH3_64bits_update(&state, buffer.data(), n);
+  if (std::ferror(in.get())) fail("cannot read {}", file.string());
+  return XXH3_64bits_digest(&state);
 }
 
 }  // namespace quern::corpus

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 namespace quern::corpus {
@@ -33,5 +34,6 @@ struct ContentHash {
   auto operator<=>(const ContentHash&) const = default;
 };
 ContentHash content_hash(std::string_view bytes);
+uint64_t file_hash(const std::filesystem::path& file);  // XXH3, 64 bits, as xxhsum -H3 prints
 
 }  // namespace quern::corpus

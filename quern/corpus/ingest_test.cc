@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Folder {
+class Folder {  // of one test, gone with it
  public:
   Folder() : path_(fs::temp_directory_path() / fmt::format("quern-corpus-{}", ::getpid())) {
     fs::remove_all(path_);

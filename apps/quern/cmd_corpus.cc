@@ -1,0 +1,36 @@
+// quern corpus dedup | …: from raw documents to a corpus. Each sub-verb has a file of its own.
+#include "apps/quern/cmd_corpus.h"
+
+#include "apps/quern/args.h"
+#include "apps/quern/verbs.h"
+#include "quern/base/nearest.h"
+
+namespace quern {
+namespace {
+
+struct SubVerb {
+  const char* name;
+  const char* help;
+  int (*run)(Words);
+};
+constexpr SubVerb kSubVerbs[] = {
+    {"dedup", "drop copies and near copies, write the survivors", corpus_dedup},
+};
+
+}  // namespace
+
+int cmd_corpus(Words args) {
+  std::vector<std::string> names;
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
+    fmt::print("usage: quern corpus VERB …\n\n");
+    for (const SubVerb& v : kSubVerbs) fmt::print("  {:<8} {}\n", v.name, v.help);
+    return args.empty() ? 2 : 0;
+  }
+  for (const SubVerb& v : kSubVerbs) {
+    if (args[0] == v.name) return v.run(args.subspan(1));
+    names.emplace_back(v.name);
+  }
+  throw UsageError(fmt::format("quern corpus: unknown verb '{}'{}", args[0], did_you_mean(args[0], names)));
+}
+
+}  // namespace quern

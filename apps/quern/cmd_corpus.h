@@ -1,0 +1,9 @@
+// The sub-verbs of quern corpus.
+#pragma once
+#include "apps/quern/verbs.h"
+
+namespace quern {
+
+int corpus_dedup(Words args);
+
+}  // namespace quern

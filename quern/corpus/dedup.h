@@ -1,0 +1,78 @@
+// The whole of deduplication on one machine: read → (filter) → sketch → exact copies → bands → verify → cluster →
+// survivors written. Two readings of the input: the first leaves a record a document, shingle sets and bands in
+// temporary files; the second copies the survivors' lines.
+// Memory: five bytes a row (survivor and fate), the buffers, and the contenders: documents that met another in a
+// band. Output in DIR: part-00000.jsonl.zst …, clusters.jsonl.zst, manifest.json. The bytes do not depend on the
+// number of threads, nor on the order the inputs are named in.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quern/corpus/elect.h"
+#include "quern/corpus/filter.h"
+#include "quern/corpus/ingest.h"
+#include "quern/corpus/sketch.h"
+
+namespace quern::corpus {
+
+enum class Verification { none, signature, exact, containment };
+
+struct DedupConfig {
+  std::string preset = "zyda";
+  bool near = true;  // false: exact copies only
+  SketchConfig sketch;
+  BandShape bands{32, 4};
+  Verification verify = Verification::exact;
+  double threshold = 0.4;
+  Clustering clustering = Clustering::star;
+  Scope scope = Scope::all;
+  bool collide_empty = false;  // documents without shingles are one cluster, as published; else exact copies only
+  FieldMap fields;
+  ReadPolicy read;
+  std::string filter = "none";
+  int level = 3;                             // of zstd
+  uint64_t shard_bytes = uint64_t{1} << 30;  // of text lines before packing
+  uint64_t memory = uint64_t{512} << 20;     // for sorting bands
+  Json json() const;
+};
+
+// zyda, zyda2, exact; mode fast (one permutation) or compat (the published arithmetic).
+DedupConfig dedup_preset(const std::string& name, const std::string& mode);
+Verification parse_verification(const std::string& s);
+Clustering parse_clustering(const std::string& s);
+Scope parse_scope(const std::string& s);
+
+struct StageReport {
+  std::string name;
+  uint64_t documents_in = 0, documents_out = 0, bytes_in = 0;
+  double seconds = 0;
+  uint64_t peak_rss = 0;  // bytes, of the process so far
+  Json json() const;
+};
+
+struct DedupReport {
+  ReadCounts read;
+  std::vector<std::string> damaged;
+  std::vector<StageReport> stages;
+  std::vector<std::string> rules;
+  std::vector<uint64_t> rule_first, rule_any;
+  uint64_t filtered = 0, exact_removed = 0, near_removed = 0, kept = 0;
+  uint64_t clusters = 0, largest = 0, candidate_pairs = 0, meetings = 0, compared = 0, passed = 0;
+  uint64_t spilled = 0, bytes_out = 0;
+  int64_t wrongful = -1;  // removed though not like their survivor; −1: not looked at
+  std::vector<std::pair<std::string, uint64_t>> outputs;  // file name, XXH3-64 of its bytes
+  Json json() const;
+};
+
+struct DedupProgress {
+  const char* stage;
+  uint64_t bytes, total_bytes, documents;
+};
+
+DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const FilterMaker& filter,
+                        const std::filesystem::path& out,
+                        const std::function<void(const DedupProgress&)>& progress = {});
+
+}  // namespace quern::corpus

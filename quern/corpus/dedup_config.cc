@@ -1,0 +1,120 @@
+// Presets and names of dedup.h, and its reports as JSON.
+#include "quern/base/error.h"
+#include "quern/base/nearest.h"
+#include "quern/corpus/dedup.h"
+
+namespace quern::corpus {
+namespace {
+
+template <class E, size_t N>
+E parse_name(const std::string& s, const char* what, const char* const (&names)[N]) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < N; ++i) {
+    if (s == names[i]) return static_cast<E>(i);
+    all.emplace_back(names[i]);
+  }
+  fail("{} '{}': expected {}{}", what, s, fmt::join(all, ", "), did_you_mean(s, all));
+}
+
+constexpr const char* kVerifications[] = {"none", "signature", "exact", "containment"};
+constexpr const char* kClusterings[] = {"star", "closure"};
+constexpr const char* kScopes[] = {"all", "across", "within"};
+
+Json whole(uint64_t n) { return Json(static_cast<int64_t>(n)); }
+
+}  // namespace
+
+Verification parse_verification(const std::string& s) {
+  return parse_name<Verification>(s, "verify", kVerifications);
+}
+Clustering parse_clustering(const std::string& s) { return parse_name<Clustering>(s, "clustering", kClusterings); }
+Scope parse_scope(const std::string& s) { return parse_name<Scope>(s, "scope", kScopes); }
+
+DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
+  if (mode != "fast" && mode != "compat") fail("mode '{}': expected fast or compat", mode);
+  DedupConfig c;
+  c.preset = name;
+  if (name == "zyda") {
+    c.sketch.family = mode == "compat" ? RowFamily::datasketch : RowFamily::one_permutation;
+  } else if (name == "zyda2") {
+    c.sketch = {.normaliser = Normaliser::raw,
+                .shingle = 25,
+                .family = mode == "compat" ? RowFamily::murmur : RowFamily::one_permutation,
+                .rows = 128,
+                .seed = 10,
+                .short_as_one = true};
+    c.bands = {8, 16};
+    c.threshold = 0.85;
+    c.scope = Scope::across;
+  } else if (name == "exact") {
+    c.near = false;
+  } else {
+    fail("preset '{}': expected zyda, zyda2 or exact{}", name, did_you_mean(name, {"zyda", "zyda2", "exact"}));
+  }
+  return c;
+}
+
+Json DedupConfig::json() const {
+  Json j = Json::object();
+  j.set("preset", preset), j.set("near", near);
+  if (near) {
+    j.set("sketch", sketch.json());
+    j.set("bands", bands.bands), j.set("rows_a_band", bands.rows);
+    j.set("verify", kVerifications[static_cast<int>(verify)]), j.set("threshold", threshold);
+    j.set("clustering", kClusterings[static_cast<int>(clustering)]);
+    j.set("collide_empty", collide_empty);
+  }
+  j.set("scope", kScopes[static_cast<int>(scope)]);
+  j.set("text_field", fields.text), j.set("score_field", fields.score), j.set("filter", filter);
+  j.set("stop_on_bad", read.stop_on_bad), j.set("replace_utf8", read.replace_utf8);
+  j.set("max_row_bytes", whole(read.max_row));
+  j.set("zstd_level", level), j.set("shard_bytes", whole(shard_bytes));
+  return j;
+}
+
+Json StageReport::json() const {
+  Json j = Json::object();
+  j.set("name", name), j.set("documents_in", whole(documents_in)), j.set("documents_out", whole(documents_out));
+  j.set("bytes_in", whole(bytes_in)), j.set("seconds", seconds), j.set("peak_rss", whole(peak_rss));
+  return j;
+}
+
+Json DedupReport::json() const {
+  Json j = Json::object();
+  Json list = Json::array();
+  for (const StageReport& s : stages) list.push(s.json());
+  j.set("stages", std::move(list));
+  j.set("read", read.json());
+  Json bad = Json::array();
+  for (const std::string& d : damaged) bad.push(Json(d));
+  j.set("damaged_files", std::move(bad));
+  if (!rules.empty()) {
+    Json r = Json::array();
+    for (size_t i = 0; i < rules.size(); ++i) {
+      Json one = Json::object();
+      one.set("rule", rules[i]), one.set("first", whole(rule_first[i])), one.set("any", whole(rule_any[i]));
+      r.push(std::move(one));
+    }
+    j.set("rules", std::move(r));
+  }
+  Json c = Json::object();
+  c.set("count", whole(clusters)), c.set("largest", whole(largest)),
+      c.set("removed", whole(exact_removed + near_removed));
+  j.set("clusters", std::move(c));
+  j.set("filtered", whole(filtered)), j.set("exact_removed", whole(exact_removed));
+  j.set("near_removed", whole(near_removed)), j.set("kept", whole(kept));
+  j.set("meetings", whole(meetings)), j.set("candidate_pairs", whole(candidate_pairs)),
+      j.set("compared", whole(compared));
+  j.set("passed", whole(passed)), j.set("spilled_bytes", whole(spilled)), j.set("bytes_out", whole(bytes_out));
+  if (wrongful >= 0) j.set("removed_unlike_survivor", wrongful);
+  Json o = Json::array();
+  for (const auto& [name, hash] : outputs) {
+    Json one = Json::object();
+    one.set("file", name), one.set("xxh3", fmt::format("{:016x}", hash));
+    o.push(std::move(one));
+  }
+  j.set("outputs", std::move(o));
+  return j;
+}
+
+}  // namespace quern::corpus

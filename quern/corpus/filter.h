@@ -1,0 +1,32 @@
+// A filter looks at one document and says whether it stays, which rules it fails (all of them, and the first in the
+// filter's order), and what becomes of its text. A filter is one file with a function that makes it; filters keep
+// buffers, so every thread has its own.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::corpus {
+
+struct Judgement {
+  uint64_t failing = 0;   // bit i: rule i rejects
+  std::string_view text;  // what goes on; valid until the next call
+  bool changed = false;   // text differs from what came
+  bool keep() const { return failing == 0; }
+  int first() const { return failing == 0 ? -1 : __builtin_ctzll(failing); }
+};
+
+class DocumentFilter {
+ public:
+  virtual ~DocumentFilter() = default;
+  virtual std::span<const char* const> rules() const = 0;  // at most 64, in order
+  virtual Judgement judge(std::string_view utf8) = 0;
+};
+
+using FilterMaker = std::function<std::unique_ptr<DocumentFilter>()>;
+
+}  // namespace quern::corpus

@@ -1,0 +1,83 @@
+#include "quern/corpus/spill.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "quern/base/error.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr size_t kBuffer = size_t{256} << 10;
+
+void put(int fd, uint64_t at, const char* p, size_t n) {
+  while (n > 0) {
+    const ssize_t done = ::pwrite(fd, p, n, static_cast<off_t>(at));
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) fail("cannot write a temporary file: {}", std::strerror(errno));
+    p += done, at += static_cast<uint64_t>(done), n -= static_cast<size_t>(done);
+  }
+}
+
+}  // namespace
+
+SpillFile::SpillFile(const std::filesystem::path& folder) {
+  std::string name = (folder / "spill-XXXXXX").string();
+  fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd_ < 0) fail("cannot make a temporary file in {}: {}", folder.string(), std::strerror(errno));
+  ::unlink(name.c_str());
+}
+
+SpillFile::~SpillFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+SpillFile::SpillFile(SpillFile&& o) noexcept
+    : fd_(std::exchange(o.fd_, -1)), size_(std::exchange(o.size_, 0)), buffer_(std::move(o.buffer_)) {}
+
+SpillFile& SpillFile::operator=(SpillFile&& o) noexcept {
+  if (this != &o) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = std::exchange(o.fd_, -1), size_ = std::exchange(o.size_, 0), buffer_ = std::move(o.buffer_);
+  }
+  return *this;
+}
+
+void SpillFile::append(const void* data, size_t bytes) {
+  if (bytes >= kBuffer) {
+    flush();
+    put(fd_, size_, static_cast<const char*>(data), bytes);
+    size_ += bytes;
+    return;
+  }
+  buffer_.append(static_cast<const char*>(data), bytes);
+  if (buffer_.size() >= kBuffer) flush();
+}
+
+void SpillFile::flush() {
+  put(fd_, size_, buffer_.data(), buffer_.size());
+  size_ += buffer_.size();
+  buffer_.clear();
+}
+
+void SpillFile::read(uint64_t at, void* to, size_t bytes) const {
+  QUERN_CHECK(at + bytes <= size_, "{} + {} of {}", at, bytes, size_);
+  auto* p = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t got = ::pread(fd_, p, bytes, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) fail("cannot read a temporary file: {}", std::strerror(errno));
+    p += got, at += static_cast<uint64_t>(got), bytes -= static_cast<size_t>(got);
+  }
+}
+
+void SpillFile::write(uint64_t at, const void* from, size_t bytes) {
+  QUERN_CHECK(at + bytes <= size_, "{} + {} of {}", at, bytes, size_);
+  put(fd_, at, static_cast<const char*>(from), bytes);
+}
+
+}  // namespace quern::corpus

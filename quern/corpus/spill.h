@@ -1,0 +1,37 @@
+// A temporary file that grows at its end and is read anywhere: what does not fit beside 10^7 documents in memory. The
+// file has no name once it is open, so nothing is left behind, whatever happens to the process.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace quern::corpus {
+
+class SpillFile {
+ public:
+  SpillFile() = default;
+  explicit SpillFile(const std::filesystem::path& folder);
+  ~SpillFile();
+  SpillFile(SpillFile&& o) noexcept;
+  SpillFile& operator=(SpillFile&& o) noexcept;
+  void append(const void* data, size_t bytes);  // one thread at a time
+  void flush();                                 // before reading what was appended
+  void read(uint64_t at, void* to, size_t bytes) const;
+  void write(uint64_t at, const void* from, size_t bytes);  // in place; any thread
+  uint64_t size() const { return size_ + buffer_.size(); }
+
+  template <class T>
+  T record(uint64_t i) const {
+    T t;
+    read(i * sizeof(T), &t, sizeof(T));
+    return t;
+  }
+
+ private:
+  int fd_ = -1;
+  uint64_t size_ = 0;
+  std::string buffer_;
+};
+
+}  // namespace quern::corpus
