@@ -1,4 +1,4 @@
-// quern corpus dedup | …: from raw documents to a corpus. Each sub-verb has a file of its own.
+// quern corpus filter | dedup: from raw documents to a corpus. Each sub-verb has a file of its own.
 #include "apps/quern/cmd_corpus.h"
 
 #include "apps/quern/args.h"
@@ -14,6 +14,7 @@ struct SubVerb {
   int (*run)(Words);
 };
 constexpr SubVerb kSubVerbs[] = {
+    {"filter", "drop documents by a filter's rules", corpus_filter},
     {"dedup", "drop copies and near copies, write the survivors", corpus_dedup},
 };
 

@@ -5,5 +5,6 @@
 namespace quern {
 
 int corpus_dedup(Words args);
+int corpus_filter(Words args);
 
 }  // namespace quern

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <optional>
-#include <set>
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/hashing.h"
 #include "quern/corpus/pipeline.h"
+#include "quern/corpus/shards.h"
 #include "quern/corpus/similarity.h"
 #include "quern/corpus/spill.h"
 
@@ -449,7 +448,10 @@ class Dedup {
       one.bytes = block.text(row);
       one.rows[0].begin = 0, one.rows[0].end = one.bytes.size();
       w->reader.read(
-          one, ignored, [&](const DocumentView& d) { write_document(d, *w, fate & kChanged, lines); },
+          one, ignored,
+          [&](const DocumentView& d) {
+            append_document(d, fate & kChanged ? w->filter->judge(d.text).text : d.text, lines);
+          },
           [](uint64_t, RowProblem) {});
     }
     if (w) give_back(std::move(w));
@@ -458,39 +460,10 @@ class Dedup {
     return part;
   }
 
-  // JSON lines keep all their members; other forms become {"id", "text"}.
-  void write_document(const DocumentView& d, Worker& w, bool changed, std::string& lines) {
-    const std::string_view text = changed ? w.filter->judge(d.text).text : d.text;
-    if (d.line.empty()) {
-      lines += fmt::format("{{\"id\":{},\"text\":", d.id);
-      append_json_string(lines, text);
-      lines += '}';
-    } else if (changed) {
-      const auto before = static_cast<size_t>(d.text_raw.data() - d.line.data());
-      lines.append(d.line, 0, before);
-      append_json_string(lines, text);
-      lines.append(d.line, before + d.text_raw.size());
-    } else {
-      lines += d.line;
-    }
-    lines += '\n';
-  }
-
   void emit() {
     stage("write", report_.kept, in_.bytes(), [&](StageReport& s) {
       BlockReader blocks(in_, c_.read);
-      std::optional<ZstdWriter> shard;
-      std::vector<std::string> names;
-      const auto finish = [&] {
-        if (!shard) return;
-        shard->close();
-        report_.bytes_out += shard->bytes_out();
-        shard.reset();
-      };
-      const auto begin = [&] {
-        names.push_back(fmt::format("part-{:05}.jsonl.zst", names.size()));
-        shard.emplace(out_ / names.back(), c_.level);
-      };
+      ShardWriter shards(out_, "part", c_.level, c_.shard_bytes);
       uint64_t rows = 0;
       ordered_pipeline<Block, Part>(
           thread_count(),
@@ -502,19 +475,15 @@ class Dedup {
           },
           [&](Block&& b) { return copy_survivors(std::move(b)); },
           [&](Part&& p) {
-            if (shard && shard->bytes_in() + p.unpacked > c_.shard_bytes) finish();
-            if (!p.frame.empty()) {
-              if (!shard) begin();
-              shard->write_frame(p.frame, p.unpacked);
-            }
+            shards.write_frame(p.frame, p.unpacked);
             s.documents_out += p.documents;
             tell("write", blocks.packed_bytes(), in_.bytes(), s.documents_out);
           });
       if (rows != fates_.size()) fail("the inputs shrank between the two readings");
-      if (names.empty()) begin();
-      finish();
-      names.push_back("clusters.jsonl.zst");
-      for (const std::string& n : names) report_.outputs.emplace_back(n, file_hash(out_ / n));
+      shards.close();
+      report_.bytes_out = shards.bytes_out();
+      for (const std::string& n : shards.names()) report_.outputs.emplace_back(n, file_hash(out_ / n));
+      report_.outputs.emplace_back("clusters.jsonl.zst", file_hash(out_ / "clusters.jsonl.zst"));
     });
   }
 

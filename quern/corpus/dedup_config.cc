@@ -2,6 +2,7 @@
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
 #include "quern/corpus/dedup.h"
+#include "quern/corpus/filters.h"
 
 namespace quern::corpus {
 namespace {
@@ -88,15 +89,7 @@ Json DedupReport::json() const {
   Json bad = Json::array();
   for (const std::string& d : damaged) bad.push(Json(d));
   j.set("damaged_files", std::move(bad));
-  if (!rules.empty()) {
-    Json r = Json::array();
-    for (size_t i = 0; i < rules.size(); ++i) {
-      Json one = Json::object();
-      one.set("rule", rules[i]), one.set("first", whole(rule_first[i])), one.set("any", whole(rule_any[i]));
-      r.push(std::move(one));
-    }
-    j.set("rules", std::move(r));
-  }
+  if (!rules.empty()) j.set("rules", rules_json(rules, rule_first, rule_any));
   Json c = Json::object();
   c.set("count", whole(clusters)), c.set("largest", whole(largest)),
       c.set("removed", whole(exact_removed + near_removed));

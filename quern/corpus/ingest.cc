@@ -7,6 +7,22 @@
 
 namespace quern::corpus {
 
+void append_document(const DocumentView& d, std::string_view text, std::string& lines) {
+  if (d.line.empty()) {
+    lines += fmt::format("{{\"id\":{},\"text\":", d.id);
+    append_json_string(lines, text);
+    lines += '}';
+  } else if (text.data() == d.text.data() && text.size() == d.text.size()) {
+    lines += d.line;
+  } else {
+    const auto before = static_cast<size_t>(d.text_raw.data() - d.line.data());
+    lines.append(d.line, 0, before);
+    append_json_string(lines, text);
+    lines.append(d.line, before + d.text_raw.size());
+  }
+  lines += '\n';
+}
+
 DocumentReader::DocumentReader(const Inputs& inputs, FieldMap fields, ReadPolicy policy)
     : inputs_(inputs), policy_(policy), names_{fields.text} {
   if (fields.text.empty()) fail("the text field's name is empty");

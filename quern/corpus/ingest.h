@@ -26,6 +26,10 @@ struct DocumentView {
   bool replaced = false;  // U+FFFD was put in
 };
 
+// The document as a line of output, with `text` for its text: JSON lines keep all their members as they came, other
+// forms become {"id", "text"}.
+void append_document(const DocumentView& d, std::string_view text, std::string& lines);
+
 class DocumentReader {
  public:
   DocumentReader(const Inputs& inputs, FieldMap fields, ReadPolicy policy);

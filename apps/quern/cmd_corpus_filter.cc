@@ -1,0 +1,54 @@
+// quern corpus filter: documents that pass a filter's rules, the others with their reasons.
+#include <cstdio>
+
+#include "apps/quern/cmd_corpus.h"
+#include "apps/quern/corpus_flags.h"
+#include "apps/quern/progress.h"
+#include "quern/base/mmap.h"
+#include "quern/corpus/filters.h"
+
+namespace quern {
+
+int corpus_filter(Words args) {
+  CorpusFlags flags;
+  std::string filter = "zyda";
+  bool rejects = false, reasons = false, json = false;
+  Args a("corpus filter", "documents that pass a filter's rules");
+  flags.declare(a);
+  a.flag("--filter", filter, fmt::format("one of {}", fmt::join(corpus::filter_names(), ", ")))
+      .flag("--rejects", rejects, "keep rejected documents in reject-*.jsonl.zst")
+      .flag("--reasons", reasons, "write reasons.jsonl: every rule that each rejected document fails")
+      .flag("--json", json, "the counts as one JSON object");
+  if (!a.parse(args)) return 0;
+  flags.check("corpus filter");
+  if (filter == "none") throw UsageError("quern corpus filter: --filter none would filter nothing");
+  const corpus::FilterMaker make = corpus::find_filter(filter);
+  const corpus::Inputs in = corpus::find_inputs(flags.words, flags.form);
+  const corpus::FilterRun run{.fields = {flags.text, ""},
+                              .read = flags.policy(),
+                              .rejects = rejects,
+                              .reasons = reasons,
+                              .level = static_cast<int>(flags.level),
+                              .shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20};
+  corpus::FilterReport r;
+  {
+    Progress progress;
+    r = corpus::filter_corpus(in, run, make, flags.out,
+                              [&](uint64_t done, uint64_t total) { progress.share("filter", done, total); });
+  }
+  warn_about(r.read, r.damaged, in);
+  Json j = r.json();
+  j.set("filter", filter), j.set("inputs", in.json());
+  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+  if (json) {
+    fmt::print("{}\n", j.dump());
+    return 0;
+  }
+  fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.read.documents);
+  for (size_t i = 0; i < r.rules.size(); ++i)
+    if (r.rule_any[i] > 0)
+      fmt::print("  {:<20} {:>9} first {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);
+  return 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,46 @@
+#include "apps/quern/corpus_flags.h"
+
+namespace quern {
+
+void CorpusFlags::declare(Args& a) {
+  a.rest("[SOURCE=]INPUT", words)
+      .flag("--out", out, "folder for what is written")
+      .flag("--form", form, "of the inputs: auto (by ending), jsonl, text or warc")
+      .flag("--text-field", text, "member of a JSON line that holds the text")
+      .flag("--on-bad", on_bad, "rows that are no documents: skip, stop, or replace (bytes that are no UTF-8)")
+      .flag("--max-row-mb", max_row_mb, "longer rows are skipped and counted")
+      .flag("--level", level, "of zstd, 1 to 19")
+      .flag("--shard-mb", shard_mb, "of text in one output file");
+}
+
+void CorpusFlags::check(const std::string& verb) const {
+  if (words.empty()) throw UsageError(fmt::format("quern {}: name at least one input file or folder", verb));
+  if (out.empty()) throw UsageError(fmt::format("quern {}: --out is missing", verb));
+  if (on_bad != "skip" && on_bad != "stop" && on_bad != "replace")
+    throw UsageError(fmt::format("quern {}: --on-bad '{}', expected skip, stop or replace", verb, on_bad));
+  if (level < 1 || level > 19) throw UsageError(fmt::format("quern {}: --level {}, expected 1 to 19", verb, level));
+  if (shard_mb < 1 || max_row_mb < 1 || max_row_mb > 1024)
+    throw UsageError(fmt::format("quern {}: --shard-mb takes 1 or more, --max-row-mb 1 to 1024", verb));
+}
+
+corpus::ReadPolicy CorpusFlags::policy() const {
+  return {on_bad == "stop", on_bad == "replace", static_cast<uint64_t>(max_row_mb) << 20};
+}
+
+void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
+  using corpus::RowProblem;
+  if (!in.passed_over.empty())
+    fmt::print(stderr, "warning: {} files in the named folders are of no known kind and were left alone, {} first\n",
+               in.passed_over.size(), in.passed_over[0]);
+  uint64_t bad = 0;
+  for (RowProblem p :
+       {RowProblem::bad_json, RowProblem::no_text, RowProblem::bad_utf8, RowProblem::too_long, RowProblem::cut})
+    bad += read.problems[static_cast<int>(p)];
+  if (bad > 0) fmt::print(stderr, "warning: {} rows are no documents and were skipped\n", bad);
+  for (const std::string& e : read.examples) fmt::print(stderr, "  {}\n", e);
+  for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
+  if (read.replaced > 0)
+    fmt::print(stderr, "warning: in {} documents U+FFFD stands for bytes that were no UTF-8\n", read.replaced);
+}
+
+}  // namespace quern

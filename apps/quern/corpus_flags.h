@@ -1,0 +1,23 @@
+// What the sub-verbs of quern corpus share: flags that say how inputs are read, and warnings about what was skipped.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "apps/quern/args.h"
+#include "quern/corpus/ingest.h"
+
+namespace quern {
+
+struct CorpusFlags {
+  std::vector<std::string> words;
+  std::string form = "auto", text = "text", score, on_bad = "skip", out;
+  int64_t max_row_mb = 64, level = 3, shard_mb = 1024;
+
+  void declare(Args& a);
+  void check(const std::string& verb) const;  // throws UsageError
+  corpus::ReadPolicy policy() const;
+};
+
+void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in);
+
+}  // namespace quern

@@ -1,0 +1,142 @@
+#include "quern/corpus/zyda_features.h"
+
+#include "quern/base/cpu.h"
+#include "quern/corpus/char_class.h"
+#include "quern/text/utf8.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr size_t kRun = 7;
+
+// Shortest run that is squeezed to one; 0: this character is left alone.
+size_t squeezed_from(char32_t c) {
+  switch (c) {
+    case '-':
+    case '_':
+    case '/':
+    case '\\':
+    case '\n':
+    case '\r':
+    case '.':
+    case ',':
+    case ':':
+    case '?':
+    case 0xA0:
+      return 10;
+    case '\t':
+      return 20;
+    case ' ':
+      return 40;
+    default:
+      return 0;
+  }
+}
+
+// f(first byte, bytes of one character, characters) for every maximal run of one character.
+template <class F>
+void for_each_run(std::string_view s, F&& f) {
+  for (size_t i = 0; i < s.size();) {
+    const Utf8Char c = utf8_at(s, i);
+    size_t n = 1;
+    while (i + (n + 1) * c.len <= s.size() && s.compare(i + n * c.len, c.len, s, i, c.len) == 0) ++n;
+    f(i, c, n);
+    i += n * c.len;
+  }
+}
+
+}  // namespace
+
+bool squeeze_zyda(std::string_view s, std::string& out, uint64_t& dropped) {
+  dropped = 0;
+  out.clear();
+  size_t from = 0;
+  for_each_run(s, [&](size_t at, Utf8Char c, size_t n) {
+    const size_t least = n < 10 ? 0 : squeezed_from(c.cp);
+    if (least == 0 || n < least) return;
+    out.append(s, from, at + c.len - from);
+    from = at + n * c.len;
+    dropped += n - 1;
+  });
+  if (dropped == 0) return false;
+  out.append(s, from, s.size() - from);
+  return true;
+}
+
+uint64_t count_runs(std::string_view s) {
+  const uint8_t* cls = char_classes();
+  uint64_t runs = 0;
+  for_each_run(s, [&](size_t, Utf8Char c, size_t n) { runs += n >= kRun && (cls[c.cp] & kWordChar); });
+  return runs;
+}
+
+RunHints count_zyda(std::string_view s, ZydaFeatures& f) {
+  return active_isa() == Isa::ref ? zyda::count_ref(s, f) : zyda::count_avx2(s, f);
+}
+
+std::string_view zyda_features(std::string_view s, std::string& squeezed, ZydaFeatures& f) {
+  f = {};
+  const RunHints hints = count_zyda(s, f);
+  uint64_t dropped = 0;
+  if (hints.squeeze && squeeze_zyda(s, squeezed, dropped)) s = squeezed;
+  f.length = f.chars - dropped;
+  if (hints.runs) f.runs = count_runs(s);
+  return s;
+}
+
+namespace zyda {
+namespace {
+
+uint64_t count_of(std::string_view s, std::string_view what) {
+  uint64_t n = 0;
+  for (size_t at = 0; (at = s.find(what, at)) != s.npos; at += what.size()) ++n;
+  return n;
+}
+
+}  // namespace
+
+void count_classes(std::string_view s, size_t from, size_t to, ZydaFeatures& f, RunHints& hints) {
+  const uint8_t* cls = char_classes();
+  for (size_t i = from; i < to;) {
+    if ((static_cast<unsigned char>(s[i]) & 0xC0) == 0x80) {  // the rest of a character that started earlier
+      ++i;
+      continue;
+    }
+    const Utf8Char c = utf8_at(s, i);
+    const uint8_t k = cls[c.cp];
+    ++f.chars;
+    f.separators += (k & kSpaceChar) || c.cp == '-' || c.cp == '/' || c.cp == '\\' || c.cp == '.';
+    f.symbols += !(k & (kWordChar | kSpaceChar));
+    f.digits += (k & kDigitChar) != 0;
+    if (i + 2 * c.len <= s.size() && s.compare(i + c.len, c.len, s, i, c.len) == 0) {
+      hints.squeeze = hints.squeeze || squeezed_from(c.cp) > 0;
+      hints.runs = hints.runs || (k & kWordChar);
+    }
+    i += c.len;
+  }
+}
+
+RunHints count_ref(std::string_view s, ZydaFeatures& f) {
+  RunHints hints{false, false};
+  count_classes(s, 0, s.size(), f, hints);
+  f.xml = count_of(s, "xml");
+  f.xml_version = count_of(s, "xml version=");
+  f.lorem_ipsum = count_of(s, "lorem ipsum");
+  f.https = count_of(s, "https://");
+  f.less = count_of(s, "<");
+  f.greater = count_of(s, ">");
+  f.quote_colon = count_of(s, "\":");
+  for (size_t at = 0; (at = s.find("www", at)) != s.npos;) {
+    if (at + 3 == s.size()) break;
+    if (s[at + 3] == '\n') {
+      ++at;
+    } else {
+      ++f.www;
+      at += 3 + utf8_at(s, at + 3).len;
+    }
+  }
+  return hints;
+}
+
+}  // namespace zyda
+}  // namespace quern::corpus

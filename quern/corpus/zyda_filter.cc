@@ -1,0 +1,59 @@
+#include "quern/corpus/zyda_filter.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr const char* kNames[kZydaRules] = {
+    "length<100", "mean_word<3",   "mean_word>12",  "symbols>0.3",  "digits>0.2",       "runs>50",
+    "xml>10",     "xml_version>1", "lorem_ipsum>2", "https>0.002",  "less>0.03",        "quote_colon>0.002",
+    "www>0.01",   "zh_list>1",     "sexual>10",     "sexual>0.001", "profanity>0.0025", "cursed>0.01"};
+
+class ZydaFilter : public DocumentFilter {
+ public:
+  std::span<const char* const> rules() const override { return kNames; }
+  Judgement judge(std::string_view utf8) override {
+    ZydaFeatures f;
+    Judgement j;
+    j.text = zyda_features(utf8, squeezed_, f);
+    j.changed = j.text.data() != utf8.data();
+    j.failing = zyda_failing(f, {});
+    return j;
+  }
+
+ private:
+  std::string squeezed_;
+};
+
+}  // namespace
+
+uint64_t zyda_failing(const ZydaFeatures& f, const ZydaListCounts& lists) {
+  // Without characters the divisions say 0: the published code has rejected such a text by its length before.
+  const auto share = [&](uint64_t n) {
+    return f.length == 0 ? 0.0 : static_cast<double>(n) / static_cast<double>(f.length);
+  };
+  const double word = f.mean_word_length();
+  const bool rules[kZydaRules] = {
+      f.length<100, word<3, word> 12, f.fraction(f.symbols)> 0.3,
+      f.fraction(f.digits) > 0.2,
+      f.runs > 50,
+      f.xml > 10,
+      f.xml_version > 1,
+      f.lorem_ipsum > 2,
+      share(f.https) > 0.002,
+      share(f.less) > 0.03,
+      share(f.quote_colon) > 0.002,
+      share(f.www) > 0.01,
+      lists.zh > 1,
+      lists.sexual > 10,
+      share(lists.sexual) > 0.001,
+      share(lists.profanity) > 0.0025,
+      share(lists.cursed) > 0.01,
+  };
+  uint64_t bits = 0;
+  for (int i = 0; i < kZydaRules; ++i) bits |= uint64_t{rules[i]} << i;
+  return bits;
+}
+
+std::unique_ptr<DocumentFilter> make_zyda_filter() { return std::make_unique<ZydaFilter>(); }
+
+}  // namespace quern::corpus

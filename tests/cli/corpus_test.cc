@@ -1,0 +1,102 @@
+// quern corpus from outside: filtering and deduplicating a small corpus, sources, bad rows, mistakes.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+std::string page(int n, int words = 60) {
+  std::string t;
+  for (int i = 0; i < words; ++i) t += fmt::format("{}word{}", i ? " " : "", (n * 7919 + i * i * (n + 3)) % 9973);
+  return t;
+}
+std::string line(const std::string& text) { return fmt::format("{{\"id\":1,\"text\":\"{}\"}}\n", text); }
+
+TEST(CliCorpus, DedupKeepsOneOfEach) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  std::string a, b;
+  for (int i = 0; i < 50; ++i) a += line(page(i)), b += line(page(i) + (i % 2 ? "" : " tail"));
+  write_file(dir + "/a.jsonl", a), write_file(dir + "/b.jsonl", b + "not json\n");
+  Ran r = shell(
+      fmt::format("quern corpus dedup good={0}/a.jsonl other={0}/b.jsonl --preset zyda --out {0}/o --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json m = Json::parse(r.out);
+  EXPECT_EQ(m.at("kept").as_int(), 50);
+  EXPECT_EQ(m.at("exact_removed").as_int(), 25);
+  EXPECT_EQ(m.at("near_removed").as_int(), 25);
+  EXPECT_EQ(m.at("clusters").at("count").as_int(), 50);
+  EXPECT_EQ(m.at("clusters").at("largest").as_int(), 2);
+  EXPECT_EQ(m.at("clusters").at("removed").as_int(), 50);
+  EXPECT_EQ(m.at("read").at("bad_json").as_int(), 1);
+  EXPECT_NE(r.err.find("b.jsonl:51: bad JSON"), std::string::npos) << r.err;
+  for (const Json& s : m.at("stages").as_array())
+    for (const char* key : {"documents_in", "documents_out", "bytes_in", "seconds", "peak_rss"})
+      EXPECT_TRUE(s.find(key)) << key;
+  EXPECT_EQ(Json::read(dir + "/o/manifest.json"), m);
+  // The better source's lines, as they were.
+  r = shell(fmt::format("quern corpus dedup {0}/o/part-00000.jsonl.zst --preset exact --out {0}/p --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("kept").as_int(), 50);
+  // Two threads, the published arithmetic: the same survivors every time.
+  for (int threads : {1, 2}) {
+    r = shell(fmt::format(
+        "quern --threads {1} corpus dedup good={0}/a.jsonl other={0}/b.jsonl --mode compat --out {0}/c{1} --json",
+        dir, threads));
+    ASSERT_EQ(r.code, 0) << r.err;
+  }
+  EXPECT_EQ(read_file(dir + "/c1/part-00000.jsonl.zst"), read_file(dir + "/c2/part-00000.jsonl.zst"));
+  EXPECT_EQ(read_file(dir + "/c1/clusters.jsonl.zst"), read_file(dir + "/c2/clusters.jsonl.zst"));
+  EXPECT_EQ(read_file(dir + "/c1/part-00000.jsonl.zst"), read_file(dir + "/o/part-00000.jsonl.zst"));
+}
+
+TEST(CliCorpus, FilterTellsReasons) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  std::string prose;
+  for (int i = 0; i < 20; ++i) prose += "some longer words follow here and ";
+  write_file(dir + "/a.jsonl", line(prose) + line("short") + line(prose + "then a rule " + std::string(60, '-')));
+  Ran r =
+      shell(fmt::format("quern corpus filter {0}/a.jsonl --filter zyda --reasons --rejects --out {0}/o --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json m = Json::parse(r.out);
+  EXPECT_EQ(m.at("documents_out").as_int(), 2);
+  EXPECT_EQ(m.at("changed").as_int(), 1);
+  EXPECT_EQ(m.at("rules").as_array()[0].at("first").as_int(), 1);
+  const Json reason = Json::parse(read_file(dir + "/o/reasons.jsonl"));
+  EXPECT_EQ(reason.at("row").as_int(), 1);
+  EXPECT_EQ(reason.at("failing").as_array()[0].as_string(), "length<100");
+  r = shell(fmt::format("quern corpus dedup {0}/a.jsonl --filter zyda --out {0}/p --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("filtered").as_int(), 1);
+  EXPECT_EQ(Json::parse(r.out).at("near_removed").as_int(), 1);
+}
+
+TEST(CliCorpus, MistakesAreNamed) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  write_file(dir + "/a.jsonl", "{\"txt\":\"x\"}\n");
+  EXPECT_EQ(shell("quern corpus").code, 2);
+  EXPECT_EQ(shell("quern corpus dedup").code, 2);
+  Ran r = shell("quern corpus dedpu");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("did you mean 'dedup'"), std::string::npos) << r.err;
+  r = shell(fmt::format("quern corpus dedup {0}/none.jsonl --out {0}/o", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("none.jsonl"), std::string::npos);
+  r = shell(fmt::format("quern corpus dedup {0}/a.jsonl --on-bad stop --out {0}/o", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("a.jsonl:1: member 'text' is missing"), std::string::npos) << r.err;
+  r = shell(fmt::format("quern corpus filter {0}/a.jsonl --filter zida --out {0}/o", dir));
+  EXPECT_NE(r.err.find("did you mean 'zyda'"), std::string::npos) << r.err;
+  EXPECT_EQ(shell(fmt::format("quern corpus dedup {0}/a.jsonl --out {0}/o", dir)).code, 0);
+  EXPECT_EQ(shell(fmt::format("quern corpus dedup {0}/a.jsonl --out {0}/o", dir)).code, 1);  // holds a manifest
+}
+
+}  // namespace
+}  // namespace quern
