@@ -1,0 +1,105 @@
+// A conversation that knows when things were said. Turns are written to the store and found at once; a question goes
+//
+//   time phrases → rows of the table;  the other words → BM25 among those rows;  neither → what its context points
+//   at.
+//
+//   Memory m("talks.db", {.create = true, .conversation = "kitchen"});
+//   m.add({"Ada", "The mill stands still on Sundays.", utc, offset});
+//   Answer a = m.ask("What did Ada say about the mill last Sunday?", {.now = …});
+//
+// One Memory belongs to one thread at a time. Other processes may write the same file: what they added is seen at the
+// next question.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/memory/plan.h"
+#include "quern/memory/store.h"
+#include "quern/memory/topic.h"
+#include "quern/memory/zone.h"
+#include "quern/recall/bm25.h"
+
+namespace quern::memory {
+
+struct MemoryOptions {
+  bool create = false;       // the file and the conversation, when they are not there
+  bool durable = false;      // wait for the disk at every turn
+  std::string conversation;  // empty: the only one
+  std::string zone = "UTC";  // of a conversation made now
+  int64_t gap = kUsualGap;   // likewise
+};
+
+struct ContextTurn {
+  std::string speaker, text;
+};
+
+enum class Route : uint8_t { time, topic, both, neither };
+const char* route_name(Route r);
+
+struct AskOptions {
+  LocalSeconds now = 0;  // on the wall of the conversation's zone
+  Semantics semantics = Semantics::strict;
+  DateOrder order;
+  int64_t k = 10;                    // rows a topic may give
+  std::vector<ContextTurn> context;  // what was said before the question, oldest first
+  std::string asker;                 // who "I" is
+  bool speaker_filter = true;
+  double neighbour = 0.3;  // share of a neighbouring turn's score that a turn gets: answers follow questions
+};
+
+struct RankedTurn {
+  int32_t response;
+  double score;
+};
+
+struct Answer {
+  Route route = Route::neither;
+  std::vector<int32_t> responses;  // of a time question: all rows, in order; of a topic: the k best, best first
+  std::vector<RankedTurn> ranked;  // of a topic
+  Plan plan;
+  std::string topic;
+  std::vector<std::string> notes;
+  int64_t context_turn = -1;  // whose time was taken
+  Json json(int64_t conversation) const;
+};
+
+class Memory {
+ public:
+  explicit Memory(const std::filesystem::path& file, MemoryOptions options = {});
+  StoredTurn add(const SpokenTurn& turn);
+  std::vector<StoredTurn> add_all(const std::vector<SpokenTurn>& turns);
+  Answer ask(std::string_view question, const AskOptions& options);
+  int64_t forget(const std::vector<int32_t>& responses);
+  const TurnTable& table();
+  const std::vector<std::string>& speakers();
+  std::string text(int32_t response);
+  const ConversationInfo& info() const { return info_; }
+  const Zone& zone() const { return zone_; }
+  ConversationStore& store() { return store_; }
+  LocalSeconds last_turn();  // on the wall; throws Error when there is none
+  size_t resident_bytes() const;
+
+ private:
+  void refresh();
+  void resident(const StoredTurn& s, const SpokenTurn& t);
+  const Bm25Index& index();
+  std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
+  std::optional<int32_t> speaker_meant(std::string_view question, const AskOptions& o) const;
+  size_t row_of(int32_t response);
+  ConversationStore store_;
+  ConversationInfo info_;
+  Zone zone_;
+  TurnTable table_;
+  std::vector<std::string> speakers_;
+  std::unique_ptr<Bm25Index> index_;
+  int64_t version_ = -1;
+  bool loaded_ = false;
+};
+
+}  // namespace quern::memory

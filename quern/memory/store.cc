@@ -1,0 +1,266 @@
+#include "quern/memory/store.h"
+
+#include <algorithm>
+
+#include "quern/base/error.h"
+#include "quern/memory/calendar.h"
+#include "quern/text/utf8.h"
+
+namespace quern::memory {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr const char* kSchema = R"(
+CREATE TABLE IF NOT EXISTS conversation(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, zone TEXT NOT NULL,
+  gap INTEGER NOT NULL, next_resp INTEGER NOT NULL DEFAULT 0, last_session INTEGER NOT NULL DEFAULT 0, last_ts INTEGER);
+CREATE TABLE IF NOT EXISTS speaker(id INTEGER PRIMARY KEY, conv INTEGER NOT NULL, number INTEGER NOT NULL,
+  name TEXT NOT NULL, UNIQUE(conv, name), UNIQUE(conv, number));
+CREATE TABLE IF NOT EXISTS turn(id INTEGER PRIMARY KEY, conv INTEGER NOT NULL, resp INTEGER NOT NULL,
+  session INTEGER NOT NULL, speaker INTEGER NOT NULL, ts INTEGER NOT NULL, tz_off INTEGER NOT NULL,
+  day INTEGER NOT NULL, dow INTEGER NOT NULL, week INTEGER NOT NULL, tod INTEGER NOT NULL, text TEXT NOT NULL,
+  UNIQUE(conv, resp));
+CREATE INDEX IF NOT EXISTS turn_day ON turn(conv, day);
+CREATE INDEX IF NOT EXISTS turn_session ON turn(conv, session);
+)";
+
+std::string_view checked(std::string_view text, const char* what) {
+  if (text.size() > kMostTurnBytes) fail("{}: {} bytes, at most {} fit a turn", what, text.size(), kMostTurnBytes);
+  if (const size_t bad = utf8_error(text); bad != text.npos)
+    fail("{}: byte {} is no UTF-8 (0x{:02x})", what, bad, static_cast<unsigned char>(text[bad]));
+  return text;
+}
+
+}  // namespace
+
+ConversationStore::ConversationStore(const std::filesystem::path& file, Options o) : db_(file, o.create) {
+  in_memory_ = file == ":memory:";
+  if (!in_memory_) db_.execute("PRAGMA journal_mode = WAL");
+  db_.execute(o.durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  db_.execute("PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000");
+  auto version = [&] {
+    SqliteStatement s = db_.prepare("PRAGMA user_version");
+    s.step();
+    return s.integer(0);
+  };
+  if (version() == 0) {
+    SqliteWrite w(db_);
+    if (version() == 0) {
+      {
+        SqliteStatement tables = db_.prepare("SELECT count(*) FROM sqlite_master");
+        tables.step();
+        if (tables.integer(0) != 0) fail("{} is an SQLite file of something else", db_.file());
+      }
+      db_.execute(kSchema);
+      db_.execute(fmt::format("PRAGMA user_version = {}", kVersion));
+    }
+    w.commit();
+  }
+  if (version() != kVersion) fail("{}: a memory of version {}, expected {}", db_.file(), version(), kVersion);
+  last_.emplace(
+      db_.prepare("SELECT next_resp, last_session, last_ts, gap, last_ts IS NULL FROM conversation WHERE id = ?"));
+  insert_.emplace(
+      db_.prepare("INSERT INTO turn(conv, resp, session, speaker, ts, tz_off, day, dow, week, tod, text) "
+                  "VALUES(?,?,?,?,?,?,?,?,?,?,?)"));
+  speaker_.emplace(db_.prepare("SELECT number FROM speaker WHERE conv = ? AND name = ?"));
+  note_.emplace(db_.prepare("UPDATE conversation SET next_resp = ?, last_session = ?, last_ts = ? WHERE id = ?"));
+}
+
+std::vector<ConversationInfo> ConversationStore::conversations() {
+  std::vector<ConversationInfo> out;
+  SqliteStatement s = db_.prepare(
+      "SELECT c.id, c.name, c.zone, c.gap, (SELECT count(*) FROM turn t WHERE t.conv = c.id),"
+      " (SELECT count(DISTINCT session) FROM turn t WHERE t.conv = c.id) FROM conversation c ORDER BY c.id");
+  while (s.step())
+    out.push_back(
+        {s.integer(0), std::string(s.text(1)), std::string(s.text(2)), s.integer(3), s.integer(4), s.integer(5)});
+  return out;
+}
+
+std::optional<ConversationInfo> ConversationStore::look_up(const std::string& name) {
+  SqliteStatement s = db_.prepare("SELECT id, name, zone, gap FROM conversation WHERE name = ?");
+  s.bind(name);
+  if (!s.step()) return std::nullopt;
+  return ConversationInfo{s.integer(0), std::string(s.text(1)), std::string(s.text(2)), s.integer(3), 0, 0};
+}
+
+ConversationInfo ConversationStore::find(const std::string& name) {
+  if (!name.empty())
+    if (auto found = look_up(name)) return *found;
+  std::vector<std::string> names;
+  SqliteStatement s = db_.prepare("SELECT name FROM conversation ORDER BY id LIMIT 30");
+  while (s.step()) names.emplace_back(s.text(0));
+  if (name.empty() && names.size() == 1) return *look_up(names[0]);
+  if (names.empty()) fail("{} holds no conversation", db_.file());
+  if (name.empty())
+    fail("{} holds several conversations ({}): name one with --conversation", db_.file(), fmt::join(names, ", "));
+  fail("{} holds no conversation '{}'; there are: {}", db_.file(), name, fmt::join(names, ", "));
+}
+
+ConversationInfo ConversationStore::create(const std::string& name, const std::string& zone, int64_t gap) {
+  if (name.empty()) fail("a conversation needs a name");
+  if (gap < 1) fail("gap of {} seconds, expected 1 or more", gap);
+  SqliteStatement s = db_.prepare("INSERT INTO conversation(name, zone, gap) VALUES(?, ?, ?)");
+  s.bind(checked(name, "name of the conversation")).bind(zone).bind(gap).run();
+  return *look_up(name);
+}
+
+int32_t ConversationStore::speaker_number(int64_t conversation, const std::string& name) {
+  speaker_->bind(conversation).bind(name);
+  if (speaker_->step()) {
+    const int32_t n = static_cast<int32_t>(speaker_->integer(0));
+    speaker_->reset();
+    return n;
+  }
+  speaker_->reset();
+  SqliteStatement s = db_.prepare(
+      "INSERT INTO speaker(conv, number, name) VALUES(?, (SELECT coalesce(max(number), -1) + 1 FROM speaker WHERE "
+      "conv = ?), ?)");
+  s.bind(conversation).bind(conversation).bind(name).run();
+  return speaker_number(conversation, name);
+}
+
+StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t) {
+  checked(t.text, "text of the turn");
+  checked(t.speaker, "speaker");
+  if (t.speaker.empty()) fail("a turn needs a speaker");
+  last_->bind(conversation);
+  if (!last_->step()) {
+    last_->reset();
+    fail("{}: no conversation number {}", db_.file(), conversation);
+  }
+  StoredTurn out;
+  out.response = static_cast<int32_t>(last_->integer(0));
+  const int64_t session = last_->integer(1), before = last_->integer(2), gap = last_->integer(3);
+  const bool first = last_->integer(4) != 0;
+  last_->reset();
+  // Clocks are set back by seconds, not by sessions.
+  if (!first && t.utc < before - gap)
+    fail("a turn of {} UTC cannot follow one of {} UTC: turns are added in order of time", time_text(t.utc),
+         time_text(before));
+  out.session = static_cast<int32_t>(first || t.utc - before > gap ? session + 1 : session);
+  out.speaker = speaker_number(conversation, t.speaker);
+  const LocalSeconds local = t.utc + t.offset;
+  const Day day = day_part(local);
+  const IsoWeek week = iso_week(day);
+  insert_->bind(conversation).bind(int64_t{out.response}).bind(int64_t{out.session}).bind(int64_t{out.speaker});
+  insert_->bind(t.utc).bind(int64_t{t.offset}).bind(int64_t{day}).bind(int64_t{weekday_of(day)});
+  insert_->bind(int64_t{week.year} * 100 + week.week).bind(int64_t{second_part(local)}).bind(t.text).run();
+  out.id = db_.last_row();
+  note_->bind(int64_t{out.response} + 1)
+      .bind(int64_t{out.session})
+      .bind(first ? t.utc : std::max(before, t.utc))
+      .bind(conversation)
+      .run();
+  return out;
+}
+
+StoredTurn ConversationStore::append(int64_t conversation, const SpokenTurn& turn) {
+  SqliteWrite w(db_);
+  const StoredTurn out = insert(conversation, turn);
+  w.commit();
+  return out;
+}
+
+std::vector<StoredTurn> ConversationStore::append_all(int64_t conversation, const std::vector<SpokenTurn>& turns) {
+  std::vector<StoredTurn> out;
+  out.reserve(turns.size());
+  SqliteWrite w(db_);
+  for (const SpokenTurn& t : turns) out.push_back(insert(conversation, t));
+  w.commit();
+  return out;
+}
+
+TurnTable ConversationStore::load(const ConversationInfo& c) {
+  TurnTable t;
+  t.gap = c.gap;
+  SqliteStatement s =
+      db_.prepare("SELECT id, resp, session, speaker, ts, tz_off FROM turn WHERE conv = ? ORDER BY resp");
+  s.bind(c.id);
+  while (s.step()) {
+    t.id.push_back(s.integer(0));
+    t.response.push_back(static_cast<int32_t>(s.integer(1)));
+    t.session.push_back(static_cast<int32_t>(s.integer(2)));
+    t.speaker.push_back(static_cast<int32_t>(s.integer(3)));
+    t.utc.push_back(s.integer(4));
+    t.offset.push_back(static_cast<int32_t>(s.integer(5)));
+  }
+  return t;
+}
+
+std::vector<std::string> ConversationStore::speakers(int64_t conversation) {
+  std::vector<std::string> out;
+  SqliteStatement s = db_.prepare("SELECT number, name FROM speaker WHERE conv = ? ORDER BY number");
+  s.bind(conversation);
+  while (s.step()) {
+    out.resize(static_cast<size_t>(s.integer(0)) + 1);
+    out.back() = s.text(1);
+  }
+  return out;
+}
+
+void ConversationStore::each_turn(int64_t conversation, const std::function<void(int64_t, std::string_view)>& f) {
+  SqliteStatement s = db_.prepare("SELECT id, text FROM turn WHERE conv = ? ORDER BY resp");
+  s.bind(conversation);
+  while (s.step()) f(s.integer(0), s.text(1));
+}
+
+std::string ConversationStore::text(int64_t id) {
+  SqliteStatement s = db_.prepare("SELECT text FROM turn WHERE id = ?");
+  s.bind(id);
+  if (!s.step()) fail("{}: no turn number {}", db_.file(), id);
+  return std::string(s.text(0));
+}
+
+// secure_delete overwrote the rows; what the free pages and the log still hold goes with VACUUM and an empty log.
+void ConversationStore::erase_remains() {
+  db_.execute("VACUUM");
+  if (!in_memory_) db_.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+int64_t ConversationStore::forget(int64_t conversation, const std::vector<int64_t>& ids) {
+  int64_t gone = 0;
+  {
+    SqliteWrite w(db_);
+    SqliteStatement s = db_.prepare("DELETE FROM turn WHERE id = ? AND conv = ?");
+    for (const int64_t id : ids) {
+      s.bind(id).bind(conversation).run();
+      gone += db_.changes();
+    }
+    SqliteStatement names = db_.prepare(
+        "DELETE FROM speaker WHERE conv = ? AND number NOT IN (SELECT DISTINCT speaker FROM turn WHERE conv = ?)");
+    names.bind(conversation).bind(conversation).run();
+    w.commit();
+  }
+  erase_remains();
+  return gone;
+}
+
+int64_t ConversationStore::forget_conversation(int64_t conversation) {
+  int64_t gone = 0;
+  {
+    SqliteWrite w(db_);
+    for (const char* sql : {"DELETE FROM conversation WHERE id = ?", "DELETE FROM speaker WHERE conv = ?",
+                            "DELETE FROM turn WHERE conv = ?"}) {
+      SqliteStatement s = db_.prepare(sql);
+      s.bind(conversation).run();
+      gone = db_.changes();
+    }
+    w.commit();
+  }
+  erase_remains();
+  return gone;
+}
+
+int64_t ConversationStore::data_version() {
+  SqliteStatement s = db_.prepare("PRAGMA data_version");
+  s.step();
+  return s.integer(0);
+}
+
+void ConversationStore::check() {
+  SqliteStatement s = db_.prepare("PRAGMA integrity_check");
+  s.step();
+  if (s.text(0) != "ok") fail("{}: {}", db_.file(), s.text(0));
+}
+
+}  // namespace quern::memory
