@@ -6,6 +6,7 @@
 #include "apps/quern/progress.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/mmap.h"
+#include "quern/data/attempts.h"
 #include "quern/data/build.h"
 #include "quern/data/problems.h"
 #include "quern/data/samples.h"
@@ -144,13 +145,18 @@ void read_levels(const std::string& text, ProblemOptions& o) {
 int curriculum(Words args) {
   std::string out, level = "1-5", split = "train", form = "chat";
   int64_t count = 1000, seed = 0;
+  AttemptOptions attempts;
   std::vector<std::string> kinds;
   Args a("data curriculum", "problems with worked steps and checkable answers");
   a.flag("--out", out, "file to write; - is stdout")
       .flag("--count", count, "how many")
       .flag("--level", level, "1 (easy) to 5, or a range like 2-4")
       .flag("--split", split, "train or heldout: they share no problem")
-      .flag("--form", form, "chat (JSON lines with messages) or text (JSON lines with text)")
+      .flag("--form", form,
+            "chat (JSON lines with messages), text (JSON lines with text), or aggregate: a chat whose question "
+            "comes with several attempts, some of them wrong")
+      .flag("--attempts", attempts.count, "of --form aggregate: how many")
+      .flag("--tail", attempts.tail, "of --form aggregate: bytes of each attempt's end")
       .flag("--kind", kinds, "only this kind; may be given again and again")
       .flag("--seed", seed, "another seed, other problems")
       .note(fmt::format("Kinds: {}.", fmt::join(problem_kinds(), ", ")));
@@ -159,13 +165,14 @@ int curriculum(Words args) {
   if (count < 1) throw UsageError("quern data curriculum: --count takes 1 or more");
   if (split != "train" && split != "heldout")
     throw UsageError(fmt::format("quern data curriculum: --split '{}', expected train or heldout", split));
-  if (form != "chat" && form != "text")
-    throw UsageError(fmt::format("quern data curriculum: --form '{}', expected chat or text", form));
+  if (form != "chat" && form != "text" && form != "aggregate")
+    throw UsageError(fmt::format("quern data curriculum: --form '{}', expected chat, text or aggregate", form));
   ProblemOptions o{.split = split == "train" ? Split::train : Split::held_out,
                    .seed = static_cast<uint64_t>(seed),
                    .kinds = kinds};
   read_levels(level, o);
-  check(o);
+  check(o), check(attempts);
+  attempts.seed = o.seed;
   const bool to_stdout = out == "-";
   const std::string part = fmt::format("{}.part{}", out, getpid());
   std::FILE* f = to_stdout ? stdout : std::fopen(part.c_str(), "wb");
@@ -178,6 +185,8 @@ int curriculum(Words args) {
       std::string line;
       if (form == "chat") {
         line = chat_line(p);
+      } else if (form == "aggregate") {
+        line = aggregation_line(p, attempts, static_cast<uint64_t>(i));
       } else {
         Json j = Json::object();
         j.set("text", plain_form(p)), j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);

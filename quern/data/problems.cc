@@ -61,14 +61,15 @@ std::string assistant_content(const Problem& p) {
   return fmt::format("<think>\n{}\n</think>\n\nAnswer: {}", p.steps, p.answer);
 }
 
-std::string chat_line(const Problem& p) {
+std::string chat_line(const Problem& p, std::string_view prompt) {
   auto message = [](const char* role, std::string content) {
     Json m = Json::object();
     m.set("role", role), m.set("content", std::move(content));
     return m;
   };
   Json messages = Json::array(), j = Json::object();
-  messages.push(message("user", p.question)), messages.push(message("assistant", assistant_content(p)));
+  messages.push(message("user", std::string(prompt.empty() ? p.question : prompt)));
+  messages.push(message("assistant", assistant_content(p)));
   j.set("messages", std::move(messages));
   j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);
   return j.dump() + "\n";

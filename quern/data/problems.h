@@ -33,8 +33,9 @@ void check(const ProblemOptions& o);  // throws Error naming the field
 std::span<const std::string_view> problem_kinds();
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index);
 
-std::string plain_form(const Problem& p);         // "Question: …\n…\nAnswer: …\n"
-std::string chat_line(const Problem& p);          // one line of chat JSONL: messages, kind, level, answer
+std::string plain_form(const Problem& p);  // "Question: …\n…\nAnswer: …\n"
+// One line of chat JSONL: messages, kind, level, answer. The user asks `prompt`, or the question itself.
+std::string chat_line(const Problem& p, std::string_view prompt = {});
 std::string assistant_content(const Problem& p);  // "<think>\n…\n</think>\n\nAnswer: …"
 
 // What a text gives as its answer: behind </think>, what follows the last "Answer:" on its line, else all of it;

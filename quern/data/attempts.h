@@ -1,0 +1,24 @@
+// Examples of aggregation: a problem, the ends of several attempts at it, and the right working as the answer. An
+// attempt is the right working, or one that goes wrong: from some step on a number (or a name) stands where another
+// should, and what follows carries it. So the model learns to compare, to check and to keep what is sound, not to
+// count votes. An attempt is a function of (problem, seed).
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "quern/data/problems.h"
+
+namespace quern {
+
+struct AttemptOptions {
+  int64_t count = 4;   // attempts shown
+  int64_t tail = 160;  // bytes of an attempt's end that are shown, cut at a space
+  double sound = 0.5;  // chance that an attempt is right
+  uint64_t seed = 0;
+};
+void check(const AttemptOptions& o);  // throws Error naming the field
+
+std::string flawed_steps(const Problem& p, Rng& r);  // the working with one error that is carried on
+std::string aggregation_line(const Problem& p, const AttemptOptions& o, uint64_t index);  // as chat_line
+
+}  // namespace quern
