@@ -136,12 +136,6 @@ int show(Words args) {
   return 0;
 }
 
-void read_levels(const std::string& text, ProblemOptions& o) {
-  const size_t dash = text.find('-');
-  o.min_level = static_cast<int>(parse_count(text.substr(0, dash), "--level"));
-  o.max_level = dash == text.npos ? o.min_level : static_cast<int>(parse_count(text.substr(dash + 1), "--level"));
-}
-
 int curriculum(Words args) {
   std::string out, level = "1-5", split = "train", form = "chat";
   int64_t count = 1000, seed = 0;

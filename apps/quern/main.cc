@@ -24,6 +24,7 @@ constexpr Verb kVerbs[] = {
     {"new", "make a random model folder with every file it needs", quern::cmd_new},
     {"quantize", "pack a model's weights in 8 or 4 bits", quern::cmd_quantize},
     {"ppl", "perplexity of a text, alone or against a reference model", quern::cmd_ppl},
+    {"eval", "a model on held-out problems, alone or with more thinking", quern::cmd_eval},
     {"logits", "write the logits of a token sequence to a .npy file", quern::cmd_logits},
     {"tokenize", "text to token ids", quern::cmd_tokenize},
     {"detokenize", "token ids to text", quern::cmd_detokenize},

@@ -16,6 +16,7 @@ int cmd_data(Words args);
 int cmd_corpus(Words args);
 int cmd_quantize(Words args);
 int cmd_ppl(Words args);
+int cmd_eval(Words args);
 int cmd_run(Words args);
 int cmd_doctor(Words args);
 int cmd_bench(Words args);

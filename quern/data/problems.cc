@@ -39,6 +39,17 @@ void check(const ProblemOptions& o) {
   for (const std::string& k : o.kinds) kind_index(k);
 }
 
+void read_levels(std::string_view text, ProblemOptions& o) {
+  auto number = [&](std::string_view part) {
+    if (part.size() != 1 || part[0] < '1' || part[0] > '5')
+      fail("level '{}', expected 1 to 5 or a range like 2-4", text);
+    return part[0] - '0';
+  };
+  const size_t dash = text.find('-');
+  o.min_level = number(text.substr(0, dash));
+  o.max_level = dash == text.npos ? o.min_level : number(text.substr(dash + 1));
+}
+
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index) {
   const bool wanted = o.split == Split::held_out;
   // Both splits draw the same way; only what they keep differs.

@@ -29,6 +29,7 @@ struct ProblemOptions {
   std::vector<std::string> kinds = {};  // empty: all
 };
 void check(const ProblemOptions& o);  // throws Error naming the field
+void read_levels(std::string_view text, ProblemOptions& o);  // "3" or "2-4"
 
 std::span<const std::string_view> problem_kinds();
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index);

@@ -1,5 +1,7 @@
 #include "quern/infer/chat.h"
 
+#include "quern/text/chat_prompt.h"
+
 namespace quern {
 
 Chat::Chat(Engine& engine, const Tokenizer& tokenizer, ChatTemplate chat_template)
@@ -14,22 +16,15 @@ void Chat::reset() {
   std::erase_if(messages_, [](const Message& m) { return m.role != "system"; });
 }
 
-Json Chat::context() const {
-  Json list = Json::array(), c = Json::object();
+Json Chat::messages() const {
+  Json list = Json::array();
   for (const Message& m : messages_) {
     Json j = Json::object();
     j.set("role", m.role);
     j.set("content", m.content);
     list.push(std::move(j));
   }
-  c.set("messages", std::move(list));
-  c.set("add_generation_prompt", true);
-  auto token = [&](const char* name, int32_t id) {
-    c.set(name, id >= 0 ? tokenizer_.id_to_token(id) : std::string());
-  };
-  token("bos_token", tokenizer_.bos_id());
-  token("eos_token", tokenizer_.eos_id());
-  return c;
+  return list;
 }
 
 Generated Chat::turn(const std::string& user, const GenerateOptions& options,
@@ -38,7 +33,7 @@ Generated Chat::turn(const std::string& user, const GenerateOptions& options,
   try {
     Request r;
     // The template writes the special tokens itself.
-    r.prompt = tokenizer_.encode(template_.render(context()), {.add_special_tokens = false});
+    r.prompt = tokenizer_.encode(chat_text(template_, tokenizer_, messages()), {.add_special_tokens = false});
     r.options = options;
     r.on_token = [&](const Emitted& e) { return e.text.empty() || on_piece(e.text); };
     Generated g = engine_.run(std::move(r));

@@ -24,7 +24,7 @@ class Chat {
   struct Message {
     std::string role, content;
   };
-  Json context() const;
+  Json messages() const;
   Engine& engine_;
   const Tokenizer& tokenizer_;
   ChatTemplate template_;

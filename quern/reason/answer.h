@@ -1,0 +1,22 @@
+// What a response gives as its answer, and when two answers are the same. The answer is, in this order: the last
+// \boxed{…} behind the thinking, what follows the last "Answer:" on its line, the last line that is not empty.
+// Two answers are the same when their normal forms are: case, spaces, dollar signs, a full stop at the end and commas
+// between thousands do not count; numbers compare as exact fractions, so 0.5, 1/2 and \frac{1}{2} are one answer.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+std::string extract_answer(std::string_view response);  // empty: none. A response still inside <think> has none
+std::string normal_answer(std::string_view answer);
+inline bool same_answer(std::string_view a, std::string_view b) { return normal_answer(a) == normal_answer(b); }
+
+struct Fraction {
+  int64_t top = 0, bottom = 1;  // lowest terms, bottom > 0
+  bool operator==(const Fraction&) const = default;
+};
+std::optional<Fraction> read_number(std::string_view text);  // 12, -3.25, 1/3, \frac{1}{3}, 1,200; nothing: no number
+
+}  // namespace quern

@@ -1,0 +1,40 @@
+// A model on problems of the curriculum that were held out: answers are right or wrong by the problem's own checker,
+// counted by level and kind. Every problem is thought about by the same plan; many are in work at once.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+
+#include "quern/data/problems.h"
+#include "quern/reason/think.h"
+
+namespace quern {
+
+struct CurriculumEvalOptions {
+  ProblemOptions problems = {.split = Split::held_out};
+  int64_t count = 100;  // problems of each level
+  bool plain = false;   // "Question: …" continued, for models that were not trained on chats
+  ThinkPlan plan;       // its seed is the first problem's; each problem has its own
+  GenerateOptions generate;
+  int64_t sessions = 64;  // of the engine: how many sequences are in work at once
+};
+
+struct Score {
+  int64_t asked = 0, right = 0;
+  double candidates_right = 0;  // sum over problems of the share of final candidates that are right
+};
+
+struct CurriculumScores {
+  Score all;
+  std::map<int, Score> by_level;
+  std::map<std::string, Score> by_kind;
+  int64_t new_tokens = 0, prompt_tokens = 0, unfinished = 0;  // unfinished: no answer before the budget ended
+  double seconds = 0;
+};
+
+// on_answer is called once a problem, in the order they are finished.
+using AnswerEvent = std::function<void(const Problem&, const Thought&, bool right)>;
+CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
+                                     const CurriculumEvalOptions& options, const AnswerEvent& on_answer = {});
+
+}  // namespace quern

@@ -1,0 +1,290 @@
+// Rounds of candidates over the engine.
+#include "quern/reason/think.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "quern/base/error.h"
+#include "quern/base/rng.h"
+#include "quern/reason/answer.h"
+#include "quern/reason/trace.h"
+#include "quern/text/aggregation_prompt.h"
+#include "quern/text/chat_prompt.h"
+
+namespace quern {
+namespace {
+
+constexpr std::string_view kOpen = "<think>";
+constexpr const char* kForcedClose = "\n</think>\n\n";
+constexpr const char* kSeam = "\xee\x80\x80";  // U+E000, private use: where a tail goes
+
+uint64_t seed_of(uint64_t seed, int64_t round, int64_t index) {
+  return mix64(mix64(seed + 0x51ull) + (static_cast<uint64_t>(round) << 32) + static_cast<uint64_t>(index));
+}
+
+// C of N, without repeating one.
+std::vector<int64_t> draw(Rng& r, int64_t n, int64_t c) {
+  std::vector<int64_t> all(static_cast<size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
+  for (int64_t i = 0; i < c; ++i) {
+    const int64_t j = i + static_cast<int64_t>(r.below(static_cast<uint64_t>(n - i)));
+    std::swap(all[static_cast<size_t>(i)], all[static_cast<size_t>(j)]);
+  }
+  all.resize(static_cast<size_t>(c));
+  return all;
+}
+
+}  // namespace
+
+struct Thinker::Impl {
+  enum class Status { waiting, running, done };
+  struct Slot {
+    Status status = Status::waiting;
+    Engine::Id id = 0;
+    bool opened = false;              // its prompt ends inside the thinking
+    std::vector<int32_t> lead, text;  // what it continues (C = 1), what it generated before its thinking was closed
+    double logprob = 0;
+    std::vector<int32_t> prompt;
+  };
+
+  Engine& engine;
+  const Tokenizer& tokenizer;
+  const ChatTemplate& chat_template;
+  Json messages;
+  ThinkPlan plan;
+  GenerateOptions options;
+  std::function<void(const ThinkEvent&)> tell;
+  Thought thought;
+  std::vector<Slot> slots;
+  std::vector<int32_t> question;  // the prompt of round 0
+  bool opens = false;             // the template's generation prompt opens the thinking
+  bool cancelled = false;
+  int64_t done = 0;
+
+  Impl(Engine& e, const Tokenizer& t, const ChatTemplate& c, Json m, const ThinkPlan& p, GenerateOptions o)
+      : engine(e),
+        tokenizer(t),
+        chat_template(c),
+        messages(std::move(m)),
+        plan(resolved(p, o.max_tokens)),
+        options(std::move(o)) {
+    if (messages.as_array("messages").empty()) fail("messages: expected at least one");
+    const std::string rendered = chat_text(chat_template, tokenizer, messages);
+    question = tokenizer.encode(rendered, {.add_special_tokens = false});
+    const size_t open = rendered.rfind(kOpen);
+    opens = open != rendered.npos && rendered.find("</think>", open) == rendered.npos;
+    const int64_t all = plan.n * (plan.t + 1);
+    thought.candidates.resize(static_cast<size_t>(all)), slots.resize(static_cast<size_t>(all));
+    Rng r(plan.seed, 0xa99);
+    for (int64_t k = 0; k < all; ++k) {
+      Candidate& x = thought.candidates[static_cast<size_t>(k)];
+      x.round = k / plan.n, x.index = k % plan.n;
+      if (x.round > 0) x.sources = plan.c == 1 ? std::vector<int64_t>{x.index} : draw(r, plan.n, plan.c);
+    }
+  }
+
+  Candidate& candidate(int64_t round, int64_t index) {
+    return thought.candidates[static_cast<size_t>(round * plan.n + index)];
+  }
+  bool ready(const Candidate& x) const {
+    return std::all_of(x.sources.begin(), x.sources.end(), [&](int64_t s) {
+      return slots[static_cast<size_t>((x.round - 1) * plan.n + s)].status == Status::done;
+    });
+  }
+
+  std::vector<int32_t> aggregation(const Candidate& x) {
+    Json asked = messages;
+    Json& last = asked.items().back();
+    const std::string q = last.at("content", "message").as_string("content of the last message");
+    std::string marked;
+    for (const std::string& piece : aggregation_pieces(q, static_cast<int>(plan.c)))
+      marked += marked.empty() ? piece : kSeam + piece;
+    last.set("content", marked);
+    const std::string rendered = chat_text(chat_template, tokenizer, asked);
+    std::vector<int32_t> prompt;
+    auto add = [&](std::string_view text) {
+      const std::vector<int32_t> ids = tokenizer.encode(text, {.add_special_tokens = false});
+      prompt.insert(prompt.end(), ids.begin(), ids.end());
+    };
+    std::string_view rest = rendered;
+    for (int64_t s : x.sources) {
+      const size_t seam = rest.find(kSeam);
+      if (seam == rest.npos) fail("the chat template does not write the question as it is: aggregation needs that");
+      add(rest.substr(0, seam));
+      rest.remove_prefix(seam + std::string_view(kSeam).size());
+      const std::vector<int32_t>& tail = candidate(x.round - 1, s).carried;
+      prompt.insert(prompt.end(), tail.begin(), tail.end());
+    }
+    if (rest.find(kSeam) != rest.npos) fail("the question holds U+E000, which marks where attempts go");
+    add(rest);
+    return prompt;
+  }
+
+  void submit(int64_t k) {
+    Candidate& x = thought.candidates[static_cast<size_t>(k)];
+    Slot& slot = slots[static_cast<size_t>(k)];
+    slot.prompt = question, slot.opened = opens;
+    if (x.round > 0 && plan.c == 1) {
+      if (!opens) {
+        const std::vector<int32_t> open = tokenizer.encode("<think>\n", {.add_special_tokens = false});
+        slot.prompt.insert(slot.prompt.end(), open.begin(), open.end());
+      }
+      slot.lead = candidate(x.round - 1, x.index).carried, slot.opened = true;
+      slot.prompt.insert(slot.prompt.end(), slot.lead.begin(), slot.lead.end());
+    } else if (x.round > 0) {
+      slot.prompt = aggregation(x);
+    }
+    x.prompt_tokens = static_cast<int64_t>(slot.prompt.size());
+    thought.prompt_tokens += x.prompt_tokens;
+    thought.longest_prompt = std::max(thought.longest_prompt, x.prompt_tokens);
+    const bool last = x.round == plan.t;
+    // Room for an answer is kept back from the last round's budget.
+    const int64_t budget = last ? std::max(plan.beta, plan.final) : plan.beta;
+    start(k, last ? budget - answer_room(budget) : budget);
+  }
+
+  static int64_t answer_room(int64_t budget) { return std::min<int64_t>(128, budget / 4); }
+
+  void start(int64_t k, int64_t tokens) {
+    const Candidate& x = thought.candidates[static_cast<size_t>(k)];
+    Slot& slot = slots[static_cast<size_t>(k)];
+    Request r{.prompt = slot.prompt, .options = options};
+    r.prompt.insert(r.prompt.end(), slot.text.begin(), slot.text.end());
+    r.options.max_tokens = tokens;
+    r.options.sampling.seed = seed_of(plan.seed, x.round, x.index) + (slot.text.empty() ? 0 : 1);
+    if (plan.t == 0 && plan.n == 1) r.options.sampling.seed = options.sampling.seed;
+    slot.id = engine.submit(std::move(r));
+    slot.status = Status::running;
+  }
+
+  void finish(int64_t k, Generated g) {
+    Candidate& x = thought.candidates[static_cast<size_t>(k)];
+    Slot& slot = slots[static_cast<size_t>(k)];
+    slot.text.insert(slot.text.end(), g.tokens.begin(), g.tokens.end());
+    slot.logprob = std::accumulate(g.logprobs.begin(), g.logprobs.end(), slot.logprob);
+    thought.new_tokens += static_cast<int64_t>(g.tokens.size());
+    const Trace trace = read_trace(slot.text, tokenizer, slot.opened);
+    if (x.round == plan.t && g.finish == "length" && !x.closed_by_force && !cancelled) {
+      x.closed_by_force = true;
+      if (!trace.closed) {
+        const std::vector<int32_t> close = tokenizer.encode(kForcedClose, {.add_special_tokens = false});
+        slot.text.insert(slot.text.end(), close.begin(), close.end());
+      }
+      const int64_t budget = std::max(plan.beta, plan.final);
+      start(k, std::max<int64_t>(1, answer_room(budget)));
+      return;
+    }
+    slot.status = Status::done, ++done;
+    x.tokens = std::move(slot.text), x.finish = g.finish, x.error = g.error;
+    x.text = tokenizer.decode(x.tokens, true);
+    x.mean_logprob = x.tokens.empty() ? 0 : slot.logprob / static_cast<double>(x.tokens.size());
+    if (trace.closed && g.finish == "stop") x.answer = extract_answer(x.text);
+    x.carried = carried(x, slot, trace);
+    slot.prompt = {};
+    if (tell) tell({x, done, static_cast<int64_t>(slots.size()), thought.new_tokens, agreement(x.round).share});
+  }
+
+  std::vector<int32_t> carried(const Candidate& x, const Slot& slot, const Trace& trace) const {
+    const bool answered = trace.closed && trace.answer < static_cast<int64_t>(x.tokens.size());
+    if (plan.carry == ThinkPlan::Carry::answer || (plan.carry == ThinkPlan::Carry::either && answered)) {
+      const int64_t from = std::max(trace.answer, static_cast<int64_t>(x.tokens.size()) - plan.tau);
+      return {x.tokens.begin() + from, x.tokens.end()};
+    }
+    std::vector<int32_t> tail = tail_of(x.tokens, trace, plan.tau);
+    // A short piece of a chain still carries what it began with.
+    if (!slot.lead.empty() && static_cast<int64_t>(tail.size()) < plan.tau) {
+      const int64_t more =
+          std::min<int64_t>(plan.tau - static_cast<int64_t>(tail.size()), static_cast<int64_t>(slot.lead.size()));
+      tail.insert(tail.begin(), slot.lead.end() - more, slot.lead.end());
+    }
+    return tail;
+  }
+
+  struct Vote {
+    int64_t winner = -1;
+    double share = 0;
+  };
+  Vote agreement(int64_t round) {  // of those of the round that are done and have an answer; ties to the shortest
+    std::map<std::string, std::pair<int64_t, int64_t>> votes;  // answer → count, best candidate
+    int64_t finished = 0;
+    for (int64_t i = 0; i < plan.n; ++i) {
+      const int64_t k = round * plan.n + i;
+      const Candidate& x = thought.candidates[static_cast<size_t>(k)];
+      finished += slots[static_cast<size_t>(k)].status == Status::done;
+      if (x.answer.empty()) continue;
+      auto [it, fresh] = votes.try_emplace(normal_answer(x.answer), 0, k);
+      ++it->second.first;
+      if (x.tokens.size() < thought.candidates[static_cast<size_t>(it->second.second)].tokens.size())
+        it->second.second = k;
+    }
+    Vote best;
+    int64_t count = 0;
+    for (const auto& [answer, v] : votes) {
+      const bool shorter = best.winner >= 0 && thought.candidates[static_cast<size_t>(v.second)].tokens.size() <
+                                                   thought.candidates[static_cast<size_t>(best.winner)].tokens.size();
+      if (v.first > count || (v.first == count && shorter)) best.winner = v.second, count = v.first;
+    }
+    if (finished > 0) best.share = static_cast<double>(count) / static_cast<double>(finished);
+    return best;
+  }
+
+  void conclude() {
+    const Vote vote = agreement(plan.t);
+    thought.chosen = vote.winner, thought.agreement = vote.share;
+    for (int64_t i = 0; i < plan.n; ++i) {
+      const int64_t k = plan.t * plan.n + i;
+      const Candidate& x = thought.candidates[static_cast<size_t>(k)];
+      const bool better = plan.choose == ThinkPlan::Choose::likeliest && !x.answer.empty() &&
+                          x.mean_logprob > thought.candidates[static_cast<size_t>(thought.chosen)].mean_logprob;
+      if (better || (thought.chosen < 0 && !x.tokens.empty())) thought.chosen = k;
+    }
+  }
+
+  bool advance() {
+    const int64_t all = static_cast<int64_t>(slots.size());
+    if (done == all) return false;
+    for (int64_t k = 0; k < all; ++k) {
+      Slot& slot = slots[static_cast<size_t>(k)];
+      if (slot.status != Status::running) continue;
+      if (auto g = engine.take(slot.id)) finish(k, std::move(*g));
+    }
+    for (int64_t k = 0; k < all; ++k) {
+      Slot& slot = slots[static_cast<size_t>(k)];
+      if (slot.status != Status::waiting) continue;
+      if (cancelled)
+        slot.status = Status::done, ++done, thought.candidates[static_cast<size_t>(k)].finish = "cancelled";
+      else if (ready(thought.candidates[static_cast<size_t>(k)]))
+        submit(k);
+    }
+    if (done == all) conclude();
+    return done < all;
+  }
+
+  void cancel() {
+    cancelled = true;
+    for (const Slot& slot : slots)
+      if (slot.status == Status::running) engine.cancel(slot.id);
+  }
+};
+
+Thinker::Thinker(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+                 const ThinkPlan& plan, GenerateOptions options)
+    : impl_(std::make_unique<Impl>(engine, tokenizer, chat_template, std::move(messages), plan, std::move(options))) {
+}
+Thinker::~Thinker() = default;
+void Thinker::on_event(std::function<void(const ThinkEvent&)> f) { impl_->tell = std::move(f); }
+bool Thinker::advance() { return impl_->advance(); }
+void Thinker::cancel() { impl_->cancel(); }
+const Thought& Thinker::thought() const { return impl_->thought; }
+
+Thought think(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+              const ThinkPlan& plan, GenerateOptions options,
+              const std::function<void(const ThinkEvent&)>& on_event) {
+  Thinker t(engine, tokenizer, chat_template, std::move(messages), plan, std::move(options));
+  t.on_event(on_event);
+  while (t.advance()) engine.step();
+  return t.thought();
+}
+
+}  // namespace quern

@@ -1,0 +1,69 @@
+// Thinking longer about one question with the engine: carries out a ThinkPlan (plan.h). Between rounds nothing
+// survives but the tails: token ids, never text that would be tokenised again. Who reads whom is drawn from the seed
+// before anything runs, so a candidate starts as soon as those it reads are done, and the same seed gives the same
+// tokens however the engine interleaves the work.
+//   prompt of round 0      the conversation
+//   of a later round       the conversation with its last question set into the aggregation prompt around C tails;
+//                          with C = 1 the conversation and the beginning of an answer: the candidate's own tail
+// A candidate may think β tokens. In the last round one that has not finished by then has its thinking closed and the
+// answer asked for, within `final` tokens in all.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/infer/engine.h"
+#include "quern/reason/plan.h"
+#include "quern/text/chat_template.h"
+
+namespace quern {
+
+struct Candidate {
+  int64_t round = 0, index = 0;
+  std::vector<int64_t> sources;  // indices of the round before that were read; the candidate's own is not implied
+  int64_t prompt_tokens = 0;
+  std::vector<int32_t> tokens;   // all that was generated
+  std::string text, answer;      // answer: normal form is compared, this is as written; empty when there is none
+  std::vector<int32_t> carried;  // what the next round sees of it
+  double mean_logprob = 0;
+  bool closed_by_force = false;
+  std::string finish, error;
+};
+
+struct Thought {
+  std::vector<Candidate> candidates;  // by round, then index
+  int64_t chosen = -1;                // position in candidates; −1: none finished
+  double agreement = 0;               // share of the last round's candidates with the chosen answer
+  int64_t new_tokens = 0, prompt_tokens = 0, longest_prompt = 0;
+  const Candidate* best() const { return chosen < 0 ? nullptr : &candidates[static_cast<size_t>(chosen)]; }
+};
+
+struct ThinkEvent {  // after each candidate
+  const Candidate& candidate;
+  int64_t done = 0, all = 0, new_tokens = 0;
+  double agreement = 0;  // of the answers of its round so far
+};
+
+class Thinker {
+ public:
+  // `messages` as a chat template reads them, a user turn at the end. engine, tokenizer must outlive it.
+  Thinker(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+          const ThinkPlan& plan, GenerateOptions options);
+  ~Thinker();
+  void on_event(std::function<void(const ThinkEvent&)> f);
+  bool advance();  // takes what the engine has finished, submits what can begin; false: all is done
+  void cancel();   // what runs is cancelled; advance() then winds down
+  const Thought& thought() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// To the end, stepping the engine.
+Thought think(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+              const ThinkPlan& plan, GenerateOptions options,
+              const std::function<void(const ThinkEvent&)>& on_event = {});
+
+}  // namespace quern

@@ -1,0 +1,25 @@
+// A response as thinking and answer. The thinking lies between <think> (or the beginning, where the prompt opened it)
+// and </think>; a tag may be several tokens. Positions count tokens.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quern/text/tokenizer.h"
+
+namespace quern {
+
+struct Trace {
+  int64_t begin = 0, end = 0;  // tokens of the thinking, without tags
+  int64_t answer = 0;          // first token behind </think>; the number of tokens when it never closed
+  bool closed = false;
+};
+
+// `opened`: the prompt ended inside the thinking. Without a tag and not opened, all of it is answer.
+Trace read_trace(std::span<const int32_t> tokens, const Tokenizer& tokenizer, bool opened);
+
+// The last `tau` tokens of the thinking.
+std::vector<int32_t> tail_of(std::span<const int32_t> tokens, const Trace& t, int64_t tau);
+
+}  // namespace quern
