@@ -8,6 +8,7 @@
 #include "apps/quern/context.h"
 #include "apps/quern/interrupt.h"
 #include "apps/quern/line_editor.h"
+#include "apps/quern/run_think.h"
 #include "apps/quern/verbs.h"
 #include "quern/infer/chat.h"
 
@@ -25,6 +26,7 @@ struct RunOptions {
   std::vector<std::string> logit_bias, stop;
   std::optional<std::string> order;
   std::string answer;
+  std::optional<std::string> think;
   int64_t logprobs = 0;
 };
 
@@ -196,6 +198,8 @@ int cmd_run(Words args) {
       .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
       .flag("--seed", r.seed, "same seed, same text; -1 picks one")
       .flag("--system", r.system, "system message of the chat")
+      .flag("--think", r.think,
+            "the prompt is a question to think about by a plan: vote:8, mrsa:16x4x2,beta=2048,tau=512 …")
       .flag("--json", r.json, "one JSON object (with -p)")
       .note(
           "DIR is a model folder or a .gguf file. Sampling defaults come from generation_config.json there; without "
@@ -206,6 +210,8 @@ int cmd_run(Words args) {
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt (-p)");
   if (!r.answer.empty() && !prompt) throw UsageError("quern run: --answer needs a prompt (-p)");
   if (r.logprobs && !r.json) throw UsageError("quern run: --logprobs needs --json");
+  if (r.think && !prompt) throw UsageError("quern run: --think needs a question (-p)");
+  if (r.think && !r.answer.empty()) throw UsageError("quern run: --think and --answer exclude each other");
   const LoadOptions load = r.weights.load_options();
   const DType kv = r.weights.kv();
   Tokenizer tokenizer = load_tokenizer(r.dir);
@@ -213,6 +219,14 @@ int cmd_run(Words args) {
   auto model = load_for_inference(r.dir, load);
   if (!prompt) return chat(*model, tokenizer, r, o, kv);
   r.prompt = *prompt;
+  if (r.think) {
+    ThinkPlan plan = parse_plan(*r.think);
+    if (plan.seed == 0) plan.seed = o.sampling.seed;
+    if (plan.n > 1 && !r.temp) o.sampling.temperature = 1;  // candidates must differ
+    return answer_by_thinking(
+        *model, tokenizer, load_chat_template(r.dir, model->family()),
+        {.question = r.prompt, .system = r.system, .plan = plan, .options = o, .kv = kv, .json = r.json});
+  }
   return answer_once(*model, tokenizer, r, o, kv);
 }
 
