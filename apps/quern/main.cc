@@ -20,6 +20,7 @@ struct Verb {
 
 constexpr Verb kVerbs[] = {
     {"run", "answer a prompt, or chat", quern::cmd_run},
+    {"serve", "models behind an HTTP API that OpenAI's clients speak", quern::cmd_serve},
     {"info", "what a model folder holds", quern::cmd_info},
     {"new", "make a random model folder with every file it needs", quern::cmd_new},
     {"quantize", "pack a model's weights in 8 or 4 bits", quern::cmd_quantize},

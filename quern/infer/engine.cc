@@ -206,7 +206,9 @@ struct Engine::Impl {
   bool emit(Sequence& s, int32_t token, double logprob, const std::string& text) {
     s.out.text += text;
     if (token < 0 && text.empty()) return true;
-    return !s.r.on_token || s.r.on_token({token, logprob, text});
+    std::span<const TokenLogprob> top;
+    if (token >= 0 && !s.out.top.empty()) top = s.out.top.back();
+    return !s.r.on_token || s.r.on_token({token, logprob, text, top});
   }
 
   void drop_cancelled() {
@@ -360,15 +362,14 @@ struct Engine::Impl {
     drop_cancelled();
     admit();
     std::vector<Piece> pieces = plan();
-    if (pieces.empty()) return false;
     try {
-      forward(pieces);
+      if (!pieces.empty()) forward(pieces);
     } catch (const std::exception& e) {
       recover(pieces, message_of(e));
     }
     std::lock_guard lock(mutex);
     load = {static_cast<int64_t>(waiting.size()), static_cast<int64_t>(running.size()), reserved, cache.bytes()};
-    return true;
+    return !pieces.empty();
   }
 };
 

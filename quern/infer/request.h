@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,7 @@ struct Emitted {
   int32_t token = -1;  // −1: only the text held back until the end
   double logprob = 0;
   std::string_view text;  // what became certain with this token: whole characters, perhaps none
+  std::span<const TokenLogprob> top = {};  // alternatives, when asked for
 };
 
 struct Request {

@@ -3,7 +3,8 @@
 
 namespace quern {
 
-std::string chat_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const Json& messages) {
+std::string chat_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const Json& messages,
+                      const Json& more) {
   Json c = Json::object();
   c.set("messages", messages);
   c.set("add_generation_prompt", true);
@@ -12,6 +13,8 @@ std::string chat_text(const ChatTemplate& chat_template, const Tokenizer& tokeni
   };
   token("bos_token", tokenizer.bos_id());
   token("eos_token", tokenizer.eos_id());
+  if (more.is_object())
+    for (const auto& [name, value] : more.as_object()) c.set(name, value);
   return chat_template.render(c);
 }
 

@@ -9,6 +9,8 @@
 namespace quern {
 
 // `messages`: [{"role", "content"}, …]. The template writes the special tokens itself: encode without adding them.
-std::string chat_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const Json& messages);
+// `more`: an object of further names the template may ask for (enable_thinking, tools …); it has the last word.
+std::string chat_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const Json& messages,
+                      const Json& more = Json());
 
 }  // namespace quern

@@ -1,0 +1,255 @@
+// Routes, keys, CORS, the log and the counters.
+#include "quern/serve/app.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "quern/base/nearest.h"
+#include "quern/serve/api_error.h"
+#include "quern/serve/chat_api.h"
+#include "quern/serve/completion_api.h"
+#include "quern/serve/token_api.h"
+#include "quern/serve/wire.h"
+
+#ifndef QUERN_VERSION
+#define QUERN_VERSION "dev"
+#endif
+
+namespace quern {
+namespace {
+
+// As long for every wrong key of the same length.
+bool same_secret(std::string_view a, std::string_view b) {
+  unsigned char different = a.size() != b.size();
+  for (size_t i = 0; i < a.size(); ++i)
+    different |= static_cast<unsigned char>(a[i] ^ b[b.empty() ? 0 : i % b.size()]);
+  return different == 0;
+}
+
+}  // namespace
+
+App::App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options)
+    : models_(std::move(models)), o_(std::move(options)) {
+  QUERN_CHECK(!models_.empty(), "a server without a model");
+}
+App::~App() = default;
+
+const std::vector<App::Route>& App::routes() {
+  static const std::vector<Route> all = {
+      {"POST", "/v1/chat/completions", &App::chat}, {"POST", "/v1/completions", &App::complete},
+      {"GET", "/v1/models", &App::models},          {"POST", "/tokenize", &App::tokenize},
+      {"POST", "/detokenize", &App::detokenize},    {"POST", "/apply-template", &App::apply_template},
+      {"GET", "/health", &App::health, true},       {"GET", "/props", &App::props},
+      {"GET", "/metrics", &App::metrics},
+  };
+  return all;
+}
+
+bool App::allowed(const HttpRequest& r) const {
+  if (o_.api_keys.empty()) return true;
+  std::string_view given;
+  if (const std::string* a = r.header("authorization"); a && a->starts_with("Bearer "))
+    given = std::string_view(*a).substr(7);
+  if (const std::string* a = r.header("x-api-key")) given = *a;
+  bool ok = false;
+  for (const std::string& key : o_.api_keys) ok = same_secret(given, key) || ok;
+  return ok;
+}
+
+void App::handle(Exchange& e) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::string id = new_id("req-");
+  e.header("x-request-id", id);
+  if (!o_.allow_origin.empty()) {
+    e.header("access-control-allow-origin", o_.allow_origin);
+    e.header("access-control-allow-headers", "authorization, content-type, x-api-key");
+    e.header("access-control-allow-methods", "GET, POST, OPTIONS");
+  }
+  const int64_t beside = in_work_++;
+  try {
+    if (beside >= o_.most_requests) {
+      e.header("retry-after", "2");
+      throw ApiError(429, "rate_limit_error", "too_many_requests",
+                     fmt::format("{} requests are in work, as many as this server takes; try again", beside));
+    }
+    dispatch(e);
+  } catch (const ApiError& x) {
+    if (e.status() == 0) e.answer(x.status, "application/json", error_json(x).dump());
+  } catch (const Error& x) {
+    if (e.status() == 0) e.answer(400, "application/json", error_json(ApiError(x.what())).dump());
+  } catch (const std::exception& x) {
+    if (e.status() == 0)
+      e.answer(500, "application/json", error_json(ApiError(500, "server_error", "", x.what())).dump());
+  }
+  --in_work_;
+  const bool known =
+      std::any_of(routes().begin(), routes().end(), [&](const Route& r) { return e.request().path == r.path; });
+  {
+    std::lock_guard lock(mutex_);
+    ++answered_[{known ? e.request().path : "other", e.status()}];
+  }
+  if (!o_.log) return;
+  Json j = Json::object();
+  j.set("time", unix_time()), j.set("id", id), j.set("method", e.request().method), j.set("path", e.request().path);
+  j.set("status", e.status()), j.set("gone", e.gone());
+  j.set("ms", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
+  fmt::print(stderr, "{}\n", j.dump());
+}
+
+void App::dispatch(Exchange& e) {
+  const HttpRequest& r = e.request();
+  if (r.method == "OPTIONS") return e.answer(204, "", "");
+  const std::string method = r.method == "HEAD" ? "GET" : r.method;
+  const Route* found = nullptr;
+  std::string other;
+  for (const Route& route : routes()) {
+    const bool below = std::string_view(route.path) == "/v1/models" && r.path.starts_with("/v1/models/");
+    if (r.path != route.path && !below) continue;
+    if (method == route.method) found = &route;
+    other = route.method;
+  }
+  if (!found && !other.empty()) {
+    e.header("allow", other);
+    throw ApiError(405, "invalid_request_error", "", fmt::format("{} {}: expected {}", r.method, r.path, other));
+  }
+  if (!found) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", r.path));
+  if (!found->open && !allowed(r))
+    throw ApiError(401, "authentication_error", "invalid_api_key", "a key is needed: Authorization: Bearer KEY");
+  (this->*found->serve)(e);
+}
+
+Json App::read_body(Exchange& e) const {
+  Json j;
+  try {
+    j = Json::parse(e.request().body, "the request's body");
+  } catch (const Error& x) {
+    throw ApiError(x.what());
+  }
+  if (!j.is_object()) throw ApiError("the request's body: expected a JSON object");
+  return j;
+}
+
+ServedModel& App::model_for(const Json& body, std::string* plan) {
+  const Json* name = body.find("model");
+  if (!name || name->is_null()) return *models_[0];
+  if (!name->is_string()) bad_field("model", "expected a string");
+  const std::string& wanted = name->as_string();
+  for (const auto& m : models_) {
+    if (m->id == wanted) return *m;
+    if (plan && wanted.starts_with(m->id + ":")) {
+      *plan = wanted.substr(m->id.size() + 1);
+      return *m;
+    }
+  }
+  std::vector<std::string> ids;
+  for (const auto& m : models_) ids.push_back(m->id);
+  ApiError x(404, "invalid_request_error", "model_not_found",
+             fmt::format("model '{}' is not served here{}; served: {}", wanted, did_you_mean(wanted, ids),
+                         fmt::join(ids, ", ")));
+  x.param = "model";
+  throw x;
+}
+
+void App::chat(Exchange& e) {
+  const Json body = read_body(e);
+  std::string plan;
+  ServedModel& m = model_for(body, &plan);
+  if (m.host->full()) throw ApiError(429, "rate_limit_error", "queue_full", "the queue is full; try again");
+  chat_completions(m, e, body, plan);
+}
+
+void App::complete(Exchange& e) {
+  const Json body = read_body(e);
+  ServedModel& m = model_for(body);
+  if (m.host->full()) throw ApiError(429, "rate_limit_error", "queue_full", "the queue is full; try again");
+  completions(m, e, body);
+}
+
+void App::models(Exchange& e) {
+  auto one = [](const ServedModel& m) {
+    Json j = Json::object();
+    j.set("id", m.id), j.set("object", "model"), j.set("created", m.created), j.set("owned_by", "quern");
+    j.set("family", m.model->family()), j.set("context_length", m.model->max_positions());
+    return j;
+  };
+  constexpr std::string_view kList = "/v1/models";
+  if (e.request().path.size() > kList.size()) {
+    Json name = Json::object();
+    name.set("model", e.request().path.substr(kList.size() + 1));
+    return e.answer(200, "application/json", one(model_for(name)).dump());
+  }
+  Json j = Json::object(), list = Json::array();
+  for (const auto& m : models_) list.push(one(*m));
+  j.set("object", "list"), j.set("data", std::move(list));
+  e.answer(200, "application/json", j.dump());
+}
+
+void App::tokenize(Exchange& e) {
+  const Json body = read_body(e);
+  e.answer(200, "application/json", tokenize_json(model_for(body), body).dump());
+}
+void App::detokenize(Exchange& e) {
+  const Json body = read_body(e);
+  e.answer(200, "application/json", detokenize_json(model_for(body), body).dump());
+}
+void App::apply_template(Exchange& e) {
+  const Json body = read_body(e);
+  e.answer(200, "application/json", apply_template_json(model_for(body), body).dump());
+}
+
+void App::health(Exchange& e) { e.answer(200, "application/json", "{\"status\":\"ok\"}"); }
+
+void App::props(Exchange& e) {
+  Json j = Json::object(), list = Json::array();
+  for (const auto& m : models_) {
+    Json one = Json::object(), generation = Json::object();
+    generation.set("temperature", m->defaults.temperature), generation.set("top_p", m->defaults.top_p);
+    generation.set("top_k", m->defaults.top_k), generation.set("do_sample", m->defaults.do_sample);
+    one.set("id", m->id), one.set("family", m->model->family()), one.set("context_length", m->model->max_positions());
+    one.set("vocab_size", m->model->vocab_size()), one.set("chat_template", m->chat_template.source());
+    one.set("generation", std::move(generation));
+    list.push(std::move(one));
+  }
+  j.set("version", QUERN_VERSION), j.set("models", std::move(list));
+  e.answer(200, "application/json", j.dump());
+}
+
+void App::metrics(Exchange& e) {
+  std::string s;
+  auto family = [&](const char* name, const char* type, const char* help) {
+    s += fmt::format("# HELP quern_{} {}\n# TYPE quern_{} {}\n", name, help, name, type);
+  };
+  std::vector<HostCounts> counts;
+  for (const auto& m : models_) counts.push_back(m->host->counts());
+  auto each = [&](const char* name, const char* type, const char* help, auto value) {
+    family(name, type, help);
+    for (size_t i = 0; i < models_.size(); ++i)
+      s += fmt::format("quern_{}{{model=\"{}\"}} {}\n", name, models_[i]->id, value(counts[i]));
+  };
+  each("requests_total", "counter", "requests given to the engine", [](const HostCounts& c) { return c.requests; });
+  each("prompt_tokens_total", "counter", "prompt tokens, cached ones too",
+       [](const HostCounts& c) { return c.prompt_tokens; });
+  each("cached_tokens_total", "counter", "prompt tokens the prefix cache knew",
+       [](const HostCounts& c) { return c.cached_tokens; });
+  each("generated_tokens_total", "counter", "tokens generated", [](const HostCounts& c) { return c.new_tokens; });
+  each("prompt_seconds_total", "counter", "seconds to first tokens, summed",
+       [](const HostCounts& c) { return c.prompt_seconds; });
+  each("decode_seconds_total", "counter", "seconds behind first tokens, summed",
+       [](const HostCounts& c) { return c.decode_seconds; });
+  each("engine_steps_total", "counter", "steps of the engine", [](const HostCounts& c) { return c.steps; });
+  each("engine_busy_seconds_total", "counter", "seconds spent in steps",
+       [](const HostCounts& c) { return c.busy_seconds; });
+  each("requests_waiting", "gauge", "requests that wait for a place", [](const HostCounts& c) { return c.waiting; });
+  each("requests_running", "gauge", "requests in work", [](const HostCounts& c) { return c.running; });
+  each("state_bytes", "gauge", "bytes of the states in work", [](const HostCounts& c) { return c.state_bytes; });
+  each("cache_bytes", "gauge", "bytes of the prefix cache", [](const HostCounts& c) { return c.cache_bytes; });
+  family("http_responses_total", "counter", "answers by path and status");
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [what, n] : answered_)
+      s += fmt::format("quern_http_responses_total{{path=\"{}\",status=\"{}\"}} {}\n", what.first, what.second, n);
+  }
+  e.answer(200, "text/plain; version=0.0.4", s);
+}
+
+}  // namespace quern

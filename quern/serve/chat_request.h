@@ -1,0 +1,31 @@
+// A chat request, read and checked: what every API that chats turns its own fields into.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quern/serve/generation_fields.h"
+#include "quern/serve/served_model.h"
+
+namespace quern {
+
+struct ChatRequest {
+  Json messages;
+  std::vector<int32_t> prompt;
+  bool opened = false;  // the prompt ends inside the thinking
+  GenerateOptions options;
+  int64_t n = 1;
+  bool stream = false, include_usage = false, logprobs = false;
+  std::optional<ThinkPlan> plan;
+};
+
+ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std::string& plan);
+
+// The plan of a model's name or an x_think field: "mrsa", "mrsa:16x4x2,beta=2048", or an object
+// {"method", "n", "c", "t", "beta", "tau", "final", "seed"}.
+ThinkPlan read_think(const Json& field);
+
+// How many tokens may follow a prompt; an ApiError with numbers when prompt and wish do not fit the context.
+int64_t token_budget(const ServedModel& m, size_t prompt, std::optional<int64_t> wish, const char* field);
+
+}  // namespace quern

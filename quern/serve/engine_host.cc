@@ -1,0 +1,141 @@
+// Stepping while there is work, sleeping while there is none.
+#include "quern/serve/engine_host.h"
+
+#include <chrono>
+
+namespace quern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+}  // namespace
+
+Answer::Wait Answer::next(Piece& out, double seconds) {
+  std::unique_lock lock(mutex_);
+  if (!came_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return done_ || !pieces_.empty(); }))
+    return Wait::late;
+  if (pieces_.empty()) return Wait::done;
+  out = std::move(pieces_.front());
+  pieces_.pop_front();
+  return Wait::piece;
+}
+
+EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting)
+    : engine_(model, options), most_live_(options.max_sessions + most_waiting), thread_([this](const std::stop_token& s) { loop(s); }) {}
+
+EngineHost::~EngineHost() {
+  thread_.request_stop();
+  nudge();
+}
+
+void EngineHost::nudge() {
+  {
+    std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  work_.notify_all();
+}
+
+bool EngineHost::full() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(live_.size()) >= most_live_;
+}
+
+std::shared_ptr<Answer> EngineHost::submit(Request r) {
+  auto answer = std::make_shared<Answer>();
+  std::weak_ptr<Answer> weak = answer;
+  r.on_token = [weak](const Emitted& e) {
+    auto a = weak.lock();
+    if (!a || a->cancelled_) return false;
+    {
+      std::lock_guard lock(a->mutex_);
+      a->pieces_.push_back({e.token, e.logprob, std::string(e.text), {e.top.begin(), e.top.end()}});
+    }
+    a->came_.notify_one();
+    return true;
+  };
+  const Engine::Id id = engine_.submit(std::move(r));
+  {
+    std::lock_guard lock(mutex_);
+    live_.push_back({id, weak});
+    ++counts_.requests;
+  }
+  nudge();
+  return answer;
+}
+
+void EngineHost::deliver() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(live_, [&](const Live& l) {
+    auto answer = l.answer.lock();
+    if (!answer || answer->cancelled_) engine_.cancel(l.id);
+    auto g = engine_.take(l.id);
+    if (!g) return false;
+    counts_.prompt_tokens += g->prompt_tokens, counts_.cached_tokens += g->cached_tokens;
+    counts_.new_tokens += static_cast<int64_t>(g->tokens.size());
+    counts_.prompt_seconds += g->prompt_seconds, counts_.decode_seconds += g->decode_seconds;
+    if (answer) {
+      {
+        std::lock_guard inner(answer->mutex_);
+        answer->result_ = std::move(*g), answer->done_ = true;
+      }
+      answer->came_.notify_all();
+    }
+    return true;
+  });
+}
+
+void EngineHost::loop(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const auto started = Clock::now();
+    const bool worked = engine_.step();
+    deliver();
+    stepped_.notify_all();
+    std::unique_lock lock(mutex_);
+    if (worked) {
+      ++counts_.steps, counts_.busy_seconds += since(started);
+      woken_ = false;
+      continue;
+    }
+    // Half a second at most: an Answer that was let go of while its request waits is noticed then.
+    work_.wait_for(lock, std::chrono::milliseconds(500), [&] { return woken_; });
+    woken_ = false;
+  }
+  std::lock_guard lock(mutex_);
+  for (const Live& l : live_)
+    if (auto answer = l.answer.lock()) {
+      std::lock_guard inner(answer->mutex_);
+      answer->result_.finish = "cancelled", answer->done_ = true;
+      answer->came_.notify_all();
+    }
+}
+
+Thought EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+                          const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
+                          const std::function<void(const ThinkEvent&)>& on_event) {
+  Thinker thinker(engine_, tokenizer, chat_template, std::move(messages), plan, std::move(options));
+  thinker.on_event(on_event);
+  for (bool cancelled = false; thinker.advance();) {
+    nudge();
+    std::unique_lock lock(mutex_);
+    stepped_.wait_for(lock, std::chrono::milliseconds(100));
+    lock.unlock();
+    if (!cancelled && !alive()) thinker.cancel(), cancelled = true;
+  }
+  const Thought& t = thinker.thought();
+  std::lock_guard lock(mutex_);
+  ++counts_.requests, counts_.prompt_tokens += t.prompt_tokens, counts_.new_tokens += t.new_tokens;
+  return t;
+}
+
+HostCounts EngineHost::counts() const {
+  std::lock_guard lock(mutex_);
+  HostCounts c = counts_;
+  const Engine::Load load = engine_.load();
+  c.waiting = load.waiting, c.running = load.running, c.state_bytes = load.state_bytes,
+  c.cache_bytes = load.cache_bytes;
+  return c;
+}
+
+}  // namespace quern

@@ -1,0 +1,82 @@
+// The thread that steps the engine, and answers that other threads wait for. A request is submitted from any thread;
+// its pieces come through an Answer as they are certain, and letting go of the Answer cancels what is left of it, so
+// that a client who hangs up costs no further step.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "quern/infer/engine.h"
+#include "quern/reason/think.h"
+
+namespace quern {
+
+struct Piece {
+  int32_t token = -1;  // −1: only text held back until now
+  double logprob = 0;
+  std::string text;
+  std::vector<TokenLogprob> top;
+};
+
+class Answer {
+ public:
+  enum class Wait { piece, late, done };
+  Wait next(Piece& out, double seconds);               // late: nothing came within `seconds`
+  const Generated& result() const { return result_; }  // once done
+  void cancel() { cancelled_ = true; }
+
+ private:
+  friend class EngineHost;
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::deque<Piece> pieces_;
+  bool done_ = false;
+  std::atomic<bool> cancelled_ = false;
+  Generated result_;
+};
+
+struct HostCounts {  // since the start, and now
+  int64_t requests = 0, prompt_tokens = 0, cached_tokens = 0, new_tokens = 0, steps = 0;
+  double prompt_seconds = 0, decode_seconds = 0, busy_seconds = 0;
+  int64_t waiting = 0, running = 0, state_bytes = 0, cache_bytes = 0;
+};
+
+class EngineHost {
+ public:
+  EngineHost(Model& model, EngineOptions options, int64_t most_waiting);
+  ~EngineHost();
+
+  bool full() const;                          // as many wait as may
+  std::shared_ptr<Answer> submit(Request r);  // throws Error when it can never be served
+  // To its end on the calling thread, which only waits; `alive` false cancels.
+  Thought think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages, const ThinkPlan& plan,
+                GenerateOptions options, const std::function<bool()>& alive,
+                const std::function<void(const ThinkEvent&)>& on_event);
+  HostCounts counts() const;
+
+ private:
+  struct Live {
+    Engine::Id id;
+    std::weak_ptr<Answer> answer;
+  };
+  void loop(const std::stop_token& stop);
+  void deliver();
+  void nudge();
+
+  Engine engine_;
+  int64_t most_live_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_, stepped_;
+  bool woken_ = false;
+  std::vector<Live> live_;
+  HostCounts counts_;
+  std::jthread thread_;
+};
+
+}  // namespace quern

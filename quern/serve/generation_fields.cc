@@ -1,0 +1,99 @@
+// Reading and checking generation fields.
+#include "quern/serve/generation_fields.h"
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "quern/serve/api_error.h"
+
+namespace quern {
+
+const Json* Fields::find(std::string_view name) const {
+  const Json* j = body_.find(name);
+  return j && !j->is_null() ? j : nullptr;
+}
+
+std::optional<double> Fields::number(std::string_view name, double low, double high) const {
+  const Json* j = find(name);
+  if (!j) return std::nullopt;
+  if (!j->is_number()) bad_field(std::string(name), "expected a number");
+  const double v = j->as_double();
+  if (!(v >= low && v <= high)) bad_field(std::string(name), "{} is outside {} to {}", v, low, high);
+  return v;
+}
+
+std::optional<int64_t> Fields::integer(std::string_view name, int64_t low, int64_t high) const {
+  const Json* j = find(name);
+  if (!j) return std::nullopt;
+  const double v = j->is_number() ? j->as_double() : NAN;
+  if (!(std::floor(v) == v)) bad_field(std::string(name), "expected a whole number");
+  if (!(v >= static_cast<double>(low) && v <= static_cast<double>(high)))
+    bad_field(std::string(name), "{} is outside {} to {}", v, low, high);
+  return static_cast<int64_t>(v);
+}
+
+std::optional<bool> Fields::boolean(std::string_view name) const {
+  const Json* j = find(name);
+  if (!j) return std::nullopt;
+  if (!j->is_bool()) bad_field(std::string(name), "expected true or false");
+  return j->as_bool();
+}
+
+std::optional<std::string> Fields::text(std::string_view name) const {
+  const Json* j = find(name);
+  if (!j) return std::nullopt;
+  if (!j->is_string()) bad_field(std::string(name), "expected a string");
+  return j->as_string();
+}
+
+std::vector<std::string> Fields::texts(std::string_view name) const {
+  const Json* j = find(name);
+  if (!j) return {};
+  if (j->is_string()) return {j->as_string()};
+  if (!j->is_array()) bad_field(std::string(name), "expected a string or a list of strings");
+  std::vector<std::string> out;
+  for (const Json& item : j->as_array()) {
+    if (!item.is_string()) bad_field(std::string(name), "expected a string or a list of strings");
+    out.push_back(item.as_string());
+  }
+  return out;
+}
+
+GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, int64_t vocab_size) {
+  GenerateOptions o;
+  SamplingOptions& s = o.sampling;
+  s.temperature = f.number("temperature", 0, 100).value_or(g.do_sample ? g.temperature : 1);
+  s.top_p = f.number("top_p", 0, 1).value_or(g.do_sample ? g.top_p : 1);
+  s.top_k = f.integer("top_k", -1, int64_t{1} << 31).value_or(g.do_sample ? g.top_k : 0);
+  if (s.top_k < 0) s.top_k = 0;
+  s.min_p = f.number("min_p", 0, 1).value_or(g.do_sample ? g.min_p : 0);
+  s.repetition_penalty = f.number("repetition_penalty", 0.01, 100).value_or(g.repetition_penalty);
+  s.presence_penalty = f.number("presence_penalty", -2, 2).value_or(0);
+  s.frequency_penalty = f.number("frequency_penalty", -2, 2).value_or(0);
+  const auto seed = f.integer("seed", -(int64_t{1} << 53), int64_t{1} << 53);
+  s.seed = seed ? static_cast<uint64_t>(*seed)
+                : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  if (const Json* bias = f.find("logit_bias")) {
+    if (!bias->is_object()) bad_field("logit_bias", "expected an object of token ids and numbers");
+    for (const auto& [key, value] : bias->as_object()) {
+      int32_t id = -1;
+      const auto [end, bad] = std::from_chars(key.data(), key.data() + key.size(), id);
+      if (bad != std::errc() || end != key.data() + key.size() || id < 0 || id >= vocab_size)
+        bad_field("logit_bias", "'{}' is no token id of this model (0 to {})", key, vocab_size - 1);
+      if (!value.is_number() || !(std::abs(value.as_double()) <= 100))
+        bad_field("logit_bias", "expected numbers from -100 to 100");
+      s.logit_bias.emplace_back(id, value.as_double());
+    }
+  }
+  o.stop = f.texts("stop");
+  if (o.stop.size() > 16) bad_field("stop", "{} strings, at most 16", o.stop.size());
+  for (const std::string& t : o.stop)
+    if (t.empty() || t.size() > 1024) bad_field("stop", "strings of 1 to 1024 bytes");
+  o.stop_ids = g.eos_token_id;
+  if (f.boolean("ignore_eos").value_or(false)) o.stop_ids.clear();
+  check(s);
+  return o;
+}
+
+}  // namespace quern

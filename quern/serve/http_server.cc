@@ -1,0 +1,351 @@
+// epoll around HttpParser, and workers that grow with the load.
+#include "quern/serve/http_server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "quern/base/error.h"
+
+namespace quern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Clock::time_point in(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+struct Connection {
+  int fd;
+  HttpParser parser;
+  Clock::time_point deadline;
+  bool busy = false, begun = false, in_body = false;  // begun: bytes of a request have come
+  std::atomic<bool> gone = false;
+  Connection(int f, HttpLimits limits) : fd(f), parser(limits) {}
+  ~Connection() { ::close(fd); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+};
+using Shared = std::shared_ptr<Connection>;
+
+// All of it, or false. The socket does not block; a client that takes nothing for `seconds` is given up.
+bool send_all(Connection& c, std::string_view data, double seconds) {
+  while (!data.empty() && !c.gone) {
+    const ssize_t n = ::send(c.fd, data.data(), data.size(), MSG_NOSIGNAL);
+    if (n > 0) {
+      data.remove_prefix(static_cast<size_t>(n));
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    pollfd p{.fd = c.fd, .events = POLLOUT, .revents = 0};
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && ::poll(&p, 1, static_cast<int>(seconds * 1000)) > 0)
+      continue;
+    c.gone = true;
+  }
+  return !c.gone;
+}
+
+class LiveExchange final : public Exchange {
+ public:
+  LiveExchange(Shared c, HttpRequest r, const std::atomic<bool>& stopping, double write_seconds)
+      : connection_(std::move(c)), request_(std::move(r)), stopping_(stopping), write_seconds_(write_seconds) {}
+  const HttpRequest& request() const override { return request_; }
+  bool gone() const override { return connection_->gone || stopping_; }
+  void header(std::string name, std::string value) override {
+    headers_.emplace_back(std::move(name), std::move(value));
+  }
+  void answer(int status, std::string_view content_type, std::string_view body) override {
+    QUERN_CHECK(status_ == 0, "a second answer ({}) after {}", status, status_);
+    status_ = status, ended_ = true;
+    if (!content_type.empty()) headers_.emplace_back("content-type", content_type);
+    std::string all = http_head(status, headers_, static_cast<int64_t>(body.size()), request_.keep_alive);
+    if (request_.method != "HEAD" && status != 204) all += body;
+    send_all(*connection_, all, write_seconds_);
+  }
+  void begin(int status, std::string_view content_type) override {
+    QUERN_CHECK(status_ == 0, "a second answer ({}) after {}", status, status_);
+    status_ = status;
+    headers_.emplace_back("content-type", content_type);
+    send_all(*connection_, http_head(status, headers_, -1, request_.keep_alive), write_seconds_);
+  }
+  bool write(std::string_view data) override {
+    return data.empty() ? !gone() : send_all(*connection_, http_chunk(data), write_seconds_);
+  }
+  void end() override {
+    ended_ = true;
+    send_all(*connection_, http_chunk({}), write_seconds_);
+  }
+  int status() const override { return status_; }
+  bool reusable() const { return ended_ && request_.keep_alive && !connection_->gone; }
+
+ private:
+  Shared connection_;
+  HttpRequest request_;
+  const std::atomic<bool>& stopping_;
+  double write_seconds_;
+  HttpHeaders headers_;
+  int status_ = 0;
+  bool ended_ = false;
+};
+
+int listening_socket(const std::string& host, int port) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM, hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  const std::string service = std::to_string(port);
+  if (int bad = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found); bad != 0)
+    fail("--host '{}': {}", host, ::gai_strerror(bad));
+  std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
+  int error = 0;
+  for (const addrinfo* a = found; a; a = a->ai_next) {
+    const int fd = ::socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
+    if (fd < 0) continue;
+    const int on = 1;
+    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (::bind(fd, a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd, 512) == 0) return fd;
+    error = errno;
+    ::close(fd);
+  }
+  fail("cannot listen on {} port {}: {}; choose another with --port", host, port, std::strerror(error));
+}
+
+}  // namespace
+
+struct HttpServer::Impl {
+  HttpServerOptions o;
+  Handler handler;
+  int listener = -1, poller = -1, bell = -1, port = 0;
+  std::atomic<bool> stopping = false;
+  std::map<int, Shared> connections;  // the reading thread's own
+
+  std::mutex mutex;
+  std::condition_variable work_came;
+  std::deque<std::pair<Shared, HttpRequest>> work;
+  std::deque<std::pair<Shared, bool>> finished;  // true: may carry another request
+  std::vector<std::jthread> workers;
+  int idle_workers = 0;
+  bool no_more_work = false;
+
+  Impl(HttpServerOptions options, Handler h) : o(std::move(options)), handler(std::move(h)) {
+    listener = listening_socket(o.host, o.port);
+    sockaddr_storage at{};
+    socklen_t size = sizeof at;
+    ::getsockname(listener, reinterpret_cast<sockaddr*>(&at), &size);
+    port = ntohs(at.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(at).sin6_port
+                                          : reinterpret_cast<sockaddr_in&>(at).sin_port);
+    poller = ::epoll_create1(EPOLL_CLOEXEC), bell = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (poller < 0 || bell < 0) fail("cannot create an epoll or event descriptor: {}", std::strerror(errno));
+    watch(listener, EPOLLIN, EPOLL_CTL_ADD), watch(bell, EPOLLIN, EPOLL_CTL_ADD);
+  }
+  ~Impl() {
+    {
+      std::lock_guard lock(mutex);
+      no_more_work = true;
+    }
+    stopping = true;
+    work_came.notify_all();
+    workers.clear();  // joins
+    connections.clear(), finished.clear();
+    for (int fd : {listener, poller, bell}) ::close(fd);
+  }
+
+  void watch(int fd, uint32_t events, int how) const {
+    epoll_event e{};
+    e.events = events, e.data.fd = fd;
+    ::epoll_ctl(poller, how, fd, &e);
+  }
+  void ring() const {
+    const uint64_t one = 1;
+    [[maybe_unused]] ssize_t n = ::write(bell, &one, sizeof one);
+  }
+
+  void accept_all() {
+    for (;;) {
+      const int fd = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (fd < 0) return;
+      const int on = 1;
+      ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      auto c = std::make_shared<Connection>(fd, o.limits);
+      if (static_cast<int>(connections.size()) >= o.connections) {
+        send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, false), 1);
+        continue;
+      }
+      c->deadline = in(o.header_seconds);
+      connections[fd] = c;
+      watch(fd, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_ADD);
+    }
+  }
+
+  void drop(const Shared& c) {
+    c->gone = true;
+    ::epoll_ctl(poller, EPOLL_CTL_DEL, c->fd, nullptr);
+    connections.erase(c->fd);  // closed when the last worker lets go of it
+  }
+
+  void readable(const Shared& c) {
+    char buffer[16 << 10];
+    for (;;) {
+      const ssize_t n = ::recv(c->fd, buffer, sizeof buffer, 0);
+      if (n == 0) return drop(c);
+      if (n < 0) {
+        if (errno == EINTR) continue;
+        if (errno != EAGAIN && errno != EWOULDBLOCK) drop(c);
+        return;
+      }
+      if (!c->begun) c->begun = true, c->deadline = in(o.header_seconds);
+      c->parser.feed({buffer, static_cast<size_t>(n)});
+      if (c->parser.in_body() && !c->in_body) c->in_body = true, c->deadline = in(o.body_seconds);
+      if (proceed(c)) return;
+    }
+  }
+
+  // true: nothing more is to be read from it now.
+  bool proceed(const Shared& c) {
+    if (c->parser.state() == HttpParser::State::bad) {
+      const std::string body = fmt::format(
+          "{{\"error\":{{\"message\":\"{}\",\"type\":\"invalid_request_error\"}}}}\n", c->parser.complaint());
+      send_all(*c,
+               http_head(c->parser.status(), {{"content-type", "application/json"}},
+                         static_cast<int64_t>(body.size()), false) +
+                   body,
+               1);
+      drop(c);
+      return true;
+    }
+    if (c->parser.wants_continue()) send_all(*c, "HTTP/1.1 100 Continue\r\n\r\n", 1);
+    if (c->parser.state() != HttpParser::State::whole) return false;
+    c->busy = true;
+    watch(c->fd, EPOLLRDHUP, EPOLL_CTL_MOD);
+    hand_over(c);
+    return true;
+  }
+
+  void hand_over(const Shared& c) {
+    std::unique_lock lock(mutex);
+    if (idle_workers <= static_cast<int>(work.size()) && static_cast<int>(workers.size()) < o.workers)
+      workers.emplace_back([this] { serve(); });
+    if (static_cast<int>(work.size()) >= o.workers) {
+      lock.unlock();
+      c->parser.take();
+      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, false), 1);
+      return drop(c);
+    }
+    work.emplace_back(c, c->parser.take());
+    lock.unlock();
+    work_came.notify_one();
+  }
+
+  void serve() {
+    for (;;) {
+      std::unique_lock lock(mutex);
+      ++idle_workers;
+      work_came.wait(lock, [&] { return !work.empty() || no_more_work; });
+      --idle_workers;
+      if (work.empty()) return;
+      auto [connection, request] = std::move(work.front());
+      work.pop_front();
+      lock.unlock();
+      LiveExchange e(connection, std::move(request), stopping, o.write_seconds);
+      try {
+        handler(e);
+        if (e.status() == 0) e.answer(404, "", "");
+      } catch (const std::exception& x) {
+        if (e.status() == 0) e.answer(500, "text/plain", fmt::format("{}\n", x.what()));
+      }
+      lock.lock();
+      finished.emplace_back(std::move(connection), e.reusable());
+      lock.unlock();
+      ring();
+    }
+  }
+
+  void take_back() {
+    std::deque<std::pair<Shared, bool>> back;
+    {
+      std::lock_guard lock(mutex);
+      back.swap(finished);
+    }
+    for (auto& [c, again] : back) {
+      if (!connections.contains(c->fd) || connections[c->fd] != c) continue;
+      if (!again || c->gone || stopping) {
+        drop(c);
+        continue;
+      }
+      c->busy = c->in_body = false, c->begun = !c->parser.idle();
+      c->deadline = in(c->begun ? o.header_seconds : o.idle_seconds);
+      watch(c->fd, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_MOD);
+      proceed(c);
+    }
+  }
+
+  void sweep() {
+    const auto now = Clock::now();
+    std::vector<Shared> late;
+    for (const auto& [fd, c] : connections)
+      if (!c->busy && now > c->deadline) late.push_back(c);
+    for (const Shared& c : late) {
+      if (c->begun) send_all(*c, http_head(408, {}, 0, false), 0.1);
+      drop(c);
+    }
+  }
+
+  void run() {
+    std::vector<epoll_event> events(256);
+    auto next_sweep = in(0.25);
+    while (!stopping) {
+      const int n = ::epoll_wait(poller, events.data(), static_cast<int>(events.size()), 250);
+      for (int i = 0; i < n; ++i) {
+        const int fd = events[static_cast<size_t>(i)].data.fd;
+        const uint32_t what = events[static_cast<size_t>(i)].events;
+        if (fd == listener) {
+          accept_all();
+        } else if (fd == bell) {
+          uint64_t count = 0;
+          [[maybe_unused]] ssize_t got = ::read(bell, &count, sizeof count);
+          take_back();
+        } else if (auto it = connections.find(fd); it != connections.end()) {
+          const Shared c = it->second;
+          if (c->busy) {
+            c->gone = true;
+            watch(fd, 0, EPOLL_CTL_MOD);
+            if ((what & (EPOLLHUP | EPOLLERR)) != 0) drop(c);  // these cannot be masked
+          } else if ((what & EPOLLIN) != 0) {
+            readable(c);
+          } else {
+            drop(c);
+          }
+        }
+      }
+      if (Clock::now() > next_sweep) sweep(), next_sweep = in(0.25);
+    }
+    for (auto& [fd, c] : connections) c->gone = true;
+  }
+};
+
+HttpServer::HttpServer(HttpServerOptions options, Handler handler)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(handler))) {}
+HttpServer::~HttpServer() = default;
+int HttpServer::port() const { return impl_->port; }
+void HttpServer::run() { impl_->run(); }
+void HttpServer::stop() {
+  impl_->stopping = true;
+  impl_->ring();
+}
+
+}  // namespace quern

@@ -1,0 +1,22 @@
+// A model as the server holds it: weights, tokenizer, template, generation defaults and the engine's thread.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "quern/models/checkpoint.h"
+#include "quern/serve/engine_host.h"
+
+namespace quern {
+
+struct ServedModel {
+  std::string id;  // as clients name it
+  std::unique_ptr<Model> model;
+  Tokenizer tokenizer;
+  ChatTemplate chat_template;
+  GenerationConfig defaults;
+  std::unique_ptr<EngineHost> host;
+  int64_t created = 0;                                     // Unix time of loading
+  bool opens_thinking(const std::string& rendered) const;  // the prompt ends inside <think>
+};
+
+}  // namespace quern

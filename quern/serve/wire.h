@@ -1,0 +1,39 @@
+// What answers have in common on the wire: ids, usage, finish reasons, log-probabilities, server-sent events.
+#pragma once
+#include <string>
+
+#include "quern/base/json.h"
+#include "quern/serve/engine_host.h"
+#include "quern/serve/http_server.h"
+
+namespace quern {
+
+std::string new_id(const char* prefix);  // prefix and 24 hex digits, never the same twice
+int64_t unix_time();
+
+struct Usage {
+  int64_t prompt = 0, cached = 0, completion = 0, reasoning = 0;
+  Json json() const;
+};
+Json timings_json(const Generated& g);  // how long what took, and why no more of the prompt was cached
+
+const char* finish_reason(const std::string& finish);  // "stop" or "length"; "error" must have been told before
+
+// One token of a chat's `logprobs.content`.
+Json chat_logprob(const Tokenizer& tokenizer, int32_t token, double logprob, std::span<const TokenLogprob> top);
+
+// Server-sent events, begun with the first; a comment keeps the line open while nothing comes.
+class EventStream {
+ public:
+  explicit EventStream(Exchange& e);
+  bool send(const Json& data);                            // false: the client is gone
+  bool send(const std::string& event, const Json& data);  // with an event name
+  bool keep_alive();
+  void done();  // "[DONE]"
+  void end();
+
+ private:
+  Exchange& exchange_;
+};
+
+}  // namespace quern

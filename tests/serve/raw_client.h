@@ -1,0 +1,31 @@
+// For tests: bytes to a port of this machine and what comes back.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+class RawClient {
+ public:
+  explicit RawClient(int port);
+  ~RawClient();
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+  void send(std::string_view bytes) const;
+  // Until `end` has come, the other side closes, or `seconds` are over.
+  std::string read_until(std::string_view end, double seconds = 20) const;
+  std::string read_all(double seconds = 20) const { return read_until("\x01never\x02", seconds); }
+  void hang_up();
+
+ private:
+  int fd_;
+};
+
+struct RawAnswer {
+  int status = 0;
+  std::string head, body;  // chunked bodies put together
+};
+RawAnswer http(int port, std::string_view method, std::string_view path, std::string_view body = {},
+               std::string_view headers = {});
+
+}  // namespace quern

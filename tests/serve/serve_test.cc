@@ -1,0 +1,336 @@
+// The server on a tiny random model, over real sockets: answers, streams, refusals, clients that hang up.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "quern/serve/app.h"
+#include "quern/serve/wire.h"
+#include "quern/text/bpe_train.h"
+#include "tests/serve/raw_client.h"
+
+namespace quern {
+namespace {
+
+const Registry& registry() {
+  static const Registry* r = [] {
+    auto* made = new Registry;
+    register_everything(*made);
+    return made;
+  }();
+  return *r;
+}
+
+std::string trained_tokenizer() {
+  BpeTrainOptions o;
+  o.vocab_size = 320, o.special_tokens = {"<s>", "</s>"};
+  BpeTrainer t(o);
+  for (int i = 0; i < 5; ++i) t.add("assistant: user: What is the answer? Answer: 4\n");
+  return t.train();
+}
+
+std::unique_ptr<ServedModel> tiny_model(int64_t most_waiting) {
+  Tokenizer tokenizer = Tokenizer::from_json(trained_tokenizer());
+  Json c = Json::parse(R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 200000,
+    "tie_word_embeddings": true})");
+  c.set("vocab_size", int64_t{tokenizer.vocab_size()});
+  auto model = build_model(registry(), c);
+  initialise(*model, 5);
+  model->pack(Packing(DType::f32));
+  auto m = std::unique_ptr<ServedModel>(new ServedModel{
+      .id = "tiny",
+      .model = std::move(model),
+      .tokenizer = std::move(tokenizer),
+      .chat_template = ChatTemplate::parse("{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}"
+                                           "<s>assistant: {% if think %}<think>{% endif %}"),
+      .defaults = {},
+      .host = nullptr,
+      .created = 7});
+  m->host = std::make_unique<EngineHost>(*m->model, EngineOptions{.max_sessions = 4, .tokenizer = &m->tokenizer},
+                                         most_waiting);
+  return m;
+}
+
+class Serving : public testing::Test {
+ protected:
+  void start(AppOptions options = {}, HttpServerOptions http_options = {}, int64_t most_waiting = 64) {
+    options.log = false, http_options.port = 0;
+    std::vector<std::unique_ptr<ServedModel>> models;
+    models.push_back(tiny_model(most_waiting));
+    model_ = models[0].get();
+    app_ = std::make_unique<App>(std::move(models), options);
+    server_ = std::make_unique<HttpServer>(http_options, [this](Exchange& e) { app_->handle(e); });
+    thread_ = std::jthread([this] { server_->run(); });
+  }
+  ~Serving() override {
+    if (server_) server_->stop();
+    if (thread_.joinable()) thread_.join();
+    server_.reset();
+  }
+  int port() const { return server_->port(); }
+  RawAnswer post(const char* path, const std::string& body, const char* headers = "") {
+    return http(port(), "POST", path, body, headers);
+  }
+  Json ok(const RawAnswer& a) {
+    EXPECT_EQ(a.status, 200) << a.body;
+    return Json::parse(a.body);
+  }
+  // status, and the error's code and param.
+  void refused(const RawAnswer& a, int status, const std::string& word) {
+    EXPECT_EQ(a.status, status) << a.body;
+    EXPECT_NE(a.body.find(word), a.body.npos) << a.body;
+    EXPECT_TRUE(Json::parse(a.body).at("error").at("message").is_string());
+  }
+  template <class F>
+  void eventually(const char* what, F&& f) {
+    for (int i = 0; i < 1000; ++i) {
+      if (f()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ADD_FAILURE() << "never: " << what;
+  }
+
+  ServedModel* model_ = nullptr;
+  std::unique_ptr<App> app_;
+  std::unique_ptr<HttpServer> server_;
+  std::jthread thread_;
+};
+
+constexpr const char* kChat =
+    R"({"messages": [{"role": "user", "content": "What is the answer?"}], "max_tokens": 12, "seed": 3)";
+
+std::string streamed_text(const std::string& body, const char* object) {
+  std::string text;
+  for (size_t at = 0; (at = body.find("data: {", at)) != body.npos; at += 6) {
+    const Json j = Json::parse(body.substr(at + 6, body.find("\n\n", at) - at - 6));
+    EXPECT_EQ(j.at("object").as_string(), object);
+    for (const Json& c : j.at("choices").as_array()) {
+      const Json* d = c.find("delta");
+      if (const Json* t = d ? d->find("content") : c.find("text"); t && t->is_string()) text += t->as_string();
+    }
+  }
+  return text;
+}
+
+TEST_F(Serving, ChatsWholeAndStreamedAlike) {
+  start();
+  const Json whole = ok(post("/v1/chat/completions", std::string(kChat) + "}"));
+  const std::string text = whole.at("choices").as_array()[0].at("message").at("content").as_string();
+  EXPECT_FALSE(text.empty());
+  EXPECT_EQ(whole.at("choices").as_array()[0].at("finish_reason").as_string(), "length");
+  EXPECT_EQ(whole.at("usage").at("completion_tokens").as_int(), 12);
+  EXPECT_EQ(whole.at("usage").at("total_tokens").as_int(), 12 + whole.at("usage").at("prompt_tokens").as_int());
+  const RawAnswer a = post("/v1/chat/completions",
+                           std::string(kChat) + R"(, "stream": true, "stream_options": {"include_usage": true}})");
+  EXPECT_EQ(streamed_text(a.body, "chat.completion.chunk"), text);
+  EXPECT_NE(a.head.find("text/event-stream"), a.head.npos);
+  EXPECT_TRUE(a.body.ends_with("data: [DONE]\n\n"));
+  EXPECT_NE(a.body.find(R"("completion_tokens":12)"), a.body.npos);
+  // The prompt was seen before.
+  EXPECT_GT(ok(post("/v1/chat/completions", std::string(kChat) + "}"))
+                .at("usage")
+                .at("prompt_tokens_details")
+                .at("cached_tokens")
+                .as_int(),
+            0);
+}
+
+TEST_F(Serving, ThinkingIsSplitOff) {
+  start();
+  const Json j =
+      ok(post("/v1/chat/completions", std::string(kChat) + R"(, "chat_template_kwargs": {"think": true}})"));
+  const Json& m = j.at("choices").as_array()[0].at("message");
+  EXPECT_EQ(m.at("content").as_string(), "");
+  EXPECT_FALSE(m.at("reasoning_content").as_string().empty());
+  EXPECT_GT(j.at("usage").at("completion_tokens_details").at("reasoning_tokens").as_int(), 0);
+}
+
+TEST_F(Serving, ReportsLogprobsOfEveryToken) {
+  start();
+  const Json j =
+      ok(post("/v1/chat/completions", std::string(kChat) + R"(, "n": 2, "logprobs": true, "top_logprobs": 3})"));
+  ASSERT_EQ(j.at("choices").as_array().size(), 2u);
+  for (const Json& c : j.at("choices").as_array()) {
+    const Json::Array& list = c.at("logprobs").at("content").as_array();
+    ASSERT_EQ(list.size(), 12u);
+    for (const Json& t : list) {
+      EXPECT_LE(t.at("logprob").as_double(), 0);
+      EXPECT_EQ(t.at("top_logprobs").as_array().size(), 3u);
+    }
+  }
+}
+
+TEST_F(Serving, CompletionsEchoTheirScores) {
+  start();
+  const char* text = "What is the answer? Answer: 4";
+  const Json scored = ok(post(
+      "/v1/completions", fmt::format(R"({{"prompt": "{}", "max_tokens": 0, "echo": true, "logprobs": 1}})", text)));
+  const Json& c = scored.at("choices").as_array()[0];
+  EXPECT_EQ(c.at("text").as_string(), text);
+  const Json::Array& lp = c.at("logprobs").at("token_logprobs").as_array();
+  EXPECT_TRUE(lp[0].is_null());
+  std::string joined;
+  for (const Json& t : c.at("logprobs").at("tokens").as_array()) joined += t.as_string();
+  EXPECT_EQ(joined, text);
+  // The same ids as token ids, one prompt of two: the same scores.
+  std::vector<int32_t> ids = model_->tokenizer.encode(text, {});
+  const Json two = ok(post(
+      "/v1/completions",
+      fmt::format(R"({{"prompt": [[{}], [5, 6]], "max_tokens": 1, "echo": true, "logprobs": 1, "temperature": 0}})",
+                  fmt::join(ids, ","))));
+  ASSERT_EQ(two.at("choices").as_array().size(), 2u);
+  const Json::Array& again = two.at("choices").as_array()[0].at("logprobs").at("token_logprobs").as_array();
+  ASSERT_EQ(again.size(), lp.size() + 1);
+  for (size_t i = 1; i < lp.size(); ++i) EXPECT_NEAR(again[i].as_double(), lp[i].as_double(), 1e-4);
+  EXPECT_EQ(two.at("usage").at("completion_tokens").as_int(), 2);
+  const RawAnswer s = post("/v1/completions", R"({"prompt": "a", "max_tokens": 5, "stream": true, "seed": 1})");
+  EXPECT_EQ(streamed_text(s.body, "text_completion"),
+            ok(post("/v1/completions", R"({"prompt": "a", "max_tokens": 5, "seed": 1})"))
+                .at("choices")
+                .as_array()[0]
+                .at("text")
+                .as_string());
+}
+
+TEST_F(Serving, ThinksByAPlan) {
+  start();
+  const Json j =
+      ok(post("/v1/chat/completions",
+              R"({"model": "tiny:mrsa:4x2x1,beta=8,tau=4", "messages": [{"role": "user", "content": "x"}]})"));
+  EXPECT_EQ(j.at("x_think").at("plan").as_string(), "mrsa:4x2x1");
+  EXPECT_EQ(j.at("x_think").at("candidates").as_int(), 8);
+  const RawAnswer s = post("/v1/chat/completions",
+                           R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 8, "stream": true,
+    "x_think": {"method": "vote", "n": 3}})");
+  size_t events = 0;
+  for (size_t at = 0; (at = s.body.find("\"x_think\":{\"round\"", at)) != s.body.npos; ++at) ++events;
+  EXPECT_EQ(events, 3u) << s.body;
+  refused(
+      post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "x"}], "x_think": "mrsa:2x3x1"})"),
+      400, "C = 3");
+}
+
+TEST_F(Serving, RefusesWhatItCannotDo) {
+  start();
+  const char* path = "/v1/chat/completions";
+  refused(post(path, "{"), 400, "JSON");
+  refused(post(path, "[]"), 400, "object");
+  refused(post(path, "{}"), 400, "messages");
+  refused(post(path, R"({"messages": [{"role": "usr", "content": "x"}]})"), 400, "messages[0].role");
+  refused(post(path, R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})"), 400, "image_url");
+  refused(post(path, std::string(kChat) + R"(, "temperature": "hot"})"), 400, "temperature");
+  refused(post(path, std::string(kChat) + R"(, "top_p": 3})"), 400, "top_p");
+  refused(post(path, std::string(kChat) + R"(, "logit_bias": {"99999": 1}})"), 400, "logit_bias");
+  refused(post(path, std::string(kChat) + R"(, "tools": [{"type": "function"}]})"), 400, "unsupported_parameter");
+  refused(post(path, std::string(kChat) + R"(, "response_format": {"type": "json_object"}})"), 400,
+          "response_format");
+  refused(post(path, std::string(kChat) + R"(, "model": "tinny"})"), 404, "did you mean");
+  refused(post(path, R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 200000})"), 400,
+          "context_length_exceeded");
+  refused(post("/v1/completions", R"({"prompt": "a", "suffix": "b"})"), 400, "suffix");
+  refused(post("/v1/completions", R"({"prompt": [[1, 99999]]})"), 400, "token ids");
+  refused(post("/nowhere", "{}"), 404, "/nowhere");
+  refused(http(port(), "GET", path), 405, "POST");
+  EXPECT_EQ(ok(post(path, std::string(kChat) + "}")).at("object").as_string(), "chat.completion")
+      << "and it still serves";
+}
+
+TEST_F(Serving, KeysAndOriginsAreChecked) {
+  start({.api_keys = {"secret-1", "secret-2"}, .allow_origin = "http://page"});
+  refused(http(port(), "GET", "/v1/models"), 401, "invalid_api_key");
+  refused(http(port(), "GET", "/v1/models", "", "Authorization: Bearer secret-3\r\n"), 401, "key");
+  refused(http(port(), "GET", "/v1/models", "", "Authorization: Bearer \r\n"), 401, "key");
+  EXPECT_EQ(http(port(), "GET", "/v1/models", "", "Authorization: Bearer secret-2\r\n").status, 200);
+  EXPECT_EQ(http(port(), "GET", "/v1/models/tiny", "", "x-api-key: secret-1\r\n").status, 200);
+  EXPECT_EQ(http(port(), "GET", "/health").status, 200) << "health needs no key";
+  const RawAnswer preflight = http(port(), "OPTIONS", "/v1/models");
+  EXPECT_EQ(preflight.status, 204);
+  EXPECT_NE(preflight.head.find("access-control-allow-origin: http://page"), preflight.head.npos);
+}
+
+TEST_F(Serving, AClientThatHangsUpCostsNoMore) {
+  start();
+  for (const char* stream : {"true", "false"}) {
+    RawClient c(port());
+    const std::string body = fmt::format(
+        R"({{"messages": [{{"role": "user", "content": "x"}}], "max_tokens": 150000, "stream": {}}})", stream);
+    c.send(fmt::format("POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", body.size(), body));
+    eventually("the request runs", [&] { return model_->host->counts().running == 1; });
+    c.hang_up();
+    eventually("it is cancelled", [&] { return model_->host->counts().running == 0; });
+  }
+  EXPECT_EQ(ok(post("/v1/chat/completions", std::string(kChat) + "}")).at("object").as_string(), "chat.completion");
+}
+
+TEST_F(Serving, AFullQueueSaysSo) {
+  start({}, {}, 1);
+  const std::string body = R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 150000})";
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 5; ++i) {  // four run, one waits
+    clients.push_back(std::make_unique<RawClient>(port()));
+    clients.back()->send(
+        fmt::format("POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", body.size(), body));
+    eventually("it is taken", [&] { return model_->host->counts().requests == i + 1; });
+    eventually("it runs", [&] { return model_->host->counts().running == std::min(i + 1, 4); });
+  }
+  refused(post("/v1/chat/completions", std::string(kChat) + "}"), 429, "queue_full");
+}
+
+TEST_F(Serving, SlowAndBrokenClientsAreCutOff) {
+  start({}, {.header_seconds = 0.3, .idle_seconds = 0.3});
+  RawClient silent(port()), slow(port()), broken(port());
+  slow.send("POST /v1/models HT");
+  broken.send("\x16\x03\x01\x02 hello\r\n\r\n");
+  EXPECT_NE(broken.read_all(5).find("HTTP/1.1 400"), std::string::npos);
+  EXPECT_NE(slow.read_all(5).find("HTTP/1.1 408"), std::string::npos);
+  EXPECT_EQ(silent.read_all(5), "");
+  RawClient pipelined(port());
+  pipelined.send("GET /health HTTP/1.1\r\n\r\nGET /health HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string two = pipelined.read_all(5);
+  EXPECT_NE(two.find("keep-alive"), two.npos);
+  EXPECT_NE(two.find("connection: close"), two.npos);
+}
+
+TEST_F(Serving, ManyClientsGetTheirOwnAnswers) {
+  start();
+  std::vector<std::string> alone(8);
+  auto ask = [&](size_t i) {
+    return post("/v1/completions", fmt::format(R"({{"prompt": "client {}", "max_tokens": 16, "seed": {}}})", i, i))
+        .body;
+  };
+  auto text_of = [](const std::string& body) {
+    return Json::parse(body).at("choices").as_array()[0].at("text").as_string();
+  };
+  for (size_t i = 0; i < alone.size(); ++i) alone[i] = text_of(ask(i));
+  std::vector<std::string> together(32);
+  {
+    std::vector<std::jthread> clients;
+    for (size_t i = 0; i < together.size(); ++i) clients.emplace_back([&, i] { together[i] = ask(i % 8); });
+  }
+  for (size_t i = 0; i < together.size(); ++i) EXPECT_EQ(text_of(together[i]), alone[i % 8]);
+}
+
+TEST_F(Serving, TokensTemplatesAndMetrics) {
+  start();
+  const Json t = ok(post("/tokenize", R"({"content": "What is the answer?", "with_pieces": true})"));
+  EXPECT_EQ(t.at("pieces").as_array().size(), static_cast<size_t>(t.at("count").as_int()));
+  Json back = Json::object();
+  back.set("tokens", t.at("tokens"));
+  EXPECT_EQ(ok(post("/detokenize", back.dump())).at("content").as_string(), "What is the answer?");
+  EXPECT_EQ(
+      ok(post(
+             "/apply-template",
+             R"({"messages": [{"role": "developer", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]})"))
+          .at("prompt")
+          .as_string(),
+      "<s>system: ab\n<s>assistant: ");
+  ok(post("/v1/completions", R"({"prompt": "a", "max_tokens": 3})"));
+  const std::string m = http(port(), "GET", "/metrics").body;
+  EXPECT_NE(m.find("quern_generated_tokens_total{model=\"tiny\"} 3\n"), m.npos) << m;
+  EXPECT_NE(m.find("quern_http_responses_total{path=\"/tokenize\",status=\"200\"} 1\n"), m.npos) << m;
+  EXPECT_EQ(Json::parse(http(port(), "GET", "/props").body).at("models").as_array().size(), 1u);
+}
+
+}  // namespace
+}  // namespace quern
