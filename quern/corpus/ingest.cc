@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "quern/base/error.h"
+#include "quern/corpus/ascii.h"
 #include "quern/text/utf8.h"
 
 namespace quern::corpus {
@@ -53,7 +54,7 @@ RowProblem DocumentReader::document(const Block& block, const Row& row, Document
                  counts);
   }
   const std::string_view bytes = block.text(row);
-  size_t error = utf8_error(bytes);
+  const size_t error = is_ascii(bytes) ? bytes.npos : utf8_error(bytes);
   std::string_view sound = bytes;
   if (error != bytes.npos) {
     if (!policy_.replace_utf8)

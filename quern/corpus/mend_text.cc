@@ -220,11 +220,18 @@ void mend_line(std::string_view line, bool entities, std::string& out) {
 }  // namespace
 
 bool needs_mending(std::string_view s) {
-  for (size_t i = 0; i < s.size(); ++i) {
-    const auto b = static_cast<unsigned char>(s[i]);
-    if (b >= 0x80 || b == '&' || b == 0x7F) return true;
-    if (b < 0x20 && b != '\t' && b != '\n' && b != '\f' && b != '\r') return true;
+  const auto calls = [](unsigned char b) {
+    return static_cast<unsigned char>((b >= 0x7F) | (b == '&') |
+                                      ((b < 0x20) & (b != '\t') & (b != '\n') & (b != '\f') & (b != '\r')));
+  };
+  size_t i = 0;
+  for (; i + 64 <= s.size(); i += 64) {  // no way out inside: the compiler makes vectors of it
+    unsigned char any = 0;
+    for (size_t k = 0; k < 64; ++k) any |= calls(static_cast<unsigned char>(s[i + k]));
+    if (any) return true;
   }
+  for (; i < s.size(); ++i)
+    if (calls(static_cast<unsigned char>(s[i]))) return true;
   return false;
 }
 

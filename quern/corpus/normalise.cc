@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "quern/base/error.h"
+#include "quern/corpus/ascii.h"
 #include "quern/corpus/char_class.h"
 #include "quern/corpus/mend_text.h"
 #include "quern/text/unicode.h"
@@ -110,9 +111,14 @@ class WordWriter {
 size_t room_for(std::string_view s) { return s.size() + s.size() / 2 + s.size() / 2 + 64; }
 
 bool split_words(std::string_view s, bool alone, Tokens& t) {
-  const size_t ascii = ascii_run(s, 0);
-  WordWriter w(t, ascii == s.size() ? s.size() + 2 : room_for(s));
-  const uint8_t* cls = ascii == s.size() ? nullptr : char_classes();
+  const bool ascii = is_ascii(s);
+  WordWriter w(t, ascii ? s.size() + 2 : room_for(s));
+  if (ascii) {
+    for (char c : s) w.ascii(static_cast<unsigned char>(c));
+    w.finish();
+    return true;
+  }
+  const uint8_t* cls = char_classes();
   std::string one;
   for (size_t i = 0; i < s.size();) {
     const auto b = static_cast<unsigned char>(s[i]);
@@ -145,7 +151,7 @@ bool split_words(std::string_view s, bool alone, Tokens& t) {
     i += c.len;
   }
   w.finish();
-  return ascii == s.size();
+  return false;
 }
 
 struct Contraction {
@@ -174,6 +180,7 @@ void cuts_of(std::string_view token, std::vector<size_t>& cuts) {
 
 bool is_contraction(const char* p, size_t n) {
   if (n != 5 && n != 6) return false;
+  if (p[0] != 'c' && p[0] != 'g' && p[0] != 'l' && p[0] != 'w') return false;
   for (const Contraction& c : kContractions)
     if (n == c.word.size() && std::memcmp(p, c.word.data(), n) == 0) return true;
   return false;

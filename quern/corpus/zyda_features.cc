@@ -33,16 +33,34 @@ size_t squeezed_from(char32_t c) {
   }
 }
 
-// f(first byte, bytes of one character, characters) for every maximal run of one character.
+// f(first byte, character, how many) for every maximal run of two and more of one character.
 template <class F>
 void for_each_run(std::string_view s, F&& f) {
-  for (size_t i = 0; i < s.size();) {
+  for (size_t i = 0; i + 1 < s.size();) {
+    if (static_cast<unsigned char>(s[i]) < 0x80) {
+      if (s[i + 1] != s[i]) {
+        ++i;
+        continue;
+      }
+      size_t end = i + 2;
+      while (end < s.size() && s[end] == s[i]) ++end;
+      f(i, Utf8Char{static_cast<char32_t>(s[i]), 1}, end - i);
+      i = end;
+      continue;
+    }
     const Utf8Char c = utf8_at(s, i);
     size_t n = 1;
     while (i + (n + 1) * c.len <= s.size() && s.compare(i + n * c.len, c.len, s, i, c.len) == 0) ++n;
-    f(i, c, n);
+    if (n > 1) f(i, c, n);
     i += n * c.len;
   }
+}
+
+// Whether the character at s[i] stands again `places` characters on, as it must in a run.
+bool again(std::string_view s, size_t i, size_t len, size_t places) {
+  const size_t at = i + places * len;
+  if (at + len > s.size() || s[at] != s[i]) return false;
+  return len == 1 || s.compare(at, len, s, i, len) == 0;
 }
 
 }  // namespace
@@ -108,9 +126,10 @@ void count_classes(std::string_view s, size_t from, size_t to, ZydaFeatures& f, 
     f.separators += (k & kSpaceChar) || c.cp == '-' || c.cp == '/' || c.cp == '\\' || c.cp == '.';
     f.symbols += !(k & (kWordChar | kSpaceChar));
     f.digits += (k & kDigitChar) != 0;
-    if (i + 2 * c.len <= s.size() && s.compare(i + c.len, c.len, s, i, c.len) == 0) {
-      hints.squeeze = hints.squeeze || squeezed_from(c.cp) > 0;
+    if (again(s, i, c.len, 1) && again(s, i, c.len, 3) && again(s, i, c.len, 6)) {
       hints.runs = hints.runs || (k & kWordChar);
+      hints.squeeze = hints.squeeze || (squeezed_from(c.cp) > 0 && again(s, i, c.len, 9) &&
+                                        again(s, i, c.len, squeezed_from(c.cp) - 1));
     }
     i += c.len;
   }

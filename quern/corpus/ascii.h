@@ -1,0 +1,20 @@
+// Whether a text is all ASCII, 64 bytes at a time without a way out inside, so that the compiler makes vectors of it.
+#pragma once
+#include <cstddef>
+#include <string_view>
+
+namespace quern::corpus {
+
+inline bool is_ascii(std::string_view s) {
+  size_t i = 0;
+  for (; i + 64 <= s.size(); i += 64) {
+    unsigned char any = 0;
+    for (size_t k = 0; k < 64; ++k) any |= static_cast<unsigned char>(s[i + k]);
+    if (any & 0x80) return false;
+  }
+  unsigned char any = 0;
+  for (; i < s.size(); ++i) any |= static_cast<unsigned char>(s[i]);
+  return !(any & 0x80);
+}
+
+}  // namespace quern::corpus
