@@ -33,6 +33,7 @@ constexpr Verb kVerbs[] = {
     {"data", "build token shards, look into them, write the curriculum", quern::cmd_data},
     {"corpus", "filter and deduplicate documents", quern::cmd_corpus},
     {"train", "carry out a training recipe", quern::cmd_train},
+    {"memory", "conversations that know when things were said", quern::cmd_memory},
     {"report", "draw a training run as one HTML page", quern::cmd_report},
     {"reshape", "rewrite a checkpoint for other ranks or another architecture", quern::cmd_reshape},
     {"demo", "train a tiny ZAYA model for a minute and let it speak", quern::cmd_demo},

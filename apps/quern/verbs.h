@@ -26,5 +26,6 @@ int cmd_reshape(Words args);
 int cmd_demo(Words args);
 int cmd_paper(Words args);
 int cmd_train(Words args);
+int cmd_memory(Words args);
 
 }  // namespace quern

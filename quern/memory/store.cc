@@ -36,6 +36,9 @@ ConversationStore::ConversationStore(const std::filesystem::path& file, Options 
   in_memory_ = file == ":memory:";
   if (!in_memory_) db_.execute("PRAGMA journal_mode = WAL");
   db_.execute(o.durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  // A turn dirties half a dozen pages; copying the log back waits for the disk, so it happens once in a thousand
+  // turns.
+  db_.execute("PRAGMA wal_autocheckpoint = 8000");
   db_.execute("PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000");
   auto version = [&] {
     SqliteStatement s = db_.prepare("PRAGMA user_version");

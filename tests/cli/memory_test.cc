@@ -1,0 +1,121 @@
+// quern memory from outside: a log is imported and asked, turns are added and forgotten, files come back as they went
+// in, and mistakes are named.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+std::string log_file() { return std::string(QUERN_SOURCE_DIR) + "/tests/memory/log.jsonl"; }
+
+TEST(CliMemory, ImportsAndAnswers) {
+  ScratchFolder d;
+  const std::string db = d / "m.db";
+  Ran r = shell(fmt::format("quern memory import {} --db {} --json", log_file(), db));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json imported = Json::parse(r.out);
+  EXPECT_EQ(imported.at("conversation").as_string(), "log");
+  EXPECT_GT(imported.at("turns").as_int(), 200);
+
+  const std::string now = "--now '2024-03-14 15:20'";
+  r = shell(fmt::format("quern memory ask --db {} {} --json 'What did we discuss on May 8th, 2023?'", db, now));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json may = Json::parse(r.out);
+  EXPECT_EQ(may.at("plan").at("chain").as_string(), "[f_value(Date,[2023-05-08])]");
+  EXPECT_FALSE(may.at("responses").as_array().empty());
+  EXPECT_TRUE(may.at("ranked").as_array().empty());
+
+  write_file(
+      d / "context.json",
+      R"([{"speaker": "Ines", "text": "We talked on May 8th, 2023."}, {"speaker": "Tobias", "text": "Shall I sum it up?"}])");
+  r = shell(
+      fmt::format("quern memory ask --db {} {} --context {} --json 'Yes, please do.'", db, now, d / "context.json"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("responses"), may.at("responses"));
+
+  write_file(
+      d / "batch.jsonl",
+      R"({"now": "2024-03-14 15:20", "context": [{"speaker": "Ines", "text": "We talked on May 8th, 2023."}], "question": "What was it we discussed?"})"
+      "\n"
+      R"({"now": "2024-03-14 15:20", "question": "What did Tobias say about the lighthouse walk?"})"
+      "\n");
+  r = shell(fmt::format("quern memory ask --db {} -k 2 --batch {} --json", db, d / "batch.jsonl"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const size_t cut = r.out.find('\n');
+  EXPECT_EQ(Json::parse(r.out.substr(0, cut)).at("responses"), may.at("responses"));
+  const Json topic = Json::parse(r.out.substr(cut + 1));
+  EXPECT_EQ(topic.at("responses").as_array().size(), 2u);
+  EXPECT_EQ(topic.at("ranked").as_array().size(), 2u);
+
+  r = shell(fmt::format("quern memory plan --db {} {} 'What came up in our last two chats?'", db, now));
+  EXPECT_NE(r.out.find("SELECT resp FROM turn WHERE conv = 1 AND session IN"), std::string::npos) << r.out;
+  r = shell(fmt::format("quern memory import {} --db {}", log_file(), db));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("already"), std::string::npos) << r.err;
+}
+
+TEST(CliMemory, AddsForgetsAndExports) {
+  ScratchFolder d;
+  const std::string db = d / "m.db";
+  Ran r =
+      shell(fmt::format("quern memory add --db {} --zone Europe/Berlin --speaker Ada --time '2024-03-30 23:30' 'The "
+                        "mill stands still.' --json",
+                        db));
+  if (r.code != 0 && r.err.find("zone") != std::string::npos) GTEST_SKIP() << r.err;
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "{\"response\":0,\"session\":1}\n");
+  write_file(d / "more.jsonl",
+             "{\"speaker\": \"Bo\", \"text\": \"Now it turns: \\\"'; DROP TABLE turn; --\", \"time\": \"2024-03-31 "
+             "03:30\"}\n"
+             "{\"speaker\": \"Ada\", \"text\": \"swordfish\", \"time\": \"2024-03-31T03:31:00+02:00\"}\n");
+  ASSERT_EQ(shell(fmt::format("quern memory add --db {} < {}", db, d / "more.jsonl")).code, 0);
+  r = shell(fmt::format("quern memory export --db {}", db));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("\"time\":\"2024-03-30 23:30:00+01:00\""), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("\"time\":\"2024-03-31 03:30:00+02:00\""), std::string::npos) << r.out;
+  // What is exported can be imported and gives the same again.
+  write_file(d / "out.jsonl", r.out);
+  ASSERT_EQ(
+      shell(fmt::format("quern memory import {} --db {} --zone Europe/Berlin", d / "out.jsonl", d / "again.db")).code,
+      0);
+  EXPECT_EQ(shell(fmt::format("quern memory export --db {}", d / "again.db")).out, r.out);
+
+  EXPECT_NE(read_file(db).find("swordfish"), std::string::npos);
+  ASSERT_EQ(shell(fmt::format("quern memory forget --db {} --response 2", db)).code, 0);
+  EXPECT_EQ(read_file(db).find("swordfish"), std::string::npos);
+  r = shell(fmt::format("quern memory sessions --db {} --json", db));
+  EXPECT_EQ(Json::parse(r.out).as_array().size(), 2u);
+}
+
+TEST(CliMemory, MistakesAreNamed) {
+  ScratchFolder d;
+  EXPECT_EQ(shell("quern memory").code, 2);
+  EXPECT_EQ(shell("quern memory aks").code, 2);
+  EXPECT_EQ(shell("quern memory ask 'when?'").code, 2);
+  EXPECT_EQ(shell(fmt::format("quern memory ask --db {} 'when?'", d / "none.db")).code, 1);
+  ASSERT_EQ(shell(fmt::format("quern memory import {} --db {}", log_file(), d / "m.db")).code, 0);
+  Ran r = shell(fmt::format("quern memory ask --db {} --now 'next tuesday' 'when?'", d / "m.db"));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("--now"), std::string::npos) << r.err;
+  write_file(d / "bad.jsonl", "{\"speaker\": \"a\", \"text\": \"b\", \"time\": \"2024-02-31\"}\n");
+  r = shell(fmt::format("quern memory import {} --db {}", d / "bad.jsonl", d / "b.db"));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("bad.jsonl:1"), std::string::npos) << r.err;
+  r = shell(
+      fmt::format("quern memory ask --db {} --now '2024-03-14 15:20' --json 'What did we discuss on February 31st?'",
+                  d / "m.db"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(Json::parse(r.out).at("responses").as_array().empty());
+  EXPECT_NE(r.out.find("there is no such date"), std::string::npos) << r.out;
+  write_file(d / "tmd.json", R"({"session_1": [{"speaker": "A", "text": "x", "date_time": "yesterday"}]})");
+  r = shell(fmt::format("quern memory import --format tmd {} --db {}", d / "tmd.json", d / "t.db"));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("session_1[0]"), std::string::npos) << r.err;
+}
+
+}  // namespace
+}  // namespace quern
