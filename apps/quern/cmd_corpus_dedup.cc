@@ -68,14 +68,14 @@ int corpus_dedup(Words args) {
   if (scope) c.scope = parse_scope(*scope);
   if (seed) c.sketch.seed = static_cast<uint32_t>(*seed);
   c.collide_empty = collide_empty;
-  c.fields = {flags.text, score}, c.read = flags.policy(), c.filter = filter;
+  c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy(), c.filters = {filter};
   c.level = static_cast<int>(flags.level);
   c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20, c.memory = static_cast<uint64_t>(memory_mb) << 20;
   const Inputs in = find_inputs(flags.words, flags.form);
   DedupReport r;
   {
     Progress progress;
-    r = deduplicate(in, c, find_filter(filter), flags.out,
+    r = deduplicate(in, c, flags.out,
                     [&](const DedupProgress& p) { progress.share(p.stage, p.bytes, p.total_bytes); });
   }
   warn_about(r.read, r.damaged, in);

@@ -24,7 +24,9 @@ int corpus_filter(Words args) {
   if (filter == "none") throw UsageError("quern corpus filter: --filter none would filter nothing");
   const corpus::FilterMaker make = corpus::find_filter(filter);
   const corpus::Inputs in = corpus::find_inputs(flags.words, flags.form);
-  const corpus::FilterRun run{.fields = {flags.text, ""},
+  corpus::FieldMap fields;
+  fields.text = flags.text;
+  const corpus::FilterRun run{.fields = fields,
                               .read = flags.policy(),
                               .rejects = rejects,
                               .reasons = reasons,

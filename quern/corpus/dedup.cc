@@ -9,6 +9,7 @@
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
+#include "quern/corpus/filters.h"
 #include "quern/corpus/hashing.h"
 #include "quern/corpus/pipeline.h"
 #include "quern/corpus/shards.h"
@@ -21,7 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 enum Fate : uint8_t { kProblem, kFiltered, kKept, kExactCopy, kNearCopy, kShadow };
-constexpr uint8_t kChanged = 0x80;  // the filter changed the text
+constexpr uint8_t kChanged = 0x80;     // the filter changed the text
+constexpr uint8_t kUnlabelled = 0x40;  // its label keeps it out, but only once survivors are chosen
+constexpr uint8_t kMarks = kChanged | kUnlabelled;
 
 // What the first reading leaves of a row.
 struct DocumentRecord {
@@ -54,6 +57,7 @@ struct Piece {  // of the first reading: one block
   std::vector<BandRecord> exact;
   std::vector<uint64_t> rule_first, rule_any;
   ReadCounts counts;
+  uint64_t unlabelled = 0;
 };
 
 struct Part {  // of the second reading
@@ -61,20 +65,43 @@ struct Part {  // of the second reading
   uint64_t unpacked = 0, documents = 0;
 };
 
+// The filters of the sources: each named filter once, its rules behind those of the filters before it.
+struct FilterTable {
+  std::vector<std::string> names, rules;
+  std::vector<size_t> first_rule;  // of each named filter
+  std::vector<int> of_source;      // −1: none
+};
+
 class Worker {
  public:
-  Worker(const Inputs& inputs, const DedupConfig& c, const FilterMaker& make)
-      : reader(inputs, c.fields, c.read), sketcher(c.sketch), filter(make ? make() : nullptr) {}
+  Worker(const Inputs& inputs, const DedupConfig& c, const FilterTable& table)
+      : reader(inputs, c.fields, c.read), sketcher(c.sketch) {
+    for (const std::string& n : table.names) filters.push_back(find_filter(n)());
+  }
   DocumentReader reader;
   SketchMaker sketcher;
-  std::unique_ptr<DocumentFilter> filter;
+  std::vector<std::unique_ptr<DocumentFilter>> filters;
 };
 
 class Dedup {
  public:
-  Dedup(const Inputs& inputs, const DedupConfig& config, const FilterMaker& filter, const fs::path& out,
+  Dedup(const Inputs& inputs, const DedupConfig& config, const fs::path& out,
         const std::function<void(const DedupProgress&)>& progress)
-      : in_(inputs), c_(config), make_filter_(filter), out_(out), progress_(progress) {}
+      : in_(inputs), c_(config), out_(out), progress_(progress) {
+    std::vector<std::string> names = config.filters;
+    if (names.size() == 1) names.resize(inputs.sources.size(), std::string(names[0]));
+    QUERN_CHECK(names.size() == inputs.sources.size(), "{} filters for {} sources", names.size(),
+                inputs.sources.size());
+    for (const std::string& n : names) {
+      const FilterMaker make = find_filter(n);
+      const auto known = std::find(filters_.names.begin(), filters_.names.end(), n);
+      filters_.of_source.push_back(make ? static_cast<int>(known - filters_.names.begin()) : -1);
+      if (!make || known != filters_.names.end()) continue;
+      filters_.names.push_back(n);
+      filters_.first_rule.push_back(filters_.rules.size());
+      for (const char* rule : make()->rules()) filters_.rules.emplace_back(rule);
+    }
+  }
 
   DedupReport run() {
     if (c_.near && c_.bands.bands * c_.bands.rows > c_.sketch.rows)
@@ -115,7 +142,7 @@ class Dedup {
 
   std::unique_ptr<Worker> borrow() {
     std::lock_guard lock(workers_lock_);
-    if (workers_.empty()) return std::make_unique<Worker>(in_, c_, make_filter_);
+    if (workers_.empty()) return std::make_unique<Worker>(in_, c_, filters_);
     std::unique_ptr<Worker> w = std::move(workers_.back());
     workers_.pop_back();
     return w;
@@ -133,12 +160,21 @@ class Dedup {
     const size_t at = d.number - p.first;
     std::string_view text = d.text;
     p.fates[at] = kKept;
-    if (w.filter) {
-      const Judgement j = w.filter->judge(text);
+    if (!d.label_passes) {
+      if (!c_.label_late) {
+        p.fates[at] = kFiltered;
+        ++p.unlabelled;
+        return;
+      }
+      p.fates[at] |= kUnlabelled;
+    }
+    if (const int f = filters_.of_source[d.source]; f >= 0) {
+      const size_t rule = filters_.first_rule[static_cast<size_t>(f)];
+      const Judgement j = w.filters[static_cast<size_t>(f)]->judge(text);
       for (uint64_t bits = j.failing; bits; bits &= bits - 1)
-        ++p.rule_any[static_cast<size_t>(__builtin_ctzll(bits))];
+        ++p.rule_any[rule + static_cast<size_t>(__builtin_ctzll(bits))];
       if (!j.keep()) {
-        ++p.rule_first[static_cast<size_t>(j.first())];
+        ++p.rule_first[rule + static_cast<size_t>(j.first())];
         p.fates[at] = kFiltered;
         return;
       }
@@ -177,7 +213,7 @@ class Dedup {
     p.records.resize(block.rows.size());
     p.fates.resize(block.rows.size(), kProblem);
     p.bands.resize(bands_.size());
-    if (w->filter) p.rule_first.resize(w->filter->rules().size()), p.rule_any.resize(p.rule_first.size());
+    p.rule_first.resize(filters_.rules.size()), p.rule_any.resize(filters_.rules.size());
     if (c_.near && c_.verify == Verification::signature)
       p.rows.resize(block.rows.size() * static_cast<size_t>(c_.sketch.rows));
     w->reader.read(
@@ -197,6 +233,7 @@ class Dedup {
       bands_[b].append(p.bands[b].data(), p.bands[b].size() * sizeof(BandRecord));
     fates_.insert(fates_.end(), p.fates.begin(), p.fates.end());
     report_.read.add(p.counts);
+    report_.unlabelled += p.unlabelled;
     report_.rule_first.resize(std::max(report_.rule_first.size(), p.rule_first.size()));
     report_.rule_any.resize(report_.rule_first.size());
     for (size_t i = 0; i < p.rule_first.size(); ++i)
@@ -206,8 +243,7 @@ class Dedup {
   void read() {
     stage("read", 0, in_.bytes(), [&](StageReport& s) {
       BlockReader blocks(in_, c_.read);
-      if (make_filter_)
-        for (const char* rule : make_filter_()->rules()) report_.rules.emplace_back(rule);
+      report_.rules = filters_.rules;
       ordered_pipeline<Block, Piece>(
           thread_count(),
           [&](Block& b) {
@@ -233,7 +269,7 @@ class Dedup {
   }
 
   bool removed(uint32_t d) const { return survivor_[d] != d; }
-  void set_fate(uint32_t d, Fate f) { fates_[d] = static_cast<uint8_t>((fates_[d] & kChanged) | f); }
+  void set_fate(uint32_t d, Fate f) { fates_[d] = static_cast<uint8_t>((fates_[d] & kMarks) | f); }
 
   // Documents of one content: the best stands for the others. Across sources, copies within a source share its fate.
   void copies() {
@@ -387,9 +423,9 @@ class Dedup {
     for (uint32_t d = 0; d < survivor_.size(); ++d) {
       uint32_t s = survivor_[d];
       while (survivor_[s] != s) s = survivor_[s];
-      if ((fates_[d] & ~kChanged) == kShadow) {
+      if ((fates_[d] & ~kMarks) == kShadow) {
         const uint32_t front = survivor_[d];
-        const int fate = fates_[front] & ~kChanged;
+        const int fate = fates_[front] & ~kMarks;
         if (fate == kKept || fate == kShadow) {
           set_fate(d, kKept);
           survivor_[d] = d;
@@ -400,7 +436,11 @@ class Dedup {
       }
       survivor_[d] = s;
     }
-    for (uint8_t f : fates_) report_.kept += (f & ~kChanged) == kKept;
+    for (uint8_t f : fates_) {
+      const bool stays = (f & ~kMarks) == kKept;
+      report_.kept += stays && !(f & kUnlabelled);
+      report_.unlabelled += stays && (f & kUnlabelled);
+    }
   }
 
   void clusters() {
@@ -417,7 +457,7 @@ class Dedup {
       for (size_t k = i; k < end; ++k)
         line += fmt::format("{}{{\"id\":{},\"copy\":\"{}\"}}", k > i ? "," : "",
                             records_.record<DocumentRecord>(gone[k].second).id,
-                            (fates_[gone[k].second] & ~kChanged) == kExactCopy ? "exact" : "near");
+                            (fates_[gone[k].second] & ~kMarks) == kExactCopy ? "exact" : "near");
       file.write(line + "]}\n");
       ++report_.clusters;
       report_.largest = std::max<uint64_t>(report_.largest, end - i + 1);
@@ -433,7 +473,7 @@ class Dedup {
     ReadCounts ignored;
     for (size_t i = 0; i < block.rows.size(); ++i) {
       const uint8_t fate = fates_[block.first + i];
-      if ((fate & ~kChanged) != kKept) continue;
+      if ((fate & ~kMarks) != kKept || (fate & kUnlabelled)) continue;
       const Row& row = block.rows[i];
       ++part.documents;
       if (in_.files[row.file].form == InputForm::jsonl && !(fate & kChanged) && !c_.read.replace_utf8) {
@@ -450,7 +490,9 @@ class Dedup {
       w->reader.read(
           one, ignored,
           [&](const DocumentView& d) {
-            append_document(d, fate & kChanged ? w->filter->judge(d.text).text : d.text, lines);
+            DocumentFilter* f =
+                fate & kChanged ? w->filters[static_cast<size_t>(filters_.of_source[d.source])].get() : nullptr;
+            append_document(d, f ? f->judge(d.text).text : d.text, lines);
           },
           [](uint64_t, RowProblem) {});
     }
@@ -489,7 +531,7 @@ class Dedup {
 
   const Inputs& in_;
   const DedupConfig& c_;
-  const FilterMaker& make_filter_;
+  FilterTable filters_;
   const fs::path& out_;
   const std::function<void(const DedupProgress&)>& progress_;
   std::vector<SpillFile> bands_;
@@ -504,9 +546,9 @@ class Dedup {
 
 }  // namespace
 
-DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const FilterMaker& filter,
-                        const fs::path& out, const std::function<void(const DedupProgress&)>& progress) {
-  return Dedup(inputs, config, filter, out, progress).run();
+DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const fs::path& out,
+                        const std::function<void(const DedupProgress&)>& progress) {
+  return Dedup(inputs, config, out, progress).run();
 }
 
 }  // namespace quern::corpus

@@ -1,9 +1,9 @@
-// The whole of deduplication on one machine: read → (filter) → sketch → exact copies → bands → verify → cluster →
-// survivors written. Two readings of the input: the first leaves a record a document, shingle sets and bands in
-// temporary files; the second copies the survivors' lines.
-// Memory: five bytes a row (survivor and fate), the buffers, and the contenders: documents that met another in a
-// band. Output in DIR: part-00000.jsonl.zst …, clusters.jsonl.zst, manifest.json. The bytes do not depend on the
-// number of threads, nor on the order the inputs are named in.
+// The whole of deduplication on one machine: read → (filter, label) → sketch → exact copies → bands → verify →
+// cluster → survivors written. Two readings of the input: the first leaves a record a document, shingle sets and
+// bands in temporary files; the second copies the survivors' lines. Memory: five bytes a row (survivor and fate), the
+// buffers, and the contenders: documents that met another in a band. Output in DIR: part-00000.jsonl.zst …,
+// clusters.jsonl.zst, manifest.json. The bytes do not depend on the number of threads, nor on the order the inputs
+// are named in.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "quern/corpus/elect.h"
-#include "quern/corpus/filter.h"
 #include "quern/corpus/ingest.h"
 #include "quern/corpus/sketch.h"
 
@@ -29,9 +28,10 @@ struct DedupConfig {
   Clustering clustering = Clustering::star;
   Scope scope = Scope::all;
   bool collide_empty = false;  // documents without shingles are one cluster, as published; else exact copies only
-  FieldMap fields;
+  std::vector<FieldMap> fields = {FieldMap()};  // one for all sources, or one a source
+  std::vector<std::string> filters = {"none"};  // by name, the same way
+  bool label_late = false;  // labels are looked at after survivors are chosen, as published, and not before
   ReadPolicy read;
-  std::string filter = "none";
   int level = 3;                             // of zstd
   uint64_t shard_bytes = uint64_t{1} << 30;  // of text lines before packing
   uint64_t memory = uint64_t{512} << 20;     // for sorting bands
@@ -58,7 +58,7 @@ struct DedupReport {
   std::vector<StageReport> stages;
   std::vector<std::string> rules;
   std::vector<uint64_t> rule_first, rule_any;
-  uint64_t filtered = 0, exact_removed = 0, near_removed = 0, kept = 0;
+  uint64_t filtered = 0, unlabelled = 0, exact_removed = 0, near_removed = 0, kept = 0;
   uint64_t clusters = 0, largest = 0, candidate_pairs = 0, meetings = 0, compared = 0, passed = 0;
   uint64_t spilled = 0, bytes_out = 0;
   int64_t wrongful = -1;  // removed though not like their survivor; −1: not looked at
@@ -71,8 +71,7 @@ struct DedupProgress {
   uint64_t bytes, total_bytes, documents;
 };
 
-DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const FilterMaker& filter,
-                        const std::filesystem::path& out,
+DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const std::filesystem::path& out,
                         const std::function<void(const DedupProgress&)>& progress = {});
 
 }  // namespace quern::corpus

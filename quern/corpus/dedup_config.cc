@@ -66,7 +66,15 @@ Json DedupConfig::json() const {
     j.set("collide_empty", collide_empty);
   }
   j.set("scope", kScopes[static_cast<int>(scope)]);
-  j.set("text_field", fields.text), j.set("score_field", fields.score), j.set("filter", filter);
+  j.set("filters", write_value(filters));
+  Json maps = Json::array();
+  for (const FieldMap& f : fields) {
+    Json m = Json::object();
+    m.set("text", f.text), m.set("score", f.score), m.set("label", f.label), m.set("label_equals", f.label_equals);
+    m.set("label_at_least", f.label_at_least);
+    maps.push(std::move(m));
+  }
+  j.set("fields", std::move(maps)), j.set("label_late", label_late);
   j.set("stop_on_bad", read.stop_on_bad), j.set("replace_utf8", read.replace_utf8);
   j.set("max_row_bytes", whole(read.max_row));
   j.set("zstd_level", level), j.set("shard_bytes", whole(shard_bytes));
@@ -94,7 +102,8 @@ Json DedupReport::json() const {
   c.set("count", whole(clusters)), c.set("largest", whole(largest)),
       c.set("removed", whole(exact_removed + near_removed));
   j.set("clusters", std::move(c));
-  j.set("filtered", whole(filtered)), j.set("exact_removed", whole(exact_removed));
+  j.set("filtered", whole(filtered)), j.set("unlabelled", whole(unlabelled)),
+      j.set("exact_removed", whole(exact_removed));
   j.set("near_removed", whole(near_removed)), j.set("kept", whole(kept));
   j.set("meetings", whole(meetings)), j.set("candidate_pairs", whole(candidate_pairs)),
       j.set("compared", whole(compared));

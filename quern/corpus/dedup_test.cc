@@ -47,7 +47,7 @@ class DedupTest : public ::testing::Test {
   }
   DedupReport run(const std::vector<std::string>& names, const DedupConfig& c, const std::string& out = "out") {
     fs::remove_all(root_ / out);
-    return deduplicate(find_inputs(words(names)), c, {}, root_ / out);
+    return deduplicate(find_inputs(words(names)), c, root_ / out);
   }
   std::string unpacked(const std::string& name) const {
     auto in = open_bytes(root_ / name);
@@ -243,7 +243,7 @@ TEST_F(DedupTest, SourcesAndScoresRank) {
   DedupConfig c = dedup_preset("zyda", "fast");
   run({"x.jsonl", "y.jsonl"}, c);
   EXPECT_EQ(kept(), std::vector<std::string>{near});  // the longer one
-  c.fields.score = "q";
+  c.fields[0].score = "q";
   run({"good=x.jsonl", "poor=y.jsonl"}, c);
   EXPECT_EQ(kept(), std::vector<std::string>{text});  // the better source
   write_file(root_ / "x.jsonl", line(text, 3));
@@ -269,6 +269,45 @@ TEST_F(DedupTest, AcrossSourcesOnly) {
     EXPECT_EQ(left, expected);
     EXPECT_EQ(r.exact_removed + r.near_removed, 2u);
   }
+}
+
+// A document of the better source stands for a copy and is then kept out by its label: late labels, as published,
+// lose both; looked at first, the copy stays.
+TEST_F(DedupTest, LabelsFirstOrLate) {
+  const std::string text = families(1, 3)[0];
+  write_file(root_ / "x.jsonl", line(text, 2));
+  write_file(root_ / "y.jsonl", line(text + " more", 0));
+  DedupConfig c = dedup_preset("zyda", "fast");
+  c.fields = {FieldMap(), FieldMap()};
+  c.fields[0].label = "q", c.fields[0].label_at_least = 3;
+  const DedupReport first = run({"a=x.jsonl", "b=y.jsonl"}, c);
+  EXPECT_EQ(kept(), std::vector<std::string>{text + " more"});
+  EXPECT_EQ(first.unlabelled, 1u);
+  c.label_late = true;
+  const DedupReport late = run({"a=x.jsonl", "b=y.jsonl"}, c);
+  EXPECT_TRUE(kept().empty());
+  EXPECT_EQ(late.unlabelled, 1u);
+  c.fields[0].label_at_least = 2;
+  run({"a=x.jsonl", "b=y.jsonl"}, c);
+  EXPECT_EQ(kept(), std::vector<std::string>{text});
+}
+
+// Filters by source: the second source's rules do not touch the first.
+TEST_F(DedupTest, FiltersBySource) {
+  file("a.jsonl", {"short"});
+  file("b.jsonl", {"short too", "long enough " + std::string(12, '-') +
+                                    " words to stay in the corpus when the rules of Zyda "
+                                    "have looked at every one of them and found nothing"});
+  DedupConfig c = dedup_preset("zyda", "fast");
+  c.filters = {"none", "zyda"};
+  const DedupReport r = run({"a=a.jsonl", "b=b.jsonl"}, c);
+  EXPECT_EQ(r.filtered, 1u);
+  EXPECT_EQ(r.rules[0], "length<100");
+  EXPECT_EQ(r.rule_first[0], 1u);
+  const std::vector<std::string> left = kept();
+  ASSERT_EQ(left.size(), 2u);
+  EXPECT_EQ(left[0], "short");
+  EXPECT_EQ(left[1].substr(0, 20), "long enough - words ");
 }
 
 TEST_F(DedupTest, MistakesAreNamed) {

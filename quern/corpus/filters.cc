@@ -94,7 +94,7 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Fil
       std::lock_guard hold(lock);
       if (!idle.empty()) s = std::move(idle.back()), idle.pop_back();
     }
-    if (!s) s.reset(new Sieve{DocumentReader(inputs, run.fields, run.read), make()});
+    if (!s) s.reset(new Sieve{DocumentReader(inputs, {run.fields}, run.read), make()});
     Sifted piece;
     FilterReport& r = piece.report;
     r.rule_first.resize(total.rules.size()), r.rule_any.resize(total.rules.size());

@@ -24,11 +24,58 @@ void append_document(const DocumentView& d, std::string_view text, std::string& 
   lines += '\n';
 }
 
-DocumentReader::DocumentReader(const Inputs& inputs, FieldMap fields, ReadPolicy policy)
-    : inputs_(inputs), policy_(policy), names_{fields.text} {
-  if (fields.text.empty()) fail("the text field's name is empty");
-  if (!fields.score.empty()) names_.push_back(fields.score);
-  members_.resize(names_.size());
+DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy)
+    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(3) {
+  if (fields_.size() == 1) fields_.resize(inputs.sources.size(), FieldMap(fields_[0]));
+  QUERN_CHECK(fields_.size() == inputs.sources.size(), "{} maps for {} sources", fields_.size(),
+              inputs.sources.size());
+  // A name that no member can have: JSON has no bytes beyond UTF-8.
+  const auto name = [](const std::string& n) { return n.empty() ? std::string("\xff") : n; };
+  for (const FieldMap& f : fields_) {
+    if (f.text.empty()) fail("the text field's name is empty");
+    names_.push_back({f.text, name(f.score), name(f.label)});
+    if (f.score == f.text || f.label == f.text || (!f.label.empty() && f.label == f.score))
+      fail("text, score and label are to be different members, not '{}', '{}' and '{}'", f.text, f.score, f.label);
+  }
+}
+
+// False with the reason when the line is no document.
+bool DocumentReader::read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why,
+                                  RowProblem& p) {
+  const FieldMap& f = fields_[file.source];
+  const std::vector<std::string>& names = names_[file.source];
+  if (scratch_.size() < line.size()) scratch_.resize(line.size() * 2);
+  p = RowProblem::bad_json;
+  if (const char* problem = read_json_line(line, names, members_, scratch_.data())) {
+    why = fmt::format("bad JSON: {}", problem);
+    return false;
+  }
+  p = RowProblem::no_text;
+  const JsonMember &text = members_[0], &score = members_[1], &label = members_[2];
+  if (text.kind != JsonMember::Kind::string) {
+    why = fmt::format("member '{}' is {}, expected a string", f.text,
+                      text.kind == JsonMember::Kind::missing ? "missing" : "something else");
+    return false;
+  }
+  const auto number = [](const JsonMember& m, double& to) {
+    const char* end = m.value.data() + m.value.size();
+    return m.kind == JsonMember::Kind::number && std::from_chars(m.value.data(), end, to).ptr == end;
+  };
+  if (!f.score.empty() && !number(score, d.score)) {
+    why = fmt::format("member '{}' is no number", f.score);
+    return false;
+  }
+  if (!f.label.empty()) {
+    double value = 0;
+    const bool by_text = !f.label_equals.empty();
+    if (by_text ? label.kind != JsonMember::Kind::string : !number(label, value)) {
+      why = fmt::format("member '{}' is no {}", f.label, by_text ? "string" : "number");
+      return false;
+    }
+    d.label_passes = by_text ? label.value == f.label_equals : value >= f.label_at_least;
+  }
+  d.text = text.value, d.text_raw = text.raw, d.line = line;
+  return true;
 }
 
 RowProblem DocumentReader::bad(const Row& row, RowProblem p, const std::string& why, ReadCounts& counts) const {
@@ -64,23 +111,9 @@ RowProblem DocumentReader::document(const Block& block, const Row& row, Document
     d.replaced = true;
   }
   if (file.form == InputForm::jsonl) {
-    if (scratch_.size() < sound.size()) scratch_.resize(sound.size() * 2);
-    if (const char* why = read_json_line(sound, names_, members_, scratch_.data()))
-      return bad(row, RowProblem::bad_json, fmt::format("bad JSON: {}", why), counts);
-    const JsonMember& text = members_[0];
-    if (text.kind != JsonMember::Kind::string)
-      return bad(row, RowProblem::no_text,
-                 fmt::format("member '{}' is {}, expected a string", names_[0],
-                             text.kind == JsonMember::Kind::missing ? "missing" : "something else"),
-                 counts);
-    d.text = text.value, d.text_raw = text.raw, d.line = sound;
-    if (members_.size() > 1) {
-      const JsonMember& score = members_[1];
-      const char* end = score.value.data() + score.value.size();
-      const bool read =
-          score.kind == JsonMember::Kind::number && std::from_chars(score.value.data(), end, d.score).ptr == end;
-      if (!read) return bad(row, RowProblem::no_text, fmt::format("member '{}' is no number", names_[1]), counts);
-    }
+    std::string why;
+    RowProblem p = RowProblem::none;
+    if (!read_members(file, sound, d, why, p)) return bad(row, p, why, counts);
   } else {
     d.text = sound;
   }

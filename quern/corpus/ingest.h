@@ -10,10 +10,14 @@
 
 namespace quern::corpus {
 
-// Which members of a JSON line are read; the same for all sources unless a recipe says otherwise.
+// Which members of a JSON line are read, for one source.
 struct FieldMap {
   std::string text = "text";
   std::string score;  // empty: none
+  // A label that decides whether the document may be in the corpus: equal to a text, or a number of at least so much.
+  std::string label;
+  std::string label_equals;
+  double label_at_least = 0;  // when label_equals is empty
 };
 
 struct DocumentView {
@@ -23,6 +27,7 @@ struct DocumentView {
   std::string_view line;      // the JSON line as it came; empty for other forms
   std::string_view text_raw;  // the text field's value within the line, with its quotes
   double score = 0;
+  bool label_passes = true;
   bool replaced = false;  // U+FFFD was put in
 };
 
@@ -32,7 +37,8 @@ void append_document(const DocumentView& d, std::string_view text, std::string& 
 
 class DocumentReader {
  public:
-  DocumentReader(const Inputs& inputs, FieldMap fields, ReadPolicy policy);
+  // One map for all sources, or one a source.
+  DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy);
   // f(const DocumentView&) for every document of the block; views are valid during the call only.
   // counts gains what this block held; problem(row number, RowProblem) is called for every row that is none.
   template <class F, class P>
@@ -60,7 +66,10 @@ class DocumentReader {
 
   const Inputs& inputs_;
   ReadPolicy policy_;
-  std::vector<std::string> names_;
+  bool read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why, RowProblem& p);
+
+  std::vector<FieldMap> fields_;
+  std::vector<std::vector<std::string>> names_;  // text, score, label: empty names match nothing
   std::vector<JsonMember> members_;
   std::vector<char> scratch_;
   std::string mended_;

@@ -42,7 +42,9 @@ Seen read_all(const std::vector<std::string>& words, ReadPolicy policy = {}, siz
               const std::string& form = "auto", const std::string& field = "text") {
   const Inputs in = find_inputs(words, form);
   BlockReader reader(in, policy, block);
-  DocumentReader documents(in, {.text = field, .score = ""}, policy);
+  FieldMap fields;
+  fields.text = field;
+  DocumentReader documents(in, {fields}, policy);
   Seen s;
   Block b;
   while (reader.next(b))
