@@ -1,4 +1,4 @@
-// quern corpus filter | dedup: from raw documents to a corpus. Each sub-verb has a file of its own.
+// quern corpus build | filter | dedup: from raw documents to a corpus. Each sub-verb has a file of its own.
 #include "apps/quern/cmd_corpus.h"
 
 #include "apps/quern/args.h"
@@ -14,6 +14,7 @@ struct SubVerb {
   int (*run)(Words);
 };
 constexpr SubVerb kSubVerbs[] = {
+    {"build", "carry out a corpus recipe", corpus_build},
     {"filter", "drop documents by a filter's rules", corpus_filter},
     {"dedup", "drop copies and near copies, write the survivors", corpus_dedup},
 };

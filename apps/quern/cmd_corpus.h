@@ -4,6 +4,7 @@
 
 namespace quern {
 
+int corpus_build(Words args);
 int corpus_dedup(Words args);
 int corpus_filter(Words args);
 

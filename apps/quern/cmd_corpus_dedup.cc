@@ -1,4 +1,5 @@
-// quern corpus dedup: copies and near copies out, survivors as JSONL.zst, manifest.json with what happened.
+// quern corpus dedup and build: copies and near copies out, survivors as JSONL.zst, manifest.json with what happened;
+// from flags, or from a recipe.
 #include <cstdio>
 
 #include "apps/quern/cmd_corpus.h"
@@ -9,15 +10,16 @@
 #include "quern/corpus/dedup.h"
 #include "quern/corpus/filters.h"
 #include "quern/corpus/hashing.h"
+#include "quern/corpus/recipe.h"
 
 namespace quern {
 namespace {
 
 using namespace corpus;
 
-Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r) {
+Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, const char* verb) {
   Json j = Json::object(), tool = Json::object();
-  tool.set("name", "quern corpus dedup"), tool.set("version", QUERN_VERSION);
+  tool.set("name", verb), tool.set("version", QUERN_VERSION);
   j.set("tool", std::move(tool));
   const Json config = c.json();
   j.set("config", config);
@@ -29,6 +31,26 @@ Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r) {
   const Json report = r.json();
   for (const auto& [k, v] : report.as_object()) j.set(k, v);
   return j;
+}
+
+int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb) {
+  DedupReport r;
+  {
+    Progress progress;
+    r = deduplicate(in, c, out, [&](const DedupProgress& p) { progress.share(p.stage, p.bytes, p.total_bytes); });
+  }
+  warn_about(r.read, r.damaged, in);
+  const Json m = manifest(in, c, r, verb);
+  write_file(std::filesystem::path(out) / "manifest.json", m.dump(2) + "\n");
+  if (json) {
+    fmt::print("{}\n", m.dump());
+    return 0;
+  }
+  fmt::print(
+      "{}: {} of {} documents kept; {} exact copies and {} near copies of {} documents removed, the largest cluster "
+      "{}\n",
+      out.string(), r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
+  return 0;
 }
 
 }  // namespace
@@ -71,25 +93,27 @@ int corpus_dedup(Words args) {
   c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy(), c.filters = {filter};
   c.level = static_cast<int>(flags.level);
   c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20, c.memory = static_cast<uint64_t>(memory_mb) << 20;
-  const Inputs in = find_inputs(flags.words, flags.form);
-  DedupReport r;
-  {
-    Progress progress;
-    r = deduplicate(in, c, flags.out,
-                    [&](const DedupProgress& p) { progress.share(p.stage, p.bytes, p.total_bytes); });
-  }
-  warn_about(r.read, r.damaged, in);
-  const Json m = manifest(in, c, r);
-  write_file(std::filesystem::path(flags.out) / "manifest.json", m.dump(2) + "\n");
-  if (json) {
-    fmt::print("{}\n", m.dump());
+  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup");
+}
+
+int corpus_build(Words args) {
+  std::string file, out;
+  bool json = false, check = false;
+  Args a("corpus build", "a corpus from a recipe");
+  a.positional("RECIPE.toml", file)
+      .flag("--out", out, "folder for part-*.jsonl.zst, clusters.jsonl.zst, manifest.json and recipe.json")
+      .flag("--check", check, "say what the recipe comes to and stop")
+      .flag("--json", json, "the manifest on stdout");
+  if (!a.parse(args)) return 0;
+  const CorpusRecipe recipe = CorpusRecipe::load(file);
+  if (check) {
+    fmt::print("{}\n", recipe.config().json().dump(2));
     return 0;
   }
-  fmt::print(
-      "{}: {} of {} documents kept; {} exact copies and {} near copies of {} documents removed, the largest cluster "
-      "{}\n",
-      flags.out, r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
-  return 0;
+  if (out.empty()) throw UsageError("quern corpus build: --out is missing");
+  const int code = carry_out(recipe.inputs(), recipe.config(), out, json, "quern corpus build");
+  write_file(std::filesystem::path(out) / "recipe.json", write_value(recipe).dump(2) + "\n");
+  return code;
 }
 
 }  // namespace quern

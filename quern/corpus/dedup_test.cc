@@ -296,8 +296,8 @@ TEST_F(DedupTest, LabelsFirstOrLate) {
 TEST_F(DedupTest, FiltersBySource) {
   file("a.jsonl", {"short"});
   file("b.jsonl", {"short too", "long enough " + std::string(12, '-') +
-                                    " words to stay in the corpus when the rules of Zyda "
-                                    "have looked at every one of them and found nothing"});
+                                    " sentences remain inside collections whenever published thresholds "
+                                    "examined everything carefully without finding anything objectionable there"});
   DedupConfig c = dedup_preset("zyda", "fast");
   c.filters = {"none", "zyda"};
   const DedupReport r = run({"a=a.jsonl", "b=b.jsonl"}, c);
@@ -307,7 +307,7 @@ TEST_F(DedupTest, FiltersBySource) {
   const std::vector<std::string> left = kept();
   ASSERT_EQ(left.size(), 2u);
   EXPECT_EQ(left[0], "short");
-  EXPECT_EQ(left[1].substr(0, 20), "long enough - words ");
+  EXPECT_EQ(left[1].substr(0, 20), "long enough - senten");
 }
 
 TEST_F(DedupTest, MistakesAreNamed) {

@@ -83,14 +83,20 @@ Json Inputs::json() const {
   return list;
 }
 
-Inputs find_inputs(std::span<const std::string> words, const std::string& form) {
+Inputs find_inputs(std::span<const std::string> words, const std::string& form, const std::string& source) {
   Inputs in;
   const std::optional<InputForm> forced = forced_form(form);
   for (const std::string& word : words) {
     const size_t cut = word.find('=');
-    const bool named = cut != word.npos && cut > 0 && word.find('/') > cut && !fs::exists(word);
-    add(in, named ? word.substr(cut + 1) : word, source_index(in, named ? word.substr(0, cut) : "input"), forced);
+    const bool named = source.empty() && cut != word.npos && cut > 0 && word.find('/') > cut && !fs::exists(word);
+    const std::string name = named ? word.substr(0, cut) : source.empty() ? "input" : source;
+    add(in, named ? word.substr(cut + 1) : word, source_index(in, name), forced);
   }
+  check_inputs(in);
+  return in;
+}
+
+void check_inputs(Inputs& in) {
   std::sort(in.files.begin(), in.files.end(), [](const InputFile& a, const InputFile& b) {
     return a.source != b.source ? a.source < b.source : a.path.string() < b.path.string();
   });
@@ -101,7 +107,7 @@ Inputs find_inputs(std::span<const std::string> words, const std::string& form) 
       fail("{} is named twice among the inputs", f.path.string());
   if (in.files.size() > kMaxFiles) fail("{} input files, at most {}", in.files.size(), kMaxFiles);
   if (in.files.empty()) fail("no input files");
-  return in;
+  if (in.sources.size() > kMaxSources) fail("{} sources, at most {}", in.sources.size(), kMaxSources);
 }
 
 }  // namespace quern::corpus

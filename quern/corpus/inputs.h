@@ -31,7 +31,10 @@ struct Inputs {
 };
 
 // `form`: "auto" (by the file's ending, .gz and .zst apart) or jsonl, text, warc.
-Inputs find_inputs(std::span<const std::string> words, const std::string& form = "auto");
+// `source`: names those words that name none, and words are paths only when it is given.
+Inputs find_inputs(std::span<const std::string> words, const std::string& form = "auto",
+                   const std::string& source = "");
+void check_inputs(Inputs& inputs);  // sorts; no file twice, not too many, not none
 
 constexpr uint64_t document_id(uint32_t source, uint32_t file, uint64_t row) {
   return uint64_t{source} << 56 | uint64_t{file} << 36 | row;

@@ -77,6 +77,45 @@ TEST(CliCorpus, FilterTellsReasons) {
   EXPECT_EQ(Json::parse(r.out).at("near_removed").as_int(), 1);
 }
 
+TEST(CliCorpus, BuildFollowsARecipe) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  write_file(dir + "/web.jsonl",
+             "{\"content\":\"" + page(1) + "\",\"s\":1}\n{\"content\":\"" + page(2) + "\",\"s\":3}\n");
+  write_file(dir + "/notes.txt", page(1) + " and a tail");
+  const std::string recipe = R"(
+[[source]]
+name = "web"
+paths = ["web.jsonl"]
+text_field = "content"
+label_field = "s"
+label_at_least = 2
+[[source]]
+name = "notes"
+paths = ["notes.txt"]
+[dedup]
+)";
+  write_file(dir + "/first.toml", recipe);
+  write_file(dir + "/late.toml", recipe + "label_late = true\n");
+  write_file(dir + "/typo.toml", recipe + "treshold = 0.5\n");
+  Ran r = shell(fmt::format("quern corpus build {0}/first.toml --out {0}/o --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("kept").as_int(), 2);
+  EXPECT_EQ(Json::parse(r.out).at("near_removed").as_int(), 0);
+  EXPECT_EQ(Json::read(dir + "/o/recipe.json").at("source").as_array().size(), 2u);
+  r = shell(fmt::format("quern corpus build {0}/late.toml --out {0}/l --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("kept").as_int(), 1);
+  r = shell(fmt::format("quern corpus build {0}/typo.toml --out {0}/t", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("did you mean 'threshold'"), std::string::npos) << r.err;
+  for (const char* name : {"zyda", "zyda2"}) {
+    r = shell(fmt::format("quern corpus build {}/recipes/{}.toml --check", QUERN_SOURCE_DIR, name));
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(Json::parse(r.out).at("preset").as_string(), name);
+  }
+}
+
 TEST(CliCorpus, MistakesAreNamed) {
   ScratchFolder d;
   const std::string dir = d / "";
