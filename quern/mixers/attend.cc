@@ -1,6 +1,7 @@
 #include "quern/mixers/attend.h"
 
 #include "quern/kernels/attention/attention.h"
+#include "quern/mixers/context_attend.h"
 #include "quern/nn/dispatch.h"
 
 namespace quern {
@@ -88,6 +89,7 @@ std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t win
 Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b, int site,
            AttendOptions o) {
   o.bf16_math = o.bf16_math || tape.bf16();
+  if (b.context) return context_attend(tape, *b.context, q_THd, k_THd, v_THd, o);
   if (b.states.empty())
     return with_float(q_THd.dtype(), [&]<class T>() { return attend_fresh<T>(tape, q_THd, k_THd, v_THd, b, o); });
   QUERN_CHECK(!tape.needs({q_THd, k_THd, v_THd}), "training reads whole segments, not states");

@@ -77,6 +77,9 @@ void check(const Recipe& r, const std::string& where) {
   if (r.eval.rows < 1 || r.eval.every < 0) fail("{}, eval: rows {} and every {}", where, r.eval.rows, r.eval.every);
   if (r.parallel.zero < 0 || r.parallel.zero > 1 || r.parallel.bucket < 1)
     fail("{}, parallel: zero {} must be 0 or 1, bucket {} at least 1", where, r.parallel.zero, r.parallel.bucket);
+  if (r.parallel.context < 1 || (r.parallel.context_form != "gather" && r.parallel.context_form != "ring"))
+    fail("{}, parallel: context {} must be 1 or more, context_form '{}' gather or ring", where, r.parallel.context,
+         r.parallel.context_form);
   const SupervisePolicy& s = r.supervise;
   for (auto [field, value] : {std::pair{"setup_s", s.setup_s},
                               {"step_s", s.step_s},

@@ -8,6 +8,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/traffic.h"
 #include "quern/host/host.h"
+#include "quern/mixers/context.h"
 #include "quern/models/checkpoint.h"
 #include "quern/optim/clip.h"
 #include "quern/train/spikes.h"
@@ -54,6 +55,31 @@ std::optional<double> bits_per_byte(double loss, double bytes_a_token) {
   return loss / std::numbers::ln2 / bytes_a_token;
 }
 
+// Rows of a micro-batch as one rank feeds them: all of them, or its part of every context group's rows.
+struct MicroBatch {
+  std::vector<int32_t> tokens, targets;
+  Batch batch;
+  int64_t learnt = 0;
+  std::unique_ptr<Context> context;  // null: the rows lie here whole
+};
+
+MicroBatch micro_batch(TokenBatch b, Communicator* group, ContextForm form) {
+  MicroBatch m;
+  if (!group) {
+    m.batch = Batch::documents(b.lengths), m.learnt = b.loss_tokens;
+    m.tokens = std::move(b.tokens), m.targets = std::move(b.targets);
+    return m;
+  }
+  m.context = std::make_unique<Context>(*group, b.lengths, form);
+  m.batch = m.context->batch();
+  for (int64_t row : m.context->rows()) {
+    const auto i = static_cast<size_t>(row);
+    m.tokens.push_back(b.tokens[i]), m.targets.push_back(b.targets[i]);
+    m.learnt += b.targets[i] >= 0;
+  }
+  return m;
+}
+
 void copy_tokenizer(const fs::path& from, const fs::path& to) {
   for (const char* f : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja",
                         "generation_config.json"})
@@ -69,7 +95,8 @@ struct Trainer::Impl {
   const Registry& registry;
   Communicator& comm;
   TrainOptions o;
-  Json base_config, config;  // of the model: before and with the phase's changes
+  std::unique_ptr<Communicator> group;  // ranks that share every row; null: rows are whole
+  Json base_config, config;             // of the model: before and with the phase's changes
   std::unique_ptr<Model> model;
   std::unique_ptr<ZeroShards> shards;  // null: every rank moves everything
   std::unique_ptr<OptimizerGroups> optimizer;
@@ -90,6 +117,7 @@ struct Trainer::Impl {
     bool root = comm.rank() == 0;
     if (root) prepare_folder();
     comm.barrier();
+    make_groups();
     check_data();
     load_model_source();
     if (root) write_recipe();
@@ -109,6 +137,13 @@ struct Trainer::Impl {
     }
     writer = std::make_unique<CheckpointWriter>(comm, o.out, CheckpointOptions{.keep = recipe.checkpoint.keep});
     measure_work();
+  }
+
+  void make_groups() {
+    const int64_t share = recipe.parallel.context;
+    if (comm.size() % share != 0)
+      fail("parallel.context = {}: {} ranks cannot be divided into groups of so many", share, comm.size());
+    if (share > 1) group = comm.split(comm.rank() / static_cast<int>(share));
   }
 
   void prepare_folder() {
@@ -223,9 +258,11 @@ struct Trainer::Impl {
             recipe.phase[phase].name, t, model->vocab_size() - 1);
   }
 
-  // This rank's rows of the next step, in micro-batches. Every rank counts all rows as drawn.
-  std::vector<TokenBatch> draw(int64_t rows) {
-    int64_t first = rows * comm.rank() / comm.size(), end = rows * (comm.rank() + 1) / comm.size();
+  // This rank's rows of the next step, in micro-batches: those of its context group. Every rank counts all rows as
+  // drawn.
+  std::vector<MicroBatch> draw(int64_t rows, int64_t& fed) {
+    const int64_t groups = comm.size() / recipe.parallel.context, mine = comm.rank() / recipe.parallel.context;
+    int64_t first = rows * mine / groups, end = rows * (mine + 1) / groups;
     int64_t micro = recipe.phase[phase].micro_rows;
     std::vector<TokenBatch> batches;
     for (int64_t r = 0; r < rows; ++r) {
@@ -236,8 +273,17 @@ struct Trainer::Impl {
       if (batches.empty() || (micro > 0 && batches.back().rows >= micro)) batches.emplace_back();
       batches.back().add(loader->next(1));
     }
-    for (const TokenBatch& b : batches) check_ids(b);
-    return batches;
+    const ContextForm form = recipe.parallel.context_form == "ring" ? ContextForm::ring : ContextForm::gather;
+    std::vector<MicroBatch> out;
+    for (TokenBatch& b : batches) {
+      check_ids(b);
+      if (!group || group->rank() == 0) fed += static_cast<int64_t>(b.tokens.size());
+      if (group && static_cast<int64_t>(b.tokens.size()) < 2 * group->size())
+        fail("parallel.context = {}: a micro-batch of {} tokens cannot be cut into {} chunks", group->size(),
+             b.tokens.size(), 2 * group->size());
+      if (b.loss_tokens > 0) out.push_back(micro_batch(std::move(b), group.get(), form));
+    }
+    return out;
   }
 
   void reduce_gradients() {
@@ -283,21 +329,21 @@ struct Trainer::Impl {
     Stopwatch whole, watch;
     StepMetrics m;
     enter(Section::data);
-    std::vector<TokenBatch> batches = draw(p.rows_at(at));
+    int64_t fed = 0;
+    std::vector<MicroBatch> batches = draw(p.rows_at(at), fed);
     double busy = watch.peek();
-    int64_t learnt = 0, fed = 0;
-    for (const TokenBatch& b : batches) learnt += b.loss_tokens, fed += static_cast<int64_t>(b.tokens.size());
+    int64_t learnt = 0;
+    for (const MicroBatch& b : batches) learnt += b.learnt;
     learnt = comm.all_reduce(learnt), fed = comm.all_reduce(fed);
     m.data_s = watch.lap();
     enter(Section::compute);
     double loss = 0;
-    std::erase_if(batches, [](const TokenBatch& b) { return b.loss_tokens == 0; });
-    for (const TokenBatch& b : batches) {
-      double share = static_cast<double>(b.loss_tokens) / static_cast<double>(learnt);
+    for (const MicroBatch& b : batches) {
+      double share = static_cast<double>(b.learnt) / static_cast<double>(learnt);
       Tape tape(Tape::training, recipe.dtype == "bf16");
       tape.recompute_layers = recipe.recompute;
-      Var l = model->loss(tape, model->hidden(tape, b.tokens, Batch::documents(b.lengths)), b.targets);
-      loss += share * l.value.item();
+      Var l = model->loss(tape, model->hidden(tape, b.tokens, b.batch), b.targets);
+      if (b.learnt > 0) loss += share * l.value.item();
       m.forward_s += watch.lap();
       if (shards && &b == &batches.back()) tape.on_grad_ready = [&](Parameter& x) { shards->ready(x); };
       tape.backward(l, share);

@@ -7,7 +7,8 @@
 // A loss that is no number, or stays high (SpikeWatch), sends the run back to its last checkpoint; the rows since
 // then are not drawn again. The same checkpoint is gone back to most_rollbacks times, then training stops.
 //
-// Ranks are data parallel: each takes its share of a step's rows. All ranks construct and step together.
+// Ranks are data parallel: each takes its share of a step's rows; with parallel.context, groups of so many take it
+// together (docs/parallel.md). All ranks construct and step together.
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -283,6 +283,36 @@ TEST_P(Plans, SavedOnFourReadByAnyAndSavedAgain) {
   }
 }
 
+class ContextPlans : public Plans {};
+
+TEST_P(ContextPlans, RowsThatLieOverRanksAreLearntAlike) {
+  const auto one = run(recipe(), "one", 1);
+  struct Plan {
+    int ranks;
+    std::vector<std::string> set;
+  };
+  int n = 0;
+  for (const Plan& plan :
+       {Plan{2, {"parallel.context=2"}}, Plan{4, {"parallel.context=4", "parallel.context_form=ring"}},
+        Plan{4, {"parallel.context=2", "parallel.zero=1", "parallel.bucket=3000"}},
+        Plan{8, {"parallel.context=4", "phase.0.micro_rows=1"}}, Plan{2, {"parallel.context=2", "recompute=true"}}}) {
+    const auto other = run(recipe(plan.set), fmt::format("plan{}", n++), plan.ranks);
+    ASSERT_EQ(other.size(), one.size());
+    for (size_t i = 0; i < one.size(); ++i) {
+      EXPECT_NEAR(other[i].loss, one[i].loss, 1e-5) << plan.ranks << " ranks, " << plan.set[0] << ", step " << i + 1;
+      EXPECT_EQ(other[i].tokens, one[i].tokens);
+    }
+  }
+  EXPECT_THROW(run(recipe({"parallel.context=2"}), "odd", 3), Error);
+  EXPECT_THROW(recipe({"parallel.context_form=star"}), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, ContextPlans, testing::Values("llama-gqa", "zaya-2-4x2"), [](const auto& i) {
+  std::string s = i.param;
+  std::replace(s.begin(), s.end(), '-', '_');
+  return s;
+});
+
 INSTANTIATE_TEST_SUITE_P(Families, Plans, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
                          [](const auto& i) {
                            std::string s = i.param;

@@ -5,6 +5,7 @@
 #include "quern/base/config.h"
 #include "quern/base/traffic.h"
 #include "quern/mixers/cca/latent.h"
+#include "quern/mixers/context.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
@@ -153,15 +154,37 @@ Var CcaMixer::values(Tape& tape, const Var& now_TV, const Var& late_TV, const Ba
   });
 }
 
+// p: latent rows, current values, and with delay the late ones. Where rows before a segment lie on another rank, they
+// are fetched and go through the same operations; what comes of them is dropped again.
+std::vector<Var> CcaMixer::queries_keys_values(Tape& tape, const std::vector<Var>& p, const Batch& b, int site) {
+  const int64_t halo = std::max(c_.history(), int64_t{c_.value_delay});
+  if (!b.context || halo == 0) {
+    std::vector<Var> out = queries_keys(tape, p[0], b, site);
+    out.push_back(c_.value_delay ? values(tape, p[1], p[2], b, site) : p[1]);
+    return out;
+  }
+  const Context& context = *b.context;
+  const Batch wide = context.widened(halo);
+  std::vector<Var> out = queries_keys(tape, context.widen(tape, p[0], halo), wide, site);
+  for (Var& v : out) v = context.narrow(tape, v, halo);
+  if (c_.value_delay)
+    out.push_back(context.narrow(
+        tape, values(tape, context.widen(tape, p[1], halo, false), context.widen(tape, p[2], halo), wide, site),
+        halo));
+  else
+    out.push_back(p[1]);
+  return out;
+}
+
 Var CcaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
   int64_t T = x_TD.dim(0), d = c_.head_dim;
   std::vector<Var> p = qkv_.forward(tape, x_TD, c_.value_delay ? std::vector<int>{2, 1, 1} : std::vector<int>{2, 1});
   snapshot_tails(batch, site, kConvTail, p[0].value);
   if (c_.value_delay) snapshot_tails(batch, site, kValueTail, p[2].value);
-  std::vector<Var> qk = queries_keys(tape, p[0], batch, site);
-  Var v_THd = reshape(tape, c_.value_delay ? values(tape, p[1], p[2], batch, site) : p[1], {T, c_.n_head_kv, d});
+  std::vector<Var> qkv = queries_keys_values(tape, p, batch, site);
+  Var v_THd = reshape(tape, qkv[2], {T, c_.n_head_kv, d});
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};
-  return linear(tape, reshape(tape, attend(tape, qk[0], qk[1], v_THd, batch, site, o), {T, c_.q_width()}), o_);
+  return linear(tape, reshape(tape, attend(tape, qkv[0], qkv[1], v_THd, batch, site, o), {T, c_.q_width()}), o_);
 }
 
 namespace mixers {

@@ -55,6 +55,7 @@ class CcaMixer : public Mixer {
   enum Part { kKeys, kValues, kConvTail, kValueTail };
   std::vector<Var> queries_keys(Tape& tape, const Var& z_TC, const Batch& batch, int site);
   std::vector<Var> queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site);
+  std::vector<Var> queries_keys_values(Tape& tape, const std::vector<Var>& p, const Batch& batch, int site);
   Var values(Tape& tape, const Var& now_TV, const Var& late_TV, const Batch& batch, int site);
 
   CcaConfig c_;

@@ -235,7 +235,8 @@ Var Mamba1Mixer::scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t
   const int64_t C = c_.head_channels(), R = c_.dt_rank;
   const bool packed = !tape.recording() && !packed_x_.empty();
   auto project = [&](const Var& x, Parameter& stack, std::vector<Linear>& own) {
-    return packed ? linear(tape, x, own[static_cast<size_t>(head)]) : linear(tape, x, matrix_of(tape, stack, head), tape.bf16());
+    return packed ? linear(tape, x, own[static_cast<size_t>(head)])
+                  : linear(tape, x, matrix_of(tape, stack, head), tape.bf16());
   };
   Var u_TC = window(tape, u_TI, head * C, C), z_TC = window(tape, xz_T2I, c_.inner + head * C, C);
   Var s = project(u_TC, x_proj_, packed_x_);
@@ -244,6 +245,7 @@ Var Mamba1Mixer::scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t
 }
 
 Var Mamba1Mixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+  if (batch.context) fail("mamba1: rows of one document cannot lie on several ranks (parallel.context)");
   Var p = linear(tape, x_TD, in_);
   Var xz_T2I = !tape.recording() && !packed_x_.empty() ? p : deinterleave(tape, p);
   Var u_TI = convolved(tape, xz_T2I, batch, site);

@@ -1,0 +1,66 @@
+// Context parallel: the rows of one batch lie over P ranks. T token rows (documents one after the other) are cut into
+// 2P even chunks and rank r holds chunks r and 2P−1−r, so that early rows, which see little, and late ones, which see
+// much, even out. A mixer works on the rows it has, and asks here for what lies elsewhere:
+//   widen    rows just before each of this rank's segments (convolutions, delayed values); their gradients go back
+//            and are added where the rows live
+//   gather   all rows of every rank, in rank order (keys and values); gradients are summed and sent home
+// A segment of the local batch is what one chunk holds of one document. All ranks run the same operations in the same
+// order; both directions of every one of them are collective.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "quern/comm/communicator.h"
+#include "quern/mixers/mixer.h"
+
+namespace quern {
+
+enum class ContextForm {
+  gather,
+  ring
+};  // of attention: keys and values once to everybody, or round from rank to rank
+
+class Context {
+ public:
+  // documents: lengths, over all ranks the same. The communicator outlives this.
+  Context(Communicator& comm, const std::vector<int64_t>& documents, ContextForm form = ContextForm::gather);
+
+  struct Segment {
+    int64_t begin, end, document;  // rows of the whole; `document`: the first row of the document
+  };
+  Communicator& comm() const { return comm_; }
+  ContextForm form() const { return form_; }
+  int64_t tokens() const { return tokens_; }                        // of the whole
+  const std::vector<int64_t>& rows() const { return rows_[me()]; }  // of the whole, that lie here
+  const std::vector<int64_t>& rows_of(int rank) const { return rows_[static_cast<size_t>(rank)]; }
+  const std::vector<Segment>& segments() const { return segments_[me()]; }
+  const std::vector<int64_t>& counts() const { return counts_; }          // rows a rank
+  const std::vector<int64_t>& documents() const { return document_of_; }  // first row of the document, row by row
+  Batch batch() const;                                                    // of the rows here; refers to this
+  Batch widened(int64_t halo) const;  // with so many rows in front of every segment
+
+  // [n, …] → [n + segments·halo, …]; rows before a document's first are zero. With `fetch` off all of them are.
+  Var widen(Tape& tape, const Var& x, int64_t halo, bool fetch = true) const;
+  Var narrow(Tape& tape, const Var& x, int64_t halo) const;  // the rows themselves
+  Tensor gather(const Tensor& x) const;                      // [n, …] → [tokens, …] in rank order
+  Tensor sum_home(const Tensor& g) const;  // [tokens, …] in rank order → the sum of this rank's rows
+
+ private:
+  size_t me() const { return static_cast<size_t>(comm_.rank()); }
+  struct Halo {                              // one rank's share of an exchange
+    std::vector<int64_t> out_rows, in_rows;  // local rows sent, rows of the widened tensor received; by peer
+    std::vector<int64_t> out_counts, in_counts;
+  };
+  Halo halo_rows(int64_t halo) const;
+
+  Communicator& comm_;
+  ContextForm form_;
+  int64_t tokens_ = 0;
+  std::vector<std::vector<int64_t>> rows_;
+  std::vector<std::vector<Segment>> segments_;
+  std::vector<int64_t> counts_, document_of_;
+  std::vector<int> owner_;      // by row of the whole
+  std::vector<int64_t> local_;  // where it lies there
+};
+
+}  // namespace quern
