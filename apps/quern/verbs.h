@@ -22,6 +22,7 @@ int cmd_serve(Words args);
 int cmd_doctor(Words args);
 int cmd_bench(Words args);
 int cmd_report(Words args);
+int cmd_recall(Words args);
 int cmd_reshape(Words args);
 int cmd_demo(Words args);
 int cmd_paper(Words args);

@@ -1,0 +1,81 @@
+// quern recall from outside: files become an index that answers, follows their changes and packs prompts; mistakes
+// are named.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+TEST(CliRecall, IndexQueryPackStats) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  ASSERT_EQ(shell(fmt::format("mkdir {}/docs", dir)).code, 0);
+  write_file(dir + "/docs/a.md", "Mara took the lantern. It rained all night.\n\nThe mill stood still.");
+  write_file(dir + "/docs/b.txt", "Mara walked to the orchard. Nobody saw her.");
+  Ran r = shell(fmt::format("quern recall index {0}/docs --db {0}/db --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  Json j = Json::parse(r.out);
+  EXPECT_EQ(j.at("added").as_int(), 2);
+  EXPECT_EQ(j.at("chunks").as_int(), 5);
+
+  r = shell(fmt::format("quern recall query 'Where is the lantern?' --db {}/db -k 2 --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  j = Json::parse(r.out);
+  ASSERT_EQ(j.at("chunks").as_array().size(), 2u) << r.out;
+  EXPECT_EQ(j.at("chunks").as_array()[0].at("text").as_string(), "Mara took the lantern.");
+  EXPECT_EQ(j.at("chunks").as_array()[1].at("text").as_string(), "Mara walked to the orchard.");
+  EXPECT_EQ(j.at("mode").as_string(), "local");
+  EXPECT_TRUE(j.at("fallback").is_null());
+
+  r = shell(fmt::format("quern recall query zebra --db {}/db -k 1", dir));
+  EXPECT_EQ(r.code, 0);
+  EXPECT_NE(r.err.find("no word of the question"), std::string::npos) << r.err;
+  EXPECT_NE(r.out.find("Nobody saw her."), std::string::npos) << r.out;
+
+  r = shell(fmt::format("quern recall pack 'lantern' --method bm25 --db {}/db", dir));
+  EXPECT_EQ(r.out, fmt::format("[{}]\nMara took the lantern.\n\nQuestion: lantern\n",
+                               (std::filesystem::path(dir) / "docs" / "a.md").lexically_normal().string()));
+
+  write_file(dir + "/docs/a.md", "The lantern is broken.");
+  r = shell(fmt::format("quern recall index {0}/docs --db {0}/db --json", dir));
+  j = Json::parse(r.out);
+  EXPECT_EQ(j.at("changed").as_int(), 1);
+  EXPECT_EQ(j.at("unchanged").as_int(), 1);
+  r = shell(fmt::format("quern recall query lantern --method bm25 --db {}/db --json", dir));
+  EXPECT_EQ(Json::parse(r.out).at("chunks").as_array().size(), 1u);
+  r = shell(fmt::format("quern recall stats --db {}/db --json", dir));
+  EXPECT_EQ(Json::parse(r.out).at("documents").as_int(), 2);
+}
+
+TEST(CliRecall, Eval) {
+  const Ran r = shell("quern recall eval --tokens 8000 --questions 4 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  EXPECT_EQ(j.at("hash-hop").at("mixpr").at("share").as_double(), 1.0);
+  EXPECT_EQ(j.at("hash-hop").at("bm25").at("share").as_double(), 0.0);
+  EXPECT_EQ(j.at("needles").at("mixpr").at("share").as_double(), 1.0);
+  EXPECT_EQ(j.at("facts").at("mixpr").at("n").as_int(), 4);
+}
+
+TEST(CliRecall, MistakesAreNamed) {
+  ScratchFolder d;
+  EXPECT_EQ(shell("quern recall").code, 2);
+  EXPECT_EQ(shell("quern recall qurey").code, 2);
+  EXPECT_EQ(shell("quern recall index x").code, 2);
+  EXPECT_EQ(shell("quern recall eval --task chess").code, 2);
+  EXPECT_EQ(shell(fmt::format("quern recall query x --mode sideways --db {}", d / "db")).code, 1);
+  Ran r = shell(fmt::format("quern recall query x --db {}", d / "none"));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("holds no recall index"), std::string::npos) << r.err;
+  r = shell(fmt::format("quern recall index {} --db {}", d / "missing.txt", d / "db"));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("missing.txt: no such file"), std::string::npos) << r.err;
+}
+
+}  // namespace
+}  // namespace quern
