@@ -11,6 +11,7 @@
 #include "quern/mixers/attention/attention_mixer.h"
 #include "quern/mixers/cca/cca_mixer.h"
 #include "quern/mixers/context.h"
+#include "quern/mixers/mamba2/mamba2_mixer.h"
 #include "quern/nn/check_module.h"
 
 namespace quern {
@@ -107,6 +108,18 @@ TEST(ContextParallel, CompressedConvolutionalAttention) {
             return std::make_unique<CcaMixer>(c);
           },
           6, documents, 1e-12);
+}
+
+TEST(ContextParallel, Mamba2) {
+  for (int64_t groups : {1, 2})
+    for (const auto& documents : kDocuments)
+      expect_equal_on_ranks(
+          [&] {
+            Mamba2Config c;
+            c.width = 6, c.n_head = 4, c.head_dim = 3, c.n_state = 5, c.n_group = groups, c.conv_bias = groups == 1;
+            return std::make_unique<Mamba2Mixer>(c);
+          },
+          6, documents, 1e-11);
 }
 
 TEST(ContextParallel, ChunksAreZigZagAndHalosAreFetchedWhereADocumentGoesOn) {

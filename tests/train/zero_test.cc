@@ -307,11 +307,12 @@ TEST_P(ContextPlans, RowsThatLieOverRanksAreLearntAlike) {
   EXPECT_THROW(recipe({"parallel.context_form=star"}), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, ContextPlans, testing::Values("llama-gqa", "zaya-2-4x2"), [](const auto& i) {
-  std::string s = i.param;
-  std::replace(s.begin(), s.end(), '-', '_');
-  return s;
-});
+INSTANTIATE_TEST_SUITE_P(Families, ContextPlans, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
+                         [](const auto& i) {
+                           std::string s = i.param;
+                           std::replace(s.begin(), s.end(), '-', '_');
+                           return s;
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Families, Plans, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
                          [](const auto& i) {

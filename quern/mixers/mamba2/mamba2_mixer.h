@@ -47,6 +47,12 @@ class Mamba2Mixer : public Mixer {
   // Everything between the two projections.
   template <class T>
   Var core(Tape& tape, const Var& p_TW, const Batch& batch, int site);
+  // The same where rows of a document lie on several ranks (context_core.cc).
+  Var context_core(Tape& tape, const Var& p_TW, const Batch& batch);
+  template <class T>
+  Var context_rows(Tape& tape, const Var& p_TW, const Batch& batch);
+  template <class T>
+  struct Carry;
   template <class T>
   kernels::SsdInputs<T> ssd_inputs(const Tensor& p_TW, const Tensor& xbc_TC, std::span<const int32_t> offsets) const;
 
