@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -335,13 +337,18 @@ int eval(Words args) {
   int64_t failures = 0, resamples = 1000;
   bool json = false, all_speakers = false;
   Args a("memory eval", "the TemporalMemoryDataset's questions: recall, precision and F2");
-  a.positional("DIR", dir)
+  a.positional("DIR", dir, false)
       .flag("--semantics", semantics, "strict or tmd")
       .flag("--failures", failures, "list so many questions of each type that were not answered in full")
       .flag("--resamples", resamples, "for the 95 % intervals")
       .flag("--all-speakers", all_speakers, "naming one speaker does not leave the others out")
-      .flag("--json", json, "one JSON object");
+      .flag("--json", json, "one JSON object")
+      .note(
+          "DIR holds conversations/, time_qs/, ambiguous_time_qs/ and content_time_qs/; else QUERN_TEMPORAL_MEMORY "
+          "names it.");
   if (!a.parse(args)) return 0;
+  if (const char* named = std::getenv("QUERN_TEMPORAL_MEMORY"); dir.empty() && named) dir = named;
+  if (dir.empty()) throw UsageError("quern memory eval: give DIR, or name it in QUERN_TEMPORAL_MEMORY");
   if (resamples < 1 || failures < 0)
     throw UsageError("quern memory eval: --resamples takes 1 or more, --failures 0 or more");
   EvalOptions o;
@@ -373,14 +380,22 @@ int speed(Words args) {
   SpeedOptions o;
   bool json = false;
   Args a("memory speed", "what reading questions, adding turns and holding them costs here");
-  a.positional("DIR", folder)
+  a.positional("DIR", folder, false)
       .flag("--turns", o.turns, "made up and added before measuring")
       .flag("--appends", o.appends, "measured one by one")
       .flag("--json", json, "one JSON object")
-      .note("DIR gets a file memory.db, which stays.");
+      .note("DIR gets a file memory.db, which stays; without DIR a scratch folder is used and taken away.");
   if (!a.parse(args)) return 0;
   if (o.turns < 1 || o.appends < 1) throw UsageError("quern memory speed: --turns and --appends take 1 or more");
-  fmt::print("{}\n", measure_speed(folder, o).dump(json ? -1 : 2));
+  if (!folder.empty()) {
+    fmt::print("{}\n", measure_speed(folder, o).dump(json ? -1 : 2));
+    return 0;
+  }
+  std::string scratch = (std::filesystem::temp_directory_path() / "quern-memory-XXXXXX").string();
+  if (!mkdtemp(scratch.data())) fail("cannot make a folder in {}", std::filesystem::temp_directory_path().string());
+  const Json j = measure_speed(scratch, o);
+  std::filesystem::remove_all(scratch);
+  fmt::print("{}\n", j.dump(json ? -1 : 2));
   return 0;
 }
 

@@ -73,6 +73,10 @@ constexpr LexiconEntry kWords[] = {
     {"month", Lex::unit, u(Unit::month)}, {"months", Lex::unit, u(Unit::month), Word::none, false, true},
     {"quarter", Lex::unit, u(Unit::quarter)}, {"quarters", Lex::unit, u(Unit::quarter), Word::none, false, true},
     {"year", Lex::unit, u(Unit::year), Word::year}, {"years", Lex::unit, u(Unit::year), Word::year, false, true},
+    {"wks", Lex::unit, u(Unit::week), Word::week, false, true},
+    {"latter", Lex::ordinal, 2},
+    {"numbers", Lex::other, 0, Word::number},
+    {"commencing", Lex::other, 0, Word::starting},
     {"yr", Lex::unit, u(Unit::year), Word::year}, {"yrs", Lex::unit, u(Unit::year), Word::year, false, true},
     {"decade", Lex::unit, u(Unit::decade)},
 

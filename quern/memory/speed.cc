@@ -109,7 +109,7 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
   AskOptions ask;
   ask.now = maker.time() + 3000;
   out.set("load_and_index_seconds", seconds_of([&] { m.ask("What about the babe and the dodo?", ask); }));
-  std::vector<double> append, busy, visible, time, topic;
+  std::vector<double> append, busy, control, visible, time, topic;
   for (int64_t i = 0; i < o.appends; ++i) {
     SpokenTurn t = maker.next();
     const std::string mark = fmt::format("marker{}", i);
@@ -118,6 +118,11 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
     const double begun = thread_seconds();
     append.push_back(1e3 * seconds_of([&] { s = m.add(t); }));
     busy.push_back(1e3 * (thread_seconds() - begun));
+    control.push_back(1e3 * seconds_of([&] {  // as much work as an append and no store: what the machine does to it
+                        const double until = thread_seconds() + 5e-5;
+                        while (thread_seconds() < until) {
+                        }
+                      }));
     if (i % 20) continue;
     ask.now = t.utc + 60;
     Answer a;
@@ -131,6 +136,7 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
   out.set("append_ms_median", at(append, 0.5)), out.set("append_ms_p99", at(append, 0.99)),
       out.set("append_ms_max", at(append, 1));
   out.set("append_cpu_ms_p99", at(busy, 0.99));  // without what other processes took
+  out.set("control_50us_ms_p99", at(control, 0.99));
   out.set("append_and_find_ms_median", at(visible, 0.5));
   out.set("time_question_ms_median", at(time, 0.5)), out.set("time_and_topic_question_ms_median", at(topic, 0.5));
   out.set("resident_bytes", static_cast<int64_t>(m.resident_bytes()));

@@ -45,7 +45,16 @@ size_t TimeParser::part_of_period(size_t i, Period& out, int depth) const {
                                                  : Period::days(lo + 20, base.last(), Grain::week, "part-of-period");
       out.absolute = absolute;
     } else {
-      w == Word::early || w == Word::begin ? cut(0, 2) : w == Word::mid ? cut(2, 4) : cut(4, 6);
+      const bool year = base.last() - base.first() > 300 && (w == Word::begin || w == Word::end);
+      if (year) {  // of a year: three months
+        const Day lo = base.first(), hi = base.last();
+        const bool absolute = base.absolute;
+        out = w == Word::begin ? Period::days(lo, add_months(lo, 3) - 1, Grain::season, "part-of-period")
+                               : Period::days(add_months(hi + 1, -3), hi, Grain::season, "part-of-period");
+        out.absolute = absolute;
+      } else {
+        w == Word::early || w == Word::begin ? cut(0, 2) : w == Word::mid ? cut(2, 4) : cut(4, 6);
+      }
     }
     return end;
   }
@@ -136,8 +145,10 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   const bool named = is(j, Lex::weekday);
   size_t k = j + 1;
   if (is(k, Word::exactly)) ++k;
-  bool before;
-  if (is(k, Word::before) || (is(k, Word::previous) && is(k + 1, Word::to)))
+  bool before, leading = false;
+  if (said(k, "leading") && is(k + 1, Word::up) && is(k + 2, Word::to) && is(j, Lex::unit))
+    before = true, k += 3, leading = true;
+  else if (is(k, Word::before) || (is(k, Word::previous) && is(k + 1, Word::to)))
     before = true, k += is(k, Word::before) ? 1 : 2;
   else if (is(k, Word::after) || is(k, Word::from))
     before = false, ++k;
@@ -156,7 +167,13 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
   } else {
     const int64_t n = std::min<int64_t>(v, 10'000);
     const Day from = before ? base.first() : base.last();
-    if (u == Unit::day || counted) {  // one day, as far away
+    // "the three days after", "the days before", "the week leading up to": all of them
+    const bool spread = (counted && j > i + 1 && is(i, Word::the)) || (!counted && t_[j].plural) || leading;
+    if (spread && (u == Unit::day || u == Unit::week)) {
+      const int days = static_cast<int>(u == Unit::day ? (!counted && t_[j].plural ? 7 : n) : 7 * n);
+      out = before ? Period::days(from - days, from - 1, Grain::week, "beside")
+                   : Period::days(from + 1, from + days, Grain::week, "beside");
+    } else if (u == Unit::day || counted) {  // one day, as far away
       const Day d = u == Unit::day     ? from + static_cast<Day>(before ? -n : n)
                     : u == Unit::week  ? from + static_cast<Day>(before ? -7 * n : 7 * n)
                     : u == Unit::month ? add_months(from, before ? -n : n)
@@ -188,9 +205,14 @@ size_t TimeParser::beside_period(size_t i, Period& out, int depth) const {
 size_t TimeParser::week_of(size_t i, Period& out, int depth) const {
   size_t j = skip(i, Word::the);
   const bool weekend = is_unit(j, Unit::weekend);
-  if (!(is_unit(j, Unit::week) || weekend) || !is(j + 1, Word::of)) return 0;
+  if (!(is_unit(j, Unit::week) || weekend)) return 0;
+  size_t k = j + 1;
+  if (is(k, Word::starting) || is(k, Word::begin) || is(k, Word::of))
+    k += is(k + 1, Word::on) ? 2 : 1;
+  else
+    return 0;
   Period base;
-  const size_t end = period(j + 2, base, depth + 1);
+  const size_t end = period(k, base, depth + 1);
   if (!end || base.impossible || base.grain > Grain::day) return 0;
   const Day monday = week_begin(base.first());
   const bool absolute = base.absolute;

@@ -131,6 +131,9 @@ size_t TimeParser::range(size_t i, Period& out) const {
     return sep + 1;
   }
   b_side(sep, ep, ed, er);
+  if (er && pa.rule == TimeRule::named_day && pb.hi < pa.lo &&
+      pb.first() == pb.last())  // Monday to Wednesday of last week
+    while (pa.lo > pb.lo) pa.lo -= 7 * kDaySeconds, pa.hi -= 7 * kDaySeconds;
   if (!er || pb.impossible || pb.hi < pa.lo) return 0;
   out = pa;
   out.hi = pb.hi, out.absolute = pa.absolute && pb.absolute, out.name = "date-span", out.rule = TimeRule::plain;
@@ -147,6 +150,55 @@ TimeConstraint TimeParser::from_period(const Period& p) const {
   return c;
 }
 
+// Days of one month: "the 1st and 2nd of March", "March 2nd, 3rd and 5th".
+size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
+  size_t j = i;
+  if (is(j, Word::on) || is(j, Word::in)) ++j;
+  std::vector<int> days;
+  PartialDate p;
+  int d = 0;
+  auto next = [&](size_t k) -> size_t {  // behind "and", "or" or a comma
+    const bool comma = k < n_ && t_[k].before == ',';
+    if (!comma && !is(k, Word::and_) && !is(k, Word::or_)) return 0;
+    if (is(k, Word::and_) || is(k, Word::or_)) ++k;
+    return skip(k, Word::the);
+  };
+  size_t end = 0;
+  if (month_here(j)) {
+    end = partial(j, p);
+    if (!end || !p.day || p.year) return 0;
+    days.push_back(p.day);
+    for (size_t k = next(end); k; k = next(end)) {
+      const size_t more = day_number(k, d);
+      if (!more || !is(more - 1, Lex::ordinal) || is(more, Word::of) || is(more, Lex::month) ||
+          is(more, Lex::session) || is(more, Lex::unit))
+        break;
+      days.push_back(d), end = more;
+    }
+  } else {
+    size_t k = skip(j, Word::the);
+    for (size_t m = day_number(k, d); m; m = day_number(k, d)) {
+      if (is(m, Word::of) || is(m, Lex::month)) {
+        end = partial(k, p);
+        break;
+      }
+      days.push_back(d);
+      k = next(m);
+      if (!k) return 0;
+    }
+    if (!end || !p.day) return 0;
+    days.push_back(p.day);
+  }
+  if (days.size() < 2) return 0;
+  out.axis = Axis::date, out.grain = Grain::day, out.absolute = true, out.name = "date-list";
+  for (const int day : days) {
+    const Period one = resolve({p.year, p.month, day});
+    if (one.impossible) return 0;
+    out.ranges.push_back({one.lo, one.hi});
+  }
+  return end;
+}
+
 size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
   Period p;
   auto refuse_impossible = [&](size_t from, size_t end) {
@@ -160,6 +212,7 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
     return end;
   }
   size_t j = i;
+  if (const size_t end = date_list(i, out)) return end;
   enum class Open { none, since, after, before, until } open = Open::none;
   if (is(j, Word::starting) || (is(j, Word::begin) && !is(j + 1, Word::of))) {
     ++j;
@@ -254,7 +307,8 @@ size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
   const bool a_weekday = is(j, Word::a) && (is(j + 1, Lex::weekday)) && !is(j + 2, Lex::unit);
   if (a_weekday) ++j;
   out.axis = Axis::weekday, out.grain = Grain::day, out.name = "every-week";
-  if (is(j, Lex::weekday) && (every || t_[j].plural || a_weekday)) {
+  const bool nights = is(j + 1, Lex::part) && t_[j + 1].plural;  // "Friday nights"
+  if (is(j, Lex::weekday) && (every || t_[j].plural || a_weekday || nights)) {
     out.ranges = {{t_[j].value, t_[j].value}};
     size_t end = j + 1;
     while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ','))) {

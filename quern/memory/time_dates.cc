@@ -80,6 +80,13 @@ size_t TimeParser::partial(size_t i, PartialDate& p) const {
   if (ordinal_day && is(k, Word::day)) ++k;
   const bool of = is(k, Word::of);
   k = skip(k, Word::of);
+  if (of && (is(k, Word::last) || is(k, Word::this_)) && is(k + 1, Lex::month) &&
+      d <= 31) {  // the 25th of last December
+    const Civil now = civil(today_);
+    p.day = d, p.month = t_[k + 1].value;
+    p.year = is(k, Word::last) && p.month >= now.month ? now.year - 1 : now.year;
+    return k + 2;
+  }
   if ((!of && k != after_day) || !month_here(k)) return 0;
   p.day = d, p.month = t_[k].value;
   if (const size_t with_year = year(k + 1, p.year)) return with_year;
@@ -215,7 +222,9 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   if (i >= n_) return 0;
   const bool last = is(i, Word::last), here = is(i, Word::this_);
   size_t j = last || here ? i + 1 : i;
-  if (j == i && (i == 0 || !preposition(i - 1) || said(i - 1, "about"))) return 0;
+  const bool led = i > 0 && preposition(i - 1) && !said(i - 1, "about");
+  const bool named_chat = is(i, Lex::holiday) && is(i + 1, Lex::session) && t_[i + 1].value == 0;
+  if (j == i && !led && !named_chat) return 0;
   if (is(j, Lex::day_word) || j >= n_) return 0;
   Holiday h;
   auto begins = [&](size_t k, std::string_view what) { return k < n_ && w_.spelling(k).starts_with(what); };
@@ -255,6 +264,10 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   }
   if (y < 1583 || y > 4099) return 0;
   out = Period::days(*holiday_in(h, y), *holiday_in(h, y), Grain::day, "holiday");
+  if (is_unit(j, Unit::weekend)) {
+    const Day saturday = week_begin(out.first()) + 5;
+    out = Period::days(saturday, saturday + 1, Grain::week, "holiday"), ++j;
+  }
   out.absolute = true;
   return j;
 }

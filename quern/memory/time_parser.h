@@ -92,6 +92,7 @@ class TimeParser {
   size_t range(size_t i, Period& out) const;
   size_t clause(size_t i, TimeConstraint& out);
   size_t date_clause(size_t i, TimeConstraint& out);
+  size_t date_list(size_t i, TimeConstraint& out) const;
   size_t recurring(size_t i, TimeConstraint& out) const;
   size_t clock_clause(size_t i, TimeConstraint& out) const;
   size_t clock_time(size_t i, int32_t& lo, int32_t& hi) const;
@@ -104,6 +105,7 @@ class TimeParser {
   size_t session_counted(size_t i, TimeConstraint& out) const;
   size_t session_ago(size_t i, TimeConstraint& out) const;
   size_t session_last(size_t i, TimeConstraint& out) const;
+  size_t sessions_on_one_side(size_t i, TimeConstraint& out) const;
   size_t session_beside(size_t i, TimeConstraint& out) const;
   size_t session_not_last(size_t i, TimeConstraint& out) const;
   size_t session_verb(size_t i, TimeConstraint& out) const;

@@ -111,6 +111,10 @@ size_t TimeParser::day_word(size_t i, Period& out) const {
     }
     return j + 1;
   }
+  if (is(j, Word::night) && is(j + 1, Word::before) && is(j + 2, Word::last)) {
+    out = day_part_period(today_ - 2, Part::night, true);
+    return is(j + 3, Word::night) ? j + 4 : j + 3;
+  }
   if (is(j, Word::last) && is(j + 1, Word::night)) {
     out = day_part_period(today_ - 1, Part::night, true);
     return j + 2;
@@ -143,6 +147,11 @@ size_t TimeParser::ago(size_t i, Period& out) const {
     const Unit u = night ? Unit::day : fortnight ? Unit::week : static_cast<Unit>(t_[k].value);
     size_t end = k + 1;
     bool years_and_half = false;
+    if (u == Unit::week && v == 1 && is(end, Word::and_) && is(end + 1, Word::a) && is(end + 2, Word::half) &&
+        is(end + 3, Word::ago)) {
+      out = Period::days(today_ - 11, today_ - 10, Grain::day, "ago");
+      return end + 4;
+    }
     if (u == Unit::year && is(end, Word::and_) && is(end + 1, Word::a) && is(end + 2, Word::half))
       years_and_half = true, end += 3;
     if (!(is(end, Word::ago) || is(end, Word::back) || (is(end, Word::earlier) && sentence_end(end + 1)) ||
@@ -323,9 +332,18 @@ size_t TimeParser::named_day(size_t i, Period& out) const {
     on(today_ + ahead);
     return j + 2;
   }
-  if (!weekday_here(j) || t_[j].plural) return 0;
+  if (!weekday_here(j) || t_[j].plural || (is(j + 1, Lex::part) && t_[j + 1].plural)) return 0;
   const int w = t_[j].value;
   size_t k = j + 1;
+  int number = 0;
+  if (const size_t end = day_number(skip(k, Word::the), number);
+      end && is(end - 1, Lex::ordinal) && !last && !here && number <= 31) {
+    for (Day d = today_; d > today_ - 1500; --d)  // "Sunday the 3rd"
+      if (weekday_of(d) == w && civil(d).day == number) {
+        on(d);
+        return end;
+      }
+  }
   if (!last && !here) {
     size_t m = k;
     if (is(m, Word::of) || is(m, Word::in)) ++m;
@@ -355,6 +373,17 @@ size_t TimeParser::named_relative(size_t i, Period& out) const {
   if (is_unit(j, Unit::weekend) && j == i + 1 && !t_[j].plural) {
     out = unit_around(Unit::weekend, weekday_of(today_) >= 5 ? 0 : 1);
     return j + 1;
+  }
+  // "the first chat of the year", "the beginning of the month"
+  if (j == i + 1 && i > 0 && is(i - 1, Word::of) && is(j, Lex::unit) && !t_[j].plural &&
+      t_[j].value >= static_cast<int32_t>(Unit::week)) {
+    const bool of_what =
+        i > 1 && (is(i - 2, Word::begin) || is(i - 2, Word::end) || is(i - 2, Word::half) || is(i - 2, Word::mid) ||
+                  is(i - 2, Lex::session) || is(i - 2, Lex::unit) || is(i - 2, Lex::weekday));
+    if (of_what && !(is(i - 2, Lex::unit) && t_[i - 2].value >= t_[j].value)) {
+      out = unit_around(static_cast<Unit>(t_[j].value), 0);
+      return j + 1;
+    }
   }
   const bool last = is(j, Word::last) || is(j, Word::past) || is(j, Word::previous);
   const bool here = is(j, Word::this_);

@@ -221,6 +221,20 @@ size_t TimeParser::session_last(size_t i, TimeConstraint& out) const {
     }
     return 0;
   }
+  // our five most recent chats, the three latest
+  int64_t many_first = 0;
+  if (const size_t c = count(j, many_first);
+      c && !is(j, Word::a) && (is(c, Word::last) || (is(c, Word::most) && is(c + 1, Word::recent))))
+    if (const size_t end = session_noun(is(c, Word::last) ? c + 1 : c + 2)) {
+      set(1, many_first, true);
+      return end;
+    }
+  // the last but one chat
+  if (is(j, Word::last) && is(j + 1, Word::but) && is(j + 2, Word::one))
+    if (const size_t end = session_noun(j + 3)) {
+      set(2, 2, true);
+      return end;
+    }
   bool most = false;
   if (is(j, Word::most) && is(j + 1, Word::recent)) ++j, most = true;
   const bool last = most || is(j, Word::last) || is(j, Word::past) || is(j, Word::previous);
@@ -263,6 +277,24 @@ size_t TimeParser::session_last(size_t i, TimeConstraint& out) const {
   }
   set(1, many ? v : 1, true);
   return end;
+}
+
+// "all our sessions since the tenth", "every chat up to our fifth", from the word behind the noun
+size_t TimeParser::sessions_on_one_side(size_t i, TimeConstraint& out) const {
+  const bool since = is(i, Word::since), until = is(i, Word::until) || (is(i, Word::up) && is(i + 1, Word::to)),
+             before = is(i, Word::before), after = is(i, Word::after);
+  if (!since && !until && !before && !after) return 0;
+  size_t j = is(i, Word::up) ? i + 2 : i + 1;
+  while (is(j, Word::our) || is(j, Word::the)) ++j;
+  int64_t v = 0;
+  const size_t end = ordinal(j, v);
+  if (!end || is(end, Lex::month) || is(end, Lex::unit) || is(end, Word::of)) return 0;
+  out.axis = Axis::session, out.name = "session-open-span";
+  out.ranges = {since    ? TimeRange{v, kNoEnd}
+                : after  ? TimeRange{v + 1, kNoEnd}
+                : before ? TimeRange{1, v - 1}
+                         : TimeRange{1, v}};
+  return is(end, Lex::session) || is(end, Word::one) ? end + 1 : end;
 }
 
 // the session before last, the chat after our third, the conversation right before May 8th is the period's business
@@ -308,10 +340,13 @@ size_t TimeParser::session_beside(size_t i, TimeConstraint& out) const {
   if (!noun) return 0;
   size_t k = noun;
   if (said(k, "right") || said(k, "immediately") || is(k, Word::exactly) || said(k, "directly")) ++k;
-  const bool before = is(k, Word::before) || (is(k, Word::previous) && is(k + 1, Word::to)),
+  if (t_[noun - 1].plural || (j > 0 && is(j - 1, Word::every)))
+    if (const size_t end = sessions_on_one_side(k, out)) return end;
+  const bool preceding = said(k, "preceding");
+  const bool before = is(k, Word::before) || preceding || (is(k, Word::previous) && is(k + 1, Word::to)),
              after = is(k, Word::after);
   if (!before && !after) return 0;
-  k += is(k, Word::previous) ? 2 : 1;
+  k += is(k, Word::previous) && !preceding ? 2 : 1;
   if (before && (is(k, Word::last) || (is(k, Word::the) && is(k + 1, Word::last)) ||
                  (is(k, Word::our) && is(k + 1, Word::last)))) {
     size_t end = is(k, Word::last) ? k + 1 : k + 2;
@@ -436,7 +471,20 @@ size_t TimeParser::response_clause(size_t i, TimeConstraint& out) const {
     if (is(first, Word::to) || is(first, Word::through) || is(first, Word::until) || is(first, Word::and_))
       sep = first + 1;
     if (dash(first)) sep = first;
-    if (!sep) return first;
+    if (!sep) {  // 5, 6 and 7
+      size_t end = first;
+      for (size_t k2 = first; k2 < n_ && t_[k2].before == ',';) {
+        const size_t more = number(skip(k2, Word::and_), b);
+        if (!more) break;
+        out.ranges.push_back({b, b});
+        k2 = end = more;
+        if (is(k2, Word::and_) && is(k2 + 1, Lex::number)) {
+          end = number(k2 + 1, b), out.ranges.push_back({b, b});
+          break;
+        }
+      }
+      return end;
+    }
     size_t m = is(sep, Lex::response) ? skip(sep + 1, Word::number) : sep;
     const size_t end = number(m, b);
     if (!end) return first;

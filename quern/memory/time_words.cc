@@ -169,6 +169,12 @@ class WordScanner {
     const size_t nb = digits_from(i + 1, b);
     if (nb == 0 || nb > 2) return false;
     const size_t j = i + 1 + nb;
+    if (na == 4 && nb == 2 && mark == '-' && a >= 1900 && a < 2200 && b >= 1 && b <= 12 &&
+        (j >= s_.size() || (s_[j] != '-' && !is_digit(s_[j]) && !is_alpha(s_[j])))) {  // 2023-12
+      Token& t = push(begin, j);
+      t.lex = Lex::date, t.year = static_cast<int16_t>(a), t.month = static_cast<int16_t>(b);
+      return true;
+    }
     const bool three = j < s_.size() && s_[j] == mark;
     const size_t nc = three ? digits_from(j + 1, c) : 0;
     auto put = [&](size_t end, int year, int month, int day) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "quern/memory/lexicon.h"
 #include "quern/recall/tokens.h"
 
 namespace quern::memory {
@@ -193,6 +194,18 @@ constexpr std::string_view kOfTalking[] = {"discuss",     "talk",
                                            "got",         "gotten",
                                            "getting",     "use",
                                            "used",        "cannot",
+                                           "upon",        "abt",
+                                           "wat",         "teh",
+                                           "plz",         "pls",
+                                           "either",      "throughout",
+                                           "little",      "revolve",
+                                           "leading",     "within",
+                                           "via",         "across",
+                                           "gab",         "gabbing",
+                                           "yak",         "longest",
+                                           "deal",        "altogether",
+                                           "overall",     "entirety",
+                                           "nature",      "lately",
                                            "accord",      "according",
                                            "common",      "usual",
                                            "usually",     "typical",
@@ -211,6 +224,13 @@ const std::unordered_set<std::string>& of_talking() {
     return s;
   }();
   return *set;
+}
+
+bool slip_of_talking(std::string_view word) {  // "disucss"
+  constexpr std::string_view kVerbs[] = {"discuss", "discussed", "talked",    "conversation", "conversations",
+                                         "session", "sessions",  "summarize", "summarise",    "mentioned"};
+  return word.size() >= 6 && std::any_of(std::begin(kVerbs), std::end(kVerbs),
+                                         [&](std::string_view v) { return one_edit_apart(word, v); });
 }
 
 std::string lowered(std::string_view s) {
@@ -270,6 +290,7 @@ Topic topic_of(std::string_view question, const TimeQuery& time, const std::vect
       std::string stem = word;
       porter_stem(stem);
       if (of_talking().contains(word) || of_talking().contains(stem)) return;
+      if (slip_of_talking(word)) return;
       out.words.push_back(std::move(word));
     });
   }
