@@ -1,0 +1,34 @@
+// Any bytes, made UTF-8, through Zyda's counts, squeezing, the normalisers and a sketch: fast and plain counts agree,
+// tokens lie in order, and nothing else happens.
+#include <cstdint>
+#include <string>
+
+#include "quern/base/cpu.h"
+#include "quern/base/error.h"
+#include "quern/corpus/sketch.h"
+#include "quern/corpus/zyda_features.h"
+#include "quern/text/utf8.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace quern::corpus;
+  const std::string text = quern::utf8_lossy({reinterpret_cast<const char*>(data), size});
+  ZydaFeatures plain, fast;
+  zyda::count_ref(text, plain);
+  if (quern::detected_isa() >= quern::Isa::avx2) {
+    zyda::count_avx2(text, fast);
+    QUERN_CHECK(plain == fast, "{} bytes", text.size());
+  }
+  std::string scratch;
+  ZydaFeatures f;
+  zyda_features(text, scratch, f);
+  QUERN_CHECK(f.length <= f.chars);
+  for (Normaliser n : {Normaliser::zyda1, Normaliser::slimpajama, Normaliser::raw}) {
+    Tokens t;
+    normalise(n, text, t, scratch);
+    for (size_t i = 0; i < t.size(); ++i) QUERN_CHECK(!t[i].empty() && t.begin[i] < t.begin[i + 1]);
+    QUERN_CHECK(quern::utf8_error(t.joined()) == std::string::npos);
+  }
+  static SketchMaker maker({.shingle = 3, .family = RowFamily::datasketch});
+  maker.make(text);
+  return 0;
+}
