@@ -48,51 +48,56 @@ float dot(const SparseRows& x, uint64_t a, uint64_t a_end, uint64_t b, uint64_t 
   return sum;
 }
 
-struct PrefixIndex {  // the rows' prefixes by column
+struct PairIndex {  // the rows by column
   std::vector<uint64_t> begin;
   std::vector<uint32_t> row;
   std::vector<float> value;
-  std::vector<uint64_t> prefix_end;  // a row's, an index into x
+  std::vector<uint64_t> prefix_end;  // a row's, an index into x: what follows are common terms of norm suffix_norm
   std::vector<float> suffix_norm;
+  std::vector<float> common_norm;  // of a row's common terms
 };
 
-PrefixIndex index_prefixes(const SparseRows& x, const GramOptions& o, GramStats& stats) {
-  PrefixIndex p;
+PairIndex index_pairs(const SparseRows& x, const GramOptions& o, GramStats& stats) {
+  PairIndex p;
   const size_t n = x.rows();
-  p.prefix_end.resize(n), p.suffix_norm.resize(n);
+  p.prefix_end.resize(n), p.suffix_norm.resize(n), p.common_norm.resize(n);
   p.begin.assign(x.columns + 1, 0);
-  // Well below the threshold, so that most pairs that share only a common term fall by their prefixes alone.
-  const float goal = 0.7f * o.threshold;
+  for (const uint32_t c : x.column) ++p.begin[c + 1];
+  const auto common = [&, least = n / 128 + 8](uint32_t c) { return p.begin[c + 1] > least; };
   for (size_t r = 0; r < n; ++r) {
-    float square = 0;
+    float square = 0, all = 0;
+    for (uint64_t i = x.begin[r]; i < x.begin[r + 1]; ++i)
+      if (common(x.column[i])) all += x.value[i] * x.value[i];
     uint64_t end = x.begin[r + 1];
-    while (end > x.begin[r]) {
+    while (end > x.begin[r] && common(x.column[end - 1])) {
       const float next = square + x.value[end - 1] * x.value[end - 1];
-      if (next >= goal * goal) break;
+      if (next >= 0.99f * o.threshold * o.threshold) break;
       square = next, --end;
     }
-    p.prefix_end[r] = end, p.suffix_norm[r] = std::sqrt(square) * 1.0001f;
-    for (uint64_t i = x.begin[r]; i < end; ++i) ++p.begin[x.column[i] + 1];
+    p.prefix_end[r] = end;
+    p.suffix_norm[r] = std::sqrt(square) * 1.0001f, p.common_norm[r] = std::sqrt(all) * 1.0001f;
   }
-  std::vector<uint32_t> by_cost;  // columns in prefixes of two rows and more
+  // Rows that look a column up: those with it in their prefix.
+  std::vector<uint32_t> asked(x.columns), by_cost;
+  for (size_t r = 0; r < n; ++r)
+    for (uint64_t i = x.begin[r]; i < p.prefix_end[r]; ++i) ++asked[x.column[i]];
+  const auto cost = [&](uint32_t c) { return uint64_t{asked[c]} * p.begin[c + 1]; };
   for (uint32_t c = 0; c < x.columns; ++c)
-    if (p.begin[c + 1] > 1) by_cost.push_back(c);
-  std::stable_sort(by_cost.begin(), by_cost.end(),
-                   [&](uint32_t a, uint32_t b) { return p.begin[a + 1] < p.begin[b + 1]; });
+    if (asked[c] > 0 && p.begin[c + 1] > 1) by_cost.push_back(c);
+  std::stable_sort(by_cost.begin(), by_cost.end(), [&](uint32_t a, uint32_t b) { return cost(a) < cost(b); });
   double work = 0;
+  std::vector<bool> kept(x.columns);
   for (const uint32_t c : by_cost) {
-    const double df = static_cast<double>(p.begin[c + 1]);
-    work += df * df / 2;
-    if (work > static_cast<double>(o.most_work)) p.begin[c + 1] = 0, ++stats.terms_passed_over;
+    work += static_cast<double>(cost(c)) / 2;
+    kept[c] = work <= static_cast<double>(o.most_work);
+    stats.terms_passed_over += !kept[c];
   }
-  for (size_t c = 0; c < x.columns; ++c) p.begin[c + 1] += p.begin[c];
+  for (size_t c = 0; c < x.columns; ++c) p.begin[c + 1] = p.begin[c] + (kept[c] ? p.begin[c + 1] : 0);
   p.row.resize(p.begin[x.columns]), p.value.resize(p.row.size());
   std::vector<uint64_t> at(p.begin.begin(), p.begin.end() - 1);
   for (uint32_t r = 0; r < n; ++r)
-    for (uint64_t i = x.begin[r]; i < p.prefix_end[r]; ++i) {
-      const uint32_t c = x.column[i];
-      if (p.begin[c + 1] > p.begin[c]) p.row[at[c]] = r, p.value[at[c]++] = x.value[i];
-    }
+    for (uint64_t i = x.begin[r]; i < x.begin[r + 1]; ++i)
+      if (const uint32_t c = x.column[i]; kept[c]) p.row[at[c]] = r, p.value[at[c]++] = x.value[i];
   return p;
 }
 
@@ -101,7 +106,7 @@ struct Scratch {
   std::vector<uint32_t> touched;
 };
 
-void compare_row(const SparseRows& x, const PrefixIndex& p, uint32_t r, const GramOptions& o, Scratch& s,
+void compare_row(const SparseRows& x, const PairIndex& p, uint32_t r, const GramOptions& o, Scratch& s,
                  std::vector<Edge>& out, GramStats& stats) {
   s.touched.clear();
   for (uint64_t i = x.begin[r]; i < p.prefix_end[r]; ++i) {
@@ -114,8 +119,8 @@ void compare_row(const SparseRows& x, const PrefixIndex& p, uint32_t r, const Gr
     }
   }
   std::erase_if(s.touched, [&](uint32_t j) {
-    // What the prefixes have not counted lies in one of the suffixes.
-    const bool out_of_reach = s.sum[j] + std::max(p.suffix_norm[r], p.suffix_norm[j]) < o.threshold;
+    // What the sum lacks is r's suffix with j's common terms.
+    const bool out_of_reach = s.sum[j] * 1.0001f + p.suffix_norm[r] * p.common_norm[j] < o.threshold;
     s.sum[j] = 0;
     return out_of_reach;
   });
@@ -194,7 +199,7 @@ SparseGraph gram_pruned(const SparseRows& x, const GramOptions& o, GramStats* gi
     fail("graph: threshold {}, expected above 0 and at most 1", o.threshold);
   if (o.most_neighbours < 1) fail("graph: most_neighbours = 0, expected 1 or more");
   GramStats stats;
-  const PrefixIndex p = index_prefixes(x, o, stats);
+  const PairIndex p = index_pairs(x, o, stats);
   constexpr int64_t kRows = 2048;
   const int64_t n = static_cast<int64_t>(x.rows()), blocks = (n + kRows - 1) / kRows;
   std::vector<std::vector<Edge>> parts(static_cast<size_t>(blocks));

@@ -1,12 +1,13 @@
 // Which chunks resemble which: S = X Xᵀ of unit rows, kept where s ≥ threshold, as a symmetric graph with its
-// diagonal. gram_all compares every pair: the definition. gram_pruned compares only pairs that share a term among
-// those that matter: with a row's terms from rare to common, what follows its prefix has norm below the threshold, so
-// two rows that reach the threshold share a term of both prefixes (after Bayardo, Ma and Srikant, WWW 2007). It finds
-// the same pairs unless a guard trips, and the guards are counted:
-//   terms are taken from rare to common while Σ df²/2 stays within `most_work`; the others open no pair
+// diagonal. gram_all compares every pair: the definition. gram_pruned sums up only what can matter: of a row's common
+// terms the last ones, with a norm below the threshold, open no pair (after Bayardo, Ma and Srikant, WWW 2007), and a
+// sum is finished only where the norm of what it lacks, times that of the other row's common terms, could lift it to
+// the threshold. It finds the same pairs with the same bits unless a guard trips, and the guards are counted:
+//   terms are taken from cheap to dear while the sums stay within `most_work`; the others open no pair
 //                                                                   → GramStats::terms_passed_over
 //   a row keeps its `most_neighbours` strongest, among the rows before it and then among all → GramStats::rows_cut
-// Cost: about Σ df² over prefix terms, in parallel over rows; the same result with any number of threads.
+// Cost: about Σ df² / 2 over all terms but the commonest, in parallel over rows; the same result with any number of
+// threads.
 #pragma once
 #include <cstdint>
 #include <span>

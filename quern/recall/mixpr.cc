@@ -244,17 +244,22 @@ RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chu
     if (const uint64_t i = counts.begin[r]; i < counts.begin[r + 1])
       x.norm_[r] = static_cast<float>(
           counts.count[i] * tf_idf_weight(counts.rows(), counts.documents[counts.term[i]]) / double{rows.value[i]});
-  // Between these, as high as leaves one component with most of the rows. Two sentences that share one rare word of
-  // three have a cosine of about a third: a higher threshold would cut the chains a walk is for.
+  // Unless it is given: 0.2 where that leaves one component with most of the rows, else lower, down to 0.1. Two
+  // sentences that share one rare word of three have a cosine of about a third: a higher one would cut chains.
   constexpr float kLeast = 0.1f, kMost = 0.2f;
-  x.graph_ = gram_pruned(rows,
-                         {.threshold = o.threshold > 0 ? o.threshold : kLeast,
-                          .most_work = static_cast<int64_t>(o.most_work),
-                          .most_neighbours = static_cast<uint32_t>(o.most_neighbours)},
-                         &s.gram);
-  s.threshold = o.threshold;
-  if (o.threshold <= 0) {
-    s.threshold = std::min(kMost, connecting_threshold(x.graph_, kLeast));
+  const auto graph_above = [&](float threshold) {
+    s.gram = {};
+    return gram_pruned(rows,
+                       {.threshold = threshold,
+                        .most_work = static_cast<int64_t>(o.most_work),
+                        .most_neighbours = static_cast<uint32_t>(o.most_neighbours)},
+                       &s.gram);
+  };
+  s.threshold = o.threshold > 0 ? o.threshold : kMost;
+  x.graph_ = graph_above(s.threshold);
+  if (o.threshold <= 0 && connecting_threshold(x.graph_, 0) == 0) {
+    x.graph_ = graph_above(kLeast);
+    s.threshold = connecting_threshold(x.graph_, kLeast);
     if (s.threshold > kLeast) x.graph_ = above_threshold(x.graph_, s.threshold);
   }
   s.edges = x.graph_.to.size();
