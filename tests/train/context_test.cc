@@ -1,6 +1,6 @@
-// Context parallel: outputs, gradients of inputs and of parameters are those of one rank, in double, for attention
-// and CCA in several forms, 1 to 8 ranks, packed documents, both forms of attention; and the rows that travel are
-// those that must.
+// Context parallel: outputs, gradients of inputs and of parameters are those of one rank, in double, for attention,
+// CCA and Mamba-2 in several forms, 1 to 8 ranks, packed documents, both forms of attention; and the rows that travel
+// are those that must.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -37,12 +37,13 @@ class KillRuns : public testing::Test {
   std::vector<std::string> words(const std::string& run, int ranks, bool mpi) const {
     const std::string line = fmt::format(
         "exec {0} '{1}' train '{2}' --out '{3}' --resume --heartbeats '{3}/heartbeats' --set phase.0.steps=200 --set "
-        "checkpoint.every={4} --set eval.every=0 {5} >'{3}.said' 2>&1",
+        "checkpoint.every={4} --set eval.every=0 --set parallel.zero={6} --set parallel.bucket=3000 {5} >'{3}.said' "
+        "2>&1",
         mpi ? fmt::format(
                   "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n {}", ranks)
             : "",
         tiny::binary(), (folder_.path / "recipe.toml").string(), out(run).string(), kEvery,
-        mpi ? "" : fmt::format("--ranks {}", ranks));
+        mpi ? "" : fmt::format("--ranks {}", ranks), zero_ ? 1 : 0);
     return {"sh", "-c", line};
   }
 
@@ -63,12 +64,13 @@ class KillRuns : public testing::Test {
     const fs::path beats = out(run) / "heartbeats";
     std::vector<RankState> v;
     while (static_cast<int>((v = read_heartbeats(beats)).size()) < ranks && !c.ended()) pause(500);
-    // A tenth of them while the run still sets up.
-    if (random_.below(10) > 0)
+    // A tenth of them while the run still sets up, the others some steps later and anywhere inside one.
+    if (random_.below(10) > 0) {
       while (!c.ended() && (v = read_heartbeats(beats))[0].sequence == 0) pause(500);
-    for (auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(random_.below(250000));
-         std::chrono::steady_clock::now() < until && !c.ended();)
-      pause(300);
+      const int64_t until = v[0].step + static_cast<int64_t>(random_.below(45));
+      while (!c.ended() && read_heartbeats(beats)[0].step < until) pause(300);
+    }
+    pause(static_cast<int64_t>(random_.below(12000)));
     if (c.ended()) return false;
     v = read_heartbeats(beats);
     const RankState victim = v[random_.below(v.size())];
@@ -124,14 +126,25 @@ class KillRuns : public testing::Test {
 
   tiny::Folder folder_{"kill"};
   Rng random_{static_cast<uint64_t>(::getpid())};
+  bool zero_ = false;
   int torn_ = 0;
   int64_t newest_ = 0, most_lost_ = 0, lost_ = 0;
   std::map<std::string, int> sections_;
 };
 
-TEST_F(KillRuns, GoOnAndEndAlike) { kill_runs(5, 2, false); }
+TEST_F(KillRuns, GoOnAndEndAlike) { kill_runs(3, 2, false); }
+
+TEST_F(KillRuns, GoOnAndEndAlikeInShards) {
+  zero_ = true;
+  kill_runs(3, 2, false);
+}
 
 TEST_F(KillRuns, DISABLED_HundredTimes) { kill_runs(100, 2, false); }
+
+TEST_F(KillRuns, DISABLED_HundredTimesInShards) {
+  zero_ = true;
+  kill_runs(100, 2, false);
+}
 
 TEST_F(KillRuns, DISABLED_OneRankOfThree) {
   if (!mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
