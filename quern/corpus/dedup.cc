@@ -108,10 +108,7 @@ class Dedup {
       fail("{} bands of {} rows want {} rows, the sketch has {}", c_.bands.bands, c_.bands.rows,
            c_.bands.bands * c_.bands.rows, c_.sketch.rows);
     if (!(c_.threshold >= 0 && c_.threshold <= 1)) fail("threshold {}: expected a number from 0 to 1", c_.threshold);
-    fs::create_directories(out_);
-    for (const auto& e : fs::directory_iterator(out_))
-      if (e.path().filename() == "manifest.json")
-        fail("{} holds a manifest.json already: name another folder", out_.string());
+    prepare_output(out_);
     bands_.clear();
     for (int b = 0; c_.near && b < c_.bands.bands; ++b) bands_.emplace_back(out_);
     exact_ = SpillFile(out_), records_ = SpillFile(out_), sets_ = SpillFile(out_), rows_ = SpillFile(out_);

@@ -79,7 +79,7 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Fil
                            const std::function<void(uint64_t, uint64_t)>& progress) {
   QUERN_CHECK(make);
   const auto begin = std::chrono::steady_clock::now();
-  std::filesystem::create_directories(out);
+  prepare_output(out);
   FilterReport total;
   for (const char* r : make()->rules()) total.rules.emplace_back(r);
   total.rule_first.resize(total.rules.size()), total.rule_any.resize(total.rules.size());

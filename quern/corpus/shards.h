@@ -1,6 +1,7 @@
 // JSONL.zst files NAME-00000.jsonl.zst, NAME-00001 … of bounded size, written frame by frame. There is always one, if
 // only an empty one.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,6 +10,10 @@
 #include "quern/corpus/byte_stream.h"
 
 namespace quern::corpus {
+
+// Makes the folder. One that holds a finished run (manifest.json) is refused; what a run that died left of the files
+// named here is removed, so that its parts never mix with those of the next.
+void prepare_output(const std::filesystem::path& folder);
 
 class ShardWriter {
  public:

@@ -26,7 +26,9 @@ void put(int fd, uint64_t at, const char* p, size_t n) {
 }  // namespace
 
 SpillFile::SpillFile(const std::filesystem::path& folder) {
-  std::string name = (folder / "spill-XXXXXX").string();
+  fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd_ >= 0) return;
+  std::string name = (folder / "spill-XXXXXX").string();  // file systems without unnamed files
   fd_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd_ < 0) fail("cannot make a temporary file in {}: {}", folder.string(), std::strerror(errno));
   ::unlink(name.c_str());

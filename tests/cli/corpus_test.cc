@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
 #include "tests/cli/shell.h"
@@ -114,6 +116,32 @@ paths = ["notes.txt"]
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(Json::parse(r.out).at("preset").as_string(), name);
   }
+}
+
+// kill -9 at 20 points of a run, each followed by nothing but another run: the last one's bytes are those of a run
+// that was left alone, and nothing else lies in the folder.
+TEST(CliCorpus, KilledRunsLeaveNothingBehind) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  std::string all;
+  for (int i = 0; i < 3000; ++i) all += line(page(i % 2500, 200) + (i % 3 ? "" : " tail"));
+  write_file(dir + "/a.jsonl", all);
+  const std::string run = fmt::format("quern corpus dedup {0}/a.jsonl --shard-mb 1 --out {0}/", dir);
+  ASSERT_EQ(shell(run + "whole").code, 0);
+  int killed = 0;
+  for (int i = 0; i < 20; ++i) {
+    const Ran r = shell(fmt::format("timeout -s KILL 0.{:02} {}cut", 1 + i * 3, run));
+    killed += r.code == 137 || r.code == 128 + 9;
+    if (std::filesystem::exists(dir + "/cut/manifest.json")) std::filesystem::remove(dir + "/cut/manifest.json");
+  }
+  EXPECT_GT(killed, 0);
+  ASSERT_EQ(shell(run + "cut").code, 0);
+  EXPECT_EQ(shell(fmt::format("cd {}; for f in part-*; do cmp $f ../cut/$f || exit 1; done; cmp clusters.jsonl.zst "
+                              "../cut/clusters.jsonl.zst",
+                              dir + "/whole"))
+                .code,
+            0);
+  EXPECT_EQ(shell(fmt::format("ls {}/whole", dir)).out, shell(fmt::format("ls {}/cut", dir)).out);
 }
 
 TEST(CliCorpus, MistakesAreNamed) {
