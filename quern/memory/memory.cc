@@ -242,17 +242,18 @@ Answer Memory::ask(std::string_view question, const AskOptions& o) {
   }
   Selection rows = select_rows(time, table_, clock);
   out.plan = std::move(rows.plan), out.notes = std::move(rows.notes);
-  if (o.speaker_filter)
-    if (const auto who = speaker_meant(question, o)) {
-      const std::string& name = speakers_[static_cast<size_t>(*who)];
-      std::erase_if(rows.rows, [&](uint32_t r) { return table_.speaker[r] != *who; });
-      out.plan.steps.push_back({Column::speaker,
-                                false,
-                                {name},
-                                fmt::format("speaker = (SELECT number FROM speaker WHERE conv = {} AND name = {})",
-                                            info_.id, sql_quoted(name))});
-      rows.restricted = true;
-    }
+  const auto who = speaker_meant(question, o);
+  if (who && topic.words.empty() && out.context_turn < 0) topic.words = topic.deeds;
+  if (o.speaker_filter && who) {
+    const std::string& name = speakers_[static_cast<size_t>(*who)];
+    std::erase_if(rows.rows, [&](uint32_t r) { return table_.speaker[r] != *who; });
+    out.plan.steps.push_back({Column::speaker,
+                              false,
+                              {name},
+                              fmt::format("speaker = (SELECT number FROM speaker WHERE conv = {} AND name = {})",
+                                          info_.id, sql_quoted(name))});
+    rows.restricted = true;
+  }
   auto everything = [&] {
     for (const uint32_t r : rows.rows) out.responses.push_back(table_.response[r]);
   };

@@ -214,7 +214,11 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
   size_t j = i;
   if (const size_t end = date_list(i, out)) return end;
   enum class Open { none, since, after, before, until } open = Open::none;
-  if (is(j, Word::starting) || (is(j, Word::begin) && !is(j + 1, Word::of))) {
+  if ((is(j, Word::number) || is(j, Word::not_)) && (is(j + 1, Word::earlier) || is(j + 1, Word::later)) &&
+      said(j + 2, "than")) {
+    open = is(j + 1, Word::earlier) ? Open::since : Open::until;
+    j += 3;
+  } else if (is(j, Word::starting) || (is(j, Word::begin) && !is(j + 1, Word::of))) {
     ++j;
     if (is(j, Word::from) || is(j, Word::on) || is(j, Word::in) || said(j, "with")) ++j;
     open = Open::since;

@@ -19,6 +19,10 @@ size_t TimeParser::year(size_t i, int& y) const {
   if (j > i)
     if (const size_t end = year(j, y)) return end;
   int64_t back;
+  if (const size_t c = count(i, back); c && is_unit(c, Unit::year) && is(c + 1, Word::ago) && back < 1000) {
+    y = civil(today_).year - static_cast<int>(back);  // in May two years ago
+    return c + 2;
+  }
   if (is(j, Word::last) || is(j, Word::previous))
     back = 1;
   else if (is(j, Word::this_) || is(j, Word::current))
@@ -63,7 +67,8 @@ size_t TimeParser::partial(size_t i, PartialDate& p) const {
     p.month = t_[j].value;
     size_t k = skip(j + 1, Word::the);
     int d;
-    if (const size_t end = day_number(k, d); end && !is(end, Lex::unit) && !is(end, Lex::session)) {
+    const size_t end = day_number(k, d);
+    if (end && !is(end, Lex::unit) && !(is(end, Lex::session) && t_[end].plural)) {
       p.day = d;
       if (const size_t with_year = year(end, p.year)) return with_year;
       return end;

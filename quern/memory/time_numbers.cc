@@ -80,6 +80,10 @@ size_t TimeParser::count(size_t i, int64_t& v) const {
     v = 4;
     return j + 1;
   }
+  if (is(j, Word::half) && is(is(j + 1, Word::a) ? j + 2 : j + 1, Word::dozen)) {
+    v = 6;
+    return is(j + 1, Word::a) ? j + 3 : j + 2;
+  }
   if (is(j, Word::dozen)) {
     v = 12;
     return j + 1;

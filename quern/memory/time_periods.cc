@@ -216,6 +216,10 @@ size_t TimeParser::this_or_last_unit(size_t i, Period& out) const {
   int64_t v = 1;
   bool counted = false;
   if (const size_t k = count(j, v); k && !is(j, Word::a)) j = k, counted = true;
+  if (is(j, Word::half) && is_unit(j + 1, Unit::year)) {
+    out = Period::days(add_months(today_, -6), today_, Grain::week, "rolling");
+    return j + 2;
+  }
   if (is(j, Word::half) && is_unit(j + 1, Unit::hour)) {  // the last half hour
     out.lo = clock_.now - kHour / 2, out.hi = clock_.now, out.grain = Grain::second, out.name = "rolling";
     return j + 2;

@@ -18,6 +18,7 @@ size_t TimeParser::session_noun(size_t i) const {
     j += 2;
     if (!is(j, Lex::session) || !t_[j].plural) return 0;
   }
+  if (said(j, "get") && (said(j + 1, "together") || said(j + 1, "togethers"))) return j + 2;
   if (!is(j, Lex::session)) return 0;
   if (t_[j].value == 0) {
     ++j;
@@ -152,6 +153,11 @@ size_t TimeParser::session_counted(size_t i, TimeConstraint& out) const {
     if (end) set(2, 2, true);
     return end;
   }
+  if (said(j, "antepenultimate")) {
+    const size_t end = session_noun(j + 1);
+    if (end) set(3, 3, true);
+    return end;
+  }
   if (is(j, Word::next) && is(j + 1, Word::to) && is(j + 2, Word::last)) {
     const size_t end = session_noun(j + 3);
     if (end) set(2, 2, true);
@@ -258,9 +264,10 @@ size_t TimeParser::session_last(size_t i, TimeConstraint& out) const {
       }
       return false;
     }();
-    if (sentence_end(k + 1) && (talked_before || j == i)) {
+    const size_t behind = said(k + 1, "round") || is(k + 1, Word::around) || said(k + 1, "out") ? k + 2 : k + 1;
+    if (sentence_end(behind) && (talked_before || j == i || behind > k + 1)) {
       set(1, 1, true);
-      return k + 1;
+      return behind;
     }
     return 0;
   }

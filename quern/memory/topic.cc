@@ -195,6 +195,49 @@ constexpr std::string_view kOfTalking[] = {"discuss",     "talk",
                                            "getting",     "use",
                                            "used",        "cannot",
                                            "upon",        "abt",
+                                           "explore",     "noteworthy",
+                                           "notable",     "wrote",
+                                           "write",       "written",
+                                           "vague",       "vaguely",
+                                           "fuzzy",       "hazy",
+                                           "forget",      "forgot",
+                                           "forgotten",   "slip",
+                                           "occupy",      "plate",
+                                           "spend",       "spent",
+                                           "next",        "inclusive",
+                                           "including",   "before",
+                                           "after",       "over",
+                                           "than",        "tackle",
+                                           "unpack",      "examine",
+                                           "ponder",      "broach",
+                                           "relay",       "recount",
+                                           "narrate",     "elaborate",
+                                           "expand",      "glimpse",
+                                           "peek",        "snapshot",
+                                           "nutshell",    "crux",
+                                           "takeaway",    "headline",
+                                           "spotlight",   "rehash",
+                                           "revisit",     "rewind",
+                                           "replay",      "reconstruct",
+                                           "compile",
+
+                                           "browse",      "scroll",
+                                           "skim",        "scan",
+                                           "locate",      "identify",
+                                           "enumerate",   "itemize",
+                                           "itemise",     "memorable",
+                                           "dated",       "surround",
+                                           "timeframe",   "interval",
+
+                                           "duration",    "timespan",
+                                           "utter",       "curious",
+                                           "mull",        "ramble",
+                                           "relevant",
+
+                                           "yet",         "somewhere",
+                                           "sometime",    "hint",
+                                           "refer",       "reference",
+                                           "concerning",  "regards",
                                            "wat",         "teh",
                                            "plz",         "pls",
                                            "either",      "throughout",
@@ -212,6 +255,13 @@ constexpr std::string_view kOfTalking[] = {"discuss",     "talk",
                                            "typically",   "often",
                                            "regular",     "regularly",
                                            "one",         "ones"};
+
+// Of those, the ones that are also what somebody does: a question about one speaker may mean them.
+constexpr std::string_view kAlsoDone[] = {
+    "run",     "ran",     "running", "walk",  "walked",  "walking", "read",   "reading", "write",
+    "wrote",   "written", "writing", "start", "started", "begin",   "began",  "finish",  "finished",
+    "make",    "made",    "making",  "take",  "took",    "spend",   "spent",  "enjoy",   "enjoyed",
+    "meeting", "call",    "contact", "name",  "names",   "plate",   "record", "report",  "help"};
 
 const std::unordered_set<std::string>& of_talking() {
   static const auto* const set = [] {
@@ -289,7 +339,13 @@ Topic topic_of(std::string_view question, const TimeQuery& time, const std::vect
       if (std::find(names.begin(), names.end(), word) != names.end()) return;
       std::string stem = word;
       porter_stem(stem);
-      if (of_talking().contains(word) || of_talking().contains(stem)) return;
+      if (of_talking().contains(word) || of_talking().contains(stem)) {
+        const std::string_view behind = question.substr(stop, 4);
+        const bool to_us = behind.starts_with(" me ") || behind.starts_with(" us ");  // "walk me through"
+        if (!to_us && std::find(std::begin(kAlsoDone), std::end(kAlsoDone), word) != std::end(kAlsoDone))
+          out.deeds.push_back(std::move(word));
+        return;
+      }
       if (slip_of_talking(word)) return;
       out.words.push_back(std::move(word));
     });

@@ -13,6 +13,7 @@ namespace quern::memory {
 
 struct Topic {
   std::vector<std::string> words;  // as written, lower case
+  std::vector<std::string> deeds;  // words of talking that may also be a deed ("What did Ada write?")
   std::string text() const;        // joined by spaces
 };
 // `names`: words that count as people, not as topics.
