@@ -41,8 +41,8 @@ bool is_stopword(std::string_view lower) {
   return std::binary_search(std::begin(kStopwords), std::end(kStopwords), lower);
 }
 
-std::string normal_form(std::string_view word, const TokenOptions& options) {
-  std::string form(word);
+void normal_form(std::string_view word, const TokenOptions& options, std::string& form) {
+  form.assign(word);
   if (ascii_run(form, 0) == form.size()) {
     for (char& c : form)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
@@ -52,8 +52,13 @@ std::string normal_form(std::string_view word, const TokenOptions& options) {
     unicode_strip_accents(form);
     unicode_normalize(form, NormalForm::nfkc);
   }
-  if (options.drop_stopwords && is_stopword(form)) return "";
+  if (options.drop_stopwords && is_stopword(form)) form.clear();
   if (options.stem) porter_stem(form);
+}
+
+std::string normal_form(std::string_view word, const TokenOptions& options) {
+  std::string form;
+  normal_form(word, options, form);
   return form;
 }
 
@@ -67,7 +72,7 @@ std::vector<std::string> words_of(std::string_view text, const TokenOptions& opt
 }
 
 uint64_t WordKeys::key_of(std::string_view word) {
-  form_ = normal_form(word, options_);
+  normal_form(word, options_, form_);
   dropped_ = form_.empty();  // a stop word, or marks alone
   return word_key(form_);
 }

@@ -68,6 +68,7 @@ void for_each_word(std::string_view text, F&& f) {
 }
 
 std::string normal_form(std::string_view word, const TokenOptions& options);  // "" when the word is dropped
+void normal_form(std::string_view word, const TokenOptions& options, std::string& form);  // the same, into form
 bool is_stopword(std::string_view lower);
 void porter_stem(std::string& lower);  // ASCII letters in lower case; anything else is left alone
 std::vector<std::string> words_of(std::string_view text, const TokenOptions& options = {});  // normal forms, in order
