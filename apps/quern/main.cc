@@ -37,6 +37,7 @@ constexpr Verb kVerbs[] = {
     {"report", "draw a training run as one HTML page", quern::cmd_report},
     {"recall", "search long texts by words and by walks over what is alike", quern::cmd_recall},
     {"reshape", "rewrite a checkpoint for other ranks or another architecture", quern::cmd_reshape},
+    {"export", "a training checkpoint as a model folder", quern::cmd_export},
     {"demo", "train a tiny ZAYA model for a minute and let it speak", quern::cmd_demo},
     {"bench", "measure this machine and the kernels on it", quern::cmd_bench},
     {"paper", "the papers' claims, and what we measured", quern::cmd_paper},

@@ -24,6 +24,7 @@ int cmd_bench(Words args);
 int cmd_report(Words args);
 int cmd_recall(Words args);
 int cmd_reshape(Words args);
+int cmd_export(Words args);
 int cmd_demo(Words args);
 int cmd_paper(Words args);
 int cmd_train(Words args);

@@ -11,6 +11,7 @@
 #include "quern/mixers/context.h"
 #include "quern/models/checkpoint.h"
 #include "quern/optim/clip.h"
+#include "quern/train/export.h"
 #include "quern/train/spikes.h"
 #include "quern/train/tensorboard.h"
 #include "quern/train/train_state.h"
@@ -80,11 +81,6 @@ MicroBatch micro_batch(TokenBatch b, Communicator* group, ContextForm form) {
   return m;
 }
 
-void copy_tokenizer(const fs::path& from, const fs::path& to) {
-  for (const char* f : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja",
-                        "generation_config.json"})
-    if (fs::exists(from / f)) fs::copy_file(from / f, to / f, fs::copy_options::overwrite_existing);
-}
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "quern/data/indexed.h"
 #include "quern/models/checkpoint.h"
 #include "quern/train/checkpoint_format.h"
+#include "quern/train/export.h"
 #include "quern/train/trainer.h"
 #include "tests/train/tiny_run.h"
 
@@ -121,6 +122,24 @@ TEST_P(Training, RanksAndMicroBatchesChangeRoundingAlone) {
   close(run(recipe(GetParam(), "", {"phase.0.micro_rows=3"}), "uneven", 0, false, 2),
         "uneven micro-batches on 2 ranks");
   close(run(recipe(GetParam(), "", {"recompute=true"}), "recomputed"), "recomputed layers");
+}
+
+TEST_P(Training, ACheckpointIsExportedAsTheModelItIs) {
+  Result a = run(recipe(GetParam()), "run");
+  const ExportReport r = export_checkpoint(registry(), folder_ / "run", folder_ / "out", {.dtype = DType::f32});
+  EXPECT_EQ(r.step, 12);
+  auto model = load_model(registry(), folder_ / "out", {.dtype = DType::f32, .pack = false});
+  size_t seen = 0;
+  model->visit("", [&](const std::string& name, Parameter& p) {
+    const Tensor& want = a.parameters.at(name);
+    ASSERT_EQ(p.value.shape(), want.shape()) << name;
+    EXPECT_EQ(std::memcmp(p.value.raw(), want.raw(), static_cast<size_t>(want.bytes())), 0) << name;
+    ++seen;
+  });
+  EXPECT_EQ(seen, a.parameters.size());
+  EXPECT_EQ(export_checkpoint(registry(), folder_ / "run" / "step_10", folder_ / "ten", {}).step, 10);
+  EXPECT_THROW(export_checkpoint(registry(), folder_ / "run", folder_ / "out", {}), Error) << "there is one already";
+  EXPECT_THROW(export_checkpoint(registry(), folder_, folder_ / "none", {}), Error) << "no checkpoint there";
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Training, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
