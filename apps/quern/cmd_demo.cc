@@ -1,146 +1,114 @@
-// quern demo: a ZAYA model from nothing in about a minute. Text comes from the curriculum generator, a tokenizer is
-// trained on it, then the model; at the end it is measured on texts it never saw, and speaks.
+// quern demo: the small model that comes with Quern works out problems it has never seen, then thinks longer about a
+// hard one. With --train, a model from nothing instead (demo_train.cc).
 #include <unistd.h>
-
-#include <chrono>
 
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
-#include "apps/quern/demo_training.h"
-#include "apps/quern/new_tokenizer.h"
-#include "apps/quern/shapes.h"
+#include "apps/quern/demo_train.h"
+#include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
-#include "quern/base/mmap.h"
 #include "quern/base/threads.h"
-#include "quern/data/curriculum.h"
-#include "quern/infer/engine.h"
+#include "quern/data/problems.h"
+#include "quern/reason/think.h"
 
 namespace quern {
 namespace {
 
-std::string bar(double share) {
-  constexpr int kWidth = 24;
-  int full = static_cast<int>(std::min(1.0, share) * kWidth);
-  std::string s;
-  for (int i = 0; i < kWidth; ++i) s += i < full ? "█" : "░";
-  return s;
-}
+constexpr const char* kModel = "zaya-nano";
 
-// A live line on a terminal, else a line every ten seconds.
-class ProgressLine {
- public:
-  void show(const DemoProgress& p, double budget) {
-    smooth_ = smooth_ == 0 ? p.loss : 0.95 * smooth_ + 0.05 * p.loss;
-    bool due = p.seconds - last_ >= (terminal_ ? 0.1 : 10);
-    if (!due && p.share_done < 1) return;
-    last_ = p.seconds;
-    fmt::print(stderr, "{}{} step {:5}  loss {:.3f}  {:6.0f} tokens/s  {:3.0f} s left {}", terminal_ ? "\r" : "",
-               bar(p.share_done), p.step, smooth_, static_cast<double>(p.tokens) / p.seconds,
-               std::max(0.0, budget - p.seconds), terminal_ ? " " : "\n");
-    std::fflush(stderr);
-  }
-  void end() const {
-    if (terminal_) fmt::print(stderr, "\n");
-  }
-  double smooth() const { return smooth_; }
-
- private:
-  bool terminal_ = isatty(STDERR_FILENO) != 0;
-  double last_ = -1e9, smooth_ = 0;
+struct Stage {
+  Model& model;
+  const Tokenizer& tokenizer;
+  const ChatTemplate& chat_template;
+  GenerateOptions options;
 };
 
-std::string continue_text(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o,
-                          const std::string& prompt) {
-  Engine engine(model, {.cache_bytes = 0, .tokenizer = &tokenizer});
-  return prompt + engine.run({.prompt = tokenizer.encode(prompt, {}), .options = o}).text;
+Json asked(const std::string& question) {
+  Json m = Json::object(), list = Json::array();
+  m.set("role", "user"), m.set("content", question);
+  list.push(std::move(m));
+  return list;
 }
 
-// Held-out sums, answered greedily.
-double sums_right(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o, int n) {
-  int right = 0;
-  for (int i = 0; i < n; ++i) {
-    std::string sum = curriculum_sum(Split::held_out, static_cast<uint64_t>(i)),
-                question = sum.substr(0, sum.find('=') + 1);
-    right += continue_text(model, tokenizer, o, question) == sum;
+std::string indented(const std::string& text) {
+  std::string out = "  ";
+  for (char c : text) {
+    out += c;
+    if (c == '\n') out += "  ";
   }
-  return static_cast<double>(right) / n;
+  return out;
+}
+
+// One problem of each kind, greedily.
+void work_out(const Stage& s, uint64_t seed) {
+  Engine engine(s.model, {.kv = DType::bf16, .tokenizer = &s.tokenizer});
+  int64_t right = 0, asked_so_far = 0, tokens = 0;
+  double seconds = 0;
+  GenerateOptions o = s.options;
+  o.sampling.temperature = 0;
+  for (std::string_view kind : problem_kinds()) {
+    const Problem p = curriculum_problem(
+        {.split = Split::held_out, .seed = seed, .min_level = 2, .max_level = 3, .kinds = {std::string(kind)}}, 0);
+    const Thought t = think(engine, s.tokenizer, s.chat_template, asked(p.question), {}, o);
+    const bool good = t.best() && answers(t.best()->text, p);
+    fmt::print("\n> {}\n{}\n  {}\n", p.question, indented(t.best() ? t.best()->text : std::string()),
+               good ? "right" : fmt::format("wrong: it is {}", p.answer));
+    std::fflush(stdout);
+    right += good, ++asked_so_far, tokens += t.new_tokens;
+    seconds += t.best() ? t.seconds : 0;
+  }
+  fmt::print("\n{} of {} right, {:.0f} tokens a second\n", right, asked_so_far,
+             static_cast<double>(tokens) / seconds);
+}
+
+void think_longer(const Stage& s, uint64_t seed) {
+  const Problem p = curriculum_problem(
+      {.split = Split::held_out, .seed = seed, .min_level = 5, .max_level = 5, .kinds = {"arithmetic"}}, 0);
+  ThinkPlan plan = parse_plan("mrsa:8x4x1,beta=192,tau=64");
+  plan.seed = seed;
+  GenerateOptions o = s.options;
+  o.sampling.temperature = 0.7;
+  Engine engine(s.model, {.kv = DType::bf16, .max_sessions = plan.n, .tokenizer = &s.tokenizer});
+  fmt::print("\nA harder one: eight candidates think, then each reads the ends of four and thinks again.\n\n> {}\n",
+             p.question);
+  const Thought t = think(engine, s.tokenizer, s.chat_template, asked(p.question), plan, o, [](const ThinkEvent& e) {
+    fmt::print("  round {}, candidate {}: {}\n", e.candidate.round, e.candidate.index,
+               e.candidate.answer.empty() ? "no answer" : e.candidate.answer);
+    std::fflush(stdout);
+  });
+  const bool good = t.best() && answers(t.best()->text, p);
+  fmt::print("  {:.0f} % agree on {}, which is {}\n", 100 * t.agreement, t.best() ? t.best()->answer : "nothing",
+             good ? "right" : fmt::format("wrong: it is {}", p.answer));
 }
 
 }  // namespace
 
 int cmd_demo(Words args) {
-  double seconds = 60;
-  int64_t seed = 1;
-  std::string out, size = "mini";
-  Args a("demo", "train a tiny ZAYA model for a minute and let it speak");
-  a.flag("--seconds", seconds, "how long to train")
-      .flag("--size", size, "shape, as in quern new --family zaya")
-      .flag("--seed", seed, "of the initial weights")
-      .flag("--out", out, "keep the trained model in this folder");
+  TrainedDemo training;
+  bool train = false;
+  std::string dir = kModel;
+  Args a("demo", "the small model that comes with Quern at work, or one from nothing");
+  a.flag("--model", dir, "another chat model's folder")
+      .flag("--seed", training.seed, "other problems; with --train, other initial weights")
+      .flag("--train", train, "train a tiny ZAYA model from nothing and let it speak")
+      .flag("--seconds", training.seconds, "with --train: how long")
+      .flag("--size", training.size, "with --train: shape, as in quern new --family zaya")
+      .flag("--out", training.out, "with --train: keep the model in this folder");
   if (!a.parse(args)) return 0;
-  if (!(seconds > 0)) throw UsageError(fmt::format("--seconds {}: expected more than 0", seconds));
-  namespace fs = std::filesystem;
-  bool keep = !out.empty();
-  fs::path folder = keep ? fs::path(out) : fs::temp_directory_path() / fmt::format("quern-demo-{}", ::getpid());
-  if (keep && fs::exists(folder / "config.json"))
-    fail("{} already holds a model; name another folder", folder.string());
-
-  fmt::print(stderr, "a tokenizer of 512 entries from generated text …\n");
-  Tokenizer tokenizer = make_tokenizer(folder, 512);
-  int32_t end = tokenizer.token_to_id(kEnd);
-  auto document = [&](Split split, uint64_t i) {
-    std::vector<int32_t> ids = tokenizer.encode(curriculum_text(split, i), {});
-    ids.push_back(end);
-    return ids;
-  };
-
-  ZayaModel model(ZayaConfig::from_hf(shape_config("zaya", size, tokenizer.vocab_size()), nullptr));
-  initialise(model, static_cast<uint64_t>(seed));
-  fmt::print(stderr, "a ZAYA model of {} parameters, {} threads\n", parameter_count(model), thread_count());
-
-  ProgressLine line;
-  DemoOptions options;
-  options.seconds = seconds;
-  DemoProgress p = train_demo(
-      model, [&](uint64_t i) { return document(Split::train, i); }, options,
-      [&](const DemoProgress& now) {
-        line.show(now, seconds);
-        return true;
-      });
-  line.end();
-
-  std::vector<std::vector<int32_t>> held_out;
-  for (uint64_t i = 0; i < 150; ++i) held_out.push_back(document(Split::held_out, i));
-  fmt::print("trained on {} tokens in {:.0f} s; loss on new text {:.3f} nats a token\n", p.tokens, p.seconds,
-             held_out_loss(model, held_out));
-
+  if (train) return demo_by_training(training);
+  const std::string folder = model_folder(dir);
+  auto model = load_for_inference(folder, "auto");
+  const Tokenizer tokenizer = load_tokenizer(folder);
+  const ChatTemplate chat_template = load_chat_template(folder, model->family());
   GenerateOptions o;
-  o.stop_ids = {end};
-  o.max_tokens = 60;
-  o.sampling.temperature = 0;
-  fmt::print("new sums answered right: {:.0f} %\n\n", 100 * sums_right(model, tokenizer, o, 50));
-  for (const char* prompt : {"12 + 7 =", "Ana had a"})
-    fmt::print("{}\n\n", continue_text(model, tokenizer, o, prompt));
-  o.sampling.temperature = 0.7;
-  for (uint64_t s = 1; const char* prompt : {"At the mill lived", "Finn and Gia went to"}) {
-    o.sampling.seed = s++;
-    fmt::print("{}\n\n", continue_text(model, tokenizer, o, prompt));
-  }
-
-  if (!keep) {
-    fs::remove_all(folder);
-    return 0;
-  }
-  save_model(model, folder, DType::bf16);
-  GenerationConfig g;
-  g.eos_token_id = {end};
-  g.bos_token_id = tokenizer.token_to_id(kBegin);
-  g.pad_token_id = tokenizer.token_to_id(kPad);
-  save_generation_config(g, folder);
-  std::string text;
-  for (uint64_t i = 0; i < 1000; ++i) text += kBegin + curriculum_text(Split::held_out, i) + kEnd;
-  write_file(folder / "held-out.txt", text);
-  fmt::print("kept in {0}: quern run {0} -p \"Once\", quern ppl --special {0} {0}/held-out.txt\n", folder.string());
+  o.stop_ids = load_generation_config(folder).eos_token_id;
+  o.max_tokens = 256;
+  fmt::print("{}: a {} model of {:.1f} M weights on {} threads. Problems it was never trained on:\n", dir,
+             model->family(), static_cast<double>(parameter_count(*model)) * 1e-6, thread_count());
+  const Stage stage{*model, tokenizer, chat_template, o};
+  work_out(stage, static_cast<uint64_t>(training.seed));
+  think_longer(stage, static_cast<uint64_t>(training.seed));
+  fmt::print("\nTalk to it: quern run {0}    Serve it: quern serve {0}    Train one: quern demo --train\n", dir);
   return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
+#include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
 #include "quern/reason/curriculum_eval.h"
 #include "quern/reason/interval.h"
@@ -77,6 +78,7 @@ int cmd_eval(Words args) {
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(seed);
   o.generate.max_tokens = tokens;
 
+  dir = model_folder(dir);
   const Tokenizer tokenizer = load_tokenizer(dir);
   auto model = load_for_inference(dir, weights.load_options());
   o.generate.stop_ids = load_generation_config(dir).eos_token_id;

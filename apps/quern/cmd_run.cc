@@ -9,6 +9,7 @@
 #include "apps/quern/interrupt.h"
 #include "apps/quern/line_editor.h"
 #include "apps/quern/run_think.h"
+#include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
 #include "quern/infer/chat.h"
 
@@ -212,6 +213,7 @@ int cmd_run(Words args) {
   if (r.logprobs && !r.json) throw UsageError("quern run: --logprobs needs --json");
   if (r.think && !prompt) throw UsageError("quern run: --think needs a question (-p)");
   if (r.think && !r.answer.empty()) throw UsageError("quern run: --think and --answer exclude each other");
+  r.dir = model_folder(r.dir);
   const LoadOptions load = r.weights.load_options();
   const DType kv = r.weights.kv();
   Tokenizer tokenizer = load_tokenizer(r.dir);

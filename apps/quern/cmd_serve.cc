@@ -5,6 +5,7 @@
 
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
+#include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/threads.h"
 #include "quern/serve/app.h"
@@ -76,6 +77,7 @@ int cmd_serve(Words args) {
     const std::string id = i < names.size() ? names[i] : model_id(dirs[i]);
     for (const auto& other : models)
       if (other->id == id) fail("two models are called '{}'; give them names with --name", id);
+    dirs[i] = model_folder(dirs[i]);
     auto model = load_for_inference(dirs[i], weights.load_options());
     ChatTemplate chat_template = load_chat_template(dirs[i], model->family());
     models.push_back(std::unique_ptr<ServedModel>(new ServedModel{.id = id,

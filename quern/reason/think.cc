@@ -2,6 +2,7 @@
 #include "quern/reason/think.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <numeric>
 
@@ -61,6 +62,7 @@ struct Thinker::Impl {
   bool opens = false;             // the template's generation prompt opens the thinking
   bool cancelled = false;
   int64_t done = 0;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 
   Impl(Engine& e, const Tokenizer& t, const ChatTemplate& c, Json m, const ThinkPlan& p, GenerateOptions o)
       : engine(e),
@@ -230,6 +232,7 @@ struct Thinker::Impl {
   }
 
   void conclude() {
+    thought.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     const Vote vote = agreement(plan.t);
     thought.chosen = vote.winner, thought.agreement = vote.share;
     for (int64_t i = 0; i < plan.n; ++i) {

@@ -36,6 +36,7 @@ struct Thought {
   int64_t chosen = -1;                // position in candidates; −1: none finished
   double agreement = 0;               // share of the last round's candidates with the chosen answer
   int64_t new_tokens = 0, prompt_tokens = 0, longest_prompt = 0;
+  double seconds = 0;  // from the first submission to the last token
   const Candidate* best() const { return chosen < 0 ? nullptr : &candidates[static_cast<size_t>(chosen)]; }
 };
 

@@ -15,6 +15,8 @@ class SpikeWatch {
   Verdict see(double loss);
   double line() const;  // losses above it are high; infinite until half a window is full
 
+  void forget() { losses_.clear(), high_ = 0; }  // what comes next is another matter
+
   Json save() const;
   void load(const Json& j);
 

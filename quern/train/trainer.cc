@@ -322,6 +322,7 @@ struct Trainer::Impl {
     }
     const PhaseConfig& p = recipe.phase[phase];
     const int64_t at = recipe.at(done).step;
+    if (at == 0) spikes.forget();  // other data: its losses are measured against each other
     Stopwatch whole, watch;
     StepMetrics m;
     enter(Section::data);

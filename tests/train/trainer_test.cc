@@ -186,6 +186,37 @@ data = [{ path = "held" }]
   expect_identical(whole, run(r, "parts", 0, true));
 }
 
+TEST_P(PhasesAndFaults, HarderDataOfANewPhaseIsNoSpike) {
+  {
+    IndexedWriter noise(folder_ / "noise", TokenType::u16);
+    Rng rng(8);
+    for (int d = 0; d < 100; ++d) {
+      std::vector<int32_t> doc(40);
+      for (int32_t& t : doc) t = 3 + static_cast<int32_t>(rng.below(50));
+      noise.add(doc);
+    }
+    noise.finish();
+  }
+  const std::string phases = R"(
+[[phase]]
+steps = 40
+length = 32
+rows = 4
+schedule = { shape = "constant", peak = 2e-2 }
+data = [{ path = "set" }]
+[[phase]]
+steps = 8
+length = 32
+rows = 4
+schedule = { shape = "constant", peak = 2e-3 }
+data = [{ path = "noise" }]
+)";
+  Result a = run(recipe(GetParam(), phases, {"spikes.window=8", "spikes.patience=2"}), "run");
+  ASSERT_EQ(a.steps.size(), 48u);
+  EXPECT_GT(a.steps[41].loss, a.steps[39].loss + 1) << "the second phase must be harder for this to say anything";
+  for (const EventMetrics& e : read_metrics(folder_ / "run" / "metrics.jsonl").events) EXPECT_NE(e.event, "rollback");
+}
+
 TEST_P(PhasesAndFaults, ALossThatIsNoNumberGoesBackAndStopsInTheEnd) {
   // Step 7 and on: a learning rate that ends any model.
   std::string second = R"(

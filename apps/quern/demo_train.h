@@ -1,0 +1,16 @@
+// quern demo --train.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace quern {
+
+struct TrainedDemo {
+  double seconds = 60;
+  int64_t seed = 1;
+  std::string out = {}, size = "mini";
+};
+
+int demo_by_training(const TrainedDemo& d);
+
+}  // namespace quern
