@@ -177,7 +177,7 @@ size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
     }
   } else {
     size_t k = skip(j, Word::the);
-    for (size_t m = day_number(k, d); m; m = day_number(k, d)) {
+    for (size_t m = day_number(k, d); m && days.size() < kLongestList; m = day_number(k, d)) {
       if (is(m, Word::of) || is(m, Lex::month)) {
         end = partial(k, p);
         break;

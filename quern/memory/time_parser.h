@@ -10,6 +10,8 @@
 
 namespace quern::memory {
 
+constexpr size_t kLongestList = 16;  // of ordinals before the noun they count: looking ahead stays bounded
+
 struct Period {
   LocalSeconds lo = 0, hi = 0;  // both inside
   Grain grain = Grain::day;

@@ -123,7 +123,7 @@ size_t TimeParser::session_range(size_t i, TimeConstraint& out) const {
   if (!is(k, Word::and_) && !is(k, Word::or_) && !(k < n_ && t_[k].before == ',')) return 0;
   std::vector<TimeRange> all = {{a, a}};
   size_t m = k;
-  while (m < n_ && (is(m, Word::and_) || is(m, Word::or_) || t_[m].before == ',')) {
+  while (m < n_ && all.size() < kLongestList && (is(m, Word::and_) || is(m, Word::or_) || t_[m].before == ',')) {
     size_t next = is(m, Word::and_) || is(m, Word::or_) ? m + 1 : m;
     if (is(next, Word::and_)) ++next;
     while (is(next, Word::our) || is(next, Word::the)) ++next;
