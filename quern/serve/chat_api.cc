@@ -82,7 +82,7 @@ class Reply {
       for (size_t i = 0; i < choices_.size(); ++i) {
         Choice& c = choices_[i];
         if (c.done) continue;
-        Piece p;
+        AnswerPiece p;
         const Answer::Wait w = c.answer->next(p, wait);
         if (w == Answer::Wait::late) continue;
         came = true;
@@ -102,7 +102,7 @@ class Reply {
     }
   }
 
-  void take(size_t i, const Piece& p) {
+  void take(size_t i, const AnswerPiece& p) {
     Choice& c = choices_[i];
     Json lp;
     if (r_.logprobs && p.token >= 0) lp = chat_logprob(m_.tokenizer, p.token, p.logprob, p.top);

@@ -141,7 +141,7 @@ class Reply {
       bool came = false;
       for (size_t i = 0; i < choices_.size(); ++i) {
         if (choices_[i].done) continue;
-        Piece p;
+        AnswerPiece p;
         const Answer::Wait w = choices_[i].answer->next(p, wait);
         came = came || w != Answer::Wait::late;
         if (w == Answer::Wait::piece && stream_) send(i, p.text, "", p.token >= 0 ? &p : nullptr);
@@ -169,7 +169,7 @@ class Reply {
     j.set("finish_reason", finish.empty() ? Json() : Json(finish));
     return j;
   }
-  void send(size_t i, const std::string& text, const std::string& finish, const Piece* p) {
+  void send(size_t i, const std::string& text, const std::string& finish, const AnswerPiece* p) {
     Json lp;
     if (p && logprobs_ >= 0) {
       TokenList list(m_.tokenizer);

@@ -11,7 +11,7 @@ double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::
 
 }  // namespace
 
-Answer::Wait Answer::next(Piece& out, double seconds) {
+Answer::Wait Answer::next(AnswerPiece& out, double seconds) {
   std::unique_lock lock(mutex_);
   if (!came_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return done_ || !pieces_.empty(); }))
     return Wait::late;
@@ -22,7 +22,9 @@ Answer::Wait Answer::next(Piece& out, double seconds) {
 }
 
 EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting)
-    : engine_(model, options), most_live_(options.max_sessions + most_waiting), thread_([this](const std::stop_token& s) { loop(s); }) {}
+    : engine_(model, options),
+      most_live_(options.max_sessions + most_waiting),
+      thread_([this](const std::stop_token& s) { loop(s); }) {}
 
 EngineHost::~EngineHost() {
   thread_.request_stop();

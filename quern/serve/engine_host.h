@@ -17,7 +17,7 @@
 
 namespace quern {
 
-struct Piece {
+struct AnswerPiece {
   int32_t token = -1;  // −1: only text held back until now
   double logprob = 0;
   std::string text;
@@ -27,7 +27,7 @@ struct Piece {
 class Answer {
  public:
   enum class Wait { piece, late, done };
-  Wait next(Piece& out, double seconds);               // late: nothing came within `seconds`
+  Wait next(AnswerPiece& out, double seconds);         // late: nothing came within `seconds`
   const Generated& result() const { return result_; }  // once done
   void cancel() { cancelled_ = true; }
 
@@ -35,7 +35,7 @@ class Answer {
   friend class EngineHost;
   std::mutex mutex_;
   std::condition_variable came_;
-  std::deque<Piece> pieces_;
+  std::deque<AnswerPiece> pieces_;
   bool done_ = false;
   std::atomic<bool> cancelled_ = false;
   Generated result_;
