@@ -1,0 +1,23 @@
+// What the stacks are taught. An answer is asked for at the last step; every channel carries noise at every step.
+//   motif    (0) three ramps, up or down, one after the other, (1–3) which of them is on, (4) recall flag: which
+//            direction had the majority? A ramp takes 3 steps and a gap 2; then a delay of D steps, then the recall.
+//   recall   (0) a value, +1 or −1, (1) store flag at step 0, (2) recall flag after D further steps: which value?
+#pragma once
+#include <string_view>
+
+#include "quern/learn/eprop/stack.h"
+
+namespace quern {
+
+enum class EpropTask { motif, recall };
+EpropTask eprop_task(std::string_view name);  // throws Error
+
+struct EpropTaskOptions {
+  EpropTask task = EpropTask::motif;
+  int64_t delay = 12;
+  double amplitude = 2, noise = 0.15;  // amplitude: of motif's ramps
+};
+int64_t task_inputs(EpropTask task);
+Episodes draw_episodes(const EpropTaskOptions& o, int64_t batch, Rng& rng);
+
+}  // namespace quern
