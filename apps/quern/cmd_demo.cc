@@ -63,16 +63,16 @@ void work_out(const Stage& s, uint64_t seed) {
 
 void think_longer(const Stage& s, uint64_t seed) {
   const Problem p = curriculum_problem(
-      {.split = Split::held_out, .seed = seed, .min_level = 5, .max_level = 5, .kinds = {"arithmetic"}}, 0);
-  ThinkPlan plan = parse_plan("mrsa:8x4x1,beta=192,tau=64");
+      {.split = Split::held_out, .seed = seed, .min_level = 4, .max_level = 4, .kinds = {"arithmetic"}}, 0);
+  ThinkPlan plan = parse_plan("vote:12");
   plan.seed = seed;
   GenerateOptions o = s.options;
   o.sampling.temperature = 0.7;
   Engine engine(s.model, {.kv = DType::bf16, .max_sessions = plan.n, .tokenizer = &s.tokenizer});
-  fmt::print("\nA harder one: eight candidates think, then each reads the ends of four and thinks again.\n\n> {}\n",
+  fmt::print("\nA harder one: twelve candidates think, and the majority of their answers decides.\n\n> {}\n",
              p.question);
   const Thought t = think(engine, s.tokenizer, s.chat_template, asked(p.question), plan, o, [](const ThinkEvent& e) {
-    fmt::print("  round {}, candidate {}: {}\n", e.candidate.round, e.candidate.index,
+    fmt::print("  candidate {}: {}\n", e.candidate.index,
                e.candidate.answer.empty() ? "no answer" : e.candidate.answer);
     std::fflush(stdout);
   });

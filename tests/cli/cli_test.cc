@@ -26,8 +26,9 @@ TEST(Cli, UsageMistakesExitWithTwoAndAHint) {
 }
 
 TEST(Cli, EveryVerbHasHelp) {
-  for (const char* verb : {"run", "info", "new", "quantize", "logits", "tokenize", "detokenize", "tokenizer", "data",
-                           "demo", "bench", "paper", "doctor"}) {
+  for (const char* verb : {"run",   "info",    "new",    "quantize", "logits", "tokenize", "detokenize", "tokenizer",
+                           "data",  "demo",    "bench",  "paper",    "doctor", "serve",    "eval",       "export",
+                           "train", "reshape", "report", "corpus",   "recall", "memory",   "ppl"}) {
     Ran r = shell(std::string("quern ") + verb + " --help");
     EXPECT_EQ(r.code, 0) << verb;
     EXPECT_NE(r.out.find(std::string("usage: quern ") + verb), std::string::npos) << r.out;
