@@ -406,8 +406,18 @@ int cmd_memory(Words args) {
                                           "export", "forget", "eval", "speed"};
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
     fmt::print(
-        "quern memory {}: conversations that know when things were said\n\nquern memory VERB --help tells more.\n",
-        fmt::join(verbs, " | "));
+        "quern memory — conversations that know when things were said\n\nusage: quern memory {} …\n\n"
+        "  quern memory add --db DB            keep a turn\n"
+        "  quern memory import FILE --db DB    keep a whole conversation\n"
+        "  quern memory ask QUESTION --db DB   the turns that answer it\n"
+        "  quern memory plan QUESTION          how it is understood, and as SQL\n"
+        "  quern memory sessions --db DB       when there was talk\n"
+        "  quern memory export --db DB         every turn as JSON lines\n"
+        "  quern memory forget --db DB         delete for good\n"
+        "  quern memory eval DIR               recall, precision and F2 on questions with known answers\n"
+        "  quern memory speed                  what a question and a turn cost\n\n"
+        "quern memory VERB --help tells more.\n",
+        fmt::join(verbs, "|"));
     return args.empty() ? 2 : 0;
   }
   const Words rest = args.subspan(1);
