@@ -35,6 +35,7 @@ constexpr Verb kVerbs[] = {
     {"train", "carry out a training recipe", quern::cmd_train},
     {"memory", "conversations that know when things were said", quern::cmd_memory},
     {"report", "draw a training run as one HTML page", quern::cmd_report},
+    {"learn", "deep e-prop beside the gradient, in small recurrent stacks", quern::cmd_learn},
     {"recall", "search long texts by words and by walks over what is alike", quern::cmd_recall},
     {"reshape", "rewrite a checkpoint for other ranks or another architecture", quern::cmd_reshape},
     {"export", "a training checkpoint as a model folder", quern::cmd_export},

@@ -29,5 +29,6 @@ int cmd_demo(Words args);
 int cmd_paper(Words args);
 int cmd_train(Words args);
 int cmd_memory(Words args);
+int cmd_learn(Words args);
 
 }  // namespace quern
