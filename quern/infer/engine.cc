@@ -1,6 +1,7 @@
 #include "quern/infer/engine.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <deque>
@@ -38,6 +39,7 @@ struct Sequence {
   std::map<int64_t, CutKind> cuts;
   Sampler sampler;
   std::unique_ptr<TextStream> text;
+  std::unique_ptr<TokenConstraint> constraint;  // once a token is sampled under one
   Generated out;
   Clock::time_point started, first_token;
   bool alone = false;  // a step it was part of failed: it goes by itself until one succeeds
@@ -65,6 +67,7 @@ struct Engine::Impl {
   int64_t grid = 0;         // distance of the coarse snapshots; 0 = none needed
   bool cuts_inside = true;  // snapshots can be taken inside a forward; else prompts are fed in pieces that end there
   int64_t row_bytes = 0, fixed_bytes = 0, reserved = 0;
+  std::vector<float> masked;  // logits under a constraint
 
   mutable std::mutex mutex;  // guards what follows
   std::deque<std::unique_ptr<Sequence>> waiting;
@@ -322,23 +325,47 @@ struct Engine::Impl {
     }
   }
 
+  // A token from the logits, of those the constraint allows; its logprob is that of the whole distribution.
+  TokenLogprob sample(Sequence& s, std::span<const float> logits) {
+    const GenerateOptions& g = s.r.options;
+    const auto step = static_cast<uint64_t>(s.tokens.size());
+    if (!g.constraint) return s.sampler.next(logits, step);
+    if (!s.constraint) s.constraint = g.constraint->start();
+    constexpr float kBanned = -1e30f;
+    const std::span<const uint64_t> bits = s.constraint->allowed();
+    masked.assign(logits.size(), kBanned);
+    bool any = false;
+    for (size_t w = 0; w < bits.size(); ++w)
+      for (uint64_t left = bits[w]; left != 0; left &= left - 1)
+        if (size_t t = w * 64 + static_cast<size_t>(std::countr_zero(left)); t < logits.size())
+          masked[t] = logits[t], any = true;
+    for (int64_t id : g.stop_ids) {
+      if (id < 0 || id >= static_cast<int64_t>(logits.size())) continue;
+      const bool may = s.constraint->may_end();
+      masked[static_cast<size_t>(id)] = may ? logits[static_cast<size_t>(id)] : kBanned, any = any || may;
+    }
+    if (!any) fail("no token of this model can follow here under the grammar");
+    TokenLogprob t = s.sampler.next(masked, step);
+    return {t.token, logprob_of(logits, t.token)};
+  }
+
   // One more token of s from its logits. s may be gone afterwards.
   void answer(Sequence& s, std::span<const float> logits) {
     const GenerateOptions& g = s.r.options;
     size_t i = s.out.tokens.size();
     bool forced = i < g.forced.size();
-    TokenLogprob t = forced ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])}
-                            : s.sampler.next(logits, static_cast<uint64_t>(s.tokens.size()));
+    TokenLogprob t = forced ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])} : sample(s, logits);
     if (i == 0) s.first_token = Clock::now();
     if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end())
       return finish(s, "stop");
     s.sampler.took(t.token);
+    if (s.constraint && !forced) s.constraint->accept(t.token);
     s.tokens.push_back(t.token);
     s.out.tokens.push_back(t.token);
     s.out.logprobs.push_back(t.logprob);
     if (g.top_logprobs > 0) s.out.top.push_back(top_logprobs(logits, g.top_logprobs));
     if (!emit(s, t.token, t.logprob, s.text ? s.text->push(t.token) : std::string())) return finish(s, "cancelled");
-    if (s.text && s.text->stopped()) return finish(s, "stop");
+    if ((s.text && s.text->stopped()) || (s.constraint && s.constraint->finished())) return finish(s, "stop");
     if (static_cast<int64_t>(s.tokens.size()) >= longest(s)) finish(s, "length");
   }
 

@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/infer/constraint.h"
 #include "quern/infer/sampler.h"
 
 namespace quern {
@@ -19,12 +21,13 @@ struct GenerateOptions {
   std::vector<int32_t> forced =
       {};                    // the answer's first tokens, given instead of sampled; their logprobs are reported
   int64_t top_logprobs = 0;  // alternatives reported beside each token
+  std::shared_ptr<const ConstraintSource> constraint = {};  // what the sampled tokens may be
 };
 
 struct Emitted {
   int32_t token = -1;  // −1: only the text held back until the end
   double logprob = 0;
-  std::string_view text;  // what became certain with this token: whole characters, perhaps none
+  std::string_view text;                   // what became certain with this token: whole characters, perhaps none
   std::span<const TokenLogprob> top = {};  // alternatives, when asked for
 };
 

@@ -30,11 +30,6 @@ void refuse_unsupported(const Fields& f) {
     refuse("tools", "tool calls are not supported by this server yet");
   if (const Json* t = f.find("functions"); t && t->is_array() && !t->as_array().empty())
     refuse("functions", "tool calls are not supported by this server yet");
-  if (const Json* r = f.find("response_format")) {
-    const Json* type = r->find("type");
-    if (!type || !type->is_string() || type->as_string() != "text")
-      refuse("response_format", "only {\"type\": \"text\"} is supported by this server yet");
-  }
   if (f.find("audio")) refuse("audio", "this server reads and writes text alone");
 }
 
@@ -110,6 +105,8 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
   }
   r.prompt = m.tokenizer.encode(rendered, {.add_special_tokens = false});
   r.opened = m.opens_thinking(rendered);
+  r.options.constraint = m.constraints->read(f, m.tokenizer, r.opened ? ThinkStart::opened : ThinkStart::may_open);
+  if (r.options.constraint && r.plan) bad_field("x_think", "cannot be combined with a constraint on the answer");
   const bool newer = f.find("max_completion_tokens") != nullptr;
   const char* field = newer ? "max_completion_tokens" : "max_tokens";
   r.options.max_tokens = token_budget(m, r.prompt.size(), f.integer(field, 1, int64_t{1} << 31), field);

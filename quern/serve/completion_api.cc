@@ -88,6 +88,7 @@ class Reply {
       : m_(m), e_(e), prompts_(read_prompts(body, m)), id_(new_id("cmpl-")), created_(unix_time()) {
     const Fields f(body);
     options_ = read_generation(f, m.defaults, m.model->vocab_size());
+    options_.constraint = m.constraints->read(f, m.tokenizer, ThinkStart::none);
     n_ = f.integer("n", 1, 64).value_or(1);
     echo_ = f.boolean("echo").value_or(false), stream_wanted_ = f.boolean("stream").value_or(false);
     if (const Json* o = f.find("stream_options"))

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "quern/models/checkpoint.h"
+#include "quern/serve/constraint_fields.h"
 #include "quern/serve/engine_host.h"
 
 namespace quern {
@@ -15,7 +16,8 @@ struct ServedModel {
   ChatTemplate chat_template;
   GenerationConfig defaults;
   std::unique_ptr<EngineHost> host;
-  int64_t created = 0;                                     // Unix time of loading
+  int64_t created = 0;  // Unix time of loading
+  std::shared_ptr<ConstraintCache> constraints = std::make_shared<ConstraintCache>();
   bool opens_thinking(const std::string& rendered) const;  // the prompt ends inside <think>
 };
 

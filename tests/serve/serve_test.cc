@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <regex>
 #include <thread>
 
 #include "quern/serve/app.h"
@@ -211,6 +212,59 @@ TEST_F(Serving, ThinksByAPlan) {
       400, "C = 3");
 }
 
+TEST_F(Serving, AnswersUnderAConstraint) {
+  start();
+  model_->defaults.eos_token_id = {model_->tokenizer.token_to_id("</s>")};
+  const char* path = "/v1/chat/completions";
+  const std::string head = R"({"messages": [{"role": "user", "content": "?"}], "max_tokens": 400, "seed": )";
+  auto message = [&](const std::string& fields, int seed) {
+    const Json j = ok(post(path, fmt::format("{}{}, {}}}", head, seed, fields)));
+    const Json& choice = j.at("choices").as_array()[0];
+    EXPECT_EQ(choice.at("finish_reason").as_string(), "stop") << choice.dump();
+    return choice.at("message");
+  };
+  const std::string schema =
+      R"({"type": "object", "properties": {"n": {"type": "integer", "minimum": 3, "maximum": 40}, "k": {"enum": ["a",
+      "b"]}, "l": {"type": "array", "items": {"type": "boolean"}, "minItems": 1, "maxItems": 3}}, "required": ["n", "k",
+      "l"], "additionalProperties": false})";
+  const std::string format =
+      R"("response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": )" + schema + "}}";
+  for (int seed = 0; seed < 6; ++seed) {
+    const std::string text = message(format, seed).at("content").as_string();
+    const Json v = Json::parse(text);
+    EXPECT_TRUE(v.at("n").as_int() >= 3 && v.at("n").as_int() <= 40) << text;
+    EXPECT_TRUE(v.at("k") == Json("a") || v.at("k") == Json("b")) << text;
+    EXPECT_TRUE(v.at("l").as_array().size() >= 1 && v.at("l").as_array()[0].is_bool()) << text;
+  }
+  const std::string number = message(R"("regex": "-?[1-9]\\d{2,4}")", 1).at("content").as_string();
+  EXPECT_TRUE(std::regex_match(number, std::regex("-?[1-9][0-9]{2,4}"))) << number;
+  const std::string word =
+      message(R"("grammar": "root ::= w \" \" w\nw ::= \"yes\" | \"no\"")", 2).at("content").as_string();
+  EXPECT_TRUE(std::regex_match(word, std::regex("(yes|no) (yes|no)"))) << word;
+  const std::string either =
+      message(R"("structured_outputs": {"choice": ["a.b", "c|d"]})", 2).at("content").as_string();
+  EXPECT_TRUE(either == "a.b" || either == "c|d") << either;
+
+  // A random model never closes its thinking, and nothing else may end it.
+  const Json j = ok(post(path, head + R"(3, "chat_template_kwargs": {"think": true}, "regex": "[0-9]{4}",
+                                          "max_completion_tokens": 60})"));
+  EXPECT_EQ(j.at("choices").as_array()[0].at("finish_reason").as_string(), "length")
+      << "nothing ends the thinking early";
+
+  const Json whole =
+      ok(post("/v1/completions", R"({"prompt": "x", "max_tokens": 50, "seed": 1, "regex": "[ab]{3}"})"));
+  EXPECT_TRUE(std::regex_match(whole.at("choices").as_array()[0].at("text").as_string(), std::regex("[ab]{3}")));
+
+  refused(post(path, head + R"(1, "response_format": {"type": "json_schema"}})"), 400,
+          "json_schema.schema is missing");
+  refused(post(path, head + R"(1, "regex": "a(", "seed": 1})"), 400, "never closed");
+  refused(post(path, head + R"(1, "grammar": "root ::= x"})"), 400, "line 1 column 10");
+  refused(post(path, head + R"(1, "grammar": "root ::= root"})"), 400, "can never end");
+  refused(post(path, head + R"(1, "regex": "a", "grammar": "root ::= \"a\""})"), 400, "constrained twice");
+  refused(post(path, head + R"(1, "regex": "a", "x_think": "vote:2"})"), 400, "x_think");
+  refused(post(path, head + R"(1, "structured_outputs": {"xml": 1}})"), 400, "xml");
+}
+
 TEST_F(Serving, RefusesWhatItCannotDo) {
   start();
   const char* path = "/v1/chat/completions";
@@ -223,8 +277,7 @@ TEST_F(Serving, RefusesWhatItCannotDo) {
   refused(post(path, std::string(kChat) + R"(, "top_p": 3})"), 400, "top_p");
   refused(post(path, std::string(kChat) + R"(, "logit_bias": {"99999": 1}})"), 400, "logit_bias");
   refused(post(path, std::string(kChat) + R"(, "tools": [{"type": "function"}]})"), 400, "unsupported_parameter");
-  refused(post(path, std::string(kChat) + R"(, "response_format": {"type": "json_object"}})"), 400,
-          "response_format");
+  refused(post(path, std::string(kChat) + R"(, "response_format": {"type": "yaml"}})"), 400, "response_format");
   refused(post(path, std::string(kChat) + R"(, "model": "tinny"})"), 404, "did you mean");
   refused(post(path, R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 200000})"), 400,
           "context_length_exceeded");

@@ -1,0 +1,26 @@
+// What an answer may look like, token by token. A source is shared by requests; each answer starts a constraint of
+// its own, which the engine asks before every sampled token and tells every one. Forced tokens are outside of it.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace quern {
+
+class TokenConstraint {
+ public:
+  virtual ~TokenConstraint() = default;
+  // Bit t: token t may come next (stop ids aside). Valid until the next call; ids beyond it may not come.
+  virtual std::span<const uint64_t> allowed() = 0;
+  virtual bool may_end() const = 0;  // a stop id may come next
+  virtual void accept(int32_t token) = 0;
+  virtual bool finished() const = 0;  // nothing but the end can come
+};
+
+class ConstraintSource {
+ public:
+  virtual ~ConstraintSource() = default;
+  virtual std::unique_ptr<TokenConstraint> start() const = 0;
+};
+
+}  // namespace quern

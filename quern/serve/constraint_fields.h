@@ -1,0 +1,36 @@
+// The fields of a request that constrain its answer: response_format (json_object, json_schema), grammar (GBNF),
+// regex, and structured_outputs {json, regex, choice, grammar, json_object}. A model's recent grammars are kept with
+// the masks found for them.
+#pragma once
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "quern/infer/grammar_constraint.h"
+#include "quern/serve/generation_fields.h"
+#include "quern/text/tokenizer.h"
+
+namespace quern {
+
+class ConstraintCache {
+ public:
+  // Null when nothing is asked for; an ApiError naming the field when it cannot be done.
+  std::shared_ptr<const ConstraintSource> read(const Fields& f, const Tokenizer& tokenizer, ThinkStart start);
+
+ private:
+  struct Asked {
+    std::string field;
+    GrammarNotation notation;
+    std::string text;
+  };
+  static void read_response_format(const Fields& f, std::vector<Asked>& asked);
+  static void read_structured_outputs(const Fields& f, std::vector<Asked>& asked);
+  GrammarSource source(const Asked& a, const Tokenizer& tokenizer);
+  std::mutex mutex_;
+  std::shared_ptr<const text::TokenTrie> tokens_;            // made when first needed
+  std::list<std::pair<std::string, GrammarSource>> recent_;  // the latest first
+};
+
+}  // namespace quern
