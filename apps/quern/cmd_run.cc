@@ -11,7 +11,9 @@
 #include "apps/quern/run_think.h"
 #include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
+#include "quern/base/mmap.h"
 #include "quern/infer/chat.h"
+#include "quern/infer/grammar_constraint.h"
 
 namespace quern {
 namespace {
@@ -29,6 +31,7 @@ struct RunOptions {
   std::string answer;
   std::optional<std::string> think;
   int64_t logprobs = 0;
+  std::optional<std::string> json_schema, grammar, regex;
 };
 
 // "17=-5.5": an id and what is added to its logit.
@@ -78,6 +81,22 @@ GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
   if (r.n < 1) fail("-n {}: expected at least 1", r.n);
   if (r.logprobs < 0) fail("--logprobs {}: expected 0 or more", r.logprobs);
   return o;
+}
+
+// What --json-schema, --grammar or --regex asks of the answer; null when none does.
+std::shared_ptr<const ConstraintSource> constraint(const RunOptions& r, const Tokenizer& tokenizer) {
+  GrammarNotation notation = GrammarNotation::regex;
+  std::string text;
+  if (r.regex) {
+    text = *r.regex;
+  } else if (r.json_schema || r.grammar) {
+    notation = r.grammar ? GrammarNotation::gbnf : GrammarNotation::json_schema;
+    text = read_file(r.grammar ? *r.grammar : *r.json_schema);
+  } else {
+    return nullptr;
+  }
+  return GrammarSource(parse_grammar(notation, text), std::make_shared<text::TokenTrie>(tokenizer))
+      .with(ThinkStart::none, -1);
 }
 
 void print_speed(const Generated& g) {
@@ -196,6 +215,9 @@ int cmd_run(Words args) {
       .flag("--order", r.order, "sampling steps in order (default: penalties,temperature,top_k,top_p,min_p)")
       .flag("--stop", r.stop, "text that ends the answer and is not shown; may be given again")
       .flag("--answer", r.answer, "how the answer begins (with -p): given instead of sampled")
+      .flag("--json-schema", r.json_schema, "a file; the answer is a JSON document that satisfies this schema")
+      .flag("--grammar", r.grammar, "a file; the answer follows this grammar (GBNF)")
+      .flag("--regex", r.regex, "the whole answer matches this expression")
       .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
       .flag("--seed", r.seed, "same seed, same text; -1 picks one")
       .flag("--system", r.system, "system message of the chat")
@@ -213,6 +235,10 @@ int cmd_run(Words args) {
   if (r.logprobs && !r.json) throw UsageError("quern run: --logprobs needs --json");
   if (r.think && !prompt) throw UsageError("quern run: --think needs a question (-p)");
   if (r.think && !r.answer.empty()) throw UsageError("quern run: --think and --answer exclude each other");
+  const int constraints = r.json_schema.has_value() + r.grammar.has_value() + r.regex.has_value();
+  if (constraints > 1) throw UsageError("quern run: --json-schema, --grammar and --regex exclude each other");
+  if (constraints > 0 && (!prompt || r.think))
+    throw UsageError("quern run: a constraint on the answer needs a prompt (-p) and no --think");
   r.dir = model_folder(r.dir);
   const LoadOptions load = r.weights.load_options();
   const DType kv = r.weights.kv();
@@ -221,6 +247,7 @@ int cmd_run(Words args) {
   auto model = load_for_inference(r.dir, load);
   if (!prompt) return chat(*model, tokenizer, r, o, kv);
   r.prompt = *prompt;
+  o.constraint = constraint(r, tokenizer);
   if (r.think) {
     ThinkPlan plan = parse_plan(*r.think);
     if (plan.seed == 0) plan.seed = o.sampling.seed;
