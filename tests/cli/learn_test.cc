@@ -1,0 +1,33 @@
+// quern learn from outside: figures as JSON, and mistakes named.
+#include <gtest/gtest.h>
+
+#include "quern/base/json.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+TEST(CliLearn, EpropStudies) {
+  Ran r = shell("quern learn eprop cosine --diagonal --units 6 --delay 4 --delay 9 --batch 8 --seeds 2 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  for (const char* delay : {"4", "9"})
+    EXPECT_NEAR(Json::parse(r.out).at("delays").at(delay).at("full").as_array().at(0).as_double(), 1, 1e-12);
+  r = shell("quern learn eprop train --units 6 --delay 2 --steps 3 --seeds 2 --rule full --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("delays").at("2").at("full").at("accuracy").as_array().size(), 2u);
+  r = shell("quern learn eprop cost --units 8 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("rows").as_array().at(0).at("trace_bytes").as_int(), 9152);
+}
+
+TEST(CliLearn, Mistakes) {
+  Ran r = shell("quern learn eprop sine");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE((r.out + r.err).find("'sine'"), std::string::npos);
+  r = shell("quern learn eprop train --rule half");
+  EXPECT_NE(r.code, 0);
+  EXPECT_NE((r.out + r.err).find("rule 'half'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quern
