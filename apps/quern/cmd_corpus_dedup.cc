@@ -57,7 +57,7 @@ int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::pat
 
 int corpus_dedup(Words args) {
   CorpusFlags flags;
-  std::string preset = "zyda", mode = "fast", filter = "none", score;
+  std::string preset = "zyda", mode = "fast", filter = "none", lists, score;
   std::optional<std::string> verify, clustering, scope;
   std::optional<double> threshold;
   std::optional<int64_t> seed;
@@ -68,6 +68,7 @@ int corpus_dedup(Words args) {
   a.flag("--preset", preset, "zyda (13 words, 32 bands of 4), zyda2 (25 characters, 8 of 16, across sources), exact")
       .flag("--mode", mode, "fast, or compat: the published hashes bit for bit")
       .flag("--filter", filter, fmt::format("first drop documents by rules: {}", fmt::join(filter_names(), ", ")))
+      .flag("--lists", lists, "folder of word lists for the rules")
       .flag("--verify", verify, "none, signature, exact (Jaccard) or containment")
       .flag("--threshold", threshold, "of the verification")
       .flag("--clustering", clustering, "star, or closure: connected components, as published")
@@ -90,7 +91,8 @@ int corpus_dedup(Words args) {
   if (scope) c.scope = parse_scope(*scope);
   if (seed) c.sketch.seed = static_cast<uint32_t>(*seed);
   c.collide_empty = collide_empty;
-  c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy(), c.filters = {filter};
+  c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy(), c.filters = {filter},
+  c.lists = lists;
   c.level = static_cast<int>(flags.level);
   c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20, c.memory = static_cast<uint64_t>(memory_mb) << 20;
   return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup");

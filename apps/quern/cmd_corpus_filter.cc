@@ -11,18 +11,19 @@ namespace quern {
 
 int corpus_filter(Words args) {
   CorpusFlags flags;
-  std::string filter = "zyda";
+  std::string filter = "zyda", lists;
   bool rejects = false, reasons = false, json = false;
   Args a("corpus filter", "documents that pass a filter's rules");
   flags.declare(a);
   a.flag("--filter", filter, fmt::format("one of {}", fmt::join(corpus::filter_names(), ", ")))
+      .flag("--lists", lists, "folder of word lists: zh, sexual, profanity, cursed as .txt or .json")
       .flag("--rejects", rejects, "keep rejected documents in reject-*.jsonl.zst")
       .flag("--reasons", reasons, "write reasons.jsonl: every rule that each rejected document fails")
       .flag("--json", json, "the counts as one JSON object");
   if (!a.parse(args)) return 0;
   flags.check("corpus filter");
   if (filter == "none") throw UsageError("quern corpus filter: --filter none would filter nothing");
-  const corpus::FilterMaker make = corpus::find_filter(filter);
+  const corpus::FilterMaker make = corpus::find_filter(filter, lists);
   const corpus::Inputs in = corpus::find_inputs(flags.words, flags.form);
   corpus::FieldMap fields;
   fields.text = flags.text;
@@ -40,7 +41,7 @@ int corpus_filter(Words args) {
   }
   warn_about(r.read, r.damaged, in);
   Json j = r.json();
-  j.set("filter", filter), j.set("inputs", in.json());
+  j.set("filter", filter), j.set("lists", lists), j.set("inputs", in.json());
   write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
   if (json) {
     fmt::print("{}\n", j.dump());

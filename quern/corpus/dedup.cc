@@ -68,6 +68,7 @@ struct Part {  // of the second reading
 // The filters of the sources: each named filter once, its rules behind those of the filters before it.
 struct FilterTable {
   std::vector<std::string> names, rules;
+  std::vector<FilterMaker> makers;
   std::vector<size_t> first_rule;  // of each named filter
   std::vector<int> of_source;      // −1: none
 };
@@ -76,7 +77,7 @@ class Worker {
  public:
   Worker(const Inputs& inputs, const DedupConfig& c, const FilterTable& table)
       : reader(inputs, c.fields, c.read), sketcher(c.sketch) {
-    for (const std::string& n : table.names) filters.push_back(find_filter(n)());
+    for (const FilterMaker& make : table.makers) filters.push_back(make());
   }
   DocumentReader reader;
   SketchMaker sketcher;
@@ -93,11 +94,11 @@ class Dedup {
     QUERN_CHECK(names.size() == inputs.sources.size(), "{} filters for {} sources", names.size(),
                 inputs.sources.size());
     for (const std::string& n : names) {
-      const FilterMaker make = find_filter(n);
       const auto known = std::find(filters_.names.begin(), filters_.names.end(), n);
-      filters_.of_source.push_back(make ? static_cast<int>(known - filters_.names.begin()) : -1);
-      if (!make || known != filters_.names.end()) continue;
-      filters_.names.push_back(n);
+      filters_.of_source.push_back(n == "none" ? -1 : static_cast<int>(known - filters_.names.begin()));
+      if (n == "none" || known != filters_.names.end()) continue;
+      const FilterMaker make = find_filter(n, config.lists);
+      filters_.names.push_back(n), filters_.makers.push_back(make);
       filters_.first_rule.push_back(filters_.rules.size());
       for (const char* rule : make()->rules()) filters_.rules.emplace_back(rule);
     }

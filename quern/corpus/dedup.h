@@ -30,6 +30,7 @@ struct DedupConfig {
   bool collide_empty = false;  // documents without shingles are one cluster, as published; else exact copies only
   std::vector<FieldMap> fields = {FieldMap()};  // one for all sources, or one a source
   std::vector<std::string> filters = {"none"};  // by name, the same way
+  std::string lists;                            // folder of word lists for them
   bool label_late = false;  // labels are looked at after survivors are chosen, as published, and not before
   ReadPolicy read;
   int level = 3;                             // of zstd

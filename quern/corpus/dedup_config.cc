@@ -66,7 +66,7 @@ Json DedupConfig::json() const {
     j.set("collide_empty", collide_empty);
   }
   j.set("scope", kScopes[static_cast<int>(scope)]);
-  j.set("filters", write_value(filters));
+  j.set("filters", write_value(filters)), j.set("lists", lists);
   Json maps = Json::array();
   for (const FieldMap& f : fields) {
     Json m = Json::object();

@@ -17,9 +17,9 @@ namespace {
 
 struct NamedFilter {
   const char* name;
-  std::unique_ptr<DocumentFilter> (*make)();
+  FilterMaker (*make)(const std::string& lists);
 };
-constexpr NamedFilter kFilters[] = {{"zyda", make_zyda_filter}};
+constexpr NamedFilter kFilters[] = {{"zyda", zyda_filter}};
 
 struct Sifted {  // one block's
   std::string kept, rejected, reasons;
@@ -41,10 +41,10 @@ std::vector<std::string> filter_names() {
   return names;
 }
 
-FilterMaker find_filter(const std::string& name) {
+FilterMaker find_filter(const std::string& name, const std::string& lists) {
   if (name == "none") return {};
   for (const NamedFilter& f : kFilters)
-    if (name == f.name) return f.make;
+    if (name == f.name) return f.make(lists);
   fail("filter '{}': expected one of {}{}", name, fmt::join(filter_names(), ", "),
        did_you_mean(name, filter_names()));
 }

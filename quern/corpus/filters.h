@@ -12,7 +12,8 @@
 namespace quern::corpus {
 
 std::vector<std::string> filter_names();
-FilterMaker find_filter(const std::string& name);  // "none": an empty maker
+// "none": an empty maker. `lists`: folder of word lists, for a filter that counts words.
+FilterMaker find_filter(const std::string& name, const std::string& lists = "");
 
 struct FilterRun {
   FieldMap fields;

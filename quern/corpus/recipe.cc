@@ -20,6 +20,8 @@ CorpusRecipe CorpusRecipe::load(const std::filesystem::path& file) {
     for (std::string& p : s.paths)
       if (std::filesystem::path(p).is_relative()) p = (file.parent_path() / p).lexically_normal().string();
   }
+  if (!r.lists.empty() && std::filesystem::path(r.lists).is_relative())
+    r.lists = (file.parent_path() / r.lists).lexically_normal().string();
   r.config();  // names that are none are told before anything is read
   return r;
 }
@@ -54,9 +56,9 @@ DedupConfig CorpusRecipe::config() const {
   c.collide_empty = dedup.collide_empty, c.label_late = dedup.label_late;
   if (dedup.memory_mb < 1) fail("[dedup]: memory_mb {}, expected 1 or more", dedup.memory_mb);
   c.memory = static_cast<uint64_t>(dedup.memory_mb) << 20;
-  c.fields.clear(), c.filters.clear();
+  c.fields.clear(), c.filters.clear(), c.lists = lists;
   for (const SourceRecipe& s : source) {
-    find_filter(s.filter);
+    find_filter(s.filter, lists);
     FieldMap f;
     f.text = s.text_field, f.score = s.score_field;
     f.label = s.label_field, f.label_equals = s.label_equals, f.label_at_least = s.label_at_least;

@@ -74,7 +74,7 @@ struct WriteRecipe {
 };
 
 struct CorpusRecipe {
-  std::string title;
+  std::string title, lists;
   std::vector<SourceRecipe> source;
   ReadRecipe read;
   DedupRecipe dedup;
@@ -82,6 +82,7 @@ struct CorpusRecipe {
   template <class V>
   void visit(V& v) {
     v("title", title, "a line about it");
+    v("lists", lists, "folder of word lists for the filters");
     v("read", read, "");
     v("source", source, "");
     v("dedup", dedup, "");

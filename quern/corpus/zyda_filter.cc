@@ -1,5 +1,9 @@
 #include "quern/corpus/zyda_filter.h"
 
+#include <optional>
+
+#include "quern/corpus/word_lists.h"
+
 namespace quern::corpus {
 namespace {
 
@@ -8,20 +12,31 @@ constexpr const char* kNames[kZydaRules] = {
     "xml>10",     "xml_version>1", "lorem_ipsum>2", "https>0.002",  "less>0.03",        "quote_colon>0.002",
     "www>0.01",   "zh_list>1",     "sexual>10",     "sexual>0.001", "profanity>0.0025", "cursed>0.01"};
 
+constexpr const char* kLists[] = {"zh", "sexual", "profanity", "cursed"};
+
 class ZydaFilter : public DocumentFilter {
  public:
+  explicit ZydaFilter(const std::shared_ptr<const WordLists>& lists) {
+    if (lists) words_.emplace(lists);
+  }
   std::span<const char* const> rules() const override { return kNames; }
   Judgement judge(std::string_view utf8) override {
     ZydaFeatures f;
     Judgement j;
     j.text = zyda_features(utf8, squeezed_, f);
     j.changed = j.text.data() != utf8.data();
-    j.failing = zyda_failing(f, {});
+    ZydaListCounts counts;
+    if (words_) {  // of the raw text, as published
+      const std::span<const uint64_t> n = words_->count(utf8);
+      counts = {.zh = n[0], .sexual = n[1], .profanity = n[2], .cursed = n[3]};
+    }
+    j.failing = zyda_failing(f, counts);
     return j;
   }
 
  private:
   std::string squeezed_;
+  std::optional<WordCounter> words_;
 };
 
 }  // namespace
@@ -54,6 +69,10 @@ uint64_t zyda_failing(const ZydaFeatures& f, const ZydaListCounts& lists) {
   return bits;
 }
 
-std::unique_ptr<DocumentFilter> make_zyda_filter() { return std::make_unique<ZydaFilter>(); }
+FilterMaker zyda_filter(const std::string& folder) {
+  std::shared_ptr<const WordLists> lists;
+  if (!folder.empty()) lists = std::make_shared<const WordLists>(WordLists::load(folder, kLists));
+  return [lists] { return std::make_unique<ZydaFilter>(lists); };
+}
 
 }  // namespace quern::corpus

@@ -34,7 +34,7 @@ TEST(Zyda, CountsAndRulesAreTheTranscriptions) {
     same("less", f.less), same("greater", f.greater), same("quote_colon", f.quote_colon), same("www", f.www);
     same("length", f.length), same("runs", f.runs);
     EXPECT_DOUBLE_EQ(f.mean_word_length(), c.at("mean").as_double());
-    const auto filter = make_zyda_filter();
+    const auto filter = zyda_filter()();
     const Judgement j = filter->judge(text);
     std::vector<std::string> failing, expected;
     for (int i = 0; i < kZydaRules; ++i)
