@@ -79,6 +79,36 @@ TEST(CliCorpus, FilterTellsReasons) {
   EXPECT_EQ(Json::parse(r.out).at("near_removed").as_int(), 1);
 }
 
+TEST(CliCorpus, WordListsReject) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  std::filesystem::create_directories(dir + "/lists");
+  write_file(dir + "/lists/zh.txt", "spamword\n");
+  std::string prose;
+  for (int i = 0; i < 20; ++i) prose += "some longer words follow here and ";
+  write_file(dir + "/a.jsonl", line(prose + "spamword spamword") + line(prose + "spamword"));
+  const auto kept = [&](const std::string& command) {
+    const Ran r =
+        shell(fmt::format("quern corpus {} {}/a.jsonl --filter zyda --json --out {}", command, dir, d / "o"));
+    std::filesystem::remove_all(d / "o");
+    return r.code == 0 ? Json::parse(r.out) : Json(r.err);
+  };
+  EXPECT_EQ(kept("filter").at("documents_out").as_int(), 2);
+  const Json m = kept("filter --lists " + dir + "/lists");
+  EXPECT_EQ(m.at("documents_out").as_int(), 1);
+  EXPECT_EQ(m.at("rules").as_array()[13].at("first").as_int(), 1);
+  EXPECT_EQ(kept("dedup --lists " + dir + "/lists").at("filtered").as_int(), 1);
+  write_file(
+      dir + "/r.toml",
+      "lists = 'lists'\n[[source]]\nname = 'web'\npaths = ['a.jsonl']\nfilter = 'zyda'\n[dedup]\npreset = 'zyda'\n");
+  Ran r = shell(fmt::format("quern corpus build {0}/r.toml --out {0}/b --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("filtered").as_int(), 1);
+  r = shell(fmt::format("quern corpus filter {0}/a.jsonl --lists {0}/nowhere --out {0}/n", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("nowhere is no folder"), std::string::npos) << r.err;
+}
+
 TEST(CliCorpus, BuildFollowsARecipe) {
   ScratchFolder d;
   const std::string dir = d / "";
