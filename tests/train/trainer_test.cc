@@ -19,14 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Registry& registry() {
-  static const Registry* r = [] {
-    auto* made = new Registry;
-    register_everything(*made);
-    return made;
-  }();
-  return *r;
-}
+using tiny::registry;
 
 class Training : public testing::TestWithParam<const char*> {
  protected:

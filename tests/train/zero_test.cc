@@ -23,14 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Registry& registry() {
-  static const Registry* r = [] {
-    auto* made = new Registry;
-    register_everything(*made);
-    return made;
-  }();
-  return *r;
-}
+using tiny::registry;
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
