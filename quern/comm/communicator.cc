@@ -107,7 +107,14 @@ Communicator::Exchange Communicator::exchange(const char* what) const {
   return e;
 }
 
-void Communicator::barrier() { start(exchange("barrier")).wait(); }
+Transfer Communicator::begin(Exchange e) {
+  for (int r = 0; r < size_; ++r)
+    if (const auto n = static_cast<int64_t>(e.send[static_cast<size_t>(r)].size()); r != rank_ && n > 0)
+      ++sent_.messages, sent_.bytes += n;
+  return start(std::move(e));
+}
+
+void Communicator::barrier() { begin(exchange("barrier")).wait(); }
 
 Transfer Communicator::start_reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op) {
   check_counts(counts, size_, in.size);
@@ -133,7 +140,7 @@ Transfer Communicator::start_reduce_scatter(ConstPart in, Counts counts, Part ou
     next += bytes;
   }
   e.finish = [out, op, arrived, pieces] { reduce_in_order(out, pieces, op); };
-  return start(std::move(e));
+  return begin(std::move(e));
 }
 
 void Communicator::reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op) {
@@ -153,7 +160,7 @@ Transfer Communicator::start_all_gather(ConstPart in, Counts counts, Part out) {
     e.recv[r] = piece(out, at, counts[r]);
     at += counts[r];
   }
-  return start(std::move(e));
+  return begin(std::move(e));
 }
 
 void Communicator::all_gather(ConstPart in, Counts counts, Part out) { start_all_gather(in, counts, out).wait(); }
@@ -212,7 +219,7 @@ void Communicator::broadcast(Part x, int root) {
   if (bytes < kScatterBytes) {
     if (rank_ == root) std::fill(e.send.begin(), e.send.end(), piece(source, 0, bytes));
     e.recv[from] = piece(flat, 0, bytes);
-    start(std::move(e)).wait();
+    begin(std::move(e)).wait();
     return;
   }
   // The root sends a piece to everybody, then everybody hands on its own.
@@ -222,7 +229,7 @@ void Communicator::broadcast(Part x, int root) {
   }
   const Cut c = even_cut(bytes, size_, rank_);
   e.recv[from] = piece(flat, c.begin, c.end - c.begin);
-  start(std::move(e)).wait();
+  begin(std::move(e)).wait();
   source.data += c.begin, source.size = c.end - c.begin;
   all_gather(source, even_counts(bytes, size_), flat);
 }
@@ -247,7 +254,7 @@ Transfer Communicator::start_all_to_all(ConstPart in, Counts in_counts, Part out
     e.recv[r] = piece(out, to, out_counts[r]);
     from += in_counts[r], to += out_counts[r];
   }
-  return start(std::move(e));
+  return begin(std::move(e));
 }
 
 void Communicator::all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts) {
@@ -256,6 +263,7 @@ void Communicator::all_to_all(ConstPart in, Counts in_counts, Part out, Counts o
 
 Transfer Communicator::start_send(ConstPart x, int to, int tag) {
   check_peer(to);
+  if (to != rank_) ++sent_.messages, sent_.bytes += x.size * dtype_size(x.dtype);
   return start_message(piece(x, 0, x.size), to, tag);
 }
 Transfer Communicator::start_recv(Part x, int from, int tag) {

@@ -82,6 +82,12 @@ class Transfer {
 
 using Counts = std::span<const int64_t>;  // elements a rank
 
+// An associative way to make one record of two: into[i] = left[i] ⊕ right[i]; `into` may be either of them.
+struct RecordMerge {
+  int64_t record_bytes = 0;
+  std::function<void(const std::byte* left, const std::byte* right, std::byte* into, int64_t records)> join;
+};
+
 // The even cut of n elements: rank r owns [begin, end). Pieces differ by one element at most; some may be empty.
 struct Cut {
   int64_t begin, end;
@@ -128,6 +134,17 @@ class Communicator {
   Transfer start_send(ConstPart x, int to, int tag = 0);
   Transfer start_recv(Part x, int from, int tag = 0);
 
+  // x becomes the merge of every rank's records, the same bits everywhere, by a reduction that this kind of rank
+  // brings along (MPI's own); `merge` must be commutative to the bit. False: there is none, and nothing was done.
+  virtual bool native_all_reduce(std::span<std::byte> /*x*/, const RecordMerge& /*merge*/) { return false; }
+
+  // What this rank has given to others so far, counted where it is handed over; an empty piece is no message. A
+  // native reduction is not seen here.
+  struct Sent {
+    int64_t messages = 0, bytes = 0;
+  };
+  const Sent& sent() const { return sent_; }
+
   // Ranks that give the same colour form a new communicator, ordered by (key, rank); a negative colour gets none.
   // Collective.
   virtual std::unique_ptr<Communicator> split(int colour, int key = 0) = 0;
@@ -150,7 +167,9 @@ class Communicator {
 
  private:
   void check_peer(int r) const;
+  Transfer begin(Exchange e);  // counted
   int rank_, size_;
+  Sent sent_;
 };
 
 }  // namespace quern

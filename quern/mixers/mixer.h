@@ -17,7 +17,8 @@ struct InnerCut {
   SequenceState* into;
 };
 
-class Context;  // context.h
+class Context;      // context.h
+class CacheShards;  // cache_shards.h
 
 struct Batch {
   std::vector<int32_t> offsets;        // [segments + 1], rows of each segment (sequence or document)
@@ -25,6 +26,8 @@ struct Batch {
   std::vector<SequenceState*> states;  // one a segment, or empty (no state in or out; required for training)
   std::vector<InnerCut> cuts;          // in order; only where every fixed part says cuts_inside
   const Context* context = nullptr;  // when set: segments are parts of documents whose other rows lie on other ranks
+  const CacheShards* shards =
+      nullptr;  // when set: every rank has all rows, and the rows of caches lie over the ranks
 
   int64_t segments() const { return static_cast<int64_t>(offsets.size()) - 1; }
   int64_t tokens() const { return offsets.back(); }
