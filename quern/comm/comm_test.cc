@@ -183,6 +183,44 @@ TEST(Comm, AllToAll) {
   });
 }
 
+TEST(Comm, CountsWhatItHandsOver) {
+  every_world([](Communicator& c) {
+    const int64_t others = c.size() - 1, n = 1000 * c.size();
+    std::vector<float> x(static_cast<size_t>(n));
+    const Communicator::Sent before = c.sent();
+    c.all_reduce(x);  // a piece to everybody there and back
+    EXPECT_EQ(c.sent().messages - before.messages, 2 * others);
+    EXPECT_EQ(c.sent().bytes - before.bytes, 2 * others * 4000);
+    Transfer in = c.start_recv(std::span(x).subspan(0, 3), c.rank(), 5);
+    c.send(std::span(x).subspan(3, 3), c.rank(), 5);  // to itself: nothing leaves
+    in.wait();
+    EXPECT_EQ(c.sent().messages - before.messages, 2 * others);
+  });
+}
+
+struct SumAndMost {
+  int64_t sum, most;
+};
+
+TEST(Comm, NativeReductionOfRecords) {
+  const RecordMerge merge{sizeof(SumAndMost), [](const std::byte* l, const std::byte* r, std::byte* into, int64_t n) {
+                            for (int64_t i = 0; i < n; ++i) {
+                              const auto a = reinterpret_cast<const SumAndMost*>(l)[i],
+                                         b = reinterpret_cast<const SumAndMost*>(r)[i];
+                              reinterpret_cast<SumAndMost*>(into)[i] = {a.sum + b.sum, std::max(a.most, b.most)};
+                            }
+                          }};
+  every_world([&](Communicator& c) {
+    std::vector<SumAndMost> x(700, {c.rank() + 1, -c.rank()});
+    const bool there = c.native_all_reduce(std::as_writable_bytes(std::span(x)), merge);
+    EXPECT_EQ(there, mpi_world != nullptr);
+    for (const SumAndMost& s : x) {
+      EXPECT_EQ(s.sum, there ? c.size() * (c.size() + 1) / 2 : c.rank() + 1);
+      EXPECT_EQ(s.most, there ? 0 : -c.rank());
+    }
+  });
+}
+
 TEST(Comm, MessagesKeepTheirOrder) {
   every_world([](Communicator& c) {
     const int right = (c.rank() + 1) % c.size(), left = (c.rank() + c.size() - 1) % c.size();
