@@ -1,6 +1,7 @@
 #include "quern/mixers/attend.h"
 
 #include "quern/kernels/attention/attention.h"
+#include "quern/mixers/cache_shards.h"
 #include "quern/mixers/context_attend.h"
 #include "quern/nn/dispatch.h"
 
@@ -93,6 +94,7 @@ Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, con
   if (b.states.empty())
     return with_float(q_THd.dtype(), [&]<class T>() { return attend_fresh<T>(tape, q_THd, k_THd, v_THd, b, o); });
   QUERN_CHECK(!tape.needs({q_THd, k_THd, v_THd}), "training reads whole segments, not states");
+  if (b.shards && o.window == 0) return attend_shards(q_THd, k_THd, v_THd, b, site, o);
   append_kv(b, site, o.k_part, k_THd.value);
   append_kv(b, site, o.k_part + 1, v_THd.value);
   const Tensor& q = q_THd.value;

@@ -89,20 +89,14 @@ class Decode {
   void merge(const AttentionSegment<KV>& s, int64_t head, const float* parts, int64_t chunks, float* sum) const {
     int64_t all = rows(s), group = all / s.q_len, stride = part_floats(s);
     for (int64_t r = 0; r < all; ++r) {
-      const float *m = parts + all * width_ + r, *l = m + all;
-      float top = kMasked, total = 0;
-      for (int64_t c = 0; c < chunks; ++c) top = std::max(top, m[c * stride]);
-      std::fill_n(sum, width_, 0.0f);
-      for (int64_t c = 0; c < chunks; ++c) {
-        float f = std::exp2(m[c * stride] - top);
-        const float* o = parts + c * stride + r * width_;
-        total += f * l[c * stride];
-        for (int64_t j = 0; j < width_; ++j) sum[j] += f * o[j];
-      }
+      auto at = [&](int64_t c) -> PartialRow<float> {
+        const float *part = parts + c * stride, *m = part + all * width_ + r;
+        return {part + r * width_, m[0], m[all]};
+      };
+      const PartialRow<float> row = join_rows(chunks, at, width_, sum);
       int64_t t = s.q_begin + r / group, h = head * group + r % group;
-      op_.simd.scale(sum, 1 / total, o_.shape[2], o_.shape[2], &o_(t, h, 0));
-      if (lse_)
-        lse_(t, h) = static_cast<float>((static_cast<double>(top) + std::log2(static_cast<double>(total))) * kLn2);
+      op_.simd.scale(sum, 1 / row.l, o_.shape[2], o_.shape[2], &o_(t, h, 0));
+      if (lse_) lse_(t, h) = partial_lse(row.m, row.l);
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include "quern/kernels/attention/attention.h"
 #include "quern/kernels/attention/attention_simd.h"
+#include "quern/kernels/attention/partial.h"
 #include "quern/kernels/gemm/tile.h"
 
 namespace quern::kernels {
@@ -24,8 +25,6 @@ void attention_backward_tiles(View<const float, 3> q, View<const float, 3> k, Vi
 const AttentionKernels& attention_kernels();  // of active_isa(), which must not be ref
 bool attention_bf16(AttentionOptions o);      // products in bf16 asked for and available
 
-constexpr double kLog2e = 1.4426950408889634;
-constexpr double kLn2 = 0.6931471805599453;
 constexpr int64_t kPanelKeys = kTileColumns;
 // Packed operands of one batch of (segment, head) jobs: as much as a shared last-level cache holds.
 constexpr int64_t kBatchBytes = int64_t{32} << 20;

@@ -155,8 +155,7 @@ class Prefill {
     for (int64_t i = 0; i < rows; ++i) {
       int64_t t = seg.q_begin + i0 + i;
       op_.simd.scale(o + i * width_, 1 / l[i], dv_, dv_, &o_(t, head, 0));
-      if (lse_)
-        lse_(t, head) = static_cast<float>((static_cast<double>(m[i]) + std::log2(static_cast<double>(l[i]))) * kLn2);
+      if (lse_) lse_(t, head) = partial_lse(m[i], l[i]);
     }
   }
 
