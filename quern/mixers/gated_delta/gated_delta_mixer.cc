@@ -1,0 +1,118 @@
+#include "quern/mixers/gated_delta/gated_delta_mixer.h"
+
+#include <cmath>
+
+#include "quern/base/config.h"
+#include "quern/kernels/ssm/causal_conv.h"
+#include "quern/mixers/attend.h"
+#include "quern/mixers/gated_delta/memory_heads.h"
+#include "quern/mixers/gated_delta/short_conv.h"
+#include "quern/mixers/key_shift.h"
+#include "quern/mixers/ssm_init.h"
+#include "quern/nn/ops.h"
+#include "quern/nn/registry.h"
+
+namespace quern {
+namespace {
+
+constexpr double kUnitEps = 1e-5;
+
+GatedDeltaConfig checked(GatedDeltaConfig c) {
+  check_heads("gated_delta", c.width, c.n_head, c.n_head, c.head_dim, 0);
+  if (c.taps < 0 || c.taps > kernels::kConvTaps)
+    fail("gated_delta: taps {} is outside 0 … {}", c.taps, kernels::kConvTaps);
+  return c;
+}
+
+}  // namespace
+
+GatedDeltaMixer::GatedDeltaMixer(GatedDeltaConfig c)
+    : c_(checked(c)),
+      qkv_([this] {
+        std::vector<Linear> l;
+        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
+        return l;
+      }()),
+      b_(c_.n_head, c_.width, false),
+      a_(c_.n_head, c_.width, false),
+      gate_(c_.n_head * c_.head_dim, c_.width, false),
+      out_(c_.width, c_.n_head * c_.head_dim, false),
+      norm_w_({c_.head_dim}, Init::constant(1)) {
+  const int64_t I = c_.n_head * c_.head_dim;
+  if (c_.taps > 0)
+    conv_w_ = Parameter({3 * I, 1, c_.taps}, Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps))));
+  if (c_.key_shift) mu_ = Parameter({I}, Init::constant(0));
+  if (c_.decay) {
+    a_log_ = Parameter({c_.n_head}, Init::drawn(ssm_log_decay));
+    dt_bias_ = Parameter({c_.n_head}, Init::drawn(ssm_step_bias));
+  }
+}
+
+StateSpec GatedDeltaMixer::state_spec(DType kv) const {
+  const int64_t I = c_.n_head * c_.head_dim;
+  StateSpec s{{memory_part(c_.n_head, c_.head_dim, kv)}};
+  if (c_.taps > 0) s.parts.push_back(short_conv_part(c_.taps, 3 * I, kv));
+  if (c_.key_shift) s.parts.push_back(key_shift_part(I, kv));
+  return s;
+}
+
+void GatedDeltaMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+  const char* names[] = {"q_proj", "k_proj", "v_proj"};
+  for (size_t i = 0; i < 3; ++i) qkv_.part(i).visit(prefix + names[i], v);
+  if (c_.taps > 0) v(prefix + "conv1d.weight", conv_w_);
+  if (c_.key_shift) v(prefix + "key_shift", mu_);
+  b_.visit(prefix + "b_proj", v);
+  if (c_.decay) {
+    a_.visit(prefix + "a_proj", v);
+    v(prefix + "A_log", a_log_);
+    v(prefix + "dt_bias", dt_bias_);
+  }
+  if (c_.gate) gate_.visit(prefix + "g_proj", v);
+  v(prefix + "o_norm.weight", norm_w_);
+  out_.visit(prefix + "o_proj", v);
+}
+
+void GatedDeltaMixer::pack(const Packing& t) {
+  qkv_.pack(t);
+  b_.pack(t);
+  if (c_.decay) a_.pack(t);
+  if (c_.gate) gate_.pack(t);
+  out_.pack(t);
+}
+
+Var GatedDeltaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+  if (batch.context) fail("gated_delta: rows of one document cannot lie on several ranks (parallel.context)");
+  const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim, I = H * d;
+  int part = 1;  // of the state, behind the memory
+  std::vector<Var> p;
+  if (c_.taps > 0) {
+    const Var qkv = qkv_.forward(tape, x_TD, {3})[0];
+    const Var mixed = short_conv(tape, qkv, conv_w_, batch, site, part++);
+    for (int64_t i = 0; i < 3; ++i) p.push_back(slice_columns(tape, mixed, i * I, I));
+  } else {
+    p = qkv_.forward(tape, x_TD, {1, 1, 1});
+  }
+  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site, part++);
+  auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
+  const Var q = l2_norm(tape, heads(p[0]), nullptr, 1, kUnitEps),
+            k = l2_norm(tape, heads(p[1]), nullptr, 1, kUnitEps), b = linear(tape, x_TD, b_),
+            a = c_.decay ? linear(tape, x_TD, a_) : Var();
+  MemoryGates gates{.b = &b};
+  if (c_.decay) gates.a = &a, gates.a_log = &a_log_, gates.dt_bias = &dt_bias_;
+  Var o = memory_heads(tape, q, k, heads(p[2]), gates, true, batch, site, 0);
+  o = reshape(tape, rms_norm(tape, reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, I});
+  if (c_.gate) o = mul(tape, o, activate(tape, kernels::Activation::silu, linear(tape, x_TD, gate_)));
+  return linear(tape, o, out_);
+}
+
+namespace mixers {
+void register_gated_delta(Registry& r) {
+  r.mixers.add("gated_delta", [](const Json& j) -> std::unique_ptr<Mixer> {
+    GatedDeltaConfig c;
+    from_json(j, c, "mixer gated_delta", true);
+    return std::make_unique<GatedDeltaMixer>(c);
+  });
+}
+}  // namespace mixers
+
+}  // namespace quern

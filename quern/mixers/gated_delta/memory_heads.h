@@ -1,0 +1,18 @@
+// The matrix memory of every head of every segment, on a tape: o = FastWeights(q, k, v; g, β), with what the gates
+// are made of as inputs:  β = σ(b),  g = −e^{A_log}·softplus(a + dt_bias). State: one part [H, d, dv], f32.
+#pragma once
+#include "quern/mixers/mixer.h"
+
+namespace quern {
+
+struct MemoryGates {
+  const Var* b = nullptr;                          // [T, H]; none: rate 1
+  const Var* a = nullptr;                          // [T, H]; none: no decay
+  Parameter *a_log = nullptr, *dt_bias = nullptr;  // [H], with a
+};
+
+StatePart memory_part(int64_t n_head, int64_t head_dim, DType kv);
+Var memory_heads(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const MemoryGates& gates,
+                 bool correct, const Batch& batch, int site, int part);
+
+}  // namespace quern

@@ -1,0 +1,76 @@
+#include "quern/mixers/linear_attention/linear_attention_mixer.h"
+
+#include "quern/base/config.h"
+#include "quern/mixers/attend.h"
+#include "quern/mixers/gated_delta/memory_heads.h"
+#include "quern/mixers/key_shift.h"
+#include "quern/nn/ops.h"
+#include "quern/nn/registry.h"
+
+namespace quern {
+namespace {
+
+constexpr double kUnitEps = 1e-5;
+
+LinearAttentionConfig checked(LinearAttentionConfig c) {
+  check_heads("linear_attention", c.width, c.n_head, c.n_head, c.head_dim, 0);
+  return c;
+}
+
+}  // namespace
+
+LinearAttentionMixer::LinearAttentionMixer(LinearAttentionConfig c)
+    : c_(checked(c)),
+      qkv_([this] {
+        std::vector<Linear> l;
+        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
+        return l;
+      }()),
+      out_(c_.width, c_.n_head * c_.head_dim, false),
+      norm_w_({c_.head_dim}, Init::constant(1)) {
+  if (c_.key_shift) mu_ = Parameter({c_.n_head * c_.head_dim}, Init::constant(0));
+}
+
+StateSpec LinearAttentionMixer::state_spec(DType kv) const {
+  StateSpec s{{memory_part(c_.n_head, c_.head_dim, kv)}};
+  if (c_.key_shift) s.parts.push_back(key_shift_part(c_.n_head * c_.head_dim, kv));
+  return s;
+}
+
+void LinearAttentionMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+  const char* names[] = {"q_proj", "k_proj", "v_proj"};
+  for (size_t i = 0; i < 3; ++i) qkv_.part(i).visit(prefix + names[i], v);
+  if (c_.key_shift) v(prefix + "key_shift", mu_);
+  v(prefix + "o_norm.weight", norm_w_);
+  out_.visit(prefix + "o_proj", v);
+}
+
+void LinearAttentionMixer::pack(const Packing& t) {
+  qkv_.pack(t);
+  out_.pack(t);
+}
+
+Var LinearAttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+  if (batch.context) fail("linear_attention: rows of one document cannot lie on several ranks (parallel.context)");
+  const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
+  std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
+  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site, 1);
+  auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
+  const Var q = l2_norm(tape, heads(p[0]), nullptr, 1, kUnitEps),
+            k = l2_norm(tape, heads(p[1]), nullptr, 1, kUnitEps);
+  const Var o = memory_heads(tape, q, k, heads(p[2]), {}, false, batch, site, 0);
+  return linear(tape, reshape(tape, rms_norm(tape, reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, H * d}),
+                out_);
+}
+
+namespace mixers {
+void register_linear_attention(Registry& r) {
+  r.mixers.add("linear_attention", [](const Json& j) -> std::unique_ptr<Mixer> {
+    LinearAttentionConfig c;
+    from_json(j, c, "mixer linear_attention", true);
+    return std::make_unique<LinearAttentionMixer>(c);
+  });
+}
+}  // namespace mixers
+
+}  // namespace quern

@@ -1,0 +1,39 @@
+// Linear attention as a layer: a matrix a head that adds k_t v_tᵀ for every token and forgets nothing,
+//   o_t = RMSNorm_head((Σ_{s≤t} k_s v_sᵀ)ᵀ q_t),  y = o·Woᵀ,  q and k unit vectors, k through a key shift if asked.
+// State: [H, d, d] f32 and the shift's last key. Cost: 2·H·d² multiply-adds a token.
+#pragma once
+#include "quern/mixers/mixer.h"
+#include "quern/nn/linear.h"
+
+namespace quern {
+
+struct LinearAttentionConfig {
+  int64_t width = 0, n_head = 0, head_dim = 0;
+  bool key_shift = false;
+  double norm_eps = 1e-5;
+  template <class V>
+  void visit(V& v) {
+    v("width", width, "width of the residual stream");
+    v("n_head", n_head, "heads");
+    v("head_dim", head_dim, "size of a head; its memory is a square of it");
+    v("key_shift", key_shift, "keys that hold a learnt share of the token before");
+    v("norm_eps", norm_eps, "epsilon of the output norm");
+  }
+};
+
+class LinearAttentionMixer : public Mixer {
+ public:
+  explicit LinearAttentionMixer(LinearAttentionConfig config);
+  StateSpec state_spec(DType kv) const override;
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  void pack(const Packing& t) override;
+  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+
+ private:
+  LinearAttentionConfig c_;
+  LinearGroup qkv_;
+  Linear out_;
+  Parameter mu_, norm_w_;
+};
+
+}  // namespace quern

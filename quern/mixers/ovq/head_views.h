@@ -1,0 +1,19 @@
+// One head's rows of a tensor [T, H, d], and its span of one [H, T]; what these mixers hand their heads.
+#pragma once
+#include "quern/tensor/tensor.h"
+
+namespace quern {
+
+template <class T>
+View<T, 2> head_rows(const Tensor& x_THd, int64_t begin, int64_t end, int64_t h) {
+  const auto x = x_THd.view<T, 3>();
+  return {x.data + begin * x.stride[0] + h * x.stride[1], {end - begin, x.shape[2]}, {x.stride[0], 1}};
+}
+
+template <class T>
+View<T, 1> head_span(const Tensor& x_HT, int64_t begin, int64_t end, int64_t h) {  // nothing of nothing
+  if (!x_HT.defined()) return {};
+  return {x_HT.data<std::remove_const_t<T>>() + h * x_HT.dim(1) + begin, {end - begin}};
+}
+
+}  // namespace quern

@@ -1,0 +1,62 @@
+// OVQ attention as a layer (ovq.h tells what a head does):
+//   q, k, v = x·Wᵀ;  k through the key shift, when it has one;  q, k = unit vectors a head;  s_h = β_h·√d
+//   y = OVQ(q, k, v; s)·Woᵀ.  No positions: layers of windowed attention beside it know the order.
+// State, all fixed in size and f32: sums of keys [H, d, N], of values [H, N, d], counts [H, N], the chunk that is not
+// yet full, and marks: rows that live, tokens seen. The dictionary's size may change after training.
+// Cost per token: 4·H·d·D multiply-adds for the projections and H·d·(3N + C) for the memory.
+#pragma once
+#include "quern/mixers/mixer.h"
+#include "quern/mixers/ovq/ovq.h"
+#include "quern/nn/linear.h"
+
+namespace quern {
+
+struct OvqConfig {
+  int64_t width = 0, n_head = 0, head_dim = 0, rows = 1024, chunk = 128, horizon = 0;
+  std::string growth = "plateau";
+  bool key_shift = false, spread = true, count_bias = true, normalise = false, delta_values = false;
+  template <class V>
+  void visit(V& v) {
+    v("width", width, "width of the residual stream");
+    v("n_head", n_head, "heads, each with a dictionary");
+    v("head_dim", head_dim, "size of a head");
+    v("rows", rows, "most rows of a dictionary; may change after training");
+    v("chunk", chunk, "tokens between two writes");
+    v("growth", growth, "how many rows live after t tokens: plateau, greedy or linear");
+    v("horizon", horizon, "tokens after which linear growth has all rows");
+    v("key_shift", key_shift, "keys that hold a learnt share of the token before");
+    v("spread", spread, "tokens least like the rows open new ones; false: tokens drawn at random");
+    v("count_bias", count_bias, "logits hold the logarithm of a row's count");
+    v("normalise", normalise, "rows' keys are read as unit vectors");
+    v("delta_values", delta_values, "values move by what their readout lacked");
+  }
+  OvqOptions options() const;  // throws Error naming the field
+};
+
+class OvqMixer : public Mixer {
+ public:
+  explicit OvqMixer(OvqConfig config);
+  StateSpec state_spec(DType kv) const override;
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  void pack(const Packing& t) override;
+  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  // Sequences begun from now on have so many rows; those that go on keep theirs.
+  void set_rows(int64_t rows);
+
+ private:
+  enum Part { kKeys, kValues, kCounts, kChunkKeys, kChunkValues, kMarks, kShift };
+  template <class T>
+  Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
+  template <class T>
+  void run(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& b, int site, const Tensor& out,
+           const Tensor& lse, const Tensor& rows, SequenceState* into);
+  double scale(int64_t head) const;
+
+  OvqConfig c_;
+  OvqOptions o_;
+  LinearGroup qkv_;
+  Linear out_;
+  Parameter beta_, mu_;
+};
+
+}  // namespace quern

@@ -1,0 +1,21 @@
+// Loops over rows that the memories of this room's kin are made of: small products and what a softmax needs. Serial:
+// heads and sequences are what threads are for. Double runs the plain loops, f32 the instruction set's own.
+#pragma once
+#include "quern/mixers/ovq/row_math_simd.h"
+
+namespace quern {
+
+template <class T>
+struct RowMath {
+  static void product(const SmallProduct<T>& p);
+  static T largest(int64_t n, const T* x);
+  static void exps(int64_t n, T shift, T* x);
+  static T sum(int64_t n, const T* x);
+  static T dot(int64_t n, const T* x, const T* y);
+  static void scale(int64_t n, T s, T* x);
+  static void divide(int64_t n, T s, const T* d, T* x);
+  static void add(int64_t n, T s, const T* x, T* y);
+  static void centre(int64_t n, T mean, const T* p, T* x);
+};
+
+}  // namespace quern

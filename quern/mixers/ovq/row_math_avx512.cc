@@ -1,0 +1,8 @@
+// The fast row loops in vectors of 16 floats; the bodies are in row_math_rows.h.
+#include "quern/mixers/ovq/row_math_rows.h"
+
+namespace quern {
+
+constinit const RowMathTable row_math_avx512 = kRowMathTable;
+
+}  // namespace quern

@@ -1,0 +1,201 @@
+#include "quern/mixers/vq_attention/vq_mixer.h"
+
+#include <cmath>
+
+#include "quern/base/config.h"
+#include "quern/base/threads.h"
+#include "quern/mixers/attend.h"
+#include "quern/mixers/key_shift.h"
+#include "quern/mixers/ovq/head_views.h"
+#include "quern/mixers/ssm_state.h"
+#include "quern/nn/dispatch.h"
+#include "quern/nn/ops.h"
+#include "quern/nn/registry.h"
+
+namespace quern {
+namespace {
+
+constexpr double kUnitEps = 1e-5;
+
+VqAttentionConfig checked(VqAttentionConfig c) {
+  check_heads("vq_attention", c.width, c.n_head, c.n_head, c.head_dim, 0);
+  if (c.codes < 1 || c.codes > 1 << 20) fail("vq_attention: codes {} is outside 1 … {}", c.codes, 1 << 20);
+  if (c.chunk < 1 || c.chunk > 1 << 20) fail("vq_attention: chunk {} is outside 1 … {}", c.chunk, 1 << 20);
+  if (!(c.commit >= 0)) fail("vq_attention: commit {}, expected 0 or more", c.commit);
+  return c;
+}
+
+}  // namespace
+
+VqAttentionMixer::VqAttentionMixer(VqAttentionConfig c)
+    : c_(checked(c)),
+      o_{.codes = c_.codes, .chunk = c_.chunk, .commit = c_.commit},
+      qkv_([this] {
+        std::vector<Linear> l;
+        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
+        return l;
+      }()),
+      out_(c_.width, c_.n_head * c_.head_dim, false),
+      codes_({c_.n_head, c_.codes, c_.head_dim}, Init::normal(1 / std::sqrt(static_cast<double>(c_.head_dim)))),
+      beta_({c_.n_head}, Init::constant(1)) {
+  if (c_.key_shift) mu_ = Parameter({c_.n_head * c_.head_dim}, Init::constant(0));
+}
+
+StateSpec VqAttentionMixer::state_spec(DType kv) const {
+  const int64_t H = c_.n_head, d = c_.head_dim;
+  auto part = [&](const char* name, Shape shape) {
+    return StatePart{
+        .name = name, .shape = std::move(shape), .dtype = ssm_state_dtype(kv), .cuts_inside = true, .shard_axis = 0};
+  };
+  StateSpec s{{part("values", {H, c_.codes, d}),
+               part("counts", {H, c_.codes}),
+               part("chunk_keys", {H, d, ovq_key_stride(c_.chunk)}),
+               part("chunk_values", {H, c_.chunk, d}),
+               part("chunk_codes", {H, c_.chunk}),
+               {.name = "seen", .shape = {1}, .dtype = DType::i64, .cuts_inside = true}}};
+  if (c_.key_shift) s.parts.push_back(key_shift_part(H * d, kv));
+  return s;
+}
+
+void VqAttentionMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+  const char* names[] = {"q_proj", "k_proj", "v_proj"};
+  for (size_t i = 0; i < 3; ++i) qkv_.part(i).visit(prefix + names[i], v);
+  v(prefix + "codebook", codes_);
+  v(prefix + "beta", beta_);
+  if (c_.key_shift) v(prefix + "key_shift", mu_);
+  out_.visit(prefix + "o_proj", v);
+}
+
+void VqAttentionMixer::pack(const Packing& t) {
+  if (!t.packs()) return;
+  qkv_.pack(t);
+  out_.pack(t);
+  columns_ = columns();
+}
+
+Tensor VqAttentionMixer::columns() const {
+  const Tensor rows = codes_.value;
+  Tensor out = Tensor::zeros({c_.n_head, c_.head_dim, ovq_key_stride(c_.codes)}, rows.dtype());
+  with_float(rows.dtype(), [&]<class T>() {
+    for (int64_t h = 0; h < c_.n_head; ++h)
+      vq_columns<T>(o_, rows.data<T>() + h * c_.codes * c_.head_dim, c_.head_dim, out.view<T, 3>().row(h));
+  });
+  return out;
+}
+
+double VqAttentionMixer::scale(int64_t h) const {
+  return beta_.value.item(h) * std::sqrt(static_cast<double>(c_.head_dim));
+}
+
+template <class T>
+void VqAttentionMixer::run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& columns, const Batch& b,
+                           int site, const Tensor& out, const Tensor& lse, const Tensor& rows, SequenceState* into) {
+  const int64_t H = c_.n_head, d = c_.head_dim;
+  const DType dtype = q.dtype();
+  SsmStates<T, 3> values(b, site, kValues, dtype), chunk_keys(b, site, kChunkKeys, dtype),
+      chunk_values(b, site, kChunkValues, dtype);
+  SsmStates<T, 2> counts(b, site, kCounts, dtype), chunk_codes(b, site, kChunkCodes, dtype);
+  parallel_dynamic(b.segments() * H, [&](int64_t unit) {
+    const int64_t s = unit / H, h = unit % H, begin = b.offsets[s], end = b.offsets[s + 1];
+    Arena& scratch = thread_arena();
+    Arena::Scope scope(scratch);
+    OvqMemory<T> m;
+    if (b.states.empty()) {
+      const OvqOptions o = o_.reading();
+      std::span<T> room = scratch.take<T>(OvqMemory<T>::elements(o, d, d) + o.chunk);
+      std::fill(room.begin(), room.end(), T(0));
+      m = OvqMemory<T>::in(room.data() + o.chunk, o, d, d);
+      m.keys = room.data();
+    } else {
+      m.keys = chunk_codes.views()[s].row(h), m.values = values.views()[s].row(h);
+      m.counts = counts.views()[s].row(h), m.chunk_keys = chunk_keys.views()[s].row(h);
+      m.chunk_values = chunk_values.views()[s].row(h),
+      m.seen = b.states[s]->fixed(site, kSeen).template data<int64_t>()[0];
+    }
+    vq_forward<T>(o_,
+                  {head_rows<const T>(q, begin, end, h), head_rows<const T>(k, begin, end, h),
+                   head_rows<const T>(v, begin, end, h), scale(h)},
+                  {codes_.value.data<T>() + h * c_.codes * d, columns.view<T, 3>().row(h)}, m,
+                  head_rows<T>(out, begin, end, h), head_span<T>(lse, begin, end, h),
+                  head_span<int32_t>(rows, begin, end, h), scratch);
+  });
+  for (size_t s = 0; s < b.states.size(); ++s)
+    b.states[s]->fixed(site, kSeen).data<int64_t>()[0] += b.offsets[s + 1] - b.offsets[s];
+  if (!into) return;
+  values.snapshot(into, site, kValues), counts.snapshot(into, site, kCounts);
+  chunk_keys.snapshot(into, site, kChunkKeys), chunk_values.snapshot(into, site, kChunkValues);
+  chunk_codes.snapshot(into, site, kChunkCodes);
+  into->fixed(site, kSeen).copy_from(b.states[0]->fixed(site, kSeen));
+}
+
+template <class T>
+Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch,
+                           int site) {
+  const Tensor q = q_THd.value, k = k_THd.value, v = v_THd.value, out = Tensor::empty(q.shape(), q.dtype()),
+               columns = columns_.defined() && !tape.recording() ? columns_ : this->columns();
+  const std::vector<Var> inputs = {q_THd, k_THd, v_THd, tape.param(codes_), tape.param(beta_)};
+  const bool keep = tape.needs(inputs);
+  QUERN_CHECK(!keep || batch.states.empty(), "training reads whole segments, not states");
+  const int64_t H = c_.n_head, d = c_.head_dim;
+  Tensor lse, rows;
+  if (keep) lse = Tensor::empty({H, q.dim(0)}, q.dtype()), rows = Tensor::empty({H, q.dim(0)}, DType::i32);
+  in_stretches(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
+    run<T>(q.narrow(0, row, n), k.narrow(0, row, n), v.narrow(0, row, n), columns, b, site, out.narrow(0, row, n),
+           lse, rows, into);
+  });
+  return tape.record(out, inputs, [=, this, offsets = batch.offsets](Grads& g) {
+    const Tensor gout = g.out(), gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()),
+                 gv = Tensor::empty(v.shape(), v.dtype());
+    const int64_t S = static_cast<int64_t>(offsets.size()) - 1;
+    std::vector<double> gscale(static_cast<size_t>(S * H), 0.0);
+    const Tensor gcodes = Tensor::zeros(codes_.shape, q.dtype());
+    parallel_dynamic(H, [&](int64_t h) {  // a head's segments one after the other: they share its codebook
+      for (int64_t s = 0; s < S; ++s) {
+        const int64_t begin = offsets[s], end = offsets[s + 1];
+        if (begin == end) continue;
+        gscale[static_cast<size_t>(s * H + h)] =
+            vq_backward<T>(o_,
+                           {head_rows<const T>(q, begin, end, h), head_rows<const T>(k, begin, end, h),
+                            head_rows<const T>(v, begin, end, h), scale(h)},
+                           {codes_.value.data<T>() + h * c_.codes * d, columns.view<T, 3>().row(h)},
+                           head_rows<const T>(out, begin, end, h), head_span<T>(lse, begin, end, h),
+                           head_span<int32_t>(rows, begin, end, h), head_rows<const T>(gout, begin, end, h), q.dim(0),
+                           head_rows<T>(gq, begin, end, h), head_rows<T>(gk, begin, end, h),
+                           head_rows<T>(gv, begin, end, h), gcodes.data<T>() + h * c_.codes * d, thread_arena());
+      }
+    });
+    g.add(0, gq);
+    g.add(1, gk);
+    g.add(2, gv);
+    if (g.wants(3)) g.add(3, gcodes);
+    if (!g.wants(4)) return;
+    const auto gbeta = g.accumulator(4).template view<T, 1>();
+    for (int64_t s = 0; s < S; ++s)
+      for (int64_t h = 0; h < H; ++h)
+        gbeta(h) += static_cast<T>(std::sqrt(static_cast<double>(d)) * gscale[static_cast<size_t>(s * H + h)]);
+  });
+}
+
+Var VqAttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+  if (batch.context) fail("vq_attention: rows of one document cannot lie on several ranks (parallel.context)");
+  const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
+  std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
+  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site, kShift);
+  auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
+  const Var q = l2_norm(tape, heads(p[0]), nullptr, 1, kUnitEps),
+            k = l2_norm(tape, heads(p[1]), nullptr, 1, kUnitEps), v = heads(p[2]);
+  Var y = with_float(q.dtype(), [&]<class E>() { return core<E>(tape, q, k, v, batch, site); });
+  return linear(tape, reshape(tape, y, {T, H * d}), out_);
+}
+
+namespace mixers {
+void register_vq_attention(Registry& r) {
+  r.mixers.add("vq_attention", [](const Json& j) -> std::unique_ptr<Mixer> {
+    VqAttentionConfig c;
+    from_json(j, c, "mixer vq_attention", true);
+    return std::make_unique<VqAttentionMixer>(c);
+  });
+}
+}  // namespace mixers
+
+}  // namespace quern

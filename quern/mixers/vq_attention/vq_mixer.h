@@ -1,0 +1,55 @@
+// Attention over vector-quantised keys as a layer (vq.h tells what a head does), the baseline that OVQ is measured
+// against: the codebook is a parameter [H, N, d], learnt over the corpus and the same for every sequence.
+//   q, k, v = x·Wᵀ;  k through a key shift if asked;  q, k = unit vectors a head;  s_h = β_h·√d;  y = VQ(…)·Woᵀ
+// State, fixed in size and f32: sums of values [H, N, d], counts [H, N], the chunk that is not yet full with its
+// codes, and how many tokens were seen. Cost per token: 4·H·d·D multiply-adds for the projections and H·d·(3N + C).
+#pragma once
+#include "quern/mixers/mixer.h"
+#include "quern/mixers/vq_attention/vq.h"
+#include "quern/nn/linear.h"
+
+namespace quern {
+
+struct VqAttentionConfig {
+  int64_t width = 0, n_head = 0, head_dim = 0, codes = 512, chunk = 128;
+  double commit = 1e-4;
+  bool key_shift = false;
+  template <class V>
+  void visit(V& v) {
+    v("width", width, "width of the residual stream");
+    v("n_head", n_head, "heads, each with a codebook");
+    v("head_dim", head_dim, "size of a head");
+    v("codes", codes, "codes of a codebook");
+    v("chunk", chunk, "tokens between two writes");
+    v("commit", commit, "weight of the keys' distance to their codes in the loss");
+    v("key_shift", key_shift, "keys that hold a learnt share of the token before");
+  }
+};
+
+class VqAttentionMixer : public Mixer {
+ public:
+  explicit VqAttentionMixer(VqAttentionConfig config);
+  StateSpec state_spec(DType kv) const override;
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  void pack(const Packing& t) override;
+  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+
+ private:
+  enum Part { kValues, kCounts, kChunkKeys, kChunkValues, kChunkCodes, kSeen, kShift };
+  template <class T>
+  Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
+  template <class T>
+  void run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& columns, const Batch& b, int site,
+           const Tensor& out, const Tensor& lse, const Tensor& rows, SequenceState* into);
+  Tensor columns() const;  // of the codebook, [H, d, stride(N)]
+  double scale(int64_t head) const;
+
+  VqAttentionConfig c_;
+  VqOptions o_;
+  LinearGroup qkv_;
+  Linear out_;
+  Parameter codes_, beta_, mu_;
+  Tensor columns_;  // once packed
+};
+
+}  // namespace quern
