@@ -50,6 +50,30 @@ void parallel_shares(int64_t n, int64_t grain, F&& body) {
       parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
 }
 
+// The same with ranges that shrink from half a thread's share down to single items: for streams so short that a thread
+// left waiting for the last range would cost more than the breaks in the stream do. body(begin, end) of ≥ 1 items.
+template <class F>
+void parallel_guided(int64_t n, F&& body) {
+  if (n <= 0) return;
+  constexpr int64_t kMost = 256;
+  int64_t cut[kMost + 1], parts = 0;
+  cut[0] = 0;
+  const int64_t threads = thread_count();
+  while (cut[parts] < n) {
+    int64_t left = n - cut[parts], size = left / (2 * threads);
+    if (size < 1) size = 1;
+    cut[parts + 1] = parts + 1 == kMost ? n : cut[parts] + size;
+    ++parts;
+  }
+  if (threads == 1) {
+    body(int64_t{0}, n);
+    return;
+  }
+  auto part = [&](int64_t p) { body(cut[p], cut[p + 1]); };
+  run_parts(
+      parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
+}
+
 // Calls body(i) for i in [0, n), handed out one at a time: for items of uneven cost (causal tiles).
 template <class F>
 void parallel_dynamic(int64_t n, F&& body) {

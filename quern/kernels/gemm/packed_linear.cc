@@ -208,7 +208,7 @@ void PackedLinear::apply(View<const float, 2> x, View<const float, 1> bias, View
   Apply run(w, stage(x, w.dtype, w.k_pad, scratch), bias, y);
   int64_t rows = x.shape[0];
   if (rows <= kFewRows) {  // long contiguous stretches of W
-    parallel_shares(w.panels, 2, [&](int64_t begin, int64_t end) { run(0, rows, begin, end); });
+    parallel_guided(w.panels, [&](int64_t begin, int64_t end) { run(0, rows, begin, end); });
     return;
   }
   constexpr int64_t kItemPanels = 4;  // a quarter of a megabyte of y per item, and items enough to balance

@@ -48,7 +48,7 @@ class Apply {
     if (rows <= (l_.four ? k_.q4_rows : k_.q8_rows)) {
       x_ = stage(x, false, scratch);
       if (l_.four) sum_groups(x, scratch);
-      parallel_shares(l_.panels, 2, [&](int64_t begin, int64_t end) {
+      parallel_guided(l_.panels, [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) direct(p, static_cast<int>(rows));
       });
       return;

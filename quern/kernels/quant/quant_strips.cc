@@ -42,7 +42,7 @@ class Apply {
     cut(groups, scratch);
     stage(x, scratch);
     if (bands_.size() == groups.size()) {
-      parallel_shares(n_bands() * l_.panels, 2, [&](int64_t begin, int64_t end) {
+      parallel_guided(n_bands() * l_.panels, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) multiply(bands_[static_cast<size_t>(i / l_.panels)], i % l_.panels);
       });
       return;
