@@ -55,19 +55,16 @@ void parallel_shares(int64_t n, int64_t grain, F&& body) {
 template <class F>
 void parallel_guided(int64_t n, F&& body) {
   if (n <= 0) return;
+  const int64_t threads = thread_count();
+  if (threads == 1) return static_cast<void>(body(int64_t{0}, n));
   constexpr int64_t kMost = 256;
   int64_t cut[kMost + 1], parts = 0;
   cut[0] = 0;
-  const int64_t threads = thread_count();
   while (cut[parts] < n) {
     int64_t left = n - cut[parts], size = left / (2 * threads);
     if (size < 1) size = 1;
     cut[parts + 1] = parts + 1 == kMost ? n : cut[parts] + size;
     ++parts;
-  }
-  if (threads == 1) {
-    body(int64_t{0}, n);
-    return;
   }
   auto part = [&](int64_t p) { body(cut[p], cut[p + 1]); };
   run_parts(

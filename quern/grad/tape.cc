@@ -98,13 +98,7 @@ bool Tape::needs(const std::vector<Var>& inputs) const {
   return false;
 }
 
-Var Tape::record(Tensor value, std::vector<Var> inputs, Backward backward) {
-  std::vector<Tensor> values;
-  values.push_back(std::move(value));
-  return std::move(record_many(std::move(values), std::move(inputs), std::move(backward))[0]);
-}
-
-std::vector<Var> Tape::record_many(std::vector<Tensor> values, std::vector<Var> inputs, Backward backward) {
+std::vector<Var> Tape::keep(std::vector<Tensor> values, std::vector<Var> inputs, Backward backward) {
   std::vector<Var> out(values.begin(), values.end());
   if (!needs(inputs)) return out;
   Node n;

@@ -96,8 +96,16 @@ class Tape {
   Var input(Tensor t);      // a leaf whose gradient can be read back with grad()
 
   // Records an op. If no input needs a gradient, or the tape is for inference, nothing is kept.
-  Var record(Tensor value, std::vector<Var> inputs, Backward backward);
-  std::vector<Var> record_many(std::vector<Tensor> values, std::vector<Var> inputs, Backward backward);
+  template <class F>
+  Var record(Tensor value, std::vector<Var> inputs, F&& backward) {
+    if (!recording()) return Var(std::move(value));
+    return std::move(keep({std::move(value)}, std::move(inputs), Backward(std::forward<F>(backward)))[0]);
+  }
+  template <class F>
+  std::vector<Var> record_many(std::vector<Tensor> values, std::vector<Var> inputs, F&& backward) {
+    if (!recording()) return {values.begin(), values.end()};
+    return keep(std::move(values), std::move(inputs), Backward(std::forward<F>(backward)));
+  }
   bool needs(const std::vector<Var>& inputs) const;  // would record() keep this op? (save less when not)
 
   void backward(const Var& loss, double seed = 1.0);  // loss: one element
@@ -128,6 +136,7 @@ class Tape {
     Parameter* parameter = nullptr;
     bool keep_grad = false;
   };
+  std::vector<Var> keep(std::vector<Tensor> values, std::vector<Var> inputs, Backward backward);
   void accumulate(int32_t node, int32_t output, Tensor g);
   void run();
 

@@ -9,11 +9,11 @@
 
 #include "quern/base/error.h"
 #include "quern/tensor/dtype.h"
+#include "quern/tensor/shape.h"
 #include "quern/tensor/view.h"
 
 namespace quern {
 
-using Shape = std::vector<int64_t>;
 int64_t element_count(const Shape& s);  // throws Error on overflow or a negative extent
 std::string to_string(const Shape& s);  // "[2, 3]"
 
