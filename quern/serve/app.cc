@@ -8,6 +8,7 @@
 #include "quern/serve/api_error.h"
 #include "quern/serve/chat_api.h"
 #include "quern/serve/completion_api.h"
+#include "quern/serve/page.h"
 #include "quern/serve/token_api.h"
 #include "quern/serve/wire.h"
 
@@ -195,6 +196,14 @@ void App::detokenize(Exchange& e) {
 void App::apply_template(Exchange& e) {
   const Json body = read_body(e);
   e.answer(200, "application/json", apply_template_json(model_for(body), body).dump());
+}
+
+void App::show_page(Exchange& e) {
+  e.header("content-security-policy", kPagePolicy);
+  e.header("x-content-type-options", "nosniff");
+  e.header("referrer-policy", "no-referrer");
+  e.header("cache-control", "no-cache");
+  e.answer(200, "text/html; charset=utf-8", std::string(page()));
 }
 
 void App::health(Exchange& e) { e.answer(200, "application/json", "{\"status\":\"ok\"}"); }

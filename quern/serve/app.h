@@ -44,6 +44,7 @@ class App {
   void tokenize(Exchange& e);
   void detokenize(Exchange& e);
   void apply_template(Exchange& e);
+  void show_page(Exchange& e);
   void health(Exchange& e);
   void props(Exchange& e);
   void metrics(Exchange& e);

@@ -1,6 +1,7 @@
 // The server on a tiny random model, over real sockets: answers, streams, refusals, clients that hang up.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <regex>
 #include <thread>
@@ -362,6 +363,24 @@ TEST_F(Serving, ManyClientsGetTheirOwnAnswers) {
     for (size_t i = 0; i < together.size(); ++i) clients.emplace_back([&, i] { together[i] = ask(i % 8); });
   }
   for (size_t i = 0; i < together.size(); ++i) EXPECT_EQ(text_of(together[i]), alone[i % 8]);
+}
+
+TEST_F(Serving, ShowsThePageToAnybodyAtOnce) {
+  start({.api_keys = {"secret"}});
+  std::vector<double> ms;
+  RawAnswer r;
+  for (int i = 0; i < 9; ++i) {
+    const auto begun = std::chrono::steady_clock::now();
+    r = http(server_->port(), "GET", "/");
+    ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count());
+  }
+  EXPECT_EQ(r.status, 200);
+  EXPECT_TRUE(r.body.starts_with("<!doctype html>")) << r.body.substr(0, 60);
+  EXPECT_TRUE(r.body.ends_with("</html>\n"));
+  EXPECT_NE(r.head.find("text/html; charset=utf-8"), std::string::npos);
+  EXPECT_NE(r.head.find("default-src 'none'"), std::string::npos);
+  std::sort(ms.begin(), ms.end());
+  EXPECT_LT(ms[4], 50) << "milliseconds for the whole page, median of nine";
 }
 
 TEST_F(Serving, TokensTemplatesAndMetrics) {
