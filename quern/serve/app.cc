@@ -40,6 +40,7 @@ const std::vector<App::Route>& App::routes() {
       {"POST", "/v1/chat/completions", &App::chat}, {"POST", "/v1/completions", &App::complete},
       {"GET", "/v1/models", &App::models},          {"POST", "/tokenize", &App::tokenize},
       {"POST", "/detokenize", &App::detokenize},    {"POST", "/apply-template", &App::apply_template},
+      {"GET", "/", &App::show_page, true},
       {"GET", "/health", &App::health, true},       {"GET", "/props", &App::props},
       {"GET", "/metrics", &App::metrics},
   };
