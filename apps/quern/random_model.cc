@@ -50,6 +50,7 @@ std::unique_ptr<Model> random_model(const std::string& shape, const std::string&
   model->visit("", [&](const std::string& name, Parameter& p) {
     if (!p.matrix || body.format == WeightFormat::f32) {
       p.value = initial_value(p, name, 1, DType::f32);
+      if (body.format != WeightFormat::f32) p.value = p.value.to(DType::bf16).to(DType::f32);  // as checkpoints are
       return;
     }
     int64_t at = static_cast<int64_t>(Rng(2, k++).uniform() * (kSpread / 32)) * 32;

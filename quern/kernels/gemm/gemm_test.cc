@@ -130,6 +130,38 @@ TEST(PackedLinear, MatchesTheDefinitionUnderEveryIsa) {
   }
 }
 
+// f32 weights that are bf16 values lie as bf16: half the bytes, and the bits of the f32 product. A last row that is no
+// bf16 value keeps the other copy in f32.
+TEST(PackedLinear, HoldsBf16ValuesAsBf16WithoutChangingABit) {
+  IsaGuard guard;
+  for (Isa isa : isas()) {
+    set_active_isa(isa);
+    for (int64_t t : {1, 2, 7, 24, 25, 200})
+      for (auto [n, k] : {std::pair<int64_t, int64_t>{64, 32}, {17, 33}, {200, 301}, {130, 1100}}) {
+        auto xs = noise<float>(t * k, 4), ws = noise<float>((n + 1) * k, 5), bs = noise<float>(n + 1, 6);
+        for (float& w : ws) w = static_cast<float>(bf16(w));
+        ws[static_cast<size_t>(n * k)] = 1.0001f;
+        auto product = [&](int64_t rows) {
+          PackedLinear p =
+              PackedLinear::pack(Tensor::of<float>({rows, k}, std::span(ws).first(static_cast<size_t>(rows * k))), DType::f32);
+          EXPECT_EQ(p.dtype(), DType::f32);
+          EXPECT_EQ(p.bytes(), (rows + 63) / 64 * 64 * ((k + 1) / 2 * 2) * (rows == n ? 2 : 4));
+          std::vector<float> y(static_cast<size_t>(t * rows)), row(static_cast<size_t>(k));
+          Arena scratch;
+          p.apply({xs.data(), {t, k}}, {bs.data(), {rows}}, {y.data(), {t, rows}}, scratch);
+          p.row(0, {row.data(), {k}});
+          EXPECT_EQ(row, std::vector<float>(ws.begin(), ws.begin() + k));
+          return y;
+        };
+        const std::vector<float> half = product(n), full = product(n + 1);
+        for (int64_t i = 0; i < t; ++i)
+          for (int64_t j = 0; j < n; ++j)
+            ASSERT_EQ(half[static_cast<size_t>(i * n + j)], full[static_cast<size_t>(i * (n + 1) + j)])
+                << isa_name(isa) << " t " << t << " n " << n << " k " << k;
+      }
+  }
+}
+
 TEST(Tile, RoundsToBf16LikeTheScalarType) {
   IsaGuard guard;
   auto x = noise<float>(70, 9);

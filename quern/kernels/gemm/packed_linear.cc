@@ -1,6 +1,8 @@
 // PackedLinear: y[T, N] = x[T, K]·Wᵀ + b with W packed once into panels of 64 output columns:
 //   f32:  panel p, k, j            → W[64p + j, k]                    ([N/64][K][64], oneDNN calls it BA16a64b)
 //   bf16: panel p, k/2, j, k mod 2 → W[64p + j, k], pairs along K     ([N/64][K/2][64][2], BA16a64b2a)
+// f32 weights that are all bf16 values by themselves (a published checkpoint's router) lie as bf16 and are widened on the
+// way: the same bits come out for half the bytes.
 // so that one panel is one forward stream for every kernel, and a vdpbf16ps operand is one aligned load.
 // N is padded to 64 and K to 2 with zeros. Cost: 2·T·N·K flops; small T is bound by reading W once.
 #include <algorithm>
@@ -18,7 +20,8 @@ constexpr int64_t kPanel = 64;
 
 struct PackedLinear::Impl {
   int64_t n = 0, k = 0, k_pad = 0, panels = 0;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  // as they lie
+  bool widened = false;      // they lie as bf16, x is not rounded
   int64_t bytes = 0;
   void* data = nullptr;
 
@@ -43,11 +46,28 @@ struct PackedLinear::Impl {
   }
 };
 
+namespace {
+
+bool holds_bf16_values(const Tensor& w) {
+  if (w.dtype() == DType::bf16) return true;
+  if (w.dtype() != DType::f32) return false;
+  auto v = w.view<const float, 2>();
+  for (int64_t i = 0; i < v.shape[0]; ++i)
+    for (int64_t p = 0; p < v.shape[1]; ++p)
+      if (static_cast<float>(bf16(v(i, p))) != v(i, p)) return false;
+  return true;
+}
+
+}  // namespace
+
 PackedLinear PackedLinear::pack(const Tensor& w, DType as) {
   QUERN_CHECK(w.rank() == 2, "PackedLinear takes [N, K], got {}", to_string(w.shape()));
   QUERN_CHECK(as == DType::f32 || as == DType::bf16, "PackedLinear packs f32 or bf16, not {}", dtype_name(as));
+  const bool widened = as == DType::f32 && holds_bf16_values(w);
+  if (widened) as = DType::bf16;
   Tensor t = w.to(as);
   auto impl = std::make_shared<Impl>(t.dim(0), t.dim(1), as);
+  impl->widened = widened;
   auto fill = [&](auto zero) {
     using T = decltype(zero);
     auto src = t.view<const T, 2>();
@@ -68,7 +88,7 @@ PackedLinear PackedLinear::pack(const Tensor& w, DType as) {
 
 int64_t PackedLinear::n() const { return impl_->n; }
 int64_t PackedLinear::k() const { return impl_->k; }
-DType PackedLinear::dtype() const { return impl_->dtype; }
+DType PackedLinear::dtype() const { return impl_->widened ? DType::f32 : impl_->dtype; }
 int64_t PackedLinear::bytes() const { return impl_->bytes; }
 
 void PackedLinear::row(int64_t i, View<float, 1> out) const {
@@ -90,19 +110,22 @@ constexpr int64_t kFewBlockSteps = 256;
 
 // x as the tiles read it: [T, row] bf16 pairs or floats. Rows get 64 spare bytes so that those of a power-of-two K
 // do not all fall into the same cache sets.
+// `even`: a row of floats needs a zero behind its last when K is odd.
 struct Staged {
   const char* data;
   int64_t row;  // in tile elements: pairs or floats
 };
 
-Staged stage(View<const float, 2> x, DType dtype, int64_t k_pad, Arena& scratch) {
+Staged stage(View<const float, 2> x, DType dtype, int64_t k_pad, bool even, Arena& scratch) {
   int64_t t = x.shape[0], k = x.shape[1], line = (k_pad + 63) / 32 * 32 + 32;
   if (dtype == DType::f32) {
-    if (t <= kFewRows) return {reinterpret_cast<const char*>(x.data), x.stride[0]};
+    if (t <= kFewRows && (k == k_pad || !even)) return {reinterpret_cast<const char*>(x.data), x.stride[0]};
     float* to = scratch.take<float>(t * line).data();
     parallel_for(t, 8, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
+      for (int64_t i = begin; i < end; ++i) {
         std::memcpy(to + i * line, x.row(i), static_cast<size_t>(k) * sizeof(float));
+        to[i * line + k] = 0;
+      }
     });
     return {reinterpret_cast<const char*>(to), line};
   }
@@ -116,7 +139,7 @@ Staged stage(View<const float, 2> x, DType dtype, int64_t k_pad, Arena& scratch)
 
 // y = x·Wᵀ + b by its definition: the layout read element by element.
 void apply_ref(const PackedLinear::Impl& w, View<const float, 2> x, View<const float, 1> bias, View<float, 2> y) {
-  bool round = w.dtype == DType::bf16;
+  bool round = w.dtype == DType::bf16 && !w.widened;
   parallel_for(w.n, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < x.shape[0]; ++i)
       for (int64_t j = begin; j < end; ++j) {
@@ -133,7 +156,7 @@ void apply_ref(const PackedLinear::Impl& w, View<const float, 2> x, View<const f
 class Apply {
  public:
   Apply(const PackedLinear::Impl& w, Staged x, View<const float, 1> bias, View<float, 2> y)
-      : w_(w), x_(x), bias_(bias), y_(y), run_(w.dtype == DType::bf16 ? tile_kernels().bf16 : tile_kernels().f32) {}
+      : w_(w), x_(x), bias_(bias), y_(y), run_(w.widened ? tile_kernels().widened : w.dtype == DType::bf16 ? tile_kernels().bf16 : tile_kernels().f32) {}
 
   // Rows [i0, i1) of panels [p0, p1): K in blocks outermost, so that a block of W serves every row from cache.
   void operator()(int64_t i0, int64_t i1, int64_t p0, int64_t p1) const {
@@ -153,7 +176,7 @@ class Apply {
         for (int64_t r = 0; r < tiles; ++r) {
           // Rows are spread evenly over the tiles (16 = 6 + 5 + 5): every tile then has chains enough.
           int64_t from = i0 + (i1 - i0) * r / tiles, to = i0 + (i1 - i0) * (r + 1) / tiles;
-          Tile t{.a = x_.data + (from * x_.row + k0) * 4,
+          Tile t{.a = x_.data + (from * x_.row + (w_.widened ? 2 : 1) * k0) * 4,
                  .a_row = x_.row,
                  .b = b,
                  .b_k = kPanel,
@@ -205,7 +228,7 @@ void PackedLinear::apply(View<const float, 2> x, View<const float, 1> bias, View
   if (y.size() == 0) return;
   if (active_isa() == Isa::ref) return apply_ref(w, x, bias, y);
   Arena::Scope scope(scratch);
-  Apply run(w, stage(x, w.dtype, w.k_pad, scratch), bias, y);
+  Apply run(w, stage(x, w.widened ? DType::f32 : w.dtype, w.k_pad, w.widened, scratch), bias, y);
   int64_t rows = x.shape[0];
   if (rows <= kFewRows) {  // long contiguous stretches of W
     parallel_guided(w.panels, [&](int64_t begin, int64_t end) { run(0, rows, begin, end); });

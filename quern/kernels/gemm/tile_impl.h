@@ -108,11 +108,50 @@ void bf16_block(const Tile& t, int64_t column) {
   finish<R, V>(t, t.c + column, acc);
 }
 
-template <int R, bool BF16>
+// Weights that are bf16 by themselves against floats that are not: each pair is widened and multiplied in f32, its even
+// half first, so that the sums have the bits f32_block gives them.
+template <int R, int V>
+void widened_block(const Tile& t, int64_t column) {
+  const float* a = static_cast<const float*>(t.a);
+  const uint32_t* b = static_cast<const uint32_t*>(t.b) + column;
+  const char* next = t.prefetch;
+  F acc[R][V];
+  start<R, V>(t, t.c + column, acc);
+  for (int64_t k = 0; k < t.k; ++k) {
+    I pairs[V];
+    F w[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) pairs[v] = loadi(b + v * kLanes), w[v] = low_half(pairs[v]);
+#pragma GCC unroll 8
+    for (int i = 0; i < R; ++i) {
+      F x = set1(a[i * t.a_row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[i][v] = fma(x, w[v], acc[i][v]);
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) w[v] = high_half(pairs[v]);
+#pragma GCC unroll 8
+    for (int i = 0; i < R; ++i) {
+      F x = set1(a[i * t.a_row + t.a_k]);
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) acc[i][v] = fma(x, w[v], acc[i][v]);
+    }
+    fetch(next, t.prefetch_lines);
+    a += 2 * t.a_k;
+    b += t.b_k;
+  }
+  finish<R, V>(t, t.c + column, acc);
+}
+
+enum class Kind { f32, bf16, widened };
+
+template <int R, Kind K>
 void rows_block(const Tile& t) {
   auto run = [&]<int V>(int64_t column) {
-    if constexpr (BF16)
+    if constexpr (K == Kind::bf16)
       bf16_block<R, V>(t, column);
+    else if constexpr (K == Kind::widened)
+      widened_block<R, V>(t, column);
     else
       f32_block<R, V>(t, column);
   };
@@ -132,21 +171,21 @@ void rows_block(const Tile& t) {
   }
 }
 
-template <bool BF16>
+template <Kind K>
 void tile(const Tile& t) {
   switch (t.rows) {
     case 1:
-      return rows_block<1, BF16>(t);
+      return rows_block<1, K>(t);
     case 2:
-      return rows_block<2, BF16>(t);
+      return rows_block<2, K>(t);
     case 3:
-      return rows_block<3, BF16>(t);
+      return rows_block<3, K>(t);
     case 4:
-      return rows_block<4, BF16>(t);
+      return rows_block<4, K>(t);
     case 5:
-      return rows_block<5, BF16>(t);
+      return rows_block<5, K>(t);
     default:
-      return rows_block<6, BF16>(t);
+      return rows_block<6, K>(t);
   }
 }
 
@@ -246,7 +285,7 @@ void transpose(const uint32_t* src, int64_t src_row, int64_t rows, int64_t colum
 
 namespace quern::kernels {
 const TileKernels& KERNELS() {
-  static constexpr TileKernels table{KERNELS_NAME, tile<false>, tile<true>, to_bf16, pair, transpose};
+  static constexpr TileKernels table{KERNELS_NAME, tile<Kind::f32>, tile<Kind::bf16>, tile<Kind::widened>, to_bf16, pair, transpose};
   return table;
 }
 }  // namespace quern::kernels
