@@ -104,7 +104,8 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   const int64_t k = f.integer("k", 1, 100).value_or(6), most = f.integer("tokens", 1, 1 << 20).value_or(512);
   const auto& said = messages.as_array();
   const std::string question = text_of(said.back());
-  memory::AskOptions ask{.k = k, .asker = kAsker};
+  memory::AskOptions ask;
+  ask.k = k, ask.asker = kAsker;
   for (size_t i = 0; i + 1 < said.size(); ++i)
     if (const std::string role = role_of(said[i]); role == kAsker || role == kAnswerer)
       ask.context.push_back({role, text_of(said[i])});
@@ -160,7 +161,9 @@ std::string Grounding::Impl::look_up(const Json& settings, const std::string& qu
   const Fields f(settings);
   const auto k = static_cast<size_t>(f.integer("k", 1, 1000).value_or(50));
   const int64_t most = f.integer("tokens", 1, 1 << 20).value_or(1024);
-  RecallAnswer a = documents->mixpr(question, {.k = k, .score_order = true});
+  RecallQuery query;
+  query.k = k, query.score_order = true;
+  RecallAnswer a = documents->mixpr(question, query);
   std::vector<RecallHit> taken;
   int64_t used = 0;
   for (RecallHit& h : a.hits) {  // the best that fit, then in the order of the documents

@@ -366,7 +366,9 @@ TEST_F(Serving, ManyClientsGetTheirOwnAnswers) {
 }
 
 TEST_F(Serving, ShowsThePageToAnybodyAtOnce) {
-  start({.api_keys = {"secret"}});
+  AppOptions options;
+  options.api_keys = {"secret"};
+  start(options);
   std::vector<double> ms;
   RawAnswer r;
   for (int i = 0; i < 9; ++i) {
