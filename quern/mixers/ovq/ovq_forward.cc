@@ -1,3 +1,5 @@
+// One head forwards: chunk by chunk, every token read against the dictionary as it stood and the chunk so far, the
+// chunk then written into the dictionary (ovq.h says what is computed).
 #include <algorithm>
 
 #include "quern/base/error.h"
