@@ -10,6 +10,7 @@
 #include <set>
 
 #include "quern/infer/text_stream.h"
+#include "quern/mixers/cache_shards.h"
 
 namespace quern {
 namespace {
@@ -80,6 +81,7 @@ struct Engine::Impl {
 
   Impl(Model& m, EngineOptions options) : model(m), o(options), sites(m.sites(o.kv)), cache(sites, o.cache_bytes) {
     if (o.chunk < 1 || o.max_sessions < 1) fail("engine: chunk and max_sessions must be 1 or more");
+    if (o.shards && o.cache_bytes > 0) fail("engine: the prefix cache keeps whole sequences, so none over ranks");
     for (const StateSite& s : sites) row_bytes += s.spec.bytes_per_token(), fixed_bytes += s.spec.fixed_bytes();
     for (const StateSite& s : sites)
       for (const StatePart& p : s.spec.parts) cuts_inside = cuts_inside && (p.per_token || p.cuts_inside);
@@ -98,7 +100,8 @@ struct Engine::Impl {
   int64_t longest(const Sequence& s) const {
     return std::min(s.prompt + s.r.options.max_tokens, model.max_positions());
   }
-  int64_t need(const Sequence& s) const { return fixed_bytes + row_bytes * longest(s); }
+  int64_t rows_here(const Sequence& s) const { return o.shards ? o.shards->count_here(longest(s)) : longest(s); }
+  int64_t need(const Sequence& s) const { return fixed_bytes + row_bytes * rows_here(s); }
 
   void check_request(const Request& r) const {
     if (r.prompt.empty()) fail("the prompt is empty: give at least one token");
@@ -139,7 +142,7 @@ struct Engine::Impl {
 
   void start(Sequence& s) {  // from the cache, or from nothing
     s.state = SequenceState(sites);
-    s.state.reserve(longest(s));
+    s.state.reserve(rows_here(s));
     std::span<const int32_t> known(s.tokens);
     PrefixMatch m;
     m.note = "the prefix cache is off";
@@ -272,6 +275,7 @@ struct Engine::Impl {
     Tape tape(Tape::inference);
     Batch batch = Batch::resume(states, lengths);
     batch.cuts = cuts;
+    batch.shards = o.shards;
     Tensor hidden = model.hidden(tape, ids, batch).value;
     store_cuts(pieces, cuts);
     if (wanted.empty()) return after(pieces, {});

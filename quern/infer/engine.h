@@ -26,6 +26,9 @@ struct EngineOptions {
   int64_t cache_bytes = int64_t{1} << 30;  // of the prefix cache; 0 = none
   bool exact_cuts = false;                 // cut at multiples of chunk alone: cached answers are then bit-identical
   const Tokenizer* tokenizer = nullptr;    // for text and stop strings
+  // Attention caches over ranks (mixers/cache_shards.h): the same requests in the same order on every rank, and no
+  // prefix cache. It must outlive the engine.
+  const CacheShards* shards = nullptr;
 };
 
 class Engine {
