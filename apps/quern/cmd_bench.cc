@@ -1,13 +1,15 @@
-// quern bench host|kernels|mixers|model|batch|prefix|train
+// quern bench host|kernels|mixers|model|batch|prefix|train|tree
 //   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks)
 //   kernels: every kernel's bench case, each figure with its ratio to the peak measured beside it
 //   model:   a whole model's prompt and generation speed, against the bf16 peak and the read bandwidth
 //   batch:   total speed of many sequences at once; prefix: time to the first token when most of a prompt is known
 //   train:   a training step of a shape: model flops against the peak, and where the time goes
+//   tree:    attention whose keys lie over ranks, every way of joining; --network: modelled up to 1 024 ranks
 //   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run
 #include "apps/quern/args.h"
 #include "apps/quern/bench_mixers.h"
 #include "apps/quern/bench_model.h"
+#include "apps/quern/bench_tree.h"
 #include "apps/quern/verbs.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
@@ -63,9 +65,10 @@ int cmd_bench(Words args) {
   MixerBenchOptions mixers;
   ModelBenchOptions model;
   TrainBenchOptions train;
+  TreeBenchOptions tree;
   std::optional<int64_t> prompt;
   Args a("bench", "measure this machine and the kernels on it");
-  a.positional("host|kernels|mixers|model|batch|prefix|train", what)
+  a.positional("host|kernels|mixers|model|batch|prefix|train|tree", what)
       .positional("DIR", model.dir, false)
       .flag("--only", options.only, "kernels: ROOM or ROOM/ROW, parts of names")
       .flag("--reps", reps, "repetitions; figures are medians")
@@ -83,6 +86,12 @@ int cmd_bench(Words args) {
       .flag("--skip-prefill", model.skip_prefill, "model: decoding only")
       .flag("--rows", train.rows, "train: rows of a micro-batch")
       .flag("--length", train.length, "train: tokens of a row")
+      .flag("--ranks", tree.ranks, "tree: threads of this process; under mpirun its processes instead")
+      .flag("--keys", tree.tokens, "tree: keys of all ranks")
+      .flag("--heads", tree.heads, "tree: query heads")
+      .flag("--kv-heads", tree.kv_heads, "tree: key heads")
+      .flag("--head-dim", tree.head_dim, "tree: size of a head")
+      .flag("--network", tree.network, "tree: modelled networks instead of this machine")
       .flag("--json", json, "one JSON object");
   if (!a.parse(args)) return 0;
   if (reps < 1) throw UsageError(fmt::format("--reps {}: expected at least 1", reps));
@@ -99,6 +108,10 @@ int cmd_bench(Words args) {
     train.shape = model.shape, train.dtype = mixers.dtype, train.reps = std::min<int64_t>(reps, 9);
     return bench_train(train, json);
   }
+  if (what == "tree") {
+    tree.reps = reps;
+    return bench_tree(tree, json);
+  }
   model.reps = what == "prefix" ? std::min<int64_t>(reps, 5) : reps;
   model.prompt = prompt.value_or(what == "prefix" ? 4096 : 2048);
   if (model.prompt < 10 || model.chunk < 1) throw UsageError("--prompt: expected at least 10; --chunk: at least 1");
@@ -106,7 +119,7 @@ int cmd_bench(Words args) {
   if (what == "batch") return bench_batch(model, json);
   if (what == "prefix") return bench_prefix(model, json);
   throw UsageError(
-      fmt::format("quern bench: '{}', expected host, kernels, mixers, model, batch, prefix or train", what));
+      fmt::format("quern bench: '{}', expected host, kernels, mixers, model, batch, prefix, train or tree", what));
 }
 
 }  // namespace quern

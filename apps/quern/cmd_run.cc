@@ -1,6 +1,7 @@
 // quern run: continue a prompt (-p), or chat when none is given. Text goes to stdout as it comes, figures to stderr.
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <chrono>
 
@@ -12,8 +13,11 @@
 #include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/mmap.h"
+#include "quern/comm/in_process.h"
+#include "quern/comm/mpi.h"
 #include "quern/infer/chat.h"
 #include "quern/infer/grammar_constraint.h"
+#include "quern/mixers/cache_shards.h"
 
 namespace quern {
 namespace {
@@ -21,7 +25,7 @@ namespace {
 struct RunOptions {
   std::string dir, prompt, system;
   WeightFlags weights{.dtype_default = "auto"};
-  bool json = false;
+  bool json = false, shard_context = false;
   int64_t n = 256, seed = -1;
   std::optional<double> temp, top_p, min_p, repetition;
   double presence = 0, frequency = 0;
@@ -121,19 +125,33 @@ Json top_logprobs_of(const Generated& g, const Tokenizer& tokenizer) {
   return all;
 }
 
-int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, const GenerateOptions& o, DType kv) {
+// Whether the answer goes on, as all ranks see it; they must have chosen the same token.
+bool agreed(Communicator& comm, int32_t token, bool on) {
+  std::array<int64_t, 3> seen{token, -int64_t{token}, !on};
+  comm.all_reduce(seen, ReduceOp::max);
+  if (seen[0] != -seen[1])
+    fail("rank {} chose token {}, others {} to {}: --shard-context needs the same files and one kind of machine",
+         comm.rank(), token, -seen[1], seen[0]);
+  return seen[2] == 0;
+}
+
+// shards: the caches lie over ranks (--shard-context); rank 0 speaks.
+int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, const GenerateOptions& o, DType kv,
+                const CacheShards* shards = nullptr) {
   Interrupt interrupt;
+  const bool speaks = !shards || shards->comm().rank() == 0;
   Request request{.prompt = tokenizer.encode(r.prompt, {}), .options = o};
   if (!r.answer.empty()) request.options.forced = tokenizer.encode(r.answer, {.add_special_tokens = false});
   request.on_token = [&](const Emitted& e) {
-    if (!r.json) {
+    if (!r.json && speaks) {
       fmt::print("{}", e.text);
       std::fflush(stdout);
     }
-    return !interrupt.raised();
+    return shards ? agreed(shards->comm(), e.token, !interrupt.raised()) : !interrupt.raised();
   };
-  Engine engine(model, {.kv = kv, .cache_bytes = 0, .tokenizer = &tokenizer});
+  Engine engine(model, {.kv = kv, .cache_bytes = 0, .tokenizer = &tokenizer, .shards = shards});
   Generated g = engine.run(std::move(request));
+  if (!speaks) return 0;
   if (!r.json) {
     fmt::print("\n");
     print_speed(g);
@@ -152,6 +170,21 @@ int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, c
   j.set("prompt_seconds", g.prompt_seconds);
   j.set("decode_seconds", g.decode_seconds);
   fmt::print("{}\n", j.dump());
+  return 0;
+}
+
+// Every rank runs the whole model on all tokens and keeps its share of the caches.
+int answer_over_ranks(const RunOptions& r, const LoadOptions& load, const Tokenizer& tokenizer, GenerateOptions o,
+                      DType kv) {
+  auto answer = [&](Communicator& comm) {
+    auto seed = static_cast<int64_t>(o.sampling.seed);
+    comm.broadcast(std::span(&seed, 1));
+    o.sampling.seed = static_cast<uint64_t>(seed);
+    const CacheShards shards(comm);
+    auto model = load_for_inference(r.dir, load);
+    answer_once(*model, tokenizer, r, o, kv, &shards);
+  };
+  under_mpi() ? run_mpi(answer) : run_ranks(1, answer);
   return 0;
 }
 
@@ -223,6 +256,8 @@ int cmd_run(Words args) {
       .flag("--system", r.system, "system message of the chat")
       .flag("--think", r.think,
             "the prompt is a question to think about by a plan: vote:8, mrsa:16x4x2,beta=2048,tau=512 …")
+      .flag("--shard-context", r.shard_context,
+            "under mpirun (with -p): attention caches lie over the ranks; the same tokens for any number of them")
       .flag("--json", r.json, "one JSON object (with -p)")
       .note(
           "DIR is a model folder or a .gguf file. Sampling defaults come from generation_config.json there; without "
@@ -239,11 +274,18 @@ int cmd_run(Words args) {
   if (constraints > 1) throw UsageError("quern run: --json-schema, --grammar and --regex exclude each other");
   if (constraints > 0 && (!prompt || r.think))
     throw UsageError("quern run: a constraint on the answer needs a prompt (-p) and no --think");
+  if (r.shard_context && (!prompt || r.think))
+    throw UsageError("quern run: --shard-context needs a prompt (-p) and no --think");
   r.dir = model_folder(r.dir);
   const LoadOptions load = r.weights.load_options();
   const DType kv = r.weights.kv();
   Tokenizer tokenizer = load_tokenizer(r.dir);
   GenerateOptions o = generation(r, load_generation_config(r.dir));
+  if (r.shard_context) {
+    r.prompt = *prompt;
+    o.constraint = constraint(r, tokenizer);
+    return answer_over_ranks(r, load, tokenizer, o, kv);
+  }
   auto model = load_for_inference(r.dir, load);
   if (!prompt) return chat(*model, tokenizer, r, o, kv);
   r.prompt = *prompt;

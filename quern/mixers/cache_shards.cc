@@ -12,7 +12,7 @@ constexpr int64_t kKeyTile = 1024;  // cached rows that are widened and whose sc
 template <class T>
 Tensor partials_of_rows(const Tensor& q, int64_t first, const Tensor& k, const Tensor& v,
                         const std::vector<RowRun>& keys, const AttendOptions& o) {
-  const BlockHeads h{q.dim(1), k.dim(1), q.dim(2), v.dim(2), o.scale, 0, o.bf16_math && q.dtype() == DType::f32};
+  const BlockHeads h{q.dim(1), k.dim(1), q.dim(2), v.dim(2), o.scale, 0, false};
   const VisibleBlocks blocks(0, nullptr, {{0, first, q.dim(0)}});
   const auto p = BlockPartial<T>::nothing(q.dim(0), h);
   for (const RowRun& run : keys)
@@ -62,10 +62,9 @@ Var attend_shards(const Var& q_v, const Var& k_v, const Var& v_v, const Batch& b
     const Tensor k = state.rows(site, o.k_part), v = state.rows(site, o.k_part + 1), mine = q.narrow(0, begin, n);
     QUERN_CHECK(k.dim(0) == shards.count_here(length + n), "{} rows of {} on rank {}", k.dim(0), length + n,
                 shards.comm().rank());
-    const Tensor part =
-        n == 1 ? partials_of_all(mine, k, v, o.scale, o.bf16_math) : with_float(q.dtype(), [&]<class T>() {
-          return partials_of_rows<T>(mine.contiguous_copy_if_needed(), length, k, v, shards.here(0, length + n), o);
-        });
+    const Tensor part = n == 1 ? partials_of_all(mine, k, v, o.scale) : with_float(q.dtype(), [&]<class T>() {
+      return partials_of_rows<T>(mine.contiguous_copy_if_needed(), length, k, v, shards.here(0, length + n), o);
+    });
     records.narrow(0, begin * hq, n * hq).copy_from(part);
   }
   ExchangeMemory memory;

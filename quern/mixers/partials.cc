@@ -22,7 +22,7 @@ PartialRow<T> row_at(const T* record, int64_t dv) {
 
 // One query a segment: it sees every key, and the kernel that streams a cache once takes it.
 template <class T, class KV>
-Tensor of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale, bool bf16_math) {
+Tensor of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale) {
   const int64_t n = q.dim(0), hq = q.dim(1), dv = v.dim(2);
   const DType t = q.dtype();
   const Tensor records = no_partials(n * hq, dv, t);
@@ -32,8 +32,8 @@ Tensor of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale, b
   for (int64_t i = 0; i < n; ++i) segments.push_back({i, 1, k.view<const KV, 3>(), v.view<const KV, 3>()});
   Arena& scratch = thread_arena();
   Arena::Scope scope(scratch);
-  kernels::attention<T, KV>(q.view<const T, 3>(), segments, {.scale = scale, .bf16_math = bf16_math}, o.view<T, 3>(),
-                            lse.view<T, 2>(), scratch);
+  kernels::attention<T, KV>(q.view<const T, 3>(), segments, {.scale = scale}, o.view<T, 3>(), lse.view<T, 2>(),
+                            scratch);
   // o is u/l, and (lse, 1, u/l) is the same state as (m, l, u).
   for (int64_t i = 0; i < n * hq; ++i) {
     T* to = records.data<T>() + i * (dv + 2);
@@ -54,10 +54,10 @@ Tensor no_partials(int64_t rows, int64_t dv, DType dtype) {
   return records;
 }
 
-Tensor partials_of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale, bool bf16_math) {
-  if (q.dtype() == DType::f64) return of_all<double, double>(q, k, v, scale, bf16_math);
-  if (k.dtype() == DType::bf16) return of_all<float, bf16>(q, k, v, scale, bf16_math);
-  return of_all<float, float>(q, k, v, scale, bf16_math);
+Tensor partials_of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale) {
+  if (q.dtype() == DType::f64) return of_all<double, double>(q, k, v, scale);
+  if (k.dtype() == DType::bf16) return of_all<float, bf16>(q, k, v, scale);
+  return of_all<float, float>(q, k, v, scale);
 }
 
 template <class T>

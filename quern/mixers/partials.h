@@ -11,7 +11,7 @@ Tensor no_partials(int64_t rows, int64_t dv, DType dtype);  // nothing seen
 
 // Of queries q [n, Hq, d] that see all of k [t, Hkv, d], v [t, Hkv, dv] (f32 or bf16 for f32 queries; f64): t may be
 // 0.
-Tensor partials_of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale, bool bf16_math = false);
+Tensor partials_of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale);
 // Of what tiles of products have gathered, not yet divided.
 template <class T>
 Tensor partials_of(const BlockPartial<T>& p);

@@ -121,6 +121,30 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
 
 INSTANTIATE_TEST_SUITE_P(Families, MadeModel, testing::Values("zaya", "llama", "zamba", "zamba2"));
 
+TEST(Cli, ShardedContextAnswersTheSameForAnyNumberOfRanks) {
+  const std::string run =
+      "quern --threads 1 run '" QUERN_SOURCE_DIR
+      "/models/zaya-nano' --dtype f32 --temp 0 -n 40 --json -p 'Mia has 3 red books and buys 14 more. "
+      "How many books does Mia have now, and how many would she have if she gave half away?' ";
+  Ran r = shell(run);
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json alone = Json::parse(r.out);
+  ASSERT_GT(alone.at("tokens").as_array().size(), 10u);
+  r = shell(run + "--shard-context");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("tokens"), alone.at("tokens"));
+  EXPECT_EQ(shell("quern run x --shard-context").code, 2) << "a chat keeps a prefix cache";
+  if (shell("mpirun --version").code != 0) GTEST_SKIP() << "no mpirun here: tried with one rank only";
+  for (int ranks : {2, 3}) {
+    r = shell(
+        fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+                    "mpirun -n {} {} --shard-context",
+                    ranks, run));
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(Json::parse(r.out).at("tokens"), alone.at("tokens")) << ranks << " ranks, of which one speaks";
+  }
+}
+
 // What request.h offers, from the outside. A random model, greedy: what it says is known from a first run.
 TEST(Cli, RunTakesEveryOptionOfARequest) {
   ScratchFolder d;

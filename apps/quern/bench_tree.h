@@ -1,0 +1,15 @@
+// Attention over ranks, measured: every way of joining (mixers/reduce_partials.h) and the two that move keys and
+// values, against attending one's own shard alone; and modelled: the same moves replayed on networks of up to 1 024
+// ranks.
+#pragma once
+#include <cstdint>
+
+namespace quern {
+
+struct TreeBenchOptions {
+  int64_t ranks = 8, tokens = 16384, heads = 16, kv_heads = 16, head_dim = 128, reps = 9;
+  bool network = false;
+};
+int bench_tree(const TreeBenchOptions& options, bool json);  // under mpirun: ranks are its processes
+
+}  // namespace quern
