@@ -2,8 +2,8 @@
 // of the attention caches, and attention over them is joined from partial results (reduce_partials.h). Rows go to
 // ranks in blocks, round and round: row i lies on rank (i / block) mod p, so that shards stay even while the session
 // grows, and a generated token is appended to exactly one rank, before it is attended. Parts with a window stay whole
-// on every rank: only their newest rows are ever read. Products are f32 (f64) even where the model multiplies in bf16:
-// probabilities rounded to 8 bits would make results depend on the number of ranks.
+// on every rank: only their newest rows are ever read. Products are f32 (f64) even where the model multiplies in
+// bf16: probabilities rounded to 8 bits would make results depend on the number of ranks.
 #pragma once
 #include "quern/mixers/attend.h"
 #include "quern/mixers/context_blocks.h"
