@@ -32,8 +32,7 @@ Generated Chat::turn(const std::string& user, const GenerateOptions& options,
   messages_.push_back({"user", user});
   try {
     Request r;
-    // The template writes the special tokens itself.
-    r.prompt = tokenizer_.encode(chat_text(template_, tokenizer_, messages()), {.add_special_tokens = false});
+    r.prompt = chat_prompt(template_, tokenizer_, messages()).encode(tokenizer_);
     r.options = options;
     r.on_token = [&](const Emitted& e) { return e.text.empty() || on_piece(e.text); };
     Generated g = engine_.run(std::move(r));

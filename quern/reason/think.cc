@@ -16,7 +16,6 @@
 namespace quern {
 namespace {
 
-constexpr std::string_view kOpen = "<think>";
 constexpr const char* kForcedClose = "\n</think>\n\n";
 constexpr const char* kSeam = "\xee\x80\x80";  // U+E000, private use: where a tail goes
 
@@ -72,10 +71,9 @@ struct Thinker::Impl {
         plan(resolved(p, o.max_tokens)),
         options(std::move(o)) {
     if (messages.as_array("messages").empty()) fail("messages: expected at least one");
-    const std::string rendered = chat_text(chat_template, tokenizer, messages);
-    question = tokenizer.encode(rendered, {.add_special_tokens = false});
-    const size_t open = rendered.rfind(kOpen);
-    opens = open != rendered.npos && rendered.find("</think>", open) == rendered.npos;
+    const PromptText rendered = chat_prompt(chat_template, tokenizer, messages);
+    question = rendered.encode(tokenizer);
+    opens = rendered.opens_thinking();
     const int64_t all = plan.n * (plan.t + 1);
     thought.candidates.resize(static_cast<size_t>(all)), slots.resize(static_cast<size_t>(all));
     Rng r(plan.seed, 0xa99);
@@ -103,23 +101,25 @@ struct Thinker::Impl {
     for (const std::string& piece : aggregation_pieces(q, static_cast<int>(plan.c)))
       marked += marked.empty() ? piece : kSeam + piece;
     last.set("content", marked);
-    const std::string rendered = chat_text(chat_template, tokenizer, asked);
+    const PromptText rendered = chat_prompt(chat_template, tokenizer, asked);
     std::vector<int32_t> prompt;
-    auto add = [&](std::string_view text) {
-      const std::vector<int32_t> ids = tokenizer.encode(text, {.add_special_tokens = false});
+    auto add = [&](size_t begin, size_t end) {
+      const std::vector<int32_t> ids = rendered.part(begin, end).encode(tokenizer);
       prompt.insert(prompt.end(), ids.begin(), ids.end());
     };
-    std::string_view rest = rendered;
+    size_t from = 0;
     for (int64_t s : x.sources) {
-      const size_t seam = rest.find(kSeam);
-      if (seam == rest.npos) fail("the chat template does not write the question as it is: aggregation needs that");
-      add(rest.substr(0, seam));
-      rest.remove_prefix(seam + std::string_view(kSeam).size());
+      const size_t seam = rendered.text.find(kSeam, from);
+      if (seam == std::string::npos)
+        fail("the chat template does not write the question as it is: aggregation needs that");
+      add(from, seam);
+      from = seam + std::string_view(kSeam).size();
       const std::vector<int32_t>& tail = candidate(x.round - 1, s).carried;
       prompt.insert(prompt.end(), tail.begin(), tail.end());
     }
-    if (rest.find(kSeam) != rest.npos) fail("the question holds U+E000, which marks where attempts go");
-    add(rest);
+    if (rendered.text.find(kSeam, from) != std::string::npos)
+      fail("the question holds U+E000, which marks where attempts go");
+    add(from, rendered.text.size());
     return prompt;
   }
 

@@ -46,7 +46,8 @@ void AddedTokenFinder::build(std::vector<std::pair<std::string, size_t>> pattern
 }
 
 AddedTokenFinder::Found AddedTokenFinder::find(const std::vector<AddedToken>& tokens, std::string_view text,
-                                               size_t from, size_t floor, bool parse_special) const {
+                                               size_t from, size_t floor, bool parse_special,
+                                               std::span<const size_t> plain) const {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   for (size_t i = from; i < text.size(); ++i) {
     int32_t node = root_[byte(i)];
@@ -69,6 +70,7 @@ AddedTokenFinder::Found AddedTokenFinder::find(const std::vector<AddedToken>& to
     size_t begin = i, end = best_end;
     i = best_end - 1;  // a refused match is still consumed, as in the reference
     if (t.special && !parse_special) continue;
+    if (auto p = std::upper_bound(plain.begin(), plain.end(), begin); p != plain.end() && *p < end) continue;
     if (t.single_word) {
       bool left = begin == 0 || !unicode_is_word(utf8_before(text, begin).cp);
       bool right = end == text.size() || !unicode_is_word(utf8_at(text, end).cp);

@@ -4,6 +4,7 @@
 // text.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,9 +33,10 @@ class AddedTokenFinder {
     size_t begin = 0, end = 0;          // with the spaces the token strips
     size_t next = 0;                    // where to look on
   };
-  // `floor`: end of the part already given out; lstrip does not reach before it.
+  // `floor`: end of the part already given out; lstrip does not reach before it. `plain`: offsets, ascending, that no
+  // token found may reach across.
   Found find(const std::vector<AddedToken>& tokens, std::string_view text, size_t from, size_t floor,
-             bool parse_special) const;
+             bool parse_special, std::span<const size_t> plain = {}) const;
 
  private:
   struct Node {

@@ -15,6 +15,7 @@ namespace quern::text {
 Grammar parse_gbnf(std::string_view text);
 Grammar parse_regex_grammar(std::string_view pattern);
 Grammar parse_json_schema(const Json& schema);
+GrammarItem schema_item(GrammarBuilder& b, const Json& schema);  // as part of a larger grammar
 
 // A regular expression as part of a larger grammar. Inside a JSON string characters are written as JSON escapes them;
 // `search`: the match may lie anywhere in the text unless anchored.

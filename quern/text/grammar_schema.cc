@@ -42,10 +42,10 @@ bool is_type(const Json& v, std::string_view type) {
 
 class Schema {
  public:
-  explicit Schema(const Json& root) : root_(root), json_(b_) {}
-  Grammar parse() {
+  Schema(const Json& root, GrammarBuilder& b) : root_(root), b_(b), json_(b) {}
+  GrammarItem item() {
     try {
-      return b_.finish(value(root_, "#"));
+      return value(root_, "#");
     } catch (const Error& e) {
       const std::string what = e.what();
       if (what.starts_with("JSON schema")) throw;
@@ -412,7 +412,7 @@ class Schema {
   }
 
   const Json& root_;
-  GrammarBuilder b_;
+  GrammarBuilder& b_;
   JsonGrammar json_;
   std::map<const Json*, GrammarItem> rules_;
   std::vector<std::unique_ptr<Json>> own_;
@@ -421,6 +421,17 @@ class Schema {
 
 }  // namespace
 
-Grammar parse_json_schema(const Json& schema) { return Schema(schema).parse(); }
+GrammarItem schema_item(GrammarBuilder& b, const Json& schema) { return Schema(schema, b).item(); }
+
+Grammar parse_json_schema(const Json& schema) {
+  GrammarBuilder b;
+  try {
+    return b.finish(schema_item(b, schema));
+  } catch (const Error& e) {
+    const std::string what = e.what();
+    if (what.starts_with("JSON schema")) throw;
+    fail("JSON schema: {}", what);
+  }
+}
 
 }  // namespace quern::text

@@ -68,7 +68,7 @@ std::string TokenSpelling::decoded(int32_t token) const {
   return out;
 }
 
-TokenTrie::TokenTrie(const Tokenizer& tokenizer) {
+TokenTrie::TokenTrie(const Tokenizer& tokenizer, const std::vector<std::string>& spelt) {
   const int32_t n = tokenizer.vocab_size();
   bytes_.resize(static_cast<size_t>(n));
   same_.assign(static_cast<size_t>(n), -1);
@@ -77,6 +77,9 @@ TokenTrie::TokenTrie(const Tokenizer& tokenizer) {
   std::vector<int32_t> order;
   for (int32_t id = 0; id < n; ++id) {
     bytes_[static_cast<size_t>(id)] = spelling.bytes(id);
+    if (!spelt.empty() && tokenizer.is_special(id))
+      if (auto s = std::find(spelt.begin(), spelt.end(), tokenizer.id_to_token(id)); s != spelt.end())
+        bytes_[static_cast<size_t>(id)] = *s;
     const size_t length = bytes(id).size();
     // In a token the tag ends with its first '>' behind an end of "</think", unless it lies further inside.
     constexpr std::string_view kClose = "</think>";

@@ -1,5 +1,6 @@
 #include "quern/text/tokenizer.h"
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_map>
 
@@ -63,7 +64,7 @@ struct Tokenizer::Impl {
     if (idle.size() < 64) idle.push_back(std::move(s));
   }
   void encode_normalized(std::string_view text, bool at_start, bool parse_special, Scratch& s, ModelSink& sink) const;
-  void encode(std::string_view text, bool parse_special, Scratch& s, std::vector<int32_t>& out) const;
+  void encode(std::string_view text, const EncodeOptions& o, Scratch& s, std::vector<int32_t>& out) const;
   std::string_view token(int32_t id) const {
     if (auto it = added_by_id.find(id); it != added_by_id.end()) return file.added[it->second].spelt;
     return file.bpe.vocab.has(id) ? file.bpe.vocab.token(id) : std::string_view();
@@ -132,10 +133,14 @@ void Tokenizer::Impl::encode_normalized(std::string_view text, bool at_start, bo
   }
 }
 
-void Tokenizer::Impl::encode(std::string_view text, bool parse_special, Scratch& s, std::vector<int32_t>& out) const {
+void Tokenizer::Impl::encode(std::string_view text, const EncodeOptions& o, Scratch& s,
+                             std::vector<int32_t>& out) const {
   ModelSink sink(file.bpe, s.bpe, out);
   auto plain = [&](size_t b, size_t e) {
     std::string_view part = text.substr(b, e - b);
+    // Normalising moves offsets: where one lies, no special token is found by its normalised spelling.
+    const auto offset = std::lower_bound(o.plain.begin(), o.plain.end(), b);
+    const bool parse_special = o.parse_special && (offset == o.plain.end() || *offset > e);
     if (normalizer.empty()) return encode_normalized(part, b == 0, parse_special, s, sink);
     s.normal.assign(part);
     normalizer.apply(s.normal, s.pre.regex);
@@ -143,7 +148,8 @@ void Tokenizer::Impl::encode(std::string_view text, bool parse_special, Scratch&
   };
   size_t floor = 0;
   for (size_t from = 0;;) {
-    auto f = raw.empty() ? AddedTokenFinder::Found{} : raw.find(file.added, text, from, floor, parse_special);
+    auto f =
+        raw.empty() ? AddedTokenFinder::Found{} : raw.find(file.added, text, from, floor, o.parse_special, o.plain);
     size_t stop = f.token ? f.begin : text.size();
     if (floor < stop) plain(floor, stop);
     if (!f.token) return;
@@ -187,7 +193,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
   if (options.add_special_tokens) out = impl_->post.before;
   // Not given back when an Error passes: its state would not matter, but there is no need to think about it.
   auto scratch = impl_->borrow();
-  impl_->encode(text, options.parse_special, *scratch, out);
+  impl_->encode(text, options, *scratch, out);
   impl_->give_back(std::move(scratch));
   if (options.add_special_tokens) out.insert(out.end(), impl_->post.after.begin(), impl_->post.after.end());
   return out;
@@ -233,6 +239,21 @@ int32_t Tokenizer::vocab_size() const { return impl_->end; }
 int32_t Tokenizer::token_to_id(std::string_view token) const { return impl_->find(token); }
 std::string Tokenizer::id_to_token(int32_t id) const { return std::string(impl_->token(id)); }
 bool Tokenizer::is_special(int32_t id) const { return impl_->special(id); }
+
+std::vector<size_t> Tokenizer::specials_in(std::string_view text) const {
+  std::vector<size_t> at;
+  for (const AddedTokenFinder* finder : {&impl_->raw, &impl_->normalized})
+    for (size_t from = 0; !finder->empty();) {
+      const AddedTokenFinder::Found f = finder->find(impl_->file.added, text, from, from, true);
+      if (!f.token) break;
+      const size_t begin = f.next - f.token->spelt.size();
+      if (f.token->special) at.push_back(begin);
+      from = begin + 1;
+    }
+  std::sort(at.begin(), at.end());
+  at.erase(std::unique(at.begin(), at.end()), at.end());
+  return at;
+}
 int32_t Tokenizer::bos_id() const { return impl_->bos; }
 int32_t Tokenizer::eos_id() const { return impl_->eos; }
 int32_t Tokenizer::pad_id() const { return impl_->pad; }
