@@ -1,0 +1,24 @@
+// Two tasks that only a memory can do, made up on the spot:
+//   mqar   n pairs of a key and a value, then the n pairs again in another order: which value followed each key?
+//   copy   n different symbols, then the same again: what comes next?
+// Keys are the tokens 0 … 511, values 512 … 1023; a copied symbol is any of 0 … 511. Numbers come from a seed and the
+// example's own number, so that an example does not depend on the others.
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace quern {
+
+enum class Association { mqar, copy };
+Association association(std::string_view name);  // throws Error
+constexpr int64_t kAssociationKeys = 512, kAssociationVocab = 1024;
+
+struct Associations {  // of `rows` sequences, one behind the other, each of `length` tokens
+  int64_t rows = 0, length = 0;
+  std::vector<int32_t> ids, targets;  // target −1: no question there
+};
+int64_t association_length(Association task, int64_t n);
+Associations make_associations(Association task, int64_t n, int64_t rows, uint64_t seed, uint64_t first);
+
+}  // namespace quern

@@ -1,0 +1,50 @@
+// A model whose layers take turns with mixers of any kind: config.json names the mixers it uses, each with its own
+// fields, and then says layer by layer which one runs.
+//   "mixers": {"near": {"type": "attention", "n_head": 4, …, "window": 128}, "far": {"type": "ovq", …}},
+//   "layers": ["near", "far", "near", "far"]
+// A mixer's width is hidden_size unless it says so itself.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+
+namespace quern {
+
+struct HybridConfig {
+  std::string model_type = "hybrid";
+  int64_t vocab_size = 0, hidden_size = 0, intermediate_size = 0, max_position_embeddings = 4096;
+  double rms_norm_eps = 1e-6;
+  std::string hidden_act = "silu";
+  bool gated = true, tie_word_embeddings = true;
+  Json mixers;                      // {name: {"type": …, …}}
+  std::vector<std::string> layers;  // names of mixers
+  Json source;                      // config.json as read: unknown keys are kept
+
+  template <class V>
+  void visit(V& v) {
+    v("model_type", model_type, "hybrid");
+    v("vocab_size", vocab_size, "rows of the embedding and the head");
+    v("hidden_size", hidden_size, "width of the residual stream");
+    v("intermediate_size", intermediate_size, "inner width of the feed-forward");
+    v("max_position_embeddings", max_position_embeddings, "longest context");
+    v("rms_norm_eps", rms_norm_eps, "epsilon of the norms");
+    v("hidden_act", hidden_act, "activation of the feed-forward");
+    v("gated", gated, "feed-forward with a gate, or one projection alone");
+    v("tie_word_embeddings", tie_word_embeddings, "the head is the embedding");
+    v("mixers", mixers, "mixers by name: {type, and what the type asks for}");
+    v("layers", layers, "name of each layer's mixer");
+  }
+
+  static HybridConfig from_hf(const Json& j);  // throws Error naming the field
+  Json to_hf() const;
+  // The type of a mixer of `mixers`, and what its maker gets: its fields with the width filled in.
+  struct Named {
+    std::string type;
+    Json fields;
+  };
+  Named mixer(const std::string& name) const;
+};
+
+}  // namespace quern
