@@ -12,4 +12,10 @@ struct MixerBenchOptions {
 };
 int bench_mixers(const MixerBenchOptions& options, bool json);
 
+// One token behind 2^10 … deepest others (bench_decode.cc): softmax attention beside memories of fixed size.
+struct DecodeBenchOptions {
+  int64_t n_head = 4, head_dim = 64, rows = 1024, chunk = 128, deepest = 1 << 17, reps = 5;
+};
+int bench_decode(const DecodeBenchOptions& options, bool json);
+
 }  // namespace quern

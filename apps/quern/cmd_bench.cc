@@ -5,7 +5,8 @@
 //   batch:   total speed of many sequences at once; prefix: time to the first token when most of a prompt is known
 //   train:   a training step of a shape: model flops against the peak, and where the time goes
 //   tree:    attention whose keys lie over ranks, every way of joining; --network: modelled up to 1 024 ranks
-//   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run
+//   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run; --decode: a
+//            token behind a long context, softmax beside memories of fixed size
 #include "apps/quern/args.h"
 #include "apps/quern/bench_mixers.h"
 #include "apps/quern/bench_model.h"
@@ -63,6 +64,8 @@ int cmd_bench(Words args) {
   int64_t reps = 15;
   Bench::Options options;
   MixerBenchOptions mixers;
+  DecodeBenchOptions decode;
+  bool decoding = false;
   ModelBenchOptions model;
   TrainBenchOptions train;
   TreeBenchOptions tree;
@@ -76,6 +79,9 @@ int cmd_bench(Words args) {
       .flag("--width", mixers.width, "mixers: width of the model")
       .flag("--dtype", mixers.dtype, "mixers (prefill; backward is f32), train: bf16 or f32")
       .flag("--skip-backward", mixers.skip_backward, "mixers: prefill only")
+      .flag("--decode", decoding, "mixers: one token behind 1024 … --deepest others")
+      .flag("--deepest", decode.deepest, "mixers --decode: longest context")
+      .flag("--dictionary", decode.rows, "mixers --decode: rows of OVQ's dictionary")
       .flag("--shape", model.shape,
             "model: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR; train: zaya-60m, …")
       .flag("--scheme", model.scheme, "model: weights as f32, bf16, q8, q4 or q8a8; a DIR as f32 or bf16")
@@ -101,6 +107,10 @@ int cmd_bench(Words args) {
     return bench_kernels(std::move(options), json);
   }
   if (what == "mixers") {
+    if (decoding) {
+      decode.reps = std::min<int64_t>(reps, 5);
+      return bench_decode(decode, json);
+    }
     mixers.reps = reps;
     return bench_mixers(mixers, json);
   }

@@ -1,5 +1,7 @@
-// quern learn eprop cosine | train | cost: rules of credit assignment in leaky stacks, measured.
+// quern learn eprop cosine | train | cost: rules of credit assignment in leaky stacks, measured. quern learn ovq:
+// what memories hold (learn_ovq.cc).
 #include "apps/quern/args.h"
+#include "apps/quern/learn_ovq.h"
 #include "apps/quern/progress.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/json.h"
@@ -187,8 +189,9 @@ int cost_study(Words args) {
 
 int cmd_learn(Words args) {
   const std::string room = args.empty() ? "--help" : args[0], study = args.size() < 2 ? "--help" : args[1];
+  if (room == "ovq") return learn_ovq(args.subspan(1));
   if (room != "--help" && room != "-h" && room != "eprop")
-    throw UsageError(fmt::format("quern learn: '{}', expected eprop", room));
+    throw UsageError(fmt::format("quern learn: '{}', expected eprop or ovq", room));
   if (room == "eprop") {
     if (study == "cosine") return cosine_study(args.subspan(2));
     if (study == "train") return train_study(args.subspan(2));
@@ -197,11 +200,14 @@ int cmd_learn(Words args) {
       throw UsageError(fmt::format("quern learn eprop: '{}', expected cosine, train or cost", study));
   }
   fmt::print(
-      "quern learn — rules of learning other than the gradient\n\nusage: quern learn eprop cosine|train|cost …\n\n"
+      "quern learn — rules of learning other than the gradient, and memories other than attention\n\n"
+      "usage: quern learn eprop cosine|train|cost …\n       quern learn ovq mqar|copy …\n\n"
       "  quern learn eprop cosine   how far deep e-prop and its ablations point from the gradient\n"
       "  quern learn eprop train    which of them learn a task, and how fast\n"
-      "  quern learn eprop cost     what traces cost, forwards in time, beside the adjoint form\n\n"
-      "quern learn eprop STUDY --help tells more.\n");
+      "  quern learn eprop cost     what traces cost, forwards in time, beside the adjoint form\n"
+      "  quern learn ovq mqar       how many pairs of keys and values a memory holds\n"
+      "  quern learn ovq copy       how long a sequence it can say again\n\n"
+      "quern learn eprop|ovq STUDY --help tells more.\n");
   return args.size() < 2 && room != "-h" && (args.empty() || room == "eprop") ? 2 : 0;
 }
 

@@ -20,6 +20,25 @@ TEST(CliLearn, EpropStudies) {
   EXPECT_EQ(Json::parse(r.out).at("rows").as_array().at(0).at("trace_bytes").as_int(), 9152);
 }
 
+TEST(CliLearn, OvqStudies) {
+  Ran r = shell(
+      "quern learn ovq mqar --steps 2 --train 4 --test 4 --test 8 --rows 8 --test-rows 16 --sequences 2 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  for (const char* rows : {"8", "16"}) EXPECT_EQ(j.at("accuracy").at(rows).as_object().size(), 2u);
+  r = shell("quern learn ovq copy --steps 1 --train 4 --test 4 --memory delta --sequences 2 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  r = shell("quern learn ovq mqar --steps 1 --memory vq --rows 8 --test-rows 16 --sequences 1");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE((r.out + r.err).find("only an OVQ memory"), std::string::npos);
+  r = shell("quern learn ovq mqar --memory rnn");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE((r.out + r.err).find("memory 'rnn', expected softmax"), std::string::npos);
+  r = shell("quern learn ovq mqar --test-rows 0");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE((r.out + r.err).find("--test-rows '0'"), std::string::npos);
+}
+
 TEST(CliLearn, Mistakes) {
   Ran r = shell("quern learn eprop sine");
   EXPECT_EQ(r.code, 2);

@@ -121,6 +121,8 @@ Json association_model(const AssociationOptions& o, int64_t rows) {
 
 AssociationOutcome study_association(const Registry& registry, const AssociationOptions& o,
                                      const std::function<void(int64_t step, double loss)>& progress) {
+  if (!o.test_rows.empty() && o.memory != "ovq")
+    fail("memory '{}': only an OVQ memory can be asked with other rows than it learnt with", o.memory);
   if (o.train.empty() || o.test.empty())
     fail("nothing to remember: expected at least one number to learn and to ask");
   AssociationOutcome out;
@@ -163,11 +165,9 @@ AssociationOutcome study_association(const Registry& registry, const Association
   for (int64_t rows : sizes) {
     std::unique_ptr<Model> asked = build_model(registry, association_model(o, rows));
     asked->visit("", [&](const std::string& name, Parameter& p) {
-      if (const Tensor& value = learnt.at(name); value.shape() == p.shape)
-        p.value = value;
-      else
-        fail("{}: shape {} in place of {}: only an OVQ memory can be asked with other rows than it learnt with", name,
-             to_string(value.shape()), to_string(p.shape));
+      const Tensor& value = learnt.at(name);
+      QUERN_CHECK(value.shape() == p.shape, "{}", name);
+      p.value = value;
     });
     AssociationOutcome::Row row{rows, {}};
     for (int64_t n : o.test) row.accuracy.push_back(accuracy(*asked, o, n));
