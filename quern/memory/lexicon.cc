@@ -177,14 +177,16 @@ constexpr LexiconEntry kWords[] = {
 };
 
 constexpr std::string_view kMendable[] = {
-    "january", "february", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday",
+    "january", "february", "april", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday",
     "thursday", "friday", "saturday", "sunday", "yesterday", "tomorrow", "session", "sessions", "conversation",
     "conversations", "discussion", "discussions", "morning", "afternoon", "evening", "weekend", "tonight",
-    "christmas", "halloween", "thanksgiving", "months", "second", "fourth", "seventh", "eighth", "eleventh", "twelfth",
+    "christmas", "halloween", "thanksgiving", "autumn", "summer", "winter", "spring", "months", "second", "fourth", "seventh", "eighth", "eleventh", "twelfth",
     "previous", "between", "through", "message", "messages", "response", "meeting"};
 
 // One edit away from a name, but words of their own.
 constexpr std::string_view kOwnWords[] = {
+    "winner", "winder", "wither", "inter", "winters", "string", "strings", "sprint", "sprung", "sprig", "springs",
+    "simmer", "summed", "summers", "hummer", "bummer", "autumns",
     "mourning", "sundae", "sundry", "warning", "session's", "cession", "secession", "evenings", "obsession", "mouths",
     "moths", "seconds", "forth", "fourths", "massage", "massages", "meetings", "melting", "meeting's", "greeting",
     "seating", "passage", "thorough", "though", "thought", "brought", "wrought", "sundays", "mondays", "fridays",
@@ -219,10 +221,12 @@ bool one_edit_apart(std::string_view a, std::string_view b) {
   return i + 1 < a.size() && a[i] == b[i + 1] && a[i + 1] == b[i] && a.substr(i + 2) == b.substr(i + 2);
 }
 
+// Short words have many neighbours: of five letters only two that changed places, or one that was left out of six.
 const LexiconEntry* lexicon_mend(std::string_view lower) {
-  if (lower.size() < 6 || lower.size() > 15) return nullptr;
+  if (lower.size() < 5 || lower.size() > 15) return nullptr;
   for (const std::string_view name : kMendable) {
-    if (name.size() < 6 || !one_edit_apart(lower, name)) continue;
+    if (name.size() < 5 || !one_edit_apart(lower, name)) continue;
+    if (name.size() == 5 && (lower.size() != 5 || !std::is_permutation(lower.begin(), lower.end(), name.begin()))) continue;
     if (std::find(std::begin(kOwnWords), std::end(kOwnWords), lower) != std::end(kOwnWords)) return nullptr;
     return lexicon_find(name);
   }

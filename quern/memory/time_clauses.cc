@@ -2,10 +2,21 @@
 // every week ("on Tuesdays") and hours of every day. And the walk over the question that collects constraints.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "quern/memory/time_parser.h"
 
 namespace quern::memory {
 namespace {
+
+// "What did we go through this year?": the verb's own preposition, not the end of a span.
+bool goes_through(std::string_view word) {
+  static constexpr std::string_view verbs[] = {"go",   "goes",   "going",   "gone", "went", "work", "works", "worked",
+                                               "walk", "walked", "talk",    "talked", "run",  "ran",  "running",
+                                               "working", "talking", "walking", "take", "took", "taken", "been"};
+  return std::find(std::begin(verbs), std::end(verbs), word) != std::end(verbs);
+}
 
 constexpr int32_t kHour = 3600, kDayEnd = 86399;
 
@@ -234,7 +245,7 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
     j += 2, open = Open::until;
     if (is(j, Word::and_)) ++j;  // up to and including
     if (said(j, "including")) ++j;
-  } else if (is(j, Word::through)) {
+  } else if (is(j, Word::through) && (j == 0 || !goes_through(w_.spelling(j - 1)))) {
     ++j, open = Open::until;
   } else {
     if (is(j, Word::by) || is(j, Word::in) || is(j, Word::on) || is(j, Word::at) || is(j, Word::over) ||
