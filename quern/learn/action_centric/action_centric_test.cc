@@ -165,7 +165,7 @@ TEST(ActionCentric, Digits) {
       named ? named : "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz";
   if (!std::filesystem::exists(file))
     GTEST_SKIP() << "no " << file.string() << ": install python3-sklearn, or set QUERN_DIGITS";
-  const Split s = split(read_digits(file), 1297, 1);
+  const ImageSplit s = split(read_digits(file), 1297, 1);
   ASSERT_EQ(s.test.size(), 500);
   Mlp<float> query = train_query(s.train, {64}, {.epochs = 60, .lr = 3e-3});
   EXPECT_GT(query_accuracy(query, s.test), 0.95);

@@ -85,14 +85,14 @@ Images read_idx(const std::filesystem::path& images, const std::filesystem::path
   return out;
 }
 
-Split split(const Images& all, int64_t n_train, uint64_t seed) {
+ImageSplit split(const Images& all, int64_t n_train, uint64_t seed) {
   if (n_train < 1 || n_train >= all.size())
     fail("{} of {} images to train on: some must be left", n_train, all.size());
   std::vector<int64_t> order(static_cast<size_t>(all.size()));
   std::iota(order.begin(), order.end(), 0);
   Rng rng(seed);
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
-  Split s{{all.pixels, all.classes, {}, {}}, {all.pixels, all.classes, {}, {}}};
+  ImageSplit s{{all.pixels, all.classes, {}, {}}, {all.pixels, all.classes, {}, {}}};
   for (size_t i = 0; i < order.size(); ++i) {
     Images& to = static_cast<int64_t>(i) < n_train ? s.train : s.test;
     const auto from = all.x.begin() + order[i] * all.pixels;

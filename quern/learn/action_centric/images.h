@@ -17,9 +17,9 @@ struct Images {
 Images read_digits(const std::filesystem::path& csv);
 Images read_idx(const std::filesystem::path& images, const std::filesystem::path& labels);
 
-struct Split {
+struct ImageSplit {
   Images train, test;
 };
-Split split(const Images& all, int64_t n_train, uint64_t seed);  // drawn without order
+ImageSplit split(const Images& all, int64_t n_train, uint64_t seed);  // drawn without order
 
 }  // namespace quern
