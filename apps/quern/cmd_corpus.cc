@@ -1,4 +1,4 @@
-// quern corpus build | filter | dedup: from raw documents to a corpus. Each sub-verb has a file of its own.
+// quern corpus: from raw documents to a corpus, whole (build) or stage by stage.
 #include "apps/quern/cmd_corpus.h"
 
 #include "apps/quern/args.h"
@@ -17,6 +17,15 @@ constexpr SubVerb kSubVerbs[] = {
     {"build", "carry out a corpus recipe", corpus_build},
     {"filter", "drop documents by a filter's rules", corpus_filter},
     {"dedup", "drop copies and near copies, write the survivors", corpus_dedup},
+    {"exact", "drop exact copies alone", corpus_exact},
+    {"decontaminate", "drop documents that hold n-grams of benchmarks", corpus_decontaminate},
+    {"repeats", "drop lines, paragraphs or documents that stood before", corpus_repeats},
+    {"mix", "give each source its share of the text, in a shuffled order", corpus_mix},
+    {"tokenize", "token shards for training", corpus_tokenize},
+    {"parquet", "write documents as Parquet files", corpus_parquet},
+    {"train-classifier", "learn to tell good texts from bad ones", corpus_train_classifier},
+    {"stats", "count documents, bytes, words, tokens", corpus_stats_verb},
+    {"sketch", "write every document's sketch", corpus_sketch},
 };
 
 }  // namespace
@@ -25,7 +34,7 @@ int cmd_corpus(Words args) {
   std::vector<std::string> names;
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
     fmt::print("usage: quern corpus VERB …\n\n");
-    for (const SubVerb& v : kSubVerbs) fmt::print("  {:<8} {}\n", v.name, v.help);
+    for (const SubVerb& v : kSubVerbs) fmt::print("  {:<16} {}\n", v.name, v.help);
     return args.empty() ? 2 : 0;
   }
   for (const SubVerb& v : kSubVerbs) {

@@ -1,5 +1,5 @@
-// quern corpus dedup and build: copies and near copies out, survivors as JSONL.zst, manifest.json with what happened;
-// from flags, or from a recipe.
+// quern corpus dedup and build: copies and near copies out, survivors as JSONL.zst, manifest.json and report.html
+// with what happened; from flags, or from a recipe.
 #include <cstdio>
 
 #include "apps/quern/cmd_corpus.h"
@@ -10,6 +10,7 @@
 #include "quern/corpus/dedup.h"
 #include "quern/corpus/filters.h"
 #include "quern/corpus/hashing.h"
+#include "quern/corpus/page.h"
 #include "quern/corpus/recipe.h"
 
 namespace quern {
@@ -35,13 +36,24 @@ Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, cons
 
 int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb) {
   DedupReport r;
+  Json m;
   {
     Progress progress;
-    r = deduplicate(in, c, out, [&](const DedupProgress& p) { progress.share(p.stage, p.bytes, p.total_bytes); });
+    r = deduplicate(
+        in, c, out, [&](const DedupProgress& p) { progress.share(p.stage, p.bytes, p.total_bytes); },
+        [&](const DedupReport& report) {
+          m = manifest(in, c, report, verb);
+          const std::filesystem::path folder = out;
+          write_file(folder / "report.html", corpus_page(m, report.samples));
+          write_file(folder / "manifest.json", m.dump(2) + "\n");
+        });
   }
+  if (r.discarded)
+    fmt::print(stderr,
+               "warning: {} held an unfinished run of another configuration or other inputs; it was removed\n",
+               out.string());
+  if (r.resumed > 0) fmt::print(stderr, "{}: went on with the run that was cut off\n", out.string());
   warn_about(r.read, r.damaged, in);
-  const Json m = manifest(in, c, r, verb);
-  write_file(std::filesystem::path(out) / "manifest.json", m.dump(2) + "\n");
   if (json) {
     fmt::print("{}\n", m.dump());
     return 0;
@@ -55,13 +67,31 @@ int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::pat
 
 }  // namespace
 
+int corpus_exact(Words args) {
+  CorpusFlags flags;
+  std::string scope = "all", score;
+  bool json = false;
+  Args a("corpus exact", "drop exact copies alone");
+  flags.declare(a);
+  a.flag("--scope", scope, "all, across sources, or within a source")
+      .flag("--score-field", score, "member with a number: of two copies the higher survives")
+      .flag("--json", json, "the manifest on stdout");
+  if (!a.parse(args)) return 0;
+  flags.check("corpus exact");
+  DedupConfig c = dedup_preset("exact", "fast");
+  c.scope = parse_scope(scope);
+  c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy();
+  c.level = static_cast<int>(flags.level), c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20;
+  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus exact");
+}
+
 int corpus_dedup(Words args) {
   CorpusFlags flags;
   std::string preset = "zyda", mode = "fast", filter = "none", lists, score;
   std::optional<std::string> verify, clustering, scope;
   std::optional<double> threshold;
   std::optional<int64_t> seed;
-  int64_t memory_mb = 512;
+  int64_t memory_mb = 512, checkpoint_mb = 32;
   bool json = false, collide_empty = false;
   Args a("corpus dedup", "drop copies and near copies, write the survivors");
   flags.declare(a);
@@ -77,13 +107,17 @@ int corpus_dedup(Words args) {
       .flag("--collide-empty", collide_empty, "documents shorter than a shingle are one cluster, as published")
       .flag("--score-field", score, "member with a number: of two copies the higher survives")
       .flag("--memory-mb", memory_mb, "for sorting bands")
+      .flag("--checkpoint-mb", checkpoint_mb, "of input between two notes of how far the run came")
       .flag("--json", json, "the manifest on stdout")
       .note(
-          "Writes part-*.jsonl.zst, clusters.jsonl.zst and manifest.json. Sources rank in the order they are named: "
+          "Writes part-*.jsonl.zst, clusters.jsonl.zst, report.html and manifest.json; a run that was killed goes on "
+          "where "
+          "it was when it is started again. Sources rank in the order they are named: "
           "of two copies the one of the better source survives.");
   if (!a.parse(args)) return 0;
   flags.check("corpus dedup");
   if (memory_mb < 1) throw UsageError("quern corpus dedup: --memory-mb takes 1 or more");
+  if (checkpoint_mb < 1) throw UsageError("quern corpus dedup: --checkpoint-mb takes 1 or more");
   DedupConfig c = dedup_preset(preset, mode);
   if (verify) c.verify = parse_verification(*verify);
   if (threshold) c.threshold = *threshold;
@@ -91,10 +125,11 @@ int corpus_dedup(Words args) {
   if (scope) c.scope = parse_scope(*scope);
   if (seed) c.sketch.seed = static_cast<uint32_t>(*seed);
   c.collide_empty = collide_empty;
-  c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy(), c.filters = {filter},
-  c.lists = lists;
+  c.fields[0].text = flags.text, c.fields[0].score = score, c.fields[0].url = flags.url, c.read = flags.policy(),
+  c.filters = {filter}, c.lists = lists;
   c.level = static_cast<int>(flags.level);
   c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20, c.memory = static_cast<uint64_t>(memory_mb) << 20;
+  c.checkpoint_bytes = static_cast<uint64_t>(checkpoint_mb) << 20;
   return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup");
 }
 
@@ -103,7 +138,8 @@ int corpus_build(Words args) {
   bool json = false, check = false;
   Args a("corpus build", "a corpus from a recipe");
   a.positional("RECIPE.toml", file)
-      .flag("--out", out, "folder for part-*.jsonl.zst, clusters.jsonl.zst, manifest.json and recipe.json")
+      .flag("--out", out,
+            "folder for part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json and recipe.json")
       .flag("--check", check, "say what the recipe comes to and stop")
       .flag("--json", json, "the manifest on stdout");
   if (!a.parse(args)) return 0;

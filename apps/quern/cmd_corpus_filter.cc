@@ -15,7 +15,7 @@ int corpus_filter(Words args) {
   bool rejects = false, reasons = false, json = false;
   Args a("corpus filter", "documents that pass a filter's rules");
   flags.declare(a);
-  a.flag("--filter", filter, fmt::format("one of {}", fmt::join(corpus::filter_names(), ", ")))
+  a.flag("--filter", filter, fmt::format("{}; several with + between", fmt::join(corpus::filter_names(), ", ")))
       .flag("--lists", lists, "folder of word lists: zh, sexual, profanity, cursed as .txt or .json")
       .flag("--rejects", rejects, "keep rejected documents in reject-*.jsonl.zst")
       .flag("--reasons", reasons, "write reasons.jsonl: every rule that each rejected document fails")
@@ -24,9 +24,11 @@ int corpus_filter(Words args) {
   flags.check("corpus filter");
   if (filter == "none") throw UsageError("quern corpus filter: --filter none would filter nothing");
   const corpus::FilterMaker make = corpus::find_filter(filter, lists);
+  if (make()->wants_url() && flags.url.empty())
+    throw UsageError(fmt::format("quern corpus filter: --filter {} wants --url-field", filter));
   const corpus::Inputs in = corpus::find_inputs(flags.words, flags.form);
   corpus::FieldMap fields;
-  fields.text = flags.text;
+  fields.text = flags.text, fields.url = flags.url;
   const corpus::FilterRun run{.fields = fields,
                               .read = flags.policy(),
                               .rejects = rejects,

@@ -2,25 +2,35 @@
 
 namespace quern {
 
-void CorpusFlags::declare(Args& a) {
+void CorpusFlags::declare_reading(Args& a) {
   a.rest("[SOURCE=]INPUT", words)
-      .flag("--out", out, "folder for what is written")
-      .flag("--form", form, "of the inputs: auto (by ending), jsonl, text or warc")
+      .flag("--form", form, "of the inputs: auto (by ending), jsonl, text, warc or parquet")
       .flag("--text-field", text, "member of a JSON line that holds the text")
+      .flag("--url-field", url, "member of a JSON line with the address it comes from")
       .flag("--on-bad", on_bad, "rows that are no documents: skip, stop, or replace (bytes that are no UTF-8)")
-      .flag("--max-row-mb", max_row_mb, "longer rows are skipped and counted")
+      .flag("--max-row-mb", max_row_mb, "longer rows are skipped and counted");
+}
+
+void CorpusFlags::declare(Args& a) {
+  declare_reading(a);
+  a.flag("--out", out, "folder for what is written")
       .flag("--level", level, "of zstd, 1 to 19")
       .flag("--shard-mb", shard_mb, "of text in one output file");
 }
 
-void CorpusFlags::check(const std::string& verb) const {
+void CorpusFlags::check_reading(const std::string& verb) const {
   if (words.empty()) throw UsageError(fmt::format("quern {}: name at least one input file or folder", verb));
-  if (out.empty()) throw UsageError(fmt::format("quern {}: --out is missing", verb));
   if (on_bad != "skip" && on_bad != "stop" && on_bad != "replace")
     throw UsageError(fmt::format("quern {}: --on-bad '{}', expected skip, stop or replace", verb, on_bad));
+  if (max_row_mb < 1 || max_row_mb > 1024)
+    throw UsageError(fmt::format("quern {}: --max-row-mb takes 1 to 1024", verb));
+}
+
+void CorpusFlags::check(const std::string& verb) const {
+  check_reading(verb);
+  if (out.empty()) throw UsageError(fmt::format("quern {}: --out is missing", verb));
   if (level < 1 || level > 19) throw UsageError(fmt::format("quern {}: --level {}, expected 1 to 19", verb, level));
-  if (shard_mb < 1 || max_row_mb < 1 || max_row_mb > 1024)
-    throw UsageError(fmt::format("quern {}: --shard-mb takes 1 or more, --max-row-mb 1 to 1024", verb));
+  if (shard_mb < 1) throw UsageError(fmt::format("quern {}: --shard-mb takes 1 or more", verb));
 }
 
 corpus::ReadPolicy CorpusFlags::policy() const {
@@ -29,6 +39,7 @@ corpus::ReadPolicy CorpusFlags::policy() const {
 
 void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
   using corpus::RowProblem;
+  for (const std::string& n : in.notes) fmt::print(stderr, "warning: {}\n", n);
   if (!in.passed_over.empty())
     fmt::print(stderr, "warning: {} files in the named folders are of no known kind and were left alone, {} first\n",
                in.passed_over.size(), in.passed_over[0]);

@@ -10,11 +10,13 @@ namespace quern {
 
 struct CorpusFlags {
   std::vector<std::string> words;
-  std::string form = "auto", text = "text", score, on_bad = "skip", out;
+  std::string form = "auto", text = "text", url, on_bad = "skip", out;
   int64_t max_row_mb = 64, level = 3, shard_mb = 1024;
 
   void declare(Args& a);
+  void declare_reading(Args& a);              // without --out and how it is written
   void check(const std::string& verb) const;  // throws UsageError
+  void check_reading(const std::string& verb) const;
   corpus::ReadPolicy policy() const;
 };
 

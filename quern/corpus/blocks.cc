@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "quern/base/error.h"
+#include "quern/corpus/parquet.h"
 
 namespace quern::corpus {
 namespace {
@@ -47,10 +48,15 @@ BlockReader::BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_b
 
 std::string BlockReader::where() const { return fmt::format("{}:{}", inputs_.files[file_].path.string(), row_ + 1); }
 
+std::unique_ptr<ByteStream> BlockReader::open_file() const {
+  const InputFile& f = inputs_.files[file_];
+  return f.form == InputForm::parquet ? open_parquet(f.path) : open_bytes(f.path);
+}
+
 void BlockReader::open() {
   tail_.clear();
-  tail_at_ = 0, row_ = 0, ended_ = false;
-  stream_ = open_bytes(inputs_.files[file_].path);
+  tail_at_ = 0, row_ = 0, filled_ = 0, ended_ = false;
+  stream_ = open_file();
   packed_ += inputs_.files[file_].bytes;
 }
 
@@ -60,18 +66,45 @@ bool BlockReader::fill() {
     tail_.erase(0, tail_at_);
     tail_at_ = 0;
   }
-  const size_t before = tail_.size();
+  // Whole pieces, whatever the stream hands out at a time: where blocks end depends on the bytes alone.
+  const size_t before = tail_.size(), piece = std::min(kFill, block_bytes_);
   size_t got = 0;
-  tail_.resize(before + kFill);
+  tail_.resize(before + piece);
   try {
-    got = stream_->read(tail_.data() + before, kFill);
+    while (got < piece) {
+      const size_t some = stream_->read(tail_.data() + before + got, piece - got);
+      if (some == 0) ended_ = true;
+      if (some == 0) break;
+      got += some;
+    }
   } catch (const Error& e) {
     if (policy_.stop_on_bad) throw;
     damaged_.push_back(fmt::format("{} (row {} and on)", e.what(), row_ + 1));
+    ended_ = true;
   }
   tail_.resize(before + got);
-  ended_ = got == 0;
+  filled_ += got;
   return got > 0;
+}
+
+void BlockReader::seek(const BlockPosition& p) {
+  file_ = p.file, next_ = p.next, packed_ = p.packed, damaged_ = p.damaged;
+  if (!p.open) return;
+  if (file_ >= inputs_.files.size()) fail("expected input file {} of {}", file_ + 1, inputs_.files.size());
+  stream_ = open_file();
+  tail_.resize(kFill);
+  const auto take = [&](uint64_t want, char* to) {  // to: null when the bytes are passed over
+    while (want > 0) {
+      const size_t some = stream_->read(to ? to : tail_.data(), to ? want : std::min<uint64_t>(want, kFill));
+      if (some == 0) fail("{} is shorter than it was", inputs_.files[file_].path.string());
+      want -= some;
+      if (to) to += some;
+    }
+  };
+  take(p.consumed, nullptr);
+  tail_.resize(p.filled - p.consumed);
+  take(tail_.size(), tail_.data());
+  tail_at_ = 0, row_ = p.row, filled_ = p.filled, ended_ = p.ended;
 }
 
 Row BlockReader::row(RowProblem problem, size_t begin, size_t end) {
@@ -95,6 +128,7 @@ bool BlockReader::next(Block& block) {
     bool more = false;
     switch (inputs_.files[file_].form) {
       case InputForm::jsonl:
+      case InputForm::parquet:
         more = take_lines(block);
         break;
       case InputForm::text:
@@ -109,6 +143,8 @@ bool BlockReader::next(Block& block) {
       ++file_;
     }
   }
+  block.after = {file_,   row_,    next_, packed_, stream_ != nullptr, ended_, filled_ - (tail_.size() - tail_at_),
+                 filled_, damaged_};
   return !block.rows.empty();
 }
 

@@ -32,8 +32,23 @@ struct Row {
   size_t begin = 0, end = 0;  // its bytes in Block::bytes
 };
 
+// Where a reader stands between two blocks: what it takes to go on from there in another process, with the same
+// blocks.
+struct BlockPosition {
+  uint64_t file = 0, row = 0, next = 0, packed = 0;
+  bool open = false, ended = false;   // the file has been begun; all of it has been unpacked
+  uint64_t consumed = 0, filled = 0;  // unpacked bytes of the file that blocks hold; that were read
+  std::vector<std::string> damaged = {};
+  template <class V>
+  void visit(V& v) {
+    v("file", file), v("row", row), v("next", next), v("packed", packed), v("open", open), v("ended", ended);
+    v("consumed", consumed), v("filled", filled), v("damaged", damaged);
+  }
+};
+
 struct Block {
   uint64_t first = 0;  // number of the first row, over all inputs
+  BlockPosition after;
   std::string bytes;
   std::vector<Row> rows;
   std::string_view text(const Row& r) const { return std::string_view(bytes).substr(r.begin, r.end - r.begin); }
@@ -43,12 +58,14 @@ class BlockReader {
  public:
   BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_bytes = size_t{4} << 20);
   bool next(Block& block);                                              // false at the end
+  void seek(const BlockPosition& position);                             // before the first block
   uint64_t packed_bytes() const { return packed_; }                     // of the files begun so far
   const std::vector<std::string>& damaged() const { return damaged_; }  // files that ended early, with the reason
 
  private:
   bool fill();  // more bytes into tail_; false at the end of the file
   void open();
+  std::unique_ptr<ByteStream> open_file() const;
   bool take_lines(Block& block);
   bool take_text(Block& block);
   bool take_records(Block& block);
@@ -64,7 +81,7 @@ class BlockReader {
   std::string tail_;  // bytes read and not yet in a block
   size_t tail_at_ = 0;
   bool ended_ = false;  // the file has no more bytes
-  uint64_t row_ = 0, next_ = 0, packed_ = 0;
+  uint64_t row_ = 0, next_ = 0, packed_ = 0, filled_ = 0;
   std::vector<std::string> damaged_;
 };
 
@@ -73,6 +90,11 @@ struct ReadCounts {
   uint64_t rows = 0, documents = 0, text_bytes = 0, replaced = 0;  // replaced: documents with U+FFFD put in
   uint64_t problems[kRowProblems] = {};
   std::vector<std::string> examples;  // the first few, "file:row: why"
+  template <class V>
+  void visit(V& v) {
+    v("rows", rows), v("documents", documents), v("text_bytes", text_bytes), v("replaced", replaced);
+    v("problems", problems), v("examples", examples);
+  }
   void add(const ReadCounts& o);
   void example(const InputFile& file, uint64_t row, const std::string& why);
   Json json() const;

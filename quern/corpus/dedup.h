@@ -1,9 +1,9 @@
 // The whole of deduplication on one machine: read → (filter, label) → sketch → exact copies → bands → verify →
 // cluster → survivors written. Two readings of the input: the first leaves a record a document, shingle sets and
-// bands in temporary files; the second copies the survivors' lines. Memory: five bytes a row (survivor and fate), the
-// buffers, and the contenders: documents that met another in a band. Output in DIR: part-00000.jsonl.zst …,
-// clusters.jsonl.zst, manifest.json. The bytes do not depend on the number of threads, nor on the order the inputs
-// are named in.
+// bands in temporary files; the second copies the survivors' lines. Memory: six bytes a row (survivor, fate, source),
+// the buffers, and the contenders: documents that met another in a band. Output in DIR: part-00000.jsonl.zst …,
+// clusters.jsonl.zst. The bytes do not depend on the number of threads, nor on the order the inputs are named in, nor
+// on how often the run was killed: each reading notes every checkpoint_bytes how far it came (run_folder.h).
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "quern/corpus/elect.h"
+#include "quern/corpus/funnel.h"
 #include "quern/corpus/ingest.h"
 #include "quern/corpus/sketch.h"
 
@@ -36,6 +37,8 @@ struct DedupConfig {
   int level = 3;                             // of zstd
   uint64_t shard_bytes = uint64_t{1} << 30;  // of text lines before packing
   uint64_t memory = uint64_t{512} << 20;     // for sorting bands
+  uint64_t checkpoint_bytes = uint64_t{32} << 20;
+  uint64_t block_bytes = uint64_t{4} << 20;  // of input in one piece of work
   Json json() const;
 };
 
@@ -50,6 +53,11 @@ struct StageReport {
   uint64_t documents_in = 0, documents_out = 0, bytes_in = 0;
   double seconds = 0;
   uint64_t peak_rss = 0;  // bytes, of the process so far
+  template <class V>
+  void visit(V& v) {
+    v("name", name), v("documents_in", documents_in), v("documents_out", documents_out), v("bytes_in", bytes_in);
+    v("seconds", seconds), v("peak_rss", peak_rss);
+  }
   Json json() const;
 };
 
@@ -64,6 +72,23 @@ struct DedupReport {
   uint64_t spilled = 0, bytes_out = 0;
   int64_t wrongful = -1;  // removed though not like their survivor; −1: not looked at
   std::vector<std::pair<std::string, uint64_t>> outputs;  // file name, XXH3-64 of its bytes
+  std::vector<SourceFunnel> sources;
+  std::vector<std::vector<uint64_t>> overlap;                // [survivor's source][removed document's source]
+  std::vector<std::pair<uint64_t, uint64_t>> cluster_sizes;  // size, how many; sizes ascend
+  PairSample pairs;
+  std::vector<ClusterSample> samples;  // of the largest clusters
+  uint64_t resumed = 0;                // times the run went on after it was cut off
+  bool discarded = false;              // something else's unfinished run lay in the folder and was removed
+  template <class V>
+  void visit(V& v) {
+    v("read", read), v("damaged", damaged), v("stages", stages), v("rules", rules), v("rule_first", rule_first);
+    v("rule_any", rule_any), v("filtered", filtered), v("unlabelled", unlabelled), v("exact_removed", exact_removed);
+    v("near_removed", near_removed), v("kept", kept), v("clusters", clusters), v("largest", largest);
+    v("candidate_pairs", candidate_pairs), v("meetings", meetings), v("compared", compared), v("passed", passed);
+    v("spilled", spilled), v("bytes_out", bytes_out), v("wrongful", wrongful), v("outputs", outputs);
+    v("sources", sources), v("overlap", overlap), v("cluster_sizes", cluster_sizes), v("pairs", pairs);
+    v("samples", samples), v("resumed", resumed), v("discarded", discarded);
+  }
   Json json() const;
 };
 
@@ -72,7 +97,9 @@ struct DedupProgress {
   uint64_t bytes, total_bytes, documents;
 };
 
+// finish(report): the last thing before the run is forgotten; a run cut off in it goes on from the second reading.
 DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const std::filesystem::path& out,
-                        const std::function<void(const DedupProgress&)>& progress = {});
+                        const std::function<void(const DedupProgress&)>& progress = {},
+                        const std::function<void(const DedupReport&)>& finish = {});
 
 }  // namespace quern::corpus

@@ -70,7 +70,8 @@ Json DedupConfig::json() const {
   Json maps = Json::array();
   for (const FieldMap& f : fields) {
     Json m = Json::object();
-    m.set("text", f.text), m.set("score", f.score), m.set("label", f.label), m.set("label_equals", f.label_equals);
+    m.set("text", f.text), m.set("score", f.score), m.set("url", f.url), m.set("label", f.label),
+        m.set("label_equals", f.label_equals);
     m.set("label_at_least", f.label_at_least);
     maps.push(std::move(m));
   }
@@ -109,6 +110,21 @@ Json DedupReport::json() const {
       j.set("compared", whole(compared));
   j.set("passed", whole(passed)), j.set("spilled_bytes", whole(spilled)), j.set("bytes_out", whole(bytes_out));
   if (wrongful >= 0) j.set("removed_unlike_survivor", wrongful);
+  j.set("sources", funnel_json(sources, rules));
+  Json matrix = Json::array(), sizes = Json::array();
+  for (const auto& row : overlap) {
+    Json r = Json::array();
+    for (uint64_t n : row) r.push(whole(n));
+    matrix.push(std::move(r));
+  }
+  for (const auto& [size, count] : cluster_sizes) {
+    Json one = Json::object();
+    one.set("size", whole(size)), one.set("clusters", whole(count));
+    sizes.push(std::move(one));
+  }
+  j.set("overlap", std::move(matrix)), j.set("cluster_sizes", std::move(sizes));
+  if (pairs.looked_at > 0) j.set("pairs", pairs.json());
+  j.set("resumed", whole(resumed));
   Json o = Json::array();
   for (const auto& [name, hash] : outputs) {
     Json one = Json::object();

@@ -25,6 +25,9 @@ class DocumentFilter {
   virtual ~DocumentFilter() = default;
   virtual std::span<const char* const> rules() const = 0;  // at most 64, in order
   virtual Judgement judge(std::string_view utf8) = 0;
+  // With where the document comes from; empty: not known.
+  virtual Judgement judge_page(std::string_view utf8, std::string_view) { return judge(utf8); }
+  virtual bool wants_url() const { return false; }
 };
 
 using FilterMaker = std::function<std::unique_ptr<DocumentFilter>()>;

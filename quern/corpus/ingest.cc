@@ -25,7 +25,7 @@ void append_document(const DocumentView& d, std::string_view text, std::string& 
 }
 
 DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy)
-    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(3) {
+    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(4) {
   if (fields_.size() == 1) fields_.resize(inputs.sources.size(), FieldMap(fields_[0]));
   QUERN_CHECK(fields_.size() == inputs.sources.size(), "{} maps for {} sources", fields_.size(),
               inputs.sources.size());
@@ -33,7 +33,7 @@ DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> field
   const auto name = [](const std::string& n) { return n.empty() ? std::string("\xff") : n; };
   for (const FieldMap& f : fields_) {
     if (f.text.empty()) fail("the text field's name is empty");
-    names_.push_back({f.text, name(f.score), name(f.label)});
+    names_.push_back({f.text, name(f.score), name(f.label), name(f.url)});
     if (f.score == f.text || f.label == f.text || (!f.label.empty() && f.label == f.score))
       fail("text, score and label are to be different members, not '{}', '{}' and '{}'", f.text, f.score, f.label);
   }
@@ -74,6 +74,7 @@ bool DocumentReader::read_members(const InputFile& file, std::string_view line, 
     }
     d.label_passes = by_text ? label.value == f.label_equals : value >= f.label_at_least;
   }
+  if (!f.url.empty() && members_[3].kind == JsonMember::Kind::string) d.url = members_[3].value;
   d.text = text.value, d.text_raw = text.raw, d.line = line;
   return true;
 }
@@ -110,7 +111,7 @@ RowProblem DocumentReader::document(const Block& block, const Row& row, Document
     sound = mended_;
     d.replaced = true;
   }
-  if (file.form == InputForm::jsonl) {
+  if (is_lines(file.form)) {
     std::string why;
     RowProblem p = RowProblem::none;
     if (!read_members(file, sound, d, why, p)) return bad(row, p, why, counts);

@@ -14,6 +14,7 @@ namespace quern::corpus {
 struct FieldMap {
   std::string text = "text";
   std::string score;  // empty: none
+  std::string url;    // where the document comes from; empty: none
   // A label that decides whether the document may be in the corpus: equal to a text, or a number of at least so much.
   std::string label;
   std::string label_equals;
@@ -25,6 +26,7 @@ struct DocumentView {
   uint32_t source = 0;
   std::string_view text;
   std::string_view line;      // the JSON line as it came; empty for other forms
+  std::string_view url;       // empty: not known
   std::string_view text_raw;  // the text field's value within the line, with its quotes
   double score = 0;
   bool label_passes = true;
@@ -69,7 +71,7 @@ class DocumentReader {
   bool read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why, RowProblem& p);
 
   std::vector<FieldMap> fields_;
-  std::vector<std::vector<std::string>> names_;  // text, score, label: empty names match nothing
+  std::vector<std::vector<std::string>> names_;  // text, score, label, url: empty names match nothing
   std::vector<JsonMember> members_;
   std::vector<char> scratch_;
   std::string mended_;

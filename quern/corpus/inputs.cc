@@ -5,6 +5,7 @@
 #include <set>
 
 #include "quern/base/error.h"
+#include "quern/corpus/parquet.h"
 
 namespace quern::corpus {
 namespace {
@@ -18,6 +19,7 @@ std::optional<InputForm> form_by_name(const fs::path& path) {
   if (end == ".jsonl" || end == ".ndjson" || end == ".json") return InputForm::jsonl;
   if (end == ".txt" || end == ".text" || end == ".md" || end == ".rst") return InputForm::text;
   if (end == ".wet" || end == ".warc") return InputForm::warc;
+  if (end == ".parquet") return InputForm::parquet;
   return std::nullopt;
 }
 
@@ -26,7 +28,8 @@ std::optional<InputForm> forced_form(const std::string& form) {
   if (form == "jsonl") return InputForm::jsonl;
   if (form == "text") return InputForm::text;
   if (form == "warc") return InputForm::warc;
-  fail("form '{}': expected auto, jsonl, text or warc", form);
+  if (form == "parquet") return InputForm::parquet;
+  fail("form '{}': expected auto, jsonl, text, warc or parquet", form);
 }
 
 uint32_t source_index(Inputs& in, const std::string& name) {
@@ -46,7 +49,8 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
     const std::optional<InputForm> f = form ? form : form_by_name(path);
     if (!f)
       fail(
-          "{}: the ending does not say what it holds (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst); name "
+          "{}: the ending does not say what it holds (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or "
+          ".parquet); name "
           "the form",
           path_word);
     in.files.push_back({path, source, *f, fs::file_size(path)});
@@ -62,7 +66,7 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
       in.passed_over.push_back(e.path().string());
   }
   if (in.files.size() == before)
-    fail("{}: holds no file to read (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst)", path_word);
+    fail("{}: holds no file to read (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or .parquet)", path_word);
 }
 
 }  // namespace
@@ -102,6 +106,11 @@ void check_inputs(Inputs& in) {
   });
   std::sort(in.passed_over.begin(), in.passed_over.end());
   std::set<fs::path> seen;
+  in.notes.clear();
+  for (const InputFile& f : in.files)
+    if (f.form == InputForm::parquet)
+      if (const std::vector<std::string> left = parquet_columns_left_out(f.path); !left.empty())
+        in.notes.push_back(fmt::format("{}: columns left out: {}", f.path.string(), fmt::join(left, ", ")));
   for (const InputFile& f : in.files)
     if (!seen.insert(fs::weakly_canonical(f.path)).second)
       fail("{} is named twice among the inputs", f.path.string());

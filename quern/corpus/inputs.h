@@ -13,7 +13,9 @@
 
 namespace quern::corpus {
 
-enum class InputForm { jsonl, text, warc };
+enum class InputForm { jsonl, text, warc, parquet };
+// Parquet is read as JSON lines.
+constexpr bool is_lines(InputForm f) { return f == InputForm::jsonl || f == InputForm::parquet; }
 
 struct InputFile {
   std::filesystem::path path;
@@ -26,11 +28,12 @@ struct Inputs {
   std::vector<std::string> sources;
   std::vector<InputFile> files;
   std::vector<std::string> passed_over;  // files in named folders whose ending says nothing
+  std::vector<std::string> notes;        // what else is left out: columns of Parquet files
   uint64_t bytes() const;
   Json json() const;
 };
 
-// `form`: "auto" (by the file's ending, .gz and .zst apart) or jsonl, text, warc.
+// `form`: "auto" (by the file's ending, .gz and .zst apart) or jsonl, text, warc, parquet.
 // `source`: names those words that name none, and words are paths only when it is given.
 Inputs find_inputs(std::span<const std::string> words, const std::string& form = "auto",
                    const std::string& source = "");

@@ -58,9 +58,10 @@ DedupConfig CorpusRecipe::config() const {
   c.memory = static_cast<uint64_t>(dedup.memory_mb) << 20;
   c.fields.clear(), c.filters.clear(), c.lists = lists;
   for (const SourceRecipe& s : source) {
-    find_filter(s.filter, lists);
+    if (const FilterMaker make = find_filter(s.filter, lists); make && make()->wants_url() && s.url_field.empty())
+      fail("source '{}': filter {} wants a url_field", s.name, s.filter);
     FieldMap f;
-    f.text = s.text_field, f.score = s.score_field;
+    f.text = s.text_field, f.score = s.score_field, f.url = s.url_field;
     f.label = s.label_field, f.label_equals = s.label_equals, f.label_at_least = s.label_at_least;
     c.fields.push_back(std::move(f));
     c.filters.push_back(s.filter);

@@ -12,17 +12,19 @@
 namespace quern::corpus {
 
 struct SourceRecipe {
-  std::string name, form = "auto", text_field = "text", filter = "none", score_field, label_field, label_equals;
+  std::string name, form = "auto", text_field = "text", filter = "none", score_field, url_field, label_field,
+                    label_equals;
   std::vector<std::string> paths;
   double label_at_least = 0;
   template <class V>
   void visit(V& v) {
     v("name", name, "of the source; sources rank in the order they stand in");
     v("paths", paths, "files and folders");
-    v("form", form, "auto (by the files' endings), jsonl, text or warc");
+    v("form", form, "auto (by the files' endings), jsonl, text, warc or parquet");
     v("text_field", text_field, "member of a JSON line that holds the text");
-    v("filter", filter, "rules that its documents must pass");
+    v("filter", filter, "rules that its documents must pass, one of several in a row: gopher-quality+c4");
     v("score_field", score_field, "member with a number: of two copies the higher survives");
+    v("url_field", url_field, "member with the address a document comes from");
     v("label_field", label_field, "member that says whether a document may be in the corpus");
     v("label_equals", label_equals, "what the label has to be");
     v("label_at_least", label_at_least, "or how large");

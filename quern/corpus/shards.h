@@ -1,36 +1,55 @@
 // JSONL.zst files NAME-00000.jsonl.zst, NAME-00001 … of bounded size, written frame by frame. There is always one, if
-// only an empty one.
+// only an empty one. The last lies as FILE.part until it is full; a writer can go on where another process stopped.
 #pragma once
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
-
-#include "quern/corpus/byte_stream.h"
 
 namespace quern::corpus {
 
 // Makes the folder. One that holds a finished run (manifest.json) is refused; what a run that died left of the files
-// named here is removed, so that its parts never mix with those of the next.
-void prepare_output(const std::filesystem::path& folder);
+// named here is removed, so that its parts never mix with those of the next, unless `keep` says that this run goes on
+// with it.
+void prepare_output(const std::filesystem::path& folder, bool keep = false);
+
+struct ShardPosition {
+  uint64_t begun = 0;                 // files
+  bool open = false;                  // the last of them is not full
+  uint64_t unpacked = 0, packed = 0;  // bytes in the last
+  uint64_t bytes_out = 0;             // of those before
+  template <class V>
+  void visit(V& v) {
+    v("begun", begun), v("open", open), v("unpacked", unpacked), v("packed", packed), v("bytes_out", bytes_out);
+  }
+};
 
 class ShardWriter {
  public:
-  ShardWriter(std::filesystem::path folder, std::string name, int level, uint64_t bytes);
+  ShardWriter(std::filesystem::path folder, std::string name, int level, uint64_t bytes,
+              const ShardPosition& from = {});
+  ~ShardWriter();  // what is not full stays as FILE.part
+  ShardWriter(const ShardWriter&) = delete;
+  ShardWriter& operator=(const ShardWriter&) = delete;
   void write_frame(std::string_view frame, uint64_t unpacked);  // an empty one is nothing
+  ShardPosition position();                                     // flushed up to there
   void close();
   const std::vector<std::string>& names() const { return names_; }
-  uint64_t bytes_out() const { return bytes_out_; }
+  uint64_t bytes_out() const { return p_.bytes_out; }
 
  private:
   void begin();
+  void open(const char* how);
   void finish();
   std::filesystem::path folder_;
   std::string name_;
   int level_;
-  uint64_t bytes_, bytes_out_ = 0;
-  std::optional<ZstdWriter> shard_;
+  uint64_t bytes_;
+  ShardPosition p_;
+  std::FILE* out_ = nullptr;
+  std::filesystem::path file_;
   std::vector<std::string> names_;
 };
 

@@ -1,6 +1,7 @@
 #include "quern/corpus/spill.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,6 +35,19 @@ SpillFile::SpillFile(const std::filesystem::path& folder) {
   ::unlink(name.c_str());
 }
 
+SpillFile SpillFile::named(const std::filesystem::path& file, uint64_t keep) {
+  SpillFile f;
+  f.fd_ = ::open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (f.fd_ < 0) fail("cannot open {}: {}", file.string(), std::strerror(errno));
+  struct stat now {};
+  if (::fstat(f.fd_, &now) != 0 || static_cast<uint64_t>(now.st_size) < keep)
+    fail("{} holds {} bytes, expected at least {}", file.string(), now.st_size, keep);
+  if (::ftruncate(f.fd_, static_cast<off_t>(keep)) != 0)
+    fail("cannot cut {}: {}", file.string(), std::strerror(errno));
+  f.size_ = keep;
+  return f;
+}
+
 SpillFile::~SpillFile() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -64,6 +78,13 @@ void SpillFile::flush() {
   put(fd_, size_, buffer_.data(), buffer_.size());
   size_ += buffer_.size();
   buffer_.clear();
+}
+
+void SpillFile::grow(uint64_t bytes) {
+  flush();
+  if (::ftruncate(fd_, static_cast<off_t>(size_ + bytes)) != 0)
+    fail("cannot grow a temporary file: {}", std::strerror(errno));
+  size_ += bytes;
 }
 
 void SpillFile::read(uint64_t at, void* to, size_t bytes) const {

@@ -1,5 +1,6 @@
-// A temporary file that grows at its end and is read anywhere: what does not fit beside 10^7 documents in memory. The
-// file has no name once it is open, so nothing is left behind, whatever happens to the process.
+// A temporary file that grows at its end and is read anywhere: what does not fit beside 10^7 documents in memory. One
+// made in a folder has no name once it is open, so nothing is left behind, whatever happens to the process; a named
+// one stays, and a later process goes on with it.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -12,11 +13,14 @@ class SpillFile {
  public:
   SpillFile() = default;
   explicit SpillFile(const std::filesystem::path& folder);
+  // FILE with the first `keep` bytes of what lies there; it must hold as many.
+  static SpillFile named(const std::filesystem::path& file, uint64_t keep);
   ~SpillFile();
   SpillFile(SpillFile&& o) noexcept;
   SpillFile& operator=(SpillFile&& o) noexcept;
   void append(const void* data, size_t bytes);  // one thread at a time
   void flush();                                 // before reading what was appended
+  void grow(uint64_t bytes);                    // zeros at the end, to be written in place
   void read(uint64_t at, void* to, size_t bytes) const;
   void write(uint64_t at, const void* from, size_t bytes);  // in place; any thread
   uint64_t size() const { return size_ + buffer_.size(); }

@@ -10,9 +10,7 @@
 #include "quern/text/utf8.h"
 
 namespace quern::corpus {
-namespace {
-
-std::vector<std::string> read_list(const std::filesystem::path& file) {
+std::vector<std::string> read_word_list(const std::filesystem::path& file) {
   std::vector<std::string> entries;
   if (file.extension() == ".json") {
     const Json j = Json::read(file.string());
@@ -35,8 +33,6 @@ std::vector<std::string> read_list(const std::filesystem::path& file) {
   if (entries.empty()) fail("{}: no entries", file.string());
   return entries;
 }
-
-}  // namespace
 
 WordLists::WordLists(const std::vector<std::vector<std::string>>& lists) : lists_(lists.size()) {
   std::map<std::string, std::map<uint32_t, uint32_t>> uses;  // of an entry: how often in which list
@@ -68,7 +64,7 @@ WordLists WordLists::load(const std::filesystem::path& folder, std::span<const c
            did_you_mean(stem, known));
     std::vector<std::string>& list = lists[static_cast<size_t>(at - known.begin())];
     if (!list.empty()) fail("{}: list {} is there as .txt and as .json, expected one", folder.string(), stem);
-    list = read_list(file.path());
+    list = read_word_list(file.path());
   }
   if (std::all_of(lists.begin(), lists.end(), [](const auto& l) { return l.empty(); }))
     fail("{}: no word list, expected one of {} as .txt or .json", folder.string(), fmt::join(known, ", "));

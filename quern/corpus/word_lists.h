@@ -15,6 +15,9 @@
 
 namespace quern::corpus {
 
+// A list's file: FILE.txt, an entry a line, or FILE.json, {"words": […]}.
+std::vector<std::string> read_word_list(const std::filesystem::path& file);
+
 class WordLists {
  public:
   explicit WordLists(const std::vector<std::vector<std::string>>& lists);

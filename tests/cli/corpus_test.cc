@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "quern/base/json.h"
@@ -148,30 +149,125 @@ paths = ["notes.txt"]
   }
 }
 
-// kill -9 at 20 points of a run, each followed by nothing but another run: the last one's bytes are those of a run
-// that was left alone, and nothing else lies in the folder.
-TEST(CliCorpus, KilledRunsLeaveNothingBehind) {
+// kill -9 at random points of a run, each followed by nothing but another run, which goes on where the killed one
+// was: the last one's bytes are those of a run that was left alone, and nothing else lies in the folder.
+void kill_runs(int points, int documents) {
   ScratchFolder d;
   const std::string dir = d / "";
   std::string all;
-  for (int i = 0; i < 3000; ++i) all += line(page(i % 2500, 200) + (i % 3 ? "" : " tail"));
+  for (int i = 0; i < documents; ++i) all += line(page(i % (documents - 500), 200) + (i % 3 ? "" : " tail"));
   write_file(dir + "/a.jsonl", all);
-  const std::string run = fmt::format("quern corpus dedup {0}/a.jsonl --shard-mb 1 --out {0}/", dir);
+  const std::string run =
+      fmt::format("quern corpus dedup {0}/a.jsonl --shard-mb 1 --checkpoint-mb 1 --out {0}/", dir);
+  const auto begin = std::chrono::steady_clock::now();
   ASSERT_EQ(shell(run + "whole").code, 0);
-  int killed = 0;
-  for (int i = 0; i < 20; ++i) {
-    const Ran r = shell(fmt::format("timeout -s KILL 0.{:02} {}cut", 1 + i * 3, run));
+  const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  int killed = 0, went_on = 0;
+  for (int i = 0; i < points; ++i) {
+    const Ran r = shell(fmt::format("timeout -s KILL {:.3f} {}cut", whole * (i * 37 % 50 + 3) / 50.0, run));
     killed += r.code == 137 || r.code == 128 + 9;
-    if (std::filesystem::exists(dir + "/cut/manifest.json")) std::filesystem::remove(dir + "/cut/manifest.json");
+    went_on += r.err.find("went on") != std::string::npos;
+    if (!std::filesystem::exists(dir + "/cut/manifest.json")) continue;
+    EXPECT_FALSE(std::filesystem::exists(dir + "/cut/unfinished"));
+    EXPECT_EQ(shell(fmt::format("cmp {0}/whole/part-00000.jsonl.zst {0}/cut/part-00000.jsonl.zst", dir)).code, 0);
+    std::filesystem::remove_all(dir + "/cut");
   }
   EXPECT_GT(killed, 0);
-  ASSERT_EQ(shell(run + "cut").code, 0);
+  if (const Ran r = shell(run + "cut"); r.err.find("went on") != std::string::npos) ++went_on;
+  EXPECT_GT(went_on, 0);
   EXPECT_EQ(shell(fmt::format("cd {}; for f in part-*; do cmp $f ../cut/$f || exit 1; done; cmp clusters.jsonl.zst "
                               "../cut/clusters.jsonl.zst",
                               dir + "/whole"))
                 .code,
             0);
   EXPECT_EQ(shell(fmt::format("ls {}/whole", dir)).out, shell(fmt::format("ls {}/cut", dir)).out);
+}
+
+TEST(CliCorpus, KilledRunsGoOn) { kill_runs(8, 5000); }
+TEST(CliCorpus, DISABLED_KilledAtFiftyPoints) { kill_runs(50, 12000); }
+
+TEST(CliCorpus, StagesAlone) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  std::string a, b;
+  for (int i = 0; i < 40; ++i) a += line(page(i)), b += line(page(i + 100, 30));
+  write_file(dir + "/a.jsonl", a + line(page(3)));
+  write_file(dir + "/b.jsonl", b);
+  write_file(dir + "/bench.jsonl", line("A question: " + page(7, 20) + "?") + line("too short"));
+  const std::string in = fmt::format("web={0}/a.jsonl books={0}/b.jsonl", dir);
+  const auto run = [&](const std::string& command) {
+    const Ran r = shell("quern corpus " + command);
+    EXPECT_EQ(r.code, 0) << command << "\n" << r.err;
+    return r;
+  };
+  Json m = Json::parse(run(fmt::format("exact {} --out {}/exact --json", in, dir)).out);
+  EXPECT_EQ(m.at("exact_removed").as_int(), 1);
+  EXPECT_TRUE(std::filesystem::exists(dir + "/exact/report.html"));
+  m = Json::parse(run(fmt::format("stats {} --json", in)).out);
+  EXPECT_EQ(m.at("all").at("documents").as_int(), 81);
+  EXPECT_EQ(m.at("sources").as_array()[1].at("words").as_int(), 40 * 30);
+  Ran r = run(fmt::format("decontaminate {} --against {}/bench.jsonl --out {}/clean --reasons --json", in, dir, dir));
+  m = Json::parse(r.out);
+  EXPECT_EQ(m.at("rejected").as_int(), 1);
+  EXPECT_EQ(m.at("benchmarks").at("too_short").as_int(), 1);
+  EXPECT_NE(r.err.find("1 of 2 items are shorter than 8 words"), std::string::npos) << r.err;
+  m = Json::parse(run(fmt::format("mix {} --share web=1 --share books=1 --out {}/mix --json", in, dir)).out);
+  EXPECT_EQ(m.at("sources").as_array().size(), 2u);
+  EXPECT_GT(m.at("documents_out").as_int(), 40);
+  run(fmt::format("sketch {} --mode compat --out {}/sketch", in, dir));
+  EXPECT_TRUE(std::filesystem::exists(dir + "/sketch/sketch-00000.jsonl.zst"));
+  run(fmt::format("parquet {} --out {}/pq", in, dir));
+  m = Json::parse(run(fmt::format("stats {}/pq --json", dir)).out);
+  EXPECT_EQ(m.at("all").at("documents").as_int(), 81);
+  EXPECT_EQ(m.at("all").at("words").as_int(), 41 * 60 + 40 * 30);
+  EXPECT_EQ(shell(fmt::format("quern corpus mix {} --share web --out {}/x", in, dir)).code, 2);
+  EXPECT_EQ(
+      shell(fmt::format("head -c 500 {0}/pq/part-00000.parquet > {0}/cut.parquet; quern corpus stats {0}/cut.parquet",
+                        dir))
+          .code,
+      1);
+}
+
+// The same ids as quern data build, whatever the number of threads.
+TEST(CliCorpus, TokenShardsAreThoseOfData) {
+  ScratchFolder d;
+  const std::string dir = d / "", tokenizer = QUERN_SOURCE_DIR "/models/zaya-nano";
+  if (!std::filesystem::exists(tokenizer + "/tokenizer.json")) GTEST_SKIP() << "no shipped tokenizer";
+  std::string a;
+  for (int i = 0; i < 60; ++i) a += line(page(i, 20));
+  write_file(dir + "/a.jsonl", a + line(""));
+  Ran r = shell(
+      fmt::format("quern corpus tokenize {0}/a.jsonl --tokenizer {1} --out {0}/c && quern data build {0}/a.jsonl "
+                  "--tokenizer {1} --out {0}/d",
+                  dir, tokenizer));
+  ASSERT_EQ(r.code, 0) << r.err;
+  for (const char* end : {".bin", ".idx"}) EXPECT_EQ(read_file(dir + "/c" + end), read_file(dir + "/d" + end)) << end;
+  EXPECT_EQ(Json::read(dir + "/c.json").at("empty").as_int(), 1);
+}
+
+TEST(CliCorpus, QualityFilters) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  std::filesystem::create_directories(dir + "/lists/url");
+  write_file(dir + "/lists/url/domains.txt", "bad.org\n");
+  write_file(dir + "/a.jsonl",
+             "{\"text\":\"ask me@here.org\",\"u\":\"http://bad.org/x\"}\n"
+             "{\"text\":\"plain\",\"u\":\"http://good.org/x\"}\n");
+  Ran r = shell(fmt::format("quern corpus filter {0}/a.jsonl --filter pii --out {0}/p --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("changed").as_int(), 1);
+  r = shell(fmt::format(
+      "quern corpus filter {0}/a.jsonl --filter url --lists {0}/lists --url-field u --out {0}/u --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("rules").as_array()[0].at("first").as_int(), 1);
+  r = shell(fmt::format("quern corpus filter {0}/a.jsonl --filter url+pii --lists {0}/lists --out {0}/v", dir));
+  EXPECT_EQ(r.code, 2);
+  r = shell(
+      fmt::format("quern corpus filter {0}/a.jsonl --filter gopher-quality+gopher-repetition+c4+fineweb --out {0}/q "
+                  "--json",
+                  dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("documents_out").as_int(), 0);
 }
 
 TEST(CliCorpus, MistakesAreNamed) {

@@ -1,0 +1,83 @@
+// quern corpus decontaminate: documents that hold n-grams of benchmarks are dropped.
+#include <cstdio>
+
+#include "apps/quern/cmd_corpus.h"
+#include "apps/quern/corpus_flags.h"
+#include "apps/quern/progress.h"
+#include "quern/base/mmap.h"
+#include "quern/corpus/filters.h"
+#include "quern/corpus/ngram_index.h"
+#include "quern/corpus/scan.h"
+
+namespace quern {
+
+int corpus_decontaminate(Words args) {
+  using namespace corpus;
+  CorpusFlags flags;
+  std::vector<std::string> against, fields;
+  int64_t n = 13, shortest = 8, least = 1;
+  bool rejects = false, reasons = false, json = false;
+  Args a("corpus decontaminate", "drop documents that hold n-grams of benchmarks");
+  flags.declare(a);
+  a.flag("--against", against, "benchmark: a file or folder; may be given again and again")
+      .flag("--against-field", fields, "member of its JSON lines that is looked for (text); may be given again")
+      .flag("--words", n, "in an n-gram")
+      .flag("--shortest", shortest, "an item of fewer words is left out, one shorter than an n-gram counts whole")
+      .flag("--least", least, "n-grams in common that reject a document")
+      .flag("--rejects", rejects, "keep rejected documents in reject-*.jsonl.zst")
+      .flag("--reasons", reasons, "write reasons.jsonl with every rejected document")
+      .flag("--json", json, "the counts as one JSON object");
+  if (!a.parse(args)) return 0;
+  flags.check("corpus decontaminate");
+  if (against.empty()) throw UsageError("quern corpus decontaminate: --against is missing");
+  if (fields.empty()) fields = {"text"};
+  auto index = std::make_shared<NgramIndex>(
+      NgramOptions{static_cast<int>(n), static_cast<int>(shortest), static_cast<int>(least)});
+  const Inputs benchmarks = find_inputs(against, "auto", "benchmark");
+  for (const std::string& field : fields) {
+    struct Nothing {};
+    ScanOptions o;
+    o.fields[0].text = field;
+    const ScanReport r = scan_documents<Nothing, std::vector<std::string>>(
+        benchmarks, o, [] { return Nothing(); },
+        [](Nothing&, const DocumentView& d, std::vector<std::string>& items) { items.emplace_back(d.text); },
+        [&](std::vector<std::string>&& items) {
+          for (const std::string& item : items) index->add(item);
+        });
+    warn_about(r.read, r.damaged, benchmarks);
+  }
+  index->finish();
+  if (index->grams() == 0) fail("the benchmarks hold no n-gram: every item is shorter than {} words", shortest);
+  if (index->too_short() > 0)
+    fmt::print(stderr, "warning: {} of {} items are shorter than {} words and are not looked for\n",
+               index->too_short(), index->items(), shortest);
+  const Inputs in = find_inputs(flags.words, flags.form);
+  FieldMap map;
+  map.text = flags.text;
+  const FilterRun run{.fields = map,
+                      .read = flags.policy(),
+                      .rejects = rejects,
+                      .reasons = reasons,
+                      .level = static_cast<int>(flags.level),
+                      .shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20};
+  FilterReport r;
+  {
+    Progress progress;
+    r = filter_corpus(in, run, decontamination_filter(index), flags.out,
+                      [&](uint64_t done, uint64_t total) { progress.share("decontaminate", done, total); });
+  }
+  warn_about(r.read, r.damaged, in);
+  Json j = r.json(), of = Json::object();
+  of.set("inputs", benchmarks.json()), of.set("items", static_cast<int64_t>(index->items()));
+  of.set("too_short", static_cast<int64_t>(index->too_short()));
+  of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", n), of.set("least", least);
+  j.set("benchmarks", std::move(of)), j.set("inputs", in.json());
+  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+  if (json)
+    fmt::print("{}\n", j.dump());
+  else
+    fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.read.documents);
+  return 0;
+}
+
+}  // namespace quern

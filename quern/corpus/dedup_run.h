@@ -1,0 +1,131 @@
+// One deduplication under way, for the files dedup*.cc alone: what all its stages share. dedup_read.cc is the first
+// reading, dedup_near.cc bands, verification and election, dedup_write.cc the second reading; dedup.cc strings them
+// together, with exact copies, clusters and what is kept for a run that goes on.
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quern/corpus/candidates.h"
+#include "quern/corpus/dedup.h"
+#include "quern/corpus/filter.h"
+#include "quern/corpus/hashing.h"
+#include "quern/corpus/run_folder.h"
+#include "quern/corpus/spill.h"
+
+namespace quern::corpus {
+
+enum Fate : uint8_t { kProblem, kFiltered, kKept, kExactCopy, kNearCopy, kShadow };
+constexpr uint8_t kChanged = 0x80;     // the filter changed the text
+constexpr uint8_t kUnlabelled = 0x40;  // its label keeps it out, but only once survivors are chosen
+constexpr uint8_t kMarks = kChanged | kUnlabelled;
+
+// What the first reading leaves of a row.
+struct DocumentRecord {
+  uint64_t id = 0;
+  ContentHash content;
+  uint64_t set_at = 0;  // its shingles in the sets file, in hashes
+  uint32_t set_count = 0, length = 0;
+  float score = 0;
+  uint32_t source = 0;
+};
+static_assert(sizeof(DocumentRecord) == 48);
+
+// The survivor order: source, score, length, then the content itself, so that the same documents win wherever they
+// lie.
+bool better(const DocumentRecord& a, const DocumentRecord& b);
+
+// The filters of the sources: each named filter once, its rules behind those of the filters before it.
+struct FilterTable {
+  std::vector<std::string> names, rules;
+  std::vector<FilterMaker> makers;
+  std::vector<size_t> first_rule;  // of each named filter
+  std::vector<int> of_source;      // −1: none
+  FilterTable(const Inputs& inputs, const DedupConfig& config);
+};
+
+struct DedupWorker {  // buffers of whoever works on a block
+  DedupWorker(const Inputs& inputs, const DedupConfig& c, const FilterTable& table)
+      : reader(inputs, c.fields, c.read), sketcher(c.sketch) {
+    for (const FilterMaker& make : table.makers) filters.push_back(make());
+  }
+  DocumentReader reader;
+  SketchMaker sketcher;
+  std::vector<std::unique_ptr<DocumentFilter>> filters;
+};
+
+class DedupRun {
+ public:
+  DedupRun(const Inputs& inputs, const DedupConfig& config, const std::filesystem::path& out,
+           const std::function<void(const DedupProgress&)>& progress);
+  DedupReport run(const std::function<void(const DedupReport&)>& finish);
+
+ private:
+  struct Piece;  // of the first reading: one block
+  struct Part;   // of the second
+  using Order = std::vector<std::pair<DocumentRecord, uint32_t>>;
+
+  template <class F>
+  void stage(const char* name, uint64_t documents, uint64_t bytes, F&& body) {
+    StageReport s{name, documents, 0, bytes, 0, 0};
+    const double begin = seconds_now();
+    body(s);
+    s.seconds = seconds_now() - begin;
+    s.peak_rss = peak_rss();
+    report_.stages.push_back(std::move(s));
+  }
+  static double seconds_now();
+  static uint64_t peak_rss();
+  void tell(const char* stage, uint64_t bytes, uint64_t total, uint64_t documents) {
+    if (progress_) progress_({stage, bytes, total, documents});
+  }
+  std::unique_ptr<DedupWorker> borrow();
+  void give_back(std::unique_ptr<DedupWorker> w);
+
+  bool wants_sets() const {
+    return c_.near && (c_.verify == Verification::exact || c_.verify == Verification::containment);
+  }
+  bool removed(uint32_t d) const { return survivor_[d] != d; }
+  void set_fate(uint32_t d, Fate f) { fates_[d] = static_cast<uint8_t>((fates_[d] & kMarks) | f); }
+
+  void open_spills(const Json* sizes);
+  void read(const Json* from);
+  void look_at(const DocumentView& d, DedupWorker& w, Piece& p);
+  Piece first_look(Block&& block);
+  void keep(Piece&& p);
+  void note_reading(const BlockPosition& at);
+
+  void copies();
+  void neighbours();
+  void sort_sets(Order& order);
+  void sample_pairs(const Candidates& candidates, const Order& order);
+  void settle();
+  void clusters();
+  void pick_samples(const std::vector<std::pair<uint32_t, uint32_t>>& gone);
+  std::vector<uint64_t> set_of(const DocumentRecord& r, const SpillFile& file) const;
+
+  void emit(const Json* from);
+  Part copy_survivors(Block&& block);
+  SampleDocument* wanted(uint32_t number);
+
+  const Inputs& in_;
+  const DedupConfig& c_;
+  FilterTable filters_;
+  const std::filesystem::path& out_;
+  const std::function<void(const DedupProgress&)>& progress_;
+  RunFolder folder_;
+  std::vector<SpillFile> bands_;
+  SpillFile exact_, records_, sets_, rows_, fate_file_, source_file_;
+  SpillFile sorted_;  // the contenders' sets
+  std::vector<uint8_t> fates_, source_of_;
+  std::vector<uint32_t> survivor_;
+  uint64_t after_exact_ = 0, noted_ = 0;  // bytes of input since the last note
+  std::mutex workers_lock_;
+  std::vector<std::unique_ptr<DedupWorker>> workers_;
+  DedupReport report_;
+};
+
+}  // namespace quern::corpus

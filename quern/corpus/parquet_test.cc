@@ -1,0 +1,205 @@
+// Parquet against pyarrow: its files (testdata/parquet, made by tools/oracles/corpus/parquet_files.py) give the rows
+// it wrote; what we write is read back by ourselves here and by pyarrow in that script. Cut and damaged files are
+// Errors.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "quern/base/error.h"
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "quern/base/test_message.h"
+#include "quern/corpus/dedup.h"
+#include "quern/corpus/inputs.h"
+#include "quern/corpus/parquet.h"
+#include "quern/corpus/snappy.h"
+
+namespace quern::corpus {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFiles = QUERN_SOURCE_DIR "/quern/corpus/testdata/parquet";
+
+std::string lines_of(const fs::path& file) {
+  auto in = open_parquet(file);
+  std::string all, piece(1000, ' ');
+  while (const size_t n = in->read(piece.data(), piece.size())) all.append(piece, 0, n);
+  return all;
+}
+std::vector<Json> parsed(const std::string& lines) {
+  std::vector<Json> rows;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = lines.find('\n', at);
+    rows.push_back(Json::parse(lines.substr(at, end - at)));
+    at = end + 1;
+  }
+  return rows;
+}
+
+class ParquetTest : public ::testing::Test {
+ protected:
+  ParquetTest() : root_(fs::temp_directory_path() / fmt::format("quern-parquet-{}", ::getpid())) {
+    fs::create_directories(root_);
+  }
+  ~ParquetTest() override { fs::remove_all(root_); }
+  fs::path root_;
+};
+
+TEST_F(ParquetTest, PyarrowsFilesGiveTheirRows) {
+  size_t rows = 0;
+  for (const char* name : {"plain", "snappy", "gzip", "zstd", "v2", "v2plain", "empty", "runs"}) {
+    const std::vector<Json> got = parsed(lines_of(kFiles / fmt::format("{}.parquet", name)));
+    std::string expected = read_file(kFiles / fmt::format("{}.jsonl", name));
+    const std::vector<Json> want = parsed(expected);
+    ASSERT_EQ(got.size(), want.size()) << name;
+    for (size_t i = 0; i < got.size(); ++i) {
+      for (const auto& [key, value] : want[i].as_object()) {
+        const Json& mine = got[i].at(key);
+        if (value.is_number()) {
+          ASSERT_EQ(mine.as_double(), value.as_double()) << name << " " << i << " " << key;
+        } else {
+          ASSERT_EQ(mine, value) << name << " " << i << " " << key;
+        }
+        if (value.is_int()) {
+          ASSERT_EQ(mine, value) << name << " " << i << " " << key;
+        }
+      }
+      ASSERT_EQ(got[i].as_object().size(), want[i].as_object().size());
+    }
+    rows += got.size();
+  }
+  EXPECT_EQ(rows, 6 * 120u + 1200u);
+  EXPECT_EQ(parquet_columns_left_out(kFiles / "plain.parquet"),
+            (std::vector<std::string>{"tags (nested or repeated)", "meta (nested or repeated)"}));
+}
+
+TEST_F(ParquetTest, WhatIsNotReadIsNamed) {
+  EXPECT_NE(message_of([] { lines_of(kFiles / "lz4.parquet"); }).find("expected none, snappy, gzip or zstd"),
+            std::string::npos);
+  EXPECT_NE(message_of([] { lines_of(kFiles / "delta.parquet"); }).find("encoding 7"), std::string::npos);
+}
+
+TEST_F(ParquetTest, CutAnywhereIsAnError) {
+  for (const char* name : {"snappy", "zstd", "v2"}) {
+    const std::string whole = read_file(kFiles / fmt::format("{}.parquet", name));
+    for (size_t n = 0; n < whole.size(); n += 97) {
+      write_file(root_ / "cut.parquet", whole.substr(0, n));
+      EXPECT_THROW(parquet_columns_left_out(root_ / "cut.parquet"), Error) << n;
+    }
+  }
+  EXPECT_NE(message_of([&] {
+              find_inputs(std::vector<std::string>{(root_ / "cut.parquet").string()});
+            }).find("is cut short"),
+            std::string::npos);
+}
+
+TEST_F(ParquetTest, DamageNeverCrashes) {
+  std::mt19937 random(6);
+  int errors = 0;
+  for (int trial = 0; trial < 600; ++trial) {
+    const char* names[] = {"plain", "snappy", "gzip", "zstd", "v2"};
+    std::string bytes = read_file(kFiles / fmt::format("{}.parquet", names[trial % 5]));
+    for (int k = 0; k < 1 + trial % 4; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
+    write_file(root_ / "bad.parquet", bytes);
+    try {
+      lines_of(root_ / "bad.parquet");
+    } catch (const Error&) {
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, 100);
+}
+
+TEST_F(ParquetTest, WrittenAndReadBack) {
+  std::mt19937 random(8);
+  std::vector<std::string> texts, members;
+  {
+    ParquetWriter w(root_ / "out.parquet", 3, 100000);
+    for (uint64_t i = 0; i < 3000; ++i) {
+      texts.emplace_back(random() % 200, static_cast<char>('a' + i % 26));
+      members.push_back(random() % 3 ? fmt::format("{{\"n\":{}}}", i) : "");
+      w.add(i << 50, i % 2 ? "web" : "books", texts.back(), members.back());
+    }
+    w.close();
+  }
+  const std::vector<Json> rows = parsed(lines_of(root_ / "out.parquet"));
+  ASSERT_EQ(rows.size(), texts.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].at("text").as_string(), texts[i]);
+    EXPECT_EQ(rows[i].at("source").as_string(), i % 2 ? "web" : "books");
+    EXPECT_EQ(rows[i].at("members"), members[i].empty() ? Json() : Json(members[i]));
+    if (i < 1000) {
+      EXPECT_EQ(rows[i].at("id").as_int(), static_cast<int64_t>(i << 50));
+    }
+  }
+  { ParquetWriter left(root_ / "left.parquet", 3); }
+  EXPECT_FALSE(fs::exists(root_ / "left.parquet"));
+  EXPECT_FALSE(fs::exists(root_ / "left.parquet.part"));
+}
+
+TEST_F(ParquetTest, IsAnInputLikeJsonLines) {
+  for (const char* name : {"snappy", "zstd"})
+    for (const char* form : {"parquet", "jsonl"})
+      fs::copy_file(kFiles / fmt::format("{}.{}", name, form), root_ / fmt::format("{}-{}.{}", form, name, form));
+  const auto kept = [&](const char* form) {
+    const Inputs in = find_inputs(std::vector<std::string>{(root_ / fmt::format("{}-snappy.{}", form, form)).string(),
+                                                           (root_ / fmt::format("{}-zstd.{}", form, form)).string()});
+    return deduplicate(in, dedup_preset("zyda", "fast"), root_ / form);
+  };
+  const DedupReport a = kept("parquet"), b = kept("jsonl");
+  EXPECT_EQ(a.read.documents, b.read.documents);
+  EXPECT_GT(a.read.documents, 200u);
+  EXPECT_EQ(a.kept, b.kept);
+}
+
+TEST(Snappy, ByHand) {
+  using namespace std::string_view_literals;
+  std::string out;
+  unpack_snappy(
+      "\x0b\x08"
+      "abc"
+      "\x11\x03"sv,
+      100, out);  // abc, then 8 bytes from 3 back
+  EXPECT_EQ(out, "abcabcabcab");
+  unpack_snappy(
+      "\x05\x00"
+      "x"
+      "\x0e\x01\x00"sv,
+      100, out);  // x, then 4 from 1 back by the longer form
+  EXPECT_EQ(out, "xxxxx");
+  EXPECT_THROW(unpack_snappy("\x0b\x08"
+                             "abc"
+                             "\x11\x04"sv,
+                             100, out),
+               Error);  // from before the beginning
+  EXPECT_THROW(unpack_snappy("\x0b\x08"
+                             "abc"
+                             "\x11\x00"sv,
+                             100, out),
+               Error);
+  EXPECT_THROW(unpack_snappy("\x0a\x08"
+                             "abc"
+                             "\x11\x03"sv,
+                             100, out),
+               Error);  // one more than it says
+  EXPECT_THROW(unpack_snappy("\x0c\x08"
+                             "abc"
+                             "\x11\x03"sv,
+                             100, out),
+               Error);
+  EXPECT_THROW(unpack_snappy("\x0b\x08"
+                             "ab"sv,
+                             100, out),
+               Error);
+  EXPECT_THROW(unpack_snappy("\x0b\x08"
+                             "abc"
+                             "\x11\x03"sv,
+                             10, out),
+               Error);
+}
+
+}  // namespace
+}  // namespace quern::corpus
