@@ -1,6 +1,7 @@
 // quern learn eprop cosine | train | cost: rules of credit assignment in leaky stacks, measured. quern learn ovq:
-// what memories hold (learn_ovq.cc).
+// what memories hold (learn_ovq.cc); quern learn action-centric: codes of images (learn_action_centric.cc).
 #include "apps/quern/args.h"
+#include "apps/quern/learn_action_centric.h"
 #include "apps/quern/learn_ovq.h"
 #include "apps/quern/progress.h"
 #include "apps/quern/verbs.h"
@@ -190,8 +191,9 @@ int cost_study(Words args) {
 int cmd_learn(Words args) {
   const std::string room = args.empty() ? "--help" : args[0], study = args.size() < 2 ? "--help" : args[1];
   if (room == "ovq") return learn_ovq(args.subspan(1));
+  if (room == "action-centric") return learn_action_centric(args.subspan(1));
   if (room != "--help" && room != "-h" && room != "eprop")
-    throw UsageError(fmt::format("quern learn: '{}', expected eprop or ovq", room));
+    throw UsageError(fmt::format("quern learn: '{}', expected eprop, ovq or action-centric", room));
   if (room == "eprop") {
     if (study == "cosine") return cosine_study(args.subspan(2));
     if (study == "train") return train_study(args.subspan(2));
@@ -201,13 +203,16 @@ int cmd_learn(Words args) {
   }
   fmt::print(
       "quern learn — rules of learning other than the gradient, and memories other than attention\n\n"
-      "usage: quern learn eprop cosine|train|cost …\n       quern learn ovq mqar|copy …\n\n"
+      "usage: quern learn eprop cosine|train|cost …\n       quern learn ovq mqar|copy|store …\n"
+      "       quern learn action-centric curve|rate …\n\n"
       "  quern learn eprop cosine   how far deep e-prop and its ablations point from the gradient\n"
       "  quern learn eprop train    which of them learn a task, and how fast\n"
       "  quern learn eprop cost     what traces cost, forwards in time, beside the adjoint form\n"
       "  quern learn ovq mqar       how many pairs of keys and values a memory holds\n"
-      "  quern learn ovq copy       how long a sequence it can say again\n\n"
-      "quern learn eprop|ovq STUDY --help tells more.\n");
+      "  quern learn ovq copy       how long a sequence it can say again\n"
+      "  quern learn action-centric curve   codes of images: rate against accuracy\n"
+      "  quern learn action-centric rate    the least rates of small sources\n\n"
+      "quern learn eprop|ovq|action-centric STUDY --help tells more.\n");
   return args.size() < 2 && room != "-h" && (args.empty() || room == "eprop") ? 2 : 0;
 }
 

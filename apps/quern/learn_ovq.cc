@@ -7,15 +7,17 @@
 #include "apps/quern/progress.h"
 #include "quern/base/json.h"
 #include "quern/learn/ovq/association_study.h"
+#include "quern/learn/ovq/store.h"
 #include "quern/mixers/ovq/ovq.h"
 
 namespace quern {
 namespace {
 
 constexpr const char* kHelp =
-    "quern learn ovq — how much memories of different kinds hold\n\nusage: quern learn ovq mqar|copy …\n\n"
+    "quern learn ovq — how much memories of different kinds hold\n\nusage: quern learn ovq mqar|copy|store …\n\n"
     "  quern learn ovq mqar   pairs of keys and values; which value followed this key?\n"
-    "  quern learn ovq copy   symbols, then the same again; what comes next?\n\n"
+    "  quern learn ovq copy   symbols, then the same again; what comes next?\n"
+    "  quern learn ovq store  random keys written and asked for, nothing learnt\n\n"
     "quern learn ovq STUDY --help tells more.\n";
 
 std::vector<int64_t> whole_numbers(const std::vector<std::string>& words, const char* flag, int64_t most,
@@ -96,13 +98,44 @@ int run_study(Association task, const std::string& name, Words args) {
   return 0;
 }
 
+int store_study(Words args) {
+  StoreOptions o;
+  int64_t seeds = 3;
+  bool json = false;
+  Args a("learn ovq store", "random keys with a class each are written, then asked for with noise");
+  a.flag("--items", o.items, "keys")
+      .flag("--repeats", o.repeats, "how often each is written, with fresh noise if more than once")
+      .flag("--rows", o.rows, "rows of the dictionaries, codes of the codebook")
+      .flag("--chunk", o.chunk, "tokens between two writes")
+      .flag("--noise", o.noise, "length of the noise beside a key of 1")
+      .flag("--seeds", seeds, "draws the mean is taken over")
+      .flag("--json", json, "one JSON object");
+  if (!a.parse(args)) return 0;
+  if (seeds < 1) throw UsageError(fmt::format("--seeds {}: expected at least 1", seeds));
+  std::vector<double> mean(store_memories().size(), 0.0);
+  Progress progress;
+  for (int64_t s = 0; s < seeds; ++s) {
+    progress("draw {} of {}", s + 1, seeds);
+    const std::vector<double> right = store_and_ask(o, static_cast<uint64_t>(s));
+    for (size_t i = 0; i < mean.size(); ++i) mean[i] += right[i] / static_cast<double>(seeds);
+  }
+  Json j = Json::object();
+  for (size_t i = 0; i < mean.size(); ++i) {
+    j.set(store_memories()[i], mean[i]);
+    if (!json) fmt::print("{:<16} {:.3f}\n", store_memories()[i], mean[i]);
+  }
+  if (json) fmt::print("{}\n", j.dump());
+  return 0;
+}
+
 }  // namespace
 
 int learn_ovq(Words args) {
   const std::string study = args.empty() ? "--help" : args[0];
   if (study == "mqar" || study == "copy") return run_study(association(study), study, args.subspan(1));
+  if (study == "store") return store_study(args.subspan(1));
   if (study != "--help" && study != "-h")
-    throw UsageError(fmt::format("quern learn ovq: '{}', expected mqar or copy", study));
+    throw UsageError(fmt::format("quern learn ovq: '{}', expected mqar, copy or store", study));
   fmt::print("{}", kHelp);
   return args.empty() ? 2 : 0;
 }

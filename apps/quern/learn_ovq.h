@@ -1,4 +1,4 @@
-// quern learn ovq mqar|copy: what memories of different kinds hold, learnt and asked; words after "ovq".
+// quern learn ovq mqar|copy|store: what memories of different kinds hold; the words after "ovq".
 #pragma once
 #include "apps/quern/verbs.h"
 

@@ -34,9 +34,41 @@ TEST(CliLearn, OvqStudies) {
   r = shell("quern learn ovq mqar --memory rnn");
   EXPECT_EQ(r.code, 1);
   EXPECT_NE((r.out + r.err).find("memory 'rnn', expected softmax"), std::string::npos);
+  r = shell("quern learn ovq store --items 64 --seeds 1 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("softmax").as_double(), 1);
+  r = shell("quern learn ovq store --items 100");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE((r.out + r.err).find("multiple of the chunk"), std::string::npos);
   r = shell("quern learn ovq mqar --test-rows 0");
   EXPECT_EQ(r.code, 2);
   EXPECT_NE((r.out + r.err).find("--test-rows '0'"), std::string::npos);
+}
+
+TEST(CliLearn, ActionCentric) {
+  Ran r = shell("quern learn action-centric rate --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NEAR(Json::parse(r.out).at("distortion").at("0.25").at("states_bits").as_double(), 0.7925, 1e-4);
+  EXPECT_NEAR(Json::parse(r.out).at("ten_answers").at("0.85").as_double(), 2.2366, 1e-4);
+  EXPECT_EQ(shell("quern learn action-centric arc").code, 2);
+  EXPECT_EQ(shell("quern learn action-centric curve --beta x").code, 2);
+  // Bright and dark pictures, by turns.
+  ScratchFolder d;
+  const std::string file = d / "digits.csv";
+  ASSERT_EQ(
+      shell("for i in $(seq 900); do for v in 1 15; do for p in $(seq 64); do printf \"$v,\"; done; echo $((v / 8)); "
+            "done; done > " +
+            file)
+          .code,
+      0);
+  r = shell("quern learn action-centric curve --file " + file + " --loss action --beta 0.01 --epochs 2 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  EXPECT_EQ(j.at("query_accuracy").as_double(), 1);
+  EXPECT_GT(j.at("action").at("0.01").at("accuracy").as_double(), 0.9);
+  r = shell("quern learn action-centric curve --file /nowhere/digits.csv");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("python3-sklearn"), std::string::npos);
 }
 
 TEST(CliLearn, Mistakes) {
