@@ -1,0 +1,10 @@
+// quern learn action-centric curve | rate: codes of images priced by their rate, measured
+// (quern/learn/action_centric).
+#pragma once
+#include "apps/quern/verbs.h"
+
+namespace quern {
+
+int learn_action_centric(Words args);  // the words after "action-centric"
+
+}  // namespace quern
