@@ -27,7 +27,7 @@ uint32_t fnv(std::string_view s) {
 
 // The logistic function in 512 steps from -8 to 8, each at its beginning: what fastText looks up in a table.
 float coarse_logistic(float x) {
-  if (x < -8) return 0;
+  if (!(x >= -8)) return 0;  // no number either
   if (x > 8) return 1;
   const auto step = static_cast<int64_t>((x + 8) * 512 / 8 / 2);
   return 1.0f / (1.0f + std::exp(-(static_cast<float>(step * 16) / 512 - 8)));
