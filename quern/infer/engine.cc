@@ -8,7 +8,9 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
+#include "quern/base/threads.h"
 #include "quern/infer/text_stream.h"
 #include "quern/mixers/cache_shards.h"
 
@@ -23,7 +25,8 @@ double seconds_between(Clock::time_point a, Clock::time_point b) {
 // A snapshot before the prompt's last token costs memory, or a forward of one row: only where it saves replaying more
 // than this.
 constexpr int64_t kWorthASnapshot = 32;
-constexpr int64_t kGrid = 64;  // the finest grid of snapshots; a multiple of every cut alignment
+constexpr int64_t kScoredRows = 128;  // whose logits are held at once: 134 MB at a vocabulary of 262K
+constexpr int64_t kGrid = 64;         // the finest grid of snapshots; a multiple of every cut alignment
 
 std::string message_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
@@ -105,7 +108,8 @@ struct Engine::Impl {
 
   void check_request(const Request& r) const {
     if (r.prompt.empty()) fail("the prompt is empty: give at least one token");
-    if (r.options.max_tokens < 1) fail("max_tokens {}: expected at least 1", r.options.max_tokens);
+    if (r.options.max_tokens < (r.options.score_prompt ? 0 : 1))
+      fail("max_tokens {}: expected at least 1", r.options.max_tokens);
     int64_t n = static_cast<int64_t>(r.prompt.size());
     if (n > model.max_positions())
       fail("the prompt has {} tokens; this model's limit is {} (max_position_embeddings)", n, model.max_positions());
@@ -145,8 +149,9 @@ struct Engine::Impl {
     s.state.reserve(rows_here(s));
     std::span<const int32_t> known(s.tokens);
     PrefixMatch m;
-    m.note = "the prefix cache is off";
-    if (o.cache_bytes > 0)
+    m.note = s.r.options.score_prompt ? "a prompt's scores need all of it" : "the prefix cache is off";
+    s.out.prompt_logprobs.clear(), s.out.prompt_top.clear();
+    if (o.cache_bytes > 0 && !s.r.options.score_prompt)
       m = cache.resume(known, static_cast<int64_t>(known.size()) - 1, s.state, o.exact_cuts ? o.chunk : 1);
     s.out.cached_tokens = std::min(m.cached, s.prompt);
     s.out.replayed_tokens = s.prompt - s.out.cached_tokens;
@@ -278,6 +283,8 @@ struct Engine::Impl {
     batch.shards = o.shards;
     Tensor hidden = model.hidden(tape, ids, batch).value;
     store_cuts(pieces, cuts);
+    int64_t row = 0;
+    for (const Piece& p : pieces) score(p, hidden, std::exchange(row, row + p.rows));
     if (wanted.empty()) return after(pieces, {});
     Tensor rows = hidden;
     if (static_cast<int64_t>(wanted.size()) < hidden.dim(0)) {
@@ -286,6 +293,26 @@ struct Engine::Impl {
         rows.narrow(0, static_cast<int64_t>(i), 1).copy_from(hidden.narrow(0, wanted[i], 1));
     }
     after(pieces, model.logits(tape, Var(rows)).value.to(DType::f32));
+  }
+
+  // Logprobs of the prompt's tokens that the piece's rows, from `row` on, foretell.
+  void score(const Piece& p, const Tensor& hidden, int64_t row) {
+    Sequence& s = *p.s;
+    if (!s.r.options.score_prompt) return;
+    const int64_t at = s.fed() - p.rows, end = std::min(s.fed(), s.prompt - 1), most = s.r.options.top_logprobs;
+    for (int64_t from = at; from < end; from += kScoredRows) {
+      const int64_t n = std::min(kScoredRows, end - from), first = from + 1;
+      Tape tape(Tape::inference);
+      const Tensor x = model.logits(tape, Var(hidden.narrow(0, row + from - at, n))).value.to(DType::f32);
+      s.out.prompt_logprobs.resize(static_cast<size_t>(from + n));
+      if (most > 0) s.out.prompt_top.resize(static_cast<size_t>(from + n));
+      parallel_dynamic(n, [&](int64_t i) {
+        const auto k = static_cast<size_t>(from + i);
+        const std::span<const float> logits(x.view<const float, 2>().row(i), static_cast<size_t>(x.dim(1)));
+        s.out.prompt_logprobs[k] = logprob_of(logits, s.tokens[static_cast<size_t>(first + i)]);
+        if (most > 0) s.out.prompt_top[k] = top_logprobs(logits, most);
+      });
+    }
   }
 
   // The snapshots this step takes on the way, in order, and where the forward is to put them.
@@ -356,6 +383,7 @@ struct Engine::Impl {
   // One more token of s from its logits. s may be gone afterwards.
   void answer(Sequence& s, std::span<const float> logits) {
     const GenerateOptions& g = s.r.options;
+    if (g.max_tokens == 0) return finish(s, "length");
     size_t i = s.out.tokens.size();
     bool forced = i < g.forced.size();
     TokenLogprob t = forced ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])} : sample(s, logits);

@@ -21,6 +21,8 @@ struct GenerateOptions {
   std::vector<int32_t> forced =
       {};                    // the answer's first tokens, given instead of sampled; their logprobs are reported
   int64_t top_logprobs = 0;  // alternatives reported beside each token
+  bool score_prompt = false;  // report the prompt's own logprobs; max_tokens may then be 0. Nothing is taken from the
+                              // prefix cache
   std::shared_ptr<const ConstraintSource> constraint = {};  // what the sampled tokens may be
 };
 
@@ -43,6 +45,8 @@ struct Generated {
   std::vector<int32_t> tokens;  // stop id not included
   std::vector<double> logprobs;
   std::vector<std::vector<TokenLogprob>> top;  // per token, when asked for
+  std::vector<double> prompt_logprobs;         // of the prompt's tokens from the second on, when asked for
+  std::vector<std::vector<TokenLogprob>> prompt_top;
   std::string text;                            // when the engine has a tokenizer; without the stop string
   std::string finish;                          // "stop", "length", "cancelled", "error"
   std::string error;                           // of "error": what went wrong and what to change

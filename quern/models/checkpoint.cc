@@ -6,6 +6,7 @@
 #include "quern/base/config.h"
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
+#include "quern/models/adapter.h"
 #include "quern/models/gguf_model.h"
 #include "quern/models/gguf_tokenizer.h"
 #include "quern/models/packed_file.h"
@@ -66,6 +67,7 @@ std::string head_note(const TensorFolder& weights) {
 std::unique_ptr<Model> load(const Registry& registry, const std::filesystem::path& path, const LoadOptions& options,
                             const Json& config, const TensorFolder& weights, LoadReport& found) {
   std::unique_ptr<PackedReader> packed = PackedReader::open(path, config, weights);
+  if (packed && options.adapter) fail("{} holds packed weights: adapters go into the original folder", path.string());
   if (packed && !options.pack) fail("{} holds packed weights: they serve, they cannot be trained", path.string());
   if (packed && (options.scheme || options.head || options.hook))
     fail("{} holds weights packed as {}: quantise from the original folder", path.string(),
@@ -126,7 +128,9 @@ std::unique_ptr<Model> load_model(const Registry& registry, const std::filesyste
   const auto [config, weights] = open_checkpoint(path, bf16_matrices ? DType::bf16 : DType::f32);
   LoadReport found;
   try {
-    auto model = load(registry, path, options, config, weights, found);
+    std::optional<TensorFolder> adapted;
+    if (options.adapter) adapted = with_adapter(weights, *options.adapter);
+    auto model = load(registry, path, options, config, adapted ? *adapted : weights, found);
     if (report) *report = std::move(found);
     return model;
   } catch (const std::bad_alloc&) {

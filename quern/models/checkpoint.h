@@ -29,7 +29,8 @@ struct LoadOptions {
   // Instead of dtype: the matrices in this scheme, the head in its own (q8 under a quantised body if absent). A
   // packed folder knows its schemes and takes none.
   std::optional<WeightScheme> scheme = {}, head = {};
-  PackHook* hook = nullptr;  // sees every quantised matrix as it is packed
+  std::optional<std::filesystem::path> adapter = {};  // a PEFT folder to work in (adapter.h)
+  PackHook* hook = nullptr;                           // sees every quantised matrix as it is packed
 };
 
 struct LoadReport {
