@@ -1,6 +1,7 @@
 // quern serve: models behind an HTTP API that OpenAI's clients speak.
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "apps/quern/args.h"
@@ -38,19 +39,74 @@ std::string model_id(const std::string& dir) {
   return p.extension() == ".gguf" ? p.stem().string() : p.filename().string();
 }
 
+struct Served {  // as the command line names it
+  std::string id, dir, adapter;
+};
+
+// NAME=FOLDER, or NAME=FOLDER@MODEL for another than the first.
+Served read_lora(const std::string& text, const std::vector<Served>& models) {
+  const size_t equals = text.find('='), at = text.rfind('@');
+  if (equals == 0 || equals == text.npos)
+    throw UsageError("quern serve: --lora takes NAME=FOLDER or NAME=FOLDER@MODEL");
+  const std::string folder = text.substr(equals + 1);
+  if (std::filesystem::exists(folder) || at == text.npos || at < equals)
+    return {.id = text.substr(0, equals), .dir = models[0].dir, .adapter = folder};
+  const std::string base = text.substr(at + 1);
+  for (const Served& m : models)
+    if (m.id == base)
+      return {.id = text.substr(0, equals), .dir = m.dir, .adapter = text.substr(equals + 1, at - equals - 1)};
+  fail("--lora {}: no model is called '{}'", text, base);
+}
+
+int64_t weight_bytes(const std::filesystem::path& model) {
+  if (!std::filesystem::is_directory(model)) return static_cast<int64_t>(std::filesystem::file_size(model));
+  int64_t bytes = 0;
+  for (const auto& f : std::filesystem::directory_iterator(model))
+    if (const auto x = f.path().extension(); x == ".safetensors")
+      bytes += static_cast<int64_t>(f.file_size());
+  return bytes;
+}
+
+struct HowToServe {
+  LoadOptions load;
+  EngineOptions engine;
+  int64_t queue = 0;
+};
+
+std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& how) {
+  LoadOptions options = how.load;
+  if (!what.adapter.empty()) options.adapter = what.adapter;
+  auto model = load_for_inference(what.dir, options);
+  ChatTemplate chat_template = load_chat_template(what.dir, model->family());
+  std::unique_ptr<ServedModel> m(new ServedModel{.id = what.id,
+                                                 .model = std::move(model),
+                                                 .tokenizer = load_tokenizer(what.dir),
+                                                 .chat_template = std::move(chat_template),
+                                                 .defaults = load_generation_config(what.dir),
+                                                 .host = nullptr,
+                                                 .created = unix_time()});
+  EngineOptions engine = how.engine;
+  engine.tokenizer = &m->tokenizer;
+  m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue);
+  fmt::print(stderr, "{}: {}, context {}\n", m->id, m->model->family(), m->model->max_positions());
+  return m;
+}
+
 }  // namespace
 
 int cmd_serve(Words args) {
-  std::vector<std::string> dirs, keys, names;
+  std::vector<std::string> dirs, keys, names, loras;
   std::string key_file;
   HttpServerOptions http;
   AppOptions app_options;
-  int64_t port = 8080, sessions = 16, queue = 256, cache_mib = 1024, state_mib = 0;
+  ShelfOptions shelf_options;
+  int64_t port = 8080, sessions = 16, queue = 256, cache_mib = 1024, state_mib = 0, memory_mib = 0, idle_minutes = 0;
   WeightFlags weights{.dtype_default = "auto"};
   bool quiet = false;
   Args a("serve", "models behind an HTTP API");
   a.rest("DIR", dirs)
       .flag("--name", names, "what clients call the model (by itself the folder's name); once a DIR, in order")
+      .flag("--lora", loras, "NAME=FOLDER: a PEFT adapter on the first model (…@MODEL: on that), as a model NAME")
       .flag("--host", http.host, "address to listen on")
       .flag("--port", port, "port to listen on; 0 takes any free one")
       .flag("--api-key", keys, "clients must send this key; may be given again (better: QUERN_API_KEY)")
@@ -60,44 +116,47 @@ int cmd_serve(Words args) {
       .flag("--queue", queue, "requests that may wait; more get 429")
       .flag("--cache-mib", cache_mib, "of the prefix cache, a model")
       .flag("--state-mib", state_mib, "of all sequences in work, a model; 0 is no limit")
+      .flag("--memory-mib", memory_mib, "of weights and caches of all loaded models; 0 is no limit")
+      .flag("--idle-minutes", idle_minutes, "put a model away when nobody asked for it in so long; 0 is never")
       .flag("--quiet", quiet, "no line of log a request")
-      .note("Listens on the loopback address unless --host says otherwise. Ctrl-C ends it.");
+      .note(
+          "The first model is loaded at once, others when they are first asked for. Listens on the loopback address "
+          "unless --host says otherwise. Ctrl-C ends it.");
   weights.add_to(a, "f32, bf16, or auto (bf16)");
   if (!a.parse(args)) return 0;
   if (dirs.empty()) throw UsageError("quern serve: name at least one model folder");
   if (port < 0 || port > 65535) throw UsageError("quern serve: --port takes 0 to 65535");
-  if (sessions < 1 || queue < 1 || cache_mib < 0 || state_mib < 0)
-    throw UsageError("quern serve: --sessions and --queue take 1 or more, --cache-mib and --state-mib 0 or more");
+  if (sessions < 1 || queue < 1 || cache_mib < 0 || state_mib < 0 || memory_mib < 0 || idle_minutes < 0)
+    throw UsageError("quern serve: --sessions and --queue take 1 or more, MiB and minutes 0 or more");
   if (names.size() > dirs.size()) throw UsageError("quern serve: more --name than DIR");
   app_options.api_keys = read_keys(keys, key_file);
   app_options.log = !quiet;
+  shelf_options = {.idle_seconds = 60.0 * static_cast<double>(idle_minutes), .memory_bytes = memory_mib << 20};
 
-  std::vector<std::unique_ptr<ServedModel>> models;
+  std::vector<Served> served;
   for (size_t i = 0; i < dirs.size(); ++i) {
-    const std::string id = i < names.size() ? names[i] : model_id(dirs[i]);
-    for (const auto& other : models)
-      if (other->id == id) fail("two models are called '{}'; give them names with --name", id);
-    dirs[i] = model_folder(dirs[i]);
-    auto model = load_for_inference(dirs[i], weights.load_options());
-    ChatTemplate chat_template = load_chat_template(dirs[i], model->family());
-    models.push_back(std::unique_ptr<ServedModel>(new ServedModel{.id = id,
-                                                                  .model = std::move(model),
-                                                                  .tokenizer = load_tokenizer(dirs[i]),
-                                                                  .chat_template = std::move(chat_template),
-                                                                  .defaults = load_generation_config(dirs[i]),
-                                                                  .host = nullptr,
-                                                                  .created = unix_time()}));
-    ServedModel& m = *models.back();
-    m.host = std::make_unique<EngineHost>(*m.model,
-                                          EngineOptions{.kv = weights.kv(),
-                                                        .max_sessions = sessions,
-                                                        .state_bytes = state_mib << 20,
-                                                        .cache_bytes = cache_mib << 20,
-                                                        .tokenizer = &m.tokenizer},
-                                          queue);
-    fmt::print(stderr, "{}: {}, context {}\n", id, m.model->family(), m.model->max_positions());
+    served.push_back(
+        {.id = i < names.size() ? names[i] : model_id(dirs[i]), .dir = model_folder(dirs[i]), .adapter = {}});
+    if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model", dirs[i]);
   }
-  App app(std::move(models), app_options);
+  for (const std::string& text : loras) served.push_back(read_lora(text, served));
+  const HowToServe how{.load = weights.load_options(),
+                       .engine = {.kv = weights.kv(),
+                                  .max_sessions = sessions,
+                                  .state_bytes = state_mib << 20,
+                                  .cache_bytes = cache_mib << 20},
+                       .queue = queue};
+  std::vector<ShelfEntry> entries;
+  for (const Served& what : served) {
+    for (const ShelfEntry& other : entries)
+      if (other.id == what.id) fail("two models are called '{}'; give them names with --name", what.id);
+    entries.push_back({.id = what.id,
+                       .load = [what, &how] { return load_served(what, how); },
+                       .bytes = weight_bytes(what.dir) + (cache_mib << 20)});
+  }
+  auto shelf = std::make_unique<ModelShelf>(std::move(entries), shelf_options);
+  shelf->get(served[0].id);
+  App app(std::move(shelf), app_options);
   http.port = static_cast<int>(port);
   HttpServer server(http, [&](Exchange& e) { app.handle(e); });
   running = &server;

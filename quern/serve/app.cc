@@ -8,7 +8,10 @@
 #include "quern/serve/api_error.h"
 #include "quern/serve/chat_api.h"
 #include "quern/serve/completion_api.h"
+#include "quern/serve/embeddings_api.h"
+#include "quern/serve/messages_api.h"
 #include "quern/serve/page.h"
+#include "quern/serve/responses_api.h"
 #include "quern/serve/token_api.h"
 #include "quern/serve/wire.h"
 
@@ -29,22 +32,38 @@ bool same_secret(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+App::App(std::unique_ptr<ModelShelf> models, AppOptions options)
+    : models_(std::move(models)), started_(unix_time()), o_(std::move(options)) {}
 App::App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options)
-    : models_(std::move(models)), o_(std::move(options)) {
-  QUERN_CHECK(!models_.empty(), "a server without a model");
-}
+    : App(std::make_unique<ModelShelf>(std::move(models)), std::move(options)) {}
 App::~App() = default;
 
 const std::vector<App::Route>& App::routes() {
   static const std::vector<Route> all = {
-      {"POST", "/v1/chat/completions", &App::chat}, {"POST", "/v1/completions", &App::complete},
-      {"GET", "/v1/models", &App::models},          {"POST", "/tokenize", &App::tokenize},
-      {"POST", "/detokenize", &App::detokenize},    {"POST", "/apply-template", &App::apply_template},
+      {"POST", "/v1/chat/completions", &App::chat},
+      {"POST", "/v1/completions", &App::complete},
+      {"POST", "/v1/embeddings", &App::embed},
+      {"GET", "/v1/models", &App::models},
+      {"GET", "/v1/models/", &App::models},
+      {"POST", "/tokenize", &App::tokenize},
+      {"POST", "/detokenize", &App::detokenize},
+      {"POST", "/apply-template", &App::apply_template},
       {"GET", "/", &App::show_page, true},
-      {"GET", "/health", &App::health, true},       {"GET", "/props", &App::props},
+      {"GET", "/health", &App::health, true},
+      {"GET", "/props", &App::props},
       {"GET", "/metrics", &App::metrics},
+      {"POST", "/v1/messages", &App::messages},
+      {"POST", "/v1/messages/count_tokens", &App::count_tokens},
+      {"POST", "/v1/responses", &App::responses},
+      {"GET", "/v1/responses/", &App::response},
+      {"DELETE", "/v1/responses/", &App::delete_response},
   };
   return all;
+}
+
+bool App::matches(const Route& r, const std::string& path) {
+  const std::string_view p = r.path;
+  return path == p || (p.size() > 1 && p.ends_with('/') && path.size() > p.size() && path.starts_with(p));
 }
 
 bool App::allowed(const HttpRequest& r) const {
@@ -61,13 +80,18 @@ bool App::allowed(const HttpRequest& r) const {
 void App::handle(Exchange& e) {
   const auto started = std::chrono::steady_clock::now();
   const std::string id = new_id("req-");
-  e.header("x-request-id", id);
+  e.header("x-request-id", id), e.header("request-id", id);
   if (!o_.allow_origin.empty()) {
     e.header("access-control-allow-origin", o_.allow_origin);
     e.header("access-control-allow-headers", "authorization, content-type, x-api-key");
-    e.header("access-control-allow-methods", "GET, POST, OPTIONS");
+    e.header("access-control-allow-methods", "GET, POST, DELETE, OPTIONS");
   }
   const int64_t beside = in_work_++;
+  auto refuse = [&](const ApiError& x) {
+    if (e.status() != 0) return;
+    const bool anthropic = e.request().path.starts_with("/v1/messages");
+    e.answer(x.status, "application/json", (anthropic ? anthropic_error_json(x, id) : error_json(x)).dump());
+  };
   try {
     if (beside >= o_.most_requests) {
       e.header("retry-after", "2");
@@ -76,19 +100,18 @@ void App::handle(Exchange& e) {
     }
     dispatch(e);
   } catch (const ApiError& x) {
-    if (e.status() == 0) e.answer(x.status, "application/json", error_json(x).dump());
+    refuse(x);
   } catch (const Error& x) {
-    if (e.status() == 0) e.answer(400, "application/json", error_json(ApiError(x.what())).dump());
+    refuse(ApiError(x.what()));
   } catch (const std::exception& x) {
-    if (e.status() == 0)
-      e.answer(500, "application/json", error_json(ApiError(500, "server_error", "", x.what())).dump());
+    refuse(ApiError(500, "server_error", "", x.what()));
   }
   --in_work_;
-  const bool known =
-      std::any_of(routes().begin(), routes().end(), [&](const Route& r) { return e.request().path == r.path; });
+  const auto route =
+      std::find_if(routes().begin(), routes().end(), [&](const Route& r) { return matches(r, e.request().path); });
   {
     std::lock_guard lock(mutex_);
-    ++answered_[{known ? e.request().path : "other", e.status()}];
+    ++answered_[{route != routes().end() ? route->path : "other", e.status()}];
   }
   if (!o_.log) return;
   Json j = Json::object();
@@ -105,10 +128,9 @@ void App::dispatch(Exchange& e) {
   const Route* found = nullptr;
   std::string other;
   for (const Route& route : routes()) {
-    const bool below = std::string_view(route.path) == "/v1/models" && r.path.starts_with("/v1/models/");
-    if (r.path != route.path && !below) continue;
+    if (!matches(route, r.path)) continue;
     if (method == route.method) found = &route;
-    other = route.method;
+    other += (other.empty() ? "" : ", ") + std::string(route.method);
   }
   if (!found && !other.empty()) {
     e.header("allow", other);
@@ -131,20 +153,19 @@ Json App::read_body(Exchange& e) const {
   return j;
 }
 
-ServedModel& App::model_for(const Json& body, std::string* plan) {
+std::string App::model_name(const Json& body, std::string* plan) const {
+  const std::vector<std::string> ids = models_->ids();
   const Json* name = body.find("model");
-  if (!name || name->is_null()) return *models_[0];
+  if (!name || name->is_null()) return ids[0];
   if (!name->is_string()) bad_field("model", "expected a string");
   const std::string& wanted = name->as_string();
-  for (const auto& m : models_) {
-    if (m->id == wanted) return *m;
-    if (plan && wanted.starts_with(m->id + ":")) {
-      *plan = wanted.substr(m->id.size() + 1);
-      return *m;
+  for (const std::string& id : ids)
+    if (id == wanted) return id;
+  for (const std::string& id : ids)
+    if (plan && wanted.starts_with(id + ":")) {
+      *plan = wanted.substr(id.size() + 1);
+      return id;
     }
-  }
-  std::vector<std::string> ids;
-  for (const auto& m : models_) ids.push_back(m->id);
   ApiError x(404, "invalid_request_error", "model_not_found",
              fmt::format("model '{}' is not served here{}; served: {}", wanted, did_you_mean(wanted, ids),
                          fmt::join(ids, ", ")));
@@ -152,51 +173,102 @@ ServedModel& App::model_for(const Json& body, std::string* plan) {
   throw x;
 }
 
+std::shared_ptr<ServedModel> App::model_for(const Json& body, std::string* plan) {
+  return models_->get(model_name(body, plan));
+}
+
+std::shared_ptr<ServedModel> App::model_with_room(const Json& body, std::string* plan) {
+  auto m = model_for(body, plan);
+  if (m->host->full()) throw ApiError(429, "rate_limit_error", "queue_full", "the queue is full; try again");
+  return m;
+}
+
 void App::chat(Exchange& e) {
   const Json body = read_body(e);
   std::string plan;
-  ServedModel& m = model_for(body, &plan);
-  if (m.host->full()) throw ApiError(429, "rate_limit_error", "queue_full", "the queue is full; try again");
-  chat_completions(m, e, body, plan);
+  const auto m = model_with_room(body, &plan);
+  chat_completions(*m, e, body, plan);
 }
 
 void App::complete(Exchange& e) {
   const Json body = read_body(e);
-  ServedModel& m = model_for(body);
-  if (m.host->full()) throw ApiError(429, "rate_limit_error", "queue_full", "the queue is full; try again");
-  completions(m, e, body);
+  completions(*model_with_room(body), e, body);
+}
+
+void App::embed(Exchange& e) {
+  const Json body = read_body(e);
+  embeddings(*model_for(body), e, body);
+}
+
+void App::messages(Exchange& e) {
+  const Json body = read_body(e);
+  anthropic_messages(*model_with_room(body), e, body);
+}
+
+void App::count_tokens(Exchange& e) {
+  const Json body = read_body(e);
+  e.answer(200, "application/json", count_tokens_json(*model_for(body), body).dump());
+}
+
+void App::responses(Exchange& e) {
+  const Json body = read_body(e);
+  create_response(*model_with_room(body), e, body, responses_);
+}
+
+void App::response(Exchange& e) {
+  constexpr std::string_view kBelow = "/v1/responses/", kItems = "/input_items";
+  std::string id = e.request().path.substr(kBelow.size());
+  const bool items = id.ends_with(kItems);
+  if (items) id.resize(id.size() - kItems.size());
+  const auto r = responses_.get(id);
+  if (!r) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no response '{}' here", id));
+  if (!items) return e.answer(200, "application/json", r->response.dump());
+  Json j = Json::object();
+  j.set("object", "list"), j.set("data", r->input), j.set("has_more", false);
+  e.answer(200, "application/json", j.dump());
+}
+
+void App::delete_response(Exchange& e) {
+  const std::string id = e.request().path.substr(std::string_view("/v1/responses/").size());
+  if (!responses_.erase(id))
+    throw ApiError(404, "invalid_request_error", "", fmt::format("there is no response '{}' here", id));
+  Json j = Json::object();
+  j.set("id", id), j.set("object", "response"), j.set("deleted", true);
+  e.answer(200, "application/json", j.dump());
 }
 
 void App::models(Exchange& e) {
-  auto one = [](const ServedModel& m) {
+  auto one = [&](const std::string& id) {
+    const auto m = models_->loaded(id);
     Json j = Json::object();
-    j.set("id", m.id), j.set("object", "model"), j.set("created", m.created), j.set("owned_by", "quern");
-    j.set("family", m.model->family()), j.set("context_length", m.model->max_positions());
+    j.set("id", id), j.set("object", "model"), j.set("created", m ? m->created : started_);
+    j.set("owned_by", "quern"), j.set("loaded", m != nullptr);
+    if (m) j.set("family", m->model->family()), j.set("context_length", m->model->max_positions());
     return j;
   };
-  constexpr std::string_view kList = "/v1/models";
-  if (e.request().path.size() > kList.size()) {
+  constexpr std::string_view kBelow = "/v1/models/";
+  if (e.request().path.starts_with(kBelow)) {
     Json name = Json::object();
-    name.set("model", e.request().path.substr(kList.size() + 1));
-    return e.answer(200, "application/json", one(model_for(name)).dump());
+    name.set("model", e.request().path.substr(kBelow.size()));
+    return e.answer(200, "application/json", one(model_name(name)).dump());
   }
   Json j = Json::object(), list = Json::array();
-  for (const auto& m : models_) list.push(one(*m));
+  for (const std::string& id : models_->ids()) list.push(one(id));
   j.set("object", "list"), j.set("data", std::move(list));
   e.answer(200, "application/json", j.dump());
 }
 
 void App::tokenize(Exchange& e) {
   const Json body = read_body(e);
-  e.answer(200, "application/json", tokenize_json(model_for(body), body).dump());
+  e.answer(200, "application/json", tokenize_json(*model_for(body), body).dump());
 }
 void App::detokenize(Exchange& e) {
   const Json body = read_body(e);
-  e.answer(200, "application/json", detokenize_json(model_for(body), body).dump());
+  e.answer(200, "application/json", detokenize_json(*model_for(body), body).dump());
 }
 void App::apply_template(Exchange& e) {
   const Json body = read_body(e);
-  e.answer(200, "application/json", apply_template_json(model_for(body), body).dump());
+  e.answer(200, "application/json", apply_template_json(*model_for(body), body).dump());
 }
 
 void App::show_page(Exchange& e) {
@@ -211,7 +283,9 @@ void App::health(Exchange& e) { e.answer(200, "application/json", "{\"status\":\
 
 void App::props(Exchange& e) {
   Json j = Json::object(), list = Json::array();
-  for (const auto& m : models_) {
+  for (const std::string& id : models_->ids()) {
+    const auto m = models_->loaded(id);
+    if (!m) continue;
     Json one = Json::object(), generation = Json::object();
     generation.set("temperature", m->defaults.temperature), generation.set("top_p", m->defaults.top_p);
     generation.set("top_k", m->defaults.top_k), generation.set("do_sample", m->defaults.do_sample);
@@ -229,12 +303,12 @@ void App::metrics(Exchange& e) {
   auto family = [&](const char* name, const char* type, const char* help) {
     s += fmt::format("# HELP quern_{} {}\n# TYPE quern_{} {}\n", name, help, name, type);
   };
-  std::vector<HostCounts> counts;
-  for (const auto& m : models_) counts.push_back(m->host->counts());
+  std::vector<std::pair<std::string, HostCounts>> counts;  // of the loaded ones
+  for (const std::string& id : models_->ids())
+    if (const auto m = models_->loaded(id)) counts.emplace_back(id, m->host->counts());
   auto each = [&](const char* name, const char* type, const char* help, auto value) {
     family(name, type, help);
-    for (size_t i = 0; i < models_.size(); ++i)
-      s += fmt::format("quern_{}{{model=\"{}\"}} {}\n", name, models_[i]->id, value(counts[i]));
+    for (const auto& [id, c] : counts) s += fmt::format("quern_{}{{model=\"{}\"}} {}\n", name, id, value(c));
   };
   each("requests_total", "counter", "requests given to the engine", [](const HostCounts& c) { return c.requests; });
   each("prompt_tokens_total", "counter", "prompt tokens, cached ones too",
@@ -253,6 +327,15 @@ void App::metrics(Exchange& e) {
   each("requests_running", "gauge", "requests in work", [](const HostCounts& c) { return c.running; });
   each("state_bytes", "gauge", "bytes of the states in work", [](const HostCounts& c) { return c.state_bytes; });
   each("cache_bytes", "gauge", "bytes of the prefix cache", [](const HostCounts& c) { return c.cache_bytes; });
+  const ShelfCounts shelf = models_->counts();
+  auto whole = [&](const char* name, const char* type, const char* help, auto value) {
+    family(name, type, help);
+    s += fmt::format("quern_{} {}\n", name, value);
+  };
+  whole("models_loaded", "gauge", "models in memory", counts.size());
+  whole("model_loads_total", "counter", "models loaded on demand", shelf.loads);
+  whole("model_unloads_total", "counter", "models put away", shelf.unloads);
+  whole("model_load_seconds_total", "counter", "seconds spent loading", shelf.load_seconds);
   family("http_responses_total", "counter", "answers by path and status");
   {
     std::lock_guard lock(mutex_);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "quern/serve/http_server.h"
+#include "quern/serve/model_shelf.h"
+#include "quern/serve/response_store.h"
 #include "quern/serve/served_model.h"
 
 namespace quern {
@@ -21,25 +23,35 @@ struct AppOptions {
 
 class App {
  public:
+  App(std::unique_ptr<ModelShelf> models, AppOptions options);
   App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options);
   ~App();
   void handle(Exchange& e);
 
  private:
   struct Route {
-    const char *method, *path;
+    const char *method, *path;  // a path that ends in '/': whatever lies below it
     void (App::*serve)(Exchange&);
     bool open = false;  // without a key
   };
   static const std::vector<Route>& routes();
+  static bool matches(const Route& r, const std::string& path);
   void dispatch(Exchange& e);
   bool allowed(const HttpRequest& r) const;
   // The model a body names, and the plan its name carries ("name:mrsa").
-  ServedModel& model_for(const Json& body, std::string* plan = nullptr);
+  std::string model_name(const Json& body, std::string* plan = nullptr) const;
+  std::shared_ptr<ServedModel> model_for(const Json& body, std::string* plan = nullptr);
+  std::shared_ptr<ServedModel> model_with_room(const Json& body, std::string* plan = nullptr);  // or 429
   Json read_body(Exchange& e) const;
 
   void chat(Exchange& e);
   void complete(Exchange& e);
+  void embed(Exchange& e);
+  void messages(Exchange& e);
+  void count_tokens(Exchange& e);
+  void responses(Exchange& e);
+  void response(Exchange& e);
+  void delete_response(Exchange& e);
   void models(Exchange& e);
   void tokenize(Exchange& e);
   void detokenize(Exchange& e);
@@ -49,8 +61,10 @@ class App {
   void props(Exchange& e);
   void metrics(Exchange& e);
 
-  std::vector<std::unique_ptr<ServedModel>> models_;
+  std::unique_ptr<ModelShelf> models_;
+  int64_t started_;
   AppOptions o_;
+  ResponseStore responses_{1024, size_t{256} << 20};
   std::atomic<int64_t> in_work_ = 0;
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, int64_t> answered_;  // path and status → count

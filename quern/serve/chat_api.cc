@@ -3,26 +3,16 @@
 
 #include "quern/serve/api_error.h"
 #include "quern/serve/chat_request.h"
+#include "quern/serve/chat_turn.h"
 #include "quern/serve/reasoning_split.h"
 #include "quern/serve/wire.h"
 
 namespace quern {
 namespace {
 
-constexpr double kKeepAliveSeconds = 10;
-
-struct Choice {
-  std::shared_ptr<Answer> answer;
-  ReasoningSplit split;
-  Json logprobs = Json::array();
-  std::string reasoning, content;
-  bool done = false;
-  explicit Choice(bool opened) : split(opened) {}
-};
-
-Json choice_json(int64_t index, const char* key, Json value, const std::string& finish, Json logprobs) {
+Json choice_json(size_t index, const char* key, Json value, const std::string& finish, Json logprobs) {
   Json j = Json::object();
-  j.set("index", index), j.set(key, std::move(value)), j.set("logprobs", std::move(logprobs));
+  j.set("index", static_cast<int64_t>(index)), j.set(key, std::move(value)), j.set("logprobs", std::move(logprobs));
   j.set("finish_reason", finish.empty() ? Json() : Json(finish));
   return j;
 }
@@ -33,6 +23,22 @@ Json delta(const char* key, std::string_view text) {
   return d;
 }
 
+Json delta(const CallDelta& c) {
+  Json one = Json::object(), function = Json::object();
+  one.set("index", static_cast<int64_t>(c.index));
+  if (!c.id.empty()) one.set("id", c.id), one.set("type", "function"), function.set("name", c.name);
+  function.set("arguments", c.arguments), one.set("function", std::move(function));
+  Json d = Json::object();
+  d.set("tool_calls", Json(Json::Array{std::move(one)}));
+  return d;
+}
+
+Json texts_json(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& t : texts) list.push(t);
+  return list;
+}
+
 class Reply {
  public:
   Reply(ServedModel& m, Exchange& e, ChatRequest r)
@@ -40,15 +46,14 @@ class Reply {
 
   void run() {
     if (r_.plan) return r_.n == 1 ? think() : bad_field("n", "one choice when thinking by a plan");
-    for (int64_t i = 0; i < r_.n; ++i) {
-      Request q{.prompt = r_.prompt, .options = r_.options};
-      q.options.sampling.seed += static_cast<uint64_t>(i);
-      choices_.emplace_back(r_.opened).answer = m_.host->submit(std::move(q));
-    }
-    if (r_.stream) open_stream();
-    follow();
-    if (e_.gone() && !r_.stream) return;
-    r_.stream ? close_stream() : answer();
+    ChatTurn turn(m_, r_);
+    logprobs_.assign(static_cast<size_t>(r_.n), Json::array());
+    if (r_.stream) return stream(turn);
+    auto keep = [&](size_t i, const ChatPart&, const AnswerPiece* p) {
+      if (r_.logprobs && p && p->token >= 0)
+        logprobs_[i].push(chat_logprob(m_.tokenizer, p->token, p->logprob, p->top));
+    };
+    if (turn.follow(e_, nullptr, {.part = keep, .done = {}})) answer(turn);
   }
 
  private:
@@ -69,76 +74,39 @@ class Reply {
     for (int64_t i = 0; i < r_.n; ++i) {
       Json d = delta("role", "assistant");
       d.set("content", "");
-      send(choice_json(i, "delta", std::move(d), "", Json()));
+      send(choice_json(static_cast<size_t>(i), "delta", std::move(d), "", Json()));
     }
   }
 
-  // Until every choice is done or the client is gone.
-  void follow() {
-    double silent = 0;
-    for (size_t left = choices_.size(); left > 0;) {
-      const double wait = left == 1 ? 0.25 : 0.02;
-      bool came = false;
-      for (size_t i = 0; i < choices_.size(); ++i) {
-        Choice& c = choices_[i];
-        if (c.done) continue;
-        AnswerPiece p;
-        const Answer::Wait w = c.answer->next(p, wait);
-        if (w == Answer::Wait::late) continue;
-        came = true;
-        if (w == Answer::Wait::piece) {
-          take(i, p);
-        } else {
-          c.done = true, --left;
-          finish(i);
-        }
-      }
-      silent = came ? 0 : silent + wait;
-      const bool alive = stream_ && silent >= kKeepAliveSeconds ? (silent = 0, stream_->keep_alive()) : !e_.gone();
-      if (!alive) {
-        choices_.clear();  // lets go of the answers: what is left of them is cancelled
-        return;
-      }
-    }
-  }
-
-  void take(size_t i, const AnswerPiece& p) {
-    Choice& c = choices_[i];
-    Json lp;
-    if (r_.logprobs && p.token >= 0) lp = chat_logprob(m_.tokenizer, p.token, p.logprob, p.top);
-    pass_on(i, c.split.push(p.text), lp);
-    if (!lp.is_null() && !stream_) c.logprobs.push(std::move(lp));
-  }
-
-  void pass_on(size_t i, const ReasoningSplit::Part& part, const Json& lp) {
-    Choice& c = choices_[i];
-    c.reasoning += part.reasoning, c.content += part.content;
-    if (!stream_) return;
-    Json logprobs;
-    if (!lp.is_null()) logprobs.set("content", Json(Json::Array{lp}));
-    auto piece = [&](const char* key, const std::string& text) {
-      if (text.empty()) return;
-      send(choice_json(static_cast<int64_t>(i), "delta", delta(key, text), "", std::exchange(logprobs, Json())));
-    };
-    piece("reasoning_content", part.reasoning);
-    piece("content", part.content);
-    if (!logprobs.is_null()) send(choice_json(static_cast<int64_t>(i), "delta", Json::object(), "", logprobs));
-  }
-
-  void finish(size_t i) {
-    Choice& c = choices_[i];
-    pass_on(i, c.split.finish(), Json());
-    const Generated& g = c.answer->result();
-    usage_.prompt = g.prompt_tokens, usage_.cached = std::max(usage_.cached, g.cached_tokens);
-    usage_.completion += static_cast<int64_t>(g.tokens.size());
-    usage_.reasoning += static_cast<int64_t>(m_.tokenizer.encode(c.reasoning, {.add_special_tokens = false}).size());
-    if (g.finish == "error") {
-      ApiError error(500, "server_error", "", g.error);
-      if (!stream_) throw error;
+  void stream(ChatTurn& turn) {
+    open_stream();
+    try {
+      turn.follow(
+          e_, &*stream_,
+          {.part = [&](size_t i, const ChatPart& part, const AnswerPiece* p) { pass_on(i, part, p); },
+           .done =
+               [&](size_t i) { send(choice_json(i, "delta", Json::object(), turn.choices()[i].finish(), Json())); }});
+    } catch (const ApiError& error) {
       stream_->send(error_json(error));
-      return;
     }
-    if (stream_) send(choice_json(static_cast<int64_t>(i), "delta", Json::object(), finish_reason(g.finish), Json()));
+    usage_ = turn.usage();
+    close_stream();
+  }
+
+  void pass_on(size_t i, const ChatPart& part, const AnswerPiece* p) {
+    Json logprobs;
+    if (r_.logprobs && p && p->token >= 0)
+      logprobs.set("content", Json(Json::Array{chat_logprob(m_.tokenizer, p->token, p->logprob, p->top)}));
+    auto piece = [&](Json d) { send(choice_json(i, "delta", std::move(d), "", std::exchange(logprobs, Json()))); };
+    if (!part.reasoning.empty()) piece(delta("reasoning_content", part.reasoning));
+    if (!part.words.content.empty()) piece(delta("content", part.words.content));
+    for (const CallDelta& c : part.words.calls) piece(delta(c));
+    if (!part.words.warnings.empty()) {
+      Json d = Json::object();
+      d.set("x_warnings", texts_json(part.words.warnings));
+      piece(std::move(d));
+    }
+    if (!logprobs.is_null()) piece(Json::object());
   }
 
   void close_stream() {
@@ -157,17 +125,23 @@ class Reply {
     return m;
   }
 
-  void answer() {
+  void answer(const ChatTurn& turn) {
     Json j = envelope("chat.completion"), list = Json::array();
-    for (size_t i = 0; i < choices_.size(); ++i) {
-      Choice& c = choices_[i];
-      Json lp;
-      if (r_.logprobs) lp.set("content", std::move(c.logprobs));
-      list.push(choice_json(static_cast<int64_t>(i), "message", message_json(c.reasoning, c.content),
-                            finish_reason(c.answer->result().finish), std::move(lp)));
+    for (size_t i = 0; i < turn.choices().size(); ++i) {
+      const ChatChoice& c = turn.choices()[i];
+      Json lp, message = message_json(c.reasoning, c.content);
+      if (r_.logprobs) lp.set("content", std::move(logprobs_[i]));
+      if (!c.calls().empty()) {
+        Json calls = Json::array();
+        for (const ToolCall& call : c.calls()) calls.push(call.json());
+        message.set("tool_calls", std::move(calls));
+        if (c.content.empty()) message.set("content", Json());
+      }
+      if (!c.warnings.empty()) message.set("x_warnings", texts_json(c.warnings));
+      list.push(choice_json(i, "message", std::move(message), c.finish(), std::move(lp)));
     }
-    j.set("choices", std::move(list)), j.set("usage", usage_.json());
-    j.set("timings", timings_json(choices_[0].answer->result()));
+    j.set("choices", std::move(list)), j.set("usage", turn.usage().json());
+    j.set("timings", timings_json(turn.choices()[0].answer->result()));
     e_.answer(200, "application/json", j.dump());
   }
 
@@ -228,7 +202,7 @@ class Reply {
   ChatRequest r_;
   std::string id_;
   int64_t created_;
-  std::vector<Choice> choices_;
+  std::vector<Json> logprobs_;  // of each choice, when they are not streamed
   std::optional<EventStream> stream_;
   Usage usage_;
 };

@@ -1,6 +1,7 @@
 // Reading chat requests.
 #include "quern/serve/chat_request.h"
 
+#include "quern/infer/think_budget.h"
 #include "quern/serve/api_error.h"
 #include "quern/serve/chat_messages.h"
 #include "quern/text/chat_prompt.h"
@@ -21,24 +22,35 @@ std::string with_sizes(const std::string& plan) {
 }
 
 void refuse_unsupported(const Fields& f) {
-  auto refuse = [](const char* field, const char* what) {
+  auto refuse = [&](const char* field, const char* what) {
+    if (!f.find(field)) return;
     ApiError e(400, "invalid_request_error", "unsupported_parameter", fmt::format("{}: {}", field, what));
     e.param = field;
     throw e;
   };
-  if (const Json* t = f.find("tools"); t && t->is_array() && !t->as_array().empty())
-    refuse("tools", "tool calls are not supported by this server yet");
-  if (const Json* t = f.find("functions"); t && t->is_array() && !t->as_array().empty())
-    refuse("functions", "tool calls are not supported by this server yet");
-  if (f.find("audio")) refuse("audio", "this server reads and writes text alone");
+  for (const char* old : {"functions", "function_call"}) refuse(old, "is not supported: use tools and tool_choice");
+  refuse("audio", "this server reads and writes text alone");
+  refuse("prediction", "is not supported");
+  refuse("web_search_options", "this server has no tools of its own");
+  for (const std::string& m : f.texts("modalities"))
+    if (m != "text") refuse("modalities", "this server reads and writes text alone");
+}
+
+// The names a template is given beside the messages.
+Json template_names(const Fields& f) {
+  Json more = Json::object();
+  if (const Json* kwargs = f.find("chat_template_kwargs")) {
+    if (!kwargs->is_object()) bad_field("chat_template_kwargs", "expected an object");
+    more = *kwargs;
+  }
+  if (const auto effort = f.text("reasoning_effort")) {
+    if (!more.find("reasoning_effort")) more.set("reasoning_effort", *effort);
+    if (*effort == "none" && !more.find("enable_thinking")) more.set("enable_thinking", false);
+  }
+  return more;
 }
 
 }  // namespace
-
-bool ServedModel::opens_thinking(const std::string& rendered) const {
-  const size_t open = rendered.rfind("<think>");
-  return open != rendered.npos && rendered.find("</think>", open) == rendered.npos;
-}
 
 ThinkPlan read_think(const Json& field) {
   try {
@@ -75,11 +87,26 @@ int64_t token_budget(const ServedModel& m, size_t prompt, std::optional<int64_t>
   throw e;
 }
 
+PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r) {
+  r.messages = read_messages(f.body());
+  r.tools = read_tools(f);
+  Json more = template_names(f);
+  if (r.tools.active()) r.format = &tool_format_of(m.chat_template.source());
+  if (!template_knows_tools(m.chat_template.source()))
+    r.messages = tools_in_words(r.messages, r.tools);
+  else if (r.tools.active())
+    more.set("tools", r.tools.json());
+  try {
+    return chat_prompt(m.chat_template, m.tokenizer, r.messages, more);
+  } catch (const Error& e) {
+    bad_field("messages", "the chat template refuses them: {}", e.what());
+  }
+}
+
 ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std::string& plan) {
   const Fields f(body);
   refuse_unsupported(f);
   ChatRequest r;
-  r.messages = read_messages(body);
   r.options = read_generation(f, m.defaults, m.model->vocab_size());
   r.n = f.integer("n", 1, 64).value_or(1);
   r.stream = f.boolean("stream").value_or(false);
@@ -92,21 +119,19 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
     r.plan = read_think(*t);
   else if (!plan.empty())
     r.plan = read_think(Json(plan));
-  Json more;
-  if (const Json* kwargs = f.find("chat_template_kwargs")) {
-    if (!kwargs->is_object()) bad_field("chat_template_kwargs", "expected an object");
-    more = *kwargs;
-  }
-  std::string rendered;
-  try {
-    rendered = chat_text(m.chat_template, m.tokenizer, r.messages, more);
-  } catch (const Error& e) {
-    bad_field("messages", "the chat template refuses them: {}", e.what());
-  }
-  r.prompt = m.tokenizer.encode(rendered, {.add_special_tokens = false});
-  r.opened = m.opens_thinking(rendered);
-  r.options.constraint = m.constraints->read(f, m.tokenizer, r.opened ? ThinkStart::opened : ThinkStart::may_open);
-  if (r.options.constraint && r.plan) bad_field("x_think", "cannot be combined with a constraint on the answer");
+  const PromptText rendered = render_chat(m, f, r);
+  r.prompt = rendered.encode(m.tokenizer);
+  r.opened = rendered.opens_thinking();
+  const ThinkStart start = r.opened ? ThinkStart::opened : ThinkStart::may_open;
+  r.options.constraint = m.constraints->read(f, m.tokenizer, start);
+  if (r.options.constraint && r.tools.active())
+    bad_field("tools", "cannot be combined with a constraint on the answer, unless tool_choice is none");
+  if (r.plan && r.tools.active()) bad_field("x_think", "cannot be combined with tools");
+  if (r.tools.forced()) r.options.constraint = m.constraints->calls(*r.format, r.tools, m.tokenizer, start);
+  if (const auto budget = f.integer("thinking_budget", 0, int64_t{1} << 31))
+    r.options.constraint = think_budget(m.tokenizer, {.tokens = *budget, .opened = r.opened}, r.options.constraint);
+  if (r.options.constraint && r.plan)
+    bad_field("x_think", "cannot be combined with a constraint on the answer or a thinking_budget");
   const bool newer = f.find("max_completion_tokens") != nullptr;
   const char* field = newer ? "max_completion_tokens" : "max_tokens";
   r.options.max_tokens = token_budget(m, r.prompt.size(), f.integer(field, 1, int64_t{1} << 31), field);

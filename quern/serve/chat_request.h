@@ -6,11 +6,15 @@
 
 #include "quern/serve/generation_fields.h"
 #include "quern/serve/served_model.h"
+#include "quern/serve/tool_format.h"
+#include "quern/text/chat_prompt.h"
 
 namespace quern {
 
 struct ChatRequest {
-  Json messages;
+  Json messages;  // as the template was given them
+  ToolUse tools;
+  const ToolFormat* format = nullptr;  // how calls are written; null: nobody may call
   std::vector<int32_t> prompt;
   bool opened = false;  // the prompt ends inside the thinking
   GenerateOptions options;
@@ -20,6 +24,9 @@ struct ChatRequest {
 };
 
 ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std::string& plan);
+
+// Messages and tools of a request into r, and the prompt the template makes of them.
+PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r);
 
 // The plan of a model's name or an x_think field: "mrsa", "mrsa:16x4x2,beta=2048", or an object
 // {"method", "n", "c", "t", "beta", "tau", "final", "seed"}.

@@ -1,5 +1,4 @@
-// Plain completions. With echo and logprobs the prompt's own tokens are given as forced tokens behind the first, so
-// that the engine reports their log-probabilities as it reports any other's.
+// Plain completions. With echo and logprobs the engine scores the prompt while it reads it.
 #include "quern/serve/completion_api.h"
 
 #include "quern/serve/api_error.h"
@@ -124,12 +123,8 @@ class Reply {
     Request q{.prompt = prompt, .options = options_};
     q.options.sampling.seed += seed;
     q.options.max_tokens = max_tokens_;
-    if (scored()) {
-      q.prompt = {prompt[0]};
-      q.options.forced.assign(prompt.begin() + 1, prompt.end());
-      q.options.max_tokens += static_cast<int64_t>(prompt.size()) - 1;
-    }
-    if (q.options.max_tokens > 0) c.answer = m_.host->submit(std::move(q));
+    q.options.score_prompt = scored() && prompt.size() > 1;
+    if (max_tokens_ > 0 || q.options.score_prompt) c.answer = m_.host->submit(std::move(q));
     choices_.push_back(std::move(c));
   }
 
@@ -184,10 +179,9 @@ class Reply {
   Usage usage() const {
     Usage u;
     for (size_t i = 0; i < choices_.size(); ++i) {
-      const int64_t given = scored() ? static_cast<int64_t>(choices_[i].prompt.size()) - 1 : 0;
       if (i % static_cast<size_t>(n_) == 0) u.prompt += static_cast<int64_t>(choices_[i].prompt.size());
       if (!choices_[i].answer) continue;
-      u.completion += std::max<int64_t>(0, static_cast<int64_t>(result(i).tokens.size()) - given);
+      u.completion += static_cast<int64_t>(result(i).tokens.size());
       u.cached += result(i).cached_tokens;
     }
     return u;
@@ -208,13 +202,14 @@ class Reply {
       const Choice& c = choices_[i];
       if (c.answer && result(i).finish == "error") throw ApiError(500, "server_error", "", result(i).error);
       std::string text = c.answer ? result(i).text : std::string();
-      if (echo_)
-        text = scored() ? m_.tokenizer.decode(std::span(c.prompt).first(1), true) + text
-                        : m_.tokenizer.decode(c.prompt, true) + text;
+      if (echo_) text = m_.tokenizer.decode(c.prompt, true) + text;
       Json lp;
       if (logprobs_ >= 0) {
         TokenList tokens(m_.tokenizer);
         if (echo_) tokens.add(c.prompt[0], nullptr, {});
+        for (size_t k = 0; echo_ && c.answer && k < result(i).prompt_logprobs.size(); ++k)
+          tokens.add(c.prompt[k + 1], &result(i).prompt_logprobs[k],
+                     k < result(i).prompt_top.size() ? result(i).prompt_top[k] : std::vector<TokenLogprob>());
         for (size_t k = 0; c.answer && k < result(i).tokens.size(); ++k)
           tokens.add(result(i).tokens[k], &result(i).logprobs[k],
                      k < result(i).top.size() ? result(i).top[k] : std::vector<TokenLogprob>());

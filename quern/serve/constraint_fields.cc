@@ -77,23 +77,44 @@ std::shared_ptr<const ConstraintSource> ConstraintCache::read(const Fields& f, c
   return source(asked[0], tokenizer).with(start, tokenizer.token_to_id("<think>"));
 }
 
-GrammarSource ConstraintCache::source(const Asked& a, const Tokenizer& tokenizer) {
-  const std::string key = fmt::format("{} {}", static_cast<int>(a.notation), a.text);
+GrammarSource ConstraintCache::kept(const std::string& key, const std::function<GrammarSource()>& make) {
   std::lock_guard lock(mutex_);
   for (auto it = recent_.begin(); it != recent_.end(); ++it)
     if (it->first == key) {
       recent_.splice(recent_.begin(), recent_, it);
       return it->second;
     }
-  try {
-    auto grammar = parse_grammar(a.notation, a.text);
-    if (!tokens_) tokens_ = std::make_shared<text::TokenTrie>(tokenizer);
-    recent_.emplace_front(key, GrammarSource(std::move(grammar), tokens_));
-  } catch (const Error& e) {
-    bad_field(a.field, "{}", e.what());
-  }
+  recent_.emplace_front(key, make());
   if (recent_.size() > kMostKept) recent_.pop_back();
   return recent_.front().second;
+}
+
+GrammarSource ConstraintCache::source(const Asked& a, const Tokenizer& tokenizer) {
+  return kept(fmt::format("{} {}", static_cast<int>(a.notation), a.text), [&] {
+    try {
+      auto grammar = parse_grammar(a.notation, a.text);
+      if (!tokens_) tokens_ = std::make_shared<text::TokenTrie>(tokenizer);
+      return GrammarSource(std::move(grammar), tokens_);
+    } catch (const Error& e) {
+      bad_field(a.field, "{}", e.what());
+    }
+  });
+}
+
+std::shared_ptr<const ConstraintSource> ConstraintCache::calls(const ToolFormat& format, const ToolUse& use,
+                                                               const Tokenizer& tokenizer, ThinkStart start) {
+  const std::string key = fmt::format("tools {} {} {} {}", format.name(), use.parallel, use.only, use.json().dump());
+  return kept(key,
+              [&] {
+                try {
+                  auto grammar = std::make_shared<const text::Grammar>(tool_grammar(format, use));
+                  if (!tool_tokens_) tool_tokens_ = std::make_shared<text::TokenTrie>(tokenizer, format.marks());
+                  return GrammarSource(std::move(grammar), tool_tokens_);
+                } catch (const Error& e) {
+                  bad_field("tools", "{}", e.what());
+                }
+              })
+      .with(start, tokenizer.token_to_id("<think>"));
 }
 
 }  // namespace quern

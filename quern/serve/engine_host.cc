@@ -22,7 +22,8 @@ Answer::Wait Answer::next(AnswerPiece& out, double seconds) {
 }
 
 EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting)
-    : engine_(model, options),
+    : model_(model),
+      engine_(model, options),
       most_live_(options.max_sessions + most_waiting),
       thread_([this](const std::stop_token& s) { loop(s); }) {}
 
@@ -88,10 +89,34 @@ void EngineHost::deliver() {
   });
 }
 
+bool EngineHost::run_job() {
+  std::packaged_task<void()> job;
+  {
+    std::lock_guard lock(mutex_);
+    if (jobs_.empty()) return false;
+    job = std::move(jobs_.front());
+    jobs_.pop_front();
+  }
+  job();
+  return true;
+}
+
+void EngineHost::between_steps(const std::function<void(Model&)>& job) {
+  std::packaged_task<void()> task([&] { job(model_); });
+  std::future<void> done = task.get_future();
+  {
+    std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(task));
+    woken_ = true;
+  }
+  work_.notify_all();
+  done.get();
+}
+
 void EngineHost::loop(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto started = Clock::now();
-    const bool worked = engine_.step();
+    const bool ran = run_job(), stepped = engine_.step(), worked = ran || stepped;
     deliver();
     stepped_.notify_all();
     std::unique_lock lock(mutex_);
@@ -105,6 +130,7 @@ void EngineHost::loop(const std::stop_token& stop) {
     woken_ = false;
   }
   std::lock_guard lock(mutex_);
+  jobs_.clear();  // whoever waits for one is told by a broken promise
   for (const Live& l : live_)
     if (auto answer = l.answer.lock()) {
       std::lock_guard inner(answer->mutex_);

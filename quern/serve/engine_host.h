@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -58,6 +59,9 @@ class EngineHost {
   Thought think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages, const ThinkPlan& plan,
                 GenerateOptions options, const std::function<bool()>& alive,
                 const std::function<void(const ThinkEvent&)>& on_event);
+  // Runs between steps on the engine's thread, the only one that may use the model; returns when it has. Exceptions
+  // pass through.
+  void between_steps(const std::function<void(Model&)>& job);
   HostCounts counts() const;
 
  private:
@@ -67,14 +71,17 @@ class EngineHost {
   };
   void loop(const std::stop_token& stop);
   void deliver();
+  bool run_job();
   void nudge();
 
+  Model& model_;
   Engine engine_;
   int64_t most_live_;
   mutable std::mutex mutex_;
   std::condition_variable work_, stepped_;
   bool woken_ = false;
   std::vector<Live> live_;
+  std::deque<std::packaged_task<void()>> jobs_;
   HostCounts counts_;
   std::jthread thread_;
 };

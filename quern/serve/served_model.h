@@ -18,7 +18,6 @@ struct ServedModel {
   std::unique_ptr<EngineHost> host;
   int64_t created = 0;  // Unix time of loading
   std::shared_ptr<ConstraintCache> constraints = std::make_shared<ConstraintCache>();
-  bool opens_thinking(const std::string& rendered) const;  // the prompt ends inside <think>
 };
 
 }  // namespace quern

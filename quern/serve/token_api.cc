@@ -2,9 +2,8 @@
 #include "quern/serve/token_api.h"
 
 #include "quern/serve/api_error.h"
-#include "quern/serve/chat_messages.h"
+#include "quern/serve/chat_request.h"
 #include "quern/serve/generation_fields.h"
-#include "quern/text/chat_prompt.h"
 
 namespace quern {
 
@@ -41,15 +40,9 @@ Json detokenize_json(const ServedModel& m, const Json& body) {
 }
 
 Json apply_template_json(const ServedModel& m, const Json& body) {
-  Json more, j = Json::object();
-  if (const Json* kwargs = Fields(body).find("chat_template_kwargs")) more = *kwargs;
-  try {
-    j.set("prompt", chat_text(m.chat_template, m.tokenizer, read_messages(body), more));
-  } catch (const ApiError&) {
-    throw;
-  } catch (const Error& e) {
-    bad_field("messages", "the chat template refuses them: {}", e.what());
-  }
+  ChatRequest r;
+  Json j = Json::object();
+  j.set("prompt", render_chat(m, Fields(body), r).text);
   return j;
 }
 

@@ -6,98 +6,10 @@
 #include <regex>
 #include <thread>
 
-#include "quern/serve/app.h"
-#include "quern/serve/wire.h"
-#include "quern/text/bpe_train.h"
-#include "tests/serve/raw_client.h"
+#include "tests/serve/serving.h"
 
 namespace quern {
 namespace {
-
-const Registry& registry() {
-  static const Registry* r = [] {
-    auto* made = new Registry;
-    register_everything(*made);
-    return made;
-  }();
-  return *r;
-}
-
-std::string trained_tokenizer() {
-  BpeTrainOptions o;
-  o.vocab_size = 320, o.special_tokens = {"<s>", "</s>"};
-  BpeTrainer t(o);
-  for (int i = 0; i < 5; ++i) t.add("assistant: user: What is the answer? Answer: 4\n");
-  return t.train();
-}
-
-std::unique_ptr<ServedModel> tiny_model(int64_t most_waiting) {
-  Tokenizer tokenizer = Tokenizer::from_json(trained_tokenizer());
-  Json c = Json::parse(R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
-    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 200000,
-    "tie_word_embeddings": true})");
-  c.set("vocab_size", int64_t{tokenizer.vocab_size()});
-  auto model = build_model(registry(), c);
-  initialise(*model, 5);
-  model->pack(Packing(DType::f32));
-  auto m = std::unique_ptr<ServedModel>(new ServedModel{
-      .id = "tiny",
-      .model = std::move(model),
-      .tokenizer = std::move(tokenizer),
-      .chat_template = ChatTemplate::parse("{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}"
-                                           "<s>assistant: {% if think %}<think>{% endif %}"),
-      .defaults = {},
-      .host = nullptr,
-      .created = 7});
-  m->host = std::make_unique<EngineHost>(*m->model, EngineOptions{.max_sessions = 4, .tokenizer = &m->tokenizer},
-                                         most_waiting);
-  return m;
-}
-
-class Serving : public testing::Test {
- protected:
-  void start(AppOptions options = {}, HttpServerOptions http_options = {}, int64_t most_waiting = 64) {
-    options.log = false, http_options.port = 0;
-    std::vector<std::unique_ptr<ServedModel>> models;
-    models.push_back(tiny_model(most_waiting));
-    model_ = models[0].get();
-    app_ = std::make_unique<App>(std::move(models), options);
-    server_ = std::make_unique<HttpServer>(http_options, [this](Exchange& e) { app_->handle(e); });
-    thread_ = std::jthread([this] { server_->run(); });
-  }
-  ~Serving() override {
-    if (server_) server_->stop();
-    if (thread_.joinable()) thread_.join();
-    server_.reset();
-  }
-  int port() const { return server_->port(); }
-  RawAnswer post(const char* path, const std::string& body, const char* headers = "") {
-    return http(port(), "POST", path, body, headers);
-  }
-  Json ok(const RawAnswer& a) {
-    EXPECT_EQ(a.status, 200) << a.body;
-    return Json::parse(a.body);
-  }
-  // status, and the error's code and param.
-  void refused(const RawAnswer& a, int status, const std::string& word) {
-    EXPECT_EQ(a.status, status) << a.body;
-    EXPECT_NE(a.body.find(word), a.body.npos) << a.body;
-    EXPECT_TRUE(Json::parse(a.body).at("error").at("message").is_string());
-  }
-  template <class F>
-  void eventually(const char* what, F&& f) {
-    for (int i = 0; i < 1000; ++i) {
-      if (f()) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    ADD_FAILURE() << "never: " << what;
-  }
-
-  ServedModel* model_ = nullptr;
-  std::unique_ptr<App> app_;
-  std::unique_ptr<HttpServer> server_;
-  std::jthread thread_;
-};
 
 constexpr const char* kChat =
     R"({"messages": [{"role": "user", "content": "What is the answer?"}], "max_tokens": 12, "seed": 3)";
@@ -277,7 +189,8 @@ TEST_F(Serving, RefusesWhatItCannotDo) {
   refused(post(path, std::string(kChat) + R"(, "temperature": "hot"})"), 400, "temperature");
   refused(post(path, std::string(kChat) + R"(, "top_p": 3})"), 400, "top_p");
   refused(post(path, std::string(kChat) + R"(, "logit_bias": {"99999": 1}})"), 400, "logit_bias");
-  refused(post(path, std::string(kChat) + R"(, "tools": [{"type": "function"}]})"), 400, "unsupported_parameter");
+  refused(post(path, std::string(kChat) + R"(, "tools": [{"type": "function"}]})"), 400, "tools[0]");
+  refused(post(path, std::string(kChat) + R"(, "modalities": ["audio"]})"), 400, "unsupported_parameter");
   refused(post(path, std::string(kChat) + R"(, "response_format": {"type": "yaml"}})"), 400, "response_format");
   refused(post(path, std::string(kChat) + R"(, "model": "tinny"})"), 404, "did you mean");
   refused(post(path, R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 200000})"), 400,

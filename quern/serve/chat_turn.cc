@@ -1,0 +1,99 @@
+// Waiting for pieces and taking them apart.
+#include "quern/serve/chat_turn.h"
+
+#include <algorithm>
+
+#include "quern/serve/api_error.h"
+
+namespace quern {
+namespace {
+
+constexpr double kKeepAliveSeconds = 10;
+
+}  // namespace
+
+std::string ChatChoice::finish() const {
+  const std::string how = finish_reason(answer->result().finish);
+  return how == "stop" && !calls().empty() ? "tool_calls" : how;
+}
+
+// The engine cuts its text before the stop string; the tokens still have it.
+std::string ChatChoice::stopped_by(const Tokenizer& tokenizer, const std::vector<std::string>& stops) const {
+  const Generated& g = answer->result();
+  if (g.finish != "stop" || stops.empty()) return {};
+  const std::string all = tokenizer.decode(g.tokens);
+  size_t first = all.npos;
+  std::string found;
+  for (const std::string& s : stops)
+    if (const size_t at = all.find(s); at < first) first = at, found = s;
+  return found;
+}
+
+ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r) : m_(m) {
+  for (int64_t i = 0; i < r.n; ++i) {
+    Request q{.prompt = r.prompt, .options = r.options};
+    q.options.sampling.seed += static_cast<uint64_t>(i);
+    ChatChoice c;
+    c.split = ReasoningSplit(r.opened);
+    if (r.format) c.tools = ToolStream(*r.format, r.tools);
+    c.answer = m_.host->submit(std::move(q));
+    choices_.push_back(std::move(c));
+  }
+}
+
+bool ChatTurn::follow(Exchange& e, EventStream* stream, const Told& told) {
+  double silent = 0;
+  for (size_t left = choices_.size(); left > 0;) {
+    const double wait = left == 1 ? 0.25 : 0.02;
+    bool came = false;
+    for (size_t i = 0; i < choices_.size(); ++i) {
+      ChatChoice& c = choices_[i];
+      if (c.done) continue;
+      AnswerPiece p;
+      const Answer::Wait w = c.answer->next(p, wait);
+      if (w == Answer::Wait::late) continue;
+      came = true;
+      if (w == Answer::Wait::piece) {
+        pass_on(i, c.split.push(p.text), false, &p, told);
+      } else {
+        c.done = true, --left;
+        finish(i, told);
+      }
+    }
+    silent = came ? 0 : silent + wait;
+    const bool alive = stream && silent >= kKeepAliveSeconds ? (silent = 0, stream->keep_alive()) : !e.gone();
+    if (!alive) {
+      choices_.clear();  // lets go of the answers
+      return false;
+    }
+  }
+  return true;
+}
+
+void ChatTurn::pass_on(size_t i, const ReasoningSplit::Part& part, bool last, const AnswerPiece* piece,
+                       const Told& told) {
+  ChatChoice& c = choices_[i];
+  ChatPart out{.reasoning = part.reasoning, .words = c.tools.push(part.content)};
+  if (last) {
+    ToolPart rest = c.tools.finish();
+    out.words.content += rest.content;
+    std::move(rest.calls.begin(), rest.calls.end(), std::back_inserter(out.words.calls));
+    std::move(rest.warnings.begin(), rest.warnings.end(), std::back_inserter(out.words.warnings));
+  }
+  c.reasoning += out.reasoning, c.content += out.words.content;
+  c.warnings.insert(c.warnings.end(), out.words.warnings.begin(), out.words.warnings.end());
+  if (told.part && (piece || !out.empty())) told.part(i, out, piece);
+}
+
+void ChatTurn::finish(size_t i, const Told& told) {
+  ChatChoice& c = choices_[i];
+  pass_on(i, c.split.finish(), true, nullptr, told);
+  const Generated& g = c.answer->result();
+  usage_.prompt = g.prompt_tokens, usage_.cached = std::max(usage_.cached, g.cached_tokens);
+  usage_.completion += static_cast<int64_t>(g.tokens.size());
+  usage_.reasoning += static_cast<int64_t>(m_.tokenizer.encode(c.reasoning, {.add_special_tokens = false}).size());
+  if (g.finish == "error") throw ApiError(500, "server_error", "", g.error);
+  if (told.done) told.done(i);
+}
+
+}  // namespace quern

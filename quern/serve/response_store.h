@@ -1,0 +1,40 @@
+// Stored conversations of /v1/responses: what a later request continues by `previous_response_id`. Bounded by count
+// and bytes; the one not used for longest goes first.
+#pragma once
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "quern/base/json.h"
+
+namespace quern {
+
+struct StoredResponse {
+  std::string id, model;
+  Json response;  // as it was answered
+  Json input;     // the items of its request alone
+  Json messages;  // the whole conversation up to and with its answer, without instructions
+};
+
+class ResponseStore {
+ public:
+  ResponseStore(size_t most, size_t most_bytes) : most_(most), most_bytes_(most_bytes) {}
+  void put(StoredResponse r);
+  std::shared_ptr<const StoredResponse> get(const std::string& id);  // null: not here, or no longer
+  bool erase(const std::string& id);
+
+ private:
+  struct Entry {
+    std::shared_ptr<const StoredResponse> response;
+    size_t bytes;
+  };
+  void drop(std::list<Entry>::iterator it);
+  size_t most_, most_bytes_, bytes_ = 0;
+  std::mutex mutex_;
+  std::list<Entry> recent_;  // the latest first
+  std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;
+};
+
+}  // namespace quern

@@ -1,0 +1,137 @@
+// Embeddings, and models that are loaded on demand, put away and refused for want of room.
+#include <atomic>
+#include <cmath>
+#include <cstring>
+
+#include "quern/serve/api_error.h"
+#include "quern/serve/embeddings_api.h"
+#include "tests/serve/serving.h"
+
+namespace quern {
+namespace {
+
+class Embeddings : public Serving {};
+
+std::vector<double> numbers(const Json& embedding) {
+  std::vector<double> v;
+  for (const Json& x : embedding.as_array()) v.push_back(x.as_double());
+  return v;
+}
+
+TEST_F(Embeddings, AreMeansOfHiddenStates) {
+  start();
+  const char* path = "/v1/embeddings";
+  std::string text;
+  for (int i = 0; i < 90; ++i) text += "What is the answer? Answer: 4 ";
+  const std::vector<int32_t> ids = model_->tokenizer.encode(text, {.parse_special = false});
+  ASSERT_GT(ids.size(), 600u) << "more than a chunk";
+  Tape tape(Tape::inference);
+  const Tensor h =
+      model_->model->hidden(tape, ids, Batch::single(static_cast<int64_t>(ids.size()))).value.to(DType::f32);
+  std::vector<double> mean(static_cast<size_t>(h.dim(1)));
+  for (int64_t t = 0; t < h.dim(0); ++t)
+    for (size_t d = 0; d < mean.size(); ++d) mean[d] += h.view<const float, 2>().row(t)[d];
+  double square = 0;
+  for (double x : mean) square += x * x;
+
+  Json ask = Json::object();
+  ask.set("input", Json(Json::Array{Json("short"), Json(text)}));
+  const Json j = ok(post(path, ask.dump()));
+  const Json::Array& data = j.at("data").as_array();
+  ASSERT_EQ(data.size(), 2u);
+  EXPECT_EQ(data[1].at("index").as_int(), 1);
+  const std::vector<double> found = numbers(data[1].at("embedding"));
+  ASSERT_EQ(found.size(), mean.size());
+  for (size_t d = 0; d < mean.size(); ++d) EXPECT_NEAR(found[d], mean[d] / std::sqrt(square), 1e-5);
+
+  // The same text as ids, and as the bytes of its floats.
+  const Json same =
+      ok(post(path, fmt::format(R"({{"input": [{}], "encoding_format": "base64"}})", fmt::join(ids, ","))));
+  const std::string coded = same.at("data").as_array()[0].at("embedding").as_string();
+  std::vector<float> floats(found.begin(), found.end());
+  EXPECT_EQ(coded, base64({reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)}));
+  EXPECT_EQ(same.at("usage").at("prompt_tokens").as_int(), static_cast<int64_t>(ids.size()));
+  ok(post(path, fmt::format(R"({{"input": "x", "dimensions": {}}})", mean.size())));
+
+  refused(post(path, R"({"input": "x", "dimensions": 7})"), 400, "dimensions");
+  refused(post(path, R"({"input": ""})"), 400, "empty");
+  refused(post(path, R"({"input": [[1, 999999]]})"), 400, "token ids");
+  refused(post(path, R"({"input": "x", "encoding_format": "int8"})"), 400, "encoding_format");
+}
+
+TEST(Base64, IsAsRfc4648Has) {
+  const std::pair<const char*, const char*> cases[] = {{"", ""},
+                                                       {"f", "Zg=="},
+                                                       {"fo", "Zm8="},
+                                                       {"foo", "Zm9v"},
+                                                       {"foob", "Zm9vYg=="},
+                                                       {"fooba", "Zm9vYmE="},
+                                                       {"foobar", "Zm9vYmFy"}};
+  for (const auto& [plain, coded] : cases) EXPECT_EQ(base64(plain), coded);
+}
+
+ShelfEntry entry(const std::string& id, int64_t bytes, std::atomic<int>* loads = nullptr) {
+  return {.id = id,
+          .load =
+              [id, loads] {
+                if (loads) ++*loads;
+                auto m = tiny_model(4);
+                m->id = id;
+                return m;
+              },
+          .bytes = bytes};
+}
+
+void refused_with(ModelShelf& shelf, const std::string& id, const char* word) {
+  try {
+    shelf.get(id);
+    ADD_FAILURE() << id << " was given";
+  } catch (const ApiError& e) {
+    EXPECT_EQ(e.status, 503);
+    EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
+  }
+}
+
+TEST(ModelShelf, MakesRoomButNeverTakesAModelAtWork) {
+  std::vector<ShelfEntry> entries;
+  for (const char* id : {"a", "b", "c"}) entries.push_back(entry(id, 40 << 20));
+  entries.push_back(entry("huge", 200 << 20));
+  entries.push_back(
+      {.id = "broken", .load = []() -> std::unique_ptr<ServedModel> { fail("no such file"); }, .bytes = 1});
+  ModelShelf shelf(std::move(entries), {.memory_bytes = 100 << 20});
+  auto a = shelf.get("a"), b = shelf.get("b");
+  EXPECT_EQ(shelf.get("a"), a);
+  refused_with(shelf, "c", "a, b");
+  refused_with(shelf, "huge", "100 MiB");
+  b.reset();
+  EXPECT_NE(shelf.get("c"), nullptr);
+  EXPECT_EQ(shelf.loaded("b"), nullptr);
+  EXPECT_EQ(shelf.loaded("a"), a);
+  EXPECT_EQ(shelf.counts().loads, 3);
+  EXPECT_EQ(shelf.counts().unloads, 1);
+  a.reset();
+  refused_with(shelf, "broken", "no such file");
+}
+
+TEST(ModelShelf, LoadsOnceAndPutsIdleModelsAway) {
+  std::atomic<int> loads = 0;
+  std::vector<ShelfEntry> entries;
+  entries.push_back(entry("a", 1, &loads));
+  ModelShelf shelf(std::move(entries), {.idle_seconds = 0.2});
+  std::vector<std::shared_ptr<ServedModel>> got(6);
+  {
+    std::vector<std::jthread> askers;
+    for (auto& g : got) askers.emplace_back([&] { g = shelf.get("a"); });
+  }
+  EXPECT_EQ(loads, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(shelf.loaded("a"), got[0]) << "it is held";
+  got.clear();
+  for (int i = 0; i < 500 && shelf.loaded("a"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(shelf.loaded("a"), nullptr);
+  EXPECT_NE(shelf.get("a"), nullptr);
+  EXPECT_EQ(loads, 2);
+}
+
+}  // namespace
+}  // namespace quern

@@ -1,0 +1,54 @@
+// Making the tiny model.
+#include "tests/serve/serving.h"
+
+#include "quern/text/bpe_train.h"
+
+namespace quern {
+namespace {
+
+constexpr const char* kPlain =
+    "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}<s>assistant: {% if think %}<think>{% "
+    "endif %}";
+
+const Registry& registry() {
+  static const Registry* r = [] {
+    auto* made = new Registry;
+    register_everything(*made);
+    return made;
+  }();
+  return *r;
+}
+
+std::string trained_tokenizer() {
+  BpeTrainOptions o;
+  o.vocab_size = 320, o.special_tokens = {"<s>", "</s>"};
+  BpeTrainer t(o);
+  for (int i = 0; i < 5; ++i) t.add("assistant: user: What is the answer? Answer: 4\n");
+  return t.train();
+}
+
+}  // namespace
+
+std::unique_ptr<ServedModel> tiny_model(int64_t most_waiting, const std::string& chat_template) {
+  Tokenizer tokenizer = Tokenizer::from_json(trained_tokenizer());
+  Json c = Json::parse(R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 200000,
+    "tie_word_embeddings": true})");
+  c.set("vocab_size", int64_t{tokenizer.vocab_size()});
+  auto model = build_model(registry(), c);
+  initialise(*model, 5);
+  model->pack(Packing(DType::f32));
+  auto m = std::unique_ptr<ServedModel>(
+      new ServedModel{.id = "tiny",
+                      .model = std::move(model),
+                      .tokenizer = std::move(tokenizer),
+                      .chat_template = ChatTemplate::parse(chat_template.empty() ? kPlain : chat_template),
+                      .defaults = {},
+                      .host = nullptr,
+                      .created = 7});
+  m->host = std::make_unique<EngineHost>(*m->model, EngineOptions{.max_sessions = 4, .tokenizer = &m->tokenizer},
+                                         most_waiting);
+  return m;
+}
+
+}  // namespace quern

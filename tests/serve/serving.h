@@ -1,0 +1,64 @@
+// For tests: a server on a tiny random model, and what to expect of its answers.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "quern/serve/app.h"
+#include "tests/serve/raw_client.h"
+
+namespace quern {
+
+// Two layers of llama over about 320 tokens, `</s>` ends an answer; `chat_template` empty: a plain one.
+std::unique_ptr<ServedModel> tiny_model(int64_t most_waiting, const std::string& chat_template = {});
+
+class Serving : public testing::Test {
+ protected:
+  void start(AppOptions options = {}, HttpServerOptions http_options = {}, int64_t most_waiting = 64) {
+    options.log = false, http_options.port = 0;
+    std::vector<std::unique_ptr<ServedModel>> models;
+    models.push_back(tiny_model(most_waiting, chat_template_));
+    model_ = models[0].get();
+    app_ = std::make_unique<App>(std::move(models), options);
+    server_ = std::make_unique<HttpServer>(http_options, [this](Exchange& e) { app_->handle(e); });
+    thread_ = std::jthread([this] { server_->run(); });
+  }
+  ~Serving() override {
+    if (server_) server_->stop();
+    if (thread_.joinable()) thread_.join();
+    server_.reset();
+  }
+  int port() const { return server_->port(); }
+  RawAnswer post(const char* path, const std::string& body, const char* headers = "") {
+    return http(port(), "POST", path, body, headers);
+  }
+  Json ok(const RawAnswer& a) {
+    EXPECT_EQ(a.status, 200) << a.body;
+    return Json::parse(a.body);
+  }
+  // status, and the error's code and param.
+  void refused(const RawAnswer& a, int status, const std::string& word) {
+    EXPECT_EQ(a.status, status) << a.body;
+    EXPECT_NE(a.body.find(word), a.body.npos) << a.body;
+    EXPECT_TRUE(Json::parse(a.body).at("error").at("message").is_string());
+  }
+  template <class F>
+  void eventually(const char* what, F&& f) {
+    for (int i = 0; i < 1000; ++i) {
+      if (f()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ADD_FAILURE() << "never: " << what;
+  }
+
+  std::string chat_template_;  // of the model, set before start()
+  ServedModel* model_ = nullptr;
+  std::unique_ptr<App> app_;
+  std::unique_ptr<HttpServer> server_;
+  std::jthread thread_;
+};
+
+}  // namespace quern
