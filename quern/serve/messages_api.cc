@@ -101,7 +101,7 @@ class Reply {
 
   void end() {
     const ChatChoice& c = turn_.choices()[0];
-    if (blocks_ == 0 && open_.empty()) open(text_block(""), "text");
+    if (!answered_) open(text_block(""), "text");
     close();
     Json d = block_of("message_delta"), last = Json::object();
     set_end(last, c);
@@ -131,7 +131,7 @@ class Reply {
     Json j = block_of("content_block_start");
     j.set("index", blocks_), j.set("content_block", std::move(block));
     send(std::move(j));
-    open_ = type;
+    open_ = type, answered_ = answered_ || open_ != "thinking";
   }
   void close() {
     if (open_.empty()) return;
@@ -153,6 +153,7 @@ class Reply {
   ChatTurn turn_;
   std::string id_, open_;  // open_: the type of the block being filled
   int64_t blocks_ = 0;     // closed so far
+  bool answered_ = false;  // with more than thinking
   std::optional<EventStream> stream_;
 };
 

@@ -1,0 +1,153 @@
+// quern serve as a person runs it: the shipped model and an adapter on it, through every API, then stopped.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "quern/base/json.h"
+#include "quern/tensor/safetensors.h"
+#include "tests/cli/shell.h"
+#include "tests/serve/raw_client.h"
+
+namespace quern {
+namespace {
+
+std::string contents(const std::string& file) {
+  std::ifstream f(file);
+  std::stringstream s;
+  s << f.rdbuf();
+  return s.str();
+}
+
+class RunningServer {  // in the background until it goes out of scope
+ public:
+  RunningServer(const ScratchFolder& folder, const std::string& arguments)
+      : out_(folder / "serve.out"), err_(folder / "serve.err") {
+    const Ran r = shell(fmt::format("quern serve {} --port 0 --quiet > {} 2> {} & echo $!", arguments, out_, err_));
+    pid_ = std::stoi(r.out);
+    for (int i = 0; i < 600 && port_ == 0; ++i) {
+      const std::string out = contents(out_);
+      if (const size_t at = out.find("127.0.0.1:"); at != out.npos && out.ends_with('\n'))
+        port_ = std::stoi(out.substr(at + 10));
+      else
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  ~RunningServer() { stop(); }
+  void stop() {
+    if (pid_ > 0) shell(fmt::format("kill -INT {0}; while kill -0 {0} 2> /dev/null; do sleep 0.1; done", pid_));
+    pid_ = 0;
+  }
+  int port() const { return port_; }
+  std::string log() const { return contents(err_); }
+
+ private:
+  std::string out_, err_;
+  int pid_ = 0, port_ = 0;
+};
+
+Json answered(const RawAnswer& a) {
+  EXPECT_EQ(a.status, 200) << a.body;
+  return a.status == 200 ? Json::parse(a.body) : Json::object();
+}
+
+const std::string kModel = std::string(QUERN_SOURCE_DIR) + "/models/zaya-nano";
+
+TEST(Serve, TheShippedModelThroughEveryApi) {
+  ScratchFolder folder;
+  RunningServer server(folder, kModel);
+  ASSERT_GT(server.port(), 0) << server.log();
+  auto post = [&](const char* path, const std::string& body) { return http(server.port(), "POST", path, body); };
+  const std::string ask = R"("messages": [{"role": "user", "content": "What is 3 + 4?"}])";
+  EXPECT_EQ(answered(http(server.port(), "GET", "/v1/models")).at("data").as_array()[0].at("id"), Json("zaya-nano"));
+  const Json chat = answered(post("/v1/chat/completions", "{" + ask + R"(, "max_tokens": 400, "temperature": 0})"));
+  const Json whole = chat.at("choices").as_array()[0].at("message").at("content");
+  const Json message = answered(post("/v1/messages", "{" + ask + R"(, "max_tokens": 400, "temperature": 0})"));
+  const Json response =
+      answered(post("/v1/responses", R"({"input": "What is 3 + 4?", "max_output_tokens": 400, "temperature": 0})"));
+  const Json& last = message.at("content").as_array().back();
+  EXPECT_EQ(last.at("text"), whole) << "one chat in two forms";
+  EXPECT_EQ(response.at("output").as_array().back().at("content").as_array()[0].at("text"), whole) << "and a third";
+  EXPECT_EQ(answered(post("/v1/messages/count_tokens", "{" + ask + "}")).at("input_tokens"),
+            chat.at("usage").at("prompt_tokens"));
+  const Json tool =
+      answered(post("/v1/chat/completions", "{" + ask + R"(, "max_tokens": 300, "tool_choice": "required",
+    "parallel_tool_calls": false, "tools": [{"type": "function", "function": {"name": "add", "parameters":
+      {"type": "object", "properties": {"a": {"enum": [3, 4]}, "b": {"enum": [3, 4]}}, "required": ["a", "b"]}}}]})"));
+  const Json& call = tool.at("choices").as_array()[0].at("message").at("tool_calls").as_array()[0].at("function");
+  EXPECT_EQ(call.at("name"), Json("add"));
+  EXPECT_EQ(Json::parse(call.at("arguments").as_string()).as_object().size(), 2u);
+  const Json e = answered(post("/v1/embeddings", R"({"input": ["3 + 4", "3 + 4"]})"));
+  EXPECT_EQ(e.at("data").as_array()[0].at("embedding"), e.at("data").as_array()[1].at("embedding"));
+  server.stop();
+  EXPECT_NE(server.log().find("stopped"), std::string::npos) << server.log();
+}
+
+// With B = 0 an adapter changes nothing; with another B it does.
+TEST(Serve, AnAdapterIsAModelOfItsOwnAndLoadsOnDemand) {
+  ScratchFolder folder;
+  const SafetensorsFile weights(kModel + "/model.safetensors");
+  std::string tensor;  // the first matrix of the first layer
+  Shape shape;
+  for (const auto& [name, entry] : weights.entries())
+    if (shape.empty() && name.find("layers.0.") != name.npos && entry.shape.size() == 2 && name.ends_with(".weight"))
+      tensor = name.substr(0, name.size() - 7), shape = entry.shape;
+  ASSERT_EQ(shape.size(), 2u);
+  for (const char* which : {"none", "some"}) {
+    const std::string dir = folder / which;
+    std::filesystem::create_directories(dir);
+    std::ofstream(dir + "/adapter_config.json") << R"({"peft_type": "LORA", "r": 1, "lora_alpha": 8})";
+    Tensor a = Tensor::full({1, shape[1]}, DType::f32, 0.5), b = Tensor::full({shape[0], 1}, DType::f32, 0);
+    if (std::string_view(which) == "some")
+      for (int64_t i = 0; i < shape[0]; ++i)
+        b.data<float>()[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+    save_safetensors(dir + "/adapter_model.safetensors", {{"base_model.model." + tensor + ".lora_A.weight", a},
+                                                          {"base_model.model." + tensor + ".lora_B.weight", b}});
+  }
+  RunningServer server(folder,
+                       fmt::format("{} --lora none={} --lora some={}", kModel, folder / "none", folder / "some"));
+  ASSERT_GT(server.port(), 0) << server.log();
+  auto score = [&](const char* model) {
+    const Json j = answered(http(server.port(), "POST", "/v1/completions",
+                                 fmt::format(R"({{"model": "{}",
+      "prompt": "What is 3 + 4?", "max_tokens": 0, "echo": true, "logprobs": 0}})",
+                                             model)));
+    double sum = 0;
+    for (const Json& x : j.at("choices").as_array()[0].at("logprobs").at("token_logprobs").as_array())
+      sum += x.is_null() ? 0 : x.as_double();
+    return sum;
+  };
+  auto loaded = [&] {
+    int n = 0;
+    const Json list = answered(http(server.port(), "GET", "/v1/models"));
+    for (const Json& m : list.at("data").as_array()) n += m.at("loaded") == Json(true);
+    return n;
+  };
+  EXPECT_EQ(loaded(), 1);
+  const double base = score("zaya-nano");
+  EXPECT_NEAR(score("none"), base, 1e-6);
+  EXPECT_GT(std::abs(score("some") - base), 1e-3);
+  EXPECT_EQ(loaded(), 3);
+}
+
+TEST(Serve, SaysWhatIsWrongWithItsArguments) {
+  EXPECT_EQ(shell("quern serve").code, 2);
+  EXPECT_EQ(shell("quern serve x --lora y").code, 1);
+  Ran r = shell("quern serve /nonexistent/model");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("/nonexistent/model"), std::string::npos) << r.err;
+  r = shell("quern serve " + kModel + " --lora y");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("NAME=FOLDER"), std::string::npos) << r.err;
+  r = shell("quern serve " + kModel + " --memory-mib 1 --port 0");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("--memory-mib"), std::string::npos) << r.err;
+}
+
+}  // namespace
+}  // namespace quern

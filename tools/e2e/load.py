@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Load and hostility against a running `quern serve`; nothing but the standard library.
+
+    python tools/e2e/load.py http://127.0.0.1:8123 MODEL PID --clients 64 --seconds 120 --hostile 10000
+
+Clients chat, stream, hang up half-way, ask for tools, scores and embeddings; every answer is checked against its own
+question (a client's own number is constrained into the answer), so that cross-talk shows. Beside them come requests that
+are broken in many ways; each must get a 4xx or a closed line. Prints latencies, the server's memory before and after, and
+one JSON line at the end. The exit code is 1 when something failed.
+"""
+import argparse
+import http.client
+import json
+import random
+import socket
+import threading
+import time
+from urllib.parse import urlparse
+
+p = argparse.ArgumentParser()
+p.add_argument("url")
+p.add_argument("model")
+p.add_argument("pid", type=int)
+p.add_argument("--clients", type=int, default=64)
+p.add_argument("--seconds", type=float, default=60)
+p.add_argument("--hostile", type=int, default=1000)
+a = p.parse_args()
+host, port = urlparse(a.url).hostname, urlparse(a.url).port
+lock = threading.Lock()
+latency, failures, answered, statuses = {}, [], 0, {}
+
+
+def rss():
+    with open(f"/proc/{a.pid}/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1024
+
+
+def post(path, body, read=True):
+    c = http.client.HTTPConnection(host, port, timeout=120)
+    c.request("POST", path, json.dumps(body), {"content-type": "application/json"})
+    r = c.getresponse()
+    data = r.read() if read else r
+    return r.status, data, c
+
+
+def client(k, end):
+    global answered
+    rng = random.Random(k)
+    while time.time() < end:
+        kind = rng.choice(["chat", "stream", "gone", "tools", "echo", "embed", "messages", "responses"])
+        ask = [{"role": "user", "content": f"What is {rng.randrange(99)} + {rng.randrange(99)}?"}]
+        began = time.time()
+        try:
+            if kind in ("chat", "stream"):
+                body = {"model": a.model, "messages": ask, "max_tokens": rng.randrange(8, 64), "stream": kind == "stream",
+                        "regex": f"client {k}[ a-z]{{3,20}}", "seed": rng.randrange(1 << 30)}
+                status, data, c = post("/v1/chat/completions", body)
+                if kind == "chat":
+                    text = json.loads(data)["choices"][0]["message"]["content"]
+                else:
+                    text = "".join(json.loads(e[6:])["choices"][0]["delta"].get("content") or ""
+                                   for e in data.decode().split("\n\n") if e.startswith("data: {"))
+                ok = status == 200 and (f"client {k}".startswith(text[: len(f"client {k}")]) and text != "")
+                c.close()
+            elif kind == "gone":
+                body = {"model": a.model, "messages": ask, "max_tokens": 2000, "stream": True, "ignore_eos": True}
+                status, r, c = post("/v1/chat/completions", body, read=False)
+                r.read(rng.randrange(1, 600))
+                c.sock.close() if c.sock else None
+                c.close()
+                ok = status == 200
+            elif kind == "tools":
+                f = {"name": f"f{k}", "parameters": {"type": "object", "properties": {"n": {"enum": [k]}},
+                                                     "required": ["n"]}}
+                status, data, c = post("/v1/chat/completions", {
+                    "model": a.model, "messages": ask, "max_tokens": 120, "tool_choice": "required",
+                    "parallel_tool_calls": False, "tools": [{"type": "function", "function": f}]})
+                call = json.loads(data)["choices"][0]["message"]["tool_calls"][0]["function"]
+                ok = status == 200 and call["name"] == f"f{k}" and json.loads(call["arguments"]) == {"n": k}
+                c.close()
+            elif kind == "echo":
+                text = f"client {k} reads " * rng.randrange(1, 20)
+                status, data, c = post("/v1/completions", {"model": a.model, "prompt": text, "max_tokens": 0,
+                                                           "echo": True, "logprobs": 1})
+                ok = status == 200 and json.loads(data)["choices"][0]["text"].strip() == text.strip()
+                c.close()
+            elif kind == "embed":
+                status, data, c = post("/v1/embeddings", {"model": a.model, "input": [f"client {k}"] * 3})
+                v = [d["embedding"] for d in json.loads(data)["data"]]
+                ok = status == 200 and v[0] == v[1] == v[2]
+                c.close()
+            elif kind == "messages":
+                status, data, c = post("/v1/messages", {"model": a.model, "messages": ask, "max_tokens": 12})
+                ok = status == 200 and json.loads(data)["type"] == "message"
+                c.close()
+            else:
+                status, data, c = post("/v1/responses", {"model": a.model, "input": ask[0]["content"],
+                                                         "max_output_tokens": 12})
+                ok = status == 200 and json.loads(data)["object"] == "response"
+                c.close()
+            busy = status == 429
+            with lock:
+                answered += 1
+                statuses[status] = statuses.get(status, 0) + 1
+                if not busy:
+                    latency.setdefault(kind, []).append(time.time() - began)
+                if not ok and not busy:
+                    failures.append(f"{kind} {status} {data[:200] if isinstance(data, bytes) else ''}")
+        except Exception as e:
+            with lock:
+                failures.append(f"{kind} {type(e).__name__} {e}")
+
+
+BAD_BODIES = [b"", b"{", b"[]", b"null", b"{}", b'{"messages": 3}', b'{"messages": []}', b"\xff\xfe\x00",
+              b'{"messages": [{"role": 1}]}', b"[" * 5000, b'{"a":' * 3000, b'{"messages": [{"role": "user"}]}',
+              b'{"messages": [{"role": "user", "content": {"x": 1}}]}', b'"' + b"x" * 100000 + b'"',
+              b'{"messages": [{"role": "user", "content": "x"}], "max_tokens": 1e99}',
+              b'{"messages": [{"role": "user", "content": "x"}], "temperature": "NaN"}',
+              b'{"messages": [{"role": "user", "content": "x"}], "tools": [{"type": "function"}]}',
+              b'{"messages": [{"role": "user", "content": "x"}], "regex": "((((a*)*)*)*"}',
+              b'{"messages": [{"role": "user", "content": "x"}], "response_format": {"type": "json_schema"}}',
+              b'{"messages": [{"role": "user", "content": "x"}], "stop": [[]], "n": -1}',
+              b'{"prompt": [[1e9]]}', b'{"input": [[[]]]}', b'{"prompt": "x", "logit_bias": {"a": {}}}',
+              b'{"previous_response_id": "resp_nope", "input": "x"}']
+PATHS = ["/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/messages", "/v1/responses", "/tokenize",
+         "/detokenize", "/v1/messages/count_tokens", "/nowhere", "/v1/models/none", "/v1/responses/none"]
+HEADS = [b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"POST /tokenize HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+         b"POST /tokenize HTTP/1.1\r\nContent-Length: 99999999999\r\n\r\n", b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\n\r\n",
+         b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 500 + b"\r\n", b"GET / HTTP/1.1\r\nx: " + b"y" * 60000 + b"\r\n\r\n",
+         b"POST /tokenize HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"DELETE /health HTTP/1.1\r\n\r\n",
+         b"POST /tokenize HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcde"]
+
+
+def hostile(n):
+    rng, bad = random.Random(99), 0
+    half_open = []
+    for i in range(n):
+        try:
+            s = socket.create_connection((host, port), timeout=60)
+            pick = rng.random()
+            if pick < 0.05:  # says half a line and waits
+                s.send(b"POST /v1/chat/completions HT")
+                half_open.append(s)
+                if len(half_open) > 50:
+                    half_open.pop(0).close()
+                continue
+            if pick < 0.1:  # promises a body and goes
+                s.send(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 1000\r\n\r\n{")
+                s.close()
+                continue
+            if pick < 0.4:
+                s.sendall(rng.choice(HEADS))
+            else:
+                body = rng.choice(BAD_BODIES)
+                if rng.random() < 0.3:
+                    body = bytes(b ^ (1 << rng.randrange(8)) if rng.random() < 0.02 else b for b in body)
+                s.sendall(f"POST {rng.choice(PATHS)} HTTP/1.1\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+                          .encode() + body)
+            s.settimeout(60)
+            got = s.recv(64)
+            s.close()
+            status = int(got[9:12]) if got.startswith(b"HTTP/1.1 ") else 0
+            with lock:
+                statuses[f"hostile {status}"] = statuses.get(f"hostile {status}", 0) + 1
+            if status >= 500 and status != 501 and status != 505:
+                bad += 1
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+        except Exception as e:
+            bad += 1
+            with lock:
+                failures.append(f"hostile {type(e).__name__} {e}")
+    for s in half_open:
+        s.close()
+    if bad:
+        with lock:
+            failures.append(f"hostile: {bad} answers were 5xx or none")
+
+
+def series(name, seconds, n_hostile):
+    before = rss()
+    end = time.time() + seconds
+    threads = [threading.Thread(target=client, args=(k, end)) for k in range(a.clients)]
+    if n_hostile:
+        threads.append(threading.Thread(target=hostile, args=(n_hostile,)))
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    print(f"{name}: {answered} answered, memory {before:.0f} -> {rss():.0f} MiB", flush=True)
+
+
+series("warm-up", min(20, a.seconds / 4), 0)
+warm = rss()
+latency.clear()
+series("load", a.seconds, a.hostile)
+after = rss()
+every = sorted(x for v in latency.values() for x in v)
+for kind, v in sorted(latency.items()):
+    v.sort()
+    print(f"{kind:10} {len(v):6}  p50 {v[len(v) // 2]:.3f} s  p99 {v[int(len(v) * 0.99)]:.3f} s")
+for f in failures[:10]:
+    print("FAILED", f)
+print(json.dumps({"answered": answered, "failures": len(failures), "statuses": {str(k): v for k, v in sorted(statuses.items(), key=str)},
+                  "p50": every[len(every) // 2], "p99": every[int(len(every) * 0.99)], "rss_warm_mib": warm,
+                  "rss_after_mib": after, "rss_ratio": after / warm}))
+raise SystemExit(1 if failures else 0)
