@@ -11,6 +11,32 @@ namespace quern {
 namespace {
 
 class Embeddings : public Serving {};
+class Scores : public Serving {};
+
+// Whole, in chunks, against a step a token.
+TEST_F(Scores, OfAPromptAreThoseOfItsTokensGivenOneByOne) {
+  start();
+  std::vector<int32_t> ids;
+  for (int i = 0; i < 700; ++i) ids.push_back((i * 37 + i / 5) % model_->tokenizer.vocab_size());
+  auto run = [&](Request r) {
+    const auto answer = model_->host->submit(std::move(r));
+    AnswerPiece p;
+    while (answer->next(p, 20) == Answer::Wait::piece) {
+    }
+    return answer->result();
+  };
+  Request whole{.prompt = ids}, single{.prompt = {ids[0]}};
+  whole.options.score_prompt = true, whole.options.max_tokens = 0, whole.options.top_logprobs = 2;
+  single.options.forced.assign(ids.begin() + 1, ids.end());
+  single.options.max_tokens = static_cast<int64_t>(ids.size()) - 1;
+  const Generated a = run(std::move(whole)), b = run(std::move(single));
+  EXPECT_EQ(a.finish, "length");
+  EXPECT_TRUE(a.tokens.empty());
+  ASSERT_EQ(a.prompt_logprobs.size(), ids.size() - 1);
+  ASSERT_EQ(b.logprobs.size(), ids.size() - 1);
+  ASSERT_EQ(a.prompt_top.size(), ids.size() - 1);
+  for (size_t i = 0; i < b.logprobs.size(); ++i) EXPECT_NEAR(a.prompt_logprobs[i], b.logprobs[i], 1e-4) << i;
+}
 
 std::vector<double> numbers(const Json& embedding) {
   std::vector<double> v;
