@@ -34,8 +34,8 @@ void parallel_for(int64_t n, int64_t grain, F&& body) {
       parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
 }
 
-// The same with up to four ranges a thread, handed out to whoever is free: for streams of memory, which reach threads at
-// different speeds.
+// The same with up to four ranges a thread, handed out to whoever is free: for streams of memory, which reach threads
+// at different speeds.
 template <class F>
 void parallel_shares(int64_t n, int64_t grain, F&& body) {
   if (n <= 0) return;
@@ -50,8 +50,9 @@ void parallel_shares(int64_t n, int64_t grain, F&& body) {
       parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
 }
 
-// The same with ranges that shrink from half a thread's share down to single items: for streams so short that a thread
-// left waiting for the last range would cost more than the breaks in the stream do. body(begin, end) of ≥ 1 items.
+// The same with ranges that shrink from half a thread's share down to single items: for streams so short that a
+// thread left waiting for the last range would cost more than the breaks in the stream do. body(begin, end) of ≥ 1
+// items.
 template <class F>
 void parallel_guided(int64_t n, F&& body) {
   if (n <= 0) return;

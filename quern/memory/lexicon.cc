@@ -226,7 +226,8 @@ const LexiconEntry* lexicon_mend(std::string_view lower) {
   if (lower.size() < 5 || lower.size() > 15) return nullptr;
   for (const std::string_view name : kMendable) {
     if (name.size() < 5 || !one_edit_apart(lower, name)) continue;
-    if (name.size() == 5 && (lower.size() != 5 || !std::is_permutation(lower.begin(), lower.end(), name.begin()))) continue;
+    if (name.size() == 5 && (lower.size() != 5 || !std::is_permutation(lower.begin(), lower.end(), name.begin())))
+      continue;
     if (std::find(std::begin(kOwnWords), std::end(kOwnWords), lower) != std::end(kOwnWords)) return nullptr;
     return lexicon_find(name);
   }

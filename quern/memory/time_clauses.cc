@@ -12,9 +12,9 @@ namespace {
 
 // "What did we go through this year?": the verb's own preposition, not the end of a span.
 bool goes_through(std::string_view word) {
-  static constexpr std::string_view verbs[] = {"go",   "goes",   "going",   "gone", "went", "work", "works", "worked",
-                                               "walk", "walked", "talk",    "talked", "run",  "ran",  "running",
-                                               "working", "talking", "walking", "take", "took", "taken", "been"};
+  static constexpr std::string_view verbs[] = {
+      "go",     "goes", "going", "gone",    "went",    "work",    "works",   "worked", "walk", "walked", "talk",
+      "talked", "run",  "ran",   "running", "working", "talking", "walking", "take",   "took", "taken",  "been"};
   return std::find(std::begin(verbs), std::end(verbs), word) != std::end(verbs);
 }
 

@@ -172,14 +172,15 @@ TEST(TimeGrammar, ManyWordings) {
   EXPECT_EQ(missed, "");
 }
 
-// Questions by somebody who had read what expressions mean (docs/memory.md) and nothing of the grammar. A turn stands at
-// every half past the hour of five years, so that a span that is wrong by an hour is wrong.
+// Questions by somebody who had read what expressions mean (docs/memory.md) and nothing of the grammar. A turn stands
+// at every half past the hour of five years, so that a span that is wrong by an hour is wrong.
 TEST(TimeGrammar, WordingsOfAnotherHand) {
   const LocalSeconds first = parse_time_text("2021-01-01 00:30", "test").local;
   constexpr int32_t kHours = (5 * 365 + 1) * 24;
   Memory m(":memory:", {.create = true, .durable = false, .conversation = "hours", .zone = "UTC", .gap = kUsualGap});
   std::vector<SpokenTurn> turns;
-  for (int32_t h = 0; h < kHours; ++h) turns.push_back({h % 2 ? "Ada" : "Ben", "So it is.", first + h * int64_t{3600}, 0});
+  for (int32_t h = 0; h < kHours; ++h)
+    turns.push_back({h % 2 ? "Ada" : "Ben", "So it is.", first + h * int64_t{3600}, 0});
   m.add_all(turns);
   const std::string lines = read_file(std::string(QUERN_SOURCE_DIR) + "/tests/memory/another_hand.jsonl");
   int asked = 0, right = 0;

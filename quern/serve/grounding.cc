@@ -91,7 +91,8 @@ struct Grounding::Impl {
     return *at->second;
   }
 
-  std::string remember(const Json& settings, const Json& messages, const Tokenizer& tokenizer, int64_t utc, Grounded& g);
+  std::string remember(const Json& settings, const Json& messages, const Tokenizer& tokenizer, int64_t utc,
+                       Grounded& g);
   std::string look_up(const Json& settings, const std::string& question, const Tokenizer& tokenizer, Grounded& g);
 };
 
@@ -125,8 +126,8 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   for (int32_t response : turns) {
     const std::string text = m.text(response);
     if (std::any_of(said.begin(), said.end(), [&](const Json& s) { return text_of(s) == text; })) continue;
-    const auto row = static_cast<size_t>(
-        std::lower_bound(table.response.begin(), table.response.end(), response) - table.response.begin());
+    const auto row = static_cast<size_t>(std::lower_bound(table.response.begin(), table.response.end(), response) -
+                                         table.response.begin());
     const auto tokens = static_cast<int64_t>(tokenizer.encode(text).size());
     if (used + tokens > most) {
       ++left_out;
@@ -172,7 +173,8 @@ std::string Grounding::Impl::look_up(const Json& settings, const std::string& qu
     used += tokens;
     taken.push_back(std::move(h));
   }
-  std::sort(taken.begin(), taken.end(), [](const RecallHit& x, const RecallHit& y) { return x.sequence < y.sequence; });
+  std::sort(taken.begin(), taken.end(),
+            [](const RecallHit& x, const RecallHit& y) { return x.sequence < y.sequence; });
   std::string found;
   Json list = Json::array();
   for (size_t i = 0; i < taken.size(); ++i) {
@@ -193,7 +195,8 @@ std::string Grounding::Impl::look_up(const Json& settings, const std::string& qu
 Grounding::Grounding(const GroundingOptions& options) : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
   if (!options.zone.empty()) memory::Zone::load(options.zone);
-  if (!options.memory.empty()) memory::ConversationStore(options.memory, {.create = true});  // told now if it cannot be
+  if (!options.memory.empty())
+    memory::ConversationStore(options.memory, {.create = true});  // told now if it cannot be
   if (!options.documents.empty()) impl_->documents = std::make_unique<RecallStore>(options.documents);
 }
 Grounding::~Grounding() = default;
@@ -208,9 +211,11 @@ Grounded Grounding::ground(const Json& body, const Tokenizer& tokenizer, int64_t
   if (!memory && !documents) return g;
   if (memory && !has_memory()) bad_field("x_memory", "this server keeps no memory; start it with --db FILE");
   if (documents && !has_documents())
-    bad_field("x_documents", "this server has no documents; start it with --documents DIR, made by quern recall index");
+    bad_field("x_documents",
+              "this server has no documents; start it with --documents DIR, made by quern recall index");
   const Json* messages = body.find("messages");
-  if (!messages || !messages->is_array() || messages->as_array().empty() || role_of(messages->as_array().back()) != kAsker)
+  if (!messages || !messages->is_array() || messages->as_array().empty() ||
+      role_of(messages->as_array().back()) != kAsker)
     bad_field("messages", "memory and documents go with a user's message at the end");
   std::lock_guard lock(impl_->mutex);
   std::string found;

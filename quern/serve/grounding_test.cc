@@ -32,7 +32,9 @@ class GroundingTest : public testing::Test {
     body.set("messages", std::move(m));
     return body;
   }
-  static std::string last(const Json& body) { return body.at("messages").as_array().back().at("content").as_string(); }
+  static std::string last(const Json& body) {
+    return body.at("messages").as_array().back().at("content").as_string();
+  }
 
   std::filesystem::path dir_;
   Tokenizer tokenizer_ = [] {
@@ -54,7 +56,8 @@ TEST_F(GroundingTest, WhatWasSaidIsFoundByTopicAndByTime) {
     EXPECT_EQ(kept.body.find("x_memory"), nullptr);
     g.keep(kept, answer, utc);
   }
-  const Grounded topic = g.ground(chat("What is my cat called?", R"({"x_memory": true})"), tokenizer_, kMonday + 3 * kDay);
+  const Grounded topic =
+      g.ground(chat("What is my cat called?", R"({"x_memory": true})"), tokenizer_, kMonday + 3 * kDay);
   EXPECT_EQ(last(topic.body),
             "From earlier conversations:\n[2023-05-09 13:56] user: My cat is called Wheat.\n"
             "[2023-05-09 13:56] assistant: A good name for a cat.\n\nWhat is my cat called?");
@@ -71,17 +74,20 @@ TEST_F(GroundingTest, WhatWasSaidIsFoundByTopicAndByTime) {
 
 TEST_F(GroundingTest, BudgetsOtherConversationsAndThePresentChatAreRespected) {
   Grounding g({.memory = db(), .zone = "Europe/Berlin", .documents = ""});
-  g.keep(g.ground(chat("The mill by the river is old.", R"({"x_memory": {"conversation": "a"}})"), tokenizer_, kMonday),
-         "It is.", kMonday);
+  g.keep(
+      g.ground(chat("The mill by the river is old.", R"({"x_memory": {"conversation": "a"}})"), tokenizer_, kMonday),
+      "It is.", kMonday);
   const Json ask = chat("How old is the mill by the river?", R"({"x_memory": {"conversation": "a"}})");
   EXPECT_NE(last(g.ground(ask, tokenizer_, kMonday + kDay).body).find("15:56] user: The mill"), std::string::npos)
       << "on Berlin's clock";
-  const Grounded tight = g.ground(
-      chat("How old is the mill by the river?", R"({"x_memory": {"conversation": "a", "tokens": 1}})"), tokenizer_, kMonday + kDay);
+  const Grounded tight =
+      g.ground(chat("How old is the mill by the river?", R"({"x_memory": {"conversation": "a", "tokens": 1}})"),
+               tokenizer_, kMonday + kDay);
   EXPECT_EQ(last(tight.body), "How old is the mill by the river?");
   EXPECT_NE(tight.memory.at("notes").dump().find("did not fit 1 tokens"), std::string::npos) << tight.memory.dump();
-  const Grounded other = g.ground(
-      chat("How old is the mill by the river?", R"({"x_memory": {"conversation": "b", "keep": false}})"), tokenizer_, kMonday + kDay);
+  const Grounded other =
+      g.ground(chat("How old is the mill by the river?", R"({"x_memory": {"conversation": "b", "keep": false}})"),
+               tokenizer_, kMonday + kDay);
   EXPECT_EQ(other.memory.at("responses").as_array().size(), 0u);
   EXPECT_EQ(other.conversation, "") << "keep: false";
 
@@ -92,8 +98,9 @@ TEST_F(GroundingTest, BudgetsOtherConversationsAndThePresentChatAreRespected) {
 }
 
 TEST_F(GroundingTest, DocumentsComeInTheirOrderWithNumbers) {
-  std::ofstream(dir_ / "mill.txt") << "The lantern hangs in the mill.\nThe river is wide.\nThe miller took the lantern to "
-                                      "the barn.\nBread is baked on Fridays.\n";
+  std::ofstream(dir_ / "mill.txt")
+      << "The lantern hangs in the mill.\nThe river is wide.\nThe miller took the lantern to "
+         "the barn.\nBread is baked on Fridays.\n";
   RecallStore::open_or_create(dir_ / "index", {}).index({(dir_ / "mill.txt").string()}, {});
   Grounding g({.memory = "", .zone = "", .documents = (dir_ / "index").string()});
   const Grounded found = g.ground(chat("Where is the lantern?", R"({"x_documents": {"k": 2}})"), tokenizer_, kMonday);
@@ -113,11 +120,12 @@ TEST_F(GroundingTest, RefusesWhatItHasNotAndWhatMakesNoSense) {
   Grounding none({});
   EXPECT_THROW(none.ground(chat("x", R"({"x_memory": true})"), tokenizer_, 0), ApiError);
   EXPECT_THROW(none.ground(chat("x", R"({"x_documents": {}})"), tokenizer_, 0), ApiError);
-  EXPECT_EQ(none.ground(chat("x", R"({"x_memory": false, "x_documents": null})"), tokenizer_, 0).body.find("x_memory"),
-            nullptr);
+  EXPECT_EQ(
+      none.ground(chat("x", R"({"x_memory": false, "x_documents": null})"), tokenizer_, 0).body.find("x_memory"),
+      nullptr);
   Grounding g({.memory = db(), .zone = "", .documents = ""});
-  for (const char* wrong : {R"({"x_memory": 3})", R"({"x_memory": {"k": 0}})", R"({"x_memory": {"conversation": ""}})",
-                            R"({"x_memory": {"size": 3}})"})
+  for (const char* wrong : {R"({"x_memory": 3})", R"({"x_memory": {"k": 0}})",
+                            R"({"x_memory": {"conversation": ""}})", R"({"x_memory": {"size": 3}})"})
     EXPECT_THROW(g.ground(chat("x", wrong), tokenizer_, 0), ApiError) << wrong;
   Json no_question = Json::parse(R"({"x_memory": true, "messages": [{"role": "assistant", "content": "x"}]})");
   EXPECT_THROW(g.ground(no_question, tokenizer_, 0), ApiError);

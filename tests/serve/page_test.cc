@@ -53,7 +53,8 @@ TEST(Page, NamesItselfItsLanguageAndItsControls) {
   for (const auto& m : all_of(s, std::regex("<button([^>]*)>(.*?)</button>"))) {
     ++buttons;
     const std::string words = std::regex_replace(m[2].str(), std::regex("<[^>]*>"), "");
-    EXPECT_TRUE(std::regex_search(words, std::regex("[A-Za-z…]")) || m[1].str().find("aria-label=") != std::string::npos)
+    EXPECT_TRUE(std::regex_search(words, std::regex("[A-Za-z…]")) ||
+                m[1].str().find("aria-label=") != std::string::npos)
         << m.str();
   }
   EXPECT_GE(buttons, 6);

@@ -48,8 +48,8 @@ void compare(F&& product, int64_t m, int64_t n, int64_t k, GemmOptions o, double
         << "m " << m << " n " << n << " k " << k << " ta " << o.trans_a << " tb " << o.trans_b << " at " << i;
 }
 
-constexpr int64_t kShapes[][3] = {{0, 5, 3},     {5, 0, 3},     {3, 4, 0},       {1, 1, 1},   {1, 64, 7},
-                                  {6, 64, 16},   {7, 65, 17},   {13, 130, 33},   {5, 3, 300}, {33, 80, 257},
+constexpr int64_t kShapes[][3] = {{0, 5, 3},     {5, 0, 3},     {3, 4, 0},     {1, 1, 1},   {1, 64, 7},
+                                  {6, 64, 16},   {7, 65, 17},   {13, 130, 33}, {5, 3, 300}, {33, 80, 257},
                                   {260, 70, 40}, {16, 96, 520}, {200, 70, 530}};
 
 TEST(Gemm, MatchesTheDefinitionUnderEveryIsa) {
@@ -130,8 +130,8 @@ TEST(PackedLinear, MatchesTheDefinitionUnderEveryIsa) {
   }
 }
 
-// f32 weights that are bf16 values lie as bf16: half the bytes, and the bits of the f32 product. A last row that is no
-// bf16 value keeps the other copy in f32.
+// f32 weights that are bf16 values lie as bf16: half the bytes, and the bits of the f32 product. A last row that is
+// no bf16 value keeps the other copy in f32.
 TEST(PackedLinear, HoldsBf16ValuesAsBf16WithoutChangingABit) {
   IsaGuard guard;
   for (Isa isa : isas()) {
@@ -142,8 +142,8 @@ TEST(PackedLinear, HoldsBf16ValuesAsBf16WithoutChangingABit) {
         for (float& w : ws) w = static_cast<float>(bf16(w));
         ws[static_cast<size_t>(n * k)] = 1.0001f;
         auto product = [&](int64_t rows) {
-          PackedLinear p =
-              PackedLinear::pack(Tensor::of<float>({rows, k}, std::span(ws).first(static_cast<size_t>(rows * k))), DType::f32);
+          PackedLinear p = PackedLinear::pack(
+              Tensor::of<float>({rows, k}, std::span(ws).first(static_cast<size_t>(rows * k))), DType::f32);
           EXPECT_EQ(p.dtype(), DType::f32);
           EXPECT_EQ(p.bytes(), (rows + 63) / 64 * 64 * ((k + 1) / 2 * 2) * (rows == n ? 2 : 4));
           std::vector<float> y(static_cast<size_t>(t * rows)), row(static_cast<size_t>(k));

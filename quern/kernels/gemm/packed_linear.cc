@@ -1,10 +1,10 @@
 // PackedLinear: y[T, N] = x[T, K]·Wᵀ + b with W packed once into panels of 64 output columns:
 //   f32:  panel p, k, j            → W[64p + j, k]                    ([N/64][K][64], oneDNN calls it BA16a64b)
 //   bf16: panel p, k/2, j, k mod 2 → W[64p + j, k], pairs along K     ([N/64][K/2][64][2], BA16a64b2a)
-// f32 weights that are all bf16 values by themselves (a published checkpoint's router) lie as bf16 and are widened on the
-// way: the same bits come out for half the bytes.
-// so that one panel is one forward stream for every kernel, and a vdpbf16ps operand is one aligned load.
-// N is padded to 64 and K to 2 with zeros. Cost: 2·T·N·K flops; small T is bound by reading W once.
+// f32 weights that are all bf16 values by themselves (a published checkpoint's router) lie as bf16 and are widened on
+// the way: the same bits come out for half the bytes. so that one panel is one forward stream for every kernel, and a
+// vdpbf16ps operand is one aligned load. N is padded to 64 and K to 2 with zeros. Cost: 2·T·N·K flops; small T is
+// bound by reading W once.
 #include <algorithm>
 #include <cstring>
 
@@ -101,7 +101,7 @@ namespace {
 // Rows of x per work item: a block of W's panel is then read 192 times for one fetch from memory, and the item's x
 // (192 × kBlockBytes) plus the block stay in a second-level cache of 1 MiB.
 constexpr int64_t kItemRows = 192;
-constexpr int64_t kBlockK = 512;     // 64 × 512 bf16 = 64 KiB of W between two passes over the item's rows
+constexpr int64_t kBlockK = 512;  // 64 × 512 bf16 = 64 KiB of W between two passes over the item's rows
 // Up to four row tiles: bound by reading W. One tile reads a panel from end to end and leaves fetching to the
 // hardware (any software prefetch costs 2–10 %). More tiles pass over 64 KiB of W while the next 64 KiB are fetched
 // into the second level; fetched into the first they would push out the block in use.
@@ -156,7 +156,13 @@ void apply_ref(const PackedLinear::Impl& w, View<const float, 2> x, View<const f
 class Apply {
  public:
   Apply(const PackedLinear::Impl& w, Staged x, View<const float, 1> bias, View<float, 2> y)
-      : w_(w), x_(x), bias_(bias), y_(y), run_(w.widened ? tile_kernels().widened : w.dtype == DType::bf16 ? tile_kernels().bf16 : tile_kernels().f32) {}
+      : w_(w),
+        x_(x),
+        bias_(bias),
+        y_(y),
+        run_(w.widened                ? tile_kernels().widened
+             : w.dtype == DType::bf16 ? tile_kernels().bf16
+                                      : tile_kernels().f32) {}
 
   // Rows [i0, i1) of panels [p0, p1): K in blocks outermost, so that a block of W serves every row from cache.
   void operator()(int64_t i0, int64_t i1, int64_t p0, int64_t p1) const {

@@ -108,8 +108,8 @@ void bf16_block(const Tile& t, int64_t column) {
   finish<R, V>(t, t.c + column, acc);
 }
 
-// Weights that are bf16 by themselves against floats that are not: each pair is widened and multiplied in f32, its even
-// half first, so that the sums have the bits f32_block gives them.
+// Weights that are bf16 by themselves against floats that are not: each pair is widened and multiplied in f32, its
+// even half first, so that the sums have the bits f32_block gives them.
 template <int R, int V>
 void widened_block(const Tile& t, int64_t column) {
   const float* a = static_cast<const float*>(t.a);
@@ -285,7 +285,8 @@ void transpose(const uint32_t* src, int64_t src_row, int64_t rows, int64_t colum
 
 namespace quern::kernels {
 const TileKernels& KERNELS() {
-  static constexpr TileKernels table{KERNELS_NAME, tile<Kind::f32>, tile<Kind::bf16>, tile<Kind::widened>, to_bf16, pair, transpose};
+  static constexpr TileKernels table{KERNELS_NAME, tile<Kind::f32>, tile<Kind::bf16>, tile<Kind::widened>, to_bf16,
+                                     pair,         transpose};
   return table;
 }
 }  // namespace quern::kernels
