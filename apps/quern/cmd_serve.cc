@@ -62,8 +62,7 @@ int64_t weight_bytes(const std::filesystem::path& model) {
   if (!std::filesystem::is_directory(model)) return static_cast<int64_t>(std::filesystem::file_size(model));
   int64_t bytes = 0;
   for (const auto& f : std::filesystem::directory_iterator(model))
-    if (const auto x = f.path().extension(); x == ".safetensors")
-      bytes += static_cast<int64_t>(f.file_size());
+    if (const auto x = f.path().extension(); x == ".safetensors") bytes += static_cast<int64_t>(f.file_size());
   return bytes;
 }
 
@@ -118,13 +117,18 @@ int cmd_serve(Words args) {
       .flag("--state-mib", state_mib, "of all sequences in work, a model; 0 is no limit")
       .flag("--memory-mib", memory_mib, "of weights and caches of all loaded models; 0 is no limit")
       .flag("--idle-minutes", idle_minutes, "put a model away when nobody asked for it in so long; 0 is never")
+      .flag("--db", app_options.grounding.memory, "a file in which chats that ask for it are remembered")
+      .flag("--zone", app_options.grounding.zone, "time zone of conversations that begin there [UTC]")
+      .flag("--documents", app_options.grounding.documents,
+            "a folder of quern recall index, for chats that ask for it")
       .flag("--quiet", quiet, "no line of log a request")
       .note(
-          "The first model is loaded at once, others when they are first asked for. Listens on the loopback address "
+          "Without DIR: the model that comes with Quern. The first model is loaded at once, others when they are "
+          "first asked for. Listens on the loopback address "
           "unless --host says otherwise. Ctrl-C ends it.");
   weights.add_to(a, "f32, bf16, or auto (bf16)");
   if (!a.parse(args)) return 0;
-  if (dirs.empty()) throw UsageError("quern serve: name at least one model folder");
+  if (dirs.empty()) dirs = {"zaya-nano"};
   if (port < 0 || port > 65535) throw UsageError("quern serve: --port takes 0 to 65535");
   if (sessions < 1 || queue < 1 || cache_mib < 0 || state_mib < 0 || memory_mib < 0 || idle_minutes < 0)
     throw UsageError("quern serve: --sessions and --queue take 1 or more, MiB and minutes 0 or more");

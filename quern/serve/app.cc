@@ -33,7 +33,7 @@ bool same_secret(std::string_view a, std::string_view b) {
 }  // namespace
 
 App::App(std::unique_ptr<ModelShelf> models, AppOptions options)
-    : models_(std::move(models)), started_(unix_time()), o_(std::move(options)) {}
+    : models_(std::move(models)), started_(unix_time()), o_(std::move(options)), grounding_(o_.grounding) {}
 App::App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options)
     : App(std::make_unique<ModelShelf>(std::move(models)), std::move(options)) {}
 App::~App() = default;
@@ -187,7 +187,9 @@ void App::chat(Exchange& e) {
   const Json body = read_body(e);
   std::string plan;
   const auto m = model_with_room(body, &plan);
-  chat_completions(*m, e, body, plan);
+  const Grounded g = grounding_.ground(body, m->tokenizer, unix_time());
+  const std::string said = chat_completions(*m, e, g, plan);
+  if (!e.gone()) grounding_.keep(g, said, unix_time());
 }
 
 void App::complete(Exchange& e) {
@@ -295,6 +297,7 @@ void App::props(Exchange& e) {
     list.push(std::move(one));
   }
   j.set("version", QUERN_VERSION), j.set("models", std::move(list));
+  j.set("memory", grounding_.has_memory()), j.set("documents", grounding_.has_documents());
   e.answer(200, "application/json", j.dump());
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/serve/grounding.h"
 #include "quern/serve/http_server.h"
 #include "quern/serve/model_shelf.h"
 #include "quern/serve/response_store.h"
@@ -18,6 +19,7 @@ struct AppOptions {
   std::vector<std::string> api_keys;  // empty: anybody who reaches the port
   std::string allow_origin;           // of CORS; empty: pages of other origins may not call
   int64_t most_requests = 256;        // in work at once; more get 429
+  GroundingOptions grounding{};       // memory of conversations, documents
   bool log = true;                    // a line of JSON a request, to stderr; never what was said
 };
 
@@ -64,6 +66,7 @@ class App {
   std::unique_ptr<ModelShelf> models_;
   int64_t started_;
   AppOptions o_;
+  Grounding grounding_;
   ResponseStore responses_{1024, size_t{256} << 20};
   std::atomic<int64_t> in_work_ = 0;
   mutable std::mutex mutex_;

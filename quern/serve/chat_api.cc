@@ -41,11 +41,21 @@ Json texts_json(const std::vector<std::string>& texts) {
 
 class Reply {
  public:
-  Reply(ServedModel& m, Exchange& e, ChatRequest r)
-      : m_(m), e_(e), r_(std::move(r)), id_(new_id("chatcmpl-")), created_(unix_time()) {}
+  Reply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
+      : m_(m), e_(e), found_(found), r_(std::move(r)), id_(new_id("chatcmpl-")), created_(unix_time()) {}
 
-  void run() {
-    if (r_.plan) return r_.n == 1 ? think() : bad_field("n", "one choice when thinking by a plan");
+  std::string run() {
+    if (!r_.plan)
+      decode();
+    else if (r_.n == 1)
+      think();
+    else
+      bad_field("n", "one choice when thinking by a plan");
+    return e_.gone() ? "" : said_;
+  }
+
+ private:
+  void decode() {
     ChatTurn turn(m_, r_);
     logprobs_.assign(static_cast<size_t>(r_.n), Json::array());
     if (r_.stream) return stream(turn);
@@ -56,7 +66,12 @@ class Reply {
     if (turn.follow(e_, nullptr, {.part = keep, .done = {}})) answer(turn);
   }
 
- private:
+  // What memory and documents gave, as members of j.
+  void tell_found(Json& j) const {
+    if (!found_.memory.is_null()) j.set("x_memory", found_.memory);
+    if (!found_.documents.is_null()) j.set("x_documents", found_.documents);
+  }
+
   Json envelope(const char* object) const {
     Json j = Json::object();
     j.set("id", id_), j.set("object", object), j.set("created", created_), j.set("model", m_.id);
@@ -71,6 +86,11 @@ class Reply {
   }
   void open_stream() {
     stream_.emplace(e_);
+    if (!found_.memory.is_null() || !found_.documents.is_null()) {
+      Json j = envelope("chat.completion.chunk");
+      j.set("choices", Json::array()), tell_found(j);
+      stream_->send(j);
+    }
     for (int64_t i = 0; i < r_.n; ++i) {
       Json d = delta("role", "assistant");
       d.set("content", "");
@@ -89,7 +109,7 @@ class Reply {
     } catch (const ApiError& error) {
       stream_->send(error_json(error));
     }
-    usage_ = turn.usage();
+    usage_ = turn.usage(), said_ = turn.choices()[0].content;
     close_stream();
   }
 
@@ -141,6 +161,7 @@ class Reply {
       list.push(choice_json(i, "message", std::move(message), c.finish(), std::move(lp)));
     }
     j.set("choices", std::move(list)), j.set("usage", turn.usage().json());
+    tell_found(j), said_ = turn.choices()[0].content;
     j.set("timings", timings_json(turn.choices()[0].answer->result()));
     e_.answer(200, "application/json", j.dump());
   }
@@ -179,6 +200,7 @@ class Reply {
     ReasoningSplit::Part whole = split.push(t.best()->text);
     const ReasoningSplit::Part rest = split.finish();
     whole.reasoning += rest.reasoning, whole.content += rest.content;
+    said_ = whole.content;
     usage_.prompt = t.prompt_tokens, usage_.completion = t.new_tokens;
     Json think = Json::object();
     think.set("plan", r_.plan->name()), think.set("agreement", t.agreement), think.set("answer", t.best()->answer);
@@ -188,6 +210,7 @@ class Reply {
       Json j = envelope("chat.completion"), list = Json::array();
       list.push(choice_json(0, "message", message_json(whole.reasoning, whole.content), reason, Json()));
       j.set("choices", std::move(list)), j.set("usage", usage_.json()), j.set("x_think", std::move(think));
+      tell_found(j);
       return e_.answer(200, "application/json", j.dump());
     }
     if (!whole.reasoning.empty())
@@ -199,18 +222,20 @@ class Reply {
 
   ServedModel& m_;
   Exchange& e_;
+  const Grounded& found_;
   ChatRequest r_;
   std::string id_;
   int64_t created_;
   std::vector<Json> logprobs_;  // of each choice, when they are not streamed
   std::optional<EventStream> stream_;
   Usage usage_;
+  std::string said_;
 };
 
 }  // namespace
 
-void chat_completions(ServedModel& m, Exchange& e, const Json& body, const std::string& plan) {
-  Reply(m, e, read_chat_request(m, body, plan)).run();
+std::string chat_completions(ServedModel& m, Exchange& e, const Grounded& g, const std::string& plan) {
+  return Reply(m, e, g, read_chat_request(m, g.body, plan)).run();
 }
 
 }  // namespace quern

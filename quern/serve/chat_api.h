@@ -3,12 +3,14 @@
 #pragma once
 #include <string>
 
+#include "quern/serve/grounding.h"
 #include "quern/serve/http_server.h"
 #include "quern/serve/served_model.h"
 
 namespace quern {
 
-// `plan`: what the model's name asked for, or empty.
-void chat_completions(ServedModel& m, Exchange& e, const Json& body, const std::string& plan);
+// `plan`: what the model's name asked for, or empty. Answers g.body and tells what was found for it; returns the
+// words of the first choice, thinking and calls aside, empty when the client is gone.
+std::string chat_completions(ServedModel& m, Exchange& e, const Grounded& g, const std::string& plan);
 
 }  // namespace quern

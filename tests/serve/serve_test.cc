@@ -1,8 +1,10 @@
 // The server on a tiny random model, over real sockets: answers, streams, refusals, clients that hang up.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <regex>
 #include <thread>
 
@@ -296,6 +298,31 @@ TEST_F(Serving, ShowsThePageToAnybodyAtOnce) {
   EXPECT_NE(r.head.find("default-src 'none'"), std::string::npos);
   std::sort(ms.begin(), ms.end());
   EXPECT_LT(ms[4], 50) << "milliseconds for the whole page, median of nine";
+}
+
+TEST_F(Serving, ChatsCanBeRememberedAndTellWhatTheyRecalled) {
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("quern_serve_{}.db", ::getpid());
+  std::filesystem::remove(file);
+  AppOptions options;
+  options.grounding.memory = file.string();
+  start(options);
+  auto chat = [&](const std::string& question, const std::string& rest) {
+    return http(server_->port(), "POST", "/v1/chat/completions",
+                R"({"max_tokens": 4, "messages": [{"role": "user", "content": ")" + question + "\"}]" + rest + "}");
+  };
+  EXPECT_TRUE(Json::parse(http(server_->port(), "GET", "/props").body).at("memory").as_bool());
+  RawAnswer r = chat("My cat is called Wheat.", R"(, "x_memory": true)");
+  ASSERT_EQ(r.status, 200) << r.body;
+  EXPECT_EQ(Json::parse(r.body).at("x_memory").at("responses").as_array().size(), 0u);
+  const int64_t plain = Json::parse(chat("What is my cat called?", "").body).at("usage").at("prompt_tokens").as_int();
+  r = chat("What is my cat called?", R"(, "x_memory": {"keep": false})");
+  const Json told = Json::parse(r.body);
+  EXPECT_EQ(told.at("x_memory").at("responses").as_array()[0].at("text").as_string(), "My cat is called Wheat.");
+  EXPECT_GT(told.at("usage").at("prompt_tokens").as_int(), plain);
+  r = chat("What is my cat called?", R"(, "x_memory": {"keep": false}, "stream": true)");
+  EXPECT_LT(r.body.find("\"x_memory\""), r.body.find("\"content\"")) << r.body;
+  EXPECT_EQ(chat("x", R"(, "x_documents": true)").status, 400);
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + suffix);
 }
 
 TEST_F(Serving, TokensTemplatesAndMetrics) {

@@ -137,6 +137,17 @@ try:
     b.wait("the send button", "!document.querySelector('#send').hidden", 5)
     check("Escape stops", b.run("[...document.querySelectorAll('.who span')].some(s => s.textContent === 'stopped')"))
 
+    b.run("document.querySelector('#plan').value = ''")
+    if b.run("!!defaults.memory"):  # quern serve --db FILE
+        b.run(f"document.querySelector('#memory').value = 'page {time.time()}'")
+        for question in ("My cat is called Wheat.", "What is my cat called?"):
+            b.click("#fresh")
+            b.type(question)
+            b.key("Enter", "Enter", "\r")
+            b.wait("an answer", "document.querySelectorAll('article.assistant').length === 1 && !document.querySelector('#send').hidden")
+        check("what memory gave is shown", "Wheat" in b.run("document.querySelector('details.recalled')?.textContent || ''"))
+        b.run("document.querySelector('details.recalled').open = true")
+        b.shot("3b-memory")
     b.run("turns.push(view({role: 'assistant', content: '<img src=x onerror=alert(1)> **bold** `code`\\n\\n```\\n<b>block</b>\\n```', model: 'x'}))")
     check("markup of a model stays text", b.run("document.querySelectorAll('#log img').length") == 0 and b.run("document.querySelectorAll('#log pre').length") >= 1)
 
