@@ -108,7 +108,10 @@ int cmd_demo(Words args) {
   const Stage stage{*model, tokenizer, chat_template, o};
   work_out(stage, static_cast<uint64_t>(training.seed));
   think_longer(stage, static_cast<uint64_t>(training.seed));
-  fmt::print("\nTalk to it: quern run {0}    Serve it: quern serve {0}    Train one: quern demo --train\n", dir);
+  fmt::print(
+      "\nTalk to it: quern run {0}    On a page: quern serve {0}, then http://127.0.0.1:8080    Train one: quern "
+      "demo --train\n",
+      dir);
   return 0;
 }
 
