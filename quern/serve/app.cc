@@ -188,8 +188,7 @@ void App::chat(Exchange& e) {
   std::string plan;
   const auto m = model_with_room(body, &plan);
   const Grounded g = grounding_.ground(body, m->tokenizer, unix_time());
-  const std::string said = chat_completions(*m, e, g, plan);
-  if (!e.gone()) grounding_.keep(g, said, unix_time());
+  if (const auto said = chat_completions(*m, e, g, plan)) grounding_.keep(g, *said, unix_time());
 }
 
 void App::complete(Exchange& e) {

@@ -44,14 +44,14 @@ class Reply {
   Reply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
       : m_(m), e_(e), found_(found), r_(std::move(r)), id_(new_id("chatcmpl-")), created_(unix_time()) {}
 
-  std::string run() {
+  std::optional<std::string> run() {
     if (!r_.plan)
       decode();
     else if (r_.n == 1)
       think();
     else
       bad_field("n", "one choice when thinking by a plan");
-    return e_.gone() ? "" : said_;
+    return e_.gone() ? std::nullopt : said_;
   }
 
  private:
@@ -101,15 +101,16 @@ class Reply {
   void stream(ChatTurn& turn) {
     open_stream();
     try {
-      turn.follow(
+      const bool whole = turn.follow(
           e_, &*stream_,
           {.part = [&](size_t i, const ChatPart& part, const AnswerPiece* p) { pass_on(i, part, p); },
            .done =
                [&](size_t i) { send(choice_json(i, "delta", Json::object(), turn.choices()[i].finish(), Json())); }});
+      if (whole) said_ = turn.choices()[0].content;
     } catch (const ApiError& error) {
       stream_->send(error_json(error));
     }
-    usage_ = turn.usage(), said_ = turn.choices()[0].content;
+    usage_ = turn.usage();
     close_stream();
   }
 
@@ -229,12 +230,12 @@ class Reply {
   std::vector<Json> logprobs_;  // of each choice, when they are not streamed
   std::optional<EventStream> stream_;
   Usage usage_;
-  std::string said_;
+  std::optional<std::string> said_;  // once it is whole
 };
 
 }  // namespace
 
-std::string chat_completions(ServedModel& m, Exchange& e, const Grounded& g, const std::string& plan) {
+std::optional<std::string> chat_completions(ServedModel& m, Exchange& e, const Grounded& g, const std::string& plan) {
   return Reply(m, e, g, read_chat_request(m, g.body, plan)).run();
 }
 
