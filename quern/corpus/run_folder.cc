@@ -44,6 +44,10 @@ void RunFolder::save(Json state) {
   write_file(folder_ / "state.json", state.dump());
 }
 
-void RunFolder::remove() { fs::remove_all(folder_); }
+// The state goes first: a run killed on the way leaves nothing that another would go on from without its files.
+void RunFolder::remove() {
+  fs::remove(folder_ / "state.json");
+  fs::remove_all(folder_);
+}
 
 }  // namespace quern::corpus

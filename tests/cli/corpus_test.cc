@@ -165,10 +165,12 @@ void kill_runs(int points, int documents) {
   int killed = 0, went_on = 0;
   for (int i = 0; i < points; ++i) {
     const Ran r = shell(fmt::format("timeout -s KILL {:.3f} {}cut", whole * (i * 37 % 50 + 3) / 50.0, run));
-    killed += r.code == 137 || r.code == 128 + 9;
+    const bool was_killed = r.code == 137;
+    killed += was_killed;
     went_on += r.err.find("went on") != std::string::npos;
     if (!std::filesystem::exists(dir + "/cut/manifest.json")) continue;
-    EXPECT_FALSE(std::filesystem::exists(dir + "/cut/unfinished"));
+    // Between the manifest and the end a run clears its own files away; only one that was killed there leaves any.
+    EXPECT_TRUE(was_killed || !std::filesystem::exists(dir + "/cut/unfinished"));
     EXPECT_EQ(shell(fmt::format("cmp {0}/whole/part-00000.jsonl.zst {0}/cut/part-00000.jsonl.zst", dir)).code, 0);
     std::filesystem::remove_all(dir + "/cut");
   }
