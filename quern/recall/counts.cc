@@ -1,27 +1,40 @@
 #include "quern/recall/counts.h"
 
 #include <algorithm>
-#include <atomic>
+#include <array>
+#include <bit>
 
 #include "quern/base/threads.h"
 
 namespace quern {
 namespace {
 
-constexpr size_t kShares = 16;  // of the key space, by the keys' high bits
-size_t share_of(uint64_t key) { return key >> 60; }
+// Keys go to shares by their high bits: a share's table fits the second cache, and shares follow one another in the
+// order of keys.
+constexpr int kShareBits = 6;
+constexpr size_t kShares = size_t{1} << kShareBits;
+constexpr uint32_t kLocalBits = 32 - kShareBits;
+size_t share_of(uint64_t key) { return key >> (64 - kShareBits); }
+uint64_t inside_share(uint64_t key) { return std::rotl(key, kShareBits); }
 
 struct Place {
-  uint64_t key, at;
+  uint64_t key;
+  uint32_t row, word;
 };
+struct Copy {
+  uint64_t signature;  // of a chunk's words, in whatever order
+  uint32_t chunk;
+};
+template <class T>
+using Shares = std::array<std::vector<T>, kShares>;
 
-// One part of the chunks: its keys one after another, and the same by share with their places.
+// One part of the chunks.
 struct Part {
   size_t first_chunk = 0, end_chunk = 0;
   std::vector<uint64_t> keys;
-  std::vector<uint32_t> words;      // a chunk
-  std::vector<uint64_t> signature;  // a chunk: of its words, in whatever order
-  uint64_t base = 0;                // place of its first key
+  std::vector<uint32_t> words;  // a chunk
+  Shares<Copy> copies;
+  Shares<Place> places;  // of words in chunks that open a row
 };
 
 void read_part(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options, Part& p) {
@@ -33,7 +46,8 @@ void read_part(std::string_view text, std::span<const Chunk> chunks, const Token
     uint64_t sum = 0;
     for (size_t i = before; i < p.keys.size(); ++i) sum += mix64(p.keys[i]);
     p.words.push_back(static_cast<uint32_t>(p.keys.size() - before));
-    p.signature.push_back(mix64(sum + 0x9e3779b97f4a7c15ull * p.words.back()));
+    const uint64_t signature = mix64(sum + 0x9e3779b97f4a7c15ull * p.words.back());
+    p.copies[share_of(signature)].push_back({signature, static_cast<uint32_t>(c)});
   }
 }
 
@@ -47,20 +61,93 @@ std::vector<Part> read_parts(std::string_view text, std::span<const Chunk> chunk
   return parts;
 }
 
-// Which chunks open a row of their own.
-void share_rows(std::vector<Part>& parts, TermCounts& t) {
-  size_t chunks = 0;
-  for (const Part& p : parts) chunks += p.words.size();
-  KeyMap rows(chunks);
-  t.row.reserve(chunks);
-  for (Part& p : parts)
-    for (size_t c = 0; c < p.words.size(); ++c) {
-      if (c + 12 < p.words.size()) rows.prefetch(p.signature[c + 12]);
-      const uint32_t r = rows.insert(p.signature[c], static_cast<uint32_t>(t.length.size()));
-      if (r == t.length.size()) t.length.push_back(p.words[c]), t.copies.push_back(0);
-      ++t.copies[r];
-      t.row.push_back(r);
+// Rows by the first appearance of their words. Returns each chunk's first copy.
+std::vector<uint32_t> share_rows(const std::vector<Part>& parts, size_t chunks, TermCounts& t) {
+  std::vector<uint32_t> first(chunks);
+  parallel_dynamic(kShares, [&](int64_t s) {
+    size_t n = 0;
+    for (const Part& p : parts) n += p.copies[static_cast<size_t>(s)].size();
+    KeyMap map(n);
+    for (const Part& p : parts)
+      for (const Copy& c : p.copies[static_cast<size_t>(s)])
+        first[c.chunk] = map.insert(inside_share(c.signature), c.chunk);
+  });
+  t.row.resize(chunks), t.length.reserve(chunks), t.copies.reserve(chunks);
+  size_t c = 0;
+  for (const Part& p : parts)
+    for (const uint32_t words : p.words) {
+      if (first[c] == c) {
+        t.row[c] = static_cast<uint32_t>(t.length.size());
+        t.length.push_back(words), t.copies.push_back(1);
+      } else {
+        t.row[c] = t.row[first[c]];
+        ++t.copies[t.row[c]];
+      }
+      ++c;
     }
+  return first;
+}
+
+void place_words(Part& p, std::span<const uint32_t> first, const TermCounts& t) {
+  for (auto& list : p.places) list.reserve(p.keys.size() / kShares * 5 / 4 + 16);
+  size_t at = 0;
+  for (size_t c = p.first_chunk; c < p.end_chunk; ++c) {
+    const uint32_t words = p.words[c - p.first_chunk];
+    if (first[c] == c)
+      for (uint32_t w = 0; w < words; ++w)
+        p.places[share_of(p.keys[at + w])].push_back({p.keys[at + w], t.row[c], w});
+    at += words;
+  }
+}
+
+// A share's words in the order of their keys.
+struct ShareTerms {
+  std::vector<uint64_t> keys;
+  std::vector<uint32_t> documents, order;  // order: number by first appearance, as ids have it
+};
+
+ShareTerms number_share(const std::vector<Part>& parts, size_t share, std::span<const uint64_t> row_begin,
+                        std::span<uint32_t> id) {
+  struct Found {
+    uint64_t key;
+    uint32_t documents, last_row;
+  };
+  size_t words = 0;
+  for (const Part& p : parts) words += p.places[share].size();
+  KeyMap map(words / 2);
+  std::vector<Found> found;
+  for (const Part& p : parts)
+    for (const Place& w : p.places[share]) {
+      const uint32_t v = map.insert(inside_share(w.key), static_cast<uint32_t>(found.size()));
+      if (v == found.size()) found.push_back({w.key, 0, KeyMap::kNone});
+      Found& f = found[v];
+      f.documents += f.last_row != w.row, f.last_row = w.row;
+      id[row_begin[w.row] + w.word] = static_cast<uint32_t>(share << kLocalBits) | v;
+    }
+  if (found.size() >> kLocalBits != 0)
+    fail("{} million different words are more than an index takes", found.size() * kShares >> 20);
+  // The table holds keys nearly in their order: each has few places to go.
+  ShareTerms t;
+  t.order.reserve(found.size());
+  for (const KeyMap::Slot& s : map.slots()) {
+    if (s.value == KeyMap::kNone) continue;
+    size_t at = t.order.size();
+    t.order.push_back(s.value);
+    for (; at > 0 && found[t.order[at - 1]].key > found[s.value].key; --at) t.order[at] = t.order[at - 1];
+    t.order[at] = s.value;
+  }
+  for (const uint32_t v : t.order) t.keys.push_back(found[v].key), t.documents.push_back(found[v].documents);
+  return t;
+}
+
+void sort_row(uint32_t* w, size_t n) {
+  if (n > 32) return std::sort(w, w + n);
+  for (size_t i = 1; i < n; ++i) {
+    const uint32_t x = w[i];
+    size_t at = i;
+    for (; at > 0 && w[at - 1] > x; --at) w[at] = w[at - 1];
+    w[at] = x;
+  }
 }
 
 }  // namespace
@@ -71,100 +158,74 @@ TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, con
   if (chunks.size() >= KeyMap::kNone)
     fail("{} chunks are more than an index takes ({})", chunks.size(), KeyMap::kNone);
   std::vector<Part> parts = read_parts(text, chunks, options);
-  share_rows(parts, t);
-  // Keys of first copies by share, with their places in row order.
+  const std::vector<uint32_t> first = share_rows(parts, chunks.size(), t);
   std::vector<uint64_t> row_begin(t.rows() + 1);
   for (size_t r = 0; r < t.rows(); ++r) row_begin[r + 1] = row_begin[r] + t.length[r];
-  std::vector<std::vector<std::vector<Place>>> places(parts.size(), std::vector<std::vector<Place>>(kShares));
-  parallel_dynamic(static_cast<int64_t>(parts.size()), [&](int64_t i) {
-    const Part& p = parts[static_cast<size_t>(i)];
-    auto& mine = places[static_cast<size_t>(i)];
-    for (auto& m : mine) m.reserve(p.keys.size() / kShares * 5 / 4 + 16);
-    // A chunk is its row's first copy when no earlier chunk has the row: rows are numbered by first appearance.
-    uint32_t seen = 0;
-    for (size_t c = 0; c < p.first_chunk; ++c) seen = std::max(seen, t.row[c] + 1);
-    size_t at = 0;
-    for (size_t c = 0; c < p.words.size(); ++c) {
-      const uint32_t r = t.row[p.first_chunk + c];
-      if (r == seen) {
-        ++seen;
-        for (size_t w = 0; w < p.words[c]; ++w)
-          mine[share_of(p.keys[at + w])].push_back({p.keys[at + w], row_begin[r] + w});
-      }
-      at += p.words[c];
-    }
-  });
-  // Numbers within a share, then document frequencies and the order by them.
+  parallel_dynamic(static_cast<int64_t>(parts.size()),
+                   [&](int64_t i) { place_words(parts[static_cast<size_t>(i)], first, t); });
   std::vector<uint32_t> id(row_begin.back());
-  std::vector<std::vector<uint64_t>> fresh(kShares);
+  std::vector<ShareTerms> shares(kShares);
   parallel_dynamic(kShares, [&](int64_t s) {
-    KeyMap map(1024);
-    auto& keys = fresh[static_cast<size_t>(s)];
-    for (const auto& part : places) {
-      const std::vector<Place>& list = part[static_cast<size_t>(s)];
-      for (size_t i = 0; i < list.size(); ++i) {
-        if (i + 12 < list.size()) map.prefetch(list[i + 12].key);
-        const uint32_t v = map.insert(list[i].key << 4 | list[i].key >> 60, static_cast<uint32_t>(keys.size()));
-        if (v == keys.size()) keys.push_back(list[i].key);
-        id[list[i].at] = v;
-      }
-    }
+    shares[static_cast<size_t>(s)] = number_share(parts, static_cast<size_t>(s), row_begin, id);
   });
-  std::vector<uint32_t> offset(kShares + 1);
-  for (size_t s = 0; s < kShares; ++s) offset[s + 1] = offset[s] + static_cast<uint32_t>(fresh[s].size());
-  parallel_dynamic(static_cast<int64_t>(parts.size()), [&](int64_t i) {
-    for (size_t s = 0; s < kShares; ++s)
-      for (const Place& p : places[static_cast<size_t>(i)][s]) id[p.at] += offset[s];
-  });
-  places.clear();
+  parts.clear();
+
+  // Counting sort by document frequency; equal ones stay in the order of their keys.
+  std::array<size_t, kShares + 1> offset{};
+  uint32_t most = 0;
+  for (size_t s = 0; s < kShares; ++s) {
+    offset[s + 1] = offset[s] + shares[s].keys.size();
+    for (const uint32_t d : shares[s].documents) most = std::max(most, d);
+  }
   const size_t terms = offset[kShares];
-  // Each row's own words, once each with their counts, packed in place.
-  std::vector<uint32_t> distinct(t.rows()), counts(id.size());
+  std::vector<uint32_t> next(size_t{most} + 2), rank(terms);
+  for (const ShareTerms& s : shares)
+    for (const uint32_t d : s.documents) ++next[d + 1];
+  for (size_t d = 1; d < next.size(); ++d) next[d] += next[d - 1];
+  t.documents.resize(terms), t.keys.resize(terms);
+  for (size_t s = 0; s < kShares; ++s)
+    for (size_t i = 0; i < shares[s].keys.size(); ++i) {
+      const uint32_t v = next[shares[s].documents[i]]++;
+      rank[offset[s] + shares[s].order[i]] = v;
+      t.documents[v] = shares[s].documents[i], t.keys[v] = shares[s].keys[i];
+    }
+  shares.clear();
+
+  // Each row's own words, once each with their counts: packed in place, then together.
+  std::vector<uint32_t> count(id.size(), 1);
+  t.begin.assign(t.rows() + 1, 0);
   parallel_for(static_cast<int64_t>(t.rows()), 4096, [&](int64_t b, int64_t e) {
     for (auto r = static_cast<size_t>(b); r < static_cast<size_t>(e); ++r) {
-      uint32_t* w = id.data() + row_begin[r];
-      uint32_t* c = counts.data() + row_begin[r];
-      std::sort(w, w + t.length[r]);
+      uint32_t* const w = id.data() + row_begin[r];
+      uint32_t* const c = count.data() + row_begin[r];
+      for (uint32_t i = 0; i < t.length[r]; ++i) {
+        constexpr uint32_t kLocal = (1u << kLocalBits) - 1;
+        w[i] = rank[offset[w[i] >> kLocalBits] + (w[i] & kLocal)];
+      }
+      sort_row(w, t.length[r]);
       uint32_t n = 0;
       for (uint32_t i = 0; i < t.length[r]; ++i) {
         if (n > 0 && w[n - 1] == w[i]) {
           ++c[n - 1];
         } else {
-          w[n] = w[i], c[n] = 1, ++n;
+          w[n++] = w[i];
         }
       }
-      distinct[r] = n;
+      t.begin[r + 1] = n;
     }
   });
-  std::vector<uint32_t> df(terms);
-  t.begin.assign(t.rows() + 1, 0);
-  for (size_t r = 0; r < t.rows(); ++r) {
-    t.begin[r + 1] = t.begin[r] + distinct[r];
-    for (uint32_t i = 0; i < distinct[r]; ++i) ++df[id[row_begin[r] + i]];
-  }
-  std::vector<uint64_t> key_of(terms);
-  for (size_t s = 0; s < kShares; ++s) std::copy(fresh[s].begin(), fresh[s].end(), key_of.begin() + offset[s]);
-  // Counting sort by document frequency; equal ones keep their order by share and first appearance, which does not
-  // depend on threads.
-  const uint32_t most = terms == 0 ? 0 : *std::max_element(df.begin(), df.end());
-  std::vector<uint32_t> first(most + 2), rank(terms);
-  for (const uint32_t f : df) ++first[f + 1];
-  for (size_t f = 1; f < first.size(); ++f) first[f] += first[f - 1];
-  t.documents.resize(terms), t.keys.resize(terms);
-  for (size_t v = 0; v < terms; ++v) {
-    rank[v] = first[df[v]]++;
-    t.documents[rank[v]] = df[v], t.keys[rank[v]] = key_of[v];
+  for (size_t r = 0; r < t.rows(); ++r) t.begin[r + 1] += t.begin[r];
+  if (t.begin.back() == id.size()) {  // no row says a word twice
+    t.term = std::move(id), t.count = std::move(count);
+    return t;
   }
   t.term.resize(t.begin.back()), t.count.resize(t.begin.back());
   parallel_for(static_cast<int64_t>(t.rows()), 4096, [&](int64_t b, int64_t e) {
-    std::vector<std::pair<uint32_t, uint32_t>> row;
     for (auto r = static_cast<size_t>(b); r < static_cast<size_t>(e); ++r) {
-      row.clear();
-      for (uint32_t i = 0; i < distinct[r]; ++i)
-        row.emplace_back(rank[id[row_begin[r] + i]], counts[row_begin[r] + i]);
-      std::sort(row.begin(), row.end());
-      for (size_t i = 0; i < row.size(); ++i)
-        t.term[t.begin[r] + i] = row[i].first, t.count[t.begin[r] + i] = row[i].second;
+      const auto n = static_cast<std::ptrdiff_t>(t.begin[r + 1] - t.begin[r]);
+      const auto from = static_cast<std::ptrdiff_t>(row_begin[r]), to = static_cast<std::ptrdiff_t>(t.begin[r]);
+      std::copy_n(id.begin() + from, n, t.term.begin() + to);
+      std::copy_n(count.begin() + from, n, t.count.begin() + to);
     }
   });
   return t;

@@ -22,7 +22,10 @@ SparseRows weigh(const TermCounts& t, F&& value) {
 
 std::vector<float> tf_idf_weights(const TermCounts& t) {
   std::vector<float> w(t.terms());
-  for (size_t v = 0; v < w.size(); ++v) w[v] = static_cast<float>(tf_idf_weight(t.rows(), t.documents[v]));
+  for (size_t v = 0; v < w.size(); ++v)  // terms rise in their frequency: many share one
+    w[v] = v > 0 && t.documents[v] == t.documents[v - 1]
+               ? w[v - 1]
+               : static_cast<float>(tf_idf_weight(t.rows(), t.documents[v]));
   return w;
 }
 

@@ -1,13 +1,13 @@
 // Which chunks resemble which: S = X Xᵀ of unit rows, kept where s ≥ threshold, as a symmetric graph with its
-// diagonal. gram_all compares every pair: the definition. gram_pruned sums up only what can matter: of a row's common
-// terms the last ones, with a norm below the threshold, open no pair (after Bayardo, Ma and Srikant, WWW 2007), and a
-// sum is finished only where the norm of what it lacks, times that of the other row's common terms, could lift it to
-// the threshold. It finds the same pairs with the same bits unless a guard trips, and the guards are counted:
+// diagonal. gram_all compares every pair: the definition. gram_pruned adds up only what can be above zero, row by row
+// over the postings of its terms, in the definition's order, hence with its bits. Sums are held for 4096 rows at a
+// time, which stay in the first cache, while 2048 rows go past them; a row with few postings keeps a list instead.
+// Guards, which are counted:
 //   terms are taken from cheap to dear while the sums stay within `most_work`; the others open no pair
 //                                                                   → GramStats::terms_passed_over
 //   a row keeps its `most_neighbours` strongest, among the rows before it and then among all → GramStats::rows_cut
-// Cost: about Σ df² / 2 over all terms but the commonest, in parallel over rows; the same result with any number of
-// threads.
+// Cost: Σ df² / 2 additions of half a nanosecond, and a scan of 4 n² / 2 bytes at the second cache's speed where rows
+// are dense; in parallel over rows; the same result with any number of threads.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -41,12 +41,14 @@ struct GramOptions {
   uint32_t most_neighbours = 256;
 };
 struct GramStats {
-  int64_t pairs_compared = 0, terms_passed_over = 0, rows_cut = 0;
+  int64_t products = 0, terms_passed_over = 0, rows_cut = 0;
 };
 
 SparseGraph gram_all(const SparseRows& x, float threshold);
 SparseGraph gram_pruned(const SparseRows& x, const GramOptions& options, GramStats* stats = nullptr);
 
+// Does one component hold `share` of the rows that are not empty?
+bool holds_together(const SparseGraph& graph, double share = 0.8);
 // The largest threshold ≥ `least` at which one component still holds `share` of the rows that are not empty; `least`
 // when there is none.
 float connecting_threshold(const SparseGraph& graph, float least, double share = 0.8);

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
+#include "quern/base/cpu.h"
 #include "quern/base/json.h"
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
+#include "quern/recall/gram_scan.h"
+#include "quern/recall/postings.h"
 
 namespace quern {
 namespace {
@@ -141,6 +145,89 @@ TEST(Counts, ThreadsChangeNothingAndCopiesShareARow) {
   for (size_t v = 1; v < one.terms(); ++v) EXPECT_LE(one.documents[v - 1], one.documents[v]);
 }
 
+TEST(Counts, AreThoseOfTheObviousWay) {
+  std::vector<std::string> lines = random_lines(77, 2500, 50, 3000);
+  for (int i = 0; i < 300; ++i) lines.push_back(lines[static_cast<size_t>(i) * 7]);
+  lines.push_back("");
+  const Texts t = join(lines);
+  const TermCounts fast = count_terms(t.text, t.chunks, {});
+  // Rows by first appearance, a map a row, terms by frequency and then key.
+  std::map<std::map<uint64_t, uint32_t>, uint32_t> seen;
+  std::vector<std::map<uint64_t, uint32_t>> rows;
+  std::map<uint64_t, uint32_t> documents;
+  for (size_t c = 0; c < lines.size(); ++c) {
+    std::map<uint64_t, uint32_t> row;
+    for (const std::string& w : words_of(lines[c])) ++row[word_key(w)];
+    const auto [at, fresh] = seen.emplace(row, static_cast<uint32_t>(rows.size()));
+    if (fresh) {
+      rows.push_back(row);
+      for (const auto& [key, n] : row) ++documents[key];
+    }
+    ASSERT_EQ(fast.row[c], at->second);
+  }
+  std::vector<std::pair<uint32_t, uint64_t>> terms;
+  for (const auto& [key, n] : documents) terms.emplace_back(n, key);
+  std::sort(terms.begin(), terms.end());
+  ASSERT_EQ(fast.terms(), terms.size());
+  for (size_t v = 0; v < terms.size(); ++v)
+    ASSERT_TRUE(fast.documents[v] == terms[v].first && fast.keys[v] == terms[v].second) << v;
+  ASSERT_EQ(fast.rows(), rows.size());
+  for (size_t r = 0; r < rows.size(); ++r) {
+    std::map<uint32_t, uint32_t> expected;
+    uint32_t words = 0;
+    for (const auto& [key, n] : rows[r]) {
+      const auto at = std::lower_bound(terms.begin(), terms.end(), std::pair(documents[key], key));
+      expected[static_cast<uint32_t>(at - terms.begin())] = n, words += n;
+    }
+    ASSERT_EQ(fast.length[r], words);
+    ASSERT_EQ(fast.begin[r + 1] - fast.begin[r], expected.size());
+    uint64_t i = fast.begin[r];
+    for (const auto& [term, n] : expected) {
+      ASSERT_TRUE(fast.term[i] == term && fast.count[i] == n) << r;
+      ++i;
+    }
+  }
+}
+
+TEST(Counts, PostingsAtOnceAreThoseOneByOne) {
+  std::vector<std::string> lines = random_lines(78, 6000, 20, 900);
+  const Texts t = join(lines);
+  const TermCounts counts = count_terms(t.text, t.chunks, {});
+  const Postings fast = Postings::of(counts);
+  Postings slow;
+  WordKeys keys({});
+  std::vector<uint64_t> k;
+  std::vector<bool> done(counts.rows());
+  for (size_t c = 0; c < lines.size(); ++c) {
+    if (done[counts.row[c]]) continue;
+    done[counts.row[c]] = true;
+    k.clear();
+    keys.append(lines[c], k);
+    slow.add(k);
+  }
+  const PostingsView a = fast.view(), b = slow.view();
+  EXPECT_EQ(fast.words(), slow.words());
+  const auto list = [](const PostingsView& v, const TermEntry& e) {
+    std::vector<std::pair<uint32_t, uint32_t>> out;
+    for (uint32_t ref = e.head; ref != kNoBlock; ref = v.block(ref).next()) {
+      const PostingBlock block = v.block(ref);
+      uint32_t most = 0, least = 0xffffffffu;
+      for (uint32_t i = 0; i < block.count(); ++i) {
+        out.emplace_back(block.documents()[i], block.counts()[i]);
+        most = std::max<uint32_t>(most, block.counts()[i]), least = std::min(least, v.lengths[block.documents()[i]]);
+      }
+      EXPECT_TRUE(block.max_count() == most && block.min_length() == least);
+    }
+    return out;
+  };
+  for (const uint64_t key : counts.keys) {
+    const TermEntry *x = a.find(key), *y = b.find(key);
+    ASSERT_TRUE(x && y);
+    EXPECT_TRUE(x->documents == y->documents && x->max_count == y->max_count && x->min_length == y->min_length);
+    EXPECT_EQ(list(a, *x), list(b, *y));
+  }
+}
+
 TEST(Gram, PrunedIsEveryPair) {
   for (const float threshold : {0.05f, 0.1f, 0.27f, 0.6f})
     for (const char* name : {"tf-idf", "bm25"}) {
@@ -153,6 +240,55 @@ TEST(Gram, PrunedIsEveryPair) {
       EXPECT_EQ(slow.weight, fast.weight);
       EXPECT_GT(fast.to.size(), t.chunks.size());
     }
+}
+
+TEST(Gram, BlocksOfRowsAreEveryPairOnAnyMachine) {
+  // Past the 4096 rows whose sums are held at once: rows with many products, with some, and with few.
+  std::vector<std::string> lines = random_lines(5, 5000, 7, 300);
+  for (const std::string& l : random_lines(6, 400, 3, 1e6)) lines.push_back(l);
+  const Texts t = join(lines);
+  const SparseRows x = tf_idf_embedder()->embed(count_terms(t.text, t.chunks, {}));
+  const SparseGraph slow = gram_all(x, 0.3f);
+  const Isa detected = active_isa();
+  const int threads = thread_count();
+  for (const Isa isa : {Isa::ref, Isa::avx2, Isa::avx512}) {
+    if (isa > detected) continue;
+    set_active_isa(isa);
+    set_thread_count(isa == Isa::ref ? 3 : 1);
+    const SparseGraph fast = gram_pruned(x, {.threshold = 0.3f, .most_neighbours = 10000});
+    EXPECT_EQ(slow.begin, fast.begin) << isa_name(isa);
+    EXPECT_EQ(slow.to, fast.to);
+    EXPECT_EQ(slow.weight, fast.weight);
+    EXPECT_EQ(slow.degree, fast.degree);
+  }
+  set_active_isa(detected);
+  set_thread_count(threads);
+  EXPECT_GT(slow.to.size(), 100'000u);
+}
+
+TEST(Gram, ScansAgree) {
+  Rng rng(8);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<float> sums(256);
+    for (float& s : sums) s = rng.below(4) == 0 ? static_cast<float>(rng.uniform()) : 0.f;
+    const size_t live = rng.below(257);
+    std::vector<GramNeighbour> expected;
+    for (uint32_t i = 0; i < live; ++i)
+      if (sums[i] >= 0.6f) expected.push_back({100 + i, sums[i]});
+    const Isa isa = detected_isa();
+    std::vector<GramScan> scans = {gram_scan_ref};
+    if (isa >= Isa::avx2) scans.push_back(gram_scan_avx2);
+    if (isa >= Isa::avx512) scans.push_back(gram_scan_avx512);
+    for (const GramScan scan : scans) {
+      std::vector<float> copy = sums;
+      std::vector<GramNeighbour> out(256);
+      out.resize(scan(copy, live, 0.6f, 100, out.data()));
+      ASSERT_EQ(out.size(), expected.size());
+      for (size_t i = 0; i < out.size(); ++i)
+        EXPECT_TRUE(out[i].to == expected[i].to && out[i].weight == expected[i].weight);
+      EXPECT_EQ(copy, std::vector<float>(256));
+    }
+  }
 }
 
 TEST(Gram, HashingKeepsSimilarities) {
@@ -177,6 +313,21 @@ TEST(Gram, GuardsBoundTheGraph) {
   const SparseGraph h = gram_pruned(x, {.threshold = 0.1f, .most_work = 1000}, &stats);
   EXPECT_GT(stats.terms_passed_over, 0);
   EXPECT_EQ(h.to.size(), 3000u);  // the diagonal
+  // Part of the terms: pairs that share a kept one, with their whole weights.
+  const SparseRows y = tf_idf_embedder()->embed(
+      count_terms(join(random_lines(21, 700, 20, 1500)).text, join(random_lines(21, 700, 20, 1500)).chunks, {}));
+  const SparseGraph all = gram_all(y, 0.2f),
+                    part = gram_pruned(y, {.threshold = 0.2f, .most_work = 3000, .most_neighbours = 1000}, &stats);
+  EXPECT_GT(stats.terms_passed_over, 10);
+  EXPECT_LT(part.to.size(), all.to.size());
+  EXPECT_GT(part.to.size(), y.rows() + 200);
+  for (uint32_t r = 0; r < part.size(); ++r)
+    for (uint64_t i = part.begin[r]; i < part.begin[r + 1]; ++i) {
+      const auto at = std::lower_bound(all.to.begin() + static_cast<std::ptrdiff_t>(all.begin[r]),
+                                       all.to.begin() + static_cast<std::ptrdiff_t>(all.begin[r + 1]), part.to[i]);
+      ASSERT_EQ(*at, part.to[i]);
+      EXPECT_EQ(all.weight[static_cast<size_t>(at - all.to.begin())], part.weight[i]);
+    }
   EXPECT_NE(message_of([&] { gram_pruned(x, {.threshold = 0}); }).find("threshold"), std::string::npos);
 }
 

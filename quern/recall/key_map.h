@@ -20,7 +20,7 @@ inline uint64_t fold_product(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(p) ^ static_cast<uint64_t>(p >> 64);
 }
 
-// Reads only the word's own bytes.
+// Never 0. Reads only the word's own bytes.
 inline uint64_t word_key(std::string_view word) {
   constexpr uint64_t kMix = 0x9e3779b97f4a7c15ull, kFold = 0xd1342543de82ef95ull;
   uint64_t h = (word.size() + 1) * kMix;
@@ -42,7 +42,8 @@ inline uint64_t word_key(std::string_view word) {
     const auto b = [p](size_t i) { return uint64_t{static_cast<unsigned char>(p[i])}; };
     w = b(0) | b(n / 2) << 8 | b(n - 1) << 16;
   }
-  return mix64(fold_product(h ^ w, kFold));
+  h = mix64(fold_product(h ^ w, kFold));
+  return h == 0 ? 1 : h;
 }
 
 class KeyMap {

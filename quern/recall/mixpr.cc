@@ -240,10 +240,12 @@ RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chu
   const SparseRows rows = tf_idf_embedder()->embed(counts);
   // A row's length, from any of its entries: value = count · weight / length.
   x.norm_.assign(counts.rows(), 1);
-  for (size_t r = 0; r < counts.rows(); ++r)
-    if (const uint64_t i = counts.begin[r]; i < counts.begin[r + 1])
-      x.norm_[r] = static_cast<float>(
-          counts.count[i] * tf_idf_weight(counts.rows(), counts.documents[counts.term[i]]) / double{rows.value[i]});
+  parallel_for(static_cast<int64_t>(counts.rows()), 4096, [&](int64_t b, int64_t e) {
+    for (auto r = static_cast<size_t>(b); r < static_cast<size_t>(e); ++r)
+      if (const uint64_t i = counts.begin[r]; i < counts.begin[r + 1])
+        x.norm_[r] = static_cast<float>(
+            counts.count[i] * tf_idf_weight(counts.rows(), counts.documents[counts.term[i]]) / double{rows.value[i]});
+  });
   // Unless it is given: 0.2 where that leaves one component with most of the rows, else lower, down to 0.1. Two
   // sentences that share one rare word of three have a cosine of about a third: a higher one would cut chains.
   constexpr float kLeast = 0.1f, kMost = 0.2f;
@@ -257,7 +259,7 @@ RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chu
   };
   s.threshold = o.threshold > 0 ? o.threshold : kMost;
   x.graph_ = graph_above(s.threshold);
-  if (o.threshold <= 0 && connecting_threshold(x.graph_, 0) == 0) {
+  if (o.threshold <= 0 && !holds_together(x.graph_)) {
     x.graph_ = graph_above(kLeast);
     s.threshold = connecting_threshold(x.graph_, kLeast);
     if (s.threshold > kLeast) x.graph_ = above_threshold(x.graph_, s.threshold);

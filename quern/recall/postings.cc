@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "quern/base/threads.h"
+
 namespace quern {
 namespace {
 
@@ -56,30 +58,72 @@ void Postings::append(TermEntry& t, uint32_t document, uint32_t count, uint32_t 
   t.min_length = std::min(t.min_length, length);
 }
 
+// Terms lie one after another, each with all its blocks, whose sizes are known; threads fill ranges of terms.
 Postings Postings::of(const TermCounts& counts) {
   Postings p;
   p.lengths_ = counts.length;
   for (const uint32_t l : p.lengths_) p.words_ += l;
-  p.keys_ = KeyMap(counts.terms());
-  p.terms_.assign(counts.terms(), {kNoBlock, kNoBlock, 0, 0, 0xffffffffu});
-  std::vector<uint32_t> left = counts.documents;  // of a term, not in its blocks yet
-  for (uint32_t v = 0; v < counts.terms(); ++v) {
-    if (v + 12 < counts.terms()) p.keys_.prefetch(counts.keys[v + 12]);
-    p.keys_.insert(counts.keys[v], v);
+  const size_t terms = counts.terms();
+  p.terms_.assign(terms, {kNoBlock, kNoBlock, 0, 0, 0xffffffffu});
+  std::vector<uint64_t> before(terms + 1);  // postings of the terms before
+  for (uint32_t v = 0; v < terms; ++v) {
+    TermEntry& t = p.terms_[v];
+    t.documents = counts.documents[v];
+    before[v + 1] = before[v] + t.documents;
+    for (uint32_t left = t.documents; left > 0;) {
+      const uint32_t size = std::min(left, kLargestCapacity), fresh = p.new_block(size + size % 2);
+      t.head == kNoBlock ? t.head = fresh : p.block(t.tail)[0] = fresh;
+      t.tail = fresh, left -= size;
+    }
   }
+  const auto ranges = static_cast<uint64_t>(thread_count());
+  const auto cut = [&](uint64_t i) {
+    return static_cast<uint32_t>(
+        i == ranges ? terms
+                    : std::lower_bound(before.begin(), before.end(), before[terms] * i / ranges) - before.begin());
+  };
+  parallel_dynamic(static_cast<int64_t>(ranges) + 1, [&](int64_t part) {
+    if (part == 0) {
+      p.keys_ = KeyMap(terms);
+      for (uint32_t v = 0; v < terms; ++v) {
+        if (v + 12 < terms) p.keys_.prefetch(counts.keys[v + 12]);
+        p.keys_.insert(counts.keys[v], v);
+      }
+    } else {
+      p.fill(counts, cut(static_cast<uint64_t>(part) - 1), cut(static_cast<uint64_t>(part)));
+    }
+  });
+  return p;
+}
+
+void Postings::fill(const TermCounts& counts, uint32_t first, uint32_t end) {
+  if (first >= end) return;
+  std::vector<uint32_t> at(end - first);  // the block that is being filled
+  for (uint32_t v = first; v < end; ++v) at[v - first] = terms_[v].head;
+  constexpr size_t kAhead = 16;
   for (uint32_t r = 0; r < counts.rows(); ++r)
     for (uint64_t i = counts.begin[r]; i < counts.begin[r + 1]; ++i) {
-      const uint32_t v = counts.term[i];
-      TermEntry& t = p.terms_[v];
-      if (t.head == kNoBlock || (p.block(t.tail)[1] & 0xffff) == p.block(t.tail)[1] >> 16) {
-        const uint32_t fresh = p.new_block(std::min(left[v] + left[v] % 2, kLargestCapacity));
-        t.head == kNoBlock ? t.head = fresh : p.block(t.tail)[0] = fresh;
-        t.tail = fresh;
+      if (i + 2 * kAhead < counts.term.size()) {
+        if (const uint32_t v = counts.term[i + 2 * kAhead] - first; v < end - first) __builtin_prefetch(&at[v]);
+        if (const uint32_t v = counts.term[i + kAhead] - first; v < end - first && at[v] != kNoBlock)
+          __builtin_prefetch(block(at[v]), 1);
       }
-      p.append(t, r, counts.count[i], counts.length[r]);
-      --left[v];
+      const uint32_t v = counts.term[i] - first;
+      if (v >= end - first) continue;
+      uint32_t* const w = block(at[v]);
+      const uint32_t n = w[1] & 0xffff, capacity = w[1] >> 16, count = std::min(counts.count[i], kLargestCount);
+      w[4 + n] = r;
+      reinterpret_cast<uint16_t*>(w + 4 + capacity)[n] = static_cast<uint16_t>(count);
+      ++w[1];
+      w[2] = std::max(w[2], count), w[3] = std::min(w[3], counts.length[r]);
+      if (n + 1 == capacity) at[v] = w[0];
     }
-  return p;
+  for (uint32_t v = first; v < end; ++v) {
+    TermEntry& t = terms_[v];
+    for (uint32_t ref = t.head; ref != kNoBlock; ref = block(ref)[0]) {
+      t.max_count = std::max(t.max_count, block(ref)[2]), t.min_length = std::min(t.min_length, block(ref)[3]);
+    }
+  }
 }
 
 uint32_t Postings::add(std::span<const uint64_t> keys) {
@@ -90,8 +134,13 @@ uint32_t Postings::add(std::span<const uint64_t> keys) {
     if (i + 8 < keys.size()) keys_.prefetch(keys[i + 8]);
     ids_[i] = keys_.insert(keys[i], static_cast<uint32_t>(terms_.size()));
     if (ids_[i] == terms_.size()) terms_.push_back({kNoBlock, kNoBlock, 0, 0, 0xffffffffu});
+    __builtin_prefetch(&terms_[ids_[i]], 1);
   }
-  for (const uint32_t id : ids_) append(terms_[id], document, 1, static_cast<uint32_t>(keys.size()));
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    if (i + 4 < ids_.size())
+      if (const uint32_t tail = terms_[ids_[i + 4]].tail; tail != kNoBlock) __builtin_prefetch(block(tail), 1);
+    append(terms_[ids_[i]], document, 1, static_cast<uint32_t>(keys.size()));
+  }
   lengths_.push_back(static_cast<uint32_t>(keys.size()));
   words_ += keys.size();
   return document;

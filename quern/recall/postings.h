@@ -69,6 +69,7 @@ class Postings {
  private:
   uint32_t* block(uint32_t ref) { return slabs_[ref / kSlabWords].get() + ref % kSlabWords; }
   uint32_t new_block(uint32_t capacity);
+  void fill(const TermCounts& counts, uint32_t first, uint32_t end);  // the postings of these terms
   void append(TermEntry& t, uint32_t document, uint32_t count, uint32_t length);
   KeyMap keys_;
   std::vector<TermEntry> terms_;

@@ -54,7 +54,9 @@ class Stemmer {
     for (size_t i = 1; i < n; ++i) m += consonant(i) && !consonant(i - 1);
     return m;
   }
-  bool ends(std::string_view e) const { return std::string_view(w_).ends_with(e); }
+  bool ends(std::string_view e) const {  // the last letter first: most endings fall there
+    return !w_.empty() && w_.back() == e.back() && std::string_view(w_).ends_with(e);
+  }
   size_t stem(size_t ending) const { return w_.size() - ending; }
   bool vowel_before(size_t ending) const {
     for (size_t i = 0; i < stem(ending); ++i)

@@ -1,6 +1,6 @@
 #include "quern/recall/tokens.h"
 
-#include <algorithm>
+#include <cstring>
 
 #include "quern/text/unicode.h"
 #include "quern/text/utf8.h"
@@ -15,18 +15,6 @@ bool stands_alone(char32_t c) {
          (c >= 0x4E00 && c < 0xA000) || (c >= 0xF900 && c < 0xFB00) || (c >= 0x20000 && c < 0x32000);
 }
 
-constexpr std::string_view kStopwords[] = {
-    "a",     "about",   "after", "again", "all",   "am",      "an",    "and",  "any",   "are",   "as",     "at",
-    "be",    "because", "been",  "being", "both",  "but",     "by",    "can",  "could", "d",     "did",    "do",
-    "does",  "doing",   "don",   "each",  "few",   "for",     "from",  "had",  "has",   "have",  "having", "he",
-    "her",   "here",    "hers",  "him",   "his",   "how",     "i",     "if",   "in",    "into",  "is",     "it",
-    "its",   "just",    "ll",    "m",     "me",    "more",    "most",  "my",   "no",    "nor",   "not",    "now",
-    "of",    "on",      "only",  "or",    "other", "our",     "ours",  "out",  "own",   "re",    "s",      "same",
-    "she",   "should",  "so",    "some",  "such",  "t",       "than",  "that", "the",   "their", "them",   "then",
-    "there", "these",   "they",  "this",  "those", "through", "to",    "too",  "us",    "ve",    "very",   "was",
-    "we",    "were",    "what",  "when",  "where", "which",   "while", "who",  "whom",  "why",   "will",   "with",
-    "would", "you",     "your",  "yours"};
-
 }  // namespace
 
 CharStep step_beyond_ascii(std::string_view text, size_t i) {
@@ -35,10 +23,6 @@ CharStep step_beyond_ascii(std::string_view text, size_t i) {
   const char32_t c = utf8_at(text, i).cp;
   if (!unicode_is_word(c)) return {s.len, CharKind::separator};
   return {s.len, stands_alone(c) ? CharKind::single : CharKind::word};
-}
-
-bool is_stopword(std::string_view lower) {
-  return std::binary_search(std::begin(kStopwords), std::end(kStopwords), lower);
 }
 
 void normal_form(std::string_view word, const TokenOptions& options, std::string& form) {
@@ -72,9 +56,28 @@ std::vector<std::string> words_of(std::string_view text, const TokenOptions& opt
 }
 
 uint64_t WordKeys::key_of(std::string_view word) {
+  // Short ASCII words in lower case, eight letters at a time.
+  constexpr size_t kShort = 64;
+  constexpr uint64_t kOnes = 0x0101010101010101ull, kHigh = 0x80 * kOnes;
+  if (word.size() <= kShort) {
+    uint64_t letters[kShort / 8] = {}, beyond = 0;
+    std::memcpy(letters, word.data(), word.size());
+    for (size_t i = 0; i < (word.size() + 7) / 8; ++i) {
+      const uint64_t w = letters[i], from_a = w + (0x80 - 'A') * kOnes, past_z = w + (0x7f - 'Z') * kOnes;
+      beyond |= w;
+      letters[i] = w | ((from_a & ~past_z & kHigh) >> 2);  // right where no byte is above 0x7f
+    }
+    if ((beyond & kHigh) == 0) {
+      const std::string_view lower(reinterpret_cast<const char*>(letters), word.size());
+      if (options_.drop_stopwords && is_stopword(lower)) return kDropped;
+      if (!options_.stem) return word_key(lower);
+      form_.assign(lower);
+      porter_stem(form_);
+      return word_key(form_);
+    }
+  }
   normal_form(word, options_, form_);
-  dropped_ = form_.empty();  // a stop word, or marks alone
-  return word_key(form_);
+  return form_.empty() ? kDropped : word_key(form_);
 }
 
 }  // namespace quern

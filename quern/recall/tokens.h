@@ -77,27 +77,27 @@ std::vector<std::string> words_of(std::string_view text, const TokenOptions& opt
 // so that normal forms are rarely made; one object a thread.
 class WordKeys {
  public:
-  explicit WordKeys(const TokenOptions& options) : options_(options), recent_(kRecent) {}
+  explicit WordKeys(const TokenOptions& options) : options_(options), recent_(kRecent) { recent_[0].raw = 1; }
   void append(std::string_view text, std::vector<uint64_t>& out) {
     for_each_word(text, [&](size_t begin, size_t end) {
-      const uint64_t raw = word_key(text.substr(begin, end - begin));
+      const std::string_view word = text.substr(begin, end - begin);
+      const uint64_t raw = word_key(word);
       Recent& r = recent_[raw % kRecent];
-      if (r.raw != raw || !r.known) r = {raw, key_of(text.substr(begin, end - begin)), true, dropped_};
-      if (!r.dropped) out.push_back(r.key);
+      if (r.raw != raw) r = {raw, key_of(word)};
+      if (r.key != kDropped) out.push_back(r.key);
     });
   }
   const TokenOptions& options() const { return options_; }
 
  private:
-  static constexpr size_t kRecent = 4096;  // 96 KiB: stays in the second cache
+  static constexpr size_t kRecent = 16384;  // 256 KiB, of which the common words stay in the second cache
+  static constexpr uint64_t kDropped = 0;   // a stop word, or marks alone
   struct Recent {
-    uint64_t raw = 0, key = 0;
-    bool known = false, dropped = false;
+    uint64_t raw = 0, key = 0;  // raw: at first of no word that comes to this slot
   };
-  uint64_t key_of(std::string_view word);  // sets dropped_
+  uint64_t key_of(std::string_view word);
   TokenOptions options_;
   std::vector<Recent> recent_;
-  bool dropped_ = false;
   std::string form_;
 };
 

@@ -1,0 +1,356 @@
+// S = X Xᵀ above a threshold, fast: see gram.h. Every sum is Σ x_c y_c over ascending columns c, a product and an
+// addition each, as row_dot has it: what is found needs no second look unless the guard left terms out.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "quern/base/threads.h"
+#include "quern/recall/gram_edges.h"
+#include "quern/recall/gram_scan.h"
+
+namespace quern {
+namespace {
+
+constexpr uint32_t kWidth = 4096;  // sums held at a time: 16 KiB
+constexpr size_t kRows = 2048;     // rows that go past them: the columns they have lie in the second cache
+constexpr size_t kFew = 64;        // products that are sorted instead of spread
+constexpr size_t kSparse = 160;    // of a row with the sums held: fewer products than a scan has vectors
+
+struct ColumnIndex {  // the rows by column
+  std::vector<uint64_t> begin;
+  std::vector<uint32_t> row;
+  std::vector<uint16_t> place;  // row % kWidth
+  std::vector<float> value;
+  std::vector<float> passed_norm;  // a row's, of the columns that are left out; empty when none is
+  float most_passed = 0;
+};
+
+// Columns from cheap to dear while the work allows them.
+std::vector<bool> kept_columns(const std::vector<uint32_t>& documents, const GramOptions& o, GramStats& stats) {
+  const auto cost = [&](uint32_t c) { return 0.5 * documents[c] * documents[c]; };
+  std::vector<uint32_t> by_cost(documents.size());
+  for (uint32_t c = 0; c < by_cost.size(); ++c) by_cost[c] = c;
+  std::stable_sort(by_cost.begin(), by_cost.end(), [&](uint32_t a, uint32_t b) { return cost(a) < cost(b); });
+  std::vector<bool> kept(documents.size());
+  double work = 0;
+  for (const uint32_t c : by_cost) {
+    work += cost(c);
+    kept[c] = work <= static_cast<double>(o.most_work);
+    stats.terms_passed_over += documents[c] > 1 && !kept[c];
+  }
+  return kept;
+}
+
+ColumnIndex index_columns(const SparseRows& x, const GramOptions& o, GramStats& stats) {
+  ColumnIndex p;
+  const size_t n = x.rows();
+  std::vector<uint32_t> documents(x.columns);
+  for (const uint32_t c : x.column) ++documents[c];
+  double work = 0;
+  for (const uint32_t d : documents) work += 0.5 * d * d;
+  const bool all = work <= static_cast<double>(o.most_work);
+  std::vector<bool> kept;
+  if (!all) kept = kept_columns(documents, o, stats);
+  const auto has = [&](uint32_t c) { return all || kept[c]; };
+  p.begin.resize(x.columns + 1);
+  for (uint32_t c = 0; c < x.columns; ++c) p.begin[c + 1] = p.begin[c] + (has(c) ? documents[c] : 0);
+  p.row.resize(p.begin[x.columns]), p.place.resize(p.row.size()), p.value.resize(p.row.size());
+  // Each thread fills a range of columns: they are met in the order of rows.
+  const auto parts = static_cast<uint64_t>(thread_count());
+  std::vector<uint32_t> cut(parts + 1, static_cast<uint32_t>(x.columns));
+  for (uint64_t i = 0; i < parts; ++i)
+    cut[i] = static_cast<uint32_t>(std::lower_bound(p.begin.begin(), p.begin.end(), p.row.size() * i / parts) -
+                                   p.begin.begin());
+  cut[0] = 0;
+  parallel_dynamic(static_cast<int64_t>(parts), [&](int64_t part) {
+    const uint32_t first = cut[static_cast<size_t>(part)], last = cut[static_cast<size_t>(part) + 1];
+    if (first >= last) return;
+    std::vector<uint64_t> at(p.begin.begin() + first, p.begin.begin() + last);
+    for (uint32_t r = 0; r < n; ++r)
+      for (uint64_t i = x.begin[r]; i < x.begin[r + 1]; ++i) {
+        const uint32_t c = x.column[i];
+        if (c - first >= last - first || !has(c)) continue;
+        uint64_t& k = at[c - first];
+        p.row[k] = r, p.place[k] = static_cast<uint16_t>(r % kWidth), p.value[k++] = x.value[i];
+      }
+  });
+  if (all) return p;
+  p.passed_norm.resize(n);
+  for (size_t r = 0; r < n; ++r) {
+    float square = 0;
+    for (uint64_t i = x.begin[r]; i < x.begin[r + 1]; ++i)
+      if (!has(x.column[i])) square += x.value[i] * x.value[i];
+    p.passed_norm[r] = std::sqrt(square) * 1.0001f;
+    p.most_passed = std::max(p.most_passed, p.passed_norm[r]);
+  }
+  return p;
+}
+
+// What a thread keeps between blocks of rows.
+struct Scratch {
+  std::vector<float> sums, spread;
+  std::vector<uint32_t> touched;
+  std::vector<GramNeighbour> few, found;
+  std::vector<std::vector<GramNeighbour>> near;  // a row of the block
+  std::vector<uint32_t> local, columns;          // column → its number in the block, and back
+  std::vector<uint32_t> entry;                   // the rows' columns by these numbers
+  std::vector<uint64_t> from, until;             // a column's postings among the rows held
+  int64_t products = 0, rows_cut = 0;
+  std::vector<bool> cut;
+};
+
+class BlockOfRows {
+ public:
+  BlockOfRows(const SparseRows& x, const ColumnIndex& p, const GramOptions& o, Scratch& s, size_t first, size_t end)
+      : x_(x), p_(p), o_(o), s_(s), first_(first), end_(end), scan_(gram_scan()) {
+    s.near.resize(kRows);
+    for (auto& list : s.near) list.clear();
+    s.cut.assign(kRows, false);
+  }
+  void run(std::vector<GramEdge>& out) {
+    std::vector<uint32_t> dense;
+    for (size_t r = first_; r < end_; ++r) {
+      uint64_t products = 0;
+      for (uint64_t i = x_.begin[r]; i < x_.begin[r + 1]; ++i) {
+        const uint32_t c = x_.column[i];
+        if (i + 32 < x_.column.size()) __builtin_prefetch(&p_.begin[x_.column[i + 32]]);
+        if (i + 16 < x_.column.size())
+          __builtin_prefetch(&p_.row[std::min(p_.begin[x_.column[i + 16]], most_entry())]);
+        products += p_.begin[c + 1] - p_.begin[c];
+      }
+      if (products <= kFew) {
+        few_products(r);
+      } else if (128 * products < r) {
+        spread_products(r);
+      } else {
+        dense.push_back(static_cast<uint32_t>(r));
+      }
+    }
+    if (!dense.empty()) dense_rows(dense);
+    size_t edges = 0;
+    for (size_t r = first_; r < end_; ++r) {
+      keep_strongest(r, o_.most_neighbours);
+      s_.rows_cut += s_.cut[r - first_], edges += s_.near[r - first_].size();
+    }
+    out.reserve(edges);
+    for (size_t r = first_; r < end_; ++r) {
+      const auto& list = s_.near[r - first_];
+      for (const GramNeighbour& n : list) out.push_back({static_cast<uint32_t>(r), n.to, n.weight});
+    }
+  }
+
+ private:
+  uint64_t most_entry() const { return p_.row.empty() ? 0 : p_.row.size() - 1; }
+
+  // Only the strongest stay, of equals the first; called early it changes nothing of the result.
+  void keep_strongest(size_t r, size_t most) {
+    auto& list = s_.near[r - first_];
+    if (list.size() <= most) return;
+    s_.cut[r - first_] = true;
+    std::nth_element(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(most), list.end(),
+                     [](const GramNeighbour& a, const GramNeighbour& b) {
+                       return a.weight != b.weight ? a.weight > b.weight : a.to < b.to;
+                     });
+    list.resize(most);
+    std::sort(list.begin(), list.end(), [](const GramNeighbour& a, const GramNeighbour& b) { return a.to < b.to; });
+  }
+
+  // The least sum that can be an edge of r's, and what it comes to with the terms that were left out.
+  float reach(size_t r) const {
+    if (p_.passed_norm.empty()) return o_.threshold;
+    return std::max(1e-30f, (o_.threshold - p_.passed_norm[r] * p_.most_passed) / 1.0001f);
+  }
+  void offer(size_t r, uint32_t j, float sum) {
+    if (!p_.passed_norm.empty()) sum = row_dot(x_, r, j);
+    if (sum >= o_.threshold) s_.near[r - first_].push_back({j, sum});
+  }
+
+  void few_products(size_t r) {
+    s_.few.clear();
+    for (uint64_t i = x_.begin[r]; i < x_.begin[r + 1]; ++i)
+      for (uint64_t k = p_.begin[x_.column[i]]; k < p_.begin[x_.column[i] + 1] && p_.row[k] < r; ++k) {
+        const GramNeighbour n{p_.row[k], x_.value[i] * p_.value[k]};
+        s_.few.push_back(n);
+        size_t at = s_.few.size() - 1;  // sorted as they come: equal rows in the order of columns
+        for (; at > 0 && s_.few[at - 1].to > n.to; --at) s_.few[at] = s_.few[at - 1];
+        s_.few[at] = n;
+      }
+    s_.products += static_cast<int64_t>(s_.few.size());
+    const float least = reach(r);
+    for (size_t i = 0; i < s_.few.size();) {
+      float sum = 0;
+      const uint32_t j = s_.few[i].to;
+      for (; i < s_.few.size() && s_.few[i].to == j; ++i) sum += s_.few[i].weight;
+      if (sum >= least) offer(r, j, sum);
+    }
+  }
+
+  void spread_products(size_t r) {
+    s_.spread.resize(x_.rows());
+    s_.touched.clear();
+    for (uint64_t i = x_.begin[r]; i < x_.begin[r + 1]; ++i)
+      for (uint64_t k = p_.begin[x_.column[i]]; k < p_.begin[x_.column[i] + 1] && p_.row[k] < r; ++k) {
+        float& sum = s_.spread[p_.row[k]];
+        if (sum == 0) s_.touched.push_back(p_.row[k]);
+        sum += x_.value[i] * p_.value[k];
+        ++s_.products;
+      }
+    std::sort(s_.touched.begin(), s_.touched.end());
+    const float least = reach(r);
+    for (const uint32_t j : s_.touched) {
+      const float sum = std::exchange(s_.spread[j], 0.f);  // a row touched twice is zero the second time
+      if (sum >= least) offer(r, j, sum);
+    }
+  }
+
+  void number_columns(const std::vector<uint32_t>& rows) {
+    s_.local.resize(x_.columns, kNone);
+    s_.columns.clear(), s_.entry.clear();
+    for (const uint32_t r : rows)
+      for (uint64_t i = x_.begin[r]; i < x_.begin[r + 1]; ++i) {
+        uint32_t& l = s_.local[x_.column[i]];
+        if (l == kNone) l = static_cast<uint32_t>(s_.columns.size()), s_.columns.push_back(x_.column[i]);
+        s_.entry.push_back(l);
+      }
+    s_.from.resize(s_.columns.size()), s_.until.resize(s_.columns.size());
+    for (size_t l = 0; l < s_.columns.size(); ++l) {
+      s_.until[l] = p_.begin[s_.columns[l]];
+      s_.local[s_.columns[l]] = kNone;
+    }
+  }
+
+  void dense_rows(const std::vector<uint32_t>& rows) {
+    number_columns(rows);
+    s_.sums.resize(kWidth), s_.found.resize(kWidth);
+    for (uint32_t begin = 0; begin < rows.back(); begin += kWidth) {
+      for (size_t l = 0; l < s_.columns.size(); ++l) {
+        const uint64_t end = p_.begin[s_.columns[l] + 1], k = s_.from[l] = s_.until[l];
+        if (k == end) continue;
+        const uint32_t* const row = p_.row.data();
+        uint64_t step = 1;  // doubled until it is past the block, then halved
+        while (end - k > step && row[k + step] - begin < kWidth) step *= 2;
+        s_.until[l] = static_cast<uint64_t>(std::partition_point(row + k + (step > 1 ? step / 2 : 0),
+                                                                 row + std::min(end, k + step + 1),
+                                                                 [&](uint32_t r) { return r - begin < kWidth; }) -
+                                            row);
+      }
+      const uint32_t* entry = s_.entry.data();
+      for (const uint32_t r : rows) {
+        const uint64_t size = x_.begin[r + 1] - x_.begin[r];
+        if (r > begin) one_row(r, begin, entry, x_.value.data() + x_.begin[r], size);
+        entry += size;
+      }
+    }
+  }
+
+  // What the scan does, by walking the postings again instead of all sums.
+  size_t collect(const uint32_t* entry, uint64_t size, uint32_t live, float least, uint32_t begin) {
+    size_t n = 0;
+    for (uint64_t i = 0; i < size; ++i)
+      for (uint64_t k = s_.from[entry[i]]; k < s_.until[entry[i]]; ++k) {
+        const float sum = std::exchange(s_.sums[p_.place[k]], 0.f);  // zero the second time
+        if (sum >= least && p_.place[k] < live) s_.found[n++] = {begin + p_.place[k], sum};
+      }
+    std::sort(s_.found.begin(), s_.found.begin() + static_cast<std::ptrdiff_t>(n),
+              [](const GramNeighbour& a, const GramNeighbour& b) { return a.to < b.to; });
+    return n;
+  }
+
+  void one_row(uint32_t r, uint32_t begin, const uint32_t* entry, const float* value, uint64_t size) {
+    const uint16_t* place = p_.place.data();
+    const float* other = p_.value.data();
+    float* sums = s_.sums.data();
+    uint64_t products = 0;
+    for (uint64_t i = 0; i < size; ++i) {
+      const float v = value[i];
+      const uint64_t end = s_.until[entry[i]];
+      products += end - s_.from[entry[i]];
+#pragma GCC unroll 4
+      for (uint64_t k = s_.from[entry[i]]; k < end; ++k) sums[place[k]] += v * other[k];
+    }
+    if (products == 0) return;
+    s_.products += static_cast<int64_t>(products);
+    auto& list = s_.near[r - first_];
+    const uint32_t live = std::min(kWidth, r - begin);
+    const size_t found = products < kSparse ? collect(entry, size, live, reach(r), begin)
+                                            : scan_(s_.sums, live, reach(r), begin, s_.found.data());
+    if (p_.passed_norm.empty()) {
+      list.insert(list.end(), s_.found.data(), s_.found.data() + found);
+    } else {
+      for (size_t i = 0; i < found; ++i) offer(r, s_.found[i].to, s_.found[i].weight);
+    }
+    if (list.size() > 4 * size_t{o_.most_neighbours} + kWidth) keep_strongest(r, o_.most_neighbours);
+  }
+
+  static constexpr uint32_t kNone = 0xffffffffu;
+  const SparseRows& x_;
+  const ColumnIndex& p_;
+  const GramOptions& o_;
+  Scratch& s_;
+  size_t first_, end_;
+  GramScan scan_;
+};
+
+// An edge goes when neither of its ends counts it among its strongest; among equals the first met stay.
+void cut_rows(size_t rows, GramParts& parts, uint32_t most, GramStats& stats) {
+  std::vector<uint32_t> count(rows), slots(rows, most);
+  for (const auto& part : parts)
+    for (const GramEdge& e : part) ++count[e.from], ++count[e.to];
+  if (std::none_of(count.begin(), count.end(), [&](uint32_t c) { return c > most; })) return;
+  // The weights of the rows that have too many, side by side.
+  std::vector<uint64_t> begin(rows + 1);
+  for (size_t r = 0; r < rows; ++r) begin[r + 1] = begin[r] + (count[r] > most ? count[r] : 0);
+  std::vector<uint64_t> at(begin.begin(), begin.end() - 1);
+  std::vector<float> weights(begin[rows]), least(rows, 0);
+  for (const auto& part : parts)
+    for (const GramEdge& e : part)
+      for (const uint32_t end : {e.from, e.to})
+        if (count[end] > most) weights[at[end]++] = e.weight;
+  parallel_for(static_cast<int64_t>(rows), 1024, [&](int64_t b, int64_t e) {
+    for (auto r = static_cast<size_t>(b); r < static_cast<size_t>(e); ++r) {
+      if (count[r] <= most) continue;
+      float* const w = weights.data() + begin[r];
+      std::nth_element(w, w + (most - 1), w + count[r], std::greater<>());
+      least[r] = w[most - 1];
+      for (uint32_t i = 0; i < count[r]; ++i) slots[r] -= w[i] > least[r];
+    }
+  });
+  for (const uint32_t c : count) stats.rows_cut += c > most;
+  for (auto& part : parts)
+    std::erase_if(part, [&](const GramEdge& e) {
+      bool keep = false;
+      for (const uint32_t end : {e.from, e.to}) {
+        if (count[end] <= most || e.weight > least[end]) {
+          keep = true;
+        } else if (e.weight == least[end] && slots[end] > 0) {
+          --slots[end], keep = true;
+        }
+      }
+      return !keep;
+    });
+}
+
+}  // namespace
+
+SparseGraph gram_pruned(const SparseRows& x, const GramOptions& o, GramStats* given) {
+  if (!(o.threshold > 0 && o.threshold <= 1))
+    fail("graph: threshold {}, expected above 0 and at most 1", o.threshold);
+  if (o.most_neighbours < 1) fail("graph: most_neighbours = 0, expected 1 or more");
+  GramStats stats;
+  const ColumnIndex p = index_columns(x, o, stats);
+  const size_t n = x.rows(), blocks = (n + kRows - 1) / kRows;
+  GramParts parts(blocks);
+  std::vector<Scratch> scratch(static_cast<size_t>(thread_count()));
+  parallel_dynamic(static_cast<int64_t>(blocks), [&](int64_t i) {
+    const size_t b = blocks - 1 - static_cast<size_t>(i);  // the last rows have most before them
+    BlockOfRows(x, p, o, scratch[static_cast<size_t>(thread_index())], b * kRows, std::min(n, (b + 1) * kRows))
+        .run(parts[b]);
+  });
+  for (const Scratch& s : scratch) stats.products += s.products, stats.rows_cut += s.rows_cut;
+  cut_rows(n, parts, o.most_neighbours, stats);
+  if (given) *given = stats;
+  return graph_from_lower(x, parts);
+}
+
+}  // namespace quern
