@@ -4,6 +4,7 @@
 #include "apps/quern/args.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/nearest.h"
+#include "quern/comm/mpi.h"
 
 namespace quern {
 namespace {
@@ -12,12 +13,13 @@ struct SubVerb {
   const char* name;
   const char* help;
   int (*run)(Words);
+  bool many_ranks = false;
 };
 constexpr SubVerb kSubVerbs[] = {
-    {"build", "carry out a corpus recipe", corpus_build},
+    {"build", "carry out a corpus recipe", corpus_build, true},
     {"filter", "drop documents by a filter's rules", corpus_filter},
-    {"dedup", "drop copies and near copies, write the survivors", corpus_dedup},
-    {"exact", "drop exact copies alone", corpus_exact},
+    {"dedup", "drop copies and near copies, write the survivors", corpus_dedup, true},
+    {"exact", "drop exact copies alone", corpus_exact, true},
     {"decontaminate", "drop documents that hold n-grams of benchmarks", corpus_decontaminate},
     {"repeats", "drop lines, paragraphs or documents that stood before", corpus_repeats},
     {"mix", "give each source its share of the text, in a shuffled order", corpus_mix},
@@ -38,7 +40,12 @@ int cmd_corpus(Words args) {
     return args.empty() ? 2 : 0;
   }
   for (const SubVerb& v : kSubVerbs) {
-    if (args[0] == v.name) return v.run(args.subspan(1));
+    if (args[0] == v.name) {
+      if (under_mpi() && !v.many_ranks)
+        throw UsageError(
+            fmt::format("quern corpus {}: a stage for one process; mpirun is for build, dedup, exact", v.name));
+      return v.run(args.subspan(1));
+    }
     names.emplace_back(v.name);
   }
   throw UsageError(fmt::format("quern corpus: unknown verb '{}'{}", args[0], did_you_mean(args[0], names)));

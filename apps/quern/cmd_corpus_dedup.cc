@@ -1,12 +1,14 @@
 // quern corpus dedup and build: copies and near copies out, survivors as JSONL.zst, manifest.json and report.html
 // with what happened; from flags, or from a recipe.
 #include <cstdio>
+#include <functional>
 
 #include "apps/quern/cmd_corpus.h"
 #include "apps/quern/corpus_flags.h"
 #include "apps/quern/progress.h"
 #include "quern/base/mmap.h"
-#include "quern/base/threads.h"
+#include "quern/comm/in_process.h"
+#include "quern/comm/mpi.h"
 #include "quern/corpus/dedup.h"
 #include "quern/corpus/filters.h"
 #include "quern/corpus/hashing.h"
@@ -17,6 +19,8 @@ namespace quern {
 namespace {
 
 using namespace corpus;
+
+constexpr double kLongest = 1e6;  // seconds a rank waits for another one: elections are one rank's
 
 Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, const char* verb) {
   Json j = Json::object(), tool = Json::object();
@@ -34,7 +38,15 @@ Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, cons
   return j;
 }
 
-int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb) {
+struct RankFlags {
+  int64_t ranks = 1;
+  void declare(Args& a) {
+    a.flag("--ranks", ranks, "ranks in this process; for several processes or machines start it with mpirun");
+  }
+};
+
+void carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
+               Communicator& ranks, const std::function<void()>& finish) {
   DedupReport r;
   Json m;
   {
@@ -44,24 +56,41 @@ int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::pat
         [&](const DedupReport& report) {
           m = manifest(in, c, report, verb);
           const std::filesystem::path folder = out;
+          if (finish) finish();
           write_file(folder / "report.html", corpus_page(m, report.samples));
           write_file(folder / "manifest.json", m.dump(2) + "\n");
-        });
+        },
+        &ranks);
   }
+  if (ranks.rank() != 0) return;
   if (r.discarded)
-    fmt::print(stderr,
-               "warning: {} held an unfinished run of another configuration or other inputs; it was removed\n",
-               out.string());
+    fmt::print(
+        stderr,
+        "warning: {} held an unfinished run of another configuration, other inputs or another number of ranks; "
+        "it was removed\n",
+        out.string());
   if (r.resumed > 0) fmt::print(stderr, "{}: went on with the run that was cut off\n", out.string());
   warn_about(r.read, r.damaged, in);
   if (json) {
     fmt::print("{}\n", m.dump());
-    return 0;
+    return;
   }
   fmt::print(
       "{}: {} of {} documents kept; {} exact copies and {} near copies of {} documents removed, the largest cluster "
       "{}\n",
       out.string(), r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
+}
+
+int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
+              const RankFlags& flags, const std::function<void()>& finish = {}) {
+  const auto run = [&](Communicator& ranks) { carry_out(in, c, out, json, verb, ranks, finish); };
+  if (flags.ranks < 1) throw UsageError("--ranks takes 1 or more");
+  if (!under_mpi()) {
+    run_ranks(static_cast<int>(flags.ranks), run, {.timeout_s = kLongest});
+  } else {
+    if (flags.ranks > 1) throw UsageError("--ranks is for one process; mpirun says how many there are");
+    run_mpi(run, {.timeout_s = kLongest});
+  }
   return 0;
 }
 
@@ -69,6 +98,7 @@ int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::pat
 
 int corpus_exact(Words args) {
   CorpusFlags flags;
+  RankFlags ranks;
   std::string scope = "all", score;
   bool json = false;
   Args a("corpus exact", "drop exact copies alone");
@@ -76,18 +106,20 @@ int corpus_exact(Words args) {
   a.flag("--scope", scope, "all, across sources, or within a source")
       .flag("--score-field", score, "member with a number: of two copies the higher survives")
       .flag("--json", json, "the manifest on stdout");
+  ranks.declare(a);
   if (!a.parse(args)) return 0;
   flags.check("corpus exact");
   DedupConfig c = dedup_preset("exact", "fast");
   c.scope = parse_scope(scope);
   c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy();
   c.level = static_cast<int>(flags.level), c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20;
-  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus exact");
+  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus exact", ranks);
 }
 
 int corpus_dedup(Words args) {
   CorpusFlags flags;
-  std::string preset = "zyda", mode = "fast", filter = "none", lists, score;
+  RankFlags ranks;
+  std::string preset = "zyda", mode = "fast", filter = "none", lists, score, against, save_index;
   std::optional<std::string> verify, clustering, scope;
   std::optional<double> threshold;
   std::optional<int64_t> seed;
@@ -108,12 +140,14 @@ int corpus_dedup(Words args) {
       .flag("--score-field", score, "member with a number: of two copies the higher survives")
       .flag("--memory-mb", memory_mb, "for sorting bands")
       .flag("--checkpoint-mb", checkpoint_mb, "of input between two notes of how far the run came")
+      .flag("--against", against, "folder of a saved index: its documents win over these, as if read before them")
+      .flag("--save-index", save_index, "folder for an index of all survivors, those of --against among them")
       .flag("--json", json, "the manifest on stdout")
       .note(
           "Writes part-*.jsonl.zst, clusters.jsonl.zst, report.html and manifest.json; a run that was killed goes on "
-          "where "
-          "it was when it is started again. Sources rank in the order they are named: "
+          "where it was when it is started again. Sources rank in the order they are named: "
           "of two copies the one of the better source survives.");
+  ranks.declare(a);
   if (!a.parse(args)) return 0;
   flags.check("corpus dedup");
   if (memory_mb < 1) throw UsageError("quern corpus dedup: --memory-mb takes 1 or more");
@@ -130,18 +164,23 @@ int corpus_dedup(Words args) {
   c.level = static_cast<int>(flags.level);
   c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20, c.memory = static_cast<uint64_t>(memory_mb) << 20;
   c.checkpoint_bytes = static_cast<uint64_t>(checkpoint_mb) << 20;
-  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup");
+  c.against = against, c.save_index = save_index;
+  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup", ranks);
 }
 
 int corpus_build(Words args) {
-  std::string file, out;
+  std::string file, out, against, save_index;
+  RankFlags ranks;
   bool json = false, check = false;
   Args a("corpus build", "a corpus from a recipe");
   a.positional("RECIPE.toml", file)
       .flag("--out", out,
             "folder for part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json and recipe.json")
       .flag("--check", check, "say what the recipe comes to and stop")
+      .flag("--against", against, "folder of a saved index: its documents win over the recipe's")
+      .flag("--save-index", save_index, "folder for an index of all survivors, those of --against among them")
       .flag("--json", json, "the manifest on stdout");
+  ranks.declare(a);
   if (!a.parse(args)) return 0;
   const CorpusRecipe recipe = CorpusRecipe::load(file);
   if (check) {
@@ -149,9 +188,11 @@ int corpus_build(Words args) {
     return 0;
   }
   if (out.empty()) throw UsageError("quern corpus build: --out is missing");
-  const int code = carry_out(recipe.inputs(), recipe.config(), out, json, "quern corpus build");
-  write_file(std::filesystem::path(out) / "recipe.json", write_value(recipe).dump(2) + "\n");
-  return code;
+  DedupConfig c = recipe.config();
+  c.against = against, c.save_index = save_index;
+  return carry_out(recipe.inputs(), c, out, json, "quern corpus build", ranks, [&] {
+    write_file(std::filesystem::path(out) / "recipe.json", write_value(recipe).dump(2) + "\n");
+  });
 }
 
 }  // namespace quern

@@ -89,6 +89,7 @@ bool BlockReader::fill() {
 
 void BlockReader::seek(const BlockPosition& p) {
   file_ = p.file, next_ = p.next, packed_ = p.packed, damaged_ = p.damaged;
+  blocks_ = p.blocks;
   if (!p.open) return;
   if (file_ >= inputs_.files.size()) fail("expected input file {} of {}", file_ + 1, inputs_.files.size());
   stream_ = open_file();
@@ -143,8 +144,9 @@ bool BlockReader::next(Block& block) {
       ++file_;
     }
   }
-  block.after = {file_,   row_,    next_, packed_, stream_ != nullptr, ended_, filled_ - (tail_.size() - tail_at_),
-                 filled_, damaged_};
+  blocks_ += !block.rows.empty();
+  block.after = {file_,   row_,     next_,  packed_, stream_ != nullptr, ended_, filled_ - (tail_.size() - tail_at_),
+                 filled_, damaged_, blocks_};
   return !block.rows.empty();
 }
 

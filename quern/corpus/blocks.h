@@ -39,9 +39,11 @@ struct BlockPosition {
   bool open = false, ended = false;   // the file has been begun; all of it has been unpacked
   uint64_t consumed = 0, filled = 0;  // unpacked bytes of the file that blocks hold; that were read
   std::vector<std::string> damaged = {};
+  uint64_t blocks = 0;  // so far
   template <class V>
   void visit(V& v) {
-    v("file", file), v("row", row), v("next", next), v("packed", packed), v("open", open), v("ended", ended);
+    v("blocks", blocks), v("file", file), v("row", row), v("next", next), v("packed", packed), v("open", open),
+        v("ended", ended);
     v("consumed", consumed), v("filled", filled), v("damaged", damaged);
   }
 };
@@ -81,7 +83,7 @@ class BlockReader {
   std::string tail_;  // bytes read and not yet in a block
   size_t tail_at_ = 0;
   bool ended_ = false;  // the file has no more bytes
-  uint64_t row_ = 0, next_ = 0, packed_ = 0, filled_ = 0;
+  uint64_t row_ = 0, next_ = 0, packed_ = 0, filled_ = 0, blocks_ = 0;
   std::vector<std::string> damaged_;
 };
 

@@ -35,22 +35,30 @@ void compact(std::vector<CandidatePair>& pairs) {
 
 }  // namespace
 
-void for_each_group(const SpillFile& records, uint64_t memory,
-                    const std::function<void(std::span<const uint32_t>)>& f) {
-  const uint64_t n = records.size() / sizeof(BandRecord);
+void for_each_group(std::span<const SpillFile* const> files, uint64_t memory,
+                    const std::function<void(std::span<const uint32_t>)>& f, KeyShare share) {
+  uint64_t n = 0;
+  for (const SpillFile* file : files) n += file->size() / sizeof(BandRecord);
+  const uint64_t own = n / static_cast<uint64_t>(share.parts);
   const uint64_t fit = std::max<uint64_t>(memory / sizeof(BandRecord), kReadRecords);
-  const uint64_t passes = n <= fit ? 1 : (n + fit / 2 - 1) / (fit / 2);  // keys are even: half of the room is slack
+  // Keys are even: half of the room is slack.
+  const uint64_t passes = own <= fit ? 1 : (own + fit / 2 - 1) / (fit / 2);
+  const uint64_t ranges = passes * static_cast<uint64_t>(share.parts);
   std::vector<BandRecord> taken, buffer(std::min<uint64_t>(n, kReadRecords));
   std::vector<uint32_t> group;
   for (uint64_t pass = 0; pass < passes; ++pass) {
+    const uint64_t range = static_cast<uint64_t>(share.part) * passes + pass;
     taken.clear();
-    for (uint64_t at = 0; at < n;) {
-      const uint64_t some = std::min<uint64_t>(kReadRecords, n - at);
-      records.read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
-      for (uint64_t i = 0; i < some; ++i)
-        if (passes == 1 || (static_cast<unsigned __int128>(buffer[i].key) * passes) >> 64 == pass)
-          taken.push_back(buffer[i]);
-      at += some;
+    for (const SpillFile* file : files) {
+      const uint64_t records = file->size() / sizeof(BandRecord);
+      for (uint64_t at = 0; at < records;) {
+        const uint64_t some = std::min<uint64_t>(kReadRecords, records - at);
+        file->read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
+        for (uint64_t i = 0; i < some; ++i)
+          if (ranges == 1 || (static_cast<unsigned __int128>(buffer[i].key) * ranges) >> 64 == range)
+            taken.push_back(buffer[i]);
+        at += some;
+      }
     }
     groups_of(taken, f, group);
   }
@@ -65,8 +73,14 @@ std::vector<uint32_t> Candidates::documents() const {
   return d;
 }
 
-Candidates find_candidates(std::span<const SpillFile> bands, uint64_t memory,
-                           const std::function<bool(uint32_t)>& skip) {
+void Candidates::compact() {
+  corpus::compact(pairs);
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+}
+
+Candidates find_candidates(std::span<const std::vector<const SpillFile*>> bands, uint64_t memory,
+                           const std::function<bool(uint32_t)>& skip, uint32_t settled) {
   Candidates c;
   std::mutex lock;
   size_t compacted = 0;
@@ -80,12 +94,15 @@ Candidates find_candidates(std::span<const SpillFile> bands, uint64_t memory,
       kept.clear();
       for (uint32_t d : group)
         if (!skip(d)) kept.push_back(d);
+      const auto old = static_cast<uint64_t>(std::lower_bound(kept.begin(), kept.end(), settled) - kept.begin());
+      if (old == kept.size()) return;
+      meetings -= old * (old - (old > 0)) / 2;
       meetings += static_cast<uint64_t>(kept.size()) * (kept.size() - (kept.empty() ? 0 : 1)) / 2;
       if (kept.size() > kLargeGroup) {
         groups.push_back(kept);
       } else {
         for (size_t i = 0; i < kept.size(); ++i)
-          for (size_t j = i + 1; j < kept.size(); ++j) pairs.push_back({kept[i], kept[j]});
+          for (size_t j = std::max<size_t>(i + 1, old); j < kept.size(); ++j) pairs.push_back({kept[i], kept[j]});
       }
     });
     std::lock_guard hold(lock);
@@ -97,9 +114,7 @@ Candidates find_candidates(std::span<const SpillFile> bands, uint64_t memory,
       compacted = c.pairs.size();
     }
   });
-  compact(c.pairs);
-  std::sort(c.groups.begin(), c.groups.end());
-  c.groups.erase(std::unique(c.groups.begin(), c.groups.end()), c.groups.end());
+  c.compact();
   return c;
 }
 

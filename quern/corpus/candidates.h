@@ -21,9 +21,13 @@ struct BandRecord {
 #pragma pack(pop)
 static_assert(sizeof(BandRecord) == 12);
 
-// f(documents of one key), for keys of two documents and more; documents ascend. One call at a time.
-void for_each_group(const SpillFile& records, uint64_t memory,
-                    const std::function<void(std::span<const uint32_t>)>& f);
+struct KeyShare {  // the part-th of `parts` even ranges of keys
+  int part = 0, parts = 1;
+};
+
+// f(documents of one key), for keys of two documents and more in all the files; documents ascend. One call at a time.
+void for_each_group(std::span<const SpillFile* const> files, uint64_t memory,
+                    const std::function<void(std::span<const uint32_t>)>& f, KeyShare share = {});
 
 struct CandidatePair {
   uint32_t low, high;
@@ -35,12 +39,14 @@ struct Candidates {
   std::vector<std::vector<uint32_t>> groups;  // ascending documents, in ascending order, no repeats
   std::vector<uint32_t> documents() const;    // all that appear, ascending
   uint64_t meetings = 0;                      // pairs that met, counted once a band
+  void compact();                             // orders what was put behind one another
 };
 
 constexpr size_t kLargeGroup = 8;
 
-// skip(document): takes no part (an exact copy's other copies).
-Candidates find_candidates(std::span<const SpillFile> bands, uint64_t memory,
-                           const std::function<bool(uint32_t)>& skip);
+// Each band is the files with its records. skip(document): takes no part (an exact copy's other copies). Documents
+// below `settled` do not meet one another.
+Candidates find_candidates(std::span<const std::vector<const SpillFile*>> bands, uint64_t memory,
+                           const std::function<bool(uint32_t)>& skip, uint32_t settled = 0);
 
 }  // namespace quern::corpus

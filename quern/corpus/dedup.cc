@@ -24,8 +24,9 @@ namespace {
 constexpr size_t kSampleClusters = 12, kSampleRemoved = 3;
 
 // What a state belongs to: the configuration, and the inputs as they lie there.
-std::string identity_of(const Inputs& in, const DedupConfig& c) {
-  std::string all = fmt::format("state 1 {} {}", c.block_bytes, c.json().dump());
+std::string identity_of(const Inputs& in, const DedupConfig& c, const Ranks& ranks) {
+  std::string all = fmt::format("state 2 {} {} {}", ranks.size(), c.block_bytes, c.json().dump());
+  if (!c.against.empty()) all += read_file(fs::path(c.against) / "index.json");
   for (const InputFile& f : in.files)
     all += fmt::format("\n{} {} {} {}", in.sources[f.source], fs::absolute(f.path).string(), f.bytes,
                        fs::last_write_time(f.path).time_since_epoch().count());
@@ -42,19 +43,20 @@ void check(const DedupConfig& c) {
 // The folder with what is there of a run like this, or ready for a new one.
 const fs::path& prepared(const fs::path& out, const DedupConfig& c) {
   check(c);
+  if (fs::exists(out / "manifest.json")) RunFolder::clear_finished(out);
   prepare_output(out, true);
   return out;
 }
 
-}  // namespace
-
-bool better(const DocumentRecord& a, const DocumentRecord& b) {
-  if (a.source != b.source) return a.source < b.source;
-  if (a.score != b.score) return a.score > b.score;
-  if (a.length != b.length) return a.length > b.length;
-  if (a.content != b.content) return a.content < b.content;
-  return a.id < b.id;
+// A run of n ranks has all files of all of them open at once.
+void want_open_files(size_t n) {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= n) return;
+  limit.rlim_cur = std::min<rlim_t>(n, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
+
+}  // namespace
 
 FilterTable::FilterTable(const Inputs& inputs, const DedupConfig& config) {
   std::vector<std::string> wanted = config.filters;
@@ -74,29 +76,46 @@ FilterTable::FilterTable(const Inputs& inputs, const DedupConfig& config) {
 }
 
 DedupRun::DedupRun(const Inputs& inputs, const DedupConfig& config, const fs::path& out,
-                   const std::function<void(const DedupProgress&)>& progress)
+                   const std::function<void(const DedupProgress&)>& progress, Ranks ranks)
     : in_(inputs),
       c_(config),
       filters_(inputs, config),
       out_(prepared(out, config)),
       progress_(progress),
-      folder_(out, identity_of(inputs, config)) {
-  if (folder_.state().is_null()) prepare_output(out_);
+      ranks_(ranks),
+      index_(read_index_head(config)),
+      folder_(out, identity_of(inputs, config, ranks), ranks) {
+  if (index_.sources.size() + in_.sources.size() > kMaxSources)
+    fail("{} sources of the index and {} new ones, at most {}", index_.sources.size(), in_.sources.size(),
+         kMaxSources);
+  if (index_.files + in_.files.size() > kMaxFiles)
+    fail("{} files behind the index and {} new ones, at most {}", index_.files, in_.files.size(), kMaxFiles);
+  if (folder_.state().is_null() && ranks_.first()) prepare_output(out_);
+  want_open_files(64 + static_cast<size_t>(ranks_.size() + 2) * (band_files() + 8));
   report_.discarded = folder_.discarded();
+  report_.indexed = index_.documents;
 }
 
 DedupReport DedupRun::run(const std::function<void(const DedupReport&)>& finish) {
   const Json* state = folder_.state().is_null() ? nullptr : &folder_.state();
-  const bool written = state && state->at("phase").as_string() == "write";
+  // The first rank begins to write before the others do.
+  const bool written = ranks_.from_first(state ? state->at("phase").as_string() : "read") == "write";
   if (!written) {
     read(state);
     copies();
     if (c_.near) neighbours();
-    settle();
-    clusters();
+    if (ranks_.first()) {
+      settle();
+      clusters();
+      if (!c_.save_index.empty()) save_index();
+    }
   }
   emit(written ? state : nullptr);
-  if (finish) finish(report_);
+  if (ranks_.first()) {
+    if (!c_.save_index.empty()) finish_index(c_.save_index);
+    if (finish) finish(report_);
+  }
+  ranks_.barrier();
   folder_.remove();
   return std::move(report_);
 }
@@ -126,14 +145,29 @@ void DedupRun::give_back(std::unique_ptr<DedupWorker> w) {
 
 // Documents of one content: the best stands for the others. Across sources, copies within a source share its fate.
 void DedupRun::copies() {
+  struct Copy {
+    uint32_t document, front;
+    uint64_t fate;
+  };
   const uint64_t before = report_.read.documents - report_.filtered;
-  stage("exact", before, exact_.size(), [&](StageReport& s) {
-    std::vector<DocumentRecord> r;
+  const std::vector<const SpillFile*> files = rows_.exact();
+  uint64_t bytes = 0;
+  for (const SpillFile* f : files) bytes += f->size();
+  stage("exact", before, bytes, [&](StageReport& s) {
     std::vector<std::pair<DocumentRecord, uint32_t>> group;
+    std::vector<Copy> found;
     uint64_t gone = 0;
-    for_each_group(exact_, c_.memory, [&](std::span<const uint32_t> same_key) {
+    const auto apply = [&](const Copy& c) {
+      survivor_[c.document] = c.front;
+      set_fate(c.document, static_cast<Fate>(c.fate));
+      gone += c.fate == kExactCopy;
+    };
+    const auto note = [&](uint32_t document, uint32_t front, Fate fate) {
+      ranks_.alone() ? apply({document, front, fate}) : found.push_back({document, front, fate});
+    };
+    const auto look = [&](std::span<const uint32_t> same_key) {
       group.clear();
-      for (uint32_t d : same_key) group.emplace_back(records_.record<DocumentRecord>(d), d);
+      for (uint32_t d : same_key) group.emplace_back(rows_.record(d), d);
       std::sort(group.begin(), group.end(), [](const auto& a, const auto& b) {
         return a.first.content != b.first.content ? a.first.content < b.first.content : better(a.first, b.first);
       });
@@ -143,24 +177,21 @@ void DedupRun::copies() {
         for (size_t k = i + 1; k < end; ++k) {
           const bool other = group[k].first.source != group[i].first.source;
           if (c_.scope == Scope::all || (c_.scope == Scope::across && other)) {
-            survivor_[group[k].second] = group[i].second;
-            set_fate(group[k].second, kExactCopy);
-            ++gone;
+            note(group[k].second, group[i].second, kExactCopy);
           } else if (c_.scope == Scope::across) {
-            survivor_[group[k].second] = group[i].second;
-            set_fate(group[k].second, kShadow);
+            note(group[k].second, group[i].second, kShadow);
           } else {  // within: the best of its source is the first of the source in this run
             size_t head = i;
             while (group[head].first.source != group[k].first.source) ++head;
-            if (head == k) continue;
-            survivor_[group[k].second] = group[head].second;
-            set_fate(group[k].second, kExactCopy);
-            ++gone;
+            if (head != k) note(group[k].second, group[head].second, kExactCopy);
           }
         }
         i = end;
       }
-    });
+    };
+    for_each_group(files, c_.memory, look, {ranks_.rank(), ranks_.size()});
+    if (!ranks_.alone())
+      for (const Copy& c : ranks_.gather(found)) apply(c);
     report_.exact_removed = gone;
     s.documents_out = before - gone;
     after_exact_ = s.documents_out;
@@ -169,7 +200,8 @@ void DedupRun::copies() {
 
 // Chains end at a document that stays; shadows share the fate of the one they stand behind.
 void DedupRun::settle() {
-  for (uint32_t d = 0; d < survivor_.size(); ++d) {
+  const auto end = static_cast<uint32_t>(survivor_.size()), begin = static_cast<uint32_t>(index_.documents);
+  for (uint32_t d = begin; d < end; ++d) {
     uint32_t s = survivor_[d];
     while (survivor_[s] != s) s = survivor_[s];
     if ((fates_[d] & ~kMarks) == kShadow) {
@@ -185,9 +217,9 @@ void DedupRun::settle() {
     }
     survivor_[d] = s;
   }
-  const size_t n = in_.sources.size();
+  const size_t n = report_.sources.size();
   report_.overlap.assign(n, std::vector<uint64_t>(n));
-  for (uint32_t d = 0; d < fates_.size(); ++d) {
+  for (uint32_t d = begin; d < end; ++d) {
     const int fate = fates_[d] & ~kMarks;
     SourceFunnel& f = report_.sources[source_of_[d]];
     const bool stays = fate == kKept, late = stays && (fates_[d] & kUnlabelled);
@@ -208,11 +240,9 @@ void DedupRun::clusters() {
   for (size_t i = 0; i < gone.size();) {
     size_t end = i;
     while (end < gone.size() && gone[end].first == gone[i].first) ++end;
-    std::string line =
-        fmt::format("{{\"survivor\":{},\"removed\":[", records_.record<DocumentRecord>(gone[i].first).id);
+    std::string line = fmt::format("{{\"survivor\":{},\"removed\":[", rows_.record(gone[i].first).id);
     for (size_t k = i; k < end; ++k)
-      line += fmt::format("{}{{\"id\":{},\"copy\":\"{}\"}}", k > i ? "," : "",
-                          records_.record<DocumentRecord>(gone[k].second).id,
+      line += fmt::format("{}{{\"id\":{},\"copy\":\"{}\"}}", k > i ? "," : "", rows_.record(gone[k].second).id,
                           (fates_[gone[k].second] & ~kMarks) == kExactCopy ? "exact" : "near");
     file.write(line + "]}\n");
     ++report_.clusters;
@@ -237,26 +267,25 @@ void DedupRun::pick_samples(const std::vector<std::pair<uint32_t, uint32_t>>& go
   std::partial_sort(
       ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(n), ranges.end(),
       [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
-  std::vector<uint64_t> scratch;
+  std::vector<uint64_t> survivor, set, scratch;
   for (size_t k = 0; k < n; ++k) {
     const auto [size, begin] = ranges[k];
     ClusterSample& c = report_.samples.emplace_back();
     c.size = size + 1;
     const auto document = [&](uint32_t d) {
-      const DocumentRecord r = records_.record<DocumentRecord>(d);
+      const DocumentRecord r = rows_.record(d);
       return SampleDocument{.number = d, .source = r.source, .id = r.id, .bytes = r.length, .text = {}};
     };
     const uint32_t s = gone[begin].first;
     c.survivor = document(s);
-    std::vector<uint64_t> survivor;
-    if (wants_sets()) sort_unique(survivor = set_of(records_.record<DocumentRecord>(s), sets_), scratch);
+    if (wants_sets()) rows_.set(s, rows_.record(s), survivor), sort_unique(survivor, scratch);
     const size_t some = std::min(kSampleRemoved, size);
     for (size_t i = 0; i < some; ++i) {
       const uint32_t d = gone[begin + i * size / some].second;
       SampleDocument& sample = c.removed.emplace_back(document(d));
       sample.exact = (fates_[d] & ~kMarks) == kExactCopy;
       if (!wants_sets()) continue;
-      std::vector<uint64_t> set = set_of(records_.record<DocumentRecord>(d), sets_);
+      rows_.set(d, rows_.record(d), set);
       sort_unique(set, scratch);
       sample.similarity = sample.exact ? 1 : jaccard(survivor, set);
     }
@@ -265,8 +294,8 @@ void DedupRun::pick_samples(const std::vector<std::pair<uint32_t, uint32_t>>& go
 
 DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const fs::path& out,
                         const std::function<void(const DedupProgress&)>& progress,
-                        const std::function<void(const DedupReport&)>& finish) {
-  return DedupRun(inputs, config, out, progress).run(finish);
+                        const std::function<void(const DedupReport&)>& finish, Communicator* ranks) {
+  return DedupRun(inputs, config, out, progress, Ranks(ranks)).run(finish);
 }
 
 }  // namespace quern::corpus

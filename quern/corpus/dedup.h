@@ -4,12 +4,15 @@
 // the buffers, and the contenders: documents that met another in a band. Output in DIR: part-00000.jsonl.zst …,
 // clusters.jsonl.zst. The bytes do not depend on the number of threads, nor on the order the inputs are named in, nor
 // on how often the run was killed: each reading notes every checkpoint_bytes how far it came (run_folder.h).
+// Ranks that see one file system share the work: blocks of both readings, key ranges, bands; the first one elects.
+// A saved index (dedup_index.cc) stands before the inputs as if its documents had been read first.
 #pragma once
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "quern/comm/communicator.h"
 #include "quern/corpus/elect.h"
 #include "quern/corpus/funnel.h"
 #include "quern/corpus/ingest.h"
@@ -39,6 +42,7 @@ struct DedupConfig {
   uint64_t memory = uint64_t{512} << 20;     // for sorting bands
   uint64_t checkpoint_bytes = uint64_t{32} << 20;
   uint64_t block_bytes = uint64_t{4} << 20;  // of input in one piece of work
+  std::string against, save_index;           // folders: an index that stands before the inputs; one to be written
   Json json() const;
 };
 
@@ -77,6 +81,7 @@ struct DedupReport {
   std::vector<std::pair<uint64_t, uint64_t>> cluster_sizes;  // size, how many; sizes ascend
   PairSample pairs;
   std::vector<ClusterSample> samples;  // of the largest clusters
+  uint64_t indexed = 0;                // documents of the index that stood before the inputs
   uint64_t resumed = 0;                // times the run went on after it was cut off
   bool discarded = false;              // something else's unfinished run lay in the folder and was removed
   template <class V>
@@ -87,7 +92,8 @@ struct DedupReport {
     v("candidate_pairs", candidate_pairs), v("meetings", meetings), v("compared", compared), v("passed", passed);
     v("spilled", spilled), v("bytes_out", bytes_out), v("wrongful", wrongful), v("outputs", outputs);
     v("sources", sources), v("overlap", overlap), v("cluster_sizes", cluster_sizes), v("pairs", pairs);
-    v("samples", samples), v("resumed", resumed), v("discarded", discarded);
+    v("samples", samples), v("indexed", indexed), v("resumed", resumed);
+    v("discarded", discarded);
   }
   Json json() const;
 };
@@ -98,8 +104,10 @@ struct DedupProgress {
 };
 
 // finish(report): the last thing before the run is forgotten; a run cut off in it goes on from the second reading.
+// ranks: all of them call this with the same arguments; progress and finish are called on the first, whose report
+// counts.
 DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const std::filesystem::path& out,
                         const std::function<void(const DedupProgress&)>& progress = {},
-                        const std::function<void(const DedupReport&)>& finish = {});
+                        const std::function<void(const DedupReport&)>& finish = {}, Communicator* ranks = nullptr);
 
 }  // namespace quern::corpus

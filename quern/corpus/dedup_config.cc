@@ -79,6 +79,8 @@ Json DedupConfig::json() const {
   j.set("stop_on_bad", read.stop_on_bad), j.set("replace_utf8", read.replace_utf8);
   j.set("max_row_bytes", whole(read.max_row));
   j.set("zstd_level", level), j.set("shard_bytes", whole(shard_bytes));
+  if (!against.empty()) j.set("against", against);
+  if (!save_index.empty()) j.set("save_index", save_index);
   return j;
 }
 
@@ -124,6 +126,7 @@ Json DedupReport::json() const {
   }
   j.set("overlap", std::move(matrix)), j.set("cluster_sizes", std::move(sizes));
   if (pairs.looked_at > 0) j.set("pairs", pairs.json());
+  if (indexed > 0) j.set("indexed", whole(indexed));
   j.set("resumed", whole(resumed));
   Json o = Json::array();
   for (const auto& [name, hash] : outputs) {

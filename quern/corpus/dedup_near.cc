@@ -1,5 +1,6 @@
 // Near copies: who met in a band, their sets sorted, the election, and how alike those were that met.
 #include <algorithm>
+#include <span>
 
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup_run.h"
@@ -10,11 +11,15 @@ namespace {
 
 constexpr size_t kPairSample = 20000;
 
+void read_set(std::span<const SpillFile> sets, const Met& m, std::vector<uint64_t>& to) {
+  to.resize(m.record.set_count);
+  if (!to.empty()) sets[m.sorted_by].read(m.record.set_at * 8, to.data(), to.size() * 8);
+}
+
 // Similarities of contenders from what the spill files hold; what each thread read last is kept.
 class Likenesses {
  public:
-  using Order = std::vector<std::pair<DocumentRecord, uint32_t>>;
-  Likenesses(const DedupConfig& c, const SpillFile& sets, const SpillFile& rows, const Order& order)
+  Likenesses(const DedupConfig& c, std::span<const SpillFile> sets, const Segments& rows, std::span<const Met> order)
       : c_(c), sets_(sets), rows_(rows), order_(order), kept_(static_cast<size_t>(thread_count())) {}
   double operator()(uint32_t a, uint32_t b) {
     Kept& k = kept_[static_cast<size_t>(thread_index())];
@@ -31,7 +36,7 @@ class Likenesses {
       case Verification::exact:
       case Verification::containment: {
         const bool whole = c_.verify == Verification::exact;
-        const double na = order_[a].first.set_count, nb = order_[b].first.set_count;
+        const double na = order_[a].record.set_count, nb = order_[b].record.set_count;
         if (na == 0 && nb == 0) return c_.collide_empty ? 1 : -1;
         if (whole && std::min(na, nb) < t * std::max(na, nb)) return -1;
         if (k.position != a) set(a, k.set), k.position = a;
@@ -48,17 +53,15 @@ class Likenesses {
     std::vector<uint64_t> set, other;
     std::vector<uint32_t> rows, other_rows;
   };
-  void set(uint32_t p, std::vector<uint64_t>& to) const {
-    to.resize(order_[p].first.set_count);
-    sets_.read(order_[p].first.set_at * 8, to.data(), to.size() * 8);
-  }
+  void set(uint32_t p, std::vector<uint64_t>& to) const { read_set(sets_, order_[p], to); }
   void signature(uint32_t p, std::vector<uint32_t>& to) const {
     to.resize(static_cast<size_t>(c_.sketch.rows));
-    rows_.read(uint64_t{order_[p].second} * to.size() * 4, to.data(), to.size() * 4);
+    rows_.signature(order_[p].number, to);
   }
   const DedupConfig& c_;
-  const SpillFile &sets_, &rows_;
-  const Order& order_;
+  std::span<const SpillFile> sets_;
+  const Segments& rows_;
+  std::span<const Met> order_;
   std::vector<Kept> kept_;
 };
 
@@ -66,89 +69,128 @@ class Likenesses {
 
 void DedupRun::neighbours() {
   Candidates candidates;
-  stage("bands", after_exact_, bands_.empty() ? 0 : bands_[0].size() * bands_.size(), [&](StageReport& s) {
-    candidates = find_candidates(bands_, c_.memory, [&](uint32_t d) { return removed(d); });
+  stage("bands", after_exact_, 0, [&](StageReport& s) {
+    for (size_t b = 0; b < band_files(); ++b)
+      for (const SpillFile* f : rows_.band(b)) s.bytes_in += f->size();
+    candidates = meet();
     report_.meetings = candidates.meetings;
     report_.candidate_pairs = candidates.pairs.size();
     s.documents_out = after_exact_;
   });
   Order order;
   stage("sets", after_exact_, 0, [&](StageReport& s) {
-    for (uint32_t d : candidates.documents()) order.emplace_back(records_.record<DocumentRecord>(d), d);
-    if (wants_sets()) sort_sets(order);
-    std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return better(a.first, b.first); });
+    order = sorted_sets(candidates.documents());
     s.documents_out = after_exact_;
   });
-  stage("elect", after_exact_, 0, [&](StageReport& s) {
-    std::vector<Contender> contenders;
-    for (const auto& [r, d] : order) contenders.push_back({d, r.source});
-    Likenesses likenesses(c_, sorted_, rows_, order);
-    const Likeness like = [&](uint32_t a, uint32_t b) { return likenesses(a, b); };
-    const Election e = c_.clustering == Clustering::star ? elect_star(contenders, candidates, c_.scope, like)
-                                                         : elect_closure(contenders, candidates, c_.scope, like);
-    report_.compared = e.compared, report_.passed = e.passed;
-    if (wants_sets()) report_.wrongful = 0;
-    for (size_t p = 0; p < e.verdicts.size(); ++p) {
-      const Verdict& v = e.verdicts[p];
-      if (v.survivor == p) continue;
-      const uint32_t d = order[p].second;
-      survivor_[d] = order[v.survivor].second;
-      set_fate(d, kNearCopy);
-      ++report_.near_removed;
-      const double x = v.similarity >= 0 || !wants_sets() ? v.similarity : like(static_cast<uint32_t>(p), v.survivor);
-      if (x < 0) ++report_.wrongful;
-    }
-    if (!wants_sets()) report_.wrongful = -1;
-    if (wants_sets()) sample_pairs(candidates, order);
-    s.documents_out = after_exact_ - report_.near_removed;
-  });
+  if (ranks_.first()) stage("elect", after_exact_, 0, [&](StageReport& s) { elect(candidates, order, s); });
 }
 
-// The contenders' sets without repeats, in a file of their own: a run that is cut off here finds the first file
-// whole.
-void DedupRun::sort_sets(Order& order) {
-  sorted_ = SpillFile(out_);
-  uint64_t total = 0;
-  std::vector<uint64_t> from(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    DocumentRecord& r = order[i].first;
-    from[i] = r.set_at, r.set_at = total, total += r.set_count;
+// Each rank has its bands; all of them get what was found.
+Candidates DedupRun::meet() {
+  std::vector<std::vector<const SpillFile*>> bands;
+  for (size_t b = static_cast<size_t>(ranks_.rank()); b < band_files(); b += static_cast<size_t>(ranks_.size()))
+    bands.push_back(rows_.band(b));
+  Candidates c = find_candidates(
+      bands, c_.memory, [&](uint32_t d) { return removed(d); }, static_cast<uint32_t>(index_.documents));
+  if (ranks_.alone()) return c;
+  std::vector<uint32_t> flat;
+  for (const auto& g : c.groups) {
+    flat.push_back(static_cast<uint32_t>(g.size()));
+    flat.insert(flat.end(), g.begin(), g.end());
   }
-  sorted_.grow(total * sizeof(uint64_t));
+  flat = ranks_.gather(flat);
+  c.groups.clear();
+  for (size_t i = 0; i < flat.size(); i += 1 + flat[i])
+    c.groups.emplace_back(flat.begin() + static_cast<std::ptrdiff_t>(i + 1),
+                          flat.begin() + static_cast<std::ptrdiff_t>(i + 1 + flat[i]));
+  c.pairs = ranks_.gather(c.pairs);
+  c.meetings = ranks_.sum(c.meetings);
+  c.compact();
+  return c;
+}
+
+// The documents that met, the best first, their sets sorted: each rank a share of them, the first has all in the end.
+DedupRun::Order DedupRun::sorted_sets(const std::vector<uint32_t>& documents) {
+  const Cut cut = even_cut(static_cast<int64_t>(documents.size()), ranks_.size(), ranks_.rank());
+  Order order;
+  for (int64_t i = cut.begin; i < cut.end; ++i) {
+    const uint32_t d = documents[static_cast<size_t>(i)];
+    order.push_back({rows_.record(d), d, static_cast<uint32_t>(ranks_.rank())});
+  }
+  if (wants_sets()) sort_sets(order);
+  order = ranks_.gather(order);
+  if (wants_sets() && !ranks_.alone()) {
+    sorted_.clear();
+    for (int r = 0; r < ranks_.size() && ranks_.first(); ++r)
+      sorted_.push_back(SpillFile::existing(folder_.of_rank(r) / "sorted"));
+  }
+  std::sort(order.begin(), order.end(), [](const Met& a, const Met& b) { return better(a.record, b.record); });
+  return order;
+}
+
+void DedupRun::elect(const Candidates& candidates, Order& order, StageReport& s) {
+  std::vector<Contender> contenders;
+  uint32_t settled = 0;
+  for (const Met& m : order)
+    contenders.push_back({m.number, m.record.source}), settled += m.number < index_.documents;
+  Likenesses likenesses(c_, sorted_, rows_, order);
+  const Likeness like = [&](uint32_t a, uint32_t b) { return likenesses(a, b); };
+  const Election e = c_.clustering == Clustering::star ? elect_star(contenders, candidates, c_.scope, like, settled)
+                                                       : elect_closure(contenders, candidates, c_.scope, like);
+  report_.compared = e.compared, report_.passed = e.passed;
+  if (wants_sets()) report_.wrongful = 0;
+  for (size_t p = 0; p < e.verdicts.size(); ++p) {
+    const Verdict& v = e.verdicts[p];
+    if (v.survivor == p) continue;
+    const uint32_t d = order[p].number;
+    survivor_[d] = order[v.survivor].number;
+    set_fate(d, kNearCopy);
+    ++report_.near_removed;
+    const double x = v.similarity >= 0 || !wants_sets() ? v.similarity : like(static_cast<uint32_t>(p), v.survivor);
+    if (x < 0) ++report_.wrongful;
+  }
+  if (!wants_sets()) report_.wrongful = -1;
+  if (wants_sets()) sample_pairs(candidates, order);
+  s.documents_out = after_exact_ - report_.near_removed;
+}
+
+// Sets without repeats, in a file of their own: a run that is cut off here finds the first file whole.
+void DedupRun::sort_sets(Order& order) {
+  SpillFile sorted = ranks_.alone() ? SpillFile(out_) : SpillFile::named(folder_.file("sorted"), 0);
+  uint64_t total = 0;
+  std::vector<uint64_t> to(order.size());
+  for (size_t i = 0; i < order.size(); ++i) to[i] = total, total += order[i].record.set_count;
+  sorted.grow(total * sizeof(uint64_t));
   parallel_for(static_cast<int64_t>(order.size()), 64, [&](int64_t begin, int64_t end) {
     std::vector<uint64_t> set, scratch;
-    for (int64_t i = begin; i < end; ++i) {
-      DocumentRecord& r = order[static_cast<size_t>(i)].first;
-      if (r.set_count == 0) continue;
-      set.resize(r.set_count);
-      sets_.read(from[static_cast<size_t>(i)] * 8, set.data(), set.size() * 8);
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      DocumentRecord& r = order[i].record;
+      rows_.set(order[i].number, r, set);
       sort_unique(set, scratch);
-      sorted_.write(r.set_at * 8, set.data(), set.size() * 8);
-      r.set_count = static_cast<uint32_t>(set.size());
+      r.set_at = to[i], r.set_count = static_cast<uint32_t>(set.size());
+      if (!set.empty()) sorted.write(r.set_at * 8, set.data(), set.size() * 8);
     }
   });
-}
-
-std::vector<uint64_t> DedupRun::set_of(const DocumentRecord& r, const SpillFile& file) const {
-  std::vector<uint64_t> set(r.set_count);
-  file.read(r.set_at * 8, set.data(), set.size() * 8);
-  return set;
+  sorted_.clear();
+  if (ranks_.alone()) sorted_.push_back(std::move(sorted));
 }
 
 void DedupRun::sample_pairs(const Candidates& candidates, const Order& order) {
   std::vector<std::pair<uint32_t, uint32_t>> place;  // document, position
   place.reserve(order.size());
-  for (size_t p = 0; p < order.size(); ++p) place.emplace_back(order[p].second, static_cast<uint32_t>(p));
+  for (size_t p = 0; p < order.size(); ++p) place.emplace_back(order[p].number, static_cast<uint32_t>(p));
   std::sort(place.begin(), place.end());
-  const auto record = [&](uint32_t d) -> const DocumentRecord& {
-    return order[std::lower_bound(place.begin(), place.end(), std::pair<uint32_t, uint32_t>(d, 0))->second].first;
+  std::vector<uint64_t> sets[2];
+  const auto read = [&](uint32_t d, std::vector<uint64_t>& to) {
+    const auto at = std::lower_bound(place.begin(), place.end(), std::pair<uint32_t, uint32_t>(d, 0));
+    read_set(sorted_, order[at->second], to);
   };
   report_.pairs.met = candidates.pairs.size();
   const size_t step = (candidates.pairs.size() + kPairSample - 1) / kPairSample;
   for (size_t i = step / 2; i < candidates.pairs.size(); i += step) {
     const auto [a, b] = candidates.pairs[i];
-    const double s = jaccard(set_of(record(a), sorted_), set_of(record(b), sorted_));
-    report_.pairs.add(s, !removed(a) && !removed(b), c_.threshold, c_.bands);
+    read(a, sets[0]), read(b, sets[1]);
+    report_.pairs.add(jaccard(sets[0], sets[1]), !removed(a) && !removed(b), c_.threshold, c_.bands);
   }
 }
 

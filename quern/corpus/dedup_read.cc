@@ -9,7 +9,7 @@ namespace quern::corpus {
 
 struct DedupRun::Piece {
   uint64_t first = 0, bytes = 0;
-  std::vector<DocumentRecord> records;
+  std::vector<DocumentRecord> records;  // set_at within the piece
   std::vector<uint8_t> fates, source_of;
   std::vector<uint64_t> sets;
   std::vector<uint32_t> rows;  // signatures, when they are verified
@@ -24,8 +24,9 @@ void DedupRun::look_at(const DocumentView& d, DedupWorker& w, Piece& p) {
   const size_t at = d.number - p.first;
   std::string_view text = d.text;
   p.fates[at] = kKept;
-  p.source_of[at] = static_cast<uint8_t>(d.source);
-  SourceFunnel& funnel = p.sources[d.source];
+  const auto source = static_cast<uint32_t>(index_.sources.size() + d.source);
+  p.source_of[at] = static_cast<uint8_t>(source);
+  SourceFunnel& funnel = p.sources[source];
   ++funnel.documents, funnel.text_bytes += text.size();
   if (!d.label_passes) {
     if (!c_.label_late) {
@@ -50,7 +51,7 @@ void DedupRun::look_at(const DocumentView& d, DedupWorker& w, Piece& p) {
     if (j.changed) p.fates[at] |= kChanged;
   }
   DocumentRecord& r = p.records[at];
-  r.id = d.id, r.source = d.source, r.score = static_cast<float>(d.score);
+  r.id = index_.id_behind(d.id), r.source = source, r.score = static_cast<float>(d.score);
   r.length = static_cast<uint32_t>(std::min<size_t>(text.size(), UINT32_MAX));
   const auto number = static_cast<uint32_t>(d.number);
   if (!c_.near) {
@@ -81,8 +82,8 @@ DedupRun::Piece DedupRun::first_look(Block&& block) {
   p.records.resize(block.rows.size());
   p.fates.resize(block.rows.size(), kProblem);
   p.source_of.resize(block.rows.size());
-  p.bands.resize(bands_.size());
-  p.sources.resize(in_.sources.size());
+  p.bands.resize(band_files());
+  p.sources.resize(report_.sources.size());
   for (SourceFunnel& s : p.sources) s.rule_first.resize(filters_.rules.size()), s.rule_any = s.rule_first;
   if (c_.near && c_.verify == Verification::signature)
     p.rows.resize(block.rows.size() * static_cast<size_t>(c_.sketch.rows));
@@ -93,95 +94,116 @@ DedupRun::Piece DedupRun::first_look(Block&& block) {
 }
 
 void DedupRun::keep(Piece&& p) {
-  const uint64_t base = sets_.size() / sizeof(uint64_t);
+  const uint64_t base = own_.sets.size() / sizeof(uint64_t);
   for (DocumentRecord& r : p.records) r.set_at += base;
-  records_.append(p.records.data(), p.records.size() * sizeof(DocumentRecord));
-  sets_.append(p.sets.data(), p.sets.size() * sizeof(uint64_t));
-  rows_.append(p.rows.data(), p.rows.size() * sizeof(uint32_t));
-  exact_.append(p.exact.data(), p.exact.size() * sizeof(BandRecord));
-  for (size_t b = 0; b < bands_.size(); ++b)
-    bands_[b].append(p.bands[b].data(), p.bands[b].size() * sizeof(BandRecord));
-  fate_file_.append(p.fates.data(), p.fates.size());
-  source_file_.append(p.source_of.data(), p.source_of.size());
-  fates_.insert(fates_.end(), p.fates.begin(), p.fates.end());
-  source_of_.insert(source_of_.end(), p.source_of.begin(), p.source_of.end());
+  const RowStretch stretch{p.first, p.records.size()};
+  own_.stretches.append(&stretch, sizeof stretch);
+  own_.records.append(p.records.data(), p.records.size() * sizeof(DocumentRecord));
+  own_.sets.append(p.sets.data(), p.sets.size() * sizeof(uint64_t));
+  own_.rows.append(p.rows.data(), p.rows.size() * sizeof(uint32_t));
+  own_.exact.append(p.exact.data(), p.exact.size() * sizeof(BandRecord));
+  for (size_t b = 0; b < own_.bands.size(); ++b)
+    own_.bands[b].append(p.bands[b].data(), p.bands[b].size() * sizeof(BandRecord));
+  own_.fates.append(p.fates.data(), p.fates.size());
+  own_.sources.append(p.source_of.data(), p.source_of.size());
   report_.read.add(p.counts);
+  example_blocks_.resize(report_.read.examples.size(), p.after.blocks);
   for (size_t s = 0; s < p.sources.size(); ++s) report_.sources[s].add(p.sources[s]);
   noted_ += p.bytes;
   if (noted_ >= c_.checkpoint_bytes) note_reading(p.after);
 }
 
 void DedupRun::note_reading(const BlockPosition& at) {
-  Json j = Json::object(), sizes = Json::object(), bands = Json::array();
-  const auto size = [&](const char* name, SpillFile& f) {
-    f.flush();
-    sizes.set(name, static_cast<int64_t>(f.size()));
-  };
-  size("records", records_), size("sets", sets_), size("rows", rows_), size("exact", exact_);
-  size("fates", fate_file_), size("sources", source_file_);
-  for (SpillFile& b : bands_) {
-    b.flush();
-    bands.push(Json(static_cast<int64_t>(b.size())));
-  }
-  sizes.set("bands", std::move(bands));
-  j.set("phase", "read"), j.set("position", state_json(at)), j.set("sizes", std::move(sizes));
-  j.set("report", state_json(report_));
+  Json j = Json::object();
+  j.set("phase", "read"), j.set("position", state_json(at)), j.set("sizes", own_.sizes());
+  j.set("report", state_json(report_)), j.set("example_blocks", state_json(example_blocks_));
   folder_.save(std::move(j));
   noted_ = 0;
 }
 
-void DedupRun::open_spills(const Json* sizes) {
-  const auto open = [&](const char* name) {
-    return folder_.spill(name, sizes ? static_cast<uint64_t>(sizes->at(name).as_int(name)) : 0);
-  };
-  records_ = open("records"), sets_ = open("sets"), rows_ = open("rows"), exact_ = open("exact");
-  fate_file_ = open("fates"), source_file_ = open("sources");
-  bands_.clear();
-  for (size_t b = 0; c_.near && b < static_cast<size_t>(c_.bands.bands); ++b)
-    bands_.push_back(folder_.spill(fmt::format("band-{:03}", b),
-                                   sizes ? static_cast<uint64_t>(sizes->at("bands").as_array()[b].as_int()) : 0));
-  fates_.resize(fate_file_.size()), source_of_.resize(source_file_.size());
-  fate_file_.read(0, fates_.data(), fates_.size());
-  source_file_.read(0, source_of_.data(), source_of_.size());
+// What the ranks counted, together: sums, and the first of the examples.
+void DedupRun::add_up_readings() {
+  if (ranks_.alone()) return;
+  Json mine = Json::object();
+  mine.set("read", state_json(report_.read)), mine.set("sources", state_json(report_.sources));
+  mine.set("blocks", state_json(example_blocks_));
+  std::vector<std::pair<uint64_t, std::string>> examples;
+  std::vector<SourceFunnel> sources;
+  ReadCounts read;
+  for (const std::string& text : ranks_.texts(mine.dump())) {
+    const Json j = Json::parse(text);
+    ReadCounts r;
+    std::vector<uint64_t> blocks;
+    std::vector<SourceFunnel> s;
+    read_state(j.at("read"), r), read_state(j.at("blocks"), blocks), read_state(j.at("sources"), s);
+    for (size_t i = 0; i < blocks.size(); ++i) examples.emplace_back(blocks[i], r.examples[i]);
+    r.examples.clear();
+    read.add(r);
+    sources.resize(s.size());
+    for (size_t i = 0; i < s.size(); ++i) sources[i].add(s[i]), sources[i].name = s[i].name;
+  }
+  std::stable_sort(examples.begin(), examples.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [block, text] : examples) {
+    ReadCounts one;
+    one.examples.push_back(std::move(text));
+    read.add(one);
+  }
+  report_.read = std::move(read), report_.sources = std::move(sources);
+}
+
+// Every rank's segment, opened to be read by all; fates and sources into memory.
+void DedupRun::gather_rows(uint64_t rows) {
+  report_.spilled = ranks_.sum(own_.bytes());
+  own_ = Segment();
+  ranks_.barrier();
+  if (!c_.against.empty()) rows_.add(Segment::look(c_.against, band_files()));
+  for (int r = 0; r < ranks_.size(); ++r) rows_.add(Segment::look(folder_.of_rank(r), band_files()));
+  rows_.arrange();
+  if (rows_.rows() != index_.documents + rows)
+    fail("{} rows were read and {} are on disk: did an input or the index change?", index_.documents + rows,
+         rows_.rows());
+  rows_.fates(fates_), rows_.sources(source_of_);
+  survivor_.resize(fates_.size());
+  for (size_t i = 0; i < survivor_.size(); ++i) survivor_[i] = static_cast<uint32_t>(i);
 }
 
 void DedupRun::read(const Json* from) {
   stage("read", 0, in_.bytes(), [&](StageReport& s) {
     BlockReader blocks(in_, c_.read, c_.block_bytes);
     report_.rules = filters_.rules;
-    report_.sources.resize(in_.sources.size());
-    for (size_t i = 0; i < in_.sources.size(); ++i) {
-      report_.sources[i].name = in_.sources[i];
-      report_.sources[i].rule_first.resize(filters_.rules.size());
-      report_.sources[i].rule_any.resize(filters_.rules.size());
-    }
-    BlockPosition at;
+    for (const std::string& name : index_.sources) report_.sources.emplace_back().name = "index:" + name;
+    for (const std::string& name : in_.sources) report_.sources.emplace_back().name = name;
+    for (SourceFunnel& f : report_.sources)
+      f.rule_first.resize(filters_.rules.size()), f.rule_any.resize(filters_.rules.size());
+    BlockPosition end;
     if (from) {
-      read_state(from->at("report"), report_);
-      read_state(from->at("position"), at);
+      read_state(from->at("report"), report_), read_state(from->at("example_blocks"), example_blocks_);
+      read_state(from->at("position"), end);
       ++report_.resumed;
-      blocks.seek(at);
+      blocks.seek(end);
     }
-    open_spills(from ? &from->at("sizes") : nullptr);
+    own_ = Segment::open(folder_.folder(), band_files(), from ? &from->at("sizes") : nullptr);
     ordered_pipeline<Block, Piece>(
         thread_count(),
         [&](Block& b) {
-          if (!blocks.next(b)) return false;
-          if (b.first + b.rows.size() > UINT32_MAX) fail("more than 2^32 rows in one run");
-          return true;
+          while (blocks.next(b)) {
+            b.first += index_.documents;
+            if (b.first + b.rows.size() > UINT32_MAX) fail("more than 2^32 rows in one run");
+            if (mine(b)) return true;
+          }
+          end = b.after;
+          return false;
         },
         [&](Block&& b) { return first_look(std::move(b)); },
         [&](Piece&& p) {
-          at = p.after;
+          const uint64_t packed = p.after.packed;
           keep(std::move(p));
-          tell("read", at.packed, in_.bytes(), report_.read.documents);
+          tell("read", packed, in_.bytes(), report_.read.documents);
         });
-    note_reading(at);
+    note_reading(end);
     report_.damaged = blocks.damaged();
-    report_.spilled = records_.size() + sets_.size() + rows_.size() + exact_.size();
-    for (const SpillFile& b : bands_) report_.spilled += b.size();
-    survivor_.resize(fates_.size());
-    for (size_t i = 0; i < survivor_.size(); ++i) survivor_[i] = static_cast<uint32_t>(i);
+    add_up_readings();
+    gather_rows(end.next);
     report_.rule_first.assign(filters_.rules.size(), 0), report_.rule_any = report_.rule_first;
     for (const SourceFunnel& f : report_.sources) {
       report_.filtered += f.filtered + f.unlabelled, report_.unlabelled += f.unlabelled;

@@ -83,7 +83,7 @@ constexpr size_t kFirstBatch = 16, kBatch = 2048;
 }  // namespace
 
 Election elect_star(std::span<const Contender> contenders, const Candidates& candidates, Scope scope,
-                    const Likeness& like) {
+                    const Likeness& like, uint32_t settled) {
   const auto n = static_cast<uint32_t>(contenders.size());
   const Meetings m = arrange(contenders, candidates, scope);
   Election e;
@@ -112,8 +112,13 @@ Election elect_star(std::span<const Contender> contenders, const Candidates& can
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
   };
+  const auto stay = [&](uint32_t p) {
+    e.verdicts[p] = {p, -1, p};
+    for (uint64_t i = m.group_first[p]; i < m.group_first[p + 1]; ++i) leaders[m.group_of[i]].push_back(p);
+  };
+  for (uint32_t p = 0; p < settled; ++p) stay(p);
   std::vector<uint32_t> list;
-  for (uint32_t begin = 0, size = kFirstBatch; begin < n;
+  for (uint32_t begin = settled, size = kFirstBatch; begin < n;
        begin += size, size = std::min<uint32_t>(2 * size, kBatch)) {
     size = std::min(size, n - begin);
     // In parallel: against the survivors before the batch, and whom of the batch a document is like at all.
@@ -159,8 +164,7 @@ Election elect_star(std::span<const Contender> contenders, const Candidates& can
         e.verdicts[p] = pair_verdict;
         continue;
       }
-      e.verdicts[p] = {p, -1, p};
-      for (uint64_t i = m.group_first[p]; i < m.group_first[p + 1]; ++i) leaders[m.group_of[i]].push_back(p);
+      stay(p);
     }
   }
   e.compared = compared, e.passed = passed;

@@ -8,7 +8,7 @@
 // Scope `across`: only documents of different sources remove each other. In a star, of a better one; in a closure all
 // documents of the cluster's best source survive, and a cluster of one source is left alone.
 // The verdicts depend on the documents alone, not on threads: batches are judged in parallel against the survivors
-// before them, and among themselves in order.
+// before them, and among themselves in order. The first `settled` contenders of a star survive: they did before.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -41,7 +41,7 @@ struct Election {
 using Likeness = std::function<double(uint32_t, uint32_t)>;
 
 Election elect_star(std::span<const Contender> contenders, const Candidates& candidates, Scope scope,
-                    const Likeness& like);
+                    const Likeness& like, uint32_t settled = 0);
 Election elect_closure(std::span<const Contender> contenders, const Candidates& candidates, Scope scope,
                        const Likeness& like);
 

@@ -1,77 +1,24 @@
 // A run cut off anywhere and started again: the bytes of a run that was left alone. Cut by an exception out of the
 // progress call, which leaves on disk what a kill would; the binary is killed for real in tests/cli.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <random>
-
-#include "quern/base/error.h"
-#include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
-#include "quern/corpus/byte_stream.h"
-#include "quern/corpus/dedup.h"
 #include "quern/corpus/run_folder.h"
 #include "quern/corpus/run_state.h"
+#include "quern/corpus/small_corpus.h"
 
 namespace quern::corpus {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string word(unsigned n) {
-  std::string w;
-  for (int i = 0; i < 4; ++i, n /= 13) w += "bcdfgklmnprst"[n % 13], w += "aeiou"[n % 5];
-  return w + " ";
-}
-
-class ResumeTest : public ::testing::Test {
+class ResumeTest : public SmallCorpus {
  protected:
-  ResumeTest() : root_(fs::temp_directory_path() / fmt::format("quern-resume-{}", ::getpid())) {
-    fs::remove_all(root_);
-    fs::create_directories(root_ / "in");
-    std::mt19937 random(11);
-    std::string lines[3];
-    for (int i = 0; i < 1500; ++i) {
-      std::string text;
-      const unsigned page = random() % 500;
-      for (unsigned w = 0; w < 150; ++w) text += word((page * 7919 + w * w * (page + 3)) % 9973);
-      if (random() % 2) text += "tail " + word(random() % 5);
-      if (random() % 50 == 0) text += std::string(20, '-');
-      std::string& to = lines[random() % 3];
-      to += "{\"text\":";
-      append_json_string(to, text);
-      to += random() % 100 ? "}\n" : "\n";  // some are no JSON
-    }
-    write_file(root_ / "in/a.jsonl", lines[0]);
-    std::string frames;
-    for (size_t at = 0; at < lines[1].size(); at += 100000) zstd_frame(lines[1].substr(at, 100000), 3, frames);
-    write_file(root_ / "in/b.jsonl.zst", frames);
-    write_file(root_ / "in/c.jsonl.zst", frames.substr(0, frames.size() - 20));  // cut short
-    for (int i = 0; i < 20; ++i)
-      write_file(root_ / fmt::format("in/n{:02}.txt", i), fmt::format("note {} {}", i, lines[2].substr(0, 200)));
-    config_ = dedup_preset("zyda", "fast");
-    config_.filters = {"zyda"};
-    config_.block_bytes = 32 << 10, config_.checkpoint_bytes = 1, config_.shard_bytes = 200000;
-  }
-  ~ResumeTest() override { fs::remove_all(root_); }
-  Inputs inputs() const { return find_inputs(std::vector<std::string>{(root_ / "in").string()}); }
   DedupReport run(const std::string& out, int cut = -1) {
     int calls = 0;
     return deduplicate(inputs(), config_, root_ / out, [&](const DedupProgress&) {
       if (++calls == cut) throw std::runtime_error("cut off");
     });
   }
-  // The names and bytes of what lies in a folder.
-  std::string content(const std::string& out) const {
-    std::vector<std::string> all;
-    for (const auto& e : fs::directory_iterator(root_ / out))
-      all.push_back(e.path().filename().string() + "\n" + (e.is_regular_file() ? read_file(e.path()) : "folder"));
-    std::sort(all.begin(), all.end());
-    return fmt::format("{}", fmt::join(all, "\n"));
-  }
-  fs::path root_;
-  DedupConfig config_;
 };
 
 TEST_F(ResumeTest, CutAnywhereTheBytesAreTheSame) {
@@ -131,6 +78,21 @@ TEST_F(ResumeTest, OneProcessAtATime) {
   fs::create_directories(root_ / "busy");
   RunFolder other(root_ / "busy", "x");
   EXPECT_NE(message_of([&] { run("busy"); }).find("another process is writing there"), std::string::npos);
+}
+
+// Killed between its manifest and the end: the folder is refused as a finished one, but the leftovers go.
+TEST_F(ResumeTest, LeftoversOfAFinishedRunGo) {
+  run("done");
+  write_file(root_ / "done/manifest.json", "{}");
+  fs::create_directories(root_ / "done/unfinished");
+  write_file(root_ / "done/unfinished/records", "x");
+  {
+    RunFolder other(root_ / "done", "x");
+    EXPECT_NE(message_of([&] { run("done"); }).find("manifest.json already"), std::string::npos);
+    EXPECT_TRUE(fs::exists(root_ / "done/unfinished"));
+  }
+  EXPECT_NE(message_of([&] { run("done"); }).find("manifest.json already"), std::string::npos);
+  EXPECT_FALSE(fs::exists(root_ / "done/unfinished"));
 }
 
 TEST_F(ResumeTest, FunnelsAddUp) {

@@ -14,15 +14,48 @@ namespace quern::corpus {
 
 namespace fs = std::filesystem;
 
-RunFolder::RunFolder(const fs::path& out, std::string identity)
-    : folder_(out / "unfinished"), identity_(std::move(identity)) {
-  fs::create_directories(folder_);
-  lock_ = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ < 0) fail("cannot open {}: {}", folder_.string(), std::strerror(errno));
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(lock_);
-    fail("{}: another process is writing there", out.string());
+namespace {
+
+constexpr const char* kName = "unfinished";
+
+// A locked folder, or −1 when somebody else has the lock.
+int lock_folder(const fs::path& folder) {
+  const int lock = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock < 0) fail("cannot open {}: {}", folder.string(), std::strerror(errno));
+  if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return lock;
+  ::close(lock);
+  return -1;
+}
+
+void clear(const fs::path& folder) {
+  for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
+}
+
+}  // namespace
+
+void RunFolder::clear_finished(const fs::path& out) {
+  const fs::path folder = out / kName;
+  if (!fs::is_directory(folder)) return;
+  const int lock = lock_folder(folder);
+  if (lock < 0) return;
+  fs::remove_all(folder);
+  ::close(lock);
+}
+
+fs::path RunFolder::of_rank(int r) const { return ranks_.alone() ? root_ : root_ / fmt::format("rank-{:03}", r); }
+
+RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks)
+    : ranks_(ranks), root_(out / kName), folder_(of_rank(ranks.rank())), identity_(std::move(identity)) {
+  if (ranks_.first()) {
+    fs::create_directories(root_);
+    lock_ = lock_folder(root_);
+    if (lock_ < 0) fail("{}: another process is writing there", out.string());
+    // A run of one rank has its state here, one of more ranks does not.
+    const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");
+    if (other) discarded_ = true, clear(root_);
   }
+  ranks_.barrier();
+  fs::create_directories(folder_);
   if (const fs::path file = folder_ / "state.json"; fs::exists(file)) {
     Json found = Json::read(file);
     const Json* whose = found.find("identity");
@@ -31,8 +64,11 @@ RunFolder::RunFolder(const fs::path& out, std::string identity)
     else
       discarded_ = true;
   }
-  if (state_.is_null())
-    for (const auto& e : fs::directory_iterator(folder_)) fs::remove_all(e.path());
+  discarded_ = ranks_.any(discarded_);
+  if (ranks_.any(state_.is_null())) {
+    state_ = Json();
+    clear(folder_);
+  }
 }
 
 RunFolder::~RunFolder() {
@@ -47,7 +83,8 @@ void RunFolder::save(Json state) {
 // The state goes first: a run killed on the way leaves nothing that another would go on from without its files.
 void RunFolder::remove() {
   fs::remove(folder_ / "state.json");
-  fs::remove_all(folder_);
+  ranks_.barrier();
+  if (ranks_.first()) fs::remove_all(root_);
 }
 
 }  // namespace quern::corpus

@@ -1,31 +1,38 @@
 // DIR/unfinished: what a run keeps while it runs, so that the next process goes on where a killed one stopped. It
 // holds spill files, and state.json, which says how much of them counts and is replaced in one step. A state belongs
-// to an identity (configuration and inputs); one of another identity is thrown away. One process at a time: the
-// folder is locked. The folder goes when the run is done.
+// to an identity (configuration, inputs, number of ranks); one of another identity is thrown away. One run at a time:
+// the folder is locked. The folder goes when the run is done. Several ranks have a folder each in it, rank-000 …, and
+// go on only if all of them can.
 #pragma once
 #include <filesystem>
 #include <string>
 
 #include "quern/base/json.h"
+#include "quern/corpus/ranks.h"
 #include "quern/corpus/spill.h"
 
 namespace quern::corpus {
 
 class RunFolder {
  public:
-  RunFolder(const std::filesystem::path& out, std::string identity);  // throws when another process is at work there
+  // Throws when another run is at work there.
+  RunFolder(const std::filesystem::path& out, std::string identity, Ranks ranks = Ranks());
   ~RunFolder();
+  // What a run that was killed in its last moment left beside its manifest: goes, unless somebody is at work there.
+  static void clear_finished(const std::filesystem::path& out);
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
   const Json& state() const { return state_; }   // null: from the beginning
   bool discarded() const { return discarded_; }  // there was a state, of something else
   void save(Json state);
-  SpillFile spill(const std::string& name, uint64_t keep) const { return SpillFile::named(folder_ / name, keep); }
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path of_rank(int r) const;
   std::filesystem::path file(const std::string& name) const { return folder_ / name; }
-  void remove();  // the run is done
+  void remove();  // the run is done; all ranks call it
 
  private:
-  std::filesystem::path folder_;
+  Ranks ranks_;
+  std::filesystem::path root_, folder_;
   std::string identity_;
   Json state_;
   bool discarded_ = false;

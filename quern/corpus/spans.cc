@@ -76,7 +76,8 @@ RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, con
       });
   records.flush();
   std::vector<bool> cut(words);
-  for_each_group(records, c.memory, [&](std::span<const uint32_t> same) {  // ascending: the first stays
+  const SpillFile* const file = &records;
+  for_each_group({&file, 1}, c.memory, [&](std::span<const uint32_t> same) {  // ascending: the first stays
     for (size_t i = 1; i < same.size(); ++i) {
       ++r.repeated;
       // From the end: what is marked already was marked by the window after this one, mostly.

@@ -48,6 +48,15 @@ SpillFile SpillFile::named(const std::filesystem::path& file, uint64_t keep) {
   return f;
 }
 
+SpillFile SpillFile::existing(const std::filesystem::path& file) {
+  SpillFile f;
+  f.fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat now {};
+  if (f.fd_ < 0 || ::fstat(f.fd_, &now) != 0) fail("cannot open {}: {}", file.string(), std::strerror(errno));
+  f.size_ = static_cast<uint64_t>(now.st_size);
+  return f;
+}
+
 SpillFile::~SpillFile() {
   if (fd_ >= 0) ::close(fd_);
 }

@@ -15,6 +15,7 @@ class SpillFile {
   explicit SpillFile(const std::filesystem::path& folder);
   // FILE with the first `keep` bytes of what lies there; it must hold as many.
   static SpillFile named(const std::filesystem::path& file, uint64_t keep);
+  static SpillFile existing(const std::filesystem::path& file);  // to read
   ~SpillFile();
   SpillFile(SpillFile&& o) noexcept;
   SpillFile& operator=(SpillFile&& o) noexcept;

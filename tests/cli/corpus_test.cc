@@ -13,6 +13,9 @@
 namespace quern {
 namespace {
 
+constexpr const char* kMpirun =
+    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 mpirun";
+
 std::string page(int n, int words = 60) {
   std::string t;
   for (int i = 0; i < words; ++i) t += fmt::format("{}word{}", i ? " " : "", (n * 7919 + i * i * (n + 3)) % 9973);
@@ -56,6 +59,63 @@ TEST(CliCorpus, DedupKeepsOneOfEach) {
   EXPECT_EQ(read_file(dir + "/c1/part-00000.jsonl.zst"), read_file(dir + "/c2/part-00000.jsonl.zst"));
   EXPECT_EQ(read_file(dir + "/c1/clusters.jsonl.zst"), read_file(dir + "/c2/clusters.jsonl.zst"));
   EXPECT_EQ(read_file(dir + "/c1/part-00000.jsonl.zst"), read_file(dir + "/o/part-00000.jsonl.zst"));
+}
+
+// Ranks of one process, and of mpirun where there is one: the bytes of one rank.
+TEST(CliCorpus, ManyRanksWriteTheSame) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  std::string a;
+  for (int i = 0; i < 600; ++i) a += line(page(i % 400, 100) + (i % 3 ? " end" : ""));
+  write_file(dir + "/a.jsonl", a + "not json\n");
+  write_file(dir + "/r.toml", "title=\"t\"\n[[source]]\nname=\"a\"\npaths=[\"a.jsonl\"]\nfilter=\"zyda\"\n");
+  const std::string words = fmt::format("corpus build {0}/r.toml --json --out {0}/o", dir);
+  Ran r = shell("quern " + words + "1");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json one = Json::parse(r.out);
+  EXPECT_GT(one.at("near_removed").as_int(), 50);
+  std::vector<std::string> ways = {"quern " + words + "2 --ranks 2"};
+  if (shell("mpirun --version").code == 0)
+    for (int n : {2, 4}) ways.push_back(fmt::format("{} -n {} quern {}m{}", kMpirun, n, words, n));
+  for (const std::string& way : ways) {
+    r = shell(way);
+    ASSERT_EQ(r.code, 0) << way << "\n" << r.err;
+    const Json m = Json::parse(r.out);
+    for (const char* key :
+         {"read", "kept", "outputs", "clusters", "sources", "overlap", "pairs", "config_hash", "compared"})
+      EXPECT_EQ(m.at(key), one.at(key)) << way << " " << key;
+    const std::string out = way.substr(way.find("--out ") + 6, way.find(" --ranks") - way.find("--out ") - 6);
+    for (const char* name : {"part-00000.jsonl.zst", "clusters.jsonl.zst", "recipe.json"})
+      EXPECT_EQ(read_file(out + "/" + name), read_file(dir + "/o1/" + name)) << way;
+    EXPECT_FALSE(std::filesystem::exists(out + "/unfinished"));
+  }
+  if (ways.size() > 1) {
+    r = shell(fmt::format("{1} -n 2 quern corpus filter {0}/a.jsonl --out {0}/f", dir, kMpirun));
+    EXPECT_NE(r.code, 0);
+    EXPECT_NE(r.err.find("a stage for one process"), std::string::npos) << r.err;
+  }
+}
+
+TEST(CliCorpus, NewDocumentsAgainstAnIndex) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  std::string old, fresh;
+  for (int i = 0; i < 40; ++i) old += line(page(i)), fresh += line(page(i + 20) + (i % 2 ? "" : " tail"));
+  write_file(dir + "/old.jsonl", old), write_file(dir + "/new.jsonl", fresh);
+  Ran r = shell(fmt::format("quern corpus dedup old={0}/old.jsonl --out {0}/o --save-index {0}/index", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  r = shell(fmt::format(
+      "quern corpus dedup new={0}/new.jsonl --out {0}/n --against {0}/index --save-index {0}/index2 --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json m = Json::parse(r.out);
+  EXPECT_EQ(m.at("indexed").as_int(), 40);
+  EXPECT_EQ(m.at("kept").as_int(), 20);
+  EXPECT_EQ(m.at("exact_removed").as_int(), 10);
+  EXPECT_EQ(m.at("near_removed").as_int(), 10);
+  EXPECT_EQ(Json::read(dir + "/index2/index.json").at("documents").as_int(), 60);
+  r = shell(fmt::format("quern corpus dedup {0}/new.jsonl --out {0}/x --against {0}/index --mode compat", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("they have to be the same"), std::string::npos) << r.err;
 }
 
 TEST(CliCorpus, FilterTellsReasons) {
