@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "quern/base/error.h"
 #include "quern/corpus/ascii.h"
+#include "quern/corpus/ascii_words.h"
 #include "quern/corpus/char_class.h"
 #include "quern/corpus/mend_text.h"
 #include "quern/text/unicode.h"
@@ -15,21 +17,6 @@ namespace quern::corpus {
 namespace {
 
 constexpr size_t kPadding = 16;
-
-struct AsciiTables {
-  std::array<unsigned char, 128> lower{}, keep{}, space{};
-};
-constexpr AsciiTables kAscii = [] {
-  AsciiTables t;
-  for (unsigned c = 0; c < 128; ++c) {
-    const bool space = (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x20);
-    const bool punct = (c > 32 && c < 48) || (c > 57 && c < 65) || (c > 90 && c < 97) || (c > 122 && c < 127);
-    t.lower[c] = static_cast<unsigned char>(space ? ' ' : c >= 'A' && c <= 'Z' ? c + 32 : c);
-    t.space[c] = space;
-    t.keep[c] = !space && !punct;
-  }
-  return t;
-}();
 
 // Whether the character before s[at] and the one from s[end] on make no word with what is between.
 bool cased_before(std::string_view s, size_t at) {
@@ -69,62 +56,57 @@ class WordWriter {
  public:
   WordWriter(Tokens& t, size_t room) : t_(t) {
     t.gap = 1;
-    t.text.resize(room + kPadding);
+    t.text.resize(room + 64);
     t.begin.resize(room / 2 + 2);
-    out_ = t.text.data();
-    begin_ = t.begin.data();
+    w_.out = t.text.data();
+    w_.begin = t.begin.data();
   }
-  void ascii(unsigned char c) {
-    const unsigned keep = kAscii.keep[c], space = kAscii.space[c];
-    out_[n_] = static_cast<char>(kAscii.lower[c]);
-    begin_[tokens_] = static_cast<uint32_t>(n_);
-    tokens_ += keep & between_;
-    n_ += keep | (space & (between_ ^ 1u));
-    between_ = space | (between_ & (keep ^ 1u));
-  }
+  void ascii(std::string_view piece) { ascii_words(piece.data(), piece.size(), w_); }
+  void ascii(unsigned char c) { ascii_word_step(c, w_); }
   void space() { ascii(' '); }
   void wide(std::string_view bytes) {
-    begin_[tokens_] = static_cast<uint32_t>(n_);
-    tokens_ += between_;
-    between_ = 0;
-    std::memcpy(out_ + n_, bytes.data(), bytes.size());
-    n_ += bytes.size();
+    w_.begin[w_.tokens] = static_cast<uint32_t>(w_.n);
+    w_.tokens += w_.between;
+    w_.between = 0;
+    if (wide_.empty() || wide_.back() + 1 != w_.tokens) wide_.push_back(static_cast<uint32_t>(w_.tokens - 1));
+    std::memcpy(w_.out + w_.n, bytes.data(), bytes.size());
+    w_.n += bytes.size();
   }
   void finish() {
-    if (n_ > 0 && between_) --n_;  // the space behind the last token
-    t_.begin.resize(tokens_ + 1);
-    t_.begin[tokens_] = static_cast<uint32_t>(n_ + 1);
-    if (tokens_ == 0) t_.begin.clear();
-    t_.text.resize(n_ + kPadding);
-    std::memset(t_.text.data() + n_, 0, kPadding);
+    if (w_.n > 0 && w_.between) --w_.n;  // the space behind the last token
+    t_.begin.resize(w_.tokens + 1);
+    t_.begin[w_.tokens] = static_cast<uint32_t>(w_.n + 1);
+    if (w_.tokens == 0) t_.begin.clear();
+    t_.text.resize(w_.n + kPadding);
+    std::memset(t_.text.data() + w_.n, 0, kPadding);
   }
+  std::vector<uint32_t> take_wide() { return std::move(wide_); }  // tokens with characters beyond ASCII, ascending
 
  private:
   Tokens& t_;
-  char* out_;
-  uint32_t* begin_;
-  size_t n_ = 0, tokens_ = 0;
-  unsigned between_ = 1;
+  WordState w_;
+  std::vector<uint32_t> wide_;
 };
 
 // Lower-casing grows a character by at most half (U+0130: 2 to 3 bytes); a quote that stands alone by two spaces.
 size_t room_for(std::string_view s) { return s.size() + s.size() / 2 + s.size() / 2 + 64; }
 
-bool split_words(std::string_view s, bool alone, Tokens& t) {
+std::vector<uint32_t> split_words(std::string_view s, bool alone, Tokens& t) {
   const bool ascii = is_ascii(s);
   WordWriter w(t, ascii ? s.size() + 2 : room_for(s));
   if (ascii) {
-    for (char c : s) w.ascii(static_cast<unsigned char>(c));
+    w.ascii(s);
     w.finish();
-    return true;
+    return {};
   }
   const uint8_t* cls = char_classes();
   std::string one;
   for (size_t i = 0; i < s.size();) {
     const auto b = static_cast<unsigned char>(s[i]);
     if (b < 0x80) {
-      w.ascii(b);
-      ++i;
+      const size_t run = ascii_run(s, i);
+      w.ascii(s.substr(i, run));
+      i += run;
       continue;
     }
     const Utf8Char c = utf8_at(s, i);
@@ -151,7 +133,7 @@ bool split_words(std::string_view s, bool alone, Tokens& t) {
     i += c.len;
   }
   w.finish();
-  return false;
+  return w.take_wide();
 }
 
 struct Contraction {
@@ -160,6 +142,13 @@ struct Contraction {
 };
 constexpr Contraction kContractions[] = {{"cannot", 3}, {"gimme", 3}, {"gonna", 3},
                                          {"gotta", 3},  {"lemme", 3}, {"wanna", 3}};
+constexpr auto kFirstFour = [] {  // as a little-endian machine loads them
+  std::array<uint32_t, std::size(kContractions)> first{};
+  for (size_t i = 0; i < first.size(); ++i)
+    for (size_t k = 0; k < 4; ++k)
+      first[i] |= static_cast<uint32_t>(static_cast<unsigned char>(kContractions[i].word[k])) << (8 * k);
+  return first;
+}();
 
 bool word_at(std::string_view s, size_t i) { return char_classes()[utf8_at(s, i).cp] & kWordChar; }
 
@@ -180,23 +169,42 @@ void cuts_of(std::string_view token, std::vector<size_t>& cuts) {
 
 bool is_contraction(const char* p, size_t n) {
   if (n != 5 && n != 6) return false;
-  if (p[0] != 'c' && p[0] != 'g' && p[0] != 'l' && p[0] != 'w') return false;
+  uint32_t first = 0;
+  std::memcpy(&first, p, 4);
+  bool any = false;
+  for (uint32_t c : kFirstFour) any |= c == first;
+  if (!any) return false;
   for (const Contraction& c : kContractions)
     if (n == c.word.size() && std::memcmp(p, c.word.data(), n) == 0) return true;
   return false;
 }
 
+// No way out inside: one word in four is five or six letters long, which no processor guesses.
+bool maybe_contractions(const Tokens& t) {
+  const char* text = t.text.data();
+  unsigned any = 0;
+  for (size_t i = 0; i < t.size(); ++i) {
+    uint32_t first = 0;
+    std::memcpy(&first, text + t.begin[i], 4);
+    unsigned same = 0;
+    for (uint32_t c : kFirstFour) same |= c == first;
+    any |= same & (t.begin[i + 1] - t.begin[i] - 6 <= 1);
+  }
+  return any;
+}
+
 // Tokens of pure ASCII words are contractions or are not; others may hold one between characters that are no letters.
-void cut_contractions(Tokens& t, bool ascii) {
-  bool any = false;
-  for (size_t i = 0; i < t.size() && !any; ++i) {
-    const std::string_view w = t[i];
-    any = is_contraction(w.data(), w.size()) || (!ascii && w.size() > 6 && ascii_run(w, 0) < w.size());
+void cut_contractions(Tokens& t, const std::vector<uint32_t>& wide) {
+  std::vector<size_t> cuts;
+  bool any = maybe_contractions(t);
+  for (size_t k = 0; k < wide.size() && !any; ++k) {
+    if (t[wide[k]].size() > 6) cuts_of(t[wide[k]], cuts);
+    any = !cuts.empty();
   }
   if (!any) return;
   std::string text;
   std::vector<uint32_t> begin;
-  std::vector<size_t> cuts;
+  size_t next = 0;  // of wide
   text.reserve(t.text.size() + 64);
   auto add = [&](std::string_view w) {
     begin.push_back(static_cast<uint32_t>(text.size()));
@@ -206,7 +214,9 @@ void cut_contractions(Tokens& t, bool ascii) {
   for (size_t i = 0; i < t.size(); ++i) {
     const std::string_view w = t[i];
     cuts.clear();
-    if (is_contraction(w.data(), w.size()) || (!ascii && ascii_run(w, 0) < w.size())) cuts_of(w, cuts);
+    const bool odd = next < wide.size() && wide[next] == i;
+    next += odd;
+    if (odd || is_contraction(w.data(), w.size())) cuts_of(w, cuts);
     std::sort(cuts.begin(), cuts.end());
     size_t from = 0;
     for (size_t c : cuts) {
