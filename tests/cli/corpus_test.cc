@@ -66,7 +66,7 @@ TEST(CliCorpus, ManyRanksWriteTheSame) {
   ScratchFolder d;
   const std::string dir = d / "";
   std::string a;
-  for (int i = 0; i < 5000; ++i) a += line(page(i % 3000, 150) + (i % 3 ? " end" : ""));  // two blocks
+  for (int i = 0; i < 5000; ++i) a += line(page(i % 3001, 150) + (i % 3 ? " end" : ""));  // two blocks
   write_file(dir + "/a.jsonl", a + "not json\n");
   write_file(dir + "/r.toml", "title=\"t\"\n[[source]]\nname=\"a\"\npaths=[\"a.jsonl\"]\n");
   const std::string words = fmt::format("corpus build {0}/r.toml --json --out {0}/o", dir);
@@ -75,8 +75,7 @@ TEST(CliCorpus, ManyRanksWriteTheSame) {
   const Json one = Json::parse(r.out);
   EXPECT_GT(one.at("near_removed").as_int(), 50);
   std::vector<std::string> ways = {"quern " + words + "4 --ranks 4"};
-  if (shell("mpirun --version").code == 0)
-    for (int n : {2, 4}) ways.push_back(fmt::format("{} -n {} quern {}m{}", kMpirun, n, words, n));
+  if (shell("mpirun --version").code == 0) ways.push_back(fmt::format("{} -n 2 quern {}m2", kMpirun, words));
   for (const std::string& way : ways) {
     r = shell(way);
     ASSERT_EQ(r.code, 0) << way << "\n" << r.err;
