@@ -33,6 +33,7 @@ constexpr Verb kVerbs[] = {
     {"data", "build token shards, look into them, write the curriculum", quern::cmd_data},
     {"corpus", "filter and deduplicate documents", quern::cmd_corpus},
     {"train", "carry out a training recipe", quern::cmd_train},
+    {"study", "train variants of a recipe on the same tokens and compare them", quern::cmd_study},
     {"memory", "conversations that know when things were said", quern::cmd_memory},
     {"report", "draw a training run as one HTML page", quern::cmd_report},
     {"learn", "deep e-prop beside the gradient, in small recurrent stacks", quern::cmd_learn},

@@ -2,9 +2,10 @@
 //   step        {"step", "phase", "loss", "bpb", "tokens", "tokens_per_s", "mfu", "lr", "grad_norm", "time_s", its
 //   parts} evaluation  {"step", "tokens", "set", "eval_loss", "eval_bpb"} event       {"step", "tokens", "event",
 //   "text"}: spike, rollback, restart, phase …
-// What is unknown is absent (bpb, mfu); a number that is not finite is null. Every line is one write(), so a killed
-// run leaves at most its last line half-written. Going back to an earlier step moves the lines of later steps to
-// metrics.discarded.jsonl; events stay, because they are what happened (a new run in an old folder moves them too).
+// What is unknown is absent (bpb, mfu, balance); a number that is not finite is null. Every line is one write(), so a
+// killed run leaves at most its last line half-written. Going back to an earlier step moves the lines of later steps
+// to metrics.discarded.jsonl; events stay, because they are what happened (a new run in an old folder moves them
+// too).
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -23,6 +24,7 @@ struct StepMetrics {
   int64_t tokens = 0;  // seen since the run began
   std::optional<double> tokens_per_s, mfu;
   double lr = std::numeric_limits<double>::quiet_NaN(), grad_norm = std::numeric_limits<double>::quiet_NaN();
+  std::optional<double> balance;
   double time_s = 0, data_s = 0, forward_s = 0, backward_s = 0, reduce_s = 0, optimizer_s = 0, checkpoint_s = 0,
          other_s = 0;
   template <class V>
@@ -36,6 +38,8 @@ struct StepMetrics {
     v("mfu", mfu, "model FLOP utilisation, 0 to 1");
     v("lr", lr, "learning rate");
     v("grad_norm", grad_norm, "norm of the whole gradient before clipping");
+    v("balance", balance,
+      "evenness of the experts' load, 0 to 1: its entropy over their number's logarithm, mean of layers");
     v("time_s", time_s, "seconds the step took");
     v("data_s", data_s, "of them: waiting for data");
     v("forward_s", forward_s, "the forward passes");

@@ -106,13 +106,14 @@ struct SpikePolicy {
 
 // How ranks share the work; docs/parallel.md.
 struct ParallelConfig {
-  int64_t zero = 0, bucket = int64_t{4} << 20, context = 1;
+  int64_t zero = 0, bucket = int64_t{4} << 20, context = 1, experts = 1;
   std::string context_form = "gather";
   template <class V>
   void visit(V& v) {
     v("zero", zero, "0: every rank keeps all optimizer state; 1: an even share of it");
     v("bucket", bucket, "with zero = 1: elements of gradient that go out together while the backward goes on");
     v("context", context, "ranks that share the tokens of every row");
+    v("experts", experts, "ranks that share the experts of every mixture: tokens travel to theirs and back");
     v("context_form", context_form, "of their attention: gather (all keys to all) or ring (from rank to rank)");
   }
 };

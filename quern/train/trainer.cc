@@ -10,6 +10,7 @@
 #include "quern/host/host.h"
 #include "quern/mixers/context.h"
 #include "quern/models/checkpoint.h"
+#include "quern/models/zaya/zaya_model.h"
 #include "quern/optim/clip.h"
 #include "quern/train/export.h"
 #include "quern/train/spikes.h"
@@ -81,7 +82,6 @@ MicroBatch micro_batch(TokenBatch b, Communicator* group, ContextForm form) {
   return m;
 }
 
-
 }  // namespace
 
 bool holds_run(const fs::path& out) { return fs::exists(out / "metrics.jsonl") || latest_committed(out).has_value(); }
@@ -91,8 +91,9 @@ struct Trainer::Impl {
   const Registry& registry;
   Communicator& comm;
   TrainOptions o;
-  std::unique_ptr<Communicator> group;  // ranks that share every row; null: rows are whole
-  Json base_config, config;             // of the model: before and with the phase's changes
+  std::unique_ptr<Communicator> group;         // ranks that share every row; null: rows are whole
+  std::unique_ptr<Communicator> expert_group;  // ranks that share experts; null: every rank has all
+  Json base_config, config;                    // of the model: before and with the phase's changes
   std::unique_ptr<Model> model;
   std::unique_ptr<ZeroShards> shards;  // null: every rank moves everything
   std::unique_ptr<OptimizerGroups> optimizer;
@@ -140,6 +141,18 @@ struct Trainer::Impl {
     if (comm.size() % share != 0)
       fail("parallel.context = {}: {} ranks cannot be divided into groups of so many", share, comm.size());
     if (share > 1) group = comm.split(comm.rank() / static_cast<int>(share));
+    const int64_t experts = recipe.parallel.experts;
+    if (comm.size() % experts != 0)
+      fail("parallel.experts = {}: {} ranks cannot be divided into groups of so many", experts, comm.size());
+    if (experts > 1) expert_group = comm.split(comm.rank() / static_cast<int>(experts));
+  }
+
+  // Around a step's forward and backward: evaluation, which ranks do each for themselves, knows nothing of it.
+  void share_experts(bool shared) {
+    if (!expert_group) return;
+    auto* zaya = dynamic_cast<ZayaModel*>(model.get());
+    if (!zaya) fail("parallel.experts = {}: {} has no experts", recipe.parallel.experts, model->family());
+    zaya->share_experts(shared ? expert_group.get() : nullptr);
   }
 
   void prepare_folder() {
@@ -258,6 +271,9 @@ struct Trainer::Impl {
   // drawn.
   std::vector<MicroBatch> draw(int64_t rows, int64_t& fed) {
     const int64_t groups = comm.size() / recipe.parallel.context, mine = comm.rank() / recipe.parallel.context;
+    if (expert_group && rows % groups != 0)
+      fail("parallel.experts = {}: the {} rows of a step cannot be dealt evenly to {} ranks or groups of them",
+           recipe.parallel.experts, rows, groups);
     int64_t first = rows * mine / groups, end = rows * (mine + 1) / groups;
     int64_t micro = recipe.phase[phase].micro_rows;
     std::vector<TokenBatch> batches;
@@ -277,7 +293,7 @@ struct Trainer::Impl {
       if (group && static_cast<int64_t>(b.tokens.size()) < 2 * group->size())
         fail("parallel.context = {}: a micro-batch of {} tokens cannot be cut into {} chunks", group->size(),
              b.tokens.size(), 2 * group->size());
-      if (b.loss_tokens > 0) out.push_back(micro_batch(std::move(b), group.get(), form));
+      if (b.loss_tokens > 0 || expert_group) out.push_back(micro_batch(std::move(b), group.get(), form));
     }
     return out;
   }
@@ -297,6 +313,23 @@ struct Trainer::Impl {
       if (!all[i]->grad.defined()) all[i]->grad = Tensor::zeros(all[i]->shape, DType::f32);
       comm.all_reduce(all[i]->grad);
     }
+  }
+
+  // The balancing biases' gradients are the loads of this step, of all ranks.
+  std::optional<double> evenness() {
+    double sum = 0;
+    int64_t layers = 0;
+    model->visit("", [&](const std::string&, Parameter& p) {
+      if (p.kind != ParameterKind::balance || !p.grad.defined()) return;
+      const auto loads = p.grad.span<float>().first(static_cast<size_t>(p.grad.size()) - 1);  // the last is no expert
+      double total = 0, entropy = 0;
+      for (float n : loads) total += n;
+      if (total == 0 || loads.size() < 2) return;
+      for (float n : loads)
+        if (n > 0) entropy -= n / total * std::log(n / total);
+      sum += entropy / std::log(static_cast<double>(loads.size())), ++layers;
+    });
+    return layers > 0 ? std::optional(sum / static_cast<double>(layers)) : std::nullopt;
   }
 
   double gradient_norm() {
@@ -335,6 +368,7 @@ struct Trainer::Impl {
     m.data_s = watch.lap();
     enter(Section::compute);
     double loss = 0;
+    share_experts(true);
     for (const MicroBatch& b : batches) {
       double share = static_cast<double>(b.learnt) / static_cast<double>(learnt);
       Tape tape(Tape::training, recipe.dtype == "bf16");
@@ -346,6 +380,7 @@ struct Trainer::Impl {
       tape.backward(l, share);
       m.backward_s += watch.lap();
     }
+    share_experts(false);
     busy += m.forward_s + m.backward_s;
     enter(Section::reduce);
     if (shards) shards->finish();
@@ -362,6 +397,7 @@ struct Trainer::Impl {
                   : fmt::format("loss {} and gradient norm {} are no numbers", loss, norm));
       return true;
     }
+    m.balance = evenness();
     m.optimizer_s = watch.lap();
     if (recipe.checkpoint.bounded && writer->busy()) {
       enter(Section::checkpoint);

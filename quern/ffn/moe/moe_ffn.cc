@@ -2,6 +2,7 @@
 
 #include "quern/base/config.h"
 #include "quern/base/traffic.h"
+#include "quern/ffn/moe/exchange.h"
 #include "quern/kernels/moe/moe.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
@@ -54,8 +55,20 @@ Var MoeFfn::forward(Tape& tape, const Var& x_TD, DepthCarry& carry) {
   for (int32_t e : chosen) ++counts_[static_cast<size_t>(e)];
   if (tape.recording()) router_->note_load(counts_);
   if (carry.expert_log) carry.expert_log->emplace_back(chosen.begin(), chosen.end());
-  Var y_TD = experts(tape, x_TD, r);
+  Var y_TD = group_ ? experts_over_ranks(tape, x_TD, r) : experts(tape, x_TD, r);
   return skip_identity_ && counts_.back() > 0 ? skipped(tape, y_TD, x_TD, r) : y_TD;
+}
+
+void MoeFfn::share(Communicator* group) {
+  if (group && group->size() > n_experts_)
+    fail("moe: {} experts cannot be dealt to {} ranks: each needs one at least", n_experts_, group->size());
+  group_ = group;
+}
+
+Var MoeFfn::experts_over_ranks(Tape& tape, const Var& x_TD, const Routing& r) {
+  const ExpertExchange exchange(*group_, r.expert_Tk, n_experts_);
+  Var x_RD = exchange.send_tokens(tape, x_TD), w_R1 = exchange.send_weights(tape, r.weight_Tk);
+  return exchange.home(tape, experts(tape, x_RD, {exchange.expert_R1(), w_R1}));
 }
 
 Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {

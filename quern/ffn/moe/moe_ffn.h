@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "quern/comm/communicator.h"
 #include "quern/ffn/moe/router.h"
 #include "quern/kernels/activation/activation.h"
 #include "quern/kernels/gemm/gemm.h"
@@ -20,19 +21,26 @@ class MoeFfn : public Ffn {
   void pack(const Packing& t) override;
   Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
+  // From now on rank r of the group computes the r-th even cut of the experts for the tokens of all its ranks
+  // (exchange.h); null: every rank its own tokens again. Weights stay whole everywhere; gradients of an expert arise
+  // on the rank that has it, zeros elsewhere.
+  void share(Communicator* group);
+
   // Tokens per class in the last forward, the skip class last.
   const std::vector<int64_t>& last_counts() const { return counts_; }
   Router& router() { return *router_; }
 
  private:
   Var experts(Tape& tape, const Var& x_TD, const Routing& r);
+  Var experts_over_ranks(Tape& tape, const Var& x_TD, const Routing& r);
   Var skipped(Tape& tape, const Var& y_TD, const Var& x_TD, const Routing& r);
   int64_t n_experts_;
   bool skip_identity_ = false;
   kernels::Activation act_ = kernels::Activation::silu;
   std::unique_ptr<Router> router_;
   Parameter gate_up_, down_;  // [E, 2F, D], [E, D, F]
-  std::string name_;          // of the experts, as visited last
+  Communicator* group_ = nullptr;
+  std::string name_;  // of the experts, as visited last
   std::vector<kernels::PackedWeight> packed_gate_up_, packed_down_;
   std::vector<int64_t> counts_;
 };

@@ -44,6 +44,25 @@ TEST(ZayaMoe, FiniteDifferencesThroughTheDepthStream) {
   }
 }
 
+TEST(ZayaMoe, FiniteDifferencesOfTheLinearRouter) {
+  MoeFfn m({.width = 6, .n_experts = 3, .linear = true}, 4);
+  NamedParameters p = randomised(m, 23, 0.8);
+  for (auto& [name, q] : p) {
+    EXPECT_TRUE(name == "gate.out_proj.weight" || name == "gate.balancing_biases" || name.starts_with("experts."))
+        << name;
+    if (name == "gate.balancing_biases") q->value = Tensor::of<double>({4}, {0.05, -0.1, 0.1, 0.1});
+  }
+  GradCheck c = grad_check(
+      [&](Tape& t, const std::vector<Var>& in) {
+        DepthCarry carry;
+        Var y = m.forward(t, in[0], carry);
+        EXPECT_FALSE(carry.router_state.value.defined());
+        return std::vector<Var>{y};
+      },
+      {random_normal({12, 6}, 4)}, p, 25, 1e-6);
+  EXPECT_LT(c.worst, 1e-6) << c.where;
+}
+
 TEST(LinearMoe, FiniteDifferencesOfTopK) {
   for (bool renormalise : {false, true}) {
     MoeFfn m(std::make_unique<LinearRouter>(6, 4, 2, renormalise), 6, 5, 4);

@@ -81,10 +81,10 @@ ZayaRouter::ZayaRouter(ZayaRouterConfig c)
       down_(c.router_width, c.width, true),
       fc1_(c.router_width, c.router_width, true),
       fc2_(c.router_width, c.router_width, true),
-      out_(c.n_experts + 1, c.router_width, false),
+      out_(c.n_experts + 1, c.linear ? c.width : c.router_width, false),
       norm_({c.router_width}, Init::constant(1)),
       beta_({c.n_experts + 1}, Init::constant(0)) {
-  if (c.router_width < 1) fail("moe: router_width {} must be 1 or more", c.router_width);
+  if (c.router_width < 1 && !c.linear) fail("moe: router_width {} must be 1 or more", c.router_width);
   if (c.depth_average) gamma_ = Parameter({c.router_width}, Init::constant(1));
   beta_.trainable = false;
   beta_.kind = ParameterKind::balance;
@@ -93,6 +93,11 @@ ZayaRouter::ZayaRouter(ZayaRouterConfig c)
 }
 
 void ZayaRouter::visit(const std::string& prefix, const ParameterVisitor& v) {
+  if (c_.linear) {
+    out_.visit(prefix + "out_proj", v);
+    v(prefix + "balancing_biases", beta_);
+    return;
+  }
   down_.visit(prefix + "down_proj", v);
   if (c_.depth_average) v(prefix + "router_states_scale", gamma_);
   v(prefix + "router_mlp.norm.weight", norm_);
@@ -103,18 +108,25 @@ void ZayaRouter::visit(const std::string& prefix, const ParameterVisitor& v) {
 }
 
 void ZayaRouter::pack(const Packing& t) {
-  for (Linear* l : {&down_, &fc1_, &fc2_, &out_}) l->pack(t.of(WeightFormat::f32));
+  out_.pack(t.of(WeightFormat::f32));
+  if (c_.linear) return;
+  for (Linear* l : {&down_, &fc1_, &fc2_}) l->pack(t.of(WeightFormat::f32));
 }
 
-Routing ZayaRouter::route(Tape& tape, const Var& x_TD, DepthCarry& carry) {
+Var ZayaRouter::scores(Tape& tape, const Var& x_TD, DepthCarry& carry) {
   constexpr auto gelu = kernels::Activation::gelu;
+  if (c_.linear) return linear(tape, x_TD, out_);
   Var r_TR = linear(tape, x_TD, down_);
   if (c_.depth_average && carry.router_state.value.defined())
     r_TR = add(tape, r_TR, mul_columns(tape, carry.router_state, gamma_));
   carry.router_state = r_TR;
   Var c_TR = activate(tape, gelu, linear(tape, rms_norm(tape, r_TR, norm_, c_.eps), fc1_));
   c_TR = activate(tape, gelu, linear(tape, c_TR, fc2_));
-  Var p_TE = softmax(tape, linear(tape, c_TR, out_));
+  return linear(tape, c_TR, out_);
+}
+
+Routing ZayaRouter::route(Tape& tape, const Var& x_TD, DepthCarry& carry) {
+  Var p_TE = softmax(tape, scores(tape, x_TD, carry));
   Tensor e_T1 = choose(p_TE.value, beta_.value, 1);
   return {e_T1, gather(tape, p_TE, e_T1)};
 }

@@ -4,7 +4,8 @@
 //   r = x·Wdᵀ + bd  (+ γ ⊙ the router state of the block below);  the state passed on is r
 //   p = softmax(W3·gelu(W2·gelu(W1·norm(r) + b1) + b2));  e = argmax(p + β), ties to the lowest;  weight p_e
 // β is a buffer moved by a controller (quern/optim/balance), never by the loss: its grad adds up the tokens each
-// class got, over micro-batches and ranks, like any gradient. Class E means "no expert".
+// class got, over micro-batches and ranks, like any gradient. Class E means "no expert". With `linear` p is
+// softmax(x·W3ᵀ), the rest as it is.
 //
 // LinearRouter: p = softmax(x·Wᵀ), the k largest, renormalised to sum 1 if asked.
 #pragma once
@@ -32,6 +33,7 @@ struct ZayaRouterConfig {
   enum class Skip { zero, identity };  // what a skipped token gets: nothing, or its weight times its input
   int64_t width = 0, router_width = 0, n_experts = 0;
   bool depth_average = true;  // false in the first block
+  bool linear = false;        // p = softmax(x·W3ᵀ), to measure the MLP against: no router state, no router_width
   double eps = 1e-5;
   Skip skip = Skip::zero;
 };
@@ -46,6 +48,7 @@ class ZayaRouter : public Router {
   Parameter& balancing_biases() { return beta_; }
 
  private:
+  Var scores(Tape& tape, const Var& x_TD, DepthCarry& carry);
   ZayaRouterConfig c_;
   Linear down_, fc1_, fc2_, out_;
   Parameter gamma_, norm_, beta_;

@@ -165,6 +165,10 @@ void ZayaConfig::check() const {
     fail("{}, hidden_act: '{}' is not supported for ZAYA, expected 'silu'", kWhere, hidden_act);
   if (skip_class != "zero" && skip_class != "identity")
     fail("{}, quern_skip_class: '{}', expected zero or identity", kWhere, skip_class);
+  if (attention != "ccgqa" && attention != "gqa")
+    fail("{}, quern_attention: '{}', expected ccgqa or gqa", kWhere, attention);
+  if (router != "mlp-eda" && router != "mlp" && router != "linear")
+    fail("{}, quern_router: '{}', expected mlp-eda, mlp or linear", kWhere, router);
   if (static_cast<int64_t>(layer_types.size()) != num_hidden_layers)
     fail("{}, layer_types: {} entries for {} blocks (num_hidden_layers)", kWhere, layer_types.size(),
          num_hidden_layers);
@@ -214,6 +218,8 @@ Json ZayaConfig::to_hf() const {
   if (!j.find("architectures")) j.set("architectures", Json(Json::Array{Json("ZayaForCausalLM")}));
   write_json(j, *this);
   if (skip_class == "zero") j.erase("quern_skip_class");
+  if (attention == "ccgqa") j.erase("quern_attention");
+  if (router == "mlp-eda") j.erase("quern_router");
   Json r = Json::object();
   for (const auto& [type, p] : rope) {
     Json one = Json::object();

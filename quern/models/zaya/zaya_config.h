@@ -27,6 +27,9 @@ struct ZayaConfig {
   std::optional<int64_t> pad_token_id = 0, bos_token_id = 2;
   // Ours, written only when not the default: what the skip class contributes, "zero" or "identity".
   std::string skip_class = "zero";
+  // Ours too, to measure what the published parts are worth (papers/zaya1): "ccgqa" or "gqa", attention of
+  // num_attention_heads plain heads; "mlp-eda", "mlp" (without the state of the block below) or "linear".
+  std::string attention = "ccgqa", router = "mlp-eda";
 
   struct Rope {
     double theta = 5e6, partial = 0.5;
@@ -59,6 +62,8 @@ struct ZayaConfig {
     v("pad_token_id", pad_token_id, "padding id");
     v("bos_token_id", bos_token_id, "first id of a text");
     v("quern_skip_class", skip_class, "what a token routed to no expert gets: zero or identity");
+    v("quern_attention", attention, "ccgqa, or gqa: plain attention with the same heads");
+    v("quern_router", router, "mlp-eda, mlp (no averaging over depth) or linear (one matrix)");
   }
 
   // Reads either form; weights (may be null) settle layer and head counts where the legacy form lies.

@@ -1,25 +1,34 @@
 #include "quern/models/zaya/zaya_model.h"
 
 #include "quern/base/error.h"
+#include "quern/mixers/attention/attention_mixer.h"
+#include "quern/mixers/cca/cca_mixer.h"
 #include "quern/nn/registry.h"
 
 namespace quern {
 namespace {
 
-CcaConfig cca_config(const ZayaConfig& c, int64_t k) {
+template <class Config>  // CCA's and plain attention's name these alike
+Config heads(const ZayaConfig& c, int64_t k) {
   const std::string& type = c.layer_types[static_cast<size_t>(k)];
   const ZayaConfig::Rope& rope = c.rope.at(type);
-  CcaConfig a;
+  Config a;
   a.width = c.hidden_size;
   a.n_head = c.num_attention_heads;
   a.n_head_kv = c.num_key_value_heads;
   a.head_dim = c.head_dim;
-  a.time0 = c.cca_time0;
-  a.time1 = c.cca_time1;
   a.rotary_dims = static_cast<int64_t>(rope.partial * static_cast<double>(c.head_dim));
   a.rope.theta = rope.theta;
   a.window = type == "hybrid_sliding" ? *c.sliding_window : 0;
   return a;
+}
+
+std::unique_ptr<Mixer> attention(const ZayaConfig& c, int64_t k) {
+  if (c.attention == "gqa") return std::make_unique<AttentionMixer>(heads<AttentionConfig>(c, k));
+  CcaConfig a = heads<CcaConfig>(c, k);
+  a.time0 = c.cca_time0;
+  a.time1 = c.cca_time1;
+  return std::make_unique<CcaMixer>(a);
 }
 
 ZayaRouterConfig router_config(const ZayaConfig& c, int64_t k) {
@@ -27,7 +36,8 @@ ZayaRouterConfig router_config(const ZayaConfig& c, int64_t k) {
   r.width = c.hidden_size;
   r.router_width = c.router_hidden_size;
   r.n_experts = c.num_experts;
-  r.depth_average = k > 0;
+  r.linear = c.router == "linear";
+  r.depth_average = k > 0 && c.router == "mlp-eda";
   r.eps = c.rms_norm_eps;
   r.skip = c.skip_class == "identity" ? ZayaRouterConfig::Skip::identity : ZayaRouterConfig::Skip::zero;
   return r;
@@ -38,9 +48,9 @@ ZayaRouterConfig router_config(const ZayaConfig& c, int64_t k) {
 ZayaModel::Block::Block(const ZayaConfig& c, int64_t k)
     : norm1({c.hidden_size}, Init::constant(1)),
       norm2({c.hidden_size}, Init::constant(1)),
-      cca(cca_config(c, k)),
+      attention(quern::attention(c, k)),
       moe(router_config(c, k), c.moe_intermediate_size),
-      after_cca(c.hidden_size),
+      after_attention(c.hidden_size),
       after_moe(c.hidden_size) {}
 
 ZayaModel::ZayaModel(ZayaConfig config)
@@ -54,7 +64,8 @@ ZayaModel::ZayaModel(ZayaConfig config)
 
 std::vector<StateSite> ZayaModel::sites(DType kv) const {
   std::vector<StateSite> s;
-  for (size_t k = 0; k < blocks_.size(); ++k) s.push_back({static_cast<int>(k), 0, blocks_[k]->cca.state_spec(kv)});
+  for (size_t k = 0; k < blocks_.size(); ++k)
+    s.push_back({static_cast<int>(k), 0, blocks_[k]->attention->state_spec(kv)});
   return s;
 }
 
@@ -66,8 +77,8 @@ void ZayaModel::visit(const std::string& prefix, const ParameterVisitor& v) {
     Block& b = *blocks_[k];
     std::string p = fmt::format("{}model.layers.{}.", prefix, k);
     v(p + "input_layernorm.weight", b.norm1);
-    b.cca.visit(p + "self_attn.", v);
-    b.after_cca.visit(p + "post_attention_residual_scale.", v);
+    b.attention->visit(p + "self_attn.", v);
+    b.after_attention.visit(p + "post_attention_residual_scale.", v);
     v(p + "post_attention_layernorm.weight", b.norm2);
     b.moe.visit(p + "mlp.", v);
     b.after_moe.visit(p + "post_mlp_residual_scale.", v);
@@ -78,9 +89,13 @@ void ZayaModel::visit(const std::string& prefix, const ParameterVisitor& v) {
 void ZayaModel::pack(const Packing& t) {
   head_.pack(t);
   for (auto& b : blocks_) {
-    b->cca.pack(t);
+    b->attention->pack(t);
     b->moe.pack(t);
   }
+}
+
+void ZayaModel::share_experts(Communicator* group) {
+  for (auto& b : blocks_) b->moe.share(group);
 }
 
 Var ZayaModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
@@ -92,13 +107,16 @@ Var ZayaModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& bat
       Block& b = *blocks_[k];
       DepthCarry carry{.router_state = in[1]};
       Var h_TD = rms_norm(t, in[0], b.norm1, config_.rms_norm_eps);
-      Var r_TD = residual_merge(t, b.cca.forward(t, h_TD, *shared, static_cast<int>(k)), in[0], b.after_cca);
+      Var r_TD =
+          residual_merge(t, b.attention->forward(t, h_TD, *shared, static_cast<int>(k)), in[0], b.after_attention);
       h_TD = rms_norm(t, r_TD, b.norm2, config_.rms_norm_eps);
       r_TD = residual_merge(t, b.moe.forward(t, h_TD, carry), r_TD, b.after_moe);
+      if (!carry.router_state.value.defined()) return {r_TD};
       return {r_TD, carry.router_state};
     };
     std::vector<Var> out = tape.layer({r_TD, router_state}, block);
-    r_TD = out[0], router_state = out[1];
+    r_TD = out[0];
+    if (out.size() > 1) router_state = out[1];
   }
   batch.advance_states();
   return rms_norm(tape, r_TD, norm_, config_.rms_norm_eps);

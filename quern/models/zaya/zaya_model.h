@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "quern/ffn/moe/moe_ffn.h"
-#include "quern/mixers/cca/cca_mixer.h"
+#include "quern/mixers/mixer.h"
 #include "quern/models/head.h"
 #include "quern/models/model.h"
 #include "quern/models/zaya/zaya_config.h"
@@ -39,15 +39,16 @@ class ZayaModel : public Model {
   bool ignorable(const std::string& tensor) const override;
 
   const ZayaConfig& zaya() const { return config_; }
+  void share_experts(Communicator* group);  // of every block: MoeFfn::share
   MoeFfn& moe(int64_t block) { return blocks_[static_cast<size_t>(block)]->moe; }
 
  private:
   struct Block {
     Block(const ZayaConfig& c, int64_t k);
     Parameter norm1, norm2;
-    CcaMixer cca;
+    std::unique_ptr<Mixer> attention;
     MoeFfn moe;
-    ResidualScale after_cca, after_moe;
+    ResidualScale after_attention, after_moe;
   };
 
   ZayaConfig config_;

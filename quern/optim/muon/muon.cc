@@ -27,14 +27,17 @@ Muon::Muon(MuonOptions o) : o_(std::move(o)) {
   if (!(o_.momentum >= 0 && o_.momentum < 1))
     fail("optimizer muon, momentum: {}, expected 0 ≤ momentum < 1", o_.momentum);
   if (!(o_.weight_decay >= 0)) fail("optimizer muon, weight_decay: {}, expected 0 or more", o_.weight_decay);
-  if (o_.steps < 1 || o_.steps > 100) fail("optimizer muon, steps: {}, expected 1 to 100", o_.steps);
+  if (o_.steps < 0 || o_.steps > 100) fail("optimizer muon, steps: {}, expected 0 to 100", o_.steps);
   if (o_.dtype != "bf16" && o_.dtype != "f32") fail("optimizer muon, dtype: '{}', expected bf16 or f32", o_.dtype);
   if (o_.scale != "rms" && o_.scale != "jordan")
     fail("optimizer muon, scale: '{}', expected rms or jordan", o_.scale);
   if (o_.coefficients != "published" && o_.coefficients != "minimax")
     fail("optimizer muon, coefficients: '{}', expected published or minimax", o_.coefficients);
-  newton_schulz_ = {.steps = static_cast<int>(o_.steps), .dtype = parse_dtype(o_.dtype)};
-  if (o_.coefficients == "minimax") newton_schulz_.coefficients = NewtonSchulzOptions::Coefficients::minimax;
+  using enum NewtonSchulzOptions::Coefficients;
+  if (o_.steps == 0) o_.steps = o_.coefficients == "minimax" ? 6 : 5;
+  newton_schulz_ = {.steps = static_cast<int>(o_.steps),
+                    .dtype = parse_dtype(o_.dtype),
+                    .coefficients = o_.coefficients == "minimax" ? minimax : published};
 }
 
 std::vector<OptimizerPart> Muon::state(const std::string& name, const Parameter& p) const {

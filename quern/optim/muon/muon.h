@@ -14,17 +14,18 @@ namespace quern {
 struct MuonOptions {
   double momentum = 0.95, weight_decay = 0.1;
   bool nesterov = true, split_fused = false;
-  int64_t steps = 5;
-  std::string dtype = "bf16", scale = "rms", coefficients = "published";
+  int64_t steps = 0;
+  std::string dtype = "bf16", scale = "rms", coefficients = "minimax";
   template <class V>
   void visit(V& v) {
     v("momentum", momentum, "0: no buffer, the gradient itself is orthogonalised");
     v("weight_decay", weight_decay, "times the learning rate: what a weight loses every step");
     v("nesterov", nesterov, "look one step ahead of the momentum");
     v("split_fused", split_fused, "orthogonalise fused parts (gate, up) by themselves");
-    v("steps", steps, "Newton-Schulz iterations");
+    v("steps", steps, "Newton-Schulz iterations; 0: 6, or 5 with the published coefficients");
     v("dtype", dtype, "of their products: bf16 or f32");
-    v("coefficients", coefficients, "published: 3.4445, -4.775, 2.0315 at every step; minimax: closer to one");
+    v("coefficients", coefficients,
+      "minimax: singular values end in [0.7, 1.2]; published: 3.4445, -4.775, 2.0315 at every step, a wider band");
     v("scale", scale, "rms: 0.2·√max(rows, columns); jordan: √max(1, rows/columns)");
   }
 };

@@ -17,10 +17,14 @@ struct Quintic {  // a·x + b·x³ + c·x⁵
   double a, b, c;
 };
 constexpr Quintic kPublished = {3.4445, -4.7750, 2.0315};
-// Remez exchange on [0.001, 1], then on [1 − e, 1 + e] of the step before; the last serves further steps too.
-constexpr Quintic kMinimax[] = {{8.470329, -25.108075, 18.629276}, {4.182834, -3.108701, 0.580607},
-                                {3.961857, -2.954064, 0.562976},   {3.286586, -2.464720, 0.507358},
-                                {2.273750, -1.644660, 0.416191},   {1.875000, -1.250000, 0.375000}};
+// Remez exchange on [0.0005, 1], then on what the step before leaves, [1 − e, (1 + e)·margin] with
+// margins 1.06, 1.04, 1.03, 1.02, 1.01; the last serves further steps. Past the upper end these polynomials rise
+// steeply, and rounding to bf16 does push values there: without margins a square of 64 normal numbers ended with a
+// singular value of 49.
+constexpr Quintic kMinimax[] = {{8.492261, -25.194694, 18.698187}, {3.983210, -2.633718, 0.436424},
+                                {3.959505, -2.725252, 0.473660},   {3.638172, -2.568987, 0.472693},
+                                {2.797521, -2.018256, 0.430126},   {2.007251, -1.375881, 0.377778},
+                                {1.875000, -1.250000, 0.375000}};
 
 Quintic coefficients(const NewtonSchulzOptions& o, int step) {
   if (o.coefficients == NewtonSchulzOptions::Coefficients::published) return kPublished;

@@ -1,0 +1,73 @@
+// A study: variants of one recipe, each trained from several seeds on the same tokens, and what their held-out losses
+// say about them. One TOML file, carried out by `quern study`:
+//
+//   name = "router"             [recipe]   a recipe's fields (recipe.h); its data are the sets "train" and "held"
+//   tokenizer = "../tokenizer"  [data]     documents of the curriculum, made here: the same for everybody
+//   seeds = 2                   [[variant]] name = "linear"
+//                                           recipe.model.config.quern_router = "linear"   what differs
+//
+// Every run keeps its folder and result.json under `work`, so that a study that was stopped goes on with the next
+// run; a run whose recipe has changed since is made again.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/nn/registry.h"
+
+namespace quern {
+
+struct StudyData {
+  int64_t documents = 20000, held = 500, seed = 1;
+  std::string levels = "1-5";
+  template <class V>
+  void visit(V& v) {
+    v("documents", documents, "texts to train on: problems with worked steps, and as many stories");
+    v("held", held, "texts to compare on, none of which can be trained on");
+    v("seed", seed, "of the problems");
+    v("levels", levels, "of the problems");
+  }
+};
+
+struct StudyVariant {
+  std::string name;
+  Json recipe;  // laid over the study's
+  template <class V>
+  void visit(V& v) {
+    v("name", name, "what the result calls it");
+    v("recipe", recipe, "fields of the recipe that differ");
+  }
+};
+
+struct Study {
+  std::string name = "study", tokenizer;
+  int64_t seeds = 1;
+  double even = 0.99;
+  StudyData data;
+  Json recipe;
+  std::vector<StudyVariant> variant;
+  template <class V>
+  void visit(V& v) {
+    v("name", name, "of the study");
+    v("tokenizer", tokenizer, "folder of the tokenizer");
+    v("seeds", seeds, "runs of a variant; run s has seed s");
+    v("even", even, "balance of the experts' load that counts as even");
+    v("data", data);
+    v("recipe", recipe, "the recipe all variants share");
+    v("variant", variant, "what is compared");
+  }
+  std::filesystem::path base;  // folder of relative paths; not a field of the file
+};
+
+Study read_study(const std::filesystem::path& file);  // throws Error naming file and field
+
+// {"parameters", "tokens", "loss": {variant: mean held-out nats a token}, "losses": {variant: [a seed]},
+//  "above": {a: {b: loss of a − loss of b}}, "spread": largest distance of a run from its variant's mean,
+//  "even_at": {variant: mean first step from which 16 steps' mean balance is at least `even`; absent if a run never
+//  got there}, "balance": {variant: {step: mean of the 16 steps before it}}}
+Json carry_out(const Study& study, const Registry& registry, const std::filesystem::path& work,
+               const std::function<void(const std::string&)>& say);
+
+}  // namespace quern

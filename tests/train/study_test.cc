@@ -1,0 +1,114 @@
+// A study: its losses are those of the runs it names, equal variants are equal, other optimizers are not, what is
+// done is not done again, and mistakes are named.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "quern/train/metrics.h"
+#include "quern/train/study.h"
+#include "tests/train/tiny_run.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path write_study(const fs::path& folder, const std::string& more) {
+  std::ofstream(folder / "study.toml") << fmt::format(R"(
+name = "tiny"
+tokenizer = "{}/models/zaya-nano"
+seeds = 2
+even = 0.5
+data = {{ documents = 40, held = 6, levels = "1" }}
+{}
+[recipe]
+dtype = "f32"
+eval = {{ rows = 3, length = 32, data = [{{ path = "held" }}] }}
+[recipe.model.config]
+model_type = "zaya"
+vocab_size = 4096
+hidden_size = 16
+num_hidden_layers = 2
+num_attention_heads = 2
+num_key_value_heads = 1
+head_dim = 8
+moe_intermediate_size = 16
+num_experts = 3
+router_hidden_size = 4
+[[recipe.phase]]
+steps = 20
+length = 32
+rows = 2
+schedule = {{ peak = 4e-3 }}
+data = [{{ path = "train" }}]
+[[variant]]
+name = "one"
+[[variant]]
+name = "same"
+[[variant]]
+name = "linear"
+recipe.model.config = {{ quern_router = "linear", quern_attention = "gqa" }}
+)",
+                                                      QUERN_SOURCE_DIR, more);
+  return folder / "study.toml";
+}
+
+TEST(Study, ComparesRunsOnTheSameTokens) {
+  const tiny::Folder folder("study");
+  const Study study = read_study(write_study(folder.path, ""));
+  int said = 0;
+  auto carry = [&] { return carry_out(study, tiny::registry(), folder.path / "work", [&](const auto&) { ++said; }); };
+  const Json j = carry();
+  auto loss = [&](const char* v) { return j.at("loss", "j").at(v, "j").as_double("j"); };
+  EXPECT_EQ(loss("one"), loss("same"));
+  EXPECT_NE(loss("one"), loss("linear"));
+  EXPECT_EQ(j.at("above", "j").at("one", "j").at("linear", "j").as_double("j"), loss("one") - loss("linear"));
+  double mean = 0, spread = 0;
+  for (int seed : {0, 1}) {
+    const RunMetrics m = read_metrics(folder.path / "work" / fmt::format("one-{}", seed) / "metrics.jsonl");
+    ASSERT_EQ(m.evals.size(), 1u);
+    mean += m.evals[0].eval_loss / 2;
+    spread = std::max(spread, std::abs(m.evals[0].eval_loss - loss("one")));
+    EXPECT_EQ(m.steps.size(), 20u);
+    for (const StepMetrics& s : m.steps) {
+      ASSERT_TRUE(s.balance);
+      EXPECT_GE(*s.balance, 0);
+      EXPECT_LE(*s.balance, 1 + 1e-12);
+    }
+  }
+  EXPECT_NEAR(mean, loss("one"), 1e-12);
+  EXPECT_GE(j.at("spread", "j").as_double("j"), spread - 1e-12);
+  EXPECT_LT(j.at("parameters", "j").at("linear", "j").as_int("j"),
+            j.at("parameters", "j").at("one", "j").as_int("j"));
+  const fs::path kept = folder.path / "work" / "one-0" / "metrics.jsonl";
+  const auto written = fs::last_write_time(kept);
+  said = 0;
+  EXPECT_EQ(carry(), j);
+  EXPECT_EQ(fs::last_write_time(kept), written) << "it was trained again";
+  EXPECT_EQ(said, 6) << "a line a run, none for data that are there";
+}
+
+TEST(Study, MistakesAreNamed) {
+  const tiny::Folder folder("study_wrong");
+  auto complaint = [&](const std::string& more, const std::string& extra = "") -> std::string {
+    try {
+      const fs::path file = write_study(folder.path, more);
+      if (!extra.empty()) std::ofstream(file, std::ios::app) << extra;
+      carry_out(read_study(file), tiny::registry(), folder.path / "work", [](const auto&) {});
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  EXPECT_NE(complaint("sedes = 1").find("sedes"), std::string::npos);
+  EXPECT_NE(complaint("", "[[variant]]\nname = \"one\"\n").find("variant 'one'"), std::string::npos);
+  EXPECT_NE(complaint("", "[[variant]]\nname = \"x\"\nrecipe.optimiser = {}\n").find("optimiser"), std::string::npos);
+  EXPECT_NE(
+      complaint("", "[[variant]]\nname = \"x\"\nrecipe.model.config = { quern_router = \"mpl\" }\n").find("'mpl'"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace quern
