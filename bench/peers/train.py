@@ -1,82 +1,112 @@
 """A training step of Quern and of transformers on PyTorch's CPU kernels, in turns: train.py QUERN [--pairs N]
 [--only WORD]. The same shapes (`quern bench train --shape …`), rows and random tokens; forward and backward are timed,
-the optimizer is not. PyTorch runs in f32 and, where that works, under bf16 autocast, and its better figure counts;
+the optimizer is not, but both move their parameters once a step (Muon here, AdamW there), so that its state is in the
+peak of resident memory that stands beside the speed. Every measurement is a process of its own. PyTorch runs in f32
+and, where that works, under bf16 autocast: its faster form is the yardstick of speed, its smaller one of memory;
 nothing is compiled. The table: stdout and build/peers/train.json.
 """
 import argparse
 import json
+import os
 import pathlib
 import statistics
 import subprocess
+import sys
 import time
-
-import torch
-import transformers
 
 SHAPES = ["llama-60m", "zaya-60m", "zamba2-60m"]
 ROWS, LENGTH = 8, 512
 
 
-def ours(quern, shape):
-    out = subprocess.run([quern, "bench", "train", "--shape", shape, "--rows", str(ROWS), "--length", str(LENGTH),
-                          "--reps", "3", "--json"], check=True, capture_output=True, text=True)
-    return json.loads(out.stdout)
+def run(command, text=None):
+    """The JSON a command prints, and the peak of its resident memory in bytes; None when it fails, having said why."""
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    if text:
+        child.stdin.write(text)
+    child.stdin.close()
+    out = child.stdout.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return (json.loads(out), usage.ru_maxrss * 1024) if child.returncode == 0 else None
 
 
-class Peer:
-    def __init__(self, config):
-        fields = dict(config)
-        c = transformers.CONFIG_MAPPING[fields.pop("model_type")](**fields)
-        experts = {"experts_implementation": "eager"} if "zaya" in config["model_type"] else {}
-        torch.manual_seed(1)
-        self.model = transformers.AutoModelForCausalLM.from_config(c, dtype=torch.float32, **experts).train()
-        self.ids = torch.randint(0, c.vocab_size, (ROWS, LENGTH))
+def ours(quern, shape, reps):
+    found = run([quern, "bench", "train", "--shape", shape, "--rows", str(ROWS), "--length", str(LENGTH), "--reps",
+                 str(reps), "--json"])
+    if found is None:
+        raise SystemExit(f"quern bench train --shape {shape} failed")
+    return {**found[0], "peak": found[1]}
 
-    def step(self, bf16):
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
-            loss = self.model(self.ids, labels=self.ids, use_cache=False).loss
+
+def worker(dtype, steps):
+    """The peer's side: its configuration on stdin, its figures on stdout."""
+    import torch
+    import transformers
+    fields = json.load(sys.stdin)
+    family = fields.pop("model_type")
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    torch.manual_seed(1)
+    c = transformers.CONFIG_MAPPING[family](**fields)
+    experts = {"experts_implementation": "eager"} if family == "zaya" else {}
+    model = transformers.AutoModelForCausalLM.from_config(c, dtype=torch.float32, **experts).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    ids = torch.randint(0, c.vocab_size, (ROWS, LENGTH))
+    seconds = []
+    for _ in range(steps):
+        start = time.perf_counter()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == "bf16"):
+            loss = model(ids, labels=ids, use_cache=False).loss
         loss.backward()
-        self.model.zero_grad(set_to_none=False)
+        seconds.append(time.perf_counter() - start)
+        del loss
+        optimizer.step()
+        optimizer.zero_grad()
+    print(json.dumps({"tokens_per_s": ROWS * LENGTH / min(seconds[1:]), "torch": torch.__version__,
+                      "transformers": transformers.__version__}))
 
-    def tokens_per_s(self):
-        best = {}
-        for bf16 in (False, True):
-            try:
-                self.step(bf16)  # memory is touched, code is warm
-                start = time.perf_counter()
-                self.step(bf16)
-                best["bf16" if bf16 else "f32"] = ROWS * LENGTH / (time.perf_counter() - start)
-            except RuntimeError as e:  # a kernel that has no bf16 form
-                print(f"  PyTorch, {'bf16' if bf16 else 'f32'}: {str(e).splitlines()[0]}", flush=True)
-        return best
+
+def theirs(config):
+    found = {}
+    for dtype in ("f32", "bf16"):
+        one = run([sys.executable, __file__, "--worker", dtype], json.dumps(config))
+        if one is not None:  # a kernel may have no bf16 form
+            found[dtype] = {**one[0], "peak": one[1]}
+    if not found:
+        raise SystemExit("PyTorch ran in neither type")
+    return found
 
 
 def main():
     a = argparse.ArgumentParser()
-    a.add_argument("quern")
+    a.add_argument("quern", nargs="?")
     a.add_argument("--pairs", type=int, default=3)
     a.add_argument("--only", default="")
+    a.add_argument("--reps", type=int, default=3)
+    a.add_argument("--worker", choices=["f32", "bf16"], help=argparse.SUPPRESS)
     a = a.parse_args()
-    torch.set_num_threads(int(subprocess.run(["nproc"], capture_output=True, text=True).stdout))
+    if a.worker:
+        return worker(a.worker, 2)
     rows = []
-    print(f"transformers {transformers.__version__}, torch {torch.__version__}; {ROWS} rows of {LENGTH}")
-    print(f"{'shape':<12} {'quern t/s':>10} {'mfu':>6} {'peer t/s':>10} {'dtype':>6} {'ratio':>7}  of each pair")
+    print(f"{ROWS} rows of {LENGTH}; memory: peak of the process, an optimizer's step included")
+    print(f"{'shape':<12} {'quern t/s':>10} {'mfu':>6} {'peer t/s':>10} {'dtype':>6} {'ratio':>7} {'quern GB':>9} {'peer GB':>8}"
+          "  ratios of the pairs")
     for shape in SHAPES:
         if a.only not in shape:
             continue
-        peer, pairs = None, []
+        pairs = []
         for _ in range(a.pairs):
-            mine = ours(a.quern, shape)
-            peer = peer or Peer(mine["config"])
-            theirs = peer.tokens_per_s()
-            dtype = max(theirs, key=theirs.get)
-            pairs.append({"quern": mine["tokens_per_s"], "mfu": mine["mfu"], "peer": theirs[dtype], "dtype": dtype,
-                          "peer_all": theirs, "ratio": mine["tokens_per_s"] / theirs[dtype]})
+            mine = ours(a.quern, shape, a.reps)
+            peer = theirs(mine["config"])
+            dtype = max(peer, key=lambda d: peer[d]["tokens_per_s"])
+            pairs.append({"quern": mine["tokens_per_s"], "mfu": mine["mfu"], "peer": peer[dtype]["tokens_per_s"],
+                          "dtype": dtype, "peer_all": peer, "ratio": mine["tokens_per_s"] / peer[dtype]["tokens_per_s"],
+                          "quern_peak": mine["peak"], "peer_peak": min(p["peak"] for p in peer.values())})
         middle = lambda key: statistics.median(p[key] for p in pairs)
         rows.append({"shape": shape, "pairs": pairs, "ratio": middle("ratio")})
         each = ", ".join(f"{p['ratio']:.2f}" for p in pairs)
         print(f"{shape:<12} {middle('quern'):>10.0f} {middle('mfu'):>6.2f} {middle('peer'):>10.0f} {pairs[-1]['dtype']:>6} "
-              f"{middle('ratio'):>6.2f}×  {each}", flush=True)
+              f"{middle('ratio'):>6.2f}× {middle('quern_peak') / 1e9:>9.2f} {middle('peer_peak') / 1e9:>8.2f}  {each}",
+              flush=True)
     pathlib.Path("build/peers").mkdir(parents=True, exist_ok=True)
     pathlib.Path("build/peers/train.json").write_text(json.dumps(rows, indent=2))
 
