@@ -1,10 +1,11 @@
-// quern data build | info | show | curriculum: texts to token shards, what shards hold, and the procedural
+// quern data build | info | show | curriculum | attempts: texts to token shards, what shards hold, and the procedural
 // curriculum.
 #include <cstdio>
 
 #include "apps/quern/args.h"
+#include "apps/quern/cmd_data.h"
+#include "apps/quern/line_file.h"
 #include "apps/quern/progress.h"
-#include "apps/quern/verbs.h"
 #include "quern/base/mmap.h"
 #include "quern/data/attempts.h"
 #include "quern/data/build.h"
@@ -167,39 +168,25 @@ int curriculum(Words args) {
   read_levels(level, o);
   check(o), check(attempts);
   attempts.seed = o.seed;
-  const bool to_stdout = out == "-";
-  const std::string part = fmt::format("{}.part{}", out, getpid());
-  std::FILE* f = to_stdout ? stdout : std::fopen(part.c_str(), "wb");
-  if (!f) fail("cannot write {}", part);
-  bool ok = true;
+  LineFile file(out);
   {
     Progress progress;
-    for (int64_t i = 0; i < count && ok; ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       const Problem p = curriculum_problem(o, static_cast<uint64_t>(i));
-      std::string line;
       if (form == "chat") {
-        line = chat_line(p);
+        file.write(chat_line(p));
       } else if (form == "aggregate") {
-        line = aggregation_line(p, attempts, static_cast<uint64_t>(i));
+        file.write(aggregation_line(p, attempts, static_cast<uint64_t>(i)));
       } else {
         Json j = Json::object();
         j.set("text", plain_form(p)), j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);
-        line = j.dump() + "\n";
+        file.write(j.dump() + "\n");
       }
-      ok = std::fwrite(line.data(), 1, line.size(), f) == line.size();
       progress("{} of {} problems", i + 1, count);
     }
   }
-  if (to_stdout) {
-    if (!ok || std::fflush(f) != 0) fail("cannot write to stdout");
-    return 0;
-  }
-  ok = std::fclose(f) == 0 && ok;
-  if (!ok || std::rename(part.c_str(), out.c_str()) != 0) {
-    std::remove(part.c_str());
-    fail("cannot write {}", out);
-  }
-  fmt::print("{}: {} problems\n", out, count);
+  file.commit();
+  if (!file.is_stdout()) fmt::print("{}: {} problems\n", out, count);
   return 0;
 }
 
@@ -211,14 +198,16 @@ int cmd_data(Words args) {
   if (verb == "info") return info(args.subspan(1));
   if (verb == "show") return show(args.subspan(1));
   if (verb == "curriculum") return curriculum(args.subspan(1));
+  if (verb == "attempts") return data_attempts(args.subspan(1));
   if (verb != "--help" && verb != "-h")
-    throw UsageError(fmt::format("quern data: '{}', expected build, info, show or curriculum", verb));
+    throw UsageError(fmt::format("quern data: '{}', expected build, info, show, curriculum or attempts", verb));
   fmt::print(
-      "quern data — token shards and the curriculum\n\nusage: quern data build|info|show|curriculum …\n\n"
+      "quern data — token shards and the curriculum\n\nusage: quern data build|info|show|curriculum|attempts …\n\n"
       "  quern data build IN… --tokenizer DIR --out PREFIX   texts or chats to token shards\n"
       "  quern data info PREFIX                              what shards hold\n"
       "  quern data show PREFIX N                            one document\n"
-      "  quern data curriculum --out FILE.jsonl --count N    problems with worked steps\n\n"
+      "  quern data curriculum --out FILE.jsonl --count N    problems with worked steps\n"
+      "  quern data attempts DIR --out FILE.jsonl            a model's own attempts, to weigh against each other\n\n"
       "quern data VERB --help tells more.\n");
   return args.empty() ? 2 : 0;
 }

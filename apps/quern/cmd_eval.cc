@@ -27,6 +27,19 @@ Json score_json(const Score& s) {
   return j;
 }
 
+// What every candidate said, whom it read, and whether it was right.
+Json candidates_json(const Problem& p, const Thought& t) {
+  Json list = Json::array();
+  for (const Candidate& c : t.candidates) {
+    Json j = Json::object(), sources = Json::array();
+    for (int64_t s : c.sources) sources.push(s);
+    j.set("round", c.round), j.set("index", c.index), j.set("sources", std::move(sources));
+    j.set("answer", c.answer), j.set("right", answers(c.text, p)), j.set("text", c.text);
+    list.push(std::move(j));
+  }
+  return list;
+}
+
 void print_row(const std::string& name, const Score& s, bool many) {
   fmt::print("{:<12} {:6} {}", name, s.asked, share_text(s.right, s.asked));
   if (many) fmt::print("  {:5.1f} %", 100 * s.candidates_right / static_cast<double>(s.asked));
@@ -58,7 +71,7 @@ int cmd_eval(Words args) {
       .flag("--temp", temp, "temperature; by itself 0 for single, 1 for the others")
       .flag("--seed", seed, "of problems and sampling")
       .flag("--sessions", o.sessions, "sequences in work at once")
-      .flag("--log", log, "write question, response and verdict of every problem to this JSONL file")
+      .flag("--log", log, "write question, response and verdict of every problem, under a plan of every candidate, to this JSONL file")
       .flag("--json", json, "one JSON object");
   weights.add_to(a, "f32, bf16, or auto (bf16)");
   if (!a.parse(args)) return 0;
@@ -97,6 +110,7 @@ int cmd_eval(Words args) {
         j.set("question", p.question), j.set("answer", p.answer), j.set("level", p.level), j.set("kind", p.kind);
         j.set("response", t.best() ? t.best()->text : std::string()), j.set("right", right);
         j.set("agreement", t.agreement);
+        if (many) j.set("candidates", candidates_json(p, t));
         fmt::print(out, "{}\n", j.dump());
       });
   if (live) fmt::print(stderr, "\n");

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "apps/quern/args.h"
+#include "apps/quern/chat_file.h"
 #include "apps/quern/context.h"
 #include "apps/quern/interrupt.h"
 #include "apps/quern/line_editor.h"
@@ -18,12 +19,13 @@
 #include "quern/infer/chat.h"
 #include "quern/infer/grammar_constraint.h"
 #include "quern/mixers/cache_shards.h"
+#include "quern/models/fingerprint.h"
 
 namespace quern {
 namespace {
 
 struct RunOptions {
-  std::string dir, prompt, system;
+  std::string dir, prompt, system, session;
   WeightFlags weights{.dtype_default = "auto"};
   bool json = false, shard_context = false;
   int64_t n = 256, seed = -1;
@@ -191,6 +193,12 @@ int answer_over_ranks(const RunOptions& r, const LoadOptions& load, const Tokeni
 int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, GenerateOptions o, DType kv) {
   Engine engine(model, {.kv = kv, .tokenizer = &tokenizer});
   Chat talk(engine, tokenizer, load_chat_template(r.dir, model.family()));
+  std::optional<ChatFile> file;
+  if (!r.session.empty()) file.emplace(r.session, model_fingerprint(r.dir, r.weights.name()));
+  if (file && file->exists()) {
+    if (!r.system.empty()) throw UsageError(fmt::format("--system: the chat in {} has begun already", r.session));
+    file->restore(engine, talk);
+  }
   if (!r.system.empty()) talk.set_system(r.system);
   bool terminal = isatty(STDIN_FILENO) != 0;
   if (terminal)
@@ -225,6 +233,7 @@ int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, Generate
     }
     ++o.sampling.seed;
   }
+  if (file) file->save(engine, talk);
   return 0;
 }
 
@@ -254,6 +263,7 @@ int cmd_run(Words args) {
       .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
       .flag("--seed", r.seed, "same seed, same text; -1 picks one")
       .flag("--system", r.system, "system message of the chat")
+      .flag("--session", r.session, "a file the chat goes on from, and is kept in when it ends")
       .flag("--think", r.think,
             "the prompt is a question to think about by a plan: vote:8, mrsa:16x4x2,beta=2048,tau=512 …")
       .flag("--shard-context", r.shard_context,
@@ -267,6 +277,7 @@ int cmd_run(Words args) {
   if (!a.parse(args)) return 0;
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt (-p)");
   if (!r.answer.empty() && !prompt) throw UsageError("quern run: --answer needs a prompt (-p)");
+  if (!r.session.empty() && prompt) throw UsageError("quern run: --session is for chats, without -p");
   if (r.logprobs && !r.json) throw UsageError("quern run: --logprobs needs --json");
   if (r.think && !prompt) throw UsageError("quern run: --think needs a question (-p)");
   if (r.think && !r.answer.empty()) throw UsageError("quern run: --think and --answer exclude each other");

@@ -9,6 +9,7 @@
 #include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/threads.h"
+#include "quern/models/fingerprint.h"
 #include "quern/serve/app.h"
 #include "quern/serve/wire.h"
 
@@ -68,6 +69,7 @@ int64_t weight_bytes(const std::filesystem::path& model) {
 
 struct HowToServe {
   LoadOptions load;
+  std::string weights;  // how they are kept, for the fingerprint
   EngineOptions engine;
   int64_t queue = 0;
 };
@@ -84,6 +86,7 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
                                                  .defaults = load_generation_config(what.dir),
                                                  .host = nullptr,
                                                  .created = unix_time()});
+  m->fingerprint = model_fingerprint(what.dir, how.weights, options.adapter);
   EngineOptions engine = how.engine;
   engine.tokenizer = &m->tokenizer;
   m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue);
@@ -121,6 +124,8 @@ int cmd_serve(Words args) {
       .flag("--zone", app_options.grounding.zone, "time zone of conversations that begin there [UTC]")
       .flag("--documents", app_options.grounding.documents,
             "a folder of quern recall index, for chats that ask for it")
+      .flag("--session-dir", app_options.sessions,
+            "a folder for saved sessions and for stored responses, which then outlive the server")
       .flag("--quiet", quiet, "no line of log a request")
       .note(
           "Without DIR: the model that comes with Quern. The first model is loaded at once, others when they are "
@@ -145,6 +150,7 @@ int cmd_serve(Words args) {
   }
   for (const std::string& text : loras) served.push_back(read_lora(text, served));
   const HowToServe how{.load = weights.load_options(),
+                       .weights = weights.name(),
                        .engine = {.kv = weights.kv(),
                                   .max_sessions = sessions,
                                   .state_bytes = state_mib << 20,

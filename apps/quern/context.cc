@@ -47,6 +47,11 @@ LoadOptions WeightFlags::load_options() const {
   return o;
 }
 
+std::string WeightFlags::name() const {
+  if (!scheme) return std::string(dtype_name(kv()));
+  return head ? fmt::format("{} with {} head", *scheme, *head) : *scheme;
+}
+
 DType WeightFlags::kv() const {
   if (scheme) return parse_scheme(*scheme, "--scheme").format == WeightFormat::f32 ? DType::f32 : DType::bf16;
   return parse_compute_dtype(dtype.value_or(dtype_default));

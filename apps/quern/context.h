@@ -20,6 +20,7 @@ struct WeightFlags {
   std::optional<std::string> dtype = {}, scheme = {}, head = {};
   void add_to(Args& args, const std::string& dtype_help);
   LoadOptions load_options() const;  // throws UsageError
+  std::string name() const;          // for people and fingerprints: "bf16", "q4", "q4 with q8 head"
   DType kv() const;                  // what the key/value cache holds
 };
 

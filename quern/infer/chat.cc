@@ -27,6 +27,18 @@ Json Chat::messages() const {
   return list;
 }
 
+std::vector<int32_t> Chat::tokens() const {
+  Json more = Json::object();
+  more.set("add_generation_prompt", false);
+  return chat_prompt(template_, tokenizer_, messages(), more).encode(tokenizer_);
+}
+
+void Chat::set_messages(const Json& messages) {
+  messages_.clear();
+  for (const Json& m : messages.as_array("messages"))
+    messages_.push_back({m.at("role").as_string("role"), m.at("content").as_string("content")});
+}
+
 Generated Chat::turn(const std::string& user, const GenerateOptions& options,
                      const std::function<bool(std::string_view)>& on_piece) {
   messages_.push_back({"user", user});

@@ -19,12 +19,14 @@ class Chat {
                  const std::function<bool(std::string_view)>& on_piece);
   void set_system(std::string text);  // and start over
   void reset();                       // the system message stays
+  Json messages() const;
+  std::vector<int32_t> tokens() const;      // of the conversation so far, ready for a next turn
+  void set_messages(const Json& messages);  // go on from these
 
  private:
   struct Message {
     std::string role, content;
   };
-  Json messages() const;
   Engine& engine_;
   const Tokenizer& tokenizer_;
   ChatTemplate template_;

@@ -139,7 +139,7 @@ void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& ro
   int64_t n = static_cast<int64_t>(tokens.size());
   QUERN_CHECK(fixed.length() == n && rows.length() >= n, "states of {} and {} tokens stored under {}", rows.length(),
               fixed.length(), n);
-  if (n == 0 || n * row_bytes_ + snapshot_bytes_ > budget_) return;  // it would push out everything, itself included
+  if (n == 0 || !takes(n)) return;  // it would push out everything, itself included
   ++clock_;
   std::vector<Step> path = walk(tokens);
   for (const Step& s : path) s.node->used = clock_;

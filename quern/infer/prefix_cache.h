@@ -42,9 +42,12 @@ class PrefixCache {
   // Tokens known from the start, without using them.
   int64_t known(std::span<const int32_t> tokens) const;
 
+  const std::vector<StateSite>& sites() const { return sites_; }
   bool needs_snapshots() const { return needs_snapshots_; }
   int64_t snapshot_bytes() const { return snapshot_bytes_; }
   int64_t bytes() const { return bytes_; }
+  // Whether the budget has room for n tokens and a snapshot of them.
+  bool takes(int64_t n) const { return n * row_bytes_ + snapshot_bytes_ <= budget_; }
   int64_t budget() const { return budget_; }
   void clear();
 

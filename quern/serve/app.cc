@@ -11,6 +11,7 @@
 #include "quern/serve/embeddings_api.h"
 #include "quern/serve/messages_api.h"
 #include "quern/serve/page.h"
+#include "quern/serve/response_file.h"
 #include "quern/serve/responses_api.h"
 #include "quern/serve/token_api.h"
 #include "quern/serve/wire.h"
@@ -21,6 +22,13 @@
 
 namespace quern {
 namespace {
+
+constexpr int64_t kMostKept = 65'536;  // stored responses on disk
+
+std::unique_ptr<ResponseShelf> response_shelf(const std::string& folder) {
+  if (folder.empty()) return nullptr;
+  return std::make_unique<ResponseFile>(std::filesystem::path(folder) / "responses.db", kMostKept);
+}
 
 // As long for every wrong key of the same length.
 bool same_secret(std::string_view a, std::string_view b) {
@@ -33,7 +41,12 @@ bool same_secret(std::string_view a, std::string_view b) {
 }  // namespace
 
 App::App(std::unique_ptr<ModelShelf> models, AppOptions options)
-    : models_(std::move(models)), started_(unix_time()), o_(std::move(options)), grounding_(o_.grounding) {}
+    : models_(std::move(models)),
+      started_(unix_time()),
+      o_(std::move(options)),
+      grounding_(o_.grounding),
+      sessions_(o_.sessions),
+      responses_(1024, size_t{256} << 20, response_shelf(o_.sessions)) {}
 App::App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options)
     : App(std::make_unique<ModelShelf>(std::move(models)), std::move(options)) {}
 App::~App() = default;
@@ -57,6 +70,10 @@ const std::vector<App::Route>& App::routes() {
       {"POST", "/v1/responses", &App::responses},
       {"GET", "/v1/responses/", &App::response},
       {"DELETE", "/v1/responses/", &App::delete_response},
+      {"GET", "/v1/sessions", &App::sessions},
+      {"GET", "/v1/sessions/", &App::session},
+      {"POST", "/v1/sessions/", &App::post_session},
+      {"DELETE", "/v1/sessions/", &App::delete_session},
   };
   return all;
 }
@@ -236,6 +253,30 @@ void App::delete_response(Exchange& e) {
   Json j = Json::object();
   j.set("id", id), j.set("object", "response"), j.set("deleted", true);
   e.answer(200, "application/json", j.dump());
+}
+
+namespace {
+std::string session_name(const Exchange& e) {
+  return e.request().path.substr(std::string_view("/v1/sessions/").size());
+}
+}  // namespace
+
+void App::sessions(Exchange& e) { e.answer(200, "application/json", sessions_.list().dump()); }
+void App::session(Exchange& e) { e.answer(200, "application/json", sessions_.facts(session_name(e)).dump()); }
+void App::delete_session(Exchange& e) { e.answer(200, "application/json", sessions_.erase(session_name(e)).dump()); }
+
+void App::post_session(Exchange& e) {
+  constexpr std::string_view kRestore = "/restore";
+  std::string name = session_name(e);
+  Json body = e.request().body.empty() ? Json::object() : read_body(e);
+  if (name.ends_with(kRestore)) {
+    name.resize(name.size() - kRestore.size());
+    if (const Json* model = body.find("model"); !model || model->is_null())
+      body.set("model", sessions_.model_of(name));
+    return e.answer(200, "application/json", sessions_.restore(name, *model_for(body)).dump());
+  }
+  const Json saved = sessions_.save(name, *model_with_room(body), body, e);
+  if (!saved.is_null()) e.answer(200, "application/json", saved.dump());
 }
 
 void App::models(Exchange& e) {

@@ -12,6 +12,7 @@
 #include "quern/serve/model_shelf.h"
 #include "quern/serve/response_store.h"
 #include "quern/serve/served_model.h"
+#include "quern/serve/session_files.h"
 
 namespace quern {
 
@@ -20,6 +21,7 @@ struct AppOptions {
   std::string allow_origin;           // of CORS; empty: pages of other origins may not call
   int64_t most_requests = 256;        // in work at once; more get 429
   GroundingOptions grounding{};       // memory of conversations, documents
+  std::string sessions{};             // a folder for saved sessions and stored responses; empty: none
   bool log = true;                    // a line of JSON a request, to stderr; never what was said
 };
 
@@ -54,6 +56,10 @@ class App {
   void responses(Exchange& e);
   void response(Exchange& e);
   void delete_response(Exchange& e);
+  void sessions(Exchange& e);
+  void session(Exchange& e);
+  void post_session(Exchange& e);
+  void delete_session(Exchange& e);
   void models(Exchange& e);
   void tokenize(Exchange& e);
   void detokenize(Exchange& e);
@@ -67,7 +73,8 @@ class App {
   int64_t started_;
   AppOptions o_;
   Grounding grounding_;
-  ResponseStore responses_{1024, size_t{256} << 20};
+  SessionFiles sessions_;
+  ResponseStore responses_;
   std::atomic<int64_t> in_work_ = 0;
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, int64_t> answered_;  // path and status → count

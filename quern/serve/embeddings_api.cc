@@ -61,7 +61,7 @@ std::vector<float> embed(ServedModel& m, std::span<const int32_t> ids, const Exc
   const auto n = static_cast<int64_t>(ids.size());
   for (int64_t from = 0; from < n && !e.gone(); from += kChunk) {
     const int64_t rows = std::min(kChunk, n - from);
-    m.host->between_steps([&](Model& model) {
+    m.host->between_steps([&](Model& model, PrefixCache&) {
       Tape tape(Tape::inference);
       const Batch batch = Batch::resume({&state}, {rows});
       const auto part = ids.subspan(static_cast<size_t>(from), static_cast<size_t>(rows));

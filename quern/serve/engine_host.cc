@@ -101,8 +101,8 @@ bool EngineHost::run_job() {
   return true;
 }
 
-void EngineHost::between_steps(const std::function<void(Model&)>& job) {
-  std::packaged_task<void()> task([&] { job(model_); });
+void EngineHost::between_steps(const std::function<void(Model&, PrefixCache&)>& job) {
+  std::packaged_task<void()> task([&] { job(model_, engine_.cache()); });
   std::future<void> done = task.get_future();
   {
     std::lock_guard lock(mutex_);

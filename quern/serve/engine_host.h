@@ -59,9 +59,9 @@ class EngineHost {
   Thought think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages, const ThinkPlan& plan,
                 GenerateOptions options, const std::function<bool()>& alive,
                 const std::function<void(const ThinkEvent&)>& on_event);
-  // Runs between steps on the engine's thread, the only one that may use the model; returns when it has. Exceptions
-  // pass through.
-  void between_steps(const std::function<void(Model&)>& job);
+  // Runs between steps on the engine's thread, the only one that may use the model and the prefix cache; returns when
+  // it has. Exceptions pass through.
+  void between_steps(const std::function<void(Model&, PrefixCache&)>& job);
   HostCounts counts() const;
 
  private:

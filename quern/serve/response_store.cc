@@ -10,6 +10,7 @@ void ResponseStore::drop(std::list<Entry>::iterator it) {
 }
 
 void ResponseStore::put(StoredResponse r) {
+  if (shelf_) shelf_->put(r);
   const size_t bytes = r.response.dump().size() + r.messages.dump().size() + r.input.dump().size();
   std::lock_guard lock(mutex_);
   if (auto old = by_id_.find(r.id); old != by_id_.end()) drop(old->second);
@@ -20,17 +21,23 @@ void ResponseStore::put(StoredResponse r) {
 }
 
 std::shared_ptr<const StoredResponse> ResponseStore::get(const std::string& id) {
-  std::lock_guard lock(mutex_);
-  auto it = by_id_.find(id);
-  if (it == by_id_.end()) return nullptr;
-  recent_.splice(recent_.begin(), recent_, it->second);
-  return it->second->response;
+  {
+    std::lock_guard lock(mutex_);
+    if (auto it = by_id_.find(id); it != by_id_.end()) {
+      recent_.splice(recent_.begin(), recent_, it->second);
+      return it->second->response;
+    }
+  }
+  if (!shelf_) return nullptr;
+  auto kept = shelf_->get(id);
+  return kept ? std::make_shared<const StoredResponse>(std::move(*kept)) : nullptr;
 }
 
 bool ResponseStore::erase(const std::string& id) {
+  const bool kept = shelf_ && shelf_->erase(id);
   std::lock_guard lock(mutex_);
   auto it = by_id_.find(id);
-  if (it == by_id_.end()) return false;
+  if (it == by_id_.end()) return kept;
   drop(it->second);
   return true;
 }

@@ -1,9 +1,10 @@
-// Stored conversations of /v1/responses: what a later request continues by `previous_response_id`. Bounded by count
-// and bytes; the one not used for longest goes first.
+// Stored conversations of /v1/responses: what a later request continues by `previous_response_id`. In memory, bounded
+// by count and bytes, the one not used for longest goes first; on a shelf behind it (a file, say) they stay.
 #pragma once
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -18,9 +19,18 @@ struct StoredResponse {
   Json messages;  // the whole conversation up to and with its answer, without instructions
 };
 
+class ResponseShelf {
+ public:
+  virtual ~ResponseShelf() = default;
+  virtual void put(const StoredResponse& r) = 0;
+  virtual std::optional<StoredResponse> get(const std::string& id) = 0;
+  virtual bool erase(const std::string& id) = 0;
+};
+
 class ResponseStore {
  public:
-  ResponseStore(size_t most, size_t most_bytes) : most_(most), most_bytes_(most_bytes) {}
+  ResponseStore(size_t most, size_t most_bytes, std::unique_ptr<ResponseShelf> shelf = nullptr)
+      : most_(most), most_bytes_(most_bytes), shelf_(std::move(shelf)) {}
   void put(StoredResponse r);
   std::shared_ptr<const StoredResponse> get(const std::string& id);  // null: not here, or no longer
   bool erase(const std::string& id);
@@ -32,6 +42,7 @@ class ResponseStore {
   };
   void drop(std::list<Entry>::iterator it);
   size_t most_, most_bytes_, bytes_ = 0;
+  std::unique_ptr<ResponseShelf> shelf_;
   std::mutex mutex_;
   std::list<Entry> recent_;  // the latest first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;

@@ -16,7 +16,8 @@ struct ServedModel {
   ChatTemplate chat_template;
   GenerationConfig defaults;
   std::unique_ptr<EngineHost> host;
-  int64_t created = 0;  // Unix time of loading
+  int64_t created = 0;           // Unix time of loading
+  std::string fingerprint = {};  // of weights and how they are kept (quern/models/fingerprint.h)
   std::shared_ptr<ConstraintCache> constraints = std::make_shared<ConstraintCache>();
 };
 

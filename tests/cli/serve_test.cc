@@ -40,7 +40,12 @@ class RunningServer {  // in the background until it goes out of scope
   }
   ~RunningServer() { stop(); }
   void stop() {
-    if (pid_ > 0) shell(fmt::format("kill -INT {0}; while kill -0 {0} 2> /dev/null; do sleep 0.1; done", pid_));
+    // A server that is still starting may ignore the interrupt: it is not waited for without end.
+    if (pid_ > 0)
+      shell(
+          fmt::format("kill -INT {0}; for i in $(seq 300); do kill -0 {0} 2> /dev/null || exit 0; sleep 0.1; done; "
+                      "kill -KILL {0}",
+                      pid_));
     pid_ = 0;
   }
   int port() const { return port_; }
@@ -86,6 +91,45 @@ TEST(Serve, TheShippedModelThroughEveryApi) {
   EXPECT_EQ(e.at("data").as_array()[0].at("embedding"), e.at("data").as_array()[1].at("embedding"));
   server.stop();
   EXPECT_NE(server.log().find("stopped"), std::string::npos) << server.log();
+}
+
+// A hybrid of rows and snapshots: what a restarted server says after a restore is what the first would have said.
+TEST(Serve, ASessionOutlivesTheServer) {
+  ScratchFolder folder;
+  const std::string flags = "--session-dir " + (folder / "kept");
+  const std::string asked = R"({"messages": [{"role": "user", "content": "What is 12 + 30?"},
+    {"role": "assistant", "content": "Answer: 42"})",
+                    next = asked + R"(, {"role": "user", "content": "What is 7 + 5?"}],
+    "max_tokens": 60, "temperature": 0})";
+  Json here, saved;
+  {
+    RunningServer server(folder, flags);
+    ASSERT_GT(server.port(), 0) << server.log();
+    saved = answered(http(server.port(), "POST", "/v1/sessions/sums", asked + "]}"));
+    here = answered(http(server.port(), "POST", "/v1/chat/completions", next));
+  }
+  RunningServer server(folder, flags);
+  EXPECT_EQ(answered(http(server.port(), "POST", "/v1/sessions/sums/restore", "")).at("tokens"), saved.at("tokens"));
+  const Json there = answered(http(server.port(), "POST", "/v1/chat/completions", next));
+  EXPECT_EQ(there.at("choices"), here.at("choices"));
+  EXPECT_EQ(there.at("usage").at("prompt_tokens_details").at("cached_tokens"), saved.at("tokens"));
+  RunningServer other(folder, flags + " --scheme q8");
+  const RawAnswer refused = http(other.port(), "POST", "/v1/sessions/sums/restore", "");
+  EXPECT_EQ(refused.status, 400) << refused.body;
+}
+
+TEST(Run, AChatIsKeptInAFile) {
+  ScratchFolder folder;
+  const std::string file = folder / "chat.session", run = "quern run " + kModel + " ";
+  const Ran both = shell("printf 'What is 12 + 30?\nWhat is 7 + 5?\n' | " + run);
+  const Ran first = shell("printf 'What is 12 + 30?\n' | " + run + "--session " + file);
+  ASSERT_EQ(first.code, 0) << first.err;
+  const Ran second = shell("printf 'What is 7 + 5?\n' | " + run + "--session " + file);
+  EXPECT_EQ(first.out + second.out, both.out);
+  EXPECT_NE(second.err.find("tokens"), std::string::npos) << second.err;
+  EXPECT_EQ(shell("echo x | " + run + "--scheme q8 --session " + file).code, 1);
+  EXPECT_EQ(shell("echo x | " + run + "--system hey --session " + file).code, 2);
+  EXPECT_EQ(shell(run + "-p x --session " + file).code, 2);
 }
 
 // With B = 0 an adapter changes nothing; with another B it does.

@@ -1,0 +1,32 @@
+// A sequence's state as a file: its tokens and every part its sites declare, in safetensors, with the model's
+// fingerprint and a checksum. Restored, it continues with the same bits. Reads nothing but StateSpec. A file of
+// another model, another layout, or with a byte changed is refused by name.
+#pragma once
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quern/mixers/state.h"
+
+namespace quern {
+
+struct SavedState {
+  std::vector<int32_t> tokens;
+  SequenceState state;
+  std::string note;  // whatever the saver wanted to find again
+};
+
+// Written beside and renamed, readable by its owner alone: it holds a conversation.
+void save_state(const std::filesystem::path& path, const std::string& model, std::span<const int32_t> tokens,
+                const SequenceState& state, const std::string& note);
+SavedState load_state(const std::filesystem::path& path, const std::string& model,
+                      const std::vector<StateSite>& sites);
+
+struct StateFileFacts {  // from the header alone
+  std::string model, note;
+  int64_t tokens = 0;
+};
+StateFileFacts read_state_facts(const std::filesystem::path& path);
+
+}  // namespace quern
