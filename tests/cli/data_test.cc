@@ -44,6 +44,22 @@ TEST(CliData, CurriculumBecomesShards) {
   EXPECT_NE(r.out.find("<|im_end|>⟦"), std::string::npos) << r.out;
 }
 
+TEST(CliData, AModelsAttemptsBecomeChats) {
+  ScratchFolder d;
+  const std::string run =
+      fmt::format("quern data attempts {}/models/zaya-nano --level 1 --count 3 -n 90 --seed 4 ", QUERN_SOURCE_DIR);
+  const Ran r = shell(run + "--out " + (d / "own.jsonl"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("6 examples of 3 problems"), std::string::npos) << r.out;
+  EXPECT_EQ(shell(run + "--out - 2> /dev/null").out, read_file(d / "own.jsonl"));
+  const Ran built = shell(fmt::format("quern data build {} --chat --tokenizer {}/models/zaya-nano --out {} --json",
+                                      d / "own.jsonl", QUERN_SOURCE_DIR, d / "own"));
+  ASSERT_EQ(built.code, 0) << built.err;
+  EXPECT_EQ(Json::parse(built.out).at("documents").as_int(), 6);
+  EXPECT_EQ(shell(run + "--shown 9 --out x").code, 1);
+  EXPECT_EQ(shell(run).code, 2);
+}
+
 TEST(CliData, TextsBecomeShards) {
   ScratchFolder d;
   const std::string dir = d / "";

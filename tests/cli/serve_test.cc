@@ -113,7 +113,8 @@ TEST(Serve, ASessionOutlivesTheServer) {
   const Json there = answered(http(server.port(), "POST", "/v1/chat/completions", next));
   EXPECT_EQ(there.at("choices"), here.at("choices"));
   EXPECT_EQ(there.at("usage").at("prompt_tokens_details").at("cached_tokens"), saved.at("tokens"));
-  RunningServer other(folder, flags + " --scheme q8");
+  ScratchFolder elsewhere;  // for its output
+  RunningServer other(elsewhere, flags + " --scheme q8");
   const RawAnswer refused = http(other.port(), "POST", "/v1/sessions/sums/restore", "");
   EXPECT_EQ(refused.status, 400) << refused.body;
 }

@@ -3,7 +3,8 @@
 
 #include "quern/data/problems.h"
 #include "quern/infer/perplexity.h"
-#include "quern/reason/curriculum_eval.h"
+#include "quern/reason/own_attempts.h"
+#include "quern/text/aggregation_prompt.h"
 #include "tests/models/golden.h"
 
 namespace quern {
@@ -33,6 +34,52 @@ TEST(ShippedModel, WorksOutHeldOutProblems) {
   EXPECT_GE(s.by_level.at(1).right, 23);  // the card: 91 % and 62 %
   EXPECT_GE(s.by_level.at(2).right, 12);
   EXPECT_EQ(s.unfinished, 0);
+}
+
+// Its own attempts at training problems: what an example shows is counted right, and groups are kept as asked.
+TEST(ShippedModel, AttemptsBecomeExamples) {
+  auto model = loaded(nullptr);
+  const Tokenizer tokenizer = load_tokenizer(kFolder);
+  const ChatTemplate chat_template = load_chat_template(kFolder, model->family());
+  OwnAttemptOptions o;
+  o.eval.problems = {.split = Split::train, .seed = 5, .min_level = 2, .max_level = 2};
+  o.eval.count = 12;
+  o.eval.plan = parse_plan("vote:4,tau=48");
+  o.eval.generate.sampling.temperature = 1;
+  o.eval.generate.max_tokens = 128;
+  o.eval.generate.stop_ids = load_generation_config(kFolder).eos_token_id;
+  o.shown = 2;
+  auto made = [&](OwnAttemptReport& r) {
+    std::vector<std::string> lines;
+    r = own_attempts(*model, tokenizer, chat_template, o,
+                     [&](const std::string& line, const OwnAttemptReport&) { lines.push_back(line); });
+    return lines;
+  };
+  OwnAttemptReport all, some;
+  const std::vector<std::string> lines = made(all);
+  EXPECT_EQ(all.problems, 12);
+  EXPECT_EQ(all.attempts, 48);
+  EXPECT_EQ(all.all_right + all.mixed + all.none_right, 24);
+  EXPECT_EQ(all.examples, 24);
+  ASSERT_EQ(lines.size(), 24u);
+  EXPECT_GT(all.right, 0);
+  for (const std::string& line : lines) {
+    const Json j = Json::parse(line);
+    const std::string asked = j.at("messages").as_array()[0].at("content").as_string();
+    const size_t from = asked.find("Question: ") + 10, to = asked.find('\n');
+    size_t at = 0;
+    for (const std::string& piece : aggregation_pieces(asked.substr(from, to - from), 2)) {
+      at = asked.find(piece, at);
+      ASSERT_NE(at, asked.npos) << asked;
+      at += piece.size();
+    }
+    EXPECT_EQ(final_answer(j.at("messages").as_array()[1].at("content").as_string()),
+              final_answer("Answer: " + j.at("answer").as_string()));
+  }
+  o.unanimous = o.hopeless = 0;
+  EXPECT_EQ(static_cast<int64_t>(made(some).size()), all.mixed) << "the same attempts, mixed groups alone";
+  o.shown = 5;
+  EXPECT_THROW(made(some), Error);
 }
 
 TEST(ShippedModel, FewerBitsCostLittle) {
