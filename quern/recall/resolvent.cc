@@ -1,7 +1,10 @@
 #include "quern/recall/resolvent.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "quern/base/threads.h"
 
@@ -15,30 +18,55 @@ void check_epsilon(double e) {
   if (!(e > 0)) fail("push: epsilon {}, expected above 0", e);
 }
 
-// What a push keeps between calls: dense arrays that are zero again at the end of each.
+// What a push keeps between calls: dense arrays that are zero again at the end of each. What an edge touches lies
+// together: a node asks to be pushed when its residual reaches its limit, and has none while it is unknown or in the
+// queue.
 struct PushScratch {
-  std::vector<double> mass, residual, extra;
-  std::vector<uint8_t> queued, seen;
-  std::vector<uint32_t> queue, touched;
+  static constexpr double kQueued = std::numeric_limits<double>::infinity();
+  struct Node {
+    double residual = 0, limit = 0;
+  };
+  std::vector<Node> nodes;
+  std::vector<double> mass, extra;
+  std::vector<uint64_t> seen;  // a bit a node
+  std::vector<uint32_t> queue;
+  size_t touched = 0;
   void fit(size_t n) {
     if (mass.size() >= n) return;
-    mass.resize(n), residual.resize(n), extra.resize(n), queued.resize(n), seen.resize(n);
+    nodes.resize(n), mass.resize(n), extra.resize(n), seen.resize((n + 63) / 64);
   }
-  void touch(uint32_t v) {
-    if (!seen[v]) seen[v] = 1, touched.push_back(v);
+  template <class Limit>
+  void give(uint32_t v, double amount, Limit&& limit) {
+    Node& n = nodes[v];
+    n.residual += amount;
+    if (n.residual >= n.limit) reached(v, limit);
   }
-  void ask(uint32_t v) {
-    if (!queued[v]) queued[v] = 1, queue.push_back(v);
-  }
-  PushResult finish() {
-    PushResult r;
-    std::sort(touched.begin(), touched.end());
-    for (const uint32_t v : touched) {
-      if (mass[v] > 0) r.mass.emplace_back(v, mass[v]);
-      r.residual += residual[v];
-      mass[v] = residual[v] = 0, seen[v] = queued[v] = 0;
+  template <class Limit>
+  void reached(uint32_t v, Limit&& limit) {
+    Node& n = nodes[v];
+    if (!(seen[v / 64] >> (v % 64) & 1)) {
+      seen[v / 64] |= uint64_t{1} << (v % 64), ++touched;
+      n.limit = limit(v);
+      if (n.residual < n.limit) return;
     }
-    touched.clear(), queue.clear();
+    n.limit = kQueued;
+    queue.push_back(v);
+  }
+  double take(uint32_t v, double limit) {  // from the queue
+    nodes[v].limit = limit;
+    return std::exchange(nodes[v].residual, 0.0);
+  }
+  PushResult finish(size_t n) {
+    PushResult r;
+    r.mass.reserve(touched);
+    for (size_t word = 0; word < (n + 63) / 64; ++word)
+      for (uint64_t bits = std::exchange(seen[word], 0); bits != 0; bits &= bits - 1) {
+        const size_t v = 64 * word + static_cast<size_t>(std::countr_zero(bits));
+        if (mass[v] > 0) r.mass.emplace_back(static_cast<uint32_t>(v), mass[v]);
+        r.residual += nodes[v].residual;
+        mass[v] = 0, nodes[v] = {};
+      }
+    touched = 0, queue.clear();
     return r;
   }
 };
@@ -118,11 +146,8 @@ PushResult Resolvent::push_row(const SparseVector& seed, RestartProb alpha, doub
     for (const auto& [v, w] : extra->edges) s.extra[v] = w, query_degree += w;
   }
   const auto degree = [&](uint32_t v) { return v == query ? query_degree : out_.degree[v] + s.extra[v]; };
-  const auto give = [&](uint32_t v, double amount) {
-    s.touch(v);
-    s.residual[v] += amount;
-    if (s.residual[v] >= epsilon * degree(v)) s.ask(v);
-  };
+  const auto limit = [&](uint32_t v) { return epsilon * degree(v); };
+  const auto give = [&](uint32_t v, double amount) { s.give(v, amount, limit); };
   for (const auto& [v, w] : seed) {
     QUERN_CHECK(v < size() + (extra ? 1 : 0) && w >= 0, "seed {} of weight {}", v, w);
     give(v, w);
@@ -130,12 +155,9 @@ PushResult Resolvent::push_row(const SparseVector& seed, RestartProb alpha, doub
   int64_t edges = 0;
   for (size_t head = 0; head < s.queue.size(); ++head) {
     const uint32_t u = s.queue[head];
-    s.queued[u] = 0;
-    const double r = s.residual[u];
+    const double d = degree(u), r = s.take(u, epsilon * d);
     if (r <= 0) continue;
-    s.residual[u] = 0;
     s.mass[u] += alpha.value * r;
-    const double d = degree(u);
     if (d <= 0) continue;  // the walk ends here
     const double spread = alpha.discount() * r / d;
     if (spread > 0) {
@@ -156,7 +178,7 @@ PushResult Resolvent::push_row(const SparseVector& seed, RestartProb alpha, doub
   }
   if (extra)
     for (const auto& [v, w] : extra->edges) s.extra[v] = 0;
-  PushResult result = s.finish();
+  PushResult result = s.finish(size() + 1);
   result.edges = edges;
   return result;
 }
@@ -165,11 +187,8 @@ PushResult Resolvent::push_column(const SparseVector& reward, RestartProb alpha,
   check_alpha(alpha), check_epsilon(epsilon);
   PushScratch& s = scratch();
   s.fit(size() + 1);
-  const auto give = [&](uint32_t v, double amount) {
-    s.touch(v);
-    s.residual[v] += amount;
-    if (s.residual[v] > epsilon) s.ask(v);
-  };
+  const double above = std::nextafter(epsilon, 1.0);  // a residual of epsilon itself may stay
+  const auto give = [&](uint32_t v, double amount) { s.give(v, amount, [&](uint32_t) { return above; }); };
   for (const auto& [v, w] : reward) {
     QUERN_CHECK(v < size() && w >= 0, "reward {} of weight {}", v, w);
     give(v, w);
@@ -177,9 +196,7 @@ PushResult Resolvent::push_column(const SparseVector& reward, RestartProb alpha,
   int64_t edges = 0;
   for (size_t head = 0; head < s.queue.size(); ++head) {
     const uint32_t v = s.queue[head];
-    s.queued[v] = 0;
-    const double r = s.residual[v];
-    s.residual[v] = 0;
+    const double r = s.take(v, above);
     s.mass[v] += r;
     for (uint64_t i = in_.begin[v]; i < in_.begin[v + 1]; ++i) {
       const uint32_t u = in_.to[i];
@@ -191,7 +208,7 @@ PushResult Resolvent::push_column(const SparseVector& reward, RestartProb alpha,
       head = static_cast<size_t>(-1);
     }
   }
-  PushResult result = s.finish();
+  PushResult result = s.finish(size() + 1);
   result.edges = edges;
   return result;
 }
