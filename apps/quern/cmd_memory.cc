@@ -143,6 +143,7 @@ int import(Words args) {
   if (m.table().size() > 0)
     fail("{} holds a conversation '{}' already; --conversation gives another name", db, conversation);
   const std::vector<StoredTurn> stored = m.add_all(turns);
+  if (stored.size() >= static_cast<size_t>(m.store().topic_segment_turns())) m.index_topics();
   const int32_t sessions = stored.empty() ? 0 : stored.back().session;
   if (json) {
     Json j = Json::object();
@@ -156,7 +157,7 @@ int import(Words args) {
 }
 
 int ask(Words args, bool plan_only) {
-  std::string db, conversation, question, now, context, batch, semantics = "strict", asker;
+  std::string db, conversation, question, now, context, batch, semantics = "strict", asker, rank = "auto";
   int64_t k = 10;
   bool json = false, day_first = false, all_speakers = false;
   Args a(plan_only ? "memory plan" : "memory ask",
@@ -171,6 +172,7 @@ int ask(Words args, bool plan_only) {
       .flag("--semantics", semantics, "strict: the calendar's; tmd: as the TemporalMemoryDataset is labelled")
       .flag("--day-first", day_first, "5/8 is the fifth of August")
       .flag("--all-speakers", all_speakers, "naming one speaker does not leave the others out")
+      .flag("--rank", rank, "of a topic's turns: bm25, mixpr, both; auto: mixpr where a time or a speaker leaves few")
       .flag("--batch", batch, "JSON lines {\"now\", \"context\", \"question\"}, an answer a line")
       .flag("--json", json, "one JSON object");
   if (!a.parse(args)) return 0;
@@ -182,7 +184,7 @@ int ask(Words args, bool plan_only) {
   Memory m(db, {.create = false, .durable = false, .conversation = conversation, .zone = "", .gap = kUsualGap});
   AskOptions o;
   o.semantics = parse_semantics(semantics), o.order.month_first = !day_first, o.k = k, o.asker = asker,
-  o.speaker_filter = !all_speakers;
+  o.speaker_filter = !all_speakers, o.rank = topic_rank(rank);
   if (!batch.empty()) {
     std::ifstream f(batch, std::ios::binary);
     if (!f) fail("cannot open {}", batch);
@@ -279,7 +281,7 @@ int export_turns(Words args) {
   Memory m(db, {.create = false, .durable = false, .conversation = conversation, .zone = "", .gap = kUsualGap});
   const TurnTable& t = m.table();
   size_t row = 0;
-  m.store().each_turn(m.info().id, [&](int64_t, std::string_view text) {
+  m.store().each_turn(m.info().id, 0, INT32_MAX, [&](int64_t, std::string_view text) {
     const int32_t o = std::abs(t.offset[row]);
     Json j = Json::object();
     j.set("speaker", m.speakers()[static_cast<size_t>(t.speaker[row])]), j.set("text", text);
@@ -333,7 +335,7 @@ int forget(Words args) {
 }
 
 int eval(Words args) {
-  std::string dir, semantics = "strict";
+  std::string dir, semantics = "strict", rank = "auto";
   int64_t failures = 0, resamples = 1000;
   bool json = false, all_speakers = false;
   Args a("memory eval", "the TemporalMemoryDataset's questions: recall, precision and F2");
@@ -342,6 +344,7 @@ int eval(Words args) {
       .flag("--failures", failures, "list so many questions of each type that were not answered in full")
       .flag("--resamples", resamples, "for the 95 % intervals")
       .flag("--all-speakers", all_speakers, "naming one speaker does not leave the others out")
+      .flag("--rank", rank, "of a topic's turns: bm25, mixpr, both; auto: mixpr where a time or a speaker leaves few")
       .flag("--json", json, "one JSON object")
       .note(
           "DIR holds conversations/, time_qs/, ambiguous_time_qs/ and content_time_qs/; else QUERN_TEMPORAL_MEMORY "
@@ -353,7 +356,7 @@ int eval(Words args) {
     throw UsageError("quern memory eval: --resamples takes 1 or more, --failures 0 or more");
   EvalOptions o;
   o.semantics = parse_semantics(semantics), o.resamples = resamples, o.failures = failures,
-  o.speaker_filter = !all_speakers;
+  o.speaker_filter = !all_speakers, o.rank = topic_rank(rank);
   const bool terminal = isatty(STDERR_FILENO) != 0;
   if (terminal) o.progress = [](const std::string& what) { fmt::print(stderr, "\r\x1b[K{}", what); };
   const Json j = evaluate_memory(dir, o);

@@ -119,7 +119,7 @@ class MemoryEvaluation {
   Answer ask(Memory& m, const Json& question, int64_t k) {
     AskOptions a;
     a.now = m.last_turn() + kAskedLater, a.semantics = o_.semantics, a.k = k, a.speaker_filter = o_.speaker_filter;
-    a.neighbour = o_.neighbour;
+    a.neighbour = o_.neighbour, a.rank = o_.rank;
     std::string text;
     if (question.is_string()) {
       text = question.as_string();

@@ -21,6 +21,7 @@ struct EvalOptions {
   Semantics semantics = Semantics::strict;
   bool speaker_filter = true;
   double neighbour = AskOptions().neighbour;
+  TopicRank rank = AskOptions().rank;
   int64_t resamples = 1000;
   int64_t failures = 0;  // of each type, how many questions below F2 = 0.999 to list
   std::function<void(const std::string&)> progress;

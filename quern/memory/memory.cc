@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "quern/base/error.h"
+#include "quern/memory/walk_rank.h"
 
 namespace quern::memory {
 namespace {
@@ -59,6 +60,14 @@ const char* route_name(Route r) {
   return "";
 }
 
+TopicRank topic_rank(std::string_view name) {
+  if (name == "auto") return TopicRank::automatic;
+  if (name == "bm25") return TopicRank::bm25;
+  if (name == "mixpr") return TopicRank::mixpr;
+  if (name == "both") return TopicRank::both;
+  fail("ranking '{}', expected auto, bm25, mixpr or both", name);
+}
+
 Json Answer::json(int64_t conversation) const {
   Json j = Json::object();
   Json list = Json::array();
@@ -83,16 +92,25 @@ Json Answer::json(int64_t conversation) const {
 }
 
 Memory::Memory(const std::filesystem::path& file, MemoryOptions o)
-    : store_(file, {.create = o.create, .durable = o.durable}),
+    : store_(file, {.create = o.create, .durable = o.durable, .topic_segment_turns = o.topic_segment_turns}),
       info_(choose(store_, o)),
       zone_(Zone::load(info_.zone)) {}
 
 void Memory::refresh() {
   const int64_t version = store_.data_version();
   if (loaded_ && version == version_) return;
-  table_ = store_.load(info_);
+  // Most often others added turns; when there are fewer than that makes, some were forgotten.
+  const bool grown = loaded_ && table_.size() > 0;
+  TurnTable later = store_.load_after(info_, grown ? table_.response.back() : -1);
+  if (grown && store_.count(info_.id) != static_cast<int64_t>(table_.size() + later.size())) {
+    table_ = store_.load(info_);
+  } else if (grown) {
+    table_.append(later);
+  } else {
+    table_ = std::move(later);
+  }
   speakers_ = store_.speakers(info_.id);
-  index_.reset();
+  index_behind_ = true;
   version_ = version, loaded_ = true;
 }
 
@@ -105,7 +123,7 @@ void Memory::resident(const StoredTurn& s, const SpokenTurn& t) {
   table_.speaker.push_back(s.speaker), table_.utc.push_back(t.utc), table_.offset.push_back(t.offset);
   if (static_cast<size_t>(s.speaker) >= speakers_.size()) speakers_.resize(static_cast<size_t>(s.speaker) + 1);
   speakers_[static_cast<size_t>(s.speaker)] = t.speaker;
-  if (index_) index_->add(s.id, t.text);
+  if (index_ && !index_behind_) index_->add(s, t.text);
 }
 
 StoredTurn Memory::add(const SpokenTurn& t) {
@@ -120,11 +138,11 @@ std::vector<StoredTurn> Memory::add_all(const std::vector<SpokenTurn>& turns) {
   return out;
 }
 
-const Bm25Index& Memory::index() {
-  if (!index_) {
-    index_ = std::make_unique<Bm25Index>();
-    store_.each_turn(info_.id, [&](int64_t id, std::string_view text) { index_->add(id, text); });
-  }
+const TopicIndex& Memory::index() {
+  refresh();
+  if (!index_) index_ = std::make_unique<TopicIndex>(store_, info_.id);
+  if (index_behind_ || index_->has_unwritten()) index_->follow(table_);
+  index_behind_ = false;
   return *index_;
 }
 
@@ -172,7 +190,17 @@ std::optional<int32_t> Memory::speaker_meant(std::string_view question, const As
   return std::nullopt;
 }
 
-// BM25 among the rows; a turn also gets a share of what its neighbours in the session score, whoever spoke.
+// The same turns by a walk over what is alike among them; of many, among those that BM25 finds first.
+std::vector<Hit> Memory::walked(const std::string& topic, const std::vector<int64_t>& ids) {
+  std::vector<std::string> texts;
+  for (const int64_t id : ids) texts.push_back(store_.text(id));
+  std::vector<Hit> hits;
+  for (const auto& [at, score] : walk_scores(texts, topic)) hits.push_back({ids[at], static_cast<float>(score)});
+  return hits;
+}
+
+// BM25, the walk, or both among the rows; a turn also gets a share of what its neighbours in the session score,
+// whoever spoke.
 std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector<uint32_t>& rows,
                                      const AskOptions& o) {
   constexpr size_t kEnough = 100;  // of all turns, so many are looked at
@@ -191,7 +219,35 @@ std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   }
   const size_t enough = std::max<size_t>(kEnough, 4 * static_cast<size_t>(o.k));
-  const std::vector<Hit> hits = all ? index().top(topic, enough) : index().top(topic, enough, ids);
+  constexpr size_t kMostWalked = 2000, kFewRows = 500;
+  const TopicRank how = o.rank != TopicRank::automatic    ? o.rank
+                        : !all && rows.size() <= kFewRows ? TopicRank::mixpr
+                                                          : TopicRank::bm25;
+  std::vector<Hit> hits;
+  if (how != TopicRank::mixpr || (all ? rows.size() : ids.size()) > kMostWalked) {
+    const size_t looked_at = how == TopicRank::bm25 ? enough : std::max(enough, kMostWalked);
+    hits = all ? index().top(topic, looked_at) : index().top(topic, looked_at, ids);
+  }
+  if (how != TopicRank::bm25) {
+    if (all && rows.size() <= kMostWalked) {
+      ids = table_.id;
+    } else if (all || ids.size() > kMostWalked) {
+      ids.clear();
+      for (const Hit& h : hits) ids.push_back(h.id);
+      std::sort(ids.begin(), ids.end());
+    }
+    std::vector<Hit> walk = walked(topic, ids);
+    if (how == TopicRank::mixpr) {
+      hits = std::move(walk);
+    } else {
+      for (std::vector<Hit>* list : {&hits, &walk}) {
+        float most = 0;
+        for (const Hit& h : *list) most = std::max(most, h.score);
+        for (Hit& h : *list) h.score /= most > 0 ? most : 1;
+      }
+      hits.insert(hits.end(), walk.begin(), walk.end());
+    }
+  }
   std::unordered_map<uint32_t, double> scores;
   for (const Hit& h : hits) {
     const auto at = std::lower_bound(table_.id.begin(), table_.id.end(), h.id);

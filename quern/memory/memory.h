@@ -22,8 +22,8 @@
 #include "quern/memory/plan.h"
 #include "quern/memory/store.h"
 #include "quern/memory/topic.h"
+#include "quern/memory/topic_index.h"
 #include "quern/memory/zone.h"
-#include "quern/recall/bm25.h"
 
 namespace quern::memory {
 
@@ -33,6 +33,7 @@ struct MemoryOptions {
   std::string conversation;  // empty: the only one
   std::string zone = "UTC";  // of a conversation made now
   int64_t gap = kUsualGap;   // likewise
+  int32_t topic_segment_turns = 1 << 16;
 };
 
 struct ContextTurn {
@@ -42,6 +43,10 @@ struct ContextTurn {
 enum class Route : uint8_t { time, topic, both, neither };
 const char* route_name(Route r);
 
+// automatic: mixpr where a time or a speaker leaves few turns, else bm25.
+enum class TopicRank : uint8_t { automatic, bm25, mixpr, both };
+TopicRank topic_rank(std::string_view name);  // throws Error
+
 struct AskOptions {
   LocalSeconds now = 0;  // on the wall of the conversation's zone
   Semantics semantics = Semantics::strict;
@@ -50,6 +55,7 @@ struct AskOptions {
   std::vector<ContextTurn> context;  // what was said before the question, oldest first
   std::string asker;                 // who "I" is
   bool speaker_filter = true;
+  TopicRank rank = TopicRank::automatic;  // within the rows that are left; both: each share of its best, added
   double neighbour = 0.3;  // share of a neighbouring turn's score that a turn gets: answers follow questions
 };
 
@@ -84,12 +90,15 @@ class Memory {
   ConversationStore& store() { return store_; }
   LocalSeconds last_turn();  // on the wall; throws Error when there is none
   size_t resident_bytes() const;
+  // Indexes what no question has needed yet, so that the first one about a topic does not wait for it.
+  void index_topics() { index(); }
 
  private:
   void refresh();
   void resident(const StoredTurn& s, const SpokenTurn& t);
-  const Bm25Index& index();
+  const TopicIndex& index();
   std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
+  std::vector<Hit> walked(const std::string& topic, const std::vector<int64_t>& ids);
   std::optional<int32_t> speaker_meant(std::string_view question, const AskOptions& o) const;
   size_t row_of(int32_t response);
   ConversationStore store_;
@@ -97,7 +106,8 @@ class Memory {
   Zone zone_;
   TurnTable table_;
   std::vector<std::string> speakers_;
-  std::unique_ptr<Bm25Index> index_;
+  std::unique_ptr<TopicIndex> index_;
+  bool index_behind_ = true;  // the table holds turns that the index may not
   int64_t version_ = -1;
   bool loaded_ = false;
 };

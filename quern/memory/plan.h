@@ -21,6 +21,7 @@ struct TurnTable {
   std::vector<int64_t> utc;
   std::vector<int32_t> offset;  // of the wall clock there and then
   int64_t gap = 20 * 60;        // seconds of silence that begin a new session
+  void append(const TurnTable& later);
   size_t size() const { return id.size(); }
   LocalSeconds local(size_t row) const { return utc[row] + offset[row]; }
   size_t bytes() const;

@@ -108,7 +108,14 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
   batch.shrink_to_fit();
   AskOptions ask;
   ask.now = maker.time() + 3000;
-  out.set("load_and_index_seconds", seconds_of([&] { m.ask("What about the babe and the dodo?", ask); }));
+  Answer first;
+  out.set("load_and_index_seconds", seconds_of([&] { first = m.ask("What about the babe and the dodo?", ask); }));
+  out.set("reopened_and_asked_seconds", seconds_of([&] {  // as a new process does it
+            Memory again(file,
+                         {.create = false, .durable = false, .conversation = "speed", .zone = "", .gap = kUsualGap});
+            const Answer a = again.ask("What about the babe and the dodo?", ask);
+            QUERN_CHECK(a.responses == first.responses);
+          }));
   std::vector<double> append, busy, control, visible, time, topic;
   for (int64_t i = 0; i < o.appends; ++i) {
     SpokenTurn t = maker.next();

@@ -34,6 +34,7 @@ std::string_view checked(std::string_view text, const char* what) {
 
 ConversationStore::ConversationStore(const std::filesystem::path& file, Options o) : db_(file, o.create) {
   in_memory_ = file == ":memory:";
+  topic_segment_turns_ = o.topic_segment_turns;
   if (!in_memory_) db_.execute("PRAGMA journal_mode = WAL");
   db_.execute(o.durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   // A turn dirties half a dozen pages; copying the log back waits for the disk, so it happens once in a thousand
@@ -173,12 +174,21 @@ std::vector<StoredTurn> ConversationStore::append_all(int64_t conversation, cons
   return out;
 }
 
-TurnTable ConversationStore::load(const ConversationInfo& c) {
+TurnTable ConversationStore::load(const ConversationInfo& c) { return load_after(c, -1); }
+
+int64_t ConversationStore::count(int64_t conversation) {
+  SqliteStatement s = db_.prepare("SELECT count(*) FROM turn WHERE conv = ?");
+  s.bind(conversation);
+  s.step();
+  return s.integer(0);
+}
+
+TurnTable ConversationStore::load_after(const ConversationInfo& c, int32_t response) {
   TurnTable t;
   t.gap = c.gap;
-  SqliteStatement s =
-      db_.prepare("SELECT id, resp, session, speaker, ts, tz_off FROM turn WHERE conv = ? ORDER BY resp");
-  s.bind(c.id);
+  SqliteStatement s = db_.prepare(
+      "SELECT id, resp, session, speaker, ts, tz_off FROM turn WHERE conv = ? AND resp > ? ORDER BY resp");
+  s.bind(c.id).bind(int64_t{response});
   while (s.step()) {
     t.id.push_back(s.integer(0));
     t.response.push_back(static_cast<int32_t>(s.integer(1)));
@@ -201,10 +211,47 @@ std::vector<std::string> ConversationStore::speakers(int64_t conversation) {
   return out;
 }
 
-void ConversationStore::each_turn(int64_t conversation, const std::function<void(int64_t, std::string_view)>& f) {
-  SqliteStatement s = db_.prepare("SELECT id, text FROM turn WHERE conv = ? ORDER BY resp");
-  s.bind(conversation);
+void ConversationStore::each_turn(int64_t conversation, int32_t first, int32_t last,
+                                  const std::function<void(int64_t, std::string_view)>& f) {
+  SqliteStatement s = db_.prepare("SELECT id, text FROM turn WHERE conv = ? AND resp BETWEEN ? AND ? ORDER BY resp");
+  s.bind(conversation).bind(int64_t{first}).bind(int64_t{last});
   while (s.step()) f(s.integer(0), s.text(1));
+}
+
+std::filesystem::path ConversationStore::topic_file(int64_t conversation, int32_t segment) const {
+  if (in_memory_) return {};
+  return std::filesystem::path(db_.file() + "-topics") / fmt::format("{}-{:06}.bm25", conversation, segment);
+}
+
+bool ConversationStore::give_topic_file(int64_t conversation, int32_t segment, int64_t turns,
+                                        const std::filesystem::path& fresh) {
+  SqliteWrite w(db_);  // nobody forgets meanwhile
+  SqliteStatement s = db_.prepare("SELECT count(*) FROM turn WHERE conv = ? AND resp >= ? AND resp < ?");
+  const int64_t first = int64_t{segment} * topic_segment_turns_;
+  s.bind(conversation).bind(first).bind(first + topic_segment_turns_);
+  s.step();
+  const bool still = s.integer(0) == turns;
+  s.reset();
+  if (still) {
+    std::filesystem::rename(fresh, topic_file(conversation, segment));
+  } else {
+    std::filesystem::remove(fresh);
+  }
+  w.commit();
+  return still;
+}
+
+void ConversationStore::remove_topic_files(int64_t conversation, std::optional<int32_t> segment) {
+  if (in_memory_) return;
+  if (segment) {
+    std::filesystem::remove(topic_file(conversation, *segment));
+    return;
+  }
+  const std::filesystem::path folder = topic_file(conversation, 0).parent_path();
+  if (!std::filesystem::exists(folder)) return;
+  const std::string prefix = fmt::format("{}-", conversation);
+  for (const auto& e : std::filesystem::directory_iterator(folder))
+    if (e.path().filename().string().starts_with(prefix)) std::filesystem::remove(e.path());
 }
 
 std::string ConversationStore::text(int64_t id) {
@@ -225,7 +272,12 @@ int64_t ConversationStore::forget(int64_t conversation, const std::vector<int64_
   {
     SqliteWrite w(db_);
     SqliteStatement s = db_.prepare("DELETE FROM turn WHERE id = ? AND conv = ?");
+    SqliteStatement number = db_.prepare("SELECT resp FROM turn WHERE id = ? AND conv = ?");
     for (const int64_t id : ids) {
+      number.bind(id).bind(conversation);
+      if (number.step())
+        remove_topic_files(conversation, static_cast<int32_t>(number.integer(0) / topic_segment_turns_));
+      number.reset();
       s.bind(id).bind(conversation).run();
       gone += db_.changes();
     }
@@ -242,6 +294,7 @@ int64_t ConversationStore::forget_conversation(int64_t conversation) {
   int64_t gone = 0;
   {
     SqliteWrite w(db_);
+    remove_topic_files(conversation, std::nullopt);
     for (const char* sql : {"DELETE FROM conversation WHERE id = ?", "DELETE FROM speaker WHERE conv = ?",
                             "DELETE FROM turn WHERE conv = ?"}) {
       SqliteStatement s = db_.prepare(sql);

@@ -40,6 +40,7 @@ class ConversationStore {
  public:
   struct Options {
     bool create = false, durable = false;
+    int32_t topic_segment_turns = 1 << 16;
   };
   ConversationStore(const std::filesystem::path& file, Options options);  // ":memory:" keeps everything in memory
   std::vector<ConversationInfo> conversations();
@@ -51,8 +52,16 @@ class ConversationStore {
   // Many turns as one transaction; nothing of it stays when one is refused.
   std::vector<StoredTurn> append_all(int64_t conversation, const std::vector<SpokenTurn>& turns);
   TurnTable load(const ConversationInfo& conversation);
-  std::vector<std::string> speakers(int64_t conversation);  // by their number in the table
-  void each_turn(int64_t conversation, const std::function<void(int64_t id, std::string_view text)>& f);
+  std::vector<std::string> speakers(int64_t conversation);                       // by their number in the table
+  TurnTable load_after(const ConversationInfo& conversation, int32_t response);  // later turns only
+  int64_t count(int64_t conversation);                                           // of its turns
+  void each_turn(int64_t conversation, int32_t first, int32_t last,              // response numbers
+                 const std::function<void(int64_t id, std::string_view text)>& f);
+  // Files of the index of words (topic_index.h), beside the database; empty for one in memory.
+  std::filesystem::path topic_file(int64_t conversation, int32_t segment) const;
+  int32_t topic_segment_turns() const { return topic_segment_turns_; }
+  // Gives `fresh` the segment's name while it still holds `turns` turns; else removes it and returns false.
+  bool give_topic_file(int64_t conversation, int32_t segment, int64_t turns, const std::filesystem::path& fresh);
   std::string text(int64_t id);
   int64_t forget(int64_t conversation, const std::vector<int64_t>& ids);  // returns how many there were
   int64_t forget_conversation(int64_t conversation);
@@ -64,7 +73,9 @@ class ConversationStore {
   int32_t speaker_number(int64_t conversation, const std::string& name);
   void erase_remains();
   SqliteFile db_;
+  void remove_topic_files(int64_t conversation, std::optional<int32_t> segment);
   bool in_memory_ = false;
+  int32_t topic_segment_turns_ = 1 << 16;
   std::optional<SqliteStatement> last_, insert_, speaker_, note_;
 };
 

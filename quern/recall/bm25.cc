@@ -87,6 +87,53 @@ std::vector<Hit> Bm25Index::top(std::string_view query, size_t k,
   return hits;
 }
 
+Bm25Part Bm25Index::part() const {
+  QUERN_CHECK(ascending_);
+  return {postings_.view(), ids_, postings_.words()};
+}
+
+std::vector<Hit> top_across(std::span<const Bm25Part> parts, const TokenOptions& words, const Bm25Options& options,
+                            std::string_view query, size_t k, std::optional<std::span<const int64_t>> allowed) {
+  std::vector<uint64_t> keys;
+  for (const std::string& w : words_of(query, words)) keys.push_back(word_key(w));
+  std::vector<QueryTerm> terms = query_terms(keys);
+  Collection c;
+  for (const Bm25Part& p : parts) {
+    c.documents += p.ids.size(), c.words += p.words;
+    for (QueryTerm& t : terms)
+      if (const TermEntry* e = p.postings.find(t.key)) t.documents += e->documents;
+  }
+  std::vector<Hit> hits;
+  for (const Bm25Part& p : parts) {
+    if (p.ids.empty()) continue;
+    std::vector<RankedDocument> best;
+    if (!allowed) {
+      best = rank_top(p.postings, terms, c, options, k);
+    } else {
+      std::vector<uint32_t> documents;
+      auto at = std::lower_bound(allowed->begin(), allowed->end(), p.ids.front());
+      const auto end = std::upper_bound(at, allowed->end(), p.ids.back());
+      auto id = p.ids.begin();
+      for (; at != end; ++at) {
+        id = std::lower_bound(id, p.ids.end(), *at);
+        if (*id == *at) documents.push_back(static_cast<uint32_t>(id - p.ids.begin()));
+      }
+      if (documents.size() < p.ids.size() / 32) {
+        best = rank_among(p.postings, terms, c, options, k, documents);
+      } else {
+        std::vector<uint64_t> bits((p.ids.size() + 63) / 64);
+        for (const uint32_t d : documents) bits[d / 64] |= uint64_t{1} << (d % 64);
+        best = rank_top(p.postings, terms, c, options, k, bits);
+      }
+    }
+    for (const RankedDocument& r : best) hits.push_back({p.ids[r.document], r.score});
+  }
+  std::sort(hits.begin(), hits.end(),
+            [](const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; });
+  if (hits.size() > k) hits.resize(k);
+  return hits;
+}
+
 size_t Bm25Index::bytes() const {
   return postings_.bytes() + ids_.capacity() * sizeof(int64_t) + documents_.slots().size_bytes();
 }

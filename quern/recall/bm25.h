@@ -25,6 +25,18 @@ struct Hit {
   bool operator==(const Hit&) const = default;
 };
 
+// One of several indices that are searched as one: document d of the postings is ids[d], ids ascend.
+struct Bm25Part {
+  PostingsView postings;
+  std::span<const int64_t> ids;
+  uint64_t words = 0;
+};
+// The k best of all parts, best first, ties to the smaller id; frequencies and lengths are those of all parts
+// together. `allowed` as in Bm25Index::top.
+std::vector<Hit> top_across(std::span<const Bm25Part> parts, const TokenOptions& words, const Bm25Options& options,
+                            std::string_view query, size_t k,
+                            std::optional<std::span<const int64_t>> allowed = std::nullopt);
+
 class Bm25Index {
  public:
   explicit Bm25Index(TokenOptions words = {.stem = true, .drop_stopwords = true}, Bm25Options options = {});
@@ -39,7 +51,9 @@ class Bm25Index {
   uint64_t words() const { return postings_.words(); }
   size_t bytes() const;
   const Postings& postings() const { return postings_; }
+  Bm25Part part() const;  // while ids were added in ascending order
   const TokenOptions& token_options() const { return keys_.options(); }
+  const Bm25Options& options() const { return options_; }
 
  private:
   uint32_t document_of(int64_t id) const;  // KeyMap::kNone when absent

@@ -1,0 +1,188 @@
+// The index of words in segments: answers as one index gives them, also from files, after turns of others, and after
+// forgetting, which leaves no key of a forgotten word behind.
+#include "quern/memory/topic_index.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "quern/base/mmap.h"
+#include "quern/base/rng.h"
+#include "quern/memory/memory.h"
+
+namespace quern::memory {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TopicFolder {
+  fs::path path = fs::temp_directory_path() / fmt::format("quern_topics_{}_{}", getpid(), count++);
+  TopicFolder() { fs::create_directories(path); }
+  ~TopicFolder() { fs::remove_all(path); }
+  fs::path db() const { return path / "talks.db"; }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> out;
+    const fs::path topics = path / "talks.db-topics";
+    if (fs::exists(topics))
+      for (const auto& e : fs::directory_iterator(topics)) out.push_back(e.path());
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  static inline int count = 0;
+};
+
+std::vector<SpokenTurn> talk(int64_t n) {
+  Rng rng(4);
+  std::vector<SpokenTurn> turns;
+  for (int64_t i = 0; i < n; ++i) {
+    std::string text = fmt::format("unique{}", i);
+    for (uint64_t w = 3 + rng.below(12); w > 0; --w)
+      text += fmt::format(" w{}", static_cast<int>(std::pow(500, rng.uniform())));
+    turns.push_back({i % 3 ? "Ada" : "Bo", text, 1'600'000'000 + i * 400 + i / 20 * 4000, 0});
+  }
+  return turns;
+}
+
+MemoryOptions options(int32_t segment) {
+  return {.create = true,
+          .durable = false,
+          .conversation = "c",
+          .zone = "UTC",
+          .gap = kUsualGap,
+          .topic_segment_turns = segment};
+}
+
+AskOptions late() {
+  AskOptions o;
+  o.now = 1'700'000'000, o.k = 12, o.rank = TopicRank::bm25;
+  return o;
+}
+
+void expect_alike(Memory& a, Memory& b, uint64_t seed = 1) {
+  Rng rng(seed);
+  for (int q = 0; q < 12; ++q) {
+    const std::string words = fmt::format("w{} w{} w{}", rng.below(400), rng.below(60), rng.below(400));
+    const std::string question = q % 2 ? words + "?" : fmt::format("What did Ada say about {}?", words);
+    const Answer x = a.ask(question, late()), y = b.ask(question, late());
+    ASSERT_EQ(x.ranked.size(), y.ranked.size()) << question;
+    for (size_t i = 0; i < x.ranked.size(); ++i) EXPECT_NEAR(x.ranked[i].score, y.ranked[i].score, 1e-4);
+    ASSERT_FALSE(x.ranked.empty());
+    EXPECT_EQ(x.responses[0], y.responses[0]);
+  }
+}
+
+TEST(TopicIndex, SegmentsAnswerAsOne) {
+  TopicFolder d;
+  const auto turns = talk(330);
+  Memory one(":memory:", options(1 << 16));
+  one.add_all(turns);
+  Memory many(d.db(), options(64));
+  many.add_all(turns);
+  expect_alike(one, many);
+  EXPECT_EQ(d.files().size(), 5u);  // the sixth segment grows
+  Memory again(d.db(), options(64));
+  expect_alike(one, again);
+  for (int64_t i = 330; i < 460; ++i) {  // what is added is found at once, across the ends of segments
+    auto more = talk(460);
+    one.add(more[static_cast<size_t>(i)]), again.add(more[static_cast<size_t>(i)]);
+    if (i % 13 == 0) {
+      EXPECT_EQ(again.ask(fmt::format("unique{}", i), late()).responses[0], i);
+    }
+  }
+  expect_alike(one, again, 2);
+  EXPECT_EQ(d.files().size(), 7u);
+  expect_alike(one, many, 3);  // which sees what the other connection added
+}
+
+TEST(TopicIndex, ForgettingTakesTheFilesAlong) {
+  TopicFolder d;
+  const auto turns = talk(330);
+  Memory m(d.db(), options(64));
+  m.add_all(turns);
+  m.index_topics();
+  Memory other(d.db(), options(64));
+  other.index_topics();
+  const auto held = [&](const std::string& word) {
+    const uint64_t key = word_key(word);
+    std::string_view bytes(reinterpret_cast<const char*>(&key), 8);
+    int n = 0;
+    for (const fs::path& f : d.files()) n += read_file(f).find(bytes) != std::string::npos;
+    return n;
+  };
+  EXPECT_EQ(held("unique70"), 1);
+  EXPECT_EQ(m.forget({70, 191, 5}), 3);
+  EXPECT_EQ(d.files().size(), 2u);
+  for (const char* w : {"unique70", "unique191", "unique5"}) EXPECT_EQ(held(w), 0);
+  EXPECT_TRUE(m.ask("unique70", late()).ranked.empty());
+  EXPECT_TRUE(other.ask("unique191", late()).ranked.empty());
+  Memory left(":memory:", options(1 << 16));
+  std::vector<SpokenTurn> rest;
+  for (size_t i = 0; i < turns.size(); ++i)
+    if (i != 5 && i != 70 && i != 191) rest.push_back(turns[i]);
+  left.add_all(rest);
+  Rng rng(3);
+  for (int q = 0; q < 10; ++q) {
+    const std::string question = fmt::format("w{} w{}", rng.below(400), rng.below(90));
+    const Answer x = m.ask(question, late()), y = left.ask(question, late());
+    ASSERT_EQ(x.ranked.size(), y.ranked.size());
+    for (size_t i = 0; i < x.ranked.size(); ++i) EXPECT_NEAR(x.ranked[i].score, y.ranked[i].score, 1e-4);
+  }
+  EXPECT_EQ(d.files().size(), 5u);  // written anew, without them
+  for (const char* w : {"unique70", "unique191", "unique5"}) EXPECT_EQ(held(w), 0);
+  EXPECT_EQ(held("unique71"), 1);
+  m.store().forget_conversation(m.info().id);
+  EXPECT_TRUE(d.files().empty());
+}
+
+TEST(TopicIndex, FilesOfOtherTurnsAndDamagedOnesDoNotCount) {
+  TopicFolder d;
+  const auto turns = talk(200);
+  {
+    Memory m(d.db(), options(64));
+    m.add_all(turns);
+    m.index_topics();
+  }
+  const auto files = d.files();
+  ASSERT_EQ(files.size(), 3u);
+  write_file(files[1], read_file(files[0]));  // sound, but of other turns
+  std::string bytes = read_file(files[2]);
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(files[2], bytes);
+  Memory one(":memory:", options(1 << 16));
+  one.add_all(turns);
+  Memory m(d.db(), options(64));
+  expect_alike(one, m);
+  EXPECT_NE(read_file(files[1]), read_file(files[0]));
+  Memory again(d.db(), options(64));
+  expect_alike(one, again);
+}
+
+TEST(TopicRank, WalksReachWhatSharesNoWordWithTheQuestion) {
+  Memory m(":memory:", options(1 << 16));
+  std::vector<SpokenTurn> turns = talk(200);
+  for (auto& t : turns) t.utc = 1'600'000'000 + (&t - turns.data()) * 40'000;  // a session each: no neighbours
+  turns[40].text = "Mara took the lantern";
+  turns[90].text = "Mara walked to the orchard";
+  turns[100].text = "the orchard belongs to Tobias";
+  m.add_all(turns);
+  AskOptions o = late();
+  o.k = 3;
+  EXPECT_EQ(m.ask("Where is the lantern?", o).responses, std::vector<int32_t>{40});
+  for (const TopicRank rank : {TopicRank::mixpr, TopicRank::both}) {
+    o.rank = rank;
+    EXPECT_EQ(m.ask("Where is the lantern?", o).responses, (std::vector<int32_t>{40, 90, 100}));
+    EXPECT_TRUE(m.ask("Where is the submarine?", o).responses.empty());
+  }
+  // Left to itself: a walk among the turns of a time, BM25 among all.
+  o.rank = TopicRank::automatic;
+  EXPECT_EQ(m.ask("Where is the lantern?", o).responses, std::vector<int32_t>{40});
+  EXPECT_EQ(m.ask("Where was the lantern in October 2020?", o).responses, (std::vector<int32_t>{40, 90, 100}));
+  EXPECT_EQ(topic_rank("both"), TopicRank::both);
+  EXPECT_THROW(topic_rank("mix"), Error);
+}
+
+}  // namespace
+}  // namespace quern::memory
