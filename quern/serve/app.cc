@@ -220,7 +220,9 @@ void App::embed(Exchange& e) {
 
 void App::messages(Exchange& e) {
   const Json body = read_body(e);
-  anthropic_messages(*model_with_room(body), e, body);
+  const auto m = model_with_room(body);
+  const Grounded g = grounding_.ground(chat_body_of_messages(body), m->tokenizer, unix_time());
+  if (const auto said = anthropic_messages(*m, e, g)) grounding_.keep(g, *said, unix_time());
 }
 
 void App::count_tokens(Exchange& e) {
@@ -230,7 +232,7 @@ void App::count_tokens(Exchange& e) {
 
 void App::responses(Exchange& e) {
   const Json body = read_body(e);
-  create_response(*model_with_room(body), e, body, responses_);
+  create_response(*model_with_room(body), e, body, responses_, grounding_);
 }
 
 void App::response(Exchange& e) {

@@ -66,12 +66,6 @@ class Reply {
     if (turn.follow(e_, nullptr, {.part = keep, .done = {}})) answer(turn);
   }
 
-  // What memory and documents gave, as members of j.
-  void tell_found(Json& j) const {
-    if (!found_.memory.is_null()) j.set("x_memory", found_.memory);
-    if (!found_.documents.is_null()) j.set("x_documents", found_.documents);
-  }
-
   Json envelope(const char* object) const {
     Json j = Json::object();
     j.set("id", id_), j.set("object", object), j.set("created", created_), j.set("model", m_.id);
@@ -86,9 +80,9 @@ class Reply {
   }
   void open_stream() {
     stream_.emplace(e_);
-    if (!found_.memory.is_null() || !found_.documents.is_null()) {
+    if (found_.asked()) {
       Json j = envelope("chat.completion.chunk");
-      j.set("choices", Json::array()), tell_found(j);
+      j.set("choices", Json::array()), found_.tell(j);
       stream_->send(j);
     }
     for (int64_t i = 0; i < r_.n; ++i) {
@@ -162,7 +156,7 @@ class Reply {
       list.push(choice_json(i, "message", std::move(message), c.finish(), std::move(lp)));
     }
     j.set("choices", std::move(list)), j.set("usage", turn.usage().json());
-    tell_found(j), said_ = turn.choices()[0].content;
+    found_.tell(j), said_ = turn.choices()[0].content;
     j.set("timings", timings_json(turn.choices()[0].answer->result()));
     e_.answer(200, "application/json", j.dump());
   }
@@ -211,7 +205,7 @@ class Reply {
       Json j = envelope("chat.completion"), list = Json::array();
       list.push(choice_json(0, "message", message_json(whole.reasoning, whole.content), reason, Json()));
       j.set("choices", std::move(list)), j.set("usage", usage_.json()), j.set("x_think", std::move(think));
-      tell_found(j);
+      found_.tell(j);
       return e_.answer(200, "application/json", j.dump());
     }
     if (!whole.reasoning.empty())

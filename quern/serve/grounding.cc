@@ -9,6 +9,7 @@
 #include "quern/memory/memory.h"
 #include "quern/recall/store.h"
 #include "quern/serve/api_error.h"
+#include "quern/serve/chat_messages.h"
 #include "quern/serve/generation_fields.h"
 
 namespace quern {
@@ -17,21 +18,9 @@ namespace {
 constexpr const char* kAsker = "user";
 constexpr const char* kAnswerer = "assistant";
 
-std::string text_of(const Json& message) {
-  const Json* content = message.find("content");
-  if (!content) return {};
-  if (content->is_string()) return content->as_string();
-  std::string s;
-  if (content->is_array())
-    for (const Json& part : content->as_array())
-      if (const Json* t = part.find("text"); t && t->is_string()) s += t->as_string();
-  return s;
-}
-
-std::string role_of(const Json& message) {
-  const Json* role = message.find("role");
-  return role && role->is_string() ? role->as_string() : "";
-}
+// Of a message as read_messages gives it.
+std::string text_of(const Json& message) { return message.at("content").as_string(); }
+std::string role_of(const Json& message) { return message.at("role").as_string(); }
 
 // true, or an object of settings; absent, null and false ask for nothing.
 std::optional<Json> asked(const Json& body, const char* name) {
@@ -49,21 +38,10 @@ void only(const Json& settings, const char* field, std::initializer_list<std::st
 }
 
 // The last message with `found` in front of its text.
-Json with_found(const Json& body, const std::string& found) {
+Json with_found(const Json& body, const std::string& found, const std::string& question) {
   Json changed = body;
-  for (auto& [key, value] : changed.members()) {
-    if (key != "messages") continue;
-    Json& last = value.items().back();
-    if (const Json* content = last.find("content"); content && content->is_array()) {
-      Json part = Json::object(), parts = Json::array();
-      part.set("type", "text"), part.set("text", found);
-      parts.push(std::move(part));
-      for (const Json& p : content->as_array()) parts.push(p);
-      last.set("content", std::move(parts));
-    } else {
-      last.set("content", found + text_of(last));
-    }
-  }
+  for (auto& [key, value] : changed.members())
+    if (key == "messages") value.items().back().set("content", found + question);
   return changed;
 }
 
@@ -213,16 +191,20 @@ Grounded Grounding::ground(const Json& body, const Tokenizer& tokenizer, int64_t
   if (documents && !has_documents())
     bad_field("x_documents",
               "this server has no documents; start it with --documents DIR, made by quern recall index");
-  const Json* messages = body.find("messages");
-  if (!messages || !messages->is_array() || messages->as_array().empty() ||
-      role_of(messages->as_array().back()) != kAsker)
-    bad_field("messages", "memory and documents go with a user's message at the end");
+  const Json messages = read_messages(body);
+  const Json& last = messages.as_array().back();
+  if (role_of(last) != kAsker) bad_field("messages", "memory and documents go with a user's message at the end");
   std::lock_guard lock(impl_->mutex);
   std::string found;
-  if (memory) found += impl_->remember(*memory, *messages, tokenizer, utc, g);
-  if (documents) found += impl_->look_up(*documents, text_of(messages->as_array().back()), tokenizer, g);
-  if (!found.empty()) g.body = with_found(g.body, found);
+  if (memory) found += impl_->remember(*memory, messages, tokenizer, utc, g);
+  if (documents) found += impl_->look_up(*documents, text_of(last), tokenizer, g);
+  if (!found.empty()) g.body = with_found(g.body, found, text_of(last));
   return g;
+}
+
+void Grounded::tell(Json& answer) const {
+  if (!memory.is_null()) answer.set("x_memory", memory);
+  if (!documents.is_null()) answer.set("x_documents", documents);
 }
 
 void Grounding::keep(const Grounded& g, const std::string& answer, int64_t utc) {

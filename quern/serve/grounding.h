@@ -24,6 +24,9 @@ struct Grounded {
   Json body;               // without x_memory and x_documents, its last question with what was found before it
   Json memory, documents;  // what was found, for the client; null: not asked for
   std::string conversation, question;  // to keep the turn by; empty: nothing is kept
+
+  bool asked() const { return !memory.is_null() || !documents.is_null(); }
+  void tell(Json& answer) const;  // what was found, as its members x_memory and x_documents
 };
 
 class Grounding {

@@ -38,11 +38,16 @@ Json usage_json(const Usage& u) {
 
 class Reply {
  public:
-  Reply(ServedModel& m, Exchange& e, ChatRequest r)
-      : m_(m), e_(e), r_(std::move(r)), turn_(m_, r_), id_(new_id("msg_")) {}
+  Reply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
+      : m_(m), e_(e), found_(found), r_(std::move(r)), turn_(m_, r_), id_(new_id("msg_")) {}
 
-  void run() {
-    if (r_.stream) return stream();
+  std::optional<std::string> run() {
+    r_.stream ? stream() : answer();
+    return e_.gone() ? std::nullopt : said_;
+  }
+
+ private:
+  void answer() {
     if (!turn_.follow(e_, nullptr, {})) return;
     const ChatChoice& c = turn_.choices()[0];
     Json blocks = Json::array(), j = head();
@@ -53,10 +58,10 @@ class Reply {
     set_end(j, c);
     j.set("usage", usage_json(turn_.usage()));
     if (!c.warnings.empty()) j.set("x_warnings", warnings(c.warnings));
+    found_.tell(j), said_ = c.content;
     e_.answer(200, "application/json", j.dump());
   }
 
- private:
   Json head() const {
     Json j = Json::object();
     j.set("id", id_), j.set("type", "message"), j.set("role", "assistant"), j.set("model", m_.id);
@@ -86,6 +91,7 @@ class Reply {
     Json start = block_of("message_start"), m = head();
     m.set("content", Json::array()), m.set("stop_reason", Json()), m.set("stop_sequence", Json());
     m.set("usage", usage_json({.prompt = static_cast<int64_t>(r_.prompt.size())}));
+    found_.tell(m);
     start.set("message", std::move(m));
     send(std::move(start));
     try {
@@ -101,6 +107,7 @@ class Reply {
 
   void end() {
     const ChatChoice& c = turn_.choices()[0];
+    said_ = c.content;
     if (!answered_) open(text_block(""), "text");
     close();
     Json d = block_of("message_delta"), last = Json::object();
@@ -149,21 +156,23 @@ class Reply {
 
   ServedModel& m_;
   Exchange& e_;
+  const Grounded& found_;
   ChatRequest r_;
   ChatTurn turn_;
-  std::string id_, open_;  // open_: the type of the block being filled
-  int64_t blocks_ = 0;     // closed so far
-  bool answered_ = false;  // with more than thinking
+  std::optional<std::string> said_;  // once it is whole
+  std::string id_, open_;            // open_: the type of the block being filled
+  int64_t blocks_ = 0;               // closed so far
+  bool answered_ = false;            // with more than thinking
   std::optional<EventStream> stream_;
 };
 
 }  // namespace
 
-void anthropic_messages(ServedModel& m, Exchange& e, const Json& body) {
-  if (!Fields(body).find("max_tokens")) bad_field("max_tokens", "expected a number of tokens");
-  ChatRequest r = read_chat_request(m, chat_body_of_messages(body), "");
+std::optional<std::string> anthropic_messages(ServedModel& m, Exchange& e, const Grounded& g) {
+  if (!Fields(g.body).find("max_tokens")) bad_field("max_tokens", "expected a number of tokens");
+  ChatRequest r = read_chat_request(m, g.body, "");
   if (r.plan) bad_field("x_think", "is not supported here: use /v1/chat/completions");
-  Reply(m, e, std::move(r)).run();
+  return Reply(m, e, g, std::move(r)).run();
 }
 
 Json count_tokens_json(const ServedModel& m, const Json& body) {

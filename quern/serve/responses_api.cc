@@ -44,18 +44,25 @@ Json item_json(const Item& item, bool done) {
 
 class Reply {
  public:
-  Reply(ServedModel& m, Exchange& e, const Json& body, ResponseRequest q, ResponseStore& store)
+  Reply(ServedModel& m, Exchange& e, const Json& body, ResponseRequest q, const Grounded& found, ResponseStore& store)
       : m_(m),
         e_(e),
         body_(body),
         q_(std::move(q)),
+        found_(found),
         store_(store),
-        r_(read_chat_request(m, q_.chat, "")),
+        r_(read_chat_request(m, found.body, "")),
         turn_(m, r_),
         id_(new_id("resp_")),
         created_(unix_time()) {}
 
-  void run() {
+  std::optional<std::string> run() {
+    go();
+    return e_.gone() ? std::nullopt : said_;
+  }
+
+ private:
+  void go() {
     if (r_.stream) {
       stream_.emplace(e_);
       event("response.created", "response", response("in_progress"));
@@ -77,6 +84,7 @@ class Reply {
     if (items_.empty()) open(Item::Kind::message);
     close();
     const bool whole = turn_.choices()[0].finish() != "length";
+    said_ = turn_.choices()[0].content;
     const Json final = response(whole ? "completed" : "incomplete");
     if (Fields(body_).boolean("store").value_or(true)) keep(final);
     if (!stream_) return e_.answer(200, "application/json", final.dump());
@@ -84,7 +92,6 @@ class Reply {
     stream_->end();
   }
 
- private:
   static Json failure(const ApiError& error) {
     Json j = Json::object();
     j.set("code", "server_error"), j.set("message", error.what());
@@ -123,6 +130,7 @@ class Reply {
     j.set("text", said("text", text)), j.set("tool_choice", said("tool_choice", "auto"));
     j.set("tools", said("tools", Json::array())), j.set("top_p", r_.options.sampling.top_p);
     j.set("truncation", "disabled"), j.set("usage", over ? usage_json() : Json());
+    found_.tell(j);
     if (over && !turn_.choices()[0].warnings.empty()) {
       Json list = Json::array();
       for (const std::string& w : turn_.choices()[0].warnings) list.push(w);
@@ -238,7 +246,9 @@ class Reply {
   Exchange& e_;
   const Json& body_;
   ResponseRequest q_;
+  const Grounded& found_;
   ResponseStore& store_;
+  std::optional<std::string> said_;  // once it is whole
   ChatRequest r_;
   ChatTurn turn_;
   std::string id_;
@@ -250,7 +260,7 @@ class Reply {
 
 }  // namespace
 
-void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store) {
+void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store, Grounding& grounding) {
   std::shared_ptr<const StoredResponse> before;
   if (const auto id = Fields(body).text("previous_response_id")) {
     before = store.get(*id);
@@ -261,7 +271,9 @@ void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStor
       throw x;
     }
   }
-  Reply(m, e, body, read_response_request(body, before.get()), store).run();
+  ResponseRequest q = read_response_request(body, before.get());
+  const Grounded g = grounding.ground(q.chat, m.tokenizer, unix_time());
+  if (const auto said = Reply(m, e, body, std::move(q), g, store).run()) grounding.keep(g, *said, unix_time());
 }
 
 }  // namespace quern

@@ -1,6 +1,7 @@
 // POST /v1/responses: chats in the OpenAI API's newer form, items in and items out, whole or as events; a request may
 // go on from a stored one. GET and DELETE by id, and the items a request came with.
 #pragma once
+#include "quern/serve/grounding.h"
 #include "quern/serve/http_server.h"
 #include "quern/serve/response_store.h"
 #include "quern/serve/served_model.h"
@@ -15,6 +16,6 @@ struct ResponseRequest {
 // `before`: what previous_response_id names, or null. An ApiError names what cannot be done.
 ResponseRequest read_response_request(const Json& body, const StoredResponse* before);
 
-void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store);
+void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store, Grounding& grounding);
 
 }  // namespace quern

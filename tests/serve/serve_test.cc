@@ -322,6 +322,23 @@ TEST_F(Serving, ChatsCanBeRememberedAndTellWhatTheyRecalled) {
   r = chat("What is my cat called?", R"(, "x_memory": {"keep": false}, "stream": true)");
   EXPECT_LT(r.body.find("\"x_memory\""), r.body.find("\"content\"")) << r.body;
   EXPECT_EQ(chat("x", R"(, "x_documents": true)").status, 400);
+  // The other forms of a chat draw on the same memory, and add to it.
+  const std::string asked = R"({"role": "user", "content": "What is my dog called?"})";
+  auto found = [](const Json& answer) {
+    std::string all;
+    for (const Json& one : answer.at("x_memory").at("responses").as_array()) all += one.at("text").as_string() + "|";
+    return all;
+  };
+  const Json message = ok(post("/v1/messages", R"({"max_tokens": 4, "x_memory": true, "messages": [{"role": "user",
+    "content": [{"type": "text", "text": "My dog is called Rye."}]}]})"));
+  EXPECT_EQ(message.at("type").as_string(), "message");
+  const Json response = ok(post("/v1/responses", R"({"max_output_tokens": 4, "input": "What is my dog called?",
+    "x_memory": {"keep": false}})"));
+  EXPECT_NE(found(response).find("My dog is called Rye.|"), std::string::npos) << found(response);
+  const RawAnswer streamed = post("/v1/messages", R"({"max_tokens": 4, "stream": true, "x_memory": {"keep": false},
+    "messages": [)" + asked + "]}");
+  EXPECT_NE(streamed.body.find("My dog is called Rye."), std::string::npos) << streamed.body;
+  refused(post("/v1/responses", R"({"input": "x", "x_documents": true})"), 400, "--documents");
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + suffix);
 }
 
