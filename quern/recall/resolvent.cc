@@ -155,20 +155,34 @@ PushResult Resolvent::push_row(const SparseVector& seed, RestartProb alpha, doub
   int64_t edges = 0;
   for (size_t head = 0; head < s.queue.size(); ++head) {
     const uint32_t u = s.queue[head];
-    const double d = degree(u), r = s.take(u, epsilon * d);
-    if (r <= 0) continue;
+    const double d = degree(u), left = s.take(u, epsilon * d);
+    if (left <= 0) continue;
+    const std::span to =
+        out_.to.subspan(u == query ? 0 : out_.begin[u], u == query ? 0 : out_.begin[u + 1] - out_.begin[u]);
+    const float* const weight = out_.weight.data() + (u == query ? 0 : out_.begin[u]);
+    // What comes back by the node's own loop comes back again: all of that at once, as Σ (γ loop / d)ᵗ. In rows that
+    // do not ascend it may go unseen, and is an edge like others.
+    double loop = 0;
+    size_t own = to.size();
+    if (u == query) {
+      loop = extra->self;
+    } else if (const auto at = std::lower_bound(to.begin(), to.end(), u); at != to.end() && *at == u) {
+      own = static_cast<size_t>(at - to.begin());
+      loop = weight[own];
+    }
+    const double r = d > 0 ? left / (1 - alpha.discount() * loop / d) : left;
     s.mass[u] += alpha.value * r;
     if (d <= 0) continue;  // the walk ends here
     const double spread = alpha.discount() * r / d;
     if (spread > 0) {
       if (u == query) {
         for (const auto& [v, w] : extra->edges) give(v, spread * w);
-        give(query, spread * extra->self);
         edges += static_cast<int64_t>(extra->edges.size()) + 1;
       } else {
-        for (uint64_t i = out_.begin[u]; i < out_.begin[u + 1]; ++i) give(out_.to[i], spread * out_.weight[i]);
+        for (size_t i = 0; i < to.size(); ++i)
+          if (i != own) give(to[i], spread * weight[i]);
         if (s.extra[u] > 0) give(query, spread * s.extra[u]);
-        edges += static_cast<int64_t>(out_.begin[u + 1] - out_.begin[u]);
+        edges += static_cast<int64_t>(to.size());
       }
     }
     if (head > 65536 && 2 * head > s.queue.size()) {  // a long walk keeps no long past
