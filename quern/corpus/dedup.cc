@@ -109,6 +109,7 @@ DedupReport DedupRun::run(const std::function<void(const DedupReport&)>& finish)
       clusters();
       if (!c_.save_index.empty()) save_index();
     }
+    survivor_ = {}, source_of_ = {};
   }
   emit(written ? state : nullptr);
   if (ranks_.first()) {

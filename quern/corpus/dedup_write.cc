@@ -224,8 +224,11 @@ void DedupRun::emit(const Json* from) {
       write_file(folder_.file("verdicts"), {reinterpret_cast<const char*>(fates_.data()), fates_.size()});
     read_state(Json::parse(ranks_.from_first(state_json(report_).dump())), report_);
   }
-  const std::string fates = read_file(folder_.of_rank(0) / "verdicts");
-  fates_.assign(fates.begin(), fates.end());
+  if (from || !ranks_.first() || fates_.empty()) {
+    const SpillFile verdicts = SpillFile::existing(folder_.of_rank(0) / "verdicts");
+    fates_.resize(verdicts.size());
+    verdicts.read(0, fates_.data(), fates_.size());
+  }
   stage("write", report_.kept, in_.bytes(), [&](StageReport& s) {
     ranks_.alone() ? emit_shards(from, s) : emit_frames(from, s);
     if (!ranks_.first()) return;
