@@ -1,11 +1,14 @@
 // A study: its losses are those of the runs it names, equal variants are equal, other optimizers are not, what is
 // done is not done again, and mistakes are named.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "quern/base/mmap.h"
 #include "quern/train/metrics.h"
 #include "quern/train/study.h"
 #include "tests/train/tiny_run.h"
@@ -88,6 +91,24 @@ TEST(Study, ComparesRunsOnTheSameTokens) {
   EXPECT_EQ(carry(), j);
   EXPECT_EQ(fs::last_write_time(kept), written) << "it was trained again";
   EXPECT_EQ(said, 6) << "a line a run, none for data that are there";
+}
+
+TEST(Study, TheBinaryTellsTheSame) {
+  const tiny::Folder folder("study_verb");
+  const fs::path file = write_study(folder.path, ""), work = folder.path / "work", out = folder.path / "out.json";
+  auto run = [&](const std::string& words) {
+    const int status = std::system(fmt::format("'{}' study {} >'{}' 2>'{}'", tiny::binary(), words, out.string(),
+                                               (folder.path / "said").string())
+                                       .c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  ASSERT_EQ(run(fmt::format("'{}' --work '{}' --json", file.string(), work.string())), 0);
+  const Json told = Json::read(out);
+  EXPECT_EQ(told, carry_out(read_study(file), tiny::registry(), work, [](const auto&) {}));
+  ASSERT_EQ(run(fmt::format("'{}' --work '{}'", file.string(), work.string())), 0);
+  EXPECT_NE(read_file(out).find("linear"), std::string::npos);
+  EXPECT_EQ(run("nowhere.toml"), 1);
+  EXPECT_EQ(run("--jsn"), 2);
 }
 
 TEST(Study, MistakesAreNamed) {
