@@ -47,7 +47,11 @@ def reference(text):
     import ftfy
     from nltk.tokenize import NLTKWordTokenizer
 
-    reference.tokenizer = getattr(reference, "tokenizer", None) or NLTKWordTokenizer()
+    if not hasattr(reference, "tokenizer"):
+        reference.tokenizer = NLTKWordTokenizer()
+        # NLTK after 3.8.1, which Zyda used, cuts at dashes too.
+        rules = [r for r in NLTKWordTokenizer.PUNCTUATION if not r[0].search("\u2014")]
+        reference.tokenizer.PUNCTUATION = rules
     return reference.tokenizer.tokenize(re.sub(r"\s+", " ", ftfy.fix_text(text).lower().translate(DELETE)).strip())
 
 
