@@ -9,6 +9,10 @@ void ChatFile::restore(Engine& engine, Chat& chat) const {
   const SavedState saved = load_state(path_, model_, engine.cache().sites());
   chat.set_messages(Json::parse(saved.note, path_.string()).at("messages", path_.string()));
   const auto n = static_cast<int64_t>(saved.tokens.size());
+  if (!engine.cache().takes(n)) {
+    fmt::print(stderr, "{}: {} tokens do not fit the prefix cache and are read again\n", path_.string(), n);
+    return;
+  }
   engine.cache().store(saved.tokens, saved.state, CutKind::turn);
   fmt::print(stderr, "{}: {} tokens\n", path_.string(), n);
 }

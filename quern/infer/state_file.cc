@@ -1,6 +1,10 @@
 // Parts of a state as named tensors: SITE.PART.
 #include "quern/infer/state_file.h"
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
 #include "quern/base/error.h"
 #include "quern/models/fingerprint.h"
 #include "quern/tensor/safetensors.h"
@@ -26,6 +30,24 @@ std::string checksum(const NamedTensors& tensors) {
   }
   return fmt::format("{:016x}", h);
 }
+
+// Written in a folder nobody else may enter, of a name nobody else has.
+class PrivateFolder {
+ public:
+  explicit PrivateFolder(const std::string& prefix) : path_(prefix + "XXXXXX") {
+    if (!::mkdtemp(path_.data())) fail("cannot write {}: {}", prefix, std::strerror(errno));
+  }
+  ~PrivateFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  std::filesystem::path path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 
 const std::string& fact(const SafetensorsFile& f, const char* name) {
   const auto it = f.metadata().find(name);
@@ -58,9 +80,12 @@ void save_state(const std::filesystem::path& path, const std::string& model, std
     out.emplace_back(part_name(s, part),
                      (part.per_token ? state.rows(site, index) : state.fixed(site, index)).clone());
   });
-  save_safetensors(path, out,
+  const PrivateFolder folder(path.string() + ".part");
+  const std::filesystem::path file = folder.path() / "state";
+  save_safetensors(file, out,
                    {{"quern_state", kVersion}, {"model", model}, {"checksum", checksum(out)}, {"note", note}});
-  std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::rename(file, path);
 }
 
 SavedState load_state(const std::filesystem::path& path, const std::string& model,

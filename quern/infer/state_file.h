@@ -17,7 +17,7 @@ struct SavedState {
   std::string note;  // whatever the saver wanted to find again
 };
 
-// Written beside and renamed, readable by its owner alone: it holds a conversation.
+// Written beside (PATH.part…) and renamed, at no time readable by others than its owner: it holds a conversation.
 void save_state(const std::filesystem::path& path, const std::string& model, std::span<const int32_t> tokens,
                 const SequenceState& state, const std::string& note);
 SavedState load_state(const std::filesystem::path& path, const std::string& model,

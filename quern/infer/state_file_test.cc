@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "quern/base/error.h"
+#include "quern/models/fingerprint.h"
+#include "quern/tensor/safetensors.h"
 
 namespace quern {
 namespace {
@@ -56,6 +58,25 @@ TEST(StateFile, OtherModelsAreRefused) {
   EXPECT_THROW(load_state(scratch(), "m", sites(4)), Error);
   std::filesystem::remove(scratch());
   EXPECT_THROW(load_state(scratch(), "m", sites()), Error);
+}
+
+// A change in the middle of one tensor of a large file, or of how weights are kept, is another name; a copy is not.
+TEST(Fingerprint, TellsTrainingsApart) {
+  const std::filesystem::path a = scratch(), b = a.string() + "-copy";
+  for (const auto& d : {a, b}) std::filesystem::create_directories(d);
+  NamedTensors weights;
+  for (int i = 0; i < 40; ++i)
+    weights.emplace_back(fmt::format("w{:02}", i), Tensor::full({200, 100}, DType::f32, i));
+  for (const auto& d : {a, b}) save_safetensors(d / "model.safetensors", weights);
+  const std::string name = model_fingerprint(a, "bf16");
+  EXPECT_EQ(name.size(), 16u);
+  EXPECT_EQ(name, model_fingerprint(b, "bf16"));
+  EXPECT_NE(name, model_fingerprint(a, "q8"));
+  EXPECT_NE(name, model_fingerprint(a, "bf16", b));
+  for (int64_t at = 9'995; at < 10'005; ++at) weights[17].second.data<float>()[at] += 1;
+  save_safetensors(b / "model.safetensors", weights);
+  EXPECT_NE(name, model_fingerprint(b, "bf16"));
+  for (const auto& d : {a, b}) std::filesystem::remove_all(d);
 }
 
 }  // namespace

@@ -9,11 +9,12 @@
 
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
+#include "quern/tensor/safetensors.h"
 
 namespace quern {
 namespace {
 
-constexpr size_t kSample = 4096, kSamples = 256;
+constexpr size_t kSample = 4096, kSamples = 256, kMiddle = 64;
 
 uint64_t file_samples(const std::filesystem::path& path, uint64_t h) {
   const MappedFile file(path);
@@ -22,6 +23,13 @@ uint64_t file_samples(const std::filesystem::path& path, uint64_t h) {
   if (all.size() <= kSample * kSamples) return content_hash(all, h);
   const size_t step = (all.size() - kSample) / (kSamples - 1);
   for (size_t i = 0; i < kSamples; ++i) h = content_hash(all.subspan(i * step, kSample), h);
+  if (path.extension() != ".safetensors") return h;
+  const SafetensorsFile tensors(path);
+  for (const auto& [name, entry] : tensors.entries()) {
+    h = content_hash(std::as_bytes(std::span(name)), h);
+    const size_t bytes = entry.end - entry.begin, from = entry.begin + bytes / 2;
+    h = content_hash(all.subspan(from, std::min(kMiddle, entry.end - from)), h);
+  }
   return h;
 }
 

@@ -1,6 +1,7 @@
-// A short name for what a model computes, so that states, caches and caches of caches never meet the wrong weights:
-// 16 hex digits over config.json, tokenizer.json, and of every file of weights its size, its beginning and samples
-// of its bytes all through. Two trainings of one shape differ in it; the folder's name and place do not matter.
+// A short name for what a model computes, so that kept states never meet the wrong weights: 16 hex digits over
+// config.json, tokenizer.json, and of every file of weights its size, its header and samples: 64 bytes of the middle
+// of every tensor, and 256 pages all through. Training changes every value of a tensor, so another training has
+// another name; a tensor edited by hand outside the samples has not. The folder's name and place do not matter.
 #pragma once
 #include <cstdint>
 #include <filesystem>

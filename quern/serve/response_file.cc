@@ -1,10 +1,28 @@
 // One table: id, when it was last used, the rest as JSON.
 #include "quern/serve/response_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "quern/base/error.h"
+
 namespace quern {
 
-ResponseFile::ResponseFile(const std::filesystem::path& file, int64_t most) : db_(file, true), most_(most) {
-  std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+namespace {
+// There before SQLite opens it, so that nobody else may ever read it; its journal takes the same rights.
+const std::filesystem::path& made_private(const std::filesystem::path& file) {
+  const int f = ::open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  if (f < 0) fail("cannot write {}: {}", file.string(), std::strerror(errno));
+  ::close(f);
+  return file;
+}
+}  // namespace
+
+ResponseFile::ResponseFile(const std::filesystem::path& file, int64_t most)
+    : db_(made_private(file), true), most_(most) {
   db_.execute("PRAGMA secure_delete = ON");
   db_.execute("PRAGMA journal_mode = TRUNCATE");
   db_.execute(

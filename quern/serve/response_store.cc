@@ -1,6 +1,8 @@
 // Least recently used goes first.
 #include "quern/serve/response_store.h"
 
+#include "quern/base/error.h"
+
 namespace quern {
 
 void ResponseStore::drop(std::list<Entry>::iterator it) {
@@ -9,8 +11,13 @@ void ResponseStore::drop(std::list<Entry>::iterator it) {
   recent_.erase(it);
 }
 
-void ResponseStore::put(StoredResponse r) {
-  if (shelf_) shelf_->put(r);
+std::string ResponseStore::put(StoredResponse r) {
+  std::string trouble;
+  try {
+    if (shelf_) shelf_->put(r);
+  } catch (const Error& e) {
+    trouble = e.what();
+  }
   const size_t bytes = r.response.dump().size() + r.messages.dump().size() + r.input.dump().size();
   std::lock_guard lock(mutex_);
   if (auto old = by_id_.find(r.id); old != by_id_.end()) drop(old->second);
@@ -18,6 +25,7 @@ void ResponseStore::put(StoredResponse r) {
   by_id_[recent_.front().response->id] = recent_.begin();
   bytes_ += bytes;
   while (recent_.size() > most_ || (bytes_ > most_bytes_ && recent_.size() > 1)) drop(std::prev(recent_.end()));
+  return trouble;
 }
 
 std::shared_ptr<const StoredResponse> ResponseStore::get(const std::string& id) {

@@ -31,7 +31,7 @@ class ResponseStore {
  public:
   ResponseStore(size_t most, size_t most_bytes, std::unique_ptr<ResponseShelf> shelf = nullptr)
       : most_(most), most_bytes_(most_bytes), shelf_(std::move(shelf)) {}
-  void put(StoredResponse r);
+  std::string put(StoredResponse r);  // empty, or why it could not go on the shelf: it is in memory all the same
   std::shared_ptr<const StoredResponse> get(const std::string& id);  // null: not here, or no longer
   bool erase(const std::string& id);
 

@@ -65,7 +65,9 @@ class Reply {
   void go() {
     if (r_.stream) {
       stream_.emplace(e_);
-      event("response.created", "response", response("in_progress"));
+      Json created = response("in_progress");
+      found_.tell(created);
+      event("response.created", "response", std::move(created));
       event("response.in_progress", "response", response("in_progress"));
     }
     try {
@@ -85,8 +87,9 @@ class Reply {
     close();
     const bool whole = turn_.choices()[0].finish() != "length";
     said_ = turn_.choices()[0].content;
-    const Json final = response(whole ? "completed" : "incomplete");
+    Json final = response(whole ? "completed" : "incomplete");
     if (Fields(body_).boolean("store").value_or(true)) keep(final);
+    found_.tell(final);
     if (!stream_) return e_.answer(200, "application/json", final.dump());
     event(whole ? "response.completed" : "response.incomplete", "response", final);
     stream_->end();
@@ -130,7 +133,6 @@ class Reply {
     j.set("text", said("text", text)), j.set("tool_choice", said("tool_choice", "auto"));
     j.set("tools", said("tools", Json::array())), j.set("top_p", r_.options.sampling.top_p);
     j.set("truncation", "disabled"), j.set("usage", over ? usage_json() : Json());
-    found_.tell(j);
     if (over && !turn_.choices()[0].warnings.empty()) {
       Json list = Json::array();
       for (const std::string& w : turn_.choices()[0].warnings) list.push(w);
@@ -154,7 +156,8 @@ class Reply {
     return j;
   }
 
-  void keep(const Json& final) {
+  // What memory and documents gave is not kept with it: what is forgotten there must not live on here.
+  void keep(Json& final) {
     const ChatChoice& c = turn_.choices()[0];
     Json messages = q_.messages, m = Json::object(), calls = Json::array();
     m.set("role", "assistant"), m.set("content", c.content);
@@ -162,7 +165,13 @@ class Reply {
     for (const ToolCall& call : c.calls()) calls.push(call.json());
     if (!calls.as_array().empty()) m.set("tool_calls", std::move(calls));
     messages.push(std::move(m));
-    store_.put({.id = id_, .model = m_.id, .response = final, .input = q_.input, .messages = std::move(messages)});
+    const std::string trouble = store_.put(
+        {.id = id_, .model = m_.id, .response = final, .input = q_.input, .messages = std::move(messages)});
+    if (trouble.empty()) return;
+    const Json* told = final.find("x_warnings");
+    Json warnings = told ? *told : Json::array();
+    warnings.push("this response is kept in memory alone: " + trouble);
+    final.set("x_warnings", std::move(warnings));
   }
 
   void pass_on(const ChatPart& part) {

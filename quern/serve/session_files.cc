@@ -39,6 +39,12 @@ std::vector<int32_t> read_tokens(const ServedModel& m, const Json& body, Json& n
   return rendered.encode(m.tokenizer);
 }
 
+[[noreturn]] void does_not_fit(int status, int64_t n, const PrefixCache& cache) {
+  throw ApiError(status, status < 500 ? "invalid_request_error" : "server_error", "",
+                 fmt::format("a session of {} tokens does not fit the prefix cache ({} MiB): --cache-mib", n,
+                             cache.budget() >> 20));
+}
+
 // Has the engine read what the cache does not know; false: the client is gone.
 bool read_through(ServedModel& m, const std::vector<int32_t>& tokens, const Exchange& e) {
   auto answer = m.host->submit({.prompt = tokens, .options = {.max_tokens = 1}});
@@ -55,9 +61,15 @@ bool read_through(ServedModel& m, const std::vector<int32_t>& tokens, const Exch
 
 SessionFiles::SessionFiles(std::filesystem::path folder) : folder_(std::move(folder)) {
   if (folder_.empty()) return;
+  namespace fs = std::filesystem;
   std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (!std::filesystem::is_directory(folder_)) fail("{}: expected a folder for sessions", folder_.string());
+  if (fs::create_directories(folder_, error)) fs::permissions(folder_, fs::perms::owner_all, error);
+  if (!fs::is_directory(folder_)) fail("{}: expected a folder for sessions", folder_.string());
+  std::vector<fs::path> left;  // by saves that were cut off
+  for (const auto& f : fs::directory_iterator(folder_))
+    if (f.path().filename().string().find(std::string(kEnding) + ".part") != std::string::npos)
+      left.push_back(f.path());
+  for (const fs::path& f : left) fs::remove_all(f, error);
 }
 
 std::filesystem::path SessionFiles::file(const std::string& name) const {
@@ -88,27 +100,31 @@ Json SessionFiles::save(const std::string& name, ServedModel& m, const Json& bod
   const auto n = static_cast<int64_t>(tokens.size());
   if (n < 2) bad_field("messages", "{} tokens, too few to keep", n);
   token_budget(m, tokens.size(), 1, "max_tokens");
-  int64_t known = 0;
-  m.host->between_steps([&](Model&, PrefixCache& cache) {
-    known = cache.known(tokens);
-    if (!cache.takes(n))
-      throw ApiError(400, "invalid_request_error", "",
-                     fmt::format("a session of {} tokens does not fit the prefix cache ({} MiB): --cache-mib", n,
-                                 cache.budget() >> 20));
-  });
-  if (known < n && !read_through(m, tokens, e)) return {};
   std::unique_ptr<SequenceState> state;
-  m.host->between_steps([&](Model&, PrefixCache& cache) {
-    state = std::make_unique<SequenceState>(cache.sites());
-    cache.resume(tokens, n, *state);
-  });
+  auto take = [&] {  // what the cache can resume of them
+    m.host->between_steps([&](Model&, PrefixCache& cache) {
+      if (!cache.takes(n)) does_not_fit(400, n, cache);
+      state = std::make_unique<SequenceState>(cache.sites());
+      cache.resume(tokens, n, *state);
+    });
+    return state->length();
+  };
+  const int64_t known = take();
+  if (known < n) {
+    if (!read_through(m, tokens, e)) return {};
+    take();
+  }
   if (state->length() == 0)
     throw ApiError(503, "server_error", "", "others pushed this session out of the prefix cache; try again");
   tokens.resize(static_cast<size_t>(state->length()));
   note.set("model", m.id), note.set("created", unix_time());
-  save_state(path, m.fingerprint, tokens, *state, note.dump());
+  try {
+    save_state(path, m.fingerprint, tokens, *state, note.dump());
+  } catch (const Error& error) {
+    throw ApiError(507, "server_error", "", error.what());
+  }
   Json j = facts(name);
-  j.set("cached_tokens", std::min(known, state->length())), j.set("seconds", since(started));
+  j.set("prompt_tokens", n), j.set("cached_tokens", known), j.set("seconds", since(started));
   return j;
 }
 
@@ -124,10 +140,7 @@ Json SessionFiles::restore(const std::string& name, ServedModel& m) const {
   const SavedState saved = load_state(path, m.fingerprint, sites);
   const auto n = static_cast<int64_t>(saved.tokens.size());
   m.host->between_steps([&](Model&, PrefixCache& cache) {
-    if (!cache.takes(n))
-      throw ApiError(503, "server_error", "",
-                     fmt::format("a session of {} tokens does not fit the prefix cache ({} MiB): --cache-mib", n,
-                                 cache.budget() >> 20));
+    if (!cache.takes(n)) does_not_fit(503, n, cache);
     cache.store(saved.tokens, saved.state, CutKind::turn);
   });
   Json j = facts(name);

@@ -87,6 +87,30 @@ TEST_F(Sessions, OfAnotherModelOrDamagedAreRefused) {
             "chat.completion");
 }
 
+// A turn in the middle of a longer chat is known to the cache, perhaps without a snapshot there: it is read again.
+TEST_F(Sessions, TheBeginningOfALongerChatIsWholeToo) {
+  begin();
+  const std::string chat = R"({"messages": [{"role": "user", "content": "What is the answer?"},
+    {"role": "assistant", "content": "Answer: 4"})";
+  asked(chat + R"(, {"role": "user", "content": "What is the answer? What is it?"}], "max_tokens": 8})");
+  const Json saved = ok(post("/v1/sessions/part", chat + "]}"));
+  EXPECT_EQ(saved.at("tokens"), saved.at("prompt_tokens"));
+}
+
+TEST_F(Sessions, SavesAtOnceDoNotMix) {
+  begin();
+  const std::string body = R"({"prompt": "What is the answer? user: What is the answer?"})";
+  std::vector<std::jthread> savers;
+  for (int i = 0; i < 4; ++i)
+    savers.emplace_back([&] {
+      for (int k = 0; k < 5; ++k) EXPECT_EQ(post("/v1/sessions/a", body).status, 200);
+    });
+  savers.clear();
+  ok(post("/v1/sessions/a/restore", ""));
+  for (const auto& f : std::filesystem::directory_iterator(folder_))
+    EXPECT_EQ(f.path().filename().string().find(".part"), std::string::npos) << f.path();
+}
+
 TEST_F(Sessions, NamesStayInTheFolder) {
   begin();
   const std::string body = R"({"prompt": "What is the answer?"})";
@@ -114,12 +138,13 @@ TEST_F(Sessions, StoredResponsesOutliveTheServer) {
   const Json here = ok(post("/v1/responses", next));
   again();
   EXPECT_EQ(ok(http(port(), "GET", "/v1/responses/" + id)), first);
-  EXPECT_EQ(ok(post("/v1/responses", next)).at("output").as_array()[0].at("content"),
-            here.at("output").as_array()[0].at("content"));
+  const Json there = ok(post("/v1/responses", next));
+  EXPECT_EQ(there.at("output").as_array()[0].at("content"), here.at("output").as_array()[0].at("content"));
   const std::string word = "What is the answer?";
   EXPECT_NE(read_file(folder_ / "responses.db").find(word), std::string::npos);
-  for (const Json& r : {first, here}) ok(http(port(), "DELETE", "/v1/responses/" + r.at("id").as_string()));
+  for (const Json& r : {first, here, there}) ok(http(port(), "DELETE", "/v1/responses/" + r.at("id").as_string()));
   refused(http(port(), "GET", "/v1/responses/" + id), 404, id);
+  EXPECT_EQ(read_file(folder_ / "responses.db").find(word), std::string::npos) << "deleted, and still in the file";
   again();
   refused(http(port(), "GET", "/v1/responses/" + id), 404, id);
 }
