@@ -1,6 +1,7 @@
 #include "quern/memory/store.h"
 
 #include <algorithm>
+#include <set>
 
 #include "quern/base/error.h"
 #include "quern/memory/calendar.h"
@@ -10,6 +11,10 @@ namespace quern::memory {
 namespace {
 
 constexpr int kVersion = 1;
+constexpr const char* kTopicSchema = R"(
+CREATE TABLE IF NOT EXISTS topic_file(conv INTEGER NOT NULL, segment INTEGER NOT NULL, token INTEGER NOT NULL,
+  PRIMARY KEY(conv, segment));
+)";
 constexpr const char* kSchema = R"(
 CREATE TABLE IF NOT EXISTS conversation(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, zone TEXT NOT NULL,
   gap INTEGER NOT NULL, next_resp INTEGER NOT NULL DEFAULT 0, last_session INTEGER NOT NULL DEFAULT 0, last_ts INTEGER);
@@ -60,6 +65,16 @@ ConversationStore::ConversationStore(const std::filesystem::path& file, Options 
     w.commit();
   }
   if (version() != kVersion) fail("{}: a memory of version {}, expected {}", db_.file(), version(), kVersion);
+  if (!has_topic_table()) {  // made now, or before files were named in the database
+    SqliteWrite w(db_);
+    if (!has_topic_table()) remove_strange_topic_files(true);
+    db_.execute(kTopicSchema);
+    w.commit();
+  } else if (!in_memory_ && !strange_topic_files(false).empty()) {
+    SqliteWrite w(db_);  // nobody is between giving a name and saying so
+    remove_strange_topic_files(false);
+    w.commit();
+  }
   last_.emplace(
       db_.prepare("SELECT next_resp, last_session, last_ts, gap, last_ts IS NULL FROM conversation WHERE id = ?"));
   insert_.emplace(
@@ -223,7 +238,20 @@ std::filesystem::path ConversationStore::topic_file(int64_t conversation, int32_
   return std::filesystem::path(db_.file() + "-topics") / fmt::format("{}-{:06}.bm25", conversation, segment);
 }
 
-bool ConversationStore::give_topic_file(int64_t conversation, int32_t segment, int64_t turns,
+bool ConversationStore::has_topic_table() {
+  SqliteStatement s = db_.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'topic_file'");
+  s.step();
+  return s.integer(0) != 0;
+}
+
+std::optional<int64_t> ConversationStore::topic_token(int64_t conversation, int32_t segment) {
+  SqliteStatement s = db_.prepare("SELECT token FROM topic_file WHERE conv = ? AND segment = ?");
+  s.bind(conversation).bind(int64_t{segment});
+  if (!s.step()) return std::nullopt;
+  return s.integer(0);
+}
+
+bool ConversationStore::give_topic_file(int64_t conversation, int32_t segment, int64_t turns, int64_t token,
                                         const std::filesystem::path& fresh) {
   SqliteWrite w(db_);  // nobody forgets meanwhile
   SqliteStatement s = db_.prepare("SELECT count(*) FROM turn WHERE conv = ? AND resp >= ? AND resp < ?");
@@ -233,6 +261,8 @@ bool ConversationStore::give_topic_file(int64_t conversation, int32_t segment, i
   const bool still = s.integer(0) == turns;
   s.reset();
   if (still) {
+    SqliteStatement named = db_.prepare("INSERT OR REPLACE INTO topic_file(conv, segment, token) VALUES(?, ?, ?)");
+    named.bind(conversation).bind(int64_t{segment}).bind(token).run();
     std::filesystem::rename(fresh, topic_file(conversation, segment));
   } else {
     std::filesystem::remove(fresh);
@@ -241,17 +271,47 @@ bool ConversationStore::give_topic_file(int64_t conversation, int32_t segment, i
   return still;
 }
 
-void ConversationStore::remove_topic_files(int64_t conversation, std::optional<int32_t> segment) {
-  if (in_memory_) return;
-  if (segment) {
-    std::filesystem::remove(topic_file(conversation, *segment));
-    return;
+// Files that the database does not name: another one of this file's name left them, or a later state of this one.
+std::vector<std::filesystem::path> ConversationStore::strange_topic_files(bool unfinished) {
+  std::vector<std::filesystem::path> out;
+  const std::filesystem::path folder = topic_file(0, 0).parent_path();
+  if (folder.empty() || !std::filesystem::exists(folder)) return out;
+  std::set<std::filesystem::path> named;
+  if (has_topic_table()) {
+    SqliteStatement s = db_.prepare("SELECT conv, segment FROM topic_file");
+    while (s.step()) named.insert(topic_file(s.integer(0), static_cast<int32_t>(s.integer(1))));
+  }
+  for (const auto& e : std::filesystem::directory_iterator(folder))
+    if (!named.contains(e.path()) && (e.path().extension() == ".bm25" || unfinished)) out.push_back(e.path());
+  return out;
+}
+
+void ConversationStore::remove_strange_topic_files(bool unfinished) {
+  for (const auto& file : strange_topic_files(unfinished)) {
+    std::error_code ignored;  // without the right to remove it, it still does not count
+    std::filesystem::remove(file, ignored);
+  }
+}
+
+// Of all segments or of some: the names, and whatever a crash left beside them.
+void ConversationStore::remove_topic_files(int64_t conversation, const std::set<int32_t>* segments) {
+  SqliteStatement s = db_.prepare("DELETE FROM topic_file WHERE conv = ? AND segment BETWEEN ? AND ?");
+  std::vector<std::string> prefixes;
+  if (!segments) {
+    s.bind(conversation).bind(int64_t{0}).bind(int64_t{INT32_MAX}).run();
+    prefixes.push_back(fmt::format("{}-", conversation));
+  } else {
+    for (const int64_t one : *segments) {
+      s.bind(conversation).bind(one).bind(one).run();
+      prefixes.push_back(topic_file(conversation, static_cast<int32_t>(one)).filename().string());
+    }
   }
   const std::filesystem::path folder = topic_file(conversation, 0).parent_path();
-  if (!std::filesystem::exists(folder)) return;
-  const std::string prefix = fmt::format("{}-", conversation);
+  if (folder.empty() || !std::filesystem::exists(folder)) return;
   for (const auto& e : std::filesystem::directory_iterator(folder))
-    if (e.path().filename().string().starts_with(prefix)) std::filesystem::remove(e.path());
+    if (const std::string name = e.path().filename().string();
+        std::any_of(prefixes.begin(), prefixes.end(), [&](const auto& p) { return name.starts_with(p); }))
+      std::filesystem::remove(e.path());
 }
 
 std::string ConversationStore::text(int64_t id) {
@@ -273,14 +333,15 @@ int64_t ConversationStore::forget(int64_t conversation, const std::vector<int64_
     SqliteWrite w(db_);
     SqliteStatement s = db_.prepare("DELETE FROM turn WHERE id = ? AND conv = ?");
     SqliteStatement number = db_.prepare("SELECT resp FROM turn WHERE id = ? AND conv = ?");
+    std::set<int32_t> segments;
     for (const int64_t id : ids) {
       number.bind(id).bind(conversation);
-      if (number.step())
-        remove_topic_files(conversation, static_cast<int32_t>(number.integer(0) / topic_segment_turns_));
+      if (number.step()) segments.insert(static_cast<int32_t>(number.integer(0) / topic_segment_turns_));
       number.reset();
       s.bind(id).bind(conversation).run();
       gone += db_.changes();
     }
+    remove_topic_files(conversation, &segments);
     SqliteStatement names = db_.prepare(
         "DELETE FROM speaker WHERE conv = ? AND number NOT IN (SELECT DISTINCT speaker FROM turn WHERE conv = ?)");
     names.bind(conversation).bind(conversation).run();
@@ -294,7 +355,7 @@ int64_t ConversationStore::forget_conversation(int64_t conversation) {
   int64_t gone = 0;
   {
     SqliteWrite w(db_);
-    remove_topic_files(conversation, std::nullopt);
+    remove_topic_files(conversation, nullptr);
     for (const char* sql : {"DELETE FROM conversation WHERE id = ?", "DELETE FROM speaker WHERE conv = ?",
                             "DELETE FROM turn WHERE conv = ?"}) {
       SqliteStatement s = db_.prepare(sql);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,11 @@ class ConversationStore {
   // Files of the index of words (topic_index.h), beside the database; empty for one in memory.
   std::filesystem::path topic_file(int64_t conversation, int32_t segment) const;
   int32_t topic_segment_turns() const { return topic_segment_turns_; }
+  // The random number in the one file of the segment that is this database's.
+  std::optional<int64_t> topic_token(int64_t conversation, int32_t segment);
   // Gives `fresh` the segment's name while it still holds `turns` turns; else removes it and returns false.
-  bool give_topic_file(int64_t conversation, int32_t segment, int64_t turns, const std::filesystem::path& fresh);
+  bool give_topic_file(int64_t conversation, int32_t segment, int64_t turns, int64_t token,
+                       const std::filesystem::path& fresh);
   std::string text(int64_t id);
   int64_t forget(int64_t conversation, const std::vector<int64_t>& ids);  // returns how many there were
   int64_t forget_conversation(int64_t conversation);
@@ -72,8 +76,11 @@ class ConversationStore {
   StoredTurn insert(int64_t conversation, const SpokenTurn& turn);
   int32_t speaker_number(int64_t conversation, const std::string& name);
   void erase_remains();
+  bool has_topic_table();
+  std::vector<std::filesystem::path> strange_topic_files(bool unfinished);
+  void remove_strange_topic_files(bool unfinished);
+  void remove_topic_files(int64_t conversation, const std::set<int32_t>* segments);
   SqliteFile db_;
-  void remove_topic_files(int64_t conversation, std::optional<int32_t> segment);
   bool in_memory_ = false;
   int32_t topic_segment_turns_ = 1 << 16;
   std::optional<SqliteStatement> last_, insert_, speaker_, note_;

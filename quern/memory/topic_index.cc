@@ -2,16 +2,40 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
 
 namespace quern::memory {
 namespace fs = std::filesystem;
+namespace {
+
+// A file's note: the token under which the database names it, then its response numbers.
+std::vector<std::byte> note_of(int64_t token, std::span<const int32_t> responses) {
+  std::vector<std::byte> note(sizeof(token) + responses.size_bytes());
+  std::memcpy(note.data(), &token, sizeof(token));
+  std::copy_n(std::as_bytes(responses).data(), responses.size_bytes(), note.data() + sizeof(token));
+  return note;
+}
+
+int64_t token_of(std::span<const std::byte> note) {
+  int64_t token = 0;
+  if (note.size() < sizeof(token)) fail("an index of words without a token");
+  std::memcpy(&token, note.data(), sizeof(token));
+  return token;
+}
+
+int64_t random_token() {
+  std::random_device random;
+  return static_cast<int64_t>(uint64_t{random()} << 32 | random());
+}
+
+}  // namespace
 
 std::span<const int32_t> TopicIndex::TopicSegment::numbers() const {
   if (growing) return responses;
-  const std::span<const std::byte> note = mapped->note();
+  const std::span<const std::byte> note = mapped->note().subspan(sizeof(int64_t));
   return {reinterpret_cast<const int32_t*>(note.data()), note.size() / sizeof(int32_t)};
 }
 
@@ -22,6 +46,7 @@ bool TopicIndex::map_file(int32_t segment, std::span<const int64_t> ids, std::sp
     TopicSegment s;
     s.mapped = std::make_unique<Bm25Snapshot>(file);
     s.kept = true;
+    if (token_of(s.mapped->note()) != store_.topic_token(conversation_, segment)) return false;  // of other texts
     const auto of = s.part().ids;
     const auto numbers = s.numbers();
     if (!std::equal(of.begin(), of.end(), ids.begin(), ids.end()) ||
@@ -40,12 +65,14 @@ void TopicIndex::keep(int32_t segment) {
   s.kept = true;
   const fs::path file = store_.topic_file(conversation_, segment);
   if (file.empty()) return;
+  const int64_t token = random_token();
   fs::path fresh = file;
   fresh += ".new";
   try {
     fs::create_directories(file.parent_path());
-    write_bm25_snapshot(fresh, *s.growing, std::as_bytes(std::span(s.responses)));
-    if (!store_.give_topic_file(conversation_, segment, static_cast<int64_t>(s.responses.size()), fresh)) return;
+    write_bm25_snapshot(fresh, *s.growing, note_of(token, s.responses));
+    if (!store_.give_topic_file(conversation_, segment, static_cast<int64_t>(s.responses.size()), token, fresh))
+      return;
     s.mapped = std::make_unique<Bm25Snapshot>(file);
     s.growing.reset(), s.responses = {};
   } catch (const std::exception&) {  // no room or no right to write: the segment in memory serves as well

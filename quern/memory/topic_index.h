@@ -3,9 +3,10 @@
 // beside the database (DB-topics/CONVERSATION-SEGMENT.bm25) when the index is next brought up to date, and mapped
 // from there. Adding a turn never waits for the disk. BM25 over all segments is that of one index.
 //
-// A file counts only while the turns it was made of are the conversation's still, each with its number. Forgetting
-// removes the files its turns are in, inside its transaction; a file is given its name inside one as well, after
-// another look at the turns, so that none outlives what is forgotten.
+// A file counts only while the database names it, by a random number in both (the same ids and numbers are those of
+// any other database too), and the turns it was made of are the conversation's still, each with its number.
+// Forgetting removes the files its turns are in, inside its transaction; a file is given its name inside one as well,
+// after another look at the turns, so that none outlives what is forgotten.
 #pragma once
 #include <cstdint>
 #include <filesystem>

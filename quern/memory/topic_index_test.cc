@@ -160,6 +160,66 @@ TEST(TopicIndex, FilesOfOtherTurnsAndDamagedOnesDoNotCount) {
   expect_alike(one, again);
 }
 
+// Of one speaker and time each: ids and numbers are those of talk(), the texts are not.
+std::vector<SpokenTurn> other_talk(int64_t n) {
+  std::vector<SpokenTurn> turns = talk(n);
+  for (size_t i = 0; i < turns.size(); ++i) turns[i].text = fmt::format("different{} {}", i, turns[n - 1 - i].text);
+  return turns;
+}
+
+TEST(TopicIndex, FilesOfAnotherDatabaseDoNotCount) {
+  TopicFolder d;
+  {
+    Memory m(d.db(), options(64));
+    m.add_all(talk(200));
+    m.index_topics();
+  }
+  ASSERT_EQ(d.files().size(), 3u);
+  const std::string before = read_file(d.files()[0]);
+  fs::copy(d.path / "talks.db-topics", d.path / "aside");
+  for (const char* name : {"talks.db", "talks.db-wal", "talks.db-shm"}) fs::remove(d.path / name);
+  const auto turns = other_talk(200);
+  Memory one(":memory:", options(1 << 16));
+  one.add_all(turns);
+  {
+    Memory m(d.db(), options(64));
+    EXPECT_TRUE(d.files().empty());  // made anew: nothing beside it is its own
+    for (const auto& e : fs::directory_iterator(d.path / "aside"))
+      fs::copy(e.path(), d.path / "talks.db-topics" / e.path().filename());
+    m.add_all(turns);
+    EXPECT_EQ(m.ask("different70", late()).responses[0], 70);
+    expect_alike(one, m);
+  }
+  EXPECT_NE(read_file(d.files()[0]), before);
+  write_file(d.files()[0], before);  // under a name that the database knows
+  Memory again(d.db(), options(64));
+  EXPECT_EQ(again.ask("different7", late()).responses[0], 7);
+  expect_alike(one, again);
+}
+
+TEST(TopicIndex, FilesOfLaterTurnsDoNotCountForAnOlderCopy) {
+  TopicFolder d;
+  const auto first = talk(100), usual = talk(200), others = other_talk(200);
+  {
+    Memory m(d.db(), options(64));
+    m.add_all(first);
+    m.index_topics();
+  }
+  fs::copy(d.db(), d.path / "copy.db");
+  {
+    Memory m(d.db(), options(64));
+    m.add_all({usual.begin() + 100, usual.end()});
+    m.index_topics();
+  }
+  ASSERT_EQ(d.files().size(), 3u);
+  fs::copy(d.path / "copy.db", d.db(), fs::copy_options::overwrite_existing);
+  Memory m(d.db(), options(64));
+  EXPECT_EQ(d.files().size(), 1u);
+  m.add_all({others.begin() + 100, others.end()});
+  EXPECT_EQ(m.ask("different110", late()).responses[0], 110);
+  EXPECT_EQ(d.files().size(), 3u);
+}
+
 TEST(TopicRank, WalksReachWhatSharesNoWordWithTheQuestion) {
   Memory m(":memory:", options(1 << 16));
   std::vector<SpokenTurn> turns = talk(200);
