@@ -138,12 +138,17 @@ std::vector<StoredTurn> Memory::add_all(const std::vector<SpokenTurn>& turns) {
   return out;
 }
 
+// Of the table as it stands: a question counts in rows of one table from its beginning to its end.
 const TopicIndex& Memory::index() {
-  refresh();
   if (!index_) index_ = std::make_unique<TopicIndex>(store_, info_.id);
   if (index_behind_ || index_->has_unwritten()) index_->follow(table_);
   index_behind_ = false;
   return *index_;
+}
+
+void Memory::index_topics() {
+  refresh();
+  index();
 }
 
 size_t Memory::row_of(int32_t response) {

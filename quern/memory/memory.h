@@ -91,7 +91,7 @@ class Memory {
   LocalSeconds last_turn();  // on the wall; throws Error when there is none
   size_t resident_bytes() const;
   // Indexes what no question has needed yet, so that the first one about a topic does not wait for it.
-  void index_topics() { index(); }
+  void index_topics();
 
  private:
   void refresh();

@@ -261,9 +261,12 @@ bool ConversationStore::give_topic_file(int64_t conversation, int32_t segment, i
   const bool still = s.integer(0) == turns;
   s.reset();
   if (still) {
-    SqliteStatement named = db_.prepare("INSERT OR REPLACE INTO topic_file(conv, segment, token) VALUES(?, ?, ?)");
+    const std::filesystem::path file = topic_file(conversation, segment);
+    const std::set<int32_t> one = {segment};
+    std::filesystem::rename(fresh, file);
+    remove_topic_files(conversation, &one, file);
+    SqliteStatement named = db_.prepare("INSERT INTO topic_file(conv, segment, token) VALUES(?, ?, ?)");
     named.bind(conversation).bind(int64_t{segment}).bind(token).run();
-    std::filesystem::rename(fresh, topic_file(conversation, segment));
   } else {
     std::filesystem::remove(fresh);
   }
@@ -294,7 +297,8 @@ void ConversationStore::remove_strange_topic_files(bool unfinished) {
 }
 
 // Of all segments or of some: the names, and whatever a crash left beside them.
-void ConversationStore::remove_topic_files(int64_t conversation, const std::set<int32_t>* segments) {
+void ConversationStore::remove_topic_files(int64_t conversation, const std::set<int32_t>* segments,
+                                           const std::filesystem::path& but) {
   SqliteStatement s = db_.prepare("DELETE FROM topic_file WHERE conv = ? AND segment BETWEEN ? AND ?");
   std::vector<std::string> prefixes;
   if (!segments) {
@@ -310,6 +314,7 @@ void ConversationStore::remove_topic_files(int64_t conversation, const std::set<
   if (folder.empty() || !std::filesystem::exists(folder)) return;
   for (const auto& e : std::filesystem::directory_iterator(folder))
     if (const std::string name = e.path().filename().string();
+        e.path() != but &&
         std::any_of(prefixes.begin(), prefixes.end(), [&](const auto& p) { return name.starts_with(p); }))
       std::filesystem::remove(e.path());
 }

@@ -79,7 +79,8 @@ class ConversationStore {
   bool has_topic_table();
   std::vector<std::filesystem::path> strange_topic_files(bool unfinished);
   void remove_strange_topic_files(bool unfinished);
-  void remove_topic_files(int64_t conversation, const std::set<int32_t>* segments);
+  void remove_topic_files(int64_t conversation, const std::set<int32_t>* segments,
+                          const std::filesystem::path& but = {});
   SqliteFile db_;
   bool in_memory_ = false;
   int32_t topic_segment_turns_ = 1 << 16;

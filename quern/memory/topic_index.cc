@@ -67,14 +67,13 @@ void TopicIndex::keep(int32_t segment) {
   if (file.empty()) return;
   const int64_t token = random_token();
   fs::path fresh = file;
-  fresh += ".new";
+  fresh += fmt::format(".{:016x}", static_cast<uint64_t>(token));  // nobody else writes to it
   try {
     fs::create_directories(file.parent_path());
     write_bm25_snapshot(fresh, *s.growing, note_of(token, s.responses));
     if (!store_.give_topic_file(conversation_, segment, static_cast<int64_t>(s.responses.size()), token, fresh))
       return;
-    s.mapped = std::make_unique<Bm25Snapshot>(file);
-    s.growing.reset(), s.responses = {};
+    map_file(segment, s.growing->part().ids, s.responses);  // else another one's, and this one stays in memory
   } catch (const std::exception&) {  // no room or no right to write: the segment in memory serves as well
     std::error_code ignored;
     fs::remove(fresh, ignored);
@@ -82,6 +81,7 @@ void TopicIndex::keep(int32_t segment) {
 }
 
 void TopicIndex::follow(const TurnTable& table) {
+  const auto changed = [] { fail("the conversation changed while its words were read; ask again"); };
   std::vector<MissingTurns> missing;
   std::map<int32_t, TopicSegment> before = std::move(segments_);
   segments_.clear();
@@ -116,18 +116,26 @@ void TopicIndex::follow(const TurnTable& table) {
     for (MissingTurns& m : some) {
       m.texts.reserve(m.ids.size());
       store_.each_turn(conversation_, m.responses.front(), m.responses.back(),
-                       [&](int64_t, std::string_view text) { m.texts.emplace_back(text); });
-      if (m.texts.size() != m.ids.size()) fail("the conversation changed while its words were read; ask again");
-      segments_[m.segment];
+                       [&](int64_t id, std::string_view text) {
+                         if (m.texts.size() == m.ids.size() || id != m.ids[m.texts.size()]) changed();
+                         m.texts.emplace_back(text);
+                       });
+      if (m.texts.size() != m.ids.size()) changed();
     }
-    parallel_dynamic(static_cast<int64_t>(some.size()), [&](int64_t i) {
-      MissingTurns& m = some[static_cast<size_t>(i)];
-      TopicSegment& s = segments_.at(m.segment);
-      if (!s.growing) s.growing = std::make_unique<Bm25Index>();
-      for (size_t t = 0; t < m.ids.size(); ++t) s.growing->add(m.ids[t], m.texts[t]);
-      s.responses.insert(s.responses.end(), m.responses.begin(), m.responses.end());
-      m.texts = {};
-    });
+    try {
+      for (const MissingTurns& m : some) segments_[m.segment];
+      parallel_dynamic(static_cast<int64_t>(some.size()), [&](int64_t i) {
+        MissingTurns& m = some[static_cast<size_t>(i)];
+        TopicSegment& s = segments_.at(m.segment);
+        if (!s.growing) s.growing = std::make_unique<Bm25Index>();
+        for (size_t t = 0; t < m.ids.size(); ++t) s.growing->add(m.ids[t], m.texts[t]);
+        s.responses.insert(s.responses.end(), m.responses.begin(), m.responses.end());
+        m.texts = {};
+      });
+    } catch (...) {  // none stays that is half indexed
+      for (const MissingTurns& m : some) segments_.erase(m.segment);
+      throw;
+    }
     for (const MissingTurns& m : some)
       if (segments_.at(m.segment).growing && table.response.back() / store_.topic_segment_turns() > m.segment)
         keep(m.segment);

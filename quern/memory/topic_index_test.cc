@@ -6,8 +6,10 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
@@ -218,6 +220,116 @@ TEST(TopicIndex, FilesOfLaterTurnsDoNotCountForAnOlderCopy) {
   m.add_all({others.begin() + 100, others.end()});
   EXPECT_EQ(m.ask("different110", late()).responses[0], 110);
   EXPECT_EQ(d.files().size(), 3u);
+}
+
+// What a crash between writing and naming left goes with the turns, and with the next file of the segment.
+TEST(TopicIndex, ForgettingTakesUnfinishedFilesToo) {
+  TopicFolder d;
+  Memory m(d.db(), options(64));
+  m.add_all(talk(330));
+  m.index_topics();
+  ASSERT_EQ(d.files().size(), 5u);
+  const fs::path second = d.files()[1], third = d.files()[2];
+  for (const char* end : {".new", ".new.part", ".00c0ffee00c0ffee"}) write_file(second.string() + end, "unique70");
+  write_file(third.string() + ".part", "unique140");
+  EXPECT_EQ(m.forget({70}), 1);
+  EXPECT_EQ(d.files().size(), 5u);  // four whole ones, and what is beside the third
+  for (const fs::path& f : d.files()) EXPECT_FALSE(f.filename().string().starts_with(second.filename().string()));
+  write_file(second.string() + ".0123456789abcdef", "unique70");
+  m.index_topics();
+  EXPECT_TRUE(fs::exists(second));
+  EXPECT_EQ(d.files().size(), 6u);
+}
+
+// Four write the same segments at once: what has the name in the end is one of theirs, whole, and nothing beside it.
+TEST(TopicIndex, ManyMayWriteTheSameSegment) {
+  TopicFolder d;
+  const auto turns = talk(330);
+  Memory(d.db(), options(64)).add_all(turns);
+  for (int round = 0; round < 6; ++round) {
+    std::vector<std::jthread> writers;
+    for (int w = 0; w < 4; ++w)
+      writers.emplace_back([&] {
+        Memory m(d.db(), options(64));
+        m.index_topics();
+      });
+    writers.clear();
+    EXPECT_EQ(d.files().size(), 5u);
+    Memory m(d.db(), options(64));
+    TopicIndex index(m.store(), m.info().id);
+    index.follow(m.table());
+    EXPECT_EQ(index.mapped_segments(), 5u);
+    std::vector<int32_t> asked;
+    for (int32_t segment = 0; segment < 5; ++segment) {
+      asked.push_back(segment * 64 + 1 + round);
+      EXPECT_EQ(m.ask(fmt::format("unique{}", asked.back()), late()).responses[0], asked.back());
+    }
+    m.forget(asked);
+    EXPECT_TRUE(d.files().empty());
+  }
+}
+
+TEST(TopicIndex, AFailureLeavesNoEmptySegmentBehind) {
+  TopicFolder d;
+  const auto turns = talk(200);
+  ConversationStore store(d.db(), {.create = true, .durable = false, .topic_segment_turns = 64});
+  const ConversationInfo c = store.create("c", "UTC", kUsualGap);
+  store.append_all(c.id, turns);
+  const TurnTable before = store.load(c);
+  store.forget(c.id, {before.id[70]});
+  TopicIndex index(store, c.id);
+  EXPECT_THROW(index.follow(before), Error);  // the first segment is as it was, the second is not
+  EXPECT_FALSE(index.has_unwritten());
+  const TurnTable now = store.load(c);
+  index.follow(now);
+  ASSERT_EQ(index.top("unique5", 3).size(), 1u);
+  EXPECT_EQ(index.top("unique5", 3)[0].id, before.id[5]);
+  EXPECT_TRUE(index.top("unique70", 3).empty());
+  TurnTable wrong = now;  // as many turns, one of them another
+  wrong.id[100] = 1 << 20;
+  TopicIndex other(store, c.id);
+  for (const fs::path& f : d.files()) fs::remove(f);
+  EXPECT_THROW(other.follow(wrong), Error);
+  other.follow(now);
+  EXPECT_EQ(other.top("unique101", 3).size(), 1u);
+}
+
+// A question that takes long to read, and another connection that forgets the oldest turns all the while: an answer
+// is of one table, or says that the conversation changed.
+TEST(Memory, AQuestionIsOfOneTable) {
+  TopicFolder d;
+  const auto turns = talk(400);
+  Memory m(d.db(), options(1 << 16));
+  m.add_all(turns);
+  std::string question = "What did Ada say about w0, w1, w2, w3";
+  while (question.size() < 60'000) question += " and and and and of the the the";
+  AskOptions o = late();
+  o.neighbour = 0;
+  std::atomic<bool> done = false;
+  std::jthread forgetter([&] {
+    Memory other(d.db(), options(1 << 16));
+    for (int32_t r = 0; r < 60; ++r) other.forget({r});
+    done = true;
+  });
+  int answers = 0;
+  do {
+    Answer a;
+    try {
+      a = m.ask(question, o);
+    } catch (const Error&) {
+      continue;
+    }
+    ++answers;
+    ASSERT_EQ(a.responses.size(), 12u);
+    for (const int32_t r : a.responses) {
+      const SpokenTurn& t = turns[static_cast<size_t>(r)];
+      EXPECT_EQ(t.speaker, "Ada") << r;
+      bool said = false;
+      for (const char* w : {" w0", " w1", " w2", " w3"})
+        said |= (t.text + " ").find(w + std::string(" ")) != t.text.npos;
+      EXPECT_TRUE(said) << t.text;
+    }
+  } while (!done || answers == 0);
 }
 
 TEST(TopicRank, WalksReachWhatSharesNoWordWithTheQuestion) {
