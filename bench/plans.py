@@ -1,13 +1,11 @@
 """What each plan of parallel training costs on one machine: two ranks of one thread each beside one rank of two
-threads, on the same rows (plans.py QUERN [--only WORD] [--wrap COMMAND]). A plan that divides the work and hides its
-sums takes as long as the one rank; more is its price here. The shape of zaya-nano, new weights; the quickest of each
-run's steps and of its parts, out of metrics.jsonl, so that other work on the machine counts least. --wrap is put
-before every measured command (a lock, for one). The table: stdout.
+threads, on the same rows (plans.py QUERN [--only WORD]). A plan that divides the work and hides its sums takes as long
+as the one rank; more is its price here. The shape of zaya-nano, new weights; the quickest of each run's steps and of
+its parts, out of metrics.jsonl, so that other work on the machine counts least. The table: stdout.
 """
 import argparse
 import json
 import pathlib
-import shlex
 import subprocess
 import tempfile
 
@@ -38,10 +36,9 @@ def main():
     a = argparse.ArgumentParser()
     a.add_argument("quern")
     a.add_argument("--only", default="")
-    a.add_argument("--wrap", default="")
     a.add_argument("--steps", type=int, default=12)
     a = a.parse_args()
-    quern, wrap = str(pathlib.Path(a.quern).resolve()), shlex.split(a.wrap)
+    quern = str(pathlib.Path(a.quern).resolve())
     model = pathlib.Path(__file__).resolve().parent.parent / "models" / "zaya-nano"
     base = None
     with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +52,7 @@ def main():
             if a.only not in name and i > 0:
                 continue
             words = [quern, "--threads", "2", "train", "recipe.toml", "--out", f"run{i}", "--ranks", str(ranks)]
-            subprocess.run(wrap + words + [w for s in settings for w in ("--set", s)], **quiet)
+            subprocess.run(words + [w for s in settings for w in ("--set", s)], **quiet)
             steps = [s for s in map(json.loads, open(at / f"run{i}" / "metrics.jsonl")) if "loss" in s][2:]
             best = lambda key: min(s[key] for s in steps)
             base = base or best("time_s")

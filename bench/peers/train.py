@@ -1,9 +1,10 @@
 """A training step of Quern and of transformers on PyTorch's CPU kernels, in turns: train.py QUERN [--pairs N]
-[--only WORD]. The same shapes (`quern bench train --shape …`), rows and random tokens; forward and backward are timed,
-the optimizer is not, but both move their parameters once a step (Muon here, AdamW there), so that its state is in the
-peak of resident memory that stands beside the speed. Every measurement is a process of its own. PyTorch runs in f32
-and, where that works, under bf16 autocast: its faster form is the yardstick of speed, its smaller one of memory;
-nothing is compiled. The table: stdout and build/peers/train.json.
+[--only WORD] [--reps N]. The same shapes (`quern bench train --shape …`), rows and random tokens; forward and
+backward are timed, the optimizer is not, but both move their parameters once a step (Muon here, AdamW there), so that
+its state is in the peak of resident memory that stands beside the speed. Every measurement is a process of its own,
+its speed the median of N steps after a first one. PyTorch runs in f32 and, where that works, under bf16 autocast: its
+faster form is the yardstick of speed, its smaller one of memory; nothing is compiled. The table: stdout and
+build/peers/train.json.
 """
 import argparse
 import json
@@ -38,7 +39,7 @@ def ours(quern, shape, reps):
     return {**found[0], "peak": found[1]}
 
 
-def worker(dtype, steps):
+def worker(dtype, reps):
     """The peer's side: its configuration on stdin, its figures on stdout."""
     import torch
     import transformers
@@ -52,7 +53,7 @@ def worker(dtype, steps):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     ids = torch.randint(0, c.vocab_size, (ROWS, LENGTH))
     seconds = []
-    for _ in range(steps):
+    for _ in range(1 + reps):  # the first one makes the buffers
         start = time.perf_counter()
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == "bf16"):
             loss = model(ids, labels=ids, use_cache=False).loss
@@ -61,14 +62,14 @@ def worker(dtype, steps):
         del loss
         optimizer.step()
         optimizer.zero_grad()
-    print(json.dumps({"tokens_per_s": ROWS * LENGTH / min(seconds[1:]), "torch": torch.__version__,
+    print(json.dumps({"tokens_per_s": ROWS * LENGTH / statistics.median(seconds[1:]), "torch": torch.__version__,
                       "transformers": transformers.__version__}))
 
 
-def theirs(config):
+def theirs(config, reps):
     found = {}
     for dtype in ("f32", "bf16"):
-        one = run([sys.executable, __file__, "--worker", dtype], json.dumps(config))
+        one = run([sys.executable, __file__, "--worker", dtype, "--reps", str(reps)], json.dumps(config))
         if one is not None:  # a kernel may have no bf16 form
             found[dtype] = {**one[0], "peak": one[1]}
     if not found:
@@ -85,7 +86,7 @@ def main():
     a.add_argument("--worker", choices=["f32", "bf16"], help=argparse.SUPPRESS)
     a = a.parse_args()
     if a.worker:
-        return worker(a.worker, 2)
+        return worker(a.worker, a.reps)
     rows = []
     print(f"{ROWS} rows of {LENGTH}; memory: peak of the process, an optimizer's step included")
     print(f"{'shape':<12} {'quern t/s':>10} {'mfu':>6} {'peer t/s':>10} {'dtype':>6} {'ratio':>7} {'quern GB':>9} {'peer GB':>8}"
@@ -96,7 +97,7 @@ def main():
         pairs = []
         for _ in range(a.pairs):
             mine = ours(a.quern, shape, a.reps)
-            peer = theirs(mine["config"])
+            peer = theirs(mine["config"], a.reps)
             dtype = max(peer, key=lambda d: peer[d]["tokens_per_s"])
             pairs.append({"quern": mine["tokens_per_s"], "mfu": mine["mfu"], "peer": peer[dtype]["tokens_per_s"],
                           "dtype": dtype, "peer_all": peer, "ratio": mine["tokens_per_s"] / peer[dtype]["tokens_per_s"],
