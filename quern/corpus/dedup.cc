@@ -83,7 +83,7 @@ DedupRun::DedupRun(const Inputs& inputs, const DedupConfig& config, const fs::pa
       out_(prepared(out, config)),
       progress_(progress),
       ranks_(ranks),
-      index_(read_index_head(config)),
+      index_(read_index_head(config, ranks.first())),
       folder_(out, identity_of(inputs, config, ranks), ranks) {
   if (index_.sources.size() + in_.sources.size() > kMaxSources)
     fail("{} sources of the index and {} new ones, at most {}", index_.sources.size(), in_.sources.size(),
@@ -98,8 +98,9 @@ DedupRun::DedupRun(const Inputs& inputs, const DedupConfig& config, const fs::pa
 
 DedupReport DedupRun::run(const std::function<void(const DedupReport&)>& finish) {
   const Json* state = folder_.state().is_null() ? nullptr : &folder_.state();
-  // The first rank begins to write before the others do.
+  // The first rank notes that it writes before the others do.
   const bool written = ranks_.from_first(state ? state->at("phase").as_string() : "read") == "write";
+  check_index_name(c_.save_index, written);
   if (!written) {
     read(state);
     copies();

@@ -24,11 +24,27 @@ Json index_settings(const DedupConfig& c) {
   return j;
 }
 
-IndexHead read_index_head(const DedupConfig& c) {
-  if (!c.save_index.empty()) {
-    index_settings(c);
-    if (fs::exists(c.save_index)) fail("{} exists already: name another folder for the index", c.save_index);
+namespace {
+
+// What index.json says of its files, against what lies there: their sizes, and their bytes if asked for.
+void check_parts(const fs::path& folder, const Json& parts, bool hashes) {
+  for (const auto& [name, part] : parts.as_object("parts")) {
+    const fs::path file = folder / name;
+    if (!fs::exists(file)) fail("{}: index.json names it, and it is missing", file.string());
+    const auto expected = static_cast<uint64_t>(part.at("bytes", "index.json").as_int("bytes"));
+    if (const uint64_t found = fs::file_size(file); found != expected)
+      fail("{} is damaged: expected {} bytes, found {}", file.string(), expected, found);
+    const std::string hash = part.at("xxh3", "index.json").as_string("xxh3");
+    if (!hashes) continue;
+    if (const std::string found = fmt::format("{:016x}", file_hash(file)); found != hash)
+      fail("{} is damaged: expected bytes of XXH3 {}, found {}", file.string(), hash, found);
   }
+}
+
+}  // namespace
+
+IndexHead read_index_head(const DedupConfig& c, bool hashes) {
+  if (!c.save_index.empty()) index_settings(c);
   IndexHead head;
   if (c.against.empty()) return head;
   const fs::path file = fs::path(c.against) / "index.json";
@@ -39,6 +55,7 @@ IndexHead read_index_head(const DedupConfig& c) {
     if (const Json* theirs = found.find(key); !theirs || *theirs != value)
       fail("{}: {} is {} in the index and {} in this run; they have to be the same", c.against, key,
            theirs ? theirs->dump() : "missing", value.dump());
+  check_parts(c.against, j.at("parts", "index.json"), hashes);
   head.documents = static_cast<uint64_t>(j.at("documents", "index.json").as_int("documents"));
   head.files = static_cast<uint64_t>(j.at("files", "index.json").as_int("files"));
   for (const Json& s : j.at("sources", "index.json").as_array("sources"))
@@ -46,15 +63,26 @@ IndexHead read_index_head(const DedupConfig& c) {
   return head;
 }
 
-void write_index_head(const fs::path& folder, const IndexHead& head, const DedupConfig& c) {
-  Json j = Json::object(), sources = Json::array();
+void write_index_head(const fs::path& folder, const IndexHead& head, const DedupConfig& c, const Json& sizes) {
+  Json j = Json::object(), sources = Json::array(), parts = Json::object();
+  for (const auto& [name, bytes] : sizes.as_object()) {
+    Json part = Json::object();
+    part.set("bytes", Json(bytes)), part.set("xxh3", fmt::format("{:016x}", file_hash(folder / name)));
+    parts.set(name, std::move(part));
+  }
   for (const std::string& s : head.sources) sources.push(Json(s));
   j.set("documents", static_cast<int64_t>(head.documents)), j.set("files", static_cast<int64_t>(head.files));
   j.set("sources", std::move(sources)), j.set("settings", index_settings(c));
+  j.set("parts", std::move(parts));
   write_file(folder / "index.json", j.dump(2) + "\n");
 }
 
 fs::path index_part(const std::string& folder) { return folder + ".part"; }
+
+void check_index_name(const std::string& folder, bool made) {
+  if (!folder.empty() && fs::exists(folder) && !(made && !fs::exists(index_part(folder))))
+    fail("{} exists already: name another folder for the index", folder);
+}
 
 void finish_index(const std::string& folder) {
   const fs::path part = index_part(folder);
@@ -106,11 +134,11 @@ void DedupRun::save_index() {
   };
   copy(rows_.exact(), to.exact);
   for (size_t b = 0; b < to.bands.size(); ++b) copy(rows_.band(b), to.bands[b]);
-  to.sizes();  // flushes
+  const Json sizes = to.sizes();  // flushed
   IndexHead head = index_;
   head.documents = next, head.files += in_.files.size();
   head.sources.insert(head.sources.end(), in_.sources.begin(), in_.sources.end());
-  write_index_head(folder, head, c_);
+  write_index_head(folder, head, c_, sizes);
 }
 
 }  // namespace quern::corpus

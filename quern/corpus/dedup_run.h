@@ -118,6 +118,7 @@ class DedupRun {
   void write_again(BlockPosition at, Sink& sink, uint64_t& documents);
   void emit_shards(const Json* from, StageReport& s);
   void emit_frames(const Json* from, StageReport& s);
+  void note_frames(const BlockPosition& to, uint64_t documents, uint64_t frames, uint64_t table);
   SampleDocument* wanted(uint32_t number);
 
   const Inputs& in_;

@@ -149,6 +149,14 @@ void DedupRun::emit_shards(const Json* from, StageReport& s) {
   for (const std::string& n : shards.names()) report_.outputs.emplace_back(n, 0);
 }
 
+void DedupRun::note_frames(const BlockPosition& to, uint64_t documents, uint64_t frames, uint64_t table) {
+  Json j = Json::object();
+  j.set("phase", "write"), j.set("position", state_json(to)), j.set("written", state_json(documents));
+  j.set("frames", state_json(frames)), j.set("table", state_json(table));
+  j.set("report", state_json(report_));
+  folder_.save(std::move(j));
+}
+
 void DedupRun::emit_frames(const Json* from, StageReport& s) {
   BlockPosition at;
   uint64_t documents = 0, frame_bytes = 0, table_bytes = 0;
@@ -165,11 +173,7 @@ void DedupRun::emit_frames(const Json* from, StageReport& s) {
               },
               [&](const BlockPosition& to) {
                 frames.flush(), table.flush();
-                Json j = Json::object();
-                j.set("phase", "write"), j.set("position", state_json(to)), j.set("written", state_json(documents));
-                j.set("frames", state_json(frames.size())), j.set("table", state_json(table.size()));
-                j.set("report", state_json(report_));
-                folder_.save(std::move(j));
+                note_frames(to, documents, frames.size(), table.size());
               }};
     write_again(at, sink, documents);
   }
@@ -220,8 +224,11 @@ void DedupRun::emit(const Json* from) {
     if (!own) from = nullptr;
     ++report_.resumed;
   } else {
-    if (ranks_.first())
+    if (ranks_.first()) {
       write_file(folder_.file("verdicts"), {reinterpret_cast<const char*>(fates_.data()), fates_.size()});
+      // Noted before any other rank can: otherwise one killed now would leave them ahead of the first.
+      if (!ranks_.alone()) note_frames({}, 0, 0, 0);
+    }
     read_state(Json::parse(ranks_.from_first(state_json(report_).dump())), report_);
   }
   if (from || !ranks_.first() || fates_.empty()) {

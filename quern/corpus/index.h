@@ -1,6 +1,7 @@
 // A saved index: what a deduplication has to know of the documents that survived an earlier one, so that new ones can
-// be told from them. A folder with index.json (this head) and a segment's files, rows numbered from 0. Ids go on
-// where the index ends, in sources and in files: those of new documents are what they would be in one run over all.
+// be told from them. A folder with index.json (this head, and of every file its size and hash) and a segment's files,
+// rows numbered from 0. Ids go on where the index ends, in sources and in files: those of new documents are what they
+// would be in one run over all.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -24,10 +25,15 @@ struct IndexHead {
 
 // The settings that must be equal for an index and a run against it, by name; refuses a run that no index fits.
 Json index_settings(const DedupConfig& c);
-IndexHead read_index_head(const DedupConfig& c);  // of c.against; empty when that is
-// An index is written beside its name, FOLDER.part, and moved there when its run is done.
+// Of c.against; empty when that is. A file of another size than the head says is an error, and with hashes one of
+// other bytes.
+IndexHead read_index_head(const DedupConfig& c, bool hashes);
+// An index is written beside its name, FOLDER.part, and moved there when its run is done. made: the run has made its
+// index already, so that what bears the name may be it.
 std::filesystem::path index_part(const std::string& folder);
+void check_index_name(const std::string& folder, bool made);
 void finish_index(const std::string& folder);
-void write_index_head(const std::filesystem::path& folder, const IndexHead& head, const DedupConfig& c);
+void write_index_head(const std::filesystem::path& folder, const IndexHead& head, const DedupConfig& c,
+                      const Json& sizes);  // of the files, by name
 
 }  // namespace quern::corpus

@@ -88,6 +88,23 @@ TEST_F(RanksTest, CutAnywhereTheBytesAreTheSame) {
   EXPECT_GT(resumed, 4u);
 }
 
+// The first rank fails on its way into the second reading, where another one is already.
+TEST_F(RanksTest, TheFirstRankFailsBeforeItWrites) {
+  run(1, "whole");
+  const fs::path frames = root_ / "cut/unfinished/rank-000/frames", other = root_ / "cut/unfinished/rank-001";
+  const std::string message = message_of([&] {
+    run_ranks(2, [&](Communicator& c) {
+      deduplicate(
+          inputs(), config_, root_ / "cut", [&](const DedupProgress&) { fs::create_directories(frames); }, {}, &c);
+    });
+  });
+  EXPECT_NE(message.find("rank-000/frames"), std::string::npos) << message;
+  EXPECT_EQ(Json::read(other / "state.json").at("phase").as_string(), "write");
+  fs::remove(frames);
+  EXPECT_EQ(run(2, "cut").resumed, 1u);
+  EXPECT_EQ(content("cut"), content("whole"));
+}
+
 TEST_F(RanksTest, AnotherNumberStartsOver) {
   run(1, "whole");
   for (const auto& [before, after] : {std::pair<int, int>(2, 1), {1, 2}, {3, 2}, {2, 3}}) {
