@@ -11,6 +11,7 @@
 #include "quern/comm/in_process.h"
 #include "quern/data/build.h"
 #include "quern/data/problems.h"
+#include "quern/train/checkpoint_crc.h"
 #include "quern/train/checkpoint_file.h"
 #include "quern/train/trainer.h"
 
@@ -40,14 +41,21 @@ std::string texts(const StudyData& d, Split split, int64_t count) {
   return lines;
 }
 
-// Both sets in work/data, made unless they are there from the same description.
-void make_data(const Study& s, const fs::path& work, const std::function<void(const std::string&)>& say) {
+// What is in a tokenizer's file. A checksum in decimal: JSON's numbers keep it whole.
+int64_t content_of(const fs::path& file) {
+  const std::string text = read_file(file);
+  return crc32c(std::as_bytes(std::span(text)));
+}
+
+// Both sets in work/data, made unless they are there from the same description, which is returned.
+Json make_data(const Study& s, const fs::path& work, const std::function<void(const std::string&)>& say) {
   const fs::path folder = work / "data", tokenizer = s.base / s.tokenizer;
   Json wanted = Json::object();
   StudyData data = s.data;
   write_json(wanted, data);
   wanted.set("tokenizer_bytes", static_cast<int64_t>(fs::file_size(tokenizer / "tokenizer.json")));
-  if (fs::exists(folder / "made.json") && Json::read(folder / "made.json") == wanted) return;
+  wanted.set("tokenizer_crc32c", content_of(tokenizer / "tokenizer.json"));
+  if (fs::exists(folder / "made.json") && Json::read(folder / "made.json") == wanted) return wanted;
   fs::remove_all(folder);
   fs::create_directories(folder);
   const Tokenizer t = Tokenizer::load(tokenizer);
@@ -60,6 +68,7 @@ void make_data(const Study& s, const fs::path& work, const std::function<void(co
     say(fmt::format("{}: {} documents, {} tokens", name, r.documents, r.tokens));
   }
   write_durably(folder / "made.json", wanted.dump(2) + "\n");
+  return wanted;
 }
 
 struct Run {
@@ -68,19 +77,20 @@ struct Run {
   std::vector<double> balance;  // a step
 };
 
-Json stored(const Run& r, const Json& recipe) {
+Json stored(const Run& r, const Json& recipe, const Json& data) {
   Json j = Json::object(), b = Json::array();
   for (double x : r.balance) b.push(x);
   j.set("loss", r.loss), j.set("tokens", r.tokens), j.set("parameters", r.parameters), j.set("balance", b);
-  j.set("recipe", recipe);
+  j.set("recipe", recipe), j.set("data", data);
   return j;
 }
 
-std::optional<Run> known(const fs::path& file, const Json& recipe) {
+std::optional<Run> known(const fs::path& file, const Json& recipe, const Json& data) {
   if (!fs::exists(file)) return std::nullopt;
   const Json j = Json::read(file);
   const std::string where = file.string();
-  if (!(j.at("recipe", where) == recipe)) return std::nullopt;
+  const Json* trained_on = j.find("data");
+  if (!(j.at("recipe", where) == recipe) || !trained_on || !(*trained_on == data)) return std::nullopt;
   Run r{.loss = j.at("loss", where).as_double(where),
         .tokens = j.at("tokens", where).as_int(where),
         .parameters = j.at("parameters", where).as_int(where),
@@ -115,7 +125,7 @@ Run train(const Recipe& recipe, const Registry& registry, const fs::path& out) {
 }
 
 // Mean of the kSmooth balances that end at step `end`.
-double smooth(const std::vector<double>& balance, size_t end) {
+double smooth(std::span<const double> balance, size_t end) {
   double sum = 0;
   for (size_t i = end - kSmooth; i < end; ++i) sum += balance[i] / kSmooth;
   return sum;
@@ -124,10 +134,9 @@ double smooth(const std::vector<double>& balance, size_t end) {
 std::optional<double> even_at(const std::vector<Run>& runs, double even) {
   double sum = 0;
   for (const Run& r : runs) {
-    size_t end = r.balance.size() + 1;  // one behind the last step that was not even
-    while (end > kSmooth && (end > r.balance.size() || smooth(r.balance, end) >= even)) --end;
-    if (r.balance.size() < kSmooth || end == r.balance.size()) return std::nullopt;
-    sum += static_cast<double>(end + 1) / static_cast<double>(runs.size());
+    const std::optional<size_t> first = first_even(r.balance, even);
+    if (!first) return std::nullopt;
+    sum += static_cast<double>(*first) / static_cast<double>(runs.size());
   }
   return sum;
 }
@@ -145,6 +154,13 @@ Json balances(const std::vector<Run>& runs) {
 }
 
 }  // namespace
+
+std::optional<size_t> first_even(std::span<const double> balance, double even) {
+  size_t last = balance.size();  // step that is not even
+  while (last >= kSmooth && smooth(balance, last) >= even) --last;
+  if (last == balance.size()) return std::nullopt;
+  return last + 1;
+}
 
 Study read_study(const fs::path& file) {
   Study s;
@@ -169,7 +185,7 @@ Json carry_out(const Study& s, const Registry& registry, const fs::path& work,
   const fs::path folder = fs::absolute(work);
   for (const StudyVariant& v : s.variant)
     recipe_of(merged(s.recipe, v.recipe), folder, s.name + ", variant " + v.name);
-  make_data(s, folder, say);
+  const Json data = make_data(s, folder, say);
   std::map<std::string, std::vector<Run>> runs;
   for (int64_t seed = 0; seed < s.seeds; ++seed)  // a stopped study has whole seeds
     for (const StudyVariant& v : s.variant) {
@@ -177,10 +193,10 @@ Json carry_out(const Study& s, const Registry& registry, const fs::path& work,
       fields.set("seed", seed), fields.set("name", v.name);
       const std::string what = fmt::format("{} {}", v.name, seed);
       const fs::path out = folder / fmt::format("{}-{}", v.name, seed);
-      std::optional<Run> run = known(out / "result.json", fields);
+      std::optional<Run> run = known(out / "result.json", fields, data);
       if (!run) {
         run = train(recipe_of(fields, folder, what), registry, out);
-        write_durably(out / "result.json", stored(*run, fields).dump(2) + "\n");
+        write_durably(out / "result.json", stored(*run, fields, data).dump(2) + "\n");
       }
       say(fmt::format("{}: held-out loss {:.4f} after {} tokens, {} parameters", what, run->loss, run->tokens,
                       run->parameters));

@@ -7,10 +7,12 @@
 //                                           recipe.model.config.quern_router = "linear"   what differs
 //
 // Every run keeps its folder and result.json under `work`, so that a study that was stopped goes on with the next
-// run; a run whose recipe has changed since is made again.
+// run; a run whose recipe or data (or tokenizer) have changed since is made again.
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,10 +65,14 @@ struct Study {
 
 Study read_study(const std::filesystem::path& file);  // throws Error naming file and field
 
+// The first step (from 1) at which, as at every later one, the mean of the 16 balances that end there is at least
+// `even`; balance: of every step. None when the last one is not, or there are fewer than 16.
+std::optional<size_t> first_even(std::span<const double> balance, double even);
+
 // {"parameters", "tokens", "loss": {variant: mean held-out nats a token}, "losses": {variant: [a seed]},
 //  "above": {a: {b: loss of a − loss of b}}, "spread": largest distance of a run from its variant's mean,
-//  "even_at": {variant: mean first step from which 16 steps' mean balance is at least `even`; absent if a run never
-//  got there}, "balance": {variant: {step: mean of the 16 steps before it}}}
+//  "even_at": {variant: mean of the runs' first_even; absent if one has none},
+//  "balance": {variant: {step: mean of the 16 steps before it}}}
 Json carry_out(const Study& study, const Registry& registry, const std::filesystem::path& work,
                const std::function<void(const std::string&)>& say);
 

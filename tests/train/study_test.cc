@@ -93,6 +93,55 @@ TEST(Study, ComparesRunsOnTheSameTokens) {
   EXPECT_EQ(said, 6) << "a line a run, none for data that are there";
 }
 
+// The documents are others, and nothing else: nothing that was trained on the old ones counts.
+TEST(Study, OtherDataAreTrainedOn) {
+  const tiny::Folder folder("study_data");
+  Study study = read_study(write_study(folder.path, ""));
+  study.variant.resize(1), study.seeds = 1;
+  const auto carry = [&](const char* work) {
+    return carry_out(study, tiny::registry(), folder.path / work, [](const auto&) {});
+  };
+  const Json before = carry("work");
+  study.data.seed = 2;
+  const Json after = carry("work");
+  EXPECT_NE(after, before);
+  EXPECT_EQ(after, carry("new"));
+  // A tokenizer of the same size with other content makes the data again.
+  const fs::path copy = folder.path / "tok";
+  fs::create_directories(copy);
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"})
+    fs::copy_file(study.base / study.tokenizer / name, copy / name);
+  study.tokenizer = copy.string();
+  const fs::path made = folder.path / "work/data/made.json";
+  carry("work");
+  const std::string same = read_file(made);
+  std::string text = read_file(copy / "tokenizer.json");
+  const size_t at = text.find_last_of(" \n");
+  ASSERT_NE(at, text.npos);
+  text[at] = text[at] == ' ' ? '\n' : ' ';
+  write_file(copy / "tokenizer.json", text);
+  carry("work");
+  EXPECT_NE(read_file(made), same);
+}
+
+TEST(Study, FirstEvenStep) {
+  const std::vector<double> even(40, 1.0);
+  const auto first = [&](size_t steps, const std::vector<double>& b) {
+    return first_even(std::span(b).first(steps), 0.99);
+  };
+  EXPECT_EQ(first(15, even), std::nullopt);
+  EXPECT_EQ(first(16, even), 16u);
+  EXPECT_EQ(first(17, even), 16u);
+  EXPECT_EQ(first(40, even), 16u);
+  for (size_t bad : {1, 2, 10, 16, 17, 23, 24}) {  // step `bad` is in the means of `bad` to bad + 15
+    std::vector<double> b = even;
+    b[bad - 1] = 0;
+    EXPECT_EQ(first(40, b), bad + 16) << bad;
+    EXPECT_EQ(first(bad + 16, b), bad + 16) << bad;
+    EXPECT_EQ(first(bad + 15, b), std::nullopt) << bad;
+  }
+}
+
 TEST(Study, TheBinaryTellsTheSame) {
   const tiny::Folder folder("study_verb");
   const fs::path file = write_study(folder.path, ""), work = folder.path / "work", out = folder.path / "out.json";
