@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # zaya-nano learns to weigh attempts: recipes/nano-weigh.sh [WORK], behind recipes/nano.sh zaya WORK. In each round the
 # model attempts training problems, its attempts become examples, and it goes on from its weights with them.
-# WORK/weigh-2/model is the model that comes with Quern. About three quarters of an hour of two cores.
+# WORK/weigh-3/model is the model that comes with Quern. About an hour of two cores.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 work="${1:-work}"
@@ -21,4 +21,5 @@ round() {  # NUMBER MODEL flags of quern data attempts…
 }
 round 1 zaya-nano/model --count 1900 --seed 11 --unanimous 0.3
 round 2 weigh-1/model --count 1600 --seed 12 --unanimous 0.7 --hopeless 0.3
-"$quern" report weigh-2
+round 3 weigh-2/model --count 1700 --seed 13 --unanimous 0.6 --hopeless 0.15
+"$quern" report weigh-3
