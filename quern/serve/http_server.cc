@@ -34,11 +34,12 @@ Clock::time_point in(double seconds) {
 
 struct Connection {
   int fd;
+  uint32_t serial;  // numbers of descriptors are used again, this one is not
   HttpParser parser;
   Clock::time_point deadline;
   bool busy = false, begun = false, in_body = false;  // begun: bytes of a request have come
   std::atomic<bool> gone = false;
-  Connection(int f, HttpLimits limits) : fd(f), parser(limits) {}
+  Connection(int f, uint32_t s, HttpLimits limits) : fd(f), serial(s), parser(limits) {}
   ~Connection() { ::close(fd); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -132,6 +133,7 @@ struct HttpServer::Impl {
   Handler handler;
   int listener = -1, poller = -1, bell = -1, port = 0;
   std::atomic<bool> stopping = false;
+  uint32_t serials = 0;
   std::map<int, Shared> connections;  // the reading thread's own
 
   std::mutex mutex;
@@ -151,7 +153,7 @@ struct HttpServer::Impl {
                                           : reinterpret_cast<sockaddr_in&>(at).sin_port);
     poller = ::epoll_create1(EPOLL_CLOEXEC), bell = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (poller < 0 || bell < 0) fail("cannot create an epoll or event descriptor: {}", std::strerror(errno));
-    watch(listener, EPOLLIN, EPOLL_CTL_ADD), watch(bell, EPOLLIN, EPOLL_CTL_ADD);
+    watch(listener, 0, EPOLLIN, EPOLL_CTL_ADD), watch(bell, 0, EPOLLIN, EPOLL_CTL_ADD);
   }
   ~Impl() {
     {
@@ -165,9 +167,9 @@ struct HttpServer::Impl {
     for (int fd : {listener, poller, bell}) ::close(fd);
   }
 
-  void watch(int fd, uint32_t events, int how) const {
+  void watch(int fd, uint32_t serial, uint32_t events, int how) const {
     epoll_event e{};
-    e.events = events, e.data.fd = fd;
+    e.events = events, e.data.u64 = uint64_t{serial} << 32 | static_cast<uint32_t>(fd);
     ::epoll_ctl(poller, how, fd, &e);
   }
   void ring() const {
@@ -181,14 +183,14 @@ struct HttpServer::Impl {
       if (fd < 0) return;
       const int on = 1;
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      auto c = std::make_shared<Connection>(fd, o.limits);
+      auto c = std::make_shared<Connection>(fd, ++serials, o.limits);
       if (static_cast<int>(connections.size()) >= o.connections) {
         send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, false), 1);
         continue;
       }
       c->deadline = in(o.header_seconds);
       connections[fd] = c;
-      watch(fd, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_ADD);
+      watch(fd, c->serial, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_ADD);
     }
   }
 
@@ -231,7 +233,7 @@ struct HttpServer::Impl {
     if (c->parser.wants_continue()) send_all(*c, "HTTP/1.1 100 Continue\r\n\r\n", 1);
     if (c->parser.state() != HttpParser::State::whole) return false;
     c->busy = true;
-    watch(c->fd, EPOLLRDHUP, EPOLL_CTL_MOD);
+    watch(c->fd, c->serial, EPOLLRDHUP, EPOLL_CTL_MOD);
     hand_over(c);
     return true;
   }
@@ -289,7 +291,7 @@ struct HttpServer::Impl {
       }
       c->busy = c->in_body = false, c->begun = !c->parser.idle();
       c->deadline = in(c->begun ? o.header_seconds : o.idle_seconds);
-      watch(c->fd, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_MOD);
+      watch(c->fd, c->serial, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_MOD);
       proceed(c);
     }
   }
@@ -311,7 +313,8 @@ struct HttpServer::Impl {
     while (!stopping) {
       const int n = ::epoll_wait(poller, events.data(), static_cast<int>(events.size()), 250);
       for (int i = 0; i < n; ++i) {
-        const int fd = events[static_cast<size_t>(i)].data.fd;
+        const uint64_t whose = events[static_cast<size_t>(i)].data.u64;
+        const int fd = static_cast<int>(whose & 0xffffffffu);
         const uint32_t what = events[static_cast<size_t>(i)].events;
         if (fd == listener) {
           accept_all();
@@ -319,11 +322,11 @@ struct HttpServer::Impl {
           uint64_t count = 0;
           [[maybe_unused]] ssize_t got = ::read(bell, &count, sizeof count);
           take_back();
-        } else if (auto it = connections.find(fd); it != connections.end()) {
+        } else if (auto it = connections.find(fd); it != connections.end() && it->second->serial == whose >> 32) {
           const Shared c = it->second;
           if (c->busy) {
             c->gone = true;
-            watch(fd, 0, EPOLL_CTL_MOD);
+            watch(fd, c->serial, 0, EPOLL_CTL_MOD);
             if ((what & (EPOLLHUP | EPOLLERR)) != 0) drop(c);  // these cannot be masked
           } else if ((what & EPOLLIN) != 0) {
             readable(c);

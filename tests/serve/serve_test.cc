@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <regex>
@@ -340,6 +341,29 @@ TEST_F(Serving, ChatsCanBeRememberedAndTellWhatTheyRecalled) {
   EXPECT_NE(streamed.body.find("My dog is called Rye."), std::string::npos) << streamed.body;
   refused(post("/v1/responses", R"({"input": "x", "x_documents": true})"), 400, "--documents");
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + suffix);
+}
+
+// A descriptor's number is used again as soon as it is closed: what was said of the old line must not end the new
+// one.
+TEST_F(Serving, LinesThatEndDoNotTakeNewOnesWithThem) {
+  start();
+  std::atomic<int> lost = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int k = 0; k < 4; ++k) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 1500; ++i) lost += http(port(), "GET", "/health").status != 200;
+      });
+      threads.emplace_back([&] {
+        for (int i = 0; i < 1500; ++i) {
+          RawClient c(port());
+          c.send("GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+          c.hang_up();
+        }
+      });
+    }
+  }
+  EXPECT_EQ(lost, 0);
 }
 
 TEST_F(Serving, TokensTemplatesAndMetrics) {
