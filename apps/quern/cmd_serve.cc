@@ -69,7 +69,7 @@ int64_t weight_bytes(const std::filesystem::path& model) {
 
 struct HowToServe {
   LoadOptions load;
-  std::string weights;  // how they are kept, for the fingerprint
+  std::string weights;  // how they are kept, for the fingerprint; empty: none is needed
   EngineOptions engine;
   int64_t queue = 0;
 };
@@ -86,7 +86,7 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
                                                  .defaults = load_generation_config(what.dir),
                                                  .host = nullptr,
                                                  .created = unix_time()});
-  m->fingerprint = model_fingerprint(what.dir, how.weights, options.adapter);
+  if (!how.weights.empty()) m->fingerprint = model_fingerprint(what.dir, how.weights, options.adapter);
   EngineOptions engine = how.engine;
   engine.tokenizer = &m->tokenizer;
   m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue);
@@ -150,7 +150,7 @@ int cmd_serve(Words args) {
   }
   for (const std::string& text : loras) served.push_back(read_lora(text, served));
   const HowToServe how{.load = weights.load_options(),
-                       .weights = weights.name(),
+                       .weights = app_options.sessions.empty() ? "" : weights.name(),
                        .engine = {.kv = weights.kv(),
                                   .max_sessions = sessions,
                                   .state_bytes = state_mib << 20,

@@ -107,6 +107,12 @@ TEST(Serve, ASessionOutlivesTheServer) {
     ASSERT_GT(server.port(), 0) << server.log();
     saved = answered(http(server.port(), "POST", "/v1/sessions/sums", asked + "]}"));
     here = answered(http(server.port(), "POST", "/v1/chat/completions", next));
+    // Known to the cache as the beginning of something longer, without a snapshot there: it is read again.
+    answered(http(server.port(), "POST", "/v1/completions",
+                  R"({"prompt": "What is 12 + 30? And what is 7 + 5 after that?", "max_tokens": 4})"));
+    const Json part =
+        answered(http(server.port(), "POST", "/v1/sessions/part", R"({"prompt": "What is 12 + 30? And what"})"));
+    EXPECT_EQ(part.at("tokens"), part.at("prompt_tokens"));
   }
   RunningServer server(folder, flags);
   EXPECT_EQ(answered(http(server.port(), "POST", "/v1/sessions/sums/restore", "")).at("tokens"), saved.at("tokens"));

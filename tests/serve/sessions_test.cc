@@ -87,16 +87,6 @@ TEST_F(Sessions, OfAnotherModelOrDamagedAreRefused) {
             "chat.completion");
 }
 
-// A turn in the middle of a longer chat is known to the cache, perhaps without a snapshot there: it is read again.
-TEST_F(Sessions, TheBeginningOfALongerChatIsWholeToo) {
-  begin();
-  const std::string chat = R"({"messages": [{"role": "user", "content": "What is the answer?"},
-    {"role": "assistant", "content": "Answer: 4"})";
-  asked(chat + R"(, {"role": "user", "content": "What is the answer? What is it?"}], "max_tokens": 8})");
-  const Json saved = ok(post("/v1/sessions/part", chat + "]}"));
-  EXPECT_EQ(saved.at("tokens"), saved.at("prompt_tokens"));
-}
-
 TEST_F(Sessions, SavesAtOnceDoNotMix) {
   begin();
   const std::string body = R"({"prompt": "What is the answer? user: What is the answer?"})";
