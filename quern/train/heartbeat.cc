@@ -11,7 +11,9 @@
 #include <csignal>
 #include <cstring>
 #include <map>
+#include <memory>
 
+#include "quern/base/error.h"
 #include "quern/base/mmap.h"
 
 namespace quern {
@@ -24,6 +26,16 @@ constexpr size_t kPageBytes = 4096;
 constexpr uint64_t kMagic = 0x7165726e62656174;  // written last: the page is complete
 constexpr int kMostRanks = 256;                  // of one process
 constexpr auto kBeat = std::chrono::milliseconds(100);
+
+// None where the file is no longer there: a supervisor clears all away before it starts anew, also while others look.
+std::unique_ptr<MappedFile> map_unless_gone(const fs::path& path) {
+  try {
+    return std::make_unique<MappedFile>(path);
+  } catch (const Error&) {
+    if (fs::exists(path)) throw;
+    return nullptr;
+  }
+}
 
 }  // namespace
 
@@ -130,9 +142,9 @@ std::vector<RankState> read_heartbeats(const fs::path& dir) {
     if (!name.starts_with("rank_")) continue;
     if (auto [p, bad] = std::from_chars(name.data() + 5, name.data() + name.size(), rank); bad != std::errc() || *p)
       continue;  // the sibling that becomes the file
-    const MappedFile file(it->path());
-    if (file.bytes().size() != kPageBytes) continue;
-    const auto* p = reinterpret_cast<const Heartbeat::Page*>(file.bytes().data());
+    const std::unique_ptr<MappedFile> file = map_unless_gone(it->path());
+    if (!file || file->bytes().size() != kPageBytes) continue;
+    const auto* p = reinterpret_cast<const Heartbeat::Page*>(file->bytes().data());
     if (p->magic.load() != kMagic) continue;
     RankState& s = found[rank];
     s.rank = p->rank, s.ranks = p->ranks, s.pid = p->pid;
