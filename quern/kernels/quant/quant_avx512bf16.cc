@@ -9,6 +9,7 @@
 #include <array>
 #include <utility>
 
+#include "quern/kernels/quant/quant_fixed.h"
 #include "quern/kernels/quant/quant_impl.h"
 
 namespace {
@@ -198,5 +199,8 @@ constinit const QuantKernels quant_avx512bf16 = {.unpack_q8 = unpack_q8,
                                                  .to_int8 = to_int8,
                                                  .q8_strip = q8_strip,
                                                  .q4_strip = q4_strip,
-                                                 .q8a8_strip = q8a8_strip};
+                                                 .q8a8_strip = q8a8_strip,
+                                                 .to_fixed = quant_to_fixed,
+                                                 .q8_fixed = quant_q8_fixed,
+                                                 .q4_fixed = quant_q4_fixed};
 }  // namespace quern::kernels

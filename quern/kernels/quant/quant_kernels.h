@@ -45,7 +45,9 @@ struct QuantStrip {
   const uint32_t* x = nullptr;    // [k][x_line]
   const float* x_sums = nullptr;  // asymmetric: Σ of x over each group, [group][kRows]
   float* y = nullptr;
-  int32_t* sums = nullptr;        // in place of y for q8a8
+  int32_t* sums = nullptr;              // in place of y for q8a8
+  const float* fixed_scales = nullptr;  // quant_fixed.h
+  const int32_t* fixed_sums = nullptr;
   const uint8_t* next = nullptr;  // as many blocks, fetched alongside
   int rows = 1;
 };
@@ -66,6 +68,12 @@ struct QuantKernels {
   void (*q8_strip)(const QuantStrip&) = nullptr;
   void (*q4_strip)(const QuantStrip&) = nullptr;
   void (*q8a8_strip)(const QuantStrip&) = nullptr;
+
+  // Up to kFixedRows rows as fixed point (quant_fixed.h).
+  void (*to_fixed)(const uint16_t* x, int64_t n, int64_t block, bool four, uint32_t* to, float* scales, int32_t* sums,
+                   int64_t stride) = nullptr;
+  void (*q8_fixed)(const QuantStrip&) = nullptr;
+  void (*q4_fixed)(const QuantStrip&) = nullptr;
 };
 
 extern const QuantKernels quant_avx2, quant_avx512, quant_avx512bf16;

@@ -8,12 +8,14 @@
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
 #include "quern/kernels/gemm/tile.h"
+#include "quern/kernels/quant/quant_fixed.h"
 
 namespace quern::kernels {
 namespace {
 
 constexpr int64_t kPanel = QuantLayout::kPanel, kRows = QuantStrip::kRows;
 constexpr int64_t kStretch = 256, kBandStrips = 12, kItemPanels = 4;
+constexpr int64_t kPiece = 64;      // elements of a row that are laid out at a time; a whole number of groups
 constexpr float kQ8Sum = 0x1p-24f;  // see quant_kernels.h
 
 struct Strip {
@@ -21,6 +23,9 @@ struct Strip {
   int rows = 0;
   uint32_t* x = nullptr;
   float* sums = nullptr;
+  bool fixed = false;  // x as quant_fixed.h wants it
+  float* fixed_scales = nullptr;
+  int32_t* fixed_sums = nullptr;
 };
 
 struct Band {  // strips that pass a panel together
@@ -72,7 +77,9 @@ class Apply {
       }
       for (int64_t i = 0; i < strips; ++i) {
         const int64_t from = g.begin + rows * i / strips, to = g.begin + rows * (i + 1) / strips;
-        strips_[s++] = {.begin = from, .rows = static_cast<int>(to - from)};
+        strips_[s++] = {.begin = from,
+                        .rows = static_cast<int>(to - from),
+                        .fixed = !int8_ && k_.to_fixed && to - from <= kFixedRows};
       }
     }
   }
@@ -80,7 +87,8 @@ class Apply {
   // Rows rounded one by one, then turned into lines of one step of all rows.
   void stage(View<const float, 2> x, Arena& scratch) {
     const TileKernels& tile = tile_kernels();
-    const int64_t rows = x.shape[0], line = (steps_ + 15) / 16 * 16 + 16;  // spare, lest all rows share cache sets
+    const int64_t rows = x.shape[0], whole = (steps_ + 15) / 16 * 16,
+                  line = whole + 16;  // lest rows share cache sets
     uint32_t* plain = scratch.take<uint32_t>((rows + kRows) * line).data();
     if (int8_) scale_ = scratch.take<float>(rows).data();
     parallel_for(rows, 32768 / (l_.k + 1) + 1, [&](int64_t begin, int64_t end) {
@@ -88,13 +96,18 @@ class Apply {
         if (int8_)
           scale_[t] = k_.to_int8(x.row(t), l_.k, l_.k_pad(), reinterpret_cast<uint8_t*>(plain + t * line)) / 127;
         else
-          tile.to_bf16(x.row(t), l_.k, l_.k_pad(), reinterpret_cast<uint16_t*>(plain + t * line));
+          tile.to_bf16(x.row(t), l_.k, 2 * whole, reinterpret_cast<uint16_t*>(plain + t * line));
     });
     for (Strip& s : strips_) {
+      if (s.fixed) {
+        s.x = scratch.take<uint32_t>(whole * s.rows).data();
+        s.fixed_scales = scratch.take<float>(fixed_blocks() * s.rows).data();
+        s.fixed_sums = scratch.take<int32_t>(fixed_blocks() * s.rows).data();
+        continue;
+      }
       s.x = s.rows == 1 ? plain + s.begin * line : scratch.take<uint32_t>(steps_ * QuantStrip::x_line(s.rows)).data();
       if (l_.asymmetric) s.sums = scratch.take<float>(l_.blocks * kRows).data();
     }
-    constexpr int64_t kPiece = 64;  // steps; a whole number of groups
     const int64_t pieces = (steps_ + kPiece - 1) / kPiece, n = static_cast<int64_t>(strips_.size()) * pieces;
     parallel_for(n, 32, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -102,11 +115,31 @@ class Apply {
         const int64_t at = i % pieces * kPiece, steps = std::min(kPiece, steps_ - at),
                       to = QuantStrip::x_line(s.rows);
         const uint32_t* from = plain + s.begin * line + at;
+        if (s.fixed) {
+          fix(s, from, line, at, std::min(kPiece, whole - at));
+          continue;
+        }
         // Lines of 16 are turned whole: what lies in the rows behind the strip comes along unused.
         if (s.rows > 1) tile.transpose(from, line, to, steps, s.x + at * to, to);
         if (l_.asymmetric) sum_groups(s, from, line, 2 * at / l_.block_k, 2 * steps / l_.block_k);
       }
     });
+  }
+
+  int64_t fixed_block() const { return l_.four ? l_.block_k : kFixedQ8Block; }
+  int64_t fixed_blocks() const { return (l_.k_pad() + fixed_block() - 1) / fixed_block(); }
+
+  // A piece of a strip's rows (`steps` elements from `at` on) as fixed point.
+  void fix(const Strip& s, const uint32_t* from, int64_t line, int64_t at, int64_t steps) const {
+    alignas(64) uint32_t row[kPiece];
+    const int64_t first = 2 * at / fixed_block() * s.rows;
+    for (int r = 0; r < s.rows; ++r) {
+      uint32_t* to = s.rows == 1 ? s.x + at : row;
+      k_.to_fixed(reinterpret_cast<const uint16_t*>(from + r * line), 2 * steps, fixed_block(), l_.four, to,
+                  s.fixed_scales + first + r, s.fixed_sums + first + r, s.rows);
+      if (s.rows > 1)
+        for (int64_t i = 0; i < steps; ++i) s.x[(at + i) * s.rows + r] = row[i];
+    }
   }
 
   void sum_groups(const Strip& s, const uint32_t* from, int64_t line, int64_t first, int64_t n) const {
@@ -119,6 +152,11 @@ class Apply {
           sum += std::bit_cast<float>(pairs[p] << 16) + std::bit_cast<float>(pairs[p] & 0xffff0000u);
         s.sums[(first + g) * kRows + i] = sum;
       }
+  }
+
+  auto kernel(const Strip& s) const {
+    if (s.fixed) return l_.four ? k_.q4_fixed : k_.q8_fixed;
+    return int8_ ? k_.q8a8_strip : l_.four ? k_.q4_strip : k_.q8_strip;
   }
 
   void multiply(const Band& band, int64_t p) const {
@@ -137,7 +175,7 @@ class Apply {
           else
             sums[s].f[r * kPanel + c] = 0;
     // Four rows and fewer pass a panel once, from end to end.
-    const bool once = band.n == 1 && band.strips[0].rows <= 4;
+    const bool once = band.n == 1 && band.strips[0].rows <= kFixedRows;
     const int64_t per = once ? std::max<int64_t>(l_.blocks, 1) : kStretch / l_.block_k;
     for (int64_t b = 0; b < l_.blocks; b += per) {
       const uint8_t* from = panel + b * l_.block_bytes;
@@ -152,9 +190,11 @@ class Apply {
                            .x_sums = l_.asymmetric ? strip.sums + b * kRows : nullptr,
                            .y = sums[s].f,
                            .sums = sums[s].i,
+                           .fixed_scales = strip.fixed_scales,
+                           .fixed_sums = strip.fixed_sums,
                            .next = s == 0 ? from + n * l_.block_bytes : from,
                            .rows = strip.rows};
-        (int8_ ? k_.q8a8_strip : l_.four ? k_.q4_strip : k_.q8_strip)(q);
+        kernel(strip)(q);
       }
     }
     for (int64_t s = 0; s < band.n; ++s)
@@ -163,7 +203,7 @@ class Apply {
         if (int8_)
           finish(band, p, t, scale_[t], sums[s].i + r * kPanel);
         else
-          finish(band, p, t, l_.four ? 1 : kQ8Sum, sums[s].f + r * kPanel);
+          finish(band, p, t, l_.four || band.strips[s].fixed ? 1 : kQ8Sum, sums[s].f + r * kPanel);
       }
   }
 
