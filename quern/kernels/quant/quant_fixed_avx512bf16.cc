@@ -15,9 +15,6 @@ using quern::kernels::QuantStrip;
 
 constexpr int kMost = 32639;  // 127·256 + 127: both bytes are signed
 
-// Vectors of 16 columns at a time: two sums of every row and column stay in registers.
-constexpr int vectors(int rows) { return rows <= 2 ? 4 : 1; }
-
 inline I product(I sum, I weights, uint32_t x) { return _mm512_dpbusd_epi32(sum, weights, set1i(x)); }
 inline I whole(I upper, I lower) { return plus(left<8>(upper), lower); }
 
@@ -48,89 +45,96 @@ inline I order(bool four) {
                                      : _mm_setr_epi8(1, 3, 5, 7, 0, 2, 4, 6, 9, 11, 13, 15, 8, 10, 12, 14));
 }
 
+// N rows of R, from `first` on, against n · 4 values of k. Three and four rows pass a block twice, two at a time: all
+// columns of two rows have their sums in registers, and the first pass is one stream through memory.
+template <int N, int R>
+inline void q8_block(const QuantStrip& s, const uint8_t* w, const uint32_t* x, int64_t g, int64_t n, int first) {
+  const I top = set1i(0x80808080u);
+  I upper[N][4], lower[N][4];
+#pragma GCC unroll 2
+  for (int i = 0; i < N; ++i)
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) upper[i][v] = lower[i][v] = set1i(0);
+  x += first;
+  for (int64_t b = 0; b < n; ++b, w += 256, x += 2 * R)
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const I bytes = _mm512_xor_si512(loadi(w + v * 64), top);
+#pragma GCC unroll 2
+      for (int i = 0; i < N; ++i) {
+        upper[i][v] = product(upper[i][v], bytes, x[i]);
+        lower[i][v] = product(lower[i][v], bytes, x[R + i]);
+      }
+    }
+#pragma GCC unroll 2
+  for (int i = 0; i < N; ++i) {
+    const I off = set1i(static_cast<uint32_t>(-128 * s.fixed_sums[g * R + first + i]));
+    const F scale = set1(s.fixed_scales[g * R + first + i]);
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      float* y = s.y + (first + i) * 64 + v * 16;
+      store(y, fma(to_float(plus(whole(upper[i][v], lower[i][v]), off)), scale, load(y)));
+    }
+  }
+}
+
 template <int R>
 void q8_rows(const QuantStrip& s) {
-  constexpr int V = vectors(R);
-  const I top = set1i(0x80808080u);
   const uint32_t* x = s.x;
   const uint8_t* p = s.from;
   for (int64_t g = 0, left_over = s.blocks; left_over > 0; ++g) {
     const int64_t n = left_over < kFixedQ8Block / 4 ? left_over : kFixedQ8Block / 4;
-    for (int c = 0; c < 4; c += V) {
-      I upper[R][V], lower[R][V];
-#pragma GCC unroll 4
-      for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) upper[i][v] = lower[i][v] = set1i(0);
-      const uint8_t* w = p + c * 64;
-      const uint32_t* at = x;
-      for (int64_t b = 0; b < n; ++b, w += 256, at += 2 * R)
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) {
-          const I bytes = _mm512_xor_si512(loadi(w + v * 64), top);
-#pragma GCC unroll 4
-          for (int i = 0; i < R; ++i) {
-            upper[i][v] = product(upper[i][v], bytes, at[i]);
-            lower[i][v] = product(lower[i][v], bytes, at[R + i]);
-          }
-        }
-#pragma GCC unroll 4
-      for (int i = 0; i < R; ++i) {
-        const I off = set1i(static_cast<uint32_t>(-128 * s.fixed_sums[g * R + i]));
-        const F scale = set1(s.fixed_scales[g * R + i]);
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) {
-          float* y = s.y + i * 64 + (c + v) * 16;
-          store(y, fma(to_float(plus(whole(upper[i][v], lower[i][v]), off)), scale, load(y)));
-        }
-      }
-    }
+    q8_block<R == 1 ? 1 : 2, R>(s, p, x, g, n, 0);
+    if constexpr (R > 2) q8_block<R - 2, R>(s, p, x, g, n, 2);
     p += n * 256, x += n * 2 * R, left_over -= n;
   }
 }
 
-template <int R, int K8, bool ASYM>  // K8: eighths of a group
-void q4_rows(const QuantStrip& s) {
-  constexpr int V = vectors(R);
-  constexpr int64_t head = ASYM ? 128 : 64;
+template <int N, int R, int K8, bool ASYM>  // K8: eighths of a group
+inline void q4_block(const QuantStrip& s, const uint8_t* p, const uint32_t* x, int64_t g, int first) {
   const I nibbles = set1i(0x0f0f0f0fu);
-  const uint8_t* p = s.from;
-  const uint32_t* x = s.x;
-  for (int64_t g = 0; g < s.blocks; ++g, p += head + K8 * 256, x += K8 * 4 * R)
-    for (int c = 0; c < 4; c += V) {
-      I upper[R][V], lower[R][V];
-#pragma GCC unroll 4
-      for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) upper[i][v] = lower[i][v] = set1i(0);
-      const uint8_t* w = p + head + c * 64;
-      const uint32_t* at = x;
+  I upper[N][4], lower[N][4];
 #pragma GCC unroll 2
-      for (int b = 0; b < K8; ++b, w += 256, at += 4 * R)
+  for (int i = 0; i < N; ++i)
 #pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) {
-          const I bits = loadi(w + v * 64), even = masked(bits, nibbles), odd = masked(right<4>(bits), nibbles);
+    for (int v = 0; v < 4; ++v) upper[i][v] = lower[i][v] = set1i(0);
+  const uint8_t* w = p + (ASYM ? 128 : 64);
+  x += first;
+#pragma GCC unroll 2
+  for (int b = 0; b < K8; ++b, w += 256, x += 4 * R)
 #pragma GCC unroll 4
-          for (int i = 0; i < R; ++i) {
-            upper[i][v] = product(product(upper[i][v], even, at[i]), odd, at[R + i]);
-            lower[i][v] = product(product(lower[i][v], even, at[2 * R + i]), odd, at[3 * R + i]);
-          }
-        }
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) {
-        const F e = group_scales(p + (c + v) * 16, ASYM);
-        const F z = ASYM ? zero_points(p + (c + v) * 16, ASYM) : zero();
-#pragma GCC unroll 4
-        for (int i = 0; i < R; ++i) {
-          float* y = s.y + i * 64 + (c + v) * 16;
-          const int32_t sum = s.fixed_sums[g * R + i];
-          const I total = whole(upper[i][v], lower[i][v]);
-          const F of_group = ASYM ? sub(to_float(total), mul(z, set1(static_cast<float>(sum))))
-                                  : to_float(plus(total, set1i(static_cast<uint32_t>(-8 * sum))));
-          store(y, fma(mul(e, set1(s.fixed_scales[g * R + i])), of_group, load(y)));
-        }
+    for (int v = 0; v < 4; ++v) {
+      const I bits = loadi(w + v * 64), even = masked(bits, nibbles), odd = masked(right<4>(bits), nibbles);
+#pragma GCC unroll 2
+      for (int i = 0; i < N; ++i) {
+        upper[i][v] = product(product(upper[i][v], even, x[i]), odd, x[R + i]);
+        lower[i][v] = product(product(lower[i][v], even, x[2 * R + i]), odd, x[3 * R + i]);
       }
     }
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; ++v) {
+    const F e = group_scales(p + v * 16, ASYM);
+    const F z = ASYM ? zero_points(p + v * 16, ASYM) : zero();
+#pragma GCC unroll 2
+    for (int i = 0; i < N; ++i) {
+      float* y = s.y + (first + i) * 64 + v * 16;
+      const int32_t sum = s.fixed_sums[g * R + first + i];
+      const I total = whole(upper[i][v], lower[i][v]);
+      const F of_group = ASYM ? sub(to_float(total), mul(z, set1(static_cast<float>(sum))))
+                              : to_float(plus(total, set1i(static_cast<uint32_t>(-8 * sum))));
+      store(y, fma(mul(e, set1(s.fixed_scales[g * R + first + i])), of_group, load(y)));
+    }
+  }
+}
+
+template <int R, int K8, bool ASYM>
+void q4_rows(const QuantStrip& s) {
+  const uint8_t* p = s.from;
+  const uint32_t* x = s.x;
+  for (int64_t g = 0; g < s.blocks; ++g, p += (ASYM ? 128 : 64) + K8 * 256, x += K8 * 4 * R) {
+    q4_block<R == 1 ? 1 : 2, R, K8, ASYM>(s, p, x, g, 0);
+    if constexpr (R > 2) q4_block<R - 2, R, K8, ASYM>(s, p, x, g, 2);
+  }
 }
 
 using Kernels = std::array<void (*)(const QuantStrip&), kFixedRows>;
