@@ -28,6 +28,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kPartingSeconds = 2;
+constexpr int kMostParting = 256;
+
 Clock::time_point in(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
@@ -38,6 +41,7 @@ struct Connection {
   HttpParser parser;
   Clock::time_point deadline;
   bool busy = false, begun = false, in_body = false;  // begun: bytes of a request have come
+  bool parting = false;                               // answered for the last time; what still comes is not read
   std::atomic<bool> gone = false;
   Connection(int f, uint32_t s, HttpLimits limits) : fd(f), serial(s), parser(limits) {}
   ~Connection() { ::close(fd); }
@@ -135,6 +139,7 @@ struct HttpServer::Impl {
   std::atomic<bool> stopping = false;
   uint32_t serials = 0;
   std::map<int, Shared> connections;  // the reading thread's own
+  int parting = 0;                    // of these
 
   std::mutex mutex;
   std::condition_variable work_came;
@@ -184,25 +189,37 @@ struct HttpServer::Impl {
       const int on = 1;
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       auto c = std::make_shared<Connection>(fd, ++serials, o.limits);
-      if (static_cast<int>(connections.size()) >= o.connections) {
-        send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, false), 1);
-        continue;
-      }
+      const bool full = static_cast<int>(connections.size()) - parting >= o.connections;
       c->deadline = in(o.header_seconds);
       connections[fd] = c;
       watch(fd, c->serial, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_ADD);
+      if (!full) continue;
+      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, false), 1);
+      part(c);
     }
+  }
+
+  // A socket that is closed with bytes unread resets the line, and the client may lose the answer before it has read
+  // it. So our side ends first; what still comes is thrown away until the client's side ends too, or it takes too
+  // long.
+  void part(const Shared& c) {
+    if (c->gone || parting >= kMostParting) return drop(c);
+    ::shutdown(c->fd, SHUT_WR);
+    c->parting = true, c->busy = false, ++parting;
+    c->deadline = in(kPartingSeconds);
+    watch(c->fd, c->serial, EPOLLIN, EPOLL_CTL_MOD);
   }
 
   void drop(const Shared& c) {
     c->gone = true;
+    parting -= c->parting;
     ::epoll_ctl(poller, EPOLL_CTL_DEL, c->fd, nullptr);
     connections.erase(c->fd);  // closed when the last worker lets go of it
   }
 
   void readable(const Shared& c) {
     char buffer[16 << 10];
-    for (;;) {
+    for (int round = 0; round < 64; ++round) {  // then others have their turn
       const ssize_t n = ::recv(c->fd, buffer, sizeof buffer, 0);
       if (n == 0) return drop(c);
       if (n < 0) {
@@ -210,6 +227,7 @@ struct HttpServer::Impl {
         if (errno != EAGAIN && errno != EWOULDBLOCK) drop(c);
         return;
       }
+      if (c->parting) continue;
       if (!c->begun) c->begun = true, c->deadline = in(o.header_seconds);
       c->parser.feed({buffer, static_cast<size_t>(n)});
       if (c->parser.in_body() && !c->in_body) c->in_body = true, c->deadline = in(o.body_seconds);
@@ -227,7 +245,7 @@ struct HttpServer::Impl {
                          static_cast<int64_t>(body.size()), false) +
                    body,
                1);
-      drop(c);
+      part(c);
       return true;
     }
     if (c->parser.wants_continue()) send_all(*c, "HTTP/1.1 100 Continue\r\n\r\n", 1);
@@ -246,7 +264,7 @@ struct HttpServer::Impl {
       lock.unlock();
       c->parser.take();
       send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, false), 1);
-      return drop(c);
+      return part(c);
     }
     work.emplace_back(c, c->parser.take());
     lock.unlock();
@@ -286,7 +304,7 @@ struct HttpServer::Impl {
     for (auto& [c, again] : back) {
       if (!connections.contains(c->fd) || connections[c->fd] != c) continue;
       if (!again || c->gone || stopping) {
-        drop(c);
+        stopping ? drop(c) : part(c);
         continue;
       }
       c->busy = c->in_body = false, c->begun = !c->parser.idle();
@@ -302,8 +320,9 @@ struct HttpServer::Impl {
     for (const auto& [fd, c] : connections)
       if (!c->busy && now > c->deadline) late.push_back(c);
     for (const Shared& c : late) {
-      if (c->begun) send_all(*c, http_head(408, {}, 0, false), 0.1);
-      drop(c);
+      const bool answer = c->begun && !c->parting;
+      if (answer) send_all(*c, http_head(408, {}, 0, false), 0.1);
+      answer ? part(c) : drop(c);
     }
   }
 

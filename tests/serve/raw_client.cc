@@ -22,12 +22,13 @@ void RawClient::hang_up() {
   fd_ = -1;
 }
 
-void RawClient::send(std::string_view bytes) const {
+bool RawClient::send(std::string_view bytes) const {
   while (!bytes.empty()) {
     const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (n <= 0) return;  // the server has had enough: what it says is read next
+    if (n <= 0) return false;  // the server has had enough: what it says is read next
     bytes.remove_prefix(static_cast<size_t>(n));
   }
+  return true;
 }
 
 std::string RawClient::read_until(std::string_view end, double seconds) const {

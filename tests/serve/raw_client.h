@@ -11,7 +11,7 @@ class RawClient {
   ~RawClient();
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
-  void send(std::string_view bytes) const;
+  bool send(std::string_view bytes) const;  // false: the server took only a part
   // Until `end` has come, the other side closes, or `seconds` are over.
   std::string read_until(std::string_view end, double seconds = 20) const;
   std::string read_all(double seconds = 20) const { return read_until("\x01never\x02", seconds); }

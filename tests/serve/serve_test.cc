@@ -366,6 +366,29 @@ TEST_F(Serving, LinesThatEndDoNotTakeNewOnesWithThem) {
   EXPECT_EQ(lost, 0);
 }
 
+// Who is refused while still sending reads why: the line ends, it is not reset.
+TEST_F(Serving, ARefusalArrivesThoughMoreWasSent) {
+  start({}, {.connections = 2});
+  const std::string much(6 << 20, 'x');
+  for (int i = 0; i < 20; ++i) {
+    RawClient bad(port());
+    EXPECT_TRUE(bad.send("GET / HTTP/7.7\r\nhost: x\r\n\r\n" + much)) << "round " << i;
+    EXPECT_NE(bad.read_all().find("HTTP/1.1 505"), std::string::npos) << "round " << i;
+  }
+  RawClient a(port()), b(port());
+  a.send("GET /health HTTP/1.1\r\nhost: x\r\n\r\n"), b.send("GET /health HTTP/1.1\r\nhost: x\r\n\r\n");
+  ASSERT_NE(a.read_until("\r\n\r\n").find(" 200 "), std::string::npos);
+  ASSERT_NE(b.read_until("\r\n\r\n").find(" 200 "), std::string::npos);
+  for (int i = 0; i < 20; ++i) {
+    RawClient third(port());
+    EXPECT_TRUE(third.send("POST /tokenize HTTP/1.1\r\nhost: x\r\ncontent-length: 6291456\r\n\r\n" + much))
+        << "round " << i;
+    EXPECT_NE(third.read_all().find("HTTP/1.1 503"), std::string::npos) << "round " << i;
+  }
+  a.hang_up();
+  eventually("a place is free again", [&] { return http(port(), "GET", "/health").status == 200; });
+}
+
 TEST_F(Serving, TokensTemplatesAndMetrics) {
   start();
   const Json t = ok(post("/tokenize", R"({"content": "What is the answer?", "with_pieces": true})"));
