@@ -34,6 +34,14 @@ Semantics parse_semantics(const std::string& s) {
   throw UsageError(fmt::format("quern memory: --semantics '{}', expected strict or tmd", s));
 }
 
+TopicRank parse_rank(const std::string& name) {
+  try {
+    return topic_rank(name);
+  } catch (const Error& e) {
+    throw UsageError(fmt::format("--rank: {}", e.what()));
+  }
+}
+
 int64_t seconds_now() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
@@ -184,7 +192,7 @@ int ask(Words args, bool plan_only) {
   Memory m(db, {.create = false, .durable = false, .conversation = conversation, .zone = "", .gap = kUsualGap});
   AskOptions o;
   o.semantics = parse_semantics(semantics), o.order.month_first = !day_first, o.k = k, o.asker = asker,
-  o.speaker_filter = !all_speakers, o.rank = topic_rank(rank);
+  o.speaker_filter = !all_speakers, o.rank = parse_rank(rank);
   if (!batch.empty()) {
     std::ifstream f(batch, std::ios::binary);
     if (!f) fail("cannot open {}", batch);
@@ -356,7 +364,7 @@ int eval(Words args) {
     throw UsageError("quern memory eval: --resamples takes 1 or more, --failures 0 or more");
   EvalOptions o;
   o.semantics = parse_semantics(semantics), o.resamples = resamples, o.failures = failures,
-  o.speaker_filter = !all_speakers, o.rank = topic_rank(rank);
+  o.speaker_filter = !all_speakers, o.rank = parse_rank(rank);
   const bool terminal = isatty(STDERR_FILENO) != 0;
   if (terminal) o.progress = [](const std::string& what) { fmt::print(stderr, "\r\x1b[K{}", what); };
   const Json j = evaluate_memory(dir, o);

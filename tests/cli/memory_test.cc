@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
 #include "tests/cli/shell.h"
@@ -91,6 +93,31 @@ TEST(CliMemory, AddsForgetsAndExports) {
   EXPECT_EQ(Json::parse(r.out).as_array().size(), 2u);
 }
 
+TEST(CliMemory, EveryRankingFindsTheTurnThatSaysIt) {
+  ScratchFolder d;
+  ASSERT_EQ(shell(fmt::format("quern memory add --db {} --speaker Ada --time '2024-03-30 10:00' 'The kiln cracked "
+                              "twice'",
+                              d / "m.db"))
+                .code,
+            0);
+  ASSERT_EQ(shell(fmt::format("quern memory add --db {} --speaker Bo --time '2024-03-30 10:01' 'I bought pears'",
+                              d / "m.db"))
+                .code,
+            0);
+  std::set<double> best;
+  for (const char* rank : {"auto", "bm25", "mixpr", "both"}) {
+    const Ran r = shell(fmt::format(
+        "quern memory ask --db {} --now '2024-04-02 09:00' --rank {} --json 'What was said about the kiln?'",
+        d / "m.db", rank));
+    ASSERT_EQ(r.code, 0) << r.err;
+    const Json j = Json::parse(r.out);
+    ASSERT_FALSE(j.at("ranked").as_array().empty()) << rank << ": " << r.out;
+    EXPECT_EQ(j.at("ranked").as_array()[0].at("response").as_int(), 0) << rank << ": " << r.out;
+    best.insert(j.at("ranked").as_array()[0].at("score").as_double());
+  }
+  EXPECT_EQ(best.size(), 3u) << "three ways to rank, and the usual one is one of them";
+}
+
 TEST(CliMemory, MistakesAreNamed) {
   ScratchFolder d;
   EXPECT_EQ(shell("quern memory").code, 2);
@@ -101,6 +128,9 @@ TEST(CliMemory, MistakesAreNamed) {
   Ran r = shell(fmt::format("quern memory ask --db {} --now 'next tuesday' 'when?'", d / "m.db"));
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("--now"), std::string::npos) << r.err;
+  r = shell(fmt::format("quern memory ask --db {} --rank best 'when?'", d / "m.db"));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("--rank: ranking 'best', expected auto, bm25, mixpr or both"), std::string::npos) << r.err;
   write_file(d / "bad.jsonl", "{\"speaker\": \"a\", \"text\": \"b\", \"time\": \"2024-02-31\"}\n");
   r = shell(fmt::format("quern memory import {} --db {}", d / "bad.jsonl", d / "b.db"));
   EXPECT_EQ(r.code, 1);
