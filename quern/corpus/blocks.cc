@@ -63,16 +63,16 @@ void BlockReader::open() {
 bool BlockReader::fill() {
   if (ended_) return false;
   if (tail_at_ > 0 && tail_at_ >= tail_.size() / 2) {
-    tail_.erase(0, tail_at_);
+    tail_.drop_front(tail_at_);
     tail_at_ = 0;
   }
   // Whole pieces, whatever the stream hands out at a time: where blocks end depends on the bytes alone.
   const size_t before = tail_.size(), piece = std::min(kFill, block_bytes_);
   size_t got = 0;
-  tail_.resize(before + piece);
+  char* to = tail_.grow(piece);
   try {
     while (got < piece) {
-      const size_t some = stream_->read(tail_.data() + before + got, piece - got);
+      const size_t some = stream_->read(to + got, piece - got);
       if (some == 0) ended_ = true;
       if (some == 0) break;
       got += some;
@@ -82,7 +82,7 @@ bool BlockReader::fill() {
     damaged_.push_back(fmt::format("{} (row {} and on)", e.what(), row_ + 1));
     ended_ = true;
   }
-  tail_.resize(before + got);
+  tail_.shrink(before + got);
   filled_ += got;
   return got > 0;
 }
@@ -93,18 +93,19 @@ void BlockReader::seek(const BlockPosition& p) {
   if (!p.open) return;
   if (file_ >= inputs_.files.size()) fail("expected input file {} of {}", file_ + 1, inputs_.files.size());
   stream_ = open_file();
-  tail_.resize(kFill);
+  tail_.clear();
+  char* passed = tail_.grow(kFill);
   const auto take = [&](uint64_t want, char* to) {  // to: null when the bytes are passed over
     while (want > 0) {
-      const size_t some = stream_->read(to ? to : tail_.data(), to ? want : std::min<uint64_t>(want, kFill));
+      const size_t some = stream_->read(to ? to : passed, to ? want : std::min<uint64_t>(want, kFill));
       if (some == 0) fail("{} is shorter than it was", inputs_.files[file_].path.string());
       want -= some;
       if (to) to += some;
     }
   };
   take(p.consumed, nullptr);
-  tail_.resize(p.filled - p.consumed);
-  take(tail_.size(), tail_.data());
+  tail_.clear();
+  take(p.filled - p.consumed, tail_.grow(p.filled - p.consumed));
   tail_at_ = 0, row_ = p.row, filled_ = p.filled, ended_ = p.ended;
 }
 
@@ -153,24 +154,25 @@ bool BlockReader::next(Block& block) {
 // Whole lines, until the block is full; false when the file has ended.
 bool BlockReader::take_lines(Block& block) {
   while (true) {
+    tail_.reserve(block_bytes_ + 2 * std::min(kFill, block_bytes_));
     while (!ended_ && tail_.size() - tail_at_ < block_bytes_ && fill()) {
     }
-    size_t stop = tail_.rfind('\n');
-    if (stop == tail_.npos || stop < tail_at_) {
+    size_t stop = tail_.view().rfind('\n');
+    if (stop == std::string_view::npos || stop < tail_at_) {
       if (!ended_ && tail_.size() - tail_at_ <= policy_.max_row) {
         fill();
         continue;
       }
       if (!ended_) {  // longer than a row may be: to the next line end, keeping nothing
         long_row(block, "line");
-        size_t end = tail_.npos;
+        size_t end = std::string_view::npos;
         do {
           tail_.clear();
           tail_at_ = 0;
           fill();
-          end = tail_.find('\n');
-        } while (end == tail_.npos && !ended_);
-        tail_at_ = end == tail_.npos ? tail_.size() : end + 1;
+          end = tail_.view().find('\n');
+        } while (end == std::string_view::npos && !ended_);
+        tail_at_ = end == std::string_view::npos ? tail_.size() : end + 1;
         return !ended_ || tail_at_ < tail_.size();
       }
       stop = tail_.size();
@@ -178,15 +180,16 @@ bool BlockReader::take_lines(Block& block) {
       ++stop;
     }
     const bool damaged = !damaged_.empty() && ended_ && stop == tail_.size() && stop > tail_at_ &&
-                         tail_.back() != '\n' && damaged_.back().starts_with(inputs_.files[file_].path.string());
-    const size_t base = block.bytes.size(), from = tail_at_;
-    block.bytes.append(tail_, from, stop - from);
-    while (tail_at_ < stop) {
-      const char* begin = tail_.data() + tail_at_;
-      const void* nl = std::memchr(begin, '\n', stop - tail_at_);
-      size_t n = nl ? static_cast<size_t>(static_cast<const char*>(nl) - begin) : stop - tail_at_;
-      const size_t at = base + (tail_at_ - from);
-      tail_at_ += n + (nl != nullptr);
+                         tail_.view().back() != '\n' &&
+                         damaged_.back().starts_with(inputs_.files[file_].path.string());
+    size_t next = block.bytes.size();
+    hand_over(block, stop);
+    while (next < block.bytes.size()) {
+      const size_t at = next, left = block.bytes.size() - at;
+      const char* begin = block.bytes.data() + at;
+      const void* nl = std::memchr(begin, '\n', left);
+      size_t n = nl ? static_cast<size_t>(static_cast<const char*>(nl) - begin) : left;
+      next += n + (nl != nullptr);
       if (n > policy_.max_row) {
         long_row(block, "line");
         continue;
@@ -202,6 +205,20 @@ bool BlockReader::take_lines(Block& block) {
   }
 }
 
+// The tail up to `stop` goes into the block: an empty one takes the buffer itself, and what is behind is copied.
+void BlockReader::hand_over(Block& block, size_t stop) {
+  if (block.bytes.size() > 0 || tail_at_ > 0) {
+    block.bytes.append(tail_.view().substr(tail_at_, stop - tail_at_));
+    tail_at_ = stop;
+    return;
+  }
+  block.bytes.swap(tail_);
+  tail_.clear();
+  tail_.reserve(block_bytes_ + 2 * std::min(kFill, block_bytes_));
+  tail_.append(block.bytes.view().substr(stop));
+  block.bytes.shrink(stop);
+}
+
 // The whole file is one row.
 bool BlockReader::take_text(Block& block) {
   while (tail_.size() <= policy_.max_row && fill()) {
@@ -212,10 +229,10 @@ bool BlockReader::take_text(Block& block) {
   }
   const bool damaged = !damaged_.empty() && damaged_.back().starts_with(inputs_.files[file_].path.string());
   const size_t base = block.bytes.size();
-  block.bytes += tail_;
-  block.rows.push_back(row(damaged         ? RowProblem::cut
-                           : tail_.empty() ? RowProblem::blank
-                                           : RowProblem::none,
+  block.bytes.append(tail_.view());
+  block.rows.push_back(row(damaged             ? RowProblem::cut
+                           : tail_.size() == 0 ? RowProblem::blank
+                                               : RowProblem::none,
                            base, block.bytes.size()));
   return false;
 }
@@ -239,15 +256,15 @@ bool BlockReader::take_records(Block& block) {
   };
   while (true) {  // line ends between records
     if (tail_at_ == tail_.size() && !fill()) return false;
-    if (tail_[tail_at_] != '\r' && tail_[tail_at_] != '\n') break;
+    if (tail_.data()[tail_at_] != '\r' && tail_.data()[tail_at_] != '\n') break;
     ++tail_at_;
   }
-  size_t stop = tail_.npos;
-  while ((stop = tail_.find("\r\n\r\n", tail_at_)) == tail_.npos) {
+  size_t stop = std::string_view::npos;
+  while ((stop = tail_.view().find("\r\n\r\n", tail_at_)) == std::string_view::npos) {
     if (tail_.size() - tail_at_ > kMaxRecordHead) return give_up("a WARC record's head is longer than 64 KiB");
     if (!fill()) return give_up("the file ends inside a WARC record's head");
   }
-  const std::string head = tail_.substr(tail_at_, stop - tail_at_);
+  const std::string head(tail_.view().substr(tail_at_, stop - tail_at_));
   if (!head.starts_with("WARC/")) return give_up("expected a WARC record");
   const std::string_view length = record_field(head, "Content-Length");
   uint64_t n = 0;
@@ -266,7 +283,7 @@ bool BlockReader::take_records(Block& block) {
   while (tail_.size() - tail_at_ < n)
     if (!fill()) return give_up("the file ends inside a WARC record");
   const size_t base = block.bytes.size();
-  block.bytes.append(tail_, tail_at_, n);
+  block.bytes.append(tail_.view().substr(tail_at_, n));
   tail_at_ += n;
   block.rows.push_back(row(n == 0 ? RowProblem::blank : RowProblem::none, base, base + n));
   return true;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/corpus/byte_buffer.h"
 #include "quern/corpus/byte_stream.h"
 #include "quern/corpus/inputs.h"
 
@@ -51,9 +52,9 @@ struct BlockPosition {
 struct Block {
   uint64_t first = 0;  // number of the first row, over all inputs
   BlockPosition after;
-  std::string bytes;
+  ByteBuffer bytes;
   std::vector<Row> rows;
-  std::string_view text(const Row& r) const { return std::string_view(bytes).substr(r.begin, r.end - r.begin); }
+  std::string_view text(const Row& r) const { return bytes.view().substr(r.begin, r.end - r.begin); }
 };
 
 class BlockReader {
@@ -69,6 +70,7 @@ class BlockReader {
   void open();
   std::unique_ptr<ByteStream> open_file() const;
   bool take_lines(Block& block);
+  void hand_over(Block& block, size_t stop);
   bool take_text(Block& block);
   bool take_records(Block& block);
   void long_row(Block& block, const char* what);
@@ -80,7 +82,7 @@ class BlockReader {
   size_t block_bytes_;
   size_t file_ = 0;
   std::unique_ptr<ByteStream> stream_;
-  std::string tail_;  // bytes read and not yet in a block
+  ByteBuffer tail_;  // bytes read and not yet in a block
   size_t tail_at_ = 0;
   bool ended_ = false;  // the file has no more bytes
   uint64_t row_ = 0, next_ = 0, packed_ = 0, filled_ = 0, blocks_ = 0;

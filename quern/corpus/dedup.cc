@@ -110,7 +110,7 @@ DedupReport DedupRun::run(const std::function<void(const DedupReport&)>& finish)
       clusters();
       if (!c_.save_index.empty()) save_index();
     }
-    survivor_ = {}, source_of_ = {};
+    survivor_ = {}, sources_ = {};
   }
   emit(written ? state : nullptr);
   if (ranks_.first()) {
@@ -223,12 +223,12 @@ void DedupRun::settle() {
   report_.overlap.assign(n, std::vector<uint64_t>(n));
   for (uint32_t d = begin; d < end; ++d) {
     const int fate = fates_[d] & ~kMarks;
-    SourceFunnel& f = report_.sources[source_of_[d]];
+    SourceFunnel& f = report_.sources[sources_[d]];
     const bool stays = fate == kKept, late = stays && (fates_[d] & kUnlabelled);
     report_.kept += stays && !late, f.kept += stays && !late;
     report_.unlabelled += late, f.unlabelled += late;
     f.exact_removed += fate == kExactCopy, f.near_removed += fate == kNearCopy;
-    if (removed(d)) ++report_.overlap[source_of_[survivor_[d]]][source_of_[d]];
+    if (removed(d)) ++report_.overlap[sources_[survivor_[d]]][sources_[d]];
   }
 }
 

@@ -1,7 +1,12 @@
 // Saved indices: writing the survivors of a run, old and new, as a segment that another run reads first; and the head
 // that says what they were told apart by. Only star clusters over all sources can go on: a chain of a closure, or a
 // copy of another source, might want to remove what an earlier run has given out.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
@@ -41,6 +46,17 @@ void check_parts(const fs::path& folder, const Json& parts, bool hashes) {
   }
 }
 
+fs::path without_slash(const std::string& folder) { return (fs::path(folder) / "").parent_path(); }
+
+// Waits until the file, or the names in the folder, are on the disk.
+void sync(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool ok = fd >= 0 && ::fsync(fd) == 0;
+  const int e = errno;
+  if (fd >= 0) ::close(fd);
+  if (!ok) fail("cannot bring {} to the disk: {}", path.string(), std::strerror(e));
+}
+
 }  // namespace
 
 IndexHead read_index_head(const DedupConfig& c, bool hashes) {
@@ -77,7 +93,10 @@ void write_index_head(const fs::path& folder, const IndexHead& head, const Dedup
   write_file(folder / "index.json", j.dump(2) + "\n");
 }
 
-fs::path index_part(const std::string& folder) { return folder + ".part"; }
+fs::path index_part(const std::string& folder) {
+  fs::path part = without_slash(folder);
+  return part += ".part";
+}
 
 void check_index_name(const std::string& folder, bool made) {
   if (!folder.empty() && fs::exists(folder) && !(made && !fs::exists(index_part(folder))))
@@ -86,7 +105,11 @@ void check_index_name(const std::string& folder, bool made) {
 
 void finish_index(const std::string& folder) {
   const fs::path part = index_part(folder);
-  if (fs::exists(part)) fs::rename(part, folder);
+  if (!fs::exists(part)) return;
+  for (const auto& e : fs::directory_iterator(part)) sync(e.path());
+  sync(part);
+  fs::rename(part, without_slash(folder));
+  sync(fs::absolute(without_slash(folder)).parent_path());
 }
 
 // survivor_ has done its work: it becomes the documents' numbers in the index.
@@ -114,8 +137,8 @@ void DedupRun::save_index() {
       to.rows.append(rows.data(), rows.size() * sizeof(uint32_t));
     }
     to.records.append(&r, sizeof r);
-    const auto fate = static_cast<uint8_t>(kKept);
-    to.fates.append(&fate, 1), to.sources.append(&source_of_[d], 1);
+    const auto fate = static_cast<uint8_t>(kKept), source = static_cast<uint8_t>(r.source);
+    to.fates.append(&fate, 1), to.sources.append(&source, 1);
   }
   const RowStretch all{0, next};
   to.stretches.append(&all, sizeof all);

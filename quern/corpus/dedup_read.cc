@@ -25,7 +25,6 @@ void DedupRun::look_at(const DocumentView& d, DedupWorker& w, Piece& p) {
   std::string_view text = d.text;
   p.fates[at] = kKept;
   const auto source = static_cast<uint32_t>(index_.sources.size() + d.source);
-  p.source_of[at] = static_cast<uint8_t>(source);
   SourceFunnel& funnel = p.sources[source];
   ++funnel.documents, funnel.text_bytes += text.size();
   if (!d.label_passes) {
@@ -81,7 +80,8 @@ DedupRun::Piece DedupRun::first_look(Block&& block) {
   p.first = block.first, p.bytes = block.bytes.size(), p.after = std::move(block.after);
   p.records.resize(block.rows.size());
   p.fates.resize(block.rows.size(), kProblem);
-  p.source_of.resize(block.rows.size());
+  for (const Row& r : block.rows)  // bad rows too: a table of sources has an entry a change
+    p.source_of.push_back(static_cast<uint8_t>(index_.sources.size() + in_.files[r.file].source));
   p.bands.resize(band_files());
   p.sources.resize(report_.sources.size());
   for (SourceFunnel& s : p.sources) s.rule_first.resize(filters_.rules.size()), s.rule_any = s.rule_first;
@@ -162,7 +162,8 @@ void DedupRun::gather_rows(uint64_t rows) {
   if (rows_.rows() != index_.documents + rows)
     fail("{} rows were read and {} are on disk: did an input or the index change?", index_.documents + rows,
          rows_.rows());
-  rows_.fates(fates_), rows_.sources(source_of_);
+  rows_.fates(fates_);
+  sources_ = rows_.sources();
   survivor_.resize(fates_.size());
   for (size_t i = 0; i < survivor_.size(); ++i) survivor_[i] = static_cast<uint32_t>(i);
 }

@@ -133,7 +133,8 @@ class DedupRun {
   Segments rows_;                         // afterwards
   std::vector<SpillFile> sorted_;         // the sets of those who met, by the rank that sorted them
   std::vector<uint64_t> example_blocks_;  // where the report's examples of bad rows come from
-  std::vector<uint8_t> fates_, source_of_;
+  std::vector<uint8_t> fates_;
+  SourceTable sources_;
   std::vector<uint32_t> survivor_;
   uint64_t after_exact_ = 0, noted_ = 0;  // bytes of input since the last note
   std::mutex workers_lock_;

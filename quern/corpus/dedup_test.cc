@@ -9,11 +9,13 @@
 #include <random>
 #include <set>
 
+#include "quern/base/cpu.h"
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/similarity.h"
+#include "quern/corpus/similarity_merge.h"
 
 namespace quern::corpus {
 namespace {
@@ -325,16 +327,21 @@ TEST(Similarity, AgreesWithSets) {
   std::vector<uint64_t> scratch;
   for (int trial = 0; trial < 2000; ++trial) {
     std::vector<uint64_t> a, b;
-    const size_t n = random() % 400, m = random() % 400;
-    const uint64_t spread = trial % 2 ? ~uint64_t{0} / 100 : 1;
-    for (size_t i = 0; i < n; ++i) a.push_back(random() % 100 * spread);
-    for (size_t i = 0; i < m; ++i) b.push_back(random() % 100 * spread);
+    const size_t n = random() % 400, m = random() % (trial % 3 ? 400 : 4000);
+    const uint64_t all = trial % 5 ? 100 : 700, spread = trial % 2 ? ~uint64_t{0} / all : 1;
+    for (size_t i = 0; i < n; ++i) a.push_back(random() % all * spread);
+    for (size_t i = 0; i < m; ++i) b.push_back(random() % all * spread);
     std::set<uint64_t> sa(a.begin(), a.end()), sb(b.begin(), b.end());
     sort_unique(a, scratch), sort_unique(b, scratch);
     ASSERT_EQ(a, std::vector<uint64_t>(sa.begin(), sa.end()));
     size_t both = 0;
     for (uint64_t x : sa) both += sb.contains(x);
     ASSERT_EQ(intersection_size(a, b), both);
+    ASSERT_EQ(intersection_ref(a, b, 0), both);
+    for (uint64_t least : {both, both + 1})
+      if (active_isa() == Isa::avx512) {
+        ASSERT_EQ(intersection_avx512(a, b, least), least > both ? UINT64_MAX : both);
+      }
     const double j =
         a.empty() && b.empty() ? 0 : static_cast<double>(both) / static_cast<double>(sa.size() + sb.size() - both);
     ASSERT_DOUBLE_EQ(jaccard(a, b), j);

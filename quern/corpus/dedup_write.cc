@@ -66,7 +66,7 @@ DedupRun::Part DedupRun::copy_survivors(Block&& block) {
     Block one;
     one.first = block.first + i;
     one.rows = {block.rows[i]};
-    one.bytes = block.text(block.rows[i]);
+    one.bytes.append(block.text(block.rows[i]));
     one.rows[0].begin = 0, one.rows[0].end = one.bytes.size();
     w->reader.read(one, ignored, f, [](uint64_t, RowProblem) {});
   };

@@ -1,7 +1,8 @@
 // Parquet in and out. In: the flat columns of a file as JSON lines, a row a line, so that everything behind reads one
-// form: texts, integers, numbers and booleans, plain or by dictionary, pages of both versions, packed by snappy,
-// gzip, zstd or not at all. Columns that are nested, repeated, of 96 bits, of fixed length or decimal are left out
-// and told. One page a column is in memory. Out: documents as rows of (id, source, text, members), packed by zstd.
+// form: texts, integers, numbers and booleans, plain, by dictionary, in runs, as differences or with their bytes
+// apart, pages of both versions, packed by snappy, gzip, LZ4, zstd or not at all. Columns that are nested, repeated,
+// of 96 bits, of fixed length or decimal are left out and told. One page a column is in memory. Out: documents as
+// rows of (id, source, text, members), packed by zstd.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -11,7 +11,16 @@ namespace quern::corpus::parquet {
 
 enum class Type : int32_t { boolean, int32, int64, int96, float32, float64, bytes, fixed };
 enum class Codec : int32_t { none, snappy, gzip, lzo, brotli, lz4, zstd, lz4_raw };
-enum class Encoding : int32_t { plain = 0, plain_dictionary = 2, rle = 3, rle_dictionary = 8 };
+enum class Encoding : int32_t {
+  plain = 0,
+  plain_dictionary = 2,
+  rle = 3,
+  delta_numbers = 5,
+  delta_lengths = 6,
+  delta_texts = 7,
+  rle_dictionary = 8,
+  byte_split = 9
+};
 enum class PageType : int32_t { data, index, dictionary, data_v2 };
 constexpr int32_t kNoConversion = -1, kUtf8 = 0, kDecimal = 5, kUint8 = 11, kUint32 = 13, kUint64 = 14, kJson = 19;
 

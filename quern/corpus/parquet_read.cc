@@ -6,7 +6,9 @@
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/corpus/json_line.h"
+#include "quern/corpus/lz4.h"
 #include "quern/corpus/parquet.h"
+#include "quern/corpus/parquet_encodings.h"
 #include "quern/corpus/parquet_format.h"
 #include "quern/corpus/snappy.h"
 
@@ -25,6 +27,12 @@ const char* why_left_out(const ColumnSchema& c) {
   return nullptr;
 }
 
+const char* name_of(Codec c) {
+  constexpr const char* kNames[] = {"none", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4_raw"};
+  const auto i = static_cast<size_t>(c);
+  return i < std::size(kNames) ? kNames[i] : "an unknown method";
+}
+
 class PackedBytes : public ByteStream {  // for the unpackers of files
  public:
   explicit PackedBytes(std::string_view bytes) : bytes_(bytes) {}
@@ -39,66 +47,6 @@ class PackedBytes : public ByteStream {  // for the unpackers of files
   std::string_view bytes_;
 };
 
-// Runs of equal values and packed groups of eight: levels, dictionary indices, booleans.
-class HybridRuns {
- public:
-  HybridRuns() = default;
-  HybridRuns(std::string_view bytes, int width) : bytes_(bytes), width_(width) {}
-  bool next(uint32_t& v) {
-    while (left_ == 0)
-      if (!begin_run()) return false;
-    --left_;
-    if (repeated_) {
-      v = value_;
-      return true;
-    }
-    v = 0;
-    for (int i = 0; i < width_; ++i, ++bit_)
-      v |= static_cast<uint32_t>(static_cast<unsigned char>(bytes_[bit_ >> 3]) >> (bit_ & 7) & 1) << i;
-    if (left_ == 0) bytes_.remove_prefix((bit_ + 7) / 8);
-    return true;
-  }
-
- private:
-  bool begin_run() {
-    uint64_t head = 0;
-    size_t at = 0;
-    for (int shift = 0;; shift += 7) {
-      if (at >= bytes_.size() || shift > 28) return false;
-      const auto b = static_cast<unsigned char>(bytes_[at++]);
-      head |= static_cast<uint64_t>(b & 0x7F) << shift;
-      if (!(b & 0x80)) break;
-    }
-    bytes_.remove_prefix(at);
-    repeated_ = !(head & 1);
-    if (repeated_) {
-      const size_t n = static_cast<size_t>(width_ + 7) / 8;
-      if (bytes_.size() < n) return false;
-      value_ = 0;
-      for (size_t i = 0; i < n; ++i)
-        value_ |= static_cast<uint32_t>(static_cast<unsigned char>(bytes_[i])) << (8 * i);
-      bytes_.remove_prefix(n);
-      left_ = head >> 1;
-    } else {
-      const uint64_t groups = head >> 1;
-      if (width_ > 0 && groups > bytes_.size() / static_cast<size_t>(width_)) {
-        if (groups > bytes_.size() + 1) return false;  // the last group may be cut by some writers
-        left_ = width_ == 0 ? 0 : bytes_.size() * 8 / static_cast<size_t>(width_);
-      } else {
-        left_ = groups * 8;
-      }
-      bit_ = 0;
-    }
-    return true;
-  }
-  std::string_view bytes_;
-  int width_ = 0;
-  uint64_t left_ = 0;
-  size_t bit_ = 0;
-  bool repeated_ = false;
-  uint32_t value_ = 0;
-};
-
 // One column of one row group, value by value.
 class ColumnCursor {
  public:
@@ -109,7 +57,6 @@ class ColumnCursor {
         chunk.dictionary_at > 0 && chunk.dictionary_at < chunk.data_at ? chunk.dictionary_at : chunk.data_at;
     bytes_ = file.substr(static_cast<size_t>(begin), static_cast<size_t>(chunk.packed));
   }
-  // False: null.
   void append(std::string& line) {
     if (left_ == 0) bad("has fewer values than rows");
     --left_;
@@ -121,12 +68,36 @@ class ColumnCursor {
       line += "null";
       return;
     }
-    if (by_dictionary_) {
-      uint32_t i = 0;
-      if (!indices_.next(i) || i >= dictionary_.size()) bad("has an index outside its dictionary");
-      line += dictionary_[i];
-    } else {
-      plain_value(values_, line);
+    switch (form_) {
+      case Form::plain:
+      case Form::runs:
+        return plain_value(values_, line);
+      case Form::dictionary: {
+        uint32_t i = 0;
+        if (!indices_.next(i) || i >= dictionary_.size()) bad("has an index outside its dictionary");
+        line += dictionary_[i];
+        return;
+      }
+      case Form::deltas:
+        return schema_.type == Type::int32 ? whole_number(static_cast<int32_t>(number_of(deltas_)), line)
+                                           : whole_number(number_of(deltas_), line);
+      case Form::lengths:
+        return append_json_string(line, next_text());
+      case Form::beginnings: {
+        const size_t shared = length_of(shared_);
+        if (shared > text_.size()) bad("shares more of a text than the one before has");
+        text_.resize(shared);
+        text_ += next_text();
+        return append_json_string(line, text_);
+      }
+      case Form::split: {
+        char value[8] = {};
+        if (split_at_ == split_) bad("ends inside a value");
+        for (size_t i = 0; i * split_ < values_.size(); ++i) value[i] = values_[i * split_ + split_at_];
+        ++split_at_;
+        std::string_view one(value, sizeof value);
+        return plain_value(one, line);
+      }
     }
   }
 
@@ -151,11 +122,35 @@ class ColumnCursor {
     const auto end = std::to_chars(digits, digits + sizeof digits, as).ptr;
     line.append(digits, end);
   }
+  int64_t number_of(Deltas& d) const {
+    int64_t v = 0;
+    if (!d.next(v)) bad("ends inside a value");
+    return v;
+  }
+  size_t length_of(Deltas& d) const {
+    const int64_t n = number_of(d);
+    if (n < 0) bad("has a text of negative length");
+    return static_cast<size_t>(n);
+  }
+  std::string_view next_text() {  // its length is told apart from it
+    const size_t n = length_of(lengths_);
+    if (n > values_.size()) bad("ends inside a value");
+    const std::string_view text = values_.substr(0, n);
+    values_.remove_prefix(n);
+    return text;
+  }
+  void whole_number(int32_t v, std::string& line) const {
+    const bool is_unsigned = schema_.converted >= kUint8 && schema_.converted <= kUint64;
+    line += is_unsigned ? std::to_string(static_cast<uint32_t>(v)) : std::to_string(v);
+  }
+  void whole_number(int64_t v, std::string& line) const {
+    line += schema_.converted == kUint64 ? std::to_string(static_cast<uint64_t>(v)) : std::to_string(v);
+  }
   void plain_value(std::string_view& from, std::string& line) {
     switch (schema_.type) {
       case Type::boolean: {
         uint32_t v = 0;
-        if (bools_by_runs_) {
+        if (form_ == Form::runs) {
           if (!indices_.next(v)) bad("ends inside a value");
         } else {
           if (bit_ / 8 >= from.size()) bad("ends inside a value");
@@ -165,17 +160,10 @@ class ColumnCursor {
         line += v ? "true" : "false";
         return;
       }
-      case Type::int32: {
-        const auto v = take<int32_t>(from);
-        const bool is_unsigned = schema_.converted >= kUint8 && schema_.converted <= kUint64;
-        line += is_unsigned ? std::to_string(static_cast<uint32_t>(v)) : std::to_string(v);
-        return;
-      }
-      case Type::int64: {
-        const auto v = take<int64_t>(from);
-        line += schema_.converted == kUint64 ? std::to_string(static_cast<uint64_t>(v)) : std::to_string(v);
-        return;
-      }
+      case Type::int32:
+        return whole_number(take<int32_t>(from), line);
+      case Type::int64:
+        return whole_number(take<int64_t>(from), line);
       case Type::float32: {
         const auto v = take<float>(from);
         return number(v, line, v);
@@ -208,9 +196,15 @@ class ColumnCursor {
       case Codec::zstd:
         stream = unpack_zstd(std::make_unique<PackedBytes>(packed), name_);
         break;
+      case Codec::lz4:
+        unpack_lz4_sized(packed, n, to);
+        break;
+      case Codec::lz4_raw:
+        unpack_lz4(packed, n, to);
+        break;
       default:
-        fail("{}: column '{}' is packed by method {}; expected none, snappy, gzip or zstd", name_, schema_.name,
-             static_cast<int>(chunk_.codec));
+        fail("{}: column '{}' is packed by {}; expected none, snappy, gzip, lz4, lz4_raw or zstd", name_,
+             schema_.name, name_of(chunk_.codec));
     }
     if (stream) {
       to.resize(n + 1);
@@ -232,9 +226,9 @@ class ColumnCursor {
     const auto encoding = static_cast<Encoding>(p.encoding);
     if (p.type == PageType::index) return;
     if (p.type == PageType::dictionary) {
-      if (encoding != Encoding::plain && encoding != Encoding::plain_dictionary) unknown(p.encoding);
+      if (encoding != Encoding::plain && encoding != Encoding::plain_dictionary) unknown(encoding);
       body = unpack(body, p.unpacked, dictionary_page_);
-      bit_ = 0, bools_by_runs_ = false;
+      bit_ = 0, form_ = Form::plain;
       dictionary_.clear();
       for (int64_t i = 0; i < p.values; ++i) plain_value(body, dictionary_.emplace_back());
       return;
@@ -259,25 +253,71 @@ class ColumnCursor {
     } else {
       bad("has a page of an unknown kind");
     }
-    by_dictionary_ = encoding == Encoding::plain_dictionary || encoding == Encoding::rle_dictionary;
-    bools_by_runs_ = encoding == Encoding::rle && schema_.type == Type::boolean;
-    if (by_dictionary_) {
-      const auto width = body.empty() ? uint8_t{0} : take<uint8_t>(body);
-      if (width > 32) bad("has indices of more than 32 bits");
-      indices_ = HybridRuns(body, width);
-    } else if (bools_by_runs_) {
-      const auto n = take<uint32_t>(body);
-      if (n > body.size()) bad("has values that end outside their page");
-      indices_ = HybridRuns(body.substr(0, n), 1);
-    } else if (encoding != Encoding::plain) {
-      unknown(p.encoding);
-    }
     values_ = body, bit_ = 0;
+    begin_values(encoding);
     in_page_ = p.values;
   }
-  [[noreturn]] void unknown(int32_t encoding) const {
-    fail("{}: column '{}' is written in encoding {}; expected plain (0), by dictionary (2, 8) or runs (3)", name_,
-         schema_.name, encoding);
+  // Values of a page from here on, in this encoding.
+  void begin_values(Encoding encoding) {
+    const auto only_for = [&](bool fits) {
+      if (!fits) unknown(encoding);
+    };
+    switch (encoding) {
+      case Encoding::plain:
+        form_ = Form::plain;
+        return;
+      case Encoding::plain_dictionary:
+      case Encoding::rle_dictionary: {
+        form_ = Form::dictionary;
+        const auto width = values_.empty() ? uint8_t{0} : take<uint8_t>(values_);
+        if (width > 32) bad("has indices of more than 32 bits");
+        indices_ = HybridRuns(values_, width);
+        return;
+      }
+      case Encoding::rle: {
+        only_for(schema_.type == Type::boolean);
+        form_ = Form::runs;
+        const auto n = take<uint32_t>(values_);
+        if (n > values_.size()) bad("has values that end outside their page");
+        indices_ = HybridRuns(values_.substr(0, n), 1);
+        return;
+      }
+      case Encoding::delta_numbers:
+        only_for(schema_.type == Type::int32 || schema_.type == Type::int64);
+        form_ = Form::deltas;
+        return begin_numbers(deltas_);
+      case Encoding::delta_lengths:
+        only_for(schema_.type == Type::bytes);
+        form_ = Form::lengths;
+        return begin_numbers(lengths_);
+      case Encoding::delta_texts:
+        only_for(schema_.type == Type::bytes);
+        form_ = Form::beginnings;
+        text_.clear();
+        begin_numbers(shared_);
+        return begin_numbers(lengths_);
+      case Encoding::byte_split: {
+        const bool wide = schema_.type == Type::float64 || schema_.type == Type::int64;
+        only_for(wide || schema_.type == Type::float32 || schema_.type == Type::int32);
+        form_ = Form::split;
+        const size_t width = wide ? 8 : 4;
+        if (values_.size() % width != 0) bad("ends inside a value");
+        split_ = values_.size() / width, split_at_ = 0;
+        return;
+      }
+    }
+    unknown(encoding);
+  }
+  void begin_numbers(Deltas& d) {  // what is left behind them becomes the values
+    d = {};
+    if (values_.empty()) return;  // all of the page's values are null
+    if (!d.begin(values_) || !d.behind(values_)) bad("has damaged differences");
+  }
+  [[noreturn]] void unknown(Encoding encoding) const {
+    fail(
+        "{}: column '{}' is written in encoding {}, which does not go with it; expected plain (0), by dictionary "
+        "(2, 8), runs (3), differences (5, 6, 7) or bytes apart (9)",
+        name_, schema_.name, static_cast<int>(encoding));
   }
 
   const std::string& name_;
@@ -288,8 +328,10 @@ class ColumnCursor {
   std::string page_, dictionary_page_;
   std::vector<std::string> dictionary_;  // as JSON
   HybridRuns levels_, indices_;
-  bool by_dictionary_ = false, bools_by_runs_ = false;
-  size_t bit_ = 0;
+  Deltas deltas_, lengths_, shared_;
+  std::string text_;  // the one before, which the next one may begin like
+  enum class Form { plain, runs, dictionary, deltas, lengths, beginnings, split } form_ = Form::plain;
+  size_t bit_ = 0, split_ = 0, split_at_ = 0;
 };
 
 class ParquetLines : public ByteStream {

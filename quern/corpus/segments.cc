@@ -98,9 +98,32 @@ void Segments::signature(uint64_t number, std::vector<uint32_t>& to) const {
   segments_[s.segment].rows.read((s.at + number - s.first) * to.size() * 4, to.data(), to.size() * 4);
 }
 
-void Segments::bytes_of(SpillFile Segment::*file, std::vector<uint8_t>& to) const {
+void Segments::fates(std::vector<uint8_t>& to) const {
   to.resize(rows());
-  for (const Stretch& s : stretches_) (segments_[s.segment].*file).read(s.at, to.data() + s.first, s.rows);
+  for (const Stretch& s : stretches_) segments_[s.segment].fates.read(s.at, to.data() + s.first, s.rows);
+}
+
+SourceTable Segments::sources() const {
+  SourceTable table;
+  std::vector<uint8_t> piece(65536);
+  for (const Stretch& s : stretches_)
+    for (uint64_t at = 0; at < s.rows; at += piece.size()) {
+      const uint64_t some = std::min<uint64_t>(s.rows - at, piece.size());
+      segments_[s.segment].sources.read(s.at + at, piece.data(), some);
+      for (uint64_t i = 0; i < some; ++i) table.add(s.first + at + i, piece[i]);
+    }
+  return table;
+}
+
+void SourceTable::add(uint64_t first, uint8_t source) {
+  if (table_.empty() || table_.back().source != source) table_.push_back({first, source});
+}
+
+uint8_t SourceTable::operator[](uint64_t number) const {
+  const auto behind =
+      std::upper_bound(table_.begin(), table_.end(), number, [](uint64_t n, const Entry& e) { return n < e.first; });
+  QUERN_CHECK(behind != table_.begin(), "row {}", number);
+  return behind[-1].source;
 }
 
 std::vector<const SpillFile*> Segments::exact() const {

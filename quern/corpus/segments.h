@@ -45,6 +45,21 @@ struct Segment {
   static void each(Segment& s, size_t bands, F&& f);
 };
 
+// Which source every row is of: one entry a change of source, since rows are numbered source by source.
+class SourceTable {
+ public:
+  void add(uint64_t first, uint8_t source);  // rows from here on
+  uint8_t operator[](uint64_t number) const;
+  size_t entries() const { return table_.size(); }
+
+ private:
+  struct Entry {
+    uint64_t first;
+    uint8_t source;
+  };
+  std::vector<Entry> table_;
+};
+
 class Segments {
  public:
   void add(Segment s);
@@ -55,9 +70,8 @@ class Segments {
   // A record's shingles as they came; its signature.
   void set(uint64_t number, const DocumentRecord& r, std::vector<uint64_t>& to) const;
   void signature(uint64_t number, std::vector<uint32_t>& to) const;
-  // One byte a row, in the order of their numbers.
-  void fates(std::vector<uint8_t>& to) const { bytes_of(&Segment::fates, to); }
-  void sources(std::vector<uint8_t>& to) const { bytes_of(&Segment::sources, to); }
+  void fates(std::vector<uint8_t>& to) const;  // one byte a row, in the order of their numbers
+  SourceTable sources() const;
   std::vector<const SpillFile*> exact() const;
   std::vector<const SpillFile*> band(size_t b) const;
 
@@ -67,7 +81,6 @@ class Segments {
     uint32_t segment;
   };
   const Stretch& find(uint64_t number) const;
-  void bytes_of(SpillFile Segment::*file, std::vector<uint8_t>& to) const;
   std::vector<Segment> segments_;
   std::vector<Stretch> stretches_;
 };

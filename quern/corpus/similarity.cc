@@ -3,13 +3,22 @@
 #include <algorithm>
 #include <bit>
 
+#include "quern/base/cpu.h"
+#include "quern/corpus/similarity_merge.h"
+
 namespace quern::corpus {
 namespace {
 
 constexpr size_t kCheckEvery = 128;
+constexpr uint32_t kFewInABucket = 16;
 
-// The intersection's size, or UINT64_MAX once it can no longer reach `least`.
 uint64_t intersection_at_least(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t least) {
+  return active_isa() == Isa::avx512 ? intersection_avx512(a, b, least) : intersection_ref(a, b, least);
+}
+
+}  // namespace
+
+uint64_t intersection_ref(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t least) {
   size_t i = 0, j = 0;
   uint64_t common = 0;
   while (i < a.size() && j < b.size()) {
@@ -24,8 +33,6 @@ uint64_t intersection_at_least(std::span<const uint64_t> a, std::span<const uint
   }
   return common < least ? UINT64_MAX : common;
 }
-
-}  // namespace
 
 uint64_t intersection_size(std::span<const uint64_t> a, std::span<const uint64_t> b) {
   return intersection_at_least(a, b, 0);
@@ -66,18 +73,24 @@ double row_agreement(std::span<const uint32_t> a, std::span<const uint32_t> b) {
 void sort_unique(std::vector<uint64_t>& hashes, std::vector<uint64_t>& scratch) {
   const size_t n = hashes.size();
   if (n > 64 && n < (size_t{1} << 31)) {
-    // One pass into about n/4 buckets by the upper bits leaves every element some places from its own.
-    const int shift = 64 - (std::bit_width(n) - 3);
+    // One pass into more buckets than there are hashes, by the upper bits, leaves nearly every one in its place.
+    const int shift = 64 - std::bit_width(n);
     std::vector<uint32_t> at((size_t{1} << (64 - shift)) + 1);
     for (uint64_t h : hashes) ++at[(h >> shift) + 1];
-    for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
+    uint32_t most = 0, end = 0;
+    for (uint32_t& count : at) most = std::max(most, count), count = end += count;
     scratch.resize(n);
     for (uint64_t h : hashes) scratch[at[h >> shift]++] = h;
-    size_t begin = 0;
-    for (size_t bucket = 0; bucket + 1 < at.size(); ++bucket) {  // at[bucket] is now the bucket's end
-      std::sort(scratch.begin() + static_cast<std::ptrdiff_t>(begin),
-                scratch.begin() + static_cast<std::ptrdiff_t>(at[bucket]));
-      begin = at[bucket];
+    if (most > kFewInABucket) {  // the same hash over and over; at[bucket] is now the bucket's end
+      uint32_t begin = 0;
+      for (size_t bucket = 0; bucket + 1 < at.size(); begin = at[bucket++])
+        if (at[bucket] - begin > kFewInABucket) std::sort(&scratch[begin], &scratch[0] + at[bucket]);
+    }
+    for (size_t i = 1; i < n; ++i) {
+      const uint64_t h = scratch[i];
+      size_t k = i;
+      for (; k > 0 && scratch[k - 1] > h; --k) scratch[k] = scratch[k - 1];
+      scratch[k] = h;
     }
     hashes.swap(scratch);
   } else {

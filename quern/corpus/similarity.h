@@ -2,7 +2,7 @@
 //   jaccard      |A ∩ B| / |A ∪ B|
 //   containment  |A ∩ B| / min(|A|, |B|)
 // The *_at_least forms stop as soon as the threshold is out of reach and then return a negative number.
-// Cost: one step of a merge an element, about 1 ns.
+// Cost: a merge, about 2 ns an element of either set, a quarter of that with AVX-512 (similarity_merge.h).
 #pragma once
 #include <cstdint>
 #include <span>

@@ -6,7 +6,9 @@
 
 #include "quern/base/cpu.h"
 #include "quern/base/json.h"
+#include "quern/corpus/char_class.h"
 #include "quern/corpus/zyda_filter.h"
+#include "quern/text/unicode.h"
 #include "quern/text/utf8.h"
 
 namespace quern::corpus {
@@ -15,6 +17,19 @@ namespace {
 const Json& golden() {
   static const Json j = Json::read(QUERN_SOURCE_DIR "/quern/corpus/testdata/zyda_rules.json");
   return j;
+}
+
+// The table leaves planes without letters out.
+TEST(CharClasses, AllCodePoints) {
+  const uint8_t* cls = char_classes();
+  for (char32_t c = 0; c < 0x110000; ++c) {
+    if (c >= 0xD800 && c < 0xE000) continue;
+    const bool word = unicode_is_letter(c) || unicode_is_number(c) || c == '_';
+    const bool space = unicode_is_space(c) || (c >= 0x1C && c <= 0x1F);
+    const int expected =
+        word * kWordChar + space * kSpaceChar + unicode_is_digit(c) * kDigitChar + unicode_is_cased(c) * kCasedChar;
+    ASSERT_EQ(cls[c], expected) << static_cast<uint32_t>(c);
+  }
 }
 
 TEST(Zyda, CountsAndRulesAreTheTranscriptions) {

@@ -1,14 +1,19 @@
-"""Quern beside its peers: near-duplicate removal of one JSON-lines file, end to end, with Zyda's settings (13 words, 128
+r"""Quern beside its peers: near-duplicate removal of one JSON-lines file, end to end, with Zyda's settings (13 words, 128
 rows, 32 bands of 4), on one thread.
 
-    python bench/peers/corpus/peers.py QUERN DOCS.jsonl [--every N]
+    python bench/peers/corpus/peers.py QUERN DOCS.jsonl [--every N] [--datatrove PYTHON] [--text-dedup PYTHON] [--arms A,B]
 
 Arms, each a process of its own, timed in processor time (user and system), which a loaded machine distorts least:
   reference   ftfy, lower case, punctuation, NLTK's word tokenizer, datasketch's legacy permutations and its LSH
   datasketch  lower case, punctuation, split; datasketch (its own default scheme) and its LSH
   rensa       the same words; rensa's R-MinHash and LSH
+  datatrove   signatures, buckets, clusters and filter, each a pipeline with one task; 64-bit hashes; spaCy's words;
+              writes JSON lines unpacked
+  text-dedup  its minhash script, one process; words cut where \W is; writes an Arrow folder
   quern       fast and compat, exact verification and zstd output included
-All but quern stop at the set of kept rows and write nothing. --every N takes every Nth document.
+The first three stop at the set of kept rows and write nothing. --every N takes every Nth document. The last two peers want an
+environment of their own: PYTHON is its interpreter; without one they are left out.
+"processor s" of a peer includes the start of its interpreter and imports.
 """
 
 import argparse
@@ -72,6 +77,40 @@ def run_rensa(path):
     return kept
 
 
+def run_datatrove(path):
+    from datatrove.executor import LocalPipelineExecutor
+    from datatrove.pipeline.dedup import MinhashDedupBuckets, MinhashDedupCluster, MinhashDedupFilter, MinhashDedupSignature
+    from datatrove.pipeline.dedup.minhash import MinhashConfig
+    from datatrove.pipeline.readers import JsonlReader
+    from datatrove.pipeline.writers import JsonlWriter
+    from datatrove.utils.hashing import HashConfig
+
+    config = MinhashConfig(n_grams=13, num_buckets=32, hashes_per_bucket=4, hash_config=HashConfig(precision=64))
+    path = pathlib.Path(path)
+    with tempfile.TemporaryDirectory() as d:
+        reader = lambda: JsonlReader(str(path.parent), glob_pattern=path.name)
+        steps = [
+            (1, [reader(), MinhashDedupSignature(f"{d}/signatures", config=config)]),
+            (32, [MinhashDedupBuckets(f"{d}/signatures", f"{d}/buckets", config=config)]),
+            (1, [MinhashDedupCluster(f"{d}/buckets", f"{d}/remove", config=config)]),
+            (1, [reader(), MinhashDedupFilter(f"{d}/remove"), JsonlWriter(f"{d}/out", compression=None)]),
+        ]
+        for i, (tasks, pipeline) in enumerate(steps):
+            LocalPipelineExecutor(pipeline, tasks=tasks, workers=1, logging_dir=f"{d}/logs{i}").run()
+        return sum(1 for f in pathlib.Path(f"{d}/out").rglob("*.jsonl") for _ in open(f, encoding="utf-8", newline="\n"))
+
+
+def run_text_dedup(path):
+    with tempfile.TemporaryDirectory() as d:
+        subprocess.run([sys.executable, "-m", "text_dedup.minhash", "--path", "json", "--data_files", str(path), "--split", "train",
+                        "--cache_dir", f"{d}/cache", "--output", f"{d}/out", "--column", "text", "--ngram", "13", "--num_perm",
+                        "128", "--b", "32", "--r", "4", "--min_length", "0", "--num_proc", "1"],
+                       check=True, stdout=subprocess.DEVNULL, env=dict(os.environ, HF_DATASETS_OFFLINE="1"))
+        import datasets
+
+        return len(datasets.load_from_disk(f"{d}/out"))
+
+
 def run_quern(quern, path, mode):
     with tempfile.TemporaryDirectory() as out:
         r = subprocess.run([quern, "--threads", "1", "corpus", "dedup", path, "--mode", mode, "--out", out, "--json"],
@@ -86,6 +125,10 @@ def arm(name, quern, path):
         return run_datasketch(path, plain)
     if name == "rensa":
         return run_rensa(path)
+    if name == "datatrove":
+        return run_datatrove(path)
+    if name == "text-dedup":
+        return run_text_dedup(path)
     return run_quern(quern, path, name.removeprefix("quern-"))
 
 
@@ -94,6 +137,9 @@ def main():
     p.add_argument("quern")
     p.add_argument("docs")
     p.add_argument("--every", type=int, default=1)
+    p.add_argument("--datatrove", help="a Python with datatrove and spaCy")
+    p.add_argument("--text-dedup", help="a Python with text-dedup")
+    p.add_argument("--arms", default="reference,datasketch,rensa,datatrove,text-dedup,quern-compat,quern-fast")
     p.add_argument("--arm")
     a = p.parse_args()
     if a.arm:
@@ -109,10 +155,14 @@ def main():
                         out.write(line)
         size = sum(len(t.encode()) for t in documents(docs)) / 1e6
         print(f"{size:.1f} MB of text\n| arm | kept | processor s | MB/s |\n|---|---|---|---|")
-        for name in ("reference", "datasketch", "rensa", "quern-compat", "quern-fast"):
+        own = {"datatrove": a.datatrove, "text-dedup": a.text_dedup}
+        for name in a.arms.split(","):
+            python = own.get(name, sys.executable)
+            if not python:
+                continue
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             env = dict(os.environ, OMP_NUM_THREADS="1")
-            r = subprocess.run([sys.executable, __file__, a.quern, docs, "--arm", name], check=True, stdout=subprocess.PIPE,
+            r = subprocess.run([python, __file__, a.quern, docs, "--arm", name], check=True, stdout=subprocess.PIPE,
                                env=env, text=True)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -51,7 +51,15 @@ KINDS = {
     "v2": dict(compression="snappy", data_page_version="2.0", data_page_size=300),
     "v2plain": dict(compression="none", data_page_version="2.0", use_dictionary=False),
     "empty": dict(compression="snappy"),
+    "lz4": dict(compression="lz4", data_page_size=500),
+    "deltas": dict(compression="none", use_dictionary=False, data_page_size=900),
+    "deltas2": dict(compression="lz4", use_dictionary=False, data_page_version="2.0"),
 }
+DELTAS = {"text": "DELTA_BYTE_ARRAY", "id": "DELTA_BYTE_ARRAY", "lang": "DELTA_LENGTH_BYTE_ARRAY", "n": "DELTA_BINARY_PACKED",
+          "big": "DELTA_BINARY_PACKED", "u": "DELTA_BINARY_PACKED", "score": "BYTE_STREAM_SPLIT", "half": "BYTE_STREAM_SPLIT",
+          "flag": "RLE"}
+for name in ("deltas", "deltas2"):
+    KINDS[name]["column_encoding"] = DELTAS
 
 
 def main():
@@ -79,9 +87,7 @@ def main():
     with open(folder / "runs.jsonl", "w", encoding="utf-8") as f:
         for t in text:
             f.write(json.dumps({"text": t}) + "\n")
-    pq.write_table(pa.table({"text": ["a", "b"] * 50}), folder / "lz4.parquet", compression="lz4")
-    pq.write_table(pa.table({"text": ["a", "b"] * 50}), folder / "delta.parquet", use_dictionary=False,
-                   column_encoding={"text": "DELTA_BYTE_ARRAY"})
+    pq.write_table(pa.table({"text": ["a", "b"] * 50}), folder / "brotli.parquet", compression="brotli")
 
 
 main()

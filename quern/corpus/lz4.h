@@ -1,0 +1,16 @@
+// LZ4's blocks, unpacking only: literals and copies from what was unpacked before. Every length is checked; what does
+// not fit is an Error. Cost: a copy a sequence.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace quern::corpus {
+
+// `size`: bytes the result has.
+void unpack_lz4(std::string_view packed, size_t size, std::string& out);
+
+// Blocks behind one another, each after its unpacked and its packed size (big-endian, four bytes each), as Hadoop
+// writes them; a single block without sizes, as some others do, is taken too.
+void unpack_lz4_sized(std::string_view packed, size_t size, std::string& out);
+
+}  // namespace quern::corpus

@@ -1,0 +1,14 @@
+// How much two sorted sets share, for the versions by instruction set: ref one step of a merge an element, avx512
+// eight elements against eight, of which the block with the smaller end goes on.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace quern::corpus {
+
+// The intersection's size, or UINT64_MAX once it can no longer reach `least`. No repeats in either set.
+uint64_t intersection_ref(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t least);
+uint64_t intersection_avx512(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t least);
+
+}  // namespace quern::corpus
