@@ -17,15 +17,22 @@ struct StackFlags {
   std::vector<std::string> delays, leaks;
   int64_t units = 32, layers = 2, seed = 0;
   bool diagonal = false, biases = false, json = false;
+  SpikingUnits spiking;
 
   void declare(Args& a) {
-    a.flag("--task", task, "motif (which way did most ramps go?) or recall (which value was stored?)")
+    a.flag(
+         "--task", task,
+         "motif (which way did most ramps go?), recall (which value was stored?) or evidence (which side had more?)")
         .flag("--delay", delays, "steps between the last cue and the answer; may be given again and again")
         .flag("--units", units, "units of a layer")
         .flag("--layers", layers, "layers, with leaks from 0.5 (the lowest) to 0.05; one layer has 0.05")
         .flag("--leak", leaks, "leak of a layer, the lowest first, in place of --layers; given once a layer")
         .flag("--diagonal", diagonal, "recurrent matrices have their diagonal alone")
         .flag("--biases", biases, "learn biases")
+        .flag("--spiking", spiking.on, "units that spike, and adapt")
+        .flag("--adaptive", spiking.adaptive, "spiking: share of a layer's units that adapt")
+        .flag("--adapt-steps", spiking.adapt_steps, "spiking: steps an adaptation lasts")
+        .flag("--readout-keep", spiking.readout_keep, "spiking: what the readout's trace keeps from step to step")
         .flag("--seed", seed, "of the first start")
         .flag("--json", json, "one JSON object");
   }
@@ -35,7 +42,8 @@ struct StackFlags {
                  .classes = 2,
                  .leak = {},
                  .diagonal = diagonal,
-                 .biases = biases};
+                 .biases = biases,
+                 .spiking = spiking};
     if (leaks.empty()) s.leak = geometric_leaks(layers);
     for (const std::string& text : leaks) s.leak.push_back(number(text, "--leak"));
     check(s);
@@ -204,13 +212,15 @@ int cmd_learn(Words args) {
   fmt::print(
       "quern learn — rules of learning other than the gradient, and memories other than attention\n\n"
       "usage: quern learn eprop cosine|train|cost …\n       quern learn ovq mqar|copy|store …\n"
-      "       quern learn action-centric curve|rate …\n\n"
+      "       quern learn action-centric curve|invariance|transfer|rate …\n\n"
       "  quern learn eprop cosine   how far deep e-prop and its ablations point from the gradient\n"
       "  quern learn eprop train    which of them learn a task, and how fast\n"
       "  quern learn eprop cost     what traces cost, forwards in time, beside the adjoint form\n"
       "  quern learn ovq mqar       how many pairs of keys and values a memory holds\n"
       "  quern learn ovq copy       how long a sequence it can say again\n"
       "  quern learn action-centric curve   codes of images: rate against accuracy\n"
+      "  quern learn action-centric invariance  what codes tell of how their pictures were moved and lit\n"
+      "  quern learn action-centric transfer    what a code made for one question tells of another\n"
       "  quern learn action-centric rate    the least rates of small sources\n\n"
       "quern learn eprop|ovq|action-centric STUDY --help tells more.\n");
   return args.size() < 2 && room != "-h" && (args.empty() || room == "eprop") ? 2 : 0;

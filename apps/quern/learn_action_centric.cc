@@ -1,67 +1,18 @@
 #include "apps/quern/learn_action_centric.h"
 
 #include <chrono>
-#include <cmath>
-#include <filesystem>
 
-#include "apps/quern/args.h"
+#include "apps/quern/learn_images.h"
+#include "apps/quern/progress.h"
 #include "quern/base/json.h"
+#include "quern/base/mmap.h"
 #include "quern/learn/action_centric/blahut_arimoto.h"
-#include "quern/learn/action_centric/vae.h"
+#include "quern/learn/action_centric/nuisance.h"
+#include "quern/learn/action_centric/probe.h"
+#include "quern/learn/action_centric/report.h"
 
 namespace quern {
 namespace {
-
-// What a data set is learnt with, unless flags say otherwise.
-struct Setting {
-  ImageSplit data;
-  CodeShape shape;
-  std::vector<int64_t> query_hidden;
-  TrainCode query, code;
-  std::vector<double> betas[3];  // by loss
-};
-
-Setting digits(const std::string& file) {
-  const std::filesystem::path at =
-      file.empty() ? "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz" : file;
-  if (!std::filesystem::exists(at))
-    fail("{}: no digits there; install python3-sklearn, or name digits.csv.gz by --file", at.string());
-  return {.data = split(read_digits(at), 1297, 1),
-          .shape = {},
-          .query_hidden = {64},
-          .query = {.epochs = 60, .lr = 3e-3},
-          .code = {.epochs = 150},
-          .betas = {{2, 1, 0.5, 0.05}, {0.5, 0.1, 0.02, 0.001}, {0.5, 0.1, 0.02, 0.001}}};
-}
-
-Setting fashion(const std::string& folder) {
-  const std::filesystem::path at = folder.empty() ? "/usr/share/datasets/fashion-mnist" : folder;
-  auto images = [&](const char* part) {
-    const std::string x = fmt::format("{}-images-idx3-ubyte.gz", part),
-                      y = fmt::format("{}-labels-idx1-ubyte.gz", part);
-    if (!std::filesystem::exists(at / x))
-      fail("{}: no {} there; install dataset-fashion-mnist, or name its folder by --file", at.string(), x);
-    return read_idx(at / x, at / y);
-  };
-  return {.data = {images("train"), images("t10k")},
-          .shape = {.pixels = 784, .hidden = 256, .layers = 2},
-          .query_hidden = {256, 128},
-          .query = {.epochs = 8, .batch = 128, .lr = 1e-3},
-          .code = {.epochs = 8, .batch = 128, .lr = 1e-3},
-          .betas = {{10, 5, 2, 1}, {0.1, 0.03, 0.01, 0.001}, {0.1, 0.03, 0.01, 0.001}}};
-}
-
-double number(const std::string& text) {
-  size_t used = 0;
-  double x = -1;
-  try {
-    x = std::stod(text, &used);
-  } catch (const std::logic_error&) {
-  }
-  if (used == 0 || used != text.size() || !(x >= 0) || !std::isfinite(x))
-    throw UsageError(fmt::format("--beta {}: expected a number, 0 or more", text));
-  return x;
-}
 
 Json to_json(const CodeFigures& f) {
   Json j = Json::object();
@@ -70,64 +21,206 @@ Json to_json(const CodeFigures& f) {
   return j;
 }
 
+// A code trained from a start.
+ImageCode<float> trained_code(const ImageSetting& s, const Images& train, CodeLoss loss, double beta,
+                              std::vector<Question<float>> questions, int64_t seed) {
+  ImageCode<float> code(s.shape, loss, beta, std::move(questions), static_cast<uint64_t>(100 * seed));
+  TrainCode how = s.code;
+  how.seed = static_cast<uint64_t>(seed);
+  train_code(code, train, how);
+  return code;
+}
+
+// The pictures a report shows and the points of its planes.
+struct Shown {
+  std::vector<int64_t> pictures;
+  int64_t points;
+};
+
+std::vector<float> rows_of(std::span<const float> x, int64_t wide, const std::vector<int64_t>& which) {
+  std::vector<float> out;
+  for (int64_t i : which) out.insert(out.end(), x.begin() + i * wide, x.begin() + (i + 1) * wide);
+  return out;
+}
+
 int curve(Words args) {
-  std::string data = "digits", file;
-  std::vector<std::string> losses, betas;
-  int64_t seeds = 1, epochs = 0;
-  bool json = false;
+  ImageFlags f;
+  std::string file;
   Args a("learn action-centric curve",
          "rate and accuracy of codes made for the picture, for a question, or without a picture");
-  a.flag("--data", data, "digits (scikit-learn's) or fashion (Fashion-MNIST)")
-      .flag("--file", file, "digits.csv[.gz], or the folder of Fashion-MNIST [where Debian's packages put them]")
-      .flag("--loss", losses, "reconstruction, action, bottleneck; may be given again [all]")
-      .flag("--beta", betas, "price of a nat; may be given again [four a loss]")
-      .flag("--seeds", seeds, "starts that figures are means of")
-      .flag("--epochs", epochs, "passes over the images; 0 = as the data set has it")
-      .flag("--json", json, "one JSON object");
+  f.declare(a, true);
+  a.flag("--report", file, "write a page of pictures, curves and codes (HTML) here");
   if (!a.parse(args)) return 0;
-  if (data != "digits" && data != "fashion")
-    throw UsageError(fmt::format("--data {}: expected digits or fashion", data));
-  if (seeds < 1 || epochs < 0) throw UsageError("--seeds must be 1 or more, --epochs 0 or more");
-  std::vector<CodeLoss> all;
-  for (const std::string& l : losses) all.push_back(parse_code_loss(l));
-  if (all.empty()) all = {CodeLoss::reconstruction, CodeLoss::action, CodeLoss::bottleneck};
-  std::vector<double> given;
-  for (const std::string& b : betas) given.push_back(number(b));
-  Setting s = data == "digits" ? digits(file) : fashion(file);
-  if (epochs > 0) s.code.epochs = epochs;
-  Mlp<float> query = train_query(s.data.train, s.query_hidden, s.query);
-  const double right = query_accuracy(query, s.data.test);
+  const std::vector<CodeLoss> losses = f.chosen_losses();
+  const std::vector<double> given = f.chosen_betas();
+  const ImageSetting s = f.setting();
+  const Images& test = s.data.test;
+  Query<float> query = train_query(s.data.train, s.query_shape, s.query);
+  const double right = query_accuracy(query, test);
+  const Shown shown{one_of_each_class(test, 10), std::min<int64_t>(test.size(), 1500)};
+  CodeReport page{.data = f.data == "digits" ? "digits" : "Fashion-MNIST",
+                  .pixels = test.pixels,
+                  .classes = test.classes,
+                  .seeds = f.seeds,
+                  .train = s.data.train.size(),
+                  .test = test.size(),
+                  .query_accuracy = right,
+                  .shown = rows_of(test.x, test.pixels, shown.pictures),
+                  .labels = {test.label.begin(), test.label.begin() + shown.points},
+                  .codes = {}};
   Json out = Json::object();
-  out.set("data", data), out.set("query_accuracy", right), out.set("seeds", seeds), out.set("epochs", s.code.epochs);
-  if (!json)
+  out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.seeds);
+  out.set("epochs", s.code.epochs);
+  if (!f.json)
     fmt::print(
         "the query network is right on {:.3f} of {} test images\n{:<15}{:>8}{:>8}{:>8}{:>10}{:>12}{:>8}{:>9}\n",
-        right, s.data.test.size(), "", "beta", "bits", "I(X;Z)", "accuracy", "sq. error", "active", "seconds");
-  for (CodeLoss loss : all) {
+        right, test.size(), "", "beta", "bits", "I(X;Z)", "accuracy", "sq. error", "active", "seconds");
+  for (CodeLoss loss : losses) {
     Json rows = Json::object();
     for (double beta : given.empty() ? s.betas[static_cast<size_t>(loss)] : given) {
       const auto begin = std::chrono::steady_clock::now();
-      CodeFigures mean;
-      for (int64_t seed = 1; seed <= seeds; ++seed) {
-        ImageCode<float> code(s.shape, loss, beta, &query, static_cast<uint64_t>(100 * seed));
-        TrainCode how = s.code;
-        how.seed = static_cast<uint64_t>(seed);
-        train_code(code, s.data.train, how);
-        const CodeFigures f = measure_code(code, query, s.data.test, static_cast<uint64_t>(seed));
-        const double n = static_cast<double>(seeds);
-        mean.bits += f.bits / n, mean.information += f.information / n, mean.accuracy += f.accuracy / n;
-        mean.squared_error += f.squared_error / n, mean.active = std::max(mean.active, f.active);
+      ReportedCode code{.loss = loss, .beta = beta};
+      CodeFigures& mean = code.figures;
+      for (int64_t seed = 1; seed <= f.seeds; ++seed) {
+        ImageCode<float> one = trained_code(s, s.data.train, loss, beta, {{&query}}, seed);
+        const CodedImages coded = code_images(one, test, static_cast<uint64_t>(seed));
+        const CodeFigures m = measure_code(coded, s.shape.latent, query, test);
+        const double n = static_cast<double>(f.seeds);
+        mean.bits += m.bits / n, mean.information += m.information / n, mean.accuracy += m.accuracy / n;
+        mean.squared_error += m.squared_error / n, mean.active = std::max(mean.active, m.active);
+        if (seed > 1) continue;
+        if (!coded.image.empty()) code.images = rows_of(coded.image, test.pixels, shown.pictures);
+        code.plane = principal_plane(std::span(coded.mean).first(static_cast<size_t>(shown.points * s.shape.latent)),
+                                     s.shape.latent);
       }
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      if (!json)
+      if (!f.json)
         fmt::print("{:<15}{:>8g}{:>8.2f}{:>8.2f}{:>10.3f}{:>12.2f}{:>8}{:>9.1f}\n", code_loss_name(loss), beta,
                    mean.bits, mean.information, mean.accuracy, mean.squared_error, mean.active, seconds);
       std::fflush(stdout);
       rows.set(fmt::format("{:g}", beta), to_json(mean));
+      page.codes.push_back(std::move(code));
     }
     out.set(code_loss_name(loss), std::move(rows));
   }
-  if (json) fmt::print("{}\n", out.dump(2));
+  if (!file.empty()) write_file(file, code_report_html(page));
+  if (f.json) fmt::print("{}\n", out.dump(2));
+  return 0;
+}
+
+// What codes tell of what was done to their pictures, read off by a linear map fitted on the pictures they learnt
+// from.
+int invariance(Words args) {
+  ImageFlags f;
+  int64_t shift = -1;
+  Args a("learn action-centric invariance",
+         "pictures moved and made brighter or darker: how much of that do codes still tell?");
+  f.declare(a, true);
+  a.flag("--shift", shift, "pixels pictures are moved by at most; -1 = as the data set has it");
+  if (!a.parse(args)) return 0;
+  const std::vector<CodeLoss> losses = f.chosen_losses();
+  const std::vector<double> given = f.chosen_betas();
+  ImageSetting s = f.setting();
+  NuisanceRange range{.shift = shift < 0 ? s.most_shift : shift};
+  const DisturbedImages test = disturb(s.data.test, range, 2);
+  if (f.data == "digits")
+    range.copies = 4, s.code.epochs = std::max<int64_t>(1, s.code.epochs / 4), s.query.epochs /= 2;
+  const DisturbedImages train = disturb(s.data.train, range, 1);
+  Query<float> query = train_query(train.images, s.query_shape, s.query);
+  const double right = query_accuracy(query, test.images);
+  Json out = Json::object();
+  out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.seeds), out.set("shift", range.shift);
+  if (!f.json)
+    fmt::print(
+        "the query network is right on {:.3f} of {} moved and dimmed test images\n{:<15}{:>8}{:>8}{:>10}{:>8}{:>8}"
+        "{:>8}{:>12}{:>8}\n",
+        right, test.images.size(), "", "beta", "bits", "accuracy", "right", "down", "shift", "brightness", "label");
+  Progress progress;
+  for (CodeLoss loss : losses) {
+    Json rows = Json::object();
+    for (double beta : given.empty() ? s.betas[static_cast<size_t>(loss)] : given) {
+      double bits = 0, accuracy = 0, told[3] = {}, label = 0;
+      for (int64_t seed = 1; seed <= f.seeds; ++seed) {
+        progress("{} at {:g}: start {} of {}", code_loss_name(loss), beta, seed, f.seeds);
+        ImageCode<float> code = trained_code(s, train.images, loss, beta, {{&query}}, seed);
+        const CodedImages fit = code_images(code, train.images, static_cast<uint64_t>(seed) + 50),
+                          seen = code_images(code, test.images, static_cast<uint64_t>(seed));
+        const double n = static_cast<double>(f.seeds);
+        bits += seen.bits / n;
+        accuracy += measure_code(seen, s.shape.latent, query, test.images).accuracy / n;
+        const std::pair<const std::vector<double>*, const std::vector<double>*> nuisances[] = {
+            {&train.right, &test.right}, {&train.down, &test.down}, {&train.brightness, &test.brightness}};
+        for (size_t k = 0; k < 3; ++k)
+          told[k] +=
+              explained_share(fit.mean, *nuisances[k].first, seen.mean, *nuisances[k].second, s.shape.latent) / n;
+        label += probe_accuracy(fit.mean, train.images.label, seen.mean, test.images.label, s.shape.latent) / n;
+      }
+      Json row = Json::object();
+      row.set("bits", bits), row.set("accuracy", accuracy), row.set("right_r2", told[0]), row.set("down_r2", told[1]);
+      row.set("shift_r2", (told[0] + told[1]) / 2), row.set("brightness_r2", told[2]), row.set("label_probe", label);
+      if (!f.json)
+        fmt::print("{:<15}{:>8g}{:>8.2f}{:>10.3f}{:>8.3f}{:>8.3f}{:>8.3f}{:>12.3f}{:>8.3f}\n", code_loss_name(loss),
+                   beta, bits, accuracy, told[0], told[1], (told[0] + told[1]) / 2, told[2], label);
+      std::fflush(stdout);
+      rows.set(fmt::format("{:g}", beta), std::move(row));
+    }
+    out.set(code_loss_name(loss), std::move(rows));
+  }
+  if (f.json) fmt::print("{}\n", out.dump(2));
+  return 0;
+}
+
+// Codes made for a question with two answers, for the labels, and for both by halves: what each knows of either.
+int transfer(Words args) {
+  ImageFlags f;
+  Args a("learn action-centric transfer", "what a code made for one question tells of another");
+  f.declare(a, false);
+  if (!a.parse(args)) return 0;
+  const std::vector<double> given = f.chosen_betas();
+  const ImageSetting s = f.setting();
+  const ImageSplit halves{relabelled(s.data.train, s.half), relabelled(s.data.test, s.half)};
+  Query<float> half = train_query(halves.train, s.query_shape, s.query),
+               label = train_query(s.data.train, s.query_shape, s.query);
+  const double half_right = query_accuracy(half, halves.test), label_right = query_accuracy(label, s.data.test);
+  Json out = Json::object();
+  out.set("data", f.data), out.set("half", s.half_name), out.set("seeds", f.seeds);
+  out.set("half_query_accuracy", half_right), out.set("label_query_accuracy", label_right);
+  if (!f.json)
+    fmt::print("queries on the images themselves: {} {:.3f}, label {:.3f}\n{:<15}{:>8}{:>8}{:>8}{:>8}{:>12}{:>13}\n",
+               s.half_name, half_right, label_right, "made for", "beta", "bits", "half", "label", "half, probe",
+               "label, probe");
+  const std::pair<const char*, std::vector<Question<float>>> made_for[] = {
+      {"half", {{&half}}}, {"label", {{&label}}}, {"both", {{&half, 0.5}, {&label, 0.5}}}};
+  Progress progress;
+  for (const auto& [name, questions] : made_for) {
+    Json rows = Json::object();
+    for (double beta : given.empty() ? s.betas[static_cast<size_t>(CodeLoss::action)] : given) {
+      double bits = 0, on_half = 0, on_label = 0, half_probe = 0, label_probe = 0;
+      for (int64_t seed = 1; seed <= f.seeds; ++seed) {
+        progress("{} at {:g}: start {} of {}", name, beta, seed, f.seeds);
+        ImageCode<float> code = trained_code(s, s.data.train, CodeLoss::action, beta, questions, seed);
+        const CodedImages fit = code_images(code, s.data.train, static_cast<uint64_t>(seed) + 50),
+                          seen = code_images(code, s.data.test, static_cast<uint64_t>(seed));
+        const double n = static_cast<double>(f.seeds);
+        const int64_t L = s.shape.latent;
+        bits += seen.bits / n;
+        on_half += answer_accuracy(half, seen.image, halves.test) / n;
+        on_label += answer_accuracy(label, seen.image, s.data.test) / n;
+        half_probe += probe_accuracy(fit.mean, halves.train.label, seen.mean, halves.test.label, L) / n;
+        label_probe += probe_accuracy(fit.mean, s.data.train.label, seen.mean, s.data.test.label, L) / n;
+      }
+      Json row = Json::object();
+      row.set("bits", bits), row.set("half", on_half), row.set("label", on_label), row.set("half_probe", half_probe);
+      row.set("label_probe", label_probe);
+      if (!f.json)
+        fmt::print("{:<15}{:>8g}{:>8.2f}{:>8.3f}{:>8.3f}{:>12.3f}{:>13.3f}\n", name, beta, bits, on_half, on_label,
+                   half_probe, label_probe);
+      std::fflush(stdout);
+      rows.set(fmt::format("{:g}", beta), std::move(row));
+    }
+    out.set(name, std::move(rows));
+  }
+  if (f.json) fmt::print("{}\n", out.dump(2));
   return 0;
 }
 
@@ -171,8 +264,11 @@ int rate(Words args) {
 int learn_action_centric(Words args) {
   const std::string study = args.empty() ? "" : args[0];
   if (study == "curve") return curve(args.subspan(1));
+  if (study == "invariance") return invariance(args.subspan(1));
+  if (study == "transfer") return transfer(args.subspan(1));
   if (study == "rate") return rate(args.subspan(1));
-  throw UsageError(fmt::format("quern learn action-centric: '{}', expected curve or rate", study));
+  throw UsageError(
+      fmt::format("quern learn action-centric: '{}', expected curve, invariance, transfer or rate", study));
 }
 
 }  // namespace quern

@@ -1,4 +1,4 @@
-// quern learn action-centric curve | rate: codes of images priced by their rate, measured
+// quern learn action-centric curve | invariance | transfer | rate: codes of images priced by their rate, measured
 // (quern/learn/action_centric).
 #pragma once
 #include "apps/quern/verbs.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "quern/base/json.h"
+#include "quern/base/mmap.h"
 #include "tests/cli/shell.h"
 
 namespace quern {
@@ -15,6 +16,12 @@ TEST(CliLearn, EpropStudies) {
   r = shell("quern learn eprop train --units 6 --delay 2 --steps 3 --seeds 2 --rule full --json");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("delays").at("2").at("full").at("accuracy").as_array().size(), 2u);
+  r = shell("quern learn eprop cosine --spiking --task evidence --units 8 --delay 4 --batch 16 --seeds 2 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json spiking = Json::parse(r.out).at("delays").at("4");
+  EXPECT_GT(spiking.at("full").as_array().at(1).as_double(), 0.3);
+  EXPECT_LT(spiking.at("full").as_array().at(1).as_double(), 0.999999);
+  EXPECT_EQ(shell("quern learn eprop cosine --spiking --adaptive 2").code, 1);
   r = shell("quern learn eprop cost --units 8 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("rows").as_array().at(0).at("trace_bytes").as_int(), 9152);
@@ -66,6 +73,23 @@ TEST(CliLearn, ActionCentric) {
   const Json j = Json::parse(r.out);
   EXPECT_EQ(j.at("query_accuracy").as_double(), 1);
   EXPECT_GT(j.at("action").at("0.01").at("accuracy").as_double(), 0.9);
+  // The page of it, and the other studies.
+  r = shell("quern learn action-centric curve --file " + file +
+            " --loss action --loss bottleneck --beta 0.01 --epochs 1" + " --json --report " + (d / "codes.html"));
+  ASSERT_EQ(r.code, 0) << r.err;
+  const std::string page = read_file(d / "codes.html");
+  for (const char* part : {"<!doctype html>", "Codes of digits", "action, β 0.01", "bottleneck, β 0.01", "</html>"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  r = shell("quern learn action-centric invariance --file " + file + " --loss action --beta 0.01 --epochs 4 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json told = Json::parse(r.out).at("action").at("0.01");
+  EXPECT_LT(told.at("shift_r2").as_double(), 0.5);
+  EXPECT_GT(told.at("label_probe").as_double(), 0.9);
+  r = shell("quern learn action-centric transfer --file " + file + " --beta 0.01 --epochs 1 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json both = Json::parse(r.out).at("both").at("0.01");
+  EXPECT_GT(both.at("half").as_double(), 0.9);
+  EXPECT_GT(both.at("label").as_double(), 0.9);
   r = shell("quern learn action-centric curve --file /nowhere/digits.csv");
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("python3-sklearn"), std::string::npos);

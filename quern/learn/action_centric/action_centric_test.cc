@@ -1,17 +1,18 @@
 // Rates of finite sources against closed forms; the losses of image codes against finite differences; and what the
 // paper claims, at small scale: at equal rate a code made for a question answers it better than one made for the
-// picture. On scikit-learn's digits where the machine has them (QUERN_DIGITS names the file).
+// picture. On the digits of papers/action-centric/digits.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
+#include <functional>
+#include <numeric>
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 #include "quern/learn/action_centric/blahut_arimoto.h"
-#include "quern/learn/action_centric/vae.h"
+#include "quern/learn/action_centric/study.h"
 
 namespace quern {
 namespace {
@@ -72,46 +73,96 @@ std::vector<double> normals(int64_t n, uint64_t seed) {
   return v;
 }
 
+// The greatest |difference of the loss − gradient| over all weights, and that there were enough of them.
+template <class Nets, class Loss>
+double worst_difference(const Nets& nets, Loss&& loss, int64_t least) {
+  double worst = 0;
+  int64_t tried = 0;
+  for (auto* net : nets) {
+    const auto weights = net->weights(), gradients = net->gradients();
+    for (size_t k = 0; k < weights.size(); ++k)
+      for (size_t i = 0; i < weights[k].size(); ++i, ++tried) {
+        constexpr double kStep = 1e-6;
+        const double w = weights[k][i];
+        weights[k][i] = w + kStep;
+        const double up = loss();
+        weights[k][i] = w - kStep;
+        const double down = loss();
+        weights[k][i] = w;
+        worst = std::max(worst, std::abs((up - down) / (2 * kStep) - gradients[k][i]));
+      }
+  }
+  EXPECT_GT(tried, least);
+  return worst;
+}
+
 TEST(ImageCode, EveryLossAgainstFiniteDifferences) {
-  const CodeShape shape{.pixels = 7, .classes = 3, .latent = 2, .hidden = 5, .layers = 2};
+  const CodeShape shape{.pixels = 16, .latent = 2, .hidden = 5, .layers = 2};
   std::vector<double> x;
   Rng rng(3);
-  for (int i = 0; i < 4 * 7; ++i) x.push_back(rng.uniform());
+  for (int i = 0; i < 4 * 16; ++i) x.push_back(rng.uniform());
   const std::vector<double> noise = normals(4 * 2, 4);
   for (CodeLoss loss : {CodeLoss::reconstruction, CodeLoss::action, CodeLoss::bottleneck}) {
-    Mlp<double> query({7, 6, 3}, 9);
-    ImageCode<double> code(shape, loss, 0.3, &query, 5);
-    code.batch(x, 4, noise, true);
-    double worst = 0;
-    int64_t tried = 0;
-    for (Mlp<double>* net : {&code.encoder(), &code.decoder()}) {
-      const auto weights = net->weights(), gradients = net->gradients();
-      for (size_t k = 0; k < weights.size(); ++k)
-        for (size_t i = 0; i < weights[k].size(); ++i, ++tried) {
-          constexpr double kStep = 1e-6;
-          const double w = weights[k][i];
-          weights[k][i] = w + kStep;
-          const double up = code.batch(x, 4, noise, false);
-          weights[k][i] = w - kStep;
-          const double down = code.batch(x, 4, noise, false);
-          weights[k][i] = w;
-          worst = std::max(worst, std::abs((up - down) / (2 * kStep) - gradients[k][i]));
-        }
-    }
-    EXPECT_GT(tried, 60);
-    EXPECT_LT(worst, 1e-6) << code_loss_name(loss);
-    for (const auto& g : query.gradients())
-      for (double v : g) EXPECT_EQ(v, 0) << "the query is frozen";
+    Query<double> query({.pixels = 16, .classes = 3, .channels = {}, .hidden = {6}}, 9),
+        other({.pixels = 16, .classes = 2, .channels = {3, 4}, .hidden = {5}}, 10);
+    std::vector<Question<double>> questions = {{&query, 0.7}};
+    if (loss == CodeLoss::action) questions.push_back({&other, 1.3});
+    ImageCode<double> code(shape, loss, 0.3, questions, 5);
+    const std::vector<double> target = code.targets(x, 4);
+    code.batch(x, 4, noise, target, true);
+    const std::vector<Mlp<double>*> nets = {&code.encoder(), &code.decoder()};
+    EXPECT_LT(worst_difference(
+                  nets, [&] { return code.batch(x, 4, noise, target, false); }, 60),
+              1e-6)
+        << code_loss_name(loss);
+    for (Query<double>* q : {&query, &other})
+      for (const auto& g : q->gradients())
+        for (double v : g) EXPECT_EQ(v, 0) << "the queries are frozen";
   }
 }
 
+TEST(Query, ConvolutionsAgainstFiniteDifferences) {
+  Query<double> query({.pixels = 25, .classes = 3, .channels = {2, 3}, .hidden = {4}}, 2);  // 5 × 5, 3 × 3, 2 × 2
+  std::vector<double> x = normals(3 * 25, 6);
+  const std::vector<double> g = normals(3 * 3, 7);
+  const auto loss = [&] {
+    const std::span<const double> y = query.forward(x, 3);
+    return std::inner_product(y.begin(), y.end(), g.begin(), 0.0);
+  };
+  loss();
+  const std::span<const double> gx = query.backward(g);
+  const std::vector<double> kept(gx.begin(), gx.end());
+  EXPECT_LT(worst_difference(std::vector<Query<double>*>{&query}, loss, 100), 1e-6);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double was = x[i];
+    x[i] = was + 1e-6;
+    const double up = loss();
+    x[i] = was - 1e-6;
+    const double down = loss();
+    x[i] = was;
+    EXPECT_NEAR((up - down) / 2e-6, kept[i], 1e-6);
+  }
+  EXPECT_NE(message_of([] { Query<float>({.pixels = 24, .channels = {2}}, 1); }).find("24 pixels"),
+            std::string::npos);
+}
+
+// One output pixel by hand: the sum of a 3 × 3 patch with zeros around.
+TEST(Query, AConvolutionIsASumOverPatches) {
+  HalvingConv<double> conv(3, 1, 1, 1);
+  const std::span<double> w = conv.weights().front();
+  std::fill(w.begin(), w.end(), 1.0);
+  w[0] = 10;  // of the upper left neighbour
+  const std::vector<double> x = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const std::span<const double> y = conv.forward(x, 1);
+  EXPECT_EQ(std::vector<double>(y.begin(), y.end()), (std::vector<double>{12, 16, 24, 28 + 9 * 5}));
+}
+
 TEST(ImageCode, RateIsTheDivergenceOfTheCodes) {
-  const CodeShape shape{.pixels = 4, .classes = 2, .latent = 1, .hidden = 3};
-  ImageCode<double> code(shape, CodeLoss::reconstruction, 1, nullptr, 8);
+  const CodeShape shape{.pixels = 4, .latent = 1, .hidden = 3};
+  ImageCode<double> code(shape, CodeLoss::reconstruction, 1, {}, 8);
   const std::vector<double> x = {0.1, 0.9, 0.4, 0.7}, none = {0};
-  code.batch(x, 1, none, false);
-  const std::span<const double> h = code.encoder().forward(x, 1);
-  const double mu = h[0], sigma = std::exp(h[1] / 2);
+  code.batch(x, 1, none, {}, false);
+  const double mu = code.code()[0], sigma = std::exp(code.code()[1] / 2);
   double sum = 0;
   constexpr int64_t kDraws = 400000;
   for (double e : normals(kDraws, 12)) {  // E[ln q(z) − ln p(z)]
@@ -137,13 +188,13 @@ Images pictures(int64_t n, uint64_t seed) {
 
 TEST(ImageCode, MadeForAQuestionItAnswersWithFewerBits) {
   const Images train = pictures(1000, 1), test = pictures(400, 2);
-  Mlp<float> query = train_query(train, {32}, {.epochs = 20, .batch = 50, .lr = 3e-3});
+  Query<float> query = train_query(train, {.hidden = {32}}, {.epochs = 20, .batch = 50, .lr = 3e-3});
   ASSERT_GT(query_accuracy(query, test), 0.95);
-  const CodeShape shape{.pixels = 36, .classes = 4, .latent = 4, .hidden = 48};
+  const CodeShape shape{.pixels = 36, .latent = 4, .hidden = 48};
   auto trained = [&](CodeLoss loss, double beta) {
-    ImageCode<float> code(shape, loss, beta, &query, 3);
+    ImageCode<float> code(shape, loss, beta, {{&query}}, 3);
     train_code(code, train, {.epochs = 40, .batch = 50});
-    return measure_code(code, query, test, 4);
+    return measure_code(code_images(code, test, 4), shape.latent, query, test);
   };
   const CodeFigures picture = trained(CodeLoss::reconstruction, 0.1), action = trained(CodeLoss::action, 0.05),
                     bottleneck = trained(CodeLoss::bottleneck, 0.05);
@@ -160,19 +211,15 @@ TEST(ImageCode, MadeForAQuestionItAnswersWithFewerBits) {
 }
 
 TEST(ActionCentric, Digits) {
-  const char* named = std::getenv("QUERN_DIGITS");
-  const std::filesystem::path file =
-      named ? named : "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz";
-  if (!std::filesystem::exists(file))
-    GTEST_SKIP() << "no " << file.string() << ": install python3-sklearn, or set QUERN_DIGITS";
-  const ImageSplit s = split(read_digits(file), 1297, 1);
+  const ImageSplit s =
+      split(read_digits(std::string(QUERN_SOURCE_DIR) + "/papers/action-centric/digits/digits.csv.gz"), 1297, 1);
   ASSERT_EQ(s.test.size(), 500);
-  Mlp<float> query = train_query(s.train, {64}, {.epochs = 60, .lr = 3e-3});
+  Query<float> query = train_query(s.train, {}, {.epochs = 60, .lr = 3e-3});
   EXPECT_GT(query_accuracy(query, s.test), 0.95);
   auto trained = [&](CodeLoss loss, double beta) {
-    ImageCode<float> code({}, loss, beta, &query, 1);
+    ImageCode<float> code({}, loss, beta, {{&query}}, 1);
     train_code(code, s.train, {.epochs = 150});
-    return measure_code(code, query, s.test, 2);
+    return measure_code(code_images(code, s.test, 2), 8, query, s.test);
   };
   const CodeFigures picture = trained(CodeLoss::reconstruction, 1), action = trained(CodeLoss::action, 0.1);
   EXPECT_NEAR(picture.bits, 5, 1);

@@ -85,13 +85,44 @@ Images read_idx(const std::filesystem::path& images, const std::filesystem::path
   return out;
 }
 
+std::vector<int64_t> in_order(int64_t n) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+std::vector<int64_t> image_order(int64_t n, uint64_t seed, uint64_t epoch) {
+  std::vector<int64_t> order = in_order(n);
+  Rng rng(seed, epoch);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
+}
+
+void each_image_batch(const Images& images, std::span<const int64_t> order, int64_t batch,
+                      const std::function<void(const std::vector<float>&, std::span<const int64_t>)>& f) {
+  std::vector<float> x;
+  const auto n = static_cast<int64_t>(order.size());
+  for (int64_t at = 0; at < n; at += batch) {
+    const auto which = order.subspan(static_cast<size_t>(at), static_cast<size_t>(std::min(batch, n - at)));
+    x.clear();
+    for (int64_t i : which)
+      x.insert(x.end(), images.x.begin() + i * images.pixels, images.x.begin() + (i + 1) * images.pixels);
+    f(x, which);
+  }
+}
+
+Images relabelled(const Images& all, const std::vector<int>& to) {
+  QUERN_CHECK(static_cast<int64_t>(to.size()) == all.classes);
+  Images out = all;
+  out.classes = 1 + *std::max_element(to.begin(), to.end());
+  for (int& l : out.label) l = to[static_cast<size_t>(l)];
+  return out;
+}
+
 ImageSplit split(const Images& all, int64_t n_train, uint64_t seed) {
   if (n_train < 1 || n_train >= all.size())
     fail("{} of {} images to train on: some must be left", n_train, all.size());
-  std::vector<int64_t> order(static_cast<size_t>(all.size()));
-  std::iota(order.begin(), order.end(), 0);
-  Rng rng(seed);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  const std::vector<int64_t> order = image_order(all.size(), seed, 0);
   ImageSplit s{{all.pixels, all.classes, {}, {}}, {all.pixels, all.classes, {}, {}}};
   for (size_t i = 0; i < order.size(); ++i) {
     Images& to = static_cast<int64_t>(i) < n_train ? s.train : s.test;

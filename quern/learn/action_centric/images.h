@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <vector>
 
 namespace quern {
@@ -21,5 +23,14 @@ struct ImageSplit {
   Images train, test;
 };
 ImageSplit split(const Images& all, int64_t n_train, uint64_t seed);  // drawn without order
+
+// The same pictures under other labels: of answer k of `to`, those whose label l has to[l] = k.
+Images relabelled(const Images& all, const std::vector<int>& to);
+
+std::vector<int64_t> in_order(int64_t n);
+std::vector<int64_t> image_order(int64_t n, uint64_t seed, uint64_t epoch);  // shuffled
+// f(pixels of these images, which they are) for one batch after the other.
+void each_image_batch(const Images& images, std::span<const int64_t> order, int64_t batch,
+                      const std::function<void(const std::vector<float>& x, std::span<const int64_t> which)>& f);
 
 }  // namespace quern

@@ -6,6 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 #include "quern/kernels/gemm/gemm.h"
+#include "quern/learn/action_centric/adam.h"
 
 namespace quern {
 
@@ -76,23 +77,8 @@ std::span<const T> Mlp<T>::backward(std::span<const T> gy, bool frozen) {
 
 template <class T>
 void Mlp<T>::step(double lr) {
-  constexpr double kB1 = 0.9, kB2 = 0.999;
   ++steps_;
-  const double rate = lr * std::sqrt(1 - std::pow(kB2, steps_)) / (1 - std::pow(kB1, steps_)),
-               eps = 1e-8 * std::sqrt(1 - std::pow(kB2, steps_));
-  for (Layer& l : layers_) {
-    size_t at = 0;
-    auto move = [&](std::vector<T>& x, std::vector<T>& g) {
-      for (size_t i = 0; i < x.size(); ++i, ++at) {
-        const double d = static_cast<double>(g[i]);
-        l.m[at] = kB1 * l.m[at] + (1 - kB1) * d, l.v[at] = kB2 * l.v[at] + (1 - kB2) * d * d;
-        x[i] -= static_cast<T>(rate * l.m[at] / (std::sqrt(l.v[at]) + eps));
-        g[i] = 0;
-      }
-    };
-    move(l.w, l.gw);
-    move(l.b, l.gb);
-  }
+  for (Layer& l : layers_) adam_step<T>({{l.w, l.gw}, {l.b, l.gb}}, l.m, l.v, steps_, lr);
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 
 #include "quern/base/error.h"
 #include "quern/learn/eprop/credit.h"
+#include "quern/learn/eprop/spiking.h"
 
 namespace quern {
 namespace {
@@ -26,6 +27,7 @@ CreditRule credit_rule(std::string_view name) {
 
 StackWeights adjoint_gradient(const StackShape& s, const StackWeights& w, const Episodes& e, const StackRun& r,
                               CreditRule rule) {
+  if (s.spiking.on) return spiking_adjoint(s, w, e, r, rule);
   const int64_t B = e.batch, n = s.units, L = s.layers();
   StackWeights g = zero_weights(s);
   // above: what comes down now; owed: δ; down: what the layer below gets, by rule from δ or from `above` alone

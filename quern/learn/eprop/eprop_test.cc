@@ -4,79 +4,15 @@
 
 #include <cmath>
 
-#include "quern/base/json.h"
 #include "quern/base/test_message.h"
-#include "quern/learn/eprop/credit.h"
+#include "quern/learn/eprop/credit_case.h"
 #include "quern/learn/eprop/study.h"
 
 namespace quern {
 namespace {
 
-constexpr double kExact = 1e-12;
-
-// ‖a − b‖ / ‖b‖ over all layers and the readout.
-double distance(const StackWeights& a, const StackWeights& b) {
-  double difference = 0, size = 0;
-  const auto add = [&](const std::vector<double>& x, const std::vector<double>& y) {
-    ASSERT_EQ(x.size(), y.size());
-    for (size_t i = 0; i < x.size(); ++i) difference += (x[i] - y[i]) * (x[i] - y[i]), size += y[i] * y[i];
-  };
-  for (size_t l = 0; l < a.layers.size(); ++l)
-    add(a.layers[l].w, b.layers[l].w), add(a.layers[l].f, b.layers[l].f), add(a.layers[l].b, b.layers[l].b);
-  add(a.v, b.v), add(a.c, b.c);
-  EXPECT_GT(size, 0);
-  return std::sqrt(difference / size);
-}
-
-struct Case {
-  StackShape shape;
-  StackWeights weights;
-  Episodes episodes;
-  StackRun run() const { return run_stack(shape, weights, episodes); }
-  StackWeights adjoint(CreditRule rule) const { return adjoint_gradient(shape, weights, episodes, run(), rule); }
-  StackWeights trace(CreditRule rule) const { return trace_gradient(shape, weights, episodes, run(), rule); }
-  StackWeights rtrl() const { return rtrl_gradient(shape, weights, episodes, run()); }
-};
-
-// Random weights and inputs; an answer is asked for at about half the steps.
-Case random_case(StackShape s, int64_t steps = 8, int64_t batch = 3) {
-  Rng rng(11);
-  Case k{.shape = s,
-         .weights = random_weights(s, rng),
-         .episodes = {.steps = steps, .batch = batch, .x = {}, .label = {}}};
-  if (s.biases)
-    for (LayerWeights& l : k.weights.layers)
-      for (double& x : l.b) x = 0.3 * rng.normal();
-  for (int64_t i = 0; i < steps * s.inputs * batch; ++i) k.episodes.x.push_back(rng.normal());
-  for (int64_t i = 0; i < steps * batch; ++i)
-    k.episodes.label.push_back(static_cast<int>(rng.below(static_cast<uint64_t>(2 * s.classes))) -
-                               static_cast<int>(s.classes));
-  for (int& l : k.episodes.label) l = std::max(l, -1);
-  return k;
-}
 const StackShape kDeep = {
     .inputs = 4, .units = 7, .classes = 3, .leak = {0.5, 0.2, 0.05}, .diagonal = false, .biases = true};
-
-void flatten(const Json& j, std::vector<double>& out) {
-  if (j.is_number()) return out.push_back(j.as_double());
-  for (const Json& x : j.as_array()) flatten(x, out);
-}
-std::vector<double> flat(const Json& j) {
-  std::vector<double> out;
-  flatten(j, out);
-  return out;
-}
-
-StackWeights weights_of(const Json& layers, const Json& readout) {
-  StackWeights w;
-  for (size_t l = 0; l < layers.as_array().size(); ++l) {
-    const Json::Array& k = layers.as_array()[l].as_array();
-    if (k.size() < 3) break;
-    w.layers.push_back({flat(k[0]), flat(k[1]), flat(k[2])});
-  }
-  w.v = flat(readout.as_array()[0]), w.c = flat(readout.as_array()[1]);
-  return w;
-}
 
 const Json& golden() {
   static const Json j = Json::read(std::string(QUERN_SOURCE_DIR) + "/tests/goldens/learn/eprop.json");
@@ -85,20 +21,7 @@ const Json& golden() {
 
 TEST(Credit, EqualsAutomaticDifferentiation) {
   const Json& g = golden();
-  const Json& x = g.at("x");
-  Case k;
-  k.episodes.steps = static_cast<int64_t>(x.as_array().size());
-  k.episodes.batch = static_cast<int64_t>(x.as_array()[0].as_array()[0].as_array().size());
-  k.episodes.x = flat(x);
-  for (double l : flat(g.at("label"))) k.episodes.label.push_back(static_cast<int>(l));
-  k.weights = weights_of(g.at("weights"), g.at("weights").as_array().back());
-  const int64_t units = static_cast<int64_t>(k.weights.layers[0].b.size());
-  k.shape = {.inputs = static_cast<int64_t>(x.as_array()[0].as_array().size()),
-             .units = units,
-             .classes = static_cast<int64_t>(k.weights.c.size()),
-             .leak = flat(g.at("leak")),
-             .diagonal = false,
-             .biases = true};
+  const CreditCase k = golden_case(g);
   ASSERT_EQ(g.at("rules").as_object().size(), 5u);
   for (const auto& [name, expected] : g.at("rules").as_object()) {
     SCOPED_TRACE(name);
@@ -113,7 +36,7 @@ TEST(Credit, BackwardsEqualsForwards) {
   for (const std::vector<double>& leak : {std::vector{0.3}, {0.5, 0.05}, {0.5, 0.2, 0.1, 0.05}}) {
     StackShape s = kDeep;
     s.leak = leak;
-    const Case k = random_case(s);
+    const CreditCase k = random_case(s);
     EXPECT_LT(distance(k.rtrl(), k.adjoint(CreditRule::bptt)), kExact);
     for (CreditRule rule : kCreditRules)
       if (rule != CreditRule::bptt) {
@@ -123,7 +46,7 @@ TEST(Credit, BackwardsEqualsForwards) {
 }
 
 TEST(Credit, GatesOfTwelveUnits) {
-  const Case k = random_case({.inputs = 5, .units = 12, .classes = 2, .leak = {0.5, 0.05}}, 22, 8);
+  const CreditCase k = random_case({.inputs = 5, .units = 12, .classes = 2, .leak = {0.5, 0.05}}, 22, 8);
   EXPECT_LT(distance(k.trace(CreditRule::full), k.adjoint(CreditRule::full)), kExact);
   EXPECT_LT(distance(k.rtrl(), k.adjoint(CreditRule::bptt)), kExact);
 }
@@ -131,14 +54,14 @@ TEST(Credit, GatesOfTwelveUnits) {
 TEST(Credit, DiagonalRecurrenceIsExact) {
   StackShape s = kDeep;
   s.diagonal = true;
-  const Case k = random_case(s, 20);
+  const CreditCase k = random_case(s, 20);
   EXPECT_LT(distance(k.adjoint(CreditRule::full), k.adjoint(CreditRule::bptt)), kExact);
   EXPECT_LT(distance(k.trace(CreditRule::full), k.rtrl()), kExact);
   EXPECT_GT(distance(k.adjoint(CreditRule::ablate_temporal), k.adjoint(CreditRule::bptt)), 0.1);
 }
 
 TEST(Credit, RulesDifferWhereTheyShould) {
-  const Case k = random_case(kDeep, 20);
+  const CreditCase k = random_case(kDeep, 20);
   const StackWeights truth = k.adjoint(CreditRule::bptt);
   for (CreditRule rule : kCreditRules)
     if (rule != CreditRule::bptt) {
@@ -154,14 +77,14 @@ TEST(Credit, RulesDifferWhereTheyShould) {
 TEST(Credit, WithoutMemoryRulesAgree) {
   StackShape s = kDeep;
   s.leak = {1, 1, 1};
-  Case k = random_case(s);
+  CreditCase k = random_case(s);
   for (LayerWeights& l : k.weights.layers) std::fill(l.w.begin(), l.w.end(), 0.0);
   for (CreditRule rule : {CreditRule::full, CreditRule::ablate_temporal, CreditRule::no_carry})
     EXPECT_LT(distance(k.adjoint(rule), k.adjoint(CreditRule::bptt)), kExact) << name_of(rule);
 }
 
 TEST(Credit, EqualsDifferencesOfTheLoss) {
-  Case k = random_case(kDeep);
+  CreditCase k = random_case(kDeep);
   const StackWeights g = k.adjoint(CreditRule::bptt);
   Rng rng(5);
   for (int round = 0; round < 40; ++round) {
@@ -221,6 +144,30 @@ TEST(Task, MotifAsksForTheMajority) {
   EXPECT_GT(ups, 10);
   EXPECT_LT(ups, 54);
   EXPECT_NE(message_of([&] { draw_episodes({.delay = -1}, 1, rng); }).find("delay -1"), std::string::npos);
+}
+
+TEST(Task, EvidenceAsksForTheSideOfMost) {
+  Rng rng(4);
+  const Episodes e = draw_episodes({.task = EpropTask::evidence, .delay = 5, .noise = 0}, 32, rng);
+  ASSERT_EQ(e.steps, 27);
+  const auto at = [&](int64_t t, int64_t channel, int64_t b) {
+    return e.x[static_cast<size_t>((t * 3 + channel) * 32 + b)];
+  };
+  int rights = 0;
+  for (int64_t b = 0; b < 32; ++b) {
+    int more = 0;
+    for (int64_t k = 0; k < 7; ++k) {
+      more += at(3 * k, 1, b) > 0 ? 1 : -1;
+      EXPECT_EQ(at(3 * k, 0, b) + at(3 * k, 1, b), 1);
+      EXPECT_EQ(at(3 * k + 1, 1, b), at(3 * k, 1, b));
+      EXPECT_EQ(at(3 * k + 2, 0, b) + at(3 * k + 2, 1, b), 0);
+    }
+    EXPECT_EQ(at(26, 2, b), 1);
+    EXPECT_EQ(e.label[static_cast<size_t>(26 * 32 + b)], more > 0 ? 1 : 0);
+    rights += more > 0;
+  }
+  EXPECT_GT(rights, 5);
+  EXPECT_LT(rights, 27);
 }
 
 TEST(Study, CosinesAreOrderedAndDiagonalOnesAreOne) {

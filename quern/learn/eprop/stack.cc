@@ -5,18 +5,29 @@
 #include <cmath>
 
 #include "quern/base/error.h"
+#include "quern/learn/eprop/spiking.h"
 
 namespace quern {
 namespace {
 
 size_t count(int64_t n) { return static_cast<size_t>(n); }
 
-// Softmax and cross-entropy of one step, where it is asked for. logits [C, B] become (softmax − target) / B.
-void read_out(const StackShape& s, const StackWeights& w, const Episodes& e, int64_t t, StackRun& r) {
+}  // namespace
+
+void check(const StackShape& s) {
+  if (s.layers() < 1) fail("leak: expected one number for each layer, found none");
+  if (s.inputs < 1 || s.units < 1) fail("inputs {} and units {}: expected 1 or more", s.inputs, s.units);
+  if (s.classes < 2) fail("classes {}: expected 2 or more", s.classes);
+  for (double a : s.leak)
+    if (!(a > 0 && a <= 1)) fail("leak {}: expected above 0 and at most 1", a);
+  if (s.spiking.on) check(s.spiking);
+}
+
+// logits [C, B] become (softmax − target) / B.
+void read_out(const StackShape& s, const StackWeights& w, const Episodes& e, int64_t t, ConstNumbers h, StackRun& r) {
   const int64_t B = e.batch, n = s.units, C = s.classes;
   const int* label = e.label.data() + t * B;
   if (std::all_of(label, label + B, [](int l) { return l < 0; })) return;
-  const ConstNumbers h = at_step(r.h.back(), n, B, t);
   std::vector<double> y(count(C * B));
   for (int64_t c = 0; c < C; ++c) std::fill_n(y.begin() + c * B, B, w.c[count(c)]);
   add_product({C, n, B}, w.v, h, y);
@@ -42,16 +53,6 @@ void read_out(const StackShape& s, const StackWeights& w, const Episodes& e, int
   for (int64_t c = 0; c < C; ++c)
     for (int64_t b = 0; b < B; ++b) r.dc[count(c)] += y[count(c * B + b)];
   add_product_transposed({C, n, B}, w.v, y, Numbers(r.signal).subspan(count(t * n * B), count(n * B)));
-}
-
-}  // namespace
-
-void check(const StackShape& s) {
-  if (s.layers() < 1) fail("leak: expected one number for each layer, found none");
-  if (s.inputs < 1 || s.units < 1) fail("inputs {} and units {}: expected 1 or more", s.inputs, s.units);
-  if (s.classes < 2) fail("classes {}: expected 2 or more", s.classes);
-  for (double a : s.leak)
-    if (!(a > 0 && a <= 1)) fail("leak {}: expected above 0 and at most 1", a);
 }
 
 StackWeights zero_weights(const StackShape& s) {
@@ -101,13 +102,19 @@ double spectral_radius(std::vector<double> a, int64_t n) {
   }
 }
 
-StackRun run_stack(const StackShape& s, const StackWeights& w, const Episodes& e) {
-  const int64_t B = e.batch, T = e.steps, n = s.units;
-  QUERN_CHECK(e.x.size() == count(T * s.inputs * B) && e.label.size() == count(T * B));
+StackRun empty_run(const StackShape& s, const StackWeights& w, const Episodes& e) {
+  QUERN_CHECK(e.x.size() == count(e.steps * s.inputs * e.batch) && e.label.size() == count(e.steps * e.batch));
   StackRun r;
-  r.h.assign(count(s.layers()), std::vector<double>(count(T * n * B)));
+  r.h.assign(count(s.layers()), std::vector<double>(count(e.steps * s.units * e.batch)));
   r.psi = r.h;
-  r.signal.resize(count(T * n * B)), r.dv.resize(w.v.size()), r.dc.resize(w.c.size());
+  r.signal.resize(r.psi[0].size()), r.dv.resize(w.v.size()), r.dc.resize(w.c.size());
+  return r;
+}
+
+StackRun run_stack(const StackShape& s, const StackWeights& w, const Episodes& e) {
+  if (s.spiking.on) return run_spiking(s, w, e);
+  const int64_t B = e.batch, T = e.steps, n = s.units;
+  StackRun r = empty_run(s, w, e);
   std::vector<double> a(count(n * B));
   for (int64_t t = 0; t < T; ++t) {
     for (int64_t l = 0; l < s.layers(); ++l) {
@@ -125,7 +132,7 @@ StackRun run_stack(const StackShape& s, const StackWeights& w, const Episodes& e
         slope[i] = 1 - y * y;
       }
     }
-    read_out(s, w, e, t, r);
+    read_out(s, w, e, t, at_step(r.h.back(), n, B, t), r);
   }
   return r;
 }

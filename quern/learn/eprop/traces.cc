@@ -6,6 +6,7 @@
 
 #include "quern/base/error.h"
 #include "quern/learn/eprop/credit.h"
+#include "quern/learn/eprop/spiking.h"
 
 namespace quern {
 namespace {
@@ -126,6 +127,7 @@ void rtrl_one(const OneEpisode& o, int64_t m, LayerWeights& d) {
 StackWeights trace_gradient(const StackShape& s, const StackWeights& w, const Episodes& e, const StackRun& r,
                             CreditRule rule) {
   QUERN_CHECK(rule != CreditRule::bptt, "the whole Jacobians are rtrl_gradient's");
+  if (s.spiking.on) return spiking_traces(s, w, e, r, rule);
   StackWeights g = zero_weights(s);
   for (int64_t b = 0; b < e.batch && rule != CreditRule::readout; ++b)
     for (int64_t m = 0; m < s.layers(); ++m) trace_one({s, w, e, r, b}, m, rule, g.layers[count(m)]);
@@ -134,6 +136,7 @@ StackWeights trace_gradient(const StackShape& s, const StackWeights& w, const Ep
 }
 
 StackWeights rtrl_gradient(const StackShape& s, const StackWeights& w, const Episodes& e, const StackRun& r) {
+  if (s.spiking.on) return spiking_traces(s, w, e, r, CreditRule::bptt);
   StackWeights g = zero_weights(s);
   for (int64_t b = 0; b < e.batch; ++b)
     for (int64_t m = 0; m < s.layers(); ++m) rtrl_one({s, w, e, r, b}, m, g.layers[count(m)]);
@@ -143,8 +146,11 @@ StackWeights rtrl_gradient(const StackShape& s, const StackWeights& w, const Epi
 
 int64_t trace_numbers(const StackShape& s) {
   int64_t total = 0;
-  for (int64_t m = 0; m < s.layers(); ++m)
-    total += s.units * (s.units + s.inputs_of(m) + 1) * (1 + (s.layers() - m - 1) * s.units);
+  for (int64_t m = 0; m < s.layers(); ++m) {
+    const int64_t weights = s.units * (s.units + s.inputs_of(m) + 1), above = s.layers() - m - 1;
+    // Spiking: potential, adaptation, spike and what the readout's trace kept, for every unit of every layer.
+    total += s.spiking.on ? (3 * (above + 1) + 1) * s.units * weights : (1 + above * s.units) * weights;
+  }
   return total;
 }
 
