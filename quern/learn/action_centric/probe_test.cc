@@ -148,7 +148,7 @@ TEST(Report, ShowsEveryCode) {
   const std::string page = code_report_html(r);
   EXPECT_EQ(page.find("<dots>"), std::string::npos);
   for (const char* part : {"&lt;dots&gt;", "0.750 right", "action, β 0.25", "reconstruction, β 0.25", "1.0 bits",
-                           "0.750 right", "M6 97h0", "M194 53h0", "class=\"strip\"", "class=\"chart\""})
+                           "0.750 right", "M6.0 100.0h0", "M194.0 53.0h0", "class=\"strip\"", "class=\"chart\""})
     EXPECT_NE(page.find(part), std::string::npos) << part;
   EXPECT_EQ(page.find("http"), std::string::npos) << "the page needs nothing from elsewhere";
   const Images some{.pixels = 1, .classes = 3, .x = {0, 0, 0}, .label = {2, 0, 2}};

@@ -14,7 +14,7 @@ namespace quern {
 
 struct QueryShape {
   int64_t pixels = 64, classes = 10;
-  std::vector<int64_t> channels;       // of each convolution; needs square pictures
+  std::vector<int64_t> channels = {};  // of each convolution; needs square pictures
   std::vector<int64_t> hidden = {64};  // dense layers between
 };
 
