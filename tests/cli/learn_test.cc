@@ -83,7 +83,7 @@ TEST(CliLearn, ActionCentric) {
   r = shell("quern learn action-centric invariance --file " + file + " --loss action --beta 0.01 --epochs 4 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   const Json told = Json::parse(r.out).at("action").at("0.01");
-  EXPECT_LT(told.at("shift_r2").as_double(), 0.5);
+  EXPECT_LT(told.at("brightness_r2").as_double(), 0.5);
   EXPECT_GT(told.at("label_probe").as_double(), 0.9);
   r = shell("quern learn action-centric transfer --file " + file + " --beta 0.01 --epochs 1 --json");
   ASSERT_EQ(r.code, 0) << r.err;

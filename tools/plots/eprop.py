@@ -1,13 +1,13 @@
-"""Draws docs/eprop.svg: cosines of the lower layer over the delay, and the steps it takes to learn.
+"""Draws docs/eprop.svg: cosines of the lower layer over the delay, of leaky and of spiking stacks.
 
-    quern learn eprop cosine --seeds 32 --json > cosine.json
-    quern learn eprop train --delay 6 --delay 12 --delay 20 --delay 40 --json > train.json
-    python tools/plots/eprop.py cosine.json train.json docs/eprop.svg
+    quern learn eprop cosine --seeds 32 --json > leaky.json
+    quern learn eprop cosine --spiking --leak 0.3 --leak 0.1 --seeds 8 --batch 64 --json > spiking.json
+    python tools/plots/eprop.py leaky.json spiking.json docs/eprop.svg
 """
 import json
 import sys
 
-COLOURS = {"bptt": "#555", "full": "#2767a5", "ablate-temporal": "#b3404f", "ablate-spatial": "#c8622a", "readout": "#999"}
+COLOURS = {"full": "#2767a5", "ablate-temporal": "#b3404f", "no-carry": "#8a7420", "ablate-spatial": "#999"}
 W, H, LEFT, TOP, GAP = 250, 200, 44, 30, 74
 
 
@@ -32,15 +32,13 @@ def panel(out, x0, title, rows, most, marks, tick):
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{COLOURS[name]}"/>' for x, y in line]
 
 
-def main(cosine, train, target):
-    cosine, train = json.load(open(cosine)), json.load(open(train))
+def main(leaky, spiking, target):
     out = []
-    rows = {r: [(int(d), c[r][0]) for d, c in cosine["delays"].items()] for r in ("full", "ablate-temporal", "ablate-spatial")}
-    panel(out, LEFT, "lower layer: cosine to the gradient", rows, 1, [0, 0.2, 0.4, 0.6, 0.8, 1], lambda v: f"{v:.1f}")
-    names = [r for r in COLOURS if all(r in by for by in train["delays"].values())]
-    rows = {r: [(int(d), by[r]["mean_step"]) for d, by in train["delays"].items()] for r in names}
-    most = train["steps"]
-    panel(out, LEFT + W + GAP, f"steps to 90 % right ({most}: never)", rows, most, range(0, most + 1, most // 4), str)
+    for k, (name, file) in enumerate((("leaky tanh units", leaky), ("spiking units", spiking))):
+        by_delay = json.load(open(file))["delays"]
+        rows = {r: [(int(d), c[r][0]) for d, c in by_delay.items()] for r in COLOURS}
+        panel(out, LEFT + k * (W + GAP), f"{name}: cosine, lower layer", rows, 1, [0, 0.2, 0.4, 0.6, 0.8, 1],
+              lambda v: f"{v:.1f}")
     x = LEFT
     for name, colour in COLOURS.items():
         y = TOP + H + 40
@@ -52,7 +50,7 @@ def main(cosine, train, target):
     style = "text{font:12px sans-serif;fill:#555}.t{font-weight:600}.g{stroke:#ddd}"
     open(target, "w").write(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {TOP + H + 50}" role="img" '
-        f'aria-label="cosines and learning of the rules by delay"><style>{style}</style>'
+        f'aria-label="cosines of the rules by delay"><style>{style}</style>'
         f'<rect width="100%" height="100%" fill="#fff"/>{"".join(out)}</svg>\n')
 
 
