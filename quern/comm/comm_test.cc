@@ -241,6 +241,42 @@ TEST(Comm, MessagesKeepTheirOrder) {
   });
 }
 
+// Who waits is woken by what it waits for and by nothing else: here everybody waits for something else, by turns, and
+// a bell that did not ring would end in the time limit.
+TEST(Comm, NobodySleepsThroughItsNews) {
+  every_world([](Communicator& c) {
+    const int p = c.size();
+    const auto halves = c.split(c.rank() % 2);
+    Rng rng(3, static_cast<uint64_t>(c.rank()));
+    int64_t expected = 0, got = 0;
+    for (int64_t round = 0; round < 300; ++round) {
+      if (rng.below(8) == 0) usleep(static_cast<useconds_t>(rng.below(200)));  // now one, now another is late
+      // To one that is further on by `step`, from one that is as far behind; every fourth round the receipt is
+      // awaited first.
+      const int step = 1 + static_cast<int>(round % std::max(1, p - 1)), to = (c.rank() + step) % p,
+                from = (c.rank() + p * step - step) % p;
+      const int64_t mine = 1000 * c.rank() + round;
+      int64_t theirs = -1;
+      Transfer in = c.start_recv(std::span(&theirs, 1), from, static_cast<int>(round % 3));
+      Transfer sum;
+      std::vector<int64_t> all(static_cast<size_t>(p));
+      const bool among = round % 4 == 1;
+      if (among) sum = c.start_all_gather(std::span(&mine, 1), std::vector<int64_t>(static_cast<size_t>(p), 1), all);
+      c.send(std::span(&mine, 1), to, static_cast<int>(round % 3));
+      if (round % 5 == 2) {
+        EXPECT_EQ(halves->all_reduce(int64_t{1}), halves->size());
+      }
+      in.wait();
+      if (among) {
+        sum.wait();
+        for (int r = 0; r < p; ++r) EXPECT_EQ(all[static_cast<size_t>(r)], 1000 * r + round);
+      }
+      expected += 1000 * from + round, got += theirs;
+    }
+    EXPECT_EQ(got, expected);
+  });
+}
+
 TEST(Comm, RequestsOverlapInAnyOrder) {
   every_world([](Communicator& c) {  // buckets, as ZeRO sends them; odd ranks wait from the back
     constexpr int kBuckets = 6;

@@ -19,12 +19,17 @@ class Stopped : public Error {
 };
 
 struct World {
-  World(int n, RankOptions o) : options(o), ended(static_cast<size_t>(n)) {}
+  World(int n, RankOptions o) : options(o), ended(static_cast<size_t>(n)), news(static_cast<size_t>(n)) {}
   const RankOptions options;
-  std::mutex mutex;  // guards everything below and all boards
-  std::condition_variable changed;
+  std::mutex mutex;     // guards everything below and all boards
   std::string failure;  // of the first rank that failed
   std::vector<bool> ended;
+  // Of each rank, for it alone: what it waits for may be there. A message wakes one rank; with one bell for all,
+  // every message woke everybody, and eight ranks on two cores took turns at finding nothing.
+  std::vector<std::condition_variable> news;
+  void tell_all() {
+    for (std::condition_variable& n : news) n.notify_all();
+  }
 };
 
 // What the ranks of one communicator have posted. An operation is known by its number: all ranks count alike.
@@ -37,7 +42,7 @@ struct Board {
   };
   struct Operation {
     std::vector<Post> posts;
-    size_t taken = 0;
+    size_t posted = 0, taken = 0;
   };
   struct Channel {  // messages of one sender, receiver and tag are numbered
     int64_t sent = 0, asked = 0;
@@ -49,6 +54,10 @@ struct Board {
   std::map<int64_t, Operation> operations;
   std::map<std::array<int, 3>, Channel> channels;
   std::map<std::pair<int64_t, int>, std::shared_ptr<Board>> children;
+
+  std::condition_variable& news_of(int rank) const {
+    return world->news[static_cast<size_t>(members[static_cast<size_t>(rank)])];
+  }
 };
 
 // Undefined when empty. Tensor memory is kept and handed out again: fresh pages cost more than the copy.
@@ -70,7 +79,7 @@ void wait_for(Board& b, std::unique_lock<std::mutex>& lock, int rank, const char
     for (int r : missing())
       if (w.ended[static_cast<size_t>(b.members[static_cast<size_t>(r)])])
         fail("{}: rank {} waits for rank {}, which has ended", what, rank, r);
-    if (w.changed.wait_until(lock, until) == std::cv_status::timeout && !there())
+    if (b.news_of(rank).wait_until(lock, until) == std::cv_status::timeout && !there())
       fail("{}: rank {} waited {} s for rank(s) {}", what, rank, w.options.timeout_s, fmt::join(missing(), ", "));
   }
 }
@@ -114,9 +123,9 @@ class ThreadRank::Collective : public Transfer::Work {
     {
       std::unique_lock lock(board_->world->mutex);
       Board::Operation& o = board_->operations.at(number_);
-      if (!block && board_->world->failure.empty() && !missing(o).empty()) return false;
-      wait_for(
-          *board_, lock, rank_, exchange_.what, [&] { return missing(o).empty(); }, [&] { return missing(o); });
+      const auto there = [&] { return o.posted == o.posts.size(); };
+      if (!block && board_->world->failure.empty() && !there()) return false;
+      wait_for(*board_, lock, rank_, exchange_.what, there, [&] { return missing(o); });
       for (size_t r = 0; r < arrived.size(); ++r) {
         const Board::Post& p = o.posts[r];
         if (std::strcmp(p.what, exchange_.what) != 0)
@@ -191,13 +200,16 @@ Transfer ThreadRank::start(Exchange e) {
               e.send[own].size(), mine.size());
   if (!mine.empty() && mine.data() != e.send[own].data()) std::memmove(mine.data(), e.send[own].data(), mine.size());
   const int64_t number = next_++;
+  bool last_to_come = false;
   {
     const std::lock_guard lock(board_->world->mutex);
     Board::Operation& o = board_->operations[number];
     o.posts.resize(e.send.size());
-    o.posts[static_cast<size_t>(rank())] = std::move(post);
+    o.posts[own] = std::move(post);
+    last_to_come = ++o.posted == o.posts.size();
   }
-  board_->world->changed.notify_all();
+  for (int r = 0; last_to_come && r < size(); ++r)
+    if (r != rank()) board_->news_of(r).notify_all();
   return Transfer(std::make_unique<Collective>(board_, rank(), number, std::move(e)));
 }
 
@@ -208,7 +220,7 @@ Transfer ThreadRank::start_message(std::span<const std::byte> x, int to, int tag
     Board::Channel& c = board_->channels[{rank(), to, tag}];
     c.waiting[c.sent++] = std::move(copy);
   }
-  board_->world->changed.notify_all();
+  board_->news_of(to).notify_all();
   return {};
 }
 
@@ -259,7 +271,7 @@ void run_ranks(int n, const std::function<void(Communicator&)>& fn, const RankOp
     const std::lock_guard lock(world->mutex);
     if (world->failure.empty()) world->failure = failure;
     world->ended[static_cast<size_t>(r)] = true;
-    world->changed.notify_all();
+    world->tell_all();
   };
   {
     std::vector<std::jthread> threads;
