@@ -10,6 +10,7 @@
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
 #include "apps/quern/random_model.h"
+#include "apps/quern/whole_numbers.h"
 #include "quern/base/rng.h"
 #include "quern/base/traffic.h"
 #include "quern/host/bench.h"
@@ -113,19 +114,6 @@ Prefill prefill(Model& model, int64_t tokens, DType kv, int64_t reps) {
   return {tokens, static_cast<double>(tokens) / median(seconds), flops, median(peak), median(ratio)};
 }
 
-std::vector<int64_t> numbers(const std::vector<std::string>& words, std::vector<int64_t> otherwise,
-                             const char* flag) {
-  if (words.empty()) return otherwise;
-  std::vector<int64_t> out;
-  for (const std::string& w : words) {
-    char* end = nullptr;
-    out.push_back(std::strtoll(w.c_str(), &end, 10));
-    if (*end || out.back() < 1)
-      throw UsageError(fmt::format("{} '{}': expected a whole number of 1 or more", flag, w));
-  }
-  return out;
-}
-
 }  // namespace
 
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
@@ -146,8 +134,8 @@ int bench_batch(ModelBenchOptions o, bool json) {
 }
 
 int bench_model(const ModelBenchOptions& o, bool json) {
-  std::vector<int64_t> depths = numbers(o.depths, {512, 8192}, "--depth"),
-                       batches = numbers(o.batches, {1}, "--batch");
+  std::vector<int64_t> depths = whole_numbers(o.depths, "--depth", {512, 8192}),
+                       batches = whole_numbers(o.batches, "--batch", {1});
   std::unique_ptr<Model> model = bench_subject(o);
   DType kv = bench_kv(o);
   Json out = Json::object(), rows = Json::array();

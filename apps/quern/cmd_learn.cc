@@ -211,7 +211,8 @@ int cmd_learn(Words args) {
   }
   fmt::print(
       "quern learn — rules of learning other than the gradient, and memories other than attention\n\n"
-      "usage: quern learn eprop cosine|train|cost …\n       quern learn ovq mqar|copy|store …\n"
+      "usage: quern learn eprop cosine|train|cost …\n"
+      "       quern learn ovq mqar|copy|order|order-said|regress|store|needles …\n"
       "       quern learn action-centric curve|invariance|transfer|rate …\n\n"
       "  quern learn eprop cosine   how far deep e-prop and its ablations point from the gradient\n"
       "  quern learn eprop train    which of them learn a task, and how fast\n"

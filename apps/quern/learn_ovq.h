@@ -1,4 +1,5 @@
-// quern learn ovq mqar|copy|store: what memories of different kinds hold; the words after "ovq".
+// quern learn ovq mqar|copy|order|order-said|regress|store|needles: what memories of different kinds hold; the words
+// after "ovq".
 #pragma once
 #include "apps/quern/verbs.h"
 

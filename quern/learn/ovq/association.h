@@ -1,8 +1,11 @@
-// Two tasks that only a memory can do, made up on the spot:
-//   mqar   n pairs of a key and a value, then the n pairs again in another order: which value followed each key?
-//   copy   n different symbols, then the same again: what comes next?
-// Keys are the tokens 0 … 511, values 512 … 1023; a copied symbol is any of 0 … 511. Numbers come from a seed and the
-// example's own number, so that an example does not depend on the others.
+// Tasks that only a memory can do, made up on the spot:
+//   mqar        n pairs of a key and a value, then the n pairs again in another order: which value followed each key?
+//   copy        n different symbols, then the same again: what comes next?
+//   order       n pairs of n/4 keys, each with four values; then key and number: which value followed it the second
+//               time? The past does not say which time it is.
+//   order-said  the same, but the past does say it: key, number, value
+// Keys are the tokens 0 … 511, values 512 … 1023; a copied symbol is any of 0 … 511; in the last two tasks 508 … 511
+// are numbers. They come from a seed and the example's own number, so that an example does not depend on the others.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -10,9 +13,10 @@
 
 namespace quern {
 
-enum class Association { mqar, copy };
+enum class Association { mqar, copy, order, order_said };
 Association association(std::string_view name);  // throws Error
-constexpr int64_t kAssociationKeys = 512, kAssociationVocab = 1024;
+std::string_view name_of(Association a);
+constexpr int64_t kAssociationKeys = 512, kAssociationVocab = 1024, kAssociationTimes = 4;
 
 struct Associations {  // of `rows` sequences, one behind the other, each of `length` tokens
   int64_t rows = 0, length = 0;

@@ -1,5 +1,5 @@
-// A small model of two layers, windowed attention and a memory under test, learns a task with few things to remember
-// and is asked about many; an OVQ memory also with other sizes of its dictionary than it learnt with.
+// A small model, windowed attention and a memory under test (memory_model.h), learns a task with few things to
+// remember and is asked about many; an OVQ memory also with other sizes of its dictionary than it learnt with.
 #pragma once
 #include <functional>
 #include <string>
@@ -7,20 +7,19 @@
 
 #include "quern/base/json.h"
 #include "quern/learn/ovq/association.h"
+#include "quern/learn/ovq/memory_model.h"
 #include "quern/nn/registry.h"
 
 namespace quern {
 
 struct AssociationOptions {
   Association task = Association::mqar;
-  std::string memory = "ovq";  // softmax, ovq, vq, delta, gated-delta, linear
-  int64_t rows = 64, chunk = 32;
-  std::string growth = "plateau";
-  bool count_bias = true, spread = true;
+  MemoryOfStudy memory{};
+  int64_t blocks = 1;                                                             // of two layers each
   std::vector<int64_t> train = {4, 8, 16, 32}, test = {8, 16, 32, 64, 128, 256};  // things to remember
-  std::vector<int64_t> test_rows;                                                 // besides `rows`
-  int64_t steps = 1500, easy_steps = 300, warmup = 100, test_sequences = 64;
-  double rate = 2e-3;
+  std::vector<int64_t> test_rows = {};                                            // besides the memory's own
+  Lessons lessons{};
+  int64_t easy_steps = 300, test_sequences = 64;
   uint64_t seed = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "quern/base/test_message.h"
@@ -54,13 +55,46 @@ TEST(Association, CopiesAreSaidAgain) {
   EXPECT_EQ(std::set<int32_t>(a.ids.begin(), a.ids.end()).size(), 6u);
 }
 
+TEST(Association, ValuesOfAKeyComeInOrder) {
+  for (Association task : {Association::order, Association::order_said}) {
+    const bool said = task == Association::order_said;
+    const Associations a = make_associations(task, 12, 2, 1, 0);
+    ASSERT_EQ(a.length, said ? 72 : 60);
+    constexpr int32_t kFirstTime = kAssociationKeys - kAssociationTimes;
+    for (int64_t r = 0; r < 2; ++r) {
+      const auto ids = a.ids.begin() + r * a.length, targets = a.targets.begin() + r * a.length;
+      std::map<int32_t, std::vector<int32_t>> values;  // of a key, in order
+      int64_t t = 0;
+      while (t < (said ? 36 : 24)) {
+        auto& of_key = values[ids[t]];
+        EXPECT_LT(ids[t++], kFirstTime);
+        if (said) {
+          EXPECT_EQ(ids[t++], kFirstTime + static_cast<int32_t>(of_key.size()));
+        }
+        of_key.push_back(ids[t++]);
+      }
+      EXPECT_EQ(values.size(), 3u);
+      std::set<std::pair<int32_t, int32_t>> asked;
+      for (; t < a.length; t += 3) {
+        const int32_t time = ids[t + 1] - kFirstTime;
+        ASSERT_TRUE(time >= 0 && time < kAssociationTimes);
+        ASSERT_EQ(values[ids[t]].size(), static_cast<size_t>(kAssociationTimes));
+        EXPECT_EQ(targets[t + 1], values[ids[t]][static_cast<size_t>(time)]);
+        asked.insert({ids[t], time});
+      }
+      EXPECT_EQ(asked.size(), 12u);
+      EXPECT_EQ(std::count_if(targets, targets + a.length, [](int32_t x) { return x >= 0; }), 12);
+    }
+  }
+}
+
 TEST(Association, EveryMemoryIsAModelThatLearns) {
   for (const char* memory : {"softmax", "ovq", "vq", "delta", "gated-delta", "linear"}) {
     AssociationOptions o;
-    o.memory = memory;
-    o.rows = 8;
+    o.memory.kind = memory;
+    o.memory.rows = 8;
     o.train = {2}, o.test = {2, 4};
-    o.steps = 12, o.warmup = 2, o.test_sequences = 4;
+    o.lessons = {.steps = 12, .warmup = 2}, o.test_sequences = 4;
     double first = 0;
     auto note = [&](int64_t step, double loss) {
       if (step == 1) first = loss;
@@ -76,10 +110,13 @@ TEST(Association, EveryMemoryIsAModelThatLearns) {
 }
 
 TEST(Association, MistakesAreNamed) {
-  EXPECT_NE(message_of([] { association("sort"); }).find("'sort', expected mqar or copy"), std::string::npos);
+  EXPECT_NE(message_of([] { association("sort"); }).find("'sort', expected mqar, copy, order or order-said"),
+            std::string::npos);
   EXPECT_NE(message_of([] { make_associations(Association::copy, 513, 1, 0, 0); }).find("513"), std::string::npos);
+  EXPECT_NE(message_of([] { make_associations(Association::order, 6, 1, 0, 0); }).find("multiple of 4"),
+            std::string::npos);
   AssociationOptions o;
-  o.memory = "vq", o.rows = 8, o.test_rows = {16}, o.steps = 0, o.test = {2}, o.test_sequences = 1;
+  o.memory = {.kind = "vq", .rows = 8}, o.test_rows = {16}, o.lessons.steps = 0, o.test = {2}, o.test_sequences = 1;
   EXPECT_NE(message_of([&] { study_association(everything(), o, {}); }).find("only an OVQ memory"),
             std::string::npos);
 }

@@ -10,8 +10,8 @@
 namespace quern {
 namespace {
 
-double of(const std::vector<double>& right, const char* memory) {
-  const auto& names = store_memories();
+double of(const std::vector<double>& right, const char* memory,
+          const std::vector<std::string>& names = store_memories()) {
   return right[static_cast<size_t>(std::find(names.begin(), names.end(), memory) - names.begin())];
 }
 
@@ -32,6 +32,34 @@ TEST(Store, RepetitionIsWhatRowsAreFor) {
   EXPECT_GT(of(right, "ovq"), 0.97);
   EXPECT_GT(of(right, "ovq"), of(right, "ovq-random-rows"));
   EXPECT_GT(of(right, "ovq"), of(right, "codebook") + 0.1);
+}
+
+TEST(Needles, WhatIsUnlikeTheRestGetsRows) {
+  const auto of_needles = [](const std::vector<double>& right, const char* memory) {
+    return of(right, memory, needle_memories());
+  };
+  const std::vector<double> spread = find_needles({.tokens = 1024}, 0),
+                            front = find_needles({.tokens = 1024, .front = true}, 0);
+  EXPECT_GT(of_needles(spread, "ovq"), of_needles(spread, "ovq-random-rows") + 0.2);
+  EXPECT_GT(of_needles(spread, "ovq"), of_needles(spread, "ovq-greedy") + 0.2);  // its rows are gone by then
+  EXPECT_GT(of_needles(front, "ovq-greedy"), 0.7);                               // here they are not
+  EXPECT_LT(of_needles(front, "window"), 0.1);
+  EXPECT_LT(of_needles(spread, "codebook"), 0.3);
+}
+
+TEST(Needles, FewKeysFitAWindow) {
+  const std::vector<double> right = find_needles({.tokens = 128, .needles = 128}, 0);
+  EXPECT_EQ(of(right, "window", needle_memories()), 1);
+  EXPECT_EQ(of(right, "ovq-greedy", needle_memories()), 1);
+}
+
+TEST(Needles, MistakesAreNamed) {
+  EXPECT_NE(message_of([] { find_needles({.tokens = 1000}, 0); }).find("multiple of the chunk, 64"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of([] { find_needles({.tokens = 64, .needles = 65}, 0); }).find("as many as there are needles, 65"),
+      std::string::npos);
+  EXPECT_NE(message_of([] { find_needles({.prototypes = 0}, 0); }).find("at least 1"), std::string::npos);
 }
 
 TEST(Store, MistakesAreNamed) {

@@ -1,5 +1,6 @@
 // Linear attention as a layer: a matrix a head that adds k_t v_tᵀ for every token and forgets nothing,
-//   o_t = RMSNorm_head((Σ_{s≤t} k_s v_sᵀ)ᵀ q_t),  y = o·Woᵀ,  q and k unit vectors, k through a key shift if asked.
+//   o_t = RMSNorm_head((Σ_{s≤t} k_s v_sᵀ)ᵀ q_t),  y = o·Woᵀ,  q and k unit vectors unless told otherwise, k through a
+//   key shift if asked.
 // State: [H, d, d] f32 and the shift's last key. Cost: 2·H·d² multiply-adds a token.
 #pragma once
 #include "quern/mixers/mixer.h"
@@ -9,7 +10,7 @@ namespace quern {
 
 struct LinearAttentionConfig {
   int64_t width = 0, n_head = 0, head_dim = 0;
-  bool key_shift = false;
+  bool key_shift = false, unit = true;
   double norm_eps = 1e-5;
   template <class V>
   void visit(V& v) {
@@ -17,6 +18,7 @@ struct LinearAttentionConfig {
     v("n_head", n_head, "heads");
     v("head_dim", head_dim, "size of a head; its memory is a square of it");
     v("key_shift", key_shift, "keys that hold a learnt share of the token before");
+    v("unit", unit, "queries and keys are unit vectors; else they are taken as they come");
     v("norm_eps", norm_eps, "epsilon of the output norm");
   }
 };

@@ -7,17 +7,18 @@
 namespace quern {
 namespace {
 
-LinearAttentionConfig config(int64_t heads, int64_t d, bool shift) {
+LinearAttentionConfig config(int64_t heads, int64_t d, bool shift, bool unit = true) {
   LinearAttentionConfig c;
   c.width = 6;
   c.n_head = heads;
   c.head_dim = d;
   c.key_shift = shift;
+  c.unit = unit;
   return c;
 }
 
 TEST(LinearAttention, FiniteDifferences) {
-  for (const LinearAttentionConfig& c : {config(2, 3, false), config(1, 4, true)}) {
+  for (const LinearAttentionConfig& c : {config(2, 3, false), config(1, 4, true), config(2, 3, true, false)}) {
     LinearAttentionMixer m(c);
     expect_gradients(m, c.width);
   }
@@ -25,11 +26,12 @@ TEST(LinearAttention, FiniteDifferences) {
 
 TEST(LinearAttention, AnySplitAndDocuments) {
   for (bool shift : {false, true})
-    expect_any_split([&] { return std::make_unique<LinearAttentionMixer>(config(2, 8, shift)); }, 6);
+    for (bool unit : {false, true})
+      expect_any_split([&] { return std::make_unique<LinearAttentionMixer>(config(2, 8, shift, unit)); }, 6);
 }
 
-TEST(LinearAttention, IsItsSum) {
-  const LinearAttentionConfig c = config(1, 4, true);
+void expect_its_sum(bool of_unit_vectors) {
+  const LinearAttentionConfig c = config(1, 4, true, of_unit_vectors);
   LinearAttentionMixer m(c);
   std::map<std::string, Tensor> w;
   for (auto& [name, p] : randomised(m, 3)) w[name] = p->value;
@@ -43,7 +45,8 @@ TEST(LinearAttention, IsItsSum) {
       for (int64_t k = 0; k < D; ++k) y[static_cast<size_t>(i)] += w[name].item(i * D + k) * x.item(t * D + k);
     return y;
   };
-  auto unit = [](std::vector<double> y) {
+  auto unit = [&](std::vector<double> y) {
+    if (!of_unit_vectors) return y;
     double squares = 0;
     for (double v : y) squares += v * v;
     for (double& v : y) v /= std::sqrt(squares);
@@ -74,6 +77,11 @@ TEST(LinearAttention, IsItsSum) {
       EXPECT_NEAR(got.item(t * D + i), y, 1e-10) << t;
     }
   }
+}
+
+TEST(LinearAttention, IsItsSum) {
+  expect_its_sum(true);
+  expect_its_sum(false);
 }
 
 }  // namespace

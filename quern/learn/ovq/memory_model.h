@@ -1,0 +1,41 @@
+// What the studies of learnt memories share: two layers a block, attention with a window of 16 and the memory under
+// test, of width 64 and one head; how their weights start; how they learn (AdamW, linear decay, gradients clipped at
+// 1).
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+
+#include "quern/base/json.h"
+#include "quern/nn/module.h"
+#include "quern/nn/registry.h"
+
+namespace quern {
+
+constexpr int64_t kMemoryWidth = 64, kLessonTokens = 2048;  // of a model, and of a step
+
+struct MemoryOfStudy {
+  std::string kind = "ovq";  // softmax, ovq, vq, delta, gated-delta, linear
+  int64_t rows = 64, chunk = 32;
+  std::string growth = "plateau";
+  bool count_bias = true, spread = true;
+  std::map<std::string, Json> fields = {};  // of the mixer, in place of what the kind says
+};
+
+// The mixer's JSON; `longest` sequence it will see, which softmax attention needs to know.
+Json memory_mixer(const MemoryOfStudy& m, int64_t longest);
+Json near_mixer();
+
+// Matrices at 1/√(3k), embeddings at 0.1: with the usual 0.02 so narrow a model starts too flat.
+void start_weights(Module& m, uint64_t seed);
+
+struct Lessons {
+  int64_t steps = 1500, warmup = 100;
+  double rate = 2e-3;
+};
+// Returns the last step's loss; throws Error when one is not finite.
+double learn(Module& m, const Registry& registry, const Lessons& l,
+             const std::function<Var(Tape& tape, int64_t step)>& loss,
+             const std::function<void(int64_t step, double loss)>& progress);
+
+}  // namespace quern
