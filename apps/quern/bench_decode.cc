@@ -43,6 +43,17 @@ struct DecodeRun {
   std::vector<double> microseconds;  // of the depth being timed
 };
 
+DecodeRun decode_run(const DecodeKind& k) {
+  Json fields = k.fields;
+  const std::string type = fields.at("type").as_string();
+  fields.erase("type");
+  DecodeRun r{registry().mixers.make(type, fields), {}, {}};
+  initialise(*r.mixer, 1);
+  r.mixer->pack(DType::f32);
+  r.state = SequenceState({{0, 0, r.mixer->state_spec(DType::f32)}});
+  return r;
+}
+
 // Rows up to `depth`, so that the timed tokens come behind them. A cache is filled with random rows: what they hold
 // costs nothing, and a prompt of 2^17 tokens costs minutes of attention.
 void fill(DecodeRun& r, int64_t depth, int64_t width) {
@@ -87,26 +98,104 @@ double crossing(const std::vector<int64_t>& depths, const std::vector<double>& r
   return 0;
 }
 
+void check(const DecodeBenchOptions& o) {
+  if (o.rows < 1 || o.chunk < 1 || o.n_head < 1 || o.head_dim < 1)
+    throw UsageError("--dictionary, --write-every, --heads and --head-dim: expected at least 1");
+}
+
+// Depths around what the two laws say, N + C/2 and 1.5 N + C/2.
+std::vector<int64_t> depths_around(double low, double high) {
+  std::vector<int64_t> depths;
+  for (double share : {0.6, 0.8, 1.0}) depths.push_back(static_cast<int64_t>(share * low));
+  for (double share : {0.5, 1.0, 1.4}) depths.push_back(static_cast<int64_t>(low + share * (high - low)));
+  return depths;
+}
+
+struct Crossing {
+  double tokens = 0, ovq_us = 0, read_law = 0, whole_law = 0;
+};
+
+// All rows of the dictionary alive, whatever the depth of softmax beside it: in a short sequence not all would be.
+Crossing measured_crossing(const DecodeBenchOptions& o) {
+  const int64_t width = o.n_head * o.head_dim;
+  Crossing c;
+  c.read_law = static_cast<double>(o.rows) + static_cast<double>(o.chunk) / 2;
+  c.whole_law = 1.5 * static_cast<double>(o.rows) + static_cast<double>(o.chunk) / 2;
+  const std::vector<DecodeKind> kinds = decode_kinds(o);
+  DecodeRun ovq = decode_run(kinds[1]);
+  fill(ovq, (o.rows / o.chunk + 2) * o.chunk, width);
+  // A stretch of tokens holds whole chunks, and softmax's begin so far ahead of the depth that they lie around it.
+  const int64_t tokens = (std::max<int64_t>(64, o.chunk) + o.chunk - 1) / o.chunk * o.chunk;
+  std::vector<int64_t> depths;
+  std::vector<DecodeRun> softmax;
+  for (int64_t d : depths_around(c.read_law, c.whole_law)) {
+    if (d <= tokens) continue;
+    depths.push_back(d);
+    softmax.push_back(decode_run(kinds[0]));
+    fill(softmax.back(), d - tokens / 2, width);
+  }
+  const Tensor x = random_normal({1, width}, 7, DType::f32);
+  std::vector<double> found;
+  for (int64_t rep = -1; rep < o.reps; ++rep) {
+    const double before = token_microseconds(ovq, x, tokens);
+    std::vector<double> us;
+    for (DecodeRun& r : softmax) us.push_back(token_microseconds(r, x, tokens));
+    const double own = (before + token_microseconds(ovq, x, tokens)) / 2;
+    if (rep < 0) continue;
+    ovq.microseconds.push_back(own);
+    // The line through softmax's times, least squares; where it has OVQ's.
+    double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (size_t i = 0; i < us.size(); ++i) {
+      const auto d = static_cast<double>(depths[i]);
+      n += 1, sx += d, sy += us[i], sxx += d * d, sxy += d * us[i];
+    }
+    const double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx), base = (sy - slope * sx) / n;
+    found.push_back((own - base) / slope);
+  }
+  c.tokens = median(found), c.ovq_us = median(ovq.microseconds);
+  return c;
+}
+
 }  // namespace
 
+int bench_crossing(const DecodeBenchOptions& given, const std::vector<int64_t>& dictionaries, bool json) {
+  Json rows = Json::object();
+  std::vector<double> of_read, of_whole;
+  for (int64_t n : dictionaries) {
+    DecodeBenchOptions o = given;
+    o.rows = n;
+    check(o);
+    if (n < 128) throw UsageError(fmt::format("--dictionary {}: expected at least 128 rows to time", n));
+    const Crossing c = measured_crossing(o);
+    Json one = Json::object();
+    one.set("crossing", c.tokens), one.set("ovq_us", c.ovq_us);
+    one.set("over_n_and_half_a_chunk", c.tokens / c.read_law);
+    one.set("over_1.5n_and_half_a_chunk", c.tokens / c.whole_law);
+    of_read.push_back(c.tokens / c.read_law), of_whole.push_back(c.tokens / c.whole_law);
+    if (!json)
+      fmt::print(
+          "{:>6} rows, chunks of {}: softmax costs as much at {:.0f} tokens ({:.1f} µs); N + C/2 = {:.0f}, "
+          "1.5 N + C/2 = {:.0f}\n",
+          n, o.chunk, c.tokens, c.ovq_us, c.read_law, c.whole_law);
+    rows.set(std::to_string(n), std::move(one));
+  }
+  if (!json) return 0;
+  Json j = Json::object();
+  j.set("heads", given.n_head), j.set("head_dim", given.head_dim), j.set("chunk", given.chunk);
+  j.set("dictionaries", std::move(rows));
+  j.set("over_n_and_half_a_chunk", median(of_read)), j.set("over_1.5n_and_half_a_chunk", median(of_whole));
+  fmt::print("{}\n", j.dump(2));
+  return 0;
+}
+
 int bench_decode(const DecodeBenchOptions& o, bool json) {
-  if (o.rows < 1 || o.chunk < 1 || o.n_head < 1 || o.head_dim < 1)
-    throw UsageError("--rows, --chunk, --heads and --head-dim: expected at least 1");
+  check(o);
   if (o.deepest < 1024 || o.deepest > 1 << 20)
     throw UsageError(fmt::format("--deepest {}: expected 1024 … {}", o.deepest, 1 << 20));
   const int64_t width = o.n_head * o.head_dim;
   const std::vector<DecodeKind> kinds = decode_kinds(o);
   std::vector<DecodeRun> runs;
-  for (const DecodeKind& k : kinds) {
-    Json fields = k.fields;
-    const std::string type = fields.at("type").as_string();
-    fields.erase("type");
-    DecodeRun r{registry().mixers.make(type, fields), {}, {}};
-    initialise(*r.mixer, 1);
-    r.mixer->pack(DType::f32);
-    r.state = SequenceState({{0, 0, r.mixer->state_spec(DType::f32)}});
-    runs.push_back(std::move(r));
-  }
+  for (const DecodeKind& k : kinds) runs.push_back(decode_run(k));
   const Tensor x = random_normal({1, width}, 7, DType::f32);
   std::vector<int64_t> depths;
   std::vector<double> ratio;

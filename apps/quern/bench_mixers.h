@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace quern {
 
@@ -17,5 +18,9 @@ struct DecodeBenchOptions {
   int64_t n_head = 4, head_dim = 64, rows = 1024, chunk = 128, deepest = 1 << 17, reps = 5;
 };
 int bench_decode(const DecodeBenchOptions& options, bool json);
+
+// The depth at which softmax attention costs what OVQ attention does, for each size of the dictionary, beside what
+// counting says: N + C/2 rows are read, and N/2 more when the write's search is paid in full.
+int bench_crossing(const DecodeBenchOptions& options, const std::vector<int64_t>& dictionaries, bool json);
 
 }  // namespace quern

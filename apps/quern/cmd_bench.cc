@@ -6,12 +6,13 @@
 //   train:   a training step of a shape: model flops against the peak, and where the time goes
 //   tree:    attention whose keys lie over ranks, every way of joining; --network: modelled up to 1 024 ranks
 //   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run; --decode: a
-//            token behind a long context, softmax beside memories of fixed size
+//            token behind a long context, softmax beside memories of fixed size; --crossing: where they cost the same
 #include "apps/quern/args.h"
 #include "apps/quern/bench_mixers.h"
 #include "apps/quern/bench_model.h"
 #include "apps/quern/bench_tree.h"
 #include "apps/quern/verbs.h"
+#include "apps/quern/whole_numbers.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
 
@@ -65,7 +66,8 @@ int cmd_bench(Words args) {
   Bench::Options options;
   MixerBenchOptions mixers;
   DecodeBenchOptions decode;
-  bool decoding = false;
+  bool decoding = false, crossing = false;
+  std::vector<std::string> dictionary;
   ModelBenchOptions model;
   TrainBenchOptions train;
   TreeBenchOptions tree;
@@ -81,7 +83,10 @@ int cmd_bench(Words args) {
       .flag("--skip-backward", mixers.skip_backward, "mixers: prefill only")
       .flag("--decode", decoding, "mixers: one token behind 1024 … --deepest others")
       .flag("--deepest", decode.deepest, "mixers --decode: longest context")
-      .flag("--dictionary", decode.rows, "mixers --decode: rows of OVQ's dictionary")
+      .flag("--dictionary", dictionary,
+            "mixers --decode, --crossing: rows of OVQ's dictionary (1024); --crossing: again and again")
+      .flag("--write-every", decode.chunk, "mixers --decode, --crossing: tokens of OVQ's chunk")
+      .flag("--crossing", crossing, "mixers: the context at which softmax costs what OVQ does")
       .flag("--shape", model.shape,
             "model: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR; train: zaya-60m, …")
       .flag("--scheme", model.scheme, "model: weights as f32, bf16, q8, q4 or q8a8; a DIR as f32 or bf16")
@@ -107,7 +112,14 @@ int cmd_bench(Words args) {
     return bench_kernels(std::move(options), json);
   }
   if (what == "mixers") {
+    const std::vector<int64_t> dictionaries = whole_numbers(dictionary, "--dictionary", {1024});
+    decode.rows = dictionaries.front();
+    if (crossing) {
+      decode.reps = reps;
+      return bench_crossing(decode, dictionaries, json);
+    }
     if (decoding) {
+      if (dictionaries.size() > 1) throw UsageError("--decode: expected one --dictionary");
       decode.reps = std::min<int64_t>(reps, 5);
       return bench_decode(decode, json);
     }

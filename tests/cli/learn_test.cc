@@ -47,8 +47,9 @@ TEST(CliLearn, OvqStudies) {
   r = shell("quern learn ovq store --items 100");
   EXPECT_EQ(r.code, 1);
   EXPECT_NE((r.out + r.err).find("multiple of the chunk"), std::string::npos);
-  r = shell("quern learn ovq order-said --steps 1 --blocks 2 --train 4 --test 8 --memory linear --set unit=false "
-            "--sequences 2 --json");
+  r = shell(
+      "quern learn ovq order-said --steps 1 --blocks 2 --train 4 --test 8 --memory linear --set unit=false "
+      "--sequences 2 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("accuracy").at("64").as_object().size(), 1u);
   r = shell("quern learn ovq order --steps 1 --test 6");
@@ -60,11 +61,11 @@ TEST(CliLearn, OvqStudies) {
   r = shell("quern learn ovq mqar --set taps");
   EXPECT_EQ(r.code, 2);
   EXPECT_NE((r.out + r.err).find("expected FIELD=JSON"), std::string::npos);
-  r = shell("quern learn ovq regress --steps 1 --train 1 --test 1 --test 2 --rows 8 --test-rows 16 --sequences 2 --json");
+  r = shell(
+      "quern learn ovq regress --steps 1 --train 1 --test 1 --test 2 --rows 8 --test-rows 16 --sequences 2 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   const Json errors = Json::parse(r.out).at("error");
-  for (const char* of : {"8", "16", "ridge"})
-    EXPECT_GT(errors.at(of).at("second_half").at("2").as_double(), 0) << of;
+  for (const char* of : {"8", "16", "ridge"}) EXPECT_GT(errors.at(of).at("second_half").at("2").as_double(), 0) << of;
   EXPECT_LT(errors.at("ridge").at("second_half").at("1").as_double(), 0.1);
   r = shell("quern learn ovq needles --keys 256 --seeds 1 --json");
   ASSERT_EQ(r.code, 0) << r.err;
