@@ -19,7 +19,8 @@ int cmd_quantize(Words args) {
       .flag("--group", group, "q4: weights that share a scale, 32 or 64")
       .flag("--asymmetric", asymmetric, "q4: a zero point for every group")
       .flag("--head", head, "embedding and output: q8, q4 or bf16")
-      .flag("--calibration", calibration, "a text file: scales are fitted to what the model computes on it")
+      .flag("--calibration", calibration,
+            "a text file: weights are rounded so that what the model computes on it changes little")
       .flag("--json", json, "one JSON object")
       .note("DIR is a model folder or a .gguf file. Routers, norms and convolutions keep their precision.");
   if (!a.parse(args)) return 0;
@@ -36,14 +37,19 @@ int cmd_quantize(Words args) {
   }
   Json rows = Json::array();
   int64_t bytes = 0, weights = 0;
-  if (!json) fmt::print("{:<60} {:>16} {:<28} {:>12}\n", "matrix", "shape", "scheme", "error (rms)");
+  if (!json)
+    fmt::print("{:<60} {:>16} {:<28} {:>12}{}\n", "matrix", "shape", "scheme", "error (rms)",
+               calibration.empty() ? "" : "   of outputs");
   o.report = [&](const PackedRecorder::Row& r) {
     bytes += r.bytes, weights += r.n * r.k;
     const std::string shape = fmt::format("{} × {}", r.n, r.k);
-    if (!json) fmt::print("{:<60} {:>16} {:<28} {:>11.3f}%\n", r.name, shape, to_string(r.scheme), 100 * r.error);
+    if (!json)
+      fmt::print("{:<60} {:>16} {:<28} {:>11.3f}%{}\n", r.name, shape, to_string(r.scheme), 100 * r.error,
+                 r.output_error ? fmt::format(" {:>11.3f}%", 100 * *r.output_error) : "");
     Json j = Json::object();
     j.set("name", r.name), j.set("n", r.n), j.set("k", r.k), j.set("bytes", r.bytes);
     j.set("scheme", to_json(r.scheme)), j.set("relative_rms_error", r.error);
+    if (r.output_error) j.set("relative_output_error", *r.output_error);
     rows.push(std::move(j));
   };
   quantise_folder(registry(), from, to, o);

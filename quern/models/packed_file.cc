@@ -14,26 +14,33 @@ constexpr const char* kIndexKey = "quern.packed";
 
 std::string blob_name(size_t i) { return fmt::format("packed.{:05}", i); }
 
-double relative_error(const Tensor& w, const kernels::PackedWeight& packed) {
+struct Errors {
+  double weights = 0, outputs = 0;
+};
+
+// Relative errors of a matrix, some hundred rows at a time.
+Errors relative_errors(const Tensor& w, const kernels::PackedWeight& packed, const kernels::InputFactor& inputs) {
   const int64_t n = packed.n(), k = packed.k();
-  std::vector<double> error(static_cast<size_t>(n)), all(static_cast<size_t>(n));
-  parallel_for(n, 1, [&](int64_t begin, int64_t end) {
-    std::vector<float> row(static_cast<size_t>(k));
-    for (int64_t i = begin; i < end; ++i) {
-      packed.row(i, {row.data(), {k}});
-      Tensor plain = w.narrow(0, i, 1).to(DType::f32).clone();
-      double e = 0, a = 0;
-      for (int64_t p = 0; p < k; ++p) {
-        const double v = static_cast<double>(plain.data<float>()[p]),
-                     d = v - static_cast<double>(row[static_cast<size_t>(p)]);
-        e += d * d, a += v * v;
+  double error = 0, all = 0, output_error = 0, outputs = 0;
+  auto squares = [](const Tensor& t) {
+    double sum = 0;
+    for (const float v : t.span<float>()) sum += static_cast<double>(v) * static_cast<double>(v);
+    return sum;
+  };
+  for (int64_t first = 0; first < n; first += 512) {
+    const Tensor rows = w.narrow(0, first, std::min<int64_t>(n - first, 512)).to(DType::f32).clone();
+    const Tensor delta = Tensor::empty(rows.shape(), DType::f32);
+    parallel_for(rows.dim(0), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        float* d = delta.data<float>() + i * k;
+        packed.row(first + i, {d, {k}});
+        for (int64_t p = 0; p < k; ++p) d[p] = rows.data<float>()[i * k + p] - d[p];
       }
-      error[static_cast<size_t>(i)] = e, all[static_cast<size_t>(i)] = a;
-    }
-  });
-  double e = 0, a = 0;
-  for (size_t i = 0; i < error.size(); ++i) e += error[i], a += all[i];
-  return a > 0 ? std::sqrt(e / a) : 0;
+    });
+    error += squares(delta), all += squares(rows);
+    if (!inputs.d.empty()) output_error += output_cost(inputs, delta), outputs += output_cost(inputs, rows);
+  }
+  return {all > 0 ? std::sqrt(error / all) : 0, outputs > 0 ? std::sqrt(output_error / outputs) : 0};
 }
 
 int64_t extent(const Json& j, const char* key, const std::string& where) {
@@ -116,10 +123,11 @@ void PackedReader::finish() const {
 kernels::PackedWeight PackedRecorder::matrix(const std::string& name, int64_t n, int64_t k, const WeightScheme& s,
                                              const std::function<Tensor()>& plain) {
   const Tensor w = plain();
-  const size_t i = packed_.size();
-  kernels::PackedWeight p = kernels::PackedWeight::pack(
-      w, s, i < importance_.size() ? std::span<const float>(importance_[i]) : std::span<const float>());
-  packed_.push_back({{name, n, k, p.bytes(), s, relative_error(w, p)}, p.quantised().blob()});
+  const kernels::InputFactor inputs = inputs_ ? inputs_(packed_.size()) : kernels::InputFactor();
+  kernels::PackedWeight p = kernels::pack_with_feedback(w, s, inputs);
+  const Errors e = relative_errors(w, p, inputs);
+  packed_.push_back({{name, n, k, p.bytes(), s, e.weights, {}}, p.quantised().blob()});
+  if (!inputs.d.empty()) packed_.back().first.output_error = e.outputs;
   if (report_) report_(packed_.back().first);
   return p;
 }
@@ -142,25 +150,23 @@ void PackedRecorder::save(const std::filesystem::path& file, const NamedTensors&
   save_safetensors(file, tensors, {{"format", "quern"}, {kVersionKey, kPackedVersion}, {kIndexKey, index.dump()}});
 }
 
-kernels::PackedWeight PackedCalibrator::matrix(const std::string&, int64_t, int64_t, const WeightScheme&,
+kernels::PackedWeight PackedCalibrator::matrix(const std::string&, int64_t, int64_t k, const WeightScheme&,
                                                const std::function<Tensor()>& plain) {
   kernels::PackedWeight p = kernels::PackedWeight::pack(plain(), DType::bf16);
-  seen_.push_back(std::make_shared<kernels::InputSquares>());
-  p.observe(seen_.back());
+  seen_.push_back({k, std::make_shared<kernels::InputSquares>(kUnwatched)});
+  p.observe(seen_.back().sums);
   return p;
 }
 
-std::vector<std::vector<float>> PackedCalibrator::importance() const {
-  std::vector<std::vector<float>> all;
-  for (const auto& s : seen_) {
-    std::vector<float> h;
-    double mean = 0;
-    for (double v : s->sum) mean += v / static_cast<double>(s->rows) / static_cast<double>(s->sum.size());
-    if (mean > 0)  // a channel that stayed silent still counts a little
-      for (double v : s->sum) h.push_back(static_cast<float>(v / static_cast<double>(s->rows) / mean + 0.01));
-    all.push_back(std::move(h));
+size_t PackedCalibrator::watch(size_t first, int64_t bytes) {
+  for (Seen& s : seen_) *s.sums = kUnwatched;
+  size_t next = first;
+  for (; next < seen_.size(); ++next) {
+    bytes -= seen_[next].k * seen_[next].k * static_cast<int64_t>(sizeof(double));
+    if (bytes < 0 && next > first) break;
+    seen_[next].sums->rows = 0;
   }
-  return all;
+  return next;
 }
 
 }  // namespace quern

@@ -11,8 +11,10 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "quern/base/json.h"
+#include "quern/kernels/quant/feedback.h"
 #include "quern/nn/packing.h"
 #include "quern/tensor/safetensors.h"
 
@@ -62,11 +64,12 @@ class PackedRecorder : public PackHook {
     std::string name;
     int64_t n, k, bytes;
     WeightScheme scheme;
-    double error;  // root of Σ(w − W)² / Σ w²
+    double error;                        // root of Σ(w − W)² / Σ w²
+    std::optional<double> output_error;  // of Σ E[(x·(w − W))²] / Σ E[(x·w)²], where inputs are known
   };
-  // importance: mean x² of every input channel of the i-th matrix, or nothing.
-  explicit PackedRecorder(std::vector<std::vector<float>> importance, std::function<void(const Row&)> report)
-      : importance_(std::move(importance)), report_(std::move(report)) {}
+  using Inputs = std::function<kernels::InputFactor(size_t i)>;  // of the i-th matrix, asked for in order
+  explicit PackedRecorder(Inputs inputs, std::function<void(const Row&)> report)
+      : inputs_(std::move(inputs)), report_(std::move(report)) {}
 
   kernels::PackedWeight matrix(const std::string& name, int64_t n, int64_t k, const WeightScheme& s,
                                const std::function<Tensor()>& plain) override;
@@ -76,20 +79,27 @@ class PackedRecorder : public PackHook {
             const WeightScheme& body, const WeightScheme& head) const;
 
  private:
-  std::vector<std::vector<float>> importance_;
+  Inputs inputs_;
   std::function<void(const Row&)> report_;
   std::vector<std::pair<Row, Tensor>> packed_;
 };
 
-// Packs in bf16 what would be quantised and watches the inputs of every matrix.
+// Packs in bf16 what would be quantised and watches the inputs of matrices, some at a time.
 class PackedCalibrator : public PackHook {
  public:
   kernels::PackedWeight matrix(const std::string& name, int64_t n, int64_t k, const WeightScheme& s,
                                const std::function<Tensor()>& plain) override;
-  std::vector<std::vector<float>> importance() const;  // empty where no row passed
+  // From now on watches the matrices from `first` whose sums fit into `bytes`, one at least. Returns the next one.
+  size_t watch(size_t first, int64_t bytes);
+  kernels::InputSquares take(size_t i) { return std::exchange(*seen_[i].sums, kUnwatched); }
 
  private:
-  std::vector<std::shared_ptr<kernels::InputSquares>> seen_;
+  static inline const kernels::InputSquares kUnwatched = {{}, -1};
+  struct Seen {
+    int64_t k;
+    std::shared_ptr<kernels::InputSquares> sums;
+  };
+  std::vector<Seen> seen_;
 };
 
 }  // namespace quern

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <optional>
+
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/models/checkpoint.h"
@@ -11,17 +13,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::vector<float>> calibrate(const Registry& registry, const fs::path& from, const QuantiseOptions& o) {
-  PackedCalibrator hook;
-  auto model = load_model(registry, from, {.scheme = o.body, .head = o.head, .hook = &hook});
-  constexpr size_t kChunk = 512;  // tokens a document
-  for (size_t at = 0; at < o.calibration.size(); at += kChunk) {
-    std::span<const int32_t> ids = o.calibration.subspan(at, std::min(kChunk, o.calibration.size() - at));
-    Tape tape(Tape::inference);
-    model->logits(tape, model->hidden(tape, ids, Batch::single(static_cast<int64_t>(ids.size()))));
+// What a text sends through every matrix of the bf16 model. The sums of all matrices can outweigh the model, so they
+// are collected for some at a time, the text being read anew for each lot.
+class Calibration {
+ public:
+  Calibration(const Registry& registry, const fs::path& from, const QuantiseOptions& o)
+      : text_(o.calibration),
+        model_(load_model(registry, from, {.scheme = o.body, .head = o.head, .hook = &hook_})) {}
+
+  kernels::InputFactor inputs(size_t matrix) {
+    if (matrix >= watched_) {
+      watched_ = hook_.watch(matrix, kBytes);
+      read();
+    }
+    return kernels::factor_inputs(hook_.take(matrix), kDamping);
   }
-  return hook.importance();
-}
+
+ private:
+  static constexpr int64_t kBytes = int64_t{1} << 30;
+  static constexpr size_t kDocument = 512;
+  static constexpr double kDamping = 0.03;  // measured: 0.01 and 0.1 do as well
+
+  void read() {
+    for (size_t at = 0; at < text_.size(); at += kDocument) {
+      std::span<const int32_t> ids = text_.subspan(at, std::min(kDocument, text_.size() - at));
+      Tape tape(Tape::inference);
+      model_->logits(tape, model_->hidden(tape, ids, Batch::single(static_cast<int64_t>(ids.size()))));
+    }
+  }
+
+  std::span<const int32_t> text_;
+  PackedCalibrator hook_;
+  std::unique_ptr<Model> model_;
+  size_t watched_ = 0;  // matrices before this one have been watched
+};
 
 // A folder that disappears unless it is kept.
 class Draft {
@@ -68,31 +93,26 @@ void copy_companions(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-void quantise_folder(const Registry& registry, const fs::path& from, const fs::path& to, const QuantiseOptions& o) {
+void check_packed_target(const fs::path& to, const QuantiseOptions& o) {
   check(o.body, "scheme"), check(o.head, "head");
   if (!o.body.quantised()) fail("scheme: {}, expected q8, q4 or q8a8", to_string(o.body));
   if (fs::exists(to) && !(fs::is_directory(to) && fs::is_empty(to)))
     fail("{} is there already: name a folder that is not", to.string());
-  std::vector<std::vector<float>> importance;
-  if (!o.calibration.empty()) importance = calibrate(registry, from, o);
+}
 
-  PackedRecorder recorder(std::move(importance), o.report);
-  auto model = load_model(registry, from, {.scheme = o.body, .head = o.head, .hook = &recorder});
-  const TensorFolder weights = open_checkpoint(from, DType::bf16).weights;
-  NamedTensors plain;
+void save_packed(Model& model, const PackedRecorder& recorder, const NamedTensors& plain, const fs::path& to,
+                 const QuantiseOptions& o, const std::function<void(const fs::path&)>& companions) {
   std::vector<std::string> packed;
-  model->visit("", [&](const std::string& name, Parameter& p) {
-    if (!p.value.defined()) return packed.push_back(name);
-    Tensor t = model->read(weights, name, p);  // packing may have reordered the model's own copy
-    plain.emplace_back(name, t.defined() ? t : p.value);
+  model.visit("", [&](const std::string& name, Parameter& p) {
+    if (!p.value.defined()) packed.push_back(name);
   });
-  Json config = model->config(), q = Json::object();
+  Json config = model.config(), q = Json::object();
   q.set("quant_method", "quern"), q.set("version", kPackedVersion);
   q.set("scheme", to_json(o.body)), q.set("head", to_json(o.head));
   config.set("quantization_config", q);
   try {
     Draft draft(to);
-    copy_companions(from, draft.path());
+    companions(draft.path());
     recorder.save(draft.path() / "model.safetensors", plain, packed, o.body, o.head);
     write_file(draft.path() / "config.json", config.dump(2) + "\n");
     if (fs::exists(to)) fs::remove(to);
@@ -100,6 +120,27 @@ void quantise_folder(const Registry& registry, const fs::path& from, const fs::p
   } catch (const fs::filesystem_error& e) {
     fail("cannot write {}: {}", to.string(), e.what());
   }
+}
+
+void quantise_folder(const Registry& registry, const fs::path& from, const fs::path& to, const QuantiseOptions& o) {
+  check_packed_target(to, o);
+  std::optional<Calibration> calibration;
+  PackedRecorder::Inputs inputs;
+  if (!o.calibration.empty()) {
+    calibration.emplace(registry, from, o);
+    inputs = [&](size_t matrix) { return calibration->inputs(matrix); };
+  }
+  PackedRecorder recorder(std::move(inputs), o.report);
+  auto model = load_model(registry, from, {.scheme = o.body, .head = o.head, .hook = &recorder});
+  calibration.reset();
+  const TensorFolder weights = open_checkpoint(from, DType::bf16).weights;
+  NamedTensors plain;
+  model->visit("", [&](const std::string& name, Parameter& p) {
+    if (!p.value.defined()) return;
+    Tensor t = model->read(weights, name, p);  // packing may have reordered the model's own copy
+    plain.emplace_back(name, t.defined() ? t : p.value);
+  });
+  save_packed(*model, recorder, plain, to, o, [&](const fs::path& draft) { copy_companions(from, draft); });
 }
 
 }  // namespace quern

@@ -11,7 +11,7 @@ namespace quern {
 
 struct QuantiseOptions {
   WeightScheme body{WeightFormat::q8}, head{WeightFormat::q8};
-  // Text the scales are fitted to: tokens run through the bf16 model first, and inputs that are large count more.
+  // Text run through the bf16 model first: weights are rounded so that outputs on it change little.
   std::span<const int32_t> calibration = {};
   std::function<void(const PackedRecorder::Row&)> report = {};
 };
@@ -19,5 +19,12 @@ struct QuantiseOptions {
 // Writes `to` as a whole or not at all: everything is made in a sibling folder, which is renamed at the end.
 void quantise_folder(const Registry& registry, const std::filesystem::path& from, const std::filesystem::path& to,
                      const QuantiseOptions& options);
+
+// The same from a model in memory that was packed through `recorder`: its blobs, the parameters that were not packed,
+// the configuration; `companions` writes what else belongs into the folder it is given.
+void save_packed(Model& model, const PackedRecorder& recorder, const NamedTensors& plain,
+                 const std::filesystem::path& to, const QuantiseOptions& options,
+                 const std::function<void(const std::filesystem::path&)>& companions);
+void check_packed_target(const std::filesystem::path& to, const QuantiseOptions& options);
 
 }  // namespace quern

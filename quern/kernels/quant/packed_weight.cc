@@ -3,6 +3,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/traffic.h"
+#include "quern/kernels/quant/feedback.h"
 
 namespace quern::kernels {
 
@@ -17,13 +18,7 @@ PackedWeight PackedWeight::pack(const Tensor& w, const WeightScheme& s, std::spa
 }
 
 void PackedWeight::note(View<const float, 2> x) const {
-  if (seen_) {
-    seen_->sum.resize(static_cast<size_t>(x.shape[1]));
-    seen_->rows += x.shape[0];
-    for (int64_t t = 0; t < x.shape[0]; ++t)
-      for (int64_t p = 0; p < x.shape[1]; ++p)
-        seen_->sum[static_cast<size_t>(p)] += static_cast<double>(x(t, p)) * static_cast<double>(x(t, p));
-  }
+  if (seen_) add_outer_products(x, *seen_);
   count_product(x.shape[0], n() * k(), bytes());
 }
 

@@ -9,7 +9,7 @@
 
 namespace quern::kernels {
 
-// Σ x² of every input channel over the rows a weight has met: what calibration collects.
+// Σ x·xᵀ over the rows a weight has met, K·K numbers: what calibration collects (feedback.h).
 struct InputSquares {
   std::vector<double> sum;
   int64_t rows = 0;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "quern/base/test_message.h"
-#include "quern/kernels/quant/quant_linear.h"
+#include "quern/kernels/quant/feedback.h"
 #include "quern/kernels/quant/quant_ref.h"
 #include "quern/kernels/test_util.h"
 
@@ -189,17 +189,16 @@ TEST(QuantLinear, WeightsAreWithinHalfAStep) {
   }
 }
 
-double relative_rms(const Tensor& w, const WeightScheme& s, std::span<const float> importance) {
-  QuantLinear q = QuantLinear::pack(w, s, importance);
+double relative_rms(const Tensor& w, const WeightScheme& s, const InputFactor& inputs = {}) {
+  QuantLinear q = pack_with_feedback(w, s, inputs);
   const int64_t n = w.dim(0), k = w.dim(1);
   std::vector<float> row(static_cast<size_t>(k));
   double error = 0, all = 0;
   for (int64_t i = 0; i < n; ++i) {
     q.row(i, {row.data(), {k}});
     for (int64_t p = 0; p < k; ++p) {
-      const double h = importance.empty() ? 1 : static_cast<double>(importance[static_cast<size_t>(p)]);
-      error += h * std::pow(static_cast<double>(row[static_cast<size_t>(p)]) - w.item(i * k + p), 2);
-      all += h * std::pow(w.item(i * k + p), 2);
+      error += std::pow(static_cast<double>(row[static_cast<size_t>(p)]) - w.item(i * k + p), 2);
+      all += std::pow(w.item(i * k + p), 2);
     }
   }
   return std::sqrt(error / all);
@@ -209,10 +208,10 @@ double relative_rms(const Tensor& w, const WeightScheme& s, std::span<const floa
 // 8 to 10 %.
 TEST(QuantLinear, ErrorsAreWhatTheBitsAllow) {
   Tensor w = noise({128, 1024}, 5);
-  EXPECT_LT(relative_rms(w, {WeightFormat::q8}, {}), 0.0095);
-  EXPECT_LT(relative_rms(w, {WeightFormat::q4, 32}, {}), 0.090);
-  EXPECT_LT(relative_rms(w, {WeightFormat::q4, 64}, {}), 0.100);
-  EXPECT_LT(relative_rms(w, {WeightFormat::q4, 32, true}, {}), 0.085);
+  EXPECT_LT(relative_rms(w, {WeightFormat::q8}), 0.0095);
+  EXPECT_LT(relative_rms(w, {WeightFormat::q4, 32}), 0.090);
+  EXPECT_LT(relative_rms(w, {WeightFormat::q4, 64}), 0.100);
+  EXPECT_LT(relative_rms(w, {WeightFormat::q4, 32, true}), 0.085);
 }
 
 TEST(QuantLinear, ImportanceLowersTheWeightedError) {
@@ -234,6 +233,79 @@ TEST(QuantLinear, ImportanceLowersTheWeightedError) {
     };
     EXPECT_LT(error(weighted), error(plain)) << to_string(s);
   }
+}
+
+// Rows of x whose channels follow one another, as in a random walk that forgets.
+Tensor correlated(int64_t t, int64_t k, uint64_t seed) {
+  Tensor x = noise({t, k}, seed);
+  for (int64_t i = 0; i < t; ++i)
+    for (int64_t p = 1; p < k; ++p) x.data<float>()[i * k + p] += 0.8f * x.data<float>()[i * k + p - 1];
+  return x;
+}
+
+InputFactor factor_of(const Tensor& x, double damping) {
+  InputSquares seen;
+  const int64_t half = x.dim(0) / 2;
+  add_outer_products(x.narrow(0, 0, half).view<const float, 2>(), seen);
+  add_outer_products(x.narrow(0, half, x.dim(0) - half).view<const float, 2>(), seen);
+  EXPECT_EQ(seen.rows, x.dim(0));
+  return factor_inputs(std::move(seen), damping);
+}
+
+// U·D·Uᵀ is XᵀX over its mean diagonal, and the damping on the diagonal.
+TEST(InputFactor, MultipliesBackToTheGram) {
+  const int64_t k = 150;
+  for (int64_t t : {40, 400}) {
+    const Tensor x = correlated(t, k, 31);
+    const InputFactor f = factor_of(x, 0.03);
+    std::vector<double> h(static_cast<size_t>(k * k));
+    double mean = 0;
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < k; ++j) {
+        double& at = h[static_cast<size_t>(i * k + j)];
+        for (int64_t r = 0; r < t; ++r) at += x.item(r * k + i) * x.item(r * k + j);
+        if (i == j) mean += at / static_cast<double>(k);
+      }
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < k; ++j) {
+        double got = 0;
+        for (int64_t c = 0; c < k; ++c)
+          got += f.u.item(i * k + c) * static_cast<double>(f.d[static_cast<size_t>(c)]) * f.u.item(j * k + c);
+        ASSERT_NEAR(got, h[static_cast<size_t>(i * k + j)] / mean + (i == j ? 0.03 : 0), 2e-5) << i << ", " << j;
+      }
+  }
+  EXPECT_TRUE(factor_inputs({}, 0.1).d.empty());
+  EXPECT_TRUE(factor_of(Tensor::zeros({4, 8}, DType::f32), 0.1).d.empty());
+}
+
+// On rows that were not seen, of the same kind: the outputs change less than with weights rounded one by one.
+TEST(QuantLinear, FeedbackLowersTheErrorOfOutputs) {
+  const int64_t n = 70, k = 300, t = 200;
+  const Tensor w = noise({n, k}, 6), x = correlated(t, k, 33);
+  const InputFactor f = factor_of(correlated(3000, k, 32), 0.01);
+  Tensor want = Tensor::empty({t, n}, DType::f32);
+  gemm<float>(x.view<const float, 2>(), w.view<const float, 2>(), want.view<float, 2>(), {.trans_b = true});
+  auto error = [&](const QuantLinear& q) {
+    Tensor rows = Tensor::empty({n, k}, DType::f32), y = Tensor::empty({t, n}, DType::f32);
+    for (int64_t i = 0; i < n; ++i) q.row(i, {rows.data<float>() + i * k, {k}});
+    gemm<float>(x.view<const float, 2>(), rows.view<const float, 2>(), y.view<float, 2>(), {.trans_b = true});
+    double e = 0;
+    for (int64_t i = 0; i < t * n; ++i) e += std::pow(y.item(i) - want.item(i), 2);
+    return std::sqrt(e);
+  };
+  for (const WeightScheme& s : kSchemes)
+    EXPECT_LT(error(pack_with_feedback(w, s, f)), 0.75 * error(QuantLinear::pack(w, s))) << to_string(s);
+}
+
+// Channels that have nothing to do with each other, all alike: nothing to feed back.
+TEST(QuantLinear, FeedbackOfIndependentInputsIsPlainRounding) {
+  const int64_t k = 320;
+  const Tensor w = noise({70, k}, 9);
+  InputSquares seen{std::vector<double>(static_cast<size_t>(k * k)), 1};
+  for (int64_t i = 0; i < k; ++i) seen.sum[static_cast<size_t>(i * k + i)] = 7;
+  const InputFactor f = factor_inputs(std::move(seen), 0.01);
+  for (const WeightScheme& s : {WeightScheme(WeightFormat::q4, 32), WeightScheme(WeightFormat::q4, 64, true)})
+    EXPECT_NEAR(relative_rms(w, s, f) / relative_rms(w, s), 1, 0.02) << to_string(s);
 }
 
 TEST(QuantLinear, OddWeights) {
