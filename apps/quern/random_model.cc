@@ -38,8 +38,13 @@ std::pair<std::string, std::string> family_and_size(const std::string& shape) {
 
 std::unique_ptr<Model> random_model(const std::string& shape, const std::string& scheme) {
   auto [family, size] = family_and_size(shape);
-  std::unique_ptr<Model> model = build_model(registry(), shape_config(family, size, shape_vocab(family, size)));
-  WeightScheme body(parse_format(scheme, "--scheme"));
+  return random_model(shape_config(family, size, shape_vocab(family, size)),
+                      Packing(WeightScheme(parse_format(scheme, "--scheme"))));
+}
+
+std::unique_ptr<Model> random_model(const Json& config, const Packing& packing) {
+  std::unique_ptr<Model> model = build_model(registry(), config);
+  const WeightScheme& body = packing.scheme();
   int64_t largest = 0;
   model->visit("", [&](const std::string&, Parameter& p) {
     if (p.matrix) largest = std::max(largest, element_count(p.shape));
@@ -56,7 +61,7 @@ std::unique_ptr<Model> random_model(const std::string& shape, const std::string&
     int64_t at = static_cast<int64_t>(Rng(2, k++).uniform() * (kSpread / 32)) * 32;
     p.value = pool.narrow(0, at, element_count(p.shape)).reshape(p.shape);
   });
-  model->pack(Packing(body));
+  model->pack(packing);
   return model;
 }
 

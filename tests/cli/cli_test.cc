@@ -117,6 +117,13 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   r = shell("quern run " + q + " -p Once -n 5 --json");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(shell("quern info " + q).code, 0);
+
+  const std::string p = d / "p";  // packed as it is made, with a head longer than the tokenizer
+  r = shell(std::string("quern new --size tiny --scheme q4 --rows 640 --family ") + GetParam() + " " + p);
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(shell("quern info --json " + p).out).at("vocab_size").as_int(), 640);
+  EXPECT_EQ(shell("quern run " + p + " -p Once -n 5").code, 0);
+  EXPECT_EQ(shell(std::string("quern new --size tiny --scheme q4 --family ") + GetParam() + " " + p).code, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, MadeModel, testing::Values("zaya", "llama", "zamba", "zamba2"));

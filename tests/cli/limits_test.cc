@@ -1,9 +1,12 @@
 // What the machine refuses: memory that is not there, a disk that is full, a file that stops in the middle. Each is a
-// message and exit code 1, never a signal, and a later try with room succeeds.
+// message and exit code 1, never a signal, and a later try with room succeeds. A server answers the request with the
+// message and goes on with the others.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/cli/shell.h"
+#include "quern/base/json.h"
+#include "tests/cli/running_server.h"
+#include "tests/serve/raw_client.h"
 
 namespace quern {
 namespace {
@@ -71,6 +74,38 @@ TEST_F(Limits, AHalfWrittenFolderSaysWhatIsMissing) {
   EXPECT_NE(refusal().find("found neither model.safetensors"), std::string::npos);
   fs::remove(packed_ + "/config.json");
   EXPECT_EQ(shell("quern info " + packed_).code, 1);
+}
+
+RawAnswer complete(const RunningServer& server, int max_tokens, const std::string& model = "") {
+  return http(server.port(), "POST", "/v1/completions",
+              fmt::format(R"({{"prompt": "Once", "max_tokens": {}, "temperature": 0, "seed": 1{}}})", max_tokens,
+                          model.empty() ? "" : fmt::format(R"(, "model": "{}")", model)));
+}
+
+std::string text_of(const RawAnswer& a) {
+  EXPECT_EQ(a.status, 200) << a.body;
+  if (a.status != 200) return "";
+  return Json::parse(a.body).at("choices").as_array()[0].at("text").as_string();
+}
+
+TEST_F(Limits, AServerOutlivesAFullDiskAndADamagedModel) {
+  ASSERT_EQ(shell("quern quantize " + model_ + " " + packed_ + " --scheme q4").code, 0);
+  ScratchFolder folder;
+  RunningServer server(folder, fmt::format("{} {} --session-dir {}", model_, packed_, folder / "kept"),
+                       "ulimit -f 64;");
+  ASSERT_GT(server.port(), 0) << server.log();
+  const std::string text = text_of(complete(server, 5));
+  const RawAnswer kept =
+      http(server.port(), "POST", "/v1/sessions/tale", R"({"prompt": "Once upon a time there was a long tale"})");
+  EXPECT_GE(kept.status, 500) << kept.body;
+  EXPECT_NE(kept.body.find("cannot write"), std::string::npos) << kept.body;
+  for (const fs::directory_entry& e : fs::recursive_directory_iterator(folder / "kept"))
+    EXPECT_EQ(e.path().string().find("tale"), std::string::npos) << e.path();
+  fs::resize_file(packed_ + "/model.safetensors", 100000);  // the second model is not loaded before it is asked for
+  const RawAnswer damaged = complete(server, 5, "q");
+  EXPECT_GE(damaged.status, 500) << damaged.body;
+  EXPECT_NE(damaged.body.find("model.safetensors"), std::string::npos) << damaged.body;
+  EXPECT_EQ(text_of(complete(server, 5)), text);
 }
 
 }  // namespace

@@ -4,57 +4,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <csignal>
 #include <fstream>
-#include <sstream>
-#include <thread>
 
 #include "quern/base/json.h"
 #include "quern/tensor/safetensors.h"
-#include "tests/cli/shell.h"
+#include "tests/cli/running_server.h"
 #include "tests/serve/raw_client.h"
 
 namespace quern {
 namespace {
-
-std::string contents(const std::string& file) {
-  std::ifstream f(file);
-  std::stringstream s;
-  s << f.rdbuf();
-  return s.str();
-}
-
-class RunningServer {  // in the background until it goes out of scope
- public:
-  RunningServer(const ScratchFolder& folder, const std::string& arguments)
-      : out_(folder / "serve.out"), err_(folder / "serve.err") {
-    const Ran r = shell(fmt::format("quern serve {} --port 0 --quiet > {} 2> {} & echo $!", arguments, out_, err_));
-    pid_ = std::stoi(r.out);
-    for (int i = 0; i < 600 && port_ == 0; ++i) {
-      const std::string out = contents(out_);
-      if (const size_t at = out.find("127.0.0.1:"); at != out.npos && out.ends_with('\n'))
-        port_ = std::stoi(out.substr(at + 10));
-      else
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-  }
-  ~RunningServer() { stop(); }
-  void stop() {
-    // A server that is still starting may ignore the interrupt: it is not waited for without end.
-    if (pid_ > 0)
-      shell(
-          fmt::format("kill -INT {0}; for i in $(seq 300); do kill -0 {0} 2> /dev/null || exit 0; sleep 0.1; done; "
-                      "kill -KILL {0}",
-                      pid_));
-    pid_ = 0;
-  }
-  int port() const { return port_; }
-  std::string log() const { return contents(err_); }
-
- private:
-  std::string out_, err_;
-  int pid_ = 0, port_ = 0;
-};
 
 Json answered(const RawAnswer& a) {
   EXPECT_EQ(a.status, 200) << a.body;
