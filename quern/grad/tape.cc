@@ -61,6 +61,7 @@ Tensor Grads::accumulator(int input) {
 }
 
 Var Tape::param(Parameter& p) {
+  if (on_parameter) on_parameter(p);
   QUERN_CHECK(p.value.defined(), "parameter of shape {} has no value", to_string(p.shape));
   Var v(p.value);
   if (seen_ && p.trainable) seen_->push_back(&p);
@@ -171,6 +172,7 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Body body) {
   {
     Tape plain(inference, bf16_);
     plain.seen_ = &used;
+    plain.on_parameter = on_parameter;
     for (Var& v : body(plain, {in_values.begin(), in_values.end()})) out_values.push_back(std::move(v.value));
   }
   // The body's parameters are inputs of this op: it then counts as needing a gradient even when no input does, and

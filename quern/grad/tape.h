@@ -112,6 +112,7 @@ class Tape {
   void backward(const std::vector<Var>& outputs, const std::vector<Tensor>& grads);
   Tensor grad(const Var& v) const;  // after backward; undefined if none arrived
 
+  std::function<void(Parameter&)> on_parameter;   // called before a parameter's values are read
   std::function<void(Parameter&)> on_grad_ready;  // called once a parameter's last use has been differentiated
 
   // Runs body without keeping its intermediate values and runs it again during backward (less memory, more time).

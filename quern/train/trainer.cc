@@ -217,6 +217,7 @@ struct Trainer::Impl {
 
   // Model, data and schedule of a phase. The model keeps its values and the optimizers what they know.
   void enter_phase(size_t i) {
+    settle();
     phase = i;
     const PhaseConfig& p = recipe.phase[i];
     Json wanted = merged(base_config, p.config);
@@ -373,6 +374,7 @@ struct Trainer::Impl {
       double share = static_cast<double>(b.learnt) / static_cast<double>(learnt);
       Tape tape(Tape::training, recipe.dtype == "bf16");
       tape.recompute_layers = recipe.recompute;
+      if (shards) tape.on_parameter = [&](Parameter& x) { shards->need(x); };
       Var l = model->loss(tape, model->hidden(tape, b.tokens, b.batch), b.targets);
       if (b.learnt > 0) loss += share * l.value.item();
       m.forward_s += watch.lap();
@@ -428,6 +430,10 @@ struct Trainer::Impl {
     return true;
   }
 
+  void settle() {  // all values of this rank's model are the newest
+    if (shards) shards->settle();
+  }
+
   void enter(Section s) {
     if (o.heartbeat) o.heartbeat->enter(s, done);
   }
@@ -441,6 +447,7 @@ struct Trainer::Impl {
 
   void evaluate() {
     enter(Section::evaluate);
+    settle();
     evals.clear();
     int64_t length = recipe.eval.length > 0 ? recipe.eval.length : recipe.phase.back().length;
     for (const DataSetConfig& set : recipe.eval.data) {
@@ -469,6 +476,7 @@ struct Trainer::Impl {
   }
 
   void save() {
+    settle();
     Json s = Json::object(), backs = Json::array();
     s.set("tokens", tokens), s.set("consumed", loader->consumed()), s.set("phase", static_cast<int64_t>(phase));
     s.set("spikes", spikes.save());
@@ -500,6 +508,7 @@ struct Trainer::Impl {
 
   // To the last checkpoint; the rows drawn since then are passed over.
   void go_back(const std::string& why) {
+    settle();
     writer->wait();
     auto folder = latest_committed(o.out);
     if (!folder) throw BadNumbers(fmt::format("{} at step {}, and there is no checkpoint to go back to", why, done));
@@ -528,7 +537,10 @@ int64_t Trainer::finished() const { return impl_->done; }
 bool Trainer::step() { return impl_->step(); }
 const StepMetrics& Trainer::last() const { return impl_->last; }
 const std::vector<EvalMetrics>& Trainer::evaluations() const { return impl_->evals; }
-Model& Trainer::model() { return *impl_->model; }
+Model& Trainer::model() {
+  impl_->settle();
+  return *impl_->model;
+}
 int64_t Trainer::parameters() const { return parameter_count(*impl_->model); }
 void Trainer::evaluate() { impl_->evaluate(); }
 
@@ -547,6 +559,7 @@ std::string Trainer::describe() const {
 }
 
 void Trainer::export_model(const fs::path& folder, DType dtype) {
+  impl_->settle();
   if (impl_->comm.rank() == 0) {
     save_model(*impl_->model, folder, dtype);
     if (!impl_->recipe.tokenizer.empty()) copy_tokenizer(impl_->recipe.base / impl_->recipe.tokenizer, folder);

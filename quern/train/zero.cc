@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
+#include "quern/base/error.h"
 #include "quern/base/threads.h"
 #include "quern/optim/clip.h"
 
@@ -46,7 +48,13 @@ ZeroShards::ZeroShards(Module& model, Communicator& comm, int64_t bucket_element
   }
 }
 
-ZeroShards::~ZeroShards() = default;
+ZeroShards::~ZeroShards() {
+  if (std::uncaught_exceptions() > 0) return;
+  try {
+    settle();
+  } catch (const Error&) {  // ranks that are gone have told of it already
+  }
+}
 
 Cut ZeroShards::piece(const Parameter& p, int rank) const {
   const Place& at = places_.at(&p);
@@ -94,6 +102,7 @@ void ZeroShards::send(Bucket& b) {
 }
 
 void ZeroShards::finish() {
+  settle();  // what no forward asked for must not come down on top of the update
   early_ = static_cast<int>(sent_);
   for (; sent_ < buckets_.size(); ++sent_) send(buckets_[sent_]);
   // Parameters nobody had a gradient for are not moved: every rank must know of them.
@@ -127,30 +136,40 @@ double ZeroShards::sum_of_grad_squares() const {
 }
 
 void ZeroShards::gather() {
-  struct Moving {
-    Tensor mine, all;
-    Transfer transfer;
-  };
-  std::vector<Moving> moving(buckets_.size());
-  for (size_t i = 0; i < buckets_.size(); ++i) {
-    const Bucket& b = buckets_[i];
+  QUERN_CHECK(moving_ == 0);
+  for (size_t i = buckets_.size(); i-- > 0;) {
+    Bucket& b = buckets_[i];
     const Cut mine = even_cut(b.size, comm_.size(), comm_.rank());
-    Moving& m = moving[i];
-    m.mine = Tensor::empty({mine.end - mine.begin}, DType::f32), m.all = Tensor::empty({b.size}, DType::f32);
+    b.mine = Tensor::empty({mine.end - mine.begin}, DType::f32), b.all = Tensor::empty({b.size}, DType::f32);
     for (const Place* at : b.places) {
       const Cut c = piece(*at->whole, comm_.rank());
       if (c.end > c.begin)
-        copy_floats(m.mine.data<float>() + at->offset + c.begin - mine.begin, at->piece->value.data<float>(),
+        copy_floats(b.mine.data<float>() + at->offset + c.begin - mine.begin, at->piece->value.data<float>(),
                     c.end - c.begin);
     }
-    m.transfer = comm_.start_all_gather(m.mine, even_counts(b.size, comm_.size()), m.all);
+    b.values = comm_.start_all_gather(b.mine, even_counts(b.size, comm_.size()), b.all);
+    ++moving_;
   }
-  for (size_t i = 0; i < buckets_.size(); ++i) {
-    moving[i].transfer.wait();
-    for (const Place* at : buckets_[i].places)
-      copy_floats(at->whole->value.data<float>(), moving[i].all.data<float>() + at->offset, at->whole->value.size());
-    moving[i] = {};
-  }
+}
+
+void ZeroShards::arrive(Bucket& b) {
+  if (!b.all.defined()) return;
+  b.values.wait();
+  for (const Place* at : b.places)
+    copy_floats(at->whole->value.data<float>(), b.all.data<float>() + at->offset, at->whole->value.size());
+  b.mine = b.all = Tensor();
+  --moving_;
+}
+
+void ZeroShards::need(const Parameter& p) {
+  if (moving_ == 0) return;
+  if (const auto at = places_.find(&p); at != places_.end()) arrive(buckets_[at->second.bucket]);
+  for (Bucket& b : buckets_)
+    if (b.all.defined()) b.values.test();  // keeps MPI moving
+}
+
+void ZeroShards::settle() {
+  for (size_t i = buckets_.size(); i-- > 0;) arrive(buckets_[i]);
 }
 
 }  // namespace quern

@@ -7,6 +7,8 @@
 // (Tape::on_grad_ready) and moves while the rest of the backward runs. Sums are those of all_reduce, element by
 // element in rank order, so training is the unsharded one's but for the rounding of the gradient norm (its double
 // sum is taken piece by piece).
+// After the update the values set out to all ranks, the first of the model first, and arrive while the next forward
+// runs: it waits for a bucket where it asks for a parameter of it (Tape::on_parameter).
 // Matrices that an optimizer must see whole come together at an owner (zero_matrices.h).
 // Volume a rank and step: (n−1)/n·4 bytes an element each way, as a plain all_reduce.
 #pragma once
@@ -36,7 +38,9 @@ class ZeroShards {
   void ready(const Parameter& p);
   void finish();
   double sum_of_grad_squares() const;  // over all ranks
-  void gather();                       // after the update: every rank's pieces of the values to all
+  void gather();                       // after the update: every rank's pieces of the values set out to all
+  void need(const Parameter& p);       // p's values are about to be read: waits for them
+  void settle();                       // waits for all
   int buckets() const { return static_cast<int>(buckets_.size()); }
   int early() const { return early_; }  // buckets of the last step that went out before finish()
 
@@ -54,15 +58,19 @@ class ZeroShards {
     size_t missing = 0;
     Tensor flat, shard;  // gradients on their way, and this rank's piece of their sum
     Transfer transfer;
+    Tensor mine, all;  // values on their way: this rank's piece, and everybody's
+    Transfer values;
   };
   void send_filled();
   void send(Bucket& b);
+  void arrive(Bucket& b);
 
   Communicator& comm_;
   std::map<const Parameter*, Place> places_;
   std::vector<Bucket> buckets_;
   size_t sent_ = 0;  // buckets go out in this order on every rank
   int early_ = 0;
+  size_t moving_ = 0;  // buckets whose values have not arrived
 };
 
 }  // namespace quern

@@ -264,6 +264,7 @@ Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
       tape, convolved<T>(tape, context.widen(tape, xbc, halo), conv_w_, conv_b_, context.widened(halo).offsets),
       halo);
 
+  const Var a_log = tape.param(a_log_), bias = tape.param(dt_bias_), skip = tape.param(d_);
   std::vector<int32_t> wide(b.offsets);
   for (size_t s = 0; s < wide.size(); ++s) wide[s] += static_cast<int32_t>(static_cast<int64_t>(s) * N);
   const Tensor rows = with_readers(xbc.value, b.offsets, N, 0), steps = with_readers(dt.value, b.offsets, N, kNoStep);
@@ -284,9 +285,8 @@ Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
   Tensor z = Tensor::empty({S, N, I}, rows.dtype());
   for (int64_t s = 0; s < S; ++s)
     z.narrow(0, s, 1).copy_from(y_wide.narrow(0, wide[static_cast<size_t>(s) + 1] - N, N).reshape({1, N, I}));
-  const Var a_log = tape.param(a_log_), bias = tape.param(dt_bias_);
   std::vector<Var> yz = tape.record_many(
-      {rows_only(y_wide, b.offsets, N), z}, {xbc, dt, a_log, tape.param(d_), bias},
+      {rows_only(y_wide, b.offsets, N), z}, {xbc, dt, a_log, skip, bias},
       [inputs, rows, steps, offsets = b.offsets, wide, I, GN, N, S](Grads& g) {
         const Tensor gy = with_readers(g.out(0), offsets, N, 0);
         for (int64_t s = 0; s < S; ++s)
@@ -311,10 +311,11 @@ Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
   Var y_TI = tape.record(y, {yz[0], yz[1], xbc, dt, a_log, bias}, [carry](Grads& g) { carry->backward(g); });
 
   const Var gate_v = slice_columns(tape, p_TW, 0, I);
+  const Var norm = tape.param(norm_w_);
   const Tensor gate = gate_v.value, out = Tensor::empty(y.shape(), y.dtype());
   kernels::gated_rms_norm<T>(y.view<const T, 2>(), gate.view<const T, 2>(), norm_w_.value.view<const T, 1>(),
                              c_.n_group, c_.norm_eps, out.view<T, 2>());
-  return tape.record(out, {y_TI, gate_v, tape.param(norm_w_)}, [this, y, gate](Grads& g) {
+  return tape.record(out, {y_TI, gate_v, norm}, [this, y, gate](Grads& g) {
     const Tensor gy = Tensor::empty(y.shape(), y.dtype()), gz = Tensor::empty(y.shape(), y.dtype());
     kernels::gated_rms_norm_backward<T>(
         y.view<const T, 2>(), gate.view<const T, 2>(), norm_w_.value.view<const T, 1>(), c_.n_group, c_.norm_eps,

@@ -131,9 +131,9 @@ void VqAttentionMixer::run(const Tensor& q, const Tensor& k, const Tensor& v, co
 template <class T>
 Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch,
                            int site) {
+  const std::vector<Var> inputs = {q_THd, k_THd, v_THd, tape.param(codes_), tape.param(beta_)};
   const Tensor q = q_THd.value, k = k_THd.value, v = v_THd.value, out = Tensor::empty(q.shape(), q.dtype()),
                columns = columns_.defined() && !tape.recording() ? columns_ : this->columns();
-  const std::vector<Var> inputs = {q_THd, k_THd, v_THd, tape.param(codes_), tape.param(beta_)};
   const bool keep = tape.needs(inputs);
   QUERN_CHECK(!keep || batch.states.empty(), "training reads whole segments, not states");
   const int64_t H = c_.n_head, d = c_.head_dim;
