@@ -259,7 +259,7 @@ TEST(RecallKill, NothingAcknowledgedIsLost) {
     ::waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status)) << "the victim ended by itself with " << status;
     const int64_t last = acknowledged(d.path);
-    if (i % 2 == 0) EXPECT_GT(last, seen) << "nothing was added before kill " << i;
+    EXPECT_TRUE(i % 2 != 0 || last > seen) << "nothing was added before kill " << i;
     if (last < 0) continue;
     const RecallStore s(d.path / "db");
     std::set<std::string> names;
