@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "quern/base/free_blocks.h"
+
 namespace quern {
 namespace {
 
@@ -25,10 +27,10 @@ size_t size_class(size_t n) {
   return (n + step - 1) / step * step;
 }
 
-// Begins on a huge page; what was mapped to get there is given back.
+// Begins on a huge page; what was mapped to get there is given back. Null when the system has no more.
 void* map_pages(size_t bytes) {
   void* p = ::mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED) throw std::bad_alloc();
+  if (p == MAP_FAILED) return nullptr;
   const size_t page = 4096, whole = (bytes + page - 1) / page * page;
   auto at = reinterpret_cast<uintptr_t>(p), start = (at + kHuge - 1) / kHuge * kHuge, end = start + whole;
   if (start > at) ::munmap(p, start - at);
@@ -54,18 +56,25 @@ class BlockCache {
         return p;
       }
     }
-    return map_pages(bytes);
+    if (void* p = map_pages(bytes)) return p;
+    std::lock_guard lock(mutex_);
+    return map_after_giving_back(bytes);
+  }
+  size_t give_back() {
+    std::lock_guard lock(mutex_);
+    return give_back_locked();
   }
   void put(void* p, size_t bytes) {
     constexpr size_t kCap = size_t{4} << 30;
     if (bytes < kHuge) return put_small(p, bytes);
     {
       std::lock_guard lock(mutex_);
-      if (held_ + bytes <= kCap) {
-        free_[bytes].push_back(p);
-        held_ += bytes;
-        return;
-      }
+      if (held_ + bytes <= kCap) try {
+          free_[bytes].push_back(p);
+          held_ += bytes;
+          return;
+        } catch (const std::bad_alloc&) {  // not even room to remember it
+        }
     }
     ::munmap(p, bytes);
   }
@@ -75,6 +84,23 @@ class BlockCache {
   }
 
  private:
+  size_t give_back_locked() {
+    size_t given = 0;
+    for (auto& [size, blocks] : free_) {
+      for (void* p : blocks) ::munmap(p, size);
+      given += size * blocks.size();
+      blocks.clear();
+    }
+    held_ -= given;
+    return given;
+  }
+  // Free blocks of other sizes are no use to who finds no memory. Under the lock.
+  void* map_after_giving_back(size_t bytes) {
+    give_back_locked();
+    if (void* p = map_pages(bytes)) return p;
+    throw std::bad_alloc();
+  }
+
 #if defined(__SANITIZE_ADDRESS__)  // which watches malloc's blocks, not ours
   void* get_small(size_t bytes) {
     void* p = std::aligned_alloc(kAlign, bytes);
@@ -95,7 +121,8 @@ class BlockCache {
       return std::exchange(list, list->next);
     }
     if (slab_left_ < bytes) {
-      slab_ = static_cast<std::byte*>(map_pages(kSlab));
+      void* slab = map_pages(kSlab);
+      slab_ = static_cast<std::byte*>(slab ? slab : map_after_giving_back(kSlab));
       slab_left_ = kSlab;
     }
     slab_left_ -= bytes;
@@ -129,6 +156,8 @@ BlockCache& cache() {
 }
 
 }  // namespace
+
+size_t give_back_free_blocks() { return cache().give_back(); }
 
 Arena::~Arena() {
   for (Block& b : blocks_) cached_free(b.data, b.size);

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "quern/base/free_blocks.h"
 #include "quern/base/threads.h"
 #include "quern/infer/text_stream.h"
 #include "quern/mixers/cache_shards.h"
@@ -193,6 +194,7 @@ struct Engine::Impl {
     }
     s.out.finish = how;
     s.out.error = std::move(error);
+    const bool failed = !s.out.error.empty();
     bool answered = !s.out.tokens.empty();
     s.out.prompt_seconds = seconds_between(s.started, answered ? s.first_token : now);
     s.out.decode_seconds = answered ? seconds_between(s.first_token, now) : 0;
@@ -206,6 +208,7 @@ struct Engine::Impl {
     }
     reserved -= need(s);
     s.state = SequenceState();
+    if (failed) give_back_free_blocks();  // who found no memory leaves none of it behind
     Id id = s.id;
     Generated out = std::move(s.out);
     std::erase_if(running, [&](const auto& r) { return r.get() == &s; });

@@ -3,6 +3,9 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <memory>
+#include <new>
+
 #include "quern/base/error.h"
 
 namespace quern::text {
@@ -76,19 +79,22 @@ std::string translate(std::string_view p) {
 }  // namespace
 
 struct RegexScratch::Impl {
-  pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
-  pcre2_match_context* context = pcre2_match_context_create(nullptr);
-  pcre2_jit_stack* stack = pcre2_jit_stack_create(32 << 10, 8 << 20, nullptr);
+  template <auto Free>
+  struct Freed {
+    template <class T>
+    void operator()(T* p) const {
+      Free(p);
+    }
+  };
+  std::unique_ptr<pcre2_match_data, Freed<pcre2_match_data_free>> data{pcre2_match_data_create(1, nullptr)};
+  std::unique_ptr<pcre2_match_context, Freed<pcre2_match_context_free>> context{pcre2_match_context_create(nullptr)};
+  std::unique_ptr<pcre2_jit_stack, Freed<pcre2_jit_stack_free>> stack{
+      pcre2_jit_stack_create(32 << 10, 8 << 20, nullptr)};
   Impl() {
-    QUERN_CHECK(data && context && stack);
-    pcre2_set_match_limit(context, kMatchLimit);
-    pcre2_set_heap_limit(context, 64 << 10);
-    pcre2_jit_stack_assign(context, nullptr, stack);
-  }
-  ~Impl() {
-    pcre2_jit_stack_free(stack);
-    pcre2_match_context_free(context);
-    pcre2_match_data_free(data);
+    if (!data || !context || !stack) throw std::bad_alloc();
+    pcre2_set_match_limit(context.get(), kMatchLimit);
+    pcre2_set_heap_limit(context.get(), 64 << 10);
+    pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
   }
 };
 
@@ -114,12 +120,13 @@ Regex::Regex(std::string_view pattern) {
   // \C could step into the middle of a character; Oniguruma's ^ and $ always mean lines.
   uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
   pcre2_compile_context* limits = pcre2_compile_context_create(nullptr);
-  QUERN_CHECK(limits);
+  if (!limits) throw std::bad_alloc();
   pcre2_set_newline(limits, PCRE2_NEWLINE_LF);
   pcre2_set_parens_nest_limit(limits, 64);
   impl->code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(impl->pattern.data()), impl->pattern.size(), options, &code,
                              &at, limits);
   pcre2_compile_context_free(limits);
+  if (!impl->code && code == PCRE2_ERROR_HEAP_FAILED) throw std::bad_alloc();
   if (!impl->code) {
     PCRE2_UCHAR message[256];
     pcre2_get_error_message(code, message, sizeof message);
@@ -134,16 +141,17 @@ Regex::Match Regex::find(std::string_view s, size_t from, RegexScratch& scratch)
   auto subject = reinterpret_cast<PCRE2_SPTR>(s.data());
   int rc = PCRE2_ERROR_JIT_STACKLIMIT;
   if (impl_->jit)
-    rc = pcre2_jit_match(impl_->code, subject, s.size(), from, PCRE2_NO_UTF_CHECK, sc->data, sc->context);
+    rc = pcre2_jit_match(impl_->code, subject, s.size(), from, PCRE2_NO_UTF_CHECK, sc->data.get(), sc->context.get());
   if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
-    rc = pcre2_match(impl_->code, subject, s.size(), from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, sc->data, sc->context);
+    rc = pcre2_match(impl_->code, subject, s.size(), from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, sc->data.get(),
+                     sc->context.get());
   if (rc == PCRE2_ERROR_NOMATCH) return {};
   if (rc < 0) {
     PCRE2_UCHAR message[256];
     pcre2_get_error_message(rc, message, sizeof message);
     fail("regular expression '{}' gave up: {}", impl_->pattern, reinterpret_cast<char*>(message));
   }
-  const PCRE2_SIZE* ov = pcre2_get_ovector_pointer(sc->data);
+  const PCRE2_SIZE* ov = pcre2_get_ovector_pointer(sc->data.get());
   // \K can put the start before `from` or after the end; such a match is clamped so that callers always advance.
   size_t begin = ov[0] < from ? from : ov[0];
   return {begin, ov[1] < begin ? begin : ov[1]};

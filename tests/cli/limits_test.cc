@@ -88,6 +88,31 @@ std::string text_of(const RawAnswer& a) {
   return Json::parse(a.body).at("choices").as_array()[0].at("text").as_string();
 }
 
+// A long prompt's caches and intermediates want more than is left beside the weights; a short one's fit again
+// afterwards.
+TEST_F(Limits, ARequestThatNeedsMoreMemoryThanThereIsFailsAlone) {
+  if (kSanitised) GTEST_SKIP() << "AddressSanitizer needs all addresses";
+  std::string tale;
+  for (int i = 0; i < 800; ++i) tale += "the wheel turns ";
+  int refused = 0;
+  for (int megabytes = 300; megabytes <= 600; megabytes += 60) {
+    ScratchFolder folder;
+    RunningServer server(folder, model_ + " --cache-mib 0",
+                         fmt::format("export MALLOC_ARENA_MAX=1; ulimit -c 0; ulimit -v {};", megabytes * 1024));
+    if (server.port() == 0) continue;  // not even room for the weights
+    const RawAnswer before = complete(server, 5);
+    if (before.status != 200) continue;
+    const RawAnswer large =
+        http(server.port(), "POST", "/v1/completions", fmt::format(R"({{"prompt": "{}", "max_tokens": 3}})", tale));
+    if (large.status == 200) break;
+    ++refused;
+    EXPECT_EQ(large.status, 500) << large.body;
+    EXPECT_NE(large.body.find("out of memory"), std::string::npos) << large.body;
+    EXPECT_EQ(text_of(complete(server, 5)), text_of(before)) << megabytes << " MB: the server goes on";
+  }
+  EXPECT_GT(refused, 0) << "no limit at which a small request fits and a large one does not";
+}
+
 TEST_F(Limits, AServerOutlivesAFullDiskAndADamagedModel) {
   ASSERT_EQ(shell("quern quantize " + model_ + " " + packed_ + " --scheme q4").code, 0);
   ScratchFolder folder;
