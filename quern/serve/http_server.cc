@@ -188,7 +188,13 @@ struct HttpServer::Impl {
       if (fd < 0) return;
       const int on = 1;
       ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      auto c = std::make_shared<Connection>(fd, ++serials, o.limits);
+      Shared c;
+      try {
+        c = std::make_shared<Connection>(fd, ++serials, o.limits);
+      } catch (const std::bad_alloc&) {
+        ::close(fd);
+        return;
+      }
       const bool full = static_cast<int>(connections.size()) - parting >= o.connections;
       c->deadline = in(o.header_seconds);
       connections[fd] = c;
@@ -258,9 +264,11 @@ struct HttpServer::Impl {
 
   void hand_over(const Shared& c) {
     std::unique_lock lock(mutex);
-    if (idle_workers <= static_cast<int>(work.size()) && static_cast<int>(workers.size()) < o.workers)
-      workers.emplace_back([this] { serve(); });
-    if (static_cast<int>(work.size()) >= o.workers) {
+    if (idle_workers <= static_cast<int>(work.size()) && static_cast<int>(workers.size()) < o.workers) try {
+        workers.emplace_back([this] { serve(); });
+      } catch (const std::exception&) {  // no room for one more: those that there are take it in turn
+      }
+    if (workers.empty() || static_cast<int>(work.size()) >= o.workers) {
       lock.unlock();
       c->parser.take();
       send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, false), 1);
@@ -286,7 +294,11 @@ struct HttpServer::Impl {
         handler(e);
         if (e.status() == 0) e.answer(404, "", "");
       } catch (const std::exception& x) {
-        if (e.status() == 0) e.answer(500, "text/plain", fmt::format("{}\n", x.what()));
+        try {
+          if (e.status() == 0) e.answer(500, "text/plain", fmt::format("{}\n", x.what()));
+        } catch (const std::bad_alloc&) {
+          connection->gone = true;
+        }
       }
       lock.lock();
       finished.emplace_back(std::move(connection), e.reusable());
@@ -326,32 +338,39 @@ struct HttpServer::Impl {
     }
   }
 
+  void handle(uint64_t whose, uint32_t what) {
+    const int fd = static_cast<int>(whose & 0xffffffffu);
+    if (fd == listener) {
+      accept_all();
+    } else if (fd == bell) {
+      uint64_t count = 0;
+      [[maybe_unused]] ssize_t got = ::read(bell, &count, sizeof count);
+      take_back();
+    } else if (auto it = connections.find(fd); it != connections.end() && it->second->serial == whose >> 32) {
+      const Shared c = it->second;
+      if (c->busy) {
+        c->gone = true;
+        watch(fd, c->serial, 0, EPOLL_CTL_MOD);
+        if ((what & (EPOLLHUP | EPOLLERR)) != 0) drop(c);  // these cannot be masked
+      } else if ((what & EPOLLIN) != 0) {
+        readable(c);
+      } else {
+        drop(c);
+      }
+    }
+  }
+
   void run() {
     std::vector<epoll_event> events(256);
     auto next_sweep = in(0.25);
     while (!stopping) {
       const int n = ::epoll_wait(poller, events.data(), static_cast<int>(events.size()), 250);
       for (int i = 0; i < n; ++i) {
-        const uint64_t whose = events[static_cast<size_t>(i)].data.u64;
-        const int fd = static_cast<int>(whose & 0xffffffffu);
-        const uint32_t what = events[static_cast<size_t>(i)].events;
-        if (fd == listener) {
-          accept_all();
-        } else if (fd == bell) {
-          uint64_t count = 0;
-          [[maybe_unused]] ssize_t got = ::read(bell, &count, sizeof count);
-          take_back();
-        } else if (auto it = connections.find(fd); it != connections.end() && it->second->serial == whose >> 32) {
-          const Shared c = it->second;
-          if (c->busy) {
-            c->gone = true;
-            watch(fd, c->serial, 0, EPOLL_CTL_MOD);
-            if ((what & (EPOLLHUP | EPOLLERR)) != 0) drop(c);  // these cannot be masked
-          } else if ((what & EPOLLIN) != 0) {
-            readable(c);
-          } else {
-            drop(c);
-          }
+        try {
+          handle(events[static_cast<size_t>(i)].data.u64, events[static_cast<size_t>(i)].events);
+        } catch (const std::exception&) {  // no memory: this one is lost, the others are not
+          const auto it = connections.find(static_cast<int>(events[static_cast<size_t>(i)].data.u64 & 0xffffffffu));
+          if (it != connections.end() && !it->second->busy) drop(Shared(it->second));
         }
       }
       if (Clock::now() > next_sweep) sweep(), next_sweep = in(0.25);
