@@ -134,6 +134,9 @@ Crossing measured_crossing(const DecodeBenchOptions& o) {
     softmax.push_back(decode_run(kinds[0]));
     fill(softmax.back(), d - tokens / 2, width);
   }
+  if (depths.size() < 2)
+    throw UsageError(
+        fmt::format("--write-every {}: leaves no two depths around the crossing of {} rows", o.chunk, o.rows));
   const Tensor x = random_normal({1, width}, 7, DType::f32);
   std::vector<double> found;
   for (int64_t rep = -1; rep < o.reps; ++rep) {

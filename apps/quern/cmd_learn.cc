@@ -219,6 +219,7 @@ int cmd_learn(Words args) {
       "  quern learn eprop cost     what traces cost, forwards in time, beside the adjoint form\n"
       "  quern learn ovq mqar       how many pairs of keys and values a memory holds\n"
       "  quern learn ovq copy       how long a sequence it can say again\n"
+      "  quern learn ovq order, order-said, regress, store, needles   see --help\n"
       "  quern learn action-centric curve   codes of images: rate against accuracy\n"
       "  quern learn action-centric invariance  what codes tell of how their pictures were moved and lit\n"
       "  quern learn action-centric transfer    what a code made for one question tells of another\n"

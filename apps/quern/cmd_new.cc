@@ -58,6 +58,8 @@ int cmd_new(Words args) {
   if (vocab < 280 || vocab > 262144) throw UsageError(fmt::format("--vocab {}: expected 280 … 262144", vocab));
   if (rows && (*rows < vocab || *rows > 1 << 20))
     throw UsageError(fmt::format("--rows {}: expected --vocab ({}) … 1048576", *rows, vocab));
+  if (scheme && (seed != 0 || dtype != "bf16"))
+    throw UsageError("--scheme: a packed model takes its numbers from one pool, without --seed or --dtype");
   const fs::path folder(dir);
   if (fs::exists(folder / "config.json")) fail("{} already holds a model; name another folder", dir);
   DType stored = parse_compute_dtype(dtype);

@@ -123,8 +123,8 @@ int invariance(Words args) {
   ImageSetting s = f.setting();
   NuisanceRange range{.shift = shift < 0 ? s.most_shift : shift};
   const DisturbedImages test = disturb(s.data.test, range, 2);
-  if (f.data == "digits")
-    range.copies = 4, s.code.epochs = std::max<int64_t>(1, s.code.epochs / 4), s.query.epochs /= 2;
+  if (f.data == "digits") range.copies = 4, s.query.epochs /= 2;
+  if (range.copies > 1 && f.epochs == 0) s.code.epochs /= range.copies;  // as many steps as without copies
   const DisturbedImages train = disturb(s.data.train, range, 1);
   Query<float> query = train_query(train.images, s.query_shape, s.query);
   const double right = query_accuracy(query, test.images);

@@ -1,5 +1,6 @@
 #include "quern/models/packed_file.h"
 
+#include <array>
 #include <cmath>
 
 #include "quern/base/config.h"
@@ -22,11 +23,7 @@ struct Errors {
 Errors relative_errors(const Tensor& w, const kernels::PackedWeight& packed, const kernels::InputFactor& inputs) {
   const int64_t n = packed.n(), k = packed.k();
   double error = 0, all = 0, output_error = 0, outputs = 0;
-  auto squares = [](const Tensor& t) {
-    double sum = 0;
-    for (const float v : t.span<float>()) sum += static_cast<double>(v) * static_cast<double>(v);
-    return sum;
-  };
+  std::array<double, 512> row_error{}, row_all{};
   for (int64_t first = 0; first < n; first += 512) {
     const Tensor rows = w.narrow(0, first, std::min<int64_t>(n - first, 512)).to(DType::f32).clone();
     const Tensor delta = Tensor::empty(rows.shape(), DType::f32);
@@ -34,10 +31,18 @@ Errors relative_errors(const Tensor& w, const kernels::PackedWeight& packed, con
       for (int64_t i = begin; i < end; ++i) {
         float* d = delta.data<float>() + i * k;
         packed.row(first + i, {d, {k}});
-        for (int64_t p = 0; p < k; ++p) d[p] = rows.data<float>()[i * k + p] - d[p];
+        double e = 0, a = 0;
+        for (int64_t p = 0; p < k; ++p) {
+          const float w_p = rows.data<float>()[i * k + p];
+          d[p] = w_p - d[p];
+          e += static_cast<double>(d[p]) * static_cast<double>(d[p]);
+          a += static_cast<double>(w_p) * static_cast<double>(w_p);
+        }
+        row_error[static_cast<size_t>(i)] = e, row_all[static_cast<size_t>(i)] = a;
       }
     });
-    error += squares(delta), all += squares(rows);
+    for (int64_t i = 0; i < rows.dim(0); ++i)
+      error += row_error[static_cast<size_t>(i)], all += row_all[static_cast<size_t>(i)];
     if (!inputs.d.empty()) output_error += output_cost(inputs, delta), outputs += output_cost(inputs, rows);
   }
   return {all > 0 ? std::sqrt(error / all) : 0, outputs > 0 ? std::sqrt(output_error / outputs) : 0};

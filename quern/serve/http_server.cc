@@ -28,7 +28,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPartingSeconds = 2;
 constexpr int kMostParting = 256;
 
 Clock::time_point in(double seconds) {
@@ -212,7 +211,7 @@ struct HttpServer::Impl {
     if (c->gone || parting >= kMostParting) return drop(c);
     ::shutdown(c->fd, SHUT_WR);
     c->parting = true, c->busy = false, ++parting;
-    c->deadline = in(kPartingSeconds);
+    c->deadline = in(o.parting_seconds);
     watch(c->fd, c->serial, EPOLLIN, EPOLL_CTL_MOD);
   }
 

@@ -30,6 +30,7 @@ struct HttpServerOptions {
   HttpLimits limits = {};
   int connections = 1024, workers = 256;
   double header_seconds = 10, body_seconds = 60, idle_seconds = 60, write_seconds = 30;
+  double parting_seconds = 2;  // for a client to read the last answer and end its side
 };
 
 class HttpServer {

@@ -32,8 +32,7 @@ std::unique_ptr<MappedFile> map_unless_gone(const fs::path& path) {
   try {
     return std::make_unique<MappedFile>(path);
   } catch (const Error&) {
-    if (fs::exists(path)) throw;
-    return nullptr;
+    return fs::exists(path) ? std::make_unique<MappedFile>(path) : nullptr;  // made anew meanwhile, or truly bad
   }
 }
 

@@ -368,7 +368,7 @@ TEST_F(Serving, LinesThatEndDoNotTakeNewOnesWithThem) {
 
 // Who is refused while still sending reads why: the line ends, it is not reset.
 TEST_F(Serving, ARefusalArrivesThoughMoreWasSent) {
-  start({}, {.connections = 2});
+  start({}, {.connections = 2, .parting_seconds = 60});
   const std::string much(6 << 20, 'x');
   for (int i = 0; i < 20; ++i) {
     RawClient bad(port());

@@ -7,7 +7,7 @@ Arms, each a process of its own, timed in processor time (user and system), whic
   reference   ftfy, lower case, punctuation, NLTK's word tokenizer, datasketch's legacy permutations and its LSH
   datasketch  lower case, punctuation, split; datasketch (its own default scheme) and its LSH
   rensa       the same words; rensa's R-MinHash and LSH
-  datatrove   signatures, buckets, clusters and filter, each a pipeline with one task; 64-bit hashes; spaCy's words;
+  datatrove   signatures, buckets, clusters and filter, each a pipeline with one task (buckets: 32); 64-bit hashes; spaCy's words;
               writes JSON lines unpacked
   text-dedup  its minhash script, one process; words cut where \W is; writes an Arrow folder
   quern       fast and compat, exact verification and zstd output included

@@ -19,7 +19,7 @@ void add_outer_products(View<const float, 2> x, InputSquares& to);
 
 struct InputFactor {
   std::vector<float> d;  // [K]
-  Tensor u;              // [K, K]; undefined: the identity
+  Tensor u;              // [K, K]
 };
 
 // Uses up the memory of `seen`. Without rows, or with zeros alone: an empty factor, which rounds as if none were

@@ -7,11 +7,11 @@
 
 namespace quern::kernels {
 
-PackedWeight PackedWeight::pack(const Tensor& w, const WeightScheme& s, std::span<const float> importance) {
+PackedWeight PackedWeight::pack(const Tensor& w, const WeightScheme& s) {
   QUERN_CHECK(s.format != WeightFormat::plain);
   PackedWeight r;
   if (s.quantised())
-    r.quant_ = QuantLinear::pack(w, s, importance);
+    r.quant_ = QuantLinear::pack(w, s);
   else
     r.dense_ = PackedLinear::pack(w, s.rows());
   return r;

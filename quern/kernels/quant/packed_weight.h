@@ -19,8 +19,7 @@ class PackedWeight {
  public:
   PackedWeight() = default;
   PackedWeight(QuantLinear w) : quant_(std::move(w)) {}
-  // w: [N, K], f32 or bf16. importance as in QuantLinear::pack; dense schemes ignore it.
-  static PackedWeight pack(const Tensor& w, const WeightScheme& s, std::span<const float> importance = {});
+  static PackedWeight pack(const Tensor& w, const WeightScheme& s);  // w: [N, K], f32 or bf16
 
   bool defined() const { return dense_.defined() || quant_.defined(); }
   int64_t n() const { return dense_.defined() ? dense_.n() : quant_.n(); }

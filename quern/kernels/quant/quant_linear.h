@@ -15,9 +15,8 @@ namespace quern::kernels {
 class QuantLinear {
  public:
   QuantLinear() = default;
-  // w: [N, K], f32 or bf16. importance: [K] or empty, mean x² of every input channel: scales are chosen to make
-  // Σ_k importance·(w − W)² small, by trying the neighbours of the plain choice.
-  static QuantLinear pack(const Tensor& w, const WeightScheme& s, std::span<const float> importance = {});
+  // w: [N, K], f32 or bf16.
+  static QuantLinear pack(const Tensor& w, const WeightScheme& s);
   // A blob packed earlier: u8 [bytes], 64-byte aligned, kept alive by the tensor. Throws Error naming `what`.
   static QuantLinear view(const Tensor& blob, int64_t n, int64_t k, const WeightScheme& s, std::string_view what);
 

@@ -117,9 +117,10 @@ TEST(QuantLinear, BadNumbersStayBad) {
 TEST(QuantLinear, ZeroAndTinyRows) {
   for (const WeightScheme& s : kSchemes) {
     if (s.format == WeightFormat::q8a8) continue;
-    for (float v : {0.0f, 1e-40f, 1e-37f}) {
+    for (float v : {0.0f, 1e-40f, 1e-30f}) {
       const auto [got, want] = both(s, Tensor::full({2, 70}, DType::f32, v), 70);
-      for (int64_t i = 0; i < 140; ++i) ASSERT_NEAR(got.item(i), want.item(i), 1e-36) << to_string(s) << " of " << v;
+      for (int64_t i = 0; i < 140; ++i)
+        ASSERT_NEAR(got.item(i), want.item(i), v < 1e-35f ? 1e-36f : 1e-4f * 70 * v) << to_string(s) << " of " << v;
     }
   }
 }
@@ -218,8 +219,10 @@ TEST(QuantLinear, ImportanceLowersTheWeightedError) {
   Tensor w = noise({64, 512}, 6);
   std::vector<float> h(512);
   for (size_t p = 0; p < h.size(); ++p) h[p] = p % 16 == 0 ? 100.0f : 1.0f;
+  Tensor identity = Tensor::zeros({512, 512}, DType::f32);
+  for (int64_t i = 0; i < 512; ++i) identity.data<float>()[i * 513] = 1;
   for (const WeightScheme& s : {WeightScheme(WeightFormat::q8), WeightScheme(WeightFormat::q4, 32)}) {
-    QuantLinear plain = QuantLinear::pack(w, s), weighted = QuantLinear::pack(w, s, h);
+    QuantLinear plain = QuantLinear::pack(w, s), weighted = pack_with_feedback(w, s, {h, identity});
     auto error = [&](const QuantLinear& q) {
       std::vector<float> row(512);
       double e = 0;

@@ -228,8 +228,6 @@ QuantLinear pack_with_feedback(const Tensor& w, const WeightScheme& s, const Inp
   return QuantLinear::view(blob, N, K, s, "packed weights");
 }
 
-QuantLinear QuantLinear::pack(const Tensor& w, const WeightScheme& s, std::span<const float> importance) {
-  return pack_with_feedback(w, s, {{importance.begin(), importance.end()}, {}});
-}
+QuantLinear QuantLinear::pack(const Tensor& w, const WeightScheme& s) { return pack_with_feedback(w, s, {}); }
 
 }  // namespace quern::kernels
