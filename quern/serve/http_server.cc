@@ -365,11 +365,12 @@ struct HttpServer::Impl {
     while (!stopping) {
       const int n = ::epoll_wait(poller, events.data(), static_cast<int>(events.size()), 250);
       for (int i = 0; i < n; ++i) {
+        const uint64_t whose = events[static_cast<size_t>(i)].data.u64;
         try {
-          handle(events[static_cast<size_t>(i)].data.u64, events[static_cast<size_t>(i)].events);
-        } catch (const std::exception&) {  // no memory: this one is lost, the others are not
-          const auto it = connections.find(static_cast<int>(events[static_cast<size_t>(i)].data.u64 & 0xffffffffu));
-          if (it != connections.end() && !it->second->busy) drop(Shared(it->second));
+          handle(whose, events[static_cast<size_t>(i)].events);
+        } catch (const std::exception&) {  // no memory: this one is lost, also one no worker could be given, no other
+          const auto it = connections.find(static_cast<int>(whose & 0xffffffffu));
+          if (it != connections.end() && it->second->serial == whose >> 32) drop(Shared(it->second));
         }
       }
       if (Clock::now() > next_sweep) sweep(), next_sweep = in(0.25);

@@ -9,6 +9,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 #include "quern/ffn/dense/dense_ffn.h"
+#include "quern/learn/ovq/shuffle.h"
 #include "quern/mixers/mixer.h"
 #include "quern/nn/ops.h"
 
@@ -54,11 +55,6 @@ struct Ridge {
     return std::inner_product(w.begin(), w.end(), x.begin(), 0.0);
   }
 };
-
-template <class X>
-void shuffle(std::vector<X>& x, Rng& random) {
-  for (size_t i = x.size(); i > 1; --i) std::swap(x[i - 1], x[random.below(i)]);
-}
 
 class RegressionModel : public Module {
  public:

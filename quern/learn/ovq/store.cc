@@ -6,6 +6,7 @@
 #include "quern/base/arena.h"
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
+#include "quern/learn/ovq/shuffle.h"
 #include "quern/mixers/gated_delta/fast_weights.h"
 #include "quern/mixers/ovq/ovq.h"
 #include "quern/mixers/ovq/ovq_plan.h"
@@ -46,11 +47,6 @@ struct Store {
     values[values.size() - static_cast<size_t>(kD - of_class)] = 1;
   }
 };
-
-template <class X>
-void shuffle(std::vector<X>& x, Rng& random) {
-  for (size_t i = x.size(); i > 1; --i) std::swap(x[i - 1], x[random.below(i)]);
-}
 
 Rows row_of(const Rows& x, int64_t i) { return Rows(x.begin() + i * kD, x.begin() + (i + 1) * kD); }
 

@@ -1,0 +1,16 @@
+// A list in random order: the same one for the same generator.
+#pragma once
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "quern/base/rng.h"
+
+namespace quern {
+
+template <class X>
+void shuffle(std::vector<X>& x, Rng& random) {
+  for (size_t i = x.size(); i > 1; --i) std::swap(x[i - 1], x[random.below(i)]);
+}
+
+}  // namespace quern
