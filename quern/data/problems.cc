@@ -68,11 +68,11 @@ std::string plain_form(const Problem& p) {
   return fmt::format("Question: {}\n{}\nAnswer: {}\n", p.question, p.steps, p.answer);
 }
 
-std::string assistant_content(const Problem& p) {
-  return fmt::format("<think>\n{}\n</think>\n\nAnswer: {}", p.steps, p.answer);
+std::string assistant_content(const Problem& p, std::string_view lead) {
+  return fmt::format("<think>\n{}{}\n</think>\n\nAnswer: {}", lead, p.steps, p.answer);
 }
 
-std::string chat_line(const Problem& p, std::string_view prompt) {
+std::string chat_line(const Problem& p, std::string_view prompt, std::string_view lead) {
   auto message = [](const char* role, std::string content) {
     Json m = Json::object();
     m.set("role", role), m.set("content", std::move(content));
@@ -80,7 +80,7 @@ std::string chat_line(const Problem& p, std::string_view prompt) {
   };
   Json messages = Json::array(), j = Json::object();
   messages.push(message("user", std::string(prompt.empty() ? p.question : prompt)));
-  messages.push(message("assistant", assistant_content(p)));
+  messages.push(message("assistant", assistant_content(p, lead)));
   j.set("messages", std::move(messages));
   j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);
   return j.dump() + "\n";

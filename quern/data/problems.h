@@ -28,16 +28,17 @@ struct ProblemOptions {
   int min_level = 1, max_level = 5;
   std::vector<std::string> kinds = {};  // empty: all
 };
-void check(const ProblemOptions& o);  // throws Error naming the field
+void check(const ProblemOptions& o);                         // throws Error naming the field
 void read_levels(std::string_view text, ProblemOptions& o);  // "3" or "2-4"
 
 std::span<const std::string_view> problem_kinds();
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index);
 
 std::string plain_form(const Problem& p);  // "Question: …\n…\nAnswer: …\n"
-// One line of chat JSONL: messages, kind, level, answer. The user asks `prompt`, or the question itself.
-std::string chat_line(const Problem& p, std::string_view prompt = {});
-std::string assistant_content(const Problem& p);  // "<think>\n…\n</think>\n\nAnswer: …"
+// One line of chat JSONL: messages, kind, level, answer. The user asks `prompt`, or the question itself; `lead`
+// stands before the steps.
+std::string chat_line(const Problem& p, std::string_view prompt = {}, std::string_view lead = {});
+std::string assistant_content(const Problem& p, std::string_view lead = {});  // "<think>\n…\n</think>\n\nAnswer: …"
 
 // What a text gives as its answer: behind </think>, what follows the last "Answer:" on its line, else all of it;
 // lower case, single spaces, no full stop at the end.

@@ -1,11 +1,70 @@
 // Groups of a thought's candidates as aggregation examples.
 #include "quern/reason/own_attempts.h"
 
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 #include "quern/text/aggregation_prompt.h"
 
 namespace quern {
+namespace {
+
+constexpr int kDrawsPerContested = 8;  // of groups that may turn out not to be contested
+
+struct Attempt {
+  std::string end = {};  // what is shown of it
+  bool right = false;    // its answer
+  bool sound = false;    // what is shown: behind a sound working a wrong answer may have come, which nobody reads
+};
+using Group = std::vector<const Attempt*>;
+
+std::string_view trimmed(std::string_view s) {
+  const size_t from = s.find_first_not_of(" \n"), last = s.find_last_not_of(" \n");
+  return from == s.npos ? std::string_view() : s.substr(from, last + 1 - from);
+}
+
+bool is_sound(std::string_view end, const Problem& p) {
+  return !trimmed(end).empty() && trimmed(p.steps).ends_with(trimmed(end));
+}
+
+// A sound attempt is there, and something else has as many voices.
+bool is_contested(const Group& g) {
+  std::map<std::string_view, int64_t> wrong;
+  int64_t sound = 0, most = 0;
+  for (const Attempt* a : g) {
+    sound += a->sound;
+    if (!a->sound) most = std::max(most, ++wrong[trimmed(a->end)]);
+  }
+  return sound > 0 && most >= sound;
+}
+
+std::string example(const Problem& p, const Group& g, bool verdicts) {
+  const std::vector<std::string> pieces = aggregation_pieces(p.question, static_cast<int>(g.size()));
+  std::string prompt = pieces[0], verdict;
+  for (size_t i = 0; i < g.size(); ++i) {
+    prompt += g[i]->end + pieces[i + 1];
+    verdict += fmt::format("{}{} {}", i ? ", " : "", i + 1, g[i]->sound ? "right" : "wrong");
+  }
+  return chat_line(p, prompt, verdicts ? verdict + ".\n" : "");
+}
+
+Group drawn(const std::vector<Attempt>& all, int64_t shown, Rng& r) {
+  std::vector<size_t> order(all.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  Group g;
+  for (size_t i = 0; i < static_cast<size_t>(shown); ++i) {
+    std::swap(order[i], order[i + r.below(order.size() - i)]);
+    g.push_back(&all[order[i]]);
+  }
+  return g;
+}
+
+}  // namespace
 
 void check(const OwnAttemptOptions& o) {
   check(o.eval.problems);
@@ -14,32 +73,42 @@ void check(const OwnAttemptOptions& o) {
     fail("{} candidates a problem do not fill an example of {} attempts", o.eval.plan.n, o.shown);
   for (const double share : {o.unanimous, o.hopeless})
     if (!(share >= 0 && share <= 1)) fail("a share of {} of the groups is kept, expected 0 to 1", share);
+  if (o.contested < 0) fail("{} contested groups a problem, expected 0 or more", o.contested);
 }
 
 OwnAttemptReport own_attempts(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
                               const OwnAttemptOptions& o,
-                              const std::function<void(const std::string&, const OwnAttemptReport&)>& on_line) {
+                              const std::function<void(const OwnExample&, const OwnAttemptReport&)>& on_example) {
   check(o);
   OwnAttemptReport report;
-  Rng r(mix64(o.eval.problems.seed) ^ 0x0a77e3u, 0);
+  const uint64_t seed = mix64(o.eval.problems.seed);
+  Rng kept(seed ^ 0x0a77e3u, 0), contests(seed ^ 0xc0de57u, 0);
   auto on_answer = [&](const Problem& p, const Thought& t, bool) {
     ++report.problems;
-    const std::vector<std::string> pieces = aggregation_pieces(p.question, static_cast<int>(o.shown));
-    const int64_t last = static_cast<int64_t>(t.candidates.size()) - o.eval.plan.n;
-    for (int64_t group = 0; (group + 1) * o.shown <= o.eval.plan.n; ++group) {
-      std::string prompt = pieces[0];
-      int64_t right = 0;
-      for (int64_t i = 0; i < o.shown; ++i) {
-        const Candidate& c = t.candidates[static_cast<size_t>(last + group * o.shown + i)];
-        right += answers(c.text, p);
-        prompt += tokenizer.decode(c.carried, true) + pieces[static_cast<size_t>(i) + 1];
-      }
+    std::vector<Attempt> all;
+    for (int64_t i = static_cast<int64_t>(t.candidates.size()) - o.eval.plan.n;
+         i < static_cast<int64_t>(t.candidates.size()); ++i) {
+      const Candidate& c = t.candidates[static_cast<size_t>(i)];
+      const std::string end = tokenizer.decode(c.carried, true);
+      all.push_back({end, answers(c.text, p), is_sound(end, p)});
+    }
+    for (int64_t first = 0; first + o.shown <= o.eval.plan.n; first += o.shown) {
+      Group g;
+      for (int64_t i = 0; i < o.shown; ++i) g.push_back(&all[static_cast<size_t>(first + i)]);
+      const int64_t right = std::count_if(g.begin(), g.end(), [](const Attempt* a) { return a->right; });
       report.attempts += o.shown, report.right += right;
       ++(right == o.shown ? report.all_right : right > 0 ? report.mixed : report.none_right);
       const double keep = right == o.shown ? o.unanimous : right == 0 ? o.hopeless : 1;
-      if (r.uniform() >= keep) continue;
+      if (kept.uniform() >= keep) continue;
       ++report.examples;
-      on_line(chat_line(p, prompt), report);
+      on_example({example(p, g, o.verdicts), false}, report);
+    }
+    int64_t found = 0;
+    for (int64_t k = 0; k < o.contested * kDrawsPerContested && found < o.contested; ++k) {
+      const Group g = drawn(all, o.shown, contests);
+      if (!is_contested(g)) continue;
+      ++found, ++report.contested;
+      on_example({example(p, g, o.verdicts), true}, report);
     }
   };
   report.seconds = evaluate_curriculum(model, tokenizer, chat_template, o.eval, on_answer).seconds;

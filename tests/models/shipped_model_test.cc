@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <map>
+
 #include "quern/data/problems.h"
 #include "quern/infer/perplexity.h"
 #include "quern/models/quantise.h"
@@ -54,7 +56,7 @@ TEST(ShippedModel, AttemptsBecomeExamples) {
   auto made = [&](OwnAttemptReport& r) {
     std::vector<std::string> lines;
     r = own_attempts(*model, tokenizer, chat_template, o,
-                     [&](const std::string& line, const OwnAttemptReport&) { lines.push_back(line); });
+                     [&](const OwnExample& e, const OwnAttemptReport&) { lines.push_back(e.line); });
     return lines;
   };
   OwnAttemptReport all, some;
@@ -85,6 +87,55 @@ TEST(ShippedModel, AttemptsBecomeExamples) {
   EXPECT_EQ(static_cast<int64_t>(made(some).size()), all.mixed) << "the same attempts, mixed groups alone";
   o.shown = 5;
   EXPECT_THROW(made(some), Error);
+}
+
+// Sums whose working ends with "= answer.", so that the test can tell a right attempt by its text.
+TEST(ShippedModel, ContestedGroupsHoldARightAttemptInTheMinority) {
+  auto model = loaded(nullptr);
+  const Tokenizer tokenizer = load_tokenizer(kFolder);
+  OwnAttemptOptions o;
+  o.eval.problems = {.split = Split::train, .seed = 6, .min_level = 4, .max_level = 4, .kinds = {"arithmetic"}};
+  o.eval.count = 24;
+  o.eval.plan = parse_plan("vote:8,tau=64");
+  o.eval.generate.sampling.temperature = 1.3;
+  o.eval.generate.max_tokens = 128;
+  o.eval.generate.stop_ids = load_generation_config(kFolder).eos_token_id;
+  o.contested = 2, o.verdicts = true;
+  int64_t plain = 0, contested = 0;
+  const OwnAttemptReport r = own_attempts(
+      *model, tokenizer, load_chat_template(kFolder, model->family()), o,
+      [&](const OwnExample& e, const OwnAttemptReport&) {
+        ++(e.contested ? contested : plain);
+        const Json j = Json::parse(e.line);
+        const std::vector<Json>& said = j.at("messages").as_array();
+        const std::string asked = said[0].at("content").as_string(), answer = j.at("answer").as_string();
+        std::string verdict;
+        int64_t right = 0;
+        std::map<std::string, int64_t> wrong;  // by the last number
+        for (int k = 1; k <= 4; ++k) {
+          const size_t from = asked.find(fmt::format("Attempt {}:\n", k)) + 11;
+          std::string end = asked.substr(from, k < 4 ? asked.find("\n\nAttempt", from) - from : asked.npos);
+          while (!end.empty() && (end.back() == '\n' || end.back() == '.')) end.pop_back();
+          const std::string last = end.substr(end.rfind(' ') + 1);
+          const bool holds = last == answer;
+          if (holds)
+            ++right;
+          else
+            ++wrong[last];
+          verdict += fmt::format("{}{} {}", k > 1 ? ", " : "", k, holds ? "right" : "wrong");
+        }
+        const std::string content = said[1].at("content").as_string();
+        EXPECT_TRUE(content.starts_with("<think>\n" + verdict + ".\n")) << asked << content;
+        if (!e.contested) return;
+        int64_t most = 0;
+        for (const auto& [last, n] : wrong) most = std::max(most, n);
+        EXPECT_GE(right, 1) << asked;
+        EXPECT_GE(most, right) << asked;
+      });
+  EXPECT_EQ(r.contested, contested);
+  EXPECT_EQ(r.examples, plain);
+  EXPECT_EQ(plain, 48);
+  EXPECT_GT(contested, 4);
 }
 
 std::vector<int32_t> chats(const Tokenizer& tokenizer, Split split, uint64_t count) {
