@@ -204,6 +204,7 @@ int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, Generate
   if (terminal)
     fmt::print(stderr, "Ctrl-C stops an answer, Ctrl-D ends; /new starts over, /help lists the commands.\n");
   LineEditor editor;
+  bool kept = r.system.empty();  // the file has all that was said
   while (auto line = editor.read("> ")) {
     if (line->empty()) continue;
     if (*line == "/exit" || *line == "/quit") break;
@@ -217,6 +218,7 @@ int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, Generate
     }
     if (line->starts_with("/system ")) {
       talk.set_system(line->substr(8));
+      kept = false;
       continue;
     }
     try {
@@ -227,13 +229,16 @@ int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, Generate
         return !interrupt.raised();
       });
       fmt::print("\n");
+      std::fflush(stdout);
       if (terminal) print_speed(g);
+      kept = false;
+      if (file) file->save(engine, talk), kept = true;
     } catch (const Error& e) {
       fmt::print(stderr, "{}\n", e.what());  // too long, say: the chat goes on
     }
     ++o.sampling.seed;
   }
-  if (file) file->save(engine, talk);
+  if (file && !kept) file->save(engine, talk);
   return 0;
 }
 
@@ -263,7 +268,7 @@ int cmd_run(Words args) {
       .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
       .flag("--seed", r.seed, "same seed, same text; -1 picks one")
       .flag("--system", r.system, "system message of the chat")
-      .flag("--session", r.session, "a file the chat goes on from, and is kept in when it ends")
+      .flag("--session", r.session, "a file the chat goes on from, and is kept in after every answer")
       .flag("--think", r.think,
             "the prompt is a question to think about by a plan: vote:8, mrsa:16x4x2,beta=2048,tau=512 …")
       .flag("--shard-context", r.shard_context,

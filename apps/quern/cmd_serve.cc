@@ -72,6 +72,7 @@ struct HowToServe {
   std::string weights;  // how they are kept, for the fingerprint; empty: none is needed
   EngineOptions engine;
   int64_t queue = 0;
+  double most_seconds = 0;
 };
 
 std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& how) {
@@ -89,7 +90,7 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
   if (!how.weights.empty()) m->fingerprint = model_fingerprint(what.dir, how.weights, options.adapter);
   EngineOptions engine = how.engine;
   engine.tokenizer = &m->tokenizer;
-  m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue);
+  m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue, how.most_seconds);
   fmt::print(stderr, "{}: {}, context {}\n", m->id, m->model->family(), m->model->max_positions());
   return m;
 }
@@ -104,6 +105,7 @@ int cmd_serve(Words args) {
   ShelfOptions shelf_options;
   int64_t port = 8080, sessions = 16, queue = 256, cache_mib = 1024, state_mib = 0, memory_mib = 0, idle_minutes = 0;
   WeightFlags weights{.dtype_default = "auto"};
+  double most_seconds = 0;
   bool quiet = false;
   Args a("serve", "models behind an HTTP API");
   a.rest("DIR", dirs)
@@ -116,6 +118,8 @@ int cmd_serve(Words args) {
       .flag("--cors", app_options.allow_origin, "let pages of this origin call (* for all)")
       .flag("--sessions", sessions, "sequences in work at once, a model")
       .flag("--queue", queue, "requests that may wait; more get 429")
+      .flag("--request-seconds", most_seconds,
+            "most a request may take, waiting included; it may ask for less by `timeout`; 0 is no limit")
       .flag("--cache-mib", cache_mib, "of the prefix cache, a model")
       .flag("--state-mib", state_mib, "of all sequences in work, a model; 0 is no limit")
       .flag("--memory-mib", memory_mib, "of weights and caches of all loaded models; 0 is no limit")
@@ -137,6 +141,7 @@ int cmd_serve(Words args) {
   if (port < 0 || port > 65535) throw UsageError("quern serve: --port takes 0 to 65535");
   if (sessions < 1 || queue < 1 || cache_mib < 0 || state_mib < 0 || memory_mib < 0 || idle_minutes < 0)
     throw UsageError("quern serve: --sessions and --queue take 1 or more, MiB and minutes 0 or more");
+  if (!(most_seconds >= 0)) throw UsageError("quern serve: --request-seconds takes 0 or more");
   if (names.size() > dirs.size()) throw UsageError("quern serve: more --name than DIR");
   app_options.api_keys = read_keys(keys, key_file);
   app_options.log = !quiet;
@@ -155,7 +160,8 @@ int cmd_serve(Words args) {
                                   .max_sessions = sessions,
                                   .state_bytes = state_mib << 20,
                                   .cache_bytes = cache_mib << 20},
-                       .queue = queue};
+                       .queue = queue,
+                       .most_seconds = most_seconds};
   std::vector<ShelfEntry> entries;
   for (const Served& what : served) {
     for (const ShelfEntry& other : entries)

@@ -63,6 +63,7 @@ const std::vector<App::Route>& App::routes() {
       {"POST", "/apply-template", &App::apply_template},
       {"GET", "/", &App::show_page, true},
       {"GET", "/health", &App::health, true},
+      {"GET", "/version", &App::version, true},
       {"GET", "/props", &App::props},
       {"GET", "/metrics", &App::metrics},
       {"POST", "/v1/messages", &App::messages},
@@ -324,6 +325,12 @@ void App::show_page(Exchange& e) {
 }
 
 void App::health(Exchange& e) { e.answer(200, "application/json", "{\"status\":\"ok\"}"); }
+
+void App::version(Exchange& e) {
+  Json j = Json::object();
+  j.set("version", QUERN_VERSION);
+  e.answer(200, "application/json", j.dump());
+}
 
 void App::props(Exchange& e) {
   Json j = Json::object(), list = Json::array();

@@ -67,6 +67,7 @@ class App {
   void show_page(Exchange& e);
   void health(Exchange& e);
   void props(Exchange& e);
+  void version(Exchange& e);
   void metrics(Exchange& e);
 
   std::unique_ptr<ModelShelf> models_;

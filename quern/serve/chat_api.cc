@@ -1,6 +1,9 @@
 // Chat completions.
 #include "quern/serve/chat_api.h"
 
+#include <chrono>
+#include <optional>
+
 #include "quern/serve/api_error.h"
 #include "quern/serve/chat_request.h"
 #include "quern/serve/chat_turn.h"
@@ -175,22 +178,33 @@ class Reply {
   void think() {
     if (r_.stream) open_stream();
     if (!r_.plan->seed) r_.plan->seed = r_.options.sampling.seed;
-    const Thought t = m_.host->think(
-        m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options, [&] { return !e_.gone(); },
-        [&](const ThinkEvent& ev) {
-          if (!stream_) return;
-          Json j = envelope("chat.completion.chunk");
-          j.set("choices", Json::array()), j.set("x_think", event_json(ev));
-          stream_->send(j);
-        });
+    const double limit = m_.host->limit(r_.seconds);
+    const auto began = std::chrono::steady_clock::now();
+    bool late = false;
+    auto alive = [&] {
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+      late = late || (limit > 0 && took.count() >= limit);
+      return !late && !e_.gone();
+    };
+    const Thought t = m_.host->think(m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options, alive,
+                                     [&](const ThinkEvent& ev) {
+                                       if (!stream_) return;
+                                       Json j = envelope("chat.completion.chunk");
+                                       j.set("choices", Json::array()), j.set("x_think", event_json(ev));
+                                       stream_->send(j);
+                                     });
     if (e_.gone()) return stream_ ? stream_->end() : void();
+    std::optional<ApiError> error;
     for (const Candidate& c : t.candidates)
-      if (c.finish == "error" || !t.best()) {
-        ApiError error(500, "server_error", "", c.error.empty() ? "no candidate finished" : c.error);
-        if (!stream_) throw error;
-        stream_->send(error_json(error));
-        return stream_->done();
-      }
+      if (c.finish == "error" || !t.best())
+        error = ApiError(500, "server_error", "", c.error.empty() ? "no candidate finished" : c.error);
+    if (late)
+      error = ApiError(504, "server_error", "timeout", "the request's time was over before its plan was done");
+    if (error) {
+      if (!stream_) throw *error;
+      stream_->send(error_json(*error));
+      return stream_->done();
+    }
     ReasoningSplit split(r_.opened || (t.best()->round > 0 && r_.plan->c == 1));
     ReasoningSplit::Part whole = split.push(t.best()->text);
     const ReasoningSplit::Part rest = split.finish();

@@ -109,6 +109,7 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
   ChatRequest r;
   r.options = read_generation(f, m.defaults, m.model->vocab_size());
   r.n = f.integer("n", 1, 64).value_or(1);
+  r.seconds = read_timeout(f);
   r.stream = f.boolean("stream").value_or(false);
   if (const Json* o = f.find("stream_options")) r.include_usage = Fields(*o).boolean("include_usage").value_or(false);
   r.logprobs = f.boolean("logprobs").value_or(false);

@@ -20,6 +20,7 @@ struct ChatRequest {
   GenerateOptions options;
   int64_t n = 1;
   bool stream = false, include_usage = false, logprobs = false;
+  double seconds = 0;  // the answer ends as it is after so long; 0 = when it ends
   std::optional<ThinkPlan> plan;
 };
 

@@ -36,7 +36,7 @@ ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r) : m_(m) {
     ChatChoice c;
     c.split = ReasoningSplit(r.opened);
     if (r.format) c.tools = ToolStream(*r.format, r.tools);
-    c.answer = m_.host->submit(std::move(q));
+    c.answer = m_.host->submit(std::move(q), r.seconds);
     choices_.push_back(std::move(c));
   }
 }
@@ -85,14 +85,22 @@ void ChatTurn::pass_on(size_t i, const ReasoningSplit::Part& part, bool last, co
   if (told.part && (piece || !out.empty())) told.part(i, out, piece);
 }
 
+void ChatTurn::warn(size_t i, const char* text, const Told& told) {
+  ChatPart part;
+  part.words.warnings.emplace_back(text);
+  choices_[i].warnings.emplace_back(text);
+  if (told.part) told.part(i, part, nullptr);
+}
+
 void ChatTurn::finish(size_t i, const Told& told) {
   ChatChoice& c = choices_[i];
-  pass_on(i, c.split.finish(), true, nullptr, told);
   const Generated& g = c.answer->result();
+  pass_on(i, c.split.finish(), true, nullptr, told);
+  if (g.finish == "timeout") warn(i, "the request's time was over: this is the beginning of an answer", told);
   usage_.prompt = g.prompt_tokens, usage_.cached = std::max(usage_.cached, g.cached_tokens);
   usage_.completion += static_cast<int64_t>(g.tokens.size());
   usage_.reasoning += static_cast<int64_t>(m_.tokenizer.encode(c.reasoning, {.add_special_tokens = false}).size());
-  if (g.finish == "error") throw ApiError(500, "server_error", "", g.error);
+  if (const auto failure = failure_of(g)) throw *failure;
   if (told.done) told.done(i);
 }
 

@@ -48,6 +48,7 @@ class ChatTurn {
 
  private:
   void pass_on(size_t i, const ReasoningSplit::Part& part, bool last, const AnswerPiece* piece, const Told& told);
+  void warn(size_t i, const char* text, const Told& told);
   void finish(size_t i, const Told& told);
   ServedModel& m_;
   std::vector<ChatChoice> choices_;

@@ -87,6 +87,7 @@ class Reply {
       : m_(m), e_(e), prompts_(read_prompts(body, m)), id_(new_id("cmpl-")), created_(unix_time()) {
     const Fields f(body);
     options_ = read_generation(f, m.defaults, m.model->vocab_size());
+    seconds_ = read_timeout(f);
     options_.constraint = m.constraints->read(f, m.tokenizer, ThinkStart::none);
     n_ = f.integer("n", 1, 64).value_or(1);
     echo_ = f.boolean("echo").value_or(false), stream_wanted_ = f.boolean("stream").value_or(false);
@@ -124,7 +125,7 @@ class Reply {
     q.options.sampling.seed += seed;
     q.options.max_tokens = max_tokens_;
     q.options.score_prompt = scored() && prompt.size() > 1;
-    if (max_tokens_ > 0 || q.options.score_prompt) c.answer = m_.host->submit(std::move(q));
+    if (max_tokens_ > 0 || q.options.score_prompt) c.answer = m_.host->submit(std::move(q), seconds_);
     choices_.push_back(std::move(c));
   }
 
@@ -143,7 +144,9 @@ class Reply {
         if (w == Answer::Wait::piece && stream_) send(i, p.text, "", p.token >= 0 ? &p : nullptr);
         if (w == Answer::Wait::done) {
           choices_[i].done = true, --left;
-          if (stream_) send(i, "", finish_reason(result(i).finish), nullptr);
+          const auto failure = failure_of(result(i));
+          if (stream_ && failure) stream_->send(error_json(*failure));
+          if (stream_ && !failure) send(i, "", finish_reason(result(i).finish), nullptr);
         }
       }
       silent = came ? 0 : silent + wait;
@@ -200,7 +203,8 @@ class Reply {
     Json list = Json::array();
     for (size_t i = 0; i < choices_.size(); ++i) {
       const Choice& c = choices_[i];
-      if (c.answer && result(i).finish == "error") throw ApiError(500, "server_error", "", result(i).error);
+      if (c.answer)
+        if (const auto failure = failure_of(result(i))) throw *failure;
       std::string text = c.answer ? result(i).text : std::string();
       if (echo_) text = m_.tokenizer.decode(c.prompt, true) + text;
       Json lp;
@@ -228,6 +232,7 @@ class Reply {
   std::vector<std::vector<int32_t>> prompts_;
   GenerateOptions options_;
   int64_t n_ = 1, max_tokens_ = 16, logprobs_ = -1;
+  double seconds_ = 0;
   bool echo_ = false, stream_wanted_ = false, include_usage_ = false;
   std::string id_;
   int64_t created_;

@@ -1,7 +1,7 @@
 // Stepping while there is work, sleeping while there is none.
 #include "quern/serve/engine_host.h"
 
-#include <chrono>
+#include <algorithm>
 
 namespace quern {
 namespace {
@@ -21,10 +21,11 @@ Answer::Wait Answer::next(AnswerPiece& out, double seconds) {
   return Wait::piece;
 }
 
-EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting)
+EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting, double most_seconds)
     : model_(model),
       engine_(model, options),
       most_live_(options.max_sessions + most_waiting),
+      most_seconds_(most_seconds),
       thread_([this](const std::stop_token& s) { loop(s); }) {}
 
 EngineHost::~EngineHost() {
@@ -45,7 +46,12 @@ bool EngineHost::full() const {
   return static_cast<int64_t>(live_.size()) >= most_live_;
 }
 
-std::shared_ptr<Answer> EngineHost::submit(Request r) {
+double EngineHost::limit(double seconds) const {
+  if (seconds <= 0 || most_seconds_ <= 0) return std::max(seconds, most_seconds_);
+  return std::min(seconds, most_seconds_);
+}
+
+std::shared_ptr<Answer> EngineHost::submit(Request r, double seconds) {
   auto answer = std::make_shared<Answer>();
   std::weak_ptr<Answer> weak = answer;
   r.on_token = [weak](const Emitted& e) {
@@ -61,7 +67,7 @@ std::shared_ptr<Answer> EngineHost::submit(Request r) {
   const Engine::Id id = engine_.submit(std::move(r));
   {
     std::lock_guard lock(mutex_);
-    live_.push_back({id, weak});
+    live_.push_back({id, weak, limit(seconds), Clock::now()});
     ++counts_.requests;
   }
   nudge();
@@ -70,11 +76,13 @@ std::shared_ptr<Answer> EngineHost::submit(Request r) {
 
 void EngineHost::deliver() {
   std::lock_guard lock(mutex_);
-  std::erase_if(live_, [&](const Live& l) {
+  std::erase_if(live_, [&](Live& l) {
     auto answer = l.answer.lock();
-    if (!answer || answer->cancelled_) engine_.cancel(l.id);
+    l.late = l.late || (l.seconds > 0 && since(l.since) >= l.seconds);
+    if (!answer || answer->cancelled_ || l.late) engine_.cancel(l.id);
     auto g = engine_.take(l.id);
     if (!g) return false;
+    if (l.late && g->finish == "cancelled") g->finish = "timeout";
     counts_.prompt_tokens += g->prompt_tokens, counts_.cached_tokens += g->cached_tokens;
     counts_.new_tokens += static_cast<int64_t>(g->tokens.size());
     counts_.prompt_seconds += g->prompt_seconds, counts_.decode_seconds += g->decode_seconds;

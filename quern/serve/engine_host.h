@@ -3,6 +3,7 @@
 // that a client who hangs up costs no further step.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <future>
@@ -50,11 +51,15 @@ struct HostCounts {  // since the start, and now
 
 class EngineHost {
  public:
-  EngineHost(Model& model, EngineOptions options, int64_t most_waiting);
+  // most_seconds: of any request, from its submission; 0 = no limit.
+  EngineHost(Model& model, EngineOptions options, int64_t most_waiting, double most_seconds = 0);
   ~EngineHost();
 
-  bool full() const;                          // as many wait as may
-  std::shared_ptr<Answer> submit(Request r);  // throws Error when it can never be served
+  bool full() const;  // as many wait as may
+  // Throws Error when it can never be served. After `seconds` (0: the host's own limit alone) it ends as it is, also
+  // in the queue or amid its prompt, with finish "timeout".
+  std::shared_ptr<Answer> submit(Request r, double seconds = 0);
+  double limit(double seconds) const;  // what holds for a request that asks for so many
   // To its end on the calling thread, which only waits; `alive` false cancels.
   Thought think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages, const ThinkPlan& plan,
                 GenerateOptions options, const std::function<bool()>& alive,
@@ -68,6 +73,9 @@ class EngineHost {
   struct Live {
     Engine::Id id;
     std::weak_ptr<Answer> answer;
+    double seconds;  // 0 = as long as it takes
+    std::chrono::steady_clock::time_point since;
+    bool late = false;
   };
   void loop(const std::stop_token& stop);
   void deliver();
@@ -77,6 +85,7 @@ class EngineHost {
   Model& model_;
   Engine engine_;
   int64_t most_live_;
+  double most_seconds_;
   mutable std::mutex mutex_;
   std::condition_variable work_, stepped_;
   bool woken_ = false;

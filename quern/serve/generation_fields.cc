@@ -60,6 +60,8 @@ std::vector<std::string> Fields::texts(std::string_view name) const {
   return out;
 }
 
+double read_timeout(const Fields& f) { return f.number("timeout", 0.001, 1e6).value_or(0); }
+
 GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, int64_t vocab_size) {
   GenerateOptions o;
   SamplingOptions& s = o.sampling;

@@ -25,6 +25,8 @@ class Fields {
   const Json& body_;
 };
 
+double read_timeout(const Fields& f);  // seconds a request may take; 0: it does not say
+
 // Everything but the token budget. Fields win over the model's generation_config.json, which wins over temperature 1.
 GenerateOptions read_generation(const Fields& f, const GenerationConfig& defaults, int64_t vocab_size);
 

@@ -41,7 +41,16 @@ Json timings_json(const Generated& g) {
   return j;
 }
 
-const char* finish_reason(const std::string& finish) { return finish == "length" ? "length" : "stop"; }
+const char* finish_reason(const std::string& finish) {
+  return finish == "length" || finish == "timeout" ? "length" : "stop";
+}
+
+std::optional<ApiError> failure_of(const Generated& g) {
+  if (g.finish == "error") return ApiError(500, "server_error", "", g.error);
+  if (g.finish == "timeout" && g.tokens.empty())
+    return ApiError(504, "server_error", "timeout", "the request's time was over before its first token");
+  return std::nullopt;
+}
 
 Json chat_logprob(const Tokenizer& tokenizer, int32_t token, double logprob, std::span<const TokenLogprob> top) {
   auto one = [&](int32_t id, double lp) {

@@ -1,8 +1,10 @@
 // What answers have in common on the wire: ids, usage, finish reasons, log-probabilities, server-sent events.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "quern/base/json.h"
+#include "quern/serve/api_error.h"
 #include "quern/serve/engine_host.h"
 #include "quern/serve/http_server.h"
 
@@ -17,7 +19,10 @@ struct Usage {
 };
 Json timings_json(const Generated& g);  // how long what took, and why no more of the prompt was cached
 
-const char* finish_reason(const std::string& finish);  // "stop" or "length"; "error" must have been told before
+// "stop" or "length", which a timeout is too; failures must have been told before.
+const char* finish_reason(const std::string& finish);
+// What a client is told of an answer that failed, or had no time to begin; nothing: there is an answer.
+std::optional<ApiError> failure_of(const Generated& g);
 
 // One token of a chat's `logprobs.content`.
 Json chat_logprob(const Tokenizer& tokenizer, int32_t token, double logprob, std::span<const TokenLogprob> top);

@@ -1,7 +1,8 @@
 // quern data from outside: a curriculum becomes masked shards, texts become plain ones, and mistakes are named.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <filesystem>
 
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
@@ -56,6 +57,14 @@ TEST(CliData, AModelsAttemptsBecomeChats) {
                                       d / "own.jsonl", QUERN_SOURCE_DIR, d / "own"));
   ASSERT_EQ(built.code, 0) << built.err;
   EXPECT_EQ(Json::parse(built.out).at("documents").as_int(), 6);
+  const Ran judged = shell(run + fmt::format("--temp 3 --out {} --contested {} --contests 3 --verdicts",
+                                             d / "all.jsonl", d / "contested.jsonl"));
+  ASSERT_EQ(judged.code, 0) << judged.err;
+  EXPECT_NE(judged.out.find("contested examples"), std::string::npos) << judged.out;
+  EXPECT_NE(read_file(d / "all.jsonl").find("<think>\\n1 "), std::string::npos) << "a verdict comes first";
+  EXPECT_TRUE(std::filesystem::exists(d / "contested.jsonl"));
+  EXPECT_EQ(shell(run + "--out x --contests 2").code, 2) << "they have no file";
+  EXPECT_EQ(shell(run + "--out x --contested -").code, 2);
   EXPECT_EQ(shell(run + "--shown 9 --out x").code, 1);
   EXPECT_EQ(shell(run).code, 2);
 }

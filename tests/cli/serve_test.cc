@@ -97,6 +97,22 @@ TEST(Run, AChatIsKeptInAFile) {
   EXPECT_EQ(shell(run + "-p x --session " + file).code, 2);
 }
 
+// A chat whose process is killed between two questions has lost nothing that was answered.
+TEST(Run, AKilledChatHasKeptItsAnswers) {
+  ScratchFolder folder;
+  const std::string file = folder / "chat.session", pipe = folder / "questions",
+                    run = "quern run " + kModel + " --session " + file + " ";
+  const Ran killed =
+      shell(fmt::format("mkfifo {0}; {1} < {0} & quern=$!; exec 3> {0}; echo 'What is 12 + 30?' >&3; "
+                        "for i in $(seq 600); do [ -e {2} ] && break; sleep 0.05; done; kill -9 $quern; wait $quern",
+                        pipe, run, file));
+  EXPECT_EQ(killed.code, 137) << killed.err;
+  const Ran after = shell("printf 'What is 7 + 5?\n' | " + run);
+  ASSERT_EQ(after.code, 0) << after.err;
+  const Ran both = shell("printf 'What is 12 + 30?\nWhat is 7 + 5?\n' | quern run " + kModel);
+  EXPECT_EQ(killed.out + after.out, both.out);
+}
+
 // With B = 0 an adapter changes nothing; with another B it does.
 TEST(Serve, AnAdapterIsAModelOfItsOwnAndLoadsOnDemand) {
   ScratchFolder folder;

@@ -247,6 +247,48 @@ TEST_F(Serving, AFullQueueSaysSo) {
   refused(post("/v1/chat/completions", std::string(kChat) + "}"), 429, "queue_full");
 }
 
+TEST_F(Serving, ARequestEndsWithItsTime) {
+  start();
+  const std::string chat = R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 150000, "timeout": )";
+  const Json whole = ok(post("/v1/chat/completions", chat + "0.3}"));
+  const Json& choice = whole.at("choices").as_array()[0];
+  EXPECT_EQ(choice.at("finish_reason").as_string(), "length");
+  EXPECT_NE(choice.at("message").at("x_warnings").dump().find("time was over"), std::string::npos) << whole.dump();
+  const int64_t tokens = whole.at("usage").at("completion_tokens").as_int();
+  EXPECT_GT(tokens, 0);
+  EXPECT_LT(tokens, 150000);
+  const std::string streamed = post("/v1/chat/completions", chat + R"(0.3, "stream": true})").body;
+  EXPECT_NE(streamed.find("time was over"), std::string::npos);
+  EXPECT_NE(streamed.find(R"("finish_reason":"length")"), std::string::npos);
+  const Json text = ok(post("/v1/completions", R"({"prompt": "x", "max_tokens": 150000, "timeout": 0.3})"));
+  EXPECT_EQ(text.at("choices").as_array()[0].at("finish_reason").as_string(), "length");
+  EXPECT_EQ(ok(post("/v1/messages", chat + "0.3}")).at("stop_reason").as_string(), "max_tokens");
+  refused(post("/v1/chat/completions", chat + R"(0.3, "x_think": "vote:2,beta=90000"})"), 504, "timeout");
+  refused(post("/v1/chat/completions", chat + "0}"), 400, "timeout");
+  eventually("nothing runs", [&] { return model_->host->counts().running == 0; });
+
+  std::vector<std::unique_ptr<RawClient>> clients;  // every place taken: the time of one that waits is over, too
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<RawClient>(port()));
+    const std::string body = chat + "1000}";
+    clients.back()->send(
+        fmt::format("POST /v1/chat/completions HTTP/1.1\r\nContent-Length: {}\r\n\r\n{}", body.size(), body));
+    eventually("it runs", [&] { return model_->host->counts().running == i + 1; });
+  }
+  refused(post("/v1/chat/completions", chat + "0.2}"), 504, "timeout");
+  refused(post("/v1/completions", R"({"prompt": "x", "max_tokens": 9, "timeout": 0.2})"), 504, "timeout");
+  EXPECT_NE(post("/v1/completions", R"({"prompt": "x", "max_tokens": 9, "timeout": 0.2, "stream": true})")
+                .body.find(R"("code":"timeout")"),
+            std::string::npos);
+
+  const EngineHost capped(*model_->model, {.tokenizer = &model_->tokenizer}, 4, 2);
+  EXPECT_EQ(capped.limit(0), 2);
+  EXPECT_EQ(capped.limit(1), 1);
+  EXPECT_EQ(capped.limit(5), 2);
+  EXPECT_EQ(model_->host->limit(5), 5);
+  EXPECT_EQ(model_->host->limit(0), 0);
+}
+
 TEST_F(Serving, SlowAndBrokenClientsAreCutOff) {
   start({}, {.header_seconds = 0.3, .idle_seconds = 0.3});
   RawClient silent(port()), slow(port()), broken(port());
