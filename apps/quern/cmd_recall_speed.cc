@@ -2,6 +2,7 @@
 // what BM25 found, for comparison with other programs (bench/peers/recall.py).
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 #include "apps/quern/args.h"
 #include "apps/quern/cmd_recall.h"
@@ -15,6 +16,11 @@ namespace quern {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+double processor_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -117,19 +123,25 @@ int recall_speed(Words args) {
     }
     RecallOptions options;
     options.words = words;
-    double fastest = 0;
+    double fastest = 0, processor = 0;
     std::unique_ptr<RecallIndex> graph;
     for (int64_t r = 0; r < rounds; ++r) {
+      graph.reset();
       const auto start = Clock::now();
+      const double busy = processor_seconds();
       graph = std::make_unique<RecallIndex>(RecallIndex::build(text, chunks, options));
       const double s = ms_since(start) / 1000;
+      const double used = processor_seconds() - busy;
       if (fastest == 0 || s < fastest) fastest = s;
+      if (processor == 0 || used < processor) processor = used;
     }
     const RecallStats& s = graph->stats();
     out.set("graph_index_s", fastest);
+    out.set("graph_index_processor_s", processor);  // of all threads, without what other processes took
     out.set("graph_words_per_s_per_thread", static_cast<double>(s.words) / fastest / thread_count());
     out.set("edges", static_cast<int64_t>(s.edges)), out.set("threshold", double{s.threshold});
-    out.set("rows_cut", s.gram.rows_cut), out.set("terms_passed_over", s.gram.terms_passed_over);
+    out.set("products", s.gram.products), out.set("rows_cut", s.gram.rows_cut),
+        out.set("terms_passed_over", s.gram.terms_passed_over);
     out.set("count_s", s.count_s), out.set("postings_s", s.postings_s), out.set("graph_s", s.graph_s);
     for (const double epsilon : {1e-5, 1e-6}) {
       RecallQuery query;

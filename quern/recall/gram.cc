@@ -12,26 +12,32 @@ SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts) {
   const auto full = [&](size_t r) { return x.begin[r + 1] > x.begin[r]; };
   SparseGraph g;
   g.begin.assign(n + 1, 0), g.degree.resize(n);
-  // Rows in ranges; a range takes what concerns its rows. Edges by `from` lie together, those by `to` are looked for.
+  // Rows in ranges whose ends of edges stay in the second cache; a range looks only at what leads to its rows.
   const auto over_ranges = [&](auto&& f) { parallel_for(static_cast<int64_t>(n), 4096, f); };
-  const auto each_lower = [&](size_t b, size_t e, auto&& f) {
-    for (const auto& part : parts) {
-      if (part.empty() || part.back().from < b || part.front().from >= e) continue;
-      auto at = std::lower_bound(part.begin(), part.end(), b, [](const GramEdge& l, size_t r) { return l.from < r; });
-      for (; at != part.end() && at->from < e; ++at) f(*at);
-    }
+  // f(row, its neighbours from b to below e), rows ascending
+  const auto each_row = [&](size_t b, size_t e, auto&& f) {
+    const auto before = [](const GramNeighbour& l, size_t r) { return l.to < r; };
+    for (const GramPart& part : parts)
+      for (size_t r = std::max(part.first, b); r < part.first + part.rows(); ++r) {
+        const auto from = part.near.begin() + static_cast<std::ptrdiff_t>(part.begin[r - part.first]),
+                   until = part.near.begin() + static_cast<std::ptrdiff_t>(part.begin[r - part.first + 1]);
+        const auto first = b == 0 ? from : std::lower_bound(from, until, b, before);
+        f(r, std::span(first, r <= e ? until : std::lower_bound(first, until, e, before)));
+      }
   };
-  const auto each_upper = [&](size_t b, size_t e, auto&& f) {
-    for (const auto& part : parts)
-      if (!part.empty() && part.back().from > b)
-        for (const GramEdge& l : part)
-          if (l.to - b < e - b) f(l);
+  const auto each_own = [&](size_t b, size_t e, auto&& f) {
+    for (const GramPart& part : parts)
+      for (size_t r = std::max(part.first, b); r < std::min(e, part.first + part.rows()); ++r)
+        f(r, std::span(part.near).subspan(part.begin[r - part.first],
+                                          part.begin[r - part.first + 1] - part.begin[r - part.first]));
   };
   over_ranges([&](int64_t b, int64_t e) {
     const auto from = static_cast<size_t>(b), until = static_cast<size_t>(e);
     for (size_t r = from; r < until; ++r) g.begin[r + 1] = full(r) ? 1 : 0;
-    each_lower(from, until, [&](const GramEdge& l) { ++g.begin[l.from + 1]; });
-    each_upper(from, until, [&](const GramEdge& l) { ++g.begin[l.to + 1]; });
+    each_own(from, until, [&](size_t r, std::span<const GramNeighbour> near) { g.begin[r + 1] += near.size(); });
+    each_row(from, until, [&](size_t, std::span<const GramNeighbour> near) {
+      for (const GramNeighbour& l : near) ++g.begin[l.to + 1];
+    });
   });
   for (size_t r = 0; r < n; ++r) g.begin[r + 1] += g.begin[r];
   g.to.resize(g.begin[n]), g.weight.resize(g.begin[n]);
@@ -40,15 +46,17 @@ SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts) {
     std::vector<uint64_t> at(g.begin.begin() + b, g.begin.begin() + e);
     const auto put = [&](size_t r, uint32_t to, float w) {
       uint64_t& i = at[r - from];
-      g.to[i] = to, g.weight[i++] = w;
+      g.to[i] = to, g.weight[i++] = w, g.degree[r] += w;
     };
     // Every row's smaller neighbours, then itself, then the larger ones: ascending.
-    each_lower(from, until, [&](const GramEdge& l) { put(l.from, l.to, l.weight); });
+    each_own(from, until, [&](size_t r, std::span<const GramNeighbour> near) {
+      for (const GramNeighbour& l : near) put(r, l.to, l.weight);
+    });
     for (size_t r = from; r < until; ++r)
       if (full(r)) put(r, static_cast<uint32_t>(r), 1);
-    each_upper(from, until, [&](const GramEdge& l) { put(l.to, l.from, l.weight); });
-    for (size_t r = from; r < until; ++r)
-      for (uint64_t i = g.begin[r]; i < g.begin[r + 1]; ++i) g.degree[r] += g.weight[i];
+    each_row(from, until, [&](size_t r, std::span<const GramNeighbour> near) {
+      for (const GramNeighbour& l : near) put(l.to, static_cast<uint32_t>(r), l.weight);
+    });
   });
   return g;
 }
@@ -73,11 +81,11 @@ void SparseGraph::sum_degrees() {
 
 SparseGraph gram_all(const SparseRows& x, float threshold) {
   GramParts parts(1);
-  for (uint32_t i = 0; i < x.rows(); ++i)
-    for (uint32_t j = 0; j < i; ++j) {
-      const float w = row_dot(x, i, j);
-      if (w >= threshold) parts[0].push_back({i, j, w});
-    }
+  for (uint32_t i = 0; i < x.rows(); ++i) {
+    for (uint32_t j = 0; j < i; ++j)
+      if (const float w = row_dot(x, i, j); w >= threshold) parts[0].near.push_back({j, w});
+    parts[0].begin.push_back(parts[0].near.size());
+  }
   return graph_from_lower(x, parts);
 }
 

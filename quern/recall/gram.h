@@ -5,8 +5,9 @@
 // Guards, which are counted:
 //   terms are taken from cheap to dear while the sums stay within `most_work`; the others open no pair
 //                                                                   → GramStats::terms_passed_over
-//   a row keeps its `most_neighbours` strongest, among the rows before it and then among all → GramStats::rows_cut
-// Cost: Σ df² / 2 additions of half a nanosecond, and a scan of 4 n² / 2 bytes at the second cache's speed where rows
+//   a row keeps its `most_neighbours` strongest among the rows before it, and what later rows keep →
+//   GramStats::rows_cut
+// Cost: Σ df² / 2 additions of half a nanosecond, and a scan of 4 n² / 2 bytes at the first cache's speed where rows
 // are dense; in parallel over rows; the same result with any number of threads.
 #pragma once
 #include <cstdint>
@@ -38,7 +39,7 @@ struct SparseGraph {
 struct GramOptions {
   float threshold = 0.1f;
   int64_t most_work = 4'000'000'000;
-  uint32_t most_neighbours = 256;
+  uint32_t most_neighbours = 32;
 };
 struct GramStats {
   int64_t products = 0, terms_passed_over = 0, rows_cut = 0;

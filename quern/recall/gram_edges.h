@@ -1,19 +1,21 @@
 // The way from pairs of rows to a graph, shared by the product over every pair and the fast one. Edges lie below the
-// diagonal, each pair once, in parts: within all parts a row's edges come one after another with `to` ascending, and
-// `from` ascends over the parts.
+// diagonal, each pair once, by their larger row, in parts of rows that follow one another.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "quern/recall/gram.h"
+#include "quern/recall/gram_scan.h"
 
 namespace quern {
 
-struct GramEdge {
-  uint32_t from, to;  // from > to
-  float weight;
+struct GramPart {  // the rows [first, first + begin.size() - 1)
+  size_t first = 0;
+  std::vector<uint64_t> begin{0};
+  std::vector<GramNeighbour> near;  // of each row those before it, ascending
+  size_t rows() const { return begin.size() - 1; }
 };
-using GramParts = std::vector<std::vector<GramEdge>>;
+using GramParts = std::vector<GramPart>;
 
 // The symmetric graph of the edges, and the diagonal of rows that are not empty. In parallel over rows.
 SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts);

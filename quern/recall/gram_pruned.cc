@@ -1,8 +1,8 @@
 // S = X Xᵀ above a threshold, fast: see gram.h. Every sum is Σ x_c y_c over ascending columns c, a product and an
 // addition each, as row_dot has it: what is found needs no second look unless the guard left terms out.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "quern/base/threads.h"
@@ -16,6 +16,8 @@ constexpr uint32_t kWidth = 4096;  // sums held at a time: 16 KiB
 constexpr size_t kRows = 2048;     // rows that go past them: the columns they have lie in the second cache
 constexpr size_t kFew = 64;        // products that are sorted instead of spread
 constexpr size_t kSparse = 160;    // of a row with the sums held: fewer products than a scan has vectors
+
+constexpr size_t kLevels = 32;  // of weights, to tell a row's strongest without sorting them
 
 struct ColumnIndex {  // the rows by column
   std::vector<uint64_t> begin;
@@ -87,28 +89,33 @@ ColumnIndex index_columns(const SparseRows& x, const GramOptions& o, GramStats& 
   return p;
 }
 
+struct Run {
+  uint32_t from, until, end;  // end: of the column
+};
+
 // What a thread keeps between blocks of rows.
 struct Scratch {
   std::vector<float> sums, spread;
   std::vector<uint32_t> touched;
-  std::vector<GramNeighbour> few, found;
-  std::vector<std::vector<GramNeighbour>> near;  // a row of the block
-  std::vector<uint32_t> local, columns;          // column → its number in the block, and back
-  std::vector<uint32_t> entry;                   // the rows' columns by these numbers
-  std::vector<uint64_t> from, until;             // a column's postings among the rows held
+  std::vector<GramNeighbour> few, found, level;
+  std::vector<std::vector<GramNeighbour>> near;       // a row of the block
+  std::vector<std::array<uint32_t, kLevels>> levels;  // how many of them have which weight
+  std::vector<float> bound;                           // of a row that has enough: what a further one must reach
+  std::vector<uint32_t> local, columns;               // column → its number in the block, and back
+  std::vector<uint32_t> entry;                        // the rows' columns by these numbers
+  std::vector<Run> runs;                              // a column's postings among the rows held
   int64_t products = 0, rows_cut = 0;
-  std::vector<bool> cut;
 };
 
 class BlockOfRows {
  public:
   BlockOfRows(const SparseRows& x, const ColumnIndex& p, const GramOptions& o, Scratch& s, size_t first, size_t end)
       : x_(x), p_(p), o_(o), s_(s), first_(first), end_(end), scan_(gram_scan()) {
-    s.near.resize(kRows);
+    s.near.resize(kRows), s.bound.assign(kRows, o.threshold);
     for (auto& list : s.near) list.clear();
-    s.cut.assign(kRows, false);
+    s.levels.assign(kRows, {});
   }
-  void run(std::vector<GramEdge>& out) {
+  void run(GramPart& out) {
     std::vector<uint32_t> dense;
     for (size_t r = first_; r < end_; ++r) {
       uint64_t products = 0;
@@ -128,42 +135,70 @@ class BlockOfRows {
       }
     }
     if (!dense.empty()) dense_rows(dense);
-    size_t edges = 0;
+    out.first = first_;
     for (size_t r = first_; r < end_; ++r) {
-      keep_strongest(r, o_.most_neighbours);
-      s_.rows_cut += s_.cut[r - first_], edges += s_.near[r - first_].size();
+      keep_strongest(r);
+      out.begin.push_back(out.begin.back() + near(r).size());
     }
-    out.reserve(edges);
-    for (size_t r = first_; r < end_; ++r) {
-      const auto& list = s_.near[r - first_];
-      for (const GramNeighbour& n : list) out.push_back({static_cast<uint32_t>(r), n.to, n.weight});
-    }
+    out.near.reserve(out.begin.back());
+    for (size_t r = first_; r < end_; ++r) out.near.insert(out.near.end(), near(r).begin(), near(r).end());
   }
 
  private:
   uint64_t most_entry() const { return p_.row.empty() ? 0 : p_.row.size() - 1; }
+  std::vector<GramNeighbour>& near(size_t r) { return s_.near[r - first_]; }
 
-  // Only the strongest stay, of equals the first; called early it changes nothing of the result.
-  void keep_strongest(size_t r, size_t most) {
-    auto& list = s_.near[r - first_];
-    if (list.size() <= most) return;
-    s_.cut[r - first_] = true;
-    std::nth_element(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(most), list.end(),
-                     [](const GramNeighbour& a, const GramNeighbour& b) {
-                       return a.weight != b.weight ? a.weight > b.weight : a.to < b.to;
-                     });
-    list.resize(most);
-    std::sort(list.begin(), list.end(), [](const GramNeighbour& a, const GramNeighbour& b) { return a.to < b.to; });
+  // Weights from the threshold to one in steps.
+  size_t level_of(float weight) const {
+    return std::min<size_t>(kLevels - 1, static_cast<size_t>(std::max(0.f, (weight - o_.threshold) * kLevels)));
+  }
+  // The lowest level that a row's strongest reach down to; 0 while there are not too many.
+  size_t cut_level(size_t r, uint64_t& above) const {
+    const auto& levels = s_.levels[r - first_];
+    above = 0;
+    for (size_t l = kLevels; l-- > 0; above += levels[l])
+      if (above + levels[l] >= o_.most_neighbours) return l;
+    return 0;
+  }
+  void take(size_t r, uint32_t j, float weight) {
+    near(r).push_back({j, weight});
+    ++s_.levels[r - first_][level_of(weight)];
+  }
+  // Below the level that the strongest so far reach down to nothing can stay.
+  void raise_bound(size_t r) {
+    if (near(r).size() < o_.most_neighbours) return;
+    uint64_t above;
+    const float level = static_cast<float>(cut_level(r, above)) / kLevels + o_.threshold;
+    s_.bound[r - first_] = std::max(o_.threshold, level * (1 - 1e-5f));  // levels round, and so does this
+  }
+
+  // Only the strongest stay, of equals the first, in their order.
+  void keep_strongest(size_t r) {
+    auto& list = near(r);
+    if (list.size() <= o_.most_neighbours) return;
+    ++s_.rows_cut;
+    uint64_t above;
+    const size_t cut = cut_level(r, above), of_it = o_.most_neighbours - above;
+    s_.level.clear();
+    for (const GramNeighbour& n : list)
+      if (level_of(n.weight) == cut) s_.level.push_back(n);
+    const auto stronger = [](const GramNeighbour& a, const GramNeighbour& b) {
+      return a.weight != b.weight ? a.weight > b.weight : a.to < b.to;
+    };
+    const auto last = s_.level.begin() + static_cast<std::ptrdiff_t>(of_it - 1);
+    std::nth_element(s_.level.begin(), last, s_.level.end(), stronger);
+    std::erase_if(list, [&](const GramNeighbour& n) { return stronger(*last, n); });
   }
 
   // The least sum that can be an edge of r's, and what it comes to with the terms that were left out.
   float reach(size_t r) const {
-    if (p_.passed_norm.empty()) return o_.threshold;
-    return std::max(1e-30f, (o_.threshold - p_.passed_norm[r] * p_.most_passed) / 1.0001f);
+    const float least = s_.bound[r - first_];
+    if (p_.passed_norm.empty()) return least;
+    return std::max(1e-30f, (least - p_.passed_norm[r] * p_.most_passed) / 1.0001f);
   }
   void offer(size_t r, uint32_t j, float sum) {
     if (!p_.passed_norm.empty()) sum = row_dot(x_, r, j);
-    if (sum >= o_.threshold) s_.near[r - first_].push_back({j, sum});
+    if (sum >= s_.bound[r - first_]) take(r, j, sum);
   }
 
   void few_products(size_t r) {
@@ -213,9 +248,10 @@ class BlockOfRows {
         if (l == kNone) l = static_cast<uint32_t>(s_.columns.size()), s_.columns.push_back(x_.column[i]);
         s_.entry.push_back(l);
       }
-    s_.from.resize(s_.columns.size()), s_.until.resize(s_.columns.size());
+    s_.runs.resize(s_.columns.size());
     for (size_t l = 0; l < s_.columns.size(); ++l) {
-      s_.until[l] = p_.begin[s_.columns[l]];
+      s_.runs[l].until = static_cast<uint32_t>(p_.begin[s_.columns[l]]);
+      s_.runs[l].end = static_cast<uint32_t>(p_.begin[s_.columns[l] + 1]);
       s_.local[s_.columns[l]] = kNone;
     }
   }
@@ -224,20 +260,26 @@ class BlockOfRows {
     number_columns(rows);
     s_.sums.resize(kWidth), s_.found.resize(kWidth);
     for (uint32_t begin = 0; begin < rows.back(); begin += kWidth) {
+      const bool own = rows.back() - begin < kWidth;  // the rows' own tile: each row's postings end before itself
+      const uint32_t width = own ? rows.front() - begin : kWidth;
+      const uint32_t* const row = p_.row.data();
       for (size_t l = 0; l < s_.columns.size(); ++l) {
-        const uint64_t end = p_.begin[s_.columns[l] + 1], k = s_.from[l] = s_.until[l];
+        if (l + 16 < s_.columns.size()) __builtin_prefetch(row + s_.runs[l + 16].until);
+        const uint32_t end = s_.runs[l].end, k = s_.runs[l].from = s_.runs[l].until;
         if (k == end) continue;
-        const uint32_t* const row = p_.row.data();
-        uint64_t step = 1;  // doubled until it is past the block, then halved
-        while (end - k > step && row[k + step] - begin < kWidth) step *= 2;
-        s_.until[l] = static_cast<uint64_t>(std::partition_point(row + k + (step > 1 ? step / 2 : 0),
-                                                                 row + std::min(end, k + step + 1),
-                                                                 [&](uint32_t r) { return r - begin < kWidth; }) -
-                                            row);
+        uint32_t step = 1;  // doubled until it is past the rows, then halved
+        while (end - k > step && row[k + step] - begin < width) step *= 2;
+        s_.runs[l].until = static_cast<uint32_t>(std::partition_point(row + k + (step > 1 ? step / 2 : 0),
+                                                                      row + std::min(end, k + step + 1),
+                                                                      [&](uint32_t r) { return r - begin < width; }) -
+                                                 row);
       }
       const uint32_t* entry = s_.entry.data();
       for (const uint32_t r : rows) {
         const uint64_t size = x_.begin[r + 1] - x_.begin[r];
+        if (own)
+          for (uint64_t i = 0; i < size; ++i)  // up to its own posting
+            for (Run& run = s_.runs[entry[i]]; run.until < run.end && row[run.until] < r;) ++run.until;
         if (r > begin) one_row(r, begin, entry, x_.value.data() + x_.begin[r], size);
         entry += size;
       }
@@ -248,7 +290,7 @@ class BlockOfRows {
   size_t collect(const uint32_t* entry, uint64_t size, uint32_t live, float least, uint32_t begin) {
     size_t n = 0;
     for (uint64_t i = 0; i < size; ++i)
-      for (uint64_t k = s_.from[entry[i]]; k < s_.until[entry[i]]; ++k) {
+      for (uint32_t k = s_.runs[entry[i]].from; k < s_.runs[entry[i]].until; ++k) {
         const float sum = std::exchange(s_.sums[p_.place[k]], 0.f);  // zero the second time
         if (sum >= least && p_.place[k] < live) s_.found[n++] = {begin + p_.place[k], sum};
       }
@@ -262,25 +304,35 @@ class BlockOfRows {
     const float* other = p_.value.data();
     float* sums = s_.sums.data();
     uint64_t products = 0;
+    __builtin_prefetch(near(r).data() + near(r).size(), 1);
+    __builtin_prefetch(&s_.levels[r - first_], 1), __builtin_prefetch(&s_.levels[r - first_][16], 1);
     for (uint64_t i = 0; i < size; ++i) {
       const float v = value[i];
-      const uint64_t end = s_.until[entry[i]];
-      products += end - s_.from[entry[i]];
+      const Run run = s_.runs[entry[i]];
+      products += run.until - run.from;
+      if (i + 1 < size && s_.runs[entry[i + 1]].until - s_.runs[entry[i + 1]].from >
+                              8) {  // runs are short, and no machine foresees where the next one lies
+        const uint32_t next = s_.runs[entry[i + 1]].from;
+        __builtin_prefetch(place + next), __builtin_prefetch(place + next + 32);
+        __builtin_prefetch(other + next), __builtin_prefetch(other + next + 16),
+            __builtin_prefetch(other + next + 32);
+      }
 #pragma GCC unroll 4
-      for (uint64_t k = s_.from[entry[i]]; k < end; ++k) sums[place[k]] += v * other[k];
+      for (size_t k = run.from; k < run.until; ++k) sums[place[k]] += v * other[k];
     }
     if (products == 0) return;
     s_.products += static_cast<int64_t>(products);
-    auto& list = s_.near[r - first_];
     const uint32_t live = std::min(kWidth, r - begin);
     const size_t found = products < kSparse ? collect(entry, size, live, reach(r), begin)
                                             : scan_(s_.sums, live, reach(r), begin, s_.found.data());
     if (p_.passed_norm.empty()) {
-      list.insert(list.end(), s_.found.data(), s_.found.data() + found);
+      auto& levels = s_.levels[r - first_];
+      for (size_t i = 0; i < found; ++i) ++levels[level_of(s_.found[i].weight)];
+      near(r).insert(near(r).end(), s_.found.data(), s_.found.data() + found);
     } else {
       for (size_t i = 0; i < found; ++i) offer(r, s_.found[i].to, s_.found[i].weight);
     }
-    if (list.size() > 4 * size_t{o_.most_neighbours} + kWidth) keep_strongest(r, o_.most_neighbours);
+    if (found > 0) raise_bound(r);
   }
 
   static constexpr uint32_t kNone = 0xffffffffu;
@@ -291,45 +343,6 @@ class BlockOfRows {
   size_t first_, end_;
   GramScan scan_;
 };
-
-// An edge goes when neither of its ends counts it among its strongest; among equals the first met stay.
-void cut_rows(size_t rows, GramParts& parts, uint32_t most, GramStats& stats) {
-  std::vector<uint32_t> count(rows), slots(rows, most);
-  for (const auto& part : parts)
-    for (const GramEdge& e : part) ++count[e.from], ++count[e.to];
-  if (std::none_of(count.begin(), count.end(), [&](uint32_t c) { return c > most; })) return;
-  // The weights of the rows that have too many, side by side.
-  std::vector<uint64_t> begin(rows + 1);
-  for (size_t r = 0; r < rows; ++r) begin[r + 1] = begin[r] + (count[r] > most ? count[r] : 0);
-  std::vector<uint64_t> at(begin.begin(), begin.end() - 1);
-  std::vector<float> weights(begin[rows]), least(rows, 0);
-  for (const auto& part : parts)
-    for (const GramEdge& e : part)
-      for (const uint32_t end : {e.from, e.to})
-        if (count[end] > most) weights[at[end]++] = e.weight;
-  parallel_for(static_cast<int64_t>(rows), 1024, [&](int64_t b, int64_t e) {
-    for (auto r = static_cast<size_t>(b); r < static_cast<size_t>(e); ++r) {
-      if (count[r] <= most) continue;
-      float* const w = weights.data() + begin[r];
-      std::nth_element(w, w + (most - 1), w + count[r], std::greater<>());
-      least[r] = w[most - 1];
-      for (uint32_t i = 0; i < count[r]; ++i) slots[r] -= w[i] > least[r];
-    }
-  });
-  for (const uint32_t c : count) stats.rows_cut += c > most;
-  for (auto& part : parts)
-    std::erase_if(part, [&](const GramEdge& e) {
-      bool keep = false;
-      for (const uint32_t end : {e.from, e.to}) {
-        if (count[end] <= most || e.weight > least[end]) {
-          keep = true;
-        } else if (e.weight == least[end] && slots[end] > 0) {
-          --slots[end], keep = true;
-        }
-      }
-      return !keep;
-    });
-}
 
 }  // namespace
 
@@ -348,7 +361,6 @@ SparseGraph gram_pruned(const SparseRows& x, const GramOptions& o, GramStats* gi
         .run(parts[b]);
   });
   for (const Scratch& s : scratch) stats.products += s.products, stats.rows_cut += s.rows_cut;
-  cut_rows(n, parts, o.most_neighbours, stats);
   if (given) *given = stats;
   return graph_from_lower(x, parts);
 }

@@ -10,7 +10,7 @@
 #include "quern/base/json.h"
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
-#include "quern/recall/gram_scan.h"
+#include "quern/recall/gram_edges.h"
 #include "quern/recall/postings.h"
 
 namespace quern {
@@ -101,7 +101,7 @@ TEST(Embedding, TfIdfAndGramAreScikitLearns) {
   const TermCounts counts = count_terms(t.text, t.chunks, {});
   ASSERT_EQ(counts.rows(), lines.size());
   const SparseRows x = tf_idf_embedder()->embed(counts);
-  const SparseGraph graph = gram_pruned(x, {.threshold = 0.1f});
+  const SparseGraph graph = gram_pruned(x, {.threshold = 0.1f, .most_neighbours = 1000});
   std::map<std::pair<uint32_t, uint32_t>, double> found;
   for (uint32_t r = 0; r < graph.size(); ++r)
     for (uint64_t i = graph.begin[r]; i < graph.begin[r + 1]; ++i)
@@ -289,6 +289,65 @@ TEST(Gram, ScansAgree) {
       EXPECT_EQ(copy, std::vector<float>(256));
     }
   }
+}
+
+// Words as prose has them: some in half of the rows, most in a few; rows of two to forty words.
+TEST(Gram, ProseIsEveryPairToo) {
+  Rng rng(12);
+  std::vector<std::string> lines;
+  for (int i = 0; i < 4500; ++i) {
+    std::string l;
+    for (uint64_t w = 2 + rng.below(i % 7 == 0 ? 38 : 12); w > 0; --w)
+      l += fmt::format("v{} ", static_cast<int>(std::pow(20000, std::pow(rng.uniform(), 0.7))));
+    lines.push_back(l);
+  }
+  const Texts t = join(lines);
+  const SparseRows x = tf_idf_embedder()->embed(count_terms(t.text, t.chunks, {}));
+  const SparseGraph slow = gram_all(x, 0.2f), fast = gram_pruned(x, {.threshold = 0.2f, .most_neighbours = 10000});
+  EXPECT_EQ(slow.begin, fast.begin);
+  EXPECT_EQ(slow.to, fast.to);
+  EXPECT_EQ(slow.weight, fast.weight);
+  EXPECT_EQ(slow.degree, fast.degree);
+  EXPECT_GT(slow.to.size(), x.rows() + 2000);
+}
+
+// What stays of every pair, obviously: of each row's pairs with rows before it the strongest, of equals the first.
+SparseGraph strongest_before(const SparseRows& x, float threshold, size_t most, int64_t& cut) {
+  const SparseGraph all = gram_all(x, threshold);
+  GramParts parts(1);
+  cut = 0;
+  for (size_t r = 0; r < all.size(); ++r) {
+    std::vector<GramNeighbour> near;
+    for (uint64_t i = all.begin[r]; i < all.begin[r + 1] && all.to[i] < r; ++i)
+      near.push_back({all.to[i], all.weight[i]});
+    cut += near.size() > most;
+    std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
+    near.resize(std::min(near.size(), most));
+    std::sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.to < b.to; });
+    parts[0].near.insert(parts[0].near.end(), near.begin(), near.end());
+    parts[0].begin.push_back(parts[0].near.size());
+  }
+  return graph_from_lower(x, parts);
+}
+
+TEST(Gram, TheStrongestStay) {
+  std::vector<std::string> lines = random_lines(15, 5000, 6, 120);  // few words: many equal weights
+  const Texts t = join(lines);
+  const SparseRows x = tf_idf_embedder()->embed(count_terms(t.text, t.chunks, {}));
+  const int threads = thread_count();
+  for (const uint32_t most : {1u, 7u, 32u, 300u}) {
+    int64_t cut = 0;
+    const SparseGraph slow = strongest_before(x, 0.3f, most, cut);
+    set_thread_count(most == 7 ? 3 : 1);
+    GramStats stats;
+    const SparseGraph fast = gram_pruned(x, {.threshold = 0.3f, .most_neighbours = most}, &stats);
+    EXPECT_EQ(slow.begin, fast.begin) << most;
+    EXPECT_EQ(slow.to, fast.to) << most;
+    EXPECT_EQ(slow.weight, fast.weight) << most;
+    EXPECT_EQ(stats.rows_cut, cut) << most;
+    EXPECT_GT(cut, 100) << most;
+  }
+  set_thread_count(threads);
 }
 
 TEST(Gram, HashingKeepsSimilarities) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "quern/base/threads.h"
+#include "quern/recall/gram_scan.h"
 #include "quern/recall/rank.h"
 
 namespace quern {
@@ -35,48 +37,75 @@ QueryWords words_in(const RecallView& v, std::string_view query) {
   return q;
 }
 
-// Rows the question resembles: cosine of TF-IDF vectors, from the postings of its words.
-std::vector<std::pair<uint32_t, float>> similar_rows(const RecallView& v, const QueryWords& q) {
-  static thread_local std::vector<float> sum;
-  std::vector<uint32_t> touched;
-  if (sum.size() < v.rows()) sum.resize(v.rows());
+using Similar = std::vector<std::pair<uint32_t, float>>;
+
+bool more_similar(const std::pair<uint32_t, float>& a, const std::pair<uint32_t, float>& b) {
+  return a.second != b.second ? a.second > b.second : a.first < b.first;
+}
+
+// The rows whose cosine with the question's TF-IDF vector reaches the threshold; where they are fewer than `least`,
+// the `least` best. Ascending. Sums are held for 4096 rows at a time, and only what can still count is kept.
+Similar joined_rows(const RecallView& v, const QueryWords& q, float threshold, size_t least) {
+  constexpr uint32_t kWidth = 4096, kEnd = 0xffffffffu;
+  struct Reader {
+    PostingBlock block;
+    uint32_t at;
+    float scale;
+    uint32_t row() const { return at < block.count() ? block.documents()[at] : kEnd; }
+  };
+  std::vector<Reader> readers;
   double square = 0;
   for (const QueryTerm& t : q.terms) {
     const double weight = tf_idf_weight(v.rows(), t.documents), own = t.times * weight;
     square += own * own;
-    const float scale = static_cast<float>(own * weight);
-    for (uint32_t ref = v.postings.find(t.key)->head; ref != kNoBlock; ref = v.postings.block(ref).next()) {
-      const PostingBlock b = v.postings.block(ref);
-      for (uint32_t i = 0; i < b.count(); ++i) {
-        const uint32_t d = b.documents()[i];
-        if (sum[d] == 0) touched.push_back(d);
-        sum[d] += scale * static_cast<float>(b.counts()[i]);
-      }
-    }
+    readers.push_back({v.postings.block(v.postings.find(t.key)->head), 0, static_cast<float>(own * weight)});
   }
   const float norm = square > 0 ? static_cast<float>(1 / std::sqrt(square)) : 0;
-  std::vector<std::pair<uint32_t, float>> out;
-  out.reserve(touched.size());
-  for (const uint32_t d : touched) {
-    if (!v.postings.is_dead(d)) out.emplace_back(d, sum[d] * norm / v.norm[d]);
-    sum[d] = 0;
+  static thread_local std::vector<float> sums(kWidth);  // all zero between calls
+  static thread_local std::vector<GramNeighbour> found(kWidth);
+  const GramScan scan = gram_scan();
+  Similar out;
+  size_t above = 0, full = 8 * least + 1024;
+  float bound = std::min(threshold, std::numeric_limits<float>::min());
+  for (;;) {
+    uint32_t first = kEnd;
+    for (const Reader& r : readers) first = std::min(first, r.row());
+    if (first == kEnd) break;
+    const uint32_t begin = first / kWidth * kWidth;
+    const auto rows = static_cast<uint32_t>(std::min<size_t>(kWidth, v.rows() - begin));
+    for (Reader& r : readers)
+      while (r.row() - begin < kWidth) {
+        const uint32_t n = r.block.count();
+        const uint32_t* const documents = r.block.documents();
+        const uint16_t* const counts = r.block.counts();
+        for (; r.at < n && documents[r.at] - begin < kWidth; ++r.at)
+          sums[documents[r.at] - begin] += r.scale * static_cast<float>(counts[r.at]);
+        if (r.at == n && r.block.next() != kNoBlock) r.block = v.postings.block(r.block.next()), r.at = 0;
+      }
+    for (uint32_t i = 0; i < rows; ++i) sums[i] = sums[i] * norm / v.norm[begin + i];
+    const size_t n = scan(sums, rows, bound, begin, found.data());
+    for (size_t i = 0; i < n; ++i)
+      if (!v.postings.is_dead(found[i].to)) {
+        out.emplace_back(found[i].to, found[i].weight);
+        above += found[i].weight >= threshold;
+      }
+    // Enough are above, or there are more below than can stay: what is too little from now on is known.
+    if (bound < threshold && (above >= least || out.size() > full)) {
+      const size_t keep = std::min(out.size(), std::max(above, least));
+      std::nth_element(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(keep), out.end(), more_similar);
+      out.resize(keep);
+      bound = above >= least ? threshold : std::min_element(out.begin(), out.end(), [](const auto& a, const auto& b) {
+                                             return a.second < b.second;
+                                           })->second;
+      full = out.size() + 1024;
+    }
   }
+  if (const size_t keep = std::max(above, least); keep < out.size()) {
+    std::nth_element(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(keep), out.end(), more_similar);
+    out.resize(keep);
+  }
+  std::sort(out.begin(), out.end());
   return out;
-}
-
-// Those above the threshold; where they are fewer than `least`, the `least` best.
-std::vector<std::pair<uint32_t, float>> joined_rows(std::vector<std::pair<uint32_t, float>> rows, float threshold,
-                                                    size_t least) {
-  const auto stronger = [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  };
-  const auto cut = std::partition(rows.begin(), rows.end(), [&](const auto& r) { return r.second >= threshold; });
-  const size_t above = static_cast<size_t>(cut - rows.begin()), keep = std::min(rows.size(), std::max(above, least));
-  if (keep > above && keep < rows.size())
-    std::nth_element(cut, rows.begin() + static_cast<std::ptrdiff_t>(keep), rows.end(), stronger);
-  rows.resize(keep);
-  std::sort(rows.begin(), rows.end());
-  return rows;
 }
 
 Recalled chosen(const RecallView& v, std::vector<std::pair<uint32_t, double>> rows, const RecallQuery& q) {
@@ -178,7 +207,7 @@ Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQ
   PushResult reached;
   double weight = 0;
   if (q.seed == SeedKind::query_node) {
-    const auto joined = joined_rows(similar_rows(v, words), v.threshold, q.least_joined);
+    const auto joined = joined_rows(v, words, v.threshold, q.least_joined);
     if (joined.empty()) return fall_back();
     for (const auto& [row, w] : joined) weight += w;
     const ExtraNode extra{.edges = joined};

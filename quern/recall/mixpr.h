@@ -26,7 +26,7 @@ struct RecallOptions {
   bool graph = true;       // false: BM25 alone
   float threshold = 0;     // similarity that makes an edge; 0: chosen from the text, 0.1 to 0.2
   double most_work = 4e9;  // gram.h's guards
-  int64_t most_neighbours = 256;
+  int64_t most_neighbours = 32;
 };
 
 struct RecallStats {
