@@ -29,8 +29,8 @@ struct RunOptions {
   WeightFlags weights{.dtype_default = "auto"};
   bool json = false, shard_context = false;
   int64_t n = 256, seed = -1;
-  std::optional<double> temp, top_p, min_p, repetition;
-  double presence = 0, frequency = 0;
+  std::optional<double> temp, top_p, min_p, typical_p, repetition;
+  double presence = 0, frequency = 0, xtc_probability = 0, xtc_threshold = 0.1;
   std::optional<int64_t> top_k;
   std::vector<std::string> logit_bias, stop;
   std::optional<std::string> order;
@@ -67,12 +67,14 @@ std::vector<SampleStep> parse_order(const std::string& text) {
 // Flags win over generation_config.json; without either, temperature 1.
 GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
   GenerateOptions o;
-  bool sampled = g.do_sample || r.temp || r.top_p || r.top_k || r.min_p;
+  bool sampled = g.do_sample || r.temp || r.top_p || r.top_k || r.min_p || r.typical_p || r.xtc_probability > 0;
   o.sampling.temperature = r.temp.value_or(sampled ? g.temperature : 0.0);
   o.sampling.top_p = r.top_p.value_or(g.do_sample ? g.top_p : 1.0);
   o.sampling.top_k = r.top_k.value_or(g.do_sample ? g.top_k : 0);
   o.sampling.min_p = r.min_p.value_or(g.do_sample ? g.min_p : 0.0);
   o.sampling.repetition_penalty = r.repetition.value_or(g.repetition_penalty);
+  o.sampling.typical_p = r.typical_p.value_or(1);
+  o.sampling.xtc_probability = r.xtc_probability, o.sampling.xtc_threshold = r.xtc_threshold;
   o.sampling.presence_penalty = r.presence;
   o.sampling.frequency_penalty = r.frequency;
   for (const std::string& b : r.logit_bias) o.sampling.logit_bias.push_back(parse_bias(b));
@@ -255,11 +257,16 @@ int cmd_run(Words args) {
       .flag("--top-p", r.top_p, "keep the likeliest tokens that sum to this")
       .flag("--top-k", r.top_k, "keep this many; 0 is all")
       .flag("--min-p", r.min_p, "keep tokens at least this likely against the likeliest")
+      .flag("--typical-p", r.typical_p, "keep tokens of nearly the expected surprise, as many as sum to this")
+      .flag("--xtc-probability", r.xtc_probability,
+            "chance at each token that its top choices are left out; 0 is off")
+      .flag("--xtc-threshold", r.xtc_threshold, "the share that makes a top choice; the least likely of them stays")
       .flag("--repetition-penalty", r.repetition, "divide the logits of tokens seen in prompt or answer; 1 is off")
       .flag("--presence-penalty", r.presence, "subtract from the logits of tokens the answer has")
       .flag("--frequency-penalty", r.frequency, "the same, once per occurrence")
       .flag("--logit-bias", r.logit_bias, "ID=NUMBER added to a token's logit; may be given again")
-      .flag("--order", r.order, "sampling steps in order (default: penalties,temperature,top_k,top_p,min_p)")
+      .flag("--order", r.order,
+            "sampling steps in order (default: penalties,temperature,top_k,typical_p,top_p,min_p,xtc)")
       .flag("--stop", r.stop, "text that ends the answer and is not shown; may be given again")
       .flag("--answer", r.answer, "how the answer begins (with -p): given instead of sampled")
       .flag("--json-schema", r.json_schema, "a file; the answer is a JSON document that satisfies this schema")

@@ -24,16 +24,20 @@ class GrammarConstraint : public TokenConstraint {
 
   std::span<const uint64_t> allowed() override {
     if (thinking_) return free_mask();
-    if (machine_->full()) {
-      auto fresh = std::make_shared<GrammarMachine>(machine_->grammar(), machine_->tokens());
-      state_ = fresh->adopt(*machine_, state_);
-      machine_ = std::move(fresh);
-    }
+    make_room();
     const std::span<const uint64_t> bits = machine_->mask(state_);
     if (!may_think_) return bits;
     own_.assign(bits.begin(), bits.end());
     set(think_token_, true);
     return own_;
+  }
+
+  bool allows(int32_t token) override {
+    if (thinking_ || token < 0 || token >= tokens().size()) return TokenConstraint::allows(token);
+    if (may_think_ && token == think_token_) return true;
+    make_room();
+    const std::string& bytes = tokens().bytes(token);
+    return !bytes.empty() && machine_->read(state_, bytes) != GrammarMachine::kDead;
   }
 
   bool may_end() const override { return !thinking_ && machine_->may_end(state_); }
@@ -61,6 +65,12 @@ class GrammarConstraint : public TokenConstraint {
 
  private:
   const TokenTrie& tokens() const { return *machine_->tokens(); }
+  void make_room() {  // too much is remembered: a new machine goes on
+    if (!machine_->full()) return;
+    auto fresh = std::make_shared<GrammarMachine>(machine_->grammar(), machine_->tokens());
+    state_ = fresh->adopt(*machine_, state_);
+    machine_ = std::move(fresh);
+  }
   void set(int32_t token, bool to) {
     const uint64_t bit = uint64_t{1} << (static_cast<size_t>(token) % 64);
     uint64_t& word = own_[static_cast<size_t>(token) / 64];

@@ -25,6 +25,8 @@ struct Driven {
     const uint64_t bits = c->allowed()[0];
     for (int t = 0; t < 12; ++t)
       if (bits >> t & 1) ids += fmt::format("{} ", t);
+    for (int t = 0; t < 70; ++t)
+      EXPECT_EQ(c->allows(t), t < 12 && (c->allowed()[0] >> t & 1) != 0) << "token " << t << " of " << ids;
     return ids;
   }
 };

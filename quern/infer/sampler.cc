@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
@@ -13,8 +14,10 @@ namespace {
 constexpr std::pair<const char*, SampleStep> kSteps[] = {{"penalties", SampleStep::penalties},
                                                          {"temperature", SampleStep::temperature},
                                                          {"top_k", SampleStep::top_k},
+                                                         {"typical_p", SampleStep::typical_p},
                                                          {"top_p", SampleStep::top_p},
-                                                         {"min_p", SampleStep::min_p}};
+                                                         {"min_p", SampleStep::min_p},
+                                                         {"xtc", SampleStep::xtc}};
 
 // Candidates less likely than e^-30 of the likeliest (a vocabulary of them is below 1e-7) are never drawn.
 constexpr double kNegligible = 30;
@@ -35,7 +38,7 @@ std::vector<SampleStep> parse_sample_order(const std::string& text) {
     at = end + 1;
     auto it = std::find_if(std::begin(kSteps), std::end(kSteps), [&](const auto& s) { return word == s.first; });
     if (it == std::end(kSteps))
-      fail("sampling order: '{}' is none of penalties, temperature, top_k, top_p, min_p", word);
+      fail("sampling order: '{}' is none of penalties, temperature, top_k, typical_p, top_p, min_p, xtc", word);
     if (std::find(order.begin(), order.end(), it->second) != order.end())
       fail("sampling order: '{}' stands there twice", word);
     order.push_back(it->second);
@@ -48,6 +51,11 @@ void check(const SamplingOptions& o) {
   if (o.top_k < 0) fail("--top-k {}: expected 0 (off) or more", o.top_k);
   if (!(o.top_p > 0 && o.top_p <= 1)) fail("--top-p {}: expected a number in (0, 1]", o.top_p);
   if (!(o.min_p >= 0 && o.min_p <= 1)) fail("--min-p {}: expected a number in [0, 1]", o.min_p);
+  if (!(o.typical_p > 0 && o.typical_p <= 1)) fail("--typical-p {}: expected a number in (0, 1]", o.typical_p);
+  if (!(o.xtc_probability >= 0 && o.xtc_probability <= 1))
+    fail("--xtc-probability {}: expected a number in [0, 1]", o.xtc_probability);
+  if (!(o.xtc_threshold > 0 && o.xtc_threshold <= 1))
+    fail("--xtc-threshold {}: expected a number in (0, 1]", o.xtc_threshold);
   if (!(o.repetition_penalty > 0)) fail("--repetition-penalty {}: expected more than 0", o.repetition_penalty);
   if (!std::isfinite(o.presence_penalty) || !std::isfinite(o.frequency_penalty))
     fail("presence and frequency penalties must be finite numbers");
@@ -93,12 +101,39 @@ double Sampler::penalised(double logit, const Seen& seen) const {
   return logit;
 }
 
-void Sampler::filter(SampleStep step, bool& sorted) {
+void Sampler::keep_typical() {
+  double top = left_[0].logit, total = 0, expected = 0, kept = 0;
+  for (const Candidate& c : left_) top = std::max(top, c.logit);
+  for (const Candidate& c : left_) total += std::exp(c.logit - top);
+  auto surprise = [&](const Candidate& c) { return top + std::log(total) - c.logit; };
+  for (const Candidate& c : left_) expected += std::exp(-surprise(c)) * surprise(c);
+  auto off = [&](const Candidate& c) { return std::abs(surprise(c) - expected); };
+  std::sort(left_.begin(), left_.end(),
+            [&](const Candidate& a, const Candidate& b) { return off(a) != off(b) ? off(a) < off(b) : a.id < b.id; });
+  size_t n = 0;
+  while (n < left_.size() && (kept < o_.typical_p || off(left_[n]) == off(left_[n - 1])))
+    kept += std::exp(-surprise(left_[n++]));
+  left_.resize(n);
+}
+
+void Sampler::exclude_top() {
+  double top = left_[0].logit, total = 0, least = std::numeric_limits<double>::infinity();
+  for (const Candidate& c : left_) top = std::max(top, c.logit);
+  for (const Candidate& c : left_) total += std::exp(c.logit - top);
+  auto is_top = [&](const Candidate& c) { return std::exp(c.logit - top) >= o_.xtc_threshold * total; };
+  for (const Candidate& c : left_)
+    if (is_top(c)) least = std::min(least, c.logit);
+  std::erase_if(left_, [&](const Candidate& c) { return is_top(c) && c.logit > least; });
+}
+
+void Sampler::filter(SampleStep step, bool& sorted, uint64_t at) {
   auto before = [](const Candidate& a, const Candidate& b) {
     return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
   };
   bool off = (step == SampleStep::top_k && (o_.top_k == 0 || o_.top_k >= static_cast<int64_t>(left_.size()))) ||
-             (step == SampleStep::top_p && o_.top_p >= 1) || (step == SampleStep::min_p && o_.min_p <= 0);
+             (step == SampleStep::typical_p && o_.typical_p >= 1) ||
+             (step == SampleStep::xtc && o_.xtc_probability <= 0) || (step == SampleStep::top_p && o_.top_p >= 1) ||
+             (step == SampleStep::min_p && o_.min_p <= 0);
   if (off) return;
   if (step == SampleStep::temperature) {
     for (Candidate& c : left_) c.logit /= o_.temperature;
@@ -110,6 +145,15 @@ void Sampler::filter(SampleStep step, bool& sorted) {
       if (it != seen_.end()) c.logit = penalised(c.logit, it->second);
     }
     sorted = false;
+    return;
+  }
+  if (step == SampleStep::typical_p) {
+    keep_typical();
+    sorted = false;
+    return;
+  }
+  if (step == SampleStep::xtc) {  // a chance of its own beside the draw's
+    if (Rng(mix64(o_.seed) ^ 0x787463u, at).uniform() < o_.xtc_probability) exclude_top();
     return;
   }
   if (!sorted) {
@@ -151,7 +195,7 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
     if (static_cast<double>(x[i]) >= floor) left_.push_back({static_cast<int32_t>(i), static_cast<double>(x[i])});
   bool sorted = false;
   for (SampleStep s : o_.order)
-    if (!(s == SampleStep::penalties && (first || !penalised_))) filter(s, sorted);
+    if (!(s == SampleStep::penalties && (first || !penalised_))) filter(s, sorted, step);
 
   double top = left_[0].logit, total = 0;
   for (const Candidate& c : left_) top = std::max(top, c.logit);

@@ -5,7 +5,10 @@
 //   temperature  logits / temperature
 //   top_k        the k likeliest
 //   top_p        the likeliest that together reach p of what is left
+//   typical_p    those whose surprise is nearest to the expected one, until they together reach p of what is left
 //   min_p        those at least min_p times as likely as the likeliest
+//   xtc          exclude top choices: by chance, of those that have at least the threshold's share only the least
+//   likely
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,8 +19,9 @@
 
 namespace quern {
 
-enum class SampleStep { penalties, temperature, top_k, top_p, min_p };
-// "penalties,temperature,top_k,top_p,min_p"; throws Error naming a word it does not know or finds twice.
+enum class SampleStep { penalties, temperature, top_k, typical_p, top_p, min_p, xtc };
+// "penalties,temperature,top_k,typical_p,top_p,min_p,xtc"; throws Error naming a word it does not know or finds
+// twice.
 std::vector<SampleStep> parse_sample_order(const std::string& text);
 
 struct SamplingOptions {
@@ -30,7 +34,10 @@ struct SamplingOptions {
   double presence_penalty = 0, frequency_penalty = 0;       // 0 = off
   std::vector<std::pair<int32_t, double>> logit_bias = {};  // added to the logit; −100 bans, in effect
   std::vector<SampleStep> order = {SampleStep::penalties, SampleStep::temperature, SampleStep::top_k,
-                                   SampleStep::top_p, SampleStep::min_p};
+                                   SampleStep::typical_p, SampleStep::top_p,       SampleStep::min_p,
+                                   SampleStep::xtc};
+  double typical_p = 1;                             // 1 = off
+  double xtc_probability = 0, xtc_threshold = 0.1;  // probability 0 = off
 };
 void check(const SamplingOptions& o);  // throws Error naming the flag
 
@@ -57,7 +64,9 @@ class Sampler {
   };
   double penalised(double logit, const Seen& seen) const;
   void adjust(std::span<const float> logits, bool penalties);
-  void filter(SampleStep step, bool& sorted);
+  void filter(SampleStep step, bool& sorted, uint64_t at);
+  void keep_typical();
+  void exclude_top();
 
   SamplingOptions o_;
   bool penalised_;

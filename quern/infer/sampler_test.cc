@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "quern/base/error.h"
@@ -51,6 +52,36 @@ TEST(Sampler, CutsKeepWhatTheyShould) {
   EXPECT_EQ(frequencies({.top_p = p(1, 1) + 0.01}).size(), 2u);  // the two likeliest are needed to pass it
   EXPECT_EQ(frequencies({.top_p = 1e-9}).size(), 1u);
   EXPECT_EQ(frequencies({.min_p = 0.3}).size(), 3u);  // e^-1 = .37 stays, e^-2 = .14 goes
+}
+
+// What transformers' TypicalLogitsWarper keeps of the same logits.
+TEST(Sampler, TypicalKeepsWhatIsNearTheExpectedSurprise) {
+  using Kept = std::set<int32_t>;
+  const std::vector<float> peaked = {4.0f, 1.0f, 0.5f, 0.0f, -0.5f, -2.0f};
+  auto kept = [](const std::vector<float>& logits, double typical_p) {
+    Kept ids;
+    for (uint64_t step = 0; step < 20000; ++step) ids.insert(sample(logits, {.typical_p = typical_p}, step).token);
+    return ids;
+  };
+  EXPECT_EQ(kept(kLogits, 0.05), (Kept{1, 3}));
+  EXPECT_EQ(kept(kLogits, 0.8), (Kept{1, 2, 3}));
+  EXPECT_EQ(kept(kLogits, 0.95), (Kept{0, 1, 2, 3}));
+  EXPECT_EQ(kept(kLogits, 0.999), (Kept{0, 1, 2, 3, 4}));
+  EXPECT_EQ(kept(peaked, 0.8), (Kept{0}));
+  EXPECT_EQ(kept(peaked, 0.95), (Kept{0, 1, 2}));
+}
+
+TEST(Sampler, TopChoicesAreExcludedByChance) {
+  // Shares .053, .397, .146, .397, .007: at .1 three are top choices and of them the least likely, 2, stays.
+  auto always = frequencies({.xtc_probability = 1});
+  EXPECT_EQ(always.count(1) + always.count(3), 0u);
+  const double rest = p(0, 1) + p(2, 1) + p(4, 1);
+  for (const int32_t t : {0, 2, 4}) EXPECT_NEAR(always[t], p(static_cast<size_t>(t), 1) / rest, 0.012) << t;
+  auto sometimes = frequencies({.seed = 3, .xtc_probability = 0.25});
+  EXPECT_NEAR(sometimes[1], 0.75 * p(1, 1), 0.012);
+  EXPECT_NEAR(sometimes[2], 0.75 * p(2, 1) + 0.25 * p(2, 1) / rest, 0.012);
+  auto equals = frequencies({.xtc_probability = 1, .xtc_threshold = 0.3});
+  EXPECT_NEAR(equals[1], p(1, 1), 0.012) << "both top choices are as likely as the least of them";
 }
 
 TEST(Sampler, SameSeedAndStepSameToken) {
@@ -109,6 +140,9 @@ TEST(Sampler, RefusesNonsense) {
   EXPECT_THROW(check({.temperature = NAN}), Error);
   EXPECT_THROW(check({.top_p = 0}), Error);
   EXPECT_THROW(check({.min_p = 2}), Error);
+  EXPECT_THROW(check({.typical_p = 0}), Error);
+  EXPECT_THROW(check({.xtc_probability = 2}), Error);
+  EXPECT_THROW(check({.xtc_probability = 1, .xtc_threshold = 0}), Error);
   std::vector<float> nan = {NAN, NAN};
   EXPECT_THROW(sample(nan, {}, 0), Error);
 }

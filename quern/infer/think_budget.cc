@@ -31,6 +31,10 @@ class BudgetConstraint : public TokenConstraint {
     mask_.assign(words_, ~uint64_t{0});
     return mask_;
   }
+  bool allows(int32_t token) override {
+    if (forcing()) return token == closing_[next_];
+    return !inner_ || inner_->allows(token);
+  }
   bool may_end() const override { return !forcing() && (!inner_ || inner_->may_end()); }
   bool finished() const override { return !forcing() && inner_ && inner_->finished(); }
 

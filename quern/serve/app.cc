@@ -101,7 +101,11 @@ void App::handle(Exchange& e) {
   e.header("x-request-id", id), e.header("request-id", id);
   if (!o_.allow_origin.empty()) {
     e.header("access-control-allow-origin", o_.allow_origin);
-    e.header("access-control-allow-headers", "authorization, content-type, x-api-key");
+    // Clients of the two APIs send headers of their own (x-stainless-…, anthropic-version): what a page asks for it
+    // gets.
+    const std::string* wanted = e.request().header("access-control-request-headers");
+    e.header("access-control-allow-headers", wanted ? *wanted : "authorization, content-type, x-api-key");
+    e.header("access-control-expose-headers", "x-request-id, request-id, retry-after");
     e.header("access-control-allow-methods", "GET, POST, DELETE, OPTIONS");
   }
   const int64_t beside = in_work_++;

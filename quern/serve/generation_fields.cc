@@ -70,6 +70,9 @@ GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, int6
   s.top_k = f.integer("top_k", -1, int64_t{1} << 31).value_or(g.do_sample ? g.top_k : 0);
   if (s.top_k < 0) s.top_k = 0;
   s.min_p = f.number("min_p", 0, 1).value_or(g.do_sample ? g.min_p : 0);
+  s.typical_p = f.number("typical_p", 1e-6, 1).value_or(1);
+  s.xtc_probability = f.number("xtc_probability", 0, 1).value_or(0);
+  s.xtc_threshold = f.number("xtc_threshold", 1e-6, 1).value_or(s.xtc_threshold);
   s.repetition_penalty = f.number("repetition_penalty", 0.01, 100).value_or(g.repetition_penalty);
   s.presence_penalty = f.number("presence_penalty", -2, 2).value_or(0);
   s.frequency_penalty = f.number("frequency_penalty", -2, 2).value_or(0);

@@ -99,6 +99,49 @@ TEST_P(EngineOn, ForcedTokensReportTheModelsLogprobs) {
   for (size_t i = forced.size(); i < 8; ++i) EXPECT_EQ(g.top[i][0].token, g.tokens[i]) << "free and greedy from here";
 }
 
+// Every third token is banned, another third behind each token. `unsure`: no token is known to be allowed by itself.
+struct Thirds : TokenConstraint, ConstraintSource {
+  bool unsure;
+  size_t words, count = 0;
+  std::vector<uint64_t> bits = {};
+  Thirds(bool u, size_t w) : unsure(u), words(w) {}
+  static bool banned(int64_t token, size_t count) { return (token + static_cast<int64_t>(count)) % 3 == 0; }
+  std::span<const uint64_t> allowed() override {
+    bits.assign(words, ~uint64_t{0});
+    for (size_t t = 0; t < 64 * words; ++t)
+      if (banned(static_cast<int64_t>(t), count)) bits[t / 64] &= ~(uint64_t{1} << (t % 64));
+    return bits;
+  }
+  bool allows(int32_t token) override { return !unsure && TokenConstraint::allows(token); }
+  bool may_end() const override { return false; }
+  bool finished() const override { return false; }
+  void accept(int32_t) override { ++count; }
+  std::unique_ptr<TokenConstraint> start() const override { return std::make_unique<Thirds>(unsure, words); }
+};
+
+TEST_P(EngineOn, AGreedyAnswerTakesTheLikeliestTokenAllowed) {
+  const Tokens prompt = random_tokens(12, 3);
+  const auto words = static_cast<size_t>(model_->vocab_size() + 63) / 64;
+  Tokens text = prompt, expected;
+  bool refused = false;
+  for (size_t i = 0; i < 8; ++i) {
+    Tensor all = all_logits(*model_, text), last = all.narrow(0, all.dim(0) - 1, 1).clone();
+    auto x = last.span<float>();
+    refused = refused || Thirds::banned(std::max_element(x.begin(), x.end()) - x.begin(), i);
+    for (size_t t = 0; t < x.size(); ++t)
+      if (Thirds::banned(static_cast<int64_t>(t), i)) x[t] = -1e30f;
+    expected.push_back(static_cast<int32_t>(std::max_element(x.begin(), x.end()) - x.begin()));
+    text.push_back(expected.back());
+  }
+  EXPECT_TRUE(refused) << "or the constraint is not tried";
+  for (const bool unsure : {false, true}) {
+    Engine engine(*model_, {});
+    Request r = greedy(prompt, 8);
+    r.options.constraint = std::make_shared<Thirds>(unsure, words);
+    EXPECT_EQ(engine.run(std::move(r)).tokens, expected) << "unsure " << unsure;
+  }
+}
+
 TEST_P(EngineOn, CachedAndColdAreBitIdenticalAtExactCuts) {
   Tokens first = random_tokens(150, 5), second = first;
   second.resize(135);

@@ -214,8 +214,12 @@ TEST_F(Serving, KeysAndOriginsAreChecked) {
   EXPECT_EQ(http(port(), "GET", "/v1/models", "", "Authorization: Bearer secret-2\r\n").status, 200);
   EXPECT_EQ(http(port(), "GET", "/v1/models/tiny", "", "x-api-key: secret-1\r\n").status, 200);
   EXPECT_EQ(http(port(), "GET", "/health").status, 200) << "health needs no key";
-  const RawAnswer preflight = http(port(), "OPTIONS", "/v1/models");
+  EXPECT_TRUE(Json::parse(http(port(), "GET", "/version").body).at("version").is_string());
+  const RawAnswer preflight =
+      http(port(), "OPTIONS", "/v1/models", "", "Access-Control-Request-Headers: authorization, x-stainless-os\r\n");
   EXPECT_EQ(preflight.status, 204);
+  EXPECT_NE(preflight.head.find("access-control-allow-headers: authorization, x-stainless-os"), preflight.head.npos)
+      << preflight.head;
   EXPECT_NE(preflight.head.find("access-control-allow-origin: http://page"), preflight.head.npos);
 }
 
