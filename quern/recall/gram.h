@@ -23,6 +23,7 @@ struct GraphView {  // compressed rows; a mapped segment or a SparseGraph
   std::span<const uint32_t> to;
   std::span<const float> weight;
   std::span<const double> degree;  // sum of a row's weights
+  float loop = 0;                  // what every row that is not empty weighs for itself; 0: to be looked up
   size_t size() const { return degree.size(); }
 };
 

@@ -299,9 +299,11 @@ RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chu
 }
 
 RecallView RecallIndex::view() const {
+  GraphView graph = graph_.view();
+  graph.loop = 1;  // rows of unit length
   return {.postings = postings_.view(),
           .norm = norm_,
-          .graph = graph_.view(),
+          .graph = graph,
           .last = last_,
           .copies = copies_,
           .words = postings_.words(),

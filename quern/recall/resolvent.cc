@@ -29,7 +29,7 @@ struct PushScratch {
   std::vector<Node> nodes;
   std::vector<double> mass, extra;
   std::vector<uint64_t> seen;  // a bit a node
-  std::vector<uint32_t> queue;
+  std::vector<uint32_t> queue, crossed;
   size_t touched = 0;
   void fit(size_t n) {
     if (mass.size() >= n) return;
@@ -51,6 +51,24 @@ struct PushScratch {
     }
     n.limit = kQueued;
     queue.push_back(v);
+  }
+  // amount · weight[i] to each of to[i]. Whether a node has reached its limit is foreseen by nobody: those that have
+  // are noted without a branch and looked at afterwards.
+  template <class Limit>
+  void give_all(std::span<const uint32_t> to, const float* weight, double amount, Limit&& limit) {
+    if (crossed.size() < to.size()) crossed.resize(to.size());
+    Node* const node = nodes.data();
+    uint32_t* const at = crossed.data();
+    size_t n = 0;
+    for (size_t i = 0; i < to.size(); ++i) {
+      Node& v = node[to[i]];
+      const double residual = v.residual + amount * weight[i];
+      v.residual = residual;
+      at[n] = to[i];
+      n += residual >= v.limit;
+    }
+    for (size_t i = 0; i < n; ++i)
+      if (node[at[i]].residual >= node[at[i]].limit) reached(at[i], limit);
   }
   double take(uint32_t v, double limit) {  // from the queue
     nodes[v].limit = limit;
@@ -155,6 +173,14 @@ PushResult Resolvent::push_row(const SparseVector& seed, RestartProb alpha, doub
   int64_t edges = 0;
   for (size_t head = 0; head < s.queue.size(); ++head) {
     const uint32_t u = s.queue[head];
+    if (head + 2 < s.queue.size()) {  // rows lie anywhere
+      const uint32_t next = s.queue[head + 1];
+      if (next != query) {
+        __builtin_prefetch(out_.to.data() + out_.begin[next]);
+        __builtin_prefetch(out_.weight.data() + out_.begin[next]);
+      }
+      __builtin_prefetch(&out_.begin[s.queue[head + 2]]), __builtin_prefetch(&out_.degree[s.queue[head + 2]]);
+    }
     const double d = degree(u), left = s.take(u, epsilon * d);
     if (left <= 0) continue;
     const std::span to =
@@ -162,25 +188,29 @@ PushResult Resolvent::push_row(const SparseVector& seed, RestartProb alpha, doub
     const float* const weight = out_.weight.data() + (u == query ? 0 : out_.begin[u]);
     // What comes back by the node's own loop comes back again: all of that at once, as Σ (γ loop / d)ᵗ. In rows that
     // do not ascend it may go unseen, and is an edge like others.
-    double loop = 0;
-    size_t own = to.size();
+    double loop = out_.loop;
     if (u == query) {
       loop = extra->self;
-    } else if (const auto at = std::lower_bound(to.begin(), to.end(), u); at != to.end() && *at == u) {
-      own = static_cast<size_t>(at - to.begin());
-      loop = weight[own];
+    } else if (loop == 0) {
+      const auto at = std::lower_bound(to.begin(), to.end(), u);
+      if (at != to.end() && *at == u) loop = weight[at - to.begin()];
     }
-    const double r = d > 0 ? left / (1 - alpha.discount() * loop / d) : left;
-    s.mass[u] += alpha.value * r;
-    if (d <= 0) continue;  // the walk ends here
-    const double spread = alpha.discount() * r / d;
+    if (d <= 0) {  // the walk ends here
+      s.mass[u] += alpha.value * left;
+      continue;
+    }
+    const double again = alpha.discount() * loop, share = left / (d - again), spread = alpha.discount() * share;
+    s.mass[u] += alpha.value * (again > 0 ? share * d : left);
     if (spread > 0) {
       if (u == query) {
         for (const auto& [v, w] : extra->edges) give(v, spread * w);
         edges += static_cast<int64_t>(extra->edges.size()) + 1;
       } else {
-        for (size_t i = 0; i < to.size(); ++i)
-          if (i != own) give(to[i], spread * weight[i]);
+        s.nodes[u].limit = PushScratch::kQueued;
+        s.give_all(to, weight, spread, limit);
+        PushScratch::Node& own = s.nodes[u];  // what came back by the loop is in r already
+        own = {std::max(0.0, own.residual - spread * loop), epsilon * d};
+        if (own.residual >= own.limit) s.reached(u, limit);
         if (s.extra[u] > 0) give(query, spread * s.extra[u]);
         edges += static_cast<int64_t>(to.size());
       }

@@ -217,7 +217,7 @@ Segment::Segment(const fs::path& path, const RecallOptions& options) : file_(std
                     .dead = {}};
   view_.norm = section<float>(kNorm);
   view_.graph = {section<uint64_t>(kGraphBegin), section<uint32_t>(kGraphTo), section<float>(kGraphWeight),
-                 section<double>(kGraphDegree)};
+                 section<double>(kGraphDegree), 1};
   view_.last = section<uint32_t>(kLast), view_.copies = section<uint32_t>(kCopies);
   view_.words = static_cast<uint64_t>(meta_.at("words").as_int());
   view_.threshold = static_cast<float>(meta_.at("threshold").as_double());
