@@ -5,7 +5,7 @@
 #include "apps/quern/corpus_flags.h"
 #include "apps/quern/progress.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/filters.h"
+#include "quern/corpus/filter_stage.h"
 #include "quern/corpus/ngram_index.h"
 #include "quern/corpus/scan.h"
 
@@ -19,6 +19,7 @@ int corpus_decontaminate(Words args) {
   bool rejects = false, reasons = false, json = false;
   Args a("corpus decontaminate", "drop documents that hold n-grams of benchmarks");
   flags.declare(a);
+  flags.declare_notes(a);
   a.flag("--against", against, "benchmark: a file or folder; may be given again and again")
       .flag("--against-field", fields, "member of its JSON lines that is looked for (text); may be given again")
       .flag("--words", n, "in an n-gram")
@@ -52,31 +53,35 @@ int corpus_decontaminate(Words args) {
     fmt::print(stderr, "warning: {} of {} items are shorter than {} words and are not looked for\n",
                index->too_short(), index->items(), shortest);
   const Inputs in = find_inputs(flags.words, flags.form);
-  FieldMap map;
-  map.text = flags.text;
-  const FilterRun run{.fields = map,
-                      .read = flags.policy(),
+  const FilterRun run{.make = decontamination_filter(index),
+                      .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", n, shortest, least,
+                                                                   fmt::join(fields, "\n"))),
+                      .scan = flags.scan(),
                       .rejects = rejects,
                       .reasons = reasons,
-                      .level = static_cast<int>(flags.level),
-                      .shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20};
+                      .to = flags.output()};
+  Json j;
   FilterReport r;
   {
     Progress progress;
-    r = filter_corpus(in, run, decontamination_filter(index), flags.out,
-                      [&](uint64_t done, uint64_t total) { progress.share("decontaminate", done, total); });
+    r = filter_corpus(
+        in, run, [&](uint64_t done, uint64_t total) { progress.share("decontaminate", done, total); },
+        [&](const FilterReport& report) {
+          Json of = Json::object();
+          j = report.json();
+          of.set("inputs", benchmarks.json()), of.set("items", static_cast<int64_t>(index->items()));
+          of.set("too_short", static_cast<int64_t>(index->too_short()));
+          of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", n), of.set("least", least);
+          j.set("benchmarks", std::move(of)), j.set("inputs", in.json());
+          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+        });
   }
-  warn_about(r.read, r.damaged, in);
-  Json j = r.json(), of = Json::object();
-  of.set("inputs", benchmarks.json()), of.set("items", static_cast<int64_t>(index->items()));
-  of.set("too_short", static_cast<int64_t>(index->too_short()));
-  of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", n), of.set("least", least);
-  j.set("benchmarks", std::move(of)), j.set("inputs", in.json());
-  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+  tell_of_resuming(flags.out, r.went_on);
+  warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());
   else
-    fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.read.documents);
+    fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.scan.read.documents);
   return 0;
 }
 

@@ -63,13 +63,7 @@ void carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::pa
         &ranks);
   }
   if (ranks.rank() != 0) return;
-  if (r.discarded)
-    fmt::print(
-        stderr,
-        "warning: {} held an unfinished run of another configuration, other inputs or another number of ranks; "
-        "it was removed\n",
-        out.string());
-  if (r.resumed > 0) fmt::print(stderr, "{}: went on with the run that was cut off\n", out.string());
+  tell_of_resuming(out.string(), {r.resumed, r.discarded});
   warn_about(r.read, r.damaged, in);
   if (json) {
     fmt::print("{}\n", m.dump());
@@ -123,10 +117,11 @@ int corpus_dedup(Words args) {
   std::optional<std::string> verify, clustering, scope;
   std::optional<double> threshold;
   std::optional<int64_t> seed;
-  int64_t memory_mb = 512, checkpoint_mb = 32;
+  int64_t memory_mb = 512;
   bool json = false, collide_empty = false;
   Args a("corpus dedup", "drop copies and near copies, write the survivors");
   flags.declare(a);
+  flags.declare_notes(a);
   a.flag("--preset", preset, "zyda (13 words, 32 bands of 4), zyda2 (25 characters, 8 of 16, across sources), exact")
       .flag("--mode", mode, "fast, or compat: the published hashes bit for bit")
       .flag("--filter", filter, fmt::format("first drop documents by rules: {}", fmt::join(filter_names(), ", ")))
@@ -139,7 +134,6 @@ int corpus_dedup(Words args) {
       .flag("--collide-empty", collide_empty, "documents shorter than a shingle are one cluster, as published")
       .flag("--score-field", score, "member with a number: of two copies the higher survives")
       .flag("--memory-mb", memory_mb, "for sorting bands")
-      .flag("--checkpoint-mb", checkpoint_mb, "of input between two notes of how far the run came")
       .flag("--against", against, "folder of a saved index: its documents win over these, as if read before them")
       .flag("--save-index", save_index, "folder for an index of all survivors, those of --against among them")
       .flag("--json", json, "the manifest on stdout")
@@ -151,7 +145,6 @@ int corpus_dedup(Words args) {
   if (!a.parse(args)) return 0;
   flags.check("corpus dedup");
   if (memory_mb < 1) throw UsageError("quern corpus dedup: --memory-mb takes 1 or more");
-  if (checkpoint_mb < 1) throw UsageError("quern corpus dedup: --checkpoint-mb takes 1 or more");
   DedupConfig c = dedup_preset(preset, mode);
   if (verify) c.verify = parse_verification(*verify);
   if (threshold) c.threshold = *threshold;
@@ -163,7 +156,7 @@ int corpus_dedup(Words args) {
   c.filters = {filter}, c.lists = lists;
   c.level = static_cast<int>(flags.level);
   c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20, c.memory = static_cast<uint64_t>(memory_mb) << 20;
-  c.checkpoint_bytes = static_cast<uint64_t>(checkpoint_mb) << 20;
+  c.checkpoint_bytes = static_cast<uint64_t>(flags.checkpoint_mb) << 20;
   c.against = against, c.save_index = save_index;
   return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup", ranks);
 }

@@ -5,6 +5,7 @@
 #include "apps/quern/corpus_flags.h"
 #include "apps/quern/progress.h"
 #include "quern/base/mmap.h"
+#include "quern/corpus/filter_stage.h"
 #include "quern/corpus/filters.h"
 
 namespace quern {
@@ -15,6 +16,7 @@ int corpus_filter(Words args) {
   bool rejects = false, reasons = false, json = false;
   Args a("corpus filter", "documents that pass a filter's rules");
   flags.declare(a);
+  flags.declare_notes(a);
   a.flag("--filter", filter, fmt::format("{}; several with + between", fmt::join(corpus::filter_names(), ", ")))
       .flag("--lists", lists, "folder of word lists: zh, sexual, profanity, cursed as .txt or .json")
       .flag("--rejects", rejects, "keep rejected documents in reject-*.jsonl.zst")
@@ -27,29 +29,31 @@ int corpus_filter(Words args) {
   if (make()->wants_url() && flags.url.empty())
     throw UsageError(fmt::format("quern corpus filter: --filter {} wants --url-field", filter));
   const corpus::Inputs in = corpus::find_inputs(flags.words, flags.form);
-  corpus::FieldMap fields;
-  fields.text = flags.text, fields.url = flags.url;
-  const corpus::FilterRun run{.fields = fields,
-                              .read = flags.policy(),
+  const corpus::FilterRun run{.make = make,
+                              .what = fmt::format("{} {}", filter, lists),
+                              .scan = flags.scan(),
                               .rejects = rejects,
                               .reasons = reasons,
-                              .level = static_cast<int>(flags.level),
-                              .shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20};
+                              .to = flags.output()};
+  Json j;
   corpus::FilterReport r;
   {
     Progress progress;
-    r = corpus::filter_corpus(in, run, make, flags.out,
-                              [&](uint64_t done, uint64_t total) { progress.share("filter", done, total); });
+    r = corpus::filter_corpus(
+        in, run, [&](uint64_t done, uint64_t total) { progress.share("filter", done, total); },
+        [&](const corpus::FilterReport& report) {
+          j = report.json();
+          j.set("filter", filter), j.set("lists", lists), j.set("inputs", in.json());
+          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+        });
   }
-  warn_about(r.read, r.damaged, in);
-  Json j = r.json();
-  j.set("filter", filter), j.set("lists", lists), j.set("inputs", in.json());
-  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+  tell_of_resuming(flags.out, r.went_on);
+  warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
     return 0;
   }
-  fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.read.documents);
+  fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.scan.read.documents);
   for (size_t i = 0; i < r.rules.size(); ++i)
     if (r.rule_any[i] > 0)
       fmt::print("  {:<20} {:>9} first {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);

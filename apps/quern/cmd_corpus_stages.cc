@@ -9,6 +9,7 @@
 #include "quern/base/mmap.h"
 #include "quern/corpus/convert.h"
 #include "quern/corpus/dedup.h"
+#include "quern/corpus/hashing.h"
 #include "quern/corpus/mix.h"
 #include "quern/corpus/sketches.h"
 #include "quern/corpus/stats.h"
@@ -18,12 +19,6 @@ namespace quern {
 namespace {
 
 using namespace corpus;
-
-ScanOptions scan_options(const CorpusFlags& f) {
-  ScanOptions o;
-  o.fields[0].text = f.text, o.read = f.policy();
-  return o;
-}
 
 template <class F>
 auto with_progress(const char* what, F&& run) {
@@ -55,8 +50,8 @@ int corpus_stats_verb(Words args) {
   const Inputs in = find_inputs(flags.words, flags.form);
   std::optional<Tokenizer> t;
   if (!tokenizer.empty()) t = Tokenizer::load(tokenizer);
-  const CorpusStats s = with_progress(
-      "stats", [&](auto&& tell) { return corpus_stats(in, scan_options(flags), t ? &*t : nullptr, tell); });
+  const CorpusStats s =
+      with_progress("stats", [&](auto&& tell) { return corpus_stats(in, flags.scan(), t ? &*t : nullptr, tell); });
   warn_about(s.scan.read, s.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", s.json().dump());
@@ -81,6 +76,7 @@ int corpus_tokenize(Words args) {
   bool no_end = false, json = false;
   Args a("corpus tokenize", "token shards for training");
   flags.declare_reading(a);
+  flags.declare_notes(a);
   a.flag("--tokenizer", tokenizer, "folder with tokenizer.json")
       .flag("--out", flags.out, "PREFIX of PREFIX.bin, PREFIX.idx and PREFIX.json")
       .flag("--no-end-token", no_end, "put no end token behind documents")
@@ -91,13 +87,22 @@ int corpus_tokenize(Words args) {
   if (tokenizer.empty()) throw UsageError("quern corpus tokenize: --tokenizer is missing");
   const Inputs in = find_inputs(flags.words, flags.form);
   const Tokenizer t = Tokenizer::load(tokenizer);
+  const TokenRun run{
+      .scan = flags.scan(),
+      .end_token = !no_end,
+      .tokenizer = fmt::format("{:016x}", file_hash(std::filesystem::path(tokenizer) / "tokenizer.json")),
+      .prefix = flags.out,
+      .checkpoint_bytes = flags.output().checkpoint_bytes};
+  Json j;
   const TokenShardReport r = with_progress("tokenize", [&](auto&& tell) {
-    return write_token_shards(in, scan_options(flags), t, !no_end, flags.out, tell);
+    return write_token_shards(in, t, run, tell, [&](const TokenShardReport& report) {
+      j = report.json();
+      j.set("tokenizer", tokenizer), j.set("inputs", in.json());
+      write_file(flags.out + ".json", j.dump(2) + "\n");
+    });
   });
+  tell_of_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
-  Json j = r.json();
-  j.set("tokenizer", tokenizer), j.set("inputs", in.json());
-  write_file(flags.out + ".json", j.dump(2) + "\n");
   if (json)
     fmt::print("{}\n", j.dump());
   else
@@ -115,6 +120,7 @@ int corpus_mix(Words args) {
   Args a("corpus mix", "give each source its share of the text, in a shuffled order");
   flags.shard_mb = 256;
   flags.declare(a);
+  flags.declare_notes(a);
   a.flag("--share", shares, "SOURCE=NUMBER, once for every source, in any unit")
       .flag("--megabytes", megabytes, "of text in all; 0: as much as no source has to be repeated for")
       .flag("--most-epochs", c.most_epochs, "refuse to read a source more often; 0: no limit")
@@ -127,14 +133,18 @@ int corpus_mix(Words args) {
   if (!(megabytes >= 0)) throw UsageError("quern corpus mix: --megabytes takes 0 or more");
   for (const std::string& s : shares) c.shares.push_back(parse_share(s));
   c.total_bytes = static_cast<uint64_t>(megabytes * 1e6), c.seed = static_cast<uint64_t>(seed);
-  c.level = static_cast<int>(flags.level), c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20;
+  c.to = flags.output();
   const Inputs in = find_inputs(flags.words, flags.form);
-  const MixReport r =
-      with_progress("mix", [&](auto&& tell) { return mix_corpus(in, scan_options(flags), c, flags.out, tell); });
+  Json j;
+  const MixReport r = with_progress("mix", [&](auto&& tell) {
+    return mix_corpus(in, flags.scan(), c, tell, [&](const MixReport& report) {
+      j = report.json();
+      j.set("seed", seed), j.set("inputs", in.json());
+      write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+    });
+  });
+  tell_of_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
-  Json j = r.json();
-  j.set("seed", seed), j.set("inputs", in.json());
-  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
   if (json) {
     fmt::print("{}\n", j.dump());
     return 0;
@@ -154,8 +164,8 @@ int corpus_parquet(Words args) {
   flags.check("corpus parquet");
   const Inputs in = find_inputs(flags.words, flags.form);
   const ConvertReport r = with_progress("parquet", [&](auto&& tell) {
-    return write_parquet(in, scan_options(flags), static_cast<int>(flags.level),
-                         static_cast<uint64_t>(flags.shard_mb) << 20, flags.out, tell);
+    return write_parquet(in, flags.scan(), static_cast<int>(flags.level), static_cast<uint64_t>(flags.shard_mb) << 20,
+                         flags.out, tell);
   });
   warn_about(r.scan.read, r.scan.damaged, in);
   Json j = Json::object(), names = Json::array();
@@ -172,6 +182,7 @@ int corpus_sketch(Words args) {
   std::optional<int64_t> seed;
   Args a("corpus sketch", "write every document's sketch");
   flags.declare(a);
+  flags.declare_notes(a);
   a.flag("--preset", preset, "zyda (13 words) or zyda2 (25 characters)")
       .flag("--mode", mode, "fast, or compat: the published hashes bit for bit")
       .flag("--seed", seed, "of the hashes");
@@ -182,13 +193,14 @@ int corpus_sketch(Words args) {
   if (seed) c.sketch.seed = static_cast<uint32_t>(*seed);
   const Inputs in = find_inputs(flags.words, flags.form);
   const SketchesReport r = with_progress("sketch", [&](auto&& tell) {
-    return write_sketches(in, scan_options(flags), c.sketch, static_cast<int>(flags.level),
-                          static_cast<uint64_t>(flags.shard_mb) << 20, flags.out, tell);
+    return write_sketches(in, flags.scan(), c.sketch, flags.output(), tell, [&](const SketchesReport& report) {
+      Json j = Json::object();
+      j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()), j.set("inputs", in.json());
+      write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+    });
   });
+  tell_of_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
-  Json j = Json::object();
-  j.set("sketch", c.sketch.json()), j.set("read", r.scan.read.json()), j.set("inputs", in.json());
-  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
   fmt::print("{}: {} sketches\n", flags.out, r.scan.read.documents);
   return 0;
 }

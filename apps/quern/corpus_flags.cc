@@ -18,10 +18,15 @@ void CorpusFlags::declare(Args& a) {
       .flag("--shard-mb", shard_mb, "of text in one output file");
 }
 
+void CorpusFlags::declare_notes(Args& a) {
+  a.flag("--checkpoint-mb", checkpoint_mb, "of input between two notes of how far the run came");
+}
+
 void CorpusFlags::check_reading(const std::string& verb) const {
   if (words.empty()) throw UsageError(fmt::format("quern {}: name at least one input file or folder", verb));
   if (on_bad != "skip" && on_bad != "stop" && on_bad != "replace")
     throw UsageError(fmt::format("quern {}: --on-bad '{}', expected skip, stop or replace", verb, on_bad));
+  if (checkpoint_mb < 1) throw UsageError(fmt::format("quern {}: --checkpoint-mb takes 1 or more", verb));
   if (max_row_mb < 1 || max_row_mb > 1024)
     throw UsageError(fmt::format("quern {}: --max-row-mb takes 1 to 1024", verb));
 }
@@ -35,6 +40,26 @@ void CorpusFlags::check(const std::string& verb) const {
 
 corpus::ReadPolicy CorpusFlags::policy() const {
   return {on_bad == "stop", on_bad == "replace", static_cast<uint64_t>(max_row_mb) << 20};
+}
+
+corpus::ScanOptions CorpusFlags::scan() const {
+  corpus::ScanOptions o;
+  o.fields[0].text = text, o.fields[0].url = url, o.read = policy();
+  return o;
+}
+
+corpus::StageOutput CorpusFlags::output() const {
+  return {out, static_cast<int>(level), static_cast<uint64_t>(shard_mb) << 20,
+          static_cast<uint64_t>(checkpoint_mb) << 20};
+}
+
+void tell_of_resuming(const std::string& out, const corpus::WentOn& w) {
+  if (w.discarded)
+    fmt::print(stderr,
+               "warning: {} held an unfinished run of another configuration, other inputs or another number of "
+               "ranks; it was removed\n",
+               out);
+  if (w.resumed > 0) fmt::print(stderr, "{}: went on with the run that was cut off\n", out);
 }
 
 void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {

@@ -1,9 +1,9 @@
 #include "quern/corpus/dedup.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <fstream>
 #include <map>
 
 #include "quern/base/error.h"
@@ -23,14 +23,11 @@ namespace {
 
 constexpr size_t kSampleClusters = 12, kSampleRemoved = 3;
 
-// What a state belongs to: the configuration, and the inputs as they lie there.
+// What a state belongs to: the configuration, and the index and the inputs as they lie there.
 std::string identity_of(const Inputs& in, const DedupConfig& c, const Ranks& ranks) {
   std::string all = fmt::format("state 2 {} {} {}", ranks.size(), c.block_bytes, c.json().dump());
   if (!c.against.empty()) all += read_file(fs::path(c.against) / "index.json");
-  for (const InputFile& f : in.files)
-    all += fmt::format("\n{} {} {} {}", in.sources[f.source], fs::absolute(f.path).string(), f.bytes,
-                       fs::last_write_time(f.path).time_since_epoch().count());
-  return fmt::format("{:016x}", content_hash(all).low);
+  return run_identity(in, all);
 }
 
 void check(const DedupConfig& c) {
@@ -40,20 +37,10 @@ void check(const DedupConfig& c) {
   if (!(c.threshold >= 0 && c.threshold <= 1)) fail("threshold {}: expected a number from 0 to 1", c.threshold);
 }
 
-// The folder with what is there of a run like this, or ready for a new one.
 const fs::path& prepared(const fs::path& out, const DedupConfig& c) {
   check(c);
-  if (fs::exists(out / "manifest.json")) RunFolder::clear_finished(out);
-  prepare_output(out, true);
+  refuse_finished(out);
   return out;
-}
-
-// A run of n ranks has all files of all of them open at once.
-void want_open_files(size_t n) {
-  struct rlimit limit {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= n) return;
-  limit.rlim_cur = std::min<rlim_t>(n, limit.rlim_max);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace
@@ -91,6 +78,7 @@ DedupRun::DedupRun(const Inputs& inputs, const DedupConfig& config, const fs::pa
   if (index_.files + in_.files.size() > kMaxFiles)
     fail("{} files behind the index and {} new ones, at most {}", index_.files, in_.files.size(), kMaxFiles);
   if (folder_.state().is_null() && ranks_.first()) prepare_output(out_);
+  // Every rank has the files of all of them open at once.
   want_open_files(64 + static_cast<size_t>(ranks_.size() + 2) * (band_files() + 8));
   report_.discarded = folder_.discarded();
   report_.indexed = index_.documents;
@@ -127,9 +115,13 @@ double DedupRun::seconds_now() {
 }
 
 uint64_t DedupRun::peak_rss() {
-  struct rusage usage {};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) << 10;
+  // Not getrusage's: that begins with the peak of whoever started this process.
+  std::ifstream status("/proc/self/status");
+  uint64_t kib = 0;
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:"))
+      std::from_chars(line.data() + line.find_first_of("0123456789"), line.data() + line.size(), kib);
+  return kib << 10;
 }
 
 std::unique_ptr<DedupWorker> DedupRun::borrow() {

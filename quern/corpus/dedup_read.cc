@@ -18,6 +18,11 @@ struct DedupRun::Piece {
   std::vector<SourceFunnel> sources;
   ReadCounts counts;
   BlockPosition after;
+  void clear() {
+    records.clear(), fates.clear(), source_of.clear(), sets.clear(), rows.clear(), exact.clear(), sources.clear();
+    for (auto& b : bands) b.clear();
+    counts = {};
+  }
 };
 
 void DedupRun::look_at(const DocumentView& d, DedupWorker& w, Piece& p) {
@@ -74,10 +79,12 @@ void DedupRun::look_at(const DocumentView& d, DedupWorker& w, Piece& p) {
   p.exact.push_back({r.content.low, number});
 }
 
-DedupRun::Piece DedupRun::first_look(Block&& block) {
+// spare: one that was kept, or an empty one, for its room: fresh memory costs a fault a page.
+DedupRun::Piece DedupRun::first_look(const Block& block, Piece&& spare) {
   std::unique_ptr<DedupWorker> w = borrow();
-  Piece p;
-  p.first = block.first, p.bytes = block.bytes.size(), p.after = std::move(block.after);
+  Piece p = std::move(spare);
+  p.clear();
+  p.first = block.first, p.bytes = block.bytes.size(), p.after = block.after;
   p.records.resize(block.rows.size());
   p.fates.resize(block.rows.size(), kProblem);
   for (const Row& r : block.rows)  // bad rows too: a table of sources has an entry a change
@@ -93,7 +100,7 @@ DedupRun::Piece DedupRun::first_look(Block&& block) {
   return p;
 }
 
-void DedupRun::keep(Piece&& p) {
+void DedupRun::keep(Piece& p) {
   const uint64_t base = own_.sets.size() / sizeof(uint64_t);
   for (DocumentRecord& r : p.records) r.set_at += base;
   const RowStretch stretch{p.first, p.records.size()};
@@ -184,6 +191,8 @@ void DedupRun::read(const Json* from) {
       blocks.seek(end);
     }
     own_ = Segment::open(folder_.folder(), band_files(), from ? &from->at("sizes") : nullptr);
+    std::mutex spares_lock;
+    std::vector<Piece> spares;
     ordered_pipeline<Block, Piece>(
         thread_count(),
         [&](Block& b) {
@@ -195,11 +204,16 @@ void DedupRun::read(const Json* from) {
           end = b.after;
           return false;
         },
-        [&](Block&& b) { return first_look(std::move(b)); },
+        [&](const Block& b) {
+          Piece spare;
+          if (std::lock_guard lock(spares_lock); !spares.empty()) spare = std::move(spares.back()), spares.pop_back();
+          return first_look(b, std::move(spare));
+        },
         [&](Piece&& p) {
-          const uint64_t packed = p.after.packed;
-          keep(std::move(p));
-          tell("read", packed, in_.bytes(), report_.read.documents);
+          keep(p);
+          tell("read", p.after.packed, in_.bytes(), report_.read.documents);
+          std::lock_guard lock(spares_lock);
+          spares.push_back(std::move(p));
         });
     note_reading(end);
     report_.damaged = blocks.damaged();

@@ -94,8 +94,8 @@ class DedupRun {
 
   void read(const Json* from);
   void look_at(const DocumentView& d, DedupWorker& w, Piece& p);
-  Piece first_look(Block&& block);
-  void keep(Piece&& p);
+  Piece first_look(const Block& block, Piece&& spare);
+  void keep(Piece& p);
   void note_reading(const BlockPosition& at);
   void add_up_readings();
   void gather_rows(uint64_t rows);
@@ -114,7 +114,7 @@ class DedupRun {
   void save_index();
 
   void emit(const Json* from);
-  Part copy_survivors(Block&& block);
+  Part copy_survivors(const Block& block);
   void write_again(BlockPosition at, Sink& sink, uint64_t& documents);
   void emit_shards(const Json* from, StageReport& s);
   void emit_frames(const Json* from, StageReport& s);

@@ -55,12 +55,12 @@ SampleDocument* DedupRun::wanted(uint32_t number) {
   return nullptr;
 }
 
-DedupRun::Part DedupRun::copy_survivors(Block&& block) {
+DedupRun::Part DedupRun::copy_survivors(const Block& block) {
   std::unique_ptr<DedupWorker> w;
   Part part;
   std::string lines;
   ReadCounts ignored;
-  part.bytes = block.bytes.size(), part.after = std::move(block.after);
+  part.bytes = block.bytes.size(), part.after = block.after;
   const auto read_one = [&](size_t i, auto&& f) {
     if (!w) w = borrow();
     Block one;
@@ -113,7 +113,7 @@ void DedupRun::write_again(BlockPosition at, Sink& sink, uint64_t& documents) {
         at = b.after;
         return false;
       },
-      [&](Block&& b) { return copy_survivors(std::move(b)); },
+      [&](const Block& b) { return copy_survivors(b); },
       [&](Part&& p) {
         sink.put(p);
         documents += p.documents, noted_ += p.bytes;

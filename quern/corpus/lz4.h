@@ -9,8 +9,8 @@ namespace quern::corpus {
 // `size`: bytes the result has.
 void unpack_lz4(std::string_view packed, size_t size, std::string& out);
 
-// Blocks behind one another, each after its unpacked and its packed size (big-endian, four bytes each), as Hadoop
-// writes them; a single block without sizes, as some others do, is taken too.
+// As Hadoop writes it: a size of text, then one block or several that make it up, each behind its packed size, and so
+// on (sizes are big-endian, four bytes). A single block without sizes, as some others write, is taken too.
 void unpack_lz4_sized(std::string_view packed, size_t size, std::string& out);
 
 }  // namespace quern::corpus

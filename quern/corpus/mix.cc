@@ -13,11 +13,24 @@
 namespace quern::corpus {
 namespace {
 
-struct Copy {  // one line on its way out
-  uint64_t key = 0, id = 0, epoch = 0, at = 0, bytes = 0;
+constexpr double kMostFiles = 1000;
+
+struct Copy {  // one line on its way out; in a temporary file its bytes follow it
+  uint64_t key = 0, id = 0, epoch = 0, bytes = 0;
   bool operator<(const Copy& o) const {
     return key != o.key ? key < o.key : id != o.id ? id < o.id : epoch < o.epoch;
   }
+};
+
+struct Picked {  // one block's
+  struct One {
+    Copy copy;
+    size_t at = 0;  // in lines
+    uint32_t source = 0;
+    uint64_t text_bytes = 0;
+  };
+  std::string lines;
+  std::vector<One> copies;
 };
 
 std::vector<double> shares_by_source(const Inputs& in, const MixConfig& c) {
@@ -43,6 +56,194 @@ std::vector<double> shares_by_source(const Inputs& in, const MixConfig& c) {
 // In [0, 1), from 53 bits.
 double fraction_of(uint64_t h) { return static_cast<double>(h >> 11) * 0x1p-53; }
 
+struct Nothing {};
+
+class MixRun {
+ public:
+  MixRun(const Inputs& inputs, const ScanOptions& o, const MixConfig& c, const ScanProgress& progress)
+      : in_(inputs),
+        o_(o),
+        c_(c),
+        progress_(progress),
+        share_(shares_by_source(inputs, c)),
+        stage_(ready(c.to.folder), inputs, what(), c.to.checkpoint_bytes) {
+    r_.sources.resize(inputs.sources.size());
+    r_.went_on = stage_.went_on();
+    if (const Json* from = stage_.state()) {
+      read_state(from->at("sources"), r_.sources), read_state(from->at("documents"), r_.documents);
+      read_state(from->at("text_bytes"), r_.text_bytes);
+    } else {
+      prepare_output(c.to.folder);
+    }
+  }
+
+  MixReport run(const std::function<void(const MixReport&)>& finish) {
+    const std::string phase = stage_.phase();
+    const bool counted = phase == "pick" || phase == "write";
+    if (counted)
+      read_state(stage_.state()->at("counted"), r_.scan.read),
+          read_state(stage_.state()->at("damaged"), r_.scan.damaged);
+    else
+      count();
+    const size_t files = plan();
+    want_open_files(files + 64);
+    if (phase != "write") pick(files);
+    write(files);
+    if (finish) finish(r_);
+    stage_.remove();
+    return std::move(r_);
+  }
+
+ private:
+  static const std::filesystem::path& ready(const std::filesystem::path& folder) {
+    refuse_finished(folder);
+    return folder;
+  }
+  std::string what() const {
+    return fmt::format("mix 1 {} {} {} {} {} {}", o_.text(), c_.total_bytes, c_.most_epochs, c_.seed,
+                       fmt::join(share_, " "), c_.to.text());
+  }
+  std::filesystem::path bucket(size_t b) const { return stage_.file(fmt::format("lines-{:03}", b)); }
+  void keep(Json& state) const {
+    state.set("sources", state_json(r_.sources)), state.set("documents", state_json(r_.documents));
+    state.set("text_bytes", state_json(r_.text_bytes));
+    state.set("counted", state_json(r_.scan.read)), state.set("damaged", state_json(r_.scan.damaged));
+  }
+  void count();
+  size_t plan();
+  void pick(size_t files);
+  void write(size_t files);
+
+  const Inputs& in_;
+  const ScanOptions& o_;
+  const MixConfig& c_;
+  const ScanProgress& progress_;
+  std::vector<double> share_;
+  StageRun stage_;
+  MixReport r_;
+};
+
+// The first reading: how much each source has.
+void MixRun::count() {
+  using Sizes = std::vector<std::pair<uint64_t, uint64_t>>;
+  r_.scan = scan_documents<Nothing, Sizes>(
+      in_, o_, [] { return Nothing(); },
+      [&](Nothing&, const DocumentView& d, Sizes& s) {
+        s.resize(in_.sources.size());
+        ++s[d.source].first, s[d.source].second += d.text.size();
+      },
+      [&](Sizes&& s) {
+        for (size_t i = 0; i < s.size(); ++i)
+          r_.sources[i].documents_in += s[i].first, r_.sources[i].bytes_in += s[i].second;
+      },
+      [&](uint64_t bytes, uint64_t total) {
+        if (progress_) progress_(bytes, 2 * total);
+      },
+      stage_.notes("count", [&](Json& state) { keep(state); }));
+}
+
+// How often each source is read, and the number of files that makes.
+size_t MixRun::plan() {
+  auto total = static_cast<double>(c_.total_bytes);
+  if (c_.total_bytes == 0) {
+    total = INFINITY;
+    for (size_t i = 0; i < share_.size(); ++i)
+      if (share_[i] > 0) total = std::min(total, static_cast<double>(r_.sources[i].bytes_in) / share_[i]);
+  }
+  for (size_t i = 0; i < share_.size(); ++i) {
+    MixedSource& s = r_.sources[i];
+    s.name = in_.sources[i], s.share = share_[i];
+    if (share_[i] > 0 && s.bytes_in == 0) fail("source '{}' has a share and no text", s.name);
+    s.epochs = share_[i] > 0 ? share_[i] * total / static_cast<double>(s.bytes_in) : 0;
+    if (c_.most_epochs > 0 && s.epochs > c_.most_epochs)
+      fail("source '{}' would be read {:.2f} times, at most {}: lower its share or the total", s.name, s.epochs,
+           c_.most_epochs);
+  }
+  const double files = std::max(1.0, std::ceil(total / static_cast<double>(c_.to.shard_bytes)));
+  if (files > kMostFiles) fail("{:.0f} output files, at most {}: raise the size of one", files, kMostFiles);
+  return static_cast<size_t>(files);
+}
+
+// The second reading: every copy that is to come out, into the file of its key.
+void MixRun::pick(size_t files) {
+  std::vector<uint64_t> sizes(files);
+  if (stage_.phase() == "pick") read_state(stage_.state()->at("sizes"), sizes);
+  QUERN_CHECK(sizes.size() == files, "{} files, {} noted", files, sizes.size());
+  std::vector<SpillFile> lines;
+  for (size_t b = 0; b < files; ++b) lines.push_back(SpillFile::named(bucket(b), sizes[b]));
+  scan_documents<Nothing, Picked>(
+      in_, o_, [] { return Nothing(); },
+      [&](Nothing&, const DocumentView& d, Picked& p) {
+        const double epochs = r_.sources[d.source].epochs, full = std::floor(epochs);
+        const uint64_t own = mix64(d.id ^ mix64(c_.seed));
+        const auto n = static_cast<uint64_t>(full) + (fraction_of(own) < epochs - full);
+        if (n == 0) return;
+        const size_t at = p.lines.size();
+        append_document(d, d.text, p.lines);
+        for (uint64_t e = 0; e < n; ++e)
+          p.copies.push_back({{mix64(own + 0x9e3779b97f4a7c15ull * (e + 1)), d.id, e, p.lines.size() - at},
+                              at,
+                              d.source,
+                              d.text.size()});
+      },
+      [&](Picked&& p) {
+        for (const Picked::One& one : p.copies) {
+          const auto b = static_cast<size_t>((static_cast<unsigned __int128>(one.copy.key) * files) >> 64);
+          lines[b].append(&one.copy, sizeof one.copy);
+          lines[b].append(p.lines.data() + one.at, one.copy.bytes);
+          MixedSource& s = r_.sources[one.source];
+          ++s.documents_out, s.bytes_out += one.text_bytes;
+          ++r_.documents, r_.text_bytes += one.text_bytes;
+        }
+      },
+      [&](uint64_t bytes, uint64_t t) {
+        if (progress_) progress_(t + bytes, 2 * t);
+      },
+      stage_.notes("pick", [&](Json& state) {
+        for (size_t b = 0; b < files; ++b) lines[b].flush(), sizes[b] = lines[b].size();
+        keep(state);
+        state.set("sizes", state_json(sizes));
+      }));
+}
+
+// Every file of lines sorted by their keys; noted behind each.
+void MixRun::write(size_t files) {
+  ShardPosition at;
+  size_t next = 0;
+  if (stage_.phase() == "write")
+    read_state(stage_.state()->at("shard"), at), read_state(stage_.state()->at("next"), next);
+  ShardWriter shards(c_.to.folder, "part", c_.to.level, 0, at);  // every frame a file
+  for (; next < files; ++next) {
+    {
+      const SpillFile lines = SpillFile::existing(bucket(next));
+      std::vector<std::pair<Copy, uint64_t>> copies;  // where its line lies
+      for (uint64_t place = 0; place < lines.size();) {
+        Copy k;
+        lines.read(place, &k, sizeof k);
+        copies.emplace_back(k, place + sizeof k);
+        place += sizeof k + k.bytes;
+      }
+      std::sort(copies.begin(), copies.end());
+      std::string all, frame;
+      all.reserve(lines.size());
+      for (const auto& [k, place] : copies) {
+        const size_t end = all.size();
+        all.resize(end + k.bytes);
+        lines.read(place, all.data() + end, k.bytes);
+      }
+      if (!all.empty()) zstd_frame(all, c_.to.level, frame);
+      shards.write_frame(frame, all.size());
+    }
+    Json state = Json::object();
+    keep(state);
+    state.set("shard", state_json(shards.position())), state.set("next", state_json(next + 1));
+    stage_.note("write", std::move(state));
+    std::filesystem::remove(bucket(next));
+  }
+  shards.close();
+  r_.files = shards.names(), r_.bytes_out = shards.bytes_out();
+}
+
 }  // namespace
 
 Json MixReport::json() const {
@@ -61,101 +262,9 @@ Json MixReport::json() const {
   return j;
 }
 
-MixReport mix_corpus(const Inputs& inputs, const ScanOptions& o, const MixConfig& c, const std::filesystem::path& out,
-                     const ScanProgress& progress) {
-  struct Nothing {};
-  const std::vector<double> share = shares_by_source(inputs, c);
-  prepare_output(out);
-  MixReport r;
-  r.sources.resize(inputs.sources.size());
-  const ScanProgress half = [&](uint64_t bytes, uint64_t total) {
-    if (progress) progress(bytes, 2 * total);
-  };
-  using Sizes = std::vector<std::pair<uint64_t, uint64_t>>;
-  r.scan = scan_documents<Nothing, Sizes>(
-      inputs, o, [] { return Nothing(); },
-      [&](Nothing&, const DocumentView& d, Sizes& s) {
-        s.resize(inputs.sources.size());
-        ++s[d.source].first, s[d.source].second += d.text.size();
-      },
-      [&](Sizes&& s) {
-        for (size_t i = 0; i < s.size(); ++i)
-          r.sources[i].documents_in += s[i].first, r.sources[i].bytes_in += s[i].second;
-      },
-      half);
-  double total = static_cast<double>(c.total_bytes);
-  if (c.total_bytes == 0) {
-    total = INFINITY;
-    for (size_t i = 0; i < share.size(); ++i)
-      if (share[i] > 0) total = std::min(total, static_cast<double>(r.sources[i].bytes_in) / share[i]);
-  }
-  for (size_t i = 0; i < share.size(); ++i) {
-    MixedSource& s = r.sources[i];
-    s.name = inputs.sources[i], s.share = share[i];
-    if (share[i] > 0 && s.bytes_in == 0) fail("source '{}' has a share and no text", s.name);
-    s.epochs = share[i] > 0 ? share[i] * total / static_cast<double>(s.bytes_in) : 0;
-    if (c.most_epochs > 0 && s.epochs > c.most_epochs)
-      fail("source '{}' would be read {:.2f} times, at most {}: lower its share or the total", s.name, s.epochs,
-           c.most_epochs);
-  }
-  const auto buckets = static_cast<size_t>(std::max(1.0, std::ceil(total / static_cast<double>(c.shard_bytes))));
-  if (buckets > 1000) fail("{} output files, at most 1000: raise the size of one", buckets);
-  std::vector<SpillFile> lines;
-  std::vector<std::vector<Copy>> copies(buckets);
-  for (size_t b = 0; b < buckets; ++b) lines.emplace_back(out);
-  struct Picked {
-    std::string lines;
-    std::vector<Copy> copies;
-    std::vector<std::pair<uint32_t, uint64_t>> counts;  // source, bytes
-  };
-  scan_documents<Nothing, Picked>(
-      inputs, o, [] { return Nothing(); },
-      [&](Nothing&, const DocumentView& d, Picked& p) {
-        const double epochs = r.sources[d.source].epochs, full = std::floor(epochs);
-        const uint64_t own = mix64(d.id ^ mix64(c.seed));
-        const auto n = static_cast<uint64_t>(full) + (fraction_of(own) < epochs - full);
-        if (n == 0) return;
-        const size_t at = p.lines.size();
-        append_document(d, d.text, p.lines);
-        for (uint64_t e = 0; e < n; ++e) {
-          p.copies.push_back({mix64(own + 0x9e3779b97f4a7c15ull * (e + 1)), d.id, e, at, p.lines.size() - at});
-          p.counts.emplace_back(d.source, d.text.size());
-        }
-      },
-      [&](Picked&& p) {
-        for (size_t i = 0; i < p.copies.size(); ++i) {
-          Copy k = p.copies[i];
-          const auto b = static_cast<size_t>((static_cast<unsigned __int128>(k.key) * buckets) >> 64);
-          const std::string_view line = std::string_view(p.lines).substr(k.at, k.bytes);
-          k.at = lines[b].size();
-          lines[b].append(line.data(), line.size());
-          copies[b].push_back(k);
-          MixedSource& s = r.sources[p.counts[i].first];
-          ++s.documents_out, s.bytes_out += p.counts[i].second;
-          ++r.documents, r.text_bytes += p.counts[i].second;
-        }
-      },
-      [&](uint64_t bytes, uint64_t t) {
-        if (progress) progress(t + bytes, 2 * t);
-      });
-  ShardWriter shards(out, "part", c.level, 0);  // every frame a file
-  for (size_t b = 0; b < buckets; ++b) {
-    lines[b].flush();
-    std::sort(copies[b].begin(), copies[b].end());
-    std::string all, frame;
-    for (const Copy& k : copies[b]) {
-      const size_t at = all.size();
-      all.resize(at + k.bytes);
-      lines[b].read(k.at, all.data() + at, k.bytes);
-    }
-    lines[b] = SpillFile();
-    if (all.empty()) continue;
-    zstd_frame(all, c.level, frame);
-    shards.write_frame(frame, all.size());
-  }
-  shards.close();
-  r.files = shards.names(), r.bytes_out = shards.bytes_out();
-  return r;
+MixReport mix_corpus(const Inputs& inputs, const ScanOptions& o, const MixConfig& c, const ScanProgress& progress,
+                     const std::function<void(const MixReport&)>& finish) {
+  return MixRun(inputs, o, c, progress).run(finish);
 }
 
 }  // namespace quern::corpus

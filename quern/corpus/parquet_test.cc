@@ -239,6 +239,13 @@ TEST(Lz4, ByHand) {
   unpack_lz4_sized(block, 12, out);
   EXPECT_EQ(out, "xyzxyzxyzxy!");
   EXPECT_THROW(unpack_lz4_sized(sized + block, 24, out), Error);
+  // One size, several pieces: as Hadoop packs a text longer than its buffer.
+  const std::string piece = "\x00\x00\x00\x08"s + block;
+  unpack_lz4_sized("\x00\x00\x00\x24"s + piece + piece + piece + sized, 48, out);
+  EXPECT_EQ(out, "xyzxyzxyzxy!xyzxyzxyzxy!xyzxyzxyzxy!xyzxyzxyzxy!");
+  EXPECT_THROW(unpack_lz4_sized("\x00\x00\x00\x24"s + piece + piece, 36, out), Error);
+  EXPECT_THROW(unpack_lz4_sized("\x00\x00\x00\x14"s + piece + piece, 20, out), Error);
+  EXPECT_THROW(unpack_lz4_sized("\x00\x00\x00\x0c\x00\x00\x00\x00"s + piece, 12, out), Error);
 }
 
 TEST(Deltas, ByHand) {

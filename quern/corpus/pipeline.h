@@ -1,5 +1,6 @@
-// Work that arrives in order, is done by several threads, and is put away in order: produce() under a lock, work() on
-// any thread, commit() under a lock in the order of production, whatever finished first. At most four pieces a thread
+// Work that arrives in order, is done by several threads, and is put away in order: produce(In&) under a lock,
+// work(In&) on any thread, commit(Out&&) under a lock in the order of production, whatever finished first. A thread
+// has one In, which it fills again and again: buffers in it are found as they were left. At most four pieces a thread
 // are under way, so memory is bounded. What any part throws is thrown here once all threads have stopped.
 #pragma once
 #include <condition_variable>
@@ -49,8 +50,8 @@ void ordered_pipeline(int threads, Produce produce, Work work, Commit commit) {
   };
   auto loop = [&] {
     try {
+      In in;
       while (true) {
-        In in;
         uint64_t number = 0;
         {
           std::lock_guard lock(source);
@@ -62,7 +63,7 @@ void ordered_pipeline(int threads, Produce produce, Work work, Commit commit) {
           if (!produce(in)) return;
           number = produced++;
         }
-        put_away(number, work(std::move(in)));
+        put_away(number, work(in));
       }
     } catch (...) {
       give_up();

@@ -9,14 +9,13 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
+#include "quern/corpus/hashing.h"
 
 namespace quern::corpus {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr const char* kName = "unfinished";
 
 // A locked folder, or −1 when somebody else has the lock.
 int lock_folder(const fs::path& folder) {
@@ -33,23 +32,32 @@ void clear(const fs::path& folder) {
 
 }  // namespace
 
-void RunFolder::clear_finished(const fs::path& out) {
-  const fs::path folder = out / kName;
-  if (!fs::is_directory(folder)) return;
-  const int lock = lock_folder(folder);
-  if (lock < 0) return;
-  fs::remove_all(folder);
-  ::close(lock);
+std::string run_identity(const Inputs& inputs, const std::string& what) {
+  std::string all = what;
+  for (const InputFile& f : inputs.files)
+    all += fmt::format("\n{} {} {} {}", inputs.sources[f.source], fs::absolute(f.path).string(), f.bytes,
+                       fs::last_write_time(f.path).time_since_epoch().count());
+  return fmt::format("{:016x}", content_hash(all).low);
+}
+
+void refuse_finished(const fs::path& out) {
+  fs::create_directories(out);
+  if (!fs::exists(out / "manifest.json")) return;
+  if (const fs::path folder = out / RunFolder::kName; fs::is_directory(folder)) {
+    const int lock = lock_folder(folder);
+    if (lock >= 0) fs::remove_all(folder), ::close(lock);
+  }
+  fail("{} holds a manifest.json already: name another folder", out.string());
 }
 
 fs::path RunFolder::of_rank(int r) const { return ranks_.alone() ? root_ : root_ / fmt::format("rank-{:03}", r); }
 
-RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks)
-    : ranks_(ranks), root_(out / kName), folder_(of_rank(ranks.rank())), identity_(std::move(identity)) {
+RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, const std::string& name)
+    : ranks_(ranks), root_(out / name), folder_(of_rank(ranks.rank())), identity_(std::move(identity)) {
   if (ranks_.first()) {
     fs::create_directories(root_);
     lock_ = lock_folder(root_);
-    if (lock_ < 0) fail("{}: another process is writing there", out.string());
+    if (lock_ < 0) fail("{}: another process is writing there", root_.string());
     // A run of one rank has its state here, one of more ranks does not.
     const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");
     if (other) discarded_ = true, clear(root_);

@@ -8,18 +8,22 @@
 #include <string>
 
 #include "quern/base/json.h"
+#include "quern/corpus/inputs.h"
 #include "quern/corpus/ranks.h"
 #include "quern/corpus/spill.h"
 
 namespace quern::corpus {
 
+// `what` is done with the inputs as they lie there now: their paths, sizes and times count.
+std::string run_identity(const Inputs& inputs, const std::string& what);
+
 class RunFolder {
  public:
-  // Throws when another run is at work there.
-  RunFolder(const std::filesystem::path& out, std::string identity, Ranks ranks = Ranks());
+  static constexpr const char* kName = "unfinished";
+  // Throws when another run is at work there. name: of the folder, in `out`.
+  RunFolder(const std::filesystem::path& out, std::string identity, Ranks ranks = Ranks(),
+            const std::string& name = kName);
   ~RunFolder();
-  // What a run that was killed in its last moment left beside its manifest: goes, unless somebody is at work there.
-  static void clear_finished(const std::filesystem::path& out);
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
   const Json& state() const { return state_; }   // null: from the beginning
@@ -38,5 +42,9 @@ class RunFolder {
   bool discarded_ = false;
   int lock_ = -1;
 };
+
+// Makes the folder; one that holds a finished run (manifest.json) is an Error. What a run that was killed in its last
+// moment left beside its manifest goes, unless somebody is at work there.
+void refuse_finished(const std::filesystem::path& out);
 
 }  // namespace quern::corpus

@@ -9,17 +9,19 @@
 
 #include "quern/base/error.h"
 #include "quern/corpus/byte_stream.h"
+#include "quern/corpus/run_folder.h"
 
 namespace quern::corpus {
 namespace {
 
 // NAME-00000.jsonl.zst for part, reject and sketch, clusters.jsonl.zst, each also with .part (and the number of a
-// process); spill files between their making and losing their name.
+// process); reasons.jsonl; spill files between their making and losing their name.
 bool is_output(std::string name) {
   if (const size_t at = name.rfind(".part");
       at != name.npos && name.find_first_not_of("0123456789", at + 5) == name.npos)
     name.resize(at);
-  if (name == "clusters.jsonl.zst" || (name.starts_with("spill-") && name.size() == 12)) return true;
+  if (name == "clusters.jsonl.zst" || name == "reasons.jsonl" || (name.starts_with("spill-") && name.size() == 12))
+    return true;
   if (name.starts_with("part-") && name.ends_with(".parquet") && name.size() == 18) return true;
   for (const std::string prefix : {"part-", "reject-", "sketch-"})
     if (name.starts_with(prefix) && name.ends_with(".jsonl.zst")) {
@@ -33,11 +35,8 @@ bool is_output(std::string name) {
 
 namespace fs = std::filesystem;
 
-void prepare_output(const fs::path& folder, bool keep) {
-  fs::create_directories(folder);
-  if (fs::exists(folder / "manifest.json"))
-    fail("{} holds a manifest.json already: name another folder", folder.string());
-  if (keep) return;
+void prepare_output(const fs::path& folder) {
+  refuse_finished(folder);
   std::vector<fs::path> left;
   for (const auto& e : fs::directory_iterator(folder))
     if (e.is_regular_file() && is_output(e.path().filename().string())) left.push_back(e.path());

@@ -11,9 +11,8 @@
 namespace quern::corpus {
 
 // Makes the folder. One that holds a finished run (manifest.json) is refused; what a run that died left of the files
-// named here is removed, so that its parts never mix with those of the next, unless `keep` says that this run goes on
-// with it.
-void prepare_output(const std::filesystem::path& folder, bool keep = false);
+// named here is removed, so that its parts never mix with those of the next.
+void prepare_output(const std::filesystem::path& folder);
 
 struct ShardPosition {
   uint64_t begun = 0;                 // files

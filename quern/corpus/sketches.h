@@ -3,8 +3,8 @@
 #pragma once
 #include <filesystem>
 
-#include "quern/corpus/scan.h"
 #include "quern/corpus/sketch.h"
+#include "quern/corpus/stage_run.h"
 
 namespace quern::corpus {
 
@@ -12,10 +12,11 @@ struct SketchesReport {
   ScanReport scan;
   std::vector<std::string> files;
   uint64_t bytes_out = 0;
+  WentOn went_on;
 };
 
-SketchesReport write_sketches(const Inputs& inputs, const ScanOptions& o, const SketchConfig& c, int level,
-                              uint64_t shard_bytes, const std::filesystem::path& out,
-                              const ScanProgress& progress = {});
+SketchesReport write_sketches(const Inputs& inputs, const ScanOptions& o, const SketchConfig& c,
+                              const StageOutput& to, const ScanProgress& progress = {},
+                              const std::function<void(const SketchesReport&)>& finish = {});
 
 }  // namespace quern::corpus

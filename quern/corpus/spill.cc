@@ -1,9 +1,11 @@
 #include "quern/corpus/spill.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -110,6 +112,13 @@ void SpillFile::read(uint64_t at, void* to, size_t bytes) const {
 void SpillFile::write(uint64_t at, const void* from, size_t bytes) {
   QUERN_CHECK(at + bytes <= size_, "{} + {} of {}", at, bytes, size_);
   put(fd_, at, static_cast<const char*>(from), bytes);
+}
+
+void want_open_files(size_t n) {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= n) return;
+  limit.rlim_cur = std::min<rlim_t>(n, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace quern::corpus

@@ -39,4 +39,6 @@ class SpillFile {
   std::string buffer_;
 };
 
+void want_open_files(size_t n);  // raises the process's limit as far as it may
+
 }  // namespace quern::corpus

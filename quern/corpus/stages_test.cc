@@ -69,8 +69,12 @@ TEST_F(StagesTest, MixturesGiveShares) {
   documents("web", 2000, 100), documents("books", 500, 100);
   MixConfig c;
   c.shares = {{"web", 1}, {"books", 1}};
-  c.total_bytes = 200000, c.shard_bytes = 60000;
-  const MixReport r = mix_corpus(inputs({"web", "books"}), {}, c, root_ / "one");
+  c.total_bytes = 200000, c.to.shard_bytes = 60000;
+  const auto mix = [&](const char* out) {
+    c.to.folder = root_ / out;
+    return mix_corpus(inputs({"web", "books"}), {}, c);
+  };
+  const MixReport r = mix("one");
   EXPECT_NEAR(r.sources[0].epochs, 0.5, 1e-9);
   EXPECT_NEAR(r.sources[1].epochs, 2, 1e-9);
   EXPECT_NEAR(static_cast<double>(r.sources[0].bytes_out), 100000, 7000);  // three standard deviations of 2000 draws
@@ -99,26 +103,20 @@ TEST_F(StagesTest, MixturesGiveShares) {
   // Threads do not matter, the seed does.
   const int before = thread_count();
   set_thread_count(3);
-  mix_corpus(inputs({"web", "books"}), {}, c, root_ / "three");
+  mix("three");
   set_thread_count(before);
   c.seed = 2;
-  mix_corpus(inputs({"web", "books"}), {}, c, root_ / "other");
+  mix("other");
   EXPECT_EQ(read_file(root_ / "one/part-00000.jsonl.zst"), read_file(root_ / "three/part-00000.jsonl.zst"));
   EXPECT_NE(read_file(root_ / "one/part-00000.jsonl.zst"), read_file(root_ / "other/part-00000.jsonl.zst"));
   // Without a total the scarcest source is read once.
   c.total_bytes = 0;
-  const MixReport scarce = mix_corpus(inputs({"web", "books"}), {}, c, root_ / "scarce");
+  const MixReport scarce = mix("scarce");
   EXPECT_DOUBLE_EQ(scarce.sources[1].epochs, 1);
   c.most_epochs = 0.5;
-  EXPECT_NE(message_of([&] {
-              mix_corpus(inputs({"web", "books"}), {}, c, root_ / "x");
-            }).find("read 1.00 times"),
-            std::string::npos);
+  EXPECT_NE(message_of([&] { mix("x"); }).find("read 1.00 times"), std::string::npos);
   c.shares = {{"web", 1}, {"boks", 1}};
-  EXPECT_NE(message_of([&] {
-              mix_corpus(inputs({"web", "books"}), {}, c, root_ / "x");
-            }).find("did you mean 'books'"),
-            std::string::npos);
+  EXPECT_NE(message_of([&] { mix("x"); }).find("did you mean 'books'"), std::string::npos);
 }
 
 TEST(Ngrams, BenchmarksAreFound) {

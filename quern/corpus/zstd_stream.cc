@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "quern/base/error.h"
+#include "quern/corpus/byte_buffer.h"
 #include "quern/corpus/byte_stream.h"
 
 namespace quern::corpus {
@@ -140,17 +141,19 @@ uint64_t ZstdWriter::bytes_out() const { return s_->written; }
 void zstd_frame(std::string_view bytes, int level, std::string& out) {
   struct Context {
     ZSTD_CCtx* c = ZSTD_createCCtx();
+    ByteBuffer packed;
     ~Context() { ZSTD_freeCCtx(c); }
   };
   thread_local Context context;
   QUERN_CHECK(context.c != nullptr);
   ZSTD_CCtx_setParameter(context.c, ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context.c, ZSTD_c_checksumFlag, 1);
-  const size_t at = out.size();
-  out.resize(at + ZSTD_compressBound(bytes.size()));
-  const size_t n = ZSTD_compress2(context.c, out.data() + at, out.size() - at, bytes.data(), bytes.size());
+  const size_t room = ZSTD_compressBound(bytes.size());
+  context.packed.clear();
+  char* to = context.packed.grow(room);
+  const size_t n = ZSTD_compress2(context.c, to, room, bytes.data(), bytes.size());
   QUERN_CHECK(!ZSTD_isError(n), "{}", ZSTD_getErrorName(n));
-  out.resize(at + n);
+  out.append(to, n);
 }
 
 }  // namespace quern::corpus
