@@ -31,7 +31,8 @@ Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, cons
   j.set("config_hash", fmt::format("{:016x}", content_hash(config.dump()).low));
   Json files = in.json();
   for (size_t i = 0; i < in.files.size(); ++i)
-    files.items()[i].set("xxh3", fmt::format("{:016x}", file_hash(in.files[i].path)));
+    files.items()[i].set(
+        "xxh3", fmt::format("{:016x}", r.input_hashes.at(i) ? r.input_hashes[i] : file_hash(in.files[i].path)));
   j.set("inputs", std::move(files));
   const Json report = r.json();
   for (const auto& [k, v] : report.as_object()) j.set(k, v);

@@ -50,7 +50,7 @@ std::string BlockReader::where() const { return fmt::format("{}:{}", inputs_.fil
 
 std::unique_ptr<ByteStream> BlockReader::open_file() const {
   const InputFile& f = inputs_.files[file_];
-  return f.form == InputForm::parquet ? open_parquet(f.path) : open_bytes(f.path);
+  return f.form == InputForm::parquet ? open_parquet(f.path) : open_bytes(f.path, hashed_);
 }
 
 void BlockReader::open() {
@@ -124,7 +124,8 @@ bool BlockReader::next(Block& block) {
   block.bytes.clear();
   block.rows.clear();
   block.first = next_;
-  while (file_ < inputs_.files.size() && block.bytes.size() < block_bytes_ &&
+  // Half of it is enough: whole lines hardly ever fill a block, and a second helping would make it twice as large.
+  while (file_ < inputs_.files.size() && block.bytes.size() < (block_bytes_ + 1) / 2 &&
          block.rows.size() <= block_bytes_ / 16) {
     if (!stream_) open();
     bool more = false;
@@ -141,6 +142,8 @@ bool BlockReader::next(Block& block) {
         break;
     }
     if (!more) {
+      if (hashed_) hashes_.resize(inputs_.files.size());
+      if (const std::optional<uint64_t> hash = stream_->hash()) hashes_[file_] = *hash;
       stream_.reset();
       ++file_;
     }

@@ -64,6 +64,8 @@ class BlockReader {
   void seek(const BlockPosition& position);                             // before the first block
   uint64_t packed_bytes() const { return packed_; }                     // of the files begun so far
   const std::vector<std::string>& damaged() const { return damaged_; }  // files that ended early, with the reason
+  void want_hashes() { hashed_ = true; }                                // before the first block
+  uint64_t hash(size_t file) const { return file < hashes_.size() ? hashes_[file] : 0; }  // 0: not read to its end
 
  private:
   bool fill();  // more bytes into tail_; false at the end of the file
@@ -87,6 +89,8 @@ class BlockReader {
   bool ended_ = false;  // the file has no more bytes
   uint64_t row_ = 0, next_ = 0, packed_ = 0, filled_ = 0, blocks_ = 0;
   std::vector<std::string> damaged_;
+  bool hashed_ = false;
+  std::vector<uint64_t> hashes_;
 };
 
 // Documents counted as they are read; added up over blocks.

@@ -8,13 +8,15 @@
 #include <cstring>
 
 #include "quern/base/error.h"
+#include "quern/corpus/hashing.h"
 
 namespace quern::corpus {
 namespace {
 
 class PlainFile : public ByteStream {
  public:
-  explicit PlainFile(const std::filesystem::path& file) : file_(file) {
+  PlainFile(const std::filesystem::path& file, bool hashed) : file_(file) {
+    if (hashed) hash_.emplace();
     fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd_ < 0) fail("cannot open {}: {}", file.string(), std::strerror(errno));
     struct stat st {};
@@ -31,9 +33,14 @@ class PlainFile : public ByteStream {
   size_t read(char* to, size_t n) override {
     while (true) {
       const ssize_t got = ::read(fd_, to, n);
+      if (got > 0 && hash_) hash_->add(to, static_cast<size_t>(got));
+      ended_ = got == 0 && n > 0;
       if (got >= 0) return static_cast<size_t>(got);
       if (errno != EINTR) fail("cannot read {}: {}", file_.string(), std::strerror(errno));
     }
+  }
+  std::optional<uint64_t> hash() const override {
+    return hash_ && ended_ ? std::optional(hash_->value()) : std::nullopt;
   }
   size_t peek(unsigned char* to, size_t n) {
     const ssize_t got = ::pread(fd_, to, n, 0);
@@ -43,12 +50,14 @@ class PlainFile : public ByteStream {
  private:
   std::filesystem::path file_;
   int fd_ = -1;
+  bool ended_ = false;
+  std::optional<RunningHash> hash_;
 };
 
 }  // namespace
 
-std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file) {
-  auto plain = std::make_unique<PlainFile>(file);
+std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, bool hashed) {
+  auto plain = std::make_unique<PlainFile>(file, hashed);
   unsigned char first[4] = {};
   const size_t n = plain->peek(first, 4);
   if (n >= 2 && first[0] == 0x1F && first[1] == 0x8B) return unpack_gzip(std::move(plain), file);

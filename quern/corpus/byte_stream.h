@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace quern::corpus {
@@ -14,9 +15,12 @@ class ByteStream {
  public:
   virtual ~ByteStream() = default;
   virtual size_t read(char* to, size_t n) = 0;  // 0 at the end; throws Error when the file is cut short or damaged
+  // file_hash() of the file as it lies there, once read() has come to its end; nothing when nobody counted.
+  virtual std::optional<uint64_t> hash() const { return std::nullopt; }
 };
 
-std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file);
+// hashed: hash() is wanted.
+std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, bool hashed = false);
 
 // For open_bytes, one source file a format.
 std::unique_ptr<ByteStream> unpack_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file);

@@ -1,5 +1,7 @@
 #include "quern/corpus/dedup.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -22,10 +24,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kSampleClusters = 12, kSampleRemoved = 3;
+// From here on memory is given back to the system between the readings; it costs a fault a page.
+constexpr size_t kManyRows = size_t{1} << 20;
 
 // What a state belongs to: the configuration, and the index and the inputs as they lie there.
 std::string identity_of(const Inputs& in, const DedupConfig& c, const Ranks& ranks) {
-  std::string all = fmt::format("state 2 {} {} {}", ranks.size(), c.block_bytes, c.json().dump());
+  std::string all = fmt::format("state 3 {} {} {}", ranks.size(), c.block_bytes, c.json().dump());
   if (!c.against.empty()) all += read_file(fs::path(c.against) / "index.json");
   return run_identity(in, all);
 }
@@ -98,7 +102,10 @@ DedupReport DedupRun::run(const std::function<void(const DedupReport&)>& finish)
       clusters();
       if (!c_.save_index.empty()) save_index();
     }
+    const bool many = survivor_.size() >= kManyRows;
     survivor_ = {}, sources_ = {};
+    sorted_.clear();
+    if (many) ::malloc_trim(0);
   }
   emit(written ? state : nullptr);
   if (ranks_.first()) {

@@ -74,7 +74,8 @@ struct DedupReport {
   uint64_t filtered = 0, unlabelled = 0, exact_removed = 0, near_removed = 0, kept = 0;
   uint64_t clusters = 0, largest = 0, candidate_pairs = 0, meetings = 0, compared = 0, passed = 0;
   uint64_t spilled = 0, bytes_out = 0;
-  int64_t wrongful = -1;  // removed though not like their survivor; −1: not looked at
+  std::vector<uint64_t> input_hashes;  // of the files, XXH3-64; 0: not known, for this process did not read all of it
+  int64_t wrongful = -1;               // removed though not like their survivor; −1: not looked at
   std::vector<std::pair<std::string, uint64_t>> outputs;  // file name, XXH3-64 of its bytes
   std::vector<SourceFunnel> sources;
   std::vector<std::vector<uint64_t>> overlap;                // [survivor's source][removed document's source]

@@ -161,7 +161,7 @@ void DedupRun::sort_sets(Order& order) {
   std::vector<uint64_t> to(order.size());
   for (size_t i = 0; i < order.size(); ++i) to[i] = total, total += order[i].record.set_count;
   sorted.grow(total * sizeof(uint64_t));
-  parallel_for(static_cast<int64_t>(order.size()), 64, [&](int64_t begin, int64_t end) {
+  parallel_shares(static_cast<int64_t>(order.size()), 64, [&](int64_t begin, int64_t end) {
     std::vector<uint64_t> set, scratch;
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
       DocumentRecord& r = order[i].record;
@@ -180,18 +180,26 @@ void DedupRun::sample_pairs(const Candidates& candidates, const Order& order) {
   place.reserve(order.size());
   for (size_t p = 0; p < order.size(); ++p) place.emplace_back(order[p].number, static_cast<uint32_t>(p));
   std::sort(place.begin(), place.end());
-  std::vector<uint64_t> sets[2];
-  const auto read = [&](uint32_t d, std::vector<uint64_t>& to) {
+  const auto set_of = [&](uint32_t d, std::vector<uint64_t>& to) {
     const auto at = std::lower_bound(place.begin(), place.end(), std::pair<uint32_t, uint32_t>(d, 0));
     read_set(sorted_, order[at->second], to);
   };
   report_.pairs.met = candidates.pairs.size();
+  std::vector<CandidatePair> some;
   const size_t step = (candidates.pairs.size() + kPairSample - 1) / kPairSample;
-  for (size_t i = step / 2; i < candidates.pairs.size(); i += step) {
-    const auto [a, b] = candidates.pairs[i];
-    read(a, sets[0]), read(b, sets[1]);
-    report_.pairs.add(jaccard(sets[0], sets[1]), !removed(a) && !removed(b), c_.threshold, c_.bands);
-  }
+  for (size_t i = step / 2; i < candidates.pairs.size(); i += step) some.push_back(candidates.pairs[i]);
+  std::vector<double> alike(some.size());
+  parallel_shares(static_cast<int64_t>(some.size()), 16, [&](int64_t begin, int64_t end) {
+    std::vector<uint64_t> sets[2];
+    uint32_t last = UINT32_MAX;  // pairs ascend: several begin with the same document
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      if (some[i].low != last) set_of(some[i].low, sets[0]), last = some[i].low;
+      set_of(some[i].high, sets[1]);
+      alike[i] = jaccard(sets[0], sets[1]);
+    }
+  });
+  for (size_t i = 0; i < some.size(); ++i)
+    report_.pairs.add(alike[i], !removed(some[i].low) && !removed(some[i].high), c_.threshold, c_.bands);
 }
 
 }  // namespace quern::corpus

@@ -100,6 +100,7 @@ DedupRun::Part DedupRun::copy_survivors(const Block& block) {
 
 void DedupRun::write_again(BlockPosition at, Sink& sink, uint64_t& documents) {
   BlockReader blocks(in_, c_.read, c_.block_bytes);
+  blocks.want_hashes();
   blocks.seek(at);
   sink.note(at);
   ordered_pipeline<Block, Part>(
@@ -121,6 +122,7 @@ void DedupRun::write_again(BlockPosition at, Sink& sink, uint64_t& documents) {
         if (noted_ >= c_.checkpoint_bytes) sink.note(p.after), noted_ = 0;
         tell("write", p.after.packed, in_.bytes(), documents);
       });
+  for (size_t f = 0; f < in_.files.size(); ++f) report_.input_hashes.push_back(blocks.hash(f));
   if (index_.documents + at.next != fates_.size()) fail("the inputs shrank between the two readings");
   sink.note(at);
 }

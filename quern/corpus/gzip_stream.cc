@@ -19,6 +19,7 @@ class GzipReader : public ByteStream {
   GzipReader(const GzipReader&) = delete;
   GzipReader& operator=(const GzipReader&) = delete;
 
+  std::optional<uint64_t> hash() const override { return packed_->hash(); }
   size_t read(char* to, size_t n) override {
     n = std::min(n, size_t{1} << 30);
     z_.next_out = reinterpret_cast<Bytef*>(to);

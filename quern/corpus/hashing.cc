@@ -22,13 +22,20 @@ uint64_t file_hash(const std::filesystem::path& file) {
   const auto close = [](std::FILE* f) { std::fclose(f); };
   std::unique_ptr<std::FILE, decltype(close)> in(std::fopen(file.c_str(), "rb"), close);
   if (!in) fail("cannot open {}: {}", file.string(), std::strerror(errno));
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
+  RunningHash hash;
   std::vector<char> buffer(size_t{1} << 20);
-  while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), in.get()))
-    XXH3_64bits_update(&state, buffer.data(), n);
+  while (const size_t n = std::fread(buffer.data(), 1, buffer.size(), in.get())) hash.add(buffer.data(), n);
   if (std::ferror(in.get())) fail("cannot read {}", file.string());
-  return XXH3_64bits_digest(&state);
+  return hash.value();
 }
+
+struct RunningHash::State {
+  XXH3_state_t xxh;
+};
+
+RunningHash::RunningHash() : state_(std::make_unique<State>()) { XXH3_64bits_reset(&state_->xxh); }
+RunningHash::~RunningHash() = default;
+void RunningHash::add(const void* bytes, size_t n) { XXH3_64bits_update(&state_->xxh, bytes, n); }
+uint64_t RunningHash::value() const { return XXH3_64bits_digest(&state_->xxh); }
 
 }  // namespace quern::corpus

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 
 namespace quern::corpus {
@@ -35,5 +36,19 @@ struct ContentHash {
 };
 ContentHash content_hash(std::string_view bytes);
 uint64_t file_hash(const std::filesystem::path& file);  // XXH3, 64 bits, as xxhsum -H3 prints
+
+class RunningHash {  // the same, of bytes that come piece by piece
+ public:
+  RunningHash();
+  ~RunningHash();
+  RunningHash(const RunningHash&) = delete;
+  RunningHash& operator=(const RunningHash&) = delete;
+  void add(const void* bytes, size_t n);
+  uint64_t value() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace quern::corpus

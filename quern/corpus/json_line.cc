@@ -19,6 +19,27 @@ int hex_digit(char c) {
   return -1;
 }
 
+#if defined(__SSE2__)
+// A bit for each of 16 bytes that may not stand in a string as it is: quote, backslash, control character.
+unsigned stops(__m128i x) {
+  const __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(0x1F)), x);
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(
+      low, _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')), _mm_cmpeq_epi8(x, _mm_set1_epi8('\\'))))));
+}
+#endif
+
+// Bytes before the first of those.
+size_t plain_bytes(std::string_view s) {
+  size_t i = 0;
+#if defined(__SSE2__)
+  for (; i + 16 <= s.size(); i += 16)
+    if (const unsigned mask = stops(_mm_loadu_si128(reinterpret_cast<const __m128i*>(s.data() + i))))
+      return i + static_cast<size_t>(std::countr_zero(mask));
+#endif
+  while (i < s.size() && s[i] != '"' && s[i] != '\\' && static_cast<unsigned char>(s[i]) >= 0x20) ++i;
+  return i;
+}
+
 class LineReader {
  public:
   LineReader(std::string_view line, char* scratch)
@@ -172,11 +193,7 @@ class LineReader {
     while (end_ - p_ >= 16) {
       const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p_));
       if (to) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + (p_ - begin)), x);
-      const __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(0x1F)), x);
-      const __m128i stop = _mm_or_si128(
-          low, _mm_or_si128(_mm_cmpeq_epi8(x, _mm_set1_epi8('"')), _mm_cmpeq_epi8(x, _mm_set1_epi8('\\'))));
-      const unsigned mask = static_cast<unsigned>(_mm_movemask_epi8(stop));
-      if (mask) {
+      if (const unsigned mask = stops(x)) {
         p_ += std::countr_zero(mask);
         return static_cast<size_t>(p_ - begin);
       }
@@ -306,9 +323,8 @@ void append_json_string(std::string& out, std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   out += '"';
   size_t from = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
+  for (size_t i = plain_bytes(text); i < text.size(); i += 1 + plain_bytes(text.substr(i + 1))) {
     const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
     out.append(text, from, i - from);
     from = i + 1;
     out += '\\';

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "quern/text/unicode.h"
 #include "quern/text/utf8.h"
@@ -189,66 +194,83 @@ void strip_controls(std::string& text) {
   text = std::move(out);
 }
 
-void mend_line(std::string_view line, bool entities, std::string& out) {
-  std::string s;
+bool has_controls(std::string_view ascii) {
+  unsigned char any = 0;
+  for (const char c : ascii) {  // no way out inside: the compiler makes vectors of it
+    const auto b = static_cast<unsigned char>(c);
+    any |= static_cast<unsigned char>(((b < 0x20) & (b != '\t') & (b != '\n') & (b != '\f') & (b != '\r')) |
+                                      (b == 0x7F));
+  }
+  return any;
+}
+
+// s: a buffer.
+void mend_line(std::string_view line, bool entities, std::string& s, std::string& out) {
+  s.clear();
+  bool controls = false;
   for (size_t i = 0; i < line.size();) {
-    const auto b = static_cast<unsigned char>(line[i]);
-    if (b == '&' && entities) {
-      size_t n = 0;
-      const char32_t c = entity(line.substr(i), n);
-      if (c != kUnknown) {
-        if (c != kNothing) put(s, c);
-        i += n;
-        continue;
-      }
-    }
-    if (b < 0x80) {
-      s += line[i++];
+    if (static_cast<unsigned char>(line[i]) < 0x80 && (line[i] != '&' || !entities)) {
+      std::string_view run = line.substr(i, ascii_run(line, i));
+      if (entities) run = run.substr(0, run.find('&'));
+      controls = controls || has_controls(run);
+      s += run;
+      i += run.size();
       continue;
     }
-    const Utf8Char c = utf8_at(line, i);
-    put(s, c.cp);
-    i += c.len;
+    size_t n = 0;
+    char32_t c = line[i] == '&' ? entity(line.substr(i), n) : kUnknown;
+    if (c == kUnknown) {
+      const Utf8Char own = utf8_at(line, i);
+      c = own.cp, n = own.len;
+    }
+    controls = controls || removed_control(c);
+    if (c != kNothing) put(s, c);
+    i += n;
   }
   for (size_t at = 0; (at = s.find('\r', at)) != s.npos;)
     s.replace(at, at + 1 < s.size() && s[at + 1] == '\n' ? 2 : 1, "\n");
-  strip_controls(s);
+  if (controls) strip_controls(s);
   unicode_normalize(s, NormalForm::nfc);
   out += s;
 }
 
 }  // namespace
 
-bool needs_mending(std::string_view s) {
+size_t find_to_mend(std::string_view s, size_t from) {
   const auto calls = [](unsigned char b) {
-    return static_cast<unsigned char>((b >= 0x7F) | (b == '&') |
-                                      ((b < 0x20) & (b != '\t') & (b != '\n') & (b != '\f') & (b != '\r')));
+    return (b >= 0x7F) | (b == '&') | ((b < 0x20) & (b != '\t') & (b != '\n') & (b != '\f') & (b != '\r'));
   };
-  size_t i = 0;
-  for (; i + 64 <= s.size(); i += 64) {  // no way out inside: the compiler makes vectors of it
-    unsigned char any = 0;
-    for (size_t k = 0; k < 64; ++k) any |= calls(static_cast<unsigned char>(s[i + k]));
-    if (any) return true;
+  size_t i = from;
+#if defined(__SSE2__)
+  for (; i + 16 <= s.size(); i += 16) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(s.data() + i));
+    const auto is = [&](char c) { return _mm_cmpeq_epi8(x, _mm_set1_epi8(c)); };
+    const __m128i low = _mm_cmplt_epi8(x, _mm_set1_epi8(0x20));  // as signed: 0x80 and above too
+    const __m128i line = _mm_or_si128(_mm_or_si128(is('\n'), is('\t')), _mm_or_si128(is('\r'), is('\f')));
+    const __m128i hit = _mm_or_si128(_mm_andnot_si128(line, low), _mm_or_si128(is('&'), is(0x7F)));
+    if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(hit)))
+      return i + static_cast<size_t>(std::countr_zero(mask));
   }
+#endif
   for (; i < s.size(); ++i)
-    if (calls(static_cast<unsigned char>(s[i]))) return true;
-  return false;
+    if (calls(static_cast<unsigned char>(s[i]))) return i;
+  return s.npos;
 }
 
 void mend_text(std::string_view text, std::string& out) {
   out.clear();
   out.reserve(text.size() + 16);
-  bool entities = true;
-  for (size_t i = 0; i < text.size();) {
-    const size_t nl = text.find('\n', i), end = nl == text.npos ? text.size() : nl + 1;
-    const std::string_view line = text.substr(i, end - i);
-    entities = entities && line.find('<') == line.npos;
-    if (needs_mending(line))
-      mend_line(line, entities, out);
-    else
-      out += line;
+  const size_t tag = text.find('<');  // from its line on, & is no entity
+  std::string buffer;
+  size_t i = 0;
+  for (size_t at = find_to_mend(text); at < text.size(); at = find_to_mend(text, i)) {
+    const size_t before = text.substr(0, at).rfind('\n'), nl = text.find('\n', at);
+    const size_t begin = before == text.npos ? 0 : before + 1, end = nl == text.npos ? text.size() : nl + 1;
+    out += text.substr(i, begin - i);
+    mend_line(text.substr(begin, end - begin), tag >= end, buffer, out);
     i = end;
   }
+  out += text.substr(i);
 }
 
 }  // namespace quern::corpus

@@ -8,7 +8,8 @@
 
 namespace quern::corpus {
 
-bool needs_mending(std::string_view utf8);                // false: the words would stay as they are
+// The first byte from `from` on that repair may be about; npos: the words stay as they are.
+size_t find_to_mend(std::string_view utf8, size_t from = 0);
 void mend_text(std::string_view utf8, std::string& out);  // out is replaced
 
 }  // namespace quern::corpus

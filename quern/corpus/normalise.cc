@@ -1,7 +1,6 @@
 #include "quern/corpus/normalise.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <vector>
 
@@ -142,12 +141,11 @@ struct Contraction {
 };
 constexpr Contraction kContractions[] = {{"cannot", 3}, {"gimme", 3}, {"gonna", 3},
                                          {"gotta", 3},  {"lemme", 3}, {"wanna", 3}};
-constexpr auto kFirstFour = [] {  // as a little-endian machine loads them
-  std::array<uint32_t, std::size(kContractions)> first{};
-  for (size_t i = 0; i < first.size(); ++i)
-    for (size_t k = 0; k < 4; ++k)
-      first[i] |= static_cast<uint32_t>(static_cast<unsigned char>(kContractions[i].word[k])) << (8 * k);
-  return first;
+// Bit b: a contraction begins with the letter whose lower five bits are b.
+constexpr uint32_t kFirstLetters = [] {
+  uint32_t bits = 0;
+  for (const Contraction& c : kContractions) bits |= 1u << (c.word[0] & 31);
+  return bits;
 }();
 
 bool word_at(std::string_view s, size_t i) { return char_classes()[utf8_at(s, i).cp] & kWordChar; }
@@ -167,36 +165,25 @@ void cuts_of(std::string_view token, std::vector<size_t>& cuts) {
   }
 }
 
+// One word in four is five or six letters long, one in forty begins with one of those letters too: the only branch.
 bool is_contraction(const char* p, size_t n) {
-  if (n != 5 && n != 6) return false;
-  uint32_t first = 0;
-  std::memcpy(&first, p, 4);
-  bool any = false;
-  for (uint32_t c : kFirstFour) any |= c == first;
-  if (!any) return false;
+  const bool length = n - 5 <= 1, letter = kFirstLetters >> (*p & 31) & 1;
+  if (!(length & letter)) return false;
   for (const Contraction& c : kContractions)
     if (n == c.word.size() && std::memcmp(p, c.word.data(), n) == 0) return true;
   return false;
 }
 
-// No way out inside: one word in four is five or six letters long, which no processor guesses.
-bool maybe_contractions(const Tokens& t) {
-  const char* text = t.text.data();
-  unsigned any = 0;
-  for (size_t i = 0; i < t.size(); ++i) {
-    uint32_t first = 0;
-    std::memcpy(&first, text + t.begin[i], 4);
-    unsigned same = 0;
-    for (uint32_t c : kFirstFour) same |= c == first;
-    any |= same & (t.begin[i + 1] - t.begin[i] - 6 <= 1);
-  }
-  return any;
+bool has_contractions(const Tokens& t) {
+  for (size_t i = 0, n = t.size(); i < n; ++i)
+    if (is_contraction(t.text.data() + t.begin[i], t.begin[i + 1] - t.begin[i] - 1)) return true;
+  return false;
 }
 
 // Tokens of pure ASCII words are contractions or are not; others may hold one between characters that are no letters.
 void cut_contractions(Tokens& t, const std::vector<uint32_t>& wide) {
   std::vector<size_t> cuts;
-  bool any = maybe_contractions(t);
+  bool any = has_contractions(t);
   for (size_t k = 0; k < wide.size() && !any; ++k) {
     if (t[wide[k]].size() > 6) cuts_of(t[wide[k]], cuts);
     any = !cuts.empty();
@@ -261,7 +248,7 @@ void normalise(Normaliser kind, std::string_view utf8, Tokens& out, std::string&
       break;
   }
   std::string_view s = utf8;
-  if (needs_mending(s)) {
+  if (find_to_mend(s) != s.npos) {
     mend_text(s, scratch);
     s = scratch;
   }

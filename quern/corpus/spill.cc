@@ -44,7 +44,9 @@ SpillFile SpillFile::named(const std::filesystem::path& file, uint64_t keep) {
   struct stat now {};
   if (::fstat(f.fd_, &now) != 0 || static_cast<uint64_t>(now.st_size) < keep)
     fail("{} holds {} bytes, expected at least {}", file.string(), now.st_size, keep);
-  if (::ftruncate(f.fd_, static_cast<off_t>(keep)) != 0)
+  // A file cut to nothing is written out as soon as it is closed (ext4), and these are to go before they reach the
+  // disk.
+  if (static_cast<uint64_t>(now.st_size) > keep && ::ftruncate(f.fd_, static_cast<off_t>(keep)) != 0)
     fail("cannot cut {}: {}", file.string(), std::strerror(errno));
   f.size_ = keep;
   return f;

@@ -28,6 +28,7 @@ class ZstdReader : public ByteStream {
   ZstdReader(const ZstdReader&) = delete;
   ZstdReader& operator=(const ZstdReader&) = delete;
 
+  std::optional<uint64_t> hash() const override { return packed_->hash(); }
   size_t read(char* to, size_t n) override {
     ZSTD_outBuffer out{to, n, 0};
     while (out.pos == 0) {

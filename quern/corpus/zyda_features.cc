@@ -1,5 +1,11 @@
 #include "quern/corpus/zyda_features.h"
 
+#include <bit>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "quern/base/cpu.h"
 #include "quern/corpus/char_class.h"
 #include "quern/text/utf8.h"
@@ -33,25 +39,36 @@ size_t squeezed_from(char32_t c) {
   }
 }
 
-// f(first byte, character, how many) for every maximal run of two and more of one character.
+// Where the next run of kRun and more of one ASCII character may begin, or stands a character beyond ASCII, or where
+// there is too little left to look: from s[i] on.
+size_t skip_to_run(std::string_view s, size_t i) {
+#if defined(__SSE2__)
+  for (; i + 16 + kRun <= s.size(); i += 16) {
+    const auto load = [&](size_t k) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(s.data() + i + k)); };
+    const __m128i x = load(0);
+    const __m128i same = _mm_and_si128(_mm_and_si128(_mm_cmpeq_epi8(x, load(1)), _mm_cmpeq_epi8(x, load(3))),
+                                       _mm_cmpeq_epi8(x, load(kRun - 1)));
+    if (const auto mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(same, x))))
+      return i + static_cast<size_t>(std::countr_zero(mask));
+  }
+#endif
+  return i;
+}
+
+// f(first byte, character, how many) for every maximal run of kRun and more of one character.
 template <class F>
 void for_each_run(std::string_view s, F&& f) {
-  for (size_t i = 0; i + 1 < s.size();) {
+  for (size_t i = skip_to_run(s, 0); i < s.size(); i = skip_to_run(s, i)) {
+    size_t n = 1;
     if (static_cast<unsigned char>(s[i]) < 0x80) {
-      if (s[i + 1] != s[i]) {
-        ++i;
-        continue;
-      }
-      size_t end = i + 2;
-      while (end < s.size() && s[end] == s[i]) ++end;
-      f(i, Utf8Char{static_cast<char32_t>(s[i]), 1}, end - i);
-      i = end;
+      while (i + n < s.size() && s[i + n] == s[i]) ++n;
+      if (n >= kRun) f(i, Utf8Char{static_cast<char32_t>(s[i]), 1}, n);
+      i += n;
       continue;
     }
     const Utf8Char c = utf8_at(s, i);
-    size_t n = 1;
     while (i + (n + 1) * c.len <= s.size() && s.compare(i + n * c.len, c.len, s, i, c.len) == 0) ++n;
-    if (n > 1) f(i, c, n);
+    if (n >= kRun) f(i, c, n);
     i += n * c.len;
   }
 }
@@ -84,7 +101,7 @@ bool squeeze_zyda(std::string_view s, std::string& out, uint64_t& dropped) {
 uint64_t count_runs(std::string_view s) {
   const uint8_t* cls = char_classes();
   uint64_t runs = 0;
-  for_each_run(s, [&](size_t, Utf8Char c, size_t n) { runs += n >= kRun && (cls[c.cp] & kWordChar); });
+  for_each_run(s, [&](size_t, Utf8Char c, size_t) { runs += (cls[c.cp] & kWordChar) != 0; });
   return runs;
 }
 
