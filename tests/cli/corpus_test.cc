@@ -225,8 +225,8 @@ void kill_runs(const KilledStage& stage, int points, int documents) {
   for (int i = 0; i < documents; ++i) all += line(page(i % (documents - 500), 200) + (i % 3 ? "" : " tail"));
   write_file(dir + "/a.jsonl", all);
   const auto run = [&](const std::string& out) {
-    return fmt::format("quern corpus {1} a={0}/a.jsonl {2} --checkpoint-mb 1 --out {0}/{3}{4}", dir, stage.verb,
-                       stage.flags, out, stage.leaf);
+    return fmt::format("quern --threads 1 corpus {1} a={0}/a.jsonl {2} --checkpoint-mb 1 --out {0}/{3}{4}", dir,
+                       stage.verb, stage.flags, out, stage.leaf);
   };
   const auto same = [&] {
     return shell(fmt::format("cd {}/whole; for f in *; do case $f in manifest.json|report.html) ;; *) cmp $f "
