@@ -94,7 +94,10 @@ Json Answer::json(int64_t conversation) const {
 Memory::Memory(const std::filesystem::path& file, MemoryOptions o)
     : store_(file, {.create = o.create, .durable = o.durable, .topic_segment_turns = o.topic_segment_turns}),
       info_(choose(store_, o)),
-      zone_(Zone::load(info_.zone)) {}
+      zone_(Zone::load(info_.zone)) {
+  if (o.background && file != ":memory:")
+    builder_ = std::make_unique<TopicBuilder>(file, info_, o.topic_segment_turns);
+}
 
 void Memory::refresh() {
   const int64_t version = store_.data_version();
@@ -140,6 +143,10 @@ std::vector<StoredTurn> Memory::add_all(const std::vector<SpokenTurn>& turns) {
 
 // Of the table as it stands: a question counts in rows of one table from its beginning to its end.
 const TopicIndex& Memory::index() {
+  if (builder_) {
+    index_ = builder_->take(store_);
+    builder_.reset(), index_behind_ = true;
+  }
   if (!index_) index_ = std::make_unique<TopicIndex>(store_, info_.id);
   if (index_behind_ || index_->has_unwritten()) index_->follow(table_);
   index_behind_ = false;

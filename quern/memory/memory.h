@@ -22,6 +22,7 @@
 #include "quern/memory/plan.h"
 #include "quern/memory/store.h"
 #include "quern/memory/topic.h"
+#include "quern/memory/topic_builder.h"
 #include "quern/memory/topic_index.h"
 #include "quern/memory/zone.h"
 
@@ -34,6 +35,7 @@ struct MemoryOptions {
   std::string zone = "UTC";  // of a conversation made now
   int64_t gap = kUsualGap;   // likewise
   int32_t topic_segment_turns = 1 << 16;
+  bool background = false;  // make the index of words in a thread from now on, not in the first question's time
 };
 
 struct ContextTurn {
@@ -92,6 +94,7 @@ class Memory {
   size_t resident_bytes() const;
   // Indexes what no question has needed yet, so that the first one about a topic does not wait for it.
   void index_topics();
+  bool topics_ready() const { return index_ || (builder_ && builder_->done()); }
 
  private:
   void refresh();
@@ -106,6 +109,7 @@ class Memory {
   Zone zone_;
   TurnTable table_;
   std::vector<std::string> speakers_;
+  std::unique_ptr<TopicBuilder> builder_;
   std::unique_ptr<TopicIndex> index_;
   bool index_behind_ = true;  // the table holds turns that the index may not
   int64_t version_ = -1;

@@ -40,13 +40,13 @@ std::span<const int32_t> TopicIndex::TopicSegment::numbers() const {
 }
 
 bool TopicIndex::map_file(int32_t segment, std::span<const int64_t> ids, std::span<const int32_t> responses) {
-  const fs::path file = store_.topic_file(conversation_, segment);
+  const fs::path file = store_->topic_file(conversation_, segment);
   if (file.empty() || !fs::exists(file)) return false;
   try {
     TopicSegment s;
     s.mapped = std::make_unique<Bm25Snapshot>(file);
     s.kept = true;
-    if (token_of(s.mapped->note()) != store_.topic_token(conversation_, segment)) return false;  // of other texts
+    if (token_of(s.mapped->note()) != store_->topic_token(conversation_, segment)) return false;  // of other texts
     const auto of = s.part().ids;
     const auto numbers = s.numbers();
     if (!std::equal(of.begin(), of.end(), ids.begin(), ids.end()) ||
@@ -63,7 +63,7 @@ bool TopicIndex::map_file(int32_t segment, std::span<const int64_t> ids, std::sp
 void TopicIndex::keep(int32_t segment) {
   TopicSegment& s = segments_.at(segment);
   s.kept = true;
-  const fs::path file = store_.topic_file(conversation_, segment);
+  const fs::path file = store_->topic_file(conversation_, segment);
   if (file.empty()) return;
   const int64_t token = random_token();
   fs::path fresh = file;
@@ -71,7 +71,7 @@ void TopicIndex::keep(int32_t segment) {
   try {
     fs::create_directories(file.parent_path());
     write_bm25_snapshot(fresh, *s.growing, note_of(token, s.responses));
-    if (!store_.give_topic_file(conversation_, segment, static_cast<int64_t>(s.responses.size()), token, fresh))
+    if (!store_->give_topic_file(conversation_, segment, static_cast<int64_t>(s.responses.size()), token, fresh))
       return;
     map_file(segment, s.growing->part().ids, s.responses);  // else another one's, and this one stays in memory
   } catch (const std::exception&) {  // no room or no right to write: the segment in memory serves as well
@@ -80,15 +80,15 @@ void TopicIndex::keep(int32_t segment) {
   }
 }
 
-void TopicIndex::follow(const TurnTable& table) {
+void TopicIndex::follow(const TurnTable& table, const std::stop_token* stop) {
   const auto changed = [] { fail("the conversation changed while its words were read; ask again"); };
   std::vector<MissingTurns> missing;
   std::map<int32_t, TopicSegment> before = std::move(segments_);
   segments_.clear();
   size_t end = 0;
   for (size_t begin = 0; begin < table.size(); begin = end) {
-    const int32_t segment = table.response[begin] / store_.topic_segment_turns();
-    const auto past = int64_t{segment + 1} * store_.topic_segment_turns();
+    const int32_t segment = table.response[begin] / store_->topic_segment_turns();
+    const auto past = int64_t{segment + 1} * store_->topic_segment_turns();
     while (end < table.size() && table.response[end] < past) ++end;
     const std::span ids(table.id.data() + begin, end - begin);
     const std::span responses(table.response.data() + begin, end - begin);
@@ -110,34 +110,39 @@ void TopicIndex::follow(const TurnTable& table) {
                        {}});
   }
   // As many at a time as there are threads: texts by the one connection, words by all.
-  const auto at_once = static_cast<size_t>(thread_count());
+  const auto at_once = stop ? size_t{1} : static_cast<size_t>(thread_count());
   for (size_t first = 0; first < missing.size(); first += at_once) {
+    if (stop && stop->stop_requested()) return;
     const std::span some = std::span(missing).subspan(first, std::min(at_once, missing.size() - first));
     for (MissingTurns& m : some) {
       m.texts.reserve(m.ids.size());
-      store_.each_turn(conversation_, m.responses.front(), m.responses.back(),
-                       [&](int64_t id, std::string_view text) {
-                         if (m.texts.size() == m.ids.size() || id != m.ids[m.texts.size()]) changed();
-                         m.texts.emplace_back(text);
-                       });
+      store_->each_turn(conversation_, m.responses.front(), m.responses.back(),
+                        [&](int64_t id, std::string_view text) {
+                          if (m.texts.size() == m.ids.size() || id != m.ids[m.texts.size()]) changed();
+                          m.texts.emplace_back(text);
+                        });
       if (m.texts.size() != m.ids.size()) changed();
     }
     try {
       for (const MissingTurns& m : some) segments_[m.segment];
-      parallel_dynamic(static_cast<int64_t>(some.size()), [&](int64_t i) {
+      const auto add_words = [&](int64_t i) {
         MissingTurns& m = some[static_cast<size_t>(i)];
         TopicSegment& s = segments_.at(m.segment);
         if (!s.growing) s.growing = std::make_unique<Bm25Index>();
         for (size_t t = 0; t < m.ids.size(); ++t) s.growing->add(m.ids[t], m.texts[t]);
         s.responses.insert(s.responses.end(), m.responses.begin(), m.responses.end());
         m.texts = {};
-      });
+      };
+      if (stop)
+        add_words(0);  // the other threads have their own work
+      else
+        parallel_dynamic(static_cast<int64_t>(some.size()), add_words);
     } catch (...) {  // none stays that is half indexed
       for (const MissingTurns& m : some) segments_.erase(m.segment);
       throw;
     }
     for (const MissingTurns& m : some)
-      if (segments_.at(m.segment).growing && table.response.back() / store_.topic_segment_turns() > m.segment)
+      if (segments_.at(m.segment).growing && table.response.back() / store_->topic_segment_turns() > m.segment)
         keep(m.segment);
   }
   for (auto& [segment, s] : segments_)
@@ -145,7 +150,7 @@ void TopicIndex::follow(const TurnTable& table) {
 }
 
 void TopicIndex::add(const StoredTurn& turn, std::string_view text) {
-  TopicSegment& s = segments_[turn.response / store_.topic_segment_turns()];
+  TopicSegment& s = segments_[turn.response / store_->topic_segment_turns()];
   if (!s.growing) s.growing = std::make_unique<Bm25Index>();
   s.growing->add(turn.id, text);
   s.responses.push_back(turn.response);

@@ -7,6 +7,8 @@
 // any other database too), and the turns it was made of are the conversation's still, each with its number.
 // Forgetting removes the files its turns are in, inside its transaction; a file is given its name inside one as well,
 // after another look at the turns, so that none outlives what is forgotten.
+//
+// An index may be made by a thread with a store of its own and then be handed to another one's (serve_from).
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -24,9 +27,12 @@ namespace quern::memory {
 
 class TopicIndex {
  public:
-  TopicIndex(ConversationStore& store, int64_t conversation) : store_(store), conversation_(conversation) {}
+  TopicIndex(ConversationStore& store, int64_t conversation) : store_(&store), conversation_(conversation) {}
   // Up to date with the table: what is known and still true stays, what is on disk is mapped, the rest is indexed.
-  void follow(const TurnTable& table);
+  // With a token, by this thread alone, a segment at a time, and no further once it is asked to stop: the index is
+  // then good for nothing but to be followed again.
+  void follow(const TurnTable& table, const std::stop_token* stop = nullptr);
+  void serve_from(ConversationStore& store) { store_ = &store; }
   void add(const StoredTurn& turn, std::string_view text);  // the newest one
   std::vector<Hit> top(std::string_view query, size_t k,
                        std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
@@ -51,7 +57,7 @@ class TopicIndex {
   };
   bool map_file(int32_t segment, std::span<const int64_t> ids, std::span<const int32_t> responses);
   void keep(int32_t segment);
-  ConversationStore& store_;
+  ConversationStore* store_;
   int64_t conversation_;
   std::map<int32_t, TopicSegment> segments_;
 };

@@ -14,6 +14,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
 #include "quern/memory/memory.h"
+#include "quern/memory/topic_builder.h"
 
 namespace quern::memory {
 namespace {
@@ -300,6 +301,43 @@ TEST(TopicIndex, AFailureLeavesNoEmptySegmentBehind) {
   EXPECT_THROW(other.follow(wrong), Error);
   other.follow(now);
   EXPECT_EQ(other.top("unique101", 3).size(), 1u);
+}
+
+TEST(TopicBuilder, AnswersAsAnIndexMadeInTheQuestionsTime) {
+  TopicFolder d;
+  const auto turns = talk(460);
+  Memory one(":memory:", options(1 << 16));
+  Memory(d.db(), options(64)).add_all({turns.begin(), turns.begin() + 330});
+  one.add_all({turns.begin(), turns.begin() + 330});
+  MemoryOptions o = options(64);
+  o.background = true;
+  Memory m(d.db(), o);
+  for (size_t i = 330; i < 460; ++i) one.add(turns[i]), m.add(turns[i]);  // while it is made, or after it
+  expect_alike(one, m);
+  EXPECT_EQ(d.files().size(), 7u);
+  EXPECT_EQ(best(m, "unique459"), 459);
+  {
+    Memory again(d.db(), o);  // opened and left
+  }
+  Memory third(d.db(), o);
+  while (!third.topics_ready()) std::this_thread::yield();
+  EXPECT_EQ(third.forget({70, 455}), 2);  // what it was made of is no more
+  EXPECT_TRUE(third.ask("unique70", late()).ranked.empty());
+  EXPECT_TRUE(third.ask("unique455", late()).ranked.empty());
+  EXPECT_EQ(best(third, "unique456"), 456);
+}
+
+TEST(TopicBuilder, StopsBetweenSegmentsAndLeavesNothingHalfMade) {
+  TopicFolder d;
+  ConversationStore store(d.db(), {.create = true, .durable = false, .topic_segment_turns = 64});
+  const ConversationInfo c = store.create("c", "UTC", kUsualGap);
+  store.append_all(c.id, talk(330));
+  std::stop_source asked;
+  asked.request_stop();
+  EXPECT_EQ(build_topics(store, c, asked.get_token()), nullptr);
+  EXPECT_TRUE(d.files().empty());
+  ASSERT_NE(build_topics(store, c, {}), nullptr);
+  EXPECT_EQ(d.files().size(), 5u);
 }
 
 // A question that takes long to read, and another connection that forgets the oldest turns all the while: an answer

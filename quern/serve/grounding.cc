@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "quern/memory/memory.h"
 #include "quern/recall/store.h"
@@ -49,24 +50,47 @@ Json with_found(const Json& body, const std::string& found, const std::string& q
 
 struct Grounding::Impl {
   GroundingOptions options;
-  std::mutex mutex;  // memories and the store belong to one thread at a time
-  std::map<std::string, std::unique_ptr<memory::Memory>> conversations;
-  std::unique_ptr<RecallStore> documents;
+  struct Talk {  // a conversation belongs to one thread at a time; others go on with theirs
+    std::mutex mutex;
+    std::unique_ptr<memory::Memory> memory;
+  };
+  struct HeldTalk {
+    std::shared_ptr<Talk> talk;
+    std::unique_lock<std::mutex> lock;
+    memory::Memory& operator*() const { return *talk->memory; }
+  };
+  std::mutex mutex;  // of the list of them
+  std::map<std::string, std::shared_ptr<Talk>> conversations;
+  std::unique_ptr<RecallStore> documents;  // only read
+  std::jthread indexer;                    // last
 
-  memory::Memory& conversation(const std::string& name) {
-    constexpr size_t kMostOpen = 32;  // each holds its table, and its index once a topic was asked for
-    auto at = conversations.find(name);
-    if (at == conversations.end()) {
-      if (conversations.size() >= kMostOpen) conversations.erase(conversations.begin());
-      at = conversations
-               .emplace(name, std::make_unique<memory::Memory>(
-                                  options.memory,
-                                  memory::MemoryOptions{.create = true,
-                                                        .conversation = name,
-                                                        .zone = options.zone.empty() ? "UTC" : options.zone}))
-               .first;
+  HeldTalk conversation(const std::string& name) {
+    constexpr size_t kMostOpen = 32;  // each holds its table and its index
+    HeldTalk held;
+    {
+      std::lock_guard lock(mutex);
+      auto at = conversations.find(name);
+      if (at == conversations.end()) {
+        if (conversations.size() >= kMostOpen) conversations.erase(conversations.begin());
+        at = conversations.emplace(name, std::make_shared<Talk>()).first;
+      }
+      held.talk = at->second;
     }
-    return *at->second;
+    held.lock = std::unique_lock(held.talk->mutex);
+    if (!held.talk->memory)
+      held.talk->memory = std::make_unique<memory::Memory>(
+          options.memory, memory::MemoryOptions{.create = true,
+                                                .conversation = name,
+                                                .zone = options.zone.empty() ? "UTC" : options.zone,
+                                                .background = true});
+    return held;
+  }
+
+  // The words of long conversations that no index on disk holds yet, before anybody asks for them.
+  void index_all(const std::stop_token& stop) const {
+    memory::ConversationStore store(options.memory, {});
+    for (const memory::ConversationInfo& c : store.conversations())
+      if (!stop.stop_requested() && c.turns >= store.topic_segment_turns()) memory::build_topics(store, c, stop);
   }
 
   std::string remember(const Json& settings, const Json& messages, const Tokenizer& tokenizer, int64_t utc,
@@ -89,7 +113,8 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
     if (const std::string role = role_of(said[i]); role == kAsker || role == kAnswerer)
       ask.context.push_back({role, text_of(said[i])});
 
-  memory::Memory& m = conversation(name);
+  const HeldTalk held = conversation(name);
+  memory::Memory& m = *held;
   const int32_t offset = m.zone().offset_at(utc);
   ask.now = utc + offset;
   memory::Answer a;
@@ -173,8 +198,15 @@ std::string Grounding::Impl::look_up(const Json& settings, const std::string& qu
 Grounding::Grounding(const GroundingOptions& options) : impl_(std::make_unique<Impl>()) {
   impl_->options = options;
   if (!options.zone.empty()) memory::Zone::load(options.zone);
-  if (!options.memory.empty())
+  if (!options.memory.empty()) {
     memory::ConversationStore(options.memory, {.create = true});  // told now if it cannot be
+    impl_->indexer = std::jthread([this](const std::stop_token& stop) {
+      try {
+        impl_->index_all(stop);
+      } catch (const std::exception&) {  // whoever asks meets it too, and is told
+      }
+    });
+  }
   if (!options.documents.empty()) impl_->documents = std::make_unique<RecallStore>(options.documents);
 }
 Grounding::~Grounding() = default;
@@ -194,7 +226,6 @@ Grounded Grounding::ground(const Json& body, const Tokenizer& tokenizer, int64_t
   const Json messages = read_messages(body);
   const Json& last = messages.as_array().back();
   if (role_of(last) != kAsker) bad_field("messages", "memory and documents go with a user's message at the end");
-  std::lock_guard lock(impl_->mutex);
   std::string found;
   if (memory) found += impl_->remember(*memory, messages, tokenizer, utc, g);
   if (documents) found += impl_->look_up(*documents, text_of(last), tokenizer, g);
@@ -209,8 +240,8 @@ void Grounded::tell(Json& answer) const {
 
 void Grounding::keep(const Grounded& g, const std::string& answer, int64_t utc) {
   if (g.conversation.empty() || g.question.empty()) return;
-  std::lock_guard lock(impl_->mutex);
-  memory::Memory& m = impl_->conversation(g.conversation);
+  const Impl::HeldTalk held = impl_->conversation(g.conversation);
+  memory::Memory& m = *held;
   const int32_t offset = m.zone().offset_at(utc);
   std::vector<memory::SpokenTurn> turns = {{kAsker, g.question, utc, offset}};
   if (!answer.empty()) turns.push_back({kAnswerer, answer, utc, offset});

@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
+#include "quern/memory/memory.h"
 #include "quern/recall/store.h"
 #include "quern/serve/api_error.h"
 #include "quern/text/bpe_train.h"
@@ -131,6 +135,41 @@ TEST_F(GroundingTest, RefusesWhatItHasNotAndWhatMakesNoSense) {
   EXPECT_THROW(g.ground(no_question, tokenizer_, 0), ApiError);
   EXPECT_THROW(Grounding({.memory = (dir_ / "no/such/folder/x.db").string(), .zone = "", .documents = ""}), Error);
   EXPECT_THROW(Grounding({.memory = "", .zone = "Mars/Olympus", .documents = ""}), Error);
+}
+
+// A question about a topic of a long conversation that no index holds yet waits; those about others do not.
+TEST_F(GroundingTest, OtherChatsGoOnWhileALongOneIsIndexed) {
+  Grounding g({.memory = db(), .zone = "", .documents = ""});
+  g.keep(g.ground(chat("The mill is old.", R"({"x_memory": {"conversation": "short"}})"), tokenizer_, kMonday),
+         "It is.", kMonday);
+  {
+    memory::ConversationStore store(db(), {});
+    const memory::ConversationInfo c = store.create("long", "UTC", memory::kUsualGap);
+    std::vector<memory::SpokenTurn> turns;
+    for (int i = 0; i < 5'000; ++i) {
+      std::string text;
+      for (int w = 0; w < 250; ++w) text += fmt::format("word{} ", (i * 131 + w * w * 7) % 9973);
+      turns.push_back({"user", text, kMonday - 13'000 + i, 0});
+    }
+    store.append_all(c.id, turns);
+  }
+  std::atomic<bool> answered = false;
+  std::jthread other([&] {
+    const Grounded a = g.ground(
+        chat("What about word77 and word78?", R"({"x_memory": {"conversation": "long", "k": 1, "tokens": 100000}})"),
+        tokenizer_, kMonday);
+    EXPECT_FALSE(a.memory.at("responses").as_array().empty());
+    answered = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // it has what it holds while it waits
+  int meanwhile = 0;
+  while (!answered) {
+    const Grounded b = g.ground(chat("How old is the mill?", R"({"x_memory": {"conversation": "short"}})"),
+                                tokenizer_, kMonday + kDay);
+    EXPECT_FALSE(b.memory.at("responses").as_array().empty());
+    meanwhile += !answered;
+  }
+  EXPECT_GT(meanwhile, 0);
 }
 
 }  // namespace
