@@ -140,6 +140,39 @@ TEST(RecallStore, SegmentsScoreAsOne) {
   EXPECT_EQ(texts(a).size(), texts(b).size());
 }
 
+// A chain whose links lie in different segments: no walk crosses from one to the other, and merging joins them.
+TEST(RecallStore, MergingJoinsWhatSegmentsKeepApart) {
+  Scratch d;
+  const auto story = [](const std::string& first, uint64_t seed, int lines) {
+    Rng rng(seed);
+    std::string text = first + "\n";
+    for (int i = 0; i < lines; ++i) {
+      for (int w = 0; w < 6; ++w) text += fmt::format("noise{} ", rng.below(400));
+      text += "\n";
+    }
+    return text;
+  };
+  SourceOptions o;
+  o.unit = ChunkUnit::line;
+  RecallStore store = store_at(d.path / "db");
+  write_file(d.path / "a.txt", story("Mara walked to the orchard", 1, 900));  // much larger: it stays by itself
+  store.index({(d.path / "a.txt").string()}, o);
+  write_file(d.path / "b.txt", story("Mara took the lantern", 2, 100));
+  store.index({(d.path / "b.txt").string()}, o);
+  ASSERT_EQ(store.segments().size(), 2u);
+  RecallQuery q;
+  q.k = 2, q.least_joined = 1, q.mode = RecallMode::local, q.score_order = true;
+  const auto found = [&] {
+    const Strings t = texts(store.mixpr("Where is the lantern?", q));
+    return std::count(t.begin(), t.end(), "Mara walked to the orchard");
+  };
+  EXPECT_EQ(found(), 0);
+  const IndexReport merged = store.index({(d.path / "a.txt").string(), (d.path / "b.txt").string()}, o, true);
+  EXPECT_EQ(merged.unchanged, 2);
+  ASSERT_EQ(store.segments().size(), 1u);
+  EXPECT_EQ(found(), 1);
+}
+
 TEST(RecallStore, DamageIsNoticed) {
   Scratch d;
   store_at(d.path).put("a", "The miller grinds wheat. The river turns the wheel.", {});
