@@ -228,20 +228,20 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   const bool last = is(i, Word::last), here = is(i, Word::this_);
   size_t j = last || here ? i + 1 : i;
   const bool led = i > 0 && preposition(i - 1) && !said(i - 1, "about");
-  const bool named_chat = is(i, Lex::holiday) && is(i + 1, Lex::session) && t_[i + 1].value == 0;
-  if (j == i && !led && !named_chat) return 0;
+  const bool bare = j == i && !led;
   if (is(j, Lex::day_word) || j >= n_) return 0;
   Holiday h;
   auto begins = [&](size_t k, std::string_view what) { return k < n_ && w_.spelling(k).starts_with(what); };
+  auto eve = [&](size_t k) { return said(k, "eve") || said(k, "eve's"); };
   if (is(j, Lex::holiday)) {
     h = static_cast<Holiday>(t_[j++].value);
-    if (h == Holiday::christmas && said(j, "eve")) h = Holiday::christmas_eve, ++j;
+    if (h == Holiday::christmas && eve(j)) h = Holiday::christmas_eve, ++j;
     if (is(j, Word::day) || is_unit(j, Unit::day)) ++j;
     if (h == Holiday::easter && is(j, Lex::weekday) && t_[j].value == 6) ++j;
   } else if (begins(j, "new") && is(j + 1, Word::year)) {
     j += 2;
-    h = said(j, "eve") ? Holiday::new_years_eve : Holiday::new_year;
-    if (said(j, "eve") || is(j, Word::day)) ++j;
+    h = eve(j) ? Holiday::new_years_eve : Holiday::new_year;
+    if (eve(j) || is(j, Word::day)) ++j;
   } else if ((begins(j, "mother") || begins(j, "father")) && is(j + 1, Word::day)) {
     h = begins(j, "mother") ? Holiday::mothers_day : Holiday::fathers_day, j += 2;
   } else if ((begins(j, "memorial") || begins(j, "independence") || begins(j, "boxing") || begins(j, "labor") ||
@@ -259,6 +259,10 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   } else {
     return 0;
   }
+  // With nothing before it a holiday may be what was talked about: not in "Boxing Day's chat", nor as a heading.
+  const bool chat = is(j, Lex::session) && t_[j].value == 0;
+  const bool heading = i == 0 && j < n_ && (t_[j].before == ':' || t_[j].before == '-');
+  if (bare && !chat && !heading) return 0;
   int y = 0;
   if (const size_t with_year = year(j, y)) {
     j = with_year;

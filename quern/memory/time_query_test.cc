@@ -49,6 +49,11 @@ TEST(TimeGrammar, YearsAreFilledInFromThePast) {
   EXPECT_EQ(dates("on 31/12/2023"), "2023-12-31");
   EXPECT_EQ(dates("on 8.5.2023"), "2023-05-08");
   EXPECT_EQ(dates("on 5/8/23"), "2023-05-08");
+  EXPECT_EQ(dates("Who called on 24.12.?"), "2023-12-24");
+  EXPECT_EQ(dates("between 3.2. and 5.2., please"), "2024-02-03..2024-02-05");
+  EXPECT_EQ(dates("Halloween: who came?"), "2023-10-31");
+  EXPECT_EQ(dates("New Year's Eve - what was planned?"), "2023-12-31");
+  EXPECT_EQ(dates("Christmas Eve's conversation"), "2023-12-24");
 }
 
 TEST(TimeGrammar, WhatIsNoDateIsSaid) {
@@ -71,6 +76,8 @@ TEST(TimeGrammar, EverydayWordsAreNoDates) {
                         "my 30th birthday",
                         "When did Megan last go horseback riding?",
                         "What did Maria say about Christmas?",
+                        "Halloween costumes: who made them?",
+                        "The fever rose to 8.5. What then?",
                         "the last straw",
                         "one of the first to arrive",
                         "He spoke at length",

@@ -160,6 +160,12 @@ class WordScanner {
     t.lex = Lex::clock, t.value = seconds, t.digits = !whole_hour, t.weak = which == 0;
   }
 
+  // Behind a full stop: the sentence is the same still.
+  bool goes_on(size_t i) const {
+    while (i < s_.size() && s_[i] == ' ') ++i;
+    return i < capital_.size() && (capital_[i] == '?' || capital_[i] == ',' || is_alpha(capital_[i]));
+  }
+
   // 2023-05-08, 2023/05/08, 5/8/2023, 8.5.2023, 5/8. Numbers joined otherwise stay numbers ("sessions 2-5").
   bool scan_date(size_t begin, size_t na, int a) {
     const size_t i = begin + na;
@@ -189,8 +195,9 @@ class WordScanner {
     const bool day_first = a > 12 || (b <= 12 && (mark == '.' || !order_.month_first));
     const int month = day_first ? b : a, day = day_first ? a : b;
     if (nc == 4 || nc == 2) return put(j + 1 + nc, nc == 2 ? 2000 + c : c, month, day);
-    if (three || mark != '/' || month < 1 || month > 12 || day < 1 || day > 31) return false;
-    if (!put(j, 0, month, day)) return false;
+    const bool ended = mark == '.' && three && goes_on(j + 1);  // 8.5., and not 8.5 where a sentence ends
+    if ((three && !ended) || (mark != '/' && !ended) || month < 1 || month > 12 || day < 1 || day > 31) return false;
+    if (!put(ended ? j + 1 : j, 0, month, day)) return false;
     out_.tokens.back().weak = true;  // could be a fraction
     return true;
   }
