@@ -46,6 +46,7 @@ void for_each_group(std::span<const SpillFile* const> files, uint64_t memory,
   const uint64_t ranges = passes * static_cast<uint64_t>(share.parts);
   std::vector<BandRecord> taken, buffer(std::min<uint64_t>(n, kReadRecords));
   std::vector<uint32_t> group;
+  taken.reserve(std::min(n, fit));  // what is not used is not touched; growing would hold it twice for a moment
   for (uint64_t pass = 0; pass < passes; ++pass) {
     const uint64_t range = static_cast<uint64_t>(share.part) * passes + pass;
     taken.clear();

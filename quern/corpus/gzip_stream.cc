@@ -1,6 +1,7 @@
 // gzip in; the one file that knows zlib.h. A file may be many members behind each other, as Common Crawl's are.
 #include <zlib.h>
 
+#include <string>
 #include <vector>
 
 #include "quern/base/error.h"
@@ -21,6 +22,7 @@ class GzipReader : public ByteStream {
 
   std::optional<uint64_t> hash() const override { return packed_->hash(); }
   size_t read(char* to, size_t n) override {
+    if (!damage_.empty()) fail("{}: damaged gzip data: {}", file_.string(), damage_);
     n = std::min(n, size_t{1} << 30);
     z_.next_out = reinterpret_cast<Bytef*>(to);
     z_.avail_out = static_cast<uInt>(n);
@@ -39,7 +41,9 @@ class GzipReader : public ByteStream {
         between_ = true;
         ++members_;
       } else if (code != Z_OK && code != Z_BUF_ERROR) {
-        fail("{}: damaged gzip data: {}", file_.string(), z_.msg ? z_.msg : "unknown");
+        damage_ = z_.msg ? z_.msg : "unknown";
+        if (z_.avail_out < n) break;  // what came before it first
+        fail("{}: damaged gzip data: {}", file_.string(), damage_);
       }
     }
     return n - z_.avail_out;
@@ -62,6 +66,7 @@ class GzipReader : public ByteStream {
   std::vector<unsigned char> buffer_;
   z_stream z_{};
   bool between_ = true;
+  std::string damage_;
   int64_t members_ = 0;
 };
 

@@ -217,7 +217,7 @@ TEST(Ingest, FilesCutShortAreTold) {
   for (const char* name : {"g.jsonl.gz", "z.jsonl.zst", "y.jsonl.zst"}) {
     const Seen s = read_all({f / name}, {}, size_t{1} << 16);
     EXPECT_GT(s.texts.size(), 1000u) << name;
-    EXPECT_LT(s.texts.size(), 20000u) << name;
+    EXPECT_LE(s.texts.size(), name[0] == 'y' ? 20000u : 19999u) << name;  // a frame's sum may be all that tells
     ASSERT_EQ(s.damaged.size(), 1u) << name;
     EXPECT_NE(s.damaged[0].find(name), std::string::npos) << s.damaged[0];
     EXPECT_EQ(s.counts.problems[static_cast<int>(RowProblem::cut)] + s.counts.documents, s.counts.rows) << name;
@@ -286,6 +286,32 @@ TEST(Ingest, WetRecords) {
   EXPECT_EQ(s.damaged.size(), 1u);
   write_file(f / "c.wet", "hello");
   EXPECT_NE(message_of([&] { read_all({f / "c.wet"}, {.stop_on_bad = true}); }).find("head"), std::string::npos);
+}
+
+// What is read of a damaged file does not hang on how much is asked for at a time.
+TEST(Streams, DamageIsWhereItIs) {
+  const fs::path file = fs::temp_directory_path() / fmt::format("quern-damage-{}", ::getpid());
+  std::string text, packed;
+  uint32_t x = 1;
+  while (text.size() < 700'000) x = x * 1664525 + 1013904223, text += fmt::format("line {}\n", x >> 12);
+  zstd_frame(text, 1, packed);
+  for (const size_t at : {packed.size() / 2, packed.size() - 5000}) {
+    std::string damaged = packed;
+    for (size_t i = at; i < at + 1000; ++i) damaged[i] = static_cast<char>(damaged[i] ^ 0x55);
+    write_file(file, damaged);
+    std::string all[2];
+    for (int i = 0; i < 2; ++i) {
+      auto in = open_bytes(file);
+      std::string piece(i == 0 ? 1000 : 1 << 20, ' ');
+      EXPECT_NE(message_of([&] {
+                  while (const size_t n = in->read(piece.data(), piece.size())) all[i].append(piece, 0, n);
+                }).find("damaged zstd data"),
+                std::string::npos);
+    }
+    EXPECT_TRUE(all[0] == all[1]) << all[0].size() << " bytes, " << all[1].size();
+    EXPECT_GT(all[0].size(), 130'000u);
+  }
+  fs::remove(file);
 }
 
 TEST(Pipeline, CommitsInOrderAndPassesErrorsOn) {

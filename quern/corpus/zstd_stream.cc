@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -32,15 +33,18 @@ class ZstdReader : public ByteStream {
   size_t read(char* to, size_t n) override {
     ZSTD_outBuffer out{to, n, 0};
     while (out.pos == 0) {
-      if (in_.pos == in_.size && !ended_) {
-        in_ = {buffer_.data(), packed_->read(buffer_.data(), buffer_.size()), 0};
-        ended_ = in_.size == 0;
+      if (in_.pos == have_ && !ended_) {
+        have_ = packed_->read(buffer_.data(), buffer_.size());
+        in_ = {buffer_.data(), 0, 0};
+        ended_ = have_ == 0;
       }
+      // A block a step: one that is damaged takes none of those before with it.
+      in_.size = std::min(have_, in_.pos + std::max<size_t>(wanted_, 1));
       if (ended_ && between_) return 0;
       const size_t before = in_.pos;
       const size_t left = ZSTD_decompressStream(stream_, &out, &in_);
       if (ZSTD_isError(left)) fail("{}: damaged zstd data: {}", file_.string(), ZSTD_getErrorName(left));
-      between_ = left == 0;
+      between_ = left == 0, wanted_ = left;
       if (ended_ && out.pos == 0 && in_.pos == before && !between_)
         fail("{} is cut short: it ends inside a zstd frame", file_.string());
     }
@@ -53,6 +57,7 @@ class ZstdReader : public ByteStream {
   ZSTD_DStream* stream_;
   std::vector<char> buffer_;
   ZSTD_inBuffer in_{nullptr, 0, 0};
+  size_t have_ = 0, wanted_ = 0;  // bytes in the buffer; that the next step takes
   bool ended_ = false, between_ = true;
 };
 
