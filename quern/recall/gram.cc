@@ -21,6 +21,7 @@ SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts) {
       for (size_t r = std::max(part.first, b); r < part.first + part.rows(); ++r) {
         const auto from = part.near.begin() + static_cast<std::ptrdiff_t>(part.begin[r - part.first]),
                    until = part.near.begin() + static_cast<std::ptrdiff_t>(part.begin[r - part.first + 1]);
+        if (from == until) continue;
         const auto first = b == 0 ? from : std::lower_bound(from, until, b, before);
         f(r, std::span(first, r <= e ? until : std::lower_bound(first, until, e, before)));
       }
@@ -46,7 +47,7 @@ SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts) {
     std::vector<uint64_t> at(g.begin.begin() + b, g.begin.begin() + e);
     const auto put = [&](size_t r, uint32_t to, float w) {
       uint64_t& i = at[r - from];
-      g.to[i] = to, g.weight[i++] = w, g.degree[r] += w;
+      g.to[i] = to, g.weight[i++] = w;
     };
     // Every row's smaller neighbours, then itself, then the larger ones: ascending.
     each_own(from, until, [&](size_t r, std::span<const GramNeighbour> near) {
@@ -57,6 +58,8 @@ SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts) {
     each_row(from, until, [&](size_t r, std::span<const GramNeighbour> near) {
       for (const GramNeighbour& l : near) put(l.to, static_cast<uint32_t>(r), l.weight);
     });
+    for (size_t r = from; r < until; ++r)
+      for (uint64_t i = g.begin[r]; i < g.begin[r + 1]; ++i) g.degree[r] += g.weight[i];
   });
   return g;
 }

@@ -100,6 +100,7 @@ struct Scratch {
   std::vector<GramNeighbour> few, found, level;
   std::vector<std::vector<GramNeighbour>> near;       // a row of the block
   std::vector<std::array<uint32_t, kLevels>> levels;  // how many of them have which weight
+  std::vector<uint32_t> counted;                      // how many of them are in the levels
   std::vector<float> bound;                           // of a row that has enough: what a further one must reach
   std::vector<uint32_t> local, columns;               // column → its number in the block, and back
   std::vector<uint32_t> entry;                        // the rows' columns by these numbers
@@ -113,7 +114,7 @@ class BlockOfRows {
       : x_(x), p_(p), o_(o), s_(s), first_(first), end_(end), scan_(gram_scan()) {
     s.near.resize(kRows), s.bound.assign(kRows, o.threshold);
     for (auto& list : s.near) list.clear();
-    s.levels.assign(kRows, {});
+    s.levels.resize(kRows), s.counted.assign(kRows, 0);
   }
   void run(GramPart& out) {
     std::vector<uint32_t> dense;
@@ -160,13 +161,16 @@ class BlockOfRows {
       if (above + levels[l] >= o_.most_neighbours) return l;
     return 0;
   }
-  void take(size_t r, uint32_t j, float weight) {
-    near(r).push_back({j, weight});
-    ++s_.levels[r - first_][level_of(weight)];
+  void count_levels(size_t r) {
+    auto& levels = s_.levels[r - first_];
+    uint32_t& counted = s_.counted[r - first_];
+    if (counted == 0) levels.fill(0);
+    for (; counted < near(r).size(); ++counted) ++levels[level_of(near(r)[counted].weight)];
   }
   // Below the level that the strongest so far reach down to nothing can stay.
   void raise_bound(size_t r) {
     if (near(r).size() < o_.most_neighbours) return;
+    count_levels(r);
     uint64_t above;
     const float level = static_cast<float>(cut_level(r, above)) / kLevels + o_.threshold;
     s_.bound[r - first_] = std::max(o_.threshold, level * (1 - 1e-5f));  // levels round, and so does this
@@ -177,6 +181,7 @@ class BlockOfRows {
     auto& list = near(r);
     if (list.size() <= o_.most_neighbours) return;
     ++s_.rows_cut;
+    count_levels(r);
     uint64_t above;
     const size_t cut = cut_level(r, above), of_it = o_.most_neighbours - above;
     s_.level.clear();
@@ -198,7 +203,7 @@ class BlockOfRows {
   }
   void offer(size_t r, uint32_t j, float sum) {
     if (!p_.passed_norm.empty()) sum = row_dot(x_, r, j);
-    if (sum >= s_.bound[r - first_]) take(r, j, sum);
+    if (sum >= s_.bound[r - first_]) near(r).push_back({j, sum});
   }
 
   void few_products(size_t r) {
@@ -305,17 +310,14 @@ class BlockOfRows {
     float* sums = s_.sums.data();
     uint64_t products = 0;
     __builtin_prefetch(near(r).data() + near(r).size(), 1);
-    __builtin_prefetch(&s_.levels[r - first_], 1), __builtin_prefetch(&s_.levels[r - first_][16], 1);
     for (uint64_t i = 0; i < size; ++i) {
       const float v = value[i];
       const Run run = s_.runs[entry[i]];
       products += run.until - run.from;
-      if (i + 1 < size && s_.runs[entry[i + 1]].until - s_.runs[entry[i + 1]].from >
-                              8) {  // runs are short, and no machine foresees where the next one lies
-        const uint32_t next = s_.runs[entry[i + 1]].from;
-        __builtin_prefetch(place + next), __builtin_prefetch(place + next + 32);
-        __builtin_prefetch(other + next), __builtin_prefetch(other + next + 16),
-            __builtin_prefetch(other + next + 32);
+      const Run next = i + 1 < size ? s_.runs[entry[i + 1]] : run;
+      if (next.until - next.from > 8) {  // runs are short, and no machine foresees where the next one lies
+        for (const uint32_t at : {next.from, next.from + 32}) __builtin_prefetch(place + at);
+        for (const uint32_t at : {next.from, next.from + 16, next.from + 32}) __builtin_prefetch(other + at);
       }
 #pragma GCC unroll 4
       for (size_t k = run.from; k < run.until; ++k) sums[place[k]] += v * other[k];
@@ -326,8 +328,6 @@ class BlockOfRows {
     const size_t found = products < kSparse ? collect(entry, size, live, reach(r), begin)
                                             : scan_(s_.sums, live, reach(r), begin, s_.found.data());
     if (p_.passed_norm.empty()) {
-      auto& levels = s_.levels[r - first_];
-      for (size_t i = 0; i < found; ++i) ++levels[level_of(s_.found[i].weight)];
       near(r).insert(near(r).end(), s_.found.data(), s_.found.data() + found);
     } else {
       for (size_t i = 0; i < found; ++i) offer(r, s_.found[i].to, s_.found[i].weight);
