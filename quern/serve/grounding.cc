@@ -200,9 +200,9 @@ Grounding::Grounding(const GroundingOptions& options) : impl_(std::make_unique<I
   if (!options.zone.empty()) memory::Zone::load(options.zone);
   if (!options.memory.empty()) {
     memory::ConversationStore(options.memory, {.create = true});  // told now if it cannot be
-    impl_->indexer = std::jthread([this](const std::stop_token& stop) {
+    impl_->indexer = std::jthread([impl = impl_.get()](const std::stop_token& stop) {
       try {
-        impl_->index_all(stop);
+        impl->index_all(stop);
       } catch (const std::exception&) {  // whoever asks meets it too, and is told
       }
     });
