@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kSampleClusters = 12, kSampleRemoved = 3;
-// From here on memory is given back to the system between the readings; it costs a fault a page.
+// From here on memory is given back to the system where tables follow; it costs a fault a page.
 constexpr size_t kManyRows = size_t{1} << 20;
 
 // What a state belongs to: the configuration, and the index and the inputs as they lie there.
@@ -102,10 +102,9 @@ DedupReport DedupRun::run(const std::function<void(const DedupReport&)>& finish)
       clusters();
       if (!c_.save_index.empty()) save_index();
     }
-    const bool many = survivor_.size() >= kManyRows;
     survivor_ = {}, sources_ = {};
     sorted_.clear();
-    if (many) ::malloc_trim(0);
+    give_memory_back(fates_.size());
   }
   emit(written ? state : nullptr);
   if (ranks_.first()) {
@@ -129,6 +128,10 @@ uint64_t DedupRun::peak_rss() {
     if (line.starts_with("VmHWM:"))
       std::from_chars(line.data() + line.find_first_of("0123456789"), line.data() + line.size(), kib);
   return kib << 10;
+}
+
+void DedupRun::give_memory_back(uint64_t rows) {
+  if (rows >= kManyRows) ::malloc_trim(0);
 }
 
 std::unique_ptr<DedupWorker> DedupRun::borrow() {

@@ -191,30 +191,34 @@ void DedupRun::read(const Json* from) {
       blocks.seek(end);
     }
     own_ = Segment::open(folder_.folder(), band_files(), from ? &from->at("sizes") : nullptr);
-    std::mutex spares_lock;
-    std::vector<Piece> spares;
-    ordered_pipeline<Block, Piece>(
-        thread_count(),
-        [&](Block& b) {
-          while (blocks.next(b)) {
-            b.first += index_.documents;
-            if (b.first + b.rows.size() > UINT32_MAX) fail("more than 2^32 rows in one run");
-            if (mine(b)) return true;
-          }
-          end = b.after;
-          return false;
-        },
-        [&](const Block& b) {
-          Piece spare;
-          if (std::lock_guard lock(spares_lock); !spares.empty()) spare = std::move(spares.back()), spares.pop_back();
-          return first_look(b, std::move(spare));
-        },
-        [&](Piece&& p) {
-          keep(p);
-          tell("read", p.after.packed, in_.bytes(), report_.read.documents);
-          std::lock_guard lock(spares_lock);
-          spares.push_back(std::move(p));
-        });
+    {
+      std::mutex spares_lock;
+      std::vector<Piece> spares;
+      ordered_pipeline<Block, Piece>(
+          thread_count(),
+          [&](Block& b) {
+            while (blocks.next(b)) {
+              b.first += index_.documents;
+              if (b.first + b.rows.size() > UINT32_MAX) fail("more than 2^32 rows in one run");
+              if (mine(b)) return true;
+            }
+            end = b.after;
+            return false;
+          },
+          [&](const Block& b) {
+            Piece spare;
+            if (std::lock_guard lock(spares_lock); !spares.empty())
+              spare = std::move(spares.back()), spares.pop_back();
+            return first_look(b, std::move(spare));
+          },
+          [&](Piece&& p) {
+            keep(p);
+            tell("read", p.after.packed, in_.bytes(), report_.read.documents);
+            std::lock_guard lock(spares_lock);
+            spares.push_back(std::move(p));
+          });
+    }
+    give_memory_back(end.next);
     note_reading(end);
     report_.damaged = blocks.damaged();
     add_up_readings();

@@ -77,6 +77,7 @@ class DedupRun {
   }
   static double seconds_now();
   static uint64_t peak_rss();
+  static void give_memory_back(uint64_t rows);  // what was freed, to the system, when rows are many
   void tell(const char* stage, uint64_t bytes, uint64_t total, uint64_t documents) {
     if (progress_ && ranks_.first()) progress_({stage, bytes, total, documents});
   }
