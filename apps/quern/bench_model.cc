@@ -114,6 +114,13 @@ Prefill prefill(Model& model, int64_t tokens, DType kv, int64_t reps) {
   return {tokens, static_cast<double>(tokens) / median(seconds), flops, median(peak), median(ratio)};
 }
 
+// A packed folder stays as it is, whatever is asked for.
+std::string scheme_of(const ModelBenchOptions& o) {
+  if (o.dir.empty()) return o.scheme;
+  const auto packed = packed_schemes(o.dir, open_checkpoint(o.dir));
+  return packed ? std::string(format_name(packed->first.format)) : o.scheme;
+}
+
 }  // namespace
 
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
@@ -140,7 +147,7 @@ int bench_model(const ModelBenchOptions& o, bool json) {
   DType kv = bench_kv(o);
   Json out = Json::object(), rows = Json::array();
   out.set("model", o.dir.empty() ? o.shape : o.dir);
-  out.set("scheme", o.scheme);
+  out.set("scheme", scheme_of(o));
   out.set("resident_bytes", resident_bytes());
   if (!json)
     fmt::print("{:<10}{:>8}{:>7}{:>12}{:>14}{:>12}{:>8}\n", "", "tokens", "batch", "tokens/s", "MB a token", "bound",

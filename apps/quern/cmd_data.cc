@@ -5,6 +5,7 @@
 #include "apps/quern/args.h"
 #include "apps/quern/cmd_data.h"
 #include "apps/quern/line_file.h"
+#include "apps/quern/menu.h"
 #include "apps/quern/progress.h"
 #include "quern/base/mmap.h"
 #include "quern/data/attempts.h"
@@ -190,26 +191,16 @@ int curriculum(Words args) {
   return 0;
 }
 
+constexpr MenuItem kItems[] = {
+    {"build", "IN… --tokenizer DIR --out PREFIX", "texts or chats to token shards", build},
+    {"info", "PREFIX", "what shards hold", info},
+    {"show", "PREFIX N", "one document", show},
+    {"curriculum", "--out FILE.jsonl --count N", "problems with worked steps", curriculum},
+    {"attempts", "DIR --out FILE.jsonl", "a model's own attempts, to weigh against each other", data_attempts},
+};
+
 }  // namespace
 
-int cmd_data(Words args) {
-  const std::string verb = args.empty() ? "--help" : args[0];
-  if (verb == "build") return build(args.subspan(1));
-  if (verb == "info") return info(args.subspan(1));
-  if (verb == "show") return show(args.subspan(1));
-  if (verb == "curriculum") return curriculum(args.subspan(1));
-  if (verb == "attempts") return data_attempts(args.subspan(1));
-  if (verb != "--help" && verb != "-h")
-    throw UsageError(fmt::format("quern data: '{}', expected build, info, show, curriculum or attempts", verb));
-  fmt::print(
-      "quern data — token shards and the curriculum\n\nusage: quern data build|info|show|curriculum|attempts …\n\n"
-      "  quern data build IN… --tokenizer DIR --out PREFIX   texts or chats to token shards\n"
-      "  quern data info PREFIX                              what shards hold\n"
-      "  quern data show PREFIX N                            one document\n"
-      "  quern data curriculum --out FILE.jsonl --count N    problems with worked steps\n"
-      "  quern data attempts DIR --out FILE.jsonl            a model's own attempts, to weigh against each other\n\n"
-      "quern data VERB --help tells more.\n");
-  return args.empty() ? 2 : 0;
-}
+int cmd_data(Words args) { return choose("data", "token shards and the curriculum", kItems, args); }
 
 }  // namespace quern

@@ -83,6 +83,8 @@ void print(const Json& j) {
     for (auto& [t, count] : j.at("elements_by_type").as_object()) fmt::print(" {} {}", human(count.as_int()), t);
     fmt::print("\n");
   }
+  if (j.find("scheme"))
+    fmt::print("packed       {}; head {}\n", j.at("scheme").as_string(), j.at("head_scheme").as_string());
   fmt::print("state        {} bytes a token (bf16 cache), {} bytes a sequence\n", n("state_bytes_per_token"),
              n("state_bytes_fixed"));
 }
@@ -106,6 +108,8 @@ int cmd_info(Words args) {
   auto model =
       build_model(registry(), files ? files->config : config_of_shape(shape), files ? &files->weights : nullptr);
   Json j = describe(*model, files ? &files->weights : nullptr);
+  if (const auto packed = files ? packed_schemes(dir, *files) : std::nullopt)
+    j.set("scheme", to_string(packed->first)), j.set("head_scheme", to_string(packed->second));
   if (json)
     fmt::print("{}\n", j.dump(2));
   else

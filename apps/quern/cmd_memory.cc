@@ -10,10 +10,10 @@
 #include <iostream>
 
 #include "apps/quern/args.h"
+#include "apps/quern/menu.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/error.h"
 #include "quern/base/json.h"
-#include "quern/base/nearest.h"
 #include "quern/memory/eval.h"
 #include "quern/memory/import.h"
 #include "quern/memory/memory.h"
@@ -410,38 +410,20 @@ int speed(Words args) {
   return 0;
 }
 
+constexpr MenuItem kItems[] = {
+    {"add", "--db DB", "keep a turn", add},
+    {"import", "FILE --db DB", "keep a whole conversation", import},
+    {"ask", "QUESTION --db DB", "the turns that answer it", [](Words w) { return ask(w, false); }},
+    {"plan", "QUESTION", "how it is understood, and as SQL", [](Words w) { return ask(w, true); }},
+    {"sessions", "--db DB", "when there was talk", sessions},
+    {"export", "--db DB", "every turn as JSON lines", export_turns},
+    {"forget", "--db DB", "delete for good", forget},
+    {"eval", "DIR", "recall, precision and F2 on questions with known answers", eval},
+    {"speed", "", "what a question and a turn cost", speed},
+};
+
 }  // namespace
 
-int cmd_memory(Words args) {
-  const std::vector<std::string> verbs = {"add",    "import", "ask",  "plan", "sessions",
-                                          "export", "forget", "eval", "speed"};
-  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
-    fmt::print(
-        "quern memory — conversations that know when things were said\n\nusage: quern memory {} …\n\n"
-        "  quern memory add --db DB            keep a turn\n"
-        "  quern memory import FILE --db DB    keep a whole conversation\n"
-        "  quern memory ask QUESTION --db DB   the turns that answer it\n"
-        "  quern memory plan QUESTION          how it is understood, and as SQL\n"
-        "  quern memory sessions --db DB       when there was talk\n"
-        "  quern memory export --db DB         every turn as JSON lines\n"
-        "  quern memory forget --db DB         delete for good\n"
-        "  quern memory eval DIR               recall, precision and F2 on questions with known answers\n"
-        "  quern memory speed                  what a question and a turn cost\n\n"
-        "quern memory VERB --help tells more.\n",
-        fmt::join(verbs, "|"));
-    return args.empty() ? 2 : 0;
-  }
-  const Words rest = args.subspan(1);
-  if (args[0] == "add") return add(rest);
-  if (args[0] == "import") return import(rest);
-  if (args[0] == "ask") return ask(rest, false);
-  if (args[0] == "plan") return ask(rest, true);
-  if (args[0] == "sessions") return sessions(rest);
-  if (args[0] == "export") return export_turns(rest);
-  if (args[0] == "forget") return forget(rest);
-  if (args[0] == "eval") return eval(rest);
-  if (args[0] == "speed") return speed(rest);
-  throw UsageError(fmt::format("quern memory: unknown verb '{}'{}", args[0], did_you_mean(args[0], verbs)));
-}
+int cmd_memory(Words args) { return choose("memory", "conversations that know when things were said", kItems, args); }
 
 }  // namespace quern

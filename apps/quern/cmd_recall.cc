@@ -5,6 +5,7 @@
 
 #include "apps/quern/args.h"
 #include "apps/quern/cmd_recall.h"
+#include "apps/quern/menu.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/mmap.h"
 #include "quern/recall/store.h"
@@ -208,32 +209,20 @@ int recall_eval(Words args) {
   return 0;
 }
 
+constexpr MenuItem kItems[] = {
+    {"index", "PATH… --db DIR", "bring an index up to date with files", recall_index},
+    {"query", "QUESTION --db DIR", "the chunks a question needs, best first", recall_query},
+    {"pack", "QUESTION --db DIR", "the same in document order, as a prompt", recall_pack},
+    {"stats", "--db DIR", "what an index holds", recall_stats},
+    {"eval", "", "how often everything needed is found, in texts made for it", recall_eval},
+    {"plan", "", "a way through a grid world by the same kernel", recall_plan},
+    {"speed", "DOCUMENTS QUERIES", "a line a document, a line a query: how fast", recall_speed},
+};
+
 }  // namespace
 
 int cmd_recall(Words args) {
-  const std::string verb = args.empty() ? "--help" : args[0];
-  if (verb == "index") return recall_index(args.subspan(1));
-  if (verb == "query") return recall_query(args.subspan(1));
-  if (verb == "pack") return recall_pack(args.subspan(1));
-  if (verb == "stats") return recall_stats(args.subspan(1));
-  if (verb == "eval") return recall_eval(args.subspan(1));
-  if (verb == "plan") return recall_plan(args.subspan(1));
-  if (verb == "speed") return recall_speed(args.subspan(1));
-  if (verb != "--help" && verb != "-h")
-    throw UsageError(
-        fmt::format("quern recall: '{}', expected index, query, pack, stats, eval, plan or speed", verb));
-  fmt::print(
-      "quern recall — long texts, searched by words and by walks over what is alike\n\n"
-      "usage: quern recall index|query|pack|stats|eval|plan|speed …\n\n"
-      "  quern recall index PATH… --db DIR       bring an index up to date with files\n"
-      "  quern recall query QUESTION --db DIR    the chunks a question needs, best first\n"
-      "  quern recall pack QUESTION --db DIR     the same in document order, as a prompt\n"
-      "  quern recall stats --db DIR             what an index holds\n"
-      "  quern recall eval                       how often everything needed is found, in texts made for it\n"
-      "  quern recall plan                       a way through a grid world by the same kernel\n"
-      "  quern recall speed DOCUMENTS QUERIES    a line a document, a line a query: how fast\n\n"
-      "quern recall VERB --help tells more.\n");
-  return args.empty() ? 2 : 0;
+  return choose("recall", "long texts, searched by words and by walks over what is alike", kItems, args);
 }
 
 }  // namespace quern

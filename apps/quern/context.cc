@@ -1,6 +1,8 @@
 // The shared registry, weight flags and loading.
 #include "apps/quern/context.h"
 
+#include "quern/models/packed_file.h"
+
 namespace quern {
 namespace {
 
@@ -76,6 +78,13 @@ std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, c
     fmt::print(stderr, "warning: {} tensors of {} are not used by this model, the first is '{}'\n",
                report.unused.size(), folder.string(), report.unused[0]);
   return model;
+}
+
+std::optional<std::pair<WeightScheme, WeightScheme>> packed_schemes(const std::filesystem::path& folder,
+                                                                    const Checkpoint& files) {
+  const auto packed = PackedReader::open(folder, files.config, files.weights);
+  if (!packed) return std::nullopt;
+  return std::pair(packed->body(), packed->head());
 }
 
 }  // namespace quern

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "apps/quern/args.h"
 #include "quern/models/checkpoint.h"
@@ -25,6 +26,9 @@ struct WeightFlags {
 };
 
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options);
+// How a packed folder's matrices are kept, of body and head; nothing for any other.
+std::optional<std::pair<WeightScheme, WeightScheme>> packed_schemes(const std::filesystem::path& folder,
+                                                                    const Checkpoint& files);
 // `weights`: "auto", or a scheme: f32, bf16, q8, q4, q8a8.
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights);
 

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "apps/quern/learn_images.h"
+#include "apps/quern/menu.h"
 #include "apps/quern/progress.h"
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
@@ -259,16 +260,17 @@ int rate(Words args) {
   return 0;
 }
 
+constexpr MenuItem kItems[] = {
+    {"curve", "", "rate against accuracy", curve},
+    {"invariance", "", "what codes tell of how their pictures were moved and lit", invariance},
+    {"transfer", "", "what a code made for one question tells of another", transfer},
+    {"rate", "", "the least rates of small sources", rate},
+};
+
 }  // namespace
 
 int learn_action_centric(Words args) {
-  const std::string study = args.empty() ? "" : args[0];
-  if (study == "curve") return curve(args.subspan(1));
-  if (study == "invariance") return invariance(args.subspan(1));
-  if (study == "transfer") return transfer(args.subspan(1));
-  if (study == "rate") return rate(args.subspan(1));
-  throw UsageError(
-      fmt::format("quern learn action-centric: '{}', expected curve, invariance, transfer or rate", study));
+  return choose("learn action-centric", "codes of images priced by their rate", kItems, args);
 }
 
 }  // namespace quern

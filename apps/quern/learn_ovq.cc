@@ -6,6 +6,7 @@
 
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
+#include "apps/quern/menu.h"
 #include "apps/quern/progress.h"
 #include "apps/quern/whole_numbers.h"
 #include "quern/base/json.h"
@@ -16,18 +17,6 @@
 
 namespace quern {
 namespace {
-
-constexpr const char* kHelp =
-    "quern learn ovq — how much memories of different kinds hold\n\n"
-    "usage: quern learn ovq mqar|copy|order|order-said|regress|store|needles …\n\n"
-    "  quern learn ovq mqar        pairs of keys and values; which value followed this key?\n"
-    "  quern learn ovq copy        symbols, then the same again; what comes next?\n"
-    "  quern learn ovq order       keys with four values each; which followed it the second time?\n"
-    "  quern learn ovq order-said  the same, the time said beside the key\n"
-    "  quern learn ovq regress     functions of eight numbers, each by its own examples\n"
-    "  quern learn ovq store       random keys written and asked for, nothing learnt\n"
-    "  quern learn ovq needles     the same for few keys of their own among many that are alike\n\n"
-    "quern learn ovq STUDY --help tells more.\n";
 
 // What the studies of learnt memories have in common.
 struct StudyFlags {
@@ -222,20 +211,23 @@ int needle_study(Words args) {
   return mean_study(needle_memories(), seeds, json, [&](uint64_t seed) { return find_needles(o, seed); });
 }
 
+template <Association Task>
+int associate(Words args) {
+  return run_study(Task, args);
+}
+
+constexpr MenuItem kItems[] = {
+    {"mqar", "", "pairs of keys and values; which value followed this key?", associate<Association::mqar>},
+    {"copy", "", "symbols, then the same again; what comes next?", associate<Association::copy>},
+    {"order", "", "keys with four values each; which followed it the second time?", associate<Association::order>},
+    {"order-said", "", "the same, the time said beside the key", associate<Association::order_said>},
+    {"regress", "", "functions of eight numbers, each by its own examples", regression_study},
+    {"store", "", "random keys written and asked for, nothing learnt", store_study},
+    {"needles", "", "the same for few keys of their own among many that are alike", needle_study},
+};
+
 }  // namespace
 
-int learn_ovq(Words args) {
-  const std::string study = args.empty() ? "--help" : args[0];
-  for (Association task : {Association::mqar, Association::copy, Association::order, Association::order_said})
-    if (study == name_of(task)) return run_study(task, args.subspan(1));
-  if (study == "regress") return regression_study(args.subspan(1));
-  if (study == "store") return store_study(args.subspan(1));
-  if (study == "needles") return needle_study(args.subspan(1));
-  if (study != "--help" && study != "-h")
-    throw UsageError(fmt::format(
-        "quern learn ovq: '{}', expected mqar, copy, order, order-said, regress, store or needles", study));
-  fmt::print("{}", kHelp);
-  return args.empty() ? 2 : 0;
-}
+int learn_ovq(Words args) { return choose("learn ovq", "how much memories of different kinds hold", kItems, args); }
 
 }  // namespace quern

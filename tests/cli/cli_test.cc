@@ -26,13 +26,54 @@ TEST(Cli, UsageMistakesExitWithTwoAndAHint) {
 }
 
 TEST(Cli, EveryVerbHasHelp) {
-  for (const char* verb : {"run",   "info",    "new",    "quantize", "logits", "tokenize", "detokenize", "tokenizer",
-                           "data",  "demo",    "bench",  "paper",    "doctor", "serve",    "eval",       "export",
-                           "train", "reshape", "report", "corpus",   "recall", "memory",   "ppl"}) {
+  for (const char* verb : {"run",
+                           "info",
+                           "new",
+                           "quantize",
+                           "logits",
+                           "tokenize",
+                           "detokenize",
+                           "tokenizer",
+                           "data",
+                           "demo",
+                           "bench",
+                           "paper",
+                           "doctor",
+                           "serve",
+                           "eval",
+                           "export",
+                           "train",
+                           "study",
+                           "learn",
+                           "reshape",
+                           "report",
+                           "corpus",
+                           "recall",
+                           "memory",
+                           "ppl",
+                           "learn eprop",
+                           "learn ovq",
+                           "learn action-centric",
+                           "learn ovq mqar",
+                           "corpus dedup"}) {
     Ran r = shell(std::string("quern ") + verb + " --help");
     EXPECT_EQ(r.code, 0) << verb;
     EXPECT_NE(r.out.find(std::string("usage: quern ") + verb), std::string::npos) << r.out;
   }
+}
+
+TEST(Cli, VerbsThatLeadToOthersShowThemAndGuessWhatWasMeant) {
+  for (const char* verb : {"data", "corpus", "recall", "memory", "learn", "learn eprop", "learn ovq"}) {
+    Ran r = shell(std::string("quern ") + verb);
+    EXPECT_EQ(r.code, 2) << verb;
+    EXPECT_NE(r.out.find(std::string("quern ") + verb + " VERB --help tells more"), std::string::npos) << r.out;
+  }
+  Ran r = shell("quern corpus dedpu x");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("quern corpus: unknown verb 'dedpu'; did you mean 'dedup'?"), std::string::npos) << r.err;
+  r = shell("quern learn ovq wxyz");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("quern learn ovq: 'wxyz', expected one of mqar, copy, order"), std::string::npos) << r.err;
 }
 
 TEST(Cli, FailuresExitWithOneAndNameWhatIsWrong) {
@@ -116,7 +157,12 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   EXPECT_EQ(load_npy(d / "q.npy").shape(), x.shape());
   r = shell("quern run " + q + " -p Once -n 5 --json");
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(shell("quern info " + q).code, 0);
+  const Json packed = Json::parse(shell("quern info --json " + q).out);
+  EXPECT_EQ(packed.at("scheme").as_string(), "q4, groups of 64");
+  EXPECT_EQ(packed.at("head_scheme").as_string(), "q8");
+  r = shell("quern bench model " + q + " --skip-prefill --depth 4 --reps 1 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("scheme").as_string(), "q4");
 
   const std::string p = d / "p";  // packed as it is made, with a head longer than the tokenizer
   r = shell(std::string("quern new --size tiny --scheme q4 --rows 640 --family ") + GetParam() + " " + p);
