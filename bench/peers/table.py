@@ -134,29 +134,34 @@ class Table:
         path.write_text(json.dumps(dict(notes=self.notes, rows=self.rows), indent=2) + "\n")
 
 
-def turns(quern, source, schemes, worker, prompts, pairs):
-    """Figures of every pair: [{"peer": {...}, scheme: {...}}], keys are prompt lengths and "decode"; "others" is, for
-    each (side, key), the share of the machine that other processes took from that turn."""
+def turns(quern, source, schemes, worker, what, pairs):
+    """Every pair of one row: {"peer": figure, scheme: {...}}; what: a length of prompt, or "decode". "others" is, for
+    each side, the share of the machine that other processes took from its turn."""
+    request = {"do": "decode", "depth": DEPTH} if what == "decode" else {"do": "prefill", "tokens": what}
     out = []
     for _ in range(pairs):
-        pair = {"peer": {}, **{s: {} for s in schemes}, "others": {}}
+        pair = {"others": {}}
 
-        def turn(side, key, pid, measurement):
-            pair[side][key], pair["others"][side, key] = undisturbed(pid, measurement)
+        def turn(side, pid, measurement):
+            pair[side], pair["others"][side] = undisturbed(pid, measurement)
 
-        for key in (*prompts, "decode"):
-            request = {"do": "decode", "depth": DEPTH} if key == "decode" else {"do": "prefill", "tokens": key}
-            with locked():
-                turn("peer", key, worker.process.pid, lambda: worker.ask(**request)["tokens_per_s"])
-                for s in schemes:
-                    turn(s, key, os.getpid(), lambda: quern.bench(source, s, key))
+        with locked():
+            turn("peer", worker.process.pid, lambda: worker.ask(**request)["tokens_per_s"])
+            for s in schemes:
+                turn(s, os.getpid(), lambda: quern.bench(source, s, what))
         out.append(pair)
     return out
 
 
-def taken(done, side, key):
+def taken(done, side):
     """The most that others took from the turns of a row."""
-    return max(max(x["others"][side, key], x["others"]["peer", key]) for x in done)
+    return max(max(x["others"][side], x["others"]["peer"]) for x in done)
+
+
+def add_prompt(table, quern, name, source, scheme, worker, peer, tokens, pairs):
+    done = turns(quern, source, (scheme,), worker, tokens, pairs)
+    table.add(name, f"prompt {tokens}", scheme, peer, [(x[scheme]["prefill_tokens_per_s"], x["peer"]) for x in done],
+              taken(done, scheme))
 
 
 def against_transformers(table, quern, name, pairs, prompts):
@@ -166,15 +171,13 @@ def against_transformers(table, quern, name, pairs, prompts):
         worker = Worker("transformers_peer.py", source, dtype, quern.threads)
         peer = f"transformers {dtype}"
         table.notes[f"{name}, {peer}"] = dict(worker.info, agreement=same_model(quern, source, "bf16", worker))
-        done = turns(quern, source, ("bf16", "q4"), worker, prompts, pairs)
-        worker.close()
         for p in prompts:
-            table.add(name, f"prompt {p}", "bf16", peer,
-                      [(x["bf16"][p]["prefill_tokens_per_s"], x["peer"][p]) for x in done], taken(done, "bf16", p))
+            add_prompt(table, quern, name, source, "bf16", worker, peer, p, pairs)
+        done = turns(quern, source, ("bf16", "q4"), worker, "decode", pairs)
         for s in ("bf16", "q4"):
-            table.add(name, f"decode at {DEPTH}", s, peer,
-                      [(x[s]["decode"]["decode_tokens_per_s"], x["peer"]["decode"]) for x in done],
-                      taken(done, s, "decode"))
+            table.add(name, f"decode at {DEPTH}", s, peer, [(x[s]["decode_tokens_per_s"], x["peer"]) for x in done],
+                      taken(done, s))
+        worker.close()
 
 
 def against_llama_cpp(table, quern, name, pairs, prompts):
@@ -194,17 +197,16 @@ def against_llama_cpp(table, quern, name, pairs, prompts):
         peer = f"llama.cpp {theirs.upper()}"
         table.notes[f"{name}, {peer}"] = dict(worker.info, agreement=same_model(quern, source, ours, worker))
         bytes_per_token = worker.info["weight_bytes"] + DEPTH * worker.info["cache_bytes_per_position"]
-        done = turns(quern, source, (ours,), worker, prompts, pairs)
-        worker.close()
         for p in prompts:
-            table.add(name, f"prompt {p}", ours, peer,
-                      [(x[ours][p]["prefill_tokens_per_s"], x["peer"][p]) for x in done], taken(done, ours, p))
-        others = taken(done, ours, "decode")
-        decode = [(x[ours]["decode"], x["peer"]["decode"]) for x in done]
-        table.add(name, f"decode at {DEPTH}", ours, peer, [(q["decode_tokens_per_s"], p) for q, p in decode], others)
+            add_prompt(table, quern, name, source, ours, worker, peer, p, pairs)
+        done = turns(quern, source, (ours,), worker, "decode", pairs)
+        worker.close()
+        decode = [(x[ours], x["peer"]) for x in done]
+        table.add(name, f"decode at {DEPTH}", ours, peer, [(q["decode_tokens_per_s"], p) for q, p in decode],
+                  taken(done, ours))
         touched = [(q["decode_tokens_per_s"] * q["bytes_per_token"] * 1e-9, p * bytes_per_token * 1e-9)
                    for q, p in decode]
-        table.add(name, f"decode at {DEPTH}", ours, peer, touched, others, "GB/s")
+        table.add(name, f"decode at {DEPTH}", ours, peer, touched, taken(done, ours), "GB/s")
 
 
 def against_hybrid(table, quern, name, pairs, prompts):
@@ -219,12 +221,11 @@ def against_hybrid(table, quern, name, pairs, prompts):
     table.notes["granite-4-h, llama.cpp Q8_0"] = worker.info
     cache = 2 * 2 * 64 * shapes.GRANITE_H["kv"] * len(shapes.GRANITE_H["attention"])
     touched = worker.info["weight_bytes"] + shapes.granite_h_state_bytes() + DEPTH * cache
-    done = turns(quern, source, ("q8",), worker, (), pairs)
+    done = turns(quern, source, ("q8",), worker, "decode", pairs)
     worker.close()
-    decode = [(x["q8"]["decode"], x["peer"]["decode"]) for x in done]
     table.add(name, f"decode at {DEPTH}", "q8", "granite-4-h Q8_0",
-              [(q["decode_tokens_per_s"] * q["bytes_per_token"] * 1e-9, p * touched * 1e-9) for q, p in decode],
-              taken(done, "q8", "decode"), "GB/s")
+              [(x["q8"]["decode_tokens_per_s"] * x["q8"]["bytes_per_token"] * 1e-9, x["peer"] * touched * 1e-9)
+               for x in done], taken(done, "q8"), "GB/s")
 
 
 def main():
