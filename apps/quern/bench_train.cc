@@ -31,9 +31,9 @@ int bench_train(const TrainBenchOptions& o, bool json) {
   if (o.dtype != "bf16" && o.dtype != "f32") fail("--dtype {}: expected bf16 or f32", o.dtype);
   if (o.rows < 1 || o.length < 1) fail("--rows and --length: expected at least 1");
   const std::string family = o.shape.substr(0, dash), size = o.shape.substr(dash + 1);
-  auto model = build_model(registry(), shape_config(family, size, shape_vocab(family, size)));
+  auto model = build_model(everything(), shape_config(family, size, shape_vocab(family, size)));
   initialise(*model, 1);
-  OptimizerGroups optimizer(*model, registry(), {});
+  OptimizerGroups optimizer(*model, everything(), {});
   const bool bf16 = o.dtype == "bf16";
   const Bound bound = bf16 ? Bound::bf16_flops : Bound::f32_flops;
   const int64_t tokens = o.rows * o.length;

@@ -17,7 +17,7 @@ int cmd_export(Words args) {
       .note("RUN is a run (its newest committed checkpoint is taken) or a folder step_N of one.");
   if (!a.parse(args)) return 0;
   const ExportReport r = export_checkpoint(
-      registry(), from, to, {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(dtype)});
+      everything(), from, to, {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(dtype)});
   fmt::print("{} → {}: step {}, {} parameters{}\n", r.from.string(), to, r.step, r.parameters,
              r.tokenizer ? "" : "; no tokenizer was found, name one with --tokenizer");
   return 0;

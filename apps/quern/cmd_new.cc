@@ -74,7 +74,7 @@ int cmd_new(Words args) {
   }
   fs::create_directories(folder);
   write_companions(folder, vocab);
-  auto model = build_model(registry(), config);
+  auto model = build_model(everything(), config);
   initialise(*model, static_cast<uint64_t>(seed));
   save_model(*model, folder, stored);
   fmt::print("{}: {} with {} random parameters\n", dir, family, parameter_count(*model));

@@ -52,7 +52,7 @@ int cmd_quantize(Words args) {
     if (r.output_error) j.set("relative_output_error", *r.output_error);
     rows.push(std::move(j));
   };
-  quantise_folder(registry(), from, to, o);
+  quantise_folder(everything(), from, to, o);
   const double bits = 8.0 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, weights));
   if (!json) {
     fmt::print("{}: {} weights in {} bytes, {:.2f} bits each\n", to, weights, bytes, bits);

@@ -1,4 +1,4 @@
-// The shared registry, weight flags and loading.
+// Weight flags and loading.
 #include "apps/quern/context.h"
 
 #include "quern/models/packed_file.h"
@@ -15,15 +15,6 @@ WeightScheme parse_scheme(const std::string& text, const char* flag) {
 }
 
 }  // namespace
-
-const Registry& registry() {
-  static const Registry* r = [] {
-    auto* made = new Registry;
-    register_everything(*made);
-    return made;
-  }();
-  return *r;
-}
 
 DType parse_compute_dtype(const std::string& text) {
   if (text == "f32") return DType::f32;
@@ -70,7 +61,7 @@ std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, c
 
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options) {
   LoadReport report;
-  auto model = load_model(registry(), folder, options, &report);
+  auto model = load_model(everything(), folder, options, &report);
   for (const std::string& n : report.notes) fmt::print(stderr, "warning: {}\n", n);
   for (const std::string& n : report.missing)
     fmt::print(stderr, "warning: tensor '{}' is absent; its initial value is used\n", n);

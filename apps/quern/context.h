@@ -1,5 +1,5 @@
-// What the verbs share: the registry of everything built in, the flags that say how weights are kept, and loading a
-// folder with a word on what was left over.
+// What the verbs share: the flags that say how weights are kept, and loading a folder with a word on what was left
+// over.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -9,10 +9,10 @@
 
 #include "apps/quern/args.h"
 #include "quern/models/checkpoint.h"
+#include "quern/nn/everything.h"
 
 namespace quern {
 
-const Registry& registry();
 DType parse_compute_dtype(const std::string& text);  // "auto", "f32", "bf16"
 
 // --dtype, or --scheme and --head: weights are quantised as they are loaded.

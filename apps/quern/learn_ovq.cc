@@ -90,7 +90,7 @@ int run_study(Association task, Words args) {
   o.test = whole_numbers(f.test, "--test", o.test, kAssociationKeys);
   o.seed = static_cast<uint64_t>(f.seed);
   Progress progress;
-  const AssociationOutcome out = study_association(registry(), o, [&](int64_t step, double loss) {
+  const AssociationOutcome out = study_association(everything(), o, [&](int64_t step, double loss) {
     progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
   });
   if (f.json) {
@@ -126,7 +126,7 @@ int regression_study(Words args) {
   o.test = whole_numbers(f.test, "--test", o.test, kRegressionTags);
   o.seed = static_cast<uint64_t>(f.seed);
   Progress progress;
-  const RegressionOutcome out = study_regression(registry(), o, [&](int64_t step, double loss) {
+  const RegressionOutcome out = study_regression(everything(), o, [&](int64_t step, double loss) {
     progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
   });
   Json j = head_of(o.memory, o.lessons, o.seed, out.loss, out.seconds), by_rows = Json::object();

@@ -43,7 +43,7 @@ std::unique_ptr<Model> random_model(const std::string& shape, const std::string&
 }
 
 std::unique_ptr<Model> random_model(const Json& config, const Packing& packing) {
-  std::unique_ptr<Model> model = build_model(registry(), config);
+  std::unique_ptr<Model> model = build_model(everything(), config);
   const WeightScheme& body = packing.scheme();
   int64_t largest = 0;
   model->visit("", [&](const std::string&, Parameter& p) {

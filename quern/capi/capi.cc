@@ -6,6 +6,7 @@
 #include "quern/capi/quern.h"
 #include "quern/infer/engine.h"
 #include "quern/models/checkpoint.h"
+#include "quern/nn/everything.h"
 #include "quern/text/tokenizer.h"
 
 struct quern_model {
@@ -49,11 +50,9 @@ quern_model* quern_load(const char* folder, const char* dtype) {
   return guarded(static_cast<quern_model*>(nullptr), [&] {
     quern::DType t = quern::parse_dtype(required(dtype, "dtype"));
     if (t != quern::DType::f32 && t != quern::DType::bf16) quern::fail("dtype '{}': expected f32 or bf16", dtype);
-    quern::Registry registry;
-    quern::register_everything(registry);
     std::filesystem::path dir(required(folder, "folder"));
     auto tokenizer = quern::load_tokenizer(dir);
-    auto model = quern::load_model(registry, dir, {.dtype = t});
+    auto model = quern::load_model(quern::everything(), dir, {.dtype = t});
     return new quern_model{std::move(model), std::move(tokenizer), quern::load_generation_config(dir), t};
   });
 }

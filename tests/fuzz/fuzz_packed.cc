@@ -7,6 +7,7 @@
 
 #include "quern/base/mmap.h"
 #include "quern/models/checkpoint.h"
+#include "quern/nn/everything.h"
 
 namespace {
 
@@ -17,11 +18,6 @@ constexpr const char* kConfig = R"({"model_type": "llama", "vocab_size": 8, "hid
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const quern::Registry* registry = [] {
-    auto* r = new quern::Registry;
-    quern::register_everything(*r);
-    return r;
-  }();
   static const std::filesystem::path folder = [] {
     auto f = std::filesystem::temp_directory_path() / ("quern_fuzz_" + std::to_string(::getpid()));
     std::filesystem::create_directories(f);
@@ -30,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }();
   quern::write_file(folder / "model.safetensors", {reinterpret_cast<const char*>(data), size});
   try {
-    quern::load_model(*registry, folder);
+    quern::load_model(quern::everything(), folder);
   } catch (const quern::Error&) {
   }
   return 0;

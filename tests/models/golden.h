@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quern/models/checkpoint.h"
+#include "quern/nn/everything.h"
 
 namespace quern {
 
@@ -16,7 +17,6 @@ struct Golden {
   bool has_gradients() const { return std::filesystem::exists(folder / "grads.safetensors"); }
 };
 
-const Registry& test_registry();
 std::unique_ptr<Model> load_golden(const Golden& g, DType dtype, bool pack);
 
 // Largest |a − b| over the rows, relative to the largest |b|.
@@ -31,6 +31,7 @@ struct GradientError {
   double worst = 0, loss = 0;
   std::string name;
 };
-GradientError gradient_error(Model& model, const Golden& g, int64_t tokens, bool bf16 = false, bool recompute = false);
+GradientError gradient_error(Model& model, const Golden& g, int64_t tokens, bool bf16 = false,
+                             bool recompute = false);
 
 }  // namespace quern

@@ -48,7 +48,7 @@ TEST(Quantised, LogitsStayNearF32) {
     auto exact = load_golden(g, DType::f32, true);
     Tensor want = all_logits(*exact, first(g, 8));
     auto error = [&](WeightScheme body, WeightScheme head) {
-      auto model = load_model(test_registry(), g.folder, {.scheme = body, .head = head});
+      auto model = load_model(everything(), g.folder, {.scheme = body, .head = head});
       return worst(all_logits(*model, first(g, 8)), want);
     };
     // How far rounding moves these random models differs: bf16 rows alone are the measure.
@@ -67,15 +67,15 @@ TEST(Quantised, PackedFolderEqualsQuantisingAtLoad) {
         Golden g(name);
         Folder out(name);
         size_t rows = 0;
-        quantise_folder(test_registry(), g.folder, out.path(),
+        quantise_folder(everything(), g.folder, out.path(),
                         {.body = s, .head = head, .report = [&](const PackedRecorder::Row& r) {
                            ++rows;
                            EXPECT_LT(r.error, r.scheme.format == WeightFormat::q8 ? 0.01 : 0.15) << r.name;
                          }});
         EXPECT_GT(rows, 0u);
         LoadReport report;
-        auto a = load_model(test_registry(), out.path(), {}, &report);
-        auto b = load_model(test_registry(), g.folder, {.scheme = s, .head = head});
+        auto a = load_model(everything(), out.path(), {}, &report);
+        auto b = load_model(everything(), g.folder, {.scheme = s, .head = head});
         EXPECT_TRUE(report.unused.empty() && report.missing.empty()) << name;
         Tensor x = all_logits(*a, first(g, 16)), y = all_logits(*b, first(g, 16));
         for (int64_t i = 0; i < x.size(); ++i) ASSERT_EQ(x.item(i), y.item(i)) << name << " " << to_string(s);
@@ -86,7 +86,7 @@ TEST(Quantised, PackedFolderEqualsQuantisingAtLoad) {
 TEST(Quantised, OneTokenAtATimeEqualsAllAtOnce) {
   Golden g("llama-gqa");
   for (const WeightScheme& s : {WeightScheme(WeightFormat::q8), WeightScheme(WeightFormat::q4, 32)}) {
-    auto model = load_model(test_registry(), g.folder, {.scheme = s});
+    auto model = load_model(everything(), g.folder, {.scheme = s});
     Tensor whole = all_logits(*model, first(g, 40));
     Session session(*model, DType::f32);
     for (size_t t = 0; t < 40; ++t) {
@@ -101,13 +101,13 @@ TEST(Quantised, CalibrationChangesScalesAndStaysClose) {
   Golden g("llama-gqa");
   Folder plain("plain"), fitted("fitted");
   const WeightScheme s(WeightFormat::q4, 32);
-  quantise_folder(test_registry(), g.folder, plain.path(), {.body = s});
-  quantise_folder(test_registry(), g.folder, fitted.path(), {.body = s, .calibration = first(g, 256)});
+  quantise_folder(everything(), g.folder, plain.path(), {.body = s});
+  quantise_folder(everything(), g.folder, fitted.path(), {.body = s, .calibration = first(g, 256)});
   EXPECT_NE(read_file(plain.path() / "model.safetensors"), read_file(fitted.path() / "model.safetensors"));
   auto exact = load_golden(g, DType::f32, true);
   Tensor want = all_logits(*exact, first(g, 64));
   auto mean_square = [&](const fs::path& folder) {
-    Tensor x = all_logits(*load_model(test_registry(), folder), first(g, 64));
+    Tensor x = all_logits(*load_model(everything(), folder), first(g, 64));
     double e = 0;
     for (int64_t i = 0; i < x.size(); ++i) e += std::pow(x.item(i) - want.item(i), 2);
     return e;
@@ -118,15 +118,15 @@ TEST(Quantised, CalibrationChangesScalesAndStaysClose) {
 TEST(Quantised, DamagedAndForeignFoldersSaySo) {
   Golden g("llama-gqa");
   Folder out("damaged");
-  quantise_folder(test_registry(), g.folder, out.path(), {});
-  auto message = [&] { return message_of([&] { load_model(test_registry(), out.path()); }); };
+  quantise_folder(everything(), g.folder, out.path(), {});
+  auto message = [&] { return message_of([&] { load_model(everything(), out.path()); }); };
   EXPECT_EQ(message(), "");
-  EXPECT_NE(message_of([&] { load_model(test_registry(), out.path(), {.pack = false}); }).find("cannot be trained"),
+  EXPECT_NE(message_of([&] { load_model(everything(), out.path(), {.pack = false}); }).find("cannot be trained"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { quantise_folder(test_registry(), g.folder, out.path(), {}); }).find("there already"),
+  EXPECT_NE(message_of([&] { quantise_folder(everything(), g.folder, out.path(), {}); }).find("there already"),
             std::string::npos);
   EXPECT_NE(message_of([&] {
-              quantise_folder(test_registry(), out.path(), out.path().string() + "2", {});
+              quantise_folder(everything(), out.path(), out.path().string() + "2", {});
             }).find("quantise from the original folder"),
             std::string::npos);
   EXPECT_FALSE(fs::exists(out.path().string() + "2"));
@@ -164,7 +164,7 @@ TEST(Quantised, ALargePackedFolderIsReadyAtOnce) {
     config.set(key, value);
   Folder dense("dense"), packed("packed");
   {
-    auto model = build_model(test_registry(), config);
+    auto model = build_model(everything(), config);
     Rng rng(1);
     model->visit("", [&](const std::string&, Parameter& p) {
       p.value = Tensor::empty(p.shape, DType::f32);
@@ -172,10 +172,10 @@ TEST(Quantised, ALargePackedFolderIsReadyAtOnce) {
     });
     save_model(*model, dense.path(), DType::bf16);
   }
-  quantise_folder(test_registry(), dense.path(), packed.path(), {});
+  quantise_folder(everything(), dense.path(), packed.path(), {});
   EXPECT_GT(fs::file_size(packed.path() / "model.safetensors"), size_t{200} << 20);
   auto start = std::chrono::steady_clock::now();
-  auto model = load_model(test_registry(), packed.path());
+  auto model = load_model(everything(), packed.path());
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0.5);
   EXPECT_TRUE(std::isfinite(all_logits(*model, first(g, 2)).item(0)));
 }

@@ -20,7 +20,7 @@ std::vector<std::string> folders(const std::string& kind) {
 }
 
 TEST(Registry, EveryFolderIsThere) {
-  const Registry& r = test_registry();
+  const Registry& r = everything();
   std::vector<std::string> mixers = folders("mixers"), ffns = folders("ffn");
   mixers.push_back("lag");  // tests/sample/mixers/lag, dropped in from outside
   std::sort(mixers.begin(), mixers.end());
@@ -36,7 +36,7 @@ TEST(Registry, EveryFolderIsThere) {
 }
 
 TEST(Registry, LayersAreMadeFromJson) {
-  const Registry& r = test_registry();
+  const Registry& r = everything();
   auto mixer = r.mixers.make(
       "cca", Json::parse(
                  R"({"width":8,"n_head":2,"n_head_kv":1,"head_dim":4,"rotary_dims":2,"temperature":"exponential"})"));
@@ -53,7 +53,7 @@ TEST(Registry, LayersAreMadeFromJson) {
 }
 
 TEST(Registry, MistakesAreNamed) {
-  const Registry& r = test_registry();
+  const Registry& r = everything();
   EXPECT_NE(message_of([&] { r.mixers.make("atention", Json::object()); }).find("did you mean 'attention'"),
             std::string::npos);
   EXPECT_NE(

@@ -22,7 +22,7 @@ const fs::path kFolder = fs::path(QUERN_SOURCE_DIR) / "models" / "zaya-nano";
 std::unique_ptr<Model> loaded(const char* scheme) {
   LoadOptions o{.dtype = DType::bf16};
   if (scheme) o.scheme = WeightScheme(parse_format(scheme, "scheme"));
-  return load_model(test_registry(), kFolder, o);
+  return load_model(everything(), kFolder, o);
 }
 
 TEST(ShippedModel, WorksOutHeldOutProblems) {
@@ -182,9 +182,8 @@ TEST(ShippedModel, CalibrationPays) {
   auto divergence = [&](std::span<const int32_t> calibration) {
     const fs::path out = fs::temp_directory_path() / fmt::format("quern_calibrated_{}", ::getpid());
     fs::remove_all(out);
-    quantise_folder(test_registry(), kFolder, out,
-                    {.body = WeightScheme(WeightFormat::q4), .calibration = calibration});
-    const double kl = perplexity(*load_model(test_registry(), out), ids, 512, tokenizer.bos_id(), reference.get()).kl;
+    quantise_folder(everything(), kFolder, out, {.body = WeightScheme(WeightFormat::q4), .calibration = calibration});
+    const double kl = perplexity(*load_model(everything(), out), ids, 512, tokenizer.bos_id(), reference.get()).kl;
     fs::remove_all(out);
     return kl;
   };

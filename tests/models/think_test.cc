@@ -31,7 +31,7 @@ class Thinking : public testing::Test {
       "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 4096,
       "tie_word_embeddings": true})");
     c.set("vocab_size", int64_t{tokenizer_.vocab_size()});
-    model_ = build_model(test_registry(), c);
+    model_ = build_model(everything(), c);
     initialise(*model_, 5);
     model_->pack(Packing(DType::f32));
     options_.sampling.temperature = 1;

@@ -1,6 +1,7 @@
 // Making the tiny model.
 #include "tests/serve/serving.h"
 
+#include "quern/nn/everything.h"
 #include "quern/text/bpe_train.h"
 
 namespace quern {
@@ -9,15 +10,6 @@ namespace {
 constexpr const char* kPlain =
     "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}<s>assistant: {% if think %}<think>{% "
     "endif %}";
-
-const Registry& registry() {
-  static const Registry* r = [] {
-    auto* made = new Registry;
-    register_everything(*made);
-    return made;
-  }();
-  return *r;
-}
 
 std::string trained_tokenizer() {
   BpeTrainOptions o;
@@ -35,7 +27,7 @@ std::unique_ptr<ServedModel> tiny_model(int64_t most_waiting, const std::string&
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 200000,
     "tie_word_embeddings": true})");
   c.set("vocab_size", int64_t{tokenizer.vocab_size()});
-  auto model = build_model(registry(), c);
+  auto model = build_model(everything(), c);
   initialise(*model, 5);
   model->pack(Packing(DType::f32));
   auto m = std::unique_ptr<ServedModel>(

@@ -12,7 +12,7 @@
 
 #include "quern/base/rng.h"
 #include "quern/data/indexed.h"
-#include "quern/nn/registry.h"
+#include "quern/nn/everything.h"
 
 namespace quern::tiny {
 
@@ -71,15 +71,6 @@ class Folder {
  private:
   static inline int count_ = 0;
 };
-
-inline const Registry& registry() {
-  static const Registry* r = [] {
-    auto* made = new Registry;
-    register_everything(*made);
-    return made;
-  }();
-  return *r;
-}
 
 inline std::string binary() { return std::string(QUERN_BINARY_DIR) + "/apps/quern/quern"; }
 

@@ -34,14 +34,14 @@ class Training : public testing::TestWithParam<const char*> {
   };
   Result run(const Recipe& r, const std::string& name, int64_t stop_after = 0, bool resume = false, int ranks = 1) {
     run_ranks(ranks, [&](Communicator& c) {
-      Trainer t(r, registry(), c, {.out = folder_ / name, .resume = resume});
+      Trainer t(r, everything(), c, {.out = folder_ / name, .resume = resume});
       while ((stop_after == 0 || t.finished() < stop_after) && t.step()) {
       }
       if (t.finished() == t.steps()) t.export_model(folder_ / name / "model", DType::f32);
     });
     Result out{read_metrics(folder_ / name / "metrics.jsonl").steps, {}};
     if (stop_after == 0) {
-      auto model = load_model(registry(), folder_ / name / "model", {.pack = false});
+      auto model = load_model(everything(), folder_ / name / "model", {.pack = false});
       model->visit("", [&](const std::string& p, Parameter& x) { out.parameters[p] = x.value; });
     }
     return out;
@@ -119,9 +119,9 @@ TEST_P(Training, RanksAndMicroBatchesChangeRoundingAlone) {
 
 TEST_P(Training, ACheckpointIsExportedAsTheModelItIs) {
   Result a = run(recipe(GetParam()), "run");
-  const ExportReport r = export_checkpoint(registry(), folder_ / "run", folder_ / "out", {.dtype = DType::f32});
+  const ExportReport r = export_checkpoint(everything(), folder_ / "run", folder_ / "out", {.dtype = DType::f32});
   EXPECT_EQ(r.step, 12);
-  auto model = load_model(registry(), folder_ / "out", {.dtype = DType::f32, .pack = false});
+  auto model = load_model(everything(), folder_ / "out", {.dtype = DType::f32, .pack = false});
   size_t seen = 0;
   model->visit("", [&](const std::string& name, Parameter& p) {
     const Tensor& want = a.parameters.at(name);
@@ -130,9 +130,10 @@ TEST_P(Training, ACheckpointIsExportedAsTheModelItIs) {
     ++seen;
   });
   EXPECT_EQ(seen, a.parameters.size());
-  EXPECT_EQ(export_checkpoint(registry(), folder_ / "run" / "step_10", folder_ / "ten", {}).step, 10);
-  EXPECT_THROW(export_checkpoint(registry(), folder_ / "run", folder_ / "out", {}), Error) << "there is one already";
-  EXPECT_THROW(export_checkpoint(registry(), folder_, folder_ / "none", {}), Error) << "no checkpoint there";
+  EXPECT_EQ(export_checkpoint(everything(), folder_ / "run" / "step_10", folder_ / "ten", {}).step, 10);
+  EXPECT_THROW(export_checkpoint(everything(), folder_ / "run", folder_ / "out", {}), Error)
+      << "there is one already";
+  EXPECT_THROW(export_checkpoint(everything(), folder_, folder_ / "none", {}), Error) << "no checkpoint there";
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Training, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),

@@ -130,7 +130,7 @@ TEST(ZeroShards, SumsAreThoseOfAllReduceAndGoOutEarly) {
   const Json config = Json::read(fs::path(QUERN_SOURCE_DIR) / "tests/goldens/zaya-2-4x2/config.json");
   for (int ranks : {2, 3})
     run_ranks(ranks, [&](Communicator& comm) {
-      auto model = build_model(registry(), config);
+      auto model = build_model(everything(), config);
       initialise(*model, 5);
       ZeroShards shards(*model, comm, 3000);
       EXPECT_GT(shards.buckets(), 4);
@@ -202,7 +202,7 @@ class Plans : public testing::TestWithParam<const char*> {
   std::vector<StepMetrics> run(const Recipe& r, const std::string& name, int ranks, int64_t stop = 0,
                                bool resume = false, bool save = false) {
     run_ranks(ranks, [&](Communicator& c) {
-      Trainer t(r, registry(), c, {.out = folder_.path / name, .resume = resume});
+      Trainer t(r, everything(), c, {.out = folder_.path / name, .resume = resume});
       while ((stop == 0 || t.finished() < stop) && t.step()) {
       }
       if (stop > 0) t.checkpoint(save);

@@ -7,18 +7,10 @@
 
 #include "quern/base/test_message.h"
 #include "quern/learn/ovq/association_study.h"
+#include "quern/nn/everything.h"
 
 namespace quern {
 namespace {
-
-const Registry& everything() {
-  static const Registry* r = [] {
-    auto* made = new Registry;
-    register_everything(*made);
-    return made;
-  }();
-  return *r;
-}
 
 TEST(Association, KeysAreAskedForTheirValues) {
   const Associations a = make_associations(Association::mqar, 5, 3, 1, 0);

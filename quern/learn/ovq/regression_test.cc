@@ -9,18 +9,10 @@
 #include <map>
 
 #include "quern/base/test_message.h"
+#include "quern/nn/everything.h"
 
 namespace quern {
 namespace {
-
-const Registry& everything() {
-  static const Registry* r = [] {
-    auto* made = new Registry;
-    register_everything(*made);
-    return made;
-  }();
-  return *r;
-}
 
 TEST(Regression, EveryTagIsOneFunction) {
   const Regressions a = make_regressions(3, 2, 1, 0);

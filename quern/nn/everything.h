@@ -1,0 +1,10 @@
+// The registry of all that this build has: every mixer, feed-forward, model family and optimizer, gathered once from the
+// folders present (registry.gen.cc, written by CMake, defines it).
+#pragma once
+#include "quern/nn/registry.h"
+
+namespace quern {
+
+const Registry& everything();
+
+}  // namespace quern
