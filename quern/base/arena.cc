@@ -157,6 +157,7 @@ BlockCache& cache() {
 
 }  // namespace
 
+size_t block_bytes(size_t wanted) { return size_class(wanted); }
 size_t give_back_free_blocks() { return cache().give_back(); }
 
 Arena::~Arena() {

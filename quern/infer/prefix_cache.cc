@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "quern/base/free_blocks.h"
+
 namespace quern {
 
 struct PrefixCache::Node {
@@ -17,19 +19,45 @@ struct PrefixCache::Node {
   int64_t end() const { return begin + length(); }
 };
 
+namespace {
+
+constexpr int64_t kTreeEntry = 48, kShared = 64;  // what a std::map adds to its values, and a tensor to its block
+
+int64_t block_of(int64_t bytes) {
+  return static_cast<int64_t>(block_bytes(static_cast<size_t>(bytes)) + sizeof(Tensor)) + kShared;
+}
+
+}  // namespace
+
 PrefixCache::PrefixCache(std::vector<StateSite> sites, int64_t budget_bytes)
     : sites_(std::move(sites)), budget_(budget_bytes), root_(std::make_unique<Node>()) {
   for (size_t s = 0; s < sites_.size(); ++s) {
     const StateSpec& spec = sites_[s].spec;
-    row_bytes_ += spec.bytes_per_token();
-    snapshot_bytes_ += spec.fixed_bytes();
-    for (size_t p = 0; p < spec.parts.size(); ++p)
-      (spec.parts[p].per_token ? rows_ : fixed_).emplace_back(static_cast<int>(s), static_cast<int>(p));
+    for (size_t p = 0; p < spec.parts.size(); ++p) {
+      const StatePart& part = spec.parts[p];
+      (part.per_token ? rows_ : fixed_).emplace_back(static_cast<int>(s), static_cast<int>(p));
+      const int64_t bytes = element_count(part.shape) * dtype_size(part.dtype);
+      if (part.per_token)
+        row_bytes_.push_back(bytes);
+      else
+        snapshot_bytes_ += block_of(bytes);
+    }
   }
   needs_snapshots_ = !fixed_.empty();
+  if (needs_snapshots_) snapshot_bytes_ += static_cast<int64_t>(sizeof(Snapshot)) + kTreeEntry;
 }
 
 PrefixCache::~PrefixCache() { clear(); }
+
+int64_t PrefixCache::edge_bytes(int64_t tokens) const {
+  int64_t n = static_cast<int64_t>(sizeof(Node)) + kTreeEntry + tokens * static_cast<int64_t>(sizeof(int32_t));
+  for (int64_t bytes : row_bytes_) n += block_of(tokens * bytes);
+  return n;
+}
+
+int64_t PrefixCache::node_bytes(const Node& node) const {
+  return edge_bytes(node.length()) + static_cast<int64_t>(node.cuts.size()) * snapshot_bytes_;
+}
 
 // A long conversation is a long chain of nodes: taken apart leaf by leaf, not by destructors calling each other.
 void PrefixCache::clear() {
@@ -105,6 +133,7 @@ PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, 
 }
 
 void PrefixCache::split(Node& node, int64_t length) {
+  bytes_ += edge_bytes(length) + edge_bytes(node.length() - length) - edge_bytes(node.length());
   auto tail = std::make_unique<Node>();
   tail->parent = &node;
   tail->begin = node.begin + length;
@@ -120,6 +149,7 @@ void PrefixCache::split(Node& node, int64_t length) {
   tail->cuts.insert(std::make_move_iterator(first), std::make_move_iterator(node.cuts.end()));
   node.cuts.erase(first, node.cuts.end());
   node.tokens.resize(static_cast<size_t>(length));
+  node.tokens.shrink_to_fit();
   node.children.clear();
   int32_t key = tail->tokens[0];
   node.children.emplace(key, std::move(tail));
@@ -153,7 +183,7 @@ void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& ro
     leaf->tokens.assign(tokens.begin() + at, tokens.end());
     leaf->used = clock_;
     for (auto [site, part] : rows_) leaf->rows.push_back(rows.rows(site, part).narrow(0, at, n - at).clone());
-    bytes_ += (n - at) * row_bytes_;
+    bytes_ += edge_bytes(n - at);
     Node* added = leaf.get();
     node->children.emplace(tokens[static_cast<size_t>(at)], std::move(leaf));
     node = added;
@@ -192,7 +222,7 @@ bool PrefixCache::drop_oldest_leaf() {
   for (Node* n : nodes())
     if (n->children.empty() && n != root_.get() && (!oldest || n->used < oldest->used)) oldest = n;
   if (!oldest) return false;
-  bytes_ -= oldest->length() * row_bytes_ + static_cast<int64_t>(oldest->cuts.size()) * snapshot_bytes_;
+  bytes_ -= node_bytes(*oldest);
   oldest->parent->children.erase(oldest->tokens[0]);
   return true;
 }

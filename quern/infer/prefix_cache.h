@@ -4,6 +4,7 @@
 // snapshot inside the match and replays the rest. Reads nothing but StateSpec.
 //
 // Snapshots are taken at the ends of turns, at junctions (where a request left a known path) and on a coarse grid.
+// Bytes are those that really lie in memory: blocks as they are rounded up, tokens, and the tree's own.
 // Over the byte budget, grid snapshots nobody ever resumed from go first, oldest first; then whole leaves, least
 // recently used first.
 #pragma once
@@ -44,10 +45,9 @@ class PrefixCache {
 
   const std::vector<StateSite>& sites() const { return sites_; }
   bool needs_snapshots() const { return needs_snapshots_; }
-  int64_t snapshot_bytes() const { return snapshot_bytes_; }
   int64_t bytes() const { return bytes_; }
   // Whether the budget has room for n tokens and a snapshot of them.
-  bool takes(int64_t n) const { return n * row_bytes_ + snapshot_bytes_ <= budget_; }
+  bool takes(int64_t n) const { return edge_bytes(n) + snapshot_bytes_ <= budget_; }
   int64_t budget() const { return budget_; }
   void clear();
 
@@ -63,6 +63,8 @@ class PrefixCache {
     Node* node;
     int64_t length;  // tokens of the node's edge that matched
   };
+  int64_t edge_bytes(int64_t tokens) const;  // of a node, without snapshots
+  int64_t node_bytes(const Node& node) const;
   std::vector<Node*> nodes() const;
   std::vector<Step> walk(std::span<const int32_t> tokens) const;
   void split(Node& node, int64_t length);
@@ -73,7 +75,8 @@ class PrefixCache {
 
   std::vector<StateSite> sites_;
   std::vector<std::pair<int, int>> rows_, fixed_;  // {site, part} of per-token and of fixed parts
-  int64_t row_bytes_ = 0, snapshot_bytes_ = 0;
+  std::vector<int64_t> row_bytes_;                 // a token's, of each of rows_
+  int64_t snapshot_bytes_ = 0;
   bool needs_snapshots_ = false;
   int64_t budget_, bytes_ = 0;
   uint64_t clock_ = 0;

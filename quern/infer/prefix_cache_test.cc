@@ -85,7 +85,7 @@ TEST(PrefixCache, AttentionResumesAnywhereSnapshotsAtTheirPlace) {
 // resumed is exactly what was stored.
 TEST(PrefixCache, RandomRequestsUnderABudget) {
   for (bool recurrent : {false, true}) {
-    PrefixCache c(sites(recurrent), 3000);
+    PrefixCache c(sites(recurrent), 30000);
     Rng rng(recurrent ? 1 : 2);
     std::vector<Tokens> past;
     int64_t reused = 0;
@@ -112,10 +112,15 @@ TEST(PrefixCache, RandomRequestsUnderABudget) {
 }
 
 TEST(PrefixCache, IdleGridSnapshotsGoFirst) {
-  PrefixCache c(sites(true), 40 * 8 + 4 * 12);  // 40 rows and four snapshots
   Tokens t(20, 1), other(20, 2);
-  for (int64_t n : {5, 10, 15}) store(c, Tokens(t.begin(), t.begin() + n), true, CutKind::grid);
-  store(c, t, true, CutKind::turn);
+  auto fill = [&](PrefixCache& c) {
+    for (int64_t n : {5, 10, 15}) store(c, Tokens(t.begin(), t.begin() + n), true, CutKind::grid);
+    store(c, t, true, CutKind::turn);
+  };
+  PrefixCache all(sites(true), 1 << 20);
+  fill(all), store(all, other, true, CutKind::turn);
+  PrefixCache c(sites(true), all.bytes() - 1);  // one snapshot too many
+  fill(c);
   EXPECT_EQ(resume(c, Tokens(t.begin(), t.begin() + 11), true).cached, 10);
   store(c, other, true, CutKind::turn);
   EXPECT_EQ(resume(c, Tokens(t.begin(), t.begin() + 11), true).cached, 10) << "used once, so it stays";
@@ -126,7 +131,10 @@ TEST(PrefixCache, IdleGridSnapshotsGoFirst) {
 }
 
 TEST(PrefixCache, WhatCannotFitIsNotKept) {
-  PrefixCache c(sites(false), 64);
+  PrefixCache few(sites(false), 1 << 20), many(sites(false), 1 << 20);
+  store(few, Tokens(5, 1), false), store(many, Tokens(50, 2), false);
+  ASSERT_LT(few.bytes(), many.bytes());
+  PrefixCache c(sites(false), many.bytes() - 1);
   store(c, Tokens(5, 1), false);
   store(c, Tokens(50, 2), false);
   EXPECT_EQ(c.known(Tokens(50, 2)), 0);
