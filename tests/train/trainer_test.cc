@@ -19,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using tiny::registry;
 
 class Training : public testing::TestWithParam<const char*> {
  protected:
