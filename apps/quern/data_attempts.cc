@@ -43,6 +43,8 @@ int data_attempts(Words args) {
   if (contested_out.empty() && o.contested > 0)
     throw UsageError("quern data attempts: --contests without --contested, the file they go to");
   if (contested_out == "-") throw UsageError("quern data attempts: --contested takes a file; stdout is --out's");
+  if (!contested_out.empty() && contested_out == out)
+    throw UsageError("quern data attempts: --contested and --out are one file");
   if (!contested_out.empty() && o.contested == 0) o.contested = 2;
   read_levels(level, o.eval.problems);
   o.eval.problems.seed = static_cast<uint64_t>(seed);

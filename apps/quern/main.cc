@@ -36,7 +36,7 @@ constexpr Verb kVerbs[] = {
     {"study", "train variants of a recipe on the same tokens and compare them", quern::cmd_study},
     {"memory", "conversations that know when things were said", quern::cmd_memory},
     {"report", "draw a training run as one HTML page", quern::cmd_report},
-    {"learn", "other rules of learning, other memories, codes for a question: studies at small sizes", quern::cmd_learn},
+    {"learn", "other rules of learning, other memories, codes for a question: small studies", quern::cmd_learn},
     {"recall", "search long texts by words and by walks over what is alike", quern::cmd_recall},
     {"reshape", "rewrite a checkpoint for other ranks or another architecture", quern::cmd_reshape},
     {"export", "a training checkpoint as a model folder", quern::cmd_export},

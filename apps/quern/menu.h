@@ -1,8 +1,9 @@
 // A verb that only leads to others: `quern recall index|query|…`. One table gives the choice, `--help`, and what a
 // word that is none of them may have meant.
 //
-//   constexpr MenuItem kItems[] = {{"index", "PATH… --db DIR", "bring an index up to date with files",
-//   recall_index}}; int cmd_recall(Words args) { return choose("recall", "long texts, searched", kItems, args); }
+//   constexpr MenuItem kItems[] = {{"index", "PATH… --db DIR", "bring an index up to date", recall_index}};
+//
+//   int cmd_recall(Words args) { return choose("recall", "long texts, searched", kItems, args); }
 #pragma once
 #include <span>
 

@@ -123,7 +123,7 @@ double DedupRun::seconds_now() {
 uint64_t DedupRun::peak_rss() {
   // Not getrusage's: that begins with the peak of whoever started this process.
   std::ifstream status("/proc/self/status");
-  uint64_t kib = 0;
+  uint64_t kib = 0;  // where the system does not say, it is not known
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("VmHWM:"))
       std::from_chars(line.data() + line.find_first_of("0123456789"), line.data() + line.size(), kib);

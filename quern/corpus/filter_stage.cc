@@ -78,13 +78,13 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
   const auto begin = std::chrono::steady_clock::now();
   const StageOutput& to = run.to;
   refuse_finished(to.folder);
-  StageRun stage(
-      to.folder, inputs,
-      fmt::format("filter 1 {} {} {} {} {}", run.what, run.scan.text(), run.rejects, run.reasons, to.text()),
-      to.checkpoint_bytes);
   FilterReport total;
   const std::unique_ptr<DocumentFilter> one = run.make();  // its rules may be its own
   for (const char* r : one->rules()) total.rules.emplace_back(r);
+  StageRun stage(to.folder, inputs,
+                 fmt::format("filter 1 {} {} {} {} {} {}", run.what, fmt::join(total.rules, ","), run.scan.text(),
+                             run.rejects, run.reasons, to.text()),
+                 to.checkpoint_bytes);
   total.rule_first.resize(total.rules.size()), total.rule_any.resize(total.rules.size());
   total.went_on = stage.went_on();
   ShardPosition kept, rejected;

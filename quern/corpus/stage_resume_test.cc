@@ -108,7 +108,7 @@ TEST_F(StageResumeTest, Tokenize) {
   });
 }
 
-// Another filter, other inputs, a finished folder: nothing of the old run is gone on with.
+// Another filter, a finished folder: nothing of the old run is gone on with.
 TEST_F(StageResumeTest, AnotherStageStartsOver) {
   const Inputs in = inputs();
   const auto run = [&](const std::string& filter, int cut) {

@@ -59,6 +59,9 @@ struct Sequence {
     out.prompt_tokens = prompt;
   }
   int64_t fed() const { return state.length(); }
+  bool draws_freely() const {  // the next token is its sampler's alone
+    return !r.options.constraint && out.tokens.size() >= r.options.forced.size() && r.options.max_tokens > 0;
+  }
   int64_t pending() const { return static_cast<int64_t>(tokens.size()) - fed(); }
 };
 
@@ -345,14 +348,29 @@ struct Engine::Impl {
   }
 
   void after(const std::vector<Piece>& pieces, const Tensor& logits) {
-    int64_t row = 0;
+    std::vector<Sequence*> ready;
     for (const Piece& p : pieces) {
-      Sequence& s = *p.s;
-      s.alone = false;
-      if (s.pending() > 0) continue;
-      const float* x = logits.view<const float, 2>().row(row++);
+      p.s->alone = false;
+      if (p.s->pending() == 0) ready.push_back(p.s);
+    }
+    const auto row = [&](size_t i) {
+      return std::span(logits.view<const float, 2>().row(static_cast<int64_t>(i)),
+                       static_cast<size_t>(logits.dim(1)));
+    };
+    // Draws side by side; what fails fails again below, where it is its sequence's own.
+    std::vector<std::optional<TokenLogprob>> drawn(ready.size());
+    if (ready.size() > 1)
+      parallel_dynamic(static_cast<int64_t>(ready.size()), [&](int64_t at) {
+        const auto i = static_cast<size_t>(at);
+        if (ready[i]->draws_freely()) try {
+            drawn[i] = ready[i]->sampler.next(row(i), ready[i]->tokens.size());
+          } catch (const std::exception&) {
+          }
+      });
+    for (size_t i = 0; i < ready.size(); ++i) {
+      Sequence& s = *ready[i];
       try {
-        answer(s, {x, static_cast<size_t>(logits.dim(1))});
+        answer(s, row(i), drawn[i]);
       } catch (const std::exception& e) {
         finish(s, "error", message_of(e));
       }
@@ -389,13 +407,15 @@ struct Engine::Impl {
     return {t.token, logprob_of(logits, t.token)};
   }
 
-  // One more token of s from its logits. s may be gone afterwards.
-  void answer(Sequence& s, std::span<const float> logits) {
+  // One more token of s from its logits, perhaps drawn already. s may be gone afterwards.
+  void answer(Sequence& s, std::span<const float> logits, const std::optional<TokenLogprob>& drawn) {
     const GenerateOptions& g = s.r.options;
     if (g.max_tokens == 0) return finish(s, "length");
     size_t i = s.out.tokens.size();
     bool forced = i < g.forced.size();
-    TokenLogprob t = forced ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])} : sample(s, logits);
+    TokenLogprob t = forced  ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])}
+                     : drawn ? *drawn
+                             : sample(s, logits);
     if (i == 0) s.first_token = Clock::now();
     if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end())
       return finish(s, "stop");

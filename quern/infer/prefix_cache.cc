@@ -132,35 +132,42 @@ PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, 
   return m;
 }
 
+// What needs memory first, what changes the tree after it: an engine goes on when there is none left.
 void PrefixCache::split(Node& node, int64_t length) {
-  bytes_ += edge_bytes(length) + edge_bytes(node.length() - length) - edge_bytes(node.length());
   auto tail = std::make_unique<Node>();
   tail->parent = &node;
   tail->begin = node.begin + length;
   tail->tokens.assign(node.tokens.begin() + length, node.tokens.end());
   tail->used = node.used;
-  for (Tensor& r : node.rows) {
+  std::vector<Tensor> head;
+  for (const Tensor& r : node.rows) {
     tail->rows.push_back(r.narrow(0, length, r.dim(0) - length).clone());
-    r = r.narrow(0, 0, length).clone();
+    head.push_back(r.narrow(0, 0, length).clone());
   }
+  std::map<int32_t, std::unique_ptr<Node>> only_child;
+  auto& child = only_child[tail->tokens[0]];
+
+  bytes_ += edge_bytes(length) + edge_bytes(node.length() - length) - edge_bytes(node.length());
+  node.rows = std::move(head);
+  for (auto& [token, grandchild] : node.children) grandchild->parent = tail.get();
   tail->children = std::move(node.children);
-  for (auto& [token, child] : tail->children) child->parent = tail.get();
-  auto first = node.cuts.upper_bound(tail->begin);
-  tail->cuts.insert(std::make_move_iterator(first), std::make_move_iterator(node.cuts.end()));
-  node.cuts.erase(first, node.cuts.end());
+  for (auto first = node.cuts.upper_bound(tail->begin); first != node.cuts.end();)
+    tail->cuts.insert(node.cuts.extract(first++));
   node.tokens.resize(static_cast<size_t>(length));
-  node.tokens.shrink_to_fit();
-  node.children.clear();
-  int32_t key = tail->tokens[0];
-  node.children.emplace(key, std::move(tail));
+  child = std::move(tail);
+  node.children = std::move(only_child);
 }
 
 void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind) {
-  auto [it, fresh] = node.cuts.try_emplace(position);
-  it->second.kind = fresh ? kind : std::max(kind, it->second.kind);
-  it->second.used = clock_;
-  if (!fresh) return;
-  for (auto [site, part] : fixed_) it->second.fixed.push_back(state.fixed(site, part).clone());
+  if (auto known = node.cuts.find(position); known != node.cuts.end()) {
+    known->second.kind = std::max(kind, known->second.kind);
+    known->second.used = clock_;
+    return;
+  }
+  Snapshot made;
+  made.kind = kind, made.used = clock_;
+  for (auto [site, part] : fixed_) made.fixed.push_back(state.fixed(site, part).clone());
+  node.cuts.emplace(position, std::move(made));
   bytes_ += snapshot_bytes_;
 }
 
@@ -183,9 +190,9 @@ void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& ro
     leaf->tokens.assign(tokens.begin() + at, tokens.end());
     leaf->used = clock_;
     for (auto [site, part] : rows_) leaf->rows.push_back(rows.rows(site, part).narrow(0, at, n - at).clone());
-    bytes_ += edge_bytes(n - at);
     Node* added = leaf.get();
     node->children.emplace(tokens[static_cast<size_t>(at)], std::move(leaf));
+    bytes_ += edge_bytes(n - at);
     node = added;
   }
   if (needs_snapshots_) put_snapshot(*node, n, fixed, kind);

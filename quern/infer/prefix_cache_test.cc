@@ -101,6 +101,7 @@ TEST(PrefixCache, RandomRequestsUnderABudget) {
       if (HasFatalFailure()) return;
       store(c, t, recurrent, static_cast<CutKind>(static_cast<int>(rng.uniform() * 3)));
       EXPECT_LE(c.bytes(), c.budget());
+      EXPECT_GT(c.bytes(), 0);
       EXPECT_EQ(c.known(t), static_cast<int64_t>(t.size()));
       past.push_back(t);
       if (past.size() > 30) past.erase(past.begin());
@@ -109,6 +110,17 @@ TEST(PrefixCache, RandomRequestsUnderABudget) {
     c.clear();
     EXPECT_EQ(c.bytes(), 0);
   }
+}
+
+// However a tree came to be, what it counts is what it is.
+TEST(PrefixCache, SplittingCountsLikeBuilding) {
+  const Tokens a(37, 1);
+  Tokens ab = a, ac = a;
+  ab.insert(ab.end(), 70, 2), ac.insert(ac.end(), 5, 3);
+  PrefixCache split(sites(false), 1 << 20), built(sites(false), 1 << 20);
+  store(split, ab, false), store(split, ac, false);
+  store(built, a, false), store(built, ab, false), store(built, ac, false);
+  EXPECT_EQ(split.bytes(), built.bytes());
 }
 
 TEST(PrefixCache, IdleGridSnapshotsGoFirst) {

@@ -19,8 +19,8 @@ struct GenerateOptions {
   std::vector<int64_t> stop_ids = {};
   std::vector<std::string> stop = {};  // stop strings; need a tokenizer
   std::vector<int32_t> forced =
-      {};                    // the answer's first tokens, given instead of sampled; their logprobs are reported
-  int64_t top_logprobs = 0;  // alternatives reported beside each token
+      {};                     // the answer's first tokens, given instead of sampled; their logprobs are reported
+  int64_t top_logprobs = 0;   // alternatives reported beside each token
   bool score_prompt = false;  // report the prompt's own logprobs; max_tokens may then be 0. Nothing is taken from the
                               // prefix cache
   std::shared_ptr<const ConstraintSource> constraint = {};  // what the sampled tokens may be
@@ -47,9 +47,9 @@ struct Generated {
   std::vector<std::vector<TokenLogprob>> top;  // per token, when asked for
   std::vector<double> prompt_logprobs;         // of the prompt's tokens from the second on, when asked for
   std::vector<std::vector<TokenLogprob>> prompt_top;
-  std::string text;                            // when the engine has a tokenizer; without the stop string
-  std::string finish;                          // "stop", "length", "cancelled", "error"
-  std::string error;                           // of "error": what went wrong and what to change
+  std::string text;    // when the engine has a tokenizer; without the stop string
+  std::string finish;  // "stop", "length", "cancelled", "error"
+  std::string error;   // of "error": what went wrong and what to change
   int64_t prompt_tokens = 0, cached_tokens = 0, replayed_tokens = 0;  // prompt = cached + replayed
   std::string cache_note;                                             // why no more was cached
   double prompt_seconds = 0;                                          // from the first step to the first token

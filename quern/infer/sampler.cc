@@ -1,6 +1,7 @@
 #include "quern/infer/sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -105,7 +106,8 @@ void Sampler::keep_typical() {
   double top = left_[0].logit, total = 0, expected = 0, kept = 0;
   for (const Candidate& c : left_) top = std::max(top, c.logit);
   for (const Candidate& c : left_) total += std::exp(c.logit - top);
-  auto surprise = [&](const Candidate& c) { return top + std::log(total) - c.logit; };
+  const double whole = top + std::log(total);
+  auto surprise = [&](const Candidate& c) { return whole - c.logit; };
   for (const Candidate& c : left_) expected += std::exp(-surprise(c)) * surprise(c);
   auto off = [&](const Candidate& c) { return std::abs(surprise(c) - expected); };
   std::sort(left_.begin(), left_.end(),
@@ -156,24 +158,70 @@ void Sampler::filter(SampleStep step, bool& sorted, uint64_t at) {
     if (Rng(mix64(o_.seed) ^ 0x787463u, at).uniform() < o_.xtc_probability) exclude_top();
     return;
   }
-  if (!sorted) {
-    auto middle = step == SampleStep::top_k ? left_.begin() + o_.top_k : left_.end();
-    std::partial_sort(left_.begin(), middle, left_.end(), before);
-    sorted = true;
+  if (step == SampleStep::min_p) {
+    double top = left_[0].logit;
+    for (const Candidate& c : left_) top = std::max(top, c.logit);
+    std::erase_if(left_, [&, least = top + std::log(o_.min_p)](const Candidate& c) { return c.logit < least; });
+    return;
   }
   if (step == SampleStep::top_k) {
+    if (!sorted) std::partial_sort(left_.begin(), left_.begin() + o_.top_k, left_.end(), before);
+    sorted = true;
     left_.resize(static_cast<size_t>(o_.top_k));
     return;
   }
   double top = left_[0].logit, total = 0, kept = 0;
-  size_t n = 0;
-  if (step == SampleStep::min_p) {
-    while (n < left_.size() && std::exp(left_[n].logit - top) >= o_.min_p) ++n;
-  } else {
-    for (const Candidate& c : left_) total += std::exp(c.logit - top);
-    while (n < left_.size() && kept < o_.top_p * total) kept += std::exp(left_[n++].logit - top);
+  for (const Candidate& c : left_) top = std::max(top, c.logit);
+  for (const Candidate& c : left_) total += std::exp(c.logit - top);
+  if (!sorted) {  // as deep as p reaches: most of a vocabulary lies far below
+    auto middle = left_.begin();
+    for (double depth = 4; middle != left_.end() && kept < o_.top_p * total; depth *= 2) {
+      const auto next =
+          std::partition(middle, left_.end(), [&](const Candidate& c) { return c.logit >= top - depth; });
+      for (; middle != next; ++middle) kept += std::exp(middle->logit - top);
+    }
+    std::sort(left_.begin(), middle, before);
+    left_.erase(middle, left_.end());
+    sorted = true;
   }
+  size_t n = 0;
+  for (kept = 0; n < left_.size() && kept < o_.top_p * total;) kept += std::exp(left_[n++].logit - top);
   left_.resize(std::max<size_t>(n, 1));
+}
+
+bool Sampler::takes_all() const {
+  const bool late = penalised_ && o_.order.front() != SampleStep::penalties;
+  return !late && o_.top_k == 0 && o_.top_p >= 1 && o_.min_p <= 0 && o_.typical_p >= 1 && o_.xtc_probability <= 0;
+}
+
+int32_t Sampler::draw_from_all(std::span<const float> x, uint64_t step) {
+  const bool heated = std::find(o_.order.begin(), o_.order.end(), SampleStep::temperature) != o_.order.end();
+  const float by = heated ? static_cast<float>(std::min(1e30, 1 / o_.temperature)) : 1.0f,
+              top = *std::max_element(x.begin(), x.end());
+  shares_.resize(x.size());
+  for (size_t i = 0; i < x.size(); ++i) shares_[i] = (x[i] - top) * by;
+  const auto n = static_cast<int64_t>(x.size());
+  kernels::softmax<float>({shares_.data(), {1, n}}, {shares_.data(), {1, n}});
+  double left = Rng(o_.seed, step).uniform();
+  constexpr size_t kBlock = 64;
+  for (size_t from = 0; from < x.size(); from += kBlock) {
+    const size_t end = std::min(from + kBlock, x.size());
+    std::array<float, 8> sums{};
+    for (size_t i = from; i < end; ++i) sums[i % 8] += shares_[i];
+    double block = 0;
+    for (const float s : sums) block += static_cast<double>(s);
+    if (left >= block) {
+      left -= block;
+      continue;
+    }
+    for (size_t i = from; i < end; ++i)
+      if (shares_[i] > 0 && (left -= static_cast<double>(shares_[i])) < 0) return static_cast<int32_t>(i);
+    left = 0;  // the block's sum was rounded up: the next that can be drawn
+  }
+  // Rounding left the sum a little below 1.
+  for (size_t i = x.size(); i-- > 0;)
+    if (shares_[i] > 0) return static_cast<int32_t>(i);
+  return static_cast<int32_t>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
 TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
@@ -188,6 +236,7 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
     return TokenLogprob{id, static_cast<double>(logits[static_cast<size_t>(id)]) - lse};
   };
   if (greedy) return chosen(static_cast<int32_t>(best - x.begin()));
+  if (takes_all()) return chosen(draw_from_all(x, step));
 
   double floor = static_cast<double>(*best) - kNegligible * std::max(1.0, o_.temperature);
   left_.clear();

@@ -62,6 +62,8 @@ class Sampler {
     int32_t id;
     double logit;
   };
+  bool takes_all() const;  // no cut is asked for: the draw is from the whole distribution
+  int32_t draw_from_all(std::span<const float> x, uint64_t step);
   double penalised(double logit, const Seen& seen) const;
   void adjust(std::span<const float> logits, bool penalties);
   void filter(SampleStep step, bool& sorted, uint64_t at);
@@ -72,7 +74,7 @@ class Sampler {
   bool penalised_;
   std::unordered_map<int32_t, Seen> seen_;
   std::vector<Candidate> left_;
-  std::vector<float> adjusted_;
+  std::vector<float> adjusted_, shares_;
 };
 
 // The logprobs of one token and of the n likeliest, under the untouched distribution.

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "quern/base/error.h"
+#include "quern/base/rng.h"
 
 namespace quern {
 namespace {
@@ -52,6 +54,53 @@ TEST(Sampler, CutsKeepWhatTheyShould) {
   EXPECT_EQ(frequencies({.top_p = p(1, 1) + 0.01}).size(), 2u);  // the two likeliest are needed to pass it
   EXPECT_EQ(frequencies({.top_p = 1e-9}).size(), 1u);
   EXPECT_EQ(frequencies({.min_p = 0.3}).size(), 3u);  // e^-1 = .37 stays, e^-2 = .14 goes
+}
+
+// The cuts against the definition, sorted out in full, on vocabularies of many sizes.
+TEST(Sampler, CutsOfLargeVocabularies) {
+  for (const size_t n : {7, 64, 65, 1000, 5000}) {
+    Rng rng(n);
+    std::vector<float> logits(n);
+    for (float& x : logits) x = static_cast<float>(rng.normal() * 3);
+    std::vector<size_t> by(n);
+    for (size_t i = 0; i < n; ++i) by[i] = i;
+    std::sort(by.begin(), by.end(), [&](size_t a, size_t b) { return logits[a] > logits[b]; });
+    double all = 0;
+    for (const float x : logits) all += std::exp(static_cast<double>(x));
+    auto drawn = [&](const SamplingOptions& o) {
+      std::map<int32_t, double> f;
+      for (uint64_t step = 0; step < 4000; ++step) f[sample(logits, o, step).token] += 1.0 / 4000;
+      return f;
+    };
+    for (const double share : {0.3, 0.9}) {
+      std::set<int32_t> kept;
+      double mass = 0;
+      for (size_t i = 0; i < n && mass < share * all; ++i)
+        kept.insert(static_cast<int32_t>(by[i])), mass += std::exp(static_cast<double>(logits[by[i]]));
+      for (const auto& [token, f] : drawn({.top_p = share})) EXPECT_TRUE(kept.contains(token)) << n << " " << share;
+    }
+    for (const auto& [token, f] : drawn({.min_p = 0.05}))
+      EXPECT_GE(std::exp(logits[static_cast<size_t>(token)] - logits[by[0]]), 0.0499f) << n;
+    const auto free = drawn({.seed = 5});
+    for (size_t i = 0; i < std::min<size_t>(n, 4); ++i) {
+      const double p = std::exp(static_cast<double>(logits[by[i]])) / all;
+      const auto found = free.find(static_cast<int32_t>(by[i]));
+      EXPECT_NEAR(found == free.end() ? 0 : found->second, p, 4.5 * std::sqrt(p * (1 - p) / 4000) + 1e-9) << n;
+    }
+  }
+}
+
+TEST(Sampler, NeverDrawsWhatIsBanned) {
+  std::vector<float> logits(200, -1e30f);
+  logits[63] = 1, logits[64] = 2, logits[130] = -5;
+  for (const double t : {1e-300, 1e-6, 1.0, 50.0})
+    for (uint64_t step = 0; step < 3000; ++step) {
+      const int32_t token = sample(logits, {.temperature = t}, step).token;
+      ASSERT_TRUE(token == 63 || token == 64 || token == 130) << token << " at " << t;
+      if (t < 1e-3) {
+        ASSERT_EQ(token, 64);
+      }
+    }
 }
 
 // What transformers' TypicalLogitsWarper keeps of the same logits.

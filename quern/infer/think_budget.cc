@@ -33,7 +33,7 @@ class BudgetConstraint : public TokenConstraint {
   }
   bool allows(int32_t token) override {
     if (forcing()) return token == closing_[next_];
-    return !inner_ || inner_->allows(token);
+    return inner_ ? inner_->allows(token) : static_cast<size_t>(token) / 64 < words_;
   }
   bool may_end() const override { return !forcing() && (!inner_ || inner_->may_end()); }
   bool finished() const override { return !forcing() && inner_ && inner_->finished(); }

@@ -261,7 +261,8 @@ size_t TimeParser::holiday(size_t i, Period& out) const {
   }
   // With nothing before it a holiday may be what was talked about: not in "Boxing Day's chat", nor as a heading.
   const bool chat = is(j, Lex::session) && t_[j].value == 0;
-  const bool heading = i == 0 && j < n_ && (t_[j].before == ':' || t_[j].before == '-');
+  const bool apart = j < n_ && t_[j].before == '-' && t_[j].begin > t_[j - 1].end + 1;  // not in Halloween-themed
+  const bool heading = i == 0 && j < n_ && (t_[j].before == ':' || apart);
   if (bare && !chat && !heading) return 0;
   int y = 0;
   if (const size_t with_year = year(j, y)) {

@@ -25,10 +25,12 @@ TopicBuilder::TopicBuilder(const std::filesystem::path& file, const Conversation
           file, ConversationStore::Options{.create = false, .durable = false, .topic_segment_turns = segment_turns})),
       thread_([this, conversation](const std::stop_token& stop) {
         index_ = build_topics(*store_, conversation, stop);
+        if (!index_) store_.reset();
         done_ = true;
       }) {}
 
 std::unique_ptr<TopicIndex> TopicBuilder::take(ConversationStore& store) {
+  thread_.request_stop();
   thread_.join();
   if (index_) index_->serve_from(store);
   return std::move(index_);

@@ -1,6 +1,6 @@
 // The index of words of a long conversation takes seconds to make where no files of it lie on disk. A TopicBuilder
 // makes it in a thread of its own, with a connection of its own and after whatever else wants a core, so that whoever
-// opened the conversation goes on, and only a question about a topic waits for what is left of it.
+// opened the conversation goes on, and a question about a topic makes what is left of it.
 #pragma once
 #include <atomic>
 #include <filesystem>
@@ -21,7 +21,8 @@ class TopicBuilder {
  public:
   TopicBuilder(const std::filesystem::path& file, const ConversationInfo& conversation, int32_t segment_turns);
   bool done() const { return done_; }
-  // Waits for it. To be followed with the table of whoever takes it; null where it could not be made.
+  // To be followed with the table of whoever takes it. Null where it was not made to its end: whoever asks goes on
+  // from the segments that lie on disk, with all threads.
   std::unique_ptr<TopicIndex> take(ConversationStore& store);
 
  private:

@@ -253,6 +253,8 @@ class BlockOfRows {
         if (l == kNone) l = static_cast<uint32_t>(s_.columns.size()), s_.columns.push_back(x_.column[i]);
         s_.entry.push_back(l);
       }
+    QUERN_CHECK(p_.row.size() <= std::numeric_limits<uint32_t>::max(), "{} places of words in one block of rows",
+                p_.row.size());
     s_.runs.resize(s_.columns.size());
     for (size_t l = 0; l < s_.columns.size(); ++l) {
       s_.runs[l].until = static_cast<uint32_t>(p_.begin[s_.columns[l]]);

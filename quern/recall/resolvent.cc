@@ -179,7 +179,8 @@ PushResult Resolvent::push_row(const SparseVector& seed, RestartProb alpha, doub
         __builtin_prefetch(out_.to.data() + out_.begin[next]);
         __builtin_prefetch(out_.weight.data() + out_.begin[next]);
       }
-      __builtin_prefetch(&out_.begin[s.queue[head + 2]]), __builtin_prefetch(&out_.degree[s.queue[head + 2]]);
+      __builtin_prefetch(out_.begin.data() + s.queue[head + 2]),
+          __builtin_prefetch(out_.degree.data() + s.queue[head + 2]);
     }
     const double d = degree(u), left = s.take(u, epsilon * d);
     if (left <= 0) continue;

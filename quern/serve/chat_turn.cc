@@ -96,11 +96,15 @@ void ChatTurn::finish(size_t i, const Told& told) {
   ChatChoice& c = choices_[i];
   const Generated& g = c.answer->result();
   pass_on(i, c.split.finish(), true, nullptr, told);
-  if (g.finish == "timeout") warn(i, "the request's time was over: this is the beginning of an answer", told);
+  if (g.finish == "timeout" && !g.tokens.empty())
+    warn(i, "the request's time was over: this is the beginning of an answer", told);
   usage_.prompt = g.prompt_tokens, usage_.cached = std::max(usage_.cached, g.cached_tokens);
   usage_.completion += static_cast<int64_t>(g.tokens.size());
   usage_.reasoning += static_cast<int64_t>(m_.tokenizer.encode(c.reasoning, {.add_special_tokens = false}).size());
-  if (const auto failure = failure_of(g)) throw *failure;
+  const auto failure = failure_of(g);
+  const bool late = g.finish == "timeout" && g.tokens.empty();
+  if (late) ++without_a_token_;
+  if (failure && (!late || without_a_token_ == choices_.size())) throw *failure;
   if (told.done) told.done(i);
 }
 

@@ -53,6 +53,7 @@ class ChatTurn {
   ServedModel& m_;
   std::vector<ChatChoice> choices_;
   Usage usage_;
+  size_t without_a_token_ = 0;  // choices whose time was over before they had one: all of them are a 504
 };
 
 }  // namespace quern

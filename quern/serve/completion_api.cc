@@ -201,10 +201,14 @@ class Reply {
 
   void answer() {
     Json list = Json::array();
+    const auto late = [&](const Choice& c) {
+      return c.answer && c.answer->result().finish == "timeout" && c.answer->result().tokens.empty();
+    };
+    const bool all_late = std::ranges::all_of(choices_, late);
     for (size_t i = 0; i < choices_.size(); ++i) {
       const Choice& c = choices_[i];
       if (c.answer)
-        if (const auto failure = failure_of(result(i))) throw *failure;
+        if (const auto failure = failure_of(result(i)); failure && (all_late || !late(c))) throw *failure;
       std::string text = c.answer ? result(i).text : std::string();
       if (echo_) text = m_.tokenizer.decode(c.prompt, true) + text;
       Json lp;

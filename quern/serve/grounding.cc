@@ -67,11 +67,15 @@ struct Grounding::Impl {
   HeldTalk conversation(const std::string& name) {
     constexpr size_t kMostOpen = 32;  // each holds its table and its index
     HeldTalk held;
+    std::shared_ptr<Talk> closed;  // ends outside the lock: its index may be in the making
     {
       std::lock_guard lock(mutex);
       auto at = conversations.find(name);
       if (at == conversations.end()) {
-        if (conversations.size() >= kMostOpen) conversations.erase(conversations.begin());
+        if (conversations.size() >= kMostOpen) {
+          closed = std::move(conversations.begin()->second);
+          conversations.erase(conversations.begin());
+        }
         at = conversations.emplace(name, std::make_shared<Talk>()).first;
       }
       held.talk = at->second;

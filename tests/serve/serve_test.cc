@@ -254,19 +254,19 @@ TEST_F(Serving, AFullQueueSaysSo) {
 TEST_F(Serving, ARequestEndsWithItsTime) {
   start();
   const std::string chat = R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 150000, "timeout": )";
-  const Json whole = ok(post("/v1/chat/completions", chat + "0.3}"));
+  const Json whole = ok(post("/v1/chat/completions", chat + "1}"));
   const Json& choice = whole.at("choices").as_array()[0];
   EXPECT_EQ(choice.at("finish_reason").as_string(), "length");
   EXPECT_NE(choice.at("message").at("x_warnings").dump().find("time was over"), std::string::npos) << whole.dump();
   const int64_t tokens = whole.at("usage").at("completion_tokens").as_int();
   EXPECT_GT(tokens, 0);
   EXPECT_LT(tokens, 150000);
-  const std::string streamed = post("/v1/chat/completions", chat + R"(0.3, "stream": true})").body;
+  const std::string streamed = post("/v1/chat/completions", chat + R"(1, "stream": true})").body;
   EXPECT_NE(streamed.find("time was over"), std::string::npos);
   EXPECT_NE(streamed.find(R"("finish_reason":"length")"), std::string::npos);
-  const Json text = ok(post("/v1/completions", R"({"prompt": "x", "max_tokens": 150000, "timeout": 0.3})"));
+  const Json text = ok(post("/v1/completions", R"({"prompt": "x", "max_tokens": 150000, "timeout": 1})"));
   EXPECT_EQ(text.at("choices").as_array()[0].at("finish_reason").as_string(), "length");
-  EXPECT_EQ(ok(post("/v1/messages", chat + "0.3}")).at("stop_reason").as_string(), "max_tokens");
+  EXPECT_EQ(ok(post("/v1/messages", chat + "1}")).at("stop_reason").as_string(), "max_tokens");
   refused(post("/v1/chat/completions", chat + R"(0.3, "x_think": "vote:2,beta=90000"})"), 504, "timeout");
   refused(post("/v1/chat/completions", chat + "0}"), 400, "timeout");
   eventually("nothing runs", [&] { return model_->host->counts().running == 0; });

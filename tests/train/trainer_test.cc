@@ -19,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-
 class Training : public testing::TestWithParam<const char*> {
  protected:
   // A run of 12 steps on the model of a golden folder, with new weights.

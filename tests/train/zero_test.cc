@@ -23,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-
 bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
 }
