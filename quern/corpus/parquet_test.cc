@@ -237,6 +237,9 @@ TEST(Lz4, ByHand) {
   unpack_lz4_sized(sized + sized, 24, out);
   EXPECT_EQ(out, "xyzxyzxyzxy!xyzxyzxyzxy!");
   unpack_lz4_sized(block, 12, out);
+  unpack_lz4_sized("\0\0\0\0\0\0\0\1\0"s, 0, out);  // an empty page with a packed piece of nothing
+  EXPECT_TRUE(out.empty());
+  unpack_lz4_sized(block, 12, out);
   EXPECT_EQ(out, "xyzxyzxyzxy!");
   EXPECT_THROW(unpack_lz4_sized(sized + block, 24, out), Error);
   // One size, several pieces: as Hadoop packs a text longer than its buffer.
