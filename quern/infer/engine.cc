@@ -383,8 +383,8 @@ struct Engine::Impl {
     const auto step = static_cast<uint64_t>(s.tokens.size());
     if (!g.constraint) return s.sampler.next(logits, step);
     if (!s.constraint) s.constraint = g.constraint->start();
-    if (g.sampling.temperature ==
-        0) {  // the likeliest of all is the likeliest of those allowed, if it is one of them
+    if (g.sampling.temperature == 0) {
+      // The likeliest of all is the likeliest of those allowed, if it is one of them.
       const TokenLogprob t = s.sampler.next(logits, step);
       const bool ends = std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end();
       if (ends ? s.constraint->may_end() : s.constraint->allows(t.token)) return t;

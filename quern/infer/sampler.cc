@@ -194,10 +194,9 @@ bool Sampler::takes_all() const {
   return !late && o_.top_k == 0 && o_.top_p >= 1 && o_.min_p <= 0 && o_.typical_p >= 1 && o_.xtc_probability <= 0;
 }
 
-int32_t Sampler::draw_from_all(std::span<const float> x, uint64_t step) {
+int32_t Sampler::draw_from_all(std::span<const float> x, size_t best, uint64_t step) {
   const bool heated = std::find(o_.order.begin(), o_.order.end(), SampleStep::temperature) != o_.order.end();
-  const float by = heated ? static_cast<float>(std::min(1e30, 1 / o_.temperature)) : 1.0f,
-              top = *std::max_element(x.begin(), x.end());
+  const float by = heated ? static_cast<float>(std::min(1e30, 1 / o_.temperature)) : 1.0f, top = x[best];
   shares_.resize(x.size());
   for (size_t i = 0; i < x.size(); ++i) shares_[i] = (x[i] - top) * by;
   const auto n = static_cast<int64_t>(x.size());
@@ -221,7 +220,7 @@ int32_t Sampler::draw_from_all(std::span<const float> x, uint64_t step) {
   // Rounding left the sum a little below 1.
   for (size_t i = x.size(); i-- > 0;)
     if (shares_[i] > 0) return static_cast<int32_t>(i);
-  return static_cast<int32_t>(std::max_element(x.begin(), x.end()) - x.begin());
+  return static_cast<int32_t>(best);  // of infinite logits, which a bias may make, there are no shares
 }
 
 TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
@@ -236,7 +235,7 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
     return TokenLogprob{id, static_cast<double>(logits[static_cast<size_t>(id)]) - lse};
   };
   if (greedy) return chosen(static_cast<int32_t>(best - x.begin()));
-  if (takes_all()) return chosen(draw_from_all(x, step));
+  if (takes_all()) return chosen(draw_from_all(x, static_cast<size_t>(best - x.begin()), step));
 
   double floor = static_cast<double>(*best) - kNegligible * std::max(1.0, o_.temperature);
   left_.clear();

@@ -63,7 +63,7 @@ class Sampler {
     double logit;
   };
   bool takes_all() const;  // no cut is asked for: the draw is from the whole distribution
-  int32_t draw_from_all(std::span<const float> x, uint64_t step);
+  int32_t draw_from_all(std::span<const float> x, size_t best, uint64_t step);
   double penalised(double logit, const Seen& seen) const;
   void adjust(std::span<const float> logits, bool penalties);
   void filter(SampleStep step, bool& sorted, uint64_t at);

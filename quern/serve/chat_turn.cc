@@ -102,9 +102,8 @@ void ChatTurn::finish(size_t i, const Told& told) {
   usage_.completion += static_cast<int64_t>(g.tokens.size());
   usage_.reasoning += static_cast<int64_t>(m_.tokenizer.encode(c.reasoning, {.add_special_tokens = false}).size());
   const auto failure = failure_of(g);
-  const bool late = g.finish == "timeout" && g.tokens.empty();
-  if (late) ++without_a_token_;
-  if (failure && (!late || without_a_token_ == choices_.size())) throw *failure;
+  if (too_late(g)) ++without_a_token_;
+  if (failure && (!too_late(g) || without_a_token_ == choices_.size())) throw *failure;
   if (told.done) told.done(i);
 }
 

@@ -201,9 +201,7 @@ class Reply {
 
   void answer() {
     Json list = Json::array();
-    const auto late = [&](const Choice& c) {
-      return c.answer && c.answer->result().finish == "timeout" && c.answer->result().tokens.empty();
-    };
+    const auto late = [](const Choice& c) { return c.answer && too_late(c.answer->result()); };
     const bool all_late = std::ranges::all_of(choices_, late);
     for (size_t i = 0; i < choices_.size(); ++i) {
       const Choice& c = choices_[i];

@@ -45,9 +45,11 @@ const char* finish_reason(const std::string& finish) {
   return finish == "length" || finish == "timeout" ? "length" : "stop";
 }
 
+bool too_late(const Generated& g) { return g.finish == "timeout" && g.tokens.empty(); }
+
 std::optional<ApiError> failure_of(const Generated& g) {
   if (g.finish == "error") return ApiError(500, "server_error", "", g.error);
-  if (g.finish == "timeout" && g.tokens.empty())
+  if (too_late(g))
     return ApiError(504, "server_error", "timeout", "the request's time was over before its first token");
   return std::nullopt;
 }

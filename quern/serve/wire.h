@@ -21,6 +21,7 @@ Json timings_json(const Generated& g);  // how long what took, and why no more o
 
 // "stop" or "length", which a timeout is too; failures must have been told before.
 const char* finish_reason(const std::string& finish);
+bool too_late(const Generated& g);  // its time was over before it had a token
 // What a client is told of an answer that failed, or had no time to begin; nothing: there is an answer.
 std::optional<ApiError> failure_of(const Generated& g);
 

@@ -7,8 +7,8 @@ Arms, each a process of its own, timed in processor time (user and system), whic
   reference   ftfy, lower case, punctuation, NLTK's word tokenizer, datasketch's legacy permutations and its LSH
   datasketch  lower case, punctuation, split; datasketch (its own default scheme) and its LSH
   rensa       the same words; rensa's R-MinHash and LSH
-  datatrove   signatures, buckets, clusters and filter, each a pipeline with one task (buckets: 32); 64-bit hashes; spaCy's words;
-              writes JSON lines unpacked
+  datatrove   signatures, buckets, clusters and filter, each a pipeline with one task (buckets: 32); 64-bit hashes;
+              spaCy's words; writes JSON lines unpacked
   text-dedup  its minhash script, one process; words cut where \W is; writes an Arrow folder
   quern       fast and compat, exact verification and zstd output included
 The first three stop at the set of kept rows and write nothing. --every N takes every Nth document. The last two peers want an
@@ -139,9 +139,12 @@ def main():
     p.add_argument("--every", type=int, default=1)
     p.add_argument("--datatrove", help="a Python with datatrove and spaCy")
     p.add_argument("--text-dedup", help="a Python with text-dedup")
-    p.add_argument("--arms", default="reference,datasketch,rensa,datatrove,text-dedup,quern-compat,quern-fast")
+    arms = "reference,datasketch,rensa,datatrove,text-dedup,quern-compat,quern-fast"
+    p.add_argument("--arms", default=arms)
     p.add_argument("--arm")
     a = p.parse_args()
+    if unknown := set(a.arms.split(",")) - set(arms.split(",")):
+        raise SystemExit(f"--arms {','.join(sorted(unknown))}: expected some of {arms}")
     if a.arm:
         print(arm(a.arm, a.quern, a.docs))
         return
