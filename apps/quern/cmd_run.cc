@@ -38,6 +38,9 @@ struct RunOptions {
   std::optional<std::string> think;
   int64_t logprobs = 0;
   std::optional<std::string> json_schema, grammar, regex;
+  double top_n_sigma = 0;
+  DryOptions dry;
+  std::vector<std::string> dry_breakers;
 };
 
 // "17=-5.5": an id and what is added to its logit.
@@ -65,9 +68,10 @@ std::vector<SampleStep> parse_order(const std::string& text) {
 }
 
 // Flags win over generation_config.json; without either, temperature 1.
-GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
+GenerateOptions generation(const RunOptions& r, const GenerationConfig& g, const Tokenizer& tokenizer) {
   GenerateOptions o;
-  bool sampled = g.do_sample || r.temp || r.top_p || r.top_k || r.min_p || r.typical_p || r.xtc_probability > 0;
+  bool sampled = g.do_sample || r.temp || r.top_p || r.top_k || r.min_p || r.typical_p || r.xtc_probability > 0 ||
+                 r.top_n_sigma > 0;
   o.sampling.temperature = r.temp.value_or(sampled ? g.temperature : 0.0);
   o.sampling.top_p = r.top_p.value_or(g.do_sample ? g.top_p : 1.0);
   o.sampling.top_k = r.top_k.value_or(g.do_sample ? g.top_k : 0);
@@ -75,6 +79,10 @@ GenerateOptions generation(const RunOptions& r, const GenerationConfig& g) {
   o.sampling.repetition_penalty = r.repetition.value_or(g.repetition_penalty);
   o.sampling.typical_p = r.typical_p.value_or(1);
   o.sampling.xtc_probability = r.xtc_probability, o.sampling.xtc_threshold = r.xtc_threshold;
+  o.sampling.top_n_sigma = r.top_n_sigma;
+  o.sampling.dry = r.dry;
+  if (!r.dry_breakers.empty()) o.sampling.dry.breakers = r.dry_breakers;
+  if (r.dry.on()) o.sampling.dry.text = [tokenizer](int32_t t) { return tokenizer.decode(std::span(&t, 1)); };
   o.sampling.presence_penalty = r.presence;
   o.sampling.frequency_penalty = r.frequency;
   for (const std::string& b : r.logit_bias) o.sampling.logit_bias.push_back(parse_bias(b));
@@ -261,12 +269,21 @@ int cmd_run(Words args) {
       .flag("--xtc-probability", r.xtc_probability,
             "chance at each token that its top choices are left out; 0 is off")
       .flag("--xtc-threshold", r.xtc_threshold, "the share that makes a top choice; the least likely of them stays")
+      .flag("--top-n-sigma", r.top_n_sigma,
+            "keep tokens at most this many standard deviations of the logits below the likeliest; 0 is off")
+      .flag("--dry-multiplier", r.dry.multiplier, "DRY: what would repeat a passage loses so much; 0 is off")
+      .flag("--dry-base", r.dry.base, "DRY: and so many times more with every token the repetition is longer")
+      .flag("--dry-allowed-length", r.dry.allowed_length, "DRY: from how many repeated tokens on")
+      .flag("--dry-penalty-last-n", r.dry.last_n, "DRY: looks at so many of the newest tokens; -1 is all")
+      .flag("--dry-sequence-breaker", r.dry_breakers,
+            "DRY: a text repetitions are not followed across, for line end, ':', '\"' and '*'; may be given again")
       .flag("--repetition-penalty", r.repetition, "divide the logits of tokens seen in prompt or answer; 1 is off")
       .flag("--presence-penalty", r.presence, "subtract from the logits of tokens the answer has")
       .flag("--frequency-penalty", r.frequency, "the same, once per occurrence")
       .flag("--logit-bias", r.logit_bias, "ID=NUMBER added to a token's logit; may be given again")
       .flag("--order", r.order,
-            "sampling steps in order (default: penalties,temperature,top_k,typical_p,top_p,min_p,xtc)")
+            "sampling steps in order (default: "
+            "penalties,dry,temperature,top_n_sigma,top_k,typical_p,top_p,min_p,xtc)")
       .flag("--stop", r.stop, "text that ends the answer and is not shown; may be given again")
       .flag("--answer", r.answer, "how the answer begins (with -p): given instead of sampled")
       .flag("--json-schema", r.json_schema, "a file; the answer is a JSON document that satisfies this schema")
@@ -303,7 +320,7 @@ int cmd_run(Words args) {
   const LoadOptions load = r.weights.load_options();
   const DType kv = r.weights.kv();
   Tokenizer tokenizer = load_tokenizer(r.dir);
-  GenerateOptions o = generation(r, load_generation_config(r.dir));
+  GenerateOptions o = generation(r, load_generation_config(r.dir), tokenizer);
   if (r.shard_context) {
     r.prompt = *prompt;
     o.constraint = constraint(r, tokenizer);

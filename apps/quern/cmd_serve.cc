@@ -130,6 +130,7 @@ int cmd_serve(Words args) {
             "a folder of quern recall index, for chats that ask for it")
       .flag("--session-dir", app_options.sessions,
             "a folder for saved sessions and for stored responses, which then outlive the server")
+      .flag("--slots-text", app_options.slots_text, "GET /slots?text=true shows what is said to whoever may ask")
       .flag("--quiet", quiet, "no line of log a request")
       .note(
           "Without DIR: the model that comes with Quern. The first model is loaded at once, others when they are "

@@ -13,15 +13,29 @@ namespace quern {
 namespace {
 
 constexpr std::pair<const char*, SampleStep> kSteps[] = {{"penalties", SampleStep::penalties},
+                                                         {"dry", SampleStep::dry},
                                                          {"temperature", SampleStep::temperature},
+                                                         {"top_n_sigma", SampleStep::top_n_sigma},
                                                          {"top_k", SampleStep::top_k},
                                                          {"typical_p", SampleStep::typical_p},
                                                          {"top_p", SampleStep::top_p},
                                                          {"min_p", SampleStep::min_p},
                                                          {"xtc", SampleStep::xtc}};
+constexpr float kBanned = -1e29f;  // and below: nobody meant this as a logit
 
 // Candidates less likely than e^-30 of the likeliest (a vocabulary of them is below 1e-7) are never drawn.
 constexpr double kNegligible = 30;
+
+// Of the logits that are not banned.
+double standard_deviation(std::span<const float> x) {
+  double sum = 0, squares = 0, n = 0;
+  for (const float v : x)
+    if (v > kBanned) sum += static_cast<double>(v), ++n;
+  const double mean = sum / std::max(n, 1.0);
+  for (const float v : x)
+    if (v > kBanned) squares += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean);
+  return std::sqrt(squares / std::max(n, 1.0));
+}
 
 double log_sum_exp(std::span<const float> logits) {
   float lse = 0;
@@ -31,20 +45,30 @@ double log_sum_exp(std::span<const float> logits) {
 
 }  // namespace
 
-std::vector<SampleStep> parse_sample_order(const std::string& text) {
+std::vector<SampleStep> sample_order(const std::vector<std::string>& names) {
   std::vector<SampleStep> order;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find(',', at), text.size());
-    std::string word = text.substr(at, end - at);
-    at = end + 1;
+  for (const std::string& name : names) {
+    const std::string word = name == "typ_p" ? "typical_p" : name;
     auto it = std::find_if(std::begin(kSteps), std::end(kSteps), [&](const auto& s) { return word == s.first; });
-    if (it == std::end(kSteps))
-      fail("sampling order: '{}' is none of penalties, temperature, top_k, typical_p, top_p, min_p, xtc", word);
-    if (std::find(order.begin(), order.end(), it->second) != order.end())
-      fail("sampling order: '{}' stands there twice", word);
+    if (it == std::end(kSteps)) {
+      std::string all;
+      for (const auto& s : kSteps) all += (all.empty() ? "" : ", ") + std::string(s.first);
+      fail("'{}' is none of {}", name, all);
+    }
+    if (std::find(order.begin(), order.end(), it->second) != order.end()) fail("'{}' stands there twice", name);
     order.push_back(it->second);
   }
   return order;
+}
+
+std::vector<SampleStep> parse_sample_order(const std::string& text) {
+  std::vector<std::string> names;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    names.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return sample_order(names);
 }
 
 void check(const SamplingOptions& o) {
@@ -57,6 +81,8 @@ void check(const SamplingOptions& o) {
     fail("--xtc-probability {}: expected a number in [0, 1]", o.xtc_probability);
   if (!(o.xtc_threshold > 0 && o.xtc_threshold <= 1))
     fail("--xtc-threshold {}: expected a number in (0, 1]", o.xtc_threshold);
+  if (!std::isfinite(o.top_n_sigma)) fail("--top-n-sigma {}: expected a number; 0 is off", o.top_n_sigma);
+  check(o.dry);
   if (!(o.repetition_penalty > 0)) fail("--repetition-penalty {}: expected more than 0", o.repetition_penalty);
   if (!std::isfinite(o.presence_penalty) || !std::isfinite(o.frequency_penalty))
     fail("presence and frequency penalties must be finite numbers");
@@ -67,33 +93,47 @@ void check(const SamplingOptions& o) {
 
 Sampler::Sampler(SamplingOptions o) : o_(std::move(o)) {
   check(o_);
-  bool in_order = std::find(o_.order.begin(), o_.order.end(), SampleStep::penalties) != o_.order.end();
-  penalised_ = in_order && (o_.repetition_penalty != 1 || o_.presence_penalty != 0 || o_.frequency_penalty != 0);
+  penalised_ = has(SampleStep::penalties) &&
+               (o_.repetition_penalty != 1 || o_.presence_penalty != 0 || o_.frequency_penalty != 0);
+  if (o_.dry.on() && has(SampleStep::dry)) repeats_.emplace(o_.dry);
+  while (early_ < o_.order.size() &&
+         (o_.order[early_] == SampleStep::penalties || o_.order[early_] == SampleStep::dry))
+    ++early_;
+}
+
+bool Sampler::has(SampleStep step, size_t from) const {
+  return std::find(o_.order.begin() + static_cast<int64_t>(from), o_.order.end(), step) != o_.order.end();
 }
 
 void Sampler::saw_prompt(std::span<const int32_t> tokens) {
   if (penalised_ && o_.repetition_penalty != 1)
     for (int32_t t : tokens) seen_[t].prompt = true;
+  if (repeats_)
+    for (int32_t t : tokens) repeats_->push(t);
 }
 
 void Sampler::took(int32_t token) {
   if (penalised_) ++seen_[token].answer;
+  if (repeats_) repeats_->push(token);
 }
 
-// Bias and, where they come first, penalties touch a few logits of a copy; penalties later in the order work on the
-// candidates left by then.
-void Sampler::adjust(std::span<const float> logits, bool penalties) {
+// Bias and, where they come first, penalties and DRY touch a few logits of a copy; later in the order they work on
+// the candidates left by then.
+void Sampler::adjust(std::span<const float> logits, bool penalties, bool dry) {
   adjusted_.assign(logits.begin(), logits.end());
   for (const auto& [token, bias] : o_.logit_bias) {
     if (token >= static_cast<int32_t>(logits.size()))
       fail("logit bias for token {}: ids run from 0 to {}", token, logits.size() - 1);
     adjusted_[static_cast<size_t>(token)] += static_cast<float>(bias);
   }
-  if (!penalties) return;
-  for (const auto& [token, seen] : seen_) {
-    float& x = adjusted_[static_cast<size_t>(token)];
-    x = static_cast<float>(penalised(static_cast<double>(x), seen));
-  }
+  if (penalties)
+    for (const auto& [token, seen] : seen_) {
+      float& x = adjusted_[static_cast<size_t>(token)];
+      x = static_cast<float>(penalised(static_cast<double>(x), seen));
+    }
+  if (dry)
+    for (const auto& [token, loss] : repeats_->penalties())
+      adjusted_[static_cast<size_t>(token)] -= static_cast<float>(loss);
 }
 
 double Sampler::penalised(double logit, const Seen& seen) const {
@@ -135,10 +175,25 @@ void Sampler::filter(SampleStep step, bool& sorted, uint64_t at) {
   bool off = (step == SampleStep::top_k && (o_.top_k == 0 || o_.top_k >= static_cast<int64_t>(left_.size()))) ||
              (step == SampleStep::typical_p && o_.typical_p >= 1) ||
              (step == SampleStep::xtc && o_.xtc_probability <= 0) || (step == SampleStep::top_p && o_.top_p >= 1) ||
-             (step == SampleStep::min_p && o_.min_p <= 0);
+             (step == SampleStep::min_p && o_.min_p <= 0) || (step == SampleStep::penalties && !penalised_) ||
+             (step == SampleStep::dry && !repeats_) || (step == SampleStep::top_n_sigma && o_.top_n_sigma <= 0);
   if (off) return;
   if (step == SampleStep::temperature) {
     for (Candidate& c : left_) c.logit /= o_.temperature;
+    floor_sigma_ /= o_.temperature;
+    return;
+  }
+  if (step == SampleStep::dry) {
+    const auto losses = repeats_->penalties();
+    for (Candidate& c : left_)
+      if (const auto it = losses.find(c.id); it != losses.end()) c.logit -= it->second;
+    sorted = false;
+    return;
+  }
+  if (step == SampleStep::top_n_sigma) {
+    double top = left_[0].logit;
+    for (const Candidate& c : left_) top = std::max(top, c.logit);
+    std::erase_if(left_, [least = top - floor_sigma_](const Candidate& c) { return c.logit < least; });
     return;
   }
   if (step == SampleStep::penalties) {
@@ -190,13 +245,15 @@ void Sampler::filter(SampleStep step, bool& sorted, uint64_t at) {
 }
 
 bool Sampler::takes_all() const {
-  const bool late = penalised_ && o_.order.front() != SampleStep::penalties;
-  return !late && o_.top_k == 0 && o_.top_p >= 1 && o_.min_p <= 0 && o_.typical_p >= 1 && o_.xtc_probability <= 0;
+  if (penalised_ && has(SampleStep::penalties, early_)) return false;
+  if (repeats_ && has(SampleStep::dry, early_)) return false;
+  if (o_.top_n_sigma > 0) return false;
+  return o_.top_k == 0 && o_.top_p >= 1 && o_.min_p <= 0 && o_.typical_p >= 1 && o_.xtc_probability <= 0;
 }
 
 int32_t Sampler::draw_from_all(std::span<const float> x, size_t best, uint64_t step) {
-  const bool heated = std::find(o_.order.begin(), o_.order.end(), SampleStep::temperature) != o_.order.end();
-  const float by = heated ? static_cast<float>(std::min(1e30, 1 / o_.temperature)) : 1.0f, top = x[best];
+  const float by = has(SampleStep::temperature) ? static_cast<float>(std::min(1e30, 1 / o_.temperature)) : 1.0f,
+              top = x[best];
   shares_.resize(x.size());
   for (size_t i = 0; i < x.size(); ++i) shares_[i] = (x[i] - top) * by;
   const auto n = static_cast<int64_t>(x.size());
@@ -227,9 +284,13 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
   QUERN_CHECK(!logits.empty());
   double lse = log_sum_exp(logits);
   if (!std::isfinite(lse)) fail("the model produced logits that are not numbers; the weights may be damaged");
-  bool first = penalised_ && o_.order.front() == SampleStep::penalties, greedy = o_.temperature == 0;
+  const bool greedy = o_.temperature == 0;
+  const auto now = [&](SampleStep s) { return greedy || !has(s, early_); };  // on the row itself
   std::span<const float> x = logits;
-  if (penalised_ || !o_.logit_bias.empty()) adjust(logits, penalised_ && (first || greedy)), x = adjusted_;
+  if (penalised_ || repeats_ || !o_.logit_bias.empty()) {
+    adjust(logits, penalised_ && now(SampleStep::penalties), repeats_ && now(SampleStep::dry));
+    x = adjusted_;
+  }
   auto best = std::max_element(x.begin(), x.end());
   auto chosen = [&](int32_t id) {
     return TokenLogprob{id, static_cast<double>(logits[static_cast<size_t>(id)]) - lse};
@@ -241,9 +302,9 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
   left_.clear();
   for (size_t i = 0; i < x.size(); ++i)
     if (static_cast<double>(x[i]) >= floor) left_.push_back({static_cast<int32_t>(i), static_cast<double>(x[i])});
+  if (o_.top_n_sigma > 0 && has(SampleStep::top_n_sigma)) floor_sigma_ = o_.top_n_sigma * standard_deviation(x);
   bool sorted = false;
-  for (SampleStep s : o_.order)
-    if (!(s == SampleStep::penalties && (first || !penalised_))) filter(s, sorted, step);
+  for (size_t i = early_; i < o_.order.size(); ++i) filter(o_.order[i], sorted, step);
 
   double top = left_[0].logit, total = 0;
   for (const Candidate& c : left_) top = std::max(top, c.logit);

@@ -159,6 +159,109 @@ TEST(Sampler, PenaltiesAndBias) {
       << "the reported probability is the model's own";
 }
 
+// What the definition says, place by place.
+std::map<int32_t, double> dry_by_hand(const std::vector<int32_t>& seen, const DryOptions& o,
+                                      const std::set<int32_t>& breakers) {
+  std::map<int32_t, double> losses;
+  const auto n = static_cast<int64_t>(seen.size());
+  const int64_t from = o.last_n < 0 ? 0 : std::max<int64_t>(0, n - o.last_n);
+  for (int64_t end = from; end + 1 < n; ++end) {
+    int64_t length = 0;
+    while (end - length >= from &&
+           seen[static_cast<size_t>(end - length)] == seen[static_cast<size_t>(n - 1 - length)] &&
+           !breakers.contains(seen[static_cast<size_t>(end - length)]))
+      ++length;
+    if (length < o.allowed_length) continue;
+    double& loss = losses[seen[static_cast<size_t>(end + 1)]];
+    loss = std::max(loss,
+                    std::min(1e4, o.multiplier * std::pow(o.base, static_cast<double>(length - o.allowed_length))));
+  }
+  return losses;
+}
+
+TEST(Dry, TakesFromWhatWouldGoOnWithSomethingSaidBefore) {
+  Rng rng(3);
+  for (const int64_t last_n : {-1, 40, 7}) {
+    DryOptions o{.multiplier = 0.8, .allowed_length = 2, .last_n = last_n, .breakers = {"\n"}};
+    o.text = [](int32_t t) { return t == 5 ? "\n" : "x"; };
+    DryRepeats repeats(o);
+    std::vector<int32_t> seen;
+    size_t found = 0;
+    for (int i = 0; i < 400; ++i) {
+      // Now and then a stretch of what was there already, also one that overlaps itself.
+      if (seen.size() > 20 && rng.uniform() < 0.2) {
+        const size_t at = seen.size() - 1 - static_cast<size_t>(rng.uniform() * 19);
+        for (size_t k = 0; k < 9; ++k) seen.push_back(seen[at + k]), repeats.push(seen.back());
+      }
+      seen.push_back(static_cast<int32_t>(rng.uniform() * 7)), repeats.push(seen.back());
+      const auto losses = repeats.penalties();
+      const std::map<int32_t, double> sorted(losses.begin(), losses.end()), wanted = dry_by_hand(seen, o, {5});
+      ASSERT_EQ(sorted, wanted) << i;
+      found += !wanted.empty();
+    }
+    EXPECT_GT(found, 10u) << last_n;
+  }
+}
+
+TEST(Dry, BreakersMayLieAcrossTokens) {
+  const std::vector<std::string> texts = {"a", "b", "User", ":", " :", "\n"};
+  auto lost = [&](std::vector<std::string> breakers, std::vector<int32_t> tokens) {
+    DryOptions o{.multiplier = 1, .allowed_length = 2, .breakers = std::move(breakers)};
+    o.text = [&](int32_t t) { return texts[static_cast<size_t>(t)]; };
+    DryRepeats r(o);
+    for (int32_t t : tokens) r.push(t);
+    return !r.penalties().empty();
+  };
+  EXPECT_TRUE(lost({}, {2, 3, 0, 1, 2, 3}));
+  EXPECT_FALSE(lost({":"}, {2, 3, 0, 1, 2, 3}));
+  EXPECT_FALSE(lost({"User:"}, {2, 3, 0, 1, 2, 3}));
+  EXPECT_TRUE(lost({"User:"}, {2, 4, 0, 1, 2, 4})) << "'User :' has no 'User:'";
+  EXPECT_TRUE(lost({"User:"}, {0, 3, 0, 1, 0, 3})) << "'a:' has none either";
+}
+
+TEST(Dry, ActsOnTheDrawWhereverItStands) {
+  auto drawn = [](SamplingOptions o) {
+    o.dry.multiplier = 50;
+    Sampler s(o);
+    s.saw_prompt(std::vector<int32_t>{2, 4, 1, 0, 2, 4});  // 2, 4 was followed by 1
+    std::set<int32_t> ids;
+    for (uint64_t step = 0; step < 500; ++step) ids.insert(s.next(kLogits, step).token);
+    return ids;
+  };
+  EXPECT_EQ(drawn({.temperature = 0}), (std::set<int32_t>{3}));
+  EXPECT_EQ(drawn({.temperature = 0, .order = parse_sample_order("top_k,dry")}), (std::set<int32_t>{3}));
+  EXPECT_FALSE(drawn({}).contains(1));
+  EXPECT_FALSE(drawn({.top_k = 3}).contains(1));
+  EXPECT_FALSE(drawn({.top_k = 3, .order = parse_sample_order("top_k,dry,temperature")}).contains(1));
+  EXPECT_TRUE(drawn({.order = parse_sample_order("temperature,top_k")}).contains(1)) << "a step that is not there";
+  Sampler off({.temperature = 0, .dry = {.multiplier = 50, .last_n = 0}});
+  off.saw_prompt(std::vector<int32_t>{2, 4, 1, 0, 2, 4});
+  EXPECT_EQ(off.next(kLogits, 0).token, 1);
+}
+
+TEST(Sampler, TopNSigmaIsMeasuredInDeviationsOfTheRow) {
+  // Deviation 1.497: at 1 all from 1.50 up stay, at 1.4 those from 0.904, at 3 all.
+  using Kept = std::set<int32_t>;
+  auto kept = [](std::vector<float> logits, SamplingOptions o) {
+    Kept ids;
+    for (uint64_t step = 0; step < 5000; ++step) ids.insert(sample(logits, o, step).token);
+    return ids;
+  };
+  EXPECT_EQ(kept(kLogits, {.top_n_sigma = 1}), (Kept{1, 2, 3}));
+  EXPECT_EQ(kept(kLogits, {.top_n_sigma = 1.4}), (Kept{0, 1, 2, 3}));
+  EXPECT_EQ(kept(kLogits, {.top_n_sigma = 3}), (Kept{0, 1, 2, 3, 4}));
+  EXPECT_EQ(kept(kLogits, {.top_n_sigma = -1}), (Kept{0, 1, 2, 3, 4}));
+  // However hot, and on whichever side of the temperature: the same ones.
+  EXPECT_EQ(kept(kLogits, {.temperature = 20, .top_n_sigma = 1}), (Kept{1, 2, 3}));
+  EXPECT_EQ(
+      kept(kLogits, {.temperature = 20, .order = parse_sample_order("top_n_sigma,temperature"), .top_n_sigma = 1}),
+      (Kept{1, 2, 3}));
+  // A hundred tokens that a grammar has banned say nothing of the rest.
+  std::vector<float> banned = kLogits;
+  banned.resize(105, -1e30f);
+  EXPECT_EQ(kept(banned, {.top_n_sigma = 1}), (Kept{1, 2, 3}));
+}
+
 TEST(Sampler, TheOrderMatters) {
   // At temperature 4 the distribution is nearly flat: 0.38 of it needs two tokens after the temperature, one before.
   SamplingOptions o{.temperature = 4, .top_p = 0.38};
@@ -172,6 +275,10 @@ TEST(Sampler, TheOrderMatters) {
   EXPECT_EQ(s.next(kLogits, 0).token, 1);
   EXPECT_THROW(parse_sample_order("top_k,topp"), Error);
   EXPECT_THROW(parse_sample_order("top_k,top_k"), Error);
+  EXPECT_THROW(sample_order({"typ_p", "typical_p"}), Error);
+  EXPECT_EQ(sample_order({"typ_p", "dry"}), (std::vector{SampleStep::typical_p, SampleStep::dry}));
+  EXPECT_EQ(SamplingOptions().order,
+            parse_sample_order("penalties,dry,temperature,top_n_sigma,top_k,typical_p,top_p,min_p,xtc"));
 }
 
 TEST(Sampler, TopLogprobsFall) {
@@ -192,6 +299,12 @@ TEST(Sampler, RefusesNonsense) {
   EXPECT_THROW(check({.typical_p = 0}), Error);
   EXPECT_THROW(check({.xtc_probability = 2}), Error);
   EXPECT_THROW(check({.xtc_probability = 1, .xtc_threshold = 0}), Error);
+  EXPECT_THROW(check({.top_n_sigma = NAN}), Error);
+  EXPECT_THROW(check({.dry = {.multiplier = -1}}), Error);
+  EXPECT_THROW(check({.dry = {.base = 0.5}}), Error);
+  EXPECT_THROW(check({.dry = {.allowed_length = 0}}), Error);
+  EXPECT_THROW(check({.dry = {.last_n = -2}}), Error);
+  EXPECT_THROW(check({.dry = {.breakers = {""}}}), Error);
   std::vector<float> nan = {NAN, NAN};
   EXPECT_THROW(sample(nan, {}, 0), Error);
 }

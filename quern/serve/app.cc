@@ -13,6 +13,7 @@
 #include "quern/serve/page.h"
 #include "quern/serve/response_file.h"
 #include "quern/serve/responses_api.h"
+#include "quern/serve/slots_api.h"
 #include "quern/serve/token_api.h"
 #include "quern/serve/wire.h"
 
@@ -66,6 +67,8 @@ const std::vector<App::Route>& App::routes() {
       {"GET", "/version", &App::version, true},
       {"GET", "/props", &App::props},
       {"GET", "/metrics", &App::metrics},
+      {"GET", "/slots", &App::slots},
+      {"GET", "/v1/slots", &App::slots},
       {"POST", "/v1/messages", &App::messages},
       {"POST", "/v1/messages/count_tokens", &App::count_tokens},
       {"POST", "/v1/responses", &App::responses},
@@ -97,7 +100,7 @@ bool App::allowed(const HttpRequest& r) const {
 
 void App::handle(Exchange& e) {
   const auto started = std::chrono::steady_clock::now();
-  const std::string id = new_id("req-");
+  const std::string id = e.id = new_id("req-");
   e.header("x-request-id", id), e.header("request-id", id);
   if (!o_.allow_origin.empty()) {
     e.header("access-control-allow-origin", o_.allow_origin);
@@ -352,6 +355,13 @@ void App::props(Exchange& e) {
   j.set("version", QUERN_VERSION), j.set("models", std::move(list));
   j.set("memory", grounding_.has_memory()), j.set("documents", grounding_.has_documents());
   e.answer(200, "application/json", j.dump());
+}
+
+void App::slots(Exchange& e) {
+  std::vector<std::shared_ptr<ServedModel>> loaded;
+  for (const std::string& id : models_->ids())
+    if (auto m = models_->loaded(id)) loaded.push_back(std::move(m));
+  e.answer(200, "application/json", slots_json(loaded, e.request(), o_.slots_text).dump());
 }
 
 void App::metrics(Exchange& e) {

@@ -22,6 +22,7 @@ struct AppOptions {
   int64_t most_requests = 256;        // in work at once; more get 429
   GroundingOptions grounding{};       // memory of conversations, documents
   std::string sessions{};             // a folder for saved sessions and stored responses; empty: none
+  bool slots_text = false;            // /slots may show what is said to whom asks for it
   bool log = true;                    // a line of JSON a request, to stderr; never what was said
 };
 
@@ -69,6 +70,7 @@ class App {
   void props(Exchange& e);
   void version(Exchange& e);
   void metrics(Exchange& e);
+  void slots(Exchange& e);
 
   std::unique_ptr<ModelShelf> models_;
   int64_t started_;

@@ -59,7 +59,7 @@ class Reply {
 
  private:
   void decode() {
-    ChatTurn turn(m_, r_);
+    ChatTurn turn(m_, r_, e_.id);
     logprobs_.assign(static_cast<size_t>(r_.n), Json::array());
     if (r_.stream) return stream(turn);
     auto keep = [&](size_t i, const ChatPart&, const AnswerPiece* p) {
@@ -102,7 +102,13 @@ class Reply {
           e_, &*stream_,
           {.part = [&](size_t i, const ChatPart& part, const AnswerPiece* p) { pass_on(i, part, p); },
            .done =
-               [&](size_t i) { send(choice_json(i, "delta", Json::object(), turn.choices()[i].finish(), Json())); }});
+               [&](size_t i) { send(choice_json(i, "delta", Json::object(), turn.choices()[i].finish(), Json())); },
+           .progress =
+               [&](const RequestProgress& p) {
+                 Json j = envelope("chat.completion.chunk");
+                 j.set("choices", Json::array()), j.set("prompt_progress", progress_json(p));
+                 stream_->send(j);
+               }});
       if (whole) said_ = turn.choices()[0].content;
     } catch (const ApiError& error) {
       stream_->send(error_json(error));
@@ -186,13 +192,15 @@ class Reply {
       late = late || (limit > 0 && took.count() >= limit);
       return !late && !e_.gone();
     };
-    const Thought t = m_.host->think(m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options, alive,
-                                     [&](const ThinkEvent& ev) {
-                                       if (!stream_) return;
-                                       Json j = envelope("chat.completion.chunk");
-                                       j.set("choices", Json::array()), j.set("x_think", event_json(ev));
-                                       stream_->send(j);
-                                     });
+    const Thought t = m_.host->think(
+        m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options, alive,
+        [&](const ThinkEvent& ev) {
+          if (!stream_) return;
+          Json j = envelope("chat.completion.chunk");
+          j.set("choices", Json::array()), j.set("x_think", event_json(ev));
+          stream_->send(j);
+        },
+        e_.id);
     if (e_.gone()) return stream_ ? stream_->end() : void();
     std::optional<ApiError> error;
     for (const Candidate& c : t.candidates)

@@ -107,11 +107,12 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
   const Fields f(body);
   refuse_unsupported(f);
   ChatRequest r;
-  r.options = read_generation(f, m.defaults, m.model->vocab_size());
+  r.options = read_generation(f, m.defaults, m.tokenizer, m.model->vocab_size());
   r.n = f.integer("n", 1, 64).value_or(1);
   r.seconds = read_timeout(f);
   r.stream = f.boolean("stream").value_or(false);
   if (const Json* o = f.find("stream_options")) r.include_usage = Fields(*o).boolean("include_usage").value_or(false);
+  r.progress = f.boolean("return_progress").value_or(false);
   r.logprobs = f.boolean("logprobs").value_or(false);
   const auto top = f.integer("top_logprobs", 0, 20);
   if (top && !r.logprobs) bad_field("top_logprobs", "needs logprobs: true");

@@ -20,7 +20,8 @@ struct ChatRequest {
   GenerateOptions options;
   int64_t n = 1;
   bool stream = false, include_usage = false, logprobs = false;
-  double seconds = 0;  // the answer ends as it is after so long; 0 = when it ends
+  bool progress = false;  // the stream tells how much of the prompt is read
+  double seconds = 0;     // the answer ends as it is after so long; 0 = when it ends
   std::optional<ThinkPlan> plan;
 };
 

@@ -29,14 +29,15 @@ std::string ChatChoice::stopped_by(const Tokenizer& tokenizer, const std::vector
   return found;
 }
 
-ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r) : m_(m) {
+ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, const std::string& id) : m_(m) {
   for (int64_t i = 0; i < r.n; ++i) {
     Request q{.prompt = r.prompt, .options = r.options};
     q.options.sampling.seed += static_cast<uint64_t>(i);
     ChatChoice c;
     c.split = ReasoningSplit(r.opened);
     if (r.format) c.tools = ToolStream(*r.format, r.tools);
-    c.answer = m_.host->submit(std::move(q), r.seconds);
+    c.answer =
+        m_.host->submit(std::move(q), {.seconds = r.seconds, .id = id, .progress = r.stream && r.progress && i == 0});
     choices_.push_back(std::move(c));
   }
 }
@@ -53,6 +54,10 @@ bool ChatTurn::follow(Exchange& e, EventStream* stream, const Told& told) {
       const Answer::Wait w = c.answer->next(p, wait);
       if (w == Answer::Wait::late) continue;
       came = true;
+      if (w == Answer::Wait::read) {
+        if (told.progress) told.progress(c.answer->progress());
+        continue;
+      }
       if (w == Answer::Wait::piece) {
         pass_on(i, c.split.push(p.text), false, &p, told);
       } else {

@@ -35,10 +35,11 @@ struct ChatChoice {
 
 class ChatTurn {
  public:
-  ChatTurn(ServedModel& m, const ChatRequest& r);  // submits; both outlive the turn
+  ChatTurn(ServedModel& m, const ChatRequest& r, const std::string& id);  // submits; both outlive the turn
   struct Told {
     std::function<void(size_t choice, const ChatPart& part, const AnswerPiece* piece)> part;
     std::function<void(size_t choice)> done;
+    std::function<void(const RequestProgress& p)> progress = {};  // of the first choice, while its prompt is read
   };
   // Until every choice is done; false: the client is gone, and what was left is cancelled. A failure of the engine is
   // an ApiError. `stream`, when there is one, is kept open while nothing comes.

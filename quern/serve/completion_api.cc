@@ -86,10 +86,11 @@ class Reply {
   Reply(ServedModel& m, Exchange& e, const Json& body)
       : m_(m), e_(e), prompts_(read_prompts(body, m)), id_(new_id("cmpl-")), created_(unix_time()) {
     const Fields f(body);
-    options_ = read_generation(f, m.defaults, m.model->vocab_size());
+    options_ = read_generation(f, m.defaults, m.tokenizer, m.model->vocab_size());
     seconds_ = read_timeout(f);
     options_.constraint = m.constraints->read(f, m.tokenizer, ThinkStart::none);
     n_ = f.integer("n", 1, 64).value_or(1);
+    progress_ = f.boolean("return_progress").value_or(false);
     echo_ = f.boolean("echo").value_or(false), stream_wanted_ = f.boolean("stream").value_or(false);
     if (const Json* o = f.find("stream_options"))
       include_usage_ = Fields(*o).boolean("include_usage").value_or(false);
@@ -124,8 +125,10 @@ class Reply {
     Request q{.prompt = prompt, .options = options_};
     q.options.sampling.seed += seed;
     q.options.max_tokens = max_tokens_;
+    const bool tells = stream_wanted_ && progress_ && choices_.empty();  // of the first choice
     q.options.score_prompt = scored() && prompt.size() > 1;
-    if (max_tokens_ > 0 || q.options.score_prompt) c.answer = m_.host->submit(std::move(q), seconds_);
+    if (max_tokens_ > 0 || q.options.score_prompt)
+      c.answer = m_.host->submit(std::move(q), {.seconds = seconds_, .id = e_.id, .progress = tells});
     choices_.push_back(std::move(c));
   }
 
@@ -141,6 +144,11 @@ class Reply {
         AnswerPiece p;
         const Answer::Wait w = choices_[i].answer->next(p, wait);
         came = came || w != Answer::Wait::late;
+        if (w == Answer::Wait::read) {
+          Json j = envelope(Json::array());
+          j.set("prompt_progress", progress_json(choices_[i].answer->progress()));
+          stream_->send(j);
+        }
         if (w == Answer::Wait::piece && stream_) send(i, p.text, "", p.token >= 0 ? &p : nullptr);
         if (w == Answer::Wait::done) {
           choices_[i].done = true, --left;
@@ -235,7 +243,7 @@ class Reply {
   GenerateOptions options_;
   int64_t n_ = 1, max_tokens_ = 16, logprobs_ = -1;
   double seconds_ = 0;
-  bool echo_ = false, stream_wanted_ = false, include_usage_ = false;
+  bool echo_ = false, stream_wanted_ = false, include_usage_ = false, progress_ = false;
   std::string id_;
   int64_t created_;
   std::vector<Choice> choices_;

@@ -13,17 +13,25 @@ double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::
 
 Answer::Wait Answer::next(AnswerPiece& out, double seconds) {
   std::unique_lock lock(mutex_);
-  if (!came_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return done_ || !pieces_.empty(); }))
+  if (!came_.wait_for(lock, std::chrono::duration<double>(seconds),
+                      [&] { return done_ || read_on_ || !pieces_.empty(); }))
     return Wait::late;
+  if (std::exchange(read_on_, false)) return Wait::read;
   if (pieces_.empty()) return Wait::done;
   out = std::move(pieces_.front());
   pieces_.pop_front();
   return Wait::piece;
 }
 
+RequestProgress Answer::progress() {
+  std::lock_guard lock(mutex_);
+  return progress_;
+}
+
 EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting, double most_seconds)
     : model_(model),
-      engine_(model, options),
+      watched_(model, [this](std::span<const int32_t> ids, int64_t at) { saw(ids, at); }),
+      engine_(watched_, options),
       most_live_(options.max_sessions + most_waiting),
       most_seconds_(most_seconds),
       thread_([this](const std::stop_token& s) { loop(s); }) {}
@@ -51,27 +59,68 @@ double EngineHost::limit(double seconds) const {
   return std::min(seconds, most_seconds_);
 }
 
-std::shared_ptr<Answer> EngineHost::submit(Request r, double seconds) {
+std::shared_ptr<Answer> EngineHost::submit(Request r, Submission how) {
   auto answer = std::make_shared<Answer>();
+  answer->tells_ = how.progress;
   std::weak_ptr<Answer> weak = answer;
   r.on_token = [weak](const Emitted& e) {
     auto a = weak.lock();
     if (!a || a->cancelled_) return false;
     {
       std::lock_guard lock(a->mutex_);
+      if (e.token >= 0) a->given_.push_back(e.token);
       a->pieces_.push_back({e.token, e.logprob, std::string(e.text), {e.top.begin(), e.top.end()}});
     }
     a->came_.notify_one();
     return true;
   };
-  const Engine::Id id = engine_.submit(std::move(r));
+  LiveRequest request(std::move(how.id), r.prompt, r.options.max_tokens);
   {
-    std::lock_guard lock(mutex_);
-    live_.push_back({id, weak, limit(seconds), Clock::now()});
+    std::lock_guard lock(mutex_);  // the engine's first forward of it finds it in the list
+    const Engine::Id id = engine_.submit(std::move(r));
+    live_.push_back({id, weak, limit(how.seconds), Clock::now(), std::move(request)});
     ++counts_.requests;
   }
   nudge();
   return answer;
+}
+
+// After a forward, on the thread that steps.
+void EngineHost::saw(std::span<const int32_t> ids, int64_t at) {
+  std::lock_guard lock(mutex_);
+  Live* whose = nullptr;
+  auto best = LiveRequest::Fit::none;
+  for (Live& l : live_)
+    if (const auto fit = l.request.fit(ids, at); fit > best) best = fit, whose = &l;
+  if (!whose) return;
+  whose->request.saw(at, static_cast<int64_t>(ids.size()), step_began_);
+  const auto answer = whose->answer.lock();
+  if (!answer || !answer->tells_) return;
+  {
+    std::lock_guard inner(answer->mutex_);
+    answer->progress_ = whose->request.progress(), answer->read_on_ = true;
+  }
+  answer->came_.notify_one();
+}
+
+std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
+  std::vector<LiveFacts> out;
+  std::lock_guard lock(mutex_);
+  for (const Live& l : live_) {
+    LiveFacts f{.progress = l.request.progress()};
+    if (with_tokens) f.prompt = l.request.prompt();
+    if (const auto answer = l.answer.lock()) {
+      std::lock_guard inner(answer->mutex_);
+      f.progress.given = static_cast<int64_t>(answer->given_.size());
+      if (with_tokens) f.answer = answer->given_;
+    }
+    out.push_back(std::move(f));
+  }
+  for (const LivePlan& p : plans_) {
+    out.push_back(p.facts);
+    out.back().progress.age = since(p.began);
+  }
+  return out;
 }
 
 void EngineHost::deliver() {
@@ -123,7 +172,7 @@ void EngineHost::between_steps(const std::function<void(Model&, PrefixCache&)>& 
 
 void EngineHost::loop(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto started = Clock::now();
+    const auto started = step_began_ = Clock::now();
     const bool ran = run_job(), stepped = engine_.step(), worked = ran || stepped;
     deliver();
     stepped_.notify_all();
@@ -149,9 +198,28 @@ void EngineHost::loop(const std::stop_token& stop) {
 
 Thought EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
                           const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
-                          const std::function<void(const ThinkEvent&)>& on_event) {
+                          const std::function<void(const ThinkEvent&)>& on_event, const std::string& id) {
+  std::list<LivePlan>::iterator row;
+  {
+    std::lock_guard lock(mutex_);
+    row = plans_.insert(plans_.end(), {{.progress = {.id = id, .started = true}, .plan = plan.name()}, Clock::now()});
+  }
+  struct Gone {  // whatever happens, the row goes
+    EngineHost& host;
+    std::list<LivePlan>::iterator row;
+    ~Gone() {
+      std::lock_guard lock(host.mutex_);
+      host.plans_.erase(row);
+    }
+  } gone{*this, row};
   Thinker thinker(engine_, tokenizer, chat_template, std::move(messages), plan, std::move(options));
-  thinker.on_event(on_event);
+  thinker.on_event([&](const ThinkEvent& e) {
+    {
+      std::lock_guard lock(mutex_);
+      row->facts.candidates = e.done, row->facts.all_candidates = e.all, row->facts.progress.given = e.new_tokens;
+    }
+    on_event(e);
+  });
   for (bool cancelled = false; thinker.advance();) {
     nudge();
     std::unique_lock lock(mutex_);

@@ -7,15 +7,19 @@
 #include <condition_variable>
 #include <deque>
 #include <future>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "quern/infer/engine.h"
 #include "quern/reason/think.h"
+#include "quern/serve/live_requests.h"
+#include "quern/serve/watched_model.h"
 
 namespace quern {
 
@@ -28,8 +32,10 @@ struct AnswerPiece {
 
 class Answer {
  public:
-  enum class Wait { piece, late, done };
-  Wait next(AnswerPiece& out, double seconds);         // late: nothing came within `seconds`
+  enum class Wait { piece, read, late, done };
+  // read: more of the prompt was read, told only where it was asked for; late: nothing came within `seconds`.
+  Wait next(AnswerPiece& out, double seconds);
+  RequestProgress progress();                          // how far it was when `read` was told last
   const Generated& result() const { return result_; }  // once done
   void cancel() { cancelled_ = true; }
 
@@ -38,9 +44,24 @@ class Answer {
   std::mutex mutex_;
   std::condition_variable came_;
   std::deque<AnswerPiece> pieces_;
-  bool done_ = false;
+  std::vector<int32_t> given_;
+  bool tells_ = false, read_on_ = false, done_ = false;
+  RequestProgress progress_;
   std::atomic<bool> cancelled_ = false;
   Generated result_;
+};
+
+struct Submission {       // beside what the engine is asked
+  double seconds = 0;     // it may take; 0 = the host's own limit alone
+  std::string id = {};    // of the HTTP request
+  bool progress = false;  // its Answer tells how much of the prompt is read
+};
+
+struct LiveFacts {  // what a request is doing now
+  RequestProgress progress;
+  std::vector<int32_t> prompt = {}, answer = {};  // where they were asked for
+  std::string plan = {};                          // of a request that thinks by a plan: no prompt of its own
+  int64_t candidates = 0, all_candidates = 0;     // done, and in all
 };
 
 struct HostCounts {  // since the start, and now
@@ -56,14 +77,15 @@ class EngineHost {
   ~EngineHost();
 
   bool full() const;  // as many wait as may
-  // Throws Error when it can never be served. After `seconds` (0: the host's own limit alone) it ends as it is, also
-  // in the queue or amid its prompt, with finish "timeout".
-  std::shared_ptr<Answer> submit(Request r, double seconds = 0);
-  double limit(double seconds) const;  // what holds for a request that asks for so many
+  // Throws Error when it can never be served. After `seconds` it ends as it is, also in the queue or amid its prompt,
+  // with finish "timeout".
+  std::shared_ptr<Answer> submit(Request r, Submission how = {});
+  std::vector<LiveFacts> live(bool with_tokens) const;  // oldest first
+  double limit(double seconds) const;                   // what holds for a request that asks for so many
   // To its end on the calling thread, which only waits; `alive` false cancels.
   Thought think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages, const ThinkPlan& plan,
                 GenerateOptions options, const std::function<bool()>& alive,
-                const std::function<void(const ThinkEvent&)>& on_event);
+                const std::function<void(const ThinkEvent&)>& on_event, const std::string& id = {});
   // Runs between steps on the engine's thread, the only one that may use the model and the prefix cache; returns when
   // it has. Exceptions pass through.
   void between_steps(const std::function<void(Model&, PrefixCache&)>& job);
@@ -75,14 +97,21 @@ class EngineHost {
     std::weak_ptr<Answer> answer;
     double seconds;  // 0 = as long as it takes
     std::chrono::steady_clock::time_point since;
+    LiveRequest request;
     bool late = false;
   };
+  struct LivePlan {
+    LiveFacts facts;
+    std::chrono::steady_clock::time_point began;
+  };
+  void saw(std::span<const int32_t> ids, int64_t at);
   void loop(const std::stop_token& stop);
   void deliver();
   bool run_job();
   void nudge();
 
   Model& model_;
+  WatchedModel watched_;
   Engine engine_;
   int64_t most_live_;
   double most_seconds_;
@@ -90,6 +119,8 @@ class EngineHost {
   std::condition_variable work_, stepped_;
   bool woken_ = false;
   std::vector<Live> live_;
+  std::list<LivePlan> plans_;
+  std::chrono::steady_clock::time_point step_began_;  // the engine's thread's own
   std::deque<std::packaged_task<void()>> jobs_;
   HostCounts counts_;
   std::jthread thread_;

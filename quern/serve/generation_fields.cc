@@ -60,9 +60,39 @@ std::vector<std::string> Fields::texts(std::string_view name) const {
   return out;
 }
 
+namespace {
+
+DryOptions read_dry(const Fields& f, const Tokenizer& tokenizer) {
+  DryOptions o;
+  o.multiplier = f.number("dry_multiplier", 0, 1e4).value_or(0);
+  o.base = f.number("dry_base", 1, 1e4).value_or(o.base);
+  o.allowed_length = f.integer("dry_allowed_length", 1, int64_t{1} << 31).value_or(o.allowed_length);
+  o.last_n = f.integer("dry_penalty_last_n", -1, int64_t{1} << 31).value_or(o.last_n);
+  if (f.find("dry_sequence_breakers")) o.breakers = f.texts("dry_sequence_breakers");
+  if (o.breakers.size() > 64) bad_field("dry_sequence_breakers", "{} of them, at most 64", o.breakers.size());
+  for (const std::string& b : o.breakers)
+    if (b.empty() || b.size() > 64) bad_field("dry_sequence_breakers", "texts of 1 to 64 bytes");
+  if (o.on()) o.text = [tokenizer](int32_t t) { return tokenizer.decode(std::span(&t, 1)); };
+  return o;
+}
+
+std::vector<SampleStep> read_order(const Fields& f) {
+  if (!f.find("samplers")) return SamplingOptions().order;
+  try {
+    return sample_order(f.texts("samplers"));
+  } catch (const ApiError&) {
+    throw;
+  } catch (const Error& e) {
+    bad_field("samplers", "{}", e.what());
+  }
+}
+
+}  // namespace
+
 double read_timeout(const Fields& f) { return f.number("timeout", 0.001, 1e6).value_or(0); }
 
-GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, int64_t vocab_size) {
+GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, const Tokenizer& tokenizer,
+                                int64_t vocab_size) {
   GenerateOptions o;
   SamplingOptions& s = o.sampling;
   s.temperature = f.number("temperature", 0, 100).value_or(g.do_sample ? g.temperature : 1);
@@ -73,6 +103,9 @@ GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, int6
   s.typical_p = f.number("typical_p", 1e-6, 1).value_or(1);
   s.xtc_probability = f.number("xtc_probability", 0, 1).value_or(0);
   s.xtc_threshold = f.number("xtc_threshold", 1e-6, 1).value_or(s.xtc_threshold);
+  s.top_n_sigma = f.number("top_n_sigma", -1, 100).value_or(0);
+  s.dry = read_dry(f, tokenizer);
+  s.order = read_order(f);
   s.repetition_penalty = f.number("repetition_penalty", 0.01, 100).value_or(g.repetition_penalty);
   s.presence_penalty = f.number("presence_penalty", -2, 2).value_or(0);
   s.frequency_penalty = f.number("frequency_penalty", -2, 2).value_or(0);

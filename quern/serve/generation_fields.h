@@ -6,6 +6,7 @@
 #include "quern/base/json.h"
 #include "quern/infer/request.h"
 #include "quern/models/checkpoint.h"
+#include "quern/text/tokenizer.h"
 
 namespace quern {
 
@@ -28,6 +29,7 @@ class Fields {
 double read_timeout(const Fields& f);  // seconds a request may take; 0: it does not say
 
 // Everything but the token budget. Fields win over the model's generation_config.json, which wins over temperature 1.
-GenerateOptions read_generation(const Fields& f, const GenerationConfig& defaults, int64_t vocab_size);
+GenerateOptions read_generation(const Fields& f, const GenerationConfig& defaults, const Tokenizer& tokenizer,
+                                int64_t vocab_size);
 
 }  // namespace quern

@@ -22,6 +22,7 @@ class Exchange {  // one request and its answer; used by one worker
   virtual bool write(std::string_view data) = 0;                      // false: the client is gone
   virtual void end() = 0;
   virtual int status() const = 0;  // of the answer; 0 before there is one
+  std::string id;                  // what the log, the answer and the list of slots call it
 };
 
 struct HttpServerOptions {

@@ -39,7 +39,7 @@ Json usage_json(const Usage& u) {
 class Reply {
  public:
   Reply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
-      : m_(m), e_(e), found_(found), r_(std::move(r)), turn_(m_, r_), id_(new_id("msg_")) {}
+      : m_(m), e_(e), found_(found), r_(std::move(r)), turn_(m_, r_, e.id), id_(new_id("msg_")) {}
 
   std::optional<std::string> run() {
     r_.stream ? stream() : answer();

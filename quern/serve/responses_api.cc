@@ -52,7 +52,7 @@ class Reply {
         found_(found),
         store_(store),
         r_(read_chat_request(m, found.body, "")),
-        turn_(m, r_),
+        turn_(m, r_, e.id),
         id_(new_id("resp_")),
         created_(unix_time()) {}
 

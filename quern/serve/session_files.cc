@@ -47,7 +47,7 @@ std::vector<int32_t> read_tokens(const ServedModel& m, const Json& body, Json& n
 
 // Has the engine read what the cache does not know; false: the client is gone.
 bool read_through(ServedModel& m, const std::vector<int32_t>& tokens, const Exchange& e) {
-  auto answer = m.host->submit({.prompt = tokens, .options = {.max_tokens = 1}});
+  auto answer = m.host->submit({.prompt = tokens, .options = {.max_tokens = 1}}, {.id = e.id});
   for (AnswerPiece piece;;) {
     const Answer::Wait got = answer->next(piece, 0.1);
     if (got == Answer::Wait::done) break;

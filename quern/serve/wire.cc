@@ -41,6 +41,13 @@ Json timings_json(const Generated& g) {
   return j;
 }
 
+Json progress_json(const RequestProgress& p) {
+  Json j = Json::object();
+  j.set("total", p.prompt), j.set("cache", p.cached), j.set("processed", p.read);
+  j.set("time_ms", 1000 * p.read_seconds);
+  return j;
+}
+
 const char* finish_reason(const std::string& finish) {
   return finish == "length" || finish == "timeout" ? "length" : "stop";
 }

@@ -17,6 +17,8 @@ struct Usage {
   int64_t prompt = 0, cached = 0, completion = 0, reasoning = 0;
   Json json() const;
 };
+// How much of a prompt is read: total, cache, processed (the cached ones too), time_ms.
+Json progress_json(const RequestProgress& p);
 Json timings_json(const Generated& g);  // how long what took, and why no more of the prompt was cached
 
 // "stop" or "length", which a timeout is too; failures must have been told before.

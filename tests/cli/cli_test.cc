@@ -223,6 +223,11 @@ TEST(Cli, RunTakesEveryOptionOfARequest) {
   // Without penalties in the order they do not count.
   EXPECT_EQ(tokens("--presence-penalty 1e6 --order temperature,top_k").at("tokens"), plain.at("tokens"));
 
+  // Next to no deviation leaves the likeliest alone; repeated words lose to anything else.
+  EXPECT_EQ(tokens("--temp 1 --seed 2 --top-n-sigma 1e-6").at("tokens"), plain.at("tokens"));
+  EXPECT_NE(tokens("--presence-penalty -1e6 --dry-multiplier 1e4 --dry-allowed-length 1").at("tokens"),
+            tokens("--presence-penalty -1e6").at("tokens"));
+
   const std::string text = plain.at("text").as_string();
   const Json answered = tokens("--answer ' upon' --logprobs 3");
   EXPECT_EQ(answered.at("text").as_string().substr(0, 5), " upon");
@@ -235,7 +240,8 @@ TEST(Cli, RunTakesEveryOptionOfARequest) {
   for (const char* flags : {"--logit-bias 7", "--logit-bias 7=x", "--logit-bias -1=2", "--logit-bias 7=1x",
                             "--order temperature,heat", "--order top_k,top_k", "--presence-penalty much"})
     EXPECT_EQ(shell(run + flags).code, 2) << flags;
-  for (const char* flags : {"--repetition-penalty 0", "--logprobs -1", "--frequency-penalty inf"})
+  for (const char* flags :
+       {"--repetition-penalty 0", "--logprobs -1", "--frequency-penalty inf", "--dry-base 0.5", "--top-n-sigma nan"})
     EXPECT_EQ(shell(run + flags).code, 1) << flags;
   EXPECT_EQ(shell("quern run " + m + " --answer x").code, 2);
   EXPECT_EQ(shell("quern run " + m + " -p x --logprobs 2").code, 2);

@@ -128,6 +128,46 @@ TEST_F(Serving, ThinksByAPlan) {
       400, "C = 3");
 }
 
+TEST_F(Serving, RepetitionsAreFollowedToTheirBreakers) {
+  start();
+  // How many stretches of three tokens come a second time in a greedy answer.
+  auto again = [&](const std::string& fields) {
+    const Json j =
+        ok(post("/v1/completions",
+                R"({"prompt": "What is the", "max_tokens": 120, "temperature": 0, "logprobs": 0)" + fields + "}"));
+    std::vector<std::string> t;
+    for (const Json& x : j.at("choices").as_array()[0].at("logprobs").at("tokens").as_array())
+      t.push_back(x.as_string());
+    std::map<std::string, int> seen;
+    int more = 0;
+    for (size_t i = 0; i + 2 < t.size(); ++i) more += seen[t[i] + "|" + t[i + 1] + "|" + t[i + 2]]++ > 0;
+    return more;
+  };
+  const int plain = again("");
+  ASSERT_GT(plain, 10) << "a random model that does not repeat itself shows nothing here";
+  EXPECT_LT(again(R"(, "dry_multiplier": 1000, "dry_sequence_breakers": [])"), plain / 2)
+      << "the rest are tokens of which the text is the same";
+  EXPECT_EQ(again(R"(, "dry_multiplier": 1000, "samplers": ["top_k"])"), plain);
+  EXPECT_EQ(again(R"(, "dry_multiplier": 1000, "dry_penalty_last_n": 0)"), plain);
+}
+
+TEST_F(Serving, SamplersAreThoseOfTheRequest) {
+  start();
+  auto answer = [&](const std::string& fields) {
+    return ok(post("/v1/completions", R"({"prompt": "a", "max_tokens": 20, "seed": 5)" + fields + "}"))
+        .at("choices")
+        .as_array()[0]
+        .at("text")
+        .as_string();
+  };
+  const std::string greedy = answer(R"(, "temperature": 0)"), free = answer("");
+  EXPECT_NE(greedy, free);
+  EXPECT_EQ(answer(R"(, "top_k": 1)"), greedy);
+  EXPECT_EQ(answer(R"(, "top_k": 1, "samplers": ["temperature"])"), free);
+  EXPECT_EQ(answer(R"(, "top_n_sigma": 1e-6)"), greedy);
+  EXPECT_EQ(answer(R"(, "top_n_sigma": -1, "typical_p": 1, "samplers": ["typ_p", "top_n_sigma"])"), free);
+}
+
 TEST_F(Serving, AnswersUnderAConstraint) {
   start();
   model_->defaults.eos_token_id = {model_->tokenizer.token_to_id("</s>")};
@@ -191,6 +231,11 @@ TEST_F(Serving, RefusesWhatItCannotDo) {
   refused(post(path, R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})"), 400, "image_url");
   refused(post(path, std::string(kChat) + R"(, "temperature": "hot"})"), 400, "temperature");
   refused(post(path, std::string(kChat) + R"(, "top_p": 3})"), 400, "top_p");
+  refused(post(path, std::string(kChat) + R"(, "samplers": ["top_k", "heat"]})"), 400, "penalties, dry, temperature");
+  refused(post(path, std::string(kChat) + R"(, "samplers": ["top_k", "top_k"]})"), 400, "twice");
+  refused(post(path, std::string(kChat) + R"(, "samplers": 3})"), 400, "samplers");
+  refused(post(path, std::string(kChat) + R"(, "dry_base": 0.5})"), 400, "dry_base");
+  refused(post(path, std::string(kChat) + R"(, "dry_sequence_breakers": [""]})"), 400, "dry_sequence_breakers");
   refused(post(path, std::string(kChat) + R"(, "logit_bias": {"99999": 1}})"), 400, "logit_bias");
   refused(post(path, std::string(kChat) + R"(, "tools": [{"type": "function"}]})"), 400, "tools[0]");
   refused(post(path, std::string(kChat) + R"(, "modalities": ["audio"]})"), 400, "unsupported_parameter");

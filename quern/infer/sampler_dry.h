@@ -1,0 +1,47 @@
+// DRY ("don't repeat yourself"): a token that would go on with what stood earlier loses
+//   multiplier · base^(length − allowed_length)
+// of its logit, where `length` ≥ allowed_length is how many of the newest tokens, without a break between them, stand
+// there just before it; of several places the longest counts. A token whose text ends a breaker breaks: repetitions
+// are not followed across line ends, names' colons, quotation marks.
+// For every place where the newest token stands, its length is that of the place before plus one, so a step costs as
+// many operations as the newest token and the one before it occur.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace quern {
+
+struct DryOptions {
+  double multiplier = 0;  // 0 = off
+  double base = 1.75;
+  int64_t allowed_length = 2;
+  int64_t last_n = -1;  // of prompt and answer, how many newest tokens are looked at; -1 = all, 0 = off
+  std::vector<std::string> breakers = {"\n", ":", "\"", "*"};
+  std::function<std::string(int32_t)> text = {};  // of a token; without it nothing breaks
+  bool on() const { return multiplier != 0 && last_n != 0; }
+};
+void check(const DryOptions& o);  // throws Error naming the flag
+
+class DryRepeats {
+ public:
+  explicit DryRepeats(DryOptions o) : o_(std::move(o)) {}
+  void push(int32_t token);
+  std::unordered_map<int32_t, double> penalties() const;  // what the next token would lose
+
+ private:
+  struct Place {
+    int64_t at, length;  // of the token that is the newest too; how many tokens agree up to there
+  };
+  bool breaks(int32_t token);
+  DryOptions o_;
+  std::vector<int32_t> tokens_;
+  std::unordered_map<int32_t, std::vector<int64_t>> where_;  // of each token, but for places that broke
+  std::vector<Place> places_, before_;                       // by position
+  std::string tail_;                                         // text in which a breaker may have begun
+};
+
+}  // namespace quern

@@ -1,0 +1,33 @@
+// Matching stretches of tokens to requests.
+#include "quern/serve/live_requests.h"
+
+#include <algorithm>
+
+namespace quern {
+
+LiveRequest::LiveRequest(std::string id, std::vector<int32_t> prompt, int64_t most_new)
+    : prompt_(std::move(prompt)), came_(Clock::now()) {
+  told_.id = std::move(id), told_.prompt = static_cast<int64_t>(prompt_.size()), told_.most_new = most_new;
+}
+
+LiveRequest::Fit LiveRequest::fit(std::span<const int32_t> ids, int64_t at) const {
+  if (at >= told_.prompt || static_cast<int64_t>(ids.size()) > told_.prompt - at) return Fit::none;
+  if (!std::equal(ids.begin(), ids.end(), prompt_.begin() + at)) return Fit::none;
+  if (!told_.started) return Fit::begins;
+  return at == told_.read ? Fit::goes_on : Fit::elsewhere;
+}
+
+void LiveRequest::saw(int64_t at, int64_t n, Clock::time_point began) {
+  if (!told_.started) told_.started = true, told_.cached = at, begun_ = began;
+  told_.read = at + n, read_ = Clock::now();
+}
+
+RequestProgress LiveRequest::progress() const {
+  RequestProgress p = told_;
+  const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+  p.age = seconds(Clock::now() - came_);
+  if (p.started) p.read_seconds = seconds(read_ - begun_);
+  return p;
+}
+
+}  // namespace quern

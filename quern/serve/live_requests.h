@@ -1,0 +1,39 @@
+// How far a request is. The engine says nothing of it before the end, so what its forwards read (watched_model.h) is
+// matched to requests by tokens and positions. Requests with the same tokens at the same place are told apart by age
+// alone, which is the order in which the engine takes them.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace quern {
+
+struct RequestProgress {
+  std::string id = {};               // of the HTTP request it belongs to
+  int64_t prompt = 0, most_new = 0;  // tokens it has, and may get
+  int64_t read = 0, cached = 0;      // of the prompt; read counts the cached ones too
+  int64_t given = 0;                 // tokens of the answer
+  bool started = false;              // the engine has begun to read
+  double age = 0, read_seconds = 0;  // since it came; since before its first forward, until its prompt was read
+  const char* doing() const { return !started ? "waiting" : read < prompt ? "reading" : "answering"; }
+};
+
+class LiveRequest {
+ public:
+  LiveRequest(std::string id, std::vector<int32_t> prompt, int64_t most_new);
+  enum class Fit { none, elsewhere, begins, goes_on };  // the better, the greater
+  Fit fit(std::span<const int32_t> ids, int64_t at) const;
+  void saw(int64_t at, int64_t n, std::chrono::steady_clock::time_point began);
+  RequestProgress progress() const;  // but for `given`
+  const std::vector<int32_t>& prompt() const { return prompt_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::vector<int32_t> prompt_;
+  RequestProgress told_;
+  Clock::time_point came_, begun_, read_;
+};
+
+}  // namespace quern
