@@ -1,4 +1,6 @@
 // quern serve: models behind an HTTP API that OpenAI's clients speak.
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -27,11 +29,32 @@ std::vector<std::string> read_keys(const std::vector<std::string>& given, const 
   if (!file.empty()) {
     std::ifstream f(file);
     if (!f) fail("--api-key-file: cannot open {}", file);
-    for (std::string line; std::getline(f, line);)
-      if (!line.empty()) keys.push_back(line);
+    for (std::string line; std::getline(f, line);) {
+      const size_t from = line.find_first_not_of(" \t\r"), end = line.find_last_not_of(" \t\r");
+      if (from != line.npos && line[from] != '#') keys.push_back(line.substr(from, end + 1 - from));
+    }
     if (keys.empty()) fail("--api-key-file: {} holds no key", file);
   }
   return keys;
+}
+
+// "llm", "/llm" and "/llm/" are "/llm".
+std::string read_prefix(const std::string& text) {
+  std::string p = text;
+  while (p.ends_with('/')) p.pop_back();
+  if (!p.empty() && p[0] != '/') p.insert(0, "/");
+  const bool good =
+      p.find("//") == p.npos && std::ranges::all_of(p, [](unsigned char c) {
+        return std::isalnum(c) != 0 || std::string_view("/-_.~").find(static_cast<char>(c)) != std::string_view::npos;
+      });
+  if (!good) throw UsageError(fmt::format("quern serve: --prefix '{}': expected a path like /llm", text));
+  return p;
+}
+
+void check_origins(const std::vector<std::string>& origins) {
+  for (const std::string& o : origins)
+    if (o != "*" && (o.find("://") == o.npos || o.find('/', o.find("://") + 3) != o.npos))
+      throw UsageError(fmt::format("quern serve: --cors '{}': expected * or an origin like https://example.org", o));
 }
 
 std::string model_id(const std::string& dir) {
@@ -114,8 +137,12 @@ int cmd_serve(Words args) {
       .flag("--host", http.host, "address to listen on")
       .flag("--port", port, "port to listen on; 0 takes any free one")
       .flag("--api-key", keys, "clients must send this key; may be given again (better: QUERN_API_KEY)")
-      .flag("--api-key-file", key_file, "a file with a key a line")
-      .flag("--cors", app_options.allow_origin, "let pages of this origin call (* for all)")
+      .flag("--api-key-file", key_file, "a file with a key a line; lines that begin with # are passed over")
+      .flag("--unix", http.unix_path, "listen at a socket of this name, for its owner alone, and at no port")
+      .flag("--prefix", app_options.prefix, "all paths begin with this, as /llm does")
+      .flag("--cors", app_options.allow_origins, "let pages of this origin call (* for all); may be given again")
+      .flag("--cors-methods", app_options.allow_methods, "what these pages may do")
+      .flag("--cors-headers", app_options.allow_headers, "headers they may send; by itself those they ask for")
       .flag("--sessions", sessions, "sequences in work at once, a model")
       .flag("--queue", queue, "requests that may wait; more get 429")
       .flag("--request-seconds", most_seconds,
@@ -144,6 +171,8 @@ int cmd_serve(Words args) {
     throw UsageError("quern serve: --sessions and --queue take 1 or more, MiB and minutes 0 or more");
   if (!(most_seconds >= 0)) throw UsageError("quern serve: --request-seconds takes 0 or more");
   if (names.size() > dirs.size()) throw UsageError("quern serve: more --name than DIR");
+  app_options.prefix = read_prefix(app_options.prefix);
+  check_origins(app_options.allow_origins);
   app_options.api_keys = read_keys(keys, key_file);
   app_options.log = !quiet;
   shelf_options = {.idle_seconds = 60.0 * static_cast<double>(idle_minutes), .memory_bytes = memory_mib << 20};
@@ -178,7 +207,10 @@ int cmd_serve(Words args) {
   HttpServer server(http, [&](Exchange& e) { app.handle(e); });
   running = &server;
   std::signal(SIGINT, stop_serving), std::signal(SIGTERM, stop_serving);
-  fmt::print("http://{}:{}\n", http.host, server.port());
+  if (http.unix_path.empty())
+    fmt::print("http://{}:{}{}\n", http.host, server.port(), app_options.prefix);
+  else
+    fmt::print("unix:{}{}{}\n", http.unix_path, app_options.prefix.empty() ? "" : ":", app_options.prefix);
   std::fflush(stdout);
   server.run();
   running = nullptr;

@@ -11,6 +11,7 @@
 #include "quern/serve/embeddings_api.h"
 #include "quern/serve/messages_api.h"
 #include "quern/serve/page.h"
+#include "quern/serve/rerank_api.h"
 #include "quern/serve/response_file.h"
 #include "quern/serve/responses_api.h"
 #include "quern/serve/slots_api.h"
@@ -57,6 +58,11 @@ const std::vector<App::Route>& App::routes() {
       {"POST", "/v1/chat/completions", &App::chat},
       {"POST", "/v1/completions", &App::complete},
       {"POST", "/v1/embeddings", &App::embed},
+      {"POST", "/v1/rerank", &App::rank},
+      {"POST", "/rerank", &App::rank},
+      {"POST", "/v2/rerank", &App::rank},
+      {"POST", "/v1/score", &App::score},
+      {"POST", "/score", &App::score},
       {"GET", "/v1/models", &App::models},
       {"GET", "/v1/models/", &App::models},
       {"POST", "/tokenize", &App::tokenize},
@@ -98,19 +104,44 @@ bool App::allowed(const HttpRequest& r) const {
   return ok;
 }
 
+// CORS. Clients of the two APIs send headers of their own (x-stainless-…, anthropic-version): what a page asks for it
+// gets, unless the server was told which.
+void App::share_with_pages(Exchange& e) const {
+  if (o_.allow_origins.empty()) return;
+  const std::string *origin = e.request().header("origin"),
+                    *wanted = e.request().header("access-control-request-headers");
+  const bool all = std::ranges::find(o_.allow_origins, "*") != o_.allow_origins.end();
+  if (!all) e.header("vary", "origin");
+  if (!all && (!origin || std::ranges::find(o_.allow_origins, *origin) == o_.allow_origins.end())) return;
+  const std::string otherwise = wanted ? *wanted : "authorization, content-type, x-api-key";
+  e.header("access-control-allow-origin", all ? "*" : *origin);
+  e.header("access-control-allow-headers", o_.allow_headers.empty() ? otherwise : o_.allow_headers);
+  e.header("access-control-expose-headers", "x-request-id, request-id, retry-after");
+  e.header("access-control-allow-methods", o_.allow_methods);
+}
+
+// The page's addresses are relative, so its own has to end in '/'.
+bool App::enter(Exchange& e) const {
+  const std::string& path = e.request().path;
+  if (o_.prefix.empty()) return true;
+  if (path == o_.prefix) {
+    e.header("location", o_.prefix + "/");
+    e.answer(308, "", "");
+    return false;
+  }
+  if (!path.starts_with(o_.prefix + "/"))
+    throw ApiError(404, "invalid_request_error", "",
+                   fmt::format("there is no {}: this server's paths begin with {}/", path, o_.prefix));
+  e.below(o_.prefix);
+  return true;
+}
+
 void App::handle(Exchange& e) {
   const auto started = std::chrono::steady_clock::now();
   const std::string id = e.id = new_id("req-");
+  const std::string path = e.request().path;  // with the prefix, for the log
   e.header("x-request-id", id), e.header("request-id", id);
-  if (!o_.allow_origin.empty()) {
-    e.header("access-control-allow-origin", o_.allow_origin);
-    // Clients of the two APIs send headers of their own (x-stainless-…, anthropic-version): what a page asks for it
-    // gets.
-    const std::string* wanted = e.request().header("access-control-request-headers");
-    e.header("access-control-allow-headers", wanted ? *wanted : "authorization, content-type, x-api-key");
-    e.header("access-control-expose-headers", "x-request-id, request-id, retry-after");
-    e.header("access-control-allow-methods", "GET, POST, DELETE, OPTIONS");
-  }
+  share_with_pages(e);
   const int64_t beside = in_work_++;
   auto refuse = [&](const ApiError& x) {
     if (e.status() != 0) return;
@@ -123,7 +154,7 @@ void App::handle(Exchange& e) {
       throw ApiError(429, "rate_limit_error", "too_many_requests",
                      fmt::format("{} requests are in work, as many as this server takes; try again", beside));
     }
-    dispatch(e);
+    if (enter(e)) dispatch(e);
   } catch (const ApiError& x) {
     refuse(x);
   } catch (const Error& x) {
@@ -140,7 +171,7 @@ void App::handle(Exchange& e) {
   }
   if (!o_.log) return;
   Json j = Json::object();
-  j.set("time", unix_time()), j.set("id", id), j.set("method", e.request().method), j.set("path", e.request().path);
+  j.set("time", unix_time()), j.set("id", id), j.set("method", e.request().method), j.set("path", path);
   j.set("status", e.status()), j.set("gone", e.gone());
   j.set("ms", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
   fmt::print(stderr, "{}\n", j.dump());
@@ -224,6 +255,16 @@ void App::complete(Exchange& e) {
 void App::embed(Exchange& e) {
   const Json body = read_body(e);
   embeddings(*model_for(body), e, body);
+}
+
+void App::rank(Exchange& e) {
+  const Json body = read_body(e);
+  rerank(*model_for(body), e, body);
+}
+
+void App::score(Exchange& e) {
+  const Json body = read_body(e);
+  score_pairs(*model_for(body), e, body);
 }
 
 void App::messages(Exchange& e) {

@@ -17,13 +17,16 @@
 namespace quern {
 
 struct AppOptions {
-  std::vector<std::string> api_keys;  // empty: anybody who reaches the port
-  std::string allow_origin;           // of CORS; empty: pages of other origins may not call
-  int64_t most_requests = 256;        // in work at once; more get 429
-  GroundingOptions grounding{};       // memory of conversations, documents
-  std::string sessions{};             // a folder for saved sessions and stored responses; empty: none
-  bool slots_text = false;            // /slots may show what is said to whom asks for it
-  bool log = true;                    // a line of JSON a request, to stderr; never what was said
+  std::vector<std::string> api_keys = {};       // empty: anybody who reaches the port
+  std::vector<std::string> allow_origins = {};  // of CORS, "*" for all; empty: pages of other origins may not call
+  std::string allow_methods = "GET, POST, DELETE, OPTIONS";  // of these pages
+  std::string allow_headers = {};                            // empty: those they ask for
+  std::string prefix = {};                                   // "/llm": everything lies below it
+  int64_t most_requests = 256;                               // in work at once; more get 429
+  GroundingOptions grounding{};                              // memory of conversations, documents
+  std::string sessions{};   // a folder for saved sessions and stored responses; empty: none
+  bool slots_text = false;  // /slots may show what is said to whom asks for it
+  bool log = true;          // a line of JSON a request, to stderr; never what was said
 };
 
 class App {
@@ -41,6 +44,8 @@ class App {
   };
   static const std::vector<Route>& routes();
   static bool matches(const Route& r, const std::string& path);
+  void share_with_pages(Exchange& e) const;
+  bool enter(Exchange& e) const;  // below the prefix; false: it is answered
   void dispatch(Exchange& e);
   bool allowed(const HttpRequest& r) const;
   // The model a body names, and the plan its name carries ("name:mrsa").
@@ -52,6 +57,8 @@ class App {
   void chat(Exchange& e);
   void complete(Exchange& e);
   void embed(Exchange& e);
+  void rank(Exchange& e);
+  void score(Exchange& e);
   void messages(Exchange& e);
   void count_tokens(Exchange& e);
   void responses(Exchange& e);

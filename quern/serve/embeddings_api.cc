@@ -55,7 +55,9 @@ std::vector<std::vector<int32_t>> read_inputs(const Json& body, const ServedMode
   return out;
 }
 
-std::vector<float> embed(ServedModel& m, std::span<const int32_t> ids, const Exchange& e) {
+}  // namespace
+
+std::vector<float> embed_tokens(ServedModel& m, std::span<const int32_t> ids, const Exchange& e) {
   std::vector<double> sum;
   SequenceState state(m.model->sites(DType::f32));
   const auto n = static_cast<int64_t>(ids.size());
@@ -81,8 +83,6 @@ std::vector<float> embed(ServedModel& m, std::span<const int32_t> ids, const Exc
   return out;
 }
 
-}  // namespace
-
 std::string base64(std::string_view bytes) {
   constexpr const char* kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;
@@ -103,7 +103,7 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
   Json list = Json::array();
   int64_t tokens = 0;
   for (const std::vector<int32_t>& ids : read_inputs(body, m)) {
-    const std::vector<float> v = embed(m, ids, e);
+    const std::vector<float> v = embed_tokens(m, ids, e);
     if (e.gone()) return;
     if (wanted && *wanted != static_cast<int64_t>(v.size()))
       bad_field("dimensions", "{}: this model's embeddings have {}, and were not trained to be cut", *wanted,

@@ -30,7 +30,7 @@ RequestProgress Answer::progress() {
 
 EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting, double most_seconds)
     : model_(model),
-      watched_(model, [this](std::span<const int32_t> ids, int64_t at) { saw(ids, at); }),
+      watched_(model, [this](std::span<const int32_t> ids, int64_t at, bool read) { saw(ids, at, read); }),
       engine_(watched_, options),
       most_live_(options.max_sessions + most_waiting),
       most_seconds_(most_seconds),
@@ -85,15 +85,16 @@ std::shared_ptr<Answer> EngineHost::submit(Request r, Submission how) {
   return answer;
 }
 
-// After a forward, on the thread that steps.
-void EngineHost::saw(std::span<const int32_t> ids, int64_t at) {
+// Before and after a forward, on the thread that steps.
+void EngineHost::saw(std::span<const int32_t> ids, int64_t at, bool read) {
   std::lock_guard lock(mutex_);
   Live* whose = nullptr;
   auto best = LiveRequest::Fit::none;
   for (Live& l : live_)
     if (const auto fit = l.request.fit(ids, at); fit > best) best = fit, whose = &l;
   if (!whose) return;
-  whose->request.saw(at, static_cast<int64_t>(ids.size()), step_began_);
+  if (!read) return whose->request.begins(at);
+  whose->request.saw(at, static_cast<int64_t>(ids.size()));
   const auto answer = whose->answer.lock();
   if (!answer || !answer->tells_) return;
   {
@@ -172,7 +173,7 @@ void EngineHost::between_steps(const std::function<void(Model&, PrefixCache&)>& 
 
 void EngineHost::loop(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    const auto started = step_began_ = Clock::now();
+    const auto started = Clock::now();
     const bool ran = run_job(), stepped = engine_.step(), worked = ran || stepped;
     deliver();
     stepped_.notify_all();

@@ -104,7 +104,7 @@ class EngineHost {
     LiveFacts facts;
     std::chrono::steady_clock::time_point began;
   };
-  void saw(std::span<const int32_t> ids, int64_t at);
+  void saw(std::span<const int32_t> ids, int64_t at, bool read);
   void loop(const std::stop_token& stop);
   void deliver();
   bool run_job();
@@ -120,7 +120,6 @@ class EngineHost {
   bool woken_ = false;
   std::vector<Live> live_;
   std::list<LivePlan> plans_;
-  std::chrono::steady_clock::time_point step_began_;  // the engine's thread's own
   std::deque<std::packaged_task<void()>> jobs_;
   HostCounts counts_;
   std::jthread thread_;

@@ -1,9 +1,8 @@
 // epoll around HttpParser, and workers that grow with the load.
 #include "quern/serve/http_server.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -22,6 +21,7 @@
 #include <thread>
 
 #include "quern/base/error.h"
+#include "quern/serve/listener.h"
 
 namespace quern {
 namespace {
@@ -71,6 +71,7 @@ class LiveExchange final : public Exchange {
   LiveExchange(Shared c, HttpRequest r, const std::atomic<bool>& stopping, double write_seconds)
       : connection_(std::move(c)), request_(std::move(r)), stopping_(stopping), write_seconds_(write_seconds) {}
   const HttpRequest& request() const override { return request_; }
+  void below(std::string_view prefix) override { request_.path.erase(0, prefix.size()); }
   bool gone() const override { return connection_->gone || stopping_; }
   void header(std::string name, std::string value) override {
     headers_.emplace_back(std::move(name), std::move(value));
@@ -109,32 +110,13 @@ class LiveExchange final : public Exchange {
   bool ended_ = false;
 };
 
-int listening_socket(const std::string& host, int port) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM, hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  const std::string service = std::to_string(port);
-  if (int bad = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found); bad != 0)
-    fail("--host '{}': {}", host, ::gai_strerror(bad));
-  std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
-  int error = 0;
-  for (const addrinfo* a = found; a; a = a->ai_next) {
-    const int fd = ::socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
-    if (fd < 0) continue;
-    const int on = 1;
-    ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (::bind(fd, a->ai_addr, a->ai_addrlen) == 0 && ::listen(fd, 512) == 0) return fd;
-    error = errno;
-    ::close(fd);
-  }
-  fail("cannot listen on {} port {}: {}; choose another with --port", host, port, std::strerror(error));
-}
-
 }  // namespace
 
 struct HttpServer::Impl {
   HttpServerOptions o;
   Handler handler;
-  int listener = -1, poller = -1, bell = -1, port = 0;
+  Listener door;
+  int listener = -1, poller = -1, bell = -1;
   std::atomic<bool> stopping = false;
   uint32_t serials = 0;
   std::map<int, Shared> connections;  // the reading thread's own
@@ -148,13 +130,11 @@ struct HttpServer::Impl {
   int idle_workers = 0;
   bool no_more_work = false;
 
-  Impl(HttpServerOptions options, Handler h) : o(std::move(options)), handler(std::move(h)) {
-    listener = listening_socket(o.host, o.port);
-    sockaddr_storage at{};
-    socklen_t size = sizeof at;
-    ::getsockname(listener, reinterpret_cast<sockaddr*>(&at), &size);
-    port = ntohs(at.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(at).sin6_port
-                                          : reinterpret_cast<sockaddr_in&>(at).sin_port);
+  Impl(HttpServerOptions options, Handler h)
+      : o(std::move(options)),
+        handler(std::move(h)),
+        door(o.unix_path.empty() ? Listener::at_port(o.host, o.port) : Listener::at_path(o.unix_path)),
+        listener(door.fd()) {
     poller = ::epoll_create1(EPOLL_CLOEXEC), bell = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (poller < 0 || bell < 0) fail("cannot create an epoll or event descriptor: {}", std::strerror(errno));
     watch(listener, 0, EPOLLIN, EPOLL_CTL_ADD), watch(bell, 0, EPOLLIN, EPOLL_CTL_ADD);
@@ -168,7 +148,7 @@ struct HttpServer::Impl {
     work_came.notify_all();
     workers.clear();  // joins
     connections.clear(), finished.clear();
-    for (int fd : {listener, poller, bell}) ::close(fd);
+    for (int fd : {poller, bell}) ::close(fd);
   }
 
   void watch(int fd, uint32_t serial, uint32_t events, int how) const {
@@ -382,7 +362,7 @@ struct HttpServer::Impl {
 HttpServer::HttpServer(HttpServerOptions options, Handler handler)
     : impl_(std::make_unique<Impl>(std::move(options), std::move(handler))) {}
 HttpServer::~HttpServer() = default;
-int HttpServer::port() const { return impl_->port; }
+int HttpServer::port() const { return impl_->door.port(); }
 void HttpServer::run() { impl_->run(); }
 void HttpServer::stop() {
   impl_->stopping = true;

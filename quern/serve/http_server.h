@@ -1,7 +1,7 @@
-// An HTTP/1.1 server on one port. One thread accepts and reads; a request that is whole goes to a worker, which may
-// take its time and answer at once or piece by piece. While a worker is busy the reading thread watches its
-// connection: Exchange::gone() turns true as soon as the client hangs up. Slow or silent clients are cut off by
-// timeouts, too many at once get 503.
+// An HTTP/1.1 server on one port, or at one name. One thread accepts and reads; a request that is whole goes to a
+// worker, which may take its time and answer at once or piece by piece. While a worker is busy the reading thread
+// watches its connection: Exchange::gone() turns true as soon as the client hangs up. Slow or silent clients are cut
+// off by timeouts, too many at once get 503.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,6 +15,7 @@ class Exchange {  // one request and its answer; used by one worker
  public:
   virtual ~Exchange() = default;
   virtual const HttpRequest& request() const = 0;
+  virtual void below(std::string_view prefix) = 0;               // the path begins with it; from now on without
   virtual bool gone() const = 0;                                 // the client has hung up, or the server stops
   virtual void header(std::string name, std::string value) = 0;  // before the answer begins
   virtual void answer(int status, std::string_view content_type, std::string_view body) = 0;
@@ -27,7 +28,8 @@ class Exchange {  // one request and its answer; used by one worker
 
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
-  int port = 8080;  // 0: any free one
+  int port = 8080;             // 0: any free one
+  std::string unix_path = {};  // instead of host and port: a socket of this name, for its owner alone
   HttpLimits limits = {};
   int connections = 1024, workers = 256;
   double header_seconds = 10, body_seconds = 60, idle_seconds = 60, write_seconds = 30;
@@ -39,9 +41,9 @@ class HttpServer {
   using Handler = std::function<void(Exchange&)>;          // an exception becomes a 500
   HttpServer(HttpServerOptions options, Handler handler);  // binds; throws Error naming host and port
   ~HttpServer();                                           // stop, and wait for workers
-  int port() const;
-  void run();   // until stop()
-  void stop();  // may be called from anywhere, a signal handler too
+  int port() const;                                        // 0: it listens at a name
+  void run();                                              // until stop()
+  void stop();                                             // may be called from anywhere, a signal handler too
 
  private:
   struct Impl;

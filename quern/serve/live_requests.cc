@@ -17,8 +17,14 @@ LiveRequest::Fit LiveRequest::fit(std::span<const int32_t> ids, int64_t at) cons
   return at == told_.read ? Fit::goes_on : Fit::elsewhere;
 }
 
-void LiveRequest::saw(int64_t at, int64_t n, Clock::time_point began) {
-  if (!told_.started) told_.started = true, told_.cached = at, begun_ = began;
+void LiveRequest::begins(int64_t at) {
+  if (told_.started) return;
+  told_.started = true, told_.cached = told_.read = at;
+  begun_ = read_ = Clock::now();
+}
+
+void LiveRequest::saw(int64_t at, int64_t n) {
+  begins(at);
   told_.read = at + n, read_ = Clock::now();
 }
 

@@ -25,7 +25,8 @@ class LiveRequest {
   LiveRequest(std::string id, std::vector<int32_t> prompt, int64_t most_new);
   enum class Fit { none, elsewhere, begins, goes_on };  // the better, the greater
   Fit fit(std::span<const int32_t> ids, int64_t at) const;
-  void saw(int64_t at, int64_t n, std::chrono::steady_clock::time_point began);
+  void begins(int64_t at);  // before a forward of these; the first one's place is where the cache ended
+  void saw(int64_t at, int64_t n);
   RequestProgress progress() const;  // but for `given`
   const std::vector<int32_t>& prompt() const { return prompt_; }
 

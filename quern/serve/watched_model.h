@@ -1,6 +1,6 @@
-// A model that tells of every forward which tokens of which sequences it has just read, and is otherwise the model
-// itself. It lets the server say how far a prompt is without the engine knowing of it. What Model may learn beyond
-// these calls has to be passed on here too.
+// A model that tells of every forward which tokens of which sequences it reads, before and after, and is otherwise
+// the model itself. It lets the server say how far a prompt is without the engine knowing of it. What Model may learn
+// beyond these calls has to be passed on here too.
 #pragma once
 #include <functional>
 
@@ -11,7 +11,7 @@ namespace quern {
 class WatchedModel final : public Model {
  public:
   // A stretch of one sequence: its tokens, and the position of the first of them.
-  using Seen = std::function<void(std::span<const int32_t> ids, int64_t at)>;
+  using Seen = std::function<void(std::span<const int32_t> ids, int64_t at, bool read)>;
   WatchedModel(Model& model, Seen seen) : model_(model), seen_(std::move(seen)) {}
 
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
@@ -32,6 +32,7 @@ class WatchedModel final : public Model {
   void pack(const Packing& p) override { model_.pack(p); }
 
  private:
+  void tell(std::span<const int32_t> ids, const Batch& batch, bool read);
   Model& model_;
   Seen seen_;
 };

@@ -24,6 +24,8 @@ TEST(Page, IsSmallAndFetchesNothingFromElsewhere) {
   EXPECT_LT(s.size(), 200000u);
   for (const auto& m : all_of(s, std::regex("https?://[a-zA-Z0-9][a-zA-Z0-9.]*")))
     EXPECT_EQ(m.str(), "http://www.w3.org");  // the name of SVG
+  EXPECT_FALSE(std::regex_search(s, std::regex("(ask|fetch)\\([\"'`]/"))) << "addresses are relative, for a prefix";
+  EXPECT_TRUE(std::regex_search(s, std::regex("ask\\(\"v1/chat/completions\"")));
   EXPECT_EQ(s.find("@import"), std::string::npos);
   EXPECT_EQ(s.find("url("), std::string::npos);
   EXPECT_FALSE(std::regex_search(s, std::regex("<(script|link|img|iframe)[^>]* (src|href)=\"(?!data:)")));

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -15,6 +16,12 @@ RawClient::RawClient(int port) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
   sockaddr_in a{};
   a.sin_family = AF_INET, a.sin_port = htons(static_cast<uint16_t>(port)), a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   QUERN_CHECK(::connect(fd_, reinterpret_cast<sockaddr*>(&a), sizeof a) == 0, "cannot connect to port {}", port);
+}
+RawClient::RawClient(const std::string& path) : fd_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
+  sockaddr_un a{};
+  a.sun_family = AF_UNIX;
+  path.copy(a.sun_path, sizeof a.sun_path - 1);
+  QUERN_CHECK(::connect(fd_, reinterpret_cast<sockaddr*>(&a), sizeof a) == 0, "cannot connect to {}", path);
 }
 RawClient::~RawClient() { hang_up(); }
 void RawClient::hang_up() {
@@ -50,6 +57,11 @@ std::string RawClient::read_until(std::string_view end, double seconds) const {
 RawAnswer http(int port, std::string_view method, std::string_view path, std::string_view body,
                std::string_view headers) {
   RawClient c(port);
+  return ask(c, method, path, body, headers);
+}
+
+RawAnswer ask(RawClient& c, std::string_view method, std::string_view path, std::string_view body,
+              std::string_view headers) {
   c.send(fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n{}\r\n{}",
                      method, path, body.size(), headers, body));
   const std::string all = c.read_all();

@@ -1,4 +1,4 @@
-// For tests: bytes to a port of this machine and what comes back.
+// For tests: bytes to a port or socket of this machine and what comes back.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,6 +8,7 @@ namespace quern {
 class RawClient {
  public:
   explicit RawClient(int port);
+  explicit RawClient(const std::string& path);  // of a socket with a name
   ~RawClient();
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
@@ -25,6 +26,8 @@ struct RawAnswer {
   int status = 0;
   std::string head, body;  // chunked bodies put together
 };
+RawAnswer ask(RawClient& c, std::string_view method, std::string_view path, std::string_view body = {},
+              std::string_view headers = {});  // on a new line, which it closes
 RawAnswer http(int port, std::string_view method, std::string_view path, std::string_view body = {},
                std::string_view headers = {});
 

@@ -252,7 +252,9 @@ TEST_F(Serving, RefusesWhatItCannotDo) {
 }
 
 TEST_F(Serving, KeysAndOriginsAreChecked) {
-  start({.api_keys = {"secret-1", "secret-2"}, .allow_origin = "http://page"});
+  AppOptions options;
+  options.api_keys = {"secret-1", "secret-2"}, options.allow_origins = {"http://page", "http://other"};
+  start(options);
   refused(http(port(), "GET", "/v1/models"), 401, "invalid_api_key");
   refused(http(port(), "GET", "/v1/models", "", "Authorization: Bearer secret-3\r\n"), 401, "key");
   refused(http(port(), "GET", "/v1/models", "", "Authorization: Bearer \r\n"), 401, "key");
@@ -261,11 +263,15 @@ TEST_F(Serving, KeysAndOriginsAreChecked) {
   EXPECT_EQ(http(port(), "GET", "/health").status, 200) << "health needs no key";
   EXPECT_TRUE(Json::parse(http(port(), "GET", "/version").body).at("version").is_string());
   const RawAnswer preflight =
-      http(port(), "OPTIONS", "/v1/models", "", "Access-Control-Request-Headers: authorization, x-stainless-os\r\n");
+      http(port(), "OPTIONS", "/v1/models", "",
+           "Origin: http://page\r\nAccess-Control-Request-Headers: authorization, x-stainless-os\r\n");
   EXPECT_EQ(preflight.status, 204);
   EXPECT_NE(preflight.head.find("access-control-allow-headers: authorization, x-stainless-os"), preflight.head.npos)
       << preflight.head;
-  EXPECT_NE(preflight.head.find("access-control-allow-origin: http://page"), preflight.head.npos);
+  EXPECT_NE(preflight.head.find("access-control-allow-origin: http://page\r\n"), preflight.head.npos);
+  EXPECT_NE(preflight.head.find("vary: origin"), preflight.head.npos);
+  EXPECT_EQ(http(port(), "GET", "/health", "", "Origin: http://elsewhere\r\n").head.find("allow-origin"),
+            std::string::npos);
 }
 
 TEST_F(Serving, AClientThatHangsUpCostsNoMore) {
