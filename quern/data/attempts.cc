@@ -76,6 +76,7 @@ void check(const AttemptOptions& o) {
 }
 
 std::string flawed_steps(const Problem& p, Rng& r) {
+  if (!p.search.empty()) return missed_steps(p.search, r);
   const std::string& whole = p.steps;
   std::vector<Word> words = numbers(whole);
   if (std::vector<Word> n = names(whole); !is_digit(p.answer.back()) && n.size() > 1) words = n;
@@ -96,11 +97,11 @@ std::string aggregation_line(const Problem& p, const AttemptOptions& o, uint64_t
   const std::vector<std::string> pieces = aggregation_pieces(p.question, static_cast<int>(o.count));
   std::string prompt = pieces[0];
   for (int64_t i = 0; i < o.count; ++i) {
-    std::string attempt = r.uniform() < o.sound ? p.steps : flawed_steps(p, r);
+    std::string attempt = r.uniform() < o.sound ? having_read(p, {}, r).steps : flawed_steps(p, r);
     if (r.below(4) == 0) attempt.resize(attempt.size() * 3 / 4);  // stopped before its end
     prompt += end_of(attempt, o.tail) + pieces[static_cast<size_t>(i) + 1];
   }
-  return chat_line(p, prompt);
+  return chat_line(having_read(p, prompt, r), prompt);
 }
 
 }  // namespace quern

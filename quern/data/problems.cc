@@ -12,9 +12,10 @@ namespace quern {
 namespace {
 
 using Maker = Problem (*)(Rng&, int);
-constexpr std::array<std::string_view, 6> kKinds = {"arithmetic", "lists", "logic", "dates", "units", "stories"};
-constexpr std::array<Maker, 6> kMakers = {problems::arithmetic, problems::lists, problems::logic,
-                                          problems::dates,      problems::units, problems::stories};
+constexpr std::array<std::string_view, 8> kKinds = {"arithmetic", "lists",   "logic", "dates",
+                                                    "units",      "stories", "bags",  "coins"};
+constexpr std::array<Maker, 8> kMakers = {problems::arithmetic, problems::lists,   problems::logic, problems::dates,
+                                          problems::units,      problems::stories, problems::bags,  problems::coins};
 
 bool held_out(std::string_view key) {
   uint64_t h = 0x51ed270b;
@@ -62,6 +63,12 @@ Problem curriculum_problem(const ProblemOptions& o, uint64_t index) {
     p.key = p.kind + ": " + p.key;
     if (held_out(p.key) == wanted) return p;
   }
+}
+
+Problem having_read(const Problem& p, std::string_view seen, Rng& r) {
+  Problem out = p;
+  if (!p.search.empty()) out.steps = found_steps(p.search, r, seen);
+  return out;
 }
 
 std::string plain_form(const Problem& p) {

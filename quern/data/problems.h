@@ -1,8 +1,8 @@
-// The curriculum's problems: arithmetic with worked steps, lists, logic, dates, units and little stories with a
-// question, in five levels. Each has one right answer that a program can check, and a trace that leads to it. All
-// text comes from this generator; a problem is a function of (seed, index, split) and the choice of kinds and levels
-// alone. Split by construction: a tenth of all problems, by a hash of what they ask (not how: 3 + 5 and 8 - 5 share a
-// key), is held out and never drawn for training.
+// The curriculum's problems: arithmetic with worked steps, lists, logic, dates, units, little stories with a
+// question, and searches for the best of many tries, in five levels. Each has one right answer that a program can
+// check, and a trace that leads to it. All text comes from this generator; a problem is a function of (seed, index,
+// split) and the choice of kinds and levels alone. Split by construction: a tenth of all problems, by a hash of what
+// they ask (not how: 3 + 5 and 8 - 5 share a key), is held out and never drawn for training.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,6 +12,7 @@
 
 #include "quern/base/rng.h"
 #include "quern/data/curriculum.h"
+#include "quern/data/search.h"
 
 namespace quern {
 
@@ -20,6 +21,7 @@ struct Problem {
   int level = 1;
   std::string question = {}, steps = {}, answer = {};
   std::string key = {};  // what decides the split
+  Search search = {};    // of bags and coins: what could be tried
 };
 
 struct ProblemOptions {
@@ -33,6 +35,10 @@ void read_levels(std::string_view text, ProblemOptions& o);  // "3" or "2-4"
 
 std::span<const std::string_view> problem_kinds();
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index);
+
+// The problem with the working of somebody who has read `seen`, attempts at it: a search goes on from the best of
+// them.
+Problem having_read(const Problem& p, std::string_view seen, Rng& r);
 
 std::string plain_form(const Problem& p);  // "Question: …\n…\nAnswer: …\n"
 // One line of chat JSONL: messages, kind, level, answer. The user asks `prompt`, or the question itself; `lead`
@@ -52,6 +58,8 @@ Problem logic(Rng& r, int level);
 Problem dates(Rng& r, int level);
 Problem units(Rng& r, int level);
 Problem stories(Rng& r, int level);
+Problem bags(Rng& r, int level);
+Problem coins(Rng& r, int level);
 }  // namespace problems
 
 }  // namespace quern

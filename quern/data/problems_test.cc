@@ -242,6 +242,103 @@ TEST(Problems, StoriesEndAsTold) {
     });
 }
 
+// Each try of a working says what is so, and "Best" is the best of them that fits. `result` reads what a try comes
+// to.
+template <class F>
+void expect_true_search(const Problem& p, F&& result, bool most) {
+  const std::string best = "Best: " + p.answer + ".";
+  ASSERT_TRUE(p.steps.ends_with(best));
+  std::string left = p.steps.substr(0, p.steps.size() - best.size());
+  std::set<std::string> tries;
+  int64_t found = most ? -1 : 1000;
+  for (size_t at; (at = left.find(". ")) != left.npos; left = left.substr(at + 2)) {
+    std::string t = left.substr(0, at);
+    EXPECT_TRUE(tries.insert(t).second);
+    const int64_t v = result(t);
+    if (v >= 0) found = most ? std::max(found, v) : std::min(found, v);
+  }
+  EXPECT_EQ(left, "");
+  EXPECT_EQ(tries.size(), kTriesShown);
+  EXPECT_EQ(std::to_string(found), p.answer.substr(0, p.answer.find(' ')));
+}
+
+TEST(Problems, BagsHoldNoMore) {
+  for (int level = 1; level <= 5; ++level)
+    each_problem("bags", level, [](const Problem& p) {
+      const std::vector<int64_t> v = numbers_in(p.question);
+      const int64_t limit = v[0];
+      std::vector<int64_t> sums;
+      for (size_t i = 1; i < v.size(); ++i)
+        for (size_t j = i + 1; j < v.size(); ++j)
+          if (v[i] + v[j] <= limit) sums.push_back(v[i] + v[j]);
+      const int64_t best = *std::max_element(sums.begin(), sums.end());
+      EXPECT_EQ(p.answer, fmt::format("{} kg", best));
+      EXPECT_EQ(std::count(sums.begin(), sums.end(), best), 1);
+      expect_true_steps(p.steps);
+      auto result = [&](const std::string& t) -> int64_t {
+        const int64_t sum = numbers_in(t)[2];
+        EXPECT_EQ(t.ends_with("is too much"), sum > limit) << t;
+        return sum > limit ? -1 : sum;
+      };
+      expect_true_search(p, result, true);
+    });
+}
+
+TEST(Problems, CoinsAreTheFewest) {
+  int greedy_is_best = 0;
+  for (int level = 1; level <= 5; ++level)
+    each_problem("coins", level, [&](const Problem& p) {
+      std::vector<int64_t> v = numbers_in(p.question);
+      const int64_t sum = v.back();
+      v.pop_back();
+      std::vector<int64_t> fewest(static_cast<size_t>(sum) + 1, 0);
+      for (int64_t s = 1; s <= sum; ++s) {
+        fewest[static_cast<size_t>(s)] = s;
+        for (int64_t c : v)
+          if (c <= s)
+            fewest[static_cast<size_t>(s)] =
+                std::min(fewest[static_cast<size_t>(s)], fewest[static_cast<size_t>(s - c)] + 1);
+      }
+      EXPECT_EQ(p.answer, fmt::format("{} coins", fewest.back()));
+      int64_t left = sum, greedy = 0;
+      for (int64_t c : v) greedy += left / c, left %= c;
+      greedy_is_best += level == 5 && greedy == fewest.back();
+      auto result = [&](const std::string& t) {
+        EXPECT_EQ(value_of(t.substr(0, t.find(" ="))), sum) << t;
+        std::vector<int64_t> n = numbers_in(t);
+        const int64_t count = n.size() == 5 ? n[0] + n[2] : n[0] + n[2] + n[4];
+        EXPECT_EQ(n.back(), count) << t;
+        return count;
+      };
+      expect_true_search(p, result, false);
+    });
+  EXPECT_EQ(greedy_is_best, 0);
+}
+
+TEST(Problems, ASearchGoesOnFromTheBestThatWasSeen) {
+  int better = 0;
+  for (uint64_t i = 0; i < 300; ++i) {
+    const Problem p = curriculum_problem({.seed = 9, .min_level = 3, .kinds = {"bags", "coins"}}, i);
+    Rng r(1, i);
+    const std::vector<Try>& all = p.search.tries;
+    ASSERT_GT(all.size(), kTriesShown);
+    const std::string missed = missed_steps(p.search, r), after = having_read(p, missed, r).steps;
+    EXPECT_EQ(missed.find(all[0].text), missed.npos);
+    EXPECT_FALSE(missed.ends_with("Best: " + p.answer + "."));
+    const std::string claimed = missed.substr(missed.rfind("Best: ") + 6);
+    EXPECT_TRUE(claimed.substr(0, claimed.size() - 1) == std::find_if(all.begin(), all.end(), [&](const Try& t) {
+                                                           return t.fits && after.starts_with(t.text);
+                                                         })->result);
+    EXPECT_TRUE(after.ends_with("Best: " + p.answer + "."));
+    EXPECT_TRUE(having_read(p, missed + p.steps, r).steps.starts_with(all[0].text));
+    better += !after.starts_with(all[0].text);
+  }
+  EXPECT_EQ(better, 300);
+  Rng r(1);
+  const Problem sum = curriculum_problem({.kinds = {"arithmetic"}}, 0);
+  EXPECT_EQ(having_read(sum, "17 + 26 = 43", r).steps, sum.steps);
+}
+
 TEST(Problems, SplitsNeverMeet) {
   std::set<std::string> keys[2], questions[2];
   for (int side = 0; side < 2; ++side)

@@ -28,29 +28,42 @@ std::string_view trimmed(std::string_view s) {
   return from == s.npos ? std::string_view() : s.substr(from, last + 1 - from);
 }
 
+std::string_view last_sentence(std::string_view s) {
+  const std::string_view t = trimmed(s);
+  const size_t stop = t.size() < 2 ? t.npos : t.rfind(". ", t.size() - 2);
+  return stop == t.npos ? t : t.substr(stop + 2);
+}
+
+// What an attempt comes to: all of it, or of a search what it found best.
+std::string_view claim(std::string_view end, const Problem& p) {
+  return p.search.empty() ? trimmed(end) : last_sentence(end);
+}
+
 bool is_sound(std::string_view end, const Problem& p) {
-  return !trimmed(end).empty() && trimmed(p.steps).ends_with(trimmed(end));
+  const std::string_view e = trimmed(end);
+  if (!p.search.empty()) return e.find(p.search.tries[0].text) != e.npos && e.ends_with(last_sentence(p.steps));
+  return !e.empty() && trimmed(p.steps).ends_with(e);
 }
 
 // A sound attempt is there, and something else has as many voices.
-bool is_contested(const Group& g) {
+bool is_contested(const Group& g, const Problem& p) {
   std::map<std::string_view, int64_t> wrong;
   int64_t sound = 0, most = 0;
   for (const Attempt* a : g) {
     sound += a->sound;
-    if (!a->sound) most = std::max(most, ++wrong[trimmed(a->end)]);
+    if (!a->sound) most = std::max(most, ++wrong[claim(a->end, p)]);
   }
   return sound > 0 && most >= sound;
 }
 
-std::string example(const Problem& p, const Group& g, bool verdicts) {
+std::string example(const Problem& p, const Group& g, bool verdicts, Rng& r) {
   const std::vector<std::string> pieces = aggregation_pieces(p.question, static_cast<int>(g.size()));
   std::string prompt = pieces[0], verdict;
   for (size_t i = 0; i < g.size(); ++i) {
     prompt += g[i]->end + pieces[i + 1];
     verdict += fmt::format("{}{} {}", i ? ", " : "", i + 1, g[i]->sound ? "right" : "wrong");
   }
-  return chat_line(p, prompt, verdicts ? verdict + ".\n" : "");
+  return chat_line(having_read(p, prompt, r), prompt, verdicts ? verdict + ".\n" : "");
 }
 
 Group drawn(const std::vector<Attempt>& all, int64_t shown, Rng& r) {
@@ -82,7 +95,7 @@ OwnAttemptReport own_attempts(Model& model, const Tokenizer& tokenizer, const Ch
   check(o);
   OwnAttemptReport report;
   const uint64_t seed = mix64(o.eval.problems.seed);
-  Rng kept(seed ^ 0x0a77e3u, 0), contests(seed ^ 0xc0de57u, 0);
+  Rng kept(seed ^ 0x0a77e3u, 0), contests(seed ^ 0xc0de57u, 0), words(seed ^ 0x5ea2c4u, 0);
   auto on_answer = [&](const Problem& p, const Thought& t, bool) {
     ++report.problems;
     std::vector<Attempt> all;
@@ -101,14 +114,14 @@ OwnAttemptReport own_attempts(Model& model, const Tokenizer& tokenizer, const Ch
       const double keep = right == o.shown ? o.unanimous : right == 0 ? o.hopeless : 1;
       if (kept.uniform() >= keep) continue;
       ++report.examples;
-      on_example({example(p, g, o.verdicts), false}, report);
+      on_example({example(p, g, o.verdicts, words), false}, report);
     }
     int64_t found = 0;
     for (int64_t k = 0; k < o.contested * kDrawsPerContested && found < o.contested; ++k) {
       const Group g = drawn(all, o.shown, contests);
-      if (!is_contested(g)) continue;
+      if (!is_contested(g, p)) continue;
       ++found, ++report.contested;
-      on_example({example(p, g, o.verdicts), true}, report);
+      on_example({example(p, g, o.verdicts, words), true}, report);
     }
   };
   report.seconds = evaluate_curriculum(model, tokenizer, chat_template, o.eval, on_answer).seconds;

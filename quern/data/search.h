@@ -1,0 +1,32 @@
+// Problems whose working is a search: a few of many possible tries, and the best of them. Whether one try is better
+// than another can be seen by reading both, so the best attempt of several can be known even where most attempts miss
+// it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/rng.h"
+
+namespace quern {
+
+struct Try {
+  std::string text = {};    // "17 + 26 = 43"
+  std::string result = {};  // what the answer would be: "43 kg"
+  bool fits = true;         // an answer at all
+};
+
+struct Search {
+  std::vector<Try> tries = {};  // all that are worth trying, the better ones first; the first is the solution
+  bool empty() const { return tries.empty(); }
+};
+
+constexpr size_t kTriesShown = 3;
+
+// A working of three tries that finds the solution. Behind what others have `seen` it begins with the best try that
+// is written there; with nothing seen any place is as good as another for the solution.
+std::string found_steps(const Search& s, Rng& r, std::string_view seen = {});
+std::string missed_steps(const Search& s, Rng& r);  // the same without the solution: ends with something less good
+
+}  // namespace quern
