@@ -1,9 +1,9 @@
 #include "quern/recall/gram.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "quern/base/threads.h"
+#include "quern/recall/disjoint_sets.h"
 #include "quern/recall/gram_edges.h"
 
 namespace quern {
@@ -93,46 +93,40 @@ SparseGraph gram_all(const SparseRows& x, float threshold) {
 }
 
 std::vector<uint32_t> components(const GraphView& g) {
-  std::vector<uint32_t> parent(g.size());
-  std::iota(parent.begin(), parent.end(), 0u);
-  const auto root = [&](uint32_t v) {
-    while (parent[v] != v) v = parent[v] = parent[parent[v]];
-    return v;
-  };
-  for (uint32_t r = 0; r < g.size(); ++r)
-    for (uint64_t i = g.begin[r]; i < g.begin[r + 1]; ++i) {
-      const uint32_t a = root(r), b = root(g.to[i]);
-      a < b ? parent[b] = a : parent[a] = b;
-    }
-  for (uint32_t v = 0; v < g.size(); ++v) parent[v] = root(v);
-  return parent;
+  const auto n = static_cast<uint32_t>(g.size());
+  DisjointSets sets(n);
+  for (uint32_t r = 0; r < n; ++r)
+    for (uint64_t i = g.begin[r]; i < g.begin[r + 1]; ++i) sets.join(r, g.to[i]);
+  std::vector<uint32_t> least(n, n), of(n);
+  for (uint32_t v = 0; v < n; ++v) {
+    uint32_t& first = least[sets.root(v)];
+    of[v] = first = std::min(first, v);
+  }
+  return of;
 }
 
-bool holds_together(const SparseGraph& g, double share) {
+namespace {
+
+size_t full_rows(const SparseGraph& g) {
   size_t full = 0;
   for (size_t r = 0; r < g.size(); ++r) full += g.begin[r + 1] > g.begin[r];
+  return full;
+}
+
+}  // namespace
+
+bool holds_together(const SparseGraph& g, double share) {
+  const size_t full = full_rows(g);
   const double wanted = share * static_cast<double>(full);
-  std::vector<uint32_t> parent(g.size()), size(g.size(), 1);
-  std::iota(parent.begin(), parent.end(), 0u);
-  const auto root = [&](uint32_t v) {
-    while (parent[v] != v) v = parent[v] = parent[parent[v]];
-    return v;
-  };
+  DisjointSets sets(g.size());
   for (uint32_t r = 0; r < g.size(); ++r)
-    for (uint64_t i = g.begin[r]; i < g.begin[r + 1] && g.to[i] < r; ++i) {
-      uint32_t x = root(r), y = root(g.to[i]);
-      if (x == y) continue;
-      if (size[x] < size[y]) std::swap(x, y);
-      parent[y] = x, size[x] += size[y];
-      if (size[x] >= wanted) return true;
-    }
+    for (uint64_t i = g.begin[r]; i < g.begin[r + 1] && g.to[i] < r; ++i)
+      if (sets.join(r, g.to[i]) >= wanted) return true;
   return full <= 1;
 }
 
 float connecting_threshold(const SparseGraph& g, float least, double share) {
-  size_t full = 0;
-  for (size_t r = 0; r < g.size(); ++r) full += g.begin[r + 1] > g.begin[r];
-  const double wanted = share * static_cast<double>(full);
+  const double wanted = share * static_cast<double>(full_rows(g));
   // Components grow as weaker edges join: edges by falling weight in 512 classes.
   constexpr size_t kClasses = 512;
   const auto class_of = [](float w) { return std::min<size_t>(kClasses - 1, static_cast<size_t>(w * kClasses)); };
@@ -140,20 +134,10 @@ float connecting_threshold(const SparseGraph& g, float least, double share) {
   for (uint32_t r = 0; r < g.size(); ++r)
     for (uint64_t i = g.begin[r]; i < g.begin[r + 1]; ++i)
       if (g.to[i] < r) edges[class_of(g.weight[i])].emplace_back(r, g.to[i]);
-  std::vector<uint32_t> parent(g.size()), size(g.size(), 1);
-  std::iota(parent.begin(), parent.end(), 0u);
-  const auto root = [&](uint32_t v) {
-    while (parent[v] != v) v = parent[v] = parent[parent[v]];
-    return v;
-  };
+  DisjointSets sets(g.size());
   for (size_t c = kClasses; c-- > 0;)
-    for (const auto& [a, b] : edges[c]) {
-      uint32_t x = root(a), y = root(b);
-      if (x == y) continue;
-      if (size[x] < size[y]) std::swap(x, y);
-      parent[y] = x, size[x] += size[y];
-      if (size[x] >= wanted) return std::max(least, static_cast<float>(c) / kClasses);
-    }
+    for (const auto& [a, b] : edges[c])
+      if (sets.join(a, b) >= wanted) return std::max(least, static_cast<float>(c) / kClasses);
   return least;
 }
 
