@@ -48,19 +48,22 @@ if [ ! -e nano/chat-hard.idx ]; then
 fi
 train 4
 
+short=(--cut-short 0.4)  # or "Best" is learnt as a guess at the answer, whatever the tries came to
 # The fifth: searches are learnt. The sixth: own attempts at all kinds.
 if [ ! -e nano/attempts-search.idx ]; then
   search=(--kind bags --kind coins --level 2-5)
-  "$quern" data curriculum --out nano/chat-five.jsonl --count 40000 --form chat --level 1-5 --seed 31
-  "$quern" data curriculum --out nano/chat-search.jsonl --count 16000 --form chat "${search[@]}" --seed 32
-  "$quern" data curriculum --out nano/attempts-search.jsonl --count 6000 --form aggregate "${search[@]}" --seed 33
+  "$quern" data curriculum --out nano/chat-five.jsonl --count 40000 --form chat --level 1-5 "${short[@]}" --seed 31
+  "$quern" data curriculum --out nano/chat-search.jsonl --count 16000 --form chat "${search[@]}" "${short[@]}" --seed 32
+  "$quern" data curriculum --out nano/attempts-search.jsonl --count 9000 --form aggregate "${search[@]}" "${short[@]}" \
+    --sound 0.3 --seed 33
   build chat-five chat-search attempts-search
 fi
 train 5
 if [ ! -e nano/contested-6.idx ]; then
   "$quern" data attempts weigh-5/model --level 4-5 --count 1000 --out nano/hard-6.jsonl --contested nano/contested-6.jsonl \
-    --contests 3 --seed 16 --unanimous 0.6 --hopeless 0.3
-  "$quern" data attempts weigh-5/model --level 2-3 --count 350 --out nano/easy-6.jsonl --seed 17 --unanimous 0.4 --hopeless 0.3
+    --contests 3 "${short[@]}" --seed 16 --unanimous 0.6 --hopeless 0.3
+  "$quern" data attempts weigh-5/model --level 2-3 --count 350 --out nano/easy-6.jsonl "${short[@]}" --seed 17 \
+    --unanimous 0.4 --hopeless 0.3
   cat nano/hard-6.jsonl nano/easy-6.jsonl >nano/own-6.jsonl
   build own-6 contested-6
 fi

@@ -153,6 +153,9 @@ int curriculum(Words args) {
             "comes with several attempts, some of them wrong")
       .flag("--attempts", attempts.count, "of --form aggregate: how many")
       .flag("--tail", attempts.tail, "of --form aggregate: bytes of each attempt's end")
+      .flag("--sound", attempts.sound, "of --form aggregate: chance that an attempt is right")
+      .flag("--cut-short", attempts.cut_short,
+            "chance that a search stops short of its solution and says what it found")
       .flag("--kind", kinds, "only this kind; may be given again and again")
       .flag("--seed", seed, "another seed, other problems")
       .note(fmt::format("Kinds: {}.", fmt::join(problem_kinds(), ", ")));
@@ -173,7 +176,11 @@ int curriculum(Words args) {
   {
     Progress progress;
     for (int64_t i = 0; i < count; ++i) {
-      const Problem p = curriculum_problem(o, static_cast<uint64_t>(i));
+      Problem p = curriculum_problem(o, static_cast<uint64_t>(i));
+      if (form != "aggregate" && attempts.cut_short > 0) {
+        Rng r(mix64(o.seed) ^ 0xc5047u, static_cast<uint64_t>(i));
+        p = worked_again(p, r, {}, attempts.cut_short);
+      }
       if (form == "chat") {
         file.write(chat_line(p));
       } else if (form == "aggregate") {

@@ -32,6 +32,8 @@ int data_attempts(Words args) {
       .flag("--contested", contested_out,
             "file for further examples in which a right attempt is not what most say, so that only judging helps")
       .flag("--contests", o.contested, "most of those a problem; by itself 2 with --contested")
+      .flag("--cut-short", o.cut_short,
+            "chance that a search to be learnt stops short of a solution that no attempt shows")
       .flag("--verdicts", o.verdicts, "the working to be learnt begins with what each attempt is, right or wrong")
       .flag("-n,--tokens", tokens, "most tokens of an attempt")
       .flag("--temp", temp, "temperature")

@@ -73,10 +73,11 @@ void check(const AttemptOptions& o) {
   if (o.count < 1 || o.count > 16) fail("{} attempts, expected 1 to 16", o.count);
   if (o.tail < 16) fail("tails of {} bytes, expected 16 or more", o.tail);
   if (!(o.sound >= 0 && o.sound <= 1)) fail("a share of {} sound attempts, expected 0 to 1", o.sound);
+  if (!(o.cut_short >= 0 && o.cut_short <= 1)) fail("{} of the searches cut short, expected 0 to 1", o.cut_short);
 }
 
 std::string flawed_steps(const Problem& p, Rng& r) {
-  if (!p.search.empty()) return missed_steps(p.search, r);
+  if (!p.search.empty()) return worked_again(p, r, {}, 1).steps;
   const std::string& whole = p.steps;
   std::vector<Word> words = numbers(whole);
   if (std::vector<Word> n = names(whole); !is_digit(p.answer.back()) && n.size() > 1) words = n;
@@ -97,11 +98,11 @@ std::string aggregation_line(const Problem& p, const AttemptOptions& o, uint64_t
   const std::vector<std::string> pieces = aggregation_pieces(p.question, static_cast<int>(o.count));
   std::string prompt = pieces[0];
   for (int64_t i = 0; i < o.count; ++i) {
-    std::string attempt = r.uniform() < o.sound ? having_read(p, {}, r).steps : flawed_steps(p, r);
+    std::string attempt = r.uniform() < o.sound ? worked_again(p, r).steps : flawed_steps(p, r);
     if (r.below(4) == 0) attempt.resize(attempt.size() * 3 / 4);  // stopped before its end
     prompt += end_of(attempt, o.tail) + pieces[static_cast<size_t>(i) + 1];
   }
-  return chat_line(having_read(p, prompt, r), prompt);
+  return chat_line(worked_again(p, r, prompt, o.cut_short), prompt);
 }
 
 }  // namespace quern

@@ -65,18 +65,27 @@ Problem curriculum_problem(const ProblemOptions& o, uint64_t index) {
   }
 }
 
-Problem having_read(const Problem& p, std::string_view seen, Rng& r) {
+Problem worked_again(const Problem& p, Rng& r, std::string_view seen, double cut_short) {
+  if (p.search.empty()) return p;
   Problem out = p;
-  if (!p.search.empty()) out.steps = found_steps(p.search, r, seen);
+  const bool finds = !(cut_short > 0 && r.uniform() < cut_short);
+  SearchWorking w = search_working(p.search, r, finds, seen);
+  out.steps = std::move(w.steps), out.found = w.answer == p.answer ? "" : std::move(w.answer);
   return out;
 }
 
+namespace {
+
+const std::string& said(const Problem& p) { return p.found.empty() ? p.answer : p.found; }
+
+}  // namespace
+
 std::string plain_form(const Problem& p) {
-  return fmt::format("Question: {}\n{}\nAnswer: {}\n", p.question, p.steps, p.answer);
+  return fmt::format("Question: {}\n{}\nAnswer: {}\n", p.question, p.steps, said(p));
 }
 
 std::string assistant_content(const Problem& p, std::string_view lead) {
-  return fmt::format("<think>\n{}{}\n</think>\n\nAnswer: {}", lead, p.steps, p.answer);
+  return fmt::format("<think>\n{}{}\n</think>\n\nAnswer: {}", lead, p.steps, said(p));
 }
 
 std::string chat_line(const Problem& p, std::string_view prompt, std::string_view lead) {

@@ -20,8 +20,9 @@ struct Problem {
   std::string kind = {};
   int level = 1;
   std::string question = {}, steps = {}, answer = {};
-  std::string key = {};  // what decides the split
-  Search search = {};    // of bags and coins: what could be tried
+  std::string found = {};  // what a search that stopped short came to, instead of the answer
+  std::string key = {};    // what decides the split
+  Search search = {};      // of bags and coins: what could be tried
 };
 
 struct ProblemOptions {
@@ -36,9 +37,10 @@ void read_levels(std::string_view text, ProblemOptions& o);  // "3" or "2-4"
 std::span<const std::string_view> problem_kinds();
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index);
 
-// The problem with the working of somebody who has read `seen`, attempts at it: a search goes on from the best of
-// them.
-Problem having_read(const Problem& p, std::string_view seen, Rng& r);
+// The problem with another working, as of somebody who has read `seen`, attempts at it: a search goes on from the
+// best of them. The chance that it stops short of a solution that was not seen is `cut_short`; other kinds keep their
+// working.
+Problem worked_again(const Problem& p, Rng& r, std::string_view seen = {}, double cut_short = 0);
 
 std::string plain_form(const Problem& p);  // "Question: …\n…\nAnswer: …\n"
 // One line of chat JSONL: messages, kind, level, answer. The user asks `prompt`, or the question itself; `lead`

@@ -93,7 +93,7 @@ Problem searched(Rng& r, int level, Draw&& draw) {
   for (;;) {
     Problem p;
     if (!draw(r, level, p)) continue;
-    p.steps = found_steps(p.search, r);
+    p.steps = search_working(p.search, r, true).steps;
     return p;
   }
 }

@@ -8,43 +8,34 @@
 namespace quern {
 namespace {
 
-std::string written(const Search& s, const std::vector<size_t>& shown) {
-  std::string out;
-  for (size_t i : shown) out += s.tries[i].text + (s.tries[i].fits ? ". " : " is too much. ");
-  return out + "Best: " + s.tries[*std::min_element(shown.begin(), shown.end())].result + ".";
-}
-
 bool has(const std::vector<size_t>& v, size_t x) { return std::find(v.begin(), v.end(), x) != v.end(); }
 
-// Tries drawn from those behind the first `from`, until there are as many as a working shows.
-void fill(const Search& s, size_t from, Rng& r, std::vector<size_t>& shown) {
-  if (s.tries.size() < from + kTriesShown)
-    fail("a search among {} tries cannot show {}", s.tries.size(), kTriesShown);
+std::vector<size_t> drawn(const Search& s, Rng& r, bool finds, std::string_view seen) {
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < s.tries.size() && shown.empty(); ++i)
+    if (s.tries[i].fits && seen.find(s.tries[i].text) != seen.npos) shown.push_back(i);
+  const size_t behind = shown.size();  // what was seen stays first
+  if (finds && !has(shown, 0)) shown.push_back(0);
   while (shown.size() < kTriesShown)
-    if (const size_t i = from + r.below(s.tries.size() - from); !has(shown, i)) shown.push_back(i);
+    if (const size_t i = 1 + r.below(s.tries.size() - 1); !has(shown, i)) shown.push_back(i);
+  for (size_t i = shown.size(); i > behind + 1; --i) std::swap(shown[i - 1], shown[behind + r.below(i - behind)]);
+  return shown;
 }
 
 }  // namespace
 
-std::string found_steps(const Search& s, Rng& r, std::string_view seen) {
+SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_view seen) {
+  if (s.tries.size() <= kTriesShown || !s.tries[1].fits)
+    fail("a search among {} tries, expected more than {} and two that fit", s.tries.size(), kTriesShown);
   std::vector<size_t> shown;
-  for (size_t i = 0; i < s.tries.size() && shown.empty(); ++i)
-    if (s.tries[i].fits && seen.find(s.tries[i].text) != seen.npos) shown.push_back(i);
-  const bool known = !shown.empty();
-  if (!has(shown, 0)) shown.push_back(0);
-  fill(s, 1, r, shown);
-  const size_t first = known ? 1 : 0;  // the others in any order
-  for (size_t i = shown.size(); i > first + 1; --i) std::swap(shown[i - 1], shown[first + r.below(i - first)]);
-  return written(s, shown);
-}
-
-std::string missed_steps(const Search& s, Rng& r) {
-  std::vector<size_t> shown;
-  do {
-    shown.clear();
-    fill(s, 1, r, shown);
-  } while (std::none_of(shown.begin(), shown.end(), [&](size_t i) { return s.tries[i].fits; }));
-  return written(s, shown);
+  const auto fits = [&](size_t i) { return s.tries[i].fits; };
+  do shown = drawn(s, r, finds, seen);
+  while (std::none_of(shown.begin(), shown.end(), fits));
+  const Try& best = s.tries[*std::min_element(shown.begin(), shown.end())];
+  SearchWorking w{.answer = best.result};
+  for (size_t i : shown) w.steps += s.tries[i].text + (fits(i) ? ". " : " is too much. ");
+  w.steps += "Best: " + best.text + ".";
+  return w;
 }
 
 }  // namespace quern

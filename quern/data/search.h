@@ -24,9 +24,12 @@ struct Search {
 
 constexpr size_t kTriesShown = 3;
 
-// A working of three tries that finds the solution. Behind what others have `seen` it begins with the best try that
-// is written there; with nothing seen any place is as good as another for the solution.
-std::string found_steps(const Search& s, Rng& r, std::string_view seen = {});
-std::string missed_steps(const Search& s, Rng& r);  // the same without the solution: ends with something less good
+struct SearchWorking {
+  std::string steps = {}, answer = {};
+};
+
+// A working of three tries. Behind what others have `seen` it begins with the best try that is written there. With
+// `finds` the solution is one of the tries, in any place behind that; without, it is not, unless it was seen.
+SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_view seen = {});
 
 }  // namespace quern

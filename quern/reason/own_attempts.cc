@@ -41,7 +41,7 @@ std::string_view claim(std::string_view end, const Problem& p) {
 
 bool is_sound(std::string_view end, const Problem& p) {
   const std::string_view e = trimmed(end);
-  if (!p.search.empty()) return e.find(p.search.tries[0].text) != e.npos && e.ends_with(last_sentence(p.steps));
+  if (!p.search.empty()) return e.ends_with("Best: " + p.search.tries[0].text + ".");
   return !e.empty() && trimmed(p.steps).ends_with(e);
 }
 
@@ -56,14 +56,14 @@ bool is_contested(const Group& g, const Problem& p) {
   return sound > 0 && most >= sound;
 }
 
-std::string example(const Problem& p, const Group& g, bool verdicts, Rng& r) {
+std::string example(const Problem& p, const Group& g, const OwnAttemptOptions& o, Rng& r) {
   const std::vector<std::string> pieces = aggregation_pieces(p.question, static_cast<int>(g.size()));
   std::string prompt = pieces[0], verdict;
   for (size_t i = 0; i < g.size(); ++i) {
     prompt += g[i]->end + pieces[i + 1];
     verdict += fmt::format("{}{} {}", i ? ", " : "", i + 1, g[i]->sound ? "right" : "wrong");
   }
-  return chat_line(having_read(p, prompt, r), prompt, verdicts ? verdict + ".\n" : "");
+  return chat_line(worked_again(p, r, prompt, o.cut_short), prompt, o.verdicts ? verdict + ".\n" : "");
 }
 
 Group drawn(const std::vector<Attempt>& all, int64_t shown, Rng& r) {
@@ -86,6 +86,7 @@ void check(const OwnAttemptOptions& o) {
     fail("{} candidates a problem do not fill an example of {} attempts", o.eval.plan.n, o.shown);
   for (const double share : {o.unanimous, o.hopeless})
     if (!(share >= 0 && share <= 1)) fail("a share of {} of the groups is kept, expected 0 to 1", share);
+  if (!(o.cut_short >= 0 && o.cut_short <= 1)) fail("{} of the searches cut short, expected 0 to 1", o.cut_short);
   if (o.contested < 0) fail("{} contested groups a problem, expected 0 or more", o.contested);
 }
 
@@ -114,14 +115,14 @@ OwnAttemptReport own_attempts(Model& model, const Tokenizer& tokenizer, const Ch
       const double keep = right == o.shown ? o.unanimous : right == 0 ? o.hopeless : 1;
       if (kept.uniform() >= keep) continue;
       ++report.examples;
-      on_example({example(p, g, o.verdicts, words), false}, report);
+      on_example({example(p, g, o, words), false}, report);
     }
     int64_t found = 0;
     for (int64_t k = 0; k < o.contested * kDrawsPerContested && found < o.contested; ++k) {
       const Group g = drawn(all, o.shown, contests);
       if (!is_contested(g, p)) continue;
       ++found, ++report.contested;
-      on_example({example(p, g, o.verdicts, words), true}, report);
+      on_example({example(p, g, o, words), true}, report);
     }
   };
   report.seconds = evaluate_curriculum(model, tokenizer, chat_template, o.eval, on_answer).seconds;

@@ -19,6 +19,7 @@ struct OwnAttemptOptions {
   // learns to mistrust what everybody says; the second teach it to look away from the attempts.
   double unanimous = 1, hopeless = 1;
   int64_t contested = 0;  // most contested groups drawn from all attempts of a problem, beside the others
+  double cut_short = 0;   // chance that what is learnt of a search stops short of a solution that no attempt shows
   bool verdicts = false;  // what is learnt begins with what each attempt is: "1 right, 2 wrong, 3 wrong, 4 right."
 };
 void check(const OwnAttemptOptions& o);  // throws Error naming the field
