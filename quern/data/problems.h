@@ -29,11 +29,12 @@ struct ProblemOptions {
   Split split = Split::train;
   uint64_t seed = 0;
   int min_level = 1, max_level = 5;
-  std::vector<std::string> kinds = {};  // empty: all
+  std::vector<std::string> kinds = {};  // empty: the common ones
 };
 void check(const ProblemOptions& o);                         // throws Error naming the field
 void read_levels(std::string_view text, ProblemOptions& o);  // "3" or "2-4"
 
+constexpr size_t kCommonKinds = 6;  // the first; behind them searches, which no model that ships has learnt
 std::span<const std::string_view> problem_kinds();
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index);
 

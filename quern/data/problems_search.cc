@@ -69,14 +69,20 @@ bool bags_of(Rng& r, int level, Problem& p) {
   std::vector<int64_t> w;
   while (w.size() < l.boxes)
     if (const int64_t x = between(r, 2, l.heaviest); std::find(w.begin(), w.end(), x) == w.end()) w.push_back(x);
-  std::vector<Valued> all;
+  std::vector<std::pair<int64_t, int64_t>> pairs;
   for (size_t i = 0; i < w.size(); ++i)
-    for (size_t j = i + 1; j < w.size(); ++j)
-      all.push_back({{.text = fmt::format("{} + {} = {}", w[i], w[j], w[i] + w[j]),
-                      .result = fmt::format("{} kg", w[i] + w[j])},
-                     w[i] + w[j]});
-  const int64_t limit = all[r.below(all.size())].value + between(r, 0, 2);
-  for (Valued& v : all) v.t.fits = v.value <= limit;
+    for (size_t j = i + 1; j < w.size(); ++j) pairs.emplace_back(w[i], w[j]);
+  const auto [one, other] = pairs[r.below(pairs.size())];
+  const int64_t limit = one + other + between(r, 0, 2);
+  std::vector<Valued> all;
+  for (const auto& [x, y] : pairs) {
+    const int64_t sum = x + y,
+                  room = limit - sum;  // said in each try, so that tries can be told apart without the limit
+    all.push_back({{.text = fmt::format("{} + {} = {}, {} {}", x, y, sum, std::abs(room), room < 0 ? "over" : "left"),
+                    .result = fmt::format("{} kg", sum),
+                    .fits = room >= 0},
+                   sum});
+  }
   // What is far from the limit is not worth trying.
   std::erase_if(all, [&](const Valued& v) { return std::abs(v.value - limit) > l.heaviest / 2; });
   p.question = fmt::format(

@@ -280,7 +280,8 @@ TEST(Problems, BagsHoldNoMore) {
       expect_true_steps(p.steps);
       auto result = [&](const std::string& t) -> int64_t {
         const int64_t sum = numbers_in(t)[2];
-        EXPECT_EQ(t.ends_with("is too much"), sum > limit) << t;
+        EXPECT_EQ(numbers_in(t)[3], std::abs(limit - sum)) << t;
+        EXPECT_TRUE(t.ends_with(sum > limit ? "over" : "left")) << t;
         return sum > limit ? -1 : sum;
       };
       expect_true_search(p, result, true);
@@ -372,7 +373,8 @@ TEST(Problems, AreAFunctionOfSeedAndIndex) {
     EXPECT_TRUE(answers(assistant_content(a), a));
   }
   EXPECT_LT(same, 10);
-  EXPECT_EQ(kinds.size(), problem_kinds().size());
+  EXPECT_EQ(kinds.size(), kCommonKinds);  // searches are drawn when they are asked for
+  EXPECT_LT(kCommonKinds, problem_kinds().size());
 }
 
 TEST(Problems, AnswersAreReadBack) {

@@ -33,7 +33,7 @@ SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_vi
   while (std::none_of(shown.begin(), shown.end(), fits));
   const Try& best = s.tries[*std::min_element(shown.begin(), shown.end())];
   SearchWorking w{.answer = best.result};
-  for (size_t i : shown) w.steps += s.tries[i].text + (fits(i) ? ". " : " is too much. ");
+  for (size_t i : shown) w.steps += s.tries[i].text + ". ";
   w.steps += "Best: " + best.text + ".";
   return w;
 }
