@@ -6,13 +6,14 @@
 #include <utility>
 
 #include "quern/base/threads.h"
+#include "quern/recall/gram_add.h"
 #include "quern/recall/gram_edges.h"
 #include "quern/recall/gram_scan.h"
 
 namespace quern {
 namespace {
 
-constexpr uint32_t kWidth = 4096;  // sums held at a time: 16 KiB
+constexpr uint32_t kWidth = 8192;  // sums held at a time: 32 KiB
 constexpr size_t kRows = 2048;     // rows that go past them: the columns they have lie in the second cache
 constexpr size_t kFew = 64;        // products that are sorted instead of spread
 constexpr size_t kSparse = 160;    // of a row with the sums held: fewer products than a scan has vectors
@@ -89,10 +90,6 @@ ColumnIndex index_columns(const SparseRows& x, const GramOptions& o, GramStats& 
   return p;
 }
 
-struct Run {
-  uint32_t from, until, end;  // end: of the column
-};
-
 // What a thread keeps between blocks of rows.
 struct Scratch {
   std::vector<float> sums, spread;
@@ -104,14 +101,14 @@ struct Scratch {
   std::vector<float> bound;                           // of a row that has enough: what a further one must reach
   std::vector<uint32_t> local, columns;               // column → its number in the block, and back
   std::vector<uint32_t> entry;                        // the rows' columns by these numbers
-  std::vector<Run> runs;                              // a column's postings among the rows held
+  std::vector<GramRun> runs;                          // a column's postings among the rows held
   int64_t products = 0, rows_cut = 0;
 };
 
 class BlockOfRows {
  public:
   BlockOfRows(const SparseRows& x, const ColumnIndex& p, const GramOptions& o, Scratch& s, size_t first, size_t end)
-      : x_(x), p_(p), o_(o), s_(s), first_(first), end_(end), scan_(gram_scan()) {
+      : x_(x), p_(p), o_(o), s_(s), first_(first), end_(end), scan_(gram_scan()), add_(gram_add()) {
     s.near.resize(kRows), s.bound.assign(kRows, o.threshold);
     for (auto& list : s.near) list.clear();
     s.levels.resize(kRows), s.counted.assign(kRows, 0);
@@ -286,7 +283,7 @@ class BlockOfRows {
         const uint64_t size = x_.begin[r + 1] - x_.begin[r];
         if (own)
           for (uint64_t i = 0; i < size; ++i)  // up to its own posting
-            for (Run& run = s_.runs[entry[i]]; run.until < run.end && row[run.until] < r;) ++run.until;
+            for (GramRun& run = s_.runs[entry[i]]; run.until < run.end && row[run.until] < r;) ++run.until;
         if (r > begin) one_row(r, begin, entry, x_.value.data() + x_.begin[r], size);
         entry += size;
       }
@@ -307,28 +304,16 @@ class BlockOfRows {
   }
 
   void one_row(uint32_t r, uint32_t begin, const uint32_t* entry, const float* value, uint64_t size) {
-    const uint16_t* place = p_.place.data();
-    const float* other = p_.value.data();
-    float* sums = s_.sums.data();
-    uint64_t products = 0;
     __builtin_prefetch(near(r).data() + near(r).size(), 1);
-    for (uint64_t i = 0; i < size; ++i) {
-      const float v = value[i];
-      const Run run = s_.runs[entry[i]];
-      products += run.until - run.from;
-      const Run next = i + 1 < size ? s_.runs[entry[i + 1]] : run;
-      if (next.until - next.from > 8) {  // runs are short, and no machine foresees where the next one lies
-        for (const uint32_t at : {next.from, next.from + 32}) __builtin_prefetch(place + at);
-        for (const uint32_t at : {next.from, next.from + 16, next.from + 32}) __builtin_prefetch(other + at);
-      }
-#pragma GCC unroll 4
-      for (size_t k = run.from; k < run.until; ++k) sums[place[k]] += v * other[k];
-    }
+    const size_t products =
+        add_(s_.sums.data(), {entry, value, size}, s_.runs.data(), p_.place.data(), p_.value.data());
     if (products == 0) return;
     s_.products += static_cast<int64_t>(products);
     const uint32_t live = std::min(kWidth, r - begin);
-    const size_t found = products < kSparse ? collect(entry, size, live, reach(r), begin)
-                                            : scan_(s_.sums, live, reach(r), begin, s_.found.data());
+    const size_t found = products < kSparse
+                             ? collect(entry, size, live, reach(r), begin)
+                             : scan_(std::span(s_.sums).first((live + 63) / 64 * 64), live, reach(r), begin,
+                                     s_.found.data());  // behind the row itself nothing was added
     if (p_.passed_norm.empty()) {
       near(r).insert(near(r).end(), s_.found.data(), s_.found.data() + found);
     } else {
@@ -344,6 +329,7 @@ class BlockOfRows {
   Scratch& s_;
   size_t first_, end_;
   GramScan scan_;
+  GramAdd add_;
 };
 
 }  // namespace

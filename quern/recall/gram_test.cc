@@ -243,8 +243,8 @@ TEST(Gram, PrunedIsEveryPair) {
 }
 
 TEST(Gram, BlocksOfRowsAreEveryPairOnAnyMachine) {
-  // Past the 4096 rows whose sums are held at once: rows with many products, with some, and with few.
-  std::vector<std::string> lines = random_lines(5, 5000, 7, 300);
+  // Past the 8192 rows whose sums are held at once: rows with many products, with some, and with few.
+  std::vector<std::string> lines = random_lines(5, 8300, 7, 300);
   for (const std::string& l : random_lines(6, 400, 3, 1e6)) lines.push_back(l);
   const Texts t = join(lines);
   const SparseRows x = tf_idf_embedder()->embed(count_terms(t.text, t.chunks, {}));

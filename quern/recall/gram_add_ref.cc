@@ -1,0 +1,16 @@
+// The products of a row, for any machine, and the choice between the two.
+#include "quern/base/cpu.h"
+#include "quern/recall/gram_add.h"
+
+namespace quern {
+namespace {
+struct AnyIsa {};
+}  // namespace
+
+size_t gram_add_ref(float* sums, const GramRow& row, const GramRun* runs, const uint16_t* place, const float* other) {
+  return gram_add_row<AnyIsa>(sums, row, runs, place, other);
+}
+
+GramAdd gram_add() { return active_isa() == Isa::ref ? gram_add_ref : gram_add_avx2; }
+
+}  // namespace quern
