@@ -1,18 +1,16 @@
 // GBNF: recursive descent over the text, line and column in every complaint.
 #include <unordered_map>
 
-#include "quern/base/error.h"
 #include "quern/text/grammar_parse.h"
+#include "quern/text/grammar_reader.h"
 #include "quern/text/utf8.h"
 
 namespace quern::text {
 namespace {
 
-class Gbnf {
+class Gbnf : GrammarReader {
  public:
-  explicit Gbnf(std::string_view text) : text_(text) {
-    if (const size_t bad = utf8_error(text); bad != text.npos) at_ = bad, refuse("the text is not valid UTF-8");
-  }
+  Gbnf(GrammarBuilder& b, std::string_view text) : GrammarReader(b, "grammar", text) {}
 
   Grammar parse() {
     for (skip(); at_ < text_.size(); skip()) rule();
@@ -30,17 +28,6 @@ class Gbnf {
   }
 
  private:
-  using Sequence = GrammarBuilder::Sequence;
-  static constexpr int kMostNested = 200;
-
-  template <class... A>
-  [[noreturn]] void refuse(fmt::format_string<A...> f, A&&... a) const {
-    size_t line = 1, column = 1;
-    for (size_t i = 0; i < at_ && i < text_.size(); ++i)
-      text_[i] == '\n' ? (++line, column = 1) : column += (text_[i] & 0xC0) != 0x80;
-    fail("grammar, line {} column {}: {}", line, column, fmt::format(f, std::forward<A>(a)...));
-  }
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool at_text(std::string_view s) const { return text_.substr(at_).starts_with(s); }
   void skip() {
     for (; at_ < text_.size(); ++at_) {
@@ -125,36 +112,8 @@ class Gbnf {
   }
 
   GrammarItem repeated(GrammarItem item) {
-    for (;;) {
-      const size_t from = at_;
-      int64_t least = 0, most = -1;
-      if (peek() == '+') {
-        least = 1;
-      } else if (peek() == '?') {
-        most = 1;
-      } else if (peek() == '{') {
-        ++at_;
-        least = most = number();
-        if (peek() == ',') ++at_, most = peek() == '}' ? -1 : number();
-        if (peek() != '}') refuse("expected '}}' at the end of a repetition");
-      } else if (peek() != '*') {
-        return item;
-      }
-      ++at_;
-      try {
-        item = b_.repeat(item, least, most);
-      } catch (const Error& e) {
-        at_ = from;
-        refuse("{}", e.what());
-      }
-    }
-  }
-  int64_t number() {
-    int64_t n = 0;
-    if (!(peek() >= '0' && peek() <= '9')) refuse("expected a number of repetitions");
-    for (; peek() >= '0' && peek() <= '9'; ++at_)
-      if (n = n * 10 + (peek() - '0'); n > 1000 * GrammarBuilder::kMostRepeats) refuse("the number is too large");
-    return n;
+    while (const auto r = repetition()) item = repeat(item, *r);
+    return item;
   }
 
   char32_t character() {  // one, escaped or not
@@ -172,15 +131,7 @@ class Gbnf {
     const int digits = peek() == 'x' ? 2 : peek() == 'u' ? 4 : peek() == 'U' ? 8 : 0;
     if (digits == 0) refuse("an escape this notation does not know");
     ++at_;
-    char32_t cp = 0;
-    for (int i = 0; i < digits; ++i, ++at_) {
-      const char c = static_cast<char>(peek() | 0x20);
-      const bool digit = peek() >= '0' && peek() <= '9';
-      if (!digit && !(c >= 'a' && c <= 'f')) refuse("expected {} hexadecimal digits", digits);
-      cp = cp * 16 + static_cast<char32_t>(digit ? peek() - '0' : c - 'a' + 10);
-    }
-    if (cp > 0x10FFFF || (cp >= 0xD800 && cp <= 0xDFFF)) refuse("the escape is no character");
-    return cp;
+    return hexadecimal(digits);
   }
 
   GrammarItem literal() {
@@ -204,7 +155,7 @@ class Gbnf {
       const size_t here = at_;
       const char32_t low = character();
       char32_t high = low;
-      if (peek() == '-' && at_ + 1 < text_.size() && text_[at_ + 1] != ']') ++at_, high = character();
+      if (at_range()) ++at_, high = character();
       if (high < low) at_ = here, refuse("the range runs backwards");
       c.add(low, high);
     }
@@ -213,9 +164,6 @@ class Gbnf {
     return b_.chars(negated ? c.negated() : c);
   }
 
-  std::string_view text_;
-  size_t at_ = 0;
-  GrammarBuilder b_;
   std::unordered_map<std::string, GrammarItem> rules_;
   std::unordered_map<std::string, size_t> defined_;
   std::vector<std::pair<std::string, size_t>> uses_;
@@ -223,6 +171,9 @@ class Gbnf {
 
 }  // namespace
 
-Grammar parse_gbnf(std::string_view text) { return Gbnf(text).parse(); }
+Grammar parse_gbnf(std::string_view text) {
+  GrammarBuilder b;
+  return Gbnf(b, text).parse();
+}
 
 }  // namespace quern::text

@@ -1,9 +1,12 @@
 // The three notations a grammar may be written in. Each throws Error naming what it could not read and where.
-//   GBNF     name ::= "text" [a-z] [^"\\] . ( … ) | * + ? {m} {m,} {m,n}  # comment; the first rule to be read is
-//   `root` regex    the whole answer must match; no look-around, back-references or flags schema   JSON Schema
-//   (2020-12): see docs/serving.md for the keywords; any other assertion is refused by name.
-//            Properties come in the schema's order; objects that name properties have no others unless
-//            additionalProperties says so.
+//
+//   GBNF: name ::= "text" [a-z] [^"\\] . ( … ) | * + ? {m} {m,} {m,n}  # comment; `root` is the first rule to be
+//   read.
+//
+//   regex: the whole answer must match; no look-around, back-references or flags.
+//
+//   JSON Schema (2020-12): docs/serving.md has the keywords; any other assertion is refused by name. Properties come
+//   in the schema's order; objects that name properties have no others unless additionalProperties says so.
 #pragma once
 #include <string_view>
 

@@ -1,6 +1,8 @@
 // Regular expressions as grammars. Lazy and greedy are the same here: both name the same set of texts.
-#include "quern/base/error.h"
+#include <cctype>
+
 #include "quern/text/grammar_parse.h"
+#include "quern/text/grammar_reader.h"
 #include "quern/text/utf8.h"
 
 namespace quern::text {
@@ -25,11 +27,10 @@ CharRanges spaces() {  // as ECMAScript has them
                  {0xFEFF, 0xFEFF}});
 }
 
-class GrammarRegex {
+class GrammarRegex : GrammarReader {
  public:
-  GrammarRegex(GrammarBuilder& b, std::string_view text, RegexPlace place) : b_(b), text_(text), place_(place) {
-    if (const size_t bad = utf8_error(text); bad != text.npos) at_ = bad, refuse("the text is not valid UTF-8");
-  }
+  GrammarRegex(GrammarBuilder& b, std::string_view text, RegexPlace place)
+      : GrammarReader(b, "regular expression", text), place_(place) {}
 
   GrammarItem parse() {
     std::vector<Sequence> all = choices(0);
@@ -38,16 +39,6 @@ class GrammarRegex {
   }
 
  private:
-  using Sequence = GrammarBuilder::Sequence;
-  static constexpr int kMostNested = 200;
-
-  template <class... A>
-  [[noreturn]] void refuse(fmt::format_string<A...> f, A&&... a) const {
-    fail("regular expression, line 1 column {}: {}", utf8_length(text_.substr(0, at_)) + 1,
-         fmt::format(f, std::forward<A>(a)...));
-  }
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  bool more() const { return at_ < text_.size(); }
   GrammarItem one(const CharRanges& c) { return place_.json_string ? json_char(b_, c) : b_.chars(c); }
   GrammarItem anything() { return b_.repeat(one(CharRanges().negated()), 0, -1); }
 
@@ -98,40 +89,15 @@ class GrammarRegex {
   }
 
   GrammarItem repeated(GrammarItem item) {
-    for (bool first = true; more(); first = false) {
-      const size_t from = at_;
-      int64_t least = 0, most = -1;
-      if (peek() == '+') {
-        least = 1;
-      } else if (peek() == '?') {
-        most = 1;
-      } else if (peek() == '{') {
-        ++at_;
-        least = most = number();
-        if (peek() == ',') ++at_, most = peek() == '}' ? -1 : number();
-        if (peek() != '}') refuse("expected '}}' at the end of a repetition");
-      } else if (peek() != '*') {
-        return item;
-      }
-      if (!first) refuse("two repetitions in a row");
-      ++at_;
-      if (peek() == '?') ++at_;
-      if (peek() == '+') refuse("possessive repetition is not supported");
-      try {
-        item = b_.repeat(item, least, most);
-      } catch (const Error& e) {
-        at_ = from;
-        refuse("{}", e.what());
-      }
-    }
+    if (peek() == '{' && (at_ + 1 == text_.size() || std::isdigit(static_cast<unsigned char>(text_[at_ + 1])) == 0))
+      refuse("expected a number of repetitions (a literal '{{' is '\\{{')");
+    const auto r = repetition();
+    if (!r) return item;
+    if (peek() == '?') ++at_;
+    if (peek() == '+') refuse("possessive repetition is not supported");
+    item = repeat(item, *r);
+    if (std::string_view("*+?{").find(peek()) != std::string_view::npos) refuse("two repetitions in a row");
     return item;
-  }
-  int64_t number() {
-    int64_t n = 0;
-    if (!(peek() >= '0' && peek() <= '9')) refuse("expected a number of repetitions (a literal '{{' is '\\{{')");
-    for (; peek() >= '0' && peek() <= '9'; ++at_)
-      if (n = n * 10 + (peek() - '0'); n > 1000 * GrammarBuilder::kMostRepeats) refuse("the number is too large");
-    return n;
   }
 
   // A character or, from an escape, a set of them.
@@ -184,14 +150,7 @@ class GrammarRegex {
     return ranges({{literal.cp, literal.cp}});
   }
   CharRanges code(int digits) {
-    char32_t cp = 0;
-    for (int i = 0; i < digits; ++i, ++at_) {
-      const char c = static_cast<char>(peek() | 0x20);
-      const bool digit = peek() >= '0' && peek() <= '9';
-      if (!digit && !(c >= 'a' && c <= 'f')) refuse("expected {} hexadecimal digits", digits);
-      cp = cp * 16 + static_cast<char32_t>(digit ? peek() - '0' : c - 'a' + 10);
-    }
-    if (cp >= 0xD800 && cp <= 0xDFFF) refuse("half a surrogate pair is no character");
+    const char32_t cp = hexadecimal(digits);
     return ranges({{cp, cp}});
   }
 
@@ -206,7 +165,7 @@ class GrammarRegex {
       if (text_.substr(at_, 2) == "[:") refuse("named sets ([:alpha:]) are not supported");
       const size_t here = at_;
       CharRanges low = character(true);
-      if (peek() == '-' && at_ + 1 < text_.size() && text_[at_ + 1] != ']') {
+      if (at_range()) {
         ++at_;
         const CharRanges high = character(true);
         const bool single = low.ranges.size() == 1 && low.ranges[0].first == low.ranges[0].second &&
@@ -220,10 +179,7 @@ class GrammarRegex {
     return negated ? c.negated() : c;
   }
 
-  GrammarBuilder& b_;
-  std::string_view text_;
   RegexPlace place_;
-  size_t at_ = 0;
 };
 
 }  // namespace
