@@ -34,19 +34,6 @@ void fill_random(const Tensor& t, uint64_t seed) {
   t.copy_from(dense);
 }
 
-// A sequence that has seen `depth` tokens it was never fed.
-SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed) {
-  SequenceState s(model.sites(kv));
-  for (size_t i = 0; i < s.sites().size(); ++i)
-    for (size_t p = 0; p < s.sites()[i].spec.parts.size(); ++p) {
-      int site = static_cast<int>(i), part = static_cast<int>(p);
-      bool rows = s.sites()[i].spec.parts[p].per_token;
-      fill_random(rows ? s.append(site, part, depth) : s.fixed(site, part), seed + i * 16 + p);
-    }
-  s.advance(depth);
-  return s;
-}
-
 struct Decode {
   int64_t depth = 0, batch = 0;
   double tokens_per_s = 0, bytes_per_token = 0, read = 0, ratio = 0;
@@ -122,6 +109,18 @@ std::string scheme_of(const ModelBenchOptions& o) {
 }
 
 }  // namespace
+
+SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed) {
+  SequenceState s(model.sites(kv));
+  for (size_t i = 0; i < s.sites().size(); ++i)
+    for (size_t p = 0; p < s.sites()[i].spec.parts.size(); ++p) {
+      int site = static_cast<int>(i), part = static_cast<int>(p);
+      bool rows = s.sites()[i].spec.parts[p].per_token;
+      fill_random(rows ? s.append(site, part, depth) : s.fixed(site, part), seed + i * 16 + p);
+    }
+  s.advance(depth);
+  return s;
+}
 
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
   if (o.dir.empty() == o.shape.empty()) throw UsageError("quern bench: give a folder or --shape, one of them");

@@ -19,6 +19,7 @@ struct ModelBenchOptions {
 };
 int bench_model(const ModelBenchOptions& options, bool json);
 int bench_batch(ModelBenchOptions options, bool json);          // total speed of 1, 4 and 16 sequences
+int bench_rows(const ModelBenchOptions& options, bool json);    // steps of several rows of one sequence, beside one
 int bench_prefix(const ModelBenchOptions& options, bool json);  // time to the first token, most of the prompt known
 
 struct TrainBenchOptions {
@@ -29,5 +30,7 @@ int bench_train(const TrainBenchOptions& options, bool json);  // a training ste
 
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& options);
 DType bench_kv(const ModelBenchOptions& options);
+// A sequence that has seen `depth` tokens it was never fed.
+SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed);
 
 }  // namespace quern

@@ -1,4 +1,4 @@
-// quern bench host|kernels|mixers|model|batch|prefix|train|tree
+// quern bench host|kernels|mixers|model|batch|rows|prefix|train|tree
 //   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks)
 //   kernels: every kernel's bench case, each figure with its ratio to the peak measured beside it
 //   model:   a whole model's prompt and generation speed, against the bf16 peak and the read bandwidth
@@ -93,7 +93,8 @@ int cmd_bench(Words args) {
       .flag("--prompt", prompt, "model, prefix: tokens of the prompt (2048; 4096)")
       .flag("--chunk", model.chunk, "prefix: prompt rows of one step")
       .flag("--depth", model.depths, "model: context of decoding, may be given again (512 and 8192)")
-      .flag("--batch", model.batches, "model: sequences decoding at once, may be given again (1)")
+      .flag("--batch", model.batches,
+            "model: sequences decoding at once; rows: rows of one sequence; may be given again (1; 2 3 5 9)")
       .flag("--skip-prefill", model.skip_prefill, "model: decoding only")
       .flag("--rows", train.rows, "train: rows of a micro-batch")
       .flag("--length", train.length, "train: tokens of a row")
@@ -139,9 +140,10 @@ int cmd_bench(Words args) {
   if (model.prompt < 10 || model.chunk < 1) throw UsageError("--prompt: expected at least 10; --chunk: at least 1");
   if (what == "model") return bench_model(model, json);
   if (what == "batch") return bench_batch(model, json);
+  if (what == "rows") return bench_rows(model, json);
   if (what == "prefix") return bench_prefix(model, json);
-  throw UsageError(
-      fmt::format("quern bench: '{}', expected host, kernels, mixers, model, batch, prefix, train or tree", what));
+  throw UsageError(fmt::format(
+      "quern bench: '{}', expected host, kernels, mixers, model, batch, rows, prefix, train or tree", what));
 }
 
 }  // namespace quern

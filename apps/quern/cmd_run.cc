@@ -18,6 +18,7 @@
 #include "quern/comm/mpi.h"
 #include "quern/infer/chat.h"
 #include "quern/infer/grammar_constraint.h"
+#include "quern/infer/speculation.h"
 #include "quern/mixers/cache_shards.h"
 #include "quern/models/fingerprint.h"
 
@@ -41,6 +42,7 @@ struct RunOptions {
   double top_n_sigma = 0;
   DryOptions dry;
   std::vector<std::string> dry_breakers;
+  std::string speculate = "none";
 };
 
 // "17=-5.5": an id and what is added to its logit.
@@ -93,6 +95,7 @@ GenerateOptions generation(const RunOptions& r, const GenerationConfig& g, const
   o.stop_ids = g.eos_token_id;
   o.stop = r.stop;
   o.top_logprobs = r.logprobs;
+  o.speculate = parse_speculation(r.speculate);
   check(o.sampling);
   if (r.n < 1) fail("-n {}: expected at least 1", r.n);
   if (r.logprobs < 0) fail("--logprobs {}: expected 0 or more", r.logprobs);
@@ -118,8 +121,11 @@ std::shared_ptr<const ConstraintSource> constraint(const RunOptions& r, const To
 void print_speed(const Generated& g) {
   double decode =
       g.tokens.size() > 1 && g.decode_seconds > 0 ? static_cast<double>(g.tokens.size() - 1) / g.decode_seconds : 0;
-  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f}/s, {}]\n", g.replayed_tokens,
-             g.prompt_seconds, g.tokens.size(), decode, g.finish);
+  const Speculated& ahead = g.speculated;
+  const std::string guessed =
+      ahead.steps > 0 ? fmt::format(", {} of {} guesses right", ahead.all_accepted(), ahead.all_drafted()) : "";
+  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f}/s{}, {}]\n", g.replayed_tokens,
+             g.prompt_seconds, g.tokens.size(), decode, guessed, g.finish);
 }
 
 // A list a token: the likeliest tokens there.
@@ -181,6 +187,7 @@ int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, c
   j.set("seed", static_cast<int64_t>(o.sampling.seed));
   j.set("prompt_seconds", g.prompt_seconds);
   j.set("decode_seconds", g.decode_seconds);
+  if (o.speculate > 0) j.set("drafted", g.speculated.all_drafted()), j.set("accepted", g.speculated.all_accepted());
   fmt::print("{}\n", j.dump());
   return 0;
 }
@@ -290,6 +297,8 @@ int cmd_run(Words args) {
       .flag("--grammar", r.grammar, "a file; the answer follows this grammar (GBNF)")
       .flag("--regex", r.regex, "the whole answer matches this expression")
       .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
+      .flag("--speculate", r.speculate,
+            "ngram or ngram:K: guess up to K (8) tokens ahead where the text repeats itself; the answer is the same")
       .flag("--seed", r.seed, "same seed, same text; -1 picks one")
       .flag("--system", r.system, "system message of the chat")
       .flag("--session", r.session, "a file the chat goes on from, and is kept in after every answer")
@@ -314,6 +323,8 @@ int cmd_run(Words args) {
   if (constraints > 1) throw UsageError("quern run: --json-schema, --grammar and --regex exclude each other");
   if (constraints > 0 && (!prompt || r.think))
     throw UsageError("quern run: a constraint on the answer needs a prompt (-p) and no --think");
+  if (r.shard_context && r.speculate != "none")
+    throw UsageError("quern run: --speculate goes back, which caches over ranks (--shard-context) cannot");
   if (r.shard_context && (!prompt || r.think))
     throw UsageError("quern run: --shard-context needs a prompt (-p) and no --think");
   r.dir = model_folder(r.dir);

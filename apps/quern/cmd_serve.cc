@@ -11,6 +11,7 @@
 #include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/threads.h"
+#include "quern/infer/speculation.h"
 #include "quern/models/fingerprint.h"
 #include "quern/serve/app.h"
 #include "quern/serve/wire.h"
@@ -130,6 +131,7 @@ int cmd_serve(Words args) {
   WeightFlags weights{.dtype_default = "auto"};
   double most_seconds = 0;
   bool quiet = false;
+  std::string speculate = "none";
   Args a("serve", "models behind an HTTP API");
   a.rest("DIR", dirs)
       .flag("--name", names, "what clients call the model (by itself the folder's name); once a DIR, in order")
@@ -150,6 +152,9 @@ int cmd_serve(Words args) {
       .flag("--cache-mib", cache_mib, "of the prefix cache, a model")
       .flag("--state-mib", state_mib, "of all sequences in work, a model; 0 is no limit")
       .flag("--memory-mib", memory_mib, "of weights and caches of all loaded models; 0 is no limit")
+      .flag("--speculate", speculate,
+            "ngram or ngram:K: guess up to K (8) tokens ahead where a text repeats itself, unless a request says "
+            "otherwise by `speculative`; answers are the same")
       .flag("--idle-minutes", idle_minutes, "put a model away when nobody asked for it in so long; 0 is never")
       .flag("--db", app_options.grounding.memory, "a file in which chats that ask for it are remembered")
       .flag("--zone", app_options.grounding.zone, "time zone of conversations that begin there [UTC]")
@@ -189,7 +194,8 @@ int cmd_serve(Words args) {
                        .engine = {.kv = weights.kv(),
                                   .max_sessions = sessions,
                                   .state_bytes = state_mib << 20,
-                                  .cache_bytes = cache_mib << 20},
+                                  .cache_bytes = cache_mib << 20,
+                                  .speculate = parse_speculation(speculate)},
                        .queue = queue,
                        .most_seconds = most_seconds};
   std::vector<ShelfEntry> entries;

@@ -12,6 +12,8 @@
 
 #include "quern/base/free_blocks.h"
 #include "quern/base/threads.h"
+#include "quern/infer/row_price.h"
+#include "quern/infer/speculation.h"
 #include "quern/infer/text_stream.h"
 #include "quern/mixers/cache_shards.h"
 
@@ -45,6 +47,7 @@ struct Sequence {
   Sampler sampler;
   std::unique_ptr<TextStream> text;
   std::unique_ptr<TokenConstraint> constraint;  // once a token is sampled under one
+  std::optional<Speculation> ahead;             // where tokens are guessed
   Generated out;
   Clock::time_point started, first_token;
   bool alone = false;  // a step it was part of failed: it goes by itself until one succeeds
@@ -63,6 +66,10 @@ struct Sequence {
     return !r.options.constraint && out.tokens.size() >= r.options.forced.size() && r.options.max_tokens > 0;
   }
   int64_t pending() const { return static_cast<int64_t>(tokens.size()) - fed(); }
+  // All that is pending goes into the next step, and a token comes of it: one row, or with it those of right guesses
+  // that a state had to go back before.
+  bool answering() const { return pending() == 1 || (fed() >= prompt && pending() <= NgramDraft::kMost + 1); }
+  std::span<const int32_t> draft() const { return ahead ? ahead->draft() : std::span<const int32_t>(); }
 };
 
 }  // namespace
@@ -76,6 +83,7 @@ struct Engine::Impl {
   bool cuts_inside = true;  // snapshots can be taken inside a forward; else prompts are fed in pieces that end there
   int64_t row_bytes = 0, fixed_bytes = 0, reserved = 0;
   std::vector<float> masked;  // logits under a constraint
+  RowPrice price;
 
   mutable std::mutex mutex;  // guards what follows
   std::deque<std::unique_ptr<Sequence>> waiting;
@@ -89,6 +97,7 @@ struct Engine::Impl {
   Impl(Model& m, EngineOptions options) : model(m), o(options), sites(m.sites(o.kv)), cache(sites, o.cache_bytes) {
     if (o.chunk < 1 || o.max_sessions < 1) fail("engine: chunk and max_sessions must be 1 or more");
     if (o.shards && o.cache_bytes > 0) fail("engine: the prefix cache keeps whole sequences, so none over ranks");
+    check_guesses(o.speculate);
     for (const StateSite& s : sites) row_bytes += s.spec.bytes_per_token(), fixed_bytes += s.spec.fixed_bytes();
     for (const StateSite& s : sites)
       for (const StatePart& p : s.spec.parts) cuts_inside = cuts_inside && (p.per_token || p.cuts_inside);
@@ -108,7 +117,11 @@ struct Engine::Impl {
     return std::min(s.prompt + s.r.options.max_tokens, model.max_positions());
   }
   int64_t rows_here(const Sequence& s) const { return o.shards ? o.shards->count_here(longest(s)) : longest(s); }
-  int64_t need(const Sequence& s) const { return fixed_bytes + row_bytes * rows_here(s); }
+  int64_t guesses(const GenerateOptions& g) const { return g.speculate < 0 ? o.speculate : g.speculate; }
+  int64_t need(const Sequence& s) const {
+    const int64_t most = guesses(s.r.options), marks = most > 0 ? speculation_marks(sites, most) : 0;
+    return fixed_bytes * (1 + marks) + row_bytes * rows_here(s);
+  }
 
   void check_request(const Request& r) const {
     if (r.prompt.empty()) fail("the prompt is empty: give at least one token");
@@ -125,6 +138,13 @@ struct Engine::Impl {
     check_ids(r.prompt, "prompt");
     check_ids(r.options.forced, "forced");
     if (!r.options.stop.empty() && !o.tokenizer) fail("stop strings need a tokenizer");
+    check_guesses(guesses(r.options));
+  }
+
+  void check_guesses(int64_t most) const {
+    if (most < 0 || most > NgramDraft::kMost)
+      fail("speculation: {} tokens a draft, expected 1 to {}, or 0 for none", most, NgramDraft::kMost);
+    if (most > 0 && o.shards) fail("speculation: not with caches that lie over ranks");
   }
 
   // Where the prompt is cut for a snapshot, beyond what was already known.
@@ -179,6 +199,7 @@ struct Engine::Impl {
       Sequence& r = *running.back();
       try {
         if (o.tokenizer) r.text = std::make_unique<TextStream>(*o.tokenizer, r.r.options.stop);
+        if (const int64_t most = guesses(r.r.options); most > 0) r.ahead.emplace(sites, most);
         start(r);
       } catch (const std::exception& e) {
         r.state = SequenceState();
@@ -190,6 +211,7 @@ struct Engine::Impl {
   // Ends a sequence: what it has seen stays in the cache, its result is there to be taken.
   void finish(Sequence& s, const char* how, std::string error = {}) {
     auto now = Clock::now();
+    if (s.ahead && s.ahead->guessing()) settle(s);
     try {
       if (s.text && error.empty()) emit(s, -1, 0, s.text->finish());
     } catch (const std::exception& e) {
@@ -248,7 +270,9 @@ struct Engine::Impl {
 
   struct Piece {
     Sequence* s;
-    int64_t rows;
+    int64_t rows;  // of its tokens; its draft follows
+    int64_t drafted() const { return static_cast<int64_t>(s->draft().size()); }
+    bool ends() const { return rows == s->pending(); }  // before the step: what comes behind is asked for
   };
 
   // Every answering sequence's next token; then prompts in order of arrival, each up to its next cut, while they fit.
@@ -258,9 +282,9 @@ struct Engine::Impl {
     std::vector<Piece> pieces;
     int64_t room = o.chunk;
     for (const auto& s : running)
-      if (s->pending() == 1) pieces.push_back({s.get(), 1});
+      if (s->answering()) pieces.push_back({s.get(), s->pending()});
     for (const auto& s : running)
-      if (int64_t n = piece(*s); s->pending() > 1 && n <= room) pieces.push_back({s.get(), n}), room -= n;
+      if (int64_t n = piece(*s); !s->answering() && n <= room) pieces.push_back({s.get(), n}), room -= n;
     return pieces;
   }
   int64_t piece(const Sequence& s) const {
@@ -270,18 +294,48 @@ struct Engine::Impl {
     return (cut == s.cuts.end() ? end : std::min(end, cut->first)) - at;
   }
 
+  // Guesses of the sequences whose answers go on by sampling.
+  void guess(const std::vector<Piece>& pieces) {
+    int64_t rows = 0;
+    for (const Piece& p : pieces) rows += p.rows;
+    for (const Piece& p : pieces) {
+      Sequence& s = *p.s;
+      if (!s.ahead || s.alone || !p.ends() || s.out.tokens.empty()) continue;
+      if (s.out.tokens.size() < s.r.options.forced.size()) continue;
+      // A step gives one token more than was right.
+      const int64_t room = longest(s) - static_cast<int64_t>(s.tokens.size()) - 1;
+      s.ahead->guess(s.tokens, p.rows, room, o.exact_cuts ? RowPrice::kGuess : price.beside(rows));
+      rows += p.drafted();
+    }
+  }
+
+  // What was fed of a draft and is not the answer's is forgotten.
+  static void settle(Sequence& s) {
+    const std::span<const int32_t> draft = s.draft();
+    const auto drafted = static_cast<int64_t>(draft.size()), first = s.fed() - drafted;
+    const auto given = std::span(s.tokens).subspan(static_cast<size_t>(first));
+    const auto right = std::mismatch(draft.begin(), draft.end(), given.begin(), given.end()).first - draft.begin();
+    s.out.speculated.judged(drafted, right);
+    s.ahead->settle(s.state, right);
+  }
+
   void forward(const std::vector<Piece>& pieces) {
     std::vector<int32_t> ids;
     std::vector<SequenceState*> states;
-    std::vector<int64_t> lengths, wanted;  // wanted: rows whose logits are asked for
+    std::vector<Sequence*> ready;          // their logits are asked for,
+    std::vector<int64_t> lengths, wanted;  // in these rows: one, and one for each token of the draft
     std::vector<InnerCut> cuts;
     std::vector<SequenceState> snapshots = inner_cuts(pieces, cuts);
     for (const Piece& p : pieces) {
       auto from = p.s->tokens.begin() + p.s->fed();
       ids.insert(ids.end(), from, from + p.rows);
       states.push_back(&p.s->state);
-      lengths.push_back(p.rows);
-      if (p.rows == p.s->pending()) wanted.push_back(static_cast<int64_t>(ids.size()) - 1);
+      lengths.push_back(p.rows + p.drafted());
+      if (!p.ends()) continue;
+      ready.push_back(p.s);
+      wanted.push_back(static_cast<int64_t>(ids.size()) - 1);
+      for (const int32_t guess : p.s->draft())
+        wanted.push_back(static_cast<int64_t>(ids.size())), ids.push_back(guess);
     }
     Tape tape(Tape::inference);
     Batch batch = Batch::resume(states, lengths);
@@ -290,15 +344,16 @@ struct Engine::Impl {
     Tensor hidden = model.hidden(tape, ids, batch).value;
     store_cuts(pieces, cuts);
     int64_t row = 0;
-    for (const Piece& p : pieces) score(p, hidden, std::exchange(row, row + p.rows));
-    if (wanted.empty()) return after(pieces, {});
+    for (const Piece& p : pieces) score(p, hidden, std::exchange(row, row + p.rows + p.drafted()));
+    for (const Piece& p : pieces) p.s->alone = false;
+    if (wanted.empty()) return;
     Tensor rows = hidden;
     if (static_cast<int64_t>(wanted.size()) < hidden.dim(0)) {
       rows = Tensor::empty({static_cast<int64_t>(wanted.size()), hidden.dim(1)}, hidden.dtype());
       for (size_t i = 0; i < wanted.size(); ++i)
         rows.narrow(0, static_cast<int64_t>(i), 1).copy_from(hidden.narrow(0, wanted[i], 1));
     }
-    after(pieces, model.logits(tape, Var(rows)).value.to(DType::f32));
+    after(ready, model.logits(tape, Var(rows)).value.to(DType::f32));
   }
 
   // Logprobs of the prompt's tokens that the piece's rows, from `row` on, foretell.
@@ -325,15 +380,18 @@ struct Engine::Impl {
   std::vector<SequenceState> inner_cuts(const std::vector<Piece>& pieces, std::vector<InnerCut>& cuts) const {
     std::vector<SequenceState> snapshots;
     for (size_t i = 0; i < pieces.size(); ++i) {
-      const Sequence& s = *pieces[i].s;
+      Sequence& s = *pieces[i].s;
       int64_t at = s.fed(), end = at + pieces[i].rows;
       for (auto c = s.cuts.upper_bound(at); c != s.cuts.end() && c->first < end; ++c) {
         cuts.push_back({static_cast<int64_t>(i), c->first - at, nullptr});
         snapshots.emplace_back(sites);
         snapshots.back().advance(c->first);
       }
+      if (s.ahead) s.ahead->add_marks(s.state, static_cast<int64_t>(i), pieces[i].rows, cuts);
     }
-    for (size_t i = 0; i < cuts.size(); ++i) cuts[i].into = &snapshots[i];
+    auto snapshot = snapshots.begin();
+    for (InnerCut& c : cuts)
+      if (!c.into) c.into = &*snapshot++;
     return snapshots;
   }
 
@@ -347,12 +405,11 @@ struct Engine::Impl {
     for (size_t i = cuts.size(); i-- > 0;) store(*pieces[static_cast<size_t>(cuts[i].segment)].s, *cuts[i].into);
   }
 
-  void after(const std::vector<Piece>& pieces, const Tensor& logits) {
-    std::vector<Sequence*> ready;
-    for (const Piece& p : pieces) {
-      p.s->alone = false;
-      if (p.s->pending() == 0) ready.push_back(p.s);
-    }
+  // logits: of every sequence a row, and one for each token of its draft.
+  void after(const std::vector<Sequence*>& ready, const Tensor& logits) {
+    std::vector<size_t> first;  // rows
+    size_t rows = 0;
+    for (const Sequence* s : ready) first.push_back(std::exchange(rows, rows + 1 + s->draft().size()));
     const auto row = [&](size_t i) {
       return std::span(logits.view<const float, 2>().row(static_cast<int64_t>(i)),
                        static_cast<size_t>(logits.dim(1)));
@@ -363,14 +420,20 @@ struct Engine::Impl {
       parallel_dynamic(static_cast<int64_t>(ready.size()), [&](int64_t at) {
         const auto i = static_cast<size_t>(at);
         if (ready[i]->draws_freely()) try {
-            drawn[i] = ready[i]->sampler.next(row(i), ready[i]->tokens.size());
+            drawn[i] = ready[i]->sampler.next(row(first[i]), ready[i]->tokens.size());
           } catch (const std::exception&) {
           }
       });
     for (size_t i = 0; i < ready.size(); ++i) {
       Sequence& s = *ready[i];
       try {
-        answer(s, row(i), drawn[i]);
+        // Every row foretells its token as a step of its own would, for as long as the draft was right before it.
+        const size_t drafted = s.draft().size();
+        size_t k = 0;
+        bool goes_on = answer(s, row(first[i]), drawn[i]);
+        while (goes_on && k < drafted && s.draft()[k] == s.tokens.back())
+          goes_on = answer(s, row(first[i] + ++k), std::nullopt);
+        if (goes_on && drafted > 0) settle(s);
       } catch (const std::exception& e) {
         finish(s, "error", message_of(e));
       }
@@ -407,33 +470,37 @@ struct Engine::Impl {
     return {t.token, logprob_of(logits, t.token)};
   }
 
-  // One more token of s from its logits, perhaps drawn already. s may be gone afterwards.
-  void answer(Sequence& s, std::span<const float> logits, const std::optional<TokenLogprob>& drawn) {
+  // One more token of s from its logits, perhaps drawn already. False: the answer is whole, and s gone.
+  bool answer(Sequence& s, std::span<const float> logits, const std::optional<TokenLogprob>& drawn) {
     const GenerateOptions& g = s.r.options;
-    if (g.max_tokens == 0) return finish(s, "length");
+    const auto ends = [&](const char* how) { return finish(s, how), false; };
+    if (g.max_tokens == 0) return ends("length");
     size_t i = s.out.tokens.size();
     bool forced = i < g.forced.size();
     TokenLogprob t = forced  ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])}
                      : drawn ? *drawn
                              : sample(s, logits);
     if (i == 0) s.first_token = Clock::now();
-    if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end())
-      return finish(s, "stop");
+    if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end()) return ends("stop");
     s.sampler.took(t.token);
     if (s.constraint && !forced) s.constraint->accept(t.token);
     s.tokens.push_back(t.token);
     s.out.tokens.push_back(t.token);
     s.out.logprobs.push_back(t.logprob);
     if (g.top_logprobs > 0) s.out.top.push_back(top_logprobs(logits, g.top_logprobs));
-    if (!emit(s, t.token, t.logprob, s.text ? s.text->push(t.token) : std::string())) return finish(s, "cancelled");
-    if ((s.text && s.text->stopped()) || (s.constraint && s.constraint->finished())) return finish(s, "stop");
-    if (static_cast<int64_t>(s.tokens.size()) >= longest(s)) finish(s, "length");
+    if (!emit(s, t.token, t.logprob, s.text ? s.text->push(t.token) : std::string())) return ends("cancelled");
+    if ((s.text && s.text->stopped()) || (s.constraint && s.constraint->finished())) return ends("stop");
+    if (static_cast<int64_t>(s.tokens.size()) >= longest(s)) return ends("length");
+    return true;
   }
 
   // A forward that failed half-way leaves its states in pieces. One sequence: it was the cause. Several: all begin
   // again from their tokens, one by one, and whoever fails alone is the cause.
   void recover(const std::vector<Piece>& pieces, const std::string& why) {
-    for (const Piece& p : pieces) p.s->state = SequenceState();
+    for (const Piece& p : pieces) {
+      p.s->state = SequenceState();
+      if (p.s->ahead) p.s->ahead->drop();
+    }
     if (pieces.size() == 1) return finish(*pieces[0].s, "error", why);
     for (const Piece& p : pieces) {
       p.s->alone = true;
@@ -450,8 +517,14 @@ struct Engine::Impl {
     drop_cancelled();
     admit();
     std::vector<Piece> pieces = plan();
+    const bool answers = std::all_of(pieces.begin(), pieces.end(), [](const Piece& p) { return p.s->answering(); });
     try {
+      guess(pieces);
+      int64_t rows = 0;
+      for (const Piece& p : pieces) rows += p.rows + p.drafted();
+      const auto begun = Clock::now();
       if (!pieces.empty()) forward(pieces);
+      if (answers && !pieces.empty()) price.took(rows, seconds_between(begun, Clock::now()));
     } catch (const std::exception& e) {
       recover(pieces, message_of(e));
     }

@@ -1,14 +1,17 @@
 // What is asked of the engine, and what comes back.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/infer/constraint.h"
+#include "quern/infer/ngram_draft.h"
 #include "quern/infer/sampler.h"
 
 namespace quern {
@@ -24,6 +27,9 @@ struct GenerateOptions {
   bool score_prompt = false;  // report the prompt's own logprobs; max_tokens may then be 0. Nothing is taken from the
                               // prefix cache
   std::shared_ptr<const ConstraintSource> constraint = {};  // what the sampled tokens may be
+  // Tokens guessed ahead and checked in one step, at most (ngram_draft.h); 0 = none, −1 = as the engine's options
+  // say. What is answered does not change.
+  int64_t speculate = -1;
 };
 
 struct Emitted {
@@ -41,6 +47,24 @@ struct Request {
   std::function<bool(const Emitted&)> on_token = {};  // between steps; false cancels. Never called for a stop id.
 };
 
+// Of guessed tokens, by their place in the draft: how many there were, and how many were what the answer has there.
+struct Speculated {
+  std::array<int64_t, NgramDraft::kMost> drafted = {}, accepted = {};
+  int64_t steps = 0;  // with a draft
+  void judged(int64_t n_drafted, int64_t n_accepted) {
+    for (int64_t i = 0; i < n_drafted; ++i) ++drafted[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < n_accepted; ++i) ++accepted[static_cast<size_t>(i)];
+    ++steps;
+  }
+  int64_t all_drafted() const { return std::accumulate(drafted.begin(), drafted.end(), int64_t{0}); }
+  int64_t all_accepted() const { return std::accumulate(accepted.begin(), accepted.end(), int64_t{0}); }
+  Speculated& operator+=(const Speculated& o) {
+    for (size_t i = 0; i < drafted.size(); ++i) drafted[i] += o.drafted[i], accepted[i] += o.accepted[i];
+    steps += o.steps;
+    return *this;
+  }
+};
+
 struct Generated {
   std::vector<int32_t> tokens;  // stop id not included
   std::vector<double> logprobs;
@@ -52,7 +76,8 @@ struct Generated {
   std::string error;   // of "error": what went wrong and what to change
   int64_t prompt_tokens = 0, cached_tokens = 0, replayed_tokens = 0;  // prompt = cached + replayed
   std::string cache_note;                                             // why no more was cached
-  double prompt_seconds = 0;                                          // from the first step to the first token
+  Speculated speculated;
+  double prompt_seconds = 0;  // from the first step to the first token
   double decode_seconds = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "quern/mixers/state.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace quern {
 namespace {
@@ -115,6 +116,19 @@ void SequenceState::truncate(int64_t length) {
       slots_[i][k].count -= length_ - length;
     }
   length_ = length;
+}
+
+void SequenceState::rewind(SequenceState& mark) {
+  QUERN_CHECK(mark.length_ <= length_ && mark.slots_.size() == slots_.size(), "rewind({}) of {}", mark.length_,
+              length_);
+  for (size_t i = 0; i < slots_.size(); ++i)
+    for (size_t k = 0; k < slots_[i].size(); ++k) {
+      if (sites_[i].spec.parts[k].per_token)
+        slots_[i][k].count -= length_ - mark.length_;
+      else
+        std::swap(slots_[i][k].buffer, mark.slots_[i][k].buffer);
+    }
+  std::swap(length_, mark.length_);
 }
 
 int64_t SequenceState::bytes() const {

@@ -50,7 +50,10 @@ class SequenceState {
   // Snapshots share nothing with the live state; restore brings back the very same bits.
   SequenceState fork() const;
   void truncate(int64_t length);  // only if no site has fixed parts, or length is 0 or length()
-  int64_t bytes() const;          // live rows and fixed parts
+  // Back to `mark`, a state of the same sites with fixed parts as they were when this one was mark.length() long
+  // (rows it has none): later rows are dropped, and the fixed parts change places with mark's.
+  void rewind(SequenceState& mark);
+  int64_t bytes() const;  // live rows and fixed parts
   const std::vector<StateSite>& sites() const { return sites_; }
 
  private:

@@ -427,6 +427,18 @@ void App::metrics(Exchange& e) {
        [](const HostCounts& c) { return c.prompt_seconds; });
   each("decode_seconds_total", "counter", "seconds behind first tokens, summed",
        [](const HostCounts& c) { return c.decode_seconds; });
+  auto by_place = [&](const char* name, const char* help, auto of) {
+    family(name, "counter", help);
+    for (const auto& [id, c] : counts)
+      for (size_t i = 0; i < of(c).size() && of(c)[i] > 0; ++i)
+        s += fmt::format("quern_{}{{model=\"{}\",position=\"{}\"}} {}\n", name, id, i + 1, of(c)[i]);
+  };
+  by_place("drafted_tokens_total", "tokens guessed ahead, by their place in the draft",
+           [](const HostCounts& c) { return c.speculated.drafted; });
+  by_place("accepted_tokens_total", "guessed tokens that were right, by their place in the draft",
+           [](const HostCounts& c) { return c.speculated.accepted; });
+  each("draft_steps_total", "counter", "steps of a sequence with a draft",
+       [](const HostCounts& c) { return c.speculated.steps; });
   each("engine_steps_total", "counter", "steps of the engine", [](const HostCounts& c) { return c.steps; });
   each("engine_busy_seconds_total", "counter", "seconds spent in steps",
        [](const HostCounts& c) { return c.busy_seconds; });

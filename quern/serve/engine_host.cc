@@ -136,6 +136,7 @@ void EngineHost::deliver() {
     counts_.prompt_tokens += g->prompt_tokens, counts_.cached_tokens += g->cached_tokens;
     counts_.new_tokens += static_cast<int64_t>(g->tokens.size());
     counts_.prompt_seconds += g->prompt_seconds, counts_.decode_seconds += g->decode_seconds;
+    counts_.speculated += g->speculated;
     if (answer) {
       {
         std::lock_guard inner(answer->mutex_);

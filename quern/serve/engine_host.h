@@ -67,6 +67,7 @@ struct LiveFacts {  // what a request is doing now
 struct HostCounts {  // since the start, and now
   int64_t requests = 0, prompt_tokens = 0, cached_tokens = 0, new_tokens = 0, steps = 0;
   double prompt_seconds = 0, decode_seconds = 0, busy_seconds = 0;
+  Speculated speculated;
   int64_t waiting = 0, running = 0, state_bytes = 0, cache_bytes = 0;
 };
 

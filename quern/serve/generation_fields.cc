@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "quern/infer/speculation.h"
 #include "quern/serve/api_error.h"
 
 namespace quern {
@@ -87,6 +88,28 @@ std::vector<SampleStep> read_order(const Fields& f) {
   }
 }
 
+// {"kind": "ngram", "max": 8}, {"kind": "none"}; or as the flag has it, "ngram:8"; or false.
+int64_t read_speculation(const Json& j) {
+  const std::string name = "speculative";
+  if (j.is_bool()) return j.as_bool() ? kUsualDraft : 0;
+  const auto parsed = [](const std::string& text, const std::string& field) {
+    try {
+      return parse_speculation(text);
+    } catch (const Error& e) {
+      bad_field(field, "{}", e.what());
+    }
+  };
+  if (j.is_string()) return parsed(j.as_string(), name);
+  if (!j.is_object()) bad_field(name, "expected an object with kind and max, a text as ngram:8, or false");
+  for (const auto& [key, value] : j.as_object())
+    if (key != "kind" && key != "max") bad_field(name + "." + key, "is unknown; there are kind and max");
+  const Fields f(j);
+  const Json *kind = f.find("kind"), *most = f.find("max");
+  const std::string which = !kind ? "ngram" : kind->is_string() ? kind->as_string() : kind->dump();
+  if (which != "ngram" && which != "none") bad_field(name + ".kind", "'{}', expected ngram or none", which);
+  return parsed(most && which == "ngram" ? "ngram:" + most->dump() : which, name + ".max");
+}
+
 }  // namespace
 
 double read_timeout(const Fields& f) { return f.number("timeout", 0.001, 1e6).value_or(0); }
@@ -124,6 +147,7 @@ GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, cons
       s.logit_bias.emplace_back(id, value.as_double());
     }
   }
+  if (const Json* ahead = f.find("speculative")) o.speculate = read_speculation(*ahead);
   o.stop = f.texts("stop");
   if (o.stop.size() > 16) bad_field("stop", "{} strings, at most 16", o.stop.size());
   for (const std::string& t : o.stop)

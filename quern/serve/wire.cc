@@ -37,6 +37,8 @@ Json timings_json(const Generated& g) {
       j.set("prompt_ms", 1000 * g.prompt_seconds);
   j.set("predicted_n", static_cast<int64_t>(g.tokens.size())), j.set("predicted_ms", 1000 * g.decode_seconds);
   j.set("predicted_per_second", rate(g.tokens.empty() ? 0 : g.tokens.size() - 1, g.decode_seconds));
+  if (g.speculated.steps > 0)
+    j.set("draft_n", g.speculated.all_drafted()), j.set("draft_n_accepted", g.speculated.all_accepted());
   if (!g.cache_note.empty()) j.set("cache_note", g.cache_note);
   return j;
 }

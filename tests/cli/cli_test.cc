@@ -163,6 +163,10 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   r = shell("quern bench model " + q + " --skip-prefill --depth 4 --reps 1 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("scheme").as_string(), "q4");
+  r = shell("quern bench rows " + q + " --depth 4 --batch 3 --reps 1 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("rows").as_array()[0].at("rows").as_int(), 3);
+  EXPECT_GT(Json::parse(r.out).at("answers").as_array()[0].at("accepted").as_int(), 0);
 
   const std::string p = d / "p";  // packed as it is made, with a head longer than the tokenizer
   r = shell(std::string("quern new --size tiny --scheme q4 --rows 640 --family ") + GetParam() + " " + p);
@@ -187,6 +191,8 @@ TEST(Cli, ShardedContextAnswersTheSameForAnyNumberOfRanks) {
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("tokens"), alone.at("tokens"));
   EXPECT_EQ(shell("quern run x --shard-context").code, 2) << "a chat keeps a prefix cache";
+  EXPECT_EQ(shell("quern run x -p y --shard-context --speculate ngram").code, 2)
+      << "caches over ranks cannot go back";
   if (shell("mpirun --version").code != 0) GTEST_SKIP() << "no mpirun here: tried with one rank only";
   for (int ranks : {2, 3}) {
     r = shell(
@@ -228,6 +234,14 @@ TEST(Cli, RunTakesEveryOptionOfARequest) {
   EXPECT_NE(tokens("--presence-penalty -1e6 --dry-multiplier 1e4 --dry-allowed-length 1").at("tokens"),
             tokens("--presence-penalty -1e6").at("tokens"));
 
+  // An answer that repeats itself is guessed, and stays what it was.
+  const Json repeats = tokens("--presence-penalty -1e6"),
+             guessed = tokens("--presence-penalty -1e6 --speculate ngram:4");
+  EXPECT_EQ(guessed.at("tokens"), repeats.at("tokens"));
+  EXPECT_GT(guessed.at("accepted").as_int(), 0);
+  EXPECT_GE(guessed.at("drafted").as_int(), guessed.at("accepted").as_int());
+  EXPECT_FALSE(repeats.find("drafted"));
+
   const std::string text = plain.at("text").as_string();
   const Json answered = tokens("--answer ' upon' --logprobs 3");
   EXPECT_EQ(answered.at("text").as_string().substr(0, 5), " upon");
@@ -240,8 +254,8 @@ TEST(Cli, RunTakesEveryOptionOfARequest) {
   for (const char* flags : {"--logit-bias 7", "--logit-bias 7=x", "--logit-bias -1=2", "--logit-bias 7=1x",
                             "--order temperature,heat", "--order top_k,top_k", "--presence-penalty much"})
     EXPECT_EQ(shell(run + flags).code, 2) << flags;
-  for (const char* flags :
-       {"--repetition-penalty 0", "--logprobs -1", "--frequency-penalty inf", "--dry-base 0.5", "--top-n-sigma nan"})
+  for (const char* flags : {"--repetition-penalty 0", "--logprobs -1", "--frequency-penalty inf", "--dry-base 0.5",
+                            "--top-n-sigma nan", "--speculate ngram:17", "--speculate draft"})
     EXPECT_EQ(shell(run + flags).code, 1) << flags;
   EXPECT_EQ(shell("quern run " + m + " --answer x").code, 2);
   EXPECT_EQ(shell("quern run " + m + " -p x --logprobs 2").code, 2);

@@ -222,6 +222,109 @@ TEST_P(EngineOn, CancelledBetweenSteps) {
   EXPECT_EQ(engine.load().state_bytes, 0);
 }
 
+TEST_P(EngineOn, GuessedAheadTheAnswerIsTheSame) {
+  Speculated all;
+  Tokens loop = random_tokens(6, 8), prompt = random_tokens(30, 3);
+  for (int i = 0; i < 4; ++i) prompt.insert(prompt.end(), loop.begin(), loop.end());
+  const auto compare = [&](Request r, const char* what) {
+    const Generated plain = Engine(*model_, {.chunk = 16}).run(r);
+    r.options.speculate = 5;
+    const Generated g =
+        Engine(*model_, {.chunk = 16, .exact_cuts = true}).run(r);  // guesses that no clock decides on
+    EXPECT_EQ(g.tokens, plain.tokens) << what;
+    EXPECT_EQ(g.finish, plain.finish) << what;
+    EXPECT_EQ(g.logprobs.size(), plain.logprobs.size());
+    for (size_t i = 0; i < std::min(g.logprobs.size(), plain.logprobs.size()); ++i)
+      EXPECT_NEAR(g.logprobs[i], plain.logprobs[i], 1e-4) << what;
+    EXPECT_EQ(g.top.size(), plain.top.size());
+    for (size_t i = 0; i < g.speculated.drafted.size(); ++i)
+      all.drafted[i] += g.speculated.drafted[i], all.accepted[i] += g.speculated.accepted[i];
+    EXPECT_EQ(plain.speculated.steps, 0);
+    return plain;
+  };
+  const Generated plain = compare(greedy(prompt, 120), "greedy");
+  // Close to the greedy answer, which repeats itself, but leaving it now and then: drafts that are partly right.
+  Request sampled{.prompt = prompt};
+  sampled.options = {.sampling = {.temperature = 1, .top_k = 2, .seed = 5}, .max_tokens = 80};
+  sampled.options.sampling.logit_bias = {{loop[0], 20}, {loop[1], 20}};  // two words in random order
+  compare(sampled, "sampled");
+  sampled.options.sampling.repetition_penalty = 1.1, sampled.options.top_logprobs = 2;
+  sampled.options.sampling.dry.multiplier = 0.3;
+  compare(sampled, "penalised");
+  Request grammar = greedy(prompt, 60);
+  grammar.options.constraint = std::make_shared<Thirds>(false, static_cast<size_t>(model_->vocab_size() + 63) / 64);
+  compare(grammar, "constrained");
+  Request stops = greedy(prompt, 120);
+  stops.options.stop_ids = {plain.tokens[50]};
+  compare(stops, "stopped");
+  EXPECT_GT(all.accepted[0], 20);
+  EXPECT_GT(all.accepted[2], 5);
+  EXPECT_GT(all.drafted[1], all.accepted[1]) << "some are wrong";
+}
+
+TEST_P(EngineOn, SomeGuessSomeDoNotAndConversationsGoOn) {
+  Engine engine(*model_, {.chunk = 16, .max_sessions = 4});
+  std::vector<Request> requests;
+  std::vector<Engine::Id> ids;
+  for (size_t i = 0; i < 6; ++i) {
+    Tokens prompt = random_tokens(4 + 5 * i, i), again = prompt;
+    prompt.insert(prompt.end(), again.begin(), again.end());
+    requests.push_back(greedy(prompt, 40));
+    requests.back().options.speculate = i % 3 == 0 ? 0 : static_cast<int64_t>(2 * i);
+    ids.push_back(engine.submit(requests.back()));
+  }
+  for (int steps = 0; engine.step(); ++steps) ASSERT_LT(steps, 1000);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Tokens answer = engine.take(ids[i])->tokens;
+    EXPECT_EQ(answer, by_definition(requests[i].prompt, 40)) << "request " << i;
+    Tokens next = requests[i].prompt;  // goes on from what the guessing left in the cache
+    next.insert(next.end(), answer.begin(), answer.end());
+    next.push_back(1);
+    const Generated g = engine.run(greedy(next, 5)), cold = Engine(*model_, {.cache_bytes = 0}).run(greedy(next, 5));
+    EXPECT_GE(g.cached_tokens, static_cast<int64_t>(requests[i].prompt.size())) << g.cache_note;
+    EXPECT_EQ(g.tokens, cold.tokens);
+    for (size_t k = 0; k < g.logprobs.size(); ++k) EXPECT_NEAR(g.logprobs[k], cold.logprobs[k], 2e-5);
+  }
+  EXPECT_EQ(engine.load().state_bytes, 0);
+}
+
+// A model of whose mixers none can leave its state inside a forward.
+class Uncut : public Model {
+ public:
+  explicit Uncut(Model& inner) : inner_(inner) {}
+  std::string family() const override { return inner_.family(); }
+  int64_t vocab_size() const override { return inner_.vocab_size(); }
+  int64_t max_positions() const override { return inner_.max_positions(); }
+  Json config() const override { return inner_.config(); }
+  std::vector<StateSite> sites(DType kv) const override {
+    std::vector<StateSite> sites = inner_.sites(kv);
+    for (StateSite& s : sites)
+      for (StatePart& p : s.spec.parts) p.cuts_inside = false;
+    return sites;
+  }
+  void visit(const std::string& p, const ParameterVisitor& v) override { inner_.visit(p, v); }
+  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
+    EXPECT_TRUE(batch.cuts.empty());
+    return inner_.hidden(tape, ids, batch);
+  }
+  Var logits(Tape& tape, const Var& h) override { return inner_.logits(tape, h); }
+  Var loss(Tape& tape, const Var& h, std::span<const int32_t> t) override { return inner_.loss(tape, h, t); }
+
+ private:
+  Model& inner_;
+};
+
+TEST_P(EngineOn, GuessesWhereStatesCannotBeCut) {
+  Uncut model(*model_);
+  Tokens prompt = random_tokens(20, 3);
+  prompt.insert(prompt.end(), prompt.begin(), prompt.begin() + 10);
+  Request r = greedy(prompt, 60);
+  r.options.speculate = 4;
+  const Generated g = Engine(model, {.chunk = 16, .exact_cuts = true}).run(r);
+  EXPECT_GT(g.speculated.accepted[0], 3);
+  EXPECT_EQ(g.tokens, by_definition(prompt, 60));
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, EngineOn,
                          testing::Values("zaya-2-4x2", "llama-gqa", "mistral-window", "zamba2-2block-rope",
                                          "zamba-6"),
@@ -295,6 +398,9 @@ TEST(EngineFailures, RequestsThatCannotBeServedAreRefused) {
   Request stops = with({1}, 1);
   stops.options.stop = {"x"};
   EXPECT_NE(refused(stops).find("need a tokenizer"), std::string::npos);
+  Request far = with({1}, 1);
+  far.options.speculate = 17;
+  EXPECT_NE(refused(far).find("17 tokens a draft, expected 1 to 16"), std::string::npos);
   // Two that fit alone but not together take turns.
   Request half = with(Tokens(20, 1), 20);
   Engine::Id a = engine.submit(half), b = engine.submit(half), c = engine.submit(half);

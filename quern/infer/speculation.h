@@ -1,0 +1,51 @@
+// What a sequence that guesses ahead carries: the draft that a step feeds behind its tokens, and marks of its state
+// to go back to where the draft was wrong. Rows of caches are simply dropped; fixed parts are kept as they were
+//   after every row of the draft, where they are light (CCA's tails: ten tokens' keys and values);
+//   once, before the draft, where they are heavy (recurrent states): what was right is then fed again by the next
+//   step, beside its own rows, which costs less than copies of megabytes;
+//   before the step, should a mixer not know how to leave them inside one.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quern/infer/ngram_draft.h"
+#include "quern/mixers/mixer.h"
+
+namespace quern {
+
+constexpr int64_t kUsualDraft = 8;
+
+// "ngram", "ngram:K" (tokens of a draft at most) or "none": K, or 0 for none. Throws Error.
+int64_t parse_speculation(const std::string& text);
+
+// Marks a sequence needs for drafts of `most` tokens.
+int64_t speculation_marks(const std::vector<StateSite>& sites, int64_t most);
+
+class Speculation {
+ public:
+  Speculation(const std::vector<StateSite>& sites, int64_t most);
+
+  // Before a step that feeds the last `rows` of `tokens`: guesses what comes behind them (ngram_draft.h). Where a
+  // wrong guess goes back to before the step, only behind a single row, so that the way back does not grow.
+  void guess(std::span<const int32_t> tokens, int64_t rows, int64_t room, double price);
+  std::span<const int32_t> draft() const { return draft_; }
+  bool guessing() const { return !draft_.empty(); }
+  // The marks such a step leaves of `state`, the batch's segment `segment`, which it feeds `rows` rows and the draft.
+  void add_marks(const SequenceState& state, int64_t segment, int64_t rows, std::vector<InnerCut>& cuts);
+  // After the step: `right` tokens of the draft were. The state goes back to where it knows no other, or before.
+  void settle(SequenceState& state, int64_t right);
+  void drop() { draft_.clear(); }  // the step failed
+
+ private:
+  NgramDraft source_;
+  std::vector<int32_t> draft_;
+  std::vector<StateSite> sites_;
+  int64_t most_marks_;
+  std::vector<SequenceState> marks_;  // as many as were needed at once
+  size_t taken_ = 0;                  // of them by the last step
+  bool fixed_ = false, inside_ = true;
+};
+
+}  // namespace quern
