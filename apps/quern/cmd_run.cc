@@ -308,7 +308,8 @@ int cmd_run(Words args) {
             "under mpirun (with -p): attention caches lie over the ranks; the same tokens for any number of them")
       .flag("--json", r.json, "one JSON object (with -p)")
       .note(
-          "DIR is a model folder or a .gguf file. Sampling defaults come from generation_config.json there; without "
+          "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache like org/name. Sampling defaults "
+          "come from generation_config.json there; without "
           "one, "
           "decoding is greedy.");
   r.weights.add_to(a, "f32, bf16, or auto (bf16)");

@@ -8,6 +8,7 @@
 
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
+#include "apps/quern/hub_models.h"
 #include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/threads.h"
@@ -59,13 +60,14 @@ void check_origins(const std::vector<std::string>& origins) {
 }
 
 std::string model_id(const std::string& dir) {
+  if (!std::filesystem::exists(dir) && is_hub_name(dir)) return dir.substr(0, dir.find('@'));
   std::filesystem::path p = std::filesystem::absolute(dir).lexically_normal();
   if (p.filename().empty()) p = p.parent_path();
   return p.extension() == ".gguf" ? p.stem().string() : p.filename().string();
 }
 
 struct Served {  // as the command line names it
-  std::string id, dir, adapter;
+  std::string id, dir, adapter, base = {};
 };
 
 // NAME=FOLDER, or NAME=FOLDER@MODEL for another than the first.
@@ -75,20 +77,15 @@ Served read_lora(const std::string& text, const std::vector<Served>& models) {
     throw UsageError("quern serve: --lora takes NAME=FOLDER or NAME=FOLDER@MODEL");
   const std::string folder = text.substr(equals + 1);
   if (std::filesystem::exists(folder) || at == text.npos || at < equals)
-    return {.id = text.substr(0, equals), .dir = models[0].dir, .adapter = folder};
+    return {.id = text.substr(0, equals), .dir = models[0].dir, .adapter = folder, .base = models[0].id};
   const std::string base = text.substr(at + 1);
   for (const Served& m : models)
     if (m.id == base)
-      return {.id = text.substr(0, equals), .dir = m.dir, .adapter = text.substr(equals + 1, at - equals - 1)};
+      return {.id = text.substr(0, equals),
+              .dir = m.dir,
+              .adapter = text.substr(equals + 1, at - equals - 1),
+              .base = m.id};
   fail("--lora {}: no model is called '{}'", text, base);
-}
-
-int64_t weight_bytes(const std::filesystem::path& model) {
-  if (!std::filesystem::is_directory(model)) return static_cast<int64_t>(std::filesystem::file_size(model));
-  int64_t bytes = 0;
-  for (const auto& f : std::filesystem::directory_iterator(model))
-    if (const auto x = f.path().extension(); x == ".safetensors") bytes += static_cast<int64_t>(f.file_size());
-  return bytes;
 }
 
 struct HowToServe {
@@ -119,11 +116,31 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
   return m;
 }
 
+// `how` outlives the entry.
+ShelfEntry entry_of(const Served& what, const HowToServe& how) {
+  return {.id = what.id,
+          .load = [what, &how] { return load_served(what, how); },
+          .bytes = weight_bytes(what.dir) + how.engine.cache_bytes,
+          .base = what.base,
+          .adapter = what.adapter};
+}
+
+// An --adapter-dir that is there, and how a folder below it becomes a model.
+void allow_adapters(AdapterOptions& o, const std::vector<Served>& served, const HowToServe& how) {
+  if (o.folder.empty()) return;
+  if (!std::filesystem::is_directory(o.folder)) fail("--adapter-dir {}: expected a folder", o.folder.string());
+  o.entry = [&](const std::string& name, const std::string& folder, const std::string& base) {
+    const auto on = std::ranges::find(served, base, &Served::id);
+    QUERN_CHECK(on != served.end(), "no model {}", base);
+    return entry_of({.id = name, .dir = on->dir, .adapter = folder, .base = base}, how);
+  };
+}
+
 }  // namespace
 
 int cmd_serve(Words args) {
   std::vector<std::string> dirs, keys, names, loras;
-  std::string key_file;
+  std::string key_file, adapter_dir;
   HttpServerOptions http;
   AppOptions app_options;
   ShelfOptions shelf_options;
@@ -136,6 +153,8 @@ int cmd_serve(Words args) {
   a.rest("DIR", dirs)
       .flag("--name", names, "what clients call the model (by itself the folder's name); once a DIR, in order")
       .flag("--lora", loras, "NAME=FOLDER: a PEFT adapter on the first model (…@MODEL: on that), as a model NAME")
+      .flag("--adapter-dir", adapter_dir,
+            "adapters in folders below may be loaded and unloaded while the server runs (/v1/load_lora_adapter)")
       .flag("--host", http.host, "address to listen on")
       .flag("--port", port, "port to listen on; 0 takes any free one")
       .flag("--api-key", keys, "clients must send this key; may be given again (better: QUERN_API_KEY)")
@@ -165,6 +184,7 @@ int cmd_serve(Words args) {
       .flag("--slots-text", app_options.slots_text, "GET /slots?text=true shows what is said to whoever may ask")
       .flag("--quiet", quiet, "no line of log a request")
       .note(
+          "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache like org/name. "
           "Without DIR: the model that comes with Quern. The first model is loaded at once, others when they are "
           "first asked for. Listens on the loopback address "
           "unless --host says otherwise. Ctrl-C ends it.");
@@ -184,8 +204,10 @@ int cmd_serve(Words args) {
 
   std::vector<Served> served;
   for (size_t i = 0; i < dirs.size(); ++i) {
-    served.push_back(
-        {.id = i < names.size() ? names[i] : model_id(dirs[i]), .dir = model_folder(dirs[i]), .adapter = {}});
+    served.push_back({.id = i < names.size() ? names[i] : model_id(dirs[i]),
+                      .dir = model_folder(dirs[i]),
+                      .adapter = {},
+                      .base = {}});
     if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model", dirs[i]);
   }
   for (const std::string& text : loras) served.push_back(read_lora(text, served));
@@ -202,10 +224,10 @@ int cmd_serve(Words args) {
   for (const Served& what : served) {
     for (const ShelfEntry& other : entries)
       if (other.id == what.id) fail("two models are called '{}'; give them names with --name", what.id);
-    entries.push_back({.id = what.id,
-                       .load = [what, &how] { return load_served(what, how); },
-                       .bytes = weight_bytes(what.dir) + (cache_mib << 20)});
+    entries.push_back(entry_of(what, how));
   }
+  app_options.adapters.folder = adapter_dir;
+  allow_adapters(app_options.adapters, served, how);
   auto shelf = std::make_unique<ModelShelf>(std::move(entries), shelf_options);
   shelf->get(served[0].id);
   App app(std::move(shelf), app_options);

@@ -50,6 +50,14 @@ DType WeightFlags::kv() const {
   return parse_compute_dtype(dtype.value_or(dtype_default));
 }
 
+int64_t weight_bytes(const std::filesystem::path& model) {
+  if (!std::filesystem::is_directory(model)) return static_cast<int64_t>(std::filesystem::file_size(model));
+  int64_t bytes = 0;
+  for (const auto& f : std::filesystem::directory_iterator(model))
+    if (f.path().extension() == ".safetensors") bytes += static_cast<int64_t>(f.file_size());
+  return bytes;
+}
+
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights) {
   LoadOptions options;
   if (weights == "auto" || weights == "f32" || weights == "bf16")

@@ -25,6 +25,7 @@ struct WeightFlags {
   DType kv() const;                  // what the key/value cache holds
 };
 
+int64_t weight_bytes(const std::filesystem::path& model);  // of a folder's safetensors, or of a .gguf file
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options);
 // How a packed folder's matrices are kept, of body and head; nothing for any other.
 std::optional<std::pair<WeightScheme, WeightScheme>> packed_schemes(const std::filesystem::path& folder,

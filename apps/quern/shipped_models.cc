@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "apps/quern/hub_models.h"
+
 namespace quern {
 
 namespace fs = std::filesystem;
@@ -24,7 +26,8 @@ std::optional<fs::path> shipped_model(const std::string& name) {
 std::string model_folder(const std::string& folder) {
   if (fs::exists(folder)) return folder;
   const auto shipped = shipped_model(folder);
-  return shipped ? shipped->string() : folder;
+  if (shipped) return shipped->string();
+  return is_hub_name(folder) ? hub_model(folder).string() : folder;
 }
 
 }  // namespace quern

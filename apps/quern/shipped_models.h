@@ -8,7 +8,8 @@
 namespace quern {
 
 std::optional<std::filesystem::path> shipped_model(const std::string& name);
-// `folder` itself when it exists, or the shipped model of that name; else `folder`, for the error to name.
+// `folder` itself when it exists, the shipped model of that name, or that of the Hugging Face cache (hub_models.h);
+// else `folder`, for the error to name.
 std::string model_folder(const std::string& folder);
 
 }  // namespace quern

@@ -65,6 +65,9 @@ const std::vector<App::Route>& App::routes() {
       {"POST", "/score", &App::score},
       {"GET", "/v1/models", &App::models},
       {"GET", "/v1/models/", &App::models},
+      {"GET", "/lora-adapters", &App::adapters},
+      {"POST", "/v1/load_lora_adapter", &App::add_adapter},
+      {"POST", "/v1/unload_lora_adapter", &App::remove_adapter},
       {"POST", "/tokenize", &App::tokenize},
       {"POST", "/detokenize", &App::detokenize},
       {"POST", "/apply-template", &App::apply_template},
@@ -349,6 +352,14 @@ void App::models(Exchange& e) {
   for (const std::string& id : models_->ids()) list.push(one(id));
   j.set("object", "list"), j.set("data", std::move(list));
   e.answer(200, "application/json", j.dump());
+}
+
+void App::adapters(Exchange& e) { e.answer(200, "application/json", list_adapters(*models_).dump()); }
+void App::add_adapter(Exchange& e) {
+  e.answer(200, "application/json", load_adapter(*models_, o_.adapters, read_body(e)).dump());
+}
+void App::remove_adapter(Exchange& e) {
+  e.answer(200, "application/json", unload_adapter(*models_, o_.adapters, read_body(e)).dump());
 }
 
 void App::tokenize(Exchange& e) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/serve/adapters_api.h"
 #include "quern/serve/grounding.h"
 #include "quern/serve/http_server.h"
 #include "quern/serve/model_shelf.h"
@@ -24,6 +25,7 @@ struct AppOptions {
   std::string prefix = {};                                   // "/llm": everything lies below it
   int64_t most_requests = 256;                               // in work at once; more get 429
   GroundingOptions grounding{};                              // memory of conversations, documents
+  AdapterOptions adapters{};                                 // what may be loaded while it runs
   std::string sessions{};   // a folder for saved sessions and stored responses; empty: none
   bool slots_text = false;  // /slots may show what is said to whom asks for it
   bool log = true;          // a line of JSON a request, to stderr; never what was said
@@ -69,6 +71,9 @@ class App {
   void post_session(Exchange& e);
   void delete_session(Exchange& e);
   void models(Exchange& e);
+  void adapters(Exchange& e);
+  void add_adapter(Exchange& e);
+  void remove_adapter(Exchange& e);
   void tokenize(Exchange& e);
   void detokenize(Exchange& e);
   void apply_template(Exchange& e);

@@ -7,6 +7,7 @@ namespace quern {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr Engine::Id kComing = -1;
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
 }  // namespace
@@ -74,12 +75,22 @@ std::shared_ptr<Answer> EngineHost::submit(Request r, Submission how) {
     a->came_.notify_one();
     return true;
   };
-  LiveRequest request(std::move(how.id), r.prompt, r.options.max_tokens);
+  std::list<Live> row;  // before the engine knows of it: its first forward finds it in the list
+  row.push_back({kComing, weak, limit(how.seconds), Clock::now(),
+                 LiveRequest(std::move(how.id), r.prompt, r.options.max_tokens)});
+  const auto mine = row.begin();
   {
-    std::lock_guard lock(mutex_);  // the engine's first forward of it finds it in the list
+    std::lock_guard lock(mutex_);
+    live_.splice(live_.end(), row);
+  }
+  try {
     const Engine::Id id = engine_.submit(std::move(r));
-    live_.push_back({id, weak, limit(how.seconds), Clock::now(), std::move(request)});
-    ++counts_.requests;
+    std::lock_guard lock(mutex_);
+    mine->id = id, ++counts_.requests;
+  } catch (...) {
+    std::lock_guard lock(mutex_);
+    live_.erase(mine);
+    throw;
   }
   nudge();
   return answer;
@@ -127,6 +138,7 @@ std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
 void EngineHost::deliver() {
   std::lock_guard lock(mutex_);
   std::erase_if(live_, [&](Live& l) {
+    if (l.id == kComing) return false;
     auto answer = l.answer.lock();
     l.late = l.late || (l.seconds > 0 && since(l.since) >= l.seconds);
     if (!answer || answer->cancelled_ || l.late) engine_.cancel(l.id);

@@ -94,7 +94,7 @@ class EngineHost {
 
  private:
   struct Live {
-    Engine::Id id;
+    Engine::Id id;  // kComing: not yet given
     std::weak_ptr<Answer> answer;
     double seconds;  // 0 = as long as it takes
     std::chrono::steady_clock::time_point since;
@@ -119,7 +119,7 @@ class EngineHost {
   mutable std::mutex mutex_;
   std::condition_variable work_, stepped_;
   bool woken_ = false;
-  std::vector<Live> live_;
+  std::list<Live> live_;
   std::list<LivePlan> plans_;
   std::deque<std::packaged_task<void()>> jobs_;
   HostCounts counts_;

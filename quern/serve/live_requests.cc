@@ -11,7 +11,9 @@ LiveRequest::LiveRequest(std::string id, std::vector<int32_t> prompt, int64_t mo
 }
 
 LiveRequest::Fit LiveRequest::fit(std::span<const int32_t> ids, int64_t at) const {
-  if (at >= told_.prompt || static_cast<int64_t>(ids.size()) > told_.prompt - at) return Fit::none;
+  const auto n = static_cast<int64_t>(ids.size());
+  if (n > told_.prompt - at) return Fit::none;
+  if (n == 1 && at + 1 < told_.prompt) return Fit::none;  // prompts are not read so: this is an answer's newest token
   if (!std::equal(ids.begin(), ids.end(), prompt_.begin() + at)) return Fit::none;
   if (!told_.started) return Fit::begins;
   return at == told_.read ? Fit::goes_on : Fit::elsewhere;

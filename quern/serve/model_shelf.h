@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "quern/serve/served_model.h"
@@ -17,7 +18,8 @@ namespace quern {
 struct ShelfEntry {
   std::string id;
   std::function<std::unique_ptr<ServedModel>()> load;
-  int64_t bytes = 0;  // of memory it takes once loaded: weights and cache
+  int64_t bytes = 0;                    // of memory it takes once loaded: weights and cache
+  std::string base = {}, adapter = {};  // of one with an adapter: the model it is on, the adapter's folder
 };
 
 struct ShelfOptions {
@@ -37,7 +39,10 @@ class ModelShelf {
   ~ModelShelf();
 
   std::vector<std::string> ids() const;
-  std::shared_ptr<ServedModel> get(const std::string& id);           // one of ids(); an ApiError says why not
+  std::vector<ShelfEntry> entries() const;
+  bool add(ShelfEntry entry);          // false: there is one of that name
+  bool remove(const std::string& id);  // whoever holds the model keeps it; false: there is none of that name
+  std::shared_ptr<ServedModel> get(const std::string& id);           // an ApiError says why not
   std::shared_ptr<ServedModel> loaded(const std::string& id) const;  // null when it is not
   ShelfCounts counts() const;
 
@@ -45,18 +50,19 @@ class ModelShelf {
   struct Slot {
     ShelfEntry entry;
     std::shared_ptr<ServedModel> model = {};
-    bool loading = false;
+    bool loading = false, removed = false;
     double asked = 0;  // when last
     bool idle() const { return model && model.use_count() == 1; }
   };
-  using Away = std::vector<std::shared_ptr<ServedModel>>;  // let go of outside the lock
-  Slot& slot(const std::string& id);
+  using Away = std::vector<std::shared_ptr<ServedModel>>;   // let go of outside the lock
+  std::shared_ptr<Slot> slot(const std::string& id) const;  // null: there is none
   void make_room(const Slot& s, Away& away);
   void watch(const std::stop_token& stop);
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<Slot> slots_;
+  std::vector<std::pair<std::weak_ptr<ServedModel>, int64_t>> leaving_;  // removed ones somebody holds, their bytes
+  std::vector<std::shared_ptr<Slot>> slots_;  // a removed one lives while somebody waits for it
   ShelfOptions o_;
   ShelfCounts counts_;
   std::jthread watcher_;  // last: it ends before what it looks at

@@ -134,8 +134,8 @@ TEST(Serve, AnAdapterIsAModelOfItsOwnAndLoadsOnDemand) {
     save_safetensors(dir + "/adapter_model.safetensors", {{"base_model.model." + tensor + ".lora_A.weight", a},
                                                           {"base_model.model." + tensor + ".lora_B.weight", b}});
   }
-  RunningServer server(folder,
-                       fmt::format("{} --lora none={} --lora some={}", kModel, folder / "none", folder / "some"));
+  const std::string twice = fmt::format("--lora none={} --lora some={}", folder / "none", folder / "some");
+  RunningServer server(folder, fmt::format("{} {} --adapter-dir {}", kModel, twice, folder / "."));
   ASSERT_GT(server.port(), 0) << server.log();
   auto score = [&](const char* model) {
     const Json j = answered(http(server.port(), "POST", "/v1/completions",
@@ -158,6 +158,40 @@ TEST(Serve, AnAdapterIsAModelOfItsOwnAndLoadsOnDemand) {
   EXPECT_NEAR(score("none"), base, 1e-6);
   EXPECT_GT(std::abs(score("some") - base), 1e-3);
   EXPECT_EQ(loaded(), 3);
+
+  // One more while it runs, and away again; who names a folder elsewhere or a damaged one is told.
+  auto post = [&](const char* path, const std::string& body) { return http(server.port(), "POST", path, body); };
+  const char *load = "/v1/load_lora_adapter", *unload = "/v1/unload_lora_adapter";
+  const Json added = answered(post(load, R"({"lora_name": "later", "lora_path": "some"})"));
+  EXPECT_EQ(added.at("parent"), Json("zaya-nano"));
+  EXPECT_EQ(added.at("loaded"), Json(true));
+  EXPECT_EQ(score("later"), score("some"));
+  const Json list = answered(http(server.port(), "GET", "/lora-adapters"));
+  ASSERT_EQ(list.as_array().size(), 3u);
+  EXPECT_EQ(list.as_array()[2].at("id"), Json("later"));
+  EXPECT_EQ(answered(post(unload, R"({"lora_name": "later"})")).at("deleted"), Json(true));
+  const std::string ask_later = R"({"model": "later", "prompt": "x", "max_tokens": 1})";
+  EXPECT_EQ(post("/v1/completions", ask_later).status, 404);
+  std::filesystem::create_directories(folder / "broken");
+  std::ofstream(folder / "broken/adapter_config.json") << R"({"peft_type": "IA3"})";
+  std::filesystem::create_directory_symlink(kModel, folder / "link");
+  const std::pair<const char*, const char*> wrong[] = {
+      {R"({"lora_name": "x", "lora_path": "broken"})", "expected LORA"},
+      {R"({"lora_name": "x", "lora_path": "../"})", "does not lie below"},
+      {R"({"lora_name": "x", "lora_path": "/etc"})", "does not lie below"},
+      {R"({"lora_name": "x", "lora_path": "link"})", "does not lie below"},
+      {R"({"lora_name": "x", "lora_path": "nowhere"})", "adapter_config.json"},
+      {R"({"lora_name": "some", "lora_path": "some"})", "served already"},
+      {R"({"lora_name": "a:b", "lora_path": "some"})", "lora_name"},
+      {R"({"lora_name": "x", "lora_path": "some", "base_model_name": "none"})", "base_model_name"}};
+  for (const auto& [body, word] : wrong) {
+    const RawAnswer r = post(load, body);
+    EXPECT_EQ(r.status, 400) << body;
+    EXPECT_NE(r.body.find(word), std::string::npos) << r.body;
+  }
+  EXPECT_EQ(post(unload, R"({"lora_name": "zaya-nano"})").status, 404) << "no adapter";
+  EXPECT_EQ(post(unload, R"({"lora_name": "later"})").status, 404);
+  EXPECT_NEAR(score("none"), base, 1e-6);
 }
 
 TEST(Serve, SaysWhatIsWrongWithItsArguments) {

@@ -2,6 +2,8 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <future>
+#include <thread>
 
 #include "quern/serve/api_error.h"
 #include "quern/serve/embeddings_api.h"
@@ -137,6 +139,48 @@ TEST(ModelShelf, MakesRoomButNeverTakesAModelAtWork) {
   EXPECT_EQ(shelf.counts().unloads, 1);
   a.reset();
   refused_with(shelf, "broken", "no such file");
+}
+
+TEST(ModelShelf, TakesAndGivesAwayWhileModelsAreAtWork) {
+  std::vector<ShelfEntry> entries;
+  entries.push_back(entry("a", 40 << 20));
+  ModelShelf shelf(std::move(entries), {.memory_bytes = 100 << 20});
+  EXPECT_TRUE(shelf.add(entry("b", 40 << 20)));
+  EXPECT_FALSE(shelf.add(entry("b", 40 << 20))) << "there is one";
+  auto b = shelf.get("b");
+  EXPECT_TRUE(shelf.remove("b"));
+  EXPECT_FALSE(shelf.remove("b"));
+  EXPECT_EQ(shelf.ids(), (std::vector<std::string>{"a"}));
+  EXPECT_THROW(shelf.get("b"), ApiError);
+  // Who holds it answers on, and its memory is still counted.
+  Request r{.prompt = {5, 6, 7}, .options = {.max_tokens = 3}};
+  const auto answer = b->host->submit(std::move(r));
+  AnswerPiece piece;
+  for (int i = 0; i < 200 && answer->next(piece, 0.1) != Answer::Wait::done; ++i) continue;
+  EXPECT_EQ(answer->result().tokens.size(), 3u);
+  auto a = shelf.get("a");
+  EXPECT_TRUE(shelf.add(entry("c", 40 << 20)));
+  refused_with(shelf, "c", "at work");
+  b.reset();
+  EXPECT_NE(shelf.get("c"), nullptr);
+  // A model that is removed while it loads goes to whoever asked first, and to nobody else.
+  std::promise<void> begun, go;
+  EXPECT_TRUE(shelf.add({.id = "slow",
+                         .load =
+                             [&] {
+                               begun.set_value(), go.get_future().wait();
+                               return tiny_model(1);
+                             },
+                         .bytes = 1}));
+  std::shared_ptr<ServedModel> first;
+  {
+    std::jthread asks([&] { first = shelf.get("slow"); });
+    begun.get_future().wait();
+    EXPECT_TRUE(shelf.remove("slow"));
+    go.set_value();
+  }
+  EXPECT_NE(first, nullptr);
+  EXPECT_EQ(shelf.loaded("slow"), nullptr);
 }
 
 TEST(ModelShelf, LoadsOnceAndPutsIdleModelsAway) {

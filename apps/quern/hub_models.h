@@ -1,0 +1,17 @@
+// Models in the cache of the Hugging Face hub, by the names they have there: org/name, or org/name@revision.
+//   $HF_HUB_CACHE, else $HF_HOME/hub, else ~/.cache/huggingface/hub:
+//     models--org--name/refs/main           a commit
+//     models--org--name/snapshots/<commit>  the folder
+// Only what is there already is found: nothing is downloaded.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace quern {
+
+bool is_hub_name(const std::string& name);
+// The snapshot's folder, or its .gguf file where that is all it holds; throws Error saying where was looked.
+std::filesystem::path hub_model(const std::string& name);
+
+}  // namespace quern
