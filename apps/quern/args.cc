@@ -95,7 +95,7 @@ bool Args::parse(std::span<const std::string> args) {
   for (size_t i = 0; i < args.size(); ++i) {
     std::string a = args[i];
     if (!only_words && (a == "--help" || a == "-h")) {
-      fmt::print("{}", help());
+      if (!mapped(place())) fmt::print("{}", help());
       return false;
     }
     if (!only_words && a == "--") {
@@ -133,6 +133,12 @@ bool Args::parse(std::span<const std::string> args) {
   if (words < positional_.size() && positional_[words].required)
     usage("quern {}: {} is missing (see quern {} --help)", verb_, positional_[words].name, verb_);
   return true;
+}
+
+CliPlace Args::place() const {
+  CliPlace p{.path = verb_};
+  for (const Flag& f : flags_) p.flags.push_back({f.names, f.help, !f.kind.empty()});
+  return p;
 }
 
 std::string Args::help() const {

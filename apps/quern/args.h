@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/quern/cli_map.h"
 #include "quern/base/error.h"
 
 namespace quern {
@@ -46,6 +47,7 @@ class Args {
   Args& note(std::string text);  // printed at the end of the help
   bool parse(std::span<const std::string> args);
   std::string help() const;
+  CliPlace place() const;
 
  private:
   struct Flag {

@@ -18,6 +18,8 @@ struct Verb {
   int (*run)(quern::Words);
 };
 
+int print_completion(quern::Words args);
+
 constexpr Verb kVerbs[] = {
     {"run", "answer a prompt, or chat", quern::cmd_run},
     {"serve", "models behind an HTTP API that OpenAI's clients speak", quern::cmd_serve},
@@ -43,13 +45,34 @@ constexpr Verb kVerbs[] = {
     {"demo", "the small model that comes with Quern at work", quern::cmd_demo},
     {"bench", "measure this machine and the kernels on it", quern::cmd_bench},
     {"paper", "the papers' claims, and what we measured", quern::cmd_paper},
-    {"doctor", "what this machine offers Quern", quern::cmd_doctor},
+    {"doctor", "what this machine offers Quern, and what to do about it", quern::cmd_doctor},
+    {"completion", "a script for bash, zsh or fish that completes verbs and flags", print_completion},
 };
 
 void print_help() {
   fmt::print("quern — small, sharp language models on the hardware you own\n\nusage: quern [--threads N] VERB …\n\n");
   for (const Verb& v : kVerbs) fmt::print("  {:<12} {}\n", v.name, v.help);
   fmt::print("\nquern VERB --help tells more. QUERN_ISA=ref|avx2|avx512 lowers the instruction set.\n");
+}
+
+// quern completion: what every verb answers to --help, as a script for a shell.
+int print_completion(quern::Words args) {
+  quern::Args a("completion", "a script that completes quern's verbs and flags");
+  std::string shell;
+  a.positional("SHELL", shell)
+      .note("SHELL is bash, zsh or fish. The script goes to stdout; its first lines say where to keep it.");
+  if (!a.parse(args)) return 0;
+  const auto places = quern::draw_cli_map([] {
+    quern::CliPlace top{
+        .path = "",
+        .flags = {{{"--threads"}, "how many threads work", true}, {{"--version"}, "which Quern this is", false}}};
+    for (const Verb& v : kVerbs) top.verbs.push_back({v.name, v.help});
+    quern::mapped(top);
+    const std::string help = "--help";
+    for (const Verb& v : kVerbs) v.run({&help, 1});
+  });
+  fmt::print("{}", quern::completion_script(shell, places));
+  return 0;
 }
 
 int dispatch(std::vector<std::string> words) {

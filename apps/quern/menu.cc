@@ -5,12 +5,19 @@
 #include <vector>
 
 #include "apps/quern/args.h"
+#include "apps/quern/cli_map.h"
 #include "quern/base/nearest.h"
 
 namespace quern {
 
 int choose(const char* path, const char* summary, std::span<const MenuItem> items, Words args) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
+    CliPlace place{.path = path};
+    for (const MenuItem& i : items) place.verbs.push_back({i.name, i.help});
+    if (mapped(place)) {
+      for (const MenuItem& i : items) i.run(args);
+      return 0;
+    }
     std::vector<std::string> left;
     size_t width = 0;
     for (const MenuItem& i : items) {

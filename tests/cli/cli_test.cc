@@ -39,6 +39,7 @@ TEST(Cli, EveryVerbHasHelp) {
                            "bench",
                            "paper",
                            "doctor",
+                           "completion",
                            "serve",
                            "eval",
                            "export",

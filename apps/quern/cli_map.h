@@ -1,0 +1,31 @@
+// Every place of the command line as its own declarations have it: whoever would print `--help` gives what it knows
+// to the map instead, while one is being drawn. Shell completion is made of it, so there is no second list of verbs
+// or flags.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace quern {
+
+struct CliFlag {
+  std::vector<std::string> names;
+  std::string help;
+  bool takes_value = false;
+};
+struct CliVerb {
+  std::string name, help;
+};
+struct CliPlace {
+  std::string path;  // "recall index"; "" is quern itself
+  std::vector<CliFlag> flags = {};
+  std::vector<CliVerb> verbs = {};  // what may follow; none: files do
+};
+
+bool mapped(const CliPlace& place);  // false: no map is being drawn, print the help
+std::vector<CliPlace> draw_cli_map(const std::function<void()>& ask_all);  // what was mapped while it ran
+
+// bash, zsh or fish; throws UsageError for another.
+std::string completion_script(const std::string& shell, const std::vector<CliPlace>& places);
+
+}  // namespace quern

@@ -1,0 +1,160 @@
+// Completion as a shell would ask for it, and models by the names they have in the Hugging Face cache.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "quern/base/json.h"
+#include "tests/cli/running_server.h"
+#include "tests/cli/shell.h"
+#include "tests/serve/raw_client.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kModel = std::string(QUERN_SOURCE_DIR) + "/models/zaya-nano";
+
+// What bash offers behind these words, the last of them unfinished.
+std::set<std::string> offered(const std::string& script, const std::string& words, int last,
+                              const std::string& in = ".") {
+  const Ran r = shell("cd " + in + " && bash -c 'source " + script + "; COMP_WORDS=(" + words +
+                      "); COMP_CWORD=" + std::to_string(last) + "; _quern; printf \"%s\\n\" \"${COMPREPLY[@]}\"'");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+  std::istringstream lines(r.out);
+  std::set<std::string> out;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) out.insert(line);
+  return out;
+}
+
+TEST(Completion, OffersWhatTheVerbsTake) {
+  ScratchFolder folder;
+  const std::string script = folder / "quern.bash";
+  ASSERT_EQ(shell("quern completion bash > " + script).code, 0);
+  using Set = std::set<std::string>;
+  EXPECT_EQ(offered(script, "quern ser", 1), (Set{"serve"}));
+  EXPECT_EQ(offered(script, "quern run x --top-", 3), (Set{"--top-k", "--top-p", "--top-n-sigma"}));
+  EXPECT_TRUE(offered(script, "quern recall index --", 3).contains("--db"));
+  EXPECT_FALSE(offered(script, "quern run --", 2).contains("--db")) << "flags are those of the verb";
+  EXPECT_TRUE(offered(script, "quern learn eprop --", 3).contains("--help")) << "verbs below verbs";
+  EXPECT_EQ(offered(script, "quern --thr", 1), (Set{"--threads"}));
+  std::ofstream(folder / "file.txt") << "x";
+  EXPECT_EQ(offered(script, "quern run fil", 2, folder / "."), (Set{"file.txt"}));
+  // Every verb of the help is offered, and has a place with its flags.
+  const std::set<std::string> verbs = offered(script, "quern \"\"", 1);
+  std::istringstream help(shell("quern --help").out);
+  int seen = 0;
+  for (std::string line; std::getline(help, line);) {
+    if (!line.starts_with("  ") || line.size() < 4 || line[2] == ' ') continue;
+    const std::string verb = line.substr(2, line.find(' ', 2) - 2);
+    ++seen;
+    EXPECT_TRUE(verbs.contains(verb)) << verb;
+    EXPECT_TRUE(offered(script, "quern " + verb + " --he", 2).contains("--help")) << verb;
+  }
+  EXPECT_GT(seen, 20);
+  EXPECT_EQ(verbs.size(), static_cast<size_t>(seen));
+}
+
+TEST(Completion, OfOtherShellsHoldsTheSame) {
+  const std::string zsh = shell("quern completion zsh").out, fish = shell("quern completion fish").out;
+  EXPECT_TRUE(zsh.starts_with("#compdef quern\n"));
+  EXPECT_NE(zsh.find("'--top-n-sigma:keep tokens"), zsh.npos);
+  EXPECT_NE(zsh.find("    'recall index')\n"), zsh.npos);
+  EXPECT_NE(fish.find("complete -c quern -f -n '__quern_at \\'\\'' -a 'serve' -d 'models behind"), fish.npos)
+      << fish.substr(0, 3000);
+  EXPECT_NE(fish.find("complete -c quern -n '__quern_at \\'run\\'' -s p -l prompt -r -d "), fish.npos);
+  EXPECT_NE(fish.find("-n '__quern_at \\'run\\'' -l json -d "), fish.npos) << "a switch takes no value";
+  for (const auto& [name, text] : {std::pair{"zsh", zsh}, std::pair{"fish", fish}})
+    if (shell(std::string("command -v ") + name).code == 0) {
+      ScratchFolder folder;
+      std::ofstream(folder / "script") << text;
+      EXPECT_EQ(shell(std::string(name) + " -n " + (folder / "script")).err, "");
+    }
+  const Ran r = shell("quern completion tcsh");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("bash, zsh or fish"), r.err.npos);
+  EXPECT_EQ(shell("quern completion").code, 2);
+}
+
+// A cache as the hub's own tools leave it: snapshots of links to blobs.
+class HubCache : public testing::Test {
+ protected:
+  HubCache() {
+    fs::create_directories(repository_ + "/blobs"), fs::create_directories(repository_ + "/refs");
+    fs::create_directories(repository_ + "/snapshots/0123abc");
+    std::ofstream(repository_ + "/refs/main") << "0123abc";
+    for (const auto& f : fs::directory_iterator(kModel))
+      fs::create_symlink(f.path(), repository_ + "/snapshots/0123abc/" + f.path().filename().string());
+  }
+  ScratchFolder folder_;
+  std::string repository_ = folder_ / "home/hub/models--small--zaya.nano-1";
+  std::string with_ = "unset HF_HUB_CACHE; HF_HOME=" + (folder_ / "home") + " ";
+  const std::string prompt_ = " -p 'What is 3 + 4?' -n 8 --temp 0";
+};
+
+TEST_F(HubCache, ModelsAreFoundByTheirNames) {
+  const Ran plain = shell("quern run " + kModel + prompt_);
+  ASSERT_EQ(plain.code, 0) << plain.err;
+  for (const char* name : {"small/zaya.nano-1", "small/zaya.nano-1@main", "small/zaya.nano-1@0123abc"}) {
+    const Ran r = shell(with_ + "quern run " + name + prompt_);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.out, plain.out);
+  }
+  EXPECT_EQ(
+      shell("HF_HOME=/nowhere HF_HUB_CACHE=" + (folder_ / "home/hub") + " quern run small/zaya.nano-1" + prompt_).out,
+      plain.out);
+  RunningServer server(folder_, "small/zaya.nano-1", "export HF_HUB_CACHE=" + (folder_ / "home/hub") + ";");
+  ASSERT_GT(server.port(), 0) << server.log();
+  const Json list = Json::parse(http(server.port(), "GET", "/v1/models").body);
+  EXPECT_EQ(list.at("data").as_array()[0].at("id").as_string(), "small/zaya.nano-1");
+  EXPECT_EQ(http(server.port(), "GET", "/v1/models/small/zaya.nano-1").status, 200);
+}
+
+TEST_F(HubCache, WhatIsNotThereIsSaidWithThePlace) {
+  auto complaint = [&](const std::string& name) {
+    const Ran r = shell(with_ + "quern run " + name + prompt_);
+    EXPECT_EQ(r.code, 1) << r.out;
+    return r.err;
+  };
+  std::string e = complaint("small/none");
+  EXPECT_NE(e.find(folder_ / "home/hub/models--small--none"), e.npos) << e;
+  EXPECT_NE(e.find("nothing is downloaded"), e.npos) << e;
+  e = complaint("small/zaya.nano-1@v2");
+  EXPECT_NE(e.find("snapshots/v2"), e.npos) << e;
+  EXPECT_NE(e.find("main, 0123abc"), e.npos) << e;
+  fs::remove(repository_ + "/snapshots/0123abc/config.json");
+  e = complaint("small/zaya.nano-1");
+  EXPECT_NE(e.find("not downloaded whole"), e.npos) << e;
+  // Not every path with a slash is such a name.
+  e = complaint("./small/none");
+  EXPECT_EQ(e.find("Hugging Face"), e.npos) << e;
+}
+
+TEST(Doctor, SaysWhetherAModelFitsAndWhatToDo) {
+  const Ran r = shell("quern doctor --quick --json " + kModel);
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  int64_t bytes = 0;
+  for (const auto& f : fs::directory_iterator(kModel))
+    if (f.path().extension() == ".safetensors") bytes += static_cast<int64_t>(f.file_size());
+  EXPECT_EQ(j.at("model").at("weights_mib").as_int(), (bytes + (1 << 20) - 1) >> 20);
+  EXPECT_EQ(j.at("model").at("fits"), Json(j.at("memory_free_mib").as_int() > 1000));
+  EXPECT_GT(j.at("memory_free_mib").as_int(), 0);
+  EXPECT_EQ(j.find("read_gbs"), nullptr) << "--quick measures nothing";
+  ScratchFolder folder;  // larger than any memory, and takes no room
+  fs::copy(kModel + "/config.json", folder / "config.json");
+  ASSERT_EQ(shell("truncate -s 8T " + (folder / "model.safetensors")).code, 0);
+  const Ran large = shell("quern doctor --quick " + (folder / "."));
+  EXPECT_NE(large.out.find("does not fit"), large.out.npos) << large.out;
+  EXPECT_NE(large.out.find("do: pack it smaller"), large.out.npos) << large.out;
+  EXPECT_EQ(shell("quern doctor --quick /no/such/model").code, 1);
+  EXPECT_NE(shell("QUERN_ISA=ref quern doctor --quick").out.find("do: unset QUERN_ISA"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quern
