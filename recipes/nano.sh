@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The nano models from nothing: recipes/nano.sh zaya|zamba2|llama [WORK] [quern train flags…]
-# WORK (default: work) gets the data (once, the same for all three) and WORK/FAMILY-nano, the run; its model/ is the
+# The nano models from nothing: recipes/nano.sh zaya|zamba2|llama|ovq [WORK] [quern train flags…]
+# WORK (default: work) gets the data (once, the same for all four) and WORK/FAMILY-nano, the run; its model/ is the
 # trained model. A run that was stopped goes on where it was. Ten million tokens: about three quarters of an hour of one core a model.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
-family="${1:?usage: nano.sh zaya|zamba2|llama [WORK] [flags]}"
+family="${1:?usage: nano.sh zaya|zamba2|llama|ovq [WORK] [flags]}"
 work="${2:-work}"
 shift $(($# < 2 ? $# : 2))
 quern="${QUERN:-$here/../build/release/apps/quern/quern}"
