@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <map>
-#include <regex>
 
 #include "quern/data/problems.h"
 #include "quern/infer/perplexity.h"
@@ -90,18 +89,6 @@ TEST(ShippedModel, AttemptsBecomeExamples) {
   EXPECT_THROW(made(some), Error);
 }
 
-// Whether every sum of a working holds, and its last number is the answer.
-bool adds_up(const std::string& working, const std::string& answer) {
-  static const std::regex sum(R"((\d+) ([*+-]) (\d+) = (\d+))");
-  std::string last;
-  for (std::sregex_iterator it(working.begin(), working.end(), sum), end; it != end; ++it) {
-    const int64_t a = std::stoll((*it)[1]), b = std::stoll((*it)[3]), c = std::stoll((*it)[4]);
-    if (const char op = (*it)[2].str()[0]; c != (op == '*' ? a * b : op == '+' ? a + b : a - b)) return false;
-    last = (*it)[4];
-  }
-  return last == answer;
-}
-
 TEST(ShippedModel, ContestedGroupsHoldARightAttemptInTheMinority) {
   auto model = loaded(nullptr);
   const Tokenizer tokenizer = load_tokenizer(kFolder);
@@ -114,35 +101,36 @@ TEST(ShippedModel, ContestedGroupsHoldARightAttemptInTheMinority) {
   o.eval.generate.stop_ids = load_generation_config(kFolder).eos_token_id;
   o.contested = 2, o.verdicts = true;
   int64_t plain = 0, contested = 0;
-  const OwnAttemptReport r =
-      own_attempts(*model, tokenizer, load_chat_template(kFolder, model->family()), o,
-                   [&](const OwnExample& e, const OwnAttemptReport&) {
-                     ++(e.contested ? contested : plain);
-                     const Json j = Json::parse(e.line);
-                     const std::vector<Json>& said = j.at("messages").as_array();
-                     const std::string asked = said[0].at("content").as_string(), answer = j.at("answer").as_string();
-                     std::string verdict;
-                     int64_t right = 0;
-                     std::map<std::string, int64_t> wrong;  // by all that is shown
-                     for (int k = 1; k <= 4; ++k) {
-                       const size_t from = asked.find(fmt::format("Attempt {}:\n", k)) + 11;
-                       const std::string end = asked.substr(
-                           from, (k < 4 ? asked.find("\n\nAttempt", from) : asked.find_last_not_of('\n') + 1) - from);
-                       const bool holds = adds_up(end, answer);
-                       if (holds)
-                         ++right;
-                       else
-                         ++wrong[end.substr(0, end.find_last_not_of('\n') + 1)];
-                       verdict += fmt::format("{}{} {}", k > 1 ? ", " : "", k, holds ? "right" : "wrong");
-                     }
-                     const std::string content = said[1].at("content").as_string();
-                     EXPECT_TRUE(content.starts_with("<think>\n" + verdict + ".\n")) << asked << content;
-                     if (!e.contested) return;
-                     int64_t most = 0;
-                     for (const auto& [end, n] : wrong) most = std::max(most, n);
-                     EXPECT_GE(right, 1) << asked;
-                     EXPECT_GE(most, right) << asked;
-                   });
+  const OwnAttemptReport r = own_attempts(
+      *model, tokenizer, load_chat_template(kFolder, model->family()), o,
+      [&](const OwnExample& e, const OwnAttemptReport&) {
+        ++(e.contested ? contested : plain);
+        const Json j = Json::parse(e.line);
+        const std::vector<Json>& said = j.at("messages").as_array();
+        const std::string asked = said[0].at("content").as_string(), content = said[1].at("content").as_string(),
+                          steps = content.substr(0, content.find("\n</think>"));  // and what leads to them
+        std::string verdict;
+        int64_t right = 0;
+        std::map<std::string, int64_t> wrong;  // by all that is shown
+        for (int k = 1; k <= 4; ++k) {
+          const size_t from = asked.find(fmt::format("Attempt {}:\n", k)) + 11;
+          const std::string end =
+              asked.substr(from, (k < 4 ? asked.find("\n\nAttempt", from) : asked.find_last_not_of('\n') + 1) - from);
+          const std::string shown = end.substr(0, end.find_last_not_of('\n') + 1);
+          const bool holds = steps.ends_with(shown);
+          if (holds)
+            ++right;
+          else
+            ++wrong[shown];
+          verdict += fmt::format("{}{} {}", k > 1 ? ", " : "", k, holds ? "right" : "wrong");
+        }
+        EXPECT_TRUE(content.starts_with("<think>\n" + verdict + ".\n")) << asked << content;
+        if (!e.contested) return;
+        int64_t most = 0;
+        for (const auto& [end, n] : wrong) most = std::max(most, n);
+        EXPECT_GE(right, 1) << asked;
+        EXPECT_GE(most, right) << asked;
+      });
   EXPECT_EQ(r.contested, contested);
   EXPECT_EQ(r.examples, plain);
   EXPECT_EQ(plain, 48);
