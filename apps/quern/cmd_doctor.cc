@@ -11,6 +11,7 @@
 #include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
 #include "quern/host/host.h"
+#include "quern/models/checkpoint.h"
 
 namespace quern {
 namespace {
@@ -36,9 +37,19 @@ int64_t whole_number(const std::string& text) {  // -1: it is none
   return bad == std::errc() && end == text.data() + text.size() ? v : -1;
 }
 
+int64_t
+idle_file_pages() {  // of this container, in bytes: what was read from files and is given back when it is wanted
+  std::ifstream f("/sys/fs/cgroup/memory.stat");
+  std::string key, value;
+  while (f >> key >> value)
+    if (key == "inactive_file") return std::max<int64_t>(0, whole_number(value));
+  return 0;
+}
+
 // What a process may still take: of the machine, and of the container it is in.
 int64_t free_mib(int64_t machine, const std::string& limit) {
-  const int64_t most = whole_number(limit), used = whole_number(first_line("/sys/fs/cgroup/memory.current"));
+  const int64_t most = whole_number(limit),
+                used = whole_number(first_line("/sys/fs/cgroup/memory.current")) - idle_file_pages();
   return most < 0 || used < 0 ? machine : std::min(machine, std::max<int64_t>(0, (most - used) >> 20));
 }
 
@@ -47,8 +58,18 @@ constexpr int64_t kNeededToMeasureMib = 2048;
 struct ModelFit {
   std::string dir = {};
   int64_t mib = 0, free = 0;
+  bool packed = false;  // or another's format: quern quantize makes it no smaller
   bool fits() const { return mib + mib / 8 + 256 <= free; }  // caches, scratch, the rest of the process
 };
+
+bool is_packed(const std::string& model) {
+  if (!std::filesystem::is_directory(model)) return true;  // a GGUF file
+  try {
+    return packed_schemes(model, open_checkpoint(model)).has_value();
+  } catch (const Error&) {
+    return false;  // damaged, which the verb that loads it will say
+  }
+}
 
 void print_model(const ModelFit& m, double read_gbs) {
   fmt::print("model            {}: {} MiB of weights, {} in {} MiB\n", m.dir, m.mib,
@@ -60,7 +81,8 @@ void print_model(const ModelFit& m, double read_gbs) {
         "each; "
         "of a mixture of experts a part)\n",
         most, most < 10 ? 1 : 0);
-  if (!m.fits())
+  if (!m.fits() && m.packed) fmt::print("do: free memory, or take a smaller model\n");
+  if (!m.fits() && !m.packed)
     fmt::print(
         "do: pack it smaller (quern quantize --scheme q4 makes bf16 a quarter: about {} MiB), or free memory\n",
         m.mib * 9 / 32);
@@ -85,6 +107,7 @@ int cmd_doctor(Words args) {
   if (!dir.empty()) {
     model.dir = model_folder(dir);
     if (!std::filesystem::exists(model.dir)) fail("{}: no such model", dir);
+    model.packed = is_packed(model.dir);
     model.mib = (weight_bytes(model.dir) + (1 << 20) - 1) >> 20;
   }
   const bool room = model.free >= kNeededToMeasureMib;

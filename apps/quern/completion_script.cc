@@ -60,7 +60,7 @@ std::string bash_script(const std::vector<CliPlace>& places) {
   s += "  esac\n"
        "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$flags --help\" -- \"$cur\"))\n"
        "  elif [[ -n $verbs ]]; then COMPREPLY=($(compgen -W \"$verbs\" -- \"$cur\"))\n"
-       "  else compopt -o filenames 2> /dev/null; COMPREPLY=($(compgen -f -- \"$cur\"))\n  fi\n}\n"
+       "  else compopt -o filenames 2> /dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n  fi\n}\n"
        "complete -F _quern quern\n";
   return s;
 }

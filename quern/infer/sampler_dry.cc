@@ -9,7 +9,8 @@
 namespace quern {
 namespace {
 
-constexpr double kMost = 1e4;  // a penalty from which a token is as good as banned
+constexpr double kMost = 1e4;                 // a penalty from which a token is as good as banned
+constexpr std::ptrdiff_t kMostPlaces = 2048;  // of one token that are followed, the newest
 
 }  // namespace
 
@@ -47,7 +48,9 @@ void DryRepeats::push(int32_t token) {
   std::vector<int64_t>& stood = where_[token];
   const int64_t from = o_.last_n < 0 ? 0 : std::max<int64_t>(0, now + 1 - o_.last_n);
   auto previous = before_.begin();
-  for (auto at = std::lower_bound(stood.begin(), stood.end(), from); at != stood.end(); ++at) {
+  auto at = std::lower_bound(stood.begin(), stood.end(), from);
+  if (stood.end() - at > kMostPlaces) at = stood.end() - kMostPlaces;
+  for (; at != stood.end(); ++at) {
     while (previous != before_.end() && previous->at + 1 < *at) ++previous;
     const bool goes_on = previous != before_.end() && previous->at + 1 == *at;
     places_.push_back({*at, std::min(goes_on ? previous->length + 1 : 1, *at - from + 1)});

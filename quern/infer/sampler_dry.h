@@ -4,7 +4,7 @@
 // there just before it; of several places the longest counts. A token whose text ends a breaker breaks: repetitions
 // are not followed across line ends, names' colons, quotation marks.
 // For every place where the newest token stands, its length is that of the place before plus one, so a step costs as
-// many operations as the newest token and the one before it occur.
+// many operations as the newest token and the one before it occur (of the newest 2048 places).
 #pragma once
 #include <cstdint>
 #include <functional>

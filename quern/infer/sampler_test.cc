@@ -203,6 +203,12 @@ TEST(Dry, TakesFromWhatWouldGoOnWithSomethingSaidBefore) {
   }
 }
 
+TEST(Dry, AWordWithoutEndCostsNoMoreThanItsNewestPlaces) {
+  DryRepeats repeats({.multiplier = 1, .base = 1.0001});
+  for (int i = 0; i < 50'000; ++i) repeats.push(7);  // every place of every one would be a thousand million steps
+  EXPECT_GT(repeats.penalties().at(7), std::pow(1.0001, 20'000));
+}
+
 TEST(Dry, BreakersMayLieAcrossTokens) {
   const std::vector<std::string> texts = {"a", "b", "User", ":", " :", "\n"};
   auto lost = [&](std::vector<std::string> breakers, std::vector<int32_t> tokens) {

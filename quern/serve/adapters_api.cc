@@ -33,7 +33,9 @@ fs::path read_path(const Fields& f, const fs::path& folder) {
   const std::string given = f.text("lora_path").value_or("");
   if (given.empty()) bad_field("lora_path", "expected a folder below the server's --adapter-dir");
   std::error_code error;
-  const fs::path root = fs::canonical(folder, error), path = fs::weakly_canonical(root / given, error);
+  const fs::path root = fs::canonical(folder, error);
+  if (error) throw ApiError(503, "server_error", "adapter_dir", "the server's --adapter-dir cannot be read any more");
+  const fs::path path = fs::weakly_canonical(root / given, error);
   const auto [end, rest] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
   if (error || end != root.end()) bad_field("lora_path", "'{}' does not lie below the server's --adapter-dir", given);
   if (!fs::exists(path / "adapter_config.json", error))

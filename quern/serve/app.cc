@@ -152,12 +152,13 @@ void App::handle(Exchange& e) {
     e.answer(x.status, "application/json", (anthropic ? anthropic_error_json(x, id) : error_json(x)).dump());
   };
   try {
+    const bool inside = enter(e);  // first, so that refusals know whose path it is
     if (beside >= o_.most_requests) {
       e.header("retry-after", "2");
       throw ApiError(429, "rate_limit_error", "too_many_requests",
                      fmt::format("{} requests are in work, as many as this server takes; try again", beside));
     }
-    if (enter(e)) dispatch(e);
+    if (inside) dispatch(e);
   } catch (const ApiError& x) {
     refuse(x);
   } catch (const Error& x) {

@@ -60,6 +60,7 @@ bool ModelShelf::remove(const std::string& id) {
   const auto s = slot(id);
   if (!s) return false;
   s->removed = true;
+  if (s->loading) loading_away_ += s->entry.bytes;
   if (s->model) leaving_.emplace_back(s->model, s->entry.bytes);
   if (s->model) away.push_back(std::exchange(s->model, nullptr)), ++counts_.unloads;
   std::erase(slots_, s);
@@ -91,7 +92,7 @@ void ModelShelf::make_room(const Slot& s, Away& away) {
   };
   if (s.entry.bytes > o_.memory_bytes)
     refuse(fmt::format("this server gives {} MiB to all models (--memory-mib)", mib(o_.memory_bytes)));
-  int64_t used = 0;
+  int64_t used = loading_away_;
   std::erase_if(leaving_, [](const auto& l) { return l.first.expired(); });
   for (const auto& [model, bytes] : leaving_) used += bytes;
   for (const auto& x : slots_)
@@ -137,6 +138,8 @@ std::shared_ptr<ServedModel> ModelShelf::get(const std::string& id) {
   lock.lock();
   s.loading = false, s.asked = now();
   if (!s.removed) s.model = made;
+  if (s.removed) loading_away_ -= s.entry.bytes;
+  if (s.removed && made) leaving_.emplace_back(made, s.entry.bytes);
   counts_.loads += made != nullptr, counts_.load_seconds += now() - began;
   changed_.notify_all();
   if (!made)

@@ -61,6 +61,7 @@ class ModelShelf {
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
+  int64_t loading_away_ = 0;                                             // bytes of models removed while they load
   std::vector<std::pair<std::weak_ptr<ServedModel>, int64_t>> leaving_;  // removed ones somebody holds, their bytes
   std::vector<std::shared_ptr<Slot>> slots_;  // a removed one lives while somebody waits for it
   ShelfOptions o_;

@@ -33,15 +33,17 @@ std::vector<std::string> read_documents(const Fields& f, const char* field) {
 
 class PairScorer {
  public:
-  PairScorer(ServedModel& m, Exchange& e, const Fields& f) : m_(m), e_(e), how_(f.text("x_score").value_or("words")) {
+  // `texts` are to be scored, in all; `field` has them.
+  PairScorer(ServedModel& m, Exchange& e, const Fields& f, const char* field, size_t texts)
+      : m_(m), e_(e), how_(f.text("x_score").value_or("words")) {
     if (how_ != "words" && how_ != "meaning" && how_ != "both")
       bad_field("x_score", "'{}': expected words, meaning or both", how_);
+    if (how_ != "words" && texts > kMostRead)
+      bad_field(field, "{} of them; x_score {} reads at most {}", texts, how_, kMostRead);
   }
   // Of every document against the query; empty: the client is gone.
   std::vector<double> of(const std::string& query, const std::vector<std::string>& documents) {
     if (how_ == "words") return word_scores(query, documents);
-    if (documents.size() > kMostRead)
-      bad_field("documents", "{} of them; x_score {} reads at most {}", documents.size(), how_, kMostRead);
     std::vector<double> meaning = cosines(query, documents);
     if (how_ == "meaning" || meaning.empty()) return meaning;
     const auto [low, high] = std::ranges::minmax(meaning);
@@ -82,7 +84,7 @@ class PairScorer {
   int64_t tokens_ = 0;
 };
 
-Json usage_json(int64_t tokens) {
+Json reading_json(int64_t tokens) {
   Json j = Json::object();
   j.set("prompt_tokens", tokens), j.set("total_tokens", tokens);
   return j;
@@ -117,7 +119,7 @@ void rerank(ServedModel& m, Exchange& e, const Json& body) {
   const int64_t top = std::min(all, f.integer("top_n", 1, int64_t{1} << 31).value_or(all));
   // Jina's clients expect the documents unless they say otherwise, Cohere's second API never sends them.
   const bool with_documents = f.boolean("return_documents").value_or(e.request().path != "/v2/rerank");
-  PairScorer scorer(m, e, f);
+  PairScorer scorer(m, e, f, "documents", documents.size());
   const std::vector<double> scores = scorer.of(*query, documents);
   if (e.gone()) return;
   std::vector<size_t> order(documents.size());
@@ -132,7 +134,7 @@ void rerank(ServedModel& m, Exchange& e, const Json& body) {
     results.push(std::move(one));
   }
   j.set("id", new_id("rerank-")), j.set("object", "list"), j.set("model", m.id);
-  j.set("results", std::move(results)), j.set("usage", usage_json(scorer.tokens()));
+  j.set("results", std::move(results)), j.set("usage", reading_json(scorer.tokens()));
   e.answer(200, "application/json", j.dump());
 }
 
@@ -145,7 +147,7 @@ void score_pairs(ServedModel& m, Exchange& e, const Json& body) {
     bad_field("text_1", "{} texts against {}: expected one, or as many", left.size(), right.size());
   if (left.size() > 1 && f.text("x_score") == "both")
     bad_field("x_score", "both compares documents with one another: it needs a single text_1");
-  PairScorer scorer(m, e, f);
+  PairScorer scorer(m, e, f, "text_2", right.size());
   std::vector<double> scores;
   if (left.size() == 1) scores = scorer.of(left[0], right);
   for (size_t i = 0; left.size() > 1 && i < left.size() && !e.gone(); ++i) {
@@ -160,7 +162,7 @@ void score_pairs(ServedModel& m, Exchange& e, const Json& body) {
     data.push(std::move(one));
   }
   j.set("id", new_id("score-")), j.set("object", "list"), j.set("created", unix_time()), j.set("model", m.id);
-  j.set("data", std::move(data)), j.set("usage", usage_json(scorer.tokens()));
+  j.set("data", std::move(data)), j.set("usage", reading_json(scorer.tokens()));
   e.answer(200, "application/json", j.dump());
 }
 

@@ -97,6 +97,12 @@ TEST_F(Rerank, RefusesWhatItCannotRead) {
           "words, meaning or both");
   refused(post("/v1/rerank", R"({"query": "a", "documents": ["b"], "model": "bge"})"), 404, "model_not_found");
   refused(post("/v1/score", R"({"text_1": ["a", "b"], "text_2": ["c"]})"), 400, "text_1");
+  std::string many = R"(["a")";  // more than are read by the model at once, as pairs and against one
+  for (int i = 0; i < 2048; ++i) many += R"(,"a")";
+  many += "]";
+  for (const std::string& left : {many, std::string(R"("a")")})
+    refused(post("/v1/score", fmt::format(R"({{"text_1": {}, "text_2": {}, "x_score": "meaning"}})", left, many)),
+            400, "text_2");
   refused(post("/v1/score", R"({"text_1": ["a", "b"], "text_2": ["c", "d"], "x_score": "both"})"), 400, "x_score");
 }
 
