@@ -298,7 +298,9 @@ int cmd_run(Words args) {
       .flag("--regex", r.regex, "the whole answer matches this expression")
       .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
       .flag("--speculate", r.speculate,
-            "ngram or ngram:K: guess up to K (8) tokens ahead where the text repeats itself; the answer is the same")
+            "ngram or ngram:K: guess up to K (8) tokens ahead where the text repeats itself; the answer is the same "
+            "up to "
+            "rounding")
       .flag("--seed", r.seed, "same seed, same text; -1 picks one")
       .flag("--system", r.system, "system message of the chat")
       .flag("--session", r.session, "a file the chat goes on from, and is kept in after every answer")

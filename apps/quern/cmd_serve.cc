@@ -173,7 +173,7 @@ int cmd_serve(Words args) {
       .flag("--memory-mib", memory_mib, "of weights and caches of all loaded models; 0 is no limit")
       .flag("--speculate", speculate,
             "ngram or ngram:K: guess up to K (8) tokens ahead where a text repeats itself, unless a request says "
-            "otherwise by `speculative`; answers are the same")
+            "otherwise by `speculative`; answers are the same up to rounding")
       .flag("--idle-minutes", idle_minutes, "put a model away when nobody asked for it in so long; 0 is never")
       .flag("--db", app_options.grounding.memory, "a file in which chats that ask for it are remembered")
       .flag("--zone", app_options.grounding.zone, "time zone of conversations that begin there [UTC]")

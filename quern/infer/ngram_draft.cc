@@ -1,3 +1,4 @@
+// A match is looked up, not searched for: each length keeps one table from a hash to the latest place.
 #include "quern/infer/ngram_draft.h"
 
 #include <algorithm>

@@ -5,8 +5,9 @@
 //
 // How far a guess reaches is a bet. With p the share of its kind's late guesses that came true, the k-th token of a
 // draft is used with probability p^k; it is worth a row of a step while that is more than the row's price. A kind
-// (by the length of its suffix) that is no longer worth one row is silent, and asks again with one token after 8, 16
-// … 1024 chances: text that repeats nothing costs next to nothing.
+// (by the length of its suffix) that is no longer worth one row is silent, and asks again with one token after a
+// wait: of 4 chances where the last draft was right at least in part, else doubled by every draft that was wrong from
+// its first token on, 8, 16 … 1024. Text that repeats nothing costs next to nothing.
 #pragma once
 #include <array>
 #include <cstdint>

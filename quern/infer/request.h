@@ -28,7 +28,7 @@ struct GenerateOptions {
                               // prefix cache
   std::shared_ptr<const ConstraintSource> constraint = {};  // what the sampled tokens may be
   // Tokens guessed ahead and checked in one step, at most (ngram_draft.h); 0 = none, −1 = as the engine's options
-  // say. What is answered does not change.
+  // say. The answer is the same up to rounding.
   int64_t speculate = -1;
 };
 

@@ -1,3 +1,4 @@
+// A line by least squares from five sums that fade, so that a step is learned from in a few operations.
 #include "quern/infer/row_price.h"
 
 #include <algorithm>

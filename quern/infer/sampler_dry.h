@@ -1,8 +1,9 @@
 // DRY ("don't repeat yourself"): a token that would go on with what stood earlier loses
 //   multiplier · base^(length − allowed_length)
-// of its logit, where `length` ≥ allowed_length is how many of the newest tokens, without a break between them, stand
-// there just before it; of several places the longest counts. A token whose text ends a breaker breaks: repetitions
-// are not followed across line ends, names' colons, quotation marks.
+// of its logit, at most 10⁴, where `length` ≥ allowed_length is how many of the newest tokens, without a break
+// between them, stand there just before it; of several places the longest counts. A token whose text ends a breaker
+// breaks: repetitions are not followed across line ends, names' colons, quotation marks.
+//
 // For every place where the newest token stands, its length is that of the place before plus one, so a step costs as
 // many operations as the newest token and the one before it occur (of the newest 2048 places).
 #pragma once

@@ -1,3 +1,4 @@
+// Rows in buffers that double, fixed parts as tensors that are replaced; a mark is gone back to by changing places.
 #include "quern/mixers/state.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The graph by its definition: every pair, made symmetric with its diagonal, and what holds its rows together.
 #include "quern/recall/gram.h"
 
 #include <algorithm>
