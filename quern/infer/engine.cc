@@ -16,6 +16,7 @@
 #include "quern/infer/speculation.h"
 #include "quern/infer/text_stream.h"
 #include "quern/mixers/cache_shards.h"
+#include "quern/mixers/state_totals.h"
 
 namespace quern {
 namespace {
@@ -98,10 +99,9 @@ struct Engine::Impl {
     if (o.chunk < 1 || o.max_sessions < 1) fail("engine: chunk and max_sessions must be 1 or more");
     if (o.shards && o.cache_bytes > 0) fail("engine: the prefix cache keeps whole sequences, so none over ranks");
     check_guesses(o.speculate);
-    for (const StateSite& s : sites) row_bytes += s.spec.bytes_per_token(), fixed_bytes += s.spec.fixed_bytes();
-    for (const StateSite& s : sites)
-      for (const StatePart& p : s.spec.parts) cuts_inside = cuts_inside && (p.per_token || p.cuts_inside);
-    if (o.exact_cuts) cuts_inside = false;
+    const StateTotals totals = state_totals(sites);
+    row_bytes = totals.row_bytes, fixed_bytes = totals.fixed_bytes;
+    cuts_inside = totals.cuts_inside && !o.exact_cuts;
     if (cache.needs_snapshots() && o.cache_bytes > 0) {
       // One context's grid may take a quarter of the cache, or add a quarter to what the rows between take.
       double fixed = 4.0 * static_cast<double>(fixed_bytes),

@@ -1,3 +1,4 @@
+// Where marks are set before a step, and which of them a wrong guess goes back to after it.
 #include "quern/infer/speculation.h"
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include <string_view>
 
 #include "quern/base/error.h"
+#include "quern/mixers/state_totals.h"
 
 namespace quern {
 
@@ -23,23 +25,15 @@ int64_t parse_speculation(const std::string& text) {
 
 int64_t speculation_marks(const std::vector<StateSite>& sites, int64_t most) {
   constexpr int64_t kLight = 32;  // tokens whose rows weigh as much as the fixed parts
-  int64_t rows = 0, fixed = 0;
-  bool inside = true;
-  for (const StateSite& s : sites) {
-    rows += s.spec.bytes_per_token(), fixed += s.spec.fixed_bytes();
-    for (const StatePart& p : s.spec.parts) inside = inside && (p.per_token || p.cuts_inside);
-  }
-  if (fixed == 0) return 0;
-  return inside && fixed <= kLight * rows ? most : 1;
+  const StateTotals t = state_totals(sites);
+  if (!t.fixed) return 0;
+  return t.cuts_inside && t.fixed_bytes <= kLight * t.row_bytes ? most : 1;
 }
 
 Speculation::Speculation(const std::vector<StateSite>& sites, int64_t most)
     : source_(most), sites_(sites), most_marks_(speculation_marks(sites, most)) {
-  for (const StateSite& s : sites)
-    for (const StatePart& p : s.spec.parts) {
-      fixed_ = fixed_ || !p.per_token;
-      inside_ = inside_ && (p.per_token || p.cuts_inside);
-    }
+  const StateTotals t = state_totals(sites);
+  fixed_ = t.fixed, inside_ = t.cuts_inside;
 }
 
 void Speculation::guess(std::span<const int32_t> tokens, int64_t rows, int64_t room, double price) {

@@ -71,6 +71,25 @@ TEST(Speculation, AWrongGuessLeavesTheStateAsItWas) {
   }
 }
 
+// A convolution of one tap keeps no rows: a part of nothing, which is marked like any other.
+TEST(Speculation, APartOfNothingIsMarkedToo) {
+  std::vector<StateSite> none = sites(4);
+  none[0].spec.parts[1].shape = {0};
+  EXPECT_EQ(speculation_marks(none, 3), 3);
+  Speculation s(none, 3);
+  SequenceState state(none);
+  const std::vector<int32_t> text = {1, 2, 3, 4, 1, 2};
+  feed(state, std::span(text).first(5), {});
+  s.guess(text, 1, 100, 0.01);
+  ASSERT_EQ(s.draft().size(), 3u);
+  std::vector<InnerCut> cuts;
+  s.add_marks(state, 0, 1, cuts);
+  feed(state, std::vector<int32_t>{2, 3, 4, 1}, cuts);
+  s.settle(state, 1);
+  EXPECT_EQ(state.length(), 7);
+  EXPECT_EQ(state.rows(0, 0).dim(0), 7);
+}
+
 TEST(Speculation, WithoutMarksInsideItGuessesBehindOneRowAlone) {
   const std::vector<int32_t> text = {1, 2, 3, 4, 1, 2};
   Speculation inside(sites(8), 3), before(sites(8, false), 3);

@@ -1,0 +1,16 @@
+// One walk over all parts of all sites.
+#include "quern/mixers/state_totals.h"
+
+namespace quern {
+
+StateTotals state_totals(const std::vector<StateSite>& sites) {
+  StateTotals t;
+  for (const StateSite& s : sites) {
+    t.row_bytes += s.spec.bytes_per_token(), t.fixed_bytes += s.spec.fixed_bytes();
+    for (const StatePart& p : s.spec.parts)
+      if (!p.per_token) t.fixed = true, t.cuts_inside = t.cuts_inside && p.cuts_inside;
+  }
+  return t;
+}
+
+}  // namespace quern

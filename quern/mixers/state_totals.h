@@ -1,0 +1,18 @@
+// What the state of one sequence weighs over all its sites, and whether a forward can leave all of it on the way.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "quern/mixers/state.h"
+
+namespace quern {
+
+struct StateTotals {
+  int64_t row_bytes = 0, fixed_bytes = 0;  // of one token's rows; of the fixed parts
+  bool fixed = false;                      // some part is fixed
+  bool cuts_inside = true;                 // every fixed part can be left inside a forward (StatePart::cuts_inside)
+};
+
+StateTotals state_totals(const std::vector<StateSite>& sites);
+
+}  // namespace quern
