@@ -360,7 +360,8 @@ struct Engine::Impl {
   void score(const Piece& p, const Tensor& hidden, int64_t row) {
     Sequence& s = *p.s;
     if (!s.r.options.score_prompt) return;
-    const int64_t at = s.fed() - p.rows, end = std::min(s.fed(), s.prompt - 1), most = s.r.options.top_logprobs;
+    const int64_t fed = s.fed() - p.drafted();  // of its own tokens
+    const int64_t at = fed - p.rows, end = std::min(fed, s.prompt - 1), most = s.r.options.top_logprobs;
     for (int64_t from = at; from < end; from += kScoredRows) {
       const int64_t n = std::min(kScoredRows, end - from), first = from + 1;
       Tape tape(Tape::inference);

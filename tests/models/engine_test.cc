@@ -1,52 +1,14 @@
 // The engine on whole models: many requests at once answer as each would alone, whatever is cached, cancelled or
 // failing beside them.
-#include "quern/infer/engine.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "quern/base/rng.h"
 #include "quern/base/test_message.h"
-#include "quern/infer/session.h"
-#include "tests/models/golden.h"
+#include "tests/models/engine_on.h"
 
 namespace quern {
 namespace {
-
-using Tokens = std::vector<int32_t>;
-
-class EngineOn : public testing::TestWithParam<const char*> {
- protected:
-  EngineOn() : golden_(GetParam()), model_(load_golden(golden_, DType::f32, true)) {}
-
-  Tokens random_tokens(size_t n, uint64_t seed) const {
-    Tokens t(n);
-    Rng rng(seed);
-    for (int32_t& x : t) x = static_cast<int32_t>(rng.uniform() * static_cast<double>(model_->vocab_size() - 1));
-    return t;
-  }
-  static Request greedy(Tokens prompt, int64_t n) {
-    Request r{.prompt = std::move(prompt)};
-    r.options.sampling.temperature = 0;
-    r.options.max_tokens = n;
-    return r;
-  }
-  // The definition: one token after another, each from all logits of everything before it.
-  Tokens by_definition(Tokens text, int64_t n) {
-    Tokens out;
-    for (int64_t i = 0; i < n; ++i) {
-      Tensor all = all_logits(*model_, text), last = all.narrow(0, all.dim(0) - 1, 1).clone();
-      auto x = last.span<float>();
-      out.push_back(static_cast<int32_t>(std::max_element(x.begin(), x.end()) - x.begin()));
-      text.push_back(out.back());
-    }
-    return out;
-  }
-
-  Golden golden_;
-  std::unique_ptr<Model> model_;
-};
 
 TEST_P(EngineOn, ManyAtOnceAnswerAsEachAlone) {
   Engine engine(*model_, {.chunk = 16, .max_sessions = 3});
@@ -98,26 +60,6 @@ TEST_P(EngineOn, ForcedTokensReportTheModelsLogprobs) {
   }
   for (size_t i = forced.size(); i < 8; ++i) EXPECT_EQ(g.top[i][0].token, g.tokens[i]) << "free and greedy from here";
 }
-
-// Every third token is banned, another third behind each token. `unsure`: no token is known to be allowed by itself.
-struct Thirds : TokenConstraint, ConstraintSource {
-  bool unsure;
-  size_t words, count = 0;
-  std::vector<uint64_t> bits = {};
-  Thirds(bool u, size_t w) : unsure(u), words(w) {}
-  static bool banned(int64_t token, size_t count) { return (token + static_cast<int64_t>(count)) % 3 == 0; }
-  std::span<const uint64_t> allowed() override {
-    bits.assign(words, ~uint64_t{0});
-    for (size_t t = 0; t < 64 * words; ++t)
-      if (banned(static_cast<int64_t>(t), count)) bits[t / 64] &= ~(uint64_t{1} << (t % 64));
-    return bits;
-  }
-  bool allows(int32_t token) override { return !unsure && TokenConstraint::allows(token); }
-  bool may_end() const override { return false; }
-  bool finished() const override { return false; }
-  void accept(int32_t) override { ++count; }
-  std::unique_ptr<TokenConstraint> start() const override { return std::make_unique<Thirds>(unsure, words); }
-};
 
 TEST_P(EngineOn, AGreedyAnswerTakesTheLikeliestTokenAllowed) {
   const Tokens prompt = random_tokens(12, 3);
@@ -222,138 +164,19 @@ TEST_P(EngineOn, CancelledBetweenSteps) {
   EXPECT_EQ(engine.load().state_bytes, 0);
 }
 
-TEST_P(EngineOn, GuessedAheadTheAnswerIsTheSame) {
-  Speculated all;
-  Tokens loop = random_tokens(6, 8), prompt = random_tokens(30, 3);
-  for (int i = 0; i < 4; ++i) prompt.insert(prompt.end(), loop.begin(), loop.end());
-  const auto compare = [&](Request r, const char* what) {
-    const Generated plain = Engine(*model_, {.chunk = 16}).run(r);
-    r.options.speculate = 5;
-    const Generated g =
-        Engine(*model_, {.chunk = 16, .exact_cuts = true}).run(r);  // guesses that no clock decides on
-    EXPECT_EQ(g.tokens, plain.tokens) << what;
-    EXPECT_EQ(g.finish, plain.finish) << what;
-    EXPECT_EQ(g.logprobs.size(), plain.logprobs.size());
-    for (size_t i = 0; i < std::min(g.logprobs.size(), plain.logprobs.size()); ++i)
-      EXPECT_NEAR(g.logprobs[i], plain.logprobs[i], 1e-4) << what;
-    EXPECT_EQ(g.top.size(), plain.top.size());
-    for (size_t i = 0; i < g.speculated.drafted.size(); ++i)
-      all.drafted[i] += g.speculated.drafted[i], all.accepted[i] += g.speculated.accepted[i];
-    EXPECT_EQ(plain.speculated.steps, 0);
-    return plain;
-  };
-  const Generated plain = compare(greedy(prompt, 120), "greedy");
-  // Close to the greedy answer, which repeats itself, but leaving it now and then: drafts that are partly right.
-  Request sampled{.prompt = prompt};
-  sampled.options = {.sampling = {.temperature = 1, .top_k = 2, .seed = 5}, .max_tokens = 80};
-  sampled.options.sampling.logit_bias = {{loop[0], 20}, {loop[1], 20}};  // two words in random order
-  compare(sampled, "sampled");
-  sampled.options.sampling.repetition_penalty = 1.1, sampled.options.top_logprobs = 2;
-  sampled.options.sampling.dry.multiplier = 0.3;
-  compare(sampled, "penalised");
-  Request grammar = greedy(prompt, 60);
-  grammar.options.constraint = std::make_shared<Thirds>(false, static_cast<size_t>(model_->vocab_size() + 63) / 64);
-  compare(grammar, "constrained");
-  Request stops = greedy(prompt, 120);
-  stops.options.stop_ids = {plain.tokens[50]};
-  compare(stops, "stopped");
-  EXPECT_GT(all.accepted[0], 20);
-  EXPECT_GT(all.accepted[2], 5);
-  EXPECT_GT(all.drafted[1], all.accepted[1]) << "some are wrong";
-}
-
-TEST_P(EngineOn, SomeGuessSomeDoNotAndConversationsGoOn) {
-  Engine engine(*model_, {.chunk = 16, .max_sessions = 4});
-  std::vector<Request> requests;
-  std::vector<Engine::Id> ids;
-  for (size_t i = 0; i < 6; ++i) {
-    Tokens prompt = random_tokens(4 + 5 * i, i), again = prompt;
-    prompt.insert(prompt.end(), again.begin(), again.end());
-    requests.push_back(greedy(prompt, 40));
-    requests.back().options.speculate = i % 3 == 0 ? 0 : static_cast<int64_t>(2 * i);
-    ids.push_back(engine.submit(requests.back()));
-  }
-  for (int steps = 0; engine.step(); ++steps) ASSERT_LT(steps, 1000);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const Tokens answer = engine.take(ids[i])->tokens;
-    EXPECT_EQ(answer, by_definition(requests[i].prompt, 40)) << "request " << i;
-    Tokens next = requests[i].prompt;  // goes on from what the guessing left in the cache
-    next.insert(next.end(), answer.begin(), answer.end());
-    next.push_back(1);
-    const Generated g = engine.run(greedy(next, 5)), cold = Engine(*model_, {.cache_bytes = 0}).run(greedy(next, 5));
-    EXPECT_GE(g.cached_tokens, static_cast<int64_t>(requests[i].prompt.size())) << g.cache_note;
-    EXPECT_EQ(g.tokens, cold.tokens);
-    for (size_t k = 0; k < g.logprobs.size(); ++k) EXPECT_NEAR(g.logprobs[k], cold.logprobs[k], 2e-5);
-  }
-  EXPECT_EQ(engine.load().state_bytes, 0);
-}
-
-// A model of whose mixers none can leave its state inside a forward.
-class Uncut : public Model {
- public:
-  explicit Uncut(Model& inner) : inner_(inner) {}
-  std::string family() const override { return inner_.family(); }
-  int64_t vocab_size() const override { return inner_.vocab_size(); }
-  int64_t max_positions() const override { return inner_.max_positions(); }
-  Json config() const override { return inner_.config(); }
-  std::vector<StateSite> sites(DType kv) const override {
-    std::vector<StateSite> sites = inner_.sites(kv);
-    for (StateSite& s : sites)
-      for (StatePart& p : s.spec.parts) p.cuts_inside = false;
-    return sites;
-  }
-  void visit(const std::string& p, const ParameterVisitor& v) override { inner_.visit(p, v); }
-  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
-    EXPECT_TRUE(batch.cuts.empty());
-    return inner_.hidden(tape, ids, batch);
-  }
-  Var logits(Tape& tape, const Var& h) override { return inner_.logits(tape, h); }
-  Var loss(Tape& tape, const Var& h, std::span<const int32_t> t) override { return inner_.loss(tape, h, t); }
-
- private:
-  Model& inner_;
-};
-
-TEST_P(EngineOn, GuessesWhereStatesCannotBeCut) {
-  Uncut model(*model_);
-  Tokens prompt = random_tokens(20, 3);
-  prompt.insert(prompt.end(), prompt.begin(), prompt.begin() + 10);
-  Request r = greedy(prompt, 60);
-  r.options.speculate = 4;
-  const Generated g = Engine(model, {.chunk = 16, .exact_cuts = true}).run(r);
-  EXPECT_GT(g.speculated.accepted[0], 3);
-  EXPECT_EQ(g.tokens, by_definition(prompt, 60));
-}
-
-INSTANTIATE_TEST_SUITE_P(Families, EngineOn,
-                         testing::Values("zaya-2-4x2", "llama-gqa", "mistral-window", "zamba2-2block-rope",
-                                         "zamba-6"),
-                         [](const auto& i) {
-                           std::string s = i.param;
-                           std::replace(s.begin(), s.end(), '-', '_');
-                           return s;
-                         });
+INSTANTIATE_TEST_SUITE_P(Families, EngineOn, testing::ValuesIn(kEngineFamilies), engine_family_name);
 
 // Fails half-way through a forward that holds a certain token: some layers have seen the batch, some have not.
-class Fragile : public Model {
+class Fragile : public AroundModel {
  public:
-  Fragile(Model& inner, int32_t bad) : inner_(inner), bad_(bad) {}
-  std::string family() const override { return inner_.family(); }
-  int64_t vocab_size() const override { return inner_.vocab_size(); }
-  int64_t max_positions() const override { return inner_.max_positions(); }
-  Json config() const override { return inner_.config(); }
-  std::vector<StateSite> sites(DType kv) const override { return inner_.sites(kv); }
-  void visit(const std::string& p, const ParameterVisitor& v) override { inner_.visit(p, v); }
+  Fragile(Model& inner, int32_t bad) : AroundModel(inner), bad_(bad) {}
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
     Var h = inner_.hidden(tape, ids, batch);  // the states have moved on by now
     if (std::find(ids.begin(), ids.end(), bad_) != ids.end()) throw std::bad_alloc();
     return h;
   }
-  Var logits(Tape& tape, const Var& h) override { return inner_.logits(tape, h); }
-  Var loss(Tape& tape, const Var& h, std::span<const int32_t> t) override { return inner_.loss(tape, h, t); }
 
  private:
-  Model& inner_;
   int32_t bad_;
 };
 
