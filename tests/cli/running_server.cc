@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -21,6 +22,7 @@ std::string contents(const std::string& file) {
 
 RunningServer::RunningServer(const ScratchFolder& folder, const std::string& arguments, const std::string& before)
     : out_(folder / "serve.out"), err_(folder / "serve.err") {
+  std::filesystem::remove(out_);  // of a server before this one, whose port would be read
   const Ran r =
       shell(fmt::format("{} quern serve {} --port 0 --quiet > {} 2> {} & echo $!", before, arguments, out_, err_));
   pid_ = std::stoi(r.out);
