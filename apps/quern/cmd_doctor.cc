@@ -37,8 +37,8 @@ int64_t whole_number(const std::string& text) {  // -1: it is none
   return bad == std::errc() && end == text.data() + text.size() ? v : -1;
 }
 
-int64_t
-idle_file_pages() {  // of this container, in bytes: what was read from files and is given back when it is wanted
+// Of this container, in bytes: what was read from files and is given back when it is wanted.
+int64_t idle_file_pages() {
   std::ifstream f("/sys/fs/cgroup/memory.stat");
   std::string key, value;
   while (f >> key >> value)

@@ -7,6 +7,7 @@
 #include "apps/quern/context.h"
 #include "apps/quern/shapes.h"
 #include "apps/quern/verbs.h"
+#include "quern/mixers/state_totals.h"
 
 namespace quern {
 namespace {
@@ -48,9 +49,7 @@ Json config_of_shape(const std::string& shape) {
 
 Json describe(Model& model, const TensorFolder* weights) {
   Counts c = count(model);
-  int64_t per_token = 0, fixed = 0;
-  for (const StateSite& s : model.sites(DType::bf16))
-    per_token += s.spec.bytes_per_token(), fixed += s.spec.fixed_bytes();
+  const StateTotals state = state_totals(model.sites(DType::bf16));
   Json j = Json::object();
   j.set("family", model.family());
   j.set("parameters", c.all);
@@ -58,8 +57,8 @@ Json describe(Model& model, const TensorFolder* weights) {
   j.set("active_parameters_in_blocks", c.active_blocks);
   j.set("vocab_size", model.vocab_size());
   j.set("max_positions", model.max_positions());
-  j.set("state_bytes_per_token", per_token);
-  j.set("state_bytes_fixed", fixed);
+  j.set("state_bytes_per_token", state.row_bytes);
+  j.set("state_bytes_fixed", state.fixed_bytes);
   if (!weights) return j;
   std::map<std::string, int64_t> by_type;
   for (const std::string& n : weights->names())

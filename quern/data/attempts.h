@@ -19,8 +19,8 @@ struct AttemptOptions {
 };
 void check(const AttemptOptions& o);  // throws Error naming the field
 
-std::string flawed_steps(const Problem& p,
-                         Rng& r);  // the working with one error that is carried on, or a search that misses
+// The working with one error that is carried on, or a search that misses.
+std::string flawed_steps(const Problem& p, Rng& r);
 std::string aggregation_line(const Problem& p, const AttemptOptions& o, uint64_t index);  // as chat_line
 
 }  // namespace quern
