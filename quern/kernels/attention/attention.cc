@@ -50,6 +50,10 @@ void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segment
                 "{} query heads, {} key heads, {} value heads", q.shape[1], s.k.shape[1], s.v.shape[1]);
     QUERN_CHECK(s.k.shape[2] == q.shape[2] && s.v.shape[2] == o.shape[2], "head sizes q {} k {} v {} o {}",
                 q.shape[2], s.k.shape[2], s.v.shape[2], o.shape[2]);
+    if constexpr (std::is_same_v<KV, int8_t>)
+      QUERN_CHECK(s.k_scale.shape[0] == s.k.shape[0] && s.k_scale.shape[1] == s.k.shape[1] &&
+                      s.v_scale.shape[0] == s.k.shape[0] && s.v_scale.shape[1] == s.k.shape[1],
+                  "scales of {} and {} rows for {} keys", s.k_scale.shape[0], s.v_scale.shape[0], s.k.shape[0]);
   }
   if constexpr (std::is_same_v<T, float>) {
     switch (attention_path(longest_rows(q.shape[1], segments))) {
@@ -86,6 +90,8 @@ template void attention<float, float>(View<const float, 3>, std::span<const Atte
                                       AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
 template void attention<float, bf16>(View<const float, 3>, std::span<const AttentionSegment<bf16>>, AttentionOptions,
                                      View<float, 3>, View<float, 2>, Arena&);
+template void attention<float, int8_t>(View<const float, 3>, std::span<const AttentionSegment<int8_t>>,
+                                       AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
 template void attention_backward<double>(View<const double, 3>, View<const double, 3>, View<const double, 3>,
                                          View<const double, 3>, View<const double, 2>, View<const double, 3>,
                                          std::span<const int32_t>, AttentionOptions, AttentionGrads<double>, Arena&);

@@ -15,11 +15,13 @@
 
 namespace quern::kernels {
 
-// KV: float, double or bf16 (cache type). k: [k_len, Hkv, d], v: [k_len, Hkv, dv].
+// KV: float, double, bf16 or int8_t (cache type). k: [k_len, Hkv, d], v: [k_len, Hkv, dv]. Of int8_t, row j of head g
+// is k(j, g, ·) times k_scale(j, g), and v likewise; scales: [k_len, Hkv].
 template <class KV>
 struct AttentionSegment {
   int64_t q_begin = 0, q_len = 0;
   View<const KV, 3> k, v;
+  View<const float, 2> k_scale = {}, v_scale = {};
 };
 
 struct AttentionOptions {
@@ -28,7 +30,8 @@ struct AttentionOptions {
   bool bf16_math = false;  // products in bf16 with f32 accumulation (needs AVX-512-BF16, else f32 is used)
 };
 
-// q: [T, Hq, d], o: [T, Hq, dv], lse: [T, Hq] (may be null).  T, KV: double,double · float,float · float,bf16.
+// q: [T, Hq, d], o: [T, Hq, dv], lse: [T, Hq] (may be null).  T, KV: double,double · float,float ·
+// float,bf16 · float,int8_t.
 template <class T, class KV>
 void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options,
                View<T, 3> o, View<T, 2> lse, Arena& scratch);

@@ -4,6 +4,7 @@
 #include "quern/base/rng.h"
 #include "quern/host/bench.h"
 #include "quern/kernels/attention/attention.h"
+#include "quern/kernels/attention/cache_q8.h"
 #include "quern/tensor/tensor.h"
 
 namespace quern {
@@ -45,23 +46,39 @@ void prefill(Bench& b, int64_t d, bool bf) {
   });
 }
 
-// One token each of 8 sequences with 8192 keys behind them: 256 MiB (bf16: 128) and more of cache.
+// One token each of 8 sequences with 8192 keys behind them: 256 MiB (bf16: 128, q8: 66) and more of cache.
 template <class KV>
 void decode(Bench& b, int64_t d, int64_t group) {
+  constexpr bool kQ8 = std::is_same_v<KV, int8_t>;
   constexpr int64_t kSequences = 8, kKeys = 8192, kKv = 4;
   int64_t floats = kSequences * kKeys * kKv * d;
-  Tensor k = noise({kSequences * kKv, kKeys, d}, 1).to(dtype_of<KV>::value),
-         v = noise({kSequences * kKv, kKeys, d}, 2).to(dtype_of<KV>::value);
+  const Shape rows{kSequences * kKv, kKeys, d};
+  Tensor k = noise(rows, 1), v = noise(rows, 2), k_scale = Tensor::zeros({rows[0], rows[1]}, DType::f32),
+         v_scale = k_scale.clone();
+  for (auto [x, scale] : {std::pair(&k, &k_scale), {&v, &v_scale}}) {
+    Tensor made = Tensor::empty(rows, dtype_of<KV>::value);
+    if constexpr (kQ8)
+      quantise_cache_rows(x->template view<const float, 3>(), made.view<int8_t, 3>(),
+                          scale->template view<float, 2>());
+    else
+      made.copy_from(*x);
+    *x = made;
+  }
   auto cache = [&](const Tensor& t, int64_t s) {  // head by head, as sequences keep it
     return t.narrow(0, s * kKv, kKv).swap_dims(0, 1).view<const KV, 3>();
   };
   Tensor q = noise({kSequences, kKv * group, d}, 3), o = Tensor::zeros({kSequences, kKv * group, d}, DType::f32);
   std::vector<AttentionSegment<KV>> segs;
-  for (int64_t s = 0; s < kSequences; ++s) segs.push_back({s, 1, cache(k, s), cache(v, s)});
-  AttentionOptions opt{.scale = 1 / std::sqrt(static_cast<double>(d)), .bf16_math = std::is_same_v<KV, bf16>};
+  auto scales = [&](const Tensor& t, int64_t s) {
+    return t.narrow(0, s * kKv, kKv).swap_dims(0, 1).view<const float, 2>();
+  };
+  for (int64_t s = 0; s < kSequences; ++s)
+    segs.push_back({s, 1, cache(k, s), cache(v, s), scales(k_scale, s), scales(v_scale, s)});
+  AttentionOptions opt{.scale = 1 / std::sqrt(static_cast<double>(d)), .bf16_math = !std::is_same_v<KV, float>};
   b.row("attention_decode",
-        fmt::format("{} 8x{} h{}/{} d{}", dtype_name(dtype_of<KV>::value), kKeys, kKv * group, kKv, d),
-        {Bound::read, 2.0 * static_cast<double>(floats) * sizeof(KV)}, [&] {
+        fmt::format("{} 8x{} h{}/{} d{}", kQ8 ? "q8" : dtype_name(dtype_of<KV>::value), kKeys, kKv * group, kKv, d),
+        {Bound::read, 2.0 * static_cast<double>(floats) * (sizeof(KV) + (kQ8 ? 4.0 / static_cast<double>(d) : 0))},
+        [&] {
           attention<float, KV>(q.view<const float, 3>(), std::span<const AttentionSegment<KV>>(segs), opt,
                                o.view<float, 3>(), {}, thread_arena());
         });
@@ -75,8 +92,10 @@ void bench_kernels_attention(Bench& b) {
   for (int64_t group : {1, 4, 8}) {
     decode<float>(b, 128, group);
     decode<bf16>(b, 128, group);
+    decode<int8_t>(b, 128, group);
   }
   decode<bf16>(b, 160, 1);
+  decode<int8_t>(b, 160, 1);
 }
 
 }  // namespace quern

@@ -29,7 +29,7 @@ class Decode {
   int64_t rows(const AttentionSegment<KV>& s) const { return s.q_len * (q_.shape[1] / s.k.shape[1]); }  // of a head
   int64_t q_floats(const AttentionSegment<KV>& s) const { return rows(s) * d_; }
   int64_t part_floats(const AttentionSegment<KV>& s) const { return rows(s) * (width_ + 2); }
-  int64_t slice_floats(int64_t max_rows) const { return kDecodeKeys * (d_ + width_) + max_rows * kDecodeKeys; }
+  int64_t slice_floats(int64_t max_rows) const { return kDecodeKeys * (d_ + width_ + 2 + max_rows); }
 
   void scale_queries(const AttentionSegment<KV>& s, float* to) const {  // row = (key head, query, head in group)
     int64_t kv_heads = s.k.shape[1], group = q_.shape[1] / kv_heads;
@@ -47,15 +47,19 @@ class Decode {
     std::fill_n(o, n * width_, 0.0f);
     std::fill_n(m, n, kMasked);
     std::fill_n(l, n, 0.0f);
-    float *kt = scratch, *vt = kt + kDecodeKeys * d_, *scores = vt + kDecodeKeys * width_;
-    Rows k = in_place(s.k, t, d_, kt), v = in_place(s.v, t, width_, vt);
+    float *kt = scratch, *vt = kt + kDecodeKeys * d_, *scales = vt + kDecodeKeys * width_,
+          *scores = scales + 2 * kDecodeKeys;
+    Rows k = in_place(s.k, s.k_scale, t, d_, kt, scales),
+         v = in_place(s.v, s.v_scale, t, width_, vt, scales + kDecodeKeys);
     DecodeTile tile{.q = t.q,
                     .q_row = d_,
                     .rows = static_cast<int>(n),
                     .k = k.data,
                     .v = v.data,
-                    .k_bf16 = k.bf16,
-                    .v_bf16 = v.bf16,
+                    .k_rows = k.kind,
+                    .v_rows = v.kind,
+                    .k_scale = k.scale,
+                    .v_scale = v.scale,
                     .bf16_math = opt_.bf16_math,
                     .k_row = k.row,
                     .v_row = v.row,
@@ -106,14 +110,26 @@ class Decode {
   struct Rows {
     const void* data;
     int64_t row;
-    bool bf16;
+    CacheRows kind;
+    const float* scale;
   };
-  // The task's rows in whole registers: where they lie if they are that, else a padded copy in f32.
-  Rows in_place(View<const KV, 3> x, const Task<KV>& t, int64_t width, float* copy) const {
-    if (x.shape[2] == width) return {&x(t.begin, t.head, 0), x.stride[0], std::is_same_v<KV, bf16>};
-    for (int64_t i = 0; i < t.end - t.begin; ++i)
-      op_.widen(&x(t.begin + i, t.head, 0), x.shape[2], width, copy + i * width);
-    return {copy, width, false};
+  static constexpr CacheRows kKind = std::is_same_v<KV, bf16>     ? CacheRows::bf16
+                                     : std::is_same_v<KV, int8_t> ? CacheRows::q8
+                                                                  : CacheRows::f32;
+  // The task's rows in whole registers: where they lie if they are that, else a padded copy in f32. scale: room for
+  // the scales of q8.
+  Rows in_place(View<const KV, 3> x, View<const float, 2> scales, const Task<KV>& t, int64_t width, float* copy,
+                float* scale) const {
+    const int64_t keys = t.end - t.begin;
+    const bool whole = x.shape[2] == width && (kKind != CacheRows::q8 || width <= kMostDecodeWidth);
+    if (whole && kKind == CacheRows::q8) {
+      for (int64_t i = 0; i < keys; ++i) scale[i] = scales(t.begin + i, t.head);
+      std::fill(scale + keys, scale + kDecodeKeys, 0.0f);
+    }
+    if (whole) return {&x(t.begin, t.head, 0), x.stride[0], kKind, scale};
+    for (int64_t i = 0; i < keys; ++i)
+      op_.widen(cache_row(x, scales, t.begin + i, t.head), x.shape[2], width, copy + i * width);
+    return {copy, width, CacheRows::f32, nullptr};
   }
 
   View<const float, 3> q_;
@@ -176,6 +192,8 @@ void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<K
 
 template void attention_decode<float>(View<const float, 3>, std::span<const AttentionSegment<float>>,
                                       AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
+template void attention_decode<int8_t>(View<const float, 3>, std::span<const AttentionSegment<int8_t>>,
+                                       AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
 template void attention_decode<bf16>(View<const float, 3>, std::span<const AttentionSegment<bf16>>, AttentionOptions,
                                      View<float, 3>, View<float, 2>, Arena&);
 

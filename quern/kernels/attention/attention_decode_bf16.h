@@ -6,7 +6,6 @@
 
 namespace {
 
-constexpr int64_t kMostDecodeRows = 16, kMostDecodeWidth = 512;  // of a tile; others take the f32 way
 constexpr int64_t kStepKeys = 8;  // of values; in between the sums of other rows and columns are loaded and stored
 
 // Three and four rows compute for about as long as their keys take to come: far enough ahead, fetching by software

@@ -34,6 +34,19 @@ inline int64_t first_key(int64_t last, int64_t window) {
   return window > 0 ? std::max<int64_t>(0, last - window + 1) : 0;
 }
 
+// A row of a cache in 8 bits, and what it is multiplied with.
+struct RowQ8 {
+  const int8_t* x;
+  float scale;
+};
+template <class KV>
+const KV* cache_row(View<const KV, 3> x, View<const float, 2>, int64_t key, int64_t head) {
+  return &x(key, head, 0);
+}
+inline RowQ8 cache_row(View<const int8_t, 3> x, View<const float, 2> scale, int64_t key, int64_t head) {
+  return {&x(key, head, 0), scale(key, head)};
+}
+
 // How operands are stored for the tile kernels: floats, or bf16 pairs along the summed dimension, 4 bytes either way.
 struct Operands {
   const TileKernels& tile = tile_kernels();
@@ -49,6 +62,7 @@ struct Operands {
   void widen(const bf16* x, int64_t n, int64_t n_pad, float* y) const {
     simd.widen(reinterpret_cast<const uint16_t*>(x), n, n_pad, y);
   }
+  void widen(RowQ8 r, int64_t n, int64_t n_pad, float* y) const { simd.widen_q8(r.x, r.scale, n, n_pad, y); }
   // A row-major row of `steps(n)` elements from f · x. line: n floats of scratch.
   template <class X>
   void row_major(const X* x, float f, int64_t n, float* line, uint32_t* to) const {
@@ -63,6 +77,10 @@ struct Operands {
     } else {
       widen(x, n, n, reinterpret_cast<float*>(to));
     }
+  }
+  void row_major(RowQ8 r, float f, int64_t n, float* line, uint32_t* to) const {
+    widen(r, n, n, line);
+    row_major<float>(line, f, n, line, to);
   }
   // `rows` rows as the right-hand operand whose summed dimension runs over rows: [steps(rows_pad)][width] elements,
   // rows past the last zero. lines: 2 · width floats of scratch. at(i) points to row i.

@@ -87,12 +87,12 @@ class Prefill {
     float* lines = reinterpret_cast<float*>(rows + kPanelKeys * row);
     for (int64_t i = 0; i < kPanelKeys; ++i) {
       if (i < n)
-        op_.row_major(&j.segment->k(key + i, j.head, 0), 1, d_, lines, rows + i * row);
+        op_.row_major(cache_row(j.segment->k, j.segment->k_scale, key + i, j.head), 1, d_, lines, rows + i * row);
       else
         std::fill_n(rows + i * row, steps, 0u);
     }
     op_.tile.transpose(rows, row, kPanelKeys, steps, panel, kPanelKeys);
-    auto at = [&](int64_t i) { return &j.segment->v(key + i, j.head, 0); };
+    auto at = [&](int64_t i) { return cache_row(j.segment->v, j.segment->v_scale, key + i, j.head); };
     op_.across_rows(at, n, kPanelKeys, 1, dv_, width_, lines, j.v + op_.steps(key) * width_);
   }
 
@@ -198,6 +198,8 @@ void attention_prefill(View<const float, 3> q, std::span<const AttentionSegment<
 
 template void attention_prefill<float>(View<const float, 3>, std::span<const AttentionSegment<float>>,
                                        AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
+template void attention_prefill<int8_t>(View<const float, 3>, std::span<const AttentionSegment<int8_t>>,
+                                        AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
 template void attention_prefill<bf16>(View<const float, 3>, std::span<const AttentionSegment<bf16>>, AttentionOptions,
                                       View<float, 3>, View<float, 2>, Arena&);
 

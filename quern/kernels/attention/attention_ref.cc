@@ -27,6 +27,14 @@ double dot(const double* a, const double* b, int64_t n) {
 double wide(double x) { return x; }
 double wide(float x) { return static_cast<double>(x); }
 double wide(bf16 x) { return static_cast<double>(static_cast<float>(x)); }
+double wide(int8_t x) { return x; }
+
+// What row j of a head is to be multiplied with.
+template <class KV>
+double scale_of(View<const float, 2> scales, int64_t j, int64_t head) {
+  if constexpr (std::is_same_v<KV, int8_t>) return static_cast<double>(scales(j, head));
+  return 1;
+}
 
 int64_t first_visible(int64_t last, int64_t window) {
   return window > 0 ? std::max<int64_t>(0, last - window + 1) : 0;
@@ -48,13 +56,15 @@ void attention_ref(View<const T, 3> q, std::span<const AttentionSegment<KV>> seg
         int64_t t = seg.q_begin + i, last = k_len - seg.q_len + i, first = first_visible(last, opt.window);
         double top = -INFINITY, total = 0;
         for (int64_t j = first; j <= last; ++j) {
-          p[static_cast<size_t>(j)] = opt.scale * dot(&q(t, h, 0), &seg.k(j, h / group, 0), d);
+          p[static_cast<size_t>(j)] =
+              opt.scale * dot(&q(t, h, 0), &seg.k(j, h / group, 0), d) * scale_of<KV>(seg.k_scale, j, h / group);
           top = std::max(top, p[static_cast<size_t>(j)]);
         }
         std::fill(sum.begin(), sum.end(), 0.0);
         for (int64_t j = first; j <= last; ++j) {
           double e = std::exp(p[static_cast<size_t>(j)] - top);
           total += e;
+          e *= scale_of<KV>(seg.v_scale, j, h / group);
           for (int64_t c = 0; c < dv; ++c) sum[static_cast<size_t>(c)] += e * wide(seg.v(j, h / group, c));
         }
         for (int64_t c = 0; c < dv; ++c) o(t, h, c) = static_cast<T>(sum[static_cast<size_t>(c)] / total);
@@ -107,6 +117,8 @@ template void attention_ref<float, float>(View<const float, 3>, std::span<const 
                                           AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
 template void attention_ref<float, bf16>(View<const float, 3>, std::span<const AttentionSegment<bf16>>,
                                          AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
+template void attention_ref<float, int8_t>(View<const float, 3>, std::span<const AttentionSegment<int8_t>>,
+                                           AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
 template void attention_backward_ref<double>(View<const double, 3>, View<const double, 3>, View<const double, 3>,
                                              View<const double, 3>, View<const double, 2>, View<const double, 3>,
                                              std::span<const int32_t>, AttentionOptions, AttentionGrads<double>,

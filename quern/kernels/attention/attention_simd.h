@@ -35,13 +35,16 @@ struct GradientTile {
   int64_t first = 0, end = 0;
 };
 
+enum class CacheRows : uint8_t { f32, bf16, q8 };
+
 // The decode step of the query rows of one key head against some of its keys, read where they lie.
 struct DecodeTile {
   const float* q = nullptr;  // [rows][d]
   int64_t q_row = 0;
   int rows = 0;
-  const void *k = nullptr, *v = nullptr;  // [keys][d], [keys][dv] of float, or of bf16
-  bool k_bf16 = false, v_bf16 = false;
+  const void *k = nullptr, *v = nullptr;  // [keys][d], [keys][dv]
+  CacheRows k_rows = CacheRows::f32, v_rows = CacheRows::f32;
+  const float *k_scale = nullptr, *v_scale = nullptr;  // q8: [kDecodeKeys], zero past the last key
   bool bf16_math = false;  // q and s may be rounded to bf16, where the instruction set multiplies bf16
   int64_t k_row = 0, v_row = 0, keys = 0, d = 0, dv = 0;  // row strides in elements; d and dv multiples of 16
   float* s = nullptr;                                     // [rows][keys]
@@ -49,14 +52,16 @@ struct DecodeTile {
   float* o = nullptr;  // [rows][dv]
   int64_t o_row = 0;
 };
-constexpr int kFetchAhead = 64;       // keys; by software, in the forms that widen to f32
-constexpr int64_t kDecodeKeys = 512;  // of a tile, at most
+constexpr int kFetchAhead = 64;                                  // keys; by software, in the forms that widen to f32
+constexpr int64_t kDecodeKeys = 512;                             // of a tile, at most
+constexpr int64_t kMostDecodeRows = 16, kMostDecodeWidth = 512;  // of the forms that round queries first
 
 struct AttentionKernels {
   void (*softmax)(const SoftmaxTile&);
   void (*gradient)(const GradientTile&);
   void (*scale)(const float* x, float f, int64_t n, int64_t n_pad, float* y);  // y = f·x, zero up to n_pad
   void (*widen)(const uint16_t* x, int64_t n, int64_t n_pad, float* y);
+  void (*widen_q8)(const int8_t* x, float f, int64_t n, int64_t n_pad, float* y);  // y = f·x
   float (*dot)(const float* a, const float* b, int64_t n);
   void (*scores)(const DecodeTile&);  // s = q·kᵀ
   void (*values)(const DecodeTile&);  // o += s·v

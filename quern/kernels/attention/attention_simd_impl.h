@@ -6,12 +6,22 @@ namespace {
 
 using namespace quern::kernels;
 
+// As many bytes as there are lanes.
+inline F widen_bytes(const int8_t* p) {
+#if defined(__AVX512F__)
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)));
+#else
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
+#endif
+}
+
 inline int64_t clamp(int64_t x, int64_t top_value) { return x < 0 ? 0 : x > top_value ? top_value : x; }
 
 // 2^x. x = n + r with |r| ≤ ½; the polynomial is the minimax fit of degree 5, relative error 7.5e-8 (f32 rounds at
 // 6e-8).
 inline F exp2(F x) {
-  if constexpr (kLanes == 8) x = max(x, set1(-126.0f));  // AVX2 builds the exponent by hand: stay with normal numbers
+  // AVX2 builds the exponent by hand: stay with normal numbers (and in this order of operands a NaN stays one).
+  if constexpr (kLanes == 8) x = max(set1(-126.0f), x);
   F n = round_to_int(x), r = sub(x, n);
   F p = fma(r, set1(0.001327647178258956f), set1(0.00967554133279146f));
   p = fma(p, r, set1(0.05550713274147905f));
@@ -103,6 +113,13 @@ void widen_row(const uint16_t* x, int64_t n, int64_t n_pad, float* y) {
     uint32_t u = uint32_t{x[i]} << 16;
     __builtin_memcpy(y + i, &u, sizeof u);
   }
+  for (; i < n_pad; ++i) y[i] = 0;
+}
+
+void widen_q8_row(const int8_t* x, float f, int64_t n, int64_t n_pad, float* y) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(y + i, mul(set1(f), widen_bytes(x + i)));
+  for (; i < n; ++i) y[i] = f * static_cast<float>(x[i]);
   for (; i < n_pad; ++i) y[i] = 0;
 }
 
@@ -231,6 +248,7 @@ inline void in_row_blocks(int rows, F1&& block) {
 
 }  // namespace
 
+#include "quern/kernels/attention/attention_decode_q8.h"
 #if defined(__AVX512BF16__)
 #include "quern/kernels/attention/attention_decode_bf16.h"
 #endif
@@ -238,26 +256,28 @@ inline void in_row_blocks(int rows, F1&& block) {
 namespace {
 
 void scores(const DecodeTile& t) {
+  if (t.k_rows == CacheRows::q8) return scores_q8(t);
+  const bool bf16 = t.k_rows == CacheRows::bf16;
 #if defined(__AVX512BF16__)
-  if (t.bf16_math && t.k_bf16 && t.d <= kMostDecodeWidth && t.rows <= kMostDecodeRows) return scores_bf16(t);
+  if (t.bf16_math && bf16 && t.d <= kMostDecodeWidth && t.rows <= kMostDecodeRows) return scores_bf16(t);
 #endif
-  in_row_blocks(t.rows,
-                [&]<int R>(int i) { t.k_bf16 ? scores_rows<R, uint16_t>(t, i) : scores_rows<R, float>(t, i); });
+  in_row_blocks(t.rows, [&]<int R>(int i) { bf16 ? scores_rows<R, uint16_t>(t, i) : scores_rows<R, float>(t, i); });
 }
 
 void values(const DecodeTile& t) {
+  if (t.v_rows == CacheRows::q8) return values_q8(t);
+  const bool bf16 = t.v_rows == CacheRows::bf16;
 #if defined(__AVX512BF16__)
-  if (t.bf16_math && t.v_bf16 && t.rows <= kMostDecodeRows) return values_bf16(t);
+  if (t.bf16_math && bf16 && t.rows <= kMostDecodeRows) return values_bf16(t);
 #endif
-  in_row_blocks(t.rows,
-                [&]<int R>(int i) { t.v_bf16 ? values_rows<R, uint16_t>(t, i) : values_rows<R, float>(t, i); });
+  in_row_blocks(t.rows, [&]<int R>(int i) { bf16 ? values_rows<R, uint16_t>(t, i) : values_rows<R, float>(t, i); });
 }
 
 }  // namespace
 
 namespace quern::kernels {
 const AttentionKernels& KERNELS() {
-  static constexpr AttentionKernels table{softmax, gradient, scale, widen_row, dot, scores, values};
+  static constexpr AttentionKernels table{softmax, gradient, scale, widen_row, widen_q8_row, dot, scores, values};
   return table;
 }
 }  // namespace quern::kernels

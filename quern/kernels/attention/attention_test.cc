@@ -10,6 +10,7 @@
 #include "quern/base/cpu.h"
 #include "quern/base/rng.h"
 #include "quern/kernels/attention/attention_ref.h"
+#include "quern/kernels/attention/cache_q8.h"
 
 namespace quern::kernels {
 namespace {
@@ -94,6 +95,124 @@ TEST(Attention, FastForwardMatchesReference) {
       compare_forward<bf16>(c, true, 2.5e-2);
     }
   }
+}
+
+// A cache in 8 bits, head by head as sequences keep it, of rows whose sizes differ a thousandfold.
+struct CacheQ8 {
+  std::vector<float> x;
+  std::vector<int8_t> bytes;
+  std::vector<float> scales;
+  View<int8_t, 3> q;
+  View<float, 2> scale;
+  CacheQ8(int64_t t, int64_t h, int64_t d, uint64_t seed)
+      : x(static_cast<size_t>(t * h * d)), bytes(x.size()), scales(static_cast<size_t>(t * h)) {
+    Rng rng(seed);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const size_t row = i / static_cast<size_t>(d);
+      x[i] = static_cast<float>((rng.uniform() * 2 - 1) * std::pow(10.0, -static_cast<double>(row % 4)));
+    }
+    q = {bytes.data(), {t, h, d}, {d, t * d, 1}};
+    scale = {scales.data(), {t, h}, {1, t}};
+    quantise_cache_rows({x.data(), {t, h, d}}, q, scale);
+  }
+};
+
+// The largest difference to the definition in double over the same bytes.
+double worst_of_q8(const Case& c, bool bf16_math) {
+  Array3<float> q(c.tokens, c.hq, c.d, 1), o(c.tokens, c.hq, c.dv, 9), want = o;
+  CacheQ8 k(c.past + c.tokens, c.hkv, c.d, 2), v(c.past + c.tokens, c.hkv, c.dv, 3);
+  Array3<float> lse(c.tokens, 1, c.hq, 9), want_lse = lse;
+  AttentionSegment<int8_t> seg{0, c.tokens, k.q, v.q, k.scale, v.scale};
+  AttentionOptions opt{
+      .scale = 1.7 / std::sqrt(static_cast<double>(c.d)), .window = c.window, .bf16_math = bf16_math};
+  auto rows = [&](Array3<float>& a) { return View<float, 2>(a.data.data(), {c.tokens, c.hq}, {c.hq + 3, 1}); };
+  const std::span<const AttentionSegment<int8_t>> segments(&seg, 1);
+  Arena scratch;
+  attention<float, int8_t>(q.view, segments, opt, o.view, rows(lse), scratch);
+  attention_ref<float, int8_t>(q.view, segments, opt, want.view, rows(want_lse), scratch);
+  double worst = 0;
+  auto see = [&](const Array3<float>& a, const Array3<float>& b) {
+    for (size_t i = 0; i < a.data.size(); ++i) {
+      double e = std::abs(static_cast<double>(a.data[i]) - static_cast<double>(b.data[i]));
+      worst = e <= worst ? worst : e;
+    }
+  };
+  see(o, want), see(lse, want_lse);
+  return worst;
+}
+
+TEST(AttentionQ8, FastMatchesReference) {
+  IsaGuard guard;
+  const bool was = has_avx512_bf16();
+  for (bool vnni : {true, false})
+    for (Isa isa : fast_isas()) {
+      set_active_isa(isa);
+      allow_avx512_bf16(vnni);
+      for (const Case& c : kCases) {
+        const bool tiles = attention_path(c.tokens * (c.hq / c.hkv)) == AttentionPath::prefill;
+        const std::string what = fmt::format("{} {} vnni {}", isa_name(isa), c.name(), vnni);
+        // Few rows: queries and probabilities in 16 bits, whatever the model multiplies in. Tiles: rows in f32 or
+        // bf16.
+        EXPECT_LE(worst_of_q8(c, false), 5e-5) << what;
+        EXPECT_LE(worst_of_q8(c, true), tiles ? 2.5e-2 : 5e-5) << what;
+      }
+    }
+  allow_avx512_bf16(was || detected_isa() == Isa::avx512);
+}
+
+TEST(AttentionQ8, SumsOfTheLargestNumbersFit) {
+  // Everything at its largest: 512 products of 127 · 32767 a score, and 64 probabilities of 1 a value.
+  IsaGuard guard;
+  constexpr int64_t kKeys = 200, kWidth = 512;
+  std::vector<float> x(kKeys * kWidth, -2.0f), q(kWidth, 0.5f), o(kWidth), scales(kKeys);
+  std::vector<int8_t> bytes(x.size());
+  const View<int8_t, 3> rows(bytes.data(), {kKeys, 1, kWidth});
+  const View<float, 2> scale(scales.data(), {kKeys, 1});
+  quantise_cache_rows({x.data(), {kKeys, 1, kWidth}}, rows, scale);
+  AttentionSegment<int8_t> seg{0, 1, rows, rows, scale, scale};
+  for (Isa isa : fast_isas()) {
+    set_active_isa(isa);
+    float lse = 0;
+    Arena scratch;
+    attention<float, int8_t>({q.data(), {1, 1, kWidth}}, std::span<const AttentionSegment<int8_t>>(&seg, 1),
+                             {.scale = 1.0 / 256}, {o.data(), {1, 1, kWidth}}, {&lse, {1, 1}}, scratch);
+    EXPECT_NEAR(lse, -2.0 + std::log(200.0), 1e-4) << isa_name(isa);  // every score is 512 · 0.5 · −2 / 256
+    for (float y : o) ASSERT_NEAR(y, -2, 1e-4) << isa_name(isa);
+  }
+}
+
+TEST(AttentionQ8, WhatIsNoNumberStaysNone) {
+  IsaGuard guard;
+  for (Isa isa : fast_isas())
+    for (float odd : {NAN, INFINITY}) {
+      set_active_isa(isa);
+      for (int where : {0, 1, 2}) {  // in the query, a key, a value
+        std::vector<float> q(32, 0.5f), x(20 * 32, 0.25f), y = x, o(32), ks(20), vs(20);
+        (where == 0 ? q[7] : where == 1 ? x[5 * 32 + 3] : y[5 * 32 + 3]) = odd;
+        std::vector<int8_t> k(x.size()), v(x.size());
+        const View<int8_t, 3> kr(k.data(), {20, 1, 32}), vr(v.data(), {20, 1, 32});
+        const View<float, 2> kss(ks.data(), {20, 1}), vss(vs.data(), {20, 1});
+        quantise_cache_rows({x.data(), {20, 1, 32}}, kr, kss);
+        quantise_cache_rows({y.data(), {20, 1, 32}}, vr, vss);
+        AttentionSegment<int8_t> seg{0, 1, kr, vr, kss, vss};
+        Arena scratch;
+        attention<float, int8_t>({q.data(), {1, 1, 32}}, std::span<const AttentionSegment<int8_t>>(&seg, 1), {},
+                                 {o.data(), {1, 1, 32}}, {}, scratch);
+        EXPECT_FALSE(std::isfinite(o[3])) << isa_name(isa) << " " << where;
+      }
+    }
+}
+
+TEST(CacheQ8Rows, AreNearestWholeNumbersOfTheirLargest) {
+  const std::vector<float> x = {1, -2, 0.5f, 0.0079f, 0, 0, 0, 0, 1e-38f, 3e-38f, 0, -3e-38f, -3, 3, 1.5f, 2.9999f};
+  std::vector<int8_t> q(16, 77);
+  std::vector<float> scale(4), back(16);
+  quantise_cache_rows({x.data(), {2, 2, 4}}, {q.data(), {2, 2, 4}}, {scale.data(), {2, 2}});
+  EXPECT_EQ(q, (std::vector<int8_t>{64, -127, 32, 1, 0, 0, 0, 0, 0, 0, 0, 0, -127, 127, 64, 127}));
+  EXPECT_EQ(scale[0], 2 / 127.0f);
+  EXPECT_EQ(scale[1], 0);
+  dequantise_cache_rows({q.data(), {2, 2, 4}}, {scale.data(), {2, 2}}, {back.data(), {2, 2, 4}});
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_LE(std::abs(back[i] - x[i]), scale[i / 4] / 2 * 1.0001f + 1e-37f);
 }
 
 TEST(Attention, TheChosenIsaIsTheOneThatRuns) {
