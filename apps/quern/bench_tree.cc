@@ -85,7 +85,7 @@ std::map<std::string, Measured> measured(Communicator& c, const TreeBenchOptions
       double alone = 0, tree = 0, tree_join = 0, seconds = 0, join = 0;
       int64_t bytes = 0, messages = 0;
       auto beside = [&] {
-        alone = timed([&] { partials_of_all(q, k, v, scale); }), tree = whole(butterfly, other);
+        alone = timed([&] { partials_of_all(q, {k, v, {}, {}}, scale); }), tree = whole(butterfly, other);
         tree_join = joining(butterfly);
       };
       auto itself = [&] {

@@ -19,7 +19,7 @@
 namespace quern {
 
 struct EngineOptions {
-  DType kv = DType::f32;                   // of the attention cache
+  DType kv = DType::f32;                   // of the attention cache: f32, bf16, or i8 (kv_type.h)
   int64_t chunk = 512;                     // prompt rows of one step; prompts are cut at its multiples
   int64_t max_sessions = 16;               // sequences in work at once
   int64_t state_bytes = 0;                 // of all sequences in work; 0 = no limit

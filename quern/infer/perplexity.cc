@@ -17,8 +17,13 @@ struct Row {
   bool same_top = false;
 };
 
-Tensor hidden(Model& m, std::span<const int32_t> window) {
+Tensor hidden(Model& m, std::span<const int32_t> window, std::optional<DType> kv) {
   Tape tape(Tape::inference);
+  if (kv) {
+    SequenceState state(m.sites(*kv));
+    state.reserve(static_cast<int64_t>(window.size()));
+    return m.hidden(tape, window, Batch::resume({&state}, {static_cast<int64_t>(window.size())})).value;
+  }
   return m.hidden(tape, window, Batch::single(static_cast<int64_t>(window.size()))).value;
 }
 
@@ -45,7 +50,7 @@ double kl_divergence(const float* p, double p_lse, const float* q, double q_lse,
 }  // namespace
 
 Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t context, int32_t begin, Model* reference,
-                      const std::function<void(const Perplexity&)>& progress) {
+                      const std::function<void(const Perplexity&)>& progress, std::optional<DType> kv) {
   if (context < 2) fail("context {}: expected at least 2 tokens", context);
   if (context > model.max_positions())
     fail("context {}: this model's limit is {} (max_position_embeddings)", context, model.max_positions());
@@ -65,7 +70,7 @@ Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t con
     auto window = tokens.subspan(at, next - at);
     int64_t n = static_cast<int64_t>(window.size()) - 1;
     if (n < 1) continue;
-    Tensor h = hidden(model, window), reference_h = reference ? hidden(*reference, window) : Tensor();
+    Tensor h = hidden(model, window, kv), reference_h = reference ? hidden(*reference, window, {}) : Tensor();
     for (int64_t from = 0; from < n; from += kLogitRows) {
       int64_t rows = std::min(kLogitRows, n - from);
       Tensor x = logits(model, h, from, rows), lse = log_sum_exp(x), rx, rlse;

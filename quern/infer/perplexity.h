@@ -1,8 +1,10 @@
 // How well a model foretells a text, and how far another strays from it. The tokens are cut into windows of
-// `context`; each starts from nothing, and its first token is only read.
+// `context`; each starts from nothing, and its first token is only read. With `kv` the model's attention goes through
+// a cache of that type, as answers do (prompts of a window's length); the reference has none.
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "quern/models/model.h"
@@ -20,6 +22,7 @@ struct Perplexity {
 };
 
 Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t context, int32_t begin = -1,
-                      Model* reference = nullptr, const std::function<void(const Perplexity&)>& progress = {});
+                      Model* reference = nullptr, const std::function<void(const Perplexity&)>& progress = {},
+                      std::optional<DType> kv = {});
 
 }  // namespace quern

@@ -10,7 +10,8 @@ namespace quern {
 
 class Session {
  public:
-  // kv: element type of the attention cache (f32 or bf16). The model must outlive the session.
+  // kv: element type of the attention cache (f32, bf16, or i8: 8 bits with scales). The model must outlive the
+  // session.
   Session(Model& model, DType kv = DType::f32);
   // Feeds tokens in chunks of at most `chunk` and returns the logits [V] after the last one. Throws Error when the
   // context would pass the model's limit; the session is then unchanged.

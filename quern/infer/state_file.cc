@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "quern/base/error.h"
+#include "quern/infer/kv_type.h"
 #include "quern/models/fingerprint.h"
 #include "quern/tensor/safetensors.h"
 
@@ -65,6 +66,17 @@ Tensor tensor_of(const SafetensorsFile& f, const std::string& name, DType dtype,
   return f.tensor(name);
 }
 
+// Of the first cache there is: all have one type.
+void check_cache_type(const SafetensorsFile& f, const std::vector<StateSite>& sites) {
+  each_part(sites, [&](size_t s, size_t, const StatePart& part) {
+    if (part.name != "k" || !part.per_token) return;
+    const auto it = f.entries().find(part_name(s, part));
+    if (it == f.entries().end() || it->second.dtype == part.dtype) return;
+    fail("{}: saved with an attention cache of {}, and this one is of {}: go on with --kv {}, or begin another file",
+         f.path().string(), kv_name(it->second.dtype), kv_name(part.dtype), kv_name(it->second.dtype));
+  });
+}
+
 }  // namespace
 
 void save_state(const std::filesystem::path& path, const std::string& model, std::span<const int32_t> tokens,
@@ -96,6 +108,7 @@ SavedState load_state(const std::filesystem::path& path, const std::string& mode
   if (fact(f, "model") != model)
     fail("{}: saved by another model (or by the same in other weights): {}, this is {}", path.string(),
          fact(f, "model"), model);
+  check_cache_type(f, sites);
   const auto ids = f.entries().find("tokens");
   if (ids == f.entries().end() || ids->second.shape.size() != 1)
     fail("{}: no saved session: it holds no tokens", path.string());

@@ -1,6 +1,6 @@
 // A sequence's state as a file: its tokens and every part its sites declare, in safetensors, with the model's
 // fingerprint and a checksum. Restored, it continues with the same bits. Reads nothing but StateSpec. A file of
-// another model, another layout, or with a byte changed is refused by name.
+// another model, another layout, another type of cache, or with a byte changed is refused by name.
 #pragma once
 #include <filesystem>
 #include <span>

@@ -1,6 +1,7 @@
 #include "quern/mixers/attend.h"
 
 #include "quern/kernels/attention/attention.h"
+#include "quern/kernels/attention/cache_q8.h"
 #include "quern/mixers/cache_shards.h"
 #include "quern/mixers/context_attend.h"
 #include "quern/nn/dispatch.h"
@@ -15,21 +16,21 @@ kernels::AttentionOptions kernel_options(const AttendOptions& o) {
 // Over the caches: one segment a sequence, its keys everything appended so far.
 template <class T, class KV>
 void attend_cached(const Tensor& q, const Batch& b, int site, const AttendOptions& o, const Tensor& out) {
+  std::vector<CachedRows> caches;
   std::vector<kernels::AttentionSegment<KV>> segments;
   for (size_t s = 0; s < b.states.size(); ++s) {
-    Tensor k = b.states[s]->rows(site, o.k_part), v = b.states[s]->rows(site, o.k_part + 1);
-    segments.push_back({b.offsets[s], b.offsets[s + 1] - b.offsets[s], k.view<const KV, 3>(), v.view<const KV, 3>()});
+    const CachedRows& c = caches.emplace_back(cached_rows(*b.states[s], site, o.k_part));
+    segments.push_back({b.offsets[s], b.offsets[s + 1] - b.offsets[s], c.k.view<const KV, 3>(),
+                        c.v.view<const KV, 3>(), scales_of(c.k_scale), scales_of(c.v_scale)});
   }
   Arena& scratch = thread_arena();
   Arena::Scope scope(scratch);
   kernels::attention<T, KV>(q.view<const T, 3>(), segments, kernel_options(o), out.view<T, 3>(), {}, scratch);
 }
 
-void append_kv(const Batch& b, int site, int part, const Tensor& rows) {
-  for (size_t s = 0; s < b.states.size(); ++s) {
-    int64_t n = b.offsets[s + 1] - b.offsets[s];
-    b.states[s]->append(site, part, n).copy_from(rows.narrow(0, b.offsets[s], n));
-  }
+// Of a site whose cache is in 8 bits.
+int scale_part(const SequenceState& state, int site) {
+  return static_cast<int>(state.sites()[static_cast<size_t>(site)].spec.parts.size()) - 2;
 }
 
 template <class T>
@@ -84,7 +85,48 @@ std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t win
                      .window = window,
                      .shard_axis = 0};
   };
-  return {part("k"), part("v")};
+  std::vector<StatePart> parts = {part("k"), part("v")};
+  if (kv != DType::i8) return parts;
+  for (const char* name : {"k_scale", "v_scale"}) {
+    StatePart scale = part(name);
+    scale.shape = {n_head_kv, 1}, scale.dtype = DType::f32;
+    parts.push_back(std::move(scale));
+  }
+  return parts;
+}
+
+CachedRows cached_rows(const SequenceState& state, int site, int k_part) {
+  CachedRows c{state.rows(site, k_part), state.rows(site, k_part + 1), {}, {}};
+  if (c.k.dtype() != DType::i8) return c;
+  const int scales = scale_part(state, site);
+  c.k_scale = state.rows(site, scales), c.v_scale = state.rows(site, scales + 1);
+  return c;
+}
+
+View<float, 2> scales_of(const Tensor& t) {
+  if (!t.defined()) return {};
+  const auto v = t.view<float, 3>();
+  return {v.data, {v.shape[0], v.shape[1]}, {v.stride[0], v.stride[1]}};
+}
+
+void append_rows(SequenceState& state, int site, int k_part, const Tensor& k, const Tensor& v) {
+  const auto append = [&](int part, const Tensor& rows, int scales) {
+    const Tensor to = state.append(site, part, rows.dim(0));
+    if (to.dtype() != DType::i8) return to.copy_from(rows);
+    kernels::quantise_cache_rows(rows.to(DType::f32).view<const float, 3>(), to.view<int8_t, 3>(),
+                                 scales_of(state.append(site, scales, rows.dim(0))));
+  };
+  const int scales = scale_part(state, site);
+  append(k_part, k, scales), append(k_part + 1, v, scales + 1);
+}
+
+Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t n, DType type) {
+  const Tensor from = rows.narrow(0, begin, n);
+  if (rows.dtype() != DType::i8) return from.to(type);
+  const Tensor wide = Tensor::empty(from.shape(), DType::f32);
+  kernels::dequantise_cache_rows(from.view<const int8_t, 3>(), scales_of(scale.narrow(0, begin, n)),
+                                 wide.view<float, 3>());
+  return wide.to(type);
 }
 
 Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b, int site,
@@ -95,8 +137,10 @@ Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, con
     return with_float(q_THd.dtype(), [&]<class T>() { return attend_fresh<T>(tape, q_THd, k_THd, v_THd, b, o); });
   QUERN_CHECK(!tape.needs({q_THd, k_THd, v_THd}), "training reads whole segments, not states");
   if (b.shards && o.window == 0) return attend_shards(q_THd, k_THd, v_THd, b, site, o);
-  append_kv(b, site, o.k_part, k_THd.value);
-  append_kv(b, site, o.k_part + 1, v_THd.value);
+  for (size_t s = 0; s < b.states.size(); ++s) {
+    const int64_t begin = b.offsets[s], n = b.offsets[s + 1] - begin;
+    append_rows(*b.states[s], site, o.k_part, k_THd.value.narrow(0, begin, n), v_THd.value.narrow(0, begin, n));
+  }
   const Tensor& q = q_THd.value;
   Tensor out = Tensor::empty({q.dim(0), q.dim(1), v_THd.dim(2)}, q.dtype());
   DType kv = b.states[0]->rows(site, o.k_part).dtype();
@@ -104,6 +148,8 @@ Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, con
     attend_cached<double, double>(q, b, site, o, out);
   else if (kv == DType::bf16)
     attend_cached<float, bf16>(q, b, site, o, out);
+  else if (kv == DType::i8)
+    attend_cached<float, int8_t>(q, b, site, o, out);
   else
     attend_cached<float, float>(q, b, site, o, out);
   return out;

@@ -1,6 +1,7 @@
 // What the softmax-attention mixers share: rotary settings, the key/value state, and attention itself on a tape.
 // q [T, Hq, d], k and v [T, Hkv, d] of this call's tokens; with states, k and v are appended to parts `k_part` and
-// `k_part + 1` of the site and attention runs over everything the sequence has seen.
+// `k_part + 1` of the site and attention runs over everything the sequence has seen. A cache holds f64, f32, bf16, or
+// whole numbers of 8 bits with a scale a row and head (kernels/attention/cache_q8.h).
 #pragma once
 #include <vector>
 
@@ -29,7 +30,20 @@ struct AttendOptions {
 void check_heads(const char* mixer, int64_t width, int64_t n_head, int64_t n_head_kv, int64_t head_dim,
                  int64_t rotary_dims);
 
+// Parts "k" and "v"; of a cache in 8 bits (DType::i8) also "k_scale" and "v_scale", which are the last of their site:
+// what else a site keeps goes between.
 std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t window, DType kv);
+
+// The cache of one sequence at a site, and its scales where it is in 8 bits.
+struct CachedRows {
+  Tensor k, v, k_scale, v_scale;  // [keys, Hkv, d], [keys, Hkv, dv], [keys, Hkv, 1]
+};
+CachedRows cached_rows(const SequenceState& state, int site, int k_part);
+View<float, 2> scales_of(const Tensor& scales);  // [keys, Hkv] as kernels take it; none of an undefined one
+// Of new rows k [n, Hkv, d], v [n, Hkv, dv]: behind what is there, in the cache's own type.
+void append_rows(SequenceState& state, int site, int k_part, const Tensor& k, const Tensor& v);
+// Rows [begin, begin + n) of a cache as numbers of `type`.
+Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t n, DType type);
 
 Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site,
            AttendOptions options);

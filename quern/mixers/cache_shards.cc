@@ -10,16 +10,16 @@ constexpr int64_t kKeyTile = 1024;  // cached rows that are widened and whose sc
 
 // Several new rows: each sees the cache up to itself.
 template <class T>
-Tensor partials_of_rows(const Tensor& q, int64_t first, const Tensor& k, const Tensor& v,
-                        const std::vector<RowRun>& keys, const AttendOptions& o) {
-  const BlockHeads h{q.dim(1), k.dim(1), q.dim(2), v.dim(2), o.scale, 0, false};
+Tensor partials_of_rows(const Tensor& q, int64_t first, const CachedRows& cache, const std::vector<RowRun>& keys,
+                        const AttendOptions& o) {
+  const BlockHeads h{q.dim(1), cache.k.dim(1), q.dim(2), cache.v.dim(2), o.scale, 0, false};
   const VisibleBlocks blocks(0, nullptr, {{0, first, q.dim(0)}});
   const auto p = BlockPartial<T>::nothing(q.dim(0), h);
   for (const RowRun& run : keys)
     for (int64_t at = 0; at < run.n; at += kKeyTile) {
       const int64_t n = std::min(kKeyTile, run.n - at);
-      forward_block<T>(blocks, h, q, k.narrow(0, run.local + at, n).to(q.dtype()),
-                       v.narrow(0, run.local + at, n).to(q.dtype()), {{0, run.row + at, n}}, p);
+      forward_block<T>(blocks, h, q, wide_rows(cache.k, cache.k_scale, run.local + at, n, q.dtype()),
+                       wide_rows(cache.v, cache.v_scale, run.local + at, n, q.dtype()), {{0, run.row + at, n}}, p);
     }
   return partials_of(p);
 }
@@ -56,14 +56,14 @@ Var attend_shards(const Var& q_v, const Var& k_v, const Var& v_v, const Batch& b
     const int64_t begin = b.offsets[s], n = b.offsets[s + 1] - begin, length = state.length();
     if (n == 0) continue;
     for (const RowRun& run : shards.here(length, length + n))
-      for (int part : {0, 1})
-        state.append(site, o.k_part + part, run.n)
-            .copy_from((part ? v_v : k_v).value.narrow(0, begin + run.row - length, run.n));
-    const Tensor k = state.rows(site, o.k_part), v = state.rows(site, o.k_part + 1), mine = q.narrow(0, begin, n);
-    QUERN_CHECK(k.dim(0) == shards.count_here(length + n), "{} rows of {} on rank {}", k.dim(0), length + n,
-                shards.comm().rank());
-    const Tensor part = n == 1 ? partials_of_all(mine, k, v, o.scale) : with_float(q.dtype(), [&]<class T>() {
-      return partials_of_rows<T>(mine.contiguous_copy_if_needed(), length, k, v, shards.here(0, length + n), o);
+      append_rows(state, site, o.k_part, k_v.value.narrow(0, begin + run.row - length, run.n),
+                  v_v.value.narrow(0, begin + run.row - length, run.n));
+    const CachedRows cache = cached_rows(state, site, o.k_part);
+    const Tensor mine = q.narrow(0, begin, n);
+    QUERN_CHECK(cache.k.dim(0) == shards.count_here(length + n), "{} rows of {} on rank {}", cache.k.dim(0),
+                length + n, shards.comm().rank());
+    const Tensor part = n == 1 ? partials_of_all(mine, cache, o.scale) : with_float(q.dtype(), [&]<class T>() {
+      return partials_of_rows<T>(mine.contiguous_copy_if_needed(), length, cache, shards.here(0, length + n), o);
     });
     records.narrow(0, begin * hq, n * hq).copy_from(part);
   }

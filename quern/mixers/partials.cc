@@ -22,14 +22,17 @@ PartialRow<T> row_at(const T* record, int64_t dv) {
 
 // One query a segment: it sees every key, and the kernel that streams a cache once takes it.
 template <class T, class KV>
-Tensor of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale) {
+Tensor of_all(const Tensor& q, const CachedRows& rows, double scale) {
+  const Tensor &k = rows.k, &v = rows.v;
   const int64_t n = q.dim(0), hq = q.dim(1), dv = v.dim(2);
   const DType t = q.dtype();
   const Tensor records = no_partials(n * hq, dv, t);
   if (k.dim(0) == 0) return records;
   const Tensor o = Tensor::empty({n, hq, dv}, t), lse = Tensor::empty({n, hq}, t);
   std::vector<kernels::AttentionSegment<KV>> segments;
-  for (int64_t i = 0; i < n; ++i) segments.push_back({i, 1, k.view<const KV, 3>(), v.view<const KV, 3>()});
+  for (int64_t i = 0; i < n; ++i)
+    segments.push_back(
+        {i, 1, k.view<const KV, 3>(), v.view<const KV, 3>(), scales_of(rows.k_scale), scales_of(rows.v_scale)});
   Arena& scratch = thread_arena();
   Arena::Scope scope(scratch);
   kernels::attention<T, KV>(q.view<const T, 3>(), segments, {.scale = scale}, o.view<T, 3>(), lse.view<T, 2>(),
@@ -54,10 +57,11 @@ Tensor no_partials(int64_t rows, int64_t dv, DType dtype) {
   return records;
 }
 
-Tensor partials_of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale) {
-  if (q.dtype() == DType::f64) return of_all<double, double>(q, k, v, scale);
-  if (k.dtype() == DType::bf16) return of_all<float, bf16>(q, k, v, scale);
-  return of_all<float, float>(q, k, v, scale);
+Tensor partials_of_all(const Tensor& q, const CachedRows& rows, double scale) {
+  if (q.dtype() == DType::f64) return of_all<double, double>(q, rows, scale);
+  if (rows.k.dtype() == DType::bf16) return of_all<float, bf16>(q, rows, scale);
+  if (rows.k.dtype() == DType::i8) return of_all<float, int8_t>(q, rows, scale);
+  return of_all<float, float>(q, rows, scale);
 }
 
 template <class T>

@@ -3,15 +3,16 @@
 // rows and joined piece by piece.
 #pragma once
 #include "quern/comm/communicator.h"
+#include "quern/mixers/attend.h"
 #include "quern/mixers/context_blocks.h"
 
 namespace quern {
 
 Tensor no_partials(int64_t rows, int64_t dv, DType dtype);  // nothing seen
 
-// Of queries q [n, Hq, d] that see all of k [t, Hkv, d], v [t, Hkv, dv] (f32 or bf16 for f32 queries; f64): t may be
-// 0.
-Tensor partials_of_all(const Tensor& q, const Tensor& k, const Tensor& v, double scale);
+// Of queries q [n, Hq, d] that see all of k [t, Hkv, d], v [t, Hkv, dv] (f32, bf16 or i8 for f32 queries; f64): t may
+// be 0.
+Tensor partials_of_all(const Tensor& q, const CachedRows& rows, double scale);
 // Of what tiles of products have gathered, not yet divided.
 template <class T>
 Tensor partials_of(const BlockPartial<T>& p);

@@ -41,7 +41,7 @@ Tensor by_ring(Communicator& comm, const Tensor& q, const Tensor& k, const Tenso
   Tensor k_now = k, v_now = v;
   for (int step = 0; step < p; ++step) {
     const int whose = (comm.rank() + p - step) % p;
-    pieces[static_cast<size_t>(whose)].copy_from(partials_of_all(q, k_now, v_now, o.scale));
+    pieces[static_cast<size_t>(whose)].copy_from(partials_of_all(q, {k_now, v_now, {}, {}}, o.scale));
     if (step + 1 == p) break;
     const int64_t coming = counts[static_cast<size_t>((whose + p - 1) % p)];
     const Tensor k_next = k_room.narrow(0, 0, coming), v_next = v_room.narrow(0, 0, coming);
@@ -67,7 +67,7 @@ Tensor by_gathering(Communicator& comm, const Tensor& q, const Tensor& k, const 
     return all;
   };
   Tensor all_k = gathered(k), all_v = gathered(v);
-  const Tensor records = partials_of_all(q, all_k, all_v, o.scale);
+  const Tensor records = partials_of_all(q, {all_k, all_v, {}, {}}, o.scale);
   memory.give(all_k);
   memory.give(all_v);
   return records;
@@ -83,7 +83,7 @@ Attended rank_attention(Communicator& comm, const Tensor& q, const Tensor& k, co
   Tensor records;
   switch (o.form) {
     case ShardForm::reduce:
-      records = partials_of_all(q, k, v, o.scale);
+      records = partials_of_all(q, {k, v, {}, {}}, o.scale);
       reduce_partials(comm, records, o.reduce, memory);
       break;
     case ShardForm::ring_kv:
