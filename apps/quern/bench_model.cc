@@ -15,9 +15,12 @@
 #include "quern/base/traffic.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
+#include "quern/infer/kv_type.h"
 
 namespace quern {
 namespace {
+
+constexpr double kByteScale = 1.0 / 64;  // of every row of a made-up cache in 8 bits
 
 double seconds_since(std::chrono::steady_clock::time_point t) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
@@ -25,8 +28,9 @@ double seconds_since(std::chrono::steady_clock::time_point t) {
 
 void fill_random(const Tensor& t, uint64_t seed) {
   Rng rng(seed);
+  const double size = t.dtype() == DType::i8 ? 0.5 / kByteScale : 0.5;
   std::vector<float> block(static_cast<size_t>(std::min<int64_t>(t.size(), 1 << 16)));
-  for (float& x : block) x = static_cast<float>(rng.normal() * 0.5);
+  for (float& x : block) x = static_cast<float>(std::clamp(rng.normal() * size, -127.0, 127.0));
   Tensor dense = Tensor::empty(t.shape(), DType::f32);  // t may be strided, as the heads of a cache are
   for (int64_t at = 0; at < t.size(); at += static_cast<int64_t>(block.size()))
     std::copy_n(block.data(), std::min<int64_t>(static_cast<int64_t>(block.size()), t.size() - at),
@@ -35,40 +39,60 @@ void fill_random(const Tensor& t, uint64_t seed) {
 }
 
 struct Decode {
+  DType kv = DType::bf16;
   int64_t depth = 0, batch = 0;
   double tokens_per_s = 0, bytes_per_token = 0, read = 0, ratio = 0;
+  double beside_first = 1;  // median of its time over the first one's of the same repetition
 };
 
-Decode decode(Model& model, int64_t depth, int64_t batch, DType kv, int64_t reps) {
-  std::vector<SequenceState> states;
-  std::vector<SequenceState*> pointers;
-  for (int64_t b = 0; b < batch; ++b) states.push_back(state_at(model, depth, kv, static_cast<uint64_t>(b) << 20));
-  for (SequenceState& s : states) s.reserve(depth + reps + 2), pointers.push_back(&s);
+// Sequences at the depth under one type of cache, and what their steps took.
+struct Decoding {
+  DType kv;
+  std::vector<SequenceState> states = {};
+  std::vector<SequenceState*> pointers = {};
+  std::vector<double> seconds = {}, read = {}, ratio = {}, bytes = {};
+};
+
+std::vector<Decode> decode(Model& model, int64_t depth, int64_t batch, const std::vector<DType>& kvs, int64_t reps) {
+  std::vector<Decoding> all;
+  for (DType kv : kvs) {
+    Decoding& d = all.emplace_back(Decoding{kv});
+    for (int64_t b = 0; b < batch; ++b)
+      d.states.push_back(state_at(model, depth, kv, static_cast<uint64_t>(b) << 20));
+    for (SequenceState& s : d.states) s.reserve(depth + reps + 2), d.pointers.push_back(&s);
+  }
   std::vector<int64_t> ones(static_cast<size_t>(batch), 1);
   std::vector<int32_t> ids(static_cast<size_t>(batch));
   Rng rng(7);
-  auto step = [&] {
+  auto step = [&](Decoding& d) {
     for (int32_t& id : ids) id = static_cast<int32_t>(rng.uniform() * static_cast<double>(model.vocab_size()));
     Tape tape(Tape::inference);
-    model.logits(tape, model.hidden(tape, ids, Batch::resume(pointers, ones)));
+    model.logits(tape, model.hidden(tape, ids, Batch::resume(d.pointers, ones)));
   };
-  step();  // first touch of scratch
-  std::vector<double> seconds, read, ratio, bytes;
+  for (Decoding& d : all) step(d);  // first touch of scratch
   double before = measure(Bound::read);
-  for (int64_t i = 0; i < reps; ++i) {
-    int64_t weights = weight_bytes_read.load(), cache = 0;
-    for (const SequenceState& s : states) cache += s.bytes();
-    auto start = std::chrono::steady_clock::now();
-    step();
-    seconds.push_back(seconds_since(start));
-    double after = measure(Bound::read);
-    bytes.push_back(static_cast<double>(weight_bytes_read.load() - weights + cache));
-    read.push_back((before + after) / 2);
-    ratio.push_back(bytes.back() * 1e-9 / seconds.back() / read.back());
-    before = after;
+  for (int64_t i = 0; i < reps; ++i)
+    for (Decoding& d : all) {
+      int64_t weights = weight_bytes_read.load(), cache = 0;
+      for (const SequenceState& s : d.states) cache += s.bytes();
+      auto start = std::chrono::steady_clock::now();
+      step(d);
+      d.seconds.push_back(seconds_since(start));
+      double after = measure(Bound::read);
+      d.bytes.push_back(static_cast<double>(weight_bytes_read.load() - weights + cache));
+      d.read.push_back((before + after) / 2);
+      d.ratio.push_back(d.bytes.back() * 1e-9 / d.seconds.back() / d.read.back());
+      before = after;
+    }
+  std::vector<Decode> out;
+  const double n = static_cast<double>(batch);
+  for (const Decoding& d : all) {
+    std::vector<double> beside;
+    for (size_t i = 0; i < d.seconds.size(); ++i) beside.push_back(d.seconds[i] / all[0].seconds[i]);
+    out.push_back({d.kv, depth, batch, n / median(d.seconds), median(d.bytes) / n, median(d.read), median(d.ratio),
+                   median(beside)});
   }
-  double n = static_cast<double>(batch);
-  return {depth, batch, n / median(seconds), median(bytes) / n, median(read), median(ratio)};
+  return out;
 }
 
 struct Prefill {
@@ -101,6 +125,13 @@ Prefill prefill(Model& model, int64_t tokens, DType kv, int64_t reps) {
   return {tokens, static_cast<double>(tokens) / median(seconds), flops, median(peak), median(ratio)};
 }
 
+std::vector<DType> bench_kvs(const ModelBenchOptions& o) {
+  std::vector<DType> kvs;
+  for (const std::string& word : o.kv) kvs.push_back(parse_kv_flag(word));
+  if (kvs.empty()) kvs.push_back(o.scheme == "f32" ? DType::f32 : DType::bf16);
+  return kvs;
+}
+
 // A packed folder stays as it is, whatever is asked for.
 std::string scheme_of(const ModelBenchOptions& o) {
   if (o.dir.empty()) return o.scheme;
@@ -115,8 +146,12 @@ SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t see
   for (size_t i = 0; i < s.sites().size(); ++i)
     for (size_t p = 0; p < s.sites()[i].spec.parts.size(); ++p) {
       int site = static_cast<int>(i), part = static_cast<int>(p);
-      bool rows = s.sites()[i].spec.parts[p].per_token;
-      fill_random(rows ? s.append(site, part, depth) : s.fixed(site, part), seed + i * 16 + p);
+      const StatePart& spec = s.sites()[i].spec.parts[p];
+      const Tensor to = spec.per_token ? s.append(site, part, depth) : s.fixed(site, part);
+      if (spec.name.ends_with("_scale"))
+        to.copy_from(Tensor::full(to.shape(), DType::f32, kByteScale));
+      else
+        fill_random(to, seed + i * 16 + p);
     }
   s.advance(depth);
   return s;
@@ -130,7 +165,10 @@ std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
   return model;
 }
 
-DType bench_kv(const ModelBenchOptions& o) { return o.scheme == "f32" ? DType::f32 : DType::bf16; }
+DType bench_kv(const ModelBenchOptions& o) {
+  if (o.kv.size() > 1) throw UsageError("--kv: expected one here; bench model and batch take several");
+  return bench_kvs(o)[0];
+}
 
 int bench_batch(ModelBenchOptions o, bool json) {
   if (o.batches.empty()) o.batches = {"1", "4", "16"};
@@ -142,8 +180,8 @@ int bench_batch(ModelBenchOptions o, bool json) {
 int bench_model(const ModelBenchOptions& o, bool json) {
   std::vector<int64_t> depths = whole_numbers(o.depths, "--depth", {512, 8192}),
                        batches = whole_numbers(o.batches, "--batch", {1});
+  const std::vector<DType> kvs = bench_kvs(o);
   std::unique_ptr<Model> model = bench_subject(o);
-  DType kv = bench_kv(o);
   Json out = Json::object(), rows = Json::array();
   out.set("model", o.dir.empty() ? o.shape : o.dir);
   out.set("scheme", scheme_of(o));
@@ -152,7 +190,7 @@ int bench_model(const ModelBenchOptions& o, bool json) {
     fmt::print("{:<10}{:>8}{:>7}{:>12}{:>14}{:>12}{:>8}\n", "", "tokens", "batch", "tokens/s", "MB a token", "bound",
                "ratio");
   if (!o.skip_prefill) {
-    Prefill p = prefill(*model, o.prompt, kv, std::min<int64_t>(o.reps, 3));
+    Prefill p = prefill(*model, o.prompt, kvs[0], std::min<int64_t>(o.reps, 3));
     out.set("prefill_tokens", p.tokens);
     out.set("prefill_tokens_per_s", p.tokens_per_s);
     out.set("prefill_peak_ratio", p.ratio);
@@ -162,26 +200,31 @@ int bench_model(const ModelBenchOptions& o, bool json) {
   }
   double first = 0;
   for (int64_t batch : batches)
-    for (int64_t depth : depths) {
-      Decode d = decode(*model, depth, batch, kv, o.reps);
-      Json row = Json::object();
-      row.set("depth", d.depth);
-      row.set("batch", d.batch);
-      row.set("decode_tokens_per_s", d.tokens_per_s);
-      row.set("bytes_per_token", d.bytes_per_token);
-      row.set("read_gb_per_s", d.read);
-      row.set("decode_roofline_ratio", d.ratio);
-      if (rows.as_array().empty()) first = d.tokens_per_s;
-      if (!json)
-        fmt::print("{:<10}{:>8}{:>7}{:>12.2f}{:>14.1f}{:>7.1f} GB/s{:>7.2f}{}{}\n", "decode", d.depth, d.batch,
-                   d.tokens_per_s, d.bytes_per_token * 1e-6, d.read, d.ratio, d.ratio > 1.05 ? " !" : "",
-                   batch > 1 ? fmt::format("  {:.1f}× the first row", d.tokens_per_s / first) : "");
-      row.set("times_first", d.tokens_per_s / first);
-      if (rows.as_array().empty())
-        for (const char* key : {"decode_tokens_per_s", "bytes_per_token", "decode_roofline_ratio"})
-          out.set(key, row.at(key, "row"));
-      rows.push(std::move(row));
-    }
+    for (int64_t depth : depths)
+      for (const Decode& d : decode(*model, depth, batch, kvs, o.reps)) {
+        Json row = Json::object();
+        row.set("kv", kv_name(d.kv));
+        row.set("depth", d.depth);
+        row.set("batch", d.batch);
+        row.set("decode_tokens_per_s", d.tokens_per_s);
+        row.set("bytes_per_token", d.bytes_per_token);
+        row.set("read_gb_per_s", d.read);
+        row.set("decode_roofline_ratio", d.ratio);
+        if (rows.as_array().empty()) first = d.tokens_per_s;
+        if (!json)
+          fmt::print("{:<10}{:>8}{:>7}{:>12.2f}{:>14.1f}{:>7.1f} GB/s{:>7.2f}{}{}\n", "decode", d.depth, d.batch,
+                     d.tokens_per_s, d.bytes_per_token * 1e-6, d.read, d.ratio, d.ratio > 1.05 ? " !" : "",
+                     (batch > 1 ? fmt::format("  {:.1f}× the first row", d.tokens_per_s / first) : "") +
+                         (kvs.size() > 1
+                              ? fmt::format("  {} cache: {:.2f} of the first's time", kv_name(d.kv), d.beside_first)
+                              : ""));
+        row.set("time_beside_first_kv", d.beside_first);
+        row.set("times_first", d.tokens_per_s / first);
+        if (rows.as_array().empty())
+          for (const char* key : {"decode_tokens_per_s", "bytes_per_token", "decode_roofline_ratio"})
+            out.set(key, row.at(key, "row"));
+        rows.push(std::move(row));
+      }
   out.set("decode", std::move(rows));
   if (json)
     fmt::print("{}\n", out.dump(2));

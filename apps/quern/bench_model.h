@@ -13,6 +13,9 @@ namespace quern {
 struct ModelBenchOptions {
   std::string dir, shape;  // one of them: a folder, or a published shape with random weights
   std::string scheme = "bf16";
+  // Attention caches: bf16, q8 or f32; none is f32 with weights in f32, else bf16. Several: decoding with one after
+  // the other in every repetition (bench model, bench batch).
+  std::vector<std::string> kv = {};
   int64_t prompt = 2048, reps = 15, chunk = 512;
   std::vector<std::string> depths = {}, batches = {};  // of decoding; empty = 512 and 8192, and 1
   bool skip_prefill = false;
@@ -29,7 +32,7 @@ struct TrainBenchOptions {
 int bench_train(const TrainBenchOptions& options, bool json);  // a training step: MFU and where its time goes
 
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& options);
-DType bench_kv(const ModelBenchOptions& options);
+DType bench_kv(const ModelBenchOptions& options);  // throws UsageError unless there is one
 // A sequence that has seen `depth` tokens it was never fed.
 SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed);
 

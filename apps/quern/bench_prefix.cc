@@ -31,9 +31,9 @@ struct Case {
 }  // namespace
 
 int bench_prefix(const ModelBenchOptions& o, bool json) {
+  const EngineOptions options{.kv = bench_kv(o), .chunk = o.chunk, .cache_bytes = int64_t{4} << 30};
   std::unique_ptr<Model> model = bench_subject(o);
   int64_t n = o.prompt, shared = n * 9 / 10;
-  EngineOptions options{.kv = bench_kv(o), .chunk = o.chunk, .cache_bytes = int64_t{4} << 30};
   auto request = [](Tokens prompt) {
     Request r{.prompt = std::move(prompt)};
     r.options.max_tokens = 1;

@@ -49,7 +49,7 @@ Json config_of_shape(const std::string& shape) {
 
 Json describe(Model& model, const TensorFolder* weights) {
   Counts c = count(model);
-  const StateTotals state = state_totals(model.sites(DType::bf16));
+  const StateTotals state = state_totals(model.sites(DType::bf16)), q8 = state_totals(model.sites(DType::i8));
   Json j = Json::object();
   j.set("family", model.family());
   j.set("parameters", c.all);
@@ -58,6 +58,7 @@ Json describe(Model& model, const TensorFolder* weights) {
   j.set("vocab_size", model.vocab_size());
   j.set("max_positions", model.max_positions());
   j.set("state_bytes_per_token", state.row_bytes);
+  j.set("state_bytes_per_token_q8", q8.row_bytes);
   j.set("state_bytes_fixed", state.fixed_bytes);
   if (!weights) return j;
   std::map<std::string, int64_t> by_type;
@@ -84,8 +85,8 @@ void print(const Json& j) {
   }
   if (j.find("scheme"))
     fmt::print("packed       {}; head {}\n", j.at("scheme").as_string(), j.at("head_scheme").as_string());
-  fmt::print("state        {} bytes a token (bf16 cache), {} bytes a sequence\n", n("state_bytes_per_token"),
-             n("state_bytes_fixed"));
+  fmt::print("state        {} bytes a token (bf16 cache; --kv q8: {}), {} bytes a sequence\n",
+             n("state_bytes_per_token"), n("state_bytes_per_token_q8"), n("state_bytes_fixed"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "apps/quern/context.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/mmap.h"
+#include "quern/infer/kv_type.h"
 #include "quern/infer/perplexity.h"
 #include "quern/text/tokenizer.h"
 
@@ -17,6 +18,7 @@ int cmd_ppl(Words args) {
   std::string dir, file, against, dtype = "auto", reference_dtype = "auto";
   int64_t context = 512, most = 0;
   bool json = false, special = false;
+  std::optional<std::string> kv_word;
   Args a("ppl", "perplexity of a text, alone or against a reference model");
   a.positional("DIR", dir)
       .positional("FILE", file)
@@ -24,6 +26,8 @@ int cmd_ppl(Words args) {
       .flag("--tokens", most, "stop after this many; 0 is all")
       .flag("--special", special, "special tokens spelt in the text become their ids")
       .flag("--dtype", dtype, "f32, bf16, or auto (bf16)")
+      .flag("--kv", kv_word,
+            "through an attention cache of bf16, q8 or f32, as answers are given; by itself without one")
       .flag("--against", against, "folder of a reference model with the same tokenizer")
       .flag("--against-dtype", reference_dtype, "f32, bf16, or auto (bf16)")
       .flag("--json", json, "one JSON object")
@@ -31,6 +35,8 @@ int cmd_ppl(Words args) {
           "Perplexity is e to the mean surprise of a token; KL is the reference's distribution against this "
           "model's.");
   if (!a.parse(args)) return 0;
+  std::optional<DType> kv;
+  if (kv_word) kv = parse_kv_flag(*kv_word);
   MappedFile mapped(file);
   std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
   Tokenizer tokenizer = load_tokenizer(dir);
@@ -39,17 +45,20 @@ int cmd_ppl(Words args) {
   auto model = load_for_inference(dir, dtype);
   auto reference = against.empty() ? nullptr : load_for_inference(against, reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
-  Perplexity p = perplexity(*model, ids, std::min(context, model->max_positions()), tokenizer.bos_id(),
-                            reference.get(), [&](const Perplexity& so_far) {
-                              if (live)
-                                fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ", so_far.tokens, ids.size(),
-                                           std::exp(so_far.nll));
-                            });
+  Perplexity p = perplexity(
+      *model, ids, std::min(context, model->max_positions()), tokenizer.bos_id(), reference.get(),
+      [&](const Perplexity& so_far) {
+        if (live)
+          fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ", so_far.tokens, ids.size(),
+                     std::exp(so_far.nll));
+      },
+      kv);
   if (live) fmt::print(stderr, "\n");
   double bits = p.nll / std::log(2.0) * static_cast<double>(ids.size()) / static_cast<double>(text.size());
   if (json) {
     Json j = Json::object();
     j.set("tokens", p.tokens);
+    if (kv) j.set("kv", kv_name(*kv));
     j.set("perplexity", std::exp(p.nll));
     j.set("nll", p.nll);
     j.set("nll_error", p.nll_error);

@@ -315,6 +315,7 @@ int cmd_run(Words args) {
           "one, "
           "decoding is greedy.");
   r.weights.add_to(a, "f32, bf16, or auto (bf16)");
+  r.weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt (-p)");
   if (!r.answer.empty() && !prompt) throw UsageError("quern run: --answer needs a prompt (-p)");

@@ -189,6 +189,7 @@ int cmd_serve(Words args) {
           "first asked for. Listens on the loopback address "
           "unless --host says otherwise. Ctrl-C ends it.");
   weights.add_to(a, "f32, bf16, or auto (bf16)");
+  weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
   if (dirs.empty()) dirs = {"zaya-nano"};
   if (port < 0 || port > 65535) throw UsageError("quern serve: --port takes 0 to 65535");

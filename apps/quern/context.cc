@@ -1,6 +1,7 @@
 // Weight flags and loading.
 #include "apps/quern/context.h"
 
+#include "quern/infer/kv_type.h"
 #include "quern/models/packed_file.h"
 
 namespace quern {
@@ -22,6 +23,16 @@ DType parse_compute_dtype(const std::string& text) {
   throw UsageError(fmt::format("--dtype '{}': expected f32 or bf16", text));
 }
 
+DType parse_kv_flag(const std::string& text) {
+  try {
+    return parse_kv(text);
+  } catch (const Error& e) {
+    throw UsageError(fmt::format("--kv {}", e.what()));
+  }
+}
+
+void WeightFlags::add_cache_to(Args& args) { args.flag("--kv", cache, kKvHelp); }
+
 void WeightFlags::add_to(Args& args, const std::string& dtype_help) {
   args.flag("--dtype", dtype, fmt::format("{} (default: {})", dtype_help, dtype_default))
       .flag("--scheme", scheme, "instead of --dtype: quantise at load, as f32, bf16, q8, q4 or q8a8")
@@ -32,7 +43,7 @@ LoadOptions WeightFlags::load_options() const {
   if (dtype && scheme) throw UsageError("--dtype and --scheme both say how weights are kept: give one of them");
   if (head && !scheme) throw UsageError("--head needs --scheme");
   LoadOptions o;
-  o.dtype = kv();
+  o.dtype = rows();
   if (scheme) o.scheme = parse_scheme(*scheme, "--scheme");
   if (head) o.head = parse_scheme(*head, "--head");
   if (o.head && o.head->format == WeightFormat::q8a8)
@@ -41,11 +52,13 @@ LoadOptions WeightFlags::load_options() const {
 }
 
 std::string WeightFlags::name() const {
-  if (!scheme) return std::string(dtype_name(kv()));
+  if (!scheme) return std::string(dtype_name(rows()));
   return head ? fmt::format("{} with {} head", *scheme, *head) : *scheme;
 }
 
-DType WeightFlags::kv() const {
+DType WeightFlags::kv() const { return cache ? parse_kv_flag(*cache) : rows(); }
+
+DType WeightFlags::rows() const {
   if (scheme) return parse_scheme(*scheme, "--scheme").format == WeightFormat::f32 ? DType::f32 : DType::bf16;
   return parse_compute_dtype(dtype.value_or(dtype_default));
 }

@@ -15,14 +15,24 @@ namespace quern {
 
 DType parse_compute_dtype(const std::string& text);  // "auto", "f32", "bf16"
 
-// --dtype, or --scheme and --head: weights are quantised as they are loaded.
+constexpr const char* kKvHelp =
+    "the attention cache as bf16, q8 (8 bits with a scale a row and head: half the memory) or f32 (default: bf16, "
+    "f32 "
+    "where weights are)";
+DType parse_kv_flag(const std::string& text);  // throws UsageError
+
+// --dtype, or --scheme and --head: weights are quantised as they are loaded. --kv where answers are given.
 struct WeightFlags {
   std::string dtype_default;
-  std::optional<std::string> dtype = {}, scheme = {}, head = {};
+  std::optional<std::string> dtype = {}, scheme = {}, head = {}, cache = {};
   void add_to(Args& args, const std::string& dtype_help);
+  void add_cache_to(Args& args);
   LoadOptions load_options() const;  // throws UsageError
   std::string name() const;          // for people and fingerprints: "bf16", "q4", "q4 with q8 head"
   DType kv() const;                  // what the key/value cache holds
+
+ private:
+  DType rows() const;  // what weights are kept in, or unpacked to
 };
 
 int64_t weight_bytes(const std::filesystem::path& model);  // of a folder's safetensors, or of a .gguf file

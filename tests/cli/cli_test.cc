@@ -7,6 +7,7 @@
 
 #include "quern/base/cpu.h"
 #include "quern/base/json.h"
+#include "quern/base/mmap.h"
 #include "quern/tensor/tensor.h"
 #include "tests/cli/shell.h"
 
@@ -203,6 +204,67 @@ TEST(Cli, ShardedContextAnswersTheSameForAnyNumberOfRanks) {
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(Json::parse(r.out).at("tokens"), alone.at("tokens")) << ranks << " ranks, of which one speaks";
   }
+}
+
+// Half the memory, nearly the same answers, and files that know which cache they came from.
+TEST(Cli, AnAttentionCacheInEightBits) {
+  ScratchFolder d;
+  const std::string nano = "'" QUERN_SOURCE_DIR "/models/zaya-nano'";
+  auto json = [](const std::string& command) {
+    const Ran r = shell(command);
+    EXPECT_EQ(r.code, 0) << command << r.err;
+    return r.code == 0 ? Json::parse(r.out) : Json::object();
+  };
+  const Json info = json("quern info " + nano + " --json");
+  const double bf16 = info.at("state_bytes_per_token").as_double(),
+               q8 = info.at("state_bytes_per_token_q8").as_double();
+  EXPECT_LT(q8, 0.57 * bf16);
+  EXPECT_GT(q8, 0.5 * bf16) << "the scales count";
+
+  const std::string run = "quern run " + nano +
+                          " --temp 0 -n 12 --json -p 'Mia has 3 red books and buys 14 more. How many has she now?' "
+                          "--answer ' She has 17 books'";
+  const Json wide = json(run), narrow = json(run + " --kv q8"), same = json(run + " --kv bf16");
+  EXPECT_EQ(same.at("logprobs"), wide.at("logprobs"));
+  EXPECT_NE(narrow.at("logprobs"), wide.at("logprobs")) << "or the flag does nothing";
+  for (size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(narrow.at("logprobs").as_array().at(i).as_double(), wide.at("logprobs").as_array().at(i).as_double(),
+                0.2);
+
+  const std::string text = d / "text";
+  write_file(text, std::string(QUERN_SOURCE_DIR) + " is where Mia keeps her books. She has read most of them twice.");
+  const Json cost = json("quern ppl " + nano + " " + text + " --kv q8 --against " + nano + " --json");
+  EXPECT_EQ(cost.at("kv").as_string(), "q8");
+  EXPECT_GT(cost.at("kl").as_double(), 0);
+  EXPECT_LT(cost.at("kl").as_double(), 0.01);
+
+  const std::string chat = "echo 'How are you?' | quern run " + nano + " --temp 0 -n 8 --session " + (d / "chat");
+  ASSERT_EQ(shell(chat + " --kv q8").code, 0);
+  const Ran refused = shell(chat);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("saved with an attention cache of q8, and this one is of bf16: go on with --kv q8"),
+            std::string::npos)
+      << refused.err;
+  const Ran goes_on = shell(chat + " --kv q8");
+  EXPECT_EQ(goes_on.code, 0);
+  EXPECT_NE(goes_on.err.find(" tokens"), std::string::npos) << goes_on.err;
+
+  for (const std::string& command :
+       {"quern run " + nano + " -p x --kv q4", "quern serve " + nano + " --kv q4", "quern ppl " + nano + " x --kv q4",
+        std::string("quern bench model --shape zaya-tiny --kv q4"),
+        std::string("quern bench prefix --shape zaya-tiny --kv q4")}) {
+    const Ran r = shell(command);
+    EXPECT_EQ(r.code, 2) << command;
+    EXPECT_NE(r.err.find("--kv 'q4', expected bf16, q8 or f32"), std::string::npos) << command << r.err;
+  }
+  EXPECT_EQ(shell("quern bench prefix --shape zaya-tiny --kv q8 --kv bf16").code, 2);
+  const Json bench =
+      json("quern bench batch --shape llama-tiny --batch 2 --depth 64 --reps 1 --kv bf16 --kv q8 --json");
+  const std::vector<Json>& rows = bench.at("decode").as_array();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].at("kv").as_string(), "bf16");
+  EXPECT_EQ(rows[1].at("kv").as_string(), "q8");
+  EXPECT_LT(rows[1].at("bytes_per_token").as_double(), rows[0].at("bytes_per_token").as_double());
 }
 
 // What request.h offers, from the outside. A random model, greedy: what it says is known from a first run.

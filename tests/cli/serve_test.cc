@@ -52,9 +52,12 @@ TEST(Serve, TheShippedModelThroughEveryApi) {
 }
 
 // A hybrid of rows and snapshots: what a restarted server says after a restore is what the first would have said.
-TEST(Serve, ASessionOutlivesTheServer) {
+class ServeSessions : public testing::TestWithParam<const char*> {};
+
+TEST_P(ServeSessions, OutliveTheServer) {
+  const std::string kv = GetParam();
   ScratchFolder folder;
-  const std::string flags = "--session-dir " + (folder / "kept");
+  const std::string flags = "--session-dir " + (folder / "kept") + " " + kv;
   const std::string asked = R"({"messages": [{"role": "user", "content": "What is 12 + 30?"},
     {"role": "assistant", "content": "Answer: 42"})",
                     next = asked + R"(, {"role": "user", "content": "What is 7 + 5?"}],
@@ -78,10 +81,16 @@ TEST(Serve, ASessionOutlivesTheServer) {
   EXPECT_EQ(there.at("choices"), here.at("choices"));
   EXPECT_EQ(there.at("usage").at("prompt_tokens_details").at("cached_tokens"), saved.at("tokens"));
   ScratchFolder elsewhere;  // for its output
-  RunningServer other(elsewhere, flags + " --scheme q8");
+  RunningServer other(elsewhere, kv.empty() ? flags + " --scheme q8" : "--session-dir " + (folder / "kept"));
   const RawAnswer refused = http(other.port(), "POST", "/v1/sessions/sums/restore", "");
   EXPECT_EQ(refused.status, 400) << refused.body;
+  EXPECT_NE(refused.body.find(kv.empty() ? "in other weights" : "saved with an attention cache of q8"),
+            std::string::npos)
+      << refused.body;
 }
+
+INSTANTIATE_TEST_SUITE_P(Caches, ServeSessions, testing::Values("", "--kv q8"),
+                         [](const auto& i) { return std::string(*i.param ? "q8" : "bf16"); });
 
 TEST(Run, AChatIsKeptInAFile) {
   ScratchFolder folder;
