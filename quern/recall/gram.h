@@ -1,8 +1,8 @@
 // Which chunks resemble which: S = X Xᵀ of unit rows, kept where s ≥ threshold, as a symmetric graph with its
 // diagonal. gram_all compares every pair: the definition. gram_pruned adds up only what can be above zero, row by row
-// over the postings of its terms, in the definition's order, hence with its bits. Sums are held for 8192 rows at a
-// time, which stay in the first cache, while 2048 rows go past them; a row with few postings keeps a list instead.
-// Guards, which are counted:
+// over the postings of its terms, in the definition's order, hence with its bits. Sums are held for a tile of 6144
+// rows (gram_tiles.h), which stay in the first cache, while 2048 rows go past it; a row with few postings keeps a
+// list instead. Guards, which are counted:
 //   terms are taken from cheap to dear while the sums stay within `most_work`; the others open no pair
 //                                                                   → GramStats::terms_passed_over
 //   a row keeps its `most_neighbours` strongest among the rows before it, and what later rows keep →

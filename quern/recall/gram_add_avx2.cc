@@ -6,9 +6,8 @@ namespace {
 struct WithAvx2 {};
 }  // namespace
 
-size_t gram_add_avx2(float* sums, const GramRow& row, const GramRun* runs, const uint16_t* place,
-                     const float* other) {
-  return gram_add_row<WithAvx2>(sums, row, runs, place, other);
+size_t gram_add_avx2(float* sums, std::span<const GramTerm> terms, const GramRuns& runs) {
+  return gram_add_row<WithAvx2>(sums, terms, runs);
 }
 
 }  // namespace quern

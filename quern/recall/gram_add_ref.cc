@@ -7,8 +7,8 @@ namespace {
 struct AnyIsa {};
 }  // namespace
 
-size_t gram_add_ref(float* sums, const GramRow& row, const GramRun* runs, const uint16_t* place, const float* other) {
-  return gram_add_row<AnyIsa>(sums, row, runs, place, other);
+size_t gram_add_ref(float* sums, std::span<const GramTerm> terms, const GramRuns& runs) {
+  return gram_add_row<AnyIsa>(sums, terms, runs);
 }
 
 GramAdd gram_add() { return active_isa() == Isa::ref ? gram_add_ref : gram_add_avx2; }

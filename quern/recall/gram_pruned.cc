@@ -9,21 +9,24 @@
 #include "quern/recall/gram_add.h"
 #include "quern/recall/gram_edges.h"
 #include "quern/recall/gram_scan.h"
+#include "quern/recall/gram_tiles.h"
 
 namespace quern {
 namespace {
 
-constexpr uint32_t kWidth = 8192;  // sums held at a time: 32 KiB
-constexpr size_t kRows = 2048;     // rows that go past them: the columns they have lie in the second cache
-constexpr size_t kFew = 64;        // products that are sorted instead of spread
-constexpr size_t kSparse = 160;    // of a row with the sums held: fewer products than a scan has vectors
+constexpr uint32_t kWidth = GramTiles::kWidth;
+constexpr size_t kRows =
+    2048;  // divides kWidth; rows that go past the tiles together, each of which lies in the second cache
+constexpr size_t kFew = 64;      // products that are sorted instead of spread
+constexpr size_t kSparse = 160;  // of a row with a tile: fewer products than a scan has vectors
 
 constexpr size_t kLevels = 32;  // of weights, to tell a row's strongest without sorting them
 
-struct ColumnIndex {  // the rows by column
+struct ColumnIndex {                // the rows by column
+  std::vector<uint32_t> documents;  // rows of a column
+  std::vector<bool> kept;           // columns that open pairs; empty: all
   std::vector<uint64_t> begin;
   std::vector<uint32_t> row;
-  std::vector<uint16_t> place;  // row % kWidth
   std::vector<float> value;
   std::vector<float> passed_norm;  // a row's, of the columns that are left out; empty when none is
   float most_passed = 0;
@@ -48,17 +51,17 @@ std::vector<bool> kept_columns(const std::vector<uint32_t>& documents, const Gra
 ColumnIndex index_columns(const SparseRows& x, const GramOptions& o, GramStats& stats) {
   ColumnIndex p;
   const size_t n = x.rows();
-  std::vector<uint32_t> documents(x.columns);
+  std::vector<uint32_t>& documents = p.documents;
+  documents.resize(x.columns);
   for (const uint32_t c : x.column) ++documents[c];
   double work = 0;
   for (const uint32_t d : documents) work += 0.5 * d * d;
   const bool all = work <= static_cast<double>(o.most_work);
-  std::vector<bool> kept;
-  if (!all) kept = kept_columns(documents, o, stats);
-  const auto has = [&](uint32_t c) { return all || kept[c]; };
+  if (!all) p.kept = kept_columns(documents, o, stats);
+  const auto has = [&](uint32_t c) { return all || p.kept[c]; };
   p.begin.resize(x.columns + 1);
   for (uint32_t c = 0; c < x.columns; ++c) p.begin[c + 1] = p.begin[c] + (has(c) ? documents[c] : 0);
-  p.row.resize(p.begin[x.columns]), p.place.resize(p.row.size()), p.value.resize(p.row.size());
+  p.row.resize(p.begin[x.columns]), p.value.resize(p.row.size());
   // Each thread fills a range of columns: they are met in the order of rows.
   const auto parts = static_cast<uint64_t>(thread_count());
   std::vector<uint32_t> cut(parts + 1, static_cast<uint32_t>(x.columns));
@@ -75,7 +78,7 @@ ColumnIndex index_columns(const SparseRows& x, const GramOptions& o, GramStats& 
         const uint32_t c = x.column[i];
         if (c - first >= last - first || !has(c)) continue;
         uint64_t& k = at[c - first];
-        p.row[k] = r, p.place[k] = static_cast<uint16_t>(r % kWidth), p.value[k++] = x.value[i];
+        p.row[k] = r, p.value[k++] = x.value[i];
       }
   });
   if (all) return p;
@@ -90,31 +93,38 @@ ColumnIndex index_columns(const SparseRows& x, const GramOptions& o, GramStats& 
   return p;
 }
 
+struct DenseRow {
+  uint32_t row;
+  size_t terms, others;  // where its own end
+};
+
 // What a thread keeps between blocks of rows.
 struct Scratch {
   std::vector<float> sums, spread;
   std::vector<uint32_t> touched;
-  std::vector<GramNeighbour> few, found, level;
+  std::vector<GramNeighbour> few, found, strong;
   std::vector<std::vector<GramNeighbour>> near;       // a row of the block
   std::vector<std::array<uint32_t, kLevels>> levels;  // how many of them have which weight
   std::vector<uint32_t> counted;                      // how many of them are in the levels
   std::vector<float> bound;                           // of a row that has enough: what a further one must reach
-  std::vector<uint32_t> local, columns;               // column → its number in the block, and back
-  std::vector<uint32_t> entry;                        // the rows' columns by these numbers
-  std::vector<GramRun> runs;                          // a column's postings among the rows held
+  std::vector<DenseRow> dense;                        // rows that go past the tiles
+  std::vector<GramTerm> terms;                        // theirs that are laid out
+  std::vector<GramNeighbour> others;                  // products by the other ones
+  std::vector<uint32_t> until;                        // in their own tile: the entries that lie before them
   int64_t products = 0, rows_cut = 0;
 };
 
 class BlockOfRows {
  public:
-  BlockOfRows(const SparseRows& x, const ColumnIndex& p, const GramOptions& o, Scratch& s, size_t first, size_t end)
-      : x_(x), p_(p), o_(o), s_(s), first_(first), end_(end), scan_(gram_scan()), add_(gram_add()) {
+  BlockOfRows(const SparseRows& x, const ColumnIndex& p, const GramTiles& tiles, const GramOptions& o, Scratch& s,
+              size_t first, size_t end)
+      : x_(x), p_(p), tiles_(tiles), o_(o), s_(s), first_(first), end_(end), scan_(gram_scan()), add_(gram_add()) {
     s.near.resize(kRows), s.bound.assign(kRows, o.threshold);
     for (auto& list : s.near) list.clear();
     s.levels.resize(kRows), s.counted.assign(kRows, 0);
   }
   void run(GramPart& out) {
-    std::vector<uint32_t> dense;
+    s_.dense.clear(), s_.terms.clear(), s_.others.clear();
     for (size_t r = first_; r < end_; ++r) {
       uint64_t products = 0;
       for (uint64_t i = x_.begin[r]; i < x_.begin[r + 1]; ++i) {
@@ -126,13 +136,13 @@ class BlockOfRows {
       }
       if (products <= kFew) {
         few_products(r);
-      } else if (128 * products < r) {
+      } else if (128 * products < r || tiles_.empty()) {
         spread_products(r);
       } else {
-        dense.push_back(static_cast<uint32_t>(r));
+        take_dense(static_cast<uint32_t>(r));
       }
     }
-    if (!dense.empty()) dense_rows(dense);
+    if (!s_.dense.empty()) dense_rows();
     out.first = first_;
     for (size_t r = first_; r < end_; ++r) {
       keep_strongest(r);
@@ -151,11 +161,11 @@ class BlockOfRows {
     return std::min<size_t>(kLevels - 1, static_cast<size_t>(std::max(0.f, (weight - o_.threshold) * kLevels)));
   }
   // The lowest level that a row's strongest reach down to; 0 while there are not too many.
-  size_t cut_level(size_t r, uint64_t& above) const {
+  size_t cut_level(size_t r) const {
     const auto& levels = s_.levels[r - first_];
-    above = 0;
-    for (size_t l = kLevels; l-- > 0; above += levels[l])
-      if (above + levels[l] >= o_.most_neighbours) return l;
+    uint64_t reached = 0;
+    for (size_t l = kLevels; l-- > 0;)
+      if ((reached += levels[l]) >= o_.most_neighbours) return l;
     return 0;
   }
   void count_levels(size_t r) {
@@ -168,8 +178,7 @@ class BlockOfRows {
   void raise_bound(size_t r) {
     if (near(r).size() < o_.most_neighbours) return;
     count_levels(r);
-    uint64_t above;
-    const float level = static_cast<float>(cut_level(r, above)) / kLevels + o_.threshold;
+    const float level = static_cast<float>(cut_level(r)) / kLevels + o_.threshold;
     s_.bound[r - first_] = std::max(o_.threshold, level * (1 - 1e-5f));  // levels round, and so does this
   }
 
@@ -178,18 +187,21 @@ class BlockOfRows {
     auto& list = near(r);
     if (list.size() <= o_.most_neighbours) return;
     ++s_.rows_cut;
-    count_levels(r);
-    uint64_t above;
-    const size_t cut = cut_level(r, above), of_it = o_.most_neighbours - above;
-    s_.level.clear();
-    for (const GramNeighbour& n : list)
-      if (level_of(n.weight) == cut) s_.level.push_back(n);
-    const auto stronger = [](const GramNeighbour& a, const GramNeighbour& b) {
-      return a.weight != b.weight ? a.weight > b.weight : a.to < b.to;
+    raise_bound(r);
+    const auto keep = [&](auto&& stays) {  // without a branch: no machine foresees it
+      size_t kept = 0;
+      for (const GramNeighbour n : list) list[kept] = n, kept += stays(n);
+      list.resize(kept);
     };
-    const auto last = s_.level.begin() + static_cast<std::ptrdiff_t>(of_it - 1);
-    std::nth_element(s_.level.begin(), last, s_.level.end(), stronger);
-    std::erase_if(list, [&](const GramNeighbour& n) { return stronger(*last, n); });
+    keep([least = s_.bound[r - first_]](const GramNeighbour& n) { return n.weight >= least; });
+    s_.strong = list;
+    const auto last = s_.strong.begin() + (static_cast<std::ptrdiff_t>(o_.most_neighbours) - 1);
+    std::nth_element(s_.strong.begin(), last, s_.strong.end(), [](const GramNeighbour& a, const GramNeighbour& b) {
+      return a.weight != b.weight ? a.weight > b.weight : a.to < b.to;
+    });
+    keep([weakest = *last](const GramNeighbour& n) {
+      return (n.weight > weakest.weight) | ((n.weight == weakest.weight) & (n.to <= weakest.to));
+    });
   }
 
   // The least sum that can be an edge of r's, and what it comes to with the terms that were left out.
@@ -241,77 +253,73 @@ class BlockOfRows {
     }
   }
 
-  void number_columns(const std::vector<uint32_t>& rows) {
-    s_.local.resize(x_.columns, kNone);
-    s_.columns.clear(), s_.entry.clear();
-    for (const uint32_t r : rows)
-      for (uint64_t i = x_.begin[r]; i < x_.begin[r + 1]; ++i) {
-        uint32_t& l = s_.local[x_.column[i]];
-        if (l == kNone) l = static_cast<uint32_t>(s_.columns.size()), s_.columns.push_back(x_.column[i]);
-        s_.entry.push_back(l);
+  void take_dense(uint32_t r) {
+    for (uint64_t i = x_.begin[r]; i < x_.begin[r + 1]; ++i) {
+      const uint32_t c = x_.column[i];
+      if (c >= tiles_.first_column()) {
+        s_.terms.push_back({c - tiles_.first_column(), x_.value[i]});
+      } else {
+        for (uint64_t k = p_.begin[c]; k < p_.begin[c + 1] && p_.row[k] < r; ++k)
+          s_.others.push_back({p_.row[k], x_.value[i] * p_.value[k]});
       }
-    QUERN_CHECK(p_.row.size() <= std::numeric_limits<uint32_t>::max(), "{} places of words in one block of rows",
-                p_.row.size());
-    s_.runs.resize(s_.columns.size());
-    for (size_t l = 0; l < s_.columns.size(); ++l) {
-      s_.runs[l].until = static_cast<uint32_t>(p_.begin[s_.columns[l]]);
-      s_.runs[l].end = static_cast<uint32_t>(p_.begin[s_.columns[l] + 1]);
-      s_.local[s_.columns[l]] = kNone;
     }
+    s_.dense.push_back({r, s_.terms.size(), s_.others.size()});
   }
 
-  void dense_rows(const std::vector<uint32_t>& rows) {
-    number_columns(rows);
+  void dense_rows() {
+    s_.terms.resize(s_.terms.size() + kGramAhead, {0, 0.f});
     s_.sums.resize(kWidth), s_.found.resize(kWidth);
-    for (uint32_t begin = 0; begin < rows.back(); begin += kWidth) {
-      const bool own = rows.back() - begin < kWidth;  // the rows' own tile: each row's postings end before itself
-      const uint32_t width = own ? rows.front() - begin : kWidth;
-      const uint32_t* const row = p_.row.data();
-      for (size_t l = 0; l < s_.columns.size(); ++l) {
-        if (l + 16 < s_.columns.size()) __builtin_prefetch(row + s_.runs[l + 16].until);
-        const uint32_t end = s_.runs[l].end, k = s_.runs[l].from = s_.runs[l].until;
-        if (k == end) continue;
-        uint32_t step = 1;  // doubled until it is past the rows, then halved
-        while (end - k > step && row[k + step] - begin < width) step *= 2;
-        s_.runs[l].until = static_cast<uint32_t>(std::partition_point(row + k + (step > 1 ? step / 2 : 0),
-                                                                      row + std::min(end, k + step + 1),
-                                                                      [&](uint32_t r) { return r - begin < width; }) -
-                                                 row);
-      }
-      const uint32_t* entry = s_.entry.data();
-      for (const uint32_t r : rows) {
-        const uint64_t size = x_.begin[r + 1] - x_.begin[r];
-        if (own)
-          for (uint64_t i = 0; i < size; ++i)  // up to its own posting
-            for (GramRun& run = s_.runs[entry[i]]; run.until < run.end && row[run.until] < r;) ++run.until;
-        if (r > begin) one_row(r, begin, entry, x_.value.data() + x_.begin[r], size);
-        entry += size;
+    const size_t own = first_ / kWidth;
+    for (size_t t = 0; t <= own; ++t) {
+      const GramTile& tile = tiles_[t];
+      if (t == own) s_.until.assign(tile.begin.begin(), tile.begin.end());
+      const GramRuns runs{tile.begin.data(), t == own ? s_.until.data() : tile.begin.data() + 1, tile.place.data(),
+                          tile.value.data()};
+      size_t term = 0, other = 0;
+      for (const DenseRow& d : s_.dense) {
+        const std::span terms(s_.terms.data() + term, s_.terms.data() + d.terms);
+        const std::span others(s_.others.data() + other, s_.others.data() + d.others);
+        term = d.terms, other = d.others;
+        const auto begin = static_cast<uint32_t>(t * kWidth);
+        if (d.row <= begin) continue;
+        if (t == own)  // up to its own entry
+          for (const GramTerm& w : terms)
+            for (uint32_t& k = s_.until[w.number]; k < tile.begin[w.number + 1] && tile.place[k] < d.row - begin;)
+              ++k;
+        one_row(d.row, begin, terms, others, runs);
       }
     }
   }
 
-  // What the scan does, by walking the postings again instead of all sums.
-  size_t collect(const uint32_t* entry, uint64_t size, uint32_t live, float least, uint32_t begin) {
+  // What the scan does, by walking the entries again instead of all sums.
+  size_t collect(std::span<const GramTerm> terms, std::span<const GramNeighbour> others, const GramRuns& runs,
+                 float least, uint32_t begin) {
     size_t n = 0;
-    for (uint64_t i = 0; i < size; ++i)
-      for (uint32_t k = s_.runs[entry[i]].from; k < s_.runs[entry[i]].until; ++k) {
-        const float sum = std::exchange(s_.sums[p_.place[k]], 0.f);  // zero the second time
-        if (sum >= least && p_.place[k] < live) s_.found[n++] = {begin + p_.place[k], sum};
-      }
+    const auto take = [&](uint32_t place) {
+      const float sum = std::exchange(s_.sums[place], 0.f);  // zero the second time
+      if (sum >= least) s_.found[n++] = {begin + place, sum};
+    };
+    for (const GramTerm& w : terms)
+      for (uint32_t k = runs.from[w.number]; k < runs.until[w.number]; ++k) take(runs.place[k]);
+    for (const GramNeighbour& w : others)
+      if (w.to - begin < kWidth) take(w.to - begin);
     std::sort(s_.found.begin(), s_.found.begin() + static_cast<std::ptrdiff_t>(n),
               [](const GramNeighbour& a, const GramNeighbour& b) { return a.to < b.to; });
     return n;
   }
 
-  void one_row(uint32_t r, uint32_t begin, const uint32_t* entry, const float* value, uint64_t size) {
+  void one_row(uint32_t r, uint32_t begin, std::span<const GramTerm> terms, std::span<const GramNeighbour> others,
+               const GramRuns& runs) {
     __builtin_prefetch(near(r).data() + near(r).size(), 1);
-    const size_t products =
-        add_(s_.sums.data(), {entry, value, size}, s_.runs.data(), p_.place.data(), p_.value.data());
+    size_t products = 0;
+    for (const GramNeighbour& w : others)  // rarer, so their columns come first
+      if (w.to - begin < kWidth) s_.sums[w.to - begin] += w.weight, ++products;
+    products += add_(s_.sums.data(), terms, runs);
     if (products == 0) return;
     s_.products += static_cast<int64_t>(products);
     const uint32_t live = std::min(kWidth, r - begin);
     const size_t found = products < kSparse
-                             ? collect(entry, size, live, reach(r), begin)
+                             ? collect(terms, others, runs, reach(r), begin)
                              : scan_(std::span(s_.sums).first((live + 63) / 64 * 64), live, reach(r), begin,
                                      s_.found.data());  // behind the row itself nothing was added
     if (p_.passed_norm.empty()) {
@@ -322,9 +330,9 @@ class BlockOfRows {
     if (found > 0) raise_bound(r);
   }
 
-  static constexpr uint32_t kNone = 0xffffffffu;
   const SparseRows& x_;
   const ColumnIndex& p_;
+  const GramTiles& tiles_;
   const GramOptions& o_;
   Scratch& s_;
   size_t first_, end_;
@@ -340,12 +348,13 @@ SparseGraph gram_pruned(const SparseRows& x, const GramOptions& o, GramStats* gi
   if (o.most_neighbours < 1) fail("graph: most_neighbours = 0, expected 1 or more");
   GramStats stats;
   const ColumnIndex p = index_columns(x, o, stats);
+  const GramTiles tiles(x, p.documents, p.kept);
   const size_t n = x.rows(), blocks = (n + kRows - 1) / kRows;
   GramParts parts(blocks);
   std::vector<Scratch> scratch(static_cast<size_t>(thread_count()));
   parallel_dynamic(static_cast<int64_t>(blocks), [&](int64_t i) {
     const size_t b = blocks - 1 - static_cast<size_t>(i);  // the last rows have most before them
-    BlockOfRows(x, p, o, scratch[static_cast<size_t>(thread_index())], b * kRows, std::min(n, (b + 1) * kRows))
+    BlockOfRows(x, p, tiles, o, scratch[static_cast<size_t>(thread_index())], b * kRows, std::min(n, (b + 1) * kRows))
         .run(parts[b]);
   });
   for (const Scratch& s : scratch) stats.products += s.products, stats.rows_cut += s.rows_cut;

@@ -230,7 +230,7 @@ TEST(Counts, PostingsAtOnceAreThoseOneByOne) {
 
 TEST(Gram, PrunedIsEveryPair) {
   for (const float threshold : {0.05f, 0.1f, 0.27f, 0.6f})
-    for (const char* name : {"tf-idf", "bm25"}) {
+    for (const char* name : {"tf-idf", "bm25", "hashing"}) {  // hashing: columns in no order of frequency, and signs
       const Texts t = join(random_lines(21, 700, 20, 1500));
       const SparseRows x = make_embedder(name)->embed(count_terms(t.text, t.chunks, {}));
       const SparseGraph slow = gram_all(x, threshold),
@@ -243,7 +243,7 @@ TEST(Gram, PrunedIsEveryPair) {
 }
 
 TEST(Gram, BlocksOfRowsAreEveryPairOnAnyMachine) {
-  // Past the 8192 rows whose sums are held at once: rows with many products, with some, and with few.
+  // Past a tile of rows: rows with many products, with some, and with few.
   std::vector<std::string> lines = random_lines(5, 8300, 7, 300);
   for (const std::string& l : random_lines(6, 400, 3, 1e6)) lines.push_back(l);
   const Texts t = join(lines);

@@ -270,10 +270,18 @@ RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chu
   // A row's length, from any of its entries: value = count · weight / length.
   x.norm_.assign(counts.rows(), 1);
   parallel_for(static_cast<int64_t>(counts.rows()), 4096, [&](int64_t b, int64_t e) {
-    for (auto r = static_cast<size_t>(b); r < static_cast<size_t>(e); ++r)
-      if (const uint64_t i = counts.begin[r]; i < counts.begin[r + 1])
-        x.norm_[r] = static_cast<float>(
-            counts.count[i] * tf_idf_weight(counts.rows(), counts.documents[counts.term[i]]) / double{rows.value[i]});
+    uint32_t documents = 0;  // of the row before: a row begins with its rarest term, and those are alike
+    double weight = 0;
+    for (auto r = static_cast<size_t>(b); r < static_cast<size_t>(e); ++r) {
+      constexpr size_t kAhead = 16;
+      if (r + kAhead < counts.rows() && counts.begin[r + kAhead] < counts.term.size())
+        __builtin_prefetch(&counts.documents[counts.term[counts.begin[r + kAhead]]]);
+      const uint64_t i = counts.begin[r];
+      if (i == counts.begin[r + 1]) continue;
+      if (const uint32_t d = counts.documents[counts.term[i]]; d != documents)
+        documents = d, weight = tf_idf_weight(counts.rows(), d);
+      x.norm_[r] = static_cast<float>(counts.count[i] * weight / double{rows.value[i]});
+    }
   });
   // Unless it is given: 0.2 where that leaves one component with most of the rows, else lower, down to 0.1. Two
   // sentences that share one rare word of three have a cosine of about a third: a higher one would cut chains.
