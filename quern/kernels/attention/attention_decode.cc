@@ -123,7 +123,11 @@ class Decode {
     const int64_t keys = t.end - t.begin;
     const bool whole = x.shape[2] == width && (kKind != CacheRows::q8 || width <= kMostDecodeWidth);
     if (whole && kKind == CacheRows::q8) {
-      for (int64_t i = 0; i < keys; ++i) scale[i] = scales(t.begin + i, t.head);
+      const float* from = &scales(t.begin, t.head);
+      if (scales.stride[0] == 1)
+        std::copy_n(from, keys, scale);
+      else
+        for (int64_t i = 0; i < keys; ++i) scale[i] = from[i * scales.stride[0]];
       std::fill(scale + keys, scale + kDecodeKeys, 0.0f);
     }
     if (whole) return {&x(t.begin, t.head, 0), x.stride[0], kKind, scale};

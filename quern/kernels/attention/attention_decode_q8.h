@@ -115,6 +115,11 @@ inline float to_16_bits(int64_t n, At&& at, Put&& put) {
   return largest / kMost16 + sum(bad);
 }
 
+// From three rows on products take about as long as keys take to come, and fetching hides the rest; fewer rows are
+// bound by memory alone, where it costs more than it brings. Twice as many keys are on their way as of wider rows.
+constexpr int64_t kFetchBytesAhead = 2 * kFetchAhead;
+inline bool fetches_q8(const DecodeTile& t) { return t.rows >= 3; }
+
 // R rows × K keys, at most kSums scores.
 template <int R, int K>
 inline void scores_block_q8(const int16_t* q, int64_t q_row, int64_t d, const int8_t* k, int64_t k_row, float* s,
@@ -122,13 +127,27 @@ inline void scores_block_q8(const int16_t* q, int64_t q_row, int64_t d, const in
   I acc[kSums];
 #pragma GCC unroll 16
   for (I& a : acc) a = zeroi();
-#pragma GCC unroll 16
-  for (int j = 0; j < K; ++j)
+  if constexpr (R > 2) {  // a query's register serves all keys: loads would be the bound
     for (int64_t at = 0; at < d; at += kWords) {
-      I w = load_words(k + j * k_row + at, d - at);
+      I x[R];
 #pragma GCC unroll 4
-      for (int i = 0; i < R; ++i) acc[i * K + j] = dot_pairs(acc[i * K + j], w, loadi(q + i * q_row + at));
+      for (int i = 0; i < R; ++i) x[i] = loadi(q + i * q_row + at);
+#pragma GCC unroll 4
+      for (int j = 0; j < K; ++j) {
+        I w = load_words(k + j * k_row + at, d - at);
+#pragma GCC unroll 4
+        for (int i = 0; i < R; ++i) acc[i * K + j] = dot_pairs(acc[i * K + j], w, x[i]);
+      }
     }
+  } else {  // in the order in which keys lie
+#pragma GCC unroll 16
+    for (int j = 0; j < K; ++j)
+      for (int64_t at = 0; at < d; at += kWords) {
+        I w = load_words(k + j * k_row + at, d - at);
+#pragma GCC unroll 2
+        for (int i = 0; i < R; ++i) acc[i * K + j] = dot_pairs(acc[i * K + j], w, loadi(q + i * q_row + at));
+      }
+  }
   alignas(64) float all[kSums];
   store_sums(acc, all);
 #pragma GCC unroll 4
@@ -149,11 +168,13 @@ void scores_q8(const DecodeTile& t) {
   const int8_t* k = static_cast<const int8_t*>(t.k);
   int64_t j = 0;
   auto blocks = [&]<int K>() {
-    for (; j + K <= t.keys; j += K)
+    for (; j + K <= t.keys; j += K) {
+      for (int64_t a = j; fetches_q8(t) && a < j + K; ++a) fetch_row(k + (a + kFetchBytesAhead) * t.k_row, t.d);
       in_row_blocks(t.rows, [&]<int R>(int i) {
         if constexpr (R * K <= kSums)
           scores_block_q8<R, K>(q + i * q_row, q_row, t.d, k + j * t.k_row, t.k_row, t.s + i * t.s_row + j, t.s_row);
       });
+    }
   };
   if (t.rows == 1) blocks.template operator()<kSums>();
   if (t.rows == 2) blocks.template operator()<kSums / 2>();
@@ -187,6 +208,8 @@ inline void values_block_q8(const DecodeTile& t, int row, int64_t column, int64_
   for (int64_t j = begin; j < end; j += 4) {
     const float* p = t.s + row * t.s_row + j;
     const int8_t* key[4];
+    if (row == 0 && column == 0 && fetches_q8(t))
+      for (int r = 0; r < 4; ++r) fetch_row(v + (j + r + kFetchBytesAhead) * t.v_row, t.dv);
 #pragma GCC unroll 4
     for (int r = 0; r < 4; ++r) key[r] = v + (j + r < end ? j + r : end - 1) * t.v_row;  // behind the end p is 0
 #pragma GCC unroll 2
