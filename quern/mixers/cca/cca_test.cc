@@ -155,6 +155,7 @@ TEST(Cca, CountsOfTheZaya1Block) {
   CcaMixer m(c);
   EXPECT_EQ(parameter_count(m), 5'575'682);
   EXPECT_EQ(m.state_spec(DType::bf16).bytes_per_token(), 1024);
+  EXPECT_EQ(m.state_spec(DType::i8).bytes_per_token(), 528);  // a scale a row and head
   EXPECT_EQ(m.state_spec(DType::bf16).fixed_bytes(), (2 * 1280 + 128) * 4);
   int64_t E = 2048, linears = 2 * E * E / 2 + 2 * E * E / 8;  // 2E²/C1 + 2E²/C2
   EXPECT_EQ(parameter_count(m) - linears, 332'800 + 2);
