@@ -156,7 +156,7 @@ int curriculum(Words args) {
       .flag("--sound", attempts.sound, "of --form aggregate: chance that an attempt is right")
       .flag("--cut-short", attempts.cut_short,
             "chance that a search stops short of its solution and says what it found")
-      .flag("--kind", kinds, "only this kind; may be given again and again; by itself all but bags and coins")
+      .flag("--kind", kinds, "only this kind; may be given again and again")
       .flag("--seed", seed, "another seed, other problems")
       .note(fmt::format("Kinds: {}.", fmt::join(problem_kinds(), ", ")));
   if (!a.parse(args)) return 0;

@@ -39,14 +39,14 @@ std::string indented(const std::string& text) {
   return out;
 }
 
-// One problem of each common kind, greedily.
+// One problem of each kind, greedily.
 void work_out(const Stage& s, uint64_t seed) {
   Engine engine(s.model, {.kv = DType::bf16, .tokenizer = &s.tokenizer});
   int64_t right = 0, asked_so_far = 0, tokens = 0;
   double seconds = 0;
   GenerateOptions o = s.options;
   o.sampling.temperature = 0;
-  for (std::string_view kind : problem_kinds().first(kCommonKinds)) {
+  for (std::string_view kind : problem_kinds()) {
     const Problem p = curriculum_problem(
         {.split = Split::held_out, .seed = seed, .min_level = 2, .max_level = 3, .kinds = {std::string(kind)}}, 0);
     const Thought t = think(engine, s.tokenizer, s.chat_template, asked(p.question), {}, o);

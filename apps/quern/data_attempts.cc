@@ -23,8 +23,7 @@ int data_attempts(Words args) {
   a.positional("DIR", dir)
       .flag("--out", out, "file of chats to write; - is stdout")
       .flag("--level", level, "1 (easy) to 5, or a range like 2-4")
-      .flag("--kind", o.eval.problems.kinds,
-            "only this kind; may be given again and again; by itself all but bags and coins")
+      .flag("--kind", o.eval.problems.kinds, "only this kind; may be given again and again")
       .flag("--count", o.eval.count, "problems of each level")
       .flag("--think", method, "how problems are attempted; the last round's ends are shown (vote:N, mrsa:NxCxT …)")
       .flag("--shown", o.shown, "attempts of one example")

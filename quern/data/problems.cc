@@ -13,9 +13,9 @@ namespace {
 
 using Maker = Problem (*)(Rng&, int);
 constexpr std::array<std::string_view, 8> kKinds = {"arithmetic", "lists",   "logic", "dates",
-                                                    "units",      "stories", "bags",  "coins"};
+                                                    "units",      "stories", "walks", "routes"};
 constexpr std::array<Maker, 8> kMakers = {problems::arithmetic, problems::lists,   problems::logic, problems::dates,
-                                          problems::units,      problems::stories, problems::bags,  problems::coins};
+                                          problems::units,      problems::stories, problems::walks, problems::routes};
 
 bool held_out(std::string_view key) {
   uint64_t h = 0x51ed270b;
@@ -56,7 +56,7 @@ Problem curriculum_problem(const ProblemOptions& o, uint64_t index) {
   // Both splits draw the same way; only what they keep differs.
   for (uint64_t attempt = 0;; ++attempt) {
     Rng r(mix64(o.seed) + attempt, index * 2 + wanted);
-    const size_t kind = o.kinds.empty() ? r.below(kCommonKinds) : kind_index(o.kinds[r.below(o.kinds.size())]);
+    const size_t kind = o.kinds.empty() ? r.below(kKinds.size()) : kind_index(o.kinds[r.below(o.kinds.size())]);
     const int level = o.min_level + static_cast<int>(r.below(static_cast<uint64_t>(o.max_level - o.min_level + 1)));
     Problem p = kMakers[kind](r, level);
     p.kind = kKinds[kind], p.level = level;

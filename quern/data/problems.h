@@ -22,19 +22,18 @@ struct Problem {
   std::string question = {}, steps = {}, answer = {};
   std::string found = {};  // what a search that stopped short came to, instead of the answer
   std::string key = {};    // what decides the split
-  Search search = {};      // of bags and coins: what could be tried
+  Search search = {};      // of walks and routes: what could be tried
 };
 
 struct ProblemOptions {
   Split split = Split::train;
   uint64_t seed = 0;
   int min_level = 1, max_level = 5;
-  std::vector<std::string> kinds = {};  // empty: the common ones
+  std::vector<std::string> kinds = {};  // empty: all
 };
 void check(const ProblemOptions& o);                         // throws Error naming the field
 void read_levels(std::string_view text, ProblemOptions& o);  // "3" or "2-4"
 
-constexpr size_t kCommonKinds = 6;  // the first; behind them searches, which no model that ships has learnt
 std::span<const std::string_view> problem_kinds();
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index);
 
@@ -61,8 +60,8 @@ Problem logic(Rng& r, int level);
 Problem dates(Rng& r, int level);
 Problem units(Rng& r, int level);
 Problem stories(Rng& r, int level);
-Problem bags(Rng& r, int level);
-Problem coins(Rng& r, int level);
+Problem walks(Rng& r, int level);
+Problem routes(Rng& r, int level);
 }  // namespace problems
 
 }  // namespace quern

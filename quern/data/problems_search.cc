@@ -1,104 +1,76 @@
-// Bags and coins: problems that are solved by trying, and by keeping the best that was found.
+// Walks and routes: the longest and the shortest way through one-way roads, found by trying and by keeping the best.
+// Each step of a way stands in the question, so a try needs no sum, and which of two is better is one digit.
 #include <algorithm>
 #include <array>
 
-#include "quern/base/error.h"
 #include "quern/data/problem_words.h"
 #include "quern/data/problems.h"
 
 namespace quern::problems {
 namespace {
 
-struct Valued {
-  Try t;
-  int64_t value;
+struct RoadsLevel {
+  size_t places, most_ways, reach;  // reach: how far ahead a road leads
+};
+constexpr std::array<RoadsLevel, 5> kRoads = {{{5, 6, 3}, {6, 8, 3}, {7, 10, 3}, {9, 14, 4}, {10, 20, 4}}};
+constexpr size_t kFewestWays[] = {4, 5, 6, 8, 10};
+
+struct Roads {
+  std::vector<std::pair<size_t, size_t>> roads;  // places by their order: each road leads forward
+  std::vector<std::vector<size_t>> ways;         // all from the first place to the last
 };
 
-// The better ones first; false if two are best, or too few are there to search among.
-bool solved(std::vector<Valued> all, bool most, Problem& p) {
-  auto better = [&](const Valued& a, const Valued& b) {
-    if (a.t.fits != b.t.fits) return a.t.fits;
-    return most ? a.value > b.value : a.value < b.value;
-  };
-  std::stable_sort(all.begin(), all.end(), better);
-  if (all.size() <= kTriesShown || !all[1].t.fits || all[0].value == all[1].value) return false;
-  for (Valued& v : all) p.search.tries.push_back(std::move(v.t));
-  p.answer = p.search.tries[0].result;
-  return true;
-}
-
-struct CoinsLevel {
-  int64_t largest, smallest_sum, largest_sum;
-};
-constexpr std::array<CoinsLevel, 5> kCoins = {{{9, 12, 40}, {9, 12, 30}, {12, 20, 50}, {15, 30, 70}, {19, 50, 99}}};
-constexpr int64_t kWorse = 12;  // coins more than the fewest that are still worth trying
-
-bool coins_of(Rng& r, int level, Problem& p) {
-  const CoinsLevel& l = kCoins[static_cast<size_t>(level - 1)];
-  const int64_t a = between(r, 4, l.largest), b = level == 1 ? 0 : between(r, 2, a - 1),
-                sum = between(r, l.smallest_sum, l.largest_sum);
-  std::vector<Valued> all;
-  for (int64_t i = sum / a; i >= 0; --i)
-    for (int64_t j = b > 0 ? (sum - i * a) / b : 0; j >= 0; --j) {
-      const int64_t ones = sum - i * a - j * b, n = i + j + ones;
-      const std::string second = b > 0 ? fmt::format(" + {} * {}", j, b) : "";
-      all.push_back({{.text = fmt::format("{} * {}{} + {} = {}: {} coins", i, a, second, ones, sum, n),
-                      .result = fmt::format("{} coins", n)},
-                     n});
+Roads roads_of(Rng& r, const RoadsLevel& l) {
+  Roads out;
+  std::vector<std::vector<std::vector<size_t>>> ways(l.places);  // to the end, from each place
+  ways[l.places - 1] = {{l.places - 1}};
+  for (size_t from = l.places - 1; from-- > 0;) {
+    const size_t last = std::min(l.places - 1, from + l.reach);
+    std::vector<size_t> to;
+    for (size_t k = from + 1; k <= last; ++k) to.push_back(k);
+    for (size_t i = to.size(); i > 1; --i) std::swap(to[i - 1], to[r.below(i)]);
+    to.resize(std::min<size_t>(to.size(), 1 + r.below(3)));
+    for (size_t t : to) {
+      out.roads.emplace_back(from, t);
+      for (const auto& rest : ways[t]) {
+        ways[from].push_back({from});
+        ways[from].back().insert(ways[from].back().end(), rest.begin(), rest.end());
+      }
     }
-  const Valued greedy = all.front();  // as many of the largest as go in, then of the next
-  const int64_t fewest = std::min_element(all.begin(), all.end(), [](const Valued& x, const Valued& y) {
-                           return x.value < y.value;
-                         })->value;
-  std::erase_if(all, [&](const Valued& v) { return v.value > fewest + kWorse; });
-  if (fewest < 2 || (level == 5 && greedy.value == fewest)) return false;
-  p.key = fmt::format("{} {} {}", a, b, sum);
-  p.question = fmt::format("There are coins of {}{} and 1. What is the fewest coins that make {}?", a,
-                           b > 0 ? fmt::format(", {}", b) : "", sum);
-  return solved(std::move(all), false, p);
-}
-
-struct BagsLevel {
-  size_t boxes;
-  int64_t heaviest;
-};
-constexpr std::array<BagsLevel, 5> kBags = {{{4, 20}, {5, 30}, {6, 40}, {8, 50}, {10, 60}}};
-
-bool bags_of(Rng& r, int level, Problem& p) {
-  const BagsLevel& l = kBags[static_cast<size_t>(level - 1)];
-  std::vector<int64_t> w;
-  while (w.size() < l.boxes)
-    if (const int64_t x = between(r, 2, l.heaviest); std::find(w.begin(), w.end(), x) == w.end()) w.push_back(x);
-  std::vector<std::pair<int64_t, int64_t>> pairs;
-  for (size_t i = 0; i < w.size(); ++i)
-    for (size_t j = i + 1; j < w.size(); ++j) pairs.emplace_back(w[i], w[j]);
-  const auto [one, other] = pairs[r.below(pairs.size())];
-  const int64_t limit = one + other + between(r, 0, 2);
-  std::vector<Valued> all;
-  for (const auto& [x, y] : pairs) {
-    const int64_t sum = x + y,
-                  room = limit - sum;  // said in each try, so that tries can be told apart without the limit
-    all.push_back({{.text = fmt::format("{} + {} = {}, {} {}", x, y, sum, std::abs(room), room < 0 ? "over" : "left"),
-                    .result = fmt::format("{} kg", sum),
-                    .fits = room >= 0},
-                   sum});
   }
-  // What is far from the limit is not worth trying.
-  std::erase_if(all, [&](const Valued& v) { return std::abs(v.value - limit) > l.heaviest / 2; });
-  p.question = fmt::format(
-      "Two boxes go into a bag that holds {} kg. There are boxes of {} kg. What is the most they can "
-      "weigh?",
-      limit, fmt::join(w, ", "));
-  std::sort(w.begin(), w.end());
-  p.key = fmt::format("{}: {}", limit, fmt::join(w, " "));
-  return solved(std::move(all), true, p);
+  out.ways = std::move(ways[0]);
+  return out;
 }
 
-template <class Draw>
-Problem searched(Rng& r, int level, Draw&& draw) {
+std::string counted(size_t roads) { return roads == 1 ? "1 road" : fmt::format("{} roads", roads); }
+
+Problem way(Rng& r, int level, bool longest) {
+  const RoadsLevel& l = kRoads[static_cast<size_t>(level - 1)];
   for (;;) {
+    Roads g = roads_of(r, l);
+    if (g.ways.size() < kFewestWays[level - 1] || g.ways.size() > l.most_ways) continue;
+    std::stable_sort(g.ways.begin(), g.ways.end(), [&](const auto& a, const auto& b) {
+      return longest ? a.size() > b.size() : a.size() < b.size();
+    });
+    if (g.ways[0].size() == g.ways[1].size()) continue;  // two are best
+    std::array<int, 10> name;
+    for (size_t i = 0; i < name.size(); ++i) name[i] = static_cast<int>(i);
+    for (size_t i = name.size(); i > 1; --i) std::swap(name[i - 1], name[r.below(i)]);
+    std::vector<std::string> roads;
+    for (const auto& [from, to] : g.roads) roads.push_back(fmt::format("{}-{}", name[from], name[to]));
+    std::sort(roads.begin(), roads.end());
     Problem p;
-    if (!draw(r, level, p)) continue;
+    p.key = fmt::format("{}", fmt::join(roads, " "));
+    for (size_t i = roads.size(); i > 1; --i) std::swap(roads[i - 1], roads[r.below(i)]);
+    p.question = fmt::format("One-way roads: {}. How many roads has the {} way from {} to {}?",
+                             fmt::join(roads, ", "), longest ? "longest" : "shortest", name[0], name[l.places - 1]);
+    for (const auto& w : g.ways) {
+      std::string places;
+      for (size_t k : w) places += fmt::format("{}{}", places.empty() ? "" : "-", name[k]);
+      const std::string n = counted(w.size() - 1);
+      p.search.tries.push_back({.text = places + ": " + n, .claimed = n + ", " + places, .result = n});
+    }
+    p.answer = p.search.tries[0].result;
     p.steps = search_working(p.search, r, true).steps;
     return p;
   }
@@ -106,7 +78,7 @@ Problem searched(Rng& r, int level, Draw&& draw) {
 
 }  // namespace
 
-Problem bags(Rng& r, int level) { return searched(r, level, bags_of); }
-Problem coins(Rng& r, int level) { return searched(r, level, coins_of); }
+Problem walks(Rng& r, int level) { return way(r, level, true); }
+Problem routes(Rng& r, int level) { return way(r, level, false); }
 
 }  // namespace quern::problems

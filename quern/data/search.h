@@ -12,13 +12,13 @@
 namespace quern {
 
 struct Try {
-  std::string text = {};    // "17 + 26 = 43"
-  std::string result = {};  // what the answer would be: "43 kg"
-  bool fits = true;         // an answer at all
+  std::string text = {};     // as it is tried: "3-7-1: 2 roads"
+  std::string claimed = {};  // as the best that was found: "2 roads, 3-7-1"
+  std::string result = {};   // what the answer would be: "2 roads"
 };
 
 struct Search {
-  std::vector<Try> tries = {};  // all that are worth trying, the better ones first; the first is the solution
+  std::vector<Try> tries = {};  // the better ones first; the first is the solution
   bool empty() const { return tries.empty(); }
 };
 

@@ -41,7 +41,7 @@ std::string_view claim(std::string_view end, const Problem& p) {
 
 bool is_sound(std::string_view end, const Problem& p) {
   const std::string_view e = trimmed(end);
-  if (!p.search.empty()) return e.ends_with("Best: " + p.search.tries[0].text + ".");
+  if (!p.search.empty()) return e.ends_with("Best: " + p.search.tries[0].claimed + ".");
   return !e.empty() && trimmed(p.steps).ends_with(e);
 }
 

@@ -23,7 +23,10 @@ namespace fs = std::filesystem;
 constexpr size_t kSmooth = 16;  // steps that a balance is the mean of
 
 std::string texts(const StudyData& d, Split split, int64_t count) {
-  ProblemOptions o{.split = split, .seed = static_cast<uint64_t>(d.seed), .kinds = {}};
+  // The kinds that the studies in papers/ were measured with.
+  ProblemOptions o{.split = split,
+                   .seed = static_cast<uint64_t>(d.seed),
+                   .kinds = {"arithmetic", "lists", "logic", "dates", "units", "stories"}};
   read_levels(d.levels, o);
   check(o);
   std::string lines;
