@@ -14,7 +14,9 @@ cd "$work/nano"
 
 if [ ! -e done ]; then
   [ -e prose-text/held.txt ] || "$here/nano-prose.sh" prose-text
-  problems() { "$quern" data curriculum --level 1-5 "$@"; }  # seeds differ: no form repeats another's problems in order
+  kinds=(--kind arithmetic --kind lists --kind logic --kind dates --kind units --kind stories)  # searches come later
+  # Seeds differ: no form repeats another's problems in order.
+  problems() { "$quern" data curriculum --level 1-5 "${kinds[@]}" "$@"; }
   problems --out problems.jsonl --count 160000 --form text --seed 1
   problems --out problems-held.jsonl --count 2000 --form text --seed 2 --split heldout
   problems --out chat.jsonl --count 60000 --form chat --seed 3

@@ -165,7 +165,9 @@ struct Thinker::Impl {
     Slot& slot = slots[static_cast<size_t>(k)];
     slot.text.insert(slot.text.end(), g.tokens.begin(), g.tokens.end());
     slot.logprob = std::accumulate(g.logprobs.begin(), g.logprobs.end(), slot.logprob);
-    thought.new_tokens += static_cast<int64_t>(g.tokens.size());
+    thought.new_tokens += static_cast<int64_t>(g.tokens.size()), thought.cached_tokens += g.cached_tokens;
+    thought.prompt_seconds += g.prompt_seconds, thought.decode_seconds += g.decode_seconds;
+    thought.speculated += g.speculated;
     const Trace trace = read_trace(slot.text, tokenizer, slot.opened);
     if (x.round == plan.t && g.finish == "length" && !x.closed_by_force && !cancelled) {
       x.closed_by_force = true;

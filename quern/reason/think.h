@@ -37,6 +37,10 @@ struct Thought {
   double agreement = 0;               // share of the last round's candidates with the chosen answer
   int64_t new_tokens = 0, prompt_tokens = 0, longest_prompt = 0;
   double seconds = 0;  // from the first submission to the last token
+  // Sums over the candidates, as in Generated.
+  int64_t cached_tokens = 0;
+  double prompt_seconds = 0, decode_seconds = 0;
+  Speculated speculated;
   const Candidate* best() const { return chosen < 0 ? nullptr : &candidates[static_cast<size_t>(chosen)]; }
 };
 

@@ -45,7 +45,8 @@ fs::path read_path(const Fields& f, const fs::path& folder) {
 
 Json adapter_json(const ShelfEntry& e, bool loaded) {
   Json j = Json::object();
-  j.set("id", e.id), j.set("object", "model"), j.set("parent", e.base), j.set("path", e.adapter);
+  j.set("id", e.id), j.set("object", "model"), j.set("parent", e.base);
+  j.set("path", fs::path(e.adapter).filename().string());  // where it lies is nobody's business
   j.set("loaded", loaded);
   return j;
 }

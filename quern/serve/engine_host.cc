@@ -244,6 +244,8 @@ Thought EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_t
   const Thought& t = thinker.thought();
   std::lock_guard lock(mutex_);
   ++counts_.requests, counts_.prompt_tokens += t.prompt_tokens, counts_.new_tokens += t.new_tokens;
+  counts_.cached_tokens += t.cached_tokens, counts_.speculated += t.speculated;
+  counts_.prompt_seconds += t.prompt_seconds, counts_.decode_seconds += t.decode_seconds;
   return t;
 }
 

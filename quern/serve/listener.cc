@@ -2,7 +2,9 @@
 #include "quern/serve/listener.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -10,6 +12,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -29,6 +32,25 @@ sockaddr_un address_of(const std::string& path) {
   path.copy(a.sun_path, path.size());
   return a;
 }
+
+// Holds other servers off that want a socket in the same folder: between taking a stale one away and listening a
+// second server would take the new one for stale. A folder that cannot be locked is one where bind says why, or one
+// whose system has no such locks.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& path)
+      : fd_(::open(std::filesystem::absolute(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (fd_ >= 0) ::flock(fd_, LOCK_EX);
+  }
+  ~FolderLock() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_;
+};
 
 int new_socket(int family, int type) { return ::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
@@ -95,6 +117,7 @@ Listener Listener::at_port(const std::string& host, int port) {
 
 Listener Listener::at_path(const std::string& path) {
   const sockaddr_un a = address_of(path);
+  const FolderLock lock(path);
   make_way(path, a);
   const int fd = new_socket(AF_UNIX, SOCK_STREAM);
   if (fd < 0) fail("cannot create a socket: {}", std::strerror(errno));

@@ -178,6 +178,7 @@ TEST(Serve, AnAdapterIsAModelOfItsOwnAndLoadsOnDemand) {
   const Json list = answered(http(server.port(), "GET", "/lora-adapters"));
   ASSERT_EQ(list.as_array().size(), 3u);
   EXPECT_EQ(list.as_array()[2].at("id"), Json("later"));
+  EXPECT_EQ(list.as_array()[2].at("path"), Json("some"));  // not where on the disk
   EXPECT_EQ(answered(post(unload, R"({"lora_name": "later"})")).at("deleted"), Json(true));
   const std::string ask_later = R"({"model": "later", "prompt": "x", "max_tokens": 1})";
   EXPECT_EQ(post("/v1/completions", ask_later).status, 404);

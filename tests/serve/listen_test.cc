@@ -7,6 +7,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <thread>
+#include <vector>
 
 #include "quern/base/error.h"
 #include "quern/serve/listener.h"
@@ -30,6 +33,15 @@ class Listening : public Serving {
     } catch (const Error& e) {
       return e.what();
     }
+  }
+  void leave_a_stale_socket() {  // bound, never listening, closed: as after a kill
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un a{};
+    a.sun_family = AF_UNIX;
+    path_.copy(a.sun_path, sizeof a.sun_path - 1);
+    ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&a), sizeof a), 0);
+    ::close(fd);
+    ASSERT_TRUE(std::filesystem::exists(path_));
   }
   std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / fmt::format("listen-{}", ::getpid());
   std::string path_ = (folder_ / "s").string();
@@ -59,13 +71,7 @@ TEST_F(Listening, ANamedSocketIsItsOwnersAndGoesWithTheServer) {
 }
 
 TEST_F(Listening, WhatADeadServerLeftIsReplacedAndNothingElse) {
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);  // bound, never listening, closed: as after a kill
-  sockaddr_un a{};
-  a.sun_family = AF_UNIX;
-  path_.copy(a.sun_path, sizeof a.sun_path - 1);
-  ASSERT_EQ(::bind(fd, reinterpret_cast<sockaddr*>(&a), sizeof a), 0);
-  ::close(fd);
-  ASSERT_TRUE(std::filesystem::exists(path_));
+  leave_a_stale_socket();
   {
     const Listener l = Listener::at_path(path_);
     EXPECT_GE(l.fd(), 0);
@@ -79,6 +85,32 @@ TEST_F(Listening, WhatADeadServerLeftIsReplacedAndNothingElse) {
   EXPECT_NE(complaint((folder_ / "no" / "such").string()).find("cannot listen there"), std::string::npos);
   EXPECT_NE(complaint(std::string(200, 'x')).find("107 bytes"), std::string::npos)
       << complaint(std::string(200, 'x'));
+}
+
+TEST_F(Listening, OfServersThatStartTogetherOneGetsTheName) {
+  for (int round = 0; round < 20; ++round) {
+    leave_a_stale_socket();
+    std::mutex mutex;
+    std::vector<Listener> have;
+    std::vector<std::string> refusals;
+    {
+      std::vector<std::jthread> servers;
+      for (int i = 0; i < 6; ++i)
+        servers.emplace_back([&] {
+          try {
+            Listener l = Listener::at_path(path_);
+            std::lock_guard lock(mutex);
+            have.push_back(std::move(l));
+          } catch (const Error& e) {
+            std::lock_guard lock(mutex);
+            refusals.push_back(e.what());
+          }
+        });
+    }
+    ASSERT_EQ(have.size(), 1u);
+    for (const std::string& r : refusals) EXPECT_NE(r.find("another server listens there"), r.npos) << r;
+    RawClient reaches(path_);
+  }
 }
 
 TEST_F(Listening, EverythingLiesBelowThePrefix) {

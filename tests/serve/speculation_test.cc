@@ -33,6 +33,14 @@ TEST_F(Serving, GuessesAheadWhereItIsAskedTo) {
   EXPECT_NE(m.find("quern_draft_steps_total"), m.npos);
 }
 
+TEST_F(Serving, CountsTheGuessesOfPlans) {
+  start();
+  ok(post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "again and again and again"}],
+      "max_tokens": 60, "temperature": 0, "ignore_eos": true, "speculative": true, "x_think": "vote:2"})"));
+  const std::string m = http(port(), "GET", "/metrics").body;
+  EXPECT_NE(m.find(R"(quern_drafted_tokens_total{model="tiny",position="1"} )"), m.npos) << m;
+}
+
 TEST_F(Serving, SpeculationThatIsNoneIsRefused) {
   start();
   const auto with = [&](const char* how) {
