@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # zaya-nano learns to weigh attempts: recipes/nano-weigh.sh [WORK], behind recipes/nano.sh zaya WORK. In each round the
 # model attempts training problems, its attempts become examples, and it goes on from its weights with them.
-# WORK/weigh-6/model is the model that comes with Quern. About two hours of two cores.
+# WORK/weigh-7/model is the model that comes with Quern. About two hours and a half of two cores.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 work="${1:-work}"
@@ -70,4 +70,15 @@ if [ ! -e nano/contested-6.idx ]; then
   long_rows own-6 contested-6
 fi
 train 6
-"$quern" report weigh-6
+
+# The seventh: the same at the six older kinds.
+if [ ! -e nano/contested-7.idx ]; then
+  attempts() { "$quern" data attempts weigh-6/model "${kinds[@]}" --hopeless 0.15 "$@"; }
+  attempts --level 4-5 --count 1000 --out nano/hard-7.jsonl --contested nano/contested-7.jsonl --contests 2 --seed 18 \
+    --unanimous 0.7
+  attempts --level 2-3 --count 400 --out nano/easy-7.jsonl --seed 19 --unanimous 0.4
+  cat nano/hard-7.jsonl nano/easy-7.jsonl >nano/own-7.jsonl
+  long_rows own-7 contested-7
+fi
+train 7
+"$quern" report weigh-7

@@ -1,8 +1,9 @@
-// quern bench host|kernels|mixers|model|batch|rows|prefix|train|tree
+// quern bench host|kernels|mixers|model|batch|rows|prefix|think|train|tree
 //   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks)
 //   kernels: every kernel's bench case, each figure with its ratio to the peak measured beside it
 //   model:   a whole model's prompt and generation speed, against the bf16 peak and the read bandwidth
 //   batch:   total speed of many sequences at once; prefix: time to the first token when most of a prompt is known
+//   think:   a plan of thinking longer, beside the same prompts in plain batches
 //   train:   a training step of a shape: model flops against the peak, and where the time goes
 //   tree:    attention whose keys lie over ranks, every way of joining; --network: modelled up to 1 024 ranks
 //   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run; --decode: a
@@ -72,8 +73,9 @@ int cmd_bench(Words args) {
   TrainBenchOptions train;
   TreeBenchOptions tree;
   std::optional<int64_t> prompt;
+  std::string plan = "mrsa:8x4x2,beta=192,tau=64";
   Args a("bench", "measure this machine and the kernels on it");
-  a.positional("host|kernels|mixers|model|batch|prefix|train|tree", what)
+  a.positional("host|kernels|mixers|model|batch|rows|prefix|think|train|tree", what)
       .positional("DIR", model.dir, false)
       .flag("--only", options.only, "kernels: ROOM or ROOM/ROW, parts of names")
       .flag("--reps", reps, "repetitions; figures are medians")
@@ -99,6 +101,7 @@ int cmd_bench(Words args) {
       .flag("--depth", model.depths, "model: context of decoding, may be given again (512 and 8192)")
       .flag("--batch", model.batches,
             "model: sequences decoding at once; rows: rows of one sequence; may be given again (1; 2 3 5 9)")
+      .flag("--plan", plan, "think: as quern run --think takes it")
       .flag("--skip-prefill", model.skip_prefill, "model: decoding only")
       .flag("--rows", train.rows, "train: rows of a micro-batch")
       .flag("--length", train.length, "train: tokens of a row")
@@ -145,9 +148,10 @@ int cmd_bench(Words args) {
   if (what == "model") return bench_model(model, json);
   if (what == "batch") return bench_batch(model, json);
   if (what == "rows") return bench_rows(model, json);
+  if (what == "think") return bench_think(model, plan, json);
   if (what == "prefix") return bench_prefix(model, json);
   throw UsageError(fmt::format(
-      "quern bench: '{}', expected host, kernels, mixers, model, batch, rows, prefix, train or tree", what));
+      "quern bench: '{}', expected host, kernels, mixers, model, batch, rows, prefix, think, train or tree", what));
 }
 
 }  // namespace quern

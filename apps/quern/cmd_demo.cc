@@ -1,5 +1,5 @@
-// quern demo: the small model that comes with Quern works out problems it has never seen, then thinks longer about a
-// hard one. With --train, a model from nothing instead (demo_train.cc).
+// quern demo: the small model that comes with Quern works out problems it has never seen, then thinks longer about
+// two hard ones. With --train, a model from nothing instead (demo_train.cc).
 #include <unistd.h>
 
 #include "apps/quern/args.h"
@@ -61,21 +61,38 @@ void work_out(const Stage& s, uint64_t seed) {
              static_cast<double>(tokens) / seconds);
 }
 
-void think_longer(const Stage& s, uint64_t seed) {
+struct Longer {  // a problem that takes more than one attempt, and how it is gone about
+  const char *kind, *plan, *saying;
+  int level;
+  double temperature;
+};
+
+constexpr Longer kLonger[] = {
+    {"arithmetic", "vote:12", "A harder one: twelve candidates think, and the majority of their answers decides.", 4,
+     0.7},
+    {"routes", "mrsa:6x4x2,beta=160,tau=64",
+     "A search, where most find something and few the best: six try, then twice six more, each of which has read the "
+     "ends of four attempts (Markovian RSA).",
+     5, 1}};
+
+void think_longer(const Stage& s, const Longer& how, uint64_t seed) {
   const Problem p = curriculum_problem(
-      {.split = Split::held_out, .seed = seed, .min_level = 4, .max_level = 4, .kinds = {"arithmetic"}}, 0);
-  ThinkPlan plan = parse_plan("vote:12");
+      {.split = Split::held_out, .seed = seed, .min_level = how.level, .max_level = how.level, .kinds = {how.kind}},
+      0);
+  ThinkPlan plan = parse_plan(how.plan);
   plan.seed = seed;
   GenerateOptions o = s.options;
-  o.sampling.temperature = 0.7;
+  o.sampling.temperature = how.temperature;
   Engine engine(s.model, {.kv = DType::bf16, .max_sessions = plan.n, .tokenizer = &s.tokenizer});
-  fmt::print("\nA harder one: twelve candidates think, and the majority of their answers decides.\n\n> {}\n",
-             p.question);
-  const Thought t = think(engine, s.tokenizer, s.chat_template, asked(p.question), plan, o, [](const ThinkEvent& e) {
-    fmt::print("  candidate {}: {}\n", e.candidate.index,
-               e.candidate.answer.empty() ? "no answer" : e.candidate.answer);
-    std::fflush(stdout);
+  fmt::print("\n{}\n\n> {}\n", how.saying, p.question);
+  std::fflush(stdout);
+  std::vector<std::vector<std::string>> said(static_cast<size_t>(plan.t + 1));  // answers, by rounds
+  const Thought t = think(engine, s.tokenizer, s.chat_template, asked(p.question), plan, o, [&](const ThinkEvent& e) {
+    said[static_cast<size_t>(e.candidate.round)].push_back(e.candidate.answer.empty() ? "none" : e.candidate.answer);
   });
+  for (size_t round = 0; round < said.size(); ++round)
+    fmt::print("  {}: {}\n", plan.t == 0 ? "answers" : fmt::format("round {}", round + 1),
+               fmt::join(said[round], ", "));
   const bool good = t.best() && answers(t.best()->text, p);
   fmt::print("  {:.0f} % agree on {}, which is {}\n", 100 * t.agreement, t.best() ? t.best()->answer : "nothing",
              good ? "right" : fmt::format("wrong: it is {}", p.answer));
@@ -107,7 +124,7 @@ int cmd_demo(Words args) {
              model->family(), static_cast<double>(parameter_count(*model)) * 1e-6, thread_count());
   const Stage stage{*model, tokenizer, chat_template, o};
   work_out(stage, static_cast<uint64_t>(training.seed));
-  think_longer(stage, static_cast<uint64_t>(training.seed));
+  for (const Longer& how : kLonger) think_longer(stage, how, static_cast<uint64_t>(training.seed));
   fmt::print(
       "\nTalk to it: quern run {0}    On a page: quern serve {0}, then http://127.0.0.1:8080    Train one: quern "
       "demo --train\n",

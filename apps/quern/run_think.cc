@@ -18,7 +18,7 @@ Json candidate_json(const Candidate& c) {
   Json j = Json::object(), sources = Json::array();
   for (int64_t s : c.sources) sources.push(s);
   j.set("round", c.round), j.set("index", c.index), j.set("sources", std::move(sources));
-  j.set("prompt_tokens", c.prompt_tokens), j.set("tokens", static_cast<int64_t>(c.tokens.size()));
+  j.set("prompt_tokens", static_cast<int64_t>(c.prompt.size())), j.set("tokens", static_cast<int64_t>(c.tokens.size()));
   j.set("text", c.text), j.set("answer", c.answer), j.set("mean_logprob", c.mean_logprob);
   j.set("closed_by_force", c.closed_by_force), j.set("finish", c.finish);
   return j;

@@ -45,7 +45,6 @@ struct Thinker::Impl {
     bool opened = false;              // its prompt ends inside the thinking
     std::vector<int32_t> lead, text;  // what it continues (C = 1), what it generated before its thinking was closed
     double logprob = 0;
-    std::vector<int32_t> prompt;
   };
 
   Engine& engine;
@@ -126,20 +125,19 @@ struct Thinker::Impl {
   void submit(int64_t k) {
     Candidate& x = thought.candidates[static_cast<size_t>(k)];
     Slot& slot = slots[static_cast<size_t>(k)];
-    slot.prompt = question, slot.opened = opens;
+    x.prompt = question, slot.opened = opens;
     if (x.round > 0 && plan.c == 1) {
       if (!opens) {
         const std::vector<int32_t> open = tokenizer.encode("<think>\n", {.add_special_tokens = false});
-        slot.prompt.insert(slot.prompt.end(), open.begin(), open.end());
+        x.prompt.insert(x.prompt.end(), open.begin(), open.end());
       }
       slot.lead = candidate(x.round - 1, x.index).carried, slot.opened = true;
-      slot.prompt.insert(slot.prompt.end(), slot.lead.begin(), slot.lead.end());
+      x.prompt.insert(x.prompt.end(), slot.lead.begin(), slot.lead.end());
     } else if (x.round > 0) {
-      slot.prompt = aggregation(x);
+      x.prompt = aggregation(x);
     }
-    x.prompt_tokens = static_cast<int64_t>(slot.prompt.size());
-    thought.prompt_tokens += x.prompt_tokens;
-    thought.longest_prompt = std::max(thought.longest_prompt, x.prompt_tokens);
+    const auto length = static_cast<int64_t>(x.prompt.size());
+    thought.prompt_tokens += length, thought.longest_prompt = std::max(thought.longest_prompt, length);
     const bool last = x.round == plan.t;
     // Room for an answer is kept back from the last round's budget.
     const int64_t budget = last ? std::max(plan.beta, plan.final) : plan.beta;
@@ -151,7 +149,7 @@ struct Thinker::Impl {
   void start(int64_t k, int64_t tokens) {
     const Candidate& x = thought.candidates[static_cast<size_t>(k)];
     Slot& slot = slots[static_cast<size_t>(k)];
-    Request r{.prompt = slot.prompt, .options = options};
+    Request r{.prompt = x.prompt, .options = options};
     r.prompt.insert(r.prompt.end(), slot.text.begin(), slot.text.end());
     r.options.max_tokens = tokens;
     r.options.sampling.seed = seed_of(plan.seed, x.round, x.index) + (slot.text.empty() ? 0 : 1);
@@ -185,7 +183,6 @@ struct Thinker::Impl {
     x.mean_logprob = x.tokens.empty() ? 0 : slot.logprob / static_cast<double>(x.tokens.size());
     if (trace.closed && g.finish == "stop") x.answer = extract_answer(x.text);
     x.carried = carried(x, slot, trace);
-    slot.prompt = {};
     if (tell) tell({x, done, static_cast<int64_t>(slots.size()), thought.new_tokens, agreement(x.round).share});
   }
 

@@ -22,7 +22,7 @@ namespace quern {
 struct Candidate {
   int64_t round = 0, index = 0;
   std::vector<int64_t> sources;  // indices of the round before that were read; the candidate's own is not implied
-  int64_t prompt_tokens = 0;
+  std::vector<int32_t> prompt;   // what it read
   std::vector<int32_t> tokens;   // all that was generated
   std::string text, answer;      // answer: normal form is compared, this is as written; empty when there is none
   std::vector<int32_t> carried;  // what the next round sees of it

@@ -180,6 +180,19 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
 
 INSTANTIATE_TEST_SUITE_P(Families, MadeModel, testing::Values("zaya", "llama", "zamba", "zamba2"));
 
+TEST(Cli, BenchThinkStandsAPlanBesidePlainBatches) {
+  const Ran r = shell("quern bench think '" QUERN_SOURCE_DIR
+                      "/models/zaya-nano' --plan mrsa:3x2x1,beta=24,tau=8 --reps 2 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  EXPECT_EQ(j.at("plan").as_string(), "mrsa:3x2x1");
+  EXPECT_GT(j.at("tokens").as_int(), 2 * 6);
+  EXPECT_LE(j.at("tokens").as_int(), 2 * 6 * 24);
+  EXPECT_GT(j.at("longest_prompt").as_int(), 20);
+  EXPECT_LT(std::abs(j.at("overhead").as_double()), 5);
+  EXPECT_EQ(shell("quern bench think").code, 2) << "whose plan?";
+}
+
 TEST(Cli, ShardedContextAnswersTheSameForAnyNumberOfRanks) {
   const std::string run =
       "quern --threads 1 run '" QUERN_SOURCE_DIR

@@ -123,7 +123,7 @@ TEST_F(Thinking, RsaReadsWholeTraces) {
     EXPECT_EQ(a.size(), 16u);
     const Tokens prompt = joined(
         {encode("<s>user: " + pieces[0]), a, encode(pieces[1]), b, encode(pieces[2] + "\n<s>assistant: <think>")});
-    EXPECT_EQ(c.prompt_tokens, static_cast<int64_t>(prompt.size()));
+    EXPECT_EQ(c.prompt, prompt);
     const Tokens want = sampled(prompt, 12, seed_of(0, 1, static_cast<uint64_t>(i)));
     EXPECT_TRUE(std::equal(want.begin(), want.end(), c.tokens.begin())) << "candidate " << i;
   }
