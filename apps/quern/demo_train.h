@@ -7,7 +7,7 @@ namespace quern {
 
 struct TrainedDemo {
   double seconds = 60;
-  int64_t seed = 3;
+  int64_t seed = 1;
   std::string out = {}, size = "mini";
 };
 
