@@ -120,12 +120,13 @@ void bench_answers(Model& model, const ModelBenchOptions& o, bool json, Json& ou
 int bench_rows(const ModelBenchOptions& o, bool json) {
   const std::vector<int64_t> depths = whole_numbers(o.depths, "--depth", {512, 8192}),
                              counts = whole_numbers(o.batches, "--batch", {2, 3, 5, 9}, NgramDraft::kMost + 1);
+  const DType kv = bench_kv(o);
   const std::unique_ptr<Model> model = bench_subject(o);
-  const bool fixed = speculation_marks(model->sites(bench_kv(o)), 1) > 0;
+  const bool fixed = speculation_marks(model->sites(kv), 1) > 0;
   Json out = Json::array(), answers = Json::array();
   if (!json) fmt::print("{:>8}{:>6}{:>10}{:>14}{:>18}\n", "tokens", "rows", "marks", "of one row", "price of a row");
   for (int64_t depth : depths) {
-    RowsBench bench{*model, state_at(*model, depth, bench_kv(o), 1), SequenceState(model->sites(bench_kv(o))), {}};
+    RowsBench bench{*model, state_at(*model, depth, kv, 1), SequenceState(model->sites(kv)), {}};
     bench.state.reserve(depth + NgramDraft::kMost + 1);
     bench.step(1, 0), bench.step(counts.back(), fixed ? counts.back() - 1 : 0);  // first touch
     for (int64_t rows : counts) {

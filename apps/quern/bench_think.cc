@@ -26,7 +26,7 @@ void plain_batches(Engine& engine, const Thought& t, const ThinkPlan& plan, cons
       const Candidate& c = t.candidates[static_cast<size_t>(round * plan.n + i)];
       Request r{.prompt = c.prompt, .options = options};
       r.options.stop_ids = {};
-      r.options.max_tokens = static_cast<int64_t>(c.tokens.size()) + (c.finish == "stop" ? 1 : 0);
+      r.options.max_tokens = c.drawn + (c.finish == "stop" ? 1 : 0);
       r.options.sampling.seed = static_cast<uint64_t>(round * plan.n + i);
       if (r.options.max_tokens > 0) ids.push_back(engine.submit(std::move(r)));
     }
@@ -40,14 +40,15 @@ void plain_batches(Engine& engine, const Thought& t, const ThinkPlan& plan, cons
 
 int bench_think(const ModelBenchOptions& o, const std::string& method, bool json) {
   if (o.dir.empty()) throw UsageError("bench think: expected the folder of a chat model");
+  GenerateOptions options;
+  options.max_tokens = 192;
+  const ThinkPlan plan = resolved(parse_plan(method), options.max_tokens);
+  const DType kv = bench_kv(o);  // what is wrong with the words is said before anything is loaded
   const std::unique_ptr<Model> model = bench_subject(o);
   const Tokenizer tokenizer = load_tokenizer(o.dir);
   const ChatTemplate chat_template = load_chat_template(o.dir, model->family());
-  GenerateOptions options;
   options.stop_ids = load_generation_config(o.dir).eos_token_id;
   options.sampling.temperature = 1;
-  options.max_tokens = 192;
-  const ThinkPlan plan = resolved(parse_plan(method), options.max_tokens);
   std::vector<double> ratios;
   int64_t tokens = 0, longest = 0;
   double thinking = 0;
@@ -60,11 +61,11 @@ int bench_think(const ModelBenchOptions& o, const std::string& method, bool json
     Thought t;
     double thought = 0, plain = 0;
     const auto think_about = [&] {
-      Engine engine(*model, {.kv = bench_kv(o), .max_sessions = plan.n, .tokenizer = &tokenizer});
+      Engine engine(*model, {.kv = kv, .max_sessions = plan.n, .tokenizer = &tokenizer});
       thought += seconds_of([&] { t = think(engine, tokenizer, chat_template, messages, plan, options); });
     };
     const auto answer_plainly = [&] {
-      Engine engine(*model, {.kv = bench_kv(o), .max_sessions = plan.n, .tokenizer = &tokenizer});
+      Engine engine(*model, {.kv = kv, .max_sessions = plan.n, .tokenizer = &tokenizer});
       plain += seconds_of([&] { plain_batches(engine, t, plan, options); });
     };
     think_about(), answer_plainly(), answer_plainly(), think_about();

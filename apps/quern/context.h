@@ -16,9 +16,8 @@ namespace quern {
 DType parse_compute_dtype(const std::string& text);  // "auto", "f32", "bf16"
 
 constexpr const char* kKvHelp =
-    "the attention cache as bf16, q8 (8 bits with a scale a row and head: half the memory) or f32 (default: bf16, "
-    "f32 "
-    "where weights are)";
+    "the attention cache as bf16, q8 (8 bits with a scale a row and head: about half the memory) or f32 (default: "
+    "bf16, f32 where weights are)";
 DType parse_kv_flag(const std::string& text);  // throws UsageError
 
 // --dtype, or --scheme and --head: weights are quantised as they are loaded. --kv where answers are given.

@@ -52,7 +52,8 @@ void set_active_isa(Isa isa) {
 
 bool has_avx512_bf16() {
 #if defined(__x86_64__)
-  static const bool cpu = __builtin_cpu_supports("avx512bf16") != 0;
+  // What is compiled for it uses both; no processor has the first alone, but a virtual machine may show it so.
+  static const bool cpu = __builtin_cpu_supports("avx512bf16") != 0 && __builtin_cpu_supports("avx512vnni") != 0;
   return cpu && bf16_allowed.load(std::memory_order_relaxed) && active_isa() == Isa::avx512;
 #else
   return false;

@@ -161,9 +161,12 @@ struct Thinker::Impl {
   void finish(int64_t k, Generated g) {
     Candidate& x = thought.candidates[static_cast<size_t>(k)];
     Slot& slot = slots[static_cast<size_t>(k)];
+    if (slot.text.empty())
+      thought.cached_tokens += g.cached_tokens;  // of the prompt; behind a forced close also of what was drawn
     slot.text.insert(slot.text.end(), g.tokens.begin(), g.tokens.end());
+    x.drawn += static_cast<int64_t>(g.tokens.size());
     slot.logprob = std::accumulate(g.logprobs.begin(), g.logprobs.end(), slot.logprob);
-    thought.new_tokens += static_cast<int64_t>(g.tokens.size()), thought.cached_tokens += g.cached_tokens;
+    thought.new_tokens += static_cast<int64_t>(g.tokens.size());
     thought.prompt_seconds += g.prompt_seconds, thought.decode_seconds += g.decode_seconds;
     thought.speculated += g.speculated;
     const Trace trace = read_trace(slot.text, tokenizer, slot.opened);

@@ -23,7 +23,8 @@ struct Candidate {
   int64_t round = 0, index = 0;
   std::vector<int64_t> sources;  // indices of the round before that were read; the candidate's own is not implied
   std::vector<int32_t> prompt;   // what it read
-  std::vector<int32_t> tokens;   // all that was generated
+  std::vector<int32_t> tokens;   // all that was generated, and the closing where one was set in
+  int64_t drawn = 0;             // of them
   std::string text, answer;      // answer: normal form is compared, this is as written; empty when there is none
   std::vector<int32_t> carried;  // what the next round sees of it
   double mean_logprob = 0;

@@ -15,8 +15,8 @@ namespace quern {
 namespace {
 
 constexpr uint32_t kWidth = GramTiles::kWidth;
-constexpr size_t kRows =
-    2048;  // divides kWidth; rows that go past the tiles together, each of which lies in the second cache
+constexpr size_t kRows = 2048;  // that go past the tiles together, so that a tile stays in the second cache
+static_assert(kWidth % kRows == 0, "rows that go together have one tile of their own");
 constexpr size_t kFew = 64;      // products that are sorted instead of spread
 constexpr size_t kSparse = 160;  // of a row with a tile: fewer products than a scan has vectors
 

@@ -43,20 +43,30 @@ fs::path read_path(const Fields& f, const fs::path& folder) {
   return path;
 }
 
-Json adapter_json(const ShelfEntry& e, bool loaded) {
+// As a client would name it: below the adapters' folder, or else its last part. Where it lies is nobody's business.
+std::string shown_path(const std::string& adapter, const fs::path& folder) {
+  const fs::path path = fs::path(adapter).lexically_normal();
+  std::error_code error;
+  const fs::path root = folder.empty() ? folder : fs::canonical(folder, error),
+                 below = root.empty() ? fs::path() : path.lexically_relative(root);
+  if (!below.empty() && *below.begin() != "..") return below.string();
+  return (path.has_filename() ? path : path.parent_path()).filename().string();
+}
+
+Json adapter_json(const ShelfEntry& e, bool loaded, const fs::path& folder) {
   Json j = Json::object();
   j.set("id", e.id), j.set("object", "model"), j.set("parent", e.base);
-  j.set("path", fs::path(e.adapter).filename().string());  // where it lies is nobody's business
+  j.set("path", shown_path(e.adapter, folder));
   j.set("loaded", loaded);
   return j;
 }
 
 }  // namespace
 
-Json list_adapters(const ModelShelf& shelf) {
+Json list_adapters(const ModelShelf& shelf, const AdapterOptions& options) {
   Json list = Json::array();
   for (const ShelfEntry& e : shelf.entries())
-    if (!e.adapter.empty()) list.push(adapter_json(e, shelf.loaded(e.id) != nullptr));
+    if (!e.adapter.empty()) list.push(adapter_json(e, shelf.loaded(e.id) != nullptr, options.folder));
   return list;
 }
 
@@ -82,7 +92,7 @@ Json load_adapter(ModelShelf& shelf, const AdapterOptions& options, const Json& 
     if (x.code == "model_load") throw ApiError(400, "invalid_request_error", "adapter_load", x.what());
     throw;
   }
-  return adapter_json(entry, true);
+  return adapter_json(entry, true, options.folder);
 }
 
 Json unload_adapter(ModelShelf& shelf, const AdapterOptions& options, const Json& body) {

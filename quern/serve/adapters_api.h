@@ -17,7 +17,7 @@ struct AdapterOptions {
   std::function<ShelfEntry(const std::string& name, const std::string& folder, const std::string& base)> entry = {};
 };
 
-Json list_adapters(const ModelShelf& shelf);
+Json list_adapters(const ModelShelf& shelf, const AdapterOptions& options);
 // {lora_name, lora_path, base_model_name}: loaded at once, so that what is wrong is told here.
 Json load_adapter(ModelShelf& shelf, const AdapterOptions& options, const Json& body);
 Json unload_adapter(ModelShelf& shelf, const AdapterOptions& options, const Json& body);  // {lora_name}

@@ -355,7 +355,7 @@ void App::models(Exchange& e) {
   e.answer(200, "application/json", j.dump());
 }
 
-void App::adapters(Exchange& e) { e.answer(200, "application/json", list_adapters(*models_).dump()); }
+void App::adapters(Exchange& e) { e.answer(200, "application/json", list_adapters(*models_, o_.adapters).dump()); }
 void App::add_adapter(Exchange& e) {
   e.answer(200, "application/json", load_adapter(*models_, o_.adapters, read_body(e)).dump());
 }

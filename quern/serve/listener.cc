@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "quern/base/error.h"
@@ -23,6 +25,7 @@ namespace {
 
 constexpr int kBacklog = 512;
 constexpr mode_t kOwnerOnly = 0600;
+constexpr int kLockWaits = 100;  // of 20 ms
 
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un a{};
@@ -35,12 +38,19 @@ sockaddr_un address_of(const std::string& path) {
 
 // Holds other servers off that want a socket in the same folder: between taking a stale one away and listening a
 // second server would take the new one for stale. A folder that cannot be locked is one where bind says why, or one
-// whose system has no such locks.
+// whose system has no such locks; one that somebody holds for seconds is refused, since no server needs it so long.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& path)
       : fd_(::open(std::filesystem::absolute(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (fd_ >= 0) ::flock(fd_, LOCK_EX);
+    if (fd_ < 0) return;
+    for (int waits = 0; ::flock(fd_, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR); ++waits) {
+      if (waits == kLockWaits) {
+        ::close(fd_);
+        fail("--unix {}: another process holds a lock on its folder", path);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
   }
   ~FolderLock() {
     if (fd_ >= 0) ::close(fd_);

@@ -37,8 +37,8 @@ TEST(ShippedModel, WorksOutHeldOutProblems) {
   const CurriculumScores s =
       evaluate_curriculum(*model, load_tokenizer(kFolder), load_chat_template(kFolder, model->family()), o);
   EXPECT_EQ(s.all.asked, 60);
-  EXPECT_GE(s.by_level.at(1).right, 25);  // the card: 93 % and 91 %
-  EXPECT_GE(s.by_level.at(2).right, 20);
+  EXPECT_GE(s.by_level.at(1).right, 21);  // the card: 85.5 and 79.5 %
+  EXPECT_GE(s.by_level.at(2).right, 18);
   EXPECT_EQ(s.unfinished, 0);
 }
 
@@ -155,6 +155,7 @@ std::vector<int32_t> prose(const Tokenizer& tokenizer) {
   std::string text;
   for (const char* file : {"README.md", "docs/engine.md", "docs/memory.md", "docs/recall.md", "docs/training.md"}) {
     std::ifstream in(fs::path(QUERN_SOURCE_DIR) / file);
+    EXPECT_TRUE(in) << file;
     text.append(std::istreambuf_iterator<char>(in), {});
   }
   return tokenizer.encode(text.substr(0, 40000));

@@ -91,9 +91,11 @@ TEST_F(Thinking, WithoutRoundsIsParallelSampling) {
         sampled(joined({question(), first, close}), 10, seed_of(3, 0, static_cast<uint64_t>(c.index)) + 1);
     EXPECT_EQ(c.tokens, joined({first, close, last}));
     EXPECT_TRUE(c.closed_by_force);
-    tokens += static_cast<int64_t>(first.size() + last.size());
+    EXPECT_EQ(c.drawn, static_cast<int64_t>(first.size() + last.size()));
+    tokens += c.drawn;
   }
   EXPECT_EQ(t.new_tokens, tokens) << "what is set in between is not counted as generated";
+  EXPECT_LE(t.cached_tokens, t.prompt_tokens) << "nor is what was drawn before it a cached prompt";
 }
 
 TEST_F(Thinking, OfOneCandidateIsDelethink) {

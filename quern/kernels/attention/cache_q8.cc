@@ -31,7 +31,7 @@ void quantise_cache_rows(View<const float, 3> x, View<int8_t, 3> q, View<float, 
       scale(t, h) = top / kLevels;
       // Below this a reciprocal overflows, and the values are nothing beside any other row's.
       const float f = top > 1e-36f ? kLevels / top : 0;
-      if (!(top <= 3.4e38f)) {  // not a number, or infinite
+      if (!(top < INFINITY)) {  // not a number, or infinite
         std::fill_n(to, d, int8_t{1});
         continue;
       }
