@@ -218,7 +218,7 @@ class Reply {
     const ReasoningSplit::Part rest = split.finish();
     whole.reasoning += rest.reasoning, whole.content += rest.content;
     said_ = whole.content;
-    usage_.prompt = t.prompt_tokens, usage_.completion = t.new_tokens;
+    usage_.prompt = t.prompt_tokens, usage_.cached = t.cached_tokens, usage_.completion = t.new_tokens;
     Json think = Json::object();
     think.set("plan", r_.plan->name()), think.set("agreement", t.agreement), think.set("answer", t.best()->answer);
     think.set("longest_prompt", t.longest_prompt), think.set("candidates", static_cast<int64_t>(t.candidates.size()));

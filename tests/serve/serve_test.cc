@@ -112,11 +112,18 @@ TEST_F(Serving, CompletionsEchoTheirScores) {
 
 TEST_F(Serving, ThinksByAPlan) {
   start();
-  const Json j =
-      ok(post("/v1/chat/completions",
-              R"({"model": "tiny:mrsa:4x2x1,beta=8,tau=4", "messages": [{"role": "user", "content": "x"}]})"));
+  const auto think = [&] {
+    return ok(post("/v1/chat/completions",
+                   R"({"model": "tiny:mrsa:4x2x1,beta=8,tau=4", "messages": [{"role": "user", "content": "x"}]})"));
+  };
+  const Json j = think();
   EXPECT_EQ(j.at("x_think").at("plan").as_string(), "mrsa:4x2x1");
   EXPECT_EQ(j.at("x_think").at("candidates").as_int(), 8);
+  const Json again = think();
+  const Json& asked = again.at("usage");
+  const int64_t cached = asked.at("prompt_tokens_details").at("cached_tokens").as_int();
+  EXPECT_GT(cached, 0) << "the same plan twice";
+  EXPECT_LT(cached, asked.at("prompt_tokens").as_int());
   const RawAnswer s = post("/v1/chat/completions",
                            R"({"messages": [{"role": "user", "content": "x"}], "max_tokens": 8, "stream": true,
     "x_think": {"method": "vote", "n": 3}})");
