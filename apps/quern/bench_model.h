@@ -23,7 +23,7 @@ struct ModelBenchOptions {
 int bench_model(const ModelBenchOptions& options, bool json);
 int bench_batch(ModelBenchOptions options, bool json);          // total speed of 1, 4 and 16 sequences
 int bench_rows(const ModelBenchOptions& options, bool json);    // steps of several rows of one sequence, beside one
-int bench_think(const ModelBenchOptions& options, const std::string& plan, bool json);  // a plan beside plain batches
+int bench_think(ModelBenchOptions options, const std::string& plan, bool json);  // a plan beside plain batches
 int bench_prefix(const ModelBenchOptions& options, bool json);  // time to the first token, most of the prompt known
 
 struct TrainBenchOptions {

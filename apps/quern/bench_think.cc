@@ -5,6 +5,7 @@
 #include "apps/quern/args.h"
 #include "apps/quern/bench_model.h"
 #include "apps/quern/context.h"
+#include "apps/quern/shipped_models.h"
 #include "quern/data/problems.h"
 #include "quern/host/bench.h"
 #include "quern/reason/think.h"
@@ -38,8 +39,9 @@ void plain_batches(Engine& engine, const Thought& t, const ThinkPlan& plan, cons
 
 }  // namespace
 
-int bench_think(const ModelBenchOptions& o, const std::string& method, bool json) {
+int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
   if (o.dir.empty()) throw UsageError("bench think: expected the folder of a chat model");
+  o.dir = model_folder(o.dir);
   GenerateOptions options;
   options.max_tokens = 192;
   const ThinkPlan plan = resolved(parse_plan(method), options.max_tokens);
