@@ -20,6 +20,17 @@ long_rows() {  # names of chats
     "$quern" data build "nano/$n.jsonl" --chat --max-tokens 641 --tokenizer nano/tokenizer --out "nano/$n"
   done
 }
+# NUMBER MODEL HARD CONTESTS UNANIMOUS EASY SEED flags…: attempts at levels 4 and 5 (HARD problems each) with contested
+# groups, and at 2 and 3 (EASY problems each).
+own_and_contested() {
+  local n="$1" model="$2" hard="$3" contests="$4" unanimous="$5" easy="$6" seed="$7"
+  shift 7
+  "$quern" data attempts "$model" "$@" --level 4-5 --count "$hard" --out "nano/hard-$n.jsonl" \
+    --contested "nano/contested-$n.jsonl" --contests "$contests" --seed "$seed" --unanimous "$unanimous"
+  "$quern" data attempts "$model" "$@" --level 2-3 --count "$easy" --out "nano/easy-$n.jsonl" --seed "$((seed + 1))" \
+    --unanimous 0.4
+  cat "nano/hard-$n.jsonl" "nano/easy-$n.jsonl" >"nano/own-$n.jsonl"
+}
 round() {  # NUMBER MODEL flags of quern data attempts…
   local n="$1" model="$2"
   shift 2
@@ -35,11 +46,7 @@ round 3 weigh-2/model --count 1700 --seed 13 --unanimous 0.6 --hopeless 0.15
 
 # The fourth round: contested groups beside the others, harder chats, and the same examples without their verdicts.
 if [ ! -e nano/chat-hard.idx ]; then
-  attempts() { "$quern" data attempts weigh-3/model "${kinds[@]}" --verdicts "$@"; }
-  attempts --level 4-5 --count 1300 --out nano/hard-4.jsonl --contested nano/contested-4.jsonl --contests 3 --seed 14 \
-    --unanimous 0.6 --hopeless 0.3
-  attempts --level 2-3 --count 350 --out nano/easy-4.jsonl --seed 15 --unanimous 0.4 --hopeless 0.3
-  cat nano/hard-4.jsonl nano/easy-4.jsonl >nano/own-4.jsonl
+  own_and_contested 4 weigh-3/model 1300 3 0.6 350 14 "${kinds[@]}" --verdicts --hopeless 0.3
   for n in own-4 contested-4; do
     sed -E 's/<think>\\n(([1-4] (right|wrong)(, )?)+)\.\\n/<think>\\n/' "nano/$n.jsonl" >"nano/$n-plain.jsonl"
   done
@@ -62,22 +69,14 @@ train 5
 
 # The sixth: own attempts at all eight kinds.
 if [ ! -e nano/contested-6.idx ]; then
-  attempts() { "$quern" data attempts weigh-5/model "${short[@]}" --hopeless 0.3 "$@"; }
-  attempts --level 4-5 --count 1000 --out nano/hard-6.jsonl --contested nano/contested-6.jsonl --contests 3 --seed 16 \
-    --unanimous 0.6
-  attempts --level 2-3 --count 350 --out nano/easy-6.jsonl --seed 17 --unanimous 0.4
-  cat nano/hard-6.jsonl nano/easy-6.jsonl >nano/own-6.jsonl
+  own_and_contested 6 weigh-5/model 1000 3 0.6 350 16 "${short[@]}" --hopeless 0.3
   long_rows own-6 contested-6
 fi
 train 6
 
 # The seventh: the same at the six older kinds.
 if [ ! -e nano/contested-7.idx ]; then
-  attempts() { "$quern" data attempts weigh-6/model "${kinds[@]}" --hopeless 0.15 "$@"; }
-  attempts --level 4-5 --count 1000 --out nano/hard-7.jsonl --contested nano/contested-7.jsonl --contests 2 --seed 18 \
-    --unanimous 0.7
-  attempts --level 2-3 --count 400 --out nano/easy-7.jsonl --seed 19 --unanimous 0.4
-  cat nano/hard-7.jsonl nano/easy-7.jsonl >nano/own-7.jsonl
+  own_and_contested 7 weigh-6/model 1000 2 0.7 400 18 "${kinds[@]}" --hopeless 0.15
   long_rows own-7 contested-7
 fi
 train 7
