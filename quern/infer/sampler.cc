@@ -37,6 +37,26 @@ double standard_deviation(std::span<const float> x) {
   return std::sqrt(squares / std::max(n, 1.0));
 }
 
+// The place of the greatest, the first of equals. A block's greatest is found without branches; only one block is
+// looked through for the place.
+size_t first_greatest(std::span<const float> x) {
+  constexpr size_t kBlock = 256, kLanes = 16;
+  size_t best = 0;
+  float top = -std::numeric_limits<float>::infinity();
+  for (size_t from = 0; from < x.size(); from += kBlock) {
+    const size_t end = std::min(from + kBlock, x.size());
+    std::array<float, kLanes> most;
+    most.fill(x[from]);
+    size_t i = from;
+    for (; i + kLanes <= end; i += kLanes)
+      for (size_t j = 0; j < kLanes; ++j) most[j] = most[j] < x[i + j] ? x[i + j] : most[j];
+    for (; i < end; ++i) most[0] = std::max(most[0], x[i]);
+    if (const float m = *std::max_element(most.begin(), most.end()); m > top) top = m, best = from;
+  }
+  const auto at = std::find(x.begin() + static_cast<int64_t>(best), x.end(), top);
+  return at == x.end() ? best : static_cast<size_t>(at - x.begin());  // no end but among what are no numbers
+}
+
 double log_sum_exp(std::span<const float> logits) {
   float lse = 0;
   kernels::log_sum_exp<float>({logits.data(), {1, static_cast<int64_t>(logits.size())}}, {&lse, {1}});
@@ -291,14 +311,14 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
     adjust(logits, penalised_ && now(SampleStep::penalties), repeats_ && now(SampleStep::dry));
     x = adjusted_;
   }
-  auto best = std::max_element(x.begin(), x.end());
+  const size_t best = first_greatest(x);
   auto chosen = [&](int32_t id) {
     return TokenLogprob{id, static_cast<double>(logits[static_cast<size_t>(id)]) - lse};
   };
-  if (greedy) return chosen(static_cast<int32_t>(best - x.begin()));
-  if (takes_all()) return chosen(draw_from_all(x, static_cast<size_t>(best - x.begin()), step));
+  if (greedy) return chosen(static_cast<int32_t>(best));
+  if (takes_all()) return chosen(draw_from_all(x, best, step));
 
-  double floor = static_cast<double>(*best) - kNegligible * std::max(1.0, o_.temperature);
+  double floor = static_cast<double>(x[best]) - kNegligible * std::max(1.0, o_.temperature);
   left_.clear();
   for (size_t i = 0; i < x.size(); ++i)
     if (static_cast<double>(x[i]) >= floor) left_.push_back({static_cast<int32_t>(i), static_cast<double>(x[i])});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <vector>
@@ -37,6 +38,23 @@ TEST(Sampler, GreedyTakesTheLowestOfEqualsAndReportsItsProbability) {
   TokenLogprob s = sample(kLogits, {.temperature = 0}, 0);
   EXPECT_EQ(s.token, 1);
   EXPECT_NEAR(s.logprob, std::log(p(1, 1)), 1e-6);
+}
+
+// Of every length around the blocks it is looked for in, with equals and with rows that are banned but for one place.
+TEST(Sampler, GreedyFindsTheFirstOfTheGreatestInRowsOfAnyLength) {
+  Rng rng(5);
+  for (size_t n : {1u, 2u, 15u, 16u, 17u, 255u, 256u, 257u, 300u, 1024u, 4099u})
+    for (int round = 0; round < 20; ++round) {
+      std::vector<float> x(n);
+      for (float& v : x) v = std::floor(static_cast<float>(rng.normal()) * 4);
+      const auto best = std::max_element(x.begin(), x.end()) - x.begin();
+      EXPECT_EQ(sample(x, {.temperature = 0}, 0).token, best) << n;
+      const auto only = static_cast<size_t>(rng.below(n));
+      std::fill(x.begin(), x.end(), -std::numeric_limits<float>::infinity());
+      x[only] = -7;
+      EXPECT_EQ(sample(x, {.temperature = 0}, 0).token, static_cast<int32_t>(only)) << n;
+      EXPECT_EQ(sample(x, {.temperature = 1}, 0).token, static_cast<int32_t>(only)) << n;
+    }
 }
 
 TEST(Sampler, FrequenciesFollowTheTemperature) {

@@ -59,14 +59,14 @@ class Reply {
 
  private:
   void decode() {
-    ChatTurn turn(m_, r_, e_.id);
+    ChatTurn turn(m_, r_, e_);
     logprobs_.assign(static_cast<size_t>(r_.n), Json::array());
     if (r_.stream) return stream(turn);
     auto keep = [&](size_t i, const ChatPart&, const AnswerPiece* p) {
       if (r_.logprobs && p && p->token >= 0)
         logprobs_[i].push(chat_logprob(m_.tokenizer, p->token, p->logprob, p->top));
     };
-    if (turn.follow(e_, nullptr, {.part = keep, .done = {}})) answer(turn);
+    if (turn.follow(nullptr, {.part = keep, .done = {}})) answer(turn);
   }
 
   Json envelope(const char* object) const {
@@ -99,7 +99,7 @@ class Reply {
     open_stream();
     try {
       const bool whole = turn.follow(
-          e_, &*stream_,
+          &*stream_,
           {.part = [&](size_t i, const ChatPart& part, const AnswerPiece* p) { pass_on(i, part, p); },
            .done =
                [&](size_t i) { send(choice_json(i, "delta", Json::object(), turn.choices()[i].finish(), Json())); },

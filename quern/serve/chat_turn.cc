@@ -1,4 +1,4 @@
-// Waiting for pieces and taking them apart.
+// Taking the pieces of answers apart.
 #include "quern/serve/chat_turn.h"
 
 #include <algorithm>
@@ -6,12 +6,6 @@
 #include "quern/serve/api_error.h"
 
 namespace quern {
-namespace {
-
-constexpr double kKeepAliveSeconds = 10;
-
-}  // namespace
-
 std::string ChatChoice::finish() const {
   const std::string how = finish_reason(answer->result().finish);
   return how == "stop" && !calls().empty() ? "tool_calls" : how;
@@ -29,50 +23,28 @@ std::string ChatChoice::stopped_by(const Tokenizer& tokenizer, const std::vector
   return found;
 }
 
-ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, const std::string& id) : m_(m) {
+ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), answers_(*m.host, e) {
   for (int64_t i = 0; i < r.n; ++i) {
     Request q{.prompt = r.prompt, .options = r.options};
     q.options.sampling.seed += static_cast<uint64_t>(i);
     ChatChoice c;
     c.split = ReasoningSplit(r.opened);
     if (r.format) c.tools = ToolStream(*r.format, r.tools);
-    c.answer =
-        m_.host->submit(std::move(q), {.seconds = r.seconds, .id = id, .progress = r.stream && r.progress && i == 0});
+    c.answer = answers_.add(
+        std::move(q), {.seconds = r.seconds, .progress = r.stream && r.progress && i == 0, .streams = r.stream});
     choices_.push_back(std::move(c));
   }
 }
 
-bool ChatTurn::follow(Exchange& e, EventStream* stream, const Told& told) {
-  double silent = 0;
-  for (size_t left = choices_.size(); left > 0;) {
-    const double wait = left == 1 ? 0.25 : 0.02;
-    bool came = false;
-    for (size_t i = 0; i < choices_.size(); ++i) {
-      ChatChoice& c = choices_[i];
-      if (c.done) continue;
-      AnswerPiece p;
-      const Answer::Wait w = c.answer->next(p, wait);
-      if (w == Answer::Wait::late) continue;
-      came = true;
-      if (w == Answer::Wait::read) {
-        if (told.progress) told.progress(c.answer->progress());
-        continue;
-      }
-      if (w == Answer::Wait::piece) {
-        pass_on(i, c.split.push(p.text), false, &p, told);
-      } else {
-        c.done = true, --left;
-        finish(i, told);
-      }
-    }
-    silent = came ? 0 : silent + wait;
-    const bool alive = stream && silent >= kKeepAliveSeconds ? (silent = 0, stream->keep_alive()) : !e.gone();
-    if (!alive) {
-      choices_.clear();  // lets go of the answers
-      return false;
-    }
-  }
-  return true;
+bool ChatTurn::follow(EventStream* stream, const Told& told) {
+  return answers_.follow(
+      stream,
+      {.piece = [&](size_t i, const AnswerPiece& p) { pass_on(i, choices_[i].split.push(p.text), false, &p, told); },
+       .done = [&](size_t i) { finish(i, told); },
+       .read =
+           [&](size_t i) {
+             if (told.progress) told.progress(choices_[i].answer->progress());
+           }});
 }
 
 void ChatTurn::pass_on(size_t i, const ReasoningSplit::Part& part, bool last, const AnswerPiece* piece,

@@ -7,6 +7,7 @@
 
 #include "quern/serve/chat_request.h"
 #include "quern/serve/reasoning_split.h"
+#include "quern/serve/request_answers.h"
 #include "quern/serve/tool_stream.h"
 #include "quern/serve/wire.h"
 
@@ -35,7 +36,7 @@ struct ChatChoice {
 
 class ChatTurn {
  public:
-  ChatTurn(ServedModel& m, const ChatRequest& r, const std::string& id);  // submits; both outlive the turn
+  ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e);  // submits; m and e outlive the turn
   struct Told {
     std::function<void(size_t choice, const ChatPart& part, const AnswerPiece* piece)> part;
     std::function<void(size_t choice)> done;
@@ -43,7 +44,7 @@ class ChatTurn {
   };
   // Until every choice is done; false: the client is gone, and what was left is cancelled. A failure of the engine is
   // an ApiError. `stream`, when there is one, is kept open while nothing comes.
-  bool follow(Exchange& e, EventStream* stream, const Told& told);
+  bool follow(EventStream* stream, const Told& told);
   const std::vector<ChatChoice>& choices() const { return choices_; }
   const Usage& usage() const { return usage_; }
 
@@ -52,6 +53,7 @@ class ChatTurn {
   void warn(size_t i, const char* text, const Told& told);
   void finish(size_t i, const Told& told);
   ServedModel& m_;
+  RequestAnswers answers_;
   std::vector<ChatChoice> choices_;
   Usage usage_;
   size_t without_a_token_ = 0;  // choices whose time was over before they had one: all of them are a 504

@@ -3,12 +3,12 @@
 
 #include "quern/serve/api_error.h"
 #include "quern/serve/chat_request.h"
+#include "quern/serve/request_answers.h"
 #include "quern/serve/wire.h"
 
 namespace quern {
 namespace {
 
-constexpr double kKeepAliveSeconds = 10;
 constexpr size_t kMostPrompts = 256;
 
 std::vector<int32_t> read_ids(const Json& list, const ServedModel& m) {
@@ -78,13 +78,17 @@ class TokenList {  // the `logprobs` object of a choice
 struct Choice {
   std::vector<int32_t> prompt;
   std::shared_ptr<Answer> answer;
-  bool done = false;
 };
 
 class Reply {
  public:
   Reply(ServedModel& m, Exchange& e, const Json& body)
-      : m_(m), e_(e), prompts_(read_prompts(body, m)), id_(new_id("cmpl-")), created_(unix_time()) {
+      : m_(m),
+        e_(e),
+        prompts_(read_prompts(body, m)),
+        id_(new_id("cmpl-")),
+        created_(unix_time()),
+        answers_(*m.host, e) {
     const Fields f(body);
     options_ = read_generation(f, m.defaults, m.tokenizer, m.model->vocab_size());
     seconds_ = read_timeout(f);
@@ -112,9 +116,7 @@ class Reply {
       for (int64_t i = 0; i < n_; ++i) submit(p, static_cast<uint64_t>(i));
     }
     if (stream_wanted_) stream_.emplace(e_);
-    follow();
-    if (choices_.empty()) return;
-    stream_ ? close_stream() : answer();
+    if (follow()) stream_ ? close_stream() : answer();
   }
 
  private:
@@ -127,40 +129,34 @@ class Reply {
     q.options.max_tokens = max_tokens_;
     const bool tells = stream_wanted_ && progress_ && choices_.empty();  // of the first choice
     q.options.score_prompt = scored() && prompt.size() > 1;
-    if (max_tokens_ > 0 || q.options.score_prompt)
-      c.answer = m_.host->submit(std::move(q), {.seconds = seconds_, .id = e_.id, .progress = tells});
+    if (max_tokens_ > 0 || q.options.score_prompt) {
+      c.answer = answers_.add(std::move(q), {.seconds = seconds_, .progress = tells, .streams = stream_wanted_});
+      asked_.push_back(choices_.size());
+    }
     choices_.push_back(std::move(c));
   }
 
-  void follow() {
-    double silent = 0;
-    size_t left = 0;
-    for (Choice& c : choices_) left += !(c.done = c.answer == nullptr);
-    while (left > 0) {
-      const double wait = left == 1 ? 0.25 : 0.02;
-      bool came = false;
-      for (size_t i = 0; i < choices_.size(); ++i) {
-        if (choices_[i].done) continue;
-        AnswerPiece p;
-        const Answer::Wait w = choices_[i].answer->next(p, wait);
-        came = came || w != Answer::Wait::late;
-        if (w == Answer::Wait::read) {
-          Json j = envelope(Json::array());
-          j.set("prompt_progress", progress_json(choices_[i].answer->progress()));
-          stream_->send(j);
-        }
-        if (w == Answer::Wait::piece && stream_) send(i, p.text, "", p.token >= 0 ? &p : nullptr);
-        if (w == Answer::Wait::done) {
-          choices_[i].done = true, --left;
-          const auto failure = failure_of(result(i));
-          if (stream_ && failure) stream_->send(error_json(*failure));
-          if (stream_ && !failure) send(i, "", finish_reason(result(i).finish), nullptr);
-        }
-      }
-      silent = came ? 0 : silent + wait;
-      const bool alive = stream_ && silent >= kKeepAliveSeconds ? (silent = 0, stream_->keep_alive()) : !e_.gone();
-      if (!alive) return choices_.clear();
-    }
+  bool follow() {
+    return answers_.follow(stream_ ? &*stream_ : nullptr,
+                           {.piece =
+                                [&](size_t a, const AnswerPiece& p) {
+                                  if (stream_) send(asked_[a], p.text, "", p.token >= 0 ? &p : nullptr);
+                                },
+                            .done =
+                                [&](size_t a) {
+                                  const Generated& g = result(asked_[a]);
+                                  if (!stream_) return;
+                                  if (const auto failure = failure_of(g))
+                                    stream_->send(error_json(*failure));
+                                  else
+                                    send(asked_[a], "", finish_reason(g.finish), nullptr);
+                                },
+                            .read =
+                                [&](size_t a) {
+                                  Json j = envelope(Json::array());
+                                  j.set("prompt_progress", progress_json(choices_[asked_[a]].answer->progress()));
+                                  stream_->send(j);
+                                }});
   }
   const Generated& result(size_t i) const { return choices_[i].answer->result(); }
 
@@ -247,6 +243,8 @@ class Reply {
   std::string id_;
   int64_t created_;
   std::vector<Choice> choices_;
+  RequestAnswers answers_;
+  std::vector<size_t> asked_;  // whose these are: a choice without tokens has none
   std::optional<EventStream> stream_;
 };
 

@@ -12,23 +12,6 @@ double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::
 
 }  // namespace
 
-Answer::Wait Answer::next(AnswerPiece& out, double seconds) {
-  std::unique_lock lock(mutex_);
-  if (!came_.wait_for(lock, std::chrono::duration<double>(seconds),
-                      [&] { return done_ || read_on_ || !pieces_.empty(); }))
-    return Wait::late;
-  if (std::exchange(read_on_, false)) return Wait::read;
-  if (pieces_.empty()) return Wait::done;
-  out = std::move(pieces_.front());
-  pieces_.pop_front();
-  return Wait::piece;
-}
-
-RequestProgress Answer::progress() {
-  std::lock_guard lock(mutex_);
-  return progress_;
-}
-
 EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting, double most_seconds)
     : model_(model),
       watched_(model, [this](std::span<const int32_t> ids, int64_t at, bool read) { saw(ids, at, read); }),
@@ -62,17 +45,13 @@ double EngineHost::limit(double seconds) const {
 
 std::shared_ptr<Answer> EngineHost::submit(Request r, Submission how) {
   auto answer = std::make_shared<Answer>();
-  answer->tells_ = how.progress;
+  answer->bell_ = how.bell ? std::move(how.bell) : std::make_shared<AnswerBell>();
+  answer->tells_ = how.progress, answer->streams_ = how.streams;
   std::weak_ptr<Answer> weak = answer;
   r.on_token = [weak](const Emitted& e) {
-    auto a = weak.lock();
-    if (!a || a->cancelled_) return false;
-    {
-      std::lock_guard lock(a->mutex_);
-      if (e.token >= 0) a->given_.push_back(e.token);
-      a->pieces_.push_back({e.token, e.logprob, std::string(e.text), {e.top.begin(), e.top.end()}});
-    }
-    a->came_.notify_one();
+    const auto a = weak.lock();
+    if (!a || !a->live()) return false;
+    a->push(e);
     return true;
   };
   std::list<Live> row;  // before the engine knows of it: its first forward finds it in the list
@@ -106,13 +85,7 @@ void EngineHost::saw(std::span<const int32_t> ids, int64_t at, bool read) {
   if (!whose) return;
   if (!read) return whose->request.begins(at);
   whose->request.saw(at, static_cast<int64_t>(ids.size()));
-  const auto answer = whose->answer.lock();
-  if (!answer || !answer->tells_) return;
-  {
-    std::lock_guard inner(answer->mutex_);
-    answer->progress_ = whose->request.progress(), answer->read_on_ = true;
-  }
-  answer->came_.notify_one();
+  if (const auto answer = whose->answer.lock(); answer && answer->tells_) answer->read(whose->request.progress());
 }
 
 std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
@@ -122,9 +95,9 @@ std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
     LiveFacts f{.progress = l.request.progress()};
     if (with_tokens) f.prompt = l.request.prompt();
     if (const auto answer = l.answer.lock()) {
-      std::lock_guard inner(answer->mutex_);
-      f.progress.given = static_cast<int64_t>(answer->given_.size());
-      if (with_tokens) f.answer = answer->given_;
+      std::vector<int32_t> given = answer->given();
+      f.progress.given = static_cast<int64_t>(given.size());
+      if (with_tokens) f.answer = std::move(given);
     }
     out.push_back(std::move(f));
   }
@@ -141,21 +114,18 @@ void EngineHost::deliver() {
     if (l.id == kComing) return false;
     auto answer = l.answer.lock();
     l.late = l.late || (l.seconds > 0 && since(l.since) >= l.seconds);
-    if (!answer || answer->cancelled_ || l.late) engine_.cancel(l.id);
+    if (!answer || !answer->live() || l.late) engine_.cancel(l.id);
     auto g = engine_.take(l.id);
-    if (!g) return false;
+    if (!g) {
+      if (answer) answer->after_step();
+      return false;
+    }
     if (l.late && g->finish == "cancelled") g->finish = "timeout";
     counts_.prompt_tokens += g->prompt_tokens, counts_.cached_tokens += g->cached_tokens;
     counts_.new_tokens += static_cast<int64_t>(g->tokens.size());
     counts_.prompt_seconds += g->prompt_seconds, counts_.decode_seconds += g->decode_seconds;
     counts_.speculated += g->speculated;
-    if (answer) {
-      {
-        std::lock_guard inner(answer->mutex_);
-        answer->result_ = std::move(*g), answer->done_ = true;
-      }
-      answer->came_.notify_all();
-    }
+    if (answer) answer->end(std::move(*g));
     return true;
   });
 }
@@ -202,12 +172,10 @@ void EngineHost::loop(const std::stop_token& stop) {
   }
   std::lock_guard lock(mutex_);
   jobs_.clear();  // whoever waits for one is told by a broken promise
+  Generated stopped;
+  stopped.finish = "cancelled";
   for (const Live& l : live_)
-    if (auto answer = l.answer.lock()) {
-      std::lock_guard inner(answer->mutex_);
-      answer->result_.finish = "cancelled", answer->done_ = true;
-      answer->came_.notify_all();
-    }
+    if (auto answer = l.answer.lock()) answer->end(stopped);
 }
 
 Thought EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,

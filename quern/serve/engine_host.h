@@ -1,8 +1,7 @@
-// The thread that steps the engine, and answers that other threads wait for. A request is submitted from any thread;
+// The thread that steps the engine, for other threads that wait for answers. A request is submitted from any thread;
 // its pieces come through an Answer as they are certain, and letting go of the Answer cancels what is left of it, so
 // that a client who hangs up costs no further step.
 #pragma once
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -18,43 +17,18 @@
 
 #include "quern/infer/engine.h"
 #include "quern/reason/think.h"
+#include "quern/serve/answer.h"
 #include "quern/serve/live_requests.h"
 #include "quern/serve/watched_model.h"
 
 namespace quern {
 
-struct AnswerPiece {
-  int32_t token = -1;  // −1: only text held back until now
-  double logprob = 0;
-  std::string text;
-  std::vector<TokenLogprob> top;
-};
-
-class Answer {
- public:
-  enum class Wait { piece, read, late, done };
-  // read: more of the prompt was read, told only where it was asked for; late: nothing came within `seconds`.
-  Wait next(AnswerPiece& out, double seconds);
-  RequestProgress progress();                          // how far it was when `read` was told last
-  const Generated& result() const { return result_; }  // once done
-  void cancel() { cancelled_ = true; }
-
- private:
-  friend class EngineHost;
-  std::mutex mutex_;
-  std::condition_variable came_;
-  std::deque<AnswerPiece> pieces_;
-  std::vector<int32_t> given_;
-  bool tells_ = false, read_on_ = false, done_ = false;
-  RequestProgress progress_;
-  std::atomic<bool> cancelled_ = false;
-  Generated result_;
-};
-
-struct Submission {       // beside what the engine is asked
-  double seconds = 0;     // it may take; 0 = the host's own limit alone
-  std::string id = {};    // of the HTTP request
-  bool progress = false;  // its Answer tells how much of the prompt is read
+struct Submission {                       // beside what the engine is asked
+  double seconds = 0;                     // it may take; 0 = the host's own limit alone
+  std::string id = {};                    // of the HTTP request
+  bool progress = false;                  // its Answer tells how much of the prompt is read
+  bool streams = true;                    // its pieces are told as they come; else all of them when it is done
+  std::shared_ptr<AnswerBell> bell = {};  // rung when there is something to hear; none: one of its own
 };
 
 struct LiveFacts {  // what a request is doing now

@@ -42,10 +42,24 @@ struct Connection {
   bool busy = false, begun = false, in_body = false;  // begun: bytes of a request have come
   bool parting = false;                               // answered for the last time; what still comes is not read
   std::atomic<bool> gone = false;
+
+  void leave() {
+    std::lock_guard lock(mutex_);
+    if (!gone.exchange(true) && then_) std::exchange(then_, {})();
+  }
+  void when_gone(std::function<void()> then) {
+    std::lock_guard lock(mutex_);
+    if (gone && then) return then();
+    then_ = std::move(then);
+  }
   Connection(int f, uint32_t s, HttpLimits limits) : fd(f), serial(s), parser(limits) {}
   ~Connection() { ::close(fd); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::function<void()> then_;
 };
 using Shared = std::shared_ptr<Connection>;
 
@@ -61,7 +75,7 @@ bool send_all(Connection& c, std::string_view data, double seconds) {
     pollfd p{.fd = c.fd, .events = POLLOUT, .revents = 0};
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && ::poll(&p, 1, static_cast<int>(seconds * 1000)) > 0)
       continue;
-    c.gone = true;
+    c.leave();
   }
   return !c.gone;
 }
@@ -73,6 +87,7 @@ class LiveExchange final : public Exchange {
   const HttpRequest& request() const override { return request_; }
   void below(std::string_view prefix) override { request_.path.erase(0, prefix.size()); }
   bool gone() const override { return connection_->gone || stopping_; }
+  void when_gone(std::function<void()> then) override { connection_->when_gone(std::move(then)); }
   void header(std::string name, std::string value) override {
     headers_.emplace_back(std::move(name), std::move(value));
   }
@@ -196,7 +211,7 @@ struct HttpServer::Impl {
   }
 
   void drop(const Shared& c) {
-    c->gone = true;
+    c->leave();
     parting -= c->parting;
     ::epoll_ctl(poller, EPOLL_CTL_DEL, c->fd, nullptr);
     connections.erase(c->fd);  // closed when the last worker lets go of it
@@ -276,7 +291,7 @@ struct HttpServer::Impl {
         try {
           if (e.status() == 0) e.answer(500, "text/plain", fmt::format("{}\n", x.what()));
         } catch (const std::bad_alloc&) {
-          connection->gone = true;
+          connection->leave();
         }
       }
       lock.lock();
@@ -328,7 +343,7 @@ struct HttpServer::Impl {
     } else if (auto it = connections.find(fd); it != connections.end() && it->second->serial == whose >> 32) {
       const Shared c = it->second;
       if (c->busy) {
-        c->gone = true;
+        c->leave();
         watch(fd, c->serial, 0, EPOLL_CTL_MOD);
         if ((what & (EPOLLHUP | EPOLLERR)) != 0) drop(c);  // these cannot be masked
       } else if ((what & EPOLLIN) != 0) {
@@ -355,7 +370,7 @@ struct HttpServer::Impl {
       }
       if (Clock::now() > next_sweep) sweep(), next_sweep = in(0.25);
     }
-    for (auto& [fd, c] : connections) c->gone = true;
+    for (auto& [fd, c] : connections) c->leave();
   }
 };
 

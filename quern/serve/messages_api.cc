@@ -39,7 +39,7 @@ Json usage_json(const Usage& u) {
 class Reply {
  public:
   Reply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
-      : m_(m), e_(e), found_(found), r_(std::move(r)), turn_(m_, r_, e.id), id_(new_id("msg_")) {}
+      : m_(m), e_(e), found_(found), r_(std::move(r)), turn_(m_, r_, e), id_(new_id("msg_")) {}
 
   std::optional<std::string> run() {
     r_.stream ? stream() : answer();
@@ -48,7 +48,7 @@ class Reply {
 
  private:
   void answer() {
-    if (!turn_.follow(e_, nullptr, {})) return;
+    if (!turn_.follow(nullptr, {})) return;
     const ChatChoice& c = turn_.choices()[0];
     Json blocks = Json::array(), j = head();
     if (!c.reasoning.empty()) blocks.push(thinking_block(c.reasoning));
@@ -96,8 +96,7 @@ class Reply {
     send(std::move(start));
     try {
       const bool whole = turn_.follow(
-          e_, &*stream_,
-          {.part = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); }, .done = {}});
+          &*stream_, {.part = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); }, .done = {}});
       if (whole) end();
     } catch (const ApiError& error) {
       stream_->send("error", anthropic_error_json(error, id_));

@@ -52,7 +52,7 @@ class Reply {
         found_(found),
         store_(store),
         r_(read_chat_request(m, found.body, "")),
-        turn_(m, r_, e.id),
+        turn_(m, r_, e),
         id_(new_id("resp_")),
         created_(unix_time()) {}
 
@@ -72,7 +72,7 @@ class Reply {
     }
     try {
       const auto take = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); };
-      if (!turn_.follow(e_, stream_ ? &*stream_ : nullptr, {.part = take, .done = {}})) {
+      if (!turn_.follow(stream_ ? &*stream_ : nullptr, {.part = take, .done = {}})) {
         if (stream_) stream_->end();
         return;
       }

@@ -8,6 +8,7 @@
 #include "quern/infer/state_file.h"
 #include "quern/serve/api_error.h"
 #include "quern/serve/chat_request.h"
+#include "quern/serve/request_answers.h"
 #include "quern/serve/wire.h"
 
 namespace quern {
@@ -46,13 +47,10 @@ std::vector<int32_t> read_tokens(const ServedModel& m, const Json& body, Json& n
 }
 
 // Has the engine read what the cache does not know; false: the client is gone.
-bool read_through(ServedModel& m, const std::vector<int32_t>& tokens, const Exchange& e) {
-  auto answer = m.host->submit({.prompt = tokens, .options = {.max_tokens = 1}}, {.id = e.id});
-  for (AnswerPiece piece;;) {
-    const Answer::Wait got = answer->next(piece, 0.1);
-    if (got == Answer::Wait::done) break;
-    if (e.gone()) return false;
-  }
+bool read_through(ServedModel& m, const std::vector<int32_t>& tokens, Exchange& e) {
+  RequestAnswers answers(*m.host, e);
+  const auto answer = answers.add({.prompt = tokens, .options = {.max_tokens = 1}}, {.streams = false});
+  if (!answers.follow(nullptr, {})) return false;
   if (answer->result().finish == "error") throw ApiError(503, "server_error", "", answer->result().error);
   return answer->result().finish != "cancelled";
 }
@@ -92,7 +90,7 @@ std::filesystem::path SessionFiles::existing(const std::string& name) const {
   return path;
 }
 
-Json SessionFiles::save(const std::string& name, ServedModel& m, const Json& body, const Exchange& e) const {
+Json SessionFiles::save(const std::string& name, ServedModel& m, const Json& body, Exchange& e) const {
   const std::filesystem::path path = file(name);
   const auto started = Clock::now();
   Json note = Json::object();

@@ -21,7 +21,7 @@ class SessionFiles {
   // An empty folder: no sessions here, and asking for one is an ApiError.
   explicit SessionFiles(std::filesystem::path folder);
 
-  Json save(const std::string& name, ServedModel& m, const Json& body, const Exchange& e) const;
+  Json save(const std::string& name, ServedModel& m, const Json& body, Exchange& e) const;
   std::string model_of(const std::string& name) const;  // the id of the model that made it
   Json restore(const std::string& name, ServedModel& m) const;
   Json list() const;

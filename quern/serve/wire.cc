@@ -81,15 +81,27 @@ EventStream::EventStream(Exchange& e) : exchange_(e) {
   e.header("cache-control", "no-cache");
   e.begin(200, "text/event-stream; charset=utf-8");
 }
-bool EventStream::send(const Json& data) { return exchange_.write("data: " + data.dump() + "\n\n"); }
-bool EventStream::send(const std::string& event, const Json& data) {
-  return exchange_.write("event: " + event + "\ndata: " + data.dump() + "\n\n");
+bool EventStream::put(std::string_view text) {
+  waiting_ += text;
+  return together_ ? !exchange_.gone() : flush();
 }
-bool EventStream::keep_alive() { return exchange_.write(": still working\n\n"); }
+bool EventStream::flush() {
+  const bool taken = exchange_.write(waiting_);
+  waiting_.clear();
+  return taken;
+}
+bool EventStream::send(const Json& data) { return put("data: " + data.dump() + "\n\n"); }
+bool EventStream::send(const std::string& event, const Json& data) {
+  return put("event: " + event + "\ndata: " + data.dump() + "\n\n");
+}
+bool EventStream::keep_alive() { return put(": still working\n\n"); }
 void EventStream::done() {
-  exchange_.write("data: [DONE]\n\n");
+  put("data: [DONE]\n\n");
   end();
 }
-void EventStream::end() { exchange_.end(); }
+void EventStream::end() {
+  flush();
+  exchange_.end();
+}
 
 }  // namespace quern

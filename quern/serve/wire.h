@@ -34,14 +34,28 @@ Json chat_logprob(const Tokenizer& tokenizer, int32_t token, double logprob, std
 class EventStream {
  public:
   explicit EventStream(Exchange& e);
+  class Together {  // while there is one, events wait for flush() and go out in one write
+   public:
+    explicit Together(EventStream& s) : stream_(s) { stream_.together_ = true; }
+    ~Together() { stream_.together_ = false, stream_.flush(); }
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+
+   private:
+    EventStream& stream_;
+  };
   bool send(const Json& data);                            // false: the client is gone
   bool send(const std::string& event, const Json& data);  // with an event name
   bool keep_alive();
+  bool flush();
   void done();  // "[DONE]"
   void end();
 
  private:
+  bool put(std::string_view text);
   Exchange& exchange_;
+  std::string waiting_;
+  bool together_ = false;
 };
 
 }  // namespace quern

@@ -12,6 +12,19 @@
 namespace quern {
 namespace {
 
+// At the latest after twenty seconds.
+Generated result_of(EngineHost& host, Request r) {
+  const auto bell = std::make_shared<AnswerBell>();
+  const auto answer = host.submit(std::move(r), {.bell = bell});
+  AnswerPiece piece;
+  for (int i = 0; i < 2000; ++i) {
+    const Answer::Next next = answer->next(piece);
+    if (next == Answer::Next::done) return answer->result();
+    if (next == Answer::Next::nothing) bell->wait(0.01);
+  }
+  throw Error("no answer came");
+}
+
 class Embeddings : public Serving {};
 class Scores : public Serving {};
 
@@ -20,13 +33,7 @@ TEST_F(Scores, OfAPromptAreThoseOfItsTokensGivenOneByOne) {
   start();
   std::vector<int32_t> ids;
   for (int i = 0; i < 700; ++i) ids.push_back((i * 37 + i / 5) % model_->tokenizer.vocab_size());
-  auto run = [&](Request r) {
-    const auto answer = model_->host->submit(std::move(r));
-    AnswerPiece p;
-    while (answer->next(p, 20) == Answer::Wait::piece) {
-    }
-    return answer->result();
-  };
+  auto run = [&](Request r) { return result_of(*model_->host, std::move(r)); };
   Request whole{.prompt = ids}, single{.prompt = {ids[0]}};
   whole.options.score_prompt = true, whole.options.max_tokens = 0, whole.options.top_logprobs = 2;
   single.options.forced.assign(ids.begin() + 1, ids.end());
@@ -154,10 +161,7 @@ TEST(ModelShelf, TakesAndGivesAwayWhileModelsAreAtWork) {
   EXPECT_THROW(shelf.get("b"), ApiError);
   // Who holds it answers on, and its memory is still counted.
   Request r{.prompt = {5, 6, 7}, .options = {.max_tokens = 3}};
-  const auto answer = b->host->submit(std::move(r));
-  AnswerPiece piece;
-  for (int i = 0; i < 200 && answer->next(piece, 0.1) != Answer::Wait::done; ++i) continue;
-  EXPECT_EQ(answer->result().tokens.size(), 3u);
+  EXPECT_EQ(result_of(*b->host, std::move(r)).tokens.size(), 3u);
   auto a = shelf.get("a");
   EXPECT_TRUE(shelf.add(entry("c", 40 << 20)));
   refused_with(shelf, "c", "at work");

@@ -5,8 +5,9 @@
 
 Clients chat, stream, hang up half-way, ask for tools, scores and embeddings; every answer is checked against its own
 question (a client's own number is constrained into the answer), so that cross-talk shows. Beside them come requests that
-are broken in many ways; each must get a 4xx or a closed line. Prints latencies, the server's memory before and after, and
-one JSON line at the end. The exit code is 1 when something failed.
+are broken in many ways; each must get a 4xx or a closed line. First comes a warm-up, until the prefix cache and the stored
+responses are full (start the server with a small --cache-mib, as 64). Prints latencies, the server's memory before and
+after, and one JSON line at the end. The exit code is 1 when something failed.
 """
 import argparse
 import http.client
@@ -23,11 +24,14 @@ p.add_argument("model")
 p.add_argument("pid", type=int)
 p.add_argument("--clients", type=int, default=64)
 p.add_argument("--seconds", type=float, default=60)
+p.add_argument("--warm", type=float, default=300, help="at most so long until what the server keeps on purpose is full")
 p.add_argument("--hostile", type=int, default=1000)
 a = p.parse_args()
 host, port = urlparse(a.url).hostname, urlparse(a.url).port
 lock = threading.Lock()
 latency, failures, answered, statuses = {}, [], 0, {}
+stored = [0]  # responses the server was left with
+MOST_STORED = 1024  # that it keeps
 
 
 def rss():
@@ -43,10 +47,10 @@ def post(path, body, read=True):
     return r.status, data, c
 
 
-def client(k, end):
+def client(k, goes_on):
     global answered
     rng = random.Random(k)
-    while time.time() < end:
+    while goes_on():
         kind = rng.choice(["chat", "stream", "gone", "tools", "echo", "embed", "messages", "responses"])
         ask = [{"role": "user", "content": f"What is {rng.randrange(99)} + {rng.randrange(99)}?"}]
         began = time.time()
@@ -101,6 +105,7 @@ def client(k, end):
             busy = status == 429
             with lock:
                 answered += 1
+                stored[0] += kind == "responses" and ok
                 statuses[status] = statuses.get(status, 0) + 1
                 if not busy:
                     latency.setdefault(kind, []).append(time.time() - began)
@@ -177,23 +182,51 @@ def hostile(n):
             failures.append(f"hostile: {bad} answers were 5xx or none")
 
 
-def series(name, seconds, n_hostile):
-    before = rss()
-    end = time.time() + seconds
-    threads = [threading.Thread(target=client, args=(k, end)) for k in range(a.clients)]
+def cache_bytes():
+    c = http.client.HTTPConnection(host, port, timeout=60)
+    c.request("GET", "/metrics")
+    lines = c.getresponse().read().decode().splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith("quern_cache_bytes"))
+
+
+class Full:
+    """What the server keeps on purpose has stopped growing: stored responses at their limit, the prefix cache at its
+    budget, where it stays within a hundredth for ten seconds."""
+
+    def __init__(self, most):
+        self.end, self.at, self.bytes, self.full = time.time() + most, time.time(), 0, False
+
+    def look(self):
+        while not self.full and time.time() < self.end:
+            time.sleep(1)
+            now = cache_bytes()
+            if abs(now - self.bytes) > 0.01 * now:
+                self.bytes, self.at = now, time.time()
+            self.full = stored[0] > MOST_STORED and time.time() - self.at > 10
+        self.end = 0
+
+
+def series(name, goes_on, n_hostile):
+    before, began = rss(), time.time()
+    threads = [threading.Thread(target=client, args=(k, goes_on)) for k in range(a.clients)]
     if n_hostile:
         threads.append(threading.Thread(target=hostile, args=(n_hostile,)))
     for t in threads:
         t.start()
     for t in threads:
         t.join()
-    print(f"{name}: {answered} answered, memory {before:.0f} -> {rss():.0f} MiB", flush=True)
+    print(f"{name}: {time.time() - began:.0f} s, {answered} answered, memory {before:.0f} -> {rss():.0f} MiB", flush=True)
 
 
-series("warm-up", min(20, a.seconds / 4), 0)
+full = Full(a.warm)
+threading.Thread(target=full.look).start()
+series("warm-up", lambda: full.end > 0, 0)
+if not full.full:
+    print("the warm-up ended before the server's stores were full: its memory will still grow")
 warm = rss()
 latency.clear()
-series("load", a.seconds, a.hostile)
+end = time.time() + a.seconds
+series("load", lambda: time.time() < end, a.hostile)
 after = rss()
 every = sorted(x for v in latency.values() for x in v)
 for kind, v in sorted(latency.items()):
