@@ -19,6 +19,7 @@ namespace {
 constexpr size_t kAlign = 64;
 constexpr size_t kMinBlock = size_t{1} << 20;
 constexpr size_t kHuge = size_t{2} << 20;  // one x86 huge page
+constexpr size_t kPage = 4096;
 
 // Size classes: powers of two split in four, so that at most 25 % is wasted.
 size_t size_class(size_t n) {
@@ -31,7 +32,7 @@ size_t size_class(size_t n) {
 void* map_pages(size_t bytes) {
   void* p = ::mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return nullptr;
-  const size_t page = 4096, whole = (bytes + page - 1) / page * page;
+  const size_t whole = (bytes + kPage - 1) / kPage * kPage;
   auto at = reinterpret_cast<uintptr_t>(p), start = (at + kHuge - 1) / kHuge * kHuge, end = start + whole;
   if (start > at) ::munmap(p, start - at);
   if (at + bytes + kHuge > end) ::munmap(reinterpret_cast<void*>(end), at + bytes + kHuge - end);
@@ -41,7 +42,9 @@ void* map_pages(size_t bytes) {
 
 // Free blocks by size class. Large ones (≥ 2 MiB) are mappings of their own and go back to the system beyond a cap.
 // Small ones are cut from slabs of huge pages and stay: a model's small matrices then lie side by side on huge pages,
-// and an intermediate of one token costs a list operation instead of an aligned malloc.
+// and an intermediate of one token costs a list operation instead of an aligned malloc. Only their pages go back,
+// when a slab more is needed although a slab's worth is free in other classes: else a server that keeps and drops
+// sequences of all lengths would hold, of every class, the most it ever needed.
 class BlockCache {
  public:
   void* get(size_t bytes) {
@@ -60,9 +63,9 @@ class BlockCache {
     std::lock_guard lock(mutex_);
     return map_after_giving_back(bytes);
   }
-  size_t give_back() {
+  void give_back() {
     std::lock_guard lock(mutex_);
-    return give_back_locked();
+    give_back_locked();
   }
   void put(void* p, size_t bytes) {
     constexpr size_t kCap = size_t{4} << 30;
@@ -84,15 +87,13 @@ class BlockCache {
   }
 
  private:
-  size_t give_back_locked() {
-    size_t given = 0;
+  void give_back_locked() {
+    give_back_small();
     for (auto& [size, blocks] : free_) {
       for (void* p : blocks) ::munmap(p, size);
-      given += size * blocks.size();
+      held_ -= size * blocks.size();
       blocks.clear();
     }
-    held_ -= given;
-    return given;
   }
   // Free blocks of other sizes are no use to who finds no memory. Under the lock.
   void* map_after_giving_back(size_t bytes) {
@@ -108,6 +109,7 @@ class BlockCache {
     return p;
   }
   void put_small(void* p, size_t) { std::free(p); }
+  void give_back_small() {}
 #else
   struct Free {
     Free* next;
@@ -117,10 +119,11 @@ class BlockCache {
     std::lock_guard lock(mutex_);
     Free*& list = small_[list_of(bytes)];
     if (list) {
-      held_ -= bytes;
+      held_ -= bytes, small_held_ -= bytes;
       return std::exchange(list, list->next);
     }
     if (slab_left_ < bytes) {
+      if (small_held_ >= kSlab) give_back_small();
       void* slab = map_pages(kSlab);
       slab_ = static_cast<std::byte*>(slab ? slab : map_after_giving_back(kSlab));
       slab_left_ = kSlab;
@@ -132,7 +135,17 @@ class BlockCache {
     std::lock_guard lock(mutex_);
     Free*& list = small_[list_of(bytes)];
     list = new (p) Free{list};
-    held_ += bytes;
+    held_ += bytes, small_held_ += bytes;
+  }
+  // The pages of free blocks, but for the first, where the list runs through. They come back empty when they are
+  // written to.
+  void give_back_small() {
+    for (size_t l = 0; l < small_.size(); ++l)
+      for (Free* f = small_[l]; f; f = f->next) {
+        const auto at = reinterpret_cast<uintptr_t>(f), end = (at + bytes_of(l)) / kPage * kPage,
+                   begin = (at + sizeof(Free) + kPage - 1) / kPage * kPage;
+        if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+      }
   }
   // Four lists for every power of two.
   static size_t list_of(size_t bytes) {
@@ -140,7 +153,10 @@ class BlockCache {
     return static_cast<size_t>(std::countr_zero(top)) * 4 + (bytes - top) * 4 / top;
   }
 
+  static size_t bytes_of(size_t list) { return (size_t{1} << (list / 4)) / 4 * (4 + list % 4); }
+
   static constexpr size_t kSlab = size_t{8} << 20;
+  size_t small_held_ = 0;
   std::array<Free*, 4 * 21> small_{};
   std::byte* slab_ = nullptr;
   size_t slab_left_ = 0;
@@ -158,7 +174,7 @@ BlockCache& cache() {
 }  // namespace
 
 size_t block_bytes(size_t wanted) { return size_class(wanted); }
-size_t give_back_free_blocks() { return cache().give_back(); }
+void give_back_free_blocks() { cache().give_back(); }
 
 Arena::~Arena() {
   for (Block& b : blocks_) cached_free(b.data, b.size);

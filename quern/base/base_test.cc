@@ -1,10 +1,13 @@
 // Errors, JSON, TOML, config visitor, arena, random numbers, files, ISA choice and thread splits of the base room.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "quern/base/arena.h"
@@ -87,6 +90,47 @@ TEST(Arena, ScopesGiveBackAndAlign) {
   EXPECT_EQ(static_cast<void*>(again.data()), first);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(a.take<char>(1).data()) % 64, 0u);
 }
+
+#if !defined(__SANITIZE_ADDRESS__)  // where small blocks are malloc's
+size_t resident() {
+  std::ifstream f("/proc/self/statm");
+  size_t pages = 0;
+  f >> pages >> pages;
+  return pages * 4096;
+}
+
+// Rounds of blocks of a size that no other round has: what lay free of the earlier ones goes back.
+TEST(Blocks, FreeOnesOfOtherSizesDoNotPileUp) {
+  struct Block {
+    unsigned char* data;
+    size_t size;
+    unsigned char mark;
+  };
+  const auto take = [](size_t size, int mark) {
+    Block b{static_cast<unsigned char*>(cached_alloc(size)), size, static_cast<unsigned char>(mark)};
+    std::memset(b.data, b.mark, size);
+    return b;
+  };
+  std::vector<Block> kept;
+  const size_t before = resident();
+  for (int round = 0; round < 16; ++round) {
+    const size_t size = (size_t{4} + static_cast<size_t>(round) % 4) << (14 + round / 4);  // 64 KiB to 896 KiB
+    std::vector<Block> blocks;
+    for (size_t n = 0; n < (size_t{24} << 20); n += size) blocks.push_back(take(size, round));
+    kept.push_back(blocks.back());
+    blocks.pop_back();
+    for (const Block& b : blocks) cached_free(b.data, b.size);
+  }
+  EXPECT_LT(resident() - before, size_t{100} << 20) << "16 rounds of 24 MiB";
+  for (const Block& b : kept) {
+    EXPECT_TRUE(std::all_of(b.data, b.data + b.size, [&](unsigned char x) { return x == b.mark; })) << b.size;
+    cached_free(b.data, b.size);
+  }
+  const Block again = take(64 << 10, 1);  // one whose pages went
+  EXPECT_TRUE(std::all_of(again.data, again.data + again.size, [](unsigned char x) { return x == 1; }));
+  cached_free(again.data, again.size);
+}
+#endif
 
 TEST(Rng, IsAFunctionOfItsCounterAndLooksUniform) {
   Rng a(1, 2), b(1, 2), c(1, 3);

@@ -6,6 +6,6 @@
 namespace quern {
 
 size_t block_bytes(size_t wanted);  // what a block of so many bytes takes
-size_t give_back_free_blocks();     // bytes that were given back
+void give_back_free_blocks();       // to the system
 
 }  // namespace quern

@@ -1,5 +1,6 @@
 #include "quern/mixers/attend.h"
 
+#include "quern/base/threads.h"
 #include "quern/kernels/attention/attention.h"
 #include "quern/kernels/attention/cache_q8.h"
 #include "quern/mixers/cache_shards.h"
@@ -9,17 +10,19 @@
 namespace quern {
 namespace {
 
+constexpr int64_t kSequencesAPart = 4;  // whose rows are put into their caches in one go
+
 kernels::AttentionOptions kernel_options(const AttendOptions& o) {
   return {.scale = o.scale, .window = o.window, .bf16_math = o.bf16_math};
 }
 
 // Over the caches: one segment a sequence, its keys everything appended so far.
 template <class T, class KV>
-void attend_cached(const Tensor& q, const Batch& b, int site, const AttendOptions& o, const Tensor& out) {
-  std::vector<CachedRows> caches;
+void attend_cached(const Tensor& q, const std::vector<CachedRows>& caches, const Batch& b, const AttendOptions& o,
+                   const Tensor& out) {
   std::vector<kernels::AttentionSegment<KV>> segments;
-  for (size_t s = 0; s < b.states.size(); ++s) {
-    const CachedRows& c = caches.emplace_back(cached_rows(*b.states[s], site, o.k_part));
+  for (size_t s = 0; s < caches.size(); ++s) {
+    const CachedRows& c = caches[s];
     segments.push_back({b.offsets[s], b.offsets[s + 1] - b.offsets[s], c.k.view<const KV, 3>(),
                         c.v.view<const KV, 3>(), scales_of(c.k_scale), scales_of(c.v_scale)});
   }
@@ -137,21 +140,25 @@ Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, con
     return with_float(q_THd.dtype(), [&]<class T>() { return attend_fresh<T>(tape, q_THd, k_THd, v_THd, b, o); });
   QUERN_CHECK(!tape.needs({q_THd, k_THd, v_THd}), "training reads whole segments, not states");
   if (b.shards && o.window == 0) return attend_shards(q_THd, k_THd, v_THd, b, site, o);
-  for (size_t s = 0; s < b.states.size(); ++s) {
-    const int64_t begin = b.offsets[s], n = b.offsets[s + 1] - begin;
-    append_rows(*b.states[s], site, o.k_part, k_THd.value.narrow(0, begin, n), v_THd.value.narrow(0, begin, n));
-  }
+  std::vector<CachedRows> caches(b.states.size());
+  parallel_for(static_cast<int64_t>(caches.size()), kSequencesAPart, [&](int64_t from, int64_t to) {
+    for (auto s = static_cast<size_t>(from); s < static_cast<size_t>(to); ++s) {
+      const int64_t begin = b.offsets[s], n = b.offsets[s + 1] - begin;
+      append_rows(*b.states[s], site, o.k_part, k_THd.value.narrow(0, begin, n), v_THd.value.narrow(0, begin, n));
+      caches[s] = cached_rows(*b.states[s], site, o.k_part);
+    }
+  });
   const Tensor& q = q_THd.value;
   Tensor out = Tensor::empty({q.dim(0), q.dim(1), v_THd.dim(2)}, q.dtype());
-  DType kv = b.states[0]->rows(site, o.k_part).dtype();
+  const DType kv = caches[0].k.dtype();
   if (kv == DType::f64)
-    attend_cached<double, double>(q, b, site, o, out);
+    attend_cached<double, double>(q, caches, b, o, out);
   else if (kv == DType::bf16)
-    attend_cached<float, bf16>(q, b, site, o, out);
+    attend_cached<float, bf16>(q, caches, b, o, out);
   else if (kv == DType::i8)
-    attend_cached<float, int8_t>(q, b, site, o, out);
+    attend_cached<float, int8_t>(q, caches, b, o, out);
   else
-    attend_cached<float, float>(q, b, site, o, out);
+    attend_cached<float, float>(q, caches, b, o, out);
   return out;
 }
 

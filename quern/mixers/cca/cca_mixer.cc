@@ -1,8 +1,10 @@
 #include "quern/mixers/cca/cca_mixer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "quern/base/config.h"
+#include "quern/base/threads.h"
 #include "quern/base/traffic.h"
 #include "quern/mixers/cca/latent.h"
 #include "quern/mixers/context.h"
@@ -13,12 +15,15 @@
 namespace quern {
 namespace {
 
-// tail ← the last rows of [tail ‖ z].
-void roll(const Tensor& tail, const Tensor& z) {
-  int64_t P = tail.dim(0), n = z.dim(0);
-  for (int64_t r = 0; r < P - n; ++r) tail.narrow(0, r, 1).copy_from(tail.narrow(0, r + n, 1));
-  int64_t fresh = std::min(P, n);
-  if (fresh > 0) tail.narrow(0, P - fresh, fresh).copy_from(z.narrow(0, n - fresh, fresh));
+constexpr int64_t kRowsAPart = 64;
+
+// tail ← the last rows of [tail ‖ rows begin … end of z].
+void roll(const View<float, 2>& tail, const View<const float, 2>& z, int64_t begin, int64_t end) {
+  const int64_t P = tail.shape[0], C = tail.shape[1], n = end - begin;
+  for (int64_t r = 0; r < P; ++r) {
+    const float* from = r + n < P ? tail.row(r + n) : z.row(end - (P - r));
+    std::copy_n(from, C, tail.row(r));
+  }
 }
 
 std::vector<Linear> projections(const CcaConfig& c) {
@@ -120,13 +125,14 @@ std::vector<Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const Batch& 
   int64_t taps = c_.channels() * c_.head_dim * c_.time1;
   count_product(T, taps, taps * dtype_size(DType::f32));
   for (size_t s = 0; s < batch.states.size(); ++s)
-    roll(batch.states[s]->fixed(site, kConvTail),
-         z_TC.narrow(0, batch.offsets[s], batch.offsets[s + 1] - batch.offsets[s]));
+    roll(batch.states[s]->fixed(site, kConvTail).view<float, 2>(), a.z, batch.offsets[s], batch.offsets[s + 1]);
   return {Var(q_THd), Var(k_THd)};
 }
 
 // [current ‖ delayed by one token], the first token of a fresh segment getting zeros.
 Var CcaMixer::values(Tape& tape, const Var& now_TV, const Var& late_TV, const Batch& b, int site) {
+  if (!tape.recording() && qkv_.packed() && !b.states.empty())
+    return values_packed(now_TV.value, late_TV.value, b, site);
   int64_t T = now_TV.dim(0), n = now_TV.dim(1), m = late_TV.dim(1);
   Tensor v = Tensor::empty({T, n + m}, now_TV.dtype());
   v.narrow(1, 0, n).copy_from(now_TV.value);
@@ -153,6 +159,28 @@ Var CcaMixer::values(Tape& tape, const Var& now_TV, const Var& late_TV, const Ba
         late.narrow(0, offsets[s], len - 1).copy_from(gv.narrow(1, n, m).narrow(0, offsets[s] + 1, len - 1));
     g.add(1, late);
   });
+}
+
+// The same of sequences in work: rows by their addresses, since a step of many sequences goes through all of them
+// here.
+Tensor CcaMixer::values_packed(const Tensor& now_TV, const Tensor& late_TV, const Batch& b, int site) {
+  const int64_t n = now_TV.dim(1), m = late_TV.dim(1);
+  Tensor v = Tensor::empty({now_TV.dim(0), n + m}, DType::f32);
+  const auto now = now_TV.view<const float, 2>(), late = late_TV.view<const float, 2>();
+  const auto out = v.view<float, 2>();
+  for (size_t s = 0; s < b.states.size(); ++s) {
+    const int64_t begin = b.offsets[s], end = b.offsets[s + 1];
+    if (begin == end) continue;
+    float* tail = b.states[s]->fixed(site, kValueTail).data<float>();
+    parallel_for(end - begin, kRowsAPart, [&](int64_t from, int64_t to) {
+      for (int64_t t = begin + from; t < begin + to; ++t) {
+        std::copy_n(now.row(t), n, out.row(t));
+        std::copy_n(t > begin ? late.row(t - 1) : tail, m, out.row(t) + n);
+      }
+    });
+    std::copy_n(late.row(end - 1), m, tail);
+  }
+  return v;
 }
 
 // p: latent rows, current values, and with delay the late ones. Where rows before a segment lie on another rank, they

@@ -58,6 +58,7 @@ class CcaMixer : public Mixer {
   std::vector<Var> queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site);
   std::vector<Var> queries_keys_values(Tape& tape, const std::vector<Var>& p, const Batch& batch, int site);
   Var values(Tape& tape, const Var& now_TV, const Var& late_TV, const Batch& batch, int site);
+  Tensor values_packed(const Tensor& now_TV, const Tensor& late_TV, const Batch& b, int site);
 
   CcaConfig c_;
   std::vector<double> inv_freq_;
