@@ -42,19 +42,22 @@ void* map_pages(size_t bytes) {
 
 // Free blocks by size class. Large ones (≥ 2 MiB) are mappings of their own and go back to the system beyond a cap.
 // Small ones are cut from slabs of huge pages and stay: a model's small matrices then lie side by side on huge pages,
-// and an intermediate of one token costs a list operation instead of an aligned malloc. Only their pages go back,
-// when a slab more is needed although a slab's worth is free in other classes: else a server that keeps and drops
-// sequences of all lengths would hold, of every class, the most it ever needed.
+// and an intermediate of one token costs a list operation instead of an aligned malloc. Of these only pages go back.
+// A trim gives back what lay free since the one before: what is at the bottom of a list, as deep as the list never
+// was emptied. Without, a server that takes and drops sequences of all lengths holds, of every class, the most it
+// ever needed.
 class BlockCache {
  public:
   void* get(size_t bytes) {
     if (bytes < kHuge) return get_small(bytes);
     {
       std::lock_guard lock(mutex_);
-      auto it = free_.find(bytes);
-      if (it != free_.end() && !it->second.empty()) {
-        void* p = it->second.back();
-        it->second.pop_back();
+      auto it = large_.find(bytes);
+      if (it != large_.end() && !it->second.blocks.empty()) {
+        Large& l = it->second;
+        void* p = l.blocks.back();
+        l.blocks.pop_back();
+        l.low = std::min(l.low, l.blocks.size());
         held_ -= bytes;
         return p;
       }
@@ -62,6 +65,10 @@ class BlockCache {
     if (void* p = map_pages(bytes)) return p;
     std::lock_guard lock(mutex_);
     return map_after_giving_back(bytes);
+  }
+  void trim() {
+    std::lock_guard lock(mutex_);
+    trim_locked();
   }
   void give_back() {
     std::lock_guard lock(mutex_);
@@ -73,7 +80,7 @@ class BlockCache {
     {
       std::lock_guard lock(mutex_);
       if (held_ + bytes <= kCap) try {
-          free_[bytes].push_back(p);
+          large_[bytes].blocks.push_back(p);
           held_ += bytes;
           return;
         } catch (const std::bad_alloc&) {  // not even room to remember it
@@ -87,13 +94,23 @@ class BlockCache {
   }
 
  private:
-  void give_back_locked() {
-    give_back_small();
-    for (auto& [size, blocks] : free_) {
-      for (void* p : blocks) ::munmap(p, size);
-      held_ -= size * blocks.size();
-      blocks.clear();
+  struct Large {
+    std::vector<void*> blocks;
+    size_t low = 0;  // the fewest there were since the last trim
+  };
+
+  void trim_locked() {
+    trim_small();
+    for (auto& [size, l] : large_) {
+      for (size_t i = 0; i < l.low; ++i) ::munmap(l.blocks[i], size);
+      l.blocks.erase(l.blocks.begin(), l.blocks.begin() + static_cast<int64_t>(l.low));
+      held_ -= size * l.low;
+      l.low = l.blocks.size();
     }
+  }
+  void give_back_locked() {
+    trim_locked();  // after which all that there is counts as never taken
+    trim_locked();
   }
   // Free blocks of other sizes are no use to who finds no memory. Under the lock.
   void* map_after_giving_back(size_t bytes) {
@@ -109,21 +126,27 @@ class BlockCache {
     return p;
   }
   void put_small(void* p, size_t) { std::free(p); }
-  void give_back_small() {}
+  void trim_small() {}
 #else
   struct Free {
     Free* next;
   };
+  struct Small {
+    Free* top = nullptr;
+    size_t count = 0, low = 0;  // low: the fewest there were since the last trim
+    size_t bare = 0;            // at the bottom, without their pages
+  };
 
   void* get_small(size_t bytes) {
     std::lock_guard lock(mutex_);
-    Free*& list = small_[list_of(bytes)];
-    if (list) {
-      held_ -= bytes, small_held_ -= bytes;
-      return std::exchange(list, list->next);
+    Small& list = small_[list_of(bytes)];
+    if (list.top) {
+      held_ -= bytes, --list.count;
+      list.low = std::min(list.low, list.count), list.bare = std::min(list.bare, list.count);
+      return std::exchange(list.top, list.top->next);
     }
     if (slab_left_ < bytes) {
-      if (small_held_ >= kSlab) give_back_small();
+      trim_small();
       void* slab = map_pages(kSlab);
       slab_ = static_cast<std::byte*>(slab ? slab : map_after_giving_back(kSlab));
       slab_left_ = kSlab;
@@ -133,36 +156,42 @@ class BlockCache {
   }
   void put_small(void* p, size_t bytes) {
     std::lock_guard lock(mutex_);
-    Free*& list = small_[list_of(bytes)];
-    list = new (p) Free{list};
-    held_ += bytes, small_held_ += bytes;
+    Small& list = small_[list_of(bytes)];
+    list.top = new (p) Free{list.top};
+    held_ += bytes, ++list.count;
   }
-  // The pages of free blocks, but for the first, where the list runs through. They come back empty when they are
-  // written to.
-  void give_back_small() {
-    for (size_t l = 0; l < small_.size(); ++l)
-      for (Free* f = small_[l]; f; f = f->next) {
-        const auto at = reinterpret_cast<uintptr_t>(f), end = (at + bytes_of(l)) / kPage * kPage,
-                   begin = (at + sizeof(Free) + kPage - 1) / kPage * kPage;
-        if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  // Pages of blocks go, but for the first, where the list runs through. They come back empty when they are written
+  // to.
+  void trim_small() {
+    for (size_t l = 0; l < small_.size(); ++l) {
+      Small& list = small_[l];
+      if (list.low > list.bare) {
+        Free* f = list.top;
+        for (size_t i = list.count; i > list.low; --i) f = f->next;
+        for (; list.bare < list.low; ++list.bare, f = f->next) drop_pages(f, bytes_of(l));
       }
+      list.low = list.count;
+    }
+  }
+  static void drop_pages(Free* f, size_t bytes) {
+    const auto at = reinterpret_cast<uintptr_t>(f), end = (at + bytes) / kPage * kPage,
+               begin = (at + sizeof(Free) + kPage - 1) / kPage * kPage;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   // Four lists for every power of two.
   static size_t list_of(size_t bytes) {
     const size_t top = std::bit_floor(bytes);
     return static_cast<size_t>(std::countr_zero(top)) * 4 + (bytes - top) * 4 / top;
   }
-
   static size_t bytes_of(size_t list) { return (size_t{1} << (list / 4)) / 4 * (4 + list % 4); }
 
   static constexpr size_t kSlab = size_t{8} << 20;
-  size_t small_held_ = 0;
-  std::array<Free*, 4 * 21> small_{};
+  std::array<Small, 4 * 21> small_{};
   std::byte* slab_ = nullptr;
   size_t slab_left_ = 0;
 #endif
   std::mutex mutex_;
-  std::unordered_map<size_t, std::vector<void*>> free_;
+  std::unordered_map<size_t, Large> large_;
   size_t held_ = 0;
 };
 
@@ -174,6 +203,7 @@ BlockCache& cache() {
 }  // namespace
 
 size_t block_bytes(size_t wanted) { return size_class(wanted); }
+void trim_free_blocks() { cache().trim(); }
 void give_back_free_blocks() { cache().give_back(); }
 
 Arena::~Arena() {

@@ -6,6 +6,7 @@
 namespace quern {
 
 size_t block_bytes(size_t wanted);  // what a block of so many bytes takes
-void give_back_free_blocks();       // to the system
+void trim_free_blocks();            // gives back to the system what lay free since the last call
+void give_back_free_blocks();       // gives back all
 
 }  // namespace quern

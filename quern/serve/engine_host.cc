@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
+#include "quern/base/free_blocks.h"
+
 namespace quern {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr Engine::Id kComing = -1;
+constexpr double kTrimSeconds = 10;  // memory nobody used for so long goes back to the system
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
 }  // namespace
@@ -160,6 +163,7 @@ void EngineHost::loop(const std::stop_token& stop) {
     const bool ran = run_job(), stepped = engine_.step(), worked = ran || stepped;
     deliver();
     stepped_.notify_all();
+    if (since(trimmed_) > kTrimSeconds) trim_free_blocks(), trimmed_ = Clock::now();
     std::unique_lock lock(mutex_);
     if (worked) {
       ++counts_.steps, counts_.busy_seconds += since(started);

@@ -97,6 +97,7 @@ class EngineHost {
   std::list<LivePlan> plans_;
   std::deque<std::packaged_task<void()>> jobs_;
   HostCounts counts_;
+  std::chrono::steady_clock::time_point trimmed_{};  // the stepping thread's own
   std::jthread thread_;
 };
 

@@ -95,8 +95,15 @@ class Reply {
     start.set("message", std::move(m));
     send(std::move(start));
     try {
-      const bool whole = turn_.follow(
-          &*stream_, {.part = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); }, .done = {}});
+      const bool whole =
+          turn_.follow(&*stream_, {.part = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); },
+                                   .done = {},
+                                   .progress =
+                                       [&](const RequestProgress& p) {
+                                         Json j = block_of("ping");
+                                         j.set("prompt_progress", progress_json(p));
+                                         send(std::move(j));
+                                       }});
       if (whole) end();
     } catch (const ApiError& error) {
       stream_->send("error", anthropic_error_json(error, id_));

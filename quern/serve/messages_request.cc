@@ -163,7 +163,7 @@ Json chat_body_of_messages(const Json& body) {
   if (const Json* tools = f.find("tools")) out.set("tools", read_anthropic_tools(*tools));
   if (const Json* choice = f.find("tool_choice")) read_anthropic_choice(*choice, out);
   for (const char* same : {"model", "max_tokens", "temperature", "top_p", "top_k", "stream", "seed", "x_think",
-                           "x_memory", "x_documents", "timeout"})
+                           "x_memory", "x_documents", "timeout", "return_progress"})
     if (const Json* v = f.find(same)) out.set(same, *v);
   if (const Json* stop = f.find("stop_sequences")) {
     if (!stop->is_array()) bad_field("stop_sequences", "expected a list of strings");

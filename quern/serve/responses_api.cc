@@ -72,7 +72,12 @@ class Reply {
     }
     try {
       const auto take = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); };
-      if (!turn_.follow(stream_ ? &*stream_ : nullptr, {.part = take, .done = {}})) {
+      const auto tell = [&](const RequestProgress& p) {
+        Json j = Json::object();
+        j.set("response", response("in_progress")), j.set("prompt_progress", progress_json(p));
+        event("response.in_progress", j);
+      };
+      if (!turn_.follow(stream_ ? &*stream_ : nullptr, {.part = take, .done = {}, .progress = tell})) {
         if (stream_) stream_->end();
         return;
       }

@@ -190,8 +190,9 @@ ResponseRequest read_response_request(const Json& body, const StoredResponse* be
   if (messages.as_array().empty()) bad_field("input", "is empty");
   r.chat = Json::object();
   r.chat.set("messages", std::move(messages));
-  for (const char* same : {"model", "temperature", "top_p", "stream", "seed", "parallel_tool_calls",
-                           "chat_template_kwargs", "thinking_budget", "x_memory", "x_documents", "timeout"})
+  for (const char* same :
+       {"model", "temperature", "top_p", "stream", "seed", "parallel_tool_calls", "chat_template_kwargs",
+        "thinking_budget", "x_memory", "x_documents", "timeout", "return_progress"})
     if (const Json* v = f.find(same)) r.chat.set(same, *v);
   if (const Json* v = f.find("max_output_tokens")) r.chat.set("max_completion_tokens", *v);
   if (const Json* tools = f.find("tools")) r.chat.set("tools", chat_tools(*tools));

@@ -147,5 +147,31 @@ TEST_F(Slots, StreamsTellHowFarThePromptIs) {
             1u);
 }
 
+TEST_F(Slots, StreamsOfTheOtherApisTellItToo) {
+  start();
+  std::string text;
+  for (int i = 0; i < 600; ++i) text += fmt::format("{} ", i);
+  const auto told = [&](const std::string& body, const char* type) {
+    std::vector<int64_t> processed;
+    for (size_t at = 0; (at = body.find("data: {", at)) != body.npos; at += 6) {
+      const Json j = Json::parse(body.substr(at + 6, body.find("\n\n", at) - at - 6));
+      if (const Json* p = j.find("prompt_progress")) {
+        EXPECT_EQ(j.at("type").as_string(), type);
+        processed.push_back(p->at("processed").as_int());
+        EXPECT_LE(processed.back(), p->at("total").as_int());
+      }
+    }
+    return processed;
+  };
+  const std::string messages =
+      fmt::format(R"({{"messages": [{{"role": "user", "content": "{}"}}], "max_tokens": 6, "stream": true)", text);
+  const std::string responses = fmt::format(R"({{"input": "1 {}", "max_output_tokens": 6, "stream": true)", text);
+  EXPECT_GE(told(post("/v1/messages", messages + R"(, "return_progress": true})").body, "ping").size(), 2u);
+  EXPECT_GE(
+      told(post("/v1/responses", responses + R"(, "return_progress": true})").body, "response.in_progress").size(),
+      2u);
+  EXPECT_TRUE(told(post("/v1/messages", messages + "}").body, "").empty());
+}
+
 }  // namespace
 }  // namespace quern
