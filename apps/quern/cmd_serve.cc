@@ -194,7 +194,7 @@ int cmd_serve(Words args) {
   weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
   // As many as can be at work, not eight for each: every one of them grows to what its threads ever needed at once.
-  ::mallopt(M_ARENA_MAX, std::max(2, thread_count()));
+  if (!std::getenv("MALLOC_ARENA_MAX")) ::mallopt(M_ARENA_MAX, std::max(2, thread_count()));
   if (dirs.empty()) dirs = {"zaya-nano"};
   if (port < 0 || port > 65535) throw UsageError("quern serve: --port takes 0 to 65535");
   if (sessions < 1 || queue < 1 || cache_mib < 0 || state_mib < 0 || memory_mib < 0 || idle_minutes < 0)

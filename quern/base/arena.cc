@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -45,7 +46,7 @@ void* map_pages(size_t bytes) {
 // and an intermediate of one token costs a list operation instead of an aligned malloc. Of these only pages go back.
 // A trim gives back what lay free since the one before: what is at the bottom of a list, as deep as the list never
 // was emptied. Without, a server that takes and drops sequences of all lengths holds, of every class, the most it
-// ever needed.
+// ever needed. Dropped pages break the huge page they lie in; those of a model's own matrices hold no free blocks.
 class BlockCache {
  public:
   void* get(size_t bytes) {
@@ -66,9 +67,16 @@ class BlockCache {
     std::lock_guard lock(mutex_);
     return map_after_giving_back(bytes);
   }
-  void trim() {
-    std::lock_guard lock(mutex_);
-    trim_locked();
+  void trim(double seconds) {
+    std::vector<std::pair<void*, size_t>> gone;
+    {
+      std::lock_guard lock(mutex_);
+      const auto now = std::chrono::steady_clock::now();
+      if (std::chrono::duration<double>(now - trimmed_).count() < seconds) return;
+      trimmed_ = now;
+      gone = trim_locked();
+    }
+    for (const auto& [p, size] : gone) ::munmap(p, size);
   }
   void give_back() {
     std::lock_guard lock(mutex_);
@@ -99,18 +107,27 @@ class BlockCache {
     size_t low = 0;  // the fewest there were since the last trim
   };
 
-  void trim_locked() {
+  // The large blocks that are to be unmapped.
+  std::vector<std::pair<void*, size_t>> trim_locked() {
+    std::vector<std::pair<void*, size_t>> gone;
+    for (const auto& [size, l] : large_)
+      for (size_t i = 0; i < l.low; ++i) gone.emplace_back(l.blocks[i], size);
     trim_small();
     for (auto& [size, l] : large_) {
-      for (size_t i = 0; i < l.low; ++i) ::munmap(l.blocks[i], size);
       l.blocks.erase(l.blocks.begin(), l.blocks.begin() + static_cast<int64_t>(l.low));
       held_ -= size * l.low;
       l.low = l.blocks.size();
     }
+    return gone;
   }
   void give_back_locked() {
-    trim_locked();  // after which all that there is counts as never taken
-    trim_locked();
+    for (auto& [size, l] : large_) {
+      for (void* p : l.blocks) ::munmap(p, size);
+      held_ -= size * l.blocks.size();
+      l.blocks.clear(), l.low = 0;
+    }
+    trim_small();  // after which all that is there counts as never taken
+    trim_small();
   }
   // Free blocks of other sizes are no use to who finds no memory. Under the lock.
   void* map_after_giving_back(size_t bytes) {
@@ -146,7 +163,6 @@ class BlockCache {
       return std::exchange(list.top, list.top->next);
     }
     if (slab_left_ < bytes) {
-      trim_small();
       void* slab = map_pages(kSlab);
       slab_ = static_cast<std::byte*>(slab ? slab : map_after_giving_back(kSlab));
       slab_left_ = kSlab;
@@ -163,7 +179,7 @@ class BlockCache {
   // Pages of blocks go, but for the first, where the list runs through. They come back empty when they are written
   // to.
   void trim_small() {
-    for (size_t l = 0; l < small_.size(); ++l) {
+    for (size_t l = list_of(kPage); l < small_.size(); ++l) {
       Small& list = small_[l];
       if (list.low > list.bare) {
         Free* f = list.top;
@@ -191,6 +207,7 @@ class BlockCache {
   size_t slab_left_ = 0;
 #endif
   std::mutex mutex_;
+  std::chrono::steady_clock::time_point trimmed_{};
   std::unordered_map<size_t, Large> large_;
   size_t held_ = 0;
 };
@@ -203,7 +220,7 @@ BlockCache& cache() {
 }  // namespace
 
 size_t block_bytes(size_t wanted) { return size_class(wanted); }
-void trim_free_blocks() { cache().trim(); }
+void trim_free_blocks(double seconds) { cache().trim(seconds); }
 void give_back_free_blocks() { cache().give_back(); }
 
 Arena::~Arena() {

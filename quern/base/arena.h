@@ -46,9 +46,10 @@ class Arena {
 
 Arena& thread_arena();  // this thread's own scratch, for callers that have none at hand
 
-// Large buffers with the same caching: freed blocks of one size class are handed out again instead of unmapped.
+// Large buffers with the same caching: freed blocks of one size class are handed out again instead of unmapped,
+// unless they are given back meanwhile (free_blocks.h).
 void* cached_alloc(size_t bytes);
 void cached_free(void* p, size_t bytes);
-size_t cached_bytes();  // held by the cache, free
+size_t cached_bytes();  // of free blocks, those of small ones counted though their pages are gone
 
 }  // namespace quern

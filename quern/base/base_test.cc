@@ -14,6 +14,7 @@
 #include "quern/base/bf16.h"
 #include "quern/base/config.h"
 #include "quern/base/cpu.h"
+#include "quern/base/free_blocks.h"
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
@@ -99,38 +100,63 @@ size_t resident() {
   return pages * 4096;
 }
 
-// Rounds of blocks of a size that no other round has: what lay free of the earlier ones goes back.
-TEST(Blocks, FreeOnesOfOtherSizesDoNotPileUp) {
-  struct Block {
-    unsigned char* data;
-    size_t size;
-    unsigned char mark;
-  };
-  const auto take = [](size_t size, int mark) {
-    Block b{static_cast<unsigned char*>(cached_alloc(size)), size, static_cast<unsigned char>(mark)};
-    std::memset(b.data, b.mark, size);
-    return b;
-  };
-  std::vector<Block> kept;
+struct Filled {
+  Filled(size_t n, int m)
+      : size(n), data(static_cast<unsigned char*>(cached_alloc(n))), mark(static_cast<unsigned char>(m)) {
+    std::memset(data, mark, size);
+  }
+  bool whole() const {
+    return std::all_of(data, data + size, [&](unsigned char x) { return x == mark; });
+  }
+  void drop() const { cached_free(data, size); }
+  size_t size;
+  unsigned char* data;
+  unsigned char mark;
+};
+
+// Rounds of blocks of a size that no other round has: what lay free since the trim before goes, what is used stays.
+TEST(Blocks, SmallOnesThatLieFreeGiveTheirPagesBack) {
+  std::vector<Filled> kept;
   const size_t before = resident();
   for (int round = 0; round < 16; ++round) {
     const size_t size = (size_t{4} + static_cast<size_t>(round) % 4) << (14 + round / 4);  // 64 KiB to 896 KiB
-    std::vector<Block> blocks;
-    for (size_t n = 0; n < (size_t{24} << 20); n += size) blocks.push_back(take(size, round));
+    std::vector<Filled> blocks;
+    for (size_t n = 0; n < (size_t{24} << 20); n += size) blocks.emplace_back(size, round);
     kept.push_back(blocks.back());
     blocks.pop_back();
-    for (const Block& b : blocks) cached_free(b.data, b.size);
+    for (const Filled& b : blocks) b.drop();
+    trim_free_blocks(0);
   }
-  EXPECT_LT(resident() - before, size_t{100} << 20) << "16 rounds of 24 MiB";
-  for (const Block& b : kept) {
-    EXPECT_TRUE(std::all_of(b.data, b.data + b.size, [&](unsigned char x) { return x == b.mark; })) << b.size;
-    cached_free(b.data, b.size);
-  }
-  const Block again = take(64 << 10, 1);  // one whose pages went
-  EXPECT_TRUE(std::all_of(again.data, again.data + again.size, [](unsigned char x) { return x == 1; }));
-  cached_free(again.data, again.size);
+  trim_free_blocks(0);
+  EXPECT_LT(resident(), before + (size_t{40} << 20)) << "16 rounds of 24 MiB";
+  for (const Filled& b : kept) EXPECT_TRUE(b.whole()) << b.size;
+  const Filled again(64 << 10, 1);  // one whose pages went
+  EXPECT_TRUE(again.whole());
+  again.drop();
+  for (const Filled& b : kept) b.drop();
 }
 #endif
+
+// Of six free blocks two were taken and put back: four lay there all the time.
+TEST(Blocks, LargeOnesGoThatNobodyTookSinceTheLastTrim) {
+  constexpr size_t kSize = size_t{5} << 20;
+  give_back_free_blocks();
+  const size_t before = cached_bytes();
+  std::vector<void*> blocks;
+  for (int i = 0; i < 6; ++i) blocks.push_back(cached_alloc(kSize));
+  for (void* p : blocks) cached_free(p, kSize);
+  EXPECT_EQ(cached_bytes(), before + 6 * kSize);
+  trim_free_blocks(0);
+  EXPECT_EQ(cached_bytes(), before + 6 * kSize) << "they came after the last one";
+  void *a = cached_alloc(kSize), *b = cached_alloc(kSize);
+  cached_free(a, kSize), cached_free(b, kSize);
+  trim_free_blocks(3600);
+  EXPECT_EQ(cached_bytes(), before + 6 * kSize) << "not yet";
+  trim_free_blocks(0);
+  EXPECT_EQ(cached_bytes(), before + 2 * kSize);
+  give_back_free_blocks();
+  EXPECT_EQ(cached_bytes(), before);
+}
 
 TEST(Rng, IsAFunctionOfItsCounterAndLooksUniform) {
   Rng a(1, 2), b(1, 2), c(1, 3);

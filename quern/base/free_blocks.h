@@ -6,7 +6,8 @@
 namespace quern {
 
 size_t block_bytes(size_t wanted);  // what a block of so many bytes takes
-void trim_free_blocks();            // gives back to the system what lay free since the last call
-void give_back_free_blocks();       // gives back all
+// Gives back to the system what lay free since the last time; nothing if that is less than `seconds` ago.
+void trim_free_blocks(double seconds);
+void give_back_free_blocks();  // all, of small blocks their pages but for the first
 
 }  // namespace quern

@@ -1,7 +1,6 @@
 #include "quern/infer/engine.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cmath>
 #include <deque>
@@ -12,6 +11,7 @@
 
 #include "quern/base/free_blocks.h"
 #include "quern/base/threads.h"
+#include "quern/infer/constrained_draw.h"
 #include "quern/infer/row_price.h"
 #include "quern/infer/speculation.h"
 #include "quern/infer/text_stream.h"
@@ -47,8 +47,8 @@ struct Sequence {
   std::map<int64_t, CutKind> cuts;
   Sampler sampler;
   std::unique_ptr<TextStream> text;
-  std::unique_ptr<TokenConstraint> constraint;  // once a token is sampled under one
-  std::optional<Speculation> ahead;             // where tokens are guessed
+  std::optional<ConstrainedDraw> constrained;  // once a token is sampled under a constraint
+  std::optional<Speculation> ahead;            // where tokens are guessed
   Generated out;
   Clock::time_point started, first_token;
   bool alone = false;  // a step it was part of failed: it goes by itself until one succeeds
@@ -83,7 +83,6 @@ struct Engine::Impl {
   int64_t grid = 0;         // distance of the coarse snapshots; 0 = none needed
   bool cuts_inside = true;  // snapshots can be taken inside a forward; else prompts are fed in pieces that end there
   int64_t row_bytes = 0, fixed_bytes = 0, reserved = 0;
-  std::vector<float> masked;  // logits under a constraint
   RowPrice price;
 
   mutable std::mutex mutex;  // guards what follows
@@ -441,34 +440,12 @@ struct Engine::Impl {
     }
   }
 
-  // A token from the logits, of those the constraint allows; its logprob is that of the whole distribution.
-  TokenLogprob sample(Sequence& s, std::span<const float> logits) {
+  static TokenLogprob sample(Sequence& s, std::span<const float> logits) {
     const GenerateOptions& g = s.r.options;
     const auto step = static_cast<uint64_t>(s.tokens.size());
     if (!g.constraint) return s.sampler.next(logits, step);
-    if (!s.constraint) s.constraint = g.constraint->start();
-    if (g.sampling.temperature == 0) {
-      // The likeliest of all is the likeliest of those allowed, if it is one of them.
-      const TokenLogprob t = s.sampler.next(logits, step);
-      const bool ends = std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end();
-      if (ends ? s.constraint->may_end() : s.constraint->allows(t.token)) return t;
-    }
-    constexpr float kBanned = -1e30f;
-    const std::span<const uint64_t> bits = s.constraint->allowed();
-    masked.assign(logits.size(), kBanned);
-    bool any = false;
-    for (size_t w = 0; w < bits.size(); ++w)
-      for (uint64_t left = bits[w]; left != 0; left &= left - 1)
-        if (size_t t = w * 64 + static_cast<size_t>(std::countr_zero(left)); t < logits.size())
-          masked[t] = logits[t], any = true;
-    for (int64_t id : g.stop_ids) {
-      if (id < 0 || id >= static_cast<int64_t>(logits.size())) continue;
-      const bool may = s.constraint->may_end();
-      masked[static_cast<size_t>(id)] = may ? logits[static_cast<size_t>(id)] : kBanned, any = any || may;
-    }
-    if (!any) fail("no token of this model can follow here under the grammar");
-    TokenLogprob t = s.sampler.next(masked, step);
-    return {t.token, logprob_of(logits, t.token)};
+    if (!s.constrained) s.constrained.emplace(*g.constraint);
+    return s.constrained->next(s.sampler, logits, step, g.stop_ids);
   }
 
   // One more token of s from its logits, perhaps drawn already. False: the answer is whole, and s gone.
@@ -484,13 +461,13 @@ struct Engine::Impl {
     if (i == 0) s.first_token = Clock::now();
     if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end()) return ends("stop");
     s.sampler.took(t.token);
-    if (s.constraint && !forced) s.constraint->accept(t.token);
+    if (s.constrained && !forced) s.constrained->took(t.token);
     s.tokens.push_back(t.token);
     s.out.tokens.push_back(t.token);
     s.out.logprobs.push_back(t.logprob);
     if (g.top_logprobs > 0) s.out.top.push_back(top_logprobs(logits, g.top_logprobs));
     if (!emit(s, t.token, t.logprob, s.text ? s.text->push(t.token) : std::string())) return ends("cancelled");
-    if ((s.text && s.text->stopped()) || (s.constraint && s.constraint->finished())) return ends("stop");
+    if ((s.text && s.text->stopped()) || (s.constrained && s.constrained->finished())) return ends("stop");
     if (static_cast<int64_t>(s.tokens.size()) >= longest(s)) return ends("length");
     return true;
   }

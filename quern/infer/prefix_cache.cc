@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quern/base/free_blocks.h"
+#include "quern/infer/one_block.h"
 
 namespace quern {
 
@@ -10,7 +10,7 @@ struct PrefixCache::Node {
   Node* parent = nullptr;
   std::vector<int32_t> tokens;                        // of the edge into this node
   int64_t begin = 0;                                  // position of tokens[0]
-  std::vector<Tensor> rows;                           // one per per-token part: [tokens, …]
+  std::vector<Tensor> rows;                           // one per per-token part: [tokens, …], in one block
   std::map<int64_t, Snapshot> cuts;                   // by position, begin < position ≤ end
   std::map<int32_t, std::unique_ptr<Node>> children;  // by their first token
   uint64_t used = 0;
@@ -21,38 +21,48 @@ struct PrefixCache::Node {
 
 namespace {
 
-constexpr int64_t kTreeEntry = 48, kShared = 64;  // what a std::map adds to its values, and a tensor to its block
+constexpr int64_t kTreeEntry = 48;  // what a std::map adds to its values
 
-int64_t block_of(int64_t bytes) {
-  return static_cast<int64_t>(block_bytes(static_cast<size_t>(bytes)) + sizeof(Tensor)) + kShared;
+// The entry of `old`, if there is one, becomes that of `now`; takes no memory.
+template <class Key>
+void rekey(std::set<Key>& set, const Key& old, Key now) {
+  auto entry = set.extract(old);
+  if (!entry) return;
+  entry.value() = std::move(now);
+  set.insert(std::move(entry));
+}
+
+// Of parts kept together: their block and their handles.
+int64_t kept_bytes(std::span<const int64_t> parts) {
+  return one_block_bytes(parts) + static_cast<int64_t>(parts.size() * sizeof(Tensor));
 }
 
 }  // namespace
 
 PrefixCache::PrefixCache(std::vector<StateSite> sites, int64_t budget_bytes)
     : sites_(std::move(sites)), budget_(budget_bytes), root_(std::make_unique<Node>()) {
+  std::vector<int64_t> fixed_bytes;
   for (size_t s = 0; s < sites_.size(); ++s) {
     const StateSpec& spec = sites_[s].spec;
     for (size_t p = 0; p < spec.parts.size(); ++p) {
       const StatePart& part = spec.parts[p];
       (part.per_token ? rows_ : fixed_).emplace_back(static_cast<int>(s), static_cast<int>(p));
       const int64_t bytes = element_count(part.shape) * dtype_size(part.dtype);
-      if (part.per_token)
-        row_bytes_.push_back(bytes);
-      else
-        snapshot_bytes_ += block_of(bytes);
+      (part.per_token ? row_bytes_ : fixed_bytes).push_back(bytes);
     }
   }
   needs_snapshots_ = !fixed_.empty();
-  if (needs_snapshots_) snapshot_bytes_ += static_cast<int64_t>(sizeof(Snapshot)) + kTreeEntry;
+  if (needs_snapshots_)  // an entry in the tree, and one among those that may go
+    snapshot_bytes_ = kept_bytes(fixed_bytes) + static_cast<int64_t>(sizeof(Snapshot)) + 2 * kTreeEntry;
 }
 
 PrefixCache::~PrefixCache() { clear(); }
 
 int64_t PrefixCache::edge_bytes(int64_t tokens) const {
-  int64_t n = static_cast<int64_t>(sizeof(Node)) + kTreeEntry + tokens * static_cast<int64_t>(sizeof(int32_t));
-  for (int64_t bytes : row_bytes_) n += block_of(tokens * bytes);
-  return n;
+  std::vector<int64_t> parts = row_bytes_;
+  for (int64_t& bytes : parts) bytes *= tokens;
+  return static_cast<int64_t>(sizeof(Node)) + 2 * kTreeEntry + tokens * static_cast<int64_t>(sizeof(int32_t)) +
+         kept_bytes(parts);
 }
 
 int64_t PrefixCache::node_bytes(const Node& node) const {
@@ -69,7 +79,13 @@ void PrefixCache::clear() {
     for (auto& [token, child] : n->children) open.push_back(std::move(child));
   }
   root_ = std::make_unique<Node>();
+  leaves_.clear(), idle_.clear();
   bytes_ = 0;
+}
+
+void PrefixCache::touch(Node& node) {
+  rekey(leaves_, {node.used, &node}, {clock_, &node});
+  node.used = clock_;
 }
 
 std::vector<PrefixCache::Step> PrefixCache::walk(std::span<const int32_t> tokens) const {
@@ -99,13 +115,14 @@ PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, 
   ++clock_;
   std::vector<Step> path = walk(tokens);
   PrefixMatch m;
-  for (const Step& s : path) m.matched += s.length, s.node->used = clock_;
+  for (const Step& s : path) m.matched += s.length, touch(*s.node);
   Snapshot* from = nullptr;
+  Node* holds = nullptr;
   int64_t reach = std::min(m.matched, limit);
   if (!needs_snapshots_) m.cached = reach / aligned * aligned;
   for (const Step& s : path)
     for (auto& [position, snapshot] : s.node->cuts)
-      if (position <= reach && position % aligned == 0) from = &snapshot, m.cached = position;
+      if (position <= reach && position % aligned == 0) from = &snapshot, m.cached = position, holds = s.node;
 
   for (const Step& s : path) {
     int64_t n = std::min(s.node->length(), m.cached - s.node->begin);
@@ -114,6 +131,7 @@ PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, 
       fresh.append(rows_[i].first, rows_[i].second, n).copy_from(s.node->rows[i].narrow(0, 0, n));
   }
   if (from) {
+    idle_.erase({from->used, m.cached, holds});
     from->used = clock_, from->resumed = true;
     for (size_t i = 0; i < fixed_.size(); ++i)
       fresh.fixed(fixed_[i].first, fixed_[i].second).copy_from(from->fixed[i]);
@@ -139,20 +157,23 @@ void PrefixCache::split(Node& node, int64_t length) {
   tail->begin = node.begin + length;
   tail->tokens.assign(node.tokens.begin() + length, node.tokens.end());
   tail->used = node.used;
-  std::vector<Tensor> head;
-  for (const Tensor& r : node.rows) {
-    tail->rows.push_back(r.narrow(0, length, r.dim(0) - length).clone());
-    head.push_back(r.narrow(0, 0, length).clone());
-  }
+  std::vector<Tensor> head, rest;
+  for (const Tensor& r : node.rows)
+    head.push_back(r.narrow(0, 0, length)), rest.push_back(r.narrow(0, length, r.dim(0) - length));
+  head = in_one_block(head), tail->rows = in_one_block(rest);
   std::map<int32_t, std::unique_ptr<Node>> only_child;
   auto& child = only_child[tail->tokens[0]];
 
+  rekey(leaves_, {node.used, &node}, {tail->used, tail.get()});
   bytes_ += edge_bytes(length) + edge_bytes(node.length() - length) - edge_bytes(node.length());
   node.rows = std::move(head);
   for (auto& [token, grandchild] : node.children) grandchild->parent = tail.get();
   tail->children = std::move(node.children);
-  for (auto first = node.cuts.upper_bound(tail->begin); first != node.cuts.end();)
+  for (auto first = node.cuts.upper_bound(tail->begin); first != node.cuts.end();) {
+    const uint64_t used = first->second.used;
+    rekey(idle_, {used, first->first, &node}, {used, first->first, tail.get()});
     tail->cuts.insert(node.cuts.extract(first++));
+  }
   node.tokens.resize(static_cast<size_t>(length));
   child = std::move(tail);
   node.children = std::move(only_child);
@@ -160,14 +181,24 @@ void PrefixCache::split(Node& node, int64_t length) {
 
 void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind) {
   if (auto known = node.cuts.find(position); known != node.cuts.end()) {
-    known->second.kind = std::max(kind, known->second.kind);
-    known->second.used = clock_;
+    Snapshot& s = known->second;
+    const Idle before{s.used, position, &node};
+    s.kind = std::max(kind, s.kind), s.used = clock_;
+    if (s.kind == CutKind::grid)
+      rekey(idle_, before, {clock_, position, &node});
+    else
+      idle_.erase(before);
     return;
   }
   Snapshot made;
   made.kind = kind, made.used = clock_;
-  for (auto [site, part] : fixed_) made.fixed.push_back(state.fixed(site, part).clone());
+  std::vector<Tensor> parts;
+  for (auto [site, part] : fixed_) parts.push_back(state.fixed(site, part));
+  made.fixed = in_one_block(parts);
+  std::set<Idle> idle;
+  if (kind == CutKind::grid) idle.insert({clock_, position, &node});
   node.cuts.emplace(position, std::move(made));
+  idle_.merge(idle);
   bytes_ += snapshot_bytes_;
 }
 
@@ -179,7 +210,7 @@ void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& ro
   if (n == 0 || !takes(n)) return;  // it would push out everything, itself included
   ++clock_;
   std::vector<Step> path = walk(tokens);
-  for (const Step& s : path) s.node->used = clock_;
+  for (const Step& s : path) touch(*s.node);
   Node* node = path.empty() ? root_.get() : path.back().node;
   int64_t at = path.empty() ? 0 : node->begin + path.back().length;
   if (at < n) {
@@ -189,9 +220,13 @@ void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& ro
     leaf->begin = at;
     leaf->tokens.assign(tokens.begin() + at, tokens.end());
     leaf->used = clock_;
-    for (auto [site, part] : rows_) leaf->rows.push_back(rows.rows(site, part).narrow(0, at, n - at).clone());
+    std::vector<Tensor> parts;
+    for (auto [site, part] : rows_) parts.push_back(rows.rows(site, part).narrow(0, at, n - at));
+    leaf->rows = in_one_block(parts);
     Node* added = leaf.get();
+    std::set<Leaf> entry = {{clock_, added}};
     node->children.emplace(tokens[static_cast<size_t>(at)], std::move(leaf));
+    leaves_.merge(entry), leaves_.erase({node->used, node});
     bytes_ += edge_bytes(n - at);
     node = added;
   }
@@ -204,33 +239,26 @@ void PrefixCache::shrink() {
   }
 }
 
-std::vector<PrefixCache::Node*> PrefixCache::nodes() const {
-  std::vector<Node*> all = {root_.get()};
-  for (size_t i = 0; i < all.size(); ++i)
-    for (auto& [token, child] : all[i]->children) all.push_back(child.get());
-  return all;
-}
-
 bool PrefixCache::drop_idle_grid_snapshot() {
-  Node* oldest = nullptr;
-  int64_t position = 0;
-  uint64_t used = clock_;  // what this very call stored stays
-  for (Node* n : nodes())
-    for (auto& [p, s] : n->cuts)
-      if (s.kind == CutKind::grid && !s.resumed && s.used < used) oldest = n, position = p, used = s.used;
-  if (!oldest) return false;
-  oldest->cuts.erase(position);
+  if (idle_.empty()) return false;
+  const auto [used, position, node] = *idle_.begin();
+  if (used == clock_) return false;  // what this very call stored stays
+  idle_.erase(idle_.begin());
+  node->cuts.erase(position);
   bytes_ -= snapshot_bytes_;
   return true;
 }
 
 bool PrefixCache::drop_oldest_leaf() {
-  Node* oldest = nullptr;
-  for (Node* n : nodes())
-    if (n->children.empty() && n != root_.get() && (!oldest || n->used < oldest->used)) oldest = n;
-  if (!oldest) return false;
+  if (leaves_.empty()) return false;
+  auto entry = leaves_.extract(leaves_.begin());
+  Node *oldest = entry.value().second, *parent = oldest->parent;
+  for (const auto& [position, snapshot] : oldest->cuts) idle_.erase({snapshot.used, position, oldest});
   bytes_ -= node_bytes(*oldest);
-  oldest->parent->children.erase(oldest->tokens[0]);
+  parent->children.erase(oldest->tokens[0]);
+  if (parent == root_.get() || !parent->children.empty()) return true;
+  entry.value() = {parent->used, parent};
+  leaves_.insert(std::move(entry));
   return true;
 }
 

@@ -11,8 +11,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "quern/mixers/state.h"
@@ -59,17 +62,19 @@ class PrefixCache {
     uint64_t used = 0;
     bool resumed = false;
   };
+  using Leaf = std::pair<uint64_t, Node*>;            // when it was used last
+  using Idle = std::tuple<uint64_t, int64_t, Node*>;  // the same, and the position
   struct Step {
     Node* node;
     int64_t length;  // tokens of the node's edge that matched
   };
   int64_t edge_bytes(int64_t tokens) const;  // of a node, without snapshots
   int64_t node_bytes(const Node& node) const;
-  std::vector<Node*> nodes() const;
   std::vector<Step> walk(std::span<const int32_t> tokens) const;
   void split(Node& node, int64_t length);
   void put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind);
   void shrink();
+  void touch(Node& node);
   bool drop_idle_grid_snapshot();
   bool drop_oldest_leaf();
 
@@ -81,6 +86,9 @@ class PrefixCache {
   int64_t budget_, bytes_ = 0;
   uint64_t clock_ = 0;
   std::unique_ptr<Node> root_;
+  // What may go, the oldest first, so that finding it costs no walk through the tree.
+  std::set<Leaf> leaves_;
+  std::set<Idle> idle_;  // grid snapshots nobody ever resumed from
 };
 
 }  // namespace quern

@@ -142,6 +142,33 @@ TEST(PrefixCache, IdleGridSnapshotsGoFirst) {
   EXPECT_EQ(resume(c, longer, true).cached, 20) << "the turn's end stayed";
 }
 
+// Leaf by leaf, and what was only a way to leaves when it is one itself; what was used meanwhile stays.
+TEST(PrefixCache, TheOldestLeavesGoFirst) {
+  for (bool recurrent : {false, true}) {
+    const auto two = [](int32_t first) { return Tokens{first, 1, 2, 3, 4, 5, 6, 7}; };
+    PrefixCache one(sites(recurrent), 1 << 20);
+    store(one, two(1), recurrent);
+    const int64_t each = one.bytes();
+    PrefixCache c(sites(recurrent), each * 10 + each / 2);
+    for (int32_t k = 0; k < 10; ++k) store(c, two(k), recurrent);
+    EXPECT_EQ(c.bytes(), 10 * each);
+    resume(c, two(3), recurrent);
+    Tokens longer = two(0);  // what came first has a child now
+    longer.push_back(8);
+    store(c, longer, recurrent);
+    EXPECT_EQ(c.known(two(1)), 0);
+    EXPECT_EQ(c.known(longer), 9);
+    for (int32_t k = 10; k < 16; ++k) store(c, two(k), recurrent);
+    for (int32_t k : {2, 4, 5, 6, 7}) EXPECT_EQ(c.known(two(k)), 0) << k;
+    for (int32_t k : {3, 15, 14, 13, 12, 11, 10}) EXPECT_EQ(c.known(two(k)), 8) << k;
+    EXPECT_LE(c.bytes(), c.budget());
+    for (int32_t k = 16; k < 40; ++k) store(c, two(k), recurrent);
+    EXPECT_EQ(c.known(longer), 0) << "the leaf, then its way";
+    for (int32_t k = 30; k < 40; ++k) EXPECT_EQ(c.known(two(k)), 8) << k;
+    EXPECT_EQ(c.bytes(), 10 * each);
+  }
+}
+
 TEST(PrefixCache, WhatCannotFitIsNotKept) {
   PrefixCache few(sites(false), 1 << 20), many(sites(false), 1 << 20);
   store(few, Tokens(5, 1), false), store(many, Tokens(50, 2), false);

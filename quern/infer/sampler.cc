@@ -46,7 +46,7 @@ size_t first_greatest(std::span<const float> x) {
   for (size_t from = 0; from < x.size(); from += kBlock) {
     const size_t end = std::min(from + kBlock, x.size());
     std::array<float, kLanes> most;
-    most.fill(x[from]);
+    most.fill(-std::numeric_limits<float>::infinity());
     size_t i = from;
     for (; i + kLanes <= end; i += kLanes)
       for (size_t j = 0; j < kLanes; ++j) most[j] = most[j] < x[i + j] ? x[i + j] : most[j];
@@ -304,8 +304,7 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
   QUERN_CHECK(!logits.empty());
   double lse = log_sum_exp(logits);
   if (!std::isfinite(lse)) fail("the model produced logits that are not numbers; the weights may be damaged");
-  const bool greedy = o_.temperature == 0;
-  const auto now = [&](SampleStep s) { return greedy || !has(s, early_); };  // on the row itself
+  const auto now = [&](SampleStep s) { return greedy() || !has(s, early_); };  // on the row itself
   std::span<const float> x = logits;
   if (penalised_ || repeats_ || !o_.logit_bias.empty()) {
     adjust(logits, penalised_ && now(SampleStep::penalties), repeats_ && now(SampleStep::dry));
@@ -315,7 +314,7 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
   auto chosen = [&](int32_t id) {
     return TokenLogprob{id, static_cast<double>(logits[static_cast<size_t>(id)]) - lse};
   };
-  if (greedy) return chosen(static_cast<int32_t>(best));
+  if (greedy()) return chosen(static_cast<int32_t>(best));
   if (takes_all()) return chosen(draw_from_all(x, best, step));
 
   double floor = static_cast<double>(x[best]) - kNegligible * std::max(1.0, o_.temperature);

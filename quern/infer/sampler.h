@@ -58,6 +58,7 @@ struct TokenLogprob {
 class Sampler {
  public:
   explicit Sampler(SamplingOptions o);
+  bool greedy() const { return o_.temperature == 0; }
   void saw_prompt(std::span<const int32_t> tokens);  // for the repetition penalty
   void took(int32_t token);                          // a token of the answer, sampled or forced
   TokenLogprob next(std::span<const float> logits, uint64_t step);

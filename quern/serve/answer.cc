@@ -73,10 +73,15 @@ void Answer::end(Generated result) {
   bell_->ring();
 }
 
-void Answer::after_step() {
+int64_t Answer::given_count() {
+  std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(given_.size());
+}
+
+void Answer::after_step(std::chrono::steady_clock::duration step) {
   if (!unheard_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - rang_ < kTogether) return;
+  if (now - rang_ + step < kTogether) return;
   unheard_ = false, rang_ = now;
   bell_->ring();
 }

@@ -51,8 +51,11 @@ class Answer {
   void push(const Emitted& e);
   void read(const RequestProgress& p);
   void end(Generated result);
-  void after_step();  // rings, if there is something to hear and it is time
+  // Rings, if there is something to hear and it is time, or will be before the next step ends, should that take as
+  // long.
+  void after_step(std::chrono::steady_clock::duration step);
   std::vector<int32_t> given();
+  int64_t given_count();
 
   std::shared_ptr<AnswerBell> bell_;
   bool tells_ = false;   // how much of the prompt is read

@@ -6,6 +6,7 @@
 #include "quern/serve/api_error.h"
 
 namespace quern {
+
 std::string ChatChoice::finish() const {
   const std::string how = finish_reason(answer->result().finish);
   return how == "stop" && !calls().empty() ? "tool_calls" : how;

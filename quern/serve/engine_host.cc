@@ -98,9 +98,8 @@ std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
     LiveFacts f{.progress = l.request.progress()};
     if (with_tokens) f.prompt = l.request.prompt();
     if (const auto answer = l.answer.lock()) {
-      std::vector<int32_t> given = answer->given();
-      f.progress.given = static_cast<int64_t>(given.size());
-      if (with_tokens) f.answer = std::move(given);
+      f.progress.given = answer->given_count();
+      if (with_tokens) f.answer = answer->given();
     }
     out.push_back(std::move(f));
   }
@@ -111,7 +110,7 @@ std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
   return out;
 }
 
-void EngineHost::deliver() {
+void EngineHost::deliver(Clock::duration step) {
   std::lock_guard lock(mutex_);
   std::erase_if(live_, [&](Live& l) {
     if (l.id == kComing) return false;
@@ -120,7 +119,7 @@ void EngineHost::deliver() {
     if (!answer || !answer->live() || l.late) engine_.cancel(l.id);
     auto g = engine_.take(l.id);
     if (!g) {
-      if (answer) answer->after_step();
+      if (answer) answer->after_step(step);
       return false;
     }
     if (l.late && g->finish == "cancelled") g->finish = "timeout";
@@ -161,9 +160,9 @@ void EngineHost::loop(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto started = Clock::now();
     const bool ran = run_job(), stepped = engine_.step(), worked = ran || stepped;
-    deliver();
+    deliver(Clock::now() - started);
     stepped_.notify_all();
-    if (since(trimmed_) > kTrimSeconds) trim_free_blocks(), trimmed_ = Clock::now();
+    trim_free_blocks(kTrimSeconds);
     std::unique_lock lock(mutex_);
     if (worked) {
       ++counts_.steps, counts_.busy_seconds += since(started);

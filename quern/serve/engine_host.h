@@ -81,7 +81,7 @@ class EngineHost {
   };
   void saw(std::span<const int32_t> ids, int64_t at, bool read);
   void loop(const std::stop_token& stop);
-  void deliver();
+  void deliver(std::chrono::steady_clock::duration step);
   bool run_job();
   void nudge();
 
@@ -97,7 +97,6 @@ class EngineHost {
   std::list<LivePlan> plans_;
   std::deque<std::packaged_task<void()>> jobs_;
   HostCounts counts_;
-  std::chrono::steady_clock::time_point trimmed_{};  // the stepping thread's own
   std::jthread thread_;
 };
 

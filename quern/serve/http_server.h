@@ -15,9 +15,10 @@ class Exchange {  // one request and its answer; used by one worker
  public:
   virtual ~Exchange() = default;
   virtual const HttpRequest& request() const = 0;
-  virtual void below(std::string_view prefix) = 0;               // the path begins with it; from now on without
-  virtual bool gone() const = 0;                                 // the client has hung up, or the server stops
-  virtual void when_gone(std::function<void()> then) = 0;        // once, on any thread; perhaps at once. {}: no more
+  virtual void below(std::string_view prefix) = 0;  // the path begins with it; from now on without
+  virtual bool gone() const = 0;                    // the client has hung up, or the server stops
+  // Once, on any thread, perhaps at once, and with nothing of this Exchange called from it. {}: no more.
+  virtual void when_gone(std::function<void()> then) = 0;
   virtual void header(std::string name, std::string value) = 0;  // before the answer begins
   virtual void answer(int status, std::string_view content_type, std::string_view body) = 0;
   virtual void begin(int status, std::string_view content_type) = 0;  // then write, write …, end

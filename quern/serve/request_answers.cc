@@ -2,20 +2,20 @@
 #include "quern/serve/request_answers.h"
 
 #include <algorithm>
-#include <chrono>
+#include <optional>
 
+#include "quern/serve/api_error.h"
 #include "quern/serve/wire.h"
 
 namespace quern {
 namespace {
 
-constexpr double kKeepAliveSeconds = 10;
 using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-RequestAnswers::RequestAnswers(EngineHost& host, Exchange& e)
-    : host_(host), exchange_(e), bell_(std::make_shared<AnswerBell>()) {
+RequestAnswers::RequestAnswers(EngineHost& host, Exchange& e, std::chrono::milliseconds keep_alive)
+    : host_(host), exchange_(e), keep_alive_(keep_alive), bell_(std::make_shared<AnswerBell>()) {
   e.when_gone([bell = bell_] { bell->hang_up(); });
 }
 
@@ -51,17 +51,28 @@ bool RequestAnswers::follow(EventStream* stream, const Told& told) {
   for (;;) {
     for (size_t i = 0; i < answers_.size(); ++i)
       if (!done[i]) take(i);
-    if (left == 0)
-      return std::ranges::none_of(answers_, [](const auto& a) { return a->result().finish == "cancelled"; });
     if (stream) stream->flush();
-    const double silent = std::chrono::duration<double>(Clock::now() - heard).count();
-    if (stream && silent >= kKeepAliveSeconds) stream->keep_alive(), stream->flush(), heard = Clock::now();
+    if (left == 0) return whole();
+    const auto silent = Clock::now() - heard;
+    if (silent >= keep_alive_) {
+      if (stream) stream->keep_alive(), stream->flush();
+      heard = Clock::now();
+      continue;
+    }
     if (exchange_.gone()) {
       bell_->hang_up();
       return false;
     }
-    bell_->wait(std::max(0.0, kKeepAliveSeconds - silent));
+    bell_->wait(std::chrono::duration<double>(keep_alive_ - silent).count());
+    ++waits_;
   }
+}
+
+// None was cancelled: by a client that is gone, or by a host that stops.
+bool RequestAnswers::whole() const {
+  if (std::ranges::none_of(answers_, [](const auto& a) { return a->result().finish == "cancelled"; })) return true;
+  if (exchange_.gone()) return false;
+  throw ApiError(503, "server_error", "", "the model is put away before the answer is whole; try again");
 }
 
 }  // namespace quern

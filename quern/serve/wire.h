@@ -37,7 +37,7 @@ class EventStream {
   class Together {  // while there is one, events wait for flush() and go out in one write
    public:
     explicit Together(EventStream& s) : stream_(s) { stream_.together_ = true; }
-    ~Together() { stream_.together_ = false, stream_.flush(); }
+    ~Together() { stream_.together_ = false; }  // what still waits goes out with the next event or the end
     Together(const Together&) = delete;
     Together& operator=(const Together&) = delete;
 

@@ -33,6 +33,20 @@ TEST_P(EngineOn, ManyAtOnceAnswerAsEachAlone) {
   }
 }
 
+// Twelve rows a step, shared by the threads, beside a prompt of several hundred.
+TEST_P(EngineOn, WideStepsAnswerAsEachAlone) {
+  Engine engine(*model_, {.max_sessions = 12});
+  std::vector<Tokens> prompts;
+  std::vector<Engine::Id> ids;
+  for (size_t i = 0; i < 13; ++i) {
+    prompts.push_back(random_tokens(i == 11 ? 230 : 1 + 3 * i, 50 + i));
+    ids.push_back(engine.submit(greedy(prompts.back(), 5)));
+  }
+  for (int steps = 0; engine.step(); ++steps) ASSERT_LT(steps, 500);
+  for (size_t i = 0; i < ids.size(); ++i)
+    EXPECT_EQ(engine.take(ids[i])->tokens, by_definition(prompts[i], 5)) << "request " << i;
+}
+
 TEST_P(EngineOn, SampledAnswersDoNotDependOnTheCompany) {
   Request r{.prompt = random_tokens(20, 4)};
   r.options = {.sampling = {.top_k = 20, .seed = 11}, .max_tokens = 10};

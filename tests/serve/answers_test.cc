@@ -1,5 +1,8 @@
 // Who is woken for what: workers that wait for answers, events that go out together, lines that end.
+#include <algorithm>
+#include <atomic>
 #include <future>
+#include <optional>
 #include <vector>
 
 #include "quern/serve/request_answers.h"
@@ -115,6 +118,29 @@ TEST_F(Answers, EndWhenTheLineDoes) {
   eventually("its steps end", [&] { return model_->host->counts().running == 0; });
 }
 
+// Nothing comes for many times as long as a line may be silent: a stream says that it lives, and nobody spins.
+TEST_F(Answers, WaitWithoutWorkWhileNothingComes) {
+  start();
+  for (const bool streams : {false, true}) {
+    KeptExchange e;
+    std::optional<EventStream> stream;
+    if (streams) stream.emplace(e);
+    RequestAnswers answers(*model_->host, e, std::chrono::milliseconds(20));
+    std::promise<void> busy, go;
+    std::jthread holds([&] {
+      model_->host->between_steps([&](Model&, PrefixCache&) { busy.set_value(), go.get_future().wait(); });
+    });
+    busy.get_future().wait();
+    Request r{.prompt = {5, 6, 7}};
+    r.options.max_tokens = 1;
+    answers.add(std::move(r), {.streams = streams});
+    std::jthread later([&] { std::this_thread::sleep_for(std::chrono::milliseconds(300)), go.set_value(); });
+    EXPECT_TRUE(answers.follow(stream ? &*stream : nullptr, {}));
+    EXPECT_LE(answers.waits(), 40) << "twenty milliseconds each";
+    EXPECT_EQ(std::ranges::count(e.writes, ": still working\n\n") >= 2, streams);
+  }
+}
+
 TEST(EventStreams, GoOutTogetherWhereThatIsAskedFor) {
   KeptExchange e;
   EventStream s(e);
@@ -131,10 +157,10 @@ TEST(EventStreams, GoOutTogetherWhereThatIsAskedFor) {
     EXPECT_EQ(e.writes[1], "data: {\"n\":1}\n\nevent: named\ndata: {\"n\":1}\n\n");
     s.send(one);
   }
-  EXPECT_EQ(e.writes.size(), 3u) << "nothing is left behind";
+  EXPECT_EQ(e.writes.size(), 2u);
   s.done();
   EXPECT_TRUE(e.ended);
-  EXPECT_EQ(e.writes.back(), "data: [DONE]\n\n");
+  EXPECT_EQ(e.writes.back(), "data: {\"n\":1}\n\ndata: [DONE]\n\n") << "nothing is left behind";
 }
 
 // Over a socket: what was asked to be done runs while the worker is busy, and at once where the line is gone already.

@@ -186,6 +186,7 @@ def cache_bytes():
     c = http.client.HTTPConnection(host, port, timeout=60)
     c.request("GET", "/metrics")
     lines = c.getresponse().read().decode().splitlines()
+    c.close()
     return sum(float(line.split()[-1]) for line in lines if line.startswith("quern_cache_bytes"))
 
 
@@ -197,13 +198,15 @@ class Full:
         self.end, self.at, self.bytes, self.full = time.time() + most, time.time(), 0, False
 
     def look(self):
-        while not self.full and time.time() < self.end:
-            time.sleep(1)
-            now = cache_bytes()
-            if abs(now - self.bytes) > 0.01 * now:
-                self.bytes, self.at = now, time.time()
-            self.full = stored[0] > MOST_STORED and time.time() - self.at > 10
-        self.end = 0
+        try:
+            while not self.full and time.time() < self.end:
+                time.sleep(1)
+                now = cache_bytes()
+                if abs(now - self.bytes) > 0.01 * now:
+                    self.bytes, self.at = now, time.time()
+                self.full = stored[0] > MOST_STORED and time.time() - self.at > 10
+        finally:
+            self.end = 0
 
 
 def series(name, goes_on, n_hostile):

@@ -25,7 +25,7 @@ p.add_argument("--tokens", type=int, default=600)
 p.add_argument("--prompt-words", type=int, default=4)
 p.add_argument("--pairs", type=int, default=7)
 p.add_argument("--poll", type=float, default=20)
-p.add_argument("--server-flag", action="append", default=[], help="passed on to quern serve; may be given again")
+p.add_argument("--server-flag", action="append", default=[], help="--server-flag=--kv=q8: passed on to quern serve; may be given again")
 a = p.parse_args()
 asked = 0
 

@@ -20,6 +20,7 @@ constexpr int64_t kRowsAPart = 64;
 // tail ← the last rows of [tail ‖ rows begin … end of z].
 void roll(const View<float, 2>& tail, const View<const float, 2>& z, int64_t begin, int64_t end) {
   const int64_t P = tail.shape[0], C = tail.shape[1], n = end - begin;
+  if (n == 0) return;
   for (int64_t r = 0; r < P; ++r) {
     const float* from = r + n < P ? tail.row(r + n) : z.row(end - (P - r));
     std::copy_n(from, C, tail.row(r));
