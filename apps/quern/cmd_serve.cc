@@ -193,7 +193,8 @@ int cmd_serve(Words args) {
   weights.add_to(a, "f32, bf16, or auto (bf16)");
   weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
-  // As many as can be at work, not eight for each: every one of them grows to what its threads ever needed at once.
+  // Of malloc as many arenas as can be at work, not eight for each: every one of them grows to what its threads ever
+  // needed at once.
   if (!std::getenv("MALLOC_ARENA_MAX")) ::mallopt(M_ARENA_MAX, std::max(2, thread_count()));
   if (dirs.empty()) dirs = {"zaya-nano"};
   if (port < 0 || port > 65535) throw UsageError("quern serve: --port takes 0 to 65535");

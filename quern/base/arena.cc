@@ -20,7 +20,6 @@ namespace {
 constexpr size_t kAlign = 64;
 constexpr size_t kMinBlock = size_t{1} << 20;
 constexpr size_t kHuge = size_t{2} << 20;  // one x86 huge page
-constexpr size_t kPage = 4096;
 
 // Size classes: powers of two split in four, so that at most 25 % is wasted.
 size_t size_class(size_t n) {
@@ -33,7 +32,7 @@ size_t size_class(size_t n) {
 void* map_pages(size_t bytes) {
   void* p = ::mmap(nullptr, bytes + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return nullptr;
-  const size_t whole = (bytes + kPage - 1) / kPage * kPage;
+  const size_t page = 4096, whole = (bytes + page - 1) / page * page;
   auto at = reinterpret_cast<uintptr_t>(p), start = (at + kHuge - 1) / kHuge * kHuge, end = start + whole;
   if (start > at) ::munmap(p, start - at);
   if (at + bytes + kHuge > end) ::munmap(reinterpret_cast<void*>(end), at + bytes + kHuge - end);
@@ -41,12 +40,10 @@ void* map_pages(size_t bytes) {
   return reinterpret_cast<void*>(start);
 }
 
-// Free blocks by size class. Large ones (≥ 2 MiB) are mappings of their own and go back to the system beyond a cap.
-// Small ones are cut from slabs of huge pages and stay: a model's small matrices then lie side by side on huge pages,
-// and an intermediate of one token costs a list operation instead of an aligned malloc. Of these only pages go back.
-// A trim gives back what lay free since the one before: what is at the bottom of a list, as deep as the list never
-// was emptied. Without, a server that takes and drops sequences of all lengths holds, of every class, the most it
-// ever needed. Dropped pages break the huge page they lie in; those of a model's own matrices hold no free blocks.
+// Free blocks by size class. Large ones (≥ 2 MiB) are mappings of their own and go back to the system beyond a cap,
+// or when nobody took them for a while: a trim unmaps as many as lay free all the time since the trim before. Small
+// ones are cut from slabs of huge pages and stay: a model's small matrices then lie side by side on huge pages, and
+// an intermediate of one token costs a list operation instead of an aligned malloc.
 class BlockCache {
  public:
   void* get(size_t bytes) {
@@ -73,8 +70,14 @@ class BlockCache {
       std::lock_guard lock(mutex_);
       const auto now = std::chrono::steady_clock::now();
       if (std::chrono::duration<double>(now - trimmed_).count() < seconds) return;
+      for (const auto& [size, l] : large_)
+        for (size_t i = 0; i < l.low; ++i) gone.emplace_back(l.blocks[i], size);
+      for (auto& [size, l] : large_) {
+        l.blocks.erase(l.blocks.begin(), l.blocks.begin() + static_cast<int64_t>(l.low));
+        held_ -= size * l.low;
+        l.low = l.blocks.size();
+      }
       trimmed_ = now;
-      gone = trim_locked();
     }
     for (const auto& [p, size] : gone) ::munmap(p, size);
   }
@@ -107,27 +110,12 @@ class BlockCache {
     size_t low = 0;  // the fewest there were since the last trim
   };
 
-  // The large blocks that are to be unmapped.
-  std::vector<std::pair<void*, size_t>> trim_locked() {
-    std::vector<std::pair<void*, size_t>> gone;
-    for (const auto& [size, l] : large_)
-      for (size_t i = 0; i < l.low; ++i) gone.emplace_back(l.blocks[i], size);
-    trim_small();
-    for (auto& [size, l] : large_) {
-      l.blocks.erase(l.blocks.begin(), l.blocks.begin() + static_cast<int64_t>(l.low));
-      held_ -= size * l.low;
-      l.low = l.blocks.size();
-    }
-    return gone;
-  }
   void give_back_locked() {
     for (auto& [size, l] : large_) {
       for (void* p : l.blocks) ::munmap(p, size);
       held_ -= size * l.blocks.size();
       l.blocks.clear(), l.low = 0;
     }
-    trim_small();  // after which all that is there counts as never taken
-    trim_small();
   }
   // Free blocks of other sizes are no use to who finds no memory. Under the lock.
   void* map_after_giving_back(size_t bytes) {
@@ -143,24 +131,17 @@ class BlockCache {
     return p;
   }
   void put_small(void* p, size_t) { std::free(p); }
-  void trim_small() {}
 #else
   struct Free {
     Free* next;
   };
-  struct Small {
-    Free* top = nullptr;
-    size_t count = 0, low = 0;  // low: the fewest there were since the last trim
-    size_t bare = 0;            // at the bottom, without their pages
-  };
 
   void* get_small(size_t bytes) {
     std::lock_guard lock(mutex_);
-    Small& list = small_[list_of(bytes)];
-    if (list.top) {
-      held_ -= bytes, --list.count;
-      list.low = std::min(list.low, list.count), list.bare = std::min(list.bare, list.count);
-      return std::exchange(list.top, list.top->next);
+    Free*& list = small_[list_of(bytes)];
+    if (list) {
+      held_ -= bytes;
+      return std::exchange(list, list->next);
     }
     if (slab_left_ < bytes) {
       void* slab = map_pages(kSlab);
@@ -172,37 +153,18 @@ class BlockCache {
   }
   void put_small(void* p, size_t bytes) {
     std::lock_guard lock(mutex_);
-    Small& list = small_[list_of(bytes)];
-    list.top = new (p) Free{list.top};
-    held_ += bytes, ++list.count;
-  }
-  // Pages of blocks go, but for the first, where the list runs through. They come back empty when they are written
-  // to.
-  void trim_small() {
-    for (size_t l = list_of(kPage); l < small_.size(); ++l) {
-      Small& list = small_[l];
-      if (list.low > list.bare) {
-        Free* f = list.top;
-        for (size_t i = list.count; i > list.low; --i) f = f->next;
-        for (; list.bare < list.low; ++list.bare, f = f->next) drop_pages(f, bytes_of(l));
-      }
-      list.low = list.count;
-    }
-  }
-  static void drop_pages(Free* f, size_t bytes) {
-    const auto at = reinterpret_cast<uintptr_t>(f), end = (at + bytes) / kPage * kPage,
-               begin = (at + sizeof(Free) + kPage - 1) / kPage * kPage;
-    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+    Free*& list = small_[list_of(bytes)];
+    list = new (p) Free{list};
+    held_ += bytes;
   }
   // Four lists for every power of two.
   static size_t list_of(size_t bytes) {
     const size_t top = std::bit_floor(bytes);
     return static_cast<size_t>(std::countr_zero(top)) * 4 + (bytes - top) * 4 / top;
   }
-  static size_t bytes_of(size_t list) { return (size_t{1} << (list / 4)) / 4 * (4 + list % 4); }
 
   static constexpr size_t kSlab = size_t{8} << 20;
-  std::array<Small, 4 * 21> small_{};
+  std::array<Free*, 4 * 21> small_{};
   std::byte* slab_ = nullptr;
   size_t slab_left_ = 0;
 #endif

@@ -50,6 +50,6 @@ Arena& thread_arena();  // this thread's own scratch, for callers that have none
 // unless they are given back meanwhile (free_blocks.h).
 void* cached_alloc(size_t bytes);
 void cached_free(void* p, size_t bytes);
-size_t cached_bytes();  // of free blocks, those of small ones counted though their pages are gone
+size_t cached_bytes();  // held by the cache, free
 
 }  // namespace quern

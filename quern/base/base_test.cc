@@ -1,13 +1,10 @@
 // Errors, JSON, TOML, config visitor, arena, random numbers, files, ISA choice and thread splits of the base room.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "quern/base/arena.h"
@@ -91,51 +88,6 @@ TEST(Arena, ScopesGiveBackAndAlign) {
   EXPECT_EQ(static_cast<void*>(again.data()), first);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(a.take<char>(1).data()) % 64, 0u);
 }
-
-#if !defined(__SANITIZE_ADDRESS__)  // where small blocks are malloc's
-size_t resident() {
-  std::ifstream f("/proc/self/statm");
-  size_t pages = 0;
-  f >> pages >> pages;
-  return pages * 4096;
-}
-
-struct Filled {
-  Filled(size_t n, int m)
-      : size(n), data(static_cast<unsigned char*>(cached_alloc(n))), mark(static_cast<unsigned char>(m)) {
-    std::memset(data, mark, size);
-  }
-  bool whole() const {
-    return std::all_of(data, data + size, [&](unsigned char x) { return x == mark; });
-  }
-  void drop() const { cached_free(data, size); }
-  size_t size;
-  unsigned char* data;
-  unsigned char mark;
-};
-
-// Rounds of blocks of a size that no other round has: what lay free since the trim before goes, what is used stays.
-TEST(Blocks, SmallOnesThatLieFreeGiveTheirPagesBack) {
-  std::vector<Filled> kept;
-  const size_t before = resident();
-  for (int round = 0; round < 16; ++round) {
-    const size_t size = (size_t{4} + static_cast<size_t>(round) % 4) << (14 + round / 4);  // 64 KiB to 896 KiB
-    std::vector<Filled> blocks;
-    for (size_t n = 0; n < (size_t{24} << 20); n += size) blocks.emplace_back(size, round);
-    kept.push_back(blocks.back());
-    blocks.pop_back();
-    for (const Filled& b : blocks) b.drop();
-    trim_free_blocks(0);
-  }
-  trim_free_blocks(0);
-  EXPECT_LT(resident(), before + (size_t{40} << 20)) << "16 rounds of 24 MiB";
-  for (const Filled& b : kept) EXPECT_TRUE(b.whole()) << b.size;
-  const Filled again(64 << 10, 1);  // one whose pages went
-  EXPECT_TRUE(again.whole());
-  again.drop();
-  for (const Filled& b : kept) b.drop();
-}
-#endif
 
 // Of six free blocks two were taken and put back: four lay there all the time.
 TEST(Blocks, LargeOnesGoThatNobodyTookSinceTheLastTrim) {

@@ -6,8 +6,8 @@
 namespace quern {
 
 size_t block_bytes(size_t wanted);  // what a block of so many bytes takes
-// Gives back to the system what lay free since the last time; nothing if that is less than `seconds` ago.
+// Gives back to the system what large blocks lay free since the last time; nothing if that is less than `seconds` ago.
 void trim_free_blocks(double seconds);
-void give_back_free_blocks();  // all, of small blocks their pages but for the first
+void give_back_free_blocks();  // all large ones
 
 }  // namespace quern

@@ -1,7 +1,11 @@
 // The block lives as long as one of its tensors does.
 #include "quern/infer/one_block.h"
 
+#include <sys/mman.h>
+
+#include <cstdlib>
 #include <memory>
+#include <new>
 
 #include "quern/base/arena.h"
 #include "quern/base/free_blocks.h"
@@ -11,6 +15,22 @@ namespace {
 
 constexpr int64_t kAlign = 64;
 constexpr int64_t kShared = 64;  // what sharing the block takes beside it
+constexpr size_t kPage = 4096;
+constexpr size_t kMapped = size_t{32} << 10;  // from here on pages of its own, which leave no hole when they go
+constexpr size_t kCached = size_t{2} << 20;   // from here on such that are kept to be used again
+
+size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+std::shared_ptr<void> new_block(size_t bytes) {
+  if (bytes >= kCached) return {cached_alloc(bytes), [bytes](void* p) { cached_free(p, bytes); }};
+  if (bytes >= kMapped) {
+    void* p = ::mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p != MAP_FAILED) return {p, [bytes](void* block) { ::munmap(block, pages(bytes)); }};
+  }  // else there may be too many mappings
+  void* p = std::aligned_alloc(kAlign, bytes);
+  if (!p) throw std::bad_alloc();
+  return {p, [](void* block) { std::free(block); }};
+}
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
@@ -20,8 +40,7 @@ std::vector<Tensor> in_one_block(const std::vector<Tensor>& parts) {
   int64_t bytes = 0;
   for (const Tensor& p : parts) bytes += aligned(p.bytes());
   if (bytes == 0) return parts;
-  const auto size = static_cast<size_t>(bytes);
-  const std::shared_ptr<void> block(cached_alloc(size), [size](void* p) { cached_free(p, size); });
+  const std::shared_ptr<void> block = new_block(static_cast<size_t>(bytes));
   std::vector<Tensor> copies;
   copies.reserve(parts.size());
   auto* at = static_cast<std::byte*>(block.get());
@@ -35,7 +54,9 @@ std::vector<Tensor> in_one_block(const std::vector<Tensor>& parts) {
 int64_t one_block_bytes(std::span<const int64_t> parts) {
   int64_t bytes = 0;
   for (const int64_t p : parts) bytes += aligned(p);
-  return static_cast<int64_t>(block_bytes(static_cast<size_t>(bytes))) + kShared;
+  const auto size = static_cast<size_t>(bytes);
+  const size_t whole = size >= kCached ? block_bytes(size) : size >= kMapped ? pages(size) : size + kAlign;
+  return static_cast<int64_t>(whole) + kShared;
 }
 
 }  // namespace quern

@@ -1,5 +1,6 @@
 // Copies of tensors that lie behind each other in one block of memory. What is kept and dropped together is allocated
 // together: small blocks by the dozen are rounded up one by one, and leave holes that only their like fit into.
+// They do not come from arena.cc's classes, which are for what comes and goes in every step.
 #pragma once
 #include <cstdint>
 #include <span>
