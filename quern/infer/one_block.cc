@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kAlign = 64;
 constexpr int64_t kShared = 64;  // what sharing the block takes beside it
 constexpr size_t kPage = 4096;
-constexpr size_t kMapped = size_t{32} << 10;  // from here on pages of its own, which leave no hole when they go
-constexpr size_t kCached = size_t{2} << 20;   // from here on such that are kept to be used again
+constexpr size_t kMapped = size_t{8} << 10;  // from here on pages of its own, which leave no hole when they go
+constexpr size_t kCached = size_t{2} << 20;  // from here on such that are kept to be used again
 
 size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
