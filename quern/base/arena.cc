@@ -70,6 +70,13 @@ class BlockCache {
       std::lock_guard lock(mutex_);
       const auto now = std::chrono::steady_clock::now();
       if (std::chrono::duration<double>(now - trimmed_).count() < seconds) return;
+      size_t most = 0;
+      for (const auto& [size, l] : large_) most += l.low;
+      try {
+        gone.reserve(most);
+      } catch (const std::bad_alloc&) {
+        return;
+      }
       for (const auto& [size, l] : large_)
         for (size_t i = 0; i < l.low; ++i) gone.emplace_back(l.blocks[i], size);
       for (auto& [size, l] : large_) {

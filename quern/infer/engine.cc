@@ -29,8 +29,6 @@ double seconds_between(Clock::time_point a, Clock::time_point b) {
 // A snapshot before the prompt's last token costs memory, or a forward of one row: only where it saves replaying more
 // than this.
 constexpr int64_t kWorthASnapshot = 32;
-constexpr int64_t kFirstRows =
-    256;  // of an answer that a state has room for; it doubles from there, as few go so far
 constexpr int64_t kScoredRows = 128;  // whose logits are held at once: 134 MB at a vocabulary of 262K
 constexpr int64_t kGrid = 64;         // the finest grid of snapshots; a multiple of every cut alignment
 
@@ -171,7 +169,7 @@ struct Engine::Impl {
 
   void start(Sequence& s) {  // from the cache, or from nothing
     s.state = SequenceState(sites);
-    s.state.reserve(std::min(rows_here(s), s.prompt + kFirstRows));
+    s.state.reserve(rows_here(s));
     std::span<const int32_t> known(s.tokens);
     PrefixMatch m;
     m.note = s.r.options.score_prompt ? "a prompt's scores need all of it" : "the prefix cache is off";

@@ -21,11 +21,16 @@ constexpr size_t kCached = size_t{2} << 20;  // from here on such that are kept 
 
 size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
+// To cut a mapping in two takes one more, and there may be too many; then at least its pages go.
+void unmap(void* p, size_t bytes) {
+  if (::munmap(p, bytes) != 0) ::madvise(p, bytes, MADV_DONTNEED);
+}
+
 std::shared_ptr<void> new_block(size_t bytes) {
   if (bytes >= kCached) return {cached_alloc(bytes), [bytes](void* p) { cached_free(p, bytes); }};
   if (bytes >= kMapped) {
     void* p = ::mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p != MAP_FAILED) return {p, [bytes](void* block) { ::munmap(block, pages(bytes)); }};
+    if (p != MAP_FAILED) return {p, [bytes](void* block) { unmap(block, pages(bytes)); }};
   }  // else there may be too many mappings
   void* p = std::aligned_alloc(kAlign, bytes);
   if (!p) throw std::bad_alloc();
@@ -51,9 +56,9 @@ std::vector<Tensor> in_one_block(const std::vector<Tensor>& parts) {
   return copies;
 }
 
-int64_t one_block_bytes(std::span<const int64_t> parts) {
+int64_t one_block_bytes(std::span<const int64_t> parts, int64_t rows) {
   int64_t bytes = 0;
-  for (const int64_t p : parts) bytes += aligned(p);
+  for (const int64_t p : parts) bytes += aligned(p * rows);
   const auto size = static_cast<size_t>(bytes);
   const size_t whole = size >= kCached ? block_bytes(size) : size >= kMapped ? pages(size) : size + kAlign;
   return static_cast<int64_t>(whole) + kShared;

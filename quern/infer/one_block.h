@@ -11,7 +11,8 @@
 namespace quern {
 
 std::vector<Tensor> in_one_block(const std::vector<Tensor>& parts);
-// What such a block takes, of parts with so many bytes, the handles of its tensors not counted.
-int64_t one_block_bytes(std::span<const int64_t> parts);
+// What such a block takes, of parts with so many bytes a row and so many rows, the handles of its tensors not
+// counted.
+int64_t one_block_bytes(std::span<const int64_t> parts, int64_t rows = 1);
 
 }  // namespace quern

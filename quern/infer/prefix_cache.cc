@@ -33,8 +33,8 @@ void rekey(std::set<Key>& set, const Key& old, Key now) {
 }
 
 // Of parts kept together: their block and their handles.
-int64_t kept_bytes(std::span<const int64_t> parts) {
-  return one_block_bytes(parts) + static_cast<int64_t>(parts.size() * sizeof(Tensor));
+int64_t kept_bytes(std::span<const int64_t> parts, int64_t rows) {
+  return one_block_bytes(parts, rows) + static_cast<int64_t>(parts.size() * sizeof(Tensor));
 }
 
 }  // namespace
@@ -53,16 +53,14 @@ PrefixCache::PrefixCache(std::vector<StateSite> sites, int64_t budget_bytes)
   }
   needs_snapshots_ = !fixed_.empty();
   if (needs_snapshots_)  // an entry in the tree, and one among those that may go
-    snapshot_bytes_ = kept_bytes(fixed_bytes) + static_cast<int64_t>(sizeof(Snapshot)) + 2 * kTreeEntry;
+    snapshot_bytes_ = kept_bytes(fixed_bytes, 1) + static_cast<int64_t>(sizeof(Snapshot)) + 2 * kTreeEntry;
 }
 
 PrefixCache::~PrefixCache() { clear(); }
 
 int64_t PrefixCache::edge_bytes(int64_t tokens) const {
-  std::vector<int64_t> parts = row_bytes_;
-  for (int64_t& bytes : parts) bytes *= tokens;
   return static_cast<int64_t>(sizeof(Node)) + 2 * kTreeEntry + tokens * static_cast<int64_t>(sizeof(int32_t)) +
-         kept_bytes(parts);
+         kept_bytes(row_bytes_, tokens);
 }
 
 int64_t PrefixCache::node_bytes(const Node& node) const {
@@ -70,16 +68,18 @@ int64_t PrefixCache::node_bytes(const Node& node) const {
 }
 
 // A long conversation is a long chain of nodes: taken apart leaf by leaf, not by destructors calling each other.
+// Takes no memory: this is what is done when there is none.
 void PrefixCache::clear() {
-  std::vector<std::unique_ptr<Node>> open;
-  open.push_back(std::move(root_));
-  while (!open.empty()) {
-    std::unique_ptr<Node> n = std::move(open.back());
-    open.pop_back();
-    for (auto& [token, child] : n->children) open.push_back(std::move(child));
-  }
-  root_ = std::make_unique<Node>();
   leaves_.clear(), idle_.clear();
+  for (Node* n = root_.get();;) {
+    if (!n->children.empty()) {
+      n = n->children.begin()->second.get();
+      continue;
+    }
+    if (n == root_.get()) break;
+    n = n->parent;
+    n->children.erase(n->children.begin());
+  }
   bytes_ = 0;
 }
 
@@ -151,12 +151,12 @@ PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, 
 }
 
 // What needs memory first, what changes the tree after it: an engine goes on when there is none left.
-void PrefixCache::split(Node& node, int64_t length) {
+void PrefixCache::split(Node& node, int64_t length, uint64_t tail_used) {
   auto tail = std::make_unique<Node>();
   tail->parent = &node;
   tail->begin = node.begin + length;
   tail->tokens.assign(node.tokens.begin() + length, node.tokens.end());
-  tail->used = node.used;
+  tail->used = tail_used;
   std::vector<Tensor> head, rest;
   for (const Tensor& r : node.rows)
     head.push_back(r.narrow(0, 0, length)), rest.push_back(r.narrow(0, length, r.dim(0) - length));
@@ -210,11 +210,12 @@ void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& ro
   if (n == 0 || !takes(n)) return;  // it would push out everything, itself included
   ++clock_;
   std::vector<Step> path = walk(tokens);
+  const uint64_t before = path.empty() ? 0 : path.back().node->used;  // of what lies behind the place where they part
   for (const Step& s : path) touch(*s.node);
   Node* node = path.empty() ? root_.get() : path.back().node;
   int64_t at = path.empty() ? 0 : node->begin + path.back().length;
   if (at < n) {
-    if (at < node->end()) split(*node, at - node->begin);
+    if (at < node->end()) split(*node, at - node->begin, before);
     auto leaf = std::make_unique<Node>();
     leaf->parent = node;
     leaf->begin = at;

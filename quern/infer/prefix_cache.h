@@ -71,7 +71,7 @@ class PrefixCache {
   int64_t edge_bytes(int64_t tokens) const;  // of a node, without snapshots
   int64_t node_bytes(const Node& node) const;
   std::vector<Step> walk(std::span<const int32_t> tokens) const;
-  void split(Node& node, int64_t length);
+  void split(Node& node, int64_t length, uint64_t tail_used);
   void put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind);
   void shrink();
   void touch(Node& node);

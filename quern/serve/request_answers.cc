@@ -53,17 +53,15 @@ bool RequestAnswers::follow(EventStream* stream, const Told& told) {
       if (!done[i]) take(i);
     if (stream) stream->flush();
     if (left == 0) return whole();
-    const auto silent = Clock::now() - heard;
-    if (silent >= keep_alive_) {
+    if (Clock::now() - heard >= keep_alive_) {
       if (stream) stream->keep_alive(), stream->flush();
       heard = Clock::now();
-      continue;
     }
     if (exchange_.gone()) {
       bell_->hang_up();
       return false;
     }
-    bell_->wait(std::chrono::duration<double>(keep_alive_ - silent).count());
+    bell_->wait(std::chrono::duration<double>(heard + keep_alive_ - Clock::now()).count());
     ++waits_;
   }
 }

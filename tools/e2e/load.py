@@ -192,10 +192,12 @@ def cache_bytes():
 
 class Full:
     """What the server keeps on purpose has stopped growing: stored responses at their limit, the prefix cache at its
-    budget, where it stays within a hundredth for ten seconds."""
+    budget, where it stays within a hundredth for ten seconds. Two minutes at least, in which by chance most sessions
+    will have had long answers to come at once: memory for their states is kept, too."""
 
     def __init__(self, most):
-        self.end, self.at, self.bytes, self.full = time.time() + most, time.time(), 0, False
+        self.begun = self.at = time.time()
+        self.end, self.bytes, self.full = self.begun + most, 0, False
 
     def look(self):
         try:
@@ -204,7 +206,7 @@ class Full:
                 now = cache_bytes()
                 if abs(now - self.bytes) > 0.01 * now:
                     self.bytes, self.at = now, time.time()
-                self.full = stored[0] > MOST_STORED and time.time() - self.at > 10
+                self.full = stored[0] > MOST_STORED and time.time() - max(self.at, self.begun + 110) > 10
         finally:
             self.end = 0
 
