@@ -1,6 +1,8 @@
 // Errors, JSON, TOML, config visitor, arena, random numbers, files, ISA choice and thread splits of the base room.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include "quern/base/cpu.h"
 #include "quern/base/free_blocks.h"
 #include "quern/base/mmap.h"
+#include "quern/base/page_block.h"
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
@@ -108,6 +111,22 @@ TEST(Blocks, LargeOnesGoThatNobodyTookSinceTheLastTrim) {
   EXPECT_EQ(cached_bytes(), before + 2 * kSize);
   give_back_free_blocks();
   EXPECT_EQ(cached_bytes(), before);
+}
+
+TEST(Blocks, PagesOfOnesOwnAreZeroAndTakenWhenTheyAreWritten) {
+  constexpr size_t kPage = 4096, kPages = 300;
+  const std::shared_ptr<void> block = page_block(kPages * kPage - 5);
+  EXPECT_EQ(page_block_bytes(kPages * kPage - 5), kPages * kPage);
+  auto* bytes = static_cast<unsigned char*>(block.get());
+  const auto resident = [&] {
+    std::vector<unsigned char> pages(kPages);
+    EXPECT_EQ(::mincore(bytes, kPages * kPage, pages.data()), 0);
+    return std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return p & 1; });
+  };
+  EXPECT_EQ(resident(), 0);
+  bytes[0] = bytes[7 * kPage + 1] = 1;
+  EXPECT_EQ(resident(), 2);
+  EXPECT_EQ(bytes[7 * kPage + 2], 0);
 }
 
 TEST(Rng, IsAFunctionOfItsCounterAndLooksUniform) {

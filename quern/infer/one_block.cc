@@ -1,37 +1,25 @@
 // The block lives as long as one of its tensors does.
 #include "quern/infer/one_block.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
 #include <memory>
 #include <new>
 
 #include "quern/base/arena.h"
 #include "quern/base/free_blocks.h"
+#include "quern/base/page_block.h"
 
 namespace quern {
 namespace {
 
 constexpr int64_t kAlign = 64;
-constexpr int64_t kShared = 64;  // what sharing the block takes beside it
-constexpr size_t kPage = 4096;
-constexpr size_t kMapped = size_t{8} << 10;  // from here on pages of its own, which leave no hole when they go
+constexpr int64_t kShared = 64;              // what sharing the block takes beside it
+constexpr size_t kPaged = size_t{8} << 10;   // from here on pages of its own, which leave no hole when they go
 constexpr size_t kCached = size_t{2} << 20;  // from here on such that are kept to be used again
-
-size_t pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
-
-// To cut a mapping in two takes one more, and there may be too many; then at least its pages go.
-void unmap(void* p, size_t bytes) {
-  if (::munmap(p, bytes) != 0) ::madvise(p, bytes, MADV_DONTNEED);
-}
 
 std::shared_ptr<void> new_block(size_t bytes) {
   if (bytes >= kCached) return {cached_alloc(bytes), [bytes](void* p) { cached_free(p, bytes); }};
-  if (bytes >= kMapped) {
-    void* p = ::mmap(nullptr, pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p != MAP_FAILED) return {p, [bytes](void* block) { unmap(block, pages(bytes)); }};
-  }  // else there may be too many mappings
+  if (bytes >= kPaged) return page_block(bytes);
   void* p = std::aligned_alloc(kAlign, bytes);
   if (!p) throw std::bad_alloc();
   return {p, [](void* block) { std::free(block); }};
@@ -60,7 +48,7 @@ int64_t one_block_bytes(std::span<const int64_t> parts, int64_t rows) {
   int64_t bytes = 0;
   for (const int64_t p : parts) bytes += aligned(p * rows);
   const auto size = static_cast<size_t>(bytes);
-  const size_t whole = size >= kCached ? block_bytes(size) : size >= kMapped ? pages(size) : size + kAlign;
+  const size_t whole = size >= kCached ? block_bytes(size) : size >= kPaged ? page_block_bytes(size) : size + kAlign;
   return static_cast<int64_t>(whole) + kShared;
 }
 

@@ -2,20 +2,38 @@
 #include "quern/mixers/state.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
+
+#include "quern/base/page_block.h"
 
 namespace quern {
 namespace {
 
 constexpr int64_t kFirstRows = 64;  // capacity of a fresh per-token part; it doubles from there
+// Room reserved in one part: from here on a block of its own, on huge pages.
+constexpr int64_t kOwnBlock = int64_t{2} << 20;
+// Room reserved in all smaller ones: from here on pages that cost nothing until rows are written there.
+constexpr int64_t kOnPages = int64_t{64} << 10;
+constexpr int64_t kAlign = 64;
 
-// n rows, [n, …]. Of [heads, d] the rows of one head lie behind each other: attention walks the cache head by head,
-// and a walk in the order of memory is one that hardware fetches ahead.
-Tensor empty_rows(int64_t n, const StatePart& p) {
+// n rows, [n, …], as `make` lays out a shape. Of [heads, d] the rows of one head lie behind each other: attention
+// walks the cache head by head, and a walk in the order of memory is one that hardware fetches ahead.
+template <class Make>
+Tensor rows_made(int64_t n, const StatePart& p, const Make& make) {
   Shape s = p.shape;
   s.insert(s.begin() + (p.shape.size() > 1), n);
-  Tensor t = Tensor::empty(std::move(s), p.dtype);
+  Tensor t = make(std::move(s));
   return p.shape.size() > 1 ? t.swap_dims(0, 1) : t;
+}
+
+Tensor empty_rows(int64_t n, const StatePart& p) {
+  return rows_made(n, p, [&](Shape s) { return Tensor::empty(std::move(s), p.dtype); });
+}
+
+int64_t aligned_bytes(int64_t n, const StatePart& p) {
+  const int64_t bytes = n * element_count(p.shape) * dtype_size(p.dtype);
+  return (bytes + kAlign - 1) / kAlign * kAlign;
 }
 
 }  // namespace
@@ -57,24 +75,41 @@ Tensor SequenceState::append(int site, int part, int64_t n) {
   QUERN_CHECK(p.per_token);
   Slot& s = slots_[site][part];
   int64_t capacity = s.buffer.defined() ? s.buffer.dim(0) : 0;
-  if (s.count + n > capacity) grow(s, p, std::max({s.count + n, 2 * capacity, kFirstRows}));
+  if (s.count + n > capacity) move_rows(s, empty_rows(std::max({s.count + n, 2 * capacity, kFirstRows}), p));
   s.count += n;
   return s.buffer.narrow(0, s.count - n, n);
 }
 
-void SequenceState::grow(Slot& s, const StatePart& p, int64_t capacity) {
-  Tensor grown = empty_rows(capacity, p);
+void SequenceState::move_rows(Slot& s, Tensor grown) {
   if (s.count > 0) grown.narrow(0, 0, s.count).copy_from(s.buffer.narrow(0, 0, s.count));
-  s.buffer = grown;
+  s.buffer = std::move(grown);
 }
 
 void SequenceState::reserve(int64_t rows) {
+  std::vector<std::pair<Slot*, const StatePart*>> small;
+  int64_t bytes = 0;
   for (size_t i = 0; i < slots_.size(); ++i)
     for (size_t k = 0; k < slots_[i].size(); ++k) {
       const StatePart& p = sites_[i].spec.parts[k];
       Slot& s = slots_[i][k];
-      if (p.per_token && rows > (s.buffer.defined() ? s.buffer.dim(0) : 0)) grow(s, p, rows);
+      if (!p.per_token || rows <= (s.buffer.defined() ? s.buffer.dim(0) : 0)) continue;
+      if (const int64_t size = aligned_bytes(rows, p); size >= kOwnBlock)
+        move_rows(s, empty_rows(rows, p));
+      else
+        small.emplace_back(&s, &p), bytes += size;
     }
+  if (bytes < kOnPages) {
+    for (const auto& [s, p] : small) move_rows(*s, empty_rows(rows, *p));
+    return;
+  }
+  const std::shared_ptr<void> block = page_block(static_cast<size_t>(bytes));
+  auto* at = static_cast<std::byte*>(block.get());
+  for (const auto& [s, p] : small) {
+    move_rows(*s, rows_made(rows, *p, [&, part = p](Shape shape) {
+      return Tensor::external(at, std::move(shape), part->dtype, block);
+    }));
+    at += aligned_bytes(rows, *p);
+  }
 }
 
 Tensor SequenceState::rows(int site, int part) const {

@@ -61,7 +61,7 @@ class SequenceState {
     Tensor buffer;      // per token: capacity rows; fixed: the tensor
     int64_t count = 0;  // rows in use
   };
-  void grow(Slot& slot, const StatePart& part, int64_t capacity);
+  static void move_rows(Slot& slot, Tensor grown);
   std::vector<StateSite> sites_;
   std::vector<std::vector<Slot>> slots_;  // [site][part]
   int64_t length_ = 0;
