@@ -88,11 +88,12 @@ void bench_answers(Model& model, const ModelBenchOptions& o, bool json, Json& ou
   if (!json) fmt::print("{:<20}{:>8}{:>10}{:>10}{:>14}\n", "answer", "K", "guesses", "right", "speed-up");
   for (const auto& [name, text] : {std::pair<const char*, RowsTokens>{"copies its prompt", copy},
                                    {"repeats nothing", fresh_tokens(kTokens, model.vocab_size(), 2)}})
-    for (int64_t most : {int64_t{4}, kUsualDraft, NgramDraft::kMost}) {
+    for (int64_t most : {int64_t{4}, kUsualDraft, kMostGuessed}) {
       auto script = std::make_shared<Scripted>();
       script->tokens = text, script->vocab = model.vocab_size();
       const auto run = [&](int64_t speculate) {
-        Engine engine(model, {.kv = bench_kv(o), .cache_bytes = 0, .speculate = speculate});
+        Engine engine(model,
+                      {.kv = bench_kv(o), .cache_bytes = 0, .speculate = SpeculationOptions::by_ngram(speculate)});
         Request r{.prompt = prompt};
         r.options.sampling.temperature = 0, r.options.max_tokens = kTokens, r.options.constraint = script;
         return engine.run(std::move(r));
@@ -119,7 +120,7 @@ void bench_answers(Model& model, const ModelBenchOptions& o, bool json, Json& ou
 
 int bench_rows(const ModelBenchOptions& o, bool json) {
   const std::vector<int64_t> depths = whole_numbers(o.depths, "--depth", {512, 8192}),
-                             counts = whole_numbers(o.batches, "--batch", {2, 3, 5, 9}, NgramDraft::kMost + 1);
+                             counts = whole_numbers(o.batches, "--batch", {2, 3, 5, 9}, kMostGuessed + 1);
   const DType kv = bench_kv(o);
   const std::unique_ptr<Model> model = bench_subject(o);
   const bool fixed = speculation_marks(model->sites(kv), 1) > 0;
@@ -127,7 +128,7 @@ int bench_rows(const ModelBenchOptions& o, bool json) {
   if (!json) fmt::print("{:>8}{:>6}{:>10}{:>14}{:>18}\n", "tokens", "rows", "marks", "of one row", "price of a row");
   for (int64_t depth : depths) {
     RowsBench bench{*model, state_at(*model, depth, kv, 1), SequenceState(model->sites(kv)), {}};
-    bench.state.reserve(depth + NgramDraft::kMost + 1);
+    bench.state.reserve(depth + kMostGuessed + 1);
     bench.step(1, 0), bench.step(counts.back(), fixed ? counts.back() - 1 : 0);  // first touch
     for (int64_t rows : counts) {
       std::vector<int64_t> kept = {0};

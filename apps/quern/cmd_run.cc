@@ -8,6 +8,7 @@
 #include "apps/quern/args.h"
 #include "apps/quern/chat_file.h"
 #include "apps/quern/context.h"
+#include "apps/quern/draft_flags.h"
 #include "apps/quern/interrupt.h"
 #include "apps/quern/line_editor.h"
 #include "apps/quern/run_think.h"
@@ -18,7 +19,6 @@
 #include "quern/comm/mpi.h"
 #include "quern/infer/chat.h"
 #include "quern/infer/grammar_constraint.h"
-#include "quern/infer/speculation.h"
 #include "quern/mixers/cache_shards.h"
 #include "quern/models/fingerprint.h"
 
@@ -42,7 +42,7 @@ struct RunOptions {
   double top_n_sigma = 0;
   DryOptions dry;
   std::vector<std::string> dry_breakers;
-  std::string speculate = "none";
+  DraftFlags ahead;
 };
 
 // "17=-5.5": an id and what is added to its logit.
@@ -95,7 +95,7 @@ GenerateOptions generation(const RunOptions& r, const GenerationConfig& g, const
   o.stop_ids = g.eos_token_id;
   o.stop = r.stop;
   o.top_logprobs = r.logprobs;
-  o.speculate = parse_speculation(r.speculate);
+  o.speculate = r.ahead.options();
   check(o.sampling);
   if (r.n < 1) fail("-n {}: expected at least 1", r.n);
   if (r.logprobs < 0) fail("--logprobs {}: expected 0 or more", r.logprobs);
@@ -153,10 +153,11 @@ bool agreed(Communicator& comm, int32_t token, bool on) {
   return seen[2] == 0;
 }
 
-// shards: the caches lie over ranks (--shard-context); rank 0 speaks.
-int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, const GenerateOptions& o, DType kv,
-                const CacheShards* shards = nullptr) {
+// Where the caches lie over ranks (--shard-context) rank 0 speaks.
+int answer_once(Model& model, const RunOptions& r, const GenerateOptions& o, EngineOptions options) {
   Interrupt interrupt;
+  const Tokenizer& tokenizer = *options.tokenizer;
+  const CacheShards* shards = options.shards;
   const bool speaks = !shards || shards->comm().rank() == 0;
   Request request{.prompt = tokenizer.encode(r.prompt, {}), .options = o};
   if (!r.answer.empty()) request.options.forced = tokenizer.encode(r.answer, {.add_special_tokens = false});
@@ -167,7 +168,8 @@ int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, c
     }
     return shards ? agreed(shards->comm(), e.token, !interrupt.raised()) : !interrupt.raised();
   };
-  Engine engine(model, {.kv = kv, .cache_bytes = 0, .tokenizer = &tokenizer, .shards = shards});
+  options.cache_bytes = 0;
+  Engine engine(model, options);
   Generated g = engine.run(std::move(request));
   if (!speaks) return 0;
   if (!r.json) {
@@ -187,29 +189,29 @@ int answer_once(Model& model, const Tokenizer& tokenizer, const RunOptions& r, c
   j.set("seed", static_cast<int64_t>(o.sampling.seed));
   j.set("prompt_seconds", g.prompt_seconds);
   j.set("decode_seconds", g.decode_seconds);
-  if (o.speculate > 0) j.set("drafted", g.speculated.all_drafted()), j.set("accepted", g.speculated.all_accepted());
+  if (o.speculate->on()) j.set("drafted", g.speculated.all_drafted()), j.set("accepted", g.speculated.all_accepted());
   fmt::print("{}\n", j.dump());
   return 0;
 }
 
 // Every rank runs the whole model on all tokens and keeps its share of the caches.
-int answer_over_ranks(const RunOptions& r, const LoadOptions& load, const Tokenizer& tokenizer, GenerateOptions o,
-                      DType kv) {
+int answer_over_ranks(const RunOptions& r, const LoadOptions& load, GenerateOptions o, EngineOptions options) {
   auto answer = [&](Communicator& comm) {
     auto seed = static_cast<int64_t>(o.sampling.seed);
     comm.broadcast(std::span(&seed, 1));
     o.sampling.seed = static_cast<uint64_t>(seed);
     const CacheShards shards(comm);
     auto model = load_for_inference(r.dir, load);
-    answer_once(*model, tokenizer, r, o, kv, &shards);
+    options.shards = &shards;
+    answer_once(*model, r, o, options);
   };
   under_mpi() ? run_mpi(answer) : run_ranks(1, answer);
   return 0;
 }
 
-int chat(Model& model, const Tokenizer& tokenizer, const RunOptions& r, GenerateOptions o, DType kv) {
-  Engine engine(model, {.kv = kv, .tokenizer = &tokenizer});
-  Chat talk(engine, tokenizer, load_chat_template(r.dir, model.family()));
+int chat(Model& model, const RunOptions& r, GenerateOptions o, const EngineOptions& options) {
+  Engine engine(model, options);
+  Chat talk(engine, *options.tokenizer, load_chat_template(r.dir, model.family()));
   std::optional<ChatFile> file;
   if (!r.session.empty()) file.emplace(r.session, model_fingerprint(r.dir, r.weights.name()));
   if (file && file->exists()) {
@@ -297,10 +299,6 @@ int cmd_run(Words args) {
       .flag("--grammar", r.grammar, "a file; the answer follows this grammar (GBNF)")
       .flag("--regex", r.regex, "the whole answer matches this expression")
       .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
-      .flag("--speculate", r.speculate,
-            "ngram or ngram:K: guess up to K (8) tokens ahead where the text repeats itself; the answer is the same "
-            "up to "
-            "rounding")
       .flag("--seed", r.seed, "same seed, same text; -1 picks one")
       .flag("--system", r.system, "system message of the chat")
       .flag("--session", r.session, "a file the chat goes on from, and is kept in after every answer")
@@ -314,6 +312,7 @@ int cmd_run(Words args) {
           "come from generation_config.json there; without "
           "one, "
           "decoding is greedy.");
+  r.ahead.add_to(a, "; the answer is the same up to rounding");
   r.weights.add_to(a, "f32, bf16, or auto (bf16)");
   r.weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
@@ -327,22 +326,24 @@ int cmd_run(Words args) {
   if (constraints > 1) throw UsageError("quern run: --json-schema, --grammar and --regex exclude each other");
   if (constraints > 0 && (!prompt || r.think))
     throw UsageError("quern run: a constraint on the answer needs a prompt (-p) and no --think");
-  if (r.shard_context && r.speculate != "none")
-    throw UsageError("quern run: --speculate goes back, which caches over ranks (--shard-context) cannot");
+  if (r.shard_context && (r.ahead.speculate.value_or("none") != "none" || !r.ahead.dir.empty()))
+    throw UsageError("quern run: --speculate and --draft go back, which caches over ranks (--shard-context) cannot");
   if (r.shard_context && (!prompt || r.think))
     throw UsageError("quern run: --shard-context needs a prompt (-p) and no --think");
   r.dir = model_folder(r.dir);
   const LoadOptions load = r.weights.load_options();
-  const DType kv = r.weights.kv();
   Tokenizer tokenizer = load_tokenizer(r.dir);
   GenerateOptions o = generation(r, load_generation_config(r.dir), tokenizer);
+  EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};
   if (r.shard_context) {
     r.prompt = *prompt;
     o.constraint = constraint(r, tokenizer);
-    return answer_over_ranks(r, load, tokenizer, o, kv);
+    return answer_over_ranks(r, load, o, options);
   }
   auto model = load_for_inference(r.dir, load);
-  if (!prompt) return chat(*model, tokenizer, r, o, kv);
+  const auto draft = r.ahead.load(tokenizer);
+  options.draft = draft.get();
+  if (!prompt) return chat(*model, r, o, options);
   r.prompt = *prompt;
   o.constraint = constraint(r, tokenizer);
   if (r.think) {
@@ -350,10 +351,10 @@ int cmd_run(Words args) {
     if (plan.seed == 0) plan.seed = o.sampling.seed;
     if (plan.n > 1 && !r.temp) o.sampling.temperature = 1;  // candidates must differ
     return answer_by_thinking(
-        *model, tokenizer, load_chat_template(r.dir, model->family()),
-        {.question = r.prompt, .system = r.system, .plan = plan, .options = o, .kv = kv, .json = r.json});
+        *model, load_chat_template(r.dir, model->family()),
+        {.question = r.prompt, .system = r.system, .plan = plan, .options = o, .engine = options, .json = r.json});
   }
-  return answer_once(*model, tokenizer, r, o, kv);
+  return answer_once(*model, r, o, options);
 }
 
 }  // namespace quern

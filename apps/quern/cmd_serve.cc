@@ -10,11 +10,11 @@
 
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
+#include "apps/quern/draft_flags.h"
 #include "apps/quern/hub_models.h"
 #include "apps/quern/shipped_models.h"
 #include "apps/quern/verbs.h"
 #include "quern/base/threads.h"
-#include "quern/infer/speculation.h"
 #include "quern/models/fingerprint.h"
 #include "quern/serve/app.h"
 #include "quern/serve/wire.h"
@@ -92,6 +92,8 @@ Served read_lora(const std::string& text, const std::vector<Served>& models) {
 
 struct HowToServe {
   LoadOptions load;
+  DraftFlags ahead;
+  std::string drafted;  // the folder whose models the draft model guesses for
   std::string weights;  // how they are kept, for the fingerprint; empty: none is needed
   EngineOptions engine;
   int64_t queue = 0;
@@ -113,6 +115,10 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
   if (!how.weights.empty()) m->fingerprint = model_fingerprint(what.dir, how.weights, options.adapter);
   EngineOptions engine = how.engine;
   engine.tokenizer = &m->tokenizer;
+  if (what.dir == how.drafted) m->draft = how.ahead.load(m->tokenizer);
+  engine.draft = m->draft.get();
+  if (!m->draft && engine.speculate.draft) engine.speculate.draft = false;
+  if (!engine.speculate.ngram && !engine.speculate.draft) engine.speculate = {};
   m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue, how.most_seconds);
   fmt::print(stderr, "{}: {}, context {}\n", m->id, m->model->family(), m->model->max_positions());
   return m;
@@ -122,7 +128,8 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
 ShelfEntry entry_of(const Served& what, const HowToServe& how) {
   return {.id = what.id,
           .load = [what, &how] { return load_served(what, how); },
-          .bytes = weight_bytes(what.dir) + how.engine.cache_bytes,
+          .bytes = weight_bytes(what.dir) + how.engine.cache_bytes +
+                   (what.dir == how.drafted ? weight_bytes(how.ahead.folder()) : 0),
           .base = what.base,
           .adapter = what.adapter};
 }
@@ -150,7 +157,7 @@ int cmd_serve(Words args) {
   WeightFlags weights{.dtype_default = "auto"};
   double most_seconds = 0;
   bool quiet = false;
-  std::string speculate = "none";
+  DraftFlags ahead;
   Args a("serve", "models behind an HTTP API");
   a.rest("DIR", dirs)
       .flag("--name", names, "what clients call the model (by itself the folder's name); once a DIR, in order")
@@ -173,9 +180,6 @@ int cmd_serve(Words args) {
       .flag("--cache-mib", cache_mib, "of the prefix cache, a model")
       .flag("--state-mib", state_mib, "of all sequences in work, a model; 0 is no limit")
       .flag("--memory-mib", memory_mib, "of weights and caches of all loaded models; 0 is no limit")
-      .flag("--speculate", speculate,
-            "ngram or ngram:K: guess up to K (8) tokens ahead where a text repeats itself, unless a request says "
-            "otherwise by `speculative`; answers are the same up to rounding")
       .flag("--idle-minutes", idle_minutes, "put a model away when nobody asked for it in so long; 0 is never")
       .flag("--db", app_options.grounding.memory, "a file in which chats that ask for it are remembered")
       .flag("--zone", app_options.grounding.zone, "time zone of conversations that begin there [UTC]")
@@ -190,6 +194,9 @@ int cmd_serve(Words args) {
           "Without DIR: the model that comes with Quern. The first model is loaded at once, others when they are "
           "first asked for. Listens on the loopback address "
           "unless --host says otherwise. Ctrl-C ends it.");
+  ahead.add_to(a,
+               ", unless a request says otherwise by `speculative`; answers are the same up to rounding. The draft "
+               "model is the first DIR's");
   weights.add_to(a, "f32, bf16, or auto (bf16)");
   weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
@@ -218,12 +225,14 @@ int cmd_serve(Words args) {
   }
   for (const std::string& text : loras) served.push_back(read_lora(text, served));
   const HowToServe how{.load = weights.load_options(),
+                       .ahead = ahead,
+                       .drafted = ahead.dir.empty() ? "" : served[0].dir,
                        .weights = app_options.sessions.empty() ? "" : weights.name(),
                        .engine = {.kv = weights.kv(),
                                   .max_sessions = sessions,
                                   .state_bytes = state_mib << 20,
                                   .cache_bytes = cache_mib << 20,
-                                  .speculate = parse_speculation(speculate)},
+                                  .speculate = ahead.options()},
                        .queue = queue,
                        .most_seconds = most_seconds};
   std::vector<ShelfEntry> entries;

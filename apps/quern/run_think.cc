@@ -18,7 +18,8 @@ Json candidate_json(const Candidate& c) {
   Json j = Json::object(), sources = Json::array();
   for (int64_t s : c.sources) sources.push(s);
   j.set("round", c.round), j.set("index", c.index), j.set("sources", std::move(sources));
-  j.set("prompt_tokens", static_cast<int64_t>(c.prompt.size())), j.set("tokens", static_cast<int64_t>(c.tokens.size()));
+  j.set("prompt_tokens", static_cast<int64_t>(c.prompt.size())),
+      j.set("tokens", static_cast<int64_t>(c.tokens.size()));
   j.set("text", c.text), j.set("answer", c.answer), j.set("mean_logprob", c.mean_logprob);
   j.set("closed_by_force", c.closed_by_force), j.set("finish", c.finish);
   return j;
@@ -38,14 +39,15 @@ Json thought_json(const Thought& t, const ThinkPlan& plan) {
 
 }  // namespace
 
-int answer_by_thinking(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                       const ThinkingRun& run) {
+int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const ThinkingRun& run) {
   Json messages = Json::array();
   if (!run.system.empty()) messages.push(message("system", run.system));
   messages.push(message("user", run.question));
   Interrupt interrupt;
-  Engine engine(model, {.kv = run.kv, .max_sessions = std::min<int64_t>(64, run.plan.n), .tokenizer = &tokenizer});
-  Thinker thinker(engine, tokenizer, chat_template, std::move(messages), run.plan, run.options);
+  EngineOptions options = run.engine;
+  options.max_sessions = std::min<int64_t>(64, run.plan.n);
+  Engine engine(model, options);
+  Thinker thinker(engine, *options.tokenizer, chat_template, std::move(messages), run.plan, run.options);
   const bool live = isatty(STDERR_FILENO) != 0;
   thinker.on_event([&](const ThinkEvent& e) {
     if (run.json) return;

@@ -10,11 +10,10 @@ struct ThinkingRun {
   std::string question, system;
   ThinkPlan plan;
   GenerateOptions options;
-  DType kv = DType::bf16;
+  EngineOptions engine;  // its tokenizer is there; sessions follow the plan
   bool json = false;
 };
 
-int answer_by_thinking(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                       const ThinkingRun& run);
+int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const ThinkingRun& run);
 
 }  // namespace quern

@@ -69,7 +69,7 @@ struct Sequence {
   int64_t pending() const { return static_cast<int64_t>(tokens.size()) - fed(); }
   // All that is pending goes into the next step, and a token comes of it: one row, or with it those of right guesses
   // that a state had to go back before.
-  bool answering() const { return pending() == 1 || (fed() >= prompt && pending() <= NgramDraft::kMost + 1); }
+  bool answering() const { return pending() == 1 || (fed() >= prompt && pending() <= kMostGuessed + 1); }
   std::span<const int32_t> draft() const { return ahead ? ahead->draft() : std::span<const int32_t>(); }
 };
 
@@ -79,6 +79,7 @@ struct Engine::Impl {
   Model& model;
   EngineOptions o;
   std::vector<StateSite> sites;
+  std::unique_ptr<DraftModel> draft;
   PrefixCache cache;
   int64_t grid = 0;         // distance of the coarse snapshots; 0 = none needed
   bool cuts_inside = true;  // snapshots can be taken inside a forward; else prompts are fed in pieces that end there
@@ -94,7 +95,8 @@ struct Engine::Impl {
 
   std::vector<std::unique_ptr<Sequence>> running;  // the stepping thread's own
 
-  Impl(Model& m, EngineOptions options) : model(m), o(options), sites(m.sites(o.kv)), cache(sites, o.cache_bytes) {
+  Impl(Model& m, EngineOptions options)
+      : model(m), o(options), sites(m.sites(o.kv)), draft(draft_model()), cache(sites, o.cache_bytes) {
     if (o.chunk < 1 || o.max_sessions < 1) fail("engine: chunk and max_sessions must be 1 or more");
     if (o.shards && o.cache_bytes > 0) fail("engine: the prefix cache keeps whole sequences, so none over ranks");
     check_guesses(o.speculate);
@@ -112,14 +114,33 @@ struct Engine::Impl {
     }
   }
 
+  // The draft model, with its share of the cache.
+  std::unique_ptr<DraftModel> draft_model() {
+    if (!o.draft) return nullptr;
+    if (o.draft->vocab_size() != model.vocab_size())
+      fail("the draft model has {} tokens, the model {}: it must be one of the same tokenizer", o.draft->vocab_size(),
+           model.vocab_size());
+    constexpr int64_t kContext = 1024;
+    const auto weighs = [&](const std::vector<StateSite>& s) {
+      const StateTotals t = state_totals(s);
+      return static_cast<double>(t.fixed_bytes + kContext * t.row_bytes);
+    };
+    const double its = weighs(o.draft->sites(o.kv)), share = its / (its + weighs(sites));
+    // With exact cuts it keeps nothing: its guesses are then the same whatever was asked before.
+    const auto bytes = o.exact_cuts ? 0 : static_cast<int64_t>(share * static_cast<double>(o.cache_bytes));
+    o.cache_bytes -= bytes;
+    return std::make_unique<DraftModel>(*o.draft, o.kv, bytes);
+  }
+
   int64_t longest(const Sequence& s) const {
     return std::min(s.prompt + s.r.options.max_tokens, model.max_positions());
   }
   int64_t rows_here(const Sequence& s) const { return o.shards ? o.shards->count_here(longest(s)) : longest(s); }
-  int64_t guesses(const GenerateOptions& g) const { return g.speculate < 0 ? o.speculate : g.speculate; }
+  SpeculationOptions guesses(const GenerateOptions& g) const { return g.speculate.value_or(o.speculate); }
   int64_t need(const Sequence& s) const {
-    const int64_t most = guesses(s.r.options), marks = most > 0 ? speculation_marks(sites, most) : 0;
-    return fixed_bytes * (1 + marks) + row_bytes * rows_here(s);
+    const SpeculationOptions g = guesses(s.r.options);
+    const int64_t marks = g.on() ? speculation_marks(sites, g.most) : 0;
+    return fixed_bytes * (1 + marks) + row_bytes * rows_here(s) + (g.draft ? draft->reader_bytes(longest(s)) : 0);
   }
 
   void check_request(const Request& r) const {
@@ -140,10 +161,11 @@ struct Engine::Impl {
     check_guesses(guesses(r.options));
   }
 
-  void check_guesses(int64_t most) const {
-    if (most < 0 || most > NgramDraft::kMost)
-      fail("speculation: {} tokens a draft, expected 1 to {}, or 0 for none", most, NgramDraft::kMost);
-    if (most > 0 && o.shards) fail("speculation: not with caches that lie over ranks");
+  void check_guesses(const SpeculationOptions& g) const {
+    if (g.most < 0 || g.most > kMostGuessed)
+      fail("speculation: {} tokens a draft, expected 1 to {}, or 0 for none", g.most, kMostGuessed);
+    if (g.on() && o.shards) fail("speculation: not with caches that lie over ranks");
+    if (g.draft && !draft) fail("speculation by a draft model: this model has none (--draft gives it one)");
   }
 
   // Where the prompt is cut for a snapshot, beyond what was already known.
@@ -198,7 +220,7 @@ struct Engine::Impl {
       Sequence& r = *running.back();
       try {
         if (o.tokenizer) r.text = std::make_unique<TextStream>(*o.tokenizer, r.r.options.stop);
-        if (const int64_t most = guesses(r.r.options); most > 0) r.ahead.emplace(sites, most);
+        if (const SpeculationOptions g = guesses(r.r.options); g.on()) r.ahead.emplace(sites, g);
         start(r);
       } catch (const std::exception& e) {
         r.state = SequenceState();
@@ -230,6 +252,7 @@ struct Engine::Impl {
         cache.clear();  // the answer is whole; only what was remembered goes
       }
     }
+    if (s.ahead && draft) draft->remember(s.ahead->reader(), s.tokens);
     reserved -= need(s);
     s.state = SequenceState();
     if (failed) give_back_free_blocks();  // who found no memory leaves none of it behind
@@ -297,15 +320,40 @@ struct Engine::Impl {
   void guess(const std::vector<Piece>& pieces) {
     int64_t rows = 0;
     for (const Piece& p : pieces) rows += p.rows;
+    std::vector<DraftAsk> asks;
+    std::vector<Sequence*> askers;
     for (const Piece& p : pieces) {
       Sequence& s = *p.s;
       if (!s.ahead || s.alone || !p.ends() || s.out.tokens.empty()) continue;
       if (s.out.tokens.size() < s.r.options.forced.size()) continue;
       // A step gives one token more than was right.
-      const int64_t room = longest(s) - static_cast<int64_t>(s.tokens.size()) - 1;
-      s.ahead->guess(s.tokens, p.rows, room, o.exact_cuts ? RowPrice::kGuess : price.beside(rows));
+      const auto size = static_cast<int64_t>(s.tokens.size()), room = longest(s) - size - 1;
+      const double row_price = o.exact_cuts ? RowPrice::kGuess : price.beside(rows);
+      s.ahead->guess(s.tokens, p.rows, room, row_price);
       rows += p.drafted();
+      if (!draft || p.drafted() > 0) continue;
+      const double each = row_price + draft_price(rows);
+      const int64_t most = s.ahead->asks(p.rows, std::min(room, draft->max_positions() - size), each);
+      if (most < 1) continue;
+      askers.push_back(&s), rows += most;
+      asks.push_back({.reader = s.ahead->reader(),
+                      .tokens = s.tokens,
+                      .sampler = s.sampler,
+                      .stop_ids = s.r.options.stop_ids,
+                      .most = most,
+                      .longest = longest(s),
+                      .price = each});
     }
+    if (asks.empty()) return;
+    draft->guess(asks, o.chunk);
+    for (size_t i = 0; i < asks.size(); ++i) askers[i]->ahead->propose(asks[i]);
+  }
+
+  // Of a token of the draft model's, as a share of a step.
+  double draft_price(int64_t rows) const {
+    constexpr double kDraftGuess = 0.25;
+    const double step = price.seconds(rows), each = draft->seconds_each();
+    return o.exact_cuts || step <= 0 || each <= 0 ? kDraftGuess : each / step;
   }
 
   // What was fed of a draft and is not the answer's is forgotten.
@@ -507,7 +555,8 @@ struct Engine::Impl {
       recover(pieces, message_of(e));
     }
     std::lock_guard lock(mutex);
-    load = {static_cast<int64_t>(waiting.size()), static_cast<int64_t>(running.size()), reserved, cache.bytes()};
+    load = {static_cast<int64_t>(waiting.size()), static_cast<int64_t>(running.size()), reserved,
+            cache.bytes() + (draft ? draft->cache_bytes() : 0)};
     return !pieces.empty();
   }
 };

@@ -25,8 +25,10 @@ struct EngineOptions {
   int64_t state_bytes = 0;                 // of all sequences in work; 0 = no limit
   int64_t cache_bytes = int64_t{1} << 30;  // of the prefix cache; 0 = none
   bool exact_cuts = false;                 // cut at multiples of chunk alone: cached answers are then bit-identical
-  int64_t speculate = 0;                   // tokens guessed ahead where a request says nothing of it; 0 = none
-  const Tokenizer* tokenizer = nullptr;    // for text and stop strings
+  SpeculationOptions speculate = {};       // tokens guessed ahead where a request says nothing of it
+  Model* draft = nullptr;  // a smaller model that guesses, of the same tokens; it must outlive the engine. Its prefix
+                           // cache takes its share of cache_bytes
+  const Tokenizer* tokenizer = nullptr;  // for text and stop strings
   // Attention caches over ranks (mixers/cache_shards.h): the same requests in the same order on every rank, and no
   // prefix cache. It must outlive the engine.
   const CacheShards* shards = nullptr;

@@ -4,12 +4,10 @@
 #include <algorithm>
 
 #include "quern/base/error.h"
+#include "quern/infer/speculation_options.h"
 
 namespace quern {
 namespace {
-
-constexpr double kMemory = 0.8;  // weight of what was known, at each new draft
-constexpr int64_t kPatience = 4, kMostPatience = 1024;
 
 uint64_t mixed(uint64_t h, int32_t token) {
   h = (h ^ static_cast<uint32_t>(token)) * 0x9e3779b97f4a7c15u;
@@ -19,7 +17,7 @@ uint64_t mixed(uint64_t h, int32_t token) {
 }  // namespace
 
 NgramDraft::NgramDraft(int64_t most) : most_(most) {
-  if (most < 1 || most > kMost) fail("speculation: {} tokens a draft, expected 1 to {}", most, kMost);
+  if (most < 1 || most > kMostGuessed) fail("speculation: {} tokens a draft, expected 1 to {}", most, kMostGuessed);
 }
 
 // Moves on to the end of `tokens`, token by token: the source first, then the tables.
@@ -29,7 +27,7 @@ void NgramDraft::read(std::span<const int32_t> tokens) {
   for (; read_ < size; ++read_) {
     const bool right = source_ >= 0 && at(source_) == at(read_);
     source_ = right ? source_ + 1 : -1;
-    if (right) kind_ = kinds_.size() - 1;
+    if (right) kind_ = bets_.size() - 1;
     uint64_t hash = 0;
     for (int64_t n = 1; n <= kLongest && n <= read_ + 1; ++n) {  // the last n tokens, from the newest on
       hash = mixed(hash, at(read_ + 1 - n));
@@ -46,20 +44,10 @@ void NgramDraft::read(std::span<const int32_t> tokens) {
   }
 }
 
-int64_t NgramDraft::length_for(Kind& k, double price) const {
-  const double p = k.right / (k.right + k.wrong);
-  int64_t n = 0;
-  for (double chance = p; n < most_ && chance >= price; chance *= p) ++n;
-  if (n > 0) return n;
-  if (++k.wait < k.patience) return 0;
-  k.wait = 0;
-  return 1;
-}
-
 std::vector<int32_t> NgramDraft::next(std::span<const int32_t> tokens, int64_t room, double price) {
   read(tokens);
   if (source_ < 0 || room < 1) return {};
-  const int64_t n = std::min(room, length_for(kinds_[kind_], price)), size = static_cast<int64_t>(tokens.size());
+  const int64_t n = bets_[kind_].length(std::min(room, most_), price), size = static_cast<int64_t>(tokens.size());
   std::vector<int32_t> draft;
   // Where the source runs into the end of the text it goes on in the draft itself.
   for (int64_t i = source_; i < source_ + n; ++i)
@@ -67,11 +55,6 @@ std::vector<int32_t> NgramDraft::next(std::span<const int32_t> tokens, int64_t r
   return draft;
 }
 
-void NgramDraft::judged(int64_t drafted, int64_t accepted) {
-  Kind& k = kinds_[kind_];
-  k.right = kMemory * k.right + static_cast<double>(accepted);
-  k.wrong = kMemory * k.wrong + (accepted < drafted ? 1 : 0);
-  k.patience = accepted > 0 ? kPatience : std::min(2 * k.patience, kMostPatience);
-}
+void NgramDraft::judged(int64_t drafted, int64_t accepted) { bets_[kind_].judged(drafted, accepted); }
 
 }  // namespace quern

@@ -5,14 +5,15 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/infer/constraint.h"
-#include "quern/infer/ngram_draft.h"
 #include "quern/infer/sampler.h"
+#include "quern/infer/speculation_options.h"
 
 namespace quern {
 
@@ -27,9 +28,9 @@ struct GenerateOptions {
   bool score_prompt = false;  // report the prompt's own logprobs; max_tokens may then be 0. Nothing is taken from the
                               // prefix cache
   std::shared_ptr<const ConstraintSource> constraint = {};  // what the sampled tokens may be
-  // Tokens guessed ahead and checked in one step, at most (ngram_draft.h); 0 = none, −1 = as the engine's options
-  // say. The answer is the same up to rounding.
-  int64_t speculate = -1;
+  // Tokens guessed ahead and checked in one step; without a word of it, as the engine's options say. The answer is
+  // the same up to rounding.
+  std::optional<SpeculationOptions> speculate = {};
 };
 
 struct Emitted {
@@ -49,7 +50,7 @@ struct Request {
 
 // Of guessed tokens, by their place in the draft: how many there were, and how many were what the answer has there.
 struct Speculated {
-  std::array<int64_t, NgramDraft::kMost> drafted = {}, accepted = {};
+  std::array<int64_t, kMostGuessed> drafted = {}, accepted = {};
   int64_t steps = 0;  // with a draft
   void judged(int64_t n_drafted, int64_t n_accepted) {
     for (int64_t i = 0; i < n_drafted; ++i) ++drafted[static_cast<size_t>(i)];

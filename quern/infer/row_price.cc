@@ -22,4 +22,10 @@ double RowPrice::beside(int64_t rows) const {
   return step > 0 ? std::clamp(each_ / step, kLeast, kMost) : kMost;
 }
 
+double RowPrice::seconds(int64_t rows) const {
+  if (weight_ == 0) return 0;
+  const double step = first_ + each_ * static_cast<double>(rows);
+  return step > 0 ? step : seconds_ / weight_;
+}
+
 }  // namespace quern

@@ -14,6 +14,7 @@ class RowPrice {
   void took(int64_t rows, double seconds);
   // Of one more than `rows`.
   double beside(int64_t rows) const;
+  double seconds(int64_t rows) const;  // of a step of so many; 0 = nothing is known
 
  private:
   double weight_ = 0, rows_ = 0, seconds_ = 0, rows2_ = 0, both_ = 0;  // sums

@@ -2,26 +2,11 @@
 #include "quern/infer/speculation.h"
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
 
 #include "quern/base/error.h"
 #include "quern/mixers/state_totals.h"
 
 namespace quern {
-
-int64_t parse_speculation(const std::string& text) {
-  constexpr std::string_view kNgram = "ngram";
-  if (text == "none") return 0;
-  if (text == kNgram) return kUsualDraft;
-  int64_t most = 0;
-  if (text.starts_with(kNgram) && text[kNgram.size()] == ':') {
-    const char *begin = text.data() + kNgram.size() + 1, *end = text.data() + text.size();
-    const auto [rest, bad] = std::from_chars(begin, end, most);
-    if (bad == std::errc() && rest == end && most >= 1 && most <= NgramDraft::kMost) return most;
-  }
-  fail("speculation '{}': expected none, ngram, or ngram:K with K tokens a draft, 1 to {}", text, NgramDraft::kMost);
-}
 
 int64_t speculation_marks(const std::vector<StateSite>& sites, int64_t most) {
   constexpr int64_t kLight = 32;  // tokens whose rows weigh as much as the fixed parts
@@ -30,14 +15,28 @@ int64_t speculation_marks(const std::vector<StateSite>& sites, int64_t most) {
   return t.cuts_inside && t.fixed_bytes <= kLight * t.row_bytes ? most : 1;
 }
 
-Speculation::Speculation(const std::vector<StateSite>& sites, int64_t most)
-    : source_(most), sites_(sites), most_marks_(speculation_marks(sites, most)) {
+Speculation::Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options)
+    : o_(options), sites_(sites), most_marks_(speculation_marks(sites, options.most)) {
+  if (options.ngram) words_.emplace(options.most);
   const StateTotals t = state_totals(sites);
   fixed_ = t.fixed, inside_ = t.cuts_inside;
 }
 
 void Speculation::guess(std::span<const int32_t> tokens, int64_t rows, int64_t room, double price) {
-  draft_ = source_.next(tokens, inside_ || rows == 1 ? room : 0, price);
+  by_model_ = false;
+  draft_.clear();
+  if (words_) draft_ = words_->next(tokens, room_behind(rows, room), price);
+}
+
+int64_t Speculation::asks(int64_t rows, int64_t room, double price) {
+  if (!o_.draft || guessing()) return 0;
+  return model_bet_.length(std::min(o_.most, room_behind(rows, room)), price);
+}
+
+void Speculation::propose(const DraftAsk& a) {
+  draft_ = a.draft;
+  by_model_ = true;
+  if (a.read && draft_.empty()) model_bet_.judged(1, 0);  // too unsure to say anything: it was asked in vain
 }
 
 void Speculation::add_marks(const SequenceState& state, int64_t segment, int64_t rows, std::vector<InnerCut>& cuts) {
@@ -48,14 +47,7 @@ void Speculation::add_marks(const SequenceState& state, int64_t segment, int64_t
   while (marks_.size() < wanted) marks_.emplace_back(sites_);
   if (!inside_) {
     taken_ = 1;
-    place(marks_[0], state.length());
-    for (size_t i = 0; i < state.sites().size(); ++i)
-      for (size_t k = 0; k < state.sites()[i].spec.parts.size(); ++k)
-        if (!state.sites()[i].spec.parts[k].per_token) {
-          const int site = static_cast<int>(i), part = static_cast<int>(k);
-          marks_[0].fixed(site, part).copy_from(state.fixed(site, part));
-        }
-    return;
+    return state.mark(marks_[0]);
   }
   for (; taken_ < wanted; ++taken_) {
     const int64_t at = rows + static_cast<int64_t>(taken_);
@@ -67,7 +59,10 @@ void Speculation::add_marks(const SequenceState& state, int64_t segment, int64_t
 void Speculation::settle(SequenceState& state, int64_t right) {
   const auto drafted = static_cast<int64_t>(draft_.size());
   QUERN_CHECK(drafted > 0 && right >= 0 && right <= drafted, "{} of {}", right, drafted);
-  source_.judged(drafted, right);
+  if (by_model_)
+    model_bet_.judged(drafted, right);
+  else
+    words_->judged(drafted, right);
   draft_.clear();
   if (right == drafted) return;
   if (!fixed_) return state.truncate(state.length() - (drafted - right));

@@ -6,30 +6,32 @@
 //   before the step, should a mixer not know how to leave them inside one.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "quern/infer/draft_bet.h"
+#include "quern/infer/draft_model.h"
 #include "quern/infer/ngram_draft.h"
+#include "quern/infer/speculation_options.h"
 #include "quern/mixers/mixer.h"
 
 namespace quern {
-
-constexpr int64_t kUsualDraft = 8;
-
-// "ngram", "ngram:K" (tokens of a draft at most) or "none": K, or 0 for none. Throws Error.
-int64_t parse_speculation(const std::string& text);
 
 // Marks a sequence needs for drafts of `most` tokens.
 int64_t speculation_marks(const std::vector<StateSite>& sites, int64_t most);
 
 class Speculation {
  public:
-  Speculation(const std::vector<StateSite>& sites, int64_t most);
+  Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options);
 
   // Before a step that feeds the last `rows` of `tokens`: guesses what comes behind them (ngram_draft.h). Where a
   // wrong guess goes back to before the step, only behind a single row, so that the way back does not grow.
   void guess(std::span<const int32_t> tokens, int64_t rows, int64_t room, double price);
+  // If that found nothing: how many tokens a draft model should guess, and what it did.
+  int64_t asks(int64_t rows, int64_t room, double price);
+  DraftReader& reader() { return reader_; }
+  void propose(const DraftAsk& answered);
   std::span<const int32_t> draft() const { return draft_; }
   bool guessing() const { return !draft_.empty(); }
   // The marks such a step leaves of `state`, the batch's segment `segment`, which it feeds `rows` rows and the draft.
@@ -39,8 +41,14 @@ class Speculation {
   void drop() { draft_.clear(); }  // the step failed
 
  private:
-  NgramDraft source_;
+  int64_t room_behind(int64_t rows, int64_t room) const { return inside_ || rows == 1 ? room : 0; }
+
+  SpeculationOptions o_;
+  std::optional<NgramDraft> words_;
+  DraftReader reader_;
+  DraftBet model_bet_;
   std::vector<int32_t> draft_;
+  bool by_model_ = false;  // the draft is
   std::vector<StateSite> sites_;
   int64_t most_marks_;
   std::vector<SequenceState> marks_;  // as many as were needed at once

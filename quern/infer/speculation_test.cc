@@ -50,7 +50,7 @@ TEST(Speculation, AWrongGuessLeavesTheStateAsItWas) {
   for (const Case& c :
        {Case{0, true, 0, 9}, Case{0, true, 2, 11}, Case{8, true, 0, 9}, Case{8, true, 1, 10}, Case{8, true, 3, 12},
         Case{900, true, 2, 9}, Case{900, true, 3, 12}, Case{8, false, 2, 8}, Case{8, false, 3, 12}}) {
-    Speculation s(sites(c.fixed, c.inside), 3);
+    Speculation s(sites(c.fixed, c.inside), SpeculationOptions::by_ngram(3));
     SequenceState state(sites(c.fixed, c.inside));
     feed(state, std::span(text).first(8), {});
     s.guess(text, 1, 100, 0.01);
@@ -76,7 +76,7 @@ TEST(Speculation, APartOfNothingIsMarkedToo) {
   std::vector<StateSite> none = sites(4);
   none[0].spec.parts[1].shape = {0};
   EXPECT_EQ(speculation_marks(none, 3), 3);
-  Speculation s(none, 3);
+  Speculation s(none, SpeculationOptions::by_ngram(3));
   SequenceState state(none);
   const std::vector<int32_t> text = {1, 2, 3, 4, 1, 2};
   feed(state, std::span(text).first(5), {});
@@ -92,7 +92,8 @@ TEST(Speculation, APartOfNothingIsMarkedToo) {
 
 TEST(Speculation, WithoutMarksInsideItGuessesBehindOneRowAlone) {
   const std::vector<int32_t> text = {1, 2, 3, 4, 1, 2};
-  Speculation inside(sites(8), 3), before(sites(8, false), 3);
+  const SpeculationOptions three = SpeculationOptions::by_ngram(3);
+  Speculation inside(sites(8), three), before(sites(8, false), three);
   inside.guess(text, 2, 100, 0.01);
   before.guess(text, 2, 100, 0.01);
   EXPECT_TRUE(inside.guessing());
@@ -102,10 +103,13 @@ TEST(Speculation, WithoutMarksInsideItGuessesBehindOneRowAlone) {
 }
 
 TEST(Speculation, IsAskedForByName) {
-  EXPECT_EQ(parse_speculation("none"), 0);
-  EXPECT_EQ(parse_speculation("ngram"), kUsualDraft);
-  EXPECT_EQ(parse_speculation("ngram:16"), 16);
-  for (const char* bad : {"", "ngram:", "ngram:0", "ngram:17", "ngram:4x", "ngramm", "draft"})
+  EXPECT_FALSE(parse_speculation("none").on());
+  const SpeculationOptions usual = parse_speculation("ngram"), far = parse_speculation("draft:16"),
+                           both = parse_speculation("both:3");
+  EXPECT_TRUE(usual.most == kUsualDraft && usual.ngram && !usual.draft);
+  EXPECT_TRUE(far.most == 16 && !far.ngram && far.draft);
+  EXPECT_TRUE(both.most == 3 && both.ngram && both.draft);
+  for (const char* bad : {"", "none:2", "ngram:", "ngram:0", "ngram:17", "ngram:4x", "ngramm", "draft:"})
     EXPECT_NE(message_of([&] { parse_speculation(bad); }).find("1 to 16"), std::string::npos) << bad;
 }
 

@@ -154,6 +154,14 @@ void SequenceState::truncate(int64_t length) {
   length_ = length;
 }
 
+void SequenceState::mark(SequenceState& into) const {
+  QUERN_CHECK(into.slots_.size() == slots_.size());
+  for (size_t i = 0; i < slots_.size(); ++i)
+    for (size_t k = 0; k < slots_[i].size(); ++k)
+      if (!sites_[i].spec.parts[k].per_token) into.slots_[i][k].buffer.copy_from(slots_[i][k].buffer);
+  into.length_ = length_;
+}
+
 void SequenceState::rewind(SequenceState& mark) {
   QUERN_CHECK(mark.length_ <= length_ && mark.slots_.size() == slots_.size(), "rewind({}) of {}", mark.length_,
               length_);

@@ -49,7 +49,8 @@ class SequenceState {
 
   // Snapshots share nothing with the live state; restore brings back the very same bits.
   SequenceState fork() const;
-  void truncate(int64_t length);  // only if no site has fixed parts, or length is 0 or length()
+  void truncate(int64_t length);         // only if no site has fixed parts, or length is 0 or length()
+  void mark(SequenceState& into) const;  // the length and the fixed parts as they are, no rows: for rewind()
   // Back to `mark`, a state of the same sites with fixed parts as they were when this one was mark.length() long
   // (rows it has none): later rows are dropped, and the fixed parts change places with mark's.
   void rewind(SequenceState& mark);

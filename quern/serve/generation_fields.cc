@@ -88,10 +88,11 @@ std::vector<SampleStep> read_order(const Fields& f) {
   }
 }
 
-// {"kind": "ngram", "max": 8}, {"kind": "none"}; or as the flag has it, "ngram:8"; or false.
-int64_t read_speculation(const Json& j) {
+// {"kind": "ngram", "max": 8} and likewise draft and both, {"kind": "none"}; or as the flag has it, "ngram:8"; or
+// false.
+SpeculationOptions read_speculation(const Json& j) {
   const std::string name = "speculative";
-  if (j.is_bool()) return j.as_bool() ? kUsualDraft : 0;
+  if (j.is_bool()) return j.as_bool() ? SpeculationOptions::by_ngram(kUsualDraft) : SpeculationOptions{};
   const auto parsed = [](const std::string& text, const std::string& field) {
     try {
       return parse_speculation(text);
@@ -106,8 +107,9 @@ int64_t read_speculation(const Json& j) {
   const Fields f(j);
   const Json *kind = f.find("kind"), *most = f.find("max");
   const std::string which = !kind ? "ngram" : kind->is_string() ? kind->as_string() : kind->dump();
-  if (which != "ngram" && which != "none") bad_field(name + ".kind", "'{}', expected ngram or none", which);
-  return parsed(most && which == "ngram" ? "ngram:" + most->dump() : which, name + ".max");
+  if (which != "ngram" && which != "draft" && which != "both" && which != "none")
+    bad_field(name + ".kind", "'{}', expected ngram, draft, both or none", which);
+  return parsed(most && which != "none" ? which + ":" + most->dump() : which, name + ".max");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct ServedModel {
   Tokenizer tokenizer;
   ChatTemplate chat_template;
   GenerationConfig defaults;
+  std::unique_ptr<Model> draft = {};  // guesses for it, where there is one
   std::unique_ptr<EngineHost> host;
   int64_t created = 0;           // Unix time of loading
   std::string fingerprint = {};  // of weights and how they are kept (quern/models/fingerprint.h)

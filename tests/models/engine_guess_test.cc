@@ -81,7 +81,7 @@ class GuessingOn : public EngineOn {
     r.prompt.insert(r.prompt.end(), between.begin(), between.end());
     r.prompt.insert(r.prompt.end(), begun.begin(), begun.end());
     r.options.constraint = std::make_shared<Script>(passage(kBegun, kPassage - kBegun));
-    r.options.speculate = 6;
+    r.options.speculate = SpeculationOptions::by_ngram(6);
     return r;
   }
   static void expect_ended_in_first_draft(const Generated& g, int64_t right) {
@@ -123,7 +123,7 @@ TEST_P(GuessingOn, GuessedAheadTheAnswerIsTheSame) {
   const auto compare = [&](Request r, const char* what) {
     r.options.top_logprobs = 3;
     const Generated plain = Engine(*model_, {.chunk = 16}).run(r);
-    r.options.speculate = 5;
+    r.options.speculate = SpeculationOptions::by_ngram(5);
     const Generated g =
         Engine(*model_, {.chunk = 16, .exact_cuts = true}).run(r);  // guesses that no clock decides on
     EXPECT_EQ(g.tokens, plain.tokens) << what;
@@ -163,7 +163,7 @@ TEST_P(GuessingOn, SomeGuessSomeDoNotAndConversationsGoOn) {
     Tokens prompt = random_tokens(4 + 5 * i, i), again = prompt;
     prompt.insert(prompt.end(), again.begin(), again.end());
     requests.push_back(greedy(prompt, 40));
-    requests.back().options.speculate = i % 3 == 0 ? 0 : static_cast<int64_t>(2 * i);
+    requests.back().options.speculate = SpeculationOptions::by_ngram(i % 3 == 0 ? 0 : static_cast<int64_t>(2 * i));
     ids.push_back(engine.submit(requests.back()));
   }
   for (int steps = 0; engine.step(); ++steps) ASSERT_LT(steps, 1000);
@@ -202,7 +202,7 @@ TEST_P(GuessingOn, GuessesWhereStatesCannotBeCut) {
   Tokens prompt = random_tokens(20, 3);
   prompt.insert(prompt.end(), prompt.begin(), prompt.begin() + 10);
   Request r = greedy(prompt, 60);
-  r.options.speculate = 4;
+  r.options.speculate = SpeculationOptions::by_ngram(4);
   const Generated g = Engine(model, {.chunk = 16, .exact_cuts = true}).run(r);
   EXPECT_GT(g.speculated.accepted[0], 3);
   EXPECT_EQ(g.tokens, by_definition(prompt, 60));
@@ -259,7 +259,7 @@ TEST_P(GuessingOn, PromptsAreScoredBesideDrafts) {
   Engine engine(model, {.chunk = 16, .exact_cuts = true});
   Request copy = copying(), score = greedy(random_tokens(60, 12), 3);
   for (Request* r : {&copy, &score}) r->options.score_prompt = true, r->options.top_logprobs = 2;
-  score.options.speculate = 6;
+  score.options.speculate = SpeculationOptions::by_ngram(6);
   const Engine::Id a = engine.submit(copy);
   for (int i = 0; i < 3; ++i) engine.step();  // its prompt
   const Generated scored = engine.run(score), copied = *engine.take(a);

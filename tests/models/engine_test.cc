@@ -236,7 +236,7 @@ TEST(EngineFailures, RequestsThatCannotBeServedAreRefused) {
   stops.options.stop = {"x"};
   EXPECT_NE(refused(stops).find("need a tokenizer"), std::string::npos);
   Request far = with({1}, 1);
-  far.options.speculate = 17;
+  far.options.speculate = SpeculationOptions::by_ngram(17);
   EXPECT_NE(refused(far).find("17 tokens a draft, expected 1 to 16"), std::string::npos);
   // Two that fit alone but not together take turns.
   Request half = with(Tokens(20, 1), 20);

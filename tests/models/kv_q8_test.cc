@@ -189,7 +189,7 @@ TEST_P(KvQ8, GuessedAnswersAreThoseOfOneTokenAfterAnother) {
   r.options.sampling.logit_bias = {{loop[0], 40}, {loop[1], 40}, {loop[2], 40}};  // the answer repeats itself
   const Generated plain = Engine(*model_, {.kv = DType::i8, .chunk = 16}).run(r);
   r.options.forced = {plain.tokens.begin(), plain.tokens.begin() + 1};
-  r.options.speculate = 5;
+  r.options.speculate = SpeculationOptions::by_ngram(5);
   Engine engine(*model_, {.kv = DType::i8, .chunk = 16, .exact_cuts = true});
   const Generated g = engine.run(r);
   EXPECT_GT(g.speculated.all_drafted(), 5);

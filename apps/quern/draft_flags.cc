@@ -1,0 +1,41 @@
+// The draft model keeps its weights as its folder has them, or in bf16.
+#include "apps/quern/draft_flags.h"
+
+#include "apps/quern/context.h"
+#include "apps/quern/shipped_models.h"
+#include "quern/base/error.h"
+
+namespace quern {
+
+void DraftFlags::add_to(Args& args, const std::string& note) {
+  args.flag("--speculate", speculate,
+            "guess up to K (8) tokens ahead: ngram or ngram:K where the text repeats itself, draft:K by the --draft "
+            "model, both:K, or none" +
+                note)
+      .flag("--draft", dir, "a smaller model of the same tokens that guesses ahead for this one");
+}
+
+SpeculationOptions DraftFlags::options() const {
+  const SpeculationOptions o = speculate     ? parse_speculation(*speculate)
+                               : dir.empty() ? SpeculationOptions{}
+                                             : parse_speculation("both");
+  if (o.draft && dir.empty()) fail("--speculate {}: there is no draft model, give one with --draft", *speculate);
+  return o;
+}
+
+std::string DraftFlags::folder() const { return model_folder(dir); }
+
+std::unique_ptr<Model> DraftFlags::load(const Tokenizer& tokenizer) const {
+  if (dir.empty()) return nullptr;
+  const Tokenizer its = load_tokenizer(folder());
+  if (its.vocab_size() != tokenizer.vocab_size())
+    fail("--draft {}: it has {} tokens, the model {}; both must have the same tokenizer", dir, its.vocab_size(),
+         tokenizer.vocab_size());
+  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id)
+    if (its.id_to_token(id) != tokenizer.id_to_token(id))
+      fail("--draft {}: token {} is '{}' there and '{}' here; both must have the same tokenizer", dir, id,
+           its.id_to_token(id), tokenizer.id_to_token(id));
+  return load_for_inference(folder(), "auto");
+}
+
+}  // namespace quern

@@ -1,0 +1,162 @@
+// One forward reads what is new in every text; then one for each token that is guessed on.
+#include "quern/infer/draft_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "quern/base/threads.h"
+#include "quern/infer/speculation_options.h"
+#include "quern/mixers/state_totals.h"
+
+namespace quern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::span<const float> row_of(const Tensor& logits, size_t i) {
+  return {logits.view<const float, 2>().row(static_cast<int64_t>(i)), static_cast<size_t>(logits.dim(1))};
+}
+
+}  // namespace
+
+DraftModel::DraftModel(Model& model, DType kv, int64_t cache_bytes)
+    : model_(model), sites_(model.sites(kv)), fixed_(state_totals(sites_).fixed), cache_(sites_, cache_bytes) {}
+
+int64_t DraftModel::reader_bytes(int64_t tokens) const {
+  const StateTotals t = state_totals(sites_);
+  return (t.fixed ? 2 : 1) * t.fixed_bytes + t.row_bytes * std::min(tokens + kMostGuessed, max_positions());
+}
+
+void DraftModel::Feed::add(SequenceState& state, std::span<const int32_t> tokens, bool want) {
+  ids.insert(ids.end(), tokens.begin(), tokens.end());
+  states.push_back(&state);
+  lengths.push_back(static_cast<int64_t>(tokens.size()));
+  if (want) wanted.push_back(static_cast<int64_t>(ids.size()) - 1);
+}
+
+Tensor DraftModel::logits(const Feed& feed) {
+  Tape tape(Tape::inference);
+  const Tensor hidden = model_.hidden(tape, feed.ids, Batch::resume(feed.states, feed.lengths)).value;
+  if (feed.wanted.empty()) return {};
+  Tensor rows = Tensor::empty({static_cast<int64_t>(feed.wanted.size()), hidden.dim(1)}, hidden.dtype());
+  for (size_t i = 0; i < feed.wanted.size(); ++i)
+    rows.narrow(0, static_cast<int64_t>(i), 1).copy_from(hidden.narrow(0, feed.wanted[i], 1));
+  return model_.logits(tape, Var(rows)).value.to(DType::f32);
+}
+
+void DraftModel::begin(const DraftAsk& ask) {
+  DraftReader& r = ask.reader;
+  r = DraftReader();
+  r.state_ = SequenceState(sites_);
+  if (fixed_) r.mark_ = SequenceState(sites_);
+  r.state_.reserve(std::min(ask.longest + kMostGuessed, max_positions()));
+  if (cache_.budget() > 0) cache_.resume(ask.tokens, static_cast<int64_t>(ask.tokens.size()) - 1, r.state_);
+}
+
+// Of the guesses it was fed, those that the text now has stay; the fixed parts know no other way back than to before
+// the first.
+void DraftModel::settle(DraftReader& r, std::span<const int32_t> tokens) const {
+  const auto certain = static_cast<size_t>(r.state_.length()) - r.guesses_.size();
+  const auto said = tokens.subspan(std::min(certain, tokens.size()));
+  const auto right = static_cast<size_t>(
+      std::mismatch(r.guesses_.begin(), r.guesses_.end(), said.begin(), said.end()).first - r.guesses_.begin());
+  if (right < r.guesses_.size()) {
+    if (fixed_)
+      r.state_.rewind(r.mark_);
+    else
+      r.state_.truncate(static_cast<int64_t>(certain + right));
+  }
+  r.guesses_.clear();
+}
+
+void DraftModel::guess(std::span<DraftAsk> asks, int64_t most_rows) {
+  try {
+    read_and_guess(asks, most_rows);
+  } catch (const std::exception&) {  // states are in pieces
+    for (DraftAsk& a : asks) {
+      a.reader = DraftReader();
+      a.reader.failed_ = true;
+      a.draft.clear();
+    }
+  }
+}
+
+void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows) {
+  struct Going {
+    DraftAsk* ask;
+    double chance = 1;  // that all of its draft comes true
+    std::optional<TokenLogprob> drawn = {};
+  };
+  std::vector<Going> going;
+  Feed texts;
+  for (DraftAsk& a : asks) {
+    DraftReader& r = a.reader;
+    if (r.failed_) continue;
+    const auto size = static_cast<int64_t>(a.tokens.size());
+    if (!r.state_.sites().empty()) settle(r, a.tokens);
+    if (r.state_.sites().empty() || r.state_.length() >= size) begin(a);
+    const int64_t n = std::min(size - r.state_.length(), most_rows), from = r.state_.length();
+    if (n < 1) continue;
+    most_rows -= n;
+    a.read = from + n == size;
+    texts.add(r.state_, a.tokens.subspan(static_cast<size_t>(from), static_cast<size_t>(n)), a.read);
+    if (a.read) going.push_back({&a});
+  }
+  if (texts.ids.empty()) return;
+  Tensor rows = logits(texts);
+  if (fixed_)
+    for (const Going& g : going) g.ask->reader.state_.mark(g.ask->reader.mark_);
+
+  auto begun = Clock::now();
+  for (bool first = true; !going.empty(); first = false) {
+    parallel_dynamic(static_cast<int64_t>(going.size()), [&](int64_t i) {
+      Going& g = going[static_cast<size_t>(i)];
+      g.drawn.reset();
+      try {
+        g.drawn =
+            g.ask->sampler.next(row_of(rows, static_cast<size_t>(i)), g.ask->tokens.size() + g.ask->draft.size());
+      } catch (const std::exception&) {  // no token is left, or no number
+      }
+    });
+    if (!first) {
+      const double each =
+          std::chrono::duration<double>(Clock::now() - begun).count() / static_cast<double>(going.size());
+      seconds_each_ = seconds_each_ == 0 ? each : 0.9 * seconds_each_ + 0.1 * each;
+    }
+    std::erase_if(going, [](Going& g) {
+      DraftAsk& a = *g.ask;
+      if (!g.drawn || std::ranges::find(a.stop_ids, g.drawn->token) != a.stop_ids.end()) return true;
+      // The likeliest token is as certain as the model is of it; of one that chance chose, the same chance chooses
+      // among the greater model's.
+      if (a.sampler.greedy()) g.chance *= std::exp(g.drawn->logprob);
+      if (g.chance < a.price) return true;
+      a.draft.push_back(g.drawn->token);
+      return static_cast<int64_t>(a.draft.size()) >= a.most;
+    });
+    if (going.empty()) break;
+    Feed feed;
+    for (const Going& g : going) {
+      DraftReader& r = g.ask->reader;
+      r.guesses_.push_back(g.drawn->token);
+      feed.add(r.state_, std::span(r.guesses_).last(1), true);
+    }
+    begun = Clock::now();
+    rows = logits(feed);
+  }
+}
+
+void DraftModel::remember(DraftReader& r, std::span<const int32_t> tokens) {
+  if (r.state_.sites().empty()) return;
+  settle(r, tokens);
+  try {
+    if (cache_.budget() > 0 && r.state_.length() > 0)
+      cache_.store(tokens.first(static_cast<size_t>(r.state_.length())), r.state_, CutKind::turn);
+  } catch (const std::bad_alloc&) {
+    cache_.clear();
+  }
+  r = DraftReader();
+}
+
+}  // namespace quern

@@ -1,0 +1,182 @@
+// A model that guesses for another: the answer is what it would have been without, whether it guesses well, badly,
+// now and then, or fails; and what it has read it does not read again.
+#include <gtest/gtest.h>
+
+#include "quern/base/test_message.h"
+#include "tests/models/engine_on.h"
+
+namespace quern {
+namespace {
+
+// A draft model in all states of knowledge: sure of what `inner` thinks, but every n-th time of the least likely.
+class Guesser : public AroundModel {
+ public:
+  explicit Guesser(Model& inner, size_t wrong_each = SIZE_MAX) : AroundModel(inner), wrong_each_(wrong_each) {}
+  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
+    for (size_t s = 0; s + 1 < batch.offsets.size(); ++s)
+      begins.push_back(batch.positions[static_cast<size_t>(batch.offsets[s])]);
+    rows += static_cast<int64_t>(ids.size());
+    if (fails) throw std::bad_alloc();
+    return inner_.hidden(tape, ids, batch);
+  }
+  Var logits(Tape& tape, const Var& h) override {
+    Tensor x = inner_.logits(tape, h).value.to(DType::f32).clone();
+    const bool wrong = ++asked_ % wrong_each_ == 0;
+    for (float& v : x.span<float>()) v *= wrong ? -300 : 300;
+    return Var(x);
+  }
+  std::vector<int64_t> begins;  // positions of what it was fed
+  int64_t rows = 0;
+  bool fails = false;
+
+ private:
+  size_t wrong_each_, asked_ = 0;
+};
+
+class DraftOn : public EngineOn {
+ protected:
+  // No clock decides how far to guess.
+  static EngineOptions with(Model& draft) { return {.chunk = 16, .exact_cuts = true, .draft = &draft}; }
+  Request asking(size_t n_prompt, uint64_t seed, int64_t tokens, int64_t most = 5) const {
+    Request r = greedy(random_tokens(n_prompt, seed), tokens);
+    r.options.speculate = SpeculationOptions::by_draft(most);
+    return r;
+  }
+};
+
+TEST_P(DraftOn, TheAnswerIsTheSameHoweverWellItIsGuessed) {
+  struct Case {
+    size_t wrong_each;
+    double least, most;  // of the guesses that are right
+  };
+  for (const Case& c : {Case{SIZE_MAX, 0.99, 1}, Case{3, 0.3, 0.9}, Case{1, 0, 0.3}}) {
+    Guesser draft(*model_, c.wrong_each);
+    Request r = asking(30, 3, 80);
+    const Generated g = Engine(*model_, with(draft)).run(r);
+    EXPECT_EQ(g.tokens, by_definition(r.prompt, 80));
+    const auto drafted = static_cast<double>(g.speculated.all_drafted()),
+               right = static_cast<double>(g.speculated.all_accepted());
+    EXPECT_GT(drafted, 0);
+    EXPECT_GE(right, c.least * drafted) << c.wrong_each;
+    EXPECT_LE(right, c.most * drafted) << c.wrong_each;
+    if (c.wrong_each == 1) {
+      EXPECT_LT(g.speculated.steps, 15) << "it is not asked in vain for ever";
+    }
+    if (c.wrong_each == SIZE_MAX) {
+      EXPECT_LT(g.speculated.steps, 30) << "drafts grow as they come true";
+    }
+  }
+}
+
+TEST_P(DraftOn, SampledWithASeedItIsTheSameToo) {
+  Guesser draft(*model_, 4);
+  Request r = asking(25, 9, 60);
+  r.options.sampling = {.temperature = 0.7, .top_p = 0.8, .seed = 11, .repetition_penalty = 1.2};
+  const Generated g = Engine(*model_, with(draft)).run(r);
+  r.options.speculate.reset();
+  const Generated plain = Engine(*model_, {.chunk = 16}).run(r);
+  EXPECT_EQ(g.tokens, plain.tokens);
+  EXPECT_GT(g.speculated.all_drafted(), 0);
+  ASSERT_EQ(g.logprobs.size(), plain.logprobs.size());
+  for (size_t i = 0; i < g.logprobs.size(); ++i) EXPECT_NEAR(g.logprobs[i], plain.logprobs[i], 1e-4);
+}
+
+TEST_P(DraftOn, OneDrawsAsTheOther) {
+  Request r = asking(25, 9, 60);
+  r.options.sampling = {.temperature = 1, .seed = 3};
+  const Generated g = Engine(*model_, with(*model_)).run(r);  // the model itself
+  EXPECT_EQ(g.speculated.all_accepted(), g.speculated.all_drafted());
+  EXPECT_GT(g.speculated.all_drafted(), 30);
+}
+
+TEST_P(DraftOn, ManyAnswersAreGuessedInOneBatch) {
+  Guesser draft(*model_, 5);
+  EngineOptions o = with(draft);
+  o.max_sessions = 4, o.chunk = 24, o.speculate = SpeculationOptions::by_draft(6);
+  Engine engine(*model_, o);
+  std::vector<Request> requests;
+  std::vector<Engine::Id> ids;
+  for (size_t i = 0; i < 6; ++i) {
+    requests.push_back(
+        greedy(random_tokens(5 + 9 * i, i), 30 + static_cast<int64_t>(i)));  // some longer than a chunk
+    if (i == 2) requests[i].options.speculate = SpeculationOptions{};
+    if (i == 4) requests[i].options.speculate = SpeculationOptions::by_ngram(3);
+    ids.push_back(engine.submit(requests[i]));
+  }
+  for (int steps = 0; engine.step(); ++steps) {
+    ASSERT_LT(steps, 1000);
+    if (steps == 12) engine.cancel(ids[1]);
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Generated g = *engine.take(ids[i]);
+    Tokens want = by_definition(requests[i].prompt, requests[i].options.max_tokens);
+    if (i == 1) want.resize(std::min(want.size(), g.tokens.size()));
+    EXPECT_EQ(g.tokens, want) << "request " << i;
+    EXPECT_EQ(g.speculated.steps > 0, i != 2 && g.speculated.all_drafted() > 0) << "request " << i;
+  }
+  EXPECT_EQ(engine.load().state_bytes, 0);
+}
+
+TEST_P(DraftOn, WhatItHasReadItDoesNotReadAgain) {
+  Guesser draft(*model_);
+  EngineOptions o = with(draft);
+  o.exact_cuts = false;
+  Engine engine(*model_, o);
+  Request r = asking(50, 3, 40);
+  const Generated first = engine.run(r);
+  EXPECT_GT(engine.load().cache_bytes, engine.cache().bytes()) << "it has a share";
+  r.prompt.insert(r.prompt.end(), first.tokens.begin(), first.tokens.end());
+  r.prompt.push_back(1);
+  draft.begins.clear();
+  const Generated second = engine.run(r);
+  EXPECT_EQ(second.tokens, by_definition(r.prompt, 40));
+  ASSERT_FALSE(draft.begins.empty());
+  EXPECT_GE(*std::min_element(draft.begins.begin(), draft.begins.end()), 60);
+}
+
+TEST_P(DraftOn, ADraftModelThatFailsCostsNoAnswer) {
+  Guesser draft(*model_);
+  Engine engine(*model_, with(draft));
+  Request r = asking(20, 3, 40);
+  int seen = 0;
+  r.on_token = [&](const Emitted&) { return draft.fails = ++seen > 10, true; };
+  const Generated g = engine.run(r);
+  EXPECT_EQ(g.tokens, by_definition(r.prompt, 40));
+  const int64_t guessed = g.speculated.all_accepted();
+  EXPECT_GT(guessed, 0);
+  EXPECT_LT(guessed, 20);
+  draft.fails = false;
+  r.on_token = nullptr;
+  EXPECT_GT(engine.run(r).speculated.all_accepted(), 20) << "another answer asks it again";
+}
+
+TEST_P(DraftOn, ItNeedsTheSameTokensAndAWordOfIt) {
+  Engine without(*model_, {});
+  EXPECT_NE(message_of([&] { without.submit(asking(5, 1, 5)); }).find("--draft"), std::string::npos);
+  class Fewer : public AroundModel {
+   public:
+    using AroundModel::AroundModel;
+    int64_t vocab_size() const override { return inner_.vocab_size() - 1; }
+  } fewer(*model_);
+  EXPECT_NE(message_of([&] { Engine e(*model_, with(fewer)); }).find("same tokenizer"), std::string::npos);
+}
+
+// A draft model of another family, with states of its own kind.
+TEST_P(DraftOn, AnotherFamilyMayGuess) {
+  auto other = build_model(everything(), Json::parse(fmt::format(R"({{"model_type": "hybrid", "vocab_size": {},
+    "hidden_size": 16, "intermediate_size": 24, "mixers": {{"delta": {{"type": "gated_delta", "n_head": 1, "head_dim": 16}}}},
+    "layers": ["delta"]}})",
+                                                                 model_->vocab_size())));
+  initialise(*other, 9);
+  other->pack(Packing(DType::f32));
+  Guesser sure(*other);
+  Request r = asking(40, 5, 60);
+  const Generated g = Engine(*model_, with(sure)).run(r);
+  EXPECT_EQ(g.tokens, by_definition(r.prompt, 60));
+  EXPECT_GT(g.speculated.all_drafted(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, DraftOn, testing::ValuesIn(kEngineFamilies), engine_family_name);
+
+}  // namespace
+}  // namespace quern
