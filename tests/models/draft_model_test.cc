@@ -22,11 +22,12 @@ class Guesser : public AroundModel {
   Var logits(Tape& tape, const Var& h) override {
     Tensor x = inner_.logits(tape, h).value.to(DType::f32).clone();
     const bool wrong = ++asked_ % wrong_each_ == 0;
+    wrongs += wrong;
     for (float& v : x.span<float>()) v *= wrong ? -300 : 300;
     return Var(x);
   }
   std::vector<int64_t> begins;  // positions of what it was fed
-  int64_t rows = 0;
+  int64_t rows = 0, wrongs = 0;
   bool fails = false;
 
  private:
@@ -65,6 +66,22 @@ TEST_P(DraftOn, TheAnswerIsTheSameHoweverWellItIsGuessed) {
     if (c.wrong_each == SIZE_MAX) {
       EXPECT_LT(g.speculated.steps, 30) << "drafts grow as they come true";
     }
+  }
+}
+
+// Behind a guess that was wrong it reads on as if it had never been made: no more is wrong than it meant to be, and
+// nothing is read from the start again.
+TEST_P(DraftOn, AWrongGuessIsForgotten) {
+  for (const int64_t most : {2, 5}) {
+    Guesser draft(*model_, 4);
+    Request r = asking(40, 6, 80, most);
+    const Generated g = Engine(*model_, with(draft)).run(r);
+    EXPECT_EQ(g.tokens, by_definition(r.prompt, 80));
+    const int64_t rejected = g.speculated.all_drafted() - g.speculated.all_accepted();
+    EXPECT_GT(rejected, 5);
+    EXPECT_LE(rejected, most * draft.wrongs);
+    EXPECT_LT(g.speculated.steps, 75);
+    EXPECT_LT(draft.rows, 40 + 3 * 80);
   }
 }
 
