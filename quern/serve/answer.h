@@ -31,7 +31,7 @@ class AnswerBell {
 };
 
 struct AnswerPiece {
-  int32_t token = -1;  // −1: only text held back until now
+  int32_t token = -1;  // −1: text held back until now, or of several tokens
   double logprob = 0;
   std::string text;
   std::vector<TokenLogprob> top;
@@ -58,8 +58,9 @@ class Answer {
   int64_t given_count();
 
   std::shared_ptr<AnswerBell> bell_;
-  bool tells_ = false;   // how much of the prompt is read
-  bool streams_ = true;  // pieces are told before the end
+  bool tells_ = false;       // how much of the prompt is read
+  bool streams_ = true;      // pieces are told before the end
+  bool each_token_ = false;  // pieces are never put together
   bool unheard_ = false;
   std::chrono::steady_clock::time_point rang_{};  // with unheard_ the stepping thread's own
   std::mutex mutex_;                              // guards what follows

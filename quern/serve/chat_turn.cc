@@ -31,8 +31,10 @@ ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), a
     ChatChoice c;
     c.split = ReasoningSplit(r.opened);
     if (r.format) c.tools = ToolStream(*r.format, r.tools);
-    c.answer = answers_.add(
-        std::move(q), {.seconds = r.seconds, .progress = r.stream && r.progress && i == 0, .streams = r.stream});
+    c.answer = answers_.add(std::move(q), {.seconds = r.seconds,
+                                           .progress = r.stream && r.progress && i == 0,
+                                           .streams = r.stream,
+                                           .each_token = r.logprobs});
     choices_.push_back(std::move(c));
   }
 }

@@ -130,7 +130,9 @@ class Reply {
     const bool tells = stream_wanted_ && progress_ && choices_.empty();  // of the first choice
     q.options.score_prompt = scored() && prompt.size() > 1;
     if (max_tokens_ > 0 || q.options.score_prompt) {
-      c.answer = answers_.add(std::move(q), {.seconds = seconds_, .progress = tells, .streams = stream_wanted_});
+      c.answer = answers_.add(
+          std::move(q),
+          {.seconds = seconds_, .progress = tells, .streams = stream_wanted_, .each_token = logprobs_ >= 0});
       asked_.push_back(choices_.size());
     }
     choices_.push_back(std::move(c));

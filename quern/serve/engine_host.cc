@@ -49,7 +49,7 @@ double EngineHost::limit(double seconds) const {
 std::shared_ptr<Answer> EngineHost::submit(Request r, Submission how) {
   auto answer = std::make_shared<Answer>();
   answer->bell_ = how.bell ? std::move(how.bell) : std::make_shared<AnswerBell>();
-  answer->tells_ = how.progress, answer->streams_ = how.streams;
+  answer->tells_ = how.progress, answer->streams_ = how.streams, answer->each_token_ = how.each_token;
   std::weak_ptr<Answer> weak = answer;
   r.on_token = [weak](const Emitted& e) {
     const auto a = weak.lock();

@@ -47,39 +47,48 @@ class Answers : public Serving {
   // How often a worker that waits for 400 tokens is woken before it has them all, and how long it takes.
   struct Heard {
     int wakes = 0;
-    size_t tokens = 0;
+    size_t tokens = 0, pieces = 0;
+    std::string text = {};
     double seconds = 0;
   };
-  Heard hear(bool streams) {
+  Heard hear(bool streams, bool each_token) {
     const auto bell = std::make_shared<AnswerBell>();
     const auto begun = std::chrono::steady_clock::now();
     Request r{.prompt = {5, 6, 7}};
     r.options.max_tokens = 400;
-    const auto answer = model_->host->submit(std::move(r), {.streams = streams, .bell = bell});
+    const auto answer =
+        model_->host->submit(std::move(r), {.streams = streams, .each_token = each_token, .bell = bell});
     Heard h;
     for (AnswerPiece piece; h.wakes < 1000;) {
       const Answer::Next next = answer->next(piece);
       if (next == Answer::Next::done) break;
-      if (next == Answer::Next::piece) h.tokens += piece.token >= 0;
+      if (next == Answer::Next::piece) h.tokens += piece.token >= 0, ++h.pieces, h.text += piece.text;
       if (next == Answer::Next::nothing) bell->wait(20), ++h.wakes;
     }
     h.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     EXPECT_EQ(answer->result().finish, "length");
     EXPECT_EQ(answer->result().tokens.size(), 400u);
+    EXPECT_EQ(h.text, answer->result().text);
     return h;
   }
 };
 
 TEST_F(Answers, WakeAWorkerOnceWhenWhole) {
   start();
-  const Heard h = hear(false);
-  EXPECT_EQ(h.wakes, 1);
-  EXPECT_EQ(h.tokens, 400u);
+  for (const bool each_token : {false, true}) {
+    const Heard h = hear(false, each_token);
+    EXPECT_EQ(h.wakes, 1);
+    if (each_token) {
+      EXPECT_EQ(h.tokens, 400u);
+    } else {
+      EXPECT_EQ(h.pieces, 1u) << "what waits together comes together";
+    }
+  }
 }
 
 TEST_F(Answers, WakeAStreamNoOftenerThanItIsRead) {
   start();
-  const Heard h = hear(true);
+  const Heard h = hear(true, true);
   EXPECT_EQ(h.tokens, 400u);
   EXPECT_GE(h.wakes, 2) << "the first token does not wait for the last";
   EXPECT_LE(h.wakes, 3 + static_cast<int>(h.seconds / 0.020));
@@ -92,7 +101,7 @@ TEST_F(Answers, AreFollowedTogether) {
   for (int64_t i = 0; i < 5; ++i) {
     Request r{.prompt = {5, 6, static_cast<int32_t>(7 + i)}};
     r.options.max_tokens = 20 + i;
-    answers.add(std::move(r), {});
+    answers.add(std::move(r), {.each_token = true});
   }
   std::vector<int64_t> tokens(5), done(5);
   EXPECT_TRUE(answers.follow(nullptr, {.piece = [&](size_t i, const AnswerPiece& p) { tokens[i] += p.token >= 0; },
