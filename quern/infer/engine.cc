@@ -11,17 +11,15 @@
 
 #include "quern/base/free_blocks.h"
 #include "quern/base/threads.h"
-#include "quern/infer/constrained_draw.h"
 #include "quern/infer/row_price.h"
-#include "quern/infer/speculation.h"
-#include "quern/infer/text_stream.h"
+#include "quern/infer/sequence.h"
 #include "quern/mixers/cache_shards.h"
 #include "quern/mixers/state_totals.h"
 
 namespace quern {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Sequence::Clock;
 double seconds_between(Clock::time_point a, Clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
 }
@@ -37,41 +35,6 @@ std::string message_of(const std::exception& e) {
     return "out of memory: ask for fewer tokens or fewer sessions at once, or give the prefix cache less";
   return e.what();
 }
-
-struct Sequence {
-  Engine::Id id = 0;
-  Request r;
-  std::vector<int32_t> tokens;  // prompt and answer
-  int64_t prompt = 0;
-  SequenceState state;  // has seen the first state.length() of them
-  std::map<int64_t, CutKind> cuts;
-  Sampler sampler;
-  std::unique_ptr<TextStream> text;
-  std::optional<ConstrainedDraw> constrained;  // once a token is sampled under a constraint
-  std::optional<Speculation> ahead;            // where tokens are guessed
-  Generated out;
-  Clock::time_point started, first_token;
-  bool alone = false;  // a step it was part of failed: it goes by itself until one succeeds
-
-  explicit Sequence(Engine::Id i, Request request)
-      : id(i),
-        r(std::move(request)),
-        tokens(r.prompt),
-        prompt(static_cast<int64_t>(tokens.size())),
-        sampler(r.options.sampling) {
-    sampler.saw_prompt(tokens);
-    out.prompt_tokens = prompt;
-  }
-  int64_t fed() const { return state.length(); }
-  bool draws_freely() const {  // the next token is its sampler's alone
-    return !r.options.constraint && out.tokens.size() >= r.options.forced.size() && r.options.max_tokens > 0;
-  }
-  int64_t pending() const { return static_cast<int64_t>(tokens.size()) - fed(); }
-  // All that is pending goes into the next step, and a token comes of it: one row, or with it those of right guesses
-  // that a state had to go back before.
-  bool answering() const { return pending() == 1 || (fed() >= prompt && pending() <= kMostGuessed + 1); }
-  std::span<const int32_t> draft() const { return ahead ? ahead->draft() : std::span<const int32_t>(); }
-};
 
 }  // namespace
 
@@ -232,7 +195,7 @@ struct Engine::Impl {
   // Ends a sequence: what it has seen stays in the cache, its result is there to be taken.
   void finish(Sequence& s, const char* how, std::string error = {}) {
     auto now = Clock::now();
-    if (s.ahead && s.ahead->guessing()) settle(s);
+    if (s.ahead && s.ahead->guessing()) s.settle();
     try {
       if (s.text && error.empty()) emit(s, -1, 0, s.text->finish());
     } catch (const std::exception& e) {
@@ -356,16 +319,6 @@ struct Engine::Impl {
     return o.exact_cuts || step <= 0 || each <= 0 ? kDraftGuess : each / step;
   }
 
-  // What was fed of a draft and is not the answer's is forgotten.
-  static void settle(Sequence& s) {
-    const std::span<const int32_t> draft = s.draft();
-    const auto drafted = static_cast<int64_t>(draft.size()), first = s.fed() - drafted;
-    const auto given = std::span(s.tokens).subspan(static_cast<size_t>(first));
-    const auto right = std::mismatch(draft.begin(), draft.end(), given.begin(), given.end()).first - draft.begin();
-    s.out.speculated.judged(drafted, right);
-    s.ahead->settle(s.state, right);
-  }
-
   void forward(const std::vector<Piece>& pieces) {
     std::vector<int32_t> ids;
     std::vector<SequenceState*> states;
@@ -481,19 +434,11 @@ struct Engine::Impl {
         bool goes_on = answer(s, row(first[i]), drawn[i]);
         while (goes_on && k < drafted && s.draft()[k] == s.tokens.back())
           goes_on = answer(s, row(first[i] + ++k), std::nullopt);
-        if (goes_on && drafted > 0) settle(s);
+        if (goes_on && drafted > 0) s.settle();
       } catch (const std::exception& e) {
         finish(s, "error", message_of(e));
       }
     }
-  }
-
-  static TokenLogprob sample(Sequence& s, std::span<const float> logits) {
-    const GenerateOptions& g = s.r.options;
-    const auto step = static_cast<uint64_t>(s.tokens.size());
-    if (!g.constraint) return s.sampler.next(logits, step);
-    if (!s.constrained) s.constrained.emplace(*g.constraint);
-    return s.constrained->next(s.sampler, logits, step, g.stop_ids);
   }
 
   // One more token of s from its logits, perhaps drawn already. False: the answer is whole, and s gone.
@@ -505,7 +450,7 @@ struct Engine::Impl {
     bool forced = i < g.forced.size();
     TokenLogprob t = forced  ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])}
                      : drawn ? *drawn
-                             : sample(s, logits);
+                             : s.draw(logits);
     if (i == 0) s.first_token = Clock::now();
     if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end()) return ends("stop");
     s.sampler.took(t.token);
