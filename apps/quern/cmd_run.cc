@@ -340,8 +340,8 @@ int cmd_run(Words args) {
     o.constraint = constraint(r, tokenizer);
     return answer_over_ranks(r, load, o, options);
   }
-  auto model = load_for_inference(r.dir, load);
   const auto draft = r.ahead.load(tokenizer);
+  auto model = load_for_inference(r.dir, load);
   options.draft = draft.get();
   if (!prompt) return chat(*model, r, o, options);
   r.prompt = *prompt;

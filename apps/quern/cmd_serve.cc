@@ -117,7 +117,7 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
   engine.tokenizer = &m->tokenizer;
   if (what.dir == how.drafted) m->draft = how.ahead.load(m->tokenizer);
   engine.draft = m->draft.get();
-  if (!m->draft && engine.speculate.draft) engine.speculate.draft = false;
+  if (!m->draft) engine.speculate.draft = false;
   if (!engine.speculate.ngram && !engine.speculate.draft) engine.speculate = {};
   m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue, how.most_seconds);
   fmt::print(stderr, "{}: {}, context {}\n", m->id, m->model->family(), m->model->max_positions());
@@ -194,9 +194,8 @@ int cmd_serve(Words args) {
           "Without DIR: the model that comes with Quern. The first model is loaded at once, others when they are "
           "first asked for. Listens on the loopback address "
           "unless --host says otherwise. Ctrl-C ends it.");
-  ahead.add_to(a,
-               ", unless a request says otherwise by `speculative`; answers are the same up to rounding. The draft "
-               "model is the first DIR's");
+  ahead.add_to(a, ", unless a request says otherwise by `speculative`; answers are the same up to rounding",
+               " for the first DIR and its adapters");
   weights.add_to(a, "f32, bf16, or auto (bf16)");
   weights.add_cache_to(a);
   if (!a.parse(args)) return 0;

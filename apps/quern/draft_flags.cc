@@ -7,12 +7,14 @@
 
 namespace quern {
 
-void DraftFlags::add_to(Args& args, const std::string& note) {
+void DraftFlags::add_to(Args& args, const std::string& on_answers, const std::string& whose) {
   args.flag("--speculate", speculate,
             "guess up to K (8) tokens ahead: ngram or ngram:K where the text repeats itself, draft:K by the --draft "
             "model, both:K, or none" +
-                note)
-      .flag("--draft", dir, "a smaller model of the same tokens that guesses ahead for this one");
+                on_answers)
+      .flag("--draft", dir,
+            "a smaller model of the same tokenizer that guesses ahead" + whose +
+                "; by itself it means --speculate both");
 }
 
 SpeculationOptions DraftFlags::options() const {

@@ -14,7 +14,7 @@ namespace quern {
 struct DraftFlags {
   std::string dir = {};  // of the draft model; empty: none
   std::optional<std::string> speculate = {};
-  void add_to(Args& args, const std::string& note);
+  void add_to(Args& args, const std::string& on_answers, const std::string& whose = "");
   SpeculationOptions options() const;  // throws Error; with a draft model and no word both guess
   std::string folder() const;          // of a model by its name, too
   // Null without --draft. Throws Error unless the model in `dir` has `tokenizer`'s tokens.

@@ -22,4 +22,10 @@ void DraftBet::judged(int64_t drafted, int64_t accepted) {
   patience_ = accepted > 0 ? kPatience : std::min(2 * patience_, kMostPatience);
 }
 
+DraftBet DraftBet::for_another() const {
+  DraftBet b = *this;
+  b.wait_ = 0, b.patience_ = kPatience;
+  return b;
+}
+
 }  // namespace quern

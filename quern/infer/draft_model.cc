@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "quern/base/threads.h"
@@ -14,6 +15,7 @@ namespace quern {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr double kSureEnough = 0.5;  // to be proposed, whatever it costs: who is heard again after a wait is judged
 
 std::span<const float> row_of(const Tensor& logits, size_t i) {
   return {logits.view<const float, 2>().row(static_cast<int64_t>(i)), static_cast<size_t>(logits.dim(1))};
@@ -36,14 +38,27 @@ void DraftModel::Feed::add(SequenceState& state, std::span<const int32_t> tokens
   if (want) wanted.push_back(static_cast<int64_t>(ids.size()) - 1);
 }
 
-Tensor DraftModel::logits(const Feed& feed) {
+// Heads may be padded to different numbers of rows: what the greater model has no row for is left out, what only it
+// has is impossible.
+Tensor DraftModel::logits(const Feed& feed, int64_t columns) {
   Tape tape(Tape::inference);
   const Tensor hidden = model_.hidden(tape, feed.ids, Batch::resume(feed.states, feed.lengths)).value;
   if (feed.wanted.empty()) return {};
   Tensor rows = Tensor::empty({static_cast<int64_t>(feed.wanted.size()), hidden.dim(1)}, hidden.dtype());
   for (size_t i = 0; i < feed.wanted.size(); ++i)
     rows.narrow(0, static_cast<int64_t>(i), 1).copy_from(hidden.narrow(0, feed.wanted[i], 1));
-  return model_.logits(tape, Var(rows)).value.to(DType::f32);
+  const Tensor its = model_.logits(tape, Var(rows)).value.to(DType::f32);
+  if (its.dim(1) == columns) return its;
+  Tensor out = Tensor::full({its.dim(0), columns}, DType::f32, -std::numeric_limits<double>::infinity());
+  const int64_t common = std::min(columns, its.dim(1));
+  out.narrow(1, 0, common).copy_from(its.narrow(1, 0, common));
+  return out;
+}
+
+// One forward that stood still does not decide: what is new counts a quarter, and twice as much as was known at most.
+void DraftModel::took(double seconds, size_t askers) {
+  const double each = seconds / static_cast<double>(askers);
+  seconds_each_ = seconds_each_ == 0 ? each : 0.75 * seconds_each_ + 0.25 * std::min(each, 2 * seconds_each_);
 }
 
 void DraftModel::begin(const DraftAsk& ask) {
@@ -91,26 +106,38 @@ void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows) {
   };
   std::vector<Going> going;
   Feed texts;
-  for (DraftAsk& a : asks) {
-    DraftReader& r = a.reader;
-    if (r.failed_) continue;
-    const auto size = static_cast<int64_t>(a.tokens.size());
-    if (!r.state_.sites().empty()) settle(r, a.tokens);
-    if (r.state_.sites().empty() || r.state_.length() >= size) begin(a);
+  std::vector<DraftAsk*> order;  // who has least to read is first: a long text does not keep the others waiting
+  for (DraftAsk& a : asks)
+    if (!a.reader.failed_) order.push_back(&a);
+  std::ranges::stable_sort(order, {}, [](const DraftAsk* a) { return a->reader.unread(std::ssize(a->tokens)); });
+  bool timed = true;  // this forward's time is that of a guessed token: nobody reads more than a draft
+  for (DraftAsk* a : order) {
+    DraftReader& r = a->reader;
+    const auto size = static_cast<int64_t>(a->tokens.size());
+    if (!r.state_.sites().empty()) settle(r, a->tokens);
+    if (r.state_.sites().empty() || r.state_.length() >= size) begin(*a);
     const int64_t n = std::min(size - r.state_.length(), most_rows), from = r.state_.length();
     if (n < 1) continue;
+    const auto text = a->tokens.subspan(static_cast<size_t>(from), static_cast<size_t>(n));
+    if (std::ranges::any_of(text, [&](int32_t t) { return t >= model_.vocab_size(); })) {
+      r.failed_ = true;  // a token that it has no row for
+      continue;
+    }
     most_rows -= n;
-    a.read = from + n == size;
-    texts.add(r.state_, a.tokens.subspan(static_cast<size_t>(from), static_cast<size_t>(n)), a.read);
-    if (a.read) going.push_back({&a});
+    a->read = from + n == size;
+    timed = timed && n <= kMostGuessed + 1;
+    texts.add(r.state_, text, a->read);
+    if (a->read) going.push_back({a});
   }
   if (texts.ids.empty()) return;
-  Tensor rows = logits(texts);
+  const int64_t columns = asks[0].vocab;
+  auto begun = Clock::now();
+  size_t fed = texts.states.size();
+  Tensor rows = logits(texts, columns);
   if (fixed_)
     for (const Going& g : going) g.ask->reader.state_.mark(g.ask->reader.mark_);
 
-  auto begun = Clock::now();
-  for (bool first = true; !going.empty(); first = false) {
+  while (!going.empty()) {
     parallel_dynamic(static_cast<int64_t>(going.size()), [&](int64_t i) {
       Going& g = going[static_cast<size_t>(i)];
       g.drawn.reset();
@@ -120,18 +147,14 @@ void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows) {
       } catch (const std::exception&) {  // no token is left, or no number
       }
     });
-    if (!first) {
-      const double each =
-          std::chrono::duration<double>(Clock::now() - begun).count() / static_cast<double>(going.size());
-      seconds_each_ = seconds_each_ == 0 ? each : 0.9 * seconds_each_ + 0.1 * each;
-    }
+    if (timed) took(std::chrono::duration<double>(Clock::now() - begun).count(), fed);
     std::erase_if(going, [](Going& g) {
       DraftAsk& a = *g.ask;
       if (!g.drawn || std::ranges::find(a.stop_ids, g.drawn->token) != a.stop_ids.end()) return true;
       // The likeliest token is as certain as the model is of it; of one that chance chose, the same chance chooses
       // among the greater model's.
       if (a.sampler.greedy()) g.chance *= std::exp(g.drawn->logprob);
-      if (g.chance < a.price) return true;
+      if (g.chance < std::min(a.price, kSureEnough)) return true;
       a.draft.push_back(g.drawn->token);
       return static_cast<int64_t>(a.draft.size()) >= a.most;
     });
@@ -142,8 +165,8 @@ void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows) {
       r.guesses_.push_back(g.drawn->token);
       feed.add(r.state_, std::span(r.guesses_).last(1), true);
     }
-    begun = Clock::now();
-    rows = logits(feed);
+    begun = Clock::now(), fed = feed.states.size(), timed = true;
+    rows = logits(feed, columns);
   }
 }
 

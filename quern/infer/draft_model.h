@@ -15,6 +15,11 @@ namespace quern {
 
 // What the draft model carries for one answer.
 class DraftReader {
+ public:
+  // Of a text of so many tokens, those it would have to read.
+  int64_t unread(int64_t tokens) const { return tokens - state_.length() + static_cast<int64_t>(guesses_.size()); }
+  bool failed() const { return failed_; }
+
  private:
   friend class DraftModel;
   SequenceState state_, mark_;    // the mark: before the first guess that was fed
@@ -29,6 +34,7 @@ struct DraftAsk {
   std::span<const int64_t> stop_ids;  // nothing is guessed behind them
   int64_t most;                       // tokens to guess
   int64_t longest;                    // tokens the answer may come to have
+  int64_t vocab;                      // columns of the greater model's logits
   double price;                       // of a guessed token, as a share of a step
   std::vector<int32_t> draft = {};    // out: perhaps none
   bool read = false;                  // out: it had read all there is, so that an empty draft is its own
@@ -47,7 +53,7 @@ class DraftModel {
   int64_t max_positions() const { return model_.max_positions(); }
   int64_t reader_bytes(int64_t tokens) const;  // state of an answer that comes to have so many
   int64_t cache_bytes() const { return cache_.bytes(); }
-  double seconds_each() const { return seconds_each_; }  // of a guessed token, by the late ones; 0 = there was none
+  double seconds_each() const { return seconds_each_; }  // of a guessed token, by the late ones; 0 = not known
 
  private:
   struct Feed {  // what one forward reads
@@ -58,7 +64,8 @@ class DraftModel {
   };
   void begin(const DraftAsk& ask);
   void settle(DraftReader& reader, std::span<const int32_t> tokens) const;
-  Tensor logits(const Feed& feed);
+  Tensor logits(const Feed& feed, int64_t columns);
+  void took(double seconds, size_t askers);
   void read_and_guess(std::span<DraftAsk> asks, int64_t most_rows);
 
   Model& model_;

@@ -27,8 +27,9 @@ double seconds_between(Clock::time_point a, Clock::time_point b) {
 // A snapshot before the prompt's last token costs memory, or a forward of one row: only where it saves replaying more
 // than this.
 constexpr int64_t kWorthASnapshot = 32;
-constexpr int64_t kScoredRows = 128;  // whose logits are held at once: 134 MB at a vocabulary of 262K
-constexpr int64_t kGrid = 64;         // the finest grid of snapshots; a multiple of every cut alignment
+constexpr int64_t kWorthReading = 64;  // tokens a draft model may have to read for each that it could guess
+constexpr int64_t kScoredRows = 128;   // whose logits are held at once: 134 MB at a vocabulary of 262K
+constexpr int64_t kGrid = 64;          // the finest grid of snapshots; a multiple of every cut alignment
 
 std::string message_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
@@ -48,6 +49,7 @@ struct Engine::Impl {
   bool cuts_inside = true;  // snapshots can be taken inside a forward; else prompts are fed in pieces that end there
   int64_t row_bytes = 0, fixed_bytes = 0, reserved = 0;
   RowPrice price;
+  DraftBet draft_bet;  // as the last answer left it
 
   mutable std::mutex mutex;  // guards what follows
   std::deque<std::unique_ptr<Sequence>> waiting;
@@ -80,9 +82,6 @@ struct Engine::Impl {
   // The draft model, with its share of the cache.
   std::unique_ptr<DraftModel> draft_model() {
     if (!o.draft) return nullptr;
-    if (o.draft->vocab_size() != model.vocab_size())
-      fail("the draft model has {} tokens, the model {}: it must be one of the same tokenizer", o.draft->vocab_size(),
-           model.vocab_size());
     constexpr int64_t kContext = 1024;
     const auto weighs = [&](const std::vector<StateSite>& s) {
       const StateTotals t = state_totals(s);
@@ -103,7 +102,8 @@ struct Engine::Impl {
   int64_t need(const Sequence& s) const {
     const SpeculationOptions g = guesses(s.r.options);
     const int64_t marks = g.on() ? speculation_marks(sites, g.most) : 0;
-    return fixed_bytes * (1 + marks) + row_bytes * rows_here(s) + (g.draft ? draft->reader_bytes(longest(s)) : 0);
+    return fixed_bytes * (1 + marks) + row_bytes * rows_here(s) +
+           (g.on() && g.draft ? draft->reader_bytes(longest(s)) : 0);
   }
 
   void check_request(const Request& r) const {
@@ -127,6 +127,7 @@ struct Engine::Impl {
   void check_guesses(const SpeculationOptions& g) const {
     if (g.most < 0 || g.most > kMostGuessed)
       fail("speculation: {} tokens a draft, expected 1 to {}, or 0 for none", g.most, kMostGuessed);
+    if (g.on() && !g.ngram && !g.draft) fail("speculation: {} tokens a draft, but by whom?", g.most);
     if (g.on() && o.shards) fail("speculation: not with caches that lie over ranks");
     if (g.draft && !draft) fail("speculation by a draft model: this model has none (--draft gives it one)");
   }
@@ -183,7 +184,7 @@ struct Engine::Impl {
       Sequence& r = *running.back();
       try {
         if (o.tokenizer) r.text = std::make_unique<TextStream>(*o.tokenizer, r.r.options.stop);
-        if (const SpeculationOptions g = guesses(r.r.options); g.on()) r.ahead.emplace(sites, g);
+        if (const SpeculationOptions g = guesses(r.r.options); g.on()) r.ahead.emplace(sites, g, draft_bet);
         start(r);
       } catch (const std::exception& e) {
         r.state = SequenceState();
@@ -215,7 +216,10 @@ struct Engine::Impl {
         cache.clear();  // the answer is whole; only what was remembered goes
       }
     }
-    if (s.ahead && draft) draft->remember(s.ahead->reader(), s.tokens);
+    if (s.ahead && draft && !failed) {
+      draft->remember(s.ahead->reader(), s.tokens);
+      if (!o.exact_cuts) draft_bet = s.ahead->model_bet().for_another();
+    }
     reserved -= need(s);
     s.state = SequenceState();
     if (failed) give_back_free_blocks();  // who found no memory leaves none of it behind
@@ -294,7 +298,7 @@ struct Engine::Impl {
       const double row_price = o.exact_cuts ? RowPrice::kGuess : price.beside(rows);
       s.ahead->guess(s.tokens, p.rows, room, row_price);
       rows += p.drafted();
-      if (!draft || p.drafted() > 0) continue;
+      if (!draft || p.drafted() > 0 || s.ahead->reader().unread(size) > kWorthReading * room) continue;
       const double each = row_price + draft_price(rows);
       const int64_t most = s.ahead->asks(p.rows, std::min(room, draft->max_positions() - size), each);
       if (most < 1) continue;
@@ -305,6 +309,7 @@ struct Engine::Impl {
                       .stop_ids = s.r.options.stop_ids,
                       .most = most,
                       .longest = longest(s),
+                      .vocab = model.vocab_size(),
                       .price = each});
     }
     if (asks.empty()) return;

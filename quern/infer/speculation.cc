@@ -15,8 +15,9 @@ int64_t speculation_marks(const std::vector<StateSite>& sites, int64_t most) {
   return t.cuts_inside && t.fixed_bytes <= kLight * t.row_bytes ? most : 1;
 }
 
-Speculation::Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options)
-    : o_(options), sites_(sites), most_marks_(speculation_marks(sites, options.most)) {
+Speculation::Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options,
+                         const DraftBet& model_bet)
+    : o_(options), model_bet_(model_bet), sites_(sites), most_marks_(speculation_marks(sites, options.most)) {
   if (options.ngram) words_.emplace(options.most);
   const StateTotals t = state_totals(sites);
   fixed_ = t.fixed, inside_ = t.cuts_inside;
@@ -29,7 +30,7 @@ void Speculation::guess(std::span<const int32_t> tokens, int64_t rows, int64_t r
 }
 
 int64_t Speculation::asks(int64_t rows, int64_t room, double price) {
-  if (!o_.draft || guessing()) return 0;
+  if (!o_.draft || guessing() || reader_.failed()) return 0;
   return model_bet_.length(std::min(o_.most, room_behind(rows, room)), price);
 }
 

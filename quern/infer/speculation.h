@@ -23,7 +23,7 @@ int64_t speculation_marks(const std::vector<StateSite>& sites, int64_t most);
 
 class Speculation {
  public:
-  Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options);
+  Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options, const DraftBet& model_bet = {});
 
   // Before a step that feeds the last `rows` of `tokens`: guesses what comes behind them (ngram_draft.h). Where a
   // wrong guess goes back to before the step, only behind a single row, so that the way back does not grow.
@@ -38,7 +38,9 @@ class Speculation {
   void add_marks(const SequenceState& state, int64_t segment, int64_t rows, std::vector<InnerCut>& cuts);
   // After the step: `right` tokens of the draft were. The state goes back to where it knows no other, or before.
   void settle(SequenceState& state, int64_t right);
-  void drop() { draft_.clear(); }  // the step failed
+  void drop() { draft_.clear(), reader_ = DraftReader(); }  // the step failed, perhaps for want of memory
+  // What is known of the draft model; the next answer begins with it.
+  const DraftBet& model_bet() const { return model_bet_; }
 
  private:
   int64_t room_behind(int64_t rows, int64_t room) const { return inside_ || rows == 1 ? room : 0; }

@@ -34,7 +34,7 @@ ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), a
     c.answer = answers_.add(std::move(q), {.seconds = r.seconds,
                                            .progress = r.stream && r.progress && i == 0,
                                            .streams = r.stream,
-                                           .each_token = r.logprobs});
+                                           .each_token = r.logprobs || r.format});
     choices_.push_back(std::move(c));
   }
 }

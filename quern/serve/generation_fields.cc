@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "quern/infer/speculation.h"
+#include "quern/infer/speculation_options.h"
 #include "quern/serve/api_error.h"
 
 namespace quern {

@@ -35,7 +35,7 @@ TEST_F(Draft, GuessesForRun) {
   const Ran thought =
       shell("quern run " + large_ + " -p 'What is 1 + 1?' -n 20 --json --think vote:2 --seed 3 --draft " + small_ +
             " --speculate draft");
-  EXPECT_EQ(thought.err.find("rror"), std::string::npos) << thought.err;
+  EXPECT_EQ(thought.code, 0) << thought.err;
 }
 
 TEST_F(Draft, IsRefusedWithoutTheSameTokens) {
@@ -66,7 +66,9 @@ TEST_F(Draft, GuessesForTheFirstModelOfAServer) {
   };
   EXPECT_GT(drafted(complete("")), 0);
   EXPECT_EQ(drafted(complete(R"(, "speculative": false)")), 0);
-  EXPECT_GT(drafted(complete(R"(, "speculative": {"kind": "both", "max": 2})")), 0);
+  const auto text = [](const RawAnswer& a) { return Json::parse(a.body).at("choices").as_array()[0].at("text"); };
+  EXPECT_EQ(text(complete(R"(, "speculative": {"kind": "both", "max": 2})")),
+            text(complete(R"(, "speculative": false)")));
   EXPECT_EQ(drafted(complete(R"(, "model": "small")")), 0);
   const RawAnswer without = complete(R"(, "model": "small", "speculative": {"kind": "draft"})");
   EXPECT_EQ(without.status, 400) << without.body;
