@@ -209,7 +209,7 @@ TEST_P(DraftOn, HeadsMayBePaddedDifferently) {
   for (const int64_t more : {-1, 5}) {
     Padded draft(*model_, more);
     Request r = asking(20, 3, 40);
-    r.options.sampling.logit_bias = {{static_cast<int32_t>(model_->vocab_size() - 1), 2.0}};  // beyond the shorter
+    r.options.sampling.logit_bias = {{static_cast<int32_t>(model_->vocab_size() - 1), -2.0}};  // beyond the shorter
     r.options.sampling.top_n_sigma = 3, r.options.sampling.temperature = 1e-4;
     const Generated g = Engine(*model_, with(draft)).run(r);
     r.options.speculate.reset();
