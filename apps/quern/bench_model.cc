@@ -10,6 +10,7 @@
 #include "apps/quern/args.h"
 #include "apps/quern/context.h"
 #include "apps/quern/random_model.h"
+#include "apps/quern/shipped_models.h"
 #include "apps/quern/whole_numbers.h"
 #include "quern/base/rng.h"
 #include "quern/base/traffic.h"
@@ -163,6 +164,13 @@ std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
   auto model = o.dir.empty() ? random_model(o.shape, o.scheme) : load_for_inference(o.dir, o.scheme);
   fmt::print(stderr, "ready in {:.1f} s\n", seconds_since(start));
   return model;
+}
+
+std::unique_ptr<Model> bench_draft_model(const ModelBenchOptions& o, const std::string& draft) {
+  if (!is_packing(draft)) return load_for_inference(model_folder(draft), "auto");
+  ModelBenchOptions same = o;
+  same.scheme = draft;
+  return bench_subject(same);
 }
 
 DType bench_kv(const ModelBenchOptions& o) {

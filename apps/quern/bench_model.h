@@ -21,8 +21,10 @@ struct ModelBenchOptions {
   bool skip_prefill = false;
 };
 int bench_model(const ModelBenchOptions& options, bool json);
-int bench_batch(ModelBenchOptions options, bool json);          // total speed of 1, 4 and 16 sequences
-int bench_rows(const ModelBenchOptions& options, bool json);    // steps of several rows of one sequence, beside one
+int bench_batch(ModelBenchOptions options, bool json);        // total speed of 1, 4 and 16 sequences
+int bench_rows(const ModelBenchOptions& options, bool json);  // steps of several rows of one sequence, beside one
+// A draft model, a folder or a scheme, beside no guesses, as if so many came true.
+int bench_draft(const ModelBenchOptions& options, const std::string& draft, bool json);
 int bench_think(ModelBenchOptions options, const std::string& plan, bool json);  // a plan beside plain batches
 int bench_prefix(const ModelBenchOptions& options, bool json);  // time to the first token, most of the prompt known
 
@@ -33,6 +35,7 @@ struct TrainBenchOptions {
 int bench_train(const TrainBenchOptions& options, bool json);  // a training step: MFU and where its time goes
 
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& options);
+std::unique_ptr<Model> bench_draft_model(const ModelBenchOptions& options, const std::string& draft);
 DType bench_kv(const ModelBenchOptions& options);  // throws UsageError unless there is one
 // A sequence that has seen `depth` tokens it was never fed.
 SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed);

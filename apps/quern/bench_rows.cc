@@ -8,6 +8,7 @@
 
 #include "apps/quern/args.h"
 #include "apps/quern/bench_model.h"
+#include "apps/quern/bench_script.h"
 #include "apps/quern/whole_numbers.h"
 #include "quern/base/rng.h"
 #include "quern/host/bench.h"
@@ -45,52 +46,16 @@ struct RowsBench {
   }
 };
 
-using RowsTokens = std::vector<int32_t>;
-
-class Script : public TokenConstraint {
- public:
-  Script(const RowsTokens& tokens, int64_t vocab)
-      : tokens_(tokens), bits_(static_cast<size_t>(vocab + 63) / 64, uint64_t{0}) {}
-  std::span<const uint64_t> allowed() override {
-    if (at_ > 0) bits_[static_cast<size_t>(tokens_[at_ - 1]) / 64] = 0;
-    const auto next = static_cast<size_t>(tokens_[at_]);
-    bits_[next / 64] = uint64_t{1} << (next % 64);
-    return bits_;
-  }
-  bool may_end() const override { return false; }
-  bool finished() const override { return at_ == tokens_.size(); }
-  void accept(int32_t) override { ++at_; }
-
- private:
-  const RowsTokens& tokens_;
-  std::vector<uint64_t> bits_;
-  size_t at_ = 0;
-};
-
-struct Scripted : ConstraintSource {
-  RowsTokens tokens;
-  int64_t vocab = 0;
-  std::unique_ptr<TokenConstraint> start() const override { return std::make_unique<Script>(tokens, vocab); }
-};
-
-RowsTokens fresh_tokens(int64_t n, int64_t vocab, uint64_t seed) {
-  RowsTokens t(static_cast<size_t>(n));
-  Rng rng(seed);
-  for (int32_t& x : t) x = static_cast<int32_t>(rng.uniform() * static_cast<double>(vocab));
-  return t;
-}
-
 void bench_answers(Model& model, const ModelBenchOptions& o, bool json, Json& out) {
   constexpr int64_t kTokens = 128, kChanged = 20;
-  const RowsTokens prompt = fresh_tokens(kTokens, model.vocab_size(), 1);
-  RowsTokens copy = prompt;
+  const ScriptTokens prompt = fresh_tokens(kTokens, model.vocab_size(), 1);
+  ScriptTokens copy = prompt;
   for (size_t i = kChanged; i < copy.size(); i += kChanged) copy[i] = copy[i] == 0 ? 1 : copy[i] - 1;
   if (!json) fmt::print("{:<20}{:>8}{:>10}{:>10}{:>14}\n", "answer", "K", "guesses", "right", "speed-up");
-  for (const auto& [name, text] : {std::pair<const char*, RowsTokens>{"copies its prompt", copy},
+  for (const auto& [name, text] : {std::pair<const char*, ScriptTokens>{"copies its prompt", copy},
                                    {"repeats nothing", fresh_tokens(kTokens, model.vocab_size(), 2)}})
     for (int64_t most : {int64_t{4}, kUsualDraft, kMostGuessed}) {
-      auto script = std::make_shared<Scripted>();
-      script->tokens = text, script->vocab = model.vocab_size();
+      const auto script = std::make_shared<Scripted>(text, model.vocab_size());
       const auto run = [&](int64_t speculate) {
         Engine engine(model,
                       {.kv = bench_kv(o), .cache_bytes = 0, .speculate = SpeculationOptions::by_ngram(speculate)});

@@ -1,9 +1,10 @@
-// quern bench host|kernels|mixers|model|batch|rows|prefix|think|train|tree
+// quern bench host|kernels|mixers|model|batch|rows|prefix|think|draft|train|tree
 //   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks)
 //   kernels: every kernel's bench case, each figure with its ratio to the peak measured beside it
 //   model:   a whole model's prompt and generation speed, against the bf16 peak and the read bandwidth
 //   batch:   total speed of many sequences at once; prefix: time to the first token when most of a prompt is known
 //   think:   a plan of thinking longer, beside the same prompts in plain batches
+//   draft:   what a draft model would bring if so many of its guesses came true
 //   train:   a training step of a shape: model flops against the peak, and where the time goes
 //   tree:    attention whose keys lie over ranks, every way of joining; --network: modelled up to 1 024 ranks
 //   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run; --decode: a
@@ -73,9 +74,10 @@ int cmd_bench(Words args) {
   TrainBenchOptions train;
   TreeBenchOptions tree;
   std::optional<int64_t> prompt;
+  std::string draft;
   std::string plan = "mrsa:8x4x2,beta=192,tau=64";
   Args a("bench", "measure this machine and the kernels on it");
-  a.positional("host|kernels|mixers|model|batch|rows|prefix|think|train|tree", what)
+  a.positional("host|kernels|mixers|model|batch|rows|prefix|think|draft|train|tree", what)
       .positional("DIR", model.dir, false)
       .flag("--only", options.only, "kernels: ROOM or ROOM/ROW, parts of names")
       .flag("--reps", reps, "repetitions; figures are medians")
@@ -93,13 +95,15 @@ int cmd_bench(Words args) {
             "model: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR; train: zaya-60m, …")
       .flag("--scheme", model.scheme, "model: weights as f32, bf16, q8, q4 or q8a8; a packed DIR stays as it is")
       .flag("--kv", model.kv,
-            "model, batch, rows, prefix, think: the attention cache as bf16, q8 or f32; model, batch: given again, "
+            "model, batch, rows, prefix, think, draft: the attention cache as bf16, q8 or f32; model, batch: given "
+            "again, "
             "one beside the other")
       .flag("--prompt", prompt, "model, prefix: tokens of the prompt (2048; 4096)")
       .flag("--chunk", model.chunk, "prefix: prompt rows of one step")
       .flag("--depth", model.depths, "model: context of decoding, may be given again (512 and 8192)")
       .flag("--batch", model.batches,
             "model: sequences decoding at once; rows: rows of one sequence; may be given again (1; 2 3 5 9)")
+      .flag("--draft", draft, "draft: a folder, or q8 or q4: the same model packed so")
       .flag("--plan", plan, "think: as quern run --think takes it")
       .flag("--skip-prefill", model.skip_prefill, "model: decoding only")
       .flag("--rows", train.rows, "train: rows of a micro-batch")
@@ -147,10 +151,12 @@ int cmd_bench(Words args) {
   if (what == "model") return bench_model(model, json);
   if (what == "batch") return bench_batch(model, json);
   if (what == "rows") return bench_rows(model, json);
+  if (what == "draft") return bench_draft(model, draft, json);
   if (what == "think") return bench_think(model, plan, json);
   if (what == "prefix") return bench_prefix(model, json);
   throw UsageError(fmt::format(
-      "quern bench: '{}', expected host, kernels, mixers, model, batch, rows, prefix, think, train or tree", what));
+      "quern bench: '{}', expected host, kernels, mixers, model, batch, rows, prefix, think, draft, train or tree",
+      what));
 }
 
 }  // namespace quern

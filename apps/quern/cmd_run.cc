@@ -340,7 +340,7 @@ int cmd_run(Words args) {
     o.constraint = constraint(r, tokenizer);
     return answer_over_ranks(r, load, o, options);
   }
-  const auto draft = r.ahead.load(tokenizer);
+  const auto draft = r.ahead.load(r.dir, tokenizer);
   auto model = load_for_inference(r.dir, load);
   options.draft = draft.get();
   if (!prompt) return chat(*model, r, o, options);

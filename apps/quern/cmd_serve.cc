@@ -115,7 +115,7 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
   if (!how.weights.empty()) m->fingerprint = model_fingerprint(what.dir, how.weights, options.adapter);
   EngineOptions engine = how.engine;
   engine.tokenizer = &m->tokenizer;
-  if (what.dir == how.drafted) m->draft = how.ahead.load(m->tokenizer);
+  if (what.dir == how.drafted) m->draft = how.ahead.load(what.dir, m->tokenizer);
   engine.draft = m->draft.get();
   if (!m->draft) engine.speculate.draft = false;
   if (!engine.speculate.ngram && !engine.speculate.draft) engine.speculate = {};
@@ -129,7 +129,7 @@ ShelfEntry entry_of(const Served& what, const HowToServe& how) {
   return {.id = what.id,
           .load = [what, &how] { return load_served(what, how); },
           .bytes = weight_bytes(what.dir) + how.engine.cache_bytes +
-                   (what.dir == how.drafted ? weight_bytes(how.ahead.folder()) : 0),
+                   (what.dir == how.drafted ? how.ahead.weights(what.dir) : 0),
           .base = what.base,
           .adapter = what.adapter};
 }

@@ -1,4 +1,4 @@
-// The draft model keeps its weights as its folder has them, or in bf16.
+// Another folder's weights stay as they lie there, or in bf16.
 #include "apps/quern/draft_flags.h"
 
 #include "apps/quern/context.h"
@@ -14,7 +14,7 @@ void DraftFlags::add_to(Args& args, const std::string& on_answers, const std::st
                 on_answers)
       .flag("--draft", dir,
             "a smaller model of the same tokenizer that guesses ahead" + whose +
-                "; by itself it means --speculate both");
+                ", or q4 or q8: the model itself packed so; means --speculate both unless that says otherwise");
 }
 
 SpeculationOptions DraftFlags::options() const {
@@ -25,11 +25,15 @@ SpeculationOptions DraftFlags::options() const {
   return o;
 }
 
-std::string DraftFlags::folder() const { return model_folder(dir); }
+int64_t DraftFlags::weights(const std::string& model) const {
+  return weight_bytes(is_packing(dir) ? model : model_folder(dir));
+}
 
-std::unique_ptr<Model> DraftFlags::load(const Tokenizer& tokenizer) const {
+std::unique_ptr<Model> DraftFlags::load(const std::string& model, const Tokenizer& tokenizer) const {
   if (dir.empty()) return nullptr;
-  const Tokenizer its = load_tokenizer(folder());
+  if (is_packing(dir)) return load_for_inference(model, dir);
+  const std::string folder = model_folder(dir);
+  const Tokenizer its = load_tokenizer(folder);
   if (its.vocab_size() != tokenizer.vocab_size())
     fail("--draft {}: it has {} tokens, the model {}; both must have the same tokenizer", dir, its.vocab_size(),
          tokenizer.vocab_size());
@@ -37,7 +41,7 @@ std::unique_ptr<Model> DraftFlags::load(const Tokenizer& tokenizer) const {
     if (its.id_to_token(id) != tokenizer.id_to_token(id))
       fail("--draft {}: token {} is '{}' there and '{}' here; both must have the same tokenizer", dir, id,
            its.id_to_token(id), tokenizer.id_to_token(id));
-  return load_for_inference(folder(), "auto");
+  return load_for_inference(folder, "auto");
 }
 
 }  // namespace quern

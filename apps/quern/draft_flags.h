@@ -12,13 +12,13 @@
 namespace quern {
 
 struct DraftFlags {
-  std::string dir = {};  // of the draft model; empty: none
+  std::string dir = {};  // of the draft model, or a scheme: the model itself packed so; empty: none
   std::optional<std::string> speculate = {};
   void add_to(Args& args, const std::string& on_answers, const std::string& whose = "");
-  SpeculationOptions options() const;  // throws Error; with a draft model and no word both guess
-  std::string folder() const;          // of a model by its name, too
-  // Null without --draft. Throws Error unless the model in `dir` has `tokenizer`'s tokens.
-  std::unique_ptr<Model> load(const Tokenizer& tokenizer) const;
+  SpeculationOptions options() const;               // throws Error; with a draft model and no word both guess
+  int64_t weights(const std::string& model) const;  // bytes of its files
+  // Null without --draft. Throws Error unless the model in `dir` has the tokens of the one in `model`, `tokenizer`'s.
+  std::unique_ptr<Model> load(const std::string& model, const Tokenizer& tokenizer) const;
 };
 
 }  // namespace quern

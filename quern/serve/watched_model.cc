@@ -13,7 +13,7 @@ void WatchedModel::tell(std::span<const int32_t> ids, const Batch& batch, bool r
 
 Var WatchedModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
   tell(ids, batch, false);
-  Var h = model_.hidden(tape, ids, batch);
+  Var h = inner_.hidden(tape, ids, batch);
   tell(ids, batch, true);
   return h;
 }

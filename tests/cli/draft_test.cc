@@ -32,10 +32,22 @@ TEST_F(Draft, GuessesForRun) {
   EXPECT_GT(itself.at("accepted").as_int(), 0);
   EXPECT_EQ(other.at("tokens"), plain.at("tokens"));
   EXPECT_GT(other.at("drafted").as_int(), 0);
+  const Json packed = answer("--draft q4 --speculate draft:4");
+  EXPECT_EQ(packed.at("tokens"), plain.at("tokens"));
+  EXPECT_GT(packed.at("drafted").as_int(), 0);
   const Ran thought =
       shell("quern run " + large_ + " -p 'What is 1 + 1?' -n 20 --json --think vote:2 --seed 3 --draft " + small_ +
             " --speculate draft");
   EXPECT_EQ(thought.code, 0) << thought.err;
+}
+
+TEST_F(Draft, IsBenched) {
+  const Ran r = shell("quern bench draft " + large_ + " --scheme f32 --draft q4 --reps 1 --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json rows = Json::parse(r.out);
+  ASSERT_EQ(rows.as_array().size(), 4u);
+  for (const Json& row : rows.as_array()) EXPECT_GT(row.at("speed_up").as_double(), 0);
+  EXPECT_EQ(shell("quern bench draft " + large_).code, 2) << "who guesses?";
 }
 
 TEST_F(Draft, IsRefusedWithoutTheSameTokens) {

@@ -11,6 +11,7 @@
 #include "quern/base/rng.h"
 #include "quern/infer/engine.h"
 #include "quern/infer/session.h"
+#include "quern/models/around_model.h"
 #include "tests/models/golden.h"
 
 namespace quern {
@@ -89,26 +90,6 @@ struct Thirds : TokenConstraint, ConstraintSource {
   bool finished() const override { return false; }
   void accept(int32_t) override { ++count; }
   std::unique_ptr<TokenConstraint> start() const override { return std::make_unique<Thirds>(unsure, words); }
-};
-
-// A model around another, for tests to override what they watch or disturb.
-class AroundModel : public Model {
- public:
-  explicit AroundModel(Model& inner) : inner_(inner) {}
-  std::string family() const override { return inner_.family(); }
-  int64_t vocab_size() const override { return inner_.vocab_size(); }
-  int64_t max_positions() const override { return inner_.max_positions(); }
-  Json config() const override { return inner_.config(); }
-  std::vector<StateSite> sites(DType kv) const override { return inner_.sites(kv); }
-  void visit(const std::string& p, const ParameterVisitor& v) override { inner_.visit(p, v); }
-  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
-    return inner_.hidden(tape, ids, batch);
-  }
-  Var logits(Tape& tape, const Var& h) override { return inner_.logits(tape, h); }
-  Var loss(Tape& tape, const Var& h, std::span<const int32_t> t) override { return inner_.loss(tape, h, t); }
-
- protected:
-  Model& inner_;
 };
 
 }  // namespace quern

@@ -1,0 +1,34 @@
+// A model that is another one in all things; whoever watches or changes some of them derives from it. What Model may
+// learn beyond these calls has to be passed on here too.
+#pragma once
+#include "quern/models/model.h"
+
+namespace quern {
+
+class AroundModel : public Model {
+ public:
+  explicit AroundModel(Model& inner) : inner_(inner) {}
+  std::string family() const override { return inner_.family(); }
+  int64_t vocab_size() const override { return inner_.vocab_size(); }
+  int64_t max_positions() const override { return inner_.max_positions(); }
+  Json config() const override { return inner_.config(); }
+  std::vector<StateSite> sites(DType kv) const override { return inner_.sites(kv); }
+  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
+    return inner_.hidden(tape, ids, batch);
+  }
+  Var logits(Tape& tape, const Var& hidden_TD) override { return inner_.logits(tape, hidden_TD); }
+  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
+    return inner_.loss(tape, hidden_TD, targets);
+  }
+  Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const override {
+    return inner_.read(folder, name, p);
+  }
+  bool ignorable(const std::string& tensor) const override { return inner_.ignorable(tensor); }
+  void visit(const std::string& prefix, const ParameterVisitor& v) override { inner_.visit(prefix, v); }
+  void pack(const Packing& p) override { inner_.pack(p); }
+
+ protected:
+  Model& inner_;
+};
+
+}  // namespace quern
