@@ -46,8 +46,8 @@ int bench_draft(const ModelBenchOptions& o, const std::string& draft, bool json)
   if (draft.empty()) throw UsageError("quern bench draft: say by --draft who guesses");
   const DType kv = bench_kv(o);
   const std::unique_ptr<Model> model = bench_subject(o), small = bench_draft_model(o, draft);
-  const ScriptTokens prompt = fresh_tokens(kPromptTokens, model->vocab_size(), 1),
-                     answer = fresh_tokens(kAnswerTokens, model->vocab_size(), 2);
+  const int64_t both = std::min(model->vocab_size(), small->vocab_size());  // heads may be padded differently
+  const ScriptTokens prompt = fresh_tokens(kPromptTokens, both, 1), answer = fresh_tokens(kAnswerTokens, both, 2);
   const auto script = std::make_shared<Scripted>(answer, model->vocab_size());
   Json rows = Json::array();
   if (!json) fmt::print("{:>14}{:>6}{:>10}{:>10}{:>14}\n", "right", "K", "guesses", "right", "speed-up");

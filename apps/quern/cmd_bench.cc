@@ -96,8 +96,7 @@ int cmd_bench(Words args) {
       .flag("--scheme", model.scheme, "model: weights as f32, bf16, q8, q4 or q8a8; a packed DIR stays as it is")
       .flag("--kv", model.kv,
             "model, batch, rows, prefix, think, draft: the attention cache as bf16, q8 or f32; model, batch: given "
-            "again, "
-            "one beside the other")
+            "again, one beside the other")
       .flag("--prompt", prompt, "model, prefix: tokens of the prompt (2048; 4096)")
       .flag("--chunk", model.chunk, "prefix: prompt rows of one step")
       .flag("--depth", model.depths, "model: context of decoding, may be given again (512 and 8192)")

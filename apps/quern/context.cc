@@ -71,9 +71,7 @@ int64_t weight_bytes(const std::filesystem::path& model) {
   return bytes;
 }
 
-bool is_packing(const std::string& text) {
-  return (text == "q8" || text == "q4" || text == "q8a8") && !std::filesystem::exists(text);
-}
+bool is_packing(const std::string& text) { return (text == "q8" || text == "q4") && !std::filesystem::exists(text); }
 
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights) {
   LoadOptions options;

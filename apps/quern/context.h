@@ -34,7 +34,7 @@ struct WeightFlags {
   DType rows() const;  // what weights are kept in, or unpacked to
 };
 
-// "q8", "q4" or "q8a8", and no file of that name.
+// "q8" or "q4", and no file of that name.
 bool is_packing(const std::string& text);
 int64_t weight_bytes(const std::filesystem::path& model);  // of a folder's safetensors, or of a .gguf file
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options);

@@ -6,7 +6,7 @@
 namespace quern {
 
 int64_t DraftBet::length(int64_t most, double price) {
-  const double p = right_ / (right_ + wrong_);
+  const double p = chance();
   int64_t n = 0;
   for (double chance = p; n < most && chance >= price; chance *= p) ++n;
   if (n > 0 || most < 1) return n;
@@ -24,7 +24,8 @@ void DraftBet::judged(int64_t drafted, int64_t accepted) {
 
 DraftBet DraftBet::for_another() const {
   DraftBet b = *this;
-  b.wait_ = 0, b.patience_ = kPatience;
+  constexpr int64_t kSooner = 32;
+  b.wait_ = 0, b.patience_ = std::min(patience_, kSooner);
   return b;
 }
 

@@ -11,7 +11,8 @@ class DraftBet {
  public:
   int64_t length(int64_t most, double price);  // of the next draft, which may be none
   void judged(int64_t drafted, int64_t accepted);
-  DraftBet for_another() const;  // knows the chances, and waits for nothing yet
+  double chance() const { return right_ / (right_ + wrong_); }
+  DraftBet for_another() const;  // knows the chances, and is heard again sooner
 
  private:
   static constexpr int64_t kPatience = 4, kMostPatience = 1024;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "quern/base/threads.h"
 #include "quern/infer/speculation_options.h"
@@ -55,8 +56,15 @@ Tensor DraftModel::logits(const Feed& feed, int64_t columns) {
   return out;
 }
 
-// One forward that stood still does not decide: what is new counts a quarter, and twice as much as was known at most.
+int64_t DraftModel::unread(const DraftReader& r, std::span<const int32_t> tokens) const {
+  if (r.state_.sites().empty()) return std::ssize(tokens) - cache_.known(tokens);
+  return std::ssize(tokens) - r.state_.length() + std::ssize(r.guesses_);
+}
+
+// One forward that stood still does not decide: the very first, which touches its weights, does not count, and what
+// is new counts a quarter, and twice as much as was known at most.
 void DraftModel::took(double seconds, size_t askers) {
+  if (!std::exchange(warm_, true)) return;
   const double each = seconds / static_cast<double>(askers);
   seconds_each_ = seconds_each_ == 0 ? each : 0.75 * seconds_each_ + 0.25 * std::min(each, 2 * seconds_each_);
 }
@@ -86,19 +94,19 @@ void DraftModel::settle(DraftReader& r, std::span<const int32_t> tokens) const {
   r.guesses_.clear();
 }
 
-void DraftModel::guess(std::span<DraftAsk> asks, int64_t most_rows) {
+void DraftModel::guess(std::span<DraftAsk> asks, int64_t most_rows, int64_t columns) {
   try {
-    read_and_guess(asks, most_rows);
+    read_and_guess(asks, most_rows, columns);
   } catch (const std::exception&) {  // states are in pieces
     for (DraftAsk& a : asks) {
       a.reader = DraftReader();
       a.reader.failed_ = true;
-      a.draft.clear();
+      a.draft.clear(), a.read = false;
     }
   }
 }
 
-void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows) {
+void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows, int64_t columns) {
   struct Going {
     DraftAsk* ask;
     double chance = 1;  // that all of its draft comes true
@@ -109,7 +117,7 @@ void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows) {
   std::vector<DraftAsk*> order;  // who has least to read is first: a long text does not keep the others waiting
   for (DraftAsk& a : asks)
     if (!a.reader.failed_) order.push_back(&a);
-  std::ranges::stable_sort(order, {}, [](const DraftAsk* a) { return a->reader.unread(std::ssize(a->tokens)); });
+  std::ranges::stable_sort(order, {}, [&](const DraftAsk* a) { return unread(a->reader, a->tokens); });
   bool timed = true;  // this forward's time is that of a guessed token: nobody reads more than a draft
   for (DraftAsk* a : order) {
     DraftReader& r = a->reader;
@@ -120,7 +128,8 @@ void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows) {
     if (n < 1) continue;
     const auto text = a->tokens.subspan(static_cast<size_t>(from), static_cast<size_t>(n));
     if (std::ranges::any_of(text, [&](int32_t t) { return t >= model_.vocab_size(); })) {
-      r.failed_ = true;  // a token that it has no row for
+      r = DraftReader();
+      r.failed_ = true;  // there is a token that it has no row for
       continue;
     }
     most_rows -= n;
@@ -130,7 +139,6 @@ void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows) {
     if (a->read) going.push_back({a});
   }
   if (texts.ids.empty()) return;
-  const int64_t columns = asks[0].vocab;
   auto begun = Clock::now();
   size_t fed = texts.states.size();
   Tensor rows = logits(texts, columns);
@@ -150,7 +158,8 @@ void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows) {
     if (timed) took(std::chrono::duration<double>(Clock::now() - begun).count(), fed);
     std::erase_if(going, [](Going& g) {
       DraftAsk& a = *g.ask;
-      if (!g.drawn || std::ranges::find(a.stop_ids, g.drawn->token) != a.stop_ids.end()) return true;
+      if (!g.drawn) return true;
+      if (std::ranges::find(a.stop_ids, g.drawn->token) != a.stop_ids.end()) return a.ends = true;
       // The likeliest token is as certain as the model is of it; of one that chance chose, the same chance chooses
       // among the greater model's.
       if (a.sampler.greedy()) g.chance *= std::exp(g.drawn->logprob);

@@ -16,9 +16,12 @@ namespace quern {
 // What the draft model carries for one answer.
 class DraftReader {
  public:
-  // Of a text of so many tokens, those it would have to read.
-  int64_t unread(int64_t tokens) const { return tokens - state_.length() + static_cast<int64_t>(guesses_.size()); }
   bool failed() const { return failed_; }
+  void let_go() {  // of its state; one that failed stays so
+    const bool failed = failed_;
+    *this = DraftReader();
+    failed_ = failed;
+  }
 
  private:
   friend class DraftModel;
@@ -34,10 +37,10 @@ struct DraftAsk {
   std::span<const int64_t> stop_ids;  // nothing is guessed behind them
   int64_t most;                       // tokens to guess
   int64_t longest;                    // tokens the answer may come to have
-  int64_t vocab;                      // columns of the greater model's logits
   double price;                       // of a guessed token, as a share of a step
   std::vector<int32_t> draft = {};    // out: perhaps none
   bool read = false;                  // out: it had read all there is, so that an empty draft is its own
+  bool ends = false;                  // out: it thinks that the answer ends here
 };
 
 class DraftModel {
@@ -46,7 +49,10 @@ class DraftModel {
   DraftModel(Model& model, DType kv, int64_t cache_bytes);
 
   // most_rows: of the text that are read for all of them together; who is not through is asked again another time.
-  void guess(std::span<DraftAsk> asks, int64_t most_rows);
+  // columns: of the greater model's logits.
+  void guess(std::span<DraftAsk> asks, int64_t most_rows, int64_t columns);
+  // Tokens it would have to read to be asked.
+  int64_t unread(const DraftReader& reader, std::span<const int32_t> tokens) const;
   // The answer is whole: what was read stays in the cache.
   void remember(DraftReader& reader, std::span<const int32_t> tokens);
 
@@ -66,13 +72,14 @@ class DraftModel {
   void settle(DraftReader& reader, std::span<const int32_t> tokens) const;
   Tensor logits(const Feed& feed, int64_t columns);
   void took(double seconds, size_t askers);
-  void read_and_guess(std::span<DraftAsk> asks, int64_t most_rows);
+  void read_and_guess(std::span<DraftAsk> asks, int64_t most_rows, int64_t columns);
 
   Model& model_;
   std::vector<StateSite> sites_;
   bool fixed_;  // some part of a state is
   PrefixCache cache_;
   double seconds_each_ = 0;
+  bool warm_ = false;  // it has had a forward
 };
 
 }  // namespace quern

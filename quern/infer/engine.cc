@@ -27,9 +27,9 @@ double seconds_between(Clock::time_point a, Clock::time_point b) {
 // A snapshot before the prompt's last token costs memory, or a forward of one row: only where it saves replaying more
 // than this.
 constexpr int64_t kWorthASnapshot = 32;
-constexpr int64_t kWorthReading = 64;  // tokens a draft model may have to read for each that it could guess
-constexpr int64_t kScoredRows = 128;   // whose logits are held at once: 134 MB at a vocabulary of 262K
-constexpr int64_t kGrid = 64;          // the finest grid of snapshots; a multiple of every cut alignment
+constexpr double kWorthReading = 64;  // tokens a draft model may have to read for each that it may guess right
+constexpr int64_t kScoredRows = 128;  // whose logits are held at once: 134 MB at a vocabulary of 262K
+constexpr int64_t kGrid = 64;         // the finest grid of snapshots; a multiple of every cut alignment
 
 std::string message_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
@@ -218,7 +218,7 @@ struct Engine::Impl {
     }
     if (s.ahead && draft && !failed) {
       draft->remember(s.ahead->reader(), s.tokens);
-      if (!o.exact_cuts) draft_bet = s.ahead->model_bet().for_another();
+      if (!o.exact_cuts && s.ahead->model_judged()) draft_bet = s.ahead->model_bet().for_another();
     }
     reserved -= need(s);
     s.state = SequenceState();
@@ -285,8 +285,9 @@ struct Engine::Impl {
 
   // Guesses of the sequences whose answers go on by sampling.
   void guess(const std::vector<Piece>& pieces) {
-    int64_t rows = 0;
-    for (const Piece& p : pieces) rows += p.rows;
+    int64_t rows = 0;  // of answers: a step of them is what a right guess saves
+    for (const Piece& p : pieces)
+      if (p.s->answering()) rows += p.rows;
     std::vector<DraftAsk> asks;
     std::vector<Sequence*> askers;
     for (const Piece& p : pieces) {
@@ -298,7 +299,7 @@ struct Engine::Impl {
       const double row_price = o.exact_cuts ? RowPrice::kGuess : price.beside(rows);
       s.ahead->guess(s.tokens, p.rows, room, row_price);
       rows += p.drafted();
-      if (!draft || p.drafted() > 0 || s.ahead->reader().unread(size) > kWorthReading * room) continue;
+      if (!draft || p.drafted() > 0 || !worth_reading(s, room)) continue;
       const double each = row_price + draft_price(rows);
       const int64_t most = s.ahead->asks(p.rows, std::min(room, draft->max_positions() - size), each);
       if (most < 1) continue;
@@ -309,12 +310,16 @@ struct Engine::Impl {
                       .stop_ids = s.r.options.stop_ids,
                       .most = most,
                       .longest = longest(s),
-                      .vocab = model.vocab_size(),
                       .price = each});
     }
     if (asks.empty()) return;
-    draft->guess(asks, o.chunk);
+    draft->guess(asks, o.chunk, model.vocab_size());
     for (size_t i = 0; i < asks.size(); ++i) askers[i]->ahead->propose(asks[i]);
+  }
+
+  bool worth_reading(Sequence& s, int64_t room) const {
+    const double right = static_cast<double>(room) * s.ahead->model_bet().chance();
+    return static_cast<double>(draft->unread(s.ahead->reader(), s.tokens)) <= kWorthReading * right;
   }
 
   // Of a token of the draft model's, as a share of a step.

@@ -2,6 +2,7 @@
 #include "quern/infer/speculation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "quern/base/error.h"
 #include "quern/mixers/state_totals.h"
@@ -24,6 +25,7 @@ Speculation::Speculation(const std::vector<StateSite>& sites, const SpeculationO
 }
 
 void Speculation::guess(std::span<const int32_t> tokens, int64_t rows, int64_t room, double price) {
+  if (std::exchange(said_it_ends_, false)) judge_model(1, 0);  // it went on
   by_model_ = false;
   draft_.clear();
   if (words_) draft_ = words_->next(tokens, room_behind(rows, room), price);
@@ -37,7 +39,16 @@ int64_t Speculation::asks(int64_t rows, int64_t room, double price) {
 void Speculation::propose(const DraftAsk& a) {
   draft_ = a.draft;
   by_model_ = true;
-  if (a.read && draft_.empty()) model_bet_.judged(1, 0);  // too unsure to say anything: it was asked in vain
+  if (!a.read || !draft_.empty()) return;
+  if (a.ends)
+    said_it_ends_ = true;
+  else
+    judge_model(1, 0);  // too unsure to say anything: it was asked in vain
+}
+
+void Speculation::judge_model(int64_t drafted, int64_t right) {
+  model_bet_.judged(drafted, right);
+  model_judged_ = true;
 }
 
 void Speculation::add_marks(const SequenceState& state, int64_t segment, int64_t rows, std::vector<InnerCut>& cuts) {
@@ -61,7 +72,7 @@ void Speculation::settle(SequenceState& state, int64_t right) {
   const auto drafted = static_cast<int64_t>(draft_.size());
   QUERN_CHECK(drafted > 0 && right >= 0 && right <= drafted, "{} of {}", right, drafted);
   if (by_model_)
-    model_bet_.judged(drafted, right);
+    judge_model(drafted, right);
   else
     words_->judged(drafted, right);
   draft_.clear();

@@ -38,9 +38,10 @@ class Speculation {
   void add_marks(const SequenceState& state, int64_t segment, int64_t rows, std::vector<InnerCut>& cuts);
   // After the step: `right` tokens of the draft were. The state goes back to where it knows no other, or before.
   void settle(SequenceState& state, int64_t right);
-  void drop() { draft_.clear(), reader_ = DraftReader(); }  // the step failed, perhaps for want of memory
+  void drop() { draft_.clear(), reader_.let_go(); }  // the step failed, perhaps for want of memory
   // What is known of the draft model; the next answer begins with it.
   const DraftBet& model_bet() const { return model_bet_; }
+  bool model_judged() const { return model_judged_; }
 
  private:
   int64_t room_behind(int64_t rows, int64_t room) const { return inside_ || rows == 1 ? room : 0; }
@@ -50,7 +51,10 @@ class Speculation {
   DraftReader reader_;
   DraftBet model_bet_;
   std::vector<int32_t> draft_;
-  bool by_model_ = false;  // the draft is
+  bool by_model_ = false;      // the draft is
+  bool said_it_ends_ = false;  // the draft model said that the answer ends
+  bool model_judged_ = false;  // by this answer
+  void judge_model(int64_t drafted, int64_t right);
   std::vector<StateSite> sites_;
   int64_t most_marks_;
   std::vector<SequenceState> marks_;  // as many as were needed at once

@@ -28,7 +28,7 @@ struct Submission {                       // beside what the engine is asked
   std::string id = {};                    // of the HTTP request
   bool progress = false;                  // its Answer tells how much of the prompt is read
   bool streams = true;                    // its pieces are told as they come; else all of them when it is done
-  bool each_token = false;                // its pieces are single tokens, as logprobs and calls of tools need; else many may come as one
+  bool each_token = false;                // its pieces are single tokens, as logprobs and tools' calls need
   std::shared_ptr<AnswerBell> bell = {};  // rung when there is something to hear; none: one of its own
 };
 

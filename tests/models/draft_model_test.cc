@@ -232,18 +232,51 @@ TEST_P(DraftOn, WhatATokenCostsIsNotDecidedByOneForward) {
                  .stop_ids = {},
                  .most = 1,
                  .longest = 40,
-                 .vocab = model_->vocab_size(),
+
                  .price = 1};
-    draft.guess(std::span(&ask, 1), 100);
+    draft.guess(std::span(&ask, 1), 100, model_->vocab_size());
     ASSERT_EQ(ask.draft.size(), 1u);
     text.push_back(ask.draft[0]);
   };
+  slow.stall_ms = 30;
+  guess();
+  EXPECT_EQ(draft.seconds_each(), 0) << "the first forward says nothing";
+  slow.stall_ms = 0;
   guess();
   const double first = draft.seconds_each();
   EXPECT_GT(first, 0);
   slow.stall_ms = 30;
   guess();
   EXPECT_LE(draft.seconds_each(), 1.26 * first);
+}
+
+TEST_P(DraftOn, ALongTextIsNotReadForLittle) {
+  Guesser draft(*model_);
+  Request r = asking(300, 3, 4);  // two tokens it could guess, one of which may come true
+  const Generated g = Engine(*model_, with(draft)).run(r);
+  EXPECT_EQ(draft.rows, 0);
+  EXPECT_EQ(g.tokens, by_definition(r.prompt, 4));
+  r.options.max_tokens = 20;
+  Engine(*model_, with(draft)).run(r);
+  EXPECT_GT(draft.rows, 200) << "a chunk of 16 a step";
+}
+
+TEST_P(DraftOn, ATokenItHasNoRowForKeepsItSilent) {
+  Padded draft(*model_, -1);
+  Request r = asking(20, 3, 20);
+  r.prompt[7] = static_cast<int32_t>(model_->vocab_size() - 1);
+  const Generated g = Engine(*model_, with(draft)).run(r);
+  EXPECT_EQ(draft.rows, 0);
+  EXPECT_EQ(g.tokens, by_definition(r.prompt, 20));
+}
+
+TEST_P(DraftOn, WhatIsKnownOfItIsHandedOn) {
+  Guesser draft(*model_, 1);  // always wrong
+  EngineOptions o = with(draft);
+  o.exact_cuts = false;
+  Engine engine(*model_, o);
+  for (uint64_t i = 0; i < 3; ++i) engine.run(asking(20, i, 60));
+  EXPECT_LE(engine.run(asking(20, 9, 28)).speculated.steps, 0) << "it waits for 32 tokens";
 }
 
 // A draft model of another family, with states of its own kind.
