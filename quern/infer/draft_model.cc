@@ -10,6 +10,7 @@
 
 #include "quern/base/threads.h"
 #include "quern/infer/speculation_options.h"
+#include "quern/infer/wanted_logits.h"
 #include "quern/mixers/state_totals.h"
 
 namespace quern {
@@ -45,10 +46,7 @@ Tensor DraftModel::logits(const Feed& feed, int64_t columns) {
   Tape tape(Tape::inference);
   const Tensor hidden = model_.hidden(tape, feed.ids, Batch::resume(feed.states, feed.lengths)).value;
   if (feed.wanted.empty()) return {};
-  Tensor rows = Tensor::empty({static_cast<int64_t>(feed.wanted.size()), hidden.dim(1)}, hidden.dtype());
-  for (size_t i = 0; i < feed.wanted.size(); ++i)
-    rows.narrow(0, static_cast<int64_t>(i), 1).copy_from(hidden.narrow(0, feed.wanted[i], 1));
-  const Tensor its = model_.logits(tape, Var(rows)).value.to(DType::f32);
+  const Tensor its = wanted_logits(model_, tape, hidden, feed.wanted);
   if (its.dim(1) == columns) return its;
   Tensor out = Tensor::full({its.dim(0), columns}, DType::f32, -std::numeric_limits<double>::infinity());
   const int64_t common = std::min(columns, its.dim(1));

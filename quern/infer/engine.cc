@@ -13,6 +13,7 @@
 #include "quern/base/threads.h"
 #include "quern/infer/row_price.h"
 #include "quern/infer/sequence.h"
+#include "quern/infer/wanted_logits.h"
 #include "quern/mixers/cache_shards.h"
 #include "quern/mixers/state_totals.h"
 
@@ -299,7 +300,7 @@ struct Engine::Impl {
       const double row_price = o.exact_cuts ? RowPrice::kGuess : price.beside(rows);
       s.ahead->guess(s.tokens, p.rows, room, row_price);
       rows += p.drafted();
-      if (!draft || p.drafted() > 0 || !worth_reading(s, room)) continue;
+      if (!s.ahead->may_ask() || !worth_reading(s, room)) continue;
       const double each = row_price + draft_price(rows);
       const int64_t most = s.ahead->asks(p.rows, std::min(room, draft->max_positions() - size), each);
       if (most < 1) continue;
@@ -357,13 +358,7 @@ struct Engine::Impl {
     for (const Piece& p : pieces) score(p, hidden, std::exchange(row, row + p.rows + p.drafted()));
     for (const Piece& p : pieces) p.s->alone = false;
     if (wanted.empty()) return;
-    Tensor rows = hidden;
-    if (static_cast<int64_t>(wanted.size()) < hidden.dim(0)) {
-      rows = Tensor::empty({static_cast<int64_t>(wanted.size()), hidden.dim(1)}, hidden.dtype());
-      for (size_t i = 0; i < wanted.size(); ++i)
-        rows.narrow(0, static_cast<int64_t>(i), 1).copy_from(hidden.narrow(0, wanted[i], 1));
-    }
-    after(ready, model.logits(tape, Var(rows)).value.to(DType::f32));
+    after(ready, wanted_logits(model, tape, hidden, wanted));
   }
 
   // Logprobs of the prompt's tokens that the piece's rows, from `row` on, foretell.

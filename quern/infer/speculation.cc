@@ -32,7 +32,6 @@ void Speculation::guess(std::span<const int32_t> tokens, int64_t rows, int64_t r
 }
 
 int64_t Speculation::asks(int64_t rows, int64_t room, double price) {
-  if (!o_.draft || guessing() || reader_.failed()) return 0;
   return model_bet_.length(std::min(o_.most, room_behind(rows, room)), price);
 }
 

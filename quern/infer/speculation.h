@@ -28,7 +28,8 @@ class Speculation {
   // Before a step that feeds the last `rows` of `tokens`: guesses what comes behind them (ngram_draft.h). Where a
   // wrong guess goes back to before the step, only behind a single row, so that the way back does not grow.
   void guess(std::span<const int32_t> tokens, int64_t rows, int64_t room, double price);
-  // If that found nothing: how many tokens a draft model should guess, and what it did.
+  // Whether that found nothing, and there is a draft model to ask; how many tokens it should guess; what it did.
+  bool may_ask() const { return o_.draft && !guessing() && !reader_.failed(); }
   int64_t asks(int64_t rows, int64_t room, double price);
   DraftReader& reader() { return reader_; }
   void propose(const DraftAsk& answered);
@@ -44,6 +45,7 @@ class Speculation {
   bool model_judged() const { return model_judged_; }
 
  private:
+  void judge_model(int64_t drafted, int64_t right);
   int64_t room_behind(int64_t rows, int64_t room) const { return inside_ || rows == 1 ? room : 0; }
 
   SpeculationOptions o_;
@@ -54,7 +56,6 @@ class Speculation {
   bool by_model_ = false;      // the draft is
   bool said_it_ends_ = false;  // the draft model said that the answer ends
   bool model_judged_ = false;  // by this answer
-  void judge_model(int64_t drafted, int64_t right);
   std::vector<StateSite> sites_;
   int64_t most_marks_;
   std::vector<SequenceState> marks_;  // as many as were needed at once
