@@ -1,4 +1,5 @@
-// Errors, JSON, TOML, config visitor, arena, random numbers, files, ISA choice and thread splits of the base room.
+// Errors, JSON, TOML, config visitor, arena, random numbers, files, ISA choice, thread splits and reading ahead of
+// the base room.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -16,6 +17,7 @@
 #include "quern/base/free_blocks.h"
 #include "quern/base/mmap.h"
 #include "quern/base/page_block.h"
+#include "quern/base/read_ahead.h"
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
@@ -200,9 +202,43 @@ TEST(Threads, RangesCoverEverythingOnce) {
       for (int64_t i = b; i < e; ++i) ++hits[static_cast<size_t>(i)];
     });
     parallel_dynamic(1001, [&](int64_t i) { ++hits[static_cast<size_t>(i)]; });
-    EXPECT_EQ(std::set<int>(hits.begin(), hits.end()), std::set<int>{2});
+    for (int64_t n : {1001, 3, 0})
+      parallel_guided(n, [&](int64_t b, int64_t e) {
+        EXPECT_LT(b, e);
+        for (int64_t i = b; i < e; ++i) ++hits[static_cast<size_t>(i)];
+      });
+    for (size_t i = 0; i < hits.size(); ++i) EXPECT_EQ(hits[i], i < 3 ? 4 : 3) << i;
   }
   set_thread_count(before);
+}
+
+TEST(ReadAhead, OffersWhatHasFollowedAgainAndAgain) {
+  std::vector<char> weights(1 << 20);
+  constexpr int64_t kBytes = 1 << 16;
+  auto stretch = [&](int i) { return Stretch{weights.data() + i * kBytes, kBytes}; };
+  std::vector<std::shared_ptr<ReadingOrder>> order;
+  for (int i = 0; i < 12; ++i) order.push_back(std::make_shared<ReadingOrder>());
+  auto token = [&](int expert) {  // two matrices, one of eight experts, and the last one
+    for (int i : {0, 1, 2 + expert, 10}) reading(stretch(i), order[static_cast<size_t>(i)]);
+  };
+  token(3);
+  token(3);
+  EXPECT_EQ(order[0]->at(0).begin, nullptr) << "twice is no habit";
+  for (int expert : {1, 2, 3, 4}) token(expert);
+  EXPECT_EQ(order[0]->at(0).begin, stretch(1).begin);
+  EXPECT_EQ(order[0]->at(0).bytes, kBytes);
+  EXPECT_EQ(order[1]->at(0).begin, nullptr) << "another expert every time";
+  EXPECT_EQ(order[1]->at(1).begin, stretch(10).begin) << "and after it always the same";
+  EXPECT_EQ(order[10]->at(0).begin, stretch(0).begin) << "the next token";
+
+  int64_t pieces = 0;  // no more than halves of what is offered; waiting threads may take some of it
+  while (pieces <= 6 * kBytes / 2 / 512 && fetch_ahead()) ++pieces;
+  EXPECT_LE(pieces, 6 * kBytes / 2 / 512);
+  EXPECT_FALSE(fetch_ahead());
+  order.clear();
+  weights = {};  // freed memory may be hinted at
+  reading({weights.data(), 0}, std::make_shared<ReadingOrder>());
+  EXPECT_FALSE(fetch_ahead()) << "nothing is known to follow";
 }
 
 TEST(Nearest, FindsTheTypo) {

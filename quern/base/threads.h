@@ -2,6 +2,7 @@
 // runtime whose barrier spins (libgomp's) loses a factor of ten and more as soon as one other process wants a core.
 // The default count is physical cores ∩ affinity ∩ cgroup quota.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -51,25 +52,31 @@ void parallel_shares(int64_t n, int64_t grain, F&& body) {
 }
 
 // The same with ranges that shrink from half a thread's share down to single items: for streams so short that a
-// thread left waiting for the last range would cost more than the breaks in the stream do. body(begin, end) of ≥ 1
-// items.
+// thread left waiting for the last range would cost more than the breaks in the stream do. The caller takes them from
+// the front and the other threads from the back, where they may have read ahead (read_ahead.h). body(begin, end) of
+// ≥ 1 items; n < 2³².
 template <class F>
 void parallel_guided(int64_t n, F&& body) {
   if (n <= 0) return;
   const int64_t threads = thread_count();
   if (threads == 1) return static_cast<void>(body(int64_t{0}, n));
-  constexpr int64_t kMost = 256;
-  int64_t cut[kMost + 1], parts = 0;
-  cut[0] = 0;
-  while (cut[parts] < n) {
-    int64_t left = n - cut[parts], size = left / (2 * threads);
-    if (size < 1) size = 1;
-    cut[parts + 1] = parts + 1 == kMost ? n : cut[parts] + size;
-    ++parts;
-  }
-  auto part = [&](int64_t p) { body(cut[p], cut[p + 1]); };
+  std::atomic<uint64_t> left{static_cast<uint64_t>(n)};  // first item << 32 | one past the last
+  auto part = [&](int64_t) {
+    uint64_t now = left.load(std::memory_order_relaxed);
+    for (;;) {
+      const int64_t begin = static_cast<int64_t>(now >> 32), end = static_cast<int64_t>(now & 0xffffffff);
+      if (begin == end) return;
+      int64_t size = (end - begin) / (2 * threads);
+      if (size < 1) size = 1;
+      const bool front = thread_index() == 0;
+      const uint64_t rest = front ? now + (static_cast<uint64_t>(size) << 32) : now - static_cast<uint64_t>(size);
+      if (!left.compare_exchange_weak(now, rest, std::memory_order_relaxed)) continue;
+      front ? body(begin, begin + size) : body(end - size, end);
+      now = left.load(std::memory_order_relaxed);
+    }
+  };
   run_parts(
-      parts, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
+      threads, [](void* c, int64_t p) { (*static_cast<decltype(part)*>(c))(p); }, &part);
 }
 
 // Calls body(i) for i in [0, n), handed out one at a time: for items of uneven cost (causal tiles).

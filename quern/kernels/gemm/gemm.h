@@ -41,6 +41,7 @@ class PackedLinear {
   int64_t k() const;
   DType dtype() const;
   int64_t bytes() const;
+  const void* data() const;  // as it lies
   // y = x·Wᵀ + b; bias may be null. y may be strided by rows.
   void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
   void row(int64_t i, View<float, 1> out) const;  // W[i, :], for embeddings that share the head

@@ -90,6 +90,7 @@ int64_t PackedLinear::n() const { return impl_->n; }
 int64_t PackedLinear::k() const { return impl_->k; }
 DType PackedLinear::dtype() const { return impl_->widened ? DType::f32 : impl_->dtype; }
 int64_t PackedLinear::bytes() const { return impl_->bytes; }
+const void* PackedLinear::data() const { return impl_->data; }
 
 void PackedLinear::row(int64_t i, View<float, 1> out) const {
   QUERN_CHECK(i >= 0 && i < impl_->n && out.shape[0] == impl_->k, "row {} of {}", i, impl_->n);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "quern/base/read_ahead.h"
 #include "quern/kernels/gemm/gemm.h"
 #include "quern/kernels/quant/quant_linear.h"
 
@@ -18,7 +19,7 @@ struct InputSquares {
 class PackedWeight {
  public:
   PackedWeight() = default;
-  PackedWeight(QuantLinear w) : quant_(std::move(w)) {}
+  PackedWeight(QuantLinear w) : quant_(std::move(w)), order_(std::make_shared<ReadingOrder>()) {}
   static PackedWeight pack(const Tensor& w, const WeightScheme& s);  // w: [N, K], f32 or bf16
 
   bool defined() const { return dense_.defined() || quant_.defined(); }
@@ -40,11 +41,14 @@ class PackedWeight {
   void observe(std::shared_ptr<InputSquares> to) { seen_ = std::move(to); }  // every apply adds its x
 
  private:
+  const void* data() const { return dense_.defined() ? dense_.data() : quant_.blob().raw(); }
   void note(View<const float, 2> x) const;  // what traffic and calibration want to know of a product
+  void announce(int64_t rows) const;        // tells reading ahead that this one is read now
 
   PackedLinear dense_;
   QuantLinear quant_;
   std::shared_ptr<InputSquares> seen_;
+  std::shared_ptr<ReadingOrder> order_;
 };
 
 }  // namespace quern::kernels
