@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "quern/base/threads.h"
+
 namespace quern {
 namespace {
 
@@ -9,49 +11,78 @@ constexpr int kCertain = 2;          // times the same again before it counts
 constexpr int64_t kAhead = 2 << 20;  // bytes at most, so that what is in use stays in the caches
 constexpr int64_t kPiece = 512, kLine = 64;
 
-// What waiting threads fetch: the goal's stretches one after the other, each from its end, `next` bytes of them taken
-// so far. One thread writes and others read without a lock: a mixture of two goals fetches in vain and does no other
-// harm.
+// The last bytes of stretches, in the order in which they will be read.
+struct Ends {
+  std::array<const char*, ReadingOrder::kPlaces> end{};
+  std::array<int64_t, ReadingOrder::kPlaces> bytes{};
+  int64_t total = 0;
+};
+
+// What waiting threads fetch. One thread writes and others copy without a lock: a mixture of two goals fetches in
+// vain and does no other harm. Who waits reads no more than the version, over and over.
 struct Goal {
+  alignas(64) std::atomic<uint32_t> version{0};
   std::array<std::atomic<const char*>, ReadingOrder::kPlaces> end{};
   std::array<std::atomic<int64_t>, ReadingOrder::kPlaces> bytes{};
-  std::atomic<int64_t> total{0};
-  alignas(64) std::atomic<int64_t> next{0};
 };
 
 Goal goal;
 
-// How much of the stretch that ends there has been fetched for the goal as it stands, it and all behind it.
-int64_t fetched_from(const char* end) {
-  int64_t left = std::min(goal.next.load(std::memory_order_relaxed), goal.total.load(std::memory_order_relaxed));
-  for (size_t i = 0; i < goal.end.size() && left > 0; ++i) {
-    if (goal.end[i].load(std::memory_order_relaxed) == end) return left;
-    left -= goal.bytes[i].load(std::memory_order_relaxed);
+// What follows is the goal.
+void aim(const ReadingOrder& order) {
+  Ends e;
+  for (size_t n = 0, place = 0; place < e.end.size(); ++place) {
+    const Stretch s = order.at(place);
+    const int64_t part = std::min(s.bytes / 2, kAhead - e.total) / kPiece * kPiece;
+    if (part <= 0) continue;
+    e.total += part;
+    e.end[n] = s.begin + s.bytes, e.bytes[n++] = part;
   }
-  return 0;
+  for (size_t i = 0; i < e.end.size(); ++i) {
+    goal.end[i].store(e.end[i], std::memory_order_relaxed);
+    goal.bytes[i].store(e.bytes[i], std::memory_order_relaxed);
+  }
+  goal.version.store(goal.version.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-// What follows is the goal. What has been fetched of it stays fetched.
-void aim(const ReadingOrder& order) {
-  std::array<const char*, ReadingOrder::kPlaces> end{};
-  std::array<int64_t, ReadingOrder::kPlaces> bytes{};
-  int64_t total = 0;
-  for (size_t n = 0, place = 0; place < end.size(); ++place) {
-    const Stretch s = order.at(place);
-    const int64_t part = std::min(s.bytes / 2, kAhead - total) / kPiece * kPiece;
-    if (part <= 0) continue;
-    total += part;
-    end[n] = s.begin + s.bytes, bytes[n++] = part;
+class Fetcher {  // one thread's
+ public:
+  bool some() {
+    if (const uint32_t v = goal.version.load(std::memory_order_acquire); v != version_) take(v);
+    const int64_t every = std::max(1, thread_count() - 1);  // the other waiting threads fetch the pieces between
+    if (next_ >= ends_.total) return false;
+    int64_t from = next_;
+    next_ += every * kPiece;
+    for (size_t i = 0; i < ends_.end.size(); ++i) {
+      if (from < ends_.bytes[i]) {
+        for (int64_t b = kLine; b <= kPiece; b += kLine) __builtin_prefetch(ends_.end[i] - from - b, 0, 3);
+        return true;
+      }
+      from -= ends_.bytes[i];
+    }
+    return false;
   }
-  const int64_t done = total > 0 ? fetched_from(end[0]) : 0;
-  goal.total.store(0, std::memory_order_relaxed);
-  for (size_t i = 0; i < end.size(); ++i) {
-    goal.end[i].store(end[i], std::memory_order_relaxed);
-    goal.bytes[i].store(bytes[i], std::memory_order_relaxed);
+
+ private:
+  // The goal has changed. What has been fetched of it stays fetched.
+  void take(uint32_t version) {
+    Ends now;
+    for (size_t i = 0; i < now.end.size(); ++i) {
+      now.end[i] = goal.end[i].load(std::memory_order_relaxed);
+      now.bytes[i] = goal.bytes[i].load(std::memory_order_relaxed);
+      now.total += now.bytes[i];
+    }
+    int64_t done = std::min(next_, ends_.total);
+    for (size_t i = 0; i < ends_.end.size() && done > 0 && ends_.end[i] != now.end[0]; ++i) done -= ends_.bytes[i];
+    next_ = done > 0 ? done : std::max(0, thread_index() - 1) * kPiece;
+    ends_ = now;
+    version_ = version;
   }
-  goal.next.store(done, std::memory_order_relaxed);
-  goal.total.store(total, std::memory_order_release);
-}
+
+  Ends ends_;
+  int64_t next_ = 0;
+  uint32_t version_ = 0;
+};
 
 }  // namespace
 
@@ -85,20 +116,8 @@ void reading(Stretch self, const std::shared_ptr<ReadingOrder>& order) {
 }
 
 bool fetch_ahead() {
-  const int64_t total = goal.total.load(std::memory_order_acquire);
-  if (goal.next.load(std::memory_order_relaxed) >= total) return false;
-  int64_t from = goal.next.fetch_add(kPiece, std::memory_order_relaxed);
-  for (size_t i = 0; i < goal.end.size(); ++i) {
-    const int64_t bytes = goal.bytes[i].load(std::memory_order_relaxed);
-    if (from >= bytes) {
-      from -= bytes;
-      continue;
-    }
-    const char* end = goal.end[i].load(std::memory_order_relaxed) - from;
-    for (int64_t b = kLine; b <= kPiece; b += kLine) __builtin_prefetch(end - b, 0, 3);
-    return true;
-  }
-  return false;
+  thread_local Fetcher fetcher;
+  return fetcher.some();
 }
 
 }  // namespace quern
