@@ -1,5 +1,5 @@
 // quern bench host|kernels|mixers|model|batch|rows|prefix|think|draft|train|tree
-//   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks)
+//   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks, handing work over)
 //   kernels: every kernel's bench case, each figure with its ratio to the peak measured beside it
 //   model:   a whole model's prompt and generation speed, against the bf16 peak and the read bandwidth
 //   batch:   total speed of many sequences at once; prefix: time to the first token when most of a prompt is known
@@ -23,7 +23,7 @@ namespace {
 
 Json peaks(int64_t reps) {
   Json j = Json::object();
-  for (Bound b : {Bound::f32_flops, Bound::bf16_flops, Bound::read, Bound::write, Bound::copy}) {
+  for (Bound b : {Bound::f32_flops, Bound::bf16_flops, Bound::int8_ops, Bound::read, Bound::write, Bound::copy}) {
     std::vector<double> v;
     for (int64_t i = 0; i < reps; ++i) v.push_back(measure(b));
     j.set(bound_name(b), median(v));
@@ -31,17 +31,25 @@ Json peaks(int64_t reps) {
   return j;
 }
 
+std::string_view unit_of(std::string_view peak) {
+  if (peak == bound_name(Bound::int8_ops)) return "GOP/s";
+  return peak.ends_with("peak") ? "GFLOP/s" : "GB/s";
+}
+
 int bench_host(int64_t reps, bool json) {
   Json info = to_json(host_info()), peak = peaks(reps);
+  const double handoff = handoff_ns();
   if (json) {
     info.set("peaks", std::move(peak));
+    info.set("handoff_ns", handoff);
     fmt::print("{}\n", info.dump(2));
     return 0;
   }
   for (const auto& [key, value] : info.as_object())
     fmt::print("{:<16} {}\n", key, value.is_string() ? value.as_string() : value.dump());
   for (const auto& [key, value] : peak.as_object())
-    fmt::print("{:<16} {:.1f} {}\n", key, value.as_double(), key.ends_with("peak") ? "GFLOP/s" : "GB/s");
+    fmt::print("{:<16} {:.1f} {}\n", key, value.as_double(), unit_of(key));
+  if (handoff > 0) fmt::print("{:<16} {:.0f} ns from thread to thread and back\n", "handoff", handoff);
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // What this machine can do, measured: the roofline that every performance figure is a ratio to.
-//   compute:   register-only loops of f32 FMAs and bf16 dot products on every thread, GFLOP/s (an FMA counts 2,
-//              vdpbf16ps 64 per 512-bit register)
+//   compute:   register-only loops of f32 FMAs, bf16 and int8 dot products on every thread, GFLOP/s (an FMA counts 2,
+//              vdpbf16ps 64 and vpdpbusd 128 per 512-bit register)
 //   bandwidth: read, write (non-temporal) and copy over ≥ 512 MiB, the best of several stream counts per thread,
 //              GB/s (1e9); copy counts the bytes read plus the bytes written
 #pragma once
@@ -26,11 +26,16 @@ struct HostInfo {
 HostInfo host_info();
 Json to_json(const HostInfo& h);
 
-enum class Bound { f32_flops, bf16_flops, read, write, copy };
+enum class Bound { f32_flops, bf16_flops, int8_ops, read, write, copy };
 std::string_view bound_name(Bound b);
 
-// One measurement in GFLOP/s or GB/s of the active instruction set, over all threads; a few to some tens of
+// One measurement in GFLOP/s, GOP/s or GB/s of the active instruction set, over all threads; a few to some tens of
 // milliseconds. Where there is no bf16 product, bf16_flops measures f32 FMAs: that is what the kernels use then.
 double measure(Bound b);
+
+// Nanoseconds until what one thread writes has been seen and answered by another, the median of some thousands: 100
+// to 200 where their cores share a cache, several times that where they do not, and then every step of a small model
+// takes longer. 0 with one thread.
+double handoff_ns();
 
 }  // namespace quern

@@ -54,14 +54,53 @@ float f32_generic(int64_t steps) {  // machines without AVX2, and QUERN_ISA=ref:
   return acc[0][0];
 }
 
-double flops(bool bf16) {
-  float (*loop)(int64_t) = f32_generic;
-  double each = 8;
-  if (active_isa() == Isa::avx2) loop = host::peak_f32_avx2, each = 16;
-  if (active_isa() == Isa::avx512) loop = host::peak_f32_avx512, each = 32;
-  if (bf16 && has_avx512_bf16()) loop = host::peak_bf16_avx512bf16, each = 64;
-  double s = timed([&](int, int) { g_sink = loop(kSteps); });
-  return each * host::kPeakAccumulators * static_cast<double>(kSteps) * thread_count() / s * 1e-9;
+int int8_generic(int64_t steps) {
+  using Bytes = int8_t __attribute__((vector_size(8)));
+  using Sums = int32_t __attribute__((vector_size(32)));
+  Sums acc[host::kPeakAccumulators] = {};
+  Bytes a = Bytes{} + int8_t{1}, b = Bytes{} - int8_t{1};
+  for (int64_t s = 0; s < steps; ++s)
+    for (Sums& sum : acc) {
+      asm volatile("" : "+m"(a), "+m"(b));
+      sum += __builtin_convertvector(a, Sums) * __builtin_convertvector(b, Sums);
+    }
+  return acc[0][0] + acc[host::kPeakAccumulators - 1][1];
+}
+
+template <class T>
+struct PeakLoop {
+  T (*run)(int64_t steps);
+  double each;  // operations of one accumulator in one step
+};
+
+PeakLoop<float> float_loop(bool bf16) {
+  if (bf16 && has_avx512_bf16()) return {host::peak_bf16_avx512bf16, 64};
+  switch (active_isa()) {
+    case Isa::avx512:
+      return {host::peak_f32_avx512, 32};
+    case Isa::avx2:
+      return {host::peak_f32_avx2, 16};
+    default:
+      return {f32_generic, 8};
+  }
+}
+
+PeakLoop<int> int8_loop() {
+  if (has_avx512_bf16()) return {host::peak_int8_avx512bf16, 128};
+  switch (active_isa()) {
+    case Isa::avx512:
+      return {host::peak_int8_avx512, 128};
+    case Isa::avx2:
+      return {host::peak_int8_avx2, 64};
+    default:
+      return {int8_generic, 16};
+  }
+}
+
+template <class T>
+double peak(PeakLoop<T> loop) {  // billions a second, all threads
+  double s = timed([&](int, int) { g_sink = static_cast<float>(loop.run(kSteps)); });
+  return loop.each * host::kPeakAccumulators * static_cast<double>(kSteps) * thread_count() / s * 1e-9;
 }
 
 struct Buffers {
@@ -138,6 +177,8 @@ std::string_view bound_name(Bound b) {
       return "f32 peak";
     case Bound::bf16_flops:
       return "bf16 peak";
+    case Bound::int8_ops:
+      return "int8 peak";
     case Bound::read:
       return "read";
     case Bound::write:
@@ -149,7 +190,8 @@ std::string_view bound_name(Bound b) {
 }
 
 double measure(Bound b) {
-  if (b == Bound::f32_flops || b == Bound::bf16_flops) return flops(b == Bound::bf16_flops);
+  if (b == Bound::int8_ops) return peak(int8_loop());
+  if (b == Bound::f32_flops || b == Bound::bf16_flops) return peak(float_loop(b == Bound::bf16_flops));
   return bandwidth(b);
 }
 
