@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bench/peers/run.sh setup | transformers | llama.cpp | hybrid | all | train | recall   [--pairs N] [--only WORD] [--decode]
+# bench/peers/run.sh setup | transformers | llama.cpp | hybrid | all | train | recall   [--pairs N] [--only WORD] [--scheme q8|q4] [--decode]
 #
 # Quern beside its peers, one table from one run: transformers on PyTorch, and llama.cpp built here for this machine.
 # `setup` is the only thing that uses the network: it makes build/peers/venv and installs the peers into it with pip.

@@ -8,6 +8,7 @@ second; decode against llama.cpp is also by bytes touched a second (weights and 
 import argparse
 import contextlib
 import fcntl
+import functools
 import json
 import math
 import os
@@ -180,7 +181,7 @@ def against_transformers(table, quern, name, pairs, prompts):
         worker.close()
 
 
-def against_llama_cpp(table, quern, name, pairs, prompts):
+def against_llama_cpp(table, quern, name, pairs, prompts, scheme):
     source = WORK / "models" / name
     shapes.write(name, source)
     dense, part = source / "bf16.gguf", source / "part.gguf"
@@ -188,6 +189,8 @@ def against_llama_cpp(table, quern, name, pairs, prompts):
         shapes.write_gguf(source, part)
         part.rename(dense)
     for ours, theirs in (("q8", "q8_0"), ("q4", "q4_k")):
+        if scheme not in ("", ours):
+            continue
         packed = source / f"{theirs}.gguf"
         if not packed.exists():
             subprocess.run([sys.executable, "llama_cpp_peer.py", "quantize", dense, part, theirs], check=True,
@@ -235,6 +238,7 @@ def main():
     a.add_argument("--threads", type=int, required=True, help="of every engine")
     a.add_argument("--pairs", type=int, default=3, help="turns a figure is the median of")
     a.add_argument("--only", default="", help="part of a model's name")
+    a.add_argument("--scheme", default="", choices=["q8", "q4"], help="llama.cpp: beside this scheme's peer alone")
     a.add_argument("--decode", action="store_true", help="decode alone, no prompts")
     o = a.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
@@ -243,7 +247,8 @@ def main():
     for name in shapes.SHAPES:
         peer = "llama.cpp" if name == "llama-1b" else "transformers"
         if o.peer in (peer, "all") and o.only in name:
-            jobs.append((against_llama_cpp if peer == "llama.cpp" else against_transformers, name))
+            llama_cpp = functools.partial(against_llama_cpp, scheme=o.scheme)
+            jobs.append((llama_cpp if peer == "llama.cpp" else against_transformers, name))
     if o.peer in ("hybrid", "all") and o.only in "zamba2-2.7b":
         jobs.append((against_hybrid, "zamba2-2.7b"))
     if not jobs:
