@@ -101,13 +101,6 @@ struct Prefill {
   double tokens_per_s = 0, flops = 0, peak = 0, ratio = 0;
 };
 
-std::vector<int32_t> random_ids(const Model& model, int64_t n, uint64_t seed) {
-  std::vector<int32_t> ids(static_cast<size_t>(n));
-  Rng rng(seed);
-  for (int32_t& id : ids) id = static_cast<int32_t>(rng.uniform() * static_cast<double>(model.vocab_size()));
-  return ids;
-}
-
 void run_prompt(Model& model, const std::vector<int32_t>& ids, SequenceState& state) {
   const auto tokens = static_cast<int64_t>(ids.size());
   Tape tape(Tape::inference);
@@ -120,12 +113,12 @@ void run_prompt(Model& model, const std::vector<int32_t>& ids, SequenceState& st
 void read_all_weights(Model& model, DType kv) {
   constexpr int64_t kTokens = 512;
   SequenceState state(model.sites(kv));
-  run_prompt(model, random_ids(model, kTokens, 11), state);
+  run_prompt(model, random_tokens(kTokens, model.vocab_size(), 11), state);
 }
 
 // Two flops a weight a row; attention over the prompt comes on top and is not counted.
 Prefill prefill(Model& model, int64_t tokens, DType kv, int64_t reps) {
-  const std::vector<int32_t> ids = random_ids(model, tokens, 3);
+  const std::vector<int32_t> ids = random_tokens(tokens, model.vocab_size(), 3);
   std::vector<double> seconds, peak, ratio;
   double flops = 0, before = measure(Bound::bf16_flops);
   for (int64_t i = 0; i < reps; ++i) {
@@ -159,6 +152,13 @@ std::string scheme_of(const ModelBenchOptions& o) {
 }
 
 }  // namespace
+
+std::vector<int32_t> random_tokens(int64_t n, int64_t vocab, uint64_t seed) {
+  std::vector<int32_t> t(static_cast<size_t>(n));
+  Rng rng(seed);
+  for (int32_t& x : t) x = static_cast<int32_t>(rng.uniform() * static_cast<double>(vocab));
+  return t;
+}
 
 SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed) {
   SequenceState s(model.sites(kv));

@@ -37,6 +37,7 @@ int bench_train(const TrainBenchOptions& options, bool json);  // a training ste
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& options);
 std::unique_ptr<Model> bench_draft_model(const ModelBenchOptions& options, const std::string& draft);
 DType bench_kv(const ModelBenchOptions& options);  // throws UsageError unless there is one
+std::vector<int32_t> random_tokens(int64_t n, int64_t vocab, uint64_t seed);
 // A sequence that has seen `depth` tokens it was never fed.
 SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed);
 

@@ -5,7 +5,6 @@
 
 #include "apps/quern/args.h"
 #include "apps/quern/bench_model.h"
-#include "quern/base/rng.h"
 #include "quern/host/bench.h"
 #include "quern/infer/engine.h"
 
@@ -13,13 +12,6 @@ namespace quern {
 namespace {
 
 using Tokens = std::vector<int32_t>;
-
-Tokens random_tokens(int64_t n, int64_t vocab, uint64_t seed) {
-  Tokens t(static_cast<size_t>(n));
-  Rng rng(seed);
-  for (int32_t& x : t) x = static_cast<int32_t>(rng.uniform() * static_cast<double>(vocab));
-  return t;
-}
 
 struct Case {
   const char* name;
