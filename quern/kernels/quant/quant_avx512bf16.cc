@@ -1,11 +1,12 @@
 // quant_kernels.h with bf16 and byte products: a strip of up to 16 rows against a stretch of a panel, everything
-// multiplied in the registers it was unpacked to. R rows × V vectors of 16 columns are summed at a time (R·V ≤ 24);
-// the stretch is passed 4 / V times and lies in cache after the first; x is broadcast from memory as the product's
-// operand. Per 64 bytes of q8: 3 shifts and shuffles, a mask, 4 conversions and 2 merging shuffles make two vectors
-// of pairs for 2·R products. Per 64 bytes of q4: 3 shifts and 4 look-ups (vpermw reads 5 bits of its index: a table
-// repeated twice needs no mask) for 4·R products; a group costs one multiply-add a row, two with a zero point. Zen 4:
-// products go to two of four pipes, so that many rows hide the unpacking (16 rows: 34 cycles for 32 products), and a
-// core that reads 25 GB/s has some 9 cycles for a line, in which up to three or four rows of q8 and two of q4 fit.
+// multiplied in the registers it was unpacked to (q8 and q4 of up to four rows: quant_fixed.h). The stretch is passed
+// once for every V vectors of 16 columns and lies in cache after the first pass; x is broadcast from memory as the
+// product's operand. Per 64 bytes of q8: 3 shifts and shuffles, a mask, 4 conversions and 2 merging shuffles make two
+// vectors of pairs for 2 products a row. Per 64 bytes of q4: 3 shifts and 4 look-ups (vpermw reads 5 bits of its
+// index: a table repeated twice needs no mask) for 4 products a row; a group costs one multiply-add a row, three
+// operations with a zero point. Zen 4 gives products to two of its four pipes and hides the rest in the others, if it
+// sees it in time: a dozen cycles pass from a byte to a pair, and a core whose other hardware thread is busy looks no
+// further ahead than the 32 products of a step. So weights are unpacked one step before they are multiplied.
 #include <array>
 #include <utility>
 
@@ -17,15 +18,12 @@ namespace {
 using quern::kernels::QuantStrip;
 constexpr int kMost = QuantStrip::kRows;
 
-// Vectors of columns at a time: enough sums that none waits for the product before it, and registers left for
-// weights.
-constexpr int vectors(int rows) { return rows <= 4 ? 4 : rows <= 12 ? 2 : 1; }
-
-inline F product(F sum, I w, uint32_t x) { return _mm512_dpbf16_ps(sum, (__m512bh)w, (__m512bh)set1i(x)); }
-// One pass over everything is a stream that the hardware fetches best by itself.
-template <int V>
-inline void fetch(const uint8_t*& p) {
-  if (V < 4) _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0), p += 64;
+// x from memory into every lane within the product itself, which compilers do not find: half as many operations.
+inline void add_product(F& sum, I w, const uint32_t& x) {
+  asm("vdpbf16ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(w), "m"(x));
+}
+inline void fetch(const uint8_t*& p, int64_t step = 64) {
+  _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0), p += step;
 }
 
 // Byte N of every lane at its top, the rest zero.
@@ -42,35 +40,46 @@ inline I merged(F even, F odd) {
 
 template <int R>
 void q8_rows(const QuantStrip& s) {
-  constexpr int V = vectors(R), kLine = static_cast<int>(QuantStrip::x_line(R));
+  constexpr int V = R <= 9 ? 2 : 1;
   const uint8_t* next = s.next;
   for (int c = 0; c < 4; c += V) {
     F acc[R][V];
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
+#pragma GCC unroll 2
       for (int v = 0; v < V; ++v) acc[i][v] = load(s.y + i * 64 + (c + v) * 16);
     const uint8_t* p = s.from + c * 64;
     const uint32_t* x = s.x;
-    for (int64_t b = 0; b < s.blocks; ++b, p += 256, x += 2 * kLine) {
-      I w[2][V];
-#pragma GCC unroll 4
+    I w[2][V];
+    const auto unpack = [](const uint8_t* from, I(&to)[2][V]) {
+#pragma GCC unroll 2
       for (int v = 0; v < V; ++v) {
-        const I bytes = loadi(p + v * 64);
-        w[0][v] = merged(to_float(left<24>(bytes)), to_float(byte_on_top<1>(bytes)));
-        w[1][v] = merged(to_float(byte_on_top<2>(bytes)), to_float(masked(bytes, set1i(0xff000000u))));
-        fetch<V>(next);
+        const I bytes = loadi(from + v * 64);
+        to[0][v] = merged(to_float(left<24>(bytes)), to_float(byte_on_top<1>(bytes)));
+        to[1][v] = merged(to_float(byte_on_top<2>(bytes)), to_float(masked(bytes, set1i(0xff000000u))));
       }
+    };
+    unpack(p, w);
+    for (int64_t b = s.blocks; b > 0; --b, x += 2 * kMost) {
+      I ahead[2][V];
+      p += b > 1 ? 256 : 0;
+      unpack(p, ahead);
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) fetch(next);
 #pragma GCC unroll 2
       for (int j = 0; j < 2; ++j)
 #pragma GCC unroll 16
         for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-          for (int v = 0; v < V; ++v) acc[i][v] = product(acc[i][v], w[j][v], x[j * kLine + i]);
+#pragma GCC unroll 2
+          for (int v = 0; v < V; ++v) add_product(acc[i][v], w[j][v], x[j * kMost + i]);
+#pragma GCC unroll 2
+      for (int j = 0; j < 2; ++j)
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) w[j][v] = ahead[j][v];
     }
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
+#pragma GCC unroll 2
       for (int v = 0; v < V; ++v) store(s.y + i * 64 + (c + v) * 16, acc[i][v]);
   }
 }
@@ -88,65 +97,89 @@ inline I nibble_table(bool asymmetric) {
   return loadi(asymmetric ? unsigned_table : signed_table);
 }
 
-template <int R, int K8, bool ASYM>  // K8: eighths of a group
-void q4_rows(const QuantStrip& s) {
-  // A single row takes turns between two sets of sums: its chains of products are too long otherwise.
-  constexpr int V = vectors(R), kLine = static_cast<int>(QuantStrip::x_line(R)), kSets = R == 1 ? 2 : 1;
+// N rows from `first` on against all columns: sums of a group and of the groups before lie in registers, which
+// takes no more than eight rows. `step`: 64, or 0 where next has been fetched before.
+template <int N, int K8, bool ASYM>  // K8: eighths of a group
+void q4_part(const QuantStrip& s, int first, int c, const uint8_t*& next, int64_t step) {
+  constexpr int V = N <= 5 ? 2 : 1;
   constexpr int64_t head = ASYM ? 128 : 64;
   const I table = nibble_table(ASYM);
-  const uint8_t* next = s.next;
-  for (int c = 0; c < 4; c += V) {
-    const uint8_t* p = s.from + c * 64;
-    const uint32_t* x = s.x;
-    for (int64_t g = 0; g < s.blocks; ++g) {
-      const uint8_t* scales = p - c * 48;  // 16 bytes a vector here, 64 below
-      F acc[kSets][R][V];
+  for (const int end = c + 2; c < end; c += V) {
+    float* const sums = s.y + first * 64 + c * 16;
+    F y[N][V];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i)
 #pragma GCC unroll 2
-      for (auto& set : acc)
-#pragma GCC unroll 16
-        for (auto& row : set)
-#pragma GCC unroll 4
-          for (F& sum : row) sum = zero();
-      p += head;
-      for (int b = 0; b < K8; ++b, p += 256, x += 4 * kLine) {
-        I bits[V];
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) bits[v] = loadi(p + v * 64), fetch<V>(next);
+      for (int v = 0; v < V; ++v) y[i][v] = load(sums + i * 64 + v * 16);
+    const uint8_t* p = s.from + c * 64 + head;
+    const uint32_t* x = s.x + first;
+    I bits[V], w[V];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) bits[v] = loadi(p + v * 64), w[v] = _mm512_permutexvar_epi16(bits[v], table);
+    for (int64_t g = 0; g < s.blocks; ++g) {
+      const uint8_t* scales = p - head - c * 48;  // 16 bytes a vector here, 64 below
+      const uint8_t* after = g + 1 < s.blocks ? p + K8 * 256 + head : p;
+      F acc[N][V];
+#pragma GCC unroll 8
+      for (auto& row : acc)
+#pragma GCC unroll 2
+        for (F& sum : row) sum = zero();
+#pragma GCC unroll 8
+      for (int b = 1; b <= K8; ++b, x += 4 * kMost) {
+        I ahead[V];
+        p = b < K8 ? p + 256 : after;
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) {
+          ahead[v] = loadi(p + v * 64);
+          fetch(next, step);
+        }
 #pragma GCC unroll 4
         for (int j = 0; j < 4; ++j) {
-          I w[V];
-#pragma GCC unroll 4
-          for (int v = 0; v < V; ++v) w[v] = _mm512_permutexvar_epi16(bits[v], table), bits[v] = right<4>(bits[v]);
-#pragma GCC unroll 16
-          for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-            for (int v = 0; v < V; ++v) {
-              F& sum = acc[j % kSets][i][v];
-              sum = product(sum, w[v], x[j * kLine + i]);
-            }
+          I w_ahead[V];
+#pragma GCC unroll 2
+          for (int v = 0; v < V; ++v) {
+            bits[v] = j < 3 ? right<4>(bits[v]) : ahead[v];
+            w_ahead[v] = _mm512_permutexvar_epi16(bits[v], table);
+          }
+#pragma GCC unroll 8
+          for (int i = 0; i < N; ++i)
+#pragma GCC unroll 2
+            for (int v = 0; v < V; ++v) add_product(acc[i][v], w[v], x[j * kMost + i]);
+#pragma GCC unroll 2
+          for (int v = 0; v < V; ++v) w[v] = w_ahead[v];
         }
       }
-      for (int64_t h = 0; c == 0 && h < head; h += 64) fetch<V>(next);
-#pragma GCC unroll 4
+#pragma GCC unroll 2
       for (int v = 0; v < V; ++v) {
         const F e = group_scales(scales + v * 16, ASYM);
-        const F z = ASYM ? zero_points(scales + v * 16, ASYM) : zero();
-#pragma GCC unroll 16
-        for (int i = 0; i < R; ++i) {
-          float* y = s.y + i * 64 + (c + v) * 16;
-          F sum = acc[0][i][v];
-          if (kSets > 1) sum = add(sum, acc[kSets - 1][i][v]);
-          if (ASYM) sum = sub(sum, mul(z, set1(s.x_sums[g * kMost + i])));
-          store(y, fma(e, sum, load(y)));
+        const F z = ASYM ? mul(e, zero_points(scales + v * 16, ASYM)) : zero();
+#pragma GCC unroll 8
+        for (int i = 0; i < N; ++i) {
+          y[i][v] = fma(e, acc[i][v], y[i][v]);
+          if (ASYM) y[i][v] = sub(y[i][v], mul(z, set1(s.x_sums[g * kMost + first + i])));
         }
       }
     }
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i)
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) store(sums + i * 64 + v * 16, y[i][v]);
   }
+}
+
+template <int R, int K8, bool ASYM>
+void q4_rows(const QuantStrip& s) {
+  const uint8_t* next = s.next;
+  for (int c = 0; c < 4; c += 2) {
+    q4_part<R <= 8 ? R : (R + 1) / 2, K8, ASYM>(s, 0, c, next, 64);
+    if constexpr (R > 8) q4_part<R / 2, K8, ASYM>(s, (R + 1) / 2, c, next, 0);
+  }
+  for (int64_t h = 0; h < s.blocks * (ASYM ? 2 : 1); ++h) fetch(next);
 }
 
 template <int R>
 void q8a8_rows(const QuantStrip& s) {
-  constexpr int V = vectors(R), kLine = static_cast<int>(QuantStrip::x_line(R));
+  constexpr int V = R <= 4 ? 4 : R <= 12 ? 2 : 1, kLine = static_cast<int>(QuantStrip::x_line(R));
   const uint8_t* next = s.next;
   for (int c = 0; c < 4; c += V) {
     I acc[R][V];
@@ -159,7 +192,10 @@ void q8a8_rows(const QuantStrip& s) {
     for (int64_t b = 0; b < s.blocks; ++b, p += 256, x += kLine) {
       I w[V];
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) w[v] = loadi(p + v * 64), fetch<V>(next);
+      for (int v = 0; v < V; ++v) {
+        w[v] = loadi(p + v * 64);
+        if (V < 4) fetch(next);  // one pass over everything is a stream that the hardware fetches best by itself
+      }
 #pragma GCC unroll 16
       for (int i = 0; i < R; ++i)
 #pragma GCC unroll 4
@@ -172,24 +208,27 @@ void q8a8_rows(const QuantStrip& s) {
   }
 }
 
-using Kernels = std::array<void (*)(const QuantStrip&), kMost>;
+using Kernel = void (*)(const QuantStrip&);
 template <int... R>
-constexpr std::array<Kernels, 6> kernels_of(std::integer_sequence<int, R...>) {
-  return {{{q8_rows<R + 1>...},
-           {q8a8_rows<R + 1>...},
-           {q4_rows<R + 1, 4, false>...},
-           {q4_rows<R + 1, 4, true>...},
-           {q4_rows<R + 1, 8, false>...},
-           {q4_rows<R + 1, 8, true>...}}};
+constexpr auto q8a8_kernels(std::integer_sequence<int, R...>) {
+  return std::array<Kernel, kMost>{q8a8_rows<R + 1>...};
 }
-constexpr std::array<Kernels, 6> kKernels = kernels_of(std::make_integer_sequence<int, kMost>());
-void run(int kernel, const QuantStrip& s) {
-  kKernels[static_cast<size_t>(kernel)][static_cast<size_t>(s.rows - 1)](s);
+constexpr int kFew = quern::kernels::kFixedRows;
+template <int... R>
+constexpr auto kernels(std::integer_sequence<int, R...>) {
+  return std::array<std::array<Kernel, kMost - kFew>, 5>{{{q8_rows<R + kFew + 1>...},
+                                                          {q4_rows<R + kFew + 1, 4, false>...},
+                                                          {q4_rows<R + kFew + 1, 4, true>...},
+                                                          {q4_rows<R + kFew + 1, 8, false>...},
+                                                          {q4_rows<R + kFew + 1, 8, true>...}}};
 }
+constexpr auto kInt8 = q8a8_kernels(std::make_integer_sequence<int, kMost>());
+constexpr auto kKernels = kernels(std::make_integer_sequence<int, kMost - kFew>());
+void run(size_t kernel, const QuantStrip& s) { kKernels[kernel][static_cast<size_t>(s.rows - kFew - 1)](s); }
 
 void q8_strip(const QuantStrip& s) { run(0, s); }
-void q8a8_strip(const QuantStrip& s) { run(1, s); }
-void q4_strip(const QuantStrip& s) { run((s.group == 32 ? 2 : 4) + (s.asymmetric ? 1 : 0), s); }
+void q8a8_strip(const QuantStrip& s) { kInt8[static_cast<size_t>(s.rows - 1)](s); }
+void q4_strip(const QuantStrip& s) { run((s.group == 32 ? 1u : 3u) + (s.asymmetric ? 1 : 0), s); }
 
 }  // namespace
 
