@@ -3,8 +3,8 @@
 // once for every V vectors of 16 columns and lies in cache after the first pass; x is broadcast from memory as the
 // product's operand. Per 64 bytes of q8: 3 shifts and shuffles, a mask, 4 conversions and 2 merging shuffles make two
 // vectors of pairs for 2 products a row. Per 64 bytes of q4: 3 shifts and 4 look-ups (vpermw reads 5 bits of its
-// index: a table repeated twice needs no mask) for 4 products a row; a group costs one multiply-add a row, three
-// operations with a zero point. Zen 4 gives products to two of its four pipes and hides the rest in the others, if it
+// index: a table repeated twice needs no mask) for 4 products a row; a group costs one multiply-add a row, two
+// with a zero point. Zen 4 gives products to two of its four pipes and hides the rest in the others, if it
 // sees it in time: a dozen cycles pass from a byte to a pair, and a core whose other hardware thread is busy looks no
 // further ahead than the 32 products of a step. So weights are unpacked one step before they are multiplied.
 #include <array>
@@ -152,11 +152,11 @@ void q4_part(const QuantStrip& s, int first, int c, const uint8_t*& next, int64_
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v) {
         const F e = group_scales(scales + v * 16, ASYM);
-        const F z = ASYM ? mul(e, zero_points(scales + v * 16, ASYM)) : zero();
+        const F below = ASYM ? sub(zero(), zero_points(scales + v * 16, ASYM)) : zero();
 #pragma GCC unroll 8
         for (int i = 0; i < N; ++i) {
-          y[i][v] = fma(e, acc[i][v], y[i][v]);
-          if (ASYM) y[i][v] = sub(y[i][v], mul(z, set1(s.x_sums[g * kMost + first + i])));
+          const F of_group = ASYM ? fma(below, set1(s.x_sums[g * kMost + first + i]), acc[i][v]) : acc[i][v];
+          y[i][v] = fma(e, of_group, y[i][v]);
         }
       }
     }

@@ -1,8 +1,8 @@
 // Quantised products: which version runs, how rows and panels are shared out, and the column scales afterwards.
-// Where there are bf16 and byte products, strips of rows (quant_strips.h) take up to kStripRowsQ8 or Q4 rows, and any
-// number of int8 rows. Elsewhere a few rows of floats go through a panel directly. More are multiplied by the bf16
-// tiles of gemm/tile.h: a block of a panel is unpacked to bf16 pairs in a thread's own 32 KiB and serves up to 192
-// rows, so that unpacking is 2 % of the work.
+// Where there are bf16 and byte products, strips of rows (quant_strips.h) take up to kStripRows rows, and any number
+// of int8 rows. Elsewhere a few rows of floats go through a panel directly. More are multiplied by the bf16 tiles of
+// gemm/tile.h: a block of a panel is unpacked to bf16 pairs in a thread's own 32 KiB and serves up to 192 rows, so
+// that unpacking is 2 % of the work.
 #include "quern/kernels/quant/quant_linear.h"
 
 #include "quern/base/cpu.h"
@@ -21,9 +21,8 @@ constexpr int64_t kItemRows = 192, kItemPanels = 4;  // as packed_linear.cc: ite
 constexpr int64_t kFewRows = 24;                     // one item each panel, every thread a contiguous stretch of W
 constexpr int64_t kUnpackK = 256;                    // 64 × 256 bf16 = 32 KiB
 constexpr float kQ8Sum = 0x1p-24f;                   // see quant_kernels.h
-// Strips unpack for every 16 rows, tiles for 192: Zen 4 breaks even about here (q4 pays for its groups in every
-// strip).
-constexpr int64_t kStripRowsQ8 = 192, kStripRowsQ4 = 24;
+// Strips unpack for every 16 rows (beside products, for nothing), tiles for 192 (in between): Zen 4 breaks even here.
+constexpr int64_t kStripRows = 256;
 
 const QuantKernels& kernels() {
   if (active_isa() == Isa::avx2) return quant_avx2;
@@ -212,7 +211,7 @@ void apply_int8(const QuantLayout& l, const uint8_t* blob, View<const float, 2> 
 // Whether strips take this many rows of a matrix.
 bool in_strips(const QuantKernels& k, const WeightScheme& s, int64_t rows) {
   if (!k.q8_strip) return false;
-  return s.format == WeightFormat::q8a8 || rows <= (s.format == WeightFormat::q4 ? kStripRowsQ4 : kStripRowsQ8);
+  return s.format == WeightFormat::q8a8 || rows <= kStripRows;
 }
 
 }  // namespace
