@@ -89,7 +89,7 @@ TokenShardReport write_token_shards(const Inputs& inputs, const Tokenizer& token
         state.set("ids", state_json(ids.size())), state.set("lengths", state_json(lengths.size()));
         state.set("empty", state_json(r.empty));
       }));
-  IndexedWriter writer(run.prefix, token_type_for(tokenizer.vocab_size()));
+  IndexedWriter writer(run.prefix, token_type_for(tokenizer.vocab_size()), stage.file("bin"));
   write_indexed(ids, lengths, writer);
   r.documents = static_cast<uint64_t>(writer.documents()), r.tokens = static_cast<uint64_t>(writer.tokens());
   writer.finish();

@@ -125,6 +125,20 @@ TEST(Indexed, NothingIsLeftOfAnUnfinishedSet) {
   EXPECT_TRUE(fs::is_empty(f.path));
 }
 
+TEST(Indexed, DataWaitsWhereTheCallerSays) {
+  Folder f;
+  fs::create_directories(f.path / "work");
+  const fs::path part = f.path / "work" / "bin";
+  write_file(part, "what a killed process left");
+  IndexedWriter w(f.path / "x", TokenType::u16, part);
+  w.add(std::vector<int32_t>{1, 2});
+  EXPECT_TRUE(fs::exists(part));
+  EXPECT_EQ(std::distance(fs::directory_iterator(f.path), fs::directory_iterator()), 1);  // a kill leaves no more
+  w.finish();
+  EXPECT_FALSE(fs::exists(part));
+  EXPECT_EQ(fs::file_size(f.path / "x.bin"), 4);
+}
+
 TEST(Shuffle, IsAPermutationAndDependsOnTheKey) {
   for (uint64_t n : {1, 2, 3, 17, 1000, 4097}) {
     std::vector<bool> seen(n);

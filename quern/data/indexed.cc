@@ -131,10 +131,10 @@ void IndexedTokens::read(int64_t begin, std::span<int32_t> out) const {
   });
 }
 
-IndexedWriter::IndexedWriter(std::filesystem::path prefix, TokenType type)
-    : prefix_(std::move(prefix)), bin_part_(prefix_), type_(type) {
+IndexedWriter::IndexedWriter(std::filesystem::path prefix, TokenType type, std::filesystem::path part)
+    : prefix_(std::move(prefix)), bin_part_(std::move(part)), type_(type) {
   if (prefix_.has_parent_path()) std::filesystem::create_directories(prefix_.parent_path());
-  bin_part_ += fmt::format(".bin.part{}", ::getpid());
+  if (bin_part_.empty()) (bin_part_ = prefix_) += fmt::format(".bin.part{}", ::getpid());
   bin_ = std::fopen(bin_part_.c_str(), "wb");
   if (!bin_) fail("cannot write {}: {}", bin_part_.string(), std::strerror(errno));
 }

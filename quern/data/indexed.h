@@ -40,10 +40,11 @@ class IndexedTokens {
   std::vector<int64_t> starts_, documents_;  // in tokens of the stream
 };
 
-// Writes beside the final names and renames both at the end: readers see the old set or the new one, or none.
+// Writes elsewhere and renames at the end: readers see the old set or the new one, or none. Without a place of the
+// caller's on the same file system that is beside the final name, where a process that is killed leaves it.
 class IndexedWriter {
  public:
-  IndexedWriter(std::filesystem::path prefix, TokenType type);
+  IndexedWriter(std::filesystem::path prefix, TokenType type, std::filesystem::path part = {});
   ~IndexedWriter();  // without finish(): nothing stays behind
   IndexedWriter(const IndexedWriter&) = delete;
   IndexedWriter& operator=(const IndexedWriter&) = delete;
