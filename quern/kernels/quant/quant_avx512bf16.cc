@@ -3,10 +3,10 @@
 // once for every V vectors of 16 columns and lies in cache after the first pass; x is broadcast from memory as the
 // product's operand. Per 64 bytes of q8: 3 shifts and shuffles, a mask, 4 conversions and 2 merging shuffles make two
 // vectors of pairs for 2 products a row. Per 64 bytes of q4: 3 shifts and 4 look-ups (vpermw reads 5 bits of its
-// index: a table repeated twice needs no mask) for 4 products a row; a group costs one multiply-add a row, two
-// with a zero point. Zen 4 gives products to two of its four pipes and hides the rest in the others, if it
-// sees it in time: a dozen cycles pass from a byte to a pair, and a core whose other hardware thread is busy looks no
-// further ahead than the 32 products of a step. So weights are unpacked one step before they are multiplied.
+// index: a table repeated twice needs no mask) for 4 products a row; a group costs one multiply-add a row, two with a
+// zero point. Zen 4 gives products to two of its four pipes and hides the rest in the others, if it sees it in time:
+// a dozen cycles pass from a byte to a pair, and a core whose other hardware thread is busy looks no further ahead
+// than the 32 products of a step. So weights are unpacked one step before they are multiplied.
 #include <array>
 #include <utility>
 
@@ -97,8 +97,8 @@ inline I nibble_table(bool asymmetric) {
   return loadi(asymmetric ? unsigned_table : signed_table);
 }
 
-// N rows from `first` on against all columns: sums of a group and of the groups before lie in registers, which
-// takes no more than eight rows. `step`: 64, or 0 where next has been fetched before.
+// N rows from `first` on against two vectors of columns: sums of a group and of the groups before lie in registers,
+// which takes no more than eight rows. `step`: 64, or 0 where `next` is fetched by others.
 template <int N, int K8, bool ASYM>  // K8: eighths of a group
 void q4_part(const QuantStrip& s, int first, int c, const uint8_t*& next, int64_t step) {
   constexpr int V = N <= 5 ? 2 : 1;
