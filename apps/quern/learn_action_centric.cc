@@ -1,5 +1,6 @@
 #include "apps/quern/learn_action_centric.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "apps/quern/learn_images.h"

@@ -1,6 +1,7 @@
 #include "quern/corpus/blocks.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstring>
 

@@ -1,5 +1,6 @@
 #include "quern/memory/calendar.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 

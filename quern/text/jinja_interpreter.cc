@@ -1,6 +1,7 @@
 #include "quern/text/jinja_interpreter.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <ctime>
 

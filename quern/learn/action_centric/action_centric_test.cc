@@ -3,6 +3,7 @@
 // picture. On the digits of papers/action-centric/digits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
