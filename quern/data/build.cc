@@ -8,7 +8,7 @@
 #include "quern/base/threads.h"
 #include "quern/data/chat_example.h"
 #include "quern/data/indexed.h"
-#include "quern/text/utf8.h"
+#include "quern/text/unicode/utf8.h"
 
 namespace quern {
 namespace {

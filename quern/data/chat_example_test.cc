@@ -12,7 +12,7 @@
 #include "quern/data/build.h"
 #include "quern/data/problems.h"
 #include "quern/data/samples.h"
-#include "quern/text/bpe_train.h"
+#include "quern/text/tokenizer/bpe_train.h"
 
 namespace quern {
 namespace {

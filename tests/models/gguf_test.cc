@@ -7,7 +7,7 @@
 
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
-#include "quern/infer/session.h"
+#include "quern/infer/cache/session.h"
 #include "quern/models/gguf_model.h"
 #include "quern/models/quantise.h"
 #include "tests/models/golden.h"

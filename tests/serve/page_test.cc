@@ -1,6 +1,6 @@
 // The page at `/`: what it may fetch, how large it is, whether everything has a name for a screen reader, and whether
 // its colours can be read in both themes.
-#include "quern/serve/page.h"
+#include "quern/serve/app/page.h"
 
 #include <gtest/gtest.h>
 
