@@ -2,7 +2,9 @@
 // paper claims, at small scale: at equal rate a code made for a question answers it better than one made for the
 // picture. On the digits of papers/action-centric/digits.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -229,7 +231,8 @@ TEST(ActionCentric, Digits) {
 }
 
 TEST(Images, MistakesAreNamed) {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "quern-images-test";
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("quern-images-{}", ::getpid());
   std::filesystem::create_directories(folder);
   write_file(folder / "digits.csv", "1,2,3\n");
   EXPECT_NE(message_of([&] { read_digits(folder / "digits.csv"); }).find("line 1"), std::string::npos);

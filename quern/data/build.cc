@@ -1,5 +1,6 @@
 #include "quern/data/build.h"
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 

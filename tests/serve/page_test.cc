@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <regex>
 #include <string>
+#include <vector>
 
 namespace quern {
 namespace {

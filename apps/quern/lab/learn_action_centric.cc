@@ -1,5 +1,6 @@
 #include "apps/quern/lab/learn_action_centric.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "apps/quern/cli/menu.h"

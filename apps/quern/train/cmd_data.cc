@@ -1,5 +1,6 @@
 // quern data build | info | show | curriculum | attempts: texts to token shards, what shards hold, and the procedural
 // curriculum.
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/quern/cli/args.h"

@@ -1,6 +1,7 @@
 #include "quern/corpus/io/blocks.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstring>
 

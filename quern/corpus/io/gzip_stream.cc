@@ -1,6 +1,7 @@
 // gzip in; the one file that knows zlib.h. A file may be many members behind each other, as Common Crawl's are.
 #include <zlib.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

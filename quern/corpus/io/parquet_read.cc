@@ -1,4 +1,5 @@
 // Reading Parquet: a cursor a column goes from page to page, and rows are put together as JSON lines.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>

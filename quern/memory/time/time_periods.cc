@@ -2,6 +2,8 @@
 //
 // "last week" is the calendar's previous one; "the last week", "the past week" and "the last three days" reach back
 // from today. Grain widens: "two months ago" is that whole month, "two weeks ago" that week from Monday.
+#include <algorithm>
+
 #include "quern/memory/time/time_parser.h"
 
 namespace quern::memory {

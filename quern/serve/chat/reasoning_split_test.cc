@@ -1,4 +1,6 @@
 // Thinking and answer, however the text is cut.
+#include <vector>
+
 #include "quern/serve/chat/reasoning_split.h"
 
 #include <gtest/gtest.h>

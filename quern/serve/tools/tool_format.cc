@@ -2,6 +2,7 @@
 #include "quern/serve/tools/tool_format.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"

@@ -2,6 +2,7 @@
 #include "quern/serve/tools/tools.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "quern/base/nearest.h"
 #include "quern/serve/wire/api_error.h"

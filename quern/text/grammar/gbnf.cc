@@ -1,4 +1,5 @@
 // GBNF: recursive descent over the text, line and column in every complaint.
+#include <algorithm>
 #include <unordered_map>
 
 #include "quern/text/grammar/parse.h"

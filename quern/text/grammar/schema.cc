@@ -1,6 +1,7 @@
 // JSON Schema as a grammar of the documents that satisfy it: a subset of them (properties in order, little white
 // space), never one that does not.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>

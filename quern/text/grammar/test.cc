@@ -2,6 +2,8 @@
 // token, complaints with their places, and hostile grammars, which must end at once.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <regex>
 #include <set>
 

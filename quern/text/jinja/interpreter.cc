@@ -1,6 +1,7 @@
 #include "quern/text/jinja/interpreter.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <ctime>
 
