@@ -5,8 +5,9 @@
 //
 //   regex: the whole answer must match; no look-around, back-references or flags.
 //
-//   JSON Schema (2020-12): docs/serving.md has the keywords; any other assertion is refused by name. Properties come
-//   in the schema's order; objects that name properties have no others unless additionalProperties says so.
+//   JSON Schema (2020-12): docs/serve/structured-outputs.md has the keywords; any other assertion is refused by name.
+//   Properties come in the schema's order; objects that name properties have no others unless additionalProperties says
+//   so.
 #pragma once
 #include <string_view>
 
