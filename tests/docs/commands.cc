@@ -46,6 +46,7 @@ class ShellReader {
       return;
     }
     continued_ = false;
+    size_t end = line.size();
     for (size_t i = 0; i < line.size(); ++i) {
       const char c = line[i];
       if (quote_ != 0) {
@@ -57,14 +58,16 @@ class ShellReader {
       } else if (c == '\'' || c == '"') {
         quote_ = c;
       } else if (c == '#' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t' || line[i - 1] == ';')) {
-        return;
+        end = i;
+        break;
       } else if (c == '<' && line.substr(i).starts_with("<<<")) {
         i += 2;
       } else if (c == '<' && line.substr(i).starts_with("<<")) {
         i = read_delimiter(line, i + 2);
       }
     }
-    if (quote_ == '"' && line.ends_with('\\')) continued_ = true;
+    const std::string_view code = without_end_blanks(line.substr(0, end));
+    if (quote_ == 0 && (code.ends_with('|') || code.ends_with("&&"))) continued_ = true;
   }
   bool wants_more() const { return continued_ || quote_ != 0 || !documents_.empty(); }
 

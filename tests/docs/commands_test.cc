@@ -24,6 +24,8 @@ TEST(Commands, AreSplitAsAShellReads) {
             (Lines{"1:a 'x\n y' \"z\\\"\n#w\"", "4:b <<< 'c'", "5:d"}));
   EXPECT_EQ(numbered(shell_commands("cat <<'E' > f <<-F\nit's\nE\n\tsudo x\n\tF\nend\n", 1)),
             (Lines{"1:cat <<'E' > f <<-F\nit's\nE\n\tsudo x\n\tF", "6:end"}));
+  EXPECT_EQ(numbered(shell_commands("a |\n  b && # why\n  c\ncat <<E |\nx\nE\n  sudo d\necho 'a |'\ne\n", 1)),
+            (Lines{"1:a |\n  b && # why\n  c", "4:cat <<E |\nx\nE\n  sudo d", "8:echo 'a |'", "9:e"}));
 }
 
 TEST(Commands, ConsoleStepsHaveTheirOutput) {

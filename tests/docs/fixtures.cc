@@ -9,6 +9,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
 #include "tests/cli/shell.h"
+#include "tests/docs/gguf_file.h"
 
 namespace quern::docs {
 namespace {
@@ -70,7 +71,8 @@ void make_fixtures(const fs::path& folder) {
   for (const char* name : {"chats.jsonl", "questions.txt", "notes"})
     fs::copy(ours / name, folder / name, fs::copy_options::recursive);
   for (const char* name : {"recipes", "examples"}) fs::copy(root / name, folder / name, fs::copy_options::recursive);
-  fs::copy(root / "tests/goldens/gguf-models/llama-gqa-q8.gguf", folder / "model.gguf");
+  write_tiny_gguf(folder / "model.gguf", root / "tests/goldens/gguf-tokenizers/llama.gguf",
+                  read_file(folder / "Llama/chat_template.jinja"));
 }
 
 }  // namespace quern::docs
