@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/quern/args.h"
-#include "apps/quern/verbs.h"
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/verbs.h"
 #include "quern/base/nearest.h"
 #include "quern/base/threads.h"
 

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "quern/capi/quern.h"
-#include "quern/infer/engine.h"
+#include "quern/infer/engine/engine.h"
 #include "quern/models/checkpoint.h"
 #include "quern/nn/everything.h"
-#include "quern/text/tokenizer.h"
+#include "quern/text/tokenizer/tokenizer.h"
 
 struct quern_model {
   std::unique_ptr<quern::Model> model;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "quern/base/error.h"
-#include "quern/text/aggregation_prompt.h"
+#include "quern/text/chat/aggregation_prompt.h"
 
 namespace quern {
 namespace {

@@ -4,7 +4,7 @@
 #include "quern/base/error.h"
 #include "quern/base/json.h"
 #include "quern/data/attempts.h"
-#include "quern/text/aggregation_prompt.h"
+#include "quern/text/chat/aggregation_prompt.h"
 
 namespace quern {
 namespace {

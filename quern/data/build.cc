@@ -1,5 +1,6 @@
 #include "quern/data/build.h"
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 
@@ -8,7 +9,7 @@
 #include "quern/base/threads.h"
 #include "quern/data/chat_example.h"
 #include "quern/data/indexed.h"
-#include "quern/text/utf8.h"
+#include "quern/text/unicode/utf8.h"
 
 namespace quern {
 namespace {

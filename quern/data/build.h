@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "quern/base/json.h"
-#include "quern/text/chat_template.h"
-#include "quern/text/tokenizer.h"
+#include "quern/text/chat/chat_template.h"
+#include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern {
 

@@ -1,5 +1,7 @@
 // Chat examples: what is learnt, where reasoning lies, every rule of answer-preserving trimming and its properties on
 // random conversations; and building shards from files, good and bad.
+#include <algorithm>
+
 #include "quern/data/chat_example.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +14,7 @@
 #include "quern/data/build.h"
 #include "quern/data/problems.h"
 #include "quern/data/samples.h"
-#include "quern/text/bpe_train.h"
+#include "quern/text/tokenizer/bpe_train.h"
 
 namespace quern {
 namespace {

@@ -11,8 +11,8 @@
 #include "quern/models/model.h"
 #include "quern/nn/packing.h"
 #include "quern/nn/registry.h"
-#include "quern/text/chat_template.h"
-#include "quern/text/tokenizer.h"
+#include "quern/text/chat/chat_template.h"
+#include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern {
 

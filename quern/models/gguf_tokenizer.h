@@ -3,7 +3,7 @@
 // of the pieces). Anything else is an Error naming key and value.
 #pragma once
 #include "quern/tensor/gguf.h"
-#include "quern/text/tokenizer.h"
+#include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern {
 

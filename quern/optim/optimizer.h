@@ -2,7 +2,7 @@
 // parameter, the named parts of state it needs, and is handed them at every step. So a checkpoint saves, reshapes and
 // initialises optimizer state (`m`, `v`, `muon_m`, `step`) without knowing which optimizer it belongs to.
 // A part with the parameter's shape follows the parameter wherever it is cut; a part of shape {1} is kept whole.
-// Ranks may each hold a flat piece of every parameter (quern/train/zero.h); an optimizer says how far it minds.
+// Ranks may each hold a flat piece of every parameter (quern/train/zero/zero.h); an optimizer says how far it minds.
 #pragma once
 #include <functional>
 #include <span>

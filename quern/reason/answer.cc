@@ -2,6 +2,7 @@
 #include "quern/reason/answer.h"
 
 #include <cctype>
+#include <cstdint>
 #include <numeric>
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 // Two answers are the same when their normal forms are: case, spaces, dollar signs, a full stop at the end and commas
 // between thousands do not count; numbers compare as exact fractions, so 0.5, 1/2 and \frac{1}{2} are one answer.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

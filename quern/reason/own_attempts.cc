@@ -9,7 +9,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
-#include "quern/text/aggregation_prompt.h"
+#include "quern/text/chat/aggregation_prompt.h"
 
 namespace quern {
 namespace {

@@ -10,8 +10,8 @@
 #include "quern/base/rng.h"
 #include "quern/reason/answer.h"
 #include "quern/reason/trace.h"
-#include "quern/text/aggregation_prompt.h"
-#include "quern/text/chat_prompt.h"
+#include "quern/text/chat/aggregation_prompt.h"
+#include "quern/text/chat/chat_prompt.h"
 
 namespace quern {
 namespace {

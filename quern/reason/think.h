@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "quern/infer/engine.h"
+#include "quern/infer/engine/engine.h"
 #include "quern/reason/plan.h"
-#include "quern/text/chat_template.h"
+#include "quern/text/chat/chat_template.h"
 
 namespace quern {
 

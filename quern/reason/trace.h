@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "quern/text/tokenizer.h"
+#include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern {
 

@@ -9,7 +9,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/ingest.h"
+#include "quern/corpus/io/ingest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern::corpus;

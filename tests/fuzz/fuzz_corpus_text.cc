@@ -5,9 +5,9 @@
 
 #include "quern/base/cpu.h"
 #include "quern/base/error.h"
-#include "quern/corpus/sketch.h"
-#include "quern/corpus/zyda_features.h"
-#include "quern/text/utf8.h"
+#include "quern/corpus/filters/zyda_features.h"
+#include "quern/corpus/sketch/sketch.h"
+#include "quern/text/unicode/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern::corpus;

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "quern/base/error.h"
-#include "quern/corpus/fasttext.h"
+#include "quern/corpus/filters/fasttext.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

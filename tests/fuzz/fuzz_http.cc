@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "quern/serve/http_message.h"
+#include "quern/serve/http/http_message.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "quern/base/error.h"
-#include "quern/text/chat_template.h"
+#include "quern/text/chat/chat_template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const quern::Json context = quern::Json::parse(

@@ -6,8 +6,8 @@
 
 #include "quern/base/error.h"
 #include "quern/base/json.h"
-#include "quern/corpus/json_line.h"
-#include "quern/text/utf8.h"
+#include "quern/corpus/io/json_line.h"
+#include "quern/text/unicode/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::vector<std::string> names = {"text", "id"};

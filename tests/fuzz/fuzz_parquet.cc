@@ -7,7 +7,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/parquet.h"
+#include "quern/corpus/io/parquet.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::filesystem::path file =

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "quern/base/error.h"
-#include "quern/text/tokenizer.h"
+#include "quern/text/tokenizer/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

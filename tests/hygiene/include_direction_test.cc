@@ -15,21 +15,23 @@ namespace fs = std::filesystem;
 
 struct Tree {
   std::vector<SourceFile> files;
-  Siblings siblings;
+  House house;
 };
 
 const Tree& tree() {
   static const Tree t = [] {
     Tree r;
     const fs::path root = QUERN_SOURCE_DIR;
-    for (const char* top : {"quern", "apps"})
+    r.house.rooms = read_rooms(read_file(root / "quern/rooms.txt"));
+    for (const char* top : {"quern", "lab", "apps"})
       for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
         if (!entry.is_regular_file()) continue;
         const fs::path at = fs::relative(entry.path(), root);
         if (at.extension() == ".h" || at.extension() == ".cc")
           r.files.push_back({at.generic_string(), read_file(entry.path())});
         if (at.filename() == "CMakeLists.txt")
-          r.siblings[fs::relative(at.parent_path(), "quern").generic_string()] =
+          r.house.siblings
+              [at.parent_path().lexically_relative(top == std::string("quern") ? "quern" : "").generic_string()] =
               named_dependencies(read_file(entry.path()));
       }
     return r;
@@ -43,11 +45,37 @@ void expect_none(const std::vector<std::string>& complaints) {
 
 TEST(Sources, AreFound) {  // an empty walk would pass every rule
   EXPECT_GT(tree().files.size(), 50u);
-  EXPECT_TRUE(tree().siblings.contains("kernels/gemm"));
+  EXPECT_TRUE(tree().house.siblings.contains("kernels/gemm"));
 }
 
 TEST(Sources, IncludeOnlyUpwards) {
-  for (const SourceFile& f : tree().files) expect_none(direction_complaints(f, tree().siblings));
+  for (const SourceFile& f : tree().files) expect_none(direction_complaints(f, tree().house));
+}
+
+TEST(Rooms, NameOnlyRoomsAboveThem) { expect_none(sibling_complaints(tree().house)); }
+
+TEST(Rooms, AreFolders) {
+  for (const Room& room : tree().house.rooms) {
+    const std::string path = room.name.substr(0, room.name.find("/*"));
+    const fs::path root = QUERN_SOURCE_DIR;
+    EXPECT_TRUE(fs::is_directory(root / "quern" / path) || fs::is_directory(root / path)) << room.name;
+    EXPECT_FALSE(room.purpose.empty()) << room.name;
+  }
+}
+
+// docs/architecture.md shows the list; QUERN_REWRITE=1 writes it there again.
+TEST(Rooms, StandInTheDocument) {
+  const fs::path file = fs::path(QUERN_SOURCE_DIR) / "docs/architecture.md";
+  const std::string begin = "<!-- rooms: generated from quern/rooms.txt -->\n", end = "<!-- end of rooms -->\n";
+  std::string text = read_file(file), table = "| room | what it holds |\n|---|---|\n";
+  for (const Room& room : tree().house.rooms) table += fmt::format("| `{}` | {} |\n", room.name, room.purpose);
+  const size_t from = text.find(begin), to = text.find(end);
+  ASSERT_TRUE(from != text.npos && to != text.npos);
+  const std::string now = text.substr(from + begin.size(), to - from - begin.size());
+  if (now != table && std::getenv("QUERN_REWRITE"))
+    write_file(file, text.replace(from + begin.size(), now.size(), table));
+  else
+    EXPECT_EQ(now, table) << "QUERN_REWRITE=1 writes the table again";
 }
 
 TEST(Sources, StartWithAComment) {
@@ -57,6 +85,8 @@ TEST(Sources, StartWithAComment) {
 TEST(Sources, StayShort) {
   for (const SourceFile& f : tree().files) expect_none(length_complaints(f));
 }
+
+TEST(Sources, DoNotCrowdAFolder) { expect_none(crowding_complaints(tree().files)); }
 
 TEST(Sources, IncludeHeavyHeadersOnce) { expect_none(heavy_header_complaints(tree().files)); }
 
@@ -72,19 +102,23 @@ TEST(Rules, ReadDependencies) {
 }
 
 size_t complaints(std::string path, std::string text) {
-  const Siblings siblings = {{"kernels/moe", {"kernels/gemm"}}};
-  return direction_complaints({std::move(path), std::move(text)}, siblings).size();
+  const House house = {
+      .rooms =
+          read_rooms("# order\nbase b\ntensor t\nkernels/* k\nhost h\ngrad g\nnn n\nmodels m\nserve s\napps a\n"),
+      .siblings = {{"kernels/moe", {"kernels/gemm"}}}};
+  return direction_complaints({std::move(path), std::move(text)}, house).size();
 }
 
 TEST(Rules, Direction) {
   EXPECT_EQ(complaints("quern/nn/a.cc", "#include \"quern/nn/a.h\"\n#include \"quern/grad/tape.h\"\n"), 0u);
   EXPECT_EQ(complaints("quern/nn/a.cc", "#include \"quern/models/model.h\"\n"), 1u);  // downwards
   EXPECT_EQ(complaints("quern/base/a.h", "#include \"quern/tensor/view.h\"\n#include \"quern/nn/b.h\"\n"), 2u);
-  EXPECT_EQ(complaints("quern/nn/a.cc", "#include \"apps/quern/args.h\"\n"), 1u);
+  EXPECT_EQ(complaints("quern/nn/a.cc", "#include \"apps/quern/cli/args.h\"\n"), 1u);
   EXPECT_EQ(complaints("quern/attic/a.cc", ""), 1u);  // an unknown room
   EXPECT_EQ(complaints("quern/nn/a.cc", "#include \"quern/attic/a.h\"\n"), 1u);
-  EXPECT_EQ(complaints("apps/quern/main.cc", "#include \"quern/serve/server.h\"\n#include \"apps/quern/args.h\"\n"),
-            0u);
+  EXPECT_EQ(
+      complaints("apps/quern/main.cc", "#include \"quern/serve/server.h\"\n#include \"apps/quern/cli/args.h\"\n"),
+      0u);
 }
 
 TEST(Rules, SiblingsAndBenches) {
@@ -94,6 +128,26 @@ TEST(Rules, SiblingsAndBenches) {
   EXPECT_EQ(complaints("quern/kernels/dispatch.h", "#include \"quern/kernels/gemm/gemm.h\"\n"), 1u);
   EXPECT_EQ(complaints("quern/kernels/moe/moe_bench.cc", "#include \"quern/host/bench.h\"\n"), 0u);
   EXPECT_EQ(complaints("quern/kernels/moe/moe.cc", "#include \"quern/host/bench.h\"\n"), 1u);
+}
+
+TEST(Rules, InnerRooms) {
+  const House house = {
+      .rooms = read_rooms("corpus/io  bytes\ncorpus/text words\nmixers m\nmixers/ranks r\nmixers/* x\n"),
+      .siblings = {{"corpus/io", {"corpus/text", "base"}},
+                   {"corpus/text", {"corpus/io"}},
+                   {"mixers/cca", {"mixers", "mixers/ranks", "mixers/ovq"}},
+                   {"mixers/ranks", {"mixers", "mixers/cca"}}}};
+  EXPECT_EQ(house.rooms[0].name, "corpus/io");
+  EXPECT_EQ(house.rooms[0].purpose, "bytes");
+  EXPECT_EQ(sibling_complaints(house),
+            (std::vector<std::string>{"corpus/io names corpus/text, which is not above it",
+                                      "mixers/ranks names mixers/cca, which is not above it"}));
+}
+
+TEST(Rules, Crowding) {
+  const std::vector<SourceFile> full(41, {"quern/nn/a.cc", ""}), fits(40, {"quern/nn/a.cc", ""});
+  EXPECT_EQ(crowding_complaints(full).size(), 1u);
+  EXPECT_TRUE(crowding_complaints(fits).empty());
 }
 
 TEST(Rules, OpeningAndLength) {

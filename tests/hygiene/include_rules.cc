@@ -10,15 +10,11 @@
 namespace quern::hygiene {
 namespace {
 
-// From the ground up; docs/architecture.md says what each holds.
-constexpr std::array kRooms = {"base",   "tensor", "comm",   "kernels", "host",    "grad",  "text",  "data",   "nn",
-                               "mixers", "ffn",    "models", "infer",   "chat",    "optim", "train", "reason", "rl",
-                               "corpus", "recall", "memory", "learn",   "measure", "serve", "capi",  "apps"};
-
 constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++", "dnnl",   "httplib",
                                       "pcre2",    "utf8proc", "zstd.h", "zlib.h", "xxhash.h"};
 
 constexpr std::ptrdiff_t kMaxLines = 600;
+constexpr int kMaxSources = 40;
 
 struct Place {
   std::string room, sub;  // sub: "kernels/gemm", or empty for the room's own files
@@ -27,9 +23,10 @@ struct Place {
 // "quern/kernels/gemm/gemm.h" → {kernels, kernels/gemm}; "apps/quern/main.cc" → {apps, ""}.
 std::optional<Place> place_of(std::string_view path) {
   if (path.starts_with("apps/")) return Place{"apps", ""};
-  constexpr std::string_view kRoot = "quern/";
-  if (!path.starts_with(kRoot)) return std::nullopt;
-  path.remove_prefix(kRoot.size());
+  if (path.starts_with("quern/"))
+    path.remove_prefix(6);
+  else if (!path.starts_with("lab/"))
+    return std::nullopt;
   const size_t first = path.find('/');
   if (first == std::string_view::npos) return std::nullopt;
   const size_t second = path.find('/', first + 1);
@@ -37,22 +34,35 @@ std::optional<Place> place_of(std::string_view path) {
                second == std::string_view::npos ? "" : std::string(path.substr(0, second))};
 }
 
-std::optional<size_t> rank(std::string_view room) {
-  const auto at = std::find(kRooms.begin(), kRooms.end(), room);
-  if (at == kRooms.end()) return std::nullopt;
-  return static_cast<size_t>(at - kRooms.begin());
+std::string top_of(std::string_view room) { return std::string(room.substr(0, room.find('/'))); }
+
+// Where a top folder begins in the list.
+std::optional<size_t> rank(const House& house, std::string_view top) {
+  const auto at = std::ranges::find_if(house.rooms, [&](const Room& r) { return top_of(r.name) == top; });
+  if (at == house.rooms.end()) return std::nullopt;
+  return static_cast<size_t>(at - house.rooms.begin());
+}
+
+// Where a room of a top folder stands: its own line, or that of KIND/*.
+std::optional<size_t> inner_rank(const House& house, const std::string& room) {
+  std::optional<size_t> kind;
+  for (size_t i = 0; i < house.rooms.size(); ++i) {
+    if (house.rooms[i].name == room) return i;
+    if (house.rooms[i].name == top_of(room) + "/*") kind = i;
+  }
+  return kind;
 }
 
 std::string folder(std::string_view path) { return std::string(path.substr(0, path.rfind('/'))); }
 
-bool allowed(const SourceFile& file, const Place& from, const Place& to, const Siblings& siblings) {
+bool allowed(const SourceFile& file, const Place& from, const Place& to, const House& house) {
   if (from.room == to.room) {
     if (to.sub.empty() || to.sub == from.sub) return true;
-    const auto named = siblings.find(from.sub);
-    return !from.sub.empty() && named != siblings.end() && named->second.contains(to.sub);
+    const auto named = house.siblings.find(from.sub);
+    return !from.sub.empty() && named != house.siblings.end() && named->second.contains(to.sub);
   }
   if (to.room == "host" && file.path.ends_with("_bench.cc")) return true;
-  return rank(to.room) < rank(from.room);
+  return rank(house, to.room) < rank(house, from.room);
 }
 
 }  // namespace
@@ -91,16 +101,41 @@ std::set<std::string> named_dependencies(std::string_view cmake_lists) {
   return out;
 }
 
-std::vector<std::string> direction_complaints(const SourceFile& file, const Siblings& siblings) {
+std::vector<Room> read_rooms(std::string_view rooms_txt) {
+  std::vector<Room> out;
+  std::istringstream lines{std::string(rooms_txt)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const size_t end = line.find(' ');
+    const size_t purpose = line.find_first_not_of(' ', end);
+    out.push_back({line.substr(0, end), purpose == std::string::npos ? "" : line.substr(purpose)});
+  }
+  return out;
+}
+
+std::vector<std::string> sibling_complaints(const House& house) {
+  std::vector<std::string> out;
+  for (const auto& [room, named] : house.siblings)
+    for (const std::string& other : named) {
+      if (top_of(other) != top_of(room) || other == top_of(room)) continue;
+      const auto from = inner_rank(house, room), to = inner_rank(house, other);
+      // Plug-ins of one kind may name each other; rooms with a line of their own only those above them.
+      if (from && to && *to > *from) out.push_back(fmt::format("{} names {}, which is not above it", room, other));
+    }
+  return out;
+}
+
+std::vector<std::string> direction_complaints(const SourceFile& file, const House& house) {
   std::vector<std::string> out;
   const std::optional<Place> from = place_of(file.path);
-  if (!from || !rank(from->room)) return {fmt::format("{}: its folder is not in the list of rooms", file.path)};
+  if (!from || !rank(house, from->room))
+    return {fmt::format("{}: its folder is not in the list of rooms", file.path)};
   for (const std::string& target : includes(file.text)) {
     const std::optional<Place> to = place_of(target);
     if (!to) continue;  // the standard library and third parties
-    if (!rank(to->room))
+    if (!rank(house, to->room))
       out.push_back(fmt::format("{} includes {}, which is in no room", file.path, target));
-    else if (!allowed(file, *from, *to, siblings))
+    else if (!allowed(file, *from, *to, house))
       out.push_back(fmt::format("{} includes {}, which is not above it", file.path, target));
   }
   return out;
@@ -119,6 +154,15 @@ std::vector<std::string> length_complaints(const SourceFile& file) {
   const std::ptrdiff_t lines = std::count(file.text.begin(), file.text.end(), '\n');
   if (lines <= kMaxLines) return {};
   return {fmt::format("{} has {} lines, more than {}", file.path, lines, kMaxLines)};
+}
+
+std::vector<std::string> crowding_complaints(std::span<const SourceFile> files) {
+  std::map<std::string, int> sources;
+  for (const SourceFile& f : files) ++sources[folder(f.path)];
+  std::vector<std::string> out;
+  for (const auto& [at, n] : sources)
+    if (n > kMaxSources) out.push_back(fmt::format("{} holds {} sources, more than {}", at, n, kMaxSources));
+  return out;
 }
 
 std::vector<std::string> heavy_header_complaints(std::span<const SourceFile> files) {

@@ -1,10 +1,12 @@
-// The house rules that a program can check, as pure functions from the text of a source file to complaints:
-//   direction   a folder includes only rooms above its own in kRooms; inside a room, a subfolder may include the
-//   room's
-//               own headers and those siblings that its CMakeLists.txt names, and the room's headers include no
-//               subfolder
+// The rules of the house that a program can check, as pure functions from the text of a source file to complaints:
+//
+//   direction   a room includes only rooms above it in quern/rooms.txt; inside one top folder (corpus/io,
+//   corpus/dedup, …)
+//               only those that its CMakeLists.txt names in DEPS, and these stand above it; the folder's own files
+//               include none of its inner rooms
 //   opening     a file starts with a comment; a .cc may leave that to the header of its folder that it includes first
-//   length      no file exceeds 600 lines
+//   length      no file exceeds kMaxLines
+//   crowding    no folder holds more than kMaxSources headers and sources
 //   heavy       a heavy third-party header is included by one source file only
 #pragma once
 #include <map>
@@ -21,16 +23,29 @@ struct SourceFile {
   std::string text;
 };
 
+struct Room {
+  std::string name, purpose;  // "corpus/io", "kernels/*"
+};
+std::vector<Room> read_rooms(std::string_view rooms_txt);
+
 // Folder → folders its CMakeLists.txt names, both as "kernels/gemm".
 using Siblings = std::map<std::string, std::set<std::string>>;
 
 std::vector<std::string> includes(std::string_view text);  // targets of #include "…" and #include <…>
-std::set<std::string> named_dependencies(
-    std::string_view cmake_lists);  // "DEPS kernels_gemm nn" → {kernels/gemm, nn}
+// "DEPS kernels_gemm nn" → {kernels/gemm, nn}
+std::set<std::string> named_dependencies(std::string_view cmake_lists);
 
-std::vector<std::string> direction_complaints(const SourceFile& file, const Siblings& siblings);
+// The list of rooms and the dependencies that the rooms of one folder name.
+struct House {
+  std::vector<Room> rooms;
+  Siblings siblings;
+};
+
+std::vector<std::string> direction_complaints(const SourceFile& file, const House& house);
+std::vector<std::string> sibling_complaints(const House& house);
 std::vector<std::string> opening_complaints(const SourceFile& file);
 std::vector<std::string> length_complaints(const SourceFile& file);
+std::vector<std::string> crowding_complaints(std::span<const SourceFile> files);
 std::vector<std::string> heavy_header_complaints(std::span<const SourceFile> files);
 
 }  // namespace quern::hygiene

@@ -42,7 +42,7 @@ std::vector<std::string> defined_names(std::istream& text) {
 TEST(UniqueNames, AClassIsDefinedOnceInANamespace) {
   std::map<std::string, std::string> places;
   int files = 0;
-  for (const char* room : {"quern", "apps"})
+  for (const char* room : {"quern", "lab", "apps"})
     for (const auto& e : fs::recursive_directory_iterator(fs::path(QUERN_SOURCE_DIR) / room)) {
       std::string f = e.path().filename().string();
       if ((!f.ends_with(".h") && !f.ends_with(".cc")) || f.ends_with("_test.cc")) continue;

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "quern/infer/prefix_cache.h"
-#include "quern/infer/session.h"
+#include "quern/infer/cache/prefix_cache.h"
+#include "quern/infer/cache/session.h"
 #include "tests/models/golden.h"
 
 namespace quern {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "quern/base/test_message.h"
-#include "quern/infer/draft_model.h"
+#include "quern/infer/speculation/draft_model.h"
 #include "tests/models/engine_on.h"
 
 namespace quern {

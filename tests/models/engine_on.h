@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "quern/base/rng.h"
-#include "quern/infer/engine.h"
-#include "quern/infer/session.h"
+#include "quern/infer/cache/session.h"
+#include "quern/infer/engine/engine.h"
 #include "quern/models/around_model.h"
 #include "tests/models/golden.h"
 

@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
-#include "quern/infer/session.h"
+#include "quern/infer/cache/session.h"
 #include "quern/models/gguf_model.h"
 #include "quern/models/quantise.h"
 #include "tests/models/golden.h"

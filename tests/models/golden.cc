@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quern/infer/session.h"
+#include "quern/infer/cache/session.h"
 
 namespace quern {
 namespace {

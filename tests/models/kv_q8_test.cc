@@ -9,9 +9,9 @@
 
 #include "quern/base/test_message.h"
 #include "quern/comm/in_process.h"
-#include "quern/infer/kv_type.h"
-#include "quern/infer/state_file.h"
-#include "quern/mixers/cache_shards.h"
+#include "quern/infer/cache/kv_type.h"
+#include "quern/infer/cache/state_file.h"
+#include "quern/mixers/ranks/cache_shards.h"
 #include "quern/mixers/state_totals.h"
 #include "tests/models/engine_on.h"
 

@@ -5,7 +5,7 @@
 
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
-#include "quern/infer/session.h"
+#include "quern/infer/cache/session.h"
 #include "tests/models/golden.h"
 
 namespace quern {

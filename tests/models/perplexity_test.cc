@@ -1,5 +1,5 @@
 // Perplexity against logits computed whole, and divergence where the answer is known.
-#include "quern/infer/perplexity.h"
+#include "quern/infer/engine/perplexity.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "quern/base/error.h"
-#include "quern/infer/session.h"
+#include "quern/infer/cache/session.h"
 #include "tests/models/golden.h"
 
 namespace quern {

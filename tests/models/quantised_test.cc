@@ -8,7 +8,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
-#include "quern/infer/session.h"
+#include "quern/infer/cache/session.h"
 #include "quern/models/quantise.h"
 #include "tests/models/golden.h"
 

@@ -7,9 +7,9 @@
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 #include "quern/comm/in_process.h"
-#include "quern/infer/engine.h"
-#include "quern/infer/session.h"
-#include "quern/mixers/cache_shards.h"
+#include "quern/infer/cache/session.h"
+#include "quern/infer/engine/engine.h"
+#include "quern/mixers/ranks/cache_shards.h"
 #include "tests/models/golden.h"
 
 namespace quern {

@@ -7,10 +7,10 @@
 #include <tuple>
 
 #include "quern/data/problems.h"
-#include "quern/infer/perplexity.h"
+#include "quern/infer/engine/perplexity.h"
 #include "quern/models/quantise.h"
 #include "quern/reason/own_attempts.h"
-#include "quern/text/aggregation_prompt.h"
+#include "quern/text/chat/aggregation_prompt.h"
 #include "tests/models/golden.h"
 
 namespace quern {

@@ -8,9 +8,9 @@
 
 #include "quern/base/rng.h"
 #include "quern/reason/trace.h"
-#include "quern/text/aggregation_prompt.h"
-#include "quern/text/bpe_train.h"
-#include "quern/text/chat_prompt.h"
+#include "quern/text/chat/aggregation_prompt.h"
+#include "quern/text/chat/chat_prompt.h"
+#include "quern/text/tokenizer/bpe_train.h"
 #include "tests/models/golden.h"
 
 namespace quern {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "quern/serve/request_answers.h"
-#include "quern/serve/wire.h"
+#include "quern/serve/chat/request_answers.h"
+#include "quern/serve/wire/wire.h"
 #include "tests/serve/serving.h"
 
 namespace quern {

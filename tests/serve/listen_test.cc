@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "quern/base/error.h"
-#include "quern/serve/listener.h"
+#include "quern/serve/http/listener.h"
 #include "tests/serve/serving.h"
 
 namespace quern {

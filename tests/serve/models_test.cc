@@ -5,8 +5,8 @@
 #include <future>
 #include <thread>
 
-#include "quern/serve/api_error.h"
-#include "quern/serve/embeddings_api.h"
+#include "quern/serve/api/embeddings_api.h"
+#include "quern/serve/wire/api_error.h"
 #include "tests/serve/serving.h"
 
 namespace quern {

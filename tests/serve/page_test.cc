@@ -1,13 +1,15 @@
 // The page at `/`: what it may fetch, how large it is, whether everything has a name for a screen reader, and whether
 // its colours can be read in both themes.
-#include "quern/serve/page.h"
+#include "quern/serve/app/page.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <regex>
 #include <string>
+#include <vector>
 
 namespace quern {
 namespace {

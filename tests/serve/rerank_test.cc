@@ -1,5 +1,5 @@
 // Documents in the order in which they answer a query.
-#include "quern/serve/rerank_api.h"
+#include "quern/serve/api/rerank_api.h"
 
 #include <gtest/gtest.h>
 

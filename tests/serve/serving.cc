@@ -2,7 +2,7 @@
 #include "tests/serve/serving.h"
 
 #include "quern/nn/everything.h"
-#include "quern/text/bpe_train.h"
+#include "quern/text/tokenizer/bpe_train.h"
 
 namespace quern {
 namespace {

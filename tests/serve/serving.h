@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "quern/serve/app.h"
+#include "quern/serve/app/app.h"
 #include "tests/serve/raw_client.h"
 
 namespace quern {

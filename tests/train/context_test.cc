@@ -10,8 +10,8 @@
 #include "quern/comm/in_process.h"
 #include "quern/mixers/attention/attention_mixer.h"
 #include "quern/mixers/cca/cca_mixer.h"
-#include "quern/mixers/context.h"
 #include "quern/mixers/mamba2/mamba2_mixer.h"
+#include "quern/mixers/ranks/context.h"
 #include "quern/nn/check_module.h"
 
 namespace quern {

@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
-#include "quern/train/checkpoint_reader.h"
-#include "quern/train/trainer.h"
+#include "quern/train/checkpoint/reader.h"
+#include "quern/train/trainer/trainer.h"
 #include "tests/train/tiny_run.h"
 
 namespace quern {

@@ -14,9 +14,9 @@
 
 #include "quern/base/mmap.h"
 #include "quern/comm/mpi.h"
-#include "quern/train/checkpoint_reader.h"
-#include "quern/train/child_process.h"
-#include "quern/train/heartbeat.h"
+#include "quern/train/checkpoint/reader.h"
+#include "quern/train/supervise/child_process.h"
+#include "quern/train/trainer/heartbeat.h"
 #include "tests/train/tiny_run.h"
 
 namespace quern {

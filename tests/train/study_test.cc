@@ -3,14 +3,15 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "lab/ablation/study.h"
 #include "quern/base/mmap.h"
-#include "quern/train/metrics.h"
-#include "quern/train/study.h"
+#include "quern/train/report/metrics.h"
 #include "tests/train/tiny_run.h"
 
 namespace quern {

@@ -13,10 +13,10 @@
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
 #include "quern/comm/mpi.h"
-#include "quern/train/checkpoint_format.h"
-#include "quern/train/child_process.h"
-#include "quern/train/heartbeat.h"
-#include "quern/train/metrics.h"
+#include "quern/train/checkpoint/format.h"
+#include "quern/train/report/metrics.h"
+#include "quern/train/supervise/child_process.h"
+#include "quern/train/trainer/heartbeat.h"
 #include "tests/train/tiny_run.h"
 
 namespace quern {

@@ -3,15 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "quern/comm/in_process.h"
 #include "quern/data/indexed.h"
 #include "quern/models/checkpoint.h"
-#include "quern/train/checkpoint_format.h"
-#include "quern/train/export.h"
-#include "quern/train/trainer.h"
+#include "quern/train/checkpoint/format.h"
+#include "quern/train/trainer/export.h"
+#include "quern/train/trainer/trainer.h"
 #include "tests/train/tiny_run.h"
 
 namespace quern {

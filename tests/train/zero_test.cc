@@ -12,10 +12,10 @@
 #include "quern/comm/in_process.h"
 #include "quern/models/checkpoint.h"
 #include "quern/optim/muon/muon.h"
-#include "quern/train/checkpoint_reader.h"
-#include "quern/train/trainer.h"
-#include "quern/train/zero.h"
-#include "quern/train/zero_matrices.h"
+#include "quern/train/checkpoint/reader.h"
+#include "quern/train/trainer/trainer.h"
+#include "quern/train/zero/zero.h"
+#include "quern/train/zero/zero_matrices.h"
 #include "tests/train/tiny_run.h"
 
 namespace quern {

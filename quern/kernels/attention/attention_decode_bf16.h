@@ -3,6 +3,7 @@
 // keys at a time for all rows and columns: the hardware then fetches ahead by itself, all the time, and no pass over
 // keys that are already near leaves memory idle. Included by attention_simd_impl.h, under AVX512-BF16 alone.
 #pragma once
+#include <cstdint>
 
 namespace {
 

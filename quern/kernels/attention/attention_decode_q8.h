@@ -4,6 +4,7 @@
 //   s_j = S_q·S_kj · Σ q16·k_j      o += S_p · Σ_j p16_j·v_j,  p16 of p_j·S_vj
 // No sum overflows: 512 · 127 · 32767 < 2^31. Included by attention_simd_impl.h, for every instruction set.
 #pragma once
+#include <cstdint>
 
 namespace {
 

@@ -3,7 +3,7 @@
 //   q = x·Wqᵀ, k = x·Wkᵀ, v = x·Wvᵀ;  o = softmax(q·kᵀ/√d)·v;  y = o·Woᵀ
 // Cost per token: (2·Hq + 2·Hkv)·d·D multiply-adds for the projections and 2·Hq·d per key seen.
 #pragma once
-#include "quern/mixers/attend.h"
+#include "quern/mixers/ranks/attend.h"
 #include "quern/nn/linear.h"
 
 namespace quern {

@@ -7,7 +7,7 @@
 #include "quern/base/threads.h"
 #include "quern/base/traffic.h"
 #include "quern/mixers/cca/latent.h"
-#include "quern/mixers/context.h"
+#include "quern/mixers/ranks/context.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"

@@ -8,7 +8,7 @@
 // Shapes: T tokens, D width, C = (n_head + n_head_kv)·d latent channels, P rows of convolution history.
 #pragma once
 #include "quern/kernels/cca/cca.h"
-#include "quern/mixers/attend.h"
+#include "quern/mixers/ranks/attend.h"
 #include "quern/nn/linear.h"
 
 namespace quern {

@@ -4,10 +4,10 @@
 
 #include "quern/base/config.h"
 #include "quern/kernels/ssm/causal_conv.h"
-#include "quern/mixers/attend.h"
 #include "quern/mixers/gated_delta/memory_heads.h"
 #include "quern/mixers/gated_delta/short_conv.h"
 #include "quern/mixers/key_shift.h"
+#include "quern/mixers/ranks/attend.h"
 #include "quern/mixers/ssm_init.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"

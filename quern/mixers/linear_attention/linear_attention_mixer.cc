@@ -1,9 +1,9 @@
 #include "quern/mixers/linear_attention/linear_attention_mixer.h"
 
 #include "quern/base/config.h"
-#include "quern/mixers/attend.h"
 #include "quern/mixers/gated_delta/memory_heads.h"
 #include "quern/mixers/key_shift.h"
+#include "quern/mixers/ranks/attend.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 

@@ -4,9 +4,9 @@
 
 #include "quern/base/config.h"
 #include "quern/base/threads.h"
-#include "quern/mixers/attend.h"
 #include "quern/mixers/key_shift.h"
 #include "quern/mixers/ovq/head_views.h"
+#include "quern/mixers/ranks/attend.h"
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"

@@ -1,5 +1,6 @@
 #include "quern/mixers/ovq/ovq_read.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "quern/mixers/ovq/row_math.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "quern/kernels/activation/activation.h"
-#include "quern/mixers/attend.h"
+#include "quern/mixers/ranks/attend.h"
 #include "quern/nn/linear.h"
 
 namespace quern {

@@ -1,6 +1,6 @@
 """Small supervised models by fastText itself (PyPI: fasttext-wheel), and its probabilities for some texts.
 
-    python tools/oracles/corpus/fasttext_models.py quern/corpus/testdata/fasttext
+    python tools/oracles/corpus/fasttext_models.py quern/corpus/filters/testdata/fasttext
 
 Three made-up languages that differ in their letters. Models: softmax with character n-grams (soft.bin), the same
 quantised and pruned (soft.ftz), hierarchical softmax (tree.bin), one against all with word bigrams (ova.bin).

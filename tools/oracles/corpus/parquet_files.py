@@ -1,6 +1,6 @@
 """Small Parquet files by pyarrow, each with the rows it holds as JSON lines, and the way back.
 
-    python tools/oracles/corpus/parquet_files.py quern/corpus/testdata/parquet     writes NAME.parquet and NAME.jsonl
+    python tools/oracles/corpus/parquet_files.py quern/corpus/io/testdata/parquet     writes NAME.parquet and NAME.jsonl
     python tools/oracles/corpus/parquet_files.py check FILE.parquet LINES.jsonl    pyarrow reads what quern wrote:
                                                                                    texts are those of the lines
 """

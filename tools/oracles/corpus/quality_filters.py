@@ -1,8 +1,8 @@
 """What Gopher's quality and repetition rules, C4's cleaning, FineWeb's rules and the masking of addresses say about some
 texts: a transcription of the papers with Python's own string functions and regular expressions, independent of the
-C++ code. The cuts are the documented ones (quern/corpus/text_pieces.h): words at white space, lines at line feeds.
+C++ code. The cuts are the documented ones (quern/corpus/text/text_pieces.h): words at white space, lines at line feeds.
 
-    python tools/oracles/corpus/quality_filters.py > quern/corpus/testdata/quality_filters.json
+    python tools/oracles/corpus/quality_filters.py > quern/corpus/filters/testdata/quality_filters.json
     python tools/oracles/corpus/quality_filters.py DOCS.jsonl > reasons.jsonl      one line a document and filter
 """
 

@@ -1,6 +1,6 @@
 """Goldens for quern/corpus: what datasketch, numpy, ftfy and NLTK say about sketches.
 
-    python tools/oracles/corpus/sketch_goldens.py quern/corpus/testdata/sketch.json
+    python tools/oracles/corpus/sketch_goldens.py quern/corpus/sketch/testdata/sketch.json
 
 Needs datasketch, numpy, ftfy and nltk. Rows are datasketch 1.5.9's arithmetic in numpy (its releases from 2 on draw other
 constants). Murmur3 is written out here after its public description. The normaliser is

@@ -1,7 +1,7 @@
 """How often list entries stand in texts, counted by Python's re as Zyda's published code counts them: every entry as a
 regular expression of its own, non-overlapping, a repeated entry twice. The words are made up.
 
-    python tools/oracles/corpus/word_lists.py quern/corpus/testdata/word_lists.json
+    python tools/oracles/corpus/word_lists.py quern/corpus/filters/testdata/word_lists.json
 """
 
 import json

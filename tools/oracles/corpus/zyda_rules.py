@@ -1,6 +1,6 @@
 """Zyda's features and rules, transcribed a second time, with Python's re and Unicode classes.
 
-    python tools/oracles/corpus/zyda_rules.py golden quern/corpus/testdata/zyda_rules.json
+    python tools/oracles/corpus/zyda_rules.py golden quern/corpus/filters/testdata/zyda_rules.json
     python tools/oracles/corpus/zyda_rules.py check DOCS.jsonl FILTERED_DIR
 
 `golden` writes small hard texts with every count. `check` judges the documents of a JSON-lines file (members id, text)

@@ -3,7 +3,7 @@
     pip install gguf tokenizers transformers
     python tools/oracles/models/make_gguf_tokenizers.py
 
-The vocabularies are those of quern/text/testdata. llama and qwen are byte-level: the expected ids are those of their
+The vocabularies are those of quern/text/tokenizer/testdata. llama and qwen are byte-level: the expected ids are those of their
 tokenizer.json. mistral becomes SentencePiece as a .gguf has it, pieces and scores without merges: the reference is
 the same tokenizer.json with the merges that transformers derives from the scores.
 """
@@ -73,12 +73,12 @@ def expected(t):
 OUT.mkdir(parents=True, exist_ok=True)
 result = {}
 for name, pre, bos in (("llama", "llama-bpe", "<|begin_of_text|>"), ("qwen", "qwen2", None)):
-    j = json.loads((ROOT / "quern/text/testdata" / f"{name}.json").read_text())
+    j = json.loads((ROOT / "quern/text/tokenizer/testdata" / f"{name}.json").read_text())
     tokens, kinds = table(j)
     write(name, "gpt2", pre, tokens, kinds, merges=j["model"]["merges"], bos=tokens.index(bos) if bos else None)
     result[name] = expected(Tokenizer.from_str(json.dumps(j)))
 
-j = json.loads((ROOT / "quern/text/testdata/mistral.json").read_text())
+j = json.loads((ROOT / "quern/text/tokenizer/testdata/mistral.json").read_text())
 tokens, kinds = table(j)
 scores = [float(-i) if k == gguf.TokenType.NORMAL else 0.0 for i, k in enumerate(kinds)]
 write("mistral", "llama", None, tokens, kinds, scores=scores, bos=1, eos=2)

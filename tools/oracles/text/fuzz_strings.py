@@ -1,4 +1,4 @@
-"""Fuzzed Unicode strings, the same ones in Python and in C++ (quern/text/tokenizer_golden_test.cc), so that only hashes
+"""Fuzzed Unicode strings, the same ones in Python and in C++ (quern/text/tokenizer/tokenizer_golden_test.cc), so that only hashes
 of the expected ids need to be committed. splitmix64 drives both; the fragments and ranges are in testdata/fuzz.json."""
 
 MASK = (1 << 64) - 1

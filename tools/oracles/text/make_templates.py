@@ -1,13 +1,13 @@
 """Goldens for chat templates and BPE training, made with jinja2 under transformers' settings and with `tokenizers`.
 
     pip install transformers==5.23.0 jinja2
-    python tools/oracles/text/make_templates.py     # writes quern/text/testdata/{templates,bpe_train}.json
+    python tools/oracles/text/make_templates.py     # writes quern/text/{chat/testdata/templates,tokenizer/testdata/bpe_train}.json
 """
 import json, pathlib
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
-OUT = pathlib.Path(__file__).resolve().parents[3] / "quern" / "text" / "testdata"
+TEXT = pathlib.Path(__file__).resolve().parents[3] / "quern" / "text"
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Grüße, \"you\" & <me>\n"},
             {"role": "assistant", "content": "  Hello.  "}, {"role": "user", "content": "Sum 2+2?"}]
 TOOLS = [{"type": "function", "function": {"name": "add", "description": "adds", "parameters": {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}, "required": ["a", "b"]}}}]
@@ -63,7 +63,6 @@ def bpe():
 
 
 def main():
-    OUT.mkdir(exist_ok=True)
     good = [dict(template=c, expected=render(c)) for c in CASES]
     for f in FAILING:
         try:
@@ -71,8 +70,8 @@ def main():
         except Exception:
             continue
         raise SystemExit(f"expected to fail: {f}")
-    (OUT / "templates.json").write_text(json.dumps(dict(context=BASE, cases=good, failing=FAILING), ensure_ascii=False, indent=1) + "\n")
-    (OUT / "bpe_train.json").write_text(json.dumps(bpe(), ensure_ascii=False) + "\n")
+    (TEXT / "chat" / "testdata" / "templates.json").write_text(json.dumps(dict(context=BASE, cases=good, failing=FAILING), ensure_ascii=False, indent=1) + "\n")
+    (TEXT / "tokenizer" / "testdata" / "bpe_train.json").write_text(json.dumps(bpe(), ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

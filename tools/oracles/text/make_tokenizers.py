@@ -1,5 +1,5 @@
 """Trains one small tokenizer of each family with Hugging Face `tokenizers`, writes its tokenizer.json and what the
-reference makes of 10,000 fuzzed strings and 2,000 random id sequences (as 32-bit hashes) to quern/text/testdata/."""
+reference makes of 10,000 fuzzed strings and 2,000 random id sequences (as 32-bit hashes) to quern/text/tokenizer/testdata/."""
 import json
 import struct
 from pathlib import Path
@@ -9,7 +9,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 from corpus import corpus
 from fuzz_strings import FRAGMENTS, RANGES, SplitMix, fnv32, fuzz_string
 
-OUT = Path(__file__).resolve().parents[3] / "quern" / "text" / "testdata"
+OUT = Path(__file__).resolve().parents[3] / "quern" / "text" / "tokenizer" / "testdata"
 STRINGS, RANDOM_IDS = 10_000, 2_000
 WORDS = r"[^\r\n\p{L}\p{N}]?\p{L}+"
 TAIL = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"

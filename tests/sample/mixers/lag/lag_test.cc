@@ -25,8 +25,7 @@ TEST(Lag, ByHandWholeSplitAndPacked) {
   Tape t(Tape::inference);
   auto values = [](const Tensor& y) { return std::vector<float>(y.span<float>().begin(), y.span<float>().end()); };
   EXPECT_EQ(values(m.forward(t, Var(x), Batch::single(3), 0).value), (std::vector<float>{0, 0, 2, -2, 6, -4}));
-  EXPECT_EQ(values(m.forward(t, Var(x), Batch::documents({2, 1}), 0).value),
-            (std::vector<float>{0, 0, 2, -2, 0, 0}));
+  EXPECT_EQ(values(m.forward(t, Var(x), Batch::documents({2, 1}), 0).value), (std::vector<float>{0, 0, 2, -2, 0, 0}));
   SequenceState state({{0, 0, m.state_spec(DType::f32)}});
   std::vector<float> split;
   for (int64_t i = 0; i < 3; ++i) {

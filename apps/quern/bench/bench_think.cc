@@ -1,0 +1,93 @@
+// What thinking by a plan costs beside its tokens: problems thought about one after the other, and in turn with each
+// the same prompts answered in plain batches, a round at a time, with as many tokens drawn.
+#include <chrono>
+
+#include "apps/quern/bench/bench_model.h"
+#include "apps/quern/cli/args.h"
+#include "apps/quern/models/context.h"
+#include "apps/quern/models/shipped_models.h"
+#include "quern/data/problems.h"
+#include "quern/host/bench.h"
+#include "quern/reason/think.h"
+
+namespace quern {
+namespace {
+
+double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Every prompt of the thought answered again. The token that ends a response is a step, too.
+void plain_batches(Engine& engine, const Thought& t, const ThinkPlan& plan, const GenerateOptions& options) {
+  for (int64_t round = 0; round <= plan.t; ++round) {
+    std::vector<Engine::Id> ids;
+    for (int64_t i = 0; i < plan.n; ++i) {
+      const Candidate& c = t.candidates[static_cast<size_t>(round * plan.n + i)];
+      Request r{.prompt = c.prompt, .options = options};
+      r.options.stop_ids = {};
+      r.options.max_tokens = c.drawn + (c.finish == "stop" ? 1 : 0);
+      r.options.sampling.seed = static_cast<uint64_t>(round * plan.n + i);
+      if (r.options.max_tokens > 0) ids.push_back(engine.submit(std::move(r)));
+    }
+    while (engine.step()) {
+    }
+    for (Engine::Id id : ids) engine.take(id);
+  }
+}
+
+}  // namespace
+
+int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
+  if (o.dir.empty()) throw UsageError("bench think: expected the folder of a chat model");
+  o.dir = model_folder(o.dir);
+  GenerateOptions options;
+  options.max_tokens = 192;
+  const ThinkPlan plan = resolved(parse_plan(method), options.max_tokens);
+  const DType kv = bench_kv(o);  // what is wrong with the words is said before anything is loaded
+  const std::unique_ptr<Model> model = bench_subject(o);
+  const Tokenizer tokenizer = load_tokenizer(o.dir);
+  const ChatTemplate chat_template = load_chat_template(o.dir, model->family());
+  options.stop_ids = load_generation_config(o.dir).eos_token_id;
+  options.sampling.temperature = 1;
+  std::vector<double> ratios;
+  int64_t tokens = 0, longest = 0;
+  double thinking = 0;
+  for (int64_t i = 0; i <= o.reps; ++i) {  // the first warms up
+    const Problem p =
+        curriculum_problem({.split = Split::held_out, .seed = 1, .min_level = 4}, static_cast<uint64_t>(i));
+    Json messages = Json::array(), m = Json::object();
+    m.set("role", "user"), m.set("content", p.question);
+    messages.push(std::move(m));
+    Thought t;
+    double thought = 0, plain = 0;
+    const auto think_about = [&] {
+      Engine engine(*model, {.kv = kv, .max_sessions = plan.n, .tokenizer = &tokenizer});
+      thought += seconds_of([&] { t = think(engine, tokenizer, chat_template, messages, plan, options); });
+    };
+    const auto answer_plainly = [&] {
+      Engine engine(*model, {.kv = kv, .max_sessions = plan.n, .tokenizer = &tokenizer});
+      plain += seconds_of([&] { plain_batches(engine, t, plan, options); });
+    };
+    think_about(), answer_plainly(), answer_plainly(), think_about();
+    if (i == 0) continue;
+    ratios.push_back(thought / plain), thinking += thought / 2;
+    tokens += t.new_tokens, longest = std::max(longest, t.longest_prompt);
+  }
+  const double overhead = median(ratios) - 1, speed = static_cast<double>(tokens) / thinking;
+  if (json) {
+    Json j = Json::object();
+    j.set("plan", plan.name()), j.set("problems", o.reps), j.set("tokens", tokens), j.set("overhead", overhead);
+    j.set("longest_prompt", longest), j.set("tokens_per_s", speed);
+    fmt::print("{}\n", j.dump(2));
+    return 0;
+  }
+  fmt::print(
+      "{}, {} problems, {} tokens: {:.0f} tokens/s, {:+.1f} % beside the same prompts in plain batches; the longest "
+      "prompt has {} tokens\n",
+      plan.name(), o.reps, tokens, speed, 100 * overhead, longest);
+  return 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,93 @@
+// A training step of a named shape on random tokens: forward, backward and optimizer by the clock, tokens a second,
+// and the share of the machine's peak that the model's own flops make (three times the large products of a forward;
+// attention's products and scans are not counted). Every step is set against the peak measured before and after it.
+#include <chrono>
+
+#include "apps/quern/bench/bench_model.h"
+#include "apps/quern/models/context.h"
+#include "apps/quern/models/random_model.h"
+#include "apps/quern/models/shapes.h"
+#include "quern/base/rng.h"
+#include "quern/base/traffic.h"
+#include "quern/host/bench.h"
+#include "quern/optim/clip.h"
+#include "quern/optim/groups.h"
+
+namespace quern {
+namespace {
+
+double lap(std::chrono::steady_clock::time_point& from) {
+  auto now = std::chrono::steady_clock::now();
+  double s = std::chrono::duration<double>(now - from).count();
+  from = now;
+  return s;
+}
+
+}  // namespace
+
+int bench_train(const TrainBenchOptions& o, bool json) {
+  size_t dash = o.shape.find('-');
+  if (dash == std::string::npos) fail("--shape '{}': expected FAMILY-SIZE, zaya-60m for one", o.shape);
+  if (o.dtype != "bf16" && o.dtype != "f32") fail("--dtype {}: expected bf16 or f32", o.dtype);
+  if (o.rows < 1 || o.length < 1) fail("--rows and --length: expected at least 1");
+  const std::string family = o.shape.substr(0, dash), size = o.shape.substr(dash + 1);
+  auto model = build_model(everything(), shape_config(family, size, shape_vocab(family, size)));
+  initialise(*model, 1);
+  OptimizerGroups optimizer(*model, everything(), {});
+  const bool bf16 = o.dtype == "bf16";
+  const Bound bound = bf16 ? Bound::bf16_flops : Bound::f32_flops;
+  const int64_t tokens = o.rows * o.length;
+  std::vector<int32_t> ids(static_cast<size_t>(tokens) + 1);
+  Rng rng(5);
+  for (int32_t& t : ids) t = static_cast<int32_t>(rng.uniform() * static_cast<double>(model->vocab_size()));
+  const std::span<const int32_t> in = std::span(ids).first(static_cast<size_t>(tokens)),
+                                 targets = std::span(ids).last(in.size());
+  const Batch batch = Batch::documents(std::vector<int64_t>(static_cast<size_t>(o.rows), o.length));
+  std::vector<double> forward, backward, update, ratio, peak;
+  double flops = 0;
+  auto step = [&](bool counts) {
+    double before = counts ? measure(bound) : 0;
+    auto at = std::chrono::steady_clock::now();
+    int64_t done = product_flops.load();
+    Tape tape(Tape::training, bf16);
+    Var loss = model->loss(tape, model->hidden(tape, in, batch), targets);
+    flops = 3.0 * static_cast<double>(product_flops.load() - done);
+    double f = lap(at);
+    tape.backward(loss);
+    double b = lap(at);
+    optimizer.step({.lr = 1e-4, .grad_scale = clip_scale(grad_norm(*model), 1)});
+    zero_grad(*model);
+    double u = lap(at);
+    if (!counts) return;
+    forward.push_back(f), backward.push_back(b), update.push_back(u);
+    peak.push_back((before + measure(bound)) / 2);
+    ratio.push_back(flops * 1e-9 / (f + b) / peak.back());
+  };
+  step(false);  // first touch of memory
+  for (int64_t i = 0; i < o.reps; ++i) step(true);
+  const double micro = median(forward) + median(backward), n = static_cast<double>(tokens);
+  auto share = [&](double of) { return median(update) / (median(update) + micro * of / n); };
+  Json j = Json::object();
+  j.set("shape", o.shape), j.set("parameters", parameter_count(*model)), j.set("dtype", o.dtype),
+      j.set("tokens", tokens);
+  j.set("tokens_per_s", n / micro), j.set("flops_per_token", flops / n), j.set("peak_gflops", median(peak));
+  j.set("mfu", median(ratio)), j.set("forward_s", median(forward)), j.set("backward_s", median(backward));
+  j.set("config", model->config());
+  j.set("optimizer_s", median(update)), j.set("optimizer_share_at_16k", share(16384)),
+      j.set("optimizer_share_at_64k", share(65536)), j.set("resident_bytes", resident_bytes());
+  if (json) {
+    fmt::print("{}\n", j.dump(2));
+    return 0;
+  }
+  fmt::print("{}: {} parameters, {} rows of {}, {}\n", o.shape, parameter_count(*model), o.rows, o.length, o.dtype);
+  fmt::print("{:.0f} tokens/s, {:.1f} MFLOP a token, mfu {:.2f} of {:.0f} GFLOP/s\n", n / micro, flops / n * 1e-6,
+             median(ratio), median(peak));
+  fmt::print(
+      "forward {:.3f} s, backward {:.3f} s, optimizer {:.3f} s: {:.1f} % of a step of 16 Ki tokens, {:.1f} % of 64 "
+      "Ki\n",
+      median(forward), median(backward), median(update), 100 * share(16384), 100 * share(65536));
+  fmt::print("resident {:.2f} GB\n", static_cast<double>(resident_bytes()) * 1e-9);
+  return 0;
+}
+
+}  // namespace quern

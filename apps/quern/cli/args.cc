@@ -1,0 +1,166 @@
+#include "apps/quern/cli/args.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+
+#include "quern/base/nearest.h"
+
+namespace quern {
+namespace {
+
+template <class... A>
+[[noreturn]] void usage(fmt::format_string<A...> f, A&&... a) {
+  throw UsageError(fmt::format(f, std::forward<A>(a)...));
+}
+
+std::vector<std::string> split(const std::string& s) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at <= s.size();) {
+    size_t comma = std::min(s.find(',', at), s.size());
+    out.push_back(s.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return out;
+}
+
+template <class T>
+T number(const std::string& text, const std::string& what) {
+  T v{};
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    usage("{}: '{}' is not a number of the expected kind", what, text);
+  return v;
+}
+
+}  // namespace
+
+Args& Args::positional(std::string name, std::string& value, bool required) {
+  positional_.push_back({std::move(name), &value, required});
+  return *this;
+}
+Args& Args::rest(std::string name, std::vector<std::string>& values) {
+  rest_name_ = std::move(name);
+  rest_ = &values;
+  return *this;
+}
+Args::Flag& Args::add(std::string names, std::string help, std::string kind) {
+  flags_.push_back({split(names), std::move(help), std::move(kind), "", {}});
+  return flags_.back();
+}
+Args& Args::flag(std::string names, bool& value, std::string help) {
+  add(std::move(names), std::move(help), "").set = [&value](const std::string&) { value = true; };
+  return *this;
+}
+Args& Args::flag(std::string names, std::string& value, std::string help) {
+  Flag& f = add(std::move(names), std::move(help), "TEXT");
+  f.shown_default = value;
+  f.set = [&value](const std::string& s) { value = s; };
+  return *this;
+}
+Args& Args::flag(std::string names, int64_t& value, std::string help) {
+  Flag& f = add(std::move(names), std::move(help), "N");
+  f.shown_default = fmt::format("{}", value);
+  f.set = [&value, name = f.names.back()](const std::string& s) { value = number<int64_t>(s, name); };
+  return *this;
+}
+Args& Args::flag(std::string names, double& value, std::string help) {
+  Flag& f = add(std::move(names), std::move(help), "X");
+  f.shown_default = fmt::format("{}", value);
+  f.set = [&value, name = f.names.back()](const std::string& s) { value = number<double>(s, name); };
+  return *this;
+}
+Args& Args::flag(std::string names, std::vector<std::string>& values, std::string help) {
+  add(std::move(names), std::move(help), "TEXT").set = [&values](const std::string& s) { values.push_back(s); };
+  return *this;
+}
+Args& Args::note(std::string text) {
+  note_ = std::move(text);
+  return *this;
+}
+
+const Args::Flag& Args::find(const std::string& name) const {
+  std::vector<std::string> known{"--help"};
+  for (const Flag& f : flags_)
+    for (const std::string& n : f.names) {
+      if (n == name) return f;
+      known.push_back(n);
+    }
+  usage("quern {}: unknown flag '{}'{}", verb_, name, did_you_mean(name, known));
+}
+
+bool Args::parse(std::span<const std::string> args) {
+  size_t words = 0;
+  bool only_words = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    std::string a = args[i];
+    if (!only_words && (a == "--help" || a == "-h")) {
+      if (!mapped(place())) fmt::print("{}", help());
+      return false;
+    }
+    if (!only_words && a == "--") {
+      only_words = true;
+      continue;
+    }
+    bool looks_like_number =
+        a.size() > 1 && a[0] == '-' && (std::isdigit(static_cast<unsigned char>(a[1])) || a[1] == '.');
+    if (only_words || a.empty() || a[0] != '-' || a == "-" || looks_like_number) {
+      if (words < positional_.size())
+        *positional_[words++].value = a;
+      else if (rest_)
+        rest_->push_back(a);
+      else
+        usage("quern {}: '{}' is one word too many (see quern {} --help)", verb_, a, verb_);
+      continue;
+    }
+    std::optional<std::string> value;
+    if (size_t eq = a.find('='); eq != a.npos && a.starts_with("--")) {
+      value = a.substr(eq + 1);
+      a.resize(eq);
+    }
+    const Flag& f = find(a);
+    if (f.kind.empty()) {
+      if (value) usage("quern {}: {} is a switch and takes no value", verb_, a);
+      f.set("");
+      continue;
+    }
+    if (!value) {
+      if (i + 1 >= args.size()) usage("quern {}: {} needs a value", verb_, a);
+      value = args[++i];
+    }
+    f.set(*value);
+  }
+  if (words < positional_.size() && positional_[words].required)
+    usage("quern {}: {} is missing (see quern {} --help)", verb_, positional_[words].name, verb_);
+  return true;
+}
+
+CliPlace Args::place() const {
+  CliPlace p{.path = verb_};
+  for (const Flag& f : flags_) p.flags.push_back({f.names, f.help, !f.kind.empty()});
+  return p;
+}
+
+std::string Args::help() const {
+  std::string s = fmt::format("quern {} — {}\n\nusage: quern {}", verb_, summary_, verb_);
+  for (const Positional& p : positional_) s += p.required ? " " + p.name : " [" + p.name + "]";
+  if (rest_) s += fmt::format(" [{}…]", rest_name_);
+  if (!flags_.empty()) s += " [flags]\n\n";
+  for (const Flag& f : flags_) {
+    std::string left = fmt::format("  {}{}{}", fmt::join(f.names, ", "), f.kind.empty() ? "" : " ", f.kind);
+    s += fmt::format("{:<26} {}{}\n", left, f.help,
+                     f.shown_default.empty() ? "" : fmt::format(" [{}]", f.shown_default));
+  }
+  if (flags_.empty()) s += "\n";
+  if (!note_.empty()) s += "\n" + note_ + "\n";
+  return s;
+}
+
+std::vector<int32_t> parse_token_list(const std::string& text) {
+  std::vector<int32_t> ids;
+  for (const std::string& part : split(text)) ids.push_back(number<int32_t>(part, "--tokens"));
+  return ids;
+}
+
+}  // namespace quern

@@ -1,0 +1,44 @@
+// Choosing from a table of verbs, and the table as help.
+#include "apps/quern/cli/menu.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/cli_map.h"
+#include "quern/base/nearest.h"
+
+namespace quern {
+
+int choose(const char* path, const char* summary, std::span<const MenuItem> items, Words args) {
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
+    CliPlace place{.path = path};
+    for (const MenuItem& i : items) place.verbs.push_back({i.name, i.help});
+    if (mapped(place)) {
+      for (const MenuItem& i : items) i.run(args);
+      return 0;
+    }
+    std::vector<std::string> left;
+    size_t width = 0;
+    for (const MenuItem& i : items) {
+      left.push_back(*i.words ? fmt::format("{} {}", i.name, i.words) : i.name);
+      const auto letters = std::ranges::count_if(left.back(), [](char c) { return (c & 0xc0) != 0x80; });
+      width = std::max(width, static_cast<size_t>(letters));
+    }
+    fmt::print("quern {} — {}\n\nusage: quern {} VERB …\n\n", path, summary, path);
+    for (size_t i = 0; i < items.size(); ++i) fmt::print("  {:<{}}  {}\n", left[i], width, items[i].help);
+    fmt::print("\nquern {} VERB --help tells more.\n", path);
+    return args.empty() ? 2 : 0;
+  }
+  std::vector<std::string> names;
+  for (const MenuItem& i : items) {
+    if (args[0] == i.name) return i.run(args.subspan(1));
+    names.emplace_back(i.name);
+  }
+  const std::string near = did_you_mean(args[0], names);
+  throw UsageError(near.empty()
+                       ? fmt::format("quern {}: '{}', expected one of {}", path, args[0], fmt::join(names, ", "))
+                       : fmt::format("quern {}: unknown verb '{}'{}", path, args[0], near));
+}
+
+}  // namespace quern

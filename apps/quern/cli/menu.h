@@ -1,0 +1,24 @@
+// A verb that only leads to others: `quern recall index|query|…`. One table gives the choice, `--help`, and what a
+// word that is none of them may have meant.
+//
+//   constexpr MenuItem kItems[] = {{"index", "PATH… --db DIR", "bring an index up to date", recall_index}};
+//
+//   int cmd_recall(Words args) { return choose("recall", "long texts, searched", kItems, args); }
+#pragma once
+#include <span>
+
+#include "apps/quern/cli/verbs.h"
+
+namespace quern {
+
+struct MenuItem {
+  const char* name;
+  const char* words;  // what is given behind it, as --help shows it
+  const char* help;
+  int (*run)(Words);
+};
+
+// `path`: the words before, without "quern". No word at all prints the help and is wrong usage (2).
+int choose(const char* path, const char* summary, std::span<const MenuItem> items, Words args);
+
+}  // namespace quern

@@ -1,9 +1,0 @@
-// Pieces of `quern data` in files of their own.
-#pragma once
-#include "apps/quern/verbs.h"
-
-namespace quern {
-
-int data_attempts(Words args);
-
-}  // namespace quern

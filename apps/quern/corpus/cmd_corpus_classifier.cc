@@ -1,0 +1,69 @@
+// quern corpus train-classifier: a filter of one's own from examples of good and bad texts.
+#include <cstdio>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/corpus/cmd_corpus.h"
+#include "apps/quern/corpus/corpus_flags.h"
+#include "quern/corpus/filters/linear_classifier.h"
+#include "quern/corpus/run/scan.h"
+
+namespace quern {
+namespace {
+
+using namespace corpus;
+
+std::vector<TextFeatures> features_of(const std::vector<std::string>& paths, const std::string& text_field) {
+  const Inputs in = find_inputs(paths, "auto", "examples");
+  ScanOptions o;
+  o.fields[0].text = text_field;
+  std::vector<TextFeatures> all;
+  const ScanReport r = scan_documents<FeatureMaker, std::vector<TextFeatures>>(
+      in, o, [] { return FeatureMaker(); },
+      [](FeatureMaker& maker, const DocumentView& d, std::vector<TextFeatures>& out) {
+        out.push_back(maker.make(d.text));
+      },
+      [&](std::vector<TextFeatures>&& out) {
+        for (TextFeatures& f : out) all.push_back(std::move(f));
+      });
+  warn_about(r.read, r.damaged, in);
+  return all;
+}
+
+}  // namespace
+
+int corpus_train_classifier(Words args) {
+  std::vector<std::string> good, bad;
+  std::string out, text = "text";
+  int64_t passes = 5, seed = 1;
+  bool json = false;
+  Args a("corpus train-classifier", "learn to tell good texts from bad ones");
+  a.flag("--good", good, "file or folder of good texts; may be given again and again")
+      .flag("--bad", bad, "of bad ones")
+      .flag("--text-field", text, "member of a JSON line that holds the text")
+      .flag("--out", out, "file for the model, for --filter classifier:FILE:MIN")
+      .flag("--passes", passes, "over the texts")
+      .flag("--seed", seed, "of their order")
+      .flag("--json", json, "the figures as one JSON object")
+      .note("Every tenth text of each kind is kept out of training and tells how good the model is.");
+  if (!a.parse(args)) return 0;
+  if (good.empty() || bad.empty()) throw UsageError("quern corpus train-classifier: --good and --bad are needed");
+  if (out.empty()) throw UsageError("quern corpus train-classifier: --out is missing");
+  ClassifierReport r;
+  const LinearClassifier c =
+      LinearClassifier::train(features_of(good, text), features_of(bad, text),
+                              {.passes = static_cast<int>(passes), .seed = static_cast<uint64_t>(seed)}, r);
+  c.save(out);
+  if (json) {
+    Json j = Json::object();
+    j.set("good", static_cast<int64_t>(r.good)), j.set("bad", static_cast<int64_t>(r.bad));
+    j.set("held_out", static_cast<int64_t>(r.held_out_good + r.held_out_bad));
+    j.set("accuracy", r.accuracy), j.set("auc", r.auc);
+    fmt::print("{}\n", j.dump());
+  } else {
+    fmt::print("{}: {} good and {} bad texts; of {} held out {:.1f} % right, AUC {:.3f}\n", out, r.good, r.bad,
+               r.held_out_good + r.held_out_bad, 100 * r.accuracy, r.auc);
+  }
+  return 0;
+}
+
+}  // namespace quern

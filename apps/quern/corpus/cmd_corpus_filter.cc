@@ -1,0 +1,63 @@
+// quern corpus filter: documents that pass a filter's rules, the others with their reasons.
+#include <cstdio>
+
+#include "apps/quern/cli/progress.h"
+#include "apps/quern/corpus/cmd_corpus.h"
+#include "apps/quern/corpus/corpus_flags.h"
+#include "quern/base/mmap.h"
+#include "quern/corpus/filters/filters.h"
+#include "quern/corpus/stages/filter_stage.h"
+
+namespace quern {
+
+int corpus_filter(Words args) {
+  CorpusFlags flags;
+  std::string filter = "zyda", lists;
+  bool rejects = false, reasons = false, json = false;
+  Args a("corpus filter", "documents that pass a filter's rules");
+  flags.declare(a);
+  flags.declare_notes(a);
+  a.flag("--filter", filter, fmt::format("{}; several with + between", fmt::join(corpus::filter_names(), ", ")))
+      .flag("--lists", lists, "folder of word lists: zh, sexual, profanity, cursed as .txt or .json")
+      .flag("--rejects", rejects, "keep rejected documents in reject-*.jsonl.zst")
+      .flag("--reasons", reasons, "write reasons.jsonl: every rule that each rejected document fails")
+      .flag("--json", json, "the counts as one JSON object");
+  if (!a.parse(args)) return 0;
+  flags.check("corpus filter");
+  if (filter == "none") throw UsageError("quern corpus filter: --filter none would filter nothing");
+  const corpus::FilterMaker make = corpus::find_filter(filter, lists);
+  if (make()->wants_url() && flags.url.empty())
+    throw UsageError(fmt::format("quern corpus filter: --filter {} wants --url-field", filter));
+  const corpus::Inputs in = corpus::find_inputs(flags.words, flags.form);
+  const corpus::FilterRun run{.make = make,
+                              .what = fmt::format("{} {}", filter, lists),
+                              .scan = flags.scan(),
+                              .rejects = rejects,
+                              .reasons = reasons,
+                              .to = flags.output()};
+  Json j;
+  corpus::FilterReport r;
+  {
+    Progress progress;
+    r = corpus::filter_corpus(
+        in, run, [&](uint64_t done, uint64_t total) { progress.share("filter", done, total); },
+        [&](const corpus::FilterReport& report) {
+          j = report.json();
+          j.set("filter", filter), j.set("lists", lists), j.set("inputs", in.json());
+          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+        });
+  }
+  tell_of_resuming(flags.out, r.went_on);
+  warn_about(r.scan.read, r.scan.damaged, in);
+  if (json) {
+    fmt::print("{}\n", j.dump());
+    return 0;
+  }
+  fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.scan.read.documents);
+  for (size_t i = 0; i < r.rules.size(); ++i)
+    if (r.rule_any[i] > 0)
+      fmt::print("  {:<20} {:>9} first {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);
+  return 0;
+}
+
+}  // namespace quern

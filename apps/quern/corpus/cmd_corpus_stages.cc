@@ -1,0 +1,208 @@
+// quern corpus stats | tokenize | mix | sketch | parquet: the stages that read documents and count or write them
+// otherwise.
+#include <charconv>
+#include <cstdio>
+
+#include "apps/quern/cli/progress.h"
+#include "apps/quern/corpus/cmd_corpus.h"
+#include "apps/quern/corpus/corpus_flags.h"
+#include "quern/base/mmap.h"
+#include "quern/corpus/dedup/dedup.h"
+#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/stages/convert.h"
+#include "quern/corpus/stages/mix.h"
+#include "quern/corpus/stages/sketches.h"
+#include "quern/corpus/stages/stats.h"
+#include "quern/corpus/stages/token_shards.h"
+
+namespace quern {
+namespace {
+
+using namespace corpus;
+
+template <class F>
+auto with_progress(const char* what, F&& run) {
+  Progress progress;
+  return run([&](uint64_t done, uint64_t total) { progress.share(what, done, total); });
+}
+
+std::pair<std::string, double> parse_share(const std::string& word) {
+  const size_t cut = word.rfind('=');
+  double share = 0;
+  const char *begin = word.data() + cut + 1, *end = word.data() + word.size();
+  if (cut == word.npos || cut == 0 || std::from_chars(begin, end, share).ptr != end || begin == end)
+    throw UsageError(fmt::format("quern corpus mix: --share '{}', expected SOURCE=NUMBER", word));
+  return {word.substr(0, cut), share};
+}
+
+}  // namespace
+
+int corpus_stats_verb(Words args) {
+  CorpusFlags flags;
+  std::string tokenizer;
+  bool json = false;
+  Args a("corpus stats", "count documents, bytes, words, tokens");
+  flags.declare_reading(a);
+  a.flag("--tokenizer", tokenizer, "folder with tokenizer.json: count tokens too")
+      .flag("--json", json, "one JSON object");
+  if (!a.parse(args)) return 0;
+  flags.check_reading("corpus stats");
+  const Inputs in = find_inputs(flags.words, flags.form);
+  std::optional<Tokenizer> t;
+  if (!tokenizer.empty()) t = Tokenizer::load(tokenizer);
+  const CorpusStats s =
+      with_progress("stats", [&](auto&& tell) { return corpus_stats(in, flags.scan(), t ? &*t : nullptr, tell); });
+  warn_about(s.scan.read, s.scan.damaged, in);
+  if (json) {
+    fmt::print("{}\n", s.json().dump());
+    return 0;
+  }
+  fmt::print("{:<20} {:>12} {:>15} {:>15} {:>14}{}\n", "source", "documents", "bytes", "characters", "words",
+             t ? fmt::format(" {:>14}", "tokens") : "");
+  SourceStats all;
+  all.name = "all";
+  const auto line = [&](const SourceStats& x) {
+    fmt::print("{:<20} {:>12} {:>15} {:>15} {:>14}{}\n", x.name, x.documents, x.bytes, x.characters, x.words,
+               t ? fmt::format(" {:>14}", x.tokens) : "");
+  };
+  for (const SourceStats& x : s.sources) line(x), all.add(x);
+  if (s.sources.size() > 1) line(all);
+  return 0;
+}
+
+int corpus_tokenize(Words args) {
+  CorpusFlags flags;
+  std::string tokenizer;
+  bool no_end = false, json = false;
+  Args a("corpus tokenize", "token shards for training");
+  flags.declare_reading(a);
+  flags.declare_notes(a);
+  a.flag("--tokenizer", tokenizer, "folder with tokenizer.json")
+      .flag("--out", flags.out, "PREFIX of PREFIX.bin, PREFIX.idx and PREFIX.json")
+      .flag("--no-end-token", no_end, "put no end token behind documents")
+      .flag("--json", json, "the counts as one JSON object");
+  if (!a.parse(args)) return 0;
+  flags.check_reading("corpus tokenize");
+  if (flags.out.empty()) throw UsageError("quern corpus tokenize: --out is missing");
+  if (tokenizer.empty()) throw UsageError("quern corpus tokenize: --tokenizer is missing");
+  const Inputs in = find_inputs(flags.words, flags.form);
+  const Tokenizer t = Tokenizer::load(tokenizer);
+  const TokenRun run{
+      .scan = flags.scan(),
+      .end_token = !no_end,
+      .tokenizer = fmt::format("{:016x}", file_hash(std::filesystem::path(tokenizer) / "tokenizer.json")),
+      .prefix = flags.out,
+      .checkpoint_bytes = flags.output().checkpoint_bytes};
+  Json j;
+  const TokenShardReport r = with_progress("tokenize", [&](auto&& tell) {
+    return write_token_shards(in, t, run, tell, [&](const TokenShardReport& report) {
+      j = report.json();
+      j.set("tokenizer", tokenizer), j.set("inputs", in.json());
+      write_file(flags.out + ".json", j.dump(2) + "\n");
+    });
+  });
+  tell_of_resuming(flags.out, r.went_on);
+  warn_about(r.scan.read, r.scan.damaged, in);
+  if (json)
+    fmt::print("{}\n", j.dump());
+  else
+    fmt::print("{}: {} documents, {} tokens\n", flags.out, r.documents, r.tokens);
+  return 0;
+}
+
+int corpus_mix(Words args) {
+  CorpusFlags flags;
+  std::vector<std::string> shares;
+  double megabytes = 0;
+  MixConfig c;
+  int64_t seed = 1;
+  bool json = false;
+  Args a("corpus mix", "give each source its share of the text, in a shuffled order");
+  flags.shard_mb = 256;
+  flags.declare(a);
+  flags.declare_notes(a);
+  a.flag("--share", shares, "SOURCE=NUMBER, once for every source, in any unit")
+      .flag("--megabytes", megabytes, "of text in all; 0: as much as no source has to be repeated for")
+      .flag("--most-epochs", c.most_epochs, "refuse to read a source more often; 0: no limit")
+      .flag("--seed", seed, "of the choice and the order")
+      .flag("--json", json, "the manifest on stdout")
+      .note("Name sources as SOURCE=PATH. Documents and order depend on their ids and the seed alone.");
+  if (!a.parse(args)) return 0;
+  flags.check("corpus mix");
+  if (shares.empty()) throw UsageError("quern corpus mix: --share is missing");
+  if (!(megabytes >= 0)) throw UsageError("quern corpus mix: --megabytes takes 0 or more");
+  for (const std::string& s : shares) c.shares.push_back(parse_share(s));
+  c.total_bytes = static_cast<uint64_t>(megabytes * 1e6), c.seed = static_cast<uint64_t>(seed);
+  c.to = flags.output();
+  const Inputs in = find_inputs(flags.words, flags.form);
+  Json j;
+  const MixReport r = with_progress("mix", [&](auto&& tell) {
+    return mix_corpus(in, flags.scan(), c, tell, [&](const MixReport& report) {
+      j = report.json();
+      j.set("seed", seed), j.set("inputs", in.json());
+      write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+    });
+  });
+  tell_of_resuming(flags.out, r.went_on);
+  warn_about(r.scan.read, r.scan.damaged, in);
+  if (json) {
+    fmt::print("{}\n", j.dump());
+    return 0;
+  }
+  for (const MixedSource& s : r.sources)
+    fmt::print("{:<20} share {:.4f}  read {:.3f} times  {:>10} documents {:>14} bytes\n", s.name, s.share, s.epochs,
+               s.documents_out, s.bytes_out);
+  return 0;
+}
+
+int corpus_parquet(Words args) {
+  CorpusFlags flags;
+  Args a("corpus parquet", "write documents as Parquet files");
+  flags.declare(a);
+  a.note("Columns: id, source, text, and members: the JSON line with null for its text. Packed by zstd.");
+  if (!a.parse(args)) return 0;
+  flags.check("corpus parquet");
+  const Inputs in = find_inputs(flags.words, flags.form);
+  const ConvertReport r = with_progress("parquet", [&](auto&& tell) {
+    return write_parquet(in, flags.scan(), static_cast<int>(flags.level), static_cast<uint64_t>(flags.shard_mb) << 20,
+                         flags.out, tell);
+  });
+  warn_about(r.scan.read, r.scan.damaged, in);
+  Json j = Json::object(), names = Json::array();
+  for (const std::string& f : r.files) names.push(Json(f));
+  j.set("outputs", std::move(names)), j.set("read", r.scan.read.json()), j.set("inputs", in.json());
+  write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+  fmt::print("{}: {} documents in {} files\n", flags.out, r.scan.read.documents, r.files.size());
+  return 0;
+}
+
+int corpus_sketch(Words args) {
+  CorpusFlags flags;
+  std::string preset = "zyda", mode = "fast";
+  std::optional<int64_t> seed;
+  Args a("corpus sketch", "write every document's sketch");
+  flags.declare(a);
+  flags.declare_notes(a);
+  a.flag("--preset", preset, "zyda (13 words) or zyda2 (25 characters)")
+      .flag("--mode", mode, "fast, or compat: the published hashes bit for bit")
+      .flag("--seed", seed, "of the hashes");
+  if (!a.parse(args)) return 0;
+  flags.check("corpus sketch");
+  DedupConfig c = dedup_preset(preset, mode);
+  if (!c.near) throw UsageError(fmt::format("quern corpus sketch: --preset {} has no sketch", preset));
+  if (seed) c.sketch.seed = static_cast<uint32_t>(*seed);
+  const Inputs in = find_inputs(flags.words, flags.form);
+  const SketchesReport r = with_progress("sketch", [&](auto&& tell) {
+    return write_sketches(in, flags.scan(), c.sketch, flags.output(), tell, [&](const SketchesReport& report) {
+      Json j = Json::object();
+      j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()), j.set("inputs", in.json());
+      write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+    });
+  });
+  tell_of_resuming(flags.out, r.went_on);
+  warn_about(r.scan.read, r.scan.damaged, in);
+  fmt::print("{}: {} sketches\n", flags.out, r.scan.read.documents);
+  return 0;
+}
+
+}  // namespace quern

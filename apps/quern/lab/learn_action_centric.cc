@@ -1,0 +1,277 @@
+#include "apps/quern/lab/learn_action_centric.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "apps/quern/cli/menu.h"
+#include "apps/quern/cli/progress.h"
+#include "apps/quern/lab/learn_images.h"
+#include "lab/action_centric/blahut_arimoto.h"
+#include "lab/action_centric/nuisance.h"
+#include "lab/action_centric/probe.h"
+#include "lab/action_centric/report.h"
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+
+namespace quern {
+namespace {
+
+Json to_json(const CodeFigures& f) {
+  Json j = Json::object();
+  j.set("bits", f.bits), j.set("information_bits", f.information), j.set("accuracy", f.accuracy);
+  j.set("squared_error", f.squared_error), j.set("active", f.active);
+  return j;
+}
+
+// A code trained from a start.
+ImageCode<float> trained_code(const ImageSetting& s, const Images& train, CodeLoss loss, double beta,
+                              std::vector<Question<float>> questions, int64_t seed) {
+  ImageCode<float> code(s.shape, loss, beta, std::move(questions), static_cast<uint64_t>(100 * seed));
+  TrainCode how = s.code;
+  how.seed = static_cast<uint64_t>(seed);
+  train_code(code, train, how);
+  return code;
+}
+
+// The pictures a report shows and the points of its planes.
+struct Shown {
+  std::vector<int64_t> pictures;
+  int64_t points;
+};
+
+std::vector<float> rows_of(std::span<const float> x, int64_t wide, const std::vector<int64_t>& which) {
+  std::vector<float> out;
+  for (int64_t i : which) out.insert(out.end(), x.begin() + i * wide, x.begin() + (i + 1) * wide);
+  return out;
+}
+
+int curve(Words args) {
+  ImageFlags f;
+  std::string file;
+  Args a("learn action-centric curve",
+         "rate and accuracy of codes made for the picture, for a question, or without a picture");
+  f.declare(a, true);
+  a.flag("--report", file, "write a page of pictures, curves and codes (HTML) here");
+  if (!a.parse(args)) return 0;
+  const std::vector<CodeLoss> losses = f.chosen_losses();
+  const std::vector<double> given = f.chosen_betas();
+  const ImageSetting s = f.setting();
+  const Images& test = s.data.test;
+  Query<float> query = train_query(s.data.train, s.query_shape, s.query);
+  const double right = query_accuracy(query, test);
+  const Shown shown{one_of_each_class(test, 10), std::min<int64_t>(test.size(), 1500)};
+  CodeReport page{.data = f.data == "digits" ? "digits" : "Fashion-MNIST",
+                  .pixels = test.pixels,
+                  .classes = test.classes,
+                  .seeds = f.seeds,
+                  .train = s.data.train.size(),
+                  .test = test.size(),
+                  .query_accuracy = right,
+                  .shown = rows_of(test.x, test.pixels, shown.pictures),
+                  .labels = {test.label.begin(), test.label.begin() + shown.points},
+                  .codes = {}};
+  Json out = Json::object();
+  out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.seeds);
+  out.set("epochs", s.code.epochs);
+  if (!f.json)
+    fmt::print(
+        "the query network is right on {:.3f} of {} test images\n{:<15}{:>8}{:>8}{:>8}{:>10}{:>12}{:>8}{:>9}\n",
+        right, test.size(), "", "beta", "bits", "I(X;Z)", "accuracy", "sq. error", "active", "seconds");
+  for (CodeLoss loss : losses) {
+    Json rows = Json::object();
+    for (double beta : given.empty() ? s.betas[static_cast<size_t>(loss)] : given) {
+      const auto begin = std::chrono::steady_clock::now();
+      ReportedCode code{.loss = loss, .beta = beta};
+      CodeFigures& mean = code.figures;
+      for (int64_t seed = 1; seed <= f.seeds; ++seed) {
+        ImageCode<float> one = trained_code(s, s.data.train, loss, beta, {{&query}}, seed);
+        const CodedImages coded = code_images(one, test, static_cast<uint64_t>(seed));
+        const CodeFigures m = measure_code(coded, s.shape.latent, query, test);
+        const double n = static_cast<double>(f.seeds);
+        mean.bits += m.bits / n, mean.information += m.information / n, mean.accuracy += m.accuracy / n;
+        mean.squared_error += m.squared_error / n, mean.active = std::max(mean.active, m.active);
+        if (seed > 1) continue;
+        if (!coded.image.empty()) code.images = rows_of(coded.image, test.pixels, shown.pictures);
+        code.plane = principal_plane(std::span(coded.mean).first(static_cast<size_t>(shown.points * s.shape.latent)),
+                                     s.shape.latent);
+      }
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      if (!f.json)
+        fmt::print("{:<15}{:>8g}{:>8.2f}{:>8.2f}{:>10.3f}{:>12.2f}{:>8}{:>9.1f}\n", code_loss_name(loss), beta,
+                   mean.bits, mean.information, mean.accuracy, mean.squared_error, mean.active, seconds);
+      std::fflush(stdout);
+      rows.set(fmt::format("{:g}", beta), to_json(mean));
+      page.codes.push_back(std::move(code));
+    }
+    out.set(code_loss_name(loss), std::move(rows));
+  }
+  if (!file.empty()) write_file(file, code_report_html(page));
+  if (f.json) fmt::print("{}\n", out.dump(2));
+  return 0;
+}
+
+// What codes tell of what was done to their pictures, read off by a linear map fitted on the pictures they learnt
+// from.
+int invariance(Words args) {
+  ImageFlags f;
+  int64_t shift = -1;
+  Args a("learn action-centric invariance",
+         "pictures moved and made brighter or darker: how much of that do codes still tell?");
+  f.declare(a, true);
+  a.flag("--shift", shift, "pixels pictures are moved by at most; -1 = as the data set has it");
+  if (!a.parse(args)) return 0;
+  const std::vector<CodeLoss> losses = f.chosen_losses();
+  const std::vector<double> given = f.chosen_betas();
+  ImageSetting s = f.setting();
+  NuisanceRange range{.shift = shift < 0 ? s.most_shift : shift};
+  const DisturbedImages test = disturb(s.data.test, range, 2);
+  if (f.data == "digits") range.copies = 4, s.query.epochs /= 2;
+  if (range.copies > 1 && f.epochs == 0) s.code.epochs /= range.copies;  // as many steps as without copies
+  const DisturbedImages train = disturb(s.data.train, range, 1);
+  Query<float> query = train_query(train.images, s.query_shape, s.query);
+  const double right = query_accuracy(query, test.images);
+  Json out = Json::object();
+  out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.seeds), out.set("shift", range.shift);
+  if (!f.json)
+    fmt::print(
+        "the query network is right on {:.3f} of {} moved and dimmed test images\n{:<15}{:>8}{:>8}{:>10}{:>8}{:>8}"
+        "{:>8}{:>12}{:>8}\n",
+        right, test.images.size(), "", "beta", "bits", "accuracy", "right", "down", "shift", "brightness", "label");
+  Progress progress;
+  for (CodeLoss loss : losses) {
+    Json rows = Json::object();
+    for (double beta : given.empty() ? s.betas[static_cast<size_t>(loss)] : given) {
+      double bits = 0, accuracy = 0, told[3] = {}, label = 0;
+      for (int64_t seed = 1; seed <= f.seeds; ++seed) {
+        progress("{} at {:g}: start {} of {}", code_loss_name(loss), beta, seed, f.seeds);
+        ImageCode<float> code = trained_code(s, train.images, loss, beta, {{&query}}, seed);
+        const CodedImages fit = code_images(code, train.images, static_cast<uint64_t>(seed) + 50),
+                          seen = code_images(code, test.images, static_cast<uint64_t>(seed));
+        const double n = static_cast<double>(f.seeds);
+        bits += seen.bits / n;
+        accuracy += measure_code(seen, s.shape.latent, query, test.images).accuracy / n;
+        const std::pair<const std::vector<double>*, const std::vector<double>*> nuisances[] = {
+            {&train.right, &test.right}, {&train.down, &test.down}, {&train.brightness, &test.brightness}};
+        for (size_t k = 0; k < 3; ++k)
+          told[k] +=
+              explained_share(fit.mean, *nuisances[k].first, seen.mean, *nuisances[k].second, s.shape.latent) / n;
+        label += probe_accuracy(fit.mean, train.images.label, seen.mean, test.images.label, s.shape.latent) / n;
+      }
+      Json row = Json::object();
+      row.set("bits", bits), row.set("accuracy", accuracy), row.set("right_r2", told[0]), row.set("down_r2", told[1]);
+      row.set("shift_r2", (told[0] + told[1]) / 2), row.set("brightness_r2", told[2]), row.set("label_probe", label);
+      if (!f.json)
+        fmt::print("{:<15}{:>8g}{:>8.2f}{:>10.3f}{:>8.3f}{:>8.3f}{:>8.3f}{:>12.3f}{:>8.3f}\n", code_loss_name(loss),
+                   beta, bits, accuracy, told[0], told[1], (told[0] + told[1]) / 2, told[2], label);
+      std::fflush(stdout);
+      rows.set(fmt::format("{:g}", beta), std::move(row));
+    }
+    out.set(code_loss_name(loss), std::move(rows));
+  }
+  if (f.json) fmt::print("{}\n", out.dump(2));
+  return 0;
+}
+
+// Codes made for a question with two answers, for the labels, and for both by halves: what each knows of either.
+int transfer(Words args) {
+  ImageFlags f;
+  Args a("learn action-centric transfer", "what a code made for one question tells of another");
+  f.declare(a, false);
+  if (!a.parse(args)) return 0;
+  const std::vector<double> given = f.chosen_betas();
+  const ImageSetting s = f.setting();
+  const ImageSplit halves{relabelled(s.data.train, s.half), relabelled(s.data.test, s.half)};
+  Query<float> half = train_query(halves.train, s.query_shape, s.query),
+               label = train_query(s.data.train, s.query_shape, s.query);
+  const double half_right = query_accuracy(half, halves.test), label_right = query_accuracy(label, s.data.test);
+  Json out = Json::object();
+  out.set("data", f.data), out.set("half", s.half_name), out.set("seeds", f.seeds);
+  out.set("half_query_accuracy", half_right), out.set("label_query_accuracy", label_right);
+  if (!f.json)
+    fmt::print("queries on the images themselves: {} {:.3f}, label {:.3f}\n{:<15}{:>8}{:>8}{:>8}{:>8}{:>12}{:>13}\n",
+               s.half_name, half_right, label_right, "made for", "beta", "bits", "half", "label", "half, probe",
+               "label, probe");
+  const std::pair<const char*, std::vector<Question<float>>> made_for[] = {
+      {"half", {{&half}}}, {"label", {{&label}}}, {"both", {{&half, 0.5}, {&label, 0.5}}}};
+  Progress progress;
+  for (const auto& [name, questions] : made_for) {
+    Json rows = Json::object();
+    for (double beta : given.empty() ? s.betas[static_cast<size_t>(CodeLoss::action)] : given) {
+      double bits = 0, on_half = 0, on_label = 0, half_probe = 0, label_probe = 0;
+      for (int64_t seed = 1; seed <= f.seeds; ++seed) {
+        progress("{} at {:g}: start {} of {}", name, beta, seed, f.seeds);
+        ImageCode<float> code = trained_code(s, s.data.train, CodeLoss::action, beta, questions, seed);
+        const CodedImages fit = code_images(code, s.data.train, static_cast<uint64_t>(seed) + 50),
+                          seen = code_images(code, s.data.test, static_cast<uint64_t>(seed));
+        const double n = static_cast<double>(f.seeds);
+        const int64_t L = s.shape.latent;
+        bits += seen.bits / n;
+        on_half += answer_accuracy(half, seen.image, halves.test) / n;
+        on_label += answer_accuracy(label, seen.image, s.data.test) / n;
+        half_probe += probe_accuracy(fit.mean, halves.train.label, seen.mean, halves.test.label, L) / n;
+        label_probe += probe_accuracy(fit.mean, s.data.train.label, seen.mean, s.data.test.label, L) / n;
+      }
+      Json row = Json::object();
+      row.set("bits", bits), row.set("half", on_half), row.set("label", on_label), row.set("half_probe", half_probe);
+      row.set("label_probe", label_probe);
+      if (!f.json)
+        fmt::print("{:<15}{:>8g}{:>8.2f}{:>8.3f}{:>8.3f}{:>12.3f}{:>13.3f}\n", name, beta, bits, on_half, on_label,
+                   half_probe, label_probe);
+      std::fflush(stdout);
+      rows.set(fmt::format("{:g}", beta), std::move(row));
+    }
+    out.set(name, std::move(rows));
+  }
+  if (f.json) fmt::print("{}\n", out.dump(2));
+  return 0;
+}
+
+// Four equally likely states: all of them told, or only which half they are in.
+int rate(Words args) {
+  bool json = false;
+  Args a("learn action-centric rate",
+         "the least rates of four states, of a binary question about them, and of ten answers");
+  a.flag("--json", json, "one JSON object");
+  if (!a.parse(args)) return 0;
+  FiniteSource states{std::vector<double>(4, 0.25), {}}, question = states;
+  for (int x = 0; x < 4; ++x) {
+    states.distortion.emplace_back(4, 1.0), question.distortion.emplace_back(2, 1.0);
+    states.distortion.back()[static_cast<size_t>(x)] = question.distortion.back()[static_cast<size_t>(x / 2)] = 0;
+  }
+  Json all = Json::object(), table = Json::object(), ten = Json::object();
+  for (double d : {0.01, 0.11, 0.25, 0.5}) {
+    Json row = Json::object();
+    row.set("states_bits", rate_at_distortion(states, d)), row.set("question_bits", rate_at_distortion(question, d));
+    table.set(fmt::format("{:g}", d), std::move(row));
+  }
+  for (double accuracy : {0.67, 0.8, 0.85, 0.9, 1.0})
+    ten.set(fmt::format("{:g}", accuracy), least_query_rate(10, accuracy));
+  all.set("distortion", std::move(table)), all.set("ten_answers", std::move(ten));
+  if (json) {
+    fmt::print("{}\n", all.dump(2));
+    return 0;
+  }
+  fmt::print("wrong      four states   which half\n");
+  for (const auto& [d, row] : all.at("distortion").as_object())
+    fmt::print("{:<11}{:>9.4f} b {:>9.4f} b\n", d, row.at("states_bits").as_double(),
+               row.at("question_bits").as_double());
+  fmt::print("\nright      ten equally likely answers\n");
+  for (const auto& [accuracy, bits] : all.at("ten_answers").as_object())
+    fmt::print("{:<11}{:>9.4f} b\n", accuracy, bits.as_double());
+  return 0;
+}
+
+constexpr MenuItem kItems[] = {
+    {"curve", "", "rate against accuracy", curve},
+    {"invariance", "", "what codes tell of how their pictures were moved and lit", invariance},
+    {"transfer", "", "what a code made for one question tells of another", transfer},
+    {"rate", "", "the least rates of small sources", rate},
+};
+
+}  // namespace
+
+int learn_action_centric(Words args) {
+  return choose("learn action-centric", "codes of images priced by their rate", kItems, args);
+}
+
+}  // namespace quern

@@ -1,0 +1,208 @@
+// Deep e-prop, its ablations and the gradient, side by side: cosines, learning, cost (lab/eprop).
+#include "apps/quern/lab/learn_eprop.h"
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/menu.h"
+#include "apps/quern/cli/progress.h"
+#include "lab/eprop/study.h"
+#include "quern/base/json.h"
+
+namespace quern {
+namespace {
+
+// Flags the studies share.
+struct StackFlags {
+  std::string task = "motif";
+  std::vector<std::string> delays, leaks;
+  int64_t units = 32, layers = 2, seed = 0;
+  bool diagonal = false, biases = false, json = false;
+  SpikingUnits spiking;
+
+  void declare(Args& a) {
+    a.flag(
+         "--task", task,
+         "motif (which way did most ramps go?), recall (which value was stored?) or evidence (which side had more?)")
+        .flag("--delay", delays, "steps between the last cue and the answer; may be given again and again")
+        .flag("--units", units, "units of a layer")
+        .flag("--layers", layers, "layers, with leaks from 0.5 (the lowest) to 0.05; one layer has 0.05")
+        .flag("--leak", leaks, "leak of a layer, the lowest first, in place of --layers; given once a layer")
+        .flag("--diagonal", diagonal, "recurrent matrices have their diagonal alone")
+        .flag("--biases", biases, "learn biases")
+        .flag("--spiking", spiking.on, "units that spike, and adapt")
+        .flag("--adaptive", spiking.adaptive, "spiking: share of a layer's units that adapt")
+        .flag("--adapt-steps", spiking.adapt_steps, "spiking: steps an adaptation lasts")
+        .flag("--readout-keep", spiking.readout_keep, "spiking: what the readout's trace keeps from step to step")
+        .flag("--seed", seed, "of the first start")
+        .flag("--json", json, "one JSON object");
+  }
+  StackShape shape() const {
+    StackShape s{.inputs = task_inputs(eprop_task(task)),
+                 .units = units,
+                 .classes = 2,
+                 .leak = {},
+                 .diagonal = diagonal,
+                 .biases = biases,
+                 .spiking = spiking};
+    if (leaks.empty()) s.leak = geometric_leaks(layers);
+    for (const std::string& text : leaks) s.leak.push_back(number(text, "--leak"));
+    check(s);
+    return s;
+  }
+  std::vector<int64_t> all_delays(std::vector<int64_t> otherwise) const {
+    if (delays.empty()) return otherwise;
+    otherwise.clear();
+    for (const std::string& text : delays) {
+      const double d = number(text, "--delay");
+      if (d < 0 || d > 100000 || d != static_cast<double>(static_cast<int64_t>(d)))
+        throw UsageError(fmt::format("--delay {}: expected a whole number from 0 to 100000", text));
+      otherwise.push_back(static_cast<int64_t>(d));
+    }
+    return otherwise;
+  }
+  static double number(const std::string& text, const char* flag) {
+    size_t used = 0;
+    double x = 0;
+    try {
+      x = std::stod(text, &used);
+    } catch (const std::logic_error&) {
+    }
+    if (text.empty() || used != text.size()) throw UsageError(fmt::format("{} '{}': expected a number", flag, text));
+    return x;
+  }
+};
+
+Json numbers(const std::vector<double>& x) {
+  Json j = Json::array();
+  for (double v : x) j.push(v);
+  return j;
+}
+
+int cosine_study(Words args) {
+  StackFlags f;
+  CosineOptions o;
+  Args a("learn eprop cosine", "how far each rule's gradient points from the true one, at a random start");
+  f.declare(a);
+  a.flag("--batch", o.batch, "episodes of a gradient").flag("--seeds", o.seeds, "starts the mean is taken over");
+  if (!a.parse(args)) return 0;
+  o.shape = f.shape(), o.task.task = eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
+  Json j = Json::object();
+  j.set("task", f.task), j.set("units", f.units), j.set("leak", numbers(o.shape.leak)), j.set("seeds", o.seeds);
+  Json by_delay = Json::object();
+  Progress progress;
+  for (int64_t delay : f.all_delays({6, 12, 20, 50})) {
+    progress("delay {}", delay);
+    o.task.delay = delay;
+    const auto cosines = gradient_cosines(o);
+    Json by_rule = Json::object();
+    for (size_t k = 0; k < cosines.size(); ++k) {
+      by_rule.set(name_of(kCreditRules[k]), numbers(cosines[k]));
+      if (!f.json)
+        fmt::print("delay {:<4} {:<16} {:.3f}\n", delay, name_of(kCreditRules[k]), fmt::join(cosines[k], "  "));
+    }
+    by_delay.set(std::to_string(delay), by_rule);
+  }
+  j.set("delays", by_delay);  // by rule: a cosine for each layer, the lowest first
+  if (f.json) fmt::print("{}\n", j.dump());
+  return 0;
+}
+
+int train_study(Words args) {
+  StackFlags f;
+  LearnOptions o;
+  int64_t seeds = 4;
+  std::vector<std::string> names;
+  Args a("learn eprop train", "which rules learn a task, and how fast");
+  f.declare(a);
+  a.flag("--rule", names, "bptt, full, ablate-temporal, ablate-spatial, no-carry or readout; all unless given")
+      .flag("--batch", o.batch, "episodes of a step")
+      .flag("--steps", o.steps, "Adam steps")
+      .flag("--rate", o.rate, "learning rate")
+      .flag("--seeds", seeds, "starts");
+  if (!a.parse(args)) return 0;
+  o.shape = f.shape(), o.task.task = eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
+  std::vector<CreditRule> rules;
+  for (const std::string& name : names) rules.push_back(credit_rule(name));
+  if (rules.empty()) rules.assign(kCreditRules.begin(), kCreditRules.end());
+  Json j = Json::object();
+  j.set("task", f.task), j.set("units", f.units), j.set("leak", numbers(o.shape.leak)), j.set("seeds", seeds);
+  j.set("steps", o.steps);
+  Json by_delay = Json::object();
+  Progress progress;
+  for (int64_t delay : f.all_delays({6, 20})) {
+    o.task.delay = delay;
+    const auto outcomes = learn_task_by(o, rules, seeds, [&](int64_t done) {
+      progress("delay {}: {} of {} runs", delay, done, static_cast<int64_t>(rules.size()) * seeds);
+    });
+    Json by_rule = Json::object();
+    for (size_t k = 0; k < rules.size(); ++k) {
+      Json r = Json::object(), learnt_at = Json::array(), accuracy = Json::array();
+      double mean_accuracy = 0, mean_step = 0;  // a run that never got there counts with all its steps
+      int64_t learnt = 0;
+      for (const LearnOutcome& one : outcomes[k]) {
+        learnt += one.learnt_at >= 0;
+        learnt_at.push(one.learnt_at >= 0 ? Json(one.learnt_at) : Json());
+        accuracy.push(one.accuracy);
+        mean_accuracy += one.accuracy / static_cast<double>(seeds);
+        mean_step += static_cast<double>(one.learnt_at >= 0 ? one.learnt_at : o.steps) / static_cast<double>(seeds);
+      }
+      r.set("learnt", learnt), r.set("mean_step", mean_step), r.set("mean_accuracy", mean_accuracy);
+      r.set("learnt_at", learnt_at), r.set("accuracy", accuracy);
+      if (!f.json)
+        fmt::print("delay {:<4} {:<16} learnt {} of {}, mean step {:.0f}, accuracy {:.3f}\n", delay,
+                   name_of(rules[k]), learnt, seeds, mean_step, mean_accuracy);
+      by_rule.set(name_of(rules[k]), r);
+    }
+    by_delay.set(std::to_string(delay), by_rule);
+  }
+  j.set("delays", by_delay);
+  if (f.json) fmt::print("{}\n", j.dump());
+  return 0;
+}
+
+int cost_study(Words args) {
+  StackFlags f;
+  int64_t batch = 1, rtrl_units = 16;
+  f.units = 0;
+  Args a("learn eprop cost", "time and memory of the rule backwards, forwards, and of whole Jacobians");
+  f.declare(a);
+  a.flag("--batch", batch, "episodes of a gradient")
+      .flag("--rtrl-units", rtrl_units, "whole Jacobians up to this many units")
+      .note("--units 0, the default, takes 8, 16, 32 and 64.");
+  if (!a.parse(args)) return 0;
+  EpropTaskOptions task{.task = eprop_task(f.task)};
+  task.delay = f.all_delays({12}).front();
+  Json rows = Json::array();
+  for (int64_t units : f.units > 0 ? std::vector<int64_t>{f.units} : std::vector<int64_t>{8, 16, 32, 64}) {
+    StackFlags one = f;
+    one.units = units;
+    const CreditCost c = credit_cost(one.shape(), task, batch, units <= rtrl_units);
+    Json r = Json::object();
+    r.set("units", units), r.set("trace_bytes", c.trace_bytes), r.set("stored_bytes", c.stored_bytes);
+    r.set("adjoint_s", c.adjoint_s), r.set("trace_s", c.trace_s);
+    r.set("rtrl_s", units <= rtrl_units ? Json(c.rtrl_s) : Json());
+    r.set("trace_over_adjoint", c.trace_s / c.adjoint_s);
+    if (!f.json)
+      fmt::print("{:>4} units  traces {:>12} bytes, stored {:>9}  adjoint {:.3g} s, trace {:.3g} s{}\n", units,
+                 c.trace_bytes, c.stored_bytes, c.adjoint_s, c.trace_s,
+                 units <= rtrl_units ? fmt::format(", rtrl {:.3g} s", c.rtrl_s) : "");
+    rows.push(r);
+  }
+  Json j = Json::object();
+  j.set("rows", rows);
+  if (f.json) fmt::print("{}\n", j.dump());
+  return 0;
+}
+
+constexpr MenuItem kItems[] = {
+    {"cosine", "", "how far deep e-prop and its ablations point from the gradient", cosine_study},
+    {"train", "", "which of them learn a task, and how fast", train_study},
+    {"cost", "", "what traces cost, forwards in time, beside the adjoint form", cost_study},
+};
+
+}  // namespace
+
+int learn_eprop(Words args) {
+  return choose("learn eprop", "rules of credit assignment in leaky stacks, measured", kItems, args);
+}
+
+}  // namespace quern

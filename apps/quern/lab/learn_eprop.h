@@ -1,0 +1,9 @@
+// quern learn eprop cosine | train | cost: the words after "eprop".
+#pragma once
+#include "apps/quern/cli/verbs.h"
+
+namespace quern {
+
+int learn_eprop(Words args);
+
+}  // namespace quern

@@ -1,0 +1,105 @@
+#include "apps/quern/lab/learn_images.h"
+
+#include <cmath>
+#include <filesystem>
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Digits come with the sources; Debian's package has the same file.
+fs::path digits_file() {
+  for (const char* at : {QUERN_SOURCE_PAPERS "/action-centric/digits/digits.csv.gz",
+                         "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz"})
+    if (fs::exists(at)) return at;
+  fail("no digits at {}/action-centric/digits: install python3-sklearn, or name digits.csv.gz by --file",
+       QUERN_SOURCE_PAPERS);
+}
+
+ImageSetting digits(const std::string& file) {
+  const fs::path at = file.empty() ? digits_file() : fs::path(file);
+  if (!fs::exists(at))
+    fail("{}: no digits there; install python3-sklearn, or name digits.csv.gz by --file", at.string());
+  return {.data = split(read_digits(at), 1297, 1),
+          .shape = {},
+          .query_shape = {},
+          .query = {.epochs = 60, .lr = 3e-3},
+          .code = {.epochs = 150},
+          .betas = {{2, 1, 0.5, 0.05}, {0.5, 0.1, 0.02, 0.001}, {0.5, 0.1, 0.02, 0.001}},
+          .half = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
+          .half_name = "even or odd",
+          .most_shift = 1};
+}
+
+ImageSetting fashion(const std::string& folder, bool dense_query) {
+  const fs::path at = folder.empty() ? "/usr/share/datasets/fashion-mnist" : folder;
+  auto images = [&](const char* part) {
+    const std::string x = fmt::format("{}-images-idx3-ubyte.gz", part),
+                      y = fmt::format("{}-labels-idx1-ubyte.gz", part);
+    if (!fs::exists(at / x))
+      fail("{}: no {} there; install dataset-fashion-mnist, or name its folder by --file", at.string(), x);
+    return read_idx(at / x, at / y);
+  };
+  return {.data = {images("train"), images("t10k")},
+          .shape = {.pixels = 784, .hidden = 256, .layers = 2},
+          .query_shape = dense_query ? QueryShape{.channels = {}, .hidden = {256, 128}}
+                                     : QueryShape{.channels = {16, 32}, .hidden = {128}},
+          .query = {.epochs = dense_query ? 8 : 5, .batch = 128, .lr = 1e-3},
+          .code = {.epochs = 8, .batch = 128, .lr = 1e-3},
+          .betas = {{10, 5, 2, 1}, {0.1, 0.03, 0.01, 0.001}, {0.1, 0.03, 0.01, 0.001}},
+          .half = {0, 1, 0, 0, 0, 1, 0, 1, 1,
+                   1},  // shirt, trousers, pullover, dress, coat, sandal, shirt, shoe, bag, boot
+          .half_name = "worn on the upper body, or not",
+          .most_shift = 2};
+}
+
+double beta_of(const std::string& text) {
+  size_t used = 0;
+  double x = -1;
+  try {
+    x = std::stod(text, &used);
+  } catch (const std::logic_error&) {
+  }
+  if (used == 0 || used != text.size() || !(x >= 0) || !std::isfinite(x))
+    throw UsageError(fmt::format("--beta {}: expected a number, 0 or more", text));
+  return x;
+}
+
+}  // namespace
+
+void ImageFlags::declare(Args& a, bool with_losses) {
+  a.flag("--data", data, "digits (scikit-learn's) or fashion (Fashion-MNIST)")
+      .flag("--file", file, "digits.csv[.gz], or the folder of Fashion-MNIST [the sources', Debian's packages']");
+  if (with_losses) a.flag("--loss", losses, "reconstruction, action, bottleneck; may be given again [all]");
+  a.flag("--beta", betas, "price of a nat; may be given again [as the data set has them]")
+      .flag("--seeds", seeds, "starts that figures are means of")
+      .flag("--epochs", epochs, "passes over the images; 0 = as the data set has it")
+      .flag("--dense-query", dense_query, "fashion: the query has dense layers alone, no convolutions")
+      .flag("--json", json, "one JSON object");
+}
+
+ImageSetting ImageFlags::setting() const {
+  if (data != "digits" && data != "fashion")
+    throw UsageError(fmt::format("--data {}: expected digits or fashion", data));
+  if (seeds < 1 || epochs < 0) throw UsageError("--seeds must be 1 or more, --epochs 0 or more");
+  chosen_betas();
+  ImageSetting s = data == "digits" ? digits(file) : fashion(file, dense_query);
+  if (epochs > 0) s.code.epochs = epochs;
+  return s;
+}
+
+std::vector<CodeLoss> ImageFlags::chosen_losses() const {
+  std::vector<CodeLoss> all;
+  for (const std::string& l : losses) all.push_back(parse_code_loss(l));
+  if (all.empty()) all = {CodeLoss::reconstruction, CodeLoss::action, CodeLoss::bottleneck};
+  return all;
+}
+
+std::vector<double> ImageFlags::chosen_betas() const {
+  std::vector<double> all;
+  for (const std::string& b : betas) all.push_back(beta_of(b));
+  return all;
+}
+
+}  // namespace quern

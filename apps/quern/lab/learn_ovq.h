@@ -1,0 +1,10 @@
+// quern learn ovq mqar|copy|order|order-said|regress|store|needles: what memories of different kinds hold; the words
+// after "ovq".
+#pragma once
+#include "apps/quern/cli/verbs.h"
+
+namespace quern {
+
+int learn_ovq(Words args);
+
+}  // namespace quern

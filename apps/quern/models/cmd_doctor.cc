@@ -1,0 +1,164 @@
+// quern doctor: what this machine offers — instruction set, threads, quota, memory, bandwidth, libraries — whether a
+// model fits, and what to do where something stands in the way.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/context.h"
+#include "apps/quern/models/shipped_models.h"
+#include "quern/host/host.h"
+#include "quern/models/checkpoint.h"
+
+namespace quern {
+namespace {
+
+int64_t available_mib() {
+  std::ifstream f("/proc/meminfo");
+  std::string key, unit;
+  for (int64_t v; f >> key >> v; std::getline(f, unit))
+    if (key == "MemAvailable:") return v / 1024;
+  return 0;
+}
+
+std::string first_line(const char* path) {
+  std::ifstream f(path);
+  std::string s;
+  std::getline(f, s);
+  return s;
+}
+
+int64_t whole_number(const std::string& text) {  // -1: it is none
+  int64_t v = -1;
+  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), v);
+  return bad == std::errc() && end == text.data() + text.size() ? v : -1;
+}
+
+// Of this container, in bytes: what was read from files and is given back when it is wanted.
+int64_t idle_file_pages() {
+  std::ifstream f("/sys/fs/cgroup/memory.stat");
+  std::string key, value;
+  while (f >> key >> value)
+    if (key == "inactive_file") return std::max<int64_t>(0, whole_number(value));
+  return 0;
+}
+
+// What a process may still take: of the machine, and of the container it is in.
+int64_t free_mib(int64_t machine, const std::string& limit) {
+  const int64_t most = whole_number(limit),
+                used = whole_number(first_line("/sys/fs/cgroup/memory.current")) - idle_file_pages();
+  return most < 0 || used < 0 ? machine : std::min(machine, std::max<int64_t>(0, (most - used) >> 20));
+}
+
+constexpr int64_t kNeededToMeasureMib = 2048;
+
+struct ModelFit {
+  std::string dir = {};
+  int64_t mib = 0, free = 0;
+  bool packed = false;  // or another's format: quern quantize makes it no smaller
+  bool fits() const { return mib + mib / 8 + 256 <= free; }  // caches, scratch, the rest of the process
+};
+
+bool is_packed(const std::string& model) {
+  if (!std::filesystem::is_directory(model)) return true;  // a GGUF file
+  try {
+    return packed_schemes(model, open_checkpoint(model)).has_value();
+  } catch (const Error&) {
+    return false;  // damaged, which the verb that loads it will say
+  }
+}
+
+void print_model(const ModelFit& m, double read_gbs) {
+  fmt::print("model            {}: {} MiB of weights, {} in {} MiB\n", m.dir, m.mib,
+             m.fits() ? "fits" : "does not fit", m.free);
+  const double most = read_gbs * 1e9 / (static_cast<double>(std::max<int64_t>(m.mib, 1)) * (1 << 20));
+  if (most > 0 && m.mib > 0)
+    fmt::print(
+        "                 a dense model of this size: at most {:.{}f} tokens a second (every weight is read for "
+        "each; "
+        "of a mixture of experts a part)\n",
+        most, most < 10 ? 1 : 0);
+  if (!m.fits() && m.packed) fmt::print("do: free memory, or take a smaller model\n");
+  if (!m.fits() && !m.packed)
+    fmt::print(
+        "do: pack it smaller (quern quantize --scheme q4 makes bf16 a quarter: about {} MiB), or free memory\n",
+        m.mib * 9 / 32);
+}
+
+}  // namespace
+
+int cmd_doctor(Words args) {
+  bool json = false, quick = false;
+  std::string dir = {};
+  Args a("doctor", "what this machine offers Quern, and what to do about it");
+  a.positional("DIR", dir, false)
+      .flag("--quick", quick, "without measuring the bandwidth")
+      .flag("--json", json, "one JSON object")
+      .note("DIR: a model that is to fit.");
+  if (!a.parse(args)) return 0;
+
+  HostInfo h = host_info();
+  std::string limit = first_line("/sys/fs/cgroup/memory.max"),
+              pages = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
+  ModelFit model{.free = free_mib(available_mib(), limit)};
+  if (!dir.empty()) {
+    model.dir = model_folder(dir);
+    if (!std::filesystem::exists(model.dir)) fail("{}: no such model", dir);
+    model.packed = is_packed(model.dir);
+    model.mib = (weight_bytes(model.dir) + (1 << 20) - 1) >> 20;
+  }
+  const bool room = model.free >= kNeededToMeasureMib;
+  const double read_gbs = quick || !room ? 0 : std::max(measure(Bound::read), measure(Bound::read));
+  if (json) {
+    Json j = to_json(h);
+    j.set("version", QUERN_VERSION);
+    j.set("memory_available_mib", available_mib()), j.set("memory_free_mib", model.free);
+    if (read_gbs > 0) j.set("read_gbs", read_gbs);
+    if (!dir.empty()) {
+      Json m = Json::object();
+      m.set("folder", model.dir), m.set("weights_mib", model.mib), m.set("fits", model.fits());
+      j.set("model", std::move(m));
+    }
+    j.set("cgroup_memory_limit", limit.empty() ? "none" : limit);
+    j.set("huge_pages", pages.empty() ? "unknown" : pages);
+    fmt::print("{}\n", j.dump(2));
+    return 0;
+  }
+  fmt::print("quern {} on {}\n", QUERN_VERSION, h.cpu);
+  fmt::print("instruction set  {}{}{}\n", h.isa_active, h.avx512_bf16 ? " with bf16 dot products" : "",
+             h.isa_active != h.isa_detected ? fmt::format(" (the machine has {})", h.isa_detected) : "");
+  fmt::print("threads          {} of {} CPUs{}\n", h.threads, h.logical_cpus,
+             h.cgroup_quota > 0 ? fmt::format(", cgroup quota {:.2f} cores", h.cgroup_quota) : "");
+  fmt::print("memory           {} MiB, {} MiB available{}\n", h.memory_bytes >> 20, available_mib(),
+             limit.empty() || limit == "max" ? "" : fmt::format(", cgroup limit {} bytes", limit));
+  if (read_gbs > 0)
+    fmt::print("bandwidth        {:.1f} GB/s read, estimated (quern bench host measures it well)\n", read_gbs);
+  else if (!quick)
+    fmt::print("bandwidth        not measured: {} MiB are free, it needs {}\n", model.free, kNeededToMeasureMib);
+  if (!dir.empty()) print_model(model, read_gbs);
+  for (const auto& [name, size] : h.caches) fmt::print("cache {:<10} {}\n", name, size);
+  for (const auto& [name, version] : h.libraries) fmt::print("{:<16} {}\n", name, version);
+  fmt::print("huge pages       {}\n", pages.empty() ? "unknown" : pages);
+  if (h.isa_active != h.isa_detected)
+    fmt::print("do: unset QUERN_ISA, which holds kernels to {} where the machine has {}\n", h.isa_active,
+               h.isa_detected);
+  if (h.cgroup_quota > 0 && h.cgroup_quota < h.threads)
+    fmt::print("do: --threads {}: more than the quota of {:.2f} cores only wait for each other\n",
+               std::max(1, static_cast<int>(h.cgroup_quota)), h.cgroup_quota);
+  if (h.cgroup_quota > 0 && h.cgroup_quota < h.logical_cpus)
+    fmt::print("note: the quota gives {:.2f} of {} CPUs; a larger one is faster in proportion\n", h.cgroup_quota,
+               h.logical_cpus);
+  if (!h.avx512_bf16)
+    fmt::print("note: no AVX-512-BF16 here: bf16 weights are widened in registers, prefill runs at f32 speed\n");
+  if (pages.find("[never]") != pages.npos)
+    fmt::print(
+        "do: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root): huge pages are off, and large "
+        "models "
+        "start slower\n");
+  return 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,123 @@
+// quern info: family, sizes, parameters (all, and active per token), memory of the state, and the weights' types — of
+// a folder, or of a named shape without any weights.
+#include <map>
+#include <optional>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/context.h"
+#include "apps/quern/models/shapes.h"
+#include "quern/mixers/state_totals.h"
+
+namespace quern {
+namespace {
+
+std::string human(int64_t n) {
+  const char* units[] = {"", " K", " M", " G", " T"};
+  double v = static_cast<double>(n);
+  int u = 0;
+  while (v >= 1000 && u < 4) v /= 1000, ++u;
+  return u == 0 ? fmt::format("{}", n) : fmt::format("{:.2f}{}", v, units[u]);
+}
+
+struct Counts {
+  int64_t all = 0, embedding = 0,
+          active_blocks = 0;  // active: one expert's share of stacked experts, embeddings apart
+};
+
+Counts count(Model& m) {
+  Counts c;
+  m.visit("", [&](const std::string& name, Parameter& p) {
+    if (!p.trainable) return;
+    int64_t n = element_count(p.shape);
+    c.all += n;
+    if (name.find("embed_tokens") != name.npos || name.find("lm_head") != name.npos)
+      c.embedding += n;
+    else
+      c.active_blocks += name.find(".experts.") != name.npos ? n / p.shape[0] : n;
+  });
+  return c;
+}
+
+// "zaya-8b": family and size as in quern new; at the published size also the published vocabulary.
+Json config_of_shape(const std::string& shape) {
+  size_t dash = shape.find('-');
+  if (dash == shape.npos) throw UsageError(fmt::format("--shape '{}': expected FAMILY-SIZE, as zaya-8b", shape));
+  const std::string family = shape.substr(0, dash), size = shape.substr(dash + 1);
+  return shape_config(family, size, shape_vocab(family, size));
+}
+
+Json describe(Model& model, const TensorFolder* weights) {
+  Counts c = count(model);
+  const StateTotals state = state_totals(model.sites(DType::bf16)), q8 = state_totals(model.sites(DType::i8));
+  Json j = Json::object();
+  j.set("family", model.family());
+  j.set("parameters", c.all);
+  j.set("parameters_without_embedding", c.all - c.embedding);
+  j.set("active_parameters_in_blocks", c.active_blocks);
+  j.set("vocab_size", model.vocab_size());
+  j.set("max_positions", model.max_positions());
+  j.set("state_bytes_per_token", state.row_bytes);
+  j.set("state_bytes_per_token_q8", q8.row_bytes);
+  j.set("state_bytes_fixed", state.fixed_bytes);
+  if (!weights) return j;
+  std::map<std::string, int64_t> by_type;
+  for (const std::string& n : weights->names())
+    by_type[std::string(weights->entry(n).type)] += element_count(weights->entry(n).shape);
+  Json types = Json::object();
+  for (auto& [t, n] : by_type) types.set(t, n);
+  j.set("checkpoint_tensors", static_cast<int64_t>(weights->names().size()));
+  j.set("checkpoint_bytes", weights->bytes());
+  j.set("elements_by_type", types);
+  return j;
+}
+
+void print(const Json& j) {
+  auto n = [&](const char* key) { return j.at(key).as_int(); };
+  fmt::print("family       {}\nparameters   {} ({}), {} without the embedding, {} of those active a token\n",
+             j.at("family").as_string(), human(n("parameters")), n("parameters"),
+             human(n("parameters_without_embedding")), human(n("active_parameters_in_blocks")));
+  fmt::print("vocabulary   {}\ncontext      {} tokens\n", n("vocab_size"), n("max_positions"));
+  if (j.find("checkpoint_tensors")) {
+    fmt::print("checkpoint   {} tensors, {}B:", n("checkpoint_tensors"), human(n("checkpoint_bytes")));
+    for (auto& [t, count] : j.at("elements_by_type").as_object()) fmt::print(" {} {}", human(count.as_int()), t);
+    fmt::print("\n");
+  }
+  if (j.find("scheme"))
+    fmt::print("packed       {}; head {}\n", j.at("scheme").as_string(), j.at("head_scheme").as_string());
+  fmt::print("state        {} bytes a token (bf16 cache; --kv q8: {}), {} bytes a sequence\n",
+             n("state_bytes_per_token"), n("state_bytes_per_token_q8"), n("state_bytes_fixed"));
+}
+
+}  // namespace
+
+int cmd_info(Words args) {
+  std::string dir, shape;
+  bool json = false, tensors = false;
+  Args a("info", "what a model folder holds");
+  a.positional("DIR", dir, false)
+      .flag("--shape", shape, "instead of DIR: a named shape, as zaya-8b")
+      .flag("--tensors", tensors, "list every parameter")
+      .flag("--json", json, "one JSON object")
+      .note("DIR is a model folder or a .gguf file.");
+  if (!a.parse(args)) return 0;
+  if (dir.empty() == shape.empty()) throw UsageError("quern info: expected DIR or --shape");
+
+  std::optional<Checkpoint> files;
+  if (shape.empty()) files = open_checkpoint(dir);
+  auto model =
+      build_model(everything(), files ? files->config : config_of_shape(shape), files ? &files->weights : nullptr);
+  Json j = describe(*model, files ? &files->weights : nullptr);
+  if (const auto packed = files ? packed_schemes(dir, *files) : std::nullopt)
+    j.set("scheme", to_string(packed->first)), j.set("head_scheme", to_string(packed->second));
+  if (json)
+    fmt::print("{}\n", j.dump(2));
+  else
+    print(j);
+  if (tensors)
+    model->visit("",
+                 [](const std::string& name, Parameter& p) { fmt::print("{:<70} {}\n", name, to_string(p.shape)); });
+  return 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,68 @@
+// quern quantize: a model folder into a packed one, with the error of every matrix.
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/context.h"
+#include "quern/base/mmap.h"
+#include "quern/models/quantise.h"
+#include "quern/text/tokenizer/tokenizer.h"
+
+namespace quern {
+
+int cmd_quantize(Words args) {
+  std::string from, to, scheme = "q8", head = "q8", calibration;
+  int64_t group = 32;
+  bool asymmetric = false, json = false;
+  Args a("quantize", "pack a model's weights in 8 or 4 bits");
+  a.positional("DIR", from)
+      .positional("OUT", to)
+      .flag("--scheme", scheme, "q8, q4, or q8a8 (8-bit activations too)")
+      .flag("--group", group, "q4: weights that share a scale, 32 or 64")
+      .flag("--asymmetric", asymmetric, "q4: a zero point for every group")
+      .flag("--head", head, "embedding and output: q8, q4 or bf16")
+      .flag("--calibration", calibration,
+            "a text file: weights are rounded so that what the model computes on it changes little")
+      .flag("--json", json, "one JSON object")
+      .note("DIR is a model folder or a .gguf file. Routers, norms and convolutions keep their precision.");
+  if (!a.parse(args)) return 0;
+  QuantiseOptions o;
+  o.body = {parse_format(scheme, "--scheme"), group, asymmetric};
+  o.head = {parse_format(head, "--head"), group, asymmetric};
+  if (!o.body.quantised()) throw UsageError(fmt::format("--scheme {}: expected q8, q4 or q8a8", scheme));
+  if (group != 32 && group != 64) throw UsageError(fmt::format("--group {}: expected 32 or 64", group));
+  std::vector<int32_t> ids;
+  if (!calibration.empty()) {
+    ids = load_tokenizer(from).encode(read_file(calibration), {});
+    if (ids.empty()) fail("--calibration {}: no tokens in it", calibration);
+    o.calibration = ids;
+  }
+  Json rows = Json::array();
+  int64_t bytes = 0, weights = 0;
+  if (!json)
+    fmt::print("{:<60} {:>16} {:<28} {:>12}{}\n", "matrix", "shape", "scheme", "error (rms)",
+               calibration.empty() ? "" : "   of outputs");
+  o.report = [&](const PackedRecorder::Row& r) {
+    bytes += r.bytes, weights += r.n * r.k;
+    const std::string shape = fmt::format("{} × {}", r.n, r.k);
+    if (!json)
+      fmt::print("{:<60} {:>16} {:<28} {:>11.3f}%{}\n", r.name, shape, to_string(r.scheme), 100 * r.error,
+                 r.output_error ? fmt::format(" {:>11.3f}%", 100 * *r.output_error) : "");
+    Json j = Json::object();
+    j.set("name", r.name), j.set("n", r.n), j.set("k", r.k), j.set("bytes", r.bytes);
+    j.set("scheme", to_json(r.scheme)), j.set("relative_rms_error", r.error);
+    if (r.output_error) j.set("relative_output_error", *r.output_error);
+    rows.push(std::move(j));
+  };
+  quantise_folder(everything(), from, to, o);
+  const double bits = 8.0 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, weights));
+  if (!json) {
+    fmt::print("{}: {} weights in {} bytes, {:.2f} bits each\n", to, weights, bytes, bits);
+    return 0;
+  }
+  Json j = Json::object();
+  j.set("folder", to), j.set("weights", weights), j.set("bytes", bytes), j.set("bits_per_weight", bits);
+  j.set("matrices", rows);
+  fmt::print("{}\n", j.dump(2));
+  return 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,104 @@
+// Weight flags and loading.
+#include "apps/quern/models/context.h"
+
+#include "quern/infer/cache/kv_type.h"
+#include "quern/models/packed_file.h"
+
+namespace quern {
+namespace {
+
+WeightScheme parse_scheme(const std::string& text, const char* flag) {
+  try {
+    return WeightScheme(parse_format(text, flag));
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
+}
+
+}  // namespace
+
+DType parse_compute_dtype(const std::string& text) {
+  if (text == "f32") return DType::f32;
+  if (text == "bf16" || text == "auto") return DType::bf16;
+  throw UsageError(fmt::format("--dtype '{}': expected f32 or bf16", text));
+}
+
+DType parse_kv_flag(const std::string& text) {
+  try {
+    return parse_kv(text);
+  } catch (const Error& e) {
+    throw UsageError(fmt::format("--kv {}", e.what()));
+  }
+}
+
+void WeightFlags::add_cache_to(Args& args) { args.flag("--kv", cache, kKvHelp); }
+
+void WeightFlags::add_to(Args& args, const std::string& dtype_help) {
+  args.flag("--dtype", dtype, fmt::format("{} (default: {})", dtype_help, dtype_default))
+      .flag("--scheme", scheme, "instead of --dtype: quantise at load, as f32, bf16, q8, q4 or q8a8")
+      .flag("--head", head, "with --scheme: embedding and output, as f32, bf16, q8 or q4");
+}
+
+LoadOptions WeightFlags::load_options() const {
+  if (dtype && scheme) throw UsageError("--dtype and --scheme both say how weights are kept: give one of them");
+  if (head && !scheme) throw UsageError("--head needs --scheme");
+  LoadOptions o;
+  o.dtype = rows();
+  if (scheme) o.scheme = parse_scheme(*scheme, "--scheme");
+  if (head) o.head = parse_scheme(*head, "--head");
+  if (o.head && o.head->format == WeightFormat::q8a8)
+    throw UsageError("--head: 'q8a8', expected f32, bf16, q8 or q4");
+  return o;
+}
+
+std::string WeightFlags::name() const {
+  if (!scheme) return std::string(dtype_name(rows()));
+  return head ? fmt::format("{} with {} head", *scheme, *head) : *scheme;
+}
+
+DType WeightFlags::kv() const { return cache ? parse_kv_flag(*cache) : rows(); }
+
+DType WeightFlags::rows() const {
+  if (scheme) return parse_scheme(*scheme, "--scheme").format == WeightFormat::f32 ? DType::f32 : DType::bf16;
+  return parse_compute_dtype(dtype.value_or(dtype_default));
+}
+
+int64_t weight_bytes(const std::filesystem::path& model) {
+  if (!std::filesystem::is_directory(model)) return static_cast<int64_t>(std::filesystem::file_size(model));
+  int64_t bytes = 0;
+  for (const auto& f : std::filesystem::directory_iterator(model))
+    if (f.path().extension() == ".safetensors") bytes += static_cast<int64_t>(f.file_size());
+  return bytes;
+}
+
+bool is_packing(const std::string& text) { return (text == "q8" || text == "q4") && !std::filesystem::exists(text); }
+
+std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights) {
+  LoadOptions options;
+  if (weights == "auto" || weights == "f32" || weights == "bf16")
+    options.dtype = parse_compute_dtype(weights);
+  else
+    options.scheme = parse_scheme(weights, "weights");
+  return load_for_inference(folder, options);
+}
+
+std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options) {
+  LoadReport report;
+  auto model = load_model(everything(), folder, options, &report);
+  for (const std::string& n : report.notes) fmt::print(stderr, "warning: {}\n", n);
+  for (const std::string& n : report.missing)
+    fmt::print(stderr, "warning: tensor '{}' is absent; its initial value is used\n", n);
+  if (!report.unused.empty())
+    fmt::print(stderr, "warning: {} tensors of {} are not used by this model, the first is '{}'\n",
+               report.unused.size(), folder.string(), report.unused[0]);
+  return model;
+}
+
+std::optional<std::pair<WeightScheme, WeightScheme>> packed_schemes(const std::filesystem::path& folder,
+                                                                    const Checkpoint& files) {
+  const auto packed = PackedReader::open(folder, files.config, files.weights);
+  if (!packed) return std::nullopt;
+  return std::pair(packed->body(), packed->head());
+}
+
+}  // namespace quern

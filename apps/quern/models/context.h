@@ -1,0 +1,47 @@
+// What the verbs share: the flags that say how weights are kept, and loading a folder with a word on what was left
+// over.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "apps/quern/cli/args.h"
+#include "quern/models/checkpoint.h"
+#include "quern/nn/everything.h"
+
+namespace quern {
+
+DType parse_compute_dtype(const std::string& text);  // "auto", "f32", "bf16"
+
+constexpr const char* kKvHelp =
+    "the attention cache as bf16, q8 (8 bits with a scale a row and head: about half the memory) or f32 (default: "
+    "bf16, f32 where weights are)";
+DType parse_kv_flag(const std::string& text);  // throws UsageError
+
+// --dtype, or --scheme and --head: weights are quantised as they are loaded. --kv where answers are given.
+struct WeightFlags {
+  std::string dtype_default;
+  std::optional<std::string> dtype = {}, scheme = {}, head = {}, cache = {};
+  void add_to(Args& args, const std::string& dtype_help);
+  void add_cache_to(Args& args);
+  LoadOptions load_options() const;  // throws UsageError
+  std::string name() const;          // for people and fingerprints: "bf16", "q4", "q4 with q8 head"
+  DType kv() const;                  // what the key/value cache holds
+
+ private:
+  DType rows() const;  // what weights are kept in, or unpacked to
+};
+
+// "q8" or "q4", and no file of that name.
+bool is_packing(const std::string& text);
+int64_t weight_bytes(const std::filesystem::path& model);  // of a folder's safetensors, or of a .gguf file
+std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options);
+// How a packed folder's matrices are kept, of body and head; nothing for any other.
+std::optional<std::pair<WeightScheme, WeightScheme>> packed_schemes(const std::filesystem::path& folder,
+                                                                    const Checkpoint& files);
+// `weights`: "auto", or a scheme: f32, bf16, q8, q4, q8a8.
+std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights);
+
+}  // namespace quern

@@ -1,0 +1,47 @@
+// Another folder's weights stay as they lie there, or in bf16.
+#include "apps/quern/models/draft_flags.h"
+
+#include "apps/quern/models/context.h"
+#include "apps/quern/models/shipped_models.h"
+#include "quern/base/error.h"
+
+namespace quern {
+
+void DraftFlags::add_to(Args& args, const std::string& on_answers, const std::string& whose) {
+  args.flag("--speculate", speculate,
+            "guess up to K (8) tokens ahead: ngram or ngram:K where the text repeats itself, draft:K by the --draft "
+            "model, both:K, or none" +
+                on_answers)
+      .flag("--draft", dir,
+            "a smaller model of the same tokenizer that guesses ahead" + whose +
+                ", or q4 or q8: the model itself packed so; means --speculate both unless that says otherwise");
+}
+
+SpeculationOptions DraftFlags::options() const {
+  const SpeculationOptions o = speculate     ? parse_speculation(*speculate)
+                               : dir.empty() ? SpeculationOptions{}
+                                             : parse_speculation("both");
+  if (o.draft && dir.empty()) fail("--speculate {}: there is no draft model, give one with --draft", *speculate);
+  return o;
+}
+
+int64_t DraftFlags::weights(const std::string& model) const {
+  return weight_bytes(is_packing(dir) ? model : model_folder(dir));
+}
+
+std::unique_ptr<Model> DraftFlags::load(const std::string& model, const Tokenizer& tokenizer) const {
+  if (dir.empty()) return nullptr;
+  if (is_packing(dir)) return load_for_inference(model, dir);
+  const std::string folder = model_folder(dir);
+  const Tokenizer its = load_tokenizer(folder);
+  if (its.vocab_size() != tokenizer.vocab_size())
+    fail("--draft {}: it has {} tokens, the model {}; both must have the same tokenizer", dir, its.vocab_size(),
+         tokenizer.vocab_size());
+  for (int32_t id = 0; id < tokenizer.vocab_size(); ++id)
+    if (its.id_to_token(id) != tokenizer.id_to_token(id))
+      fail("--draft {}: token {} is '{}' there and '{}' here; both must have the same tokenizer", dir, id,
+           its.id_to_token(id), tokenizer.id_to_token(id));
+  return load_for_inference(folder, "auto");
+}
+
+}  // namespace quern

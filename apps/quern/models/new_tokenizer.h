@@ -1,0 +1,23 @@
+// A byte-level BPE tokenizer trained on the curriculum generator's text, with the ids ZAYA and Llama folders expect
+// of their special tokens, and every file Hugging Face looks for beside it.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+
+#include "quern/text/tokenizer/bpe_train.h"
+#include "quern/text/tokenizer/tokenizer.h"
+
+namespace quern {
+
+constexpr const char* kPad = "<pad>";
+constexpr const char* kEnd = "<|im_end|>";
+constexpr const char* kStart = "<|im_start|>";
+constexpr const char* kBegin = "<bos>";
+
+BpeTrainOptions tokenizer_options(int64_t vocab_size);
+void save_tokenizer_files(const std::filesystem::path& folder, const std::string& tokenizer_json);
+
+// Writes tokenizer.json, tokenizer_config.json and chat_template.jinja; returns the tokenizer.
+Tokenizer make_tokenizer(const std::filesystem::path& folder, int64_t vocab_size);
+
+}  // namespace quern

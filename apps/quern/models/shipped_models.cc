@@ -1,0 +1,33 @@
+// Where shipped models are looked for.
+#include "apps/quern/models/shipped_models.h"
+
+#include <cstdlib>
+#include <vector>
+
+#include "apps/quern/models/hub_models.h"
+
+namespace quern {
+
+namespace fs = std::filesystem;
+
+std::optional<fs::path> shipped_model(const std::string& name) {
+  if (name.empty() || name.find('/') != name.npos || name.starts_with('.')) return std::nullopt;
+  std::vector<fs::path> places;
+  if (const char* p = std::getenv("QUERN_MODELS"); p && *p) places.emplace_back(p);
+  std::error_code none;
+  if (const fs::path self = fs::read_symlink("/proc/self/exe", none); !none)
+    places.push_back(self.parent_path().parent_path() / "share/quern/models");
+  places.emplace_back(QUERN_SOURCE_MODELS);
+  for (const fs::path& p : places)
+    if (fs::exists(p / name / "config.json", none)) return p / name;
+  return std::nullopt;
+}
+
+std::string model_folder(const std::string& folder) {
+  if (fs::exists(folder)) return folder;
+  const auto shipped = shipped_model(folder);
+  if (shipped) return shipped->string();
+  return is_hub_name(folder) ? hub_model(folder).string() : folder;
+}
+
+}  // namespace quern

@@ -1,0 +1,10 @@
+// Pieces of `quern recall` in files of their own.
+#pragma once
+#include "apps/quern/cli/verbs.h"
+
+namespace quern {
+
+int recall_speed(Words args);
+int recall_plan(Words args);
+
+}  // namespace quern

@@ -1,0 +1,31 @@
+// Between a chat, the engine's prefix cache and a state file.
+#include "apps/quern/run/chat_file.h"
+
+#include "quern/infer/cache/state_file.h"
+
+namespace quern {
+
+void ChatFile::restore(Engine& engine, Chat& chat) const {
+  const SavedState saved = load_state(path_, model_, engine.cache().sites());
+  chat.set_messages(Json::parse(saved.note, path_.string()).at("messages", path_.string()));
+  const auto n = static_cast<int64_t>(saved.tokens.size());
+  if (!engine.cache().takes(n)) {
+    fmt::print(stderr, "{}: {} tokens do not fit the prefix cache and are read again\n", path_.string(), n);
+    return;
+  }
+  engine.cache().store(saved.tokens, saved.state, CutKind::turn);
+  fmt::print(stderr, "{}: {} tokens\n", path_.string(), n);
+}
+
+void ChatFile::save(Engine& engine, const Chat& chat) const {
+  Json note = Json::object();
+  note.set("messages", chat.messages());
+  if (note.at("messages").as_array().empty()) return;
+  std::vector<int32_t> tokens = chat.tokens();
+  SequenceState state(engine.cache().sites());
+  engine.cache().resume(tokens, static_cast<int64_t>(tokens.size()), state);
+  tokens.resize(static_cast<size_t>(state.length()));
+  save_state(path_, model_, tokens, state, note.dump());
+}
+
+}  // namespace quern

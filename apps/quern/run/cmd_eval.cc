@@ -1,0 +1,140 @@
+// quern eval: a model on the held-out curriculum, by level and kind, alone or with more thinking.
+#include <unistd.h>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/context.h"
+#include "apps/quern/models/shipped_models.h"
+#include "quern/reason/curriculum_eval.h"
+#include "quern/reason/interval.h"
+
+namespace quern {
+namespace {
+
+std::string share_text(int64_t right, int64_t all) {
+  const Interval i = wilson(right, all);
+  return fmt::format("{:5.1f} %  [{:4.1f}, {:5.1f}]", 100.0 * static_cast<double>(right) / static_cast<double>(all),
+                     100 * i.low, 100 * i.high);
+}
+
+Json score_json(const Score& s) {
+  const Interval i = wilson(s.right, s.asked);
+  Json j = Json::object();
+  j.set("asked", s.asked), j.set("right", s.right);
+  j.set("accuracy", static_cast<double>(s.right) / static_cast<double>(s.asked));
+  j.set("low", i.low), j.set("high", i.high);
+  j.set("candidates", s.candidates_right / static_cast<double>(s.asked));
+  return j;
+}
+
+// What every candidate said, whom it read, and whether it was right.
+Json candidates_json(const Problem& p, const Thought& t) {
+  Json list = Json::array();
+  for (const Candidate& c : t.candidates) {
+    Json j = Json::object(), sources = Json::array();
+    for (int64_t s : c.sources) sources.push(s);
+    j.set("round", c.round), j.set("index", c.index), j.set("sources", std::move(sources));
+    j.set("answer", c.answer), j.set("right", answers(c.text, p)), j.set("text", c.text);
+    list.push(std::move(j));
+  }
+  return list;
+}
+
+void print_row(const std::string& name, const Score& s, bool many) {
+  fmt::print("{:<12} {:6} {}", name, s.asked, share_text(s.right, s.asked));
+  if (many) fmt::print("  {:5.1f} %", 100 * s.candidates_right / static_cast<double>(s.asked));
+  fmt::print("\n");
+}
+
+}  // namespace
+
+int cmd_eval(Words args) {
+  std::string dir, task = "curriculum", level = "1-5", form = "chat", method = "single", split = "heldout", log;
+  CurriculumEvalOptions o;
+  WeightFlags weights{.dtype_default = "auto"};
+  int64_t tokens = 384, seed = 0;
+  std::optional<double> temp;
+  std::vector<std::string> kinds;
+  bool json = false;
+  Args a("eval", "a model on held-out problems");
+  a.positional("DIR", dir)
+      .flag("--task", task, "curriculum: problems of quern data curriculum")
+      .flag("--level", level, "1 (easy) to 5, or a range like 2-4")
+      .flag("--kind", kinds, "only this kind; may be given again and again")
+      .flag("--count", o.count, "problems of each level")
+      .flag("--split", split, "heldout or train")
+      .flag("--form", form, "chat, or text: the question continued, for models without a chat phase")
+      .flag("--think", method,
+            "single, vote:N, best:N, rsa:NxCxT, mrsa:NxCxT, delethink:T, pacore:NxCxT, hybrid:NxCxT; "
+            "behind it beta=, tau=, final= in tokens")
+      .flag("-n,--tokens", tokens, "most tokens of a response")
+      .flag("--temp", temp, "temperature; by itself 0 for single, 1 for the others")
+      .flag("--seed", seed, "of problems and sampling")
+      .flag("--sessions", o.sessions, "sequences in work at once")
+      .flag("--log", log,
+            "write question, response and verdict of every problem, under a plan of every candidate, to this JSONL "
+            "file")
+      .flag("--json", json, "one JSON object");
+  weights.add_to(a, "f32, bf16, or auto (bf16)");
+  if (!a.parse(args)) return 0;
+  if (task != "curriculum") throw UsageError(fmt::format("quern eval: --task '{}', expected curriculum", task));
+  if (form != "chat" && form != "text")
+    throw UsageError(fmt::format("quern eval: --form '{}', expected chat or text", form));
+  if (split != "train" && split != "heldout")
+    throw UsageError(fmt::format("quern eval: --split '{}', expected heldout or train", split));
+  if (o.sessions < 1) throw UsageError("quern eval: --sessions takes 1 or more");
+  o.problems.split = split == "train" ? Split::train : Split::held_out;
+  o.problems.kinds = kinds, o.problems.seed = static_cast<uint64_t>(seed);
+  read_levels(level, o.problems);
+  o.plain = form == "text";
+  o.plan = parse_plan(method);
+  const bool many = o.plan.n > 1 || o.plan.t > 0;
+  o.generate.sampling.temperature = temp.value_or(many ? 1 : 0);
+  o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(seed);
+  o.generate.max_tokens = tokens;
+
+  dir = model_folder(dir);
+  const Tokenizer tokenizer = load_tokenizer(dir);
+  auto model = load_for_inference(dir, weights.load_options());
+  o.generate.stop_ids = load_generation_config(dir).eos_token_id;
+  std::FILE* out = log.empty() ? nullptr : std::fopen(log.c_str(), "wb");
+  if (!log.empty() && !out) fail("cannot write {}", log);
+  const bool live = !json && isatty(STDERR_FILENO) != 0;
+  const int64_t all = o.count * (o.problems.max_level - o.problems.min_level + 1);
+  int64_t asked = 0, rights = 0;
+  const CurriculumScores s = evaluate_curriculum(
+      *model, tokenizer, load_chat_template(dir, model->family()), o,
+      [&](const Problem& p, const Thought& t, bool right) {
+        ++asked, rights += right;
+        if (live) fmt::print(stderr, "\r{} of {} problems, {} right ", asked, all, rights);
+        if (!out) return;
+        Json j = Json::object();
+        j.set("question", p.question), j.set("answer", p.answer), j.set("level", p.level), j.set("kind", p.kind);
+        j.set("response", t.best() ? t.best()->text : std::string()), j.set("right", right);
+        j.set("agreement", t.agreement);
+        if (many) j.set("candidates", candidates_json(p, t));
+        fmt::print(out, "{}\n", j.dump());
+      });
+  if (live) fmt::print(stderr, "\n");
+  if (out && std::fclose(out) != 0) fail("cannot write {}", log);
+  if (json) {
+    Json j = Json::object(), levels = Json::object(), by_kind = Json::object();
+    for (const auto& [l, score] : s.by_level) levels.set(std::to_string(l), score_json(score));
+    for (const auto& [k, score] : s.by_kind) by_kind.set(k, score_json(score));
+    j.set("task", task), j.set("think", o.plan.name()), j.set("all", score_json(s.all)), j.set("levels", levels);
+    j.set("kinds", by_kind), j.set("new_tokens", s.new_tokens), j.set("prompt_tokens", s.prompt_tokens);
+    j.set("unfinished", s.unfinished), j.set("seconds", s.seconds);
+    fmt::print("{}\n", j.dump(2));
+    return 0;
+  }
+  fmt::print("{:<12} {:>6} {:>7}  {:<14}{}\n", o.plan.name(), "asked", "right", "95 % interval",
+             many ? "  one candidate" : "");
+  for (const auto& [l, score] : s.by_level) print_row(fmt::format("level {}", l), score, many);
+  for (const auto& [k, score] : s.by_kind) print_row(k, score, many);
+  print_row("all", s.all, many);
+  fmt::print("{} tokens generated in {:.1f} s, {:.0f} a problem; {} without an answer\n", s.new_tokens, s.seconds,
+             static_cast<double>(s.new_tokens) / static_cast<double>(s.all.asked), s.unfinished);
+  return 0;
+}
+
+}  // namespace quern

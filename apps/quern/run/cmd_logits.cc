@@ -1,0 +1,29 @@
+// quern logits: T × V logits of a token sequence, in f32, for comparing with other implementations.
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/context.h"
+#include "quern/infer/cache/session.h"
+
+namespace quern {
+
+int cmd_logits(Words args) {
+  std::string dir, tokens, out;
+  WeightFlags weights{.dtype_default = "f32"};
+  Args a("logits", "write the logits of a token sequence to a .npy file");
+  a.positional("DIR", dir)
+      .flag("--tokens", tokens, "ids, as 1,2,3")
+      .flag("--out", out, "the .npy file (T × V, f32)")
+      .note("DIR is a model folder or a .gguf file. Needs no tokenizer.");
+  weights.add_to(a, "f32 or bf16");
+  if (!a.parse(args)) return 0;
+  if (tokens.empty()) throw UsageError("quern logits: --tokens is missing");
+  if (out.empty()) throw UsageError("quern logits: --out is missing");
+  std::vector<int32_t> ids = parse_token_list(tokens);
+  auto model = load_for_inference(dir, weights.load_options());
+  Tensor y = all_logits(*model, ids);
+  save_npy(out, y);
+  fmt::print("{}: {} × {} logits\n", out, y.dim(0), y.dim(1));
+  return 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,83 @@
+// quern ppl: perplexity of a text, and against a reference model the KL divergence: what quantising costs.
+#include <unistd.h>
+
+#include <cmath>
+#include <iterator>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/context.h"
+#include "quern/base/mmap.h"
+#include "quern/infer/cache/kv_type.h"
+#include "quern/infer/engine/perplexity.h"
+#include "quern/text/tokenizer/tokenizer.h"
+
+namespace quern {
+
+int cmd_ppl(Words args) {
+  std::string dir, file, against, dtype = "auto", reference_dtype = "auto";
+  int64_t context = 512, most = 0;
+  bool json = false, special = false;
+  std::optional<std::string> kv_word;
+  Args a("ppl", "perplexity of a text, alone or against a reference model");
+  a.positional("DIR", dir)
+      .positional("FILE", file)
+      .flag("--context", context, "tokens of a window; each starts from nothing, as does a text at its begin token")
+      .flag("--tokens", most, "stop after this many; 0 is all")
+      .flag("--special", special, "special tokens spelt in the text become their ids")
+      .flag("--dtype", dtype, "f32, bf16, or auto (bf16)")
+      .flag("--kv", kv_word,
+            "through an attention cache of bf16, q8 or f32, as answers are given; by itself without one")
+      .flag("--against", against, "folder of a reference model with the same tokenizer")
+      .flag("--against-dtype", reference_dtype, "f32, bf16, or auto (bf16)")
+      .flag("--json", json, "one JSON object")
+      .note(
+          "Perplexity is e to the mean surprise of a token; KL is the reference's distribution against this "
+          "model's.");
+  if (!a.parse(args)) return 0;
+  std::optional<DType> kv;
+  if (kv_word) kv = parse_kv_flag(*kv_word);
+  MappedFile mapped(file);
+  std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
+  Tokenizer tokenizer = load_tokenizer(dir);
+  std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
+  if (most > 0 && static_cast<int64_t>(ids.size()) > most) ids.resize(static_cast<size_t>(most));
+  auto model = load_for_inference(dir, dtype);
+  auto reference = against.empty() ? nullptr : load_for_inference(against, reference_dtype);
+  bool live = !json && isatty(STDERR_FILENO) != 0;
+  Perplexity p = perplexity(
+      *model, ids, std::min(context, model->max_positions()), tokenizer.bos_id(), reference.get(),
+      [&](const Perplexity& so_far) {
+        if (live)
+          fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ", so_far.tokens, ids.size(),
+                     std::exp(so_far.nll));
+      },
+      kv);
+  if (live) fmt::print(stderr, "\n");
+  double bits = p.nll / std::log(2.0) * static_cast<double>(ids.size()) / static_cast<double>(text.size());
+  if (json) {
+    Json j = Json::object();
+    j.set("tokens", p.tokens);
+    if (kv) j.set("kv", kv_name(*kv));
+    j.set("perplexity", std::exp(p.nll));
+    j.set("nll", p.nll);
+    j.set("nll_error", p.nll_error);
+    if (most == 0) j.set("bits_per_byte", bits);
+    if (reference) {
+      j.set("reference_perplexity", std::exp(p.reference_nll));
+      j.set("kl", p.kl);
+      j.set("same_top", p.same_top);
+    }
+    fmt::print("{}\n", j.dump(2));
+    return 0;
+  }
+  fmt::print("{} tokens  perplexity {:.4f} ± {:.4f}  {:.4f} nats a token", p.tokens, std::exp(p.nll),
+             std::exp(p.nll) * p.nll_error, p.nll);
+  fmt::print("{}\n", most == 0 ? fmt::format("  {:.4f} bits a byte", bits) : "");
+  if (reference)
+    fmt::print("reference   perplexity {:.4f} ({:+.2f} %)  KL {:.6f} nats a token  same choice {:.1f} %\n",
+               std::exp(p.reference_nll), 100 * (std::exp(p.nll - p.reference_nll) - 1), p.kl, 100 * p.same_top);
+  return 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,360 @@
+// quern run: continue a prompt (-p), or chat when none is given. Text goes to stdout as it comes, figures to stderr.
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/interrupt.h"
+#include "apps/quern/cli/line_editor.h"
+#include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/context.h"
+#include "apps/quern/models/draft_flags.h"
+#include "apps/quern/models/shipped_models.h"
+#include "apps/quern/run/chat_file.h"
+#include "apps/quern/run/run_think.h"
+#include "quern/base/mmap.h"
+#include "quern/comm/in_process.h"
+#include "quern/comm/mpi.h"
+#include "quern/infer/engine/chat.h"
+#include "quern/infer/sampling/grammar_constraint.h"
+#include "quern/mixers/ranks/cache_shards.h"
+#include "quern/models/fingerprint.h"
+
+namespace quern {
+namespace {
+
+struct RunOptions {
+  std::string dir, prompt, system, session;
+  WeightFlags weights{.dtype_default = "auto"};
+  bool json = false, shard_context = false;
+  int64_t n = 256, seed = -1;
+  std::optional<double> temp, top_p, min_p, typical_p, repetition;
+  double presence = 0, frequency = 0, xtc_probability = 0, xtc_threshold = 0.1;
+  std::optional<int64_t> top_k;
+  std::vector<std::string> logit_bias, stop;
+  std::optional<std::string> order;
+  std::string answer;
+  std::optional<std::string> think;
+  int64_t logprobs = 0;
+  std::optional<std::string> json_schema, grammar, regex;
+  double top_n_sigma = 0;
+  DryOptions dry;
+  std::vector<std::string> dry_breakers;
+  DraftFlags ahead;
+};
+
+// "17=-5.5": an id and what is added to its logit.
+std::pair<int32_t, double> parse_bias(const std::string& text) {
+  const size_t equals = text.find('=');
+  const char* end = text.data() + text.size();
+  int32_t id = -1;
+  double value = 0;
+  if (equals != text.npos) {
+    auto [id_end, bad_id] = std::from_chars(text.data(), text.data() + equals, id);
+    auto [value_end, bad_value] = std::from_chars(text.data() + equals + 1, end, value);
+    if (bad_id == std::errc() && id_end == text.data() + equals && id >= 0 && bad_value == std::errc() &&
+        value_end == end)
+      return {id, value};
+  }
+  throw UsageError(fmt::format("--logit-bias '{}': expected ID=NUMBER, as 17=-5.5", text));
+}
+
+std::vector<SampleStep> parse_order(const std::string& text) {
+  try {
+    return parse_sample_order(text);
+  } catch (const Error& e) {
+    throw UsageError(fmt::format("--order: {}", e.what()));
+  }
+}
+
+// Flags win over generation_config.json; without either, temperature 1.
+GenerateOptions generation(const RunOptions& r, const GenerationConfig& g, const Tokenizer& tokenizer) {
+  GenerateOptions o;
+  bool sampled = g.do_sample || r.temp || r.top_p || r.top_k || r.min_p || r.typical_p || r.xtc_probability > 0 ||
+                 r.top_n_sigma > 0;
+  o.sampling.temperature = r.temp.value_or(sampled ? g.temperature : 0.0);
+  o.sampling.top_p = r.top_p.value_or(g.do_sample ? g.top_p : 1.0);
+  o.sampling.top_k = r.top_k.value_or(g.do_sample ? g.top_k : 0);
+  o.sampling.min_p = r.min_p.value_or(g.do_sample ? g.min_p : 0.0);
+  o.sampling.repetition_penalty = r.repetition.value_or(g.repetition_penalty);
+  o.sampling.typical_p = r.typical_p.value_or(1);
+  o.sampling.xtc_probability = r.xtc_probability, o.sampling.xtc_threshold = r.xtc_threshold;
+  o.sampling.top_n_sigma = r.top_n_sigma;
+  o.sampling.dry = r.dry;
+  if (!r.dry_breakers.empty()) o.sampling.dry.breakers = r.dry_breakers;
+  if (r.dry.on()) o.sampling.dry.text = [tokenizer](int32_t t) { return tokenizer.decode(std::span(&t, 1)); };
+  o.sampling.presence_penalty = r.presence;
+  o.sampling.frequency_penalty = r.frequency;
+  for (const std::string& b : r.logit_bias) o.sampling.logit_bias.push_back(parse_bias(b));
+  if (r.order) o.sampling.order = parse_order(*r.order);
+  o.sampling.seed = r.seed >= 0 ? static_cast<uint64_t>(r.seed)
+                                : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  o.max_tokens = r.n;
+  o.stop_ids = g.eos_token_id;
+  o.stop = r.stop;
+  o.top_logprobs = r.logprobs;
+  o.speculate = r.ahead.options();
+  check(o.sampling);
+  if (r.n < 1) fail("-n {}: expected at least 1", r.n);
+  if (r.logprobs < 0) fail("--logprobs {}: expected 0 or more", r.logprobs);
+  return o;
+}
+
+// What --json-schema, --grammar or --regex asks of the answer; null when none does.
+std::shared_ptr<const ConstraintSource> constraint(const RunOptions& r, const Tokenizer& tokenizer) {
+  GrammarNotation notation = GrammarNotation::regex;
+  std::string text;
+  if (r.regex) {
+    text = *r.regex;
+  } else if (r.json_schema || r.grammar) {
+    notation = r.grammar ? GrammarNotation::gbnf : GrammarNotation::json_schema;
+    text = read_file(r.grammar ? *r.grammar : *r.json_schema);
+  } else {
+    return nullptr;
+  }
+  return GrammarSource(parse_grammar(notation, text), std::make_shared<text::TokenTrie>(tokenizer))
+      .with(ThinkStart::none, -1);
+}
+
+void print_speed(const Generated& g) {
+  double decode =
+      g.tokens.size() > 1 && g.decode_seconds > 0 ? static_cast<double>(g.tokens.size() - 1) / g.decode_seconds : 0;
+  const Speculated& ahead = g.speculated;
+  const std::string guessed =
+      ahead.steps > 0 ? fmt::format(", {} of {} guesses right", ahead.all_accepted(), ahead.all_drafted()) : "";
+  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f}/s{}, {}]\n", g.replayed_tokens,
+             g.prompt_seconds, g.tokens.size(), decode, guessed, g.finish);
+}
+
+// A list a token: the likeliest tokens there.
+Json top_logprobs_of(const Generated& g, const Tokenizer& tokenizer) {
+  Json all = Json::array();
+  for (const std::vector<TokenLogprob>& at : g.top) {
+    Json list = Json::array();
+    for (const TokenLogprob& t : at) {
+      Json one = Json::object();
+      one.set("token", t.token), one.set("text", tokenizer.id_to_token(t.token)), one.set("logprob", t.logprob);
+      list.push(std::move(one));
+    }
+    all.push(std::move(list));
+  }
+  return all;
+}
+
+// Whether the answer goes on, as all ranks see it; they must have chosen the same token.
+bool agreed(Communicator& comm, int32_t token, bool on) {
+  std::array<int64_t, 3> seen{token, -int64_t{token}, !on};
+  comm.all_reduce(seen, ReduceOp::max);
+  if (seen[0] != -seen[1])
+    fail("rank {} chose token {}, others {} to {}: --shard-context needs the same files and one kind of machine",
+         comm.rank(), token, -seen[1], seen[0]);
+  return seen[2] == 0;
+}
+
+// Where the caches lie over ranks (--shard-context) rank 0 speaks.
+int answer_once(Model& model, const RunOptions& r, const GenerateOptions& o, EngineOptions options) {
+  Interrupt interrupt;
+  const Tokenizer& tokenizer = *options.tokenizer;
+  const CacheShards* shards = options.shards;
+  const bool speaks = !shards || shards->comm().rank() == 0;
+  Request request{.prompt = tokenizer.encode(r.prompt, {}), .options = o};
+  if (!r.answer.empty()) request.options.forced = tokenizer.encode(r.answer, {.add_special_tokens = false});
+  request.on_token = [&](const Emitted& e) {
+    if (!r.json && speaks) {
+      fmt::print("{}", e.text);
+      std::fflush(stdout);
+    }
+    return shards ? agreed(shards->comm(), e.token, !interrupt.raised()) : !interrupt.raised();
+  };
+  options.cache_bytes = 0;
+  Engine engine(model, options);
+  Generated g = engine.run(std::move(request));
+  if (!speaks) return 0;
+  if (!r.json) {
+    fmt::print("\n");
+    print_speed(g);
+    return 0;
+  }
+  Json j = Json::object(), out = Json::array(), lp = Json::array();
+  for (int32_t t : g.tokens) out.push(t);
+  for (double p : g.logprobs) lp.push(p);
+  j.set("text", g.text);
+  j.set("tokens", out);
+  j.set("logprobs", lp);
+  if (o.top_logprobs > 0) j.set("top_logprobs", top_logprobs_of(g, tokenizer));
+  j.set("prompt_tokens", g.prompt_tokens);
+  j.set("finish", g.finish);
+  j.set("seed", static_cast<int64_t>(o.sampling.seed));
+  j.set("prompt_seconds", g.prompt_seconds);
+  j.set("decode_seconds", g.decode_seconds);
+  if (o.speculate->on()) j.set("drafted", g.speculated.all_drafted()), j.set("accepted", g.speculated.all_accepted());
+  fmt::print("{}\n", j.dump());
+  return 0;
+}
+
+// Every rank runs the whole model on all tokens and keeps its share of the caches.
+int answer_over_ranks(const RunOptions& r, const LoadOptions& load, GenerateOptions o, EngineOptions options) {
+  auto answer = [&](Communicator& comm) {
+    auto seed = static_cast<int64_t>(o.sampling.seed);
+    comm.broadcast(std::span(&seed, 1));
+    o.sampling.seed = static_cast<uint64_t>(seed);
+    const CacheShards shards(comm);
+    auto model = load_for_inference(r.dir, load);
+    options.shards = &shards;
+    answer_once(*model, r, o, options);
+  };
+  under_mpi() ? run_mpi(answer) : run_ranks(1, answer);
+  return 0;
+}
+
+int chat(Model& model, const RunOptions& r, GenerateOptions o, const EngineOptions& options) {
+  Engine engine(model, options);
+  Chat talk(engine, *options.tokenizer, load_chat_template(r.dir, model.family()));
+  std::optional<ChatFile> file;
+  if (!r.session.empty()) file.emplace(r.session, model_fingerprint(r.dir, r.weights.name()));
+  if (file && file->exists()) {
+    if (!r.system.empty()) throw UsageError(fmt::format("--system: the chat in {} has begun already", r.session));
+    file->restore(engine, talk);
+  }
+  if (!r.system.empty()) talk.set_system(r.system);
+  bool terminal = isatty(STDIN_FILENO) != 0;
+  if (terminal)
+    fmt::print(stderr, "Ctrl-C stops an answer, Ctrl-D ends; /new starts over, /help lists the commands.\n");
+  LineEditor editor;
+  bool kept = r.system.empty();  // the file has all that was said
+  while (auto line = editor.read("> ")) {
+    if (line->empty()) continue;
+    if (*line == "/exit" || *line == "/quit") break;
+    if (*line == "/new") {
+      talk.reset();
+      continue;
+    }
+    if (*line == "/help") {
+      fmt::print(stderr, "/new  start over    /system TEXT  set the system message    /exit  leave\n");
+      continue;
+    }
+    if (line->starts_with("/system ")) {
+      talk.set_system(line->substr(8));
+      kept = false;
+      continue;
+    }
+    try {
+      Interrupt interrupt;
+      Generated g = talk.turn(*line, o, [&](std::string_view piece) {
+        fmt::print("{}", piece);
+        std::fflush(stdout);
+        return !interrupt.raised();
+      });
+      fmt::print("\n");
+      std::fflush(stdout);
+      if (terminal) print_speed(g);
+      kept = false;
+      if (file) file->save(engine, talk), kept = true;
+    } catch (const Error& e) {
+      fmt::print(stderr, "{}\n", e.what());  // too long, say: the chat goes on
+    }
+    ++o.sampling.seed;
+  }
+  if (file && !kept) file->save(engine, talk);
+  return 0;
+}
+
+}  // namespace
+
+int cmd_run(Words args) {
+  RunOptions r;
+  std::optional<std::string> prompt;
+  Args a("run", "answer a prompt, or chat");
+  a.positional("DIR", r.dir)
+      .flag("-p,--prompt", prompt, "text to continue; without it, a chat")
+      .flag("-n,--tokens", r.n, "most tokens to generate")
+      .flag("--temp", r.temp, "temperature; 0 is greedy")
+      .flag("--top-p", r.top_p, "keep the likeliest tokens that sum to this")
+      .flag("--top-k", r.top_k, "keep this many; 0 is all")
+      .flag("--min-p", r.min_p, "keep tokens at least this likely against the likeliest")
+      .flag("--typical-p", r.typical_p, "keep tokens of nearly the expected surprise, as many as sum to this")
+      .flag("--xtc-probability", r.xtc_probability,
+            "chance at each token that its top choices are left out; 0 is off")
+      .flag("--xtc-threshold", r.xtc_threshold, "the share that makes a top choice; the least likely of them stays")
+      .flag("--top-n-sigma", r.top_n_sigma,
+            "keep tokens at most this many standard deviations of the logits below the likeliest; 0 is off")
+      .flag("--dry-multiplier", r.dry.multiplier, "DRY: what would repeat a passage loses so much; 0 is off")
+      .flag("--dry-base", r.dry.base, "DRY: and so many times more with every token the repetition is longer")
+      .flag("--dry-allowed-length", r.dry.allowed_length, "DRY: from how many repeated tokens on")
+      .flag("--dry-penalty-last-n", r.dry.last_n, "DRY: looks at so many of the newest tokens; -1 is all")
+      .flag("--dry-sequence-breaker", r.dry_breakers,
+            "DRY: a text repetitions are not followed across, for line end, ':', '\"' and '*'; may be given again")
+      .flag("--repetition-penalty", r.repetition, "divide the logits of tokens seen in prompt or answer; 1 is off")
+      .flag("--presence-penalty", r.presence, "subtract from the logits of tokens the answer has")
+      .flag("--frequency-penalty", r.frequency, "the same, once per occurrence")
+      .flag("--logit-bias", r.logit_bias, "ID=NUMBER added to a token's logit; may be given again")
+      .flag("--order", r.order,
+            "sampling steps in order (default: "
+            "penalties,dry,temperature,top_n_sigma,top_k,typical_p,top_p,min_p,xtc)")
+      .flag("--stop", r.stop, "text that ends the answer and is not shown; may be given again")
+      .flag("--answer", r.answer, "how the answer begins (with -p): given instead of sampled")
+      .flag("--json-schema", r.json_schema, "a file; the answer is a JSON document that satisfies this schema")
+      .flag("--grammar", r.grammar, "a file; the answer follows this grammar (GBNF)")
+      .flag("--regex", r.regex, "the whole answer matches this expression")
+      .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
+      .flag("--seed", r.seed, "same seed, same text; -1 picks one")
+      .flag("--system", r.system, "system message of the chat")
+      .flag("--session", r.session, "a file the chat goes on from, and is kept in after every answer")
+      .flag("--think", r.think,
+            "the prompt is a question to think about by a plan: vote:8, mrsa:16x4x2,beta=2048,tau=512 …")
+      .flag("--shard-context", r.shard_context,
+            "under mpirun (with -p): attention caches lie over the ranks; the same tokens for any number of them")
+      .flag("--json", r.json, "one JSON object (with -p)")
+      .note(
+          "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache like org/name. Sampling defaults "
+          "come from generation_config.json there; without "
+          "one, "
+          "decoding is greedy.");
+  r.ahead.add_to(a, "; the answer is the same up to rounding");
+  r.weights.add_to(a, "f32, bf16, or auto (bf16)");
+  r.weights.add_cache_to(a);
+  if (!a.parse(args)) return 0;
+  if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt (-p)");
+  if (!r.answer.empty() && !prompt) throw UsageError("quern run: --answer needs a prompt (-p)");
+  if (!r.session.empty() && prompt) throw UsageError("quern run: --session is for chats, without -p");
+  if (r.logprobs && !r.json) throw UsageError("quern run: --logprobs needs --json");
+  if (r.think && !prompt) throw UsageError("quern run: --think needs a question (-p)");
+  if (r.think && !r.answer.empty()) throw UsageError("quern run: --think and --answer exclude each other");
+  const int constraints = r.json_schema.has_value() + r.grammar.has_value() + r.regex.has_value();
+  if (constraints > 1) throw UsageError("quern run: --json-schema, --grammar and --regex exclude each other");
+  if (constraints > 0 && (!prompt || r.think))
+    throw UsageError("quern run: a constraint on the answer needs a prompt (-p) and no --think");
+  if (r.shard_context && (r.ahead.speculate.value_or("none") != "none" || !r.ahead.dir.empty()))
+    throw UsageError("quern run: --speculate and --draft go back, which caches over ranks (--shard-context) cannot");
+  if (r.shard_context && (!prompt || r.think))
+    throw UsageError("quern run: --shard-context needs a prompt (-p) and no --think");
+  r.dir = model_folder(r.dir);
+  const LoadOptions load = r.weights.load_options();
+  Tokenizer tokenizer = load_tokenizer(r.dir);
+  GenerateOptions o = generation(r, load_generation_config(r.dir), tokenizer);
+  EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};
+  if (r.shard_context) {
+    r.prompt = *prompt;
+    o.constraint = constraint(r, tokenizer);
+    return answer_over_ranks(r, load, o, options);
+  }
+  const auto draft = r.ahead.load(r.dir, tokenizer);
+  auto model = load_for_inference(r.dir, load);
+  options.draft = draft.get();
+  if (!prompt) return chat(*model, r, o, options);
+  r.prompt = *prompt;
+  o.constraint = constraint(r, tokenizer);
+  if (r.think) {
+    ThinkPlan plan = parse_plan(*r.think);
+    if (plan.seed == 0) plan.seed = o.sampling.seed;
+    if (plan.n > 1 && !r.temp) o.sampling.temperature = 1;  // candidates must differ
+    return answer_by_thinking(
+        *model, load_chat_template(r.dir, model->family()),
+        {.question = r.prompt, .system = r.system, .plan = plan, .options = o, .engine = options, .json = r.json});
+  }
+  return answer_once(*model, r, o, options);
+}
+
+}  // namespace quern

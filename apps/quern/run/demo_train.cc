@@ -1,0 +1,139 @@
+// quern demo --train: a ZAYA model from nothing in about a minute. Text comes from the curriculum generator, a
+// tokenizer is trained on it, then the model; at the end it is measured on texts it never saw, and speaks.
+#include <unistd.h>
+
+#include <chrono>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/models/context.h"
+#include "apps/quern/models/new_tokenizer.h"
+#include "apps/quern/models/shapes.h"
+#include "apps/quern/run/demo_train.h"
+#include "apps/quern/run/demo_training.h"
+#include "quern/base/mmap.h"
+#include "quern/base/threads.h"
+#include "quern/data/curriculum.h"
+#include "quern/infer/engine/engine.h"
+
+namespace quern {
+namespace {
+
+std::string bar(double share) {
+  constexpr int kWidth = 24;
+  int full = static_cast<int>(std::min(1.0, share) * kWidth);
+  std::string s;
+  for (int i = 0; i < kWidth; ++i) s += i < full ? "█" : "░";
+  return s;
+}
+
+// A live line on a terminal, else a line every ten seconds.
+class ProgressLine {
+ public:
+  void show(const DemoProgress& p, double budget) {
+    smooth_ = smooth_ == 0 ? p.loss : 0.95 * smooth_ + 0.05 * p.loss;
+    bool due = p.seconds - last_ >= (terminal_ ? 0.1 : 10);
+    if (!due && p.share_done < 1) return;
+    last_ = p.seconds;
+    fmt::print(stderr, "{}{} step {:5}  loss {:.3f}  {:6.0f} tokens/s  {:3.0f} s left {}", terminal_ ? "\r" : "",
+               bar(p.share_done), p.step, smooth_, static_cast<double>(p.tokens) / p.seconds,
+               std::max(0.0, budget - p.seconds), terminal_ ? " " : "\n");
+    std::fflush(stderr);
+  }
+  void end() const {
+    if (terminal_) fmt::print(stderr, "\n");
+  }
+  double smooth() const { return smooth_; }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  double last_ = -1e9, smooth_ = 0;
+};
+
+std::string continue_text(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o,
+                          const std::string& prompt) {
+  Engine engine(model, {.cache_bytes = 0, .tokenizer = &tokenizer});
+  return prompt + engine.run({.prompt = tokenizer.encode(prompt, {}), .options = o}).text;
+}
+
+// Held-out sums, answered greedily.
+double sums_right(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o, int n) {
+  int right = 0;
+  for (int i = 0; i < n; ++i) {
+    std::string sum = curriculum_sum(Split::held_out, static_cast<uint64_t>(i)),
+                question = sum.substr(0, sum.find('=') + 1);
+    right += continue_text(model, tokenizer, o, question) == sum;
+  }
+  return static_cast<double>(right) / n;
+}
+
+}  // namespace
+
+int demo_by_training(const TrainedDemo& d) {
+  const auto& [seconds, seed, out, size] = d;
+  if (!(seconds > 0)) throw UsageError(fmt::format("--seconds {}: expected more than 0", seconds));
+  namespace fs = std::filesystem;
+  bool keep = !out.empty();
+  fs::path folder = keep ? fs::path(out) : fs::temp_directory_path() / fmt::format("quern-demo-{}", ::getpid());
+  if (keep && fs::exists(folder / "config.json"))
+    fail("{} already holds a model; name another folder", folder.string());
+
+  fmt::print(stderr, "a tokenizer of 512 entries from generated text …\n");
+  Tokenizer tokenizer = make_tokenizer(folder, 512);
+  int32_t end = tokenizer.token_to_id(kEnd);
+  auto document = [&](Split split, uint64_t i) {
+    std::vector<int32_t> ids = tokenizer.encode(curriculum_text(split, i), {});
+    ids.push_back(end);
+    return ids;
+  };
+
+  ZayaModel model(ZayaConfig::from_hf(shape_config("zaya", size, tokenizer.vocab_size()), nullptr));
+  initialise(model, static_cast<uint64_t>(seed));
+  fmt::print(stderr, "a ZAYA model of {} parameters, {} threads\n", parameter_count(model), thread_count());
+
+  ProgressLine line;
+  DemoOptions options;
+  options.seconds = seconds;
+  DemoProgress p = train_demo(
+      model, [&](uint64_t i) { return document(Split::train, i); }, options,
+      [&](const DemoProgress& now) {
+        line.show(now, seconds);
+        return true;
+      });
+  line.end();
+
+  std::vector<std::vector<int32_t>> held_out;
+  for (uint64_t i = 0; i < 150; ++i) held_out.push_back(document(Split::held_out, i));
+  fmt::print("trained on {} tokens in {:.0f} s; loss on new text {:.3f} nats a token\n", p.tokens, p.seconds,
+             held_out_loss(model, held_out));
+
+  GenerateOptions o;
+  o.stop_ids = {end};
+  o.max_tokens = 60;
+  o.sampling.temperature = 0;
+  fmt::print("new sums answered right: {:.0f} %\n\n", 100 * sums_right(model, tokenizer, o, 50));
+  for (const char* prompt : {"12 + 7 =", "Ana had a"})
+    fmt::print("{}\n\n", continue_text(model, tokenizer, o, prompt));
+  o.sampling.temperature = 0.7;
+  for (uint64_t s = 1; const char* prompt : {"At the mill lived", "Finn and Gia went to"}) {
+    o.sampling.seed = s++;
+    fmt::print("{}\n\n", continue_text(model, tokenizer, o, prompt));
+  }
+
+  if (!keep) {
+    fs::remove_all(folder);
+    return 0;
+  }
+  save_model(model, folder, DType::bf16);
+  GenerationConfig g;
+  g.eos_token_id = {end};
+  g.bos_token_id = tokenizer.token_to_id(kBegin);
+  g.pad_token_id = tokenizer.token_to_id(kPad);
+  save_generation_config(g, folder);
+  std::string text;
+  for (uint64_t i = 0; i < 1000; ++i) text += kBegin + curriculum_text(Split::held_out, i) + kEnd;
+  write_file(folder / "held-out.txt", text);
+  fmt::print("kept in {0}: quern run {0} -p \"Once\", quern ppl --special {0} {0}/held-out.txt\n", folder.string());
+  return 0;
+}
+
+}  // namespace quern

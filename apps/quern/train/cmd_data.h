@@ -1,0 +1,9 @@
+// Pieces of `quern data` in files of their own.
+#pragma once
+#include "apps/quern/cli/verbs.h"
+
+namespace quern {
+
+int data_attempts(Words args);
+
+}  // namespace quern

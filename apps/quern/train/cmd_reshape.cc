@@ -1,0 +1,57 @@
+// quern reshape: a training checkpoint for another number of ranks or another architecture.
+#include <unistd.h>
+
+#include <chrono>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/verbs.h"
+#include "quern/base/json.h"
+#include "quern/train/reshape/reshape.h"
+
+namespace quern {
+
+int cmd_reshape(Words args) {
+  std::string from, to, rewrite;
+  std::optional<int64_t> ranks;
+  bool verify = false, json = false;
+  Args a("reshape", "rewrite a checkpoint for other ranks or another architecture");
+  a.positional("SRC", from)
+      .positional("DST", to)
+      .flag("--ranks", ranks, "how many ranks share the result")
+      .flag("--rewrite", rewrite, "a TOML file of [[rewrite]] operations")
+      .flag("--verify", verify, "read the result again and check every checksum")
+      .flag("--json", json, "one JSON object")
+      .note(
+          "SRC is a folder step_N, or a folder of them: then its newest committed one. DST gets a folder step_N.\n"
+          "A run reads checkpoints of any number of ranks; reshaping is for operations and for moving files.");
+  if (!a.parse(args)) return 0;
+  if (!ranks) throw UsageError("--ranks N: expected, 1 or more");
+  if (*ranks < 1) throw UsageError(fmt::format("--ranks {}: expected 1 or more", *ranks));
+  ReshapeOptions o{.ranks = *ranks, .rewrite = rewrite};
+  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  auto last = std::chrono::steady_clock::now();
+  o.progress = [&](int64_t done, int64_t total) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last < (terminal ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10000))) return;
+    last = now;
+    fmt::print(stderr, "{}{} of {} MB{}", terminal ? "\r" : "", done / 1000000, total / 1000000,
+               terminal ? "" : "\n");
+  };
+  const ReshapeReport r = reshape(from, to, o);
+  if (terminal) fmt::print(stderr, "\r{:40}\r", "");
+  if (verify) CheckpointReader(r.to).verify();
+  if (!json) {
+    fmt::print("{} → {}: step {}, {} tensors ({} MB) → {} ({} MB), {} rank{}\n", r.from.string(), r.to.string(),
+               r.step, r.tensors_in, r.bytes_in / 1000000, r.tensors_out, r.bytes_out / 1000000, *ranks,
+               *ranks == 1 ? "" : "s");
+    return 0;
+  }
+  Json j = Json::object();
+  j.set("from", r.from.string()), j.set("to", r.to.string()), j.set("step", r.step), j.set("ranks", *ranks);
+  j.set("tensors_in", r.tensors_in), j.set("tensors_out", r.tensors_out);
+  j.set("bytes_in", r.bytes_in), j.set("bytes_out", r.bytes_out);
+  fmt::print("{}\n", j.dump(2));
+  return 0;
+}
+
+}  // namespace quern

@@ -1,0 +1,169 @@
+// quern train: carries out a recipe. Ctrl-C finishes the step, saves and stops; --resume goes on; --supervise starts
+// the same command as a child and carries it through faults.
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "apps/quern/cli/args.h"
+#include "apps/quern/cli/interrupt.h"
+#include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/context.h"
+#include "quern/base/threads.h"
+#include "quern/comm/in_process.h"
+#include "quern/comm/mpi.h"
+#include "quern/train/supervise/supervise.h"
+#include "quern/train/trainer/heartbeat.h"
+#include "quern/train/trainer/trainer.h"
+
+namespace quern {
+namespace {
+
+std::string duration(double seconds) {
+  int64_t s = static_cast<int64_t>(seconds);
+  if (s >= 3600) return fmt::format("{} h {:02} min", s / 3600, s / 60 % 60);
+  return s >= 60 ? fmt::format("{} min {:02} s", s / 60, s % 60) : fmt::format("{} s", s);
+}
+
+// A live line on a terminal, else a line every ten seconds.
+class ProgressLine {
+ public:
+  void show(const Trainer& t) {
+    const StepMetrics& m = t.last();
+    smooth_ = smooth_ == 0 ? m.loss : 0.9 * smooth_ + 0.1 * m.loss;
+    pace_ = pace_ == 0 ? m.time_s : 0.9 * pace_ + 0.1 * m.time_s;
+    since_ += m.time_s;
+    if (!terminal_ && since_ < 10 && m.step < t.steps()) return;
+    since_ = 0;
+    fmt::print(stderr, "{}step {:>6}/{}  loss {:.4f}{}  lr {:.2e}  |g| {:.2f}  {:.0f} tokens/s{}  {} left{}",
+               terminal_ ? "\r\033[K" : "", m.step, t.steps(), smooth_,
+               m.bpb ? fmt::format("  {:.3f} bpb", *m.bpb) : "", m.lr, m.grad_norm, m.tokens_per_s.value_or(0),
+               m.mfu ? fmt::format("  mfu {:.0f} %", 100 * *m.mfu) : "",
+               duration(pace_ * static_cast<double>(t.steps() - m.step)), terminal_ ? "" : "\n");
+    std::fflush(stderr);
+    open_ = terminal_;
+  }
+  void end() {
+    if (open_) fmt::print(stderr, "\n");
+    open_ = false;
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) != 0, open_ = false;
+  double smooth_ = 0, pace_ = 0, since_ = 1e9;
+};
+
+void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64_t stop_after) {
+  bool root = comm.rank() == 0;
+  ProgressLine line;
+  options.say = [&](const std::string& s) {
+    line.end();
+    fmt::print(stderr, "{}\n", s);
+  };
+  std::filesystem::path out = options.out;
+  Trainer t(recipe, everything(), comm, options);
+  if (root) fmt::print(stderr, "{}", t.describe());
+  Interrupt interrupt;
+  while (t.step()) {
+    if (root) {
+      line.show(t);
+      for (const EvalMetrics& e : t.evaluations())
+        if (e.step == t.finished())
+          options.say(fmt::format("step {}: {} loss {:.4f}{}", e.step, e.set, e.eval_loss,
+                                  e.eval_bpb ? fmt::format(", {:.3f} bits per byte", *e.eval_bpb) : ""));
+    }
+    bool enough = stop_after > 0 && t.finished() >= stop_after;
+    if (comm.all_reduce(int64_t{enough || interrupt.raised()}, ReduceOp::max) && t.finished() < t.steps()) {
+      line.end();
+      t.checkpoint();
+      if (root) fmt::print(stderr, "stopped after step {}; go on with --resume\n", t.finished());
+      return;
+    }
+  }
+  line.end();
+  t.export_model(out / "model", DType::bf16);
+  if (root)
+    fmt::print(stderr, "{}: the model, {}: how it went\n", (out / "model").string(),
+               (out / "metrics.jsonl").string());
+}
+
+// What a rank leaves behind when it cannot go on, before the others are told.
+void train_watched(const Recipe& recipe, Communicator& comm, TrainOptions options, int64_t stop_after,
+                   const std::string& heartbeats) {
+  Heartbeat beat(heartbeats, comm.rank(), comm.size());
+  options.heartbeat = &beat;
+  try {
+    train(recipe, comm, options, stop_after);
+  } catch (const std::exception& e) {
+    beat.failed(e);
+    throw;
+  }
+  beat.finished();
+}
+
+// The words that start this run again, but for what changes from attempt to attempt.
+std::vector<std::string> attempt_words(const std::string& file, const std::filesystem::path& out, int64_t steps,
+                                       const std::vector<std::string>& set) {
+  std::vector<std::string> words = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                                    "--threads",
+                                    std::to_string(thread_count()),
+                                    "train",
+                                    file,
+                                    "--out",
+                                    out.string(),
+                                    "--steps",
+                                    std::to_string(steps)};
+  for (const std::string& s : set) words.insert(words.end(), {"--set", s});
+  return words;
+}
+
+}  // namespace
+
+int cmd_train(Words args) {
+  std::string file, out, launcher, heartbeats;
+  std::vector<std::string> set;
+  int64_t steps = 0, ranks = 1;
+  bool resume = false, supervised = false;
+  Args a("train", "carry out a training recipe");
+  a.positional("RECIPE", file)
+      .flag("--out", out, "folder of the run [runs/NAME]")
+      .flag("--steps", steps, "stop after step N and save; 0 = when the recipe is done")
+      .flag("--set", set, "a.b=c: change a field of the recipe; may be given again")
+      .flag("--resume", resume, "go on from the newest checkpoint in --out")
+      .flag("--ranks", ranks, "ranks in this process, one thread each; for more machines start it with mpirun")
+      .flag("--supervise", supervised, "start the run as a child, watch it, and restart it from its last checkpoint")
+      .flag("--launcher", launcher, "with --supervise: words before it, such as 'mpirun -n {ranks}' [the recipe's]")
+      .flag("--heartbeats", heartbeats, "folder where every rank writes where it stands; --supervise names it itself")
+      .note("Ctrl-C finishes the step, saves a checkpoint and stops.");
+  if (!a.parse(args)) return 0;
+  Recipe recipe = read_recipe(file, set);
+  if (steps < 0 || ranks < 1) throw UsageError("--steps must be 0 or more, --ranks 1 or more");
+  TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
+                 .resume = resume};
+  if (!launcher.empty()) recipe.supervise.launcher = launcher;
+  if (!launcher.empty() && !supervised) throw UsageError("--launcher is for --supervise");
+  if (supervised) {
+    if (under_mpi()) throw UsageError("--supervise starts the launcher itself: give --launcher 'mpirun -n {ranks}'");
+    Interrupt interrupt;
+    supervise(recipe.supervise, {.out = o.out,
+                                 .command = attempt_words(file, o.out, steps, set),
+                                 .ranks = ranks,
+                                 .resume = resume,
+                                 .say = [](const std::string& s) { fmt::print(stderr, "{}\n", s); },
+                                 .interrupted = [&] { return interrupt.raised(); }});
+    return 0;
+  }
+  auto run = [&](Communicator& c) {
+    if (heartbeats.empty()) return train(recipe, c, o, steps);
+    note_termination();
+    train_watched(recipe, c, o, steps, heartbeats);
+  };
+  if (!under_mpi()) {
+    run_ranks(static_cast<int>(ranks), run);
+  } else {
+    if (ranks > 1) throw UsageError("--ranks is for one process; mpirun says how many there are");
+    run_mpi(run);
+  }
+  return 0;
+}
+
+}  // namespace quern

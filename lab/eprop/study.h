@@ -1,0 +1,47 @@
+// What the rules are worth: how far their gradients point from the true one at the start, whether a stack learns by
+// them, and what the forward forms cost.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "lab/eprop/credit.h"
+#include "lab/eprop/task.h"
+
+namespace quern {
+
+struct CosineOptions {
+  StackShape shape;
+  EpropTaskOptions task;
+  int64_t batch = 128, seeds = 8;
+  uint64_t seed = 0;
+};
+// [rule][layer]: cosine to bptt's gradient at a random start, mean over seeds.
+std::vector<std::vector<double>> gradient_cosines(const CosineOptions& o);
+
+struct LearnOptions {
+  StackShape shape;
+  EpropTaskOptions task;
+  CreditRule rule = CreditRule::full;
+  double rate = 1e-3;
+  int64_t batch = 48, steps = 800, window = 20, test_episodes = 2000;
+  uint64_t seed = 0;
+};
+struct LearnOutcome {
+  int64_t learnt_at = -1;  // the step at which the last `window` batches were 90 % right; −1: never
+  double accuracy = 0;     // on episodes it has not seen
+};
+LearnOutcome learn_task(const LearnOptions& o);
+// Every rule and seed, over the threads there are: [rule][seed]. Seeds share their start and episodes among rules.
+std::vector<std::vector<LearnOutcome>> learn_task_by(const LearnOptions& o, const std::vector<CreditRule>& rules,
+                                                     int64_t seeds, const std::function<void(int64_t done)>& done);
+
+struct CreditCost {
+  double adjoint_s = 0, trace_s = 0, rtrl_s = 0;  // one gradient of `batch` episodes, medians
+  int64_t trace_bytes = 0, stored_bytes = 0;      // of one episode: traces; activations the adjoint form keeps
+};
+CreditCost credit_cost(const StackShape& s, const EpropTaskOptions& task, int64_t batch, bool with_rtrl);
+
+// Leaks of L layers, geometrically from 0.5 (the lowest) to 0.05 (the top one); a single layer has 0.05.
+std::vector<double> geometric_leaks(int64_t layers);
+
+}  // namespace quern

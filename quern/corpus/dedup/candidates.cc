@@ -1,0 +1,122 @@
+#include "quern/corpus/dedup/candidates.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "quern/base/threads.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr size_t kReadRecords = 65536;
+
+void groups_of(std::vector<BandRecord>& r, const std::function<void(std::span<const uint32_t>)>& f,
+               std::vector<uint32_t>& group) {
+  std::sort(r.begin(), r.end(), [](const BandRecord& a, const BandRecord& b) {
+    const uint64_t ka = a.key, kb = b.key;
+    return ka != kb ? ka < kb : a.document < b.document;
+  });
+  for (size_t i = 0; i < r.size();) {
+    size_t end = i + 1;
+    while (end < r.size() && r[end].key == r[i].key) ++end;
+    if (end - i > 1) {
+      group.clear();
+      for (size_t k = i; k < end; ++k) group.push_back(r[k].document);
+      f(group);
+    }
+    i = end;
+  }
+}
+
+void compact(std::vector<CandidatePair>& pairs) {
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+}
+
+}  // namespace
+
+void for_each_group(std::span<const SpillFile* const> files, uint64_t memory,
+                    const std::function<void(std::span<const uint32_t>)>& f, KeyShare share) {
+  uint64_t n = 0;
+  for (const SpillFile* file : files) n += file->size() / sizeof(BandRecord);
+  const uint64_t own = n / static_cast<uint64_t>(share.parts);
+  const uint64_t fit = std::max<uint64_t>(memory / sizeof(BandRecord), kReadRecords);
+  // Keys are even: half of the room is slack.
+  const uint64_t passes = own <= fit ? 1 : (own + fit / 2 - 1) / (fit / 2);
+  const uint64_t ranges = passes * static_cast<uint64_t>(share.parts);
+  std::vector<BandRecord> taken, buffer(std::min<uint64_t>(n, kReadRecords));
+  std::vector<uint32_t> group;
+  taken.reserve(std::min(n, fit));  // what is not used is not touched; growing would hold it twice for a moment
+  for (uint64_t pass = 0; pass < passes; ++pass) {
+    const uint64_t range = static_cast<uint64_t>(share.part) * passes + pass;
+    taken.clear();
+    for (const SpillFile* file : files) {
+      const uint64_t records = file->size() / sizeof(BandRecord);
+      for (uint64_t at = 0; at < records;) {
+        const uint64_t some = std::min<uint64_t>(kReadRecords, records - at);
+        file->read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
+        for (uint64_t i = 0; i < some; ++i)
+          if (ranges == 1 || (static_cast<unsigned __int128>(buffer[i].key) * ranges) >> 64 == range)
+            taken.push_back(buffer[i]);
+        at += some;
+      }
+    }
+    groups_of(taken, f, group);
+  }
+}
+
+std::vector<uint32_t> Candidates::documents() const {
+  std::vector<uint32_t> d;
+  for (const CandidatePair& p : pairs) d.push_back(p.low), d.push_back(p.high);
+  for (const auto& g : groups) d.insert(d.end(), g.begin(), g.end());
+  std::sort(d.begin(), d.end());
+  d.erase(std::unique(d.begin(), d.end()), d.end());
+  return d;
+}
+
+void Candidates::compact() {
+  corpus::compact(pairs);
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+}
+
+Candidates find_candidates(std::span<const std::vector<const SpillFile*>> bands, uint64_t memory,
+                           const std::function<bool(uint32_t)>& skip, uint32_t settled) {
+  Candidates c;
+  std::mutex lock;
+  size_t compacted = 0;
+  const uint64_t share = memory / static_cast<uint64_t>(thread_count());
+  parallel_dynamic(static_cast<int64_t>(bands.size()), [&](int64_t b) {
+    std::vector<CandidatePair> pairs;
+    std::vector<std::vector<uint32_t>> groups;
+    std::vector<uint32_t> kept;
+    uint64_t meetings = 0;
+    for_each_group(bands[static_cast<size_t>(b)], share, [&](std::span<const uint32_t> group) {
+      kept.clear();
+      for (uint32_t d : group)
+        if (!skip(d)) kept.push_back(d);
+      const auto old = static_cast<uint64_t>(std::lower_bound(kept.begin(), kept.end(), settled) - kept.begin());
+      if (old == kept.size()) return;
+      meetings -= old * (old - (old > 0)) / 2;
+      meetings += static_cast<uint64_t>(kept.size()) * (kept.size() - (kept.empty() ? 0 : 1)) / 2;
+      if (kept.size() > kLargeGroup) {
+        groups.push_back(kept);
+      } else {
+        for (size_t i = 0; i < kept.size(); ++i)
+          for (size_t j = std::max<size_t>(i + 1, old); j < kept.size(); ++j) pairs.push_back({kept[i], kept[j]});
+      }
+    });
+    std::lock_guard hold(lock);
+    c.meetings += meetings;
+    c.pairs.insert(c.pairs.end(), pairs.begin(), pairs.end());
+    for (auto& g : groups) c.groups.push_back(std::move(g));
+    if (c.pairs.size() > 2 * compacted + (1u << 20)) {
+      compact(c.pairs);
+      compacted = c.pairs.size();
+    }
+  });
+  c.compact();
+  return c;
+}
+
+}  // namespace quern::corpus

@@ -1,0 +1,52 @@
+// Which documents meet in a band. Every band is a file of (key, document) records; records of one key are a group.
+// Groups of up to eight documents become pairs, which are the same in most bands and are kept once; larger groups
+// stay groups, so that 10^5 copies of a page cost 10^5 entries and not 10^10 pairs. Memory: a band's records are
+// sorted in memory if the budget allows, else in several passes over the file, each taking one range of keys; then 8
+// bytes a distinct pair and 8 a place in a large group.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "quern/corpus/io/spill.h"
+
+namespace quern::corpus {
+
+#pragma pack(push, 4)
+struct BandRecord {
+  uint64_t key;
+  uint32_t document;
+};
+#pragma pack(pop)
+static_assert(sizeof(BandRecord) == 12);
+
+struct KeyShare {  // the part-th of `parts` even ranges of keys
+  int part = 0, parts = 1;
+};
+
+// f(documents of one key), for keys of two documents and more in all the files; documents ascend. One call at a time.
+void for_each_group(std::span<const SpillFile* const> files, uint64_t memory,
+                    const std::function<void(std::span<const uint32_t>)>& f, KeyShare share = {});
+
+struct CandidatePair {
+  uint32_t low, high;
+  auto operator<=>(const CandidatePair&) const = default;
+};
+
+struct Candidates {
+  std::vector<CandidatePair> pairs;           // ascending, no repeats
+  std::vector<std::vector<uint32_t>> groups;  // ascending documents, in ascending order, no repeats
+  std::vector<uint32_t> documents() const;    // all that appear, ascending
+  uint64_t meetings = 0;                      // pairs that met, counted once a band
+  void compact();                             // orders what was put behind one another
+};
+
+constexpr size_t kLargeGroup = 8;
+
+// Each band is the files with its records. skip(document): takes no part (an exact copy's other copies). Documents
+// below `settled` do not meet one another.
+Candidates find_candidates(std::span<const std::vector<const SpillFile*>> bands, uint64_t memory,
+                           const std::function<bool(uint32_t)>& skip, uint32_t settled = 0);
+
+}  // namespace quern::corpus

@@ -1,0 +1,141 @@
+// Presets and names of dedup.h, and its reports as JSON.
+#include "quern/base/error.h"
+#include "quern/base/nearest.h"
+#include "quern/corpus/dedup/dedup.h"
+#include "quern/corpus/filters/filters.h"
+
+namespace quern::corpus {
+namespace {
+
+template <class E, size_t N>
+E parse_name(const std::string& s, const char* what, const char* const (&names)[N]) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < N; ++i) {
+    if (s == names[i]) return static_cast<E>(i);
+    all.emplace_back(names[i]);
+  }
+  fail("{} '{}': expected {}{}", what, s, fmt::join(all, ", "), did_you_mean(s, all));
+}
+
+constexpr const char* kVerifications[] = {"none", "signature", "exact", "containment"};
+constexpr const char* kClusterings[] = {"star", "closure"};
+constexpr const char* kScopes[] = {"all", "across", "within"};
+
+Json whole(uint64_t n) { return Json(static_cast<int64_t>(n)); }
+
+}  // namespace
+
+Verification parse_verification(const std::string& s) {
+  return parse_name<Verification>(s, "verify", kVerifications);
+}
+Clustering parse_clustering(const std::string& s) { return parse_name<Clustering>(s, "clustering", kClusterings); }
+Scope parse_scope(const std::string& s) { return parse_name<Scope>(s, "scope", kScopes); }
+
+DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
+  if (mode != "fast" && mode != "compat") fail("mode '{}': expected fast or compat", mode);
+  DedupConfig c;
+  c.preset = name;
+  if (name == "zyda") {
+    c.sketch.family = mode == "compat" ? RowFamily::datasketch : RowFamily::one_permutation;
+  } else if (name == "zyda2") {
+    c.sketch = {.normaliser = Normaliser::raw,
+                .shingle = 25,
+                .family = mode == "compat" ? RowFamily::murmur : RowFamily::one_permutation,
+                .rows = 128,
+                .seed = 10,
+                .short_as_one = true};
+    c.bands = {8, 16};
+    c.threshold = 0.85;
+    c.scope = Scope::across;
+  } else if (name == "exact") {
+    c.near = false;
+  } else {
+    fail("preset '{}': expected zyda, zyda2 or exact{}", name, did_you_mean(name, {"zyda", "zyda2", "exact"}));
+  }
+  return c;
+}
+
+Json DedupConfig::json() const {
+  Json j = Json::object();
+  j.set("preset", preset), j.set("near", near);
+  if (near) {
+    j.set("sketch", sketch.json());
+    j.set("bands", bands.bands), j.set("rows_a_band", bands.rows);
+    j.set("verify", kVerifications[static_cast<int>(verify)]), j.set("threshold", threshold);
+    j.set("clustering", kClusterings[static_cast<int>(clustering)]);
+    j.set("collide_empty", collide_empty);
+  }
+  j.set("scope", kScopes[static_cast<int>(scope)]);
+  j.set("filters", write_value(filters)), j.set("lists", lists);
+  Json maps = Json::array();
+  for (const FieldMap& f : fields) {
+    Json m = Json::object();
+    m.set("text", f.text), m.set("score", f.score), m.set("url", f.url), m.set("label", f.label),
+        m.set("label_equals", f.label_equals);
+    m.set("label_at_least", f.label_at_least);
+    maps.push(std::move(m));
+  }
+  j.set("fields", std::move(maps)), j.set("label_late", label_late);
+  j.set("stop_on_bad", read.stop_on_bad), j.set("replace_utf8", read.replace_utf8);
+  j.set("max_row_bytes", whole(read.max_row));
+  j.set("zstd_level", level), j.set("shard_bytes", whole(shard_bytes));
+  if (!against.empty()) j.set("against", against);
+  if (!save_index.empty()) j.set("save_index", save_index);
+  return j;
+}
+
+Json StageReport::json() const {
+  Json j = Json::object();
+  j.set("name", name), j.set("documents_in", whole(documents_in)), j.set("documents_out", whole(documents_out));
+  j.set("bytes_in", whole(bytes_in)), j.set("seconds", seconds), j.set("peak_rss", whole(peak_rss));
+  return j;
+}
+
+Json DedupReport::json() const {
+  Json j = Json::object();
+  Json list = Json::array();
+  for (const StageReport& s : stages) list.push(s.json());
+  j.set("stages", std::move(list));
+  j.set("read", read.json());
+  Json bad = Json::array();
+  for (const std::string& d : damaged) bad.push(Json(d));
+  j.set("damaged_files", std::move(bad));
+  if (!rules.empty()) j.set("rules", rules_json(rules, rule_first, rule_any));
+  Json c = Json::object();
+  c.set("count", whole(clusters)), c.set("largest", whole(largest)),
+      c.set("removed", whole(exact_removed + near_removed));
+  j.set("clusters", std::move(c));
+  j.set("filtered", whole(filtered)), j.set("unlabelled", whole(unlabelled)),
+      j.set("exact_removed", whole(exact_removed));
+  j.set("near_removed", whole(near_removed)), j.set("kept", whole(kept));
+  j.set("meetings", whole(meetings)), j.set("candidate_pairs", whole(candidate_pairs)),
+      j.set("compared", whole(compared));
+  j.set("passed", whole(passed)), j.set("spilled_bytes", whole(spilled)), j.set("bytes_out", whole(bytes_out));
+  if (wrongful >= 0) j.set("removed_unlike_survivor", wrongful);
+  j.set("sources", funnel_json(sources, rules));
+  Json matrix = Json::array(), sizes = Json::array();
+  for (const auto& row : overlap) {
+    Json r = Json::array();
+    for (uint64_t n : row) r.push(whole(n));
+    matrix.push(std::move(r));
+  }
+  for (const auto& [size, count] : cluster_sizes) {
+    Json one = Json::object();
+    one.set("size", whole(size)), one.set("clusters", whole(count));
+    sizes.push(std::move(one));
+  }
+  j.set("overlap", std::move(matrix)), j.set("cluster_sizes", std::move(sizes));
+  if (pairs.looked_at > 0) j.set("pairs", pairs.json());
+  if (indexed > 0) j.set("indexed", whole(indexed));
+  j.set("resumed", whole(resumed));
+  Json o = Json::array();
+  for (const auto& [name, hash] : outputs) {
+    Json one = Json::object();
+    one.set("file", name), one.set("xxh3", fmt::format("{:016x}", hash));
+    o.push(std::move(one));
+  }
+  j.set("outputs", std::move(o));
+  return j;
+}
+
+}  // namespace quern::corpus

@@ -1,0 +1,167 @@
+// Saved indices: writing the survivors of a run, old and new, as a segment that another run reads first; and the head
+// that says what they were told apart by. Only star clusters over all sources can go on: a chain of a closure, or a
+// copy of another source, might want to remove what an earlier run has given out.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "quern/base/error.h"
+#include "quern/base/mmap.h"
+#include "quern/corpus/dedup/dedup_run.h"
+
+namespace quern::corpus {
+
+namespace fs = std::filesystem;
+
+Json index_settings(const DedupConfig& c) {
+  if (c.near && c.clustering != Clustering::star)
+    fail("an index goes with star clusters: leave clustering at star, or do without --against and --save-index");
+  if (c.scope != Scope::all)
+    fail("an index goes with scope all: set the scope, or do without --against and --save-index");
+  DedupConfig told = c;  // what the preset is called, and where things are read and written, is nothing to an index
+  const Json all = told.json();
+  Json j = Json::object();
+  for (const char* key : {"near", "sketch", "bands", "rows_a_band", "verify", "threshold", "collide_empty"})
+    if (const Json* v = all.find(key)) j.set(key, Json(*v));
+  return j;
+}
+
+namespace {
+
+// What index.json says of its files, against what lies there: their sizes, and their bytes if asked for.
+void check_parts(const fs::path& folder, const Json& parts, bool hashes) {
+  for (const auto& [name, part] : parts.as_object("parts")) {
+    const fs::path file = folder / name;
+    if (!fs::exists(file)) fail("{}: index.json names it, and it is missing", file.string());
+    const auto expected = static_cast<uint64_t>(part.at("bytes", "index.json").as_int("bytes"));
+    if (const uint64_t found = fs::file_size(file); found != expected)
+      fail("{} is damaged: expected {} bytes, found {}", file.string(), expected, found);
+    const std::string hash = part.at("xxh3", "index.json").as_string("xxh3");
+    if (!hashes) continue;
+    if (const std::string found = fmt::format("{:016x}", file_hash(file)); found != hash)
+      fail("{} is damaged: expected bytes of XXH3 {}, found {}", file.string(), hash, found);
+  }
+}
+
+fs::path without_slash(const std::string& folder) { return (fs::path(folder) / "").parent_path(); }
+
+// Waits until the file, or the names in the folder, are on the disk.
+void sync(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool ok = fd >= 0 && ::fsync(fd) == 0;
+  const int e = errno;
+  if (fd >= 0) ::close(fd);
+  if (!ok) fail("cannot bring {} to the disk: {}", path.string(), std::strerror(e));
+}
+
+}  // namespace
+
+IndexHead read_index_head(const DedupConfig& c, bool hashes) {
+  if (!c.save_index.empty()) index_settings(c);
+  IndexHead head;
+  if (c.against.empty()) return head;
+  const fs::path file = fs::path(c.against) / "index.json";
+  if (!fs::exists(file)) fail("{}: expected the folder of a saved index, found no index.json", c.against);
+  const Json j = Json::read(file);
+  const Json wanted = index_settings(c), &found = j.at("settings", "index.json");
+  for (const auto& [key, value] : wanted.as_object())
+    if (const Json* theirs = found.find(key); !theirs || *theirs != value)
+      fail("{}: {} is {} in the index and {} in this run; they have to be the same", c.against, key,
+           theirs ? theirs->dump() : "missing", value.dump());
+  check_parts(c.against, j.at("parts", "index.json"), hashes);
+  head.documents = static_cast<uint64_t>(j.at("documents", "index.json").as_int("documents"));
+  head.files = static_cast<uint64_t>(j.at("files", "index.json").as_int("files"));
+  for (const Json& s : j.at("sources", "index.json").as_array("sources"))
+    head.sources.push_back(s.as_string("sources"));
+  return head;
+}
+
+void write_index_head(const fs::path& folder, const IndexHead& head, const DedupConfig& c, const Json& sizes) {
+  Json j = Json::object(), sources = Json::array(), parts = Json::object();
+  for (const auto& [name, bytes] : sizes.as_object()) {
+    Json part = Json::object();
+    part.set("bytes", Json(bytes)), part.set("xxh3", fmt::format("{:016x}", file_hash(folder / name)));
+    parts.set(name, std::move(part));
+  }
+  for (const std::string& s : head.sources) sources.push(Json(s));
+  j.set("documents", static_cast<int64_t>(head.documents)), j.set("files", static_cast<int64_t>(head.files));
+  j.set("sources", std::move(sources)), j.set("settings", index_settings(c));
+  j.set("parts", std::move(parts));
+  write_file(folder / "index.json", j.dump(2) + "\n");
+}
+
+fs::path index_part(const std::string& folder) {
+  fs::path part = without_slash(folder);
+  return part += ".part";
+}
+
+void check_index_name(const std::string& folder, bool made) {
+  if (!folder.empty() && fs::exists(folder) && !(made && !fs::exists(index_part(folder))))
+    fail("{} exists already: name another folder for the index", folder);
+}
+
+void finish_index(const std::string& folder) {
+  const fs::path part = index_part(folder);
+  if (!fs::exists(part)) return;
+  for (const auto& e : fs::directory_iterator(part)) sync(e.path());
+  sync(part);
+  fs::rename(part, without_slash(folder));
+  sync(fs::absolute(without_slash(folder)).parent_path());
+}
+
+// survivor_ has done its work: it becomes the documents' numbers in the index.
+void DedupRun::save_index() {
+  const fs::path folder = index_part(c_.save_index);
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  Segment to = Segment::open(folder, band_files(), nullptr);
+  std::vector<uint64_t> set;
+  std::vector<uint32_t> rows(static_cast<size_t>(c_.sketch.rows));
+  const bool signatures = c_.near && c_.verify == Verification::signature;
+  uint32_t next = 0;
+  for (uint64_t d = 0; d < fates_.size(); ++d) {
+    const bool stays = (fates_[d] & ~kMarks) == kKept;
+    survivor_[d] = stays ? next++ : UINT32_MAX;
+    if (!stays) continue;
+    DocumentRecord r = rows_.record(d);
+    if (wants_sets()) {
+      rows_.set(d, r, set);
+      r.set_at = to.sets.size() / sizeof(uint64_t);
+      to.sets.append(set.data(), set.size() * sizeof(uint64_t));
+    }
+    if (signatures) {
+      rows_.signature(d, rows);
+      to.rows.append(rows.data(), rows.size() * sizeof(uint32_t));
+    }
+    to.records.append(&r, sizeof r);
+    const auto fate = static_cast<uint8_t>(kKept), source = static_cast<uint8_t>(r.source);
+    to.fates.append(&fate, 1), to.sources.append(&source, 1);
+  }
+  const RowStretch all{0, next};
+  to.stretches.append(&all, sizeof all);
+  std::vector<BandRecord> buffer(65536);
+  const auto copy = [&](const std::vector<const SpillFile*>& from, SpillFile& file) {
+    for (const SpillFile* f : from)
+      for (uint64_t at = 0, n = f->size() / sizeof(BandRecord); at < n;) {
+        const uint64_t some = std::min<uint64_t>(n - at, buffer.size());
+        f->read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
+        for (uint64_t i = 0; i < some; ++i) {
+          const BandRecord r{buffer[i].key, survivor_[buffer[i].document]};
+          if (r.document != UINT32_MAX) file.append(&r, sizeof r);
+        }
+        at += some;
+      }
+  };
+  copy(rows_.exact(), to.exact);
+  for (size_t b = 0; b < to.bands.size(); ++b) copy(rows_.band(b), to.bands[b]);
+  const Json sizes = to.sizes();  // flushed
+  IndexHead head = index_;
+  head.documents = next, head.files += in_.files.size();
+  head.sources.insert(head.sources.end(), in_.sources.begin(), in_.sources.end());
+  write_index_head(folder, head, c_, sizes);
+}
+
+}  // namespace quern::corpus

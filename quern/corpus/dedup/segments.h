@@ -1,0 +1,88 @@
+// What the first reading leaves on disk. A segment is what one rank wrote, or a saved index: a record a row, its
+// shingles, its band keys. Rows are numbered over all inputs, those of an index first; which rows a segment holds is
+// told by its stretches, a pair (first number, rows) a block. Segments finds a row by its number wherever it lies.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/corpus/io/hashing.h"
+#include "quern/corpus/io/spill.h"
+
+namespace quern::corpus {
+
+struct DocumentRecord {
+  uint64_t id = 0;
+  ContentHash content;
+  uint64_t set_at = 0;  // its shingles in the segment's sets, in hashes
+  uint32_t set_count = 0, length = 0;
+  float score = 0;
+  uint32_t source = 0;
+};
+static_assert(sizeof(DocumentRecord) == 48);
+
+// The survivor order: source, score, length, then the content itself, so that the same documents win wherever they
+// lie.
+bool better(const DocumentRecord& a, const DocumentRecord& b);
+
+struct RowStretch {
+  uint64_t first = 0, rows = 0;
+};
+
+struct Segment {
+  SpillFile stretches, records, sets, rows, exact, fates, sources;
+  std::vector<SpillFile> bands;
+
+  // To append to, with as much of each file as `sizes` says; to read.
+  static Segment open(const std::filesystem::path& folder, size_t bands, const Json* sizes);
+  static Segment look(const std::filesystem::path& folder, size_t bands);
+  Json sizes();  // flushed
+  uint64_t bytes() const;
+
+ private:
+  template <class F>
+  static void each(Segment& s, size_t bands, F&& f);
+};
+
+// Which source every row is of: one entry a change of source, since rows are numbered source by source.
+class SourceTable {
+ public:
+  void add(uint64_t first, uint8_t source);  // rows from here on
+  uint8_t operator[](uint64_t number) const;
+  size_t entries() const { return table_.size(); }
+
+ private:
+  struct Entry {
+    uint64_t first;
+    uint8_t source;
+  };
+  std::vector<Entry> table_;
+};
+
+class Segments {
+ public:
+  void add(Segment s);
+  void arrange();  // after the last one: rows are found from now on; every number must be there once
+  bool empty() const { return segments_.empty(); }
+  uint64_t rows() const { return stretches_.empty() ? 0 : stretches_.back().first + stretches_.back().rows; }
+  DocumentRecord record(uint64_t number) const;
+  // A record's shingles as they came; its signature.
+  void set(uint64_t number, const DocumentRecord& r, std::vector<uint64_t>& to) const;
+  void signature(uint64_t number, std::vector<uint32_t>& to) const;
+  void fates(std::vector<uint8_t>& to) const;  // one byte a row, in the order of their numbers
+  SourceTable sources() const;
+  std::vector<const SpillFile*> exact() const;
+  std::vector<const SpillFile*> band(size_t b) const;
+
+ private:
+  struct Stretch {
+    uint64_t first, rows, at;  // at: the place of the first in its segment
+    uint32_t segment;
+  };
+  const Stretch& find(uint64_t number) const;
+  std::vector<Segment> segments_;
+  std::vector<Stretch> stretches_;
+};
+
+}  // namespace quern::corpus

@@ -1,0 +1,22 @@
+// The filters, one function a filter; each has a file of its own, whose head says what its rules are. `lists`: the
+// folder a user named, empty when none was.
+#pragma once
+#include <string>
+
+#include "quern/corpus/filters/filter.h"
+
+namespace quern::corpus {
+
+FilterMaker gopher_quality_filter(const std::string& lists);
+FilterMaker gopher_repetition_filter(const std::string& lists);
+FilterMaker c4_filter(const std::string& lists);
+FilterMaker c4_any_end_filter(const std::string& lists);  // without the rule about how a line ends
+FilterMaker fineweb_filter(const std::string& lists);
+FilterMaker pii_filter(const std::string& lists);
+FilterMaker url_filter(const std::string& lists);
+
+// Those that ask a model take what stands behind their name and a colon.
+FilterMaker fasttext_filter(const std::string& arguments);
+FilterMaker classifier_filter(const std::string& arguments);
+
+}  // namespace quern::corpus

@@ -1,0 +1,18 @@
+// The filters by name, several of them behind one another, and what a report says of their rules.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/corpus/filters/filter.h"
+
+namespace quern::corpus {
+
+std::vector<std::string> filter_names();
+// "none": an empty maker. `lists`: folder of word lists, for a filter that counts words.
+FilterMaker find_filter(const std::string& name, const std::string& lists = "");
+
+Json rules_json(const std::vector<std::string>& rules, const std::vector<uint64_t>& first,
+                const std::vector<uint64_t>& any);
+
+}  // namespace quern::corpus

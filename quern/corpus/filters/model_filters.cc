@@ -1,0 +1,99 @@
+// Filters that ask a model: fasttext:MODEL:LABEL:MIN keeps a document whose probability of LABEL (with or without
+// __label__) is at least MIN; classifier:MODEL:MIN one that a classifier of our own calls good with at least MIN.
+#include <charconv>
+
+#include "quern/base/error.h"
+#include "quern/base/nearest.h"
+#include "quern/corpus/filters/fasttext.h"
+#include "quern/corpus/filters/filter_makers.h"
+#include "quern/corpus/filters/linear_classifier.h"
+
+namespace quern::corpus {
+namespace {
+
+// "A:B:C" from behind: the model's path may hold colons.
+std::vector<std::string> model_arguments(const std::string& all, size_t n, const char* form) {
+  std::vector<std::string> parts(n);
+  size_t end = all.size();
+  for (size_t k = n - 1; k > 0; --k) {
+    const size_t cut = end == 0 ? all.npos : all.rfind(':', end - 1);
+    if (cut == all.npos) fail("filter '{}': expected {}", all, form);
+    parts[k] = all.substr(cut + 1, end - cut - 1);
+    end = cut;
+  }
+  parts[0] = all.substr(0, end);
+  return parts;
+}
+
+double probability_argument(const std::string& word, const char* form) {
+  double v = 0;
+  const char* end = word.data() + word.size();
+  if (word.empty() || std::from_chars(word.data(), end, v).ptr != end || !(v >= 0 && v <= 1))
+    fail("'{}': expected a probability from 0 to 1, as in {}", word, form);
+  return v;
+}
+
+class FastTextFilter : public DocumentFilter {
+ public:
+  FastTextFilter(FastText model, size_t label, double least, std::shared_ptr<const std::string> rule)
+      : model_(std::move(model)), label_(label), least_(least), rule_(std::move(rule)), names_{rule_->c_str()} {}
+  std::span<const char* const> rules() const override { return names_; }
+  Judgement judge(std::string_view utf8) override {
+    Judgement j;
+    j.text = utf8;
+    const std::vector<float> p = model_.predict(utf8);
+    j.failing = p.empty() || static_cast<double>(p[label_]) < least_;
+    return j;
+  }
+
+ private:
+  FastText model_;
+  size_t label_;
+  double least_;
+  std::shared_ptr<const std::string> rule_;
+  const char* names_[1];
+};
+
+class ClassifierFilter : public DocumentFilter {
+ public:
+  ClassifierFilter(std::shared_ptr<const LinearClassifier> model, double least)
+      : model_(std::move(model)), least_(least) {}
+  std::span<const char* const> rules() const override { return kNames; }
+  Judgement judge(std::string_view utf8) override {
+    Judgement j;
+    j.text = utf8;
+    j.failing = model_->probability(features_.make(utf8)) < least_;
+    return j;
+  }
+
+ private:
+  static constexpr const char* kNames[] = {"classifier"};
+  std::shared_ptr<const LinearClassifier> model_;
+  double least_;
+  FeatureMaker features_;
+};
+
+}  // namespace
+
+FilterMaker fasttext_filter(const std::string& arguments) {
+  constexpr const char* kForm = "fasttext:MODEL:LABEL:MIN";
+  const std::vector<std::string> a = model_arguments(arguments, 3, kForm);
+  const double least = probability_argument(a[2], kForm);
+  const FastText model = FastText::load(a[0]);
+  const std::vector<std::string>& labels = model.labels();
+  size_t at = 0;
+  while (at < labels.size() && labels[at] != a[1] && labels[at] != "__label__" + a[1]) ++at;
+  if (at == labels.size()) fail("{} has no label '{}'{}", a[0], a[1], did_you_mean("__label__" + a[1], labels));
+  const auto rule = std::make_shared<const std::string>(fmt::format("fasttext_{}<{}", a[1], a[2]));
+  return [=] { return std::make_unique<FastTextFilter>(model, at, least, rule); };
+}
+
+FilterMaker classifier_filter(const std::string& arguments) {
+  constexpr const char* kForm = "classifier:MODEL:MIN";
+  const std::vector<std::string> a = model_arguments(arguments, 2, kForm);
+  const double least = probability_argument(a[1], kForm);
+  const auto model = std::make_shared<const LinearClassifier>(LinearClassifier::load(a[0]));
+  return [=] { return std::make_unique<ClassifierFilter>(model, least); };
+}
+
+}  // namespace quern::corpus

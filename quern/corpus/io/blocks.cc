@@ -1,0 +1,318 @@
+#include "quern/corpus/io/blocks.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+
+#include "quern/base/error.h"
+#include "quern/corpus/io/parquet.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr size_t kFill = size_t{1} << 20;
+constexpr size_t kMaxRecordHead = size_t{64} << 10;
+constexpr size_t kMaxExamples = 8;
+
+constexpr const char* kProblemNames[kRowProblems] = {"none",     "blank",    "bad_json", "no_text",
+                                                     "bad_utf8", "too_long", "not_text", "cut"};
+
+bool same_word(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
+           return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+         });
+}
+
+// The value of a header line of a WARC record, or nothing.
+std::string_view record_field(std::string_view head, std::string_view name) {
+  for (size_t at = 0; at < head.size();) {
+    const size_t end = std::min(head.find("\r\n", at), head.size());
+    const std::string_view line = head.substr(at, end - at);
+    const size_t colon = line.find(':');
+    if (colon != line.npos && same_word(line.substr(0, colon), name)) {
+      std::string_view v = line.substr(colon + 1);
+      while (!v.empty() && v.front() == ' ') v.remove_prefix(1);
+      return v;
+    }
+    at = end + 2;
+  }
+  return {};
+}
+
+}  // namespace
+
+const char* row_problem_name(RowProblem p) { return kProblemNames[static_cast<int>(p)]; }
+
+BlockReader::BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_bytes)
+    : inputs_(inputs), policy_(policy), block_bytes_(block_bytes) {}
+
+std::string BlockReader::where() const { return fmt::format("{}:{}", inputs_.files[file_].path.string(), row_ + 1); }
+
+std::unique_ptr<ByteStream> BlockReader::open_file() const {
+  const InputFile& f = inputs_.files[file_];
+  return f.form == InputForm::parquet ? open_parquet(f.path) : open_bytes(f.path, hashed_);
+}
+
+void BlockReader::open() {
+  tail_.clear();
+  tail_at_ = 0, row_ = 0, filled_ = 0, ended_ = false;
+  stream_ = open_file();
+  packed_ += inputs_.files[file_].bytes;
+}
+
+bool BlockReader::fill() {
+  if (ended_) return false;
+  if (tail_at_ > 0 && tail_at_ >= tail_.size() / 2) {
+    tail_.drop_front(tail_at_);
+    tail_at_ = 0;
+  }
+  // Whole pieces, whatever the stream hands out at a time: where blocks end depends on the bytes alone.
+  const size_t before = tail_.size(), piece = std::min(kFill, block_bytes_);
+  size_t got = 0;
+  char* to = tail_.grow(piece);
+  try {
+    while (got < piece) {
+      const size_t some = stream_->read(to + got, piece - got);
+      if (some == 0) ended_ = true;
+      if (some == 0) break;
+      got += some;
+    }
+  } catch (const Error& e) {
+    if (policy_.stop_on_bad) throw;
+    damaged_.push_back(fmt::format("{} (row {} and on)", e.what(), row_ + 1));
+    ended_ = true;
+  }
+  tail_.shrink(before + got);
+  filled_ += got;
+  return got > 0;
+}
+
+void BlockReader::seek(const BlockPosition& p) {
+  file_ = p.file, next_ = p.next, packed_ = p.packed, damaged_ = p.damaged;
+  blocks_ = p.blocks;
+  if (!p.open) return;
+  if (file_ >= inputs_.files.size()) fail("expected input file {} of {}", file_ + 1, inputs_.files.size());
+  stream_ = open_file();
+  tail_.clear();
+  char* passed = tail_.grow(kFill);
+  const auto take = [&](uint64_t want, char* to) {  // to: null when the bytes are passed over
+    while (want > 0) {
+      const size_t some = stream_->read(to ? to : passed, to ? want : std::min<uint64_t>(want, kFill));
+      if (some == 0) fail("{} is shorter than it was", inputs_.files[file_].path.string());
+      want -= some;
+      if (to) to += some;
+    }
+  };
+  take(p.consumed, nullptr);
+  tail_.clear();
+  take(p.filled - p.consumed, tail_.grow(p.filled - p.consumed));
+  tail_at_ = 0, row_ = p.row, filled_ = p.filled, ended_ = p.ended;
+}
+
+Row BlockReader::row(RowProblem problem, size_t begin, size_t end) {
+  if (row_ == kMaxRows) fail("{} has more than 2^36 rows", inputs_.files[file_].path.string());
+  ++next_;
+  return {static_cast<uint32_t>(file_), problem, row_++, begin, end};
+}
+
+void BlockReader::long_row(Block& block, const char* what) {
+  if (policy_.stop_on_bad) fail("{}: a {} longer than {} bytes", where(), what, policy_.max_row);
+  block.rows.push_back(row(RowProblem::too_long, block.bytes.size(), block.bytes.size()));
+}
+
+bool BlockReader::next(Block& block) {
+  block.bytes.clear();
+  block.rows.clear();
+  block.first = next_;
+  // Half of it is enough: whole lines hardly ever fill a block, and a second helping would make it twice as large.
+  while (file_ < inputs_.files.size() && block.bytes.size() < (block_bytes_ + 1) / 2 &&
+         block.rows.size() <= block_bytes_ / 16) {
+    if (!stream_) open();
+    bool more = false;
+    switch (inputs_.files[file_].form) {
+      case InputForm::jsonl:
+      case InputForm::parquet:
+        more = take_lines(block);
+        break;
+      case InputForm::text:
+        more = take_text(block);
+        break;
+      case InputForm::warc:
+        more = take_records(block);
+        break;
+    }
+    if (!more) {
+      if (hashed_) hashes_.resize(inputs_.files.size());
+      if (const std::optional<uint64_t> hash = stream_->hash()) hashes_[file_] = *hash;
+      stream_.reset();
+      ++file_;
+    }
+  }
+  blocks_ += !block.rows.empty();
+  block.after = {file_,   row_,     next_,  packed_, stream_ != nullptr, ended_, filled_ - (tail_.size() - tail_at_),
+                 filled_, damaged_, blocks_};
+  return !block.rows.empty();
+}
+
+// Whole lines, until the block is full; false when the file has ended.
+bool BlockReader::take_lines(Block& block) {
+  while (true) {
+    tail_.reserve(block_bytes_ + 2 * std::min(kFill, block_bytes_));
+    while (!ended_ && tail_.size() - tail_at_ < block_bytes_ && fill()) {
+    }
+    size_t stop = tail_.view().rfind('\n');
+    if (stop == std::string_view::npos || stop < tail_at_) {
+      if (!ended_ && tail_.size() - tail_at_ <= policy_.max_row) {
+        fill();
+        continue;
+      }
+      if (!ended_) {  // longer than a row may be: to the next line end, keeping nothing
+        long_row(block, "line");
+        size_t end = std::string_view::npos;
+        do {
+          tail_.clear();
+          tail_at_ = 0;
+          fill();
+          end = tail_.view().find('\n');
+        } while (end == std::string_view::npos && !ended_);
+        tail_at_ = end == std::string_view::npos ? tail_.size() : end + 1;
+        return !ended_ || tail_at_ < tail_.size();
+      }
+      stop = tail_.size();
+    } else {
+      ++stop;
+    }
+    const bool damaged = !damaged_.empty() && ended_ && stop == tail_.size() && stop > tail_at_ &&
+                         tail_.view().back() != '\n' &&
+                         damaged_.back().starts_with(inputs_.files[file_].path.string());
+    size_t next = block.bytes.size();
+    hand_over(block, stop);
+    while (next < block.bytes.size()) {
+      const size_t at = next, left = block.bytes.size() - at;
+      const char* begin = block.bytes.data() + at;
+      const void* nl = std::memchr(begin, '\n', left);
+      size_t n = nl ? static_cast<size_t>(static_cast<const char*>(nl) - begin) : left;
+      next += n + (nl != nullptr);
+      if (n > policy_.max_row) {
+        long_row(block, "line");
+        continue;
+      }
+      if (n > 0 && begin[n - 1] == '\r') --n;
+      const bool blank = std::string_view(begin, n).find_first_not_of(" \t") == std::string_view::npos;
+      block.rows.push_back(row(blank            ? RowProblem::blank
+                               : damaged && !nl ? RowProblem::cut
+                                                : RowProblem::none,
+                               at, at + n));
+    }
+    return !ended_ || tail_at_ < tail_.size();
+  }
+}
+
+// The tail up to `stop` goes into the block: an empty one takes the buffer itself, and what is behind is copied.
+void BlockReader::hand_over(Block& block, size_t stop) {
+  if (block.bytes.size() > 0 || tail_at_ > 0) {
+    block.bytes.append(tail_.view().substr(tail_at_, stop - tail_at_));
+    tail_at_ = stop;
+    return;
+  }
+  block.bytes.swap(tail_);
+  tail_.clear();
+  tail_.reserve(block_bytes_ + 2 * std::min(kFill, block_bytes_));
+  tail_.append(block.bytes.view().substr(stop));
+  block.bytes.shrink(stop);
+}
+
+// The whole file is one row.
+bool BlockReader::take_text(Block& block) {
+  while (tail_.size() <= policy_.max_row && fill()) {
+  }
+  if (tail_.size() > policy_.max_row) {
+    long_row(block, "file");
+    return false;
+  }
+  const bool damaged = !damaged_.empty() && damaged_.back().starts_with(inputs_.files[file_].path.string());
+  const size_t base = block.bytes.size();
+  block.bytes.append(tail_.view());
+  block.rows.push_back(row(damaged             ? RowProblem::cut
+                           : tail_.size() == 0 ? RowProblem::blank
+                                               : RowProblem::none,
+                           base, block.bytes.size()));
+  return false;
+}
+
+// One WARC record: head lines, a blank line, Content-Length bytes, a blank line.
+bool BlockReader::take_records(Block& block) {
+  auto give_up = [&](const std::string& why) {
+    const std::string what = fmt::format("{}: {}", where(), why);
+    if (policy_.stop_on_bad) fail("{}", what);
+    damaged_.push_back(what);
+    return false;
+  };
+  auto skip = [&](uint64_t n) {  // false when the file ends first
+    while (n > 0) {
+      if (tail_at_ == tail_.size() && !fill()) return false;
+      const size_t step = std::min<uint64_t>(n, tail_.size() - tail_at_);
+      tail_at_ += step;
+      n -= step;
+    }
+    return true;
+  };
+  while (true) {  // line ends between records
+    if (tail_at_ == tail_.size() && !fill()) return false;
+    if (tail_.data()[tail_at_] != '\r' && tail_.data()[tail_at_] != '\n') break;
+    ++tail_at_;
+  }
+  size_t stop = std::string_view::npos;
+  while ((stop = tail_.view().find("\r\n\r\n", tail_at_)) == std::string_view::npos) {
+    if (tail_.size() - tail_at_ > kMaxRecordHead) return give_up("a WARC record's head is longer than 64 KiB");
+    if (!fill()) return give_up("the file ends inside a WARC record's head");
+  }
+  const std::string head(tail_.view().substr(tail_at_, stop - tail_at_));
+  if (!head.starts_with("WARC/")) return give_up("expected a WARC record");
+  const std::string_view length = record_field(head, "Content-Length");
+  uint64_t n = 0;
+  if (auto [end, error] = std::from_chars(length.data(), length.data() + length.size(), n);
+      error != std::errc{} || end != length.data() + length.size())
+    return give_up("a WARC record without a Content-Length");
+  tail_at_ = stop + 4;
+  const bool text = record_field(head, "WARC-Type") == "conversion";
+  if (!text || n > policy_.max_row) {
+    if (text)
+      long_row(block, "record");
+    else
+      block.rows.push_back(row(RowProblem::not_text, block.bytes.size(), block.bytes.size()));
+    return skip(n) || give_up("the file ends inside a WARC record");
+  }
+  while (tail_.size() - tail_at_ < n)
+    if (!fill()) return give_up("the file ends inside a WARC record");
+  const size_t base = block.bytes.size();
+  block.bytes.append(tail_.view().substr(tail_at_, n));
+  tail_at_ += n;
+  block.rows.push_back(row(n == 0 ? RowProblem::blank : RowProblem::none, base, base + n));
+  return true;
+}
+
+void ReadCounts::add(const ReadCounts& o) {
+  rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced;
+  for (int i = 0; i < kRowProblems; ++i) problems[i] += o.problems[i];
+  for (const std::string& e : o.examples)
+    if (examples.size() < kMaxExamples) examples.push_back(e);
+}
+
+void ReadCounts::example(const InputFile& file, uint64_t row, const std::string& why) {
+  if (examples.size() < kMaxExamples) examples.push_back(fmt::format("{}:{}: {}", file.path.string(), row + 1, why));
+}
+
+Json ReadCounts::json() const {
+  Json j = Json::object();
+  j.set("rows", static_cast<int64_t>(rows)), j.set("documents", static_cast<int64_t>(documents));
+  j.set("text_bytes", static_cast<int64_t>(text_bytes)), j.set("utf8_replaced", static_cast<int64_t>(replaced));
+  for (int i = 1; i < kRowProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
+  Json list = Json::array();
+  for (const std::string& e : examples) list.push(Json(e));
+  j.set("examples", std::move(list));
+  return j;
+}
+
+}  // namespace quern::corpus

@@ -1,0 +1,111 @@
+// Rows of the inputs, some MiB at a time, in order. A row is a line of JSONL, a text file, or a record of a WARC
+// file; rows are numbered over all inputs, bad ones too, so that two readings of the same files number alike. What
+// cannot be read is never passed over in silence: it is an Error, or by policy a counted row with its reason. Cost:
+// the reader unpacks and looks for line ends (about 1 GB/s for zstd); everything else happens to whoever took the
+// block.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/corpus/io/byte_buffer.h"
+#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/io/inputs.h"
+
+namespace quern::corpus {
+
+enum class RowProblem : uint8_t { none, blank, bad_json, no_text, bad_utf8, too_long, not_text, cut };
+constexpr int kRowProblems = 8;
+const char* row_problem_name(RowProblem p);
+
+struct ReadPolicy {
+  bool stop_on_bad = false;               // bad JSON, no text field, invalid UTF-8, too long, cut short: an Error
+  bool replace_utf8 = false;              // invalid UTF-8 becomes U+FFFD (counted) and the row stays
+  uint64_t max_row = uint64_t{64} << 20;  // bytes of a row
+};
+
+struct Row {
+  uint32_t file = 0;
+  RowProblem problem = RowProblem::none;
+  uint64_t row = 0;           // within its file
+  size_t begin = 0, end = 0;  // its bytes in Block::bytes
+};
+
+// Where a reader stands between two blocks: what it takes to go on from there in another process, with the same
+// blocks.
+struct BlockPosition {
+  uint64_t file = 0, row = 0, next = 0, packed = 0;
+  bool open = false, ended = false;   // the file has been begun; all of it has been unpacked
+  uint64_t consumed = 0, filled = 0;  // unpacked bytes of the file that blocks hold; that were read
+  std::vector<std::string> damaged = {};
+  uint64_t blocks = 0;  // so far
+  template <class V>
+  void visit(V& v) {
+    v("blocks", blocks), v("file", file), v("row", row), v("next", next), v("packed", packed), v("open", open),
+        v("ended", ended);
+    v("consumed", consumed), v("filled", filled), v("damaged", damaged);
+  }
+};
+
+struct Block {
+  uint64_t first = 0;  // number of the first row, over all inputs
+  BlockPosition after;
+  ByteBuffer bytes;
+  std::vector<Row> rows;
+  std::string_view text(const Row& r) const { return bytes.view().substr(r.begin, r.end - r.begin); }
+};
+
+class BlockReader {
+ public:
+  BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_bytes = size_t{4} << 20);
+  bool next(Block& block);                                              // false at the end
+  void seek(const BlockPosition& position);                             // before the first block
+  uint64_t packed_bytes() const { return packed_; }                     // of the files begun so far
+  const std::vector<std::string>& damaged() const { return damaged_; }  // files that ended early, with the reason
+  void want_hashes() { hashed_ = true; }                                // before the first block
+  uint64_t hash(size_t file) const { return file < hashes_.size() ? hashes_[file] : 0; }  // 0: not read to its end
+
+ private:
+  bool fill();  // more bytes into tail_; false at the end of the file
+  void open();
+  std::unique_ptr<ByteStream> open_file() const;
+  bool take_lines(Block& block);
+  void hand_over(Block& block, size_t stop);
+  bool take_text(Block& block);
+  bool take_records(Block& block);
+  void long_row(Block& block, const char* what);
+  Row row(RowProblem problem, size_t begin, size_t end);
+  std::string where() const;
+
+  const Inputs& inputs_;
+  ReadPolicy policy_;
+  size_t block_bytes_;
+  size_t file_ = 0;
+  std::unique_ptr<ByteStream> stream_;
+  ByteBuffer tail_;  // bytes read and not yet in a block
+  size_t tail_at_ = 0;
+  bool ended_ = false;  // the file has no more bytes
+  uint64_t row_ = 0, next_ = 0, packed_ = 0, filled_ = 0, blocks_ = 0;
+  std::vector<std::string> damaged_;
+  bool hashed_ = false;
+  std::vector<uint64_t> hashes_;
+};
+
+// Documents counted as they are read; added up over blocks.
+struct ReadCounts {
+  uint64_t rows = 0, documents = 0, text_bytes = 0, replaced = 0;  // replaced: documents with U+FFFD put in
+  uint64_t problems[kRowProblems] = {};
+  std::vector<std::string> examples;  // the first few, "file:row: why"
+  template <class V>
+  void visit(V& v) {
+    v("rows", rows), v("documents", documents), v("text_bytes", text_bytes), v("replaced", replaced);
+    v("problems", problems), v("examples", examples);
+  }
+  void add(const ReadCounts& o);
+  void example(const InputFile& file, uint64_t row, const std::string& why);
+  Json json() const;
+};
+
+}  // namespace quern::corpus

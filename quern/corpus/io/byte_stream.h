@@ -1,0 +1,51 @@
+// Bytes of an input file, in order: as they lie there, or unpacked from gzip or zstd (known by their first bytes, not
+// by the file's name), and the way back for what is written. Unpacking holds one window and no more, however far a
+// file blows up; a zstd window above 128 MiB is refused.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quern::corpus {
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  virtual size_t read(char* to, size_t n) = 0;  // 0 at the end; throws Error when the file is cut short or damaged
+  // file_hash() of the file as it lies there, once read() has come to its end; nothing when nobody counted.
+  virtual std::optional<uint64_t> hash() const { return std::nullopt; }
+};
+
+// hashed: hash() is wanted.
+std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, bool hashed = false);
+
+// For open_bytes, one source file a format.
+std::unique_ptr<ByteStream> unpack_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
+std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
+
+// Packs into FILE.part<pid> and renames when closed; an object that dies unclosed leaves nothing.
+class ZstdWriter {
+ public:
+  ZstdWriter(std::filesystem::path file, int level);
+  ~ZstdWriter();
+  ZstdWriter(const ZstdWriter&) = delete;
+  ZstdWriter& operator=(const ZstdWriter&) = delete;
+  void write(std::string_view bytes);                            // bytes to be packed
+  void write_frame(std::string_view packed, uint64_t unpacked);  // a whole frame that zstd_frame made
+  void close();
+  uint64_t bytes_in() const;
+  uint64_t bytes_out() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> s_;
+};
+
+// `bytes` as one frame of its own, appended to `out`: frames behind each other are one file, whoever packed them.
+void zstd_frame(std::string_view bytes, int level, std::string& out);
+
+}  // namespace quern::corpus

@@ -1,0 +1,80 @@
+// gzip in; the one file that knows zlib.h. A file may be many members behind each other, as Common Crawl's are.
+#include <zlib.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "quern/base/error.h"
+#include "quern/corpus/io/byte_stream.h"
+
+namespace quern::corpus {
+namespace {
+
+class GzipReader : public ByteStream {
+ public:
+  GzipReader(std::unique_ptr<ByteStream> packed, std::filesystem::path file)
+      : packed_(std::move(packed)), file_(std::move(file)), buffer_(size_t{1} << 17) {
+    QUERN_CHECK(inflateInit2(&z_, 15 + 16) == Z_OK);
+  }
+  ~GzipReader() override { inflateEnd(&z_); }
+  GzipReader(const GzipReader&) = delete;
+  GzipReader& operator=(const GzipReader&) = delete;
+
+  std::optional<uint64_t> hash() const override { return packed_->hash(); }
+  size_t read(char* to, size_t n) override {
+    if (!damage_.empty()) fail("{}: damaged gzip data: {}", file_.string(), damage_);
+    n = std::min(n, size_t{1} << 30);
+    z_.next_out = reinterpret_cast<Bytef*>(to);
+    z_.avail_out = static_cast<uInt>(n);
+    while (z_.avail_out == n) {
+      if (z_.avail_in == 0 && !refill()) {
+        if (between_) return 0;
+        fail("{} is cut short: it ends inside a gzip member", file_.string());
+      }
+      if (between_) {  // another member, or padding behind the last
+        if (skip_zeros()) continue;
+        if (members_ > 0) inflateReset(&z_);
+        between_ = false;
+      }
+      const int code = inflate(&z_, Z_NO_FLUSH);
+      if (code == Z_STREAM_END) {
+        between_ = true;
+        ++members_;
+      } else if (code != Z_OK && code != Z_BUF_ERROR) {
+        damage_ = z_.msg ? z_.msg : "unknown";
+        if (z_.avail_out < n) break;  // what came before it first
+        fail("{}: damaged gzip data: {}", file_.string(), damage_);
+      }
+    }
+    return n - z_.avail_out;
+  }
+
+ private:
+  bool refill() {
+    const size_t got = packed_->read(reinterpret_cast<char*>(buffer_.data()), buffer_.size());
+    z_.next_in = buffer_.data();
+    z_.avail_in = static_cast<uInt>(got);
+    return got > 0;
+  }
+  bool skip_zeros() {
+    while (members_ > 0 && z_.avail_in > 0 && *z_.next_in == 0) ++z_.next_in, --z_.avail_in;
+    return z_.avail_in == 0;
+  }
+
+  std::unique_ptr<ByteStream> packed_;
+  std::filesystem::path file_;
+  std::vector<unsigned char> buffer_;
+  z_stream z_{};
+  bool between_ = true;
+  std::string damage_;
+  int64_t members_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> unpack_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
+  return std::make_unique<GzipReader>(std::move(packed), std::move(file));
+}
+
+}  // namespace quern::corpus

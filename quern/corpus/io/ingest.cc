@@ -1,0 +1,125 @@
+#include "quern/corpus/io/ingest.h"
+
+#include <charconv>
+
+#include "quern/base/error.h"
+#include "quern/corpus/io/ascii.h"
+#include "quern/text/unicode/utf8.h"
+
+namespace quern::corpus {
+
+void append_document(const DocumentView& d, std::string_view text, std::string& lines) {
+  if (d.line.empty()) {
+    lines += fmt::format("{{\"id\":{},\"text\":", d.id);
+    append_json_string(lines, text);
+    lines += '}';
+  } else if (text.data() == d.text.data() && text.size() == d.text.size()) {
+    lines += d.line;
+  } else {
+    const auto before = static_cast<size_t>(d.text_raw.data() - d.line.data());
+    lines.append(d.line, 0, before);
+    append_json_string(lines, text);
+    lines.append(d.line, before + d.text_raw.size());
+  }
+  lines += '\n';
+}
+
+DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy)
+    : inputs_(inputs), policy_(policy), fields_(std::move(fields)), members_(4) {
+  if (fields_.size() == 1) fields_.resize(inputs.sources.size(), FieldMap(fields_[0]));
+  QUERN_CHECK(fields_.size() == inputs.sources.size(), "{} maps for {} sources", fields_.size(),
+              inputs.sources.size());
+  // A name that no member can have: JSON has no bytes beyond UTF-8.
+  const auto name = [](const std::string& n) { return n.empty() ? std::string("\xff") : n; };
+  for (const FieldMap& f : fields_) {
+    if (f.text.empty()) fail("the text field's name is empty");
+    names_.push_back({f.text, name(f.score), name(f.label), name(f.url)});
+    if (f.score == f.text || f.label == f.text || (!f.label.empty() && f.label == f.score))
+      fail("text, score and label are to be different members, not '{}', '{}' and '{}'", f.text, f.score, f.label);
+  }
+}
+
+// False with the reason when the line is no document.
+bool DocumentReader::read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why,
+                                  RowProblem& p) {
+  const FieldMap& f = fields_[file.source];
+  const std::vector<std::string>& names = names_[file.source];
+  if (scratch_.size() < line.size()) scratch_.resize(line.size() * 2);
+  p = RowProblem::bad_json;
+  if (const char* problem = read_json_line(line, names, members_, scratch_.data())) {
+    why = fmt::format("bad JSON: {}", problem);
+    return false;
+  }
+  p = RowProblem::no_text;
+  const JsonMember &text = members_[0], &score = members_[1], &label = members_[2];
+  if (text.kind != JsonMember::Kind::string) {
+    why = fmt::format("member '{}' is {}, expected a string", f.text,
+                      text.kind == JsonMember::Kind::missing ? "missing" : "something else");
+    return false;
+  }
+  const auto number = [](const JsonMember& m, double& to) {
+    const char* end = m.value.data() + m.value.size();
+    return m.kind == JsonMember::Kind::number && std::from_chars(m.value.data(), end, to).ptr == end;
+  };
+  if (!f.score.empty() && !number(score, d.score)) {
+    why = fmt::format("member '{}' is no number", f.score);
+    return false;
+  }
+  if (!f.label.empty()) {
+    double value = 0;
+    const bool by_text = !f.label_equals.empty();
+    if (by_text ? label.kind != JsonMember::Kind::string : !number(label, value)) {
+      why = fmt::format("member '{}' is no {}", f.label, by_text ? "string" : "number");
+      return false;
+    }
+    d.label_passes = by_text ? label.value == f.label_equals : value >= f.label_at_least;
+  }
+  if (!f.url.empty() && members_[3].kind == JsonMember::Kind::string) d.url = members_[3].value;
+  d.text = text.value, d.text_raw = text.raw, d.line = line;
+  return true;
+}
+
+RowProblem DocumentReader::bad(const Row& row, RowProblem p, const std::string& why, ReadCounts& counts) const {
+  const InputFile& file = inputs_.files[row.file];
+  if (policy_.stop_on_bad) fail("{}:{}: {}", file.path.string(), row.row + 1, why);
+  counts.example(file, row.row, why);
+  return p;
+}
+
+RowProblem DocumentReader::document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts) {
+  const InputFile& file = inputs_.files[row.file];
+  d.source = file.source;
+  d.id = document_id(file.source, row.file, row.row);
+  switch (row.problem) {
+    case RowProblem::none:
+      break;
+    case RowProblem::blank:
+    case RowProblem::not_text:
+      return row.problem;
+    default:
+      return bad(row, row.problem,
+                 row.problem == RowProblem::cut ? "the file ends inside this row" : "longer than a row may be",
+                 counts);
+  }
+  const std::string_view bytes = block.text(row);
+  const size_t error = is_ascii(bytes) ? bytes.npos : utf8_error(bytes);
+  std::string_view sound = bytes;
+  if (error != bytes.npos) {
+    if (!policy_.replace_utf8)
+      return bad(row, RowProblem::bad_utf8, fmt::format("no UTF-8 from byte {} of the row on", error), counts);
+    mended_ = utf8_lossy(bytes);
+    sound = mended_;
+    d.replaced = true;
+  }
+  if (is_lines(file.form)) {
+    std::string why;
+    RowProblem p = RowProblem::none;
+    if (!read_members(file, sound, d, why, p)) return bad(row, p, why, counts);
+  } else {
+    d.text = sound;
+  }
+  if (d.replaced) ++counts.replaced;
+  return RowProblem::none;
+}
+
+}  // namespace quern::corpus

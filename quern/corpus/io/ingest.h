@@ -1,0 +1,80 @@
+// Rows to documents: the text field of a JSON line, a whole text file, a WARC record; checked to be UTF-8. A row that
+// is no document says why (RowProblem), is counted, and stops the run or is skipped as the policy says.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/corpus/io/blocks.h"
+#include "quern/corpus/io/json_line.h"
+
+namespace quern::corpus {
+
+// Which members of a JSON line are read, for one source.
+struct FieldMap {
+  std::string text = "text";
+  std::string score;  // empty: none
+  std::string url;    // where the document comes from; empty: none
+  // A label that decides whether the document may be in the corpus: equal to a text, or a number of at least so much.
+  std::string label;
+  std::string label_equals;
+  double label_at_least = 0;  // when label_equals is empty
+};
+
+struct DocumentView {
+  uint64_t id = 0, number = 0;  // number: of the row, over all inputs
+  uint32_t source = 0;
+  std::string_view text;
+  std::string_view line;      // the JSON line as it came; empty for other forms
+  std::string_view url;       // empty: not known
+  std::string_view text_raw;  // the text field's value within the line, with its quotes
+  double score = 0;
+  bool label_passes = true;
+  bool replaced = false;  // U+FFFD was put in
+};
+
+// The document as a line of output, with `text` for its text: JSON lines keep all their members as they came, other
+// forms become {"id", "text"}.
+void append_document(const DocumentView& d, std::string_view text, std::string& lines);
+
+class DocumentReader {
+ public:
+  // One map for all sources, or one a source.
+  DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy);
+  // f(const DocumentView&) for every document of the block; views are valid during the call only.
+  // counts gains what this block held; problem(row number, RowProblem) is called for every row that is none.
+  template <class F, class P>
+  void read(const Block& block, ReadCounts& counts, F&& f, P&& problem) {
+    for (size_t i = 0; i < block.rows.size(); ++i) {
+      const Row& row = block.rows[i];
+      DocumentView d;
+      d.number = block.first + i;
+      const RowProblem p = document(block, row, d, counts);
+      ++counts.rows;
+      ++counts.problems[static_cast<int>(p)];
+      if (p != RowProblem::none) {
+        problem(d.number, p);
+        continue;
+      }
+      ++counts.documents;
+      counts.text_bytes += d.text.size();
+      f(static_cast<const DocumentView&>(d));
+    }
+  }
+
+ private:
+  RowProblem document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts);
+  RowProblem bad(const Row& row, RowProblem p, const std::string& why, ReadCounts& counts) const;
+
+  const Inputs& inputs_;
+  ReadPolicy policy_;
+  bool read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why, RowProblem& p);
+
+  std::vector<FieldMap> fields_;
+  std::vector<std::vector<std::string>> names_;  // text, score, label, url: empty names match nothing
+  std::vector<JsonMember> members_;
+  std::vector<char> scratch_;
+  std::string mended_;
+};
+
+}  // namespace quern::corpus

@@ -1,0 +1,122 @@
+#include "quern/corpus/io/inputs.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "quern/base/error.h"
+#include "quern/corpus/io/parquet.h"
+
+namespace quern::corpus {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<InputForm> form_by_name(const fs::path& path) {
+  fs::path name = path.filename();
+  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
+  const std::string end = name.extension().string();
+  if (end == ".jsonl" || end == ".ndjson" || end == ".json") return InputForm::jsonl;
+  if (end == ".txt" || end == ".text" || end == ".md" || end == ".rst") return InputForm::text;
+  if (end == ".wet" || end == ".warc") return InputForm::warc;
+  if (end == ".parquet") return InputForm::parquet;
+  return std::nullopt;
+}
+
+std::optional<InputForm> forced_form(const std::string& form) {
+  if (form == "auto") return std::nullopt;
+  if (form == "jsonl") return InputForm::jsonl;
+  if (form == "text") return InputForm::text;
+  if (form == "warc") return InputForm::warc;
+  if (form == "parquet") return InputForm::parquet;
+  fail("form '{}': expected auto, jsonl, text, warc or parquet", form);
+}
+
+uint32_t source_index(Inputs& in, const std::string& name) {
+  const auto at = std::find(in.sources.begin(), in.sources.end(), name);
+  if (at == in.sources.end()) {
+    if (in.sources.size() == kMaxSources) fail("more than {} sources", kMaxSources);
+    in.sources.push_back(name);
+    return static_cast<uint32_t>(in.sources.size() - 1);
+  }
+  return static_cast<uint32_t>(at - in.sources.begin());
+}
+
+void add(Inputs& in, const std::string& path_word, uint32_t source, std::optional<InputForm> form) {
+  const fs::path path(path_word);
+  if (!fs::exists(path)) fail("{}: no such file or folder", path_word);
+  if (!fs::is_directory(path)) {
+    const std::optional<InputForm> f = form ? form : form_by_name(path);
+    if (!f)
+      fail(
+          "{}: the ending does not say what it holds (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or "
+          ".parquet); name "
+          "the form",
+          path_word);
+    in.files.push_back({path, source, *f, fs::file_size(path)});
+    return;
+  }
+  const size_t before = in.files.size();
+  for (const auto& e : fs::recursive_directory_iterator(path)) {
+    if (!e.is_regular_file()) continue;
+    const std::optional<InputForm> f = form ? form : form_by_name(e.path());
+    if (f)
+      in.files.push_back({e.path(), source, *f, e.file_size()});
+    else
+      in.passed_over.push_back(e.path().string());
+  }
+  if (in.files.size() == before)
+    fail("{}: holds no file to read (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or .parquet)", path_word);
+}
+
+}  // namespace
+
+uint64_t Inputs::bytes() const {
+  uint64_t n = 0;
+  for (const InputFile& f : files) n += f.bytes;
+  return n;
+}
+
+Json Inputs::json() const {
+  Json list = Json::array();
+  for (const InputFile& f : files) {
+    Json j = Json::object();
+    j.set("source", sources[f.source]), j.set("path", f.path.string()), j.set("bytes", static_cast<int64_t>(f.bytes));
+    list.push(std::move(j));
+  }
+  return list;
+}
+
+Inputs find_inputs(std::span<const std::string> words, const std::string& form, const std::string& source) {
+  Inputs in;
+  const std::optional<InputForm> forced = forced_form(form);
+  for (const std::string& word : words) {
+    const size_t cut = word.find('=');
+    const bool named = source.empty() && cut != word.npos && cut > 0 && word.find('/') > cut && !fs::exists(word);
+    const std::string name = named ? word.substr(0, cut) : source.empty() ? "input" : source;
+    add(in, named ? word.substr(cut + 1) : word, source_index(in, name), forced);
+  }
+  check_inputs(in);
+  return in;
+}
+
+void check_inputs(Inputs& in) {
+  std::sort(in.files.begin(), in.files.end(), [](const InputFile& a, const InputFile& b) {
+    return a.source != b.source ? a.source < b.source : a.path.string() < b.path.string();
+  });
+  std::sort(in.passed_over.begin(), in.passed_over.end());
+  std::set<fs::path> seen;
+  in.notes.clear();
+  for (const InputFile& f : in.files)
+    if (f.form == InputForm::parquet)
+      if (const std::vector<std::string> left = parquet_columns_left_out(f.path); !left.empty())
+        in.notes.push_back(fmt::format("{}: columns left out: {}", f.path.string(), fmt::join(left, ", ")));
+  for (const InputFile& f : in.files)
+    if (!seen.insert(fs::weakly_canonical(f.path)).second)
+      fail("{} is named twice among the inputs", f.path.string());
+  if (in.files.size() > kMaxFiles) fail("{} input files, at most {}", in.files.size(), kMaxFiles);
+  if (in.files.empty()) fail("no input files");
+  if (in.sources.size() > kMaxSources) fail("{} sources, at most {}", in.sources.size(), kMaxSources);
+}
+
+}  // namespace quern::corpus

@@ -1,0 +1,422 @@
+#include "quern/corpus/io/parquet_format.h"
+
+#include <cstring>
+#include <limits>
+
+#include "quern/base/error.h"
+
+namespace quern::corpus::parquet {
+namespace {
+
+constexpr int kMaxDepth = 24;
+
+enum Wire : uint8_t { kStop, kTrue, kFalse, kByte, kI16, kI32, kI64, kDouble, kBinary, kList, kSet, kMap, kStruct };
+
+class CompactReader {
+ public:
+  CompactReader(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
+  [[noreturn]] void bad(const char* why) const { fail("{}: damaged Parquet metadata: {}", name_, why); }
+  size_t at() const { return at_; }
+
+  uint8_t byte() {
+    if (at_ >= bytes_.size()) bad("it ends early");
+    return static_cast<uint8_t>(bytes_[at_++]);
+  }
+  uint64_t varint() {
+    uint64_t v = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const uint8_t b = byte();
+      v |= static_cast<uint64_t>(b & 0x7F) << shift;
+      if (!(b & 0x80)) return v;
+    }
+    bad("a number beyond 64 bits");
+  }
+  int64_t number() {
+    const uint64_t v = varint();
+    return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1);
+  }
+  std::string_view binary() {
+    const uint64_t n = varint();
+    if (n > bytes_.size() - at_) bad("a text longer than the rest");
+    at_ += n;
+    return bytes_.substr(at_ - n, n);
+  }
+  // f(field id, wire type) for every field; it must read the value or skip it.
+  template <class F>
+  void fields(F&& f) {
+    if (++depth_ > kMaxDepth) bad("nested too deep");
+    int16_t id = 0;
+    while (true) {
+      const uint8_t head = byte();
+      const uint8_t type = head & 15;
+      if (type == kStop) break;
+      if (type > kStruct) bad("an unknown type");
+      id = static_cast<int16_t>(head >> 4 ? id + (head >> 4) : number());
+      f(id, type);
+    }
+    --depth_;
+  }
+  // f(wire type) for every element.
+  template <class F>
+  void list(F&& f) {
+    const uint8_t head = byte();
+    const uint64_t n = (head >> 4) == 15 ? varint() : head >> 4;
+    if (n > bytes_.size() - at_) bad("a list longer than the rest");
+    for (uint64_t i = 0; i < n; ++i) f(head & 15);
+  }
+  void skip(uint8_t type, bool in_list = false) {
+    switch (type) {
+      case kTrue:
+      case kFalse:
+        if (in_list) byte();
+        return;
+      case kByte:
+        byte();
+        return;
+      case kI16:
+      case kI32:
+      case kI64:
+        varint();
+        return;
+      case kDouble:
+        for (int i = 0; i < 8; ++i) byte();
+        return;
+      case kBinary:
+        binary();
+        return;
+      case kList:
+      case kSet:
+        if (++depth_ > kMaxDepth) bad("nested too deep");
+        list([&](uint8_t t) { skip(t, true); });
+        --depth_;
+        return;
+      case kMap: {
+        const uint64_t n = varint();
+        if (n == 0) return;
+        if (n > bytes_.size() - at_ || ++depth_ > kMaxDepth) bad("a map longer than the rest");
+        const uint8_t types = byte();
+        for (uint64_t i = 0; i < n; ++i) skip(types >> 4, true), skip(types & 15, true);
+        --depth_;
+        return;
+      }
+      case kStruct:
+        fields([&](int16_t, uint8_t t) { skip(t); });
+        return;
+      default:
+        bad("an unknown type");
+    }
+  }
+  int64_t integer(uint8_t type) {
+    if (type != kI16 && type != kI32 && type != kI64) bad("expected a number");
+    return number();
+  }
+  int32_t small(uint8_t type) {
+    const int64_t v = integer(type);
+    if (v < std::numeric_limits<int32_t>::min() || v > std::numeric_limits<int32_t>::max()) bad("a number too large");
+    return static_cast<int32_t>(v);
+  }
+  void want(uint8_t type, uint8_t expected) const {
+    if (type != expected) bad("a field of another type than expected");
+  }
+
+ private:
+  std::string_view bytes_;
+  const std::string& name_;
+  size_t at_ = 0;
+  int depth_ = 0;
+};
+
+struct Element {
+  std::string name;
+  int32_t type = -1, repetition = 0, children = 0, converted = kNoConversion;
+};
+
+Element read_element(CompactReader& r) {
+  Element e;
+  r.fields([&](int16_t id, uint8_t t) {
+    switch (id) {
+      case 1:
+        e.type = r.small(t);
+        break;
+      case 3:
+        e.repetition = r.small(t);
+        break;
+      case 4:
+        r.want(t, kBinary), e.name = r.binary();
+        break;
+      case 5:
+        e.children = r.small(t);
+        break;
+      case 6:
+        e.converted = r.small(t);
+        break;
+      default:
+        r.skip(t);
+    }
+  });
+  return e;
+}
+
+ChunkInfo read_chunk(CompactReader& r) {
+  ChunkInfo c;
+  bool known = false;
+  r.fields([&](int16_t id, uint8_t t) {
+    if (id == 1) r.bad("a column in another file");
+    if (id != 3) return r.skip(t);
+    r.want(t, kStruct);
+    known = true;
+    r.fields([&](int16_t k, uint8_t kt) {
+      switch (k) {
+        case 1:
+          c.type = static_cast<Type>(r.small(kt));
+          break;
+        case 4:
+          c.codec = static_cast<Codec>(r.small(kt));
+          break;
+        case 5:
+          c.values = r.integer(kt);
+          break;
+        case 6:
+          c.unpacked = r.integer(kt);
+          break;
+        case 7:
+          c.packed = r.integer(kt);
+          break;
+        case 9:
+          c.data_at = r.integer(kt);
+          break;
+        case 11:
+          c.dictionary_at = r.integer(kt);
+          break;
+        default:
+          r.skip(kt);
+      }
+    });
+  });
+  if (!known) r.bad("a column without a place");
+  return c;
+}
+
+// The top level's columns out of the flattened tree.
+std::vector<ColumnSchema> top_columns(const std::vector<Element>& all, const CompactReader& r) {
+  std::vector<ColumnSchema> columns;
+  if (all.empty() || all[0].children < 0) r.bad("no schema");
+  size_t at = 1;
+  for (int32_t k = 0; k < all[0].children; ++k) {
+    if (at >= all.size()) r.bad("a schema that ends early");
+    const Element& e = all[at++];
+    ColumnSchema c{e.name, static_cast<Type>(e.type), e.converted, e.repetition == 1, true, 1};
+    if (e.children > 0) {
+      c.flat = false, c.leaves = 0;
+      for (int64_t open = e.children; open > 0; --open) {
+        if (at >= all.size()) r.bad("a schema that ends early");
+        if (all[at].children < 0) r.bad("a schema with a negative count");
+        c.leaves += all[at].children == 0;
+        open += all[at++].children;
+      }
+    } else if (e.type < 0 || e.type > 7 || e.repetition < 0 || e.repetition > 2) {
+      r.bad("a column of an unknown type");
+    } else if (e.repetition == 2) {
+      c.flat = false;
+    }
+    columns.push_back(std::move(c));
+  }
+  return columns;
+}
+
+class CompactWriter {
+ public:
+  std::string out;
+  void varint(uint64_t v) {
+    for (; v >= 0x80; v >>= 7) out += static_cast<char>(v | 0x80);
+    out += static_cast<char>(v);
+  }
+  void head(int16_t id, uint8_t type) {
+    const int step = id - last_;
+    if (step > 0 && step < 16) {
+      out += static_cast<char>(step << 4 | type);
+    } else {
+      out += static_cast<char>(type);
+      number(id);
+    }
+    last_ = id;
+  }
+  void number(int64_t v) { varint(static_cast<uint64_t>(v) << 1 ^ static_cast<uint64_t>(v >> 63)); }
+  void i32(int16_t id, int64_t v) { head(id, kI32), number(v); }
+  void i64(int16_t id, int64_t v) { head(id, kI64), number(v); }
+  void text(std::string_view s) { varint(s.size()), out += s; }
+  void text(int16_t id, std::string_view s) { head(id, kBinary), text(s); }
+  void list(int16_t id, uint8_t type, size_t n) {
+    head(id, kList);
+    if (n < 15)
+      out += static_cast<char>(n << 4 | type);
+    else
+      out += static_cast<char>(0xF0 | type), varint(n);
+  }
+  template <class F>
+  void record(F&& f) {  // a struct's fields and its end
+    const int16_t outer = last_;
+    last_ = 0;
+    f();
+    out += '\0';
+    last_ = outer;
+  }
+
+ private:
+  int16_t last_ = 0;
+};
+
+}  // namespace
+
+FileInfo read_footer(std::string_view file, const std::string& name) {
+  if (file.size() < 12 || !file.starts_with("PAR1"))
+    fail("{} is no Parquet file: expected PAR1 at its beginning", name);
+  if (!file.ends_with("PAR1")) fail("{} is cut short: expected PAR1 at the end of a Parquet file", name);
+  uint32_t length = 0;
+  std::memcpy(&length, file.data() + file.size() - 8, 4);
+  if (length > file.size() - 12) fail("{}: a Parquet footer of {} bytes in a file of {}", name, length, file.size());
+  CompactReader r(file.substr(file.size() - 8 - length, length), name);
+  FileInfo info;
+  std::vector<Element> elements;
+  r.fields([&](int16_t id, uint8_t t) {
+    if (id == 2) {
+      r.want(t, kList);
+      r.list([&](uint8_t) { elements.push_back(read_element(r)); });
+    } else if (id == 3) {
+      info.rows = r.integer(t);
+    } else if (id == 4) {
+      r.want(t, kList);
+      r.list([&](uint8_t) {
+        GroupInfo& g = info.groups.emplace_back();
+        r.fields([&](int16_t k, uint8_t kt) {
+          if (k == 1) {
+            r.want(kt, kList);
+            r.list([&](uint8_t) { g.chunks.push_back(read_chunk(r)); });
+          } else if (k == 3) {
+            g.rows = r.integer(kt);
+          } else {
+            r.skip(kt);
+          }
+        });
+      });
+    } else {
+      r.skip(t);
+    }
+  });
+  info.columns = top_columns(elements, r);
+  size_t leaves = 0;
+  for (const ColumnSchema& c : info.columns) leaves += c.leaves;
+  const auto end = static_cast<int64_t>(file.size() - 8 - length);
+  int64_t rows = 0;
+  for (const GroupInfo& g : info.groups) {
+    if (g.chunks.size() != leaves) r.bad("a row group with another number of columns than the schema");
+    if (g.rows < 0 || g.rows > std::numeric_limits<int64_t>::max() - rows) r.bad("a negative number of rows");
+    rows += g.rows;
+    for (const ChunkInfo& c : g.chunks) {
+      const int64_t begin = c.dictionary_at > 0 && c.dictionary_at < c.data_at ? c.dictionary_at : c.data_at;
+      if (g.rows == 0) continue;  // never looked at
+      if (begin < 4 || c.packed < 0 || begin > end || c.packed > end - begin) r.bad("a column outside the file");
+    }
+  }
+  if (rows != info.rows) r.bad("row groups hold another number of rows than the file says");
+  return info;
+}
+
+PageInfo read_page_header(std::string_view bytes, size_t& used, const std::string& name) {
+  CompactReader r(bytes, name);
+  PageInfo p;
+  bool body = false;
+  r.fields([&](int16_t id, uint8_t t) {
+    switch (id) {
+      case 1:
+        p.type = static_cast<PageType>(r.small(t));
+        break;
+      case 2:
+        p.unpacked = r.small(t);
+        break;
+      case 3:
+        p.packed = r.small(t);
+        break;
+      case 5:
+      case 7:
+      case 8:
+        r.want(t, kStruct);
+        body = true;
+        r.fields([&](int16_t k, uint8_t kt) {
+          if (k == 1)
+            p.values = r.small(kt);
+          else if ((k == 2 && id != 8) || (k == 4 && id == 8))
+            p.encoding = r.small(kt);
+          else if (k == 3 && id == 5)
+            p.level_encoding = r.small(kt);
+          else if (k == 5 && id == 8)
+            p.level_bytes = r.small(kt);
+          else if (k == 6 && id == 8)
+            p.repetition_bytes = r.small(kt);
+          else if (k == 7 && id == 8)
+            p.values_packed = kt == kTrue;
+          else
+            r.skip(kt);
+        });
+        break;
+      default:
+        r.skip(t);
+    }
+  });
+  if (p.unpacked < 0 || p.packed < 0 || p.values < 0 || p.level_bytes < 0 || p.repetition_bytes < 0)
+    r.bad("a page with a negative length");
+  if (!body && p.type != PageType::index) r.bad("a page without its header");
+  used = r.at();
+  return p;
+}
+
+std::string footer_bytes(const FileInfo& info) {
+  CompactWriter w;
+  w.record([&] {
+    w.i32(1, 1);
+    w.list(2, kStruct, info.columns.size() + 1);
+    w.record([&] { w.text(4, "schema"), w.i32(5, static_cast<int64_t>(info.columns.size())); });
+    for (const ColumnSchema& c : info.columns)
+      w.record([&] {
+        w.i32(1, static_cast<int64_t>(c.type)), w.i32(3, c.optional), w.text(4, c.name);
+        if (c.converted != kNoConversion) w.i32(6, c.converted);
+      });
+    w.i64(3, info.rows);
+    w.list(4, kStruct, info.groups.size());
+    for (const GroupInfo& g : info.groups)
+      w.record([&] {
+        int64_t bytes = 0;
+        w.list(1, kStruct, g.chunks.size());
+        for (size_t i = 0; i < g.chunks.size(); ++i) {
+          const ChunkInfo& c = g.chunks[i];
+          bytes += c.unpacked;
+          w.record([&] {
+            w.i64(2, c.data_at);
+            w.head(3, kStruct);
+            w.record([&] {
+              w.i32(1, static_cast<int64_t>(c.type));
+              w.list(2, kI32, 2), w.number(0), w.number(3);  // plain, levels in runs
+              w.list(3, kBinary, 1), w.text(info.columns[i].name);
+              w.i32(4, static_cast<int64_t>(c.codec)), w.i64(5, c.values), w.i64(6, c.unpacked);
+              w.i64(7, c.packed), w.i64(9, c.data_at);
+            });
+          });
+        }
+        w.i64(2, bytes), w.i64(3, g.rows);
+      });
+    w.text(6, "quern");
+  });
+  return std::move(w.out);
+}
+
+std::string page_header_bytes(const PageInfo& p) {
+  CompactWriter w;
+  w.record([&] {
+    w.i32(1, static_cast<int64_t>(p.type)), w.i32(2, p.unpacked), w.i32(3, p.packed);
+    w.head(5, kStruct);
+    w.record([&] { w.i32(1, p.values), w.i32(2, p.encoding), w.i32(3, 3), w.i32(4, 3); });
+  });
+  return std::move(w.out);
+}
+
+}  // namespace quern::corpus::parquet

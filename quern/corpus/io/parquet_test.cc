@@ -1,0 +1,263 @@
+// Parquet against pyarrow: its files (testdata/parquet, made by tools/oracles/corpus/parquet_files.py) give the rows
+// it wrote; what we write is read back by ourselves here and by pyarrow in that script. Cut and damaged files are
+// Errors.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "quern/base/error.h"
+#include "quern/base/json.h"
+#include "quern/base/mmap.h"
+#include "quern/base/test_message.h"
+#include "quern/corpus/io/inputs.h"
+#include "quern/corpus/io/lz4.h"
+#include "quern/corpus/io/parquet.h"
+#include "quern/corpus/io/parquet_encodings.h"
+#include "quern/corpus/io/snappy.h"
+
+namespace quern::corpus {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFiles = QUERN_SOURCE_DIR "/quern/corpus/io/testdata/parquet";
+
+std::string lines_of(const fs::path& file) {
+  auto in = open_parquet(file);
+  std::string all, piece(1000, ' ');
+  while (const size_t n = in->read(piece.data(), piece.size())) all.append(piece, 0, n);
+  return all;
+}
+std::vector<Json> parsed(const std::string& lines) {
+  std::vector<Json> rows;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = lines.find('\n', at);
+    rows.push_back(Json::parse(lines.substr(at, end - at)));
+    at = end + 1;
+  }
+  return rows;
+}
+
+class ParquetTest : public ::testing::Test {
+ protected:
+  ParquetTest() : root_(fs::temp_directory_path() / fmt::format("quern-parquet-{}", ::getpid())) {
+    fs::create_directories(root_);
+  }
+  ~ParquetTest() override { fs::remove_all(root_); }
+  fs::path root_;
+};
+
+TEST_F(ParquetTest, PyarrowsFilesGiveTheirRows) {
+  size_t rows = 0;
+  for (const char* name :
+       {"plain", "snappy", "gzip", "zstd", "v2", "v2plain", "empty", "runs", "lz4", "deltas", "deltas2"}) {
+    const std::vector<Json> got = parsed(lines_of(kFiles / fmt::format("{}.parquet", name)));
+    std::string expected = read_file(kFiles / fmt::format("{}.jsonl", name));
+    const std::vector<Json> want = parsed(expected);
+    ASSERT_EQ(got.size(), want.size()) << name;
+    for (size_t i = 0; i < got.size(); ++i) {
+      for (const auto& [key, value] : want[i].as_object()) {
+        const Json& mine = got[i].at(key);
+        if (value.is_number()) {
+          ASSERT_EQ(mine.as_double(), value.as_double()) << name << " " << i << " " << key;
+        } else {
+          ASSERT_EQ(mine, value) << name << " " << i << " " << key;
+        }
+        if (value.is_int()) {
+          ASSERT_EQ(mine, value) << name << " " << i << " " << key;
+        }
+      }
+      ASSERT_EQ(got[i].as_object().size(), want[i].as_object().size());
+    }
+    rows += got.size();
+  }
+  EXPECT_EQ(rows, 9 * 120u + 1200u);
+  EXPECT_EQ(parquet_columns_left_out(kFiles / "plain.parquet"),
+            (std::vector<std::string>{"tags (nested or repeated)", "meta (nested or repeated)"}));
+}
+
+TEST_F(ParquetTest, WhatIsNotReadIsNamed) {
+  EXPECT_NE(message_of([] {
+              lines_of(kFiles / "brotli.parquet");
+            }).find("packed by brotli; expected none, snappy, gzip, lz4, lz4_raw or zstd"),
+            std::string::npos);
+  // The head of a page says that its values share beginnings (7); now it says 4, which nobody writes.
+  std::string bytes = read_file(kFiles / "deltas.parquet");
+  const std::string head("\x15\x0e\x15\x06\x15\x06", 6);  // encoding 7, levels 3 and 3
+  const size_t at = bytes.find(head);
+  ASSERT_NE(at, bytes.npos);
+  bytes[at + 1] = 8;
+  write_file(root_ / "four.parquet", bytes);
+  EXPECT_NE(message_of([&] { lines_of(root_ / "four.parquet"); }).find("encoding 4"), std::string::npos);
+}
+
+TEST_F(ParquetTest, CutAnywhereIsAnError) {
+  for (const char* name : {"snappy", "zstd", "v2"}) {
+    const std::string whole = read_file(kFiles / fmt::format("{}.parquet", name));
+    for (size_t n = 0; n < whole.size(); n += 97) {
+      write_file(root_ / "cut.parquet", whole.substr(0, n));
+      EXPECT_THROW(parquet_columns_left_out(root_ / "cut.parquet"), Error) << n;
+    }
+  }
+  EXPECT_NE(message_of([&] {
+              find_inputs(std::vector<std::string>{(root_ / "cut.parquet").string()});
+            }).find("is cut short"),
+            std::string::npos);
+}
+
+TEST_F(ParquetTest, DamageNeverCrashes) {
+  std::mt19937 random(6);
+  int errors = 0;
+  for (int trial = 0; trial < 960; ++trial) {
+    const char* names[] = {"plain", "snappy", "gzip", "zstd", "v2", "lz4", "deltas", "deltas2"};
+    std::string bytes = read_file(kFiles / fmt::format("{}.parquet", names[trial % 8]));
+    for (int k = 0; k < 1 + trial % 4; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
+    write_file(root_ / "bad.parquet", bytes);
+    try {
+      lines_of(root_ / "bad.parquet");
+    } catch (const Error&) {
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, 100);
+}
+
+TEST_F(ParquetTest, WrittenAndReadBack) {
+  std::mt19937 random(8);
+  std::vector<std::string> texts, members;
+  {
+    ParquetWriter w(root_ / "out.parquet", 3, 100000);
+    for (uint64_t i = 0; i < 3000; ++i) {
+      texts.emplace_back(random() % 200, static_cast<char>('a' + i % 26));
+      members.push_back(random() % 3 ? fmt::format("{{\"n\":{}}}", i) : "");
+      w.add(i << 50, i % 2 ? "web" : "books", texts.back(), members.back());
+    }
+    w.close();
+  }
+  const std::vector<Json> rows = parsed(lines_of(root_ / "out.parquet"));
+  ASSERT_EQ(rows.size(), texts.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].at("text").as_string(), texts[i]);
+    EXPECT_EQ(rows[i].at("source").as_string(), i % 2 ? "web" : "books");
+    EXPECT_EQ(rows[i].at("members"), members[i].empty() ? Json() : Json(members[i]));
+    if (i < 1000) {
+      EXPECT_EQ(rows[i].at("id").as_int(), static_cast<int64_t>(i << 50));
+    }
+  }
+  { ParquetWriter left(root_ / "left.parquet", 3); }
+  EXPECT_FALSE(fs::exists(root_ / "left.parquet"));
+  EXPECT_FALSE(fs::exists(root_ / "left.parquet.part"));
+}
+
+TEST(Snappy, ByHand) {
+  using namespace std::string_view_literals;
+  std::string out;
+  unpack_snappy(
+      "\x0b\x08"
+      "abc"
+      "\x11\x03"sv,
+      100, out);  // abc, then 8 bytes from 3 back
+  EXPECT_EQ(out, "abcabcabcab");
+  unpack_snappy(
+      "\x05\x00"
+      "x"
+      "\x0e\x01\x00"sv,
+      100, out);  // x, then 4 from 1 back by the longer form
+  EXPECT_EQ(out, "xxxxx");
+  EXPECT_THROW(unpack_snappy("\x0b\x08"
+                             "abc"
+                             "\x11\x04"sv,
+                             100, out),
+               Error);  // from before the beginning
+  EXPECT_THROW(unpack_snappy("\x0b\x08"
+                             "abc"
+                             "\x11\x00"sv,
+                             100, out),
+               Error);
+  EXPECT_THROW(unpack_snappy("\x0a\x08"
+                             "abc"
+                             "\x11\x03"sv,
+                             100, out),
+               Error);  // one more than it says
+  EXPECT_THROW(unpack_snappy("\x0c\x08"
+                             "abc"
+                             "\x11\x03"sv,
+                             100, out),
+               Error);
+  EXPECT_THROW(unpack_snappy("\x0b\x08"
+                             "ab"sv,
+                             100, out),
+               Error);
+  EXPECT_THROW(unpack_snappy("\x0b\x08"
+                             "abc"
+                             "\x11\x03"sv,
+                             10, out),
+               Error);
+}
+
+TEST(Lz4, ByHand) {
+  using namespace std::string_literals;
+  using namespace std::string_view_literals;
+  std::string out;
+  unpack_lz4("\x34xyz\x03\x00\x10!"sv, 12, out);  // xyz, eight from 3 back, then one literal
+  EXPECT_EQ(out, "xyzxyzxyzxy!");
+  unpack_lz4(
+      "\x1f"
+      "a\x01\x00\x02\x10"
+      "b"sv,
+      23, out);  // a run: 15 + 2 + 4 from 1 back
+  EXPECT_EQ(out, std::string(22, 'a') + 'b');
+  std::string far(300, 'q');
+  unpack_lz4("\xf0\xff\x1e"s + far, 300, out);  // 15 + 255 + 30 literals
+  EXPECT_EQ(out, far);
+  for (const std::string_view bad :
+       {""sv, "\x34xyz\x04\x00\x10!"sv, "\x34xyz\x00\x00\x10!"sv, "\x34xyz\x03"sv, "\x34xy"sv, "\x34xyz\x03\x00"sv,
+        "\x3fxyz\x03\x00\xff\xff\x01\x10!"sv, "\x30xyz"sv})
+    EXPECT_THROW(unpack_lz4(bad, 12, out), Error) << testing::PrintToString(bad);
+  const std::string block("\x34xyz\x03\x00\x10!", 8);
+  const std::string sized = std::string("\0\0\0\x0c\0\0\0\x08", 8) + block;
+  unpack_lz4_sized(sized + sized, 24, out);
+  EXPECT_EQ(out, "xyzxyzxyzxy!xyzxyzxyzxy!");
+  unpack_lz4_sized(block, 12, out);
+  unpack_lz4_sized("\0\0\0\0\0\0\0\1\0"s, 0, out);  // an empty page with a packed piece of nothing
+  EXPECT_TRUE(out.empty());
+  unpack_lz4_sized(block, 12, out);
+  EXPECT_EQ(out, "xyzxyzxyzxy!");
+  EXPECT_THROW(unpack_lz4_sized(sized + block, 24, out), Error);
+  // One size, several pieces: as Hadoop packs a text longer than its buffer.
+  const std::string piece = "\x00\x00\x00\x08"s + block;
+  unpack_lz4_sized("\x00\x00\x00\x24"s + piece + piece + piece + sized, 48, out);
+  EXPECT_EQ(out, "xyzxyzxyzxy!xyzxyzxyzxy!xyzxyzxyzxy!xyzxyzxyzxy!");
+  EXPECT_THROW(unpack_lz4_sized("\x00\x00\x00\x24"s + piece + piece, 36, out), Error);
+  EXPECT_THROW(unpack_lz4_sized("\x00\x00\x00\x14"s + piece + piece, 20, out), Error);
+  EXPECT_THROW(unpack_lz4_sized("\x00\x00\x00\x0c\x00\x00\x00\x00"s + piece, 12, out), Error);
+}
+
+TEST(Deltas, ByHand) {
+  using namespace std::string_view_literals;
+  // Blocks of 128 in four parts; six numbers, the first 7; least difference −2; the first part in 2 bits.
+  const std::string head("\x80\x01\x04\x06\x0e\x03\x02\x00\x00\x00", 10);
+  const std::string part("\xe4\x01\0\0\0\0\0\0", 8);  // 0 1 2 3 1: differences −2 −1 0 1 −1
+  parquet::Deltas d;
+  const std::string all = head + part + "rest";
+  ASSERT_TRUE(d.begin(all));
+  std::string_view rest;
+  ASSERT_TRUE(d.behind(rest));
+  EXPECT_EQ(rest, "rest");
+  std::vector<int64_t> got;
+  for (int64_t v = 0; d.next(v);) got.push_back(v);
+  EXPECT_EQ(got, (std::vector<int64_t>{7, 5, 4, 4, 5, 4}));
+  for (size_t n = 0; n < all.size() - 4; ++n) {  // cut anywhere
+    const std::string cut = all.substr(0, n);
+    EXPECT_FALSE(d.begin(cut) && d.behind(rest)) << n;
+  }
+  EXPECT_FALSE(d.begin("\x80\x01\x03\x06\x0e"sv));  // 128 in three parts
+  EXPECT_FALSE(d.begin("\x14\x05\x06\x0e"sv));      // parts of four are no whole bytes
+  ASSERT_TRUE(d.begin("\x80\x01\x04\x06\x0e\x03\x41\x00\x00\x00"sv));
+  EXPECT_FALSE(d.behind(rest));  // 65 bits
+}
+
+}  // namespace
+}  // namespace quern::corpus

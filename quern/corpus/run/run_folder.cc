@@ -1,0 +1,98 @@
+#include "quern/corpus/run/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "quern/base/error.h"
+#include "quern/base/mmap.h"
+#include "quern/corpus/io/hashing.h"
+
+namespace quern::corpus {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A locked folder, or −1 when somebody else has the lock.
+int lock_folder(const fs::path& folder) {
+  const int lock = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock < 0) fail("cannot open {}: {}", folder.string(), std::strerror(errno));
+  if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return lock;
+  ::close(lock);
+  return -1;
+}
+
+void clear(const fs::path& folder) {
+  for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
+}
+
+}  // namespace
+
+std::string run_identity(const Inputs& inputs, const std::string& what) {
+  std::string all = what;
+  for (const InputFile& f : inputs.files)
+    all += fmt::format("\n{} {} {} {}", inputs.sources[f.source], fs::absolute(f.path).string(), f.bytes,
+                       fs::last_write_time(f.path).time_since_epoch().count());
+  return fmt::format("{:016x}", content_hash(all).low);
+}
+
+void refuse_finished(const fs::path& out) {
+  fs::create_directories(out);
+  if (!fs::exists(out / "manifest.json")) return;
+  if (const fs::path folder = out / RunFolder::kName; fs::is_directory(folder)) {
+    const int lock = lock_folder(folder);
+    if (lock >= 0) fs::remove_all(folder), ::close(lock);
+  }
+  fail("{} holds a manifest.json already: name another folder", out.string());
+}
+
+fs::path RunFolder::of_rank(int r) const { return ranks_.alone() ? root_ : root_ / fmt::format("rank-{:03}", r); }
+
+RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, const std::string& name)
+    : ranks_(ranks), root_(out / name), folder_(of_rank(ranks.rank())), identity_(std::move(identity)) {
+  if (ranks_.first()) {
+    fs::create_directories(root_);
+    lock_ = lock_folder(root_);
+    if (lock_ < 0) fail("{}: another process is writing there", root_.string());
+    // A run of one rank has its state here, one of more ranks does not.
+    const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");
+    if (other) discarded_ = true, clear(root_);
+  }
+  ranks_.barrier();
+  fs::create_directories(folder_);
+  if (const fs::path file = folder_ / "state.json"; fs::exists(file)) {
+    Json found = Json::read(file);
+    const Json* whose = found.find("identity");
+    if (whose && whose->is_string() && whose->as_string() == identity_)
+      state_ = std::move(found);
+    else
+      discarded_ = true;
+  }
+  discarded_ = ranks_.any(discarded_);
+  if (ranks_.any(state_.is_null())) {
+    state_ = Json();
+    clear(folder_);
+  }
+}
+
+RunFolder::~RunFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+void RunFolder::save(Json state) {
+  state.set("identity", identity_);
+  write_file(folder_ / "state.json", state.dump());
+}
+
+// The state goes first: a run killed on the way leaves nothing that another would go on from without its files.
+void RunFolder::remove() {
+  fs::remove(folder_ / "state.json");
+  ranks_.barrier();
+  if (ranks_.first()) fs::remove_all(root_);
+}
+
+}  // namespace quern::corpus

@@ -1,0 +1,48 @@
+#include "quern/corpus/stages/convert.h"
+
+#include <optional>
+
+#include "quern/corpus/io/parquet.h"
+#include "quern/corpus/run/shards.h"
+
+namespace quern::corpus {
+
+ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int level, uint64_t shard_bytes,
+                            const std::filesystem::path& out, const ScanProgress& progress) {
+  struct Nothing {};
+  struct Document {
+    uint64_t id;
+    uint32_t source;
+    std::string text, members;
+  };
+  ConvertReport r;
+  prepare_output(out);
+  std::optional<ParquetWriter> writer;
+  const auto begin = [&] {
+    r.files.push_back(fmt::format("part-{:05}.parquet", r.files.size()));
+    writer.emplace(out / r.files.back(), level);
+  };
+  r.scan = scan_documents<Nothing, std::vector<Document>>(
+      inputs, o, [] { return Nothing(); },
+      [](Nothing&, const DocumentView& d, std::vector<Document>& docs) {
+        Document& x = docs.emplace_back(Document{d.id, d.source, std::string(d.text), ""});
+        if (d.line.empty()) return;
+        const auto before = static_cast<size_t>(d.text_raw.data() - d.line.data());
+        x.members.append(d.line, 0, before);
+        x.members += "null";
+        x.members.append(d.line, before + d.text_raw.size());
+      },
+      [&](std::vector<Document>&& docs) {
+        for (const Document& d : docs) {
+          if (writer && writer->text_bytes() + d.text.size() > shard_bytes) writer->close(), writer.reset();
+          if (!writer) begin();
+          writer->add(d.id, inputs.sources[d.source], d.text, d.members);
+        }
+      },
+      progress);
+  if (!writer) begin();
+  writer->close();
+  return r;
+}
+
+}  // namespace quern::corpus

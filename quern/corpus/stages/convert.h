@@ -1,0 +1,18 @@
+// A corpus as Parquet: part-00000.parquet … with a row a document (id, source, text, members). `members` is the
+// JSON line the document came as, with null for its text.
+#pragma once
+#include <filesystem>
+
+#include "quern/corpus/run/scan.h"
+
+namespace quern::corpus {
+
+struct ConvertReport {
+  ScanReport scan;
+  std::vector<std::string> files;
+};
+
+ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int level, uint64_t shard_bytes,
+                            const std::filesystem::path& out, const ScanProgress& progress = {});
+
+}  // namespace quern::corpus

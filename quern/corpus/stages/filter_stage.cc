@@ -1,0 +1,130 @@
+#include "quern/corpus/stages/filter_stage.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "quern/base/error.h"
+#include "quern/corpus/filters/filters.h"
+#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/io/spill.h"
+#include "quern/corpus/run/shards.h"
+
+namespace quern::corpus {
+namespace {
+
+struct Sieve {
+  std::unique_ptr<DocumentFilter> filter;
+  int level;
+};
+
+struct Sifted {  // one block's
+  std::string kept, rejected, kept_frame, rejected_frame, reasons;
+  uint64_t kept_bytes = 0, rejected_bytes = 0;
+  FilterReport counts;
+  void pack(const Sieve& s) {
+    kept_bytes = kept.size(), rejected_bytes = rejected.size();
+    if (!kept.empty()) zstd_frame(kept, s.level, kept_frame);
+    if (!rejected.empty()) zstd_frame(rejected, s.level, rejected_frame);
+    kept = {}, rejected = {};
+  }
+};
+
+void sift(const DocumentView& d, const FilterRun& run, const std::vector<std::string>& rules, Sieve& sieve,
+          Sifted& out) {
+  FilterReport& r = out.counts;
+  if (r.rule_any.empty()) r.rule_first.resize(rules.size()), r.rule_any.resize(rules.size());
+  const Judgement j = sieve.filter->judge_page(d.text, d.url);
+  for (uint64_t bits = j.failing; bits; bits &= bits - 1) ++r.rule_any[static_cast<size_t>(__builtin_ctzll(bits))];
+  if (j.keep()) {
+    ++r.kept, r.changed += j.changed, r.kept_bytes += j.text.size();
+    append_document(d, j.text, out.kept);
+    return;
+  }
+  ++r.rejected, ++r.rule_first[static_cast<size_t>(j.first())];
+  if (run.rejects) append_document(d, d.text, out.rejected);
+  if (!run.reasons) return;
+  out.reasons += fmt::format("{{\"row\":{},\"id\":{},\"failing\":[", d.number, d.id);
+  for (uint64_t bits = j.failing; bits; bits &= bits - 1)
+    out.reasons +=
+        fmt::format("{}\"{}\"", bits == j.failing ? "" : ",", rules[static_cast<size_t>(__builtin_ctzll(bits))]);
+  out.reasons += "]}\n";
+}
+
+void add(const FilterReport& o, FilterReport& r) {
+  r.kept += o.kept, r.rejected += o.rejected, r.changed += o.changed, r.kept_bytes += o.kept_bytes;
+  for (size_t i = 0; i < o.rule_any.size(); ++i) r.rule_first[i] += o.rule_first[i], r.rule_any[i] += o.rule_any[i];
+}
+
+}  // namespace
+
+Json FilterReport::json() const {
+  Json j = Json::object(), bad = Json::array();
+  j.set("documents_in", static_cast<int64_t>(scan.read.documents)),
+      j.set("documents_out", static_cast<int64_t>(kept));
+  j.set("bytes_in", static_cast<int64_t>(scan.read.text_bytes)), j.set("seconds", seconds);
+  j.set("rejected", static_cast<int64_t>(rejected)), j.set("changed", static_cast<int64_t>(changed));
+  j.set("bytes_out", static_cast<int64_t>(bytes_out));
+  j.set("rules", rules_json(rules, rule_first, rule_any));
+  j.set("read", scan.read.json());
+  for (const std::string& d : scan.damaged) bad.push(Json(d));
+  j.set("damaged_files", std::move(bad));
+  return j;
+}
+
+FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const ScanProgress& progress,
+                           const std::function<void(const FilterReport&)>& finish) {
+  QUERN_CHECK(run.make && !run.what.empty());
+  const auto begin = std::chrono::steady_clock::now();
+  const StageOutput& to = run.to;
+  refuse_finished(to.folder);
+  FilterReport total;
+  const std::unique_ptr<DocumentFilter> one = run.make();  // its rules may be its own
+  for (const char* r : one->rules()) total.rules.emplace_back(r);
+  StageRun stage(to.folder, inputs,
+                 fmt::format("filter 1 {} {} {} {} {} {}", run.what, fmt::join(total.rules, ","), run.scan.text(),
+                             run.rejects, run.reasons, to.text()),
+                 to.checkpoint_bytes);
+  total.rule_first.resize(total.rules.size()), total.rule_any.resize(total.rules.size());
+  total.went_on = stage.went_on();
+  ShardPosition kept, rejected;
+  uint64_t reason_bytes = 0;
+  if (const Json* from = stage.state()) {
+    read_state(from->at("kept"), kept), read_state(from->at("rejected"), rejected);
+    read_state(from->at("reasons"), reason_bytes), read_state(from->at("report"), total);
+  } else {
+    prepare_output(to.folder);
+  }
+  ShardWriter parts(to.folder, "part", to.level, to.shard_bytes, kept);
+  ShardWriter rejects(to.folder, "reject", to.level, to.shard_bytes, rejected);
+  SpillFile reasons = SpillFile::named(stage.file("reasons"), reason_bytes);
+  total.scan = scan_documents<Sieve, Sifted>(
+      inputs, run.scan,
+      [&] {
+        return Sieve{run.make(), to.level};
+      },
+      [&](Sieve& sieve, const DocumentView& d, Sifted& out) { sift(d, run, total.rules, sieve, out); },
+      [&](Sifted&& s) {
+        parts.write_frame(s.kept_frame, s.kept_bytes);
+        if (run.rejects) rejects.write_frame(s.rejected_frame, s.rejected_bytes);
+        reasons.append(s.reasons.data(), s.reasons.size());
+        add(s.counts, total);
+      },
+      progress, stage.notes("filter", [&](Json& state) {
+        reasons.flush();
+        state.set("kept", state_json(parts.position())), state.set("rejected", state_json(rejects.position()));
+        state.set("reasons", state_json(reasons.size())), state.set("report", state_json(total));
+      }));
+  parts.close();
+  if (run.rejects) rejects.close();
+  if (run.reasons)
+    std::filesystem::copy_file(stage.file("reasons"), to.folder / "reasons.jsonl",
+                               std::filesystem::copy_options::overwrite_existing);
+  total.bytes_out = parts.bytes_out();
+  total.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (finish) finish(total);
+  stage.remove();
+  return total;
+}
+
+}  // namespace quern::corpus

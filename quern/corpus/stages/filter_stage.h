@@ -1,0 +1,40 @@
+// Filtering as a stage of its own: kept documents as part-*.jsonl.zst, the others on request as reject-*.jsonl.zst,
+// reasons on request as reasons.jsonl ({"row", "id", "failing"} of every rejected document). Killed, it goes on.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "quern/corpus/filters/filter.h"
+#include "quern/corpus/run/stage_run.h"
+
+namespace quern::corpus {
+
+struct FilterRun {
+  FilterMaker make;
+  std::string what;  // the filter in words that change with what it does
+  ScanOptions scan;
+  bool rejects = false, reasons = false;
+  StageOutput to;
+};
+
+struct FilterReport {
+  ScanReport scan;
+  std::vector<std::string> rules;
+  std::vector<uint64_t> rule_first, rule_any;
+  uint64_t kept = 0, rejected = 0, changed = 0, kept_bytes = 0, bytes_out = 0;
+  double seconds = 0;  // of this process
+  WentOn went_on;
+  template <class V>
+  void visit(V& v) {  // what is counted on the way
+    v("rule_first", rule_first), v("rule_any", rule_any), v("kept", kept), v("rejected", rejected);
+    v("changed", changed), v("kept_bytes", kept_bytes);
+  }
+  Json json() const;
+};
+
+// finish(report): the last thing before the run is forgotten.
+FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const ScanProgress& progress = {},
+                           const std::function<void(const FilterReport&)>& finish = {});
+
+}  // namespace quern::corpus

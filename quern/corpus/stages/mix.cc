@@ -1,0 +1,270 @@
+#include "quern/corpus/stages/mix.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "quern/base/error.h"
+#include "quern/base/nearest.h"
+#include "quern/base/rng.h"
+#include "quern/corpus/io/byte_stream.h"
+#include "quern/corpus/io/spill.h"
+#include "quern/corpus/run/shards.h"
+
+namespace quern::corpus {
+namespace {
+
+constexpr double kMostFiles = 1000;
+
+struct Copy {  // one line on its way out; in a temporary file its bytes follow it
+  uint64_t key = 0, id = 0, epoch = 0, bytes = 0;
+  bool operator<(const Copy& o) const {
+    return key != o.key ? key < o.key : id != o.id ? id < o.id : epoch < o.epoch;
+  }
+};
+
+struct Picked {  // one block's
+  struct One {
+    Copy copy;
+    size_t at = 0;  // in lines
+    uint32_t source = 0;
+    uint64_t text_bytes = 0;
+  };
+  std::string lines;
+  std::vector<One> copies;
+};
+
+std::vector<double> shares_by_source(const Inputs& in, const MixConfig& c) {
+  std::vector<double> share(in.sources.size(), -1);
+  double sum = 0;
+  for (const auto& [name, s] : c.shares) {
+    const auto at = std::find(in.sources.begin(), in.sources.end(), name);
+    if (at == in.sources.end())
+      fail("share of '{}': expected one of the sources {}{}", name, fmt::join(in.sources, ", "),
+           did_you_mean(name, in.sources));
+    double& mine = share[static_cast<size_t>(at - in.sources.begin())];
+    if (mine >= 0) fail("source '{}' has two shares", name);
+    if (!(s >= 0) || !std::isfinite(s)) fail("share of '{}': {}, expected a number from 0 up", name, s);
+    mine = s, sum += s;
+  }
+  for (size_t i = 0; i < share.size(); ++i)
+    if (share[i] < 0) fail("source '{}' has no share", in.sources[i]);
+  if (!(sum > 0)) fail("the shares are all 0");
+  for (double& s : share) s /= sum;
+  return share;
+}
+
+// In [0, 1), from 53 bits.
+double fraction_of(uint64_t h) { return static_cast<double>(h >> 11) * 0x1p-53; }
+
+struct Nothing {};
+
+class MixRun {
+ public:
+  MixRun(const Inputs& inputs, const ScanOptions& o, const MixConfig& c, const ScanProgress& progress)
+      : in_(inputs),
+        o_(o),
+        c_(c),
+        progress_(progress),
+        share_(shares_by_source(inputs, c)),
+        stage_(ready(c.to.folder), inputs, what(), c.to.checkpoint_bytes) {
+    r_.sources.resize(inputs.sources.size());
+    r_.went_on = stage_.went_on();
+    if (const Json* from = stage_.state()) {
+      read_state(from->at("sources"), r_.sources), read_state(from->at("documents"), r_.documents);
+      read_state(from->at("text_bytes"), r_.text_bytes);
+    } else {
+      prepare_output(c.to.folder);
+    }
+  }
+
+  MixReport run(const std::function<void(const MixReport&)>& finish) {
+    const std::string phase = stage_.phase();
+    const bool counted = phase == "pick" || phase == "write";
+    if (counted)
+      read_state(stage_.state()->at("counted"), r_.scan.read),
+          read_state(stage_.state()->at("damaged"), r_.scan.damaged);
+    else
+      count();
+    const size_t files = plan();
+    want_open_files(files + 64);
+    if (phase != "write") pick(files);
+    write(files);
+    if (finish) finish(r_);
+    stage_.remove();
+    return std::move(r_);
+  }
+
+ private:
+  static const std::filesystem::path& ready(const std::filesystem::path& folder) {
+    refuse_finished(folder);
+    return folder;
+  }
+  std::string what() const {
+    return fmt::format("mix 1 {} {} {} {} {} {}", o_.text(), c_.total_bytes, c_.most_epochs, c_.seed,
+                       fmt::join(share_, " "), c_.to.text());
+  }
+  std::filesystem::path bucket(size_t b) const { return stage_.file(fmt::format("lines-{:03}", b)); }
+  void keep(Json& state) const {
+    state.set("sources", state_json(r_.sources)), state.set("documents", state_json(r_.documents));
+    state.set("text_bytes", state_json(r_.text_bytes));
+    state.set("counted", state_json(r_.scan.read)), state.set("damaged", state_json(r_.scan.damaged));
+  }
+  void count();
+  size_t plan();
+  void pick(size_t files);
+  void write(size_t files);
+
+  const Inputs& in_;
+  const ScanOptions& o_;
+  const MixConfig& c_;
+  const ScanProgress& progress_;
+  std::vector<double> share_;
+  StageRun stage_;
+  MixReport r_;
+};
+
+// The first reading: how much each source has.
+void MixRun::count() {
+  using Sizes = std::vector<std::pair<uint64_t, uint64_t>>;
+  r_.scan = scan_documents<Nothing, Sizes>(
+      in_, o_, [] { return Nothing(); },
+      [&](Nothing&, const DocumentView& d, Sizes& s) {
+        s.resize(in_.sources.size());
+        ++s[d.source].first, s[d.source].second += d.text.size();
+      },
+      [&](Sizes&& s) {
+        for (size_t i = 0; i < s.size(); ++i)
+          r_.sources[i].documents_in += s[i].first, r_.sources[i].bytes_in += s[i].second;
+      },
+      [&](uint64_t bytes, uint64_t total) {
+        if (progress_) progress_(bytes, 2 * total);
+      },
+      stage_.notes("count", [&](Json& state) { keep(state); }));
+}
+
+// How often each source is read, and the number of files that makes.
+size_t MixRun::plan() {
+  auto total = static_cast<double>(c_.total_bytes);
+  if (c_.total_bytes == 0) {
+    total = INFINITY;
+    for (size_t i = 0; i < share_.size(); ++i)
+      if (share_[i] > 0) total = std::min(total, static_cast<double>(r_.sources[i].bytes_in) / share_[i]);
+  }
+  for (size_t i = 0; i < share_.size(); ++i) {
+    MixedSource& s = r_.sources[i];
+    s.name = in_.sources[i], s.share = share_[i];
+    if (share_[i] > 0 && s.bytes_in == 0) fail("source '{}' has a share and no text", s.name);
+    s.epochs = share_[i] > 0 ? share_[i] * total / static_cast<double>(s.bytes_in) : 0;
+    if (c_.most_epochs > 0 && s.epochs > c_.most_epochs)
+      fail("source '{}' would be read {:.2f} times, at most {}: lower its share or the total", s.name, s.epochs,
+           c_.most_epochs);
+  }
+  const double files = std::max(1.0, std::ceil(total / static_cast<double>(c_.to.shard_bytes)));
+  if (files > kMostFiles) fail("{:.0f} output files, at most {}: raise the size of one", files, kMostFiles);
+  return static_cast<size_t>(files);
+}
+
+// The second reading: every copy that is to come out, into the file of its key.
+void MixRun::pick(size_t files) {
+  std::vector<uint64_t> sizes(files);
+  if (stage_.phase() == "pick") read_state(stage_.state()->at("sizes"), sizes);
+  QUERN_CHECK(sizes.size() == files, "{} files, {} noted", files, sizes.size());
+  std::vector<SpillFile> lines;
+  for (size_t b = 0; b < files; ++b) lines.push_back(SpillFile::named(bucket(b), sizes[b]));
+  scan_documents<Nothing, Picked>(
+      in_, o_, [] { return Nothing(); },
+      [&](Nothing&, const DocumentView& d, Picked& p) {
+        const double epochs = r_.sources[d.source].epochs, full = std::floor(epochs);
+        const uint64_t own = mix64(d.id ^ mix64(c_.seed));
+        const auto n = static_cast<uint64_t>(full) + (fraction_of(own) < epochs - full);
+        if (n == 0) return;
+        const size_t at = p.lines.size();
+        append_document(d, d.text, p.lines);
+        for (uint64_t e = 0; e < n; ++e)
+          p.copies.push_back({{mix64(own + 0x9e3779b97f4a7c15ull * (e + 1)), d.id, e, p.lines.size() - at},
+                              at,
+                              d.source,
+                              d.text.size()});
+      },
+      [&](Picked&& p) {
+        for (const Picked::One& one : p.copies) {
+          const auto b = static_cast<size_t>((static_cast<unsigned __int128>(one.copy.key) * files) >> 64);
+          lines[b].append(&one.copy, sizeof one.copy);
+          lines[b].append(p.lines.data() + one.at, one.copy.bytes);
+          MixedSource& s = r_.sources[one.source];
+          ++s.documents_out, s.bytes_out += one.text_bytes;
+          ++r_.documents, r_.text_bytes += one.text_bytes;
+        }
+      },
+      [&](uint64_t bytes, uint64_t t) {
+        if (progress_) progress_(t + bytes, 2 * t);
+      },
+      stage_.notes("pick", [&](Json& state) {
+        for (size_t b = 0; b < files; ++b) lines[b].flush(), sizes[b] = lines[b].size();
+        keep(state);
+        state.set("sizes", state_json(sizes));
+      }));
+}
+
+// Every file of lines sorted by their keys; noted behind each.
+void MixRun::write(size_t files) {
+  ShardPosition at;
+  size_t next = 0;
+  if (stage_.phase() == "write")
+    read_state(stage_.state()->at("shard"), at), read_state(stage_.state()->at("next"), next);
+  ShardWriter shards(c_.to.folder, "part", c_.to.level, 0, at);  // every frame a file
+  for (; next < files; ++next) {
+    {
+      const SpillFile lines = SpillFile::existing(bucket(next));
+      std::vector<std::pair<Copy, uint64_t>> copies;  // where its line lies
+      for (uint64_t place = 0; place < lines.size();) {
+        Copy k;
+        lines.read(place, &k, sizeof k);
+        copies.emplace_back(k, place + sizeof k);
+        place += sizeof k + k.bytes;
+      }
+      std::sort(copies.begin(), copies.end());
+      std::string all, frame;
+      all.reserve(lines.size());
+      for (const auto& [k, place] : copies) {
+        const size_t end = all.size();
+        all.resize(end + k.bytes);
+        lines.read(place, all.data() + end, k.bytes);
+      }
+      if (!all.empty()) zstd_frame(all, c_.to.level, frame);
+      shards.write_frame(frame, all.size());
+    }
+    Json state = Json::object();
+    keep(state);
+    state.set("shard", state_json(shards.position())), state.set("next", state_json(next + 1));
+    stage_.note("write", std::move(state));
+    std::filesystem::remove(bucket(next));
+  }
+  shards.close();
+  r_.files = shards.names(), r_.bytes_out = shards.bytes_out();
+}
+
+}  // namespace
+
+Json MixReport::json() const {
+  Json j = Json::object(), list = Json::array(), names = Json::array();
+  const auto whole = [](uint64_t n) { return Json(static_cast<int64_t>(n)); };
+  for (const MixedSource& s : sources) {
+    Json k = Json::object();
+    k.set("source", s.name), k.set("share", s.share), k.set("epochs", s.epochs);
+    k.set("documents_in", whole(s.documents_in)), k.set("bytes_in", whole(s.bytes_in));
+    k.set("documents_out", whole(s.documents_out)), k.set("bytes_out", whole(s.bytes_out));
+    list.push(std::move(k));
+  }
+  for (const std::string& f : files) names.push(Json(f));
+  j.set("sources", std::move(list)), j.set("documents_out", whole(documents)), j.set("text_bytes", whole(text_bytes));
+  j.set("bytes_out", whole(bytes_out)), j.set("outputs", std::move(names)), j.set("read", scan.read.json());
+  return j;
+}
+
+MixReport mix_corpus(const Inputs& inputs, const ScanOptions& o, const MixConfig& c, const ScanProgress& progress,
+                     const std::function<void(const MixReport&)>& finish) {
+  return MixRun(inputs, o, c, progress).run(finish);
+}
+
+}  // namespace quern::corpus

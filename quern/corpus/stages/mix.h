@@ -1,0 +1,47 @@
+// A mixture: each source's share of the text that comes out, by repeating documents or leaving some out. A source of
+// n bytes that is to give s · total of them is read e = s · total / n times over: every document ⌊e⌋ times and, where
+// the hash of its id says so, once more. Which documents those are, and the order of all of them, depend on ids and
+// seed alone. Two readings of the inputs; the documents wait in temporary files, one an output file, each sorted by
+// its key in memory. Killed, it goes on in the reading, or with the file, that it was at.
+#pragma once
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quern/corpus/run/stage_run.h"
+
+namespace quern::corpus {
+
+struct MixConfig {
+  std::vector<std::pair<std::string, double>> shares;  // of sources, in any unit; every source once
+  uint64_t total_bytes = 0;  // of text; 0: as much as the source that is scarcest for its share gives in one reading
+  double most_epochs = 0;    // a source that would be read more often is an Error; 0: no limit
+  uint64_t seed = 1;
+  StageOutput to;
+};
+
+struct MixedSource {
+  std::string name;
+  double share = 0, epochs = 0;
+  uint64_t documents_in = 0, bytes_in = 0, documents_out = 0, bytes_out = 0;
+  template <class V>
+  void visit(V& v) {
+    v("name", name), v("share", share), v("epochs", epochs), v("documents_in", documents_in), v("bytes_in", bytes_in);
+    v("documents_out", documents_out), v("bytes_out", bytes_out);
+  }
+};
+struct MixReport {
+  ScanReport scan;
+  std::vector<MixedSource> sources;
+  uint64_t documents = 0, text_bytes = 0, bytes_out = 0;
+  std::vector<std::string> files;
+  WentOn went_on;
+  Json json() const;
+};
+
+// finish(report): the last thing before the run is forgotten.
+MixReport mix_corpus(const Inputs& inputs, const ScanOptions& o, const MixConfig& c,
+                     const ScanProgress& progress = {}, const std::function<void(const MixReport&)>& finish = {});
+
+}  // namespace quern::corpus

@@ -1,0 +1,101 @@
+#include "quern/corpus/stages/token_shards.h"
+
+#include <algorithm>
+
+#include "quern/base/error.h"
+#include "quern/corpus/io/spill.h"
+#include "quern/data/indexed.h"
+
+namespace quern::corpus {
+
+Json TokenShardReport::json() const {
+  Json j = Json::object(), bad = Json::array();
+  j.set("documents", static_cast<int64_t>(documents)), j.set("tokens", static_cast<int64_t>(tokens));
+  j.set("bytes", static_cast<int64_t>(scan.read.text_bytes)), j.set("empty", static_cast<int64_t>(empty));
+  j.set("read", scan.read.json());
+  for (const std::string& d : scan.damaged) bad.push(Json(d));
+  j.set("damaged_files", std::move(bad));
+  return j;
+}
+
+namespace {
+
+constexpr size_t kCopied = 4096;  // lengths read at a time
+
+struct Encoded {
+  std::vector<int32_t> ids;
+  std::vector<uint32_t> lengths;
+  uint64_t empty = 0;
+};
+
+// What waits on disk, as quern data writes it.
+void write_indexed(const SpillFile& ids, const SpillFile& lengths, IndexedWriter& writer) {
+  std::vector<int32_t> document;
+  std::vector<uint32_t> some(kCopied);
+  uint64_t at = 0;
+  for (uint64_t i = 0, n = lengths.size() / sizeof(uint32_t); i < n; i += some.size()) {
+    some.resize(std::min<uint64_t>(kCopied, n - i));
+    lengths.read(i * sizeof(uint32_t), some.data(), some.size() * sizeof(uint32_t));
+    for (uint32_t length : some) {
+      document.resize(length);
+      ids.read(at, document.data(), length * sizeof(int32_t));
+      at += length * sizeof(int32_t);
+      writer.add(document);
+    }
+  }
+}
+
+}  // namespace
+
+TokenShardReport write_token_shards(const Inputs& inputs, const Tokenizer& tokenizer, const TokenRun& run,
+                                    const ScanProgress& progress,
+                                    const std::function<void(const TokenShardReport&)>& finish) {
+  struct Nothing {};
+  if (run.end_token && tokenizer.eos_id() < 0) fail("the tokenizer names no end token: expected eos_token");
+  const std::filesystem::path folder = run.prefix.has_parent_path() ? run.prefix.parent_path() : ".";
+  std::filesystem::create_directories(folder);
+  StageRun stage(folder, inputs, fmt::format("tokenize 1 {} {} {}", run.scan.text(), run.end_token, run.tokenizer),
+                 run.checkpoint_bytes, run.prefix.filename().string() + ".unfinished");
+  TokenShardReport r;
+  r.went_on = stage.went_on();
+  uint64_t id_bytes = 0, length_bytes = 0;
+  if (const Json* from = stage.state())
+    read_state(from->at("ids"), id_bytes), read_state(from->at("lengths"), length_bytes),
+        read_state(from->at("empty"), r.empty);
+  SpillFile ids = SpillFile::named(stage.file("ids"), id_bytes);
+  SpillFile lengths = SpillFile::named(stage.file("lengths"), length_bytes);
+  r.scan = scan_documents<Nothing, Encoded>(
+      inputs, run.scan, [] { return Nothing(); },
+      [&](Nothing&, const DocumentView& d, Encoded& out) {
+        if (d.text.empty()) {
+          ++out.empty;
+          return;
+        }
+        // Text that spells a special token is text.
+        const std::vector<int32_t> tokens = tokenizer.encode(d.text, {.parse_special = false});
+        out.ids.insert(out.ids.end(), tokens.begin(), tokens.end());
+        if (run.end_token) out.ids.push_back(tokenizer.eos_id());
+        const size_t n = tokens.size() + run.end_token;
+        if (n > 0) out.lengths.push_back(static_cast<uint32_t>(n));
+        out.empty += n == 0;
+      },
+      [&](Encoded&& e) {
+        ids.append(e.ids.data(), e.ids.size() * sizeof(int32_t));
+        lengths.append(e.lengths.data(), e.lengths.size() * sizeof(uint32_t));
+        r.empty += e.empty;
+      },
+      progress, stage.notes("tokenize", [&](Json& state) {
+        ids.flush(), lengths.flush();
+        state.set("ids", state_json(ids.size())), state.set("lengths", state_json(lengths.size()));
+        state.set("empty", state_json(r.empty));
+      }));
+  IndexedWriter writer(run.prefix, token_type_for(tokenizer.vocab_size()), stage.file("bin"));
+  write_indexed(ids, lengths, writer);
+  r.documents = static_cast<uint64_t>(writer.documents()), r.tokens = static_cast<uint64_t>(writer.tokens());
+  writer.finish();
+  if (finish) finish(r);
+  stage.remove();
+  return r;
+}
+
+}  // namespace quern::corpus

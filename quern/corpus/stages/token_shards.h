@@ -1,0 +1,34 @@
+// A corpus as token shards for training: every document tokenised on all threads, written in order as quern data does
+// (PREFIX.bin, PREFIX.idx), with the tokenizer's end token behind it. The same inputs give the same bytes. Tokens
+// wait in PREFIX.unfinished until all are there; a run that was killed goes on with them.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "quern/corpus/run/stage_run.h"
+#include "quern/text/tokenizer/tokenizer.h"
+
+namespace quern::corpus {
+
+struct TokenRun {
+  ScanOptions scan;
+  bool end_token = true;
+  std::string tokenizer;  // which one it is, in words
+  std::filesystem::path prefix;
+  uint64_t checkpoint_bytes = uint64_t{32} << 20;
+};
+
+struct TokenShardReport {
+  ScanReport scan;
+  uint64_t documents = 0, tokens = 0, empty = 0;  // empty: documents without a token, left out
+  WentOn went_on;
+  Json json() const;
+};
+
+// finish(report): the last thing before the run is forgotten.
+TokenShardReport write_token_shards(const Inputs& inputs, const Tokenizer& tokenizer, const TokenRun& run,
+                                    const ScanProgress& progress = {},
+                                    const std::function<void(const TokenShardReport&)>& finish = {});
+
+}  // namespace quern::corpus

@@ -1,0 +1,53 @@
+// 64 characters a step. All masks have a bit a character; `pressed` ones are over what is left after deletion.
+#include <immintrin.h>
+
+#include <bit>
+
+#include "quern/corpus/text/ascii_words.h"
+
+namespace quern::corpus {
+namespace {
+
+__mmask64 in_range(__m512i x, int low, int high) {
+  return _mm512_cmple_epu8_mask(_mm512_sub_epi8(x, _mm512_set1_epi8(static_cast<char>(low))),
+                                _mm512_set1_epi8(static_cast<char>(high - low)));
+}
+
+void step(__m512i x, __mmask64 valid, WordState& w) {
+  const uint64_t space = (in_range(x, 9, 13) | in_range(x, 0x1C, 0x20)) & valid;
+  const uint64_t upper = in_range(x, 'A', 'Z');
+  const uint64_t punct = in_range(x, 33, 47) | in_range(x, 58, 64) | in_range(x, 91, 96) | in_range(x, 123, 126);
+  const uint64_t stays = valid & ~punct;
+  x = _mm512_mask_add_epi8(x, upper, x, _mm512_set1_epi8(32));
+  x = _mm512_mask_blend_epi8(space, x, _mm512_set1_epi8(' '));
+  x = _mm512_maskz_compress_epi8(stays, x);
+  const int left = std::popcount(stays);
+  if (left == 0) return;
+  const uint64_t all = ~uint64_t{0} >> (64 - left);
+  const uint64_t pressed_space = _pext_u64(space, stays), pressed_word = all & ~pressed_space;
+  const uint64_t behind_word = pressed_word << 1 | (w.between ^ 1u);
+  const uint64_t emit = pressed_word | (pressed_space & behind_word);
+  _mm512_storeu_si512(w.out + w.n, _mm512_maskz_compress_epi8(emit, x));
+  const auto n = static_cast<uint32_t>(w.n);
+  uint32_t* to = w.begin + w.tokens;
+  for (uint64_t starts = _pext_u64(pressed_word & ~behind_word, emit); starts; starts &= starts - 1)
+    *to++ = n + static_cast<uint32_t>(std::countr_zero(starts));
+  w.tokens = static_cast<size_t>(to - w.begin);
+  w.n += static_cast<size_t>(std::popcount(emit));
+  w.between = static_cast<unsigned>(pressed_space >> (left - 1) & 1);
+}
+
+}  // namespace
+
+void ascii_words_avx512(const char* piece, size_t n, WordState& w) {
+  WordState local = w;
+  size_t i = 0;
+  for (; i + 64 <= n; i += 64) step(_mm512_loadu_si512(piece + i), ~__mmask64{0}, local);
+  if (i < n) {
+    const __mmask64 valid = ~uint64_t{0} >> (64 - (n - i));
+    step(_mm512_maskz_loadu_epi8(valid, piece + i), valid, local);
+  }
+  w = local;
+}
+
+}  // namespace quern::corpus

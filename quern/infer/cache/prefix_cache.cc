@@ -1,0 +1,266 @@
+#include "quern/infer/cache/prefix_cache.h"
+
+#include <algorithm>
+
+#include "quern/infer/cache/one_block.h"
+
+namespace quern {
+
+struct PrefixCache::Node {
+  Node* parent = nullptr;
+  std::vector<int32_t> tokens;                        // of the edge into this node
+  int64_t begin = 0;                                  // position of tokens[0]
+  std::vector<Tensor> rows;                           // one per per-token part: [tokens, …], in one block
+  std::map<int64_t, Snapshot> cuts;                   // by position, begin < position ≤ end
+  std::map<int32_t, std::unique_ptr<Node>> children;  // by their first token
+  uint64_t used = 0;
+
+  int64_t length() const { return static_cast<int64_t>(tokens.size()); }
+  int64_t end() const { return begin + length(); }
+};
+
+namespace {
+
+constexpr int64_t kTreeEntry = 48;  // what a std::map adds to its values
+
+// The entry of `old`, if there is one, becomes that of `now`; takes no memory.
+template <class Key>
+void rekey(std::set<Key>& set, const Key& old, Key now) {
+  auto entry = set.extract(old);
+  if (!entry) return;
+  entry.value() = std::move(now);
+  set.insert(std::move(entry));
+}
+
+// Of parts kept together: their block and their handles.
+int64_t kept_bytes(std::span<const int64_t> parts, int64_t rows) {
+  return one_block_bytes(parts, rows) + static_cast<int64_t>(parts.size() * sizeof(Tensor));
+}
+
+}  // namespace
+
+PrefixCache::PrefixCache(std::vector<StateSite> sites, int64_t budget_bytes)
+    : sites_(std::move(sites)), budget_(budget_bytes), root_(std::make_unique<Node>()) {
+  std::vector<int64_t> fixed_bytes;
+  for (size_t s = 0; s < sites_.size(); ++s) {
+    const StateSpec& spec = sites_[s].spec;
+    for (size_t p = 0; p < spec.parts.size(); ++p) {
+      const StatePart& part = spec.parts[p];
+      (part.per_token ? rows_ : fixed_).emplace_back(static_cast<int>(s), static_cast<int>(p));
+      const int64_t bytes = element_count(part.shape) * dtype_size(part.dtype);
+      (part.per_token ? row_bytes_ : fixed_bytes).push_back(bytes);
+    }
+  }
+  needs_snapshots_ = !fixed_.empty();
+  if (needs_snapshots_)  // an entry in the tree, and one among those that may go
+    snapshot_bytes_ = kept_bytes(fixed_bytes, 1) + static_cast<int64_t>(sizeof(Snapshot)) + 2 * kTreeEntry;
+}
+
+PrefixCache::~PrefixCache() { clear(); }
+
+int64_t PrefixCache::edge_bytes(int64_t tokens) const {
+  return static_cast<int64_t>(sizeof(Node)) + 2 * kTreeEntry + tokens * static_cast<int64_t>(sizeof(int32_t)) +
+         kept_bytes(row_bytes_, tokens);
+}
+
+int64_t PrefixCache::node_bytes(const Node& node) const {
+  return edge_bytes(node.length()) + static_cast<int64_t>(node.cuts.size()) * snapshot_bytes_;
+}
+
+// A long conversation is a long chain of nodes: taken apart leaf by leaf, not by destructors calling each other.
+// Takes no memory: this is what is done when there is none.
+void PrefixCache::clear() {
+  leaves_.clear(), idle_.clear();
+  for (Node* n = root_.get();;) {
+    if (!n->children.empty()) {
+      n = n->children.begin()->second.get();
+      continue;
+    }
+    if (n == root_.get()) break;
+    n = n->parent;
+    n->children.erase(n->children.begin());
+  }
+  bytes_ = 0;
+}
+
+void PrefixCache::touch(Node& node) {
+  rekey(leaves_, {node.used, &node}, {clock_, &node});
+  node.used = clock_;
+}
+
+std::vector<PrefixCache::Step> PrefixCache::walk(std::span<const int32_t> tokens) const {
+  std::vector<Step> path;
+  Node* node = root_.get();
+  for (size_t at = 0; at < tokens.size();) {
+    auto child = node->children.find(tokens[at]);
+    if (child == node->children.end()) break;
+    node = child->second.get();
+    auto [here, there] = std::mismatch(node->tokens.begin(), node->tokens.end(),
+                                       tokens.begin() + static_cast<std::ptrdiff_t>(at), tokens.end());
+    path.push_back({node, here - node->tokens.begin()});
+    at += static_cast<size_t>(path.back().length);
+    if (here != node->tokens.end()) break;
+  }
+  return path;
+}
+
+int64_t PrefixCache::known(std::span<const int32_t> tokens) const {
+  std::vector<Step> path = walk(tokens);
+  return path.empty() ? 0 : path.back().node->begin + path.back().length;
+}
+
+PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh,
+                                int64_t aligned) {
+  QUERN_CHECK(fresh.length() == 0 && limit <= static_cast<int64_t>(tokens.size()));
+  ++clock_;
+  std::vector<Step> path = walk(tokens);
+  PrefixMatch m;
+  for (const Step& s : path) m.matched += s.length, touch(*s.node);
+  Snapshot* from = nullptr;
+  Node* holds = nullptr;
+  int64_t reach = std::min(m.matched, limit);
+  if (!needs_snapshots_) m.cached = reach / aligned * aligned;
+  for (const Step& s : path)
+    for (auto& [position, snapshot] : s.node->cuts)
+      if (position <= reach && position % aligned == 0) from = &snapshot, m.cached = position, holds = s.node;
+
+  for (const Step& s : path) {
+    int64_t n = std::min(s.node->length(), m.cached - s.node->begin);
+    if (n <= 0) break;
+    for (size_t i = 0; i < rows_.size(); ++i)
+      fresh.append(rows_[i].first, rows_[i].second, n).copy_from(s.node->rows[i].narrow(0, 0, n));
+  }
+  if (from) {
+    idle_.erase({from->used, m.cached, holds});
+    from->used = clock_, from->resumed = true;
+    for (size_t i = 0; i < fixed_.size(); ++i)
+      fresh.fixed(fixed_[i].first, fixed_[i].second).copy_from(from->fixed[i]);
+  }
+  fresh.advance(m.cached);
+
+  if (m.matched == 0)
+    m.note = "no earlier request began with these tokens";
+  else if (m.cached == limit)
+    m.note = "everything was known; the last token is fed again for its logits";
+  else if (m.cached == m.matched)
+    m.note = fmt::format("earlier requests part from this one after token {}", m.matched);
+  else
+    m.note =
+        fmt::format("{} tokens matched; the nearest snapshot of the recurrent state is at {}", m.matched, m.cached);
+  return m;
+}
+
+// What needs memory first, what changes the tree after it: an engine goes on when there is none left.
+void PrefixCache::split(Node& node, int64_t length, uint64_t tail_used) {
+  auto tail = std::make_unique<Node>();
+  tail->parent = &node;
+  tail->begin = node.begin + length;
+  tail->tokens.assign(node.tokens.begin() + length, node.tokens.end());
+  tail->used = tail_used;
+  std::vector<Tensor> head, rest;
+  for (const Tensor& r : node.rows)
+    head.push_back(r.narrow(0, 0, length)), rest.push_back(r.narrow(0, length, r.dim(0) - length));
+  head = in_one_block(head), tail->rows = in_one_block(rest);
+  std::map<int32_t, std::unique_ptr<Node>> only_child;
+  auto& child = only_child[tail->tokens[0]];
+
+  rekey(leaves_, {node.used, &node}, {tail->used, tail.get()});
+  bytes_ += edge_bytes(length) + edge_bytes(node.length() - length) - edge_bytes(node.length());
+  node.rows = std::move(head);
+  for (auto& [token, grandchild] : node.children) grandchild->parent = tail.get();
+  tail->children = std::move(node.children);
+  for (auto first = node.cuts.upper_bound(tail->begin); first != node.cuts.end();) {
+    const uint64_t used = first->second.used;
+    rekey(idle_, {used, first->first, &node}, {used, first->first, tail.get()});
+    tail->cuts.insert(node.cuts.extract(first++));
+  }
+  node.tokens.resize(static_cast<size_t>(length));
+  child = std::move(tail);
+  node.children = std::move(only_child);
+}
+
+void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind) {
+  if (auto known = node.cuts.find(position); known != node.cuts.end()) {
+    Snapshot& s = known->second;
+    const Idle before{s.used, position, &node};
+    s.kind = std::max(kind, s.kind), s.used = clock_;
+    if (s.kind == CutKind::grid)
+      rekey(idle_, before, {clock_, position, &node});
+    else
+      idle_.erase(before);
+    return;
+  }
+  Snapshot made;
+  made.kind = kind, made.used = clock_;
+  std::vector<Tensor> parts;
+  for (auto [site, part] : fixed_) parts.push_back(state.fixed(site, part));
+  made.fixed = in_one_block(parts);
+  std::set<Idle> idle;
+  if (kind == CutKind::grid) idle.insert({clock_, position, &node});
+  node.cuts.emplace(position, std::move(made));
+  idle_.merge(idle);
+  bytes_ += snapshot_bytes_;
+}
+
+void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed,
+                        CutKind kind) {
+  int64_t n = static_cast<int64_t>(tokens.size());
+  QUERN_CHECK(fixed.length() == n && rows.length() >= n, "states of {} and {} tokens stored under {}", rows.length(),
+              fixed.length(), n);
+  if (n == 0 || !takes(n)) return;  // it would push out everything, itself included
+  ++clock_;
+  std::vector<Step> path = walk(tokens);
+  const uint64_t before = path.empty() ? 0 : path.back().node->used;  // of what lies behind the place where they part
+  for (const Step& s : path) touch(*s.node);
+  Node* node = path.empty() ? root_.get() : path.back().node;
+  int64_t at = path.empty() ? 0 : node->begin + path.back().length;
+  if (at < n) {
+    if (at < node->end()) split(*node, at - node->begin, before);
+    auto leaf = std::make_unique<Node>();
+    leaf->parent = node;
+    leaf->begin = at;
+    leaf->tokens.assign(tokens.begin() + at, tokens.end());
+    leaf->used = clock_;
+    std::vector<Tensor> parts;
+    for (auto [site, part] : rows_) parts.push_back(rows.rows(site, part).narrow(0, at, n - at));
+    leaf->rows = in_one_block(parts);
+    Node* added = leaf.get();
+    std::set<Leaf> entry = {{clock_, added}};
+    node->children.emplace(tokens[static_cast<size_t>(at)], std::move(leaf));
+    leaves_.merge(entry), leaves_.erase({node->used, node});
+    bytes_ += edge_bytes(n - at);
+    node = added;
+  }
+  if (needs_snapshots_) put_snapshot(*node, n, fixed, kind);
+  shrink();
+}
+
+void PrefixCache::shrink() {
+  while (bytes_ > budget_ && (drop_idle_grid_snapshot() || drop_oldest_leaf())) {
+  }
+}
+
+bool PrefixCache::drop_idle_grid_snapshot() {
+  if (idle_.empty()) return false;
+  const auto [used, position, node] = *idle_.begin();
+  if (used == clock_) return false;  // what this very call stored stays
+  idle_.erase(idle_.begin());
+  node->cuts.erase(position);
+  bytes_ -= snapshot_bytes_;
+  return true;
+}
+
+bool PrefixCache::drop_oldest_leaf() {
+  if (leaves_.empty()) return false;
+  auto entry = leaves_.extract(leaves_.begin());
+  Node *oldest = entry.value().second, *parent = oldest->parent;
+  for (const auto& [position, snapshot] : oldest->cuts) idle_.erase({snapshot.used, position, oldest});
+  bytes_ -= node_bytes(*oldest);
+  parent->children.erase(oldest->tokens[0]);
+  if (parent == root_.get() || !parent->children.empty()) return true;
+  entry.value() = {parent->used, parent};
+  leaves_.insert(std::move(entry));
+  return true;
+}
+
+}  // namespace quern

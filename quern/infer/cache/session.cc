@@ -1,0 +1,36 @@
+#include "quern/infer/cache/session.h"
+
+#include <algorithm>
+
+#include "quern/base/error.h"
+
+namespace quern {
+Session::Session(Model& model, DType kv) : model_(&model), state_(model.sites(kv)) {}
+
+std::span<const float> Session::feed(std::span<const int32_t> tokens, int64_t chunk) {
+  QUERN_CHECK(!tokens.empty() && chunk > 0);
+  int64_t n = static_cast<int64_t>(tokens.size());
+  if (length() + n > model_->max_positions())
+    fail("the context would hold {} tokens; this model's limit is {} (max_position_embeddings)", length() + n,
+         model_->max_positions());
+  for (size_t i = 0; i < tokens.size(); ++i)  // before anything is fed: a refused call leaves the session as it was
+    if (tokens[i] < 0 || tokens[i] >= model_->vocab_size())
+      fail("token {} at position {}: ids run from 0 to {}", tokens[i], i, model_->vocab_size() - 1);
+  for (int64_t at = 0; at < n; at += chunk) {
+    int64_t len = std::min(chunk, n - at);
+    Tape tape(Tape::inference);
+    Var h_TD = model_->hidden(tape, tokens.subspan(static_cast<size_t>(at), static_cast<size_t>(len)),
+                              Batch::resume({&state_}, {len}));
+    if (at + len == n) logits_ = model_->logits(tape, Var(h_TD.value.narrow(0, len - 1, 1))).value.to(DType::f32);
+  }
+  return logits_.span<float>();
+}
+
+Tensor all_logits(Model& model, std::span<const int32_t> tokens) {
+  if (tokens.empty()) fail("no tokens given");
+  Tape tape(Tape::inference);
+  Var h = model.hidden(tape, tokens, Batch::single(static_cast<int64_t>(tokens.size())));
+  return model.logits(tape, h).value.to(DType::f32);
+}
+
+}  // namespace quern

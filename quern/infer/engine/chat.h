@@ -1,0 +1,36 @@
+// A conversation: each turn is the whole conversation rendered by the template; the engine's prefix cache knows all
+// of it but what is new.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/infer/engine/engine.h"
+#include "quern/text/chat/chat_template.h"
+
+namespace quern {
+
+class Chat {
+ public:
+  Chat(Engine& engine, const Tokenizer& tokenizer, ChatTemplate chat_template);
+  // One turn; on_piece gets complete characters only and returns false to cancel. A turn that throws is forgotten.
+  Generated turn(const std::string& user, const GenerateOptions& options,
+                 const std::function<bool(std::string_view)>& on_piece);
+  void set_system(std::string text);  // and start over
+  void reset();                       // the system message stays
+  Json messages() const;
+  std::vector<int32_t> tokens() const;      // of the conversation so far, ready for a next turn
+  void set_messages(const Json& messages);  // go on from these
+
+ private:
+  struct Message {
+    std::string role, content;
+  };
+  Engine& engine_;
+  const Tokenizer& tokenizer_;
+  ChatTemplate template_;
+  std::vector<Message> messages_;
+};
+
+}  // namespace quern

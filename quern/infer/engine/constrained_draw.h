@@ -1,0 +1,26 @@
+// The tokens of one answer drawn under a constraint: what it forbids is never drawn, and a stop id only where the
+// answer may end. A token's log-probability is that of the whole distribution, not of what was allowed.
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "quern/infer/engine/request.h"
+
+namespace quern {
+
+class ConstrainedDraw {
+ public:
+  explicit ConstrainedDraw(const ConstraintSource& source) : constraint_(source.start()) {}
+  // Throws Error when nothing can follow.
+  TokenLogprob next(Sampler& sampler, std::span<const float> logits, uint64_t step,
+                    std::span<const int64_t> stop_ids);
+  void took(int32_t token) { constraint_->accept(token); }
+  bool finished() const { return constraint_->finished(); }
+
+ private:
+  std::unique_ptr<TokenConstraint> constraint_;
+  std::vector<float> masked_;
+};
+
+}  // namespace quern

@@ -1,0 +1,85 @@
+// What is asked of the engine, and what comes back.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/infer/sampling/constraint.h"
+#include "quern/infer/sampling/sampler.h"
+#include "quern/infer/speculation/speculation_options.h"
+
+namespace quern {
+
+struct GenerateOptions {
+  SamplingOptions sampling = {};
+  int64_t max_tokens = 256;
+  std::vector<int64_t> stop_ids = {};
+  std::vector<std::string> stop = {};  // stop strings; need a tokenizer
+  std::vector<int32_t> forced =
+      {};                     // the answer's first tokens, given instead of sampled; their logprobs are reported
+  int64_t top_logprobs = 0;   // alternatives reported beside each token
+  bool score_prompt = false;  // report the prompt's own logprobs; max_tokens may then be 0. Nothing is taken from the
+                              // prefix cache
+  std::shared_ptr<const ConstraintSource> constraint = {};  // what the sampled tokens may be
+  // Tokens guessed ahead and checked in one step; without a word of it, as the engine's options say. The answer is
+  // the same up to rounding.
+  std::optional<SpeculationOptions> speculate = {};
+};
+
+struct Emitted {
+  int32_t token = -1;  // −1: only the text held back until the end
+  double logprob = 0;
+  std::string_view text;                   // what became certain with this token: whole characters, perhaps none
+  std::span<const TokenLogprob> top = {};  // alternatives, when asked for
+};
+
+struct Request {
+  std::vector<int32_t> prompt = {};
+  GenerateOptions options = {};
+  std::vector<int64_t> turn_ends =
+      {};  // positions in the prompt worth a snapshot: other requests will part from it there
+  std::function<bool(const Emitted&)> on_token = {};  // between steps; false cancels. Never called for a stop id.
+};
+
+// Of guessed tokens, by their place in the draft: how many there were, and how many were what the answer has there.
+struct Speculated {
+  std::array<int64_t, kMostGuessed> drafted = {}, accepted = {};
+  int64_t steps = 0;  // with a draft
+  void judged(int64_t n_drafted, int64_t n_accepted) {
+    for (int64_t i = 0; i < n_drafted; ++i) ++drafted[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < n_accepted; ++i) ++accepted[static_cast<size_t>(i)];
+    ++steps;
+  }
+  int64_t all_drafted() const { return std::accumulate(drafted.begin(), drafted.end(), int64_t{0}); }
+  int64_t all_accepted() const { return std::accumulate(accepted.begin(), accepted.end(), int64_t{0}); }
+  Speculated& operator+=(const Speculated& o) {
+    for (size_t i = 0; i < drafted.size(); ++i) drafted[i] += o.drafted[i], accepted[i] += o.accepted[i];
+    steps += o.steps;
+    return *this;
+  }
+};
+
+struct Generated {
+  std::vector<int32_t> tokens;  // stop id not included
+  std::vector<double> logprobs;
+  std::vector<std::vector<TokenLogprob>> top;  // per token, when asked for
+  std::vector<double> prompt_logprobs;         // of the prompt's tokens from the second on, when asked for
+  std::vector<std::vector<TokenLogprob>> prompt_top;
+  std::string text;    // when the engine has a tokenizer; without the stop string
+  std::string finish;  // "stop", "length", "cancelled", "error"
+  std::string error;   // of "error": what went wrong and what to change
+  int64_t prompt_tokens = 0, cached_tokens = 0, replayed_tokens = 0;  // prompt = cached + replayed
+  std::string cache_note;                                             // why no more was cached
+  Speculated speculated;
+  double prompt_seconds = 0;  // from the first step to the first token
+  double decode_seconds = 0;
+};
+
+}  // namespace quern

@@ -1,0 +1,139 @@
+// A grammar machine behind the thinking.
+#include "quern/infer/sampling/grammar_constraint.h"
+
+#include <algorithm>
+
+#include "quern/base/error.h"
+#include "quern/text/grammar/parse.h"
+
+namespace quern {
+namespace {
+
+using text::GrammarMachine;
+using text::TokenTrie;
+constexpr std::string_view kClose = "</think>";
+
+class GrammarConstraint : public TokenConstraint {
+ public:
+  GrammarConstraint(std::shared_ptr<GrammarMachine> machine, ThinkStart start, int32_t think_token)
+      : machine_(std::move(machine)), think_token_(think_token) {
+    thinking_ = start == ThinkStart::opened;
+    may_think_ = start == ThinkStart::may_open && think_token >= 0 && think_token < tokens().size();
+    if (!thinking_) state_ = machine_->start(false);
+  }
+
+  std::span<const uint64_t> allowed() override {
+    if (thinking_) return free_mask();
+    make_room();
+    const std::span<const uint64_t> bits = machine_->mask(state_);
+    if (!may_think_) return bits;
+    own_.assign(bits.begin(), bits.end());
+    set(think_token_, true);
+    return own_;
+  }
+
+  bool allows(int32_t token) override {
+    if (thinking_ || token < 0 || token >= tokens().size()) return TokenConstraint::allows(token);
+    if (may_think_ && token == think_token_) return true;
+    make_room();
+    const std::string& bytes = tokens().bytes(token);
+    return !bytes.empty() && machine_->read(state_, bytes) != GrammarMachine::kDead;
+  }
+
+  bool may_end() const override { return !thinking_ && machine_->may_end(state_); }
+  bool finished() const override { return !thinking_ && machine_->must_end(state_); }
+
+  void accept(int32_t token) override {
+    if (may_think_ && token == think_token_) {
+      thinking_ = true, may_think_ = false;
+      own_.clear();
+      return;
+    }
+    may_think_ = false;
+    const std::string bytes = spelling(token);
+    if (!thinking_) return follow(bytes);
+    thought_ += bytes;
+    const size_t close = thought_.find(kClose);
+    if (close != thought_.npos) {
+      thinking_ = false;
+      state_ = machine_->start(true);
+      follow(thought_.substr(close + kClose.size()));
+    } else if (thought_.size() >= kClose.size()) {
+      thought_.erase(0, thought_.size() - kClose.size() + 1);  // what may still become the tag
+    }
+  }
+
+ private:
+  const TokenTrie& tokens() const { return *machine_->tokens(); }
+  void make_room() {  // too much is remembered: a new machine goes on
+    if (!machine_->full()) return;
+    auto fresh = std::make_shared<GrammarMachine>(machine_->grammar(), machine_->tokens());
+    state_ = fresh->adopt(*machine_, state_);
+    machine_ = std::move(fresh);
+  }
+  void set(int32_t token, bool to) {
+    const uint64_t bit = uint64_t{1} << (static_cast<size_t>(token) % 64);
+    uint64_t& word = own_[static_cast<size_t>(token) / 64];
+    word = to ? word | bit : word & ~bit;
+  }
+  // The tag may be a special token, which has no bytes of its own in the trie.
+  std::string spelling(int32_t token) const {
+    return token == close_token() ? std::string(kClose) : tokens().bytes(token);
+  }
+  int32_t close_token() const { return tokens().close_think(); }
+  void follow(const std::string& bytes) {
+    state_ = machine_->read(state_, bytes);
+    QUERN_CHECK(state_ != GrammarMachine::kDead);
+  }
+
+  // Everything but the tokens that would close the thinking and go on with something the grammar does not begin with.
+  std::span<const uint64_t> free_mask() {
+    if (own_.empty()) {
+      own_.assign(tokens().mask_words(), 0);
+      for (int32_t t = 0; t < tokens().size(); ++t)
+        if (!tokens().bytes(t).empty() || t == close_token()) set(t, true);
+    }
+    for (int32_t t : tokens().closers()) {
+      const std::string text = thought_ + spelling(t);
+      const size_t close = text.find(kClose);
+      set(t, close == text.npos ||
+                 machine_->read(machine_->start(true), text.substr(close + kClose.size())) != GrammarMachine::kDead);
+    }
+    return own_;
+  }
+
+  std::shared_ptr<GrammarMachine> machine_;
+  int32_t think_token_;
+  bool thinking_ = false, may_think_ = false;
+  GrammarMachine::State state_ = GrammarMachine::kDead;
+  std::string thought_;        // the end of the thinking so far
+  std::vector<uint64_t> own_;  // a mask that is not the machine's
+};
+
+struct Start : ConstraintSource {
+  std::shared_ptr<GrammarMachine> machine;
+  ThinkStart how;
+  int32_t think_token;
+  Start(std::shared_ptr<GrammarMachine> m, ThinkStart h, int32_t t) : machine(std::move(m)), how(h), think_token(t) {}
+  std::unique_ptr<TokenConstraint> start() const override {
+    return std::make_unique<GrammarConstraint>(machine, how, think_token);
+  }
+};
+
+}  // namespace
+
+GrammarSource::GrammarSource(std::shared_ptr<const text::Grammar> grammar,
+                             std::shared_ptr<const text::TokenTrie> tokens)
+    : machine_(std::make_shared<GrammarMachine>(std::move(grammar), std::move(tokens))) {}
+
+std::shared_ptr<const ConstraintSource> GrammarSource::with(ThinkStart start, int32_t think_token) const {
+  return std::make_shared<Start>(machine_, start, think_token);
+}
+
+std::shared_ptr<const text::Grammar> parse_grammar(GrammarNotation notation, const std::string& text) {
+  if (notation == GrammarNotation::gbnf) return std::make_shared<text::Grammar>(text::parse_gbnf(text));
+  if (notation == GrammarNotation::regex) return std::make_shared<text::Grammar>(text::parse_regex_grammar(text));
+  return std::make_shared<text::Grammar>(text::parse_json_schema(Json::parse(text, "JSON schema")));
+}
+
+}  // namespace quern

@@ -1,0 +1,98 @@
+// Choosing the next token from a row of logits. Logit bias first; then the steps of `order`, each working on what the
+// one before left; then one draw. Temperature 0 is greedy (lowest id among equals). Same seed and step, same token.
+//   penalties    repetition (prompt and answer; divides positive logits, multiplies negative ones), presence and
+//                frequency (answer only; subtracted once, and once per occurrence)
+//   dry          what would go on with something said before loses the more the longer that is (sampler_dry.h)
+//   temperature  logits / temperature
+//   top_n_sigma  those whose logit is at most n standard deviations below the greatest; the deviation is that of the
+//                whole row, without tokens that are banned
+//   top_k        the k likeliest
+//   top_p        the likeliest that together reach p of what is left
+//   typical_p    those whose surprise is nearest to the expected one, until they together reach p of what is left
+//   min_p        those at least min_p times as likely as the likeliest
+//   xtc          exclude top choices: by chance, of those that have at least the threshold's share only the least
+//   likely
+// A step that is not in the order does nothing, whatever its option says.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "quern/infer/sampling/sampler_dry.h"
+
+namespace quern {
+
+enum class SampleStep { penalties, dry, temperature, top_n_sigma, top_k, typical_p, top_p, min_p, xtc };
+// By their names (typical_p is typ_p, too); throws Error naming a word it does not know, or finds twice.
+std::vector<SampleStep> sample_order(const std::vector<std::string>& names);
+std::vector<SampleStep> parse_sample_order(const std::string& text);  // with commas between
+
+struct SamplingOptions {
+  double temperature = 1;
+  int64_t top_k = 0;  // 0 = off
+  double top_p = 1;   // 1 = off
+  double min_p = 0;   // 0 = off
+  uint64_t seed = 0;
+  double repetition_penalty = 1;                            // 1 = off
+  double presence_penalty = 0, frequency_penalty = 0;       // 0 = off
+  std::vector<std::pair<int32_t, double>> logit_bias = {};  // added to the logit; −100 bans, in effect
+  std::vector<SampleStep> order = {SampleStep::penalties,   SampleStep::dry,   SampleStep::temperature,
+                                   SampleStep::top_n_sigma, SampleStep::top_k, SampleStep::typical_p,
+                                   SampleStep::top_p,       SampleStep::min_p, SampleStep::xtc};
+  double typical_p = 1;                             // 1 = off
+  double xtc_probability = 0, xtc_threshold = 0.1;  // probability 0 = off
+  double top_n_sigma = 0;                           // 0 or less = off
+  DryOptions dry = {};
+};
+void check(const SamplingOptions& o);  // throws Error naming the flag
+
+struct TokenLogprob {
+  int32_t token = 0;
+  double logprob = 0;  // under the untouched distribution
+};
+
+class Sampler {
+ public:
+  explicit Sampler(SamplingOptions o);
+  bool greedy() const { return o_.temperature == 0; }
+  void saw_prompt(std::span<const int32_t> tokens);  // for the repetition penalty
+  void took(int32_t token);                          // a token of the answer, sampled or forced
+  TokenLogprob next(std::span<const float> logits, uint64_t step);
+
+ private:
+  struct Seen {
+    bool prompt = false;
+    int64_t answer = 0;
+  };
+  struct Candidate {
+    int32_t id;
+    double logit;
+  };
+  bool has(SampleStep step, size_t from = 0) const;  // in the order, not before `from`
+  bool takes_all() const;                            // no cut is asked for: the draw is from the whole distribution
+  int32_t draw_from_all(std::span<const float> x, size_t best, uint64_t step);
+  double penalised(double logit, const Seen& seen) const;
+  void adjust(std::span<const float> logits, bool penalties, bool dry);
+  void filter(SampleStep step, bool& sorted, uint64_t at);
+  void keep_typical();
+  void exclude_top();
+
+  SamplingOptions o_;
+  bool penalised_;
+  std::optional<DryRepeats> repeats_;  // when DRY is on
+  size_t early_ = 0;                   // so many steps of the order are done on the row itself
+  double floor_sigma_ = 0;             // n standard deviations of the row, in the scale of the logits left
+  std::unordered_map<int32_t, Seen> seen_;
+  std::vector<Candidate> left_;
+  std::vector<float> adjusted_, shares_;  // kept between steps
+};
+
+// The logprobs of one token and of the n likeliest, under the untouched distribution.
+double logprob_of(std::span<const float> logits, int32_t token);
+std::vector<TokenLogprob> top_logprobs(std::span<const float> logits, int64_t n);
+
+}  // namespace quern

@@ -1,0 +1,26 @@
+// Tokens in, text out as it becomes certain, up to the first stop string. Text that may yet turn out to begin a stop
+// string is held back; the stop string itself is never given out.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "quern/text/tokenizer/tokenizer.h"
+
+namespace quern {
+
+class TextStream {
+ public:
+  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops);
+  std::string push(int32_t token);
+  std::string finish();  // what was held back, if no stop string came
+  bool stopped() const { return stopped_; }
+
+ private:
+  std::string release(std::string fresh, bool last);
+  StreamDecoder decoder_;
+  std::vector<std::string> stops_;
+  std::string held_;
+  bool stopped_ = false;
+};
+
+}  // namespace quern

@@ -1,0 +1,19 @@
+// At most so many tokens of thinking: then the thinking is closed, token by token, and the answer begins. Goes around
+// another constraint, or around none.
+#pragma once
+#include <memory>
+
+#include "quern/infer/sampling/constraint.h"
+#include "quern/text/tokenizer/tokenizer.h"
+
+namespace quern {
+
+struct ThinkBudgetOptions {
+  int64_t tokens = 0;
+  bool opened = false;  // by the prompt; else the answer may open its thinking with <think>
+};
+
+std::shared_ptr<const ConstraintSource> think_budget(const Tokenizer& tokenizer, ThinkBudgetOptions options,
+                                                     std::shared_ptr<const ConstraintSource> inner = {});
+
+}  // namespace quern

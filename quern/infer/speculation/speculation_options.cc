@@ -1,0 +1,28 @@
+// A kind, and a number behind a colon.
+#include "quern/infer/speculation/speculation_options.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "quern/base/error.h"
+
+namespace quern {
+
+SpeculationOptions parse_speculation(const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  if (text == "none") return {};
+  SpeculationOptions o{.most = kUsualDraft, .ngram = kind != "draft", .draft = kind != "ngram"};
+  const char* end = text.data() + text.size();
+  bool good = kind == "ngram" || kind == "draft" || kind == "both";
+  if (good && colon != text.npos) {
+    const auto [rest, bad] = std::from_chars(text.data() + colon + 1, end, o.most);
+    good = bad == std::errc() && rest == end && o.most >= 1 && o.most <= kMostGuessed;
+  }
+  if (!good)
+    fail("speculation '{}': expected none, ngram, draft or both, or as ngram:K with K tokens a draft, 1 to {}", text,
+         kMostGuessed);
+  return o;
+}
+
+}  // namespace quern

@@ -1,0 +1,354 @@
+#include "quern/memory/ask/memory.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_map>
+
+#include "quern/base/error.h"
+#include "quern/memory/topic/walk_rank.h"
+
+namespace quern::memory {
+namespace {
+
+constexpr size_t kMostQuestionBytes = 64 << 10;
+
+std::string lowered(std::string_view s) {
+  std::string out(s);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return out;
+}
+
+bool names(std::string_view text, const std::string& name) {  // as a word of its own, or with 's
+  if (name.empty()) return false;
+  const std::string lower = lowered(text), wanted = lowered(name);
+  auto letter = [&](size_t i) {
+    return i < lower.size() &&
+           (static_cast<unsigned char>(lower[i]) >= 0x80 || std::isalnum(static_cast<unsigned char>(lower[i])));
+  };
+  for (size_t at = lower.find(wanted); at != lower.npos; at = lower.find(wanted, at + 1))
+    if ((at == 0 || !letter(at - 1)) && !letter(at + wanted.size())) return true;
+  return false;
+}
+
+ConversationInfo choose(ConversationStore& store, const MemoryOptions& o) {
+  if (!o.create) return store.find(o.conversation);
+  const std::string name = o.conversation.empty() ? "main" : o.conversation;
+  if (o.conversation.empty()) {
+    const auto there = store.conversations();
+    if (there.size() == 1) return there[0];
+    if (there.size() > 1) return store.find("");  // says that one must be named
+  }
+  if (auto found = store.look_up(name)) return *found;
+  Zone::load(o.zone);  // refuses what is no zone
+  return store.create(name, o.zone, o.gap);
+}
+
+}  // namespace
+
+const char* route_name(Route r) {
+  switch (r) {
+    case Route::time:
+      return "time";
+    case Route::topic:
+      return "topic";
+    case Route::both:
+      return "time and topic";
+    case Route::neither:
+      return "neither";
+  }
+  return "";
+}
+
+TopicRank topic_rank(std::string_view name) {
+  if (name == "auto") return TopicRank::automatic;
+  if (name == "bm25") return TopicRank::bm25;
+  if (name == "mixpr") return TopicRank::mixpr;
+  if (name == "both") return TopicRank::both;
+  fail("ranking '{}', expected auto, bm25, mixpr or both", name);
+}
+
+Json Answer::json(int64_t conversation) const {
+  Json j = Json::object();
+  Json list = Json::array();
+  for (const int32_t r : responses) list.push(int64_t{r});
+  j.set("responses", std::move(list));
+  Json p = plan.json(conversation);
+  p.set("route", route_name(route));
+  if (!topic.empty()) p.set("topic", topic);
+  if (context_turn >= 0) p.set("context_turn", context_turn);
+  j.set("plan", std::move(p));
+  Json scored = Json::array();
+  for (const RankedTurn& r : ranked) {
+    Json one = Json::object();
+    one.set("response", int64_t{r.response}), one.set("score", r.score);
+    scored.push(std::move(one));
+  }
+  j.set("ranked", std::move(scored));
+  Json said = Json::array();
+  for (const std::string& n : notes) said.push(n);
+  j.set("notes", std::move(said));
+  return j;
+}
+
+Memory::Memory(const std::filesystem::path& file, MemoryOptions o)
+    : store_(file, {.create = o.create, .durable = o.durable, .topic_segment_turns = o.topic_segment_turns}),
+      info_(choose(store_, o)),
+      zone_(Zone::load(info_.zone)) {
+  if (o.background && file != ":memory:")
+    builder_ = std::make_unique<TopicBuilder>(file, info_, o.topic_segment_turns);
+}
+
+void Memory::refresh() {
+  const int64_t version = store_.data_version();
+  if (loaded_ && version == version_) return;
+  // Most often others added turns; when there are fewer than that makes, some were forgotten.
+  const bool grown = loaded_ && table_.size() > 0;
+  TurnTable later = store_.load_after(info_, grown ? table_.response.back() : -1);
+  if (grown && store_.count(info_.id) != static_cast<int64_t>(table_.size() + later.size())) {
+    table_ = store_.load(info_);
+  } else if (grown) {
+    table_.append(later);
+  } else {
+    table_ = std::move(later);
+  }
+  speakers_ = store_.speakers(info_.id);
+  index_behind_ = true;
+  version_ = version, loaded_ = true;
+}
+
+const TurnTable& Memory::table() { return refresh(), table_; }
+const std::vector<std::string>& Memory::speakers() { return refresh(), speakers_; }
+
+void Memory::resident(const StoredTurn& s, const SpokenTurn& t) {
+  if (!loaded_) return;
+  table_.id.push_back(s.id), table_.response.push_back(s.response), table_.session.push_back(s.session);
+  table_.speaker.push_back(s.speaker), table_.utc.push_back(t.utc), table_.offset.push_back(t.offset);
+  if (static_cast<size_t>(s.speaker) >= speakers_.size()) speakers_.resize(static_cast<size_t>(s.speaker) + 1);
+  speakers_[static_cast<size_t>(s.speaker)] = t.speaker;
+  if (index_ && !index_behind_) index_->add(s, t.text);
+}
+
+StoredTurn Memory::add(const SpokenTurn& t) {
+  const StoredTurn s = store_.append(info_.id, t);
+  resident(s, t);
+  return s;
+}
+
+std::vector<StoredTurn> Memory::add_all(const std::vector<SpokenTurn>& turns) {
+  std::vector<StoredTurn> out = store_.append_all(info_.id, turns);
+  for (size_t i = 0; i < out.size(); ++i) resident(out[i], turns[i]);
+  return out;
+}
+
+// Of the table as it stands: a question counts in rows of one table from its beginning to its end.
+const TopicIndex& Memory::index() {
+  if (builder_) {
+    index_ = builder_->take(store_);
+    builder_.reset(), index_behind_ = true;
+  }
+  if (!index_) index_ = std::make_unique<TopicIndex>(store_, info_.id);
+  if (index_behind_ || index_->has_unwritten()) index_->follow(table_);
+  index_behind_ = false;
+  return *index_;
+}
+
+void Memory::index_topics() {
+  refresh();
+  index();
+}
+
+size_t Memory::row_of(int32_t response) {
+  refresh();
+  const auto at = std::lower_bound(table_.response.begin(), table_.response.end(), response);
+  if (at == table_.response.end() || *at != response) fail("there is no response number {}", response);
+  return static_cast<size_t>(at - table_.response.begin());
+}
+
+std::string Memory::text(int32_t response) { return store_.text(table_.id[row_of(response)]); }
+
+LocalSeconds Memory::last_turn() {
+  refresh();
+  if (table_.size() == 0) fail("conversation '{}' holds no turn", info_.name);
+  return table_.local(table_.size() - 1);
+}
+
+int64_t Memory::forget(const std::vector<int32_t>& responses) {
+  std::vector<int64_t> ids;
+  for (const int32_t r : responses) ids.push_back(table_.id[row_of(r)]);
+  const int64_t gone = store_.forget(info_.id, ids);
+  loaded_ = false;
+  return gone;
+}
+
+size_t Memory::resident_bytes() const { return table_.bytes() + (index_ ? index_->bytes() : 0); }
+
+// Exactly one of the speakers named, or "you" and "I" where the asker is known.
+std::optional<int32_t> Memory::speaker_meant(std::string_view question, const AskOptions& o) const {
+  std::optional<int32_t> found;
+  for (size_t s = 0; s < speakers_.size(); ++s) {
+    if (!names(question, speakers_[s])) continue;
+    if (found) return std::nullopt;
+    found = static_cast<int32_t>(s);
+  }
+  if (found || o.asker.empty() || speakers_.size() != 2) return found;
+  const bool me =
+      names(question, "did I") || names(question, "I said") || names(question, "I told") || names(question, "have I");
+  const bool you = names(question, "did you") || names(question, "you said") || names(question, "you told") ||
+                   names(question, "have you");
+  if (me == you) return std::nullopt;
+  for (size_t s = 0; s < 2; ++s)
+    if ((lowered(speakers_[s]) == lowered(o.asker)) == me) return static_cast<int32_t>(s);
+  return std::nullopt;
+}
+
+// The same turns by a walk over what is alike among them; of many, among those that BM25 finds first.
+std::vector<Hit> Memory::walked(const std::string& topic, const std::vector<int64_t>& ids) {
+  std::vector<std::string> texts;
+  for (const int64_t id : ids) texts.push_back(store_.text(id));
+  std::vector<Hit> hits;
+  for (const auto& [at, score] : walk_scores(texts, topic)) hits.push_back({ids[at], static_cast<float>(score)});
+  return hits;
+}
+
+// BM25, the walk, or both among the rows; a turn also gets a share of what its neighbours in the session score,
+// whoever spoke.
+std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector<uint32_t>& rows,
+                                     const AskOptions& o) {
+  constexpr size_t kEnough = 100;  // of all turns, so many are looked at
+  const bool all = rows.size() == table_.size();
+  std::vector<int64_t> ids;
+  auto neighbours = [&](uint32_t r, auto&& f) {
+    if (r > 0 && table_.session[r - 1] == table_.session[r]) f(r - 1);
+    if (r + 1 < table_.size() && table_.session[r + 1] == table_.session[r]) f(r + 1);
+  };
+  if (!all) {
+    for (const uint32_t r : rows) {
+      ids.push_back(table_.id[r]);
+      if (o.neighbour > 0) neighbours(r, [&](uint32_t n) { ids.push_back(table_.id[n]); });
+    }
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  }
+  const size_t enough = std::max<size_t>(kEnough, 4 * static_cast<size_t>(o.k));
+  constexpr size_t kMostWalked = 2000, kFewRows = 500;
+  const TopicRank how = o.rank != TopicRank::automatic    ? o.rank
+                        : !all && rows.size() <= kFewRows ? TopicRank::mixpr
+                                                          : TopicRank::bm25;
+  std::vector<Hit> hits;
+  if (how != TopicRank::mixpr || (all ? rows.size() : ids.size()) > kMostWalked) {
+    const size_t looked_at = how == TopicRank::bm25 ? enough : std::max(enough, kMostWalked);
+    hits = all ? index().top(topic, looked_at) : index().top(topic, looked_at, ids);
+  }
+  if (how != TopicRank::bm25) {
+    if (all && rows.size() <= kMostWalked) {
+      ids = table_.id;
+    } else if (all || ids.size() > kMostWalked) {
+      ids.clear();
+      for (const Hit& h : hits) ids.push_back(h.id);
+      std::sort(ids.begin(), ids.end());
+    }
+    std::vector<Hit> walk = walked(topic, ids);
+    if (how == TopicRank::mixpr) {
+      hits = std::move(walk);
+    } else {
+      for (std::vector<Hit>* list : {&hits, &walk}) {
+        float most = 0;
+        for (const Hit& h : *list) most = std::max(most, h.score);
+        for (Hit& h : *list) h.score /= most > 0 ? most : 1;
+      }
+      hits.insert(hits.end(), walk.begin(), walk.end());
+    }
+  }
+  std::unordered_map<uint32_t, double> scores;
+  for (const Hit& h : hits) {
+    const auto at = std::lower_bound(table_.id.begin(), table_.id.end(), h.id);
+    const uint32_t row = static_cast<uint32_t>(at - table_.id.begin());
+    scores[row] += h.score;
+    if (o.neighbour > 0) neighbours(row, [&](uint32_t n) { scores[n] += o.neighbour * h.score; });
+  }
+  std::vector<std::pair<uint32_t, double>> order;
+  for (const auto& [row, score] : scores)
+    if (all || std::binary_search(rows.begin(), rows.end(), row)) order.emplace_back(row, score);
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  if (order.size() > static_cast<size_t>(o.k)) order.resize(static_cast<size_t>(o.k));
+  std::vector<RankedTurn> out;
+  for (const auto& [row, score] : order) out.push_back({table_.response[row], score});
+  return out;
+}
+
+Answer Memory::ask(std::string_view question, const AskOptions& o) {
+  if (question.size() > kMostQuestionBytes)
+    fail("question: {} bytes, at most {}", question.size(), kMostQuestionBytes);
+  if (const int year = civil(day_part(o.now)).year; year < 1700 || year > 8999)
+    fail("now: year {}, expected 1700 to 8999", year);
+  if (o.k < 1) fail("k: {}, expected 1 or more", o.k);
+  refresh();
+  const Clock clock{.now = o.now, .semantics = o.semantics, .order = o.order};
+  std::vector<std::string> people;
+  for (const std::string& s : speakers_)
+    for_each_word(s, [&](size_t b, size_t e) { people.push_back(lowered(std::string_view(s).substr(b, e - b))); });
+  Answer out;
+  TimeQuery time = parse_time(question, clock);
+  Topic topic = topic_of(question, time, people);
+  // Nothing about when, and the question leans on what came before: the newest turn that names a time.
+  if (time.empty() && !o.context.empty() && (topic.words.empty() || points_at_a_time(question))) {
+    for (size_t i = o.context.size(); i-- > 0;) {
+      TimeQuery earlier = parse_time(o.context[i].text, clock);
+      if (earlier.empty()) continue;
+      time = std::move(earlier), out.context_turn = static_cast<int64_t>(i);
+      for (TimeConstraint& c : time.constraints) c.begin = c.end = 0;
+      break;
+    }
+    if (time.empty() && topic.words.empty() && points_at_a_thing(question))
+      for (size_t i = o.context.size(); i-- > 0 && i + 3 >= o.context.size() && topic.words.empty();) {
+        topic = topic_of(o.context[i].text, {}, people);
+        if (!topic.words.empty()) out.context_turn = static_cast<int64_t>(i);
+      }
+  }
+  Selection rows = select_rows(time, table_, clock);
+  out.plan = std::move(rows.plan), out.notes = std::move(rows.notes);
+  const auto who = speaker_meant(question, o);
+  if (who && topic.words.empty() && out.context_turn < 0) topic.words = topic.deeds;
+  if (o.speaker_filter && who) {
+    const std::string& name = speakers_[static_cast<size_t>(*who)];
+    std::erase_if(rows.rows, [&](uint32_t r) { return table_.speaker[r] != *who; });
+    out.plan.steps.push_back({Column::speaker,
+                              false,
+                              {name},
+                              fmt::format("speaker = (SELECT number FROM speaker WHERE conv = {} AND name = {})",
+                                          info_.id, sql_quoted(name))});
+    rows.restricted = true;
+  }
+  auto everything = [&] {
+    for (const uint32_t r : rows.rows) out.responses.push_back(table_.response[r]);
+  };
+  if (topic.words.empty()) {
+    out.route = rows.restricted || !time.empty() || !time.notes.empty() ? Route::time : Route::neither;
+    if (out.route == Route::neither && !rows.rows.empty()) {
+      const int32_t last = table_.session[rows.rows.back()];
+      std::erase_if(rows.rows, [&](uint32_t r) { return table_.session[r] != last; });
+      out.notes.push_back("neither a time nor a topic: the latest session");
+    }
+    everything();
+    return out;
+  }
+  out.topic = topic.text();
+  out.route = rows.restricted ? Route::both : Route::topic;
+  if (rows.rows.empty() && rows.restricted) {
+    out.notes.push_back("no turn meets the time and the speaker: ranked without them");
+    for (uint32_t r = 0; r < table_.size(); ++r)
+      if (table_.local(r) <= o.now) rows.rows.push_back(r);
+  }
+  out.ranked = rank(out.topic, rows.rows, o);
+  for (const RankedTurn& r : out.ranked) out.responses.push_back(r.response);
+  if (out.ranked.empty() && rows.restricted) {
+    out.notes.push_back(fmt::format("none of the words '{}' occurs there: all its rows", out.topic));
+    everything();
+  }
+  return out;
+}
+
+}  // namespace quern::memory

@@ -1,0 +1,119 @@
+// A conversation that knows when things were said. Turns are written to the store and found at once; a question goes
+//
+//   time phrases → rows of the table;  the other words → BM25 among those rows;  neither → what its context points
+//   at.
+//
+//   Memory m("talks.db", {.create = true, .conversation = "kitchen"});
+//   m.add({"Ada", "The mill stands still on Sundays.", utc, offset});
+//   Answer a = m.ask("What did Ada say about the mill last Sunday?", {.now = …});
+//
+// One Memory belongs to one thread at a time. Other processes may write the same file: what they added is seen at the
+// next question.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/memory/plan/plan.h"
+#include "quern/memory/store/store.h"
+#include "quern/memory/time/zone.h"
+#include "quern/memory/topic/topic.h"
+#include "quern/memory/topic/topic_builder.h"
+#include "quern/memory/topic/topic_index.h"
+
+namespace quern::memory {
+
+struct MemoryOptions {
+  bool create = false;       // the file and the conversation, when they are not there
+  bool durable = false;      // wait for the disk at every turn
+  std::string conversation;  // empty: the only one
+  std::string zone = "UTC";  // of a conversation made now
+  int64_t gap = kUsualGap;   // likewise
+  int32_t topic_segment_turns = 1 << 16;
+  bool background = false;  // make the index of words in a thread from now on, not in the first question's time
+};
+
+struct ContextTurn {
+  std::string speaker, text;
+};
+
+enum class Route : uint8_t { time, topic, both, neither };
+const char* route_name(Route r);
+
+// automatic: mixpr where a time or a speaker leaves few turns, else bm25.
+enum class TopicRank : uint8_t { automatic, bm25, mixpr, both };
+TopicRank topic_rank(std::string_view name);  // throws Error
+
+struct AskOptions {
+  LocalSeconds now = 0;  // on the wall of the conversation's zone
+  Semantics semantics = Semantics::strict;
+  DateOrder order;
+  int64_t k = 10;                    // rows a topic may give
+  std::vector<ContextTurn> context;  // what was said before the question, oldest first
+  std::string asker;                 // who "I" is
+  bool speaker_filter = true;
+  TopicRank rank = TopicRank::automatic;  // within the rows that are left; both: each share of its best, added
+  double neighbour = 0.3;  // share of a neighbouring turn's score that a turn gets: answers follow questions
+};
+
+struct RankedTurn {
+  int32_t response;
+  double score;
+};
+
+struct Answer {
+  Route route = Route::neither;
+  std::vector<int32_t> responses;  // of a time question: all rows, in order; of a topic: the k best, best first
+  std::vector<RankedTurn> ranked;  // of a topic
+  Plan plan;
+  std::string topic;
+  std::vector<std::string> notes;
+  int64_t context_turn = -1;  // whose time was taken
+  Json json(int64_t conversation) const;
+};
+
+class Memory {
+ public:
+  explicit Memory(const std::filesystem::path& file, MemoryOptions options = {});
+  StoredTurn add(const SpokenTurn& turn);
+  std::vector<StoredTurn> add_all(const std::vector<SpokenTurn>& turns);
+  Answer ask(std::string_view question, const AskOptions& options);
+  int64_t forget(const std::vector<int32_t>& responses);
+  const TurnTable& table();
+  const std::vector<std::string>& speakers();
+  std::string text(int32_t response);
+  const ConversationInfo& info() const { return info_; }
+  const Zone& zone() const { return zone_; }
+  ConversationStore& store() { return store_; }
+  LocalSeconds last_turn();  // on the wall; throws Error when there is none
+  size_t resident_bytes() const;
+  // Indexes what no question has needed yet, so that the first one about a topic does not wait for it.
+  void index_topics();
+  bool topics_ready() const { return index_ || (builder_ && builder_->done()); }
+
+ private:
+  void refresh();
+  void resident(const StoredTurn& s, const SpokenTurn& t);
+  const TopicIndex& index();
+  std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
+  std::vector<Hit> walked(const std::string& topic, const std::vector<int64_t>& ids);
+  std::optional<int32_t> speaker_meant(std::string_view question, const AskOptions& o) const;
+  size_t row_of(int32_t response);
+  ConversationStore store_;
+  ConversationInfo info_;
+  Zone zone_;
+  TurnTable table_;
+  std::vector<std::string> speakers_;
+  std::unique_ptr<TopicBuilder> builder_;
+  std::unique_ptr<TopicIndex> index_;
+  bool index_behind_ = true;  // the table holds turns that the index may not
+  int64_t version_ = -1;
+  bool loaded_ = false;
+};
+
+}  // namespace quern::memory

@@ -1,0 +1,192 @@
+// Asking: routes, context, speakers, the plan as SQL against the rows it names, and the data set's own questions
+// where they are at hand.
+#include "quern/memory/ask/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "quern/base/error.h"
+#include "quern/base/mmap.h"
+#include "quern/memory/ask/eval.h"
+#include "quern/memory/store/import.h"
+
+namespace quern::memory {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string golden(const char* name) { return std::string(QUERN_SOURCE_DIR) + "/tests/memory/" + name; }
+
+std::unique_ptr<Memory> sample() {
+  auto m = std::make_unique<Memory>(
+      ":memory:",
+      MemoryOptions{.create = true, .durable = false, .conversation = "log", .zone = "UTC", .gap = kUsualGap});
+  m->add_all(read_turns(golden("log.jsonl"), Zone()));
+  return m;
+}
+
+AskOptions asked(const char* now = "2024-03-14 15:20") {
+  AskOptions o;
+  o.now = parse_time_text(now, "now").local;
+  return o;
+}
+
+TEST(Memory, RoutesByWhatAQuestionNames) {
+  const auto sampled = sample();
+  Memory& m = *sampled;
+  const Answer time = m.ask("What did we talk about in May?", asked());
+  EXPECT_EQ(time.route, Route::time);
+  EXPECT_GT(time.responses.size(), 10u);
+  EXPECT_TRUE(time.ranked.empty());
+  const Answer topic = m.ask("What did we say about the sourdough starters?", asked());
+  EXPECT_EQ(topic.route, Route::topic);
+  ASSERT_FALSE(topic.ranked.empty());
+  EXPECT_NE(m.text(topic.responses[0]).find("sourdough"), std::string::npos);
+  const Answer both = m.ask("What did Ines say about the roof in May?", asked());
+  EXPECT_EQ(both.route, Route::both);
+  for (const int32_t r : both.responses) {
+    EXPECT_TRUE(std::binary_search(time.responses.begin(), time.responses.end(), r));
+    EXPECT_EQ(m.speakers()[static_cast<size_t>(m.table().speaker[static_cast<size_t>(r)])], "Ines");
+  }
+  const Answer neither = m.ask("So, what did we talk about?", asked());
+  EXPECT_EQ(neither.route, Route::neither);
+  EXPECT_EQ(neither.responses.back(), m.table().response.back());
+  EXPECT_EQ(neither.notes.size(), 1u);
+}
+
+TEST(Memory, ContextSaysWhen) {
+  const auto sampled = sample();
+  Memory& m = *sampled;
+  const std::vector<int32_t> may = m.ask("What did we discuss in May?", asked()).responses;
+  AskOptions o = asked();
+  o.context = {{"Ines", "I was looking at June."},
+               {"Tobias", "I remember that in May we had several talks."},
+               {"Ines", "Did we?"},
+               {"Tobias", "Shall I tell you what they were about?"}};
+  Answer a = m.ask("Yes, please do.", o);
+  EXPECT_EQ(a.responses, may);
+  EXPECT_EQ(a.context_turn, 1);
+  a = m.ask("What did we say then about the roof?", o);
+  EXPECT_EQ(a.route, Route::both);
+  for (const int32_t r : a.responses) EXPECT_TRUE(std::binary_search(may.begin(), may.end(), r));
+  EXPECT_EQ(m.ask("What did we discuss in July?", o).context_turn, -1);  // says its own time
+  o.context = {{"Tobias", "The quince jelly was the best."}};
+  a = m.ask("Tell me more about it.", o);
+  EXPECT_EQ(a.topic, "quince jelly");
+}
+
+TEST(Memory, AbsoluteDatesWinOverRelativeOnes) {
+  const auto sampled = sample();
+  Memory& m = *sampled;
+  const Answer a = m.ask("What did Tobias adopt a month ago, as mentioned on May 8, 2023?", asked());
+  for (const int32_t r : a.responses)
+    EXPECT_EQ(date_text(day_part(m.table().local(static_cast<size_t>(r)))), "2023-05-08");
+  EXPECT_FALSE(a.responses.empty());
+  EXPECT_FALSE(a.notes.empty());
+  EXPECT_TRUE(m.ask("What did we discuss on February 31st?", asked()).responses.empty());
+  EXPECT_FALSE(m.ask("What did we discuss on February 31st?", asked()).notes.empty());
+}
+
+TEST(Memory, KnowsNothingOfTheFuture) {
+  const auto sampled = sample();
+  Memory& m = *sampled;
+  const Answer a = m.ask("What did we discuss last time?", asked("2023-05-08 14:30"));
+  ASSERT_FALSE(a.responses.empty());
+  for (const int32_t r : a.responses)
+    EXPECT_LE(time_text(m.table().local(static_cast<size_t>(r))), "2023-05-08 14:30");
+  EXPECT_FALSE(a.notes.empty());
+}
+
+// The SQL a plan prints keeps the rows the answer names.
+TEST(Memory, PlansAreSql) {
+  const fs::path file = fs::temp_directory_path() / fmt::format("quern_plan_{}.db", getpid());
+  {
+    Memory m(file, {.create = true, .durable = false, .conversation = "o'log", .zone = "UTC", .gap = kUsualGap});
+    m.add_all(read_turns(golden("log.jsonl"), Zone()));
+    SqliteFile db(file, false);
+    const std::string lines = read_file(golden("paraphrases.jsonl"));
+    int compared = 0;
+    for (size_t begin = 0; begin < lines.size();) {
+      const size_t end = lines.find('\n', begin);
+      const Json q = Json::parse(std::string_view(lines).substr(begin, end - begin));
+      begin = end + 1;
+      const Answer a = m.ask(q.at("question").as_string(), asked(q.at("now").as_string().c_str()));
+      if (a.route != Route::time) continue;
+      std::vector<int32_t> rows;
+      SqliteStatement s = db.prepare(a.plan.sql(m.info().id));
+      while (s.step()) rows.push_back(static_cast<int32_t>(s.integer(0)));
+      EXPECT_EQ(rows, a.responses) << q.at("question").as_string() << "\n" << a.plan.sql(m.info().id);
+      ++compared;
+    }
+    EXPECT_GT(compared, 300);
+  }
+  for (const char* end : {"", "-wal", "-shm"}) fs::remove(file.string() + end);
+}
+
+TEST(Memory, WhatIsAddedIsFoundAtOnceAndWhatIsForgottenIsNot) {
+  const auto sampled = sample();
+  Memory& m = *sampled;
+  const AskOptions o = asked("2024-03-15 09:00");
+  EXPECT_TRUE(m.ask("What about the zeppelin?", o).ranked.empty());
+  const StoredTurn t =
+      m.add({"Ines", "A zeppelin flew over the mill.", parse_time_text("2024-03-15 08:30", "").local, 0});
+  const Answer a = m.ask("What about the zeppelin?", o);
+  ASSERT_FALSE(a.responses.empty());
+  EXPECT_EQ(a.responses[0], t.response);
+  EXPECT_EQ(m.forget({t.response}), 1);
+  EXPECT_TRUE(m.ask("What about the zeppelin?", o).ranked.empty());
+  EXPECT_THROW(m.forget({t.response}), Error);
+}
+
+TEST(Memory, DaysFollowTheWallClock) {
+  Memory m(":memory:",
+           {.create = true, .durable = false, .conversation = "b", .zone = "Europe/Berlin", .gap = kUsualGap});
+  const Zone& z = m.zone();
+  const int64_t late = z.to_utc(parse_time_text("2024-03-30 23:30", "").local);
+  // An hour later on the wall it is already three: the clock went forward at two.
+  const int64_t after = late + 3 * 3600;
+  m.add({"A", "before the change", late, z.offset_at(late)});
+  m.add({"A", "after the change", after, z.offset_at(after)});
+  EXPECT_EQ(time_text(m.table().local(1)), "2024-03-31 03:30:00");
+  AskOptions o = asked("2024-03-31 12:00");
+  EXPECT_EQ(m.ask("What did we talk about yesterday?", o).responses, (std::vector<int32_t>{0}));
+  EXPECT_EQ(m.ask("What did we talk about today?", o).responses, (std::vector<int32_t>{1}));
+}
+
+TEST(Memory, HostileQuestions) {
+  const auto sampled = sample();
+  Memory& m = *sampled;
+  for (const char* q : {"'; DROP TABLE turn; --", "", "????", "\xff\xfe on May 8",
+                        "What did O'Brien'); DELETE FROM turn; say in May?"})
+    EXPECT_NO_THROW(m.ask(q, asked())) << q;
+  EXPECT_THROW(m.ask(std::string(10 << 20, 'a'), asked()), Error);
+  EXPECT_EQ(m.store().load(m.info()).size(), m.table().size());
+}
+
+TEST(Memory, ScoresOfTheDataSet) {
+  EXPECT_DOUBLE_EQ(score({1, 2, 3, 4}, {3, 4, 5}).recall, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(score({1, 2, 3, 4}, {3, 4, 5}).precision, 0.5);
+  EXPECT_NEAR(score({1, 2, 3, 4}, {3, 4, 5}).f2, 5 * 0.5 * (2.0 / 3) / (4 * 0.5 + 2.0 / 3), 1e-12);
+  EXPECT_EQ(score({}, {1}).f2, 0);
+  const char* named = std::getenv("QUERN_TEMPORAL_MEMORY");
+  const fs::path dir = named ? named : fs::path(QUERN_SOURCE_DIR) / "../shared/data/temporal-memory";
+  if (!fs::exists(dir)) GTEST_SKIP() << "no " << dir.string() << " (QUERN_TEMPORAL_MEMORY names another place)";
+  EvalOptions o;
+  o.resamples = 1;
+  Json j = evaluate_memory(dir, o);
+  EXPECT_GE(j.at("time").at("f2").as_double(), 95);
+  EXPECT_GE(j.at("ambiguous").at("f2").as_double(), 94);
+  EXPECT_GE(j.at("time_content").at("k3").at("f2").as_double(), 47);
+  EXPECT_GE(j.at("time_content").at("k10").at("recall").as_double(), 86);
+  o.semantics = Semantics::tmd;
+  j = evaluate_memory(dir, o);
+  EXPECT_GE(j.at("time").at("f2").as_double(), 99);
+}
+
+}  // namespace
+}  // namespace quern::memory

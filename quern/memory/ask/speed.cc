@@ -1,0 +1,157 @@
+#include "quern/memory/ask/speed.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "quern/base/error.h"
+#include "quern/base/rng.h"
+#include "quern/memory/ask/memory.h"
+
+namespace quern::memory {
+namespace {
+
+constexpr const char* kQuestions[] = {
+    "What did we chat about between May 8th and June 9th?",
+    "What did Caroline say about her painting in our third session?",
+    "Remind me what came up the second time we talked last week, please.",
+    "What activity did you mention you had taken up two months ago, as discussed on July 3rd, 2023?",
+    "Could you summarise the conversations we had over the last three days?",
+    "What did we discuss twenty-one sessions ago?",
+    "Who was it that wanted to adopt a dog from the shelter near the station?",
+    "What was said on the evening of the 14th of February, before the long break?"};
+
+double seconds_of(auto&& f) {
+  const auto begin = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double thread_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+double at(std::vector<double> v, double q) {
+  if (v.empty()) return 0;
+  std::sort(v.begin(), v.end());
+  return v[std::min(v.size() - 1, static_cast<size_t>(q * static_cast<double>(v.size())))];
+}
+
+int64_t resident_of_process() {
+  std::ifstream f("/proc/self/statm");
+  int64_t total = 0, resident = 0;
+  f >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+class TurnMaker {
+ public:
+  SpokenTurn next() {
+    SpokenTurn t{n_ % 2 ? "Ada" : "Bo", "", 0, 0};
+    time_ += n_ % 25 == 0 ? 7200 : 20;
+    t.utc = time_;
+    const uint64_t words = 12 + rng_.below(49);
+    for (uint64_t w = 0; w < words; ++w) {
+      // rank ≈ exp(u · ln V): frequencies fall as 1 / rank
+      const auto rank = static_cast<int64_t>(std::exp(rng_.uniform() * std::log(60'000.0)));
+      if (w) t.text += ' ';
+      for (int64_t r = rank; r > 0; r /= 21) {
+        t.text += "bcdfghjklmnpqrstvwxyz"[r % 21];
+        t.text += "aeiou"[r % 5];
+      }
+    }
+    words_ += static_cast<int64_t>(words), ++n_;
+    return t;
+  }
+  int64_t words() const { return words_; }
+  int64_t time() const { return time_; }
+
+ private:
+  Rng rng_{17};
+  int64_t n_ = 0, words_ = 0, time_ = 1'600'000'000;
+};
+
+}  // namespace
+
+Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
+  Json out = Json::object();
+  const Clock clock{.now = day_of(2023, 10, 22) * kDaySeconds + 43'200, .semantics = Semantics::strict, .order = {}};
+  std::vector<double> parse;
+  size_t found = 0;
+  for (int64_t i = 0; i < o.parses; ++i) {
+    const char* q = kQuestions[static_cast<size_t>(i) % std::size(kQuestions)];
+    parse.push_back(1e6 * seconds_of([&] { found += parse_time(q, clock).constraints.size(); }));
+  }
+  QUERN_CHECK(o.parses < 100 || found > 0);
+  out.set("parse_us_median", at(parse, 0.5)), out.set("parse_us_p99", at(parse, 0.99));
+
+  const int64_t before = resident_of_process();
+  const std::filesystem::path file = folder / "memory.db";
+  if (std::filesystem::exists(file)) fail("{} is there already", file.string());
+  Memory m(file, {.create = true, .durable = false, .conversation = "speed", .zone = "UTC", .gap = kUsualGap});
+  TurnMaker maker;
+  std::vector<SpokenTurn> batch;
+  out.set("fill_seconds", seconds_of([&] {
+            for (int64_t i = 0; i < o.turns; ++i) {
+              batch.push_back(maker.next());
+              if (batch.size() == 5000 || i + 1 == o.turns) m.add_all(batch), batch.clear();
+            }
+          }));
+  batch.shrink_to_fit();
+  AskOptions ask;
+  ask.now = maker.time() + 3000;
+  Answer first;
+  out.set("load_and_index_seconds", seconds_of([&] { first = m.ask("What about the babe and the dodo?", ask); }));
+  out.set("reopened_and_asked_seconds", seconds_of([&] {  // as a new process does it
+            Memory again(file,
+                         {.create = false, .durable = false, .conversation = "speed", .zone = "", .gap = kUsualGap});
+            const Answer a = again.ask("What about the babe and the dodo?", ask);
+            QUERN_CHECK(a.responses == first.responses);
+          }));
+  std::vector<double> append, busy, control, visible, time, topic, alone;
+  for (int64_t i = 0; i < o.appends; ++i) {
+    SpokenTurn t = maker.next();
+    const std::string mark = fmt::format("marker{}", i);
+    t.text += " " + mark;
+    StoredTurn s;
+    const double begun = thread_seconds();
+    append.push_back(1e3 * seconds_of([&] { s = m.add(t); }));
+    busy.push_back(1e3 * (thread_seconds() - begun));
+    control.push_back(1e3 * seconds_of([&] {  // as much work as an append and no store: what the machine does to it
+                        const double until = thread_seconds() + 5e-5;
+                        while (thread_seconds() < until) {
+                        }
+                      }));
+    if (i % 20) continue;
+    ask.now = t.utc + 60;
+    Answer a;
+    visible.push_back(append.back() + 1e3 * seconds_of([&] { a = m.ask("What about " + mark + "?", ask); }));
+    QUERN_CHECK(!a.responses.empty() && a.responses[0] == s.response, "turn {} was not found", i);
+    time.push_back(1e3 * seconds_of([&] { a = m.ask("What did we discuss two sessions ago?", ask); }));
+    alone.push_back(1e3 * seconds_of([&] { a = m.ask("What about the babe and the dodo?", ask); }));
+    topic.push_back(
+        1e3 * seconds_of([&] { a = m.ask("What did Ada say about the babe and the dodo in the last month?", ask); }));
+  }
+  out.set("turns", o.turns + o.appends), out.set("words", maker.words());
+  out.set("append_ms_median", at(append, 0.5)), out.set("append_ms_p99", at(append, 0.99)),
+      out.set("append_ms_max", at(append, 1));
+  out.set("append_cpu_ms_p99", at(busy, 0.99));  // without what other processes took
+  out.set("control_50us_ms_p99", at(control, 0.99));
+  out.set("append_and_find_ms_median", at(visible, 0.5));
+  out.set("time_question_ms_median", at(time, 0.5)), out.set("time_and_topic_question_ms_median", at(topic, 0.5));
+  out.set("topic_question_ms_median", at(alone, 0.5)), out.set("topic_question_ms_p99", at(alone, 0.99));
+  out.set("resident_bytes", static_cast<int64_t>(m.resident_bytes()));
+  out.set("process_resident_bytes", resident_of_process() - before);
+  out.set("file_bytes", static_cast<int64_t>(std::filesystem::file_size(file)));
+  return out;
+}
+
+}  // namespace quern::memory

@@ -1,0 +1,60 @@
+// Which rows of the conversation table a question means. The constraints of a TimeQuery become a chain of the paper's
+// two functions over its columns, f_value(column,[v, …]) keeps rows with one of the values and
+// f_between(column,[lo,hi]) those inside, and each is also a condition of SQL. Counting ("the third chat in May") is
+// resolved to session numbers, so the chain says what was kept. Cost: linear in the rows.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/memory/time/time_query.h"
+
+namespace quern::memory {
+
+// The resident columns of one conversation, in order of time.
+struct TurnTable {
+  std::vector<int64_t> id;        // in the store
+  std::vector<int32_t> response;  // number within the conversation, from 0
+  std::vector<int32_t> session;   // from 1
+  std::vector<int32_t> speaker;
+  std::vector<int64_t> utc;
+  std::vector<int32_t> offset;  // of the wall clock there and then
+  int64_t gap = 20 * 60;        // seconds of silence that begin a new session
+  void append(const TurnTable& later);
+  size_t size() const { return id.size(); }
+  LocalSeconds local(size_t row) const { return utc[row] + offset[row]; }
+  size_t bytes() const;
+};
+
+enum class Column : uint8_t { response_index, session_index, speaker, day_name, date, time, date_time };
+const char* column_name(Column c);
+
+struct PlanStep {
+  Column column;
+  bool between = false;
+  std::vector<std::string> values;  // as the paper writes them; between: lo, hi and possibly more pairs
+  std::string sql;                  // the condition
+};
+
+struct Plan {
+  std::vector<PlanStep> steps;
+  std::string text() const;                     // [f_value(Session_Index,[3]), …]
+  std::string sql(int64_t conversation) const;  // SELECT … WHERE …
+  Json json(int64_t conversation) const;
+};
+
+struct Selection {
+  Plan plan;
+  std::vector<uint32_t> rows;      // ascending
+  std::vector<std::string> notes;  // what was set aside, widened, or could not be meant
+  bool restricted = false;         // a constraint applied
+};
+// Turns after clock.now do not exist for the question.
+Selection select_rows(const TimeQuery& query, const TurnTable& table, const Clock& clock);
+// The number of the session going on at `now`: one past the last, unless its last turn is younger than the gap.
+int32_t current_session(const TurnTable& table, LocalSeconds now);
+
+std::string sql_quoted(std::string_view text);
+
+}  // namespace quern::memory

@@ -1,0 +1,507 @@
+// What prepositions make of periods: "between … and …", "since …", "until …", lists ("in May and July"), days of
+// every week ("on Tuesdays") and hours of every day. And the walk over the question that collects constraints.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "quern/memory/time/time_parser.h"
+
+namespace quern::memory {
+namespace {
+
+// "What did we go through this year?": the verb's own preposition, not the end of a span.
+bool goes_through(std::string_view word) {
+  static constexpr std::string_view verbs[] = {
+      "go",     "goes", "going", "gone",    "went",    "work",    "works",   "worked", "walk", "walked", "talk",
+      "talked", "run",  "ran",   "running", "working", "talking", "walking", "take",   "took", "taken",  "been"};
+  return std::find(std::begin(verbs), std::end(verbs), word) != std::end(verbs);
+}
+
+constexpr int32_t kHour = 3600, kDayEnd = 86399;
+
+}  // namespace
+
+size_t TimeParser::period(size_t i, Period& out, int depth) const {
+  if (i >= n_ || depth > 3) return 0;
+  size_t best = 0;
+  auto offer = [&](size_t end, const Period& p) {
+    if (end > best) best = end, out = p;
+  };
+  Period p;
+  auto attempt = [&](size_t end) {
+    if (end) offer(end, p);
+    p = Period();
+  };
+  attempt(beside_period(i, p, depth));
+  attempt(part_of_period(i, p, depth));
+  attempt(week_of(i, p, depth));
+  attempt(part_of_day(i, p, depth));
+  attempt(day_word(i, p));
+  attempt(before_last(i, p));
+  attempt(ago(i, p));
+  attempt(this_or_last_unit(i, p));
+  attempt(named_day(i, p));
+  attempt(named_relative(i, p));
+  attempt(calendar_date(i, p));
+  attempt(holiday(i, p));
+  attempt(season(i, p));
+  attempt(quarter(i, p));
+  attempt(numbered_week(i, p));
+  attempt(plain_year(i, p));
+  attempt(day_of_month(i, p));
+  if (!best && (is(i, Word::the))) {  // "the month of May", "the year 2022"
+    if (is_unit(i + 1, Unit::month) && is(i + 2, Word::of)) attempt(calendar_date(i + 3, p));
+    if (!best && (month_here(i + 1) || is(i + 1, Lex::date))) attempt(calendar_date(i + 1, p));
+  }
+  if (!best && is_unit(i, Unit::month) && is(i + 1, Word::of)) attempt(calendar_date(i + 2, p));
+  return best ? with_part(best, out) : 0;
+}
+
+// FROM date TO date; what one side leaves out (month, year) comes from the other.
+size_t TimeParser::range(size_t i, Period& out) const {
+  size_t j = i;
+  const bool between = is(j, Word::between), from = is(j, Word::from);
+  if (between || from || is(j, Word::over) || is(j, Word::in) || is(j, Word::on) || is(j, Word::around)) ++j;
+  while (is(j, Word::in) || is(j, Word::the)) {
+    if (is(j, Word::the)) break;
+    ++j;
+  }
+  auto separator = [&](size_t k) -> size_t {
+    if (is(k, Word::up) && (is(k + 1, Word::to) || is(k + 1, Word::until) || is(k + 1, Word::through))) return k + 2;
+    if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until)) return k + 1;
+    if (is(k, Word::and_) && between) return k + 1;
+    if (is(k, Word::and_) && from && (is(k + 1, Word::until) || is(k + 1, Word::to) || is(k + 1, Word::through)))
+      return k + 2;
+    if (dash(k)) return k;
+    return 0;
+  };
+  PartialDate a, b;
+  Period pa, pb;
+  // The left side: a date, a bare day, or another period.
+  int day_a = 0, day_b = 0;
+  size_t left = partial(j, a);
+  const size_t bare = [&] {
+    const size_t d = day_number(skip(j, Word::the), day_a);
+    return d && d != left && separator(d) ? d : size_t{0};
+  }();
+  const size_t other = period(j, pa, 1);
+  auto b_side = [&](size_t sep, size_t& end_partial, size_t& end_day, size_t& end_period) {
+    size_t k = sep;
+    if (is(k, Word::on) || is(k, Word::in)) ++k;
+    end_partial = partial(k, b);
+    end_day = day_number(skip(k, Word::the), day_b);
+    if (end_day && (is(end_day, Lex::session) || is(end_day, Lex::unit) || is(end_day, Lex::response))) end_day = 0;
+    end_period = period(k, pb, 1);
+  };
+  auto settle = [&](PartialDate x, PartialDate y) {
+    if (y.month == 0) y.month = x.month;
+    if (x.month == 0) x.month = y.month;
+    if (y.year == 0 && x.year != 0) {
+      y.year = x.year;
+      if (std::pair(y.month, y.day ? y.day : 31) < std::pair(x.month, x.day)) ++y.year;
+    }
+    const Period hi = resolve(y);
+    if (x.year == 0 && !hi.impossible) {
+      x.year = civil(hi.last()).year;
+      if (std::pair(x.month, x.day) > std::pair(civil(hi.last()).month, civil(hi.last()).day)) --x.year;
+    }
+    const Period lo = resolve(x);
+    out = lo;
+    out.hi = hi.hi;
+    out.absolute = true, out.impossible = lo.impossible || hi.impossible || out.lo > out.hi, out.name = "date-span";
+    out.grain = Grain::week;
+  };
+  size_t ep = 0, ed = 0, er = 0;
+  if (bare) {
+    const size_t sep = separator(bare);
+    b_side(sep, ep, ed, er);
+    if (ep && b.month && b.day) {
+      settle({0, 0, day_a}, b);
+      return ep;
+    }
+  }
+  if (left) {
+    if (const size_t sep = separator(left)) {
+      b_side(sep, ep, ed, er);
+      if (ep && ep >= er) {
+        settle(a, b);
+        return ep;
+      }
+      if (ed && a.day && !er) {
+        settle(a, {0, 0, day_b});
+        return ed;
+      }
+    }
+  }
+  if (!other || pa.impossible) return 0;
+  const size_t sep = separator(other);
+  if (!sep) return 0;
+  if ((is(sep, Word::now) || said(sep, "date")) && pa.hi <= clock_.now) {
+    out = pa, out.hi = clock_.now, out.name = "date-span";
+    return sep + 1;
+  }
+  b_side(sep, ep, ed, er);
+  if (er && pa.rule == TimeRule::named_day && pb.hi < pa.lo &&
+      pb.first() == pb.last())  // Monday to Wednesday of last week
+    while (pa.lo > pb.lo) pa.lo -= 7 * kDaySeconds, pa.hi -= 7 * kDaySeconds;
+  if (!er || pb.impossible || pb.hi < pa.lo) return 0;
+  out = pa;
+  out.hi = pb.hi, out.absolute = pa.absolute && pb.absolute, out.name = "date-span", out.rule = TimeRule::plain;
+  out.grain = Grain::week;
+  return er;
+}
+
+TimeConstraint TimeParser::from_period(const Period& p) const {
+  TimeConstraint c;
+  c.axis = Axis::date;
+  if (!p.impossible) c.ranges.push_back({p.lo, p.hi});
+  c.grain = p.grain, c.rule = p.rule, c.argument = p.argument, c.absolute = p.absolute, c.soft = p.soft,
+  c.name = p.name;
+  return c;
+}
+
+// Days of one month: "the 1st and 2nd of March", "March 2nd, 3rd and 5th".
+size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
+  size_t j = i;
+  if (is(j, Word::on) || is(j, Word::in)) ++j;
+  std::vector<int> days;
+  PartialDate p;
+  int d = 0;
+  auto next = [&](size_t k) -> size_t {  // behind "and", "or" or a comma
+    const bool comma = k < n_ && t_[k].before == ',';
+    if (!comma && !is(k, Word::and_) && !is(k, Word::or_)) return 0;
+    if (is(k, Word::and_) || is(k, Word::or_)) ++k;
+    return skip(k, Word::the);
+  };
+  size_t end = 0;
+  if (month_here(j)) {
+    end = partial(j, p);
+    if (!end || !p.day || p.year) return 0;
+    days.push_back(p.day);
+    for (size_t k = next(end); k; k = next(end)) {
+      const size_t more = day_number(k, d);
+      if (!more || !is(more - 1, Lex::ordinal) || is(more, Word::of) || is(more, Lex::month) ||
+          is(more, Lex::session) || is(more, Lex::unit))
+        break;
+      days.push_back(d), end = more;
+    }
+  } else {
+    size_t k = skip(j, Word::the);
+    for (size_t m = day_number(k, d); m && days.size() < kLongestList; m = day_number(k, d)) {
+      if (is(m, Word::of) || is(m, Lex::month)) {
+        end = partial(k, p);
+        break;
+      }
+      days.push_back(d);
+      k = next(m);
+      if (!k) return 0;
+    }
+    if (!end || !p.day) return 0;
+    days.push_back(p.day);
+  }
+  if (days.size() < 2) return 0;
+  out.axis = Axis::date, out.grain = Grain::day, out.absolute = true, out.name = "date-list";
+  for (const int day : days) {
+    const Period one = resolve({p.year, p.month, day});
+    if (one.impossible) return 0;
+    out.ranges.push_back({one.lo, one.hi});
+  }
+  return end;
+}
+
+size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
+  Period p;
+  auto refuse_impossible = [&](size_t from, size_t end) {
+    if (p.impossible)
+      out_.notes.push_back(
+          fmt::format("there is no such date: {}", text_.substr(t_[from].begin, t_[end - 1].end - t_[from].begin)));
+  };
+  if (const size_t end = range(i, p)) {
+    out = from_period(p);
+    refuse_impossible(i, end);
+    return end;
+  }
+  size_t j = i;
+  if (const size_t end = date_list(i, out)) return end;
+  enum class Open { none, since, after, before, until } open = Open::none;
+  if ((is(j, Word::number) || is(j, Word::not_)) && (is(j + 1, Word::earlier) || is(j + 1, Word::later)) &&
+      said(j + 2, "than")) {
+    open = is(j + 1, Word::earlier) ? Open::since : Open::until;
+    j += 3;
+  } else if (is(j, Word::starting) || (is(j, Word::begin) && !is(j + 1, Word::of))) {
+    ++j;
+    if (is(j, Word::from) || is(j, Word::on) || is(j, Word::in) || said(j, "with")) ++j;
+    open = Open::since;
+  } else if (is(j, Word::since)) {
+    ++j, open = Open::since;
+  } else if (is(j, Word::after)) {
+    ++j, open = Open::after;
+  } else if (is(j, Word::before) || (is(j, Word::previous) && is(j + 1, Word::to))) {
+    j += is(j, Word::before) ? 1 : 2, open = Open::before;
+  } else if (is(j, Word::until)) {
+    ++j, open = Open::until;
+  } else if (is(j, Word::up) && (is(j + 1, Word::to) || is(j + 1, Word::until) || is(j + 1, Word::through))) {
+    j += 2, open = Open::until;
+    if (is(j, Word::and_)) ++j;  // up to and including
+    if (said(j, "including")) ++j;
+  } else if (is(j, Word::through) && (j == 0 || !goes_through(w_.spelling(j - 1)))) {
+    ++j, open = Open::until;
+  } else {
+    if (is(j, Word::by) || is(j, Word::in) || is(j, Word::on) || is(j, Word::at) || is(j, Word::over) ||
+        is(j, Word::around) || is(j, Word::from) || is(j, Word::through))
+      ++j;
+    if (is(j, Word::back) && j == i) {
+      ++j;
+      if (is(j, Word::in) || is(j, Word::on)) ++j;
+    }
+    if (j == i + 1 && is(i, Word::in) && is(j, Word::back)) ++j;
+  }
+  size_t end = period(j, p);
+  if (!end && j > i && open == Open::none) {
+    j = i;
+    end = period(j, p);
+  }
+  if (!end) return 0;
+  out = from_period(p);
+  refuse_impossible(j, end);
+  if (open == Open::none && j > i && is(i, Word::by)) open = Open::until;
+  // "from May 8th on", "May 8th onwards"
+  if (is(end, Word::onward) || (is(end, Word::on) && is(end + 1, Word::onward)) ||
+      (is(end, Word::and_) && (is(end + 1, Word::onward) || is(end + 1, Word::after) || said(end + 1, "beyond"))) ||
+      (is(end, Word::on) && is(i, Word::from) && sentence_end(end + 1)) ||
+      (is(end, Word::or_) && is(end + 1, Word::later))) {
+    end += is(end, Word::and_) || is(end, Word::or_) || (is(end, Word::on) && is(end + 1, Word::onward)) ? 2 : 1;
+    open = Open::since;
+  }
+  if (open == Open::none || out.ranges.empty()) {
+    // "in May and July", "on May 8th or 9 June"
+    while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ',')) &&
+           !out.ranges.empty()) {
+      size_t k = is(end, Word::and_) || is(end, Word::or_) ? end + 1 : end;
+      if (is(k, Word::and_) || is(k, Word::or_)) ++k;
+      if (is(k, Word::in) || is(k, Word::on) || is(k, Word::over)) ++k;
+      Period q;
+      const size_t more = period(k, q);
+      if (!more || q.impossible || q.absolute != out.absolute || q.grain != out.grain) break;
+      // "July 3rd, 2023" was taken whole; "the first session, May 8" is not a list of dates.
+      out.ranges.push_back({q.lo, q.hi});
+      out.rule = TimeRule::plain, end = more;
+    }
+    return end;
+  }
+  TimeRange& r = out.ranges[0];
+  switch (open) {
+    case Open::since:
+      r.hi = kNoEnd;
+      break;
+    case Open::after:
+      r = {r.hi + 1, kNoEnd};
+      break;
+    case Open::before:
+      r = {kNoBegin, r.lo - 1};
+      break;
+    case Open::until:
+      r.lo = kNoBegin;
+      break;
+    case Open::none:
+      break;
+  }
+  out.rule = TimeRule::plain, out.name = "open-span";
+  return end;
+}
+
+// Of every week or every day: "on Tuesdays", "every Monday", "on weekends", "in the mornings".
+size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
+  size_t j = i;
+  if (is(j, Word::on) || is(j, Word::in) || is(j, Word::at) || is(j, Word::over)) ++j;
+  const bool every = is(j, Word::every);
+  if (every) ++j;
+  j = skip(j, Word::the);
+  if (j >= n_) return 0;
+  const bool a_weekday = is(j, Word::a) && (is(j + 1, Lex::weekday)) && !is(j + 2, Lex::unit);
+  if (a_weekday) ++j;
+  out.axis = Axis::weekday, out.grain = Grain::day, out.name = "every-week";
+  const bool nights = is(j + 1, Lex::part) && t_[j + 1].plural;  // "Friday nights"
+  if (is(j, Lex::weekday) && (every || t_[j].plural || a_weekday || nights)) {
+    out.ranges = {{t_[j].value, t_[j].value}};
+    size_t end = j + 1;
+    while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ','))) {
+      size_t k = is(end, Word::and_) || is(end, Word::or_) ? end + 1 : end;
+      if (is(k, Word::on)) ++k;
+      if (!is(k, Lex::weekday) || !(t_[k].plural || every)) break;
+      out.ranges.push_back({t_[k].value, t_[k].value});
+      end = k + 1;
+    }
+    return end;
+  }
+  if (is_unit(j, Unit::weekend) && (t_[j].plural || every)) {
+    out.ranges = {{5, 6}};
+    return j + 1;
+  }
+  if (said(j, "weekdays") || said(j, "weekday") || said(j, "workdays")) {
+    out.ranges = {{0, 4}};
+    return j + 1;
+  }
+  if (is(j, Lex::part) && (t_[j].plural || every)) {
+    out.axis = Axis::clock, out.grain = Grain::part, out.name = "every-day";
+    switch (static_cast<Part>(t_[j].value)) {
+      case Part::morning:
+        out.ranges = {{5 * kHour, 12 * kHour - 1}};
+        break;
+      case Part::afternoon:
+        out.ranges = {{12 * kHour, 17 * kHour - 1}};
+        break;
+      case Part::evening:
+        out.ranges = {{17 * kHour, 22 * kHour - 1}};
+        break;
+      case Part::night:
+        out.ranges = {{22 * kHour, kDayEnd}, {0, 5 * kHour - 1}};
+        break;
+    }
+    return j + 1;
+  }
+  return 0;
+}
+
+// at 3 pm, around 15:30, after 5 pm, before noon, between 2 and 4 pm, from 2 pm to 4 pm
+size_t TimeParser::clock_time(size_t i, int32_t& lo, int32_t& hi) const {
+  size_t j = i;
+  auto one = [&](size_t k, int32_t& at, bool& whole) -> size_t {
+    if (is(k, Lex::clock)) {
+      at = t_[k].value, whole = !t_[k].digits;
+      return k + 1;
+    }
+    if (is(k, Word::noon) || is(k, Word::midnight)) {
+      at = t_[k].value, whole = true;
+      return k + 1;
+    }
+    return 0;
+  };
+  int32_t a = 0, b = 0;
+  bool wa = false, wb = false;
+  if (is(j, Word::between) || is(j, Word::from)) {
+    size_t k = one(j + 1, a, wa);
+    bool bare = false;
+    if (!k && is(j + 1, Lex::number) && t_[j + 1].value <= 12) k = j + 2, bare = true;
+    if (!k || !(is(k, Word::and_) || is(k, Word::to) || is(k, Word::until) || dash(k))) return 0;
+    const size_t end = one(dash(k) ? k : k + 1, b, wb);
+    if (!end) return 0;
+    if (bare) {
+      a = t_[j + 1].value % 12 * kHour + (b >= 12 * kHour ? 12 * kHour : 0);
+      if (a > b) a -= 12 * kHour;
+    }
+    if (a < 0 || a >= b) return 0;
+    lo = a, hi = b - 1;
+    return end;
+  }
+  const bool after = is(j, Word::after) || is(j, Word::since), before = is(j, Word::before) || is(j, Word::until);
+  const bool around = is(j, Word::around), at = is(j, Word::at);
+  if (!after && !before && !around && !at) return 0;
+  ++j;
+  const bool about = at && is(j, Word::around);
+  if (about) ++j;
+  const size_t end = one(j, a, wa);
+  if (!end) return 0;
+  if (after)
+    lo = a, hi = kDayEnd;
+  else if (before)
+    lo = 0, hi = std::max(0, a - 1);
+  else if (around || about)
+    lo = std::max(0, a - kHour / 2), hi = std::min(kDayEnd, a + kHour / 2);
+  else
+    lo = a, hi = std::min(kDayEnd, a + (wa ? kHour : 60) - 1);
+  return end;
+}
+
+size_t TimeParser::clock_clause(size_t i, TimeConstraint& out) const {
+  int32_t lo, hi;
+  size_t end = clock_time(i, lo, hi);
+  if (end) {
+    out.axis = Axis::clock, out.ranges = {{lo, hi}}, out.grain = Grain::part, out.name = "clock";
+    return end;
+  }
+  // "in the morning" with the day said elsewhere
+  size_t j = i;
+  if (!(is(j, Word::in) || is(j, Word::at))) return 0;
+  ++j;
+  if (is(j, Word::the)) ++j;
+  if (!is(j, Lex::part) || t_[j].plural) return 0;
+  TimeConstraint every;
+  switch (static_cast<Part>(t_[j].value)) {
+    case Part::morning:
+      every.ranges = {{5 * kHour, 12 * kHour - 1}};
+      break;
+    case Part::afternoon:
+      every.ranges = {{12 * kHour, 17 * kHour - 1}};
+      break;
+    case Part::evening:
+      every.ranges = {{17 * kHour, 22 * kHour - 1}};
+      break;
+    case Part::night:
+      every.ranges = {{22 * kHour, kDayEnd}, {0, 5 * kHour - 1}};
+      break;
+  }
+  out.axis = Axis::clock, out.ranges = every.ranges, out.grain = Grain::part, out.name = "part-of-day";
+  return j + 1;
+}
+
+size_t TimeParser::clause(size_t i, TimeConstraint& out) {
+  size_t best = 0;
+  auto offer = [&](size_t end, TimeConstraint&& c) {
+    if (end > best) best = end, out = std::move(c);
+  };
+  TimeConstraint c;
+  auto attempt = [&](size_t end) {
+    if (end) offer(end, std::move(c));
+    c = TimeConstraint();
+  };
+  attempt(session_clause(i, c));
+  attempt(response_clause(i, c));
+  attempt(recurring(i, c));
+  attempt(clock_clause(i, c));
+  const size_t notes = out_.notes.size();
+  const size_t end = date_clause(i, c);
+  if (end <= best) out_.notes.resize(notes);
+  attempt(end);
+  return best;
+}
+
+TimeQuery TimeParser::run() {
+  for (size_t i = 0; i < n_;) {
+    TimeConstraint c;
+    const size_t end = clause(i, c);
+    if (!end) {
+      ++i;
+      continue;
+    }
+    c.begin = t_[i].begin, c.end = t_[end - 1].end;
+    for (size_t back = i; back > 0 && i - back < 4 && !t_[back].starts;) {
+      --back;
+      if (is(back, Word::mention) || is(back, Word::talk) || (is(back, Lex::session) && t_[back].value == 0)) {
+        c.mention = true;
+        break;
+      }
+      if (!preposition(back) && !is(back, Word::as) && !is(back, Word::the)) break;
+    }
+    const bool future = c.axis == Axis::date && c.name == std::string_view("next");
+    const bool tomorrow = c.axis == Axis::date && !c.absolute && !c.ranges.empty() && c.ranges[0].lo > clock_.now;
+    if (future || (tomorrow && c.grain <= Grain::week))
+      out_.notes.push_back(
+          fmt::format("'{}' lies ahead of now and restricts nothing", text_.substr(c.begin, c.end - c.begin)));
+    else
+      out_.constraints.push_back(std::move(c));
+    i = end;
+  }
+  return std::move(out_);
+}
+
+TimeQuery parse_time(std::string_view text, const TimeWords& words, const Clock& clock) {
+  return TimeParser(text, words, clock).run();
+}
+
+TimeQuery parse_time(std::string_view text, const Clock& clock) {
+  return parse_time(text, time_words(text, clock.order), clock);
+}
+
+}  // namespace quern::memory

@@ -1,0 +1,125 @@
+// The rules of the time grammar, as functions from a token to the token after the phrase (0: the rule does not hold).
+// Each looks ahead a bounded number of tokens, so that a question costs linear time. time_dates.cc holds dates and
+// periods, time_periods.cc the periods counted from now, time_sessions.cc sessions and responses, time_clauses.cc
+// what prepositions make of them.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "quern/memory/time/time_query.h"
+
+namespace quern::memory {
+
+constexpr size_t kLongestList = 16;  // of ordinals before the noun they count: looking ahead stays bounded
+
+struct Period {
+  LocalSeconds lo = 0, hi = 0;  // both inside
+  Grain grain = Grain::day;
+  bool absolute = false;
+  bool impossible = false;  // 31 February
+  bool bare_year = false, weak = false;
+  TimeRule rule = TimeRule::plain;
+  int64_t argument = 0;
+  bool soft = false;
+  const char* name = "date";
+  static Period days(Day lo, Day hi, Grain g, const char* name) {
+    return {.lo = lo * kDaySeconds, .hi = (hi + int64_t{1}) * kDaySeconds - 1, .grain = g, .name = name};
+  }
+  Day first() const { return day_part(lo); }
+  Day last() const { return day_part(hi); }
+};
+
+// A date as far as it is said; 0 where it is not.
+struct PartialDate {
+  int year = 0, month = 0, day = 0;
+};
+
+class TimeParser {
+ public:
+  TimeParser(std::string_view text, const TimeWords& words, const Clock& clock)
+      : text_(text), w_(words), t_(words.tokens), n_(words.tokens.size()), clock_(clock), today_(clock.today()) {}
+  TimeQuery run();
+
+ private:
+  // time_numbers.cc: numbers and tests of tokens
+  bool is(size_t i, Word word) const { return i < n_ && t_[i].word == word; }
+  bool is(size_t i, Lex lex) const { return i < n_ && t_[i].lex == lex; }
+  bool is_unit(size_t i, Unit u) const { return is(i, Lex::unit) && t_[i].value == static_cast<int32_t>(u); }
+  bool joined(size_t i) const {
+    return i < n_ && (t_[i].before == ' ' || t_[i].before == '-' || t_[i].before == '|' || t_[i].before == '#');
+  }
+  bool dash(size_t i) const { return i < n_ && t_[i].before == '-'; }
+  bool sentence_end(size_t i) const;  // nothing more of the clause follows
+  bool preposition(size_t i) const;
+  bool said(size_t i, std::string_view spelling) const { return i < n_ && w_.spelling(i) == spelling; }
+  size_t number(size_t i, int64_t& v) const;   // 12, twelve, a hundred and fifty
+  size_t count(size_t i, int64_t& v) const;    // number, a, a couple of, a few, half a dozen
+  size_t ordinal(size_t i, int64_t& v) const;  // 12th, twelfth, twenty-first
+  size_t skip(size_t i, Word w) const { return is(i, w) ? i + 1 : i; }
+  bool month_here(size_t i) const;
+  bool weekday_here(size_t i) const;
+
+  // time_dates.cc: dates of the calendar
+  size_t year(size_t i, int& y) const;
+  size_t partial(size_t i, PartialDate& p) const;
+  size_t day_number(size_t i, int& d) const;
+  Period resolve(const PartialDate& p) const;
+  size_t calendar_date(size_t i, Period& out) const;
+  size_t day_of_month(size_t i, Period& out) const;
+  size_t holiday(size_t i, Period& out) const;
+  size_t season(size_t i, Period& out) const;
+  size_t quarter(size_t i, Period& out) const;
+  size_t plain_year(size_t i, Period& out) const;
+  size_t numbered_week(size_t i, Period& out) const;
+  std::optional<Day> holiday_in(Holiday h, int year) const;
+  Period season_in(int season, int year) const;
+
+  // time_periods.cc: counted from now, or from another period
+  size_t day_word(size_t i, Period& out) const;
+  size_t ago(size_t i, Period& out) const;
+  size_t this_or_last_unit(size_t i, Period& out) const;
+  size_t before_last(size_t i, Period& out) const;
+  size_t named_day(size_t i, Period& out) const;
+  size_t named_relative(size_t i, Period& out) const;
+  size_t part_of_period(size_t i, Period& out, int depth) const;
+  size_t beside_period(size_t i, Period& out, int depth) const;
+  size_t week_of(size_t i, Period& out, int depth) const;
+  size_t part_of_day(size_t i, Period& out, int depth) const;
+  size_t with_part(size_t i, Period& p) const;
+  Period unit_around(Unit u, int64_t steps) const;
+  Period day_part_period(Day d, Part part, bool wide) const;
+
+  // time_clauses.cc
+  size_t period(size_t i, Period& out, int depth = 0) const;
+  size_t range(size_t i, Period& out) const;
+  size_t clause(size_t i, TimeConstraint& out);
+  size_t date_clause(size_t i, TimeConstraint& out);
+  size_t date_list(size_t i, TimeConstraint& out) const;
+  size_t recurring(size_t i, TimeConstraint& out) const;
+  size_t clock_clause(size_t i, TimeConstraint& out) const;
+  size_t clock_time(size_t i, int32_t& lo, int32_t& hi) const;
+  TimeConstraint from_period(const Period& p) const;
+
+  // time_sessions.cc
+  size_t session_clause(size_t i, TimeConstraint& out) const;
+  size_t session_noun(size_t i) const;
+  size_t session_range(size_t i, TimeConstraint& out) const;
+  size_t session_counted(size_t i, TimeConstraint& out) const;
+  size_t session_ago(size_t i, TimeConstraint& out) const;
+  size_t session_last(size_t i, TimeConstraint& out) const;
+  size_t sessions_on_one_side(size_t i, TimeConstraint& out) const;
+  size_t session_beside(size_t i, TimeConstraint& out) const;
+  size_t session_not_last(size_t i, TimeConstraint& out) const;
+  size_t session_verb(size_t i, TimeConstraint& out) const;
+  size_t response_clause(size_t i, TimeConstraint& out) const;
+
+  std::string_view text_;
+  const TimeWords& w_;
+  const std::vector<Token>& t_;
+  size_t n_;
+  Clock clock_;
+  Day today_;
+  TimeQuery out_;
+};
+
+}  // namespace quern::memory

@@ -1,0 +1,62 @@
+// What a question says about when: constraints on the columns of the conversation table. Parsing needs only the
+// asker's clock; which rows a constraint keeps is plan.h's business. Cost: linear in the question, some microseconds.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "quern/memory/time/time_words.h"
+
+namespace quern::memory {
+
+// strict: the calendar as people read it. tmd: as the labels of the TemporalMemoryDataset have it.
+enum class Semantics : uint8_t { strict, tmd };
+
+struct Clock {
+  LocalSeconds now = 0;  // on the asker's wall
+  Semantics semantics = Semantics::strict;
+  DateOrder order;
+  Day today() const { return day_part(now); }
+};
+
+enum class Axis : uint8_t { date, weekday, clock, session, response };
+enum class Grain : uint8_t { second, part, day, week, month, season, year };
+
+// Rules that mean something else to the data set's labels keep what was said.
+enum class TimeRule : uint8_t { plain, days_ago, named_day, earlier_today };
+
+struct TimeRange {
+  int64_t lo, hi;  // both inside; date: LocalSeconds; weekday: 0…6; clock: seconds of the day
+  bool operator==(const TimeRange&) const = default;
+};
+constexpr int64_t kNoBegin = INT64_MIN / 4, kNoEnd = INT64_MAX / 4;
+
+struct TimeConstraint {
+  Axis axis = Axis::date;
+  std::vector<TimeRange> ranges;  // one of them must hold
+  Grain grain = Grain::day;
+  TimeRule rule = TimeRule::plain;
+  int64_t argument = 0;  // days ago; the weekday
+  // Sessions and responses are counted: from_end 0 means numbers from the front (1 is the first); else the last is 1.
+  bool from_end = false;
+  bool counted = false;         // an ordinal, which other constraints may restrict ("the third chat in May")
+  bool numbered = false;        // responses: numbers as they are stored, from 0
+  bool absolute = false;        // names a date of its own, whatever the clock says
+  bool mention = false;         // introduced by "as mentioned on", "according to the conversation on"
+  bool soft = false;            // "earlier this morning": the day, when the part of it holds nothing
+  uint32_t begin = 0, end = 0;  // bytes of the text
+  const char* name = "";        // of the rule
+};
+
+struct TimeQuery {
+  std::vector<TimeConstraint> constraints;
+  std::vector<std::string> notes;  // what could not be meant ("there is no 31 February")
+  bool empty() const { return constraints.empty(); }
+};
+
+TimeQuery parse_time(std::string_view text, const Clock& clock);
+TimeQuery parse_time(std::string_view text, const TimeWords& words, const Clock& clock);
+
+}  // namespace quern::memory

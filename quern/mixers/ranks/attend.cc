@@ -1,0 +1,165 @@
+#include "quern/mixers/ranks/attend.h"
+
+#include "quern/base/threads.h"
+#include "quern/kernels/attention/attention.h"
+#include "quern/kernels/attention/cache_q8.h"
+#include "quern/mixers/ranks/cache_shards.h"
+#include "quern/mixers/ranks/context_attend.h"
+#include "quern/nn/dispatch.h"
+
+namespace quern {
+namespace {
+
+constexpr int64_t kSequencesAPart = 4;  // whose rows are put into their caches in one go
+
+kernels::AttentionOptions kernel_options(const AttendOptions& o) {
+  return {.scale = o.scale, .window = o.window, .bf16_math = o.bf16_math};
+}
+
+// Over the caches: one segment a sequence, its keys everything appended so far.
+template <class T, class KV>
+void attend_cached(const Tensor& q, const std::vector<CachedRows>& caches, const Batch& b, const AttendOptions& o,
+                   const Tensor& out) {
+  std::vector<kernels::AttentionSegment<KV>> segments;
+  for (size_t s = 0; s < caches.size(); ++s) {
+    const CachedRows& c = caches[s];
+    segments.push_back({b.offsets[s], b.offsets[s + 1] - b.offsets[s], c.k.view<const KV, 3>(),
+                        c.v.view<const KV, 3>(), scales_of(c.k_scale), scales_of(c.v_scale)});
+  }
+  Arena& scratch = thread_arena();
+  Arena::Scope scope(scratch);
+  kernels::attention<T, KV>(q.view<const T, 3>(), segments, kernel_options(o), out.view<T, 3>(), {}, scratch);
+}
+
+// Of a site whose cache is in 8 bits.
+int scale_part(const SequenceState& state, int site) {
+  return static_cast<int>(state.sites()[static_cast<size_t>(site)].spec.parts.size()) - 2;
+}
+
+template <class T>
+Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b,
+                 const AttendOptions& o) {
+  Tensor q = q_THd.value, k = k_THd.value, v = v_THd.value;
+  Tensor out = Tensor::empty({q.dim(0), q.dim(1), v.dim(2)}, q.dtype());
+  bool keep = tape.needs({q_THd, k_THd, v_THd});
+  Tensor lse = keep ? Tensor::empty({q.dim(0), q.dim(1)}, q.dtype()) : Tensor();
+  std::vector<kernels::AttentionSegment<T>> segments;
+  for (int64_t s = 0; s < b.segments(); ++s) {
+    int64_t n = b.offsets[s + 1] - b.offsets[s];
+    segments.push_back({b.offsets[s], n, k.view<const T, 3>().slice(b.offsets[s], b.offsets[s + 1]),
+                        v.view<const T, 3>().slice(b.offsets[s], b.offsets[s + 1])});
+  }
+  Arena& scratch = thread_arena();
+  Arena::Scope scope(scratch);
+  kernels::attention<T, T>(q.view<const T, 3>(), segments, kernel_options(o), out.view<T, 3>(),
+                           keep ? lse.view<T, 2>() : View<T, 2>(), scratch);
+  return tape.record(out, {q_THd, k_THd, v_THd}, [q, k, v, out, lse, offsets = b.offsets, o](Grads& g) {
+    Tensor gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()),
+           gv = Tensor::empty(v.shape(), v.dtype());
+    Arena& scratch = thread_arena();
+    Arena::Scope scope(scratch);
+    kernels::attention_backward<T>(q.view<const T, 3>(), k.view<const T, 3>(), v.view<const T, 3>(),
+                                   out.view<const T, 3>(), lse.view<const T, 2>(), g.out().view<const T, 3>(),
+                                   offsets, kernel_options(o), {gq.view<T, 3>(), gk.view<T, 3>(), gv.view<T, 3>()},
+                                   scratch);
+    g.add(0, gq);
+    g.add(1, gk);
+    g.add(2, gv);
+  });
+}
+
+}  // namespace
+
+void check_heads(const char* mixer, int64_t width, int64_t n_head, int64_t n_head_kv, int64_t head_dim,
+                 int64_t rotary_dims) {
+  if (width < 1 || head_dim < 1) fail("{}: width {} and head_dim {} must be 1 or more", mixer, width, head_dim);
+  if (n_head < 1 || n_head_kv < 1 || n_head % n_head_kv)
+    fail("{}: n_head {} is not a multiple of n_head_kv {}", mixer, n_head, n_head_kv);
+  if (rotary_dims < 0 || rotary_dims % 2 || rotary_dims > head_dim)
+    fail("{}: rotary_dims {} is odd or outside 0 … head_dim {}", mixer, rotary_dims, head_dim);
+}
+
+std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t window, DType kv) {
+  auto part = [&](std::string name) {
+    return StatePart{.name = std::move(name),
+                     .per_token = true,
+                     .shape = {n_head_kv, head_dim},
+                     .dtype = kv,
+                     .window = window,
+                     .shard_axis = 0};
+  };
+  std::vector<StatePart> parts = {part("k"), part("v")};
+  if (kv != DType::i8) return parts;
+  for (const char* name : {"k_scale", "v_scale"}) {
+    StatePart scale = part(name);
+    scale.shape = {n_head_kv, 1}, scale.dtype = DType::f32;
+    parts.push_back(std::move(scale));
+  }
+  return parts;
+}
+
+CachedRows cached_rows(const SequenceState& state, int site, int k_part) {
+  CachedRows c{state.rows(site, k_part), state.rows(site, k_part + 1), {}, {}};
+  if (c.k.dtype() != DType::i8) return c;
+  const int scales = scale_part(state, site);
+  c.k_scale = state.rows(site, scales), c.v_scale = state.rows(site, scales + 1);
+  return c;
+}
+
+View<float, 2> scales_of(const Tensor& t) {
+  if (!t.defined()) return {};
+  const auto v = t.view<float, 3>();
+  return {v.data, {v.shape[0], v.shape[1]}, {v.stride[0], v.stride[1]}};
+}
+
+void append_rows(SequenceState& state, int site, int k_part, const Tensor& k, const Tensor& v) {
+  const auto append = [&](int part, const Tensor& rows, int scales) {
+    const Tensor to = state.append(site, part, rows.dim(0));
+    if (to.dtype() != DType::i8) return to.copy_from(rows);
+    kernels::quantise_cache_rows(rows.to(DType::f32).view<const float, 3>(), to.view<int8_t, 3>(),
+                                 scales_of(state.append(site, scales, rows.dim(0))));
+  };
+  const int scales = scale_part(state, site);
+  append(k_part, k, scales), append(k_part + 1, v, scales + 1);
+}
+
+Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t n, DType type) {
+  const Tensor from = rows.narrow(0, begin, n);
+  if (rows.dtype() != DType::i8) return from.to(type);
+  const Tensor wide = Tensor::empty(from.shape(), DType::f32);
+  kernels::dequantise_cache_rows(from.view<const int8_t, 3>(), scales_of(scale.narrow(0, begin, n)),
+                                 wide.view<float, 3>());
+  return wide.to(type);
+}
+
+Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b, int site,
+           AttendOptions o) {
+  o.bf16_math = o.bf16_math || tape.bf16();
+  if (b.context) return context_attend(tape, *b.context, q_THd, k_THd, v_THd, o);
+  if (b.states.empty())
+    return with_float(q_THd.dtype(), [&]<class T>() { return attend_fresh<T>(tape, q_THd, k_THd, v_THd, b, o); });
+  QUERN_CHECK(!tape.needs({q_THd, k_THd, v_THd}), "training reads whole segments, not states");
+  if (b.shards && o.window == 0) return attend_shards(q_THd, k_THd, v_THd, b, site, o);
+  std::vector<CachedRows> caches(b.states.size());
+  parallel_for(static_cast<int64_t>(caches.size()), kSequencesAPart, [&](int64_t from, int64_t to) {
+    for (auto s = static_cast<size_t>(from); s < static_cast<size_t>(to); ++s) {
+      const int64_t begin = b.offsets[s], n = b.offsets[s + 1] - begin;
+      append_rows(*b.states[s], site, o.k_part, k_THd.value.narrow(0, begin, n), v_THd.value.narrow(0, begin, n));
+      caches[s] = cached_rows(*b.states[s], site, o.k_part);
+    }
+  });
+  const Tensor& q = q_THd.value;
+  Tensor out = Tensor::empty({q.dim(0), q.dim(1), v_THd.dim(2)}, q.dtype());
+  const DType kv = caches[0].k.dtype();
+  if (kv == DType::f64)
+    attend_cached<double, double>(q, caches, b, o, out);
+  else if (kv == DType::bf16)
+    attend_cached<float, bf16>(q, caches, b, o, out);
+  else if (kv == DType::i8)
+    attend_cached<float, int8_t>(q, caches, b, o, out);
+  else
+    attend_cached<float, float>(q, caches, b, o, out);
+  return out;
+}
+
+}  // namespace quern

@@ -1,0 +1,34 @@
+// One long session's caches over ranks: every rank feeds all tokens through the whole model, but keeps only its rows
+// of the attention caches, and attention over them is joined from partial results (reduce_partials.h). Rows go to
+// ranks in blocks, round and round: row i lies on rank (i / block) mod p, so that shards stay even while the session
+// grows, and a generated token is appended to exactly one rank, before it is attended. Parts with a window stay whole
+// on every rank: only their newest rows are ever read. Products are f32 (f64) even where the model multiplies in
+// bf16: probabilities rounded to 8 bits would make results depend on the number of ranks.
+#pragma once
+#include "quern/mixers/ranks/attend.h"
+#include "quern/mixers/ranks/context_blocks.h"
+#include "quern/mixers/ranks/reduce_partials.h"
+
+namespace quern {
+
+class CacheShards {
+ public:
+  // The communicator outlives this.
+  explicit CacheShards(Communicator& comm, ReduceOptions reduce = {}, int64_t block = 64);
+  Communicator& comm() const { return comm_; }
+  const ReduceOptions& reduce() const { return reduce_; }
+  int owner(int64_t row) const { return static_cast<int>(row / block_ % comm_.size()); }
+  // Of rows [begin, end) of a sequence: those that lie here, `local` counted in what lies here of the whole sequence.
+  std::vector<RowRun> here(int64_t begin, int64_t end) const;
+  int64_t count_here(int64_t length) const;  // of rows [0, length)
+
+ private:
+  Communicator& comm_;
+  ReduceOptions reduce_;
+  int64_t block_;
+};
+
+// attend() (attend.h) of a batch with shards: appends this rank's rows of the new ones, then attends over all ranks'.
+Var attend_shards(const Var& q, const Var& k, const Var& v, const Batch& batch, int site, const AttendOptions& o);
+
+}  // namespace quern

@@ -1,0 +1,40 @@
+// Attention whose keys and values lie over ranks, while every rank has all queries: what decoding with one long cache
+// over many machines needs. Every query sees all keys of all ranks; results are the same bits on every rank.
+//   reduce     each rank attends its own keys once, and the partial results are joined (reduce_partials.h):
+//   4·n·Hq·d·t
+//              flops a rank of t keys, and nothing but the joining travels
+//   ring-kv    keys and values go round and every rank attends all of them: 4·n·Hq·d·N flops a rank, (p−1)·N rows
+//   travel,
+//              two blocks of the longest shard beside its own (in slices, so that one block's room takes both what
+//              leaves and what comes; so nothing is computed meanwhile)
+//   gather-kv  keys and values once to everybody: as many bytes, room for all N rows
+// The last two are there to be measured against.
+#pragma once
+#include "quern/mixers/ranks/attend.h"
+#include "quern/mixers/ranks/partials.h"
+#include "quern/mixers/ranks/reduce_partials.h"
+
+namespace quern {
+
+enum class ShardForm { reduce, ring_kv, gather_kv };
+
+struct RankAttentionOptions {
+  double scale = 1;
+  ShardForm form = ShardForm::reduce;
+  ReduceOptions reduce = {};
+  int64_t slice_bytes = int64_t{1} << 20;  // ring-kv
+};
+
+// q [n, Hq, d] the same on all ranks; k [t, Hkv, d], v [t, Hkv, dv] this rank's keys, counts: the keys of every rank.
+// Contiguous; f32 or f64.
+Attended rank_attention(Communicator& comm, const Tensor& q, const Tensor& k, const Tensor& v, Counts counts,
+                        const RankAttentionOptions& options, ExchangeMemory& memory);
+
+// The same by tiles of products, causal by rows of the whole and with a backward pass: queries are rows
+// [first, first + n) of the whole, `keys` the rows that lie here, in the order of k and v. Backward, with
+// P = e^(scale·qkᵀ − lse) of the whole's lse: dv = Pᵀ·do, dS = P∘(do·vᵀ − rowsum(do∘o)), dk = scale·dSᵀ·q stay home,
+// and dq = scale·dS·k is summed over ranks: one more all-reduce of n·Hq·d numbers.
+Var rank_attend(Tape& tape, Communicator& comm, const Var& q, int64_t first, const Var& k, const Var& v,
+                const std::vector<RowRun>& keys, const AttendOptions& options, const ReduceOptions& reduce = {});
+
+}  // namespace quern

@@ -1,0 +1,13 @@
+// The products of a row, with instructions of three operands.
+#include "quern/recall/graph/gram_add.h"
+
+namespace quern {
+namespace {
+struct WithAvx2 {};
+}  // namespace
+
+size_t gram_add_avx2(float* sums, std::span<const GramTerm> terms, const GramRuns& runs) {
+  return gram_add_row<WithAvx2>(sums, terms, runs);
+}
+
+}  // namespace quern

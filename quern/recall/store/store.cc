@@ -1,0 +1,379 @@
+#include "quern/recall/store/store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <set>
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kManifest = "manifest.json";
+
+// Held while the index changes; the kernel lets go when the process dies.
+class WriterLock {
+ public:
+  explicit WriterLock(const fs::path& folder)
+      : fd_(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    if (fd_ < 0) fail("cannot lock {}: {}", folder.string(), std::strerror(errno));
+    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      ::close(fd_);
+      fail("{} is being written by another process", folder.string());
+    }
+  }
+  ~WriterLock() { ::close(fd_); }
+  WriterLock(const WriterLock&) = delete;
+  WriterLock& operator=(const WriterLock&) = delete;
+
+ private:
+  int fd_;
+};
+
+Json options_json(const RecallOptions& o) {
+  Json j = Json::object();
+  j.set("stem", o.words.stem), j.set("drop_stopwords", o.words.drop_stopwords);
+  j.set("k1", o.bm25.k1), j.set("b", o.bm25.b);
+  j.set("graph", o.graph), j.set("threshold", double{o.threshold});
+  j.set("most_work", o.most_work), j.set("most_neighbours", o.most_neighbours);
+  return j;
+}
+
+RecallOptions options_from(const Json& j) {
+  RecallOptions o;
+  o.words = {.stem = j.at("stem").as_bool(), .drop_stopwords = j.at("drop_stopwords").as_bool()};
+  o.bm25 = {.k1 = j.at("k1").as_double(), .b = j.at("b").as_double()};
+  o.graph = j.at("graph").as_bool(), o.threshold = static_cast<float>(j.at("threshold").as_double());
+  o.most_work = j.at("most_work").as_double(), o.most_neighbours = j.at("most_neighbours").as_int();
+  return o;
+}
+
+bool is_below(const std::string& path, const std::string& root) {
+  const fs::path p(path), r = fs::path(root).lexically_normal();
+  const auto [at, end] = std::mismatch(r.begin(), r.end(), p.begin(), p.end());
+  return at == r.end() || (std::next(at) == r.end() && at->empty());
+}
+
+// Documents of a segment whose files stay, with their chunks, behind what `in` holds.
+void carry_over(const Segment& s, const std::set<std::string>& replaced, SegmentInput& in) {
+  std::vector<uint32_t> moved(s.files().size(), KeyMap::kNone);
+  for (size_t f = 0; f < s.files().size(); ++f) {
+    if (replaced.contains(s.files()[f].path)) continue;
+    moved[f] = static_cast<uint32_t>(in.files.size());
+    in.files.push_back(s.files()[f]);
+  }
+  size_t c = 0;
+  for (const SegmentDocument& d : s.documents()) {
+    const bool stays = moved[d.file] != KeyMap::kNone;
+    const uint64_t begin = in.text.size();
+    for (; c < s.chunks().size() && s.chunks()[c].begin < d.end; ++c)
+      if (stays) in.chunks.push_back({s.chunks()[c].begin - d.begin + begin, s.chunks()[c].end - d.begin + begin});
+    if (!stays) continue;
+    in.text += s.text().substr(d.begin, d.end - d.begin);
+    in.documents.push_back({begin, in.text.size(), d.sequence, moved[d.file], d.line});
+    in.text += '\n';
+  }
+}
+
+}  // namespace
+
+RecallStore::RecallStore(fs::path folder) : folder_(std::move(folder)) {
+  if (!fs::exists(folder_ / kManifest)) fail("{} holds no recall index ({} is missing)", folder_.string(), kManifest);
+  load();
+}
+
+RecallStore::RecallStore(fs::path folder, const RecallOptions& options)
+    : folder_(std::move(folder)), options_(options) {}
+
+RecallStore RecallStore::open_or_create(const fs::path& folder, const RecallOptions& options) {
+  if (fs::exists(folder / kManifest)) return RecallStore(folder);
+  std::error_code e;
+  fs::create_directories(folder, e);
+  if (e) fail("cannot make {}: {}", folder.string(), e.message());
+  return RecallStore(folder, options);
+}
+
+void RecallStore::load() {
+  const fs::path file = folder_ / kManifest;
+  const Json m = Json::read(file);
+  const std::string where = file.string();
+  if (const int64_t format = m.at("format", where).as_int(where + ", format"); format != 1)
+    fail("{}: format {}, this program reads 1", where, format);
+  options_ = options_from(m.at("options", where));
+  next_segment_ = m.at("next_segment", where).as_int(where + ", next_segment");
+  next_sequence_ = static_cast<uint64_t>(m.at("next_sequence", where).as_int(where + ", next_sequence"));
+  names_.clear(), segments_.clear();
+  for (const Json& s : m.at("segments", where).as_array(where + ", segments")) {
+    names_.push_back(s.as_string(where + ", segments"));
+    segments_.push_back(std::make_unique<Segment>(folder_ / names_.back(), options_));
+  }
+}
+
+void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, bool merge_all) {
+  const std::set<std::string> gone(replaced.begin(), replaced.end());
+  // Which segments go into the new one: those with replaced files, then small ones while they are not much larger
+  // than what is together already, or there are too many.
+  constexpr size_t kMostSegments = 8;
+  std::vector<bool> merged(segments_.size(), merge_all);
+  uint64_t size = fresh.text.size();
+  size_t left = segments_.size();
+  const auto take = [&](size_t i) { merged[i] = true, size += segments_[i]->text().size(), --left; };
+  for (size_t i = 0; i < segments_.size() && !merge_all; ++i)
+    if (std::any_of(segments_[i]->files().begin(), segments_[i]->files().end(),
+                    [&](const SegmentFile& f) { return gone.contains(f.path); }))
+      take(i);
+  while (!merge_all && left > 0) {
+    size_t smallest = segments_.size();
+    for (size_t i = 0; i < segments_.size(); ++i)
+      if (!merged[i] &&
+          (smallest == segments_.size() || segments_[i]->text().size() < segments_[smallest]->text().size()))
+        smallest = i;
+    if (segments_[smallest]->text().size() > 2 * size && left < kMostSegments) break;
+    take(smallest);
+  }
+  SegmentInput in;
+  for (size_t i = 0; i < segments_.size(); ++i)
+    if (merged[i]) carry_over(*segments_[i], gone, in);
+  const uint64_t base = in.text.size();
+  const auto file_base = static_cast<uint32_t>(in.files.size());
+  in.text += fresh.text;
+  for (const Chunk& c : fresh.chunks) in.chunks.push_back({c.begin + base, c.end + base});
+  for (SegmentDocument d : fresh.documents) {
+    d.begin += base, d.end += base, d.file += file_base;
+    in.documents.push_back(d);
+  }
+  std::move(fresh.files.begin(), fresh.files.end(), std::back_inserter(in.files));
+
+  std::vector<std::string> names;
+  for (size_t i = 0; i < segments_.size(); ++i)
+    if (!merged[i]) names.push_back(names_[i]);
+  if (!in.files.empty()) {
+    names.push_back(fmt::format("segment-{:06}.qrs", next_segment_));
+    write_segment(folder_ / names.back(), in, options_);
+  }
+  Json m = Json::object();
+  m.set("format", 1), m.set("options", options_json(options_));
+  m.set("next_segment", next_segment_ + 1), m.set("next_sequence", static_cast<int64_t>(next_sequence_));
+  Json list = Json::array();
+  for (const std::string& n : names) list.push(n);
+  m.set("segments", std::move(list));
+  const std::string text = m.dump(2) + "\n";
+  const std::span<const std::byte> piece = std::as_bytes(std::span(text));
+  write_durably(folder_ / kManifest, std::span(&piece, 1));
+  load();
+  // What no manifest names: merged segments, and leftovers of writers that were killed.
+  const std::set<std::string> named(names.begin(), names.end());
+  for (const auto& e : fs::directory_iterator(folder_)) {
+    const std::string n = e.path().filename().string();
+    if (n.starts_with("segment-") && !named.contains(n)) fs::remove(e.path());
+  }
+}
+
+IndexReport RecallStore::index(const std::vector<std::string>& paths, const SourceOptions& o, bool merge_all) {
+  const auto start = std::chrono::steady_clock::now();
+  const WriterLock lock(folder_);
+  if (fs::exists(folder_ / kManifest)) load();  // what another writer did meanwhile
+  std::map<std::string, const SegmentFile*> known;
+  for (const auto& s : segments_)
+    for (const SegmentFile& f : s->files()) known[f.path] = &f;
+  IndexReport report;
+  SegmentInput fresh;
+  std::vector<std::string> replaced;
+  std::set<std::string> present;
+  for (const fs::path& p : source_files(paths)) {
+    ++report.files;
+    SegmentFile file = stat_file(p);
+    present.insert(file.path);
+    const auto before = known.find(file.path);
+    if (before != known.end()) {
+      const SegmentFile& b = *before->second;
+      if (b.size == file.size &&
+          (b.modified_ns == file.modified_ns || b.hash == content_check(MappedFile(p).bytes()))) {
+        ++report.unchanged;
+        continue;
+      }
+      replaced.push_back(file.path);
+    }
+    if (append_file(p, file, o, next_sequence_, fresh, report.sources))
+      before == known.end() ? ++report.added : ++report.changed;
+  }
+  for (const auto& [path, file] : known)
+    if (!present.contains(path) &&
+        std::any_of(paths.begin(), paths.end(), [&](const std::string& root) { return is_below(path, root); })) {
+      replaced.push_back(path);
+      ++report.gone;
+    }
+  if (!fresh.files.empty() || !replaced.empty() || (merge_all && segments_.size() > 1) || names_.empty())
+    commit(std::move(fresh), replaced, merge_all);
+  for (const auto& s : segments_) {
+    report.documents += static_cast<int64_t>(s->documents().size());
+    report.chunks += static_cast<int64_t>(s->chunks().size());
+    report.words += static_cast<int64_t>(s->view().words);
+  }
+  report.segments = static_cast<int64_t>(segments_.size());
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+void RecallStore::put(const std::string& name, std::string_view text, const ChunkOptions& chunks) {
+  const WriterLock lock(folder_);
+  if (fs::exists(folder_ / kManifest)) load();
+  SegmentInput fresh;
+  fresh.text = text;
+  fresh.files.push_back({name, static_cast<int64_t>(text.size()), 0, content_check(std::as_bytes(std::span(text)))});
+  fresh.documents.push_back({0, text.size(), next_sequence_++, 0, 0});
+  append_chunks(text, chunks, 0, fresh.chunks);
+  fresh.text += '\n';
+  commit(std::move(fresh), {name}, false);
+}
+
+RecallHit RecallStore::hit(const Segment& s, const RecalledChunk& c) const {
+  const Chunk& chunk = s.chunks()[c.chunk];
+  const SegmentDocument& d = s.document_of(chunk);
+  return {.path = s.files()[d.file].path,
+          .line = d.line,
+          .begin = chunk.begin - d.begin,
+          .end = chunk.end - d.begin,
+          .sequence = d.sequence,
+          .copies = c.copies,
+          .score = c.score,
+          .text = std::string(s.text().substr(chunk.begin, chunk.end - chunk.begin))};
+}
+
+namespace {
+
+void keep_best(std::vector<RecallHit>& hits, size_t k, bool score_order) {
+  const auto before = [](const RecallHit& a, const RecallHit& b) {
+    return a.sequence != b.sequence ? a.sequence < b.sequence : a.begin < b.begin;
+  };
+  std::sort(hits.begin(), hits.end(), [&](const RecallHit& a, const RecallHit& b) {
+    return a.score != b.score ? a.score > b.score : before(a, b);
+  });
+  if (hits.size() > k) hits.resize(k);
+  if (!score_order) std::sort(hits.begin(), hits.end(), before);
+}
+
+}  // namespace
+
+RecallAnswer RecallStore::bm25(std::string_view question, size_t k, bool score_order) const {
+  std::vector<RecallView> views;
+  for (const auto& s : segments_) views.push_back(s->view());
+  RecallAnswer a;
+  const auto ranked = rank_across(views, question, k);
+  for (size_t i = 0; i < ranked.size(); ++i)
+    for (const RankedDocument& r : ranked[i])
+      a.hits.push_back(hit(*segments_[i], {views[i].last[r.document], views[i].copies[r.document], r.score}));
+  keep_best(a.hits, k, score_order);
+  return a;
+}
+
+RecallAnswer RecallStore::mixpr(std::string_view question, const RecallQuery& q) const {
+  RecallAnswer a;
+  std::vector<Recalled> parts;
+  double weight = 0;
+  bool walked = false;
+  for (const auto& s : segments_) {
+    parts.push_back(recall_mixpr(s->view(), question, q));
+    walked = walked || parts.back().fallback.empty();
+    if (parts.back().fallback.empty()) weight += parts.back().weight;
+  }
+  if (parts.empty()) return a;
+  a.mode = parts[0].mode, a.alpha = parts[0].alpha;
+  if (!walked) {
+    RecallAnswer plain = bm25(question, q.k, q.score_order);
+    a.fallback = plain.hits.empty() ? "recent" : "bm25";
+    a.hits = std::move(plain.hits);
+    if (!a.hits.empty()) return a;
+    for (size_t i = 0; i < parts.size(); ++i)
+      for (const RecalledChunk& c : parts[i].chunks) a.hits.push_back(hit(*segments_[i], c));
+    std::sort(a.hits.begin(), a.hits.end(), [](const RecallHit& x, const RecallHit& y) {
+      return x.sequence != y.sequence ? x.sequence > y.sequence : x.begin > y.begin;
+    });
+    if (a.hits.size() > q.k) a.hits.resize(q.k);
+    std::reverse(a.hits.begin(), a.hits.end());
+    return a;
+  }
+  const bool global = a.alpha == 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].fallback.empty()) continue;
+    for (RecalledChunk c : parts[i].chunks) {
+      if (!global) c.score *= parts[i].weight / weight;
+      a.hits.push_back(hit(*segments_[i], c));
+    }
+  }
+  keep_best(a.hits, q.k, q.score_order);
+  return a;
+}
+
+Json IndexReport::json() const {
+  Json j = Json::object();
+  j.set("files", files), j.set("added", added), j.set("changed", changed), j.set("gone", gone);
+  j.set("unchanged", unchanged), j.set("skipped", static_cast<int64_t>(sources.skipped.size()));
+  j.set("ill_formed", sources.ill_formed), j.set("segments", segments), j.set("documents", documents);
+  j.set("chunks", chunks), j.set("words", words), j.set("seconds", seconds);
+  return j;
+}
+
+Json RecallAnswer::json() const {
+  Json j = Json::object();
+  j.set("mode", name_of(mode)), j.set("alpha", alpha);
+  j.set("fallback", fallback.empty() ? Json() : Json(fallback));
+  Json list = Json::array();
+  for (const RecallHit& h : hits) {
+    Json c = Json::object();
+    c.set("path", h.path);
+    if (h.line > 0) c.set("line", int64_t{h.line});
+    c.set("begin", static_cast<int64_t>(h.begin)), c.set("end", static_cast<int64_t>(h.end));
+    c.set("copies", int64_t{h.copies}), c.set("score", h.score), c.set("text", h.text);
+    list.push(std::move(c));
+  }
+  j.set("chunks", std::move(list));
+  return j;
+}
+
+std::string pack_prompt(const RecallAnswer& answer, std::string_view question) {
+  std::string out;
+  const RecallHit* last = nullptr;
+  for (const RecallHit& h : answer.hits) {
+    if (!last || last->sequence != h.sequence) {
+      out += fmt::format("{}[{}{}]\n", last ? "\n" : "", h.path, h.line > 0 ? fmt::format(":{}", h.line) : "");
+    } else if (last->end + 2 < h.begin) {
+      out += "…\n";
+    }
+    out += h.text + "\n";
+    last = &h;
+  }
+  return out + fmt::format("\nQuestion: {}\n", question);
+}
+
+Json RecallStore::stats() const {
+  Json j = Json::object(), list = Json::array();
+  int64_t documents = 0, chunks = 0, rows = 0, words = 0, bytes = 0, text = 0, edges = 0;
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    const Segment& s = *segments_[i];
+    Json e = Json::object();
+    e.set("file", names_[i]), e.set("bytes", static_cast<int64_t>(s.bytes()));
+    e.set("documents", static_cast<int64_t>(s.documents().size()));
+    e.set("chunks", static_cast<int64_t>(s.chunks().size()));
+    e.set("edges", static_cast<int64_t>(s.view().graph.to.size()));
+    for (const char* key : {"threshold", "terms_passed_over", "rows_cut"}) e.set(key, s.meta().at(key));
+    list.push(std::move(e));
+    documents += static_cast<int64_t>(s.documents().size()), chunks += static_cast<int64_t>(s.chunks().size());
+    rows += static_cast<int64_t>(s.view().rows()), words += static_cast<int64_t>(s.view().words);
+    bytes += static_cast<int64_t>(s.bytes()), text += static_cast<int64_t>(s.text().size());
+    edges += static_cast<int64_t>(s.view().graph.to.size());
+  }
+  j.set("documents", documents), j.set("chunks", chunks), j.set("distinct_chunks", rows), j.set("words", words);
+  j.set("text_bytes", text), j.set("bytes", bytes), j.set("edges", edges), j.set("options", options_json(options_));
+  j.set("segments", std::move(list));
+  return j;
+}
+
+}  // namespace quern

@@ -1,0 +1,78 @@
+// An index on disk that grows: a folder with immutable segments and manifest.json, which names those that count. A
+// change writes one new segment and then the manifest, each whole or not at all, so that a kill at any moment leaves
+// the state before or after it. Segments with documents that changed, and small ones, are merged into the new one:
+// sizes grow geometrically and every text is rewritten O(log n) times. One writer at a time (a lock file); readers go
+// on with what they opened.
+//   BM25 is exact across segments. The graph of similar chunks is made within a segment: a walk runs in each and the
+//   results are weighed by how much the question has to do with it; `merge` puts everything into one.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/recall/store/sources.h"
+
+namespace quern {
+
+struct IndexReport {
+  int64_t files = 0, added = 0, changed = 0, gone = 0, unchanged = 0;
+  int64_t segments = 0, documents = 0, chunks = 0, words = 0;  // of the whole index now
+  double seconds = 0;
+  SourceReport sources;
+  Json json() const;
+};
+
+struct RecallHit {
+  std::string path;
+  uint32_t line = 0;            // of a JSONL file
+  uint64_t begin = 0, end = 0;  // bytes in the document
+  uint64_t sequence = 0;
+  uint32_t copies = 1;
+  double score = 0;
+  std::string text;
+};
+struct RecallAnswer {
+  std::vector<RecallHit> hits;
+  RecallMode mode = RecallMode::local;
+  double alpha = 0;
+  std::string fallback;
+  Json json() const;
+};
+
+// The chunks of an answer as the context of a prompt, in the order given, with the question at the end. A gap between
+// chunks of one document is marked.
+std::string pack_prompt(const RecallAnswer& answer, std::string_view question);
+
+class RecallStore {
+ public:
+  // Opens the folder's index; throws Error when there is none.
+  explicit RecallStore(std::filesystem::path folder);
+  // The same, or a new one with these options; an existing one keeps its own.
+  static RecallStore open_or_create(const std::filesystem::path& folder, const RecallOptions& options);
+
+  // Brings the index up to date with the files among and below paths: new, changed and vanished ones.
+  IndexReport index(const std::vector<std::string>& paths, const SourceOptions& options, bool merge_all = false);
+  // Adds one text under a name, replacing what had it; searchable and on disk when it returns.
+  void put(const std::string& name, std::string_view text, const ChunkOptions& chunks);
+
+  RecallAnswer mixpr(std::string_view question, const RecallQuery& q) const;
+  RecallAnswer bm25(std::string_view question, size_t k, bool score_order = true) const;
+  Json stats() const;
+  const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
+  const RecallOptions& options() const { return options_; }
+
+ private:
+  RecallStore(std::filesystem::path folder, const RecallOptions& options);
+  void load();
+  void commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, bool merge_all);
+  RecallHit hit(const Segment& s, const RecalledChunk& c) const;
+  std::filesystem::path folder_;
+  RecallOptions options_;
+  int64_t next_segment_ = 1;
+  uint64_t next_sequence_ = 0;
+  std::vector<std::string> names_;  // of segment files
+  std::vector<std::unique_ptr<Segment>> segments_;
+};
+
+}  // namespace quern

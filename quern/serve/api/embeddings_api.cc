@@ -1,0 +1,130 @@
+// Texts read in chunks between the engine's steps, so that answers go on beside them.
+#include "quern/serve/api/embeddings_api.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "quern/serve/wire/api_error.h"
+#include "quern/serve/wire/generation_fields.h"
+
+namespace quern {
+namespace {
+
+constexpr size_t kMostInputs = 2048;
+constexpr int64_t kChunk = 256;
+
+std::vector<std::vector<int32_t>> read_inputs(const Json& body, const ServedModel& m) {
+  const Json* input = Fields(body).find("input");
+  std::vector<std::vector<int32_t>> out;
+  auto ids_of = [&](const Json& list) {
+    std::vector<int32_t> ids;
+    for (const Json& id : list.as_array()) {
+      if (!id.is_int() || id.as_int() < 0 || id.as_int() >= m.model->vocab_size())
+        bad_field("input", "token ids run from 0 to {}", m.model->vocab_size() - 1);
+      ids.push_back(static_cast<int32_t>(id.as_int()));
+    }
+    return ids;
+  };
+  auto text_of = [&](const Json& text) { return m.tokenizer.encode(text.as_string(), {.parse_special = false}); };
+  constexpr const char* kExpected = "expected a text, token ids, or a list of either";
+  if (!input) bad_field("input", "{}", kExpected);
+  if (input->is_string()) {
+    out.push_back(text_of(*input));
+  } else if (input->is_array() && !input->as_array().empty() && input->as_array()[0].is_int()) {
+    out.push_back(ids_of(*input));
+  } else if (input->is_array()) {
+    for (const Json& one : input->as_array()) {
+      if (!one.is_string() && !one.is_array()) bad_field("input", "{}", kExpected);
+      out.push_back(one.is_string() ? text_of(one) : ids_of(one));
+    }
+  } else {
+    bad_field("input", "{}", kExpected);
+  }
+  if (out.empty() || out.size() > kMostInputs)
+    bad_field("input", "{} of them, expected 1 to {}", out.size(), kMostInputs);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (out[i].empty()) bad_field("input", "text {} is empty", i);
+    if (static_cast<int64_t>(out[i].size()) <= m.model->max_positions()) continue;
+    ApiError e(
+        400, "invalid_request_error", "context_length_exceeded",
+        fmt::format("this model's context is {} tokens; text {} has {}", m.model->max_positions(), i, out[i].size()));
+    e.param = "input";
+    throw e;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<float> embed_tokens(ServedModel& m, std::span<const int32_t> ids, const Exchange& e) {
+  std::vector<double> sum;
+  SequenceState state(m.model->sites(DType::f32));
+  const auto n = static_cast<int64_t>(ids.size());
+  for (int64_t from = 0; from < n && !e.gone(); from += kChunk) {
+    const int64_t rows = std::min(kChunk, n - from);
+    m.host->between_steps([&](Model& model, PrefixCache&) {
+      Tape tape(Tape::inference);
+      const Batch batch = Batch::resume({&state}, {rows});
+      const auto part = ids.subspan(static_cast<size_t>(from), static_cast<size_t>(rows));
+      const Tensor h = model.hidden(tape, part, batch).value.to(DType::f32);
+      sum.resize(static_cast<size_t>(h.dim(1)));
+      for (int64_t r = 0; r < rows; ++r) {
+        const float* x = h.view<const float, 2>().row(r);
+        for (size_t d = 0; d < sum.size(); ++d) sum[d] += x[d];
+      }
+    });
+  }
+  double square = 0;
+  for (double v : sum) square += v * v;
+  const double scale = square > 0 ? 1 / std::sqrt(square) : 0;
+  std::vector<float> out;
+  for (double v : sum) out.push_back(static_cast<float>(v * scale));
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr const char* kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t three = 0;
+    for (size_t k = 0; k < 3; ++k)
+      three = (three << 8) | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[(three >> (18 - 6 * k)) & 63];
+  }
+  return out;
+}
+
+void embeddings(ServedModel& m, Exchange& e, const Json& body) {
+  const Fields f(body);
+  const std::string format = f.text("encoding_format").value_or("float");
+  if (format != "float" && format != "base64") bad_field("encoding_format", "'{}': expected float or base64", format);
+  const auto wanted = f.integer("dimensions", 1, int64_t{1} << 31);
+  Json list = Json::array();
+  int64_t tokens = 0;
+  for (const std::vector<int32_t>& ids : read_inputs(body, m)) {
+    const std::vector<float> v = embed_tokens(m, ids, e);
+    if (e.gone()) return;
+    if (wanted && *wanted != static_cast<int64_t>(v.size()))
+      bad_field("dimensions", "{}: this model's embeddings have {}, and were not trained to be cut", *wanted,
+                v.size());
+    Json one = Json::object();
+    one.set("object", "embedding"), one.set("index", static_cast<int64_t>(list.as_array().size()));
+    if (format == "base64") {
+      static_assert(std::endian::native == std::endian::little);
+      one.set("embedding", base64({reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)}));
+    } else {
+      Json numbers = Json::array();
+      for (float x : v) numbers.push(static_cast<double>(x));
+      one.set("embedding", std::move(numbers));
+    }
+    list.push(std::move(one));
+    tokens += static_cast<int64_t>(ids.size());
+  }
+  Json j = Json::object(), usage = Json::object();
+  usage.set("prompt_tokens", tokens), usage.set("total_tokens", tokens);
+  j.set("object", "list"), j.set("data", std::move(list)), j.set("model", m.id), j.set("usage", std::move(usage));
+  e.answer(200, "application/json", j.dump());
+}
+
+}  // namespace quern

@@ -1,0 +1,18 @@
+// POST /v1/embeddings: the mean of a text's last hidden states, of length 1.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "quern/serve/http/http_server.h"
+#include "quern/serve/models/served_model.h"
+
+namespace quern {
+
+// One text's. Read in pieces between the engine's steps; a piece of it when the client is gone.
+std::vector<float> embed_tokens(ServedModel& m, std::span<const int32_t> ids, const Exchange& e);
+
+void embeddings(ServedModel& m, Exchange& e, const Json& body);
+
+std::string base64(std::string_view bytes);
+
+}  // namespace quern

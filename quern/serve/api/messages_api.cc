@@ -1,0 +1,206 @@
+// Anthropic's answers: content blocks whole, or opened, filled and closed one after another as events.
+#include "quern/serve/api/messages_api.h"
+
+#include "quern/serve/chat/chat_turn.h"
+
+namespace quern {
+namespace {
+
+Json block_of(const char* type) {
+  Json j = Json::object();
+  j.set("type", type);
+  return j;
+}
+
+Json text_block(const std::string& text) {
+  Json j = block_of("text");
+  j.set("text", text);
+  return j;
+}
+Json thinking_block(const std::string& text) {
+  Json j = block_of("thinking");
+  j.set("thinking", text), j.set("signature", "");
+  return j;
+}
+Json tool_block(const std::string& id, const std::string& name, Json input) {
+  Json j = block_of("tool_use");
+  j.set("id", id), j.set("name", name), j.set("input", std::move(input));
+  return j;
+}
+
+// What the cache knew is counted apart from the input.
+Json usage_json(const Usage& u) {
+  Json j = Json::object();
+  j.set("input_tokens", u.prompt - u.cached), j.set("cache_creation_input_tokens", int64_t{0});
+  j.set("cache_read_input_tokens", u.cached), j.set("output_tokens", u.completion);
+  return j;
+}
+
+class Reply {
+ public:
+  Reply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
+      : m_(m), e_(e), found_(found), r_(std::move(r)), turn_(m_, r_, e), id_(new_id("msg_")) {}
+
+  std::optional<std::string> run() {
+    r_.stream ? stream() : answer();
+    return e_.gone() ? std::nullopt : said_;
+  }
+
+ private:
+  void answer() {
+    if (!turn_.follow(nullptr, {})) return;
+    const ChatChoice& c = turn_.choices()[0];
+    Json blocks = Json::array(), j = head();
+    if (!c.reasoning.empty()) blocks.push(thinking_block(c.reasoning));
+    if (!c.content.empty() || c.calls().empty()) blocks.push(text_block(c.content));
+    for (const ToolCall& call : c.calls()) blocks.push(tool_block(call.id, call.name, Json::parse(call.arguments)));
+    j.set("content", std::move(blocks));
+    set_end(j, c);
+    j.set("usage", usage_json(turn_.usage()));
+    if (!c.warnings.empty()) j.set("x_warnings", warnings(c.warnings));
+    found_.tell(j), said_ = c.content;
+    e_.answer(200, "application/json", j.dump());
+  }
+
+  Json head() const {
+    Json j = Json::object();
+    j.set("id", id_), j.set("type", "message"), j.set("role", "assistant"), j.set("model", m_.id);
+    return j;
+  }
+  static Json warnings(const std::vector<std::string>& texts) {
+    Json list = Json::array();
+    for (const std::string& t : texts) list.push(t);
+    return list;
+  }
+  void set_end(Json& j, const ChatChoice& c) const {
+    const std::string finish = c.finish(), stop = c.stopped_by(m_.tokenizer, r_.options.stop);
+    j.set("stop_reason", finish == "tool_calls" ? "tool_use"
+                         : finish == "length"   ? "max_tokens"
+                         : stop.empty()         ? "end_turn"
+                                                : "stop_sequence");
+    j.set("stop_sequence", stop.empty() ? Json() : Json(stop));
+  }
+
+  bool send(Json j) {
+    const std::string type = j.at("type").as_string();
+    return stream_->send(type, j);
+  }
+
+  void stream() {
+    stream_.emplace(e_);
+    Json start = block_of("message_start"), m = head();
+    m.set("content", Json::array()), m.set("stop_reason", Json()), m.set("stop_sequence", Json());
+    m.set("usage", usage_json({.prompt = static_cast<int64_t>(r_.prompt.size())}));
+    found_.tell(m);
+    start.set("message", std::move(m));
+    send(std::move(start));
+    try {
+      const bool whole =
+          turn_.follow(&*stream_, {.part = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); },
+                                   .done = {},
+                                   .progress =
+                                       [&](const RequestProgress& p) {
+                                         Json j = block_of("ping");
+                                         j.set("prompt_progress", progress_json(p));
+                                         send(std::move(j));
+                                       }});
+      if (whole) end();
+    } catch (const ApiError& error) {
+      stream_->send("error", anthropic_error_json(error, id_));
+    }
+    stream_->end();
+  }
+
+  void end() {
+    const ChatChoice& c = turn_.choices()[0];
+    said_ = c.content;
+    if (!answered_) open(text_block(""), "text");
+    close();
+    Json d = block_of("message_delta"), last = Json::object();
+    set_end(last, c);
+    if (!c.warnings.empty()) last.set("x_warnings", warnings(c.warnings));
+    d.set("delta", std::move(last)), d.set("usage", usage_json(turn_.usage()));
+    send(std::move(d));
+    send(block_of("message_stop"));
+  }
+
+  void pass_on(const ChatPart& part) {
+    if (!part.reasoning.empty()) {
+      if (open_ != "thinking") open(thinking_block(""), "thinking");
+      fill("thinking_delta", "thinking", part.reasoning);
+    }
+    if (!part.words.content.empty()) {
+      if (open_ != "text") open(text_block(""), "text");
+      fill("text_delta", "text", part.words.content);
+    }
+    for (const CallDelta& c : part.words.calls) {
+      if (!c.id.empty()) open(tool_block(c.id, c.name, Json::object()), "tool_use");
+      if (!c.arguments.empty()) fill("input_json_delta", "partial_json", c.arguments);
+    }
+  }
+
+  void open(Json block, const char* type) {
+    close();
+    Json j = block_of("content_block_start");
+    j.set("index", blocks_), j.set("content_block", std::move(block));
+    send(std::move(j));
+    open_ = type, answered_ = answered_ || open_ != "thinking";
+  }
+  void close() {
+    if (open_.empty()) return;
+    Json j = block_of("content_block_stop");
+    j.set("index", blocks_++);
+    send(std::move(j));
+    open_.clear();
+  }
+  void fill(const char* type, const char* key, const std::string& text) {
+    Json j = block_of("content_block_delta"), d = block_of(type);
+    d.set(key, text);
+    j.set("index", blocks_), j.set("delta", std::move(d));
+    send(std::move(j));
+  }
+
+  ServedModel& m_;
+  Exchange& e_;
+  const Grounded& found_;
+  ChatRequest r_;
+  ChatTurn turn_;
+  std::optional<std::string> said_;  // once it is whole
+  std::string id_, open_;            // open_: the type of the block being filled
+  int64_t blocks_ = 0;               // closed so far
+  bool answered_ = false;            // with more than thinking
+  std::optional<EventStream> stream_;
+};
+
+}  // namespace
+
+std::optional<std::string> anthropic_messages(ServedModel& m, Exchange& e, const Grounded& g) {
+  if (!Fields(g.body).find("max_tokens")) bad_field("max_tokens", "expected a number of tokens");
+  ChatRequest r = read_chat_request(m, g.body, "");
+  if (r.plan) bad_field("x_think", "is not supported here: use /v1/chat/completions");
+  return Reply(m, e, g, std::move(r)).run();
+}
+
+Json count_tokens_json(const ServedModel& m, const Json& body) {
+  Json chat = chat_body_of_messages(body), j = Json::object();
+  chat.erase("max_tokens");
+  j.set("input_tokens", static_cast<int64_t>(read_chat_request(m, chat, "").prompt.size()));
+  return j;
+}
+
+Json anthropic_error_json(const ApiError& e, const std::string& request_id) {
+  const char* type = e.status == 401   ? "authentication_error"
+                     : e.status == 403 ? "permission_error"
+                     : e.status == 404 ? "not_found_error"
+                     : e.status == 413 ? "request_too_large"
+                     : e.status == 429 ? "rate_limit_error"
+                     : e.status == 503 ? "overloaded_error"
+                     : e.status >= 500 ? "api_error"
+                                       : "invalid_request_error";
+  Json j = Json::object(), error = Json::object();
+  error.set("type", type), error.set("message", e.what());
+  j.set("type", "error"), j.set("error", std::move(error)), j.set("request_id", request_id);
+  return j;
+}
+
+}  // namespace quern

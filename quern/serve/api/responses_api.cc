@@ -1,0 +1,293 @@
+// Items out: reasoning, a message, calls; each opened, filled and closed as events when it is streamed.
+#include "quern/serve/api/responses_api.h"
+
+#include <algorithm>
+
+#include "quern/serve/chat/chat_turn.h"
+#include "quern/serve/wire/api_error.h"
+
+namespace quern {
+namespace {
+
+struct Item {  // of the output
+  enum class Kind { reasoning, message, call };
+  Kind kind = Kind::message;
+  std::string id = {}, call_id = {}, name = {}, text = {};  // text: what is said or thought, or a call's arguments
+};
+
+Json part_json(const Item& item, const std::string& text) {
+  Json p = Json::object();
+  p.set("type", item.kind == Item::Kind::message ? "output_text" : "reasoning_text"), p.set("text", text);
+  if (item.kind == Item::Kind::message) p.set("annotations", Json::array()), p.set("logprobs", Json::array());
+  return p;
+}
+
+Json item_json(const Item& item, bool done) {
+  Json j = Json::object();
+  j.set("id", item.id);
+  const char* status = done ? "completed" : "in_progress";
+  const Json parts = done ? Json(Json::Array{part_json(item, item.text)}) : Json::array();
+  switch (item.kind) {
+    case Item::Kind::reasoning:
+      j.set("type", "reasoning"), j.set("summary", Json::array()), j.set("content", parts);
+      break;
+    case Item::Kind::message:
+      j.set("type", "message"), j.set("role", "assistant"), j.set("status", status), j.set("content", parts);
+      break;
+    case Item::Kind::call:
+      j.set("type", "function_call"), j.set("status", status), j.set("call_id", item.call_id);
+      j.set("name", item.name), j.set("arguments", done ? item.text : std::string());
+      break;
+  }
+  return j;
+}
+
+class Reply {
+ public:
+  Reply(ServedModel& m, Exchange& e, const Json& body, ResponseRequest q, const Grounded& found, ResponseStore& store)
+      : m_(m),
+        e_(e),
+        body_(body),
+        q_(std::move(q)),
+        found_(found),
+        store_(store),
+        r_(read_chat_request(m, found.body, "")),
+        turn_(m, r_, e),
+        id_(new_id("resp_")),
+        created_(unix_time()) {}
+
+  std::optional<std::string> run() {
+    go();
+    return e_.gone() ? std::nullopt : said_;
+  }
+
+ private:
+  void go() {
+    if (r_.stream) {
+      stream_.emplace(e_);
+      Json created = response("in_progress");
+      found_.tell(created);
+      event("response.created", "response", std::move(created));
+      event("response.in_progress", "response", response("in_progress"));
+    }
+    try {
+      const auto take = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); };
+      const auto tell = [&](const RequestProgress& p) {
+        Json j = Json::object();
+        j.set("response", response("in_progress")), j.set("prompt_progress", progress_json(p));
+        event("response.in_progress", j);
+      };
+      if (!turn_.follow(stream_ ? &*stream_ : nullptr, {.part = take, .done = {}, .progress = tell})) {
+        if (stream_) stream_->end();
+        return;
+      }
+    } catch (const ApiError& error) {
+      if (!stream_) throw;
+      Json failed = response("failed");
+      failed.set("error", failure(error));
+      event("response.failed", "response", std::move(failed));
+      return stream_->end();
+    }
+    if (items_.empty()) open(Item::Kind::message);
+    close();
+    const bool whole = turn_.choices()[0].finish() != "length";
+    said_ = turn_.choices()[0].content;
+    Json final = response(whole ? "completed" : "incomplete");
+    if (Fields(body_).boolean("store").value_or(true)) keep(final);
+    found_.tell(final);
+    if (!stream_) return e_.answer(200, "application/json", final.dump());
+    event(whole ? "response.completed" : "response.incomplete", "response", final);
+    stream_->end();
+  }
+
+  static Json failure(const ApiError& error) {
+    Json j = Json::object();
+    j.set("code", "server_error"), j.set("message", error.what());
+    return j;
+  }
+
+  // What the request said, or what holds when it is silent.
+  Json said(const char* field, Json otherwise) const {
+    const Json* v = Fields(body_).find(field);
+    return v ? *v : otherwise;
+  }
+
+  Json response(const std::string& status) const {
+    const bool over = status == "completed" || status == "incomplete";
+    Json j = Json::object(), output = Json::array(), reasoning = Json::object(), format = Json::object(),
+         text = format;
+    for (const Item& item : items_) {
+      if (!over) break;
+      Json one = item_json(item, true);
+      if (item.kind == Item::Kind::call && !called(item.call_id)) one.set("status", "incomplete");
+      output.push(std::move(one));
+    }
+    j.set("id", id_), j.set("object", "response"), j.set("created_at", created_), j.set("status", status);
+    j.set("error", Json()), j.set("model", m_.id), j.set("output", std::move(output));
+    Json incomplete;
+    if (status == "incomplete") incomplete.set("reason", "max_output_tokens");
+    j.set("incomplete_details", std::move(incomplete));
+    format.set("type", "text"), text.set("format", std::move(format));
+    reasoning.set("effort", Json()), reasoning.set("summary", Json());
+    j.set("instructions", said("instructions", Json())),
+        j.set("max_output_tokens", said("max_output_tokens", Json()));
+    j.set("metadata", said("metadata", Json::object())), j.set("parallel_tool_calls", r_.tools.parallel);
+    j.set("previous_response_id", said("previous_response_id", Json())),
+        j.set("reasoning", said("reasoning", reasoning));
+    j.set("store", said("store", true)), j.set("temperature", r_.options.sampling.temperature);
+    j.set("text", said("text", text)), j.set("tool_choice", said("tool_choice", "auto"));
+    j.set("tools", said("tools", Json::array())), j.set("top_p", r_.options.sampling.top_p);
+    j.set("truncation", "disabled"), j.set("usage", over ? usage_json() : Json());
+    if (over && !turn_.choices()[0].warnings.empty()) {
+      Json list = Json::array();
+      for (const std::string& w : turn_.choices()[0].warnings) list.push(w);
+      j.set("x_warnings", std::move(list));
+    }
+    return j;
+  }
+
+  bool called(const std::string& call_id) const {  // to its end
+    const std::vector<ToolCall>& calls = turn_.choices()[0].calls();
+    return std::any_of(calls.begin(), calls.end(), [&](const ToolCall& c) { return c.id == call_id; });
+  }
+
+  Json usage_json() const {
+    const Usage& u = turn_.usage();
+    Json j = Json::object(), in = Json::object(), out = Json::object();
+    in.set("cached_tokens", u.cached), out.set("reasoning_tokens", u.reasoning);
+    j.set("input_tokens", u.prompt), j.set("input_tokens_details", std::move(in));
+    j.set("output_tokens", u.completion), j.set("output_tokens_details", std::move(out));
+    j.set("total_tokens", u.prompt + u.completion);
+    return j;
+  }
+
+  // What memory and documents gave is not kept with it: what is forgotten there must not live on here.
+  void keep(Json& final) {
+    const ChatChoice& c = turn_.choices()[0];
+    Json messages = q_.messages, m = Json::object(), calls = Json::array();
+    m.set("role", "assistant"), m.set("content", c.content);
+    if (!c.reasoning.empty()) m.set("reasoning_content", c.reasoning);
+    for (const ToolCall& call : c.calls()) calls.push(call.json());
+    if (!calls.as_array().empty()) m.set("tool_calls", std::move(calls));
+    messages.push(std::move(m));
+    const std::string trouble = store_.put(
+        {.id = id_, .model = m_.id, .response = final, .input = q_.input, .messages = std::move(messages)});
+    if (trouble.empty()) return;
+    const Json* told = final.find("x_warnings");
+    Json warnings = told ? *told : Json::array();
+    warnings.push("this response is kept in memory alone: " + trouble);
+    final.set("x_warnings", std::move(warnings));
+  }
+
+  void pass_on(const ChatPart& part) {
+    if (!part.reasoning.empty()) {
+      if (!open_ || items_.back().kind != Item::Kind::reasoning) open(Item::Kind::reasoning);
+      fill("response.reasoning_text.delta", part.reasoning);
+    }
+    if (!part.words.content.empty()) {
+      if (!open_ || items_.back().kind != Item::Kind::message) open(Item::Kind::message);
+      fill("response.output_text.delta", part.words.content);
+    }
+    for (const CallDelta& c : part.words.calls) {
+      if (!c.id.empty()) open(Item::Kind::call, c.id, c.name);
+      if (!c.arguments.empty()) fill("response.function_call_arguments.delta", c.arguments);
+    }
+  }
+
+  bool event(const char* type, const char* key, Json value) {
+    return event(type, Json(Json::Object{{key, std::move(value)}}));
+  }
+  bool event(const char* type, const Json& fields) {
+    if (!stream_) return true;
+    Json j = Json::object();
+    j.set("type", type), j.set("sequence_number", sequence_++);
+    for (const auto& [key, value] : fields.as_object()) j.set(key, value);
+    return stream_->send(type, j);
+  }
+  // Where the open item is, for its events.
+  Json place(bool with_part) const {
+    Json j = Json::object();
+    j.set("item_id", items_.back().id), j.set("output_index", static_cast<int64_t>(items_.size()) - 1);
+    if (with_part) j.set("content_index", int64_t{0});
+    return j;
+  }
+
+  void open(Item::Kind kind, const std::string& call_id = {}, const std::string& name = {}) {
+    close();
+    const char* prefix = kind == Item::Kind::reasoning ? "rs_" : kind == Item::Kind::message ? "msg_" : "fc_";
+    items_.push_back({.kind = kind, .id = new_id(prefix), .call_id = call_id, .name = name});
+    open_ = true;
+    Json j = Json::object();
+    j.set("output_index", static_cast<int64_t>(items_.size()) - 1), j.set("item", item_json(items_.back(), false));
+    event("response.output_item.added", j);
+    if (kind == Item::Kind::call) return;
+    Json p = place(true);
+    p.set("part", part_json(items_.back(), ""));
+    event("response.content_part.added", p);
+  }
+
+  void fill(const char* type, const std::string& text) {
+    items_.back().text += text;
+    Json j = place(items_.back().kind != Item::Kind::call);
+    j.set("delta", text);
+    if (items_.back().kind == Item::Kind::message) j.set("logprobs", Json::array());
+    event(type, j);
+  }
+
+  void close() {
+    if (!std::exchange(open_, false)) return;
+    const Item& item = items_.back();
+    const bool call = item.kind == Item::Kind::call;
+    Json j = place(!call);
+    j.set(call ? "arguments" : "text", item.text);
+    if (call) j.set("name", item.name);
+    if (item.kind == Item::Kind::message) j.set("logprobs", Json::array());
+    event(call                               ? "response.function_call_arguments.done"
+          : item.kind == Item::Kind::message ? "response.output_text.done"
+                                             : "response.reasoning_text.done",
+          j);
+    if (!call) {
+      Json p = place(true);
+      p.set("part", part_json(item, item.text));
+      event("response.content_part.done", p);
+    }
+    Json d = Json::object();
+    d.set("output_index", static_cast<int64_t>(items_.size()) - 1), d.set("item", item_json(item, true));
+    event("response.output_item.done", d);
+  }
+
+  ServedModel& m_;
+  Exchange& e_;
+  const Json& body_;
+  ResponseRequest q_;
+  const Grounded& found_;
+  ResponseStore& store_;
+  std::optional<std::string> said_;  // once it is whole
+  ChatRequest r_;
+  ChatTurn turn_;
+  std::string id_;
+  int64_t created_, sequence_ = 0;
+  std::vector<Item> items_;
+  bool open_ = false;  // the last of them
+  std::optional<EventStream> stream_;
+};
+
+}  // namespace
+
+void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store, Grounding& grounding) {
+  std::shared_ptr<const StoredResponse> before;
+  if (const auto id = Fields(body).text("previous_response_id")) {
+    before = store.get(*id);
+    if (!before) {
+      ApiError x(404, "invalid_request_error", "previous_response_not_found",
+                 fmt::format("previous_response_id: there is no response '{}' here, or no longer", *id));
+      x.param = "previous_response_id";
+      throw x;
+    }
+  }
+  ResponseRequest q = read_response_request(body, before.get());
+  const Grounded g = grounding.ground(q.chat, m.tokenizer, unix_time());
+  if (const auto said = Reply(m, e, body, std::move(q), g, store).run()) grounding.keep(g, *said, unix_time());
+}
+
+}  // namespace quern

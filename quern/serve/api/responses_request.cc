@@ -1,0 +1,206 @@
+// Items as messages: those of one turn (words, calls, reasoning) become one assistant's message.
+#include "quern/serve/api/responses_api.h"
+#include "quern/serve/wire/api_error.h"
+#include "quern/serve/wire/generation_fields.h"
+
+namespace quern {
+namespace {
+
+std::string content_text(const Json& content, const std::string& where) {
+  if (content.is_string()) return content.as_string();
+  if (!content.is_array()) bad_field(where, "expected a string or a list of parts");
+  std::string all;
+  for (size_t i = 0; i < content.as_array().size(); ++i) {
+    const Json& part = content.as_array()[i];
+    const std::string at = fmt::format("{}[{}]", where, i);
+    const Fields f(part);
+    const std::string type = f.text("type").value_or("");
+    if (type != "input_text" && type != "output_text" && type != "text" && type != "reasoning_text" &&
+        type != "summary_text")
+      bad_field(at, "type '{}' is not supported: this server reads text alone", type);
+    const auto text = f.text("text");
+    if (!text) bad_field(at + ".text", "expected a string");
+    all += *text;
+  }
+  return all;
+}
+
+class Items {
+ public:
+  explicit Items(Json messages) : out_(std::move(messages)) {}
+
+  void add(const Json& item, const std::string& where) {
+    if (!item.is_object()) bad_field(where, "expected an object");
+    const Fields f(item);
+    const std::string type = f.text("type").value_or("message");
+    if (type == "message") return message(f, where);
+    if (type == "function_call") return call(f, where);
+    if (type == "function_call_output") return output(f, where);
+    if (type == "reasoning") return reasoning(f, where);
+    bad_field(where + ".type",
+              "'{}' is not supported, expected message, function_call, function_call_output or reasoning", type);
+  }
+  Json take() {
+    close();
+    return std::move(out_);
+  }
+
+ private:
+  static std::string needed(const Fields& f, const char* field, const std::string& where) {
+    const auto v = f.text(field);
+    if (!v) bad_field(fmt::format("{}.{}", where, field), "expected a string");
+    return *v;
+  }
+  // What an assistant's turn gathers.
+  void close() {
+    if (turn_.is_null()) return;
+    if (!turn_.find("content")) turn_.set("content", "");
+    out_.push(std::exchange(turn_, Json()));
+  }
+  Json& turn() {
+    if (turn_.is_null()) turn_.set("role", "assistant");
+    return turn_;
+  }
+
+  void message(const Fields& f, const std::string& where) {
+    const std::string role = needed(f, "role", where);
+    const Json* content = f.find("content");
+    if (!content) bad_field(where + ".content", "expected a string or a list of parts");
+    const std::string text = content_text(*content, where + ".content");
+    if (role == "assistant") {
+      const bool there = turn_.find("content") || turn_.find("tool_calls");
+      if (there) close();
+      turn().set("content", text);
+      return;
+    }
+    if (role != "user" && role != "system" && role != "developer")
+      bad_field(where + ".role", "'{}' is unknown, expected user, assistant, system or developer", role);
+    close();
+    Json m = Json::object();
+    m.set("role", role), m.set("content", text);
+    out_.push(std::move(m));
+  }
+  void call(const Fields& f, const std::string& where) {
+    Json function = Json::object(), one = Json::object(), calls = Json::array();
+    function.set("name", needed(f, "name", where)), function.set("arguments", needed(f, "arguments", where));
+    one.set("id", needed(f, "call_id", where)), one.set("type", "function"), one.set("function", std::move(function));
+    if (const Json* before = turn().find("tool_calls")) calls = *before;
+    calls.push(std::move(one));
+    turn().set("tool_calls", std::move(calls));
+  }
+  void output(const Fields& f, const std::string& where) {
+    close();
+    const Json* result = f.find("output");
+    if (!result) bad_field(where + ".output", "expected a string or a list of parts");
+    Json m = Json::object();
+    m.set("role", "tool"), m.set("content", content_text(*result, where + ".output"));
+    m.set("tool_call_id", needed(f, "call_id", where));
+    out_.push(std::move(m));
+  }
+  void reasoning(const Fields& f, const std::string& where) {
+    if (f.find("encrypted_content")) bad_field(where + ".encrypted_content", "is not supported");
+    const Json* content = f.find("content");
+    close();
+    if (content) turn().set("reasoning_content", content_text(*content, where + ".content"));
+  }
+
+  Json out_, turn_;
+};
+
+void refuse_fields(const Fields& f) {
+  auto refuse = [&](const char* field, const char* why) {
+    if (f.find(field)) bad_field(field, "{}", why);
+  };
+  refuse("conversation", "is not supported: use previous_response_id");
+  refuse("prompt", "is not supported: there are no stored prompts here");
+  refuse("max_tool_calls", "is not supported: this server runs no tools");
+  refuse("x_think", "is not supported here: use /v1/chat/completions");
+  if (f.boolean("background").value_or(false)) bad_field("background", "is not supported");
+  if (f.text("truncation").value_or("disabled") != "disabled")
+    bad_field("truncation", "only \"disabled\" is supported: nothing is cut in silence");
+  for (const std::string& what : f.texts("include"))
+    if (what != "reasoning.encrypted_content") bad_field("include", "'{}' is not supported", what);
+  if (f.integer("top_logprobs", 0, 20).value_or(0) > 0) bad_field("top_logprobs", "is not supported here");
+}
+
+Json chat_tools(const Json& list) {
+  if (!list.is_array()) bad_field("tools", "expected a list");
+  Json out = Json::array();
+  for (size_t i = 0; i < list.as_array().size(); ++i) {
+    const Json& t = list.as_array()[i];
+    const Json* type = t.find("type");
+    if (!type || *type != Json("function"))
+      bad_field(fmt::format("tools[{}].type", i), "only function is supported: this server has no tools of its own");
+    Json function = t, one = Json::object();
+    function.erase("type"), function.erase("strict");
+    one.set("type", "function"), one.set("function", std::move(function));
+    out.push(std::move(one));
+  }
+  return out;
+}
+
+Json chat_choice(const Json& choice) {
+  if (choice.is_string()) return choice;
+  const Json* type = choice.find("type");
+  const Json* name = choice.find("name");
+  if (!type || *type != Json("function") || !name)
+    bad_field("tool_choice", "expected auto, none, required or {{\"type\": \"function\", \"name\": …}}");
+  Json function = Json::object(), out = Json::object();
+  function.set("name", *name), out.set("type", "function"), out.set("function", std::move(function));
+  return out;
+}
+
+void read_format(const Json& text, Json& chat) {
+  const Json* format = text.find("format");
+  if (!format || format->is_null()) return;
+  const std::string type = Fields(*format).text("type").value_or("");
+  Json out = Json::object();
+  out.set("type", type);
+  if (type == "json_schema") out.set("json_schema", *format);
+  chat.set("response_format", std::move(out));
+}
+
+}  // namespace
+
+ResponseRequest read_response_request(const Json& body, const StoredResponse* before) {
+  const Fields f(body);
+  refuse_fields(f);
+  ResponseRequest r;
+  const Json* input = f.find("input");
+  if (!input || (!input->is_string() && !input->is_array()))
+    bad_field("input", "expected a string or a list of items");
+  if (input->is_string()) {
+    Json m = Json::object();
+    m.set("type", "message"), m.set("role", "user"), m.set("content", *input);
+    r.input = Json(Json::Array{std::move(m)});
+  } else {
+    r.input = *input;
+  }
+  Items items(before ? before->messages : Json::array());
+  for (size_t i = 0; i < r.input.as_array().size(); ++i)
+    items.add(r.input.as_array()[i], fmt::format("input[{}]", i));
+  r.messages = items.take();
+  Json messages = Json::array();
+  if (const auto instructions = f.text("instructions")) {
+    Json m = Json::object();
+    m.set("role", "system"), m.set("content", *instructions);
+    messages.push(std::move(m));
+  }
+  for (const Json& m : r.messages.as_array()) messages.push(m);
+  if (messages.as_array().empty()) bad_field("input", "is empty");
+  r.chat = Json::object();
+  r.chat.set("messages", std::move(messages));
+  for (const char* same :
+       {"model", "temperature", "top_p", "stream", "seed", "parallel_tool_calls", "chat_template_kwargs",
+        "thinking_budget", "x_memory", "x_documents", "timeout", "return_progress"})
+    if (const Json* v = f.find(same)) r.chat.set(same, *v);
+  if (const Json* v = f.find("max_output_tokens")) r.chat.set("max_completion_tokens", *v);
+  if (const Json* tools = f.find("tools")) r.chat.set("tools", chat_tools(*tools));
+  if (const Json* choice = f.find("tool_choice")) r.chat.set("tool_choice", chat_choice(*choice));
+  if (const Json* text = f.find("text")) read_format(*text, r.chat);
+  if (const Json* reasoning = f.find("reasoning"))
+    if (const auto effort = Fields(*reasoning).text("effort")) r.chat.set("reasoning_effort", *effort);
+  return r;
+}
+
+}  // namespace quern

@@ -1,0 +1,50 @@
+// One object a request, models in the order they are served, of each the oldest request first.
+#include "quern/serve/api/slots_api.h"
+
+#include "quern/serve/wire/api_error.h"
+
+namespace quern {
+namespace {
+
+bool wants_text(const HttpRequest& r, bool may) {
+  bool text = false;
+  for (const auto& [key, value] : r.query) {
+    if (key != "text") continue;
+    if (value != "true" && value != "false") bad_field("text", "'{}': expected true or false", value);
+    text = value == "true";
+  }
+  if (text && !may)
+    throw ApiError(403, "permission_error", "",
+                   "text: this server shows no texts of other requests; it would if started with --slots-text");
+  return text;
+}
+
+Json slot_json(const ServedModel& m, const LiveFacts& f, bool text) {
+  const RequestProgress& p = f.progress;
+  Json j = Json::object();
+  j.set("id", p.id), j.set("model", m.id);
+  if (f.plan.empty()) {
+    j.set("state", p.doing()), j.set("is_processing", p.started);
+    j.set("prompt_tokens", p.prompt), j.set("read_tokens", p.read), j.set("cached_tokens", p.cached);
+    j.set("generated_tokens", p.given), j.set("max_tokens", p.most_new);
+  } else {
+    j.set("state", "thinking"), j.set("is_processing", true), j.set("plan", f.plan);
+    j.set("candidates", f.candidates), j.set("all_candidates", f.all_candidates), j.set("generated_tokens", p.given);
+  }
+  j.set("age_seconds", p.age);
+  if (text && f.plan.empty())
+    j.set("prompt", m.tokenizer.decode(f.prompt)), j.set("generated", m.tokenizer.decode(f.answer));
+  return j;
+}
+
+}  // namespace
+
+Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, bool may_show_text) {
+  const bool text = wants_text(r, may_show_text);
+  Json list = Json::array();
+  for (const auto& m : models)
+    for (const LiveFacts& f : m->host->live(text)) list.push(slot_json(*m, f, text));
+  return list;
+}
+
+}  // namespace quern

@@ -1,0 +1,479 @@
+// Routes, keys, CORS, the log and the counters.
+#include "quern/serve/app/app.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "quern/base/nearest.h"
+#include "quern/serve/api/chat_api.h"
+#include "quern/serve/api/completion_api.h"
+#include "quern/serve/api/embeddings_api.h"
+#include "quern/serve/api/messages_api.h"
+#include "quern/serve/api/rerank_api.h"
+#include "quern/serve/api/responses_api.h"
+#include "quern/serve/api/slots_api.h"
+#include "quern/serve/api/token_api.h"
+#include "quern/serve/app/page.h"
+#include "quern/serve/keep/response_file.h"
+#include "quern/serve/wire/api_error.h"
+#include "quern/serve/wire/wire.h"
+
+#ifndef QUERN_VERSION
+#define QUERN_VERSION "dev"
+#endif
+
+namespace quern {
+namespace {
+
+constexpr int64_t kMostKept = 65'536;  // stored responses on disk
+
+std::unique_ptr<ResponseShelf> response_shelf(const std::string& folder) {
+  if (folder.empty()) return nullptr;
+  return std::make_unique<ResponseFile>(std::filesystem::path(folder) / "responses.db", kMostKept);
+}
+
+// As long for every wrong key of the same length.
+bool same_secret(std::string_view a, std::string_view b) {
+  unsigned char different = a.size() != b.size();
+  for (size_t i = 0; i < a.size(); ++i)
+    different |= static_cast<unsigned char>(a[i] ^ b[b.empty() ? 0 : i % b.size()]);
+  return different == 0;
+}
+
+}  // namespace
+
+App::App(std::unique_ptr<ModelShelf> models, AppOptions options)
+    : models_(std::move(models)),
+      started_(unix_time()),
+      o_(std::move(options)),
+      grounding_(o_.grounding),
+      sessions_(o_.sessions),
+      responses_(1024, size_t{256} << 20, response_shelf(o_.sessions)) {}
+App::App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options)
+    : App(std::make_unique<ModelShelf>(std::move(models)), std::move(options)) {}
+App::~App() = default;
+
+const std::vector<App::Route>& App::routes() {
+  static const std::vector<Route> all = {
+      {"POST", "/v1/chat/completions", &App::chat},
+      {"POST", "/v1/completions", &App::complete},
+      {"POST", "/v1/embeddings", &App::embed},
+      {"POST", "/v1/rerank", &App::rank},
+      {"POST", "/rerank", &App::rank},
+      {"POST", "/v2/rerank", &App::rank},
+      {"POST", "/v1/score", &App::score},
+      {"POST", "/score", &App::score},
+      {"GET", "/v1/models", &App::models},
+      {"GET", "/v1/models/", &App::models},
+      {"GET", "/lora-adapters", &App::adapters},
+      {"POST", "/v1/load_lora_adapter", &App::add_adapter},
+      {"POST", "/v1/unload_lora_adapter", &App::remove_adapter},
+      {"POST", "/tokenize", &App::tokenize},
+      {"POST", "/detokenize", &App::detokenize},
+      {"POST", "/apply-template", &App::apply_template},
+      {"GET", "/", &App::show_page, true},
+      {"GET", "/health", &App::health, true},
+      {"GET", "/version", &App::version, true},
+      {"GET", "/props", &App::props},
+      {"GET", "/metrics", &App::metrics},
+      {"GET", "/slots", &App::slots},
+      {"GET", "/v1/slots", &App::slots},
+      {"POST", "/v1/messages", &App::messages},
+      {"POST", "/v1/messages/count_tokens", &App::count_tokens},
+      {"POST", "/v1/responses", &App::responses},
+      {"GET", "/v1/responses/", &App::response},
+      {"DELETE", "/v1/responses/", &App::delete_response},
+      {"GET", "/v1/sessions", &App::sessions},
+      {"GET", "/v1/sessions/", &App::session},
+      {"POST", "/v1/sessions/", &App::post_session},
+      {"DELETE", "/v1/sessions/", &App::delete_session},
+  };
+  return all;
+}
+
+bool App::matches(const Route& r, const std::string& path) {
+  const std::string_view p = r.path;
+  return path == p || (p.size() > 1 && p.ends_with('/') && path.size() > p.size() && path.starts_with(p));
+}
+
+bool App::allowed(const HttpRequest& r) const {
+  if (o_.api_keys.empty()) return true;
+  std::string_view given;
+  if (const std::string* a = r.header("authorization"); a && a->starts_with("Bearer "))
+    given = std::string_view(*a).substr(7);
+  if (const std::string* a = r.header("x-api-key")) given = *a;
+  bool ok = false;
+  for (const std::string& key : o_.api_keys) ok = same_secret(given, key) || ok;
+  return ok;
+}
+
+// CORS. Clients of the two APIs send headers of their own (x-stainless-…, anthropic-version): what a page asks for it
+// gets, unless the server was told which.
+void App::share_with_pages(Exchange& e) const {
+  if (o_.allow_origins.empty()) return;
+  const std::string *origin = e.request().header("origin"),
+                    *wanted = e.request().header("access-control-request-headers");
+  const bool all = std::ranges::find(o_.allow_origins, "*") != o_.allow_origins.end();
+  if (!all) e.header("vary", "origin");
+  if (!all && (!origin || std::ranges::find(o_.allow_origins, *origin) == o_.allow_origins.end())) return;
+  const std::string otherwise = wanted ? *wanted : "authorization, content-type, x-api-key";
+  e.header("access-control-allow-origin", all ? "*" : *origin);
+  e.header("access-control-allow-headers", o_.allow_headers.empty() ? otherwise : o_.allow_headers);
+  e.header("access-control-expose-headers", "x-request-id, request-id, retry-after");
+  e.header("access-control-allow-methods", o_.allow_methods);
+}
+
+// The page's addresses are relative, so its own has to end in '/'.
+bool App::enter(Exchange& e) const {
+  const std::string& path = e.request().path;
+  if (o_.prefix.empty()) return true;
+  if (path == o_.prefix) {
+    e.header("location", o_.prefix + "/");
+    e.answer(308, "", "");
+    return false;
+  }
+  if (!path.starts_with(o_.prefix + "/"))
+    throw ApiError(404, "invalid_request_error", "",
+                   fmt::format("there is no {}: this server's paths begin with {}/", path, o_.prefix));
+  e.below(o_.prefix);
+  return true;
+}
+
+void App::handle(Exchange& e) {
+  const auto started = std::chrono::steady_clock::now();
+  const std::string id = e.id = new_id("req-");
+  const std::string path = e.request().path;  // with the prefix, for the log
+  e.header("x-request-id", id), e.header("request-id", id);
+  share_with_pages(e);
+  const int64_t beside = in_work_++;
+  auto refuse = [&](const ApiError& x) {
+    if (e.status() != 0) return;
+    const bool anthropic = e.request().path.starts_with("/v1/messages");
+    e.answer(x.status, "application/json", (anthropic ? anthropic_error_json(x, id) : error_json(x)).dump());
+  };
+  try {
+    const bool inside = enter(e);  // first, so that refusals know whose path it is
+    if (beside >= o_.most_requests) {
+      e.header("retry-after", "2");
+      throw ApiError(429, "rate_limit_error", "too_many_requests",
+                     fmt::format("{} requests are in work, as many as this server takes; try again", beside));
+    }
+    if (inside) dispatch(e);
+  } catch (const ApiError& x) {
+    refuse(x);
+  } catch (const Error& x) {
+    refuse(ApiError(x.what()));
+  } catch (const std::exception& x) {
+    refuse(ApiError(500, "server_error", "", x.what()));
+  }
+  --in_work_;
+  const auto route =
+      std::find_if(routes().begin(), routes().end(), [&](const Route& r) { return matches(r, e.request().path); });
+  {
+    std::lock_guard lock(mutex_);
+    ++answered_[{route != routes().end() ? route->path : "other", e.status()}];
+  }
+  if (!o_.log) return;
+  Json j = Json::object();
+  j.set("time", unix_time()), j.set("id", id), j.set("method", e.request().method), j.set("path", path);
+  j.set("status", e.status()), j.set("gone", e.gone());
+  j.set("ms", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
+  fmt::print(stderr, "{}\n", j.dump());
+}
+
+void App::dispatch(Exchange& e) {
+  const HttpRequest& r = e.request();
+  if (r.method == "OPTIONS") return e.answer(204, "", "");
+  const std::string method = r.method == "HEAD" ? "GET" : r.method;
+  const Route* found = nullptr;
+  std::string other;
+  for (const Route& route : routes()) {
+    if (!matches(route, r.path)) continue;
+    if (method == route.method) found = &route;
+    other += (other.empty() ? "" : ", ") + std::string(route.method);
+  }
+  if (!found && !other.empty()) {
+    e.header("allow", other);
+    throw ApiError(405, "invalid_request_error", "", fmt::format("{} {}: expected {}", r.method, r.path, other));
+  }
+  if (!found) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", r.path));
+  if (!found->open && !allowed(r))
+    throw ApiError(401, "authentication_error", "invalid_api_key", "a key is needed: Authorization: Bearer KEY");
+  (this->*found->serve)(e);
+}
+
+Json App::read_body(Exchange& e) const {
+  Json j;
+  try {
+    j = Json::parse(e.request().body, "the request's body");
+  } catch (const Error& x) {
+    throw ApiError(x.what());
+  }
+  if (!j.is_object()) throw ApiError("the request's body: expected a JSON object");
+  return j;
+}
+
+std::string App::model_name(const Json& body, std::string* plan) const {
+  const std::vector<std::string> ids = models_->ids();
+  const Json* name = body.find("model");
+  if (!name || name->is_null()) return ids[0];
+  if (!name->is_string()) bad_field("model", "expected a string");
+  const std::string& wanted = name->as_string();
+  for (const std::string& id : ids)
+    if (id == wanted) return id;
+  for (const std::string& id : ids)
+    if (plan && wanted.starts_with(id + ":")) {
+      *plan = wanted.substr(id.size() + 1);
+      return id;
+    }
+  ApiError x(404, "invalid_request_error", "model_not_found",
+             fmt::format("model '{}' is not served here{}; served: {}", wanted, did_you_mean(wanted, ids),
+                         fmt::join(ids, ", ")));
+  x.param = "model";
+  throw x;
+}
+
+std::shared_ptr<ServedModel> App::model_for(const Json& body, std::string* plan) {
+  return models_->get(model_name(body, plan));
+}
+
+std::shared_ptr<ServedModel> App::model_with_room(const Json& body, std::string* plan) {
+  auto m = model_for(body, plan);
+  if (m->host->full()) throw ApiError(429, "rate_limit_error", "queue_full", "the queue is full; try again");
+  return m;
+}
+
+void App::chat(Exchange& e) {
+  const Json body = read_body(e);
+  std::string plan;
+  const auto m = model_with_room(body, &plan);
+  const Grounded g = grounding_.ground(body, m->tokenizer, unix_time());
+  if (const auto said = chat_completions(*m, e, g, plan)) grounding_.keep(g, *said, unix_time());
+}
+
+void App::complete(Exchange& e) {
+  const Json body = read_body(e);
+  completions(*model_with_room(body), e, body);
+}
+
+void App::embed(Exchange& e) {
+  const Json body = read_body(e);
+  embeddings(*model_for(body), e, body);
+}
+
+void App::rank(Exchange& e) {
+  const Json body = read_body(e);
+  rerank(*model_for(body), e, body);
+}
+
+void App::score(Exchange& e) {
+  const Json body = read_body(e);
+  score_pairs(*model_for(body), e, body);
+}
+
+void App::messages(Exchange& e) {
+  const Json body = read_body(e);
+  const auto m = model_with_room(body);
+  const Grounded g = grounding_.ground(chat_body_of_messages(body), m->tokenizer, unix_time());
+  if (const auto said = anthropic_messages(*m, e, g)) grounding_.keep(g, *said, unix_time());
+}
+
+void App::count_tokens(Exchange& e) {
+  const Json body = read_body(e);
+  e.answer(200, "application/json", count_tokens_json(*model_for(body), body).dump());
+}
+
+void App::responses(Exchange& e) {
+  const Json body = read_body(e);
+  create_response(*model_with_room(body), e, body, responses_, grounding_);
+}
+
+void App::response(Exchange& e) {
+  constexpr std::string_view kBelow = "/v1/responses/", kItems = "/input_items";
+  std::string id = e.request().path.substr(kBelow.size());
+  const bool items = id.ends_with(kItems);
+  if (items) id.resize(id.size() - kItems.size());
+  const auto r = responses_.get(id);
+  if (!r) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no response '{}' here", id));
+  if (!items) return e.answer(200, "application/json", r->response.dump());
+  Json j = Json::object();
+  j.set("object", "list"), j.set("data", r->input), j.set("has_more", false);
+  e.answer(200, "application/json", j.dump());
+}
+
+void App::delete_response(Exchange& e) {
+  const std::string id = e.request().path.substr(std::string_view("/v1/responses/").size());
+  if (!responses_.erase(id))
+    throw ApiError(404, "invalid_request_error", "", fmt::format("there is no response '{}' here", id));
+  Json j = Json::object();
+  j.set("id", id), j.set("object", "response"), j.set("deleted", true);
+  e.answer(200, "application/json", j.dump());
+}
+
+namespace {
+std::string session_name(const Exchange& e) {
+  return e.request().path.substr(std::string_view("/v1/sessions/").size());
+}
+}  // namespace
+
+void App::sessions(Exchange& e) { e.answer(200, "application/json", sessions_.list().dump()); }
+void App::session(Exchange& e) { e.answer(200, "application/json", sessions_.facts(session_name(e)).dump()); }
+void App::delete_session(Exchange& e) { e.answer(200, "application/json", sessions_.erase(session_name(e)).dump()); }
+
+void App::post_session(Exchange& e) {
+  constexpr std::string_view kRestore = "/restore";
+  std::string name = session_name(e);
+  Json body = e.request().body.empty() ? Json::object() : read_body(e);
+  if (name.ends_with(kRestore)) {
+    name.resize(name.size() - kRestore.size());
+    if (const Json* model = body.find("model"); !model || model->is_null())
+      body.set("model", sessions_.model_of(name));
+    return e.answer(200, "application/json", sessions_.restore(name, *model_for(body)).dump());
+  }
+  const Json saved = sessions_.save(name, *model_with_room(body), body, e);
+  if (!saved.is_null()) e.answer(200, "application/json", saved.dump());
+}
+
+void App::models(Exchange& e) {
+  auto one = [&](const std::string& id) {
+    const auto m = models_->loaded(id);
+    Json j = Json::object();
+    j.set("id", id), j.set("object", "model"), j.set("created", m ? m->created : started_);
+    j.set("owned_by", "quern"), j.set("loaded", m != nullptr);
+    if (m) j.set("family", m->model->family()), j.set("context_length", m->model->max_positions());
+    return j;
+  };
+  constexpr std::string_view kBelow = "/v1/models/";
+  if (e.request().path.starts_with(kBelow)) {
+    Json name = Json::object();
+    name.set("model", e.request().path.substr(kBelow.size()));
+    return e.answer(200, "application/json", one(model_name(name)).dump());
+  }
+  Json j = Json::object(), list = Json::array();
+  for (const std::string& id : models_->ids()) list.push(one(id));
+  j.set("object", "list"), j.set("data", std::move(list));
+  e.answer(200, "application/json", j.dump());
+}
+
+void App::adapters(Exchange& e) { e.answer(200, "application/json", list_adapters(*models_, o_.adapters).dump()); }
+void App::add_adapter(Exchange& e) {
+  e.answer(200, "application/json", load_adapter(*models_, o_.adapters, read_body(e)).dump());
+}
+void App::remove_adapter(Exchange& e) {
+  e.answer(200, "application/json", unload_adapter(*models_, o_.adapters, read_body(e)).dump());
+}
+
+void App::tokenize(Exchange& e) {
+  const Json body = read_body(e);
+  e.answer(200, "application/json", tokenize_json(*model_for(body), body).dump());
+}
+void App::detokenize(Exchange& e) {
+  const Json body = read_body(e);
+  e.answer(200, "application/json", detokenize_json(*model_for(body), body).dump());
+}
+void App::apply_template(Exchange& e) {
+  const Json body = read_body(e);
+  e.answer(200, "application/json", apply_template_json(*model_for(body), body).dump());
+}
+
+void App::show_page(Exchange& e) {
+  e.header("content-security-policy", kPagePolicy);
+  e.header("x-content-type-options", "nosniff");
+  e.header("referrer-policy", "no-referrer");
+  e.header("cache-control", "no-cache");
+  e.answer(200, "text/html; charset=utf-8", std::string(page()));
+}
+
+void App::health(Exchange& e) { e.answer(200, "application/json", "{\"status\":\"ok\"}"); }
+
+void App::version(Exchange& e) {
+  Json j = Json::object();
+  j.set("version", QUERN_VERSION);
+  e.answer(200, "application/json", j.dump());
+}
+
+void App::props(Exchange& e) {
+  Json j = Json::object(), list = Json::array();
+  for (const std::string& id : models_->ids()) {
+    const auto m = models_->loaded(id);
+    if (!m) continue;
+    Json one = Json::object(), generation = Json::object();
+    generation.set("temperature", m->defaults.temperature), generation.set("top_p", m->defaults.top_p);
+    generation.set("top_k", m->defaults.top_k), generation.set("do_sample", m->defaults.do_sample);
+    one.set("id", m->id), one.set("family", m->model->family()), one.set("context_length", m->model->max_positions());
+    one.set("vocab_size", m->model->vocab_size()), one.set("chat_template", m->chat_template.source());
+    one.set("generation", std::move(generation));
+    list.push(std::move(one));
+  }
+  j.set("version", QUERN_VERSION), j.set("models", std::move(list));
+  j.set("memory", grounding_.has_memory()), j.set("documents", grounding_.has_documents());
+  e.answer(200, "application/json", j.dump());
+}
+
+void App::slots(Exchange& e) {
+  std::vector<std::shared_ptr<ServedModel>> loaded;
+  for (const std::string& id : models_->ids())
+    if (auto m = models_->loaded(id)) loaded.push_back(std::move(m));
+  e.answer(200, "application/json", slots_json(loaded, e.request(), o_.slots_text).dump());
+}
+
+void App::metrics(Exchange& e) {
+  std::string s;
+  auto family = [&](const char* name, const char* type, const char* help) {
+    s += fmt::format("# HELP quern_{} {}\n# TYPE quern_{} {}\n", name, help, name, type);
+  };
+  std::vector<std::pair<std::string, HostCounts>> counts;  // of the loaded ones
+  for (const std::string& id : models_->ids())
+    if (const auto m = models_->loaded(id)) counts.emplace_back(id, m->host->counts());
+  auto each = [&](const char* name, const char* type, const char* help, auto value) {
+    family(name, type, help);
+    for (const auto& [id, c] : counts) s += fmt::format("quern_{}{{model=\"{}\"}} {}\n", name, id, value(c));
+  };
+  each("requests_total", "counter", "requests given to the engine", [](const HostCounts& c) { return c.requests; });
+  each("prompt_tokens_total", "counter", "prompt tokens, cached ones too",
+       [](const HostCounts& c) { return c.prompt_tokens; });
+  each("cached_tokens_total", "counter", "prompt tokens the prefix cache knew",
+       [](const HostCounts& c) { return c.cached_tokens; });
+  each("generated_tokens_total", "counter", "tokens generated", [](const HostCounts& c) { return c.new_tokens; });
+  each("prompt_seconds_total", "counter", "seconds to first tokens, summed",
+       [](const HostCounts& c) { return c.prompt_seconds; });
+  each("decode_seconds_total", "counter", "seconds behind first tokens, summed",
+       [](const HostCounts& c) { return c.decode_seconds; });
+  auto by_place = [&](const char* name, const char* help, auto of) {
+    family(name, "counter", help);
+    for (const auto& [id, c] : counts)
+      for (size_t i = 0; i < of(c).size() && of(c)[i] > 0; ++i)
+        s += fmt::format("quern_{}{{model=\"{}\",position=\"{}\"}} {}\n", name, id, i + 1, of(c)[i]);
+  };
+  by_place("drafted_tokens_total", "tokens guessed ahead, by their place in the draft",
+           [](const HostCounts& c) { return c.speculated.drafted; });
+  by_place("accepted_tokens_total", "guessed tokens that were right, by their place in the draft",
+           [](const HostCounts& c) { return c.speculated.accepted; });
+  each("draft_steps_total", "counter", "steps of a sequence with a draft",
+       [](const HostCounts& c) { return c.speculated.steps; });
+  each("engine_steps_total", "counter", "steps of the engine", [](const HostCounts& c) { return c.steps; });
+  each("engine_busy_seconds_total", "counter", "seconds spent in steps",
+       [](const HostCounts& c) { return c.busy_seconds; });
+  each("requests_waiting", "gauge", "requests that wait for a place", [](const HostCounts& c) { return c.waiting; });
+  each("requests_running", "gauge", "requests in work", [](const HostCounts& c) { return c.running; });
+  each("state_bytes", "gauge", "bytes of the states in work", [](const HostCounts& c) { return c.state_bytes; });
+  each("cache_bytes", "gauge", "bytes of the prefix cache", [](const HostCounts& c) { return c.cache_bytes; });
+  const ShelfCounts shelf = models_->counts();
+  auto whole = [&](const char* name, const char* type, const char* help, auto value) {
+    family(name, type, help);
+    s += fmt::format("quern_{} {}\n", name, value);
+  };
+  whole("models_loaded", "gauge", "models in memory", counts.size());
+  whole("model_loads_total", "counter", "models loaded on demand", shelf.loads);
+  whole("model_unloads_total", "counter", "models put away", shelf.unloads);
+  whole("model_load_seconds_total", "counter", "seconds spent loading", shelf.load_seconds);
+  family("http_responses_total", "counter", "answers by path and status");
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [what, n] : answered_)
+      s += fmt::format("quern_http_responses_total{{path=\"{}\",status=\"{}\"}} {}\n", what.first, what.second, n);
+  }
+  e.answer(200, "text/plain; version=0.0.4", s);
+}
+
+}  // namespace quern

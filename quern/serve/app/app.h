@@ -1,0 +1,98 @@
+// The server's routes: who may ask, what each path answers, and one line of log a request.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/serve/api/adapters_api.h"
+#include "quern/serve/chat/grounding.h"
+#include "quern/serve/http/http_server.h"
+#include "quern/serve/keep/response_store.h"
+#include "quern/serve/keep/session_files.h"
+#include "quern/serve/models/model_shelf.h"
+#include "quern/serve/models/served_model.h"
+
+namespace quern {
+
+struct AppOptions {
+  std::vector<std::string> api_keys = {};       // empty: anybody who reaches the port
+  std::vector<std::string> allow_origins = {};  // of CORS, "*" for all; empty: pages of other origins may not call
+  std::string allow_methods = "GET, POST, DELETE, OPTIONS";  // of these pages
+  std::string allow_headers = {};                            // empty: those they ask for
+  std::string prefix = {};                                   // "/llm": everything lies below it
+  int64_t most_requests = 256;                               // in work at once; more get 429
+  GroundingOptions grounding{};                              // memory of conversations, documents
+  AdapterOptions adapters{};                                 // what may be loaded while it runs
+  std::string sessions{};   // a folder for saved sessions and stored responses; empty: none
+  bool slots_text = false;  // /slots may show what is said to whom asks for it
+  bool log = true;          // a line of JSON a request, to stderr; never what was said
+};
+
+class App {
+ public:
+  App(std::unique_ptr<ModelShelf> models, AppOptions options);
+  App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options);
+  ~App();
+  void handle(Exchange& e);
+
+ private:
+  struct Route {
+    const char *method, *path;  // a path that ends in '/': whatever lies below it
+    void (App::*serve)(Exchange&);
+    bool open = false;  // without a key
+  };
+  static const std::vector<Route>& routes();
+  static bool matches(const Route& r, const std::string& path);
+  void share_with_pages(Exchange& e) const;
+  bool enter(Exchange& e) const;  // below the prefix; false: it is answered
+  void dispatch(Exchange& e);
+  bool allowed(const HttpRequest& r) const;
+  // The model a body names, and the plan its name carries ("name:mrsa").
+  std::string model_name(const Json& body, std::string* plan = nullptr) const;
+  std::shared_ptr<ServedModel> model_for(const Json& body, std::string* plan = nullptr);
+  std::shared_ptr<ServedModel> model_with_room(const Json& body, std::string* plan = nullptr);  // or 429
+  Json read_body(Exchange& e) const;
+
+  void chat(Exchange& e);
+  void complete(Exchange& e);
+  void embed(Exchange& e);
+  void rank(Exchange& e);
+  void score(Exchange& e);
+  void messages(Exchange& e);
+  void count_tokens(Exchange& e);
+  void responses(Exchange& e);
+  void response(Exchange& e);
+  void delete_response(Exchange& e);
+  void sessions(Exchange& e);
+  void session(Exchange& e);
+  void post_session(Exchange& e);
+  void delete_session(Exchange& e);
+  void models(Exchange& e);
+  void adapters(Exchange& e);
+  void add_adapter(Exchange& e);
+  void remove_adapter(Exchange& e);
+  void tokenize(Exchange& e);
+  void detokenize(Exchange& e);
+  void apply_template(Exchange& e);
+  void show_page(Exchange& e);
+  void health(Exchange& e);
+  void props(Exchange& e);
+  void version(Exchange& e);
+  void metrics(Exchange& e);
+  void slots(Exchange& e);
+
+  std::unique_ptr<ModelShelf> models_;
+  int64_t started_;
+  AppOptions o_;
+  Grounding grounding_;
+  SessionFiles sessions_;
+  ResponseStore responses_;
+  std::atomic<int64_t> in_work_ = 0;
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, int>, int64_t> answered_;  // path and status → count
+};
+
+}  // namespace quern

@@ -1,0 +1,143 @@
+// Reading chat requests.
+#include "quern/serve/chat/chat_request.h"
+
+#include "quern/infer/sampling/think_budget.h"
+#include "quern/serve/chat/chat_messages.h"
+#include "quern/serve/wire/api_error.h"
+#include "quern/text/chat/chat_prompt.h"
+
+namespace quern {
+namespace {
+
+// A method without sizes gets the paper's.
+std::string with_sizes(const std::string& plan) {
+  const size_t end = std::min(plan.find_first_of(":,"), plan.size());
+  if (end < plan.size() && plan[end] == ':') return plan;
+  const std::string method = plan.substr(0, end), rest = plan.substr(end);
+  if (method == "vote" || method == "best") return method + ":8" + rest;
+  if (method == "delethink") return method + ":4" + rest;
+  if (method == "rsa" || method == "mrsa" || method == "pacore" || method == "hybrid")
+    return method + ":16x4x2" + rest;
+  return plan;
+}
+
+void refuse_unsupported(const Fields& f) {
+  auto refuse = [&](const char* field, const char* what) {
+    if (!f.find(field)) return;
+    ApiError e(400, "invalid_request_error", "unsupported_parameter", fmt::format("{}: {}", field, what));
+    e.param = field;
+    throw e;
+  };
+  for (const char* old : {"functions", "function_call"}) refuse(old, "is not supported: use tools and tool_choice");
+  refuse("audio", "this server reads and writes text alone");
+  refuse("prediction", "is not supported");
+  refuse("web_search_options", "this server has no tools of its own");
+  for (const std::string& m : f.texts("modalities"))
+    if (m != "text") refuse("modalities", "this server reads and writes text alone");
+}
+
+// The names a template is given beside the messages.
+Json template_names(const Fields& f) {
+  Json more = Json::object();
+  if (const Json* kwargs = f.find("chat_template_kwargs")) {
+    if (!kwargs->is_object()) bad_field("chat_template_kwargs", "expected an object");
+    more = *kwargs;
+  }
+  if (const auto effort = f.text("reasoning_effort")) {
+    if (!more.find("reasoning_effort")) more.set("reasoning_effort", *effort);
+    if (*effort == "none" && !more.find("enable_thinking")) more.set("enable_thinking", false);
+  }
+  return more;
+}
+
+}  // namespace
+
+ThinkPlan read_think(const Json& field) {
+  try {
+    if (field.is_string()) return parse_plan(with_sizes(field.as_string()));
+    if (!field.is_object()) bad_field("x_think", "expected a plan like \"mrsa:16x4x2\" or an object");
+    const Fields f(field);
+    const std::string method = f.text("method").value_or("mrsa");
+    std::string text = method;
+    const int64_t n = f.integer("n", 1, 1024).value_or(16), c = f.integer("c", 1, 1024).value_or(4),
+                  t = f.integer("t", 0, 64).value_or(2);
+    if (method == "vote" || method == "best") text += fmt::format(":{}", n);
+    if (method == "delethink") text += fmt::format(":{}", t);
+    if (method == "rsa" || method == "mrsa" || method == "pacore" || method == "hybrid")
+      text += fmt::format(":{}x{}x{}", n, c, t);
+    for (const char* key : {"beta", "tau", "final", "seed"})
+      if (auto v = f.integer(key, 0, int64_t{1} << 32)) text += fmt::format(",{}={}", key, *v);
+    return parse_plan(text);
+  } catch (const ApiError&) {
+    throw;
+  } catch (const Error& e) {
+    bad_field("x_think", "{}", e.what());
+  }
+}
+
+int64_t token_budget(const ServedModel& m, size_t prompt, std::optional<int64_t> wish, const char* field) {
+  const int64_t context = m.model->max_positions(), used = static_cast<int64_t>(prompt);
+  if (used + wish.value_or(1) <= context) return wish.value_or(context - used);
+  ApiError e(
+      400, "invalid_request_error", "context_length_exceeded",
+      wish ? fmt::format("this model's context is {} tokens; the prompt has {} and {} asks for {} more, {} in all",
+                         context, used, field, *wish, used + *wish)
+           : fmt::format("this model's context is {} tokens; the prompt has {}", context, used));
+  e.param = wish && used < context ? field : "messages";
+  throw e;
+}
+
+PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r) {
+  r.messages = read_messages(f.body());
+  r.tools = read_tools(f);
+  Json more = template_names(f);
+  if (r.tools.active()) r.format = &tool_format_of(m.chat_template.source());
+  if (!template_knows_tools(m.chat_template.source()))
+    r.messages = tools_in_words(r.messages, r.tools);
+  else if (r.tools.active())
+    more.set("tools", r.tools.json());
+  try {
+    return chat_prompt(m.chat_template, m.tokenizer, r.messages, more);
+  } catch (const Error& e) {
+    bad_field("messages", "the chat template refuses them: {}", e.what());
+  }
+}
+
+ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std::string& plan) {
+  const Fields f(body);
+  refuse_unsupported(f);
+  ChatRequest r;
+  r.options = read_generation(f, m.defaults, m.tokenizer, m.model->vocab_size());
+  r.n = f.integer("n", 1, 64).value_or(1);
+  r.seconds = read_timeout(f);
+  r.stream = f.boolean("stream").value_or(false);
+  if (const Json* o = f.find("stream_options")) r.include_usage = Fields(*o).boolean("include_usage").value_or(false);
+  r.progress = f.boolean("return_progress").value_or(false);
+  r.logprobs = f.boolean("logprobs").value_or(false);
+  const auto top = f.integer("top_logprobs", 0, 20);
+  if (top && !r.logprobs) bad_field("top_logprobs", "needs logprobs: true");
+  r.options.top_logprobs = top.value_or(0);
+  if (const Json* t = f.find("x_think"))
+    r.plan = read_think(*t);
+  else if (!plan.empty())
+    r.plan = read_think(Json(plan));
+  const PromptText rendered = render_chat(m, f, r);
+  r.prompt = rendered.encode(m.tokenizer);
+  r.opened = rendered.opens_thinking();
+  const ThinkStart start = r.opened ? ThinkStart::opened : ThinkStart::may_open;
+  r.options.constraint = m.constraints->read(f, m.tokenizer, start);
+  if (r.options.constraint && r.tools.active())
+    bad_field("tools", "cannot be combined with a constraint on the answer, unless tool_choice is none");
+  if (r.plan && r.tools.active()) bad_field("x_think", "cannot be combined with tools");
+  if (r.tools.forced()) r.options.constraint = m.constraints->calls(*r.format, r.tools, m.tokenizer, start);
+  if (const auto budget = f.integer("thinking_budget", 0, int64_t{1} << 31))
+    r.options.constraint = think_budget(m.tokenizer, {.tokens = *budget, .opened = r.opened}, r.options.constraint);
+  if (r.options.constraint && r.plan)
+    bad_field("x_think", "cannot be combined with a constraint on the answer or a thinking_budget");
+  const bool newer = f.find("max_completion_tokens") != nullptr;
+  const char* field = newer ? "max_completion_tokens" : "max_tokens";
+  r.options.max_tokens = token_budget(m, r.prompt.size(), f.integer(field, 1, int64_t{1} << 31), field);
+  return r;
+}
+
+}  // namespace quern

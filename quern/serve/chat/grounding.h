@@ -1,0 +1,51 @@
+// What a chat may draw on besides its own messages: long-term memory of conversations (quern/memory) and documents
+// (quern/recall). A request asks for it by `x_memory` and `x_documents`; what is found goes in front of its last
+// question, with the time or a number to cite it by, and comes back to the client as found and why.
+//
+//   Grounded g = grounding.ground(body, tokenizer);    // g.body goes on as the request
+//   … the answer is whole …                            grounding.keep(g, answer);
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "quern/base/json.h"
+#include "quern/text/tokenizer/tokenizer.h"
+
+namespace quern {
+
+struct GroundingOptions {
+  std::string memory;     // the database of conversations; made when it is not there. Empty: no memory
+  std::string zone;       // of conversations made now; empty: UTC
+  std::string documents;  // the folder of a recall index; empty: none
+};
+
+struct Grounded {
+  Json body;               // without x_memory and x_documents, its last question with what was found before it
+  Json memory, documents;  // what was found, for the client; null: not asked for
+  std::string conversation, question;  // to keep the turn by; empty: nothing is kept
+
+  bool asked() const { return !memory.is_null() || !documents.is_null(); }
+  void tell(Json& answer) const;  // what was found, as its members x_memory and x_documents
+};
+
+class Grounding {
+ public:
+  explicit Grounding(const GroundingOptions& options);
+  ~Grounding();
+  Grounding(const Grounding&) = delete;
+  Grounding& operator=(const Grounding&) = delete;
+
+  bool has_memory() const;
+  bool has_documents() const;
+  // Fields that ask for what this server has not are an ApiError, as are wrong ones. utc: now, in seconds.
+  Grounded ground(const Json& body, const Tokenizer& tokenizer, int64_t utc);
+  // The question and its answer become turns of the conversation.
+  void keep(const Grounded& g, const std::string& answer, int64_t utc);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace quern

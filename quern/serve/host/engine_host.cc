@@ -1,0 +1,232 @@
+// Stepping while there is work, sleeping while there is none.
+#include "quern/serve/host/engine_host.h"
+
+#include <algorithm>
+
+#include "quern/base/free_blocks.h"
+
+namespace quern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr Engine::Id kComing = -1;
+constexpr double kTrimSeconds = 10;  // memory nobody used for so long goes back to the system
+double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+}  // namespace
+
+EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting, double most_seconds)
+    : model_(model),
+      watched_(model, [this](std::span<const int32_t> ids, int64_t at, bool read) { saw(ids, at, read); }),
+      engine_(watched_, options),
+      most_live_(options.max_sessions + most_waiting),
+      most_seconds_(most_seconds),
+      thread_([this](const std::stop_token& s) { loop(s); }) {}
+
+EngineHost::~EngineHost() {
+  thread_.request_stop();
+  nudge();
+}
+
+void EngineHost::nudge() {
+  {
+    std::lock_guard lock(mutex_);
+    woken_ = true;
+  }
+  work_.notify_all();
+}
+
+bool EngineHost::full() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(live_.size()) >= most_live_;
+}
+
+double EngineHost::limit(double seconds) const {
+  if (seconds <= 0 || most_seconds_ <= 0) return std::max(seconds, most_seconds_);
+  return std::min(seconds, most_seconds_);
+}
+
+std::shared_ptr<Answer> EngineHost::submit(Request r, Submission how) {
+  auto answer = std::make_shared<Answer>();
+  answer->bell_ = how.bell ? std::move(how.bell) : std::make_shared<AnswerBell>();
+  answer->tells_ = how.progress, answer->streams_ = how.streams, answer->each_token_ = how.each_token;
+  std::weak_ptr<Answer> weak = answer;
+  r.on_token = [weak](const Emitted& e) {
+    const auto a = weak.lock();
+    if (!a || !a->live()) return false;
+    a->push(e);
+    return true;
+  };
+  std::list<Live> row;  // before the engine knows of it: its first forward finds it in the list
+  row.push_back({kComing, weak, limit(how.seconds), Clock::now(),
+                 LiveRequest(std::move(how.id), r.prompt, r.options.max_tokens)});
+  const auto mine = row.begin();
+  {
+    std::lock_guard lock(mutex_);
+    live_.splice(live_.end(), row);
+  }
+  try {
+    const Engine::Id id = engine_.submit(std::move(r));
+    std::lock_guard lock(mutex_);
+    mine->id = id, ++counts_.requests;
+  } catch (...) {
+    std::lock_guard lock(mutex_);
+    live_.erase(mine);
+    throw;
+  }
+  nudge();
+  return answer;
+}
+
+// Before and after a forward, on the thread that steps.
+void EngineHost::saw(std::span<const int32_t> ids, int64_t at, bool read) {
+  std::lock_guard lock(mutex_);
+  Live* whose = nullptr;
+  auto best = LiveRequest::Fit::none;
+  for (Live& l : live_)
+    if (const auto fit = l.request.fit(ids, at); fit > best) best = fit, whose = &l;
+  if (!whose) return;
+  if (!read) return whose->request.begins(at);
+  whose->request.saw(at, static_cast<int64_t>(ids.size()));
+  if (const auto answer = whose->answer.lock(); answer && answer->tells_) answer->read(whose->request.progress());
+}
+
+std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
+  std::vector<LiveFacts> out;
+  std::lock_guard lock(mutex_);
+  for (const Live& l : live_) {
+    LiveFacts f{.progress = l.request.progress()};
+    if (with_tokens) f.prompt = l.request.prompt();
+    if (const auto answer = l.answer.lock()) {
+      f.progress.given = answer->given_count();
+      if (with_tokens) f.answer = answer->given();
+    }
+    out.push_back(std::move(f));
+  }
+  for (const LivePlan& p : plans_) {
+    out.push_back(p.facts);
+    out.back().progress.age = since(p.began);
+  }
+  return out;
+}
+
+void EngineHost::deliver(Clock::duration step) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(live_, [&](Live& l) {
+    if (l.id == kComing) return false;
+    auto answer = l.answer.lock();
+    l.late = l.late || (l.seconds > 0 && since(l.since) >= l.seconds);
+    if (!answer || !answer->live() || l.late) engine_.cancel(l.id);
+    auto g = engine_.take(l.id);
+    if (!g) {
+      if (answer) answer->after_step(step);
+      return false;
+    }
+    if (l.late && g->finish == "cancelled") g->finish = "timeout";
+    counts_.prompt_tokens += g->prompt_tokens, counts_.cached_tokens += g->cached_tokens;
+    counts_.new_tokens += static_cast<int64_t>(g->tokens.size());
+    counts_.prompt_seconds += g->prompt_seconds, counts_.decode_seconds += g->decode_seconds;
+    counts_.speculated += g->speculated;
+    if (answer) answer->end(std::move(*g));
+    return true;
+  });
+}
+
+bool EngineHost::run_job() {
+  std::packaged_task<void()> job;
+  {
+    std::lock_guard lock(mutex_);
+    if (jobs_.empty()) return false;
+    job = std::move(jobs_.front());
+    jobs_.pop_front();
+  }
+  job();
+  return true;
+}
+
+void EngineHost::between_steps(const std::function<void(Model&, PrefixCache&)>& job) {
+  std::packaged_task<void()> task([&] { job(model_, engine_.cache()); });
+  std::future<void> done = task.get_future();
+  {
+    std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(task));
+    woken_ = true;
+  }
+  work_.notify_all();
+  done.get();
+}
+
+void EngineHost::loop(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const auto started = Clock::now();
+    const bool ran = run_job(), stepped = engine_.step(), worked = ran || stepped;
+    deliver(Clock::now() - started);
+    stepped_.notify_all();
+    trim_free_blocks(kTrimSeconds);
+    std::unique_lock lock(mutex_);
+    if (worked) {
+      ++counts_.steps, counts_.busy_seconds += since(started);
+      woken_ = false;
+      continue;
+    }
+    // Half a second at most: an Answer that was let go of while its request waits is noticed then.
+    work_.wait_for(lock, std::chrono::milliseconds(500), [&] { return woken_; });
+    woken_ = false;
+  }
+  std::lock_guard lock(mutex_);
+  jobs_.clear();  // whoever waits for one is told by a broken promise
+  Generated stopped;
+  stopped.finish = "cancelled";
+  for (const Live& l : live_)
+    if (auto answer = l.answer.lock()) answer->end(stopped);
+}
+
+Thought EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+                          const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
+                          const std::function<void(const ThinkEvent&)>& on_event, const std::string& id) {
+  std::list<LivePlan>::iterator row;
+  {
+    std::lock_guard lock(mutex_);
+    row = plans_.insert(plans_.end(), {{.progress = {.id = id, .started = true}, .plan = plan.name()}, Clock::now()});
+  }
+  struct Gone {  // whatever happens, the row goes
+    EngineHost& host;
+    std::list<LivePlan>::iterator row;
+    ~Gone() {
+      std::lock_guard lock(host.mutex_);
+      host.plans_.erase(row);
+    }
+  } gone{*this, row};
+  Thinker thinker(engine_, tokenizer, chat_template, std::move(messages), plan, std::move(options));
+  thinker.on_event([&](const ThinkEvent& e) {
+    {
+      std::lock_guard lock(mutex_);
+      row->facts.candidates = e.done, row->facts.all_candidates = e.all, row->facts.progress.given = e.new_tokens;
+    }
+    on_event(e);
+  });
+  for (bool cancelled = false; thinker.advance();) {
+    nudge();
+    std::unique_lock lock(mutex_);
+    stepped_.wait_for(lock, std::chrono::milliseconds(100));
+    lock.unlock();
+    if (!cancelled && !alive()) thinker.cancel(), cancelled = true;
+  }
+  const Thought& t = thinker.thought();
+  std::lock_guard lock(mutex_);
+  ++counts_.requests, counts_.prompt_tokens += t.prompt_tokens, counts_.new_tokens += t.new_tokens;
+  counts_.cached_tokens += t.cached_tokens, counts_.speculated += t.speculated;
+  counts_.prompt_seconds += t.prompt_seconds, counts_.decode_seconds += t.decode_seconds;
+  return t;
+}
+
+HostCounts EngineHost::counts() const {
+  std::lock_guard lock(mutex_);
+  HostCounts c = counts_;
+  const Engine::Load load = engine_.load();
+  c.waiting = load.waiting, c.running = load.running, c.state_bytes = load.state_bytes,
+  c.cache_bytes = load.cache_bytes;
+  return c;
+}
+
+}  // namespace quern

@@ -1,0 +1,55 @@
+// An HTTP/1.1 server on one port, or at one name. One thread accepts and reads; a request that is whole goes to a
+// worker, which may take its time and answer at once or piece by piece. While a worker is busy the reading thread
+// watches its connection: Exchange::gone() turns true as soon as the client hangs up. Slow or silent clients are cut
+// off by timeouts, too many at once get 503.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "quern/serve/http/http_message.h"
+
+namespace quern {
+
+class Exchange {  // one request and its answer; used by one worker
+ public:
+  virtual ~Exchange() = default;
+  virtual const HttpRequest& request() const = 0;
+  virtual void below(std::string_view prefix) = 0;  // the path begins with it; from now on without
+  virtual bool gone() const = 0;                    // the client has hung up, or the server stops
+  // Once, on any thread, perhaps at once, and with nothing of this Exchange called from it. {}: no more.
+  virtual void when_gone(std::function<void()> then) = 0;
+  virtual void header(std::string name, std::string value) = 0;  // before the answer begins
+  virtual void answer(int status, std::string_view content_type, std::string_view body) = 0;
+  virtual void begin(int status, std::string_view content_type) = 0;  // then write, write …, end
+  virtual bool write(std::string_view data) = 0;                      // false: the client is gone
+  virtual void end() = 0;
+  virtual int status() const = 0;  // of the answer; 0 before there is one
+  std::string id;                  // what the log, the answer and the list of slots call it
+};
+
+struct HttpServerOptions {
+  std::string host = "127.0.0.1";
+  int port = 8080;             // 0: any free one
+  std::string unix_path = {};  // instead of host and port: a socket of this name, for its owner alone
+  HttpLimits limits = {};
+  int connections = 1024, workers = 256;
+  double header_seconds = 10, body_seconds = 60, idle_seconds = 60, write_seconds = 30;
+  double parting_seconds = 2;  // for a client to read the last answer and end its side
+};
+
+class HttpServer {
+ public:
+  using Handler = std::function<void(Exchange&)>;          // an exception becomes a 500
+  HttpServer(HttpServerOptions options, Handler handler);  // binds; throws Error naming host and port
+  ~HttpServer();                                           // stop, and wait for workers
+  int port() const;                                        // 0: it listens at a name
+  void run();                                              // until stop()
+  void stop();                                             // may be called from anywhere, a signal handler too
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace quern

@@ -1,0 +1,27 @@
+// Stored responses that outlive the server: a SQLite file in the folder for sessions. The latest are kept, as many
+// as may; what is deleted is overwritten in the file.
+#pragma once
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "quern/memory/store/sqlite.h"
+#include "quern/serve/keep/response_store.h"
+
+namespace quern {
+
+class ResponseFile : public ResponseShelf {
+ public:
+  ResponseFile(const std::filesystem::path& file, int64_t most);
+  void put(const StoredResponse& r) override;
+  std::optional<StoredResponse> get(const std::string& id) override;
+  bool erase(const std::string& id) override;
+
+ private:
+  std::mutex mutex_;
+  memory::SqliteFile db_;
+  int64_t most_;
+};
+
+}  // namespace quern

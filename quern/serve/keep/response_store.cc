@@ -1,0 +1,53 @@
+// Least recently used goes first.
+#include "quern/serve/keep/response_store.h"
+
+#include "quern/base/error.h"
+
+namespace quern {
+
+void ResponseStore::drop(std::list<Entry>::iterator it) {
+  bytes_ -= it->bytes;
+  by_id_.erase(it->response->id);
+  recent_.erase(it);
+}
+
+std::string ResponseStore::put(StoredResponse r) {
+  std::string trouble;
+  try {
+    if (shelf_) shelf_->put(r);
+  } catch (const Error& e) {
+    trouble = e.what();
+  }
+  const size_t bytes = r.response.dump().size() + r.messages.dump().size() + r.input.dump().size();
+  std::lock_guard lock(mutex_);
+  if (auto old = by_id_.find(r.id); old != by_id_.end()) drop(old->second);
+  recent_.push_front({std::make_shared<const StoredResponse>(std::move(r)), bytes});
+  by_id_[recent_.front().response->id] = recent_.begin();
+  bytes_ += bytes;
+  while (recent_.size() > most_ || (bytes_ > most_bytes_ && recent_.size() > 1)) drop(std::prev(recent_.end()));
+  return trouble;
+}
+
+std::shared_ptr<const StoredResponse> ResponseStore::get(const std::string& id) {
+  {
+    std::lock_guard lock(mutex_);
+    if (auto it = by_id_.find(id); it != by_id_.end()) {
+      recent_.splice(recent_.begin(), recent_, it->second);
+      return it->second->response;
+    }
+  }
+  if (!shelf_) return nullptr;
+  auto kept = shelf_->get(id);
+  return kept ? std::make_shared<const StoredResponse>(std::move(*kept)) : nullptr;
+}
+
+bool ResponseStore::erase(const std::string& id) {
+  const bool kept = shelf_ && shelf_->erase(id);
+  std::lock_guard lock(mutex_);
+  auto it = by_id_.find(id);
+  if (it == by_id_.end()) return kept;
+  drop(it->second);
+  return true;
+}
+
+}  // namespace quern

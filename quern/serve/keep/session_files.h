@@ -1,0 +1,37 @@
+// Conversations kept on disk with all that was computed of them: what the prefix cache knows of a chat goes into a
+// file of the folder the operator named, and comes back into the cache of a later server, which then goes on where
+// the chat was without reading it again.
+//   POST   /v1/sessions/NAME           {"messages": […]} or {"prompt": …}: what of it is not cached is read first
+//   POST   /v1/sessions/NAME/restore   into the cache of the model that made it
+//   GET    /v1/sessions, /v1/sessions/NAME;   DELETE /v1/sessions/NAME
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "quern/base/json.h"
+#include "quern/serve/http/http_server.h"
+#include "quern/serve/models/served_model.h"
+
+namespace quern {
+
+class SessionFiles {
+ public:
+  // An empty folder: no sessions here, and asking for one is an ApiError.
+  explicit SessionFiles(std::filesystem::path folder);
+
+  Json save(const std::string& name, ServedModel& m, const Json& body, Exchange& e) const;
+  std::string model_of(const std::string& name) const;  // the id of the model that made it
+  Json restore(const std::string& name, ServedModel& m) const;
+  Json list() const;
+  Json facts(const std::string& name) const;
+  Json erase(const std::string& name) const;
+
+ private:
+  std::filesystem::path folder_;
+  std::filesystem::path file(const std::string& name) const;      // checks the name
+  std::filesystem::path existing(const std::string& name) const;  // or a 404
+};
+
+}  // namespace quern

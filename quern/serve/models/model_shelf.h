@@ -1,0 +1,72 @@
+// The models a server may serve: loaded when first asked for, put away when nobody has asked for long or when room is
+// needed. A request holds the model it uses, so none goes away under one. What does not fit is a 503 that says what
+// is needed and what stands in the way.
+#pragma once
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "quern/serve/models/served_model.h"
+
+namespace quern {
+
+struct ShelfEntry {
+  std::string id;
+  std::function<std::unique_ptr<ServedModel>()> load;
+  int64_t bytes = 0;                    // of memory it takes once loaded: weights and cache
+  std::string base = {}, adapter = {};  // of one with an adapter: the model it is on, the adapter's folder
+};
+
+struct ShelfOptions {
+  double idle_seconds = 0;   // put away a model nobody has asked for in so long; 0: never
+  int64_t memory_bytes = 0;  // of all loaded models; 0: no limit
+};
+
+struct ShelfCounts {
+  int64_t loads = 0, unloads = 0;
+  double load_seconds = 0;
+};
+
+class ModelShelf {
+ public:
+  ModelShelf(std::vector<ShelfEntry> entries, ShelfOptions options);
+  explicit ModelShelf(std::vector<std::unique_ptr<ServedModel>> loaded);  // they stay
+  ~ModelShelf();
+
+  std::vector<std::string> ids() const;
+  std::vector<ShelfEntry> entries() const;
+  bool add(ShelfEntry entry);          // false: there is one of that name
+  bool remove(const std::string& id);  // whoever holds the model keeps it; false: there is none of that name
+  std::shared_ptr<ServedModel> get(const std::string& id);           // an ApiError says why not
+  std::shared_ptr<ServedModel> loaded(const std::string& id) const;  // null when it is not
+  ShelfCounts counts() const;
+
+ private:
+  struct Slot {
+    ShelfEntry entry;
+    std::shared_ptr<ServedModel> model = {};
+    bool loading = false, removed = false;
+    double asked = 0;  // when last
+    bool idle() const { return model && model.use_count() == 1; }
+  };
+  using Away = std::vector<std::shared_ptr<ServedModel>>;   // let go of outside the lock
+  std::shared_ptr<Slot> slot(const std::string& id) const;  // null: there is none
+  void make_room(const Slot& s, Away& away);
+  void watch(const std::stop_token& stop);
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  int64_t loading_away_ = 0;                                             // bytes of models removed while they load
+  std::vector<std::pair<std::weak_ptr<ServedModel>, int64_t>> leaving_;  // removed ones somebody holds, their bytes
+  std::vector<std::shared_ptr<Slot>> slots_;  // a removed one lives while somebody waits for it
+  ShelfOptions o_;
+  ShelfCounts counts_;
+  std::jthread watcher_;  // last: it ends before what it looks at
+};
+
+}  // namespace quern

@@ -1,0 +1,43 @@
+// The fields of a request that constrain its answer: response_format (json_object, json_schema), grammar (GBNF),
+// regex, and structured_outputs {json, regex, choice, grammar, json_object}. A model's recent grammars are kept with
+// the masks found for them.
+#pragma once
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "quern/infer/sampling/grammar_constraint.h"
+#include "quern/serve/tools/tool_format.h"
+#include "quern/serve/wire/generation_fields.h"
+#include "quern/text/tokenizer/tokenizer.h"
+
+namespace quern {
+
+class ConstraintCache {
+ public:
+  // Null when nothing is asked for; an ApiError naming the field when it cannot be done.
+  std::shared_ptr<const ConstraintSource> read(const Fields& f, const Tokenizer& tokenizer, ThinkStart start);
+  // An answer of nothing but calls.
+  std::shared_ptr<const ConstraintSource> calls(const ToolFormat& format, const ToolUse& use,
+                                                const Tokenizer& tokenizer, ThinkStart start);
+
+ private:
+  struct Asked {
+    std::string field;
+    GrammarNotation notation;
+    std::string text;
+  };
+  static void read_response_format(const Fields& f, std::vector<Asked>& asked);
+  static void read_structured_outputs(const Fields& f, std::vector<Asked>& asked);
+  GrammarSource source(const Asked& a, const Tokenizer& tokenizer);
+  GrammarSource kept(const std::string& key, const std::function<GrammarSource()>& make);
+  std::mutex mutex_;
+  std::shared_ptr<const text::TokenTrie> tokens_;  // made when first needed
+  std::shared_ptr<const text::TokenTrie> tool_tokens_;
+  std::list<std::pair<std::string, GrammarSource>> recent_;  // the latest first
+};
+
+}  // namespace quern

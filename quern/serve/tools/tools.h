@@ -1,0 +1,40 @@
+// Tools that a chat may call, as a request brings them, and the calls of an answer.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "quern/serve/wire/generation_fields.h"
+
+namespace quern {
+
+struct Tool {
+  std::string name, description;
+  Json parameters;  // a JSON Schema of one object
+};
+
+struct ToolUse {
+  enum class Choice { none, automatic, required };
+  std::vector<Tool> tools = {};
+  Choice choice = Choice::automatic;
+  std::string only = {};  // with required: the one that has to be called; empty: any
+  bool parallel = true;   // more than one call an answer
+
+  bool active() const { return !tools.empty() && choice != Choice::none; }
+  bool forced() const { return active() && choice == Choice::required; }
+  const Tool* find(std::string_view name) const;
+  std::vector<const Tool*> callable() const;  // those `only` leaves
+  Json json() const;                          // as chat templates read them
+};
+
+// tools, tool_choice, parallel_tool_calls of the OpenAI form; an ApiError names the field.
+ToolUse read_tools(const Fields& f);
+
+struct ToolCall {
+  std::string id, name, arguments;  // arguments: the text of a JSON object
+  Json json() const;                // as the OpenAI API writes it
+};
+
+// The tool_calls of an assistant's message in a history, arguments read into objects.
+Json read_tool_calls(const Json& list, const std::string& where);
+
+}  // namespace quern

@@ -1,0 +1,35 @@
+// The fields of a request that say how to generate, named as the OpenAI API and its local cousins name them.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "quern/base/json.h"
+#include "quern/infer/engine/request.h"
+#include "quern/models/checkpoint.h"
+#include "quern/text/tokenizer/tokenizer.h"
+
+namespace quern {
+
+// Typed access to a request's body; a wrong type is an ApiError that names the field. Absent and null are the same.
+class Fields {
+ public:
+  explicit Fields(const Json& body) : body_(body) {}
+  const Json* find(std::string_view name) const;
+  std::optional<double> number(std::string_view name, double low, double high) const;
+  std::optional<int64_t> integer(std::string_view name, int64_t low, int64_t high) const;
+  std::optional<bool> boolean(std::string_view name) const;
+  std::optional<std::string> text(std::string_view name) const;
+  std::vector<std::string> texts(std::string_view name) const;  // a string, or a list of them
+  const Json& body() const { return body_; }
+
+ private:
+  const Json& body_;
+};
+
+double read_timeout(const Fields& f);  // seconds a request may take; 0: it does not say
+
+// Everything but the token budget. Fields win over the model's generation_config.json, which wins over temperature 1.
+GenerateOptions read_generation(const Fields& f, const GenerationConfig& defaults, const Tokenizer& tokenizer,
+                                int64_t vocab_size);
+
+}  // namespace quern

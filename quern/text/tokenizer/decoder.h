@@ -1,0 +1,48 @@
+// The decoder of tokenizer.json: token strings back to text. Each step is written as a stream (push a token, get what
+// is certain, flush at the end), so decoding at once and decoding token by token are the same code and agree by
+// construction. A Fuse or ByteLevel step turns the rest into one growing token; later steps know that from `fused`.
+// Known: ByteLevel, ByteFallback, Fuse, Metaspace, Replace, Strip, Sequence. Cost: linear.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/text/tokenizer/component.h"
+
+namespace quern::text {
+
+class Decoder {
+ public:
+  Decoder() = default;
+  explicit Decoder(const Json& j);  // null = token strings joined by spaces
+  struct State {                    // of one text being decoded
+    struct Part {
+      std::string held;      // not yet certain
+      size_t count = 0;      // tokens seen, or characters stripped so far
+      bool started = false;  // something was let through
+    };
+    std::vector<Part> parts;
+    RegexScratch regex;
+  };
+  std::unique_ptr<State> start() const;
+  void push(State& s, std::string_view token, std::string& out) const;
+  void finish(State& s, std::string& out) const;
+
+ private:
+  enum class Kind { byte_level, byte_fallback, fuse, metaspace, replace, strip, spaces };
+  struct Step {
+    Kind kind;
+    bool fused = false;  // everything arrives as parts of one token
+    Pattern pattern;
+    std::string content;
+    size_t left = 0, right = 0;
+    bool prepended = true;
+  };
+  void feed(State& s, size_t i, std::string_view token, std::string& out) const;
+  void flush(State& s, size_t i, std::string& out) const;
+  std::string strip(const Step& s, std::string_view token) const;
+  std::vector<Step> steps_;
+};
+
+}  // namespace quern::text

@@ -1,0 +1,29 @@
+// The normalizer of tokenizer.json: a list of rewritings of the whole text, Sequences flattened.
+// Known: NFC NFD NFKC NFKD Replace Prepend Lowercase Strip StripAccents ByteLevel. Cost: linear a step.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "quern/text/tokenizer/component.h"
+
+namespace quern::text {
+
+class Normalizer {
+ public:
+  Normalizer() = default;
+  explicit Normalizer(const Json& j);  // null = none
+  bool empty() const { return steps_.empty(); }
+  void apply(std::string& text, RegexScratch& scratch) const;
+
+ private:
+  enum class Kind { nfc, nfd, nfkc, nfkd, replace, prepend, lowercase, strip, strip_accents, byte_level };
+  struct Step {
+    Kind kind;
+    Pattern pattern;
+    std::string content;
+    bool left = false, right = false;
+  };
+  std::vector<Step> steps_;
+};
+
+}  // namespace quern::text

@@ -1,0 +1,59 @@
+// The pre-tokenizer of tokenizer.json: cuts a text into the pieces that are encoded one by one. Steps are chained by
+// calls, a piece flowing through all of them before the next is found, so no list of pieces is ever built. Known:
+// ByteLevel, Split (every behaviour, inverted too), Metaspace, Whitespace, WhitespaceSplit, Digits, Punctuation,
+// CharDelimiterSplit, Sequence. When the last rewriting is ByteLevel's, pieces leave as raw bytes (see emits_bytes).
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/text/tokenizer/component.h"
+
+namespace quern::text {
+
+class PieceSink {
+ public:
+  virtual ~PieceSink() = default;
+  virtual void piece(std::string_view text) = 0;
+};
+
+enum class Cut { removed, isolated, contiguous, with_previous, with_next };
+Cut cut_from_name(std::string_view name, std::string_view where);
+
+struct PreScratch {
+  RegexScratch regex;
+  std::vector<std::string> buffers;  // one a step, for steps that rewrite
+};
+
+class PreTokenizer {
+ public:
+  PreTokenizer() = default;
+  explicit PreTokenizer(const Json& j);  // null = the text is one piece
+  bool emits_bytes() const { return emits_bytes_; }
+  // `at_start`: the text is the beginning of what the user gave (Metaspace's "first" looks at it).
+  void run(std::string_view text, bool at_start, PreScratch& scratch, PieceSink& sink) const;
+
+ private:
+  enum class Kind { byte_level, split, metaspace, whitespace, whitespace_split, digits, punctuation };
+  enum class Prepend { never, first, always };
+  struct Step {
+    Kind kind;
+    Cut cut = Cut::isolated;
+    bool invert = false, prefix_space = false, split = true, to_bytes = false;
+    Pattern pattern;
+    std::string mark;  // Metaspace's replacement
+    Prepend prepend = Prepend::never;
+  };
+  struct Run;
+  void step(size_t i, std::string_view text, bool at_start, Run& run) const;
+  template <class Find>
+  void cut(size_t i, std::string_view text, bool at_start, Run& run, Find find) const;
+  template <class Is>
+  void cut_class(size_t i, std::string_view text, bool at_start, Run& run, Is is) const;
+  void add(const Json& c);
+
+  std::vector<Step> steps_;
+  bool emits_bytes_ = false;
+};
+
+}  // namespace quern::text

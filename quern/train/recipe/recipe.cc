@@ -1,0 +1,166 @@
+#include "quern/train/recipe/recipe.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "quern/base/toml.h"
+
+namespace quern {
+
+namespace fs = std::filesystem;
+
+Json merged(Json a, const Json& b) {
+  if (b.is_null()) return a;
+  if (!a.is_object() || !b.is_object()) return b;
+  for (const auto& [key, value] : b.as_object("merged")) {
+    const Json* old = a.find(key);
+    a.set(key, old ? merged(*old, value) : value);
+  }
+  return a;
+}
+
+namespace {
+
+constexpr int kDeepest = 8;  // recipes that extend recipes
+
+Json read_with_bases(const fs::path& file, int depth) {
+  if (depth > kDeepest)
+    fail("{}: more than {} recipes extend each other; is there a circle?", file.string(), kDeepest);
+  Json j = read_toml(file);
+  const Json* base = j.find("extends");
+  if (!base) return j;
+  fs::path from = file.parent_path() / base->as_string(file.string() + ", extends");
+  j.erase("extends");
+  return merged(read_with_bases(from, depth + 1), j);
+}
+
+Json parse_value(const std::string& text) {
+  try {
+    return parse_toml("x = " + text).at("x");
+  } catch (const Error&) {
+    return Json(text);
+  }
+}
+
+void set_path(Json& j, std::string_view path, const Json& value, const std::string& whole) {
+  size_t dot = path.find('.');
+  std::string key(path.substr(0, dot));
+  if (key.empty()) fail("--set {}: expected a.b=c", whole);
+  Json* child = nullptr;
+  if (j.is_array()) {
+    size_t i = 0;
+    auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), i);
+    if (error != std::errc() || *end || i >= j.items().size())
+      fail("--set {}: '{}' is not an entry of a list of {}", whole, key, j.items().size());
+    child = &j.items()[i];
+  } else {
+    if (!j.is_null() && !j.is_object()) fail("--set {}: what '{}' should be inside is a value", whole, key);
+    if (!j.find(key)) j.set(key, Json());
+    for (auto& [k, v] : j.members())
+      if (k == key) child = &v;
+  }
+  if (dot == std::string_view::npos)
+    *child = value;
+  else
+    set_path(*child, path.substr(dot + 1), value, whole);
+}
+
+void check(const Recipe& r, const std::string& where) {
+  if (r.phase.empty()) fail("{}: no [[phase]]: nothing to train", where);
+  if (r.dtype != "bf16" && r.dtype != "f32") fail("{}, dtype: '{}', expected bf16 or f32", where, r.dtype);
+  if (r.clip < 0) fail("{}, clip: {} is below zero", where, r.clip);
+  if (r.checkpoint.every < 0 || r.checkpoint.keep < 1)
+    fail("{}, checkpoint: every {} must be 0 or more, keep {} at least 1", where, r.checkpoint.every,
+         r.checkpoint.keep);
+  if (r.model.from.empty() && r.model.config.is_null())
+    fail("{}, model: give `from`, a model folder, or `config`", where);
+  if (r.eval.rows < 1 || r.eval.every < 0) fail("{}, eval: rows {} and every {}", where, r.eval.rows, r.eval.every);
+  if (r.parallel.zero < 0 || r.parallel.zero > 1 || r.parallel.bucket < 1)
+    fail("{}, parallel: zero {} must be 0 or 1, bucket {} at least 1", where, r.parallel.zero, r.parallel.bucket);
+  if (r.parallel.context < 1 || (r.parallel.context_form != "gather" && r.parallel.context_form != "ring"))
+    fail("{}, parallel: context {} must be 1 or more, context_form '{}' gather or ring", where, r.parallel.context,
+         r.parallel.context_form);
+  if (r.parallel.experts < 1) fail("{}, parallel: experts {} must be 1 or more", where, r.parallel.experts);
+  const SupervisePolicy& s = r.supervise;
+  for (auto [field, value] : {std::pair{"setup_s", s.setup_s},
+                              {"step_s", s.step_s},
+                              {"checkpoint_s", s.checkpoint_s},
+                              {"evaluate_s", s.evaluate_s},
+                              {"pulse_s", s.pulse_s}})
+    if (!(value > 0)) fail("{}, supervise.{}: {}, expected more than 0 seconds", where, field, value);
+  if (!(s.slow_share > 0 && s.slow_share <= 1) || s.slow_steps < 1 || s.least_ranks < 1 || s.most_restarts < 0)
+    fail(
+        "{}, supervise: slow_share {} must be above 0 and at most 1, slow_steps {} and least_ranks {} at least 1, "
+        "most_restarts {} at least 0",
+        where, s.slow_share, s.slow_steps, s.least_ranks, s.most_restarts);
+  for (size_t i = 0; i < r.phase.size(); ++i) {
+    const PhaseConfig& p = r.phase[i];
+    std::string at = fmt::format("{}, phase {} ('{}')", where, i, p.name);
+    if (p.steps < 1) fail("{}: give steps or tokens", at);
+    if (p.length < 1 || p.rows < 1 || p.micro_rows < 0)
+      fail("{}: length {} and rows {} must be 1 or more, micro_rows {} 0 or more", at, p.length, p.rows,
+           p.micro_rows);
+    if (p.data.empty()) fail("{}, data: no set", at);
+    int64_t before = -1;
+    for (const BatchRamp& b : p.ramp) {
+      if (b.step <= before || b.rows < 1) fail("{}, ramp: steps must rise and rows be 1 or more", at);
+      before = b.step;
+    }
+    quern::check(p.schedule);
+  }
+}
+
+// `tokens` becomes steps, shares of the phase become steps, and the schedule ends with the phase.
+void resolve(PhaseConfig& p) {
+  if (p.steps > 0 && p.tokens > 0) fail("phase '{}': both steps and tokens are given", p.name);
+  if (p.tokens > 0)
+    for (int64_t seen = 0; seen < p.tokens; ++p.steps) seen += p.rows_at(p.steps) * p.length;
+  p.tokens = 0;
+  double steps = static_cast<double>(p.steps);
+  for (double* x : {&p.schedule.warmup, &p.schedule.decay})
+    if (*x > 0 && *x < 1) *x = std::round(*x * steps);
+  if (p.schedule.total == 0) p.schedule.total = steps;
+}
+
+}  // namespace
+
+int64_t PhaseConfig::rows_at(int64_t step) const {
+  int64_t n = rows;
+  for (const BatchRamp& b : ramp)
+    if (step >= b.step) n = b.rows;
+  return n;
+}
+
+int64_t Recipe::steps() const {
+  int64_t n = 0;
+  for (const PhaseConfig& p : phase) n += p.steps;
+  return n;
+}
+
+Recipe::Place Recipe::at(int64_t step) const {
+  size_t i = 0;
+  for (; i + 1 < phase.size() && step >= phase[i].steps; ++i) step -= phase[i].steps;
+  return {i, step};
+}
+
+Recipe parse_recipe(const Json& j, const fs::path& base, const std::string& where) {
+  Recipe r;
+  from_json(j, r, where, true);
+  for (PhaseConfig& p : r.phase)
+    if (p.rows > 0 && p.length > 0) resolve(p);
+  check(r, where);
+  r.base = base;
+  return r;
+}
+
+Recipe read_recipe(const fs::path& file, std::span<const std::string> set) {
+  Json j = read_with_bases(file, 0);
+  for (const std::string& s : set) {
+    size_t equal = s.find('=');
+    if (equal == std::string::npos) fail("--set {}: expected a.b=c", s);
+    set_path(j, std::string_view(s).substr(0, equal), parse_value(s.substr(equal + 1)), s);
+  }
+  return parse_recipe(j, file.parent_path(), file.string());
+}
+
+}  // namespace quern

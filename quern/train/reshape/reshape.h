@@ -1,0 +1,56 @@
+// Reshaping: a committed checkpoint into another, for another number of ranks and, if asked, another architecture.
+// The tensors of a checkpoint become sources; operations of a rewrite replace them by others; the result is written
+// chunk by chunk in even flat pieces. Memory is a few chunks, whatever the size.
+//
+// An operation applies to every role of the tensors it names, the optimizer's parts like the weight. Exceptions:
+// parts of shape [1] (step counts) of a larger parameter are carried along whole, and where new values are made up
+// (upcycle, resize) optimizer parts start from zero.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/base/json.h"
+#include "quern/train/reshape/source.h"
+
+namespace quern {
+
+struct LogicalTensor {
+  std::string name, role;
+  Source source;
+};
+using LogicalTensors = std::vector<LogicalTensor>;
+
+LogicalTensors logical_tensors(const std::shared_ptr<const CheckpointReader>& reader);
+
+// `operations` is the array `rewrite` of a TOML file (docs/checkpoints.md); `where` names the file in messages.
+void rewrite(LogicalTensors& tensors, const Json& operations, const std::string& where);
+
+// The names of ZAYA's 2025 layout and the current one; `config` is a config.json in the current form, or its folder.
+void zaya_to_legacy(LogicalTensors& tensors, const std::filesystem::path& config, const std::string& where);
+void zaya_to_current(LogicalTensors& tensors, const std::filesystem::path& config, const std::string& where);
+
+// Parts of one (…{over} = 0, 1, 2, …) into one tensor with a new axis, and back.
+void stack(LogicalTensors& tensors, const std::string& from, const std::string& over, const std::string& to,
+           int64_t axis, const std::string& where);
+void unstack(LogicalTensors& tensors, const std::string& from, const std::string& over, const std::string& to,
+             int64_t axis, const std::string& where);
+
+struct ReshapeOptions {
+  int64_t ranks = 1;
+  std::filesystem::path rewrite = {};  // a TOML file; empty: none
+  int64_t chunk_bytes = int64_t{16} << 20;
+  std::function<void(int64_t done, int64_t total)> progress = {};  // bytes
+};
+struct ReshapeReport {
+  std::filesystem::path from, to;  // step folders
+  int64_t step = 0, tensors_in = 0, tensors_out = 0, bytes_in = 0, bytes_out = 0;
+};
+
+// `from`: a step folder, or a folder of them (the newest committed is taken). `to`: the folder step_N is made in.
+ReshapeReport reshape(const std::filesystem::path& from, const std::filesystem::path& to,
+                      const ReshapeOptions& options);
+
+}  // namespace quern

@@ -1,0 +1,82 @@
+#include "quern/train/supervise/child_process.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "quern/base/error.h"
+
+namespace quern {
+
+ChildProcess::ChildProcess(const std::vector<std::string>& words) {
+  QUERN_CHECK(!words.empty());
+  std::vector<char*> argv;
+  for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
+  argv.push_back(nullptr);
+  int tell[2];
+  if (::pipe2(tell, O_CLOEXEC) != 0) fail("cannot start {}: {}", words[0], std::strerror(errno));
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) {  // only what is safe between fork and exec
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent) ::_exit(1);
+    if (const int null = ::open("/dev/null", O_RDONLY); null >= 0) ::dup2(null, STDIN_FILENO);
+    ::execvp(argv[0], argv.data());
+    const int e = errno;
+    [[maybe_unused]] const ssize_t n = ::write(tell[1], &e, sizeof(e));
+    ::_exit(127);
+  }
+  const int forked = errno;
+  ::close(tell[1]);
+  int e = 0;
+  const bool said = pid_ > 0 && ::read(tell[0], &e, sizeof(e)) == static_cast<ssize_t>(sizeof(e));
+  ::close(tell[0]);
+  if (pid_ < 0) fail("cannot start {}: {}", words[0], std::strerror(forked));
+  if (!said) return;
+  ::waitpid(pid_, nullptr, 0);
+  fail("cannot start {}: {}", words[0], std::strerror(e));
+}
+
+ChildProcess::~ChildProcess() {
+  if (!ended()) end(5);
+}
+
+std::optional<int> ChildProcess::ended() {
+  if (status_) return status_;
+  int status = 0;
+  const pid_t got = ::waitpid(pid_, &status, WNOHANG);
+  if (got == pid_) status_ = status;
+  return status_;
+}
+
+void ChildProcess::signal(int number) {
+  if (!ended()) ::kill(pid_, number);
+}
+
+int ChildProcess::end(double patience_s) {
+  signal(SIGTERM);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  while (!ended() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  signal(SIGKILL);
+  while (!ended()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  return *status_;
+}
+
+void kill_own_kind(pid_t pid) {
+  if (pid <= 1 || pid == ::getpid()) return;
+  std::error_code no_mine, no_theirs;
+  const auto mine = std::filesystem::read_symlink("/proc/self/exe", no_mine);
+  const auto theirs = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), no_theirs);
+  if (!no_mine && !no_theirs && mine == theirs) ::kill(pid, SIGKILL);
+}
+
+}  // namespace quern

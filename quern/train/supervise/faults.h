@@ -1,0 +1,59 @@
+// Faults: what is wrong with a run, judged from its ranks' heartbeats and from how its process ended. Pure functions
+// of what was seen and when, so that every rule can be tried without waiting for it.
+//
+//   killed       a rank is gone and left no word (kill −9, a crash, a lost machine)
+//   hung         a process whose pulse stopped; or the rank furthest behind sits in one section past its limit
+//   slow         a rank whose own work takes 1/slow_share of the others' median, slow_steps steps in a row
+//   damaged      a committed checkpoint that does not agree with its checksums (found by verifying it)
+//   disk_full    a write that failed for want of room
+//   bad_numbers  losses that are no numbers or stay high after the trainer went back as often as it may
+//   failed       anything else a rank said before it ended
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quern/train/recipe/recipe.h"
+#include "quern/train/trainer/heartbeat.h"
+
+namespace quern {
+
+enum class Fault { killed, hung, slow, damaged, disk_full, bad_numbers, failed };
+const char* fault_name(Fault f);
+
+struct Finding {
+  Fault fault = Fault::failed;
+  std::vector<int> ranks;  // who; empty: the run as a whole
+  int64_t step = 0;        // finished when it happened
+  std::string text;
+};
+
+class RankWatch {
+ public:
+  explicit RankWatch(const SupervisePolicy& policy) : policy_(policy) {}
+  // Every so often, with a clock that never goes back. hung ends an attempt; slow is told once a rank.
+  std::optional<Finding> look(const std::vector<RankState>& ranks, double now);
+  double quiet_s(double now) const;  // since anything changed in any rank
+
+ private:
+  struct Seen {
+    int64_t pulse = -1, sequence = -1, step = 0;
+    double pulse_at = 0, sequence_at = 0;
+    int64_t slow_steps = 0;
+    bool told = false;
+  };
+  std::optional<Finding> hung(const std::vector<RankState>& ranks, double now) const;
+  std::optional<Finding> slow(const std::vector<RankState>& ranks);
+  double limit(Section s) const;
+
+  SupervisePolicy policy_;
+  std::map<int, Seen> seen_;
+  double last_look_ = -1;
+  int64_t compared_ = 0;  // the step whose times were compared last
+};
+
+// How an attempt ended that was not told to: status as waitpid gives it.
+Finding judge_end(const std::vector<RankState>& ranks, int status);
+
+}  // namespace quern

@@ -1,0 +1,89 @@
+// Checkpoints to model folders.
+#include "quern/train/trainer/export.h"
+
+#include "quern/base/error.h"
+#include "quern/models/checkpoint.h"
+#include "quern/train/checkpoint/reader.h"
+
+namespace quern {
+namespace fs = std::filesystem;
+namespace {
+
+void merge_into(Json& config, const Json* more) {
+  if (!more || !more->is_object()) return;
+  for (const auto& [key, value] : more->as_object()) config.set(key, value);
+}
+
+// Paths of a recipe start at its folder, which is mostly the one the run lies in.
+fs::path found(const fs::path& run, const std::string& path) {
+  for (const fs::path& base : {run.parent_path(), run, fs::path(".")})
+    if (fs::exists(base / path)) return base / path;
+  return {};
+}
+
+Json model_config(const Json& recipe, const fs::path& run) {
+  const Json& model = recipe.at("model", "recipe.json");
+  const std::string from = model.at("from", "model").as_string();
+  Json config = Json::object();
+  if (!from.empty()) {
+    const fs::path folder = found(run, from);
+    if (folder.empty())
+      fail("{}: the recipe begins with {}, which is not there; name a config.json with --config", run.string(), from);
+    config = Json::read(folder / "config.json");
+  }
+  merge_into(config, model.find("config"));
+  for (const Json& phase : recipe.at("phase", "recipe.json").as_array()) merge_into(config, phase.find("config"));
+  return config;
+}
+
+}  // namespace
+
+void copy_tokenizer(const fs::path& from, const fs::path& to) {
+  for (const char* f : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja",
+                        "generation_config.json"})
+    if (fs::exists(from / f)) fs::copy_file(from / f, to / f, fs::copy_options::overwrite_existing);
+  if (fs::exists(to / "generation_config.json") || !fs::exists(to / "tokenizer.json")) return;
+  const Tokenizer t = Tokenizer::load(to);
+  GenerationConfig g;
+  if (t.eos_id() >= 0) g.eos_token_id = {t.eos_id()};
+  if (t.bos_id() >= 0) g.bos_token_id = t.bos_id();
+  if (t.pad_id() >= 0) g.pad_token_id = t.pad_id();
+  save_generation_config(g, to);
+}
+
+ExportReport export_checkpoint(const Registry& registry, const fs::path& from, const fs::path& to,
+                               const ExportOptions& o) {
+  fs::path step = fs::absolute(from).lexically_normal();
+  if (step.filename().empty()) step = step.parent_path();
+  fs::path run = step.parent_path();
+  if (!fs::exists(step / "COMMIT.json")) {
+    run = step;
+    const auto newest = latest_committed(run);
+    if (!newest) fail("{} is no checkpoint and holds none that is committed", from.string());
+    step = *newest;
+  }
+  if (fs::exists(to / "config.json")) fail("{} already holds a model; name another folder", to.string());
+  const bool has_recipe = fs::exists(run / "recipe.json");
+  if (!has_recipe && o.config.empty()) fail("{} has no recipe.json; name a config.json with --config", run.string());
+  const Json recipe = has_recipe ? Json::read(run / "recipe.json") : Json::object();
+  const CheckpointReader reader(step);
+  auto model = build_model(registry, o.config.empty() ? model_config(recipe, run) : Json::read(o.config));
+  ExportReport report{.from = step, .step = reader.step()};
+  model->visit("", [&](const std::string& name, Parameter& p) {
+    const StoredTensor& stored = reader.at(name, "weight");
+    if (stored.shape != p.shape)
+      fail("{}: {} is {}, the configuration needs {}", step.string(), name, to_string(stored.shape),
+           to_string(p.shape));
+    p.value = reader.read(name, "weight");
+    report.parameters += p.value.size();
+  });
+  save_model(*model, to, o.dtype);
+  const Json* named = recipe.find("tokenizer");
+  fs::path tokenizer = o.tokenizer;
+  if (tokenizer.empty() && named && !named->as_string().empty()) tokenizer = found(run, named->as_string());
+  report.tokenizer = !tokenizer.empty();
+  if (report.tokenizer) copy_tokenizer(tokenizer, to);
+  return report;
+}
+
+}  // namespace quern

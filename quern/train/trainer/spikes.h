@@ -1,0 +1,29 @@
+// SpikeWatch: says when a loss is no accident. A value that is no number, or `patience` losses in a row that stand
+// `mads` median absolute deviations (and `least` nats) above the median of the last `window` ordinary ones.
+// Its memory is saved with a checkpoint, so that a resumed run judges as an uninterrupted one.
+#pragma once
+#include <deque>
+
+#include "quern/train/recipe/recipe.h"
+
+namespace quern {
+
+class SpikeWatch {
+ public:
+  explicit SpikeWatch(SpikePolicy policy) : policy_(policy) {}
+  enum class Verdict { fine, high, spike, not_a_number };  // high: above the line, but not yet often enough
+  Verdict see(double loss);
+  double line() const;  // losses above it are high; infinite until half a window is full
+
+  void forget() { losses_.clear(), high_ = 0; }  // what comes next is another matter
+
+  Json save() const;
+  void load(const Json& j);
+
+ private:
+  SpikePolicy policy_;
+  std::deque<double> losses_;
+  int64_t high_ = 0;
+};
+
+}  // namespace quern

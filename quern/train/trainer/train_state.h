@@ -1,0 +1,17 @@
+// A model and its optimizers as the logical tensors of a checkpoint: every parameter under the role "weight", every
+// part of optimizer state under its own. Of what all ranks hold each stores its even share; of what they hold in
+// pieces (zero.h) each stores and reads its own.
+#pragma once
+#include "quern/models/model.h"
+#include "quern/optim/groups.h"
+#include "quern/train/checkpoint/reader.h"
+#include "quern/train/checkpoint/writer.h"
+
+namespace quern {
+
+std::vector<TensorPiece> train_state(Model& model, OptimizerGroups& optimizer, const Communicator& comm);
+// Returns what the checkpoint lacks: state that starts from zero (another optimizer, a new parameter's moments).
+// A missing weight is an Error.
+std::vector<std::string> load_train_state(const CheckpointReader& from, Model& model, OptimizerGroups& optimizer);
+
+}  // namespace quern

@@ -1,0 +1,61 @@
+// Trainer: carries out a recipe, a step at a time. Each step draws its rows (a function of the recipe and of how many
+// were drawn before), runs forward and backward over them in micro-batches, sums gradients over ranks in rank order,
+// clips, and lets the optimizers move. RUN holds recipe.json, metrics.jsonl, events for TensorBoard, checkpoints
+// (step_N/) and in the end model/, a Hugging Face folder.
+//
+// Stopped and resumed equals never stopped, bit for bit: what a step depends on is in the checkpoint.
+// A loss that is no number, or stays high (SpikeWatch), sends the run back to its last checkpoint; the rows since
+// then are not drawn again. The same checkpoint is gone back to most_rollbacks times, then training stops.
+//
+// Ranks are data parallel: each takes its share of a step's rows; with parallel.context, groups of so many take it
+// together (docs/parallel.md). All ranks construct and step together.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "quern/comm/communicator.h"
+#include "quern/models/model.h"
+#include "quern/nn/registry.h"
+#include "quern/train/recipe/recipe.h"
+#include "quern/train/report/metrics.h"
+#include "quern/train/trainer/heartbeat.h"
+
+namespace quern {
+
+struct TrainOptions {
+  std::filesystem::path out;  // RUN
+  bool resume = false;        // from the newest committed checkpoint in RUN; without one the run begins
+  // Called on rank 0 with sentences a person should see.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+  Heartbeat* heartbeat = nullptr;  // this rank's: told where the rank stands
+};
+
+bool holds_run(const std::filesystem::path& out);  // a run that began there, or a checkpoint
+
+class Trainer {
+ public:
+  Trainer(const Recipe& recipe, const Registry& registry, Communicator& comm, TrainOptions options);
+  ~Trainer();
+
+  int64_t steps() const;     // of the recipe
+  int64_t finished() const;  // steps done
+  bool step();               // false: the recipe is done. Throws Error when training cannot go on
+  const StepMetrics& last() const;
+  const std::vector<EvalMetrics>& evaluations() const;  // the last ones
+  Model& model();
+  int64_t parameters() const;
+  std::string describe() const;  // model, data, optimizers: what a person reads before the first step
+
+  // Now, whatever the recipe says; returns when it is committed. A step that is saved already is saved again only
+  // when asked (docs/checkpoints.md: step_N.2).
+  void checkpoint(bool again = false);
+  void evaluate();
+  void export_model(const std::filesystem::path& folder, DType dtype);  // with the recipe's tokenizer
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace quern
