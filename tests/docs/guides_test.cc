@@ -34,6 +34,8 @@ std::vector<Page> read_all(const std::vector<std::string>& names) {
   return out;
 }
 
+void expect_none(const std::vector<Complaint>& complaints) { EXPECT_TRUE(complaints.empty()) << format(complaints); }
+
 std::vector<std::string> pages_with_commands() {
   std::vector<std::string> out;
   for (const Page& p : read_all(guides()))
@@ -58,7 +60,7 @@ TEST_P(Guide, CommandsWork) {
   const PageRun run = run_page(read_project_page(GetParam()), {fixtures(), scratch / "run", kPageSeconds});
   std::cout << fmt::format("{}: {} commands in {:.1f} s, {} skipped{}{}\n", GetParam(), run.commands, run.seconds,
                            run.skipped.size(), run.skipped.empty() ? "" : ": ", fmt::join(run.skipped, "; "));
-  EXPECT_TRUE(run.complaints.empty()) << format(run.complaints);
+  expect_none(run.complaints);
 }
 
 std::string test_name(const testing::TestParamInfo<std::string>& page) {
@@ -96,18 +98,17 @@ TEST(Guides, CodeCompilesAgainstTheInstalledHeaders) {
   for (const char* name : {"README.md", "docs/embed.md"}) {
     if (!fs::exists(project_root() / name)) continue;
     const Page page = read_project_page(name);
-    const std::vector<Complaint> complaints = compile_complaints(page, prefix / "include");
-    EXPECT_TRUE(complaints.empty()) << format(complaints);
+    expect_none(compile_complaints(page, prefix / "include"));
     blocks += compiled_blocks(page);
   }
   EXPECT_GT(blocks, 0) << "neither README.md nor docs/embed.md shows C or C++";
 }
 
 TEST(Guides, JsonAndTomlParse) {
-  for (const Page& p : read_all(guides())) EXPECT_EQ(format(data_complaints(p)), "");
+  for (const Page& p : read_all(guides())) expect_none(data_complaints(p));
 }
 
-TEST(Guides, LinksLeadSomewhere) { EXPECT_EQ(format(link_complaints(read_all(all_pages()), project_root())), ""); }
+TEST(Guides, LinksLeadSomewhere) { expect_none(link_complaints(read_all(all_pages()), project_root())); }
 
 const WordList& words() {
   static const WordList list = read_words(read_file(project_root() / "tests/docs/words.txt"));
@@ -116,12 +117,13 @@ const WordList& words() {
 
 TEST(Guides, UseTheTermsOfTheField) {
   EXPECT_GT(words().wanted.size(), 50u);
-  EXPECT_EQ(fmt::format("{}", fmt::join(missing_words(read_all(guides()), words()), "\n")), "");
+  const std::vector<std::string> missing = missing_words(read_all(guides()), words());
+  EXPECT_TRUE(missing.empty()) << fmt::format("these occur on no page: {}", fmt::join(missing, ", "));
 }
 
 TEST(Guides, UseNoPrivateWords) {
   EXPECT_GT(words().unwanted.size(), 50u);
-  EXPECT_EQ(format(unwanted_words(read_all(guides()), words())), "");
+  expect_none(unwanted_words(read_all(guides()), words()));
 }
 
 }  // namespace

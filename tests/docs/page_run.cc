@@ -48,6 +48,12 @@ docs_free_place() {  # PLACE: stops the page's server there
   wait "$pid" 2>/dev/null || true
   unset "docs_server[$1]"
 }
+curl() {  # an error status is a failure, also where the page does not ask for that; a transcript shows its body
+  case "$docs_console $* " in
+    1*|*" --fail"*|*" -f"*) command curl "$@" || return ;;
+    *) command curl --fail-with-body "$@" || return ;;
+  esac
+}
 docs_code=0 docs_line=0
 trap 'docs_code=$? docs_line=$LINENO; return 0' ERR
 )";
@@ -151,10 +157,10 @@ std::string driver(const std::vector<Step>& steps, const RunPlace& place) {
     const std::string file = part(place, i, "sh").string();
     write_file(file, steps[i].script + "\n");
     s += fmt::format(
-        "docs_code=0 docs_line=0; echo start {0} >>'{1}'\n"
+        "docs_code=0 docs_line=0 docs_console={5}; echo start {0} >>'{1}'\n"
         "if bash -n '{2}' 2>'{4}'; then source '{2}' >'{3}' 2>'{4}'; else docs_code=2 docs_line=0; fi\n"
         "echo end {0} $docs_code $docs_line >>'{1}'\n",
-        i, events, file, part(place, i, "out").string(), part(place, i, "err").string());
+        i, events, file, part(place, i, "out").string(), part(place, i, "err").string(), steps[i].console ? 1 : 0);
   }
   return s;
 }
