@@ -78,7 +78,7 @@ class ConfigReader {
     names_.push_back(name);
     const Json* v = given(name);
     if (alias.key) {
-      aliases_.push_back(alias.key);
+      names_.push_back(alias.key);
       if (const Json* other = given(alias.key)) {
         if (v) fail("{}: '{}' and '{}' are two names of one setting; give one of them", where_, name, alias.key);
         v = other, name = alias.key;
@@ -89,8 +89,7 @@ class ConfigReader {
   // For configs of our own: every key must be known.
   void refuse_unknown() const {
     for (const auto& [k, v] : json_.as_object(where_))
-      if (std::find(names_.begin(), names_.end(), k) == names_.end() &&
-          std::find(aliases_.begin(), aliases_.end(), k) == aliases_.end())
+      if (std::find(names_.begin(), names_.end(), k) == names_.end())
         fail("{}: unknown key '{}'{}", where_, k, did_you_mean(k, names_));
   }
 
@@ -102,7 +101,7 @@ class ConfigReader {
 
   const Json& json_;
   std::string where_;
-  std::vector<std::string> names_, aliases_;
+  std::vector<std::string> names_;  // aliases too
 };
 
 class ConfigWriter {

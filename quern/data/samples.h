@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/base/config.h"
 #include "quern/data/indexed.h"
 #include "quern/data/mixture.h"
 #include "quern/data/packing.h"
@@ -61,12 +62,13 @@ class PackedSamples : public Samples {
 };
 
 struct DataSetConfig {
-  std::string path, rows = "stream";
+  std::string path, packing = "stream";
   double weight = 1;
   template <class V>
   void visit(V& v) {
     v("path", path, "token shards: PREFIX of PREFIX.bin and PREFIX.idx");
-    v("rows", rows, "stream: cut every length tokens; pack: whole documents");
+    v("packing", packing, "stream: tokens cut every sequence_length; pack: whole documents per sequence",
+      aka("rows"));
     v("weight", weight, "share of the samples, in any unit");
   }
 };

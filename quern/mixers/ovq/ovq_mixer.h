@@ -5,6 +5,7 @@
 // yet full, and marks: rows that live, tokens seen. The dictionary's size may change after training.
 // Cost per token: 4·H·d·D multiply-adds for the projections and H·d·(3N + C) for the memory.
 #pragma once
+#include "quern/base/config.h"
 #include "quern/mixers/mixer.h"
 #include "quern/mixers/ovq/ovq.h"
 #include "quern/nn/linear.h"
@@ -27,7 +28,7 @@ struct OvqConfig {
     v("key_shift", key_shift, "keys that hold a learnt share of the token before");
     v("spread", spread, "tokens least like the rows open new ones; false: tokens drawn at random");
     v("count_bias", count_bias, "logits hold the logarithm of a row's count");
-    v("normalise", normalise, "rows' keys are read as unit vectors");
+    v("normalise", normalise, "the dictionary's keys are read as unit vectors", aka("normalize"));
     v("delta_values", delta_values, "values move by what their readout lacked");
   }
   OvqOptions options() const;  // throws Error naming the field
