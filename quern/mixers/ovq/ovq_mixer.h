@@ -1,9 +1,10 @@
-// OVQ attention as a layer (ovq.h tells what a head does):
-//   q, k, v = x·Wᵀ;  k through the key shift, when it has one;  q, k = unit vectors a head;  s_h = β_h·√d
-//   y = OVQ(q, k, v; s)·Woᵀ.  No positions: layers of windowed attention beside it know the order.
-// State, all fixed in size and f32: sums of keys [H, d, N], of values [H, N, d], counts [H, N], the chunk that is not
-// yet full, and marks: rows that live, tokens seen. The dictionary's size may change after training.
-// Cost per token: 4·H·d·D multiply-adds for the projections and H·d·(3N + C) for the memory.
+// OVQ attention layer (one head: ovq.h):
+//   q, k, v = x·Wᵀ;  k through the key shift, if enabled;  q, k = unit vectors per head;  s_h = β_h·√d
+//   y = OVQ(q, k, v; s)·Woᵀ
+// No positions: layers of sliding-window attention in the same model provide the order. State, constant in size and
+// f32: sums of keys [H, d, N], of values [H, N, d], counts [H, N], the chunk that is not yet full, and two counters:
+// rows in use, tokens seen. The dictionary's size may change after training. Cost per token: 4·H·d·D multiply-adds for
+// the projections and H·d·(3N + C) for the memory.
 #pragma once
 #include "quern/base/config.h"
 #include "quern/mixers/mixer.h"

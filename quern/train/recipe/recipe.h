@@ -1,5 +1,5 @@
-// A recipe: everything a training run is, in one TOML file. `extends` names a file it starts from; `--set a.b=c` has
-// the last word; the resolved copy lies beside the run as recipe.json.
+// Recipe: the complete description of a training run, one TOML file. `extends` names a base file; `--set a.b=c`
+// overrides; the resolved copy is written to the run's folder as recipe.json.
 //
 //   name = "nano"                       [optimizer]  matrices = { type = "muon" }
 //   tokenizer = "tokenizer"             [checkpoint] every = 200
@@ -9,8 +9,9 @@
 //                                       schedule = { peak = 2e-3, warmup = 0.02, final = 2e-4 }
 //                                       data = [{ path = "data/prose", weight = 2 }, { path = "data/sums" }]
 //
-// Phases follow each other: each has its own data, length, batch, schedule, and may change the model's configuration
-// (the base of its rotary positions, say). Relative paths start from the recipe's folder.
+// Training stages (phases) run one after the other: each has its own data, sequence length, batch size and schedule,
+// and may change the model's configuration (the RoPE base, for example). Relative paths start from the recipe's
+// folder.
 #pragma once
 #include <filesystem>
 #include <span>
