@@ -1,11 +1,12 @@
-// Training samples out of token shards. A sample is a row of up to `length` input tokens; a batch is rows one after
-// the other, in the form Model::hidden and Model::loss take: tokens, targets (−1 where there is no loss) and the
-// lengths of the documents in it (Batch::documents), so that no mixer looks across a boundary.
-//   stream  the shards' tokens cut every `length`: documents begin and end anywhere, their ends are not predicted
-//   past pack    whole documents, best-fit-decreasing: an input for every token but a document's last; never cut
-// If PREFIX.mask.idx stands beside the shard, targets whose mask is 0 become −1 (what the user said, for one).
-// Order: sample k is a function of (seed, k) alone. Mixture says whose turn it is, and each set goes through its
-// samples in a new permutation every epoch. Cost: a copy of the tokens.
+// Training samples from token shards. A sample is one sequence of up to `length` input tokens; a batch is concatenated
+// sequences in the form Model::hidden and Model::loss take: tokens, targets (−1 where there is no loss) and document
+// lengths (Batch::documents), so that no mixer attends across a boundary.
+//   stream  the shards' tokens cut every `length`: documents begin and end anywhere, and no target crosses their ends
+//   pack    sequence packing of whole documents, best-fit-decreasing: an input for every token but a document's last;
+//           never cut
+// If PREFIX.mask.idx exists, targets whose loss mask is 0 become −1 (the user's turns, for example). Order: sample k
+// is a function of (seed, k) only. Mixture chooses the set, and each set is shuffled anew every epoch. Cost: one copy
+// of the tokens.
 #pragma once
 #include <filesystem>
 #include <memory>

@@ -1,6 +1,5 @@
-// A corpus recipe: sources in rank order, each with its fields, filter and label; how copies are told; how it is
-// written. TOML, one table a heading; an unknown key is an Error with the nearest name. Relative paths are taken from
-// the recipe's folder.
+// Corpus recipe: sources in rank order, each with its fields, filter and label; deduplication; output. TOML, one table
+// per heading; an unknown key is an Error with the nearest name. Relative paths start from the recipe's folder.
 #pragma once
 #include <filesystem>
 #include <string>
