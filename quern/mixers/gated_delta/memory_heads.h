@@ -1,4 +1,4 @@
-// The fast weight memories of all heads and segments as one tape operation: o = FastWeights(q, k, v; g, β), with the
+// Fast weight memories of all heads and segments as one tape operation: o = FastWeights(q, k, v; g, β), with the
 // inputs of the gates:  β = σ(b),  g = −e^{A_log}·softplus(a + dt_bias). State: one part [H, d, dv], f32.
 #pragma once
 #include "quern/mixers/mixer.h"

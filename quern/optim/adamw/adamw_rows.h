@@ -1,4 +1,4 @@
-// The fast AdamW update, written once over vec_math.h for both vector widths. Every element passes through the same
+// Fast AdamW update, written once over vec_math.h for both vector widths. Every element passes through the same
 // operations wherever a piece is cut, tails included.
 #pragma once
 #include "quern/kernels/vec_math.h"
