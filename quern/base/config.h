@@ -1,4 +1,4 @@
-// One `visit(v)` per config struct serves reading, writing, `--set a=b` and help:
+// Config structs: one `visit(v)` per struct serves reading, writing, `--set a=b` and help:
 //
 //   struct ZayaConfig {
 //     int64_t hidden_size = 2048;
@@ -6,10 +6,9 @@
 //   };
 //   from_json(json, config, "config.json");   Json j = write_value(config);
 //
-// Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type.
-// A field that was renamed keeps its other key as a fourth argument, aka("old"): both keys are read, giving both is an
-// error, and the first argument is the one that is written. Where keys are merged before they are read, see
-// config_keys.h.
+// Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type. A
+// renamed field keeps its other key as a fourth argument, aka("old"): both keys are read, giving both is an error, and
+// the first argument is the one that is written. Where keys are merged before they are read, see config_keys.h.
 #pragma once
 #include <algorithm>
 #include <optional>
