@@ -1,4 +1,4 @@
-// Binding, with the reasons where it fails.
+// Binding, with specific error messages.
 #include "quern/serve/http/listener.h"
 
 #include <arpa/inet.h>
