@@ -183,7 +183,7 @@ TEST_P(DraftOn, ADraftModelThatFailsCostsNoAnswer) {
 TEST_P(DraftOn, ItNeedsAWordOfWhoGuesses) {
   Engine without(*model_, {});
   Request r = asking(5, 1, 5);
-  EXPECT_NE(message_of([&] { without.submit(r); }).find("--draft"), std::string::npos);
+  EXPECT_NE(message_of([&] { without.submit(r); }).find("no draft model"), std::string::npos);
   r.options.speculate = SpeculationOptions{.most = 4};
   EXPECT_NE(message_of([&] { without.submit(r); }).find("no draft source"), std::string::npos);
 }

@@ -82,7 +82,7 @@ TEST_F(Listening, WhatADeadServerLeftIsReplacedAndNothingElse) {
   }
   EXPECT_TRUE(std::filesystem::is_regular_file(path_));
   EXPECT_NE(complaint(path_).find("not a socket"), std::string::npos);
-  EXPECT_NE(complaint((folder_ / "no" / "such").string()).find("cannot listen there"), std::string::npos);
+  EXPECT_NE(complaint((folder_ / "no" / "such").string()).find("cannot listen on it"), std::string::npos);
   EXPECT_NE(complaint(std::string(200, 'x')).find("107 bytes"), std::string::npos)
       << complaint(std::string(200, 'x'));
 }

@@ -164,7 +164,7 @@ TEST(ModelShelf, TakesAndGivesAwayWhileModelsAreAtWork) {
   EXPECT_EQ(result_of(*b->host, std::move(r)).tokens.size(), 3u);
   auto a = shelf.get("a");
   EXPECT_TRUE(shelf.add(entry("c", 40 << 20)));
-  refused_with(shelf, "c", "at work");
+  refused_with(shelf, "c", "in use");
   b.reset();
   EXPECT_NE(shelf.get("c"), nullptr);
   // A model that is removed while it loads goes to whoever asked first, and to nobody else.
