@@ -332,7 +332,7 @@ TEST(PackedSamples, KeepsDocumentsWholeAndHeedsTheMask) {
   size_t with_inputs = 0;
   for (const auto& d : documents) with_inputs += d.size() > 1;
   EXPECT_EQ(seen.size(), with_inputs);
-  EXPECT_NE(message_of([&] { PackedSamples(f.path / "p", 8); }).find("--max-tokens 9"), std::string::npos);
+  EXPECT_NE(message_of([&] { PackedSamples(f.path / "p", 8); }).find("max_tokens 9"), std::string::npos);
   write(f.path / "p.mask", {{1}}, TokenType::u8);
   EXPECT_THROW(PackedSamples(f.path / "p", 64), Error);
 }

@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 
 Json index_settings(const DedupConfig& c) {
   if (c.near && c.clustering != Clustering::star)
-    fail("an index goes with star clusters: leave clustering at star, or do without --against and --save-index");
+    fail("an index needs star clustering, found another: set clustering to star, or use no index (against, save_index)");
   if (c.scope != Scope::all)
-    fail("an index goes with scope all: set the scope, or do without --against and --save-index");
+    fail("an index needs scope all, found another: set scope to all, or use no index (against, save_index)");
   DedupConfig told = c;  // what the preset is called, and where things are read and written, is nothing to an index
   const Json all = told.json();
   Json j = Json::object();

@@ -48,7 +48,7 @@ struct SamplingOptions {
   double top_n_sigma = 0;                           // 0 or less = off
   DryOptions dry = {};
 };
-void check(const SamplingOptions& o);  // throws Error naming the flag
+void check(const SamplingOptions& o);  // throws Error naming the field
 
 struct TokenLogprob {
   int32_t token = 0;

@@ -17,7 +17,7 @@ uint64_t mixed(uint64_t h, int32_t token) {
 }  // namespace
 
 NgramDraft::NgramDraft(int64_t most) : most_(most) {
-  if (most < 1 || most > kMostGuessed) fail("speculation: {} tokens a draft, expected 1 to {}", most, kMostGuessed);
+  if (most < 1 || most > kMostGuessed) fail("speculative decoding: draft length {}: expected 1 to {}", most, kMostGuessed);
 }
 
 // Moves on to the end of `tokens`, token by token: the source first, then the tables.

@@ -46,16 +46,16 @@ Json parse_value(const std::string& text) {
 void set_path(Json& j, std::string_view path, const Json& value, const std::string& whole) {
   size_t dot = path.find('.');
   std::string key(path.substr(0, dot));
-  if (key.empty()) fail("--set {}: expected a.b=c", whole);
+  if (key.empty()) fail("setting '{}': expected KEY.KEY=VALUE", whole);
   Json* child = nullptr;
   if (j.is_array()) {
     size_t i = 0;
     auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), i);
     if (error != std::errc() || *end || i >= j.items().size())
-      fail("--set {}: '{}' is not an entry of a list of {}", whole, key, j.items().size());
+      fail("setting '{}': '{}' is not an index of a list of {} entries", whole, key, j.items().size());
     child = &j.items()[i];
   } else {
-    if (!j.is_null() && !j.is_object()) fail("--set {}: what '{}' should be inside is a value", whole, key);
+    if (!j.is_null() && !j.is_object()) fail("setting '{}': '{}' is a field of a value that has no fields", whole, key);
     if (!j.find(key)) j.set(key, Json());
     for (auto& [k, v] : j.members())
       if (k == key) child = &v;
@@ -160,9 +160,9 @@ Recipe read_recipe(const fs::path& file, std::span<const std::string> set) {
   Json j = read_with_bases(file, 0);
   for (const std::string& s : set) {
     size_t equal = s.find('=');
-    if (equal == std::string::npos) fail("--set {}: expected a.b=c", s);
+    if (equal == std::string::npos) fail("setting '{}': expected KEY.KEY=VALUE", s);
     set_path(j, canonical_path<Recipe>(std::string_view(s).substr(0, equal)), parse_value(s.substr(equal + 1)), s);
-    j = canonical_keys<Recipe>(std::move(j), "--set " + s);
+    j = canonical_keys<Recipe>(std::move(j), "setting " + s);
   }
   return parse_recipe(j, file.parent_path(), file.string());
 }

@@ -158,7 +158,7 @@ struct Trainer::Impl {
   void prepare_folder() {
     fs::create_directories(o.out);
     if (!o.resume && holds_run(o.out))
-      fail("{} already holds a run: go on with it (--resume) or name another folder", o.out.string());
+      fail("{} already holds a run: resume it, or name another folder", o.out.string());
   }
 
   // The recipe as it was carried out, and what it came to.
