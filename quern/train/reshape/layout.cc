@@ -1,54 +1,34 @@
-// ZAYA's two layouts, by the model's own table of names: the parameters of a model built from the configuration are
-// the current names, zaya_legacy_place tells where each lies in the other.
-#include <map>
+// A family's other layout: stacked experts come together or go apart, everything else changes its name.
+#include <algorithm>
 
-#include "quern/models/zaya/zaya_model.h"
-#include "quern/models/zaya/zaya_names.h"
+#include "quern/base/config.h"
 #include "quern/train/reshape/reshape.h"
 
 namespace quern {
 namespace {
 
-struct Row {
-  LegacyPlace legacy;
-  bool optional;
-};
-
-std::map<std::string, Row> names_of(const std::filesystem::path& config, const std::string& where) {
-  if (config.empty()) fail("{}, config: expected a config.json in the current form, or its folder", where);
-  const auto file = std::filesystem::is_directory(config) ? config / "config.json" : config;
-  const ZayaConfig c = ZayaConfig::from_hf(Json::read(file), nullptr);
-  ZayaModel model(c);
-  std::map<std::string, Row> rows;
-  model.visit("", [&](const std::string& name, Parameter& p) {
-    rows[name] = {zaya_legacy_place(name, c.num_hidden_layers), p.optional};
-  });
-  return rows;
-}
-
 bool has(const LogicalTensors& all, const std::string& name) {
   return std::any_of(all.begin(), all.end(), [&](const LogicalTensor& t) { return t.name == name; });
 }
 
-}  // namespace
-
-void zaya_to_legacy(LogicalTensors& all, const std::filesystem::path& config, const std::string& where) {
-  const std::map<std::string, Row> rows = names_of(config, where);
+// `config` names the model in messages.
+void to_legacy(LogicalTensors& all, const CheckpointLayout& layout, const std::string& config,
+               const std::string& where) {
   for (const LogicalTensor& t : all)
-    if (!rows.contains(t.name)) fail("{}: '{}' is no parameter of {}", where, t.name, config.string());
+    if (!layout.rows.contains(t.name)) fail("{}: '{}' is no parameter of {}", where, t.name, config);
   // Stacks first: the names of the others do not meet theirs.
-  for (const auto& [name, row] : rows)
-    if (!row.legacy.expert_tail.empty() && has(all, name))
-      unstack(all, name, "expert", row.legacy.name + "{expert}" + row.legacy.expert_tail, 0, where);
+  for (const auto& [name, row] : layout.rows)
+    if (!row.place.expert_tail.empty() && has(all, name))
+      unstack(all, name, "expert", row.place.name + "{expert}" + row.place.expert_tail, 0, where);
   for (LogicalTensor& t : all)
-    if (const auto row = rows.find(t.name); row != rows.end()) t.name = row->second.legacy.name;
+    if (const auto row = layout.rows.find(t.name); row != layout.rows.end()) t.name = row->second.place.name;
 }
 
-void zaya_to_current(LogicalTensors& all, const std::filesystem::path& config, const std::string& where) {
-  const std::map<std::string, Row> rows = names_of(config, where);
+void to_current(LogicalTensors& all, const CheckpointLayout& layout, const std::string& config,
+                const std::string& where) {
   std::map<std::string, std::string> current;  // by legacy name
-  for (const auto& [name, row] : rows) {
-    const LegacyPlace& place = row.legacy;
+  for (const auto& [name, row] : layout.rows) {
+    const LayoutPlace& place = row.place;
     if (place.expert_tail.empty()) {
       current[place.name] = name;
       if (!row.optional && !has(all, place.name)) fail("{}: tensor '{}' is missing", where, place.name);
@@ -60,9 +40,33 @@ void zaya_to_current(LogicalTensors& all, const std::filesystem::path& config, c
   for (LogicalTensor& t : all) {
     if (const auto row = current.find(t.name); row != current.end())
       t.name = row->second;
-    else if (!rows.contains(t.name))
-      fail("{}: '{}' is no tensor of the legacy layout of {}", where, t.name, config.string());
+    else if (!layout.rows.contains(t.name))
+      fail("{}: '{}' is no tensor of the legacy layout of {}", where, t.name, config);
   }
+}
+
+struct LayoutChange {
+  std::string to, config;
+  template <class V>
+  void visit(V& v) {
+    v("to", to, "legacy or current");
+    v("config", config, "a config.json in the current form, or its folder");
+  }
+};
+
+}  // namespace
+
+void change_layout(LogicalTensors& all, const Registry& registry, const std::string& family, const Json& fields,
+                   const std::string& where) {
+  LayoutChange change;
+  from_json(fields, change, where, true);
+  if (change.to != "legacy" && change.to != "current")
+    fail("{}, to: expected legacy or current, found '{}'", where, change.to);
+  if (change.config.empty()) fail("{}, config: expected a config.json in the current form, or its folder", where);
+  std::filesystem::path file = change.config;
+  if (std::filesystem::is_directory(file)) file /= "config.json";
+  const auto layout = registry.layouts.make(family, Json::read(file));
+  (change.to == "legacy" ? to_legacy : to_current)(all, *layout, change.config, where);
 }
 
 }  // namespace quern
