@@ -137,6 +137,8 @@ int64_t Recipe::steps() const {
   return n;
 }
 
+int64_t Recipe::eval_length() const { return eval.length > 0 ? eval.length : phase.back().length; }
+
 Recipe::Place Recipe::at(int64_t step) const {
   size_t i = 0;
   for (; i + 1 < phase.size() && step >= phase[i].steps; ++i) step -= phase[i].steps;

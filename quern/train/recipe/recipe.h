@@ -170,7 +170,8 @@ struct Recipe {
   }
   std::filesystem::path base;  // folder of relative paths; not a field of the file
 
-  int64_t steps() const;  // of all phases
+  int64_t steps() const;        // of all phases
+  int64_t eval_length() const;  // eval.length, or the last phase's
   struct Place {
     size_t phase;
     int64_t step;  // of the phase

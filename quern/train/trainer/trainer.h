@@ -1,7 +1,13 @@
-// Trainer: carries out a recipe, a step at a time. Each step draws its rows (a function of the recipe and of how many
-// were drawn before), runs forward and backward over them in micro-batches, sums gradients over ranks in rank order,
-// clips, and lets the optimizers move. RUN holds recipe.json, metrics.jsonl, events for TensorBoard, checkpoints
-// (step_N/) and in the end model/, a Hugging Face folder.
+// Trainer: carries out a recipe, a step at a time:
+//   source     each rank gets its share of the step's rows, in micro-batches (batch_source.h)
+//   objective  the loss of a micro-batch (objective.h)
+//   backward   forward and backward over the micro-batches: gradient accumulation (gradients.h)
+//   reduce     gradients are summed over ranks, in rank order
+//   step       the norm is clipped and the optimizers move the parameters (trained_model.h)
+//   record     metrics, checkpoints, evaluations (recorder.h, run_state.h, evaluation.h)
+// Source and objective can be replaced (TrainOptions); the rest is the same whatever is learned from. RUN holds
+// recipe.json, metrics.jsonl, events for TensorBoard, checkpoints (step_N/) and in the end model/, a Hugging Face
+// folder.
 //
 // Stopped and resumed equals never stopped, bit for bit: what a step depends on is in the checkpoint.
 // A loss that is no number, or stays high (SpikeWatch), sends the run back to its last checkpoint; the rows since
@@ -14,12 +20,10 @@
 #include <functional>
 #include <memory>
 
-#include "quern/comm/communicator.h"
-#include "quern/models/model.h"
 #include "quern/nn/registry.h"
-#include "quern/train/recipe/recipe.h"
 #include "quern/train/report/metrics.h"
 #include "quern/train/trainer/heartbeat.h"
+#include "quern/train/trainer/objective.h"
 
 namespace quern {
 
@@ -29,6 +33,8 @@ struct TrainOptions {
   // Called on rank 0 with sentences a person should see.
   std::function<void(const std::string&)> say = [](const std::string&) {};
   Heartbeat* heartbeat = nullptr;  // this rank's: told where the rank stands
+  MakeSource source = recipe_source;
+  Objective objective = next_token_loss;
 };
 
 bool holds_run(const std::filesystem::path& out);  // a run that began there, or a checkpoint
