@@ -183,7 +183,7 @@ void Trainer::export_model(const fs::path& folder, DType dtype) {
   if (impl_->comm.rank() == 0) {
     save_model(impl_->trained.model(), folder, dtype);
     const Recipe& r = impl_->recipe;
-    if (!r.tokenizer.empty()) copy_tokenizer(r.base / r.tokenizer, folder);
+    if (!r.tokenizer.empty()) copy_tokenizer(r.tokenizer_folder(), folder);
   }
   impl_->comm.barrier();
 }
