@@ -7,6 +7,7 @@
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
+#include "quern/base/cpu.h"
 #include "quern/base/nearest.h"
 #include "quern/base/threads.h"
 
@@ -75,6 +76,11 @@ int print_completion(quern::Words args) {
   return 0;
 }
 
+void tell_of_plain_kernels() {
+  if (quern::detected_isa() == quern::Isa::ref)
+    fmt::print(stderr, "quern: this processor has no AVX2: plain kernels do the work, many times slower\n");
+}
+
 int dispatch(std::vector<std::string> words) {
   while (!words.empty() && words[0].starts_with("--threads")) {
     std::string n = words[0].starts_with("--threads=") ? words[0].substr(10) : words.size() > 1 ? words[1] : "";
@@ -91,6 +97,7 @@ int dispatch(std::vector<std::string> words) {
     fmt::print("quern {}\n", QUERN_VERSION);
     return 0;
   }
+  tell_of_plain_kernels();
   std::vector<std::string> names;
   for (const Verb& v : kVerbs) {
     if (words[0] == v.name) return v.run(quern::Words(words).subspan(1));

@@ -112,12 +112,12 @@ Loader::Loader(const std::vector<DataSetConfig>& sets, int64_t length, uint64_t 
     : mixture_(weights_of(sets)), seed_(seed) {
   for (const DataSetConfig& s : sets) {
     const std::filesystem::path prefix = base / s.path;
-    if (s.rows == "stream")
+    if (s.packing == "stream")
       sets_.push_back(std::make_unique<StreamSamples>(prefix, length));
-    else if (s.rows == "pack")
+    else if (s.packing == "pack")
       sets_.push_back(std::make_unique<PackedSamples>(prefix, length));
     else
-      fail("data set {}, rows: '{}', expected stream or pack", s.path, s.rows);
+      fail("data set {}, packing: '{}', expected stream or pack", s.path, s.packing);
   }
 }
 

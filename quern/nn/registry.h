@@ -1,5 +1,6 @@
-// What is built in, by name: mixers, FFNs, models and their checkpoint layouts, each added by its folder's register_<name>(Registry&).
-// No static initialisers: registry.gen.cc (written by CMake) calls them all from register_everything.
+// Registry of mixers, FFNs, models and their checkpoint layouts by name; each folder adds its own through
+// register_<name>(Registry&). There are no static initializers: registry.gen.cc (written by CMake) calls them all from
+// register_builtins.
 #pragma once
 #include <functional>
 #include <map>

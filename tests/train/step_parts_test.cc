@@ -32,8 +32,8 @@ class StepParts : public testing::Test {
       const auto source = recipe_source({r, 0, groups, *model});
       source->seek(from);
       std::vector<StepBatches> mine;
-      for (int i = 0; i < draws; ++i) mine.push_back(source->next(r.phase[0].rows));
-      EXPECT_EQ(source->consumed(), from + draws * r.phase[0].rows);
+      for (int i = 0; i < draws; ++i) mine.push_back(source->next(r.phase[0].batch_size));
+      EXPECT_EQ(source->consumed(), from + draws * r.phase[0].batch_size);
       const std::lock_guard held(lock);
       out[c.rank()] = std::move(mine);
     });
@@ -66,7 +66,7 @@ TEST_F(StepParts, RanksAreDivided) {
 }
 
 TEST_F(StepParts, RanksTogetherGetWhatOneGets) {
-  const Recipe r = recipe({"phase.0.rows=6"});
+  const Recipe r = recipe({"phase.0.batch_size=6"});
   const auto one = drawn(r, 1, 3);
   for (int ranks : {2, 4}) {
     const auto shared = drawn(r, ranks, 3);
@@ -87,8 +87,8 @@ TEST_F(StepParts, RanksTogetherGetWhatOneGets) {
 }
 
 TEST_F(StepParts, MicroBatchesAreThoseRowsCutUp) {
-  const auto whole = drawn(recipe({"phase.0.rows=5"}), 1, 1),
-             cut = drawn(recipe({"phase.0.rows=5", "phase.0.micro_rows=2"}), 1, 1);
+  const auto whole = drawn(recipe({"phase.0.batch_size=5"}), 1, 1),
+             cut = drawn(recipe({"phase.0.batch_size=5", "phase.0.micro_batch_size=2"}), 1, 1);
   const StepBatches &a = whole.at(0)[0], &b = cut.at(0)[0];
   EXPECT_EQ(a.micro.size(), 1u);
   EXPECT_EQ(b.micro.size(), 3u);
@@ -98,7 +98,7 @@ TEST_F(StepParts, MicroBatchesAreThoseRowsCutUp) {
 
 TEST_F(StepParts, ASourceGoesOnWhereItIsPut) {
   const Recipe r = recipe();
-  const auto begun = drawn(r, 1, 3), later = drawn(r, 1, 1, 2 * r.phase[0].rows);
+  const auto begun = drawn(r, 1, 3), later = drawn(r, 1, 1, 2 * r.phase[0].batch_size);
   EXPECT_EQ(tokens(begun.at(0)[2]), tokens(later.at(0)[0]));
   EXPECT_NE(tokens(begun.at(0)[1]), tokens(later.at(0)[0]));
 }

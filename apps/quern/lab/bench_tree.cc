@@ -1,3 +1,4 @@
+// quern bench tree-attention: attention over ranks, measured and modelled.
 #include "apps/quern/bench/bench_tree.h"
 
 #include <chrono>

@@ -10,6 +10,7 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
+#include "quern/base/cpu.h"
 #include "quern/host/host.h"
 #include "quern/models/checkpoint.h"
 
@@ -151,7 +152,9 @@ int cmd_doctor(Words args) {
   if (h.cgroup_quota > 0 && h.cgroup_quota < h.logical_cpus)
     fmt::print("note: the quota gives {:.2f} of {} CPUs; a larger one is faster in proportion\n", h.cgroup_quota,
                h.logical_cpus);
-  if (!h.avx512_bf16)
+  if (h.isa_detected == isa_name(Isa::ref))
+    fmt::print("note: this processor has no AVX2: plain kernels do the work, many times slower\n");
+  else if (!h.avx512_bf16)
     fmt::print("note: no AVX-512-BF16 here: bf16 weights are widened in registers, prefill runs at f32 speed\n");
   if (pages.find("[never]") != pages.npos)
     fmt::print(

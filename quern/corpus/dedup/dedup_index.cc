@@ -1,6 +1,6 @@
-// Saved indices: writing the survivors of a run, old and new, as a segment that another run reads first; and the head
-// that says what they were told apart by. Only star clusters over all sources can go on: a chain of a closure, or a
-// copy of another source, might want to remove what an earlier run has given out.
+// Saved indices: writes the kept documents of a run, old and new, as a segment that a later run reads first, and a
+// head with the configuration they were compared under. Only star clustering over all sources can be continued:
+// closure, or sources compared only across, might remove documents that an earlier run already released.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Repetitions followed from token to token.
+// Match lengths are carried from token to token.
 #include "quern/infer/sampling/sampler_dry.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A match is looked up, not searched for: each length keeps one table from a hash to the latest place.
+// Matches are looked up, not searched for: each suffix length has one table from a hash to the latest position.
 #include "quern/infer/speculation/ngram_draft.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A kind, and a number behind a colon.
+// Parses a source and a number after a colon.
 #include "quern/infer/speculation/speculation_options.h"
 
 #include <charconv>

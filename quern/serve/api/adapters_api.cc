@@ -1,4 +1,4 @@
-// Checking names and paths before anything is read.
+// Names and paths are checked before anything is read.
 #include "quern/serve/api/adapters_api.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// One object a request, models in the order they are served, of each the oldest request first.
+// One object per request: models in the order they are served, the oldest request of a model first.
 #include "quern/serve/api/slots_api.h"
 
 #include "quern/serve/wire/api_error.h"

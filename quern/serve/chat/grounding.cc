@@ -1,5 +1,5 @@
-// Found text stands before the question it was found for, not in the system message: the prompt before it then stays
-// what the prefix cache knows.
+// Retrieved text is placed before the question it was found for and not in the system message, so that the prefix
+// cache still matches the prompt before it.
 #include "quern/serve/chat/grounding.h"
 
 #include <algorithm>

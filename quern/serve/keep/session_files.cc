@@ -1,4 +1,4 @@
-// Sessions between the prefix cache and files.
+// Moves sessions between the prefix cache and files.
 #include "quern/serve/keep/session_files.h"
 
 #include <algorithm>

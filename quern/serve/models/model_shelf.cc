@@ -1,4 +1,4 @@
-// Loading one model at a time, outside the lock: others are served meanwhile.
+// Loads one model at a time, outside the lock: other models are served meanwhile.
 #include "quern/serve/models/model_shelf.h"
 
 #include <algorithm>

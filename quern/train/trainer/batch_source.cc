@@ -12,7 +12,7 @@ class RecipeSource : public BatchSource {
         phase_(r.recipe.phase[r.phase]),
         ranks_(r.ranks),
         model_(r.model),
-        loader_(phase_.data, phase_.length, static_cast<uint64_t>(recipe_.seed) + r.phase, recipe_.base) {}
+        loader_(phase_.data, phase_.sequence_length, static_cast<uint64_t>(recipe_.seed) + r.phase, recipe_.base) {}
 
   StepBatches next(int64_t rows) override {
     const ContextForm form = recipe_.parallel.context_form == "ring" ? ContextForm::ring : ContextForm::gather;
@@ -98,8 +98,8 @@ void check_tokens(const TokenBatch& b, const Model& model, const std::string& wh
 }
 
 void check_data(const Recipe& r) {
-  for (const PhaseConfig& p : r.phase) Loader(p.data, p.length, 0, r.base);
-  if (!r.eval.data.empty()) Loader(r.eval.data, r.eval_length(), 0, r.base);
+  for (const PhaseConfig& p : r.phase) Loader(p.data, p.sequence_length, 0, r.base);
+  if (!r.eval.data.empty()) Loader(r.eval.data, r.eval_sequence_length(), 0, r.base);
 }
 
 }  // namespace quern

@@ -11,9 +11,9 @@ namespace {
 // Sum of losses and number of targets of this rank's rows of one set.
 std::pair<double, double> loss_here(Model& model, const Recipe& recipe, const DataSetConfig& set,
                                     const Communicator& comm) {
-  Loader rows({set}, recipe.eval_length(), 0, recipe.base);
+  Loader rows({set}, recipe.eval_sequence_length(), 0, recipe.base);
   double sum = 0, n = 0;
-  for (int64_t r = 0; r < recipe.eval.rows; ++r) {
+  for (int64_t r = 0; r < recipe.eval.sequences; ++r) {
     const TokenBatch b = rows.next(1, 0, r % comm.size() == comm.rank() ? 1 : 2);  // else drawn and left out
     if (b.loss_tokens == 0) continue;
     check_tokens(b, model, fmt::format("eval set '{}'", set.path));

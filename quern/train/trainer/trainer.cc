@@ -61,7 +61,7 @@ bool Trainer::Impl::step() {
   StepMetrics m;
 
   enter(Section::data);
-  const StepBatches batches = source->next(phase().rows_at(at));
+  const StepBatches batches = source->next(phase().batch_size_at(at));
   double busy = clock.peek();
   const int64_t weight = comm.all_reduce(batches.weight()), fed = comm.all_reduce(batches.tokens);
   m.data_s = clock.lap();
@@ -69,7 +69,7 @@ bool Trainer::Impl::step() {
   enter(Section::compute);
   const BackwardOptions how{.weight = weight,
                             .bf16 = recipe.dtype == "bf16",
-                            .recompute = recipe.recompute,
+                            .recompute = recipe.activation_checkpointing,
                             .experts = ranks.experts.get()};
   const BackwardResult here = backward(trained, o.objective, batches.micro, how);
   m.forward_s = here.forward_s, m.backward_s = here.backward_s;

@@ -1,20 +1,19 @@
-// Trainer: carries out a recipe, a step at a time:
-//   source     each rank gets its share of the step's rows, in micro-batches (batch_source.h)
+// Trainer: runs a recipe step by step:
+//   source     each rank takes its share of the step's sequences, in micro-batches (batch_source.h)
 //   objective  the loss of a micro-batch (objective.h)
 //   backward   forward and backward over the micro-batches: gradient accumulation (gradients.h)
 //   reduce     gradients are summed over ranks, in rank order
-//   step       the norm is clipped and the optimizers move the parameters (trained_model.h)
+//   step       gradients are clipped and the optimizers update the parameters (trained_model.h)
 //   record     metrics, checkpoints, evaluations (recorder.h, run_state.h, evaluation.h)
-// Source and objective can be replaced (TrainOptions); the rest is the same whatever is learned from. RUN holds
-// recipe.json, metrics.jsonl, events for TensorBoard, checkpoints (step_N/) and in the end model/, a Hugging Face
-// folder.
+// Source and objective can be replaced (TrainOptions); everything else stays the same. RUN holds recipe.json,
+// metrics.jsonl, TensorBoard events, checkpoints (step_N/) and finally model/, a Hugging Face folder.
 //
-// Stopped and resumed equals never stopped, bit for bit: what a step depends on is in the checkpoint.
-// A loss that is no number, or stays high (SpikeWatch), sends the run back to its last checkpoint; the rows since
-// then are not drawn again. The same checkpoint is gone back to most_rollbacks times, then training stops.
+// A resumed run is bit-identical to an uninterrupted one: everything a step depends on is in the checkpoint. A loss
+// that is not finite or stays high (LossSpikeDetector) rolls the run back to its last checkpoint; the sequences since
+// then are not used again. After max_rollbacks rollbacks to the same checkpoint, training stops.
 //
-// Ranks are data parallel: each takes its share of a step's rows; with parallel.context, groups of so many take it
-// together (docs/parallel.md). All ranks construct and step together.
+// Ranks are data-parallel: each takes its share of a step's sequences; with parallel.context, groups of ranks share
+// each sequence (docs/parallel.md). All ranks construct and step together.
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -8,7 +8,7 @@ namespace quern {
 
 double training_flops_per_token(Model& model, const Recipe& recipe, size_t phase) {
   const PhaseConfig& p = recipe.phase[phase];
-  const TokenBatch b = Loader(p.data, p.length, 0, recipe.base).next(1);
+  const TokenBatch b = Loader(p.data, p.sequence_length, 0, recipe.base).next(1);
   check_tokens(b, model, fmt::format("phase '{}'", p.name));
   const int64_t before = product_flops.load();
   Tape tape(Tape::inference, recipe.dtype == "bf16");
