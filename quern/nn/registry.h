@@ -1,6 +1,6 @@
 // Registry of mixers, FFNs, models and their checkpoint layouts by name; each folder adds its own through
 // register_<name>(Registry&). There are no static initializers: registry.gen.cc (written by CMake) calls them all from
-// register_builtins.
+// register_everything.
 #pragma once
 #include <functional>
 #include <map>
