@@ -29,7 +29,7 @@ std::shared_ptr<const Batch> batch_for(const Tape& tape, const Batch& batch) {
   return {std::shared_ptr<const Batch>(), &batch};
 }
 
-void snapshot_tails(const Batch& b, int site, int part, const Tensor& x) {
+void snapshot_tails(const Batch& b, int site, std::string_view part, const Tensor& x) {
   for (const InnerCut& c : b.cuts) {
     Tensor to = c.into->fixed(site, part), old = b.states[c.segment]->fixed(site, part);
     if (to.rank() < x.rank()) to = to.reshape({1, -1}), old = old.reshape({1, -1});

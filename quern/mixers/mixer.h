@@ -42,7 +42,7 @@ struct Batch {
 
 // For a fixed part that is the newest rows of a stream: fills the batch's cuts from the tails of the states, before
 // they are moved on, and the new rows x [T, …].
-void snapshot_tails(const Batch& batch, int site, int part, const Tensor& x);
+void snapshot_tails(const Batch& batch, int site, std::string_view part, const Tensor& x);
 
 // For a fixed part that only a kernel moves on: run(first row, rows, batch, into) for stretches that end where a
 // snapshot is wanted (into) or the segment does (null). Without cuts that is one call for everything.

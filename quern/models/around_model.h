@@ -23,6 +23,8 @@ class AroundModel : public Model {
   Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const override {
     return inner_.read(folder, name, p);
   }
+  bool share_experts(Communicator* group) override { return inner_.share_experts(group); }
+  std::vector<std::span<const float>> expert_loads() override { return inner_.expert_loads(); }
   bool ignorable(const std::string& tensor) const override { return inner_.ignorable(tensor); }
   void visit(const std::string& prefix, const ParameterVisitor& v) override { inner_.visit(prefix, v); }
   void pack(const Packing& p) override { inner_.pack(p); }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/nn/module.h"
@@ -20,6 +21,21 @@ struct OptimizerPart {
   Shape shape;  // starts at zero
 };
 
+// What an optimizer keeps for one parameter, by the roles it declared.
+class OptimizerState {
+ public:
+  OptimizerState() = default;
+  explicit OptimizerState(std::span<const OptimizerPart> parts);  // zeros
+  void add(std::string role, Tensor t) { parts_.emplace_back(std::move(role), std::move(t)); }
+  const Tensor& at(std::string_view role) const;
+  Tensor& at(std::string_view role);
+  size_t size() const { return parts_.size(); }
+  int64_t bytes() const;
+
+ private:
+  std::vector<std::pair<std::string, Tensor>> parts_;
+};
+
 // One parameter and what its optimizer keeps for it.
 struct OptimizerSlot {
   std::string name;
@@ -27,7 +43,7 @@ struct OptimizerSlot {
   Parameter* whole = nullptr;      // the parameter
   int64_t begin = 0;               // of the piece
   double lr_scale = 1;             // of the group and the layer
-  std::vector<Tensor> state;       // as declared by Optimizer::state, in that order
+  OptimizerState state;            // as declared by Optimizer::state
   Tensor working;                  // when defined: a bf16 copy of the value, rewritten with it
 };
 

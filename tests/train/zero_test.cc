@@ -59,7 +59,7 @@ void expect_equal_for_cuts(const MuonOptions& options, const std::vector<int64_t
   std::vector<OptimizerSlot*> all;
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].parameter = slots[i].whole = one.whole[i].get();
-    slots[i].state = {one.momentum[i]};
+    slots[i].state.add("muon_m", one.momentum[i]);
     all.push_back(&slots[i]);
   }
   muon.step(all, kStep);
@@ -82,7 +82,7 @@ void expect_equal_for_cuts(const MuonOptions& options, const std::vector<int64_t
       pieces.push_back(std::make_unique<Parameter>(Shape{c.end - c.begin}, p.init));
       pieces[i]->value = part(p.value), pieces[i]->grad = part(p.grad);
       own[i].parameter = pieces[i].get(), own[i].whole = &p, own[i].begin = c.begin;
-      own[i].state = {part(mine.momentum[i])};
+      own[i].state.add("muon_m", part(mine.momentum[i]));
       cut.push_back(&own[i]);
     }
     step_matrices(comm, muon, cut, kStep, piece);
@@ -91,7 +91,7 @@ void expect_equal_for_cuts(const MuonOptions& options, const std::vector<int64_t
       auto expected = [&](const Tensor& t) { return t.reshape({t.size()}).narrow(0, c.begin, c.end - c.begin); };
       EXPECT_TRUE(same_bits(pieces[i]->value, expected(one.whole[i]->value)))
           << "matrix " << i << ", rank " << comm.rank() << " of " << comm.size();
-      EXPECT_TRUE(same_bits(own[i].state[0], expected(one.momentum[i]))) << "momentum " << i;
+      EXPECT_TRUE(same_bits(own[i].state.at("muon_m"), expected(one.momentum[i]))) << "momentum " << i;
     }
   });
 }

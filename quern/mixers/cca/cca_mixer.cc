@@ -51,10 +51,10 @@ CcaMixer::CcaMixer(CcaConfig c) : c_(std::move(c)), qkv_(projections(c_)), o_(c_
 
 StateSpec CcaMixer::state_spec(DType kv) const {
   StateSpec s{kv_parts(c_.n_head_kv, c_.head_dim, c_.window, kv)};
-  std::vector<StatePart> tails = {{.name = "conv", .shape = {c_.history(), c_.channels()}, .cuts_inside = true}};
+  std::vector<StatePart> tails = {{.name = kConvTail, .shape = {c_.history(), c_.channels()}, .cuts_inside = true}};
   if (c_.value_delay)
-    tails.push_back({.name = "value", .shape = {c_.kv_width() - c_.kv_width() / 2}, .cuts_inside = true});
-  s.parts.insert(s.parts.begin() + kConvTail, tails.begin(), tails.end());
+    tails.push_back({.name = kValueTail, .shape = {c_.kv_width() - c_.kv_width() / 2}, .cuts_inside = true});
+  s.parts.insert(s.parts.begin() + 2, tails.begin(), tails.end());
   return s;
 }
 

@@ -105,8 +105,8 @@ Mamba1Mixer::Mamba1Mixer(Mamba1Config c)
 }
 
 StateSpec Mamba1Mixer::state_spec(DType kv) const {
-  return {{{.name = "conv", .shape = {c_.taps - 1, c_.inner}, .dtype = ssm_state_dtype(kv), .cuts_inside = true},
-           {.name = "ssm",
+  return {{{.name = kConvTail, .shape = {c_.taps - 1, c_.inner}, .dtype = ssm_state_dtype(kv), .cuts_inside = true},
+           {.name = kSsm,
             .shape = {c_.n_head, c_.n_state, c_.head_channels()},
             .dtype = ssm_state_dtype(kv),
             .cuts_inside = true,
@@ -204,7 +204,7 @@ Var Mamba1Mixer::scan(Tape& tape, const Var& u_TC, const Var& dt_TC, const Var& 
       std::vector<View<T, 2>> own;
       for (const View<T, 3>& s : states.views()) own.push_back(s[head]);
       kernels::selective_scan<T>(in(row, n, b.offsets), own, y.narrow(0, row, n).view<T, 2>(), thread_arena());
-      states.snapshot(into, site, kSsm, head);
+      states.snapshot(into, head);
     });
     return tape.record(y, inputs, [this, in, a, u, bc, head, offsets = batch.offsets](Grads& g) {
       const int64_t N = c_.n_state, C = c_.head_channels();

@@ -44,13 +44,14 @@ Mamba2Mixer::Mamba2Mixer(Mamba2Config c)
 }
 
 StateSpec Mamba2Mixer::state_spec(DType kv) const {
-  return {{{.name = "conv", .shape = {c_.taps - 1, c_.channels()}, .dtype = ssm_state_dtype(kv), .cuts_inside = true},
-           {.name = "ssm",
-            .shape = {c_.n_head, c_.n_state, c_.head_dim},
-            .dtype = ssm_state_dtype(kv),
-            .cut_alignment = kernels::kSsdChunk,
-            .cuts_inside = true,
-            .shard_axis = 0}}};
+  return {
+      {{.name = kConvTail, .shape = {c_.taps - 1, c_.channels()}, .dtype = ssm_state_dtype(kv), .cuts_inside = true},
+       {.name = kSsm,
+        .shape = {c_.n_head, c_.n_state, c_.head_dim},
+        .dtype = ssm_state_dtype(kv),
+        .cut_alignment = kernels::kSsdChunk,
+        .cuts_inside = true,
+        .shard_axis = 0}}};
 }
 
 void Mamba2Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
@@ -113,7 +114,7 @@ Var Mamba2Mixer::core(Tape& tape, const Var& p_TW, const Batch& batch, int site)
       SsmStates<T, 3> states(b, site, kSsm, dtype);
       kernels::ssd<T>(ssd_inputs<T>(p.narrow(0, row, n), xbc.narrow(0, row, n), b.offsets), states.views(),
                       y.narrow(0, row, n).view<T, 2>(), scratch);
-      states.snapshot(into, site, kSsm);
+      states.snapshot(into);
     });
   }
   Tensor out = keep ? Tensor::empty({rows, I}, dtype) : y;

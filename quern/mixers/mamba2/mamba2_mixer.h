@@ -43,7 +43,7 @@ class Mamba2Mixer : public Mixer {
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:
-  enum Part { kConvTail, kSsm };
+  static constexpr const char *kConvTail = "conv", *kSsm = "ssm";  // parts of the state
   // Everything between the two projections.
   template <class T>
   Var core(Tape& tape, const Var& p_TW, const Batch& batch, int site);

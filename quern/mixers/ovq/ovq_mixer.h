@@ -46,7 +46,9 @@ class OvqMixer : public Mixer {
   void set_rows(int64_t rows);
 
  private:
-  enum Part { kKeys, kValues, kCounts, kChunkKeys, kChunkValues, kMarks, kShift };
+  // Parts of the state.
+  static constexpr const char *kKeys = "keys", *kValues = "values", *kCounts = "counts", *kChunkKeys = "chunk_keys",
+                              *kChunkValues = "chunk_values", *kMarks = "marks";
   template <class T>
   Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
   template <class T>

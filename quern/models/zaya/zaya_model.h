@@ -38,8 +38,10 @@ class ZayaModel : public Model {
   Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const override;
   bool ignorable(const std::string& tensor) const override;
 
+  bool share_experts(Communicator* group) override;
+  std::vector<std::span<const float>> expert_loads() override;
+
   const ZayaConfig& zaya() const { return config_; }
-  void share_experts(Communicator* group);  // of every block: MoeFfn::share
   MoeFfn& moe(int64_t block) { return blocks_[static_cast<size_t>(block)]->moe; }
 
  private:

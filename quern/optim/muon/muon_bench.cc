@@ -29,7 +29,7 @@ void bench_optim_muon(Bench& b) {
   Parameter experts({16, 768, 384}, Init::normal());
   experts.value = kernels::random_f32(experts.shape, 1), experts.grad = kernels::random_f32(experts.shape, 2);
   OptimizerSlot slot;
-  slot.parameter = &experts, slot.state = {Tensor::zeros(experts.shape, DType::f32)};
+  slot.parameter = &experts, slot.state = OptimizerState(muon.state("experts", experts));
   OptimizerSlot* slots[] = {&slot};
   b.row("muon_bf16", "16x768x384", {Bound::bf16_flops, 16 * newton_schulz_flops(768, 384, 5)},
         [&] { muon.step(slots, {.lr = 1e-4}); });

@@ -110,7 +110,7 @@ struct One {
   One(Tensor w, MuonOptions o) : muon(std::move(o)) {
     p.shape = w.shape(), p.value = std::move(w);
     slot.name = "w", slot.parameter = &p;
-    for (const OptimizerPart& s : muon.state("w", p)) slot.state.push_back(Tensor::zeros(s.shape, s.dtype));
+    slot.state = OptimizerState(muon.state("w", p));
   }
   void step(Tensor g, const OptimizerStep& s) {
     p.grad = std::move(g);

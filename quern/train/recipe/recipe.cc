@@ -140,6 +140,10 @@ int64_t Recipe::steps() const {
   return n;
 }
 
+int64_t Recipe::eval_sequence_length() const {
+  return eval.sequence_length > 0 ? eval.sequence_length : phase.back().sequence_length;
+}
+
 Recipe::Place Recipe::at(int64_t step) const {
   size_t i = 0;
   for (; i + 1 < phase.size() && step >= phase[i].steps; ++i) step -= phase[i].steps;

@@ -141,8 +141,16 @@ struct SupervisePolicy {
   }
 };
 
-struct Recipe {
-  std::string name = "run", tokenizer, dtype = "bf16";
+// What a file that describes runs has besides its own fields: a name, a tokenizer, and the folder it lies in.
+struct RunFile {
+  std::string name, tokenizer;
+  std::filesystem::path base;  // folder of relative paths; not a field of the file
+  std::filesystem::path tokenizer_folder() const { return base / tokenizer; }
+};
+
+struct Recipe : RunFile {
+  Recipe() { name = "run"; }
+  std::string dtype = "bf16";
   int64_t seed = 0;
   double clip = 1;
   bool activation_checkpointing = false;
@@ -173,9 +181,9 @@ struct Recipe {
     v("supervise", supervise);
     v("phase", phase, "phases, one after the other");
   }
-  std::filesystem::path base;  // folder of relative paths; not a field of the file
 
-  int64_t steps() const;  // of all phases
+  int64_t steps() const;                 // of all phases
+  int64_t eval_sequence_length() const;  // eval.sequence_length, or the last phase's
   struct Place {
     size_t phase;
     int64_t step;  // of the phase

@@ -34,6 +34,19 @@ SpikeWatch::Verdict SpikeWatch::see(double loss) {
   return Verdict::fine;
 }
 
+std::optional<std::string> SpikeWatch::fault(double loss, double grad_norm) {
+  switch (see(std::isfinite(grad_norm) ? loss : grad_norm)) {
+    case Verdict::spike:
+      return fmt::format("loss {:.4f} stayed above {:.4f}", loss, line());
+    case Verdict::not_a_number:
+      return fmt::format("loss {} and gradient norm {} are no numbers", loss, grad_norm);
+    case Verdict::fine:
+    case Verdict::high:
+      break;
+  }
+  return std::nullopt;
+}
+
 Json SpikeWatch::save() const {
   Json j = Json::object(), all = Json::array();
   for (double x : losses_) all.push(x);

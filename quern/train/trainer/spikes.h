@@ -3,6 +3,8 @@
 // checkpoint, so that a resumed run decides like an uninterrupted one.
 #pragma once
 #include <deque>
+#include <optional>
+#include <string>
 
 #include "quern/train/recipe/recipe.h"
 
@@ -13,6 +15,8 @@ class SpikeWatch {
   explicit SpikeWatch(SpikePolicy policy) : policy_(policy) {}
   enum class Verdict { fine, high, spike, not_a_number };  // high: above the line, but not yet often enough
   Verdict see(double loss);
+  // Looks at a step's loss and gradient norm: why training has to go back, if it has to.
+  std::optional<std::string> fault(double loss, double grad_norm);
   double line() const;  // losses above it are high; infinite until half a window is full
 
   void forget() { losses_.clear(), high_ = 0; }  // what comes next is another matter

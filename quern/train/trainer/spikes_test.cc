@@ -42,5 +42,15 @@ TEST(SpikeWatch, AWindowOfZeroLooksForNumbersOnly) {
   EXPECT_EQ(w.see(std::nan("")), Verdict::not_a_number);
 }
 
+TEST(SpikeWatch, FaultsAreSaidInWords) {
+  SpikeWatch w({.window = 4, .patience = 2, .mads = 1, .min_increase = 0.5});
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(w.fault(2, 1), std::nullopt);
+  EXPECT_EQ(w.fault(9, 1), std::nullopt);  // high once
+  EXPECT_EQ(w.fault(9, 1), "loss 9.0000 stayed above 2.5000");
+  const double nan = std::nan("");
+  EXPECT_EQ(w.fault(2, nan), "loss 2 and gradient norm nan are no numbers");
+  EXPECT_EQ(w.fault(nan, 1), "loss nan and gradient norm 1 are no numbers");
+}
+
 }  // namespace
 }  // namespace quern
