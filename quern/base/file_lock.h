@@ -6,7 +6,7 @@
 
 namespace quern {
 
-constexpr std::chrono::milliseconds kLockPatience{3000};
+constexpr std::chrono::milliseconds kLockPatience{5000};
 
 // True: this process holds the exclusive lock until it closes `fd`. False: another process kept it for so long, or
 // the file system has no locks (errno says which: EWOULDBLOCK is the first).
