@@ -114,7 +114,9 @@ TEST(Guides, LinksLeadSomewhere) { expect_none(link_complaints(read_all(all_page
 std::string usage(const std::string& command) {
   const Ran r = shell(command + " --help");
   EXPECT_EQ(r.code, 0) << command << ": " << r.err;
-  return r.out.substr(std::min(r.out.find("\n\n"), r.out.size() - 2) + 2);
+  const size_t from = r.out.find("\n\n");
+  if (from == r.out.npos) return "";
+  return r.out.substr(from + 2, r.out.find_last_not_of(" \n") + 1 - from - 2) + "\n";
 }
 
 TEST(Guides, CliReferenceIsWhatTheBinaryPrints) {
