@@ -72,8 +72,8 @@ TEST(ProjectFiles, TheChangelogBeginsWithTheVersion) {
 
 TEST(ProjectFiles, EveryPaperIsCited) {
   const std::string citation = text_of(kRoot / "CITATION.cff");
-  const auto numbers = matches(citation, R"(value: "arXiv:([0-9.]+)") "),
-      folders = matches(citation, "description: \"papers/([a-z0-9-]+)\"");
+  const auto numbers = matches(citation, R"re(value: "arXiv:([0-9.]+)")re"),
+             folders = matches(citation, R"re(description: "papers/([a-z0-9-]+)")re");
   ASSERT_EQ(numbers.size(), folders.size());
   for (size_t i = 0; i < folders.size(); ++i)
     EXPECT_NE(text_of(kRoot / "papers" / folders[i] / "README.md").find(numbers[i]), std::string::npos)

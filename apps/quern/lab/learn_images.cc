@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 // Digits come with Quern; Debian's package has the same file.
 fs::path digits_file() {
   if (const auto shipped = shipped_file("papers/action-centric/digits/digits.csv.gz")) return *shipped;
-  const fs::path debian = "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz";
+  fs::path debian = "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz";
   if (fs::exists(debian)) return debian;
   fail("the shipped digits are missing: install python3-sklearn, or name digits.csv.gz by --file");
 }
