@@ -10,6 +10,7 @@
 #include "quern/base/cpu.h"
 #include "quern/base/nearest.h"
 #include "quern/base/threads.h"
+#include "quern/base/version.h"
 
 namespace {
 
@@ -127,8 +128,9 @@ int dispatch(std::vector<std::string> words) {
     print_help();
     return words.empty() ? 2 : 0;
   }
-  if (words[0] == "--version") {
-    fmt::print("quern {}\n", QUERN_VERSION);
+  if (words[0] == "--version" || words[0] == "version") {
+    const std::string commit = quern::version_commit();
+    fmt::print("quern {}{}\n", quern::version(), commit.empty() ? "" : " (" + commit + ")");
     return 0;
   }
   tell_of_plain_kernels();

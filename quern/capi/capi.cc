@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "quern/base/version.h"
 #include "quern/capi/quern.h"
 #include "quern/infer/engine/engine.h"
 #include "quern/models/checkpoint.h"
@@ -43,7 +44,7 @@ const char* required(const void* p, const char* what) {
 
 extern "C" {
 
-const char* quern_version(void) { return QUERN_VERSION; }
+const char* quern_version(void) { return quern::version(); }
 const char* quern_last_error(void) { return last_error.c_str(); }
 
 quern_model* quern_load(const char* folder, const char* dtype) {

@@ -7,6 +7,7 @@
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
 #include "quern/base/mmap.h"
+#include "quern/base/version.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 #include "quern/corpus/dedup/dedup.h"
@@ -28,7 +29,7 @@ constexpr const char* kScoreHelp = "field with a number: of two duplicates, keep
 
 Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, const char* verb) {
   Json j = Json::object(), tool = Json::object();
-  tool.set("name", verb), tool.set("version", QUERN_VERSION);
+  tool.set("name", verb), tool.set("version", version());
   j.set("tool", std::move(tool));
   const Json config = c.json();
   j.set("config", config);

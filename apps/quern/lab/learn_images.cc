@@ -3,18 +3,19 @@
 #include <cmath>
 #include <filesystem>
 
+#include "apps/quern/models/shipped_models.h"
+
 namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Digits come with the sources; Debian's package has the same file.
+// Digits come with Quern; Debian's package has the same file.
 fs::path digits_file() {
-  for (const char* at : {QUERN_SOURCE_PAPERS "/action-centric/digits/digits.csv.gz",
-                         "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz"})
-    if (fs::exists(at)) return at;
-  fail("{}/action-centric/digits not found: install python3-sklearn, or name digits.csv.gz with --file",
-       QUERN_SOURCE_PAPERS);
+  if (const auto shipped = shipped_file("papers/action-centric/digits/digits.csv.gz")) return *shipped;
+  fs::path debian = "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz";
+  if (fs::exists(debian)) return debian;
+  fail("the shipped digits are missing: install python3-sklearn, or name digits.csv.gz with --file");
 }
 
 ImageSetting digits(const std::string& file) {

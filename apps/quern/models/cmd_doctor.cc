@@ -11,6 +11,7 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
 #include "quern/base/cpu.h"
+#include "quern/base/version.h"
 #include "quern/host/host.h"
 #include "quern/models/checkpoint.h"
 
@@ -114,7 +115,7 @@ int cmd_doctor(Words args) {
   const double read_gbs = quick || !room ? 0 : std::max(measure(Bound::read), measure(Bound::read));
   if (json) {
     Json j = to_json(h);
-    j.set("version", QUERN_VERSION);
+    j.set("version", version());
     j.set("memory_available_mib", available_mib()), j.set("memory_free_mib", model.free);
     if (read_gbs > 0) j.set("read_gbs", read_gbs);
     if (!dir.empty()) {
@@ -127,7 +128,7 @@ int cmd_doctor(Words args) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("quern {} on {}\n", QUERN_VERSION, h.cpu);
+  fmt::print("quern {} on {}\n", version(), h.cpu);
   fmt::print("instruction set  {}{}{}\n", h.isa_active, h.avx512_bf16 ? " with bf16 dot products" : "",
              h.isa_active != h.isa_detected ? fmt::format(" (the machine has {})", h.isa_detected) : "");
   fmt::print("threads          {} of {} CPUs{}\n", h.threads, h.logical_cpus,

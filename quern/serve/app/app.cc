@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "quern/base/nearest.h"
+#include "quern/base/version.h"
 #include "quern/serve/api/chat_api.h"
 #include "quern/serve/api/completion_api.h"
 #include "quern/serve/api/embeddings_api.h"
@@ -17,10 +18,6 @@
 #include "quern/serve/keep/response_file.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/wire.h"
-
-#ifndef QUERN_VERSION
-#define QUERN_VERSION "dev"
-#endif
 
 namespace quern {
 namespace {
@@ -388,7 +385,7 @@ void App::health(Exchange& e) { e.answer(200, "application/json", "{\"status\":\
 
 void App::version(Exchange& e) {
   Json j = Json::object();
-  j.set("version", QUERN_VERSION);
+  j.set("version", quern::version());
   e.answer(200, "application/json", j.dump());
 }
 
@@ -405,7 +402,7 @@ void App::props(Exchange& e) {
     one.set("generation", std::move(generation));
     list.push(std::move(one));
   }
-  j.set("version", QUERN_VERSION), j.set("models", std::move(list));
+  j.set("version", quern::version()), j.set("models", std::move(list));
   j.set("memory", grounding_.has_memory()), j.set("documents", grounding_.has_documents());
   e.answer(200, "application/json", j.dump());
 }
