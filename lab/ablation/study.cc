@@ -187,7 +187,7 @@ Study read_study(const fs::path& file) {
   return s;
 }
 
-Json carry_out(const Study& s, const Registry& registry, const fs::path& work,
+Json run_study(const Study& s, const Registry& registry, const fs::path& work,
                const std::function<void(const std::string&)>& say) {
   const fs::path folder = fs::absolute(work);
   for (const StudyVariant& v : s.variant)

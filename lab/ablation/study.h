@@ -72,7 +72,7 @@ std::optional<size_t> first_even(std::span<const double> balance, double even);
 //  "above": {a: {b: loss of a − loss of b}}, "spread": largest distance of a run from its variant's mean,
 //  "even_at": {variant: mean of the runs' first_even; absent if one has none},
 //  "balance": {variant: {step: mean of the 16 steps before it}}}
-Json carry_out(const Study& study, const Registry& registry, const std::filesystem::path& work,
+Json run_study(const Study& study, const Registry& registry, const std::filesystem::path& work,
                const std::function<void(const std::string&)>& say);
 
 }  // namespace quern

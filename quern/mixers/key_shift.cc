@@ -13,7 +13,7 @@ constexpr const char* kShift = "shift";  // the part of the state
 }  // namespace
 
 StatePart key_shift_part(int64_t channels, DType kv) {
-  return {.name = kShift, .shape = {channels}, .dtype = ssm_state_dtype(kv), .cuts_inside = true};
+  return {.name = kShift, .shape = {channels}, .dtype = ssm_state_dtype(kv), .snapshots_inside = true};
 }
 
 Var key_shift(Tape& tape, const Var& k_TC, Parameter& mu_C, const Batch& batch, int site) {

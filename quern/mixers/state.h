@@ -16,10 +16,10 @@ struct StatePart {
   bool per_token = false;  // true: one row of `shape` a token, appended; false: one fixed tensor, replaced
   Shape shape;             // of one row, or of the whole fixed tensor
   DType dtype = DType::f32;
-  int64_t window = 0;         // per token: only the newest `window` rows are ever read again (0 = all)
-  int64_t cut_alignment = 1;  // snapshots are exact at multiples of this
-  bool cuts_inside = false;   // fixed: the mixer fills the batch's cuts, so a forward need not end at a snapshot
-  int shard_axis = -1;        // axis of `shape` that head-parallel ranks split; -1 = replicated
+  int64_t window = 0;              // per token: only the newest `window` rows are ever read again (0 = all)
+  int64_t snapshot_alignment = 1;  // snapshots are exact at multiples of this
+  bool snapshots_inside = false;   // fixed: the mixer fills the batch's cuts, so a forward need not end at a snapshot
+  int shard_axis = -1;             // axis of `shape` that head-parallel ranks split; -1 = replicated
 };
 
 struct StateSpec {

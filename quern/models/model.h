@@ -46,6 +46,6 @@ class Model : public Module {
 Tensor read_checked(const TensorFolder& folder, const std::string& name, const Shape& shape);
 
 // [rows, cols] of E4M3 values times a scale per row [rows, 1] or per matrix [1].
-Tensor dequantise_fp8(const Tensor& q, const Tensor& scale, const std::string& name);
+Tensor dequantize_fp8(const Tensor& q, const Tensor& scale, const std::string& name);
 
 }  // namespace quern

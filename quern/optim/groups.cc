@@ -126,7 +126,7 @@ void OptimizerGroups::step(const OptimizerStep& s, const MatrixStep& elsewhere) 
     std::vector<OptimizerSlot*> here, cut;
     for (auto& slot : g.slots)
       if (slot->parameter->grad.defined())
-        (slot->parameter != slot->whole && g.rule->cut() == OptimizerCut::matrices ? cut : here)
+        (slot->parameter != slot->whole && g.rule->cut() == OptimizerRange::matrices ? cut : here)
             .push_back(slot.get());
     g.rule->step(here, s);
     if (cut.empty()) continue;

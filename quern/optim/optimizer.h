@@ -53,12 +53,12 @@ struct OptimizerStep {
 };
 
 // What of a parameter its update looks at together.
-enum class OptimizerCut { whole, elements, matrices };
+enum class OptimizerRange { whole, elements, matrices };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  virtual OptimizerCut cut() const { return OptimizerCut::whole; }
+  virtual OptimizerRange cut() const { return OptimizerRange::whole; }
   // What it keeps for a parameter; throws Error for one it cannot update.
   virtual std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const = 0;
   // One step over slots that all have a gradient. Values are f32. The result does not depend on the thread count.
@@ -74,13 +74,13 @@ struct LogicalMatrices {
 // last where they lie. `at` and `n` are elements of the slot's piece.
 class MatrixOptimizer : public Optimizer {
  public:
-  OptimizerCut cut() const override { return OptimizerCut::matrices; }
+  OptimizerRange cut() const override { return OptimizerRange::matrices; }
   virtual LogicalMatrices matrices(const Parameter& p) const = 0;
   virtual double cost(int64_t rows, int64_t columns) const = 0;  // of the middle act, flops
-  // u = the direction before it is orthogonalised; moves the state.
+  // u = the direction before it is orthogonalized; moves the state.
   virtual void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const = 0;
-  virtual void orthogonalise(View<float, 2> u) const = 0;
-  // The value follows the orthogonalised direction o of a [rows, columns] matrix.
+  virtual void orthogonalize(View<float, 2> u) const = 0;
+  // The value follows the orthogonalized direction o of a [rows, columns] matrix.
   virtual void apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
                      int64_t columns) const = 0;
 };

@@ -175,9 +175,9 @@ std::vector<Outcome> outcomes(const RunPlace& place, size_t steps) {
 
 std::string content(const fs::path& file) { return fs::exists(file) ? read_file(file) : ""; }
 
-std::string tail(const std::string& text, int most_lines = 12) {
+std::string tail(const std::string& text, int max_lines = 12) {
   size_t at = text.size();
-  for (int i = 0; i <= most_lines && at != 0 && at != text.npos; ++i) at = text.rfind('\n', at - 1);
+  for (int i = 0; i <= max_lines && at != 0 && at != text.npos; ++i) at = text.rfind('\n', at - 1);
   const std::string end = at == 0 || at == text.npos ? text : text.substr(at + 1);
   std::istringstream lines(end);
   std::string out;

@@ -4,7 +4,7 @@
 
 #include "quern/base/test_message.h"
 #include "quern/models/zaya/zaya_model.h"
-#include "quern/nn/everything.h"
+#include "quern/nn/builtin_registry.h"
 #include "quern/tensor/safetensors.h"
 #include "quern/train/reshape/test_rewrite.h"
 
@@ -33,8 +33,8 @@ TEST(Layout, ZayaLayoutsAgreeWithPublishedNames) {
     const auto rule = [&](const char* to) {
       return fmt::format("[[rewrite]]\nop = 'zaya'\nto = '{}'\nconfig = '{}'\n", to, (goldens / name).string());
     };
-    expect_equal(rewritten(everything(), a, rule("legacy"), 1 << 14), want_legacy);
-    expect_equal(rewritten(everything(), b, rule("current"), 1 << 14), want_current);
+    expect_equal(rewritten(builtin_registry(), a, rule("legacy"), 1 << 14), want_legacy);
+    expect_equal(rewritten(builtin_registry(), b, rule("current"), 1 << 14), want_current);
   }
 }
 
@@ -53,7 +53,8 @@ TEST(Layout, TheDocumentsExamples) {
   Named tensors;
   for (const std::string& n : weights.names()) tensors.emplace_back(n, "master", weights.tensor(n));
   std::map<std::string, std::string> found, want;
-  for (const auto& [name, t] : rewritten(everything(), tensors, toml, 1 << 16)) found[name] = to_string(t.shape());
+  for (const auto& [name, t] : rewritten(builtin_registry(), tensors, toml, 1 << 16))
+    found[name] = to_string(t.shape());
   Json config = Json::read(folder / "config.json");
   ZayaConfig c = ZayaConfig::from_hf(config, nullptr);
   c.num_hidden_layers = 3, c.num_experts = 8, c.vocab_size = 4096;
@@ -64,7 +65,9 @@ TEST(Layout, TheDocumentsExamples) {
 
 TEST(Layout, MistakesAreNamed) {
   const auto said = [](const std::string& rule) {
-    return message_of([&] { rewritten(everything(), {{"w", "weight", iota({3})}}, "[[rewrite]]\nop = " + rule); });
+    return message_of([&] {
+      rewritten(builtin_registry(), {{"w", "weight", iota({3})}}, "[[rewrite]]\nop = " + rule);
+    });
   };
   EXPECT_NE(said("'zaya'\nto = 'old'\n").find("expected legacy or current, found 'old'"), std::string::npos);
   EXPECT_NE(said("'zaya'\nto = 'legacy'\n").find("expected a config.json"), std::string::npos);

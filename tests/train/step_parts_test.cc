@@ -28,7 +28,7 @@ class StepParts : public testing::Test {
     std::mutex lock;
     run_ranks(ranks, [&](Communicator& c) {
       const RankGroups groups(c, r.parallel);
-      const auto model = build_model(everything(), Json::read(r.base / r.model.from / "config.json"));
+      const auto model = build_model(builtin_registry(), Json::read(r.base / r.model.from / "config.json"));
       const auto source = recipe_source({r, 0, groups, *model});
       source->seek(from);
       std::vector<StepBatches> mine;
@@ -105,7 +105,7 @@ TEST_F(StepParts, ASourceGoesOnWhereItIsPut) {
 
 TEST_F(StepParts, TokensOfAnotherVocabularyAreRefused) {
   const Recipe r = recipe();
-  const auto model = build_model(everything(), Json::read(r.base / r.model.from / "config.json"));
+  const auto model = build_model(builtin_registry(), Json::read(r.base / r.model.from / "config.json"));
   TokenBatch b;
   b.tokens = {1, static_cast<int32_t>(model->vocab_size())};
   EXPECT_NE(message_of([&] { check_tokens(b, *model, "phase 'x'"); }).find("phase 'x': the data holds token"),
@@ -121,7 +121,7 @@ class OneBatch : public BatchSource {
     for (int32_t t = 0; t < 24; ++t) b.tokens.push_back(3 + t % 8), b.targets.push_back(3 + (t + 1) % 8);
     b.lengths = {24}, b.rows = 1, b.loss_tokens = 24;
     StepBatches out{.micro = {}, .tokens = 24};
-    out.micro.push_back(micro_batch(b, nullptr, ContextForm::gather));
+    out.micro.push_back(micro_batch(b, nullptr, ContextParallelKind::gather));
     return out;
   }
   int64_t consumed() const override { return consumed_; }
@@ -140,7 +140,7 @@ TEST_F(StepParts, SourceAndObjectiveCanBeReplaced) {
       TrainOptions o{.out = folder_.path / name};
       o.source = [](const SourceRequest&) { return std::make_unique<OneBatch>(); };
       o.objective = objective;
-      Trainer t(r, everything(), c, o);
+      Trainer t(r, builtin_registry(), c, o);
       EXPECT_NE(t.describe().find("one batch"), std::string::npos);
       while (t.step()) steps.push_back(t.last());
     });
@@ -159,8 +159,8 @@ TEST_F(StepParts, SourceAndObjectiveCanBeReplaced) {
 
 TEST_F(StepParts, ModelsSayWhatTheirExpertsDo) {
   const Recipe r = recipe();
-  const auto zaya = build_model(everything(), Json::read(r.base / r.model.from / "config.json"));
-  initialise(*zaya, 1);
+  const auto zaya = build_model(builtin_registry(), Json::read(r.base / r.model.from / "config.json"));
+  initialize(*zaya, 1);
   EXPECT_TRUE(zaya->expert_loads().empty()) << "nothing was routed yet";
   Tape tape(Tape::training);
   const std::vector<int32_t> ids = {3, 4, 5, 6, 7, 8}, targets = {4, 5, 6, 7, 8, 9};
@@ -175,7 +175,7 @@ TEST_F(StepParts, ModelsSayWhatTheirExpertsDo) {
   }
   EXPECT_TRUE(zaya->share_experts(nullptr));
   const Recipe plain = recipe({}, "llama-gqa");
-  const auto llama = build_model(everything(), Json::read(plain.base / plain.model.from / "config.json"));
+  const auto llama = build_model(builtin_registry(), Json::read(plain.base / plain.model.from / "config.json"));
   EXPECT_FALSE(llama->share_experts(nullptr));
   EXPECT_TRUE(llama->expert_loads().empty());
 }

@@ -30,7 +30,7 @@ ImageSetting digits(const std::string& file) {
           .betas = {{2, 1, 0.5, 0.05}, {0.5, 0.1, 0.02, 0.001}, {0.5, 0.1, 0.02, 0.001}},
           .half = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
           .half_name = "even or odd",
-          .most_shift = 1};
+          .max_shift = 1};
 }
 
 ImageSetting fashion(const std::string& folder, bool dense_query) {
@@ -52,7 +52,7 @@ ImageSetting fashion(const std::string& folder, bool dense_query) {
           .half = {0, 1, 0, 0, 0, 1, 0, 1, 1,
                    1},  // shirt, trousers, pullover, dress, coat, sandal, shirt, shoe, bag, boot
           .half_name = "worn on the upper body, or not",
-          .most_shift = 2};
+          .max_shift = 2};
 }
 
 double beta_of(const std::string& text) {

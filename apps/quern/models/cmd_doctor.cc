@@ -50,9 +50,9 @@ int64_t idle_file_pages() {
 
 // What a process may still take: of the machine, and of the container it is in.
 int64_t free_mib(int64_t machine, const std::string& limit) {
-  const int64_t most = whole_number(limit),
+  const int64_t maximum = whole_number(limit),
                 used = whole_number(first_line("/sys/fs/cgroup/memory.current")) - idle_file_pages();
-  return most < 0 || used < 0 ? machine : std::min(machine, std::max<int64_t>(0, (most - used) >> 20));
+  return maximum < 0 || used < 0 ? machine : std::min(machine, std::max<int64_t>(0, (maximum - used) >> 20));
 }
 
 constexpr int64_t kNeededToMeasureMib = 2048;
@@ -64,10 +64,10 @@ struct ModelFit {
   bool fits() const { return mib + mib / 8 + 256 <= free; }  // caches, scratch, the rest of the process
 };
 
-bool is_packed(const std::string& model) {
+bool is_quantized_folder(const std::string& model) {
   if (!std::filesystem::is_directory(model)) return true;  // a GGUF file
   try {
-    return packed_schemes(model, open_checkpoint(model)).has_value();
+    return packed_formats(model, open_checkpoint(model)).has_value();
   } catch (const Error&) {
     return false;  // damaged, which the verb that loads it will say
   }
@@ -76,12 +76,12 @@ bool is_packed(const std::string& model) {
 void print_model(const ModelFit& m, double read_gbs) {
   fmt::print("model            {}: {} MiB of weights, {} in {} MiB of free memory\n", m.dir, m.mib,
              m.fits() ? "fits" : "does not fit", m.free);
-  const double most = read_gbs * 1e9 / (static_cast<double>(std::max<int64_t>(m.mib, 1)) * (1 << 20));
-  if (most > 0 && m.mib > 0)
+  const double maximum = read_gbs * 1e9 / (static_cast<double>(std::max<int64_t>(m.mib, 1)) * (1 << 20));
+  if (maximum > 0 && m.mib > 0)
     fmt::print(
         "                 upper bound for a dense model of this size: {:.{}f} tokens per second (every token reads "
         "every weight; a mixture of experts reads a part)\n",
-        most, most < 10 ? 1 : 0);
+        maximum, maximum < 10 ? 1 : 0);
   if (!m.fits() && m.packed) fmt::print("do: free memory, or use a smaller model\n");
   if (!m.fits() && !m.packed)
     fmt::print(
@@ -108,7 +108,7 @@ int cmd_doctor(Words args) {
   if (!dir.empty()) {
     model.dir = model_folder(dir);
     if (!std::filesystem::exists(model.dir)) fail("{}: no such model folder or file", dir);
-    model.packed = is_packed(model.dir);
+    model.packed = is_quantized_folder(model.dir);
     model.mib = (weight_bytes(model.dir) + (1 << 20) - 1) >> 20;
   }
   const bool room = model.free >= kNeededToMeasureMib;

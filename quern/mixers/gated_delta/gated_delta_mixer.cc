@@ -72,7 +72,7 @@ void GatedDeltaMixer::visit(const std::string& prefix, const ParameterVisitor& v
   out_.visit(prefix + "o_proj", v);
 }
 
-void GatedDeltaMixer::pack(const Packing& t) {
+void GatedDeltaMixer::pack(const WeightPrepacking& t) {
   qkv_.pack(t);
   b_.pack(t);
   if (c_.decay) a_.pack(t);

@@ -61,7 +61,7 @@ StatePart memory_part(int64_t n_head, int64_t head_dim, DType kv) {
   return {.name = kMemory,
           .shape = {n_head, head_dim, head_dim},
           .dtype = ssm_state_dtype(kv),
-          .cuts_inside = true,
+          .snapshots_inside = true,
           .shard_axis = 0};
 }
 
@@ -86,7 +86,7 @@ Var memory_heads(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_TH
   return with_float(q.dtype(), [&]<class T>() {
     const GateValues values = gate_values<T>(gates, q.dim(0), H);
     const Tensor kept = keep ? Tensor::empty({kept_at.back(), H, d, dv}, q.dtype()) : Tensor();
-    in_stretches(batch, [&](int64_t row, int64_t, const Batch& b, SequenceState* into) {
+    between_snapshots(batch, [&](int64_t row, int64_t, const Batch& b, SequenceState* into) {
       SsmStates<T, 3> states(b, site, kMemory, q.dtype());
       parallel_dynamic(b.segments() * H, [&](int64_t unit) {
         const int64_t s = unit / H, h = unit % H, begin = row + b.offsets[s], end = row + b.offsets[s + 1];

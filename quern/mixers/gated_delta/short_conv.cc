@@ -12,7 +12,7 @@ constexpr const char* kConv = "conv";  // the part of the state
 }  // namespace
 
 StatePart short_conv_part(int64_t taps, int64_t channels, DType kv) {
-  return {.name = kConv, .shape = {taps - 1, channels}, .dtype = ssm_state_dtype(kv), .cuts_inside = true};
+  return {.name = kConv, .shape = {taps - 1, channels}, .dtype = ssm_state_dtype(kv), .snapshots_inside = true};
 }
 
 Var short_conv(Tape& tape, const Var& x_TC, Parameter& w_C1K, const Batch& batch, int site) {

@@ -45,7 +45,7 @@ void LinearAttentionMixer::visit(const std::string& prefix, const ParameterVisit
   out_.visit(prefix + "o_proj", v);
 }
 
-void LinearAttentionMixer::pack(const Packing& t) {
+void LinearAttentionMixer::pack(const WeightPrepacking& t) {
   qkv_.pack(t);
   out_.pack(t);
 }

@@ -32,7 +32,7 @@ OvqOptions OvqConfig::options() const {
                .horizon = horizon,
                .spread = spread,
                .count_bias = count_bias,
-               .normalise = normalise,
+               .normalize = normalize,
                .delta_values = delta_values};
   check(o, "mixer ovq");
   return o;
@@ -54,15 +54,18 @@ OvqMixer::OvqMixer(OvqConfig c)
 StateSpec OvqMixer::state_spec(DType kv) const {
   const int64_t H = c_.n_head, d = c_.head_dim;
   auto part = [&](const char* name, Shape shape) {
-    return StatePart{
-        .name = name, .shape = std::move(shape), .dtype = ssm_state_dtype(kv), .cuts_inside = true, .shard_axis = 0};
+    return StatePart{.name = name,
+                     .shape = std::move(shape),
+                     .dtype = ssm_state_dtype(kv),
+                     .snapshots_inside = true,
+                     .shard_axis = 0};
   };
   StateSpec s{{part(kKeys, {H, d, ovq_key_stride(o_.rows)}),
                part(kValues, {H, o_.rows, d}),
                part(kCounts, {H, o_.rows}),
                part(kChunkKeys, {H, d, ovq_key_stride(o_.chunk)}),
                part(kChunkValues, {H, o_.chunk, d}),
-               {.name = kMarks, .shape = {2}, .dtype = DType::i64, .cuts_inside = true}}};
+               {.name = kMarks, .shape = {2}, .dtype = DType::i64, .snapshots_inside = true}}};
   if (c_.key_shift) s.parts.push_back(key_shift_part(H * d, kv));
   return s;
 }
@@ -75,7 +78,7 @@ void OvqMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   out_.visit(prefix + "o_proj", v);
 }
 
-void OvqMixer::pack(const Packing& t) {
+void OvqMixer::pack(const WeightPrepacking& t) {
   qkv_.pack(t);
   out_.pack(t);
 }
@@ -143,7 +146,7 @@ Var OvqMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_
   const int64_t H = c_.n_head, d = c_.head_dim;
   Tensor lse, rows;
   if (keep) lse = Tensor::empty({H, q.dim(0)}, q.dtype()), rows = Tensor::zeros({H, q.dim(0)}, DType::i32);
-  in_stretches(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
+  between_snapshots(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
     run<T>(q.narrow(0, row, n), k.narrow(0, row, n), v.narrow(0, row, n), b, site, out.narrow(0, row, n), lse, rows,
            into);
   });

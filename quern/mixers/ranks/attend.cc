@@ -113,7 +113,7 @@ void append_rows(SequenceState& state, int site, const Tensor& k, const Tensor& 
   const auto append = [&](const char* part, const Tensor& rows, const char* scales) {
     const Tensor to = state.append(site, part, rows.dim(0));
     if (to.dtype() != DType::i8) return to.copy_from(rows);
-    kernels::quantise_cache_rows(rows.to(DType::f32).view<const float, 3>(), to.view<int8_t, 3>(),
+    kernels::quantize_cache_rows(rows.to(DType::f32).view<const float, 3>(), to.view<int8_t, 3>(),
                                  scales_of(state.append(site, scales, rows.dim(0))));
   };
   append(kKeys, k, kKeyScales), append(kValues, v, kValueScales);
@@ -123,7 +123,7 @@ Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t
   const Tensor from = rows.narrow(0, begin, n);
   if (rows.dtype() != DType::i8) return from.to(type);
   const Tensor wide = Tensor::empty(from.shape(), DType::f32);
-  kernels::dequantise_cache_rows(from.view<const int8_t, 3>(), scales_of(scale.narrow(0, begin, n)),
+  kernels::dequantize_cache_rows(from.view<const int8_t, 3>(), scales_of(scale.narrow(0, begin, n)),
                                  wide.view<float, 3>());
   return wide.to(type);
 }

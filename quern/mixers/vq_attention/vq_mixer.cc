@@ -44,15 +44,18 @@ VqAttentionMixer::VqAttentionMixer(VqAttentionConfig c)
 StateSpec VqAttentionMixer::state_spec(DType kv) const {
   const int64_t H = c_.n_head, d = c_.head_dim;
   auto part = [&](const char* name, Shape shape) {
-    return StatePart{
-        .name = name, .shape = std::move(shape), .dtype = ssm_state_dtype(kv), .cuts_inside = true, .shard_axis = 0};
+    return StatePart{.name = name,
+                     .shape = std::move(shape),
+                     .dtype = ssm_state_dtype(kv),
+                     .snapshots_inside = true,
+                     .shard_axis = 0};
   };
   StateSpec s{{part(kValues, {H, c_.codes, d}),
                part(kCounts, {H, c_.codes}),
                part(kChunkKeys, {H, d, ovq_key_stride(c_.chunk)}),
                part(kChunkValues, {H, c_.chunk, d}),
                part(kChunkCodes, {H, c_.chunk}),
-               {.name = kSeen, .shape = {1}, .dtype = DType::i64, .cuts_inside = true}}};
+               {.name = kSeen, .shape = {1}, .dtype = DType::i64, .snapshots_inside = true}}};
   if (c_.key_shift) s.parts.push_back(key_shift_part(H * d, kv));
   return s;
 }
@@ -66,7 +69,7 @@ void VqAttentionMixer::visit(const std::string& prefix, const ParameterVisitor& 
   out_.visit(prefix + "o_proj", v);
 }
 
-void VqAttentionMixer::pack(const Packing& t) {
+void VqAttentionMixer::pack(const WeightPrepacking& t) {
   if (!t.packs()) return;
   qkv_.pack(t);
   out_.pack(t);
@@ -139,7 +142,7 @@ Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const
   const int64_t H = c_.n_head, d = c_.head_dim;
   Tensor lse, rows;
   if (keep) lse = Tensor::empty({H, q.dim(0)}, q.dtype()), rows = Tensor::empty({H, q.dim(0)}, DType::i32);
-  in_stretches(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
+  between_snapshots(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
     run<T>(q.narrow(0, row, n), k.narrow(0, row, n), v.narrow(0, row, n), columns, b, site, out.narrow(0, row, n),
            lse, rows, into);
   });

@@ -31,7 +31,7 @@ class VqAttentionMixer : public Mixer {
   explicit VqAttentionMixer(VqAttentionConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:

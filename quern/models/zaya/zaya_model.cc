@@ -87,7 +87,7 @@ void ZayaModel::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "model.norm.weight", norm_);
 }
 
-void ZayaModel::pack(const Packing& t) {
+void ZayaModel::pack(const WeightPrepacking& t) {
   head_.pack(t);
   for (auto& b : blocks_) {
     b->attention->pack(t);

@@ -107,7 +107,7 @@ void Muon::matrix(OptimizerSlot& slot, int64_t at, int64_t rows, int64_t columns
   Arena::Scope scope(arena);
   float* u = arena.take<float>(n).data();
   direction(slot, at, n, s, u);
-  orthogonalise({u, {rows, columns}});
+  orthogonalize({u, {rows, columns}});
   apply(slot, at, n, s, u, rows, columns);
 }
 

@@ -27,7 +27,7 @@ class ShareWriter {
       : name_(data_name(rank)), file_(folder / name_), rank_(rank), ranks_(ranks), options_(o) {}
 
   void write(const TensorSource& source, StoredTensor& t, const std::function<void(int64_t)>& wrote) {
-    const Cut cut = even_cut(element_count(t.shape), ranks_, rank_);
+    const Range cut = even_range(element_count(t.shape), ranks_, rank_);
     if (cut.begin < cut.end) at_ = align_up(at_);
     const int64_t element = source.element(), step = std::max<int64_t>(1, options_.chunk_bytes / element);
     for (int64_t i = cut.begin; i < cut.end; i += step) {

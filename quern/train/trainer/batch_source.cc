@@ -15,7 +15,8 @@ class RecipeSource : public BatchSource {
         loader_(phase_.data, phase_.sequence_length, static_cast<uint64_t>(recipe_.seed) + r.phase, recipe_.base) {}
 
   StepBatches next(int64_t rows) override {
-    const ContextForm form = recipe_.parallel.context_form == "ring" ? ContextForm::ring : ContextForm::gather;
+    const ContextParallelKind form =
+        recipe_.parallel.context_form == "ring" ? ContextParallelKind::ring : ContextParallelKind::gather;
     Communicator* context = ranks_.context.get();
     StepBatches out;
     for (TokenBatch& b : draw(rows)) {
@@ -41,14 +42,14 @@ class RecipeSource : public BatchSource {
       fail("parallel.experts = {}: the {} rows of a step cannot be dealt evenly to {} ranks or groups of them",
            recipe_.parallel.experts, rows, ranks_.groups);
     const int64_t first = rows * ranks_.group / ranks_.groups, end = rows * (ranks_.group + 1) / ranks_.groups;
-    const int64_t most = phase_.micro_rows;
+    const int64_t maximum = phase_.micro_batch_size;
     std::vector<TokenBatch> out;
     for (int64_t r = 0; r < rows; ++r) {
       if (r < first || r >= end) {
         loader_.next(1, 0, 2);  // drawn, but put together by another rank
         continue;
       }
-      if (out.empty() || (most > 0 && out.back().rows >= most)) out.emplace_back();
+      if (out.empty() || (maximum > 0 && out.back().rows >= maximum)) out.emplace_back();
       out.back().add(loader_.next(1));
     }
     return out;
@@ -73,14 +74,14 @@ std::unique_ptr<BatchSource> recipe_source(const SourceRequest& request) {
   return std::make_unique<RecipeSource>(request);
 }
 
-MicroBatch micro_batch(TokenBatch b, Communicator* context, ContextForm form) {
+MicroBatch micro_batch(TokenBatch b, Communicator* context, ContextParallelKind form) {
   MicroBatch m;
   if (!context) {
     m.batch = Batch::documents(b.lengths), m.weight = b.loss_tokens;
     m.tokens = std::move(b.tokens), m.targets = std::move(b.targets);
     return m;
   }
-  m.context = std::make_unique<Context>(*context, b.lengths, form);
+  m.context = std::make_unique<ContextParallel>(*context, b.lengths, form);
   m.batch = m.context->batch();
   for (int64_t row : m.context->rows()) {
     const auto i = static_cast<size_t>(row);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "quern/data/samples.h"
-#include "quern/mixers/ranks/context.h"
+#include "quern/mixers/ranks/context_parallel.h"
 #include "quern/models/model.h"
 #include "quern/train/trainer/rank_groups.h"
 
@@ -21,8 +21,8 @@ namespace quern {
 struct MicroBatch {
   std::vector<int32_t> tokens, targets;  // a target below 0 is not learned
   Batch batch;
-  int64_t weight = 0;                // of its loss in the step's: the targets learned here
-  std::unique_ptr<Context> context;  // null: the rows lie here whole
+  int64_t weight = 0;                        // of its loss in the step's: the targets learned here
+  std::unique_ptr<ContextParallel> context;  // null: the rows lie here whole
 };
 
 // One rank's share of a step.
@@ -52,7 +52,7 @@ using MakeSource = std::function<std::unique_ptr<BatchSource>(const SourceReques
 std::unique_ptr<BatchSource> recipe_source(const SourceRequest& request);
 
 // Rows that were drawn for a data-parallel group, as one of its ranks feeds them.
-MicroBatch micro_batch(TokenBatch rows, Communicator* context, ContextForm form);
+MicroBatch micro_batch(TokenBatch rows, Communicator* context, ContextParallelKind form);
 
 // Throws Error for a token that is none of the model's; `where` (a phase, an evaluation set) begins the message.
 void check_tokens(const TokenBatch& rows, const Model& model, const std::string& where);

@@ -2,7 +2,7 @@
 
 namespace quern {
 
-Json write_run_state(const RunState& s, const SpikeWatch& spikes, int64_t ranks, const Json& config) {
+Json write_run_state(const RunState& s, const LossSpikeDetector& spikes, int64_t ranks, const Json& config) {
   Json j = Json::object(), backs = Json::array();
   j.set("tokens", s.tokens), j.set("consumed", s.consumed), j.set("phase", static_cast<int64_t>(s.phase));
   j.set("spikes", spikes.save());
@@ -15,7 +15,7 @@ Json write_run_state(const RunState& s, const SpikeWatch& spikes, int64_t ranks,
   return j;
 }
 
-RunState read_run_state(const Json& j, int64_t done, SpikeWatch& spikes, const std::string& where) {
+RunState read_run_state(const Json& j, int64_t done, LossSpikeDetector& spikes, const std::string& where) {
   RunState s;
   s.done = done;
   s.tokens = j.at("tokens", where).as_int(where);

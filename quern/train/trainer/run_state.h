@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "quern/train/trainer/spikes.h"
+#include "quern/train/trainer/loss_spike_detector.h"
 
 namespace quern {
 
@@ -16,8 +16,8 @@ struct RunState {
 };
 
 // `state` of a checkpoint. ranks and config (the model's) are kept for whoever reads it.
-Json write_run_state(const RunState& s, const SpikeWatch& spikes, int64_t ranks, const Json& config);
+Json write_run_state(const RunState& s, const LossSpikeDetector& spikes, int64_t ranks, const Json& config);
 // `where` names the checkpoint in messages; `done` is the checkpoint's step.
-RunState read_run_state(const Json& j, int64_t done, SpikeWatch& spikes, const std::string& where);
+RunState read_run_state(const Json& j, int64_t done, LossSpikeDetector& spikes, const std::string& where);
 
 }  // namespace quern

@@ -9,12 +9,12 @@ namespace quern {
 namespace {
 
 TEST(RunState, ComesBackAsItWasWritten) {
-  SpikeWatch spikes({.window = 4});
+  LossSpikeDetector spikes({.window = 4});
   for (double loss : {3.0, 2.5, 2.75}) spikes.see(loss);
   RunState s;
   s.done = 40, s.tokens = 1234, s.phase = 1, s.consumed = 77, s.rollbacks = {{20, 2}, {35, 1}};
   const Json written = Json::parse(write_run_state(s, spikes, 4, Json::parse(R"({"layers": 2})")).dump());
-  SpikeWatch again({.window = 4});
+  LossSpikeDetector again({.window = 4});
   const RunState back = read_run_state(written, 40, again, "step_40, state");
   EXPECT_EQ(back.done, 40);
   EXPECT_EQ(back.tokens, 1234);
@@ -28,7 +28,7 @@ TEST(RunState, ComesBackAsItWasWritten) {
 }
 
 TEST(RunState, NamesWhatIsMissing) {
-  SpikeWatch spikes({});
+  LossSpikeDetector spikes({});
   for (const char* field : {"tokens", "phase", "consumed", "spikes", "rollbacks"}) {
     Json j = write_run_state({}, spikes, 1, Json::object());
     j.erase(field);

@@ -22,7 +22,7 @@ TrainedModel::TrainedModel(const Recipe& recipe, const Registry& registry, Commu
     if (trained)
       adopt(*load_model(registry_, recipe_.base / m.from, plain));
     else
-      initialise(*model_, static_cast<uint64_t>(recipe_.seed));
+      initialize(*model_, static_cast<uint64_t>(recipe_.seed));
   }
   optimizer_ = make_optimizer();
 }

@@ -20,7 +20,7 @@ struct Trainer::Impl {
   std::unique_ptr<BatchSource> source;  // of the phase
   std::unique_ptr<CheckpointWriter> writer;
   Recorder recorder;
-  SpikeWatch spikes;
+  LossSpikeDetector spikes;
   RunState state;
   int64_t saved = -1;                    // step of the newest save
   double flops_per_token = 0, peak = 0;  // rank 0's

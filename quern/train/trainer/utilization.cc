@@ -1,6 +1,6 @@
 #include "quern/train/trainer/utilization.h"
 
-#include "quern/base/traffic.h"
+#include "quern/base/op_counters.h"
 #include "quern/host/host.h"
 #include "quern/train/trainer/batch_source.h"
 
@@ -10,10 +10,10 @@ double training_flops_per_token(Model& model, const Recipe& recipe, size_t phase
   const PhaseConfig& p = recipe.phase[phase];
   const TokenBatch b = Loader(p.data, p.sequence_length, 0, recipe.base).next(1);
   check_tokens(b, model, fmt::format("phase '{}'", p.name));
-  const int64_t before = product_flops.load();
+  const int64_t before = matmul_flops.load();
   Tape tape(Tape::inference, recipe.dtype == "bf16");
   model.loss(tape, model.hidden(tape, b.tokens, Batch::documents(b.lengths)), b.targets);
-  return 3.0 * static_cast<double>(product_flops.load() - before) / static_cast<double>(b.tokens.size());
+  return 3.0 * static_cast<double>(matmul_flops.load() - before) / static_cast<double>(b.tokens.size());
 }
 
 double peak_flops(const Recipe& recipe) {
