@@ -202,7 +202,7 @@ std::string code_report_html(const CodeReport& r) {
       ".planes{{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:14px}}\n"
       ".planes figcaption span{{display:block;margin:0}}\n"
       ".plane{{display:block;width:100%}}.plane path{{fill:none;stroke-width:3;stroke-linecap:round;opacity:.75}}\n"
-      "</style></head><body><main><header><p>quern learn action-centric curve</p></header><h1>Codes of {0}</h1>\n",
+      "</style></head><body><main><header><p>quern research action-centric curve</p></header><h1>Codes of {0}</h1>\n",
       report::escaped(r.data), report::style());
   s += "<div class=\"tiles\">";
   const auto tile = [&](const std::string& name, const std::string& value) {

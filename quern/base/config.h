@@ -1,4 +1,4 @@
-// One `visit(v)` per config struct serves reading, writing, `--set a=b` and help:
+// Config structs: one `visit(v)` per struct serves reading, writing, `--set a=b` and help:
 //
 //   struct ZayaConfig {
 //     int64_t hidden_size = 2048;
@@ -6,10 +6,9 @@
 //   };
 //   from_json(json, config, "config.json");   Json j = write_value(config);
 //
-// Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type.
-// A field that was renamed keeps its other key as a fourth argument, aka("old"): both keys are read, giving both is an
-// error, and the first argument is the one that is written. Where keys are merged before they are read, see
-// config_keys.h.
+// Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type. A
+// renamed field keeps its other key as a fourth argument, aka("old"): both keys are read, giving both is an error, and
+// the first argument is the one that is written. Where keys are merged before they are read, see config_keys.h.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -78,7 +77,7 @@ class ConfigReader {
     names_.push_back(name);
     const Json* v = given(name);
     if (alias.key) {
-      aliases_.push_back(alias.key);
+      names_.push_back(alias.key);
       if (const Json* other = given(alias.key)) {
         if (v) fail("{}: '{}' and '{}' are two names of one setting; give one of them", where_, name, alias.key);
         v = other, name = alias.key;
@@ -89,8 +88,7 @@ class ConfigReader {
   // For configs of our own: every key must be known.
   void refuse_unknown() const {
     for (const auto& [k, v] : json_.as_object(where_))
-      if (std::find(names_.begin(), names_.end(), k) == names_.end() &&
-          std::find(aliases_.begin(), aliases_.end(), k) == aliases_.end())
+      if (std::find(names_.begin(), names_.end(), k) == names_.end())
         fail("{}: unknown key '{}'{}", where_, k, did_you_mean(k, names_));
   }
 
@@ -102,7 +100,7 @@ class ConfigReader {
 
   const Json& json_;
   std::string where_;
-  std::vector<std::string> names_, aliases_;
+  std::vector<std::string> names_;  // aliases too
 };
 
 class ConfigWriter {

@@ -1,11 +1,11 @@
-// Reading ahead. Between two products over weights a step does small things on one thread, while the memory bus and
-// the other threads have nothing to do: those fetch into their caches what the next products will read.
+// Weight prefetching. Between two matrix multiplications a step does small work on one thread, while the memory bus
+// and the other threads are idle: those prefetch into their caches what the next multiplications will read.
 //
-// What that is gets learned: every weight remembers which stretches were read after it, and offers those that have
-// been the same several times. A router's experts have not; what follows them has.
+// The order is learned: every weight records which memory spans were read after it, and offers those that have been
+// the same several times. A router's experts have not; what follows them has.
 //
-// Threads take a product's weights from its end and the caller from its beginning (parallel_guided), so they fetch
-// ends: what one core fetches another may get at more slowly than from memory.
+// In a multiplication, worker threads take the weights from the end and the caller from the beginning
+// (parallel_guided), so they prefetch ends: what one core has cached, another may read more slowly than from memory.
 #pragma once
 #include <array>
 #include <atomic>

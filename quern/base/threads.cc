@@ -174,7 +174,7 @@ int default_thread_count() {
 int thread_count() { return count().load(std::memory_order_relaxed); }
 
 void set_thread_count(int n) {
-  if (n < 1) fail("--threads {}: expected at least 1", n);
+  if (n < 1) fail("thread count {}: expected at least 1", n);
   count().store(n, std::memory_order_relaxed);
 }
 

@@ -1,6 +1,6 @@
-// Threads: our own small pool. Workers spin briefly and then sleep, and whoever is free takes the next part: a
-// runtime whose barrier spins (libgomp's) loses a factor of ten and more as soon as one other process wants a core.
-// The default count is physical cores ∩ affinity ∩ cgroup quota.
+// Thread pool. Workers spin briefly and then sleep, and any free worker takes the next part: a runtime whose barrier
+// spins (libgomp's) becomes ten times slower and more as soon as another process wants a core. The default count is
+// physical cores ∩ affinity ∩ cgroup quota.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What forward products over weights have read and computed since the program began: `quern bench model` sets it
-// against the machine's bandwidth and peak, training makes its model flops of it. Weights used twice in a step count
-// twice.
+// Counters of weight bytes read and flops computed by forward matrix multiplications since the program began: `quern
+// bench model` compares them with the machine's bandwidth and peak, training derives its model flops from them.
+// Weights used twice in a step count twice.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The C interface over models, text and infer. Every call catches at the border: an exception becomes a message.
+// C interface over models, text and infer. Every call catches exceptions and returns them as messages.
 #include <algorithm>
 #include <cstring>
 #include <string>

@@ -1,10 +1,10 @@
-// Communicator: ranks that work together, whether they are threads of one process (in_process.h) or MPI processes
-// (mpi.h). An implementation moves bytes; every collective is made of that one exchange here, so both kinds give the
-// same bits. Sums run over ranks 0, 1, … n−1, element by element, wherever the pieces are cut: the result depends on
-// the number of ranks and on nothing else.
+// Communicator: collectives between ranks, which are threads of one process (in_process.h) or MPI processes (mpi.h).
+// An implementation moves bytes; every collective is built here from one exchange operation, so both kinds give the
+// same bits. Sums run over ranks 0, 1, … n−1, element by element, wherever the pieces are cut: the result depends only
+// on the number of ranks.
 //
-// All ranks call the collectives of a communicator in the same order. `start_…` returns at once; the spans must stay
-// as they are until Transfer::wait. Volumes a rank, n ranks, S bytes: all_reduce 2(n−1)/n·S, reduce_scatter and
+// All ranks call the collectives of a communicator in the same order. `start_…` returns at once; the spans must not
+// change until Transfer::wait. Volume per rank, for n ranks and S bytes: all_reduce 2(n−1)/n·S, reduce_scatter and
 // all_gather (n−1)/n·S, n−1 messages each.
 #pragma once
 #include <functional>

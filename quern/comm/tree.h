@@ -1,11 +1,11 @@
-// Reductions of small records along trees of our own choosing, as lists of moves: what a rank hands over and takes in
-// step by step. The same lists are walked here over a communicator and replayed by the network model (network.h).
-//   butterfly   in round j rank r exchanges with r XOR 2^j and both join the lower rank's state with the higher's:
+// Reductions of small records along trees, as communication schedules: what a rank sends and receives, step by step.
+// The same schedules run here over a communicator and are replayed by the network model (network.h).
+//   butterfly   in round j rank r exchanges with r XOR 2^j and both combine the lower rank's state with the higher's:
 //               the same operands in the same order, so the same bits on all ranks. With P = 2^⌊log₂ p⌋ < p, ranks
-//               from P on give theirs to rank − P first and get the result last
+//               from P on send theirs to rank − P first and receive the result last
 //   two levels  inside a node a binomial tree towards its first rank, a butterfly between the first ranks, and back:
-//               one packet a node and round on the slow links, however ranks are placed
-// Records sent, all ranks together: butterfly P·log₂ P + 2(p − P); two levels 2(p − nodes) + the butterfly's of
+//               one packet per node and round on the slow links, however ranks are placed
+// Records sent by all ranks together: butterfly P·log₂ P + 2(p − P); two levels 2(p − nodes) + the butterfly's of
 // nodes.
 #pragma once
 #include <cstdint>

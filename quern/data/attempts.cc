@@ -1,4 +1,4 @@
-// Planting errors in a working, and laying several attempts before the model.
+// Plants errors in solutions, and builds the prompts with several of them.
 #include "quern/data/attempts.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Examples of aggregation: a problem, the ends of several attempts at it, and the right working as the answer. An
-// attempt is the right working, or one that goes wrong: from some step on a number (or a name) stands where another
-// should, and what follows carries it. So the model learns to compare, to check and to keep what is sound, not to
-// count votes. An attempt is a function of (problem, seed).
+// Training examples for aggregation (test-time compute): a problem, the ends of several sampled solutions, and the
+// correct solution as the answer. A sampled solution is correct, or has a planted error: from some step on a number
+// (or a name) is wrong, and the following steps use it. So the model learns to compare and verify solutions, not to
+// count votes. Each is a function of (problem, seed).
 #pragma once
 #include <cstdint>
 #include <string>

@@ -332,7 +332,7 @@ TEST(PackedSamples, KeepsDocumentsWholeAndHeedsTheMask) {
   size_t with_inputs = 0;
   for (const auto& d : documents) with_inputs += d.size() > 1;
   EXPECT_EQ(seen.size(), with_inputs);
-  EXPECT_NE(message_of([&] { PackedSamples(f.path / "p", 8); }).find("--max-tokens 9"), std::string::npos);
+  EXPECT_NE(message_of([&] { PackedSamples(f.path / "p", 8); }).find("max_tokens 9"), std::string::npos);
   write(f.path / "p.mask", {{1}}, TokenType::u8);
   EXPECT_THROW(PackedSamples(f.path / "p", 64), Error);
 }
@@ -340,7 +340,7 @@ TEST(PackedSamples, KeepsDocumentsWholeAndHeedsTheMask) {
 std::vector<DataSetConfig> two_sets(const Folder& f) {
   write(f.path / "a", some_documents(200, 7));
   write(f.path / "b", some_documents(30, 8));
-  return {{.path = "a", .weight = 2}, {.path = "b", .rows = "pack", .weight = 1}};
+  return {{.path = "a", .weight = 2}, {.path = "b", .packing = "pack", .weight = 1}};
 }
 
 TEST(Loader, BatchesAreAFunctionOfTheCount) {
@@ -397,7 +397,7 @@ TEST(Loader, AnEpochGivesEverySampleOnceInAnotherOrder) {
 TEST(Loader, MistakesAreNamed) {
   Folder f;
   auto sets = two_sets(f);
-  sets[0].rows = "packed";
+  sets[0].packing = "packed";
   EXPECT_NE(message_of([&] { Loader(sets, 48, 1, f.path); }).find("'packed'"), std::string::npos);
   sets[0] = {.path = "nowhere"};
   EXPECT_NE(message_of([&] { Loader(sets, 48, 1, f.path); }).find("nowhere.idx"), std::string::npos);

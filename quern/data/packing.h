@@ -1,6 +1,6 @@
-// Best-fit-decreasing: whole documents into rows of at most `width` tokens (Ding et al., 2404.10830). Longest first,
-// each into the fullest row that still holds it, else into a new one. Rows are found by what is left in them in a
-// segment tree: O(N log width). No document is ever cut.
+// Sequence packing by best-fit-decreasing: whole documents into rows of at most `width` tokens (Ding et al.,
+// 2404.10830). Longest first, each into the fullest row that still has room, else into a new one. Rows are found by
+// remaining room in a segment tree: O(N log width). No document is ever cut.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// Walks and routes: the longest and the shortest way through one-way roads, found by trying and by keeping the best.
-// Each step of a way stands in the question, so a try needs no sum, and which of two is better is one digit.
+// Longest and shortest path problems on one-way roads, solved by trying paths and keeping the best. Every step of a
+// path is in the question, so a trial needs no sum, and comparing two takes one digit.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// Drawing tries and writing them down.
+// Generates trials and writes them down.
 #include "quern/data/search.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// Problems whose working is a search: a few of many possible tries, and the best of them. Whether one try is better
-// than another can be seen by reading both, so the best attempt of several can be known even where most attempts miss
-// it.
+// Search problems: a few of many possible trials, and the best of them. Two trials can be compared by reading both, so
+// the best of several sampled solutions can be recognized even if most of them miss it.
 #pragma once
 #include <cstdint>
 #include <string>

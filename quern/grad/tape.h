@@ -1,12 +1,12 @@
-// The tape: strings layers together so that a model is written once, forwards.
+// Tape: reverse-mode automatic differentiation. Layers are written once, as forward code that records its backward.
 //
 //   Tape tape;                                  // Tape tape(Tape::inference) records nothing and keeps nothing
 //   Var h = linear(tape, x, w);                 // an op computes its value, then calls tape.record(…)
 //   tape.backward(loss);                        // fills Parameter::grad (adding) and input gradients
 //
-// Policy, said once: gradients of activations — the first consumer assigns, later ones add; gradients of parameters
-// always add, until zero_grad, and are f32 at least. A node may have several outputs. A backward function runs at
-// most once. Ops live next to their layer (quern/nn, quern/mixers, quern/ffn), forward and backward side by side.
+// Gradients of activations: the first consumer assigns, later ones add. Gradients of parameters always add, until
+// zero_grad, and are f32 at least. A node may have several outputs. A backward function runs at most once. Ops live
+// next to their layer (quern/nn, quern/mixers, quern/ffn), forward and backward side by side.
 #pragma once
 #include <functional>
 #include <optional>

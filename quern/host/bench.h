@@ -1,13 +1,13 @@
-// The bench of one kernel: time, figure and ratio to what the machine can do, both measured in the same run.
-// A room's *_bench.cc supplies `void bench_<room>(Bench& b)` (e.g. bench_kernels_gemm) in namespace quern:
+// Kernel benchmarks: time, rate, and ratio to the machine's limit, both measured in the same run. A module's
+// *_bench.cc supplies `void bench_<module>(Bench& b)` (e.g. bench_kernels_gemm) in namespace quern:
 //
 //   void bench_kernels_norm(Bench& b) {
 //     auto x = …, y = …;                                        // allocate and fill before, never inside the body
 //     b.row("rms_norm", "4096x2048 f32", {Bound::copy, bytes}, [&] { kernels::rms_norm<float>(…); });
 //   }
 //
-// One repetition = the bound measured, then the body called until it has run ≥ 10 ms; a row is the median of the
-// repetitions' ratios. Above 1.05 a ratio is a measurement error (data in cache, mostly) and is printed with a "!".
+// One repetition measures the bound and then calls the body until it has run ≥ 10 ms; a row is the median of the
+// repetitions' ratios. Above 1.05 a ratio is a measurement error (mostly data in cache) and is printed with a "!".
 #pragma once
 #include <functional>
 #include <span>

@@ -1,4 +1,4 @@
-// One line of memory, written in turn by two threads that watch it.
+// Measures thread wake-up latency: one cache line, written in turn by two threads that watch it.
 #include <atomic>
 #include <chrono>
 #include <thread>

@@ -1,12 +1,12 @@
-// Vectors of f32 and the functions a kernel needs of them, for files named *_avx2.cc and *_avx512.cc alone: the width
-// follows from the flags of the including file. Everything lies in an unnamed namespace, so that code compiled for
-// AVX-512 can never be the copy that the linker keeps for a generic caller. For the same reason kernels written with
-// it take raw pointers and plain structs: an inline member of View or span instantiated here could leak likewise.
+// f32 vectors and the functions kernels need of them, only for files named *_avx2.cc and *_avx512.cc: the width
+// follows from the flags of the including file. Everything is in an unnamed namespace, so that the linker cannot
+// choose code compiled for AVX-512 for a generic caller. For the same reason kernels written with it take raw pointers
+// and plain structs: an inline member of View or span instantiated here could leak likewise.
 //
 // A loop over n floats is written once, as a lambda that gets the index and a tag saying how much of a vector is
-// there: Full, Stream (whole, stored past the cache; needs alignment) or Part (the last n mod kLanes).
-// Largest relative errors, scanned over a third of all floats whose result is normal: vexp 8e-8, vsigmoid 1.6e-7,
-// vnormal_cdf 4.4e-7.
+// present: Full, Stream (whole, stored past the cache; needs alignment) or PartialVec (the last n mod kLanes). Largest
+// relative errors, scanned over a third of all floats whose result is normal: vexp 8e-8, vsigmoid 1.6e-7, vnormal_cdf
+// 4.4e-7.
 #pragma once
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push

@@ -1,6 +1,7 @@
-// A token mixer: reads and writes along time. Input and output are token rows [T, D] of a ragged batch.
-// Without states a segment starts from nothing; with states it continues where its sequence stopped, and the mixer
-// appends what later tokens need. One-token decode is the same call with segments of one row.
+// Mixer: interface of sequence mixers (attention and SSM layers), which combine tokens along time. Input and output
+// are token rows [T, D] of a ragged batch. Without states a segment starts from nothing; with states it continues
+// where its sequence stopped, and the mixer appends what later tokens need. Single-token decoding is the same call
+// with segments of one row.
 #pragma once
 #include <cstdint>
 #include <memory>

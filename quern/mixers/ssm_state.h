@@ -1,5 +1,5 @@
-// What the state space mixers share: fixed state parts seen by kernels, and convolution weights in both orders.
-// Checkpoints hold a depthwise convolution as [C, 1, K]; kernels want taps outermost, [K, C].
+// What the state space mixers share: recurrent state seen by kernels, and convolution weights in both layouts.
+// Checkpoints hold a depthwise convolution as [C, 1, K]; kernels need taps outermost, [K, C].
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// For tests of the state space mixers: what every mixer must show (docs/adding-a-mixer.md, section 4).
+// Test helpers of the state space mixers: what every mixer must show (docs/adding-a-mixer.md, section 4).
 #pragma once
 #include <gtest/gtest.h>
 

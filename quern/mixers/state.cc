@@ -1,4 +1,5 @@
-// Rows in buffers that double, fixed parts as tensors that are replaced; a mark is gone back to by changing places.
+// Per-token rows in buffers that double; recurrent parts as tensors that are replaced. A rewind swaps these with the
+// saved ones.
 #include "quern/mixers/state.h"
 
 #include <algorithm>

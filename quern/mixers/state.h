@@ -1,6 +1,7 @@
-// What a mixer carries between tokens. State belongs to a call site (layer, invocation), not to a layer.
-// StateSpec declares it part by part; SequenceState holds it for one sequence, all sites. Caches, prefix reuse,
-// save/restore and memory estimates read only these declarations.
+// The state that a sequence mixer carries between tokens. State belongs to a call site (layer, invocation), not to a
+// layer. StateSpec declares it part by part: the KV cache (per token) and recurrent state (constant size).
+// SequenceState holds it for one sequence, all sites. Caches, prefix reuse, save/restore and memory estimates read
+// only these declarations.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// One walk over all parts of all sites.
+// One pass over all parts of all sites.
 #include "quern/mixers/state_totals.h"
 
 namespace quern {

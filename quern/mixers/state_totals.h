@@ -1,4 +1,4 @@
-// What the state of one sequence weighs over all its sites, and whether a forward can leave all of it on the way.
+// Memory totals of one sequence's state over all its sites, and whether snapshots can be taken inside a forward pass.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
-// A model that is another one in all things; whoever watches or changes some of them derives from it. What Model may
-// learn beyond these calls has to be passed on here too.
+// ModelWrapper: forwards every call to another model; subclasses observe or change some of them. New methods of Model
+// must be forwarded here too.
 #pragma once
 #include "quern/models/model.h"
 

@@ -1,6 +1,6 @@
-// Hugging Face folders: config.json, (sharded) safetensors, generation_config.json; and single .gguf files, which are
-// read as the folder they were made from. Loading picks the family from `model_type`, checks every tensor against the
-// configuration, and says what was left over.
+// Loads Hugging Face folders (config.json, sharded or single safetensors, generation_config.json) and single .gguf
+// files, which are read as the folder they were made from. Loading picks the family from `model_type`, checks every
+// tensor against the configuration, and reports unused tensors.
 #pragma once
 #include <filesystem>
 #include <memory>

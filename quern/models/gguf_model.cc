@@ -1,7 +1,7 @@
-// GGUF metadata to config.json, tensor names to Hugging Face's, and rows back in their order: for architecture llama
-// the file keeps the rows of the query and key projections so that rotary pairs are neighbours,
+// Converts GGUF metadata to config.json, tensor names to Hugging Face's, and rows to their order: for architecture
+// llama the file stores the rows of the query and key projections so that rotary pairs are adjacent,
 //   file row h·d + 2j + s  =  row h·d + s·d/2 + j  here,   s in {0, 1}, j < d/2;
-// qwen2 and qwen3 are stored as they are here.
+// qwen2 and qwen3 are stored in the same order as here.
 #include "quern/models/gguf_model.h"
 
 #include <algorithm>

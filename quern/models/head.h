@@ -1,5 +1,5 @@
-// Embedding and LM head of a model: one matrix when tied, two when not. Quantised, the embedding too lives packed,
-// and the rows of a batch are made from it.
+// Embedding and LM head of a model: one matrix when tied, two when not. If quantized, the embedding is prepacked too,
+// and the rows of a batch are dequantized from it.
 #pragma once
 #include <span>
 #include <string>

@@ -1,6 +1,6 @@
-// A language model: token rows in, normed hidden rows out, and a head. A model is written once, forwards; the same
-// forward trains (recording tape) and serves (inference tape, sequence states in the batch).
-// Parameters are named as in the current Hugging Face layout of the family; other layouts are a family's own table.
+// A language model: token rows in, normed hidden rows out, and a head. The forward pass is written once and serves
+// training (recording tape) and inference (inference tape, sequence states in the batch). Parameters are named as in
+// the current Hugging Face layout of the family; other layouts are a family's own table.
 #pragma once
 #include <memory>
 #include <span>

@@ -1,11 +1,10 @@
-// Packed folders: a model whose matrices are kept in the form the kernels read, made by `quern quantize`. The folder
-// holds config.json (with quantization_config, quant_method "quern"), the tokenizer's files and one
-// model.safetensors:
-//   packed.00000 …   u8, the blobs of kernels/quant/quant_layout.h in the order in which the model packs
+// Quantized model folders: matrices are stored in the layout the kernels read, made by `quern quantize`. The folder
+// holds config.json (with quantization_config, quant_method "quern"), the tokenizer's files and one model.safetensors:
+//   packed.00000 …   u8, the blobs of kernels/quant/quant_layout.h in the order in which the model prepacks
 //   everything else  as ordinary tensors under the model's own names (norms, convolutions, routers, biases)
 //   __metadata__     quern.packed.version "1"; quern.packed: JSON {scheme, head, matrices: [{name, n, k, scheme}],
 //                    parameters: [names that live in packed blobs]}
-// Loading maps the file and uses the blobs in place.
+// Loading memory-maps the file and uses the blobs in place.
 #pragma once
 #include <filesystem>
 #include <memory>

@@ -1,4 +1,4 @@
-// A model folder into a packed folder (see packed_file.h).
+// Quantizes a model folder (format: quantized_file.h).
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -1,4 +1,4 @@
-// For tests: gradient check of a module's every parameter, with values large enough to matter.
+// Test helper: gradient check of every parameter of a module, with values large enough to matter.
 #pragma once
 #include "quern/grad/gradcheck.h"
 #include "quern/nn/module.h"

@@ -1,5 +1,6 @@
-// The registry of all that this build has: every mixer, feed-forward, model family and optimizer, gathered from the
-// folders present (registry.gen.cc, written by CMake, defines it). Made at the first call, never changed after it.
+// The registry of everything in this build: every mixer, feed-forward, model family and optimizer, collected from the
+// folders that are present (defined in registry.gen.cc, written by CMake). Built at the first call and immutable
+// afterwards.
 #pragma once
 #include "quern/nn/registry.h"
 

@@ -1,6 +1,6 @@
-// Linear: y = x·Wᵀ (+ b), W [N, K].  gx = gy·W,  gW += gyᵀ·x,  gb += Σ_t gy.
-// On a bf16 tape the three products round their operands, unless the weight is none of the large matrices (a
-// router's). Packed for inference it multiplies in the packed type and accumulates in f32.
+// Linear: y = x·Wᵀ (+ b), W [N, K].  gx = gy·W,  gW += gyᵀ·x,  gb += Σ_t gy. On a bf16 tape the three matrix
+// multiplications round their operands, except for small matrices such as a router's. With prepacked weights it
+// multiplies in their type and accumulates in f32.
 #pragma once
 #include <string>
 #include <vector>

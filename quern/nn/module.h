@@ -1,4 +1,4 @@
-// Module: names its parameters through one visitor; that visitor serves loading, saving, optimizers and printing.
+// Module: names its parameters through one visitor, which loading, saving, optimizers and printing share.
 #pragma once
 #include <functional>
 #include <string>

@@ -1,7 +1,7 @@
-// Packing: what Module::pack is given. It says which scheme matrices take, and makes them: from the plain weights, or
-// through a hook that knows better (reads them from a packed file, records them for one, watches their inputs).
-// Modules are packed in a fixed order and ask for their matrices one by one; that order is what a packed file goes
-// by.
+// WeightPrepacking: the argument of Module::pack. It holds the quantization format and makes the prepacked weights:
+// from the plain weights, or through a hook (which reads them from a quantized file, records them for one, or observes
+// their inputs). Modules are prepacked in a fixed order and ask for their matrices one by one; that order identifies
+// the matrices of a quantized file.
 #pragma once
 #include <functional>
 #include <string>

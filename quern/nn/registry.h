@@ -1,5 +1,5 @@
-// What is built in, by name: mixers, FFNs and models, each added by its folder's register_<name>(Registry&).
-// No static initialisers: registry.gen.cc (written by CMake) calls them all from register_everything.
+// Registry of mixers, FFNs and models by name; each folder adds its own through register_<name>(Registry&). There are
+// no static initializers: registry.gen.cc (written by CMake) calls them all from register_builtins.
 #pragma once
 #include <functional>
 #include <map>

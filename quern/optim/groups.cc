@@ -1,4 +1,4 @@
-// Sorting parameters into groups by rule, and keeping their state.
+// Sorts parameters into groups by rule, and keeps their state.
 #include "quern/optim/groups.h"
 
 #include <array>

@@ -1,8 +1,8 @@
-// Optimizer: the plug-in face. An optimizer is an algorithm without memory of its own: it declares, parameter by
-// parameter, the named parts of state it needs, and is handed them at every step. So a checkpoint saves, reshapes and
-// initialises optimizer state (`m`, `v`, `muon_m`, `step`) without knowing which optimizer it belongs to.
-// A part with the parameter's shape follows the parameter wherever it is cut; a part of shape {1} is kept whole.
-// Ranks may each hold a flat piece of every parameter (quern/train/zero/zero.h); an optimizer says how far it minds.
+// Optimizer: the plug-in interface. An optimizer is an algorithm without memory: it declares the named parts of state
+// that each parameter needs and is handed them at every step. So a checkpoint saves, reshards and initializes
+// optimizer state (`m`, `v`, `muon_m`, `step`) without knowing which optimizer it belongs to. A part with the
+// parameter's shape is sharded like the parameter; a part of shape {1} is kept whole. Ranks may each hold a flat piece
+// of every parameter (quern/train/zero/zero.h); an optimizer declares whether it can update pieces.
 #pragma once
 #include <functional>
 #include <span>

@@ -1,4 +1,4 @@
-// Reading answers out of responses, and their normal form.
+// Extracts answers from responses, and normalizes them.
 #include "quern/reason/answer.h"
 
 #include <cctype>

@@ -1,4 +1,4 @@
-// Problems through the engine, a window of them at a time.
+// Runs problems through the engine, a window of them at a time.
 #include "quern/reason/curriculum_eval.h"
 
 #include <algorithm>

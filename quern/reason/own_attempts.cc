@@ -1,4 +1,4 @@
-// Groups of a thought's candidates as aggregation examples.
+// Turns groups of a result's candidates into aggregation examples.
 #include "quern/reason/own_attempts.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// Examples of aggregation out of a model's own mouth: it attempts problems of the curriculum, and the ends of a few
-// of its attempts, as a round of Markovian RSA would carry them, are laid before it with the right working as the
-// answer. Planted errors (quern/data/attempts.h) look wrong line by line; these are the ones the model really makes.
-// Where most attempts are sound, counting them is enough. Contested groups are those in which it is not: a sound
-// attempt is there, but no more say what it says than say something else. They can only be solved by judging.
-// Sound is what ends as the right working does; where all is well but the answer, the reader cannot see that.
+// Aggregation examples from a model's own sampled solutions (rollouts): it solves synthetic problems, and the ends of
+// a few of its solutions, as a round of Markovian RSA would carry them, form the prompt, with the correct solution as
+// the answer. Planted errors (quern/data/attempts.h) look wrong line by line; these are errors the model really makes.
+// If most solutions are correct, majority voting is enough. In a contested group it is not: a correct solution exists,
+// but no more solutions agree with it than with another answer, so only verification helps. A solution is correct if
+// it ends like the reference solution; if only the answer is wrong, the reader cannot see that.
 #pragma once
 #include <functional>
 #include <string>

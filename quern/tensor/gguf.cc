@@ -1,4 +1,4 @@
-// Reading GGUF: a cursor that never passes the end, metadata as Json values, the checked directory.
+// GGUF reader: a bounds-checked cursor, metadata as Json values, the validated directory.
 #include "quern/tensor/gguf.h"
 
 #include <algorithm>

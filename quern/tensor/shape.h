@@ -1,5 +1,5 @@
-// Shape: the extents (or strides) of a tensor, up to eight of them, held in place: handles of tensors are copied by
-// the hundred for one token, and none of that should touch the heap. It reads like a vector of int64_t.
+// Shape: the extents (or strides) of a tensor, up to eight, stored inline: tensor handles are copied by the hundred
+// for one token and must not allocate. It behaves like a vector of int64_t.
 #pragma once
 #include <algorithm>
 #include <cstddef>

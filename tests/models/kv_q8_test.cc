@@ -172,12 +172,12 @@ TEST_P(KvQ8, AFileHasTheSameBitsAndIsRefusedByAnotherTypeOfCache) {
   expect_same_bits(feed(back.state, ids.subspan(30)), feed(q8, ids.subspan(30)));
   EXPECT_NE(message_of([&] {
               load_state(path, "m", model_->sites(DType::bf16));
-            }).find("saved with an attention cache of q8, and this one is of bf16: go on with --kv q8"),
+            }).find("saved with KV cache type q8, but this model runs with bf16; run it with KV cache type q8"),
             std::string::npos);
   save_state(path, "m", ids.first(30), wide, "");
   EXPECT_NE(message_of([&] {
               load_state(path, "m", model_->sites(DType::i8));
-            }).find("saved with an attention cache of bf16, and this one is of q8: go on with --kv bf16"),
+            }).find("saved with KV cache type bf16, but this model runs with q8; run it with KV cache type bf16"),
             std::string::npos);
   std::filesystem::remove(path);
 }

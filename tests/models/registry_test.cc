@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 #include "quern/ffn/ffn.h"
 #include "quern/nn/check_module.h"
@@ -12,10 +13,16 @@
 namespace quern {
 namespace {
 
+// The plug-ins of a kind: its folders but for those that quern/rooms.txt lists as rooms of their own.
 std::vector<std::string> folders(const std::string& kind) {
+  const std::filesystem::path quern = std::filesystem::path(QUERN_SOURCE_DIR) / "quern";
+  const std::string rooms = "\n" + read_file(quern / "rooms.txt");
   std::vector<std::string> names;
-  for (const auto& e : std::filesystem::directory_iterator(std::filesystem::path(QUERN_SOURCE_DIR) / "quern" / kind))
-    if (std::filesystem::exists(e.path() / "CMakeLists.txt")) names.push_back(e.path().filename());
+  for (const auto& e : std::filesystem::directory_iterator(quern / kind)) {
+    const std::string name = e.path().filename();
+    if (std::filesystem::exists(e.path() / "CMakeLists.txt") && rooms.find("\n" + kind + "/" + name + " ") == rooms.npos)
+      names.push_back(name);
+  }
   return names;
 }
 

@@ -149,13 +149,13 @@ std::vector<int32_t> chats(const Tokenizer& tokenizer, Split split, uint64_t cou
   return tokenizer.encode(text, {.parse_special = true});
 }
 
-// Prose that no model was trained on: this project's own. (What problems ask is drawn at random and was never learnt:
-// there a less certain model may lose less, so of chats only the divergence counts.)
+// Prose that no model was trained on: this project's log, whose dated entries do not change. (What problems ask is drawn
+// at random and was never learnt: there a less certain model may lose less, so of chats only the divergence counts.)
 std::vector<int32_t> prose(const Tokenizer& tokenizer) {
   std::string text;
-  for (const char* file : {"README.md", "docs/engine.md", "docs/memory.md", "docs/recall.md", "docs/training.md"}) {
-    std::ifstream in(fs::path(QUERN_SOURCE_DIR) / file);
-    EXPECT_TRUE(in) << file;
+  for (const char* entry : {"2026-11-21-serving.md", "2026-11-21-recall.md", "2026-11-21-nano.md"}) {
+    std::ifstream in(fs::path(QUERN_SOURCE_DIR) / "docs/log" / entry);
+    EXPECT_TRUE(in) << entry;
     text.append(std::istreambuf_iterator<char>(in), {});
   }
   return tokenizer.encode(text.substr(0, 40000));

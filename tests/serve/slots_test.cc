@@ -64,7 +64,7 @@ TEST_F(Slots, TellWhatRequestsDoButNotWhatTheySay) {
   }
   EXPECT_GE(all.as_array()[0].at("age_seconds").as_double(), all.as_array()[4].at("age_seconds").as_double());
   EXPECT_EQ(all.dump().find("secret"), std::string::npos);
-  refused(http(port(), "GET", "/slots?text=true"), 403, "--slots-text");
+  refused(http(port(), "GET", "/slots?text=true"), 403, "does not show the text");
   for (const auto& c : clients) c->hang_up();
   eventually("all are gone", [&] { return slots().as_array().empty(); });
 }

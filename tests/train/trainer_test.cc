@@ -241,6 +241,27 @@ data = [{ path = "set" }]
   EXPECT_NE(why.find("no checkpoint to go back to"), std::string::npos) << why;
 }
 
+TEST_P(PhasesAndFaults, OldKeysAreTheNewOnes) {  // write_recipe's base file has the old ones
+  const Recipe r =
+      recipe(GetParam(), "eval = { sequences = 5 }\nspikes = { most_rollbacks = 7 }\n",
+             {"phase.0.batch_size=2", "phase.0.length=16", "supervise.max_restarts=1", "supervise.least_ranks=2"});
+  EXPECT_EQ(r.eval.sequences, 5);
+  EXPECT_EQ(r.eval.sequence_length, 48);
+  EXPECT_EQ(r.spikes.most_rollbacks, 7);
+  EXPECT_EQ(r.phase[0].batch_size, 2);
+  EXPECT_EQ(r.phase[0].sequence_length, 16);
+  EXPECT_EQ(r.phase[0].data[1].packing, "pack");
+  EXPECT_EQ(r.supervise.most_restarts, 1);
+  EXPECT_EQ(r.supervise.least_ranks, 2);
+  const Json phase = write_value(r).at("phase").as_array()[0];
+  EXPECT_EQ(phase.at("batch_size").as_int(), 2);
+  EXPECT_EQ(phase.find("rows"), nullptr);
+  EXPECT_NE(message_of([&] {
+              recipe(GetParam(), "eval = { sequences = 5, rows = 5 }\n");
+            }).find("eval: 'sequences' and 'rows' are two names of one setting"),
+            std::string::npos);
+}
+
 TEST_P(PhasesAndFaults, WhatIsWrongIsNamed) {
   auto says = [&](const std::string& part, const std::function<void()>& f) {
     std::string got = message_of(f);

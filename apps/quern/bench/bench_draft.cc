@@ -43,14 +43,14 @@ class PrompterDraft final : public AroundModel {
 }  // namespace
 
 int bench_draft(const ModelBenchOptions& o, const std::string& draft, bool json) {
-  if (draft.empty()) throw UsageError("quern bench draft: say by --draft who guesses");
+  if (draft.empty()) throw UsageError("quern bench draft: --draft is missing: expected a model folder, q8 or q4");
   const DType kv = bench_kv(o);
   const std::unique_ptr<Model> model = bench_subject(o), small = bench_draft_model(o, draft);
   const int64_t both = std::min(model->vocab_size(), small->vocab_size());  // heads may be padded differently
   const ScriptTokens prompt = fresh_tokens(kPromptTokens, both, 1), answer = fresh_tokens(kAnswerTokens, both, 2);
   const auto script = std::make_shared<Scripted>(answer, model->vocab_size());
   Json rows = Json::array();
-  if (!json) fmt::print("{:>14}{:>6}{:>10}{:>10}{:>14}\n", "right", "K", "guesses", "right", "speed-up");
+  if (!json) fmt::print("{:>14}{:>6}{:>10}{:>10}{:>14}\n", "draft right", "K", "drafted", "accepted", "speed-up");
   for (const int64_t wrong_of : {20, 5})
     for (const int64_t most : {4, 8}) {
       PrompterDraft prompter(*small, answer, wrong_of);

@@ -51,7 +51,7 @@ void bench_answers(Model& model, const ModelBenchOptions& o, bool json, Json& ou
   const ScriptTokens prompt = fresh_tokens(kTokens, model.vocab_size(), 1);
   ScriptTokens copy = prompt;
   for (size_t i = kChanged; i < copy.size(); i += kChanged) copy[i] = copy[i] == 0 ? 1 : copy[i] - 1;
-  if (!json) fmt::print("{:<20}{:>8}{:>10}{:>10}{:>14}\n", "answer", "K", "guesses", "right", "speed-up");
+  if (!json) fmt::print("{:<20}{:>8}{:>10}{:>10}{:>14}\n", "output", "K", "drafted", "accepted", "speed-up");
   for (const auto& [name, text] : {std::pair<const char*, ScriptTokens>{"copies its prompt", copy},
                                    {"repeats nothing", fresh_tokens(kTokens, model.vocab_size(), 2)}})
     for (int64_t most : {int64_t{4}, kUsualDraft, kMostGuessed}) {
@@ -90,7 +90,8 @@ int bench_rows(const ModelBenchOptions& o, bool json) {
   const std::unique_ptr<Model> model = bench_subject(o);
   const bool fixed = speculation_marks(model->sites(kv), 1) > 0;
   Json out = Json::array(), answers = Json::array();
-  if (!json) fmt::print("{:>8}{:>6}{:>10}{:>14}{:>18}\n", "tokens", "rows", "marks", "of one row", "price of a row");
+  if (!json)
+    fmt::print("{:>8}{:>6}{:>10}{:>14}{:>18}\n", "context", "batch", "snapshots", "of one token", "cost per token");
   for (int64_t depth : depths) {
     RowsBench bench{*model, state_at(*model, depth, kv, 1), SequenceState(model->sites(kv)), {}};
     bench.state.reserve(depth + kMostGuessed + 1);

@@ -27,9 +27,9 @@ double lap(std::chrono::steady_clock::time_point& from) {
 
 int bench_train(const TrainBenchOptions& o, bool json) {
   size_t dash = o.shape.find('-');
-  if (dash == std::string::npos) fail("--shape '{}': expected FAMILY-SIZE, zaya-60m for one", o.shape);
-  if (o.dtype != "bf16" && o.dtype != "f32") fail("--dtype {}: expected bf16 or f32", o.dtype);
-  if (o.rows < 1 || o.length < 1) fail("--rows and --length: expected at least 1");
+  if (dash == std::string::npos) fail("--shape '{}': expected FAMILY-SIZE, for example zaya-60m", o.shape);
+  if (o.dtype != "bf16" && o.dtype != "f32") fail("--dtype '{}': expected bf16 or f32", o.dtype);
+  if (o.rows < 1 || o.length < 1) fail("quern bench train: expected --micro-batch and --length of at least 1");
   const std::string family = o.shape.substr(0, dash), size = o.shape.substr(dash + 1);
   auto model = build_model(everything(), shape_config(family, size, shape_vocab(family, size)));
   initialise(*model, 1);
@@ -79,8 +79,9 @@ int bench_train(const TrainBenchOptions& o, bool json) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("{}: {} parameters, {} rows of {}, {}\n", o.shape, parameter_count(*model), o.rows, o.length, o.dtype);
-  fmt::print("{:.0f} tokens/s, {:.1f} MFLOP a token, mfu {:.2f} of {:.0f} GFLOP/s\n", n / micro, flops / n * 1e-6,
+  fmt::print("{}: {} parameters, micro-batch of {} sequences of {} tokens, {}\n", o.shape, parameter_count(*model),
+             o.rows, o.length, o.dtype);
+  fmt::print("{:.0f} tokens/s, {:.1f} MFLOP per token, MFU {:.2f} of {:.0f} GFLOP/s\n", n / micro, flops / n * 1e-6,
              median(ratio), median(peak));
   fmt::print(
       "forward {:.3f} s, backward {:.3f} s, optimizer {:.3f} s: {:.1f} % of a step of 16 Ki tokens, {:.1f} % of 64 "

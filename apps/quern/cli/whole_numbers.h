@@ -1,5 +1,4 @@
-// A flag that was given again and again with whole numbers: from 1 to `most` each, or `otherwise` when it was not
-// given.
+// A repeatable flag of whole numbers: from 1 to `most` each, or `otherwise` when it was not given.
 #pragma once
 #include <cstdint>
 #include <limits>

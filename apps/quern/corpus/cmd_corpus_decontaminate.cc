@@ -1,4 +1,4 @@
-// quern corpus decontaminate: documents that hold n-grams of benchmarks are dropped.
+// quern corpus decontaminate: removes documents that share n-grams with benchmarks.
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
@@ -17,20 +17,26 @@ int corpus_decontaminate(Words args) {
   std::vector<std::string> against, fields;
   int64_t n = 13, shortest = 8, least = 1;
   bool rejects = false, reasons = false, json = false;
-  Args a("corpus decontaminate", "drop documents that hold n-grams of benchmarks");
+  Args a("corpus decontaminate", "remove documents that share n-grams with benchmarks");
   flags.declare(a);
   flags.declare_notes(a);
-  a.flag("--against", against, "benchmark: a file or folder; may be given again and again")
-      .flag("--against-field", fields, "member of its JSON lines that is looked for (text); may be given again")
-      .flag("--words", n, "in an n-gram")
-      .flag("--shortest", shortest, "an item of fewer words is left out, one shorter than an n-gram counts whole")
-      .flag("--least", least, "n-grams in common that reject a document")
-      .flag("--rejects", rejects, "keep rejected documents in reject-*.jsonl.zst")
-      .flag("--reasons", reasons, "write reasons.jsonl with every rejected document")
-      .flag("--json", json, "the counts as one JSON object");
+  a.flag("--against PATH", against, "benchmark to search for: a file or folder; repeatable")
+      .flag("--against-field NAME", fields, "field of a benchmark's JSON lines to search for; repeatable [text]")
+      .flag("--ngram N", n, "number of words per n-gram")
+      .alias("--words")
+      .flag("--min-words N", shortest,
+            "minimum words of a benchmark item; shorter items are skipped, items shorter than an n-gram match as a "
+            "whole")
+      .alias("--shortest")
+      .flag("--min-matches N", least, "minimum number of shared n-grams that removes a document")
+      .alias("--least")
+      .flag("--rejects", rejects, "write removed documents to reject-*.jsonl.zst")
+      .flag("--reasons", reasons, "write reasons.jsonl, one line per removed document")
+      .flag("--json", json, "print the counts as one JSON object");
   if (!a.parse(args)) return 0;
   flags.check("corpus decontaminate");
-  if (against.empty()) throw UsageError("quern corpus decontaminate: --against is missing");
+  if (against.empty())
+    throw UsageError("quern corpus decontaminate: --against is missing: expected a benchmark file or folder");
   if (fields.empty()) fields = {"text"};
   auto index = std::make_shared<NgramIndex>(
       NgramOptions{static_cast<int>(n), static_cast<int>(shortest), static_cast<int>(least)});
@@ -48,9 +54,10 @@ int corpus_decontaminate(Words args) {
     warn_about(r.read, r.damaged, benchmarks);
   }
   index->finish();
-  if (index->grams() == 0) fail("the benchmarks hold no n-gram: every item is shorter than {} words", shortest);
+  if (index->grams() == 0)
+    fail("the benchmarks have no n-gram: every item is shorter than {} words (--min-words)", shortest);
   if (index->too_short() > 0)
-    fmt::print(stderr, "warning: {} of {} items are shorter than {} words and are not looked for\n",
+    fmt::print(stderr, "warning: skipped {} of {} items that are shorter than {} words (--min-words)\n",
                index->too_short(), index->items(), shortest);
   const Inputs in = find_inputs(flags.words, flags.form);
   const FilterRun run{.make = decontamination_filter(index),
@@ -81,7 +88,7 @@ int corpus_decontaminate(Words args) {
   if (json)
     fmt::print("{}\n", j.dump());
   else
-    fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.scan.read.documents);
+    fmt::print("{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// What the sub-verbs of quern corpus share: flags that say how inputs are read, and warnings about what was skipped.
+// What the sub-verbs of quern corpus share: flags for reading inputs, and warnings about skipped records.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct CorpusFlags {
 
   void declare(Args& a);
   void declare_reading(Args& a);              // without --out and how it is written
-  void declare_notes(Args& a);                // for stages that go on after a kill
+  void declare_notes(Args& a);                // for stages that resume after a kill
   void check(const std::string& verb) const;  // throws UsageError
   void check_reading(const std::string& verb) const;
   corpus::ReadPolicy policy() const;

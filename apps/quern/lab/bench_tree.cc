@@ -1,3 +1,4 @@
+// quern bench tree-attention: attention over ranks, measured and modelled.
 #include "apps/quern/bench/bench_tree.h"
 
 #include <chrono>
@@ -137,8 +138,9 @@ Json to_json(const std::map<std::string, Measured>& all, const TreeBenchOptions&
 
 void print(const Json& j) {
   fmt::print(
-      "{} ranks ({}), {} keys, {} heads of {} over {} key heads; attending one's own shard: {:.2f} ms, "
-      "with a butterfly {:.2f}×\n",
+      "{} ranks ({}), {} keys, {} query heads of {}, {} key-value heads; attention on the local shard: {:.2f} ms, "
+      "with "
+      "a butterfly reduction {:.2f}×\n",
       j.at("ranks").as_int(), j.at("kind").as_string(), j.at("tokens").as_int(), j.at("heads").as_int(),
       j.at("head_dim").as_int(), j.at("kv_heads").as_int(), j.at("compute_ms").as_double(),
       j.at("butterfly_over_compute").as_double());
@@ -188,7 +190,7 @@ Json modelled() {
 }
 
 void print_model(const Json& rows) {
-  fmt::print("microseconds on modelled networks: one node; nodes of 8 in order; nodes of 8 at random\n");
+  fmt::print("microseconds on modeled networks: one node; nodes of 8 in order; nodes of 8 at random\n");
   fmt::print("{:>6}  {:<11}{:>12}{:>12}{:>12}{:>14}{:>16}\n", "ranks", "", "butterfly", "two-level", "ring",
              "ring-kv", "ring-kv/butterfly");
   for (const auto& [p, at] : rows.as_object())
@@ -207,9 +209,11 @@ int bench_tree(const TreeBenchOptions& o, bool json) {
     json ? fmt::print("{}\n", rows.dump(2)) : print_model(rows);
     return 0;
   }
-  if (o.ranks < 1 || o.tokens < 1) throw UsageError("bench tree: --ranks and --keys must be 1 or more");
+  if (o.ranks < 1 || o.tokens < 1)
+    throw UsageError("quern bench tree-attention: expected --ranks and --keys of at least 1");
   if (o.kv_heads < 1 || o.heads < 1 || o.heads % o.kv_heads || o.head_dim < 1)
-    throw UsageError(fmt::format("bench tree: --heads {} must be a multiple of --kv-heads {}", o.heads, o.kv_heads));
+    throw UsageError(fmt::format("quern bench tree-attention: --heads {}: expected a multiple of --kv-heads {}",
+                                 o.heads, o.kv_heads));
   auto run = [&](Communicator& c) {
     const Json j = to_json(measured(c, o), o, c.size(), under_mpi());
     if (c.rank() == 0) json ? fmt::print("{}\n", j.dump(2)) : print(j);

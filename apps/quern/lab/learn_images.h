@@ -1,4 +1,4 @@
-// What quern learn action-centric is measured on: digits or Fashion-MNIST, and what each is learnt with.
+// What quern research action-centric is measured on: digits or Fashion-MNIST, and what each is learnt with.
 #pragma once
 #include <string>
 #include <vector>

@@ -16,11 +16,11 @@ namespace quern {
 DType parse_compute_dtype(const std::string& text);  // "auto", "f32", "bf16"
 
 constexpr const char* kKvHelp =
-    "the attention cache as bf16, q8 (8 bits with a scale a row and head: about half the memory) or f32 (default: "
-    "bf16, f32 where weights are)";
+    "KV cache type: bf16, f32, or q8 (int8, one scale per token and head, about half the memory) [bf16; f32 with f32 "
+    "weights]";
 DType parse_kv_flag(const std::string& text);  // throws UsageError
 
-// --dtype, or --scheme and --head: weights are quantised as they are loaded. --kv where answers are given.
+// --dtype, or --quant and --head: weights are quantized as they are loaded. --kv where text is generated.
 struct WeightFlags {
   std::string dtype_default;
   std::optional<std::string> dtype = {}, scheme = {}, head = {}, cache = {};

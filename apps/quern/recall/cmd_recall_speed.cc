@@ -53,19 +53,20 @@ int recall_speed(Words args) {
   int64_t k = 10, rounds = 3, show = 50;
   double k1 = 1.5, b = 0.75;
   bool stem = false, stop = false, no_graph = false;
-  Args a("recall speed", "indexing and answering, timed; JSON");
+  Args a("recall speed", "benchmark indexing and search, as JSON");
   a.positional("DOCUMENTS", documents)
       .positional("QUERIES", queries)
-      .flag("-k", k, "best of each query")
-      .flag("--rounds", rounds, "the fastest index of so many")
-      .flag("--show", show, "for how many queries BM25's documents and scores are printed")
-      .flag("--k1", k1, "of BM25")
-      .flag("-b", b, "of BM25")
-      .flag("--stem", stem, "Porter's stems")
-      .flag("--stop", stop, "leave function words out")
-      .flag("--no-graph", no_graph, "BM25 alone");
+      .flag("-k N", k, "number of results per query")
+      .flag("--rounds N", rounds, "number of indexing runs; the fastest counts")
+      .flag("--show N", show, "number of queries whose BM25 results and scores are printed")
+      .flag("--k1 X", k1, "BM25 parameter k1")
+      .flag("-b X", b, "BM25 parameter b")
+      .flag("--stem", stem, "stem words (Porter)")
+      .flag("--stop", stop, "remove stop words")
+      .flag("--no-graph", no_graph, "benchmark BM25 only, without the similarity graph")
+      .note("DOCUMENTS and QUERIES are text files with one document or query per line.");
   if (!a.parse(args)) return 0;
-  if (k < 1 || rounds < 1) throw UsageError("quern recall speed: -k and --rounds take 1 or more");
+  if (k < 1 || rounds < 1) throw UsageError("quern recall speed: expected -k and --rounds of at least 1");
   const std::string text = read_file(documents), asked_text = read_file(queries);
   const auto docs = lines_of(text), asked = lines_of(asked_text);
   const TokenOptions words{.stem = stem, .drop_stopwords = stop};

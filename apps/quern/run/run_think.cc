@@ -53,7 +53,7 @@ int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const Th
     if (run.json) return;
     const Candidate& c = e.candidate;
     fmt::print(stderr, "{}round {} of {}, candidate {}: {}  [{} of {} done, {} tokens, agreement {:.0f} %]{}",
-               live ? "\r\x1b[K" : "", c.round, run.plan.t, c.index, c.answer.empty() ? "no answer yet" : c.answer,
+               live ? "\r\x1b[K" : "", c.round, run.plan.t, c.index, c.answer.empty() ? "no answer found" : c.answer,
                e.done, e.all, e.new_tokens, 100 * e.agreement, live ? "" : "\n");
     std::fflush(stderr);
   });
@@ -67,7 +67,7 @@ int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const Th
     fmt::print("{}\n", thought_json(t, run.plan).dump());
     return t.best() ? 0 : 1;
   }
-  if (!t.best()) fail("no candidate finished");
+  if (!t.best()) fail("--think: no candidate finished: raise --max-tokens, or the plan's beta");
   fmt::print("{}\n", t.best()->text);
   return 0;
 }

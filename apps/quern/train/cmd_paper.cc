@@ -27,7 +27,7 @@ fs::path papers_folder(const std::string& given) {
     if (fs::is_directory(p / "papers")) return p / "papers";
     if (p == p.parent_path()) break;
   }
-  fail("no folder papers/ here or above; name one with --dir");
+  fail("no folder papers/ in the current folder or above it; name one with --dir");
 }
 
 std::string text_of(const Json& c, const char* key, const std::string& where) {
@@ -50,7 +50,7 @@ std::vector<Claim> read_claims(const fs::path& folder) {
     k.paper = c.at("paper", at).as_string(at + ", paper");
     k.verdict = c.at("verdict", at).as_string(at + ", verdict");
     if (k.verdict != "met" && k.verdict != "not met" && k.verdict != "not measurable here")
-      fail("{}, verdict: '{}', expected 'met', 'not met' or 'not measurable here'", at, k.verdict);
+      fail("{}, verdict: '{}': expected 'met', 'not met' or 'not measurable here'", at, k.verdict);
     k.command = text_of(c, "command", at);
     k.value = text_of(c, "value", at);
     k.measured = text_of(c, "measured", at);
@@ -74,11 +74,11 @@ std::vector<Claim> all_claims(const fs::path& papers, const std::string& only) {
     if (!only.empty() && f.filename() != only) continue;
     for (Claim& c : read_claims(f)) claims.push_back(std::move(c));
   }
-  if (claims.empty() && !only.empty()) fail("no paper '{}'{}", only, did_you_mean(only, names));
+  if (claims.empty() && !only.empty()) fail("unknown paper '{}'{}", only, did_you_mean(only, names));
   return claims;
 }
 
-// What it prints, or nothing when it fails: why, it has told on stderr.
+// What it prints, or nothing when it fails; its reason is on stderr.
 std::optional<std::string> output_of(const std::string& command) {
   std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   if (!pipe) fail("cannot run '{}'", command);
@@ -140,18 +140,18 @@ int run_again(const std::vector<Claim>& claims) {
 
 int cmd_paper(Words args) {
   std::string what, name, dir;
-  Args a("paper", "the papers' claims, and what we measured");
+  Args a("paper", "list the claims of the papers, or measure them again");
   a.positional("list|run", what)
       .positional("NAME", name, false)
-      .flag("--dir", dir, "the folder papers/")
-      .note("list prints every claim; run NAME measures one paper's claims again.");
+      .flag("--dir DIR", dir, "folder papers/ [the nearest one above the current folder]")
+      .note("list prints every claim; run NAME measures the claims of one paper again.");
   if (!a.parse(args)) return 0;
   std::vector<Claim> claims = all_claims(papers_folder(dir), name);
   if (what == "run") {
-    if (name.empty()) throw UsageError("quern paper run: NAME is missing");
+    if (name.empty()) throw UsageError("quern paper run: NAME is missing (see quern paper list)");
     return run_again(claims);
   }
-  if (what != "list") throw UsageError(fmt::format("quern paper: '{}', expected list or run", what));
+  if (what != "list") throw UsageError(fmt::format("quern paper: unknown verb '{}', expected list or run", what));
   for (const Claim& c : claims) {
     fmt::print("{}/{}: {}\n  paper    {}\n  measured {}\n", c.paper_name, c.id, c.verdict, c.paper,
                c.measured.empty() ? "—" : c.measured);

@@ -1,6 +1,6 @@
-// Saved indices: writing the survivors of a run, old and new, as a segment that another run reads first; and the head
-// that says what they were told apart by. Only star clusters over all sources can go on: a chain of a closure, or a
-// copy of another source, might want to remove what an earlier run has given out.
+// Saved indices: writes the kept documents of a run, old and new, as a segment that a later run reads first, and a
+// head with the configuration they were compared under. Only star clustering over all sources can be continued:
+// closure, or sources compared only across, might remove documents that an earlier run already released.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 
 Json index_settings(const DedupConfig& c) {
   if (c.near && c.clustering != Clustering::star)
-    fail("an index goes with star clusters: leave clustering at star, or do without --against and --save-index");
+    fail("an index needs star clustering, found another: set clustering to star, or use no index (against, save_index)");
   if (c.scope != Scope::all)
-    fail("an index goes with scope all: set the scope, or do without --against and --save-index");
+    fail("an index needs scope all, found another: set scope to all, or use no index (against, save_index)");
   DedupConfig told = c;  // what the preset is called, and where things are read and written, is nothing to an index
   const Json all = told.json();
   Json j = Json::object();

@@ -1,4 +1,4 @@
-// Near copies: who met in a band, their sets sorted, the election, and how alike those were that met.
+// Near-duplicates: candidates from the bands, their sets sorted, clustering, and a histogram of similarities.
 #include <algorithm>
 #include <span>
 

@@ -1,4 +1,4 @@
-// The first reading: every document judged, sketched and put into the spill files; the position noted now and then.
+// First pass: filters every document, computes its signature and writes the spill files; saves its position regularly.
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/dedup_run.h"

@@ -1,9 +1,9 @@
-// One deduplication under way, for the files dedup*.cc alone: what all its stages share. dedup_read.cc is the first
-// reading, dedup_near.cc bands, verification and election, dedup_write.cc the second reading, dedup_index.cc indices;
-// dedup.cc strings them together, with exact copies, clusters and what is kept for a run that goes on.
-// Ranks: block k of a reading is rank k mod N's, so is band k; a range of keys, and of the sets that are sorted,
-// each. Every rank unpacks all inputs and cuts them into lines, which is a tenth of the work and less. The first rank
-// alone elects and writes clusters, parts and index.
+// State of one deduplication run, private to the files dedup*.cc. dedup_read.cc is the first pass, dedup_near.cc
+// banding, verification and clustering, dedup_write.cc the second pass, dedup_index.cc saved indices; dedup.cc runs
+// them in order, with exact duplicates, clusters, and the progress that a resumed run starts from. Ranks: block k of a
+// pass belongs to rank k mod N, likewise band k; each rank has a range of keys and of the sets to sort. Every rank
+// decompresses all inputs and splits them into lines, a tenth of the work or less. The first rank alone clusters and
+// writes clusters, parts and index.
 #pragma once
 #include <functional>
 #include <memory>

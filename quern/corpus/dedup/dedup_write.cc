@@ -1,5 +1,5 @@
-// The second reading: survivors' lines into shards, the texts of the report's samples, the position noted now and
-// then. Several ranks pack frames into files of their own, which the first one puts behind one another.
+// Second pass: writes the lines of kept documents to shards, collects texts for the report's samples, saves its
+// position regularly. Each rank compresses frames into files of its own, which the first rank concatenates.
 #include <cstring>
 #include <functional>
 

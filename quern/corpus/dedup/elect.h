@@ -1,14 +1,12 @@
-// Who survives among documents that met in a band.
-//   star     documents are looked at from the best to the worst; one is removed when it passes the threshold against
-//   a
-//            survivor it met, else it survives. Every removed document is like its own survivor.
-//   closure  documents linked by passing pairs are one cluster, however long the chain, and the best one survives:
-//   the
-//            papers' connected components.
-// Scope `across`: only documents of different sources remove each other. In a star, of a better one; in a closure all
-// documents of the cluster's best source survive, and a cluster of one source is left alone.
-// The verdicts depend on the documents alone, not on threads: batches are judged in parallel against the survivors
-// before them, and among themselves in order. The first `settled` contenders of a star survive: they did before.
+// Clustering: chooses the document to keep among candidate pairs.
+//   star     visits documents from best to worst and removes one only if it passes the threshold against a kept
+//            document of a candidate pair. Every removed document is similar to its own survivor.
+//   closure  connected components of the passing pairs, however long the chain; the best document of a component is
+//            kept, as in the papers.
+// Scope `across`: only documents of different sources remove each other. In a star, a better one removes; in a closure
+// all documents of the cluster's best source are kept, and a cluster of one source is left alone. The decisions depend
+// on the documents only, not on threads: batches are compared in parallel against the kept documents before them, and
+// among themselves in order. The first `settled` documents of a star are kept: an earlier run kept them.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
-// What a deduplication tells about itself beyond its counts: where each source's documents went, whose copies removed
-// whose, how alike the pairs were that met, and a few clusters to look at.
+// Statistics of a deduplication beyond its counts: where each source's documents went, which source's duplicates
+// removed which other's, similarities of candidate pairs, and sample clusters.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,6 +1,7 @@
-// report.html of a deduplication: one page that needs nothing else, drawn from manifest.json and the clusters'
-// samples. Where documents went (a bar a source), rules, whose copies removed whose, how large clusters are, the
-// largest ones with their texts side by side, how alike pairs are that met and that both stay, stages.
+// report.html of a deduplication: one self-contained page, made from manifest.json and the sampled clusters. It shows
+// where documents went (one bar per source), filter rules, duplicates between sources, cluster sizes, the largest
+// clusters with their texts side by side, similarities of candidate pairs and of pairs that were both kept, and
+// stages.
 #pragma once
 #include <span>
 #include <string>

@@ -1,6 +1,6 @@
-// What the first reading leaves on disk. A segment is what one rank wrote, or a saved index: a record a row, its
-// shingles, its band keys. Rows are numbered over all inputs, those of an index first; which rows a segment holds is
-// told by its stretches, a pair (first number, rows) a block. Segments finds a row by its number wherever it lies.
+// On-disk result of the first pass. A segment is what one rank wrote, or a saved index: one record per document, its
+// shingles, its band keys. Records are numbered over all inputs, those of an index first; a segment lists the numbers
+// it holds as ranges (first number, count), one per block. Segments finds a record by its number.
 #pragma once
 #include <filesystem>
 #include <string>

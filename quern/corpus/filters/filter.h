@@ -1,6 +1,6 @@
-// A filter looks at one document and says whether it stays, which rules it fails (all of them, and the first in the
-// filter's order), and what becomes of its text. A filter is one file with a function that makes it; filters keep
-// buffers, so every thread has its own.
+// Interface of document filters: whether a document passes, which rules it fails (all of them, and the first in the
+// filter's order), and its text afterwards. A filter is one file with a function that makes it; filters own buffers,
+// so every thread has its own.
 #pragma once
 #include <cstdint>
 #include <functional>

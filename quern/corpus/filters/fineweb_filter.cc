@@ -1,6 +1,6 @@
-// FineWeb's own rules (arXiv 2406.17557, section 3.6), made for pages that are lists and menus: how many lines end
-// like a sentence, how many are short, how much of the text is lines that stood there before, how many line feeds
-// there are a word. Lines of white space alone do not count as lines. A text without lines fails the first rule.
+// FineWeb's own rules (arXiv 2406.17557, section 3.6), against pages that are lists and menus: the share of lines that
+// end like a sentence, the share of short lines, the share of text in duplicate lines, and line feeds per word. Lines
+// of white space only are not counted. A text without lines fails the first rule.
 #include <unordered_set>
 
 #include "quern/corpus/filters/filter_makers.h"

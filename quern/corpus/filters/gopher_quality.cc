@@ -1,7 +1,7 @@
-// The quality rules of Gopher (arXiv 2112.11446, table A1): how many words, how long, how many signs, bullets and
-// ellipses, how many words with a letter, and two of eight very common English words. Words are cut at white space;
-// their lengths count without ASCII punctuation at the ends, and words that are nothing else do not take part in the
-// mean. Cost: one pass over the text and one over its words.
+// Gopher's quality rules (arXiv 2112.11446, table A1): number of words, mean word length, symbols, bullets and
+// ellipses, words with a letter, and two of eight very common English words. Words are split at white space; their
+// lengths exclude ASCII punctuation at the ends, and words of punctuation only do not count in the mean. Cost: one
+// pass over the text and one over its words.
 #include <algorithm>
 #include <string>
 

@@ -1,11 +1,11 @@
-// The repetition rules of Gopher (arXiv 2112.11446, table A1): how many lines and paragraphs stand there again, and
-// how much of the text they are; how much of the text the most frequent 2-, 3- and 4-gram of words covers; how much
-// lies in 5- to 10-grams seen before. Shares are of the text's code points.
-//   top n-gram         its length (words and one space between each) times how often it stands there; of n-grams
-//                      equally frequent the first; one that stands once covers nothing
-//   repeated n-grams   from left to right: an n-gram seen before counts its words' lengths, and the next one looked
-//                      at begins behind it
-// Cost: one hash an n-gram and n, nine passes over the words.
+// Gopher's repetition rules (arXiv 2112.11446, table A1): the share of duplicate lines and paragraphs, by count and by
+// text; the share of text covered by the most frequent 2-, 3- and 4-gram of words; the share in repeated 5- to
+// 10-grams. Shares are of the text's code points.
+//   top n-gram         its length (words and one space between each) times its count; of equally frequent n-grams the
+//                      first; one that occurs once covers nothing
+//   repeated n-grams   from left to right: an n-gram seen earlier counts its words' lengths, and the search continues
+//                      after it
+// Cost: one hash per n-gram and n, nine passes over the words.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>

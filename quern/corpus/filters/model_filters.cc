@@ -1,5 +1,5 @@
-// Filters that ask a model: fasttext:MODEL:LABEL:MIN keeps a document whose probability of LABEL (with or without
-// __label__) is at least MIN; classifier:MODEL:MIN one that a classifier of our own calls good with at least MIN.
+// Model-based filters: fasttext:MODEL:LABEL:MIN keeps a document if the probability of LABEL (with or without
+// __label__) is at least MIN; classifier:MODEL:MIN keeps it if a classifier trained here gives "good" at least MIN.
 #include <charconv>
 
 #include "quern/base/error.h"

@@ -1,8 +1,8 @@
-// Pages by where they come from: lists that users bring in FOLDER/url (a folder of word lists), an entry a line.
-//   domains.txt  a host, or a domain: example.org is also www.example.org, never badexample.org
-//   urls.txt     whole addresses, without the scheme and a slash at the end
-//   words.txt    words anywhere in the address, with no letter or digit before or behind
-// Case does not count. A document without an address passes. Cost: two hash look-ups and one pass over the address.
+// Filters pages by URL, with lists that users bring in FOLDER/url (a folder of word lists), one entry per line.
+//   domains.txt  a host or a domain: example.org also matches www.example.org, never badexample.org
+//   urls.txt     whole addresses, without scheme and trailing slash
+//   words.txt    words anywhere in the address, without a letter or digit before or after
+// Matching ignores case. A document without URL passes. Cost: two hash lookups and one pass over the URL.
 #include <filesystem>
 #include <set>
 

@@ -1,7 +1,7 @@
-// Rows of the inputs, some MiB at a time, in order. A row is a line of JSONL, a text file, or a record of a WARC
-// file; rows are numbered over all inputs, bad ones too, so that two readings of the same files number alike. What
-// cannot be read is never passed over in silence: it is an Error, or by policy a counted row with its reason. Cost:
-// the reader unpacks and looks for line ends (about 1 GB/s for zstd); everything else happens to whoever took the
+// Reads records of the inputs in order, in blocks of some MiB. A record is a line of JSONL, a text file, or a WARC
+// record; records are numbered over all inputs, invalid ones too, so that two passes over the same files number alike.
+// An unreadable record is never dropped silently: it is an Error or, by policy, counted with its reason. Cost: the
+// reader decompresses and finds line ends (about 1 GB/s for zstd); the rest is done by the thread that takes the
 // block.
 #pragma once
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Bytes of an input file, in order: as they lie there, or unpacked from gzip or zstd (known by their first bytes, not
-// by the file's name), and the way back for what is written. Unpacking holds one window and no more, however far a
-// file blows up; a zstd window above 128 MiB is refused.
+// Sequential bytes of an input file: uncompressed, or decompressed from gzip or zstd (recognized by content, not by
+// name), and the zstd writer. Decompression holds one window, however large the file expands; a zstd window above 128
+// MiB is refused.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// gzip in; the one file that knows zlib.h. A file may be many members behind each other, as Common Crawl's are.
+// gzip decompression; the only file that includes zlib.h. A file may be several concatenated members, as Common
+// Crawl's are.
 #include <zlib.h>
 
 #include <algorithm>

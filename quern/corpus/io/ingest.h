@@ -1,5 +1,5 @@
-// Rows to documents: the text field of a JSON line, a whole text file, a WARC record; checked to be UTF-8. A row that
-// is no document says why (RowProblem), is counted, and stops the run or is skipped as the policy says.
+// Converts records to documents: the text field of a JSON line, a whole text file, a WARC record, validated as UTF-8.
+// An invalid record has a reason (RecordProblem), is counted, and stops the run or is skipped as the policy says.
 #pragma once
 #include <string>
 #include <string_view>

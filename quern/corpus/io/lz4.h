@@ -1,5 +1,5 @@
-// LZ4's blocks, unpacking only: literals and copies from what was unpacked before. Every length is checked; what does
-// not fit is an Error. Cost: a copy a sequence.
+// LZ4 block decompression: literals and copies from earlier output. Every length is checked; a violation is an Error.
+// Cost: one copy per sequence.
 #pragma once
 #include <string>
 #include <string_view>

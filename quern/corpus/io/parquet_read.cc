@@ -1,4 +1,4 @@
-// Reading Parquet: a cursor a column goes from page to page, and rows are put together as JSON lines.
+// Parquet reader: one cursor per column walks its pages, and rows are assembled as JSON lines.
 #include <algorithm>
 #include <charconv>
 #include <cmath>

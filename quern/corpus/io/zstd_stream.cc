@@ -1,4 +1,4 @@
-// zstd both ways; the one file that knows zstd.h. A file may be many frames behind each other.
+// zstd compression and decompression; the only file that includes zstd.h. A file may be several concatenated frames.
 #include <unistd.h>
 #include <zstd.h>
 

@@ -1,7 +1,7 @@
-// Work that arrives in order, is done by several threads, and is put away in order: produce(In&) under a lock,
-// work(In&) on any thread, commit(Out&&) under a lock in the order of production, whatever finished first. A thread
-// has one In, which it fills again and again: buffers in it are found as they were left. At most four pieces a thread
-// are under way, so memory is bounded. What any part throws is thrown here once all threads have stopped.
+// Ordered parallel pipeline: produce(In&) runs under a lock, work(In&) on any thread, commit(Out&&) under a lock in
+// the order of production, whatever finished first. Each thread has one In that it reuses, buffers included. At most
+// four items per thread are in flight, so memory is bounded. An exception of any part is rethrown here once all
+// threads have stopped.
 #pragma once
 #include <condition_variable>
 #include <cstdint>

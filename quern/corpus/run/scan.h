@@ -1,6 +1,6 @@
-// Every document of the inputs once, on all threads, what became of a block put away in order: the loop that the
-// stages share. look(state, document, out) runs on any thread with a State of its own, and so does out.pack(state),
-// if there is one, behind the block's last document; put(out) in order.
+// Processes every document of the inputs once, on all threads, and commits the results of blocks in order: the loop
+// that the stages share. look(state, document, out) runs on any thread with a State of its own, and so does
+// out.pack(state), if it exists, after the block's last document; put(out) runs in order.
 #pragma once
 #include <functional>
 #include <memory>

@@ -1,6 +1,6 @@
-// A stage under way in its output folder: what is known of an earlier process's work on the same, and the notes of
-// this one's (run_folder.h). A stage has phases, one after the other; a scan is one, which goes on in its middle. The
-// folder of notes goes last, behind the manifest: a stage calls its finish() before remove().
+// A corpus stage running in its output folder: the progress saved by an earlier process for the same work, and by this
+// one (run_folder.h). A stage has consecutive phases; a scan is one that can resume in its middle. The progress folder
+// is deleted last, after the manifest: a stage calls its finish() before remove().
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -1,6 +1,6 @@
-// SHA-1 and Murmur3 over lanes, written once for any width: V is a vector of 32-bit words in GCC's extension.
-// Included by the files of the instruction sets only. SHA-1: a lane is a message. Murmur3: a lane is a row, all rows
-// at one window; the seed-free half of a step is done once a window.
+// SHA-1 and Murmur3 over lanes, written once for any width: V is a vector of 32-bit words in GCC's extension. Included
+// only by the files of the instruction sets. SHA-1: a lane is a message. Murmur3: a lane is a row, all rows at one
+// window; the seed-free half of a step is computed once per window.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Eight elements against eight: b's block is turned seven times, so that every element meets every other. A pair of
-// equal ones is in exactly one pair of blocks that meet. About 2 cycles an element.
+// Eight elements against eight: b's block is rotated seven times, so that every element is compared with every other.
+// Two equal elements are in exactly one pair of compared blocks. About 2 cycles per element.
 #include <immintrin.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// How much two sorted sets share, for the versions by instruction set: ref one step of a merge an element, avx512
-// eight elements against eight, of which the block with the smaller end goes on.
+// Size of the intersection of two sorted sets, by instruction set: ref takes one merge step per element, avx512
+// compares eight elements with eight and advances the block with the smaller end.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// One document's sketch: normalised tokens, one 64-bit hash a shingle (a window of k tokens), the signature's rows,
-// and the hash that tells exact copies. A SketchMaker keeps its buffers from document to document: no allocation once
-// they have grown. Cost: see normalise.h and minhash.h; the hashes take about 3 ns a token.
+// MinHash sketch of one document: normalized tokens, one 64-bit hash per shingle (a window of k tokens), the
+// signature's rows, and the hash that identifies exact duplicates. A SketchMaker reuses its buffers: no allocation
+// once they have grown. Cost: see text_normalizer.h and minhash.h; the hashes take about 3 ns per token.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// Filtering as a stage of its own: kept documents as part-*.jsonl.zst, the others on request as reject-*.jsonl.zst,
-// reasons on request as reasons.jsonl ({"row", "id", "failing"} of every rejected document). Killed, it goes on.
+// Filtering as a separate stage: passed documents as part-*.jsonl.zst, removed ones on request as reject-*.jsonl.zst,
+// reasons on request as reasons.jsonl ({"row", "id", "failing"} per removed document). A killed run can be resumed.
 #pragma once
 #include <functional>
 #include <string>

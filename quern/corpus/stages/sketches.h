@@ -1,5 +1,5 @@
-// Sketches as a stage of its own: sketch-*.jsonl.zst, a line a document: {"id", "source", "shingles", "content" (128
-// bits, hexadecimal), "rows"}, for whoever wants the signatures elsewhere.
+// MinHash signatures as a separate stage: sketch-*.jsonl.zst, one line per document: {"id", "source", "shingles",
+// "content" (128 bits, hexadecimal), "rows"}, for use by other programs.
 #pragma once
 #include <filesystem>
 

@@ -1,7 +1,7 @@
-// The part of ftfy's repair of text that Quern does before normalising, line by line in its order: HTML entities
-// (while no line so far held '<'), ligatures, half and full width forms, curly quotes, line breaks, terminal escapes,
-// control characters, NFC. Not done: mojibake (re-decoding of wrongly decoded text) and the C1 controls that belong
-// to it. Named entities: those of HTML 4's Latin-1 set and some forty more; numbers all.
+// Fixes text in the way of ftfy, before normalization, line by line in its order: HTML entities (while no line so far
+// held '<'), ligatures, half- and full-width forms, curly quotes, line breaks, terminal escapes, control characters,
+// NFC. Not included: mojibake (re-decoding of wrongly decoded text) and its C1 controls. Named entities: HTML 4's
+// Latin-1 set and some forty more; numeric ones all.
 #pragma once
 #include <string>
 #include <string_view>

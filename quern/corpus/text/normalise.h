@@ -1,11 +1,11 @@
-// Text to the tokens that shingles are made of. The tokens lie in one buffer with one space between, so a window of k
-// tokens is a piece of that buffer.
-//   zyda1       mended (mend_text.h), lower case, ASCII punctuation deleted, white space collapsed; then each of
-//               « » “ ” ‘ ’ „ stands alone and can·not gim·me gon·na got·ta lem·me wan·na are cut in two: what NLTK's
+// Normalizes text to the tokens that shingles are made of. The tokens lie in one buffer separated by one space, so a
+// window of k tokens is a slice of that buffer.
+//   zyda1       fixed (fix_text.h), lower case, ASCII punctuation deleted, white space collapsed; then each of
+//               « » “ ” ‘ ’ „ becomes a token and can·not gim·me gon·na got·ta lem·me wan·na are split: what NLTK's
 //               word tokenizer does to text without punctuation
 //   slimpajama  lower case, ASCII punctuation deleted, white space collapsed
 //   raw         the text as it is; tokens are its code points
-// Cost: ASCII about 3 cycles a byte; characters beyond ASCII some 20 cycles each, text that needs mending twice that.
+// Cost: ASCII about 3 cycles per byte; other characters some 20 cycles each, text that needs fixing twice that.
 #pragma once
 #include <cstdint>
 #include <string>

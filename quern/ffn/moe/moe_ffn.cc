@@ -164,7 +164,8 @@ void register_moe(Registry& r) {
       void visit(ConfigReader& v) {
         v("width", width), v("hidden", hidden), v("n_experts", n_experts), v("top_k", top_k),
             v("router_width", router_width);
-        v("depth_average", depth_average), v("renormalise", renormalise), v("router", router), v("skip", skip);
+        v("depth_average", depth_average), v("renormalise", renormalise, "", aka("renormalize")), v("router", router),
+            v("skip", skip);
       }
     } c;
     from_json(j, c, "ffn moe", true);

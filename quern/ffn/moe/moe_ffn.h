@@ -1,5 +1,6 @@
-// Mixture of experts: a router picks, tokens are grouped by expert, one gated FFN per non-empty expert, outputs are
-// combined with the router's weights:  y_t = Σ_s w[t,s]·(act(x·Wgᵀ) ⊙ (x·Wuᵀ))·Wdᵀ of expert e[t,s].
+// Mixture of experts (MoE): a router chooses experts, tokens are grouped by expert, each non-empty expert runs one
+// gated FFN, and outputs are combined with the router's weights:
+//   y_t = Σ_s w[t,s]·(act(x·Wgᵀ) ⊙ (x·Wuᵀ))·Wdᵀ of expert e[t,s]
 // A skipped token gets zero, or its weight times its input. Cost per token: 3·D·F multiply-adds per chosen expert.
 #pragma once
 #include <memory>

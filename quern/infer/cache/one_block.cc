@@ -1,4 +1,4 @@
-// The block lives as long as one of its tensors does.
+// The block lives as long as any of its tensors.
 #include "quern/infer/cache/one_block.h"
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// Copies of tensors that lie behind each other in one block of memory. What is kept and dropped together is allocated
-// together: small blocks by the dozen are rounded up one by one, and leave holes that only their like fit into.
-// They do not come from arena.cc's classes, which are for what comes and goes in every step.
+// Copies tensors into one contiguous block of memory. Tensors that are kept and dropped together are allocated
+// together: dozens of small blocks would each be rounded up and leave holes that only blocks of the same size fill.
+// The block is not taken from the size classes of arena.cc, which serve allocations that come and go in every step.
 #pragma once
 #include <cstdint>
 #include <span>

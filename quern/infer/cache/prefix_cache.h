@@ -1,12 +1,10 @@
-// What earlier requests left behind, by their tokens: a radix tree whose edges hold the per-token state of their
-// tokens (attention keys and values, good up to any cut) and snapshots of the fixed state (recurrent states,
-// convolution tails), good at their own position only. A request that begins with known tokens resumes at the deepest
-// snapshot inside the match and replays the rest. Reads nothing but StateSpec.
+// Prefix cache: a radix tree over token ids that lets a request reuse the state of earlier ones. Edges hold the KV
+// cache of their tokens, valid up to any token, and snapshots of recurrent state, valid at one position only. A
+// request resumes at the deepest snapshot inside its cached prefix and recomputes the rest. Reads only StateSpec.
 //
-// Snapshots are taken at the ends of turns, at junctions (where a request left a known path) and on a coarse grid.
-// Bytes are those that really lie in memory: blocks as they are rounded up, tokens, and the tree's own.
-// Over the byte budget, grid snapshots nobody ever resumed from go first, oldest first; then whole leaves, least
-// recently used first.
+// Snapshots are taken at the ends of turns, where a request branches off a cached path, and periodically. Bytes are
+// counted as allocated: rounded-up blocks, tokens and the tree's own nodes. Over the byte budget, periodic snapshots
+// that no request ever resumed from are evicted first, oldest first; then whole leaves, least recently used first.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-// Masking a row by the constraint's bits.
+// Masks a row of logits with the constraint's bits.
 #include "quern/infer/engine/constrained_draw.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The tokens of one answer drawn under a constraint: what it forbids is never drawn, and a stop id only where the
-// answer may end. A token's log-probability is that of the whole distribution, not of what was allowed.
+// Constrained decoding of one sequence: tokens that the constraint forbids are never sampled, and a stop token only
+// where the output may end. The reported log-probability is that of the unmasked distribution.
 #pragma once
 #include <memory>
 #include <span>

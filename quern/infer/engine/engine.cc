@@ -127,10 +127,10 @@ struct Engine::Impl {
 
   void check_guesses(const SpeculationOptions& g) const {
     if (g.most < 0 || g.most > kMostGuessed)
-      fail("speculation: {} tokens a draft, expected 1 to {}, or 0 for none", g.most, kMostGuessed);
-    if (g.on() && !g.ngram && !g.draft) fail("speculation: {} tokens a draft, but by whom?", g.most);
-    if (g.on() && o.shards) fail("speculation: not with caches that lie over ranks");
-    if (g.draft && !draft) fail("speculation by a draft model: this model has none (--draft gives it one)");
+      fail("speculative decoding: draft length {}: expected 1 to {}, or 0 for none", g.most, kMostGuessed);
+    if (g.on() && !g.ngram && !g.draft) fail("speculative decoding: draft length {} but no draft source; enable ngram or draft", g.most);
+    if (g.on() && o.shards) fail("speculative decoding: a KV cache sharded over ranks cannot be rolled back");
+    if (g.draft && !draft) fail("speculative decoding: this model has no draft model");
   }
 
   // Where the prompt is cut for a snapshot, beyond what was already known.

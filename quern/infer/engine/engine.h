@@ -1,12 +1,12 @@
-// Many requests through one model, a step at a time. A step is one forward over a ragged batch: the next token of
-// every sequence that is answering, and as many prompt rows as `chunk` allows; experts see all rows together.
-// Requests wait while sessions or state memory run out, resume where the prefix cache knows their beginning, and can
-// be cancelled between steps. A request that fails takes no other with it.
+// Inference engine with continuous batching. Each step is one forward pass over a ragged batch: one decode token per
+// running sequence and up to `chunk` prompt tokens (chunked prefill); MoE experts see all of them together. Requests
+// queue while sequence slots or state memory are exhausted, reuse the prefix cache, and can be cancelled between
+// steps. A request that fails does not affect the others.
 //
 //   Engine engine(*model, {.tokenizer = &tokenizer});
 //   Generated g = engine.run({.prompt = ids, .options = {.max_tokens = 100}});
 //
-// submit, cancel and take may be called from any thread; step and run by one thread at a time.
+// submit, cancel and take may be called from any thread; step and run from one thread at a time.
 #pragma once
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-// What is asked of the engine, and what comes back.
+// A generation request, its options, and its result.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A line by least squares from five sums that fade, so that a step is learned from in a few operations.
+// Least squares from five exponentially decaying sums, so that recording a step takes a few operations.
 #include "quern/infer/engine/row_price.h"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
-// What one more row costs a step that answers, as a share of the step without it: where weights are read once for all
-// rows it is little, where every row brings its own experts, or arithmetic is the bound, it is much. Learned from the
-// steps themselves: the line through seconds over rows, late steps weighing more. Until steps have differed in their
-// rows it is a guess.
+// Marginal cost of one more token in a decode step, as a fraction of that step. Small where weights are read once for
+// all tokens; large where each token needs its own experts or compute is the bottleneck. Fitted online: weighted least
+// squares of step time over tokens, recent steps weighing more; a constant until batch sizes have varied.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,5 @@
-// What the engine carries of one request: its tokens, the state that has seen them, and what comes of it.
+// Sequence: the engine's record of one request: its tokens, the state that has processed them, its sampler, and the
+// result so far.
 #pragma once
 #include <algorithm>
 #include <chrono>

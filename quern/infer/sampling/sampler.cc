@@ -73,9 +73,9 @@ std::vector<SampleStep> sample_order(const std::vector<std::string>& names) {
     if (it == std::end(kSteps)) {
       std::string all;
       for (const auto& s : kSteps) all += (all.empty() ? "" : ", ") + std::string(s.first);
-      fail("'{}' is none of {}", name, all);
+      fail("sampling order: unknown step '{}', expected {}", name, all);
     }
-    if (std::find(order.begin(), order.end(), it->second) != order.end()) fail("'{}' stands there twice", name);
+    if (std::find(order.begin(), order.end(), it->second) != order.end()) fail("sampling order: '{}' is listed twice; list every step once", name);
     order.push_back(it->second);
   }
   return order;
@@ -92,20 +92,20 @@ std::vector<SampleStep> parse_sample_order(const std::string& text) {
 }
 
 void check(const SamplingOptions& o) {
-  if (!(o.temperature >= 0)) fail("--temp {}: expected 0 (greedy) or more", o.temperature);
-  if (o.top_k < 0) fail("--top-k {}: expected 0 (off) or more", o.top_k);
-  if (!(o.top_p > 0 && o.top_p <= 1)) fail("--top-p {}: expected a number in (0, 1]", o.top_p);
-  if (!(o.min_p >= 0 && o.min_p <= 1)) fail("--min-p {}: expected a number in [0, 1]", o.min_p);
-  if (!(o.typical_p > 0 && o.typical_p <= 1)) fail("--typical-p {}: expected a number in (0, 1]", o.typical_p);
+  if (!(o.temperature >= 0)) fail("temperature {}: expected 0 (greedy) or more", o.temperature);
+  if (o.top_k < 0) fail("top_k {}: expected 0 (off) or more", o.top_k);
+  if (!(o.top_p > 0 && o.top_p <= 1)) fail("top_p {}: expected a number in (0, 1]", o.top_p);
+  if (!(o.min_p >= 0 && o.min_p <= 1)) fail("min_p {}: expected a number in [0, 1]", o.min_p);
+  if (!(o.typical_p > 0 && o.typical_p <= 1)) fail("typical_p {}: expected a number in (0, 1]", o.typical_p);
   if (!(o.xtc_probability >= 0 && o.xtc_probability <= 1))
-    fail("--xtc-probability {}: expected a number in [0, 1]", o.xtc_probability);
+    fail("xtc_probability {}: expected a number in [0, 1]", o.xtc_probability);
   if (!(o.xtc_threshold > 0 && o.xtc_threshold <= 1))
-    fail("--xtc-threshold {}: expected a number in (0, 1]", o.xtc_threshold);
-  if (!std::isfinite(o.top_n_sigma)) fail("--top-n-sigma {}: expected a number; 0 is off", o.top_n_sigma);
+    fail("xtc_threshold {}: expected a number in (0, 1]", o.xtc_threshold);
+  if (!std::isfinite(o.top_n_sigma)) fail("top_n_sigma {}: expected a number; 0 is off", o.top_n_sigma);
   check(o.dry);
-  if (!(o.repetition_penalty > 0)) fail("--repetition-penalty {}: expected more than 0", o.repetition_penalty);
+  if (!(o.repetition_penalty > 0)) fail("repetition_penalty {}: expected more than 0", o.repetition_penalty);
   if (!std::isfinite(o.presence_penalty) || !std::isfinite(o.frequency_penalty))
-    fail("presence and frequency penalties must be finite numbers");
+    fail("presence_penalty and frequency_penalty: expected finite numbers");
   for (const auto& [token, bias] : o.logit_bias)
     if (token < 0 || std::isnan(bias))
       fail("logit bias {} for token {}: expected a number for an id ≥ 0", bias, token);

@@ -1,18 +1,18 @@
-// Choosing the next token from a row of logits. Logit bias first; then the steps of `order`, each working on what the
-// one before left; then one draw. Temperature 0 is greedy (lowest id among equals). Same seed and step, same token.
-//   penalties    repetition (prompt and answer; divides positive logits, multiplies negative ones), presence and
-//                frequency (answer only; subtracted once, and once per occurrence)
-//   dry          what would go on with something said before loses the more the longer that is (sampler_dry.h)
+// Sampling of the next token from a row of logits. The logit bias is added first; then the steps of `order` run, each
+// on what the one before left; then one token is sampled. Temperature 0 is greedy (lowest id among equals). The same
+// seed and step give the same token.
+//   penalties    repetition (prompt and output; divides positive logits, multiplies negative ones), presence and
+//                frequency (output only; subtracted once, and once per occurrence)
+//   dry          penalizes tokens that would continue a repetition, more for longer ones (sampler_dry.h)
 //   temperature  logits / temperature
-//   top_n_sigma  those whose logit is at most n standard deviations below the greatest; the deviation is that of the
-//                whole row, without tokens that are banned
-//   top_k        the k likeliest
-//   top_p        the likeliest that together reach p of what is left
-//   typical_p    those whose surprise is nearest to the expected one, until they together reach p of what is left
-//   min_p        those at least min_p times as likely as the likeliest
-//   xtc          exclude top choices: by chance, of those that have at least the threshold's share only the least
-//   likely
-// A step that is not in the order does nothing, whatever its option says.
+//   top_n_sigma  keeps logits at most n standard deviations below the maximum; the deviation is that of the whole row,
+//                without banned tokens
+//   top_k        keeps the k most likely tokens
+//   top_p        nucleus sampling: keeps the most likely tokens until they sum to p of what is left
+//   typical_p    keeps the tokens whose information content is nearest to the entropy, until they sum to p
+//   min_p        keeps tokens at least min_p times as likely as the most likely one
+//   xtc          exclude top choices: with some probability, keeps only the least likely token above the threshold
+// A step that is not in the order is skipped, whatever its option says.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -48,7 +48,7 @@ struct SamplingOptions {
   double top_n_sigma = 0;                           // 0 or less = off
   DryOptions dry = {};
 };
-void check(const SamplingOptions& o);  // throws Error naming the flag
+void check(const SamplingOptions& o);  // throws Error naming the field
 
 struct TokenLogprob {
   int32_t token = 0;

@@ -1,4 +1,4 @@
-// Repetitions followed from token to token.
+// Match lengths are carried from token to token.
 #include "quern/infer/sampling/sampler_dry.h"
 
 #include <algorithm>
@@ -16,12 +16,12 @@ constexpr std::ptrdiff_t kMostPlaces = 2048;  // of one token that are followed,
 
 void check(const DryOptions& o) {
   if (!(o.multiplier >= 0 && o.multiplier <= 1e4))
-    fail("--dry-multiplier {}: expected 0 (off) to 10000", o.multiplier);
-  if (!(o.base >= 1 && o.base <= 1e4)) fail("--dry-base {}: expected 1 to 10000", o.base);
-  if (o.allowed_length < 1) fail("--dry-allowed-length {}: expected at least 1", o.allowed_length);
-  if (o.last_n < -1) fail("--dry-penalty-last-n {}: expected -1 (all), 0 (off) or more", o.last_n);
+    fail("dry_multiplier {}: expected 0 (off) to 10000", o.multiplier);
+  if (!(o.base >= 1 && o.base <= 1e4)) fail("dry_base {}: expected 1 to 10000", o.base);
+  if (o.allowed_length < 1) fail("dry_allowed_length {}: expected at least 1", o.allowed_length);
+  if (o.last_n < -1) fail("dry_penalty_last_n {}: expected -1 (all), 0 (off) or more", o.last_n);
   for (const std::string& b : o.breakers)
-    if (b.empty()) fail("--dry-sequence-breaker: an empty text breaks nothing");
+    if (b.empty()) fail("dry_sequence_breakers: found an empty text, expected at least one character");
 }
 
 // Whether a breaker ends within this token's text; it may have begun in those before.

@@ -1,4 +1,4 @@
-// The head multiplies the wanted rows alone; they are copied together unless they are all there are.
+// The LM head multiplies the selected rows only; they are gathered unless all rows are selected.
 #include "quern/infer/sampling/wanted_logits.h"
 
 namespace quern {

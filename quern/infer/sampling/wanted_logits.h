@@ -1,4 +1,4 @@
-// The logits of some rows of a forward, in f32.
+// Logits of selected rows of a forward pass, in f32.
 #pragma once
 #include <cstdint>
 #include <span>

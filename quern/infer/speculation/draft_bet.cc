@@ -1,4 +1,4 @@
-// Two numbers that fade, and a wait that doubles.
+// Two exponentially decaying counts, and a wait that doubles.
 #include "quern/infer/speculation/draft_bet.h"
 
 #include <algorithm>

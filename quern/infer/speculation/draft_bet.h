@@ -1,7 +1,7 @@
-// How far to guess is a bet. With p the share of a source's late guesses that came true, the k-th token of a draft is
-// used with probability p^k; it is worth its price, as a share of a step, while that is no less. A source that is no
-// longer worth one token is silent, and asks again with one after a wait: of 4 chances where the last draft was right
-// at least in part, else doubled by every draft that was wrong from its first token on, 8, 16 … 1024.
+// Adaptive draft length for speculative decoding. With p the recent acceptance rate of a draft source, the k-th draft
+// token is accepted with probability p^k; it is drafted while p^k is at least its cost as a fraction of a step. A
+// source that is not worth one token pauses, then retries with one: after 4 chances if its last draft was partly
+// accepted, else after a wait that doubles with every fully rejected draft, 8, 16 … 1024.
 #pragma once
 #include <cstdint>
 

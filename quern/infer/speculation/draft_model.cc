@@ -1,4 +1,4 @@
-// One forward reads what is new in every text; then one for each token that is guessed on.
+// One forward pass reads what is new in every text; then one pass per drafted token.
 #include "quern/infer/speculation/draft_model.h"
 
 #include <algorithm>

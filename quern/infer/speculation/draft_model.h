@@ -1,7 +1,7 @@
-// A smaller model of the same tokens that guesses how answers of a greater one go on. It reads what they have read,
-// with states and a prefix cache of its own, and only when it is asked; then it draws token after token with the
-// answer's own sampler and seed, all askers in one batch. What it guessed and the answer did not say is forgotten the
-// next time it is asked. If it fails, guesses are lost, and no answer.
+// Draft model for speculative decoding: a smaller model with the same tokenizer. It has sequence states and a prefix
+// cache of its own and reads the text only when it is asked; then it samples token after token with the sequence's own
+// sampler and seed, all sequences in one batch. Drafted tokens that were rejected are rolled back at the next request.
+// If it fails, drafts are lost, but no output.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// A match is looked up, not searched for: each length keeps one table from a hash to the latest place.
+// Matches are looked up, not searched for: each suffix length has one table from a hash to the latest position.
 #include "quern/infer/speculation/ngram_draft.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ uint64_t mixed(uint64_t h, int32_t token) {
 }  // namespace
 
 NgramDraft::NgramDraft(int64_t most) : most_(most) {
-  if (most < 1 || most > kMostGuessed) fail("speculation: {} tokens a draft, expected 1 to {}", most, kMostGuessed);
+  if (most < 1 || most > kMostGuessed) fail("speculative decoding: draft length {}: expected 1 to {}", most, kMostGuessed);
 }
 
 // Moves on to the end of `tokens`, token by token: the source first, then the tables.

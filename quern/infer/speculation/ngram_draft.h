@@ -1,9 +1,8 @@
-// Guesses how a text goes on by where its last words stood before (prompt lookup): the longest suffix of 4, 3 or 2
-// tokens that prompt or answer already have, continued as it went on there. A source that goes on being right stays
-// the source, so that a copied passage is followed to its end. One table a length, from hash to the latest place:
-// O(1) a token; a hash that lies is found out by comparing the tokens.
-// How far a guess reaches is a bet (draft_bet.h), one for each length of the suffix and one for sources that were
-// right before. Text that repeats nothing costs next to nothing.
+// Prompt lookup drafts for speculative decoding: the longest suffix of 4, 3 or 2 tokens that occurred earlier in
+// prompt or output is continued as it continued there. A source position that keeps being right is followed, so that a
+// copied passage is drafted to its end. One hash table per suffix length holds the latest position: O(1) per token;
+// hash collisions are found by comparing tokens. The draft length adapts (draft_length_policy.h), with one policy per
+// suffix length and one for sources that were right before. Text without repetitions costs next to nothing.
 #pragma once
 #include <array>
 #include <cstdint>

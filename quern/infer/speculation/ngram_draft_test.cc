@@ -43,7 +43,7 @@ TEST(NgramDraft, RoomAndMostBoundIt) {
   EXPECT_EQ(d.next(t, 100, 0.0).size(), 3u);
   EXPECT_EQ(d.next(t, 2, 0.0).size(), 2u);
   EXPECT_EQ(d.next(t, 0, 0.0).size(), 0u);
-  EXPECT_NE(message_of([] { NgramDraft(0); }).find("0 tokens a draft, expected 1 to 16"), std::string::npos);
+  EXPECT_NE(message_of([] { NgramDraft(0); }).find("draft length 0: expected 1 to 16"), std::string::npos);
 }
 
 // A text of pairs that stood before, going on otherwise each time: every guess is wrong.

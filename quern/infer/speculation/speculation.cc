@@ -1,4 +1,4 @@
-// Where marks are set before a step, and which of them a wrong guess goes back to after it.
+// Sets rollback points before a step, and chooses the one that a rejected draft returns to.
 #include "quern/infer/speculation/speculation.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// What a sequence that guesses ahead carries: the draft that a step feeds behind its tokens, and marks of its state
-// to go back to where the draft was wrong. Rows of caches are simply dropped; fixed parts are kept as they were
-//   after every row of the draft, where they are light (CCA's tails: ten tokens' keys and values);
-//   once, before the draft, where they are heavy (recurrent states): what was right is then fed again by the next
-//   step, beside its own rows, which costs less than copies of megabytes;
-//   before the step, should a mixer not know how to leave them inside one.
+// State of a sequence that uses speculative decoding: the draft tokens that the next step verifies, and rollback
+// points for rejected ones. Rows of the KV cache are simply dropped; recurrent state is saved
+//   after every draft token, where it is small (CCA's tails: keys and values of ten tokens);
+//   once, before the draft, where it is large (recurrent states): accepted tokens are then fed again with the next
+//   step, which costs less than copying megabytes;
+//   before the whole step, if a mixer cannot save it inside one.
 #pragma once
 #include <cstdint>
 #include <optional>

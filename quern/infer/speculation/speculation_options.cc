@@ -1,4 +1,4 @@
-// A kind, and a number behind a colon.
+// Parses a source and a number after a colon.
 #include "quern/infer/speculation/speculation_options.h"
 
 #include <charconv>
@@ -20,7 +20,7 @@ SpeculationOptions parse_speculation(const std::string& text) {
     good = bad == std::errc() && rest == end && o.most >= 1 && o.most <= kMostGuessed;
   }
   if (!good)
-    fail("speculation '{}': expected none, ngram, draft or both, or as ngram:K with K tokens a draft, 1 to {}", text,
+    fail("speculative decoding '{}': expected none, ngram, draft or both, or with a draft length, e.g. ngram:4, of 1 to {}", text,
          kMostGuessed);
   return o;
 }

@@ -1,4 +1,4 @@
-// Who guesses an answer's next tokens ahead of their step, and how many at most.
+// Options of speculative decoding: the draft sources and the maximum draft length.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// attention and attention_backward: checks of the arguments, and which version runs.
+// attention and attention_backward: argument checks and dispatch.
 #include "quern/kernels/attention/attention.h"
 
 #include <algorithm>

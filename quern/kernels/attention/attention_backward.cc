@@ -1,8 +1,8 @@
 // Backward, tiled: a task is one (segment, query head). For every 64 keys (outer) and 96 queries (inner):
 //   s = q·kᵀ, dp = go·vᵀ, p = 2^(s − lse₂), g = p ∘ (dp − δ);  gq += g·k, gv += pᵀ·go, gk += gᵀ·q
-// five products of equal size. gq of the head stays in the task; gk and gv are summed per query head and added up
-// over the group afterwards, in head order, so that the result does not depend on the number of threads. q carries
-// scale·log2 e inside: gk = ln 2 · gᵀq, gq = scale · g·k.
+// five matrix products of equal size. gq of the head stays in the task; gk and gv are summed per query head and added
+// up over the group afterwards, in head order, so that the result does not depend on the number of threads. q includes
+// scale·log2 e: gk = ln 2 · gᵀq, gq = scale · g·k.
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Causal prefill and its backward against the compute peak, decode against the read bandwidth.
+// Causal prefill and its backward compared with peak compute, decode compared with read bandwidth.
 #include <cmath>
 
 #include "quern/base/rng.h"

@@ -1,8 +1,8 @@
-// Decode: few queries per key/value head, so the cache is read once and that read is the bound.
-// The keys of a head are cut into chunks of kDecodeKeys (the result does not depend on the number of threads); a task
-// takes one chunk of one head and leaves (o, m, l) of its query rows; the chunks of a row are then merged by their
-// maxima. Where the rows of a head lie behind each other a task is one walk forwards through keys and one through
-// values, and the next task goes on where it stopped.
+// Decode attention: few queries per key/value head, so the KV cache is read once and bandwidth is the bottleneck. The
+// keys of a head are cut into chunks of kDecodeKeys (the result does not depend on the number of threads); a task
+// computes (o, m, l) of its query rows for one chunk of one head; the chunks of a row are then combined by their
+// maxima. If the rows of a head are contiguous, a task is one forward pass over keys and one over values, and the next
+// task continues where it stopped.
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
-// Decode over a bf16 cache with bf16 products (vdpbf16ps): queries and probabilities are rounded to bf16, sums are
-// f32. Half the instructions of widening the cache to f32. Keys and values are walked in the order they lie, a few
-// keys at a time for all rows and columns: the hardware then fetches ahead by itself, all the time, and no pass over
-// keys that are already near leaves memory idle. Included by attention_simd_impl.h, under AVX512-BF16 alone.
+// Decode over a bf16 KV cache with bf16 products (vdpbf16ps): queries and probabilities are rounded to bf16, sums are
+// f32. Half the instructions of converting the cache to f32. Keys and values are read sequentially, a few keys at a
+// time for all rows and columns: the hardware prefetcher then never pauses, and no pass over cached keys leaves memory
+// idle. Included by attention_simd_impl.h, under AVX512-BF16 only.
 #pragma once
 #include <cstdint>
 

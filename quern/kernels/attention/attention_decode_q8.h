@@ -1,6 +1,6 @@
-// Decode over a cache in 8 bits, in whole numbers: queries and probabilities get 16 bits (relative to the largest of
-// a query, or of 64 keys' probabilities, so that an error is at most a 65534th of it), bytes of the cache are widened
-// to 16, and pairs of products are summed exactly in 32 bits; f32 scales come last.
+// Decode over an int8 KV cache in integer arithmetic: queries and probabilities get 16 bits (relative to the largest
+// of a query, or of 64 keys' probabilities, so that an error is at most a 65534th of it), bytes of the cache are
+// widened to 16, and pairs of products are summed exactly in 32 bits; f32 scales are applied last.
 //   s_j = S_q·S_kj · Σ q16·k_j      o += S_p · Σ_j p16_j·v_j,  p16 of p_j·S_vj
 // No sum overflows: 512 · 127 · 32767 < 2^31. Included by attention_simd_impl.h, for every instruction set.
 #pragma once

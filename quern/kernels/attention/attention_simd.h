@@ -1,4 +1,4 @@
-// The parts of attention that are not products, one table per instruction set. Scores are in units of log2 (the
+// The parts of attention that are not matrix products, one table per instruction set. Scores are in units of log2 (the
 // scale times log2 e is folded into q), so that exp is a bare 2^x.
 #pragma once
 #include <cstdint>

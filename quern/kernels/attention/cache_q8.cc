@@ -1,5 +1,5 @@
-// Plain loops that compilers make vectors of: magnitudes are compared as whole numbers, in which a NaN is above all,
-// and rounding to the nearest even is the addition of 1.5 · 2^23.
+// Plain loops that compilers vectorize: magnitudes are compared as integers, where a NaN is above everything, and
+// rounding to nearest even is the addition of 1.5 · 2^23.
 #include "quern/kernels/attention/cache_q8.h"
 
 #include <algorithm>

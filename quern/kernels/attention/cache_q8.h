@@ -1,6 +1,6 @@
-// Rows of an attention cache in 8 bits: x ≈ s·q with a scale of its own for every row and head, s = max|x| / 127, q
-// the nearest whole number in −127 … 127. An error is at most s/2, a 254th of the row's largest value. A row with an
-// infinity or a NaN has it for its scale, and whatever is read through it is not a number.
+// Rows of an int8 KV cache: x ≈ s·q with one scale per token and head, s = max|x| / 127, q the nearest integer in −127
+// … 127. An error is at most s/2, a 254th of the row's largest value. A row with an infinity or a NaN has it as its
+// scale, and everything read through it is NaN.
 #pragma once
 #include <cstdint>
 

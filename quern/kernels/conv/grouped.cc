@@ -1,8 +1,7 @@
-// Grouped convolution as products over concatenated taps. With u_t[i·K + j] = x_{t+j}[i] (each channel's taps side by
-// side) the weights need no repacking: W[o, :, :] of one output is one contiguous row of n·K numbers, and per group
+// Grouped convolution as matrix products over concatenated taps. With u_t[i·K + j] = x_{t+j}[i] (each channel's taps
+// side by side) the weights need no reordering: W[o, :, :] of one output is one contiguous row of n·K numbers, and per
+// group
 //   y = u·Wᵀ,   g_u = gy·W,   gW += gyᵀ·u,   gx_{t+j}[i] += g_u[t, i·K + j].
-// CCA: [T, 256]×[256, 128] a group. Tokens go by chunks so that u stays in cache. Few tokens (decode), or groups too
-// small for a product, take dot products that read each weight once.
 #include "quern/kernels/conv/conv_fast.h"
 #include "quern/kernels/dispatch.h"
 #include "quern/kernels/gemm/gemm.h"

@@ -1,5 +1,5 @@
-// gemm<T>: which version runs. float: the reference under QUERN_ISA=ref, else oneDNN's sgemm or our panels; double: a
-// loop blocked over K so that a block of B's rows stays in the second-level cache.
+// gemm<T>: dispatch. float: the reference under QUERN_ISA=ref, else oneDNN's sgemm or gemm_panels; double: a loop
+// blocked over K so that a block of B's rows stays in the second-level cache.
 #include "quern/kernels/gemm/gemm.h"
 
 #include <omp.h>

@@ -1,5 +1,5 @@
-// A mixture of 16 experts, top-1, width 1024: training forward and backward against the f32 peak, and one token on
-// packed bf16 weights against reading them.
+// A mixture of 16 experts, top-1, width 1024: training forward and backward compared with the f32 peak, and one token
+// on prepacked bf16 weights compared with reading them.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/moe/moe.h"

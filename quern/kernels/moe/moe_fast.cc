@@ -1,10 +1,10 @@
-// The mixture by products: expert after expert, its tokens are gathered into neighbouring rows, go through two
-// products of all cores, and are combined afterwards in slot order. Only one expert's inputs are ever gathered, so
-// scratch is n·D for the outputs and a few rows' worth for the busiest expert. While decoding, when an expert has a
-// row or two and waiting would cost more than gathering, all packed experts go side by side instead: one gathering,
-// one product with every gate and up, one with every down. Backward per expert, with a = act(gate)⊙up:  g_o = p·gy,
-// gWd += g_oᵀ·a,  g_a = g_o·Wd,  g_gu by the gate's slope, gWgu += g_guᵀ·x,  g_x = g_gu·Wgu; gp = gy·o.  Cost:
-// 6·n·D·F flops forward, 12·n·D·F backward.
+// Mixture of experts by matrix products: expert after expert, its tokens are gathered into adjacent rows, multiplied
+// by two products on all cores, and combined afterwards in slot order. Only one expert's inputs are gathered at a
+// time, so scratch is n·D for the outputs and a few rows for the busiest expert. During decoding, when an expert has a
+// row or two and waiting would cost more than gathering, all prepacked experts run together instead: one gather, one
+// product with every gate and up, one with every down. Backward per expert, with a = act(gate)⊙up:  g_o = p·gy, gWd +=
+// g_oᵀ·a,  g_a = g_o·Wd,  g_gu by the gate's slope, gWgu += g_guᵀ·x,  g_x = g_gu·Wgu; gp = gy·o. Cost: 6·n·D·F flops
+// forward, 12·n·D·F backward.
 #include "quern/kernels/moe/moe_fast.h"
 
 #include "quern/base/error.h"

@@ -1,5 +1,5 @@
-// Bodies of the fast row norms; included by norm_avx2.cc and norm_avx512.cc alone. The equations are norm_ref.cc's.
-// Each is written once for ordinary and once for streaming stores, chosen by a template flag.
+// Bodies of the fast row norms; included only by norm_avx2.cc and norm_avx512.cc. The equations are those of
+// norm_ref.cc. Each is written once for ordinary and once for streaming stores, chosen by a template flag.
 #pragma once
 #include "quern/kernels/norm/norm_simd.h"
 #include "quern/kernels/vec_math.h"

@@ -1,5 +1,5 @@
 // H = U·D·Uᵀ from the last channel to the first: d_k = H_kk − Σ_{i>k} d_i·U_ki²,
-// U_jk = (H_jk − Σ_{i>k} U_ji·d_i·U_ki) / d_k, sums along the rows of U; U takes the place of H.
+//   U_jk = (H_jk − Σ_{i>k} U_ji·d_i·U_ki) / d_k, sums along the rows of U; U takes the place of H.
 #include "quern/kernels/quant/feedback.h"
 
 #include <algorithm>

@@ -1,12 +1,12 @@
-// What rounding a matrix costs its outputs, and how to round so that it costs little. y = x·Wᵀ; an error δ in a row
-// of W costs E[(x·δ)²] = δᵀHδ, H = E[x·xᵀ] over the rows a text sends through the matrix. With H = U·D·Uᵀ, U unit
-// upper triangular,
+// Error-feedback rounding (GPTQ/LDLQ family): what rounding a matrix costs its outputs, and how to round so that it
+// costs little. y = x·Wᵀ; an error δ in a row of W costs E[(x·δ)²] = δᵀHδ, H = E[x·xᵀ] over the rows that a
+// calibration text sends through the matrix. With H = U·D·Uᵀ, U unit upper triangular,
 //     δᵀHδ = Σ_k d_k·(δ_k + Σ_{j<k} U_jk·δ_j)²
-// so a weight that is rounded after the channels before it is first moved by Σ_{j<k} U_jk·δ_j, what their errors cost
-// where x_k follows them; all that is left is d_k times the square of its own rounding, d_k the part of x_k² that
-// later channels cannot foretell. Without correlation U is the identity and D the mean squares. H gets `damping`
-// times its mean diagonal added: few rows say little about many channels, and other texts differ. Cost: K²·rows
-// multiply-adds to collect, K³/6 to factor, N·K²/2 to round by.
+// so a weight is first shifted by Σ_{j<k} U_jk·δ_j, which compensates the errors of the channels before it as far as
+// x_k is correlated with them, and then rounded; what remains is d_k times the square of its own rounding, where d_k
+// is the part of x_k² that later channels cannot predict. Without correlation U is the identity and D the mean
+// squares. `damping` times the mean diagonal is added to H: few rows say little about many channels, and other texts
+// differ. Cost: K²·rows multiply-adds to collect, K³/6 to factor, N·K²/2 to round.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Which packed form serves, and the statistics of calibration.
+// Dispatch between prepacked forms, and the calibration statistics.
 #include "quern/kernels/quant/packed_weight.h"
 
 #include "quern/base/error.h"

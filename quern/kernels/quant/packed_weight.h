@@ -1,5 +1,5 @@
-// PackedWeight: one face for a matrix W [N, K] in any scheme: y = x·Wᵀ + b, and single rows for embeddings that share
-// the head. Cheap to copy: copies share the packed bytes.
+// PrepackedWeight: a matrix W [N, K] in any quantization format, with one interface: y = x·Wᵀ + b, and single rows for
+// embeddings that share the head. Cheap to copy: copies share the bytes.
 #pragma once
 #include <memory>
 #include <vector>

@@ -1,12 +1,12 @@
-// quant_kernels.h with bf16 and byte products: a strip of up to 16 rows against a stretch of a panel, everything
-// multiplied in the registers it was unpacked to (q8 and q4 of up to four rows: quant_fixed.h). The stretch is passed
-// once for every V vectors of 16 columns and lies in cache after the first pass; x is broadcast from memory as the
-// product's operand. Per 64 bytes of q8: 3 shifts and shuffles, a mask, 4 conversions and 2 merging shuffles make two
-// vectors of pairs for 2 products a row. Per 64 bytes of q4: 3 shifts and 4 look-ups (vpermw reads 5 bits of its
-// index: a table repeated twice needs no mask) for 4 products a row; a group costs one multiply-add a row, two with a
-// zero point. Zen 4 gives products to two of its four pipes and hides the rest in the others, if it sees it in time:
-// a dozen cycles pass from a byte to a pair, and a core whose other hardware thread is busy looks no further ahead
-// than the 32 products of a step. So weights are unpacked one step before they are multiplied.
+// quant_kernels.h with bf16 and byte products: a row block of up to 16 rows times a span of a panel, multiplied in the
+// registers it was dequantized to (q8 and q4 of up to four rows: quant_fixed.h). The span is passed once for every V
+// vectors of 16 columns and is in cache after the first pass; x is broadcast from memory as the product's operand. Per
+// 64 bytes of q8: 3 shifts and shuffles, a mask, 4 conversions and 2 merging shuffles make two vectors of pairs for 2
+// products per row. Per 64 bytes of q4: 3 shifts and 4 lookups (vpermw reads 5 bits of its index: a table repeated
+// twice needs no mask) for 4 products per row; a group costs one multiply-add per row, two with a zero point. Zen 4
+// executes products on two of its four pipes and hides the rest in the others, if it sees it in time: a dozen cycles
+// pass from a byte to a pair, and a core whose other hardware thread is busy looks no further ahead than the 32
+// products of a step. So weights are dequantized one step before they are multiplied.
 #include <array>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// Quantised products: few rows against the read bandwidth (over 512 MiB of different random weights in turn), many
-// against the bf16 peak, with PackedLinear bf16 beside them.
+// Quantized matrix multiplication: few rows compared with read bandwidth (over 512 MiB of different random weights in
+// turn), many compared with the bf16 peak and with PackedLinear bf16.
 #include "quern/base/rng.h"
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"

@@ -1,5 +1,5 @@
-// quant_fixed.h in AVX-512 with byte products. Per 64 bytes of weights and row: q4 a shift, two masks and four
-// products, q8 one exclusive or (bytes become 0 … 255; 128 Σx is taken off a block's sum) and two products.
+// quant_fixed.h in AVX-512 with byte products. Per 64 bytes of weights and row: q4 one shift, two masks and four
+// products, q8 one exclusive or (bytes become 0 … 255; 128 Σx is subtracted from a block's sum) and two products.
 #include "quern/kernels/quant/quant_fixed.h"
 
 #include <array>

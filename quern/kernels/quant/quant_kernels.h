@@ -1,7 +1,7 @@
-// The inner loops of quantised products, one table an instruction set. Raw sums: the column scale S comes later.
-// q8 sums are 2²⁴ times too large: a byte is used where it lies at the top of its 32 bits.
-// A table either multiplies rows of floats by whole panels (a few rows; more are unpacked for the tiles), or strips
-// of up to 16 rows by stretches of panels.
+// Inner loops of quantized matrix multiplication, one table per instruction set. They return raw sums: the column
+// scale S is applied later. q8 sums are 2²⁴ times too large: a byte is used where it lies, at the top of its 32 bits.
+// A table either multiplies rows of floats by whole panels (a few rows; more are dequantized for the tiles), or row
+// blocks of up to 16 rows by spans of panels.
 #pragma once
 #include <cstdint>
 

@@ -1,8 +1,8 @@
-// Quantised products: which version runs, how rows and panels are shared out, and the column scales afterwards.
-// Where there are bf16 and byte products, strips of rows (quant_strips.h) take up to kStripRows rows, and any number
-// of int8 rows. Elsewhere a few rows of floats go through a panel directly. More are multiplied by the bf16 tiles of
-// gemm/tile.h: a block of a panel is unpacked to bf16 pairs in a thread's own 32 KiB and serves up to 192 rows, so
-// that unpacking is 2 % of the work.
+// Quantized matrix multiplication: dispatch, distribution of rows and panels over threads, and the column scales.
+// Where the CPU has bf16 and byte products, row blocks (quant_row_blocks.h) take up to kRowBlockRows rows, and any
+// number of int8 rows. Elsewhere a few rows of floats are multiplied by a panel directly. More are multiplied by the
+// bf16 tiles of gemm/tile.h: a block of a panel is dequantized to bf16 pairs in a thread's own 32 KiB and serves up to
+// 192 rows, so that dequantization is 2 % of the work.
 #include "quern/kernels/quant/quant_linear.h"
 
 #include "quern/base/cpu.h"

@@ -1,7 +1,7 @@
-// QuantLinear: W [N, K] in 8 or 4 bits and y[T, N] = x[T, K]·Wᵀ (+ b). x is rounded to bf16, W[n, k] is the value
-// that quant_layout.h spells out, sums are f32, and that holds for one row and for thousands: prefill and decode mean
-// the same. q8a8 rounds the rows of x to int8 instead (x ≈ s_t·q, s_t = max|x_t| / 127) and sums in integers. Cost:
-// 2·T·N·K flops; few rows are bound by reading W: 1 byte a weight (q8), 0.5 + 1/group (+ 1/group) bytes (q4).
+// QuantLinear: W [N, K] in int8 or 4 bits and y[T, N] = x[T, K]·Wᵀ (+ b). x is rounded to bf16, W[n, k] is the value
+// that quant_layout.h defines, sums are f32, for one row as for thousands: prefill and decode compute the same. q8a8
+// rounds the rows of x to int8 instead (x ≈ s_t·q, s_t = max|x_t| / 127) and sums in integers. Cost: 2·T·N·K flops;
+// few rows are bound by reading W: 1 byte per weight (q8), 0.5 + 1/group (+ 1/group) bytes (q4).
 #pragma once
 #include <memory>
 #include <span>

@@ -1,4 +1,4 @@
-// The obvious quantised product: the layout read element by element, sums in double.
+// Reference quantized multiplication: the layout is read element by element, sums in double.
 #include "quern/kernels/quant/quant_ref.h"
 
 #include <cmath>

@@ -1,8 +1,8 @@
-// How strips are shared out. x is rounded row by row and then laid out [k][16 rows], so that one line holds what one
-// step of a kernel multiplies by. A panel is taken in stretches of 256 values of k (16 KiB of q8): a stretch is
-// passed by every strip of an item while the next one is fetched, at an even pace, by the first. Few rows: every
-// thread streams through whole panels, one matrix after the other. Many: items of 12 strips and 4 panels, so that x
-// and y of an item stay in the second-level cache.
+// Distribution of row blocks over threads. x is rounded row by row and then stored as [k][16 rows], so that one cache
+// line holds what one step of a kernel multiplies by. A panel is processed in spans of 256 values of k (16 KiB of q8):
+// a span is passed by every row block of an item while the next one is prefetched, at an even pace, by the first. Few
+// rows: every thread streams through whole panels, one matrix after the other. Many: items of 12 row blocks and 4
+// panels, so that x and y of an item stay in the second-level cache.
 #include "quern/kernels/quant/quant_strips.h"
 
 #include "quern/base/error.h"

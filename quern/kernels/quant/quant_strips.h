@@ -1,5 +1,5 @@
-// Quantised products by strips of up to 16 rows (quant_kernels.h): one matrix, or several of one shape side by side,
-// each with rows of its own, as the experts of a mixture are.
+// Quantized multiplication by row blocks of up to 16 rows (quant_kernels.h): one matrix, or several of one shape
+// together, each with rows of its own, like the experts of a mixture.
 #pragma once
 #include <span>
 

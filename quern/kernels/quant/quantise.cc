@@ -1,8 +1,8 @@
-// Choosing scales and rounding: W [N, K] to bytes or nibbles, 64 rows at a time, channels in order.
-// q8: S = max|w| / 127. q4: S puts the row's coarsest group at the top of the scale codes; each group then takes,
-// among the codes around max|w| / 8 (or (max − min) / 15 with zero inside), the one with the least
-// Σ_k d_k·(w − W)². d is 1 without a factor of the inputs. With one, q8 too tries scales down to 0.9 of the plain
-// one, and what is rounded is not w but w + Σ_{j<k} U_jk·δ_j (feedback.h), δ = w − W.
+// Quantization: chooses scales and rounds W [N, K] to bytes or nibbles, 64 rows at a time, channels in order. q8: S =
+// max|w| / 127. q4: S puts the row's coarsest group at the top of the scale codes; each group then takes, among the
+// codes around max|w| / 8 (or (max − min) / 15 with zero inside), the one with the smallest Σ_k d_k·(w − W)². d is 1
+// without a factor of the inputs. With one, q8 too tries scales down to 0.9 of the plain one, and what is rounded is
+// not w but w + Σ_{j<k} U_jk·δ_j (error_feedback.h), δ = w − W.
 #include <array>
 #include <atomic>
 #include <cmath>

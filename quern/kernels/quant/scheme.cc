@@ -1,4 +1,4 @@
-// Names and bounds of weight schemes.
+// Names and bounds of quantization formats.
 #include "quern/kernels/quant/scheme.h"
 
 #include "quern/base/error.h"

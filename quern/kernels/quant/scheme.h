@@ -1,9 +1,9 @@
-// WeightScheme: the form a matrix takes for inference. One value says how weights are kept and what the rows that
-// meet them are rounded to; sums are f32 in every form.
-//   plain  as it is, not packed             f32, bf16  packed dense
-//   q8     int8, one scale per output channel; rows are bf16
-//   q4     4 bits in groups of 32 or 64 along K, symmetric or with a zero point; rows are bf16
-//   q8a8   the weights of q8, rows rounded to int8 with one scale each, integer sums
+// QuantFormat: the quantization format of a matrix for inference: how weights are stored and what the activations that
+// they multiply are rounded to; sums are f32 in every format.
+//   plain  unchanged, not prepacked         f32, bf16  prepacked, not quantized
+//   q8     int8, one scale per output channel; activations are bf16
+//   q4     4 bits in groups of 32 or 64 along K, symmetric or with a zero point; activations are bf16
+//   q8a8   the weights of q8, activations rounded to int8 with one scale per row, integer sums
 #pragma once
 #include <string>
 #include <string_view>

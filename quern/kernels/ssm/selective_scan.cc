@@ -1,4 +1,4 @@
-// The selective scan's entry points: checks, which version runs, and strips of channels over threads.
+// Entry points of the selective scan: checks, dispatch, and blocks of channels over threads.
 #include "quern/kernels/ssm/selective_scan.h"
 
 #include "quern/base/error.h"

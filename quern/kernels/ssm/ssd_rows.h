@@ -1,4 +1,4 @@
-// Bodies of SsdTable; included by ssd_avx2.cc and ssd_avx512.cc alone.
+// Bodies of SsdTable; included only by ssd_avx2.cc and ssd_avx512.cc.
 #pragma once
 #include "quern/kernels/ssm/softplus.h"
 #include "quern/kernels/ssm/ssm_simd.h"

@@ -1,5 +1,5 @@
-// Bodies of SsmTable: gated norm, causal convolution with SiLU, selective scan; included by ssm_avx2.cc and
-// ssm_avx512.cc alone. The equations are those of the *_ref.cc files.
+// Bodies of SsmTable: gated norm, causal convolution with SiLU, selective scan; included only by ssm_avx2.cc and
+// ssm_avx512.cc. The equations are those of the *_ref.cc files.
 #pragma once
 #include "quern/kernels/ssm/softplus.h"
 #include "quern/kernels/ssm/ssm_simd.h"

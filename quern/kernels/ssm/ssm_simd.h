@@ -1,5 +1,5 @@
-// The tables of fast loops of this folder; vec_math.h says why they speak of raw pointers. SsdTable holds what the
-// chunked SSD does besides products, on tiles of at most kSsdChunk rows; SsmTable the rest.
+// Tables of the fast loops of this folder; vec_math.h explains the raw pointers. SsdTable holds the parts of chunked
+// SSD that are not matrix products, on tiles of at most kSsdChunk rows; SsmTable the rest.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Questions with known answers, in the TemporalMemoryDataset's own format, asked of a Memory: recall, precision and
-// F2 = 5PR / (4P + R) a question, their means a type of question, and 95 % intervals by resampling items (a
+// Evaluates a Memory on questions with known answers, in the TemporalMemoryDataset's format: recall, precision and F2
+// = 5PR / (4P + R) per question, their means per type of question, and 95 % intervals by resampling items (a
 // question's rewordings stay together).
 #pragma once
 #include <filesystem>

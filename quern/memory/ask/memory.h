@@ -1,13 +1,14 @@
-// A conversation that knows when things were said. Turns are written to the store and found at once; a question goes
+// Long-term conversation memory with temporal queries. It stores every turn verbatim, searchable at once. A question
+// is answered by
 //
-//   time phrases → rows of the table;  the other words → BM25 among those rows;  neither → what its context points
-//   at.
+//   time expressions → rows of the conversation table;  the other words → BM25 among those rows;
+//   neither          → what the question's context refers to
 //
 //   Memory m("talks.db", {.create = true, .conversation = "kitchen"});
 //   m.add({"Ada", "The mill stands still on Sundays.", utc, offset});
-//   Answer a = m.ask("What did Ada say about the mill last Sunday?", {.now = …});
+//   MemoryResult r = m.ask("What did Ada say about the mill last Sunday?", {.now = …});
 //
-// One Memory belongs to one thread at a time. Other processes may write the same file: what they added is seen at the
+// A Memory may be used by one thread at a time. Other processes may write the same file: their turns are seen at the
 // next question.
 #pragma once
 #include <cstdint>

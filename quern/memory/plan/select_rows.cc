@@ -1,5 +1,4 @@
-// Applying a TimeQuery to the table: dates first, then hours, then sessions counted among what is left, then
-// responses.
+// Applies a TimeQuery to the table: dates first, then hours, then sessions counted among the rest, then responses.
 #include <algorithm>
 #include <utility>
 

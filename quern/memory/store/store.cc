@@ -111,7 +111,7 @@ ConversationInfo ConversationStore::find(const std::string& name) {
   if (name.empty() && names.size() == 1) return *look_up(names[0]);
   if (names.empty()) fail("{} holds no conversation", db_.file());
   if (name.empty())
-    fail("{} holds several conversations ({}): name one with --conversation", db_.file(), fmt::join(names, ", "));
+    fail("{} holds several conversations ({}): name one of them", db_.file(), fmt::join(names, ", "));
   fail("{} holds no conversation '{}'; there are: {}", db_.file(), name, fmt::join(names, ", "));
 }
 

@@ -1,4 +1,4 @@
-// The dictionary of the time grammar, and reading a slip of the pen as one of the calendar's names.
+// Dictionary of the time grammar, and correction of misspelled calendar names.
 #pragma once
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// Periods said by way of other periods: "early June", "the first week of July", "the week of May 8th", "two days
-// before yesterday", "the Friday after Easter", "the morning of May 8th".
+// Periods relative to other periods: "early June", "the first week of July", "the week of May 8th", "two days before
+// yesterday", "the Friday after Easter", "the morning of May 8th".
 #include <algorithm>
 
 #include "quern/memory/time/time_parser.h"

@@ -1,5 +1,5 @@
-// What prepositions make of periods: "between … and …", "since …", "until …", lists ("in May and July"), days of
-// every week ("on Tuesdays") and hours of every day. And the walk over the question that collects constraints.
+// Prepositions applied to periods: "between … and …", "since …", "until …", lists ("in May and July"), days of every
+// week ("on Tuesdays") and hours of every day. Also the scan of the question that collects constraints.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
-// The rules of the time grammar, as functions from a token to the token after the phrase (0: the rule does not hold).
-// Each looks ahead a bounded number of tokens, so that a question costs linear time. time_dates.cc holds dates and
-// periods, time_periods.cc the periods counted from now, time_sessions.cc sessions and responses, time_clauses.cc
-// what prepositions make of them.
+// Rules of the time grammar, as functions from a token to the token after the phrase (0: the rule does not match).
+// Each looks ahead a bounded number of tokens, so that parsing is linear. time_dates.cc has dates and periods,
+// time_periods.cc periods relative to now, time_sessions.cc sessions and responses, time_clauses.cc prepositions.
 #pragma once
 #include <optional>
 #include <vector>

@@ -1,6 +1,6 @@
-// Periods counted from now ("three weeks ago", "last Tuesday", "the past month", "Tuesday evening").
+// Periods relative to now ("three weeks ago", "last Tuesday", "the past month", "Tuesday evening").
 //
-// "last week" is the calendar's previous one; "the last week", "the past week" and "the last three days" reach back
+// "last week" is the previous calendar week; "the last week", "the past week" and "the last three days" reach back
 // from today. Grain widens: "two months ago" is that whole month, "two weeks ago" that week from Monday.
 #include <algorithm>
 

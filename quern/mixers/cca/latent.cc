@@ -1,5 +1,5 @@
-// The padding stands once, in front of z: the depthwise output then has t1−1 rows before the first token (its bias,
-// not zero, when z is fresh), and the grouped convolution reads them. Carried state is the same with real rows.
+// Zeros are padded once, in front of z: the depthwise output then has t1−1 rows before the first token (its bias, not
+// zero, at the start of a sequence), which the grouped convolution reads. Carried state is the same with real rows.
 #include "quern/mixers/cca/latent.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// A short causal convolution a channel with SiLU behind it, on a tape: kernels/ssm/causal_conv.h with the last rows
-// kept between tokens. w [C, 1, K] as checkpoints have it; state part: the last K − 1 rows.
+// Short causal depthwise convolution followed by SiLU, on a tape: kernels/ssm/causal_conv.h with the last rows carried
+// between tokens. w [C, 1, K] as in checkpoints; state part: the last K − 1 rows.
 #pragma once
 #include "quern/mixers/mixer.h"
 

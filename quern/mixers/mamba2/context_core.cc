@@ -1,14 +1,13 @@
-// Mamba-2 between its projections when rows of a document lie on several ranks (mixers/context.h):
-//   convolution  on rows widened by the taps − 1 before each segment
-//   SSD          of every segment from a zero state. N rows behind each read its last state Z out: their Δ is 0, so
-//                nothing moves, x = 0 and C = eₙ, so y is row n of Z; and what the backward pushes into them is the
-//                gradient of Z
+// Mamba-2 between its projections under context parallelism (mixers/ranks/context_parallel.h):
+//   convolution  on rows with a halo of the taps − 1 rows before each segment
+//   SSD          of every segment from a zero state. N extra rows at its end read out the last state Z: their Δ is 0,
+//                so the state does not change, x = 0 and C = eₙ, so y is row n of Z; the gradient that backward
+//                assigns to them is the gradient of Z
 //   states       a chunk c turns the state that enters it into S(c+1) = A(c)·S(c) + Z(c), A = e^(Σ a) over the chunk
-//                where it is one segment that goes on from before, 0 where a document begins in it. All (A, Z) go to
-//                all ranks, each runs the recurrence; what enters adds y_t += e^(s_t)·Cₜᵀ·S(c), s_t = a summed up to
-//                t
-//   backward     G(c) = Σ_t e^(s_t)·Cₜ·gyₜᵀ + A(c)·G(c+1), the same way round; G(c+1) is the gradient of Z(c)
-// Shapes: n rows here, H heads of P, I = H·P, N states, S segments, 2 chunks a rank. A rank sends 2·H·(N·P + 1)
+//                if it is one segment that continues, 0 if a document begins in it. All (A, Z) go to all ranks, each
+//                runs the recurrence; the entering state adds y_t += e^(s_t)·Cₜᵀ·S(c), s_t = a summed up to t
+//   backward     G(c) = Σ_t e^(s_t)·Cₜ·gyₜᵀ + A(c)·G(c+1), in reverse; G(c+1) is the gradient of Z(c)
+// Shapes: n local rows, H heads of P, I = H·P, N states, S segments, 2 chunks per rank. A rank sends 2·H·(N·P + 1)
 // numbers forward and 2·H·N·P backward, whatever the length.
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// One head forwards: chunk by chunk, every token read against the dictionary as it stood and the chunk so far, the
-// chunk then written into the dictionary (ovq.h says what is computed).
+// Forward of one head, chunk by chunk: every token reads the dictionary and the chunk so far, then the chunk is
+// written into the dictionary (definitions in ovq.h).
 #include <algorithm>
 
 #include "quern/base/error.h"

@@ -1,6 +1,6 @@
-// OVQ attention by the book, in double: a dictionary of running means moved one token after the other, a softmax
-// written out for every query with the logarithm of the counts. Nothing is shared with the fast form but the schedule
-// and the order in which equally dissimilar tokens are taken.
+// Reference OVQ attention in double: a dictionary of running means updated token by token, and a softmax written out
+// per query with the logarithm of the counts. Shares with the fast form only the schedule and the order in which
+// equally dissimilar tokens are taken.
 #include <algorithm>
 #include <cmath>
 #include <vector>

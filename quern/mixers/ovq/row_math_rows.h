@@ -1,6 +1,6 @@
-// Bodies of the fast row loops; included by row_math_avx2.cc and row_math_avx512.cc alone. The product holds a tile
-// of c in registers: kRows × kVectors sums, of which 24 fill AVX-512's 32 registers and 8 AVX2's 16, beside one
-// vector of b each and a broadcast of a.
+// Bodies of the fast row loops, included only by row_math_avx2.cc and row_math_avx512.cc. The product holds a tile of
+// c in registers: kRows × kVectors sums, 24 of AVX-512's 32 registers and 8 of AVX2's 16, plus one vector of b each
+// and a broadcast of a.
 #pragma once
 #include "quern/kernels/vec_math.h"
 #include "quern/mixers/ovq/row_math_simd.h"

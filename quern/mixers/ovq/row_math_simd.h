@@ -1,4 +1,4 @@
-// The table of f32 loops behind RowMath<float>; the bodies, row_math_rows.h, are compiled once an instruction set.
+// Table of f32 loops behind RowMath<float>; the bodies, row_math_rows.h, are compiled once per instruction set.
 #pragma once
 #include <cstdint>
 

@@ -1,7 +1,7 @@
-// What the softmax-attention mixers share: rotary settings, the key/value state, and attention itself on a tape.
-// q [T, Hq, d], k and v [T, Hkv, d] of this call's tokens; with states, k and v are appended to parts `k_part` and
-// `k_part + 1` of the site and attention runs over everything the sequence has seen. A cache holds f64, f32, bf16, or
-// whole numbers of 8 bits with a scale a row and head (kernels/attention/cache_q8.h).
+// What the softmax attention mixers share: rotary settings, the KV cache, and attention on a tape. q [T, Hq, d], k and
+// v [T, Hkv, d] of this call's tokens; with states, k and v are appended to parts `k_part` and `k_part + 1` of the
+// site and attention runs over everything the sequence has seen. A cache holds f64, f32, bf16, or int8 with one scale
+// per token and head (kernels/attention/cache_q8.h).
 #pragma once
 #include <vector>
 

@@ -1,11 +1,11 @@
-// Context parallel: the rows of one batch lie over P ranks. T token rows (documents one after the other) are cut into
-// 2P even chunks and rank r holds chunks r and 2P−1−r, so that early rows, which see little, and late ones, which see
-// much, even out. A mixer works on the rows it has, and asks here for what lies elsewhere:
-//   widen    rows just before each of this rank's segments (convolutions, delayed values); their gradients go back
-//            and are added where the rows live
-//   gather   all rows of every rank, in rank order (keys and values); gradients are summed and sent home
-// A segment of the local batch is what one chunk holds of one document. All ranks run the same operations in the same
-// order; both directions of every one of them are collective.
+// Context parallelism: the tokens of a batch are sharded over P ranks. T tokens (documents concatenated) are cut into
+// 2P even chunks; rank r holds chunks r and 2P−1−r (zig-zag), which balances causal attention. A sequence mixer
+// computes on its local tokens and fetches remote ones through:
+//   with_halo  halo exchange: rows just before each local segment (convolutions, delayed values); their gradients are
+//              sent back and added at the owner rank
+//   gather     all rows of every rank, in rank order (keys and values); gradients are reduced to the owner rank
+// A segment of the local batch is the part of one document that one chunk holds. All ranks run the same operations in
+// the same order; forward and backward of each are collective.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,8 +1,8 @@
-// Attention over vector-quantised keys as a layer (vq.h tells what a head does), the baseline that OVQ is measured
-// against: the codebook is a parameter [H, N, d], learnt over the corpus and the same for every sequence.
-//   q, k, v = x·Wᵀ;  k through a key shift if asked;  q, k = unit vectors a head;  s_h = β_h·√d;  y = VQ(…)·Woᵀ
-// State, fixed in size and f32: sums of values [H, N, d], counts [H, N], the chunk that is not yet full with its
-// codes, and how many tokens were seen. Cost per token: 4·H·d·D multiply-adds for the projections and H·d·(3N + C).
+// Attention over vector-quantized keys as a layer (one head: vq.h), the baseline that OVQ is measured against: the
+// codebook is a parameter [H, N, d], learned over the corpus and shared by all sequences.
+//   q, k, v = x·Wᵀ;  k through a key shift on request;  q, k = unit vectors per head;  s_h = β_h·√d;  y = VQ(…)·Woᵀ
+// State, constant in size and f32: sums of values [H, N, d], counts [H, N], the chunk that is not yet full with its
+// codes, and the number of tokens seen. Cost per token: 4·H·d·D multiply-adds for the projections and H·d·(3N + C).
 #pragma once
 #include "quern/mixers/mixer.h"
 #include "quern/mixers/vq_attention/vq.h"

@@ -1,4 +1,4 @@
-// Llama-style transformer: r += Attention(norm1(r)); r += FFN(norm2(r)); logits = norm(r)·headᵀ. The baseline.
+// Llama-style transformer, the baseline: r += Attention(norm1(r)); r += FFN(norm2(r)); logits = norm(r)·headᵀ.
 #pragma once
 #include <memory>
 #include <vector>

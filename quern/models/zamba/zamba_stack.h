@@ -1,11 +1,11 @@
-// What Zamba-7B and Zamba2 have in common: a deep stack of Mamba layers on one residual stream h, into which one or
-// two shared transformer blocks are invoked at the "hybrid" layers.
+// What Zamba-7B and Zamba2 share: a deep stack of Mamba layers on one residual stream h, with one or two shared
+// transformer blocks invoked at the "hybrid" layers.
 //   e0 = h = embed(ids)
 //   at every layer l:  t = block[j mod blocks](h ‖ e0) through invocation j's matrix if l is hybrid number j, else 0
 //                      h = h + Mixer_l(RMSNorm(h + t))
 //   logits = RMSNorm(h)·embedᵀ
-// The stream itself never receives t. Blocks take turns by the number of the invocation, not of the layer.
-// Sites: the mixers of all layers, then the invocations with a key/value cache each.
+// The stream itself never receives t. Blocks alternate by the number of the invocation, not of the layer. State sites:
+// the mixers of all layers, then the invocations with a KV cache each.
 #pragma once
 #include <functional>
 #include <memory>

@@ -1,4 +1,4 @@
-// ZAYA1: what is unusual in it —
+// ZAYA1. What is unusual in it:
 //   a residual stream in f32 with a learned scale and bias on both branches of every merge (no plain addition),
 //   compressed convolutional attention (quern/mixers/cca), and a top-1 MoE in every block whose router is an MLP that
 //   also reads the router state of the block below for the same token (quern/ffn/moe).

@@ -1,5 +1,6 @@
-// Reading ZAYA parameters from any published layout: the current one, the legacy one (experts apart, residual scales
-// at the entry of half-layers) and the interim one; expert matrices may be FP8 with a scale per output row.
+// Reads ZAYA parameters from any published layout: the current one, the legacy one (experts as separate tensors,
+// residual scales at the entry of half-layers) and the interim one; expert matrices may be FP8 with a scale per output
+// row.
 #include "quern/base/error.h"
 #include "quern/models/zaya/zaya_model.h"
 #include "quern/models/zaya/zaya_names.h"

@@ -1,4 +1,5 @@
-// AdamW over 64 Mi elements in parameters of uneven size, far out of cache: seven words of memory traffic an element.
+// AdamW over 64 Mi elements in parameters of uneven size, far larger than the caches: seven words of memory traffic
+// per element.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"
 #include "quern/optim/adamw/adamw.h"

@@ -1,6 +1,6 @@
-// Newton-Schulz against the peak of its products' type. newton_schulz counts the flops it does (half of each
-// symmetric product), …_plain those of the algorithm without symmetry, for comparison with other programs only: its
-// ratio is the same time made to look better. muon is a whole step over a stack of experts, momentum and update
+// Newton-Schulz compared with the machine's peak for its matrix type. newton_schulz counts the flops it does (half of
+// each symmetric product); …_plain those of the algorithm without symmetry, only for comparison with other programs:
+// its ratio is the same time made to look better. muon is a whole step over a stack of experts, momentum and update
 // included.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"

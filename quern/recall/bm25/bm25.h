@@ -1,11 +1,11 @@
-// A BM25 index in memory that grows by appending: what was added is found at once, and a removed document is gone
-// from postings and statistics, as if it had never been there. Documents carry the caller's ids. Reading from several
-// threads is safe while nobody writes. Cost: add is linear in the text; remove is one pass over the whole index
-// however many ids it takes; top skips what cannot be among the k best (rank.h).
+// In-memory BM25 index: added documents are found at once, and a removed document is gone from postings and
+// statistics, as if it had never been there. Documents have the caller's ids. Reading from several threads is safe
+// while none writes. Cost: add is linear in the text; remove is one pass over the whole index however many ids it
+// takes; top skips what cannot be among the k best (rank.h).
 //
 //   Bm25Index index;
 //   index.add(7, "the mill by the river");
-//   for (const Hit& h : index.top("river mills", 10)) …
+//   for (const ScoredDocument& d : index.top("river mills", 10)) …
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// The graph by its definition: every pair, made symmetric with its diagonal, and what holds its rows together.
+// The graph by its definition: every pair, made symmetric with its diagonal, and the threshold that connects it.
 #include "quern/recall/graph/gram.h"
 
 #include <algorithm>

@@ -1,14 +1,14 @@
-// Which chunks resemble which: S = X Xᵀ of unit rows, kept where s ≥ threshold, as a symmetric graph with its
-// diagonal. gram_all compares every pair: the definition. gram_pruned adds up only what can be above zero, row by row
-// over the postings of its terms, in the definition's order, hence with its bits. Sums are held for a tile of 6144
-// rows (gram_tiles.h), which stay in the first cache, while 2048 rows go past it; a row with few postings keeps a
-// list instead. Guards, which are counted:
-//   terms are taken from cheap to dear while the sums stay within `most_work`; the others open no pair
-//                                                                   → GramStats::terms_passed_over
-//   a row keeps its `most_neighbours` strongest among the rows before it, and what later rows keep →
-//   GramStats::rows_cut
-// Cost: Σ df² / 2 additions of half a nanosecond, and a scan of 4 n² / 2 bytes at the first cache's speed where rows
-// are dense; in parallel over rows; the same result with any number of threads.
+// Similarity graph of chunks: S = X Xᵀ of unit rows, kept where s ≥ threshold, symmetric with its diagonal. gram_all
+// compares every pair: the definition. gram_pruned adds up only what can be above zero, row by row over the postings
+// of its terms, in the definition's order, hence with its bits. Sums are held for a tile of 6144 rows (gram_tiles.h),
+// which stay in the first-level cache, while 2048 rows pass it; a row with few postings keeps a list instead. Limits,
+// which are counted:
+//   terms are taken from cheap to expensive while the sums stay within `max_work`; the others add no pair
+//                                                                   → GramStats::terms_skipped
+//   a row keeps its `max_neighbors` strongest among the rows before it, and what later rows keep
+//                                                                   → GramStats::rows_cut
+// Cost: Σ df² / 2 additions of half a nanosecond, and a scan of 4 n² / 2 bytes at the first-level cache's speed where
+// rows are dense; in parallel over rows; the same result with any number of threads.
 #pragma once
 #include <cstdint>
 #include <span>

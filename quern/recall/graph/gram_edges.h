@@ -1,5 +1,5 @@
-// The way from pairs of rows to a graph, shared by the product over every pair and the fast one. Edges lie below the
-// diagonal, each pair once, by their larger row, in parts of rows that follow one another.
+// Builds a graph from pairs of rows, shared by the all-pairs and the fast version. Edges lie below the diagonal, each
+// pair once, by their larger row, in parts of consecutive rows.
 #pragma once
 #include <cstdint>
 #include <vector>

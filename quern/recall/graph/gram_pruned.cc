@@ -1,5 +1,5 @@
-// S = X Xᵀ above a threshold, fast: see gram.h. Every sum is Σ x_c y_c over ascending columns c, a product and an
-// addition each, as row_dot has it: what is found needs no second look unless the guard left terms out.
+// Fast S = X Xᵀ above a threshold: see gram.h. Every sum is Σ x_c y_c over ascending columns c, one multiplication and
+// one addition each, as in row_dot: what is found needs no verification unless the limit left terms out.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,8 +1,7 @@
-// The one step of the product of sparse rows that is worth vectors: looking through a block of sums for those that
-// reach the threshold. Writes their places, counted from `base`, and sums in ascending order to `out`, which has room
-// for all, and sets all of `sums` to zero.
-//   sums: a multiple of 64 floats; `live` of them count, the rest is only cleared.  Cost: a load and a store a
-//   vector.
+// The vectorized step of the sparse product: scans a block of sums for those that reach the threshold. Writes their
+// positions, counted from `base`, and sums in ascending order to `out`, which has room for all, and sets all of `sums`
+// to zero.
+//   sums: a multiple of 64 floats; `live` of them count, the rest is only cleared. Cost: a load and a store per vector
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// The scan of sums, eight at a time: most vectors hold none that reaches the threshold.
+// Scan of sums, eight at a time: most vectors contain none that reaches the threshold.
 #include <immintrin.h>
 
 #include "quern/recall/graph/gram_scan.h"

@@ -1,4 +1,4 @@
-// The scan of sums, sixty-four at a time: most hold none that reaches the threshold, and one comparison says so.
+// Scan of sums, sixty-four at a time: most contain none that reaches the threshold, which one comparison shows.
 #include <immintrin.h>
 
 #include "quern/recall/graph/gram_scan.h"

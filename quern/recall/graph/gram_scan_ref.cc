@@ -1,4 +1,4 @@
-// The scan of sums without vectors: the definition, and the choice among the three.
+// Scan of sums without vectors: the definition, and dispatch.
 #include <algorithm>
 
 #include "quern/base/cpu.h"

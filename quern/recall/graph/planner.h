@@ -1,6 +1,6 @@
-// Planning on the resolvent: states of a world, moves between them, and the value of every state for a goal,
-// V = (I − γP)⁻¹ r, the very kernel that recalls. Values are read along moves: from a state go to the neighbour that
-// is worth most. A goal moves without anything being learnt again; a wall moves and only what it touched is repaired.
+// Planning with the resolvent: states of a world, transitions between them, and the value of every state for a goal, V
+// = (I − γP)⁻¹ r, with the same kernel as retrieval. The path follows the values: from each state to the neighbor with
+// the highest one. A moved goal needs no relearning; a moved wall repairs only what it touches.
 //
 //   GridWorld world(8, 8);  world.wall(3, 0, 3, 6);
 //   Planner plan(world.graph(), 0.95);

@@ -1,13 +1,12 @@
-// The resolvent of a random walk, the one kernel of recall and planning. For a walk P (rows sum to one), discount γ
-// and restart probability α = 1 − γ:
+// The resolvent of a random walk, the common kernel of retrieval and planning. For a walk P (rows sum to one),
+// discount γ and restart probability α = 1 − γ:
 //   successor representation   M = (I − γP)⁻¹ = Σ γᵗ Pᵗ
-//   personalised PageRank      π_p = α (I − γPᵀ)⁻¹ p = (1 − γ) Mᵀ p        a row of M, mixed over cues: what p
-//   recalls values of a reward         V = M r                                       a column: how near every state
-//   is to r
-// By power iteration (exact to a tolerance, cost iterations × edges) or by local push (cost independent of the
-// graph's size, with a bound on the error). On a symmetric graph d_s π_s(t) = d_t π_t(s), so rows and columns
-// interchange, and for α → 0 the row is in closed form: mass ∝ degree within each component. A node without edges
-// ends the walk: its row of P is zero.
+//   personalized PageRank      π_p = α (I − γPᵀ)⁻¹ p = (1 − γ) Mᵀ p        a row of M, mixed over cues: what p recalls
+//   values of a reward         V = M r                                       a column: how near every state is to r
+// By power iteration (exact to a tolerance, cost iterations × edges) or by local push (cost independent of the graph's
+// size, with a bound on the error). On a symmetric graph d_s π_s(t) = d_t π_t(s), so rows and columns interchange, and
+// for α → 0 the row is in closed form: mass ∝ degree within each component. A node without edges ends the walk: its
+// row of P is zero.
 #pragma once
 #include <cstdint>
 #include <span>

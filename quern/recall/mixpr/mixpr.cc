@@ -184,7 +184,7 @@ Recalled recall_bm25(const RecallView& v, std::string_view query, const RecallQu
 }
 
 Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQuery& q) {
-  if (v.graph.size() == 0) fail("this index was built without a graph and knows BM25 alone");
+  if (v.graph.size() == 0) fail("this index has no similarity graph: use the method bm25, or build the index with a graph");
   const QueryWords words = words_in(v, query);
   const RecallMode mode = q.mode == RecallMode::automatic ? route(query, words.rare) : q.mode;
   const double alpha = mode == RecallMode::restart ? q.alpha : mode == RecallMode::mixed ? kMixed : kLocal;

@@ -128,7 +128,7 @@ TEST(MixPr, FallbacksSaySo) {
   RecallOptions plain;
   plain.graph = false;
   const RecallIndex words = RecallIndex::build(l.text, l.chunks, plain);
-  EXPECT_NE(message_of([&] { words.mixpr("rain", q); }).find("without a graph"), std::string::npos);
+  EXPECT_NE(message_of([&] { words.mixpr("rain", q); }).find("no similarity graph"), std::string::npos);
   EXPECT_EQ(chunks_of(words.bm25("lantern", 3)), (std::vector<uint32_t>{50}));
 }
 

@@ -1,7 +1,6 @@
 #include "quern/recall/store/store.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <cstring>
 #include <map>
 #include <set>
+
+#include "quern/base/file_lock.h"
 
 namespace quern {
 namespace {
@@ -24,7 +25,7 @@ class WriterLock {
   explicit WriterLock(const fs::path& folder)
       : fd_(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     if (fd_ < 0) fail("cannot lock {}: {}", folder.string(), std::strerror(errno));
-    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (!lock_exclusively(fd_)) {
       ::close(fd_);
       fail("{} is being written by another process", folder.string());
     }

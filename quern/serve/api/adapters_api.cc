@@ -1,4 +1,4 @@
-// Checking names and paths before anything is read.
+// Names and paths are checked before anything is read.
 #include "quern/serve/api/adapters_api.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 void allowed(const AdapterOptions& o) {
   if (!o.folder.empty() && o.entry) return;
   throw ApiError(403, "permission_error", "",
-                 "this server loads and unloads no adapters: it would if started with --adapter-dir FOLDER");
+                 "this server does not load or unload adapters: it was started without an adapter folder");
 }
 
 std::string read_name(const Fields& f) {
@@ -31,15 +31,15 @@ std::string read_name(const Fields& f) {
 // Where the path leads, links followed, if that is below the folder.
 fs::path read_path(const Fields& f, const fs::path& folder) {
   const std::string given = f.text("lora_path").value_or("");
-  if (given.empty()) bad_field("lora_path", "expected a folder below the server's --adapter-dir");
+  if (given.empty()) bad_field("lora_path", "expected a folder below the server's adapter folder");
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
-  if (error) throw ApiError(503, "server_error", "adapter_dir", "the server's --adapter-dir cannot be read any more");
+  if (error) throw ApiError(503, "server_error", "adapter_dir", "the server cannot read its adapter folder");
   const fs::path path = fs::weakly_canonical(root / given, error);
   const auto [end, rest] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
-  if (error || end != root.end()) bad_field("lora_path", "'{}' does not lie below the server's --adapter-dir", given);
+  if (error || end != root.end()) bad_field("lora_path", "'{}' is not below the server's adapter folder", given);
   if (!fs::exists(path / "adapter_config.json", error))
-    bad_field("lora_path", "'{}' is not there, or holds no adapter_config.json", given);
+    bad_field("lora_path", "'{}' has no adapter_config.json, or does not exist", given);
   return path;
 }
 

@@ -1,6 +1,6 @@
-// LoRA adapters that come and go while the server runs, as vLLM's clients ask for it: each is a model of its own,
-// with the adapter worked into a copy of the weights. Requests that run keep the model they have. Folders are read
-// from below one place only, which the server was started with.
+// LoRA adapters that are loaded and unloaded while the server runs, with vLLM's endpoints. Each adapter is served as a
+// model of its own, merged into a copy of the weights. Running requests keep the model they have. Folders are read
+// only from below the folder the server was started with.
 #pragma once
 #include <filesystem>
 #include <functional>

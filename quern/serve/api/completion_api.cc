@@ -1,4 +1,4 @@
-// Plain completions. With echo and logprobs the engine scores the prompt while it reads it.
+// Text completions. With echo and logprobs the engine scores the prompt during prefill.
 #include "quern/serve/api/completion_api.h"
 
 #include "quern/serve/chat/chat_request.h"

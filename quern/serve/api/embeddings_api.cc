@@ -1,4 +1,4 @@
-// Texts read in chunks between the engine's steps, so that answers go on beside them.
+// Texts are processed in chunks between the engine's steps, so that generations continue meanwhile.
 #include "quern/serve/api/embeddings_api.h"
 
 #include <bit>

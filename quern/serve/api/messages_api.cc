@@ -1,4 +1,4 @@
-// Anthropic's answers: content blocks whole, or opened, filled and closed one after another as events.
+// Writes Anthropic responses: content blocks at once, or as start, delta and stop events.
 #include "quern/serve/api/messages_api.h"
 
 #include "quern/serve/chat/chat_turn.h"

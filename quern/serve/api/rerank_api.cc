@@ -1,4 +1,4 @@
-// Scoring and sorting; what the model reads is read between the engine's steps.
+// Scoring and sorting. Embeddings are computed between the engine's steps.
 #include "quern/serve/api/rerank_api.h"
 
 #include <algorithm>

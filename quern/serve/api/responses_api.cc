@@ -1,4 +1,4 @@
-// Items out: reasoning, a message, calls; each opened, filled and closed as events when it is streamed.
+// Writes output items: reasoning, message, calls; each as added, delta and done events when streamed.
 #include "quern/serve/api/responses_api.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// One object a request, models in the order they are served, of each the oldest request first.
+// One object per request: models in the order they are served, the oldest request of a model first.
 #include "quern/serve/api/slots_api.h"
 
 #include "quern/serve/wire/api_error.h"
@@ -15,7 +15,7 @@ bool wants_text(const HttpRequest& r, bool may) {
   }
   if (text && !may)
     throw ApiError(403, "permission_error", "",
-                   "text: this server shows no texts of other requests; it would if started with --slots-text");
+                   "text: this server does not show the text of requests: it was started without that permission");
   return text;
 }
 

@@ -1,4 +1,4 @@
-// The server's routes: who may ask, what each path answers, and one line of log a request.
+// HTTP routes of the server: authentication, CORS, dispatch to the APIs, counters, and one log line per request.
 #pragma once
 #include <atomic>
 #include <functional>

@@ -1,4 +1,4 @@
-// The page at `/`: web/index.html, built into the library so that a server needs no files beside its models.
+// The web UI at `/`: web/index.html, embedded in the library so that the server needs no files besides its models.
 #pragma once
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// The messages of a chat request as a template reads them.
+// Messages of a chat request, checked and converted to what chat templates expect.
 #pragma once
 #include "quern/base/json.h"
 #include "quern/serve/tools/tools.h"

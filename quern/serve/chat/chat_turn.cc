@@ -1,4 +1,4 @@
-// Taking the pieces of answers apart.
+// Splits the text deltas of each choice.
 #include "quern/serve/chat/chat_turn.h"
 
 #include <algorithm>

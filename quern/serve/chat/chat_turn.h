@@ -1,5 +1,5 @@
-// One turn of a chat in the engine: its choices followed together, each taken apart into thinking, words and calls.
-// What every API that chats (completions, messages, responses) writes in its own shape.
+// Runs one chat turn on the engine: follows all choices together and splits each into thinking, text and tool calls.
+// The chat APIs (completions, messages, responses) write the result in their own formats.
 #pragma once
 #include <functional>
 #include <string>

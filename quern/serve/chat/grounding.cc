@@ -1,5 +1,5 @@
-// Found text stands before the question it was found for, not in the system message: the prompt before it then stays
-// what the prefix cache knows.
+// Retrieved text is placed before the question it was found for and not in the system message, so that the prefix
+// cache still matches the prompt before it.
 #include "quern/serve/chat/grounding.h"
 
 #include <algorithm>
@@ -223,10 +223,9 @@ Grounded Grounding::ground(const Json& body, const Tokenizer& tokenizer, int64_t
   const std::optional<Json> memory = asked(body, "x_memory"), documents = asked(body, "x_documents");
   g.body.erase("x_memory"), g.body.erase("x_documents");
   if (!memory && !documents) return g;
-  if (memory && !has_memory()) bad_field("x_memory", "this server keeps no memory; start it with --db FILE");
+  if (memory && !has_memory()) bad_field("x_memory", "this server has no conversation memory: it was started without a memory file");
   if (documents && !has_documents())
-    bad_field("x_documents",
-              "this server has no documents; start it with --documents DIR, made by quern recall index");
+    bad_field("x_documents", "this server has no documents: it was started without a search index");
   const Json messages = read_messages(body);
   const Json& last = messages.as_array().back();
   if (role_of(last) != kAsker) bad_field("messages", "memory and documents go with a user's message at the end");

@@ -1,4 +1,4 @@
-// The three stages of a response: nothing yet, thinking, answer.
+// The three stages of a response: undecided, thinking, answer.
 #include "quern/serve/chat/reasoning_split.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Takes a response apart as it streams: what lies inside <think> … </think> and what does not. Bytes that might begin
-// a tag are held back until it is certain; white space around the tags goes to neither side.
+// Splits a response into thinking (inside <think> … </think>) and answer while it streams. Bytes that may begin a tag
+// are held back until that is certain; white space around the tags belongs to neither part.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Taking what came, writing it in one go, and waiting for more.
+// Takes what has arrived, writes it at once, and waits for more.
 #include "quern/serve/chat/request_answers.h"
 
 #include <algorithm>

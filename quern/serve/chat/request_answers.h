@@ -1,4 +1,4 @@
-// The answers of one request, asked for together and followed together by its worker.
+// All generations of one HTTP request: submitted together, and followed together by the request's worker thread.
 #pragma once
 #include <chrono>
 #include <functional>

@@ -1,4 +1,4 @@
-// Handing over under a lock, and when to ring.
+// Hands results over under a lock, and decides when to notify.
 #include "quern/serve/host/answer.h"
 
 #include <utility>

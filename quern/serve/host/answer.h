@@ -1,6 +1,6 @@
-// What the stepping thread gives and a request's worker takes: the pieces of an answer, then its result. All answers
-// of a request share a bell, so that the worker waits for them together; letting go of an Answer cancels what is left
-// of it, and so does hanging up.
+// Streaming result of one generation, from the engine thread to an HTTP worker: text deltas, then the final result.
+// All generations of a request share one notifier, so that the worker waits for them together. Releasing the stream,
+// or a client disconnect, cancels what is left.
 #pragma once
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-// Stepping while there is work, sleeping while there is none.
+// Steps while there is work, and sleeps while there is none.
 #include "quern/serve/host/engine_host.h"
 
 #include <algorithm>

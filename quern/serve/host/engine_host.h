@@ -1,6 +1,6 @@
-// The thread that steps the engine, for other threads that wait for answers. A request is submitted from any thread;
-// its pieces come through an Answer as they are certain, and letting go of the Answer cancels what is left of it, so
-// that a client who hangs up costs no further step.
+// Owns the thread that steps the engine. Requests are submitted from any thread; text arrives through a
+// GenerationStream as soon as it is certain. Releasing the stream cancels the rest, so that a disconnected client
+// costs no further step.
 #pragma once
 #include <chrono>
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// Matching stretches of tokens to requests.
+// Matches token spans to requests.
 #include "quern/serve/host/live_requests.h"
 
 #include <algorithm>

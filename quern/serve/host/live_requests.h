@@ -1,6 +1,6 @@
-// How far a request is. The engine says nothing of it before the end, so what its forwards read (watched_model.h) is
-// matched to requests by tokens and positions. Requests with the same tokens at the same place are told apart by age
-// alone, which is the order in which the engine takes them.
+// Progress of in-flight requests. The engine reports nothing before the end, so the tokens of its forward passes
+// (observed_model.h) are matched to requests by token ids and positions. Requests with the same tokens at the same
+// position are told apart by age, which is the order in which the engine takes them.
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Telling of each segment of a forward.
+// Reports each segment of a forward pass.
 #include "quern/serve/host/watched_model.h"
 
 namespace quern {

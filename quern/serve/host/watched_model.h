@@ -1,5 +1,5 @@
-// A model that tells of every forward which tokens of which sequences it reads, before and after, and is otherwise
-// the model itself. It lets the server say how far a prompt is without the engine knowing of it.
+// A model wrapper that reports, before and after every forward pass, which tokens of which sequences it processes. It
+// lets the server report prefill progress without changes to the engine.
 #pragma once
 #include <functional>
 

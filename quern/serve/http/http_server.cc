@@ -1,4 +1,4 @@
-// epoll around HttpParser, and workers that grow with the load.
+// An epoll loop around HttpParser, and a worker pool that grows with the load.
 #include "quern/serve/http/http_server.h"
 
 #include <fcntl.h>

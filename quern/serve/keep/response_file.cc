@@ -1,4 +1,4 @@
-// One table: id, when it was last used, the rest as JSON.
+// One table: id, time of last use, and the rest as JSON.
 #include "quern/serve/keep/response_file.h"
 
 #include <fcntl.h>

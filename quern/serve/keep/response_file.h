@@ -1,5 +1,5 @@
-// Stored responses that outlive the server: a SQLite file in the folder for sessions. The latest are kept, as many
-// as may; what is deleted is overwritten in the file.
+// Stored responses that survive restarts: a SQLite file in the sessions folder. The most recent ones are kept, up to a
+// limit; deleted ones are overwritten in the file.
 #pragma once
 #include <filesystem>
 #include <mutex>

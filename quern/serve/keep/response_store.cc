@@ -1,4 +1,4 @@
-// Least recently used goes first.
+// Evicts the least recently used entry first.
 #include "quern/serve/keep/response_store.h"
 
 #include "quern/base/error.h"

@@ -1,5 +1,6 @@
-// Stored conversations of /v1/responses: what a later request continues by `previous_response_id`. In memory, bounded
-// by count and bytes, the one not used for longest goes first; on a shelf behind it (a file, say) they stay.
+// Stored conversations of /v1/responses, which later requests continue with `previous_response_id`. Kept in memory up
+// to a maximum count and size, least recently used evicted first; with a backend (such as a file) they survive
+// restarts.
 #pragma once
 #include <list>
 #include <memory>

@@ -1,4 +1,4 @@
-// Sessions between the prefix cache and files.
+// Moves sessions between the prefix cache and files.
 #include "quern/serve/keep/session_files.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::vector<int32_t> read_tokens(const ServedModel& m, const Json& body, Json& n
 
 [[noreturn]] void does_not_fit(int status, int64_t n, const PrefixCache& cache) {
   throw ApiError(status, status < 500 ? "invalid_request_error" : "server_error", "",
-                 fmt::format("a session of {} tokens does not fit the prefix cache ({} MiB): --cache-mib", n,
+                 fmt::format("a session of {} tokens does not fit in the prefix cache of {} MiB", n,
                              cache.budget() >> 20));
 }
 
@@ -73,7 +73,7 @@ SessionFiles::SessionFiles(std::filesystem::path folder) : folder_(std::move(fol
 std::filesystem::path SessionFiles::file(const std::string& name) const {
   if (folder_.empty())
     throw ApiError(400, "invalid_request_error", "unsupported_parameter",
-                   "this server keeps no sessions: it was started without --session-dir");
+                   "this server saves no sessions: it was started without a folder for them");
   const bool good = !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
                     std::all_of(name.begin(), name.end(), [](unsigned char c) {
                       return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';

@@ -1,4 +1,4 @@
-// Loading one model at a time, outside the lock: others are served meanwhile.
+// Loads one model at a time, outside the lock: other models are served meanwhile.
 #include "quern/serve/models/model_shelf.h"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ void ModelShelf::make_room(const Slot& s, Away& away) {
                    fmt::format("model '{}' needs {} MiB; {}", s.entry.id, mib(s.entry.bytes), why));
   };
   if (s.entry.bytes > o_.memory_bytes)
-    refuse(fmt::format("this server gives {} MiB to all models (--memory-mib)", mib(o_.memory_bytes)));
+    refuse(fmt::format("the memory limit of this server for all models is {} MiB", mib(o_.memory_bytes)));
   int64_t used = loading_away_;
   std::erase_if(leaving_, [](const auto& l) { return l.first.expired(); });
   for (const auto& [model, bytes] : leaving_) used += bytes;
@@ -105,7 +105,7 @@ void ModelShelf::make_room(const Slot& s, Away& away) {
       if (x->loading || (x->model && !x->idle())) busy.push_back(x->entry.id);
     }
     if (!oldest)
-      refuse(fmt::format("{} of {} MiB are taken by models at work ({}); try again", mib(used), mib(o_.memory_bytes),
+      refuse(fmt::format("models in use take {} of {} MiB ({}); try again later", mib(used), mib(o_.memory_bytes),
                          fmt::join(busy, ", ")));
     used -= oldest->entry.bytes;
     away.push_back(std::move(oldest->model));

@@ -1,6 +1,5 @@
-// The models a server may serve: loaded when first asked for, put away when nobody has asked for long or when room is
-// needed. A request holds the model it uses, so none goes away under one. What does not fit is a 503 that says what
-// is needed and what stands in the way.
+// Loads models on demand and unloads them when idle or when memory is needed, least recently used first. Requests hold
+// a reference, so a model in use stays. What does not fit is a 503 that states the memory needed and what holds it.
 #pragma once
 #include <condition_variable>
 #include <functional>

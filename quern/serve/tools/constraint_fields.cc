@@ -1,4 +1,4 @@
-// Reading constraints.
+// Reads the constraint fields.
 #include "quern/serve/tools/constraint_fields.h"
 
 #include "quern/serve/wire/api_error.h"

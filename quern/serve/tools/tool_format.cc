@@ -1,4 +1,4 @@
-// Which format a model was taught, calls as a grammar, and what formats share.
+// Chooses the format, builds the grammar of calls, and holds what the formats share.
 #include "quern/serve/tools/tool_format.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// How a family of models writes calls into its text. A format is one file: it finds where a call begins, reads one
-// call from the beginning of a text that may still be growing, and says as a grammar what a call looks like. The
-// model's chat template says which format it was taught, by the marks it spells.
+// Tool-call formats of model families, one file per format: it finds where a call begins, parses one call from text
+// that may still be growing, and describes a call as a grammar. The format is chosen by the markers in the model's
+// chat template.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,5 @@
-// Llama 3: the answer is {"name": …, "parameters": {…}}, perhaps behind <|python_tag|>; several parted by "; ".
+// Llama 3: the output is {"name": …, "parameters": {…}}, optionally after <|python_tag|>; several calls are separated
+// by "; ".
 #include "quern/base/json.h"
 #include "quern/serve/tools/json_members.h"
 #include "quern/serve/tools/tool_format.h"

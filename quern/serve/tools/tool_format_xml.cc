@@ -1,6 +1,7 @@
 // ZAYA: <zyphra_tool_call>\n<function=NAME>\n<parameter=P>\nVALUE\n</parameter>\n…</function>\n</zyphra_tool_call>;
-// Qwen's coders write the same inside <tool_call>. A value is text where the schema says string, otherwise JSON (and
-// text after all when it is not). Arguments are given on as the JSON object they amount to, text while it streams.
+// Qwen's coder models write the same inside <tool_call>. A value is text if the schema says string, otherwise JSON (or
+// text, if it is not valid JSON). Arguments are returned as the text of the equivalent JSON object, also while
+// streaming.
 #include <algorithm>
 #include <set>
 

@@ -1,4 +1,4 @@
-// Between calls, and inside one.
+// The states between calls and inside one.
 #include "quern/serve/tools/tool_stream.h"
 
 #include <cctype>

@@ -1,4 +1,4 @@
-// Reading tools and the calls of earlier turns.
+// Reads tools, and the calls of earlier turns.
 #include "quern/serve/tools/tools.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Reading and checking generation fields.
+// Reads and checks the generation fields.
 #include "quern/serve/wire/generation_fields.h"
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// Spelling answers.
+// Writes these as JSON and as events.
 #include "quern/serve/wire/wire.h"
 
 #include <atomic>

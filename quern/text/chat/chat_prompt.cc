@@ -1,5 +1,5 @@
-// What every template may ask for (the messages, the generation prompt, the tokenizer's own tokens), and the marks
-// that keep data data.
+// What every template may ask for (the messages, the generation prompt, the tokenizer's special tokens), and the
+// escaping of special tokens in messages.
 #include "quern/text/chat/chat_prompt.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// GBNF: recursive descent over the text, line and column in every complaint.
+// GBNF parser: recursive descent, with line and column in every error.
 #include <algorithm>
 #include <unordered_map>
 

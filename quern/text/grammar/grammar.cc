@@ -1,4 +1,4 @@
-// Building grammars and checking that they can be followed.
+// Builds grammars and checks that they can be parsed.
 #include "quern/text/grammar/grammar.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// Grammars over bytes: what GBNF, regular expressions and JSON Schemas are all compiled to. A rule is a choice of
-// sequences; an element of a sequence is a set of bytes or a rule. Characters beyond ASCII are sequences of byte
-// sets. finish() refuses what a stack machine cannot follow (left recursion) and what never ends (a rule that only
-// ever calls itself). Cost: linear in the grammar's size, which kMostElements bounds.
+// Grammars over bytes, the common form of GBNF, regular expressions and JSON Schemas. A rule is a choice of sequences;
+// an element of a sequence is a set of bytes or a rule. Characters beyond ASCII are sequences of byte sets. finish()
+// rejects what a stack machine cannot parse (left recursion) and what never ends (a rule that only calls itself).
+// Cost: linear in the grammar's size, which kMaxElements bounds.
 #pragma once
 #include <bitset>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The shared parts of the two readers.
+// The shared parts of the two parsers.
 #include "quern/text/grammar/reader.h"
 
 #include "quern/text/unicode/utf8.h"

@@ -1,5 +1,5 @@
-// What reading GBNF and reading a regular expression share: a place in the text, complaints that name it, repetitions
-// and characters written as numbers.
+// What the GBNF and regular expression parsers share: a position in the text, errors that name it, repetitions, and
+// characters written as numbers.
 #pragma once
 #include <cstdint>
 #include <optional>

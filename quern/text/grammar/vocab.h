@@ -1,6 +1,6 @@
-// The tokens of a tokenizer as a trie of the bytes they stand for, flat and depth first, so that one pass with a
-// state per depth visits all tokens a grammar can read. Special tokens and tokens of no bytes are left out. Cost:
-// building spells and sorts all tokens, once a model; 12 bytes a node.
+// A tokenizer's vocabulary as a trie of the tokens' bytes, flat and depth first, so that one pass with a state per
+// depth visits all tokens a grammar can read. Special tokens and empty tokens are left out. Cost: building spells and
+// sorts all tokens, once per model; 12 bytes per node.
 #pragma once
 #include <cstdint>
 #include <memory>

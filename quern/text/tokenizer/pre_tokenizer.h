@@ -1,7 +1,7 @@
-// The pre-tokenizer of tokenizer.json: cuts a text into the pieces that are encoded one by one. Steps are chained by
-// calls, a piece flowing through all of them before the next is found, so no list of pieces is ever built. Known:
-// ByteLevel, Split (every behaviour, inverted too), Metaspace, Whitespace, WhitespaceSplit, Digits, Punctuation,
-// CharDelimiterSplit, Sequence. When the last rewriting is ByteLevel's, pieces leave as raw bytes (see emits_bytes).
+// The pre-tokenizer of tokenizer.json: splits a text into pieces that are encoded separately. Steps are chained by
+// calls: a piece passes through all of them before the next is found, so no list of pieces is built. Supported:
+// ByteLevel, Split (every behavior, also inverted), Metaspace, Whitespace, WhitespaceSplit, Digits, Punctuation,
+// CharDelimiterSplit, Sequence. When the last rewrite is ByteLevel's, pieces leave as raw bytes (see emits_bytes).
 #pragma once
 #include <string>
 #include <string_view>

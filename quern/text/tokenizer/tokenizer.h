@@ -1,7 +1,7 @@
-// A tokenizer as its tokenizer.json describes it (Hugging Face `tokenizers`, BPE models): text to ids and back,
-// identical to the reference. Text → added tokens found → normalizer → pre-tokenizer → BPE → post-processor; ids →
-// decoder → text. Const methods may be called from many threads. Copies share everything. Cost: tens of MB/s a core
-// on ordinary text.
+// A tokenizer as described by its tokenizer.json (Hugging Face `tokenizers`, BPE models): text to ids and back,
+// identical to the reference. Text → added tokens → normalizer → pre-tokenizer → BPE → post-processor; ids → decoder →
+// text. Const methods may be called from many threads. Copies share everything. Cost: tens of MB/s per core on
+// ordinary text.
 #pragma once
 #include <cstdint>
 #include <filesystem>

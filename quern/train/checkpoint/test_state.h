@@ -1,5 +1,5 @@
-// For tests: a small training state whose every element is a formula of (tensor, role, index, salt), and the cuts
-// that a rank of n holds of it: ZeRO chunks, experts by box with ZeRO chunks inside, one bf16 copy written by rank 0.
+// Test helper: a small training state whose every element is a formula of (tensor, role, index, salt), and the pieces
+// that a rank of n holds of it: ZeRO shards, experts by box with ZeRO shards inside, one bf16 copy written by rank 0.
 #pragma once
 #include <gtest/gtest.h>
 

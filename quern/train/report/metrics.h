@@ -1,11 +1,10 @@
-// RUN/metrics.jsonl, the truth about a run: one JSON object a line, in three kinds.
-//   step        {"step", "phase", "loss", "bpb", "tokens", "tokens_per_s", "mfu", "lr", "grad_norm", "time_s", its
-//   parts} evaluation  {"step", "tokens", "set", "eval_loss", "eval_bpb"} event       {"step", "tokens", "event",
-//   "text"}: spike, rollback, restart, phase …
-// What is unknown is absent (bpb, mfu, balance); a number that is not finite is null. Every line is one write(), so a
-// killed run leaves at most its last line half-written. Going back to an earlier step moves the lines of later steps
-// to metrics.discarded.jsonl; events stay, because they are what happened (a new run in an old folder moves them
-// too).
+// RUN/metrics.jsonl, the record of a run: one JSON object per line, of three kinds.
+//   step        {"step", "phase", "loss", "bpb", "tokens", "tokens_per_s", "mfu", "lr", "grad_norm", "time_s", …}
+//   evaluation  {"step", "tokens", "set", "eval_loss", "eval_bpb"}
+//   event       {"step", "tokens", "event", "text"}: spike, rollback, restart, phase …
+// Unknown values are absent (bpb, mfu, balance); a number that is not finite is null. Every line is one write(), so a
+// killed run leaves at most its last line half-written. Rolling back to an earlier step moves the lines of later steps
+// to metrics.discarded.jsonl; events stay, because they did happen (a new run in an old folder moves them too).
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Reading runs, their summary, and the page: what came out, the curves, where time went, what happened, the recipe.
+// Reads runs, summarizes them, and writes the page: results, curves, where time went, events, recipe.
 #include "quern/train/report/report.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Margins, scales, then from back to front: phases, grid, events, pale lines, stack, dark lines, dots, axis.
-// What lies above the axis (a spike) is told by a small arrow at the upper edge instead of squeezing everything else.
+// Draws margins and scales, then from back to front: phases, grid, events, pale lines, stack, dark lines, dots, axis.
+// Values above the axis (a spike) are marked by a small arrow at the upper edge instead of compressing everything
+// else.
 #include "quern/train/report/report_chart.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// One chart as inline SVG. Colours are CSS variables of the page (--c0 … for runs, --p0 … for parts of a step), so
-// one drawing serves light and dark. The axes are told to the page's script in data attributes: it reads values back
-// from the paths, nothing is written twice.
+// One chart as inline SVG. Colors are CSS variables of the page (--c0 … for runs, --p0 … for parts of a step), so one
+// drawing serves light and dark mode. Data attributes describe the axes to the page's script, which reads values back
+// from the paths, so that nothing is written twice.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// What the report does to numbers before it draws them: smoothing, quantiles, round ticks, thinning to what a screen
-// can show, and numbers as a person writes them. Values that are not finite are gaps.
+// Numeric helpers of the report: smoothing, quantiles, round ticks, thinning to screen resolution, and number
+// formatting. Values that are not finite are gaps.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -69,7 +69,7 @@ LogicalTensors logical_tensors(const std::shared_ptr<const CheckpointReader>& re
 }
 
 ReshapeReport reshape(const fs::path& from, const fs::path& to, const ReshapeOptions& options) {
-  if (options.ranks < 1 || options.ranks > 1000000) fail("--ranks {}: expected 1 or more", options.ranks);
+  if (options.ranks < 1 || options.ranks > 1000000) fail("ranks {}: expected 1 to 1000000", options.ranks);
   const auto reader = std::make_shared<const CheckpointReader>(source_folder(from));
   LogicalTensors tensors = logical_tensors(reader);
   ReshapeReport r;

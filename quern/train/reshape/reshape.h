@@ -1,10 +1,10 @@
-// Reshaping: a committed checkpoint into another, for another number of ranks and, if asked, another architecture.
-// The tensors of a checkpoint become sources; operations of a rewrite replace them by others; the result is written
-// chunk by chunk in even flat pieces. Memory is a few chunks, whatever the size.
+// Converts a committed checkpoint: reshards it for another number of ranks and, on request, rewrites it for another
+// architecture. The tensors of the checkpoint become sources; the operations of a rewrite replace them; the result is
+// written chunk by chunk in even flat pieces. Memory is a few chunks, whatever the size.
 //
-// An operation applies to every role of the tensors it names, the optimizer's parts like the weight. Exceptions:
-// parts of shape [1] (step counts) of a larger parameter are carried along whole, and where new values are made up
-// (upcycle, resize) optimizer parts start from zero.
+// An operation applies to every role of the tensors it names, to optimizer state as to the weight. Exceptions: parts
+// of shape [1] (step counts) of a larger parameter are carried along whole, and where new values are made (upcycle,
+// resize) optimizer state starts from zero.
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -1,4 +1,4 @@
-// The operations of a rewrite: each reads its table strictly, replaces the tensors that its pattern names, and says
+// The operations of a rewrite: each reads its table strictly, replaces the tensors that its pattern names, and reports
 // what it did not find.
 #include <algorithm>
 #include <charconv>

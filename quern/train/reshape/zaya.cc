@@ -1,5 +1,5 @@
-// ZAYA's two layouts, by the model's own table of names: the parameters of a model built from the configuration are
-// the current names, zaya_legacy_place tells where each lies in the other.
+// Converts between ZAYA's two layouts with the model's own table of names: the parameters of a model built from the
+// configuration have the current names, and zaya_legacy_place locates each in the other layout.
 #include <map>
 
 #include "quern/models/zaya/zaya_model.h"

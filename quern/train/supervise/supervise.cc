@@ -46,7 +46,7 @@ class Supervisor {
   Supervisor(const SupervisePolicy& p, const SuperviseOptions& o) : policy_(p), o_(o), ranks_(o.ranks) {
     fs::create_directories(o_.out);
     if (!o_.resume && holds_run(o_.out))
-      fail("{} already holds a run: go on with it (--resume) or name another folder", o_.out.string());
+      fail("{} already holds a run: resume it, or name another folder", o_.out.string());
   }
 
   void run() {
@@ -144,7 +144,7 @@ class Supervisor {
           return std::nullopt;
         }
         failed_at_ = now - watch.quiet_s(now);
-        if (told) fail("interrupted; go on with --resume");
+        if (told) fail("interrupted; the run can be resumed");
         return judge_end(ranks, *status);
       }
       if (f && f->fault == Fault::slow) {
@@ -207,7 +207,7 @@ class Supervisor {
     log("fault", j, fmt::format("{} at step {}: {}; {}", fault_name(f.fault), f.step, f.text, action));
     if (!why.empty()) {
       log("stopped", at(f.step), why);
-      fail("{} at step {}: {} ({}); the run can be gone on with (--resume)", fault_name(f.fault), f.step, f.text,
+      fail("{} at step {}: {} ({}); the run can be resumed", fault_name(f.fault), f.step, f.text,
            why);
     }
     ranks_ = next;

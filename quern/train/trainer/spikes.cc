@@ -21,7 +21,7 @@ double SpikeWatch::line() const {
   std::vector<double> v(losses_.begin(), losses_.end());
   double middle = median_of(v);
   for (double& x : v) x = std::abs(x - middle);
-  return middle + std::max(policy_.least, policy_.mads * median_of(v));
+  return middle + std::max(policy_.min_increase, policy_.mads * median_of(v));
 }
 
 SpikeWatch::Verdict SpikeWatch::see(double loss) {

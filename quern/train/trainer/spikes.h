@@ -1,6 +1,6 @@
-// SpikeWatch: says when a loss is no accident. A value that is no number, or `patience` losses in a row that stand
-// `mads` median absolute deviations (and `least` nats) above the median of the last `window` ordinary ones.
-// Its memory is saved with a checkpoint, so that a resumed run judges as an uninterrupted one.
+// LossSpikeDetector: reports a loss that is not finite, or `patience` losses in a row that are `mads` median absolute
+// deviations (and `min_increase` nats) above the median of the last `window` normal ones. Its memory is saved with a
+// checkpoint, so that a resumed run decides like an uninterrupted one.
 #pragma once
 #include <deque>
 

@@ -11,14 +11,14 @@ namespace {
 using Verdict = SpikeWatch::Verdict;
 
 TEST(SpikeWatch, SaysNothingUntilItKnowsWhatIsOrdinary) {
-  SpikeWatch w({.window = 10, .patience = 2, .mads = 5, .least = 0.5});
+  SpikeWatch w({.window = 10, .patience = 2, .mads = 5, .min_increase = 0.5});
   for (int i = 0; i < 4; ++i) EXPECT_EQ(w.see(3.0 + 0.01 * i), Verdict::fine);
   EXPECT_TRUE(std::isinf(w.line()));
   EXPECT_EQ(w.see(100), Verdict::fine) << "the fifth of ten";
 }
 
 TEST(SpikeWatch, PatienceAndTheLine) {
-  SpikeWatch w({.window = 10, .patience = 3, .mads = 5, .least = 0.5});
+  SpikeWatch w({.window = 10, .patience = 3, .mads = 5, .min_increase = 0.5});
   for (int i = 0; i < 10; ++i) w.see(2 + 0.1 * (i % 3));  // median 2.1, deviations 0, 0.1: median 0.1
   EXPECT_NEAR(w.line(), 2.6, 1e-9);
   EXPECT_EQ(w.see(2.59), Verdict::fine);
@@ -27,7 +27,7 @@ TEST(SpikeWatch, PatienceAndTheLine) {
   EXPECT_EQ(w.see(2.2), Verdict::fine) << "one ordinary loss ends the row";
   EXPECT_EQ(w.see(5), Verdict::high);
   EXPECT_EQ(w.see(5), Verdict::high);
-  SpikeWatch other({.window = 10, .patience = 3, .mads = 5, .least = 0.5});
+  SpikeWatch other({.window = 10, .patience = 3, .mads = 5, .min_increase = 0.5});
   other.load(Json::parse(w.save().dump()));
   EXPECT_EQ(other.line(), w.line());
   EXPECT_EQ(other.see(5), Verdict::spike);

@@ -158,7 +158,7 @@ struct Trainer::Impl {
   void prepare_folder() {
     fs::create_directories(o.out);
     if (!o.resume && holds_run(o.out))
-      fail("{} already holds a run: go on with it (--resume) or name another folder", o.out.string());
+      fail("{} already holds a run: resume it, or name another folder", o.out.string());
   }
 
   // The recipe as it was carried out, and what it came to.
@@ -171,8 +171,9 @@ struct Trainer::Impl {
 
   // A later phase's data would otherwise be looked at for the first time hours from now.
   void check_data() const {
-    for (const PhaseConfig& p : recipe.phase) Loader(p.data, p.length, 0, recipe.base);
-    int64_t length = recipe.eval.length > 0 ? recipe.eval.length : recipe.phase.back().length;
+    for (const PhaseConfig& p : recipe.phase) Loader(p.data, p.sequence_length, 0, recipe.base);
+    int64_t length =
+        recipe.eval.sequence_length > 0 ? recipe.eval.sequence_length : recipe.phase.back().sequence_length;
     if (!recipe.eval.data.empty()) Loader(recipe.eval.data, length, 0, recipe.base);
   }
 
@@ -237,7 +238,7 @@ struct Trainer::Impl {
       });
       optimizer = std::move(fresh);
     }
-    loader = std::make_unique<Loader>(p.data, p.length, static_cast<uint64_t>(recipe.seed) + i, recipe.base);
+    loader = std::make_unique<Loader>(p.data, p.sequence_length, static_cast<uint64_t>(recipe.seed) + i, recipe.base);
     text_bytes = bytes_per_token(p.data, recipe.base);
   }
 
@@ -245,7 +246,7 @@ struct Trainer::Impl {
   void measure_work() {
     comm.barrier();
     if (comm.rank() == 0) {
-      Loader row(recipe.phase[phase].data, recipe.phase[phase].length, 0, recipe.base);
+      Loader row(recipe.phase[phase].data, recipe.phase[phase].sequence_length, 0, recipe.base);
       TokenBatch b = row.next(1);
       check_ids(b);
       int64_t before = product_flops.load();
@@ -361,7 +362,7 @@ struct Trainer::Impl {
     StepMetrics m;
     enter(Section::data);
     int64_t fed = 0;
-    std::vector<MicroBatch> batches = draw(p.rows_at(at), fed);
+    std::vector<MicroBatch> batches = draw(p.batch_size_at(at), fed);
     double busy = watch.peek();
     int64_t learnt = 0;
     for (const MicroBatch& b : batches) learnt += b.learnt;
@@ -373,7 +374,7 @@ struct Trainer::Impl {
     for (const MicroBatch& b : batches) {
       double share = static_cast<double>(b.learnt) / static_cast<double>(learnt);
       Tape tape(Tape::training, recipe.dtype == "bf16");
-      tape.recompute_layers = recipe.recompute;
+      tape.recompute_layers = recipe.activation_checkpointing;
       if (shards) tape.on_parameter = [&](Parameter& x) { shards->need(x); };
       Var l = model->loss(tape, model->hidden(tape, b.tokens, b.batch), b.targets);
       if (b.learnt > 0) loss += share * l.value.item();
@@ -449,11 +450,12 @@ struct Trainer::Impl {
     enter(Section::evaluate);
     settle();
     evals.clear();
-    int64_t length = recipe.eval.length > 0 ? recipe.eval.length : recipe.phase.back().length;
+    int64_t length =
+        recipe.eval.sequence_length > 0 ? recipe.eval.sequence_length : recipe.phase.back().sequence_length;
     for (const DataSetConfig& set : recipe.eval.data) {
       Loader rows({set}, length, 0, recipe.base);
       double sum = 0, n = 0;
-      for (int64_t r = 0; r < recipe.eval.rows; ++r) {
+      for (int64_t r = 0; r < recipe.eval.sequences; ++r) {
         TokenBatch b = rows.next(1, 0, r % comm.size() == comm.rank() ? 1 : 2);
         if (b.loss_tokens == 0) continue;
         check_ids(b);

@@ -1,14 +1,14 @@
-// Trainer: carries out a recipe, a step at a time. Each step draws its rows (a function of the recipe and of how many
-// were drawn before), runs forward and backward over them in micro-batches, sums gradients over ranks in rank order,
-// clips, and lets the optimizers move. RUN holds recipe.json, metrics.jsonl, events for TensorBoard, checkpoints
-// (step_N/) and in the end model/, a Hugging Face folder.
+// Trainer: runs a recipe step by step. Each step takes its sequences (a function of the recipe and of how many were
+// consumed before), runs forward and backward in micro-batches (gradient accumulation), sums gradients over ranks in
+// rank order, clips them, and updates the parameters. RUN holds recipe.json, metrics.jsonl, TensorBoard events,
+// checkpoints (step_N/) and finally model/, a Hugging Face folder.
 //
-// Stopped and resumed equals never stopped, bit for bit: what a step depends on is in the checkpoint.
-// A loss that is no number, or stays high (SpikeWatch), sends the run back to its last checkpoint; the rows since
-// then are not drawn again. The same checkpoint is gone back to most_rollbacks times, then training stops.
+// A resumed run is bit-identical to an uninterrupted one: everything a step depends on is in the checkpoint. A loss
+// that is not finite or stays high (LossSpikeDetector) rolls the run back to its last checkpoint; the sequences since
+// then are not used again. After max_rollbacks rollbacks to the same checkpoint, training stops.
 //
-// Ranks are data parallel: each takes its share of a step's rows; with parallel.context, groups of so many take it
-// together (docs/parallel.md). All ranks construct and step together.
+// Ranks are data-parallel: each takes its share of a step's sequences; with parallel.context, groups of ranks share
+// each sequence (docs/parallel.md). All ranks construct and step together.
 #pragma once
 #include <filesystem>
 #include <functional>
