@@ -53,7 +53,7 @@ void product(const SmallProduct<float>& p) {
   for (; j + kTileVectors * kLanes <= p.n; j += kTileVectors * kLanes)
     tile_column<kTileVectors>(p, 0, j, kernels::Full{});
   for (; j + kLanes <= p.n; j += kLanes) tile_column<1>(p, 0, j, kernels::Full{});
-  if (j < p.n) tile_column<1>(p, 0, j, kernels::StateIndex(p.n - j));
+  if (j < p.n) tile_column<1>(p, 0, j, kernels::PartialVec(p.n - j));
 }
 
 void exps(int64_t n, float shift, float* x) {
