@@ -7,8 +7,10 @@
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
+#include "quern/base/cpu.h"
 #include "quern/base/nearest.h"
 #include "quern/base/threads.h"
+#include "quern/base/version.h"
 
 namespace {
 
@@ -109,6 +111,11 @@ int print_completion(quern::Words args) {
   return 0;
 }
 
+void tell_of_plain_kernels() {
+  if (quern::detected_isa() == quern::Isa::ref)
+    fmt::print(stderr, "quern: this processor has no AVX2: plain kernels do the work, many times slower\n");
+}
+
 int dispatch(std::vector<std::string> words) {
   while (!words.empty() && words[0].starts_with("--threads")) {
     std::string n = words[0].starts_with("--threads=") ? words[0].substr(10) : words.size() > 1 ? words[1] : "";
@@ -121,10 +128,12 @@ int dispatch(std::vector<std::string> words) {
     print_help();
     return words.empty() ? 2 : 0;
   }
-  if (words[0] == "--version") {
-    fmt::print("quern {}\n", QUERN_VERSION);
+  if (words[0] == "--version" || words[0] == "version") {
+    const std::string commit = quern::version_commit();
+    fmt::print("quern {}{}\n", quern::version(), commit.empty() ? "" : " (" + commit + ")");
     return 0;
   }
+  tell_of_plain_kernels();
   std::vector<std::string> names;
   for (const Verb& v : all_verbs()) {
     if (words[0] == v.name || (*v.alias && words[0] == v.alias)) return v.run(quern::Words(words).subspan(1));

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "quern/base/config.h"
+#include "quern/base/config_keys.h"
 #include "quern/base/mmap.h"
 #include "quern/base/toml.h"
 #include "quern/comm/in_process.h"
@@ -52,7 +52,7 @@ int64_t content_of(const fs::path& file) {
 
 // Both sets in work/data, made unless they are there from the same description, which is returned.
 Json make_data(const Study& s, const fs::path& work, const std::function<void(const std::string&)>& say) {
-  const fs::path folder = work / "data", tokenizer = s.base / s.tokenizer;
+  const fs::path folder = work / "data", tokenizer = s.tokenizer_folder();
   Json wanted = Json::object();
   StudyData data = s.data;
   write_json(wanted, data);
@@ -93,7 +93,8 @@ std::optional<Run> known(const fs::path& file, const Json& recipe, const Json& d
   const Json j = Json::read(file);
   const std::string where = file.string();
   const Json* trained_on = j.find("data");
-  if (!(j.at("recipe", where) == recipe) || !trained_on || !(*trained_on == data)) return std::nullopt;
+  if (!(canonical_keys<Recipe>(j.at("recipe", where), where) == recipe) || !trained_on || !(*trained_on == data))
+    return std::nullopt;
   Run r{.loss = j.at("loss", where).as_double(where),
         .tokens = j.at("tokens", where).as_int(where),
         .parameters = j.at("parameters", where).as_int(where),
@@ -168,6 +169,9 @@ std::optional<size_t> first_even(std::span<const double> balance, double even) {
 Study read_study(const fs::path& file) {
   Study s;
   from_json(read_toml(file), s, file.string(), true);
+  s.recipe = canonical_keys<Recipe>(std::move(s.recipe), file.string() + ", recipe");
+  for (StudyVariant& v : s.variant)
+    v.recipe = canonical_keys<Recipe>(std::move(v.recipe), fmt::format("{}, variant '{}'", file.string(), v.name));
   s.base = file.parent_path();
   if (s.seeds < 1) fail("{}, seeds: {}, expected 1 or more", file.string(), s.seeds);
   if (s.data.documents < 2 || s.data.held < 2)
@@ -178,12 +182,12 @@ Study read_study(const fs::path& file) {
   for (const StudyVariant& v : s.variant)
     if (v.name.empty() || v.name.find('/') != v.name.npos || !names.insert(v.name).second)
       fail("{}, variant '{}': expected a name of its own, without /", file.string(), v.name);
-  if (!fs::exists(s.base / s.tokenizer / "tokenizer.json"))
-    fail("{}, tokenizer: no tokenizer.json in {}", file.string(), (s.base / s.tokenizer).string());
+  if (!fs::exists(s.tokenizer_folder() / "tokenizer.json"))
+    fail("{}, tokenizer: no tokenizer.json in {}", file.string(), s.tokenizer_folder().string());
   return s;
 }
 
-Json carry_out(const Study& s, const Registry& registry, const fs::path& work,
+Json run_study(const Study& s, const Registry& registry, const fs::path& work,
                const std::function<void(const std::string&)>& say) {
   const fs::path folder = fs::absolute(work);
   for (const StudyVariant& v : s.variant)

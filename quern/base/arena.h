@@ -1,6 +1,6 @@
-// Scratch memory for kernels. Kernels never allocate: the caller hands them an Arena; a Scope gives back what was
-// taken inside it. Blocks are 64-byte aligned, come from huge-page-advised mappings and are kept for reuse
-// (first touch costs up to seconds per GB). Not thread-safe: take per-thread slices before the parallel region.
+// Scratch memory for kernels. Kernels never allocate: the caller passes an Arena; a Scope releases what was taken
+// inside it. Blocks are 64-byte aligned, come from huge-page-advised mappings and are kept for reuse (first touch
+// costs up to seconds per GB). Not thread-safe: take per-thread slices before the parallel region.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   template <class T>
-  std::span<T> take(int64_t n) {  // uninitialised
+  std::span<T> take(int64_t n) {  // uninitialized
     return {static_cast<T*>(take_bytes(static_cast<size_t>(n) * sizeof(T))), static_cast<size_t>(n)};
   }
   void* take_bytes(size_t bytes);

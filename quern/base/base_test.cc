@@ -13,11 +13,12 @@
 #include "quern/base/arena.h"
 #include "quern/base/bf16.h"
 #include "quern/base/config.h"
+#include "quern/base/config_keys.h"
 #include "quern/base/cpu.h"
 #include "quern/base/free_blocks.h"
 #include "quern/base/mmap.h"
 #include "quern/base/page_block.h"
-#include "quern/base/read_ahead.h"
+#include "quern/base/prefetch.h"
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
@@ -72,6 +73,67 @@ TEST(Config, OneVisitorReadsWritesAndNamesMistakes) {
   EXPECT_NE(
       message_of([&] { from_json(Json::parse(R"({"widht":1})"), s, "f.json", true); }).find("did you mean 'width'"),
       std::string::npos);
+}
+
+struct Stage {
+  int64_t batch_size = 8;
+  template <class V>
+  void visit(V& v) {
+    v("batch_size", batch_size, "sequences per step", aka("rows"));
+  }
+};
+struct Plan {
+  Stage first;
+  std::vector<Stage> stages;
+  std::optional<Stage> last;
+  Json open;
+  int64_t max_restarts = 5;
+  template <class V>
+  void visit(V& v) {
+    v("first", first), v("stages", stages, "", aka("phase")), v("last", last), v("open", open);
+    v("max_restarts", max_restarts, "", aka("most_restarts"));
+  }
+};
+
+TEST(Config, AnAliasIsReadAndTheNameIsWritten) {
+  const auto read = [](const char* text) {
+    Plan p;
+    from_json(Json::parse(text), p, "p.toml", true);
+    return p;
+  };
+  EXPECT_EQ(read(R"({"most_restarts":2})").max_restarts, 2);
+  EXPECT_EQ(read(R"({"max_restarts":3,"most_restarts":null})").max_restarts, 3);
+  EXPECT_EQ(read(R"({"max_restarts":null,"most_restarts":4})").max_restarts, 4);
+  const Plan p = read(R"({"phase":[{"rows":1},{"batch_size":2}]})");
+  ASSERT_EQ(p.stages.size(), 2u);
+  EXPECT_EQ(p.stages[0].batch_size + 10 * p.stages[1].batch_size, 21);
+  EXPECT_EQ(write_value(p).at("stages").dump(), R"([{"batch_size":1},{"batch_size":2}])");
+  EXPECT_EQ(write_value(p).find("phase"), nullptr);
+
+  const auto message = [&](const char* text) { return message_of([&] { read(text); }); };
+  EXPECT_EQ(message(R"({"most_restarts":2,"max_restarts":2})"),
+            "p.toml: 'max_restarts' and 'most_restarts' are two names of one setting; give one of them");
+  EXPECT_NE(message(R"({"most_restarts":"x"})").find("p.toml, most_restarts: expected"), std::string::npos);
+  EXPECT_NE(message(R"({"max_restart":2})").find("did you mean 'max_restarts'"), std::string::npos);
+}
+
+TEST(Config, KeysAndPathsOfLayersAreTranslatedBeforeTheyAreMerged) {
+  const auto canonical = [](const char* text) { return canonical_keys<Plan>(Json::parse(text), "p.toml").dump(); };
+  EXPECT_EQ(
+      canonical(R"({"open":{"rows":1},"most_restarts":1,"phase":[{"rows":2},3],"first":{"rows":4},"other":5})"),
+      R"({"open":{"rows":1},"max_restarts":1,"stages":[{"batch_size":2},3],"first":{"batch_size":4},"other":5})");
+  EXPECT_EQ(canonical(R"({"last":{"rows":1}})"), R"({"last":{"batch_size":1}})");
+  EXPECT_EQ(canonical("[1]"), "[1]");
+  EXPECT_EQ(message_of([&] { canonical(R"({"phase":[{"rows":2,"batch_size":2}]})"); }),
+            "p.toml, stages: 'batch_size' and 'rows' are two names of one setting; give one of them");
+
+  EXPECT_EQ(canonical_path<Plan>("most_restarts"), "max_restarts");
+  EXPECT_EQ(canonical_path<Plan>("phase.0.rows"), "stages.0.batch_size");
+  EXPECT_EQ(canonical_path<Plan>("first.rows"), "first.batch_size");
+  EXPECT_EQ(canonical_path<Plan>("last.rows"), "last.batch_size");
+  EXPECT_EQ(canonical_path<Plan>("open.rows.1"), "open.rows.1");
+  EXPECT_EQ(canonical_path<Plan>("phase.1"), "stages.1");
+  EXPECT_EQ(canonical_path<Plan>("unknown.rows"), "unknown.rows");
 }
 
 TEST(Bf16, RoundsToNearestEven) {
@@ -215,11 +277,11 @@ TEST(Threads, RangesCoverEverythingOnce) {
 TEST(ReadAhead, OffersWhatHasFollowedAgainAndAgain) {
   std::vector<char> weights(1 << 20);
   constexpr int64_t kBytes = 1 << 16;
-  auto stretch = [&](int i) { return Stretch{weights.data() + i * kBytes, kBytes}; };
-  std::vector<std::shared_ptr<ReadingOrder>> order;
-  for (int i = 0; i < 12; ++i) order.push_back(std::make_shared<ReadingOrder>());
+  auto stretch = [&](int i) { return MemorySpan{weights.data() + i * kBytes, kBytes}; };
+  std::vector<std::shared_ptr<PrefetchPlan>> order;
+  for (int i = 0; i < 12; ++i) order.push_back(std::make_shared<PrefetchPlan>());
   auto token = [&](int expert) {  // two matrices, one of eight experts, and the last one
-    for (int i : {0, 1, 2 + expert, 10}) reading(stretch(i), order[static_cast<size_t>(i)]);
+    for (int i : {0, 1, 2 + expert, 10}) begin_read(stretch(i), order[static_cast<size_t>(i)]);
   };
   token(3);
   token(3);
@@ -232,13 +294,13 @@ TEST(ReadAhead, OffersWhatHasFollowedAgainAndAgain) {
   EXPECT_EQ(order[10]->at(0).begin, stretch(0).begin) << "the next token";
 
   int64_t pieces = 0;  // no more than halves of what is offered; waiting threads may take some of it
-  while (pieces <= 6 * kBytes / 2 / 512 && fetch_ahead()) ++pieces;
+  while (pieces <= 6 * kBytes / 2 / 512 && prefetch_next()) ++pieces;
   EXPECT_LE(pieces, 6 * kBytes / 2 / 512);
-  EXPECT_FALSE(fetch_ahead());
+  EXPECT_FALSE(prefetch_next());
   order.clear();
   weights = {};  // freed memory may be hinted at
-  reading({weights.data(), 0}, std::make_shared<ReadingOrder>());
-  EXPECT_FALSE(fetch_ahead()) << "nothing is known to follow";
+  begin_read({weights.data(), 0}, std::make_shared<PrefetchPlan>());
+  EXPECT_FALSE(prefetch_next()) << "nothing is known to follow";
 }
 
 TEST(Nearest, FindsTheTypo) {

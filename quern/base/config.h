@@ -1,12 +1,14 @@
-// One `visit(v)` per config struct serves reading, writing, `--set a=b` and help:
+// Config structs: one `visit(v)` per struct serves reading, writing, `--set a=b` and help:
 //
 //   struct ZayaConfig {
 //     int64_t hidden_size = 2048;
 //     template <class V> void visit(V& v) { v("hidden_size", hidden_size, "residual width"); }
 //   };
-//   from_json(json, config, "config.json");   Json j = to_json(config);   describe(config)
+//   from_json(json, config, "config.json");   Json j = write_value(config);
 //
-// Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type.
+// Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type. A
+// renamed field keeps its other key as a fourth argument, aka("old"): both keys are read, giving both is an error, and
+// the first argument is the one that is written. Where keys are merged before they are read, see config_keys.h.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -25,6 +27,12 @@ inline void read_value(const Json& j, int64_t& out, const std::string& what) { o
 inline void read_value(const Json& j, double& out, const std::string& what) { out = j.as_double(what); }
 inline void read_value(const Json& j, std::string& out, const std::string& what) { out = j.as_string(what); }
 inline void read_value(const Json& j, Json& out, const std::string&) { out = j; }
+// A second key of a field, accepted when reading and never written.
+struct Alias {
+  const char* key = nullptr;
+};
+constexpr Alias aka(const char* key) { return {key}; }
+
 class ConfigReader;
 template <class T>
 concept ConfigStruct = requires(T& t, ConfigReader& r) {
@@ -65,10 +73,17 @@ class ConfigReader {
  public:
   ConfigReader(const Json& j, std::string where) : json_(j), where_(std::move(where)) {}
   template <class T>
-  void operator()(const char* name, T& field, const char* /*help*/ = "") {
+  void operator()(const char* name, T& field, const char* /*help*/ = "", Alias alias = {}) {
     names_.push_back(name);
-    const Json* v = json_.find(name);
-    if (v && !v->is_null()) read_value(*v, field, where_ + ", " + name);
+    const Json* v = given(name);
+    if (alias.key) {
+      names_.push_back(alias.key);
+      if (const Json* other = given(alias.key)) {
+        if (v) fail("{}: '{}' and '{}' are two names of one setting; give one of them", where_, name, alias.key);
+        v = other, name = alias.key;
+      }
+    }
+    if (v) read_value(*v, field, where_ + ", " + name);
   }
   // For configs of our own: every key must be known.
   void refuse_unknown() const {
@@ -78,16 +93,21 @@ class ConfigReader {
   }
 
  private:
+  const Json* given(const char* key) const {
+    const Json* v = json_.find(key);
+    return v && !v->is_null() ? v : nullptr;
+  }
+
   const Json& json_;
   std::string where_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_;  // aliases too
 };
 
 class ConfigWriter {
  public:
   explicit ConfigWriter(Json& j) : json_(j) {}
   template <class T>
-  void operator()(const char* name, T& field, const char* /*help*/ = "") {
+  void operator()(const char* name, T& field, const char* /*help*/ = "", Alias = {}) {
     json_.set(name, write_value(field));
   }
 

@@ -1,5 +1,5 @@
-// Which instruction set the kernels use. Chosen once from cpuid; QUERN_ISA=ref|avx2|avx512 lowers it (asking for
-// more than the machine has is an error). A kernel's dispatcher is `switch (active_isa())`, in its main .cc file.
+// The instruction set that kernels use, chosen once from cpuid; QUERN_ISA=ref|avx2|avx512 lowers it (asking for more
+// than the machine has is an error). A kernel's dispatcher is `switch (active_isa())`, in its main .cc file.
 #pragma once
 #include <string_view>
 

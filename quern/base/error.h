@@ -1,6 +1,6 @@
-// Errors, two families (after faiss): QUERN_CHECK is our bug and aborts with place and values; quern::Error is
-// their mistake (file, config, request, disk) and is thrown at borders. A message says what was expected, what was
-// found, and which field or flag to change.
+// Two families of errors (after faiss): QUERN_CHECK is a bug of the program and aborts with location and values;
+// quern::Error is a mistake of the user or the environment (file, config, request, disk) and is thrown. A message says
+// what was expected, what was found, and which field or flag to change.
 #pragma once
 #include <fmt/format.h>
 

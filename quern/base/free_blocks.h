@@ -1,5 +1,5 @@
-// What blocks of memory take beside what was asked for (arena.cc): sizes are rounded up, and blocks that were freed
-// are kept to be used again, as far as they can be given back to the system.
+// Memory that the allocator (arena.cc) holds beyond what was requested: rounding, and freed blocks kept for reuse, as
+// far as they can be returned to the system.
 #pragma once
 #include <cstddef>
 

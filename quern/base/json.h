@@ -1,4 +1,4 @@
-// JSON values with the order of their keys kept. nlohmann/json does the reading and writing, in json.cc alone.
+// JSON values that keep the order of their keys. nlohmann/json does the parsing and writing, only in json.cc.
 // Accessors that expect a type throw Error naming the path they were asked for.
 #pragma once
 #include <cstdint>

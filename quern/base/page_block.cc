@@ -1,4 +1,4 @@
-// Where the system has no more mappings to give, malloc may still have memory.
+// Falls back to malloc when the system has no more mappings.
 #include "quern/base/page_block.h"
 
 #include <sys/mman.h>

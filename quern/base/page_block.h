@@ -1,6 +1,6 @@
-// A block on ordinary pages of its own: they cost memory once they are written, and all of them go when the block
-// does. For what is reserved long before it is used, or kept beside much of its like; arena.h has the blocks for what
-// comes and goes in every step.
+// A memory block on its own pages: pages cost memory once they are written, and all are returned with the block. For
+// memory reserved long before use, or kept in large numbers; arena.h serves allocations that come and go in every
+// step.
 #pragma once
 #include <cstddef>
 #include <memory>

@@ -1,5 +1,5 @@
-// Counter-based random numbers: value(seed, stream, counter) is a pure function, so recompute, resume and any
-// thread split replay the same numbers. SplitMix64's finaliser over a mixed key (not cryptographic).
+// Counter-based random numbers: value(seed, stream, counter) is a pure function, so recomputing, resuming and any
+// number of threads give the same numbers. SplitMix64's finalizer over a mixed key (not cryptographic).
 #pragma once
 #include <cmath>
 #include <cstdint>

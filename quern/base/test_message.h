@@ -1,4 +1,4 @@
-// For tests: what the Error thrown by f says, or "" when it throws none.
+// Test helper: the message of the Error that f throws, or "" when it throws none.
 #pragma once
 #include <string>
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "quern/base/error.h"
-#include "quern/base/read_ahead.h"
+#include "quern/base/prefetch.h"
 
 namespace quern {
 namespace {
@@ -97,7 +97,7 @@ class Pool {
     for (;;) {
       uint32_t job = job_.load(std::memory_order_acquire);
       for (int spins = 0; job == seen && spins < kSpins; ++spins) {
-        fetch_ahead();
+        prefetch_next();
         relax();
         job = job_.load(std::memory_order_acquire);
       }

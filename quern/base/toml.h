@@ -1,4 +1,4 @@
-// TOML, read into our Json value (dates are refused). toml++ does the reading, in toml.cc alone.
+// TOML, parsed into Json values (dates are refused). toml++ does the parsing, only in toml.cc.
 #pragma once
 #include <filesystem>
 #include <string_view>

@@ -1,7 +1,7 @@
-// Ranks that are threads of this process: for tests, and for what one machine does alone. What a rank sends is copied
-// when it is posted, so a post never waits and requests may be waited for in any order.
-// Waits are bounded. When a rank throws, every other one waiting for anybody ends too, and run_ranks throws Error
-// with the message of the first; a rank that waits for one that has returned is told so at once.
+// Ranks that are threads of this process, for tests and for runs on one machine. Data is copied when it is posted, so
+// posting never blocks and transfers may be waited for in any order. Waits are bounded. When a rank throws, every rank
+// that waits ends too, and run_ranks throws Error with the first message; waiting for a rank that has returned fails
+// at once.
 #pragma once
 #include <functional>
 

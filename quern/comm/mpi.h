@@ -1,6 +1,6 @@
-// Ranks that are MPI processes (`mpirun -n N quern …`, srun). Written to MPI-3.1; messages are non-blocking and
-// polled, so that waits are bounded and leave the core to others on a machine with more ranks than cores. Without MPI
-// at build time these functions exist and say so.
+// Ranks that are MPI processes (`mpirun -n N quern …`, srun). Uses MPI-3.1; messages are non-blocking and polled, so
+// that waits are bounded and yield the core on machines with more ranks than cores. In a build without MPI these
+// functions exist and report that.
 #pragma once
 #include <functional>
 

@@ -1,6 +1,6 @@
-// A network of the α–β kind, for machines that are not at hand: a message of n bytes that leaves at t is there at
-// t + α + n/β, and its sender's port is free again at t + n/β. Ranks of one node are near, others far.
-// replay() walks lists of moves (tree.h), the very ones that the collectives walk, for any number of ranks.
+// α–β network model, for machines that are not at hand: a message of n bytes that leaves at t arrives at t + α + n/β,
+// and its sender's port is free at t + n/β. Ranks of one node are near, others far. replay() runs the communication
+// schedules of the collectives (tree.h) for any number of ranks.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -30,7 +30,7 @@ struct Replay {
 
 // moves(rank) of every rank, `bytes` a message; start_s of work before the first move, work_s beside every move (of
 // the ring that computes on what it has while the next is coming).
-Replay replay(const Network& network, const std::function<Moves(int rank)>& moves, int64_t bytes, double start_s = 0,
-              double work_s = 0);
+Replay replay(const Network& network, const std::function<CommSchedule(int rank)>& schedule, int64_t bytes,
+              double start_s = 0, double work_s = 0);
 
 }  // namespace quern

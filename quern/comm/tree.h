@@ -1,11 +1,11 @@
-// Reductions of small records along trees of our own choosing, as lists of moves: what a rank hands over and takes in
-// step by step. The same lists are walked here over a communicator and replayed by the network model (network.h).
-//   butterfly   in round j rank r exchanges with r XOR 2^j and both join the lower rank's state with the higher's:
+// Reductions of small records along trees, as communication schedules: what a rank sends and receives, step by step.
+// The same schedules run here over a communicator and are replayed by the network model (network.h).
+//   butterfly   in round j rank r exchanges with r XOR 2^j and both combine the lower rank's state with the higher's:
 //               the same operands in the same order, so the same bits on all ranks. With P = 2^⌊log₂ p⌋ < p, ranks
-//               from P on give theirs to rank − P first and get the result last
+//               from P on send theirs to rank − P first and receive the result last
 //   two levels  inside a node a binomial tree towards its first rank, a butterfly between the first ranks, and back:
-//               one packet a node and round on the slow links, however ranks are placed
-// Records sent, all ranks together: butterfly P·log₂ P + 2(p − P); two levels 2(p − nodes) + the butterfly's of
+//               one packet per node and round on the slow links, however ranks are placed
+// Records sent by all ranks together: butterfly P·log₂ P + 2(p − P); two levels 2(p − nodes) + the butterfly's of
 // nodes.
 #pragma once
 #include <cstdint>
@@ -16,24 +16,30 @@
 
 namespace quern {
 
-struct Move {
-  enum class Arrival { none, joins_left, joins_right, replaces };  // what comes is the left operand, the right, …
+struct ScheduleStep {
+  enum class CombineOrder {
+    none,
+    joins_left,
+    joins_right,
+    replaces
+  };                       // what comes is the left operand, the right, …
   int step = 0;            // the same on both sides of a message; steps a rank has no part in are left out
   int to = -1, from = -1;  // −1: nobody
-  Arrival arrival = Arrival::none;
+  CombineOrder order = CombineOrder::none;
 };
-using Moves = std::vector<Move>;
+using CommSchedule = std::vector<ScheduleStep>;
 
-Moves butterfly_moves(int rank, int ranks);
-Moves two_level_moves(int rank, std::span<const int> node_of);  // any numbers, the same for ranks of one node
-Moves ring_moves(int rank, int ranks);                          // p − 1 times on to the next rank
-Moves direct_moves(int rank, int ranks);                        // to every other rank, the next neighbour first
+CommSchedule butterfly_schedule(int rank, int ranks);
+CommSchedule two_level_schedule(int rank,
+                                std::span<const int> node_of);  // any numbers, the same for ranks of one node
+CommSchedule ring_schedule(int rank, int ranks);                // p − 1 times on to the next rank
+CommSchedule direct_schedule(int rank, int ranks);              // to every other rank, the next neighbor first
 
 // x, some records, becomes the join of all ranks'; arrived: as many bytes of scratch.
-void reduce_along(Communicator& comm, const Moves& moves, std::span<std::byte> x, std::span<std::byte> arrived,
-                  const RecordMerge& merge);
+void reduce_along(Communicator& comm, const CommSchedule& schedule, std::span<std::byte> x,
+                  std::span<std::byte> arrived, const RecordMerge& merge);
 
-// all: a piece of equal length from every rank in order; this rank's own is there already. Along ring_moves.
+// all: a piece of equal length from every rank in order; this rank's own is there already. Along ring_schedule.
 void gather_along_ring(Communicator& comm, std::span<std::byte> all);
 
 }  // namespace quern

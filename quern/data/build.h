@@ -1,12 +1,11 @@
-// Texts to token shards: documents are read one after the other, tokenised a batch at a time on all threads and
-// written in their order, so that the same input gives the same bytes. Memory: one batch.
+// Tokenizes texts into token shards: documents are read in order, tokenized in batches on all threads and written in
+// order, so that the same input gives the same bytes. Memory: one batch.
 //   text   documents are whole files, lines, or runs of lines between blank ones
-//   jsonl  a JSON object a line, the text in one of its fields
-//   chat   a JSON object a line, {"messages": [{"role", "content"}, …]}: tokens and, beside them as PREFIX.mask,
-//   which of
-//          them are learnt; conversations longer than max_tokens are trimmed without touching an answer, or dropped
-// A document ends with the tokenizer's end token (chat: as the template has it). Bad UTF-8 or JSON stops the build
-// with file and line, or is skipped and counted. PREFIX.json keeps the counts.
+//   jsonl  one JSON object per line, the text in one of its fields
+//   chat   one JSON object per line, {"messages": [{"role", "content"}, …]}: tokens and, as PREFIX.mask, the loss mask;
+//          conversations longer than max_tokens are trimmed without changing an answer, or dropped
+// A document ends with the tokenizer's end token (chat: as the template has it). Invalid UTF-8 or JSON stops the build
+// with file and line, or is skipped and counted. PREFIX.json holds the counts.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -29,10 +28,10 @@ struct BuildOptions {
 };
 
 struct BuildReport {
-  int64_t documents = 0, tokens = 0, bytes = 0;  // bytes of text read into documents
-  int64_t bad = 0, empty = 0;                    // skipped
-  int64_t learnt = 0, trimmed = 0, dropped = 0;  // chat: tokens learnt, conversations
-  double kept_reasoning = 1;                     // of reasoning tokens of conversations kept, the share still there
+  int64_t documents = 0, tokens = 0, bytes = 0;   // bytes of text read into documents
+  int64_t bad = 0, empty = 0;                     // skipped
+  int64_t learned = 0, trimmed = 0, dropped = 0;  // chat: tokens learned, conversations
+  double kept_reasoning = 1;                      // of reasoning tokens of conversations kept, the share still there
   Json json() const;
 };
 

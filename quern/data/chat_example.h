@@ -1,14 +1,13 @@
-// A conversation as tokens to learn from. The template writes it turn by turn and each piece is tokenised by itself,
-// as generation will meet it: what stands before an assistant's turn (the generation prompt included) is context,
-// what the assistant writes up to and with its end-of-turn token is learnt, and the template's white space behind
-// that is context again. The reasoning of a turn is what lies between <think> and </think>.
+// A conversation as training tokens with a loss mask. The template is rendered turn by turn and each piece is
+// tokenized separately, as during generation: what precedes an assistant's turn (including the generation prompt) is
+// context, the assistant's text up to its end-of-turn token is trained on, and the template's white space after that
+// is context again. The reasoning of a turn is the text between <think> and </think>.
 //
-// ap_trim brings an example to a budget without touching an answer (answer-preserving trimming):
-//   1. it fits: as it is   2. the end of the last turn's reasoning is cut, if that is enough
-//   3. else all reasoning of earlier turns goes (its tags stay), and then 2. with what is left to save
+// ap_trim shortens an example to a budget without changing an answer (answer-preserving trimming):
+//   1. it fits: unchanged   2. the end of the last turn's reasoning is cut, if that is enough
+//   3. else all reasoning of earlier turns is removed (its tags stay), and then 2. with what is left to save
 //   4. else the example is dropped
-// So the last answer is always whole, what reasoning stays is a beginning of what there was, and trimming twice is
-// trimming once.
+// So the last answer is always complete, remaining reasoning is a prefix of the original, and trimming is idempotent.
 #pragma once
 #include <optional>
 #include <vector>
@@ -25,7 +24,7 @@ struct ChatExample {
     int64_t size() const { return end - begin; }
   };
   std::vector<int32_t> tokens;
-  std::vector<uint8_t> learnt;   // per token: 1 where the assistant speaks
+  std::vector<uint8_t> learned;  // per token: 1 where the assistant speaks
   std::vector<Span> reasonings;  // one an assistant turn, in order; empty where it has none
   int64_t size() const { return static_cast<int64_t>(tokens.size()); }
 };

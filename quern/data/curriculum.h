@@ -1,7 +1,7 @@
-// Text made by our own generator: short stories whose sentences agree with each other (who, what, where, with a
-// consistent ending), and arithmetic whose answers are right. Deterministic in (split, index).
-// A tenth of all possible texts is held out by construction (by a hash of what it says): it is never trained on.
-// It feeds the demo, tests and benches; nothing in it is taken from anywhere.
+// Synthetic stories and arithmetic, procedurally generated: short stories whose sentences are consistent (who, what,
+// where, ending), and arithmetic with correct answers. Deterministic in (split, index). A tenth of all possible texts
+// is held out by construction (by a hash of their content) and never trained on. Used by the demo, tests and benches;
+// all text is generated here.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,9 +1,9 @@
-// Token shards in Megatron's indexed format: PREFIX.bin holds the ids one after the other, PREFIX.idx says where
-// sequences and documents lie. Little-endian, nothing aligned:
+// Token shards in Megatron's indexed format: PREFIX.bin holds the concatenated ids, PREFIX.idx the positions of
+// sequences and documents. Little-endian, unaligned:
 //   "MMIDIDX\0\0", version u64 = 1, element type u8 (1 u8, 2 i8, 3 i16, 4 i32, 5 i64, 8 u16), sequences u64 = n,
-//   document marks u64 = d;  lengths i32[n], byte offsets i64[n], document marks i64[d] (0 … n, not falling)
-// What follows (modes) is passed over. Reading maps both files; every field is checked before use. A document is what
-// lies between two marks. Memory: 8 bytes a sequence and 8 a document.
+//   document marks u64 = d;  lengths i32[n], byte offsets i64[n], document marks i64[d] (0 … n, not decreasing)
+// What follows (modes) is ignored. Reading memory-maps both files; every field is checked before use. A document is
+// what lies between two marks. Memory: 8 bytes per sequence and 8 per document.
 #pragma once
 #include <cstdint>
 #include <cstdio>

@@ -1,7 +1,7 @@
-// Which of several sets gives the next sample, so that every prefix holds the wanted shares: after k samples each set
-// has given its share w·k to within one sample. Of the sets that are behind their share the one whose next sample is
-// due first goes; a plain "largest deficit first" can fall more than one sample behind with many sets. A function of
-// the weights and the count alone: seek replays, about 10⁸ choices a second for two sets.
+// Interleaves data sets by weight so that every prefix has the right shares: after k samples each set has provided w·k
+// samples to within one. Of the sets behind their share the one whose next sample is due first is chosen; plain
+// "largest deficit first" can fall more than one sample behind with many sets. A function of weights and count only:
+// seek recomputes the choices, about 10⁸ per second for two sets.
 #pragma once
 #include <cstdint>
 #include <vector>

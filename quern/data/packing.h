@@ -1,6 +1,6 @@
-// Best-fit-decreasing: whole documents into rows of at most `width` tokens (Ding et al., 2404.10830). Longest first,
-// each into the fullest row that still holds it, else into a new one. Rows are found by what is left in them in a
-// segment tree: O(N log width). No document is ever cut.
+// Sequence packing by best-fit-decreasing: whole documents into rows of at most `width` tokens (Ding et al.,
+// 2404.10830). Longest first, each into the fullest row that still has room, else into a new one. Rows are found by
+// remaining room in a segment tree: O(N log width). No document is ever cut.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -19,7 +19,7 @@ struct RowPacking {
     return {documents.data() + b, static_cast<size_t>(begin[static_cast<size_t>(r) + 1]) - b};
   }
   double fill_ratio() const;  // of the places there are, how many hold a token
-  int64_t most_documents() const;
+  int64_t max_documents() const;
 };
 
 // Lengths 1 … width; documents of length 0 are left out. Throws Error naming the first that is longer.

@@ -1,4 +1,4 @@
-// The vocabulary of the curriculum's problems, and drawing from it.
+// Vocabulary of the synthetic problems, and random choice from it.
 #pragma once
 #include <algorithm>
 #include <array>

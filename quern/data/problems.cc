@@ -1,4 +1,4 @@
-// Drawing problems of a split, their written forms, and reading an answer back.
+// Generates problems of a split and their written forms, and parses answers.
 #include "quern/data/problems.h"
 
 #include <array>

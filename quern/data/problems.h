@@ -1,8 +1,8 @@
-// The curriculum's problems: arithmetic with worked steps, lists, logic, dates, units, little stories with a
-// question, and searches for the best of many tries, in five levels. Each has one right answer that a program can
-// check, and a trace that leads to it. All text comes from this generator; a problem is a function of (seed, index,
-// split) and the choice of kinds and levels alone. Split by construction: a tenth of all problems, by a hash of what
-// they ask (not how: 3 + 5 and 8 - 5 share a key), is held out and never drawn for training.
+// Synthetic reasoning problems, procedurally generated: arithmetic with worked steps, lists, logic, dates, units,
+// short stories with a question, and searches for the best of many trials, in five levels. Each has one correct answer
+// that a program can check, and a solution that leads to it. All text is generated here; a problem is a function of
+// (seed, index, split) and the selected kinds and levels. Split by construction: a tenth of all problems, by a hash of
+// what they ask (not how: 3 + 5 and 8 - 5 share a key), is held out and never used for training.
 #pragma once
 #include <cstdint>
 #include <span>

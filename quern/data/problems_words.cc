@@ -1,4 +1,4 @@
-// Lists, logic and stories: problems whose answer is found by looking closely.
+// Lists, logic and stories: problems whose answer is found in the text.
 #include <numeric>
 
 #include "quern/base/error.h"

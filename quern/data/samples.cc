@@ -88,7 +88,8 @@ PackedSamples::PackedSamples(const std::filesystem::path& prefix, int64_t length
   }
   if (too_long > 0)
     fail(
-        "{}: {} of {} documents are longer than a sequence of {} tokens (the longest has {}), and whole documents are "
+        "{}: {} of {} documents are longer than a sequence of {} tokens (the longest has {}), and whole documents "
+        "are "
         "never split; build the set with max_tokens {}, or read it with rows = \"stream\"",
         prefix.string(), too_long, tokens_.documents(), length, longest, length + 1);
   packing_ = pack_best_fit(inputs, length);
@@ -104,7 +105,7 @@ void PackedSamples::append(int64_t index, TokenBatch& to) const {
 std::string PackedSamples::describe() const {
   return fmt::format("{}, {} rows of {}, {:.2f} % filled, at most {} documents a row",
                      described(tokens_, mask_ != nullptr), count(), packing_.width, 100 * packing_.fill_ratio(),
-                     packing_.most_documents());
+                     packing_.max_documents());
 }
 
 Loader::Loader(const std::vector<DataSetConfig>& sets, int64_t length, uint64_t seed,
@@ -112,12 +113,12 @@ Loader::Loader(const std::vector<DataSetConfig>& sets, int64_t length, uint64_t 
     : mixture_(weights_of(sets)), seed_(seed) {
   for (const DataSetConfig& s : sets) {
     const std::filesystem::path prefix = base / s.path;
-    if (s.rows == "stream")
+    if (s.packing == "stream")
       sets_.push_back(std::make_unique<StreamSamples>(prefix, length));
-    else if (s.rows == "pack")
+    else if (s.packing == "pack")
       sets_.push_back(std::make_unique<PackedSamples>(prefix, length));
     else
-      fail("data set {}, rows: '{}', expected stream or pack", s.path, s.rows);
+      fail("data set {}, packing: '{}', expected stream or pack", s.path, s.packing);
   }
 }
 

@@ -1,17 +1,19 @@
-// Training samples out of token shards. A sample is a row of up to `length` input tokens; a batch is rows one after
-// the other, in the form Model::hidden and Model::loss take: tokens, targets (−1 where there is no loss) and the
-// lengths of the documents in it (Batch::documents), so that no mixer looks across a boundary.
-//   stream  the shards' tokens cut every `length`: documents begin and end anywhere, their ends are not predicted
-//   past pack    whole documents, best-fit-decreasing: an input for every token but a document's last; never cut
-// If PREFIX.mask.idx stands beside the shard, targets whose mask is 0 become −1 (what the user said, for one).
-// Order: sample k is a function of (seed, k) alone. Mixture says whose turn it is, and each set goes through its
-// samples in a new permutation every epoch. Cost: a copy of the tokens.
+// Training samples from token shards. A sample is one sequence of up to `length` input tokens; a batch is concatenated
+// sequences in the form Model::hidden and Model::loss take: tokens, targets (−1 where there is no loss) and document
+// lengths (Batch::documents), so that no mixer attends across a boundary.
+//   stream  the shards' tokens cut every `length`: documents begin and end anywhere, and no target crosses their ends
+//   pack    sequence packing of whole documents, best-fit-decreasing: an input for every token but a document's last;
+//           never cut
+// If PREFIX.mask.idx exists, targets whose loss mask is 0 become −1 (the user's turns, for example). Order: sample k
+// is a function of (seed, k) only. Mixture chooses the set, and each set is shuffled anew every epoch. Cost: one copy
+// of the tokens.
 #pragma once
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "quern/base/config.h"
 #include "quern/data/indexed.h"
 #include "quern/data/mixture.h"
 #include "quern/data/packing.h"
@@ -61,12 +63,13 @@ class PackedSamples : public Samples {
 };
 
 struct DataSetConfig {
-  std::string path, rows = "stream";
+  std::string path, packing = "stream";
   double weight = 1;
   template <class V>
   void visit(V& v) {
     v("path", path, "token shards: PREFIX of PREFIX.bin and PREFIX.idx");
-    v("rows", rows, "stream: cut every length tokens; pack: whole documents");
+    v("packing", packing, "stream: tokens cut every sequence_length; pack: whole documents per sequence",
+      aka("rows"));
     v("weight", weight, "share of the samples, in any unit");
   }
 };

@@ -1,6 +1,5 @@
-// Problems whose working is a search: a few of many possible tries, and the best of them. Whether one try is better
-// than another can be seen by reading both, so the best attempt of several can be known even where most attempts miss
-// it.
+// Search problems: a few of many possible trials, and the best of them. Two trials can be compared by reading both, so
+// the best of several sampled solutions can be recognized even if most of them miss it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,18 +10,18 @@
 
 namespace quern {
 
-struct Try {
+struct Trial {
   std::string text = {};     // as it is tried: "3-7-1: 2 roads"
   std::string claimed = {};  // as the best that was found: "2 roads, 3-7-1"
   std::string result = {};   // what the answer would be: "2 roads"
 };
 
 struct Search {
-  std::vector<Try> tries = {};  // the better ones first; the first is the solution
+  std::vector<Trial> tries = {};  // the better ones first; the first is the solution
   bool empty() const { return tries.empty(); }
 };
 
-constexpr size_t kTriesShown = 3;
+constexpr size_t kTrialsShown = 3;
 
 struct SearchWorking {
   std::string steps = {}, answer = {};

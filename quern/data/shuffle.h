@@ -1,6 +1,6 @@
-// A shuffle without memory: a keyed permutation of 0 … n − 1, so that the order of an epoch is a function of (seed,
-// epoch) and resuming needs nothing but the count. A Feistel network of six rounds over the smallest even number of
-// bits that holds n; results ≥ n are sent through again (less than four times on average).
+// Stateless shuffle: a keyed permutation of 0 … n − 1, so that the order of an epoch is a function of (seed, epoch)
+// and resuming needs only the count. A Feistel network of six rounds over the smallest even number of bits that holds
+// n; results ≥ n are encrypted again (fewer than four times on average).
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,6 @@
-// A feed-forward layer: acts on each token alone. A router may read what the router of the layer below wrote for the
-// same token (ZAYA's depth averaging); that stream travels in DepthCarry, block to block inside one forward.
+// Interface of feed-forward layers, which act on each token alone. A router may read what the router of the layer
+// below wrote for the same token (ZAYA's depth averaging); DepthCarry passes that from block to block within one
+// forward pass.
 #pragma once
 #include <vector>
 

@@ -1,12 +1,12 @@
-// The tape: strings layers together so that a model is written once, forwards.
+// Tape: reverse-mode automatic differentiation. Layers are written once, as forward code that records its backward.
 //
 //   Tape tape;                                  // Tape tape(Tape::inference) records nothing and keeps nothing
 //   Var h = linear(tape, x, w);                 // an op computes its value, then calls tape.record(…)
 //   tape.backward(loss);                        // fills Parameter::grad (adding) and input gradients
 //
-// Policy, said once: gradients of activations — the first consumer assigns, later ones add; gradients of parameters
-// always add, until zero_grad, and are f32 at least. A node may have several outputs. A backward function runs at
-// most once. Ops live next to their layer (quern/nn, quern/mixers, quern/ffn), forward and backward side by side.
+// Gradients of activations: the first consumer assigns, later ones add. Gradients of parameters always add, until
+// zero_grad, and are f32 at least. A node may have several outputs. A backward function runs at most once. Ops live
+// next to their layer (quern/nn, quern/mixers, quern/ffn), forward and backward side by side.
 #pragma once
 #include <functional>
 #include <optional>
@@ -30,13 +30,13 @@ struct Init {
 };
 
 // What a parameter is to an optimizer; its layer says so. Plain ones (norms, biases, convolutions, temperatures,
-// decays, residual scales) are never decayed and never orthogonalised, so a new layer is safe until it says more.
+// decays, residual scales) are never decayed and never orthogonalized, so a new layer is safe until it says more.
 enum class ParameterKind : uint8_t { plain, matrix, embedding, head, balance };
 
 struct Parameter {
   Shape shape;
   Init init;
-  Tensor value;           // undefined until loaded or initialised
+  Tensor value;           // undefined until loaded or initialized
   Tensor grad;            // undefined until the first backward
   bool trainable = true;  // false: a buffer (balancing biases), saved and loaded but never given a gradient
   bool matrix = false;    // a large product operand: may stay in the checkpoint's bf16 until pack()

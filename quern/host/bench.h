@@ -1,13 +1,13 @@
-// The bench of one kernel: time, figure and ratio to what the machine can do, both measured in the same run.
-// A room's *_bench.cc supplies `void bench_<room>(Bench& b)` (e.g. bench_kernels_gemm) in namespace quern:
+// Kernel benchmarks: time, rate, and ratio to the machine's limit, both measured in the same run. A module's
+// *_bench.cc supplies `void bench_<module>(Bench& b)` (e.g. bench_kernels_gemm) in namespace quern:
 //
 //   void bench_kernels_norm(Bench& b) {
 //     auto x = …, y = …;                                        // allocate and fill before, never inside the body
 //     b.row("rms_norm", "4096x2048 f32", {Bound::copy, bytes}, [&] { kernels::rms_norm<float>(…); });
 //   }
 //
-// One repetition = the bound measured, then the body called until it has run ≥ 10 ms; a row is the median of the
-// repetitions' ratios. Above 1.05 a ratio is a measurement error (data in cache, mostly) and is printed with a "!".
+// One repetition measures the bound and then calls the body until it has run ≥ 10 ms; a row is the median of the
+// repetitions' ratios. Above 1.05 a ratio is a measurement error (mostly data in cache) and is printed with a "!".
 #pragma once
 #include <functional>
 #include <span>
@@ -20,7 +20,7 @@
 
 namespace quern {
 
-struct Work {
+struct Workload {
   Bound bound = Bound::f32_flops;
   double amount = 0;  // flops, or bytes moved, of one call of the body
 };
@@ -42,7 +42,7 @@ class Bench {
 
   explicit Bench(Options o) : options_(std::move(o)) {}
   bool wants(std::string_view room);  // also makes it the room of the rows that follow
-  void row(std::string kernel, std::string shape, Work work, const std::function<void()>& body);
+  void row(std::string kernel, std::string shape, Workload workload, const std::function<void()>& body);
   std::span<const Row> rows() const { return rows_; }
   std::string table() const;
   Json json() const;

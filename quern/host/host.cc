@@ -1,4 +1,4 @@
-// host_info(): what the system says about itself; nothing here is measured.
+// host_info(): what the system reports about itself, without measurements.
 #include "quern/host/host.h"
 
 #include <sched.h>

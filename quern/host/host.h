@@ -1,4 +1,4 @@
-// What this machine can do, measured: the roofline that every performance figure is a ratio to.
+// Measured limits of this machine: the roofline that every performance figure is a ratio to.
 //   compute:   register-only loops of f32 FMAs, bf16 and int8 dot products on every thread, GFLOP/s (an FMA counts 2,
 //              vdpbf16ps 64 and vpdpbusd 128 per 512-bit register)
 //   bandwidth: read, write (non-temporal) and copy over ≥ 512 MiB, the best of several stream counts per thread,
@@ -36,6 +36,6 @@ double measure(Bound b);
 // Nanoseconds until what one thread writes has been seen and answered by another, the median of some thousands: 100
 // to 200 where their cores share a cache, several times that where they do not, and then every step of a small model
 // takes longer. 0 with one thread.
-double handoff_ns();
+double wakeup_ns();
 
 }  // namespace quern

@@ -1,5 +1,5 @@
-// The measurements behind measure(Bound). Bandwidth loops use 16-byte accesses: at two a cycle they are several times
-// faster than any core's share of DRAM, so no wider version is needed.
+// Implements measure(Bound). Bandwidth loops use 16-byte accesses: at two per cycle they are several times faster than
+// a core's share of DRAM, so no wider version is needed.
 #include <algorithm>
 #include <chrono>
 #include <vector>

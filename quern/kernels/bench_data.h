@@ -1,4 +1,4 @@
-// Buffers for bench cases: random f32 (no denormals, nothing a memory controller could guess), touched once.
+// Buffers for benchmark cases: random f32 (no denormals, incompressible), touched once.
 #pragma once
 #include "quern/base/rng.h"
 #include "quern/tensor/tensor.h"

@@ -1,7 +1,7 @@
-// What the entry points of fast kernels share. A kernel with fast versions describes them by a table of functions
-// over raw pointers; its *_avx2.cc and *_avx512.cc fill one table each, and the main .cc asks for the active one.
-// Parameter gradients: rows are split into one part a thread, every part sums into a row of its own, and the rows are
-// added in part order, so that the same thread count gives the same bits.
+// What the entry points of fast kernels share. A kernel with fast versions describes them by a table of functions over
+// raw pointers; its *_avx2.cc and *_avx512.cc fill one table each, and the main .cc asks for the active one. Parameter
+// gradients: rows are split into one part per thread, every part sums into a row of its own, and the rows are added in
+// part order, so that the same thread count gives the same bits.
 #pragma once
 #include <algorithm>
 #include <array>

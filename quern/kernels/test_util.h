@@ -1,9 +1,9 @@
-// What kernel tests share: reproducible inputs, strided buffers, every instruction set against the double reference,
+// Kernel test helpers: reproducible inputs, strided buffers, every instruction set compared with the double reference,
 // and finite differences.
-//   Rows<T>       rows × width with a gap behind each row, so that a wrong stride shows; the gap holds a sentinel
+//   Rows<T>       rows × width with a gap after each row, so that a wrong stride shows; the gap holds a sentinel
 //   same_on_all_isas(op, tol)   op(T{}) runs one case and returns all its outputs; float on every instruction set is
 //                 compared with double, which always runs the reference
-//   check_gradient(loss, x, g)  ∂loss/∂x by central differences against g
+//   check_gradient(loss, x, g)  ∂loss/∂x by central differences compared with g
 #pragma once
 #include <gtest/gtest.h>
 

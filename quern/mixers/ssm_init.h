@@ -1,5 +1,5 @@
-// How state space layers start: decays A = −exp(A_log) and time steps of many sizes, so that heads remember over
-// different spans. Quantile functions for Init::drawn.
+// Initialization of state space layers: decays A = −exp(A_log) and time steps of many sizes, so that heads remember
+// over different spans. Quantile functions for Init::drawn.
 #pragma once
 #include <cmath>
 

@@ -1,4 +1,5 @@
-// Rows in buffers that double, fixed parts as tensors that are replaced; a mark is gone back to by changing places.
+// Per-token rows in buffers that double; recurrent parts as tensors that are replaced. A rewind swaps these with the
+// saved ones.
 #include "quern/mixers/state.h"
 
 #include <algorithm>
@@ -59,6 +60,14 @@ SequenceState::SequenceState(std::vector<StateSite> sites) : sites_(std::move(si
       if (const StatePart& p = s.spec.parts[i]; !p.per_token)
         slots_.back()[i].buffer = Tensor::zeros(p.shape, p.dtype);
   }
+}
+
+int SequenceState::index_of(int site, std::string_view part) const {
+  const std::vector<StatePart>& parts = sites_[static_cast<size_t>(site)].spec.parts;
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].name == part) return static_cast<int>(i);
+  QUERN_CHECK(false, "site {} keeps no part '{}'", site, part);
+  return -1;
 }
 
 Tensor& SequenceState::fixed(int site, int part) {

@@ -1,4 +1,4 @@
-// What the state of one sequence weighs over all its sites, and whether a forward can leave all of it on the way.
+// Memory totals of one sequence's state over all its sites, and whether snapshots can be taken inside a forward pass.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@ namespace quern {
 struct StateTotals {
   int64_t row_bytes = 0, fixed_bytes = 0;  // of one token's rows; of the fixed parts
   bool fixed = false;                      // some part is fixed
-  bool cuts_inside = true;                 // every fixed part can be left inside a forward (StatePart::cuts_inside)
+  bool snapshots_inside = true;  // every fixed part can be left inside a forward (StatePart::snapshots_inside)
 };
 
 StateTotals state_totals(const std::vector<StateSite>& sites);

@@ -1,4 +1,4 @@
-// Finding each pair's matrix, and adding its product.
+// Finds each pair's matrix and adds its product.
 #include "quern/models/adapter.h"
 
 #include <algorithm>

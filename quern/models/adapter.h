@@ -1,6 +1,6 @@
-// LoRA adapters as PEFT folders hold them (adapter_config.json, adapter_model.safetensors): W + s·B·A, worked in as
-// the checkpoint's tensors are read, so that every family, layout and packing takes them. s = alpha / r, or alpha / √r
-// with use_rslora. Kinds that are more than that (DoRA, trained biases, whole modules) are refused by name.
+// LoRA adapters in PEFT format (adapter_config.json, adapter_model.safetensors): W + s·B·A, merged as the checkpoint's
+// tensors are read, so that every family, layout and quantization supports them. s = alpha / r, or alpha / √r with
+// use_rslora. Other kinds (DoRA, trained biases, whole modules) are refused by name.
 #pragma once
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-// Hashing small files whole and large ones by samples.
+// Hashes small files whole and large ones by samples.
 #include "quern/models/fingerprint.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
-// A short name for what a model computes, so that kept states never meet the wrong weights: 16 hex digits over
-// config.json, tokenizer.json, and of every file of weights its size, its header and samples: 64 bytes of the middle
-// of every tensor, and 256 pages all through. Training changes every value of a tensor, so another training has
-// another name; a tensor edited by hand outside the samples has not. The folder's name and place do not matter.
+// Fingerprint of a model, so that saved states are never used with the wrong weights: 16 hex digits over config.json,
+// tokenizer.json, and of every weight file its size, its header and samples: 64 bytes of the middle of every tensor,
+// and 256 pages throughout. Training changes every value of a tensor, so another training has another fingerprint; a
+// tensor edited by hand outside the samples has not. The folder's name and location do not matter.
 #pragma once
 #include <cstdint>
 #include <filesystem>

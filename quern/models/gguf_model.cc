@@ -1,7 +1,7 @@
-// GGUF metadata to config.json, tensor names to Hugging Face's, and rows back in their order: for architecture llama
-// the file keeps the rows of the query and key projections so that rotary pairs are neighbours,
+// Converts GGUF metadata to config.json, tensor names to Hugging Face's, and rows to their order: for architecture
+// llama the file stores the rows of the query and key projections so that rotary pairs are adjacent,
 //   file row h·d + 2j + s  =  row h·d + s·d/2 + j  here,   s in {0, 1}, j < d/2;
-// qwen2 and qwen3 are stored as they are here.
+// qwen2 and qwen3 are stored in the same order as here.
 #include "quern/models/gguf_model.h"
 
 #include <algorithm>
@@ -119,7 +119,7 @@ std::string hf_name(const std::string& name) {
   return name;
 }
 
-// Rows (elements of a bias) of heads with neighbouring rotary pairs, put back in halves.
+// Rows (elements of a bias) of heads with neighboring rotary pairs, put back in halves.
 Tensor halves(const Tensor& t, int64_t heads) {
   const int64_t rows = t.dim(0), row_bytes = t.bytes() / rows, d = rows / heads;
   Tensor out = Tensor::empty(t.shape(), t.dtype());

@@ -1,6 +1,6 @@
-// A .gguf file as a model: the configuration and the tensor names a Hugging Face folder of the same weights would
-// have. Architectures llama (Mistral is stored as one), qwen2 and qwen3. Whatever would change the meaning and is not
-// understood is an Error naming the key and its value.
+// Reads a .gguf file as a model: the configuration and tensor names that a Hugging Face folder of the same weights
+// would have. Architectures llama (Mistral is stored as one), qwen2 and qwen3. Metadata that changes the meaning and
+// is not supported is an Error naming the key and its value.
 #pragma once
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-// For tests: gradient check of a module's every parameter, with values large enough to matter.
+// Test helper: gradient check of every parameter of a module, with values large enough to matter.
 #pragma once
 #include "quern/grad/gradcheck.h"
 #include "quern/nn/module.h"
@@ -6,7 +6,7 @@
 namespace quern {
 
 // Random f64 values around each parameter's initial constant (or zero), of the given spread.
-inline NamedParameters randomised(Module& m, uint64_t seed, double spread = 0.4) {
+inline NamedParameters randomized(Module& m, uint64_t seed, double spread = 0.4) {
   NamedParameters all;
   m.visit("", [&](const std::string& name, Parameter& p) {
     p.value = random_normal(p.shape, seed + all.size(), DType::f64,

@@ -1,5 +1,5 @@
 // Operations on a tape, forward and backward side by side in their .cc files. Rows are tokens: [T, D] unless a suffix
-// says otherwise. Parameters may be f32 or f64, as the activations are.
+// says otherwise. Parameters may be f32 or f64, like the activations.
 #pragma once
 #include <cstdint>
 #include <span>

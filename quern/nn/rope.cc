@@ -1,4 +1,4 @@
-// Rotary positions on a tape. Backward turns the gradient by the opposite angle.
+// Rotary positions on a tape. Backward rotates the gradient by the opposite angle.
 #include "quern/kernels/rope/rope.h"
 
 #include "quern/nn/dispatch.h"

@@ -1,5 +1,5 @@
-// The joint L2 norm of gradients, summed in an order of its own: blocks of fixed size, each by itself, then the
-// blocks one after the other in double. The same bits whatever the thread count.
+// Global L2 norm of gradients, summed in a fixed order: blocks of constant size, then the block sums in double. The
+// same bits for any thread count.
 #pragma once
 #include <span>
 

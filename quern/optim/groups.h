@@ -1,7 +1,7 @@
-// Which optimizer moves which parameter. Rules are asked in order and the first that fits takes the parameter; behind
-// them stand the defaults: kind matrix → `matrices`, embedding and head → `embeddings`, balance → the balancing
-// controller, everything else → `others`. Decay follows the kind: `weight_decay` of an optimizer's options falls on
-// all its parameters, and the defaults give `embeddings` and `others` none.
+// Assigns parameters to optimizers. Rules are tried in order and the first that matches takes the parameter; then come
+// the defaults: kind matrix → `matrices`, embedding and head → `embeddings`, balance → the balancing controller,
+// everything else → `others`. Decay follows the optimizer: `weight_decay` applies to all its parameters, and the
+// defaults give `embeddings` and `others` none.
 #pragma once
 #include <functional>
 #include <memory>

@@ -1,11 +1,11 @@
-// Learning-rate schedules: pure functions of how far training is (steps or tokens, whatever the recipe counts in), so
-// a resumed run has the rate of an uninterrupted one. The value multiplies nothing: it is the rate itself.
+// Learning rate schedules: pure functions of training progress (steps or tokens, as the recipe counts), so a resumed
+// run has the rate of an uninterrupted one. The value is the learning rate itself, not a factor.
 //   constant  peak
 //   linear    peak → final over [warmup, total]
 //   cosine    peak → final along half a cosine
 //   wsd       peak until the last `decay`, then peak → final (linearly, or as 1 − √)
-// All begin with a linear rise from start to peak over `warmup`. Re-warming a trained model for annealing is a new
-// phase: wsd with start = the rate it had, peak ≈ 0.75 × the old one and decay = all that follows the warm-up.
+// All begin with a linear warmup from start to peak over `warmup`. To re-warm a trained model for annealing, add a
+// phase: wsd with start = the previous rate, peak ≈ 0.75 × the old one and decay = everything after the warmup.
 #pragma once
 #include <string>
 

@@ -1,7 +1,8 @@
-// Reading answers out of responses, and their normal form.
+// Extracts answers from responses, and normalizes them.
 #include "quern/reason/answer.h"
 
 #include <cctype>
+#include <cstdint>
 #include <numeric>
 
 #include <fmt/format.h>

@@ -1,8 +1,9 @@
-// What a response gives as its answer, and when two answers are the same. The answer is, in this order: the last
-// \boxed{…} behind the thinking, what follows the last "Answer:" on its line, the last line that is not empty.
-// Two answers are the same when their normal forms are: case, spaces, dollar signs, a full stop at the end and commas
-// between thousands do not count; numbers compare as exact fractions, so 0.5, 1/2 and \frac{1}{2} are one answer.
+// Extracts the answer of a response, and compares answers. The answer is the first that exists of: the last \boxed{…}
+// after the thinking, what follows the last "Answer:" on its line, the last non-empty line. Two answers are equal if
+// their normal forms are: case, spaces, dollar signs, a final full stop and thousands separators are ignored; numbers
+// compare as exact fractions, so 0.5, 1/2 and \frac{1}{2} are one answer.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// A model on problems of the curriculum that were held out: answers are right or wrong by the problem's own checker,
-// counted by level and kind. Every problem is thought about by the same plan; many are in work at once.
+// Evaluates a model on held-out synthetic problems: answers are checked by the problem's own checker and counted by
+// level and kind. Every problem uses the same test-time compute plan; many run at once.
 #pragma once
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-// Wilson's interval of a share: what `right` of `all` says about the chance behind it, at 95 %.
+// Wilson score interval of a proportion `right` of `all`, at 95 %.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Reading plans, and filling in what they leave open.
+// Parses plans, and fills in defaults.
 #include "quern/reason/plan.h"
 
 #include <charconv>

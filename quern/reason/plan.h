@@ -1,16 +1,16 @@
-// How much to think, and in what shape: one plan for every form of test-time compute. N candidates think about the
-// question (round 0); in each of T further rounds every candidate reads the question and the ends of C candidates of
-// the round before (τ tokens each), and thinks afresh; a majority of the last round's answers decides.
+// ThinkPlan: test-time compute, one plan for all its forms. N candidates think about the question (round 0); in each
+// of T further rounds every candidate reads the question and the ends of C candidates of the previous round (τ tokens
+// each) and thinks again; a majority of the last round's answers decides.
 //   single                  one candidate (N = 1, T = 0)
-//   vote:N                  N candidates, majority of their answers (T = 0)
-//   best:N                  N candidates, the one with the highest mean token probability
+//   vote:N                  self-consistency: N candidates, majority of their answers (T = 0)
+//   best:N                  best-of-N: N candidates, the one with the highest mean token probability
 //   rsa:NxCxT               whole traces are read (τ = β)
 //   mrsa:NxCxT              Markovian: only tails are read, so prompts stay below question + C·τ
 //   delethink:T             one chain in T + 1 pieces, each beginning with the tail of the one before (N = C = 1)
 //   pacore:NxCxT            what is read is the finished answer text, not the reasoning
-//   hybrid:NxCxT            the answer text where there is one, else the tail of the reasoning
-// Behind it, separated by commas: beta=2048 (tokens a candidate may think), tau=512 (tokens of a tail), final=4096
-// (tokens of a response of the last round), seed=1.
+//   hybrid:NxCxT            the answer text if there is one, else the tail of the reasoning
+// Options follow, separated by commas: beta=2048 (thinking tokens per candidate), tau=512 (tokens of a tail),
+// final=4096 (tokens of a response of the last round), seed=1.
 #pragma once
 #include <cstdint>
 #include <string>

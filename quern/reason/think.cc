@@ -1,4 +1,4 @@
-// Rounds of candidates over the engine.
+// Runs rounds of candidates on the engine.
 #include "quern/reason/think.h"
 
 #include <algorithm>

@@ -1,12 +1,12 @@
-// Thinking longer about one question with the engine: carries out a ThinkPlan (plan.h). Between rounds nothing
-// survives but the tails: token ids, never text that would be tokenised again. Who reads whom is drawn from the seed
-// before anything runs, so a candidate starts as soon as those it reads are done, and the same seed gives the same
-// tokens however the engine interleaves the work.
+// Test-time compute on one question: runs a ThinkPlan (plan.h) on the engine. Between rounds only the tails survive:
+// token ids, never text that would be tokenized again. Who reads whom is sampled from the seed before anything runs,
+// so a candidate starts as soon as those it reads are done, and the same seed gives the same tokens however the engine
+// interleaves the work.
 //   prompt of round 0      the conversation
 //   of a later round       the conversation with its last question set into the aggregation prompt around C tails;
 //                          with C = 1 the conversation and the beginning of an answer: the candidate's own tail
 // A candidate may think β tokens. In the last round one that has not finished by then has its thinking closed and the
-// answer asked for, within `final` tokens in all.
+// answer requested, within `final` tokens in all.
 #pragma once
 #include <functional>
 #include <memory>

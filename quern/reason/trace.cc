@@ -1,4 +1,4 @@
-// Finding the tags in a token sequence.
+// Finds the tags in a token sequence.
 #include "quern/reason/trace.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A response as thinking and answer. The thinking lies between <think> (or the beginning, where the prompt opened it)
-// and </think>; a tag may be several tokens. Positions count tokens.
+// Splits a response into thinking and answer. The thinking lies between <think> (or the beginning, if the prompt
+// opened it) and </think>; a tag may be several tokens. Positions count tokens.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 // GGUF, versions 2 and 3, little-endian: magic, counts, typed metadata, a directory of tensors, aligned raw data. The
-// file is memory-mapped. Everything in front of the data is checked before use; an error names the file, the key or
-// tensor, and the field.
+// file is memory-mapped. Everything before the data is checked before use; an error names the file, the key or tensor,
+// and the field.
 #pragma once
 #include <filesystem>
 #include <map>

@@ -1,6 +1,6 @@
-// The block formats of GGUF: weights in short runs along a row, each run with its own scales. Every product below is
-// exact in f32 (an f16 scale has 11 bits, a sub-scale at most 8, a weight at most 6), so one rounding is left, in
-// the subtraction of q4_k, and results do not depend on the instruction set.
+// Block formats of GGUF: weights in short runs along a row, each run with its own scales. Every product below is exact
+// in f32 (an f16 scale has 11 bits, a sub-scale at most 8, a weight at most 6), so only the subtraction of q4_k
+// rounds, and results do not depend on the instruction set.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +18,6 @@ struct GgufFormat {
 
 const GgufFormat* gguf_format(uint32_t type);  // nullptr: not one of ours
 // `blocks` blocks of q8_0, q4_k or q6_k to f32, on all threads.
-void gguf_dequantise(GgufType type, const std::byte* from, int64_t blocks, float* to);
+void gguf_dequantize(GgufType type, const std::byte* from, int64_t blocks, float* to);
 
 }  // namespace quern

@@ -1,5 +1,6 @@
 // NumPy's .npy, version 1.0: magic, header length, a Python dict literal padded to 64 bytes, raw little-endian data.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "quern/base/mmap.h"

@@ -1,7 +1,7 @@
 // safetensors: 8 bytes header length, a JSON header {name: {dtype, shape, data_offsets}}, raw little-endian data.
-// Files are memory-mapped: a tensor is a window of the page cache until somebody converts it. Every field of the
-// header is checked before use; an error names the file, the tensor and the field.
-// A folder may hold one file, or shards listed by model.safetensors.index.json.
+// Files are memory-mapped: a tensor is a window of the page cache until it is converted. Every field of the header is
+// checked before use; an error names the file, the tensor and the field. A folder may hold one file, or shards listed
+// by model.safetensors.index.json.
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -1,5 +1,5 @@
-// Shape: the extents (or strides) of a tensor, up to eight of them, held in place: handles of tensors are copied by
-// the hundred for one token, and none of that should touch the heap. It reads like a vector of int64_t.
+// Shape: the extents (or strides) of a tensor, up to eight, stored inline: tensor handles are copied by the hundred
+// for one token and must not allocate. It behaves like a vector of int64_t.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace quern {
 
 class Shape {
  public:
-  static constexpr size_t kMostDims = 8;
+  static constexpr size_t kMaxDims = 8;
   using value_type = int64_t;
   using iterator = int64_t*;
   using const_iterator = const int64_t*;
@@ -63,11 +63,11 @@ class Shape {
 
  private:
   static uint32_t checked(size_t n) {
-    if (n > kMostDims) fail("a tensor of {} dimensions: at most {} are supported", n, kMostDims);
+    if (n > kMaxDims) fail("a tensor of {} dimensions: at most {} are supported", n, kMaxDims);
     return static_cast<uint32_t>(n);
   }
 
-  int64_t dims_[kMostDims] = {};
+  int64_t dims_[kMaxDims] = {};
   uint32_t n_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Tensor: a cheap-copy handle {buffer, dtype, shape, strides}; used at module borders, on the tape and in
+// Tensor: a cheap-to-copy handle {buffer, dtype, shape, strides}; used at module boundaries, on the tape and in
 // checkpoints. Copying a Tensor shares its buffer; clone() copies the elements.
 #pragma once
 #include <initializer_list>

@@ -240,8 +240,9 @@ void kill_runs(const KilledStage& stage, int points, int documents) {
   const double whole = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   int killed = 0, went_on = 0;
   for (int i = 0; i < points; ++i) {
-    const Ran r = shell(fmt::format("timeout -s KILL {:.3f} {}", whole * (i * 37 % 50 + 3) / 50.0, run("cut")));
+    const Ran r = shell_killed_after(whole * (i * 37 % 50 + 3) / 50.0, run("cut"));
     const bool was_killed = r.code == 137;
+    ASSERT_TRUE(was_killed || r.code == 0) << "run " << i << " ended with status " << r.code << ": " << r.err;
     killed += was_killed;
     went_on += r.err.find("resumed the unfinished run") != std::string::npos;
     if (!std::filesystem::exists(dir + "/cut" + stage.manifest)) continue;
@@ -251,7 +252,9 @@ void kill_runs(const KilledStage& stage, int points, int documents) {
     std::filesystem::remove_all(dir + "/cut");
   }
   EXPECT_GT(killed, 0);
-  if (const Ran r = shell(run("cut")); r.err.find("resumed the unfinished run") != std::string::npos) ++went_on;
+  const Ran last = shell(run("cut"));
+  ASSERT_EQ(last.code, 0) << last.err;
+  went_on += last.err.find("resumed the unfinished run") != std::string::npos;
   EXPECT_GT(went_on, 0);
   EXPECT_EQ(same(), 0);
   EXPECT_EQ(shell(fmt::format("ls {}/whole", dir)).out, shell(fmt::format("ls {}/cut", dir)).out);

@@ -14,9 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr bool kSanitised = true;
+constexpr bool kSanitized = true;
 #else
-constexpr bool kSanitised = false;
+constexpr bool kSanitized = false;
 #endif
 
 // A model of 36 M parameters: 71 MB in bf16, 143 in f32.
@@ -31,7 +31,7 @@ class Limits : public testing::Test {
 };
 
 TEST_F(Limits, MemoryThatIsNotThereIsAMessage) {
-  if (kSanitised) GTEST_SKIP() << "AddressSanitizer needs all addresses";
+  if (kSanitized) GTEST_SKIP() << "AddressSanitizer needs all addresses";
   int refused = 0, answered = 0;
   for (int megabytes : {100, 140, 180, 220, 260, 300, 340, 380, 460, 2000}) {
     Ran r = shell(
@@ -91,7 +91,7 @@ std::string text_of(const RawAnswer& a) {
 // A long prompt's caches and intermediates want more than is left beside the weights; a short one's fit again
 // afterwards.
 TEST_F(Limits, ARequestThatNeedsMoreMemoryThanThereIsFailsAlone) {
-  if (kSanitised) GTEST_SKIP() << "AddressSanitizer needs all addresses";
+  if (kSanitized) GTEST_SKIP() << "AddressSanitizer needs all addresses";
   std::string tale;
   for (int i = 0; i < 800; ++i) tale += "the wheel turns ";
   int refused = 0;

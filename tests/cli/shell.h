@@ -11,6 +11,9 @@ struct Ran {
 };
 // A shell command; `quern` in it is the binary under test.
 Ran shell(const std::string& command);
+// The same for one program, which gets SIGKILL when it still runs after so many seconds (code 137). It is gone, and
+// so are its locks, when this returns.
+Ran shell_killed_after(double seconds, const std::string& command);
 
 class ScratchFolder {
  public:

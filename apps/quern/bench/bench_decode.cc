@@ -47,8 +47,8 @@ DecodeRun decode_run(const DecodeKind& k) {
   Json fields = k.fields;
   const std::string type = fields.at("type").as_string();
   fields.erase("type");
-  DecodeRun r{everything().mixers.make(type, fields), {}, {}};
-  initialise(*r.mixer, 1);
+  DecodeRun r{builtin_registry().mixers.make(type, fields), {}, {}};
+  initialize(*r.mixer, 1);
   r.mixer->pack(DType::f32);
   r.state = SequenceState({{0, 0, r.mixer->state_spec(DType::f32)}});
   return r;

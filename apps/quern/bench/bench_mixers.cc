@@ -56,7 +56,7 @@ double seconds(F&& f) {
 
 double prefill_seconds(const Variant& v, const Tensor& x, DType dtype) {
   auto m = v.make();
-  initialise(*m, 1);
+  initialize(*m, 1);
   m->pack(dtype);
   SequenceState state({{0, 0, m->state_spec(dtype)}});
   Batch batch = Batch::resume({&state}, {x.dim(0)});
@@ -66,7 +66,7 @@ double prefill_seconds(const Variant& v, const Tensor& x, DType dtype) {
 
 double backward_seconds(const Variant& v, const Tensor& x, const Tensor& gy) {
   auto m = v.make();
-  initialise(*m, 1);
+  initialize(*m, 1);
   Tape tape;
   Var y = m->forward(tape, tape.input(x), Batch::single(x.dim(0)), 0);
   return seconds([&] { tape.backward({y}, {gy}); });

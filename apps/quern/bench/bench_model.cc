@@ -12,8 +12,8 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/random_model.h"
 #include "apps/quern/models/shipped_models.h"
+#include "quern/base/op_counters.h"
 #include "quern/base/rng.h"
-#include "quern/base/traffic.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
 #include "quern/infer/cache/kv_type.h"
@@ -124,11 +124,11 @@ Prefill prefill(Model& model, int64_t tokens, DType kv, int64_t reps) {
   for (int64_t i = 0; i < reps; ++i) {
     SequenceState state(model.sites(kv));
     state.reserve(tokens);
-    int64_t done = product_flops.load();
+    int64_t done = matmul_flops.load();
     auto start = std::chrono::steady_clock::now();
     run_prompt(model, ids, state);
     seconds.push_back(seconds_since(start));
-    flops = static_cast<double>(product_flops.load() - done);
+    flops = static_cast<double>(matmul_flops.load() - done);
     double after = measure(Bound::bf16_flops);
     peak.push_back((before + after) / 2);
     ratio.push_back(flops * 1e-9 / seconds.back() / peak.back());
@@ -145,9 +145,9 @@ std::vector<DType> bench_kvs(const ModelBenchOptions& o) {
 }
 
 // A packed folder stays as it is, whatever is asked for.
-std::string scheme_of(const ModelBenchOptions& o) {
+std::string quant_format_of(const ModelBenchOptions& o) {
   if (o.dir.empty()) return o.scheme;
-  const auto packed = packed_schemes(o.dir, open_checkpoint(o.dir));
+  const auto packed = packed_formats(o.dir, open_checkpoint(o.dir));
   return packed ? std::string(format_name(packed->first.format)) : o.scheme;
 }
 
@@ -212,7 +212,7 @@ int bench_model(const ModelBenchOptions& o, bool json) {
   read_all_weights(*model, kvs[0]);
   Json out = Json::object(), rows = Json::array();
   out.set("model", o.dir.empty() ? o.shape : o.dir);
-  out.set("scheme", scheme_of(o));
+  out.set("scheme", quant_format_of(o));
   out.set("resident_bytes", resident_bytes());
   if (!json)
     fmt::print("{:<10}{:>8}{:>7}{:>12}{:>14}{:>12}{:>8}\n", "", "tokens", "batch", "tokens/s", "MB per token",

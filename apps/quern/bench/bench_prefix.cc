@@ -48,7 +48,7 @@ int bench_prefix(const ModelBenchOptions& o, bool json) {
       cold.push_back(cold_seconds);
       c.seconds.push_back(warm.prompt_seconds);
       c.ratio.push_back(warm.prompt_seconds / cold_seconds);
-      c.cached = warm.cached_tokens, c.replayed = warm.replayed_tokens;
+      c.cached = warm.cached_tokens, c.replayed = warm.recomputed_tokens;
     }
   Json out = Json::object(), rows = Json::array();
   if (!json) fmt::print("{} prompt tokens, {} shared; {:.2f} s without the cache\n", n, shared, median(cold));

@@ -63,11 +63,11 @@ int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
     Thought t;
     double thought = 0, plain = 0;
     const auto think_about = [&] {
-      Engine engine(*model, {.kv = kv, .max_sessions = plan.n, .tokenizer = &tokenizer});
+      Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});
       thought += seconds_of([&] { t = think(engine, tokenizer, chat_template, messages, plan, options); });
     };
     const auto answer_plainly = [&] {
-      Engine engine(*model, {.kv = kv, .max_sessions = plan.n, .tokenizer = &tokenizer});
+      Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});
       plain += seconds_of([&] { plain_batches(engine, t, plan, options); });
     };
     think_about(), answer_plainly(), answer_plainly(), think_about();

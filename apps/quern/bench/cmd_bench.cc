@@ -44,10 +44,10 @@ constexpr std::pair<const char*, const char*> kOldNames[] = {
 
 int bench_host(int64_t reps, bool json) {
   Json info = to_json(host_info()), peak = peaks(reps);
-  const double handoff = handoff_ns();
+  const double wakeup = wakeup_ns();
   if (json) {
     info.set("peaks", std::move(peak));
-    info.set("handoff_ns", handoff);
+    info.set("handoff_ns", wakeup);
     fmt::print("{}\n", info.dump(2));
     return 0;
   }
@@ -55,7 +55,7 @@ int bench_host(int64_t reps, bool json) {
     fmt::print("{:<16} {}\n", key, value.is_string() ? value.as_string() : value.dump());
   for (const auto& [key, value] : peak.as_object())
     fmt::print("{:<16} {:.1f} {}\n", key, value.as_double(), unit_of(key));
-  if (handoff > 0) fmt::print("{:<16} {:.0f} ns there and back\n", "thread wake-up", handoff);
+  if (wakeup > 0) fmt::print("{:<16} {:.0f} ns there and back\n", "thread wake-up", wakeup);
   return 0;
 }
 

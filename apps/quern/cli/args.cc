@@ -1,6 +1,7 @@
 #include "apps/quern/cli/args.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <type_traits>

@@ -11,7 +11,7 @@ namespace quern {
 
 inline std::vector<int64_t> whole_numbers(const std::vector<std::string>& words, const char* flag,
                                           std::vector<int64_t> otherwise,
-                                          int64_t most = std::numeric_limits<int64_t>::max()) {
+                                          int64_t maximum = std::numeric_limits<int64_t>::max()) {
   if (words.empty()) return otherwise;
   std::vector<int64_t> out;
   for (const std::string& w : words) {
@@ -21,10 +21,10 @@ inline std::vector<int64_t> whole_numbers(const std::vector<std::string>& words,
       n = std::stoll(w, &used);
     } catch (const std::logic_error&) {
     }
-    if (w.empty() || used != w.size() || n < 1 || n > most)
-      throw UsageError(most == std::numeric_limits<int64_t>::max()
+    if (w.empty() || used != w.size() || n < 1 || n > maximum)
+      throw UsageError(maximum == std::numeric_limits<int64_t>::max()
                            ? fmt::format("{} '{}': expected a whole number of 1 or more", flag, w)
-                           : fmt::format("{} '{}': expected a whole number from 1 to {}", flag, w, most));
+                           : fmt::format("{} '{}': expected a whole number from 1 to {}", flag, w, maximum));
     out.push_back(n);
   }
   return out;

@@ -15,11 +15,11 @@ int corpus_decontaminate(Words args) {
   using namespace corpus;
   CorpusFlags flags;
   std::vector<std::string> against, fields;
-  int64_t n = 13, shortest = 8, least = 1;
+  int64_t n = 13, shortest = 8, minimum = 1;
   bool rejects = false, reasons = false, json = false;
   Args a("corpus decontaminate", "remove documents that share n-grams with benchmarks");
   flags.declare(a);
-  flags.declare_notes(a);
+  flags.declare_checkpoints(a);
   a.flag("--against PATH", against, "benchmark to search for: a file or folder; repeatable")
       .flag("--against-field NAME", fields, "field of a benchmark's JSON lines to search for; repeatable [text]")
       .flag("--ngram N", n, "number of words per n-gram")
@@ -28,7 +28,7 @@ int corpus_decontaminate(Words args) {
             "minimum words of a benchmark item; shorter items are skipped, items shorter than an n-gram match as a "
             "whole")
       .alias("--shortest")
-      .flag("--min-matches N", least, "minimum number of shared n-grams that removes a document")
+      .flag("--min-matches N", minimum, "minimum number of shared n-grams that removes a document")
       .alias("--least")
       .flag("--rejects", rejects, "write removed documents to reject-*.jsonl.zst")
       .flag("--reasons", reasons, "write reasons.jsonl, one line per removed document")
@@ -39,7 +39,7 @@ int corpus_decontaminate(Words args) {
     throw UsageError("quern corpus decontaminate: --against is missing: expected a benchmark file or folder");
   if (fields.empty()) fields = {"text"};
   auto index = std::make_shared<NgramIndex>(
-      NgramOptions{static_cast<int>(n), static_cast<int>(shortest), static_cast<int>(least)});
+      NgramOptions{static_cast<int>(n), static_cast<int>(shortest), static_cast<int>(minimum)});
   const Inputs benchmarks = find_inputs(against, "auto", "benchmark");
   for (const std::string& field : fields) {
     struct Nothing {};
@@ -61,7 +61,7 @@ int corpus_decontaminate(Words args) {
                index->too_short(), index->items(), shortest);
   const Inputs in = find_inputs(flags.words, flags.form);
   const FilterRun run{.make = decontamination_filter(index),
-                      .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", n, shortest, least,
+                      .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", n, shortest, minimum,
                                                                    fmt::join(fields, "\n"))),
                       .scan = flags.scan(),
                       .rejects = rejects,
@@ -78,12 +78,12 @@ int corpus_decontaminate(Words args) {
           j = report.json();
           of.set("inputs", benchmarks.json()), of.set("items", static_cast<int64_t>(index->items()));
           of.set("too_short", static_cast<int64_t>(index->too_short()));
-          of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", n), of.set("least", least);
+          of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", n), of.set("least", minimum);
           j.set("benchmarks", std::move(of)), j.set("inputs", in.json());
           write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
         });
   }
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());

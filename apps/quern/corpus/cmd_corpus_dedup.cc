@@ -7,10 +7,11 @@
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
 #include "quern/base/mmap.h"
+#include "quern/base/version.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 #include "quern/corpus/dedup/dedup.h"
-#include "quern/corpus/dedup/page.h"
+#include "quern/corpus/dedup/html_report.h"
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/io/hashing.h"
 #include "quern/corpus/stages/recipe.h"
@@ -28,7 +29,7 @@ constexpr const char* kScoreHelp = "field with a number: of two duplicates, keep
 
 Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, const char* verb) {
   Json j = Json::object(), tool = Json::object();
-  tool.set("name", verb), tool.set("version", QUERN_VERSION);
+  tool.set("name", verb), tool.set("version", version());
   j.set("tool", std::move(tool));
   const Json config = c.json();
   j.set("config", config);
@@ -50,7 +51,7 @@ struct RankFlags {
   }
 };
 
-void carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
+void run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
                Communicator& ranks, const std::function<void()>& finish) {
   DedupReport r;
   Json m;
@@ -62,13 +63,13 @@ void carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::pa
           m = manifest(in, c, report, verb);
           const std::filesystem::path folder = out;
           if (finish) finish();
-          write_file(folder / "report.html", corpus_page(m, report.samples));
+          write_file(folder / "report.html", corpus_html_report(m, report.samples));
           write_file(folder / "manifest.json", m.dump(2) + "\n");
         },
         &ranks);
   }
   if (ranks.rank() != 0) return;
-  tell_of_resuming(out.string(), {r.resumed, r.discarded});
+  report_resuming(out.string(), {r.resumed, r.discarded});
   warn_about(r.read, r.damaged, in);
   if (json) {
     fmt::print("{}\n", m.dump());
@@ -80,9 +81,9 @@ void carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::pa
       out.string(), r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
 }
 
-int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
+int run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
               const RankFlags& flags, const std::function<void()>& finish = {}) {
-  const auto run = [&](Communicator& ranks) { carry_out(in, c, out, json, verb, ranks, finish); };
+  const auto run = [&](Communicator& ranks) { run_study(in, c, out, json, verb, ranks, finish); };
   if (flags.ranks < 1) throw UsageError(fmt::format("--ranks {}: expected 1 or more", flags.ranks));
   if (!under_mpi()) {
     run_ranks(static_cast<int>(flags.ranks), run, {.timeout_s = kLongest});
@@ -113,7 +114,7 @@ int corpus_exact(Words args) {
   c.scope = parse_scope(scope);
   c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy();
   c.level = static_cast<int>(flags.level), c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20;
-  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus exact", ranks);
+  return run_study(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus exact", ranks);
 }
 
 int corpus_dedup(Words args) {
@@ -127,7 +128,7 @@ int corpus_dedup(Words args) {
   bool json = false, collide_empty = false;
   Args a("corpus dedup", "remove exact duplicates and near-duplicates (MinHash, LSH)");
   flags.declare(a);
-  flags.declare_notes(a);
+  flags.declare_checkpoints(a);
   a.flag(
        "--preset NAME", preset,
        "settings of a published pipeline: zyda (shingles of 13 words, 32 LSH bands of 4 rows), zyda2 (25 characters, "
@@ -176,7 +177,7 @@ int corpus_dedup(Words args) {
   c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20, c.memory = static_cast<uint64_t>(memory_mb) << 20;
   c.checkpoint_bytes = static_cast<uint64_t>(flags.checkpoint_mb) << 20;
   c.against = against, c.save_index = save_index;
-  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup", ranks);
+  return run_study(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup", ranks);
 }
 
 int corpus_build(Words args) {
@@ -202,7 +203,7 @@ int corpus_build(Words args) {
   if (out.empty()) throw UsageError("quern corpus build: --out is missing: expected a folder");
   DedupConfig c = recipe.config();
   c.against = against, c.save_index = save_index;
-  return carry_out(recipe.inputs(), c, out, json, "quern corpus build", ranks, [&] {
+  return run_study(recipe.inputs(), c, out, json, "quern corpus build", ranks, [&] {
     write_file(std::filesystem::path(out) / "recipe.json", write_value(recipe).dump(2) + "\n");
   });
 }

@@ -16,7 +16,7 @@ int corpus_filter(Words args) {
   bool rejects = false, reasons = false, json = false;
   Args a("corpus filter", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)");
   flags.declare(a);
-  flags.declare_notes(a);
+  flags.declare_checkpoints(a);
   a.flag("--filter NAME", filter,
          fmt::format("rules to apply, several joined by +: {}", fmt::join(corpus::filter_names(), ", ")))
       .flag("--lists DIR", lists, "folder of word lists: zh, sexual, profanity, cursed as .txt or .json")
@@ -49,7 +49,7 @@ int corpus_filter(Words args) {
           write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
         });
   }
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());

@@ -49,9 +49,10 @@ int corpus_repeats(Words args) {
   RepeatReport r;
   {
     Progress progress;
-    const auto tell = [&](uint64_t done, uint64_t total) { progress.share("repeats", done, total); };
+    const auto report_progress = [&](uint64_t done, uint64_t total) { progress.share("repeats", done, total); };
     const SpanConfig s{static_cast<int>(window), c.memory, c.level, c.shard_bytes};
-    r = spans ? drop_repeated_spans(in, o, s, flags.out, tell) : drop_repeats(in, o, c, flags.out, tell);
+    r = spans ? drop_repeated_spans(in, o, s, flags.out, report_progress)
+              : drop_repeats(in, o, c, flags.out, report_progress);
   }
   warn_about(r.scan.read, r.scan.damaged, in);
   if (r.false_positive_rate > 0.001)

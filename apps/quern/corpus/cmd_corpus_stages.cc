@@ -50,8 +50,9 @@ int corpus_stats_verb(Words args) {
   const Inputs in = find_inputs(flags.words, flags.form);
   std::optional<Tokenizer> t;
   if (!tokenizer.empty()) t = Tokenizer::load(tokenizer);
-  const CorpusStats s =
-      with_progress("stats", [&](auto&& tell) { return corpus_stats(in, flags.scan(), t ? &*t : nullptr, tell); });
+  const CorpusStats s = with_progress("stats", [&](auto&& report_progress) {
+    return corpus_stats(in, flags.scan(), t ? &*t : nullptr, report_progress);
+  });
   warn_about(s.scan.read, s.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", s.json().dump());
@@ -76,7 +77,7 @@ int corpus_tokenize(Words args) {
   bool no_end = false, json = false;
   Args a("corpus tokenize", "write token shards for training");
   flags.declare_reading(a);
-  flags.declare_notes(a);
+  flags.declare_checkpoints(a);
   a.flag("--tokenizer DIR", tokenizer, "folder with tokenizer.json")
       .flag("--out PREFIX", flags.out, "output files: PREFIX.bin, PREFIX.idx and PREFIX.json")
       .flag("--no-end-token", no_end, "add no end token after documents")
@@ -95,14 +96,14 @@ int corpus_tokenize(Words args) {
       .prefix = flags.out,
       .checkpoint_bytes = flags.output().checkpoint_bytes};
   Json j;
-  const TokenShardReport r = with_progress("tokenize", [&](auto&& tell) {
-    return write_token_shards(in, t, run, tell, [&](const TokenShardReport& report) {
+  const TokenShardReport r = with_progress("tokenize", [&](auto&& report_progress) {
+    return write_token_shards(in, t, run, report_progress, [&](const TokenShardReport& report) {
       j = report.json();
       j.set("tokenizer", tokenizer), j.set("inputs", in.json());
       write_file(flags.out + ".json", j.dump(2) + "\n");
     });
   });
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());
@@ -121,12 +122,12 @@ int corpus_mix(Words args) {
   Args a("corpus mix", "mix sources in given proportions, in shuffled order");
   flags.shard_mb = 256;
   flags.declare(a);
-  flags.declare_notes(a);
+  flags.declare_checkpoints(a);
   a.flag("--share SOURCE=X", shares,
          "proportion of a source, relative to the others; give one per source; repeatable")
       .flag("--megabytes MB", megabytes,
             "total text in MB (10^6 bytes); 0: as much as fits without repeating a source")
-      .flag("--max-epochs X", c.most_epochs, "fail if a source would be repeated more than X times; 0 is unlimited")
+      .flag("--max-epochs X", c.max_epochs, "fail if a source would be repeated more than X times; 0 is unlimited")
       .alias("--most-epochs")
       .flag("--seed N", seed, "random seed of the choice and order of documents")
       .flag("--json", json, "print the manifest as JSON")
@@ -141,14 +142,14 @@ int corpus_mix(Words args) {
   c.to = flags.output();
   const Inputs in = find_inputs(flags.words, flags.form);
   Json j;
-  const MixReport r = with_progress("mix", [&](auto&& tell) {
-    return mix_corpus(in, flags.scan(), c, tell, [&](const MixReport& report) {
+  const MixReport r = with_progress("mix", [&](auto&& report_progress) {
+    return mix_corpus(in, flags.scan(), c, report_progress, [&](const MixReport& report) {
       j = report.json();
       j.set("seed", seed), j.set("inputs", in.json());
       write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
     });
   });
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
@@ -168,9 +169,9 @@ int corpus_parquet(Words args) {
   if (!a.parse(args)) return 0;
   flags.check("corpus parquet");
   const Inputs in = find_inputs(flags.words, flags.form);
-  const ConvertReport r = with_progress("parquet", [&](auto&& tell) {
+  const ConvertReport r = with_progress("parquet", [&](auto&& report_progress) {
     return write_parquet(in, flags.scan(), static_cast<int>(flags.level), static_cast<uint64_t>(flags.shard_mb) << 20,
-                         flags.out, tell);
+                         flags.out, report_progress);
   });
   warn_about(r.scan.read, r.scan.damaged, in);
   Json j = Json::object(), names = Json::array();
@@ -187,7 +188,7 @@ int corpus_sketch(Words args) {
   std::optional<int64_t> seed;
   Args a("corpus sketch", "write the MinHash signature of every document");
   flags.declare(a);
-  flags.declare_notes(a);
+  flags.declare_checkpoints(a);
   a.flag("--preset NAME", preset, "shingles of a published pipeline: zyda (13 words) or zyda2 (25 characters)")
       .flag("--mode NAME", mode, "MinHash implementation: fast, or compat (bit-identical to the published one)")
       .flag("--seed N", seed, "random seed of the hash functions [1; 10 for zyda2]");
@@ -199,14 +200,15 @@ int corpus_sketch(Words args) {
         fmt::format("quern corpus sketch: --preset {} has no MinHash signature: expected zyda or zyda2", preset));
   if (seed) c.sketch.seed = static_cast<uint32_t>(*seed);
   const Inputs in = find_inputs(flags.words, flags.form);
-  const SketchesReport r = with_progress("sketch", [&](auto&& tell) {
-    return write_sketches(in, flags.scan(), c.sketch, flags.output(), tell, [&](const SketchesReport& report) {
-      Json j = Json::object();
-      j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()), j.set("inputs", in.json());
-      write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
-    });
+  const SketchesReport r = with_progress("sketch", [&](auto&& report_progress) {
+    return write_sketches(
+        in, flags.scan(), c.sketch, flags.output(), report_progress, [&](const SketchesReport& report) {
+          Json j = Json::object();
+          j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()), j.set("inputs", in.json());
+          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+        });
   });
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   fmt::print("{}: {} MinHash signatures\n", flags.out, r.scan.read.documents);
   return 0;

@@ -9,7 +9,8 @@ void CorpusFlags::declare_reading(Args& a) {
       .flag("--url-field NAME", url, "field of a JSON line that holds the URL of the document")
       .flag("--on-bad ACTION", on_bad,
             "what to do with invalid records: skip, stop, or replace (bytes that are not valid UTF-8, by U+FFFD)")
-      .flag("--max-record-mib MIB", max_row_mb, "maximum record size in MiB; longer records are skipped and counted")
+      .flag("--max-record-mib MIB", max_record_mb,
+            "maximum record size in MiB; longer records are skipped and counted")
       .alias("--max-row-mb");
 }
 
@@ -21,7 +22,7 @@ void CorpusFlags::declare(Args& a) {
       .alias("--shard-mb");
 }
 
-void CorpusFlags::declare_notes(Args& a) {
+void CorpusFlags::declare_checkpoints(Args& a) {
   a.flag("--checkpoint-mib MIB", checkpoint_mb,
          "save progress after every N MiB of input, so that a killed run can resume")
       .alias("--checkpoint-mb");
@@ -33,8 +34,8 @@ void CorpusFlags::check_reading(const std::string& verb) const {
     throw UsageError(fmt::format("quern {}: --on-bad '{}': expected skip, stop or replace", verb, on_bad));
   if (checkpoint_mb < 1)
     throw UsageError(fmt::format("quern {}: --checkpoint-mib {}: expected 1 or more", verb, checkpoint_mb));
-  if (max_row_mb < 1 || max_row_mb > 1024)
-    throw UsageError(fmt::format("quern {}: --max-record-mib {}: expected 1 to 1024", verb, max_row_mb));
+  if (max_record_mb < 1 || max_record_mb > 1024)
+    throw UsageError(fmt::format("quern {}: --max-record-mib {}: expected 1 to 1024", verb, max_record_mb));
 }
 
 void CorpusFlags::check(const std::string& verb) const {
@@ -45,7 +46,7 @@ void CorpusFlags::check(const std::string& verb) const {
 }
 
 corpus::ReadPolicy CorpusFlags::policy() const {
-  return {on_bad == "stop", on_bad == "replace", static_cast<uint64_t>(max_row_mb) << 20};
+  return {on_bad == "stop", on_bad == "replace", static_cast<uint64_t>(max_record_mb) << 20};
 }
 
 corpus::ScanOptions CorpusFlags::scan() const {
@@ -59,7 +60,7 @@ corpus::StageOutput CorpusFlags::output() const {
           static_cast<uint64_t>(checkpoint_mb) << 20};
 }
 
-void tell_of_resuming(const std::string& out, const corpus::WentOn& w) {
+void report_resuming(const std::string& out, const corpus::ResumeInfo& w) {
   if (w.discarded)
     fmt::print(stderr,
                "warning: {} held an unfinished run with another configuration, other inputs or another number of "
@@ -69,14 +70,14 @@ void tell_of_resuming(const std::string& out, const corpus::WentOn& w) {
 }
 
 void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
-  using corpus::RowProblem;
+  using corpus::RecordProblem;
   for (const std::string& n : in.notes) fmt::print(stderr, "warning: {}\n", n);
-  if (!in.passed_over.empty())
+  if (!in.skipped.empty())
     fmt::print(stderr, "warning: skipped {} files of unknown format in the input folders, the first is {}\n",
-               in.passed_over.size(), in.passed_over[0]);
+               in.skipped.size(), in.skipped[0]);
   uint64_t bad = 0;
-  for (RowProblem p :
-       {RowProblem::bad_json, RowProblem::no_text, RowProblem::bad_utf8, RowProblem::too_long, RowProblem::cut})
+  for (RecordProblem p : {RecordProblem::bad_json, RecordProblem::no_text, RecordProblem::bad_utf8,
+                          RecordProblem::too_long, RecordProblem::cut})
     bad += read.problems[static_cast<int>(p)];
   if (bad > 0) fmt::print(stderr, "warning: skipped {} invalid records\n", bad);
   for (const std::string& e : read.examples) fmt::print(stderr, "  {}\n", e);

@@ -1,3 +1,4 @@
+// quern bench tree-attention: attention over ranks, measured and modeled.
 #include "apps/quern/bench/bench_tree.h"
 
 #include <chrono>
@@ -156,7 +157,7 @@ void print(const Json& j) {
 
 // 40 000 keys a rank of 16 heads of 128 in bf16, read at 3.35 TB/s; nodes of 8; 5 µs and 450 GB/s in a node, 20 µs
 // and 50 GB/s between nodes.
-Json modelled() {
+Json modeled() {
   constexpr int kNode = 8;
   constexpr int64_t kBlock = 2 * 40000 * 2048 * 2, kRecord = (2048 + 2 * 16) * 4;
   constexpr double kLocal = static_cast<double>(kBlock) / 3.35e12;
@@ -165,14 +166,14 @@ Json modelled() {
   for (int p = 8; p <= 1024; p *= 2) {
     Json at = Json::object();
     auto of = [&](const Network& n) {
-      auto us = [&](const std::function<Moves(int)>& moves, int64_t bytes, double work) {
-        return 1e6 * replay(n, moves, bytes, kLocal, work).seconds;
+      auto us = [&](const std::function<CommSchedule(int)>& schedule, int64_t bytes, double work) {
+        return 1e6 * replay(n, schedule, bytes, kLocal, work).seconds;
       };
       Json one = Json::object();
-      const double tree = us([&](int r) { return butterfly_moves(r, p); }, kRecord, 0),
-                   two = us([&](int r) { return two_level_moves(r, n.node_of); }, kRecord, 0),
-                   ring = us([&](int r) { return ring_moves(r, p); }, kRecord, 0),
-                   kv = us([&](int r) { return ring_moves(r, p); }, kBlock, kLocal), local = 1e6 * kLocal;
+      const double tree = us([&](int r) { return butterfly_schedule(r, p); }, kRecord, 0),
+                   two = us([&](int r) { return two_level_schedule(r, n.node_of); }, kRecord, 0),
+                   ring = us([&](int r) { return ring_schedule(r, p); }, kRecord, 0),
+                   kv = us([&](int r) { return ring_schedule(r, p); }, kBlock, kLocal), local = 1e6 * kLocal;
       one.set("butterfly_us", tree), one.set("two_level_us", two), one.set("ring_us", ring),
           one.set("ring_kv_us", kv);
       one.set("ring_over_butterfly_joining", (ring - local) / (tree - local));
@@ -204,7 +205,7 @@ void print_model(const Json& rows) {
 
 int bench_tree(const TreeBenchOptions& o, bool json) {
   if (o.network) {
-    const Json rows = modelled();
+    const Json rows = modeled();
     json ? fmt::print("{}\n", rows.dump(2)) : print_model(rows);
     return 0;
   }

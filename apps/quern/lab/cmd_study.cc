@@ -18,7 +18,8 @@ int cmd_study(Words args) {
   const Study study = read_study(file);
   const std::filesystem::path folder =
       work.empty() ? std::filesystem::path("runs") / ("study-" + study.name) : std::filesystem::path(work);
-  const Json j = carry_out(study, everything(), folder, [](const std::string& s) { fmt::print(stderr, "{}\n", s); });
+  const Json j =
+      run_study(study, builtin_registry(), folder, [](const std::string& s) { fmt::print(stderr, "{}\n", s); });
   if (json) {
     fmt::print("{}\n", j.dump(2));
     return 0;

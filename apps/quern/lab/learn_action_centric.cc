@@ -1,5 +1,6 @@
 #include "apps/quern/lab/learn_action_centric.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "apps/quern/cli/menu.h"
@@ -109,7 +110,7 @@ int curve(Words args) {
   return 0;
 }
 
-// What codes tell of what was done to their pictures, read off by a linear map fitted on the pictures they learnt
+// What codes tell of what was done to their pictures, read off by a linear map fitted on the pictures they learned
 // from.
 int invariance(Words args) {
   ImageFlags f;
@@ -122,7 +123,7 @@ int invariance(Words args) {
   const std::vector<CodeLoss> losses = f.chosen_losses();
   const std::vector<double> given = f.chosen_betas();
   ImageSetting s = f.setting();
-  NuisanceRange range{.shift = shift < 0 ? s.most_shift : shift};
+  NuisanceRange range{.shift = shift < 0 ? s.max_shift : shift};
   const DisturbedImages test = disturb(s.data.test, range, 2);
   if (f.data == "digits") range.copies = 4, s.query.epochs /= 2;
   if (range.copies > 1 && f.epochs == 0) s.code.epochs /= range.copies;  // as many steps as without copies
@@ -179,7 +180,7 @@ int transfer(Words args) {
   if (!a.parse(args)) return 0;
   const std::vector<double> given = f.chosen_betas();
   const ImageSetting s = f.setting();
-  const ImageSplit halves{relabelled(s.data.train, s.half), relabelled(s.data.test, s.half)};
+  const ImageSplit halves{relabeled(s.data.train, s.half), relabeled(s.data.test, s.half)};
   Query<float> half = train_query(halves.train, s.query_shape, s.query),
                label = train_query(s.data.train, s.query_shape, s.query);
   const double half_right = query_accuracy(half, halves.test), label_right = query_accuracy(label, s.data.test);
@@ -245,7 +246,7 @@ int rate(Words args) {
     table.set(fmt::format("{:g}", d), std::move(row));
   }
   for (double accuracy : {0.67, 0.8, 0.85, 0.9, 1.0})
-    ten.set(fmt::format("{:g}", accuracy), least_query_rate(10, accuracy));
+    ten.set(fmt::format("{:g}", accuracy), min_query_rate(10, accuracy));
   all.set("distortion", std::move(table)), all.set("ten_answers", std::move(ten));
   if (json) {
     fmt::print("{}\n", all.dump(2));

@@ -137,21 +137,21 @@ int train_study(Words args) {
     });
     Json by_rule = Json::object();
     for (size_t k = 0; k < rules.size(); ++k) {
-      Json r = Json::object(), learnt_at = Json::array(), accuracy = Json::array();
+      Json r = Json::object(), learned_at = Json::array(), accuracy = Json::array();
       double mean_accuracy = 0, mean_step = 0;  // a run that never got there counts with all its steps
-      int64_t learnt = 0;
+      int64_t learned = 0;
       for (const LearnOutcome& one : outcomes[k]) {
-        learnt += one.learnt_at >= 0;
-        learnt_at.push(one.learnt_at >= 0 ? Json(one.learnt_at) : Json());
+        learned += one.learned_at >= 0;
+        learned_at.push(one.learned_at >= 0 ? Json(one.learned_at) : Json());
         accuracy.push(one.accuracy);
         mean_accuracy += one.accuracy / static_cast<double>(seeds);
-        mean_step += static_cast<double>(one.learnt_at >= 0 ? one.learnt_at : o.steps) / static_cast<double>(seeds);
+        mean_step += static_cast<double>(one.learned_at >= 0 ? one.learned_at : o.steps) / static_cast<double>(seeds);
       }
-      r.set("learnt", learnt), r.set("mean_step", mean_step), r.set("mean_accuracy", mean_accuracy);
-      r.set("learnt_at", learnt_at), r.set("accuracy", accuracy);
+      r.set("learnt", learned), r.set("mean_step", mean_step), r.set("mean_accuracy", mean_accuracy);
+      r.set("learnt_at", learned_at), r.set("accuracy", accuracy);
       if (!f.json)
         fmt::print("delay {:<4} {:<16} learned {} of {}, mean step {:.0f}, accuracy {:.3f}\n", delay,
-                   name_of(rules[k]), learnt, seeds, mean_step, mean_accuracy);
+                   name_of(rules[k]), learned, seeds, mean_step, mean_accuracy);
       by_rule.set(name_of(rules[k]), r);
     }
     by_delay.set(std::to_string(delay), by_rule);

@@ -3,18 +3,19 @@
 #include <cmath>
 #include <filesystem>
 
+#include "apps/quern/models/shipped_models.h"
+
 namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Digits come with the sources; Debian's package has the same file.
+// Digits come with Quern; Debian's package has the same file.
 fs::path digits_file() {
-  for (const char* at : {QUERN_SOURCE_PAPERS "/action-centric/digits/digits.csv.gz",
-                         "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz"})
-    if (fs::exists(at)) return at;
-  fail("{}/action-centric/digits not found: install python3-sklearn, or name digits.csv.gz with --file",
-       QUERN_SOURCE_PAPERS);
+  if (const auto shipped = shipped_file("papers/action-centric/digits/digits.csv.gz")) return *shipped;
+  fs::path debian = "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz";
+  if (fs::exists(debian)) return debian;
+  fail("the shipped digits are missing: install python3-sklearn, or name digits.csv.gz with --file");
 }
 
 ImageSetting digits(const std::string& file) {
@@ -29,7 +30,7 @@ ImageSetting digits(const std::string& file) {
           .betas = {{2, 1, 0.5, 0.05}, {0.5, 0.1, 0.02, 0.001}, {0.5, 0.1, 0.02, 0.001}},
           .half = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
           .half_name = "even or odd",
-          .most_shift = 1};
+          .max_shift = 1};
 }
 
 ImageSetting fashion(const std::string& folder, bool dense_query) {
@@ -51,7 +52,7 @@ ImageSetting fashion(const std::string& folder, bool dense_query) {
           .half = {0, 1, 0, 0, 0, 1, 0, 1, 1,
                    1},  // shirt, trousers, pullover, dress, coat, sandal, shirt, shoe, bag, boot
           .half_name = "worn on the upper body, or not",
-          .most_shift = 2};
+          .max_shift = 2};
 }
 
 double beta_of(const std::string& text) {

@@ -1,5 +1,5 @@
 // A small model learns to remember a few things and is asked about many: softmax attention, OVQ attention with any
-// size of its dictionary, a learnt codebook, the delta rules and linear attention.
+// size of its dictionary, a learned codebook, the delta rules and linear attention.
 #include "apps/quern/lab/learn_ovq.h"
 
 #include <numeric>
@@ -18,7 +18,7 @@
 namespace quern {
 namespace {
 
-// What the studies of learnt memories have in common.
+// What the studies of learned memories have in common.
 struct StudyFlags {
   std::vector<std::string> test_rows, train, test, fields;
   int64_t seed = 0;
@@ -92,7 +92,7 @@ int run_study(Association task, Words args) {
   o.test = whole_numbers(f.test, "--test", o.test, kAssociationKeys);
   o.seed = static_cast<uint64_t>(f.seed);
   Progress progress;
-  const AssociationOutcome out = study_association(everything(), o, [&](int64_t step, double loss) {
+  const AssociationOutcome out = study_association(builtin_registry(), o, [&](int64_t step, double loss) {
     progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
   });
   if (f.json) {
@@ -128,7 +128,7 @@ int regression_study(Words args) {
   o.test = whole_numbers(f.test, "--test", o.test, kRegressionTags);
   o.seed = static_cast<uint64_t>(f.seed);
   Progress progress;
-  const RegressionOutcome out = study_regression(everything(), o, [&](int64_t step, double loss) {
+  const RegressionOutcome out = study_regression(builtin_registry(), o, [&](int64_t step, double loss) {
     progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
   });
   Json j = head_of(o.memory, o.lessons, o.seed, out.loss, out.seconds), by_rows = Json::object();

@@ -10,6 +10,8 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
+#include "quern/base/cpu.h"
+#include "quern/base/version.h"
 #include "quern/host/host.h"
 #include "quern/models/checkpoint.h"
 
@@ -48,9 +50,9 @@ int64_t idle_file_pages() {
 
 // What a process may still take: of the machine, and of the container it is in.
 int64_t free_mib(int64_t machine, const std::string& limit) {
-  const int64_t most = whole_number(limit),
+  const int64_t maximum = whole_number(limit),
                 used = whole_number(first_line("/sys/fs/cgroup/memory.current")) - idle_file_pages();
-  return most < 0 || used < 0 ? machine : std::min(machine, std::max<int64_t>(0, (most - used) >> 20));
+  return maximum < 0 || used < 0 ? machine : std::min(machine, std::max<int64_t>(0, (maximum - used) >> 20));
 }
 
 constexpr int64_t kNeededToMeasureMib = 2048;
@@ -62,10 +64,10 @@ struct ModelFit {
   bool fits() const { return mib + mib / 8 + 256 <= free; }  // caches, scratch, the rest of the process
 };
 
-bool is_packed(const std::string& model) {
+bool is_quantized_folder(const std::string& model) {
   if (!std::filesystem::is_directory(model)) return true;  // a GGUF file
   try {
-    return packed_schemes(model, open_checkpoint(model)).has_value();
+    return packed_formats(model, open_checkpoint(model)).has_value();
   } catch (const Error&) {
     return false;  // damaged, which the verb that loads it will say
   }
@@ -74,12 +76,12 @@ bool is_packed(const std::string& model) {
 void print_model(const ModelFit& m, double read_gbs) {
   fmt::print("model            {}: {} MiB of weights, {} in {} MiB of free memory\n", m.dir, m.mib,
              m.fits() ? "fits" : "does not fit", m.free);
-  const double most = read_gbs * 1e9 / (static_cast<double>(std::max<int64_t>(m.mib, 1)) * (1 << 20));
-  if (most > 0 && m.mib > 0)
+  const double maximum = read_gbs * 1e9 / (static_cast<double>(std::max<int64_t>(m.mib, 1)) * (1 << 20));
+  if (maximum > 0 && m.mib > 0)
     fmt::print(
         "                 upper bound for a dense model of this size: {:.{}f} tokens per second (every token reads "
         "every weight; a mixture of experts reads a part)\n",
-        most, most < 10 ? 1 : 0);
+        maximum, maximum < 10 ? 1 : 0);
   if (!m.fits() && m.packed) fmt::print("do: free memory, or use a smaller model\n");
   if (!m.fits() && !m.packed)
     fmt::print(
@@ -106,14 +108,14 @@ int cmd_doctor(Words args) {
   if (!dir.empty()) {
     model.dir = model_folder(dir);
     if (!std::filesystem::exists(model.dir)) fail("{}: no such model folder or file", dir);
-    model.packed = is_packed(model.dir);
+    model.packed = is_quantized_folder(model.dir);
     model.mib = (weight_bytes(model.dir) + (1 << 20) - 1) >> 20;
   }
   const bool room = model.free >= kNeededToMeasureMib;
   const double read_gbs = quick || !room ? 0 : std::max(measure(Bound::read), measure(Bound::read));
   if (json) {
     Json j = to_json(h);
-    j.set("version", QUERN_VERSION);
+    j.set("version", version());
     j.set("memory_available_mib", available_mib()), j.set("memory_free_mib", model.free);
     if (read_gbs > 0) j.set("read_gbs", read_gbs);
     if (!dir.empty()) {
@@ -126,7 +128,7 @@ int cmd_doctor(Words args) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("quern {} on {}\n", QUERN_VERSION, h.cpu);
+  fmt::print("quern {} on {}\n", version(), h.cpu);
   fmt::print("instruction set  {}{}{}\n", h.isa_active, h.avx512_bf16 ? " with bf16 dot products" : "",
              h.isa_active != h.isa_detected ? fmt::format(" (the machine has {})", h.isa_detected) : "");
   fmt::print("threads          {} of {} CPUs{}\n", h.threads, h.logical_cpus,
@@ -151,7 +153,9 @@ int cmd_doctor(Words args) {
   if (h.cgroup_quota > 0 && h.cgroup_quota < h.logical_cpus)
     fmt::print("note: the cgroup quota allows {:.2f} of {} CPUs; speed grows with the quota\n", h.cgroup_quota,
                h.logical_cpus);
-  if (!h.avx512_bf16)
+  if (h.isa_detected == isa_name(Isa::ref))
+    fmt::print("note: this CPU has no AVX2: Quern uses reference kernels, which are many times slower\n");
+  else if (!h.avx512_bf16)
     fmt::print(
         "note: this CPU has no AVX-512-BF16: bf16 weights are converted in registers, prefill runs at f32 speed\n");
   if (pages.find("[never]") != pages.npos)

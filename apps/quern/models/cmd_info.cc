@@ -106,10 +106,10 @@ int cmd_info(Words args) {
 
   std::optional<Checkpoint> files;
   if (shape.empty()) files = open_checkpoint(dir);
-  auto model =
-      build_model(everything(), files ? files->config : config_of_shape(shape), files ? &files->weights : nullptr);
+  auto model = build_model(builtin_registry(), files ? files->config : config_of_shape(shape),
+                           files ? &files->weights : nullptr);
   Json j = describe(*model, files ? &files->weights : nullptr);
-  if (const auto packed = files ? packed_schemes(dir, *files) : std::nullopt)
+  if (const auto packed = files ? packed_formats(dir, *files) : std::nullopt)
     j.set("scheme", to_string(packed->first)), j.set("head_scheme", to_string(packed->second));
   if (json)
     fmt::print("{}\n", j.dump(2));

@@ -6,7 +6,7 @@
 #include "apps/quern/models/new_tokenizer.h"
 #include "apps/quern/models/random_model.h"
 #include "apps/quern/models/shapes.h"
-#include "quern/models/quantise.h"
+#include "quern/models/quantize.h"
 
 namespace quern {
 namespace {
@@ -22,15 +22,15 @@ void write_companions(const fs::path& folder, int64_t vocab) {
   save_generation_config(g, folder);
 }
 
-void write_packed(const fs::path& folder, const Json& config, const QuantiseOptions& o, int64_t vocab) {
-  check_packed_target(folder, o);
-  PackedRecorder recorder({}, {});
-  auto model = random_model(config, Packing(o.body, o.head, &recorder));
+void write_packed(const fs::path& folder, const Json& config, const QuantizeOptions& o, int64_t vocab) {
+  check_quantized_target(folder, o);
+  QuantizationRecorder recorder({}, {});
+  auto model = random_model(config, WeightPrepacking(o.body, o.head, &recorder));
   NamedTensors plain;
   model->visit("", [&](const std::string& name, Parameter& p) {
     if (p.value.defined()) plain.emplace_back(name, p.value);
   });
-  save_packed(*model, recorder, plain, folder, o, [&](const fs::path& draft) { write_companions(draft, vocab); });
+  save_quantized(*model, recorder, plain, folder, o, [&](const fs::path& draft) { write_companions(draft, vocab); });
 }
 
 }  // namespace
@@ -71,15 +71,15 @@ int cmd_new(Words args) {
       shape_config(family, size, rows.value_or(vocab));  // before anything is written: a wrong size leaves no folder
   if (scheme) {
     const WeightFlags flags{.dtype_default = "bf16", .scheme = scheme};
-    const QuantiseOptions o{.body = *flags.load_options().scheme};
+    const QuantizeOptions o{.body = *flags.load_options().scheme};
     write_packed(folder, config, o, vocab);
     fmt::print("{}: {} with random weights, {}\n", dir, family, to_string(o.body));
     return 0;
   }
   fs::create_directories(folder);
   write_companions(folder, vocab);
-  auto model = build_model(everything(), config);
-  initialise(*model, static_cast<uint64_t>(seed));
+  auto model = build_model(builtin_registry(), config);
+  initialize(*model, static_cast<uint64_t>(seed));
   save_model(*model, folder, stored);
   fmt::print("{}: {} with {} random parameters\n", dir, family, parameter_count(*model));
   return 0;

@@ -3,7 +3,7 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "quern/base/mmap.h"
-#include "quern/models/quantise.h"
+#include "quern/models/quantize.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern {
@@ -25,10 +25,10 @@ int cmd_quantize(Words args) {
       .flag("--json", json, "print one JSON object")
       .note("DIR is a model folder or a .gguf file. Routers, norms and convolutions keep their precision.");
   if (!a.parse(args)) return 0;
-  QuantiseOptions o;
+  QuantizeOptions o;
   o.body = {parse_format(scheme, "--quant"), group, asymmetric};
   o.head = {parse_format(head, "--head"), group, asymmetric};
-  if (!o.body.quantised()) throw UsageError(fmt::format("--quant {}: expected q8, q4 or q8a8", scheme));
+  if (!o.body.quantized()) throw UsageError(fmt::format("--quant {}: expected q8, q4 or q8a8", scheme));
   if (group != 32 && group != 64) throw UsageError(fmt::format("--group {}: expected 32 or 64", group));
   std::vector<int32_t> ids;
   if (!calibration.empty()) {
@@ -41,7 +41,7 @@ int cmd_quantize(Words args) {
   if (!json)
     fmt::print("{:<60} {:>16} {:<28} {:>12}{}\n", "matrix", "shape", "format", "error (rms)",
                calibration.empty() ? "" : "   of outputs");
-  o.report = [&](const PackedRecorder::Row& r) {
+  o.report = [&](const QuantizationRecorder::Row& r) {
     bytes += r.bytes, weights += r.n * r.k;
     const std::string shape = fmt::format("{} × {}", r.n, r.k);
     if (!json)
@@ -53,7 +53,7 @@ int cmd_quantize(Words args) {
     if (r.output_error) j.set("relative_output_error", *r.output_error);
     rows.push(std::move(j));
   };
-  quantise_folder(everything(), from, to, o);
+  quantize_folder(builtin_registry(), from, to, o);
   const double bits = 8.0 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, weights));
   if (!json) {
     fmt::print("{}: {} weights in {} bytes, {:.2f} bits each\n", to, weights, bytes, bits);

@@ -2,14 +2,14 @@
 #include "apps/quern/models/context.h"
 
 #include "quern/infer/cache/kv_type.h"
-#include "quern/models/packed_file.h"
+#include "quern/models/quantized_file.h"
 
 namespace quern {
 namespace {
 
-WeightScheme parse_scheme(const std::string& text, const char* flag) {
+QuantFormat parse_quant_format(const std::string& text, const char* flag) {
   try {
-    return WeightScheme(parse_format(text, flag));
+    return QuantFormat(parse_format(text, flag));
   } catch (const Error& e) {
     throw UsageError(e.what());
   }
@@ -48,8 +48,8 @@ LoadOptions WeightFlags::load_options() const {
   if (head && !scheme) throw UsageError("--head needs --quant: add --quant FORMAT");
   LoadOptions o;
   o.dtype = rows();
-  if (scheme) o.scheme = parse_scheme(*scheme, "--quant");
-  if (head) o.head = parse_scheme(*head, "--head");
+  if (scheme) o.scheme = parse_quant_format(*scheme, "--quant");
+  if (head) o.head = parse_quant_format(*head, "--head");
   if (o.head && o.head->format == WeightFormat::q8a8) throw UsageError("--head 'q8a8': expected f32, bf16, q8 or q4");
   return o;
 }
@@ -62,7 +62,7 @@ std::string WeightFlags::name() const {
 DType WeightFlags::kv() const { return cache ? parse_kv_flag(*cache) : rows(); }
 
 DType WeightFlags::rows() const {
-  if (scheme) return parse_scheme(*scheme, "--quant").format == WeightFormat::f32 ? DType::f32 : DType::bf16;
+  if (scheme) return parse_quant_format(*scheme, "--quant").format == WeightFormat::f32 ? DType::f32 : DType::bf16;
   return parse_compute_dtype(dtype.value_or(dtype_default));
 }
 
@@ -81,13 +81,13 @@ std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, c
   if (weights == "auto" || weights == "f32" || weights == "bf16")
     options.dtype = parse_compute_dtype(weights);
   else
-    options.scheme = parse_scheme(weights, "weights");
+    options.scheme = parse_quant_format(weights, "weights");
   return load_for_inference(folder, options);
 }
 
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options) {
   LoadReport report;
-  auto model = load_model(everything(), folder, options, &report);
+  auto model = load_model(builtin_registry(), folder, options, &report);
   for (const std::string& n : report.notes) fmt::print(stderr, "warning: {}\n", n);
   for (const std::string& n : report.missing)
     fmt::print(stderr, "warning: tensor '{}' is missing; using its initial value\n", n);
@@ -97,9 +97,9 @@ std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, c
   return model;
 }
 
-std::optional<std::pair<WeightScheme, WeightScheme>> packed_schemes(const std::filesystem::path& folder,
-                                                                    const Checkpoint& files) {
-  const auto packed = PackedReader::open(folder, files.config, files.weights);
+std::optional<std::pair<QuantFormat, QuantFormat>> packed_formats(const std::filesystem::path& folder,
+                                                                  const Checkpoint& files) {
+  const auto packed = QuantizedReader::open(folder, files.config, files.weights);
   if (!packed) return std::nullopt;
   return std::pair(packed->body(), packed->head());
 }

@@ -9,7 +9,7 @@
 
 #include "apps/quern/cli/args.h"
 #include "quern/models/checkpoint.h"
-#include "quern/nn/everything.h"
+#include "quern/nn/builtin_registry.h"
 
 namespace quern {
 
@@ -39,8 +39,8 @@ bool is_packing(const std::string& text);
 int64_t weight_bytes(const std::filesystem::path& model);  // of a folder's safetensors, or of a .gguf file
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options);
 // How a packed folder's matrices are kept, of body and head; nothing for any other.
-std::optional<std::pair<WeightScheme, WeightScheme>> packed_schemes(const std::filesystem::path& folder,
-                                                                    const Checkpoint& files);
+std::optional<std::pair<QuantFormat, QuantFormat>> packed_formats(const std::filesystem::path& folder,
+                                                                  const Checkpoint& files);
 // `weights`: "auto", or a scheme: f32, bf16, q8, q4, q8a8.
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights);
 

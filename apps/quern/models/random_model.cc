@@ -40,12 +40,12 @@ std::pair<std::string, std::string> family_and_size(const std::string& shape) {
 std::unique_ptr<Model> random_model(const std::string& shape, const std::string& scheme) {
   auto [family, size] = family_and_size(shape);
   return random_model(shape_config(family, size, shape_vocab(family, size)),
-                      Packing(WeightScheme(parse_format(scheme, "--quant"))));
+                      WeightPrepacking(QuantFormat(parse_format(scheme, "--quant"))));
 }
 
-std::unique_ptr<Model> random_model(const Json& config, const Packing& packing) {
-  std::unique_ptr<Model> model = build_model(everything(), config);
-  const WeightScheme& body = packing.scheme();
+std::unique_ptr<Model> random_model(const Json& config, const WeightPrepacking& packing) {
+  std::unique_ptr<Model> model = build_model(builtin_registry(), config);
+  const QuantFormat& body = packing.scheme();
   int64_t largest = 0;
   model->visit("", [&](const std::string&, Parameter& p) {
     if (p.matrix) largest = std::max(largest, element_count(p.shape));

@@ -45,7 +45,7 @@ std::vector<double> one_hot(size_t n, uint32_t at) {
   return v;
 }
 
-// Steps of a random walk, and the relative error of what is learnt from them.
+// Steps of a random walk, and the relative error of what is learned from them.
 double td_error(const SparseGraph& g, const Planner& p, uint32_t start, int64_t steps) {
   SuccessorLearner learner(g.size(), p.discount());
   Rng rng(1);

@@ -94,11 +94,11 @@ int recall_speed(Words args) {
     ms.clear();
     for (size_t q = 0; q < asked.size(); ++q) {
       const auto start = Clock::now();
-      const std::vector<Hit> hits = index->top(asked[q], static_cast<size_t>(k));
+      const std::vector<ScoredDocument> hits = index->top(asked[q], static_cast<size_t>(k));
       ms.push_back(ms_since(start));
       if (pass == 0 && static_cast<int64_t>(q) < show) {
         Json one = Json::array();
-        for (const Hit& h : hits) {
+        for (const ScoredDocument& h : hits) {
           Json pair = Json::array();
           pair.push(h.id), pair.push(double{h.score});
           one.push(std::move(pair));
@@ -142,7 +142,7 @@ int recall_speed(Words args) {
     out.set("graph_words_per_s_per_thread", static_cast<double>(s.words) / fastest / thread_count());
     out.set("edges", static_cast<int64_t>(s.edges)), out.set("threshold", double{s.threshold});
     out.set("products", s.gram.products), out.set("rows_cut", s.gram.rows_cut),
-        out.set("terms_passed_over", s.gram.terms_passed_over);
+        out.set("terms_passed_over", s.gram.terms_skipped);
     out.set("count_s", s.count_s), out.set("postings_s", s.postings_s), out.set("graph_s", s.graph_s);
     for (const double epsilon : {1e-5, 1e-6}) {
       RecallQuery query;

@@ -13,7 +13,7 @@ void ChatFile::restore(Engine& engine, Chat& chat) const {
     fmt::print(stderr, "{}: {} tokens do not fit in the prefix cache and will be recomputed\n", path_.string(), n);
     return;
   }
-  engine.cache().store(saved.tokens, saved.state, CutKind::turn);
+  engine.cache().store(saved.tokens, saved.state, SnapshotKind::turn_end);
   fmt::print(stderr, "{}: resumed a chat of {} tokens\n", path_.string(), n);
 }
 

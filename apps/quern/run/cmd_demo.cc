@@ -85,7 +85,7 @@ void think_longer(const Stage& s, const Longer& how, uint64_t seed) {
   plan.seed = seed;
   GenerateOptions o = s.options;
   o.sampling.temperature = how.temperature;
-  Engine engine(s.model, {.kv = DType::bf16, .max_sessions = plan.n, .tokenizer = &s.tokenizer});
+  Engine engine(s.model, {.kv = DType::bf16, .max_sequences = plan.n, .tokenizer = &s.tokenizer});
   fmt::print("\n{}\n\n> {}\n", how.saying, p.question);
   std::fflush(stdout);
   std::vector<std::vector<std::string>> said(static_cast<size_t>(plan.t + 1));  // answers, by rounds

@@ -1,4 +1,4 @@
-// quern ppl: perplexity of a text, and against a reference model the KL divergence: what quantising costs.
+// quern ppl: perplexity of a text, and against a reference model the KL divergence: what quantizing costs.
 #include <unistd.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace quern {
 
 int cmd_ppl(Words args) {
   std::string dir, file, against, dtype = "auto", reference_dtype = "auto";
-  int64_t context = 512, most = 0;
+  int64_t context = 512, maximum = 0;
   bool json = false, special = false;
   std::optional<std::string> kv_word;
   Args a("ppl", "perplexity of a text, alone or against a reference model");
@@ -24,7 +24,7 @@ int cmd_ppl(Words args) {
       .positional("FILE", file)
       .flag("--context N", context,
             "window length in tokens; the context is reset at every window and at every BOS token")
-      .flag("--max-tokens N", most, "maximum number of tokens to score; 0 scores all")
+      .flag("--max-tokens N", maximum, "maximum number of tokens to score; 0 scores all")
       .alias("--tokens")
       .flag("--special", special, "parse special tokens that are spelled out in the text")
       .flag("--dtype TYPE", dtype, "weight type in memory: f32, bf16, or auto (bf16)")
@@ -43,7 +43,7 @@ int cmd_ppl(Words args) {
   std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
   Tokenizer tokenizer = load_tokenizer(dir);
   std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
-  if (most > 0 && static_cast<int64_t>(ids.size()) > most) ids.resize(static_cast<size_t>(most));
+  if (maximum > 0 && static_cast<int64_t>(ids.size()) > maximum) ids.resize(static_cast<size_t>(maximum));
   auto model = load_for_inference(dir, dtype);
   auto reference = against.empty() ? nullptr : load_for_inference(against, reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
@@ -64,7 +64,7 @@ int cmd_ppl(Words args) {
     j.set("perplexity", std::exp(p.nll));
     j.set("nll", p.nll);
     j.set("nll_error", p.nll_error);
-    if (most == 0) j.set("bits_per_byte", bits);
+    if (maximum == 0) j.set("bits_per_byte", bits);
     if (reference) {
       j.set("reference_perplexity", std::exp(p.reference_nll));
       j.set("kl", p.kl);
@@ -75,7 +75,7 @@ int cmd_ppl(Words args) {
   }
   fmt::print("{} tokens  perplexity {:.4f} ± {:.4f}  {:.4f} nats per token", p.tokens, std::exp(p.nll),
              std::exp(p.nll) * p.nll_error, p.nll);
-  fmt::print("{}\n", most == 0 ? fmt::format("  {:.4f} bits per byte", bits) : "");
+  fmt::print("{}\n", maximum == 0 ? fmt::format("  {:.4f} bits per byte", bits) : "");
   if (reference)
     fmt::print("reference   perplexity {:.4f} ({:+.2f} %)  KL {:.6f} nats per token  same top token {:.1f} %\n",
                std::exp(p.reference_nll), 100 * (std::exp(p.nll - p.reference_nll) - 1), p.kl, 100 * p.same_top);

@@ -125,7 +125,7 @@ void print_speed(const Generated& g) {
   const std::string drafted =
       ahead.steps > 0 ? fmt::format(", {} of {} draft tokens accepted", ahead.all_accepted(), ahead.all_drafted())
                       : "";
-  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f} tokens/s{}, {}]\n", g.replayed_tokens,
+  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f} tokens/s{}, {}]\n", g.recomputed_tokens,
              g.prompt_seconds, g.tokens.size(), decode, drafted, g.finish);
 }
 

@@ -91,17 +91,17 @@ Served read_lora(const std::string& text, const std::vector<Served>& models) {
   fail("--lora {}: no served model has the name '{}'", text, base);
 }
 
-struct HowToServe {
+struct ServeSettings {
   LoadOptions load;
   DraftFlags ahead;
   std::string drafted;  // the folder whose models the draft model guesses for
   std::string weights;  // how they are kept, for the fingerprint; empty: none is needed
   EngineOptions engine;
   int64_t queue = 0;
-  double most_seconds = 0;
+  double max_seconds = 0;
 };
 
-std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& how) {
+std::unique_ptr<ServedModel> load_served(const Served& what, const ServeSettings& how) {
   LoadOptions options = how.load;
   if (!what.adapter.empty()) options.adapter = what.adapter;
   auto model = load_for_inference(what.dir, options);
@@ -120,13 +120,13 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
   engine.draft = m->draft.get();
   if (!m->draft) engine.speculate.draft = false;
   if (!engine.speculate.ngram && !engine.speculate.draft) engine.speculate = {};
-  m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue, how.most_seconds);
+  m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue, how.max_seconds);
   fmt::print(stderr, "{}: {}, context {}\n", m->id, m->model->family(), m->model->max_positions());
   return m;
 }
 
 // `how` outlives the entry.
-ShelfEntry entry_of(const Served& what, const HowToServe& how) {
+ModelEntry entry_of(const Served& what, const ServeSettings& how) {
   return {.id = what.id,
           .load = [what, &how] { return load_served(what, how); },
           .bytes = weight_bytes(what.dir) + how.engine.cache_bytes +
@@ -136,7 +136,7 @@ ShelfEntry entry_of(const Served& what, const HowToServe& how) {
 }
 
 // An --adapter-dir that is there, and how a folder below it becomes a model.
-void allow_adapters(AdapterOptions& o, const std::vector<Served>& served, const HowToServe& how) {
+void allow_adapters(AdapterOptions& o, const std::vector<Served>& served, const ServeSettings& how) {
   if (o.folder.empty()) return;
   if (!std::filesystem::is_directory(o.folder)) fail("--adapter-dir {}: not a folder", o.folder.string());
   o.entry = [&](const std::string& name, const std::string& folder, const std::string& base) {
@@ -153,10 +153,10 @@ int cmd_serve(Words args) {
   std::string key_file, adapter_dir;
   HttpServerOptions http;
   AppOptions app_options;
-  ShelfOptions shelf_options;
+  ModelManagerOptions manager_options;
   int64_t port = 8080, sessions = 16, queue = 256, cache_mib = 1024, state_mib = 0, memory_mib = 0, idle_minutes = 0;
   WeightFlags weights{.dtype_default = "auto"};
-  double most_seconds = 0;
+  double max_seconds = 0;
   bool quiet = false;
   DraftFlags ahead;
   Args a("serve", "OpenAI-compatible HTTP server with continuous batching and a web UI");
@@ -183,7 +183,7 @@ int cmd_serve(Words args) {
       .flag("--max-seqs N", sessions, "maximum concurrent sequences per model")
       .alias("--sessions")
       .flag("--queue N", queue, "maximum queued requests; further requests get HTTP 429")
-      .flag("--request-seconds SECONDS", most_seconds,
+      .flag("--request-seconds SECONDS", max_seconds,
             "request timeout in seconds, including queue time; a request can lower it with `timeout`; 0 disables it")
       .flag("--cache-mib MIB", cache_mib, "prefix cache size per model, in MiB")
       .flag("--state-mib MIB", state_mib,
@@ -222,8 +222,8 @@ int cmd_serve(Words args) {
   if (sessions < 1 || queue < 1 || cache_mib < 0 || state_mib < 0 || memory_mib < 0 || idle_minutes < 0)
     throw UsageError(
         "quern serve: expected --max-seqs and --queue of at least 1, sizes in MiB and minutes of at least 0");
-  if (!(most_seconds >= 0))
-    throw UsageError(fmt::format("quern serve: --request-seconds {}: expected 0 or more", most_seconds));
+  if (!(max_seconds >= 0))
+    throw UsageError(fmt::format("quern serve: --request-seconds {}: expected 0 or more", max_seconds));
   if (names.size() > dirs.size())
     throw UsageError(
         fmt::format("quern serve: {} --name for {} DIR: give at most one per DIR", names.size(), dirs.size()));
@@ -231,7 +231,7 @@ int cmd_serve(Words args) {
   check_origins(app_options.allow_origins);
   app_options.api_keys = read_keys(keys, key_file);
   app_options.log = !quiet;
-  shelf_options = {.idle_seconds = 60.0 * static_cast<double>(idle_minutes), .memory_bytes = memory_mib << 20};
+  manager_options = {.idle_seconds = 60.0 * static_cast<double>(idle_minutes), .memory_bytes = memory_mib << 20};
 
   std::vector<Served> served;
   for (size_t i = 0; i < dirs.size(); ++i) {
@@ -242,33 +242,33 @@ int cmd_serve(Words args) {
     if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model folder or file", dirs[i]);
   }
   for (const std::string& text : loras) served.push_back(read_lora(text, served));
-  const HowToServe how{.load = weights.load_options(),
-                       .ahead = ahead,
-                       .drafted = ahead.dir.empty() ? "" : served[0].dir,
-                       .weights = app_options.sessions.empty() ? "" : weights.name(),
-                       .engine = {.kv = weights.kv(),
-                                  .max_sessions = sessions,
-                                  .state_bytes = state_mib << 20,
-                                  .cache_bytes = cache_mib << 20,
-                                  .speculate = ahead.options()},
-                       .queue = queue,
-                       .most_seconds = most_seconds};
-  std::vector<ShelfEntry> entries;
+  const ServeSettings how{.load = weights.load_options(),
+                          .ahead = ahead,
+                          .drafted = ahead.dir.empty() ? "" : served[0].dir,
+                          .weights = app_options.sessions.empty() ? "" : weights.name(),
+                          .engine = {.kv = weights.kv(),
+                                     .max_sequences = sessions,
+                                     .state_bytes = state_mib << 20,
+                                     .cache_bytes = cache_mib << 20,
+                                     .speculate = ahead.options()},
+                          .queue = queue,
+                          .max_seconds = max_seconds};
+  std::vector<ModelEntry> entries;
   for (const Served& what : served) {
-    for (const ShelfEntry& other : entries)
+    for (const ModelEntry& other : entries)
       if (other.id == what.id) fail("two models have the name '{}': give them different names with --name", what.id);
     entries.push_back(entry_of(what, how));
   }
   app_options.adapters.folder = adapter_dir;
   allow_adapters(app_options.adapters, served, how);
-  auto shelf = std::make_unique<ModelShelf>(std::move(entries), shelf_options);
+  auto manager = std::make_unique<ModelManager>(std::move(entries), manager_options);
   try {
-    shelf->get(served[0].id);
+    manager->get(served[0].id);
   } catch (const ApiError& e) {
     if (e.code != "model_memory") throw;
     fail("{}; raise --memory-mib {}", e.what(), memory_mib);
   }
-  App app(std::move(shelf), app_options);
+  App app(std::move(manager), app_options);
   http.port = static_cast<int>(port);
   HttpServer server(http, [&](Exchange& e) { app.handle(e); });
   running = &server;

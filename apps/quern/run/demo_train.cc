@@ -87,7 +87,7 @@ int demo_by_training(const TrainedDemo& d) {
   };
 
   ZayaModel model(ZayaConfig::from_hf(shape_config("zaya", size, tokenizer.vocab_size()), nullptr));
-  initialise(model, static_cast<uint64_t>(seed));
+  initialize(model, static_cast<uint64_t>(seed));
   fmt::print(stderr, "training a ZAYA model with {} parameters, {} threads\n", parameter_count(model),
              thread_count());
 

@@ -36,7 +36,7 @@ DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_
   OptimizerConfig optimizers;
   optimizers.matrices = Json::parse(R"({"type": "adamw", "beta2": 0.98, "weight_decay": 0.02})");
   optimizers.embeddings = optimizers.others = Json::parse(R"({"type": "adamw", "beta2": 0.98, "weight_decay": 0})");
-  OptimizerGroups optimizer(model, everything(), optimizers);
+  OptimizerGroups optimizer(model, builtin_registry(), optimizers);
   DemoProgress p;
   uint64_t next = 0;
   auto start = std::chrono::steady_clock::now();

@@ -45,7 +45,7 @@ int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const Th
   messages.push(message("user", run.question));
   Interrupt interrupt;
   EngineOptions options = run.engine;
-  options.max_sessions = std::min<int64_t>(64, run.plan.n);
+  options.max_sequences = std::min<int64_t>(64, run.plan.n);
   Engine engine(model, options);
   Thinker thinker(engine, *options.tokenizer, chat_template, std::move(messages), run.plan, run.options);
   const bool live = isatty(STDERR_FILENO) != 0;

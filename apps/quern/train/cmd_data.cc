@@ -1,5 +1,6 @@
 // quern data build | info | show | curriculum | attempts: texts to token shards, what shards hold, and procedurally
 // generated problems.
+#include <algorithm>
 #include <cstdio>
 
 #include "apps/quern/cli/args.h"
@@ -76,7 +77,7 @@ int build(Words args) {
   fmt::print("{}: {} documents, {} tokens from {} bytes\n", out, report.documents, report.tokens, report.bytes);
   if (chat)
     fmt::print("{} tokens in the loss mask, {} conversations trimmed, {:.1f} % of their reasoning kept\n",
-               report.learnt, report.trimmed, 100 * report.kept_reasoning);
+               report.learned, report.trimmed, 100 * report.kept_reasoning);
   return 0;
 }
 
@@ -100,7 +101,7 @@ int info(Words args) {
   if (length > 0) {
     const PackedSamples s(prefix, length);
     j.set("rows", s.count()), j.set("fill_ratio", s.packing().fill_ratio());
-    j.set("most_documents_a_row", s.packing().most_documents());
+    j.set("most_documents_a_row", s.packing().max_documents());
   }
   fmt::print("{}\n", j.dump(json ? -1 : 2));
   return 0;
@@ -123,10 +124,10 @@ int show(Words args) {
   const IndexedTokens t(prefix);
   const int64_t d = parse_count(number, "document");
   if (d >= t.documents()) fail("{}: no document {}: expected 0 to {}", prefix, d, t.documents() - 1);
-  std::vector<int32_t> ids(static_cast<size_t>(t.document_length(d))), learnt(ids.size(), 1);
+  std::vector<int32_t> ids(static_cast<size_t>(t.document_length(d))), learned(ids.size(), 1);
   t.read(t.document_begin(d), ids);
   if (std::filesystem::exists(with_suffix(prefix, ".mask.idx")))
-    IndexedTokens(with_suffix(prefix, ".mask")).read(t.document_begin(d), learnt);
+    IndexedTokens(with_suffix(prefix, ".mask")).read(t.document_begin(d), learned);
   if (tokenizer_dir.empty()) {
     fmt::print("{}\n", fmt::join(ids, ","));
     return 0;
@@ -135,9 +136,9 @@ int show(Words args) {
   std::string text;
   for (size_t i = 0; i < ids.size();) {
     size_t end = i;
-    while (end < ids.size() && learnt[end] == learnt[i]) ++end;
+    while (end < ids.size() && learned[end] == learned[i]) ++end;
     const std::string part = tokenizer.decode(std::span(ids).subspan(i, end - i));
-    text += learnt[i] ? part : "⟦" + part + "⟧";
+    text += learned[i] ? part : "⟦" + part + "⟧";
     i = end;
   }
   fmt::print("{}\n", text);

@@ -17,7 +17,7 @@ int cmd_export(Words args) {
       .note("RUN is the folder of a run, whose newest committed checkpoint is used, or a folder step_N in it.");
   if (!a.parse(args)) return 0;
   const ExportReport r = export_checkpoint(
-      everything(), from, to, {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(dtype)});
+      builtin_registry(), from, to, {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(dtype)});
   fmt::print("{} → {}: step {}, {} parameters{}\n", r.from.string(), to, r.step, r.parameters,
              r.tokenizer ? "" : "; no tokenizer found: name one with --tokenizer");
   return 0;

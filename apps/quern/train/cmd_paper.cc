@@ -1,12 +1,15 @@
 // quern paper: the claims of papers/<name>/claims.toml, and measuring them again.
 // A claim: id, paper (value and conditions), command (ours), value (JSON pointer into the command's output),
 // at_least or at_most, measured, verdict ("met", "not met", "not measurable here") and why.
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/shipped_models.h"
 #include "quern/base/nearest.h"
 #include "quern/base/toml.h"
 
@@ -20,13 +23,35 @@ struct Claim {
   std::optional<double> at_least, at_most;
 };
 
+bool has_claims(const fs::path& papers) {
+  std::error_code none;
+  for (const auto& e : fs::directory_iterator(papers, none))
+    if (fs::exists(e.path() / "claims.toml", none)) return true;
+  return false;
+}
+
 fs::path papers_folder(const std::string& given) {
   if (!given.empty()) return given;
   for (fs::path p = fs::current_path();; p = p.parent_path()) {
-    if (fs::is_directory(p / "papers")) return p / "papers";
+    if (has_claims(p / "papers")) return p / "papers";
     if (p == p.parent_path()) break;
   }
-  fail("no folder papers/ in the current folder or above it; name one with --dir");
+  if (const auto shipped = shipped_file("papers")) return *shipped;
+  fail("no folder papers/ with claims here, above or installed; name one with --dir");
+}
+
+// A claim's command names recipes and studies by their paths from the folder that holds papers/. Those that are not
+// below the current folder are replaced by where they are.
+std::string with_paths(const std::string& command, const fs::path& root) {
+  std::string out;
+  for (size_t at = 0; at <= command.size();) {
+    const size_t end = std::min(command.find(' ', at), command.size());
+    const std::string word = command.substr(at, end - at);
+    const bool elsewhere = word.find('/') != word.npos && !fs::exists(word) && fs::exists(root / word);
+    out += (at ? " " : "") + (elsewhere ? "'" + (root / word).string() + "'" : word);
+    at = end + 1;
+  }
+  return out;
 }
 
 std::string text_of(const Json& c, const char* key, const std::string& where) {
@@ -100,7 +125,7 @@ double value_at(const Json& j, const std::string& pointer) {
   return at->as_double("the command's output, " + pointer);
 }
 
-int run_again(const std::vector<Claim>& claims) {
+int run_again(const std::vector<Claim>& claims, const fs::path& root) {
   std::string self = fs::read_symlink("/proc/self/exe").string();
   std::string last_command;
   std::optional<Json> last_output;
@@ -115,7 +140,7 @@ int run_again(const std::vector<Claim>& claims) {
       if (!c.command.starts_with("quern ")) fail("claim {}: command '{}' must begin with 'quern '", c.id, c.command);
       fmt::print(stderr, "running {}\n", c.command);
       last_output.reset();
-      if (const auto text = output_of("'" + self + "' " + c.command.substr(6)))
+      if (const auto text = output_of("'" + self + "' " + with_paths(c.command.substr(6), root)))
         last_output = Json::parse(*text, c.command);
       last_command = c.command;
     }
@@ -145,10 +170,12 @@ int cmd_paper(Words args) {
       .flag("--dir DIR", dir, "folder papers/ [the nearest one above the current folder]")
       .note("list prints every claim; run NAME measures the claims of one paper again.");
   if (!a.parse(args)) return 0;
-  std::vector<Claim> claims = all_claims(papers_folder(dir), name);
+  fs::path papers = fs::absolute(papers_folder(dir)).lexically_normal();
+  if (!papers.has_filename()) papers = papers.parent_path();  // it was given with a slash at its end
+  std::vector<Claim> claims = all_claims(papers, name);
   if (what == "run") {
     if (name.empty()) throw UsageError("quern paper run: NAME is missing (see quern paper list)");
-    return run_again(claims);
+    return run_again(claims, papers.parent_path());
   }
   if (what != "list") throw UsageError(fmt::format("quern paper: unknown verb '{}', expected list or run", what));
   for (const Claim& c : claims) {

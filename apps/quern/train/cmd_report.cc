@@ -30,7 +30,7 @@ int cmd_report(Words args) {
   const std::vector<report::Run> runs = report::read_runs(folders);
   if (json) {
     Json list = Json::array();
-    for (const report::Run& r : runs) list.push(report::to_json(report::summarise(r)));
+    for (const report::Run& r : runs) list.push(report::to_json(report::summarize(r)));
     fmt::print("{}\n", list.dump(2));
     return 0;
   }

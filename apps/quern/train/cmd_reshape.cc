@@ -6,6 +6,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "quern/base/json.h"
+#include "quern/nn/builtin_registry.h"
 #include "quern/train/reshape/reshape.h"
 
 namespace quern {
@@ -38,7 +39,7 @@ int cmd_reshape(Words args) {
     fmt::print(stderr, "{}{} of {} MB{}", terminal ? "\r" : "", done / 1000000, total / 1000000,
                terminal ? "" : "\n");
   };
-  const ReshapeReport r = reshape(from, to, o);
+  const ReshapeReport r = reshape(builtin_registry(), from, to, o);
   if (terminal) fmt::print(stderr, "\r{:40}\r", "");
   if (verify) CheckpointReader(r.to).verify();
   if (!json) {

@@ -60,7 +60,7 @@ void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64
     fmt::print(stderr, "{}\n", s);
   };
   std::filesystem::path out = options.out;
-  Trainer t(recipe, everything(), comm, options);
+  Trainer t(recipe, builtin_registry(), comm, options);
   if (root) fmt::print(stderr, "{}", t.describe());
   Interrupt interrupt;
   while (t.step()) {

@@ -7,7 +7,7 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/train/cmd_data.h"
-#include "quern/reason/own_attempts.h"
+#include "quern/reason/sampled_solutions.h"
 
 namespace quern {
 

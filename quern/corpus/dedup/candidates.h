@@ -1,8 +1,8 @@
-// Which documents meet in a band. Every band is a file of (key, document) records; records of one key are a group.
-// Groups of up to eight documents become pairs, which are the same in most bands and are kept once; larger groups
-// stay groups, so that 10^5 copies of a page cost 10^5 entries and not 10^10 pairs. Memory: a band's records are
-// sorted in memory if the budget allows, else in several passes over the file, each taking one range of keys; then 8
-// bytes a distinct pair and 8 a place in a large group.
+// Candidate pairs from LSH banding. A band is a file of (key, document) records; equal keys form a bucket. Buckets of
+// up to 8 documents become pairs, stored once although most recur in other bands; larger buckets stay groups, so that
+// 10^5 copies of a page cost 10^5 entries and not 10^10 pairs. Memory: a band's records are sorted in memory if the
+// budget allows, else in several passes over the file, one range of keys each; then 8 bytes per distinct pair and 8
+// per member of a large group.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,11 +1,11 @@
-// The whole of deduplication on one machine: read → (filter, label) → sketch → exact copies → bands → verify →
-// cluster → survivors written. Two readings of the input: the first leaves a record a document, shingle sets and
-// bands in temporary files; the second copies the survivors' lines. Memory: six bytes a row (survivor, fate, source),
-// the buffers, and the contenders: documents that met another in a band. Output in DIR: part-00000.jsonl.zst …,
-// clusters.jsonl.zst. The bytes do not depend on the number of threads, nor on the order the inputs are named in, nor
-// on how often the run was killed: each reading notes every checkpoint_bytes how far it came (run_folder.h).
-// Ranks that see one file system share the work: blocks of both readings, key ranges, bands; the first one elects.
-// A saved index (dedup_index.cc) stands before the inputs as if its documents had been read first.
+// Exact and near-duplicate removal (MinHash LSH): read → filter, label → signature → exact duplicates → LSH bands →
+// verify → cluster → write kept documents. Two passes over the input: the first writes one record per document,
+// shingle sets and band keys to temporary files; the second copies the lines of kept documents. Memory: six bytes per
+// record (survivor, status, source), the buffers, and the candidates: documents that share a band with another. Output
+// in DIR: part-00000.jsonl.zst …, clusters.jsonl.zst. The bytes do not depend on the number of threads, on the order
+// of the inputs' names, or on how often the run was killed: each pass saves its progress every checkpoint_bytes
+// (run_folder.h). Ranks on a shared file system divide the work: blocks of both passes, key ranges, bands; the first
+// rank clusters. A saved index (dedup_index.cc) acts as if its documents had been read first.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "quern/comm/communicator.h"
-#include "quern/corpus/dedup/elect.h"
+#include "quern/corpus/dedup/clustering.h"
 #include "quern/corpus/dedup/funnel.h"
 #include "quern/corpus/io/ingest.h"
 #include "quern/corpus/sketch/sketch.h"
@@ -71,7 +71,7 @@ struct DedupReport {
   std::vector<StageReport> stages;
   std::vector<std::string> rules;
   std::vector<uint64_t> rule_first, rule_any;
-  uint64_t filtered = 0, unlabelled = 0, exact_removed = 0, near_removed = 0, kept = 0;
+  uint64_t filtered = 0, unlabeled = 0, exact_removed = 0, near_removed = 0, kept = 0;
   uint64_t clusters = 0, largest = 0, candidate_pairs = 0, meetings = 0, compared = 0, passed = 0;
   uint64_t spilled = 0, bytes_out = 0;
   std::vector<uint64_t> input_hashes;  // of the files, XXH3-64; 0: not known, for this process did not read all of it
@@ -88,7 +88,7 @@ struct DedupReport {
   template <class V>
   void visit(V& v) {
     v("read", read), v("damaged", damaged), v("stages", stages), v("rules", rules), v("rule_first", rule_first);
-    v("rule_any", rule_any), v("filtered", filtered), v("unlabelled", unlabelled), v("exact_removed", exact_removed);
+    v("rule_any", rule_any), v("filtered", filtered), v("unlabelled", unlabeled), v("exact_removed", exact_removed);
     v("near_removed", near_removed), v("kept", kept), v("clusters", clusters), v("largest", largest);
     v("candidate_pairs", candidate_pairs), v("meetings", meetings), v("compared", compared), v("passed", passed);
     v("spilled", spilled), v("bytes_out", bytes_out), v("wrongful", wrongful), v("outputs", outputs);

@@ -1,6 +1,6 @@
-// Saved indices: writing the survivors of a run, old and new, as a segment that another run reads first; and the head
-// that says what they were told apart by. Only star clusters over all sources can go on: a chain of a closure, or a
-// copy of another source, might want to remove what an earlier run has given out.
+// Saved indices: writes the kept documents of a run, old and new, as a segment that a later run reads first, and a
+// head with the configuration they were compared under. Only star clustering over all sources can be continued:
+// closure, or sources compared only across, might remove documents that an earlier run already released.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,7 +18,9 @@ namespace fs = std::filesystem;
 
 Json index_settings(const DedupConfig& c) {
   if (c.near && c.clustering != Clustering::star)
-    fail("an index needs star clustering, found another: set clustering to star, or use no index (against, save_index)");
+    fail(
+        "an index needs star clustering, found another: set clustering to star, or use no index (against, "
+        "save_index)");
   if (c.scope != Scope::all)
     fail("an index needs scope all, found another: set scope to all, or use no index (against, save_index)");
   DedupConfig told = c;  // what the preset is called, and where things are read and written, is nothing to an index
@@ -122,8 +124,8 @@ void DedupRun::save_index() {
   std::vector<uint32_t> rows(static_cast<size_t>(c_.sketch.rows));
   const bool signatures = c_.near && c_.verify == Verification::signature;
   uint32_t next = 0;
-  for (uint64_t d = 0; d < fates_.size(); ++d) {
-    const bool stays = (fates_[d] & ~kMarks) == kKept;
+  for (uint64_t d = 0; d < statuses_.size(); ++d) {
+    const bool stays = (statuses_[d] & ~kMarks) == kKept;
     survivor_[d] = stays ? next++ : UINT32_MAX;
     if (!stays) continue;
     DocumentRecord r = rows_.record(d);
@@ -137,11 +139,11 @@ void DedupRun::save_index() {
       to.rows.append(rows.data(), rows.size() * sizeof(uint32_t));
     }
     to.records.append(&r, sizeof r);
-    const auto fate = static_cast<uint8_t>(kKept), source = static_cast<uint8_t>(r.source);
-    to.fates.append(&fate, 1), to.sources.append(&source, 1);
+    const auto status = static_cast<uint8_t>(kKept), source = static_cast<uint8_t>(r.source);
+    to.statuses.append(&status, 1), to.sources.append(&source, 1);
   }
-  const RowStretch all{0, next};
-  to.stretches.append(&all, sizeof all);
+  const RecordRange all{0, next};
+  to.record_ranges.append(&all, sizeof all);
   std::vector<BandRecord> buffer(65536);
   const auto copy = [&](const std::vector<const SpillFile*>& from, SpillFile& file) {
     for (const SpillFile* f : from)

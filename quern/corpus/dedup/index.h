@@ -1,7 +1,7 @@
-// A saved index: what a deduplication has to know of the documents that survived an earlier one, so that new ones can
-// be told from them. A folder with index.json (this head, and of every file its size and hash) and a segment's files,
-// rows numbered from 0. Ids go on where the index ends, in sources and in files: those of new documents are what they
-// would be in one run over all.
+// A saved index: what deduplication needs to know of documents kept by an earlier run, to compare new ones with them.
+// A folder with index.json (this head, and size and hash of every file) and a segment's files, records numbered from
+// 0. Ids continue where the index ends, in sources and in files: those of new documents are what one run over
+// everything would give.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,9 @@
 // A run cut off anywhere and started again: the bytes of a run that was left alone. Cut by an exception out of the
 // progress call, which leaves on disk what a kill would; the binary is killed for real in tests/cli.
+#include <chrono>
+#include <memory>
+#include <thread>
+
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/small_corpus.h"
@@ -80,6 +84,35 @@ TEST_F(ResumeTest, OneProcessAtATime) {
   EXPECT_NE(message_of([&] { run("busy"); }).find("another process is writing there"), std::string::npos);
 }
 
+// As after a kill: the one before is on its way out.
+TEST_F(ResumeTest, WaitsForALockThatIsLetGo) {
+  fs::create_directories(root_ / "soon");
+  auto other = std::make_unique<RunFolder>(root_ / "soon", "x");
+  std::thread leaves([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    other.reset();
+  });
+  const DedupReport r = run("soon");
+  leaves.join();
+  EXPECT_GT(r.kept, 0u);
+}
+
+// A lock on a folder that the other run removed would keep nobody out.
+TEST_F(ResumeTest, NeverTwoAtOnce) {
+  fs::create_directories(root_ / "done");
+  auto other = std::make_unique<RunFolder>(root_ / "done", "x");
+  std::thread leaves([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    other->remove();
+    other.reset();
+  });
+  std::unique_ptr<RunFolder> mine;
+  std::string message = message_of([&] { mine = std::make_unique<RunFolder>(root_ / "done", "x"); });
+  leaves.join();
+  if (mine) message = message_of([&] { RunFolder(root_ / "done", "x"); });
+  EXPECT_NE(message.find("another process is writing there"), std::string::npos) << message;
+}
+
 // Killed between its manifest and the end: the folder is refused as a finished one, but the leftovers go.
 TEST_F(ResumeTest, LeftoversOfAFinishedRunGo) {
   run("done");
@@ -100,7 +133,7 @@ TEST_F(ResumeTest, FunnelsAddUp) {
   ASSERT_EQ(r.sources.size(), 1u);
   const SourceFunnel& f = r.sources[0];
   EXPECT_EQ(f.documents, r.read.documents);
-  EXPECT_EQ(f.documents, f.filtered + f.unlabelled + f.exact_removed + f.near_removed + f.kept);
+  EXPECT_EQ(f.documents, f.filtered + f.unlabeled + f.exact_removed + f.near_removed + f.kept);
   EXPECT_EQ(f.kept, r.kept);
   EXPECT_EQ(r.overlap[0][0], r.exact_removed + r.near_removed);
   uint64_t clusters = 0, removed = 0;

@@ -1,5 +1,5 @@
-// For tests alone: a corpus of some thousand short documents in JSON lines, zstd, a file cut short and text files,
-// with copies, near copies, rows that are no documents; cut into blocks so small that every mechanism is met.
+// Test helper: a corpus of some thousand short documents in JSON lines, zstd, a truncated file and text files, with
+// exact and near-duplicates and invalid records, in blocks small enough to exercise every mechanism.
 #pragma once
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
-// The cleaning of C4 (arXiv 1910.10683, section 2.2), line by line: a line goes when one of its words is longer than
-// 1000 characters, when it does not end like a sentence, has less than three words, speaks of javascript, or is a
-// notice about cookies and terms; marks of citations are cut out of the others. A document goes when it holds "lorem
-// ipsum" or a brace, or when fewer than five sentences are left. What goes on is the lines that are left, trimmed.
-// "...": an ellipsis is no end. `c4-any-end` lets every end pass, as FineWeb does.
+// C4's cleaning rules (arXiv 1910.10683, section 2.2), line by line: a line is removed if a word is longer than 1000
+// characters, if it does not end like a sentence, has fewer than three words, mentions javascript, or is a notice
+// about cookies or terms; citation marks are cut out of the others. A document is removed if it contains "lorem ipsum"
+// or a brace, or if fewer than five sentences are left. The output is the remaining lines, trimmed. "...": an ellipsis
+// does not end a sentence. `c4-any-end` accepts every line end, as FineWeb does.
 #include <algorithm>
 
 #include "quern/corpus/filters/filter_makers.h"
@@ -43,8 +43,8 @@ class C4 : public DocumentFilter {
  public:
   explicit C4(bool wants_end) : wants_end_(wants_end) {}
   std::span<const char* const> rules() const override { return kRules; }
-  Judgement judge(std::string_view text) override {
-    Judgement j;
+  FilterResult apply(std::string_view text) override {
+    FilterResult j;
     uint64_t sentences = 0;
     bool lorem = false, brace = false;
     left_.clear();

@@ -1,7 +1,7 @@
-// Supervised fastText models (.bin and quantised .ftz, as written by fastText 0.9): read and asked for the label of a
-// text. The features of a text are its words, their character n-grams and n-grams of words by FNV-1a hashes; the mean
-// of their rows times the output rows gives scores; softmax, hierarchical softmax, and one against all are known.
-// Line feeds count as spaces. Everything in the file is checked before it is used. Cost: one row a feature.
+// Supervised fastText models (.bin and quantized .ftz, as written by fastText 0.9): loads them and predicts the
+// probability of a text's label. The features are words, character n-grams and word n-grams by FNV-1a hashes; the mean
+// of their rows times the output rows gives scores, for softmax, hierarchical softmax and one-vs-all losses. Line
+// feeds count as spaces. Everything in the file is checked before use. Cost: one row per feature.
 #pragma once
 #include <cstdint>
 #include <filesystem>

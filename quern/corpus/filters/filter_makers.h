@@ -1,5 +1,5 @@
-// The filters, one function a filter; each has a file of its own, whose head says what its rules are. `lists`: the
-// folder a user named, empty when none was.
+// The filters, one function per filter; each has its own file, whose header documents its rules. `lists`: the folder
+// of word lists that a user named, or empty.
 #pragma once
 #include <string>
 

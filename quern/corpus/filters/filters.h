@@ -1,4 +1,4 @@
-// The filters by name, several of them behind one another, and what a report says of their rules.
+// Filters by name, chains of filters, and reports of their rules.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
-// The repetition rules of Gopher (arXiv 2112.11446, table A1): how many lines and paragraphs stand there again, and
-// how much of the text they are; how much of the text the most frequent 2-, 3- and 4-gram of words covers; how much
-// lies in 5- to 10-grams seen before. Shares are of the text's code points.
-//   top n-gram         its length (words and one space between each) times how often it stands there; of n-grams
-//                      equally frequent the first; one that stands once covers nothing
-//   repeated n-grams   from left to right: an n-gram seen before counts its words' lengths, and the next one looked
-//                      at begins behind it
-// Cost: one hash an n-gram and n, nine passes over the words.
+// Gopher's repetition rules (arXiv 2112.11446, table A1): the share of duplicate lines and paragraphs, by count and by
+// text; the share of text covered by the most frequent 2-, 3- and 4-gram of words; the share in repeated 5- to
+// 10-grams. Shares are of the text's code points.
+//   top n-gram         its length (words and one space between each) times its count; of equally frequent n-grams the
+//                      first; one that occurs once covers nothing
+//   repeated n-grams   from left to right: an n-gram seen earlier counts its words' lengths, and the search continues
+//                      after it
+// Cost: one hash per n-gram and n, nine passes over the words.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -27,12 +27,12 @@ constexpr double kTop[] = {0.2, 0.18, 0.16}, kAgain[] = {0.15, 0.14, 0.13, 0.12,
 class GopherRepetition : public DocumentFilter {
  public:
   std::span<const char* const> rules() const override { return kRules; }
-  Judgement judge(std::string_view text) override {
-    Judgement j;
+  FilterResult apply(std::string_view text) override {
+    FilterResult j;
     j.text = text;
     const auto whole = static_cast<double>(utf8_length(text));
     size_t rule = 0;
-    const auto test = [&](double value, double most) { j.failing |= uint64_t{value > most} << rule++; };
+    const auto test = [&](double value, double maximum) { j.failing |= uint64_t{value > maximum} << rule++; };
     const auto share = [&](uint64_t n) { return whole == 0 ? 0 : static_cast<double>(n) / whole; };
     split_paragraphs(text, pieces_);
     again(test, share);
@@ -73,16 +73,16 @@ class GopherRepetition : public DocumentFilter {
   uint64_t top(size_t n) {
     counts_.clear();
     if (words_.size() < n) return 0;
-    uint32_t most = 0;
+    uint32_t maximum = 0;
     for (size_t i = 0; i + n <= words_.size(); ++i) {
       auto& [count, first] = counts_.try_emplace(gram(i, n), 0, static_cast<uint32_t>(i)).first->second;
-      most = std::max(most, ++count);
+      maximum = std::max(maximum, ++count);
     }
-    if (most < 2) return 0;
+    if (maximum < 2) return 0;
     uint32_t where = UINT32_MAX;
     for (const auto& [h, c] : counts_)
-      if (c.first == most) where = std::min(where, c.second);
-    return (length(where, n) + n - 1) * most;
+      if (c.first == maximum) where = std::min(where, c.second);
+    return (length(where, n) + n - 1) * maximum;
   }
   uint64_t repeated(size_t n) {
     seen_.clear();

@@ -1,7 +1,7 @@
-// A linear classifier of texts that users train on what they call good and bad: logistic regression over hashed words
-// and pairs of words (normaliser slimpajama), each text's counts scaled to length 1. Training is AdaGrad over
-// shuffled passes, one thread, the same numbers every time; every tenth text of each kind is kept out and tells how
-// good it is. A model is 2^18 weights, a megabyte. Memory while training: 8 bytes a different word or pair of a text.
+// A linear text classifier that users train on good and bad examples: logistic regression over hashed words and word
+// pairs (text normalizer slimpajama), each text's counts scaled to length 1. Training is AdaGrad over shuffled passes,
+// single-threaded and deterministic; every tenth text of each class is held out to measure accuracy. A model is 2^18
+// weights, one megabyte. Training memory: 8 bytes per distinct word or pair of a text.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "quern/corpus/text/normalise.h"
+#include "quern/corpus/text/text_normalizer.h"
 
 namespace quern::corpus {
 

@@ -1,7 +1,7 @@
-// The n-grams of benchmarks, to find documents that hold questions or answers of theirs. Text is lower-cased, without
-// ASCII punctuation, cut at white space (normaliser slimpajama); an n-gram is n words in a row, one 64-bit hash. An
-// item shorter than n words is one gram of all its words when it has at least `shortest`, and else left out and
-// counted. Cost: 8 bytes and up to two loads an n-gram.
+// Decontamination: n-grams of benchmarks, to find documents that contain their questions or answers. Text is
+// lower-cased, stripped of ASCII punctuation and split at white space (text normalizer slimpajama); an n-gram is n
+// consecutive words, one 64-bit hash. An item shorter than n words is one gram of all its words if it has at least
+// `shortest`, and is otherwise skipped and counted. Cost: 8 bytes and up to two loads per n-gram.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "quern/corpus/filters/filter.h"
-#include "quern/corpus/text/normalise.h"
+#include "quern/corpus/text/text_normalizer.h"
 
 namespace quern::corpus {
 
 struct NgramOptions {
   int n = 13, shortest = 8;
-  int least = 1;  // n-grams in common that reject a document
+  int minimum = 1;  // n-grams in common that reject a document
 };
 
 class NgramIndex {

@@ -1,11 +1,10 @@
-// Masks what tells who somebody is: e-mail addresses become <EMAIL>, public IPv4 addresses <IP>. Nothing is rejected.
-//   e-mail   letters, digits and . _ % + - before the @ (from behind two dots and a dot first; none last), then
-//   labels of letters,
-//            digits and -, dots between, the last of two letters or more
-//   IPv4     four numbers of 0 to 255 without leading zeros, dots between, neither a digit nor a dot with a digit
-//            before or behind (1.2.3.4.5 is a version); addresses of private networks, of the machine itself, of
-//            links, documentation, groups and of no one (0/8, 240/4) stay: they point to nobody
-// Cost: two searches for a byte; text without @ and dotted digits is passed on as it came.
+// Masks personal data: e-mail addresses become <EMAIL>, public IPv4 addresses <IP>. Nothing is rejected.
+//   e-mail   letters, digits and . _ % + - before the @ (no leading, trailing or double dot), then labels of letters,
+//            digits and - separated by dots, the last of two letters or more
+//   IPv4     four numbers of 0 to 255 without leading zeros, separated by dots, with neither a digit nor a dot and a
+//            digit before or after (1.2.3.4.5 is a version); private, loopback, link-local, documentation, multicast
+//            and reserved addresses (0/8, 240/4) are kept: they identify nobody
+// Cost: two byte searches; text without @ and dotted digits is passed on unchanged.
 #include <algorithm>
 
 #include "quern/corpus/filters/filter_makers.h"
@@ -70,8 +69,8 @@ Piece ip_at(std::string_view s, size_t at) {
 class PiiMask : public DocumentFilter {
  public:
   std::span<const char* const> rules() const override { return {}; }
-  Judgement judge(std::string_view text) override {
-    Judgement j;
+  FilterResult apply(std::string_view text) override {
+    FilterResult j;
     masked_.clear();
     size_t copied = 0;
     const auto mask = [&](Piece p, const char* with) {

@@ -1,8 +1,8 @@
-// Pages by where they come from: lists that users bring in FOLDER/url (a folder of word lists), an entry a line.
-//   domains.txt  a host, or a domain: example.org is also www.example.org, never badexample.org
-//   urls.txt     whole addresses, without the scheme and a slash at the end
-//   words.txt    words anywhere in the address, with no letter or digit before or behind
-// Case does not count. A document without an address passes. Cost: two hash look-ups and one pass over the address.
+// Filters pages by URL, with lists that users bring in FOLDER/url (a folder of word lists), one entry per line.
+//   domains.txt  a host or a domain: example.org also matches www.example.org, never badexample.org
+//   urls.txt     whole addresses, without scheme and trailing slash
+//   words.txt    words anywhere in the address, without a letter or digit before or after
+// Matching ignores case. A document without URL passes. Cost: two hash lookups and one pass over the URL.
 #include <filesystem>
 #include <set>
 
@@ -41,9 +41,9 @@ class UrlFilter : public DocumentFilter {
   explicit UrlFilter(std::shared_ptr<const UrlLists> lists) : lists_(std::move(lists)) {}
   std::span<const char* const> rules() const override { return kRules; }
   bool wants_url() const override { return true; }
-  Judgement judge(std::string_view utf8) override { return judge_page(utf8, {}); }
-  Judgement judge_page(std::string_view utf8, std::string_view url) override {
-    Judgement j;
+  FilterResult apply(std::string_view utf8) override { return apply_page(utf8, {}); }
+  FilterResult apply_page(std::string_view utf8, std::string_view url) override {
+    FilterResult j;
     j.text = utf8;
     if (url.empty()) return j;
     const std::string all = lowered(url);

@@ -1,8 +1,8 @@
-// The counts behind Zyda's rules, in one pass over the raw text, and its squeezing of long runs of rule characters.
-// Lengths are code points; \w \s \d are Python's (char_class.h). "compat" is the published arithmetic: the patterns
-// are regular expressions as written there, so `xml version=` counts with or without "<" or "?" before it, and "www."
-// is "www" and any character but a line end. Cost: ASCII text about one byte a cycle with AVX2; blocks of 32 bytes
-// with other characters are decoded one by one.
+// Features of Zyda's filter rules, in one pass over the raw text, and the squeezing of long runs of rule characters.
+// Lengths are code points; \w \s \d are Python's (char_class.h). "compat" is the published arithmetic: patterns are
+// regular expressions as written there, so `xml version=` counts with or without "<" or "?" before it, and "www." is
+// "www" and any character but a line end. Cost: ASCII text about one byte per cycle with AVX2; blocks of 32 bytes with
+// other characters are decoded one by one.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Zyda's counts, 32 bytes at a time. A mask has a bit a byte; patterns are found by their first letters and looked at
-// whole only then. Runs are hinted at by comparing the text with itself some bytes further on.
+// Zyda's features, 32 bytes at a time. A mask has one bit per byte; patterns are located by their first letters and
+// compared in full only there. Runs are detected by comparing the text with itself some bytes further on.
 #include <immintrin.h>
 
 #include <algorithm>

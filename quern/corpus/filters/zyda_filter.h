@@ -1,5 +1,5 @@
-// Zyda's eighteen rules, in the paper's code's order and with its thresholds; the text goes on squeezed.
-// Rules 14 to 18 count words of lists that users bring (none come with Quern): without lists they never reject.
+// Zyda's eighteen rules, in the order of the paper's code and with its thresholds; the output text is squeezed. Rules
+// 14 to 18 count words of lists that users bring (none come with Quern): without lists they never reject.
 #pragma once
 #include <string>
 

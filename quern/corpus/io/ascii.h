@@ -1,4 +1,5 @@
-// Whether a text is all ASCII, 64 bytes at a time without a way out inside, so that the compiler makes vectors of it.
+// Tests whether a text is all ASCII, 64 bytes at a time without an early exit inside, so that the compiler vectorizes
+// it.
 #pragma once
 #include <cstddef>
 #include <string_view>

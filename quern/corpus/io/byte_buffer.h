@@ -1,5 +1,5 @@
-// Bytes that grow at their end without being set to zero first: what is read from files goes straight there. Room
-// doubles when it does not suffice.
+// A growing byte buffer that does not zero new bytes, so that files are read straight into it. Capacity doubles when
+// needed.
 #pragma once
 #include <algorithm>
 #include <cstddef>

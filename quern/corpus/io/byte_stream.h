@@ -1,12 +1,13 @@
-// Bytes of an input file, in order: as they lie there, or unpacked from gzip or zstd (known by their first bytes, not
-// by the file's name), and the way back for what is written. Unpacking holds one window and no more, however far a
-// file blows up; a zstd window above 128 MiB is refused.
+// Sequential bytes of an input file: uncompressed, or decompressed from gzip or zstd (recognized by content, not by
+// name), and the zstd writer. Decompression holds one window, however large the file expands; a zstd window above 128
+// MiB is refused.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace quern::corpus {
@@ -23,8 +24,8 @@ class ByteStream {
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, bool hashed = false);
 
 // For open_bytes, one source file a format.
-std::unique_ptr<ByteStream> unpack_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
-std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
+std::unique_ptr<ByteStream> decompress_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
+std::unique_ptr<ByteStream> decompress_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
 
 // Packs into FILE.part<pid> and renames when closed; an object that dies unclosed leaves nothing.
 class ZstdWriter {

@@ -1,6 +1,8 @@
-// gzip in; the one file that knows zlib.h. A file may be many members behind each other, as Common Crawl's are.
+// gzip decompression; the only file that includes zlib.h. A file may be several concatenated members, as Common
+// Crawl's are.
 #include <zlib.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -72,7 +74,7 @@ class GzipReader : public ByteStream {
 
 }  // namespace
 
-std::unique_ptr<ByteStream> unpack_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
+std::unique_ptr<ByteStream> decompress_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
   return std::make_unique<GzipReader>(std::move(packed), std::move(file));
 }
 

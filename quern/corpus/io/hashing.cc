@@ -1,4 +1,4 @@
-// The one file that knows xxhash.h.
+// The only file that includes xxhash.h.
 #include "quern/corpus/io/hashing.h"
 
 #define XXH_INLINE_ALL

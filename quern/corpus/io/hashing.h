@@ -1,5 +1,5 @@
-// Hashes that the sketches are made of. fold64 multiplies to 128 bits and folds: one token, one window of tokens, one
-// band. content_hash (XXH3, 128 bits) tells exact copies. Cost: a token of up to 8 bytes takes one multiplication.
+// Hash functions of deduplication. fold64 multiplies to 128 bits and folds: one token, one window of tokens, one band.
+// content_hash (XXH3, 128 bits) identifies exact duplicates. Cost: a token of up to 8 bytes takes one multiplication.
 #pragma once
 #include <compare>
 #include <cstdint>

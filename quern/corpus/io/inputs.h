@@ -1,6 +1,6 @@
-// What a corpus is read from: `[SOURCE=]PATH` words become a list of files, each with its source and its form.
-// Sources keep the order they are first named in, files are sorted by path within a source, so that ids do not depend
-// on the order of the words. An id is source (8 bits) | file within the list (20 bits) | row within the file (36
+// Input files of a corpus: `[SOURCE=]PATH` arguments become a list of files, each with its source and format. Sources
+// keep the order they are first named in, files are sorted by path within a source, so that ids do not depend on the
+// order of the arguments. An id is source (8 bits) | file within the list (20 bits) | record within the file (36
 // bits).
 #pragma once
 #include <cstdint>
@@ -27,8 +27,8 @@ struct InputFile {
 struct Inputs {
   std::vector<std::string> sources;
   std::vector<InputFile> files;
-  std::vector<std::string> passed_over;  // files in named folders whose ending says nothing
-  std::vector<std::string> notes;        // what else is left out: columns of Parquet files
+  std::vector<std::string> skipped;  // files in named folders whose ending says nothing
+  std::vector<std::string> notes;    // what else is left out: columns of Parquet files
   uint64_t bytes() const;
   Json json() const;
 };

@@ -1,6 +1,6 @@
-// One JSON object on one line, as corpora keep documents: checks the whole line against the JSON grammar and hands
-// out the members it was asked for, strings already unescaped. Nothing is built for the members nobody asked for.
-// UTF-8 is not looked at here. Cost: linear, 16 bytes at a time inside strings; no allocation.
+// Reads one JSON object on one line: validates the whole line against the JSON grammar and returns the requested
+// fields, strings already unescaped. Nothing is built for other fields. UTF-8 is not validated here. Cost: linear, 16
+// bytes at a time inside strings; no allocation.
 #pragma once
 #include <cstdint>
 #include <span>

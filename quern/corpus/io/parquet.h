@@ -1,8 +1,8 @@
-// Parquet in and out. In: the flat columns of a file as JSON lines, a row a line, so that everything behind reads one
-// form: texts, integers, numbers and booleans, plain, by dictionary, in runs, as differences or with their bytes
-// apart, pages of both versions, packed by snappy, gzip, LZ4, zstd or not at all. Columns that are nested, repeated,
-// of 96 bits, of fixed length or decimal are left out and told. One page a column is in memory. Out: documents as
-// rows of (id, source, text, members), packed by zstd.
+// Parquet reader and writer. Reading returns the flat columns of a file as JSON lines, one per row, so that later
+// stages see one format: texts, integers, numbers and booleans; plain, dictionary, RLE, delta and byte-stream-split
+// encodings; pages of both versions; uncompressed or compressed with snappy, gzip, LZ4 or zstd. Nested, repeated,
+// 96-bit, fixed-length and decimal columns are skipped and reported. One page per column is in memory. Writing stores
+// documents as rows of (id, source, text, members), compressed with zstd.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,8 +1,7 @@
-// How numbers lie inside the pages of a Parquet file. HybridRuns: runs of equal values and packed groups of eight
-// (levels, dictionary indices, booleans). Deltas: the first number, then blocks of differences above their least one,
-// each block cut into parts packed with as many bits as the largest of the part takes; the same is told of lengths
-// of texts. Both give one number at a time and check every length against the bytes there are; next() is false at
-// the end and where the bytes make no sense.
+// Number encodings inside Parquet pages. HybridRuns: runs of equal values and bit-packed groups of eight (levels,
+// dictionary indices, booleans). Deltas: the first number, then blocks of differences above their minimum, each block
+// in parts with as many bits as the largest of the part needs; also used for lengths of texts. Both return one number
+// at a time and check every length against the available bytes; next() is false at the end and on invalid data.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -42,7 +41,7 @@ class Deltas {
   int width_ = 0;
   size_t bit_ = 0;
   bool first_ = true;
-  uint64_t value_ = 0, least_ = 0;  // differences wrap around, as the format wants it
+  uint64_t value_ = 0, minimum_ = 0;  // differences wrap around, as the format wants it
 };
 
 }  // namespace quern::corpus::parquet

@@ -1,6 +1,6 @@
-// What stands around the pages of a Parquet file, in Thrift's compact protocol: the footer that names columns, row
-// groups and where their chunks lie, and the header before every page. Only flat columns are described; of a nested
-// one the name is kept. Reading checks every length against the bytes there are.
+// Parquet metadata in Thrift's compact protocol: the footer that names columns, row groups and the positions of their
+// chunks, and the header of every page. Only flat columns are described; of a nested one the name is kept. Reading
+// checks every length against the available bytes.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Writing Parquet: four flat columns, plain values, a page of about a MiB at a time, packed by zstd.
+// Parquet writer: four flat columns, plain values, pages of about one MiB, compressed with zstd.
 #include <unistd.h>
 
 #include <array>

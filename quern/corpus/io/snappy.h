@@ -1,5 +1,5 @@
-// Snappy's raw format, unpacking only: a length, then literals and copies from what was unpacked before. Every field
-// is checked; what does not fit is an Error. Cost: a copy a tag.
+// Snappy raw format decompression: a length, then literals and copies from earlier output. Every field is checked; a
+// violation is an Error. Cost: one copy per tag.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,6 +7,6 @@
 namespace quern::corpus {
 
 // `most`: bytes the result may have.
-void unpack_snappy(std::string_view packed, size_t most, std::string& out);
+void decompress_snappy(std::string_view packed, size_t maximum, std::string& out);
 
 }  // namespace quern::corpus

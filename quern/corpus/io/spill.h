@@ -1,6 +1,6 @@
-// A temporary file that grows at its end and is read anywhere: what does not fit beside 10^7 documents in memory. One
-// made in a folder has no name once it is open, so nothing is left behind, whatever happens to the process; a named
-// one stays, and a later process goes on with it.
+// A temporary file that is appended to and read anywhere: for what does not fit in memory with 10^7 documents. One
+// made in a folder is unlinked once open, so that nothing is left behind, whatever happens to the process; a named one
+// stays, and a later process continues it.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// zstd both ways; the one file that knows zstd.h. A file may be many frames behind each other.
+// zstd compression and decompression; the only file that includes zstd.h. A file may be several concatenated frames.
 #include <unistd.h>
 #include <zstd.h>
 
@@ -63,7 +63,7 @@ class ZstdReader : public ByteStream {
 
 }  // namespace
 
-std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
+std::unique_ptr<ByteStream> decompress_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
   return std::make_unique<ZstdReader>(std::move(packed), std::move(file));
 }
 

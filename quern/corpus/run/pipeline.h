@@ -1,7 +1,7 @@
-// Work that arrives in order, is done by several threads, and is put away in order: produce(In&) under a lock,
-// work(In&) on any thread, commit(Out&&) under a lock in the order of production, whatever finished first. A thread
-// has one In, which it fills again and again: buffers in it are found as they were left. At most four pieces a thread
-// are under way, so memory is bounded. What any part throws is thrown here once all threads have stopped.
+// Ordered parallel pipeline: produce(In&) runs under a lock, work(In&) on any thread, commit(Out&&) under a lock in
+// the order of production, whatever finished first. Each thread has one In that it reuses, buffers included. At most
+// four items per thread are in flight, so memory is bounded. An exception of any part is rethrown here once all
+// threads have stopped.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace quern::corpus {
 
-template <class In, class Out, class Produce, class Work, class Commit>
-void ordered_pipeline(int threads, Produce produce, Work work, Commit commit) {
+template <class In, class Out, class Produce, class Process, class Commit>
+void ordered_pipeline(int threads, Produce produce, Process process, Commit commit) {
   std::mutex source, sink;
   std::condition_variable room;
   std::map<uint64_t, Out> done;
@@ -28,7 +28,7 @@ void ordered_pipeline(int threads, Produce produce, Work work, Commit commit) {
     stop = true;
     room.notify_all();
   };
-  auto put_away = [&](uint64_t number, Out&& out) {
+  auto unload = [&](uint64_t number, Out&& out) {
     std::unique_lock lock(sink);
     done.emplace(number, std::move(out));
     if (committing) return;
@@ -63,7 +63,7 @@ void ordered_pipeline(int threads, Produce produce, Work work, Commit commit) {
           if (!produce(in)) return;
           number = produced++;
         }
-        put_away(number, work(in));
+        unload(number, process(in));
       }
     } catch (...) {
       give_up();

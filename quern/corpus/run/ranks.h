@@ -1,5 +1,5 @@
-// The ranks a run is spread over: those of a communicator, or nobody else. All ranks see the same inputs and the same
-// output folder; what is exchanged here is small.
+// The ranks a run is distributed over: those of a communicator, or a single process. All ranks see the same inputs and
+// the same output folder; the exchanged data is small.
 #pragma once
 #include <cstring>
 #include <string>

@@ -1,13 +1,14 @@
 #include "quern/corpus/run/run_folder.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "quern/base/error.h"
+#include "quern/base/file_lock.h"
 #include "quern/base/mmap.h"
 #include "quern/corpus/io/hashing.h"
 
@@ -17,11 +18,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A locked folder, or −1 when somebody else has the lock.
-int lock_folder(const fs::path& folder) {
+// A run that ends removes its folder: what is locked may be a folder that no path leads to any more.
+bool is_at(int folder, const fs::path& path) {
+  struct stat held {};
+  struct stat there {};
+  return ::fstat(folder, &held) == 0 && ::stat(path.c_str(), &there) == 0 && held.st_dev == there.st_dev &&
+         held.st_ino == there.st_ino;
+}
+
+// A locked folder, or −1 when another process has the lock, or had it and removed the folder.
+int lock_folder(const fs::path& folder, std::chrono::milliseconds patience) {
   const int lock = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock < 0) fail("cannot open {}: {}", folder.string(), std::strerror(errno));
-  if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return lock;
+  if (lock_exclusively(lock, patience) && is_at(lock, folder)) return lock;
   ::close(lock);
   return -1;
 }
@@ -44,7 +53,7 @@ void refuse_finished(const fs::path& out) {
   fs::create_directories(out);
   if (!fs::exists(out / "manifest.json")) return;
   if (const fs::path folder = out / RunFolder::kName; fs::is_directory(folder)) {
-    const int lock = lock_folder(folder);
+    const int lock = lock_folder(folder, {});
     if (lock >= 0) fs::remove_all(folder), ::close(lock);
   }
   fail("{} holds a manifest.json already: name another folder", out.string());
@@ -56,7 +65,7 @@ RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, con
     : ranks_(ranks), root_(out / name), folder_(of_rank(ranks.rank())), identity_(std::move(identity)) {
   if (ranks_.first()) {
     fs::create_directories(root_);
-    lock_ = lock_folder(root_);
+    lock_ = lock_folder(root_, kLockPatience);
     if (lock_ < 0) fail("{}: another process is writing there", root_.string());
     // A run of one rank has its state here, one of more ranks does not.
     const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");

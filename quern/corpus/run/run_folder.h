@@ -1,8 +1,8 @@
-// DIR/unfinished: what a run keeps while it runs, so that the next process goes on where a killed one stopped. It
-// holds spill files, and state.json, which says how much of them counts and is replaced in one step. A state belongs
-// to an identity (configuration, inputs, number of ranks); one of another identity is thrown away. One run at a time:
-// the folder is locked. The folder goes when the run is done. Several ranks have a folder each in it, rank-000 …, and
-// go on only if all of them can.
+// DIR/unfinished: the saved progress of a run, so that a new process can resume a killed one. It holds spill files,
+// and state.json, which says how much of them is valid and is replaced atomically. A state belongs to an identity
+// (configuration, inputs, number of ranks); one of another identity is discarded. One run at a time: the folder is
+// locked. It is deleted when the run is done. Ranks have a subfolder each, rank-000 …, and resume only if all of them
+// can.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
-// Structs as JSON and back, exactly, for runs that go on after they were cut off: one visit(v) a struct names its
-// fields. Unlike a configuration's reader this one knows 64-bit counts, and every field must be there.
+// Exact JSON serialization of structs for resumable runs: one visit(v) per struct names its fields. Unlike the reader
+// of configurations it supports 64-bit counts, and every field must be present.
 #pragma once
 #include <concepts>
 #include <cstdint>

@@ -1,5 +1,6 @@
-// JSONL.zst files NAME-00000.jsonl.zst, NAME-00001 … of bounded size, written frame by frame. There is always one, if
-// only an empty one. The last lies as FILE.part until it is full; a writer can go on where another process stopped.
+// Shard files NAME-00000.jsonl.zst, NAME-00001 … of bounded size, written frame by frame. There is always at least
+// one, possibly empty. The last is FILE.part until it is complete; a writer can continue where another process
+// stopped.
 #pragma once
 #include <cstdint>
 #include <cstdio>

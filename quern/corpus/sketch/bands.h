@@ -1,4 +1,4 @@
-// Bands: b groups of r rows; documents that agree in all rows of a band become candidates, which happens at
+// LSH bands: b groups of r rows; documents that agree on all rows of a band become a candidate pair, which happens at
 // similarity s with probability 1 − (1 − s^r)^b.
 #pragma once
 #include <cstdint>

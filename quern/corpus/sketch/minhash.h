@@ -1,12 +1,12 @@
-// Signatures: 32-bit minima over a document's shingles, one a row. A document without shingles keeps all rows at
-// 2^32 − 1.
-//   datasketch     from 32-bit shingle hashes h: ((a_i·h + b_i mod 2^64) mod 2^61 − 1) mod 2^32. The product wraps at
-//                  64 bits before the reduction: this is what the published pipeline computes, bit for bit.
-//   murmur         Murmur3_x86_32 of the shingle's bytes, once a row with the row's seed
-//   one_permutation  one 64-bit hash a shingle chooses the row and gives the value; a row that got none copies
-//   another
-//                  chosen by a fixed chain of hashes (optimal densification), so equal sets stay equal
-// Cost a shingle and 128 rows, AVX-512: datasketch about 100 cycles, murmur of 25 bytes about 250, one permutation 3.
+// MinHash signatures: 32-bit minima over a document's shingles, one per row. A document without shingles has 2^32 − 1
+// in every row.
+//   datasketch       from 32-bit shingle hashes h: ((a_i·h + b_i mod 2^64) mod 2^61 − 1) mod 2^32. The product wraps at
+//                    64 bits before the reduction: this is what the published pipeline computes, bit for bit.
+//   murmur           Murmur3_x86_32 of the shingle's bytes, once per row with the row's seed
+//   one_permutation  one 64-bit hash per shingle chooses the row and gives the value; an empty row copies another one,
+//                    chosen by a fixed chain of hashes (optimal densification), so equal sets stay equal
+// Cost per shingle and 128 rows, AVX-512: datasketch about 100 cycles, murmur of 25 bytes about 250, one permutation
+// 3.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// Signatures with AVX2: eight 32-bit or four 64-bit lanes. A 64-bit product is put together from two 32-bit ones.
+// Signatures with AVX2: eight 32-bit or four 64-bit lanes. A 64-bit product is assembled from 32-bit ones.
 #include <immintrin.h>
 
 #include "quern/corpus/sketch/minhash_lanes.h"

@@ -1,4 +1,4 @@
-// The constants of the two published sketches, and the Mersenne Twister they are drawn with.
+// Constants of the two published signatures, and the Mersenne Twister that generates them.
 //   datasketch  128 pairs (a, b) below p = 2^61 − 1, MT19937 seeded with 1; row = ((a·h + b mod 2^64) mod p) mod 2^32
 //   murmur      128 seeds below 10^6, MT19937 seeded with 10; row = Murmur3_x86_32(shingle, seed)
 #pragma once

@@ -1,8 +1,8 @@
-// How alike two documents are, from their sets of shingle hashes (sorted, no repeats).
+// Similarity of two documents from their sets of shingle hashes (sorted, no repeats).
 //   jaccard      |A ∩ B| / |A ∪ B|
 //   containment  |A ∩ B| / min(|A|, |B|)
-// The *_at_least forms stop as soon as the threshold is out of reach and then return a negative number.
-// Cost: a merge, about 2 ns an element of either set, a quarter of that with AVX-512 (similarity_merge.h).
+// The *_at_least forms stop as soon as the threshold is out of reach and then return a negative number. Cost: a merge,
+// about 2 ns per element of either set, a quarter of that with AVX-512 (similarity_merge.h).
 #pragma once
 #include <cstdint>
 #include <span>

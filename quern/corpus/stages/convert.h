@@ -1,5 +1,5 @@
-// A corpus as Parquet: part-00000.parquet … with a row a document (id, source, text, members). `members` is the
-// JSON line the document came as, with null for its text.
+// Converts a corpus to Parquet: part-00000.parquet … with one row per document (id, source, text, members). `members`
+// is the JSON line the document came as, with null for its text.
 #pragma once
 #include <filesystem>
 

@@ -1,8 +1,8 @@
-// A mixture: each source's share of the text that comes out, by repeating documents or leaving some out. A source of
-// n bytes that is to give s · total of them is read e = s · total / n times over: every document ⌊e⌋ times and, where
-// the hash of its id says so, once more. Which documents those are, and the order of all of them, depend on ids and
-// seed alone. Two readings of the inputs; the documents wait in temporary files, one an output file, each sorted by
-// its key in memory. Killed, it goes on in the reading, or with the file, that it was at.
+// Data mixture: gives each source a share of the output text by repeating or omitting documents. A source of n bytes
+// with share s of `total` is read e = s · total / n times: every document ⌊e⌋ times and, where the hash of its id says
+// so, once more. Which documents those are, and the order of all of them, depend on ids and seed only. Two passes over
+// the inputs; the documents wait in temporary files, one per output file, each sorted by key in memory. A killed run
+// resumes in its pass, or with the file it was at.
 #pragma once
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ namespace quern::corpus {
 struct MixConfig {
   std::vector<std::pair<std::string, double>> shares;  // of sources, in any unit; every source once
   uint64_t total_bytes = 0;  // of text; 0: as much as the source that is scarcest for its share gives in one reading
-  double most_epochs = 0;    // a source that would be read more often is an Error; 0: no limit
+  double max_epochs = 0;     // a source that would be read more often is an Error; 0: no limit
   uint64_t seed = 1;
   StageOutput to;
 };
@@ -36,7 +36,7 @@ struct MixReport {
   std::vector<MixedSource> sources;
   uint64_t documents = 0, text_bytes = 0, bytes_out = 0;
   std::vector<std::string> files;
-  WentOn went_on;
+  ResumeInfo went_on;
   Json json() const;
 };
 

@@ -1,9 +1,9 @@
-// Lines or paragraphs that stood anywhere before, out of every document: a Bloom filter remembers what was seen, in
-// the order of the inputs. A piece counts by its words (normaliser slimpajama); pieces shorter than `shortest` words
-// stay, whatever was seen. A document of which nothing is left is dropped. Or, unit `ngram`: a document goes when at
-// least `share` of its n-grams were seen before, as DCLM's filter does, and then adds nothing.
-// Hashes are made on all threads, looked up in order by one: the result does not depend on threads. Memory: the
-// filter; its blocks are one cache line. Cost: one cache miss a piece or n-gram.
+// Removes lines or paragraphs that occurred earlier anywhere in the corpus: a Bloom filter records what was seen, in
+// the order of the inputs. A piece is compared by its words (text normalizer slimpajama); pieces shorter than
+// `shortest` words are always kept. A document of which nothing is left is dropped. With unit `ngram`, a document is
+// removed if at least `share` of its n-grams were seen earlier, as in DCLM's filter, and then adds nothing. Hashes are
+// computed on all threads and looked up in order by one: the result does not depend on threads. Memory: the filter;
+// its blocks are one cache line. Cost: one cache miss per piece or n-gram.
 #pragma once
 #include <cstdint>
 #include <filesystem>

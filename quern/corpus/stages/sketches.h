@@ -1,5 +1,5 @@
-// Sketches as a stage of its own: sketch-*.jsonl.zst, a line a document: {"id", "source", "shingles", "content" (128
-// bits, hexadecimal), "rows"}, for whoever wants the signatures elsewhere.
+// MinHash signatures as a separate stage: sketch-*.jsonl.zst, one line per document: {"id", "source", "shingles",
+// "content" (128 bits, hexadecimal), "rows"}, for use by other programs.
 #pragma once
 #include <filesystem>
 
@@ -12,7 +12,7 @@ struct SketchesReport {
   ScanReport scan;
   std::vector<std::string> files;
   uint64_t bytes_out = 0;
-  WentOn went_on;
+  ResumeInfo went_on;
 };
 
 SketchesReport write_sketches(const Inputs& inputs, const ScanOptions& o, const SketchConfig& c,

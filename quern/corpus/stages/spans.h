@@ -1,8 +1,8 @@
-// Stretches of `window` words and more that stood before, anywhere, cut out of every document (arXiv 2107.06499's
-// substrings): of equal stretches the first in the order of the inputs stays. What a suffix array finds by sorting
-// all ends of the text is found here by sorting the 64-bit hashes of all windows of that many words, which lie in a
-// file: 12 bytes a word on disk, one bit a word in memory, and the memory for sorting. Two readings of the inputs.
-// Words are runs without white space, as they stand. Up to 2^32 words.
+// Exact-substring deduplication (arXiv 2107.06499): removes spans of at least `window` words that occurred earlier
+// anywhere in the corpus; of equal spans the first in the order of the inputs is kept. Instead of a suffix array, the
+// 64-bit hashes of all windows of that many words are sorted; they lie in a file: 12 bytes per word on disk, one bit
+// per word in memory, and the memory for sorting. Two passes over the inputs. Words are runs without white space,
+// unchanged. Up to 2^32 words.
 #pragma once
 #include "quern/corpus/stages/repeats.h"
 

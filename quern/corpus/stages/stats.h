@@ -1,5 +1,5 @@
-// What a corpus holds, by source: documents, bytes, characters, words, lines, tokens when a tokenizer is given, and
-// how long documents are.
+// Corpus statistics by source: documents, bytes, characters, words, lines, tokens if a tokenizer is given, and
+// document lengths.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-// A corpus as token shards for training: every document tokenised on all threads, written in order as quern data does
-// (PREFIX.bin, PREFIX.idx), with the tokenizer's end token behind it. The same inputs give the same bytes. Tokens
-// wait in PREFIX.unfinished until all are there; a run that was killed goes on with them.
+// Tokenizes a corpus into token shards for training: documents are tokenized on all threads and written in order in
+// the format of quern data (PREFIX.bin, PREFIX.idx), each followed by the tokenizer's end token. The same inputs give
+// the same bytes. Tokens wait in PREFIX.unfinished until all are there; a killed run resumes with them.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -22,7 +22,7 @@ struct TokenRun {
 struct TokenShardReport {
   ScanReport scan;
   uint64_t documents = 0, tokens = 0, empty = 0;  // empty: documents without a token, left out
-  WentOn went_on;
+  ResumeInfo went_on;
   Json json() const;
 };
 

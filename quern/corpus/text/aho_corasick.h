@@ -1,7 +1,7 @@
-// All words of a list in one pass: Aho and Corasick's automaton (1975) over bytes, as a full table of states by
-// classes of bytes that some word tells apart. Valid UTF-8 words found in valid UTF-8 stand at character borders by
-// themselves. Cost: one dependent load a byte; 4 bytes a state and class, states are at most the bytes of all words
-// and one.
+// Aho–Corasick automaton (1975): finds all words of a list in one pass over bytes, with a full table of states by
+// classes of bytes that some word distinguishes. In valid UTF-8, valid words are found at character boundaries
+// automatically. Cost: one dependent load per byte; 4 bytes per state and class, at most one state per byte of all
+// words and one more.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
-// ASCII text to words: lower case, punctuation deleted, white space collapsed to one space, where each word begins.
-// One character a step, or with AVX-512 VBMI2 64 at a time: what is deleted is pressed out of the register, then
-// spaces behind spaces. A text may come in pieces, with other characters between them.
-// Cost: 6 cycles a byte, or 1 with VBMI2 (half of it the list of beginnings).
+// Normalizes ASCII text to words: lower case, punctuation deleted, white space collapsed to one space, word starts
+// recorded. One character at a time, or 64 with AVX-512 VBMI2: deleted characters are compressed out of the register,
+// then repeated spaces. A text may come in pieces, with other characters between them. Cost: 6 cycles per byte, or 1
+// with VBMI2 (half of it for the word starts).
 #pragma once
 #include <cstddef>
 #include <cstdint>

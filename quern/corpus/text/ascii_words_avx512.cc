@@ -1,4 +1,4 @@
-// 64 characters a step. All masks have a bit a character; `pressed` ones are over what is left after deletion.
+// 64 characters at a time. All masks have one bit per character; `pressed` ones refer to what is left after deletion.
 #include <immintrin.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// What a regular expression of the published pipelines calls a character: \w is a letter, a number or '_', \s white
-// space with U+001C–U+001F, \d category Nd. One byte a code point, made once (about 8 ms) when first asked for.
+// Character classes of the published pipelines' regular expressions: \w is a letter, a number or '_', \s white space
+// with U+001C–U+001F, \d category Nd. One byte per code point, computed at first use (about 8 ms).
 #pragma once
 #include <cstdint>
 

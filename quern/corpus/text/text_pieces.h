@@ -1,11 +1,10 @@
-// How the quality filters cut a text; lengths are in code points, white space is what \s is in zyda_features.h.
+// Text units of the quality filters; lengths are in code points, white space is what \s is in zyda_features.h.
 //   words       runs without white space
-//   lines       between single line feeds, as they stand
-//   paragraphs  between runs of two line feeds and more, of the text without white space at its ends
-//   sentences   end at a run of . ! ? … 。 ！ ？, with closing quotes and brackets, before white space or the end;
-//   what
-//               is left behind the last end is one more
-// No language's tokenizer takes part: the same cuts for every language, in one pass.
+//   lines       between single line feeds, unchanged
+//   paragraphs  between runs of two line feeds or more, of the text without white space at its ends
+//   sentences   end at a run of . ! ? … 。 ！ ？, with closing quotes and brackets, before white space or the end; what
+//               is left after the last end is one more
+// No language-specific tokenizer is used: the same split for every language, in one pass.
 #pragma once
 #include <cstdint>
 #include <string_view>

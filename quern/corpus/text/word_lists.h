@@ -1,6 +1,6 @@
-// Word lists that users bring, and how often their entries stand in a text. An entry counts as the published pipeline
-// counts it: as a regular expression, case and all, its matches left to right without overlap; an entry that stands
-// twice in a list counts twice. Entries without signs of a regular expression go through one automaton together.
+// Word lists that users bring, and counts of their entries in a text. An entry counts as in the published pipeline: as
+// a case-sensitive regular expression with non-overlapping matches from left to right; a duplicate entry counts twice.
+// Entries without special characters go through one automaton together.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,11 +1,11 @@
-// Expert parallel: the experts of a mixture lie over the ranks of a group, rank r has the even cut of them, and every
-// token travels to where its experts are and comes back with what they made of it. Three operations on a tape, whose
-// backward functions are each other's ways: gradients go where the rows went, and come home where the rows came from.
+// Expert parallelism: the experts are sharded over the ranks of a group in even ranges. Every token is sent to the
+// ranks of its experts and the results are sent back (all-to-all). Operations on a tape; the backward of each is the
+// reverse exchange: gradients take the way of the rows, and return to where these came from.
 //   pairs (t, s) with a real expert, by the rank of the expert, then by t and s;  R: pairs that arrive here
 //   send  [rows, N] → [R, N]     home  [R, D] → y_t = Σ_s of what came back, [T, D]
-// Both directions are collective: all ranks of the group run the same operations in the same order, without tokens
-// too. Volume a rank and layer, forward: a row out and a row back for every token whose expert is elsewhere, and its
-// weight; backward the same again.
+// Both directions are collective: all ranks of the group run the same operations in the same order, also without
+// tokens. Volume per rank and layer, forward: one row out and one back, and the weight, for every token whose expert
+// is remote; the same again in backward.
 #pragma once
 #include <memory>
 

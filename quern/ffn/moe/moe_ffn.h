@@ -1,5 +1,6 @@
-// Mixture of experts: a router picks, tokens are grouped by expert, one gated FFN per non-empty expert, outputs are
-// combined with the router's weights:  y_t = Σ_s w[t,s]·(act(x·Wgᵀ) ⊙ (x·Wuᵀ))·Wdᵀ of expert e[t,s].
+// Mixture of experts (MoE): a router chooses experts, tokens are grouped by expert, each non-empty expert runs one
+// gated FFN, and outputs are combined with the router's weights:
+//   y_t = Σ_s w[t,s]·(act(x·Wgᵀ) ⊙ (x·Wuᵀ))·Wdᵀ of expert e[t,s]
 // A skipped token gets zero, or its weight times its input. Cost per token: 3·D·F multiply-adds per chosen expert.
 #pragma once
 #include <memory>
@@ -18,7 +19,7 @@ class MoeFfn : public Ffn {
   MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts);
   void visit(const std::string& prefix,
              const ParameterVisitor& v) override;  // gate.…, experts.gate_up_proj, experts.down_proj
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
   // From now on rank r of the group computes the r-th even cut of the experts for the tokens of all its ranks
@@ -41,7 +42,7 @@ class MoeFfn : public Ffn {
   Parameter gate_up_, down_;  // [E, 2F, D], [E, D, F]
   Communicator* group_ = nullptr;
   std::string name_;  // of the experts, as visited last
-  std::vector<kernels::PackedWeight> packed_gate_up_, packed_down_;
+  std::vector<kernels::PrepackedWeight> packed_gate_up_, packed_down_;
   std::vector<int64_t> counts_;
 };
 

@@ -1,13 +1,13 @@
-// Routers choose experts for each token and give the weights their outputs are combined with.
+// Routers choose the experts of each token and the weights that combine their outputs.
 //
 // ZayaRouter (top-1, E experts and a skip class):
 //   r = x·Wdᵀ + bd  (+ γ ⊙ the router state of the block below);  the state passed on is r
 //   p = softmax(W3·gelu(W2·gelu(W1·norm(r) + b1) + b2));  e = argmax(p + β), ties to the lowest;  weight p_e
-// β is a buffer moved by a controller (quern/optim/balance), never by the loss: its grad adds up the tokens each
-// class got, over micro-batches and ranks, like any gradient. Class E means "no expert". With `linear` p is
-// softmax(x·W3ᵀ), the rest as it is.
+// β is a buffer updated by a controller (quern/optim/balance), never by the loss: its grad accumulates the tokens each
+// class received, over micro-batches and ranks, like any gradient. Class E means "no expert". With `linear`, p is
+// softmax(x·W3ᵀ) and the rest is the same.
 //
-// LinearRouter: p = softmax(x·Wᵀ), the k largest, renormalised to sum 1 if asked.
+// LinearRouter: p = softmax(x·Wᵀ), the k largest, renormalized to sum 1 on request.
 #pragma once
 #include <span>
 #include <vector>
@@ -42,7 +42,7 @@ class ZayaRouter : public Router {
  public:
   explicit ZayaRouter(ZayaRouterConfig config);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
   void note_load(std::span<const int64_t> counts) override;
   Parameter& balancing_biases() { return beta_; }
@@ -56,14 +56,14 @@ class ZayaRouter : public Router {
 
 class LinearRouter : public Router {
  public:
-  LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise);
+  LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalize);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
  private:
   int64_t k_;
-  bool renormalise_;
+  bool renormalize_;
   Linear gate_;
 };
 

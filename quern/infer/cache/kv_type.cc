@@ -1,4 +1,4 @@
-// Three words, and the types behind them.
+// The three names and their element types.
 #include "quern/infer/cache/kv_type.h"
 
 #include "quern/base/error.h"

@@ -1,4 +1,4 @@
-// The words for what an attention cache holds: f32, bf16, or q8 (8 bits, with a scale a row and head; DType::i8).
+// Names of the KV cache types: f32, bf16, or q8 (int8 with one scale per token and head; DType::i8).
 #pragma once
 #include <string>
 

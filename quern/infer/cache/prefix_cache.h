@@ -1,12 +1,10 @@
-// What earlier requests left behind, by their tokens: a radix tree whose edges hold the per-token state of their
-// tokens (attention keys and values, good up to any cut) and snapshots of the fixed state (recurrent states,
-// convolution tails), good at their own position only. A request that begins with known tokens resumes at the deepest
-// snapshot inside the match and replays the rest. Reads nothing but StateSpec.
+// Prefix cache: a radix tree over token ids that lets a request reuse the state of earlier ones. Edges hold the KV
+// cache of their tokens, valid up to any token, and snapshots of recurrent state, valid at one position only. A
+// request resumes at the deepest snapshot inside its cached prefix and recomputes the rest. Reads only StateSpec.
 //
-// Snapshots are taken at the ends of turns, at junctions (where a request left a known path) and on a coarse grid.
-// Bytes are those that really lie in memory: blocks as they are rounded up, tokens, and the tree's own.
-// Over the byte budget, grid snapshots nobody ever resumed from go first, oldest first; then whole leaves, least
-// recently used first.
+// Snapshots are taken at the ends of turns, where a request branches off a cached path, and periodically. Bytes are
+// counted as allocated: rounded-up blocks, tokens and the tree's own nodes. Over the byte budget, periodic snapshots
+// that no request ever resumed from are evicted first, oldest first; then whole leaves, least recently used first.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -22,7 +20,7 @@
 
 namespace quern {
 
-enum class CutKind { grid, junction, turn };
+enum class SnapshotKind { periodic, branch, turn_end };
 
 struct PrefixMatch {
   int64_t matched = 0;  // leading tokens found in the tree
@@ -39,8 +37,9 @@ class PrefixCache {
   PrefixMatch resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh, int64_t aligned = 1);
   // Remembers `tokens`: their rows from `rows`, which has seen them and perhaps more, the fixed parts after the last
   // of them from `fixed`.
-  void store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed, CutKind kind);
-  void store(std::span<const int32_t> tokens, const SequenceState& state, CutKind kind) {
+  void store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed,
+             SnapshotKind kind);
+  void store(std::span<const int32_t> tokens, const SequenceState& state, SnapshotKind kind) {
     store(tokens, state, state, kind);
   }
   // Tokens known from the start, without using them.
@@ -58,7 +57,7 @@ class PrefixCache {
   struct Node;
   struct Snapshot {
     std::vector<Tensor> fixed;
-    CutKind kind = CutKind::grid;
+    SnapshotKind kind = SnapshotKind::periodic;
     uint64_t used = 0;
     bool resumed = false;
   };
@@ -72,7 +71,7 @@ class PrefixCache {
   int64_t node_bytes(const Node& node) const;
   std::vector<Step> walk(std::span<const int32_t> tokens) const;
   void split(Node& node, int64_t length, uint64_t tail_used);
-  void put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind);
+  void put_snapshot(Node& node, int64_t position, const SequenceState& state, SnapshotKind kind);
   void shrink();
   void touch(Node& node);
   bool drop_idle_grid_snapshot();

@@ -1,5 +1,5 @@
-// A Session is one sequence being continued by hand: tokens go in, the logits after the last one come out. What
-// answers requests is the Engine.
+// Session: one sequence decoded by hand. Tokens go in, the logits after the last one come out. Requests are served by
+// Engine instead.
 #pragma once
 #include <cstdint>
 #include <span>

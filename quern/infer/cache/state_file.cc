@@ -1,4 +1,4 @@
-// Parts of a state as named tensors: SITE.PART.
+// Parts of a state are tensors named SITE.PART.
 #include "quern/infer/cache/state_file.h"
 
 #include <cerrno>

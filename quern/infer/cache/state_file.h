@@ -1,6 +1,6 @@
-// A sequence's state as a file: its tokens and every part its sites declare, in safetensors, with the model's
-// fingerprint and a checksum. Restored, it continues with the same bits. Reads nothing but StateSpec. A file of
-// another model, another layout, another type of cache, or with a byte changed is refused by name.
+// Saves a sequence's state to a file: its tokens and every part its sites declare, in safetensors, with the model's
+// fingerprint and a checksum. A restored sequence continues bit-identically. Reads only StateSpec. Loading fails with
+// the reason if the file belongs to another model, state layout or KV cache type, or if a byte was changed.
 #pragma once
 #include <filesystem>
 #include <span>

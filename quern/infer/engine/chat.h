@@ -1,5 +1,5 @@
-// A conversation: each turn is the whole conversation rendered by the template; the engine's prefix cache knows all
-// of it but what is new.
+// Chat: a multi-turn conversation. Each turn renders the whole conversation with the chat template; the engine's
+// prefix cache supplies everything but the new part.
 #pragma once
 #include <functional>
 #include <string>

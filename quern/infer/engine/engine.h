@@ -1,12 +1,12 @@
-// Many requests through one model, a step at a time. A step is one forward over a ragged batch: the next token of
-// every sequence that is answering, and as many prompt rows as `chunk` allows; experts see all rows together.
-// Requests wait while sessions or state memory run out, resume where the prefix cache knows their beginning, and can
-// be cancelled between steps. A request that fails takes no other with it.
+// Inference engine with continuous batching. Each step is one forward pass over a ragged batch: one decode token per
+// running sequence and up to `chunk` prompt tokens (chunked prefill); MoE experts see all of them together. Requests
+// queue while sequence slots or state memory are exhausted, reuse the prefix cache, and can be cancelled between
+// steps. A request that fails does not affect the others.
 //
 //   Engine engine(*model, {.tokenizer = &tokenizer});
 //   Generated g = engine.run({.prompt = ids, .options = {.max_tokens = 100}});
 //
-// submit, cancel and take may be called from any thread; step and run by one thread at a time.
+// submit, cancel and take may be called from any thread; step and run from one thread at a time.
 #pragma once
 #include <memory>
 #include <optional>
@@ -19,13 +19,13 @@
 namespace quern {
 
 struct EngineOptions {
-  DType kv = DType::f32;                   // of the attention cache: f32, bf16, or i8 (kv_type.h)
-  int64_t chunk = 512;                     // prompt rows of one step; prompts are cut at its multiples
-  int64_t max_sessions = 16;               // sequences in work at once
-  int64_t state_bytes = 0;                 // of all sequences in work; 0 = no limit
-  int64_t cache_bytes = int64_t{1} << 30;  // of the prefix cache; 0 = none
-  bool exact_cuts = false;                 // cut at multiples of chunk alone: cached answers are then bit-identical
-  SpeculationOptions speculate = {};       // tokens guessed ahead where a request says nothing of it
+  DType kv = DType::f32;                    // of the attention cache: f32, bf16, or i8 (kv_type.h)
+  int64_t chunk = 512;                      // prompt rows of one step; prompts are cut at its multiples
+  int64_t max_sequences = 16;               // sequences in work at once
+  int64_t state_bytes = 0;                  // of all sequences in work; 0 = no limit
+  int64_t cache_bytes = int64_t{1} << 30;   // of the prefix cache; 0 = none
+  bool deterministic_prefix_cache = false;  // cut at multiples of chunk alone: cached answers are then bit-identical
+  SpeculationOptions speculate = {};        // tokens guessed ahead where a request says nothing of it
   Model* draft = nullptr;  // a smaller model that guesses, of the same tokens; it must outlive the engine. Its prefix
                            // cache takes its share of cache_bytes
   const Tokenizer* tokenizer = nullptr;  // for text and stop strings

@@ -1,6 +1,6 @@
-// How well a model foretells a text, and how far another strays from it. The tokens are cut into windows of
-// `context`; each starts from nothing, and its first token is only read. With `kv` the model's attention goes through
-// a cache of that type, as answers do (prompts of a window's length); the reference has none.
+// Perplexity of a model on a text, and its KL divergence from a reference model. The tokens are split into windows of
+// `context`; the state is reset at each window, whose first token is not predicted. With `kv` the model's attention
+// uses a KV cache of that type, with the window as the prompt; the reference uses none.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,6 @@
-// What an answer may look like, token by token. A source is shared by requests; each answer starts a constraint of
-// its own, which the engine asks before every sampled token and tells every one. Forced tokens are outside of it.
+// Interface of constrained decoding. A ConstraintSource is shared by requests; each sequence starts a TokenConstraint
+// of its own. The engine asks it for allowed tokens before sampling, and tells it every sampled token. Forced tokens
+// bypass it.
 #pragma once
 #include <cstdint>
 #include <memory>

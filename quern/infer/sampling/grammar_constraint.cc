@@ -1,4 +1,4 @@
-// A grammar machine behind the thinking.
+// Runs a grammar machine after the thinking has ended.
 #include "quern/infer/sampling/grammar_constraint.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Grammars as constraints. With thinking, everything goes up to </think> except the end of the answer; then up to
-// four blanks may stand before the grammar's own text. A model that may open its thinking itself is given the token
-// <think> as a first choice beside the grammar.
+// Grammar constraints. With thinking, everything is allowed up to </think> except the end of the output; then up to
+// four blanks may precede the text of the grammar. A model that may open its own thinking can choose between <think>
+// and the grammar as its first token.
 #pragma once
 #include <memory>
 #include <string>

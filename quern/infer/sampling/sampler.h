@@ -1,18 +1,18 @@
-// Choosing the next token from a row of logits. Logit bias first; then the steps of `order`, each working on what the
-// one before left; then one draw. Temperature 0 is greedy (lowest id among equals). Same seed and step, same token.
-//   penalties    repetition (prompt and answer; divides positive logits, multiplies negative ones), presence and
-//                frequency (answer only; subtracted once, and once per occurrence)
-//   dry          what would go on with something said before loses the more the longer that is (sampler_dry.h)
+// Sampling of the next token from a row of logits. The logit bias is added first; then the steps of `order` run, each
+// on what the one before left; then one token is sampled. Temperature 0 is greedy (lowest id among equals). The same
+// seed and step give the same token.
+//   penalties    repetition (prompt and output; divides positive logits, multiplies negative ones), presence and
+//                frequency (output only; subtracted once, and once per occurrence)
+//   dry          penalizes tokens that would continue a repetition, more for longer ones (sampler_dry.h)
 //   temperature  logits / temperature
-//   top_n_sigma  those whose logit is at most n standard deviations below the greatest; the deviation is that of the
-//                whole row, without tokens that are banned
-//   top_k        the k likeliest
-//   top_p        the likeliest that together reach p of what is left
-//   typical_p    those whose surprise is nearest to the expected one, until they together reach p of what is left
-//   min_p        those at least min_p times as likely as the likeliest
-//   xtc          exclude top choices: by chance, of those that have at least the threshold's share only the least
-//   likely
-// A step that is not in the order does nothing, whatever its option says.
+//   top_n_sigma  keeps logits at most n standard deviations below the maximum; the deviation is that of the whole row,
+//                without banned tokens
+//   top_k        keeps the k most likely tokens
+//   top_p        nucleus sampling: keeps the most likely tokens until they sum to p of what is left
+//   typical_p    keeps the tokens whose information content is nearest to the entropy, until they sum to p
+//   min_p        keeps tokens at least min_p times as likely as the most likely one
+//   xtc          exclude top choices: with some probability, keeps only the least likely token above the threshold
+// A step that is not in the order is skipped, whatever its option says.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -59,8 +59,8 @@ class Sampler {
  public:
   explicit Sampler(SamplingOptions o);
   bool greedy() const { return o_.temperature == 0; }
-  void saw_prompt(std::span<const int32_t> tokens);  // for the repetition penalty
-  void took(int32_t token);                          // a token of the answer, sampled or forced
+  void accept_prompt(std::span<const int32_t> tokens);  // for the repetition penalty
+  void accept_token(int32_t token);                     // a token of the answer, sampled or forced
   TokenLogprob next(std::span<const float> logits, uint64_t step);
 
  private:
@@ -74,18 +74,18 @@ class Sampler {
   };
   bool has(SampleStep step, size_t from = 0) const;  // in the order, not before `from`
   bool takes_all() const;                            // no cut is asked for: the draw is from the whole distribution
-  int32_t draw_from_all(std::span<const float> x, size_t best, uint64_t step);
-  double penalised(double logit, const Seen& seen) const;
+  int32_t sample_from_all(std::span<const float> x, size_t best, uint64_t step);
+  double penalized(double logit, const Seen& seen) const;
   void adjust(std::span<const float> logits, bool penalties, bool dry);
   void filter(SampleStep step, bool& sorted, uint64_t at);
   void keep_typical();
   void exclude_top();
 
   SamplingOptions o_;
-  bool penalised_;
-  std::optional<DryRepeats> repeats_;  // when DRY is on
-  size_t early_ = 0;                   // so many steps of the order are done on the row itself
-  double floor_sigma_ = 0;             // n standard deviations of the row, in the scale of the logits left
+  bool penalized_;
+  std::optional<DryPenalties> repeats_;  // when DRY is on
+  size_t early_ = 0;                     // so many steps of the order are done on the row itself
+  double floor_sigma_ = 0;               // n standard deviations of the row, in the scale of the logits left
   std::unordered_map<int32_t, Seen> seen_;
   std::vector<Candidate> left_;
   std::vector<float> adjusted_, shares_;  // kept between steps

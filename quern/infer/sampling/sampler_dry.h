@@ -1,11 +1,11 @@
-// DRY ("don't repeat yourself"): a token that would go on with what stood earlier loses
+// DRY ("don't repeat yourself") repetition penalty: a token that would continue an earlier passage loses
 //   multiplier · base^(length − allowed_length)
-// of its logit, at most 10⁴, where `length` ≥ allowed_length is how many of the newest tokens, without a break
-// between them, stand there just before it; of several places the longest counts. A token whose text ends a breaker
-// breaks: repetitions are not followed across line ends, names' colons, quotation marks.
+// of its logit, at most 10⁴. `length` ≥ allowed_length is how many of the newest tokens, up to the last breaker, also
+// precede the earlier occurrence; of several occurrences the longest counts. A token whose text ends in a breaker
+// stops the match: repetitions are not followed across line ends, colons, quotation marks and asterisks.
 //
-// For every place where the newest token stands, its length is that of the place before plus one, so a step costs as
-// many operations as the newest token and the one before it occur (of the newest 2048 places).
+// For every occurrence of the newest token, its match length is that of the position before plus one, so a step costs
+// as many operations as the newest token and the one before it occur (among the newest 2048 positions).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -27,21 +27,21 @@ struct DryOptions {
 };
 void check(const DryOptions& o);  // throws Error naming the flag
 
-class DryRepeats {
+class DryPenalties {
  public:
-  explicit DryRepeats(DryOptions o) : o_(std::move(o)) {}
+  explicit DryPenalties(DryOptions o) : o_(std::move(o)) {}
   void push(int32_t token);
   std::unordered_map<int32_t, double> penalties() const;  // what the next token would lose
 
  private:
-  struct Place {
+  struct Occurrence {
     int64_t at, length;  // of the token that is the newest too; how many tokens agree up to there
   };
   bool breaks(int32_t token);
   DryOptions o_;
   std::vector<int32_t> tokens_;
   std::unordered_map<int32_t, std::vector<int64_t>> where_;  // of each token, but for places that broke
-  std::vector<Place> places_, before_;                       // by position
+  std::vector<Occurrence> places_, before_;                  // by position
   std::string tail_;                                         // text in which a breaker may have begun
 };
 

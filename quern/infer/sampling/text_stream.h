@@ -1,5 +1,5 @@
-// Tokens in, text out as it becomes certain, up to the first stop string. Text that may yet turn out to begin a stop
-// string is held back; the stop string itself is never given out.
+// Incremental detokenization up to the first stop string. Text that may be the beginning of a stop string is held
+// back; the stop string itself is never emitted.
 #pragma once
 #include <string>
 #include <vector>

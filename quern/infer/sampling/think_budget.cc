@@ -1,4 +1,4 @@
-// Counting tokens between <think> and </think>.
+// Counts tokens between <think> and </think>.
 #include "quern/infer/sampling/think_budget.h"
 
 #include <algorithm>

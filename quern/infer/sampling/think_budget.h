@@ -1,5 +1,5 @@
-// At most so many tokens of thinking: then the thinking is closed, token by token, and the answer begins. Goes around
-// another constraint, or around none.
+// Thinking budget: after `tokens` tokens of thinking, the thinking is closed token by token and the answer begins.
+// Wraps another constraint, or none.
 #pragma once
 #include <memory>
 

@@ -1,4 +1,4 @@
-// The activations' entry points: names, checks of shapes, and which version runs.
+// Entry points of the activations: names, shape checks and dispatch.
 #include "quern/kernels/activation/activation.h"
 
 #include "quern/base/error.h"

@@ -1,4 +1,4 @@
-// The fast activations in vectors of 16 floats; the bodies are in activation_rows.h.
+// Fast activations in vectors of 16 floats; the bodies are in activation_rows.h.
 #include "quern/kernels/activation/activation_rows.h"
 
 namespace quern::kernels {

@@ -1,4 +1,4 @@
-// The obvious activations. Arguments as in activation.h.
+// Reference activations. Arguments as in activation.h.
 #pragma once
 #include "quern/kernels/activation/activation.h"
 

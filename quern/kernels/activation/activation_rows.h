@@ -1,5 +1,5 @@
-// Bodies of the fast activations; included by activation_avx2.cc and activation_avx512.cc alone. The equations are
-// activation_ref.cc's; a function and its slope share their exponential.
+// Bodies of the fast activations; included only by activation_avx2.cc and activation_avx512.cc. The equations are
+// those of activation_ref.cc; a function and its slope share their exponential.
 #pragma once
 #include "quern/kernels/activation/activation_simd.h"
 #include "quern/kernels/vec_math.h"

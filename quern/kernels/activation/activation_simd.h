@@ -1,6 +1,6 @@
-// The table of fast activations on rows [begin, end); the bodies, activation_rows.h, are compiled once an instruction
-// set. Cost: every operand read or written once; the functions (about 20 instructions a vector) stay below the time
-// of the memory traffic out of cache.
+// Table of fast activations on rows [begin, end); the bodies, activation_rows.h, are compiled once per instruction
+// set. Cost: every operand read or written once; the functions (about 20 instructions per vector) take less time than
+// the memory traffic out of cache.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,7 @@
 // Activations: tabulated values, gradients, f32 accuracy over the whole range, every instruction set against the
 // reference.
+#include <algorithm>
+
 #include "quern/kernels/activation/activation.h"
 
 #include "quern/base/error.h"

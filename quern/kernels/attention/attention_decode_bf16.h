@@ -1,8 +1,9 @@
-// Decode over a bf16 cache with bf16 products (vdpbf16ps): queries and probabilities are rounded to bf16, sums are
-// f32. Half the instructions of widening the cache to f32. Keys and values are walked in the order they lie, a few
-// keys at a time for all rows and columns: the hardware then fetches ahead by itself, all the time, and no pass over
-// keys that are already near leaves memory idle. Included by attention_simd_impl.h, under AVX512-BF16 alone.
+// Decode over a bf16 KV cache with bf16 products (vdpbf16ps): queries and probabilities are rounded to bf16, sums are
+// f32. Half the instructions of converting the cache to f32. Keys and values are read sequentially, a few keys at a
+// time for all rows and columns: the hardware prefetcher then never pauses, and no pass over cached keys leaves memory
+// idle. Included by attention_simd_impl.h, under AVX512-BF16 only.
 #pragma once
+#include <cstdint>
 
 namespace {
 
@@ -59,7 +60,7 @@ inline void scores_block_bf16(const uint16_t* q, int64_t d, const uint16_t* k, i
 }
 
 void scores_bf16(const DecodeTile& t) {
-  alignas(64) uint16_t q[kMostDecodeRows * kMostDecodeWidth];
+  alignas(64) uint16_t q[kMaxDecodeRows * kMaxDecodeWidth];
   for (int i = 0; i < t.rows; ++i) round_row(t.q + i * t.q_row, t.d, q + i * t.d);
   const uint16_t* k = static_cast<const uint16_t*>(t.k);
   int64_t j = 0;
@@ -131,8 +132,7 @@ inline void values_block_bf16(const DecodeTile& t, const uint32_t* p, int64_t p_
 }
 
 void values_bf16(const DecodeTile& t) {
-  alignas(64)
-      uint32_t p[kMostDecodeRows * kDecodeKeys / 2];  // probabilities in pairs of keys; past the last key zero
+  alignas(64) uint32_t p[kMaxDecodeRows * kDecodeKeys / 2];  // probabilities in pairs of keys; past the last key zero
   int64_t keys = (t.keys + 15) / 16 * 16;
   for (int i = 0; i < t.rows; ++i) round_row(t.s + i * t.s_row, keys, reinterpret_cast<uint16_t*>(p + i * keys / 2));
   auto pass = [&](int64_t begin, int64_t end) {

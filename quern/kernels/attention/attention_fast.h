@@ -1,5 +1,5 @@
-// The tiled versions behind attention.h, for float queries: prefill (many queries a key/value head), decode (few),
-// backward; and the staging of operands they share.
+// Tiled attention for float queries: prefill (many queries per key/value head), decode (few), backward, and the
+// staging of operands they share.
 #pragma once
 #include <algorithm>
 #include <cstring>

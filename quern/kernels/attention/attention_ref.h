@@ -1,4 +1,4 @@
-// The obvious attention, forward and backward: what the fast versions are tested against and what double runs.
+// Reference attention, forward and backward: what the fast versions are tested against, and the version for double.
 // Same arguments and shapes as attention.h.
 #pragma once
 #include "quern/kernels/attention/attention.h"

@@ -1,10 +1,10 @@
-// A partial result of attention: what one query has gathered from some of its keys, and how such results make one.
+// Partial attention results: what one query gathers from some of its keys, and how such results combine.
 //   over keys S, scores s in units of log2:  m = max s,  l = Σ 2^(s−m),  u = Σ 2^(s−m)·v
 //   (m₁,l₁,u₁) ⊕ (m₂,l₂,u₂):  m = max(m₁,m₂),  l = l₁·2^(m₁−m) + l₂·2^(m₂−m),  u likewise
 //   in the end  o = u/l,  lse = ln 2·(m + log2 l)
-// It is a sum (Σ 2^s, Σ 2^s·v) under a scale of its own, so ⊕ is associative; and commutative to the bit, as two
+// It is a sum (Σ 2^s, Σ 2^s·v) under a scale of its own, so ⊕ is associative; and commutative to the bit, since two
 // products are added that are each rounded (no fused multiply-adds: the files that use this are compiled without).
-// Chunks of the cache in one decode step, ranks and nodes all join by this one function.
+// Chunks of the cache in one decode step, ranks and nodes are all combined by this one function.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// The fused path. Every piece is the kernel of its own room, called on one tile: nothing is defined twice.
+// The fused path. Every step calls the existing kernel on one tile: nothing is defined twice.
 #include "quern/kernels/cca/cca.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// CCA's latent path with ZAYA1's sizes (8 query and 2 key heads of 128, taps 2 and 2): prefill against the f32 peak,
-// one token over as many layers as leave the cache against reading their weights.
+// CCA's latent path with ZAYA1's sizes (8 query and 2 key heads of 128, taps 2 and 2): prefill compared with the f32
+// peak, one token over more layers than fit the cache compared with reading their weights.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/cca/cca.h"

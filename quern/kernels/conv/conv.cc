@@ -1,4 +1,4 @@
-// The convolutions' entry points: checks of shapes and offsets, and which version runs.
+// Entry points of the convolutions: checks of shapes and offsets, and dispatch.
 #include "quern/kernels/conv/conv.h"
 
 #include "quern/base/error.h"

@@ -1,9 +1,9 @@
-// "Valid" convolutions over time on ragged segments: the caller puts the K−1 older rows (zeros, or carried state)
-// in front of each segment, so segment s has in_offsets[s+1]−in_offsets[s] = out length + K − 1 input rows.
-// Tap 0 is the oldest. Weights: depthwise [C, K]; grouped [C_out, C_in / G, K] with G groups, output channel
-// g·(C_out/G)+o reading input channels of group g. Biases may be null.
-//   depthwise: y_t[c] = b[c] + Σ_j w[c,j] x_{t+j}[c]        grouped: y_t[o] = b[o] + Σ_j Σ_i W[o,i,j]
-//   x_{t+j}[g(o)·n+i]
+// "Valid" convolutions over time on ragged segments: the caller puts the K−1 older rows (zeros, or carried state) in
+// front of each segment, so segment s has in_offsets[s+1]−in_offsets[s] = out length + K − 1 input rows. Tap 0 is the
+// oldest. Weights: depthwise [C, K]; grouped [C_out, C_in / G, K] with G groups, output channel g·(C_out/G)+o reading
+// input channels of group g. Biases may be null.
+//   depthwise: y_t[c] = b[c] + Σ_j w[c,j] x_{t+j}[c]
+//   grouped:   y_t[o] = b[o] + Σ_j Σ_i W[o,i,j] x_{t+j}[g(o)·n+i]
 // Backward writes gx (every input row, including the older ones) and adds to gw, gb.
 #pragma once
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The fast convolutions in vectors of 8 floats; the bodies are in conv_rows.h.
+// Fast convolutions in vectors of 8 floats; the bodies are in conv_rows.h.
 #include "quern/kernels/conv/conv_rows.h"
 
 namespace quern::kernels {

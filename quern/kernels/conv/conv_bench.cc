@@ -1,5 +1,6 @@
-// Depthwise convolution (Mamba: K = 4; CCA: K = 2) far out of cache against copy bandwidth; CCA's grouped convolution
-// (10 groups of 128 channels, K = 2) against the f32 peak, and one token of it against reading the weights.
+// Depthwise convolution (Mamba: K = 4; CCA: K = 2) far out of cache compared with copy bandwidth; CCA's grouped
+// convolution (10 groups of 128 channels, K = 2) compared with the f32 peak, and one token of it with reading the
+// weights.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/conv/conv.h"

@@ -1,4 +1,4 @@
-// The fast f32 convolutions, threads and scratch included; arguments are checked by the entry points in conv.cc.
+// Fast f32 convolutions, including threads and scratch; arguments are checked by the entry points in conv.cc.
 #pragma once
 #include <algorithm>
 

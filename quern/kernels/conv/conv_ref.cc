@@ -1,7 +1,7 @@
-// Convolutions as their equations read, segment by segment, sums in double.
-//   depthwise backward: gx_u[c] = Σ_j w[c,j]·gy_{u−j}[c] over the outputs that exist;  gw[c,j] += Σ_t
-//   gy_t[c]·x_{t+j}[c] grouped backward:   the same with a sum over the group's channels;                  gb[c] +=
-//   Σ_t gy_t[c]
+// Convolutions by their equations, segment by segment, sums in double.
+//   depthwise backward: gx_u[c] = Σ_j w[c,j]·gy_{u−j}[c] over the outputs that exist;
+//                       gw[c,j] += Σ_t gy_t[c]·x_{t+j}[c];  gb[c] += Σ_t gy_t[c]
+//   grouped backward:   the same with a sum over the group's channels
 // x: [T_in, C_in], y: [T_out, C_out]; u, t count inside a segment.
 #include "quern/kernels/conv/conv_ref.h"
 

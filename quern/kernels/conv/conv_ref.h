@@ -1,4 +1,4 @@
-// The obvious convolutions. Arguments as in conv.h.
+// Reference convolutions. Arguments as in conv.h.
 #pragma once
 #include "quern/kernels/conv/conv.h"
 

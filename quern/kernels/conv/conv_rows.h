@@ -1,7 +1,7 @@
-// Bodies of the fast convolutions; included by conv_avx2.cc and conv_avx512.cc alone.
-// Depthwise kernels take blocks of 8 rows, all channels in order: each vector of x is loaded once for 8 + K − 1 rows,
-// and up to 19 forward streams are what the memory likes. Strips of channels (row by row, re-reading x from the first
-// cache) reached a third of the copy bandwidth on Zen 4, blocks of 2, 4 and 8 rows 0.60, 0.85 and 0.92 of it.
+// Bodies of the fast convolutions; included only by conv_avx2.cc and conv_avx512.cc. Depthwise kernels take blocks of
+// 8 rows, all channels in order: each vector of x is loaded once for 8 + K − 1 rows, with up to 19 sequential streams.
+// Strips of channels (row by row, re-reading x from the first cache) reached a third of the copy bandwidth on Zen 4,
+// blocks of 2, 4 and 8 rows 0.60, 0.85 and 0.92 of it.
 #pragma once
 #include "quern/kernels/conv/conv_simd.h"
 #include "quern/kernels/vec_math.h"

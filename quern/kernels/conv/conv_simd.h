@@ -1,5 +1,5 @@
-// The table of fast convolution pieces; the bodies, conv_rows.h, are compiled once an instruction set.
-// Depthwise weights come transposed, [K, C], so that a vector holds one tap of neighbouring channels.
+// Table of fast convolution pieces; the bodies, conv_rows.h, are compiled once per instruction set. Depthwise weights
+// are transposed, [K, C], so that a vector holds one tap of neighboring channels.
 #pragma once
 #include <cstdint>
 

@@ -1,7 +1,6 @@
-// Depthwise convolution over threads: output rows are split, weights transposed once a call to [K, C].
-// Backward: gx is the same convolution of gy with the taps reversed (rows near a segment's ends see fewer taps), and
-// gw, gb are summed a part a thread. Cost: forward one read of x and one write of y; backward x and gy twice, gx
-// once.
+// Depthwise convolution over threads: output rows are split, weights transposed once per call to [K, C]. Backward: gx
+// is the same convolution of gy with the taps reversed (rows near a segment's ends see fewer taps), and gw, gb are
+// summed per thread. Cost: forward one read of x and one write of y; backward x and gy twice, gx once.
 #include "quern/kernels/conv/conv_fast.h"
 #include "quern/kernels/dispatch.h"
 

@@ -1,8 +1,7 @@
-// Grouped convolution as products over concatenated taps. With u_t[i·K + j] = x_{t+j}[i] (each channel's taps side by
-// side) the weights need no repacking: W[o, :, :] of one output is one contiguous row of n·K numbers, and per group
+// Grouped convolution as matrix products over concatenated taps. With u_t[i·K + j] = x_{t+j}[i] (each channel's taps
+// side by side) the weights need no reordering: W[o, :, :] of one output is one contiguous row of n·K numbers, and per
+// group
 //   y = u·Wᵀ,   g_u = gy·W,   gW += gyᵀ·u,   gx_{t+j}[i] += g_u[t, i·K + j].
-// CCA: [T, 256]×[256, 128] a group. Tokens go by chunks so that u stays in cache. Few tokens (decode), or groups too
-// small for a product, take dot products that read each weight once.
 #include "quern/kernels/conv/conv_fast.h"
 #include "quern/kernels/dispatch.h"
 #include "quern/kernels/gemm/gemm.h"
@@ -104,7 +103,7 @@ void grouped_conv_backward_fast(const ConvTable& f, View<const float, 2> x, View
     for (int64_t g = 0; g < groups; ++g)
       gemm<float>(columns(g_rows, g * s.per_out, s.per_out), {w.row(g * s.per_out), {s.per_out, width}},
                   columns(u, g * width, width));
-    // Threads split channels, for neighbouring tokens add to the same rows of gx.
+    // Threads split channels, for neighboring tokens add to the same rows of gx.
     parallel_for(channels, kGrainElements / (end - begin) + 1, [&](int64_t c0, int64_t c1) {
       each_run(spans, begin, end, [&](int64_t in, int64_t out, int64_t rows) {
         for (int64_t r = 0; r < rows; ++r)

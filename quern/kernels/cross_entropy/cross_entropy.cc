@@ -1,6 +1,6 @@
-// The head loss's entry point and its fast version: logits of a chunk of tokens by one product, the loss and its
-// gradient row by row in place, then gh = G·W and gW += Gᵀ·h by two more. The chunk is the scratch: [rows, V].
-// A chunk without a single target is skipped; its gradients are zero. Cost: 2·T·V·D flops, 6·T·V·D with gradients.
+// Entry point of the fused head loss and its fast version: the logits of a chunk of tokens by one matrix product, the
+// loss and its gradient row by row in place, then gh = G·W and gW += Gᵀ·h by two more. The chunk is the scratch:
+// [rows, V]. A chunk without targets is skipped; its gradients are zero. Cost: 2·T·V·D flops, 6·T·V·D with gradients.
 #include "quern/kernels/cross_entropy/cross_entropy.h"
 
 #include "quern/base/error.h"

@@ -1,7 +1,7 @@
-// Cross-entropy fused with the LM head: loss = Σ_t weight_t · (lse(h_t·Wᵀ) − h_t·W[target_t]) / Σ weight.
-// Logits exist only for one chunk of tokens × all of V at most `chunk_bytes` large; forward and backward are one
-// pass: grads are produced with the loss (scaled by g_loss), because the logits of a chunk are at hand just then.
-// Targets < 0 are ignored (weight 0). A document-wise loss weight may be null (= 1).
+// Cross-entropy fused with the LM head: loss = Σ_t weight_t · (lse(h_t·Wᵀ) − h_t·W[target_t]) / Σ weight. Logits exist
+// only for one chunk of tokens × all of V at most `chunk_bytes` large; forward and backward are one pass: gradients
+// are computed with the loss (scaled by g_loss), while the logits of a chunk exist. Targets < 0 are ignored (weight
+// 0). A per-document loss weight may be null (= 1).
 #pragma once
 #include <cstdint>
 #include <span>

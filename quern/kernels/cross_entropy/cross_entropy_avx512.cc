@@ -1,4 +1,4 @@
-// The fast loss rows in vectors of 16 floats; the bodies are in cross_entropy_rows.h.
+// Fast loss rows in vectors of 16 floats; the bodies are in cross_entropy_rows.h.
 #include "quern/kernels/cross_entropy/cross_entropy_rows.h"
 
 namespace quern::kernels {

@@ -1,4 +1,4 @@
-// Head loss with gradients against the f32 peak: 6·T·V·D flops, and the loss alone: 2·T·V·D.
+// Head loss with gradients compared with the f32 peak: 6·T·V·D flops, and the loss alone: 2·T·V·D.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/cross_entropy/cross_entropy.h"

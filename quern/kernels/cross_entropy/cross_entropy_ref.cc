@@ -1,4 +1,4 @@
-// The head loss as its equation reads, token by token, in double.
+// The head loss by the defining equations, token by token, in double.
 //   loss = Σ_t a_t·nll_t, a_t = weight_t / Σ weight;   g_logit = g_loss·a_t·(p − onehot)
 //   gh_t = g_logit·W,  gW += g_logitᵀ·h_t,  gbias += g_logit
 // h: [T, D], W: [V, D]. Cost: 2·T·V·D flops forward, twice that again for the gradients.

@@ -1,4 +1,4 @@
-// The obvious head loss: one token's logits at a time. Arguments as in cross_entropy.h.
+// Reference head loss: one token's logits at a time. Arguments as in cross_entropy.h.
 #pragma once
 #include "quern/kernels/cross_entropy/cross_entropy.h"
 

@@ -1,5 +1,6 @@
-// Body of the fast loss row; included by cross_entropy_avx2.cc and cross_entropy_avx512.cc alone. Three walks over
-// the logits (bias and max, sum of exponentials, gradient): beside the 6·D flops a logit costs in products, nothing.
+// Body of the fast loss row; included only by cross_entropy_avx2.cc and cross_entropy_avx512.cc. Three passes over the
+// logits (bias and max, sum of exponentials, gradient), negligible compared with the 6·D flops per logit in matrix
+// products.
 #pragma once
 #include "quern/kernels/cross_entropy/cross_entropy_simd.h"
 #include "quern/kernels/vec_math.h"

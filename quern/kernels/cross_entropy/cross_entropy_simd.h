@@ -1,4 +1,4 @@
-// The table of fast loss rows; the bodies, cross_entropy_rows.h, are compiled once an instruction set.
+// Table of fast loss rows; the bodies, cross_entropy_rows.h, are compiled once per instruction set.
 #pragma once
 #include <cstdint>
 

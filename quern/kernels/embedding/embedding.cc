@@ -1,7 +1,7 @@
 // Embedding lookup and its backward. One version serves every instruction set: a row copy (or the exact widening of
-// bf16) has no rounding to differ in, and memory is the bound. y: [T, D], table: [V, D].
-// Backward splits columns, not tokens, over threads: each sum is then taken in token order by one thread, whatever
-// the thread count. Cost: T·D reads of the table and T·D writes.
+// bf16) has no rounding, and memory is the bottleneck. y: [T, D], table: [V, D]. Backward splits columns, not tokens,
+// over threads: each sum is then taken in token order by one thread, whatever the thread count. Cost: T·D reads of the
+// table and T·D writes.
 #include "quern/kernels/embedding/embedding.h"
 
 #include <algorithm>

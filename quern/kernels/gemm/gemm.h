@@ -1,8 +1,8 @@
-// Matrix products. C[M,N] = A·B with either side transposed (leading dimensions through the views' strides);
-// beta 0 writes, 1 adds. f32 by oneDNN, f32 rounded to bf16 by our tiles, f64 by a plain blocked loop.
-// PackedLinear: W [N, K] in the layout the kernel wants, packed once at load: y[T,N] = x[T,K]·Wᵀ (+ b).
-// bf16 weights: x is rounded to bf16, products accumulate in f32, y is f32.
-// Cost: 2MNK flops; for small T the weight read (N·K·2 or 4 bytes) is the bound.
+// Matrix multiplication (GEMM). C[M,N] = A·B with either side transposed (leading dimensions through the views'
+// strides); beta 0 writes, 1 adds. f32 by oneDNN, f32 rounded to bf16 by the tiles of this folder, f64 by a plain
+// blocked loop. PackedLinear: W [N, K] prepacked once at load in the layout of the kernel: y[T,N] = x[T,K]·Wᵀ (+ b).
+// bf16 weights: x is rounded to bf16, products accumulate in f32, y is f32. Cost: 2MNK flops; for small T (GEMV in
+// decode) the weight read (N·K·2 or 4 bytes) is the bottleneck.
 #pragma once
 #include <memory>
 #include <string>

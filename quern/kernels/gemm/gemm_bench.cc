@@ -1,4 +1,4 @@
-// Matrix products against the compute peak (many rows) and the read bandwidth (few rows).
+// Matrix multiplication compared with peak compute (many rows) and read bandwidth (few rows).
 #include "quern/base/rng.h"
 #include "quern/host/bench.h"
 #include "quern/kernels/gemm/gemm.h"

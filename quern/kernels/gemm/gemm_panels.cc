@@ -1,5 +1,5 @@
 // C = op(A)·op(B) + beta·C, a panel of 64 columns of C per work item: for each block of K, the panel of B is copied
-// (transposed if need be) into thread scratch, then every 6 rows of A run over it. A is read where it lies.
+// (transposed if necessary) into thread scratch, then every 6 rows of A are multiplied by it. A is read in place.
 // Cost: 2MNK flops plus one copy of B; the copy is 1/M of the work.
 #include "quern/kernels/gemm/gemm_panels.h"
 

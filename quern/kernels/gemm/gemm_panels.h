@@ -1,5 +1,5 @@
-// f32 product by our own tiles: where oneDNN does not serve (an instruction set below the one it was started with)
-// or serves badly (few rows times a transposed B: its sgemm then copies all of B first).
+// f32 matrix multiplication with the tiles of this folder, used where oneDNN is not available (an instruction set
+// below the one it was started with) or slow (few rows times a transposed B: its sgemm then copies all of B first).
 #pragma once
 #include "quern/kernels/gemm/gemm.h"
 

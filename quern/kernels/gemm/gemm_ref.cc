@@ -1,5 +1,5 @@
-// The definition of the product: C = op(A)·op(B) + beta·C, one triple loop with a double accumulator.
-// A: [M, K] or [K, M] (trans_a), B: [K, N] or [N, K] (trans_b), C: [M, N]. Cost: 2MNK flops, no blocking at all.
+// Reference matrix multiplication: C = op(A)·op(B) + beta·C, one triple loop with a double accumulator. A: [M, K] or
+// [K, M] (trans_a), B: [K, N] or [N, K] (trans_b), C: [M, N]. Cost: 2MNK flops, without blocking.
 #include "quern/base/bf16.h"
 #include "quern/base/error.h"
 #include "quern/kernels/gemm/gemm.h"

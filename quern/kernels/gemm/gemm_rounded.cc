@@ -1,8 +1,8 @@
-// C = op(A)·op(B) + beta·C in bf16 pairs. Both operands are laid out anew, once a call: B in panels of 64 columns
-// ([N/64][K/2][64], BA16a64b2a), A in blocks of 192 rows, row by row, or pair by pair when it came transposed; the
-// tile kernel reads either. An item is a block of rows times four panels; K goes in blocks of 512 so that 64 KiB of
-// B serve all rows of a block from cache. Each element of C is summed in one order, whatever the threads.
-// Cost: 2MNK flops, and 6 bytes of traffic for every element of A and B.
+// C = op(A)·op(B) + beta·C in bf16 pairs. Both operands are repacked once per call: B in panels of 64 columns
+// ([N/64][K/2][64], BA16a64b2a), A in blocks of 192 rows, row by row, or pair by pair if it was transposed; the tile
+// kernel reads either. An item is a block of rows times four panels; K is blocked by 512 so that 64 KiB of B serve all
+// rows of a block from cache. Each element of C is summed in one order, whatever the threads. Cost: 2MNK flops, and 6
+// bytes of traffic per element of A and B.
 #include "quern/kernels/gemm/gemm_rounded.h"
 
 #include <algorithm>

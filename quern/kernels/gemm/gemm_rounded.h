@@ -1,5 +1,5 @@
-// f32 product whose operands are rounded to bf16 on the way in and summed in f32: what training multiplies with where
-// bf16 products are faster. The same numbers as PackedLinear in bf16 gives.
+// f32 matrix multiplication whose operands are rounded to bf16 and summed in f32, for training where bf16 is faster.
+// Gives the same numbers as PackedLinear in bf16.
 #pragma once
 #include "quern/kernels/gemm/gemm.h"
 

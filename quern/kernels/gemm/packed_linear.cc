@@ -1,10 +1,10 @@
-// PackedLinear: y[T, N] = x[T, K]·Wᵀ + b with W packed once into panels of 64 output columns:
+// PackedLinear: y[T, N] = x[T, K]·Wᵀ + b with W prepacked into panels of 64 output columns:
 //   f32:  panel p, k, j            → W[64p + j, k]                    ([N/64][K][64], oneDNN calls it BA16a64b)
 //   bf16: panel p, k/2, j, k mod 2 → W[64p + j, k], pairs along K     ([N/64][K/2][64][2], BA16a64b2a)
-// so that one panel is one forward stream for every kernel, and a vdpbf16ps operand is one aligned load.
-// N is padded to 64 and K to 2 with zeros. Cost: 2·T·N·K flops; small T is bound by reading W once.
-// f32 weights that are all bf16 values by themselves (a published checkpoint's router) lie as bf16 and are widened on
-// the way: the same bits come out for half the bytes.
+// so that one panel is one sequential stream for every kernel, and a vdpbf16ps operand is one aligned load. N is
+// padded to 64 and K to 2 with zeros. Cost: 2·T·N·K flops; small T is bound by reading W once. f32 weights that are
+// all exact bf16 values (a published checkpoint's router) are stored as bf16 and widened on the fly: the same bits for
+// half the bytes.
 #include <algorithm>
 #include <cstring>
 

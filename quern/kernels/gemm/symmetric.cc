@@ -1,7 +1,7 @@
-// The fast symmetric_product and gemm_bf16: a work item is a panel of 64 columns of C and up to 384 of its rows. For
-// each block of K the panel of the right operand is copied (transposed, or with pairs of rows interleaved) into
-// scratch, the rows run over it six at a time, and the finished item is scaled, rounded, written and mirrored. Why
-// 384 × 64 × 256 words: panel 64 KiB + sums 96 KiB + rows 384 KiB stay in a second-level cache of 1 MiB.
+// Fast symmetric_product and gemm_bf16: a work item is a panel of 64 columns of C and up to 384 of its rows. For each
+// block of K the panel of the right operand is copied (transposed, or with pairs of rows interleaved) into scratch,
+// the rows are multiplied by it six at a time, and the finished item is scaled, rounded, written and mirrored. Why 384
+// × 64 × 256 words: panel 64 KiB + sums 96 KiB + rows 384 KiB stay in a second-level cache of 1 MiB.
 #include "quern/kernels/gemm/symmetric.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// Products with a symmetric result, at half the work: C = α·X·Xᵀ + β·S. Only tiles on and above the diagonal are
-// computed; each is written to its place and, transposed, to the mirrored one, so that C is symmetric to the last
-// bit. A symmetric matrix squared is the same product (A·A = A·Aᵀ). Accumulates in f32, in an order that does not
-// depend on the thread count. Cost: M²K flops instead of 2M²K, and M·64·K more along the diagonal.
+// Matrix products with a symmetric result, at half the cost: C = α·X·Xᵀ + β·S. Only tiles on and above the diagonal
+// are computed; each is written to its position and, transposed, to the mirrored one, so that C is symmetric to the
+// last bit. The square of a symmetric matrix is the same product (A·A = A·Aᵀ). Accumulates in f32, in an order that
+// does not depend on the thread count. Cost: M²K flops instead of 2M²K, and M·64·K more along the diagonal.
 //
-// gemm_bf16 is the plain product beside it, C = α·A·B + β·S in bf16 with f32 accumulation: Newton–Schulz wants both.
-// bf16 operands: rows start at even elements, and the extent that is summed over is even.
+// gemm_bf16 is the general product, C = α·A·B + β·S in bf16 with f32 accumulation: Newton–Schulz needs both. bf16
+// operands: rows start at even elements, and the extent that is summed over is even.
 #pragma once
 #include "quern/base/bf16.h"
 #include "quern/tensor/view.h"

@@ -1,4 +1,4 @@
-// The definitions of symmetric_product and gemm_bf16.
+// Reference versions of symmetric_product and gemm_bf16.
 #include "quern/kernels/gemm/symmetric.h"
 
 namespace quern::kernels {

@@ -1,4 +1,4 @@
-// Which tile kernels serve: the instruction set in use, and bf16 products where the machine has them.
+// Selects the tile kernels: by the instruction set in use, and bf16 products where the CPU has them.
 #include "quern/kernels/gemm/tile.h"
 
 #include "quern/base/cpu.h"

@@ -1,11 +1,11 @@
-// The one inner loop of every dense product here (PackedLinear, gemm, attention):
+// The inner loop of every dense matrix product (PackedLinear, gemm, attention):
 //   C[rows, 16·groups] (+)= Σ_k A[i, k] · B[k, :]       rows ≤ 6, groups ≤ 4
-// A is read one element at a time (broadcast), so it may lie in memory either way round; B and C rows are contiguous.
-// f32: an element is a float. bf16: an element of A and of B is a pair (k, k+1) in 32 bits, k counts pairs.
-// widened: B holds such pairs and k counts them, A holds floats; products are f32.
-// Why 6 × 4 registers: 24 accumulators + 4 of B + 1 broadcast = 29 of 32, and 24 independent chains cover
-// latency 6 × 2 per cycle = 12; each k step loads 4 + 6 times for 24 products, under the one load a cycle limit.
-// AVX2 has 16 registers: 6 × 2, a group (16 columns) at a time.
+// A is read one element at a time (broadcast), so it may be transposed in memory; rows of B and C are contiguous. f32:
+// an element is a float. bf16: an element of A and of B is a pair (k, k+1) in 32 bits, k counts pairs. widened: B
+// holds such pairs and k counts them, A holds floats; products are f32. Why 6 × 4 registers: 24 accumulators + 4 of B
+// + 1 broadcast = 29 of 32, and 24 independent chains cover latency 6 × 2 per cycle = 12; each k step loads 4 + 6
+// times for 24 products, under the limit of one load per cycle. AVX2 has 16 registers: 6 × 2, a group (16 columns) at
+// a time.
 #pragma once
 #include <cstdint>
 

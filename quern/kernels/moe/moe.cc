@@ -1,4 +1,4 @@
-// The mixture's entry points: the plan, checks of shapes, and which version runs.
+// Entry points of the mixture of experts: the plan, shape checks and dispatch.
 #include "quern/kernels/moe/moe.h"
 
 #include <algorithm>

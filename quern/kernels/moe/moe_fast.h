@@ -1,4 +1,5 @@
-// The fast f32 mixture, and the packed one of inference. Arguments are checked by the entry points in moe.cc.
+// Fast f32 mixture of experts for training, and the one on prepacked weights for inference. Arguments are checked by
+// the entry points in moe.cc.
 #pragma once
 #include "quern/kernels/moe/moe.h"
 

@@ -1,4 +1,4 @@
-// The mixture as its equation reads: every grouped row by itself through its expert, then sums in slot order.
+// Mixture of experts by its equation: every grouped row through its expert, one at a time, then sums in slot order.
 //   backward, with a = act(gate)⊙up, o = f_e(x):  gp = gy·o,  g_o = p·gy,  gWd += g_oᵀ·a,  g_a = g_o·Wd,
 //   g_gu = gated backward of g_a,  gWgu += g_guᵀ·x,  gx += g_gu·Wgu
 // Shapes as in moe.h. Cost: 6·n·D·F flops forward, 12·n·D·F backward.

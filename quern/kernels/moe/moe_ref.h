@@ -1,4 +1,4 @@
-// The obvious mixture of experts: one (token, slot) pair at a time. Arguments as in moe.h.
+// Reference mixture of experts: one (token, slot) pair at a time. Arguments as in moe.h.
 #pragma once
 #include "quern/kernels/moe/moe.h"
 

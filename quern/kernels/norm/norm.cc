@@ -1,4 +1,4 @@
-// The row norms' entry points: checks of shapes, and which version runs.
+// Entry points of the row norms: shape checks and dispatch.
 #include "quern/kernels/norm/norm.h"
 
 #include "quern/base/error.h"

@@ -1,7 +1,7 @@
-// Row norms. RMSNorm: y = x · i · w, i = (mean x² + eps)^−½.  LayerNorm: y = (x − mean) · i · w + b.
-// The statistic is saved for backward: i per row (RMSNorm), mean and i per row (LayerNorm). Sums in f32 at least.
-// l2norm: per head vector, y = x · (s / max(‖x‖, eps)) · t[row group]; CCA's query/key norm and temperature.
-// Cost: one read and one write of x; bound by copy bandwidth out of cache.
+// Row norms. RMSNorm: y = x · i · w, i = (mean x² + eps)^−½.  LayerNorm: y = (x − mean) · i · w + b. The statistic is
+// saved for backward: i per row (RMSNorm), mean and i per row (LayerNorm). Sums in f32 at least. l2norm: per head
+// vector, y = x · (s / max(‖x‖, eps)) · t[row group]; CCA's query/key norm and temperature. Cost: one read and one
+// write of x; limited by copy bandwidth out of cache.
 #pragma once
 #include <cstddef>
 

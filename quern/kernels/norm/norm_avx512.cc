@@ -1,4 +1,4 @@
-// The fast row norms in vectors of 16 floats; the bodies are in norm_rows.h.
+// Fast row norms in vectors of 16 floats; the bodies are in norm_rows.h.
 #include "quern/kernels/norm/norm_rows.h"
 
 namespace quern::kernels {

@@ -1,5 +1,5 @@
-// Norms at a training shape far out of cache (64 MiB an array) and at one token batch inside it.
-// Bytes: every operand once; backward reads x and gy and writes gx.
+// Norms at a training shape far out of cache (64 MiB per array) and at one token batch inside it. Bytes: every operand
+// once; backward reads x and gy and writes gx.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/norm/norm.h"

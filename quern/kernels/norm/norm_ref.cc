@@ -1,4 +1,4 @@
-// Row norms as their equations read, one row at a time, sums in double.
+// Row norms by the defining equations, one row at a time, sums in double.
 //   rms_norm backward, with x̂ = x·i and g = gy⊙w:    gx = i·(g − x̂·mean(g·x̂)),            gw += Σ_t gy⊙x̂
 //   layer_norm backward, with x̂ = (x − mean)·i:      gx = i·(g − mean(g) − x̂·mean(g·x̂)),  gb += Σ_t gy
 //   l2_norm backward, where ‖x‖ > eps, a = s·t/‖x‖:  gx = a·(gy − x·(x·gy)/‖x‖²), else gx = (s·t/eps)·gy

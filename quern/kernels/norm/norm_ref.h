@@ -1,4 +1,4 @@
-// The obvious row norms: what double runs and what the fast versions are tested against. Arguments as in norm.h.
+// Reference row norms: the version for double, and what the fast versions are tested against. Arguments as in norm.h.
 // Sums are taken in double whatever T is.
 #pragma once
 #include <cstddef>

@@ -1,6 +1,6 @@
-// The table of fast row norms; vec_math.h says why it speaks of raw pointers. Rows [begin, end) of [T, D] or [T, H,
-// d] arrays given by their strides; statistics sum in f32 over 4·kLanes chains. A row is read twice and the second
-// time comes from the first-level cache, so the cost is one read and one write of memory.
+// Table of fast row norms; vec_math.h explains the raw pointers. Rows [begin, end) of [T, D] or [T, H, d] arrays given
+// by their strides; statistics sum in f32 over 4·kLanes chains. A row is read twice, the second time from the
+// first-level cache, so the cost is one read and one write of memory.
 #pragma once
 #include <cstdint>
 

@@ -1,9 +1,9 @@
-// Up to four rows as fixed point against weights as they are stored. The bf16 values of a block of K (q8: 64, q4: a
-// group) get a common scale 2^-s and become whole numbers of 16 bits, cut into a signed upper and a signed lower
-// byte; weights of 8 or 4 bits meet both in byte products, and the sum over a block is exact (a zero point is taken
-// off in f32). A value is exact too unless it is below a 64th (some: a 128th) of the largest of its block; the error
-// is at most a 32640th of that largest. A block with an infinity or a NaN has a NaN for its scale, and so have all
-// its sums.
+// Fixed-point multiplication of up to four rows with weights as they are stored. The bf16 values of a block of K (q8:
+// 64, q4: a group) get a common scale 2^-s and become 16-bit integers, split into a signed upper and a signed lower
+// byte; both are multiplied by the 8- or 4-bit weights in byte products, and the sum over a block is exact (a zero
+// point is subtracted in f32). A value is exact too unless it is below a 64th (some: a 128th) of the largest of its
+// block; the error is at most a 32640th of that largest. A block with an infinity or a NaN has a NaN as its scale, and
+// so have all its sums.
 #pragma once
 #include <cstdint>
 
@@ -18,9 +18,9 @@ constexpr int64_t kFixedQ8Block = 64;
 void quant_to_fixed(const uint16_t* x, int64_t n, int64_t block, bool four, uint32_t* to, float* scales,
                     int32_t* sums, int64_t stride);
 
-struct QuantStrip;
+struct QuantRowBlock;
 // The strip's x holds what quant_to_fixed made, [k / 2][rows]; fixed_scales and fixed_sums are [block][rows].
-void quant_q8_fixed(const QuantStrip& strip);
-void quant_q4_fixed(const QuantStrip& strip);
+void quant_q8_fixed(const QuantRowBlock& row_block);
+void quant_q4_fixed(const QuantRowBlock& row_block);
 
 }  // namespace quern::kernels

@@ -1,19 +1,19 @@
-// Where the numbers of a quantised matrix W [N, K] lie. One blob, every part a multiple of 64 bytes:
-//   panels of 64 output columns, each one forward stream | S: one f32 scale per column | q8: Σ_k q per column, i32
+// Memory layout of a quantized matrix W [N, K]. One blob, every part a multiple of 64 bytes:
+//   panels of 64 output columns, each one sequential stream | S: one f32 scale per column | q8: Σ_k q per column, i32
 // Columns are padded to 64 and K to a block with weights of value zero.
 //   q8 panel:  k/4, column, k mod 4 → int8 q                        W[n, k] = S[n]·q,  −127 ≤ q ≤ 127
 //   q4 panel:  groups along K, each: 64 bytes of scales e; asymmetric: 64 bytes of zero points z; then
 //              k/8, column: 32 bits, weight k mod 8 = i at bit 16·(i mod 2) + 4·(i / 2) → u
 //                                                                   W[n, k] = S[n]·e·(u − z),  z = 8 if symmetric
 // e is a byte, the top of a float: symmetric 4 bits of exponent and 4 of mantissa (2⁻¹⁵ … 1.9375), asymmetric 5 and 3
-// (2⁻³¹ … 1.875). So e·(u − z) has at most 8 significant bits: it is exact in bf16, and a product that unpacks to
-// bf16 first means the same as one that scales afterwards. S is applied once, in f32, to the finished sum.
+// (2⁻³¹ … 1.875). So e·(u − z) has at most 8 significant bits: it is exact in bf16, and a product that dequantizes to
+// bf16 first gives the same as one that scales afterwards. S is applied once, in f32, to the finished sum.
 #pragma once
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 
-#include "quern/kernels/quant/scheme.h"
+#include "quern/kernels/quant/quant_format.h"
 
 namespace quern::kernels {
 
@@ -25,7 +25,7 @@ struct QuantLayout {
   int64_t panels = 0, blocks = 0;        // blocks in a panel
 
   QuantLayout() = default;
-  QuantLayout(int64_t n_, int64_t k_, const WeightScheme& s)
+  QuantLayout(int64_t n_, int64_t k_, const QuantFormat& s)
       : n(n_), k(k_), four(s.format == WeightFormat::q4), asymmetric(four && s.asymmetric) {
     block_k = four ? s.group : 4;
     block_bytes = four ? head_bytes() + kPanel * block_k / 2 : kPanel * 4;

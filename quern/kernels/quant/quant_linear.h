@@ -1,7 +1,7 @@
-// QuantLinear: W [N, K] in 8 or 4 bits and y[T, N] = x[T, K]·Wᵀ (+ b). x is rounded to bf16, W[n, k] is the value
-// that quant_layout.h spells out, sums are f32, and that holds for one row and for thousands: prefill and decode mean
-// the same. q8a8 rounds the rows of x to int8 instead (x ≈ s_t·q, s_t = max|x_t| / 127) and sums in integers. Cost:
-// 2·T·N·K flops; few rows are bound by reading W: 1 byte a weight (q8), 0.5 + 1/group (+ 1/group) bytes (q4).
+// QuantLinear: W [N, K] in int8 or 4 bits and y[T, N] = x[T, K]·Wᵀ (+ b). x is rounded to bf16, W[n, k] is the value
+// that quant_layout.h defines, sums are f32, for one row as for thousands: prefill and decode compute the same. q8a8
+// rounds the rows of x to int8 instead (x ≈ s_t·q, s_t = max|x_t| / 127) and sums in integers. Cost: 2·T·N·K flops;
+// few rows are bound by reading W: 1 byte per weight (q8), 0.5 + 1/group (+ 1/group) bytes (q4).
 #pragma once
 #include <memory>
 #include <span>
@@ -16,14 +16,14 @@ class QuantLinear {
  public:
   QuantLinear() = default;
   // w: [N, K], f32 or bf16.
-  static QuantLinear pack(const Tensor& w, const WeightScheme& s);
+  static QuantLinear pack(const Tensor& w, const QuantFormat& s);
   // A blob packed earlier: u8 [bytes], 64-byte aligned, kept alive by the tensor. Throws Error naming `what`.
-  static QuantLinear view(const Tensor& blob, int64_t n, int64_t k, const WeightScheme& s, std::string_view what);
+  static QuantLinear view(const Tensor& blob, int64_t n, int64_t k, const QuantFormat& s, std::string_view what);
 
   bool defined() const { return blob_.defined(); }
   int64_t n() const { return layout_.n; }
   int64_t k() const { return layout_.k; }
-  const WeightScheme& scheme() const { return scheme_; }
+  const QuantFormat& scheme() const { return scheme_; }
   const Tensor& blob() const { return blob_; }
   void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
   void row(int64_t i, View<float, 1> out) const;  // W[i, :]
@@ -39,7 +39,7 @@ class QuantLinear {
 
  private:
   QuantLayout layout_;
-  WeightScheme scheme_;
+  QuantFormat scheme_;
   Tensor blob_;
 };
 

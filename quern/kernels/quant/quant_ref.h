@@ -1,4 +1,4 @@
-// The definition of the quantised product, number by number from the layout. Arguments are checked by the caller.
+// Definition of quantized multiplication, number by number from the layout. Arguments are checked by the caller.
 #pragma once
 #include "quern/kernels/quant/quant_layout.h"
 #include "quern/tensor/view.h"

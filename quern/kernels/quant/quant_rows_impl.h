@@ -1,7 +1,7 @@
-// quant_kernels.h where there are no bf16 and byte products: a few rows of floats against a panel from end to end,
-// written once over gemm/simd.h and compiled per instruction set; QUANT_TABLE names the table. Per vector of q8: 6
-// shifts and masks, 4 conversions, 4 products a row. Per vector of q4: 7 shifts, 8 look-ups (or masks and
-// conversions), 8 products a row; a group costs one scale more.
+// quant_kernels.h for CPUs without bf16 and byte products: a few rows of floats times a panel from end to end, written
+// once over gemm/simd.h and compiled per instruction set; QUANT_TABLE names the table. Per vector of q8: 6 shifts and
+// masks, 4 conversions, 4 products per row. Per vector of q4: 7 shifts, 8 lookups (or masks and conversions), 8
+// products per row; a group costs one more scale.
 #include "quern/kernels/quant/quant_impl.h"
 
 namespace {

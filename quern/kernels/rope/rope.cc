@@ -1,4 +1,4 @@
-// Rope's entry points: the tables, checks of shapes, and which version rotates.
+// Entry points of RoPE: the tables, shape checks and dispatch.
 #include "quern/kernels/rope/rope.h"
 
 #include <cmath>

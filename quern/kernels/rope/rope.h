@@ -1,8 +1,8 @@
-// Rotary position embedding on the first `2·n_freq` dims of every head; the rest is copied (or left, in place).
+// Rotary position embedding (RoPE) on the first `2·n_freq` dims of every head; the rest is copied (or left, in place).
 // half pairing (NeoX, "rotate half"): i ↔ i + n_freq. interleaved pairing (GPT-J): 2i ↔ 2i + 1.
 //   x'[a] = x[a]·cos − x[b]·sin,  x'[b] = x[b]·cos + x[a]·sin,  angle = position · inv_freq[i]
-// Angles and cos/sin are computed in double from the integer position, so long contexts stay exact.
-// `inverse` rotates by the opposite angle: that is the backward pass.
+// Angles and cos/sin are computed in double from the integer position, so long contexts stay exact. `inverse` rotates
+// by the opposite angle, for the backward pass.
 #pragma once
 #include <cstdint>
 #include <span>

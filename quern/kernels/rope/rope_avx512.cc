@@ -1,4 +1,4 @@
-// The fast rotation in vectors of 16 floats; the bodies are in rope_rows.h.
+// Fast rotation in vectors of 16 floats; the bodies are in rope_rows.h.
 #include "quern/kernels/rope/rope_rows.h"
 
 namespace quern::kernels {

@@ -1,4 +1,4 @@
-// Rotation at a training shape (64 MiB an array), whole and half heads rotated, apart and in place.
+// Rotation at a training shape (64 MiB per array), whole and half heads rotated, apart and in place.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/rope/rope.h"

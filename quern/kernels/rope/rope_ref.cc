@@ -1,5 +1,5 @@
-// Rotary embedding as its equation reads: one pair after another, then the dims that do not rotate.
-// x, y: [T, H, d], cos, sin: [T, n_freq].
+// Rotary embedding by the defining equations: one pair after another, then the dims that do not rotate. x, y: [T, H,
+// d], cos, sin: [T, n_freq].
 #include "quern/kernels/rope/rope_ref.h"
 
 namespace quern::kernels {

@@ -1,4 +1,4 @@
-// The obvious rotation. Arguments as in rope.h.
+// Reference rotation. Arguments as in rope.h.
 #pragma once
 #include "quern/kernels/rope/rope.h"
 

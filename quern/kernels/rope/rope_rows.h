@@ -1,4 +1,4 @@
-// Bodies of the fast rotation; included by rope_avx2.cc and rope_avx512.cc alone. Both members of a pair are loaded
+// Bodies of the fast rotation; included only by rope_avx2.cc and rope_avx512.cc. Both members of a pair are loaded
 // before either is stored, so y may be x.
 #pragma once
 #include "quern/kernels/rope/rope_simd.h"

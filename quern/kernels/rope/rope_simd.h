@@ -1,5 +1,5 @@
-// The table of fast rotations of tokens [begin, end); the bodies, rope_rows.h, are compiled once an instruction set.
-// Cost: one read and one write of x; the tables are read once a head, from the first-level cache.
+// Table of fast rotations of tokens [begin, end); the bodies, rope_rows.h, are compiled once per instruction set.
+// Cost: one read and one write of x; the tables are read once per head, from the first-level cache.
 #pragma once
 #include <cstdint>
 

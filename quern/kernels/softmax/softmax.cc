@@ -1,4 +1,4 @@
-// Softmax's entry points: checks of shapes, and which version runs.
+// Entry points of Softmax: shape checks and dispatch.
 #include "quern/kernels/softmax/softmax.h"
 
 #include "quern/base/error.h"

@@ -1,5 +1,5 @@
-// Row softmax p = exp(x − max) / Σ, computed in f32 or double, and log-sum-exp. In place is allowed (p.data ==
-// x.data).
+// Row softmax p = exp(x − max) / Σ, computed in f32 or double, and log-sum-exp. In-place operation is allowed (p.data
+// == x.data).
 #pragma once
 #include <cstddef>
 

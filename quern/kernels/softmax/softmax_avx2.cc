@@ -1,4 +1,4 @@
-// The fast softmax in vectors of 8 floats; the bodies are in softmax_rows.h.
+// Fast softmax in vectors of 8 floats; the bodies are in softmax_rows.h.
 #include "quern/kernels/softmax/softmax_rows.h"
 
 namespace quern::kernels {

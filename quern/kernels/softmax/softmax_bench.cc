@@ -1,4 +1,4 @@
-// Softmax over a vocabulary and over attention-sized rows, 64 MiB an array: read once, written once.
+// Softmax over a vocabulary and over attention-sized rows, 64 MiB per array: read once, written once.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/softmax/softmax.h"

@@ -1,4 +1,4 @@
-// Softmax as its equation reads, three passes a row: max, sum, divide; sums in double.
+// Reference softmax, three passes per row: max, sum, divide; sums in double.
 //   backward: gx = p ⊙ (gp − Σ gp·p)
 // A row that is −∞ everywhere has log-sum-exp −∞ and no softmax (NaN).
 #include "quern/kernels/softmax/softmax_ref.h"

@@ -1,4 +1,4 @@
-// The obvious row softmax and log-sum-exp. Arguments as in softmax.h; sums in double.
+// Reference row softmax and log-sum-exp. Arguments as in softmax.h; sums in double.
 #pragma once
 #include <cstddef>
 

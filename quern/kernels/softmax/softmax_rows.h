@@ -1,4 +1,4 @@
-// Bodies of the fast softmax; included by softmax_avx2.cc and softmax_avx512.cc alone. The equations are
+// Bodies of the fast softmax; included only by softmax_avx2.cc and softmax_avx512.cc. The equations are
 // softmax_ref.cc's: p = e^(x − max)/Σ, gx = p ⊙ (gp − Σ gp·p).
 #pragma once
 #include "quern/kernels/softmax/softmax_simd.h"

@@ -1,5 +1,5 @@
-// The table of fast softmax rows [begin, end); the bodies, softmax_rows.h, are compiled once an instruction set.
-// A row is walked three times (max; exponentials and their sum; scaling), the last two in cache.
+// Table of fast softmax rows [begin, end); the bodies, softmax_rows.h, are compiled once per instruction set. A row is
+// passed three times (max; exponentials and their sum; scaling), the last two in cache.
 #pragma once
 #include <cstdint>
 

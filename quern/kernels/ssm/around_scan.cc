@@ -1,4 +1,4 @@
-// Entry points of the gated norm and of the causal convolution: checks, which version runs, rows over threads.
+// Entry points of the gated norm and of the causal convolution: checks, dispatch, rows over threads.
 #include "quern/kernels/ssm/gated_norm.h"
 
 #include <array>

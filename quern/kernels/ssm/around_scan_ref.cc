@@ -1,4 +1,4 @@
-// The gated norm and the causal convolution as their equations read, sums in double.
+// The gated norm and the causal convolution by the defining equations, sums in double.
 //   norm backward, per group of width w with u = y·SiLU(z), ρ = rsqrt(mean u² + eps), q = g_out ⊙ weight:
 //   gu = ρ·(q − u·ρ²·mean(q·u)),  gy = gu·SiLU(z),  gz = gu·y·SiLU'(z)
 #include "quern/kernels/ssm/ssm_ref.h"

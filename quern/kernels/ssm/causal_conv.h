@@ -1,7 +1,7 @@
-// Mamba's short convolution with its activation, over strided rows and with a carried tail:
+// Mamba's short causal convolution with its activation, over strided rows and with carried state:
 //   y_t[c] = SiLU(b[c] + Σ_j w[j, c]·x_{t−K+1+j}[c])       K taps, tap 0 the oldest
-// Rows before a segment's first come from its tail [K−1, C], or are zero without tails; a tail is left holding the
-// last K−1 rows of x. Weights lie taps outermost, so that a row is one walk along the channels. b may be null.
+// Rows before a segment's first come from its tail [K−1, C], or are zero without tails; afterwards a tail holds the
+// last K−1 rows of x. Weights have taps outermost, so that a row is one pass along the channels. b may be null.
 // kernels/conv has the plain form (rows gathered by the caller, no activation). Backward writes gx, adds to gw, gb.
 #pragma once
 #include <cstdint>

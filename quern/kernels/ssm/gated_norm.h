@@ -1,4 +1,4 @@
-// Mamba-2's output norm: the gate first, then RMSNorm over each of `groups` equal stretches of a row.
+// Mamba-2's output norm: the gate first, then RMSNorm over each of `groups` equal spans of a row.
 //   u = y ⊙ SiLU(z);  out = w ⊙ u·rsqrt(mean over the group of u² + eps)
 // Rows of y, z and out may be strided; out may be y. Backward writes gy, gz and adds to gw.
 #pragma once

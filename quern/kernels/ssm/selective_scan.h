@@ -2,9 +2,9 @@
 //   Δ_t = softplus(dt_t + bias)
 //   S_t[n, c] = exp(Δ_t[c]·A[n, c])·S_{t−1}[n, c] + Δ_t[c]·B_t[n]·x_t[c]
 //   y_t[c] = (Σ_n S_t[n, c]·C_t[n] + D[c]·x_t[c])·SiLU(z_t[c])                        without z: no gate
-// A = −exp(A_log) comes ready and states outermost [N, D]: a vector of channels then walks all its states without a
-// sum across lanes, its N state vectors in the first-level cache for the whole segment.
-// Cost per token and channel: N exponentials and 6·N flops; one step reads and writes 8·N bytes of state.
+// A = −exp(A_log) is precomputed with states outermost [N, D]: a vector of channels then passes all its states without
+// a sum across lanes, its N state vectors in the first-level cache for the whole segment. Cost per token and channel:
+// N exponentials and 6·N flops; one step reads and writes 8·N bytes of state.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// The selective scan as its recurrence reads, channel by channel, sums in double. Backward keeps every state of a
-// channel's segment and walks back with G[n] = ∂loss/∂S_t[n]; y before the gate is made again from the states.
+// Reference selective scan by its recurrence, channel by channel, sums in double. Backward keeps every state of a
+// channel's segment and runs backwards with G[n] = ∂loss/∂S_t[n]; y before the gate is recomputed from the states.
 #include "quern/kernels/ssm/ssm_ref.h"
 
 namespace quern::kernels {

@@ -1,4 +1,4 @@
-// SSD's entry points: checks of shapes and offsets, and which version runs.
+// Entry points of SSD: checks of shapes and offsets, and dispatch.
 #include "quern/kernels/ssm/ssd.h"
 
 #include "quern/base/error.h"

@@ -1,13 +1,13 @@
-// Mamba-2's state space layer (SSD). H heads of P channels, G groups of heads that share B and C of N states;
-// head h reads group h / (H / G). Per head, with a state S [N, P]:
+// Mamba-2's state space layer (SSD). H heads of P channels, G groups of heads that share B and C of N states; head h
+// reads group h / (H / G). Per head, with a state S [N, P]:
 //   Δ_t = clamp(softplus(dt_t + bias), dt_min, dt_max),  a_t = −exp(A_log)·Δ_t
 //   S_t = exp(a_t)·S_{t−1} + Δ_t·B_t·x_tᵀ,               y_t = S_tᵀ·C_t + D·x_t
-// Many rows run in chunks of kSsdChunk as products (s_i = Σ_{k≤i} a_k inside a chunk, S entering it):
+// Many rows run in chunks of kSsdChunk as matrix products (s_i = Σ_{k≤i} a_k inside a chunk, S entering it):
 //   Y = ((C·Bᵀ) ∘ L)·ΔX + diag(e^s)·C·S + D·X,  L_ij = e^(s_i − s_j) for j ≤ i, masked before exp
 //   S ← e^(s_last)·S + Bᵀ·diag(e^(s_last − s))·ΔX
-// and fewer than kSsdStepRows rows step by step: the state is read and written once a token.
-// The state lies [N, P], not [P, N]: both forms then run along contiguous channels and nothing is transposed.
-// Cost per token and head: Q·P + 4·N·P flops and a share of 2·Q·N for C·Bᵀ; one step 6·N·P flops and 8·N·P bytes.
+// and fewer than kSsdStepRows rows step by step: the state is read and written once per token. The state is stored [N,
+// P], not [P, N]: both forms then run along contiguous channels and nothing is transposed. Cost per token and head:
+// Q·P + 4·N·P flops and a share of 2·Q·N for C·Bᵀ; one step 6·N·P flops and 8·N·P bytes.
 #pragma once
 #include <cstdint>
 #include <limits>

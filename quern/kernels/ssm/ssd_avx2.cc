@@ -1,4 +1,4 @@
-// What the chunked SSD does besides products, in vectors of 8 floats; the bodies are in ssd_rows.h.
+// The parts of chunked SSD that are not matrix products, in vectors of 8 floats; the bodies are in ssd_rows.h.
 #include "quern/kernels/ssm/ssd_rows.h"
 
 namespace quern::kernels {

@@ -1,6 +1,5 @@
-// SSD by chunks, forward: the products are quern/kernels/gemm's tiles, everything between them SsdTable's.
-// Arrays of one item: b, c [Q, Np]; bt [N, Q]; cb, m [Q, Q]; u = ΔX [Q, Pp]; states [heads][N, Pp]; Np, Pp padded
-// to 16.
+// Chunked SSD, forward: matrix products by quern/kernels/gemm's tiles, everything between them by SsdTable. Arrays of
+// one item: b, c [Q, Np]; bt [N, Q]; cb, m [Q, Q]; u = ΔX [Q, Pp]; states [heads][N, Pp]; Np, Pp padded to 16.
 #include "quern/kernels/ssm/ssd_chunk.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The fast f32 SSD, threads and scratch included; arguments are checked by the entry points in ssd.cc.
+// Fast f32 SSD, including threads and scratch; arguments are checked by the entry points in ssd.cc.
 #pragma once
 #include "quern/kernels/ssm/ssd.h"
 #include "quern/kernels/ssm/ssm_simd.h"

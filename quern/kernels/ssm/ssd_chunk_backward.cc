@@ -1,10 +1,10 @@
-// SSD by chunks, backward. Per head and chunk, with u = ΔX, M = (C·Bᵀ) ∘ L, S the entering state, F = ∂loss/∂(leaving
+// Chunked SSD, backward. Per head and chunk, with u = ΔX, M = (C·Bᵀ) ∘ L, S the entering state, F = ∂loss/∂(leaving
 // state), E = diag(e^s), K = diag(e^(s_last − s)):
 //   gM = gY·uᵀ;  gCB = gM ∘ L, summed over the group's heads;  V = gY·Sᵀ;  U = u·Fᵀ
 //   gC = gCB·B + E·V;  gB = gCBᵀ·C + K·U;  gu = Mᵀ·gY + K·B·F;  F ← e^(s_last)·F + (E·C)ᵀ·gY
 //   gX = Δ·gu + D·gY;  gΔ_t = gu_t·X_t + A·ga_t
 //   ga_t = Σ_{j<t≤i} gM_ij·M_ij + Σ_{i≥t} e^(s_i)·C_i·V_i + Σ_{j<t} K_j·B_j·U_j + e^(s_last)·⟨F, S⟩
-// ga is a sum of parts, never a difference of running sums. Entering states are made again in a first walk.
+// ga is a sum of parts, never a difference of running sums. Entering states are recomputed in a first pass.
 #include <algorithm>
 #include <array>
 #include <cmath>

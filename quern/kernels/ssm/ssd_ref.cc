@@ -1,5 +1,5 @@
-// SSD as the recurrence reads, head by head and token by token, sums in double. Backward keeps every state of a
-// segment and walks back with G = ∂loss/∂S_t:
+// Reference SSD by its recurrence, head by head and token by token, sums in double. Backward keeps every state of a
+// segment and runs backwards with G = ∂loss/∂S_t:
 //   G += C_t·gy_tᵀ;  gC_t = S_t·gy_t;  ga = e^a·⟨G, S_{t−1}⟩;  gΔ = A·ga + B_tᵀ·G·x_t;  gB_t = Δ·G·x_t;
 //   gx_t = Δ·Gᵀ·B_t + D·gy_t;  G ← e^a·G
 #include <algorithm>

@@ -1,6 +1,7 @@
-// SSD and what surrounds it at Zamba2-2.7B's sizes (80 heads of 64, 64 states): 2048 tokens against the f32 peak or
-// copy bandwidth, one token of 54 layers against reading and writing the states. The selective scan at Zamba-7B's
-// head: 3712 channels of 16 states; its bound is the f32 peak at 6 flops a state, exponentials not counted.
+// SSD and its neighbors at Zamba2-2.7B's sizes (80 heads of 64, 64 states): 2048 tokens compared with the f32 peak or
+// copy bandwidth, one token of 54 layers compared with reading and writing the states. The selective scan at
+// Zamba-7B's head: 3712 channels of 16 states; its bound is the f32 peak at 6 flops per state, exponentials not
+// counted.
 #include <array>
 
 #include "quern/host/bench.h"

@@ -1,4 +1,4 @@
-// The kernels of this folder as their equations read: recurrences token by token, sums in double.
+// Reference kernels of this folder: recurrences token by token, sums in double.
 #pragma once
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Questions with known answers, in the TemporalMemoryDataset's own format, asked of a Memory: recall, precision and
-// F2 = 5PR / (4P + R) a question, their means a type of question, and 95 % intervals by resampling items (a
+// Evaluates a Memory on questions with known answers, in the TemporalMemoryDataset's format: recall, precision and F2
+// = 5PR / (4P + R) per question, their means per type of question, and 95 % intervals by resampling items (a
 // question's rewordings stay together).
 #pragma once
 #include <filesystem>
@@ -20,7 +20,7 @@ Scores score(const std::vector<int32_t>& found, const std::vector<int32_t>& rele
 struct EvalOptions {
   Semantics semantics = Semantics::strict;
   bool speaker_filter = true;
-  double neighbour = AskOptions().neighbour;
+  double neighbor = AskOptions().neighbor;
   TopicRank rank = AskOptions().rank;
   int64_t resamples = 1000;
   int64_t failures = 0;  // of each type, how many questions below F2 = 0.999 to list

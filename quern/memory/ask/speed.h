@@ -1,6 +1,5 @@
-// What a memory costs on this machine: reading a question's time, writing a turn until it can be found, questions
-// over many turns, and the bytes that stay resident. Turns are made up: about 36 words each, words drawn by Zipf's
-// law.
+// Measures a memory on this machine: parsing a question's time, storing a turn until it can be found, questions over
+// many turns, and resident memory. Turns are synthetic: about 36 words each, sampled by Zipf's law.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,7 +1,7 @@
-// Which rows of the conversation table a question means. The constraints of a TimeQuery become a chain of the paper's
-// two functions over its columns, f_value(column,[v, …]) keeps rows with one of the values and
-// f_between(column,[lo,hi]) those inside, and each is also a condition of SQL. Counting ("the third chat in May") is
-// resolved to session numbers, so the chain says what was kept. Cost: linear in the rows.
+// Query plan of a temporal question: which rows of the conversation table it selects. The constraints of a TimeQuery
+// become a chain of the paper's two functions over its columns: f_value(column,[v, …]) keeps rows with one of the
+// values and f_between(column,[lo,hi]) those inside, and each is also a SQL condition. Counting ("the third chat in
+// May") is resolved to session numbers, so the chain says what was kept. Cost: linear in the rows.
 #pragma once
 #include <cstdint>
 #include <string>

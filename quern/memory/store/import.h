@@ -1,6 +1,6 @@
-// Conversations from files. `tmd`: the TemporalMemoryDataset's (one JSON object, session_1 … with turns that carry
-// "date_time" like "01:56:04 AM on Monday 08 May, 2023"). `jsonl`: a line {"speaker", "text", "time"} a turn, time as
-// parse_time_text reads it.
+// Imports conversations from files. `tmd`: the TemporalMemoryDataset (one JSON object, session_1 … with turns that
+// have "date_time" like "01:56:04 AM on Monday 08 May, 2023"). `jsonl`: one line {"speaker", "text", "time"} per turn,
+// time as parse_time_text reads it.
 #pragma once
 #include <filesystem>
 #include <string_view>

@@ -1,5 +1,5 @@
-// SQLite behind a thin face: a connection, statements with bound values, errors with the file's name. sqlite3.h is
-// included by sqlite.cc alone.
+// Thin wrapper around SQLite: a connection, statements with bound values, errors with the file's name. Only sqlite.cc
+// includes sqlite3.h.
 #pragma once
 #include <cstdint>
 #include <filesystem>

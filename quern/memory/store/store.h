@@ -1,7 +1,7 @@
-// Conversations on disk: every turn verbatim in one SQLite file (write-ahead log). A turn is acknowledged when its
-// transaction is in the log, so killing the process loses none; `durable` also waits for the disk, which a power cut
-// cannot undo then. Forgetting overwrites the bytes, in the file and in the log.
-// A new session begins after `gap` seconds of silence. Numbers of responses and sessions are given once and for all.
+// Conversation store: every turn verbatim in one SQLite file (write-ahead log). A turn is acknowledged when its
+// transaction is in the log, so killing the process loses none; `durable` also waits for the disk, so that a power cut
+// cannot undo it. Forgetting overwrites the bytes, in the file and in the log. A new session begins after `gap`
+// seconds of silence. Numbers of responses and sessions never change.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -16,7 +16,7 @@
 
 namespace quern::memory {
 
-constexpr size_t kMostTurnBytes = size_t{64} << 20;
+constexpr size_t kMaxTurnBytes = size_t{64} << 20;
 constexpr int64_t kUsualGap = 20 * 60;
 
 struct ConversationInfo {

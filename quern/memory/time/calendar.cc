@@ -1,5 +1,6 @@
 #include "quern/memory/time/calendar.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 

@@ -1,6 +1,6 @@
-// Days, dates and clock times without zones: what "8 May 2023, 13:56" is before anybody asks where. A Day counts from
-// 1970-01-01, a local time counts seconds of a calendar that knows no clock changes: day · 86400 + second of the day.
-// The proleptic Gregorian calendar, weeks from Monday (ISO 8601).
+// Dates and clock times without time zones. A Day counts from 1970-01-01; a local time counts seconds of a calendar
+// without clock changes: day · 86400 + second of the day. The proleptic Gregorian calendar, weeks from Monday (ISO
+// 8601).
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
-// The rule that goes on when a zone's table ends, in POSIX form: standard and summer offset, and the two days of the
-// year when the clock changes. Jn (no leap days), n, and Mm.w.d dates; times from −167 to 167 hours.
+// POSIX time zone rule, which applies after the end of a zone's table: standard and summer offset, and the two days of
+// the year when the clock changes. Jn (no leap days), n, and Mm.w.d dates; times from −167 to 167 hours.
 #pragma once
 #include <cstdint>
 #include <optional>

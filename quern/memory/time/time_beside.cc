@@ -1,5 +1,5 @@
-// Periods said by way of other periods: "early June", "the first week of July", "the week of May 8th", "two days
-// before yesterday", "the Friday after Easter", "the morning of May 8th".
+// Periods relative to other periods: "early June", "the first week of July", "the week of May 8th", "two days before
+// yesterday", "the Friday after Easter", "the morning of May 8th".
 #include <algorithm>
 
 #include "quern/memory/time/time_parser.h"
@@ -233,7 +233,7 @@ size_t TimeParser::part_of_day(size_t i, Period& out, int depth) const {
   const size_t end = period(k, base, depth + 1);
   if (!end || base.impossible || base.first() != base.last() || base.grain != Grain::day) return 0;
   const bool absolute = base.absolute;
-  out = day_part_period(base.first(), static_cast<Part>(t_[j].value), false);
+  out = day_part_period(base.first(), static_cast<DayPart>(t_[j].value), false);
   out.absolute = absolute;
   return end;
 }

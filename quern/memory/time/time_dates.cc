@@ -1,5 +1,5 @@
-// Dates of the calendar: "May 8th", "the 8th of May, 2023", 2023-05-08, months, seasons, holidays, years. What is
-// left out of a date is filled in so that it lies in the past and as near to now as can be: a memory holds no future.
+// Calendar dates: "May 8th", "the 8th of May, 2023", 2023-05-08, months, seasons, holidays, years. Missing parts of a
+// date are filled in so that it lies in the past and as near to now as possible: a memory holds no future.
 #include "quern/memory/time/time_parser.h"
 
 namespace quern::memory {

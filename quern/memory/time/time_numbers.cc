@@ -1,4 +1,4 @@
-// Numbers in words and digits, and what kind of token stands where.
+// Numbers in words and digits, and token kinds.
 #include "quern/memory/time/time_parser.h"
 
 namespace quern::memory {

@@ -1,7 +1,6 @@
-// The rules of the time grammar, as functions from a token to the token after the phrase (0: the rule does not hold).
-// Each looks ahead a bounded number of tokens, so that a question costs linear time. time_dates.cc holds dates and
-// periods, time_periods.cc the periods counted from now, time_sessions.cc sessions and responses, time_clauses.cc
-// what prepositions make of them.
+// Rules of the time grammar, as functions from a token to the token after the phrase (0: the rule does not match).
+// Each looks ahead a bounded number of tokens, so that parsing is linear. time_dates.cc has dates and periods,
+// time_periods.cc periods relative to now, time_sessions.cc sessions and responses, time_clauses.cc prepositions.
 #pragma once
 #include <optional>
 #include <vector>
@@ -87,7 +86,7 @@ class TimeParser {
   size_t part_of_day(size_t i, Period& out, int depth) const;
   size_t with_part(size_t i, Period& p) const;
   Period unit_around(Unit u, int64_t steps) const;
-  Period day_part_period(Day d, Part part, bool wide) const;
+  Period day_part_period(Day d, DayPart part, bool wide) const;
 
   // time_clauses.cc
   size_t period(size_t i, Period& out, int depth = 0) const;

@@ -1,5 +1,5 @@
-// What a question says about when: constraints on the columns of the conversation table. Parsing needs only the
-// asker's clock; which rows a constraint keeps is plan.h's business. Cost: linear in the question, some microseconds.
+// Temporal query: the time constraints of a question on the columns of the conversation table. Parsing needs only the
+// asker's clock; plan.h selects the rows. Cost: linear in the question, a few microseconds.
 #pragma once
 #include <cstdint>
 #include <string>

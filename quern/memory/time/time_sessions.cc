@@ -1,6 +1,8 @@
 // Sessions and responses: "our third chat", "sessions 2 through 5", "the last time we talked", "two conversations
 // ago", "the session before last", "message 26". Numbers from the front begin with 1; from the end the last finished
-// one is 1 and the one going on is 0.
+// one is 1 and the current one is 0.
+#include <algorithm>
+
 #include "quern/memory/time/time_parser.h"
 
 namespace quern::memory {

@@ -1,6 +1,6 @@
-// Words of questions about time: the text cut into tokens, and what each may mean. One pass, no backtracking; every
-// byte belongs to at most one token. Unknown words of six letters or more that are one slip away (a letter left out,
-// added, changed, or two swapped) from a name of the calendar are read as that name.
+// Tokens of questions about time, and their possible meanings. One pass, no backtracking; every byte belongs to at
+// most one token. Unknown words of six letters or more within one edit (a letter left out, added, changed, or two
+// swapped) of a calendar name are read as that name.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -31,7 +31,7 @@ enum class Lex : uint8_t {
 };
 
 enum class Unit : uint8_t { second, minute, hour, day, week, weekend, month, quarter, year, decade };
-enum class Part : uint8_t { morning, afternoon, evening, night };
+enum class DayPart : uint8_t { morning, afternoon, evening, night };
 enum class Holiday : uint8_t {
   new_year,
   new_years_eve,

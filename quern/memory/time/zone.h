@@ -1,7 +1,7 @@
-// A time zone: which wall clock goes with which second. Named zones are read from the system's compiled tables (TZif,
-// RFC 8536) and, past their last line, from the rule at their end ("CET-1CEST,M3.5.0,M10.5.0/3"). "UTC" and fixed
-// offsets ("+02:00") need no files. An hour that a clock change skips is read with the clock before it; one that
-// happens twice means the first time.
+// Time zones: conversion between wall clock and UTC seconds. Named zones are read from the system's compiled tables
+// (TZif, RFC 8536) and, past their last line, from the rule at their end ("CET-1CEST,M3.5.0,M10.5.0/3"). "UTC" and
+// fixed offsets ("+02:00") need no files. A local time that a clock change skips is read with the offset before it;
+// one that occurs twice means the first time.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,6 @@
-// What a question is about, besides when: the words that are left once time phrases, function words and the verbs of
-// talking ("what did we discuss …", "summarise", "remind me") are taken away. And whether it points at something said
-// before it ("Yes, please do", "what did we say then?").
+// Topic of a question: the words that remain once time phrases, function words and the verbs of talking ("what did we
+// discuss …", "summarize", "remind me") are removed. Also whether it refers to something said before ("Yes, please
+// do", "what did we say then?").
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-// The index of words of a long conversation takes seconds to make where no files of it lie on disk. A TopicBuilder
-// makes it in a thread of its own, with a connection of its own and after whatever else wants a core, so that whoever
-// opened the conversation goes on, and a question about a topic makes what is left of it.
+// Builds the topic index in the background. The word index of a long conversation takes seconds to build without files
+// on disk. A TopicBuilder uses a low-priority thread and a database connection of its own, so that opening a
+// conversation does not block; a question about a topic builds what is missing.
 #pragma once
 #include <atomic>
 #include <filesystem>

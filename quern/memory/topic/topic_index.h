@@ -1,14 +1,14 @@
-// The words of a conversation's turns, kept so that a first question about a topic does not read them all again.
-// Turns are indexed in segments of 65,536 response numbers. The last one grows in memory; one that is full is written
-// beside the database (DB-topics/CONVERSATION-SEGMENT.bm25) when the index is next brought up to date, and mapped
-// from there. Adding a turn never waits for the disk. BM25 over all segments is that of one index.
+// Persistent word index of a conversation's turns, so that the first question about a topic need not read them all.
+// Turns are indexed in segments of 65,536 response numbers. The last one grows in memory; a full one is written next
+// to the database (DB-topics/CONVERSATION-SEGMENT.bm25) at the next update, and memory-mapped from there. Adding a
+// turn never waits for the disk. BM25 over all segments equals that of one index.
 //
-// A file counts only while the database names it, by a random number in both (the same ids and numbers are those of
-// any other database too), and the turns it was made of are the conversation's still, each with its number.
-// Forgetting removes the files its turns are in, inside its transaction; a file is given its name inside one as well,
-// after another look at the turns, so that none outlives what is forgotten.
+// A file is valid only while the database names it, by a random number in both (ids and numbers alone could belong to
+// another database), and its turns are still the conversation's, each with its number. Forgetting removes the files
+// that contain its turns, inside its transaction; a file is registered inside one as well, after checking the turns
+// again, so that none outlives what is forgotten.
 //
-// An index may be made by a thread with a store of its own and then be handed to another one's (serve_from).
+// An index may be built by a thread with a store of its own and then be handed to another one (serve_from).
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -34,8 +34,8 @@ class TopicIndex {
   void follow(const TurnTable& table, const std::stop_token* stop = nullptr);
   void serve_from(ConversationStore& store) { store_ = &store; }
   void add(const StoredTurn& turn, std::string_view text);  // the newest one
-  std::vector<Hit> top(std::string_view query, size_t k,
-                       std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
+  std::vector<ScoredDocument> top(std::string_view query, size_t k,
+                                  std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
   bool has_unwritten() const;  // a full segment that was not tried to be written
   size_t bytes() const;
   size_t mapped_segments() const;

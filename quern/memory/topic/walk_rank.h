@@ -1,5 +1,6 @@
-// Turns ranked by MixPR (quern/recall/mixpr/mixpr.h): the turns are the chunks of a graph made for the question, the walk
-// restarts at what BM25 finds among them. Cost: the graph of some thousand turns, about 50 µs a turn of its text.
+// Ranks turns by MixPR (quern/recall/mixpr/mixpr.h): the turns are the chunks of a similarity graph built for the
+// question; the random walk restarts at what BM25 finds among them. Cost: the graph of some thousand turns, about 50
+// µs per turn of its text.
 #pragma once
 #include <span>
 #include <string>

@@ -3,9 +3,9 @@
 //   z = [x·Wqᵀ ‖ x·Wkᵀ];  c = grouped conv(depthwise conv(z)) over time, zero-padded once, in front of z
 //   m = q/k mean of z;  q, k = √d·(c + m)/‖c + m‖ per head, keys times a temperature (linear T, or exp T)
 //   rotary positions; v = [x·Wv1ᵀ ‖ the previous token's x·Wv2ᵀ];  y = softmax(q·kᵀ/√d)·v·Woᵀ
-// State: k, v per token; the last rows of z before the convolutions; the last token's x·Wv2ᵀ; the scales of k and v
-// where these are in 8 bits.
-// Shapes: T tokens, D width, C = (n_head + n_head_kv)·d latent channels, P rows of convolution history.
+// State: the KV cache (k, v per token, with scales if int8); the last rows of z before the convolutions; the last
+// token's x·Wv2ᵀ. Shapes: T tokens, D width, C = (n_head + n_head_kv)·d latent channels, P rows of convolution
+// history.
 #pragma once
 #include "quern/kernels/cca/cca.h"
 #include "quern/mixers/ranks/attend.h"
@@ -49,11 +49,11 @@ class CcaMixer : public Mixer {
   explicit CcaMixer(CcaConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:
-  enum Part { kKeys, kValues, kConvTail, kValueTail };
+  static constexpr const char *kConvTail = "conv", *kValueTail = "value";  // parts of the state beside k and v
   std::vector<Var> queries_keys(Tape& tape, const Var& z_TC, const Batch& batch, int site);
   std::vector<Var> queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site);
   std::vector<Var> queries_keys_values(Tape& tape, const std::vector<Var>& p, const Batch& batch, int site);

@@ -1,10 +1,11 @@
-// A matrix for a memory, one head at a time, S [d, dv]:
-//   S̄_t = e^{g_t} S_{t−1};  u_t = β_t (v_t − S̄_tᵀ k_t), or v_t when nothing is corrected;
+// Fast weight memory: one matrix per head, S [d, dv], updated with every token:
+//   S̄_t = e^{g_t} S_{t−1};  u_t = β_t (v_t − S̄_tᵀ k_t), or v_t without correction;
 //   S_t = S̄_t + k_t u_tᵀ;  o_t = S_tᵀ q_t
-// Corrected with decays it is the gated delta rule (arXiv 2412.06464), without decays the delta rule, not corrected
-// and without decays linear attention. Backward, with dS carried from the end: dq = S_t do; dS += q doᵀ; du = dSᵀ k;
-// dk = dS u; dβ = du·r, r = v − S̄ᵀk; w = β du; dv = w; dk −= S̄ w; dS̄ = dS − k wᵀ; dg = ⟨dS̄, S̄⟩; dS ← e^g dS̄. States
-// are kept every kFastWeightsKept tokens and walked through again between. Cost per token: 4·d·dv multiply-adds.
+// With correction and decay it is the gated delta rule (arXiv 2412.06464), with correction only the delta rule, with
+// neither linear attention. Backward, with dS carried from the end:
+//   dq = S_t do; dS += q doᵀ; du = dSᵀ k; dk = dS u; dβ = du·r, r = v − S̄ᵀk; w = β du; dv = w; dk −= S̄ w;
+//   dS̄ = dS − k wᵀ; dg = ⟨dS̄, S̄⟩; dS ← e^g dS̄
+// States are kept every kFastWeightsKept tokens and recomputed in between. Cost per token: 4·d·dv multiply-adds.
 #pragma once
 #include <cstdint>
 

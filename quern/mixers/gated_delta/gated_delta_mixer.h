@@ -1,9 +1,9 @@
-// The gated delta rule (Gated DeltaNet, arXiv 2412.06464) as a layer, its parts one by one optional:
+// Gated DeltaNet layer (arXiv 2412.06464); each part is optional:
 //   [q ‖ k ‖ v] = x·Wᵀ, through a short convolution with SiLU (taps > 0), k through a key shift (key_shift)
-//   q, k = unit vectors a head;  β = σ(x·Wbᵀ);  g = −e^{A_log}·softplus(x·Waᵀ + dt_bias) (decay)
+//   q, k = unit vectors per head;  β = σ(x·Wbᵀ);  g = −e^{A_log}·softplus(x·Waᵀ + dt_bias) (decay)
 //   y = RMSNorm_head(FastWeights(q, k, v; g, β)) ⊙ SiLU(x·Wgᵀ) (gate) · Woᵀ
-// With none of them but β it is the delta rule. fast_weights.h has the recurrence.
-// State: S [H, d, d] f32, the convolution's last rows, the shift's last key. Cost: 4·H·d² multiply-adds a token.
+// With β only it is the delta rule. fast_weights.h has the recurrence. State: S [H, d, d] f32, the convolution's last
+// rows, the shift's last key. Cost: 4·H·d² multiply-adds per token.
 #pragma once
 #include "quern/mixers/mixer.h"
 #include "quern/nn/linear.h"
@@ -32,7 +32,7 @@ class GatedDeltaMixer : public Mixer {
   explicit GatedDeltaMixer(GatedDeltaConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:

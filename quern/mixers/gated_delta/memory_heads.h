@@ -1,5 +1,5 @@
-// The matrix memory of every head of every segment, on a tape: o = FastWeights(q, k, v; g, β), with what the gates
-// are made of as inputs:  β = σ(b),  g = −e^{A_log}·softplus(a + dt_bias). State: one part [H, d, dv], f32.
+// Fast weight memories of all heads and segments as one tape operation: o = FastWeights(q, k, v; g, β), with the
+// inputs of the gates:  β = σ(b),  g = −e^{A_log}·softplus(a + dt_bias). State: one part [H, d, dv], f32.
 #pragma once
 #include "quern/mixers/mixer.h"
 
@@ -13,6 +13,6 @@ struct MemoryGates {
 
 StatePart memory_part(int64_t n_head, int64_t head_dim, DType kv);
 Var memory_heads(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const MemoryGates& gates,
-                 bool correct, const Batch& batch, int site, int part);
+                 bool correct, const Batch& batch, int site);
 
 }  // namespace quern

@@ -1,7 +1,7 @@
-// Linear attention as a layer: a matrix a head that adds k_t v_tᵀ for every token and forgets nothing,
-//   o_t = RMSNorm_head((Σ_{s≤t} k_s v_sᵀ)ᵀ q_t),  y = o·Woᵀ,  q and k unit vectors unless told otherwise, k through a
-//   key shift if asked.
-// State: [H, d, d] f32 and the shift's last key. Cost: 2·H·d² multiply-adds a token.
+// Linear attention layer: one matrix per head accumulates k_t v_tᵀ of every token, without decay,
+//   o_t = RMSNorm_head((Σ_{s≤t} k_s v_sᵀ)ᵀ q_t),  y = o·Woᵀ
+// q and k are unit vectors by default; k passes through a key shift on request. State: [H, d, d] f32 and the shift's
+// last key. Cost: 2·H·d² multiply-adds per token.
 #pragma once
 #include "quern/mixers/mixer.h"
 #include "quern/nn/linear.h"
@@ -28,7 +28,7 @@ class LinearAttentionMixer : public Mixer {
   explicit LinearAttentionMixer(LinearAttentionConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:

@@ -1,12 +1,12 @@
-// Mamba (arXiv 2312.00752) in the two-head form of Zamba-7B: after the convolution the inner channels fall into
-// heads, and each head has its own B, C and time steps.
+// Mamba (arXiv 2312.00752) in the two-head form of Zamba-7B: after the convolution the inner channels are split into
+// heads, each with its own B, C and time steps.
 //   p = x·Winᵀ;  x[c] = p[2c], z[c] = p[2c+1] (interleaved in the checkpoint, not two halves)
 //   x ← SiLU(causal depthwise convolution of x);  per head, on its channels:
 //   [δ ‖ B ‖ C] = x·Wxᵀ;  dt = δ·Wdtᵀ;  y = selective scan(x, dt, B, C; A_log, D, bias) ⊙ SiLU(z)
 //   out = [heads of y]·Woutᵀ
-// State: the last taps − 1 rows of x before the convolution, and S [heads, N, I / heads] in f32.
-// Shapes: T tokens, D width, I inner channels, N states, R rank of the time steps. Packed, the rows of Win are laid
-// x first, then z. Cost per token: 3·D·I + I·(2R + 2N) multiply-adds and N·I exponentials.
+// State: the last taps − 1 rows of x before the convolution, and S [heads, N, I / heads] in f32. Shapes: T tokens, D
+// width, I inner channels, N states, R rank of the time steps. Prepacking reorders the rows of Win: x first, then z.
+// Cost per token: 3·D·I + I·(2R + 2N) multiply-adds and N·I exponentials.
 #pragma once
 #include "quern/mixers/mixer.h"
 #include "quern/nn/linear.h"
@@ -36,11 +36,11 @@ class Mamba1Mixer : public Mixer {
   explicit Mamba1Mixer(Mamba1Config config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:
-  enum Part { kConvTail, kSsm };
+  static constexpr const char *kConvTail = "conv", *kSsm = "ssm";  // parts of the state
   Var convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, int site);
   // One head's channels: u [T, I / heads] after the convolution.
   Var scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t head, const Batch& batch, int site);

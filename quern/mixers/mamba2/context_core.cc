@@ -1,14 +1,13 @@
-// Mamba-2 between its projections when rows of a document lie on several ranks (mixers/context.h):
-//   convolution  on rows widened by the taps − 1 before each segment
-//   SSD          of every segment from a zero state. N rows behind each read its last state Z out: their Δ is 0, so
-//                nothing moves, x = 0 and C = eₙ, so y is row n of Z; and what the backward pushes into them is the
-//                gradient of Z
+// Mamba-2 between its projections under context parallelism (mixers/ranks/context_parallel.h):
+//   convolution  on rows with a halo of the taps − 1 rows before each segment
+//   SSD          of every segment from a zero state. N extra rows at its end read out the last state Z: their Δ is 0,
+//                so the state does not change, x = 0 and C = eₙ, so y is row n of Z; the gradient that backward
+//                assigns to them is the gradient of Z
 //   states       a chunk c turns the state that enters it into S(c+1) = A(c)·S(c) + Z(c), A = e^(Σ a) over the chunk
-//                where it is one segment that goes on from before, 0 where a document begins in it. All (A, Z) go to
-//                all ranks, each runs the recurrence; what enters adds y_t += e^(s_t)·Cₜᵀ·S(c), s_t = a summed up to
-//                t
-//   backward     G(c) = Σ_t e^(s_t)·Cₜ·gyₜᵀ + A(c)·G(c+1), the same way round; G(c+1) is the gradient of Z(c)
-// Shapes: n rows here, H heads of P, I = H·P, N states, S segments, 2 chunks a rank. A rank sends 2·H·(N·P + 1)
+//                if it is one segment that continues, 0 if a document begins in it. All (A, Z) go to all ranks, each
+//                runs the recurrence; the entering state adds y_t += e^(s_t)·Cₜᵀ·S(c), s_t = a summed up to t
+//   backward     G(c) = Σ_t e^(s_t)·Cₜ·gyₜᵀ + A(c)·G(c+1), in reverse; G(c+1) is the gradient of Z(c)
+// Shapes: n local rows, H heads of P, I = H·P, N states, S segments, 2 chunks per rank. A rank sends 2·H·(N·P + 1)
 // numbers forward and 2·H·N·P backward, whatever the length.
 #include <algorithm>
 #include <cmath>
@@ -17,7 +16,7 @@
 #include "quern/kernels/ssm/causal_conv.h"
 #include "quern/kernels/ssm/gated_norm.h"
 #include "quern/mixers/mamba2/mamba2_mixer.h"
-#include "quern/mixers/ranks/context.h"
+#include "quern/mixers/ranks/context_parallel.h"
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
@@ -78,7 +77,7 @@ Tensor rows_only(const Tensor& x, std::span<const int32_t> offsets, int64_t N) {
 // Carries states from chunk to chunk. All in T but the sums of a, which are double.
 template <class T>
 struct Mamba2Mixer::Carry {
-  const Context& context;
+  const ContextParallel& context;
   Mamba2Config c;
   std::vector<int32_t> offsets;
   Tensor xbc, dt, a_log, bias;      // rows of C, steps, and what turns steps into decays
@@ -97,7 +96,7 @@ struct Mamba2Mixer::Carry {
     size_t at = 0;
     const auto& segments = context.segments();
     for (int index : {r, 2 * P - 1 - r}) {
-      const Cut cut = even_cut(context.tokens(), 2 * P, index);
+      const Range cut = even_range(context.tokens(), 2 * P, index);
       Chunk k{index, static_cast<int64_t>(at), 0, 0, -1, false};
       if (cut.end > cut.begin) {
         k.begin = offsets[at], k.end = offsets[at + 1], k.goes_on = segments[at].document < segments[at].begin;
@@ -256,12 +255,13 @@ struct Mamba2Mixer::Carry {
 
 template <class T>
 Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
-  const Context& context = *b.context;
+  const ContextParallel& context = *b.context;
   const int64_t I = c_.inner(), C = c_.channels(), H = c_.n_head, N = c_.n_state, GN = c_.n_group * N;
   const int64_t S = b.segments(), halo = c_.taps - 1;
   Var xbc = slice_columns(tape, p_TW, I, C), dt = slice_columns(tape, p_TW, I + C, H);
   xbc = context.narrow(
-      tape, convolved<T>(tape, context.widen(tape, xbc, halo), conv_w_, conv_b_, context.widened(halo).offsets),
+      tape,
+      convolved<T>(tape, context.with_halo(tape, xbc, halo), conv_w_, conv_b_, context.with_halo_batch(halo).offsets),
       halo);
 
   const Var a_log = tape.param(a_log_), bias = tape.param(dt_bias_), skip = tape.param(d_);

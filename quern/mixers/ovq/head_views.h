@@ -1,4 +1,4 @@
-// One head's rows of a tensor [T, H, d], and its span of one [H, T]; what these mixers hand their heads.
+// Views of one head's rows of a tensor [T, H, d], and of its span of a tensor [H, T].
 #pragma once
 #include "quern/tensor/tensor.h"
 

@@ -1,14 +1,13 @@
-// Online vector-quantised attention (arXiv 2602.03922), one head at a time. A dictionary of at most N rows stands for
-// the past; row n keeps how many tokens it took, c, and the sums of their keys and values, S_k and S_v, so that the
-// exact running means D = S/c cost one addition a token. Time is cut into chunks of C tokens:
+// Online vector-quantized (OVQ) attention (arXiv 2602.03922), one head at a time. A dictionary of at most N rows
+// replaces the past; row n keeps the number of tokens assigned to it, c, and the sums of their keys and values, S_k
+// and S_v, so that the exact running means D = S/c cost one addition per token. Time is split into chunks of C tokens:
 //   read   logits s·q·D_k,n + log c_n over the rows as they were when the chunk began, s·q·k_j over the chunk's own
 //          tokens so far; o = softmax · [D_v ; v].  With e_n = e^(s·q·D_k,n − max):  o = (Σ e_n S_v,n + Σ e_j v_j) /
 //          (Σ c_n e_n + Σ e_j): the count bias takes no logarithm and the mean values no division.
-//   write  when a chunk is full, the tokens the rows resemble least open rows of their own (as many as the schedule
-//          grants), every other token joins the old row its key resembles most. No gradient flows through the choice.
-// Clusters of identical keys make it exact softmax attention.
-// State of a head: d·N + N·dv + N sums and a chunk of tokens. Cost of a token: (N + C/2)(d + dv) multiply-adds to
-// read and N·d to write, whatever came before.
+//   write  when a chunk is full, the tokens least similar to the rows open new rows (as many as the schedule grants),
+//          every other token is assigned to the row whose key is most similar. No gradient flows through the choice.
+// Clusters of identical keys make it exact softmax attention. State of a head: d·N + N·dv + N sums and a chunk of
+// tokens. Cost of a token, for any context length: (N + C/2)(d + dv) multiply-adds to read and N·d to write.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -29,7 +28,7 @@ struct OvqOptions {
   int64_t horizon = 0;        // of linear growth
   bool spread = true;         // the least similar tokens open rows; false: tokens drawn at random (an ablation)
   bool count_bias = true;     // false: counts are for the means alone
-  bool normalise = false;     // read keys as S/‖S‖, not S/c
+  bool normalize = false;     // read keys as S/‖S‖, not S/c
   bool delta_values = false;  // a row's value moves by what its readout lacked: D_v += (v − readout(k)) / c
 };
 void check(const OvqOptions& o, const char* where);  // throws Error naming the field

@@ -1,7 +1,7 @@
-// Backward, chunk by chunk from the last. What a chunk reads is the memory as it was when the chunk began: the writes
-// are replayed forwards with an undo log of the rows they touch (at most a chunk's worth each, O(T·d) in all, and
-// exact, which taking sums back by subtraction is not), then undone one chunk at a time.
-// A token's key and value went into one row's sums: their gradient is what later reads gave that row.
+// Backward, chunk by chunk from the last. A chunk reads the memory as it was when the chunk began: the writes are
+// recomputed forwards with an undo log of the rows they change (at most one chunk's worth each, O(T·d) in all, and
+// exact, unlike subtracting from the sums), then undone one chunk at a time. A token's key and value are part of one
+// row's sums: their gradient is what later reads gave that row.
 #include <algorithm>
 #include <vector>
 
@@ -24,7 +24,7 @@ class Replay {
     keys_rows = zeros(o.rows * d_);
     values_columns = zeros(dv_ * ovq_key_stride(o.rows));
     chunk_values_columns = zeros(dv_ * ovq_key_stride(o.chunk));
-    norms_ = zeros(o.normalise ? o.rows : 0);
+    norms_ = zeros(o.normalize ? o.rows : 0);
     const int64_t chunks = (x.q.shape[0] + o.chunk - 1) / o.chunk;
     log_.reserve(static_cast<size_t>(chunks));
     for (int64_t r = 0; r + 1 < chunks; ++r) forward(r, rows);

@@ -1,4 +1,4 @@
-// Where the tokens of a full chunk are written.
+// Chooses the dictionary rows that the tokens of a full chunk are written to.
 #pragma once
 #include "quern/mixers/ovq/ovq.h"
 

@@ -1,5 +1,5 @@
-// Reading a memory: logits of a block of queries, their softmax, and the way back. Columns of a block are the live
-// rows, then the chunk's tokens 0 … first + l, of which query i sees first + i + 1.
+// Reading a memory: logits of a block of queries, their softmax, and its backward. The columns of a block are the rows
+// in use, then the chunk's tokens 0 … first + l, of which query i sees first + i + 1.
 #pragma once
 #include "quern/mixers/ovq/ovq.h"
 

@@ -1,4 +1,4 @@
-// Writing a full chunk into a memory.
+// Writes a full chunk into a memory.
 #pragma once
 #include "quern/mixers/ovq/ovq.h"
 

@@ -1,5 +1,5 @@
-// Loops over rows that the memories of this room's kin are made of: small products and what a softmax needs. Serial:
-// heads and sequences are what threads are for. Double runs the plain loops, f32 the instruction set's own.
+// Row loops of the dictionary memories: small matrix products and the parts of a softmax. Single-threaded: threads are
+// used over heads and sequences. Double uses plain loops, f32 those of the instruction set.
 #pragma once
 #include "quern/mixers/ovq/row_math_simd.h"
 
@@ -15,7 +15,7 @@ struct RowMath {
   static void scale(int64_t n, T s, T* x);
   static void divide(int64_t n, T s, const T* d, T* x);
   static void add(int64_t n, T s, const T* x, T* y);
-  static void centre(int64_t n, T mean, const T* p, T* x);
+  static void center(int64_t n, T mean, const T* p, T* x);
 };
 
 }  // namespace quern

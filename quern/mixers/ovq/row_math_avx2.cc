@@ -1,4 +1,4 @@
-// The fast row loops in vectors of 8 floats; the bodies are in row_math_rows.h.
+// Fast row loops in vectors of 8 floats; the bodies are in row_math_rows.h.
 #include "quern/mixers/ovq/row_math_rows.h"
 
 namespace quern {

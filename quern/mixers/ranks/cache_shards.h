@@ -1,9 +1,10 @@
-// One long session's caches over ranks: every rank feeds all tokens through the whole model, but keeps only its rows
-// of the attention caches, and attention over them is joined from partial results (reduce_partials.h). Rows go to
-// ranks in blocks, round and round: row i lies on rank (i / block) mod p, so that shards stay even while the session
-// grows, and a generated token is appended to exactly one rank, before it is attended. Parts with a window stay whole
-// on every rank: only their newest rows are ever read. Products are f32 (f64) even where the model multiplies in
-// bf16: probabilities rounded to 8 bits would make results depend on the number of ranks.
+// KV cache sharded over ranks, for one long sequence: every rank feeds all tokens through the whole model but keeps
+// only its rows of the KV caches; attention over them is combined from partial results (reduce_partials.h,
+// tree-attention decoding). Rows are assigned to ranks in blocks, round robin: row i lies on rank (i / block) mod p,
+// so that shards stay even while the sequence grows, and a generated token is appended to exactly one rank, before it
+// is attended. Parts with a window stay whole on every rank, since only their newest rows are read. Matrix products
+// are f32 (f64) even if the model computes in bf16: probabilities rounded to bf16 would make results depend on the
+// number of ranks.
 #pragma once
 #include "quern/mixers/ranks/attend.h"
 #include "quern/mixers/ranks/context_blocks.h"

@@ -1,7 +1,7 @@
-// Attention between queries and keys that know their rows in the whole, wherever they lie, in tiles of products:
-// context parallel (context_attend.h) and caches that lie over ranks (cache_shards.h) are made of these. A query sees
-// the keys up to its own row, in its document, the newest `window` of them (0 = all). q [n, Hq, d], k [n, Hkv, d], v
-// [n, Hkv, dv]: rows may lie apart, the numbers of one head's row may not.
+// Tiled attention between queries and keys that carry their global row numbers, wherever they lie: the building block
+// of context parallelism (context_attend.h) and of sharded KV caches (cache_shards.h). A query sees the keys up to its
+// own row, in its document, the newest `window` of them (0 = all). q [n, Hq, d], k [n, Hkv, d], v [n, Hkv, dv]: rows
+// may be strided, one head's row must be contiguous.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct BlockHeads {
   bool bf16;  // products of f32 rounded to bf16
 };
 
-// A run of rows that are neighbours in the whole: where they lie, and who they are.
+// A run of rows that are neighbors in the whole: where they lie, and who they are.
 struct RowRun {
   int64_t local, row, n;
 };

@@ -1,6 +1,6 @@
 // Partial attention results as records that ranks can exchange: [rows, dv + 2] of u, m, l
-// (kernels/attention/partial.h), one row a query and head. Everything here is per row, so records may be cut between
-// rows and joined piece by piece.
+// (kernels/attention/partial.h), one row per query and head. Every operation is per row, so records may be split
+// between rows and combined piece by piece.
 #pragma once
 #include "quern/comm/communicator.h"
 #include "quern/mixers/ranks/attend.h"

@@ -1,14 +1,12 @@
-// Attention whose keys and values lie over ranks, while every rank has all queries: what decoding with one long cache
-// over many machines needs. Every query sees all keys of all ranks; results are the same bits on every rank.
-//   reduce     each rank attends its own keys once, and the partial results are joined (reduce_partials.h):
-//   4·n·Hq·d·t
-//              flops a rank of t keys, and nothing but the joining travels
-//   ring-kv    keys and values go round and every rank attends all of them: 4·n·Hq·d·N flops a rank, (p−1)·N rows
-//   travel,
-//              two blocks of the longest shard beside its own (in slices, so that one block's room takes both what
-//              leaves and what comes; so nothing is computed meanwhile)
-//   gather-kv  keys and values once to everybody: as many bytes, room for all N rows
-// The last two are there to be measured against.
+// Attention with keys and values sharded over ranks and all queries on every rank, as decoding with one long sharded
+// KV cache needs. Every query sees all keys of all ranks; results are the same bits on every rank.
+//   reduce     each rank attends its own keys once, and the partial results are combined (reduce_partials.h):
+//              4·n·Hq·d·t flops on a rank of t keys; only partial results travel
+//   ring-kv    keys and values pass around and every rank attends all of them: 4·n·Hq·d·N flops per rank, (p−1)·N rows
+//              travel, two blocks of the longest shard in memory besides its own (in slices, so that one block's room
+//              takes both what leaves and what arrives; nothing is computed meanwhile)
+//   gather-kv  all keys and values to every rank once: as many bytes, room for all N rows
+// The last two are baselines to measure against.
 #pragma once
 #include "quern/mixers/ranks/attend.h"
 #include "quern/mixers/ranks/partials.h"

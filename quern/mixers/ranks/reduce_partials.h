@@ -1,13 +1,13 @@
-// Joining the partial attention results of all ranks: every rank gives what its shard of the keys brought for the
-// same queries and gets the whole, the same bits everywhere. R records of B bytes in all (B = R·(dv + 2)·4 in f32), p
-// ranks; bytes are what all ranks together send:
-//   three-reduces   lse by maximum, then weighted results and weights by sum      2(p−1)·B       3 all-reduces
-//   two-reduces     the two sums as one                                           2(p−1)·B       2 all-reduces
-//   butterfly       records joined pairwise (comm/tree.h)                         p·log₂p·B      log₂p steps, else +
-//   2 two-level       a tree inside a node, a butterfly between nodes, and back     comm/tree.h heads           rank
-//   r joins everybody's r-th share of rows, then all gather  2(p−1)·B       2 exchanges native          MPI_Allreduce
-//   with ⊕ as its operation; a butterfly elsewhere ring            records go round, joined in rank order when all
-//   are there     p(p−1)·B       p−1 steps
+// Combines the partial attention results of all ranks: every rank contributes the results of its shard of the keys for
+// the same queries and gets the whole, the same bits everywhere. R records of B bytes in all (B = R·(dv + 2)·4 in
+// f32), p ranks; bytes are what all ranks together send:
+//   three-reduces  lse by maximum, then weighted results and weights by sum    2(p−1)·B     3 all-reduces
+//   two-reduces    the two sums as one                                         2(p−1)·B     2 all-reduces
+//   butterfly      records combined pairwise (comm/tree.h)                     p·log₂p·B    log₂p steps, else + 2
+//   two-level      a tree inside a node, a butterfly between nodes, and back   comm/tree.h
+//   heads          rank r combines everyone's r-th share of rows, all gather   2(p−1)·B     2 exchanges
+//   native         MPI_Allreduce with ⊕ as its operation; a butterfly without MPI
+//   ring           records pass around, combined in rank order at the end      p(p−1)·B     p−1 steps
 #pragma once
 #include <string>
 
@@ -36,7 +36,7 @@ class ExchangeMemory {
 
 struct ReduceOptions {
   ReduceForm form = ReduceForm::butterfly;
-  int node_ranks = 1;  // two-level: so many neighbours make a node
+  int node_ranks = 1;  // two-level: so many neighbors make a node
 };
 
 // records [rows, dv + 2]: this rank's going in, the whole coming out.

@@ -1,11 +1,11 @@
-// Attention over vector-quantised keys with a learnt codebook (the ancestor of OVQ; Transformer-VQ, arXiv
-// 2309.16354), one head at a time. Each key becomes its nearest code k̂ = C_z, so that the past is one count and one
-// sum of values a code:
-//   logits s·q·C_n + log c_n over the codes as they stood when the chunk began, s·q·k̂_j over the chunk's own tokens.
-// That is exact softmax attention over the quantised keys. Codes never met take part with a weight of 1e-30.
-// Gradients: of q, v and s exact. Of k straight through the quantiser, from the chunk's own tokens; none through the
-// cache. Of the codebook as though the loss had mean ‖C_z − k‖² more, and of k commit·mean ‖k − C_z‖² more.
-// State of a head: N·dv + N sums and a chunk of tokens; cost of a token (N + C/2)(d + dv) + N·d multiply-adds.
+// Attention over vector-quantized keys with a learned codebook (Transformer-VQ, arXiv 2309.16354; the ancestor of
+// OVQ), one head at a time. Each key becomes its nearest code k̂ = C_z, so that the past is one count and one sum of
+// values per code:
+//   logits s·q·C_n + log c_n over the codes as they stood when the chunk began, s·q·k̂_j over the chunk's own tokens
+// That is exact softmax attention over the quantized keys. Codes without tokens take part with a weight of 1e-30.
+// Gradients: exact for q, v and s; for k straight-through, from the chunk's own tokens only, none through the cache;
+// for the codebook as if the loss also contained mean ‖C_z − k‖², and for k commit·mean ‖k − C_z‖². State of a head:
+// N·dv + N sums and a chunk of tokens; cost of a token (N + C/2)(d + dv) + N·d multiply-adds.
 #pragma once
 #include "quern/mixers/ovq/ovq.h"
 

@@ -1,8 +1,8 @@
-// Attention over vector-quantised keys as a layer (vq.h tells what a head does), the baseline that OVQ is measured
-// against: the codebook is a parameter [H, N, d], learnt over the corpus and the same for every sequence.
-//   q, k, v = x·Wᵀ;  k through a key shift if asked;  q, k = unit vectors a head;  s_h = β_h·√d;  y = VQ(…)·Woᵀ
-// State, fixed in size and f32: sums of values [H, N, d], counts [H, N], the chunk that is not yet full with its
-// codes, and how many tokens were seen. Cost per token: 4·H·d·D multiply-adds for the projections and H·d·(3N + C).
+// Attention over vector-quantized keys as a layer (one head: vq.h), the baseline that OVQ is measured against: the
+// codebook is a parameter [H, N, d], learned over the corpus and shared by all sequences.
+//   q, k, v = x·Wᵀ;  k through a key shift on request;  q, k = unit vectors per head;  s_h = β_h·√d;  y = VQ(…)·Woᵀ
+// State, constant in size and f32: sums of values [H, N, d], counts [H, N], the chunk that is not yet full with its
+// codes, and the number of tokens seen. Cost per token: 4·H·d·D multiply-adds for the projections and H·d·(3N + C).
 #pragma once
 #include "quern/mixers/mixer.h"
 #include "quern/mixers/vq_attention/vq.h"
@@ -31,11 +31,13 @@ class VqAttentionMixer : public Mixer {
   explicit VqAttentionMixer(VqAttentionConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:
-  enum Part { kValues, kCounts, kChunkKeys, kChunkValues, kChunkCodes, kSeen, kShift };
+  // Parts of the state.
+  static constexpr const char *kValues = "values", *kCounts = "counts", *kChunkKeys = "chunk_keys",
+                              *kChunkValues = "chunk_values", *kChunkCodes = "chunk_codes", *kSeen = "seen";
   template <class T>
   Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
   template <class T>

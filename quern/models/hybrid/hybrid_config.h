@@ -1,8 +1,8 @@
-// A model whose layers take turns with mixers of any kind: config.json names the mixers it uses, each with its own
-// fields, and then says layer by layer which one runs.
+// Hybrid model configuration: layers with sequence mixers of any kind. config.json names the mixers, each with its own
+// fields, and then lists which one each layer uses.
 //   "mixers": {"near": {"type": "attention", "n_head": 4, …, "window": 128}, "far": {"type": "ovq", …}},
 //   "layers": ["near", "far", "near", "far"]
-// A mixer's width is hidden_size unless it says so itself.
+// A mixer's width is hidden_size by default.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// The plain pre-norm transformer everybody knows: Llama, Mistral, Qwen2 and their likes differ only in these fields.
+// Configuration of pre-norm transformers: Llama, Mistral, Qwen2, Qwen3, which differ only in these fields.
 #pragma once
 #include <cstdint>
 #include <optional>

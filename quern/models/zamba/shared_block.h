@@ -1,10 +1,10 @@
-// The transformer block that a Zamba model invokes again and again with the same weights. No residual inside:
+// The shared transformer block of Zamba models, invoked at several layers with the same weights. No residual inside:
 //   u = RMSNorm(h ‖ e0);  q, k, v = u·Wᵀ (+ u·Aᵀ·Bᵀ);  o = softmax(q·kᵀ·(d/2)^−½)·v·Woᵀ
 //   m = RMSNorm(o);  f = (act(gate) ⊙ up)·Wdownᵀ,  [gate ‖ up] = m·Wguᵀ (+ m·Aᵀ·Bᵀ)
 // The scale uses half the head size: the concatenation doubled the width, the models kept the old scale. A and B are
-// low-rank adapters of one invocation; they are multiplied beside the shared matrices and never merged into them.
-// Shapes: T tokens, H width, 2H attention width, F inner width, R adapter rank.
-// Cost per token and invocation: 14·H² + 3·H·F multiply-adds, adapters R·(12·H + H + 2·F), and 4·H per key seen.
+// low-rank adapters of one invocation; their product is added to the shared matrix's output and never merged into it.
+// Shapes: T tokens, H width, 2H attention width, F inner width, R adapter rank. Cost per token and invocation: 14·H² +
+// 3·H·F multiply-adds, adapters R·(12·H + H + 2·F), and 4·H per key seen.
 #pragma once
 #include <array>
 #include <optional>
@@ -36,7 +36,7 @@ class Invocation : public Module {
   // Adapters are named inside the block's prefix, by the invocation's number.
   void visit_adapters(const std::string& block_prefix, size_t number, const ParameterVisitor& v);
   void visit(const std::string& prefix, const ParameterVisitor& v) override { linear.visit(prefix + "linear", v); }
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
 
   struct Adapter {
     Linear down, up;
@@ -52,7 +52,7 @@ class SharedBlock : public Module {
   explicit SharedBlock(SharedBlockConfig config);
   StateSpec state_spec(DType kv) const { return {kv_parts(c_.n_head_kv, c_.head_dim(), 0, kv)}; }
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   // f·Linᵀ of this invocation: what is added to the input of the layer's mixer.
   Var forward(Tape& tape, const Var& h_TH, const Var& e0_TH, Invocation& own, const Batch& batch, int site);
 

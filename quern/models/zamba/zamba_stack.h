@@ -1,11 +1,11 @@
-// What Zamba-7B and Zamba2 have in common: a deep stack of Mamba layers on one residual stream h, into which one or
-// two shared transformer blocks are invoked at the "hybrid" layers.
+// What Zamba-7B and Zamba2 share: a deep stack of Mamba layers on one residual stream h, with one or two shared
+// transformer blocks invoked at the "hybrid" layers.
 //   e0 = h = embed(ids)
 //   at every layer l:  t = block[j mod blocks](h ‖ e0) through invocation j's matrix if l is hybrid number j, else 0
 //                      h = h + Mixer_l(RMSNorm(h + t))
 //   logits = RMSNorm(h)·embedᵀ
-// The stream itself never receives t. Blocks take turns by the number of the invocation, not of the layer.
-// Sites: the mixers of all layers, then the invocations with a key/value cache each.
+// The stream itself never receives t. Blocks alternate by the number of the invocation, not of the layer. State sites:
+// the mixers of all layers, then the invocations with a KV cache each.
 #pragma once
 #include <functional>
 #include <memory>
@@ -35,7 +35,7 @@ class ZambaStack : public Model {
   int64_t vocab_size() const override { return stack_.vocab; }
   std::vector<StateSite> sites(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
   Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
   Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
@@ -73,6 +73,6 @@ class ZambaStack : public Model {
 std::vector<bool> zamba_hybrid_layers(const std::vector<std::string>& names);
 std::vector<std::string> zamba_layer_names(const std::vector<bool>& hybrid);
 // Throws Error naming the field unless 1 ≤ v ≤ most.
-void zamba_check_size(const char* key, int64_t v, int64_t most);
+void zamba_check_size(const char* key, int64_t v, int64_t maximum);
 
 }  // namespace quern

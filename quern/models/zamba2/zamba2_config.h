@@ -1,5 +1,5 @@
-// Zamba2's configuration (model_type "zamba2") in the current Hugging Face form; the 2024 form says the same in other
-// words (state_size, lora_rank, "m" and "g"), and rotary settings may lie nested in rope_parameters.
+// Zamba2's configuration (model_type "zamba2") in the current Hugging Face form; the 2024 form uses other names
+// (state_size, lora_rank, "m" and "g"), and rotary settings may be nested in rope_parameters.
 #pragma once
 #include <cstdint>
 #include <optional>

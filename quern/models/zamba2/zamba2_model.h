@@ -1,5 +1,5 @@
-// Zamba2 (arXiv 2411.15242): the stack of quern/models/zamba with Mamba-2 mixers, one or two shared blocks taking
-// turns, low-rank adapters for every invocation, rotary positions in some sizes.
+// Zamba2 (arXiv 2411.15242): the stack of quern/models/zamba with Mamba-2 mixers, one or two alternating shared
+// blocks, low-rank adapters for every invocation, rotary positions in some sizes.
 #pragma once
 #include "quern/models/zamba/zamba_stack.h"
 #include "quern/models/zamba2/zamba2_config.h"

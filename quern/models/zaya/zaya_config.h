@@ -1,6 +1,6 @@
-// ZAYA's configuration in the current Hugging Face form, and what the 2025 ("legacy") form says in other words.
-// The legacy form lists half-layers (attention and MoE alternate), may carry a stale layer count and an uncompressed
-// head count: the tensors decide (see from_hf).
+// ZAYA's configuration in the current Hugging Face form, also read from the 2025 ("legacy") form. The legacy form
+// lists half-layers (attention and MoE alternate), may carry a stale layer count and an uncompressed head count: the
+// tensors decide (see from_hf).
 #pragma once
 #include <cstdint>
 #include <map>

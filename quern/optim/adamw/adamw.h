@@ -1,7 +1,7 @@
 // AdamW (Loshchilov & Hutter): m = β1 m + (1−β1) g;  v = β2 v + (1−β2) g²;
 //   w ← w − lr·( m̂ / (√v̂ + ε) + decay·w ),  m̂ = m/(1−β1ᵗ), v̂ = v/(1−β2ᵗ)
-// State: `m`, `v` (f32, the parameter's shape) and `step` (how often this parameter was moved).
-// Cost: four reads and three writes of 4 bytes an element, nothing else: bound by memory.
+// State: `m`, `v` (f32, the parameter's shape) and `step` (updates of this parameter). Cost: four reads and three
+// writes of 4 bytes per element; memory-bound.
 #pragma once
 #include "quern/optim/optimizer.h"
 
@@ -30,7 +30,7 @@ void adamw_update(const AdamWPiece& p, const AdamWOptions& o, double lr, double 
 class AdamW : public Optimizer {
  public:
   explicit AdamW(AdamWOptions options);  // throws Error naming the field
-  OptimizerCut cut() const override { return OptimizerCut::elements; }
+  OptimizerRange cut() const override { return OptimizerRange::elements; }
   std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const override;
   void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const override;
 

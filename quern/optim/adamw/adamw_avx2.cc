@@ -1,4 +1,4 @@
-// The fast AdamW update in vectors of 8 floats; the body is in adamw_rows.h.
+// Fast AdamW update in vectors of 8 floats; the body is in adamw_rows.h.
 #include "quern/optim/adamw/adamw_rows.h"
 
 namespace quern {

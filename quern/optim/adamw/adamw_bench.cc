@@ -1,4 +1,5 @@
-// AdamW over 64 Mi elements in parameters of uneven size, far out of cache: seven words of memory traffic an element.
+// AdamW over 64 Mi elements in parameters of uneven size, far larger than the caches: seven words of memory traffic
+// per element.
 #include "quern/host/bench.h"
 #include "quern/kernels/bench_data.h"
 #include "quern/optim/adamw/adamw.h"
@@ -18,8 +19,7 @@ void bench_optim_adamw(Bench& b) {
   double elements = 0;
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].parameter = &parameters[i];
-    for (const OptimizerPart& s : adamw.state("w", parameters[i]))
-      slots[i].state.push_back(Tensor::zeros(s.shape, s.dtype));
+    slots[i].state = OptimizerState(adamw.state("w", parameters[i]));
     elements += static_cast<double>(parameters[i].value.size());
     at.push_back(&slots[i]);
   }

@@ -1,5 +1,5 @@
-// The fast AdamW update, written once over vec_math.h for both widths. Every element goes through the same operations
-// wherever a piece is cut, tails included.
+// Fast AdamW update, written once over vec_math.h for both vector widths. Every element passes through the same
+// operations wherever a piece is cut, tails included.
 #pragma once
 #include "quern/kernels/vec_math.h"
 #include "quern/optim/adamw/adamw_simd.h"

@@ -1,4 +1,4 @@
-// The table of fast AdamW updates; kernels/vec_math.h says why it speaks of raw pointers.
+// Table of fast AdamW updates; kernels/vec_math.h explains the raw pointers.
 #pragma once
 #include <cstdint>
 

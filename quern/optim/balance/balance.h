@@ -1,9 +1,9 @@
-// The controller of ZAYA's balancing biases (no auxiliary loss): with f the share of tokens each class got, the
-// pseudo-gradient f − 1/E goes through AdamW without decay, so that an overloaded expert's bias falls. The classes'
-// counts stand in the parameter's grad, put there by the router; only their ratios matter, so sums and means over
-// micro-batches and ranks serve alike. E counts the skip class too: 17 classes, a target of 1/17 each.
-// The learning rate is the controller's own, not the schedule's. Rates and betas of the published run are not known;
-// these defaults are those of the public training code.
+// Expert load balancing without an auxiliary loss, as in ZAYA: a controller updates the router's balancing biases.
+// With f the share of tokens each class received, the pseudo-gradient f − 1/E goes through AdamW without decay, so
+// that an overloaded expert's bias falls. The router puts the classes' counts into the parameter's grad; only their
+// ratios matter, so sums and means over micro-batches and ranks serve alike. E counts the skip class too: 17 classes,
+// a target of 1/17 each. The learning rate is the controller's own, not the schedule's. Rates and betas of the
+// published run are not known; these defaults are those of the public training code.
 #pragma once
 #include "quern/optim/optimizer.h"
 

@@ -1,10 +1,10 @@
 // Muon (Jordan et al.; learning rate shared with AdamW after Moonlight): the update of a matrix is its momentum with
 // all singular values brought to one.
 //   m ← μ·m + g;   u = nesterov ? g + μ·m : m;   O = NewtonSchulz(u);   w ← (1 − lr·decay)·w − lr·scale·O
-//   scale: "rms" 0.2·√max(rows, columns), which gives the update AdamW's root mean square; "jordan" √max(1,
-//   rows/columns)
-// Every logical matrix by itself: each expert of a stack; with split_fused also each part that a layer laid one upon
-// the other (gate and up). State: `muon_m`, f32, the parameter's shape; none with momentum 0 (then u = g).
+//   scale: "rms" 0.2·√max(rows, columns), which gives the update AdamW's root mean square;
+//          "jordan" √max(1, rows/columns)
+// Every logical matrix is updated separately: each expert of a stack; with split_fused also each part of a fused
+// matrix (gate and up). State: `muon_m`, f32, the parameter's shape; none with momentum 0 (then u = g).
 #pragma once
 #include "quern/optim/muon/newton_schulz.h"
 #include "quern/optim/optimizer.h"
@@ -42,7 +42,7 @@ class Muon : public MatrixOptimizer {
   LogicalMatrices matrices(const Parameter& p) const override { return logical_matrices(p, o_.split_fused); }
   double cost(int64_t rows, int64_t columns) const override;
   void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const override;
-  void orthogonalise(View<float, 2> u) const override { newton_schulz(u, newton_schulz_); }
+  void orthogonalize(View<float, 2> u) const override { newton_schulz(u, newton_schulz_); }
   void apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
              int64_t columns) const override;
 

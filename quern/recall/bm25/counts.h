@@ -1,8 +1,8 @@
-// How often which word stands in which chunk: the matrix from which postings, embeddings and the graph are made.
-// Chunks with the same words the same number of times share one row, so that a text repeated 10⁵ times costs one.
-// Terms are numbered by rising document frequency (rarest first, ties by key), rows hold theirs in that order;
-// nothing depends on the number of threads. Cost: words are hashed, spread over 64 shares of the keys, and numbered
-// share by share in tables that stay in the second cache, all in parallel; 30 to 60 ns a word and thread.
+// Term counts: the sparse matrix of terms by chunks from which postings, embeddings and the graph are made. Chunks
+// with the same words the same number of times share one row, so that a text repeated 10⁵ times costs one. Terms are
+// numbered by rising document frequency (rarest first, ties by key), rows list theirs in that order; nothing depends
+// on the number of threads. Cost: words are hashed, distributed over 64 shares of the keys, and numbered share by
+// share in tables that fit the second-level cache, all in parallel; 30 to 60 ns per word and thread.
 #pragma once
 #include <cstdint>
 #include <span>

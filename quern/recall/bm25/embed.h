@@ -1,9 +1,8 @@
 // Sparse embeddings of chunks: rows of unit length (a row without words is zero) over the terms of TermCounts.
 //   tf-idf   x = f · (ln((1 + n) / (1 + df)) + 1)
 //   bm25     x = idf · f / (f + k1 (1 − b + b |d| / mean)), idf as in rank.h
-//   hashing  tf-idf over 2^bits columns that terms fall into by their keys, with signs: no vocabulary is needed to
-//            embed another text alike
-// A query is embedded with the same weights; words the collection lacks carry no weight.
+//   hashing  tf-idf over 2^bits columns that terms are hashed to, with signs: needs no vocabulary to embed other text
+// A query is embedded with the same weights; words that the collection lacks have no weight.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -37,6 +36,6 @@ std::unique_ptr<SparseEmbedder> hashing_embedder(int bits = 20);
 std::unique_ptr<SparseEmbedder> make_embedder(std::string_view name);  // throws Error
 
 double tf_idf_weight(uint64_t rows, uint64_t documents);
-void normalise_rows(SparseRows& rows);
+void normalize_rows(SparseRows& rows);
 
 }  // namespace quern

@@ -1,11 +1,10 @@
-// Postings in memory that grow by appending and can be written to a file as they are: per term a chain of blocks of
-// at most 128 documents, each with the largest count and the shortest document inside, from which a bound on any
-// score follows whatever the collection's size and mean length have become. Blocks lie in slabs of 1 MiB and never
-// straddle.
+// Growing in-memory postings that can be written to a file unchanged: per term a chain of blocks of at most 128
+// documents, each with the largest count and the shortest document inside, which bound any score whatever the
+// collection's size and mean length become. Blocks lie in slabs of 1 MiB and never straddle.
 //
 //   block: [next][capacity << 16 | count][largest count][shortest length] documents[capacity] counts[capacity]: u16
 //
-// A count above 65535 is kept as 65535, where the score has long been flat.
+// A count above 65535 is stored as 65535, where the score has long been flat.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,7 @@
-// Documents by BM25:  score(d) = Σ_t n_t · idf_t · f / (f + k1 (1 − b + b |d| / mean))   over the query's terms t,
-// n_t times in the query, f times in d;  idf_t = ln(1 + (N − df_t + ½) / (df_t + ½)).
-// rank_all adds up every posting: the definition. rank_top gives the same documents and the same bits while it skips
-// what cannot reach the k best: windows of documents, terms by falling bound, the bounds from the blocks of a window.
-// Ties go to the earlier document.
+// BM25 ranking:  score(d) = Σ_t n_t · idf_t · f / (f + k1 (1 − b + b |d| / mean))   over the query's terms t, n_t
+// times in the query, f times in d;  idf_t = ln(1 + (N − df_t + ½) / (df_t + ½)). rank_all adds up every posting: the
+// definition. rank_top returns the same documents and the same bits but skips what cannot reach the k best: windows of
+// documents, terms by falling bound, the bounds from the blocks of a window. Ties go to the earlier document.
 #pragma once
 #include <cstdint>
 #include <span>

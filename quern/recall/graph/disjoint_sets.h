@@ -1,5 +1,5 @@
-// Sets of nodes that grow together: which set a node is in, and joining two. Cost: next to nothing a step (the
-// smaller set goes under the larger, and paths are halved as they are walked).
+// Union-find: which set a node is in, and joining two sets. Near-constant cost per operation (the smaller set goes
+// under the larger, with path halving).
 #pragma once
 #include <cstdint>
 #include <numeric>

@@ -1,14 +1,14 @@
-// Which chunks resemble which: S = X Xᵀ of unit rows, kept where s ≥ threshold, as a symmetric graph with its
-// diagonal. gram_all compares every pair: the definition. gram_pruned adds up only what can be above zero, row by row
-// over the postings of its terms, in the definition's order, hence with its bits. Sums are held for a tile of 6144
-// rows (gram_tiles.h), which stay in the first cache, while 2048 rows go past it; a row with few postings keeps a
-// list instead. Guards, which are counted:
-//   terms are taken from cheap to dear while the sums stay within `most_work`; the others open no pair
-//                                                                   → GramStats::terms_passed_over
-//   a row keeps its `most_neighbours` strongest among the rows before it, and what later rows keep →
-//   GramStats::rows_cut
-// Cost: Σ df² / 2 additions of half a nanosecond, and a scan of 4 n² / 2 bytes at the first cache's speed where rows
-// are dense; in parallel over rows; the same result with any number of threads.
+// Similarity graph of chunks: S = X Xᵀ of unit rows, kept where s ≥ threshold, symmetric with its diagonal. gram_all
+// compares every pair: the definition. gram_pruned adds up only what can be above zero, row by row over the postings
+// of its terms, in the definition's order, hence with its bits. Sums are held for a tile of 6144 rows (gram_tiles.h),
+// which stay in the first-level cache, while 2048 rows pass it; a row with few postings keeps a list instead. Limits,
+// which are counted:
+//   terms are taken from cheap to expensive while the sums stay within `max_work`; the others add no pair
+//                                                                   → GramStats::terms_skipped
+//   a row keeps its `max_neighbors` strongest among the rows before it, and what later rows keep
+//                                                                   → GramStats::rows_cut
+// Cost: Σ df² / 2 additions of half a nanosecond, and a scan of 4 n² / 2 bytes at the first-level cache's speed where
+// rows are dense; in parallel over rows; the same result with any number of threads.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -39,11 +39,11 @@ struct SparseGraph {
 
 struct GramOptions {
   float threshold = 0.1f;
-  int64_t most_work = 4'000'000'000;
-  uint32_t most_neighbours = 32;
+  int64_t max_work = 4'000'000'000;
+  uint32_t max_neighbors = 32;
 };
 struct GramStats {
-  int64_t products = 0, terms_passed_over = 0, rows_cut = 0;
+  int64_t products = 0, terms_skipped = 0, rows_cut = 0;
 };
 
 SparseGraph gram_all(const SparseRows& x, float threshold);
@@ -53,7 +53,7 @@ SparseGraph gram_pruned(const SparseRows& x, const GramOptions& options, GramSta
 bool holds_together(const SparseGraph& graph, double share = 0.8);
 // The largest threshold ≥ `least` at which one component still holds `share` of the rows that are not empty; `least`
 // when there is none.
-float connecting_threshold(const SparseGraph& graph, float least, double share = 0.8);
+float connecting_threshold(const SparseGraph& graph, float minimum, double share = 0.8);
 SparseGraph above_threshold(const SparseGraph& graph, float threshold);
 std::vector<uint32_t> components(const GraphView& graph);  // node → the smallest node of its component
 

@@ -1,8 +1,8 @@
-// A row's products with the rows of a tile: for each of its terms, value times what the rows of the column have,
-// added to their sums. A product and an addition each, never fused: the sums are row_dot's to the bit.
-//   term i: entries [from[i.number], until[i.number]) of `place` and `other`. Four terms behind a row's last are read
-//   too, to fetch ahead; where rows follow one another, those are the next row's.
-// Cost: four instructions a product where they have three operands (AVX), seven where not.
+// Products of a row with the rows of a tile: for each of its terms, value times what the rows of the column have,
+// added to their sums. One multiplication and one addition each, never fused: the sums equal row_dot's to the bit.
+//   term i: entries [from[i.number], until[i.number]) of `place` and `other`. Four terms after a row's last are read
+//           too, for prefetching; where rows are consecutive, those are the next row's.
+// Cost: four instructions per product with three-operand instructions (AVX), seven without.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The products of a row, with instructions of three operands.
+// Products of a row, with three-operand instructions.
 #include "quern/recall/graph/gram_add.h"
 
 namespace quern {

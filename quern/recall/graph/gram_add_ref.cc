@@ -1,4 +1,4 @@
-// The products of a row, for any machine, and the choice between the two.
+// Products of a row for any machine, and dispatch.
 #include "quern/base/cpu.h"
 #include "quern/recall/graph/gram_add.h"
 

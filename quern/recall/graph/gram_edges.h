@@ -1,5 +1,5 @@
-// The way from pairs of rows to a graph, shared by the product over every pair and the fast one. Edges lie below the
-// diagonal, each pair once, by their larger row, in parts of rows that follow one another.
+// Builds a graph from pairs of rows, shared by the all-pairs and the fast version. Edges lie below the diagonal, each
+// pair once, by their larger row, in parts of consecutive rows.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ namespace quern {
 struct GramPart {  // the rows [first, first + begin.size() - 1)
   size_t first = 0;
   std::vector<uint64_t> begin{0};
-  std::vector<GramNeighbour> near;  // of each row those before it, ascending
+  std::vector<GramNeighbor> near;  // of each row those before it, ascending
   size_t rows() const { return begin.size() - 1; }
 };
 using GramParts = std::vector<GramPart>;

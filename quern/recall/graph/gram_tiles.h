@@ -1,7 +1,7 @@
-// The rows by column, tile by tile of 6144 rows: where a column's rows lie in a tile is looked up, not searched for.
+// Rows by column, tile by tile of 6144 rows: the position of a column's rows in a tile is looked up, not searched for.
 // A column that has fewer rows than there are tiles, or than eight, is not laid out, so that tables take no more room
 // than entries: such columns come first, because terms are numbered by rising frequency. Columns in another order are
-// laid out while the tables have no more than four numbers an entry, and none is beyond that.
+// laid out while the tables have at most four numbers per entry, and none after that.
 #pragma once
 #include <cstdint>
 #include <vector>

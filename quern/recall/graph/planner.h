@@ -1,6 +1,6 @@
-// Planning on the resolvent: states of a world, moves between them, and the value of every state for a goal,
-// V = (I − γP)⁻¹ r, the very kernel that recalls. Values are read along moves: from a state go to the neighbour that
-// is worth most. A goal moves without anything being learnt again; a wall moves and only what it touched is repaired.
+// Planning with the resolvent: states of a world, transitions between them, and the value of every state for a goal, V
+// = (I − γP)⁻¹ r, with the same kernel as retrieval. The path follows the values: from each state to the neighbor with
+// the highest one. A moved goal needs no relearning; a moved wall repairs only what it touches.
 //
 //   GridWorld world(8, 8);  world.wall(3, 0, 3, 6);
 //   Planner plan(world.graph(), 0.95);
@@ -15,7 +15,7 @@
 
 namespace quern {
 
-// A rectangle of cells; moves lead to the four neighbours that are no walls. A walled cell has no moves.
+// A rectangle of cells; moves lead to the four neighbors that are no walls. A walled cell has no moves.
 class GridWorld {
  public:
   GridWorld(uint32_t width, uint32_t height);
@@ -29,7 +29,7 @@ class GridWorld {
   int64_t distance(uint32_t from, uint32_t to) const;  // moves by breadth-first search; −1: out of reach
 
  private:
-  std::vector<uint32_t> neighbours(uint32_t s) const;
+  std::vector<uint32_t> neighbors(uint32_t s) const;
   uint32_t width_, height_;
   std::vector<bool> wall_;
 };

@@ -1,13 +1,12 @@
-// The resolvent of a random walk, the one kernel of recall and planning. For a walk P (rows sum to one), discount γ
-// and restart probability α = 1 − γ:
+// The resolvent of a random walk, the common kernel of retrieval and planning. For a walk P (rows sum to one),
+// discount γ and restart probability α = 1 − γ:
 //   successor representation   M = (I − γP)⁻¹ = Σ γᵗ Pᵗ
-//   personalised PageRank      π_p = α (I − γPᵀ)⁻¹ p = (1 − γ) Mᵀ p        a row of M, mixed over cues: what p
-//   recalls values of a reward         V = M r                                       a column: how near every state
-//   is to r
-// By power iteration (exact to a tolerance, cost iterations × edges) or by local push (cost independent of the
-// graph's size, with a bound on the error). On a symmetric graph d_s π_s(t) = d_t π_t(s), so rows and columns
-// interchange, and for α → 0 the row is in closed form: mass ∝ degree within each component. A node without edges
-// ends the walk: its row of P is zero.
+//   personalized PageRank      π_p = α (I − γPᵀ)⁻¹ p = (1 − γ) Mᵀ p        a row of M, mixed over cues: what p recalls
+//   values of a reward         V = M r                                       a column: how near every state is to r
+// By power iteration (exact to a tolerance, cost iterations × edges) or by local push (cost independent of the graph's
+// size, with a bound on the error). On a symmetric graph d_s π_s(t) = d_t π_t(s), so rows and columns interchange, and
+// for α → 0 the row is in closed form: mass ∝ degree within each component. A node without edges ends the walk: its
+// row of P is zero.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -28,7 +27,7 @@ using SparseVector = std::vector<std::pair<uint32_t, double>>;
 
 struct PowerOptions {
   double tolerance = 1e-12;  // L1 change of one step
-  int64_t most_iterations = 10000;
+  int64_t max_iterations = 10000;
 };
 
 struct PushResult {
@@ -50,10 +49,10 @@ class Resolvent {
   // Directed: `in` holds the same edges by their ends (transposed()), its degrees are those of `out` still.
   Resolvent(GraphView out, GraphView in);
 
-  // π for seed p (any non-negative weights), densely. With `normalise`, what the walk loses at its ends goes back to
+  // π for seed p (any non-negative weights), densely. With `normalize`, what the walk loses at its ends goes back to
   // p.
   std::vector<double> row(std::span<const double> seed, RestartProb alpha, PowerOptions o = {},
-                          bool normalise = false) const;
+                          bool normalize = false) const;
   std::vector<double> column(std::span<const double> reward, RestartProb alpha, PowerOptions o = {}) const;  // M r
 
   // Row by push: each node's error is below ε times its degree; on a symmetric graph at most 1/(αε) degree is walked.
@@ -76,7 +75,7 @@ SparseGraph transposed(const GraphView& g);  // degrees copied from g
 SparseGraph graph_of(size_t nodes, std::span<const std::pair<uint32_t, uint32_t>> edges,
                      std::span<const float> weights = {});  // directed; empty weights: all one
 
-// M learnt from steps alone: M_s ← M_s + η (e_s + γ M_s' − M_s). Dense; for small worlds.
+// M learned from steps alone: M_s ← M_s + η (e_s + γ M_s' − M_s). Dense; for small worlds.
 class SuccessorLearner {
  public:
   SuccessorLearner(size_t states, double discount);

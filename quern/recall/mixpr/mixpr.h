@@ -1,14 +1,14 @@
-// MixPR (arXiv 2412.06078): chunks that a walk over the graph of similar chunks reaches from the question, for
-// questions whose answer hangs together over several places. "Mixture" is the restart probability α, chosen by the
-// question: local (0.6: what is near it), global (0: what the whole text revolves around, in closed form) and
-// between.
+// MixPR (arXiv 2412.06078): retrieval by personalized PageRank, a random walk with restart at the query on a
+// similarity graph of chunks, for questions whose answer is spread over several passages. "Mixture" is the restart
+// probability α, chosen by the question: local (0.6: what is near it), global (0: central to the whole text, in closed
+// form) and mixed (in between).
 //
 //   RecallIndex index = RecallIndex::build(text, chunks, {});
 //   Recalled r = index.mixpr("Where is the milk?", {.k = 100});     index.bm25("milk", 10)
 //
-// Similarity is the cosine of TF-IDF rows, kept above a threshold; the question is a node joined for its own time, or
-// its BM25 scores are where the walk restarts. When the question reaches nothing, BM25 answers, then the last chunks;
-// the result says so. Cost: build is linear plus the graph (gram.h); a local query walks about 1/(α ε) degree.
+// Similarity is the cosine of TF-IDF rows, kept above a threshold; the query is a temporary node of the graph, or its
+// BM25 results are where the walk restarts. When the query reaches nothing, BM25 is used, then the last chunks; the
+// result says so. Cost: building is linear plus the graph (gram.h); a local query visits about 1/(α ε) in degree.
 #pragma once
 #include <memory>
 #include <optional>
@@ -23,10 +23,10 @@ namespace quern {
 struct RecallOptions {
   TokenOptions words{.stem = true, .drop_stopwords = true};
   Bm25Options bm25;
-  bool graph = true;       // false: BM25 alone
-  float threshold = 0;     // similarity that makes an edge; 0: chosen from the text, 0.1 to 0.2
-  double most_work = 4e9;  // gram.h's guards
-  int64_t most_neighbours = 32;
+  bool graph = true;      // false: BM25 alone
+  float threshold = 0;    // similarity that makes an edge; 0: chosen from the text, 0.1 to 0.2
+  double max_work = 4e9;  // gram.h's guards
+  int64_t max_neighbors = 32;
 };
 
 struct RecallStats {
@@ -47,7 +47,7 @@ struct RecallQuery {
   double epsilon = 1e-6;     // of the push
   bool score_order = false;  // else document order, as a model wants to read
   double diversity = 0.3;    // global mode: how much likeness to what was picked costs
-  size_t least_joined = 20;  // the question lowers its own threshold until it has as many neighbours
+  size_t min_joined = 20;    // the question lowers its own threshold until it has as many neighbors
 };
 
 struct RecalledChunk {

@@ -1,5 +1,5 @@
-// Which mode a question wants, by rule: words that ask for a whole make it global, unless it also names something
-// rare ("summarise what Alice said"), which makes it mixed.
+// Chooses the mode of a question by rule: words that ask about the whole make it global, unless it also names
+// something rare ("summarize what Alice said"), which makes it mixed.
 #include <algorithm>
 #include <array>
 

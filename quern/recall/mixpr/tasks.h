@@ -1,6 +1,6 @@
-// Long texts with questions whose answers are known to lie in certain chunks, made from a seed: hash chains
-// (HashHop), chains of variables and needles (RULER's), and facts about who went where with what (bAbI's) in other
-// text. And the score: for how many questions every chunk needed is among the k retrieved.
+// Synthetic retrieval tasks: long texts with questions whose answers lie in known chunks, made from a seed: hash
+// chains (HashHop), chains of variables and needles (RULER's), and facts about who went where with what (bAbI's) in
+// other text. The score is the share of questions for which every needed chunk is among the k retrieved.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 #include "quern/recall/store/bm25_snapshot.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 

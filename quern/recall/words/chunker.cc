@@ -1,5 +1,6 @@
 #include "quern/recall/words/chunker.h"
 
+#include <algorithm>
 #include <array>
 
 #include "quern/base/error.h"

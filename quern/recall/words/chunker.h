@@ -1,8 +1,9 @@
-// Texts into chunks, the units of retrieval, as byte ranges. Every byte that is no white space lies in exactly one
-// chunk, chunks ascend, and none begins or ends with white space; a chunk longer than max_words is cut between words.
+// Splits texts into chunks, the units of retrieval, as byte ranges. Every byte that is not white space lies in exactly
+// one chunk, chunks ascend, and none begins or ends with white space; a chunk longer than max_words is split between
+// words.
 //   sentence  ends with . ! ? … (and closing quotes) before white space, or at a blank line; "Mr. X", "e.g. this" and
 //             "J. S. Mill" stay whole
-//   line      one a line                  words  windows of max_words words
+//   line      one per line                words  windows of max_words words
 //   code      paragraphs of lines: a new one at an unindented line after a blank line, or at max_words
 // Cost: linear.
 #pragma once

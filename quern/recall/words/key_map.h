@@ -1,7 +1,7 @@
-// Words are known by 64-bit keys, the hash of their normal form; KeyMap numbers keys densely by first appearance.
-// Two of n different words share a key with probability n²/2⁶⁵ (one in 370 000 for ten million words); then they
-// count as one word. Open addressing with linear probing, at most half full: a look-up is about one cache line. The
-// slots are plain memory and are written to segment files as they are.
+// KeyMap: numbers word keys densely by first appearance. A key is a 64-bit hash of a word's normal form; two of n
+// different words share a key with probability n²/2⁶⁵ (one in 370 000 for ten million words) and then count as one
+// word. Open addressing with linear probing, at most half full: a lookup is about one cache line. The slots are plain
+// memory and are written to segment files unchanged.
 #pragma once
 #include <bit>
 #include <cstdint>

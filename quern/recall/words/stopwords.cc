@@ -1,5 +1,4 @@
-// English function words, found by a table over their keys: one comparison of strings at most for a word that is
-// none.
+// English function words, in a table over their keys: at most one string comparison per word.
 #include <array>
 
 #include "quern/recall/words/tokens.h"

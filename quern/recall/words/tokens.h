@@ -1,7 +1,8 @@
-// Words of a text with their byte offsets, and the key under which indices know them. A word is a run of letters,
-// digits and marks; a character of a script written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) is a word
-// by itself; everything else separates, ill-formed UTF-8 and '_' too. The normal form is NFKC, lower case, without
-// marks; on request English function words go and Porter's stem stays. Cost: about a nanosecond a byte of ASCII.
+// Words of a text with their byte offsets, and the keys that identify them in indices. A word is a run of letters,
+// digits and marks; a character of a script written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) is a word by
+// itself; everything else separates, including ill-formed UTF-8 and '_'. The normal form is NFKC, lower case, without
+// marks; on request English function words are dropped and Porter stems used. Cost: about a nanosecond per byte of
+// ASCII.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// POST /v1/chat/completions: whole or streamed, several choices, log-probabilities, thinking split from the answer,
-// and plans that think longer (`x_think`, or a model named like "zaya-nano:mrsa").
+// POST /v1/chat/completions: streaming or not, several choices, log-probabilities, thinking separated from the answer,
+// and test-time compute plans (`x_think`, or a model named like "zaya-nano:mrsa").
 #pragma once
 #include <optional>
 #include <string>

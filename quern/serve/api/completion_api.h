@@ -1,5 +1,5 @@
-// POST /v1/completions: text or token ids in, one or many prompts, echo with log-probabilities of the prompt itself
-// (what evaluation harnesses score with), whole or streamed.
+// POST /v1/completions: text or token ids, one or many prompts, streaming or not, and echo with log-probabilities of
+// the prompt, which evaluation harnesses score with.
 #pragma once
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"

@@ -1,4 +1,4 @@
-// POST /v1/embeddings: the mean of a text's last hidden states, of length 1.
+// POST /v1/embeddings: the mean of a text's last hidden states, normalized to length 1.
 #pragma once
 #include <span>
 #include <vector>

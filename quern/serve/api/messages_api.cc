@@ -1,4 +1,4 @@
-// Anthropic's answers: content blocks whole, or opened, filled and closed one after another as events.
+// Writes Anthropic responses: content blocks at once, or as start, delta and stop events.
 #include "quern/serve/api/messages_api.h"
 
 #include "quern/serve/chat/chat_turn.h"
@@ -96,7 +96,7 @@ class Reply {
     send(std::move(start));
     try {
       const bool whole =
-          turn_.follow(&*stream_, {.part = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); },
+          turn_.follow(&*stream_, {.part = [&](size_t, const ChatPart& part, const TextDelta*) { pass_on(part); },
                                    .done = {},
                                    .progress =
                                        [&](const RequestProgress& p) {

@@ -1,5 +1,5 @@
-// POST /v1/messages and /v1/messages/count_tokens: chats in Anthropic's form. A request is read into the OpenAI form
-// and goes the way of every chat; what comes back is content blocks: thinking, text, tool_use.
+// POST /v1/messages and /v1/messages/count_tokens: the Anthropic API. A request is converted to the OpenAI form and
+// served like every chat; the response is written as content blocks: thinking, text, tool_use.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
-// Anthropic's messages as the OpenAI form has them: results of tools become messages of their own, blocks become
-// texts and calls.
+// Converts Anthropic messages to the OpenAI form: tool results become messages of their own, blocks become texts and
+// calls.
 #include "quern/serve/api/messages_api.h"
 #include "quern/serve/wire/generation_fields.h"
 

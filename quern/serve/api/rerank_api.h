@@ -1,9 +1,10 @@
-// Documents in the order in which they answer a query, as clients of Jina, Cohere and vLLM ask for it.
-//   words    the share of the query's weight that is found: BM25 over the documents of the request, divided by what a
-//            document made of the query's words alone would come near to; 0 to 1
-//   meaning  the cosine of the embeddings this server makes of query and document
-//   both     the mean of words and of meaning, the latter stretched over the request's documents from 0 to 1
-// `words` needs no forward of the model and is what is done unless `x_score` says otherwise.
+// POST /v1/rerank and /v1/score: ranks documents by relevance to a query, as the clients of Jina, Cohere and vLLM
+// expect. `x_score` selects the score:
+//   words    lexical: BM25 over the documents of the request, as a fraction of the highest score a document made only
+//            of the query's words could approach; 0 to 1
+//   meaning  embedding: cosine of the embeddings of query and document
+//   both     hybrid: mean of words and of meaning, the latter rescaled over the request's documents to 0 to 1
+// The default is `words`, which needs no forward pass.
 #pragma once
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"

@@ -1,5 +1,5 @@
-// POST /v1/responses: chats in the OpenAI API's newer form, items in and items out, whole or as events; a request may
-// go on from a stored one. GET and DELETE by id, and the items a request came with.
+// POST /v1/responses: chats in the OpenAI Responses API, with input and output items, at once or as events; a request
+// may continue a stored response. Also GET and DELETE by id, and the input items of a response.
 #pragma once
 #include "quern/serve/chat/grounding.h"
 #include "quern/serve/http/http_server.h"

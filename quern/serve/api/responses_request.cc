@@ -1,4 +1,4 @@
-// Items as messages: those of one turn (words, calls, reasoning) become one assistant's message.
+// Converts items to messages: the items of one turn (text, calls, reasoning) become one assistant message.
 #include "quern/serve/api/responses_api.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"

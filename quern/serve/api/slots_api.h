@@ -1,5 +1,5 @@
-// GET /slots: what every request that waits or is in work is doing. What it says is shown only to whom asks for it,
-// by a server that was started to allow that.
+// GET /slots: the state of every queued and running request. Prompts and outputs are included only on request, and
+// only if the server was started with permission to show them.
 #pragma once
 #include <memory>
 #include <vector>

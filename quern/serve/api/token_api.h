@@ -1,5 +1,5 @@
-// POST /tokenize, /detokenize and /apply-template: what the model's tokenizer and template make of a text, for those
-// who count tokens or look for the reason of an odd answer.
+// POST /tokenize, /detokenize and /apply-template: what the model's tokenizer and chat template make of a text, to
+// count tokens or to debug prompts.
 #pragma once
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"

@@ -1,4 +1,4 @@
-// Messages of the OpenAI form, checked.
+// Reads and checks messages in the OpenAI form.
 #include "quern/serve/chat/chat_messages.h"
 
 #include "quern/serve/wire/api_error.h"

@@ -1,4 +1,4 @@
-// A chat request, read and checked: what every API that chats turns its own fields into.
+// A chat request, read and checked. Every chat API converts its own fields into this form.
 #pragma once
 #include <optional>
 #include <string>

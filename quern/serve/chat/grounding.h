@@ -1,9 +1,10 @@
-// What a chat may draw on besides its own messages: long-term memory of conversations (quern/memory) and documents
-// (quern/recall). A request asks for it by `x_memory` and `x_documents`; what is found goes in front of its last
-// question, with the time or a number to cite it by, and comes back to the client as found and why.
+// Retrieval-augmented generation (RAG) for chats: retrieves from long-term conversation memory (quern/memory) and from
+// indexed documents (quern/recall). A request asks for it with `x_memory` and `x_documents`. The retrieved text is
+// inserted before the last question, with its time or a number to cite it by, and is returned to the client with the
+// reason it was found.
 //
-//   Grounded g = grounding.ground(body, tokenizer);    // g.body goes on as the request
-//   … the answer is whole …                            grounding.keep(g, answer);
+//   Grounded g = grounding.ground(body, tokenizer);    // g.body is the request to run
+//   … generate the answer …                            grounding.keep(g, answer);
 #pragma once
 #include <memory>
 #include <optional>

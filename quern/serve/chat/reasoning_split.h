@@ -1,5 +1,5 @@
-// Takes a response apart as it streams: what lies inside <think> … </think> and what does not. Bytes that might begin
-// a tag are held back until it is certain; white space around the tags goes to neither side.
+// Splits a response into thinking (inside <think> … </think>) and answer while it streams. Bytes that may begin a tag
+// are held back until that is certain; white space around the tags belongs to neither part.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,15 +9,15 @@ namespace quern {
 class ReasoningSplit {
  public:
   explicit ReasoningSplit(bool opened) : stage_(opened ? Stage::thinking : Stage::start) {}  // by the prompt
-  struct Part {
+  struct SplitText {
     std::string reasoning, content;
   };
-  Part push(std::string_view text);
-  Part finish();  // what was held back
+  SplitText push(std::string_view text);
+  SplitText finish();  // what was held back
 
  private:
   enum class Stage { start, thinking, answer };
-  Part advance(bool last);
+  SplitText advance(bool last);
   void drop_leading_blanks();
   std::string held_;
   Stage stage_;

@@ -1,4 +1,6 @@
 // Thinking and answer, however the text is cut.
+#include <vector>
+
 #include "quern/serve/chat/reasoning_split.h"
 
 #include <gtest/gtest.h>
@@ -29,8 +31,8 @@ TEST(ReasoningSplit, IsTheSameHoweverTheTextIsCut) {
     const std::string text = c.text;
     for (size_t step = 1; step <= text.size() + 1; ++step) {
       ReasoningSplit split(c.opened);
-      ReasoningSplit::Part all;
-      auto add = [&](const ReasoningSplit::Part& p) { all.reasoning += p.reasoning, all.content += p.content; };
+      ReasoningSplit::SplitText all;
+      auto add = [&](const ReasoningSplit::SplitText& p) { all.reasoning += p.reasoning, all.content += p.content; };
       for (size_t at = 0; at < text.size(); at += step) add(split.push(std::string_view(text).substr(at, step)));
       add(split.finish());
       EXPECT_EQ(all.reasoning, c.reasoning) << text << " by " << step;

@@ -1,4 +1,4 @@
-// Reading and writing HTTP/1.1.
+// Parses and writes HTTP/1.1.
 #include "quern/serve/http/http_message.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// HTTP/1.1 requests as bytes arrive, and responses as bytes leave. The parser takes whatever has come so far and says
-// whether a request is whole, needs more or can never be one; every length has a limit, so a client costs no more
-// memory than the limits say.
+// HTTP/1.1 parsing and serialization. The parser consumes bytes as they arrive and reports whether a request is
+// complete, needs more, or is invalid. Every length has a limit, which bounds the memory a client can use.
 #pragma once
 #include <cstdint>
 #include <string>

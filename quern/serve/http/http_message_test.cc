@@ -1,4 +1,6 @@
 // The request parser: whatever way the bytes are cut, and what is refused.
+#include <algorithm>
+
 #include "quern/serve/http/http_message.h"
 
 #include <gtest/gtest.h>

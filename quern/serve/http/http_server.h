@@ -1,7 +1,7 @@
-// An HTTP/1.1 server on one port, or at one name. One thread accepts and reads; a request that is whole goes to a
-// worker, which may take its time and answer at once or piece by piece. While a worker is busy the reading thread
-// watches its connection: Exchange::gone() turns true as soon as the client hangs up. Slow or silent clients are cut
-// off by timeouts, too many at once get 503.
+// HTTP/1.1 server on a TCP port or a Unix socket. One thread accepts and reads; a complete request goes to a worker
+// thread, which may respond at once or stream. The reading thread watches the connections of busy workers:
+// Exchange::gone() becomes true as soon as the client disconnects. Slow or silent clients time out; too many
+// connections get 503.
 #pragma once
 #include <functional>
 #include <memory>

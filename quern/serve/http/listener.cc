@@ -1,31 +1,28 @@
-// Binding, with the reasons where it fails.
+// Binding, with specific error messages.
 #include "quern/serve/http/listener.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "quern/base/error.h"
+#include "quern/base/file_lock.h"
 
 namespace quern {
 namespace {
 
 constexpr int kBacklog = 512;
 constexpr mode_t kOwnerOnly = 0600;
-constexpr int kLockWaits = 100;  // of 20 ms
 
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un a{};
@@ -44,12 +41,9 @@ class FolderLock {
   explicit FolderLock(const std::string& path)
       : fd_(::open(std::filesystem::absolute(path).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     if (fd_ < 0) return;
-    for (int waits = 0; ::flock(fd_, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR); ++waits) {
-      if (waits == kLockWaits) {
-        ::close(fd_);
-        fail("Unix socket {}: another process holds a lock on its folder", path);
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (!lock_exclusively(fd_) && errno == EWOULDBLOCK) {
+      ::close(fd_);
+      fail("Unix socket {}: another process holds a lock on its folder", path);
     }
   }
   ~FolderLock() {

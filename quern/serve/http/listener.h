@@ -1,4 +1,4 @@
-// The socket a server listens on: a port of an address, or a name in the file system that its owner alone may use.
+// The server's listening socket: a TCP address and port, or a Unix socket that only its owner may use.
 #pragma once
 #include <string>
 

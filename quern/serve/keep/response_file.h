@@ -1,5 +1,5 @@
-// Stored responses that outlive the server: a SQLite file in the folder for sessions. The latest are kept, as many
-// as may; what is deleted is overwritten in the file.
+// Stored responses that survive restarts: a SQLite file in the sessions folder. The most recent ones are kept, up to a
+// limit; deleted ones are overwritten in the file.
 #pragma once
 #include <filesystem>
 #include <mutex>
@@ -11,9 +11,9 @@
 
 namespace quern {
 
-class ResponseFile : public ResponseShelf {
+class ResponseFile : public ResponseBackend {
  public:
-  ResponseFile(const std::filesystem::path& file, int64_t most);
+  ResponseFile(const std::filesystem::path& file, int64_t maximum);
   void put(const StoredResponse& r) override;
   std::optional<StoredResponse> get(const std::string& id) override;
   bool erase(const std::string& id) override;
@@ -21,7 +21,7 @@ class ResponseFile : public ResponseShelf {
  private:
   std::mutex mutex_;
   memory::SqliteFile db_;
-  int64_t most_;
+  int64_t maximum_;
 };
 
 }  // namespace quern

@@ -1,7 +1,7 @@
-// Conversations kept on disk with all that was computed of them: what the prefix cache knows of a chat goes into a
-// file of the folder the operator named, and comes back into the cache of a later server, which then goes on where
-// the chat was without reading it again.
-//   POST   /v1/sessions/NAME           {"messages": […]} or {"prompt": …}: what of it is not cached is read first
+// Saved sessions: the cached state of a chat written to a file in the folder the operator configured. Restoring it
+// puts the state back into the prefix cache, also of a later server, which then continues the chat without prefilling
+// it again.
+//   POST   /v1/sessions/NAME           {"messages": […]} or {"prompt": …}: what is not cached is prefilled first
 //   POST   /v1/sessions/NAME/restore   into the cache of the model that made it
 //   GET    /v1/sessions, /v1/sessions/NAME;   DELETE /v1/sessions/NAME
 #pragma once

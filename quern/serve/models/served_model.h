@@ -1,4 +1,4 @@
-// A model as the server holds it: weights, tokenizer, template, generation defaults and the engine's thread.
+// A loaded model of the server: weights, tokenizer, chat template, generation defaults and the engine's host thread.
 #pragma once
 #include <memory>
 #include <string>

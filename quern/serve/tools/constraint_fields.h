@@ -1,6 +1,6 @@
-// The fields of a request that constrain its answer: response_format (json_object, json_schema), grammar (GBNF),
-// regex, and structured_outputs {json, regex, choice, grammar, json_object}. A model's recent grammars are kept with
-// the masks found for them.
+// Request fields for constrained decoding: response_format (json_object, json_schema), grammar (GBNF), regex, and
+// structured_outputs {json, regex, choice, grammar, json_object}. Recent grammars of a model are cached together with
+// their token masks.
 #pragma once
 #include <functional>
 #include <list>

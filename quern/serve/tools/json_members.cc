@@ -1,4 +1,4 @@
-// Passing over strings, brackets and blanks.
+// Scans over strings, brackets and blanks.
 #include "quern/serve/tools/json_members.h"
 
 #include "quern/base/error.h"

@@ -1,5 +1,5 @@
-// The members of a JSON object whose text may still be growing: keys, and where their values begin and end. Values
-// are passed over by quotes and brackets alone; whoever uses one parses it.
+// Members of a JSON object whose text may still be growing: the keys, and where their values begin and end. Values are
+// only scanned for quotes and brackets; callers parse the ones they use.
 #pragma once
 #include <string>
 #include <string_view>

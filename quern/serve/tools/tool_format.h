@@ -1,6 +1,6 @@
-// How a family of models writes calls into its text. A format is one file: it finds where a call begins, reads one
-// call from the beginning of a text that may still be growing, and says as a grammar what a call looks like. The
-// model's chat template says which format it was taught, by the marks it spells.
+// Tool-call formats of model families, one file per format: it finds where a call begins, parses one call from text
+// that may still be growing, and describes a call as a grammar. The format is chosen by the markers in the model's
+// chat template.
 #pragma once
 #include <string>
 #include <string_view>
@@ -29,11 +29,11 @@ class ToolFormat {
 
   // Where a call begins; or how many bytes at the end may yet turn out to begin one. `first`: nothing but calls and
   // blanks came before.
-  struct Place {
+  struct CallStart {
     size_t at = std::string_view::npos, held = 0;
     bool parted = false;  // what stands before `at` only parts this call from the one before
   };
-  virtual Place find(std::string_view text, bool first) const = 0;
+  virtual CallStart find(std::string_view text, bool first) const = 0;
   // `text` begins with a call; `last`: nothing follows it.
   virtual CallRead read(std::string_view text, const ToolUse& use, bool last) const = 0;
   virtual text::GrammarItem call(text::GrammarBuilder& b, const Tool& tool) const = 0;
@@ -54,7 +54,7 @@ const ToolFormat& qwen_coder_format();  // the same in <tool_call>
 
 // Parts that formats share.
 size_t tag_overlap(std::string_view text, std::string_view tag);  // the longest end of text that begins tag
-ToolFormat::Place find_tag(std::string_view text, std::string_view tag);
+ToolFormat::CallStart find_tag(std::string_view text, std::string_view tag);
 size_t skip_blanks(std::string_view text, size_t at);
 // {"name": …, "arguments" or "parameters": {…}} at `at`.
 CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, bool last);

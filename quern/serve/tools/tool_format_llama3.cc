@@ -1,4 +1,5 @@
-// Llama 3: the answer is {"name": …, "parameters": {…}}, perhaps behind <|python_tag|>; several parted by "; ".
+// Llama 3: the output is {"name": …, "parameters": {…}}, optionally after <|python_tag|>; several calls are separated
+// by "; ".
 #include "quern/base/json.h"
 #include "quern/serve/tools/json_members.h"
 #include "quern/serve/tools/tool_format.h"
@@ -17,7 +18,7 @@ class Llama3 : public ToolFormat {
   }
   std::vector<std::string> marks() const override { return {std::string(kTag)}; }
 
-  Place find(std::string_view text, bool first) const override {
+  CallStart find(std::string_view text, bool first) const override {
     if (!first) return find_tag(text, kTag);
     const size_t at = text.find_first_not_of(" \t\r\n;");
     if (at == text.npos) return {.held = text.size()};

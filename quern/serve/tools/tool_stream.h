@@ -1,6 +1,5 @@
-// Takes the words of an answer apart as they stream: what is said, and the calls. Text that may yet turn out to be
-// part of a call is held back. A call that cannot be read stays in the content, word for word, with a warning beside
-// it; nothing is dropped but the blanks around calls.
+// Splits streamed output into content and tool calls. Text that may be part of a call is held back. A call that cannot
+// be parsed stays in the content verbatim, with a warning; nothing is dropped but the blanks around calls.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Tools that a chat may call, as a request brings them, and the calls of an answer.
+// Tools offered by a chat request, and the tool calls of a response.
 #pragma once
 #include <string>
 #include <vector>

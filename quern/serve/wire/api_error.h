@@ -1,4 +1,4 @@
-// What a client did wrong, as the APIs' clients expect to be told: an HTTP status, a kind, the field, and a sentence.
+// Errors caused by the client's request, as API clients expect them: HTTP status, type, field and message.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// The fields of a request that say how to generate, named as the OpenAI API and its local cousins name them.
+// Sampling and generation fields of a request, named as in the OpenAI API and in other local servers.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// What answers have in common on the wire: ids, usage, finish reasons, log-probabilities, server-sent events.
+// What all responses share: ids, usage, finish reasons, log-probabilities, server-sent events.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
-// What a model is asked when several attempts at one question lie before it: the question, the ends of the attempts,
-// and the request for one answer. Training examples and test-time aggregation write the same bytes; because tails are
-// carried as tokens, the prompt comes as the pieces of text between them.
+// Aggregation prompt of test-time compute: the question, the ends of several solutions, and the request for one
+// answer. Training examples and inference use the same bytes; because tails are carried as tokens, the prompt comes as
+// the pieces of text between them.
 #pragma once
 #include <string>
 #include <string_view>

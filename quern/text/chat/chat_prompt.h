@@ -1,8 +1,8 @@
-// A conversation as the text a template writes for it, ready for the answer. What messages say is data: a special
-// token spelt in one stays a row of ordinary characters, whatever the template makes of it, while the template's own
-// marks are special. An assistant's turn may spell <think> and </think>: they are how its thinking is handed back.
-//   How: every such spelling in a message is parted by a character that Unicode will never assign, the template is
-//   rendered, and the character is taken out again; where it stood no added token is found (EncodeOptions::plain).
+// Renders a conversation with a chat template, ready for generation. Messages are data: a special token spelled in a
+// message stays ordinary text, whatever the template makes of it, while the template's own markers are special. An
+// assistant's turn may contain <think> and </think>, which return its thinking.
+//   How: every such spelling in a message is split by a character that Unicode will never assign, the template is
+//   rendered, and the character is removed again; no added token is matched there (EncodeOptions::plain).
 #pragma once
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
-// Chat templates: the part of Jinja that Hugging Face models use, with transformers' settings (trim_blocks,
-// lstrip_blocks, break and continue, raise_exception, strftime_now, tojson that keeps non-ASCII).
-// A template is foreign code: its steps, depth and output are bounded, and it reaches nothing but its context.
+// Chat templates: the subset of Jinja that Hugging Face models use, with transformers' settings (trim_blocks,
+// lstrip_blocks, break and continue, raise_exception, strftime_now, tojson that keeps non-ASCII). A template is
+// untrusted code: its steps, depth and output are bounded, and it can access only its context.
 #pragma once
 #include <filesystem>
 #include <memory>

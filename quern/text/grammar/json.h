@@ -1,4 +1,4 @@
-// The pieces of JSON itself, for grammars of documents: white space (none, one blank, or a new line with up to twenty
+// JSON as grammar rules, for grammars of documents: white space (none, one blank, or a new line with up to twenty
 // blanks), strings, numbers, any value.
 #pragma once
 #include <set>

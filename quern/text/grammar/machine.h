@@ -1,7 +1,7 @@
-// A grammar being followed byte by byte. A stack is a position in the grammar and the stack to return to; equal
-// stacks are one node. A state is the set of stacks that are open, each about to read a byte; equal states are one
-// number, and a state's successors and its token mask are remembered. Cost: a remembered step is one load; a new mask
-// walks the part of the token trie the state can read.
+// Stack machine that parses a grammar byte by byte. A stack is a position in the grammar and the stack to return to;
+// equal stacks are one node. A state is the set of stacks that are open, each about to read a byte; equal states are
+// one number, and a state's successors and its token mask are cached. Cost: a cached step is one load; a new mask
+// visits the part of the token trie the state can read.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,12 +1,11 @@
-// The three notations a grammar may be written in. Each throws Error naming what it could not read and where.
+// Parsers of the three grammar notations. Each throws Error naming what it could not read and where.
 //
-//   GBNF: name ::= "text" [a-z] [^"\\] . ( … ) | * + ? {m} {m,} {m,n}  # comment; `root` is the first rule to be
-//   read.
+//   GBNF: name ::= "text" [a-z] [^"\\] . ( … ) | * + ? {m} {m,} {m,n}  # comment; `root` is the start rule.
 //
-//   regex: the whole answer must match; no look-around, back-references or flags.
+//   regex: the whole output must match; no look-around, back-references or flags.
 //
-//   JSON Schema (2020-12): docs/serving.md has the keywords; any other assertion is refused by name. Properties come
-//   in the schema's order; objects that name properties have no others unless additionalProperties says so.
+//   JSON Schema (2020-12): docs/serve/structured-outputs.md lists the keywords; any other assertion is refused by name. Properties come
+//   in the schema's order; objects that name properties have no others unless additionalProperties allows them.
 #pragma once
 #include <string_view>
 

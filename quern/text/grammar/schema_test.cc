@@ -2,6 +2,7 @@
 // grammars; what is not supported is refused by name.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <set>
 

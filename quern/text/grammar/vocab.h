@@ -1,6 +1,6 @@
-// The tokens of a tokenizer as a trie of the bytes they stand for, flat and depth first, so that one pass with a
-// state per depth visits all tokens a grammar can read. Special tokens and tokens of no bytes are left out. Cost:
-// building spells and sorts all tokens, once a model; 12 bytes a node.
+// A tokenizer's vocabulary as a trie of the tokens' bytes, flat and depth first, so that one pass with a state per
+// depth visits all tokens a grammar can read. Special tokens and empty tokens are left out. Cost: building spells and
+// sorts all tokens, once per model; 12 bytes per node.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,8 +20,8 @@ class TokenTrie {
     uint16_t depth;
     uint8_t byte;
   };
-  // `spelt`: special tokens that take part all the same, by their spelling.
-  explicit TokenTrie(const Tokenizer& tokenizer, const std::vector<std::string>& spelt = {});
+  // `spelled`: special tokens that take part all the same, by their spelling.
+  explicit TokenTrie(const Tokenizer& tokenizer, const std::vector<std::string>& spelled = {});
   std::span<const Node> nodes() const { return nodes_; }
   const std::string& bytes(int32_t token) const { return bytes_[static_cast<size_t>(token)]; }
   int32_t same(int32_t token) const { return same_[static_cast<size_t>(token)]; }  // the next of equal bytes, or −1

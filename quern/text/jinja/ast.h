@@ -1,4 +1,4 @@
-// The parsed template. One struct serves every expression and one every statement; `kind` says which fields count.
+// The parsed template. One struct for every expression and one for every statement; `kind` says which fields are used.
 #pragma once
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 // Values of the template language: Python's, as far as chat templates see them. Lists and dicts are shared handles
-// (namespaces are written through); everything else is a plain value. Dicts keep the order of insertion;
-// tuples are lists (and print as such).
+// (namespaces are mutable); everything else is a plain value. Dicts keep insertion order; tuples are lists (and print
+// as such).
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,6 @@
-// Added tokens: strings found in the text before anything else and mapped straight to one id (special tokens, runs of
+// Added tokens: strings matched in the text before anything else and mapped to one id (special tokens, runs of
 // newlines, tags). Longest match from the left, by a byte trie; a filter on the first byte skips most of the text.
-// `normalized` tokens are looked for, in their normalised spelling, in the normalised text; the others in the raw
-// text.
+// `normalized` tokens are matched, in their normalized spelling, in the normalized text; the others in the raw text.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -18,7 +17,7 @@ namespace quern::text {
 struct AddedToken {
   int32_t id = -1;
   std::string content;  // as the file spells it
-  std::string spelt;    // as it is looked for and decoded: normalised if `normalized`, as in the reference
+  std::string spelled;  // as it is looked for and decoded: normalized if `normalized`, as in the reference
   bool special = false, lstrip = false, rstrip = false, single_word = false, normalized = false;
 };
 

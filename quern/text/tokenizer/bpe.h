@@ -1,10 +1,10 @@
-// Byte-pair encoding. A piece of text starts as one symbol a character (a byte, in byte-level vocabularies); the
-// adjacent pair of lowest rank is merged, leftmost first, until no pair is in the table. Same result as the
+// Byte-pair encoding (BPE). A piece of text starts as one symbol per character (per byte, in byte-level vocabularies);
+// the adjacent pair of lowest rank is merged, leftmost first, until no pair is in the table. Same result as the
 // reference, faster:
-//  · a piece is first cut where no merge can reach across: between characters x and y that stand side by side in no
-//    token any merge makes. Independent parts cannot influence one another, so this is exact, and it makes the
+//  · a piece is first split where no merge can reach across: between characters x and y that are adjacent in no token
+//    any merge makes. Independent parts cannot influence one another, so this is exact, and it makes the
 //    one-piece-per-text vocabularies (Gemma, Mistral) as cheap as the others;
-//  · a part seen before comes from a direct-mapped cache of one cache line an entry;
+//  · parts seen before come from a direct-mapped cache of one cache line per entry;
 //  · short parts scan an array of ranks, long ones use a heap over a linked list, O(n log n).
 #pragma once
 #include <cstdint>
@@ -45,7 +45,7 @@ struct BpeScratch {
   std::vector<Candidate> heap;
   std::vector<int32_t> ids, made;
   std::vector<uint32_t> ranks;
-  std::string spelt;
+  std::string spelled;
   BpeCache cache;
 };
 

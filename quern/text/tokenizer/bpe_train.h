@@ -1,7 +1,7 @@
-// Training a byte-level BPE tokenizer, with the choices `tokenizers` makes: the 256 byte characters are the alphabet,
-// the most frequent adjacent pair of ids is merged next, and of equally frequent pairs the one with the lower ids.
-// Words are split from text by the GPT-2 pattern (or each digit for itself first). Deterministic in the order of the
-// input. Cost: one pass over the distinct words, then O(occurrences · log) a merge.
+// Trains a byte-level BPE tokenizer, with the choices of `tokenizers`: the 256 byte characters are the alphabet, the
+// most frequent adjacent pair of ids is merged next, and of equally frequent pairs the one with the lower ids. Words
+// are split from text by the GPT-2 pattern (optionally each digit separately first). Deterministic in the order of the
+// input. Cost: one pass over the distinct words, then O(occurrences · log) per merge.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// The byte-level alphabet of GPT-2: each byte has a printable character standing for it, so that a vocabulary of any
-// bytes can be written as text. Printable Latin-1 stands for itself; the other 68 bytes take U+0100 … U+0143 in
+// GPT-2's byte-level alphabet: each byte is represented by a printable character, so that a vocabulary of any bytes
+// can be written as text. Printable Latin-1 characters represent themselves; the other 68 bytes use U+0100 … U+0143 in
 // order.
 #pragma once
 #include <array>

@@ -1,6 +1,5 @@
-// Reading the small components of tokenizer.json (normalizer, pre-tokenizer, decoder …): each is an object with a
-// "type". What they share: fields with defaults, patterns ({"String": …} or {"Regex": …}), sequences flattened with a
-// bound.
+// Parses the components of tokenizer.json (normalizer, pre-tokenizer, decoder …): each is an object with a "type".
+// What they share: fields with defaults, patterns ({"String": …} or {"Regex": …}), sequences flattened with a bound.
 #pragma once
 #include <functional>
 #include <string>

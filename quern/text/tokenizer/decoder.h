@@ -1,7 +1,7 @@
-// The decoder of tokenizer.json: token strings back to text. Each step is written as a stream (push a token, get what
-// is certain, flush at the end), so decoding at once and decoding token by token are the same code and agree by
-// construction. A Fuse or ByteLevel step turns the rest into one growing token; later steps know that from `fused`.
-// Known: ByteLevel, ByteFallback, Fuse, Metaspace, Replace, Strip, Sequence. Cost: linear.
+// The decoder of tokenizer.json: token strings back to text. Each step is a stream (push a token, get what is certain,
+// flush at the end), so decoding at once and decoding token by token are the same code. A Fuse or ByteLevel step turns
+// the rest into one growing token; later steps know that from `fused`. Supported: ByteLevel, ByteFallback, Fuse,
+// Metaspace, Replace, Strip, Sequence. Cost: linear.
 #pragma once
 #include <memory>
 #include <string>
@@ -17,12 +17,12 @@ class Decoder {
   Decoder() = default;
   explicit Decoder(const Json& j);  // null = token strings joined by spaces
   struct State {                    // of one text being decoded
-    struct Part {
+    struct DecoderBuffer {
       std::string held;      // not yet certain
       size_t count = 0;      // tokens seen, or characters stripped so far
       bool started = false;  // something was let through
     };
-    std::vector<Part> parts;
+    std::vector<DecoderBuffer> parts;
     RegexScratch regex;
   };
   std::unique_ptr<State> start() const;

@@ -1,5 +1,5 @@
-// The normalizer of tokenizer.json: a list of rewritings of the whole text, Sequences flattened.
-// Known: NFC NFD NFKC NFKD Replace Prepend Lowercase Strip StripAccents ByteLevel. Cost: linear a step.
+// The normalizer of tokenizer.json: a list of rewrites of the whole text, Sequences flattened. Supported: NFC NFD NFKC
+// NFKD Replace Prepend Lowercase Strip StripAccents ByteLevel. Cost: linear per step.
 #pragma once
 #include <string>
 #include <vector>

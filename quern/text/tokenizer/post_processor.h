@@ -1,5 +1,5 @@
-// The post-processor of tokenizer.json, for one sequence: which ids stand before and after the text's own.
-// Known: TemplateProcessing (its "single" form), ByteLevel (offsets only, nothing to do here), Sequence.
+// The post-processor of tokenizer.json, for one sequence: the ids before and after the text's own. Supported:
+// TemplateProcessing (its "single" form), ByteLevel (offsets only, nothing to do here), Sequence.
 #pragma once
 #include <cstdint>
 #include <vector>

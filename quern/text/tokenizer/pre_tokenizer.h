@@ -1,7 +1,7 @@
-// The pre-tokenizer of tokenizer.json: cuts a text into the pieces that are encoded one by one. Steps are chained by
-// calls, a piece flowing through all of them before the next is found, so no list of pieces is ever built. Known:
-// ByteLevel, Split (every behaviour, inverted too), Metaspace, Whitespace, WhitespaceSplit, Digits, Punctuation,
-// CharDelimiterSplit, Sequence. When the last rewriting is ByteLevel's, pieces leave as raw bytes (see emits_bytes).
+// The pre-tokenizer of tokenizer.json: splits a text into pieces that are encoded separately. Steps are chained by
+// calls: a piece passes through all of them before the next is found, so no list of pieces is built. Supported:
+// ByteLevel, Split (every behavior, also inverted), Metaspace, Whitespace, WhitespaceSplit, Digits, Punctuation,
+// CharDelimiterSplit, Sequence. When the last rewrite is ByteLevel's, pieces leave as raw bytes (see emits_bytes).
 #pragma once
 #include <string>
 #include <string_view>
@@ -17,8 +17,8 @@ class PieceSink {
   virtual void piece(std::string_view text) = 0;
 };
 
-enum class Cut { removed, isolated, contiguous, with_previous, with_next };
-Cut cut_from_name(std::string_view name, std::string_view where);
+enum class SplitBehavior { removed, isolated, contiguous, with_previous, with_next };
+SplitBehavior cut_from_name(std::string_view name, std::string_view where);
 
 struct PreScratch {
   RegexScratch regex;
@@ -38,7 +38,7 @@ class PreTokenizer {
   enum class Prepend { never, first, always };
   struct Step {
     Kind kind;
-    Cut cut = Cut::isolated;
+    SplitBehavior cut = SplitBehavior::isolated;
     bool invert = false, prefix_space = false, split = true, to_bytes = false;
     Pattern pattern;
     std::string mark;  // Metaspace's replacement

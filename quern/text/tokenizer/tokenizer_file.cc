@@ -1,5 +1,7 @@
 #include "quern/text/tokenizer/tokenizer_file.h"
 
+#include <algorithm>
+
 #include <simdjson.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-// tokenizer.json in and out. The vocabulary and the merges, nearly all of the file, are streamed straight into their
-// tables (simdjson, in tokenizer_file.cc alone); the rest, a few kilobytes of components, becomes one Json. Cost: one
-// pass; a file of 33 MB (262 K tokens, 515 K merges) in about 100 ms.
+// Reads and writes tokenizer.json. The vocabulary and the merges, nearly all of the file, are streamed straight into
+// their tables (simdjson, only in tokenizer_file.cc); the rest, a few kilobytes of components, becomes one Json. Cost:
+// one pass; a file of 33 MB (262 K tokens, 515 K merges) in about 100 ms.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -2,6 +2,7 @@
 // n log n, text that must not become control tokens does not, threads may share one tokenizer.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "quern/base/error.h"

@@ -1,6 +1,6 @@
-// Tokenizer patterns on PCRE2-JIT (regex.cc alone sees its header). Patterns come from tokenizer.json and are written
-// for Oniguruma; \s, \w, \d and \h are rewritten to the sets meant there, since PCRE2's differ at the edges (U+180E,
-// marks). Matching is bounded: a pattern that backtracks without end is an Error, not a hang. Cost: about 50 ns a
+// Tokenizer patterns on PCRE2-JIT (only regex.cc includes its header). Patterns come from tokenizer.json and are
+// written for Oniguruma; \s, \w, \d and \h are rewritten to the sets meant there, since PCRE2's differ at the edges
+// (U+180E, marks). Matching is bounded: catastrophic backtracking is an Error, not a hang. Cost: about 50 ns per
 // match.
 #pragma once
 #include <cstddef>

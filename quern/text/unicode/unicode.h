@@ -1,6 +1,6 @@
-// Unicode properties and normal forms; utf8proc does the tables, in unicode.cc alone. The character classes follow
-// Rust's `char` methods and its regex crate, because the reference tokenizer is built on them.
-// Cost: normalisation is linear, and text that is plainly in the form already (ASCII, Han, Hangul …) is only scanned.
+// Unicode properties and normal forms; utf8proc has the tables, only in unicode.cc. The character classes follow
+// Rust's `char` methods and its regex crate, because the reference tokenizer is built on them. Cost: normalization is
+// linear, and text that is clearly in the form already (ASCII, Han, Hangul …) is only scanned.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// UTF-8 by hand: stepping, validating, writing. Text inside the room is always valid UTF-8; borders check it with
-// utf8_error() or mend it, visibly, with utf8_lossy(). One ill-formed sequence is one "maximal subpart" in the sense
+// UTF-8: stepping, validating, writing. Text inside the library is always valid UTF-8; inputs are checked with
+// utf8_error() or replaced, visibly, with utf8_lossy(). One ill-formed sequence is one "maximal subpart" in the sense
 // of the Unicode standard (ch. 3, table 3-8), so that replacement agrees with Rust's and Python's. Cost: linear.
 #pragma once
 #include <cstddef>

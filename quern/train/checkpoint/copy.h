@@ -1,5 +1,5 @@
-// Copying into memory that nobody reads soon: stores that pass the cache by and do not fetch the lines they
-// overwrite.
+// Copies into memory that is not read soon, with streaming stores: they bypass the cache and do not fetch the lines
+// they overwrite.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Streaming stores of whole cache lines; what is left at both ends goes the ordinary way.
+// Streaming stores of whole cache lines; both ends are copied normally.
 #include <immintrin.h>
 
 #include <cstring>

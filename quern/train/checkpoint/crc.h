@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli, reflected, as in iSCSI and ext4): guards every chunk of a checkpoint. `crc` continues an
-// earlier one. With AVX2 machines' crc32 instruction 8 bytes take 3 cycles; the reference walks a table byte by byte.
+// CRC-32C (Castagnoli, reflected, as in iSCSI and ext4): the checksum of every chunk of a checkpoint. `crc` continues
+// an earlier one. With the crc32 instruction 8 bytes take 3 cycles; the reference uses a table, byte by byte.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The definition: one table look-up a byte.
+// The definition: one table lookup per byte.
 #include <array>
 
 #include "quern/train/checkpoint/crc.h"

@@ -1,4 +1,4 @@
-// Writing a step folder: what the asynchronous writer and the reshaper share. Data files first, then the index, then
+// Writes a step folder; shared by the asynchronous writer and the resharder. Data files first, then the index, then
 // COMMIT.json; every file is on disk before the next kind begins.
 #pragma once
 #include <filesystem>

@@ -1,11 +1,11 @@
-// What a checkpoint is on disk (docs/checkpoints.md tells it byte by byte):
+// On-disk format of a checkpoint (docs/checkpoints.md has it byte by byte):
 //
 //   DIR/step_N/rank_R.bin     elements, little-endian; every piece begins at a multiple of 4 KiB
 //   DIR/step_N/rank_R.json    what rank R wrote
 //   DIR/step_N/index.json     logical tensors, their chunks, and the caller's `state`
-//   DIR/step_N/COMMIT.json    written last, by rename: without it nothing in the folder counts
+//   DIR/step_N/COMMIT.json    written last, by rename: without it the folder is ignored
 //
-// A step saved again gets the folder step_N.2, step_N.3, …; a committed folder is never written to.
+// A step that is saved again gets the folder step_N.2, step_N.3, …; a committed folder is never written to.
 #pragma once
 #include <filesystem>
 #include <optional>

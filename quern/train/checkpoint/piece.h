@@ -1,9 +1,9 @@
-// Piece: which elements of a logical tensor somebody holds. A box (hyper-rectangle in the tensor's coordinates), and
-// an interval [begin, end) of the box's elements in row-major order: so one form serves a whole tensor, an expert's
-// share (box, all of it) and a ZeRO chunk of either (part of the interval). A piece's elements lie in memory in that
-// order.
+// Piece: the elements of a logical tensor that a rank holds. It is a box (hyper-rectangle in the tensor's coordinates)
+// and an interval [begin, end) of the box's elements in row-major order. One form thus describes a whole tensor, an
+// expert shard (the whole box) and a ZeRO shard of either (part of the interval). A piece's elements lie in memory in
+// that order.
 //
-// In the flattened tensor a piece is an ascending sequence of runs; two pieces meet where their runs do, and only
+// In the flattened tensor a piece is an ascending sequence of runs; two pieces intersect where their runs do, and only
 // those runs are ever copied.
 #pragma once
 #include <cstddef>

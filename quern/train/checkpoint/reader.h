@@ -1,6 +1,6 @@
-// CheckpointReader: a committed checkpoint, read piece by piece under any layout. Files are mapped; a piece that is
-// asked for is met with the stored chunks and only common runs are copied, so nobody ever holds more than it wants.
-// A chunk's checksum is taken the first time the chunk is touched; a damaged, short or missing file is an Error that
+// CheckpointReader: reads a committed checkpoint piece by piece under any sharding. Files are memory-mapped; a
+// requested piece is intersected with the stored chunks and only common runs are copied, so no rank holds more than it
+// asked for. A chunk's checksum is verified at its first access; a damaged, short or missing file is an Error that
 // names file and tensor. Reading is thread-safe.
 #pragma once
 #include <atomic>

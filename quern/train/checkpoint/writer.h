@@ -1,11 +1,11 @@
-// CheckpointWriter: saves the state of a run while it goes on. save() copies what it is given (the only stall) and
-// returns; a thread of its own writes, syncs and, on rank 0, commits once every rank's file is on disk.
+// CheckpointWriter: asynchronous checkpointing. save() copies its arguments (the only stall) and returns; a background
+// thread writes, syncs and, on rank 0, commits once every rank's file is on disk.
 //
 //   staging → writing → written (every rank) → committed (rank 0: one rename) → prunable
 //
-// What went wrong on the way (a full disk, say) is thrown on all ranks by the next save() or wait(), naming rank and
-// file; the failed folder is removed, earlier checkpoints stay, and the writer can be used again.
-// Every element of every tensor is given exactly once, by whichever rank holds it; the commit checks that.
+// An error on the way (a full disk, for example) is thrown on all ranks by the next save() or wait(), naming rank and
+// file; the failed folder is removed, earlier checkpoints stay, and the writer can be used again. Every element of
+// every tensor must be given exactly once, by whichever rank holds it; the commit checks that.
 #pragma once
 #include <condition_variable>
 #include <filesystem>

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "quern/base/config_keys.h"
 #include "quern/base/toml.h"
 
 namespace quern {
@@ -26,7 +27,7 @@ constexpr int kDeepest = 8;  // recipes that extend recipes
 Json read_with_bases(const fs::path& file, int depth) {
   if (depth > kDeepest)
     fail("{}: more than {} recipes extend each other; is there a circle?", file.string(), kDeepest);
-  Json j = read_toml(file);
+  Json j = canonical_keys<Recipe>(read_toml(file), file.string());
   const Json* base = j.find("extends");
   if (!base) return j;
   fs::path from = file.parent_path() / base->as_string(file.string() + ", extends");
@@ -54,7 +55,8 @@ void set_path(Json& j, std::string_view path, const Json& value, const std::stri
       fail("setting '{}': '{}' is not an index of a list of {} entries", whole, key, j.items().size());
     child = &j.items()[i];
   } else {
-    if (!j.is_null() && !j.is_object()) fail("setting '{}': '{}' is a field of a value that has no fields", whole, key);
+    if (!j.is_null() && !j.is_object())
+      fail("setting '{}': '{}' is a field of a value that has no fields", whole, key);
     if (!j.find(key)) j.set(key, Json());
     for (auto& [k, v] : j.members())
       if (k == key) child = &v;
@@ -74,7 +76,8 @@ void check(const Recipe& r, const std::string& where) {
          r.checkpoint.keep);
   if (r.model.from.empty() && r.model.config.is_null())
     fail("{}, model: give `from`, a model folder, or `config`", where);
-  if (r.eval.rows < 1 || r.eval.every < 0) fail("{}, eval: rows {} and every {}", where, r.eval.rows, r.eval.every);
+  if (r.eval.sequences < 1 || r.eval.every < 0)
+    fail("{}, eval: sequences {} must be 1 or more, every {} 0 or more", where, r.eval.sequences, r.eval.every);
   if (r.parallel.zero < 0 || r.parallel.zero > 1 || r.parallel.bucket < 1)
     fail("{}, parallel: zero {} must be 0 or 1, bucket {} at least 1", where, r.parallel.zero, r.parallel.bucket);
   if (r.parallel.context < 1 || (r.parallel.context_form != "gather" && r.parallel.context_form != "ring"))
@@ -86,24 +89,25 @@ void check(const Recipe& r, const std::string& where) {
                               {"step_s", s.step_s},
                               {"checkpoint_s", s.checkpoint_s},
                               {"evaluate_s", s.evaluate_s},
-                              {"pulse_s", s.pulse_s}})
+                              {"heartbeat_s", s.heartbeat_s}})
     if (!(value > 0)) fail("{}, supervise.{}: {}, expected more than 0 seconds", where, field, value);
-  if (!(s.slow_share > 0 && s.slow_share <= 1) || s.slow_steps < 1 || s.least_ranks < 1 || s.most_restarts < 0)
+  if (!(s.slow_share > 0 && s.slow_share <= 1) || s.slow_steps < 1 || s.min_ranks < 1 || s.max_restarts < 0)
     fail(
-        "{}, supervise: slow_share {} must be above 0 and at most 1, slow_steps {} and least_ranks {} at least 1, "
-        "most_restarts {} at least 0",
-        where, s.slow_share, s.slow_steps, s.least_ranks, s.most_restarts);
+        "{}, supervise: slow_share {} must be above 0 and at most 1, slow_steps {} and min_ranks {} at least 1, "
+        "max_restarts {} at least 0",
+        where, s.slow_share, s.slow_steps, s.min_ranks, s.max_restarts);
   for (size_t i = 0; i < r.phase.size(); ++i) {
     const PhaseConfig& p = r.phase[i];
     std::string at = fmt::format("{}, phase {} ('{}')", where, i, p.name);
     if (p.steps < 1) fail("{}: give steps or tokens", at);
-    if (p.length < 1 || p.rows < 1 || p.micro_rows < 0)
-      fail("{}: length {} and rows {} must be 1 or more, micro_rows {} 0 or more", at, p.length, p.rows,
-           p.micro_rows);
+    if (p.sequence_length < 1 || p.batch_size < 1 || p.micro_batch_size < 0)
+      fail("{}: sequence_length {} and batch_size {} must be 1 or more, micro_batch_size {} 0 or more", at,
+           p.sequence_length, p.batch_size, p.micro_batch_size);
     if (p.data.empty()) fail("{}, data: no set", at);
     int64_t before = -1;
     for (const BatchRamp& b : p.ramp) {
-      if (b.step <= before || b.rows < 1) fail("{}, ramp: steps must rise and rows be 1 or more", at);
+      if (b.step <= before || b.batch_size < 1)
+        fail("{}, ramp: steps must rise and every batch_size be 1 or more", at);
       before = b.step;
     }
     quern::check(p.schedule);
@@ -114,7 +118,7 @@ void check(const Recipe& r, const std::string& where) {
 void resolve(PhaseConfig& p) {
   if (p.steps > 0 && p.tokens > 0) fail("phase '{}': both steps and tokens are given", p.name);
   if (p.tokens > 0)
-    for (int64_t seen = 0; seen < p.tokens; ++p.steps) seen += p.rows_at(p.steps) * p.length;
+    for (int64_t seen = 0; seen < p.tokens; ++p.steps) seen += p.batch_size_at(p.steps) * p.sequence_length;
   p.tokens = 0;
   double steps = static_cast<double>(p.steps);
   for (double* x : {&p.schedule.warmup, &p.schedule.decay})
@@ -124,10 +128,10 @@ void resolve(PhaseConfig& p) {
 
 }  // namespace
 
-int64_t PhaseConfig::rows_at(int64_t step) const {
-  int64_t n = rows;
+int64_t PhaseConfig::batch_size_at(int64_t step) const {
+  int64_t n = batch_size;
   for (const BatchRamp& b : ramp)
-    if (step >= b.step) n = b.rows;
+    if (step >= b.step) n = b.batch_size;
   return n;
 }
 
@@ -137,7 +141,11 @@ int64_t Recipe::steps() const {
   return n;
 }
 
-Recipe::Place Recipe::at(int64_t step) const {
+int64_t Recipe::eval_sequence_length() const {
+  return eval.sequence_length > 0 ? eval.sequence_length : phase.back().sequence_length;
+}
+
+Recipe::Position Recipe::at(int64_t step) const {
   size_t i = 0;
   for (; i + 1 < phase.size() && step >= phase[i].steps; ++i) step -= phase[i].steps;
   return {i, step};
@@ -147,7 +155,7 @@ Recipe parse_recipe(const Json& j, const fs::path& base, const std::string& wher
   Recipe r;
   from_json(j, r, where, true);
   for (PhaseConfig& p : r.phase)
-    if (p.rows > 0 && p.length > 0) resolve(p);
+    if (p.batch_size > 0 && p.sequence_length > 0) resolve(p);
   check(r, where);
   r.base = base;
   return r;
@@ -158,7 +166,8 @@ Recipe read_recipe(const fs::path& file, std::span<const std::string> set) {
   for (const std::string& s : set) {
     size_t equal = s.find('=');
     if (equal == std::string::npos) fail("setting '{}': expected KEY.KEY=VALUE", s);
-    set_path(j, std::string_view(s).substr(0, equal), parse_value(s.substr(equal + 1)), s);
+    set_path(j, canonical_path<Recipe>(std::string_view(s).substr(0, equal)), parse_value(s.substr(equal + 1)), s);
+    j = canonical_keys<Recipe>(std::move(j), "setting " + s);
   }
   return parse_recipe(j, file.parent_path(), file.string());
 }

@@ -1,15 +1,17 @@
-// A recipe: everything a training run is, in one TOML file. `extends` names a file it starts from; `--set a.b=c` has
-// the last word; the resolved copy lies beside the run as recipe.json.
+// Recipe: the complete description of a training run, one TOML file. `extends` names a base file; `--set a.b=c`
+// overrides; the resolved copy is written to the run's folder as recipe.json.
 //
 //   name = "nano"                       [optimizer]  matrices = { type = "muon" }
 //   tokenizer = "tokenizer"             [checkpoint] every = 200
 //   [model]                             [[phase]]
-//   config = { model_type = "zaya", … } name = "pretrain", steps = 2000, length = 512, rows = 32
+//   config = { model_type = "zaya", … } name = "pretrain", steps = 2000,
+//                                       sequence_length = 512, batch_size = 32
 //                                       schedule = { peak = 2e-3, warmup = 0.02, final = 2e-4 }
 //                                       data = [{ path = "data/prose", weight = 2 }, { path = "data/sums" }]
 //
-// Phases follow each other: each has its own data, length, batch, schedule, and may change the model's configuration
-// (the base of its rotary positions, say). Relative paths start from the recipe's folder.
+// Training stages (phases) run one after the other: each has its own data, sequence length, batch size and schedule,
+// and may change the model's configuration (the RoPE base, for example). Relative paths start from the recipe's
+// folder.
 #pragma once
 #include <filesystem>
 #include <span>
@@ -36,18 +38,18 @@ struct ModelSource {
 };
 
 struct BatchRamp {
-  int64_t step = 0, rows = 1;  // from this step of the phase on
+  int64_t step = 0, batch_size = 1;  // from this step of the phase on
   template <class V>
   void visit(V& v) {
     v("step", step, "step of the phase");
-    v("rows", rows, "rows of a step from there on");
+    v("batch_size", batch_size, "sequences per step from there on", aka("rows"));
   }
 };
 
 struct PhaseConfig {
   std::string name = "train";
   int64_t steps = 0, tokens = 0;  // one of them
-  int64_t length = 512, rows = 8, micro_rows = 0;
+  int64_t sequence_length = 512, batch_size = 8, micro_batch_size = 0;
   std::vector<BatchRamp> ramp;
   ScheduleConfig schedule;
   std::vector<DataSetConfig> data;
@@ -57,15 +59,16 @@ struct PhaseConfig {
     v("name", name, "what metrics and reports call it");
     v("steps", steps, "optimizer steps");
     v("tokens", tokens, "instead of steps: as many as these tokens need");
-    v("length", length, "input tokens of a row");
-    v("rows", rows, "rows of a step, over all ranks");
-    v("micro_rows", micro_rows, "rows of one forward and backward of a rank; 0 = all of them at once");
-    v("ramp", ramp, "batch ramp: {step, rows}, in order");
+    v("sequence_length", sequence_length, "input tokens per sequence", aka("length"));
+    v("batch_size", batch_size, "sequences per optimizer step, over all ranks", aka("rows"));
+    v("micro_batch_size", micro_batch_size,
+      "sequences per forward and backward of a rank, with gradient accumulation; 0 = all", aka("micro_rows"));
+    v("ramp", ramp, "batch size ramp: {step, batch_size}, in order");
     v("schedule", schedule, "learning rate; warmup and decay below 1 are shares of the phase");
     v("data", data, "data sets and their weights");
     v("config", config, "fields of the model's config.json this phase changes");
   }
-  int64_t rows_at(int64_t step) const;
+  int64_t batch_size_at(int64_t step) const;
 };
 
 struct CheckpointConfig {
@@ -80,27 +83,27 @@ struct CheckpointConfig {
 };
 
 struct EvalConfig {
-  int64_t every = 0, rows = 16, length = 0;
+  int64_t every = 0, sequences = 16, sequence_length = 0;
   std::vector<DataSetConfig> data;
   template <class V>
   void visit(V& v) {
     v("every", every, "steps between evaluations; 0 = only at the end");
-    v("rows", rows, "rows of every set, always the same");
-    v("length", length, "input tokens of a row; 0 = as in the last phase");
+    v("sequences", sequences, "sequences per set, the same at every evaluation", aka("rows"));
+    v("sequence_length", sequence_length, "input tokens per sequence; 0 = as in the last phase", aka("length"));
     v("data", data, "held-out sets");
   }
 };
 
 struct SpikePolicy {
-  int64_t window = 64, patience = 3, most_rollbacks = 3;
-  double mads = 12, least = 0.5;
+  int64_t window = 64, patience = 3, max_rollbacks = 3;
+  double mads = 12, min_increase = 0.5;
   template <class V>
   void visit(V& v) {
     v("window", window, "steps whose losses are the yardstick; 0 = spikes are not looked for");
     v("mads", mads, "a spike is this many median deviations above the median");
-    v("least", least, "and at least so many nats");
+    v("min_increase", min_increase, "and at least this many nats above the median", aka("least"));
     v("patience", patience, "steps in a row before training goes back to the last checkpoint");
-    v("most_rollbacks", most_rollbacks, "to the same checkpoint, then training stops");
+    v("max_rollbacks", max_rollbacks, "rollbacks to one checkpoint before training stops", aka("most_rollbacks"));
   }
 };
 
@@ -121,8 +124,8 @@ struct ParallelConfig {
 // What `quern train --supervise` watches for; a run without it never looks here.
 struct SupervisePolicy {
   std::string launcher;
-  double setup_s = 600, step_s = 180, checkpoint_s = 420, evaluate_s = 600, pulse_s = 60, slow_share = 0.7;
-  int64_t slow_steps = 20, least_ranks = 1, most_restarts = 5;
+  double setup_s = 600, step_s = 180, checkpoint_s = 420, evaluate_s = 600, heartbeat_s = 60, slow_share = 0.7;
+  int64_t slow_steps = 20, min_ranks = 1, max_restarts = 5;
   template <class V>
   void visit(V& v) {
     v("launcher", launcher, "words before the command, {ranks} in them is their number: mpirun -n {ranks}");
@@ -130,19 +133,27 @@ struct SupervisePolicy {
     v("step_s", step_s, "and for each section of a step");
     v("checkpoint_s", checkpoint_s, "and for handing over a checkpoint");
     v("evaluate_s", evaluate_s, "and for an evaluation");
-    v("pulse_s", pulse_s, "a process without a sign of life for so long is hung");
+    v("heartbeat_s", heartbeat_s, "a rank without a heartbeat for this long is hung", aka("pulse_s"));
     v("slow_share", slow_share, "a rank is slow when the others need less than this share of its time");
     v("slow_steps", slow_steps, "so many steps in a row");
-    v("least_ranks", least_ranks, "lost ranks are done without down to so many");
-    v("most_restarts", most_restarts, "without a new checkpoint between them, then it stops");
+    v("min_ranks", min_ranks, "training continues without lost ranks while this many are left", aka("least_ranks"));
+    v("max_restarts", max_restarts, "restarts without a new checkpoint before it gives up", aka("most_restarts"));
   }
 };
 
-struct Recipe {
-  std::string name = "run", tokenizer, dtype = "bf16";
+// What a file that describes runs has besides its own fields: a name, a tokenizer, and the folder it lies in.
+struct RunFile {
+  std::string name, tokenizer;
+  std::filesystem::path base;  // folder of relative paths; not a field of the file
+  std::filesystem::path tokenizer_folder() const { return base / tokenizer; }
+};
+
+struct Recipe : RunFile {
+  Recipe() { name = "run"; }
+  std::string dtype = "bf16";
   int64_t seed = 0;
   double clip = 1;
-  bool recompute = false;
+  bool activation_checkpointing = false;
   ModelSource model;
   OptimizerConfig optimizer;
   CheckpointConfig checkpoint;
@@ -155,8 +166,10 @@ struct Recipe {
   void visit(V& v) {
     v("name", name, "of the run");
     v("seed", seed, "of weights and the order of samples");
-    v("dtype", dtype, "products in bf16 or f32; everything else is f32");
-    v("recompute", recompute, "keep no layer's inner values, compute them again: less memory, a third more time");
+    v("dtype", dtype, "matrix multiplications in bf16 or f32; everything else is f32");
+    v("activation_checkpointing", activation_checkpointing,
+      "recompute the activations inside each layer in the backward pass: less memory, a third more time",
+      aka("recompute"));
     v("clip", clip, "largest norm of the whole gradient; 0 = no limit");
     v("tokenizer", tokenizer, "folder whose tokenizer files go with the trained model");
     v("model", model);
@@ -168,17 +181,17 @@ struct Recipe {
     v("supervise", supervise);
     v("phase", phase, "phases, one after the other");
   }
-  std::filesystem::path base;  // folder of relative paths; not a field of the file
 
-  int64_t steps() const;  // of all phases
-  struct Place {
+  int64_t steps() const;                 // of all phases
+  int64_t eval_sequence_length() const;  // eval.sequence_length, or the last phase's
+  struct Position {
     size_t phase;
     int64_t step;  // of the phase
   };
-  Place at(int64_t step) const;  // the last phase's end when step == steps()
+  Position at(int64_t step) const;  // the last phase's end when step == steps()
 };
 
-// set: "a.b=c" each, c as TOML would have it, or else a string; phases are counted from 0 (phase.0.steps=10).
+// Every setting also accepts its earlier key (aka). set: "a.b=c" each, c as TOML would have it, or else a string; phases are counted from 0 (phase.0.steps=10).
 // Throws Error naming file and field; unknown fields are refused.
 Recipe read_recipe(const std::filesystem::path& file, std::span<const std::string> set = {});
 Recipe parse_recipe(const Json& j, const std::filesystem::path& base, const std::string& where);

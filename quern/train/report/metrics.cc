@@ -1,5 +1,5 @@
-// The writer puts each line down in one write() and takes a line back that the disk had no room for; the reader sorts
-// lines into kinds by the key that only that kind has: loss, eval_loss, event.
+// The writer appends each line with one write() and truncates a line that the disk had no room for; the reader tells
+// the kinds of lines by the key that only one kind has: loss, eval_loss, event.
 #include "quern/train/report/metrics.h"
 
 #include <fcntl.h>

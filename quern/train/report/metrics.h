@@ -1,11 +1,10 @@
-// RUN/metrics.jsonl, the truth about a run: one JSON object a line, in three kinds.
-//   step        {"step", "phase", "loss", "bpb", "tokens", "tokens_per_s", "mfu", "lr", "grad_norm", "time_s", its
-//   parts} evaluation  {"step", "tokens", "set", "eval_loss", "eval_bpb"} event       {"step", "tokens", "event",
-//   "text"}: spike, rollback, restart, phase …
-// What is unknown is absent (bpb, mfu, balance); a number that is not finite is null. Every line is one write(), so a
-// killed run leaves at most its last line half-written. Going back to an earlier step moves the lines of later steps
-// to metrics.discarded.jsonl; events stay, because they are what happened (a new run in an old folder moves them
-// too).
+// RUN/metrics.jsonl, the record of a run: one JSON object per line, of three kinds.
+//   step        {"step", "phase", "loss", "bpb", "tokens", "tokens_per_s", "mfu", "lr", "grad_norm", "time_s", …}
+//   evaluation  {"step", "tokens", "set", "eval_loss", "eval_bpb"}
+//   event       {"step", "tokens", "event", "text"}: spike, rollback, restart, phase …
+// Unknown values are absent (bpb, mfu, balance); a number that is not finite is null. Every line is one write(), so a
+// killed run leaves at most its last line half-written. Rolling back to an earlier step moves the lines of later steps
+// to metrics.discarded.jsonl; events stay, because they did happen (a new run in an old folder moves them too).
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -31,22 +30,21 @@ struct StepMetrics {
   void visit(V& v) {
     v("step", step, "steps finished");
     v("phase", phase, "phase of the recipe");
-    v("loss", loss, "training loss, nats a token");
-    v("bpb", bpb, "training loss, bits per byte of text");
+    v("loss", loss, "training loss in nats per token");
+    v("bpb", bpb, "training loss in bits per byte of text");
     v("tokens", tokens, "tokens seen");
     v("tokens_per_s", tokens_per_s, "tokens per second of this step");
-    v("mfu", mfu, "model FLOP utilisation, 0 to 1");
+    v("mfu", mfu, "model FLOPs utilization, 0 to 1");
     v("lr", lr, "learning rate");
-    v("grad_norm", grad_norm, "norm of the whole gradient before clipping");
-    v("balance", balance,
-      "evenness of the experts' load, 0 to 1: its entropy over their number's logarithm, mean of layers");
+    v("grad_norm", grad_norm, "global gradient norm before clipping");
+    v("balance", balance, "expert load balance, 0 to 1: normalized entropy of the experts' load, mean over layers");
     v("time_s", time_s, "seconds the step took");
     v("data_s", data_s, "of them: waiting for data");
     v("forward_s", forward_s, "the forward passes");
     v("backward_s", backward_s, "the backward passes");
-    v("reduce_s", reduce_s, "sums over ranks that nothing hid");
+    v("reduce_s", reduce_s, "exposed (non-overlapped) communication between ranks");
     v("optimizer_s", optimizer_s, "clipping and the optimizers");
-    v("checkpoint_s", checkpoint_s, "standing still for a checkpoint");
+    v("checkpoint_s", checkpoint_s, "stalled for a checkpoint");
     v("other_s", other_s, "the rest");
   }
 };
@@ -61,8 +59,8 @@ struct EvalMetrics {
     v("step", step, "steps finished");
     v("tokens", tokens, "tokens seen");
     v("set", set, "what was evaluated on");
-    v("eval_loss", eval_loss, "nats a token");
-    v("eval_bpb", eval_bpb, "bits per byte of text");
+    v("eval_loss", eval_loss, "loss in nats per token");
+    v("eval_bpb", eval_bpb, "loss in bits per byte of text");
   }
 };
 

@@ -1,5 +1,5 @@
-// The report of a run, or of several over each other: one HTML page that needs nothing else. It is drawn from
-// metrics.jsonl and recipe.json of each run's folder, and the same files give the same bytes.
+// HTML report of a training run, or of several overlaid: one self-contained page, made from metrics.jsonl and
+// recipe.json of each run's folder. The same files give the same bytes.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -43,7 +43,7 @@ struct Summary {
   std::optional<double> tokens_per_s, mfu;  // medians over steps
 };
 Json to_json(const Summary& s);
-Summary summarise(const Run& run);
+Summary summarize(const Run& run);
 
 struct Options {
   bool log_x = false;  // how the loss charts are shown first; the page can switch

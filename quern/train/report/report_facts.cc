@@ -1,5 +1,4 @@
-// recipe.json as a person reads it. Nothing here knows a recipe's keys: sections become cards, lists of sections
-// tables.
+// Renders recipe.json for people, without knowing its keys: sections become cards, lists of sections tables.
 #include <algorithm>
 
 #include "quern/base/error.h"

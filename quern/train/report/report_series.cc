@@ -1,4 +1,4 @@
-// A sorted window for the medians, prefix sums for the means; everything else is one pass.
+// Medians from a sorted window, means from prefix sums; everything else is one pass.
 #include "quern/train/report/report_series.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// The page's look and its only script. Colours are variables with a light and a dark value: --c for runs, --p for
-// parts of a step, --k for kinds of events. Without the script the page lacks nothing but the values under the
-// pointer.
+// CSS and the only script of the page. Colors are variables with a light and a dark value: --c for runs, --p for parts
+// of a step, --k for kinds of events. Without the script only the values under the pointer are missing.
 #include "quern/train/report/report.h"
 
 namespace quern::report {

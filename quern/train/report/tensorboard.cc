@@ -1,4 +1,4 @@
-// Varints, the five message shapes of the header, the framing, and which metric goes under which tag.
+// Varints, the five message types, the framing, and the mapping of metrics to tags.
 #include "quern/train/report/tensorboard.h"
 
 #include <unistd.h>

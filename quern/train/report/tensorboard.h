@@ -1,6 +1,6 @@
-// TensorBoard event files: scalars only, the two formats written by hand.
+// TensorBoard event files, scalars only; both formats are written directly.
 //   file    records of  u64 length · u32 masked CRC-32C of the length · payload · u32 masked CRC-32C of the payload
-//           (little endian; masked: turned right by 15 bits, plus 0xa282ead8)
+//           (little-endian; masked: rotated right by 15 bits, plus 0xa282ead8)
 //   payload protobuf Event {double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5;
 //           SessionLog session_log = 7}, Summary {repeated Value value = 1}, Value {string tag = 1; float
 //           simple_value = 2}, SessionLog {int status = 1} with START = 1, which makes TensorBoard forget what

@@ -1,5 +1,6 @@
-// Names with holes: "model.layers.{i}.mlp.{part}". A hole takes one or more characters without a dot; {*} takes
-// anything, dots too, and may be empty. The same hole twice takes the same text.
+// Name patterns with placeholders: "model.layers.{i}.mlp.{part}". A placeholder matches one or more characters without
+// a dot; {*} matches anything, dots too, and may be empty. The same placeholder must match the same text wherever it
+// occurs.
 #pragma once
 #include <map>
 #include <optional>

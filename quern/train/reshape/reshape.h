@@ -1,10 +1,10 @@
-// Reshaping: a committed checkpoint into another, for another number of ranks and, if asked, another architecture.
-// The tensors of a checkpoint become sources; operations of a rewrite replace them by others; the result is written
-// chunk by chunk in even flat pieces. Memory is a few chunks, whatever the size.
+// Converts a committed checkpoint: reshards it for another number of ranks and, on request, rewrites it for another
+// architecture. The tensors of the checkpoint become sources; the operations of a rewrite replace them; the result is
+// written chunk by chunk in even flat pieces. Memory is a few chunks, whatever the size.
 //
-// An operation applies to every role of the tensors it names, the optimizer's parts like the weight. Exceptions:
-// parts of shape [1] (step counts) of a larger parameter are carried along whole, and where new values are made up
-// (upcycle, resize) optimizer parts start from zero.
+// An operation applies to every role of the tensors it names, to optimizer state as to the weight. Exceptions: parts
+// of shape [1] (step counts) of a larger parameter are carried along whole, and where new values are made (upcycle,
+// resize) optimizer state starts from zero.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/models/layout.h"
+#include "quern/nn/registry.h"
 #include "quern/train/reshape/source.h"
 
 namespace quern {
@@ -25,12 +27,13 @@ using LogicalTensors = std::vector<LogicalTensor>;
 
 LogicalTensors logical_tensors(const std::shared_ptr<const CheckpointReader>& reader);
 
-// `operations` is the array `rewrite` of a TOML file (docs/checkpoints.md); `where` names the file in messages.
-void rewrite(LogicalTensors& tensors, const Json& operations, const std::string& where);
+// `operations` is the array `rewrite` of a TOML file (docs/checkpoints.md); `where` names the file in messages. An
+// operation may be named after a family whose other layout is registered.
+void rewrite(LogicalTensors& tensors, const Json& operations, const Registry& registry, const std::string& where);
 
-// The names of ZAYA's 2025 layout and the current one; `config` is a config.json in the current form, or its folder.
-void zaya_to_legacy(LogicalTensors& tensors, const std::filesystem::path& config, const std::string& where);
-void zaya_to_current(LogicalTensors& tensors, const std::filesystem::path& config, const std::string& where);
+// From or to a family's other layout (models/layout.h); fields: {to: legacy or current, config: a path}.
+void change_layout(LogicalTensors& tensors, const Registry& registry, const std::string& family, const Json& fields,
+                   const std::string& where);
 
 // Parts of one (…{over} = 0, 1, 2, …) into one tensor with a new axis, and back.
 void stack(LogicalTensors& tensors, const std::string& from, const std::string& over, const std::string& to,
@@ -50,7 +53,7 @@ struct ReshapeReport {
 };
 
 // `from`: a step folder, or a folder of them (the newest committed is taken). `to`: the folder step_N is made in.
-ReshapeReport reshape(const std::filesystem::path& from, const std::filesystem::path& to,
+ReshapeReport reshape(const Registry& registry, const std::filesystem::path& from, const std::filesystem::path& to,
                       const ReshapeOptions& options);
 
 }  // namespace quern

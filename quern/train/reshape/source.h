@@ -1,5 +1,5 @@
-// Logical tensors that are computed while they are read: a source gives any box of its tensor, dense and row-major,
-// and asks other sources for what it needs. A rewrite of an architecture is a graph of these; nothing is ever whole.
+// Lazily computed logical tensors: a source returns any box of its tensor, dense and row-major, and asks other sources
+// for what it needs. An architecture rewrite is a graph of sources; no tensor is ever materialized as a whole.
 #pragma once
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// A program started from here: looked at without waiting, ended politely and then not. When its parent dies it gets
-// SIGTERM, so that nothing goes on writing into a run that nobody watches.
+// Child process: polled without blocking, terminated with SIGTERM first, then killed. When its parent dies it gets
+// SIGTERM, so that no orphan keeps writing into a run.
 #pragma once
 #include <sys/types.h>
 

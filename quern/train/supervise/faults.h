@@ -1,13 +1,13 @@
-// Faults: what is wrong with a run, judged from its ranks' heartbeats and from how its process ended. Pure functions
-// of what was seen and when, so that every rule can be tried without waiting for it.
+// Fault detection for training runs, from the ranks' heartbeats and the exit status of the process. Pure functions of
+// observations and their times, so that every rule can be tested without waiting for it.
 //
-//   killed       a rank is gone and left no word (kill −9, a crash, a lost machine)
-//   hung         a process whose pulse stopped; or the rank furthest behind sits in one section past its limit
+//   killed       a rank is gone without a message (kill −9, a crash, a lost machine)
+//   hung         a process without heartbeat; or the rank furthest behind is in one section beyond its time limit
 //   slow         a rank whose own work takes 1/slow_share of the others' median, slow_steps steps in a row
-//   damaged      a committed checkpoint that does not agree with its checksums (found by verifying it)
-//   disk_full    a write that failed for want of room
-//   bad_numbers  losses that are no numbers or stay high after the trainer went back as often as it may
-//   failed       anything else a rank said before it ended
+//   damaged      a committed checkpoint that fails its checksums (found by verifying it)
+//   disk_full    a write that failed for lack of space
+//   bad_numbers  losses that are NaN or stay high after the trainer has used up its rollbacks
+//   failed       any other error that a rank reported before it ended
 #pragma once
 #include <map>
 #include <optional>
@@ -54,6 +54,6 @@ class RankWatch {
 };
 
 // How an attempt ended that was not told to: status as waitpid gives it.
-Finding judge_end(const std::vector<RankState>& ranks, int status);
+Finding classify_exit(const std::vector<RankState>& ranks, int status);
 
 }  // namespace quern

@@ -1,12 +1,12 @@
-// Supervisor: carries a run through what happens to it. It starts the run as a child, reads its ranks' heartbeats,
-// and when something breaks says what it was (faults.h), ends what is left of the attempt and starts again from the
-// last checkpoint that is whole, with the ranks that are left. The recipe counts rows over all ranks, so the batch
-// stays as it is. Everything it saw and did is a line of RUN/supervise.jsonl:
+// Supervisor: fault-tolerant training with automatic restart. It starts the run as a child process and reads its
+// ranks' heartbeats (watchdog). On a fault it reports the kind (faults.h), ends what is left, and restarts from the
+// last intact checkpoint with the remaining ranks. The recipe counts sequences over all ranks, so the batch size stays
+// the same. Everything it observes and does is a line of RUN/supervise.jsonl:
 //
 //   {"time", "attempt", "event": start|slow|fault|aside|recovered|finished|stopped, "step", "ranks", "text", …}
 //
-// It stops when the same fault comes twice at the same step, when a run of restarts brings no new checkpoint, and at
-// once where the trainer has already tried again by itself (bad numbers).
+// It stops when the same fault occurs twice at the same step, when several restarts bring no new checkpoint, and
+// immediately where the trainer has already retried by itself (bad numbers).
 #pragma once
 #include <filesystem>
 #include <functional>

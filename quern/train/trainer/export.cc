@@ -1,4 +1,4 @@
-// Checkpoints to model folders.
+// Converts checkpoints to model folders.
 #include "quern/train/trainer/export.h"
 
 #include "quern/base/error.h"

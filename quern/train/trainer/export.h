@@ -1,4 +1,5 @@
-// A committed checkpoint as a Hugging Face folder: the weights of any step, without running the recipe again.
+// Exports a committed checkpoint as a Hugging Face model folder: the weights of any step, without running the recipe
+// again.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -1,8 +1,7 @@
-// Heartbeat: where a rank stands, for whoever watches from outside. A page of a file, DIR/rank_R, mapped by both: the
-// rank stores, the watcher loads; nothing is sent and nothing can block. A thread of its own adds to `pulse`, so a
-// process that is stopped or gone shows; `sequence` grows with every section the training thread enters, so a rank
-// that waits for the others can be told from the one they wait for. Clocks are not compared: a watcher looks for
-// change.
+// Heartbeat: a rank's progress, visible to other processes through a memory-mapped page, DIR/rank_R: the rank stores,
+// the supervisor loads; nothing is sent and nothing can block. A background thread increments `pulse`, so a stopped or
+// lost process shows; `sequence` grows with every section the training thread enters, so a rank that waits can be told
+// from the one that is waited for. Clocks are not compared: the supervisor looks for change.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // A model and its optimizers as the logical tensors of a checkpoint: every parameter under the role "weight", every
-// part of optimizer state under its own. Of what all ranks hold each stores its even share; of what they hold in
-// pieces (zero.h) each stores and reads its own.
+// part of optimizer state under its own. What all ranks hold is stored in even shares; what they hold in pieces
+// (zero.h) each stores and reads itself.
 #pragma once
 #include "quern/models/model.h"
 #include "quern/optim/groups.h"

@@ -1,16 +1,15 @@
-// ZeRO, first stage: every rank has all weights and all gradients of its own rows, but optimizer state and the update
+// ZeRO stage 1: every rank has all weights and the gradients of its own sequences, but optimizer state and the update
 // of an even share only.
 //
-// Parameters lie one after the other, the last of the model first (backward reaches it first), in buckets of about
-// `bucket_elements`; a bucket's flat elements are cut evenly over ranks, wherever that falls: in the middle of a
-// matrix, of a row. A bucket's sum goes out as soon as the last backward of a step has finished its gradients
-// (Tape::on_grad_ready) and moves while the rest of the backward runs. Sums are those of all_reduce, element by
-// element in rank order, so training is the unsharded one's but for the rounding of the gradient norm (its double
-// sum is taken piece by piece).
-// After the update the values set out to all ranks, the first of the model first, and arrive while the next forward
-// runs: it waits for a bucket where it asks for a parameter of it (Tape::on_parameter).
-// Matrices that an optimizer must see whole come together at an owner (zero_matrices.h).
-// Volume a rank and step: (n−1)/n·4 bytes an element each way, as a plain all_reduce.
+// Parameters are laid out last layer first (backward reaches it first), in buckets of about `bucket_elements`; a
+// bucket's flat elements are split evenly over ranks, wherever that falls, even inside a matrix row. A bucket's
+// reduction starts when the last backward of a step has finished its gradients (Tape::on_grad_ready) and overlaps the
+// rest of the backward. Sums are those of all_reduce, element by element in rank order, so training equals the
+// unsharded one except for the rounding of the gradient norm (its double sum is taken piece by piece). After the
+// update the values are gathered to all ranks, first layer first, overlapping the next forward, which waits for a
+// bucket when it asks for one of its parameters (Tape::on_parameter). Matrices that an optimizer must see whole are
+// assembled at an owner (zero_matrices.h). Volume per rank and step: (n−1)/n·4 bytes per element each way, as a plain
+// all_reduce.
 #pragma once
 #include <map>
 #include <memory>
@@ -30,8 +29,8 @@ class ZeroShards {
   OwnPiece own(const std::string& name, Parameter& p, const Optimizer& rule);  // OptimizerGroups asks
   bool holds(const Parameter& p) const {
     return places_.contains(&p);
-  }                                               // false: whole on every rank, not summed here
-  Cut piece(const Parameter& p, int rank) const;  // elements of p
+  }                                                 // false: whole on every rank, not summed here
+  Range piece(const Parameter& p, int rank) const;  // elements of p
 
   // A step: ready() for parameters as their last gradient is there (as many as one likes), then finish(): all pieces
   // have their piece of the summed gradient, the parameters' own gradients are gone.
@@ -45,7 +44,7 @@ class ZeroShards {
   int early() const { return early_; }  // buckets of the last step that went out before finish()
 
  private:
-  struct Place {
+  struct Position {
     size_t bucket;
     int64_t offset;  // in the bucket
     Parameter* whole;
@@ -53,7 +52,7 @@ class ZeroShards {
     bool ready = false;
   };
   struct Bucket {
-    std::vector<Place*> places;
+    std::vector<Position*> places;
     int64_t size = 0;
     size_t missing = 0;
     Tensor flat, shard;  // gradients on their way, and this rank's piece of their sum
@@ -66,7 +65,7 @@ class ZeroShards {
   void arrive(Bucket& b);
 
   Communicator& comm_;
-  std::map<const Parameter*, Place> places_;
+  std::map<const Parameter*, Position> places_;
   std::vector<Bucket> buckets_;
   size_t sent_ = 0;  // buckets go out in this order on every rank
   int early_ = 0;

@@ -1,8 +1,8 @@
-// One step of an optimizer of whole matrices over pieces of parameters (Muon under ZeRO): every rank makes the
-// direction of its pieces, pieces of a matrix travel to its owner, the owner orthogonalises it once, the result
-// travels back to where it is needed. Right for a matrix that lies in one piece, in two, or in as many as there are
-// ranks, cut in the middle of a row or not. Owners are chosen so that their flops are even (dearest first, to the
-// least laden rank). Volume a rank: at most 2·4 bytes for every element of its pieces and of the matrices it owns.
+// One step of a whole-matrix optimizer (Muon) under ZeRO: every rank computes the direction of its pieces, the pieces
+// of a matrix are sent to its owner, which orthogonalizes it once and sends the result to where it is needed. Correct
+// for a matrix in any number of pieces, also cut inside a row. Owners are chosen to balance flops (most expensive
+// first, to the least loaded rank). Volume per rank: at most 2·4 bytes for every element of its pieces and of the
+// matrices it owns.
 #pragma once
 #include <functional>
 #include <span>
@@ -14,7 +14,7 @@ namespace quern {
 
 // piece(p, rank): the elements of parameter p that a rank holds; ascending with the rank, together all of p.
 // Collective: all ranks give the same slots in the same order; pieces may be empty.
-using PieceOfRank = std::function<Cut(const Parameter& p, int rank)>;
+using PieceOfRank = std::function<Range(const Parameter& p, int rank)>;
 void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<OptimizerSlot* const> slots,
                    const OptimizerStep& s, const PieceOfRank& piece);
 
