@@ -10,6 +10,7 @@
 #include "quern/base/cpu.h"
 #include "quern/base/nearest.h"
 #include "quern/base/threads.h"
+#include "quern/base/version.h"
 
 namespace {
 
@@ -17,60 +18,94 @@ struct Verb {
   const char* name;
   const char* help;
   int (*run)(quern::Words);
+  const char* alias = "";  // an old name: taken, never shown
+};
+struct VerbGroup {
+  const char* heading;
+  std::span<const Verb> verbs;
 };
 
 int print_completion(quern::Words args);
 
-constexpr Verb kVerbs[] = {
-    {"run", "answer a prompt, or chat", quern::cmd_run},
-    {"serve", "models behind an HTTP API that OpenAI's clients speak", quern::cmd_serve},
-    {"info", "what a model folder holds", quern::cmd_info},
-    {"new", "make a random model folder with every file it needs", quern::cmd_new},
-    {"quantize", "pack a model's weights in 8 or 4 bits", quern::cmd_quantize},
+constexpr Verb kRun[] = {
+    {"run", "generate text from a prompt, or chat", quern::cmd_run},
+    {"serve", "OpenAI-compatible HTTP server with continuous batching and a web UI", quern::cmd_serve},
+    {"demo", "show what the shipped model can do, or train a tiny one", quern::cmd_demo},
+};
+constexpr Verb kModels[] = {
+    {"info", "describe a model: family, parameters, KV cache per token", quern::cmd_info},
+    {"quantize", "quantize the weights of a model to 8 or 4 bits", quern::cmd_quantize},
+    {"new", "create a model folder with random weights", quern::cmd_new},
+    {"tokenizer", "train a byte-level BPE tokenizer", quern::cmd_tokenizer},
+    {"tokenize", "convert text to token ids", quern::cmd_tokenize},
+    {"detokenize", "convert token ids to text", quern::cmd_detokenize},
+};
+constexpr Verb kTrain[] = {
+    {"data", "build and inspect token shards, generate synthetic problems", quern::cmd_data},
+    {"train", "pretrain or fine-tune a model from a recipe", quern::cmd_train},
+    {"report", "write the HTML report of a training run", quern::cmd_report},
+    {"reshape", "convert or reshard a training checkpoint", quern::cmd_reshape},
+    {"export", "convert a training checkpoint to a model folder", quern::cmd_export},
+};
+constexpr Verb kCorpus[] = {
+    {"corpus", "clean a corpus: filter, deduplicate (MinHash), decontaminate, mix, tokenize", quern::cmd_corpus},
+};
+constexpr Verb kSearch[] = {
+    {"recall", "search documents by BM25 and personalized PageRank, build RAG prompts", quern::cmd_recall},
+    {"memory", "long-term conversation memory with temporal queries", quern::cmd_memory},
+};
+constexpr Verb kMeasure[] = {
+    {"eval", "accuracy on held-out synthetic problems, with or without test-time compute", quern::cmd_eval},
     {"ppl", "perplexity of a text, alone or against a reference model", quern::cmd_ppl},
-    {"eval", "a model on held-out problems, alone or with more thinking", quern::cmd_eval},
     {"logits", "write the logits of a token sequence to a .npy file", quern::cmd_logits},
-    {"tokenize", "text to token ids", quern::cmd_tokenize},
-    {"detokenize", "token ids to text", quern::cmd_detokenize},
-    {"tokenizer", "train a tokenizer", quern::cmd_tokenizer},
-    {"data", "build token shards, look into them, write the curriculum", quern::cmd_data},
-    {"corpus", "filter and deduplicate documents", quern::cmd_corpus},
-    {"train", "carry out a training recipe", quern::cmd_train},
-    {"study", "train variants of a recipe on the same tokens and compare them", quern::cmd_study},
-    {"memory", "conversations that know when things were said", quern::cmd_memory},
-    {"report", "draw a training run as one HTML page", quern::cmd_report},
-    {"learn", "other rules of learning, other memories, codes for a question: small studies", quern::cmd_learn},
-    {"recall", "search long texts by words and by walks over what is alike", quern::cmd_recall},
-    {"reshape", "rewrite a checkpoint for other ranks or another architecture", quern::cmd_reshape},
-    {"export", "a training checkpoint as a model folder", quern::cmd_export},
-    {"demo", "the small model that comes with Quern at work", quern::cmd_demo},
-    {"bench", "measure this machine and the kernels on it", quern::cmd_bench},
-    {"paper", "the papers' claims, and what we measured", quern::cmd_paper},
-    {"doctor", "what this machine offers Quern, and what to do about it", quern::cmd_doctor},
-    {"completion", "a script for bash, zsh or fish that completes verbs and flags", print_completion},
+    {"bench", "benchmark this machine, its kernels and models", quern::cmd_bench},
+    {"study", "ablation: train variants of a recipe on the same tokens and compare them", quern::cmd_study},
+    {"research", "small research studies: e-prop, OVQ memories, action-centric codes", quern::cmd_learn, "learn"},
+    {"paper", "list the claims of the papers, or measure them again", quern::cmd_paper},
+};
+constexpr Verb kMachine[] = {
+    {"doctor", "check this machine, and whether a model fits in its memory", quern::cmd_doctor},
+    {"completion", "print a completion script for bash, zsh or fish", print_completion},
+};
+constexpr VerbGroup kGroups[] = {
+    {"Run and serve models", kRun},       {"Model files and tokenizers", kModels}, {"Train models", kTrain},
+    {"Build a corpus", kCorpus},          {"Search and memory", kSearch},          {"Measure and research", kMeasure},
+    {"This machine and shell", kMachine},
 };
 
-void print_help() {
-  fmt::print("quern — small, sharp language models on the hardware you own\n\nusage: quern [--threads N] VERB …\n\n");
-  for (const Verb& v : kVerbs) fmt::print("  {:<12} {}\n", v.name, v.help);
-  fmt::print("\nquern VERB --help tells more. QUERN_ISA=ref|avx2|avx512 lowers the instruction set.\n");
+std::vector<Verb> all_verbs() {
+  std::vector<Verb> all;
+  for (const VerbGroup& g : kGroups) all.insert(all.end(), g.verbs.begin(), g.verbs.end());
+  return all;
 }
 
-// quern completion: what every verb answers to --help, as a script for a shell.
+void print_help() {
+  fmt::print("quern — train, run and serve small language models on CPUs\n\nusage: quern [--threads N] VERB …\n");
+  for (const VerbGroup& g : kGroups) {
+    fmt::print("\n{}\n", g.heading);
+    for (const Verb& v : g.verbs) fmt::print("  {:<12} {}\n", v.name, v.help);
+  }
+  fmt::print(
+      "\n'quern VERB --help' lists the flags of a verb, 'quern --version' prints the version. --threads N sets the\n"
+      "number of threads [all CPUs available]. QUERN_ISA=ref|avx2|avx512 selects a lower instruction set.\n");
+}
+
+// quern completion: what every verb declares, as a script for a shell.
 int print_completion(quern::Words args) {
-  quern::Args a("completion", "a script that completes quern's verbs and flags");
+  quern::Args a("completion", "print a completion script for bash, zsh or fish");
   std::string shell;
   a.positional("SHELL", shell)
-      .note("SHELL is bash, zsh or fish. The script goes to stdout; its first lines say where to keep it.");
+      .note("SHELL is bash, zsh or fish. The first lines of the script say where to install it.");
   if (!a.parse(args)) return 0;
   const auto places = quern::draw_cli_map([] {
     quern::CliPlace top{
         .path = "",
-        .flags = {{{"--threads"}, "how many threads work", true}, {{"--version"}, "which Quern this is", false}}};
-    for (const Verb& v : kVerbs) top.verbs.push_back({v.name, v.help});
+        .flags = {{{"--threads"}, "number of threads", true}, {{"--version"}, "print the version", false}}};
+    const std::vector<Verb> verbs = all_verbs();
+    for (const Verb& v : verbs) top.verbs.push_back({v.name, v.help});
     quern::mapped(top);
     const std::string help = "--help";
-    for (const Verb& v : kVerbs) v.run({&help, 1});
+    for (const Verb& v : verbs) v.run({&help, 1});
   });
   fmt::print("{}", quern::completion_script(shell, places));
   return 0;
@@ -86,24 +121,26 @@ int dispatch(std::vector<std::string> words) {
     std::string n = words[0].starts_with("--threads=") ? words[0].substr(10) : words.size() > 1 ? words[1] : "";
     words.erase(words.begin(), words.begin() + (words[0] == "--threads" && words.size() > 1 ? 2 : 1));
     if (n.empty() || n.find_first_not_of("0123456789") != n.npos || n.size() > 4)
-      throw quern::UsageError(fmt::format("--threads '{}': expected a number of threads", n));
+      throw quern::UsageError(fmt::format("--threads '{}': expected a whole number from 1 to 9999", n));
     quern::set_thread_count(std::stoi(n));
   }
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     print_help();
     return words.empty() ? 2 : 0;
   }
-  if (words[0] == "--version") {
-    fmt::print("quern {}\n", QUERN_VERSION);
+  if (words[0] == "--version" || words[0] == "version") {
+    const std::string commit = quern::version_commit();
+    fmt::print("quern {}{}\n", quern::version(), commit.empty() ? "" : " (" + commit + ")");
     return 0;
   }
   tell_of_plain_kernels();
   std::vector<std::string> names;
-  for (const Verb& v : kVerbs) {
-    if (words[0] == v.name) return v.run(quern::Words(words).subspan(1));
+  for (const Verb& v : all_verbs()) {
+    if (words[0] == v.name || (*v.alias && words[0] == v.alias)) return v.run(quern::Words(words).subspan(1));
     names.push_back(v.name);
   }
-  throw quern::UsageError(fmt::format("unknown verb '{}'{}", words[0], quern::did_you_mean(words[0], names)));
+  throw quern::UsageError(
+      fmt::format("quern: unknown verb '{}'{} (see quern --help)", words[0], quern::did_you_mean(words[0], names)));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ int64_t content_of(const fs::path& file) {
 
 // Both sets in work/data, made unless they are there from the same description, which is returned.
 Json make_data(const Study& s, const fs::path& work, const std::function<void(const std::string&)>& say) {
-  const fs::path folder = work / "data", tokenizer = s.base / s.tokenizer;
+  const fs::path folder = work / "data", tokenizer = s.tokenizer_folder();
   Json wanted = Json::object();
   StudyData data = s.data;
   write_json(wanted, data);
@@ -182,12 +182,12 @@ Study read_study(const fs::path& file) {
   for (const StudyVariant& v : s.variant)
     if (v.name.empty() || v.name.find('/') != v.name.npos || !names.insert(v.name).second)
       fail("{}, variant '{}': expected a name of its own, without /", file.string(), v.name);
-  if (!fs::exists(s.base / s.tokenizer / "tokenizer.json"))
-    fail("{}, tokenizer: no tokenizer.json in {}", file.string(), (s.base / s.tokenizer).string());
+  if (!fs::exists(s.tokenizer_folder() / "tokenizer.json"))
+    fail("{}, tokenizer: no tokenizer.json in {}", file.string(), s.tokenizer_folder().string());
   return s;
 }
 
-Json carry_out(const Study& s, const Registry& registry, const fs::path& work,
+Json run_study(const Study& s, const Registry& registry, const fs::path& work,
                const std::function<void(const std::string&)>& say) {
   const fs::path folder = fs::absolute(work);
   for (const StudyVariant& v : s.variant)

@@ -9,7 +9,6 @@
 // Every run keeps its folder and result.json under `work`, so that a study that was stopped goes on with the next
 // run; a run whose recipe or data (or tokenizer) have changed since is made again.
 #pragma once
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
@@ -18,6 +17,7 @@
 
 #include "quern/base/json.h"
 #include "quern/nn/registry.h"
+#include "quern/train/recipe/recipe.h"
 
 namespace quern {
 
@@ -43,8 +43,8 @@ struct StudyVariant {
   }
 };
 
-struct Study {
-  std::string name = "study", tokenizer;
+struct Study : RunFile {
+  Study() { name = "study"; }
   int64_t seeds = 1;
   double even = 0.99;
   StudyData data;
@@ -60,7 +60,6 @@ struct Study {
     v("recipe", recipe, "the recipe all variants share");
     v("variant", variant, "what is compared");
   }
-  std::filesystem::path base;  // folder of relative paths; not a field of the file
 };
 
 Study read_study(const std::filesystem::path& file);  // throws Error naming file and field
@@ -73,7 +72,7 @@ std::optional<size_t> first_even(std::span<const double> balance, double even);
 //  "above": {a: {b: loss of a − loss of b}}, "spread": largest distance of a run from its variant's mean,
 //  "even_at": {variant: mean of the runs' first_even; absent if one has none},
 //  "balance": {variant: {step: mean of the 16 steps before it}}}
-Json carry_out(const Study& study, const Registry& registry, const std::filesystem::path& work,
+Json run_study(const Study& study, const Registry& registry, const std::filesystem::path& work,
                const std::function<void(const std::string&)>& say);
 
 }  // namespace quern

@@ -49,11 +49,11 @@ TEST(BlahutArimoto, FourStatesAndABinaryQuestionAboutThem) {
     const FiniteSource ten = uniform(
         10, [](size_t x, size_t y) { return x != y; }, 10);
     if (a < 1) {
-      EXPECT_NEAR(least_query_rate(10, a), rate_at_distortion(ten, 1 - a), 1e-6);
+      EXPECT_NEAR(min_query_rate(10, a), rate_at_distortion(ten, 1 - a), 1e-6);
     }
   }
-  EXPECT_NEAR(least_query_rate(10, 0.85), 2.24, 0.005);
-  EXPECT_NEAR(least_query_rate(10, 1), std::log2(10.0), 1e-12);
+  EXPECT_NEAR(min_query_rate(10, 0.85), 2.24, 0.005);
+  EXPECT_NEAR(min_query_rate(10, 1), std::log2(10.0), 1e-12);
 }
 
 TEST(BlahutArimoto, Mistakes) {
@@ -77,7 +77,7 @@ std::vector<double> normals(int64_t n, uint64_t seed) {
 
 // The greatest |difference of the loss − gradient| over all weights, and that there were enough of them.
 template <class Nets, class Loss>
-double worst_difference(const Nets& nets, Loss&& loss, int64_t least) {
+double worst_difference(const Nets& nets, Loss&& loss, int64_t minimum) {
   double worst = 0;
   int64_t tried = 0;
   for (auto* net : nets) {
@@ -94,7 +94,7 @@ double worst_difference(const Nets& nets, Loss&& loss, int64_t least) {
         worst = std::max(worst, std::abs((up - down) / (2 * kStep) - gradients[k][i]));
       }
   }
-  EXPECT_GT(tried, least);
+  EXPECT_GT(tried, minimum);
   return worst;
 }
 
@@ -153,7 +153,7 @@ TEST(Query, AConvolutionIsASumOverPatches) {
   HalvingConv<double> conv(3, 1, 1, 1);
   const std::span<double> w = conv.weights().front();
   std::fill(w.begin(), w.end(), 1.0);
-  w[0] = 10;  // of the upper left neighbour
+  w[0] = 10;  // of the upper left neighbor
   const std::vector<double> x = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   const std::span<const double> y = conv.forward(x, 1);
   EXPECT_EQ(std::vector<double>(y.begin(), y.end()), (std::vector<double>{12, 16, 24, 28 + 9 * 5}));
@@ -207,7 +207,7 @@ TEST(ImageCode, MadeForAQuestionItAnswersWithFewerBits) {
   EXPECT_GT(bottleneck.accuracy, 0.85);
   for (const CodeFigures& f : {picture, action, bottleneck}) {
     EXPECT_GT(f.bits + 0.3, f.information) << "the divergence bounds what the code tells";
-    EXPECT_GE(f.bits + 0.05, least_query_rate(4, f.accuracy));
+    EXPECT_GE(f.bits + 0.05, min_query_rate(4, f.accuracy));
     EXPECT_GE(f.active, 1);
   }
 }

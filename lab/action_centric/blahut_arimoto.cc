@@ -29,8 +29,8 @@ void check(const FiniteSource& s) {
 RatePoint rate_at_slope(const FiniteSource& s, double beta) {
   check(s);
   const size_t nx = s.p.size(), ny = s.distortion[0].size();
-  std::vector<double> q(ny, 1.0 / static_cast<double>(ny)), weight(ny), least(nx);
-  for (size_t x = 0; x < nx; ++x) least[x] = *std::min_element(s.distortion[x].begin(), s.distortion[x].end());
+  std::vector<double> q(ny, 1.0 / static_cast<double>(ny)), weight(ny), minimum(nx);
+  for (size_t x = 0; x < nx; ++x) minimum[x] = *std::min_element(s.distortion[x].begin(), s.distortion[x].end());
   RatePoint out;
   for (int turn = 0; turn < 200000; ++turn) {
     std::fill(weight.begin(), weight.end(), 0.0);
@@ -38,23 +38,23 @@ RatePoint rate_at_slope(const FiniteSource& s, double beta) {
     double log_z = 0;
     for (size_t x = 0; x < nx; ++x) {
       double z = 0;
-      for (size_t y = 0; y < ny; ++y) z += q[y] * std::exp(-beta * (s.distortion[x][y] - least[x]));
+      for (size_t y = 0; y < ny; ++y) z += q[y] * std::exp(-beta * (s.distortion[x][y] - minimum[x]));
       for (size_t y = 0; y < ny; ++y) {
-        const double given = std::exp(-beta * (s.distortion[x][y] - least[x])) / z;
+        const double given = std::exp(-beta * (s.distortion[x][y] - minimum[x])) / z;
         weight[y] += s.p[x] * given;
         out.distortion += s.p[x] * q[y] * given * s.distortion[x][y];
       }
-      log_z += s.p[x] * (std::log(z) - beta * least[x]);
+      log_z += s.p[x] * (std::log(z) - beta * minimum[x]);
     }
     // Between −Σ q·w·ln w and −ln max w lies what is still to be gained.
-    double mean = 0, most = 0;
+    double mean = 0, maximum = 0;
     for (size_t y = 0; y < ny; ++y) {
       if (weight[y] > 0) mean += q[y] * weight[y] * std::log(weight[y]);
-      most = std::max(most, weight[y]);
+      maximum = std::max(maximum, weight[y]);
     }
     out.bits = (-log_z - beta * out.distortion - mean) / std::log(2.0);
     for (size_t y = 0; y < ny; ++y) q[y] *= weight[y];
-    if (std::log(most) - mean < 1e-12) break;
+    if (std::log(maximum) - mean < 1e-12) break;
   }
   out.bits = std::max(out.bits, 0.0);
   return out;
@@ -83,7 +83,7 @@ double rate_at_distortion(const FiniteSource& s, double distortion) {
   return p.bits - hi * (distortion - p.distortion) / std::log(2.0);  // along the tangent
 }
 
-double least_query_rate(int64_t k, double accuracy) {
+double min_query_rate(int64_t k, double accuracy) {
   if (k < 2 || !(accuracy >= 0 && accuracy <= 1)) fail("{} answers, accuracy {}", k, accuracy);
   const double n = static_cast<double>(k), e = 1 - accuracy;
   if (accuracy <= 1 / n) return 0;

@@ -20,6 +20,6 @@ RatePoint rate_at_slope(const FiniteSource& s, double beta);
 double rate_at_distortion(const FiniteSource& s, double distortion);
 
 // The least rate, in bits, of an answer to a question of k equally likely answers that is right with this accuracy.
-double least_query_rate(int64_t k, double accuracy);
+double min_query_rate(int64_t k, double accuracy);
 
 }  // namespace quern

@@ -55,8 +55,8 @@ Images read_digits(const std::filesystem::path& csv) {
     for (int64_t i = 0; i <= out.pixels; ++i) {
       double value = 0;
       const auto [next, bad] = std::from_chars(at, end, value);
-      const double most = i < out.pixels ? 16 : 9;
-      if (bad != std::errc() || !(value >= 0 && value <= most))
+      const double maximum = i < out.pixels ? 16 : 9;
+      if (bad != std::errc() || !(value >= 0 && value <= maximum))
         fail("{}, line {}: expected 64 numbers from 0 to 16 and a label from 0 to 9", csv.string(), line);
       at = next;
       if (i < out.pixels) {
@@ -111,7 +111,7 @@ void each_image_batch(const Images& images, std::span<const int64_t> order, int6
   }
 }
 
-Images relabelled(const Images& all, const std::vector<int>& to) {
+Images relabeled(const Images& all, const std::vector<int>& to) {
   QUERN_CHECK(static_cast<int64_t>(to.size()) == all.classes);
   Images out = all;
   out.classes = 1 + *std::max_element(to.begin(), to.end());

@@ -1,4 +1,4 @@
-// Labelled images as rows of numbers from 0 to 1: handwritten digits as scikit-learn ships them (digits.csv or
+// Labeled images as rows of numbers from 0 to 1: handwritten digits as scikit-learn ships them (digits.csv or
 // .csv.gz: 64 numbers 0 … 16 and a label a line) and the idx files of MNIST and Fashion-MNIST, packed by gzip or not.
 #pragma once
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ImageSplit {
 ImageSplit split(const Images& all, int64_t n_train, uint64_t seed);  // drawn without order
 
 // The same pictures under other labels: of answer k of `to`, those whose label l has to[l] = k.
-Images relabelled(const Images& all, const std::vector<int>& to);
+Images relabeled(const Images& all, const std::vector<int>& to);
 
 std::vector<int64_t> in_order(int64_t n);
 std::vector<int64_t> image_order(int64_t n, uint64_t seed, uint64_t epoch);  // shuffled

@@ -14,15 +14,16 @@ size_t count(int64_t n) { return static_cast<size_t>(n); }
 // a·x = b for k right-hand sides b [m, k], by elimination with pivots. A direction of which nothing is known (a pivot
 // of zero) gets none.
 std::vector<double> solve(std::vector<double> a, std::vector<double> b, int64_t m, int64_t k) {
-  const double least = 1e-12 * std::abs(*std::max_element(
-                                   a.begin(), a.end(), [](double x, double y) { return std::abs(x) < std::abs(y); }));
+  const double minimum =
+      1e-12 *
+      std::abs(*std::max_element(a.begin(), a.end(), [](double x, double y) { return std::abs(x) < std::abs(y); }));
   for (int64_t c = 0; c < m; ++c) {
     int64_t best = c;
     for (int64_t r = c + 1; r < m; ++r)
       if (std::abs(a[count(r * m + c)]) > std::abs(a[count(best * m + c)])) best = r;
     for (int64_t j = 0; j < m; ++j) std::swap(a[count(c * m + j)], a[count(best * m + j)]);
     for (int64_t j = 0; j < k; ++j) std::swap(b[count(c * k + j)], b[count(best * k + j)]);
-    if (std::abs(a[count(c * m + c)]) <= least) continue;
+    if (std::abs(a[count(c * m + c)]) <= minimum) continue;
     for (int64_t r = 0; r < m; ++r) {
       if (r == c) continue;
       const double f = a[count(r * m + c)] / a[count(c * m + c)];
@@ -33,7 +34,7 @@ std::vector<double> solve(std::vector<double> a, std::vector<double> b, int64_t 
   for (int64_t c = 0; c < m; ++c)
     for (int64_t j = 0; j < k; ++j) {
       const double pivot = a[count(c * m + c)];
-      b[count(c * k + j)] = std::abs(pivot) <= least ? 0 : b[count(c * k + j)] / pivot;
+      b[count(c * k + j)] = std::abs(pivot) <= minimum ? 0 : b[count(c * k + j)] / pivot;
     }
   return b;
 }

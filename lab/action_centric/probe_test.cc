@@ -106,9 +106,9 @@ TEST(Nuisance, MovesAndDims) {
   EXPECT_NE(message_of([&] { disturb(flat, {}, 1); }).find("square"), std::string::npos);
 }
 
-TEST(Images, RelabelledAndInBatches) {
+TEST(Images, RelabeledAndInBatches) {
   const Images all{.pixels = 1, .classes = 3, .x = {0, 0.1f, 0.2f, 0.3f, 0.4f}, .label = {0, 1, 2, 1, 0}};
-  const Images two = relabelled(all, {0, 1, 0});
+  const Images two = relabeled(all, {0, 1, 0});
   EXPECT_EQ(two.label, (std::vector<int>{0, 1, 0, 1, 0}));
   EXPECT_EQ(two.classes, 2);
   std::vector<float> seen;

@@ -12,9 +12,9 @@ namespace quern {
 namespace {
 
 constexpr CodeLoss kLosses[] = {CodeLoss::reconstruction, CodeLoss::action, CodeLoss::bottleneck};
-constexpr int kColours[] = {4, 0, 2}, kFloorColour = 7;  // of the page's variables --c0 …
-constexpr const char* kClassColours[] = {"#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f",
-                                         "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#7f7f7f"};
+constexpr int kColors[] = {4, 0, 2}, kFloorColor = 7;  // of the page's variables --c0 …
+constexpr const char* kClassColors[] = {"#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f",
+                                        "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#7f7f7f"};
 
 int64_t side_of(int64_t pixels) {
   const int64_t side = std::llround(std::sqrt(static_cast<double>(pixels)));
@@ -37,11 +37,11 @@ report::Chart rate_chart(const CodeReport& r, const char* id, F&& value) {
   report::Chart c;
   c.id = id, c.x_name = "bits";
   for (size_t k = 0; k < std::size(kLosses); ++k) {
-    report::Line line{code_loss_name(kLosses[k]), kColours[k], {}, {}};
+    report::Line line{code_loss_name(kLosses[k]), kColors[k], {}, {}};
     for (const ReportedCode* code : by_rate(r, kLosses[k]))
       if (const double y = value(*code); std::isfinite(y)) line.raw.push_back({code->figures.bits, y});
     if (line.raw.empty()) continue;
-    c.dots.push_back({line.name, kColours[k], static_cast<int>(k), line.raw});
+    c.dots.push_back({line.name, kColors[k], static_cast<int>(k), line.raw});
     c.lines.push_back(std::move(line));
   }
   return c;
@@ -50,7 +50,7 @@ report::Chart rate_chart(const CodeReport& r, const char* id, F&& value) {
 std::string key_of(const report::Chart& c) {
   std::string s = "<p class=\"key\">";
   for (const report::Line& l : c.lines)
-    s += fmt::format("<span><i style=\"background:var(--c{})\"></i>{}</span>", l.colour, report::escaped(l.name));
+    s += fmt::format("<span><i style=\"background:var(--c{})\"></i>{}</span>", l.color, report::escaped(l.name));
   return s + "</p>";
 }
 
@@ -62,15 +62,15 @@ std::string figure(const std::string& title, const std::string& unit, const repo
 std::string curves(const CodeReport& r) {
   report::Chart right = rate_chart(r, "right", [](const ReportedCode& c) { return c.figures.accuracy; });
   right.from_zero = true;
-  double most = 0;
-  for (const ReportedCode& c : r.codes) most = std::max(most, c.figures.accuracy);
-  report::Line least{fmt::format("least for {} answers", r.classes), kFloorColour, {}, {}};
+  double maximum = 0;
+  for (const ReportedCode& c : r.codes) maximum = std::max(maximum, c.figures.accuracy);
+  report::Line minimum{fmt::format("least for {} answers", r.classes), kFloorColor, {}, {}};
   const double chance = 1 / static_cast<double>(r.classes);
   for (int i = 0; i <= 60; ++i) {
-    const double a = chance + (most - chance) * i / 60;
-    least.raw.push_back({least_query_rate(r.classes, a), a});
+    const double a = chance + (maximum - chance) * i / 60;
+    minimum.raw.push_back({min_query_rate(r.classes, a), a});
   }
-  right.lines.push_back(std::move(least));
+  right.lines.push_back(std::move(minimum));
   report::Chart lost = rate_chart(r, "lost", [](const ReportedCode& c) {
     return c.loss == CodeLoss::bottleneck ? std::nan("") : c.figures.squared_error;
   });
@@ -106,11 +106,11 @@ std::string pictures(const CodeReport& r) {
 // Points of one class are one path of short strokes with round ends.
 std::string plane(const CodeReport& r, const ReportedCode& c) {
   constexpr double kSize = 200, kEdge = 6;
-  double most = 1e-12;
-  for (double v : c.plane) most = std::max(most, std::abs(v));
+  double maximum = 1e-12;
+  for (double v : c.plane) maximum = std::max(maximum, std::abs(v));
   std::vector<std::string> path(static_cast<size_t>(r.classes));
   for (size_t i = 0; i < r.labels.size(); ++i) {
-    const auto at = [&](double v) { return kSize / 2 + v / most * (kSize / 2 - kEdge); };
+    const auto at = [&](double v) { return kSize / 2 + v / maximum * (kSize / 2 - kEdge); };
     path[static_cast<size_t>(r.labels[i])] +=
         fmt::format("M{:.1f} {:.1f}h0", at(c.plane[2 * i]), at(-c.plane[2 * i + 1]));
   }
@@ -118,7 +118,7 @@ std::string plane(const CodeReport& r, const ReportedCode& c) {
                               kSize, name_of_code(c));
   for (size_t k = 0; k < path.size(); ++k)
     if (!path[k].empty())
-      s += fmt::format("<path d=\"{}\" stroke=\"{}\"/>", path[k], kClassColours[k % std::size(kClassColours)]);
+      s += fmt::format("<path d=\"{}\" stroke=\"{}\"/>", path[k], kClassColors[k % std::size(kClassColors)]);
   return fmt::format(
       "<figure><figcaption>{}<span>{:.1f} bits, {} of its dimensions in use</span></figcaption>{}</svg>"
       "</figure>\n",
@@ -133,7 +133,7 @@ std::string planes(const CodeReport& r) {
       r.labels.size());
   for (int64_t k = 0; k < r.classes; ++k)
     s += fmt::format("<span><i style=\"background:{}\"></i>{}</span>",
-                     kClassColours[static_cast<size_t>(k) % std::size(kClassColours)], k);
+                     kClassColors[static_cast<size_t>(k) % std::size(kClassColors)], k);
   s += "</p><div class=\"planes\">";
   for (CodeLoss loss : kLosses)
     for (const ReportedCode* c : by_rate(r, loss)) s += plane(r, *c);
@@ -159,34 +159,34 @@ std::string figures_table(const CodeReport& r) {
 }  // namespace
 
 std::string pixels_svg(std::span<const float> pixels, double x0, double y0) {
-  constexpr int kGreys = 16;
+  constexpr int kGrays = 16;
   const int64_t side = side_of(static_cast<int64_t>(pixels.size()));
-  const auto grey = [&](int64_t x, int64_t y) {
+  const auto gray = [&](int64_t x, int64_t y) {
     const float v = std::clamp(pixels[static_cast<size_t>(y * side + x)], 0.0f, 1.0f);
-    return static_cast<int>(std::lround(v * (kGreys - 1)));
+    return static_cast<int>(std::lround(v * (kGrays - 1)));
   };
-  std::vector<std::string> path(kGreys);
+  std::vector<std::string> path(kGrays);
   for (int64_t y = 0; y < side; ++y)
     for (int64_t x = 0; x < side;) {
-      const int g = grey(x, y);
+      const int g = gray(x, y);
       int64_t end = x + 1;
-      while (end < side && grey(end, y) == g) ++end;
+      while (end < side && gray(end, y) == g) ++end;
       path[static_cast<size_t>(g)] += fmt::format("M{:g} {:g}h{}v1h-{}z", x0 + static_cast<double>(x),
                                                   y0 + static_cast<double>(y), end - x, end - x);
       x = end;
     }
   std::string s;
-  for (int g = 0; g < kGreys; ++g) {
-    const int shade = 255 - 255 * g / (kGreys - 1);
+  for (int g = 0; g < kGrays; ++g) {
+    const int shade = 255 - 255 * g / (kGrays - 1);
     if (!path[static_cast<size_t>(g)].empty())
       s += fmt::format("<path fill=\"#{0:02x}{0:02x}{0:02x}\" d=\"{1}\"/>", shade, path[static_cast<size_t>(g)]);
   }
   return s;
 }
 
-std::vector<int64_t> one_of_each_class(const Images& images, int64_t most) {
+std::vector<int64_t> one_of_each_class(const Images& images, int64_t maximum) {
   std::vector<int64_t> out;
-  for (int64_t k = 0; k < std::min(images.classes, most); ++k) {
+  for (int64_t k = 0; k < std::min(images.classes, maximum); ++k) {
     const auto at = std::find(images.label.begin(), images.label.end(), static_cast<int>(k));
     if (at != images.label.end()) out.push_back(at - images.label.begin());
   }
@@ -202,7 +202,7 @@ std::string code_report_html(const CodeReport& r) {
       ".planes{{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:14px}}\n"
       ".planes figcaption span{{display:block;margin:0}}\n"
       ".plane{{display:block;width:100%}}.plane path{{fill:none;stroke-width:3;stroke-linecap:round;opacity:.75}}\n"
-      "</style></head><body><main><header><p>quern learn action-centric curve</p></header><h1>Codes of {0}</h1>\n",
+      "</style></head><body><main><header><p>quern research action-centric curve</p></header><h1>Codes of {0}</h1>\n",
       report::escaped(r.data), report::style());
   s += "<div class=\"tiles\">";
   const auto tile = [&](const std::string& name, const std::string& value) {

@@ -27,9 +27,9 @@ struct CodeReport {
 };
 std::string code_report_html(const CodeReport& r);
 
-// A picture of square pixels as SVG paths, one for each of 16 greys; ink is 1. `x` and `y` are its corner.
+// A picture of square pixels as SVG paths, one for each of 16 grays; ink is 1. `x` and `y` are its corner.
 std::string pixels_svg(std::span<const float> pixels, double x, double y);
 // The first picture of every class, up to `most` of them.
-std::vector<int64_t> one_of_each_class(const Images& images, int64_t most);
+std::vector<int64_t> one_of_each_class(const Images& images, int64_t maximum);
 
 }  // namespace quern

@@ -9,7 +9,7 @@
 namespace quern {
 namespace {
 
-constexpr int64_t kAtOnce = 500;  // images, where nothing is learnt
+constexpr int64_t kAtOnce = 500;  // images, where nothing is learned
 
 template <class T>
 void append(std::vector<T>& to, std::span<const T> x) {
@@ -87,7 +87,7 @@ void train_code(ImageCode<float>& code, const Images& train, const TrainCode& ho
 CodedImages code_images(ImageCode<float>& code, const Images& images, uint64_t seed) {
   CodedImages out;
   const int64_t L = code.shape().latent;
-  constexpr auto kMost = static_cast<float>(kMostLogVariance);
+  constexpr auto kMax = static_cast<float>(kMaxLogVariance);
   Rng rng(seed);
   each_image_batch(
       images, in_order(images.size()), kAtOnce, [&](const std::vector<float>& x, std::span<const int64_t> which) {
@@ -98,7 +98,7 @@ CodedImages code_images(ImageCode<float>& code, const Images& images, uint64_t s
         for (int64_t r = 0; r < n; ++r)
           for (int64_t j = 0; j < L; ++j) {
             const float mean = code.code()[static_cast<size_t>(r * 2 * L + j)],
-                        lv = std::clamp(code.code()[static_cast<size_t>(r * 2 * L + L + j)], -kMost, kMost);
+                        lv = std::clamp(code.code()[static_cast<size_t>(r * 2 * L + L + j)], -kMax, kMax);
             out.mean.push_back(mean), out.log_variance.push_back(lv);
             out.z.push_back(mean + std::exp(lv / 2) * noise[static_cast<size_t>(r * L + j)]);
           }

@@ -135,8 +135,8 @@ double ImageCode<T>::batch(std::span<const T> x, int64_t n, std::span<const T> n
   const std::span<const T> h = encoder_.forward(x, n);
   code_.assign(h.begin(), h.end());
   auto clamped = [&](int64_t r, int64_t j) {
-    return std::clamp(code_[static_cast<size_t>(r * 2 * L + L + j)], static_cast<T>(-kMostLogVariance),
-                      static_cast<T>(kMostLogVariance));
+    return std::clamp(code_[static_cast<size_t>(r * 2 * L + L + j)], static_cast<T>(-kMaxLogVariance),
+                      static_cast<T>(kMaxLogVariance));
   };
   z_.resize(codes);
   double kl = 0;

@@ -19,7 +19,7 @@ enum class CodeLoss { reconstruction, action, bottleneck };
 CodeLoss parse_code_loss(const std::string& name);  // throws Error naming the choices
 const char* code_loss_name(CodeLoss l);
 
-inline constexpr double kMostLogVariance = 8;
+inline constexpr double kMaxLogVariance = 8;
 
 struct CodeShape {
   int64_t pixels = 64, latent = 8, hidden = 128;

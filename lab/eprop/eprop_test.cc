@@ -192,7 +192,7 @@ TEST(Study, AdamLearnsByTheGradientAndNotByTheReadoutAlone) {
                  .steps = 200,
                  .test_episodes = 500};
   const LearnOutcome by_gradient = learn_task(o);
-  EXPECT_GT(by_gradient.learnt_at, 20);
+  EXPECT_GT(by_gradient.learned_at, 20);
   EXPECT_GT(by_gradient.accuracy, 0.95);
   o.rule = CreditRule::readout;
   EXPECT_LT(learn_task(o).accuracy, by_gradient.accuracy - 0.1);

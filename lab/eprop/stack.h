@@ -25,7 +25,7 @@ struct StackShape {
   int64_t inputs = 5, units = 32, classes = 2;
   std::vector<double> leak = {0.5, 0.05};  // α of each layer, the lowest first
   bool diagonal = false;                   // W has its diagonal alone
-  bool biases = false;                     // b is learnt; without, it is zero
+  bool biases = false;                     // b is learned; without, it is zero
   SpikingUnits spiking = {};
 
   int64_t layers() const { return static_cast<int64_t>(leak.size()); }

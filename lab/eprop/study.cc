@@ -95,10 +95,10 @@ LearnOutcome learn_task(const LearnOptions& o) {
     const Episodes e = draw_episodes(o.task, o.batch, draws);
     const StackRun r = run_stack(o.shape, w, e);
     right.push_back(static_cast<double>(r.right) / static_cast<double>(r.asked));
-    if (out.learnt_at < 0 && step >= o.window) {
+    if (out.learned_at < 0 && step >= o.window) {
       double sum = 0;
       for (int64_t i = step - o.window; i < step; ++i) sum += right[static_cast<size_t>(i)];
-      if (sum >= 0.9 * static_cast<double>(o.window)) out.learnt_at = step;
+      if (sum >= 0.9 * static_cast<double>(o.window)) out.learned_at = step;
     }
     StackWeights g = adjoint_gradient(o.shape, w, e, r, o.rule);
     adam.step(w, g);

@@ -27,8 +27,8 @@ struct LearnOptions {
   uint64_t seed = 0;
 };
 struct LearnOutcome {
-  int64_t learnt_at = -1;  // the step at which the last `window` batches were 90 % right; −1: never
-  double accuracy = 0;     // on episodes it has not seen
+  int64_t learned_at = -1;  // the step at which the last `window` batches were 90 % right; −1: never
+  double accuracy = 0;      // on episodes it has not seen
 };
 LearnOutcome learn_task(const LearnOptions& o);
 // Every rule and seed, over the threads there are: [rule][seed]. Seeds share their start and episodes among rules.

@@ -1,5 +1,5 @@
 // A small model, windowed attention and a memory under test (memory_model.h), learns a task with few things to
-// remember and is asked about many; an OVQ memory also with other sizes of its dictionary than it learnt with.
+// remember and is asked about many; an OVQ memory also with other sizes of its dictionary than it learned with.
 #pragma once
 #include <functional>
 #include <string>

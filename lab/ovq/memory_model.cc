@@ -59,7 +59,7 @@ Json near_mixer() {
 }
 
 void start_weights(Module& m, uint64_t seed) {
-  initialise(m, seed);
+  initialize(m, seed);
   m.visit("", [](const std::string&, Parameter& p) {
     double std = 0;
     if (p.kind == ParameterKind::matrix) std = 1 / std::sqrt(3.0 * static_cast<double>(p.shape.back()));

@@ -1,4 +1,4 @@
-// What the studies of learnt memories share: two layers a block, attention with a window of 16 and the memory under
+// What the studies of learned memories share: two layers a block, attention with a window of 16 and the memory under
 // test, of width 64 and one head; how their weights start; how they learn (AdamW, linear decay, gradients clipped at
 // 1).
 #pragma once

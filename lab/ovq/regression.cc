@@ -231,14 +231,14 @@ RegressionOutcome study_regression(const Registry& registry, const RegressionOpt
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::vector<int64_t> sizes = {o.memory.rows};
   sizes.insert(sizes.end(), o.test_rows.begin(), o.test_rows.end());
-  std::map<std::string, Tensor> learnt;
-  model.visit("", [&](const std::string& name, Parameter& p) { learnt[name] = p.value; });
+  std::map<std::string, Tensor> learned;
+  model.visit("", [&](const std::string& name, Parameter& p) { learned[name] = p.value; });
   for (int64_t rows : sizes) {
     MemoryOfStudy memory = o.memory;
     memory.rows = rows;
     RegressionModel asked(registry, memory, o.blocks, longest);
     asked.visit("", [&](const std::string& name, Parameter& p) {
-      const Tensor& value = learnt.at(name);
+      const Tensor& value = learned.at(name);
       QUERN_CHECK(value.shape() == p.shape, "{}", name);
       p.value = value;
     });

@@ -1,6 +1,6 @@
 // Linear regression that is done in the context: F functions y = w_f·x + noise, each known by a tag, are shown 16
 // times each in random order, (tag, x) and then y; at every (tag, x) the model says what y will be. Each function has
-// to be learnt from its own examples alone, so that a memory must keep them apart. Beside it stands what the best
+// to be learned from its own examples alone, so that a memory must keep them apart. Beside it stands what the best
 // predictor does, ridge regression on the same examples.
 #pragma once
 #include <functional>

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "quern/base/test_message.h"
-#include "quern/nn/everything.h"
+#include "quern/nn/builtin_registry.h"
 
 namespace quern {
 namespace {
@@ -58,8 +58,8 @@ TEST(Regression, EveryMemoryIsAModelThatLearns) {
     auto note = [&](int64_t step, double loss) {
       if (step == 1) first = loss;
     };
-    const RegressionOutcome once = study_regression(everything(), o, note),
-                            again = study_regression(everything(), o, {});
+    const RegressionOutcome once = study_regression(builtin_registry(), o, note),
+                            again = study_regression(builtin_registry(), o, {});
     EXPECT_LT(once.loss, first) << memory;
     EXPECT_EQ(once.loss, again.loss) << memory;
     ASSERT_EQ(once.asked.size(), 1u);
@@ -74,9 +74,10 @@ TEST(Regression, MistakesAreNamed) {
             std::string::npos);
   RegressionOptions o;
   o.memory.kind = "linear", o.test_rows = {16};
-  EXPECT_NE(message_of([&] { study_regression(everything(), o, {}); }).find("only an OVQ memory"), std::string::npos);
+  EXPECT_NE(message_of([&] { study_regression(builtin_registry(), o, {}); }).find("only an OVQ memory"),
+            std::string::npos);
   o.test_rows = {}, o.test = {};
-  EXPECT_NE(message_of([&] { study_regression(everything(), o, {}); }).find("no functions"), std::string::npos);
+  EXPECT_NE(message_of([&] { study_regression(builtin_registry(), o, {}); }).find("no functions"), std::string::npos);
 }
 
 }  // namespace

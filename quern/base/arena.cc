@@ -70,10 +70,10 @@ class BlockCache {
       std::lock_guard lock(mutex_);
       const auto now = std::chrono::steady_clock::now();
       if (std::chrono::duration<double>(now - trimmed_).count() < seconds) return;
-      size_t most = 0;
-      for (const auto& [size, l] : large_) most += l.low;
+      size_t maximum = 0;
+      for (const auto& [size, l] : large_) maximum += l.low;
       try {
-        gone.reserve(most);
+        gone.reserve(maximum);
       } catch (const std::bad_alloc&) {
         return;
       }

@@ -17,7 +17,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   template <class T>
-  std::span<T> take(int64_t n) {  // uninitialised
+  std::span<T> take(int64_t n) {  // uninitialized
     return {static_cast<T*>(take_bytes(static_cast<size_t>(n) * sizeof(T))), static_cast<size_t>(n)};
   }
   void* take_bytes(size_t bytes);

@@ -18,7 +18,7 @@
 #include "quern/base/free_blocks.h"
 #include "quern/base/mmap.h"
 #include "quern/base/page_block.h"
-#include "quern/base/read_ahead.h"
+#include "quern/base/prefetch.h"
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
@@ -277,11 +277,11 @@ TEST(Threads, RangesCoverEverythingOnce) {
 TEST(ReadAhead, OffersWhatHasFollowedAgainAndAgain) {
   std::vector<char> weights(1 << 20);
   constexpr int64_t kBytes = 1 << 16;
-  auto stretch = [&](int i) { return Stretch{weights.data() + i * kBytes, kBytes}; };
-  std::vector<std::shared_ptr<ReadingOrder>> order;
-  for (int i = 0; i < 12; ++i) order.push_back(std::make_shared<ReadingOrder>());
+  auto stretch = [&](int i) { return MemorySpan{weights.data() + i * kBytes, kBytes}; };
+  std::vector<std::shared_ptr<PrefetchPlan>> order;
+  for (int i = 0; i < 12; ++i) order.push_back(std::make_shared<PrefetchPlan>());
   auto token = [&](int expert) {  // two matrices, one of eight experts, and the last one
-    for (int i : {0, 1, 2 + expert, 10}) reading(stretch(i), order[static_cast<size_t>(i)]);
+    for (int i : {0, 1, 2 + expert, 10}) begin_read(stretch(i), order[static_cast<size_t>(i)]);
   };
   token(3);
   token(3);
@@ -294,13 +294,13 @@ TEST(ReadAhead, OffersWhatHasFollowedAgainAndAgain) {
   EXPECT_EQ(order[10]->at(0).begin, stretch(0).begin) << "the next token";
 
   int64_t pieces = 0;  // no more than halves of what is offered; waiting threads may take some of it
-  while (pieces <= 6 * kBytes / 2 / 512 && fetch_ahead()) ++pieces;
+  while (pieces <= 6 * kBytes / 2 / 512 && prefetch_next()) ++pieces;
   EXPECT_LE(pieces, 6 * kBytes / 2 / 512);
-  EXPECT_FALSE(fetch_ahead());
+  EXPECT_FALSE(prefetch_next());
   order.clear();
   weights = {};  // freed memory may be hinted at
-  reading({weights.data(), 0}, std::make_shared<ReadingOrder>());
-  EXPECT_FALSE(fetch_ahead()) << "nothing is known to follow";
+  begin_read({weights.data(), 0}, std::make_shared<PrefetchPlan>());
+  EXPECT_FALSE(prefetch_next()) << "nothing is known to follow";
 }
 
 TEST(Nearest, FindsTheTypo) {

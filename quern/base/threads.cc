@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "quern/base/error.h"
-#include "quern/base/read_ahead.h"
+#include "quern/base/prefetch.h"
 
 namespace quern {
 namespace {
@@ -97,7 +97,7 @@ class Pool {
     for (;;) {
       uint32_t job = job_.load(std::memory_order_acquire);
       for (int spins = 0; job == seen && spins < kSpins; ++spins) {
-        fetch_ahead();
+        prefetch_next();
         relax();
         job = job_.load(std::memory_order_acquire);
       }
@@ -174,7 +174,7 @@ int default_thread_count() {
 int thread_count() { return count().load(std::memory_order_relaxed); }
 
 void set_thread_count(int n) {
-  if (n < 1) fail("--threads {}: expected at least 1", n);
+  if (n < 1) fail("thread count {}: expected at least 1", n);
   count().store(n, std::memory_order_relaxed);
 }
 

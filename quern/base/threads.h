@@ -53,7 +53,7 @@ void parallel_shares(int64_t n, int64_t grain, F&& body) {
 
 // The same with ranges that shrink from half a thread's share down to single items: for streams so short that a
 // thread left waiting for the last range would cost more than the breaks in the stream do. The caller takes them from
-// the front and the other threads from the back, where they may have read ahead (read_ahead.h). body(begin, end) of
+// the front and the other threads from the back, where they may have read ahead (prefetch.h). body(begin, end) of
 // ≥ 1 items; n < 2³².
 template <class F>
 void parallel_guided(int64_t n, F&& body) {

@@ -3,10 +3,11 @@
 #include <cstring>
 #include <string>
 
+#include "quern/base/version.h"
 #include "quern/capi/quern.h"
 #include "quern/infer/engine/engine.h"
 #include "quern/models/checkpoint.h"
-#include "quern/nn/everything.h"
+#include "quern/nn/builtin_registry.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
 struct quern_model {
@@ -43,7 +44,7 @@ const char* required(const void* p, const char* what) {
 
 extern "C" {
 
-const char* quern_version(void) { return QUERN_VERSION; }
+const char* quern_version(void) { return quern::version(); }
 const char* quern_last_error(void) { return last_error.c_str(); }
 
 quern_model* quern_load(const char* folder, const char* dtype) {
@@ -52,7 +53,7 @@ quern_model* quern_load(const char* folder, const char* dtype) {
     if (t != quern::DType::f32 && t != quern::DType::bf16) quern::fail("dtype '{}': expected f32 or bf16", dtype);
     std::filesystem::path dir(required(folder, "folder"));
     auto tokenizer = quern::load_tokenizer(dir);
-    auto model = quern::load_model(quern::everything(), dir, {.dtype = t});
+    auto model = quern::load_model(quern::builtin_registry(), dir, {.dtype = t});
     return new quern_model{std::move(model), std::move(tokenizer), quern::load_generation_config(dir), t};
   });
 }

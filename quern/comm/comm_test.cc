@@ -63,15 +63,15 @@ void expect_same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 TEST(Comm, EvenCutCoversEverything) {
   for (int64_t n : {int64_t{0}, int64_t{1}, int64_t{5}, int64_t{4096}, int64_t{1} << 60})
     for (int ranks : {1, 2, 3, 8}) {
-      int64_t at = 0, least = n, most = 0;
+      int64_t at = 0, minimum = n, maximum = 0;
       for (int r = 0; r < ranks; ++r) {
-        const Cut c = even_cut(n, ranks, r);
+        const Range c = even_range(n, ranks, r);
         EXPECT_EQ(c.begin, at);
         at = c.end;
-        least = std::min(least, c.end - c.begin), most = std::max(most, c.end - c.begin);
+        minimum = std::min(minimum, c.end - c.begin), maximum = std::max(maximum, c.end - c.begin);
       }
       EXPECT_EQ(at, n);
-      EXPECT_LE(most - least, 1);
+      EXPECT_LE(maximum - minimum, 1);
     }
 }
 
@@ -199,24 +199,24 @@ TEST(Comm, CountsWhatItHandsOver) {
 }
 
 struct SumAndMost {
-  int64_t sum, most;
+  int64_t sum, maximum;
 };
 
 TEST(Comm, NativeReductionOfRecords) {
-  const RecordMerge merge{sizeof(SumAndMost), [](const std::byte* l, const std::byte* r, std::byte* into, int64_t n) {
-                            for (int64_t i = 0; i < n; ++i) {
-                              const auto a = reinterpret_cast<const SumAndMost*>(l)[i],
-                                         b = reinterpret_cast<const SumAndMost*>(r)[i];
-                              reinterpret_cast<SumAndMost*>(into)[i] = {a.sum + b.sum, std::max(a.most, b.most)};
-                            }
-                          }};
+  const RecordMerge merge{
+      sizeof(SumAndMost), [](const std::byte* l, const std::byte* r, std::byte* into, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) {
+          const auto a = reinterpret_cast<const SumAndMost*>(l)[i], b = reinterpret_cast<const SumAndMost*>(r)[i];
+          reinterpret_cast<SumAndMost*>(into)[i] = {a.sum + b.sum, std::max(a.maximum, b.maximum)};
+        }
+      }};
   every_world([&](Communicator& c) {
     std::vector<SumAndMost> x(700, {c.rank() + 1, -c.rank()});
     const bool there = c.native_all_reduce(std::as_writable_bytes(std::span(x)), merge);
     EXPECT_EQ(there, mpi_world != nullptr);
     for (const SumAndMost& s : x) {
       EXPECT_EQ(s.sum, there ? c.size() * (c.size() + 1) / 2 : c.rank() + 1);
-      EXPECT_EQ(s.most, there ? 0 : -c.rank());
+      EXPECT_EQ(s.maximum, there ? 0 : -c.rank());
     }
   });
 }
@@ -300,7 +300,7 @@ TEST(Comm, RequestsOverlapInAnyOrder) {
         while (!r.test()) usleep(50);
     }
     const std::vector<float> all = summed<float>(c.size(), kSize);
-    const int64_t at = even_cut(kSize, c.size(), c.rank()).begin;
+    const int64_t at = even_range(kSize, c.size(), c.rank()).begin;
     for (int b = 0; b < kBuckets; ++b) {
       EXPECT_FALSE(requests[static_cast<size_t>(b)].pending());
       for (size_t i = 0; i < out[b].size(); ++i)

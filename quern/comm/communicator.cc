@@ -9,11 +9,11 @@ namespace {
 
 constexpr int64_t kScatterBytes = int64_t{1} << 16;  // broadcasts from this size on go round in pieces
 
-std::span<const std::byte> piece(const ConstPart& p, int64_t begin, int64_t n) {
+std::span<const std::byte> piece(const ConstBuffer& p, int64_t begin, int64_t n) {
   const auto e = static_cast<size_t>(dtype_size(p.dtype));
   return {p.data + static_cast<size_t>(begin) * e, static_cast<size_t>(n) * e};
 }
-std::span<std::byte> piece(const Part& p, int64_t begin, int64_t n) {
+std::span<std::byte> piece(const Buffer& p, int64_t begin, int64_t n) {
   const auto e = static_cast<size_t>(dtype_size(p.dtype));
   return {p.data + static_cast<size_t>(begin) * e, static_cast<size_t>(n) * e};
 }
@@ -44,7 +44,7 @@ void reduce_in_order(T* out, std::span<const std::byte* const> pieces, int64_t n
   }
 }
 
-void reduce_in_order(const Part& out, std::span<const std::byte* const> pieces, ReduceOp op) {
+void reduce_in_order(const Buffer& out, std::span<const std::byte* const> pieces, ReduceOp op) {
   switch (out.dtype) {
     case DType::f32:
       return reduce_in_order(reinterpret_cast<float*>(out.data), pieces, out.size, op);
@@ -79,7 +79,7 @@ Transfer::~Transfer() { QUERN_CHECK(!work_ || std::uncaught_exceptions() > 0, "a
 
 bool Transfer::test() {
   if (!work_) return true;
-  std::unique_ptr<Work> w = std::move(work_);  // gone if it throws
+  std::unique_ptr<Operation> w = std::move(work_);  // gone if it throws
   if (w->test()) return true;
   work_ = std::move(w);
   return false;
@@ -87,13 +87,13 @@ bool Transfer::test() {
 
 void Transfer::wait() {
   if (!work_) return;
-  const std::unique_ptr<Work> w = std::move(work_);
+  const std::unique_ptr<Operation> w = std::move(work_);
   w->wait();
 }
 
 std::vector<int64_t> even_counts(int64_t n, int ranks) {
   std::vector<int64_t> c;
-  for (int r = 0; r < ranks; ++r) c.push_back(even_cut(n, ranks, r).end - even_cut(n, ranks, r).begin);
+  for (int r = 0; r < ranks; ++r) c.push_back(even_range(n, ranks, r).end - even_range(n, ranks, r).begin);
   return c;
 }
 
@@ -116,7 +116,7 @@ Transfer Communicator::begin(Exchange e) {
 
 void Communicator::barrier() { begin(exchange("barrier")).wait(); }
 
-Transfer Communicator::start_reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op) {
+Transfer Communicator::start_reduce_scatter(ConstBuffer in, Counts counts, Buffer out, ReduceOp op) {
   check_counts(counts, size_, in.size);
   QUERN_CHECK(out.size == counts[static_cast<size_t>(rank_)] && out.dtype == in.dtype);
   Exchange e = exchange("reduce_scatter");
@@ -143,14 +143,14 @@ Transfer Communicator::start_reduce_scatter(ConstPart in, Counts counts, Part ou
   return begin(std::move(e));
 }
 
-void Communicator::reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op) {
+void Communicator::reduce_scatter(ConstBuffer in, Counts counts, Buffer out, ReduceOp op) {
   start_reduce_scatter(in, counts, out, op).wait();
 }
-void Communicator::reduce_scatter(ConstPart in, Part out, ReduceOp op) {
+void Communicator::reduce_scatter(ConstBuffer in, Buffer out, ReduceOp op) {
   reduce_scatter(in, std::vector<int64_t>(static_cast<size_t>(size_), out.size), out, op);
 }
 
-Transfer Communicator::start_all_gather(ConstPart in, Counts counts, Part out) {
+Transfer Communicator::start_all_gather(ConstBuffer in, Counts counts, Buffer out) {
   check_counts(counts, size_, out.size);
   QUERN_CHECK(in.size == counts[static_cast<size_t>(rank_)] && out.dtype == in.dtype);
   Exchange e = exchange("all_gather");
@@ -163,8 +163,8 @@ Transfer Communicator::start_all_gather(ConstPart in, Counts counts, Part out) {
   return begin(std::move(e));
 }
 
-void Communicator::all_gather(ConstPart in, Counts counts, Part out) { start_all_gather(in, counts, out).wait(); }
-void Communicator::all_gather(ConstPart in, Part out) {
+void Communicator::all_gather(ConstBuffer in, Counts counts, Buffer out) { start_all_gather(in, counts, out).wait(); }
+void Communicator::all_gather(ConstBuffer in, Buffer out) {
   all_gather(in, std::vector<int64_t>(static_cast<size_t>(size_), in.size), out);
 }
 
@@ -185,13 +185,13 @@ std::vector<std::string> Communicator::all_gather_text(const std::string& mine) 
   return texts;
 }
 
-void Communicator::all_reduce(Part x, ReduceOp op) {
+void Communicator::all_reduce(Buffer x, ReduceOp op) {
   const std::vector<int64_t> counts = even_counts(x.size, size_);
-  Part own = x;
-  const int64_t begin = even_cut(x.size, size_, rank_).begin;
+  Buffer own = x;
+  const int64_t begin = even_range(x.size, size_, rank_).begin;
   own.data += begin * dtype_size(x.dtype);
   own.size = counts[static_cast<size_t>(rank_)];
-  ConstPart all, mine;
+  ConstBuffer all, mine;
   all.data = x.data, all.size = x.size, all.dtype = x.dtype;
   mine.data = own.data, mine.size = own.size, mine.dtype = x.dtype;
   reduce_scatter(all, counts, own, op);
@@ -207,13 +207,13 @@ int64_t Communicator::all_reduce(int64_t x, ReduceOp op) {
   return x;
 }
 
-void Communicator::broadcast(Part x, int root) {
+void Communicator::broadcast(Buffer x, int root) {
   check_peer(root);
   const int64_t bytes = x.size * dtype_size(x.dtype);
   Exchange e = exchange("broadcast");
-  Part flat;
+  Buffer flat;
   flat.data = x.data, flat.size = bytes;
-  ConstPart source;
+  ConstBuffer source;
   source.data = x.data, source.size = bytes;
   const auto from = static_cast<size_t>(root);
   if (bytes < kScatterBytes) {
@@ -224,10 +224,10 @@ void Communicator::broadcast(Part x, int root) {
   }
   // The root sends a piece to everybody, then everybody hands on its own.
   for (int r = 0; r < size_ && rank_ == root; ++r) {
-    const Cut c = even_cut(bytes, size_, r);
+    const Range c = even_range(bytes, size_, r);
     e.send[static_cast<size_t>(r)] = piece(source, c.begin, c.end - c.begin);
   }
-  const Cut c = even_cut(bytes, size_, rank_);
+  const Range c = even_range(bytes, size_, rank_);
   e.recv[from] = piece(flat, c.begin, c.end - c.begin);
   begin(std::move(e)).wait();
   source.data += c.begin, source.size = c.end - c.begin;
@@ -243,7 +243,7 @@ std::string Communicator::broadcast_text(const std::string& mine, int root) {
   return {text.begin(), text.end()};
 }
 
-Transfer Communicator::start_all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts) {
+Transfer Communicator::start_all_to_all(ConstBuffer in, Counts in_counts, Buffer out, Counts out_counts) {
   check_counts(in_counts, size_, in.size);
   check_counts(out_counts, size_, out.size);
   QUERN_CHECK(in.dtype == out.dtype);
@@ -257,20 +257,20 @@ Transfer Communicator::start_all_to_all(ConstPart in, Counts in_counts, Part out
   return begin(std::move(e));
 }
 
-void Communicator::all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts) {
+void Communicator::all_to_all(ConstBuffer in, Counts in_counts, Buffer out, Counts out_counts) {
   start_all_to_all(in, in_counts, out, out_counts).wait();
 }
 
-Transfer Communicator::start_send(ConstPart x, int to, int tag) {
+Transfer Communicator::start_send(ConstBuffer x, int to, int tag) {
   check_peer(to);
   if (to != rank_) ++sent_.messages, sent_.bytes += x.size * dtype_size(x.dtype);
   return start_message(piece(x, 0, x.size), to, tag);
 }
-Transfer Communicator::start_recv(Part x, int from, int tag) {
+Transfer Communicator::start_recv(Buffer x, int from, int tag) {
   check_peer(from);
   return start_receipt(piece(x, 0, x.size), from, tag);
 }
-void Communicator::send(ConstPart x, int to, int tag) { start_send(x, to, tag).wait(); }
-void Communicator::recv(Part x, int from, int tag) { start_recv(x, from, tag).wait(); }
+void Communicator::send(ConstBuffer x, int to, int tag) { start_send(x, to, tag).wait(); }
+void Communicator::recv(Buffer x, int from, int tag) { start_recv(x, from, tag).wait(); }
 
 }  // namespace quern

@@ -22,39 +22,39 @@ namespace quern {
 enum class ReduceOp { sum, max };  // a NaN anywhere gives NaN
 
 // What is sent: any contiguous range of a known element type (span, vector, array) or a contiguous Tensor.
-struct ConstPart {
+struct ConstBuffer {
   const std::byte* data = nullptr;
   int64_t size = 0;  // elements
   DType dtype = DType::u8;
 
-  ConstPart() = default;
+  ConstBuffer() = default;
   template <class R>
-  ConstPart(const R& r) requires requires {
+  ConstBuffer(const R& r) requires requires {
     std::data(r);
   } : data(reinterpret_cast<const std::byte*>(std::data(r))),
       size(static_cast<int64_t>(std::size(r))),
       dtype(dtype_of<std::remove_cvref_t<decltype(*std::data(r))>>::value) {
   }
-  ConstPart(const Tensor& t) : data(static_cast<const std::byte*>(t.raw())), size(t.size()), dtype(t.dtype()) {
+  ConstBuffer(const Tensor& t) : data(static_cast<const std::byte*>(t.raw())), size(t.size()), dtype(t.dtype()) {
     QUERN_CHECK(t.contiguous());
   }
 };
 
 // What is written.
-struct Part {
+struct Buffer {
   std::byte* data = nullptr;
   int64_t size = 0;
   DType dtype = DType::u8;
 
-  Part() = default;
+  Buffer() = default;
   template <class R>
-  Part(R&& r) requires requires {
+  Buffer(R&& r) requires requires {
     requires !std::is_const_v<std::remove_reference_t<decltype(*std::data(r))>>;
   } : data(reinterpret_cast<std::byte*>(std::data(r))),
       size(static_cast<int64_t>(std::size(r))),
       dtype(dtype_of<std::remove_cvref_t<decltype(*std::data(r))>>::value) {
   }
-  Part(const Tensor& t) : data(static_cast<std::byte*>(t.raw())), size(t.size()), dtype(t.dtype()) {
+  Buffer(const Tensor& t) : data(static_cast<std::byte*>(t.raw())), size(t.size()), dtype(t.dtype()) {
     QUERN_CHECK(t.contiguous());
   }
 };
@@ -62,13 +62,13 @@ struct Part {
 // Something under way. It must be waited for before it is destroyed (an exception in flight excuses it).
 class Transfer {
  public:
-  struct Work {
-    virtual ~Work() = default;
+  struct Operation {
+    virtual ~Operation() = default;
     virtual bool test() = 0;  // true: done. Throws Error when it cannot end
     virtual void wait() = 0;
   };
   Transfer() = default;  // done
-  explicit Transfer(std::unique_ptr<Work> w) : work_(std::move(w)) {}
+  explicit Transfer(std::unique_ptr<Operation> w) : work_(std::move(w)) {}
   Transfer(Transfer&&) = default;
   Transfer& operator=(Transfer&& o);
   ~Transfer();
@@ -77,7 +77,7 @@ class Transfer {
   bool pending() const { return work_ != nullptr; }
 
  private:
-  std::unique_ptr<Work> work_;
+  std::unique_ptr<Operation> work_;
 };
 
 using Counts = std::span<const int64_t>;  // elements a rank
@@ -89,10 +89,10 @@ struct RecordMerge {
 };
 
 // The even cut of n elements: rank r owns [begin, end). Pieces differ by one element at most; some may be empty.
-struct Cut {
+struct Range {
   int64_t begin, end;
 };
-inline Cut even_cut(int64_t n, int ranks, int r) {
+inline Range even_range(int64_t n, int ranks, int r) {
   return {static_cast<int64_t>(static_cast<__int128>(n) * r / ranks),
           static_cast<int64_t>(static_cast<__int128>(n) * (r + 1) / ranks)};
 }
@@ -105,34 +105,34 @@ class Communicator {
   int size() const { return size_; }
 
   void barrier();
-  void all_reduce(Part x, ReduceOp op = ReduceOp::sum);  // f32, f64, i64; in place
+  void all_reduce(Buffer x, ReduceOp op = ReduceOp::sum);  // f32, f64, i64; in place
   double all_reduce(double x, ReduceOp op = ReduceOp::sum);
   int64_t all_reduce(int64_t x, ReduceOp op = ReduceOp::sum);
 
   // Rank r gets the reduced r-th piece. `in` holds the pieces one after the other, cut by counts; without counts they
   // are as long as out. f32, f64, i64.
-  void reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op = ReduceOp::sum);
-  void reduce_scatter(ConstPart in, Part out, ReduceOp op = ReduceOp::sum);
-  Transfer start_reduce_scatter(ConstPart in, Counts counts, Part out, ReduceOp op = ReduceOp::sum);
+  void reduce_scatter(ConstBuffer in, Counts counts, Buffer out, ReduceOp op = ReduceOp::sum);
+  void reduce_scatter(ConstBuffer in, Buffer out, ReduceOp op = ReduceOp::sum);
+  Transfer start_reduce_scatter(ConstBuffer in, Counts counts, Buffer out, ReduceOp op = ReduceOp::sum);
 
   // out holds every rank's piece, one after the other. `in` may be its own place in out.
-  void all_gather(ConstPart in, Counts counts, Part out);
-  void all_gather(ConstPart in, Part out);  // pieces of one length
-  Transfer start_all_gather(ConstPart in, Counts counts, Part out);
+  void all_gather(ConstBuffer in, Counts counts, Buffer out);
+  void all_gather(ConstBuffer in, Buffer out);  // pieces of one length
+  Transfer start_all_gather(ConstBuffer in, Counts counts, Buffer out);
   std::vector<std::string> all_gather_text(const std::string& mine);
 
-  void broadcast(Part x, int root = 0);
+  void broadcast(Buffer x, int root = 0);
   std::string broadcast_text(const std::string& mine, int root = 0);
 
   // in: a piece for every rank, cut by in_counts; out: a piece from every rank, cut by out_counts.
-  void all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts);
-  Transfer start_all_to_all(ConstPart in, Counts in_counts, Part out, Counts out_counts);
+  void all_to_all(ConstBuffer in, Counts in_counts, Buffer out, Counts out_counts);
+  Transfer start_all_to_all(ConstBuffer in, Counts in_counts, Buffer out, Counts out_counts);
 
   // Messages between two ranks with the same tag arrive in the order of their sending.
-  void send(ConstPart x, int to, int tag = 0);
-  void recv(Part x, int from, int tag = 0);
-  Transfer start_send(ConstPart x, int to, int tag = 0);
-  Transfer start_recv(Part x, int from, int tag = 0);
+  void send(ConstBuffer x, int to, int tag = 0);
+  void recv(Buffer x, int from, int tag = 0);
+  Transfer start_send(ConstBuffer x, int to, int tag = 0);
+  Transfer start_recv(Buffer x, int from, int tag = 0);
 
   // x becomes the merge of every rank's records, the same bits everywhere, by a reduction that this kind of rank
   // brings along (MPI's own); `merge` must be commutative to the bit. False: there is none, and nothing was done.
@@ -145,9 +145,9 @@ class Communicator {
   };
   const Sent& sent() const { return sent_; }
 
-  // Ranks that give the same colour form a new communicator, ordered by (key, rank); a negative colour gets none.
+  // Ranks that give the same color form a new communicator, ordered by (key, rank); a negative color gets none.
   // Collective.
-  virtual std::unique_ptr<Communicator> split(int colour, int key = 0) = 0;
+  virtual std::unique_ptr<Communicator> split(int color, int key = 0) = 0;
 
  protected:
   Communicator(int rank, int size) : rank_(rank), size_(size) {}

@@ -88,7 +88,7 @@ class ThreadRank : public Communicator {
  public:
   ThreadRank(std::shared_ptr<Board> b, int rank)
       : Communicator(rank, static_cast<int>(b->members.size())), board_(std::move(b)) {}
-  std::unique_ptr<Communicator> split(int colour, int key) override;
+  std::unique_ptr<Communicator> split(int color, int key) override;
 
  protected:
   Transfer start(Exchange e) override;
@@ -102,7 +102,7 @@ class ThreadRank : public Communicator {
   int64_t next_ = 0;  // the number of this rank's next operation
 };
 
-class ThreadRank::Collective : public Transfer::Work {
+class ThreadRank::Collective : public Transfer::Operation {
  public:
   Collective(std::shared_ptr<Board> b, int rank, int64_t number, Exchange e)
       : board_(std::move(b)), rank_(rank), number_(number), exchange_(std::move(e)) {}
@@ -152,7 +152,7 @@ class ThreadRank::Collective : public Transfer::Work {
   Exchange exchange_;
 };
 
-class ThreadRank::Receipt : public Transfer::Work {
+class ThreadRank::Receipt : public Transfer::Operation {
  public:
   Receipt(std::shared_ptr<Board> b, std::array<int, 3> channel, int64_t number, std::span<std::byte> x)
       : board_(std::move(b)), channel_(channel), number_(number), x_(x) {}
@@ -231,14 +231,14 @@ Transfer ThreadRank::start_receipt(std::span<std::byte> x, int from, int tag) {
   return Transfer(std::make_unique<Receipt>(board_, channel, number, x));
 }
 
-std::unique_ptr<Communicator> ThreadRank::split(int colour, int key) {
-  const std::array<int64_t, 2> mine{colour, key};
+std::unique_ptr<Communicator> ThreadRank::split(int color, int key) {
+  const std::array<int64_t, 2> mine{color, key};
   std::vector<int64_t> all(2 * static_cast<size_t>(size()));
   all_gather(mine, all);
-  if (colour < 0) return nullptr;
+  if (color < 0) return nullptr;
   std::vector<int> group;  // this board's ranks
   for (int r = 0; r < size(); ++r)
-    if (all[2 * static_cast<size_t>(r)] == colour) group.push_back(r);
+    if (all[2 * static_cast<size_t>(r)] == color) group.push_back(r);
   std::stable_sort(group.begin(), group.end(), [&](int a, int b) {
     return all[2 * static_cast<size_t>(a) + 1] < all[2 * static_cast<size_t>(b) + 1];
   });
@@ -246,7 +246,7 @@ std::unique_ptr<Communicator> ThreadRank::split(int colour, int key) {
   std::vector<int> members;
   for (int r : group) members.push_back(board_->members[static_cast<size_t>(r)]);
   const std::lock_guard lock(board_->world->mutex);
-  std::shared_ptr<Board>& child = board_->children[{next_, colour}];  // all ranks stand at the same number
+  std::shared_ptr<Board>& child = board_->children[{next_, color}];  // all ranks stand at the same number
   if (!child) child = std::make_shared<Board>(board_->world, std::move(members));
   return std::make_unique<ThreadRank>(child, static_cast<int>(place));
 }

@@ -45,7 +45,7 @@ void check(int code, const char* what) {
 }
 
 // Messages under way, and what to do when they are there.
-class Pending : public Transfer::Work {
+class Pending : public Transfer::Operation {
  public:
   Pending(const char* what, int rank, double timeout_s) : what_(what), rank_(rank), timeout_s_(timeout_s) {}
 
@@ -176,12 +176,12 @@ class MpiRank : public Communicator {
     return true;
   }
 
-  std::unique_ptr<Communicator> split(int colour, int key) override {
+  std::unique_ptr<Communicator> split(int color, int key) override {
     MPI_Comm a = MPI_COMM_NULL, b = MPI_COMM_NULL;
-    const int c = colour < 0 ? MPI_UNDEFINED : colour;
+    const int c = color < 0 ? MPI_UNDEFINED : color;
     check(MPI_Comm_split(collectives_, c, key, &a), "split");
     check(MPI_Comm_split(collectives_, c, key, &b), "split");
-    return colour < 0 ? nullptr : std::make_unique<MpiRank>(a, b, options_);
+    return color < 0 ? nullptr : std::make_unique<MpiRank>(a, b, options_);
   }
 
  protected:
@@ -190,7 +190,7 @@ class MpiRank : public Communicator {
     auto p = std::make_unique<Pending>(e.what, rank(), options_.timeout_s);
     for (int r = 0; r < size(); ++r)
       if (r != rank()) p->recv(collectives_, e.recv[static_cast<size_t>(r)], r, tag);
-    for (int k = 1; k < size(); ++k) {  // everybody begins with its next neighbour
+    for (int k = 1; k < size(); ++k) {  // everybody begins with its next neighbor
       const int to = (rank() + k) % size();
       p->send(collectives_, e.send[static_cast<size_t>(to)], to, tag);
     }

@@ -20,13 +20,13 @@ std::vector<int> shuffled_nodes(int ranks, int node_ranks, uint64_t seed) {
   return node_of;
 }
 
-Replay replay(const Network& network, const std::function<Moves(int rank)>& moves, int64_t bytes, double start_s,
-              double work_s) {
+Replay replay(const Network& network, const std::function<CommSchedule(int rank)>& schedule, int64_t bytes,
+              double start_s, double work_s) {
   const auto p = static_cast<size_t>(network.ranks());
-  std::vector<Moves> all;
+  std::vector<CommSchedule> all;
   int steps = 0;
   for (size_t r = 0; r < p; ++r) {
-    all.push_back(moves(static_cast<int>(r)));
+    all.push_back(schedule(static_cast<int>(r)));
     if (!all[r].empty()) steps = std::max(steps, all[r].back().step + 1);
   }
   Replay out{.steps = steps};
@@ -39,7 +39,7 @@ Replay replay(const Network& network, const std::function<Moves(int rank)>& move
   for (int step = 0; step < steps; ++step) {
     std::vector<double> done = clock;
     for (size_t r = 0; r < p; ++r) {
-      const Move* m = now(r, step);
+      const ScheduleStep* m = now(r, step);
       if (!m) continue;
       done[r] = std::max(done[r], clock[r] + work_s);
       if (m->to < 0) continue;
@@ -50,11 +50,11 @@ Replay replay(const Network& network, const std::function<Moves(int rank)>& move
       ++out.messages, out.bytes += bytes, out.far_bytes += far ? bytes : 0;
     }
     for (size_t r = 0; r < p; ++r) {
-      const Move* m = now(r, step);
+      const ScheduleStep* m = now(r, step);
       if (!m) continue;
       if (m->from >= 0) {
         const auto from = static_cast<size_t>(m->from);
-        const Move* theirs = now(from, step);
+        const ScheduleStep* theirs = now(from, step);
         QUERN_CHECK(theirs && theirs->to == static_cast<int>(r), "step {}: rank {} waits for rank {}", step, r, from);
         done[r] = std::max(done[r], sent[from]);
       }

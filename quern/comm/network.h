@@ -30,7 +30,7 @@ struct Replay {
 
 // moves(rank) of every rank, `bytes` a message; start_s of work before the first move, work_s beside every move (of
 // the ring that computes on what it has while the next is coming).
-Replay replay(const Network& network, const std::function<Moves(int rank)>& moves, int64_t bytes, double start_s = 0,
-              double work_s = 0);
+Replay replay(const Network& network, const std::function<CommSchedule(int rank)>& schedule, int64_t bytes,
+              double start_s = 0, double work_s = 0);
 
 }  // namespace quern

@@ -16,24 +16,30 @@
 
 namespace quern {
 
-struct Move {
-  enum class Arrival { none, joins_left, joins_right, replaces };  // what comes is the left operand, the right, …
+struct ScheduleStep {
+  enum class CombineOrder {
+    none,
+    joins_left,
+    joins_right,
+    replaces
+  };                       // what comes is the left operand, the right, …
   int step = 0;            // the same on both sides of a message; steps a rank has no part in are left out
   int to = -1, from = -1;  // −1: nobody
-  Arrival arrival = Arrival::none;
+  CombineOrder order = CombineOrder::none;
 };
-using Moves = std::vector<Move>;
+using CommSchedule = std::vector<ScheduleStep>;
 
-Moves butterfly_moves(int rank, int ranks);
-Moves two_level_moves(int rank, std::span<const int> node_of);  // any numbers, the same for ranks of one node
-Moves ring_moves(int rank, int ranks);                          // p − 1 times on to the next rank
-Moves direct_moves(int rank, int ranks);                        // to every other rank, the next neighbour first
+CommSchedule butterfly_schedule(int rank, int ranks);
+CommSchedule two_level_schedule(int rank,
+                                std::span<const int> node_of);  // any numbers, the same for ranks of one node
+CommSchedule ring_schedule(int rank, int ranks);                // p − 1 times on to the next rank
+CommSchedule direct_schedule(int rank, int ranks);              // to every other rank, the next neighbor first
 
 // x, some records, becomes the join of all ranks'; arrived: as many bytes of scratch.
-void reduce_along(Communicator& comm, const Moves& moves, std::span<std::byte> x, std::span<std::byte> arrived,
-                  const RecordMerge& merge);
+void reduce_along(Communicator& comm, const CommSchedule& schedule, std::span<std::byte> x,
+                  std::span<std::byte> arrived, const RecordMerge& merge);
 
-// all: a piece of equal length from every rank in order; this rank's own is there already. Along ring_moves.
+// all: a piece of equal length from every rank in order; this rank's own is there already. Along ring_schedule.
 void gather_along_ring(Communicator& comm, std::span<std::byte> all);
 
 }  // namespace quern

@@ -29,7 +29,7 @@ std::vector<Word> numbers(std::string_view s) {
   return out;
 }
 
-std::vector<Word> names(std::string_view s) {  // capitalised words, but not the first
+std::vector<Word> names(std::string_view s) {  // capitalized words, but not the first
   std::vector<Word> out;
   for (size_t i = 1; i < s.size(); ++i) {
     if (std::isupper(static_cast<unsigned char>(s[i])) == 0 || s[i - 1] != ' ') continue;

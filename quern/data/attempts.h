@@ -14,7 +14,7 @@ struct AttemptOptions {
   int64_t count = 4;     // attempts shown
   int64_t tail = 160;    // bytes of an attempt's end that are shown, cut at a space
   double sound = 0.5;    // chance that an attempt is right
-  double cut_short = 0;  // chance that what is learnt of a search stops short of a solution that no attempt shows
+  double cut_short = 0;  // chance that what is learned of a search stops short of a solution that no attempt shows
   uint64_t seed = 0;
 };
 void check(const AttemptOptions& o);  // throws Error naming the field

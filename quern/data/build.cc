@@ -21,9 +21,9 @@ struct Raw {
 };
 
 struct Encoded {
-  std::vector<int32_t> tokens, learnt;
+  std::vector<int32_t> tokens, learned;
   int64_t bytes = 0, reasoning = 0, reasoning_kept = 0;
-  enum class Fate { kept, trimmed, dropped, empty, bad } fate = Fate::kept;
+  enum class DocStatus { kept, trimmed, dropped, empty, bad } status = DocStatus::kept;
   std::string error;
 };
 
@@ -84,14 +84,14 @@ class Encoder {
       }
     } catch (const Error& error) {
       e = {};
-      e.fate = Encoded::Fate::bad, e.error = error.what();
+      e.status = Encoded::DocStatus::bad, e.error = error.what();
     }
     return e;
   }
 
  private:
   void plain(const std::string& text, Encoded& e) const {
-    if (text.empty()) return void(e.fate = Encoded::Fate::empty);
+    if (text.empty()) return void(e.status = Encoded::DocStatus::empty);
     e.bytes = static_cast<int64_t>(text.size());
     e.tokens = tokenizer_.encode(text, {.parse_special = false});
     if (o_.end_token && tokenizer_.eos_id() >= 0) e.tokens.push_back(tokenizer_.eos_id());
@@ -100,12 +100,12 @@ class Encoder {
   void chat(const Json& messages, const std::string& where, Encoded& e) const {
     const ChatExample x = encode_chat(messages, template_, tokenizer_, where);
     const std::optional<ChatExample> y = o_.max_tokens > 0 ? ap_trim(x, o_.max_tokens) : x;
-    if (!y) return void(e.fate = Encoded::Fate::dropped);
+    if (!y) return void(e.status = Encoded::DocStatus::dropped);
     for (const ChatExample::Span& s : x.reasonings) e.reasoning += s.size();
     for (const ChatExample::Span& s : y->reasonings) e.reasoning_kept += s.size();
-    if (y->size() < x.size()) e.fate = Encoded::Fate::trimmed;
+    if (y->size() < x.size()) e.status = Encoded::DocStatus::trimmed;
     e.tokens = y->tokens;
-    e.learnt.assign(y->learnt.begin(), y->learnt.end());
+    e.learned.assign(y->learned.begin(), y->learned.end());
     for (const Json& m : messages.as_array()) e.bytes += static_cast<int64_t>(m.at("content").as_string().size());
   }
 
@@ -120,7 +120,7 @@ Json BuildReport::json() const {
   Json j = Json::object();
   j.set("documents", documents), j.set("tokens", tokens), j.set("bytes", bytes);
   j.set("bad", bad), j.set("empty", empty);
-  j.set("learnt", learnt), j.set("trimmed", trimmed), j.set("dropped", dropped);
+  j.set("learnt", learned), j.set("trimmed", trimmed), j.set("dropped", dropped);
   j.set("kept_reasoning", kept_reasoning);
   return j;
 }
@@ -140,14 +140,14 @@ BuildReport build_shards(const std::vector<std::string>& files, const Tokenizer&
   size_t batch_bytes = 0;
 
   auto take = [&](const Encoded& e) {
-    using enum Encoded::Fate;
-    if (e.fate == bad && !o.skip_bad) throw Error(e.error);
-    report.bad += e.fate == bad, report.empty += e.fate == empty;
-    report.dropped += e.fate == dropped, report.trimmed += e.fate == trimmed;
-    if (e.fate != kept && e.fate != trimmed) return;
+    using enum Encoded::DocStatus;
+    if (e.status == bad && !o.skip_bad) throw Error(e.error);
+    report.bad += e.status == bad, report.empty += e.status == empty;
+    report.dropped += e.status == dropped, report.trimmed += e.status == trimmed;
+    if (e.status != kept && e.status != trimmed) return;
     out.add(e.tokens);
-    if (mask) mask->add(e.learnt);
-    for (int32_t l : e.learnt) report.learnt += l;
+    if (mask) mask->add(e.learned);
+    for (int32_t l : e.learned) report.learned += l;
     reasoning += e.reasoning, reasoning_kept += e.reasoning_kept;
     report.bytes += e.bytes;
   };

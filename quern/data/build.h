@@ -28,10 +28,10 @@ struct BuildOptions {
 };
 
 struct BuildReport {
-  int64_t documents = 0, tokens = 0, bytes = 0;  // bytes of text read into documents
-  int64_t bad = 0, empty = 0;                    // skipped
-  int64_t learnt = 0, trimmed = 0, dropped = 0;  // chat: tokens learnt, conversations
-  double kept_reasoning = 1;                     // of reasoning tokens of conversations kept, the share still there
+  int64_t documents = 0, tokens = 0, bytes = 0;   // bytes of text read into documents
+  int64_t bad = 0, empty = 0;                     // skipped
+  int64_t learned = 0, trimmed = 0, dropped = 0;  // chat: tokens learned, conversations
+  double kept_reasoning = 1;                      // of reasoning tokens of conversations kept, the share still there
   Json json() const;
 };
 

@@ -44,11 +44,11 @@ class Builder {
   ChatExample finish() { return std::move(x_); }
 
  private:
-  void add(std::string_view text, bool learnt) {
+  void add(std::string_view text, bool learned) {
     // The template writes the special tokens itself.
     std::vector<int32_t> ids = tokenizer_.encode(text, {.add_special_tokens = false});
     x_.tokens.insert(x_.tokens.end(), ids.begin(), ids.end());
-    x_.learnt.insert(x_.learnt.end(), ids.size(), learnt);
+    x_.learned.insert(x_.learned.end(), ids.size(), learned);
   }
 
   // White space behind the last special token is the template's, not the assistant's.
@@ -58,7 +58,7 @@ class Builder {
     if (last < from) return;
     const std::string tail = tokenizer_.decode(std::span(x_.tokens).subspan(static_cast<size_t>(last) + 1));
     if (!blank(tail)) return;
-    std::fill(x_.learnt.begin() + last + 1, x_.learnt.end(), uint8_t{0});
+    std::fill(x_.learned.begin() + last + 1, x_.learned.end(), uint8_t{0});
   }
 
   const Tokenizer& tokenizer_;
@@ -67,7 +67,7 @@ class Builder {
 
 void erase(ChatExample& x, int64_t begin, int64_t end) {
   x.tokens.erase(x.tokens.begin() + begin, x.tokens.begin() + end);
-  x.learnt.erase(x.learnt.begin() + begin, x.learnt.begin() + end);
+  x.learned.erase(x.learned.begin() + begin, x.learned.begin() + end);
   for (ChatExample::Span& s : x.reasonings) {
     auto moved = [&](int64_t at) { return at <= begin ? at : std::max(begin, at - (end - begin)); };
     s = {moved(s.begin), moved(s.end)};

@@ -24,7 +24,7 @@ struct ChatExample {
     int64_t size() const { return end - begin; }
   };
   std::vector<int32_t> tokens;
-  std::vector<uint8_t> learnt;   // per token: 1 where the assistant speaks
+  std::vector<uint8_t> learned;  // per token: 1 where the assistant speaks
   std::vector<Span> reasonings;  // one an assistant turn, in order; empty where it has none
   int64_t size() const { return static_cast<int64_t>(tokens.size()); }
 };

@@ -1,4 +1,4 @@
-// Chat examples: what is learnt, where reasoning lies, every rule of answer-preserving trimming and its properties on
+// Chat examples: what is learned, where reasoning lies, every rule of answer-preserving trimming and its properties on
 // random conversations; and building shards from files, good and bad.
 #include <algorithm>
 
@@ -60,12 +60,12 @@ ChatExample encoded(const Json& m, const char* source = plain_chat_template()) {
   return encode_chat(m, ChatTemplate::parse(source), tokenizer(), "line 1");
 }
 
-std::string text_of(const ChatExample& x, int learnt) {  // of the tokens with this mark, gaps as |
+std::string text_of(const ChatExample& x, int learned) {  // of the tokens with this mark, gaps as |
   std::string s;
   for (size_t i = 0; i < x.tokens.size();) {
     size_t end = i;
-    while (end < x.tokens.size() && x.learnt[end] == x.learnt[i]) ++end;
-    if (x.learnt[i] == learnt)
+    while (end < x.tokens.size() && x.learned[end] == x.learned[i]) ++end;
+    if (x.learned[i] == learned)
       s += (s.empty() ? "" : "|") + tokenizer().decode(std::span(x.tokens).subspan(i, end - i));
     i = end;
   }
@@ -115,8 +115,8 @@ TEST(ChatExample, PiecesAreWhatGenerationMeets) {
       "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nWhat is <think>?<|im_end|>\n<|im_start|>assistant\n";
   const std::vector<int32_t> ids = tokenizer().encode(prompt, {.add_special_tokens = false});
   EXPECT_TRUE(std::equal(ids.begin(), ids.end(), x.tokens.begin()));
-  EXPECT_EQ(x.learnt[ids.size() - 1], 0);
-  EXPECT_EQ(x.learnt[ids.size()], 1);
+  EXPECT_EQ(x.learned[ids.size() - 1], 0);
+  EXPECT_EQ(x.learned[ids.size()], 1);
 }
 
 TEST(ChatExample, MistakesAreNamed) {
@@ -135,9 +135,9 @@ TEST(ChatExample, MistakesAreNamed) {
 // Token 1000·turn + position tells what was kept; reasoning tokens are negative.
 ChatExample random_conversation(Rng& r) {
   ChatExample x;
-  auto add = [&](uint64_t n, bool learnt, int32_t sign) {
+  auto add = [&](uint64_t n, bool learned, int32_t sign) {
     for (uint64_t i = 0; i < n; ++i)
-      x.tokens.push_back(sign * (static_cast<int32_t>(x.tokens.size()) + 1)), x.learnt.push_back(learnt);
+      x.tokens.push_back(sign * (static_cast<int32_t>(x.tokens.size()) + 1)), x.learned.push_back(learned);
   };
   const uint64_t turns = 1 + r.below(4);
   for (uint64_t t = 0; t < turns; ++t) {
@@ -174,7 +174,7 @@ TEST(ApTrim, PropertiesOfRandomConversations) {
       }
       ASSERT_GE(budget, answers);
       ASSERT_LE(y->size(), std::max(budget, std::min(budget, x.size())));
-      ASSERT_EQ(y->tokens.size(), y->learnt.size());
+      ASSERT_EQ(y->tokens.size(), y->learned.size());
       ASSERT_GE(y->size(), before) << "a larger budget keeps less";
       before = y->size();
       std::vector<int32_t> spoken, want;
@@ -207,7 +207,7 @@ TEST(ApTrim, PropertiesOfRandomConversations) {
 TEST(ApTrim, EachRule) {
   ChatExample x;
   x.tokens = {1, 2, -3, -4, -5, 6, 7, -8, -9, -10, 11};
-  x.learnt.assign(11, 1);
+  x.learned.assign(11, 1);
   x.reasonings = {{2, 5}, {7, 10}};
   auto tokens = [&](int64_t budget) { return ap_trim(x, budget)->tokens; };
   EXPECT_EQ(tokens(11), x.tokens);
@@ -283,7 +283,7 @@ TEST(Build, ChatsAreMaskedTrimmedAndPacked) {
   PackedSamples s(f.path / "o", 256);
   TokenBatch b;
   for (int64_t i = 0; i < s.count(); ++i) s.append(i, b);
-  EXPECT_EQ(b.loss_tokens, r.learnt);
+  EXPECT_EQ(b.loss_tokens, r.learned);
   EXPECT_GT(s.packing().fill_ratio(), 0.8);
   // Another set under the same name takes the mask away.
   write_file(f.path / "t.txt", "One day.\n");

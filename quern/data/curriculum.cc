@@ -15,7 +15,7 @@ constexpr Words kNames = {"Ana", "Ben", "Cleo", "Dov", "Ema", "Finn", "Gia", "Hu
 constexpr Words kAnimals = {"dog", "cat", "hen", "goat", "fox", "owl", "mouse", "pony"};
 constexpr Words kPlaces = {"mill", "river", "garden", "market", "forest", "hill", "barn", "bridge"};
 constexpr Words kThings = {"apple", "lamp", "key", "book", "drum", "coat", "bell", "stone"};
-constexpr Words kColours = {"red", "blue", "green", "yellow", "white", "black", "brown", "golden"};
+constexpr Words kColors = {"red", "blue", "green", "yellow", "white", "black", "brown", "golden"};
 constexpr Words kFeelings = {"glad", "proud", "calm", "sleepy", "brave", "curious", "hungry", "kind"};
 
 std::string_view pick(Rng& r, const Words& w) { return w[r.below(w.size())]; }
@@ -38,24 +38,24 @@ std::string draw(Split split, uint64_t kind, uint64_t index, F&& make) {
 
 std::string story(Rng& r) {
   auto who = pick(r, kNames), friend_of = pick(r, kNames), animal = pick(r, kAnimals), place = pick(r, kPlaces);
-  auto thing = pick(r, kThings), colour = pick(r, kColours), feeling = pick(r, kFeelings);
+  auto thing = pick(r, kThings), color = pick(r, kColors), feeling = pick(r, kFeelings);
   while (friend_of == who) friend_of = pick(r, kNames);
   switch (r.below(3)) {
     case 0:
       return fmt::format(
           "{0} had a {1} {2}. One day {0} lost the {2} near the {3}. The {4} found the {1} {2} and gave it back to "
           "{0}. {0} was {5}.",
-          who, colour, thing, place, animal, feeling);
+          who, color, thing, place, animal, feeling);
     case 1:
       return fmt::format(
           "{0} and {1} went to the {2}. There they saw a {3} {4}. \"Look, a {3} {4}!\" said {1}. The {4} was {5}, "
           "and so were {0} and {1}.",
-          who, friend_of, place, colour, animal, feeling);
+          who, friend_of, place, color, animal, feeling);
     default:
       return fmt::format(
           "At the {0} lived a {1} {2}. Every morning {3} brought the {2} a {4}. When {3} was away, {5} brought the "
           "{4}. The {2} was {6}.",
-          place, colour, animal, who, thing, friend_of, feeling);
+          place, color, animal, who, thing, friend_of, feeling);
   }
 }
 

@@ -266,7 +266,7 @@ TEST(RowPacking, FillsWideRows) {
   const RowPacking p = pack_best_fit(lengths, 16384);
   expect_whole(p, lengths);
   EXPECT_GT(p.fill_ratio(), 0.99);
-  EXPECT_GT(p.most_documents(), 10);
+  EXPECT_GT(p.max_documents(), 10);
   EXPECT_NE(message_of([] {
               pack_best_fit(std::vector<int64_t>{3, 9}, 8);
             }).find("document 1 has 9"),
@@ -287,13 +287,13 @@ TEST(StreamSamples, CutsWithoutLosingAToken) {
   ASSERT_EQ(b.tokens.size(), static_cast<size_t>(s.count() * 32));
   EXPECT_EQ(b.rows, s.count());
   EXPECT_EQ(std::accumulate(b.lengths.begin(), b.lengths.end(), int64_t{0}), s.count() * 32);
-  int64_t learnt = 0;
+  int64_t learned = 0;
   for (size_t i = 0; i < b.tokens.size(); ++i) {
     EXPECT_EQ(b.tokens[i], stream[i]);
     EXPECT_EQ(b.targets[i], last[i] ? -1 : stream[i + 1]);
-    learnt += !last[i];
+    learned += !last[i];
   }
-  EXPECT_EQ(b.loss_tokens, learnt);
+  EXPECT_EQ(b.loss_tokens, learned);
   int64_t at = 0;  // a piece ends where a document or a row does, and nowhere else
   for (int64_t n : b.lengths) {
     for (int64_t i = at; i + 1 < at + n; ++i) EXPECT_FALSE(last[static_cast<size_t>(i)]);
@@ -332,7 +332,7 @@ TEST(PackedSamples, KeepsDocumentsWholeAndHeedsTheMask) {
   size_t with_inputs = 0;
   for (const auto& d : documents) with_inputs += d.size() > 1;
   EXPECT_EQ(seen.size(), with_inputs);
-  EXPECT_NE(message_of([&] { PackedSamples(f.path / "p", 8); }).find("--max-tokens 9"), std::string::npos);
+  EXPECT_NE(message_of([&] { PackedSamples(f.path / "p", 8); }).find("max_tokens 9"), std::string::npos);
   write(f.path / "p.mask", {{1}}, TokenType::u8);
   EXPECT_THROW(PackedSamples(f.path / "p", 64), Error);
 }

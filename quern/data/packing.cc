@@ -63,7 +63,7 @@ double RowPacking::fill_ratio() const {
   return rows() == 0 ? 0 : static_cast<double>(tokens) / (static_cast<double>(rows()) * static_cast<double>(width));
 }
 
-int64_t RowPacking::most_documents() const {
+int64_t RowPacking::max_documents() const {
   int64_t most = 0;
   for (int64_t r = 0; r < rows(); ++r) most = std::max(most, static_cast<int64_t>(row(r).size()));
   return most;

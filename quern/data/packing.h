@@ -19,7 +19,7 @@ struct RowPacking {
     return {documents.data() + b, static_cast<size_t>(begin[static_cast<size_t>(r) + 1]) - b};
   }
   double fill_ratio() const;  // of the places there are, how many hold a token
-  int64_t most_documents() const;
+  int64_t max_documents() const;
 };
 
 // Lengths 1 … width; documents of length 0 are left out. Throws Error naming the first that is longer.

@@ -10,7 +10,7 @@ namespace quern::problems {
 namespace {
 
 struct RoadsLevel {
-  size_t places, most_ways, reach;  // reach: how far ahead a road leads
+  size_t places, max_ways, reach;  // reach: how far ahead a road leads
 };
 constexpr std::array<RoadsLevel, 5> kRoads = {{{5, 6, 3}, {6, 8, 3}, {7, 10, 3}, {9, 14, 4}, {10, 20, 4}}};
 constexpr size_t kFewestWays[] = {4, 5, 6, 8, 10};
@@ -48,7 +48,7 @@ Problem way(Rng& r, int level, bool longest) {
   const RoadsLevel& l = kRoads[static_cast<size_t>(level - 1)];
   for (;;) {
     Roads g = roads_of(r, l);
-    if (g.ways.size() < kFewestWays[level - 1] || g.ways.size() > l.most_ways) continue;
+    if (g.ways.size() < kFewestWays[level - 1] || g.ways.size() > l.max_ways) continue;
     std::stable_sort(g.ways.begin(), g.ways.end(), [&](const auto& a, const auto& b) {
       return longest ? a.size() > b.size() : a.size() < b.size();
     });

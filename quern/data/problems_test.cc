@@ -289,7 +289,7 @@ void expect_true_search(const Problem& p, bool longest) {
     found = longest ? std::max(found, length(way)) : std::min(found, length(way));
   }
   EXPECT_EQ(left, "");
-  EXPECT_EQ(tries.size(), kTriesShown);
+  EXPECT_EQ(tries.size(), kTrialsShown);
   const std::string last = p.steps.substr(mark + 6), way = last.substr(last.find(", ") + 2);
   EXPECT_TRUE(tries.contains(way.substr(0, way.size() - 1))) << last;
   EXPECT_EQ(numbers_in(last).front(), found);
@@ -312,8 +312,8 @@ TEST(Problems, ASearchGoesOnFromTheBestThatWasSeen) {
   for (uint64_t i = 0; i < 300; ++i) {
     const Problem p = curriculum_problem({.seed = 9, .min_level = 3, .kinds = {"walks", "routes"}}, i);
     Rng r(1, i);
-    const std::vector<Try>& all = p.search.tries;
-    ASSERT_GT(all.size(), kTriesShown);
+    const std::vector<Trial>& all = p.search.tries;
+    ASSERT_GT(all.size(), kTrialsShown);
     const Problem missed = worked_again(p, r, {}, 1);
     EXPECT_EQ((". " + missed.steps).find(". " + all[0].text), std::string::npos);
     EXPECT_NE(missed.found, "");

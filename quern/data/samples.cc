@@ -88,8 +88,9 @@ PackedSamples::PackedSamples(const std::filesystem::path& prefix, int64_t length
   }
   if (too_long > 0)
     fail(
-        "{}: {} of {} documents are longer than a row of {} (the longest has {} inputs): whole documents are never "
-        "cut; build the set with --max-tokens {} or read it as rows = \"stream\"",
+        "{}: {} of {} documents are longer than a sequence of {} tokens (the longest has {}), and whole documents "
+        "are "
+        "never split; build the set with max_tokens {}, or read it with rows = \"stream\"",
         prefix.string(), too_long, tokens_.documents(), length, longest, length + 1);
   packing_ = pack_best_fit(inputs, length);
   if (packing_.rows() == 0) fail("{}: no document has two tokens", prefix.string());
@@ -104,7 +105,7 @@ void PackedSamples::append(int64_t index, TokenBatch& to) const {
 std::string PackedSamples::describe() const {
   return fmt::format("{}, {} rows of {}, {:.2f} % filled, at most {} documents a row",
                      described(tokens_, mask_ != nullptr), count(), packing_.width, 100 * packing_.fill_ratio(),
-                     packing_.most_documents());
+                     packing_.max_documents());
 }
 
 Loader::Loader(const std::vector<DataSetConfig>& sets, int64_t length, uint64_t seed,

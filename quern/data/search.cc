@@ -23,7 +23,7 @@ bool stands_in(std::string_view text, std::string_view what) {
 
 SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_view seen) {
   const size_t n = s.tries.size();
-  if (n <= kTriesShown) fail("a search among {} tries, expected more than {}", n, kTriesShown);
+  if (n <= kTrialsShown) fail("a search among {} tries, expected more than {}", n, kTrialsShown);
   std::vector<size_t> shown;
   auto has = [&](size_t x) { return std::find(shown.begin(), shown.end(), x) != shown.end(); };
   SearchWorking w;
@@ -33,11 +33,11 @@ SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_vi
   if (known < n) shown.push_back(known), w.steps += s.tries[known].claimed + ". ";
   const size_t fresh = shown.size();
   if (finds && !has(0)) shown.push_back(0);
-  while (shown.size() < kTriesShown)
+  while (shown.size() < kTrialsShown)
     if (const size_t i = 1 + r.below(n - 1); !has(i)) shown.push_back(i);
   for (size_t i = shown.size(); i > fresh + 1; --i) std::swap(shown[i - 1], shown[fresh + r.below(i - fresh)]);
   for (size_t k = fresh; k < shown.size(); ++k) w.steps += s.tries[shown[k]].text + ". ";
-  const Try& best = s.tries[*std::min_element(shown.begin(), shown.end())];
+  const Trial& best = s.tries[*std::min_element(shown.begin(), shown.end())];
   w.steps += "Best: " + best.claimed + ".", w.answer = best.result;
   return w;
 }

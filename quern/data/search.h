@@ -10,18 +10,18 @@
 
 namespace quern {
 
-struct Try {
+struct Trial {
   std::string text = {};     // as it is tried: "3-7-1: 2 roads"
   std::string claimed = {};  // as the best that was found: "2 roads, 3-7-1"
   std::string result = {};   // what the answer would be: "2 roads"
 };
 
 struct Search {
-  std::vector<Try> tries = {};  // the better ones first; the first is the solution
+  std::vector<Trial> tries = {};  // the better ones first; the first is the solution
   bool empty() const { return tries.empty(); }
 };
 
-constexpr size_t kTriesShown = 3;
+constexpr size_t kTrialsShown = 3;
 
 struct SearchWorking {
   std::string steps = {}, answer = {};

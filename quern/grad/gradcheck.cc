@@ -29,7 +29,7 @@ Tensor random_normal(Shape shape, uint64_t seed, DType t, double scale) {
 }
 
 GradCheck grad_check(const CheckedFunction& f, std::vector<Tensor> inputs, const NamedParameters& parameters,
-                     int64_t most, double step) {
+                     int64_t maximum, double step) {
   for (auto& [name, p] : parameters) p->grad = Tensor();
   Tape tape;
   std::vector<Var> leaves;
@@ -45,7 +45,7 @@ GradCheck grad_check(const CheckedFunction& f, std::vector<Tensor> inputs, const
     return weighted_sum(f(plain, constants(inputs)), weights);
   };
   auto probe = [&](const std::string& name, const Tensor& x, const Tensor& grad) {
-    int64_t stride = std::max<int64_t>(1, x.size() / most);
+    int64_t stride = std::max<int64_t>(1, x.size() / maximum);
     for (int64_t i = 0; i < x.size(); i += stride) {
       double keep = x.data<double>()[i];
       x.data<double>()[i] = keep + step;

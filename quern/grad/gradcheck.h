@@ -21,7 +21,7 @@ using CheckedFunction = std::function<std::vector<Var>(Tape&, const std::vector<
 
 // inputs and parameter values must be f64. At most `most` elements of each tensor are probed (evenly spread).
 GradCheck grad_check(const CheckedFunction& f, std::vector<Tensor> inputs, const NamedParameters& parameters,
-                     int64_t most = 40, double step = 1e-5);
+                     int64_t maximum = 40, double step = 1e-5);
 
 // Deterministic standard normal numbers, for tests.
 Tensor random_normal(Shape shape, uint64_t seed, DType t = DType::f64, double scale = 1);

@@ -30,13 +30,13 @@ struct Init {
 };
 
 // What a parameter is to an optimizer; its layer says so. Plain ones (norms, biases, convolutions, temperatures,
-// decays, residual scales) are never decayed and never orthogonalised, so a new layer is safe until it says more.
+// decays, residual scales) are never decayed and never orthogonalized, so a new layer is safe until it says more.
 enum class ParameterKind : uint8_t { plain, matrix, embedding, head, balance };
 
 struct Parameter {
   Shape shape;
   Init init;
-  Tensor value;           // undefined until loaded or initialised
+  Tensor value;           // undefined until loaded or initialized
   Tensor grad;            // undefined until the first backward
   bool trainable = true;  // false: a buffer (balancing biases), saved and loaded but never given a gradient
   bool matrix = false;    // a large product operand: may stay in the checkpoint's bf16 until pack()

@@ -62,20 +62,20 @@ bool Bench::wants(std::string_view room) {
   return options_.only.empty();
 }
 
-void Bench::row(std::string kernel, std::string shape, Work work, const std::function<void()>& body) {
+void Bench::row(std::string kernel, std::string shape, Workload workload, const std::function<void()>& body) {
   if (!takes(options_.only, room_, kernel + " " + shape)) return;
   body();  // first touch, packing caches, thread start
   std::vector<double> time, peak, ratio;
   for (int i = 0; i < options_.reps; ++i) {
-    double p = measure(work.bound), t = call_for(body, 0.01);
-    time.push_back(t), peak.push_back(p), ratio.push_back(work.amount * 1e-9 / t / p);
+    double p = measure(workload.bound), t = call_for(body, 0.01);
+    time.push_back(t), peak.push_back(p), ratio.push_back(workload.amount * 1e-9 / t / p);
   }
   double t = median(time);
-  Row r{std::move(kernel), std::move(shape), std::string(bound_name(work.bound)), t, work.amount * 1e-9 / t,
+  Row r{std::move(kernel), std::move(shape), std::string(bound_name(workload.bound)), t, workload.amount * 1e-9 / t,
         median(peak),      median(ratio)};
   if (options_.progress)
     fmt::print(stderr, "{} {}: {} {:.1f} {} {:.2f} of {}\n", r.kernel, r.shape, duration(r.seconds), r.achieved,
-               is_flops(work.bound) ? "GFLOP/s" : "GB/s", r.ratio, r.bound);
+               is_flops(workload.bound) ? "GFLOP/s" : "GB/s", r.ratio, r.bound);
   rows_.push_back(std::move(r));
 }
 

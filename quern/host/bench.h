@@ -20,7 +20,7 @@
 
 namespace quern {
 
-struct Work {
+struct Workload {
   Bound bound = Bound::f32_flops;
   double amount = 0;  // flops, or bytes moved, of one call of the body
 };
@@ -42,7 +42,7 @@ class Bench {
 
   explicit Bench(Options o) : options_(std::move(o)) {}
   bool wants(std::string_view room);  // also makes it the room of the rows that follow
-  void row(std::string kernel, std::string shape, Work work, const std::function<void()>& body);
+  void row(std::string kernel, std::string shape, Workload workload, const std::function<void()>& body);
   std::span<const Row> rows() const { return rows_; }
   std::string table() const;
   Json json() const;

@@ -36,6 +36,6 @@ double measure(Bound b);
 // Nanoseconds until what one thread writes has been seen and answered by another, the median of some thousands: 100
 // to 200 where their cores share a cache, several times that where they do not, and then every step of a small model
 // takes longer. 0 with one thread.
-double handoff_ns();
+double wakeup_ns();
 
 }  // namespace quern

@@ -24,7 +24,7 @@ double seconds_of(clockid_t clock) {
 // it, and a 64-bit product takes three cycles on every x86-64 processor with AVX2.
 double cycle_rate() {
   constexpr int kProducts = 1 << 20;
-  double most = 0;
+  double maximum = 0;
   uint64_t x = 3, factor = 5;
   for (int i = 0; i < 12; ++i) {
     const double begin = seconds_of(CLOCK_THREAD_CPUTIME_ID);
@@ -32,16 +32,16 @@ double cycle_rate() {
       asm volatile("" : "+r"(x), "+r"(factor));
       x *= factor;
     }
-    most = std::max(most, 3.0 * kProducts / (seconds_of(CLOCK_THREAD_CPUTIME_ID) - begin));
+    maximum = std::max(maximum, 3.0 * kProducts / (seconds_of(CLOCK_THREAD_CPUTIME_ID) - begin));
   }
   asm volatile("" : : "r"(x));
-  return most;
+  return maximum;
 }
 
 // Operations in a cycle of one thread: the rate says how many there were in the time of the call, the clock of the
 // process how many cycles they took. The least and the most of a few measurements; a broken one is broken every time.
 struct PerCycle {
-  double least = 1e300, most = 0;
+  double minimum = 1e300, maximum = 0;
 };
 PerCycle operations_per_cycle(Bound b, double cycles) {
   PerCycle r;
@@ -51,7 +51,7 @@ PerCycle operations_per_cycle(Bound b, double cycles) {
     const double rate = measure(b);
     const double s = seconds_of(CLOCK_MONOTONIC) - begin, busy = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - worked;
     const double per_cycle = 1e9 * rate * s / (busy * cycles);
-    r.least = std::min(r.least, per_cycle), r.most = std::max(r.most, per_cycle);
+    r.minimum = std::min(r.minimum, per_cycle), r.maximum = std::max(r.maximum, per_cycle);
   }
   return r;
 }
@@ -60,8 +60,8 @@ PerCycle operations_per_cycle(Bound b, double cycles) {
 // one that counts too much, would seem to. And each of these loops does more than one in fifty cycles. Which of two
 // number formats is faster differs between processors, so nothing is said of that.
 void expect_possible(PerCycle per_cycle, double operations_each, std::string_view what) {
-  EXPECT_LT(per_cycle.least, 4 * operations_each) << what;
-  EXPECT_GT(per_cycle.most, 0.02 * operations_each) << what;
+  EXPECT_LT(per_cycle.minimum, 4 * operations_each) << what;
+  EXPECT_GT(per_cycle.maximum, 0.02 * operations_each) << what;
 }
 
 TEST(Host, PeaksArePossible) {
@@ -82,11 +82,11 @@ TEST(Host, PeaksArePossible) {
     expect_possible(bf16, has_avx512_bf16() ? 64 : 2 * lanes, "bf16");
     expect_possible(operations_per_cycle(Bound::int8_ops, cycles), isa == Isa::ref ? 16 : 8 * lanes, "int8");
     if (!has_avx512_bf16()) {  // the same loop twice
-      EXPECT_LT(bf16.least, 2 * f32.most);
-      EXPECT_LT(f32.least, 2 * bf16.most);
+      EXPECT_LT(bf16.minimum, 2 * f32.maximum);
+      EXPECT_LT(f32.minimum, 2 * bf16.maximum);
     }
     // Twice as wide registers: some processors halve the clock or use both halves of a unit, none does worse.
-    EXPECT_GT(f32.most, 0.5 * narrower.least);
+    EXPECT_GT(f32.maximum, 0.5 * narrower.minimum);
     narrower = f32;
   }
   set_active_isa(before);
@@ -95,9 +95,9 @@ TEST(Host, PeaksArePossible) {
 TEST(Host, ThreadsAnswerEachOther) {
   const int before = thread_count();
   set_thread_count(1);
-  EXPECT_EQ(handoff_ns(), 0) << "nobody to answer";
+  EXPECT_EQ(wakeup_ns(), 0) << "nobody to answer";
   set_thread_count(2);
-  const double ns = handoff_ns();
+  const double ns = wakeup_ns();
   EXPECT_GT(ns, 5);
   EXPECT_LT(ns, 1e9);
   set_thread_count(before);

@@ -6,7 +6,7 @@
 namespace quern::host {
 
 constexpr int kPeakAccumulators = 12;
-// Both return something made of the results, so that nothing is optimised away; the caller counts
+// Both return something made of the results, so that nothing is optimized away; the caller counts
 // steps · kPeakAccumulators · flops per instruction.
 float peak_f32_avx512(int64_t steps);       // 32 flops each
 float peak_bf16_avx512bf16(int64_t steps);  // 64

@@ -34,22 +34,22 @@ struct Stream {};
 
 constexpr int64_t kLanes = 16;
 using Vf = __m512;
-struct Part {
+struct PartialVec {
   __mmask16 mask;
-  explicit Part(int64_t n) : mask(static_cast<__mmask16>((1u << n) - 1)) {}
+  explicit PartialVec(int64_t n) : mask(static_cast<__mmask16>((1u << n) - 1)) {}
 };
 inline Vf vset(float x) { return _mm512_set1_ps(x); }
 inline Vf load(const float* p, Full) { return _mm512_loadu_ps(p); }
 inline Vf load(const float* p, Stream) { return _mm512_loadu_ps(p); }
-inline Vf load(const float* p, Part m) { return _mm512_maskz_loadu_ps(m.mask, p); }
+inline Vf load(const float* p, PartialVec m) { return _mm512_maskz_loadu_ps(m.mask, p); }
 inline void store(float* p, Vf v, Full) { _mm512_storeu_ps(p, v); }
 inline void store(float* p, Vf v, Stream) { _mm512_stream_ps(p, v); }
-inline void store(float* p, Vf v, Part m) { _mm512_mask_storeu_ps(p, m.mask, v); }
-inline Vf keep(Vf v, Vf other, Part m) { return _mm512_mask_mov_ps(other, m.mask, v); }  // v where present
-inline Vf fma(Vf a, Vf b, Vf c) { return _mm512_fmadd_ps(a, b, c); }                     // a·b + c
-inline Vf fnma(Vf a, Vf b, Vf c) { return _mm512_fnmadd_ps(a, b, c); }                   // c − a·b
-inline Vf fms(Vf a, Vf b, Vf c) { return _mm512_fmsub_ps(a, b, c); }                     // a·b − c
-inline Vf vmin(Vf a, Vf b) { return _mm512_min_ps(a, b); }                               // b where either is NaN
+inline void store(float* p, Vf v, PartialVec m) { _mm512_mask_storeu_ps(p, m.mask, v); }
+inline Vf keep(Vf v, Vf other, PartialVec m) { return _mm512_mask_mov_ps(other, m.mask, v); }  // v where present
+inline Vf fma(Vf a, Vf b, Vf c) { return _mm512_fmadd_ps(a, b, c); }                           // a·b + c
+inline Vf fnma(Vf a, Vf b, Vf c) { return _mm512_fnmadd_ps(a, b, c); }                         // c − a·b
+inline Vf fms(Vf a, Vf b, Vf c) { return _mm512_fmsub_ps(a, b, c); }                           // a·b − c
+inline Vf vmin(Vf a, Vf b) { return _mm512_min_ps(a, b); }  // b where either is NaN
 inline Vf vmax(Vf a, Vf b) { return _mm512_max_ps(a, b); }
 inline Vf vabs(Vf a) { return _mm512_abs_ps(a); }
 inline Vf vround(Vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
@@ -78,19 +78,19 @@ inline Vf zip_high(Vf a, Vf b) {
 
 constexpr int64_t kLanes = 8;
 using Vf = __m256;
-struct Part {
+struct PartialVec {
   __m256i mask;
-  explicit Part(int64_t n)
+  explicit PartialVec(int64_t n)
       : mask(_mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {}
 };
 inline Vf vset(float x) { return _mm256_set1_ps(x); }
 inline Vf load(const float* p, Full) { return _mm256_loadu_ps(p); }
 inline Vf load(const float* p, Stream) { return _mm256_loadu_ps(p); }
-inline Vf load(const float* p, Part m) { return _mm256_maskload_ps(p, m.mask); }
+inline Vf load(const float* p, PartialVec m) { return _mm256_maskload_ps(p, m.mask); }
 inline void store(float* p, Vf v, Full) { _mm256_storeu_ps(p, v); }
 inline void store(float* p, Vf v, Stream) { _mm256_stream_ps(p, v); }
-inline void store(float* p, Vf v, Part m) { _mm256_maskstore_ps(p, m.mask, v); }
-inline Vf keep(Vf v, Vf other, Part m) { return _mm256_blendv_ps(other, v, _mm256_castsi256_ps(m.mask)); }
+inline void store(float* p, Vf v, PartialVec m) { _mm256_maskstore_ps(p, m.mask, v); }
+inline Vf keep(Vf v, Vf other, PartialVec m) { return _mm256_blendv_ps(other, v, _mm256_castsi256_ps(m.mask)); }
 inline Vf fma(Vf a, Vf b, Vf c) { return _mm256_fmadd_ps(a, b, c); }
 inline Vf fnma(Vf a, Vf b, Vf c) { return _mm256_fnmadd_ps(a, b, c); }
 inline Vf fms(Vf a, Vf b, Vf c) { return _mm256_fmsub_ps(a, b, c); }
@@ -140,7 +140,7 @@ inline Vf zip_high(Vf a, Vf b) {
 // For what is read again soon: the same extent, stored through the cache.
 inline Full cached(Full m) { return m; }
 inline Full cached(Stream) { return {}; }
-inline Part cached(Part m) { return m; }
+inline PartialVec cached(PartialVec m) { return m; }
 inline Vf keep(Vf v, Vf, Full) { return v; }
 inline Vf keep(Vf v, Vf, Stream) { return v; }
 
@@ -153,7 +153,7 @@ inline __attribute__((always_inline)) void each_vec(int64_t n, F f) {
       f(i, Stream{});
     else
       f(i, Full{});
-  if (i < n) f(i, Part(n - i));
+  if (i < n) f(i, PartialVec(n - i));
 }
 
 // Σ term(index, tag) over [0, n); term must be zero where absent. Four chains: an addition takes 4 cycles on the
@@ -169,7 +169,7 @@ inline __attribute__((always_inline)) float sum_vec(int64_t n, F term) {
     s3 += term(i + 3 * kLanes, Full{});
   }
   for (; i + kLanes <= n; i += kLanes) s0 += term(i, Full{});
-  if (i < n) s1 += term(i, Part(n - i));
+  if (i < n) s1 += term(i, PartialVec(n - i));
   return sum((s0 + s1) + (s2 + s3));
 }
 

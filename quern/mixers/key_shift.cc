@@ -6,20 +6,25 @@
 #include "quern/nn/dispatch.h"
 
 namespace quern {
+namespace {
+
+constexpr const char* kShift = "shift";  // the part of the state
+
+}  // namespace
 
 StatePart key_shift_part(int64_t channels, DType kv) {
-  return {.name = "shift", .shape = {channels}, .dtype = ssm_state_dtype(kv), .cuts_inside = true};
+  return {.name = kShift, .shape = {channels}, .dtype = ssm_state_dtype(kv), .snapshots_inside = true};
 }
 
-Var key_shift(Tape& tape, const Var& k_TC, Parameter& mu_C, const Batch& batch, int site, int part) {
+Var key_shift(Tape& tape, const Var& k_TC, Parameter& mu_C, const Batch& batch, int site) {
   const Var mu = tape.param(mu_C);
   const Tensor k = k_TC.value, m = mu.value, y = Tensor::empty(k.shape(), k.dtype());
   const int64_t C = k.dim(1);
   return with_float(k.dtype(), [&]<class T>() {
     std::vector<T> w(static_cast<size_t>(C));
     for (int64_t c = 0; c < C; ++c) w[static_cast<size_t>(c)] = 1 / (1 + std::exp(-m.data<T>()[c]));
-    snapshot_tails(batch, site, part, k);
-    SsmStates<T, 1> last(batch, site, part, k.dtype());
+    snapshot_tails(batch, site, kShift, k);
+    SsmStates<T, 1> last(batch, site, kShift, k.dtype());
     const auto kv = k.view<const T, 2>();
     const auto yv = y.view<T, 2>();
     for (int64_t s = 0; s < batch.segments(); ++s) {

@@ -29,8 +29,8 @@ std::shared_ptr<const Batch> batch_for(const Tape& tape, const Batch& batch) {
   return {std::shared_ptr<const Batch>(), &batch};
 }
 
-void snapshot_tails(const Batch& b, int site, int part, const Tensor& x) {
-  for (const InnerCut& c : b.cuts) {
+void snapshot_tails(const Batch& b, int site, std::string_view part, const Tensor& x) {
+  for (const SnapshotPoint& c : b.snapshot_points) {
     Tensor to = c.into->fixed(site, part), old = b.states[c.segment]->fixed(site, part);
     if (to.rank() < x.rank()) to = to.reshape({1, -1}), old = old.reshape({1, -1});
     int64_t kept = std::max<int64_t>(0, to.dim(0) - c.rows), fresh = to.dim(0) - kept;

@@ -13,20 +13,21 @@
 namespace quern {
 
 // A snapshot wanted inside a segment: of the fixed parts as they are after its first `rows` rows.
-struct InnerCut {
+struct SnapshotPoint {
   int64_t segment, rows;
   SequenceState* into;
 };
 
-class Context;      // context.h
-class CacheShards;  // cache_shards.h
+class ContextParallel;  // context.h
+class CacheShards;      // cache_shards.h
 
 struct Batch {
-  std::vector<int32_t> offsets;        // [segments + 1], rows of each segment (sequence or document)
-  std::vector<int32_t> positions;      // [T] absolute, from 0 in every sequence
-  std::vector<SequenceState*> states;  // one a segment, or empty (no state in or out; required for training)
-  std::vector<InnerCut> cuts;          // in order; only where every fixed part says cuts_inside
-  const Context* context = nullptr;  // when set: segments are parts of documents whose other rows lie on other ranks
+  std::vector<int32_t> offsets;                // [segments + 1], rows of each segment (sequence or document)
+  std::vector<int32_t> positions;              // [T] absolute, from 0 in every sequence
+  std::vector<SequenceState*> states;          // one a segment, or empty (no state in or out; required for training)
+  std::vector<SnapshotPoint> snapshot_points;  // in order; only where every fixed part says snapshots_inside
+  const ContextParallel* context =
+      nullptr;  // when set: segments are parts of documents whose other rows lie on other ranks
   const CacheShards* shards =
       nullptr;  // when set: every rank has all rows, and the rows of caches lie over the ranks
 
@@ -42,14 +43,14 @@ struct Batch {
 
 // For a fixed part that is the newest rows of a stream: fills the batch's cuts from the tails of the states, before
 // they are moved on, and the new rows x [T, …].
-void snapshot_tails(const Batch& batch, int site, int part, const Tensor& x);
+void snapshot_tails(const Batch& batch, int site, std::string_view part, const Tensor& x);
 
 // For a fixed part that only a kernel moves on: run(first row, rows, batch, into) for stretches that end where a
 // snapshot is wanted (into) or the segment does (null). Without cuts that is one call for everything.
 template <class F>
-void in_stretches(const Batch& b, F&& run) {
-  if (b.cuts.empty()) return run(int64_t{0}, b.tokens(), b, static_cast<SequenceState*>(nullptr));
-  auto cut = b.cuts.begin();
+void between_snapshots(const Batch& b, F&& run) {
+  if (b.snapshot_points.empty()) return run(int64_t{0}, b.tokens(), b, static_cast<SequenceState*>(nullptr));
+  auto cut = b.snapshot_points.begin();
   for (int64_t s = 0; s < b.segments(); ++s) {
     int64_t at = 0, n = b.offsets[s + 1] - b.offsets[s];
     auto stretch = [&](int64_t end, SequenceState* into) {
@@ -59,7 +60,7 @@ void in_stretches(const Batch& b, F&& run) {
       if (end > at) run(b.offsets[s] + at, end - at, one, into);
       at = end;
     };
-    for (; cut != b.cuts.end() && cut->segment == s; ++cut) stretch(cut->rows, cut->into);
+    for (; cut != b.snapshot_points.end() && cut->segment == s; ++cut) stretch(cut->rows, cut->into);
     stretch(n, nullptr);
   }
 }

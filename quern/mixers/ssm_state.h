@@ -16,7 +16,8 @@ Tensor taps_innermost(const Tensor& w_KC);
 template <class T, int R>
 class SsmStates {
  public:
-  SsmStates(const Batch& batch, int site, int part, DType dtype) {
+  // `part` outlives this.
+  SsmStates(const Batch& batch, int site, std::string_view part, DType dtype) : site_(site), part_(part) {
     for (SequenceState* s : batch.states) {
       held_.push_back(&s->fixed(site, part));
       work_.push_back(held_.back()->to(dtype));
@@ -31,15 +32,17 @@ class SsmStates {
   SsmStates& operator=(const SsmStates&) = delete;
   std::span<const View<T, R>> views() const { return views_; }
   // The only state of the batch, as it is now, whole or one entry of its first axis. into may be null.
-  void snapshot(SequenceState* into, int site, int part, int64_t head = -1) const {
+  void snapshot(SequenceState* into, int64_t head = -1) const {
     if (!into) return;
     QUERN_CHECK(work_.size() == 1);
-    Tensor to = into->fixed(site, part);
+    Tensor to = into->fixed(site_, part_);
     if (head < 0) return to.copy_from(work_[0]);
     to.narrow(0, head, 1).copy_from(work_[0].narrow(0, head, 1));
   }
 
  private:
+  int site_;
+  std::string_view part_;
   std::vector<Tensor*> held_;
   std::vector<Tensor> work_;
   std::vector<View<T, R>> views_;

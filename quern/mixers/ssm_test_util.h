@@ -14,7 +14,7 @@
 namespace quern {
 
 inline void expect_gradients(Mixer& m, int64_t width) {
-  NamedParameters p = randomised(m, 5, 0.7);
+  NamedParameters p = randomized(m, 5, 0.7);
   Batch documents = Batch::documents({3, 1, 5});
   GradCheck c = grad_check(
       [&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{m.forward(t, in[0], documents, 0)}; },
@@ -35,14 +35,14 @@ inline void expect_any_split(const std::function<std::unique_ptr<Mixer>()>& make
   constexpr int64_t kRows = 150;
   Tensor x = random_normal({kRows, width}, 31), other = random_normal({kRows, width}, 32);
   auto exact = make();
-  randomised(*exact, 7);
+  randomized(*exact, 7);
   Tape t(Tape::inference);
   Tensor whole = exact->forward(t, Var(x), Batch::single(kRows), 0).value,
          second = exact->forward(t, Var(other), Batch::single(kRows), 0).value;
   auto f32 = [](const Tensor& v) { return v.to(DType::f32); };
   for (bool pack : {false, true}) {
     auto m = make();
-    randomised(*m, 7);
+    randomized(*m, 7);
     m->visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
     if (pack) m->pack(DType::f32);
     Tensor a = f32(x), b = f32(other);

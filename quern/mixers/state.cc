@@ -62,6 +62,14 @@ SequenceState::SequenceState(std::vector<StateSite> sites) : sites_(std::move(si
   }
 }
 
+int SequenceState::index_of(int site, std::string_view part) const {
+  const std::vector<StatePart>& parts = sites_[static_cast<size_t>(site)].spec.parts;
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].name == part) return static_cast<int>(i);
+  QUERN_CHECK(false, "site {} keeps no part '{}'", site, part);
+  return -1;
+}
+
 Tensor& SequenceState::fixed(int site, int part) {
   QUERN_CHECK(!sites_[site].spec.parts[part].per_token);
   return slots_[site][part].buffer;

@@ -4,6 +4,7 @@
 // only these declarations.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/tensor/tensor.h"
@@ -15,10 +16,10 @@ struct StatePart {
   bool per_token = false;  // true: one row of `shape` a token, appended; false: one fixed tensor, replaced
   Shape shape;             // of one row, or of the whole fixed tensor
   DType dtype = DType::f32;
-  int64_t window = 0;         // per token: only the newest `window` rows are ever read again (0 = all)
-  int64_t cut_alignment = 1;  // snapshots are exact at multiples of this
-  bool cuts_inside = false;   // fixed: the mixer fills the batch's cuts, so a forward need not end at a snapshot
-  int shard_axis = -1;        // axis of `shape` that head-parallel ranks split; -1 = replicated
+  int64_t window = 0;              // per token: only the newest `window` rows are ever read again (0 = all)
+  int64_t snapshot_alignment = 1;  // snapshots are exact at multiples of this
+  bool snapshots_inside = false;   // fixed: the mixer fills the batch's cuts, so a forward need not end at a snapshot
+  int shard_axis = -1;             // axis of `shape` that head-parallel ranks split; -1 = replicated
 };
 
 struct StateSpec {
@@ -41,12 +42,17 @@ class SequenceState {
 
   int64_t length() const { return length_; }  // tokens seen so far
   void advance(int64_t n) { length_ += n; }   // the model calls it once, after every site was fed
-  Tensor& fixed(int site, int part);          // zero at the start
+
+  // A mixer names the parts of its site; whoever goes through all of them counts, in the order they were declared.
+  Tensor& fixed(int site, std::string_view part) { return fixed(site, index_of(site, part)); }  // zero at the start
+  Tensor& fixed(int site, int part);
   const Tensor& fixed(int site, int part) const;
   // Reserves rows for n more tokens and returns them: [n, …], strided. Write them before reading rows().
+  Tensor append(int site, std::string_view part, int64_t n) { return append(site, index_of(site, part), n); }
   Tensor append(int site, int part, int64_t n);
-  void reserve(int64_t rows);             // room for this many in all, so that appending neither copies nor fails
+  Tensor rows(int site, std::string_view part) const { return rows(site, index_of(site, part)); }
   Tensor rows(int site, int part) const;  // every row appended so far: [count, …]
+  void reserve(int64_t rows);             // room for this many in all, so that appending neither copies nor fails
 
   // Snapshots share nothing with the live state; restore brings back the very same bits.
   SequenceState fork() const;
@@ -63,6 +69,7 @@ class SequenceState {
     Tensor buffer;      // per token: capacity rows; fixed: the tensor
     int64_t count = 0;  // rows in use
   };
+  int index_of(int site, std::string_view part) const;
   static void move_rows(Slot& slot, Tensor grown);
   std::vector<StateSite> sites_;
   std::vector<std::vector<Slot>> slots_;  // [site][part]

@@ -65,6 +65,20 @@ TEST(State, ReservedRowsAreThoseThatGrew) {
   }
 }
 
+TEST(State, PartsAreReachedByNameAndByNumber) {
+  SequenceState s(sites());
+  append(s, 3);
+  s.append(1, "wide", 1).copy_from(Tensor::full({1, 2, 64}, DType::f32, 9));
+  EXPECT_EQ(s.rows(1, "k").dim(0), 3);
+  EXPECT_EQ(s.rows(1, 2).dim(0), 4);
+  EXPECT_EQ(s.rows(0, "wide").dim(0), 3);
+  EXPECT_EQ(s.rows(1, "wide").narrow(0, 3, 1).clone().item(127), 9);
+  s.fixed(0, "tail").fill(5);
+  EXPECT_EQ(s.fixed(0, 3).item(2), 5);
+  EXPECT_EQ(s.fixed(1, 3).item(2), 0);
+  EXPECT_DEATH(s.fixed(0, "tial"), "site 0 keeps no part 'tial'");
+}
+
 TEST(State, ReservedPagesAreTakenWhenTheyAreWritten) {
   constexpr int64_t kPage = 4096, kRows = 2000;
   SequenceState s(sites());

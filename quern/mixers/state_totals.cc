@@ -8,7 +8,7 @@ StateTotals state_totals(const std::vector<StateSite>& sites) {
   for (const StateSite& s : sites) {
     t.row_bytes += s.spec.bytes_per_token(), t.fixed_bytes += s.spec.fixed_bytes();
     for (const StatePart& p : s.spec.parts)
-      if (!p.per_token) t.fixed = true, t.cuts_inside = t.cuts_inside && p.cuts_inside;
+      if (!p.per_token) t.fixed = true, t.snapshots_inside = t.snapshots_inside && p.snapshots_inside;
   }
   return t;
 }

@@ -10,7 +10,7 @@ namespace quern {
 struct StateTotals {
   int64_t row_bytes = 0, fixed_bytes = 0;  // of one token's rows; of the fixed parts
   bool fixed = false;                      // some part is fixed
-  bool cuts_inside = true;                 // every fixed part can be left inside a forward (StatePart::cuts_inside)
+  bool snapshots_inside = true;  // every fixed part can be left inside a forward (StatePart::snapshots_inside)
 };
 
 StateTotals state_totals(const std::vector<StateSite>& sites);

@@ -9,7 +9,7 @@
 #include "quern/models/adapter.h"
 #include "quern/models/gguf_model.h"
 #include "quern/models/gguf_tokenizer.h"
-#include "quern/models/packed_file.h"
+#include "quern/models/quantized_file.h"
 
 namespace quern {
 namespace {
@@ -29,10 +29,10 @@ void read_ids(const Json& j, const char* key, const std::string& where, std::vec
   }
 }
 
-Packing packing_of(const LoadOptions& o) {
-  const WeightScheme body = o.scheme.value_or(WeightScheme(o.dtype));
-  const WeightScheme same_or_q8 = body.quantised() ? WeightScheme(WeightFormat::q8) : body;
-  return Packing(body, o.head.value_or(same_or_q8), o.hook);
+WeightPrepacking packing_of(const LoadOptions& o) {
+  const QuantFormat body = o.scheme.value_or(QuantFormat(o.dtype));
+  const QuantFormat same_or_q8 = body.quantized() ? QuantFormat(WeightFormat::q8) : body;
+  return WeightPrepacking(body, o.head.value_or(same_or_q8), o.hook);
 }
 
 // A file is a GGUF; its companions lie in its folder.
@@ -66,13 +66,14 @@ std::string head_note(const TensorFolder& weights) {
 
 std::unique_ptr<Model> load(const Registry& registry, const std::filesystem::path& path, const LoadOptions& options,
                             const Json& config, const TensorFolder& weights, LoadReport& found) {
-  std::unique_ptr<PackedReader> packed = PackedReader::open(path, config, weights);
+  std::unique_ptr<QuantizedReader> packed = QuantizedReader::open(path, config, weights);
   if (packed && options.adapter) fail("{} holds packed weights: adapters go into the original folder", path.string());
   if (packed && !options.pack) fail("{} holds packed weights: they serve, they cannot be trained", path.string());
   if (packed && (options.scheme || options.head || options.hook))
     fail("{} holds weights packed as {}: quantise from the original folder", path.string(),
          to_string(packed->body()));
-  const Packing packing = packed ? Packing(packed->body(), packed->head(), packed.get()) : packing_of(options);
+  const WeightPrepacking packing =
+      packed ? WeightPrepacking(packed->body(), packed->head(), packed.get()) : packing_of(options);
   std::unique_ptr<Model> model = build_model(registry, config, &weights);
   // bf16 matrices are packed from the mapping itself; everything else is small and kept in f32.
   const bool bf16_rows = packing.rows() == DType::bf16;

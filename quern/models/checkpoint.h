@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "quern/models/model.h"
-#include "quern/nn/packing.h"
 #include "quern/nn/registry.h"
+#include "quern/nn/weight_prepacking.h"
 #include "quern/text/chat/chat_template.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
@@ -26,11 +26,11 @@ Checkpoint open_checkpoint(const std::filesystem::path& model, DType unpacked = 
 struct LoadOptions {
   DType dtype = DType::f32;  // of the parameters; bf16 packs matrices for inference and keeps the rest in f32
   bool pack = true;          // pack matrices (inference only); false for training and for saving again
-  // Instead of dtype: the matrices in this scheme, the head in its own (q8 under a quantised body if absent). A
+  // Instead of dtype: the matrices in this scheme, the head in its own (q8 under a quantized body if absent). A
   // packed folder knows its schemes and takes none.
-  std::optional<WeightScheme> scheme = {}, head = {};
+  std::optional<QuantFormat> scheme = {}, head = {};
   std::optional<std::filesystem::path> adapter = {};  // a PEFT folder to work in (adapter.h)
-  PackHook* hook = nullptr;                           // sees every quantised matrix as it is packed
+  PrepackHook* hook = nullptr;                        // sees every quantized matrix as it is packed
 };
 
 struct LoadReport {

@@ -119,7 +119,7 @@ std::string hf_name(const std::string& name) {
   return name;
 }
 
-// Rows (elements of a bias) of heads with neighbouring rotary pairs, put back in halves.
+// Rows (elements of a bias) of heads with neighboring rotary pairs, put back in halves.
 Tensor halves(const Tensor& t, int64_t heads) {
   const int64_t rows = t.dim(0), row_bytes = t.bytes() / rows, d = rows / heads;
   Tensor out = Tensor::empty(t.shape(), t.dtype());

@@ -12,13 +12,13 @@ namespace {
 
 constexpr const char* kMark = "\xE2\x96\x81";  // ▁
 // Kinds of tokens, as the file numbers them.
-enum Kind : int64_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
+enum TokenClass : int64_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
 
 // How text is split before merging, by tokenizer.ggml.pre. A null pattern is the byte-level splitter's own.
 struct Split {
   std::string_view name;
   const char* pattern;
-  bool digits, nfc, whole_words;  // digits one by one; normalise to NFC; a word that is a token needs no merges
+  bool digits, nfc, whole_words;  // digits one by one; normalize to NFC; a word that is a token needs no merges
   bool begins;                    // begin token unless the file says otherwise
 };
 constexpr const char* kLlama3 =

@@ -18,12 +18,12 @@ void Head::visit(const std::string& prefix, const ParameterVisitor& v) {
   if (!tied_) v(prefix + "lm_head.weight", out_);
 }
 
-void Head::pack(const Packing& all) {
-  const Packing t = all.of_head();
+void Head::pack(const WeightPrepacking& all) {
+  const WeightPrepacking t = all.of_head();
   if (!t.packs()) return;
   const int64_t n = out().shape[0], k = out().shape[1];
   packed_ = t.matrix(tied_ ? "model.embed_tokens.weight" : "lm_head.weight", n, k, [&] { return out().value; });
-  if (t.scheme().quantised()) {
+  if (t.scheme().quantized()) {
     packed_embed_ = tied_ ? packed_ : t.matrix("model.embed_tokens.weight", n, k, [&] { return embed_.value; });
     embed_.value = Tensor();
   }

@@ -13,7 +13,7 @@ class Head : public Module {
   Head(int64_t vocab, int64_t width, bool tied);
   void visit(const std::string& prefix,
              const ParameterVisitor& v) override;  // model.embed_tokens.weight, lm_head.weight
-  void pack(const Packing& t) override;            // by the head's own scheme
+  void pack(const WeightPrepacking& t) override;   // by the head's own scheme
 
   Var embed(Tape& tape, std::span<const int32_t> ids);                           // [T, D]; ids checked
   Var logits(Tape& tape, const Var& hidden_TD);                                  // [T, V]
@@ -23,7 +23,7 @@ class Head : public Module {
   Parameter& out() { return tied_ ? embed_ : out_; }
   bool tied_;
   Parameter embed_, out_;
-  kernels::PackedWeight packed_, packed_embed_;  // the latter only where quantised; tied: the same
+  kernels::PrepackedWeight packed_, packed_embed_;  // the latter only where quantized; tied: the same
 };
 
 }  // namespace quern

@@ -10,11 +10,11 @@ Tensor read_checked(const TensorFolder& folder, const std::string& name, const S
     fail("tensor '{}', shape: config.json asks for {}, the checkpoint holds {}", name, to_string(shape),
          to_string(t.shape()));
   if (t.dtype() == DType::f8e4m3 && folder.contains(name + "_scale"))
-    return dequantise_fp8(t, folder.tensor(name + "_scale"), name);
+    return dequantize_fp8(t, folder.tensor(name + "_scale"), name);
   return t;
 }
 
-Tensor dequantise_fp8(const Tensor& q, const Tensor& scale, const std::string& name) {
+Tensor dequantize_fp8(const Tensor& q, const Tensor& scale, const std::string& name) {
   int64_t cols = q.rank() == 0 ? 1 : q.dim(-1), rows = cols == 0 ? 0 : q.size() / cols;
   if (scale.size() != rows && scale.size() != 1)
     fail("tensor '{}_scale', shape: expected one scale for each of {} rows, found {}", name, rows,

@@ -5,12 +5,15 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "quern/base/json.h"
 #include "quern/mixers/mixer.h"
 #include "quern/tensor/safetensors.h"
 
 namespace quern {
+
+class Communicator;  // comm/communicator.h
 
 class Model : public Module {
  public:
@@ -26,6 +29,13 @@ class Model : public Module {
   virtual Var logits(Tape& tape, const Var& hidden_TD) = 0;                                  // [T, V]
   virtual Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) = 0;  // mean over targets ≥ 0
 
+  // The experts of every mixture, shared by the ranks of `group` from now on: rank r computes its even cut of them for
+  // the tokens of all ranks. Null: every rank computes its own tokens again. False: the model has no experts.
+  virtual bool share_experts(Communicator* /*group*/) { return false; }
+  // Tokens that each expert got since gradients were zeroed, a span for every mixture whose load is balanced; valid
+  // until gradients change.
+  virtual std::vector<std::span<const float>> expert_loads() { return {}; }
+
   // Reads one parameter from a checkpoint, whatever the layout there; throws Error naming the tensor.
   virtual Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const;
   // Checkpoint tensors that need no reading (tied copies, rotary tables); others left over are reported.
@@ -36,6 +46,6 @@ class Model : public Module {
 Tensor read_checked(const TensorFolder& folder, const std::string& name, const Shape& shape);
 
 // [rows, cols] of E4M3 values times a scale per row [rows, 1] or per matrix [1].
-Tensor dequantise_fp8(const Tensor& q, const Tensor& scale, const std::string& name);
+Tensor dequantize_fp8(const Tensor& q, const Tensor& scale, const std::string& name);
 
 }  // namespace quern

@@ -6,7 +6,7 @@
 namespace quern {
 
 // Random f64 values around each parameter's initial constant (or zero), of the given spread.
-inline NamedParameters randomised(Module& m, uint64_t seed, double spread = 0.4) {
+inline NamedParameters randomized(Module& m, uint64_t seed, double spread = 0.4) {
   NamedParameters all;
   m.visit("", [&](const std::string& name, Parameter& p) {
     p.value = random_normal(p.shape, seed + all.size(), DType::f64,

@@ -1,5 +1,5 @@
 // Embedding lookup, logits and the fused head loss on a tape.
-#include "quern/base/traffic.h"
+#include "quern/base/op_counters.h"
 #include "quern/kernels/cross_entropy/cross_entropy.h"
 #include "quern/kernels/embedding/embedding.h"
 #include "quern/nn/dispatch.h"
@@ -31,7 +31,7 @@ Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int3
               std::span<const double> weights) {
   Var w = tape.param(w_VD);
   Tensor h = h_TD.value, wv = w.value;
-  count_product(h.dim(0), wv.size(), wv.bytes());
+  count_matmul(h.dim(0), wv.size(), wv.bytes());
   return with_float(h.dtype(), [&]<class T>() {
     Tensor weight;
     if (!weights.empty()) {

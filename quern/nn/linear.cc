@@ -1,6 +1,6 @@
 #include "quern/nn/linear.h"
 
-#include "quern/base/traffic.h"
+#include "quern/base/op_counters.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/rows.h"
@@ -19,7 +19,7 @@ void Linear::visit(const std::string& prefix, const ParameterVisitor& v) {
   if (bias.defined()) v(prefix + ".bias", bias);
 }
 
-void Linear::pack(const Packing& t) {
+void Linear::pack(const WeightPrepacking& t) {
   if (!t.packs()) return;
   packed = t.matrix(name, weight.shape[0], weight.shape[1], [&] { return weight.value; });
   weight.value = Tensor();
@@ -28,7 +28,7 @@ void Linear::pack(const Packing& t) {
 Var linear(Tape& tape, const Var& x_TK, const Var& w_NK, bool bf16) {
   Tensor x = x_TK.value, w = w_NK.value.to(x.dtype());
   Tensor y = Tensor::empty({x.dim(0), w.dim(0)}, x.dtype());
-  count_product(x.dim(0), w.size(), w.bytes());
+  count_matmul(x.dim(0), w.size(), w.bytes());
   with_float(x.dtype(), [&]<class T>() {
     kernels::gemm<T>(x.view<const T, 2>(), w.view<const T, 2>(), y.view<T, 2>(), {.trans_b = true, .bf16 = bf16});
   });
@@ -49,7 +49,7 @@ Var linear(Tape& tape, const Var& x_TK, const Var& w_NK, bool bf16) {
 
 namespace {
 
-Tensor apply(const kernels::PackedWeight& w, const Tensor& x_TK, const Tensor& bias) {
+Tensor apply(const kernels::PrepackedWeight& w, const Tensor& x_TK, const Tensor& bias) {
   Tensor y = Tensor::empty({x_TK.dim(0), w.n()}, DType::f32);
   Arena& scratch = thread_arena();
   Arena::Scope scope(scratch);
@@ -66,7 +66,7 @@ Var linear(Tape& tape, const Var& x_TK, Linear& l) {
   return l.bias.defined() ? add_bias(tape, y, l.bias) : y;
 }
 
-void LinearGroup::pack(const Packing& t) {
+void LinearGroup::pack(const WeightPrepacking& t) {
   if (!t.packs()) return;
   int64_t rows = 0, k = parts_[0].weight.shape[1];
   std::string names;
@@ -102,12 +102,12 @@ std::vector<Var> LinearGroup::forward_packed(const Tensor& x_TK, const std::vect
 }
 
 std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::vector<int>& outputs) {
-  struct Place {  // where a part's columns go, and its inputs on the tape
+  struct Columns {  // where a part's columns go, and its inputs on the tape
     size_t output;
     int64_t begin, n;
     int weight, bias;  // bias: -1 = none
   };
-  std::vector<Place> places;
+  std::vector<Columns> places;
   std::vector<int64_t> widths;
   std::vector<Linear*> used;
   for (auto l = parts_.begin(); int count : outputs) {
@@ -134,9 +134,9 @@ std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::ve
   std::vector<Tensor> y, w;
   for (int64_t n : widths) y.push_back(Tensor::empty({x.dim(0), n}, x.dtype()));
   return with_float(x.dtype(), [&]<class T>() {
-    for (const Place& p : places) {
+    for (const Columns& p : places) {
       w.push_back(inputs[p.weight].value.to(x.dtype()));
-      count_product(x.dim(0), w.back().size(), w.back().bytes());
+      count_matmul(x.dim(0), w.back().size(), w.back().bytes());
       Tensor columns = y[p.output].narrow(1, p.begin, p.n);
       for (int64_t t = 0; p.bias >= 0 && t < x.dim(0); ++t)
         std::copy_n(inputs[p.bias].value.data<T>(), p.n, columns.view<T, 2>().row(t));
@@ -146,7 +146,7 @@ std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::ve
     return tape.record_many(y, inputs, [x, w, places, bf16](Grads& g) {
       Tensor gx = g.wants(0) ? Tensor::empty(x.shape(), x.dtype()) : Tensor();
       for (size_t i = 0; i < places.size(); ++i) {
-        const Place& p = places[i];
+        const Columns& p = places[i];
         Tensor gy = g.out(static_cast<int>(p.output)).narrow(1, p.begin, p.n);
         auto gv = gy.view<const T, 2>();
         if (gx.defined())

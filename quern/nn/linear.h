@@ -13,10 +13,10 @@ class Linear : public Module {
  public:
   Linear(int64_t n, int64_t k, bool with_bias, Init init = Init::normal());
   void visit(const std::string& prefix, const ParameterVisitor& v) override;  // prefix + ".weight", ".bias"
-  void pack(const Packing& t) override;                                       // the plain weight is let go
+  void pack(const WeightPrepacking& t) override;                              // the plain weight is let go
 
   Parameter weight, bias;  // bias.defined() only when there is one
-  kernels::PackedWeight packed;
+  kernels::PrepackedWeight packed;
   std::string name;  // of the weight, as visited last
 };
 
@@ -26,16 +26,16 @@ class LinearGroup {
  public:
   explicit LinearGroup(std::vector<Linear> parts) : parts_(std::move(parts)) {}
   Linear& part(size_t i) { return parts_[i]; }
-  void pack(const Packing& t);
+  void pack(const WeightPrepacking& t);
   bool packed() const { return packed_.defined(); }
-  // outputs: how many neighbouring parts make up each output. {2, 1} of parts a, b, c: [a ‖ b] and c. Packed outputs
+  // outputs: how many neighboring parts make up each output. {2, 1} of parts a, b, c: [a ‖ b] and c. Packed outputs
   // are windows of one buffer: rows strided unless there is only one.
   std::vector<Var> forward(Tape& tape, const Var& x_TK, const std::vector<int>& outputs);
 
  private:
   std::vector<Var> forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const;
   std::vector<Linear> parts_;
-  kernels::PackedWeight packed_;
+  kernels::PrepackedWeight packed_;
   Tensor packed_bias_;
 };
 

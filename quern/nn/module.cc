@@ -27,7 +27,7 @@ Tensor initial_value(const Parameter& p, const std::string& name, uint64_t seed,
   return v.to(t);
 }
 
-void initialise(Module& m, uint64_t seed, DType t) {
+void initialize(Module& m, uint64_t seed, DType t) {
   m.visit("", [&](const std::string& name, Parameter& p) {
     p.value = initial_value(p, name, seed, t);
     p.grad = Tensor();

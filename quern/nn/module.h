@@ -4,7 +4,7 @@
 #include <string>
 
 #include "quern/grad/tape.h"
-#include "quern/nn/packing.h"
+#include "quern/nn/weight_prepacking.h"
 
 namespace quern {
 
@@ -16,12 +16,12 @@ class Module {
   // Calls v for every parameter this module has, with names that start with `prefix`.
   virtual void visit(const std::string& prefix, const ParameterVisitor& v) = 0;
   // Weights will not change any more: matrices take their form for inference and let go of the plain values.
-  virtual void pack(const Packing&) {}
+  virtual void pack(const WeightPrepacking&) {}
 };
 
 // A parameter's initial value, drawn from (seed, name): the same whatever the order.
 Tensor initial_value(const Parameter& p, const std::string& name, uint64_t seed, DType t);
-void initialise(Module& m, uint64_t seed, DType t = DType::f32);
+void initialize(Module& m, uint64_t seed, DType t = DType::f32);
 int64_t parameter_count(Module& m, bool trainable_only = true);
 void zero_grad(Module& m);
 

@@ -29,7 +29,7 @@ using One = std::function<Var(Tape&, const std::vector<Var>&, Bag&)>;
 
 void check(const char* name, std::vector<Tensor> inputs, const One& f) {
   Bag bag;
-  NamedParameters p = randomised(bag, 50);
+  NamedParameters p = randomized(bag, 50);
   GradCheck c = grad_check([&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{f(t, in, bag)}; },
                            std::move(inputs), p);
   EXPECT_LT(c.worst, kTolerance) << name << ": " << c.where;
@@ -102,10 +102,10 @@ TEST(NnValues, HeadLossIsTheMeanOfMinusLogP) {
 
 TEST(NnValues, InitialValuesDependOnNameAndSeedOnly) {
   Bag a, b;
-  initialise(a, 3);
-  initialise(b, 3);
+  initialize(a, 3);
+  initialize(b, 3);
   EXPECT_EQ(a.table.value.item(5), b.table.value.item(5));
-  initialise(b, 4);
+  initialize(b, 4);
   EXPECT_NE(a.table.value.item(5), b.table.value.item(5));
   EXPECT_EQ(a.d.value.item(0), 1);
   double square = 0;
@@ -116,7 +116,7 @@ TEST(NnValues, InitialValuesDependOnNameAndSeedOnly) {
 
 TEST(NnValues, PackedLinearEqualsPlain) {
   Linear l(37, 65, true);
-  initialise(l, 1);
+  initialize(l, 1);
   l.bias.value = random_normal({37}, 5, DType::f32);
   Tensor x = random_normal({9, 65}, 6, DType::f32);
   Tape t(Tape::inference);
@@ -128,7 +128,7 @@ TEST(NnValues, PackedLinearEqualsPlain) {
 
 TEST(NnValues, Bf16TapeRoundsTheOperandsOfLargeProductsAlone) {
   Linear l(37, 66, true);
-  initialise(l, 1);
+  initialize(l, 1);
   Tensor x = random_normal({19, 66}, 6, DType::f32), gy = random_normal({19, 37}, 7, DType::f32);
   auto run = [&](bool bf16) {
     l.weight.zero_grad();
@@ -158,7 +158,7 @@ TEST(NnValues, Bf16TapeRoundsTheOperandsOfLargeProductsAlone) {
 
 TEST(NnValues, PackedGroupEqualsItsParts) {
   Bag bag;
-  randomised(bag, 9);
+  randomized(bag, 9);
   bag.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
   Var x(random_normal({9, 6}, 6, DType::f32));
   Tape t(Tape::inference);

@@ -1,5 +1,6 @@
-// Registry of mixers, FFNs and models by name; each folder adds its own through register_<name>(Registry&). There are
-// no static initializers: registry.gen.cc (written by CMake) calls them all from register_builtins.
+// Registry of mixers, FFNs, models and their checkpoint layouts by name; each folder adds its own through
+// register_<name>(Registry&). There are no static initializers: registry.gen.cc (written by CMake) calls them all from
+// register_everything.
 #pragma once
 #include <functional>
 #include <map>
@@ -18,6 +19,7 @@ class Ffn;
 class Model;
 class Optimizer;
 class TensorFolder;
+struct CheckpointLayout;
 
 // Makers of one kind. A template, so that T may be incomplete here: rooms further down define it.
 template <class T, class... A>
@@ -52,6 +54,7 @@ class Registry {
   Makers<Ffn, const Json&> ffns{"ffn"};
   Makers<Optimizer, const Json&> optimizers{"optimizer"};
   Makers<Model, const Json&, const TensorFolder*> models{"model_type"};  // config.json and its weights (may be null)
+  Makers<CheckpointLayout, const Json&> layouts{"layout"};  // config.json of a family with another layout
 };
 
 void register_everything(Registry& r);

@@ -112,8 +112,10 @@ OptimizerGroups::OptimizerGroups(Module& model, const Registry& registry, const 
     Group& g = groups_[at->second];
     const OwnPiece piece = own ? own(name, p, *g.rule) : OwnPiece{};
     if (piece.piece) slot->parameter = piece.piece, slot->begin = piece.begin;
-    for (const OptimizerPart& part : g.rule->state(name, p))
-      slot->state.push_back(Tensor::zeros(part.shape == p.shape ? slot->parameter->shape : part.shape, part.dtype));
+    std::vector<OptimizerPart> parts = g.rule->state(name, p);
+    for (OptimizerPart& part : parts)
+      if (part.shape == p.shape) part.shape = slot->parameter->shape;
+    slot->state = OptimizerState(parts);
     if (c.working_copies && p.matrix && p.value.defined()) slot->working = slot->parameter->value.to(DType::bf16);
     g.slots.push_back(std::move(slot));
   });
@@ -124,7 +126,7 @@ void OptimizerGroups::step(const OptimizerStep& s, const MatrixStep& elsewhere) 
     std::vector<OptimizerSlot*> here, cut;
     for (auto& slot : g.slots)
       if (slot->parameter->grad.defined())
-        (slot->parameter != slot->whole && g.rule->cut() == OptimizerCut::matrices ? cut : here)
+        (slot->parameter != slot->whole && g.rule->cut() == OptimizerRange::matrices ? cut : here)
             .push_back(slot.get());
     g.rule->step(here, s);
     if (cut.empty()) continue;
@@ -135,10 +137,9 @@ void OptimizerGroups::step(const OptimizerStep& s, const MatrixStep& elsewhere) 
 
 void OptimizerGroups::visit_state(const StateVisitor& v) {
   for (Group& g : groups_)
-    for (auto& slot : g.slots) {
-      std::vector<OptimizerPart> parts = g.rule->state(slot->name, *slot->whole);
-      for (size_t i = 0; i < parts.size(); ++i) v(*slot, parts[i], slot->state[i]);
-    }
+    for (auto& slot : g.slots)
+      for (const OptimizerPart& part : g.rule->state(slot->name, *slot->whole))
+        v(*slot, part, slot->state.at(part.role));
 }
 
 OptimizerSlot* OptimizerGroups::find(const std::string& parameter) {
@@ -151,8 +152,7 @@ OptimizerSlot* OptimizerGroups::find(const std::string& parameter) {
 int64_t OptimizerGroups::state_bytes() const {
   int64_t bytes = 0;
   for (const Group& g : groups_)
-    for (const auto& slot : g.slots)
-      for (const Tensor& t : slot->state) bytes += t.bytes();
+    for (const auto& slot : g.slots) bytes += slot->state.bytes();
   return bytes;
 }
 
@@ -162,7 +162,7 @@ std::string OptimizerGroups::describe() const {
     int64_t elements = 0, bytes = 0;
     for (const auto& slot : g.slots) {
       elements += element_count(slot->whole->shape);
-      for (const Tensor& t : slot->state) bytes += t.bytes();
+      bytes += slot->state.bytes();
     }
     out += fmt::format("{}: {} parameters, {} elements, {} bytes of state\n", g.optimizer, g.slots.size(), elements,
                        bytes);

@@ -68,7 +68,7 @@ struct Model2 : Module {
 
 TEST(GradNorm, IsTheNormWhateverTheThreads) {
   Model2 m;
-  initialise(m, 1);
+  initialize(m, 1);
   m.a.grad = m.a.value.clone(), m.b.grad = m.b.value.clone();
   double sum = 0;
   for (const Tensor& g : {m.a.grad, m.b.grad})

@@ -1,10 +1,30 @@
 #include "quern/optim/optimizer.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "quern/base/error.h"
 #include "quern/base/threads.h"
 
 namespace quern {
+
+OptimizerState::OptimizerState(std::span<const OptimizerPart> parts) {
+  for (const OptimizerPart& p : parts) add(p.role, Tensor::zeros(p.shape, p.dtype));
+}
+
+const Tensor& OptimizerState::at(std::string_view role) const {
+  const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const auto& p) { return p.first == role; });
+  QUERN_CHECK(part != parts_.end(), "the optimizer keeps no '{}'", role);
+  return part->second;
+}
+
+Tensor& OptimizerState::at(std::string_view role) { return const_cast<Tensor&>(std::as_const(*this).at(role)); }
+
+int64_t OptimizerState::bytes() const {
+  int64_t n = 0;
+  for (const auto& [role, t] : parts_) n += t.bytes();
+  return n;
+}
 
 void each_piece(std::span<OptimizerSlot* const> slots,
                 const std::function<void(OptimizerSlot&, int64_t begin, int64_t end)>& f) {

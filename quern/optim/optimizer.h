@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/nn/module.h"
@@ -20,6 +21,21 @@ struct OptimizerPart {
   Shape shape;  // starts at zero
 };
 
+// What an optimizer keeps for one parameter, by the roles it declared.
+class OptimizerState {
+ public:
+  OptimizerState() = default;
+  explicit OptimizerState(std::span<const OptimizerPart> parts);  // zeros
+  void add(std::string role, Tensor t) { parts_.emplace_back(std::move(role), std::move(t)); }
+  const Tensor& at(std::string_view role) const;
+  Tensor& at(std::string_view role);
+  size_t size() const { return parts_.size(); }
+  int64_t bytes() const;
+
+ private:
+  std::vector<std::pair<std::string, Tensor>> parts_;
+};
+
 // One parameter and what its optimizer keeps for it.
 struct OptimizerSlot {
   std::string name;
@@ -27,7 +43,7 @@ struct OptimizerSlot {
   Parameter* whole = nullptr;      // the parameter
   int64_t begin = 0;               // of the piece
   double lr_scale = 1;             // of the group and the layer
-  std::vector<Tensor> state;       // as declared by Optimizer::state, in that order
+  OptimizerState state;            // as declared by Optimizer::state
   Tensor working;                  // when defined: a bf16 copy of the value, rewritten with it
 };
 
@@ -37,12 +53,12 @@ struct OptimizerStep {
 };
 
 // What of a parameter its update looks at together.
-enum class OptimizerCut { whole, elements, matrices };
+enum class OptimizerRange { whole, elements, matrices };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  virtual OptimizerCut cut() const { return OptimizerCut::whole; }
+  virtual OptimizerRange cut() const { return OptimizerRange::whole; }
   // What it keeps for a parameter; throws Error for one it cannot update.
   virtual std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const = 0;
   // One step over slots that all have a gradient. Values are f32. The result does not depend on the thread count.
@@ -58,13 +74,13 @@ struct LogicalMatrices {
 // last where they lie. `at` and `n` are elements of the slot's piece.
 class MatrixOptimizer : public Optimizer {
  public:
-  OptimizerCut cut() const override { return OptimizerCut::matrices; }
+  OptimizerRange cut() const override { return OptimizerRange::matrices; }
   virtual LogicalMatrices matrices(const Parameter& p) const = 0;
   virtual double cost(int64_t rows, int64_t columns) const = 0;  // of the middle act, flops
-  // u = the direction before it is orthogonalised; moves the state.
+  // u = the direction before it is orthogonalized; moves the state.
   virtual void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const = 0;
-  virtual void orthogonalise(View<float, 2> u) const = 0;
-  // The value follows the orthogonalised direction o of a [rows, columns] matrix.
+  virtual void orthogonalize(View<float, 2> u) const = 0;
+  // The value follows the orthogonalized direction o of a [rows, columns] matrix.
   virtual void apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
                      int64_t columns) const = 0;
 };

@@ -37,7 +37,7 @@ CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, c
   check(o.problems);
   if (o.count < 1) fail("a count of {} problems a level, expected 1 or more", o.count);
   const auto started = std::chrono::steady_clock::now();
-  Engine engine(model, {.max_sessions = o.sessions, .cache_bytes = 0, .tokenizer = &tokenizer});
+  Engine engine(model, {.max_sequences = o.sessions, .cache_bytes = 0, .tokenizer = &tokenizer});
   GenerateOptions generate = o.generate;
   if (o.plain) generate.stop.push_back("\nQuestion:");
   const int64_t levels = o.problems.max_level - o.problems.min_level + 1, all = levels * o.count;

@@ -10,9 +10,9 @@
 namespace quern {
 namespace {
 
-constexpr int64_t kMostArrayItems = int64_t{1} << 24;  // vocabularies and their merges are far smaller
-constexpr uint64_t kMostAlignment = uint64_t{1} << 20;
-constexpr uint32_t kMostExtents = 4;
+constexpr int64_t kMaxArrayItems = int64_t{1} << 24;  // vocabularies and their merges are far smaller
+constexpr uint64_t kMaxAlignment = uint64_t{1} << 20;
+constexpr uint32_t kMaxExtents = 4;
 
 class Cursor {
  public:
@@ -52,8 +52,8 @@ class Cursor {
   size_t at_ = 0;
 };
 
-enum Kind : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, text, array, u64, i64, f64 };
-constexpr uint64_t kLeastBytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
+enum GgufValueType : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, text, array, u64, i64, f64 };
+constexpr uint64_t kMinBytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
 
 template <class T>
 Json whole(Cursor& c, const std::string& what) {
@@ -70,9 +70,9 @@ Json items(Cursor& c, const std::string& what) {
   const auto kind = c.number<uint32_t>(what + ", kind of items");
   if (kind == array) fail("{}, {}: arrays of arrays are not supported", c.where(), what);
   if (kind > f64) fail("{}, {}: items of unknown kind {}", c.where(), what, kind);
-  const uint64_t n = c.count(kLeastBytes[kind], what + ", number of items");
-  if (n > static_cast<uint64_t>(kMostArrayItems))
-    fail("{}, {}: {} items, expected at most {}", c.where(), what, n, kMostArrayItems);
+  const uint64_t n = c.count(kMinBytes[kind], what + ", number of items");
+  if (n > static_cast<uint64_t>(kMaxArrayItems))
+    fail("{}, {}: {} items, expected at most {}", c.where(), what, n, kMaxArrayItems);
   Json::Array a;
   a.reserve(static_cast<size_t>(n));
   for (uint64_t i = 0; i < n; ++i) a.push_back(value(c, kind, what));
@@ -119,7 +119,7 @@ Json value(Cursor& c, uint32_t kind, const std::string& what) {
 GgufFile::Entry entry(Cursor& c, const std::string& what) {
   GgufFile::Entry e;
   const auto extents = c.number<uint32_t>(what + ", number of extents");
-  if (extents > kMostExtents) fail("{}, {}: {} extents, expected at most {}", c.where(), what, extents, kMostExtents);
+  if (extents > kMaxExtents) fail("{}, {}: {} extents, expected at most {}", c.where(), what, extents, kMaxExtents);
   for (uint32_t i = 0; i < extents; ++i)
     e.shape.insert(e.shape.begin(), whole<uint64_t>(c, what + ", shape").as_int());
   const auto type = c.number<uint32_t>(what + ", type");
@@ -162,9 +162,8 @@ GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<M
   uint64_t alignment = 32;
   if (auto it = metadata_.find("general.alignment"); it != metadata_.end()) {
     const int64_t a = it->second.as_int(c.where() + ", metadata 'general.alignment'");
-    if (a < 8 || static_cast<uint64_t>(a) > kMostAlignment || (a & (a - 1)) != 0)
-      fail("{}, metadata 'general.alignment': {}, expected a power of two from 8 to {}", c.where(), a,
-           kMostAlignment);
+    if (a < 8 || static_cast<uint64_t>(a) > kMaxAlignment || (a & (a - 1)) != 0)
+      fail("{}, metadata 'general.alignment': {}, expected a power of two from 8 to {}", c.where(), a, kMaxAlignment);
     alignment = static_cast<uint64_t>(a);
   }
   for (uint64_t i = 0; i < tensors; ++i) {
@@ -203,7 +202,7 @@ Tensor GgufFile::tensor(const std::string& name) const {
   const GgufFormat& f = *gguf_format(static_cast<uint32_t>(e.type));
   if (f.elements > 1) {
     Tensor t = Tensor::empty(e.shape, DType::f32);
-    gguf_dequantise(e.type, p, static_cast<int64_t>(e.end - e.begin) / f.bytes, t.data<float>());
+    gguf_dequantize(e.type, p, static_cast<int64_t>(e.end - e.begin) / f.bytes, t.data<float>());
     return t;
   }
   const DType type = e.type == GgufType::f32 ? DType::f32 : e.type == GgufType::f16 ? DType::f16 : DType::bf16;

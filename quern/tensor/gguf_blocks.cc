@@ -70,7 +70,7 @@ const GgufFormat* gguf_format(uint32_t type) {
   return nullptr;
 }
 
-void gguf_dequantise(GgufType type, const std::byte* from, int64_t blocks, float* to) {
+void gguf_dequantize(GgufType type, const std::byte* from, int64_t blocks, float* to) {
   const GgufFormat& f = *gguf_format(static_cast<uint32_t>(type));
   QUERN_CHECK(f.elements > 1, "{} has no blocks", f.name);
   auto one = type == GgufType::q8_0 ? q8_0 : type == GgufType::q4_k ? q4_k : q6_k;

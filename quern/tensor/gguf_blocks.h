@@ -18,6 +18,6 @@ struct GgufFormat {
 
 const GgufFormat* gguf_format(uint32_t type);  // nullptr: not one of ours
 // `blocks` blocks of q8_0, q4_k or q6_k to f32, on all threads.
-void gguf_dequantise(GgufType type, const std::byte* from, int64_t blocks, float* to);
+void gguf_dequantize(GgufType type, const std::byte* from, int64_t blocks, float* to);
 
 }  // namespace quern

@@ -14,7 +14,7 @@ namespace quern {
 
 class Shape {
  public:
-  static constexpr size_t kMostDims = 8;
+  static constexpr size_t kMaxDims = 8;
   using value_type = int64_t;
   using iterator = int64_t*;
   using const_iterator = const int64_t*;
@@ -63,11 +63,11 @@ class Shape {
 
  private:
   static uint32_t checked(size_t n) {
-    if (n > kMostDims) fail("a tensor of {} dimensions: at most {} are supported", n, kMostDims);
+    if (n > kMaxDims) fail("a tensor of {} dimensions: at most {} are supported", n, kMaxDims);
     return static_cast<uint32_t>(n);
   }
 
-  int64_t dims_[kMostDims] = {};
+  int64_t dims_[kMaxDims] = {};
   uint32_t n_ = 0;
 };
 

@@ -46,17 +46,17 @@ TEST(Cli, EveryVerbHasHelp) {
                            "export",
                            "train",
                            "study",
-                           "learn",
+                           "research",
                            "reshape",
                            "report",
                            "corpus",
                            "recall",
                            "memory",
                            "ppl",
-                           "learn eprop",
-                           "learn ovq",
-                           "learn action-centric",
-                           "learn ovq mqar",
+                           "research eprop",
+                           "research ovq",
+                           "research action-centric",
+                           "research ovq mqar",
                            "corpus dedup"}) {
     Ran r = shell(std::string("quern ") + verb + " --help");
     EXPECT_EQ(r.code, 0) << verb;
@@ -65,17 +65,20 @@ TEST(Cli, EveryVerbHasHelp) {
 }
 
 TEST(Cli, VerbsThatLeadToOthersShowThemAndGuessWhatWasMeant) {
-  for (const char* verb : {"data", "corpus", "recall", "memory", "learn", "learn eprop", "learn ovq"}) {
+  for (const char* verb : {"data", "corpus", "recall", "memory", "research", "research eprop", "research ovq"}) {
     Ran r = shell(std::string("quern ") + verb);
     EXPECT_EQ(r.code, 2) << verb;
-    EXPECT_NE(r.out.find(std::string("quern ") + verb + " VERB --help tells more"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find(std::string("'quern ") + verb + " VERB --help' lists the flags"), std::string::npos)
+        << r.out;
   }
   Ran r = shell("quern corpus dedpu x");
   EXPECT_EQ(r.code, 2);
   EXPECT_NE(r.err.find("quern corpus: unknown verb 'dedpu'; did you mean 'dedup'?"), std::string::npos) << r.err;
-  r = shell("quern learn ovq wxyz");
+  r = shell("quern research ovq wxyz");
   EXPECT_EQ(r.code, 2);
-  EXPECT_NE(r.err.find("quern learn ovq: 'wxyz', expected one of mqar, copy, order"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("quern research ovq: unknown verb 'wxyz', expected one of mqar, copy, order"),
+            std::string::npos)
+      << r.err;
 }
 
 TEST(Cli, FailuresExitWithOneAndNameWhatIsWrong) {
@@ -123,15 +126,15 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   std::string ids = r.out.substr(0, r.out.size() - 1);
   EXPECT_EQ(shell("quern detokenize " + m + " " + ids).out, "Ana had a red lamp. \xF0\x9F\x90\x88\n");
 
-  r = shell("quern logits " + m + " --tokens " + ids + " --out " + (d / "x.npy"));
+  r = shell("quern logits " + m + " --ids " + ids + " --out " + (d / "x.npy"));
   ASSERT_EQ(r.code, 0) << r.err;
   Tensor x = load_npy(d / "x.npy");
   EXPECT_EQ(x.dim(1), info.at("vocab_size").as_int());
-  r = shell("quern logits " + m + " --dtype bf16 --tokens " + ids + " --out " + (d / "y.npy"));
+  r = shell("quern logits " + m + " --dtype bf16 --ids " + ids + " --out " + (d / "y.npy"));
   ASSERT_EQ(r.code, 0) << r.err;
   Tensor y = load_npy(d / "y.npy");
   for (int64_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x.item(i), y.item(i), 0.05);
-  EXPECT_EQ(shell("quern logits " + m + " --tokens 1,99999999 --out " + (d / "z.npy")).code, 1);
+  EXPECT_EQ(shell("quern logits " + m + " --ids 1,99999999 --out " + (d / "z.npy")).code, 1);
 
   std::string run = "quern run " + m + " -p Once -n 12 --temp 1 --seed 5 --json";
   Ran a = shell(run), b = shell(run);
@@ -149,12 +152,12 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
 
   std::string q = d / "q", text = d / "text.txt";
   ASSERT_EQ(shell("printf 'Ana had a red lamp. The lamp was warm.' > " + text).code, 0);
-  r = shell("quern quantize " + m + " " + q + " --scheme q4 --group 64 --calibration " + text + " --json");
+  r = shell("quern quantize " + m + " " + q + " --quant q4 --group 64 --calibration " + text + " --json");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_GT(Json::parse(r.out).at("matrices").as_array().size(), 3u);
   EXPECT_EQ(shell("quern quantize " + m + " " + q).code, 1) << "an existing folder must not be overwritten";
   EXPECT_EQ(shell("quern quantize " + m + " " + q + "2 --group 48").code, 2);
-  r = shell("quern logits " + q + " --tokens " + ids + " --out " + (d / "q.npy"));
+  r = shell("quern logits " + q + " --ids " + ids + " --out " + (d / "q.npy"));
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(load_npy(d / "q.npy").shape(), x.shape());
   r = shell("quern run " + q + " -p Once -n 5 --json");
@@ -165,23 +168,23 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   r = shell("quern bench model " + q + " --skip-prefill --depth 4 --reps 1 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("scheme").as_string(), "q4");
-  r = shell("quern bench rows " + q + " --depth 4 --batch 3 --reps 1 --json");
+  r = shell("quern bench speculative " + q + " --depth 4 --batch 3 --reps 1 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("rows").as_array()[0].at("rows").as_int(), 3);
   EXPECT_GT(Json::parse(r.out).at("answers").as_array()[0].at("accepted").as_int(), 0);
 
   const std::string p = d / "p";  // packed as it is made, with a head longer than the tokenizer
-  r = shell(std::string("quern new --size tiny --scheme q4 --rows 640 --family ") + GetParam() + " " + p);
+  r = shell(std::string("quern new --size tiny --quant q4 --padded-vocab 640 --family ") + GetParam() + " " + p);
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(shell("quern info --json " + p).out).at("vocab_size").as_int(), 640);
   EXPECT_EQ(shell("quern run " + p + " -p Once -n 5").code, 0);
-  EXPECT_EQ(shell(std::string("quern new --size tiny --scheme q4 --family ") + GetParam() + " " + p).code, 1);
+  EXPECT_EQ(shell(std::string("quern new --size tiny --quant q4 --family ") + GetParam() + " " + p).code, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, MadeModel, testing::Values("zaya", "llama", "zamba", "zamba2"));
 
-TEST(Cli, BenchThinkStandsAPlanBesidePlainBatches) {
-  const Ran r = shell("quern bench think '" QUERN_SOURCE_DIR
+TEST(Cli, BenchTestTimeComparesAPlanWithPlainBatches) {
+  const Ran r = shell("quern bench test-time '" QUERN_SOURCE_DIR
                       "/models/zaya-nano' --plan mrsa:3x2x1,beta=24,tau=8 --reps 2 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   const Json j = Json::parse(r.out);
@@ -190,7 +193,7 @@ TEST(Cli, BenchThinkStandsAPlanBesidePlainBatches) {
   EXPECT_LE(j.at("tokens").as_int(), 2 * 6 * 24);
   EXPECT_GT(j.at("longest_prompt").as_int(), 20);
   EXPECT_GT(j.at("overhead").as_double(), -1);  // a time beside a time
-  EXPECT_EQ(shell("quern bench think").code, 2) << "whose plan?";
+  EXPECT_EQ(shell("quern bench test-time").code, 2) << "DIR is missing";
 }
 
 TEST(Cli, ShardedContextAnswersTheSameForAnyNumberOfRanks) {
@@ -207,7 +210,7 @@ TEST(Cli, ShardedContextAnswersTheSameForAnyNumberOfRanks) {
   EXPECT_EQ(Json::parse(r.out).at("tokens"), alone.at("tokens"));
   EXPECT_EQ(shell("quern run x --shard-context").code, 2) << "a chat keeps a prefix cache";
   EXPECT_EQ(shell("quern run x -p y --shard-context --speculate ngram").code, 2)
-      << "caches over ranks cannot go back";
+      << "a sharded KV cache cannot be rolled back";
   if (shell("mpirun --version").code != 0) GTEST_SKIP() << "no mpirun here: tried with one rank only";
   for (int ranks : {2, 3}) {
     r = shell(
@@ -236,7 +239,7 @@ TEST(Cli, AnAttentionCacheInEightBits) {
 
   const std::string run = "quern run " + nano +
                           " --temp 0 -n 12 --json -p 'Mia has 3 red books and buys 14 more. How many has she now?' "
-                          "--answer ' She has 17 books'";
+                          "--response-prefix ' She has 17 books'";
   const Json wide = json(run), narrow = json(run + " --kv q8"), same = json(run + " --kv bf16");
   EXPECT_EQ(same.at("logprobs"), wide.at("logprobs"));
   EXPECT_NE(narrow.at("logprobs"), wide.at("logprobs")) << "or the flag does nothing";
@@ -251,12 +254,11 @@ TEST(Cli, AnAttentionCacheInEightBits) {
   EXPECT_GT(cost.at("kl").as_double(), 0);
   EXPECT_LT(cost.at("kl").as_double(), 0.01);
 
-  const std::string chat = "echo 'How are you?' | quern run " + nano + " --temp 0 -n 8 --session " + (d / "chat");
+  const std::string chat = "echo 'How are you?' | quern run " + nano + " --temp 0 -n 8 --chat-file " + (d / "chat");
   ASSERT_EQ(shell(chat + " --kv q8").code, 0);
   const Ran refused = shell(chat);
   EXPECT_EQ(refused.code, 1);
-  EXPECT_NE(refused.err.find("saved with an attention cache of q8, and this one is of bf16: go on with --kv q8"),
-            std::string::npos)
+  EXPECT_NE(refused.err.find("saved with KV cache type q8, but this model runs with bf16"), std::string::npos)
       << refused.err;
   const Ran goes_on = shell(chat + " --kv q8");
   EXPECT_EQ(goes_on.code, 0);
@@ -319,11 +321,11 @@ TEST(Cli, RunTakesEveryOptionOfARequest) {
   EXPECT_FALSE(repeats.find("drafted"));
 
   const std::string text = plain.at("text").as_string();
-  const Json answered = tokens("--answer ' upon' --logprobs 3");
+  const Json answered = tokens("--response-prefix ' upon' --logprobs 3");
   EXPECT_EQ(answered.at("text").as_string().substr(0, 5), " upon");
   EXPECT_EQ(answered.at("top_logprobs").as_array().size(), answered.at("tokens").as_array().size());
   EXPECT_EQ(answered.at("top_logprobs").as_array().at(0).as_array().size(), 3u);
-  const Json stopped = tokens("--answer ' upon a time' --stop nothing --stop 'n a'");
+  const Json stopped = tokens("--response-prefix ' upon a time' --stop nothing --stop 'n a'");
   EXPECT_EQ(stopped.at("text").as_string(), " upo");
   EXPECT_EQ(stopped.at("finish").as_string(), "stop");
 
@@ -333,7 +335,7 @@ TEST(Cli, RunTakesEveryOptionOfARequest) {
   for (const char* flags : {"--repetition-penalty 0", "--logprobs -1", "--frequency-penalty inf", "--dry-base 0.5",
                             "--top-n-sigma nan", "--speculate ngram:17", "--speculate draft"})
     EXPECT_EQ(shell(run + flags).code, 1) << flags;
-  EXPECT_EQ(shell("quern run " + m + " --answer x").code, 2);
+  EXPECT_EQ(shell("quern run " + m + " --response-prefix x").code, 2);
   EXPECT_EQ(shell("quern run " + m + " -p x --logprobs 2").code, 2);
 
   // generation_config.json may name a repetition penalty; the flag wins.
@@ -348,14 +350,14 @@ TEST(Cli, AGgufFileIsAModel) {
   Ran r = shell("quern info --json " + file);
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("elements_by_type").at("Q8_0").as_int(), 18432);
-  r = shell("quern logits " + file + " --tokens 1,2,3 --out " + (d / "x.npy"));
+  r = shell("quern logits " + file + " --ids 1,2,3 --out " + (d / "x.npy"));
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(load_npy(d / "x.npy").dim(0), 3);
   r = shell("quern run " + file + " -p x");
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("tokenizer"), std::string::npos) << r.err;
   ASSERT_EQ(shell("quern quantize " + file + " " + (d / "q")).code, 0);
-  EXPECT_EQ(shell("quern logits " + (d / "q") + " --tokens 1,2,3 --out " + (d / "y.npy")).code, 0);
+  EXPECT_EQ(shell("quern logits " + (d / "q") + " --ids 1,2,3 --out " + (d / "y.npy")).code, 0);
   r = shell("quern info " + std::string(QUERN_SOURCE_DIR) + "/README.md");
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("not a GGUF file"), std::string::npos) << r.err;

@@ -41,7 +41,7 @@ TEST(Completion, OffersWhatTheVerbsTake) {
   EXPECT_EQ(offered(script, "quern run x --top-", 3), (Set{"--top-k", "--top-p", "--top-n-sigma"}));
   EXPECT_TRUE(offered(script, "quern recall index --", 3).contains("--db"));
   EXPECT_FALSE(offered(script, "quern run --", 2).contains("--db")) << "flags are those of the verb";
-  EXPECT_TRUE(offered(script, "quern learn eprop --", 3).contains("--help")) << "verbs below verbs";
+  EXPECT_TRUE(offered(script, "quern research eprop --", 3).contains("--help")) << "verbs below verbs";
   EXPECT_EQ(offered(script, "quern --thr", 1), (Set{"--threads"}));
   std::ofstream(folder / "file.txt") << "x";
   EXPECT_EQ(offered(script, "quern run fil", 2, folder / "."), (Set{"file.txt"}));
@@ -65,7 +65,7 @@ TEST(Completion, OfOtherShellsHoldsTheSame) {
   EXPECT_TRUE(zsh.starts_with("#compdef quern\n"));
   EXPECT_NE(zsh.find("'--top-n-sigma:keep tokens"), zsh.npos);
   EXPECT_NE(zsh.find("    'recall index')\n"), zsh.npos);
-  EXPECT_NE(fish.find("complete -c quern -f -n '__quern_at \\'\\'' -a 'serve' -d 'models behind"), fish.npos)
+  EXPECT_NE(fish.find("complete -c quern -f -n '__quern_at \\'\\'' -a 'serve' -d 'OpenAI-compatible"), fish.npos)
       << fish.substr(0, 3000);
   EXPECT_NE(fish.find("complete -c quern -n '__quern_at \\'run\\'' -s p -l prompt -r -d "), fish.npos);
   EXPECT_NE(fish.find("-n '__quern_at \\'run\\'' -l json -d "), fish.npos) << "a switch takes no value";
@@ -129,7 +129,7 @@ TEST_F(HubCache, WhatIsNotThereIsSaidWithThePlace) {
   EXPECT_NE(e.find("main, 0123abc"), e.npos) << e;
   fs::remove(repository_ + "/snapshots/0123abc/config.json");
   e = complaint("small/zaya.nano-1");
-  EXPECT_NE(e.find("not downloaded whole"), e.npos) << e;
+  EXPECT_NE(e.find("the download is incomplete"), e.npos) << e;
   // Not every path with a slash is such a name.
   e = complaint("./small/none");
   EXPECT_EQ(e.find("Hugging Face"), e.npos) << e;
@@ -152,7 +152,7 @@ TEST(Doctor, SaysWhetherAModelFitsAndWhatToDo) {
   ASSERT_EQ(shell("truncate -s 8T " + (folder / "model.safetensors")).code, 0);
   const Ran large = shell("quern doctor --quick " + (folder / "."));
   EXPECT_NE(large.out.find("does not fit"), large.out.npos) << large.out;
-  EXPECT_NE(large.out.find("do: pack it smaller"), large.out.npos) << large.out;
+  EXPECT_NE(large.out.find("do: quantize it"), large.out.npos) << large.out;
   EXPECT_EQ(shell("quern doctor --quick /no/such/model").code, 1);
   EXPECT_NE(shell("QUERN_ISA=ref quern doctor --quick").out.find("do: unset QUERN_ISA"), std::string::npos);
 }

@@ -91,7 +91,7 @@ TEST(CliCorpus, ManyRanksWriteTheSame) {
   if (ways.size() > 1) {
     r = shell(fmt::format("{1} -n 2 quern corpus filter {0}/a.jsonl --out {0}/f", dir, kMpirun));
     EXPECT_NE(r.code, 0);
-    EXPECT_NE(r.err.find("a stage for one process"), std::string::npos) << r.err;
+    EXPECT_NE(r.err.find("runs in one process"), std::string::npos) << r.err;
   }
 }
 
@@ -212,7 +212,7 @@ paths = ["notes.txt"]
 // was: the last one's bytes are those of a run that was left alone, and nothing else lies in the folder.
 struct KilledStage {
   const char* verb = "dedup";
-  const char* flags = "--shard-mb 1";
+  const char* flags = "--shard-mib 1";
   const char* leaf = "";  // of --out, behind the folder
   const char* manifest = "/manifest.json";
   const char* unfinished = "/unfinished";
@@ -225,7 +225,7 @@ void kill_runs(const KilledStage& stage, int points, int documents) {
   for (int i = 0; i < documents; ++i) all += line(page(i % (documents - 500), 200) + (i % 3 ? "" : " tail"));
   write_file(dir + "/a.jsonl", all);
   const auto run = [&](const std::string& out) {
-    return fmt::format("quern --threads 1 corpus {1} a={0}/a.jsonl {2} --checkpoint-mb 1 --out {0}/{3}{4}", dir,
+    return fmt::format("quern --threads 1 corpus {1} a={0}/a.jsonl {2} --checkpoint-mib 1 --out {0}/{3}{4}", dir,
                        stage.verb, stage.flags, out, stage.leaf);
   };
   const auto same = [&] {
@@ -244,7 +244,7 @@ void kill_runs(const KilledStage& stage, int points, int documents) {
     const bool was_killed = r.code == 137;
     ASSERT_TRUE(was_killed || r.code == 0) << "run " << i << " ended with status " << r.code << ": " << r.err;
     killed += was_killed;
-    went_on += r.err.find("went on") != std::string::npos;
+    went_on += r.err.find("resumed the unfinished run") != std::string::npos;
     if (!std::filesystem::exists(dir + "/cut" + stage.manifest)) continue;
     // Between the manifest and the end a run clears its own files away; only one that was killed there leaves any.
     EXPECT_TRUE(was_killed || !std::filesystem::exists(dir + "/cut" + stage.unfinished));
@@ -254,15 +254,15 @@ void kill_runs(const KilledStage& stage, int points, int documents) {
   EXPECT_GT(killed, 0);
   const Ran last = shell(run("cut"));
   ASSERT_EQ(last.code, 0) << last.err;
-  went_on += last.err.find("went on") != std::string::npos;
+  went_on += last.err.find("resumed the unfinished run") != std::string::npos;
   EXPECT_GT(went_on, 0);
   EXPECT_EQ(same(), 0);
   EXPECT_EQ(shell(fmt::format("ls {}/whole", dir)).out, shell(fmt::format("ls {}/cut", dir)).out);
 }
 
 constexpr KilledStage kFilterStage = {.verb = "filter",
-                                      .flags = "--filter c4-any-end --shard-mb 1 --rejects --reasons"};
-constexpr KilledStage kMixStage = {.verb = "mix", .flags = "--share a=1 --shard-mb 1"};
+                                      .flags = "--filter c4-any-end --shard-mib 1 --rejects --reasons"};
+constexpr KilledStage kMixStage = {.verb = "mix", .flags = "--share a=1 --shard-mib 1"};
 constexpr KilledStage kTokenizeStage = {.verb = "tokenize",
                                         .flags = "--tokenizer " QUERN_SOURCE_DIR "/models/zaya-nano",
                                         .leaf = "/t",
@@ -302,7 +302,7 @@ TEST(CliCorpus, StagesAlone) {
   m = Json::parse(r.out);
   EXPECT_EQ(m.at("rejected").as_int(), 1);
   EXPECT_EQ(m.at("benchmarks").at("too_short").as_int(), 1);
-  EXPECT_NE(r.err.find("1 of 2 items are shorter than 8 words"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("skipped 1 of 2 items that are shorter than 8 words"), std::string::npos) << r.err;
   m = Json::parse(run(fmt::format("mix {} --share web=1 --share books=1 --out {}/mix --json", in, dir)).out);
   EXPECT_EQ(m.at("sources").as_array().size(), 2u);
   EXPECT_GT(m.at("documents_out").as_int(), 40);

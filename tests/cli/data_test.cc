@@ -57,14 +57,15 @@ TEST(CliData, AModelsAttemptsBecomeChats) {
                                       d / "own.jsonl", QUERN_SOURCE_DIR, d / "own"));
   ASSERT_EQ(built.code, 0) << built.err;
   EXPECT_EQ(Json::parse(built.out).at("documents").as_int(), 6);
-  const Ran judged = shell(run + fmt::format("--temp 3 --out {} --contested {} --contests 3 --verdicts",
-                                             d / "all.jsonl", d / "contested.jsonl"));
+  const Ran judged =
+      shell(run + fmt::format("--temp 3 --out {} --minority-right {} --max-minority-right 3 --verdicts",
+                              d / "all.jsonl", d / "contested.jsonl"));
   ASSERT_EQ(judged.code, 0) << judged.err;
-  EXPECT_NE(judged.out.find("contested examples"), std::string::npos) << judged.out;
+  EXPECT_NE(judged.out.find("minority-right examples"), std::string::npos) << judged.out;
   EXPECT_NE(read_file(d / "all.jsonl").find("<think>\\n1 "), std::string::npos) << "a verdict comes first";
   EXPECT_TRUE(std::filesystem::exists(d / "contested.jsonl"));
-  EXPECT_EQ(shell(run + "--out x --contests 2").code, 2) << "they have no file";
-  EXPECT_EQ(shell(run + "--out x --contested -").code, 2);
+  EXPECT_EQ(shell(run + "--out x --max-minority-right 2").code, 2) << "they have no file";
+  EXPECT_EQ(shell(run + "--out x --minority-right -").code, 2);
   EXPECT_EQ(shell(run + "--shown 9 --out x").code, 1);
   EXPECT_EQ(shell(run).code, 2);
 }
@@ -74,8 +75,8 @@ TEST(CliData, TextsBecomeShards) {
   const std::string dir = d / "";
   ASSERT_EQ(shell(fmt::format("quern new {}/m --family llama --size tiny", dir)).code, 0);
   write_file(dir + "/t.txt", "One.\n\nTwo.\n");
-  ASSERT_EQ(
-      shell(fmt::format("quern data build {0}/t.txt --documents blank --tokenizer {0}/m --out {0}/s", dir)).code, 0);
+  ASSERT_EQ(shell(fmt::format("quern data build {0}/t.txt --split-by blank --tokenizer {0}/m --out {0}/s", dir)).code,
+            0);
   Ran r = shell(fmt::format("quern data show {0}/s 1 --tokenizer {0}/m", dir));
   EXPECT_EQ(r.out, "<bos>Two.\n<|im_end|>\n");
 

@@ -42,12 +42,12 @@ TEST_F(Draft, GuessesForRun) {
 }
 
 TEST_F(Draft, IsBenched) {
-  const Ran r = shell("quern bench draft " + large_ + " --scheme f32 --draft q4 --reps 1 --json");
+  const Ran r = shell("quern bench draft " + large_ + " --quant f32 --draft q4 --reps 1 --json");
   ASSERT_EQ(r.code, 0) << r.err;
   const Json rows = Json::parse(r.out);
   ASSERT_EQ(rows.as_array().size(), 4u);
   for (const Json& row : rows.as_array()) EXPECT_GT(row.at("accepted").as_int(), 0);
-  EXPECT_EQ(shell("quern bench draft " + large_).code, 2) << "who guesses?";
+  EXPECT_EQ(shell("quern bench draft " + large_).code, 2) << "--draft is missing";
 }
 
 TEST_F(Draft, IsRefusedWithoutTheSameTokens) {
@@ -84,7 +84,7 @@ TEST_F(Draft, GuessesForTheFirstModelOfAServer) {
   EXPECT_EQ(drafted(complete(R"(, "model": "small")")), 0);
   const RawAnswer without = complete(R"(, "model": "small", "speculative": {"kind": "draft"})");
   EXPECT_EQ(without.status, 400) << without.body;
-  EXPECT_NE(without.body.find("--draft"), std::string::npos) << without.body;
+  EXPECT_NE(without.body.find("no draft model"), std::string::npos) << without.body;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace quern {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)  // a sanitised library wants its runtime in the program
+#if defined(__SANITIZE_ADDRESS__)  // a sanitized library wants its runtime in the program
 constexpr const char* kFlags =
     " -DCMAKE_C_FLAGS=-fsanitize=address,undefined -DCMAKE_CXX_FLAGS=-fsanitize=address,undefined";
 #else

@@ -14,9 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr bool kSanitised = true;
+constexpr bool kSanitized = true;
 #else
-constexpr bool kSanitised = false;
+constexpr bool kSanitized = false;
 #endif
 
 // A model of 36 M parameters: 71 MB in bf16, 143 in f32.
@@ -31,7 +31,7 @@ class Limits : public testing::Test {
 };
 
 TEST_F(Limits, MemoryThatIsNotThereIsAMessage) {
-  if (kSanitised) GTEST_SKIP() << "AddressSanitizer needs all addresses";
+  if (kSanitized) GTEST_SKIP() << "AddressSanitizer needs all addresses";
   int refused = 0, answered = 0;
   for (int megabytes : {100, 140, 180, 220, 260, 300, 340, 380, 460, 2000}) {
     Ran r = shell(
@@ -47,18 +47,18 @@ TEST_F(Limits, MemoryThatIsNotThereIsAMessage) {
 
 TEST_F(Limits, AFullDiskLeavesNothingBehind) {
   for (int blocks : {1, 64, 1000, 20000, 30000}) {
-    Ran r = shell(fmt::format("ulimit -f {}; quern quantize {} {} --scheme q8", blocks, model_, packed_));
+    Ran r = shell(fmt::format("ulimit -f {}; quern quantize {} {} --quant q8", blocks, model_, packed_));
     EXPECT_EQ(r.code, 1) << blocks << " blocks: " << r.code;
     EXPECT_FALSE(fs::exists(packed_));
     for (const fs::directory_entry& e : fs::directory_iterator(fs::path(packed_).parent_path()))
       EXPECT_EQ(e.path().string(), model_);
   }
-  EXPECT_EQ(shell("quern quantize " + model_ + " " + packed_ + " --scheme q8").code, 0);
+  EXPECT_EQ(shell("quern quantize " + model_ + " " + packed_ + " --quant q8").code, 0);
   EXPECT_EQ(shell("quern run " + packed_ + " -p Once -n 3").code, 0);
 }
 
 TEST_F(Limits, AHalfWrittenFolderSaysWhatIsMissing) {
-  ASSERT_EQ(shell("quern quantize " + model_ + " " + packed_ + " --scheme q4").code, 0);
+  ASSERT_EQ(shell("quern quantize " + model_ + " " + packed_ + " --quant q4").code, 0);
   const fs::path weights = packed_ + "/model.safetensors";
   auto refusal = [&] {
     Ran r = shell("quern run " + packed_ + " -p Once -n 3");
@@ -91,7 +91,7 @@ std::string text_of(const RawAnswer& a) {
 // A long prompt's caches and intermediates want more than is left beside the weights; a short one's fit again
 // afterwards.
 TEST_F(Limits, ARequestThatNeedsMoreMemoryThanThereIsFailsAlone) {
-  if (kSanitised) GTEST_SKIP() << "AddressSanitizer needs all addresses";
+  if (kSanitized) GTEST_SKIP() << "AddressSanitizer needs all addresses";
   std::string tale;
   for (int i = 0; i < 800; ++i) tale += "the wheel turns ";
   int refused = 0;
@@ -114,7 +114,7 @@ TEST_F(Limits, ARequestThatNeedsMoreMemoryThanThereIsFailsAlone) {
 }
 
 TEST_F(Limits, AServerOutlivesAFullDiskAndADamagedModel) {
-  ASSERT_EQ(shell("quern quantize " + model_ + " " + packed_ + " --scheme q4").code, 0);
+  ASSERT_EQ(shell("quern quantize " + model_ + " " + packed_ + " --quant q4").code, 0);
   ScratchFolder folder;
   RunningServer server(folder, fmt::format("{} {} --session-dir {}", model_, packed_, folder / "kept"),
                        "ulimit -f 64;");

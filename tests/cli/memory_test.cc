@@ -35,7 +35,7 @@ TEST(CliMemory, ImportsAndAnswers) {
       d / "context.json",
       R"([{"speaker": "Ines", "text": "We talked on May 8th, 2023."}, {"speaker": "Tobias", "text": "Shall I sum it up?"}])");
   r = shell(
-      fmt::format("quern memory ask --db {} {} --context {} --json 'Yes, please do.'", db, now, d / "context.json"));
+      fmt::format("quern memory ask --db {} {} --history {} --json 'Yes, please do.'", db, now, d / "context.json"));
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(Json::parse(r.out).at("responses"), may.at("responses"));
 

@@ -81,11 +81,10 @@ TEST_P(ServeSessions, OutliveTheServer) {
   EXPECT_EQ(there.at("choices"), here.at("choices"));
   EXPECT_EQ(there.at("usage").at("prompt_tokens_details").at("cached_tokens"), saved.at("tokens"));
   ScratchFolder elsewhere;  // for its output
-  RunningServer other(elsewhere, kv.empty() ? flags + " --scheme q8" : "--session-dir " + (folder / "kept"));
+  RunningServer other(elsewhere, kv.empty() ? flags + " --quant q8" : "--session-dir " + (folder / "kept"));
   const RawAnswer refused = http(other.port(), "POST", "/v1/sessions/sums/restore", "");
   EXPECT_EQ(refused.status, 400) << refused.body;
-  EXPECT_NE(refused.body.find(kv.empty() ? "in other weights" : "saved with an attention cache of q8"),
-            std::string::npos)
+  EXPECT_NE(refused.body.find(kv.empty() ? "in other weights" : "saved with KV cache type q8"), std::string::npos)
       << refused.body;
 }
 
@@ -96,21 +95,21 @@ TEST(Run, AChatIsKeptInAFile) {
   ScratchFolder folder;
   const std::string file = folder / "chat.session", run = "quern run " + kModel + " ";
   const Ran both = shell("printf 'What is 12 + 30?\nWhat is 7 + 5?\n' | " + run);
-  const Ran first = shell("printf 'What is 12 + 30?\n' | " + run + "--session " + file);
+  const Ran first = shell("printf 'What is 12 + 30?\n' | " + run + "--chat-file " + file);
   ASSERT_EQ(first.code, 0) << first.err;
-  const Ran second = shell("printf 'What is 7 + 5?\n' | " + run + "--session " + file);
+  const Ran second = shell("printf 'What is 7 + 5?\n' | " + run + "--chat-file " + file);
   EXPECT_EQ(first.out + second.out, both.out);
   EXPECT_NE(second.err.find("tokens"), std::string::npos) << second.err;
-  EXPECT_EQ(shell("echo x | " + run + "--scheme q8 --session " + file).code, 1);
-  EXPECT_EQ(shell("echo x | " + run + "--system hey --session " + file).code, 2);
-  EXPECT_EQ(shell(run + "-p x --session " + file).code, 2);
+  EXPECT_EQ(shell("echo x | " + run + "--quant q8 --chat-file " + file).code, 1);
+  EXPECT_EQ(shell("echo x | " + run + "--system hey --chat-file " + file).code, 2);
+  EXPECT_EQ(shell(run + "-p x --chat-file " + file).code, 2);
 }
 
 // A chat whose process is killed between two questions has lost nothing that was answered.
 TEST(Run, AKilledChatHasKeptItsAnswers) {
   ScratchFolder folder;
   const std::string file = folder / "chat.session", pipe = folder / "questions",
-                    run = "quern run " + kModel + " --session " + file + " ";
+                    run = "quern run " + kModel + " --chat-file " + file + " ";
   const Ran killed =
       shell(fmt::format("mkfifo {0}; {1} < {0} & quern=$!; exec 3> {0}; echo 'What is 12 + 30?' >&3; "
                         "for i in $(seq 600); do [ -e {2} ] && break; sleep 0.05; done; kill -9 $quern; wait $quern",
@@ -187,9 +186,9 @@ TEST(Serve, AnAdapterIsAModelOfItsOwnAndLoadsOnDemand) {
   std::filesystem::create_directory_symlink(kModel, folder / "link");
   const std::pair<const char*, const char*> wrong[] = {
       {R"({"lora_name": "x", "lora_path": "broken"})", "expected LORA"},
-      {R"({"lora_name": "x", "lora_path": "../"})", "does not lie below"},
-      {R"({"lora_name": "x", "lora_path": "/etc"})", "does not lie below"},
-      {R"({"lora_name": "x", "lora_path": "link"})", "does not lie below"},
+      {R"({"lora_name": "x", "lora_path": "../"})", "is not below"},
+      {R"({"lora_name": "x", "lora_path": "/etc"})", "is not below"},
+      {R"({"lora_name": "x", "lora_path": "link"})", "is not below"},
       {R"({"lora_name": "x", "lora_path": "nowhere"})", "adapter_config.json"},
       {R"({"lora_name": "some", "lora_path": "some"})", "served already"},
       {R"({"lora_name": "a:b", "lora_path": "some"})", "lora_name"},

@@ -196,13 +196,15 @@ std::string without_link_targets(std::string heading) {
 
 void take_headings(std::string_view text, Page& page) {
   std::map<std::string, int> seen;
-  while (!text.empty()) {
+  for (int number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     const size_t marks = std::min(line.find_first_not_of('#'), line.size());
     if (marks == 0 || marks > 6 || marks == line.size() || line[marks] != ' ') continue;
     std::string_view title = trimmed(line.substr(marks));
     while (title.ends_with('#')) title.remove_suffix(1);
+    title = trimmed(title);
+    page.headings.push_back({number, std::string(title)});
     const std::string anchor = anchor_of(trimmed(without_link_targets(std::string(title))));
     const int before = seen[anchor]++;
     page.anchors.insert(before == 0 ? anchor : fmt::format("{}-{}", anchor, before));

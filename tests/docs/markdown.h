@@ -18,9 +18,15 @@ struct Link {
   std::string target;
 };
 
+struct Heading {
+  int line = 0;
+  std::string text;
+};
+
 struct Page {
   std::string name;  // as complaints name it: "docs/serving.md"
   std::vector<Block> blocks;
+  std::vector<Heading> headings;
   std::vector<Link> links;        // inline, reference definitions, href and src of HTML; none from code
   std::set<std::string> anchors;  // of headings, as GitHub makes them, and id="…" of HTML
   std::string prose;              // no fenced blocks, code spans, comments and link targets

@@ -45,6 +45,12 @@ TEST(Markdown, AnchorsAreThoseOfGitHub) {
                                                      "kv-cache-size--heads--25-gb", "by-hand"}));
 }
 
+TEST(Markdown, HeadingsHaveTheirLine) {
+  ASSERT_EQ(sample().headings.size(), 4u);
+  EXPECT_EQ(sample().headings[1].line, 12);
+  EXPECT_EQ(sample().headings[1].text, "Twice");
+}
+
 TEST(Markdown, ProseIsWithoutCodeCommentsAndTargets) {
   const std::string& prose = sample().prose;
   for (const char* in : {"Title with", "wrapped\nlink", "an open ` tick stays", "defined"})

@@ -1,25 +1,21 @@
 #include "tests/docs/page_run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
-#include <thread>
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "tests/docs/commands.h"
+#include "tests/docs/shell_process.h"
 
 namespace quern::docs {
 namespace {
@@ -165,63 +161,6 @@ std::string driver(const std::vector<Step>& steps, const RunPlace& place) {
   return s;
 }
 
-// Kills what the page started: its process group, and what left that and came to this process when its parent ended.
-void end_all(pid_t group) {
-  ::kill(-group, SIGTERM);
-  const auto patience = Clock::now() + std::chrono::seconds(2);
-  while (::kill(-group, 0) == 0 && Clock::now() < patience) {
-    ::waitpid(-group, nullptr, WNOHANG);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ::kill(-group, SIGKILL);
-  const fs::path children = fmt::format("/proc/self/task/{}/children", ::getpid());
-  for (int i = 0; i < 100; ++i) {
-    std::ifstream list(children);
-    bool any = false;
-    for (pid_t pid = 0; list >> pid; any = true) {
-      ::kill(pid, SIGKILL);
-      ::waitpid(pid, nullptr, 0);
-    }
-    if (!any) return;
-  }
-}
-
-// The shell's exit status; nothing if it ran past the limit.
-std::optional<int> run_bash(const fs::path& script, const RunPlace& place) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const pid_t pid = ::fork();
-  if (pid < 0) fail("fork failed");
-  if (pid == 0) {
-    ::setpgid(0, 0);
-    const int in = ::open("/dev/null", O_RDONLY);
-    const int log = ::open((place.folder / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    ::dup2(in, 0), ::dup2(log, 1), ::dup2(log, 2);
-    const std::string path = fmt::format("{}/apps/quern:{}", QUERN_BINARY_DIR, std::getenv("PATH"));
-    ::setenv("PATH", path.c_str(), 1);
-    ::setenv("HOME", (place.folder / "home").c_str(), 1);
-    ::setenv("LC_ALL", "C.UTF-8", 1);
-    ::setenv("TZ", "UTC", 1);
-    ::setenv("no_proxy", "127.0.0.1,localhost", 1);
-    for (const char* name :
-         {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"})
-      ::setenv(name, "1", 1);
-    ::execlp("bash", "bash", script.c_str(), static_cast<char*>(nullptr));
-    ::_exit(127);
-  }
-  ::setpgid(pid, pid);
-  const auto limit = Clock::now() + std::chrono::duration<double>(place.seconds);
-  std::optional<int> code;
-  while (!code && Clock::now() < limit) {
-    int status = 0;
-    if (::waitpid(pid, &status, WNOHANG) == pid)
-      code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    else
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  end_all(pid);
-  return code;
-}
-
 std::vector<Outcome> outcomes(const RunPlace& place, size_t steps) {
   std::vector<Outcome> out(steps);
   std::ifstream events(place.folder / "events");
@@ -236,9 +175,9 @@ std::vector<Outcome> outcomes(const RunPlace& place, size_t steps) {
 
 std::string content(const fs::path& file) { return fs::exists(file) ? read_file(file) : ""; }
 
-std::string tail(const std::string& text, int most_lines = 12) {
+std::string tail(const std::string& text, int max_lines = 12) {
   size_t at = text.size();
-  for (int i = 0; i <= most_lines && at != 0 && at != text.npos; ++i) at = text.rfind('\n', at - 1);
+  for (int i = 0; i <= max_lines && at != 0 && at != text.npos; ++i) at = text.rfind('\n', at - 1);
   const std::string end = at == 0 || at == text.npos ? text : text.substr(at + 1);
   std::istringstream lines(end);
   std::string out;
@@ -292,7 +231,7 @@ PageRun run_page(const Page& page, const RunPlace& place) {
   if (!place.fixtures.empty()) fs::copy(place.fixtures, place.folder / "page", fs::copy_options::recursive);
   const fs::path script = place.folder / "driver.sh";
   write_file(script, driver(steps, place));
-  const std::optional<int> code = run_bash(script, place);
+  const std::optional<int> code = run_script({script, place.folder / "log", place.folder / "home", place.seconds});
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   const std::vector<Outcome> ends = outcomes(place, steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -21,10 +21,10 @@ struct PageRun {
   double seconds = 0;
 };
 
-// A ```sh block ends at its first command that fails (set -e -o pipefail); the next block is run all the same.
-// Variables and background jobs last over the page. A ```console block must print what it shows, on standard output
-// or on both streams; a command that fails must show its message. curl fails when the server answers with an error.
-// Whatever still runs at the end is killed.
+// A ```sh block ends at its first command that fails (set -e -o pipefail); the next block is run all the same. Variables
+// and background jobs last over the page. A ```console block must print what it shows, on standard output or on both
+// streams; a command that fails must show its message. In ```sh blocks curl fails at an error status, too. Whatever
+// still runs at the end is killed.
 PageRun run_page(const Page& page, const RunPlace& place);
 
 bool has_commands(const Page& page);  // one at least that is not skipped

@@ -30,7 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     while (reader.next(b))
       documents.read(
           b, counts, [&](const DocumentView& d) { rows[pass].push_back(fmt::format("{} {}", d.number, d.text)); },
-          [&](uint64_t n, RowProblem p) { rows[pass].push_back(fmt::format("{} {}", n, row_problem_name(p))); });
+          [&](uint64_t n, RecordProblem p) {
+            rows[pass].push_back(fmt::format("{} {}", n, record_problem_name(p)));
+          });
   }
   QUERN_CHECK(rows[0] == rows[1], "{} rows, {} rows", rows[0].size(), rows[1].size());
   return 0;

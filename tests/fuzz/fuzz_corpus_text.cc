@@ -1,4 +1,4 @@
-// Any bytes, made UTF-8, through Zyda's counts, squeezing, the normalisers and a sketch: fast and plain counts agree,
+// Any bytes, made UTF-8, through Zyda's counts, squeezing, the normalizers and a sketch: fast and plain counts agree,
 // tokens lie in order, and nothing else happens.
 #include <cstdint>
 #include <string>
@@ -22,9 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ZydaFeatures f;
   zyda_features(text, scratch, f);
   QUERN_CHECK(f.length <= f.chars);
-  for (Normaliser n : {Normaliser::zyda1, Normaliser::slimpajama, Normaliser::raw}) {
+  for (TextNormalizer n : {TextNormalizer::zyda1, TextNormalizer::slimpajama, TextNormalizer::raw}) {
     Tokens t;
-    normalise(n, text, t, scratch);
+    normalize(n, text, t, scratch);
     for (size_t i = 0; i < t.size(); ++i) QUERN_CHECK(!t[i].empty() && t.begin[i] < t.begin[i + 1]);
     QUERN_CHECK(quern::utf8_error(t.joined()) == std::string::npos);
   }

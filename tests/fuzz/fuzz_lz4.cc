@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 3) return 0;
   const size_t wanted = data[0] | static_cast<size_t>(data[1]) << 8 | static_cast<size_t>(data[2] & 3) << 16;
   const std::string_view packed(reinterpret_cast<const char*>(data) + 3, size - 3);
-  for (const auto unpack : {unpack_lz4, unpack_lz4_sized}) {
+  for (const auto unpack : {decompress_lz4, decompress_lz4_sized}) {
     std::string out;
     try {
       unpack(packed, wanted, out);

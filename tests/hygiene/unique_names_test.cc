@@ -26,7 +26,7 @@ std::vector<std::string> defined_names(std::istream& text) {
       spaces.pop_back();
     } else if (std::smatch m; std::regex_match(line, m, definition)) {
       std::string rest = m[2], name;
-      // Declared only, a specialisation, or a class of a class.
+      // Declared only, a specialization, or a class of a class.
       if (rest.find('{') == std::string::npos || rest.starts_with("<") || rest.starts_with("::")) continue;
       bool unnamed = false;
       for (const std::string& s : spaces) {

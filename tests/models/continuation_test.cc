@@ -52,7 +52,8 @@ TEST_P(Continuation, SnapshotsInsideAForwardAreStatesOfTheirPlace) {
   Batch batch = Batch::resume({&states[0], &states[1]}, lengths);
   const std::vector<std::pair<int64_t, int64_t>> places = {{0, 1}, {0, 2}, {0, 64}, {0, 100}, {1, 37}};
   for (size_t i = 0; i < places.size(); ++i) snapshots.emplace_back(sites);
-  for (size_t i = 0; i < places.size(); ++i) batch.cuts.push_back({places[i].first, places[i].second, &snapshots[i]});
+  for (size_t i = 0; i < places.size(); ++i)
+    batch.snapshot_points.push_back({places[i].first, places[i].second, &snapshots[i]});
   std::vector<int32_t> rows;
   for (size_t s = 0; s < 2; ++s) {
     auto from = ids.begin() + static_cast<std::ptrdiff_t>(s) + begins[s];
@@ -68,7 +69,7 @@ TEST_P(Continuation, SnapshotsInsideAForwardAreStatesOfTheirPlace) {
       for (size_t part = 0; part < sites[site].spec.parts.size(); ++part) {
         const StatePart& p = sites[site].spec.parts[part];
         if (p.per_token) continue;
-        EXPECT_TRUE(p.cuts_inside) << p.name;
+        EXPECT_TRUE(p.snapshots_inside) << p.name;
         int a = static_cast<int>(site), b = static_cast<int>(part);
         EXPECT_LE(relative_error(got.fixed(a, b), alone.fixed(a, b)), 2e-5)
             << p.name << " of site " << site << ", sequence " << s << " after " << tokens;

@@ -13,14 +13,14 @@ namespace quern {
 namespace {
 
 // A draft model in all states of knowledge: sure of what `inner` thinks, but every n-th time of the least likely.
-class Guesser : public AroundModel {
+class Guesser : public ModelWrapper {
  public:
-  explicit Guesser(Model& inner, size_t wrong_each = SIZE_MAX) : AroundModel(inner), wrong_each_(wrong_each) {}
+  explicit Guesser(Model& inner, size_t wrong_each = SIZE_MAX) : ModelWrapper(inner), wrong_each_(wrong_each) {}
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
     for (size_t s = 0; s + 1 < batch.offsets.size(); ++s)
       begins.push_back(batch.positions[static_cast<size_t>(batch.offsets[s])]);
     rows += static_cast<int64_t>(ids.size());
-    most_texts = std::max(most_texts, batch.offsets.size() - 1);
+    max_texts = std::max(max_texts, batch.offsets.size() - 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(stall_ms));
     if (fails) throw std::bad_alloc();
     return inner_.hidden(tape, ids, batch);
@@ -34,7 +34,7 @@ class Guesser : public AroundModel {
   }
   std::vector<int64_t> begins;  // positions of what it was fed
   int64_t rows = 0, wrongs = 0;
-  size_t most_texts = 0;  // in one forward
+  size_t max_texts = 0;  // in one forward
   bool fails = false;
   int stall_ms = 0;
 
@@ -45,10 +45,12 @@ class Guesser : public AroundModel {
 class DraftOn : public EngineOn {
  protected:
   // No clock decides how far to guess.
-  static EngineOptions with(Model& draft) { return {.chunk = 16, .exact_cuts = true, .draft = &draft}; }
-  Request asking(size_t n_prompt, uint64_t seed, int64_t tokens, int64_t most = 5) const {
+  static EngineOptions with(Model& draft) {
+    return {.chunk = 16, .deterministic_prefix_cache = true, .draft = &draft};
+  }
+  Request asking(size_t n_prompt, uint64_t seed, int64_t tokens, int64_t maximum = 5) const {
     Request r = greedy(random_tokens(n_prompt, seed), tokens);
-    r.options.speculate = SpeculationOptions::by_draft(most);
+    r.options.speculate = SpeculationOptions::by_draft(maximum);
     return r;
   }
 };
@@ -56,7 +58,7 @@ class DraftOn : public EngineOn {
 TEST_P(DraftOn, TheAnswerIsTheSameHoweverWellItIsGuessed) {
   struct Case {
     size_t wrong_each;
-    double least, most;  // of the guesses that are right
+    double minimum, maximum;  // of the guesses that are right
   };
   for (const Case& c : {Case{SIZE_MAX, 0.99, 1}, Case{3, 0.3, 0.9}, Case{1, 0, 0.3}}) {
     Guesser draft(*model_, c.wrong_each);
@@ -66,8 +68,8 @@ TEST_P(DraftOn, TheAnswerIsTheSameHoweverWellItIsGuessed) {
     const auto drafted = static_cast<double>(g.speculated.all_drafted()),
                right = static_cast<double>(g.speculated.all_accepted());
     EXPECT_GT(drafted, 0);
-    EXPECT_GE(right, c.least * drafted) << c.wrong_each;
-    EXPECT_LE(right, c.most * drafted) << c.wrong_each;
+    EXPECT_GE(right, c.minimum * drafted) << c.wrong_each;
+    EXPECT_LE(right, c.maximum * drafted) << c.wrong_each;
     if (c.wrong_each == 1) {
       EXPECT_LT(g.speculated.steps, 15) << "it is not asked in vain for ever";
     }
@@ -80,14 +82,14 @@ TEST_P(DraftOn, TheAnswerIsTheSameHoweverWellItIsGuessed) {
 // Behind a guess that was wrong it reads on as if it had never been made: no more is wrong than it meant to be, and
 // nothing is read from the start again.
 TEST_P(DraftOn, AWrongGuessIsForgotten) {
-  for (const int64_t most : {2, 5}) {
+  for (const int64_t maximum : {2, 5}) {
     Guesser draft(*model_, 4);
-    Request r = asking(40, 6, 80, most);
+    Request r = asking(40, 6, 80, maximum);
     const Generated g = Engine(*model_, with(draft)).run(r);
     EXPECT_EQ(g.tokens, by_definition(r.prompt, 80));
     const int64_t rejected = g.speculated.all_drafted() - g.speculated.all_accepted();
     EXPECT_GT(rejected, 5);
-    EXPECT_LE(rejected, most * draft.wrongs);
+    EXPECT_LE(rejected, maximum * draft.wrongs);
     EXPECT_LT(g.speculated.steps, 75);
     EXPECT_LT(draft.rows, 40 + 3 * 80);
   }
@@ -117,7 +119,7 @@ TEST_P(DraftOn, OneDrawsAsTheOther) {
 TEST_P(DraftOn, ManyAnswersAreGuessedInOneBatch) {
   Guesser draft(*model_, 5);
   EngineOptions o = with(draft);
-  o.max_sessions = 4, o.chunk = 24, o.speculate = SpeculationOptions::by_draft(6);
+  o.max_sequences = 4, o.chunk = 24, o.speculate = SpeculationOptions::by_draft(6);
   Engine engine(*model_, o);
   std::vector<Request> requests;
   std::vector<Engine::Id> ids;
@@ -143,14 +145,14 @@ TEST_P(DraftOn, ManyAnswersAreGuessedInOneBatch) {
       EXPECT_GT(g.speculated.all_accepted(), 5) << "request " << i;
     }
   }
-  EXPECT_GT(draft.most_texts, 1u);
+  EXPECT_GT(draft.max_texts, 1u);
   EXPECT_EQ(engine.load().state_bytes, 0);
 }
 
 TEST_P(DraftOn, WhatItHasReadItDoesNotReadAgain) {
   Guesser draft(*model_);
   EngineOptions o = with(draft);
-  o.exact_cuts = false;
+  o.deterministic_prefix_cache = false;
   Engine engine(*model_, o);
   Request r = asking(50, 3, 40);
   const Generated first = engine.run(r);
@@ -183,9 +185,9 @@ TEST_P(DraftOn, ADraftModelThatFailsCostsNoAnswer) {
 TEST_P(DraftOn, ItNeedsAWordOfWhoGuesses) {
   Engine without(*model_, {});
   Request r = asking(5, 1, 5);
-  EXPECT_NE(message_of([&] { without.submit(r); }).find("--draft"), std::string::npos);
-  r.options.speculate = SpeculationOptions{.most = 4};
-  EXPECT_NE(message_of([&] { without.submit(r); }).find("by whom"), std::string::npos);
+  EXPECT_NE(message_of([&] { without.submit(r); }).find("no draft model"), std::string::npos);
+  r.options.speculate = SpeculationOptions{.max_draft = 4};
+  EXPECT_NE(message_of([&] { without.submit(r); }).find("no draft source"), std::string::npos);
 }
 
 // Heads that are padded to more rows, or fewer.
@@ -226,15 +228,15 @@ TEST_P(DraftOn, WhatATokenCostsIsNotDecidedByOneForward) {
   Sampler sampler({.temperature = 0});
   Tokens text = random_tokens(12, 4);
   const auto guess = [&] {
-    DraftAsk ask{.reader = reader,
-                 .tokens = text,
-                 .sampler = sampler,
-                 .stop_ids = {},
-                 .most = 1,
-                 .longest = 40,
+    DraftRequest ask{.reader = reader,
+                     .tokens = text,
+                     .sampler = sampler,
+                     .stop_ids = {},
+                     .max_draft = 1,
+                     .max_length = 40,
 
-                 .price = 1};
-    draft.guess(std::span(&ask, 1), 100, model_->vocab_size());
+                     .token_cost = 1};
+    draft.make_drafts(std::span(&ask, 1), 100, model_->vocab_size());
     ASSERT_EQ(ask.draft.size(), 1u);
     text.push_back(ask.draft[0]);
   };
@@ -273,7 +275,7 @@ TEST_P(DraftOn, ATokenItHasNoRowForKeepsItSilent) {
 TEST_P(DraftOn, WhatIsKnownOfItIsHandedOn) {
   Guesser draft(*model_, 1);  // always wrong
   EngineOptions o = with(draft);
-  o.exact_cuts = false;
+  o.deterministic_prefix_cache = false;
   Engine engine(*model_, o);
   for (uint64_t i = 0; i < 3; ++i) engine.run(asking(20, i, 60));
   EXPECT_LE(engine.run(asking(20, 9, 28)).speculated.steps, 0) << "it waits for 32 tokens";
@@ -281,12 +283,12 @@ TEST_P(DraftOn, WhatIsKnownOfItIsHandedOn) {
 
 // A draft model of another family, with states of its own kind.
 TEST_P(DraftOn, AnotherFamilyMayGuess) {
-  auto other = build_model(everything(), Json::parse(fmt::format(R"({{"model_type": "hybrid", "vocab_size": {},
+  auto other = build_model(builtin_registry(), Json::parse(fmt::format(R"({{"model_type": "hybrid", "vocab_size": {},
     "hidden_size": 16, "intermediate_size": 24, "mixers": {{"delta": {{"type": "gated_delta", "n_head": 1, "head_dim": 16}}}},
     "layers": ["delta"]}})",
-                                                                 model_->vocab_size())));
-  initialise(*other, 9);
-  other->pack(Packing(DType::f32));
+                                                                       model_->vocab_size())));
+  initialize(*other, 9);
+  other->pack(WeightPrepacking(DType::f32));
   Guesser sure(*other);
   Request r = asking(40, 5, 60);
   const Generated g = Engine(*model_, with(sure)).run(r);

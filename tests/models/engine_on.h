@@ -11,7 +11,7 @@
 #include "quern/base/rng.h"
 #include "quern/infer/cache/session.h"
 #include "quern/infer/engine/engine.h"
-#include "quern/models/around_model.h"
+#include "quern/models/model_wrapper.h"
 #include "tests/models/golden.h"
 
 namespace quern {
@@ -30,14 +30,15 @@ inline std::string engine_family_name(const testing::TestParamInfo<const char*>&
 
 inline std::unique_ptr<Model> engine_model(const std::string& family) {
   if (family != "hybrid") return load_golden(Golden(family), DType::f32, true);
-  auto m = build_model(everything(), Json::parse(R"({"model_type": "hybrid", "vocab_size": 96, "hidden_size": 32,
+  auto m =
+      build_model(builtin_registry(), Json::parse(R"({"model_type": "hybrid", "vocab_size": 96, "hidden_size": 32,
     "intermediate_size": 48, "mixers": {
       "near": {"type": "attention", "n_head": 2, "n_head_kv": 1, "head_dim": 16, "rotary_dims": 16, "window": 24},
       "far": {"type": "ovq", "n_head": 2, "head_dim": 16, "rows": 12, "chunk": 8},
       "delta": {"type": "gated_delta", "n_head": 2, "head_dim": 16}},
     "layers": ["near", "far", "near", "delta"]})"));
-  initialise(*m, 4);
-  m->pack(Packing(DType::f32));
+  initialize(*m, 4);
+  m->pack(WeightPrepacking(DType::f32));
   return m;
 }
 

@@ -11,19 +11,19 @@ namespace quern {
 namespace {
 
 TEST_P(EngineOn, ManyAtOnceAnswerAsEachAlone) {
-  Engine engine(*model_, {.chunk = 16, .max_sessions = 3});
+  Engine engine(*model_, {.chunk = 16, .max_sequences = 3});
   std::vector<Tokens> prompts;
   std::vector<Engine::Id> ids;
   for (size_t i = 0; i < 7; ++i) {
     prompts.push_back(random_tokens(1 + 9 * i, i));
     ids.push_back(engine.submit(greedy(prompts.back(), 6)));
   }
-  int64_t most = 0;
+  int64_t maximum = 0;
   for (int steps = 0; engine.step(); ++steps) {
     ASSERT_LT(steps, 500);
-    most = std::max(most, engine.load().running);
+    maximum = std::max(maximum, engine.load().running);
   }
-  EXPECT_EQ(most, 3);
+  EXPECT_EQ(maximum, 3);
   for (size_t i = 0; i < ids.size(); ++i) {
     auto g = engine.take(ids[i]);
     ASSERT_TRUE(g);
@@ -35,7 +35,7 @@ TEST_P(EngineOn, ManyAtOnceAnswerAsEachAlone) {
 
 // Twelve rows a step, shared by the threads, beside a prompt of several hundred.
 TEST_P(EngineOn, WideStepsAnswerAsEachAlone) {
-  Engine engine(*model_, {.max_sessions = 12});
+  Engine engine(*model_, {.max_sequences = 12});
   std::vector<Tokens> prompts;
   std::vector<Engine::Id> ids;
   for (size_t i = 0; i < 13; ++i) {
@@ -103,7 +103,7 @@ TEST_P(EngineOn, CachedAndColdAreBitIdenticalAtExactCuts) {
   second.resize(135);
   Tokens rest = random_tokens(15, 6);
   second.insert(second.end(), rest.begin(), rest.end());
-  EngineOptions o{.chunk = 16, .exact_cuts = true};
+  EngineOptions o{.chunk = 16, .deterministic_prefix_cache = true};
   Request r = greedy(second, 6);
   Generated cold = Engine(*model_, o).run(r);
   EXPECT_EQ(cold.cached_tokens, 0);
@@ -111,7 +111,7 @@ TEST_P(EngineOn, CachedAndColdAreBitIdenticalAtExactCuts) {
   warm.run(greedy(first, 4));
   Generated g = warm.run(r);
   EXPECT_EQ(g.cached_tokens, 128);
-  EXPECT_EQ(g.replayed_tokens, 22);
+  EXPECT_EQ(g.recomputed_tokens, 22);
   EXPECT_EQ(g.tokens, cold.tokens);
   EXPECT_EQ(g.logprobs, cold.logprobs) << "bit for bit";
 }
@@ -148,7 +148,7 @@ TEST_P(EngineOn, TurnsAndJunctionsAreResumed) {
   EXPECT_EQ(gn.cached_tokens, static_cast<int64_t>(a.size()) + 4) << "all but the last token of the answer was fed";
   close(gn, next);
   Generated again = engine.run(greedy(a, 5));
-  EXPECT_EQ(again.replayed_tokens, 1) << again.cache_note;
+  EXPECT_EQ(again.recomputed_tokens, 1) << again.cache_note;
   EXPECT_EQ(again.tokens, ga.tokens);
   Request marked = greedy(random_tokens(60, 20), 3);
   marked.turn_ends = {25};
@@ -181,9 +181,9 @@ TEST_P(EngineOn, CancelledBetweenSteps) {
 INSTANTIATE_TEST_SUITE_P(Families, EngineOn, testing::ValuesIn(kEngineFamilies), engine_family_name);
 
 // Fails half-way through a forward that holds a certain token: some layers have seen the batch, some have not.
-class Fragile : public AroundModel {
+class Fragile : public ModelWrapper {
  public:
-  Fragile(Model& inner, int32_t bad) : AroundModel(inner), bad_(bad) {}
+  Fragile(Model& inner, int32_t bad) : ModelWrapper(inner), bad_(bad) {}
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
     Var h = inner_.hidden(tape, ids, batch);  // the states have moved on by now
     if (std::find(ids.begin(), ids.end(), bad_) != ids.end()) throw std::bad_alloc();
@@ -237,13 +237,13 @@ TEST(EngineFailures, RequestsThatCannotBeServedAreRefused) {
   EXPECT_NE(refused(stops).find("need a tokenizer"), std::string::npos);
   Request far = with({1}, 1);
   far.options.speculate = SpeculationOptions::by_ngram(17);
-  EXPECT_NE(refused(far).find("17 tokens a draft, expected 1 to 16"), std::string::npos);
+  EXPECT_NE(refused(far).find("draft length 17: expected 1 to 16"), std::string::npos);
   // Two that fit alone but not together take turns.
   Request half = with(Tokens(20, 1), 20);
   Engine::Id a = engine.submit(half), b = engine.submit(half), c = engine.submit(half);
-  int64_t most = 0;
-  while (engine.step()) most = std::max(most, engine.load().state_bytes);
-  EXPECT_LE(most, 64 << 10);
+  int64_t maximum = 0;
+  while (engine.step()) maximum = std::max(maximum, engine.load().state_bytes);
+  EXPECT_LE(maximum, 64 << 10);
   for (Engine::Id id : {a, b, c}) EXPECT_EQ(engine.take(id)->finish, "length");
 }
 

@@ -10,7 +10,7 @@
 #include "quern/base/test_message.h"
 #include "quern/infer/cache/session.h"
 #include "quern/models/gguf_model.h"
-#include "quern/models/quantise.h"
+#include "quern/models/quantize.h"
 #include "tests/models/golden.h"
 
 namespace quern {
@@ -23,7 +23,7 @@ const fs::path kFiles = fs::path(QUERN_SOURCE_DIR) / "tests/goldens/gguf-models"
 
 std::unique_ptr<Model> load(const std::string& file, LoadOptions o = {}) {
   LoadReport report;
-  auto m = load_model(everything(), kFiles / file, o, &report);
+  auto m = load_model(builtin_registry(), kFiles / file, o, &report);
   EXPECT_TRUE(report.unused.empty() && report.missing.empty() && report.notes.empty()) << file;
   return m;
 }
@@ -79,9 +79,9 @@ TEST(GgufModel, ServesInEverySchemeAndBecomesAPackedFolder) {
   EXPECT_LT(relative_error(all_logits(*load("llama-gqa-q8.gguf", {.dtype = DType::bf16}), ids), exact), 0.05);
   const fs::path out = fs::temp_directory_path() / fmt::format("quern_gguf_{}", ::getpid());
   fs::remove_all(out);
-  quantise_folder(everything(), kFiles / "llama-gqa-q8.gguf", out, {});
-  Tensor a = all_logits(*load_model(everything(), out), ids);
-  Tensor b = all_logits(*load("llama-gqa-q8.gguf", {.scheme = WeightScheme(WeightFormat::q8)}), ids);
+  quantize_folder(builtin_registry(), kFiles / "llama-gqa-q8.gguf", out, {});
+  Tensor a = all_logits(*load_model(builtin_registry(), out), ids);
+  Tensor b = all_logits(*load("llama-gqa-q8.gguf", {.scheme = QuantFormat(WeightFormat::q8)}), ids);
   fs::remove_all(out);
   for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i));
   EXPECT_LT(relative_error(a, exact), 0.1);
@@ -105,7 +105,7 @@ class GgufRefused : public testing::Test {
     EXPECT_NE(at, content.npos) << from;
     if (at != content.npos) content.replace(at, from.size(), to);
     write_file(path_, content);
-    return message_of([&] { load_model(everything(), path_); });
+    return message_of([&] { load_model(builtin_registry(), path_); });
   }
   // The same with a whole number's value replaced.
   std::string with_number(const std::string& key, uint32_t value) {
@@ -151,7 +151,7 @@ TEST(TiedHead, AHeadThatDiffersFromTheEmbeddingIsTold) {
     all.emplace_back("lm_head.weight", head);
     save_safetensors(folder / "model.safetensors", all);
     LoadReport report;
-    load_model(everything(), folder, {}, &report);
+    load_model(builtin_registry(), folder, {}, &report);
     return report.notes;
   };
   Tensor head = file.tensor("model.embed_tokens.weight").clone();

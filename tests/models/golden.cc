@@ -27,7 +27,7 @@ Golden::Golden(const std::string& name)
 
 std::unique_ptr<Model> load_golden(const Golden& g, DType dtype, bool pack) {
   LoadReport report;
-  auto m = load_model(everything(), g.folder, {.dtype = dtype, .pack = pack}, &report);
+  auto m = load_model(builtin_registry(), g.folder, {.dtype = dtype, .pack = pack}, &report);
   for (const std::string& n : report.unused) fail("{}: nobody read '{}'", g.folder.string(), n);
   for (const std::string& n : report.missing) fail("{}: '{}' is missing", g.folder.string(), n);
   return m;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quern/models/checkpoint.h"
-#include "quern/nn/everything.h"
+#include "quern/nn/builtin_registry.h"
 
 namespace quern {
 

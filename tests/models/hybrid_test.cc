@@ -32,8 +32,8 @@ Tensor all_logits(Model& m, const std::vector<int32_t>& ids) {
 }
 
 TEST(Hybrid, TokenByTokenIsTheWhole) {
-  auto m = build_model(everything(), hybrid_config());
-  initialise(*m, 4);
+  auto m = build_model(builtin_registry(), hybrid_config());
+  initialize(*m, 4);
   EXPECT_EQ(m->sites(DType::f32).size(), 4u);
   const std::vector<int32_t> ids = some_ids(60);
   const Tensor whole = all_logits(*m, ids);
@@ -50,8 +50,8 @@ TEST(Hybrid, TokenByTokenIsTheWhole) {
 }
 
 TEST(Hybrid, FiniteDifferences) {
-  auto m = build_model(everything(), hybrid_config());
-  initialise(*m, 4, DType::f64);
+  auto m = build_model(builtin_registry(), hybrid_config());
+  initialize(*m, 4, DType::f64);
   NamedParameters parameters;
   m->visit("", [&](const std::string& name, Parameter& p) { parameters.emplace_back(name, &p); });
   const std::vector<int32_t> ids = some_ids(30);
@@ -68,11 +68,11 @@ TEST(Hybrid, FiniteDifferences) {
 TEST(Hybrid, SavedAndReadAgain) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("quern_hybrid_" + std::to_string(getpid()));
-  auto m = build_model(everything(), hybrid_config());
-  initialise(*m, 4);
+  auto m = build_model(builtin_registry(), hybrid_config());
+  initialize(*m, 4);
   save_model(*m, folder, DType::f32);
   LoadReport report;
-  auto again = load_model(everything(), folder, {.pack = false}, &report);
+  auto again = load_model(builtin_registry(), folder, {.pack = false}, &report);
   std::filesystem::remove_all(folder);
   EXPECT_TRUE(report.unused.empty() && report.missing.empty());
   const std::vector<int32_t> ids = some_ids(20);
@@ -85,7 +85,7 @@ TEST(Hybrid, MistakesAreNamed) {
     return message_of([&] {
       Json j = hybrid_config();
       j.set(key, Json::parse(value));
-      build_model(everything(), j);
+      build_model(builtin_registry(), j);
     });
   };
   EXPECT_NE(message("layers", R"(["nera"])").find("did you mean 'near'"), std::string::npos);

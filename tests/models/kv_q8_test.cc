@@ -1,5 +1,5 @@
 // An attention cache in 8 bits on whole models: what it declares and weighs, how far its logits are from those of an
-// unquantised one, and that resuming, forking, going back, files, guesses and ranks keep it whole. Rows are rounded
+// unquantized one, and that resuming, forking, going back, files, guesses and ranks keep it whole. Rows are rounded
 // once, when they are appended, so wherever the same pieces are fed the bits are the same.
 #include <unistd.h>
 
@@ -83,7 +83,7 @@ TEST_P(KvQ8, EveryPerTokenPartIsBytesAndScales) {
 }
 
 // Eight bits round a row's elements by about five times as much as bf16 does, and divergence is of second order.
-TEST_P(KvQ8, LogitsAreNearThoseOfAnUnquantisedCache) {
+TEST_P(KvQ8, LogitsAreNearThoseOfAnUnquantizedCache) {
   const Tokens text = random_tokens(90, 2);
   for (const std::vector<size_t>& pieces : {std::vector<size_t>(90, 1), {70, 1, 1, 5, 13}}) {
     SequenceState exact = fresh(DType::f32), q8 = fresh(), bf16 = fresh(DType::bf16);
@@ -105,7 +105,7 @@ TEST_P(KvQ8, CachedAndColdAreBitIdenticalAtExactCuts) {
   second.resize(135);
   const Tokens rest = random_tokens(15, 6);
   second.insert(second.end(), rest.begin(), rest.end());
-  const EngineOptions o{.kv = DType::i8, .chunk = 16, .exact_cuts = true};
+  const EngineOptions o{.kv = DType::i8, .chunk = 16, .deterministic_prefix_cache = true};
   const Request r = greedy(second, 6);
   const Generated cold = Engine(*model_, o).run(r);
   Engine warm(*model_, o);
@@ -172,12 +172,12 @@ TEST_P(KvQ8, AFileHasTheSameBitsAndIsRefusedByAnotherTypeOfCache) {
   expect_same_bits(feed(back.state, ids.subspan(30)), feed(q8, ids.subspan(30)));
   EXPECT_NE(message_of([&] {
               load_state(path, "m", model_->sites(DType::bf16));
-            }).find("saved with an attention cache of q8, and this one is of bf16: go on with --kv q8"),
+            }).find("saved with KV cache type q8, but this model runs with bf16; run it with KV cache type q8"),
             std::string::npos);
   save_state(path, "m", ids.first(30), wide, "");
   EXPECT_NE(message_of([&] {
               load_state(path, "m", model_->sites(DType::i8));
-            }).find("saved with an attention cache of bf16, and this one is of q8: go on with --kv bf16"),
+            }).find("saved with KV cache type bf16, but this model runs with q8; run it with KV cache type bf16"),
             std::string::npos);
   std::filesystem::remove(path);
 }
@@ -190,7 +190,7 @@ TEST_P(KvQ8, GuessedAnswersAreThoseOfOneTokenAfterAnother) {
   const Generated plain = Engine(*model_, {.kv = DType::i8, .chunk = 16}).run(r);
   r.options.forced = {plain.tokens.begin(), plain.tokens.begin() + 1};
   r.options.speculate = SpeculationOptions::by_ngram(5);
-  Engine engine(*model_, {.kv = DType::i8, .chunk = 16, .exact_cuts = true});
+  Engine engine(*model_, {.kv = DType::i8, .chunk = 16, .deterministic_prefix_cache = true});
   const Generated g = engine.run(r);
   EXPECT_GT(g.speculated.all_drafted(), 5);
   EXPECT_EQ(engine.load().state_bytes, 0);

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "quern/models/quantise.h"
+#include "quern/models/quantize.h"
 #include "tests/models/golden.h"
 
 namespace quern {
@@ -14,8 +14,8 @@ TEST(PackedMapping, OneMappingAndNoCopy) {
   Golden g("llama-gqa");
   const auto out = std::filesystem::temp_directory_path() / fmt::format("quern_mapping_{}", ::getpid());
   std::filesystem::remove_all(out);
-  quantise_folder(everything(), g.folder, out, {});
-  auto model = load_model(everything(), out);
+  quantize_folder(builtin_registry(), g.folder, out, {});
+  auto model = load_model(builtin_registry(), out);
   int mappings = 0;
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) mappings += line.ends_with((out / "model.safetensors").string());

@@ -62,7 +62,7 @@ TEST(OptimizerGroups, DefaultsAndRules) {
   c.layer_decay = 0.5;
   c.rules = {Json::parse(R"({"match": "*experts.down_proj", "optimizer": {"type": "adamw"}, "lr_scale": 3})"),
              Json::parse(R"({"kind": "embedding"})")};
-  OptimizerGroups groups(*model, everything(), c);
+  OptimizerGroups groups(*model, builtin_registry(), c);
   std::map<std::string, std::vector<std::string>> roles;
   groups.visit_state([&](const OptimizerSlot& slot, const OptimizerPart& part, Tensor& t) {
     roles[slot.name].push_back(part.role);
@@ -98,7 +98,7 @@ TEST(OptimizerGroups, EveryParameterLearnsAndTheLossFalls) {
   for (const char* golden : {"zaya-2-4x2", "zamba2-2block-adapters"}) {
     Golden g(golden);
     auto model = load_golden(g, DType::f32, false);
-    OptimizerGroups groups(*model, everything(), {});
+    OptimizerGroups groups(*model, builtin_registry(), {});
     std::map<std::string, Tensor> before;
     model->visit("", [&](const std::string& name, Parameter& p) { before[name] = p.value.clone(); });
     auto loss = [&] {
@@ -123,7 +123,8 @@ TEST(OptimizerGroups, SavedStateContinuesTheRun) {
   Golden g("zaya-2-4x2");
   auto whole = load_golden(g, DType::f32, false), first = load_golden(g, DType::f32, false),
        second = load_golden(g, DType::f32, false);
-  OptimizerGroups a(*whole, everything(), {}), b(*first, everything(), {}), c(*second, everything(), {});
+  OptimizerGroups a(*whole, builtin_registry(), {}), b(*first, builtin_registry(), {}),
+      c(*second, builtin_registry(), {});
   learn(*whole, g, a, 5);
   learn(*first, g, b, 2);
   std::map<std::string, Tensor> values, state;
@@ -145,7 +146,9 @@ TEST(OptimizerGroups, SavedStateContinuesTheRun) {
 
 TEST(OptimizerGroups, MistakesAreNamed) {
   auto model = model_of("llama-gqa");
-  auto message = [&](OptimizerConfig c) { return message_of([&] { OptimizerGroups(*model, everything(), c); }); };
+  auto message = [&](OptimizerConfig c) {
+    return message_of([&] { OptimizerGroups(*model, builtin_registry(), c); });
+  };
   OptimizerConfig c;
   c.matrices = Json::parse(R"({"type": "moun"})");
   EXPECT_NE(message(c).find("did you mean 'muon'"), std::string::npos);

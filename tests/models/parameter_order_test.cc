@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Families, ParameterOrder,
                                          "zamba2-2block-rope"));
 
 TEST(ParameterOrderOfAHybrid, IsKeptByEveryMixer) {
-  const auto model = build_model(everything(), Json::parse(R"({"model_type":"hybrid","vocab_size":50,
+  const auto model = build_model(builtin_registry(), Json::parse(R"({"model_type":"hybrid","vocab_size":50,
     "hidden_size":16,"intermediate_size":24,
     "mixers":{"near":{"type":"attention","n_head":2,"n_head_kv":1,"head_dim":8,"rotary_dims":8,"window":8},
               "far":{"type":"ovq","n_head":2,"head_dim":8,"rows":12,"chunk":8},
@@ -57,7 +57,7 @@ TEST(ParameterOrderOfAHybrid, IsKeptByEveryMixer) {
               "linear":{"type":"linear_attention","n_head":1,"head_dim":8},
               "codes":{"type":"vq_attention","n_head":1,"head_dim":8,"codes":6}},
     "layers":["near","far","delta","linear","codes"]})"));
-  initialise(*model, 4);
+  initialize(*model, 4);
   const double want = loss_of(*model, false, false);
   EXPECT_EQ(loss_of(*model, true, false), want);
 }

@@ -20,14 +20,15 @@ std::vector<std::string> folders(const std::string& kind) {
   std::vector<std::string> names;
   for (const auto& e : std::filesystem::directory_iterator(quern / kind)) {
     const std::string name = e.path().filename();
-    if (std::filesystem::exists(e.path() / "CMakeLists.txt") && rooms.find("\n" + kind + "/" + name + " ") == rooms.npos)
+    if (std::filesystem::exists(e.path() / "CMakeLists.txt") &&
+        rooms.find("\n" + kind + "/" + name + " ") == rooms.npos)
       names.push_back(name);
   }
   return names;
 }
 
 TEST(Registry, EveryFolderIsThere) {
-  const Registry& r = everything();
+  const Registry& r = builtin_registry();
   std::vector<std::string> mixers = folders("mixers"), ffns = folders("ffn");
   mixers.push_back("lag");  // tests/sample/mixers/lag, dropped in from outside
   std::sort(mixers.begin(), mixers.end());
@@ -43,24 +44,24 @@ TEST(Registry, EveryFolderIsThere) {
 }
 
 TEST(Registry, LayersAreMadeFromJson) {
-  const Registry& r = everything();
+  const Registry& r = builtin_registry();
   auto mixer = r.mixers.make(
       "cca", Json::parse(
                  R"({"width":8,"n_head":2,"n_head_kv":1,"head_dim":4,"rotary_dims":2,"temperature":"exponential"})"));
-  initialise(*mixer, 1);
+  initialize(*mixer, 1);
   Tape t(Tape::inference);
   EXPECT_EQ(mixer->forward(t, Var(random_normal({3, 8}, 1, DType::f32)), Batch::single(3), 0).value.shape(),
             (Shape{3, 8}));
   auto ffn = r.ffns.make(
       "moe",
       Json::parse(R"({"width":8,"hidden":4,"n_experts":3,"router":"zaya","router_width":5,"depth_average":false})"));
-  initialise(*ffn, 1);
+  initialize(*ffn, 1);
   DepthCarry carry;
   EXPECT_EQ(ffn->forward(t, Var(random_normal({3, 8}, 1, DType::f32)), carry).value.shape(), (Shape{3, 8}));
 }
 
 TEST(Registry, MistakesAreNamed) {
-  const Registry& r = everything();
+  const Registry& r = builtin_registry();
   EXPECT_NE(message_of([&] { r.mixers.make("atention", Json::object()); }).find("did you mean 'attention'"),
             std::string::npos);
   EXPECT_NE(

@@ -8,8 +8,8 @@
 
 #include "quern/data/problems.h"
 #include "quern/infer/engine/perplexity.h"
-#include "quern/models/quantise.h"
-#include "quern/reason/own_attempts.h"
+#include "quern/models/quantize.h"
+#include "quern/reason/sampled_solutions.h"
 #include "quern/text/chat/aggregation_prompt.h"
 #include "tests/models/golden.h"
 
@@ -22,8 +22,8 @@ const fs::path kFolder = fs::path(QUERN_SOURCE_DIR) / "models" / "zaya-nano";
 
 std::unique_ptr<Model> loaded(const char* scheme) {
   LoadOptions o{.dtype = DType::bf16};
-  if (scheme) o.scheme = WeightScheme(parse_format(scheme, "scheme"));
-  return load_model(everything(), kFolder, o);
+  if (scheme) o.scheme = QuantFormat(parse_format(scheme, "scheme"));
+  return load_model(builtin_registry(), kFolder, o);
 }
 
 TEST(ShippedModel, WorksOutHeldOutProblems) {
@@ -128,10 +128,10 @@ TEST(ShippedModel, ContestedGroupsHoldARightAttemptInTheMinority) {
         }
         EXPECT_TRUE(content.starts_with("<think>\n" + verdict + ".\n")) << asked << content;
         if (!e.contested) return;
-        int64_t most = 0;
-        for (const auto& [end, n] : wrong) most = std::max(most, n);
+        int64_t maximum = 0;
+        for (const auto& [end, n] : wrong) maximum = std::max(maximum, n);
         EXPECT_GE(right, 1) << asked;
-        EXPECT_GE(most, right) << asked;
+        EXPECT_GE(maximum, right) << asked;
       });
   EXPECT_EQ(r.contested, contested);
   EXPECT_EQ(r.examples, plain);
@@ -150,7 +150,7 @@ std::vector<int32_t> chats(const Tokenizer& tokenizer, Split split, uint64_t cou
 }
 
 // Prose that no model was trained on: this project's log, whose dated entries do not change. (What problems ask is drawn
-// at random and was never learnt: there a less certain model may lose less, so of chats only the divergence counts.)
+// at random and was never learned: there a less certain model may lose less, so of chats only the divergence counts.)
 std::vector<int32_t> prose(const Tokenizer& tokenizer) {
   std::string text;
   for (const char* entry : {"2026-11-21-serving.md", "2026-11-21-recall.md", "2026-11-21-nano.md"}) {
@@ -165,11 +165,11 @@ TEST(ShippedModel, FewerBitsCostLittle) {
   const Tokenizer tokenizer = load_tokenizer(kFolder);
   const std::vector<int32_t> words = prose(tokenizer), talk = chats(tokenizer, Split::held_out, 60);
   auto reference = loaded(nullptr);
-  for (const auto& [scheme, most, divergence] : {std::tuple{"q8", 0.005, 0.01}, std::tuple{"q4", 0.05, 0.15}}) {
+  for (const auto& [scheme, maximum, divergence] : {std::tuple{"q8", 0.005, 0.01}, std::tuple{"q4", 0.05, 0.15}}) {
     auto model = loaded(scheme);
     const Perplexity p = perplexity(*model, words, 512, tokenizer.bos_id(), reference.get());
     EXPECT_GT(p.tokens, 8000);
-    EXPECT_LE(std::exp(p.nll - p.reference_nll) - 1, most) << scheme;
+    EXPECT_LE(std::exp(p.nll - p.reference_nll) - 1, maximum) << scheme;
     EXPECT_LE(perplexity(*model, talk, 512, tokenizer.bos_id(), reference.get()).kl, divergence) << scheme;
   }
 }
@@ -183,8 +183,10 @@ TEST(ShippedModel, CalibrationPays) {
   auto divergence = [&](std::span<const int32_t> calibration) {
     const fs::path out = fs::temp_directory_path() / fmt::format("quern_calibrated_{}", ::getpid());
     fs::remove_all(out);
-    quantise_folder(everything(), kFolder, out, {.body = WeightScheme(WeightFormat::q4), .calibration = calibration});
-    const double kl = perplexity(*load_model(everything(), out), ids, 512, tokenizer.bos_id(), reference.get()).kl;
+    quantize_folder(builtin_registry(), kFolder, out,
+                    {.body = QuantFormat(WeightFormat::q4), .calibration = calibration});
+    const double kl =
+        perplexity(*load_model(builtin_registry(), out), ids, 512, tokenizer.bos_id(), reference.get()).kl;
     fs::remove_all(out);
     return kl;
   };

@@ -31,9 +31,9 @@ class Thinking : public testing::Test {
       "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 4096,
       "tie_word_embeddings": true})");
     c.set("vocab_size", int64_t{tokenizer_.vocab_size()});
-    model_ = build_model(everything(), c);
-    initialise(*model_, 5);
-    model_->pack(Packing(DType::f32));
+    model_ = build_model(builtin_registry(), c);
+    initialize(*model_, 5);
+    model_->pack(WeightPrepacking(DType::f32));
     options_.sampling.temperature = 1;
     options_.max_tokens = 40;
     Json m = Json::object();
@@ -50,7 +50,7 @@ class Thinking : public testing::Test {
     return t.train();
   }
   Thought run(const std::string& plan, int64_t sessions = 64) {
-    Engine engine(*model_, {.max_sessions = sessions, .tokenizer = &tokenizer_});
+    Engine engine(*model_, {.max_sequences = sessions, .tokenizer = &tokenizer_});
     return think(engine, tokenizer_, template_, messages_, parse_plan(plan), options_);
   }
   // One sequence by itself, as the engine gives it.

@@ -56,7 +56,7 @@ TEST_P(Zamba, SavedAndLoadedAgainIsTheSame) {
   auto model = load_golden(g, DType::f32, false);
   fs::path out = fs::temp_directory_path() / fmt::format("quern_zamba_{}_{}", ::getpid(), GetParam());
   save_model(*model, out, DType::f32, 20'000);
-  auto again = load_model(everything(), out, {.pack = false});
+  auto again = load_model(builtin_registry(), out, {.pack = false});
   std::span<const int32_t> ids = std::span(g.tokens).first(16);
   Tensor a = all_logits(*model, ids), b = all_logits(*again, ids);
   for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i));
@@ -101,8 +101,8 @@ TEST(ZambaGradients, FiniteDifferences) {
             "intermediate_size":6,"mamba_d_state":2,"n_mamba_heads":4,"mamba_ngroups":2,"num_mem_blocks":2,
             "adapter_rank":2,"use_shared_attention_adapter":true,"use_mem_rope":true,
             "layers_block_type":["hybrid","mamba","hybrid","hybrid"]})"}) {
-    auto model = build_model(everything(), Json::parse(text));
-    NamedParameters p = randomised(*model, 11);
+    auto model = build_model(builtin_registry(), Json::parse(text));
+    NamedParameters p = randomized(*model, 11);
     const std::vector<int32_t> ids = {3, 7, 1, 10, 0, 5, 5, 2}, targets = {7, 1, 10, 0, 5, 2, 9, -1};
     const Batch documents = Batch::documents({5, 1, 2});
     GradCheck c = grad_check(
@@ -148,7 +148,7 @@ TEST(ZambaLayouts, CopiesOfASharedBlockMustBeEqual) {
     save_safetensors(folder / "model.safetensors", all);
     return message_of([&] {
       LoadReport report;
-      load_model(everything(), folder, {}, &report);
+      load_model(builtin_registry(), folder, {}, &report);
       if (!report.unused.empty()) fail("unread: {}", report.unused[0]);
     });
   };
@@ -205,7 +205,7 @@ TEST(ZambaPublished, ParametersTensorsAndState) {
       for (Json& l : layers(n ? n->as_int() : 54, p.hybrid)) names.push(std::move(l));
       config.set("layers_block_type", names);
     }
-    auto model = build_model(everything(), config);
+    auto model = build_model(builtin_registry(), config);
     int64_t tensors = 0, per_token = 0, ssm = 0;
     model->visit("", [&](const std::string&, Parameter&) { ++tensors; });
     for (const StateSite& s : model->sites(DType::bf16)) {
@@ -221,7 +221,7 @@ TEST(ZambaPublished, ParametersTensorsAndState) {
 }
 
 TEST(ZambaConfigs, Zamba7bsLayersFollowFromPeriodAndOffset) {
-  auto model = build_model(everything(), Json::parse(R"({"model_type":"zamba"})"));
+  auto model = build_model(builtin_registry(), Json::parse(R"({"model_type":"zamba"})"));
   std::vector<int> hybrid;
   for (const StateSite& s : model->sites(DType::bf16))
     if (s.spec.parts[0].per_token) hybrid.push_back(s.layer);
@@ -236,7 +236,9 @@ TEST(ZambaConfigs, LongContextStretchesTheRotaryBase) {
 }
 
 TEST(ZambaConfigs, MistakesAreNamed) {
-  auto message = [](const char* text) { return message_of([&] { build_model(everything(), Json::parse(text)); }); };
+  auto message = [](const char* text) {
+    return message_of([&] { build_model(builtin_registry(), Json::parse(text)); });
+  };
   EXPECT_NE(message(R"({"model_type":"zamba2","n_mamba_heads":7})").find("n_mamba_heads: 7"), std::string::npos);
   EXPECT_NE(message(R"({"model_type":"zamba2","num_hidden_layers":3})").find("layers_block_type: 54 entries for 3"),
             std::string::npos);

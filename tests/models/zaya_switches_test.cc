@@ -39,9 +39,9 @@ std::vector<int32_t> some_ids(int64_t n) {
 }
 
 TEST(ZayaSwitches, DecideWhichParametersThereAre) {
-  auto published = build_model(everything(), switched("ccgqa", "mlp-eda"));
-  auto plain = build_model(everything(), switched("gqa", "linear"));
-  auto flat = build_model(everything(), switched("ccgqa", "mlp"));
+  auto published = build_model(builtin_registry(), switched("ccgqa", "mlp-eda"));
+  auto plain = build_model(builtin_registry(), switched("gqa", "linear"));
+  auto flat = build_model(builtin_registry(), switched("ccgqa", "mlp"));
   const std::string eda = "model.layers.1.mlp.gate.router_states_scale",
                     conv = "model.layers.1.self_attn.qkv_proj.conv_qk_grouped.weight",
                     mlp = "model.layers.1.mlp.gate.down_proj.weight";
@@ -52,8 +52,8 @@ TEST(ZayaSwitches, DecideWhichParametersThereAre) {
   EXPECT_EQ(published->config().find("quern_attention"), nullptr);
   EXPECT_EQ(published->config().find("quern_router"), nullptr);
   EXPECT_EQ(plain->config().at("quern_router", "config").as_string("config"), "linear");
-  EXPECT_THROW(build_model(everything(), switched("mha", "linear")), Error);
-  EXPECT_THROW(build_model(everything(), switched("gqa", "mpl")), Error);
+  EXPECT_THROW(build_model(builtin_registry(), switched("mha", "linear")), Error);
+  EXPECT_THROW(build_model(builtin_registry(), switched("gqa", "mpl")), Error);
 }
 
 TEST(ZayaSwitches, SavedReadAndDecodedAlike) {
@@ -61,12 +61,12 @@ TEST(ZayaSwitches, SavedReadAndDecodedAlike) {
   for (auto [attention, router] :
        {std::pair{"gqa", "linear"}, {"ccgqa", "mlp"}, {"ccgqa", "linear"}, {"gqa", "mlp-eda"}}) {
     const std::string what = fmt::format("{}, {}", attention, router);
-    auto m = build_model(everything(), switched(attention, router));
-    initialise(*m, 4);
+    auto m = build_model(builtin_registry(), switched(attention, router));
+    initialize(*m, 4);
     const Tensor expected = all_logits(*m, ids);
     const fs::path folder = fs::temp_directory_path() / fmt::format("quern_switches_{}", ::getpid());
     save_model(*m, folder, DType::f32);
-    auto read = load_model(everything(), folder);  // packed
+    auto read = load_model(builtin_registry(), folder);  // packed
     fs::remove_all(folder);
     SequenceState state(read->sites(DType::f32));
     Tape t(Tape::inference);
@@ -88,8 +88,8 @@ TEST(ZayaSwitches, RecomputedLayersHaveTheSameGradients) {
   targets.push_back(-1);
   std::map<std::string, Tensor> plain;
   for (bool recompute : {false, true}) {
-    auto m = build_model(everything(), switched("gqa", "linear"));
-    initialise(*m, 4);
+    auto m = build_model(builtin_registry(), switched("gqa", "linear"));
+    initialize(*m, 4);
     Tape t;
     t.recompute_layers = recompute;
     t.backward(m->loss(t, m->hidden(t, ids, Batch::documents({24})), targets));

@@ -62,7 +62,7 @@ TEST_F(Listening, ANamedSocketIsItsOwnersAndGoesWithTheServer) {
   EXPECT_EQ(ask(c, "GET", "/health").status, 200);
   const RawAnswer a = ask(two, "POST", "/v1/completions", R"({"prompt": "a", "max_tokens": 3, "stream": true})");
   EXPECT_TRUE(a.body.ends_with("data: [DONE]\n\n")) << a.body;
-  EXPECT_NE(complaint(path_).find("another server listens there"), std::string::npos) << complaint(path_);
+  EXPECT_NE(complaint(path_).find("another server listens on it"), std::string::npos) << complaint(path_);
   EXPECT_TRUE(std::filesystem::exists(path_)) << "the second left the first one's alone";
   server_->stop();
   thread_.join();
@@ -82,7 +82,7 @@ TEST_F(Listening, WhatADeadServerLeftIsReplacedAndNothingElse) {
   }
   EXPECT_TRUE(std::filesystem::is_regular_file(path_));
   EXPECT_NE(complaint(path_).find("not a socket"), std::string::npos);
-  EXPECT_NE(complaint((folder_ / "no" / "such").string()).find("cannot listen there"), std::string::npos);
+  EXPECT_NE(complaint((folder_ / "no" / "such").string()).find("cannot listen on it"), std::string::npos);
   EXPECT_NE(complaint(std::string(200, 'x')).find("107 bytes"), std::string::npos)
       << complaint(std::string(200, 'x'));
 }
@@ -108,7 +108,7 @@ TEST_F(Listening, OfServersThatStartTogetherOneGetsTheName) {
         });
     }
     ASSERT_EQ(have.size(), 1u);
-    for (const std::string& r : refusals) EXPECT_NE(r.find("another server listens there"), r.npos) << r;
+    for (const std::string& r : refusals) EXPECT_NE(r.find("another server listens on it"), r.npos) << r;
     RawClient reaches(path_);
   }
 }

@@ -14,13 +14,13 @@ namespace {
 
 // At the latest after twenty seconds.
 Generated result_of(EngineHost& host, Request r) {
-  const auto bell = std::make_shared<AnswerBell>();
-  const auto answer = host.submit(std::move(r), {.bell = bell});
-  AnswerPiece piece;
+  const auto notifier = std::make_shared<Notifier>();
+  const auto answer = host.submit(std::move(r), {.notifier = notifier});
+  TextDelta piece;
   for (int i = 0; i < 2000; ++i) {
-    const Answer::Next next = answer->next(piece);
-    if (next == Answer::Next::done) return answer->result();
-    if (next == Answer::Next::nothing) bell->wait(0.01);
+    const GenerationStream::Next next = answer->next(piece);
+    if (next == GenerationStream::Next::done) return answer->result();
+    if (next == GenerationStream::Next::nothing) notifier->wait(0.01);
   }
   throw Error("no answer came");
 }
@@ -105,7 +105,7 @@ TEST(Base64, IsAsRfc4648Has) {
   for (const auto& [plain, coded] : cases) EXPECT_EQ(base64(plain), coded);
 }
 
-ShelfEntry entry(const std::string& id, int64_t bytes, std::atomic<int>* loads = nullptr) {
+ModelEntry entry(const std::string& id, int64_t bytes, std::atomic<int>* loads = nullptr) {
   return {.id = id,
           .load =
               [id, loads] {
@@ -117,9 +117,9 @@ ShelfEntry entry(const std::string& id, int64_t bytes, std::atomic<int>* loads =
           .bytes = bytes};
 }
 
-void refused_with(ModelShelf& shelf, const std::string& id, const char* word) {
+void refused_with(ModelManager& manager, const std::string& id, const char* word) {
   try {
-    shelf.get(id);
+    manager.get(id);
     ADD_FAILURE() << id << " was given";
   } catch (const ApiError& e) {
     EXPECT_EQ(e.status, 503);
@@ -127,83 +127,83 @@ void refused_with(ModelShelf& shelf, const std::string& id, const char* word) {
   }
 }
 
-TEST(ModelShelf, MakesRoomButNeverTakesAModelAtWork) {
-  std::vector<ShelfEntry> entries;
+TEST(ModelManager, MakesRoomButNeverTakesAModelAtWork) {
+  std::vector<ModelEntry> entries;
   for (const char* id : {"a", "b", "c"}) entries.push_back(entry(id, 40 << 20));
   entries.push_back(entry("huge", 200 << 20));
   entries.push_back(
       {.id = "broken", .load = []() -> std::unique_ptr<ServedModel> { fail("no such file"); }, .bytes = 1});
-  ModelShelf shelf(std::move(entries), {.memory_bytes = 100 << 20});
-  auto a = shelf.get("a"), b = shelf.get("b");
-  EXPECT_EQ(shelf.get("a"), a);
-  refused_with(shelf, "c", "a, b");
-  refused_with(shelf, "huge", "100 MiB");
+  ModelManager manager(std::move(entries), {.memory_bytes = 100 << 20});
+  auto a = manager.get("a"), b = manager.get("b");
+  EXPECT_EQ(manager.get("a"), a);
+  refused_with(manager, "c", "a, b");
+  refused_with(manager, "huge", "100 MiB");
   b.reset();
-  EXPECT_NE(shelf.get("c"), nullptr);
-  EXPECT_EQ(shelf.loaded("b"), nullptr);
-  EXPECT_EQ(shelf.loaded("a"), a);
-  EXPECT_EQ(shelf.counts().loads, 3);
-  EXPECT_EQ(shelf.counts().unloads, 1);
+  EXPECT_NE(manager.get("c"), nullptr);
+  EXPECT_EQ(manager.loaded("b"), nullptr);
+  EXPECT_EQ(manager.loaded("a"), a);
+  EXPECT_EQ(manager.counts().loads, 3);
+  EXPECT_EQ(manager.counts().unloads, 1);
   a.reset();
-  refused_with(shelf, "broken", "no such file");
+  refused_with(manager, "broken", "no such file");
 }
 
-TEST(ModelShelf, TakesAndGivesAwayWhileModelsAreAtWork) {
-  std::vector<ShelfEntry> entries;
+TEST(ModelManager, TakesAndGivesAwayWhileModelsAreAtWork) {
+  std::vector<ModelEntry> entries;
   entries.push_back(entry("a", 40 << 20));
-  ModelShelf shelf(std::move(entries), {.memory_bytes = 100 << 20});
-  EXPECT_TRUE(shelf.add(entry("b", 40 << 20)));
-  EXPECT_FALSE(shelf.add(entry("b", 40 << 20))) << "there is one";
-  auto b = shelf.get("b");
-  EXPECT_TRUE(shelf.remove("b"));
-  EXPECT_FALSE(shelf.remove("b"));
-  EXPECT_EQ(shelf.ids(), (std::vector<std::string>{"a"}));
-  EXPECT_THROW(shelf.get("b"), ApiError);
+  ModelManager manager(std::move(entries), {.memory_bytes = 100 << 20});
+  EXPECT_TRUE(manager.add(entry("b", 40 << 20)));
+  EXPECT_FALSE(manager.add(entry("b", 40 << 20))) << "there is one";
+  auto b = manager.get("b");
+  EXPECT_TRUE(manager.remove("b"));
+  EXPECT_FALSE(manager.remove("b"));
+  EXPECT_EQ(manager.ids(), (std::vector<std::string>{"a"}));
+  EXPECT_THROW(manager.get("b"), ApiError);
   // Who holds it answers on, and its memory is still counted.
   Request r{.prompt = {5, 6, 7}, .options = {.max_tokens = 3}};
   EXPECT_EQ(result_of(*b->host, std::move(r)).tokens.size(), 3u);
-  auto a = shelf.get("a");
-  EXPECT_TRUE(shelf.add(entry("c", 40 << 20)));
-  refused_with(shelf, "c", "at work");
+  auto a = manager.get("a");
+  EXPECT_TRUE(manager.add(entry("c", 40 << 20)));
+  refused_with(manager, "c", "in use");
   b.reset();
-  EXPECT_NE(shelf.get("c"), nullptr);
+  EXPECT_NE(manager.get("c"), nullptr);
   // A model that is removed while it loads goes to whoever asked first, and to nobody else.
   std::promise<void> begun, go;
-  EXPECT_TRUE(shelf.add({.id = "slow",
-                         .load =
-                             [&] {
-                               begun.set_value(), go.get_future().wait();
-                               return tiny_model(1);
-                             },
-                         .bytes = 1}));
+  EXPECT_TRUE(manager.add({.id = "slow",
+                           .load =
+                               [&] {
+                                 begun.set_value(), go.get_future().wait();
+                                 return tiny_model(1);
+                               },
+                           .bytes = 1}));
   std::shared_ptr<ServedModel> first;
   {
-    std::jthread asks([&] { first = shelf.get("slow"); });
+    std::jthread asks([&] { first = manager.get("slow"); });
     begun.get_future().wait();
-    EXPECT_TRUE(shelf.remove("slow"));
+    EXPECT_TRUE(manager.remove("slow"));
     go.set_value();
   }
   EXPECT_NE(first, nullptr);
-  EXPECT_EQ(shelf.loaded("slow"), nullptr);
+  EXPECT_EQ(manager.loaded("slow"), nullptr);
 }
 
-TEST(ModelShelf, LoadsOnceAndPutsIdleModelsAway) {
+TEST(ModelManager, LoadsOnceAndPutsIdleModelsAway) {
   std::atomic<int> loads = 0;
-  std::vector<ShelfEntry> entries;
+  std::vector<ModelEntry> entries;
   entries.push_back(entry("a", 1, &loads));
-  ModelShelf shelf(std::move(entries), {.idle_seconds = 0.2});
+  ModelManager manager(std::move(entries), {.idle_seconds = 0.2});
   std::vector<std::shared_ptr<ServedModel>> got(6);
   {
     std::vector<std::jthread> askers;
-    for (auto& g : got) askers.emplace_back([&] { g = shelf.get("a"); });
+    for (auto& g : got) askers.emplace_back([&] { g = manager.get("a"); });
   }
   EXPECT_EQ(loads, 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  EXPECT_EQ(shelf.loaded("a"), got[0]) << "it is held";
+  EXPECT_EQ(manager.loaded("a"), got[0]) << "it is held";
   got.clear();
-  for (int i = 0; i < 500 && shelf.loaded("a"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(shelf.loaded("a"), nullptr);
-  EXPECT_NE(shelf.get("a"), nullptr);
+  for (int i = 0; i < 500 && manager.loaded("a"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(manager.loaded("a"), nullptr);
+  EXPECT_NE(manager.get("a"), nullptr);
   EXPECT_EQ(loads, 2);
 }
 

@@ -443,7 +443,7 @@ TEST_F(Serving, ChatsCanBeRememberedAndTellWhatTheyRecalled) {
   const RawAnswer streamed = post("/v1/messages", R"({"max_tokens": 4, "stream": true, "x_memory": {"keep": false},
     "messages": [)" + asked + "]}");
   EXPECT_NE(streamed.body.find("My dog is called Rye."), std::string::npos) << streamed.body;
-  refused(post("/v1/responses", R"({"input": "x", "x_documents": true})"), 400, "--documents");
+  refused(post("/v1/responses", R"({"input": "x", "x_documents": true})"), 400, "this server has no documents");
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + suffix);
 }
 

@@ -1,7 +1,7 @@
 // Making the tiny model.
 #include "tests/serve/serving.h"
 
-#include "quern/nn/everything.h"
+#include "quern/nn/builtin_registry.h"
 #include "quern/text/tokenizer/bpe_train.h"
 
 namespace quern {
@@ -21,15 +21,15 @@ std::string trained_tokenizer() {
 
 }  // namespace
 
-std::unique_ptr<ServedModel> tiny_model(int64_t most_waiting, const std::string& chat_template) {
+std::unique_ptr<ServedModel> tiny_model(int64_t max_waiting, const std::string& chat_template) {
   Tokenizer tokenizer = Tokenizer::from_json(trained_tokenizer());
   Json c = Json::parse(R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 200000,
     "tie_word_embeddings": true})");
   c.set("vocab_size", int64_t{tokenizer.vocab_size()});
-  auto model = build_model(everything(), c);
-  initialise(*model, 5);
-  model->pack(Packing(DType::f32));
+  auto model = build_model(builtin_registry(), c);
+  initialize(*model, 5);
+  model->pack(WeightPrepacking(DType::f32));
   auto m = std::unique_ptr<ServedModel>(
       new ServedModel{.id = "tiny",
                       .model = std::move(model),
@@ -38,8 +38,8 @@ std::unique_ptr<ServedModel> tiny_model(int64_t most_waiting, const std::string&
                       .defaults = {},
                       .host = nullptr,
                       .created = 7});
-  m->host = std::make_unique<EngineHost>(*m->model, EngineOptions{.max_sessions = 4, .tokenizer = &m->tokenizer},
-                                         most_waiting);
+  m->host = std::make_unique<EngineHost>(*m->model, EngineOptions{.max_sequences = 4, .tokenizer = &m->tokenizer},
+                                         max_waiting);
   return m;
 }
 

@@ -13,14 +13,14 @@
 namespace quern {
 
 // Two layers of llama over about 320 tokens, `</s>` ends an answer; `chat_template` empty: a plain one.
-std::unique_ptr<ServedModel> tiny_model(int64_t most_waiting, const std::string& chat_template = {});
+std::unique_ptr<ServedModel> tiny_model(int64_t max_waiting, const std::string& chat_template = {});
 
 class Serving : public testing::Test {
  protected:
-  void start(AppOptions options = {}, HttpServerOptions http_options = {}, int64_t most_waiting = 64) {
+  void start(AppOptions options = {}, HttpServerOptions http_options = {}, int64_t max_waiting = 64) {
     options.log = false, http_options.port = 0;
     std::vector<std::unique_ptr<ServedModel>> models;
-    models.push_back(tiny_model(most_waiting, chat_template_));
+    models.push_back(tiny_model(max_waiting, chat_template_));
     model_ = models[0].get();
     app_ = std::make_unique<App>(std::move(models), options);
     server_ = std::make_unique<HttpServer>(http_options, [this](Exchange& e) { app_->handle(e); });

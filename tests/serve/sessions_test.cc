@@ -114,8 +114,8 @@ TEST_F(Sessions, NamesStayInTheFolder) {
 
 TEST_F(Sessions, NeedAFolder) {
   start();
-  refused(post("/v1/sessions/a", R"({"prompt": "What is the answer?"})"), 400, "--session-dir");
-  refused(http(port(), "GET", "/v1/sessions"), 400, "--session-dir");
+  refused(post("/v1/sessions/a", R"({"prompt": "What is the answer?"})"), 400, "this server saves no sessions");
+  refused(http(port(), "GET", "/v1/sessions"), 400, "this server saves no sessions");
 }
 
 TEST_F(Sessions, StoredResponsesOutliveTheServer) {

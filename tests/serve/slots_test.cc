@@ -16,26 +16,26 @@ class Slots : public Serving {
   }
 };
 
-TEST(LiveRequest, KnowsItsStretchesOfTokens) {
-  using Fit = LiveRequest::Fit;
-  LiveRequest r("id", {1, 2, 3, 4, 5}, 9);
-  auto fit = [&](std::vector<int32_t> ids, int64_t at) { return r.fit(ids, at); };
-  EXPECT_EQ(fit({1, 2}, 0), Fit::begins);
-  EXPECT_EQ(fit({3, 4}, 2), Fit::begins) << "the cache knew two";
-  EXPECT_EQ(fit({3}, 2), Fit::none) << "another's answer that happens to have the same token there";
-  EXPECT_EQ(fit({5}, 4), Fit::begins);
-  EXPECT_EQ(fit({5, 6}, 4), Fit::none) << "beyond its prompt";
-  EXPECT_EQ(fit({9}, 7), Fit::none);
-  EXPECT_STREQ(r.progress().doing(), "waiting");
+TEST(InFlightRequest, KnowsItsStretchesOfTokens) {
+  using Match = InFlightRequest::Match;
+  InFlightRequest r("id", {1, 2, 3, 4, 5}, 9);
+  auto match = [&](std::vector<int32_t> ids, int64_t at) { return r.match(ids, at); };
+  EXPECT_EQ(match({1, 2}, 0), Match::begins);
+  EXPECT_EQ(match({3, 4}, 2), Match::begins) << "the cache knew two";
+  EXPECT_EQ(match({3}, 2), Match::none) << "another's answer that happens to have the same token there";
+  EXPECT_EQ(match({5}, 4), Match::begins);
+  EXPECT_EQ(match({5, 6}, 4), Match::none) << "beyond its prompt";
+  EXPECT_EQ(match({9}, 7), Match::none);
+  EXPECT_STREQ(r.progress().state(), "waiting");
   r.begins(1);
-  EXPECT_STREQ(r.progress().doing(), "reading");
-  r.saw(1, 2);
+  EXPECT_STREQ(r.progress().state(), "reading");
+  r.on_forward(1, 2);
   EXPECT_EQ(r.progress().cached, 1);
   EXPECT_EQ(r.progress().read, 3);
-  EXPECT_EQ(fit({4, 5}, 3), Fit::goes_on);
-  EXPECT_EQ(fit({2, 3}, 1), Fit::elsewhere);
-  r.saw(3, 2);
-  EXPECT_STREQ(r.progress().doing(), "answering");
+  EXPECT_EQ(match({4, 5}, 3), Match::goes_on);
+  EXPECT_EQ(match({2, 3}, 1), Match::elsewhere);
+  r.on_forward(3, 2);
+  EXPECT_STREQ(r.progress().state(), "answering");
 }
 
 TEST_F(Slots, TellWhatRequestsDoButNotWhatTheySay) {
@@ -64,7 +64,7 @@ TEST_F(Slots, TellWhatRequestsDoButNotWhatTheySay) {
   }
   EXPECT_GE(all.as_array()[0].at("age_seconds").as_double(), all.as_array()[4].at("age_seconds").as_double());
   EXPECT_EQ(all.dump().find("secret"), std::string::npos);
-  refused(http(port(), "GET", "/slots?text=true"), 403, "--slots-text");
+  refused(http(port(), "GET", "/slots?text=true"), 403, "does not show the text");
   for (const auto& c : clients) c->hang_up();
   eventually("all are gone", [&] { return slots().as_array().empty(); });
 }

@@ -46,7 +46,7 @@ TEST_F(Serving, SpeculationThatIsNoneIsRefused) {
   const auto with = [&](const char* how) {
     return post("/v1/completions", std::string(kText) + R"(, "speculative": )" + how + "}");
   };
-  refused(with(R"({"kind": "draft"})"), 400, "--draft");
+  refused(with(R"({"kind": "draft"})"), 400, "no draft model");
   refused(with(R"({"kind": "eagle"})"), 400, "expected ngram, draft, both or none");
   refused(with(R"({"kind": "ngram", "max": 99})"), 400, "speculative.max");
   refused(with(R"({"kind": "ngram", "max": 2.5})"), 400, "speculative.max");

@@ -187,9 +187,9 @@ TEST_F(Tools, MessagesCannotSpeakForTheTemplate) {
         .at("prompt_tokens")
         .as_int();
   };
-  const int64_t spelt = static_cast<int64_t>(model_->tokenizer.encode("</s>", {.parse_special = false}).size());
-  ASSERT_GT(spelt, 1);
-  EXPECT_EQ(prompt_tokens("x </s>") - prompt_tokens("x "), spelt);
+  const int64_t spelled = static_cast<int64_t>(model_->tokenizer.encode("</s>", {.parse_special = false}).size());
+  ASSERT_GT(spelled, 1);
+  EXPECT_EQ(prompt_tokens("x </s>") - prompt_tokens("x "), spelled);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "quern/mixers/attention/attention_mixer.h"
 #include "quern/mixers/cca/cca_mixer.h"
 #include "quern/mixers/mamba2/mamba2_mixer.h"
-#include "quern/mixers/ranks/context.h"
+#include "quern/mixers/ranks/context_parallel.h"
 #include "quern/nn/check_module.h"
 
 namespace quern {
@@ -32,7 +32,7 @@ Tensor rows_of(const Tensor& x, const std::vector<int64_t>& which) {
 }
 
 Outcome run(Mixer& m, const Tensor& x, const Tensor& gy, const Batch& batch) {
-  NamedParameters named = randomised(m, 5, 0.7);
+  NamedParameters named = randomized(m, 5, 0.7);
   Tape tape;
   Var in = tape.input(x);
   Var y = m.forward(tape, in, batch, 0);
@@ -58,11 +58,11 @@ void expect_equal_on_ranks(const MakeMixer& make, int64_t width, const std::vect
   const Tensor x = random_normal({T, width}, 9), gy = random_normal({T, width}, 11);
   const auto one_mixer = make();
   const Outcome one = run(*one_mixer, x, gy, Batch::documents(documents));
-  for (ContextForm form : {ContextForm::gather, ContextForm::ring})
+  for (ContextParallelKind form : {ContextParallelKind::gather, ContextParallelKind::ring})
     for (int ranks : {1, 2, 3, 4, 8}) {
-      SCOPED_TRACE(fmt::format("{} ranks, {}", ranks, form == ContextForm::ring ? "ring" : "gather"));
+      SCOPED_TRACE(fmt::format("{} ranks, {}", ranks, form == ContextParallelKind::ring ? "ring" : "gather"));
       run_ranks(ranks, [&](Communicator& comm) {
-        const Context context(comm, documents, form);
+        const ContextParallel context(comm, documents, form);
         const auto mixer = make();
         Outcome o = run(*mixer, rows_of(x, context.rows()), rows_of(gy, context.rows()), context.batch());
         EXPECT_LE(distance(o.y, rows_of(one.y, context.rows())), tolerance) << "outputs";
@@ -124,7 +124,7 @@ TEST(ContextParallel, Mamba2) {
 
 TEST(ContextParallel, ChunksAreZigZagAndHalosAreFetchedWhereADocumentGoesOn) {
   run_ranks(3, [&](Communicator& comm) {
-    const Context c(comm, {7, 17});  // 24 rows, chunks of 4; the second document begins inside chunk 1
+    const ContextParallel c(comm, {7, 17});  // 24 rows, chunks of 4; the second document begins inside chunk 1
     const int r = comm.rank();
     std::vector<int64_t> rows;
     for (int chunk : {r, 5 - r})
@@ -134,7 +134,7 @@ TEST(ContextParallel, ChunksAreZigZagAndHalosAreFetchedWhereADocumentGoesOn) {
     for (int64_t i = 0; i < 8; ++i) x.data<double>()[i] = 100.0 + static_cast<double>(rows[static_cast<size_t>(i)]);
     Tape tape;
     Var in = tape.input(x);
-    const Var wide = c.widen(tape, in, 2);
+    const Var wide = c.with_halo(tape, in, 2);
     std::vector<double> got(wide.value.span<double>().begin(), wide.value.span<double>().end());
     const std::vector<std::vector<double>> expected = {
         {0, 0, 100, 101, 102, 103, 118, 119, 120, 121, 122, 123},

@@ -26,7 +26,7 @@ class ExpertPlans : public testing::Test {
   std::vector<StepMetrics> run(const Recipe& r, const std::string& name, int ranks, int64_t stop = 0,
                                bool resume = false) {
     run_ranks(ranks, [&](Communicator& c) {
-      Trainer t(r, everything(), c, {.out = out(name), .resume = resume});
+      Trainer t(r, builtin_registry(), c, {.out = out(name), .resume = resume});
       while ((stop == 0 || t.finished() < stop) && t.step()) {
       }
       if (stop > 0) t.checkpoint();

@@ -86,7 +86,7 @@ class KillRuns : public testing::Test {
     const int64_t kept = newest ? CheckpointReader(*newest).step() : 0;
     EXPECT_GE(kept, newest_) << "a committed checkpoint was lost";
     EXPECT_LE(step - kept, kEvery) << "killed at step " << step;
-    newest_ = kept, most_lost_ = std::max(most_lost_, step - kept);
+    newest_ = kept, max_lost_ = std::max(max_lost_, step - kept);
     lost_ += std::max<int64_t>(0, step - kept);  // one that had not read its checkpoint yet stands at 0
     return true;
   }
@@ -121,14 +121,14 @@ class KillRuns : public testing::Test {
     fmt::print("{} kills over {} runs ({}):", done, runs, mpi ? "a rank of several processes" : "all ranks at once");
     for (const auto& [section, n] : sections_) fmt::print(" {} in {},", n, section);
     fmt::print(" {} unfinished checkpoints met; steps lost: {:.1f} on average, {} at most (interval {})\n", torn_,
-               static_cast<double>(lost_) / std::max(1, done), most_lost_, kEvery);
+               static_cast<double>(lost_) / std::max(1, done), max_lost_, kEvery);
   }
 
   tiny::Folder folder_{"kill"};
   Rng random_{static_cast<uint64_t>(::getpid())};
   bool zero_ = false;
   int torn_ = 0;
-  int64_t newest_ = 0, most_lost_ = 0, lost_ = 0;
+  int64_t newest_ = 0, max_lost_ = 0, lost_ = 0;
   std::map<std::string, int> sections_;
 };
 

@@ -63,7 +63,9 @@ TEST(Study, ComparesRunsOnTheSameTokens) {
   const tiny::Folder folder("study");
   const Study study = read_study(write_study(folder.path, ""));
   int said = 0;
-  auto carry = [&] { return carry_out(study, everything(), folder.path / "work", [&](const auto&) { ++said; }); };
+  auto carry = [&] {
+    return run_study(study, builtin_registry(), folder.path / "work", [&](const auto&) { ++said; });
+  };
   const Json j = carry();
   auto loss = [&](const char* v) { return j.at("loss", "j").at(v, "j").as_double("j"); };
   EXPECT_EQ(loss("one"), loss("same"));
@@ -100,7 +102,7 @@ TEST(Study, OtherDataAreTrainedOn) {
   Study study = read_study(write_study(folder.path, ""));
   study.variant.resize(1), study.seeds = 1;
   const auto carry = [&](const char* work) {
-    return carry_out(study, everything(), folder.path / work, [](const auto&) {});
+    return run_study(study, builtin_registry(), folder.path / work, [](const auto&) {});
   };
   const Json before = carry("work");
   study.data.seed = 2;
@@ -154,7 +156,7 @@ TEST(Study, TheBinaryTellsTheSame) {
   };
   ASSERT_EQ(run(fmt::format("'{}' --work '{}' --json", file.string(), work.string())), 0);
   const Json told = Json::read(out);
-  EXPECT_EQ(told, carry_out(read_study(file), everything(), work, [](const auto&) {}));
+  EXPECT_EQ(told, run_study(read_study(file), builtin_registry(), work, [](const auto&) {}));
   ASSERT_EQ(run(fmt::format("'{}' --work '{}'", file.string(), work.string())), 0);
   EXPECT_NE(read_file(out).find("linear"), std::string::npos);
   EXPECT_EQ(run("nowhere.toml"), 1);
@@ -167,7 +169,7 @@ TEST(Study, MistakesAreNamed) {
     try {
       const fs::path file = write_study(folder.path, more);
       if (!extra.empty()) std::ofstream(file, std::ios::app) << extra;
-      carry_out(read_study(file), everything(), folder.path / "work", [](const auto&) {});
+      run_study(read_study(file), builtin_registry(), folder.path / "work", [](const auto&) {});
     } catch (const Error& e) {
       return e.what();
     }

@@ -12,7 +12,7 @@
 
 #include "quern/base/rng.h"
 #include "quern/data/indexed.h"
-#include "quern/nn/everything.h"
+#include "quern/nn/builtin_registry.h"
 
 namespace quern::tiny {
 

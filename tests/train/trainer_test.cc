@@ -33,14 +33,14 @@ class Training : public testing::TestWithParam<const char*> {
   };
   Result run(const Recipe& r, const std::string& name, int64_t stop_after = 0, bool resume = false, int ranks = 1) {
     run_ranks(ranks, [&](Communicator& c) {
-      Trainer t(r, everything(), c, {.out = folder_ / name, .resume = resume});
+      Trainer t(r, builtin_registry(), c, {.out = folder_ / name, .resume = resume});
       while ((stop_after == 0 || t.finished() < stop_after) && t.step()) {
       }
       if (t.finished() == t.steps()) t.export_model(folder_ / name / "model", DType::f32);
     });
     Result out{read_metrics(folder_ / name / "metrics.jsonl").steps, {}};
     if (stop_after == 0) {
-      auto model = load_model(everything(), folder_ / name / "model", {.pack = false});
+      auto model = load_model(builtin_registry(), folder_ / name / "model", {.pack = false});
       model->visit("", [&](const std::string& p, Parameter& x) { out.parameters[p] = x.value; });
     }
     return out;
@@ -118,9 +118,10 @@ TEST_P(Training, RanksAndMicroBatchesChangeRoundingAlone) {
 
 TEST_P(Training, ACheckpointIsExportedAsTheModelItIs) {
   Result a = run(recipe(GetParam()), "run");
-  const ExportReport r = export_checkpoint(everything(), folder_ / "run", folder_ / "out", {.dtype = DType::f32});
+  const ExportReport r =
+      export_checkpoint(builtin_registry(), folder_ / "run", folder_ / "out", {.dtype = DType::f32});
   EXPECT_EQ(r.step, 12);
-  auto model = load_model(everything(), folder_ / "out", {.dtype = DType::f32, .pack = false});
+  auto model = load_model(builtin_registry(), folder_ / "out", {.dtype = DType::f32, .pack = false});
   size_t seen = 0;
   model->visit("", [&](const std::string& name, Parameter& p) {
     const Tensor& want = a.parameters.at(name);
@@ -129,10 +130,10 @@ TEST_P(Training, ACheckpointIsExportedAsTheModelItIs) {
     ++seen;
   });
   EXPECT_EQ(seen, a.parameters.size());
-  EXPECT_EQ(export_checkpoint(everything(), folder_ / "run" / "step_10", folder_ / "ten", {}).step, 10);
-  EXPECT_THROW(export_checkpoint(everything(), folder_ / "run", folder_ / "out", {}), Error)
+  EXPECT_EQ(export_checkpoint(builtin_registry(), folder_ / "run" / "step_10", folder_ / "ten", {}).step, 10);
+  EXPECT_THROW(export_checkpoint(builtin_registry(), folder_ / "run", folder_ / "out", {}), Error)
       << "there is one already";
-  EXPECT_THROW(export_checkpoint(everything(), folder_, folder_ / "none", {}), Error) << "no checkpoint there";
+  EXPECT_THROW(export_checkpoint(builtin_registry(), folder_, folder_ / "none", {}), Error) << "no checkpoint there";
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Training, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
@@ -247,12 +248,12 @@ TEST_P(PhasesAndFaults, OldKeysAreTheNewOnes) {  // write_recipe's base file has
              {"phase.0.batch_size=2", "phase.0.length=16", "supervise.max_restarts=1", "supervise.least_ranks=2"});
   EXPECT_EQ(r.eval.sequences, 5);
   EXPECT_EQ(r.eval.sequence_length, 48);
-  EXPECT_EQ(r.spikes.most_rollbacks, 7);
+  EXPECT_EQ(r.spikes.max_rollbacks, 7);
   EXPECT_EQ(r.phase[0].batch_size, 2);
   EXPECT_EQ(r.phase[0].sequence_length, 16);
   EXPECT_EQ(r.phase[0].data[1].packing, "pack");
-  EXPECT_EQ(r.supervise.most_restarts, 1);
-  EXPECT_EQ(r.supervise.least_ranks, 2);
+  EXPECT_EQ(r.supervise.max_restarts, 1);
+  EXPECT_EQ(r.supervise.min_ranks, 2);
   const Json phase = write_value(r).at("phase").as_array()[0];
   EXPECT_EQ(phase.at("batch_size").as_int(), 2);
   EXPECT_EQ(phase.find("rows"), nullptr);

@@ -1,5 +1,5 @@
 // ZeRO: sums, matrices and whole runs are those of ranks that keep everything; matrices that lie in any number of
-// pieces are orthogonalised as if they lay in one. And whole runs saved by so many ranks, read by others and saved
+// pieces are orthogonalized as if they lay in one. And whole runs saved by so many ranks, read by others and saved
 // again lose nothing, whatever the plan on either side.
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ void expect_equal_for_cuts(const MuonOptions& options, const std::vector<int64_t
   std::vector<OptimizerSlot*> all;
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].parameter = slots[i].whole = one.whole[i].get();
-    slots[i].state = {one.momentum[i]};
+    slots[i].state.add("muon_m", one.momentum[i]);
     all.push_back(&slots[i]);
   }
   muon.step(all, kStep);
@@ -70,28 +70,28 @@ void expect_equal_for_cuts(const MuonOptions& options, const std::vector<int64_t
     for (auto& p : mine.whole) first[p.get()] = at, at += p->value.size();
     auto piece = [&](const Parameter& p, int rank) {
       auto inside = [&](int64_t x) { return std::clamp<int64_t>(x - first.at(&p), 0, p.value.size()); };
-      return Cut{inside(cuts[static_cast<size_t>(rank)]), inside(cuts[static_cast<size_t>(rank) + 1])};
+      return Range{inside(cuts[static_cast<size_t>(rank)]), inside(cuts[static_cast<size_t>(rank) + 1])};
     };
     std::vector<OptimizerSlot> own(mine.whole.size());
     std::vector<std::unique_ptr<Parameter>> pieces;
     std::vector<OptimizerSlot*> cut;
     for (size_t i = 0; i < own.size(); ++i) {
       Parameter& p = *mine.whole[i];
-      const Cut c = piece(p, comm.rank());
+      const Range c = piece(p, comm.rank());
       auto part = [&](const Tensor& t) { return t.reshape({t.size()}).narrow(0, c.begin, c.end - c.begin); };
       pieces.push_back(std::make_unique<Parameter>(Shape{c.end - c.begin}, p.init));
       pieces[i]->value = part(p.value), pieces[i]->grad = part(p.grad);
       own[i].parameter = pieces[i].get(), own[i].whole = &p, own[i].begin = c.begin;
-      own[i].state = {part(mine.momentum[i])};
+      own[i].state.add("muon_m", part(mine.momentum[i]));
       cut.push_back(&own[i]);
     }
     step_matrices(comm, muon, cut, kStep, piece);
     for (size_t i = 0; i < own.size(); ++i) {
-      const Cut c = piece(*mine.whole[i], comm.rank());
+      const Range c = piece(*mine.whole[i], comm.rank());
       auto expected = [&](const Tensor& t) { return t.reshape({t.size()}).narrow(0, c.begin, c.end - c.begin); };
       EXPECT_TRUE(same_bits(pieces[i]->value, expected(one.whole[i]->value)))
           << "matrix " << i << ", rank " << comm.rank() << " of " << comm.size();
-      EXPECT_TRUE(same_bits(own[i].state[0], expected(one.momentum[i]))) << "momentum " << i;
+      EXPECT_TRUE(same_bits(own[i].state.at("muon_m"), expected(one.momentum[i]))) << "momentum " << i;
     }
   });
 }
@@ -128,8 +128,8 @@ TEST(ZeroShards, SumsAreThoseOfAllReduceAndGoOutEarly) {
   const Json config = Json::read(fs::path(QUERN_SOURCE_DIR) / "tests/goldens/zaya-2-4x2/config.json");
   for (int ranks : {2, 3})
     run_ranks(ranks, [&](Communicator& comm) {
-      auto model = build_model(everything(), config);
-      initialise(*model, 5);
+      auto model = build_model(builtin_registry(), config);
+      initialize(*model, 5);
       ZeroShards shards(*model, comm, 3000);
       EXPECT_GT(shards.buckets(), 4);
       std::map<std::string, Tensor> plain;
@@ -160,9 +160,9 @@ TEST(ZeroShards, SumsAreThoseOfAllReduceAndGoOutEarly) {
             end = shards.piece(p, r).end;
           }
           EXPECT_EQ(end, p.value.size());
-          const Cut c = shards.piece(p, comm.rank());
+          const Range c = shards.piece(p, comm.rank());
           struct Any : Optimizer {
-            OptimizerCut cut() const override { return OptimizerCut::elements; }
+            OptimizerRange cut() const override { return OptimizerRange::elements; }
             std::vector<OptimizerPart> state(const std::string&, const Parameter&) const override { return {}; }
             void step(std::span<OptimizerSlot* const>, const OptimizerStep&) const override {}
           } any;
@@ -187,7 +187,7 @@ TEST(ZeroShards, SumsAreThoseOfAllReduceAndGoOutEarly) {
           for (int64_t i = 0; i < p.value.size(); ++i) ASSERT_EQ(p.value.data<float>()[i], i % 97) << name;
         });
         shards.settle();  // nothing arrives on top of new values
-        initialise(*model, 5);
+        initialize(*model, 5);
       }
     });
 }
@@ -200,7 +200,7 @@ class Plans : public testing::TestWithParam<const char*> {
   std::vector<StepMetrics> run(const Recipe& r, const std::string& name, int ranks, int64_t stop = 0,
                                bool resume = false, bool save = false) {
     run_ranks(ranks, [&](Communicator& c) {
-      Trainer t(r, everything(), c, {.out = folder_.path / name, .resume = resume});
+      Trainer t(r, builtin_registry(), c, {.out = folder_.path / name, .resume = resume});
       while ((stop == 0 || t.finished() < stop) && t.step()) {
       }
       if (stop > 0) t.checkpoint(save);
@@ -278,7 +278,7 @@ TEST_P(Plans, SavedOnFourReadByAnyAndSavedAgain) {
 
 class ContextPlans : public Plans {};
 
-TEST_P(ContextPlans, RowsThatLieOverRanksAreLearntAlike) {
+TEST_P(ContextPlans, RowsThatLieOverRanksAreLearnedAlike) {
   const auto one = run(recipe(), "one", 1);
   struct Plan {
     int ranks;

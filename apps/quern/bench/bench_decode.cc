@@ -47,8 +47,8 @@ DecodeRun decode_run(const DecodeKind& k) {
   Json fields = k.fields;
   const std::string type = fields.at("type").as_string();
   fields.erase("type");
-  DecodeRun r{everything().mixers.make(type, fields), {}, {}};
-  initialise(*r.mixer, 1);
+  DecodeRun r{builtin_registry().mixers.make(type, fields), {}, {}};
+  initialize(*r.mixer, 1);
   r.mixer->pack(DType::f32);
   r.state = SequenceState({{0, 0, r.mixer->state_spec(DType::f32)}});
   return r;
@@ -100,7 +100,7 @@ double crossing(const std::vector<int64_t>& depths, const std::vector<double>& r
 
 void check(const DecodeBenchOptions& o) {
   if (o.rows < 1 || o.chunk < 1 || o.n_head < 1 || o.head_dim < 1)
-    throw UsageError("--dictionary, --write-every, --heads and --head-dim: expected at least 1");
+    throw UsageError("quern bench mixers: expected --dictionary and --write-every of at least 1");
 }
 
 // Depths around what the two laws say, N + C/2 and 1.5 N + C/2.
@@ -136,7 +136,8 @@ Crossing measured_crossing(const DecodeBenchOptions& o) {
   }
   if (depths.size() < 2)
     throw UsageError(
-        fmt::format("--write-every {}: leaves no two depths around the crossing of {} rows", o.chunk, o.rows));
+        fmt::format("quern bench mixers: --write-every {} is too large to measure the crossing of {} rows: lower it",
+                    o.chunk, o.rows));
   const Tensor x = random_normal({1, width}, 7, DType::f32);
   std::vector<double> found;
   for (int64_t rep = -1; rep < o.reps; ++rep) {
@@ -168,7 +169,7 @@ int bench_crossing(const DecodeBenchOptions& given, const std::vector<int64_t>& 
     DecodeBenchOptions o = given;
     o.rows = n;
     check(o);
-    if (n < 128) throw UsageError(fmt::format("--dictionary {}: expected at least 128 rows to time", n));
+    if (n < 128) throw UsageError(fmt::format("quern bench mixers: --dictionary {}: expected at least 128", n));
     const Crossing c = measured_crossing(o);
     Json one = Json::object();
     one.set("crossing", c.tokens), one.set("ovq_us", c.ovq_us);
@@ -194,7 +195,7 @@ int bench_crossing(const DecodeBenchOptions& given, const std::vector<int64_t>& 
 int bench_decode(const DecodeBenchOptions& o, bool json) {
   check(o);
   if (o.deepest < 1024 || o.deepest > 1 << 20)
-    throw UsageError(fmt::format("--deepest {}: expected 1024 … {}", o.deepest, 1 << 20));
+    throw UsageError(fmt::format("quern bench mixers: --max-context {}: expected 1024 to {}", o.deepest, 1 << 20));
   const int64_t width = o.n_head * o.head_dim;
   const std::vector<DecodeKind> kinds = decode_kinds(o);
   std::vector<DecodeRun> runs;

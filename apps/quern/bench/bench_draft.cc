@@ -9,7 +9,7 @@
 #include "apps/quern/cli/args.h"
 #include "quern/host/bench.h"
 #include "quern/infer/engine/engine.h"
-#include "quern/models/around_model.h"
+#include "quern/models/model_wrapper.h"
 
 namespace quern {
 namespace {
@@ -17,10 +17,10 @@ namespace {
 constexpr int64_t kPromptTokens = 64, kAnswerTokens = 96;
 
 // Sure of the script, but of one token in so many, by chance, which it gets wrong. One sequence at a time.
-class PrompterDraft final : public AroundModel {
+class PrompterDraft final : public ModelWrapper {
  public:
   PrompterDraft(Model& inner, const ScriptTokens& script, int64_t wrong_of)
-      : AroundModel(inner), script_(script), wrong_of_(wrong_of) {}
+      : ModelWrapper(inner), script_(script), wrong_of_(wrong_of) {}
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
     last_ = batch.positions.back();
     return inner_.hidden(tape, ids, batch);
@@ -43,22 +43,22 @@ class PrompterDraft final : public AroundModel {
 }  // namespace
 
 int bench_draft(const ModelBenchOptions& o, const std::string& draft, bool json) {
-  if (draft.empty()) throw UsageError("quern bench draft: say by --draft who guesses");
+  if (draft.empty()) throw UsageError("quern bench draft: --draft is missing: expected a model folder, q8 or q4");
   const DType kv = bench_kv(o);
   const std::unique_ptr<Model> model = bench_subject(o), small = bench_draft_model(o, draft);
   const int64_t both = std::min(model->vocab_size(), small->vocab_size());  // heads may be padded differently
   const ScriptTokens prompt = fresh_tokens(kPromptTokens, both, 1), answer = fresh_tokens(kAnswerTokens, both, 2);
   const auto script = std::make_shared<Scripted>(answer, model->vocab_size());
   Json rows = Json::array();
-  if (!json) fmt::print("{:>14}{:>6}{:>10}{:>10}{:>14}\n", "right", "K", "guesses", "right", "speed-up");
+  if (!json) fmt::print("{:>14}{:>6}{:>10}{:>10}{:>14}\n", "draft right", "K", "drafted", "accepted", "speed-up");
   for (const int64_t wrong_of : {20, 5})
-    for (const int64_t most : {4, 8}) {
+    for (const int64_t maximum : {4, 8}) {
       PrompterDraft prompter(*small, answer, wrong_of);
       Engine engine(*model, {.kv = kv, .cache_bytes = 0, .draft = &prompter});
       const auto run = [&](bool guessed) {
         Request r{.prompt = prompt};
         r.options.sampling.temperature = 0, r.options.max_tokens = kAnswerTokens, r.options.constraint = script;
-        if (guessed) r.options.speculate = SpeculationOptions::by_draft(most);
+        if (guessed) r.options.speculate = SpeculationOptions::by_draft(maximum);
         return engine.run(std::move(r));
       };
       run(true);
@@ -71,10 +71,10 @@ int bench_draft(const ModelBenchOptions& o, const std::string& draft, bool json)
         ratios.push_back((plain + run(false).decode_seconds) / 2 / g.decode_seconds);
       }
       Json row = Json::object();
-      row.set("wrong_of", wrong_of), row.set("most", most), row.set("drafted", all.all_drafted());
+      row.set("wrong_of", wrong_of), row.set("most", maximum), row.set("drafted", all.all_drafted());
       row.set("accepted", all.all_accepted()), row.set("speed_up", median(ratios));
       if (!json)
-        fmt::print("{:>8} of {:<2}{:>6}{:>10}{:>10}{:>14.2f}\n", wrong_of - 1, wrong_of, most, all.all_drafted(),
+        fmt::print("{:>8} of {:<2}{:>6}{:>10}{:>10}{:>14.2f}\n", wrong_of - 1, wrong_of, maximum, all.all_drafted(),
                    all.all_accepted(), median(ratios));
       std::fflush(stdout);
       rows.push(std::move(row));

@@ -56,7 +56,7 @@ double seconds(F&& f) {
 
 double prefill_seconds(const Variant& v, const Tensor& x, DType dtype) {
   auto m = v.make();
-  initialise(*m, 1);
+  initialize(*m, 1);
   m->pack(dtype);
   SequenceState state({{0, 0, m->state_spec(dtype)}});
   Batch batch = Batch::resume({&state}, {x.dim(0)});
@@ -66,7 +66,7 @@ double prefill_seconds(const Variant& v, const Tensor& x, DType dtype) {
 
 double backward_seconds(const Variant& v, const Tensor& x, const Tensor& gy) {
   auto m = v.make();
-  initialise(*m, 1);
+  initialize(*m, 1);
   Tape tape;
   Var y = m->forward(tape, tape.input(x), Batch::single(x.dim(0)), 0);
   return seconds([&] { tape.backward({y}, {gy}); });
@@ -83,8 +83,8 @@ double ratio(const std::vector<double>& base, const std::vector<double>& other) 
 int bench_mixers(const MixerBenchOptions& o, bool json) {
   DType dtype = parse_compute_dtype(o.dtype);
   if (o.width % (8 * kHead))
-    throw UsageError(fmt::format("--width {}: expected a multiple of {}", o.width, 8 * kHead));
-  if (o.tokens < 1) throw UsageError(fmt::format("--tokens {}: expected at least 1", o.tokens));
+    throw UsageError(fmt::format("quern bench mixers: --width {}: expected a multiple of {}", o.width, 8 * kHead));
+  if (o.tokens < 1) throw UsageError(fmt::format("quern bench mixers: --tokens {}: expected 1 or more", o.tokens));
   Tensor x = random_normal({o.tokens, o.width}, 1, DType::f32),
          gy = random_normal({o.tokens, o.width}, 2, DType::f32);
   std::vector<Variant> all = variants(o.width);

@@ -12,8 +12,8 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/random_model.h"
 #include "apps/quern/models/shipped_models.h"
+#include "quern/base/op_counters.h"
 #include "quern/base/rng.h"
-#include "quern/base/traffic.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
 #include "quern/infer/cache/kv_type.h"
@@ -124,11 +124,11 @@ Prefill prefill(Model& model, int64_t tokens, DType kv, int64_t reps) {
   for (int64_t i = 0; i < reps; ++i) {
     SequenceState state(model.sites(kv));
     state.reserve(tokens);
-    int64_t done = product_flops.load();
+    int64_t done = matmul_flops.load();
     auto start = std::chrono::steady_clock::now();
     run_prompt(model, ids, state);
     seconds.push_back(seconds_since(start));
-    flops = static_cast<double>(product_flops.load() - done);
+    flops = static_cast<double>(matmul_flops.load() - done);
     double after = measure(Bound::bf16_flops);
     peak.push_back((before + after) / 2);
     ratio.push_back(flops * 1e-9 / seconds.back() / peak.back());
@@ -145,9 +145,9 @@ std::vector<DType> bench_kvs(const ModelBenchOptions& o) {
 }
 
 // A packed folder stays as it is, whatever is asked for.
-std::string scheme_of(const ModelBenchOptions& o) {
+std::string quant_format_of(const ModelBenchOptions& o) {
   if (o.dir.empty()) return o.scheme;
-  const auto packed = packed_schemes(o.dir, open_checkpoint(o.dir));
+  const auto packed = packed_formats(o.dir, open_checkpoint(o.dir));
   return packed ? std::string(format_name(packed->first.format)) : o.scheme;
 }
 
@@ -177,7 +177,7 @@ SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t see
 }
 
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
-  if (o.dir.empty() == o.shape.empty()) throw UsageError("quern bench: give a folder or --shape, one of them");
+  if (o.dir.empty() == o.shape.empty()) throw UsageError("quern bench: expected either DIR or --shape");
   auto start = std::chrono::steady_clock::now();
   auto model = o.dir.empty() ? random_model(o.shape, o.scheme) : load_for_inference(o.dir, o.scheme);
   fmt::print(stderr, "ready in {:.1f} s\n", seconds_since(start));
@@ -192,7 +192,8 @@ std::unique_ptr<Model> bench_draft_model(const ModelBenchOptions& o, const std::
 }
 
 DType bench_kv(const ModelBenchOptions& o) {
-  if (o.kv.size() > 1) throw UsageError("--kv: expected one here; bench model and batch take several");
+  if (o.kv.size() > 1)
+    throw UsageError("quern bench: give --kv only once: only the benchmarks model and batch compare several");
   return bench_kvs(o)[0];
 }
 
@@ -211,18 +212,18 @@ int bench_model(const ModelBenchOptions& o, bool json) {
   read_all_weights(*model, kvs[0]);
   Json out = Json::object(), rows = Json::array();
   out.set("model", o.dir.empty() ? o.shape : o.dir);
-  out.set("scheme", scheme_of(o));
+  out.set("scheme", quant_format_of(o));
   out.set("resident_bytes", resident_bytes());
   if (!json)
-    fmt::print("{:<10}{:>8}{:>7}{:>12}{:>14}{:>12}{:>8}\n", "", "tokens", "batch", "tokens/s", "MB a token", "bound",
-               "ratio");
+    fmt::print("{:<10}{:>8}{:>7}{:>12}{:>14}{:>12}{:>8}\n", "", "tokens", "batch", "tokens/s", "MB per token",
+               "bound", "ratio");
   if (!o.skip_prefill) {
     Prefill p = prefill(*model, o.prompt, kvs[0], std::min<int64_t>(o.reps, 3));
     out.set("prefill_tokens", p.tokens);
     out.set("prefill_tokens_per_s", p.tokens_per_s);
     out.set("prefill_peak_ratio", p.ratio);
     if (!json)
-      fmt::print("{:<10}{:>8}{:>7}{:>12.1f}{:>14}{:>7.0f} GF/s{:>7.2f}\n", "prompt", p.tokens, 1, p.tokens_per_s, "",
+      fmt::print("{:<10}{:>8}{:>7}{:>12.1f}{:>14}{:>7.0f} GF/s{:>7.2f}\n", "prefill", p.tokens, 1, p.tokens_per_s, "",
                  p.peak, p.ratio);
   }
   double first = 0;
@@ -241,10 +242,10 @@ int bench_model(const ModelBenchOptions& o, bool json) {
         if (!json)
           fmt::print("{:<10}{:>8}{:>7}{:>12.2f}{:>14.1f}{:>7.1f} GB/s{:>7.2f}{}{}\n", "decode", d.depth, d.batch,
                      d.tokens_per_s, d.bytes_per_token * 1e-6, d.read, d.ratio, d.ratio > 1.05 ? " !" : "",
-                     (batch > 1 ? fmt::format("  {:.1f}× the first row", d.tokens_per_s / first) : "") +
-                         (kvs.size() > 1
-                              ? fmt::format("  {} cache: {:.2f} of the first's time", kv_name(d.kv), d.beside_first)
-                              : ""));
+                     (batch > 1 ? fmt::format("  {:.1f}× the first line", d.tokens_per_s / first) : "") +
+                         (kvs.size() > 1 ? fmt::format("  KV cache {}: {:.2f} of the time of the first",
+                                                       kv_name(d.kv), d.beside_first)
+                                         : ""));
         row.set("time_beside_first_kv", d.beside_first);
         row.set("times_first", d.tokens_per_s / first);
         if (rows.as_array().empty())

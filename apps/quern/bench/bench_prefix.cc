@@ -48,10 +48,10 @@ int bench_prefix(const ModelBenchOptions& o, bool json) {
       cold.push_back(cold_seconds);
       c.seconds.push_back(warm.prompt_seconds);
       c.ratio.push_back(warm.prompt_seconds / cold_seconds);
-      c.cached = warm.cached_tokens, c.replayed = warm.replayed_tokens;
+      c.cached = warm.cached_tokens, c.replayed = warm.recomputed_tokens;
     }
   Json out = Json::object(), rows = Json::array();
-  if (!json) fmt::print("{} prompt tokens, {} shared; cold {:.2f} s\n", n, shared, median(cold));
+  if (!json) fmt::print("{} prompt tokens, {} shared; {:.2f} s without the cache\n", n, shared, median(cold));
   for (Case& c : cases) {
     Json row = Json::object();
     row.set("shared_until", c.name);
@@ -61,8 +61,9 @@ int bench_prefix(const ModelBenchOptions& o, bool json) {
     row.set("replayed_tokens", c.replayed);
     rows.push(std::move(row));
     if (!json)
-      fmt::print("shared until {:<9} {:.2f} s, {:.3f} of cold; {} cached, {} replayed\n", c.name, median(c.seconds),
-                 median(c.ratio), c.cached, c.replayed);
+      fmt::print(
+          "shared until {:<9} {:.2f} s, {:.3f} of the time without the cache; {} tokens cached, {} recomputed\n",
+          c.name, median(c.seconds), median(c.ratio), c.cached, c.replayed);
   }
   out.set("prompt_tokens", n);
   out.set("cold_seconds", median(cold));

@@ -34,7 +34,7 @@ struct RowsBench {
     for (int64_t i = 0; i < kept; ++i) {
       SequenceState& mark = marks[static_cast<size_t>(i)];
       mark.advance(depth + 1 + i - mark.length());
-      batch.cuts.push_back({0, 1 + i, &mark});
+      batch.snapshot_points.push_back({0, 1 + i, &mark});
     }
     const auto start = std::chrono::steady_clock::now();
     Tape tape(Tape::inference);
@@ -51,10 +51,10 @@ void bench_answers(Model& model, const ModelBenchOptions& o, bool json, Json& ou
   const ScriptTokens prompt = fresh_tokens(kTokens, model.vocab_size(), 1);
   ScriptTokens copy = prompt;
   for (size_t i = kChanged; i < copy.size(); i += kChanged) copy[i] = copy[i] == 0 ? 1 : copy[i] - 1;
-  if (!json) fmt::print("{:<20}{:>8}{:>10}{:>10}{:>14}\n", "answer", "K", "guesses", "right", "speed-up");
+  if (!json) fmt::print("{:<20}{:>8}{:>10}{:>10}{:>14}\n", "output", "K", "drafted", "accepted", "speed-up");
   for (const auto& [name, text] : {std::pair<const char*, ScriptTokens>{"copies its prompt", copy},
                                    {"repeats nothing", fresh_tokens(kTokens, model.vocab_size(), 2)}})
-    for (int64_t most : {int64_t{4}, kUsualDraft, kMostGuessed}) {
+    for (int64_t maximum : {int64_t{4}, kDefaultDraftTokens, kMaxDraftTokens}) {
       const auto script = std::make_shared<Scripted>(text, model.vocab_size());
       const auto run = [&](int64_t speculate) {
         Engine engine(model,
@@ -67,15 +67,15 @@ void bench_answers(Model& model, const ModelBenchOptions& o, bool json, Json& ou
       Speculated all;
       for (int64_t i = 0; i < std::min<int64_t>(o.reps, 5); ++i) {
         const double plain = run(0).decode_seconds;
-        const Generated g = run(most);
+        const Generated g = run(maximum);
         all += g.speculated;
         ratios.push_back((plain + run(0).decode_seconds) / 2 / g.decode_seconds);
       }
       Json row = Json::object();
-      row.set("answer", name), row.set("most", most), row.set("drafted", all.all_drafted());
+      row.set("answer", name), row.set("most", maximum), row.set("drafted", all.all_drafted());
       row.set("accepted", all.all_accepted()), row.set("speed_up", median(ratios));
       if (!json)
-        fmt::print("{:<20}{:>8}{:>10}{:>10}{:>14.2f}\n", name, most, all.all_drafted(), all.all_accepted(),
+        fmt::print("{:<20}{:>8}{:>10}{:>10}{:>14.2f}\n", name, maximum, all.all_drafted(), all.all_accepted(),
                    median(ratios));
       out.push(std::move(row));
     }
@@ -85,15 +85,16 @@ void bench_answers(Model& model, const ModelBenchOptions& o, bool json, Json& ou
 
 int bench_rows(const ModelBenchOptions& o, bool json) {
   const std::vector<int64_t> depths = whole_numbers(o.depths, "--depth", {512, 8192}),
-                             counts = whole_numbers(o.batches, "--batch", {2, 3, 5, 9}, kMostGuessed + 1);
+                             counts = whole_numbers(o.batches, "--batch", {2, 3, 5, 9}, kMaxDraftTokens + 1);
   const DType kv = bench_kv(o);
   const std::unique_ptr<Model> model = bench_subject(o);
-  const bool fixed = speculation_marks(model->sites(kv), 1) > 0;
+  const bool fixed = rollback_point_count(model->sites(kv), 1) > 0;
   Json out = Json::array(), answers = Json::array();
-  if (!json) fmt::print("{:>8}{:>6}{:>10}{:>14}{:>18}\n", "tokens", "rows", "marks", "of one row", "price of a row");
+  if (!json)
+    fmt::print("{:>8}{:>6}{:>10}{:>14}{:>18}\n", "context", "batch", "snapshots", "of one token", "cost per token");
   for (int64_t depth : depths) {
     RowsBench bench{*model, state_at(*model, depth, kv, 1), SequenceState(model->sites(kv)), {}};
-    bench.state.reserve(depth + kMostGuessed + 1);
+    bench.state.reserve(depth + kMaxDraftTokens + 1);
     bench.step(1, 0), bench.step(counts.back(), fixed ? counts.back() - 1 : 0);  // first touch
     for (int64_t rows : counts) {
       std::vector<int64_t> kept = {0};

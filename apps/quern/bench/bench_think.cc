@@ -40,7 +40,7 @@ void plain_batches(Engine& engine, const Thought& t, const ThinkPlan& plan, cons
 }  // namespace
 
 int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
-  if (o.dir.empty()) throw UsageError("bench think: expected the folder of a chat model");
+  if (o.dir.empty()) throw UsageError("quern bench test-time: DIR is missing: expected the folder of a chat model");
   o.dir = model_folder(o.dir);
   GenerateOptions options;
   options.max_tokens = 192;
@@ -63,11 +63,11 @@ int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
     Thought t;
     double thought = 0, plain = 0;
     const auto think_about = [&] {
-      Engine engine(*model, {.kv = kv, .max_sessions = plan.n, .tokenizer = &tokenizer});
+      Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});
       thought += seconds_of([&] { t = think(engine, tokenizer, chat_template, messages, plan, options); });
     };
     const auto answer_plainly = [&] {
-      Engine engine(*model, {.kv = kv, .max_sessions = plan.n, .tokenizer = &tokenizer});
+      Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});
       plain += seconds_of([&] { plain_batches(engine, t, plan, options); });
     };
     think_about(), answer_plainly(), answer_plainly(), think_about();
@@ -84,8 +84,8 @@ int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
     return 0;
   }
   fmt::print(
-      "{}, {} problems, {} tokens: {:.0f} tokens/s, {:+.1f} % beside the same prompts in plain batches; the longest "
-      "prompt has {} tokens\n",
+      "{}, {} problems, {} tokens: {:.0f} tokens/s, {:+.1f} % time compared with the same prompts in plain batches; "
+      "longest prompt {} tokens\n",
       plan.name(), o.reps, tokens, speed, 100 * overhead, longest);
   return 0;
 }

@@ -7,8 +7,8 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/random_model.h"
 #include "apps/quern/models/shapes.h"
+#include "quern/base/op_counters.h"
 #include "quern/base/rng.h"
-#include "quern/base/traffic.h"
 #include "quern/host/bench.h"
 #include "quern/optim/clip.h"
 #include "quern/optim/groups.h"
@@ -27,13 +27,13 @@ double lap(std::chrono::steady_clock::time_point& from) {
 
 int bench_train(const TrainBenchOptions& o, bool json) {
   size_t dash = o.shape.find('-');
-  if (dash == std::string::npos) fail("--shape '{}': expected FAMILY-SIZE, zaya-60m for one", o.shape);
-  if (o.dtype != "bf16" && o.dtype != "f32") fail("--dtype {}: expected bf16 or f32", o.dtype);
-  if (o.rows < 1 || o.length < 1) fail("--rows and --length: expected at least 1");
+  if (dash == std::string::npos) fail("--shape '{}': expected FAMILY-SIZE, for example zaya-60m", o.shape);
+  if (o.dtype != "bf16" && o.dtype != "f32") fail("--dtype '{}': expected bf16 or f32", o.dtype);
+  if (o.rows < 1 || o.length < 1) fail("quern bench train: expected --micro-batch and --length of at least 1");
   const std::string family = o.shape.substr(0, dash), size = o.shape.substr(dash + 1);
-  auto model = build_model(everything(), shape_config(family, size, shape_vocab(family, size)));
-  initialise(*model, 1);
-  OptimizerGroups optimizer(*model, everything(), {});
+  auto model = build_model(builtin_registry(), shape_config(family, size, shape_vocab(family, size)));
+  initialize(*model, 1);
+  OptimizerGroups optimizer(*model, builtin_registry(), {});
   const bool bf16 = o.dtype == "bf16";
   const Bound bound = bf16 ? Bound::bf16_flops : Bound::f32_flops;
   const int64_t tokens = o.rows * o.length;
@@ -48,10 +48,10 @@ int bench_train(const TrainBenchOptions& o, bool json) {
   auto step = [&](bool counts) {
     double before = counts ? measure(bound) : 0;
     auto at = std::chrono::steady_clock::now();
-    int64_t done = product_flops.load();
+    int64_t done = matmul_flops.load();
     Tape tape(Tape::training, bf16);
     Var loss = model->loss(tape, model->hidden(tape, in, batch), targets);
-    flops = 3.0 * static_cast<double>(product_flops.load() - done);
+    flops = 3.0 * static_cast<double>(matmul_flops.load() - done);
     double f = lap(at);
     tape.backward(loss);
     double b = lap(at);
@@ -79,8 +79,9 @@ int bench_train(const TrainBenchOptions& o, bool json) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("{}: {} parameters, {} rows of {}, {}\n", o.shape, parameter_count(*model), o.rows, o.length, o.dtype);
-  fmt::print("{:.0f} tokens/s, {:.1f} MFLOP a token, mfu {:.2f} of {:.0f} GFLOP/s\n", n / micro, flops / n * 1e-6,
+  fmt::print("{}: {} parameters, micro-batch of {} sequences of {} tokens, {}\n", o.shape, parameter_count(*model),
+             o.rows, o.length, o.dtype);
+  fmt::print("{:.0f} tokens/s, {:.1f} MFLOP per token, MFU {:.2f} of {:.0f} GFLOP/s\n", n / micro, flops / n * 1e-6,
              median(ratio), median(peak));
   fmt::print(
       "forward {:.3f} s, backward {:.3f} s, optimizer {:.3f} s: {:.1f} % of a step of 16 Ki tokens, {:.1f} % of 64 "

@@ -1,5 +1,5 @@
 // Attention over ranks, measured: every way of joining (mixers/reduce_partials.h) and the two that move keys and
-// values, against attending one's own shard alone; and modelled: the same moves replayed on networks of up to 1 024
+// values, against attending one's own shard alone; and modeled: the same moves replayed on networks of up to 1 024
 // ranks.
 #pragma once
 #include <cstdint>

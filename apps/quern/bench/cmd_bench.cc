@@ -1,14 +1,17 @@
-// quern bench host|kernels|mixers|model|batch|rows|prefix|think|draft|train|tree
-//   host:    what this machine is and can do (bandwidth roofline, register-only compute peaks, handing work over)
-//   kernels: every kernel's bench case, each figure with its ratio to the peak measured beside it
-//   model:   a whole model's prompt and generation speed, against the bf16 peak and the read bandwidth
-//   batch:   total speed of many sequences at once; prefix: time to the first token when most of a prompt is known
-//   think:   a plan of thinking longer, beside the same prompts in plain batches
-//   draft:   what a draft model would bring if so many of its guesses came true
-//   train:   a training step of a shape: model flops against the peak, and where the time goes
-//   tree:    attention whose keys lie over ranks, every way of joining; --network: modelled up to 1 024 ranks
-//   mixers:  one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run; --decode: a
-//            token behind a long context, softmax beside memories of fixed size; --crossing: where they cost the same
+// quern bench host|kernels|mixers|model|batch|speculative|prefix|test-time|draft|train|tree-attention
+//   host:           what this machine is and can do (bandwidth roofline, register-only compute peaks, thread wake-up latency)
+//   kernels:        every kernel's bench case, each result with its ratio to the peak measured next to it
+//   model:          prefill and decode speed of a whole model, against the bf16 peak and the read bandwidth
+//   batch:          throughput of many sequences at once
+//   speculative:    cost of draft tokens in a step, and what speculative decoding gains (formerly: rows)
+//   prefix:         time to first token when the prefix cache has most of a prompt
+//   test-time:      a plan of test-time compute, compared with the same prompts in plain batches (formerly: think)
+//   draft:          speed-up by a draft model at given acceptance rates
+//   train:          a training step of a shape: model flops against the peak, and where the time goes
+//   tree-attention: attention over a KV cache sharded over ranks, every way of joining (formerly: tree); --network:
+//                   modeled up to 1 024 ranks
+//   mixers:         one layer of MHA, CCGQA and CCA with projections, prefill and backward, in one run; --decode: a token
+//                   after a long context, softmax and memories of fixed size; --crossing: where they cost the same
 #include "apps/quern/bench/bench_mixers.h"
 #include "apps/quern/bench/bench_model.h"
 #include "apps/quern/bench/bench_tree.h"
@@ -36,12 +39,15 @@ std::string_view unit_of(std::string_view peak) {
   return peak.ends_with("peak") ? "GFLOP/s" : "GB/s";
 }
 
+constexpr std::pair<const char*, const char*> kOldNames[] = {
+    {"rows", "speculative"}, {"think", "test-time"}, {"tree", "tree-attention"}};
+
 int bench_host(int64_t reps, bool json) {
   Json info = to_json(host_info()), peak = peaks(reps);
-  const double handoff = handoff_ns();
+  const double wakeup = wakeup_ns();
   if (json) {
     info.set("peaks", std::move(peak));
-    info.set("handoff_ns", handoff);
+    info.set("handoff_ns", wakeup);
     fmt::print("{}\n", info.dump(2));
     return 0;
   }
@@ -49,7 +55,7 @@ int bench_host(int64_t reps, bool json) {
     fmt::print("{:<16} {}\n", key, value.is_string() ? value.as_string() : value.dump());
   for (const auto& [key, value] : peak.as_object())
     fmt::print("{:<16} {:.1f} {}\n", key, value.as_double(), unit_of(key));
-  if (handoff > 0) fmt::print("{:<16} {:.0f} ns from thread to thread and back\n", "handoff", handoff);
+  if (wakeup > 0) fmt::print("{:<16} {:.0f} ns there and back\n", "thread wake-up", wakeup);
   return 0;
 }
 
@@ -84,46 +90,71 @@ int cmd_bench(Words args) {
   std::optional<int64_t> prompt;
   std::string draft;
   std::string plan = "mrsa:8x4x2,beta=192,tau=64";
-  Args a("bench", "measure this machine and the kernels on it");
-  a.positional("host|kernels|mixers|model|batch|rows|prefix|think|draft|train|tree", what)
+  Args a("bench", "benchmark this machine, its kernels and models");
+  a.positional("BENCHMARK", what)
       .positional("DIR", model.dir, false)
-      .flag("--only", options.only, "kernels: ROOM or ROOM/ROW, parts of names")
-      .flag("--reps", reps, "repetitions; figures are medians")
-      .flag("--tokens", mixers.tokens, "mixers: length of the sequence")
-      .flag("--width", mixers.width, "mixers: width of the model")
-      .flag("--dtype", mixers.dtype, "mixers (prefill; backward is f32), train: bf16 or f32")
-      .flag("--skip-backward", mixers.skip_backward, "mixers: prefill only")
-      .flag("--decode", decoding, "mixers: one token behind 1024 … --deepest others")
-      .flag("--deepest", decode.deepest, "mixers --decode: longest context")
-      .flag("--dictionary", dictionary,
-            "mixers --decode, --crossing: rows of OVQ's dictionary (1024); --crossing: again and again")
-      .flag("--write-every", decode.chunk, "mixers --decode, --crossing: tokens of OVQ's chunk")
-      .flag("--crossing", crossing, "mixers: the context at which softmax costs what OVQ does")
-      .flag("--shape", model.shape,
-            "model: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR; train: zaya-60m, …")
-      .flag("--scheme", model.scheme, "model: weights as f32, bf16, q8, q4 or q8a8; a packed DIR stays as it is")
-      .flag("--kv", model.kv,
-            "model, batch, rows, prefix, think, draft: the attention cache as bf16, q8 or f32; model, batch: given "
-            "again, one beside the other")
-      .flag("--prompt", prompt, "model, prefix: tokens of the prompt (2048; 4096)")
-      .flag("--chunk", model.chunk, "prefix: prompt rows of one step")
-      .flag("--depth", model.depths, "model: context of decoding, may be given again (512 and 8192)")
-      .flag("--batch", model.batches,
-            "model: sequences decoding at once; rows: rows of one sequence; may be given again (1; 2 3 5 9)")
-      .flag("--draft", draft, "draft: a folder, or q8 or q4: the same model packed so")
-      .flag("--plan", plan, "think: as quern run --think takes it")
-      .flag("--skip-prefill", model.skip_prefill, "model: decoding only")
-      .flag("--rows", train.rows, "train: rows of a micro-batch")
-      .flag("--length", train.length, "train: tokens of a row")
-      .flag("--ranks", tree.ranks, "tree: threads of this process; under mpirun its processes instead")
-      .flag("--keys", tree.tokens, "tree: keys of all ranks")
-      .flag("--heads", tree.heads, "tree: query heads")
-      .flag("--kv-heads", tree.kv_heads, "tree: key heads")
-      .flag("--head-dim", tree.head_dim, "tree: size of a head")
-      .flag("--network", tree.network, "tree: modelled networks instead of this machine")
-      .flag("--json", json, "one JSON object");
+      .flag("--only NAME", options.only, "kernels: run only MODULE or MODULE/ROW, given by parts of their names")
+      .flag("--reps N", reps, "repetitions; results are medians")
+      .flag("--tokens N", mixers.tokens, "mixers: sequence length in tokens")
+      .flag("--width N", mixers.width, "mixers: model width")
+      .flag("--dtype TYPE", mixers.dtype,
+            "mixers: type of prefill (backward is f32); train: compute type: bf16 or f32")
+      .flag("--skip-backward", mixers.skip_backward, "mixers: benchmark prefill only")
+      .flag("--decode", decoding, "mixers: benchmark decoding one token after contexts from 1024 to --max-context")
+      .flag("--max-context N", decode.deepest, "mixers --decode: longest context in tokens")
+      .alias("--deepest")
+      .flag("--dictionary N", dictionary,
+            "mixers --decode, --crossing: rows of the OVQ dictionary; repeatable with --crossing [1024]")
+      .flag("--write-every N", decode.chunk, "mixers --decode, --crossing: OVQ chunk in tokens")
+      .flag("--crossing", crossing, "mixers: find the context length at which softmax attention costs as much as OVQ")
+      .flag("--shape SHAPE", model.shape,
+            "model benchmarks: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR; train: zaya-60m, …")
+      .flag("--quant FORMAT", model.scheme,
+            "model benchmarks: weight format: f32, bf16, q8, q4 or q8a8; a quantized DIR stays as it is")
+      .alias("--scheme")
+      .flag(
+          "--kv TYPE", model.kv,
+          "model benchmarks: KV cache type: bf16, q8 or f32; repeatable with model and batch, to compare [bf16; f32 "
+          "with f32 weights]")
+      .flag("--prompt N", prompt, "model, prefix: prompt length in tokens [2048; 4096 for prefix]")
+      .flag("--chunk N", model.chunk, "prefix: maximum prefill tokens per step")
+      .flag(
+          "--depth N", model.depths,
+          "model, batch, speculative: context length of decoding in tokens; repeatable [512 and 8192; 512 for batch]")
+      .flag("--batch N", model.batches,
+            "model, batch: number of concurrent sequences; speculative: tokens per step; repeatable [1; 1 4 16 for "
+            "batch; 2 3 5 9 for speculative]")
+      .flag("--draft MODEL", draft, "draft: draft model: a folder, or q8 or q4 for a quantized copy of the model")
+      .flag("--plan PLAN", plan, "test-time: test-time compute plan, as in quern run --think")
+      .flag("--skip-prefill", model.skip_prefill, "model: benchmark decoding only")
+      .flag("--micro-batch N", train.rows, "train: sequences per micro-batch")
+      .alias("--rows")
+      .flag("--length N", train.length, "train: sequence length in tokens")
+      .flag("--ranks N", tree.ranks,
+            "tree-attention: number of ranks, as threads of this process; under mpirun, its processes are the ranks")
+      .flag("--keys N", tree.tokens, "tree-attention: number of keys in the KV caches of all ranks")
+      .flag("--heads N", tree.heads, "tree-attention: number of query heads")
+      .flag("--kv-heads N", tree.kv_heads, "tree-attention: number of key-value heads")
+      .flag("--head-dim N", tree.head_dim, "tree-attention: head dimension")
+      .flag("--network", tree.network, "tree-attention: model networks of up to 1024 ranks instead of measuring")
+      .flag("--json", json, "print one JSON object")
+      .note(
+          "BENCHMARK is one of\n"
+          "  host            memory bandwidth, compute peaks and thread wake-up latency of this machine\n"
+          "  kernels         every kernel, with its ratio to the measured peak\n"
+          "  mixers          one layer of MHA, CCGQA and CCA: prefill and backward; --decode and --crossing: OVQ\n"
+          "  model           prefill and decode speed of a model, against the compute peak and the read bandwidth\n"
+          "  batch           throughput of concurrent sequences\n"
+          "  speculative     speculative decoding: cost of draft tokens per step, and the speed-up of prompt lookup\n"
+          "  draft           speculative decoding: the speed-up of a draft model at given acceptance rates\n"
+          "  prefix          time to first token with and without the prefix cache\n"
+          "  test-time       test-time compute by a plan, compared with plain batches\n"
+          "  train           a training step: tokens per second and model flops utilization (MFU)\n"
+          "  tree-attention  attention over a KV cache sharded across ranks");
   if (!a.parse(args)) return 0;
-  if (reps < 1) throw UsageError(fmt::format("--reps {}: expected at least 1", reps));
+  if (reps < 1) throw UsageError(fmt::format("quern bench: --reps {}: expected 1 or more", reps));
+  for (const auto& [old, name] : kOldNames)
+    if (what == old) what = name;
   if (what == "host") return bench_host(reps, json);
   if (what == "kernels") {
     options.reps = static_cast<int>(reps);
@@ -137,7 +168,7 @@ int cmd_bench(Words args) {
       return bench_crossing(decode, dictionaries, json);
     }
     if (decoding) {
-      if (dictionaries.size() > 1) throw UsageError("--decode: expected one --dictionary");
+      if (dictionaries.size() > 1) throw UsageError("quern bench mixers: --decode takes one --dictionary");
       decode.reps = std::min<int64_t>(reps, 5);
       return bench_decode(decode, json);
     }
@@ -148,21 +179,23 @@ int cmd_bench(Words args) {
     train.shape = model.shape, train.dtype = mixers.dtype, train.reps = std::min<int64_t>(reps, 9);
     return bench_train(train, json);
   }
-  if (what == "tree") {
+  if (what == "tree-attention") {
     tree.reps = reps;
     return bench_tree(tree, json);
   }
   model.reps = what == "prefix" ? std::min<int64_t>(reps, 5) : reps;
   model.prompt = prompt.value_or(what == "prefix" ? 4096 : 2048);
-  if (model.prompt < 10 || model.chunk < 1) throw UsageError("--prompt: expected at least 10; --chunk: at least 1");
+  if (model.prompt < 10 || model.chunk < 1)
+    throw UsageError("quern bench: expected --prompt of at least 10 and --chunk of at least 1");
   if (what == "model") return bench_model(model, json);
   if (what == "batch") return bench_batch(model, json);
-  if (what == "rows") return bench_rows(model, json);
+  if (what == "speculative") return bench_rows(model, json);
   if (what == "draft") return bench_draft(model, draft, json);
-  if (what == "think") return bench_think(model, plan, json);
+  if (what == "test-time") return bench_think(model, plan, json);
   if (what == "prefix") return bench_prefix(model, json);
   throw UsageError(fmt::format(
-      "quern bench: '{}', expected host, kernels, mixers, model, batch, rows, prefix, think, draft, train or tree",
+      "quern bench: unknown benchmark '{}', expected host, kernels, mixers, model, batch, speculative, prefix, "
+      "test-time, draft, train or tree-attention",
       what));
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdio>
+#include <type_traits>
 
 #include "quern/base/nearest.h"
 
@@ -30,7 +31,7 @@ T number(const std::string& text, const std::string& what) {
   T v{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
   if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    usage("{}: '{}' is not a number of the expected kind", what, text);
+    usage("{}: '{}' is not {}", what, text, std::is_integral_v<T> ? "a whole number" : "a number");
   return v;
 }
 
@@ -45,9 +46,14 @@ Args& Args::rest(std::string name, std::vector<std::string>& values) {
   rest_ = &values;
   return *this;
 }
-Args::Flag& Args::add(std::string names, std::string help, std::string kind) {
-  flags_.push_back({split(names), std::move(help), std::move(kind), "", {}});
+Args::Flag& Args::add(std::string names, std::string help, std::string kind, bool repeatable) {
+  if (const size_t space = names.find(' '); space != names.npos) kind = names.substr(space + 1), names.resize(space);
+  flags_.push_back({split(names), std::move(help), std::move(kind), "", repeatable, {}});
   return flags_.back();
+}
+Args& Args::alias(std::string names) {
+  flags_.back().aliases = split(names);
+  return *this;
 }
 Args& Args::flag(std::string names, bool& value, std::string help) {
   add(std::move(names), std::move(help), "").set = [&value](const std::string&) { value = true; };
@@ -72,7 +78,7 @@ Args& Args::flag(std::string names, double& value, std::string help) {
   return *this;
 }
 Args& Args::flag(std::string names, std::vector<std::string>& values, std::string help) {
-  add(std::move(names), std::move(help), "TEXT").set = [&values](const std::string& s) { values.push_back(s); };
+  add(std::move(names), std::move(help), "TEXT", true).set = [&values](const std::string& s) { values.push_back(s); };
   return *this;
 }
 Args& Args::note(std::string text) {
@@ -80,14 +86,25 @@ Args& Args::note(std::string text) {
   return *this;
 }
 
-const Args::Flag& Args::find(const std::string& name) const {
+Args::Flag& Args::find(const std::string& name) {
   std::vector<std::string> known{"--help"};
-  for (const Flag& f : flags_)
+  for (Flag& f : flags_) {
+    if (std::find(f.aliases.begin(), f.aliases.end(), name) != f.aliases.end()) return f;
     for (const std::string& n : f.names) {
       if (n == name) return f;
       known.push_back(n);
     }
+  }
   usage("quern {}: unknown flag '{}'{}", verb_, name, did_you_mean(name, known));
+}
+
+void Args::note_given(Flag& f, const std::string& name) const {
+  const auto old = [&](const std::string& n) {
+    return std::find(f.aliases.begin(), f.aliases.end(), n) != f.aliases.end();
+  };
+  if (!f.repeatable && !f.given.empty() && f.given != name && (old(f.given) || old(name)))
+    usage("quern {}: {} and {} are the same flag, given twice: give only {}", verb_, f.given, name, f.names.back());
+  f.given = name;
 }
 
 bool Args::parse(std::span<const std::string> args) {
@@ -111,7 +128,7 @@ bool Args::parse(std::span<const std::string> args) {
       else if (rest_)
         rest_->push_back(a);
       else
-        usage("quern {}: '{}' is one word too many (see quern {} --help)", verb_, a, verb_);
+        usage("quern {}: unexpected argument '{}' (see quern {} --help)", verb_, a, verb_);
       continue;
     }
     std::optional<std::string> value;
@@ -119,7 +136,8 @@ bool Args::parse(std::span<const std::string> args) {
       value = a.substr(eq + 1);
       a.resize(eq);
     }
-    const Flag& f = find(a);
+    Flag& f = find(a);
+    note_given(f, a);
     if (f.kind.empty()) {
       if (value) usage("quern {}: {} is a switch and takes no value", verb_, a);
       f.set("");
@@ -147,19 +165,23 @@ std::string Args::help() const {
   for (const Positional& p : positional_) s += p.required ? " " + p.name : " [" + p.name + "]";
   if (rest_) s += fmt::format(" [{}…]", rest_name_);
   if (!flags_.empty()) s += " [flags]\n\n";
+  std::vector<std::string> left;
+  size_t width = 0;
   for (const Flag& f : flags_) {
-    std::string left = fmt::format("  {}{}{}", fmt::join(f.names, ", "), f.kind.empty() ? "" : " ", f.kind);
-    s += fmt::format("{:<26} {}{}\n", left, f.help,
-                     f.shown_default.empty() ? "" : fmt::format(" [{}]", f.shown_default));
+    left.push_back(fmt::format("  {}{}{}", fmt::join(f.names, ", "), f.kind.empty() ? "" : " ", f.kind));
+    width = std::max(width, left.back().size());
   }
+  for (size_t i = 0; i < flags_.size(); ++i)
+    s += fmt::format("{:<{}}  {}{}\n", left[i], width, flags_[i].help,
+                     flags_[i].shown_default.empty() ? "" : fmt::format(" [{}]", flags_[i].shown_default));
   if (flags_.empty()) s += "\n";
   if (!note_.empty()) s += "\n" + note_ + "\n";
   return s;
 }
 
-std::vector<int32_t> parse_token_list(const std::string& text) {
+std::vector<int32_t> parse_token_list(const std::string& text, const std::string& what) {
   std::vector<int32_t> ids;
-  for (const std::string& part : split(text)) ids.push_back(number<int32_t>(part, "--tokens"));
+  for (const std::string& part : split(text)) ids.push_back(number<int32_t>(part, what));
   return ids;
 }
 

@@ -1,8 +1,13 @@
 // Flags of a verb. One declaration gives parsing, `--help` and "did you mean". Positional words are declared too.
 //
-//   Args a("run", "answer a prompt, or chat");
-//   a.positional("DIR", dir).flag("-p,--prompt", prompt, "text to continue").flag("--json", json, "one JSON object");
+//   Args a("run", "generate text from a prompt, or chat");
+//   a.positional("DIR", dir)
+//       .flag("-n,--max-tokens N", n, "maximum number of tokens to generate")   // [256], the default, is added
+//       .alias("--tokens")                                                      // an old name: taken, never shown
+//       .flag("--json", json, "print one JSON object");
 //   if (!a.parse(args)) return 0;   // --help was printed; a mistake throws UsageError (exit code 2)
+//
+// The word after the names says what the value is (FILE, MIB, N); without one it is TEXT, N or X by type.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -31,7 +36,7 @@ class Args {
   Args& flag(std::string names, std::string& value, std::string help);
   Args& flag(std::string names, int64_t& value, std::string help);
   Args& flag(std::string names, double& value, std::string help);
-  Args& flag(std::string names, std::vector<std::string>& values, std::string help);  // may be given again and again
+  Args& flag(std::string names, std::vector<std::string>& values, std::string help);  // repeatable
   template <class T>
   Args& flag(std::string names, std::optional<T>& value, std::string help) {
     auto holder = std::make_shared<T>();
@@ -44,7 +49,8 @@ class Args {
     flags_.back().shown_default.clear();
     return *this;
   }
-  Args& note(std::string text);  // printed at the end of the help
+  Args& alias(std::string names);  // further names of the flag declared last, in no help and no completion
+  Args& note(std::string text);    // printed at the end of the help
   bool parse(std::span<const std::string> args);
   std::string help() const;
   CliPlace place() const;
@@ -52,22 +58,27 @@ class Args {
  private:
   struct Flag {
     std::vector<std::string> names;
-    std::string help, kind, shown_default;  // kind empty: a switch
+    std::string help, kind, shown_default;  // kind: the value's name, empty for a switch
+    bool repeatable;
     std::function<void(const std::string&)> set;
+    std::vector<std::string> aliases = {};
+    std::string given = {};  // the name it was given by
   };
   struct Positional {
     std::string name;
     std::string* value;
     bool required;
   };
-  Flag& add(std::string names, std::string help, std::string kind);
-  const Flag& find(const std::string& name) const;
+  Flag& add(std::string names, std::string help, std::string kind, bool repeatable = false);
+  Flag& find(const std::string& name);
+  void note_given(Flag& f, const std::string& name) const;  // throws UsageError for a name beside its alias
   std::string verb_, summary_, note_, rest_name_;
   std::vector<Flag> flags_;
   std::vector<Positional> positional_;
   std::vector<std::string>* rest_ = nullptr;
 };
 
-std::vector<int32_t> parse_token_list(const std::string& text);  // "1,2,3"
+// "1,2,3"; `what` names the list in the error.
+std::vector<int32_t> parse_token_list(const std::string& text, const std::string& what);
 
 }  // namespace quern

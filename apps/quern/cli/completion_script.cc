@@ -78,7 +78,7 @@ std::string zsh_script(const std::vector<CliPlace>& places) {
     s += ")\n      flags=(";
     for (const CliFlag& f : p.flags)
       for (const std::string& n : f.names) s += quoted(n + ":" + f.help, false) + " ";
-    s += "'--help:what this verb takes') ;;\n";
+    s += "'--help:list the flags of this verb') ;;\n";
   }
   s += "  esac\n"
        "  if [[ $PREFIX == -* ]]; then _describe -t flags flag flags\n"
@@ -118,7 +118,7 @@ std::string completion_script(const std::string& shell, const std::vector<CliPla
   if (shell == "bash") return bash_script(places);
   if (shell == "zsh") return zsh_script(places);
   if (shell == "fish") return fish_script(places);
-  throw UsageError(fmt::format("quern completion: '{}', expected bash, zsh or fish{}", shell,
+  throw UsageError(fmt::format("quern completion: unknown shell '{}', expected bash, zsh or fish{}", shell,
                                did_you_mean(shell, {"bash", "zsh", "fish"})));
 }
 

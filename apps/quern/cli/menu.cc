@@ -27,7 +27,7 @@ int choose(const char* path, const char* summary, std::span<const MenuItem> item
     }
     fmt::print("quern {} — {}\n\nusage: quern {} VERB …\n\n", path, summary, path);
     for (size_t i = 0; i < items.size(); ++i) fmt::print("  {:<{}}  {}\n", left[i], width, items[i].help);
-    fmt::print("\nquern {} VERB --help tells more.\n", path);
+    fmt::print("\n'quern {} VERB --help' lists the flags of a verb.\n", path);
     return args.empty() ? 2 : 0;
   }
   std::vector<std::string> names;
@@ -36,9 +36,9 @@ int choose(const char* path, const char* summary, std::span<const MenuItem> item
     names.emplace_back(i.name);
   }
   const std::string near = did_you_mean(args[0], names);
-  throw UsageError(near.empty()
-                       ? fmt::format("quern {}: '{}', expected one of {}", path, args[0], fmt::join(names, ", "))
-                       : fmt::format("quern {}: unknown verb '{}'{}", path, args[0], near));
+  throw UsageError(near.empty() ? fmt::format("quern {}: unknown verb '{}', expected one of {}", path, args[0],
+                                              fmt::join(names, ", "))
+                                : fmt::format("quern {}: unknown verb '{}'{}", path, args[0], near));
 }
 
 }  // namespace quern

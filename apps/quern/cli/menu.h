@@ -1,9 +1,9 @@
 // A verb that only leads to others: `quern recall index|query|…`. One table gives the choice, `--help`, and what a
 // word that is none of them may have meant.
 //
-//   constexpr MenuItem kItems[] = {{"index", "PATH… --db DIR", "bring an index up to date", recall_index}};
+//   constexpr MenuItem kItems[] = {{"index", "PATH… --db DIR", "create or update a search index", recall_index}};
 //
-//   int cmd_recall(Words args) { return choose("recall", "long texts, searched", kItems, args); }
+//   int cmd_recall(Words args) { return choose("recall", "search in long texts", kItems, args); }
 #pragma once
 #include <span>
 
@@ -13,7 +13,7 @@ namespace quern {
 
 struct MenuItem {
   const char* name;
-  const char* words;  // what is given behind it, as --help shows it
+  const char* words;  // what is given after it, as --help shows it
   const char* help;
   int (*run)(Words);
 };

@@ -1,5 +1,4 @@
-// A flag that was given again and again with whole numbers: from 1 to `most` each, or `otherwise` when it was not
-// given.
+// A repeatable flag of whole numbers: from 1 to `most` each, or `otherwise` when it was not given.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -12,7 +11,7 @@ namespace quern {
 
 inline std::vector<int64_t> whole_numbers(const std::vector<std::string>& words, const char* flag,
                                           std::vector<int64_t> otherwise,
-                                          int64_t most = std::numeric_limits<int64_t>::max()) {
+                                          int64_t maximum = std::numeric_limits<int64_t>::max()) {
   if (words.empty()) return otherwise;
   std::vector<int64_t> out;
   for (const std::string& w : words) {
@@ -22,10 +21,10 @@ inline std::vector<int64_t> whole_numbers(const std::vector<std::string>& words,
       n = std::stoll(w, &used);
     } catch (const std::logic_error&) {
     }
-    if (w.empty() || used != w.size() || n < 1 || n > most)
-      throw UsageError(most == std::numeric_limits<int64_t>::max()
+    if (w.empty() || used != w.size() || n < 1 || n > maximum)
+      throw UsageError(maximum == std::numeric_limits<int64_t>::max()
                            ? fmt::format("{} '{}': expected a whole number of 1 or more", flag, w)
-                           : fmt::format("{} '{}': expected a whole number from 1 to {}", flag, w, most));
+                           : fmt::format("{} '{}': expected a whole number from 1 to {}", flag, w, maximum));
     out.push_back(n);
   }
   return out;

@@ -12,18 +12,18 @@ namespace quern {
 namespace {
 
 constexpr MenuItem kItems[] = {
-    {"build", "RECIPE.toml", "carry out a corpus recipe", corpus_build},
-    {"filter", "INPUT…", "drop documents by a filter's rules", corpus_filter},
-    {"dedup", "INPUT…", "drop copies and near copies, write the survivors", corpus_dedup},
-    {"exact", "INPUT…", "drop exact copies alone", corpus_exact},
-    {"decontaminate", "INPUT…", "drop documents that hold n-grams of benchmarks", corpus_decontaminate},
-    {"repeats", "INPUT…", "drop lines, paragraphs or documents that stood before", corpus_repeats},
-    {"mix", "INPUT…", "give each source its share of the text, in a shuffled order", corpus_mix},
-    {"tokenize", "INPUT…", "token shards for training", corpus_tokenize},
-    {"parquet", "INPUT…", "write documents as Parquet files", corpus_parquet},
-    {"train-classifier", "", "learn to tell good texts from bad ones", corpus_train_classifier},
-    {"stats", "INPUT…", "count documents, bytes, words, tokens", corpus_stats_verb},
-    {"sketch", "INPUT…", "write every document's sketch", corpus_sketch},
+    {"build", "RECIPE.toml", "build a corpus from a recipe: filter and deduplicate sources", corpus_build},
+    {"filter", "INPUT…", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)", corpus_filter},
+    {"dedup", "INPUT…", "remove exact duplicates and near-duplicates (MinHash, LSH)", corpus_dedup},
+    {"exact", "INPUT…", "remove exact duplicates only", corpus_exact},
+    {"decontaminate", "INPUT…", "remove documents that share n-grams with benchmarks", corpus_decontaminate},
+    {"repeats", "INPUT…", "remove lines, paragraphs, substrings or documents seen earlier", corpus_repeats},
+    {"mix", "INPUT…", "mix sources in given proportions, in shuffled order", corpus_mix},
+    {"tokenize", "INPUT…", "write token shards for training", corpus_tokenize},
+    {"parquet", "INPUT…", "convert documents to Parquet files", corpus_parquet},
+    {"train-classifier", "--good FILE --bad FILE", "train a text quality classifier", corpus_train_classifier},
+    {"stats", "INPUT…", "count documents, bytes, words and tokens", corpus_stats_verb},
+    {"sketch", "INPUT…", "write the MinHash signature of every document", corpus_sketch},
 };
 
 }  // namespace
@@ -33,9 +33,10 @@ int cmd_corpus(Words args) {
     constexpr std::string_view kManyRanks[] = {"build", "dedup", "exact", "--help", "-h"};
     if (std::ranges::find(kManyRanks, args[0]) == std::end(kManyRanks))
       throw UsageError(
-          fmt::format("quern corpus {}: a stage for one process; mpirun is for build, dedup, exact", args[0]));
+          fmt::format("quern corpus {}: runs in one process; only build, dedup and exact run under mpirun", args[0]));
   }
-  return choose("corpus", "text to what a model learns from: filter, deduplicate, mix, cut", kItems, args);
+  return choose("corpus", "clean a corpus: filter, deduplicate (MinHash), decontaminate, mix, tokenize", kItems,
+                args);
 }
 
 }  // namespace quern

@@ -36,18 +36,19 @@ int corpus_train_classifier(Words args) {
   std::string out, text = "text";
   int64_t passes = 5, seed = 1;
   bool json = false;
-  Args a("corpus train-classifier", "learn to tell good texts from bad ones");
-  a.flag("--good", good, "file or folder of good texts; may be given again and again")
-      .flag("--bad", bad, "of bad ones")
-      .flag("--text-field", text, "member of a JSON line that holds the text")
-      .flag("--out", out, "file for the model, for --filter classifier:FILE:MIN")
-      .flag("--passes", passes, "over the texts")
-      .flag("--seed", seed, "of their order")
-      .flag("--json", json, "the figures as one JSON object")
-      .note("Every tenth text of each kind is kept out of training and tells how good the model is.");
+  Args a("corpus train-classifier", "train a text quality classifier");
+  a.flag("--good PATH", good, "file or folder of good texts; repeatable")
+      .flag("--bad PATH", bad, "file or folder of bad texts; repeatable")
+      .flag("--text-field NAME", text, "field of a JSON line that holds the text")
+      .flag("--out FILE", out, "output file: the classifier for --filter classifier:FILE:MIN")
+      .flag("--passes N", passes, "number of passes over the texts")
+      .flag("--seed N", seed, "random seed of the order of the texts")
+      .flag("--json", json, "print the results as one JSON object")
+      .note("Every tenth text of each class is held out of training to measure accuracy and AUC.");
   if (!a.parse(args)) return 0;
-  if (good.empty() || bad.empty()) throw UsageError("quern corpus train-classifier: --good and --bad are needed");
-  if (out.empty()) throw UsageError("quern corpus train-classifier: --out is missing");
+  if (good.empty() || bad.empty())
+    throw UsageError("quern corpus train-classifier: --good or --bad is missing: give at least one of each");
+  if (out.empty()) throw UsageError("quern corpus train-classifier: --out is missing: expected a file");
   ClassifierReport r;
   const LinearClassifier c =
       LinearClassifier::train(features_of(good, text), features_of(bad, text),
@@ -60,8 +61,8 @@ int corpus_train_classifier(Words args) {
     j.set("accuracy", r.accuracy), j.set("auc", r.auc);
     fmt::print("{}\n", j.dump());
   } else {
-    fmt::print("{}: {} good and {} bad texts; of {} held out {:.1f} % right, AUC {:.3f}\n", out, r.good, r.bad,
-               r.held_out_good + r.held_out_bad, 100 * r.accuracy, r.auc);
+    fmt::print("{}: trained on {} good and {} bad texts; {} held-out texts: accuracy {:.1f} %, AUC {:.3f}\n", out,
+               r.good, r.bad, r.held_out_good + r.held_out_bad, 100 * r.accuracy, r.auc);
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// quern corpus decontaminate: documents that hold n-grams of benchmarks are dropped.
+// quern corpus decontaminate: removes documents that share n-grams with benchmarks.
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
@@ -15,25 +15,31 @@ int corpus_decontaminate(Words args) {
   using namespace corpus;
   CorpusFlags flags;
   std::vector<std::string> against, fields;
-  int64_t n = 13, shortest = 8, least = 1;
+  int64_t n = 13, shortest = 8, minimum = 1;
   bool rejects = false, reasons = false, json = false;
-  Args a("corpus decontaminate", "drop documents that hold n-grams of benchmarks");
+  Args a("corpus decontaminate", "remove documents that share n-grams with benchmarks");
   flags.declare(a);
-  flags.declare_notes(a);
-  a.flag("--against", against, "benchmark: a file or folder; may be given again and again")
-      .flag("--against-field", fields, "member of its JSON lines that is looked for (text); may be given again")
-      .flag("--words", n, "in an n-gram")
-      .flag("--shortest", shortest, "an item of fewer words is left out, one shorter than an n-gram counts whole")
-      .flag("--least", least, "n-grams in common that reject a document")
-      .flag("--rejects", rejects, "keep rejected documents in reject-*.jsonl.zst")
-      .flag("--reasons", reasons, "write reasons.jsonl with every rejected document")
-      .flag("--json", json, "the counts as one JSON object");
+  flags.declare_checkpoints(a);
+  a.flag("--against PATH", against, "benchmark to search for: a file or folder; repeatable")
+      .flag("--against-field NAME", fields, "field of a benchmark's JSON lines to search for; repeatable [text]")
+      .flag("--ngram N", n, "number of words per n-gram")
+      .alias("--words")
+      .flag("--min-words N", shortest,
+            "minimum words of a benchmark item; shorter items are skipped, items shorter than an n-gram match as a "
+            "whole")
+      .alias("--shortest")
+      .flag("--min-matches N", minimum, "minimum number of shared n-grams that removes a document")
+      .alias("--least")
+      .flag("--rejects", rejects, "write removed documents to reject-*.jsonl.zst")
+      .flag("--reasons", reasons, "write reasons.jsonl, one line per removed document")
+      .flag("--json", json, "print the counts as one JSON object");
   if (!a.parse(args)) return 0;
   flags.check("corpus decontaminate");
-  if (against.empty()) throw UsageError("quern corpus decontaminate: --against is missing");
+  if (against.empty())
+    throw UsageError("quern corpus decontaminate: --against is missing: expected a benchmark file or folder");
   if (fields.empty()) fields = {"text"};
   auto index = std::make_shared<NgramIndex>(
-      NgramOptions{static_cast<int>(n), static_cast<int>(shortest), static_cast<int>(least)});
+      NgramOptions{static_cast<int>(n), static_cast<int>(shortest), static_cast<int>(minimum)});
   const Inputs benchmarks = find_inputs(against, "auto", "benchmark");
   for (const std::string& field : fields) {
     struct Nothing {};
@@ -48,13 +54,14 @@ int corpus_decontaminate(Words args) {
     warn_about(r.read, r.damaged, benchmarks);
   }
   index->finish();
-  if (index->grams() == 0) fail("the benchmarks hold no n-gram: every item is shorter than {} words", shortest);
+  if (index->grams() == 0)
+    fail("the benchmarks have no n-gram: every item is shorter than {} words (--min-words)", shortest);
   if (index->too_short() > 0)
-    fmt::print(stderr, "warning: {} of {} items are shorter than {} words and are not looked for\n",
+    fmt::print(stderr, "warning: skipped {} of {} items that are shorter than {} words (--min-words)\n",
                index->too_short(), index->items(), shortest);
   const Inputs in = find_inputs(flags.words, flags.form);
   const FilterRun run{.make = decontamination_filter(index),
-                      .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", n, shortest, least,
+                      .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", n, shortest, minimum,
                                                                    fmt::join(fields, "\n"))),
                       .scan = flags.scan(),
                       .rejects = rejects,
@@ -71,17 +78,17 @@ int corpus_decontaminate(Words args) {
           j = report.json();
           of.set("inputs", benchmarks.json()), of.set("items", static_cast<int64_t>(index->items()));
           of.set("too_short", static_cast<int64_t>(index->too_short()));
-          of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", n), of.set("least", least);
+          of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", n), of.set("least", minimum);
           j.set("benchmarks", std::move(of)), j.set("inputs", in.json());
           write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
         });
   }
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());
   else
-    fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.scan.read.documents);
+    fmt::print("{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
   return 0;
 }
 

@@ -1,5 +1,5 @@
-// quern corpus dedup and build: copies and near copies out, survivors as JSONL.zst, manifest.json and report.html
-// with what happened; from flags, or from a recipe.
+// quern corpus dedup and build: remove exact duplicates and near-duplicates, write the kept documents as JSONL.zst
+// with manifest.json and report.html; from flags, or from a recipe.
 #include <cstdio>
 #include <functional>
 
@@ -7,10 +7,11 @@
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
 #include "quern/base/mmap.h"
+#include "quern/base/version.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 #include "quern/corpus/dedup/dedup.h"
-#include "quern/corpus/dedup/page.h"
+#include "quern/corpus/dedup/html_report.h"
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/io/hashing.h"
 #include "quern/corpus/stages/recipe.h"
@@ -22,9 +23,13 @@ using namespace corpus;
 
 constexpr double kLongest = 1e6;  // seconds a rank waits for another one: elections are one rank's
 
+constexpr const char* kScopeHelp =
+    "which duplicates to remove: all, across (between sources only) or within (a source)";
+constexpr const char* kScoreHelp = "field with a number: of two duplicates, keep the one with the higher number";
+
 Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, const char* verb) {
   Json j = Json::object(), tool = Json::object();
-  tool.set("name", verb), tool.set("version", QUERN_VERSION);
+  tool.set("name", verb), tool.set("version", version());
   j.set("tool", std::move(tool));
   const Json config = c.json();
   j.set("config", config);
@@ -42,11 +47,11 @@ Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, cons
 struct RankFlags {
   int64_t ranks = 1;
   void declare(Args& a) {
-    a.flag("--ranks", ranks, "ranks in this process; for several processes or machines start it with mpirun");
+    a.flag("--ranks N", ranks, "number of ranks in this process; for several processes or machines use mpirun");
   }
 };
 
-void carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
+void run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
                Communicator& ranks, const std::function<void()>& finish) {
   DedupReport r;
   Json m;
@@ -58,32 +63,33 @@ void carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::pa
           m = manifest(in, c, report, verb);
           const std::filesystem::path folder = out;
           if (finish) finish();
-          write_file(folder / "report.html", corpus_page(m, report.samples));
+          write_file(folder / "report.html", corpus_html_report(m, report.samples));
           write_file(folder / "manifest.json", m.dump(2) + "\n");
         },
         &ranks);
   }
   if (ranks.rank() != 0) return;
-  tell_of_resuming(out.string(), {r.resumed, r.discarded});
+  report_resuming(out.string(), {r.resumed, r.discarded});
   warn_about(r.read, r.damaged, in);
   if (json) {
     fmt::print("{}\n", m.dump());
     return;
   }
   fmt::print(
-      "{}: {} of {} documents kept; {} exact copies and {} near copies of {} documents removed, the largest cluster "
-      "{}\n",
+      "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
+      "of {}\n",
       out.string(), r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
 }
 
-int carry_out(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
+int run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
               const RankFlags& flags, const std::function<void()>& finish = {}) {
-  const auto run = [&](Communicator& ranks) { carry_out(in, c, out, json, verb, ranks, finish); };
-  if (flags.ranks < 1) throw UsageError("--ranks takes 1 or more");
+  const auto run = [&](Communicator& ranks) { run_study(in, c, out, json, verb, ranks, finish); };
+  if (flags.ranks < 1) throw UsageError(fmt::format("--ranks {}: expected 1 or more", flags.ranks));
   if (!under_mpi()) {
     run_ranks(static_cast<int>(flags.ranks), run, {.timeout_s = kLongest});
   } else {
-    if (flags.ranks > 1) throw UsageError("--ranks is for one process; mpirun says how many there are");
+    if (flags.ranks > 1)
+      throw UsageError("--ranks cannot be used under mpirun, which sets the number of ranks itself (mpirun -n N)");
     run_mpi(run, {.timeout_s = kLongest});
   }
   return 0;
@@ -96,11 +102,11 @@ int corpus_exact(Words args) {
   RankFlags ranks;
   std::string scope = "all", score;
   bool json = false;
-  Args a("corpus exact", "drop exact copies alone");
+  Args a("corpus exact", "remove exact duplicates only");
   flags.declare(a);
-  a.flag("--scope", scope, "all, across sources, or within a source")
-      .flag("--score-field", score, "member with a number: of two copies the higher survives")
-      .flag("--json", json, "the manifest on stdout");
+  a.flag("--scope SCOPE", scope, kScopeHelp)
+      .flag("--score-field NAME", score, kScoreHelp)
+      .flag("--json", json, "print the manifest as JSON");
   ranks.declare(a);
   if (!a.parse(args)) return 0;
   flags.check("corpus exact");
@@ -108,7 +114,7 @@ int corpus_exact(Words args) {
   c.scope = parse_scope(scope);
   c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy();
   c.level = static_cast<int>(flags.level), c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20;
-  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus exact", ranks);
+  return run_study(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus exact", ranks);
 }
 
 int corpus_dedup(Words args) {
@@ -120,32 +126,44 @@ int corpus_dedup(Words args) {
   std::optional<int64_t> seed;
   int64_t memory_mb = 512;
   bool json = false, collide_empty = false;
-  Args a("corpus dedup", "drop copies and near copies, write the survivors");
+  Args a("corpus dedup", "remove exact duplicates and near-duplicates (MinHash, LSH)");
   flags.declare(a);
-  flags.declare_notes(a);
-  a.flag("--preset", preset, "zyda (13 words, 32 bands of 4), zyda2 (25 characters, 8 of 16, across sources), exact")
-      .flag("--mode", mode, "fast, or compat: the published hashes bit for bit")
-      .flag("--filter", filter, fmt::format("first drop documents by rules: {}", fmt::join(filter_names(), ", ")))
-      .flag("--lists", lists, "folder of word lists for the rules")
-      .flag("--verify", verify, "none, signature, exact (Jaccard) or containment")
-      .flag("--threshold", threshold, "of the verification")
-      .flag("--clustering", clustering, "star, or closure: connected components, as published")
-      .flag("--scope", scope, "all, across sources, or within a source")
-      .flag("--seed", seed, "of the hashes")
-      .flag("--collide-empty", collide_empty, "documents shorter than a shingle are one cluster, as published")
-      .flag("--score-field", score, "member with a number: of two copies the higher survives")
-      .flag("--memory-mb", memory_mb, "for sorting bands")
-      .flag("--against", against, "folder of a saved index: its documents win over these, as if read before them")
-      .flag("--save-index", save_index, "folder for an index of all survivors, those of --against among them")
-      .flag("--json", json, "the manifest on stdout")
+  flags.declare_checkpoints(a);
+  a.flag(
+       "--preset NAME", preset,
+       "settings of a published pipeline: zyda (shingles of 13 words, 32 LSH bands of 4 rows), zyda2 (25 characters, "
+       "8 bands of 16, across sources) or exact (no near-duplicates)")
+      .flag("--mode NAME", mode, "MinHash implementation: fast, or compat (bit-identical to the published one)")
+      .flag("--filter NAME", filter,
+            fmt::format("remove documents by quality rules first: {}", fmt::join(filter_names(), ", ")))
+      .flag("--lists DIR", lists, "folder of word lists for --filter")
+      .flag(
+          "--verify METHOD", verify,
+          "similarity of candidate pairs: none, signature (MinHash estimate), exact (Jaccard) or containment [exact]")
+      .flag("--threshold X", threshold,
+            "similarity at which a candidate pair counts as duplicates [0.4; 0.85 for zyda2]")
+      .flag("--clustering METHOD", clustering,
+            "star (compare with kept documents), or closure (connected components, as published) [star]")
+      .flag("--scope SCOPE", scope, kScopeHelp + std::string(" [across with zyda2, else all]"))
+      .flag("--seed N", seed, "random seed of the hash functions [1; 10 for zyda2]")
+      .flag("--collide-empty", collide_empty,
+            "put all documents shorter than a shingle into one cluster, as published")
+      .flag("--score-field NAME", score, kScoreHelp)
+      .flag("--memory-mib MIB", memory_mb, "memory for sorting LSH bands, in MiB")
+      .alias("--memory-mb")
+      .flag("--against DIR", against, "saved index to deduplicate against: its documents are kept over the inputs")
+      .flag("--save-index DIR", save_index, "save an index of all kept documents, including those of --against")
+      .flag("--json", json, "print the manifest as JSON")
       .note(
-          "Writes part-*.jsonl.zst, clusters.jsonl.zst, report.html and manifest.json; a run that was killed goes on "
-          "where it was when it is started again. Sources rank in the order they are named: "
-          "of two copies the one of the better source survives.");
+          "Writes part-*.jsonl.zst, clusters.jsonl.zst, report.html and manifest.json. A killed run resumes when it "
+          "is\n"
+          "started again. Sources rank in the order given: of two duplicates the one from the earlier source is "
+          "kept.");
   ranks.declare(a);
   if (!a.parse(args)) return 0;
   flags.check("corpus dedup");
-  if (memory_mb < 1) throw UsageError("quern corpus dedup: --memory-mb takes 1 or more");
+  if (memory_mb < 1)
+    throw UsageError(fmt::format("quern corpus dedup: --memory-mib {}: expected 1 or more", memory_mb));
   DedupConfig c = dedup_preset(preset, mode);
   if (verify) c.verify = parse_verification(*verify);
   if (threshold) c.threshold = *threshold;
@@ -159,21 +177,22 @@ int corpus_dedup(Words args) {
   c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20, c.memory = static_cast<uint64_t>(memory_mb) << 20;
   c.checkpoint_bytes = static_cast<uint64_t>(flags.checkpoint_mb) << 20;
   c.against = against, c.save_index = save_index;
-  return carry_out(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup", ranks);
+  return run_study(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup", ranks);
 }
 
 int corpus_build(Words args) {
   std::string file, out, against, save_index;
   RankFlags ranks;
   bool json = false, check = false;
-  Args a("corpus build", "a corpus from a recipe");
+  Args a("corpus build", "build a corpus from a recipe: filter and deduplicate sources");
   a.positional("RECIPE.toml", file)
-      .flag("--out", out,
-            "folder for part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json and recipe.json")
-      .flag("--check", check, "say what the recipe comes to and stop")
-      .flag("--against", against, "folder of a saved index: its documents win over the recipe's")
-      .flag("--save-index", save_index, "folder for an index of all survivors, those of --against among them")
-      .flag("--json", json, "the manifest on stdout");
+      .flag("--out DIR", out,
+            "output folder: part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json and recipe.json")
+      .flag("--check", check, "print the resolved configuration and exit")
+      .flag("--against DIR", against,
+            "saved index to deduplicate against: its documents are kept over those of the recipe")
+      .flag("--save-index DIR", save_index, "save an index of all kept documents, including those of --against")
+      .flag("--json", json, "print the manifest as JSON");
   ranks.declare(a);
   if (!a.parse(args)) return 0;
   const CorpusRecipe recipe = CorpusRecipe::load(file);
@@ -181,10 +200,10 @@ int corpus_build(Words args) {
     fmt::print("{}\n", recipe.config().json().dump(2));
     return 0;
   }
-  if (out.empty()) throw UsageError("quern corpus build: --out is missing");
+  if (out.empty()) throw UsageError("quern corpus build: --out is missing: expected a folder");
   DedupConfig c = recipe.config();
   c.against = against, c.save_index = save_index;
-  return carry_out(recipe.inputs(), c, out, json, "quern corpus build", ranks, [&] {
+  return run_study(recipe.inputs(), c, out, json, "quern corpus build", ranks, [&] {
     write_file(std::filesystem::path(out) / "recipe.json", write_value(recipe).dump(2) + "\n");
   });
 }

@@ -1,4 +1,4 @@
-// quern corpus filter: documents that pass a filter's rules, the others with their reasons.
+// quern corpus filter: keeps the documents that pass a filter's rules; the others are written with their reasons.
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
@@ -14,20 +14,22 @@ int corpus_filter(Words args) {
   CorpusFlags flags;
   std::string filter = "zyda", lists;
   bool rejects = false, reasons = false, json = false;
-  Args a("corpus filter", "documents that pass a filter's rules");
+  Args a("corpus filter", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)");
   flags.declare(a);
-  flags.declare_notes(a);
-  a.flag("--filter", filter, fmt::format("{}; several with + between", fmt::join(corpus::filter_names(), ", ")))
-      .flag("--lists", lists, "folder of word lists: zh, sexual, profanity, cursed as .txt or .json")
-      .flag("--rejects", rejects, "keep rejected documents in reject-*.jsonl.zst")
-      .flag("--reasons", reasons, "write reasons.jsonl: every rule that each rejected document fails")
-      .flag("--json", json, "the counts as one JSON object");
+  flags.declare_checkpoints(a);
+  a.flag("--filter NAME", filter,
+         fmt::format("rules to apply, several joined by +: {}", fmt::join(corpus::filter_names(), ", ")))
+      .flag("--lists DIR", lists, "folder of word lists: zh, sexual, profanity, cursed as .txt or .json")
+      .flag("--rejects", rejects, "write removed documents to reject-*.jsonl.zst")
+      .flag("--reasons", reasons, "write reasons.jsonl: every rule that each removed document fails")
+      .flag("--json", json, "print the counts as one JSON object");
   if (!a.parse(args)) return 0;
   flags.check("corpus filter");
-  if (filter == "none") throw UsageError("quern corpus filter: --filter none would filter nothing");
+  if (filter == "none") throw UsageError("quern corpus filter: --filter none removes nothing: name a filter");
   const corpus::FilterMaker make = corpus::find_filter(filter, lists);
   if (make()->wants_url() && flags.url.empty())
-    throw UsageError(fmt::format("quern corpus filter: --filter {} wants --url-field", filter));
+    throw UsageError(
+        fmt::format("quern corpus filter: --filter {} needs --url-field: name the field with the URL", filter));
   const corpus::Inputs in = corpus::find_inputs(flags.words, flags.form);
   const corpus::FilterRun run{.make = make,
                               .what = fmt::format("{} {}", filter, lists),
@@ -47,16 +49,16 @@ int corpus_filter(Words args) {
           write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
         });
   }
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
     return 0;
   }
-  fmt::print("{}: {} of {} documents kept\n", flags.out, r.kept, r.scan.read.documents);
+  fmt::print("{}: kept {} of {} documents\n", flags.out, r.kept, r.scan.read.documents);
   for (size_t i = 0; i < r.rules.size(); ++i)
     if (r.rule_any[i] > 0)
-      fmt::print("  {:<20} {:>9} first {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);
+      fmt::print("  {:<20} {:>9} failed it first, {:>9} in all\n", r.rules[i], r.rule_first[i], r.rule_any[i]);
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// quern corpus repeats: lines, paragraphs or documents of n-grams that stood before, out.
+// quern corpus repeats: removes lines, paragraphs, substrings or documents that were seen earlier.
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
@@ -17,22 +17,27 @@ int corpus_repeats(Words args) {
   int64_t shortest = 5, n = 13, window = 50, memory_mb = 256;
   RepeatConfig c;
   bool json = false;
-  Args a("corpus repeats", "drop lines, paragraphs or documents that stood before");
+  Args a("corpus repeats", "remove lines, paragraphs, substrings or documents seen earlier");
   flags.declare(a);
-  a.flag("--unit", unit,
-         "line, paragraph, span (stretches of words), or ngram: documents whose n-grams were nearly all seen")
-      .flag("--shortest", shortest, "lines and paragraphs of fewer words stay")
-      .flag("--ngram", n, "words of an n-gram")
-      .flag("--window", window, "words of the shortest stretch that is cut")
-      .flag("--share", c.share, "of a document's n-grams that were seen")
-      .flag("--memory-mb", memory_mb, "of the Bloom filter; for spans, for sorting")
-      .flag("--json", json, "the manifest on stdout")
+  a.flag("--unit NAME", unit,
+         "what to remove: line, paragraph, span (exact-substring deduplication), or ngram (documents with mostly "
+         "n-grams seen earlier)")
+      .flag("--min-words N", shortest, "line, paragraph: minimum number of words; shorter ones are kept")
+      .alias("--shortest")
+      .flag("--ngram N", n, "ngram: number of words per n-gram")
+      .flag("--window N", window, "span: minimum length of a removed substring, in words")
+      .flag("--share X", c.share, "ngram: fraction of n-grams seen earlier at which a document is removed")
+      .flag("--memory-mib MIB", memory_mb, "memory of the Bloom filter (span: for sorting), in MiB")
+      .alias("--memory-mb")
+      .flag("--json", json, "print the manifest as JSON")
       .note(
-          "What stands first in the order of the inputs stays. Two bytes a piece keep false answers under 1 in "
-          "1000.");
+          "The first occurrence in the order of the inputs is kept. Two bytes of memory per line, paragraph or "
+          "n-gram\n"
+          "keep false positives below 1 in 1000.");
   if (!a.parse(args)) return 0;
   flags.check("corpus repeats");
-  if (memory_mb < 1) throw UsageError("quern corpus repeats: --memory-mb takes 1 or more");
+  if (memory_mb < 1)
+    throw UsageError(fmt::format("quern corpus repeats: --memory-mib {}: expected 1 or more", memory_mb));
   const bool spans = unit == "span";
   if (!spans) c.unit = parse_repeat_unit(unit);
   c.shortest = static_cast<int>(shortest), c.n = static_cast<int>(n);
@@ -44,13 +49,16 @@ int corpus_repeats(Words args) {
   RepeatReport r;
   {
     Progress progress;
-    const auto tell = [&](uint64_t done, uint64_t total) { progress.share("repeats", done, total); };
+    const auto report_progress = [&](uint64_t done, uint64_t total) { progress.share("repeats", done, total); };
     const SpanConfig s{static_cast<int>(window), c.memory, c.level, c.shard_bytes};
-    r = spans ? drop_repeated_spans(in, o, s, flags.out, tell) : drop_repeats(in, o, c, flags.out, tell);
+    r = spans ? drop_repeated_spans(in, o, s, flags.out, report_progress)
+              : drop_repeats(in, o, c, flags.out, report_progress);
   }
   warn_about(r.scan.read, r.scan.damaged, in);
   if (r.false_positive_rate > 0.001)
-    fmt::print(stderr, "warning: one new piece in {:.0f} looked seen at the end; --memory-mb {} would lower that\n",
+    fmt::print(stderr,
+               "warning: the Bloom filter is full: 1 in {:.0f} new pieces was a false positive at the end; use "
+               "--memory-mib {}\n",
                1 / r.false_positive_rate, memory_mb * 4);
   Json j = r.json();
   j.set("unit", unit), j.set("memory_mb", memory_mb), j.set("inputs", in.json());
@@ -58,8 +66,8 @@ int corpus_repeats(Words args) {
   if (json)
     fmt::print("{}\n", j.dump());
   else
-    fmt::print("{}: {} of {} documents kept, {} of them cut; {} of {} pieces stood before\n", flags.out, r.kept,
-               r.scan.read.documents, r.changed, r.repeated, r.pieces);
+    fmt::print("{}: kept {} of {} documents, {} of them shortened; {} of {} pieces were seen earlier\n", flags.out,
+               r.kept, r.scan.read.documents, r.changed, r.repeated, r.pieces);
   return 0;
 }
 

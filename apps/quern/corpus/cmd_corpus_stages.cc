@@ -31,7 +31,7 @@ std::pair<std::string, double> parse_share(const std::string& word) {
   double share = 0;
   const char *begin = word.data() + cut + 1, *end = word.data() + word.size();
   if (cut == word.npos || cut == 0 || std::from_chars(begin, end, share).ptr != end || begin == end)
-    throw UsageError(fmt::format("quern corpus mix: --share '{}', expected SOURCE=NUMBER", word));
+    throw UsageError(fmt::format("quern corpus mix: --share '{}': expected SOURCE=NUMBER", word));
   return {word.substr(0, cut), share};
 }
 
@@ -41,17 +41,18 @@ int corpus_stats_verb(Words args) {
   CorpusFlags flags;
   std::string tokenizer;
   bool json = false;
-  Args a("corpus stats", "count documents, bytes, words, tokens");
+  Args a("corpus stats", "count documents, bytes, words and tokens");
   flags.declare_reading(a);
-  a.flag("--tokenizer", tokenizer, "folder with tokenizer.json: count tokens too")
-      .flag("--json", json, "one JSON object");
+  a.flag("--tokenizer DIR", tokenizer, "folder with tokenizer.json: count tokens too")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   flags.check_reading("corpus stats");
   const Inputs in = find_inputs(flags.words, flags.form);
   std::optional<Tokenizer> t;
   if (!tokenizer.empty()) t = Tokenizer::load(tokenizer);
-  const CorpusStats s =
-      with_progress("stats", [&](auto&& tell) { return corpus_stats(in, flags.scan(), t ? &*t : nullptr, tell); });
+  const CorpusStats s = with_progress("stats", [&](auto&& report_progress) {
+    return corpus_stats(in, flags.scan(), t ? &*t : nullptr, report_progress);
+  });
   warn_about(s.scan.read, s.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", s.json().dump());
@@ -74,17 +75,18 @@ int corpus_tokenize(Words args) {
   CorpusFlags flags;
   std::string tokenizer;
   bool no_end = false, json = false;
-  Args a("corpus tokenize", "token shards for training");
+  Args a("corpus tokenize", "write token shards for training");
   flags.declare_reading(a);
-  flags.declare_notes(a);
-  a.flag("--tokenizer", tokenizer, "folder with tokenizer.json")
-      .flag("--out", flags.out, "PREFIX of PREFIX.bin, PREFIX.idx and PREFIX.json")
-      .flag("--no-end-token", no_end, "put no end token behind documents")
-      .flag("--json", json, "the counts as one JSON object");
+  flags.declare_checkpoints(a);
+  a.flag("--tokenizer DIR", tokenizer, "folder with tokenizer.json")
+      .flag("--out PREFIX", flags.out, "output files: PREFIX.bin, PREFIX.idx and PREFIX.json")
+      .flag("--no-end-token", no_end, "add no end token after documents")
+      .flag("--json", json, "print the counts as one JSON object");
   if (!a.parse(args)) return 0;
   flags.check_reading("corpus tokenize");
-  if (flags.out.empty()) throw UsageError("quern corpus tokenize: --out is missing");
-  if (tokenizer.empty()) throw UsageError("quern corpus tokenize: --tokenizer is missing");
+  if (flags.out.empty()) throw UsageError("quern corpus tokenize: --out is missing: expected a PREFIX");
+  if (tokenizer.empty())
+    throw UsageError("quern corpus tokenize: --tokenizer is missing: expected a folder with tokenizer.json");
   const Inputs in = find_inputs(flags.words, flags.form);
   const Tokenizer t = Tokenizer::load(tokenizer);
   const TokenRun run{
@@ -94,14 +96,14 @@ int corpus_tokenize(Words args) {
       .prefix = flags.out,
       .checkpoint_bytes = flags.output().checkpoint_bytes};
   Json j;
-  const TokenShardReport r = with_progress("tokenize", [&](auto&& tell) {
-    return write_token_shards(in, t, run, tell, [&](const TokenShardReport& report) {
+  const TokenShardReport r = with_progress("tokenize", [&](auto&& report_progress) {
+    return write_token_shards(in, t, run, report_progress, [&](const TokenShardReport& report) {
       j = report.json();
       j.set("tokenizer", tokenizer), j.set("inputs", in.json());
       write_file(flags.out + ".json", j.dump(2) + "\n");
     });
   });
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());
@@ -117,33 +119,37 @@ int corpus_mix(Words args) {
   MixConfig c;
   int64_t seed = 1;
   bool json = false;
-  Args a("corpus mix", "give each source its share of the text, in a shuffled order");
+  Args a("corpus mix", "mix sources in given proportions, in shuffled order");
   flags.shard_mb = 256;
   flags.declare(a);
-  flags.declare_notes(a);
-  a.flag("--share", shares, "SOURCE=NUMBER, once for every source, in any unit")
-      .flag("--megabytes", megabytes, "of text in all; 0: as much as no source has to be repeated for")
-      .flag("--most-epochs", c.most_epochs, "refuse to read a source more often; 0: no limit")
-      .flag("--seed", seed, "of the choice and the order")
-      .flag("--json", json, "the manifest on stdout")
-      .note("Name sources as SOURCE=PATH. Documents and order depend on their ids and the seed alone.");
+  flags.declare_checkpoints(a);
+  a.flag("--share SOURCE=X", shares,
+         "proportion of a source, relative to the others; give one per source; repeatable")
+      .flag("--megabytes MB", megabytes,
+            "total text in MB (10^6 bytes); 0: as much as fits without repeating a source")
+      .flag("--max-epochs X", c.max_epochs, "fail if a source would be repeated more than X times; 0 is unlimited")
+      .alias("--most-epochs")
+      .flag("--seed N", seed, "random seed of the choice and order of documents")
+      .flag("--json", json, "print the manifest as JSON")
+      .note("Name the sources as SOURCE=PATH. The result depends only on the ids of the documents and the seed.");
   if (!a.parse(args)) return 0;
   flags.check("corpus mix");
-  if (shares.empty()) throw UsageError("quern corpus mix: --share is missing");
-  if (!(megabytes >= 0)) throw UsageError("quern corpus mix: --megabytes takes 0 or more");
+  if (shares.empty()) throw UsageError("quern corpus mix: --share is missing: give SOURCE=NUMBER for every source");
+  if (!(megabytes >= 0))
+    throw UsageError(fmt::format("quern corpus mix: --megabytes {}: expected 0 or more", megabytes));
   for (const std::string& s : shares) c.shares.push_back(parse_share(s));
   c.total_bytes = static_cast<uint64_t>(megabytes * 1e6), c.seed = static_cast<uint64_t>(seed);
   c.to = flags.output();
   const Inputs in = find_inputs(flags.words, flags.form);
   Json j;
-  const MixReport r = with_progress("mix", [&](auto&& tell) {
-    return mix_corpus(in, flags.scan(), c, tell, [&](const MixReport& report) {
+  const MixReport r = with_progress("mix", [&](auto&& report_progress) {
+    return mix_corpus(in, flags.scan(), c, report_progress, [&](const MixReport& report) {
       j = report.json();
       j.set("seed", seed), j.set("inputs", in.json());
       write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
     });
   });
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   if (json) {
     fmt::print("{}\n", j.dump());
@@ -157,15 +163,15 @@ int corpus_mix(Words args) {
 
 int corpus_parquet(Words args) {
   CorpusFlags flags;
-  Args a("corpus parquet", "write documents as Parquet files");
+  Args a("corpus parquet", "convert documents to Parquet files");
   flags.declare(a);
-  a.note("Columns: id, source, text, and members: the JSON line with null for its text. Packed by zstd.");
+  a.note("Columns: id, source, text, and members: the JSON line with null for its text. Compressed with zstd.");
   if (!a.parse(args)) return 0;
   flags.check("corpus parquet");
   const Inputs in = find_inputs(flags.words, flags.form);
-  const ConvertReport r = with_progress("parquet", [&](auto&& tell) {
+  const ConvertReport r = with_progress("parquet", [&](auto&& report_progress) {
     return write_parquet(in, flags.scan(), static_cast<int>(flags.level), static_cast<uint64_t>(flags.shard_mb) << 20,
-                         flags.out, tell);
+                         flags.out, report_progress);
   });
   warn_about(r.scan.read, r.scan.damaged, in);
   Json j = Json::object(), names = Json::array();
@@ -180,28 +186,31 @@ int corpus_sketch(Words args) {
   CorpusFlags flags;
   std::string preset = "zyda", mode = "fast";
   std::optional<int64_t> seed;
-  Args a("corpus sketch", "write every document's sketch");
+  Args a("corpus sketch", "write the MinHash signature of every document");
   flags.declare(a);
-  flags.declare_notes(a);
-  a.flag("--preset", preset, "zyda (13 words) or zyda2 (25 characters)")
-      .flag("--mode", mode, "fast, or compat: the published hashes bit for bit")
-      .flag("--seed", seed, "of the hashes");
+  flags.declare_checkpoints(a);
+  a.flag("--preset NAME", preset, "shingles of a published pipeline: zyda (13 words) or zyda2 (25 characters)")
+      .flag("--mode NAME", mode, "MinHash implementation: fast, or compat (bit-identical to the published one)")
+      .flag("--seed N", seed, "random seed of the hash functions [1; 10 for zyda2]");
   if (!a.parse(args)) return 0;
   flags.check("corpus sketch");
   DedupConfig c = dedup_preset(preset, mode);
-  if (!c.near) throw UsageError(fmt::format("quern corpus sketch: --preset {} has no sketch", preset));
+  if (!c.near)
+    throw UsageError(
+        fmt::format("quern corpus sketch: --preset {} has no MinHash signature: expected zyda or zyda2", preset));
   if (seed) c.sketch.seed = static_cast<uint32_t>(*seed);
   const Inputs in = find_inputs(flags.words, flags.form);
-  const SketchesReport r = with_progress("sketch", [&](auto&& tell) {
-    return write_sketches(in, flags.scan(), c.sketch, flags.output(), tell, [&](const SketchesReport& report) {
-      Json j = Json::object();
-      j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()), j.set("inputs", in.json());
-      write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
-    });
+  const SketchesReport r = with_progress("sketch", [&](auto&& report_progress) {
+    return write_sketches(
+        in, flags.scan(), c.sketch, flags.output(), report_progress, [&](const SketchesReport& report) {
+          Json j = Json::object();
+          j.set("sketch", c.sketch.json()), j.set("read", report.scan.read.json()), j.set("inputs", in.json());
+          write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
+        });
   });
-  tell_of_resuming(flags.out, r.went_on);
+  report_resuming(flags.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
-  fmt::print("{}: {} sketches\n", flags.out, r.scan.read.documents);
+  fmt::print("{}: {} MinHash signatures\n", flags.out, r.scan.read.documents);
   return 0;
 }
 

@@ -4,42 +4,49 @@ namespace quern {
 
 void CorpusFlags::declare_reading(Args& a) {
   a.rest("[SOURCE=]INPUT", words)
-      .flag("--form", form, "of the inputs: auto (by ending), jsonl, text, warc or parquet")
-      .flag("--text-field", text, "member of a JSON line that holds the text")
-      .flag("--url-field", url, "member of a JSON line with the address it comes from")
-      .flag("--on-bad", on_bad, "rows that are no documents: skip, stop, or replace (bytes that are no UTF-8)")
-      .flag("--max-row-mb", max_row_mb, "longer rows are skipped and counted");
+      .flag("--form FORMAT", form, "input format: auto (by file name), jsonl, text, warc or parquet")
+      .flag("--text-field NAME", text, "field of a JSON line that holds the text")
+      .flag("--url-field NAME", url, "field of a JSON line that holds the URL of the document")
+      .flag("--on-bad ACTION", on_bad,
+            "what to do with invalid records: skip, stop, or replace (bytes that are not valid UTF-8, by U+FFFD)")
+      .flag("--max-record-mib MIB", max_record_mb,
+            "maximum record size in MiB; longer records are skipped and counted")
+      .alias("--max-row-mb");
 }
 
 void CorpusFlags::declare(Args& a) {
   declare_reading(a);
-  a.flag("--out", out, "folder for what is written")
-      .flag("--level", level, "of zstd, 1 to 19")
-      .flag("--shard-mb", shard_mb, "of text in one output file");
+  a.flag("--out DIR", out, "output folder")
+      .flag("--level N", level, "zstd compression level, 1 to 19")
+      .flag("--shard-mib MIB", shard_mb, "uncompressed text per output file, in MiB")
+      .alias("--shard-mb");
 }
 
-void CorpusFlags::declare_notes(Args& a) {
-  a.flag("--checkpoint-mb", checkpoint_mb, "of input between two notes of how far the run came");
+void CorpusFlags::declare_checkpoints(Args& a) {
+  a.flag("--checkpoint-mib MIB", checkpoint_mb,
+         "save progress after every N MiB of input, so that a killed run can resume")
+      .alias("--checkpoint-mb");
 }
 
 void CorpusFlags::check_reading(const std::string& verb) const {
   if (words.empty()) throw UsageError(fmt::format("quern {}: name at least one input file or folder", verb));
   if (on_bad != "skip" && on_bad != "stop" && on_bad != "replace")
-    throw UsageError(fmt::format("quern {}: --on-bad '{}', expected skip, stop or replace", verb, on_bad));
-  if (checkpoint_mb < 1) throw UsageError(fmt::format("quern {}: --checkpoint-mb takes 1 or more", verb));
-  if (max_row_mb < 1 || max_row_mb > 1024)
-    throw UsageError(fmt::format("quern {}: --max-row-mb takes 1 to 1024", verb));
+    throw UsageError(fmt::format("quern {}: --on-bad '{}': expected skip, stop or replace", verb, on_bad));
+  if (checkpoint_mb < 1)
+    throw UsageError(fmt::format("quern {}: --checkpoint-mib {}: expected 1 or more", verb, checkpoint_mb));
+  if (max_record_mb < 1 || max_record_mb > 1024)
+    throw UsageError(fmt::format("quern {}: --max-record-mib {}: expected 1 to 1024", verb, max_record_mb));
 }
 
 void CorpusFlags::check(const std::string& verb) const {
   check_reading(verb);
-  if (out.empty()) throw UsageError(fmt::format("quern {}: --out is missing", verb));
-  if (level < 1 || level > 19) throw UsageError(fmt::format("quern {}: --level {}, expected 1 to 19", verb, level));
-  if (shard_mb < 1) throw UsageError(fmt::format("quern {}: --shard-mb takes 1 or more", verb));
+  if (out.empty()) throw UsageError(fmt::format("quern {}: --out is missing: expected a folder", verb));
+  if (level < 1 || level > 19) throw UsageError(fmt::format("quern {}: --level {}: expected 1 to 19", verb, level));
+  if (shard_mb < 1) throw UsageError(fmt::format("quern {}: --shard-mib {}: expected 1 or more", verb, shard_mb));
 }
 
 corpus::ReadPolicy CorpusFlags::policy() const {
-  return {on_bad == "stop", on_bad == "replace", static_cast<uint64_t>(max_row_mb) << 20};
+  return {on_bad == "stop", on_bad == "replace", static_cast<uint64_t>(max_record_mb) << 20};
 }
 
 corpus::ScanOptions CorpusFlags::scan() const {
@@ -53,30 +60,30 @@ corpus::StageOutput CorpusFlags::output() const {
           static_cast<uint64_t>(checkpoint_mb) << 20};
 }
 
-void tell_of_resuming(const std::string& out, const corpus::WentOn& w) {
+void report_resuming(const std::string& out, const corpus::ResumeInfo& w) {
   if (w.discarded)
     fmt::print(stderr,
-               "warning: {} held an unfinished run of another configuration, other inputs or another number of "
-               "ranks; it was removed\n",
+               "warning: {} held an unfinished run with another configuration, other inputs or another number of "
+               "ranks; removed it\n",
                out);
-  if (w.resumed > 0) fmt::print(stderr, "{}: went on with the run that was cut off\n", out);
+  if (w.resumed > 0) fmt::print(stderr, "{}: resumed the unfinished run\n", out);
 }
 
 void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in) {
-  using corpus::RowProblem;
+  using corpus::RecordProblem;
   for (const std::string& n : in.notes) fmt::print(stderr, "warning: {}\n", n);
-  if (!in.passed_over.empty())
-    fmt::print(stderr, "warning: {} files in the named folders are of no known kind and were left alone, {} first\n",
-               in.passed_over.size(), in.passed_over[0]);
+  if (!in.skipped.empty())
+    fmt::print(stderr, "warning: skipped {} files of unknown format in the input folders, the first is {}\n",
+               in.skipped.size(), in.skipped[0]);
   uint64_t bad = 0;
-  for (RowProblem p :
-       {RowProblem::bad_json, RowProblem::no_text, RowProblem::bad_utf8, RowProblem::too_long, RowProblem::cut})
+  for (RecordProblem p : {RecordProblem::bad_json, RecordProblem::no_text, RecordProblem::bad_utf8,
+                          RecordProblem::too_long, RecordProblem::cut})
     bad += read.problems[static_cast<int>(p)];
-  if (bad > 0) fmt::print(stderr, "warning: {} rows are no documents and were skipped\n", bad);
+  if (bad > 0) fmt::print(stderr, "warning: skipped {} invalid records\n", bad);
   for (const std::string& e : read.examples) fmt::print(stderr, "  {}\n", e);
   for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
   if (read.replaced > 0)
-    fmt::print(stderr, "warning: in {} documents U+FFFD stands for bytes that were no UTF-8\n", read.replaced);
+    fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);
 }
 
 }  // namespace quern

@@ -1,4 +1,4 @@
-// quern bench tree-attention: attention over ranks, measured and modelled.
+// quern bench tree-attention: attention over ranks, measured and modeled.
 #include "apps/quern/bench/bench_tree.h"
 
 #include <chrono>
@@ -138,8 +138,9 @@ Json to_json(const std::map<std::string, Measured>& all, const TreeBenchOptions&
 
 void print(const Json& j) {
   fmt::print(
-      "{} ranks ({}), {} keys, {} heads of {} over {} key heads; attending one's own shard: {:.2f} ms, "
-      "with a butterfly {:.2f}×\n",
+      "{} ranks ({}), {} keys, {} query heads of {}, {} key-value heads; attention on the local shard: {:.2f} ms, "
+      "with "
+      "a butterfly reduction {:.2f}×\n",
       j.at("ranks").as_int(), j.at("kind").as_string(), j.at("tokens").as_int(), j.at("heads").as_int(),
       j.at("head_dim").as_int(), j.at("kv_heads").as_int(), j.at("compute_ms").as_double(),
       j.at("butterfly_over_compute").as_double());
@@ -156,7 +157,7 @@ void print(const Json& j) {
 
 // 40 000 keys a rank of 16 heads of 128 in bf16, read at 3.35 TB/s; nodes of 8; 5 µs and 450 GB/s in a node, 20 µs
 // and 50 GB/s between nodes.
-Json modelled() {
+Json modeled() {
   constexpr int kNode = 8;
   constexpr int64_t kBlock = 2 * 40000 * 2048 * 2, kRecord = (2048 + 2 * 16) * 4;
   constexpr double kLocal = static_cast<double>(kBlock) / 3.35e12;
@@ -165,14 +166,14 @@ Json modelled() {
   for (int p = 8; p <= 1024; p *= 2) {
     Json at = Json::object();
     auto of = [&](const Network& n) {
-      auto us = [&](const std::function<Moves(int)>& moves, int64_t bytes, double work) {
-        return 1e6 * replay(n, moves, bytes, kLocal, work).seconds;
+      auto us = [&](const std::function<CommSchedule(int)>& schedule, int64_t bytes, double work) {
+        return 1e6 * replay(n, schedule, bytes, kLocal, work).seconds;
       };
       Json one = Json::object();
-      const double tree = us([&](int r) { return butterfly_moves(r, p); }, kRecord, 0),
-                   two = us([&](int r) { return two_level_moves(r, n.node_of); }, kRecord, 0),
-                   ring = us([&](int r) { return ring_moves(r, p); }, kRecord, 0),
-                   kv = us([&](int r) { return ring_moves(r, p); }, kBlock, kLocal), local = 1e6 * kLocal;
+      const double tree = us([&](int r) { return butterfly_schedule(r, p); }, kRecord, 0),
+                   two = us([&](int r) { return two_level_schedule(r, n.node_of); }, kRecord, 0),
+                   ring = us([&](int r) { return ring_schedule(r, p); }, kRecord, 0),
+                   kv = us([&](int r) { return ring_schedule(r, p); }, kBlock, kLocal), local = 1e6 * kLocal;
       one.set("butterfly_us", tree), one.set("two_level_us", two), one.set("ring_us", ring),
           one.set("ring_kv_us", kv);
       one.set("ring_over_butterfly_joining", (ring - local) / (tree - local));
@@ -189,7 +190,7 @@ Json modelled() {
 }
 
 void print_model(const Json& rows) {
-  fmt::print("microseconds on modelled networks: one node; nodes of 8 in order; nodes of 8 at random\n");
+  fmt::print("microseconds on modeled networks: one node; nodes of 8 in order; nodes of 8 at random\n");
   fmt::print("{:>6}  {:<11}{:>12}{:>12}{:>12}{:>14}{:>16}\n", "ranks", "", "butterfly", "two-level", "ring",
              "ring-kv", "ring-kv/butterfly");
   for (const auto& [p, at] : rows.as_object())
@@ -204,13 +205,15 @@ void print_model(const Json& rows) {
 
 int bench_tree(const TreeBenchOptions& o, bool json) {
   if (o.network) {
-    const Json rows = modelled();
+    const Json rows = modeled();
     json ? fmt::print("{}\n", rows.dump(2)) : print_model(rows);
     return 0;
   }
-  if (o.ranks < 1 || o.tokens < 1) throw UsageError("bench tree: --ranks and --keys must be 1 or more");
+  if (o.ranks < 1 || o.tokens < 1)
+    throw UsageError("quern bench tree-attention: expected --ranks and --keys of at least 1");
   if (o.kv_heads < 1 || o.heads < 1 || o.heads % o.kv_heads || o.head_dim < 1)
-    throw UsageError(fmt::format("bench tree: --heads {} must be a multiple of --kv-heads {}", o.heads, o.kv_heads));
+    throw UsageError(fmt::format("quern bench tree-attention: --heads {}: expected a multiple of --kv-heads {}",
+                                 o.heads, o.kv_heads));
   auto run = [&](Communicator& c) {
     const Json j = to_json(measured(c, o), o, c.size(), under_mpi());
     if (c.rank() == 0) json ? fmt::print("{}\n", j.dump(2)) : print(j);

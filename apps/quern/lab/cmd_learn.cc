@@ -1,4 +1,5 @@
-// quern learn: rules of learning other than the gradient, and memories other than attention, studied at small sizes.
+// quern research: learning rules other than backpropagation, memories other than attention, codes for a question, all
+// studied at small sizes.
 #include "apps/quern/cli/menu.h"
 #include "apps/quern/lab/learn_action_centric.h"
 #include "apps/quern/lab/learn_eprop.h"
@@ -8,16 +9,15 @@ namespace quern {
 namespace {
 
 constexpr MenuItem kItems[] = {
-    {"eprop", "STUDY", "deep e-prop beside the gradient, in leaky stacks", learn_eprop},
-    {"ovq", "STUDY", "how much memories of different kinds hold", learn_ovq},
-    {"action-centric", "STUDY", "codes of images priced by their rate", learn_action_centric},
+    {"eprop", "STUDY", "deep e-prop compared with backpropagation, in leaky recurrent networks", learn_eprop},
+    {"ovq", "STUDY", "capacity of sequence memories: attention, OVQ, delta rules, linear attention", learn_ovq},
+    {"action-centric", "STUDY", "rate-distortion codes of images for a question", learn_action_centric},
 };
 
 }  // namespace
 
 int cmd_learn(Words args) {
-  return choose("learn", "rules of learning other than the gradient, and memories other than attention", kItems,
-                args);
+  return choose("research", "small research studies: e-prop, OVQ memories, action-centric codes", kItems, args);
 }
 
 }  // namespace quern

@@ -9,20 +9,22 @@ namespace quern {
 int cmd_study(Words args) {
   std::string file, work;
   bool json = false;
-  Args a("study", "train variants of a recipe on the same tokens and compare them");
+  Args a("study", "ablation: train variants of a recipe on the same tokens and compare them");
   a.positional("STUDY", file)
-      .flag("--work", work, "folder of data and runs [runs/study-NAME]; what is done there is not done again")
-      .flag("--json", json, "one JSON object");
+      .flag("--work DIR", work, "folder of data and runs; finished runs in it are reused [runs/study-NAME]")
+      .flag("--json", json, "print one JSON object")
+      .note("STUDY is a TOML file: a base recipe and its variants.");
   if (!a.parse(args)) return 0;
   const Study study = read_study(file);
   const std::filesystem::path folder =
       work.empty() ? std::filesystem::path("runs") / ("study-" + study.name) : std::filesystem::path(work);
-  const Json j = carry_out(study, everything(), folder, [](const std::string& s) { fmt::print(stderr, "{}\n", s); });
+  const Json j =
+      run_study(study, builtin_registry(), folder, [](const std::string& s) { fmt::print(stderr, "{}\n", s); });
   if (json) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("{:<24} {:>12} {:>10}  even from step\n", "variant", "parameters", "loss");
+  fmt::print("{:<24} {:>12} {:>10}  experts balanced from step\n", "variant", "parameters", "loss");
   for (const StudyVariant& v : study.variant) {
     const Json* even = j.at("even_at", "study").find(v.name);
     fmt::print("{:<24} {:>12} {:>10.4f}  {}\n", v.name,
@@ -30,7 +32,7 @@ int cmd_study(Words args) {
                j.at("loss", "study").at(v.name, "study").as_double("study"),
                even ? fmt::format("{:.0f}", even->as_double("study")) : "—");
   }
-  fmt::print("spread of a variant's seeds: {:.4f}\n", j.at("spread", "study").as_double("study"));
+  fmt::print("spread between the seeds of a variant: {:.4f}\n", j.at("spread", "study").as_double("study"));
   return 0;
 }
 

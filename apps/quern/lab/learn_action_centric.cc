@@ -48,10 +48,10 @@ std::vector<float> rows_of(std::span<const float> x, int64_t wide, const std::ve
 int curve(Words args) {
   ImageFlags f;
   std::string file;
-  Args a("learn action-centric curve",
-         "rate and accuracy of codes made for the picture, for a question, or without a picture");
+  Args a("research action-centric curve",
+         "rate and accuracy of codes trained for reconstruction, for a question (action), or without reconstruction");
   f.declare(a, true);
-  a.flag("--report", file, "write a page of pictures, curves and codes (HTML) here");
+  a.flag("--report FILE", file, "write an HTML report with images, curves and codes to FILE");
   if (!a.parse(args)) return 0;
   const std::vector<CodeLoss> losses = f.chosen_losses();
   const std::vector<double> given = f.chosen_betas();
@@ -75,7 +75,7 @@ int curve(Words args) {
   out.set("epochs", s.code.epochs);
   if (!f.json)
     fmt::print(
-        "the query network is right on {:.3f} of {} test images\n{:<15}{:>8}{:>8}{:>8}{:>10}{:>12}{:>8}{:>9}\n",
+        "the query network has accuracy {:.3f} on {} test images\n{:<15}{:>8}{:>8}{:>8}{:>10}{:>12}{:>8}{:>9}\n",
         right, test.size(), "", "beta", "bits", "I(X;Z)", "accuracy", "sq. error", "active", "seconds");
   for (CodeLoss loss : losses) {
     Json rows = Json::object();
@@ -110,20 +110,20 @@ int curve(Words args) {
   return 0;
 }
 
-// What codes tell of what was done to their pictures, read off by a linear map fitted on the pictures they learnt
+// What codes tell of what was done to their pictures, read off by a linear map fitted on the pictures they learned
 // from.
 int invariance(Words args) {
   ImageFlags f;
   int64_t shift = -1;
-  Args a("learn action-centric invariance",
-         "pictures moved and made brighter or darker: how much of that do codes still tell?");
+  Args a("research action-centric invariance",
+         "how much codes reveal of shifts and brightness changes of their images");
   f.declare(a, true);
-  a.flag("--shift", shift, "pixels pictures are moved by at most; -1 = as the data set has it");
+  a.flag("--shift N", shift, "maximum shift of the images, in pixels; -1 uses the default of the data set");
   if (!a.parse(args)) return 0;
   const std::vector<CodeLoss> losses = f.chosen_losses();
   const std::vector<double> given = f.chosen_betas();
   ImageSetting s = f.setting();
-  NuisanceRange range{.shift = shift < 0 ? s.most_shift : shift};
+  NuisanceRange range{.shift = shift < 0 ? s.max_shift : shift};
   const DisturbedImages test = disturb(s.data.test, range, 2);
   if (f.data == "digits") range.copies = 4, s.query.epochs /= 2;
   if (range.copies > 1 && f.epochs == 0) s.code.epochs /= range.copies;  // as many steps as without copies
@@ -134,7 +134,7 @@ int invariance(Words args) {
   out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.seeds), out.set("shift", range.shift);
   if (!f.json)
     fmt::print(
-        "the query network is right on {:.3f} of {} moved and dimmed test images\n{:<15}{:>8}{:>8}{:>10}{:>8}{:>8}"
+        "the query network has accuracy {:.3f} on {} shifted and dimmed test images\n{:<15}{:>8}{:>8}{:>10}{:>8}{:>8}"
         "{:>8}{:>12}{:>8}\n",
         right, test.images.size(), "", "beta", "bits", "accuracy", "right", "down", "shift", "brightness", "label");
   Progress progress;
@@ -143,7 +143,7 @@ int invariance(Words args) {
     for (double beta : given.empty() ? s.betas[static_cast<size_t>(loss)] : given) {
       double bits = 0, accuracy = 0, told[3] = {}, label = 0;
       for (int64_t seed = 1; seed <= f.seeds; ++seed) {
-        progress("{} at {:g}: start {} of {}", code_loss_name(loss), beta, seed, f.seeds);
+        progress("{} at beta {:g}: seed {} of {}", code_loss_name(loss), beta, seed, f.seeds);
         ImageCode<float> code = trained_code(s, train.images, loss, beta, {{&query}}, seed);
         const CodedImages fit = code_images(code, train.images, static_cast<uint64_t>(seed) + 50),
                           seen = code_images(code, test.images, static_cast<uint64_t>(seed));
@@ -175,12 +175,12 @@ int invariance(Words args) {
 // Codes made for a question with two answers, for the labels, and for both by halves: what each knows of either.
 int transfer(Words args) {
   ImageFlags f;
-  Args a("learn action-centric transfer", "what a code made for one question tells of another");
+  Args a("research action-centric transfer", "how much a code trained for one question reveals about another");
   f.declare(a, false);
   if (!a.parse(args)) return 0;
   const std::vector<double> given = f.chosen_betas();
   const ImageSetting s = f.setting();
-  const ImageSplit halves{relabelled(s.data.train, s.half), relabelled(s.data.test, s.half)};
+  const ImageSplit halves{relabeled(s.data.train, s.half), relabeled(s.data.test, s.half)};
   Query<float> half = train_query(halves.train, s.query_shape, s.query),
                label = train_query(s.data.train, s.query_shape, s.query);
   const double half_right = query_accuracy(half, halves.test), label_right = query_accuracy(label, s.data.test);
@@ -188,9 +188,10 @@ int transfer(Words args) {
   out.set("data", f.data), out.set("half", s.half_name), out.set("seeds", f.seeds);
   out.set("half_query_accuracy", half_right), out.set("label_query_accuracy", label_right);
   if (!f.json)
-    fmt::print("queries on the images themselves: {} {:.3f}, label {:.3f}\n{:<15}{:>8}{:>8}{:>8}{:>8}{:>12}{:>13}\n",
-               s.half_name, half_right, label_right, "made for", "beta", "bits", "half", "label", "half, probe",
-               "label, probe");
+    fmt::print(
+        "query accuracy on the images themselves: {} {:.3f}, label {:.3f}\n{:<15}{:>8}{:>8}{:>8}{:>8}{:>12}{:>13}\n",
+        s.half_name, half_right, label_right, "trained for", "beta", "bits", "half", "label", "half, probe",
+        "label, probe");
   const std::pair<const char*, std::vector<Question<float>>> made_for[] = {
       {"half", {{&half}}}, {"label", {{&label}}}, {"both", {{&half, 0.5}, {&label, 0.5}}}};
   Progress progress;
@@ -199,7 +200,7 @@ int transfer(Words args) {
     for (double beta : given.empty() ? s.betas[static_cast<size_t>(CodeLoss::action)] : given) {
       double bits = 0, on_half = 0, on_label = 0, half_probe = 0, label_probe = 0;
       for (int64_t seed = 1; seed <= f.seeds; ++seed) {
-        progress("{} at {:g}: start {} of {}", name, beta, seed, f.seeds);
+        progress("{} at beta {:g}: seed {} of {}", name, beta, seed, f.seeds);
         ImageCode<float> code = trained_code(s, s.data.train, CodeLoss::action, beta, questions, seed);
         const CodedImages fit = code_images(code, s.data.train, static_cast<uint64_t>(seed) + 50),
                           seen = code_images(code, s.data.test, static_cast<uint64_t>(seed));
@@ -229,9 +230,9 @@ int transfer(Words args) {
 // Four equally likely states: all of them told, or only which half they are in.
 int rate(Words args) {
   bool json = false;
-  Args a("learn action-centric rate",
-         "the least rates of four states, of a binary question about them, and of ten answers");
-  a.flag("--json", json, "one JSON object");
+  Args a("research action-centric rate",
+         "minimum rates (Blahut-Arimoto) of four states, a binary question about them, and ten answers");
+  a.flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   FiniteSource states{std::vector<double>(4, 0.25), {}}, question = states;
   for (int x = 0; x < 4; ++x) {
@@ -245,7 +246,7 @@ int rate(Words args) {
     table.set(fmt::format("{:g}", d), std::move(row));
   }
   for (double accuracy : {0.67, 0.8, 0.85, 0.9, 1.0})
-    ten.set(fmt::format("{:g}", accuracy), least_query_rate(10, accuracy));
+    ten.set(fmt::format("{:g}", accuracy), min_query_rate(10, accuracy));
   all.set("distortion", std::move(table)), all.set("ten_answers", std::move(ten));
   if (json) {
     fmt::print("{}\n", all.dump(2));
@@ -262,16 +263,16 @@ int rate(Words args) {
 }
 
 constexpr MenuItem kItems[] = {
-    {"curve", "", "rate against accuracy", curve},
-    {"invariance", "", "what codes tell of how their pictures were moved and lit", invariance},
-    {"transfer", "", "what a code made for one question tells of another", transfer},
-    {"rate", "", "the least rates of small sources", rate},
+    {"curve", "", "rate and accuracy of codes", curve},
+    {"invariance", "", "how much codes reveal of shifts and brightness of their images", invariance},
+    {"transfer", "", "how much a code trained for one question reveals about another", transfer},
+    {"rate", "", "minimum rates of small sources (Blahut-Arimoto)", rate},
 };
 
 }  // namespace
 
 int learn_action_centric(Words args) {
-  return choose("learn action-centric", "codes of images priced by their rate", kItems, args);
+  return choose("research action-centric", "rate-distortion codes of images for a question", kItems, args);
 }
 
 }  // namespace quern

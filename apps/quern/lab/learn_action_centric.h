@@ -1,4 +1,4 @@
-// quern learn action-centric curve | invariance | transfer | rate: codes of images priced by their rate, measured
+// quern research action-centric curve | invariance | transfer | rate: codes of images priced by their rate, measured
 // (lab/action_centric).
 #pragma once
 #include "apps/quern/cli/verbs.h"

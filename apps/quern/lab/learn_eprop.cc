@@ -20,20 +20,21 @@ struct StackFlags {
 
   void declare(Args& a) {
     a.flag(
-         "--task", task,
+         "--task NAME", task,
          "motif (which way did most ramps go?), recall (which value was stored?) or evidence (which side had more?)")
-        .flag("--delay", delays, "steps between the last cue and the answer; may be given again and again")
-        .flag("--units", units, "units of a layer")
-        .flag("--layers", layers, "layers, with leaks from 0.5 (the lowest) to 0.05; one layer has 0.05")
-        .flag("--leak", leaks, "leak of a layer, the lowest first, in place of --layers; given once a layer")
-        .flag("--diagonal", diagonal, "recurrent matrices have their diagonal alone")
-        .flag("--biases", biases, "learn biases")
-        .flag("--spiking", spiking.on, "units that spike, and adapt")
-        .flag("--adaptive", spiking.adaptive, "spiking: share of a layer's units that adapt")
-        .flag("--adapt-steps", spiking.adapt_steps, "spiking: steps an adaptation lasts")
-        .flag("--readout-keep", spiking.readout_keep, "spiking: what the readout's trace keeps from step to step")
-        .flag("--seed", seed, "of the first start")
-        .flag("--json", json, "one JSON object");
+        .flag("--delay N", delays, "steps between the last cue and the answer; repeatable [set by the study]")
+        .flag("--units N", units, "units per layer")
+        .flag("--layers N", layers,
+              "number of layers, with leaks from 0.5 (lowest layer) to 0.05; one layer has 0.05")
+        .flag("--leak X", leaks, "leak of a layer, from the lowest up, instead of --layers; repeatable")
+        .flag("--diagonal", diagonal, "use diagonal recurrent matrices")
+        .flag("--biases", biases, "train biases")
+        .flag("--spiking", spiking.on, "use adaptive spiking units")
+        .flag("--adaptive X", spiking.adaptive, "spiking: fraction of units per layer that adapt")
+        .flag("--adapt-steps X", spiking.adapt_steps, "spiking: time constant of adaptation, in steps")
+        .flag("--readout-keep X", spiking.readout_keep, "spiking: decay factor of the readout trace per step")
+        .flag("--seed N", seed, "first random seed")
+        .flag("--json", json, "print one JSON object");
   }
   StackShape shape() const {
     StackShape s{.inputs = task_inputs(eprop_task(task)),
@@ -54,7 +55,7 @@ struct StackFlags {
     for (const std::string& text : delays) {
       const double d = number(text, "--delay");
       if (d < 0 || d > 100000 || d != static_cast<double>(static_cast<int64_t>(d)))
-        throw UsageError(fmt::format("--delay {}: expected a whole number from 0 to 100000", text));
+        throw UsageError(fmt::format("--delay '{}': expected a whole number from 0 to 100000", text));
       otherwise.push_back(static_cast<int64_t>(d));
     }
     return otherwise;
@@ -80,9 +81,9 @@ Json numbers(const std::vector<double>& x) {
 int cosine_study(Words args) {
   StackFlags f;
   CosineOptions o;
-  Args a("learn eprop cosine", "how far each rule's gradient points from the true one, at a random start");
+  Args a("research eprop cosine", "cosine similarity of each rule's gradient and the true one, at random weights");
   f.declare(a);
-  a.flag("--batch", o.batch, "episodes of a gradient").flag("--seeds", o.seeds, "starts the mean is taken over");
+  a.flag("--batch N", o.batch, "episodes per gradient").flag("--seeds N", o.seeds, "number of seeds to average over");
   if (!a.parse(args)) return 0;
   o.shape = f.shape(), o.task.task = eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
   Json j = Json::object();
@@ -111,13 +112,14 @@ int train_study(Words args) {
   LearnOptions o;
   int64_t seeds = 4;
   std::vector<std::string> names;
-  Args a("learn eprop train", "which rules learn a task, and how fast");
+  Args a("research eprop train", "which rules learn a task, and how fast");
   f.declare(a);
-  a.flag("--rule", names, "bptt, full, ablate-temporal, ablate-spatial, no-carry or readout; all unless given")
-      .flag("--batch", o.batch, "episodes of a step")
-      .flag("--steps", o.steps, "Adam steps")
-      .flag("--rate", o.rate, "learning rate")
-      .flag("--seeds", seeds, "starts");
+  a.flag("--rule NAME", names,
+         "learning rule: bptt, full, ablate-temporal, ablate-spatial, no-carry or readout; repeatable [all]")
+      .flag("--batch N", o.batch, "episodes per step")
+      .flag("--steps N", o.steps, "number of Adam steps")
+      .flag("--rate X", o.rate, "learning rate")
+      .flag("--seeds N", seeds, "number of seeds to average over");
   if (!a.parse(args)) return 0;
   o.shape = f.shape(), o.task.task = eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
   std::vector<CreditRule> rules;
@@ -135,21 +137,21 @@ int train_study(Words args) {
     });
     Json by_rule = Json::object();
     for (size_t k = 0; k < rules.size(); ++k) {
-      Json r = Json::object(), learnt_at = Json::array(), accuracy = Json::array();
+      Json r = Json::object(), learned_at = Json::array(), accuracy = Json::array();
       double mean_accuracy = 0, mean_step = 0;  // a run that never got there counts with all its steps
-      int64_t learnt = 0;
+      int64_t learned = 0;
       for (const LearnOutcome& one : outcomes[k]) {
-        learnt += one.learnt_at >= 0;
-        learnt_at.push(one.learnt_at >= 0 ? Json(one.learnt_at) : Json());
+        learned += one.learned_at >= 0;
+        learned_at.push(one.learned_at >= 0 ? Json(one.learned_at) : Json());
         accuracy.push(one.accuracy);
         mean_accuracy += one.accuracy / static_cast<double>(seeds);
-        mean_step += static_cast<double>(one.learnt_at >= 0 ? one.learnt_at : o.steps) / static_cast<double>(seeds);
+        mean_step += static_cast<double>(one.learned_at >= 0 ? one.learned_at : o.steps) / static_cast<double>(seeds);
       }
-      r.set("learnt", learnt), r.set("mean_step", mean_step), r.set("mean_accuracy", mean_accuracy);
-      r.set("learnt_at", learnt_at), r.set("accuracy", accuracy);
+      r.set("learnt", learned), r.set("mean_step", mean_step), r.set("mean_accuracy", mean_accuracy);
+      r.set("learnt_at", learned_at), r.set("accuracy", accuracy);
       if (!f.json)
-        fmt::print("delay {:<4} {:<16} learnt {} of {}, mean step {:.0f}, accuracy {:.3f}\n", delay,
-                   name_of(rules[k]), learnt, seeds, mean_step, mean_accuracy);
+        fmt::print("delay {:<4} {:<16} learned {} of {}, mean step {:.0f}, accuracy {:.3f}\n", delay,
+                   name_of(rules[k]), learned, seeds, mean_step, mean_accuracy);
       by_rule.set(name_of(rules[k]), r);
     }
     by_delay.set(std::to_string(delay), by_rule);
@@ -163,11 +165,11 @@ int cost_study(Words args) {
   StackFlags f;
   int64_t batch = 1, rtrl_units = 16;
   f.units = 0;
-  Args a("learn eprop cost", "time and memory of the rule backwards, forwards, and of whole Jacobians");
+  Args a("research eprop cost", "time and memory of deep e-prop in adjoint form, with traces, and of full RTRL");
   f.declare(a);
-  a.flag("--batch", batch, "episodes of a gradient")
-      .flag("--rtrl-units", rtrl_units, "whole Jacobians up to this many units")
-      .note("--units 0, the default, takes 8, 16, 32 and 64.");
+  a.flag("--batch N", batch, "episodes per gradient")
+      .flag("--rtrl-units N", rtrl_units, "maximum number of units for which full Jacobians (RTRL) are measured")
+      .note("--units 0, the default, measures 8, 16, 32 and 64 units.");
   if (!a.parse(args)) return 0;
   EpropTaskOptions task{.task = eprop_task(f.task)};
   task.delay = f.all_delays({12}).front();
@@ -194,15 +196,16 @@ int cost_study(Words args) {
 }
 
 constexpr MenuItem kItems[] = {
-    {"cosine", "", "how far deep e-prop and its ablations point from the gradient", cosine_study},
-    {"train", "", "which of them learn a task, and how fast", train_study},
-    {"cost", "", "what traces cost, forwards in time, beside the adjoint form", cost_study},
+    {"cosine", "", "cosine similarity of each rule's gradient and the true one", cosine_study},
+    {"train", "", "which rules learn a task, and how fast", train_study},
+    {"cost", "", "time and memory of traces, the adjoint form and RTRL", cost_study},
 };
 
 }  // namespace
 
 int learn_eprop(Words args) {
-  return choose("learn eprop", "rules of credit assignment in leaky stacks, measured", kItems, args);
+  return choose("research eprop", "deep e-prop compared with backpropagation, in leaky recurrent networks", kItems,
+                args);
 }
 
 }  // namespace quern

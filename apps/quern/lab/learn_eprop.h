@@ -1,4 +1,4 @@
-// quern learn eprop cosine | train | cost: the words after "eprop".
+// quern research eprop cosine | train | cost: the words after "eprop".
 #pragma once
 #include "apps/quern/cli/verbs.h"
 

@@ -3,24 +3,25 @@
 #include <cmath>
 #include <filesystem>
 
+#include "apps/quern/models/shipped_models.h"
+
 namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Digits come with the sources; Debian's package has the same file.
+// Digits come with Quern; Debian's package has the same file.
 fs::path digits_file() {
-  for (const char* at : {QUERN_SOURCE_PAPERS "/action-centric/digits/digits.csv.gz",
-                         "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz"})
-    if (fs::exists(at)) return at;
-  fail("no digits at {}/action-centric/digits: install python3-sklearn, or name digits.csv.gz by --file",
-       QUERN_SOURCE_PAPERS);
+  if (const auto shipped = shipped_file("papers/action-centric/digits/digits.csv.gz")) return *shipped;
+  fs::path debian = "/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz";
+  if (fs::exists(debian)) return debian;
+  fail("the shipped digits are missing: install python3-sklearn, or name digits.csv.gz with --file");
 }
 
 ImageSetting digits(const std::string& file) {
   const fs::path at = file.empty() ? digits_file() : fs::path(file);
   if (!fs::exists(at))
-    fail("{}: no digits there; install python3-sklearn, or name digits.csv.gz by --file", at.string());
+    fail("{}: file not found; install python3-sklearn, or name digits.csv.gz with --file", at.string());
   return {.data = split(read_digits(at), 1297, 1),
           .shape = {},
           .query_shape = {},
@@ -29,7 +30,7 @@ ImageSetting digits(const std::string& file) {
           .betas = {{2, 1, 0.5, 0.05}, {0.5, 0.1, 0.02, 0.001}, {0.5, 0.1, 0.02, 0.001}},
           .half = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
           .half_name = "even or odd",
-          .most_shift = 1};
+          .max_shift = 1};
 }
 
 ImageSetting fashion(const std::string& folder, bool dense_query) {
@@ -38,7 +39,7 @@ ImageSetting fashion(const std::string& folder, bool dense_query) {
     const std::string x = fmt::format("{}-images-idx3-ubyte.gz", part),
                       y = fmt::format("{}-labels-idx1-ubyte.gz", part);
     if (!fs::exists(at / x))
-      fail("{}: no {} there; install dataset-fashion-mnist, or name its folder by --file", at.string(), x);
+      fail("{}: {} not found; install dataset-fashion-mnist, or name its folder with --file", at.string(), x);
     return read_idx(at / x, at / y);
   };
   return {.data = {images("train"), images("t10k")},
@@ -51,7 +52,7 @@ ImageSetting fashion(const std::string& folder, bool dense_query) {
           .half = {0, 1, 0, 0, 0, 1, 0, 1, 1,
                    1},  // shirt, trousers, pullover, dress, coat, sandal, shirt, shoe, bag, boot
           .half_name = "worn on the upper body, or not",
-          .most_shift = 2};
+          .max_shift = 2};
 }
 
 double beta_of(const std::string& text) {
@@ -62,27 +63,29 @@ double beta_of(const std::string& text) {
   } catch (const std::logic_error&) {
   }
   if (used == 0 || used != text.size() || !(x >= 0) || !std::isfinite(x))
-    throw UsageError(fmt::format("--beta {}: expected a number, 0 or more", text));
+    throw UsageError(fmt::format("--beta '{}': expected a number of 0 or more", text));
   return x;
 }
 
 }  // namespace
 
 void ImageFlags::declare(Args& a, bool with_losses) {
-  a.flag("--data", data, "digits (scikit-learn's) or fashion (Fashion-MNIST)")
-      .flag("--file", file, "digits.csv[.gz], or the folder of Fashion-MNIST [the sources', Debian's packages']");
-  if (with_losses) a.flag("--loss", losses, "reconstruction, action, bottleneck; may be given again [all]");
-  a.flag("--beta", betas, "price of a nat; may be given again [as the data set has them]")
-      .flag("--seeds", seeds, "starts that figures are means of")
-      .flag("--epochs", epochs, "passes over the images; 0 = as the data set has it")
-      .flag("--dense-query", dense_query, "fashion: the query has dense layers alone, no convolutions")
-      .flag("--json", json, "one JSON object");
+  a.flag("--data NAME", data, "data set: digits (scikit-learn) or fashion (Fashion-MNIST)")
+      .flag("--file PATH", file,
+            "digits.csv or digits.csv.gz, or the folder of Fashion-MNIST [from the sources or Debian packages]");
+  if (with_losses)
+    a.flag("--loss NAME", losses, "loss of the codes: reconstruction, action or bottleneck; repeatable [all]");
+  a.flag("--beta X", betas, "weight of the rate in the loss, per nat; repeatable [set by the data set]")
+      .flag("--seeds N", seeds, "number of seeds to average over")
+      .flag("--epochs N", epochs, "passes over the images; 0 uses the default of the data set")
+      .flag("--dense-query", dense_query, "fashion: query network with dense layers only, no convolutions")
+      .flag("--json", json, "print one JSON object");
 }
 
 ImageSetting ImageFlags::setting() const {
   if (data != "digits" && data != "fashion")
-    throw UsageError(fmt::format("--data {}: expected digits or fashion", data));
-  if (seeds < 1 || epochs < 0) throw UsageError("--seeds must be 1 or more, --epochs 0 or more");
+    throw UsageError(fmt::format("--data '{}': expected digits or fashion", data));
+  if (seeds < 1 || epochs < 0) throw UsageError("expected --seeds of at least 1 and --epochs of at least 0");
   chosen_betas();
   ImageSetting s = data == "digits" ? digits(file) : fashion(file, dense_query);
   if (epochs > 0) s.code.epochs = epochs;

@@ -1,4 +1,4 @@
-// What quern learn action-centric is measured on: digits or Fashion-MNIST, and what each is learnt with.
+// What quern research action-centric is measured on: digits or Fashion-MNIST, and what each is learned with.
 #pragma once
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ struct ImageSetting {
   std::vector<double> betas[3];  // by loss
   std::vector<int> half;         // of each label: the answer to a question with two, which halves the labels
   std::string half_name;
-  int64_t most_shift;  // pixels that invariance is tried with
+  int64_t max_shift;  // pixels that invariance is tried with
 };
 
 // Flags every study of images has.

@@ -1,5 +1,5 @@
 // A small model learns to remember a few things and is asked about many: softmax attention, OVQ attention with any
-// size of its dictionary, a learnt codebook, the delta rules and linear attention.
+// size of its dictionary, a learned codebook, the delta rules and linear attention.
 #include "apps/quern/lab/learn_ovq.h"
 
 #include <numeric>
@@ -18,29 +18,31 @@
 namespace quern {
 namespace {
 
-// What the studies of learnt memories have in common.
+// What the studies of learned memories have in common.
 struct StudyFlags {
   std::vector<std::string> test_rows, train, test, fields;
   int64_t seed = 0;
   bool no_bias = false, drawn = false, json = false;
 
   void declare(Args& a, MemoryOfStudy& m, Lessons& l, int64_t& blocks, int64_t& sequences) {
-    a.flag("--memory", m.kind, "softmax, ovq, vq, delta, gated-delta or linear")
-        .flag("--rows", m.rows, "rows of the dictionary, codes of the codebook")
-        .flag("--test-rows", test_rows, "ovq: asked with so many rows too; may be given again and again")
-        .flag("--growth", m.growth, "ovq: plateau, greedy or linear")
-        .flag("--chunk", m.chunk, "ovq, vq: tokens between two writes")
-        .flag("--no-count-bias", no_bias, "ovq: counts are for the means alone")
-        .flag("--random-rows", drawn, "ovq: tokens drawn at random open rows")
-        .flag("--set", fields, "FIELD=JSON of the memory's mixer, in place of what its kind says; again and again")
-        .flag("--blocks", blocks, "how often attention with a window and the memory follow each other")
-        .flag("--train", train, "what to learn with; given again and again, the easiest first")
-        .flag("--test", test, "what to be asked; may be given again and again")
-        .flag("--steps", l.steps, "steps of AdamW")
-        .flag("--rate", l.rate, "learning rate")
-        .flag("--sequences", sequences, "sequences asked of each kind")
-        .flag("--seed", seed, "of the start and of the sequences learnt from")
-        .flag("--json", json, "one JSON object");
+    a.flag("--memory NAME", m.kind, "memory under test: softmax, ovq, vq, delta, gated-delta or linear")
+        .flag("--dictionary N", m.rows, "ovq: rows of the dictionary; vq: codes of the codebook")
+        .alias("--rows")
+        .flag("--test-dictionary N", test_rows, "ovq: also test with a dictionary of N rows; repeatable")
+        .alias("--test-rows")
+        .flag("--growth NAME", m.growth, "ovq: growth of the dictionary: plateau, greedy or linear")
+        .flag("--chunk N", m.chunk, "ovq, vq: tokens between two writes")
+        .flag("--no-count-bias", no_bias, "ovq: do not add the counts of rows to the attention logits")
+        .flag("--random-rows", drawn, "ovq: open new rows at randomly chosen tokens")
+        .flag("--set FIELD=JSON", fields, "change a field of the memory's mixer configuration; repeatable")
+        .flag("--blocks N", blocks, "number of blocks, each of windowed attention and the memory")
+        .flag("--train N", train, "number of items to train with, the easiest first; repeatable [set by the study]")
+        .flag("--test N", test, "number of items to test with; repeatable [set by the study]")
+        .flag("--steps N", l.steps, "number of AdamW steps")
+        .flag("--rate X", l.rate, "learning rate")
+        .flag("--sequences N", sequences, "number of test sequences per setting")
+        .flag("--seed N", seed, "random seed of the weights and the training sequences")
+        .flag("--json", json, "print one JSON object");
   }
   void apply(MemoryOfStudy& m, const Lessons& l, int64_t blocks, int64_t sequences) const {
     if (l.steps < 0) throw UsageError(fmt::format("--steps {}: expected 0 or more", l.steps));
@@ -81,16 +83,16 @@ int run_study(Association task, Words args) {
   if (task == Association::copy) o.train = {8, 16, 32, 64}, o.test = {16, 32, 64, 128, 256}, o.lessons.steps = 1200;
   if (task == Association::order || task == Association::order_said) o.lessons.steps = 3000;
   StudyFlags f;
-  Args a("learn ovq " + name, "learns to remember a few things, is asked about many");
+  Args a("research ovq " + name, "train a small model to recall few items, test it with many");
   f.declare(a, o.memory, o.lessons, o.blocks, o.test_sequences);
   if (!a.parse(args)) return 0;
   f.apply(o.memory, o.lessons, o.blocks, o.test_sequences);
-  o.test_rows = whole_numbers(f.test_rows, "--test-rows", {}, 1 << 20);
+  o.test_rows = whole_numbers(f.test_rows, "--test-dictionary", {}, 1 << 20);
   o.train = whole_numbers(f.train, "--train", o.train, kAssociationKeys);
   o.test = whole_numbers(f.test, "--test", o.test, kAssociationKeys);
   o.seed = static_cast<uint64_t>(f.seed);
   Progress progress;
-  const AssociationOutcome out = study_association(everything(), o, [&](int64_t step, double loss) {
+  const AssociationOutcome out = study_association(builtin_registry(), o, [&](int64_t step, double loss) {
     progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
   });
   if (f.json) {
@@ -117,16 +119,16 @@ double second_half(const std::vector<double>& by_seen) {
 int regression_study(Words args) {
   RegressionOptions o;
   StudyFlags f;
-  Args a("learn ovq regress", "learns to regress in the context, is asked about more functions at once");
+  Args a("research ovq regress", "train in-context regression on few functions, test it with more at once");
   f.declare(a, o.memory, o.lessons, o.blocks, o.test_sequences);
   if (!a.parse(args)) return 0;
   f.apply(o.memory, o.lessons, o.blocks, o.test_sequences);
-  o.test_rows = whole_numbers(f.test_rows, "--test-rows", {}, 1 << 20);
+  o.test_rows = whole_numbers(f.test_rows, "--test-dictionary", {}, 1 << 20);
   o.train = whole_numbers(f.train, "--train", o.train, kRegressionTags);
   o.test = whole_numbers(f.test, "--test", o.test, kRegressionTags);
   o.seed = static_cast<uint64_t>(f.seed);
   Progress progress;
-  const RegressionOutcome out = study_regression(everything(), o, [&](int64_t step, double loss) {
+  const RegressionOutcome out = study_regression(builtin_registry(), o, [&](int64_t step, double loss) {
     progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
   });
   Json j = head_of(o.memory, o.lessons, o.seed, out.loss, out.seconds), by_rows = Json::object();
@@ -146,8 +148,9 @@ int regression_study(Words args) {
     by_rows.set(name, std::move(one));
   };
   if (!f.json)
-    fmt::print("{}: {:.0f} s, last loss {:.3f}; mean square error by functions, second half of the examples\n",
-               o.memory.kind, out.seconds, out.loss);
+    fmt::print(
+        "{}: {:.0f} s, last loss {:.3f}; mean squared error by number of functions, second half of the examples\n",
+        o.memory.kind, out.seconds, out.loss);
   for (const RegressionOutcome::Row& r : out.asked) add(std::to_string(r.rows), r.error);
   add("ridge", out.ridge);
   j.set("error", by_rows);  // by rows of the dictionary asked (and of ridge regression), then by functions
@@ -179,14 +182,16 @@ int store_study(Words args) {
   StoreOptions o;
   int64_t seeds = 3;
   bool json = false;
-  Args a("learn ovq store", "random keys with a class each are written, then asked for with noise");
-  a.flag("--items", o.items, "keys")
-      .flag("--repeats", o.repeats, "how often each is written, with fresh noise if more than once")
-      .flag("--rows", o.dictionary.rows, "rows of the dictionaries, codes of the codebook")
-      .flag("--chunk", o.dictionary.chunk, "tokens between two writes")
-      .flag("--noise", o.noise, "length of the noise beside a key of 1")
-      .flag("--seeds", seeds, "draws the mean is taken over")
-      .flag("--json", json, "one JSON object");
+  Args a("research ovq store", "store random keys with a class each, then query them with noise; no training");
+  a.flag("--items N", o.items, "number of keys")
+      .flag("--repeats N", o.repeats,
+            "number of times each key is written, with new noise each time if more than once")
+      .flag("--dictionary N", o.dictionary.rows, "rows of the dictionaries, codes of the codebook")
+      .alias("--rows")
+      .flag("--chunk N", o.dictionary.chunk, "tokens between two writes")
+      .flag("--noise X", o.noise, "norm of the noise relative to the key")
+      .flag("--seeds N", seeds, "number of seeds to average over")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   return mean_study(store_memories(), seeds, json, [&](uint64_t seed) { return store_and_ask(o, seed); });
 }
@@ -195,17 +200,20 @@ int needle_study(Words args) {
   NeedleOptions o;
   int64_t seeds = 3;
   bool no_bias = false, json = false;
-  Args a("learn ovq needles", "keys of their own among noisy copies of few prototypes are asked for with noise");
-  a.flag("--keys", o.tokens, "keys written, needles and filler")
-      .flag("--needles", o.needles, "keys of their own")
-      .flag("--prototypes", o.prototypes, "what filler is copied from, the i-th with a weight of 1/i")
-      .flag("--front", o.front, "needles are written first")
-      .flag("--rows", o.dictionary.rows, "rows of the dictionaries, codes of the codebook, keys of the window")
-      .flag("--chunk", o.dictionary.chunk, "tokens between two writes")
-      .flag("--no-count-bias", no_bias, "counts are for the means alone")
-      .flag("--noise", o.noise, "length of the noise beside a key of 1")
-      .flag("--seeds", seeds, "draws the mean is taken over")
-      .flag("--json", json, "one JSON object");
+  Args a("research ovq needles",
+         "store unique keys among noisy copies of few prototypes, then query them with noise");
+  a.flag("--keys N", o.tokens, "total number of keys, needles and filler")
+      .flag("--needles N", o.needles, "number of needles (unique keys)")
+      .flag("--prototypes N", o.prototypes, "number of prototypes of the filler, the i-th with weight 1/i")
+      .flag("--front", o.front, "write the needles first")
+      .flag("--dictionary N", o.dictionary.rows,
+            "rows of the dictionaries, codes of the codebook, keys of the window")
+      .alias("--rows")
+      .flag("--chunk N", o.dictionary.chunk, "tokens between two writes")
+      .flag("--no-count-bias", no_bias, "do not add the counts of rows to the attention logits")
+      .flag("--noise X", o.noise, "norm of the noise relative to the key")
+      .flag("--seeds N", seeds, "number of seeds to average over")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   o.dictionary.count_bias = !no_bias;
   return mean_study(needle_memories(), seeds, json, [&](uint64_t seed) { return find_needles(o, seed); });
@@ -217,17 +225,20 @@ int associate(Words args) {
 }
 
 constexpr MenuItem kItems[] = {
-    {"mqar", "", "pairs of keys and values; which value followed this key?", associate<Association::mqar>},
-    {"copy", "", "symbols, then the same again; what comes next?", associate<Association::copy>},
-    {"order", "", "keys with four values each; which followed it the second time?", associate<Association::order>},
-    {"order-said", "", "the same, the time said beside the key", associate<Association::order_said>},
-    {"regress", "", "functions of eight numbers, each by its own examples", regression_study},
-    {"store", "", "random keys written and asked for, nothing learnt", store_study},
-    {"needles", "", "the same for few keys of their own among many that are alike", needle_study},
+    {"mqar", "", "multi-query associative recall: which value followed this key?", associate<Association::mqar>},
+    {"copy", "", "copying: repeat a sequence of symbols", associate<Association::copy>},
+    {"order", "", "keys with four values each: which one followed the second time?", associate<Association::order>},
+    {"order-said", "", "the same, with the number of the occurrence given", associate<Association::order_said>},
+    {"regress", "", "in-context regression: functions of eight numbers by examples", regression_study},
+    {"store", "", "store and query random keys, without training", store_study},
+    {"needles", "", "store and query few unique keys among many similar ones, without training", needle_study},
 };
 
 }  // namespace
 
-int learn_ovq(Words args) { return choose("learn ovq", "how much memories of different kinds hold", kItems, args); }
+int learn_ovq(Words args) {
+  return choose("research ovq", "capacity of sequence memories: attention, OVQ, delta rules, linear attention",
+                kItems, args);
+}
 
 }  // namespace quern

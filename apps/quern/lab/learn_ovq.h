@@ -1,4 +1,4 @@
-// quern learn ovq mqar|copy|order|order-said|regress|store|needles: what memories of different kinds hold; the words
+// quern research ovq mqar|copy|order|order-said|regress|store|needles: what memories of different kinds hold; the words
 // after "ovq".
 #pragma once
 #include "apps/quern/cli/verbs.h"

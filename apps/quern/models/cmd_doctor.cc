@@ -11,6 +11,7 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
 #include "quern/base/cpu.h"
+#include "quern/base/version.h"
 #include "quern/host/host.h"
 #include "quern/models/checkpoint.h"
 
@@ -49,9 +50,9 @@ int64_t idle_file_pages() {
 
 // What a process may still take: of the machine, and of the container it is in.
 int64_t free_mib(int64_t machine, const std::string& limit) {
-  const int64_t most = whole_number(limit),
+  const int64_t maximum = whole_number(limit),
                 used = whole_number(first_line("/sys/fs/cgroup/memory.current")) - idle_file_pages();
-  return most < 0 || used < 0 ? machine : std::min(machine, std::max<int64_t>(0, (most - used) >> 20));
+  return maximum < 0 || used < 0 ? machine : std::min(machine, std::max<int64_t>(0, (maximum - used) >> 20));
 }
 
 constexpr int64_t kNeededToMeasureMib = 2048;
@@ -63,29 +64,28 @@ struct ModelFit {
   bool fits() const { return mib + mib / 8 + 256 <= free; }  // caches, scratch, the rest of the process
 };
 
-bool is_packed(const std::string& model) {
+bool is_quantized_folder(const std::string& model) {
   if (!std::filesystem::is_directory(model)) return true;  // a GGUF file
   try {
-    return packed_schemes(model, open_checkpoint(model)).has_value();
+    return packed_formats(model, open_checkpoint(model)).has_value();
   } catch (const Error&) {
     return false;  // damaged, which the verb that loads it will say
   }
 }
 
 void print_model(const ModelFit& m, double read_gbs) {
-  fmt::print("model            {}: {} MiB of weights, {} in {} MiB\n", m.dir, m.mib,
+  fmt::print("model            {}: {} MiB of weights, {} in {} MiB of free memory\n", m.dir, m.mib,
              m.fits() ? "fits" : "does not fit", m.free);
-  const double most = read_gbs * 1e9 / (static_cast<double>(std::max<int64_t>(m.mib, 1)) * (1 << 20));
-  if (most > 0 && m.mib > 0)
+  const double maximum = read_gbs * 1e9 / (static_cast<double>(std::max<int64_t>(m.mib, 1)) * (1 << 20));
+  if (maximum > 0 && m.mib > 0)
     fmt::print(
-        "                 a dense model of this size: at most {:.{}f} tokens a second (every weight is read for "
-        "each; "
-        "of a mixture of experts a part)\n",
-        most, most < 10 ? 1 : 0);
-  if (!m.fits() && m.packed) fmt::print("do: free memory, or take a smaller model\n");
+        "                 upper bound for a dense model of this size: {:.{}f} tokens per second (every token reads "
+        "every weight; a mixture of experts reads a part)\n",
+        maximum, maximum < 10 ? 1 : 0);
+  if (!m.fits() && m.packed) fmt::print("do: free memory, or use a smaller model\n");
   if (!m.fits() && !m.packed)
     fmt::print(
-        "do: pack it smaller (quern quantize --scheme q4 makes bf16 a quarter: about {} MiB), or free memory\n",
+        "do: quantize it (quern quantize --quant q4 shrinks bf16 to about a quarter: {} MiB), or free memory\n",
         m.mib * 9 / 32);
 }
 
@@ -94,11 +94,11 @@ void print_model(const ModelFit& m, double read_gbs) {
 int cmd_doctor(Words args) {
   bool json = false, quick = false;
   std::string dir = {};
-  Args a("doctor", "what this machine offers Quern, and what to do about it");
+  Args a("doctor", "check this machine, and whether a model fits in its memory");
   a.positional("DIR", dir, false)
-      .flag("--quick", quick, "without measuring the bandwidth")
-      .flag("--json", json, "one JSON object")
-      .note("DIR: a model that is to fit.");
+      .flag("--quick", quick, "skip the bandwidth measurement")
+      .flag("--json", json, "print one JSON object")
+      .note("DIR is a model: doctor says whether it fits in the free memory.");
   if (!a.parse(args)) return 0;
 
   HostInfo h = host_info();
@@ -107,15 +107,15 @@ int cmd_doctor(Words args) {
   ModelFit model{.free = free_mib(available_mib(), limit)};
   if (!dir.empty()) {
     model.dir = model_folder(dir);
-    if (!std::filesystem::exists(model.dir)) fail("{}: no such model", dir);
-    model.packed = is_packed(model.dir);
+    if (!std::filesystem::exists(model.dir)) fail("{}: no such model folder or file", dir);
+    model.packed = is_quantized_folder(model.dir);
     model.mib = (weight_bytes(model.dir) + (1 << 20) - 1) >> 20;
   }
   const bool room = model.free >= kNeededToMeasureMib;
   const double read_gbs = quick || !room ? 0 : std::max(measure(Bound::read), measure(Bound::read));
   if (json) {
     Json j = to_json(h);
-    j.set("version", QUERN_VERSION);
+    j.set("version", version());
     j.set("memory_available_mib", available_mib()), j.set("memory_free_mib", model.free);
     if (read_gbs > 0) j.set("read_gbs", read_gbs);
     if (!dir.empty()) {
@@ -128,7 +128,7 @@ int cmd_doctor(Words args) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("quern {} on {}\n", QUERN_VERSION, h.cpu);
+  fmt::print("quern {} on {}\n", version(), h.cpu);
   fmt::print("instruction set  {}{}{}\n", h.isa_active, h.avx512_bf16 ? " with bf16 dot products" : "",
              h.isa_active != h.isa_detected ? fmt::format(" (the machine has {})", h.isa_detected) : "");
   fmt::print("threads          {} of {} CPUs{}\n", h.threads, h.logical_cpus,
@@ -136,31 +136,32 @@ int cmd_doctor(Words args) {
   fmt::print("memory           {} MiB, {} MiB available{}\n", h.memory_bytes >> 20, available_mib(),
              limit.empty() || limit == "max" ? "" : fmt::format(", cgroup limit {} bytes", limit));
   if (read_gbs > 0)
-    fmt::print("bandwidth        {:.1f} GB/s read, estimated (quern bench host measures it well)\n", read_gbs);
+    fmt::print("bandwidth        about {:.1f} GB/s read (quern bench host measures it precisely)\n", read_gbs);
   else if (!quick)
-    fmt::print("bandwidth        not measured: {} MiB are free, it needs {}\n", model.free, kNeededToMeasureMib);
+    fmt::print("bandwidth        not measured: needs {1} MiB of free memory, found {0}\n", model.free,
+               kNeededToMeasureMib);
   if (!dir.empty()) print_model(model, read_gbs);
   for (const auto& [name, size] : h.caches) fmt::print("cache {:<10} {}\n", name, size);
   for (const auto& [name, version] : h.libraries) fmt::print("{:<16} {}\n", name, version);
   fmt::print("huge pages       {}\n", pages.empty() ? "unknown" : pages);
   if (h.isa_active != h.isa_detected)
-    fmt::print("do: unset QUERN_ISA, which holds kernels to {} where the machine has {}\n", h.isa_active,
+    fmt::print("do: unset QUERN_ISA: it limits kernels to {}, but the machine has {}\n", h.isa_active,
                h.isa_detected);
   if (h.cgroup_quota > 0 && h.cgroup_quota < h.threads)
-    fmt::print("do: --threads {}: more than the quota of {:.2f} cores only wait for each other\n",
+    fmt::print("do: use --threads {}: the cgroup quota allows {:.2f} cores, more threads only wait for each other\n",
                std::max(1, static_cast<int>(h.cgroup_quota)), h.cgroup_quota);
   if (h.cgroup_quota > 0 && h.cgroup_quota < h.logical_cpus)
-    fmt::print("note: the quota gives {:.2f} of {} CPUs; a larger one is faster in proportion\n", h.cgroup_quota,
+    fmt::print("note: the cgroup quota allows {:.2f} of {} CPUs; speed grows with the quota\n", h.cgroup_quota,
                h.logical_cpus);
   if (h.isa_detected == isa_name(Isa::ref))
-    fmt::print("note: this processor has no AVX2: plain kernels do the work, many times slower\n");
+    fmt::print("note: this CPU has no AVX2: Quern uses reference kernels, which are many times slower\n");
   else if (!h.avx512_bf16)
-    fmt::print("note: no AVX-512-BF16 here: bf16 weights are widened in registers, prefill runs at f32 speed\n");
+    fmt::print(
+        "note: this CPU has no AVX-512-BF16: bf16 weights are converted in registers, prefill runs at f32 speed\n");
   if (pages.find("[never]") != pages.npos)
     fmt::print(
-        "do: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root): huge pages are off, and large "
-        "models "
-        "start slower\n");
+        "do: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root): huge pages are off, so large "
+        "models start more slowly\n");
   return 0;
 }
 

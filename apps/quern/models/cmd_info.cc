@@ -42,7 +42,8 @@ Counts count(Model& m) {
 // "zaya-8b": family and size as in quern new; at the published size also the published vocabulary.
 Json config_of_shape(const std::string& shape) {
   size_t dash = shape.find('-');
-  if (dash == shape.npos) throw UsageError(fmt::format("--shape '{}': expected FAMILY-SIZE, as zaya-8b", shape));
+  if (dash == shape.npos)
+    throw UsageError(fmt::format("--shape '{}': expected FAMILY-SIZE, for example zaya-8b", shape));
   const std::string family = shape.substr(0, dash), size = shape.substr(dash + 1);
   return shape_config(family, size, shape_vocab(family, size));
 }
@@ -74,7 +75,7 @@ Json describe(Model& model, const TensorFolder* weights) {
 
 void print(const Json& j) {
   auto n = [&](const char* key) { return j.at(key).as_int(); };
-  fmt::print("family       {}\nparameters   {} ({}), {} without the embedding, {} of those active a token\n",
+  fmt::print("family       {}\nparameters   {} ({}), {} without the embedding, {} of those active per token\n",
              j.at("family").as_string(), human(n("parameters")), n("parameters"),
              human(n("parameters_without_embedding")), human(n("active_parameters_in_blocks")));
   fmt::print("vocabulary   {}\ncontext      {} tokens\n", n("vocab_size"), n("max_positions"));
@@ -84,8 +85,8 @@ void print(const Json& j) {
     fmt::print("\n");
   }
   if (j.find("scheme"))
-    fmt::print("packed       {}; head {}\n", j.at("scheme").as_string(), j.at("head_scheme").as_string());
-  fmt::print("state        {} bytes a token (bf16 cache; --kv q8: {}), {} bytes a sequence\n",
+    fmt::print("quantized    {}; head {}\n", j.at("scheme").as_string(), j.at("head_scheme").as_string());
+  fmt::print("KV cache     {} bytes per token (bf16; --kv q8: {})\nstate        {} bytes per sequence\n",
              n("state_bytes_per_token"), n("state_bytes_per_token_q8"), n("state_bytes_fixed"));
 }
 
@@ -94,21 +95,21 @@ void print(const Json& j) {
 int cmd_info(Words args) {
   std::string dir, shape;
   bool json = false, tensors = false;
-  Args a("info", "what a model folder holds");
+  Args a("info", "describe a model: family, parameters, KV cache per token");
   a.positional("DIR", dir, false)
-      .flag("--shape", shape, "instead of DIR: a named shape, as zaya-8b")
+      .flag("--shape SHAPE", shape, "instead of DIR: a named shape, for example zaya-8b")
       .flag("--tensors", tensors, "list every parameter")
-      .flag("--json", json, "one JSON object")
+      .flag("--json", json, "print one JSON object")
       .note("DIR is a model folder or a .gguf file.");
   if (!a.parse(args)) return 0;
-  if (dir.empty() == shape.empty()) throw UsageError("quern info: expected DIR or --shape");
+  if (dir.empty() == shape.empty()) throw UsageError("quern info: expected either DIR or --shape");
 
   std::optional<Checkpoint> files;
   if (shape.empty()) files = open_checkpoint(dir);
-  auto model =
-      build_model(everything(), files ? files->config : config_of_shape(shape), files ? &files->weights : nullptr);
+  auto model = build_model(builtin_registry(), files ? files->config : config_of_shape(shape),
+                           files ? &files->weights : nullptr);
   Json j = describe(*model, files ? &files->weights : nullptr);
-  if (const auto packed = files ? packed_schemes(dir, *files) : std::nullopt)
+  if (const auto packed = files ? packed_formats(dir, *files) : std::nullopt)
     j.set("scheme", to_string(packed->first)), j.set("head_scheme", to_string(packed->second));
   if (json)
     fmt::print("{}\n", j.dump(2));

@@ -1,12 +1,12 @@
-// quern new: a random model of a family at a named size, with every file a Hugging Face folder has. With --scheme it
-// is packed at once, matrix after matrix: a model that would not fit into memory in bf16 can be made and tried.
+// quern new: a random model of a family at a named size, with every file a Hugging Face folder has. With --quant it
+// is quantized at once, matrix after matrix: a model that would not fit into memory in bf16 can be made and tried.
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/new_tokenizer.h"
 #include "apps/quern/models/random_model.h"
 #include "apps/quern/models/shapes.h"
-#include "quern/models/quantise.h"
+#include "quern/models/quantize.h"
 
 namespace quern {
 namespace {
@@ -22,15 +22,15 @@ void write_companions(const fs::path& folder, int64_t vocab) {
   save_generation_config(g, folder);
 }
 
-void write_packed(const fs::path& folder, const Json& config, const QuantiseOptions& o, int64_t vocab) {
-  check_packed_target(folder, o);
-  PackedRecorder recorder({}, {});
-  auto model = random_model(config, Packing(o.body, o.head, &recorder));
+void write_packed(const fs::path& folder, const Json& config, const QuantizeOptions& o, int64_t vocab) {
+  check_quantized_target(folder, o);
+  QuantizationRecorder recorder({}, {});
+  auto model = random_model(config, WeightPrepacking(o.body, o.head, &recorder));
   NamedTensors plain;
   model->visit("", [&](const std::string& name, Parameter& p) {
     if (p.value.defined()) plain.emplace_back(name, p.value);
   });
-  save_packed(*model, recorder, plain, folder, o, [&](const fs::path& draft) { write_companions(draft, vocab); });
+  save_quantized(*model, recorder, plain, folder, o, [&](const fs::path& draft) { write_companions(draft, vocab); });
 }
 
 }  // namespace
@@ -43,23 +43,27 @@ int cmd_new(Words args) {
   std::string sizes;
   for (const std::string& f : shape_families())
     sizes += fmt::format("{}{}: {}", sizes.empty() ? "" : "; ", f, fmt::join(shape_sizes(f), ", "));
-  Args a("new", "make a random model folder with every file it needs");
+  Args a("new", "create a model folder with random weights");
   a.positional("DIR", dir)
-      .flag("--family", family, fmt::format("{}", fmt::join(shape_families(), ", ")))
-      .flag("--size", size, sizes)
-      .flag("--vocab", vocab, "entries of the tokenizer (at least 280)")
-      .flag("--rows", rows, "of embedding and head, the tokenizer's entries and padding (--vocab)")
-      .flag("--seed", seed, "of the weights")
-      .flag("--dtype", dtype, "bf16 or f32, as stored")
-      .flag("--scheme", scheme, "packed as q8, q4 or q8a8 instead; every matrix is a piece of one pool of numbers");
+      .flag("--family NAME", family, fmt::format("model family: {}", fmt::join(shape_families(), ", ")))
+      .flag("--size NAME", size, "model size; " + sizes)
+      .flag("--vocab N", vocab, "vocabulary size of the tokenizer, at least 280")
+      .flag("--padded-vocab N", rows, "padded vocabulary size: rows of the embedding and LM head [--vocab]")
+      .alias("--rows")
+      .flag("--seed N", seed, "random seed of the weights")
+      .flag("--dtype TYPE", dtype, "stored weight type: bf16 or f32")
+      .flag("--quant FORMAT", scheme,
+            "instead of --dtype: write quantized weights: q8, q4 or q8a8; matrices share one pool of random numbers")
+      .alias("--scheme");
   if (!a.parse(args)) return 0;
   if (family.empty())
-    throw UsageError(fmt::format("quern new: --family is missing ({})", fmt::join(shape_families(), ", ")));
-  if (vocab < 280 || vocab > 262144) throw UsageError(fmt::format("--vocab {}: expected 280 … 262144", vocab));
+    throw UsageError(fmt::format("quern new: --family is missing: expected {}", fmt::join(shape_families(), ", ")));
+  if (vocab < 280 || vocab > 262144) throw UsageError(fmt::format("--vocab {}: expected 280 to 262144", vocab));
   if (rows && (*rows < vocab || *rows > 1 << 20))
-    throw UsageError(fmt::format("--rows {}: expected --vocab ({}) … 1048576", *rows, vocab));
+    throw UsageError(fmt::format("--padded-vocab {}: expected --vocab ({}) to 1048576", *rows, vocab));
   if (scheme && (seed != 0 || dtype != "bf16"))
-    throw UsageError("--scheme: a packed model takes its numbers from one pool, without --seed or --dtype");
+    throw UsageError(
+        "--quant cannot be used with --seed or --dtype: a quantized model takes its weights from one fixed pool");
   const fs::path folder(dir);
   if (fs::exists(folder / "config.json")) fail("{} already holds a model; name another folder", dir);
   DType stored = parse_compute_dtype(dtype);
@@ -67,15 +71,15 @@ int cmd_new(Words args) {
       shape_config(family, size, rows.value_or(vocab));  // before anything is written: a wrong size leaves no folder
   if (scheme) {
     const WeightFlags flags{.dtype_default = "bf16", .scheme = scheme};
-    const QuantiseOptions o{.body = *flags.load_options().scheme};
+    const QuantizeOptions o{.body = *flags.load_options().scheme};
     write_packed(folder, config, o, vocab);
     fmt::print("{}: {} with random weights, {}\n", dir, family, to_string(o.body));
     return 0;
   }
   fs::create_directories(folder);
   write_companions(folder, vocab);
-  auto model = build_model(everything(), config);
-  initialise(*model, static_cast<uint64_t>(seed));
+  auto model = build_model(builtin_registry(), config);
+  initialize(*model, static_cast<uint64_t>(seed));
   save_model(*model, folder, stored);
   fmt::print("{}: {} with {} random parameters\n", dir, family, parameter_count(*model));
   return 0;

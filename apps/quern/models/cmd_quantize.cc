@@ -1,9 +1,9 @@
-// quern quantize: a model folder into a packed one, with the error of every matrix.
+// quern quantize: a model folder into a quantized one, with the error of every matrix.
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "quern/base/mmap.h"
-#include "quern/models/quantise.h"
+#include "quern/models/quantize.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern {
@@ -12,35 +12,36 @@ int cmd_quantize(Words args) {
   std::string from, to, scheme = "q8", head = "q8", calibration;
   int64_t group = 32;
   bool asymmetric = false, json = false;
-  Args a("quantize", "pack a model's weights in 8 or 4 bits");
+  Args a("quantize", "quantize the weights of a model to 8 or 4 bits");
   a.positional("DIR", from)
       .positional("OUT", to)
-      .flag("--scheme", scheme, "q8, q4, or q8a8 (8-bit activations too)")
-      .flag("--group", group, "q4: weights that share a scale, 32 or 64")
-      .flag("--asymmetric", asymmetric, "q4: a zero point for every group")
-      .flag("--head", head, "embedding and output: q8, q4 or bf16")
-      .flag("--calibration", calibration,
-            "a text file: weights are rounded so that what the model computes on it changes little")
-      .flag("--json", json, "one JSON object")
+      .flag("--quant FORMAT", scheme, "weight format: q8, q4, or q8a8 (q8 with int8 activations)")
+      .alias("--scheme")
+      .flag("--group N", group, "q4: number of weights that share a scale, 32 or 64")
+      .flag("--asymmetric", asymmetric, "q4: store a zero point per group")
+      .flag("--head FORMAT", head, "format of embedding and LM head: q8, q4 or bf16")
+      .flag("--calibration FILE", calibration,
+            "calibration text: round weights to minimize the error of layer outputs on it (GPTQ-style)")
+      .flag("--json", json, "print one JSON object")
       .note("DIR is a model folder or a .gguf file. Routers, norms and convolutions keep their precision.");
   if (!a.parse(args)) return 0;
-  QuantiseOptions o;
-  o.body = {parse_format(scheme, "--scheme"), group, asymmetric};
+  QuantizeOptions o;
+  o.body = {parse_format(scheme, "--quant"), group, asymmetric};
   o.head = {parse_format(head, "--head"), group, asymmetric};
-  if (!o.body.quantised()) throw UsageError(fmt::format("--scheme {}: expected q8, q4 or q8a8", scheme));
+  if (!o.body.quantized()) throw UsageError(fmt::format("--quant {}: expected q8, q4 or q8a8", scheme));
   if (group != 32 && group != 64) throw UsageError(fmt::format("--group {}: expected 32 or 64", group));
   std::vector<int32_t> ids;
   if (!calibration.empty()) {
     ids = load_tokenizer(from).encode(read_file(calibration), {});
-    if (ids.empty()) fail("--calibration {}: no tokens in it", calibration);
+    if (ids.empty()) fail("--calibration {}: the text has no tokens", calibration);
     o.calibration = ids;
   }
   Json rows = Json::array();
   int64_t bytes = 0, weights = 0;
   if (!json)
-    fmt::print("{:<60} {:>16} {:<28} {:>12}{}\n", "matrix", "shape", "scheme", "error (rms)",
+    fmt::print("{:<60} {:>16} {:<28} {:>12}{}\n", "matrix", "shape", "format", "error (rms)",
                calibration.empty() ? "" : "   of outputs");
-  o.report = [&](const PackedRecorder::Row& r) {
+  o.report = [&](const QuantizationRecorder::Row& r) {
     bytes += r.bytes, weights += r.n * r.k;
     const std::string shape = fmt::format("{} × {}", r.n, r.k);
     if (!json)
@@ -52,7 +53,7 @@ int cmd_quantize(Words args) {
     if (r.output_error) j.set("relative_output_error", *r.output_error);
     rows.push(std::move(j));
   };
-  quantise_folder(everything(), from, to, o);
+  quantize_folder(builtin_registry(), from, to, o);
   const double bits = 8.0 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, weights));
   if (!json) {
     fmt::print("{}: {} weights in {} bytes, {:.2f} bits each\n", to, weights, bytes, bits);

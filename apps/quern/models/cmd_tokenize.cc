@@ -22,13 +22,13 @@ int cmd_tokenize(Words args) {
   std::string dir;
   std::vector<std::string> words;
   bool json = false, pieces = false, plain = false;
-  Args a("tokenize", "text to token ids");
+  Args a("tokenize", "convert text to token ids");
   a.positional("DIR", dir)
       .rest("TEXT", words)
-      .flag("--pieces", pieces, "one line a token: id and piece")
+      .flag("--pieces", pieces, "print one line per token: id and text")
       .flag("--no-special", plain, "add no special tokens")
-      .flag("--json", json, "a JSON array of ids")
-      .note("Without TEXT, reads stdin. Ids are printed as 1,2,3, ready for quern logits --tokens.");
+      .flag("--json", json, "print a JSON array of ids")
+      .note("Without TEXT, reads stdin. Ids are printed as 1,2,3, the form that quern logits --ids takes.");
   if (!a.parse(args)) return 0;
   Tokenizer t = load_tokenizer(dir);
   std::vector<int32_t> ids = t.encode(words_or_stdin(words), {.add_special_tokens = !plain});
@@ -43,12 +43,12 @@ int cmd_detokenize(Words args) {
   std::string dir;
   std::vector<std::string> words;
   bool skip = false, json = false;
-  Args a("detokenize", "token ids to text");
+  Args a("detokenize", "convert token ids to text");
   a.positional("DIR", dir)
       .rest("IDS", words)
-      .flag("--skip-special", skip, "leave special tokens out")
-      .flag("--json", json, "a JSON string")
-      .note("Ids as 1,2,3 or as words; without any, reads them from stdin.");
+      .flag("--skip-special", skip, "omit special tokens")
+      .flag("--json", json, "print a JSON string")
+      .note("IDS are numbers separated by commas or spaces; without IDS, reads them from stdin.");
   if (!a.parse(args)) return 0;
   std::string list = words_or_stdin(words);
   for (char& c : list)
@@ -57,9 +57,9 @@ int cmd_detokenize(Words args) {
   for (char c : list)
     if (c != ',' || (!packed.empty() && packed.back() != ',')) packed += c;
   if (!packed.empty() && packed.back() == ',') packed.pop_back();
-  if (packed.empty()) throw UsageError("quern detokenize: no ids given");
+  if (packed.empty()) throw UsageError("quern detokenize: IDS is missing: expected token ids such as 1,2,3");
   Tokenizer t = load_tokenizer(dir);
-  std::string text = t.decode(parse_token_list(packed), skip);
+  std::string text = t.decode(parse_token_list(packed, "quern detokenize: token id"), skip);
   fmt::print("{}\n", json ? Json(text).dump() : text);
   return 0;
 }

@@ -13,15 +13,15 @@ int cmd_tokenizer(Words args) {
   std::vector<std::string> files;
   int64_t vocab = 32000, min_frequency = 2;
   bool digits = false;
-  Args a("tokenizer", "train a tokenizer");
+  Args a("tokenizer", "train a byte-level BPE tokenizer");
   a.positional("train", what)
       .rest("FILE", files)
-      .flag("--out", out, "folder for tokenizer.json and its companions")
-      .flag("--vocab", vocab, "entries, special tokens and the 256 bytes included")
-      .flag("--min-frequency", min_frequency, "rarer pairs are never merged")
-      .flag("--individual-digits", digits, "every digit is a token of its own");
+      .flag("--out DIR", out, "output folder for tokenizer.json and its companion files")
+      .flag("--vocab N", vocab, "vocabulary size, including special tokens and the 256 bytes")
+      .flag("--min-frequency N", min_frequency, "minimum number of occurrences of a pair that is merged")
+      .flag("--individual-digits", digits, "make every digit a separate token");
   if (!a.parse(args)) return 0;
-  if (what != "train") throw UsageError(fmt::format("quern tokenizer: '{}', expected train", what));
+  if (what != "train") throw UsageError(fmt::format("quern tokenizer: unknown verb '{}', expected train", what));
   if (out.empty()) throw UsageError("quern tokenizer train: --out is missing");
   if (files.empty()) throw UsageError("quern tokenizer train: name at least one text file");
   if (std::filesystem::exists(std::filesystem::path(out) / "tokenizer.json"))
@@ -43,7 +43,7 @@ int cmd_tokenizer(Words args) {
       replaced += bad;
     }
   }
-  if (replaced > 0) fmt::print(stderr, "warning: {} ill-formed UTF-8 sequences were replaced by U+FFFD\n", replaced);
+  if (replaced > 0) fmt::print(stderr, "warning: replaced {} invalid UTF-8 sequences by U+FFFD\n", replaced);
   save_tokenizer_files(out, trainer.train());
   fmt::print("{}: {} entries from {} bytes of text\n", out, Tokenizer::load(out).vocab_size(), bytes);
   return 0;

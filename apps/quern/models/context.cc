@@ -2,14 +2,14 @@
 #include "apps/quern/models/context.h"
 
 #include "quern/infer/cache/kv_type.h"
-#include "quern/models/packed_file.h"
+#include "quern/models/quantized_file.h"
 
 namespace quern {
 namespace {
 
-WeightScheme parse_scheme(const std::string& text, const char* flag) {
+QuantFormat parse_quant_format(const std::string& text, const char* flag) {
   try {
-    return WeightScheme(parse_format(text, flag));
+    return QuantFormat(parse_format(text, flag));
   } catch (const Error& e) {
     throw UsageError(e.what());
   }
@@ -20,7 +20,7 @@ WeightScheme parse_scheme(const std::string& text, const char* flag) {
 DType parse_compute_dtype(const std::string& text) {
   if (text == "f32") return DType::f32;
   if (text == "bf16" || text == "auto") return DType::bf16;
-  throw UsageError(fmt::format("--dtype '{}': expected f32 or bf16", text));
+  throw UsageError(fmt::format("--dtype '{}': expected f32, bf16 or auto", text));
 }
 
 DType parse_kv_flag(const std::string& text) {
@@ -31,23 +31,26 @@ DType parse_kv_flag(const std::string& text) {
   }
 }
 
-void WeightFlags::add_cache_to(Args& args) { args.flag("--kv", cache, kKvHelp); }
+void WeightFlags::add_cache_to(Args& args) { args.flag("--kv TYPE", cache, kKvHelp); }
 
 void WeightFlags::add_to(Args& args, const std::string& dtype_help) {
-  args.flag("--dtype", dtype, fmt::format("{} (default: {})", dtype_help, dtype_default))
-      .flag("--scheme", scheme, "instead of --dtype: quantise at load, as f32, bf16, q8, q4 or q8a8")
-      .flag("--head", head, "with --scheme: embedding and output, as f32, bf16, q8 or q4");
+  args.flag("--dtype TYPE", dtype, fmt::format("{} [{}]", dtype_help, dtype_default))
+      .flag("--quant FORMAT", scheme,
+            "instead of --dtype: quantize the weights at load: f32, bf16, q8, q4 or q8a8 (q8 with int8 activations)")
+      .alias("--scheme")
+      .flag("--head FORMAT", head,
+            "with --quant: format of embedding and LM head: f32, bf16, q8 or q4 [q8 with q8, q4 or q8a8, else as "
+            "--quant]");
 }
 
 LoadOptions WeightFlags::load_options() const {
-  if (dtype && scheme) throw UsageError("--dtype and --scheme both say how weights are kept: give one of them");
-  if (head && !scheme) throw UsageError("--head needs --scheme");
+  if (dtype && scheme) throw UsageError("--dtype and --quant both set the weight format: give only one of them");
+  if (head && !scheme) throw UsageError("--head needs --quant: add --quant FORMAT");
   LoadOptions o;
   o.dtype = rows();
-  if (scheme) o.scheme = parse_scheme(*scheme, "--scheme");
-  if (head) o.head = parse_scheme(*head, "--head");
-  if (o.head && o.head->format == WeightFormat::q8a8)
-    throw UsageError("--head: 'q8a8', expected f32, bf16, q8 or q4");
+  if (scheme) o.scheme = parse_quant_format(*scheme, "--quant");
+  if (head) o.head = parse_quant_format(*head, "--head");
+  if (o.head && o.head->format == WeightFormat::q8a8) throw UsageError("--head 'q8a8': expected f32, bf16, q8 or q4");
   return o;
 }
 
@@ -59,7 +62,7 @@ std::string WeightFlags::name() const {
 DType WeightFlags::kv() const { return cache ? parse_kv_flag(*cache) : rows(); }
 
 DType WeightFlags::rows() const {
-  if (scheme) return parse_scheme(*scheme, "--scheme").format == WeightFormat::f32 ? DType::f32 : DType::bf16;
+  if (scheme) return parse_quant_format(*scheme, "--quant").format == WeightFormat::f32 ? DType::f32 : DType::bf16;
   return parse_compute_dtype(dtype.value_or(dtype_default));
 }
 
@@ -78,25 +81,25 @@ std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, c
   if (weights == "auto" || weights == "f32" || weights == "bf16")
     options.dtype = parse_compute_dtype(weights);
   else
-    options.scheme = parse_scheme(weights, "weights");
+    options.scheme = parse_quant_format(weights, "weights");
   return load_for_inference(folder, options);
 }
 
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options) {
   LoadReport report;
-  auto model = load_model(everything(), folder, options, &report);
+  auto model = load_model(builtin_registry(), folder, options, &report);
   for (const std::string& n : report.notes) fmt::print(stderr, "warning: {}\n", n);
   for (const std::string& n : report.missing)
-    fmt::print(stderr, "warning: tensor '{}' is absent; its initial value is used\n", n);
+    fmt::print(stderr, "warning: tensor '{}' is missing; using its initial value\n", n);
   if (!report.unused.empty())
-    fmt::print(stderr, "warning: {} tensors of {} are not used by this model, the first is '{}'\n",
-               report.unused.size(), folder.string(), report.unused[0]);
+    fmt::print(stderr, "warning: this model does not use {} tensors of {}; the first is '{}'\n", report.unused.size(),
+               folder.string(), report.unused[0]);
   return model;
 }
 
-std::optional<std::pair<WeightScheme, WeightScheme>> packed_schemes(const std::filesystem::path& folder,
-                                                                    const Checkpoint& files) {
-  const auto packed = PackedReader::open(folder, files.config, files.weights);
+std::optional<std::pair<QuantFormat, QuantFormat>> packed_formats(const std::filesystem::path& folder,
+                                                                  const Checkpoint& files) {
+  const auto packed = QuantizedReader::open(folder, files.config, files.weights);
   if (!packed) return std::nullopt;
   return std::pair(packed->body(), packed->head());
 }

@@ -9,18 +9,18 @@
 
 #include "apps/quern/cli/args.h"
 #include "quern/models/checkpoint.h"
-#include "quern/nn/everything.h"
+#include "quern/nn/builtin_registry.h"
 
 namespace quern {
 
 DType parse_compute_dtype(const std::string& text);  // "auto", "f32", "bf16"
 
 constexpr const char* kKvHelp =
-    "the attention cache as bf16, q8 (8 bits with a scale a row and head: about half the memory) or f32 (default: "
-    "bf16, f32 where weights are)";
+    "KV cache type: bf16, f32, or q8 (int8, one scale per token and head, about half the memory) [bf16; f32 with f32 "
+    "weights]";
 DType parse_kv_flag(const std::string& text);  // throws UsageError
 
-// --dtype, or --scheme and --head: weights are quantised as they are loaded. --kv where answers are given.
+// --dtype, or --quant and --head: weights are quantized as they are loaded. --kv where text is generated.
 struct WeightFlags {
   std::string dtype_default;
   std::optional<std::string> dtype = {}, scheme = {}, head = {}, cache = {};
@@ -39,8 +39,8 @@ bool is_packing(const std::string& text);
 int64_t weight_bytes(const std::filesystem::path& model);  // of a folder's safetensors, or of a .gguf file
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options);
 // How a packed folder's matrices are kept, of body and head; nothing for any other.
-std::optional<std::pair<WeightScheme, WeightScheme>> packed_schemes(const std::filesystem::path& folder,
-                                                                    const Checkpoint& files);
+std::optional<std::pair<QuantFormat, QuantFormat>> packed_formats(const std::filesystem::path& folder,
+                                                                  const Checkpoint& files);
 // `weights`: "auto", or a scheme: f32, bf16, q8, q4, q8a8.
 std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights);
 

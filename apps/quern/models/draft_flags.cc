@@ -7,21 +7,22 @@
 
 namespace quern {
 
-void DraftFlags::add_to(Args& args, const std::string& on_answers, const std::string& whose) {
-  args.flag("--speculate", speculate,
-            "guess up to K (8) tokens ahead: ngram or ngram:K where the text repeats itself, draft:K by the --draft "
-            "model, both:K, or none" +
-                on_answers)
-      .flag("--draft", dir,
-            "a smaller model of the same tokenizer that guesses ahead" + whose +
-                ", or q4 or q8: the model itself packed so; means --speculate both unless that says otherwise");
+void DraftFlags::add_to(Args& args, const std::string& overridden, const std::string& whose) {
+  args.flag(
+          "--speculate MODE", speculate,
+          "speculative decoding: draft up to K tokens per step by prompt lookup (ngram[:K]), with the --draft model "
+          "(draft[:K]), or both[:K]; output is unchanged up to rounding" +
+              overridden + " [none; both with --draft; K = 8]")
+      .flag("--draft MODEL", dir,
+            "draft model for speculative decoding" + whose +
+                ": a folder with the same tokenizer, or q4 or q8 to draft with a quantized copy of the model");
 }
 
 SpeculationOptions DraftFlags::options() const {
   const SpeculationOptions o = speculate     ? parse_speculation(*speculate)
                                : dir.empty() ? SpeculationOptions{}
                                              : parse_speculation("both");
-  if (o.draft && dir.empty()) fail("--speculate {}: there is no draft model, give one with --draft", *speculate);
+  if (o.draft && dir.empty()) fail("--speculate {} needs a draft model: name one with --draft", *speculate);
   return o;
 }
 
@@ -35,11 +36,11 @@ std::unique_ptr<Model> DraftFlags::load(const std::string& model, const Tokenize
   const std::string folder = model_folder(dir);
   const Tokenizer its = load_tokenizer(folder);
   if (its.vocab_size() != tokenizer.vocab_size())
-    fail("--draft {}: it has {} tokens, the model {}; both must have the same tokenizer", dir, its.vocab_size(),
-         tokenizer.vocab_size());
+    fail("--draft {}: its vocabulary has {} tokens, the model's has {}; both must have the same tokenizer", dir,
+         its.vocab_size(), tokenizer.vocab_size());
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id)
     if (its.id_to_token(id) != tokenizer.id_to_token(id))
-      fail("--draft {}: token {} is '{}' there and '{}' here; both must have the same tokenizer", dir, id,
+      fail("--draft {}: token {} is '{}', but '{}' in the model; both must have the same tokenizer", dir, id,
            its.id_to_token(id), tokenizer.id_to_token(id));
   return load_for_inference(folder, "auto");
 }

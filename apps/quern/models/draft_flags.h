@@ -1,4 +1,4 @@
-// --speculate and --draft: who guesses tokens ahead of their step, and the smaller model that may.
+// --speculate and --draft: speculative decoding, by prompt lookup or with a draft model.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,10 +12,11 @@
 namespace quern {
 
 struct DraftFlags {
-  std::string dir = {};  // of the draft model, or a scheme: the model itself packed so; empty: none
+  std::string dir = {};  // of the draft model, or a format: a quantized copy of the model; empty: none
   std::optional<std::string> speculate = {};
-  void add_to(Args& args, const std::string& on_answers, const std::string& whose = "");
-  SpeculationOptions options() const;               // throws Error; with a draft model and no word both guess
+  // Both are added to the help: what may override --speculate, and which models --draft is for.
+  void add_to(Args& args, const std::string& overridden = "", const std::string& whose = "");
+  SpeculationOptions options() const;               // throws Error; both, with a draft model and no --speculate
   int64_t weights(const std::string& model) const;  // bytes of its files
   // Null without --draft. Throws Error unless the model in `dir` has the tokens of the one in `model`, `tokenizer`'s.
   std::unique_ptr<Model> load(const std::string& model, const Tokenizer& tokenizer) const;

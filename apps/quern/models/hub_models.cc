@@ -66,17 +66,17 @@ fs::path hub_model(const std::string& name) {
   std::error_code none;
   if (!fs::is_directory(repository, none))
     fail(
-        "{}: neither a folder here nor a model of the Hugging Face cache: there is no {} (HF_HUB_CACHE and HF_HOME "
-        "say "
-        "where the cache is; nothing is downloaded)",
+        "{}: neither a local folder nor a model in the Hugging Face cache: {} does not exist (HF_HUB_CACHE or "
+        "HF_HOME "
+        "set the cache folder; nothing is downloaded)",
         name, repository.string());
   const fs::path snapshot = repository / "snapshots" / commit_of(repository, revision);
   if (!fs::is_directory(snapshot, none)) {
     std::vector<std::string> there;
     for (const fs::path& p : entries(repository / "refs")) there.push_back(p.filename().string());
     for (const fs::path& p : entries(repository / "snapshots")) there.push_back(p.filename().string());
-    fail("{}: there is no {}; the cache has {}", name, snapshot.string(),
-         there.empty() ? "no revision of it"
+    fail("{}: {} does not exist; the cache has {}", name, snapshot.string(),
+         there.empty() ? "no revision of this model"
                        : fmt::format("{} (name one as {}@REVISION)", fmt::join(there, ", "), name.substr(0, at)));
   }
   if (fs::exists(snapshot / "config.json", none)) return snapshot;
@@ -84,10 +84,10 @@ fs::path hub_model(const std::string& name) {
   for (const fs::path& p : entries(snapshot))
     if (p.extension() == ".gguf") packed.push_back(p);
   if (packed.size() == 1) return packed[0];
-  if (packed.empty()) fail("{}: {} has no config.json: it was not downloaded whole", name, snapshot.string());
+  if (packed.empty()) fail("{}: {} has no config.json: the download is incomplete", name, snapshot.string());
   std::vector<std::string> names;
   for (const fs::path& p : packed) names.push_back(p.filename().string());
-  fail("{}: {} has several .gguf files ({}); give one by its path", name, snapshot.string(), fmt::join(names, ", "));
+  fail("{}: {} has several .gguf files ({}); give the path of one", name, snapshot.string(), fmt::join(names, ", "));
 }
 
 }  // namespace quern

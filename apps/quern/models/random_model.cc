@@ -30,7 +30,8 @@ Tensor random_pool(int64_t n) {
 std::pair<std::string, std::string> family_and_size(const std::string& shape) {
   size_t dash = shape.find('-');
   std::string family = shape.substr(0, dash);
-  if (dash == std::string::npos) fail("--shape '{}': expected FAMILY-SIZE, like zaya1-8b or zamba2-2.7b", shape);
+  if (dash == std::string::npos)
+    fail("--shape '{}': expected FAMILY-SIZE, for example zaya1-8b or zamba2-2.7b", shape);
   return {family == "zaya1" ? "zaya" : family, shape.substr(dash + 1)};
 }
 
@@ -39,12 +40,12 @@ std::pair<std::string, std::string> family_and_size(const std::string& shape) {
 std::unique_ptr<Model> random_model(const std::string& shape, const std::string& scheme) {
   auto [family, size] = family_and_size(shape);
   return random_model(shape_config(family, size, shape_vocab(family, size)),
-                      Packing(WeightScheme(parse_format(scheme, "--scheme"))));
+                      WeightPrepacking(QuantFormat(parse_format(scheme, "--quant"))));
 }
 
-std::unique_ptr<Model> random_model(const Json& config, const Packing& packing) {
-  std::unique_ptr<Model> model = build_model(everything(), config);
-  const WeightScheme& body = packing.scheme();
+std::unique_ptr<Model> random_model(const Json& config, const WeightPrepacking& packing) {
+  std::unique_ptr<Model> model = build_model(builtin_registry(), config);
+  const QuantFormat& body = packing.scheme();
   int64_t largest = 0;
   model->visit("", [&](const std::string&, Parameter& p) {
     if (p.matrix) largest = std::max(largest, element_count(p.shape));

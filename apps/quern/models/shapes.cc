@@ -105,7 +105,8 @@ auto with_table(const std::string& family, F&& f) {
   if (family == "llama") return f(std::span<const NamedShape>(kLlama));
   if (family == "zamba") return f(std::span<const ZambaShape>(zamba_shapes()));
   if (family == "zamba2") return f(std::span<const ZambaShape>(zamba2_shapes()));
-  fail("--family '{}': expected {}{}", family, fmt::join(kFamilies, ", "), did_you_mean(family, kFamilies));
+  fail("model family '{}': expected one of {}{}", family, fmt::join(kFamilies, ", "),
+       did_you_mean(family, kFamilies));
 }
 
 Json config_of(const std::string& family, const ZambaShape& s, int64_t vocab) {
@@ -166,7 +167,8 @@ std::vector<std::string> shape_sizes(const std::string& family) {
 Json shape_config(const std::string& family, const std::string& size, int64_t vocab_size) {
   return with_table(family, [&](auto rows) {
     auto it = std::find_if(rows.begin(), rows.end(), [&](const auto& s) { return size == s.size; });
-    if (it == rows.end()) fail("--size '{}': {} comes as {}", size, family, fmt::join(shape_sizes(family), ", "));
+    if (it == rows.end())
+      fail("model size '{}': {} has the sizes {}", size, family, fmt::join(shape_sizes(family), ", "));
     return config_of(family, *it, (vocab_size + 63) / 64 * 64);
   });
 }

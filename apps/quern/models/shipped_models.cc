@@ -1,4 +1,4 @@
-// Where shipped models are looked for.
+// Where shipped files are looked for.
 #include "apps/quern/models/shipped_models.h"
 
 #include <cstdlib>
@@ -10,14 +10,21 @@ namespace quern {
 
 namespace fs = std::filesystem;
 
+std::optional<fs::path> shipped_file(const std::string& name) {
+  std::error_code none;
+  const fs::path self = fs::read_symlink("/proc/self/exe", none);
+  if (none) return std::nullopt;
+  const fs::path at = self.parent_path().parent_path() / "share/quern" / name;
+  if (!fs::exists(at, none)) return std::nullopt;
+  return at;
+}
+
 std::optional<fs::path> shipped_model(const std::string& name) {
   if (name.empty() || name.find('/') != name.npos || name.starts_with('.')) return std::nullopt;
   std::vector<fs::path> places;
   if (const char* p = std::getenv("QUERN_MODELS"); p && *p) places.emplace_back(p);
+  if (const auto models = shipped_file("models")) places.push_back(*models);
   std::error_code none;
-  if (const fs::path self = fs::read_symlink("/proc/self/exe", none); !none)
-    places.push_back(self.parent_path().parent_path() / "share/quern/models");
-  places.emplace_back(QUERN_SOURCE_MODELS);
   for (const fs::path& p : places)
     if (fs::exists(p / name / "config.json", none)) return p / name;
   return std::nullopt;

@@ -1,5 +1,5 @@
-// The small models that come with Quern: found beside an installed binary, in the sources it was built from, or where
-// QUERN_MODELS says. A model folder may then be named by its name alone.
+// Files that come with Quern. They lie in share/quern of the prefix that holds the binary; a build folder has the same
+// layout, with links to the sources (apps/quern/CMakeLists.txt).
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -7,6 +7,10 @@
 
 namespace quern {
 
+// share/quern/NAME, if it exists.
+std::optional<std::filesystem::path> shipped_file(const std::string& name);
+// A model of that name in the folder that QUERN_MODELS names, or among the shipped ones: a model folder may be named by
+// its name alone.
 std::optional<std::filesystem::path> shipped_model(const std::string& name);
 // `folder` itself when it exists, the shipped model of that name, or that of the Hugging Face cache (hub_models.h);
 // else `folder`, for the error to name.

@@ -1,5 +1,5 @@
-// quern memory add | import | ask | plan | sessions | export | forget | eval | speed: conversations that know when
-// things were said.
+// quern memory add | import | ask | plan | sessions | export | forget | eval | speed: long-term conversation memory
+// with temporal queries.
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void need(const std::string& value, const char* verb, const char* flag) {
 Semantics parse_semantics(const std::string& s) {
   if (s == "strict") return Semantics::strict;
   if (s == "tmd") return Semantics::tmd;
-  throw UsageError(fmt::format("quern memory: --semantics '{}', expected strict or tmd", s));
+  throw UsageError(fmt::format("quern memory: --semantics '{}': expected strict or tmd", s));
 }
 
 TopicRank parse_rank(const std::string& name) {
@@ -69,22 +69,20 @@ int add(Words args) {
   std::string db, conversation, speaker, text, time, zone = "UTC";
   double gap = kUsualGap / 60.0;
   bool durable = false, json = false;
-  Args a("memory add", "write one turn down, or one a line from standard input");
+  Args a("memory add", "store one turn, or one per line of standard input");
   a.positional("TEXT", text, false)
-      .flag("--db", db, "the memory's file; made when it is not there")
-      .flag("--speaker", speaker, "who said it")
-      .flag("--time", time, "when, like \"2023-05-08 13:56\" or with +02:00; else now")
-      .flag("--conversation", conversation, "its name; \"main\" when it is the first")
-      .flag("--zone", zone, "of a conversation made now: Europe/Berlin, UTC, +02:00")
-      .flag("--gap", gap, "of a conversation made now: minutes of silence that begin a new session")
-      .flag("--durable", durable, "wait for the disk")
-      .flag("--json", json, "one JSON object")
-      .note(
-          "Without TEXT: lines {\"speaker\", \"text\", \"time\"} from standard input, each acknowledged when it is "
-          "safe.");
+      .flag("--db FILE", db, "memory file (SQLite); created if missing")
+      .flag("--speaker NAME", speaker, "speaker of the turn")
+      .flag("--time TIME", time, "time of the turn, for example \"2023-05-08 13:56\", with or without +02:00 [now]")
+      .flag("--conversation NAME", conversation, "name of the conversation [main for the first, else the only one]")
+      .flag("--zone ZONE", zone, "for a new conversation: its time zone, for example Europe/Berlin or +02:00")
+      .flag("--gap MIN", gap, "for a new conversation: minutes of silence after which a new session starts")
+      .flag("--durable", durable, "wait until the turn is on disk (fsync)")
+      .flag("--json", json, "print one JSON object per turn")
+      .note("Without TEXT, reads JSON lines {\"speaker\", \"text\", \"time\"} from stdin and acknowledges each one.");
   if (!a.parse(args)) return 0;
   need(db, "add", "--db");
-  if (!(gap > 0)) throw UsageError("quern memory add: --gap takes minutes above 0");
+  if (!(gap > 0)) throw UsageError("quern memory add: --gap: expected minutes above 0");
   Memory m(db, {.create = true,
                 .durable = durable,
                 .conversation = conversation,
@@ -117,7 +115,7 @@ int add(Words args) {
     const Json j = Json::parse(line, where);
     const Json* when = j.find("time");
     const Json* who = j.find("speaker");
-    if (!who && speaker.empty()) fail("{}: no \"speaker\", and no --speaker", where);
+    if (!who && speaker.empty()) fail("{}: \"speaker\" is missing: add the field, or give --speaker", where);
     turn(who ? who->as_string(where) : speaker, j.at("text", where).as_string(where),
          when ? when->as_string(where) : time, where);
   }
@@ -128,19 +126,20 @@ int import(Words args) {
   std::string db, file, format = "jsonl", conversation, zone = "UTC";
   double gap = kUsualGap / 60.0;
   bool json = false;
-  Args a("memory import", "a file of turns becomes a conversation");
+  Args a("memory import", "import a file of turns as a conversation");
   a.positional("FILE", file)
-      .flag("--db", db, "the memory's file; made when it is not there")
-      .flag("--format", format, "jsonl: lines {\"speaker\", \"text\", \"time\"}; tmd: the TemporalMemoryDataset's")
-      .flag("--conversation", conversation, "its name; else the file's")
-      .flag("--zone", zone, "of times without an offset")
-      .flag("--gap", gap, "minutes of silence that begin a new session")
-      .flag("--json", json, "one JSON object");
+      .flag("--db FILE", db, "memory file (SQLite); created if missing")
+      .flag("--format NAME", format,
+            "input format: jsonl (lines {\"speaker\", \"text\", \"time\"}) or tmd (TemporalMemoryDataset)")
+      .flag("--conversation NAME", conversation, "name of the conversation [name of the file]")
+      .flag("--zone ZONE", zone, "time zone of times without an offset")
+      .flag("--gap MIN", gap, "minutes of silence after which a new session starts")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   need(db, "import", "--db");
   if (format != "jsonl" && format != "tmd")
-    throw UsageError(fmt::format("quern memory import: --format '{}', expected jsonl or tmd", format));
-  if (!(gap > 0)) throw UsageError("quern memory import: --gap takes minutes above 0");
+    throw UsageError(fmt::format("quern memory import: --format '{}': expected jsonl or tmd", format));
+  if (!(gap > 0)) throw UsageError("quern memory import: --gap: expected minutes above 0");
   if (conversation.empty()) conversation = std::filesystem::path(file).stem().string();
   const Zone z = Zone::load(zone);
   const std::vector<SpokenTurn> turns = format == "tmd" ? read_tmd(file, z) : read_turns(file, z);
@@ -150,7 +149,7 @@ int import(Words args) {
                 .zone = zone,
                 .gap = static_cast<int64_t>(gap * 60)});
   if (m.table().size() > 0)
-    fail("{} holds a conversation '{}' already; --conversation gives another name", db, conversation);
+    fail("{} already holds a conversation '{}'; name another one with --conversation", db, conversation);
   const std::vector<StoredTurn> stored = m.add_all(turns);
   if (stored.size() >= static_cast<size_t>(m.store().topic_segment_turns())) m.index_topics();
   const int32_t sessions = stored.empty() ? 0 : stored.back().session;
@@ -169,27 +168,33 @@ int ask(Words args, bool plan_only) {
   std::string db, conversation, question, now, context, batch, semantics = "strict", asker, rank = "auto";
   int64_t k = 10;
   bool json = false, day_first = false, all_speakers = false;
-  Args a(plan_only ? "memory plan" : "memory ask",
-         plan_only ? "what a question means: the chain over the table and its SQL" : "find what was said");
+  Args a(plan_only ? "memory plan" : "memory ask", plan_only
+                                                       ? "print the query plan of a question, as a chain and as SQL"
+                                                       : "find the turns that answer a question");
   a.positional("QUESTION", question, false)
-      .flag("--db", db, "the memory's file")
-      .flag("--conversation", conversation, "its name, when there are several")
-      .flag("--now", now, "when the question is asked, like \"2023-05-08 13:56\"; else the machine's clock")
-      .flag("--context", context, "JSON file [{\"speaker\", \"text\"}, …]: what was said before the question")
-      .flag("-k", k, "how many turns a topic may give")
-      .flag("--as", asker, "who asks: the speaker that \"I\" means")
-      .flag("--semantics", semantics, "strict: the calendar's; tmd: as the TemporalMemoryDataset is labelled")
-      .flag("--day-first", day_first, "5/8 is the fifth of August")
-      .flag("--all-speakers", all_speakers, "naming one speaker does not leave the others out")
-      .flag("--rank", rank, "of a topic's turns: bm25, mixpr, both; auto: mixpr where a time or a speaker leaves few")
-      .flag("--batch", batch, "JSON lines {\"now\", \"context\", \"question\"}, an answer a line")
-      .flag("--json", json, "one JSON object");
+      .flag("--db FILE", db, "memory file (SQLite)")
+      .flag("--conversation NAME", conversation, "name of the conversation [the only one]")
+      .flag("--now TIME", now, "time of the question, for example \"2023-05-08 13:56\" [the system clock]")
+      .flag("--history FILE", context, "JSON list of {\"speaker\", \"text\"}: the turns before the question")
+      .alias("--context")
+      .flag("-k N", k, "maximum number of turns ranked by topic")
+      .flag("--as NAME", asker, "speaker who asks: the one that \"I\" refers to")
+      .flag("--semantics NAME", semantics,
+            "meaning of time expressions: strict (calendar), or tmd (labels of the TemporalMemoryDataset)")
+      .flag("--day-first", day_first, "read 5/8 as the fifth of August")
+      .flag("--all-speakers", all_speakers, "do not restrict the result to a speaker named in the question")
+      .flag(
+          "--rank METHOD", rank,
+          "topic ranking: bm25, mixpr (personalized PageRank), both, or auto (mixpr if a time or speaker leaves few "
+          "turns, else bm25)")
+      .flag("--batch FILE", batch, "JSON lines {\"now\", \"context\", \"question\"}: print one JSON result per line")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   const char* verb = plan_only ? "plan" : "ask";
   need(db, verb, "--db");
   if (batch.empty() == question.empty())
-    throw UsageError(fmt::format("quern memory {}: give a QUESTION or --batch FILE", verb));
-  if (k < 1) throw UsageError(fmt::format("quern memory {}: -k {}, expected 1 or more", verb, k));
+    throw UsageError(fmt::format("quern memory {}: expected either QUESTION or --batch FILE", verb));
+  if (k < 1) throw UsageError(fmt::format("quern memory {}: -k {}: expected 1 or more", verb, k));
   Memory m(db, {.create = false, .durable = false, .conversation = conversation, .zone = "", .gap = kUsualGap});
   AskOptions o;
   o.semantics = parse_semantics(semantics), o.order.month_first = !day_first, o.k = k, o.asker = asker,
@@ -212,7 +217,7 @@ int ask(Words args, bool plan_only) {
   }
   o.now = parse_now(now, m.zone());
   if (!context.empty()) o.context = parse_context(Json::read(context), context);
-  const Answer answer = m.ask(question, o);
+  const MemoryResult answer = m.ask(question, o);
   if (plan_only) {
     Json j = answer.json(m.info().id);
     if (json) {
@@ -242,10 +247,10 @@ int ask(Words args, bool plan_only) {
 int sessions(Words args) {
   std::string db, conversation;
   bool json = false;
-  Args a("memory sessions", "the conversations of a memory, or the sessions of one");
-  a.flag("--db", db, "the memory's file")
-      .flag("--conversation", conversation, "its name")
-      .flag("--json", json, "JSON");
+  Args a("memory sessions", "list the conversations, or the sessions of one");
+  a.flag("--db FILE", db, "memory file (SQLite)")
+      .flag("--conversation NAME", conversation, "list the sessions of this conversation [the only one]")
+      .flag("--json", json, "print a JSON list");
   if (!a.parse(args)) return 0;
   need(db, "sessions", "--db");
   ConversationStore store(db, {});
@@ -283,8 +288,9 @@ int sessions(Words args) {
 
 int export_turns(Words args) {
   std::string db, conversation;
-  Args a("memory export", "every turn as a JSON line, as `import` reads them");
-  a.flag("--db", db, "the memory's file").flag("--conversation", conversation, "its name, when there are several");
+  Args a("memory export", "print all turns as JSON lines, the format of memory import");
+  a.flag("--db FILE", db, "memory file (SQLite)")
+      .flag("--conversation NAME", conversation, "name of the conversation [the only one]");
   if (!a.parse(args)) return 0;
   need(db, "export", "--db");
   Memory m(db, {.create = false, .durable = false, .conversation = conversation, .zone = "", .gap = kUsualGap});
@@ -307,23 +313,23 @@ int forget(Words args) {
   std::string db, conversation;
   std::optional<int64_t> session, response;
   std::string before;
-  bool everything = false, json = false;
-  Args a("memory forget", "take turns out of a memory for good");
-  a.flag("--db", db, "the memory's file")
-      .flag("--conversation", conversation, "its name, when there are several")
-      .flag("--session", session, "all turns of this session")
-      .flag("--response", response, "the turn of this number")
-      .flag("--before", before, "all turns before this time")
-      .flag("--everything", everything, "the conversation and its name")
-      .flag("--json", json, "one JSON object")
-      .note("The bytes are overwritten and the file is rewritten without them; numbers of what stays do not change.");
+  bool builtin_registry = false, json = false;
+  Args a("memory forget", "delete turns permanently");
+  a.flag("--db FILE", db, "memory file (SQLite)")
+      .flag("--conversation NAME", conversation, "name of the conversation [the only one]")
+      .flag("--session N", session, "delete all turns of session N")
+      .flag("--response N", response, "delete turn N")
+      .flag("--before TIME", before, "delete all turns before this time")
+      .flag("--everything", builtin_registry, "delete the whole conversation")
+      .flag("--json", json, "print one JSON object")
+      .note("The deleted bytes are overwritten and the file is compacted; the numbers of other turns do not change.");
   if (!a.parse(args)) return 0;
   need(db, "forget", "--db");
-  if (int{session.has_value()} + int{response.has_value()} + int{!before.empty()} + int{everything} != 1)
-    throw UsageError("quern memory forget: give one of --session, --response, --before, --everything");
+  if (int{session.has_value()} + int{response.has_value()} + int{!before.empty()} + int{builtin_registry} != 1)
+    throw UsageError("quern memory forget: expected exactly one of --session, --response, --before and --everything");
   Memory m(db, {.create = false, .durable = true, .conversation = conversation, .zone = "", .gap = kUsualGap});
   int64_t gone = 0;
-  if (everything) {
+  if (builtin_registry) {
     gone = m.store().forget_conversation(m.info().id);
   } else {
     const TurnTable& t = m.table();
@@ -333,13 +339,13 @@ int forget(Words args) {
       if ((session && t.session[r] == *session) || (response && t.response[r] == *response) ||
           (!before.empty() && t.local(r) < end))
         which.push_back(t.response[r]);
-    if (which.empty()) fail("{}: no turn is meant", db);
+    if (which.empty()) fail("{}: no turn matches --session, --response or --before; nothing was deleted", db);
     gone = m.forget(which);
   }
   if (json)
     fmt::print("{{\"forgotten\":{}}}\n", gone);
   else
-    fmt::print("{} turns forgotten\n", gone);
+    fmt::print("deleted {} turns\n", gone);
   return 0;
 }
 
@@ -347,22 +353,27 @@ int eval(Words args) {
   std::string dir, semantics = "strict", rank = "auto";
   int64_t failures = 0, resamples = 1000;
   bool json = false, all_speakers = false;
-  Args a("memory eval", "the TemporalMemoryDataset's questions: recall, precision and F2");
+  Args a("memory eval", "recall, precision and F2 on the TemporalMemoryDataset");
   a.positional("DIR", dir, false)
-      .flag("--semantics", semantics, "strict or tmd")
-      .flag("--failures", failures, "list so many questions of each type that were not answered in full")
-      .flag("--resamples", resamples, "for the 95 % intervals")
-      .flag("--all-speakers", all_speakers, "naming one speaker does not leave the others out")
-      .flag("--rank", rank, "of a topic's turns: bm25, mixpr, both; auto: mixpr where a time or a speaker leaves few")
-      .flag("--json", json, "one JSON object")
+      .flag("--semantics NAME", semantics,
+            "meaning of time expressions: strict (calendar), or tmd (labels of the TemporalMemoryDataset)")
+      .flag("--failures N", failures, "list up to N questions of each type that were not answered completely")
+      .flag("--resamples N", resamples, "number of bootstrap resamples for the 95 % intervals")
+      .flag("--all-speakers", all_speakers, "do not restrict the result to a speaker named in the question")
+      .flag(
+          "--rank METHOD", rank,
+          "topic ranking: bm25, mixpr (personalized PageRank), both, or auto (mixpr if a time or speaker leaves few "
+          "turns, else bm25)")
+      .flag("--json", json, "print one JSON object")
       .note(
-          "DIR holds conversations/, time_qs/, ambiguous_time_qs/ and content_time_qs/; else QUERN_TEMPORAL_MEMORY "
-          "names it.");
+          "DIR is the dataset with conversations/, time_qs/, ambiguous_time_qs/ and content_time_qs/; without DIR, "
+          "the\n"
+          "variable QUERN_TEMPORAL_MEMORY names it.");
   if (!a.parse(args)) return 0;
   if (const char* named = std::getenv("QUERN_TEMPORAL_MEMORY"); dir.empty() && named) dir = named;
-  if (dir.empty()) throw UsageError("quern memory eval: give DIR, or name it in QUERN_TEMPORAL_MEMORY");
+  if (dir.empty()) throw UsageError("quern memory eval: DIR is missing: give it, or set QUERN_TEMPORAL_MEMORY");
   if (resamples < 1 || failures < 0)
-    throw UsageError("quern memory eval: --resamples takes 1 or more, --failures 0 or more");
+    throw UsageError("quern memory eval: expected --resamples of at least 1 and --failures of at least 0");
   EvalOptions o;
   o.semantics = parse_semantics(semantics), o.resamples = resamples, o.failures = failures,
   o.speaker_filter = !all_speakers, o.rank = parse_rank(rank);
@@ -391,20 +402,21 @@ int speed(Words args) {
   std::string folder;
   SpeedOptions o;
   bool json = false;
-  Args a("memory speed", "what reading questions, adding turns and holding them costs here");
+  Args a("memory speed", "benchmark questions, adding turns and memory use");
   a.positional("DIR", folder, false)
-      .flag("--turns", o.turns, "made up and added before measuring")
-      .flag("--appends", o.appends, "measured one by one")
-      .flag("--json", json, "one JSON object")
-      .note("DIR gets a file memory.db, which stays; without DIR a scratch folder is used and taken away.");
+      .flag("--turns N", o.turns, "number of synthetic turns to add before measuring")
+      .flag("--appends N", o.appends, "number of turns to add and time one by one")
+      .flag("--json", json, "print one JSON object")
+      .note("Writes DIR/memory.db and keeps it; without DIR, uses a temporary folder and deletes it.");
   if (!a.parse(args)) return 0;
-  if (o.turns < 1 || o.appends < 1) throw UsageError("quern memory speed: --turns and --appends take 1 or more");
+  if (o.turns < 1 || o.appends < 1)
+    throw UsageError("quern memory speed: expected --turns and --appends of at least 1");
   if (!folder.empty()) {
     fmt::print("{}\n", measure_speed(folder, o).dump(json ? -1 : 2));
     return 0;
   }
   std::string scratch = (std::filesystem::temp_directory_path() / "quern-memory-XXXXXX").string();
-  if (!mkdtemp(scratch.data())) fail("cannot make a folder in {}", std::filesystem::temp_directory_path().string());
+  if (!mkdtemp(scratch.data())) fail("cannot create a folder in {}", std::filesystem::temp_directory_path().string());
   const Json j = measure_speed(scratch, o);
   std::filesystem::remove_all(scratch);
   fmt::print("{}\n", j.dump(json ? -1 : 2));
@@ -412,19 +424,22 @@ int speed(Words args) {
 }
 
 constexpr MenuItem kItems[] = {
-    {"add", "--db DB", "keep a turn", add},
-    {"import", "FILE --db DB", "keep a whole conversation", import},
-    {"ask", "QUESTION --db DB", "the turns that answer it", [](Words w) { return ask(w, false); }},
-    {"plan", "QUESTION", "how it is understood, and as SQL", [](Words w) { return ask(w, true); }},
-    {"sessions", "--db DB", "when there was talk", sessions},
-    {"export", "--db DB", "every turn as JSON lines", export_turns},
-    {"forget", "--db DB", "delete for good", forget},
-    {"eval", "DIR", "recall, precision and F2 on questions with known answers", eval},
-    {"speed", "", "what a question and a turn cost", speed},
+    {"add", "[TEXT] --db FILE", "store one turn, or one per line of standard input", add},
+    {"import", "FILE --db FILE", "import a file of turns as a conversation", import},
+    {"ask", "QUESTION --db FILE", "find the turns that answer a question", [](Words w) { return ask(w, false); }},
+    {"plan", "QUESTION --db FILE", "print the query plan of a question, as a chain and as SQL",
+     [](Words w) { return ask(w, true); }},
+    {"sessions", "--db FILE", "list the conversations, or the sessions of one", sessions},
+    {"export", "--db FILE", "print all turns as JSON lines", export_turns},
+    {"forget", "--db FILE", "delete turns permanently", forget},
+    {"eval", "DIR", "recall, precision and F2 on the TemporalMemoryDataset", eval},
+    {"speed", "[DIR]", "benchmark questions, adding turns and memory use", speed},
 };
 
 }  // namespace
 
-int cmd_memory(Words args) { return choose("memory", "conversations that know when things were said", kItems, args); }
+int cmd_memory(Words args) {
+  return choose("memory", "long-term conversation memory with temporal queries", kItems, args);
+}
 
 }  // namespace quern

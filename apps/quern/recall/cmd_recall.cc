@@ -1,5 +1,5 @@
-// quern recall index | query | pack | stats | eval: long texts searched by words and by walks over the graph of
-// similar chunks.
+// quern recall index | query | pack | stats | eval: search in long texts by BM25 and by personalized PageRank on the
+// similarity graph of their chunks.
 #include <chrono>
 #include <cstdio>
 
@@ -25,21 +25,24 @@ int recall_index(Words args) {
   int64_t max_words = 64;
   double threshold = 0;
   bool plain = false, no_graph = false, merge = false, json = false;
-  Args a("recall index", "bring an index up to date with files");
+  Args a("recall index", "create or update a search index");
   a.rest("PATH", paths)
-      .flag("--db", db, "folder of the index; made when it is not there")
-      .flag("--unit", unit, "chunks: sentence, line, words or code; auto: code for programs, else sentence")
-      .flag("--max-words", max_words, "longer chunks are cut")
-      .flag("--field", field, "of a JSON line: its text")
-      .flag("--plain-words", plain, "a new index keeps function words and endings")
-      .flag("--no-graph", no_graph, "a new index knows BM25 alone")
-      .flag("--threshold", threshold, "a new index: likeness that makes an edge; 0: chosen from the text")
-      .flag("--merge", merge, "put everything into one segment")
-      .flag("--json", json, "one JSON object");
+      .flag("--db DIR", db, "folder of the index; created if missing")
+      .flag("--unit UNIT", unit,
+            "chunk unit: sentence, line, words, code, or auto (code for programs, else sentence)")
+      .flag("--max-words N", max_words, "maximum words per chunk; longer chunks are split")
+      .flag("--field NAME", field, "field of a JSON line that holds the text")
+      .flag("--plain-words", plain, "new index: do not stem words and keep stop words")
+      .flag("--no-graph", no_graph, "new index: build no similarity graph, only BM25")
+      .flag("--threshold X", threshold,
+            "new index: minimum similarity of an edge, 0 to 1; 0 chooses it from the text")
+      .flag("--merge", merge, "merge all segments of the index into one")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   need(db, "--db");
-  if (paths.empty() && !merge) throw UsageError("quern recall index: name at least one file or folder");
-  if (!(threshold >= 0 && threshold <= 1)) throw UsageError("quern recall index: --threshold takes 0 to 1");
+  if (paths.empty() && !merge)
+    throw UsageError("quern recall index: PATH is missing: name at least one file or folder");
+  if (!(threshold >= 0 && threshold <= 1)) throw UsageError("quern recall index: --threshold: expected 0 to 1");
   RecallOptions o;
   if (plain) o.words = {};
   o.graph = !no_graph, o.threshold = static_cast<float>(threshold);
@@ -50,13 +53,13 @@ int recall_index(Words args) {
   const IndexReport r = store.index(paths, s, merge);
   for (const std::string& why : r.sources.skipped) fmt::print(stderr, "skipped {}\n", why);
   if (r.sources.ill_formed > 0)
-    fmt::print(stderr, "warning: {} texts hold bytes that are no UTF-8; words are read around them\n",
+    fmt::print(stderr, "warning: {} texts have bytes that are not valid UTF-8; the bytes are skipped\n",
                r.sources.ill_formed);
   if (json) {
     fmt::print("{}\n", r.json().dump());
     return 0;
   }
-  fmt::print("{} files: {} new, {} changed, {} gone, {} as they were\n", r.files, r.added, r.changed, r.gone,
+  fmt::print("{} files: {} new, {} changed, {} removed, {} unchanged\n", r.files, r.added, r.changed, r.gone,
              r.unchanged);
   fmt::print("{}: {} documents, {} chunks, {} words in {} segments ({:.2f} s)\n", db, r.documents, r.chunks, r.words,
              r.segments, r.seconds);
@@ -71,21 +74,25 @@ struct Ask {
   void add_to(Args& a, int64_t default_k) {
     k = default_k;
     a.positional("QUESTION", question)
-        .flag("--db", db, "folder of the index")
-        .flag("-k", k, "how many chunks")
-        .flag("--method", method, "mixpr or bm25")
-        .flag("--mode", mode, "of mixpr: auto, local, global or mixed")
-        .flag("--alpha", alpha, "of mixpr: the restart probability itself, 0 to 1; overrides --mode")
-        .flag("--seed", seed, "of mixpr: query (the question is a node) or bm25 (its best chunks are)");
+        .flag("--db DIR", db, "folder of the index")
+        .flag("-k N", k, "number of chunks to return")
+        .flag("--method NAME", method, "mixpr (random walk with restart, i.e. personalized PageRank) or bm25")
+        .flag("--mode NAME", mode,
+              "mixpr: local (specific questions), global (summaries), mixed, or auto (chosen by the words of the "
+              "query)")
+        .flag("--alpha P", alpha, "mixpr: restart probability, 0 to 1, instead of --mode; -1 uses --mode")
+        .flag("--restart AT", seed, "mixpr: the random walk restarts at the query, or at the best BM25 chunks (bm25)")
+        .alias("--seed");
   }
   RecallAnswer answer(const RecallStore& store, bool score_order) const {
-    if (k < 1) throw UsageError("quern recall: -k takes 1 or more");
+    if (k < 1) throw UsageError(fmt::format("quern recall: -k {}: expected 1 or more", k));
     if (method == "bm25") return store.bm25(question, static_cast<size_t>(k), score_order);
     if (method != "mixpr")
-      throw UsageError(fmt::format("quern recall: --method '{}', expected mixpr or bm25", method));
+      throw UsageError(fmt::format("quern recall: --method '{}': expected mixpr or bm25", method));
     if (seed != "query" && seed != "bm25")
-      throw UsageError(fmt::format("quern recall: --seed '{}', expected query or bm25", seed));
-    if (alpha > 1 || (alpha < 0 && alpha != -1)) throw UsageError("quern recall: --alpha takes 0 to 1");
+      throw UsageError(fmt::format("quern recall: --restart '{}': expected query or bm25", seed));
+    if (alpha > 1 || (alpha < 0 && alpha != -1))
+      throw UsageError(fmt::format("quern recall: --alpha {}: expected 0 to 1", alpha));
     RecallQuery q;
     q.k = static_cast<size_t>(k), q.score_order = score_order;
     q.seed = seed == "bm25" ? SeedKind::bm25 : SeedKind::query_node;
@@ -96,16 +103,18 @@ struct Ask {
 };
 
 void warn(const RecallAnswer& r) {
-  if (r.fallback == "bm25") fmt::print(stderr, "note: no chunk is like the question; BM25 answers\n");
-  if (r.fallback == "recent") fmt::print(stderr, "note: no word of the question is in the index; the last chunks\n");
+  if (r.fallback == "bm25") fmt::print(stderr, "note: no chunk is similar to the question; using BM25 instead\n");
+  if (r.fallback == "recent")
+    fmt::print(stderr, "note: no word of the question is in the index; returning the last chunks\n");
 }
 
 int recall_query(Words args) {
   Ask ask;
   bool document_order = false, json = false;
-  Args a("recall query", "the chunks a question needs, best first");
+  Args a("recall query", "search: print the chunks that a question needs, best first");
   ask.add_to(a, 10);
-  a.flag("--document-order", document_order, "in the order of the documents").flag("--json", json, "one JSON object");
+  a.flag("--document-order", document_order, "sort the chunks by position in the documents, not by score")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   const RecallStore store(need(ask.db, "--db"));
   const auto start = std::chrono::steady_clock::now();
@@ -127,7 +136,7 @@ int recall_query(Words args) {
 
 int recall_pack(Words args) {
   Ask ask;
-  Args a("recall pack", "the chunks a question needs, in document order, as a prompt that ends with it");
+  Args a("recall pack", "build a prompt (RAG): the chunks in document order, then the question");
   ask.add_to(a, 100);
   if (!a.parse(args)) return 0;
   const RecallStore store(need(ask.db, "--db"));
@@ -140,8 +149,8 @@ int recall_pack(Words args) {
 int recall_stats(Words args) {
   std::string db;
   bool json = false;
-  Args a("recall stats", "what an index holds; every byte of it is checked");
-  a.flag("--db", db, "folder of the index").flag("--json", json, "on one line");
+  Args a("recall stats", "describe an index and verify all of its bytes");
+  a.flag("--db DIR", db, "folder of the index").flag("--json", json, "print the JSON object on one line");
   if (!a.parse(args)) return 0;
   fmt::print("{}\n", RecallStore(need(db, "--db")).stats().dump(json ? -1 : 2));
   return 0;
@@ -151,25 +160,27 @@ int recall_eval(Words args) {
   std::string task = "all", noise;
   int64_t tokens = 131072, hops = 4, questions = 20, seed = 1, chains = 4;
   bool json = false;
-  Args a("recall eval", "how often everything an answer needs is among the chunks retrieved, in texts made for it");
-  a.flag("--task", task, "hash-hop, variables, needles, facts, or all")
-      .flag("--tokens", tokens, "length of a text, at 4 bytes a token (hash-hop: 3)")
-      .flag("--hops", hops, "of a chain")
-      .flag("--chains", chains, "of variables")
-      .flag("--questions", questions, "how many; facts and variables make a text of their own for each or few")
-      .flag("--noise", noise, "facts: file or folder with the text around them; else it is made up")
-      .flag("--seed", seed, "another seed, other texts")
-      .flag("--json", json, "one JSON object");
+  Args a("recall eval", "recall on synthetic texts: how often all needed chunks are retrieved");
+  a.flag("--task NAME", task, "task: hash-hop, variables, needles, facts, or all")
+      .flag("--tokens N", tokens, "text length in tokens of 4 bytes (hash-hop: 3 bytes)")
+      .flag("--hops N", hops, "hash-hop, variables: number of hops per chain")
+      .flag("--chains N", chains, "variables: number of chains per text")
+      .flag("--questions N", questions,
+            "number of questions; facts makes a text per question, variables one per --chains")
+      .flag("--noise PATH", noise, "facts: file or folder with the filler text [synthetic text]")
+      .flag("--seed N", seed, "random seed of the texts")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   if (tokens < 1000 || questions < 1 || hops < 1 || chains < 1)
-    throw UsageError("quern recall eval: --tokens takes 1000 or more; --questions, --hops and --chains 1 or more");
+    throw UsageError(
+        "quern recall eval: expected --tokens of at least 1000, and --questions, --hops and --chains of at least 1");
   std::vector<std::string> filler;
   if (!noise.empty()) {
     for (const auto& f : source_files({noise})) {
       const std::string text = read_file(f);
       for (const Chunk& c : chunk_text(text)) filler.push_back(text.substr(c.begin, c.end - c.begin));
     }
-    if (filler.empty()) fail("{} holds no sentence", noise);
+    if (filler.empty()) fail("--noise {}: found no sentence in it", noise);
   }
   Json out = Json::object();
   const auto report = [&](const std::string& name, const RecallScore& s) {
@@ -204,25 +215,26 @@ int recall_eval(Words args) {
     report("facts", repeated(questions, [&](uint64_t s) { return facts_task(4 * tokens, filler, s); }));
   if (!any)
     throw UsageError(
-        fmt::format("quern recall eval: --task '{}', expected hash-hop, variables, needles, facts or all", task));
+        fmt::format("quern recall eval: --task '{}': expected hash-hop, variables, needles, facts or all", task));
   if (json) fmt::print("{}\n", out.dump());
   return 0;
 }
 
 constexpr MenuItem kItems[] = {
-    {"index", "PATH… --db DIR", "bring an index up to date with files", recall_index},
-    {"query", "QUESTION --db DIR", "the chunks a question needs, best first", recall_query},
-    {"pack", "QUESTION --db DIR", "the same in document order, as a prompt", recall_pack},
-    {"stats", "--db DIR", "what an index holds", recall_stats},
-    {"eval", "", "how often everything needed is found, in texts made for it", recall_eval},
-    {"plan", "", "a way through a grid world by the same kernel", recall_plan},
-    {"speed", "DOCUMENTS QUERIES", "a line a document, a line a query: how fast", recall_speed},
+    {"index", "PATH… --db DIR", "create or update a search index", recall_index},
+    {"query", "QUESTION --db DIR", "search: print the chunks that a question needs, best first", recall_query},
+    {"pack", "QUESTION --db DIR", "build a prompt (RAG) from these chunks, in document order", recall_pack},
+    {"stats", "--db DIR", "describe an index and verify all of its bytes", recall_stats},
+    {"eval", "", "recall on synthetic texts: how often all needed chunks are retrieved", recall_eval},
+    {"plan", "", "plan a path through a grid world with the same resolvent", recall_plan},
+    {"speed", "DOCUMENTS QUERIES", "benchmark indexing and search", recall_speed},
 };
 
 }  // namespace
 
 int cmd_recall(Words args) {
-  return choose("recall", "long texts, searched by words and by walks over what is alike", kItems, args);
+  return choose("recall", "search (retrieval for RAG) by BM25 and personalized PageRank on a similarity graph",
+                kItems, args);
 }
 
 }  // namespace quern

@@ -34,7 +34,7 @@ Scene read_scene(const std::string& text, const std::string& where) {
     s.rows += c == 'S' || c == 'G' ? '.' : c;
     ++cell;
   }
-  if (starts != 1 || goals != 1) fail("{}: {} S and {} G, expected one of each", where, starts, goals);
+  if (starts != 1 || goals != 1) fail("{}: found {} S and {} G, expected one of each", where, starts, goals);
   if (s.width == 0) s.width = cell;
   return s;
 }
@@ -45,14 +45,14 @@ std::vector<double> one_hot(size_t n, uint32_t at) {
   return v;
 }
 
-// Steps of a random walk, and the relative error of what is learnt from them.
+// Steps of a random walk, and the relative error of what is learned from them.
 double td_error(const SparseGraph& g, const Planner& p, uint32_t start, int64_t steps) {
   SuccessorLearner learner(g.size(), p.discount());
   Rng rng(1);
   uint32_t s = start;
   for (int64_t t = 0; t < steps; ++t) {
     const uint64_t moves = g.begin[s + 1] - g.begin[s];
-    if (moves == 0) fail("grid world: the start has no moves");
+    if (moves == 0) fail("grid world: the start S has no free neighbor");
     const uint32_t next = g.to[g.begin[s] + rng.below(moves)];
     learner.step(s, next, 0.1);
     s = next;
@@ -74,16 +74,16 @@ int recall_plan(Words args) {
   double discount = 0.95;
   int64_t steps = 200000;
   bool json = false;
-  Args a("recall plan", "a way through a grid world by the kernel that recalls");
-  a.flag("--grid", file, "file with rows of . and #, one S and one G; else 8 × 8 with a wall")
-      .flag("--discount", discount, "γ, between 0 and 1")
-      .flag("--steps", steps, "of a random walk, from which M is learnt too")
-      .flag("--json", json, "one JSON object");
+  Args a("recall plan", "plan a path through a grid world with the resolvent that ranks chunks");
+  a.flag("--grid FILE", file, "grid: lines of . and # with one S and one G [8 × 8 with a wall]")
+      .flag("--discount X", discount, "discount factor γ, between 0 and 1")
+      .flag("--steps N", steps, "length of the random walk that the successor representation is learned from")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
-  if (steps < 1) throw UsageError("quern recall plan: --steps takes 1 or more");
-  const Scene scene = read_scene(file.empty() ? kWorld : read_file(file), file.empty() ? "the world" : file);
+  if (steps < 1) throw UsageError(fmt::format("quern recall plan: --steps {}: expected 1 or more", steps));
+  const Scene scene = read_scene(file.empty() ? kWorld : read_file(file), file.empty() ? "built-in grid" : file);
   GridWorld world = GridWorld::parse(scene.rows);
-  if (world.size() > 4096) fail("grid world: {} cells, this verb takes 4096", world.size());
+  if (world.size() > 4096) fail("grid world: {} cells, expected at most 4096", world.size());
   const SparseGraph g = world.graph();
   Planner planner(g, discount);
   const auto values = planner.values(scene.goal);

@@ -53,19 +53,20 @@ int recall_speed(Words args) {
   int64_t k = 10, rounds = 3, show = 50;
   double k1 = 1.5, b = 0.75;
   bool stem = false, stop = false, no_graph = false;
-  Args a("recall speed", "indexing and answering, timed; JSON");
+  Args a("recall speed", "benchmark indexing and search, as JSON");
   a.positional("DOCUMENTS", documents)
       .positional("QUERIES", queries)
-      .flag("-k", k, "best of each query")
-      .flag("--rounds", rounds, "the fastest index of so many")
-      .flag("--show", show, "for how many queries BM25's documents and scores are printed")
-      .flag("--k1", k1, "of BM25")
-      .flag("-b", b, "of BM25")
-      .flag("--stem", stem, "Porter's stems")
-      .flag("--stop", stop, "leave function words out")
-      .flag("--no-graph", no_graph, "BM25 alone");
+      .flag("-k N", k, "number of results per query")
+      .flag("--rounds N", rounds, "number of indexing runs; the fastest counts")
+      .flag("--show N", show, "number of queries whose BM25 results and scores are printed")
+      .flag("--k1 X", k1, "BM25 parameter k1")
+      .flag("-b X", b, "BM25 parameter b")
+      .flag("--stem", stem, "stem words (Porter)")
+      .flag("--stop", stop, "remove stop words")
+      .flag("--no-graph", no_graph, "benchmark BM25 only, without the similarity graph")
+      .note("DOCUMENTS and QUERIES are text files with one document or query per line.");
   if (!a.parse(args)) return 0;
-  if (k < 1 || rounds < 1) throw UsageError("quern recall speed: -k and --rounds take 1 or more");
+  if (k < 1 || rounds < 1) throw UsageError("quern recall speed: expected -k and --rounds of at least 1");
   const std::string text = read_file(documents), asked_text = read_file(queries);
   const auto docs = lines_of(text), asked = lines_of(asked_text);
   const TokenOptions words{.stem = stem, .drop_stopwords = stop};
@@ -93,11 +94,11 @@ int recall_speed(Words args) {
     ms.clear();
     for (size_t q = 0; q < asked.size(); ++q) {
       const auto start = Clock::now();
-      const std::vector<Hit> hits = index->top(asked[q], static_cast<size_t>(k));
+      const std::vector<ScoredDocument> hits = index->top(asked[q], static_cast<size_t>(k));
       ms.push_back(ms_since(start));
       if (pass == 0 && static_cast<int64_t>(q) < show) {
         Json one = Json::array();
-        for (const Hit& h : hits) {
+        for (const ScoredDocument& h : hits) {
           Json pair = Json::array();
           pair.push(h.id), pair.push(double{h.score});
           one.push(std::move(pair));
@@ -141,7 +142,7 @@ int recall_speed(Words args) {
     out.set("graph_words_per_s_per_thread", static_cast<double>(s.words) / fastest / thread_count());
     out.set("edges", static_cast<int64_t>(s.edges)), out.set("threshold", double{s.threshold});
     out.set("products", s.gram.products), out.set("rows_cut", s.gram.rows_cut),
-        out.set("terms_passed_over", s.gram.terms_passed_over);
+        out.set("terms_passed_over", s.gram.terms_skipped);
     out.set("count_s", s.count_s), out.set("postings_s", s.postings_s), out.set("graph_s", s.graph_s);
     for (const double epsilon : {1e-5, 1e-6}) {
       RecallQuery query;

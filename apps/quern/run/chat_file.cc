@@ -10,11 +10,11 @@ void ChatFile::restore(Engine& engine, Chat& chat) const {
   chat.set_messages(Json::parse(saved.note, path_.string()).at("messages", path_.string()));
   const auto n = static_cast<int64_t>(saved.tokens.size());
   if (!engine.cache().takes(n)) {
-    fmt::print(stderr, "{}: {} tokens do not fit the prefix cache and are read again\n", path_.string(), n);
+    fmt::print(stderr, "{}: {} tokens do not fit in the prefix cache and will be recomputed\n", path_.string(), n);
     return;
   }
-  engine.cache().store(saved.tokens, saved.state, CutKind::turn);
-  fmt::print(stderr, "{}: {} tokens\n", path_.string(), n);
+  engine.cache().store(saved.tokens, saved.state, SnapshotKind::turn_end);
+  fmt::print(stderr, "{}: resumed a chat of {} tokens\n", path_.string(), n);
 }
 
 void ChatFile::save(Engine& engine, const Chat& chat) const {

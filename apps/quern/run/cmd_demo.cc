@@ -52,12 +52,12 @@ void work_out(const Stage& s, uint64_t seed) {
     const Thought t = think(engine, s.tokenizer, s.chat_template, asked(p.question), {}, o);
     const bool good = t.best() && answers(t.best()->text, p);
     fmt::print("\n> {}\n{}\n  {}\n", p.question, indented(t.best() ? t.best()->text : std::string()),
-               good ? "right" : fmt::format("wrong: it is {}", p.answer));
+               good ? "right" : fmt::format("wrong: the answer is {}", p.answer));
     std::fflush(stdout);
     right += good, ++asked_so_far, tokens += t.new_tokens;
     seconds += t.best() ? t.seconds : 0;
   }
-  fmt::print("\n{} of {} right, {:.0f} tokens a second\n", right, asked_so_far,
+  fmt::print("\n{} of {} right, {:.0f} tokens per second\n", right, asked_so_far,
              static_cast<double>(tokens) / seconds);
 }
 
@@ -68,11 +68,13 @@ struct Longer {  // a problem that takes more than one attempt, and how it is go
 };
 
 constexpr Longer kLonger[] = {
-    {"arithmetic", "vote:12", "A harder one: twelve candidates think, and the majority of their answers decides.", 4,
-     0.7},
+    {"arithmetic", "vote:12",
+     "A harder problem, with test-time compute: 12 sampled solutions, and the majority answer wins "
+     "(self-consistency).",
+     4, 0.7},
     {"routes", "mrsa:6x4x2,beta=160,tau=64",
-     "A search, where most find something and few the best: six try, then twice six more, each of which has read the "
-     "ends of four attempts (Markovian RSA).",
+     "A search problem: 6 solutions, then two rounds of 6 more, each after reading the ends of 4 earlier ones "
+     "(Markovian RSA).",
      5, 1}};
 
 void think_longer(const Stage& s, const Longer& how, uint64_t seed) {
@@ -83,7 +85,7 @@ void think_longer(const Stage& s, const Longer& how, uint64_t seed) {
   plan.seed = seed;
   GenerateOptions o = s.options;
   o.sampling.temperature = how.temperature;
-  Engine engine(s.model, {.kv = DType::bf16, .max_sessions = plan.n, .tokenizer = &s.tokenizer});
+  Engine engine(s.model, {.kv = DType::bf16, .max_sequences = plan.n, .tokenizer = &s.tokenizer});
   fmt::print("\n{}\n\n> {}\n", how.saying, p.question);
   std::fflush(stdout);
   std::vector<std::vector<std::string>> said(static_cast<size_t>(plan.t + 1));  // answers, by rounds
@@ -95,7 +97,7 @@ void think_longer(const Stage& s, const Longer& how, uint64_t seed) {
                fmt::join(said[round], ", "));
   const bool good = t.best() && answers(t.best()->text, p);
   fmt::print("  {:.0f} % agree on {}, which is {}\n", 100 * t.agreement, t.best() ? t.best()->answer : "nothing",
-             good ? "right" : fmt::format("wrong: it is {}", p.answer));
+             good ? "right" : fmt::format("wrong: the answer is {}", p.answer));
 }
 
 }  // namespace
@@ -104,13 +106,13 @@ int cmd_demo(Words args) {
   TrainedDemo training;
   bool train = false;
   std::string dir = kModel;
-  Args a("demo", "the small model that comes with Quern at work, or one from nothing");
-  a.flag("--model", dir, "another chat model's folder")
-      .flag("--seed", training.seed, "other problems; with --train, other initial weights")
-      .flag("--train", train, "train a tiny ZAYA model from nothing and let it speak")
-      .flag("--seconds", training.seconds, "with --train: how long")
-      .flag("--size", training.size, "with --train: shape, as in quern new --family zaya")
-      .flag("--out", training.out, "with --train: keep the model in this folder");
+  Args a("demo", "show what the shipped model can do, or train a tiny one");
+  a.flag("--model DIR", dir, "chat model to show")
+      .flag("--seed N", training.seed, "random seed of the problems; with --train, of the initial weights")
+      .flag("--train", train, "train a tiny ZAYA model from scratch and print samples of its output")
+      .flag("--seconds X", training.seconds, "with --train: training time in seconds")
+      .flag("--size NAME", training.size, "with --train: model size, as in quern new --family zaya")
+      .flag("--out DIR", training.out, "with --train: save the model in this folder");
   if (!a.parse(args)) return 0;
   if (train) return demo_by_training(training);
   const std::string folder = model_folder(dir);
@@ -120,14 +122,13 @@ int cmd_demo(Words args) {
   GenerateOptions o;
   o.stop_ids = load_generation_config(folder).eos_token_id;
   o.max_tokens = 256;
-  fmt::print("{}: a {} model of {:.1f} M weights on {} threads. Problems it was never trained on:\n", dir,
-             model->family(), static_cast<double>(parameter_count(*model)) * 1e-6, thread_count());
+  fmt::print("{}: a {} model with {:.1f} M parameters, {} threads. Held-out problems:\n", dir, model->family(),
+             static_cast<double>(parameter_count(*model)) * 1e-6, thread_count());
   const Stage stage{*model, tokenizer, chat_template, o};
   work_out(stage, static_cast<uint64_t>(training.seed));
   for (const Longer& how : kLonger) think_longer(stage, how, static_cast<uint64_t>(training.seed));
   fmt::print(
-      "\nTalk to it: quern run {0}    On a page: quern serve {0}, then http://127.0.0.1:8080    Train one: quern "
-      "demo --train\n",
+      "\nChat: quern run {0}    Web UI: quern serve {0}, then http://127.0.0.1:8080    Train: quern demo --train\n",
       dir);
   return 0;
 }

@@ -56,33 +56,35 @@ int cmd_eval(Words args) {
   std::optional<double> temp;
   std::vector<std::string> kinds;
   bool json = false;
-  Args a("eval", "a model on held-out problems");
+  Args a("eval", "accuracy on held-out synthetic problems, with or without test-time compute");
   a.positional("DIR", dir)
-      .flag("--task", task, "curriculum: problems of quern data curriculum")
-      .flag("--level", level, "1 (easy) to 5, or a range like 2-4")
-      .flag("--kind", kinds, "only this kind; may be given again and again")
-      .flag("--count", o.count, "problems of each level")
-      .flag("--split", split, "heldout or train")
-      .flag("--form", form, "chat, or text: the question continued, for models without a chat phase")
-      .flag("--think", method,
-            "single, vote:N, best:N, rsa:NxCxT, mrsa:NxCxT, delethink:T, pacore:NxCxT, hybrid:NxCxT; "
-            "behind it beta=, tau=, final= in tokens")
-      .flag("-n,--tokens", tokens, "most tokens of a response")
-      .flag("--temp", temp, "temperature; by itself 0 for single, 1 for the others")
-      .flag("--seed", seed, "of problems and sampling")
-      .flag("--sessions", o.sessions, "sequences in work at once")
-      .flag("--log", log,
-            "write question, response and verdict of every problem, under a plan of every candidate, to this JSONL "
-            "file")
-      .flag("--json", json, "one JSON object");
-  weights.add_to(a, "f32, bf16, or auto (bf16)");
+      .flag("--task NAME", task, "problem set: curriculum, the synthetic problems of quern data curriculum")
+      .flag("--level N", level, "difficulty level, 1 (easy) to 5, or a range such as 2-4")
+      .flag("--kind KIND", kinds, "use only problems of this kind; repeatable [all]")
+      .flag("--count N", o.count, "number of problems per level")
+      .flag("--split NAME", split, "problem split: heldout or train")
+      .flag("--form NAME", form, "prompt form: chat, or text for base models, which continue the question")
+      .flag("--think PLAN", method,
+            "test-time compute plan: single, vote:N (self-consistency), best:N (best-of-N), rsa:NxCxT, mrsa:NxCxT, "
+            "delethink:T, pacore:NxCxT or hybrid:NxCxT, then ,beta= ,tau= ,final= in tokens")
+      .flag("-n,--max-tokens N", tokens, "maximum number of tokens per response")
+      .alias("--tokens")
+      .flag("--temp X", temp, "sampling temperature [0 for single, else 1]")
+      .flag("--seed N", seed, "random seed of problems and sampling")
+      .flag("--max-seqs N", o.sessions, "maximum concurrent sequences")
+      .alias("--sessions")
+      .flag("--log FILE", log,
+            "write question, response and result of every problem to FILE as JSON lines; with a plan, every "
+            "candidate too")
+      .flag("--json", json, "print one JSON object");
+  weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
   if (!a.parse(args)) return 0;
-  if (task != "curriculum") throw UsageError(fmt::format("quern eval: --task '{}', expected curriculum", task));
+  if (task != "curriculum") throw UsageError(fmt::format("quern eval: --task '{}': expected curriculum", task));
   if (form != "chat" && form != "text")
-    throw UsageError(fmt::format("quern eval: --form '{}', expected chat or text", form));
+    throw UsageError(fmt::format("quern eval: --form '{}': expected chat or text", form));
   if (split != "train" && split != "heldout")
-    throw UsageError(fmt::format("quern eval: --split '{}', expected heldout or train", split));
-  if (o.sessions < 1) throw UsageError("quern eval: --sessions takes 1 or more");
+    throw UsageError(fmt::format("quern eval: --split '{}': expected heldout or train", split));
+  if (o.sessions < 1) throw UsageError(fmt::format("quern eval: --max-seqs {}: expected 1 or more", o.sessions));
   o.problems.split = split == "train" ? Split::train : Split::held_out;
   o.problems.kinds = kinds, o.problems.seed = static_cast<uint64_t>(seed);
   read_levels(level, o.problems);
@@ -128,12 +130,12 @@ int cmd_eval(Words args) {
     return 0;
   }
   fmt::print("{:<12} {:>6} {:>7}  {:<14}{}\n", o.plan.name(), "asked", "right", "95 % interval",
-             many ? "  one candidate" : "");
+             many ? "  per candidate" : "");
   for (const auto& [l, score] : s.by_level) print_row(fmt::format("level {}", l), score, many);
   for (const auto& [k, score] : s.by_kind) print_row(k, score, many);
   print_row("all", s.all, many);
-  fmt::print("{} tokens generated in {:.1f} s, {:.0f} a problem; {} without an answer\n", s.new_tokens, s.seconds,
-             static_cast<double>(s.new_tokens) / static_cast<double>(s.all.asked), s.unfinished);
+  fmt::print("{} tokens generated in {:.1f} s, {:.0f} per problem; {} problems without an answer\n", s.new_tokens,
+             s.seconds, static_cast<double>(s.new_tokens) / static_cast<double>(s.all.asked), s.unfinished);
   return 0;
 }
 

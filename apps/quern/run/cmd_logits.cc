@@ -11,14 +11,15 @@ int cmd_logits(Words args) {
   WeightFlags weights{.dtype_default = "f32"};
   Args a("logits", "write the logits of a token sequence to a .npy file");
   a.positional("DIR", dir)
-      .flag("--tokens", tokens, "ids, as 1,2,3")
-      .flag("--out", out, "the .npy file (T × V, f32)")
-      .note("DIR is a model folder or a .gguf file. Needs no tokenizer.");
-  weights.add_to(a, "f32 or bf16");
+      .flag("--ids LIST", tokens, "token ids, for example 1,2,3")
+      .alias("--tokens")
+      .flag("--out FILE", out, "output .npy file: tokens × vocabulary, f32")
+      .note("DIR is a model folder or a .gguf file. No tokenizer is needed.");
+  weights.add_to(a, "weight type in memory: f32 or bf16");
   if (!a.parse(args)) return 0;
-  if (tokens.empty()) throw UsageError("quern logits: --tokens is missing");
-  if (out.empty()) throw UsageError("quern logits: --out is missing");
-  std::vector<int32_t> ids = parse_token_list(tokens);
+  if (tokens.empty()) throw UsageError("quern logits: --ids is missing: expected token ids such as 1,2,3");
+  if (out.empty()) throw UsageError("quern logits: --out is missing: expected a .npy file");
+  std::vector<int32_t> ids = parse_token_list(tokens, "--ids");
   auto model = load_for_inference(dir, weights.load_options());
   Tensor y = all_logits(*model, ids);
   save_npy(out, y);

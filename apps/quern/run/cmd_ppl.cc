@@ -1,4 +1,4 @@
-// quern ppl: perplexity of a text, and against a reference model the KL divergence: what quantising costs.
+// quern ppl: perplexity of a text, and against a reference model the KL divergence: what quantizing costs.
 #include <unistd.h>
 
 #include <cmath>
@@ -16,24 +16,26 @@ namespace quern {
 
 int cmd_ppl(Words args) {
   std::string dir, file, against, dtype = "auto", reference_dtype = "auto";
-  int64_t context = 512, most = 0;
+  int64_t context = 512, maximum = 0;
   bool json = false, special = false;
   std::optional<std::string> kv_word;
   Args a("ppl", "perplexity of a text, alone or against a reference model");
   a.positional("DIR", dir)
       .positional("FILE", file)
-      .flag("--context", context, "tokens of a window; each starts from nothing, as does a text at its begin token")
-      .flag("--tokens", most, "stop after this many; 0 is all")
-      .flag("--special", special, "special tokens spelt in the text become their ids")
-      .flag("--dtype", dtype, "f32, bf16, or auto (bf16)")
-      .flag("--kv", kv_word,
-            "through an attention cache of bf16, q8 or f32, as answers are given; by itself without one")
-      .flag("--against", against, "folder of a reference model with the same tokenizer")
-      .flag("--against-dtype", reference_dtype, "f32, bf16, or auto (bf16)")
-      .flag("--json", json, "one JSON object")
+      .flag("--context N", context,
+            "window length in tokens; the context is reset at every window and at every BOS token")
+      .flag("--max-tokens N", maximum, "maximum number of tokens to score; 0 scores all")
+      .alias("--tokens")
+      .flag("--special", special, "parse special tokens that are spelled out in the text")
+      .flag("--dtype TYPE", dtype, "weight type in memory: f32, bf16, or auto (bf16)")
+      .flag("--kv TYPE", kv_word, "compute through a KV cache, as in generation: bf16, q8 or f32 [no KV cache]")
+      .flag("--against MODEL", against,
+            "reference model with the same tokenizer: also print the KL divergence from it")
+      .flag("--against-dtype TYPE", reference_dtype, "weight type of the reference model: f32, bf16, or auto (bf16)")
+      .flag("--json", json, "print one JSON object")
       .note(
-          "Perplexity is e to the mean surprise of a token; KL is the reference's distribution against this "
-          "model's.");
+          "Perplexity is e to the mean negative log-likelihood per token. KL is the divergence of this model's\n"
+          "distribution from the reference's, in nats per token.");
   if (!a.parse(args)) return 0;
   std::optional<DType> kv;
   if (kv_word) kv = parse_kv_flag(*kv_word);
@@ -41,7 +43,7 @@ int cmd_ppl(Words args) {
   std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
   Tokenizer tokenizer = load_tokenizer(dir);
   std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
-  if (most > 0 && static_cast<int64_t>(ids.size()) > most) ids.resize(static_cast<size_t>(most));
+  if (maximum > 0 && static_cast<int64_t>(ids.size()) > maximum) ids.resize(static_cast<size_t>(maximum));
   auto model = load_for_inference(dir, dtype);
   auto reference = against.empty() ? nullptr : load_for_inference(against, reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
@@ -62,7 +64,7 @@ int cmd_ppl(Words args) {
     j.set("perplexity", std::exp(p.nll));
     j.set("nll", p.nll);
     j.set("nll_error", p.nll_error);
-    if (most == 0) j.set("bits_per_byte", bits);
+    if (maximum == 0) j.set("bits_per_byte", bits);
     if (reference) {
       j.set("reference_perplexity", std::exp(p.reference_nll));
       j.set("kl", p.kl);
@@ -71,11 +73,11 @@ int cmd_ppl(Words args) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
-  fmt::print("{} tokens  perplexity {:.4f} ± {:.4f}  {:.4f} nats a token", p.tokens, std::exp(p.nll),
+  fmt::print("{} tokens  perplexity {:.4f} ± {:.4f}  {:.4f} nats per token", p.tokens, std::exp(p.nll),
              std::exp(p.nll) * p.nll_error, p.nll);
-  fmt::print("{}\n", most == 0 ? fmt::format("  {:.4f} bits a byte", bits) : "");
+  fmt::print("{}\n", maximum == 0 ? fmt::format("  {:.4f} bits per byte", bits) : "");
   if (reference)
-    fmt::print("reference   perplexity {:.4f} ({:+.2f} %)  KL {:.6f} nats a token  same choice {:.1f} %\n",
+    fmt::print("reference   perplexity {:.4f} ({:+.2f} %)  KL {:.6f} nats per token  same top token {:.1f} %\n",
                std::exp(p.reference_nll), 100 * (std::exp(p.nll - p.reference_nll) - 1), p.kl, 100 * p.same_top);
   return 0;
 }

@@ -1,4 +1,4 @@
-// quern run: continue a prompt (-p), or chat when none is given. Text goes to stdout as it comes, figures to stderr.
+// quern run: continue a prompt (-p), or chat when none is given. Text is streamed to stdout, statistics go to stderr.
 #include <unistd.h>
 
 #include <array>
@@ -58,7 +58,7 @@ std::pair<int32_t, double> parse_bias(const std::string& text) {
         value_end == end)
       return {id, value};
   }
-  throw UsageError(fmt::format("--logit-bias '{}': expected ID=NUMBER, as 17=-5.5", text));
+  throw UsageError(fmt::format("--logit-bias '{}': expected ID=NUMBER, for example 17=-5.5", text));
 }
 
 std::vector<SampleStep> parse_order(const std::string& text) {
@@ -122,10 +122,11 @@ void print_speed(const Generated& g) {
   double decode =
       g.tokens.size() > 1 && g.decode_seconds > 0 ? static_cast<double>(g.tokens.size() - 1) / g.decode_seconds : 0;
   const Speculated& ahead = g.speculated;
-  const std::string guessed =
-      ahead.steps > 0 ? fmt::format(", {} of {} guesses right", ahead.all_accepted(), ahead.all_drafted()) : "";
-  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f}/s{}, {}]\n", g.replayed_tokens,
-             g.prompt_seconds, g.tokens.size(), decode, guessed, g.finish);
+  const std::string drafted =
+      ahead.steps > 0 ? fmt::format(", {} of {} draft tokens accepted", ahead.all_accepted(), ahead.all_drafted())
+                      : "";
+  fmt::print(stderr, "[{} prompt tokens in {:.2f} s, {} tokens at {:.1f} tokens/s{}, {}]\n", g.recomputed_tokens,
+             g.prompt_seconds, g.tokens.size(), decode, drafted, g.finish);
 }
 
 // A list a token: the likeliest tokens there.
@@ -148,8 +149,11 @@ bool agreed(Communicator& comm, int32_t token, bool on) {
   std::array<int64_t, 3> seen{token, -int64_t{token}, !on};
   comm.all_reduce(seen, ReduceOp::max);
   if (seen[0] != -seen[1])
-    fail("rank {} chose token {}, others {} to {}: --shard-context needs the same files and one kind of machine",
-         comm.rank(), token, -seen[1], seen[0]);
+    fail(
+        "--shard-context: rank {} sampled token {}, other ranks {} to {}; all ranks need the same model files and "
+        "the "
+        "same kind of CPU",
+        comm.rank(), token, -seen[1], seen[0]);
   return seen[2] == 0;
 }
 
@@ -215,13 +219,16 @@ int chat(Model& model, const RunOptions& r, GenerateOptions o, const EngineOptio
   std::optional<ChatFile> file;
   if (!r.session.empty()) file.emplace(r.session, model_fingerprint(r.dir, r.weights.name()));
   if (file && file->exists()) {
-    if (!r.system.empty()) throw UsageError(fmt::format("--system: the chat in {} has begun already", r.session));
+    if (!r.system.empty())
+      throw UsageError(fmt::format(
+          "--system: {} already holds a chat, which keeps its system message; name another --chat-file", r.session));
     file->restore(engine, talk);
   }
   if (!r.system.empty()) talk.set_system(r.system);
   bool terminal = isatty(STDIN_FILENO) != 0;
   if (terminal)
-    fmt::print(stderr, "Ctrl-C stops an answer, Ctrl-D ends; /new starts over, /help lists the commands.\n");
+    fmt::print(stderr,
+               "Ctrl-C stops the response, Ctrl-D quits; /new starts a new chat, /help lists the commands.\n");
   LineEditor editor;
   bool kept = r.system.empty();  // the file has all that was said
   while (auto line = editor.read("> ")) {
@@ -232,7 +239,7 @@ int chat(Model& model, const RunOptions& r, GenerateOptions o, const EngineOptio
       continue;
     }
     if (*line == "/help") {
-      fmt::print(stderr, "/new  start over    /system TEXT  set the system message    /exit  leave\n");
+      fmt::print(stderr, "/new  start a new chat    /system TEXT  set the system message    /exit  quit\n");
       continue;
     }
     if (line->starts_with("/system ")) {
@@ -266,70 +273,93 @@ int chat(Model& model, const RunOptions& r, GenerateOptions o, const EngineOptio
 int cmd_run(Words args) {
   RunOptions r;
   std::optional<std::string> prompt;
-  Args a("run", "answer a prompt, or chat");
+  Args a("run", "generate text from a prompt, or chat");
   a.positional("DIR", r.dir)
-      .flag("-p,--prompt", prompt, "text to continue; without it, a chat")
-      .flag("-n,--tokens", r.n, "most tokens to generate")
-      .flag("--temp", r.temp, "temperature; 0 is greedy")
-      .flag("--top-p", r.top_p, "keep the likeliest tokens that sum to this")
-      .flag("--top-k", r.top_k, "keep this many; 0 is all")
-      .flag("--min-p", r.min_p, "keep tokens at least this likely against the likeliest")
-      .flag("--typical-p", r.typical_p, "keep tokens of nearly the expected surprise, as many as sum to this")
-      .flag("--xtc-probability", r.xtc_probability,
-            "chance at each token that its top choices are left out; 0 is off")
-      .flag("--xtc-threshold", r.xtc_threshold, "the share that makes a top choice; the least likely of them stays")
-      .flag("--top-n-sigma", r.top_n_sigma,
-            "keep tokens at most this many standard deviations of the logits below the likeliest; 0 is off")
-      .flag("--dry-multiplier", r.dry.multiplier, "DRY: what would repeat a passage loses so much; 0 is off")
-      .flag("--dry-base", r.dry.base, "DRY: and so many times more with every token the repetition is longer")
-      .flag("--dry-allowed-length", r.dry.allowed_length, "DRY: from how many repeated tokens on")
-      .flag("--dry-penalty-last-n", r.dry.last_n, "DRY: looks at so many of the newest tokens; -1 is all")
-      .flag("--dry-sequence-breaker", r.dry_breakers,
-            "DRY: a text repetitions are not followed across, for line end, ':', '\"' and '*'; may be given again")
-      .flag("--repetition-penalty", r.repetition, "divide the logits of tokens seen in prompt or answer; 1 is off")
-      .flag("--presence-penalty", r.presence, "subtract from the logits of tokens the answer has")
-      .flag("--frequency-penalty", r.frequency, "the same, once per occurrence")
-      .flag("--logit-bias", r.logit_bias, "ID=NUMBER added to a token's logit; may be given again")
-      .flag("--order", r.order,
-            "sampling steps in order (default: "
-            "penalties,dry,temperature,top_n_sigma,top_k,typical_p,top_p,min_p,xtc)")
-      .flag("--stop", r.stop, "text that ends the answer and is not shown; may be given again")
-      .flag("--answer", r.answer, "how the answer begins (with -p): given instead of sampled")
-      .flag("--json-schema", r.json_schema, "a file; the answer is a JSON document that satisfies this schema")
-      .flag("--grammar", r.grammar, "a file; the answer follows this grammar (GBNF)")
-      .flag("--regex", r.regex, "the whole answer matches this expression")
-      .flag("--logprobs", r.logprobs, "with --json: this many alternatives beside each token")
-      .flag("--seed", r.seed, "same seed, same text; -1 picks one")
-      .flag("--system", r.system, "system message of the chat")
-      .flag("--session", r.session, "a file the chat goes on from, and is kept in after every answer")
-      .flag("--think", r.think,
-            "the prompt is a question to think about by a plan: vote:8, mrsa:16x4x2,beta=2048,tau=512 …")
+      .flag("-p,--prompt TEXT", prompt, "text to continue; without it, start a chat")
+      .flag("-n,--max-tokens N", r.n, "maximum number of tokens to generate")
+      .alias("--tokens")
+      .flag("--temp X", r.temp, "sampling temperature; 0 is greedy decoding [from generation_config.json]")
+      .flag("--top-p P", r.top_p,
+            "nucleus sampling: keep the most likely tokens until their probabilities sum to P "
+            "[from generation_config.json]")
+      .flag("--top-k N", r.top_k, "keep the N most likely tokens; 0 keeps all [from generation_config.json]")
+      .flag("--min-p P", r.min_p,
+            "keep tokens with at least P times the probability of the most likely one [from generation_config.json]")
+      .flag("--typical-p P", r.typical_p,
+            "locally typical sampling: keep the tokens whose negative log-likelihood is closest to the entropy until "
+            "their probabilities sum to P [1]")
+      .flag("--xtc-probability P", r.xtc_probability,
+            "XTC sampling: probability, per token, of removing the top choices; 0 disables it")
+      .flag("--xtc-threshold P", r.xtc_threshold,
+            "XTC sampling: minimum probability of a top choice; the least likely of them stays")
+      .flag("--top-n-sigma N", r.top_n_sigma,
+            "keep tokens whose logit is at most N standard deviations below the largest; 0 disables it")
+      .flag("--dry-multiplier X", r.dry.multiplier,
+            "DRY repetition penalty: subtracted from the logit of a token that would extend a repetition; 0 disables "
+            "it")
+      .flag("--dry-base X", r.dry.base, "DRY: factor of the penalty per further repeated token")
+      .flag("--dry-allowed-length N", r.dry.allowed_length,
+            "DRY: minimum length of a penalized repetition, in tokens")
+      .flag("--dry-penalty-last-n N", r.dry.last_n,
+            "DRY: number of most recent tokens to search for repetitions; -1 searches all, 0 disables it")
+      .flag("--dry-sequence-breaker TEXT", r.dry_breakers,
+            "DRY: text that ends a repetition; repeatable [line end, ':', '\"' and '*']")
+      .flag(
+          "--repetition-penalty X", r.repetition,
+          "penalize tokens of prompt and output: divide positive logits by X, multiply negative ones; 1 disables it "
+          "[from generation_config.json]")
+      .flag("--presence-penalty X", r.presence, "subtract X from the logits of tokens that occur in the output")
+      .flag("--frequency-penalty X", r.frequency,
+            "subtract X per occurrence from the logits of tokens that occur in the output")
+      .flag("--logit-bias ID=X", r.logit_bias, "add X to the logit of token ID; repeatable")
+      .flag("--order STEPS", r.order,
+            "order of the sampling steps "
+            "[penalties,dry,temperature,top_n_sigma,top_k,typical_p,top_p,min_p,xtc]")
+      .flag("--stop TEXT", r.stop, "stop sequence: ends the output and is not printed; repeatable")
+      .flag("--response-prefix TEXT", r.answer, "with -p: forced prefix, the text that the output starts with")
+      .alias("--answer")
+      .flag("--json-schema FILE", r.json_schema,
+            "constrained decoding: the output is JSON that satisfies the schema in FILE")
+      .flag("--grammar FILE", r.grammar, "constrained decoding: the output matches the GBNF grammar in FILE")
+      .flag("--regex REGEX", r.regex, "constrained decoding: the whole output matches the regular expression")
+      .flag("--logprobs N", r.logprobs, "with --json: print the N most likely tokens of every position")
+      .flag("--seed N", r.seed, "random seed of sampling: same seed, same text; -1 picks one at random")
+      .flag("--system TEXT", r.system, "system message of the chat")
+      .flag("--chat-file FILE", r.session,
+            "without -p: resume the chat saved in FILE, and save it there after every response")
+      .alias("--session")
+      .flag("--think PLAN", r.think,
+            "with -p: test-time compute by a plan, e.g. vote:8 (self-consistency), best:8 (best-of-N) or "
+            "mrsa:16x4x2,beta=2048,tau=512 (Markovian RSA)")
       .flag("--shard-context", r.shard_context,
-            "under mpirun (with -p): attention caches lie over the ranks; the same tokens for any number of them")
-      .flag("--json", r.json, "one JSON object (with -p)")
+            "under mpirun, with -p: shard the KV cache across ranks (context parallelism); output does not depend on "
+            "the number of ranks")
+      .flag("--json", r.json, "with -p: print one JSON object")
       .note(
-          "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache like org/name. Sampling defaults "
-          "come from generation_config.json there; without "
-          "one, "
-          "decoding is greedy.");
-  r.ahead.add_to(a, "; the answer is the same up to rounding");
-  r.weights.add_to(a, "f32, bf16, or auto (bf16)");
+          "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name.\n"
+          "Without generation_config.json and sampling flags, decoding is greedy.");
+  r.ahead.add_to(a);
+  r.weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
   r.weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
-  if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt (-p)");
-  if (!r.answer.empty() && !prompt) throw UsageError("quern run: --answer needs a prompt (-p)");
-  if (!r.session.empty() && prompt) throw UsageError("quern run: --session is for chats, without -p");
-  if (r.logprobs && !r.json) throw UsageError("quern run: --logprobs needs --json");
-  if (r.think && !prompt) throw UsageError("quern run: --think needs a question (-p)");
-  if (r.think && !r.answer.empty()) throw UsageError("quern run: --think and --answer exclude each other");
+  if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt: add -p TEXT");
+  if (!r.answer.empty() && !prompt) throw UsageError("quern run: --response-prefix needs a prompt: add -p TEXT");
+  if (!r.session.empty() && prompt)
+    throw UsageError("quern run: --chat-file saves a chat and cannot be used with -p");
+  if (r.logprobs && !r.json) throw UsageError("quern run: --logprobs needs --json: they are printed as JSON only");
+  if (r.think && !prompt) throw UsageError("quern run: --think needs a prompt: add -p TEXT");
+  if (r.think && !r.answer.empty()) throw UsageError("quern run: --think cannot be used with --response-prefix");
   const int constraints = r.json_schema.has_value() + r.grammar.has_value() + r.regex.has_value();
-  if (constraints > 1) throw UsageError("quern run: --json-schema, --grammar and --regex exclude each other");
+  if (constraints > 1) throw UsageError("quern run: give only one of --json-schema, --grammar and --regex");
   if (constraints > 0 && (!prompt || r.think))
-    throw UsageError("quern run: a constraint on the answer needs a prompt (-p) and no --think");
+    throw UsageError(
+        "quern run: --json-schema, --grammar and --regex need a prompt (-p) and cannot be used with --think");
   if (r.shard_context && (r.ahead.speculate.value_or("none") != "none" || !r.ahead.dir.empty()))
-    throw UsageError("quern run: --speculate and --draft go back, which caches over ranks (--shard-context) cannot");
+    throw UsageError(
+        "quern run: --speculate and --draft cannot be used with --shard-context: a sharded KV cache cannot be rolled "
+        "back");
   if (r.shard_context && (!prompt || r.think))
-    throw UsageError("quern run: --shard-context needs a prompt (-p) and no --think");
+    throw UsageError("quern run: --shard-context needs a prompt (-p) and cannot be used with --think");
   r.dir = model_folder(r.dir);
   const LoadOptions load = r.weights.load_options();
   Tokenizer tokenizer = load_tokenizer(r.dir);

@@ -1,4 +1,4 @@
-// quern serve: models behind an HTTP API that OpenAI's clients speak.
+// quern serve: an OpenAI-compatible HTTP server.
 #include <malloc.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::vector<std::string> read_keys(const std::vector<std::string>& given, const 
       const size_t from = line.find_first_not_of(" \t\r"), end = line.find_last_not_of(" \t\r");
       if (from != line.npos && line[from] != '#') keys.push_back(line.substr(from, end + 1 - from));
     }
-    if (keys.empty()) fail("--api-key-file: {} holds no key", file);
+    if (keys.empty()) fail("--api-key-file: {} has no key: expected one key per line", file);
   }
   return keys;
 }
@@ -51,14 +51,15 @@ std::string read_prefix(const std::string& text) {
       p.find("//") == p.npos && std::ranges::all_of(p, [](unsigned char c) {
         return std::isalnum(c) != 0 || std::string_view("/-_.~").find(static_cast<char>(c)) != std::string_view::npos;
       });
-  if (!good) throw UsageError(fmt::format("quern serve: --prefix '{}': expected a path like /llm", text));
+  if (!good) throw UsageError(fmt::format("quern serve: --prefix '{}': expected a path such as /llm", text));
   return p;
 }
 
 void check_origins(const std::vector<std::string>& origins) {
   for (const std::string& o : origins)
     if (o != "*" && (o.find("://") == o.npos || o.find('/', o.find("://") + 3) != o.npos))
-      throw UsageError(fmt::format("quern serve: --cors '{}': expected * or an origin like https://example.org", o));
+      throw UsageError(
+          fmt::format("quern serve: --cors '{}': expected * or an origin such as https://example.org", o));
 }
 
 std::string model_id(const std::string& dir) {
@@ -76,7 +77,7 @@ struct Served {  // as the command line names it
 Served read_lora(const std::string& text, const std::vector<Served>& models) {
   const size_t equals = text.find('='), at = text.rfind('@');
   if (equals == 0 || equals == text.npos)
-    throw UsageError("quern serve: --lora takes NAME=FOLDER or NAME=FOLDER@MODEL");
+    throw UsageError(fmt::format("quern serve: --lora '{}': expected NAME=FOLDER or NAME=FOLDER@MODEL", text));
   const std::string folder = text.substr(equals + 1);
   if (std::filesystem::exists(folder) || at == text.npos || at < equals)
     return {.id = text.substr(0, equals), .dir = models[0].dir, .adapter = folder, .base = models[0].id};
@@ -87,20 +88,20 @@ Served read_lora(const std::string& text, const std::vector<Served>& models) {
               .dir = m.dir,
               .adapter = text.substr(equals + 1, at - equals - 1),
               .base = m.id};
-  fail("--lora {}: no model is called '{}'", text, base);
+  fail("--lora {}: no served model has the name '{}'", text, base);
 }
 
-struct HowToServe {
+struct ServeSettings {
   LoadOptions load;
   DraftFlags ahead;
   std::string drafted;  // the folder whose models the draft model guesses for
   std::string weights;  // how they are kept, for the fingerprint; empty: none is needed
   EngineOptions engine;
   int64_t queue = 0;
-  double most_seconds = 0;
+  double max_seconds = 0;
 };
 
-std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& how) {
+std::unique_ptr<ServedModel> load_served(const Served& what, const ServeSettings& how) {
   LoadOptions options = how.load;
   if (!what.adapter.empty()) options.adapter = what.adapter;
   auto model = load_for_inference(what.dir, options);
@@ -119,13 +120,13 @@ std::unique_ptr<ServedModel> load_served(const Served& what, const HowToServe& h
   engine.draft = m->draft.get();
   if (!m->draft) engine.speculate.draft = false;
   if (!engine.speculate.ngram && !engine.speculate.draft) engine.speculate = {};
-  m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue, how.most_seconds);
+  m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue, how.max_seconds);
   fmt::print(stderr, "{}: {}, context {}\n", m->id, m->model->family(), m->model->max_positions());
   return m;
 }
 
 // `how` outlives the entry.
-ShelfEntry entry_of(const Served& what, const HowToServe& how) {
+ModelEntry entry_of(const Served& what, const ServeSettings& how) {
   return {.id = what.id,
           .load = [what, &how] { return load_served(what, how); },
           .bytes = weight_bytes(what.dir) + how.engine.cache_bytes +
@@ -135,9 +136,9 @@ ShelfEntry entry_of(const Served& what, const HowToServe& how) {
 }
 
 // An --adapter-dir that is there, and how a folder below it becomes a model.
-void allow_adapters(AdapterOptions& o, const std::vector<Served>& served, const HowToServe& how) {
+void allow_adapters(AdapterOptions& o, const std::vector<Served>& served, const ServeSettings& how) {
   if (o.folder.empty()) return;
-  if (!std::filesystem::is_directory(o.folder)) fail("--adapter-dir {}: expected a folder", o.folder.string());
+  if (!std::filesystem::is_directory(o.folder)) fail("--adapter-dir {}: not a folder", o.folder.string());
   o.entry = [&](const std::string& name, const std::string& folder, const std::string& base) {
     const auto on = std::ranges::find(served, base, &Served::id);
     QUERN_CHECK(on != served.end(), "no model {}", base);
@@ -152,67 +153,85 @@ int cmd_serve(Words args) {
   std::string key_file, adapter_dir;
   HttpServerOptions http;
   AppOptions app_options;
-  ShelfOptions shelf_options;
+  ModelManagerOptions manager_options;
   int64_t port = 8080, sessions = 16, queue = 256, cache_mib = 1024, state_mib = 0, memory_mib = 0, idle_minutes = 0;
   WeightFlags weights{.dtype_default = "auto"};
-  double most_seconds = 0;
+  double max_seconds = 0;
   bool quiet = false;
   DraftFlags ahead;
-  Args a("serve", "models behind an HTTP API");
+  Args a("serve", "OpenAI-compatible HTTP server with continuous batching and a web UI");
   a.rest("DIR", dirs)
-      .flag("--name", names, "what clients call the model (by itself the folder's name); once a DIR, in order")
-      .flag("--lora", loras, "NAME=FOLDER: a PEFT adapter on the first model (…@MODEL: on that), as a model NAME")
-      .flag("--adapter-dir", adapter_dir,
-            "adapters in folders below may be loaded and unloaded while the server runs (/v1/load_lora_adapter)")
-      .flag("--host", http.host, "address to listen on")
-      .flag("--port", port, "port to listen on; 0 takes any free one")
-      .flag("--api-key", keys, "clients must send this key; may be given again (better: QUERN_API_KEY)")
-      .flag("--api-key-file", key_file, "a file with a key a line; lines that begin with # are passed over")
-      .flag("--unix", http.unix_path, "listen at a socket of this name, for its owner alone, and at no port")
-      .flag("--prefix", app_options.prefix, "all paths begin with this, as /llm does")
-      .flag("--cors", app_options.allow_origins, "let pages of this origin call (* for all); may be given again")
-      .flag("--cors-methods", app_options.allow_methods, "what these pages may do")
-      .flag("--cors-headers", app_options.allow_headers, "headers they may send; by itself those they ask for")
-      .flag("--sessions", sessions, "sequences in work at once, a model")
-      .flag("--queue", queue, "requests that may wait; more get 429")
-      .flag("--request-seconds", most_seconds,
-            "most a request may take, waiting included; it may ask for less by `timeout`; 0 is no limit")
-      .flag("--cache-mib", cache_mib, "of the prefix cache, a model")
-      .flag("--state-mib", state_mib, "of all sequences in work, a model; 0 is no limit")
-      .flag("--memory-mib", memory_mib, "of weights and caches of all loaded models; 0 is no limit")
-      .flag("--idle-minutes", idle_minutes, "put a model away when nobody asked for it in so long; 0 is never")
-      .flag("--db", app_options.grounding.memory, "a file in which chats that ask for it are remembered")
-      .flag("--zone", app_options.grounding.zone, "time zone of conversations that begin there [UTC]")
-      .flag("--documents", app_options.grounding.documents,
-            "a folder of quern recall index, for chats that ask for it")
-      .flag("--session-dir", app_options.sessions,
-            "a folder for saved sessions and for stored responses, which then outlive the server")
-      .flag("--slots-text", app_options.slots_text, "GET /slots?text=true shows what is said to whoever may ask")
-      .flag("--quiet", quiet, "no line of log a request")
+      .flag("--name NAME", names,
+            "model name that clients use; repeatable, one per DIR in order [name of the folder]")
+      .flag("--lora NAME=DIR", loras,
+            "serve a LoRA adapter (PEFT folder) on the first model, or on another (NAME=DIR@MODEL), as model NAME; "
+            "repeatable")
+      .flag("--adapter-dir DIR", adapter_dir,
+            "let clients load and unload adapters below DIR at run time (/v1/load_lora_adapter)")
+      .flag("--host ADDRESS", http.host, "address to listen on")
+      .flag("--port N", port, "port to listen on; 0 picks a free one")
+      .flag("--api-key KEY", keys, "require this key from clients; repeatable; the variable QUERN_API_KEY is safer")
+      .flag("--api-key-file FILE", key_file,
+            "require one of the keys in FILE, one per line; lines with # are skipped")
+      .flag("--unix FILE", http.unix_path, "listen on a Unix socket, readable by its owner only, instead of a port")
+      .flag("--prefix PATH", app_options.prefix, "path prefix of all URLs, for example /llm")
+      .flag("--cors ORIGIN", app_options.allow_origins,
+            "allow browser pages of this origin to call the server (CORS), * for all; repeatable")
+      .flag("--cors-methods METHODS", app_options.allow_methods, "HTTP methods that CORS allows")
+      .flag("--cors-headers HEADERS", app_options.allow_headers,
+            "request headers that CORS allows [those that the browser asks for]")
+      .flag("--max-seqs N", sessions, "maximum concurrent sequences per model")
+      .alias("--sessions")
+      .flag("--queue N", queue, "maximum queued requests; further requests get HTTP 429")
+      .flag("--request-seconds SECONDS", max_seconds,
+            "request timeout in seconds, including queue time; a request can lower it with `timeout`; 0 disables it")
+      .flag("--cache-mib MIB", cache_mib, "prefix cache size per model, in MiB")
+      .flag("--state-mib MIB", state_mib,
+            "memory limit for KV cache and recurrent state of running sequences, per model, in MiB; 0 is unlimited")
+      .flag("--memory-mib MIB", memory_mib,
+            "memory limit for weights and prefix caches of all loaded models, in MiB; 0 is unlimited")
+      .flag("--idle-minutes MIN", idle_minutes,
+            "unload a model after this many minutes without a request; 0 never unloads")
+      .flag("--db FILE", app_options.grounding.memory,
+            "conversation memory (SQLite) for chats that set `x_memory`; created if missing")
+      .flag("--zone ZONE", app_options.grounding.zone, "time zone of new conversations in --db [UTC]")
+      .flag("--documents DIR", app_options.grounding.documents,
+            "search index for RAG, made by `quern recall index`; used by chats that set `x_documents`")
+      .flag("--session-dir DIR", app_options.sessions,
+            "folder for saved sessions and stored responses; they survive a restart of the server")
+      .flag("--slots-text", app_options.slots_text,
+            "let GET /slots?text=true return the text of running requests to any client")
+      .flag("--quiet", quiet, "do not log requests")
       .note(
-          "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache like org/name. "
-          "Without DIR: the model that comes with Quern. The first model is loaded at once, others when they are "
-          "first asked for. Listens on the loopback address "
-          "unless --host says otherwise. Ctrl-C ends it.");
-  ahead.add_to(a, ", unless a request says otherwise by `speculative`; answers are the same up to rounding",
-               " for the first DIR and its adapters");
-  weights.add_to(a, "f32, bf16, or auto (bf16)");
+          "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name; without DIR, "
+          "the\n"
+          "server uses the shipped model. It loads the first model at startup and every other one on its first "
+          "request,\n"
+          "and listens on the loopback address unless --host is given. Requests run with continuous batching, share "
+          "a\n"
+          "prefix cache, and can ask for constrained decoding (response_format, grammars). Ctrl-C stops the server.");
+  ahead.add_to(a, "; a request can override it with `speculative`", " of the first DIR and its adapters");
+  weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
   weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
   // Of malloc as many arenas as can be at work, not eight for each: every one of them grows to what its threads ever
   // needed at once.
   if (!std::getenv("MALLOC_ARENA_MAX")) ::mallopt(M_ARENA_MAX, std::max(2, thread_count()));
   if (dirs.empty()) dirs = {"zaya-nano"};
-  if (port < 0 || port > 65535) throw UsageError("quern serve: --port takes 0 to 65535");
+  if (port < 0 || port > 65535) throw UsageError(fmt::format("quern serve: --port {}: expected 0 to 65535", port));
   if (sessions < 1 || queue < 1 || cache_mib < 0 || state_mib < 0 || memory_mib < 0 || idle_minutes < 0)
-    throw UsageError("quern serve: --sessions and --queue take 1 or more, MiB and minutes 0 or more");
-  if (!(most_seconds >= 0)) throw UsageError("quern serve: --request-seconds takes 0 or more");
-  if (names.size() > dirs.size()) throw UsageError("quern serve: more --name than DIR");
+    throw UsageError(
+        "quern serve: expected --max-seqs and --queue of at least 1, sizes in MiB and minutes of at least 0");
+  if (!(max_seconds >= 0))
+    throw UsageError(fmt::format("quern serve: --request-seconds {}: expected 0 or more", max_seconds));
+  if (names.size() > dirs.size())
+    throw UsageError(
+        fmt::format("quern serve: {} --name for {} DIR: give at most one per DIR", names.size(), dirs.size()));
   app_options.prefix = read_prefix(app_options.prefix);
   check_origins(app_options.allow_origins);
   app_options.api_keys = read_keys(keys, key_file);
   app_options.log = !quiet;
-  shelf_options = {.idle_seconds = 60.0 * static_cast<double>(idle_minutes), .memory_bytes = memory_mib << 20};
+  manager_options = {.idle_seconds = 60.0 * static_cast<double>(idle_minutes), .memory_bytes = memory_mib << 20};
 
   std::vector<Served> served;
   for (size_t i = 0; i < dirs.size(); ++i) {
@@ -220,31 +239,36 @@ int cmd_serve(Words args) {
                       .dir = model_folder(dirs[i]),
                       .adapter = {},
                       .base = {}});
-    if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model", dirs[i]);
+    if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model folder or file", dirs[i]);
   }
   for (const std::string& text : loras) served.push_back(read_lora(text, served));
-  const HowToServe how{.load = weights.load_options(),
-                       .ahead = ahead,
-                       .drafted = ahead.dir.empty() ? "" : served[0].dir,
-                       .weights = app_options.sessions.empty() ? "" : weights.name(),
-                       .engine = {.kv = weights.kv(),
-                                  .max_sessions = sessions,
-                                  .state_bytes = state_mib << 20,
-                                  .cache_bytes = cache_mib << 20,
-                                  .speculate = ahead.options()},
-                       .queue = queue,
-                       .most_seconds = most_seconds};
-  std::vector<ShelfEntry> entries;
+  const ServeSettings how{.load = weights.load_options(),
+                          .ahead = ahead,
+                          .drafted = ahead.dir.empty() ? "" : served[0].dir,
+                          .weights = app_options.sessions.empty() ? "" : weights.name(),
+                          .engine = {.kv = weights.kv(),
+                                     .max_sequences = sessions,
+                                     .state_bytes = state_mib << 20,
+                                     .cache_bytes = cache_mib << 20,
+                                     .speculate = ahead.options()},
+                          .queue = queue,
+                          .max_seconds = max_seconds};
+  std::vector<ModelEntry> entries;
   for (const Served& what : served) {
-    for (const ShelfEntry& other : entries)
-      if (other.id == what.id) fail("two models are called '{}'; give them names with --name", what.id);
+    for (const ModelEntry& other : entries)
+      if (other.id == what.id) fail("two models have the name '{}': give them different names with --name", what.id);
     entries.push_back(entry_of(what, how));
   }
   app_options.adapters.folder = adapter_dir;
   allow_adapters(app_options.adapters, served, how);
-  auto shelf = std::make_unique<ModelShelf>(std::move(entries), shelf_options);
-  shelf->get(served[0].id);
-  App app(std::move(shelf), app_options);
+  auto manager = std::make_unique<ModelManager>(std::move(entries), manager_options);
+  try {
+    manager->get(served[0].id);
+  } catch (const ApiError& e) {
+    if (e.code != "model_memory") throw;
+    fail("{}; raise --memory-mib {}", e.what(), memory_mib);
+  }
+  App app(std::move(manager), app_options);
   http.port = static_cast<int>(port);
   HttpServer server(http, [&](Exchange& e) { app.handle(e); });
   running = &server;

@@ -75,9 +75,9 @@ int demo_by_training(const TrainedDemo& d) {
   bool keep = !out.empty();
   fs::path folder = keep ? fs::path(out) : fs::temp_directory_path() / fmt::format("quern-demo-{}", ::getpid());
   if (keep && fs::exists(folder / "config.json"))
-    fail("{} already holds a model; name another folder", folder.string());
+    fail("--out {}: the folder already holds a model; name another one", folder.string());
 
-  fmt::print(stderr, "a tokenizer of 512 entries from generated text …\n");
+  fmt::print(stderr, "training a tokenizer with 512 entries on generated text …\n");
   Tokenizer tokenizer = make_tokenizer(folder, 512);
   int32_t end = tokenizer.token_to_id(kEnd);
   auto document = [&](Split split, uint64_t i) {
@@ -87,8 +87,9 @@ int demo_by_training(const TrainedDemo& d) {
   };
 
   ZayaModel model(ZayaConfig::from_hf(shape_config("zaya", size, tokenizer.vocab_size()), nullptr));
-  initialise(model, static_cast<uint64_t>(seed));
-  fmt::print(stderr, "a ZAYA model of {} parameters, {} threads\n", parameter_count(model), thread_count());
+  initialize(model, static_cast<uint64_t>(seed));
+  fmt::print(stderr, "training a ZAYA model with {} parameters, {} threads\n", parameter_count(model),
+             thread_count());
 
   ProgressLine line;
   DemoOptions options;
@@ -103,14 +104,14 @@ int demo_by_training(const TrainedDemo& d) {
 
   std::vector<std::vector<int32_t>> held_out;
   for (uint64_t i = 0; i < 150; ++i) held_out.push_back(document(Split::held_out, i));
-  fmt::print("trained on {} tokens in {:.0f} s; loss on new text {:.3f} nats a token\n", p.tokens, p.seconds,
+  fmt::print("trained on {} tokens in {:.0f} s; held-out loss {:.3f} nats per token\n", p.tokens, p.seconds,
              held_out_loss(model, held_out));
 
   GenerateOptions o;
   o.stop_ids = {end};
   o.max_tokens = 60;
   o.sampling.temperature = 0;
-  fmt::print("new sums answered right: {:.0f} %\n\n", 100 * sums_right(model, tokenizer, o, 50));
+  fmt::print("held-out sums right: {:.0f} %\n\n", 100 * sums_right(model, tokenizer, o, 50));
   for (const char* prompt : {"12 + 7 =", "Ana had a"})
     fmt::print("{}\n\n", continue_text(model, tokenizer, o, prompt));
   o.sampling.temperature = 0.7;
@@ -132,7 +133,7 @@ int demo_by_training(const TrainedDemo& d) {
   std::string text;
   for (uint64_t i = 0; i < 1000; ++i) text += kBegin + curriculum_text(Split::held_out, i) + kEnd;
   write_file(folder / "held-out.txt", text);
-  fmt::print("kept in {0}: quern run {0} -p \"Once\", quern ppl --special {0} {0}/held-out.txt\n", folder.string());
+  fmt::print("saved in {0}: quern run {0} -p \"Once\", quern ppl --special {0} {0}/held-out.txt\n", folder.string());
   return 0;
 }
 

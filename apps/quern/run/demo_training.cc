@@ -36,7 +36,7 @@ DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_
   OptimizerConfig optimizers;
   optimizers.matrices = Json::parse(R"({"type": "adamw", "beta2": 0.98, "weight_decay": 0.02})");
   optimizers.embeddings = optimizers.others = Json::parse(R"({"type": "adamw", "beta2": 0.98, "weight_decay": 0})");
-  OptimizerGroups optimizer(model, everything(), optimizers);
+  OptimizerGroups optimizer(model, builtin_registry(), optimizers);
   DemoProgress p;
   uint64_t next = 0;
   auto start = std::chrono::steady_clock::now();
@@ -47,7 +47,7 @@ DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_
     Tape tape;
     Var loss = model.loss(tape, model.hidden(tape, batch.ids, Batch::documents(batch.lengths)), batch.targets);
     tape.backward(loss);
-    if (!std::isfinite(loss.value.item())) fail("the loss is no number any more at step {}", p.step);
+    if (!std::isfinite(loss.value.item())) fail("the loss is not a number (NaN) at step {}", p.step);
     p.lr = o.peak_lr * schedule(p.share_done);
     optimizer.step({.lr = p.lr, .grad_scale = clip_scale(grad_norm(model), o.clip)});
     p.loss = loss.value.item();

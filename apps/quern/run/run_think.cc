@@ -45,7 +45,7 @@ int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const Th
   messages.push(message("user", run.question));
   Interrupt interrupt;
   EngineOptions options = run.engine;
-  options.max_sessions = std::min<int64_t>(64, run.plan.n);
+  options.max_sequences = std::min<int64_t>(64, run.plan.n);
   Engine engine(model, options);
   Thinker thinker(engine, *options.tokenizer, chat_template, std::move(messages), run.plan, run.options);
   const bool live = isatty(STDERR_FILENO) != 0;
@@ -53,7 +53,7 @@ int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const Th
     if (run.json) return;
     const Candidate& c = e.candidate;
     fmt::print(stderr, "{}round {} of {}, candidate {}: {}  [{} of {} done, {} tokens, agreement {:.0f} %]{}",
-               live ? "\r\x1b[K" : "", c.round, run.plan.t, c.index, c.answer.empty() ? "no answer yet" : c.answer,
+               live ? "\r\x1b[K" : "", c.round, run.plan.t, c.index, c.answer.empty() ? "no answer found" : c.answer,
                e.done, e.all, e.new_tokens, 100 * e.agreement, live ? "" : "\n");
     std::fflush(stderr);
   });
@@ -67,7 +67,7 @@ int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const Th
     fmt::print("{}\n", thought_json(t, run.plan).dump());
     return t.best() ? 0 : 1;
   }
-  if (!t.best()) fail("no candidate finished");
+  if (!t.best()) fail("--think: no candidate finished: raise --max-tokens, or the plan's beta");
   fmt::print("{}\n", t.best()->text);
   return 0;
 }

@@ -1,5 +1,5 @@
-// quern data build | info | show | curriculum | attempts: texts to token shards, what shards hold, and the procedural
-// curriculum.
+// quern data build | info | show | curriculum | attempts: texts to token shards, what shards hold, and procedurally
+// generated problems.
 #include <algorithm>
 #include <cstdio>
 
@@ -21,7 +21,7 @@ BuildOptions::Split parse_split(const std::string& s) {
   if (s == "file") return BuildOptions::Split::file;
   if (s == "line") return BuildOptions::Split::line;
   if (s == "blank") return BuildOptions::Split::blank;
-  throw UsageError(fmt::format("quern data build: --documents '{}', expected file, line or blank", s));
+  throw UsageError(fmt::format("quern data build: --split-by '{}': expected file, line or blank", s));
 }
 
 int build(Words args) {
@@ -30,24 +30,29 @@ int build(Words args) {
   std::optional<std::string> field;
   bool chat = false, no_end = false, skip_bad = false, json = false;
   int64_t max_tokens = 0;
-  Args a("data build", "texts to token shards");
+  Args a("data build", "tokenize texts or chats into token shards");
   a.rest("IN", files)
-      .flag("--tokenizer", tokenizer_dir, "folder with tokenizer.json")
-      .flag("--out", out, "PREFIX of PREFIX.bin, PREFIX.idx and PREFIX.json")
-      .flag("--jsonl-field", field, "inputs are JSON lines with the text in this field (.jsonl files: text)")
-      .flag("--chat", chat, "inputs are JSON lines {\"messages\": …}; PREFIX.mask says what is learnt")
-      .flag("--max-tokens", max_tokens, "trim longer conversations to this, answers untouched; 0 is any length")
-      .flag("--documents", documents, "of a text file: file, line, or blank (runs of lines between blank ones)")
-      .flag("--no-end-token", no_end, "put no end token behind documents")
-      .flag("--skip-bad", skip_bad, "skip and count what is no UTF-8 or JSON, instead of stopping")
-      .flag("--json", json, "the counts as one JSON object");
+      .flag("--tokenizer DIR", tokenizer_dir, "folder with tokenizer.json and, for --chat, the chat template")
+      .flag("--out PREFIX", out, "output files: PREFIX.bin, PREFIX.idx and PREFIX.json")
+      .flag("--jsonl-field NAME", field, "inputs are JSON lines with the text in this field [text for .jsonl files]")
+      .flag("--chat", chat,
+            "inputs are chats, JSON lines {\"messages\": …}; writes a loss mask to PREFIX.mask.bin and .idx")
+      .flag("--max-tokens N", max_tokens, "trim longer chats to N tokens, responses untouched; 0 does not trim")
+      .flag("--split-by UNIT", documents, "documents of a text file: file, line, or blank (separated by blank lines)")
+      .alias("--documents")
+      .flag("--no-end-token", no_end, "add no end token after documents")
+      .flag("--skip-bad", skip_bad, "skip and count invalid UTF-8 and JSON instead of stopping")
+      .flag("--json", json, "print the counts as one JSON object")
+      .note(
+          "Pretraining uses plain texts; fine-tuning (SFT) uses --chat, where only the responses count in the loss.");
   if (!a.parse(args)) return 0;
-  if (files.empty()) throw UsageError("quern data build: name at least one input file");
-  if (tokenizer_dir.empty()) throw UsageError("quern data build: --tokenizer is missing");
-  if (out.empty()) throw UsageError("quern data build: --out is missing");
-  if (chat && field) throw UsageError("quern data build: --chat and --jsonl-field exclude each other");
+  if (files.empty()) throw UsageError("quern data build: IN is missing: name at least one input file");
+  if (tokenizer_dir.empty())
+    throw UsageError("quern data build: --tokenizer is missing: expected a folder with tokenizer.json");
+  if (out.empty()) throw UsageError("quern data build: --out is missing: expected a PREFIX");
+  if (chat && field) throw UsageError("quern data build: give only one of --chat and --jsonl-field");
   if (max_tokens < 0 || (max_tokens > 0 && !chat))
-    throw UsageError("quern data build: --max-tokens takes 0 or more and goes with --chat");
+    throw UsageError("quern data build: --max-tokens needs --chat and a value of 0 or more");
   BuildOptions o;
   o.form = chat ? BuildOptions::Form::chat : field ? BuildOptions::Form::jsonl : BuildOptions::Form::by_name;
   o.split = parse_split(documents);
@@ -61,9 +66,9 @@ int build(Words args) {
                           [&](const BuildReport& r) { progress("{} documents, {} tokens", r.documents, r.tokens); });
   }
   if (report.bad > 0)
-    fmt::print(stderr, "warning: {} documents were no UTF-8 or JSON and were skipped\n", report.bad);
+    fmt::print(stderr, "warning: skipped {} documents that are not valid UTF-8 or JSON\n", report.bad);
   if (report.dropped > 0)
-    fmt::print(stderr, "warning: {} conversations were dropped: their answers alone are longer than {} tokens\n",
+    fmt::print(stderr, "warning: dropped {} conversations whose responses alone are longer than {} tokens\n",
                report.dropped, max_tokens);
   if (json) {
     fmt::print("{}\n", report.json().dump());
@@ -71,8 +76,8 @@ int build(Words args) {
   }
   fmt::print("{}: {} documents, {} tokens from {} bytes\n", out, report.documents, report.tokens, report.bytes);
   if (chat)
-    fmt::print("{} tokens learnt, {} conversations trimmed, {:.1f} % of their reasoning kept\n", report.learnt,
-               report.trimmed, 100 * report.kept_reasoning);
+    fmt::print("{} tokens in the loss mask, {} conversations trimmed, {:.1f} % of their reasoning kept\n",
+               report.learned, report.trimmed, 100 * report.kept_reasoning);
   return 0;
 }
 
@@ -80,10 +85,10 @@ int info(Words args) {
   std::string prefix;
   int64_t length = 0;
   bool json = false;
-  Args a("data info", "what token shards hold");
+  Args a("data info", "describe token shards");
   a.positional("PREFIX", prefix)
-      .flag("--pack", length, "also pack whole documents into rows of this many tokens")
-      .flag("--json", json, "one JSON object");
+      .flag("--pack N", length, "also pack whole documents into sequences of N tokens; 0 skips this")
+      .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   const IndexedTokens t(prefix);
   int64_t longest = 0;
@@ -96,7 +101,7 @@ int info(Words args) {
   if (length > 0) {
     const PackedSamples s(prefix, length);
     j.set("rows", s.count()), j.set("fill_ratio", s.packing().fill_ratio());
-    j.set("most_documents_a_row", s.packing().most_documents());
+    j.set("most_documents_a_row", s.packing().max_documents());
   }
   fmt::print("{}\n", j.dump(json ? -1 : 2));
   return 0;
@@ -104,24 +109,25 @@ int info(Words args) {
 
 int64_t parse_count(const std::string& text, const char* what) {
   if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != text.npos)
-    throw UsageError(fmt::format("quern data: {} '{}', expected a number", what, text));
+    throw UsageError(fmt::format("quern data: {} '{}': expected a whole number", what, text));
   return std::stoll(text);
 }
 
 int show(Words args) {
   std::string prefix, number, tokenizer_dir;
-  Args a("data show", "one document of token shards");
+  Args a("data show", "print one document of token shards");
   a.positional("PREFIX", prefix)
       .positional("N", number)
-      .flag("--tokenizer", tokenizer_dir, "print text, what is not learnt in ⟦ ⟧; else ids");
+      .flag("--tokenizer DIR", tokenizer_dir,
+            "print text instead of ids, with tokens outside the loss mask in ⟦ ⟧; folder with tokenizer.json");
   if (!a.parse(args)) return 0;
   const IndexedTokens t(prefix);
   const int64_t d = parse_count(number, "document");
-  if (d >= t.documents()) fail("{} holds documents 0 to {}, not {}", prefix, t.documents() - 1, d);
-  std::vector<int32_t> ids(static_cast<size_t>(t.document_length(d))), learnt(ids.size(), 1);
+  if (d >= t.documents()) fail("{}: no document {}: expected 0 to {}", prefix, d, t.documents() - 1);
+  std::vector<int32_t> ids(static_cast<size_t>(t.document_length(d))), learned(ids.size(), 1);
   t.read(t.document_begin(d), ids);
   if (std::filesystem::exists(with_suffix(prefix, ".mask.idx")))
-    IndexedTokens(with_suffix(prefix, ".mask")).read(t.document_begin(d), learnt);
+    IndexedTokens(with_suffix(prefix, ".mask")).read(t.document_begin(d), learned);
   if (tokenizer_dir.empty()) {
     fmt::print("{}\n", fmt::join(ids, ","));
     return 0;
@@ -130,9 +136,9 @@ int show(Words args) {
   std::string text;
   for (size_t i = 0; i < ids.size();) {
     size_t end = i;
-    while (end < ids.size() && learnt[end] == learnt[i]) ++end;
+    while (end < ids.size() && learned[end] == learned[i]) ++end;
     const std::string part = tokenizer.decode(std::span(ids).subspan(i, end - i));
-    text += learnt[i] ? part : "⟦" + part + "⟧";
+    text += learned[i] ? part : "⟦" + part + "⟧";
     i = end;
   }
   fmt::print("{}\n", text);
@@ -144,29 +150,31 @@ int curriculum(Words args) {
   int64_t count = 1000, seed = 0;
   AttemptOptions attempts;
   std::vector<std::string> kinds;
-  Args a("data curriculum", "problems with worked steps and checkable answers");
-  a.flag("--out", out, "file to write; - is stdout")
-      .flag("--count", count, "how many")
-      .flag("--level", level, "1 (easy) to 5, or a range like 2-4")
-      .flag("--split", split, "train or heldout: they share no problem")
-      .flag("--form", form,
-            "chat (JSON lines with messages), text (JSON lines with text), or aggregate: a chat whose question "
-            "comes with several attempts, some of them wrong")
-      .flag("--attempts", attempts.count, "of --form aggregate: how many")
-      .flag("--tail", attempts.tail, "of --form aggregate: bytes of each attempt's end")
-      .flag("--sound", attempts.sound, "of --form aggregate: chance that an attempt is right")
-      .flag("--cut-short", attempts.cut_short,
-            "chance that a search stops short of its solution and says what it found")
-      .flag("--kind", kinds, "only this kind; may be given again and again")
-      .flag("--seed", seed, "another seed, other problems")
+  Args a("data curriculum", "generate synthetic reasoning problems with worked solutions");
+  a.flag("--out FILE", out, "output file of JSON lines; - is stdout")
+      .flag("--count N", count, "number of problems")
+      .flag("--level N", level, "difficulty level, 1 (easy) to 5, or a range such as 2-4")
+      .flag("--split NAME", split, "problem split: train or heldout, which share no problem")
+      .flag(
+          "--form NAME", form,
+          "output form: chat (JSON lines with messages), text (JSON lines with text), or aggregate (chats that show "
+          "several solution attempts, some of them wrong)")
+      .flag("--attempts N", attempts.count, "aggregate: number of attempts per chat")
+      .flag("--tail BYTES", attempts.tail, "aggregate: bytes shown of the end of each attempt")
+      .flag("--accuracy P", attempts.sound, "aggregate: probability that an attempt is right")
+      .alias("--sound")
+      .flag("--cut-short P", attempts.cut_short,
+            "probability that the worked solution of a search problem stops early and reports the best found so far")
+      .flag("--kind KIND", kinds, "generate only problems of this kind; repeatable [all]")
+      .flag("--seed N", seed, "random seed of the problems")
       .note(fmt::format("Kinds: {}.", fmt::join(problem_kinds(), ", ")));
   if (!a.parse(args)) return 0;
-  if (out.empty()) throw UsageError("quern data curriculum: --out is missing");
-  if (count < 1) throw UsageError("quern data curriculum: --count takes 1 or more");
+  if (out.empty()) throw UsageError("quern data curriculum: --out is missing: expected a file, or - for stdout");
+  if (count < 1) throw UsageError(fmt::format("quern data curriculum: --count {}: expected 1 or more", count));
   if (split != "train" && split != "heldout")
-    throw UsageError(fmt::format("quern data curriculum: --split '{}', expected train or heldout", split));
+    throw UsageError(fmt::format("quern data curriculum: --split '{}': expected train or heldout", split));
   if (form != "chat" && form != "text" && form != "aggregate")
-    throw UsageError(fmt::format("quern data curriculum: --form '{}', expected chat, text or aggregate", form));
+    throw UsageError(fmt::format("quern data curriculum: --form '{}': expected chat, text or aggregate", form));
   ProblemOptions o{.split = split == "train" ? Split::train : Split::held_out,
                    .seed = static_cast<uint64_t>(seed),
                    .kinds = kinds};
@@ -200,15 +208,18 @@ int curriculum(Words args) {
 }
 
 constexpr MenuItem kItems[] = {
-    {"build", "IN… --tokenizer DIR --out PREFIX", "texts or chats to token shards", build},
-    {"info", "PREFIX", "what shards hold", info},
-    {"show", "PREFIX N", "one document", show},
-    {"curriculum", "--out FILE.jsonl --count N", "problems with worked steps", curriculum},
-    {"attempts", "DIR --out FILE.jsonl", "a model's own attempts, to weigh against each other", data_attempts},
+    {"build", "IN… --tokenizer DIR --out PREFIX", "tokenize texts or chats into token shards", build},
+    {"info", "PREFIX", "describe token shards", info},
+    {"show", "PREFIX N", "print one document of token shards", show},
+    {"curriculum", "--out FILE.jsonl --count N", "generate synthetic reasoning problems with worked solutions",
+     curriculum},
+    {"attempts", "DIR --out FILE.jsonl", "build training chats from solutions sampled from a model", data_attempts},
 };
 
 }  // namespace
 
-int cmd_data(Words args) { return choose("data", "token shards and the curriculum", kItems, args); }
+int cmd_data(Words args) {
+  return choose("data", "build and inspect token shards, generate synthetic problems", kItems, args);
+}
 
 }  // namespace quern

@@ -8,18 +8,18 @@ namespace quern {
 
 int cmd_export(Words args) {
   std::string from, to, config, tokenizer, dtype = "bf16";
-  Args a("export", "a training checkpoint as a model folder");
+  Args a("export", "convert a training checkpoint to a model folder");
   a.positional("RUN", from)
       .positional("DIR", to)
-      .flag("--config", config, "a config.json, where RUN/recipe.json does not tell it all")
-      .flag("--tokenizer", tokenizer, "folder of the tokenizer that goes with it (by itself the recipe's)")
-      .flag("--dtype", dtype, "bf16 or f32")
-      .note("RUN is a run (its newest committed checkpoint is taken) or a folder step_N of one.");
+      .flag("--config FILE", config, "config.json of the model [from RUN/recipe.json]")
+      .flag("--tokenizer DIR", tokenizer, "folder with the tokenizer to include [from RUN/recipe.json]")
+      .flag("--dtype TYPE", dtype, "stored weight type: bf16 or f32")
+      .note("RUN is the folder of a run, whose newest committed checkpoint is used, or a folder step_N in it.");
   if (!a.parse(args)) return 0;
   const ExportReport r = export_checkpoint(
-      everything(), from, to, {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(dtype)});
+      builtin_registry(), from, to, {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(dtype)});
   fmt::print("{} → {}: step {}, {} parameters{}\n", r.from.string(), to, r.step, r.parameters,
-             r.tokenizer ? "" : "; no tokenizer was found, name one with --tokenizer");
+             r.tokenizer ? "" : "; no tokenizer found: name one with --tokenizer");
   return 0;
 }
 

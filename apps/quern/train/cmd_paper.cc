@@ -3,11 +3,13 @@
 // at_least or at_most, measured, verdict ("met", "not met", "not measurable here") and why.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/shipped_models.h"
 #include "quern/base/nearest.h"
 #include "quern/base/toml.h"
 
@@ -21,13 +23,35 @@ struct Claim {
   std::optional<double> at_least, at_most;
 };
 
+bool has_claims(const fs::path& papers) {
+  std::error_code none;
+  for (const auto& e : fs::directory_iterator(papers, none))
+    if (fs::exists(e.path() / "claims.toml", none)) return true;
+  return false;
+}
+
 fs::path papers_folder(const std::string& given) {
   if (!given.empty()) return given;
   for (fs::path p = fs::current_path();; p = p.parent_path()) {
-    if (fs::is_directory(p / "papers")) return p / "papers";
+    if (has_claims(p / "papers")) return p / "papers";
     if (p == p.parent_path()) break;
   }
-  fail("no folder papers/ here or above; name one with --dir");
+  if (const auto shipped = shipped_file("papers")) return *shipped;
+  fail("no folder papers/ with claims here, above or installed; name one with --dir");
+}
+
+// A claim's command names recipes and studies by their paths from the folder that holds papers/. Those that are not
+// below the current folder are replaced by where they are.
+std::string with_paths(const std::string& command, const fs::path& root) {
+  std::string out;
+  for (size_t at = 0; at <= command.size();) {
+    const size_t end = std::min(command.find(' ', at), command.size());
+    const std::string word = command.substr(at, end - at);
+    const bool elsewhere = word.find('/') != word.npos && !fs::exists(word) && fs::exists(root / word);
+    out += (at ? " " : "") + (elsewhere ? "'" + (root / word).string() + "'" : word);
+    at = end + 1;
+  }
+  return out;
 }
 
 std::string text_of(const Json& c, const char* key, const std::string& where) {
@@ -50,7 +74,7 @@ std::vector<Claim> read_claims(const fs::path& folder) {
     k.paper = c.at("paper", at).as_string(at + ", paper");
     k.verdict = c.at("verdict", at).as_string(at + ", verdict");
     if (k.verdict != "met" && k.verdict != "not met" && k.verdict != "not measurable here")
-      fail("{}, verdict: '{}', expected 'met', 'not met' or 'not measurable here'", at, k.verdict);
+      fail("{}, verdict: '{}': expected 'met', 'not met' or 'not measurable here'", at, k.verdict);
     k.command = text_of(c, "command", at);
     k.value = text_of(c, "value", at);
     k.measured = text_of(c, "measured", at);
@@ -74,11 +98,11 @@ std::vector<Claim> all_claims(const fs::path& papers, const std::string& only) {
     if (!only.empty() && f.filename() != only) continue;
     for (Claim& c : read_claims(f)) claims.push_back(std::move(c));
   }
-  if (claims.empty() && !only.empty()) fail("no paper '{}'{}", only, did_you_mean(only, names));
+  if (claims.empty() && !only.empty()) fail("unknown paper '{}'{}", only, did_you_mean(only, names));
   return claims;
 }
 
-// What it prints, or nothing when it fails: why, it has told on stderr.
+// What it prints, or nothing when it fails; its reason is on stderr.
 std::optional<std::string> output_of(const std::string& command) {
   std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   if (!pipe) fail("cannot run '{}'", command);
@@ -101,7 +125,7 @@ double value_at(const Json& j, const std::string& pointer) {
   return at->as_double("the command's output, " + pointer);
 }
 
-int run_again(const std::vector<Claim>& claims) {
+int run_again(const std::vector<Claim>& claims, const fs::path& root) {
   std::string self = fs::read_symlink("/proc/self/exe").string();
   std::string last_command;
   std::optional<Json> last_output;
@@ -116,7 +140,7 @@ int run_again(const std::vector<Claim>& claims) {
       if (!c.command.starts_with("quern ")) fail("claim {}: command '{}' must begin with 'quern '", c.id, c.command);
       fmt::print(stderr, "running {}\n", c.command);
       last_output.reset();
-      if (const auto text = output_of("'" + self + "' " + c.command.substr(6)))
+      if (const auto text = output_of("'" + self + "' " + with_paths(c.command.substr(6), root)))
         last_output = Json::parse(*text, c.command);
       last_command = c.command;
     }
@@ -140,18 +164,20 @@ int run_again(const std::vector<Claim>& claims) {
 
 int cmd_paper(Words args) {
   std::string what, name, dir;
-  Args a("paper", "the papers' claims, and what we measured");
+  Args a("paper", "list the claims of the papers, or measure them again");
   a.positional("list|run", what)
       .positional("NAME", name, false)
-      .flag("--dir", dir, "the folder papers/")
-      .note("list prints every claim; run NAME measures one paper's claims again.");
+      .flag("--dir DIR", dir, "folder papers/ [the nearest one above the current folder]")
+      .note("list prints every claim; run NAME measures the claims of one paper again.");
   if (!a.parse(args)) return 0;
-  std::vector<Claim> claims = all_claims(papers_folder(dir), name);
+  fs::path papers = fs::absolute(papers_folder(dir)).lexically_normal();
+  if (!papers.has_filename()) papers = papers.parent_path();  // it was given with a slash at its end
+  std::vector<Claim> claims = all_claims(papers, name);
   if (what == "run") {
-    if (name.empty()) throw UsageError("quern paper run: NAME is missing");
-    return run_again(claims);
+    if (name.empty()) throw UsageError("quern paper run: NAME is missing (see quern paper list)");
+    return run_again(claims, papers.parent_path());
   }
-  if (what != "list") throw UsageError(fmt::format("quern paper: '{}', expected list or run", what));
+  if (what != "list") throw UsageError(fmt::format("quern paper: unknown verb '{}', expected list or run", what));
   for (const Claim& c : claims) {
     fmt::print("{}/{}: {}\n  paper    {}\n  measured {}\n", c.paper_name, c.id, c.verdict, c.paper,
                c.measured.empty() ? "—" : c.measured);

@@ -13,23 +13,24 @@ int cmd_report(Words args) {
   std::vector<std::string> others, rest;
   report::Options options;
   bool json = false;
-  Args a("report", "draw a training run as one HTML page");
+  Args a("report", "write the HTML report of a training run");
   a.positional("RUN", run)
       .rest("RUN2", rest)
-      .flag("--out", out, "file to write; without it RUN/report.html")
-      .flag("--compare", others, "another run to lay over it; may be given again and again")
-      .flag("--log-x", options.log_x, "show the loss over a logarithmic axis first; the page can switch")
-      .flag("--json", json, "the runs' summaries as JSON instead of a page")
+      .flag("--out FILE", out, "output HTML file [RUN/report.html]")
+      .flag("--compare RUN", others, "another run to plot in the same charts; repeatable")
+      .flag("--log-x", options.log_x, "start with a logarithmic x axis; the page can switch")
+      .flag("--json", json, "print the summaries of the runs as JSON instead of writing a page")
       .note("RUN is the folder of quern train --out. The page needs no other file and no network.");
   if (!a.parse(args)) return 0;
-  if (json && !out.empty()) throw UsageError("quern report: --json writes to stdout, --out names a page; choose one");
+  if (json && !out.empty())
+    throw UsageError("quern report: give only one of --json, which prints, and --out, which writes a page");
   std::vector<std::string> folders{run};
   folders.insert(folders.end(), others.begin(), others.end());
   folders.insert(folders.end(), rest.begin(), rest.end());
   const std::vector<report::Run> runs = report::read_runs(folders);
   if (json) {
     Json list = Json::array();
-    for (const report::Run& r : runs) list.push(report::to_json(report::summarise(r)));
+    for (const report::Run& r : runs) list.push(report::to_json(report::summarize(r)));
     fmt::print("{}\n", list.dump(2));
     return 0;
   }

@@ -6,6 +6,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "quern/base/json.h"
+#include "quern/nn/builtin_registry.h"
 #include "quern/train/reshape/reshape.h"
 
 namespace quern {
@@ -14,19 +15,20 @@ int cmd_reshape(Words args) {
   std::string from, to, rewrite;
   std::optional<int64_t> ranks;
   bool verify = false, json = false;
-  Args a("reshape", "rewrite a checkpoint for other ranks or another architecture");
+  Args a("reshape", "convert or reshard a training checkpoint");
   a.positional("SRC", from)
       .positional("DST", to)
-      .flag("--ranks", ranks, "how many ranks share the result")
-      .flag("--rewrite", rewrite, "a TOML file of [[rewrite]] operations")
-      .flag("--verify", verify, "read the result again and check every checksum")
-      .flag("--json", json, "one JSON object")
+      .flag("--ranks N", ranks, "number of ranks that the new checkpoint is sharded over")
+      .flag("--rewrite FILE", rewrite, "TOML file of rewrite operations, which change the architecture")
+      .flag("--verify", verify, "read the new checkpoint back and verify every checksum")
+      .flag("--json", json, "print one JSON object")
       .note(
-          "SRC is a folder step_N, or a folder of them: then its newest committed one. DST gets a folder step_N.\n"
-          "A run reads checkpoints of any number of ranks; reshaping is for operations and for moving files.");
+          "SRC is a folder step_N, or a folder of them, whose newest committed one is used. DST gets a folder "
+          "step_N.\n"
+          "quern train reads checkpoints of any number of ranks, so resharding is not needed to resume.");
   if (!a.parse(args)) return 0;
-  if (!ranks) throw UsageError("--ranks N: expected, 1 or more");
-  if (*ranks < 1) throw UsageError(fmt::format("--ranks {}: expected 1 or more", *ranks));
+  if (!ranks) throw UsageError("quern reshape: --ranks is missing: expected a number of ranks, 1 or more");
+  if (*ranks < 1) throw UsageError(fmt::format("quern reshape: --ranks {}: expected 1 or more", *ranks));
   ReshapeOptions o{.ranks = *ranks, .rewrite = rewrite};
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   auto last = std::chrono::steady_clock::now();
@@ -37,7 +39,7 @@ int cmd_reshape(Words args) {
     fmt::print(stderr, "{}{} of {} MB{}", terminal ? "\r" : "", done / 1000000, total / 1000000,
                terminal ? "" : "\n");
   };
-  const ReshapeReport r = reshape(from, to, o);
+  const ReshapeReport r = reshape(builtin_registry(), from, to, o);
   if (terminal) fmt::print(stderr, "\r{:40}\r", "");
   if (verify) CheckpointReader(r.to).verify();
   if (!json) {

@@ -1,5 +1,5 @@
-// quern train: carries out a recipe. Ctrl-C finishes the step, saves and stops; --resume goes on; --supervise starts
-// the same command as a child and carries it through faults.
+// quern train: runs a recipe. Ctrl-C finishes the step, saves and stops; --resume continues; --supervise starts the
+// same command as a child and restarts it after faults.
 #include <unistd.h>
 
 #include <filesystem>
@@ -60,7 +60,7 @@ void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64
     fmt::print(stderr, "{}\n", s);
   };
   std::filesystem::path out = options.out;
-  Trainer t(recipe, everything(), comm, options);
+  Trainer t(recipe, builtin_registry(), comm, options);
   if (root) fmt::print(stderr, "{}", t.describe());
   Interrupt interrupt;
   while (t.step()) {
@@ -75,14 +75,14 @@ void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64
     if (comm.all_reduce(int64_t{enough || interrupt.raised()}, ReduceOp::max) && t.finished() < t.steps()) {
       line.end();
       t.checkpoint();
-      if (root) fmt::print(stderr, "stopped after step {}; go on with --resume\n", t.finished());
+      if (root) fmt::print(stderr, "stopped after step {}; resume with --resume\n", t.finished());
       return;
     }
   }
   line.end();
   t.export_model(out / "model", DType::bf16);
   if (root)
-    fmt::print(stderr, "{}: the model, {}: how it went\n", (out / "model").string(),
+    fmt::print(stderr, "wrote the model to {} and the metrics to {}\n", (out / "model").string(),
                (out / "metrics.jsonl").string());
 }
 
@@ -123,26 +123,38 @@ int cmd_train(Words args) {
   std::vector<std::string> set;
   int64_t steps = 0, ranks = 1;
   bool resume = false, supervised = false;
-  Args a("train", "carry out a training recipe");
+  Args a("train", "pretrain or fine-tune a model from a recipe");
   a.positional("RECIPE", file)
-      .flag("--out", out, "folder of the run [runs/NAME]")
-      .flag("--steps", steps, "stop after step N and save; 0 = when the recipe is done")
-      .flag("--set", set, "a.b=c: change a field of the recipe; may be given again")
-      .flag("--resume", resume, "go on from the newest checkpoint in --out")
-      .flag("--ranks", ranks, "ranks in this process, one thread each; for more machines start it with mpirun")
-      .flag("--supervise", supervised, "start the run as a child, watch it, and restart it from its last checkpoint")
-      .flag("--launcher", launcher, "with --supervise: words before it, such as 'mpirun -n {ranks}' [the recipe's]")
-      .flag("--heartbeats", heartbeats, "folder where every rank writes where it stands; --supervise names it itself")
-      .note("Ctrl-C finishes the step, saves a checkpoint and stops.");
+      .flag("--out DIR", out, "folder of the run [runs/NAME, with the recipe's name]")
+      .flag("--steps N", steps, "save a checkpoint and stop after step N; 0 runs the whole recipe")
+      .flag("--set KEY=VALUE", set, "change a field of the recipe, for example --set phase.0.rows=8; repeatable")
+      .flag("--resume", resume, "continue from the newest checkpoint in --out")
+      .flag("--ranks N", ranks,
+            "number of ranks in this process, one thread each; for several processes or machines use mpirun")
+      .flag("--supervise", supervised,
+            "fault-tolerant training: run as a child process, watch it, and restart it from its last checkpoint")
+      .flag("--launcher COMMAND", launcher,
+            "with --supervise: command that starts the ranks, e.g. 'mpirun -n {ranks}' [from the recipe]")
+      .flag("--heartbeats DIR", heartbeats, "folder where every rank writes its progress [set by --supervise]")
+      .note(
+          "The recipe (TOML) sets model, data, batch size and stages: pretraining, then fine-tuning (SFT) on chats. "
+          "A batch\n"
+          "larger than micro_rows is split into micro-batches with gradient accumulation. Ctrl-C finishes the step, "
+          "saves\n"
+          "a checkpoint and stops.");
   if (!a.parse(args)) return 0;
   Recipe recipe = read_recipe(file, set);
-  if (steps < 0 || ranks < 1) throw UsageError("--steps must be 0 or more, --ranks 1 or more");
+  if (steps < 0 || ranks < 1)
+    throw UsageError("quern train: expected --steps of at least 0 and --ranks of at least 1");
   TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
                  .resume = resume};
   if (!launcher.empty()) recipe.supervise.launcher = launcher;
-  if (!launcher.empty() && !supervised) throw UsageError("--launcher is for --supervise");
+  if (!launcher.empty() && !supervised) throw UsageError("quern train: --launcher needs --supervise");
   if (supervised) {
-    if (under_mpi()) throw UsageError("--supervise starts the launcher itself: give --launcher 'mpirun -n {ranks}'");
+    if (under_mpi())
+      throw UsageError(
+          "quern train: --supervise cannot run under mpirun: it starts the ranks itself, with --launcher 'mpirun -n "
+          "{ranks}'");
     Interrupt interrupt;
     supervise(recipe.supervise, {.out = o.out,
                                  .command = attempt_words(file, o.out, steps, set),
@@ -160,7 +172,9 @@ int cmd_train(Words args) {
   if (!under_mpi()) {
     run_ranks(static_cast<int>(ranks), run);
   } else {
-    if (ranks > 1) throw UsageError("--ranks is for one process; mpirun says how many there are");
+    if (ranks > 1)
+      throw UsageError(
+          "quern train: --ranks cannot be used under mpirun, which sets the number of ranks itself (mpirun -n N)");
     run_mpi(run);
   }
   return 0;

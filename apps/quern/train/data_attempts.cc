@@ -1,4 +1,4 @@
-// quern data attempts: a model attempts training problems; what it said becomes examples of weighing attempts.
+// quern data attempts: training chats that compare solutions which a model sampled itself.
 #include <optional>
 
 #include "apps/quern/cli/args.h"
@@ -7,7 +7,7 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/train/cmd_data.h"
-#include "quern/reason/own_attempts.h"
+#include "quern/reason/sampled_solutions.h"
 
 namespace quern {
 
@@ -19,35 +19,45 @@ int data_attempts(Words args) {
   WeightFlags weights{.dtype_default = "auto"};
   int64_t tokens = 192, seed = 0;
   double temp = 1;
-  Args a("data attempts", "a model's own attempts at training problems, to be weighed against each other");
+  Args a("data attempts", "build training chats from solutions sampled from a model");
   a.positional("DIR", dir)
-      .flag("--out", out, "file of chats to write; - is stdout")
-      .flag("--level", level, "1 (easy) to 5, or a range like 2-4")
-      .flag("--kind", o.eval.problems.kinds, "only this kind; may be given again and again")
-      .flag("--count", o.eval.count, "problems of each level")
-      .flag("--think", method, "how problems are attempted; the last round's ends are shown (vote:N, mrsa:NxCxT …)")
-      .flag("--shown", o.shown, "attempts of one example")
-      .flag("--unanimous", o.unanimous, "chance that an example whose attempts are all right is kept")
-      .flag("--hopeless", o.hopeless, "chance that one whose attempts are all wrong is kept")
-      .flag("--contested", contested_out,
-            "file for further examples in which a right attempt is not what most say, so that only judging helps")
-      .flag("--contests", o.contested, "most of those a problem; by itself 2 with --contested")
-      .flag("--cut-short", o.cut_short,
-            "chance that a search to be learnt stops short of a solution that no attempt shows")
-      .flag("--verdicts", o.verdicts, "the working to be learnt begins with what each attempt is, right or wrong")
-      .flag("-n,--tokens", tokens, "most tokens of an attempt")
-      .flag("--temp", temp, "temperature")
-      .flag("--seed", seed, "of problems and sampling")
-      .flag("--sessions", o.eval.sessions, "sequences in work at once");
-  weights.add_to(a, "f32, bf16, or auto (bf16)");
+      .flag("--out FILE", out, "output file of chats, JSON lines; - is stdout")
+      .flag("--level N", level, "difficulty level, 1 (easy) to 5, or a range such as 2-4")
+      .flag("--kind KIND", o.eval.problems.kinds, "use only problems of this kind; repeatable [all]")
+      .flag("--count N", o.eval.count, "number of problems per level")
+      .flag("--think PLAN", method,
+            "plan that samples the solutions (vote:N, mrsa:NxCxT, …); chats show the ends of its last round")
+      .flag("--shown N", o.shown, "number of sampled solutions per chat")
+      .flag("--keep-all-right P", o.unanimous, "probability of keeping a chat whose solutions are all right")
+      .alias("--unanimous")
+      .flag("--keep-all-wrong P", o.hopeless, "probability of keeping a chat whose solutions are all wrong")
+      .alias("--hopeless")
+      .flag("--minority-right FILE", contested_out,
+            "also write chats in which the right answer has no majority, so that voting fails, to FILE")
+      .alias("--contested")
+      .flag("--max-minority-right N", o.contested,
+            "maximum number of minority-right chats per problem; 0 is 2 with --minority-right")
+      .alias("--contests")
+      .flag("--cut-short P", o.cut_short,
+            "probability that the target of a search problem stops early, before a solution that no attempt shows")
+      .flag("--verdicts", o.verdicts, "begin the target with a verdict per solution: right or wrong")
+      .flag("-n,--max-tokens N", tokens, "maximum number of tokens per solution")
+      .alias("--tokens")
+      .flag("--temp X", temp, "sampling temperature")
+      .flag("--seed N", seed, "random seed of problems and sampling")
+      .flag("--max-seqs N", o.eval.sessions, "maximum concurrent sequences")
+      .alias("--sessions");
+  weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
   if (!a.parse(args)) return 0;
-  if (out.empty()) throw UsageError("quern data attempts: --out is missing");
-  if (o.eval.sessions < 1) throw UsageError("quern data attempts: --sessions takes 1 or more");
+  if (out.empty()) throw UsageError("quern data attempts: --out is missing: expected a file, or - for stdout");
+  if (o.eval.sessions < 1)
+    throw UsageError(fmt::format("quern data attempts: --max-seqs {}: expected 1 or more", o.eval.sessions));
   if (contested_out.empty() && o.contested > 0)
-    throw UsageError("quern data attempts: --contests without --contested, the file they go to");
-  if (contested_out == "-") throw UsageError("quern data attempts: --contested takes a file; stdout is --out's");
+    throw UsageError("quern data attempts: --max-minority-right needs --minority-right FILE, the file to write");
+  if (contested_out == "-")
+    throw UsageError("quern data attempts: --minority-right -: expected a file: only --out can be stdout");
   if (!contested_out.empty() && contested_out == out)
-    throw UsageError("quern data attempts: --contested and --out are one file");
+    throw UsageError("quern data attempts: --minority-right and --out name the same file: give two files");
   if (!contested_out.empty() && o.contested == 0) o.contested = 2;
   read_levels(level, o.eval.problems);
   o.eval.problems.seed = static_cast<uint64_t>(seed);
@@ -78,10 +88,12 @@ int data_attempts(Words args) {
   if (contested) contested->commit();
   if (!file.is_stdout())
     fmt::print(
-        "{}: {} examples of {} problems; {:.1f} % of {} attempts right; groups all right {}, mixed {}, none {}\n",
+        "{}: {} examples of {} problems; {:.1f} % of {} sampled solutions right; groups: {} all right, {} mixed, {} "
+        "all "
+        "wrong\n",
         out, r.examples, r.problems, 100.0 * static_cast<double>(r.right) / static_cast<double>(r.attempts),
         r.attempts, r.all_right, r.mixed, r.none_right);
-  if (contested && !file.is_stdout()) fmt::print("{}: {} contested examples\n", contested_out, r.contested);
+  if (contested && !file.is_stdout()) fmt::print("{}: {} minority-right examples\n", contested_out, r.contested);
   return 0;
 }
 

@@ -96,7 +96,7 @@ DedupReport DedupRun::run(const std::function<void(const DedupReport&)>& finish)
   if (!written) {
     read(state);
     copies();
-    if (c_.near) neighbours();
+    if (c_.near) neighbors();
     if (ranks_.first()) {
       settle();
       clusters();
@@ -104,7 +104,7 @@ DedupReport DedupRun::run(const std::function<void(const DedupReport&)>& finish)
     }
     survivor_ = {}, sources_ = {};
     sorted_.clear();
-    give_memory_back(fates_.size());
+    give_memory_back(statuses_.size());
   }
   emit(written ? state : nullptr);
   if (ranks_.first()) {
@@ -151,7 +151,7 @@ void DedupRun::give_back(std::unique_ptr<DedupWorker> w) {
 void DedupRun::copies() {
   struct Copy {
     uint32_t document, front;
-    uint64_t fate;
+    uint64_t status;
   };
   const uint64_t before = report_.read.documents - report_.filtered;
   const std::vector<const SpillFile*> files = rows_.exact();
@@ -163,11 +163,11 @@ void DedupRun::copies() {
     uint64_t gone = 0;
     const auto apply = [&](const Copy& c) {
       survivor_[c.document] = c.front;
-      set_fate(c.document, static_cast<Fate>(c.fate));
-      gone += c.fate == kExactCopy;
+      set_status(c.document, static_cast<DocStatus>(c.status));
+      gone += c.status == kExactDuplicate;
     };
-    const auto note = [&](uint32_t document, uint32_t front, Fate fate) {
-      ranks_.alone() ? apply({document, front, fate}) : found.push_back({document, front, fate});
+    const auto note = [&](uint32_t document, uint32_t front, DocStatus status) {
+      ranks_.alone() ? apply({document, front, status}) : found.push_back({document, front, status});
     };
     const auto look = [&](std::span<const uint32_t> same_key) {
       group.clear();
@@ -181,13 +181,13 @@ void DedupRun::copies() {
         for (size_t k = i + 1; k < end; ++k) {
           const bool other = group[k].first.source != group[i].first.source;
           if (c_.scope == Scope::all || (c_.scope == Scope::across && other)) {
-            note(group[k].second, group[i].second, kExactCopy);
+            note(group[k].second, group[i].second, kExactDuplicate);
           } else if (c_.scope == Scope::across) {
             note(group[k].second, group[i].second, kShadow);
           } else {  // within: the best of its source is the first of the source in this run
             size_t head = i;
             while (group[head].first.source != group[k].first.source) ++head;
-            if (head != k) note(group[k].second, group[head].second, kExactCopy);
+            if (head != k) note(group[k].second, group[head].second, kExactDuplicate);
           }
         }
         i = end;
@@ -208,28 +208,28 @@ void DedupRun::settle() {
   for (uint32_t d = begin; d < end; ++d) {
     uint32_t s = survivor_[d];
     while (survivor_[s] != s) s = survivor_[s];
-    if ((fates_[d] & ~kMarks) == kShadow) {
+    if ((statuses_[d] & ~kMarks) == kShadow) {
       const uint32_t front = survivor_[d];
-      const int fate = fates_[front] & ~kMarks;
-      if (fate == kKept || fate == kShadow) {
-        set_fate(d, kKept);
+      const int status = statuses_[front] & ~kMarks;
+      if (status == kKept || status == kShadow) {
+        set_status(d, kKept);
         survivor_[d] = d;
         continue;
       }
-      set_fate(d, static_cast<Fate>(fate));
-      ++(fate == kExactCopy ? report_.exact_removed : report_.near_removed);
+      set_status(d, static_cast<DocStatus>(status));
+      ++(status == kExactDuplicate ? report_.exact_removed : report_.near_removed);
     }
     survivor_[d] = s;
   }
   const size_t n = report_.sources.size();
   report_.overlap.assign(n, std::vector<uint64_t>(n));
   for (uint32_t d = begin; d < end; ++d) {
-    const int fate = fates_[d] & ~kMarks;
+    const int status = statuses_[d] & ~kMarks;
     SourceFunnel& f = report_.sources[sources_[d]];
-    const bool stays = fate == kKept, late = stays && (fates_[d] & kUnlabelled);
+    const bool stays = status == kKept, late = stays && (statuses_[d] & kUnlabeled);
     report_.kept += stays && !late, f.kept += stays && !late;
-    report_.unlabelled += late, f.unlabelled += late;
-    f.exact_removed += fate == kExactCopy, f.near_removed += fate == kNearCopy;
+    report_.unlabeled += late, f.unlabeled += late;
+    f.exact_removed += status == kExactDuplicate, f.near_removed += status == kNearDuplicate;
     if (removed(d)) ++report_.overlap[sources_[survivor_[d]]][sources_[d]];
   }
 }
@@ -247,7 +247,7 @@ void DedupRun::clusters() {
     std::string line = fmt::format("{{\"survivor\":{},\"removed\":[", rows_.record(gone[i].first).id);
     for (size_t k = i; k < end; ++k)
       line += fmt::format("{}{{\"id\":{},\"copy\":\"{}\"}}", k > i ? "," : "", rows_.record(gone[k].second).id,
-                          (fates_[gone[k].second] & ~kMarks) == kExactCopy ? "exact" : "near");
+                          (statuses_[gone[k].second] & ~kMarks) == kExactDuplicate ? "exact" : "near");
     file.write(line + "]}\n");
     ++report_.clusters;
     ++sizes[end - i + 1];
@@ -287,7 +287,7 @@ void DedupRun::pick_samples(const std::vector<std::pair<uint32_t, uint32_t>>& go
     for (size_t i = 0; i < some; ++i) {
       const uint32_t d = gone[begin + i * size / some].second;
       SampleDocument& sample = c.removed.emplace_back(document(d));
-      sample.exact = (fates_[d] & ~kMarks) == kExactCopy;
+      sample.exact = (statuses_[d] & ~kMarks) == kExactDuplicate;
       if (!wants_sets()) continue;
       rows_.set(d, rows_.record(d), set);
       sort_unique(set, scratch);

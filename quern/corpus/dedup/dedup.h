@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "quern/comm/communicator.h"
-#include "quern/corpus/dedup/elect.h"
+#include "quern/corpus/dedup/clustering.h"
 #include "quern/corpus/dedup/funnel.h"
 #include "quern/corpus/io/ingest.h"
 #include "quern/corpus/sketch/sketch.h"
@@ -71,7 +71,7 @@ struct DedupReport {
   std::vector<StageReport> stages;
   std::vector<std::string> rules;
   std::vector<uint64_t> rule_first, rule_any;
-  uint64_t filtered = 0, unlabelled = 0, exact_removed = 0, near_removed = 0, kept = 0;
+  uint64_t filtered = 0, unlabeled = 0, exact_removed = 0, near_removed = 0, kept = 0;
   uint64_t clusters = 0, largest = 0, candidate_pairs = 0, meetings = 0, compared = 0, passed = 0;
   uint64_t spilled = 0, bytes_out = 0;
   std::vector<uint64_t> input_hashes;  // of the files, XXH3-64; 0: not known, for this process did not read all of it
@@ -88,7 +88,7 @@ struct DedupReport {
   template <class V>
   void visit(V& v) {
     v("read", read), v("damaged", damaged), v("stages", stages), v("rules", rules), v("rule_first", rule_first);
-    v("rule_any", rule_any), v("filtered", filtered), v("unlabelled", unlabelled), v("exact_removed", exact_removed);
+    v("rule_any", rule_any), v("filtered", filtered), v("unlabelled", unlabeled), v("exact_removed", exact_removed);
     v("near_removed", near_removed), v("kept", kept), v("clusters", clusters), v("largest", largest);
     v("candidate_pairs", candidate_pairs), v("meetings", meetings), v("compared", compared), v("passed", passed);
     v("spilled", spilled), v("bytes_out", bytes_out), v("wrongful", wrongful), v("outputs", outputs);

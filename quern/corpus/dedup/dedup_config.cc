@@ -38,7 +38,7 @@ DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
   if (name == "zyda") {
     c.sketch.family = mode == "compat" ? RowFamily::datasketch : RowFamily::one_permutation;
   } else if (name == "zyda2") {
-    c.sketch = {.normaliser = Normaliser::raw,
+    c.sketch = {.text_normalizer = TextNormalizer::raw,
                 .shingle = 25,
                 .family = mode == "compat" ? RowFamily::murmur : RowFamily::one_permutation,
                 .rows = 128,
@@ -105,7 +105,7 @@ Json DedupReport::json() const {
   c.set("count", whole(clusters)), c.set("largest", whole(largest)),
       c.set("removed", whole(exact_removed + near_removed));
   j.set("clusters", std::move(c));
-  j.set("filtered", whole(filtered)), j.set("unlabelled", whole(unlabelled)),
+  j.set("filtered", whole(filtered)), j.set("unlabelled", whole(unlabeled)),
       j.set("exact_removed", whole(exact_removed));
   j.set("near_removed", whole(near_removed)), j.set("kept", whole(kept));
   j.set("meetings", whole(meetings)), j.set("candidate_pairs", whole(candidate_pairs)),

@@ -18,9 +18,11 @@ namespace fs = std::filesystem;
 
 Json index_settings(const DedupConfig& c) {
   if (c.near && c.clustering != Clustering::star)
-    fail("an index goes with star clusters: leave clustering at star, or do without --against and --save-index");
+    fail(
+        "an index needs star clustering, found another: set clustering to star, or use no index (against, "
+        "save_index)");
   if (c.scope != Scope::all)
-    fail("an index goes with scope all: set the scope, or do without --against and --save-index");
+    fail("an index needs scope all, found another: set scope to all, or use no index (against, save_index)");
   DedupConfig told = c;  // what the preset is called, and where things are read and written, is nothing to an index
   const Json all = told.json();
   Json j = Json::object();
@@ -122,8 +124,8 @@ void DedupRun::save_index() {
   std::vector<uint32_t> rows(static_cast<size_t>(c_.sketch.rows));
   const bool signatures = c_.near && c_.verify == Verification::signature;
   uint32_t next = 0;
-  for (uint64_t d = 0; d < fates_.size(); ++d) {
-    const bool stays = (fates_[d] & ~kMarks) == kKept;
+  for (uint64_t d = 0; d < statuses_.size(); ++d) {
+    const bool stays = (statuses_[d] & ~kMarks) == kKept;
     survivor_[d] = stays ? next++ : UINT32_MAX;
     if (!stays) continue;
     DocumentRecord r = rows_.record(d);
@@ -137,11 +139,11 @@ void DedupRun::save_index() {
       to.rows.append(rows.data(), rows.size() * sizeof(uint32_t));
     }
     to.records.append(&r, sizeof r);
-    const auto fate = static_cast<uint8_t>(kKept), source = static_cast<uint8_t>(r.source);
-    to.fates.append(&fate, 1), to.sources.append(&source, 1);
+    const auto status = static_cast<uint8_t>(kKept), source = static_cast<uint8_t>(r.source);
+    to.statuses.append(&status, 1), to.sources.append(&source, 1);
   }
-  const RowStretch all{0, next};
-  to.stretches.append(&all, sizeof all);
+  const RecordRange all{0, next};
+  to.record_ranges.append(&all, sizeof all);
   std::vector<BandRecord> buffer(65536);
   const auto copy = [&](const std::vector<const SpillFile*>& from, SpillFile& file) {
     for (const SpillFile* f : from)

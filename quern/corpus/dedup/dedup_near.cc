@@ -11,15 +11,16 @@ namespace {
 
 constexpr size_t kPairSample = 20000;
 
-void read_set(std::span<const SpillFile> sets, const Met& m, std::vector<uint64_t>& to) {
+void read_set(std::span<const SpillFile> sets, const CandidateDocument& m, std::vector<uint64_t>& to) {
   to.resize(m.record.set_count);
   if (!to.empty()) sets[m.sorted_by].read(m.record.set_at * 8, to.data(), to.size() * 8);
 }
 
 // Similarities of contenders from what the spill files hold; what each thread read last is kept.
-class Likenesses {
+class SetSimilarity {
  public:
-  Likenesses(const DedupConfig& c, std::span<const SpillFile> sets, const Segments& rows, std::span<const Met> order)
+  SetSimilarity(const DedupConfig& c, std::span<const SpillFile> sets, const Segments& rows,
+                std::span<const CandidateDocument> order)
       : c_(c), sets_(sets), rows_(rows), order_(order), kept_(static_cast<size_t>(thread_count())) {}
   double operator()(uint32_t a, uint32_t b) {
     Kept& k = kept_[static_cast<size_t>(thread_index())];
@@ -61,18 +62,18 @@ class Likenesses {
   const DedupConfig& c_;
   std::span<const SpillFile> sets_;
   const Segments& rows_;
-  std::span<const Met> order_;
+  std::span<const CandidateDocument> order_;
   std::vector<Kept> kept_;
 };
 
 }  // namespace
 
-void DedupRun::neighbours() {
+void DedupRun::neighbors() {
   Candidates candidates;
   stage("bands", after_exact_, 0, [&](StageReport& s) {
     for (size_t b = 0; b < band_files(); ++b)
       for (const SpillFile* f : rows_.band(b)) s.bytes_in += f->size();
-    candidates = meet();
+    candidates = find_pairs();
     report_.meetings = candidates.meetings;
     report_.candidate_pairs = candidates.pairs.size();
     s.documents_out = after_exact_;
@@ -82,11 +83,11 @@ void DedupRun::neighbours() {
     order = sorted_sets(candidates.documents());
     s.documents_out = after_exact_;
   });
-  if (ranks_.first()) stage("elect", after_exact_, 0, [&](StageReport& s) { elect(candidates, order, s); });
+  if (ranks_.first()) stage("elect", after_exact_, 0, [&](StageReport& s) { choose_kept(candidates, order, s); });
 }
 
 // Each rank has its bands; all of them get what was found.
-Candidates DedupRun::meet() {
+Candidates DedupRun::find_pairs() {
   std::vector<std::vector<const SpillFile*>> bands;
   for (size_t b = static_cast<size_t>(ranks_.rank()); b < band_files(); b += static_cast<size_t>(ranks_.size()))
     bands.push_back(rows_.band(b));
@@ -111,7 +112,7 @@ Candidates DedupRun::meet() {
 
 // The documents that met, the best first, their sets sorted: each rank a share of them, the first has all in the end.
 DedupRun::Order DedupRun::sorted_sets(const std::vector<uint32_t>& documents) {
-  const Cut cut = even_cut(static_cast<int64_t>(documents.size()), ranks_.size(), ranks_.rank());
+  const Range cut = even_range(static_cast<int64_t>(documents.size()), ranks_.size(), ranks_.rank());
   Order order;
   for (int64_t i = cut.begin; i < cut.end; ++i) {
     const uint32_t d = documents[static_cast<size_t>(i)];
@@ -124,27 +125,29 @@ DedupRun::Order DedupRun::sorted_sets(const std::vector<uint32_t>& documents) {
     for (int r = 0; r < ranks_.size() && ranks_.first(); ++r)
       sorted_.push_back(SpillFile::existing(folder_.of_rank(r) / "sorted"));
   }
-  std::sort(order.begin(), order.end(), [](const Met& a, const Met& b) { return better(a.record, b.record); });
+  std::sort(order.begin(), order.end(),
+            [](const CandidateDocument& a, const CandidateDocument& b) { return better(a.record, b.record); });
   return order;
 }
 
-void DedupRun::elect(const Candidates& candidates, Order& order, StageReport& s) {
-  std::vector<Contender> contenders;
+void DedupRun::choose_kept(const Candidates& candidates, Order& order, StageReport& s) {
+  std::vector<RankedDocument> ranked;
   uint32_t settled = 0;
-  for (const Met& m : order)
-    contenders.push_back({m.number, m.record.source}), settled += m.number < index_.documents;
-  Likenesses likenesses(c_, sorted_, rows_, order);
-  const Likeness like = [&](uint32_t a, uint32_t b) { return likenesses(a, b); };
-  const Election e = c_.clustering == Clustering::star ? elect_star(contenders, candidates, c_.scope, like, settled)
-                                                       : elect_closure(contenders, candidates, c_.scope, like);
+  for (const CandidateDocument& m : order)
+    ranked.push_back({m.number, m.record.source}), settled += m.number < index_.documents;
+  SetSimilarity set_similarity(c_, sorted_, rows_, order);
+  const SimilarityFunction like = [&](uint32_t a, uint32_t b) { return set_similarity(a, b); };
+  const DuplicateDecisions e = c_.clustering == Clustering::star
+                                   ? cluster_star(ranked, candidates, c_.scope, like, settled)
+                                   : cluster_closure(ranked, candidates, c_.scope, like);
   report_.compared = e.compared, report_.passed = e.passed;
   if (wants_sets()) report_.wrongful = 0;
-  for (size_t p = 0; p < e.verdicts.size(); ++p) {
-    const Verdict& v = e.verdicts[p];
+  for (size_t p = 0; p < e.decisions.size(); ++p) {
+    const DuplicateDecision& v = e.decisions[p];
     if (v.survivor == p) continue;
     const uint32_t d = order[p].number;
     survivor_[d] = order[v.survivor].number;
-    set_fate(d, kNearCopy);
+    set_status(d, kNearDuplicate);
     ++report_.near_removed;
     const double x = v.similarity >= 0 || !wants_sets() ? v.similarity : like(static_cast<uint32_t>(p), v.survivor);
     if (x < 0) ++report_.wrongful;

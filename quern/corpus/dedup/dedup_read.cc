@@ -10,7 +10,7 @@ namespace quern::corpus {
 struct DedupRun::Piece {
   uint64_t first = 0, bytes = 0;
   std::vector<DocumentRecord> records;  // set_at within the piece
-  std::vector<uint8_t> fates, source_of;
+  std::vector<uint8_t> statuses, source_of;
   std::vector<uint64_t> sets;
   std::vector<uint32_t> rows;  // signatures, when they are verified
   std::vector<std::vector<BandRecord>> bands;
@@ -19,7 +19,7 @@ struct DedupRun::Piece {
   ReadCounts counts;
   BlockPosition after;
   void clear() {
-    records.clear(), fates.clear(), source_of.clear(), sets.clear(), rows.clear(), exact.clear(), sources.clear();
+    records.clear(), statuses.clear(), source_of.clear(), sets.clear(), rows.clear(), exact.clear(), sources.clear();
     for (auto& b : bands) b.clear();
     counts = {};
   }
@@ -28,31 +28,31 @@ struct DedupRun::Piece {
 void DedupRun::look_at(const DocumentView& d, DedupWorker& w, Piece& p) {
   const size_t at = d.number - p.first;
   std::string_view text = d.text;
-  p.fates[at] = kKept;
+  p.statuses[at] = kKept;
   const auto source = static_cast<uint32_t>(index_.sources.size() + d.source);
   SourceFunnel& funnel = p.sources[source];
   ++funnel.documents, funnel.text_bytes += text.size();
   if (!d.label_passes) {
     if (!c_.label_late) {
-      p.fates[at] = kFiltered;
-      ++funnel.unlabelled;
+      p.statuses[at] = kFiltered;
+      ++funnel.unlabeled;
       return;
     }
-    p.fates[at] |= kUnlabelled;
+    p.statuses[at] |= kUnlabeled;
   }
   if (const int f = filters_.of_source[d.source]; f >= 0) {
     const size_t rule = filters_.first_rule[static_cast<size_t>(f)];
-    const Judgement j = w.filters[static_cast<size_t>(f)]->judge_page(text, d.url);
+    const FilterResult j = w.filters[static_cast<size_t>(f)]->apply_page(text, d.url);
     for (uint64_t bits = j.failing; bits; bits &= bits - 1)
       ++funnel.rule_any[rule + static_cast<size_t>(__builtin_ctzll(bits))];
     if (!j.keep()) {
       ++funnel.rule_first[rule + static_cast<size_t>(j.first())];
       ++funnel.filtered;
-      p.fates[at] = kFiltered;
+      p.statuses[at] = kFiltered;
       return;
     }
     text = j.text;
-    if (j.changed) p.fates[at] |= kChanged;
+    if (j.changed) p.statuses[at] |= kChanged;
   }
   DocumentRecord& r = p.records[at];
   r.id = index_.id_behind(d.id), r.source = source, r.score = static_cast<float>(d.score);
@@ -86,7 +86,7 @@ DedupRun::Piece DedupRun::first_look(const Block& block, Piece&& spare) {
   p.clear();
   p.first = block.first, p.bytes = block.bytes.size(), p.after = block.after;
   p.records.resize(block.rows.size());
-  p.fates.resize(block.rows.size(), kProblem);
+  p.statuses.resize(block.rows.size(), kProblem);
   for (const Row& r : block.rows)  // bad rows too: a table of sources has an entry a change
     p.source_of.push_back(static_cast<uint8_t>(index_.sources.size() + in_.files[r.file].source));
   p.bands.resize(band_files());
@@ -95,7 +95,7 @@ DedupRun::Piece DedupRun::first_look(const Block& block, Piece&& spare) {
   if (c_.near && c_.verify == Verification::signature)
     p.rows.resize(block.rows.size() * static_cast<size_t>(c_.sketch.rows));
   w->reader.read(
-      block, p.counts, [&](const DocumentView& d) { look_at(d, *w, p); }, [](uint64_t, RowProblem) {});
+      block, p.counts, [&](const DocumentView& d) { look_at(d, *w, p); }, [](uint64_t, RecordProblem) {});
   give_back(std::move(w));
   return p;
 }
@@ -103,15 +103,15 @@ DedupRun::Piece DedupRun::first_look(const Block& block, Piece&& spare) {
 void DedupRun::keep(Piece& p) {
   const uint64_t base = own_.sets.size() / sizeof(uint64_t);
   for (DocumentRecord& r : p.records) r.set_at += base;
-  const RowStretch stretch{p.first, p.records.size()};
-  own_.stretches.append(&stretch, sizeof stretch);
+  const RecordRange record_range{p.first, p.records.size()};
+  own_.record_ranges.append(&record_range, sizeof record_range);
   own_.records.append(p.records.data(), p.records.size() * sizeof(DocumentRecord));
   own_.sets.append(p.sets.data(), p.sets.size() * sizeof(uint64_t));
   own_.rows.append(p.rows.data(), p.rows.size() * sizeof(uint32_t));
   own_.exact.append(p.exact.data(), p.exact.size() * sizeof(BandRecord));
   for (size_t b = 0; b < own_.bands.size(); ++b)
     own_.bands[b].append(p.bands[b].data(), p.bands[b].size() * sizeof(BandRecord));
-  own_.fates.append(p.fates.data(), p.fates.size());
+  own_.statuses.append(p.statuses.data(), p.statuses.size());
   own_.sources.append(p.source_of.data(), p.source_of.size());
   report_.read.add(p.counts);
   example_blocks_.resize(report_.read.examples.size(), p.after.blocks);
@@ -169,9 +169,9 @@ void DedupRun::gather_rows(uint64_t rows) {
   if (rows_.rows() != index_.documents + rows)
     fail("{} rows were read and {} are on disk: did an input or the index change?", index_.documents + rows,
          rows_.rows());
-  rows_.fates(fates_);
+  rows_.statuses(statuses_);
   sources_ = rows_.sources();
-  survivor_.resize(fates_.size());
+  survivor_.resize(statuses_.size());
   for (size_t i = 0; i < survivor_.size(); ++i) survivor_[i] = static_cast<uint32_t>(i);
 }
 
@@ -213,7 +213,7 @@ void DedupRun::read(const Json* from) {
           },
           [&](Piece&& p) {
             keep(p);
-            tell("read", p.after.packed, in_.bytes(), report_.read.documents);
+            report_progress("read", p.after.packed, in_.bytes(), report_.read.documents);
             std::lock_guard lock(spares_lock);
             spares.push_back(std::move(p));
           });
@@ -225,7 +225,7 @@ void DedupRun::read(const Json* from) {
     gather_rows(end.next);
     report_.rule_first.assign(filters_.rules.size(), 0), report_.rule_any = report_.rule_first;
     for (const SourceFunnel& f : report_.sources) {
-      report_.filtered += f.filtered + f.unlabelled, report_.unlabelled += f.unlabelled;
+      report_.filtered += f.filtered + f.unlabeled, report_.unlabeled += f.unlabeled;
       for (size_t i = 0; i < filters_.rules.size(); ++i)
         report_.rule_first[i] += f.rule_first[i], report_.rule_any[i] += f.rule_any[i];
     }

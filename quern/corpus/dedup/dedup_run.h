@@ -24,13 +24,13 @@
 
 namespace quern::corpus {
 
-enum Fate : uint8_t { kProblem, kFiltered, kKept, kExactCopy, kNearCopy, kShadow };
-constexpr uint8_t kChanged = 0x80;     // the filter changed the text
-constexpr uint8_t kUnlabelled = 0x40;  // its label keeps it out, but only once survivors are chosen
-constexpr uint8_t kMarks = kChanged | kUnlabelled;
+enum DocStatus : uint8_t { kProblem, kFiltered, kKept, kExactDuplicate, kNearDuplicate, kShadow };
+constexpr uint8_t kChanged = 0x80;    // the filter changed the text
+constexpr uint8_t kUnlabeled = 0x40;  // its label keeps it out, but only once survivors are chosen
+constexpr uint8_t kMarks = kChanged | kUnlabeled;
 
 // A document that met another, with its sorted set: `set_at` in the file of the rank that sorted it.
-struct Met {
+struct CandidateDocument {
   DocumentRecord record;
   uint32_t number = 0, sorted_by = 0;
 };
@@ -61,10 +61,10 @@ class DedupRun {
   DedupReport run(const std::function<void(const DedupReport&)>& finish);
 
  private:
-  struct Piece;  // of the first reading: one block
-  struct Part;   // of the second
-  struct Sink;   // where those go
-  using Order = std::vector<Met>;
+  struct Piece;           // of the first reading: one block
+  struct RewrittenBlock;  // of the second
+  struct Sink;            // where those go
+  using Order = std::vector<CandidateDocument>;
 
   template <class F>
   void stage(const char* name, uint64_t documents, uint64_t bytes, F&& body) {
@@ -78,7 +78,7 @@ class DedupRun {
   static double seconds_now();
   static uint64_t peak_rss();
   static void give_memory_back(uint64_t rows);  // what was freed, to the system, when rows are many
-  void tell(const char* stage, uint64_t bytes, uint64_t total, uint64_t documents) {
+  void report_progress(const char* stage, uint64_t bytes, uint64_t total, uint64_t documents) {
     if (progress_ && ranks_.first()) progress_({stage, bytes, total, documents});
   }
   std::unique_ptr<DedupWorker> borrow();
@@ -91,7 +91,7 @@ class DedupRun {
     return (b.after.blocks - 1) % static_cast<uint64_t>(ranks_.size()) == static_cast<uint64_t>(ranks_.rank());
   }
   bool removed(uint32_t d) const { return survivor_[d] != d; }
-  void set_fate(uint32_t d, Fate f) { fates_[d] = static_cast<uint8_t>((fates_[d] & kMarks) | f); }
+  void set_status(uint32_t d, DocStatus f) { statuses_[d] = static_cast<uint8_t>((statuses_[d] & kMarks) | f); }
 
   void read(const Json* from);
   void look_at(const DocumentView& d, DedupWorker& w, Piece& p);
@@ -103,11 +103,11 @@ class DedupRun {
   size_t band_files() const { return c_.near ? static_cast<size_t>(c_.bands.bands) : 0; }
 
   void copies();
-  void neighbours();
-  Candidates meet();
+  void neighbors();
+  Candidates find_pairs();
   Order sorted_sets(const std::vector<uint32_t>& documents);
   void sort_sets(Order& order);
-  void elect(const Candidates& candidates, Order& order, StageReport& s);
+  void choose_kept(const Candidates& candidates, Order& order, StageReport& s);
   void sample_pairs(const Candidates& candidates, const Order& order);
   void settle();
   void clusters();
@@ -115,7 +115,7 @@ class DedupRun {
   void save_index();
 
   void emit(const Json* from);
-  Part copy_survivors(const Block& block);
+  RewrittenBlock copy_survivors(const Block& block);
   void write_again(BlockPosition at, Sink& sink, uint64_t& documents);
   void emit_shards(const Json* from, StageReport& s);
   void emit_frames(const Json* from, StageReport& s);
@@ -134,7 +134,7 @@ class DedupRun {
   Segments rows_;                         // afterwards
   std::vector<SpillFile> sorted_;         // the sets of those who met, by the rank that sorted them
   std::vector<uint64_t> example_blocks_;  // where the report's examples of bad rows come from
-  std::vector<uint8_t> fates_;
+  std::vector<uint8_t> statuses_;
   SourceTable sources_;
   std::vector<uint32_t> survivor_;
   uint64_t after_exact_ = 0, noted_ = 0;  // bytes of input since the last note

@@ -284,11 +284,11 @@ TEST_F(DedupTest, LabelsFirstOrLate) {
   c.fields[0].label = "q", c.fields[0].label_at_least = 3;
   const DedupReport first = run({"a=x.jsonl", "b=y.jsonl"}, c);
   EXPECT_EQ(kept(), std::vector<std::string>{text + " more"});
-  EXPECT_EQ(first.unlabelled, 1u);
+  EXPECT_EQ(first.unlabeled, 1u);
   c.label_late = true;
   const DedupReport late = run({"a=x.jsonl", "b=y.jsonl"}, c);
   EXPECT_TRUE(kept().empty());
-  EXPECT_EQ(late.unlabelled, 1u);
+  EXPECT_EQ(late.unlabeled, 1u);
   c.fields[0].label_at_least = 2;
   run({"a=x.jsonl", "b=y.jsonl"}, c);
   EXPECT_EQ(kept(), std::vector<std::string>{text});
@@ -338,9 +338,9 @@ TEST(Similarity, AgreesWithSets) {
     for (uint64_t x : sa) both += sb.contains(x);
     ASSERT_EQ(intersection_size(a, b), both);
     ASSERT_EQ(intersection_ref(a, b, 0), both);
-    for (uint64_t least : {both, both + 1})
+    for (uint64_t minimum : {both, both + 1})
       if (active_isa() == Isa::avx512) {
-        ASSERT_EQ(intersection_avx512(a, b, least), least > both ? UINT64_MAX : both);
+        ASSERT_EQ(intersection_avx512(a, b, minimum), minimum > both ? UINT64_MAX : both);
       }
     const double j =
         a.empty() && b.empty() ? 0 : static_cast<double>(both) / static_cast<double>(sa.size() + sb.size() - both);

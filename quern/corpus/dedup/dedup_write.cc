@@ -26,7 +26,7 @@ std::string_view beginning(std::string_view text) {
 
 }  // namespace
 
-struct DedupRun::Part {
+struct DedupRun::RewrittenBlock {
   std::string frame;
   uint64_t unpacked = 0, documents = 0, bytes = 0;
   BlockPosition after;
@@ -34,7 +34,7 @@ struct DedupRun::Part {
 };
 
 struct DedupRun::Sink {
-  std::function<void(const Part&)> put;
+  std::function<void(const RewrittenBlock&)> put;
   std::function<void(const BlockPosition&)> note;
 };
 
@@ -55,9 +55,9 @@ SampleDocument* DedupRun::wanted(uint32_t number) {
   return nullptr;
 }
 
-DedupRun::Part DedupRun::copy_survivors(const Block& block) {
+DedupRun::RewrittenBlock DedupRun::copy_survivors(const Block& block) {
   std::unique_ptr<DedupWorker> w;
-  Part part;
+  RewrittenBlock part;
   std::string lines;
   ReadCounts ignored;
   part.bytes = block.bytes.size(), part.after = block.after;
@@ -68,28 +68,28 @@ DedupRun::Part DedupRun::copy_survivors(const Block& block) {
     one.rows = {block.rows[i]};
     one.bytes.append(block.text(block.rows[i]));
     one.rows[0].begin = 0, one.rows[0].end = one.bytes.size();
-    w->reader.read(one, ignored, f, [](uint64_t, RowProblem) {});
+    w->reader.read(one, ignored, f, [](uint64_t, RecordProblem) {});
   };
   for (size_t i = 0; i < block.rows.size(); ++i) {
     if (wanted(static_cast<uint32_t>(block.first + i)))
       read_one(i, [&](const DocumentView& d) {
         part.samples.emplace_back(static_cast<uint32_t>(d.number), std::string(beginning(d.text)));
       });
-    const uint8_t fate = fates_[block.first + i];
-    if ((fate & ~kMarks) != kKept || (fate & kUnlabelled)) continue;
+    const uint8_t status = statuses_[block.first + i];
+    if ((status & ~kMarks) != kKept || (status & kUnlabeled)) continue;
     const Row& row = block.rows[i];
     ++part.documents;
-    if (is_lines(in_.files[row.file].form) && !(fate & kChanged) && !c_.read.replace_utf8) {
+    if (is_lines(in_.files[row.file].form) && !(status & kChanged) && !c_.read.replace_utf8) {
       lines += block.text(row);
       lines += '\n';
       continue;
     }
     read_one(i, [&](const DocumentView& d) {
       DocumentFilter* f =
-          fate & kChanged ? w->filters[static_cast<size_t>(filters_.of_source[d.source])].get() : nullptr;
+          status & kChanged ? w->filters[static_cast<size_t>(filters_.of_source[d.source])].get() : nullptr;
       DocumentView own = d;
       own.id = index_.id_behind(d.id);
-      append_document(own, f ? f->judge_page(d.text, d.url).text : d.text, lines);
+      append_document(own, f ? f->apply_page(d.text, d.url).text : d.text, lines);
     });
   }
   if (w) give_back(std::move(w));
@@ -103,27 +103,27 @@ void DedupRun::write_again(BlockPosition at, Sink& sink, uint64_t& documents) {
   blocks.want_hashes();
   blocks.seek(at);
   sink.note(at);
-  ordered_pipeline<Block, Part>(
+  ordered_pipeline<Block, RewrittenBlock>(
       thread_count(),
       [&](Block& b) {
         while (blocks.next(b)) {
           b.first += index_.documents;
-          if (b.first + b.rows.size() > fates_.size()) fail("the inputs grew between the two readings");
+          if (b.first + b.rows.size() > statuses_.size()) fail("the inputs grew between the two readings");
           if (mine(b)) return true;
         }
         at = b.after;
         return false;
       },
       [&](const Block& b) { return copy_survivors(b); },
-      [&](Part&& p) {
+      [&](RewrittenBlock&& p) {
         sink.put(p);
         documents += p.documents, noted_ += p.bytes;
         for (auto& [number, text] : p.samples) wanted(number)->text = std::move(text);
         if (noted_ >= c_.checkpoint_bytes) sink.note(p.after), noted_ = 0;
-        tell("write", p.after.packed, in_.bytes(), documents);
+        report_progress("write", p.after.packed, in_.bytes(), documents);
       });
   for (size_t f = 0; f < in_.files.size(); ++f) report_.input_hashes.push_back(blocks.hash(f));
-  if (index_.documents + at.next != fates_.size()) fail("the inputs shrank between the two readings");
+  if (index_.documents + at.next != statuses_.size()) fail("the inputs shrank between the two readings");
   sink.note(at);
 }
 
@@ -136,7 +136,7 @@ void DedupRun::emit_shards(const Json* from, StageReport& s) {
     read_state(from->at("written"), documents);
   }
   ShardWriter shards(out_, "part", c_.level, c_.shard_bytes, shard);
-  Sink sink{[&](const Part& p) { shards.write_frame(p.frame, p.unpacked); },
+  Sink sink{[&](const RewrittenBlock& p) { shards.write_frame(p.frame, p.unpacked); },
             [&](const BlockPosition& to) {
               Json j = Json::object();
               j.set("phase", "write"), j.set("position", state_json(to));
@@ -169,7 +169,7 @@ void DedupRun::emit_frames(const Json* from, StageReport& s) {
   {
     SpillFile frames = SpillFile::named(folder_.file("frames"), frame_bytes);
     SpillFile table = SpillFile::named(folder_.file("frame-table"), table_bytes);
-    Sink sink{[&](const Part& p) {
+    Sink sink{[&](const RewrittenBlock& p) {
                 const FrameRecord r{p.after.blocks - 1, p.frame.size(), p.unpacked};
                 frames.append(p.frame.data(), p.frame.size()), table.append(&r, sizeof r);
               },
@@ -227,16 +227,16 @@ void DedupRun::emit(const Json* from) {
     ++report_.resumed;
   } else {
     if (ranks_.first()) {
-      write_file(folder_.file("verdicts"), {reinterpret_cast<const char*>(fates_.data()), fates_.size()});
+      write_file(folder_.file("verdicts"), {reinterpret_cast<const char*>(statuses_.data()), statuses_.size()});
       // Noted before any other rank can: otherwise one killed now would leave them ahead of the first.
       if (!ranks_.alone()) note_frames({}, 0, 0, 0);
     }
     read_state(Json::parse(ranks_.from_first(state_json(report_).dump())), report_);
   }
-  if (from || !ranks_.first() || fates_.empty()) {
-    const SpillFile verdicts = SpillFile::existing(folder_.of_rank(0) / "verdicts");
-    fates_.resize(verdicts.size());
-    verdicts.read(0, fates_.data(), fates_.size());
+  if (from || !ranks_.first() || statuses_.empty()) {
+    const SpillFile decisions = SpillFile::existing(folder_.of_rank(0) / "verdicts");
+    statuses_.resize(decisions.size());
+    decisions.read(0, statuses_.data(), statuses_.size());
   }
   stage("write", report_.kept, in_.bytes(), [&](StageReport& s) {
     ranks_.alone() ? emit_shards(from, s) : emit_frames(from, s);

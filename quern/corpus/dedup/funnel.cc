@@ -5,7 +5,7 @@
 namespace quern::corpus {
 
 void SourceFunnel::add(const SourceFunnel& o) {
-  documents += o.documents, text_bytes += o.text_bytes, filtered += o.filtered, unlabelled += o.unlabelled;
+  documents += o.documents, text_bytes += o.text_bytes, filtered += o.filtered, unlabeled += o.unlabeled;
   exact_removed += o.exact_removed, near_removed += o.near_removed, kept += o.kept;
   rule_first.resize(std::max(rule_first.size(), o.rule_first.size()));
   rule_any.resize(rule_first.size());
@@ -39,7 +39,7 @@ Json funnel_json(const std::vector<SourceFunnel>& sources, const std::vector<std
   for (const SourceFunnel& s : sources) {
     Json j = Json::object(), first = Json::object();
     j.set("source", s.name), j.set("documents", whole(s.documents)), j.set("text_bytes", whole(s.text_bytes));
-    j.set("filtered", whole(s.filtered)), j.set("unlabelled", whole(s.unlabelled));
+    j.set("filtered", whole(s.filtered)), j.set("unlabelled", whole(s.unlabeled));
     j.set("exact_removed", whole(s.exact_removed)), j.set("near_removed", whole(s.near_removed));
     j.set("kept", whole(s.kept));
     for (size_t i = 0; i < rules.size() && i < s.rule_first.size(); ++i)

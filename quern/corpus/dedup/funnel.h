@@ -13,12 +13,12 @@ namespace quern::corpus {
 struct SourceFunnel {
   std::string name;
   uint64_t documents = 0, text_bytes = 0;
-  uint64_t filtered = 0, unlabelled = 0, exact_removed = 0, near_removed = 0, kept = 0;  // add up to documents
-  std::vector<uint64_t> rule_first, rule_any;                                            // by rule of the report
+  uint64_t filtered = 0, unlabeled = 0, exact_removed = 0, near_removed = 0, kept = 0;  // add up to documents
+  std::vector<uint64_t> rule_first, rule_any;                                           // by rule of the report
   template <class V>
   void visit(V& v) {
     v("name", name), v("documents", documents), v("text_bytes", text_bytes), v("filtered", filtered);
-    v("unlabelled", unlabelled), v("exact_removed", exact_removed), v("near_removed", near_removed), v("kept", kept);
+    v("unlabelled", unlabeled), v("exact_removed", exact_removed), v("near_removed", near_removed), v("kept", kept);
     v("rule_first", rule_first), v("rule_any", rule_any);
   }
   void add(const SourceFunnel& o);

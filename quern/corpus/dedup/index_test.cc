@@ -126,7 +126,7 @@ TEST_F(IndexTest, WhatDoesNotFitIsRefused) {
             std::string::npos);
   config_ = before;
   config_.clustering = Clustering::closure;
-  EXPECT_NE(message_of([&] { run("y", "o4", "ix"); }).find("star clusters"), std::string::npos);
+  EXPECT_NE(message_of([&] { run("y", "o4", "ix"); }).find("star clustering"), std::string::npos);
   config_ = before;
   config_.scope = Scope::across;
   EXPECT_NE(message_of([&] { run("y", "o5", "", "iy"); }).find("scope all"), std::string::npos);

@@ -133,7 +133,7 @@ TEST_F(ResumeTest, FunnelsAddUp) {
   ASSERT_EQ(r.sources.size(), 1u);
   const SourceFunnel& f = r.sources[0];
   EXPECT_EQ(f.documents, r.read.documents);
-  EXPECT_EQ(f.documents, f.filtered + f.unlabelled + f.exact_removed + f.near_removed + f.kept);
+  EXPECT_EQ(f.documents, f.filtered + f.unlabeled + f.exact_removed + f.near_removed + f.kept);
   EXPECT_EQ(f.kept, r.kept);
   EXPECT_EQ(r.overlap[0][0], r.exact_removed + r.near_removed);
   uint64_t clusters = 0, removed = 0;

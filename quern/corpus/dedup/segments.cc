@@ -16,8 +16,8 @@ bool better(const DocumentRecord& a, const DocumentRecord& b) {
 
 template <class F>
 void Segment::each(Segment& s, size_t bands, F&& f) {
-  f("stretches", s.stretches), f("records", s.records), f("sets", s.sets), f("rows", s.rows);
-  f("exact", s.exact), f("fates", s.fates), f("sources", s.sources);
+  f("stretches", s.record_ranges), f("records", s.records), f("sets", s.sets), f("rows", s.rows);
+  f("exact", s.exact), f("fates", s.statuses), f("sources", s.sources);
   s.bands.resize(bands);
   for (size_t b = 0; b < bands; ++b) f(fmt::format("band-{:03}", b), s.bands[b]);
 }
@@ -52,39 +52,38 @@ uint64_t Segment::bytes() const {
 }
 
 void Segments::add(Segment s) {
-  const uint64_t n = s.stretches.size() / sizeof(RowStretch);
+  const uint64_t n = s.record_ranges.size() / sizeof(RecordRange);
   uint64_t at = 0;
   for (uint64_t i = 0; i < n; ++i) {
-    const auto r = s.stretches.record<RowStretch>(i);
+    const auto r = s.record_ranges.record<RecordRange>(i);
     // The blocks of a run alone follow one another: one stretch.
-    if (i > 0 && stretches_.back().first + stretches_.back().rows == r.first)
-      stretches_.back().rows += r.rows;
+    if (i > 0 && spans_.back().first + spans_.back().rows == r.first)
+      spans_.back().rows += r.rows;
     else
-      stretches_.push_back({r.first, r.rows, at, static_cast<uint32_t>(segments_.size())});
+      spans_.push_back({r.first, r.rows, at, static_cast<uint32_t>(segments_.size())});
     at += r.rows;
   }
   segments_.push_back(std::move(s));
 }
 
 void Segments::arrange() {
-  std::sort(stretches_.begin(), stretches_.end(),
-            [](const Stretch& a, const Stretch& b) { return a.first < b.first; });
+  std::sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
   uint64_t next = 0;
-  for (const Stretch& s : stretches_) {
+  for (const Span& s : spans_) {
     if (s.first != next) fail("the ranks' readings leave rows {} to {} out: did an input change?", next, s.first);
     next = s.first + s.rows;
   }
 }
 
-const Segments::Stretch& Segments::find(uint64_t number) const {
-  auto at = std::upper_bound(stretches_.begin(), stretches_.end(), number,
-                             [](uint64_t n, const Stretch& s) { return n < s.first; });
-  QUERN_CHECK(at != stretches_.begin() && number - at[-1].first < at[-1].rows, "row {}", number);
+const Segments::Span& Segments::find(uint64_t number) const {
+  auto at =
+      std::upper_bound(spans_.begin(), spans_.end(), number, [](uint64_t n, const Span& s) { return n < s.first; });
+  QUERN_CHECK(at != spans_.begin() && number - at[-1].first < at[-1].rows, "row {}", number);
   return at[-1];
 }
 
 DocumentRecord Segments::record(uint64_t number) const {
-  const Stretch& s = find(number);
+  const Span& s = find(number);
   return segments_[s.segment].records.record<DocumentRecord>(s.at + number - s.first);
 }
 
@@ -94,19 +93,19 @@ void Segments::set(uint64_t number, const DocumentRecord& r, std::vector<uint64_
 }
 
 void Segments::signature(uint64_t number, std::vector<uint32_t>& to) const {
-  const Stretch& s = find(number);
+  const Span& s = find(number);
   segments_[s.segment].rows.read((s.at + number - s.first) * to.size() * 4, to.data(), to.size() * 4);
 }
 
-void Segments::fates(std::vector<uint8_t>& to) const {
+void Segments::statuses(std::vector<uint8_t>& to) const {
   to.resize(rows());
-  for (const Stretch& s : stretches_) segments_[s.segment].fates.read(s.at, to.data() + s.first, s.rows);
+  for (const Span& s : spans_) segments_[s.segment].statuses.read(s.at, to.data() + s.first, s.rows);
 }
 
 SourceTable Segments::sources() const {
   SourceTable table;
   std::vector<uint8_t> piece(65536);
-  for (const Stretch& s : stretches_)
+  for (const Span& s : spans_)
     for (uint64_t at = 0; at < s.rows; at += piece.size()) {
       const uint64_t some = std::min<uint64_t>(s.rows - at, piece.size());
       segments_[s.segment].sources.read(s.at + at, piece.data(), some);

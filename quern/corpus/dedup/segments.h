@@ -26,12 +26,12 @@ static_assert(sizeof(DocumentRecord) == 48);
 // lie.
 bool better(const DocumentRecord& a, const DocumentRecord& b);
 
-struct RowStretch {
+struct RecordRange {
   uint64_t first = 0, rows = 0;
 };
 
 struct Segment {
-  SpillFile stretches, records, sets, rows, exact, fates, sources;
+  SpillFile record_ranges, records, sets, rows, exact, statuses, sources;
   std::vector<SpillFile> bands;
 
   // To append to, with as much of each file as `sizes` says; to read.
@@ -65,24 +65,24 @@ class Segments {
   void add(Segment s);
   void arrange();  // after the last one: rows are found from now on; every number must be there once
   bool empty() const { return segments_.empty(); }
-  uint64_t rows() const { return stretches_.empty() ? 0 : stretches_.back().first + stretches_.back().rows; }
+  uint64_t rows() const { return spans_.empty() ? 0 : spans_.back().first + spans_.back().rows; }
   DocumentRecord record(uint64_t number) const;
   // A record's shingles as they came; its signature.
   void set(uint64_t number, const DocumentRecord& r, std::vector<uint64_t>& to) const;
   void signature(uint64_t number, std::vector<uint32_t>& to) const;
-  void fates(std::vector<uint8_t>& to) const;  // one byte a row, in the order of their numbers
+  void statuses(std::vector<uint8_t>& to) const;  // one byte a row, in the order of their numbers
   SourceTable sources() const;
   std::vector<const SpillFile*> exact() const;
   std::vector<const SpillFile*> band(size_t b) const;
 
  private:
-  struct Stretch {
+  struct Span {
     uint64_t first, rows, at;  // at: the place of the first in its segment
     uint32_t segment;
   };
-  const Stretch& find(uint64_t number) const;
+  const Span& find(uint64_t number) const;
   std::vector<Segment> segments_;
-  std::vector<Stretch> stretches_;
+  std::vector<Span> spans_;
 };
 
 }  // namespace quern::corpus

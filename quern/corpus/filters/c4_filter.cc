@@ -43,8 +43,8 @@ class C4 : public DocumentFilter {
  public:
   explicit C4(bool wants_end) : wants_end_(wants_end) {}
   std::span<const char* const> rules() const override { return kRules; }
-  Judgement judge(std::string_view text) override {
-    Judgement j;
+  FilterResult apply(std::string_view text) override {
+    FilterResult j;
     uint64_t sentences = 0;
     bool lorem = false, brace = false;
     left_.clear();

@@ -89,17 +89,17 @@ struct Quantizer {  // a row as codes of its parts
 
 struct RowTable {
   int64_t rows = 0, columns = 0;
-  std::vector<float> data;  // or quantised:
-  bool quantised = false, norms = false;
+  std::vector<float> data;  // or quantized:
+  bool quantized = false, norms = false;
   std::vector<uint8_t> codes, norm_codes;
   Quantizer parts, norm_parts;
 
-  void read(Bytes& in, bool is_quantised) {
-    quantised = is_quantised;
-    norms = quantised && in.flag();
+  void read(Bytes& in, bool is_quantized) {
+    quantized = is_quantized;
+    norms = quantized && in.flag();
     rows = in.take<int64_t>(), columns = in.take<int64_t>();
     if (rows < 0 || columns < 1 || columns > 100000 || rows > int64_t{1} << 40) in.bad("a table of an odd size");
-    if (!quantised) {
+    if (!quantized) {
       data = in.array<float>(static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns));
       return;
     }
@@ -116,7 +116,7 @@ struct RowTable {
   // f(column, value) over the row.
   template <class F>
   void row(int64_t r, F&& f) const {
-    if (!quantised) {
+    if (!quantized) {
       const float* p = data.data() + r * columns;
       for (int64_t c = 0; c < columns; ++c) f(c, p[c]);
       return;
@@ -288,10 +288,10 @@ FastText FastText::from_bytes(std::string_view bytes, const std::string& name) {
     if (to < 0 || to >= m->pruned) in.bad("a bucket outside the table");
     m->pruned_to[from] = to;
   }
-  const bool quantised = in.flag();
-  m->input.read(in, quantised);
-  const bool quantised_output = in.flag();
-  m->output.read(in, quantised && quantised_output);
+  const bool quantized = in.flag();
+  m->input.read(in, quantized);
+  const bool quantized_output = in.flag();
+  m->output.read(in, quantized && quantized_output);
   const int64_t rows = int64_t{words} + (m->pruned >= 0 ? m->pruned : m->bucket);
   const bool reads_buckets = m->maxn > 0 || m->word_ngrams > 1;
   if (m->input.columns != m->dim || m->output.columns != m->dim || m->input.rows < (reads_buckets ? rows : words))

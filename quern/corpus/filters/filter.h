@@ -12,7 +12,7 @@
 
 namespace quern::corpus {
 
-struct Judgement {
+struct FilterResult {
   uint64_t failing = 0;   // bit i: rule i rejects
   std::string_view text;  // what goes on; valid until the next call
   bool changed = false;   // text differs from what came
@@ -24,9 +24,9 @@ class DocumentFilter {
  public:
   virtual ~DocumentFilter() = default;
   virtual std::span<const char* const> rules() const = 0;  // at most 64, in order
-  virtual Judgement judge(std::string_view utf8) = 0;
+  virtual FilterResult apply(std::string_view utf8) = 0;
   // With where the document comes from; empty: not known.
-  virtual Judgement judge_page(std::string_view utf8, std::string_view) { return judge(utf8); }
+  virtual FilterResult apply_page(std::string_view utf8, std::string_view) { return apply(utf8); }
   virtual bool wants_url() const { return false; }
 };
 

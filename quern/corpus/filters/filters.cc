@@ -39,13 +39,13 @@ class FilterChain : public DocumentFilter {
     if (rules_.size() > 64) fail("a chain of filters with {} rules, at most 64", rules_.size());
   }
   std::span<const char* const> rules() const override { return rules_; }
-  Judgement judge(std::string_view utf8) override { return judge_page(utf8, {}); }
-  Judgement judge_page(std::string_view utf8, std::string_view url) override {
-    Judgement all;
+  FilterResult apply(std::string_view utf8) override { return apply_page(utf8, {}); }
+  FilterResult apply_page(std::string_view utf8, std::string_view url) override {
+    FilterResult all;
     all.text = utf8;
     size_t rule = 0;
     for (size_t i = 0; i < links_.size(); ++i) {
-      const Judgement j = links_[i]->judge_page(all.text, url);
+      const FilterResult j = links_[i]->apply_page(all.text, url);
       if (const size_t n = links_[i]->rules().size(); n > 0) all.failing |= j.failing << rule, rule += n;
       all.changed = all.changed || j.changed;
       all.text = j.text;

@@ -16,7 +16,7 @@ constexpr const char* kRules[] = {"line_ends<0.12", "short_lines>0.67", "repeate
 class FineWeb : public DocumentFilter {
  public:
   std::span<const char* const> rules() const override { return kRules; }
-  Judgement judge(std::string_view text) override {
+  FilterResult apply(std::string_view text) override {
     split_lines(text, lines_), split_words(text, words_);
     std::erase_if(lines_, [](std::string_view l) { return trimmed(l).empty(); });
     uint64_t ends = 0, short_lines = 0, again = 0;
@@ -33,7 +33,7 @@ class FineWeb : public DocumentFilter {
     };
     const bool fails[] = {share(ends, lines_.size()) < 0.12, share(short_lines, lines_.size()) > 0.67,
                           share(again, length) > 0.01, share(feeds, words_.size()) > 0.3};
-    Judgement j;
+    FilterResult j;
     j.text = text;
     for (size_t i = 0; i < std::size(fails); ++i) j.failing |= uint64_t{fails[i]} << i;
     return j;

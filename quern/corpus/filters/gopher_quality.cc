@@ -31,7 +31,7 @@ bool has_letter(std::string_view w) {
 class GopherQuality : public DocumentFilter {
  public:
   std::span<const char* const> rules() const override { return kRules; }
-  Judgement judge(std::string_view text) override {
+  FilterResult apply(std::string_view text) override {
     split_words(text, words_), split_lines(text, lines_);
     uint64_t counted = 0, length = 0, letters = 0;
     bool seen[std::size(kStopWords)] = {};
@@ -62,7 +62,7 @@ class GopherQuality : public DocumentFilter {
                           share(trailing, lines) > 0.3,
                           share(letters, n) < 0.8,
                           std::count(std::begin(seen), std::end(seen), true) < 2};
-    Judgement j;
+    FilterResult j;
     j.text = text;
     for (size_t i = 0; i < std::size(fails); ++i) j.failing |= uint64_t{fails[i]} << i;
     return j;

@@ -27,12 +27,12 @@ constexpr double kTop[] = {0.2, 0.18, 0.16}, kAgain[] = {0.15, 0.14, 0.13, 0.12,
 class GopherRepetition : public DocumentFilter {
  public:
   std::span<const char* const> rules() const override { return kRules; }
-  Judgement judge(std::string_view text) override {
-    Judgement j;
+  FilterResult apply(std::string_view text) override {
+    FilterResult j;
     j.text = text;
     const auto whole = static_cast<double>(utf8_length(text));
     size_t rule = 0;
-    const auto test = [&](double value, double most) { j.failing |= uint64_t{value > most} << rule++; };
+    const auto test = [&](double value, double maximum) { j.failing |= uint64_t{value > maximum} << rule++; };
     const auto share = [&](uint64_t n) { return whole == 0 ? 0 : static_cast<double>(n) / whole; };
     split_paragraphs(text, pieces_);
     again(test, share);
@@ -73,16 +73,16 @@ class GopherRepetition : public DocumentFilter {
   uint64_t top(size_t n) {
     counts_.clear();
     if (words_.size() < n) return 0;
-    uint32_t most = 0;
+    uint32_t maximum = 0;
     for (size_t i = 0; i + n <= words_.size(); ++i) {
       auto& [count, first] = counts_.try_emplace(gram(i, n), 0, static_cast<uint32_t>(i)).first->second;
-      most = std::max(most, ++count);
+      maximum = std::max(maximum, ++count);
     }
-    if (most < 2) return 0;
+    if (maximum < 2) return 0;
     uint32_t where = UINT32_MAX;
     for (const auto& [h, c] : counts_)
-      if (c.first == most) where = std::min(where, c.second);
-    return (length(where, n) + n - 1) * most;
+      if (c.first == maximum) where = std::min(where, c.second);
+    return (length(where, n) + n - 1) * maximum;
   }
   uint64_t repeated(size_t n) {
     seen_.clear();

@@ -20,7 +20,7 @@ double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 }  // namespace
 
 const TextFeatures& FeatureMaker::make(std::string_view utf8) {
-  normalise(Normaliser::slimpajama, utf8, tokens_, scratch_);
+  normalize(TextNormalizer::slimpajama, utf8, tokens_, scratch_);
   hashes_.clear(), features_.clear();
   uint64_t before = 0;
   for (size_t i = 0; i < tokens_.size(); ++i) {

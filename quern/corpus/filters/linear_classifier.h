@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "quern/corpus/text/normalise.h"
+#include "quern/corpus/text/text_normalizer.h"
 
 namespace quern::corpus {
 

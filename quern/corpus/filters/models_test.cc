@@ -73,7 +73,7 @@ TEST(FastTextModel, IsAFilter) {
   for (const Json& row : expected.as_array()) {
     const double p = row.at("soft.bin").at("__label__en").as_double();
     if (std::fabs(p - 0.5) < 0.01) continue;
-    const Judgement j = f->judge(row.at("text").as_string());
+    const FilterResult j = f->apply(row.at("text").as_string());
     EXPECT_EQ(j.keep(), p >= 0.5) << row.at("text").dump();
     kept += j.keep();
   }
@@ -84,7 +84,7 @@ TEST(FastTextModel, IsAFilter) {
   EXPECT_NE(message_of([&] { find_filter("fasttext:" + model + ":en:2"); }).find("probability"), std::string::npos);
 }
 
-TEST(Classifier, LearnsWhatCanBeLearnt) {
+TEST(Classifier, LearnsWhatCanBeLearned) {
   std::mt19937 random(12);
   FeatureMaker maker;
   const auto texts = [&](int n, int shift) {
@@ -111,7 +111,7 @@ TEST(Classifier, LearnsWhatCanBeLearnt) {
   const LinearClassifier again = LinearClassifier::load(file);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(again.probability(good[i]), c.probability(good[i]));
   const auto f = find_filter("classifier:" + file.string() + ":0.5")();
-  EXPECT_EQ(f->judge("w310 w320").keep(), c.probability(maker.make("w310 w320")) >= 0.5);
+  EXPECT_EQ(f->apply("w310 w320").keep(), c.probability(maker.make("w310 w320")) >= 0.5);
   write_file(file, "quern-linear-1\ncut");
   EXPECT_NE(message_of([&] { LinearClassifier::load(file); }).find("bytes long, expected"), std::string::npos);
   fs::remove(file);

@@ -25,13 +25,13 @@ class Decontamination : public DocumentFilter {
  public:
   explicit Decontamination(std::shared_ptr<const NgramIndex> index) : index_(std::move(index)) {}
   std::span<const char* const> rules() const override { return kRules; }
-  Judgement judge(std::string_view utf8) override {
-    Judgement j;
+  FilterResult apply(std::string_view utf8) override {
+    FilterResult j;
     j.text = utf8;
-    normalise(Normaliser::slimpajama, utf8, tokens_, scratch_);
+    normalize(TextNormalizer::slimpajama, utf8, tokens_, scratch_);
     word_hashes(tokens_, words_);
     int found = 0;
-    for (size_t i = 0; i < words_.size() && found < index_->options().least; ++i)
+    for (size_t i = 0; i < words_.size() && found < index_->options().minimum; ++i)
       for (uint16_t n : index_->lengths()) {
         if (i + n > words_.size()) break;
         if (index_->holds(gram_hash(words_.data() + i, n))) {
@@ -39,7 +39,7 @@ class Decontamination : public DocumentFilter {
           break;
         }
       }
-    j.failing = found >= index_->options().least;
+    j.failing = found >= index_->options().minimum;
     return j;
   }
 
@@ -55,12 +55,12 @@ class Decontamination : public DocumentFilter {
 NgramIndex::NgramIndex(NgramOptions o) : o_(o) {
   if (o.n < 2 || o.n > 1000) fail("n-grams of {} words: expected 2 to 1000", o.n);
   if (o.shortest < 1 || o.shortest > o.n) fail("shortest item {}: expected 1 to {}", o.shortest, o.n);
-  if (o.least < 1) fail("{} n-grams in common: expected 1 or more", o.least);
+  if (o.minimum < 1) fail("{} n-grams in common: expected 1 or more", o.minimum);
 }
 
 void NgramIndex::add(std::string_view item) {
   ++items_;
-  normalise(Normaliser::slimpajama, item, tokens_, scratch_);
+  normalize(TextNormalizer::slimpajama, item, tokens_, scratch_);
   std::vector<uint64_t> words;
   word_hashes(tokens_, words);
   if (words.size() < static_cast<size_t>(o_.shortest)) {

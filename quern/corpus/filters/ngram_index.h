@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "quern/corpus/filters/filter.h"
-#include "quern/corpus/text/normalise.h"
+#include "quern/corpus/text/text_normalizer.h"
 
 namespace quern::corpus {
 
 struct NgramOptions {
   int n = 13, shortest = 8;
-  int least = 1;  // n-grams in common that reject a document
+  int minimum = 1;  // n-grams in common that reject a document
 };
 
 class NgramIndex {

@@ -69,8 +69,8 @@ Piece ip_at(std::string_view s, size_t at) {
 class PiiMask : public DocumentFilter {
  public:
   std::span<const char* const> rules() const override { return {}; }
-  Judgement judge(std::string_view text) override {
-    Judgement j;
+  FilterResult apply(std::string_view text) override {
+    FilterResult j;
     masked_.clear();
     size_t copied = 0;
     const auto mask = [&](Piece p, const char* with) {

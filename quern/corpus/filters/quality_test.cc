@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> failing(DocumentFilter& f, const Judgement& j) {
+std::vector<std::string> failing(DocumentFilter& f, const FilterResult& j) {
   std::vector<std::string> names;
   for (size_t i = 0; i < f.rules().size(); ++i)
     if (j.failing >> i & 1) names.emplace_back(f.rules()[i]);
@@ -35,7 +35,7 @@ TEST(QualityFilters, DecideAsTheTranscription) {
     for (const Json& c : golden.as_array()) {
       const std::string& text = c.at("text").as_string();
       const Json& expected = c.at(name);
-      const Judgement j = f->judge(text);
+      const FilterResult j = f->apply(text);
       std::vector<std::string> rules;
       for (const Json& r : expected.at("failing").as_array()) rules.push_back(r.as_string());
       ASSERT_EQ(failing(*f, j), rules) << name << " of " << c.at("text").dump();
@@ -59,7 +59,7 @@ TEST(QualityFilters, DecideAsTheTranscription) {
 TEST(QualityFilters, AChainTellsEveryReasonAndPassesTextsOn) {
   const auto one = find_filter("pii")(), chain = find_filter("pii+gopher-quality+c4")();
   EXPECT_EQ(chain->rules().size(), 13u);
-  const Judgement j = chain->judge("Write to me@here.org now.\nTwo");
+  const FilterResult j = chain->apply("Write to me@here.org now.\nTwo");
   EXPECT_EQ(j.text, "Write to <EMAIL> now.");
   EXPECT_TRUE(j.changed);
   const std::vector<std::string> names = failing(*chain, j);
@@ -76,7 +76,7 @@ TEST(QualityFilters, UrlLists) {
   write_file(folder / "url/urls.txt", "https://fine.org/one/page/\n");
   write_file(folder / "url/words.txt", "casino\n");
   const auto f = find_filter("url", folder.string())();
-  const auto reasons = [&](std::string_view url) { return failing(*f, f->judge_page("text", url)); };
+  const auto reasons = [&](std::string_view url) { return failing(*f, f->apply_page("text", url)); };
   using Names = std::vector<std::string>;
   EXPECT_EQ(reasons("http://bad.org/x"), Names{"url_domain"});
   EXPECT_EQ(reasons("https://www.BAD.org:8080/x?y"), Names{"url_domain"});

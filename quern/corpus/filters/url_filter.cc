@@ -41,9 +41,9 @@ class UrlFilter : public DocumentFilter {
   explicit UrlFilter(std::shared_ptr<const UrlLists> lists) : lists_(std::move(lists)) {}
   std::span<const char* const> rules() const override { return kRules; }
   bool wants_url() const override { return true; }
-  Judgement judge(std::string_view utf8) override { return judge_page(utf8, {}); }
-  Judgement judge_page(std::string_view utf8, std::string_view url) override {
-    Judgement j;
+  FilterResult apply(std::string_view utf8) override { return apply_page(utf8, {}); }
+  FilterResult apply_page(std::string_view utf8, std::string_view url) override {
+    FilterResult j;
     j.text = utf8;
     if (url.empty()) return j;
     const std::string all = lowered(url);

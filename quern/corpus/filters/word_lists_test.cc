@@ -71,13 +71,13 @@ TEST(WordLists, FolderMakesZydaReject) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += "ordinary words of a text ";
   const auto plain = zyda_filter()(), strict = zyda_filter(folder)();
-  EXPECT_TRUE(strict->judge(text).keep());
-  EXPECT_EQ(strict->judge(text + "spam").failing, 1u << 13);  // a repeated entry counts twice
-  EXPECT_TRUE(plain->judge(text + "spam").keep());
+  EXPECT_TRUE(strict->apply(text).keep());
+  EXPECT_EQ(strict->apply(text + "spam").failing, 1u << 13);  // a repeated entry counts twice
+  EXPECT_TRUE(plain->apply(text + "spam").keep());
   std::string many = text;
   for (int i = 0; i < 11; ++i) many += i % 2 ? " a kettle boils" : " a teapot boils";
-  EXPECT_EQ(strict->judge(many).failing, 1u << 14 | 1u << 15);
-  EXPECT_TRUE(plain->judge(many).keep());
+  EXPECT_EQ(strict->apply(many).failing, 1u << 14 | 1u << 15);
+  EXPECT_TRUE(plain->apply(many).keep());
 }
 
 TEST(WordLists, MistakesAreNamed) {

@@ -87,8 +87,8 @@ bool squeeze_zyda(std::string_view s, std::string& out, uint64_t& dropped) {
   out.clear();
   size_t from = 0;
   for_each_run(s, [&](size_t at, Utf8Char c, size_t n) {
-    const size_t least = n < 10 ? 0 : squeezed_from(c.cp);
-    if (least == 0 || n < least) return;
+    const size_t minimum = n < 10 ? 0 : squeezed_from(c.cp);
+    if (minimum == 0 || n < minimum) return;
     out.append(s, from, at + c.len - from);
     from = at + n * c.len;
     dropped += n - 1;

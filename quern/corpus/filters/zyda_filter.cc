@@ -20,9 +20,9 @@ class ZydaFilter : public DocumentFilter {
     if (lists) words_.emplace(lists);
   }
   std::span<const char* const> rules() const override { return kNames; }
-  Judgement judge(std::string_view utf8) override {
+  FilterResult apply(std::string_view utf8) override {
     ZydaFeatures f;
-    Judgement j;
+    FilterResult j;
     j.text = zyda_features(utf8, squeezed_, f);
     j.changed = j.text.data() != utf8.data();
     ZydaListCounts counts;

@@ -50,7 +50,7 @@ TEST(Zyda, CountsAndRulesAreTheTranscriptions) {
     same("length", f.length), same("runs", f.runs);
     EXPECT_DOUBLE_EQ(f.mean_word_length(), c.at("mean").as_double());
     const auto filter = zyda_filter()();
-    const Judgement j = filter->judge(text);
+    const FilterResult j = filter->apply(text);
     std::vector<std::string> failing, expected;
     for (int i = 0; i < kZydaRules; ++i)
       if (j.failing >> i & 1) failing.emplace_back(filter->rules()[static_cast<size_t>(i)]);

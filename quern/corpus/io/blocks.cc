@@ -15,8 +15,8 @@ constexpr size_t kFill = size_t{1} << 20;
 constexpr size_t kMaxRecordHead = size_t{64} << 10;
 constexpr size_t kMaxExamples = 8;
 
-constexpr const char* kProblemNames[kRowProblems] = {"none",     "blank",    "bad_json", "no_text",
-                                                     "bad_utf8", "too_long", "not_text", "cut"};
+constexpr const char* kProblemNames[kRecordProblems] = {"none",     "blank",    "bad_json", "no_text",
+                                                        "bad_utf8", "too_long", "not_text", "cut"};
 
 bool same_word(std::string_view a, std::string_view b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
@@ -42,7 +42,7 @@ std::string_view record_field(std::string_view head, std::string_view name) {
 
 }  // namespace
 
-const char* row_problem_name(RowProblem p) { return kProblemNames[static_cast<int>(p)]; }
+const char* record_problem_name(RecordProblem p) { return kProblemNames[static_cast<int>(p)]; }
 
 BlockReader::BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_bytes)
     : inputs_(inputs), policy_(policy), block_bytes_(block_bytes) {}
@@ -110,7 +110,7 @@ void BlockReader::seek(const BlockPosition& p) {
   tail_at_ = 0, row_ = p.row, filled_ = p.filled, ended_ = p.ended;
 }
 
-Row BlockReader::row(RowProblem problem, size_t begin, size_t end) {
+Row BlockReader::row(RecordProblem problem, size_t begin, size_t end) {
   if (row_ == kMaxRows) fail("{} has more than 2^36 rows", inputs_.files[file_].path.string());
   ++next_;
   return {static_cast<uint32_t>(file_), problem, row_++, begin, end};
@@ -118,7 +118,7 @@ Row BlockReader::row(RowProblem problem, size_t begin, size_t end) {
 
 void BlockReader::long_row(Block& block, const char* what) {
   if (policy_.stop_on_bad) fail("{}: a {} longer than {} bytes", where(), what, policy_.max_row);
-  block.rows.push_back(row(RowProblem::too_long, block.bytes.size(), block.bytes.size()));
+  block.rows.push_back(row(RecordProblem::too_long, block.bytes.size(), block.bytes.size()));
 }
 
 bool BlockReader::next(Block& block) {
@@ -200,9 +200,9 @@ bool BlockReader::take_lines(Block& block) {
       }
       if (n > 0 && begin[n - 1] == '\r') --n;
       const bool blank = std::string_view(begin, n).find_first_not_of(" \t") == std::string_view::npos;
-      block.rows.push_back(row(blank            ? RowProblem::blank
-                               : damaged && !nl ? RowProblem::cut
-                                                : RowProblem::none,
+      block.rows.push_back(row(blank            ? RecordProblem::blank
+                               : damaged && !nl ? RecordProblem::cut
+                                                : RecordProblem::none,
                                at, at + n));
     }
     return !ended_ || tail_at_ < tail_.size();
@@ -234,9 +234,9 @@ bool BlockReader::take_text(Block& block) {
   const bool damaged = !damaged_.empty() && damaged_.back().starts_with(inputs_.files[file_].path.string());
   const size_t base = block.bytes.size();
   block.bytes.append(tail_.view());
-  block.rows.push_back(row(damaged             ? RowProblem::cut
-                           : tail_.size() == 0 ? RowProblem::blank
-                                               : RowProblem::none,
+  block.rows.push_back(row(damaged             ? RecordProblem::cut
+                           : tail_.size() == 0 ? RecordProblem::blank
+                                               : RecordProblem::none,
                            base, block.bytes.size()));
   return false;
 }
@@ -281,7 +281,7 @@ bool BlockReader::take_records(Block& block) {
     if (text)
       long_row(block, "record");
     else
-      block.rows.push_back(row(RowProblem::not_text, block.bytes.size(), block.bytes.size()));
+      block.rows.push_back(row(RecordProblem::not_text, block.bytes.size(), block.bytes.size()));
     return skip(n) || give_up("the file ends inside a WARC record");
   }
   while (tail_.size() - tail_at_ < n)
@@ -289,13 +289,13 @@ bool BlockReader::take_records(Block& block) {
   const size_t base = block.bytes.size();
   block.bytes.append(tail_.view().substr(tail_at_, n));
   tail_at_ += n;
-  block.rows.push_back(row(n == 0 ? RowProblem::blank : RowProblem::none, base, base + n));
+  block.rows.push_back(row(n == 0 ? RecordProblem::blank : RecordProblem::none, base, base + n));
   return true;
 }
 
 void ReadCounts::add(const ReadCounts& o) {
   rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced;
-  for (int i = 0; i < kRowProblems; ++i) problems[i] += o.problems[i];
+  for (int i = 0; i < kRecordProblems; ++i) problems[i] += o.problems[i];
   for (const std::string& e : o.examples)
     if (examples.size() < kMaxExamples) examples.push_back(e);
 }
@@ -308,7 +308,7 @@ Json ReadCounts::json() const {
   Json j = Json::object();
   j.set("rows", static_cast<int64_t>(rows)), j.set("documents", static_cast<int64_t>(documents));
   j.set("text_bytes", static_cast<int64_t>(text_bytes)), j.set("utf8_replaced", static_cast<int64_t>(replaced));
-  for (int i = 1; i < kRowProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
+  for (int i = 1; i < kRecordProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
   Json list = Json::array();
   for (const std::string& e : examples) list.push(Json(e));
   j.set("examples", std::move(list));

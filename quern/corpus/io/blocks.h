@@ -16,9 +16,9 @@
 
 namespace quern::corpus {
 
-enum class RowProblem : uint8_t { none, blank, bad_json, no_text, bad_utf8, too_long, not_text, cut };
-constexpr int kRowProblems = 8;
-const char* row_problem_name(RowProblem p);
+enum class RecordProblem : uint8_t { none, blank, bad_json, no_text, bad_utf8, too_long, not_text, cut };
+constexpr int kRecordProblems = 8;
+const char* record_problem_name(RecordProblem p);
 
 struct ReadPolicy {
   bool stop_on_bad = false;               // bad JSON, no text field, invalid UTF-8, too long, cut short: an Error
@@ -28,7 +28,7 @@ struct ReadPolicy {
 
 struct Row {
   uint32_t file = 0;
-  RowProblem problem = RowProblem::none;
+  RecordProblem problem = RecordProblem::none;
   uint64_t row = 0;           // within its file
   size_t begin = 0, end = 0;  // its bytes in Block::bytes
 };
@@ -76,7 +76,7 @@ class BlockReader {
   bool take_text(Block& block);
   bool take_records(Block& block);
   void long_row(Block& block, const char* what);
-  Row row(RowProblem problem, size_t begin, size_t end);
+  Row row(RecordProblem problem, size_t begin, size_t end);
   std::string where() const;
 
   const Inputs& inputs_;
@@ -96,7 +96,7 @@ class BlockReader {
 // Documents counted as they are read; added up over blocks.
 struct ReadCounts {
   uint64_t rows = 0, documents = 0, text_bytes = 0, replaced = 0;  // replaced: documents with U+FFFD put in
-  uint64_t problems[kRowProblems] = {};
+  uint64_t problems[kRecordProblems] = {};
   std::vector<std::string> examples;  // the first few, "file:row: why"
   template <class V>
   void visit(V& v) {

@@ -60,11 +60,11 @@ std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, bool h
   auto plain = std::make_unique<PlainFile>(file, hashed);
   unsigned char first[4] = {};
   const size_t n = plain->peek(first, 4);
-  if (n >= 2 && first[0] == 0x1F && first[1] == 0x8B) return unpack_gzip(std::move(plain), file);
+  if (n >= 2 && first[0] == 0x1F && first[1] == 0x8B) return decompress_gzip(std::move(plain), file);
   const bool frame = n == 4 && first[0] == 0x28 && first[1] == 0xB5 && first[2] == 0x2F && first[3] == 0xFD;
   const bool skippable =
       n == 4 && (first[0] & 0xF0) == 0x50 && first[1] == 0x2A && first[2] == 0x4D && first[3] == 0x18;
-  if (frame || skippable) return unpack_zstd(std::move(plain), file);
+  if (frame || skippable) return decompress_zstd(std::move(plain), file);
   return plain;
 }
 

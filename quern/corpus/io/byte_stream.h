@@ -24,8 +24,8 @@ class ByteStream {
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, bool hashed = false);
 
 // For open_bytes, one source file a format.
-std::unique_ptr<ByteStream> unpack_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
-std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
+std::unique_ptr<ByteStream> decompress_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
+std::unique_ptr<ByteStream> decompress_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file);
 
 // Packs into FILE.part<pid> and renames when closed; an object that dies unclosed leaves nothing.
 class ZstdWriter {

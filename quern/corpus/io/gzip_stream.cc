@@ -74,7 +74,7 @@ class GzipReader : public ByteStream {
 
 }  // namespace
 
-std::unique_ptr<ByteStream> unpack_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
+std::unique_ptr<ByteStream> decompress_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
   return std::make_unique<GzipReader>(std::move(packed), std::move(file));
 }
 

@@ -41,16 +41,16 @@ DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> field
 
 // False with the reason when the line is no document.
 bool DocumentReader::read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why,
-                                  RowProblem& p) {
+                                  RecordProblem& p) {
   const FieldMap& f = fields_[file.source];
   const std::vector<std::string>& names = names_[file.source];
   if (scratch_.size() < line.size()) scratch_.resize(line.size() * 2);
-  p = RowProblem::bad_json;
+  p = RecordProblem::bad_json;
   if (const char* problem = read_json_line(line, names, members_, scratch_.data())) {
     why = fmt::format("bad JSON: {}", problem);
     return false;
   }
-  p = RowProblem::no_text;
+  p = RecordProblem::no_text;
   const JsonMember &text = members_[0], &score = members_[1], &label = members_[2];
   if (text.kind != JsonMember::Kind::string) {
     why = fmt::format("member '{}' is {}, expected a string", f.text,
@@ -79,26 +79,26 @@ bool DocumentReader::read_members(const InputFile& file, std::string_view line, 
   return true;
 }
 
-RowProblem DocumentReader::bad(const Row& row, RowProblem p, const std::string& why, ReadCounts& counts) const {
+RecordProblem DocumentReader::bad(const Row& row, RecordProblem p, const std::string& why, ReadCounts& counts) const {
   const InputFile& file = inputs_.files[row.file];
   if (policy_.stop_on_bad) fail("{}:{}: {}", file.path.string(), row.row + 1, why);
   counts.example(file, row.row, why);
   return p;
 }
 
-RowProblem DocumentReader::document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts) {
+RecordProblem DocumentReader::document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts) {
   const InputFile& file = inputs_.files[row.file];
   d.source = file.source;
   d.id = document_id(file.source, row.file, row.row);
   switch (row.problem) {
-    case RowProblem::none:
+    case RecordProblem::none:
       break;
-    case RowProblem::blank:
-    case RowProblem::not_text:
+    case RecordProblem::blank:
+    case RecordProblem::not_text:
       return row.problem;
     default:
       return bad(row, row.problem,
-                 row.problem == RowProblem::cut ? "the file ends inside this row" : "longer than a row may be",
+                 row.problem == RecordProblem::cut ? "the file ends inside this row" : "longer than a row may be",
                  counts);
   }
   const std::string_view bytes = block.text(row);
@@ -106,20 +106,20 @@ RowProblem DocumentReader::document(const Block& block, const Row& row, Document
   std::string_view sound = bytes;
   if (error != bytes.npos) {
     if (!policy_.replace_utf8)
-      return bad(row, RowProblem::bad_utf8, fmt::format("no UTF-8 from byte {} of the row on", error), counts);
+      return bad(row, RecordProblem::bad_utf8, fmt::format("no UTF-8 from byte {} of the row on", error), counts);
     mended_ = utf8_lossy(bytes);
     sound = mended_;
     d.replaced = true;
   }
   if (is_lines(file.form)) {
     std::string why;
-    RowProblem p = RowProblem::none;
+    RecordProblem p = RecordProblem::none;
     if (!read_members(file, sound, d, why, p)) return bad(row, p, why, counts);
   } else {
     d.text = sound;
   }
   if (d.replaced) ++counts.replaced;
-  return RowProblem::none;
+  return RecordProblem::none;
 }
 
 }  // namespace quern::corpus

@@ -42,17 +42,17 @@ class DocumentReader {
   // One map for all sources, or one a source.
   DocumentReader(const Inputs& inputs, std::vector<FieldMap> fields, ReadPolicy policy);
   // f(const DocumentView&) for every document of the block; views are valid during the call only.
-  // counts gains what this block held; problem(row number, RowProblem) is called for every row that is none.
+  // counts gains what this block held; problem(row number, RecordProblem) is called for every row that is none.
   template <class F, class P>
   void read(const Block& block, ReadCounts& counts, F&& f, P&& problem) {
     for (size_t i = 0; i < block.rows.size(); ++i) {
       const Row& row = block.rows[i];
       DocumentView d;
       d.number = block.first + i;
-      const RowProblem p = document(block, row, d, counts);
+      const RecordProblem p = document(block, row, d, counts);
       ++counts.rows;
       ++counts.problems[static_cast<int>(p)];
-      if (p != RowProblem::none) {
+      if (p != RecordProblem::none) {
         problem(d.number, p);
         continue;
       }
@@ -63,12 +63,13 @@ class DocumentReader {
   }
 
  private:
-  RowProblem document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts);
-  RowProblem bad(const Row& row, RowProblem p, const std::string& why, ReadCounts& counts) const;
+  RecordProblem document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts);
+  RecordProblem bad(const Row& row, RecordProblem p, const std::string& why, ReadCounts& counts) const;
 
   const Inputs& inputs_;
   ReadPolicy policy_;
-  bool read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why, RowProblem& p);
+  bool read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why,
+                    RecordProblem& p);
 
   std::vector<FieldMap> fields_;
   std::vector<std::vector<std::string>> names_;  // text, score, label, url: empty names match nothing

@@ -63,7 +63,7 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
     if (f)
       in.files.push_back({e.path(), source, *f, e.file_size()});
     else
-      in.passed_over.push_back(e.path().string());
+      in.skipped.push_back(e.path().string());
   }
   if (in.files.size() == before)
     fail("{}: holds no file to read (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or .parquet)", path_word);
@@ -104,7 +104,7 @@ void check_inputs(Inputs& in) {
   std::sort(in.files.begin(), in.files.end(), [](const InputFile& a, const InputFile& b) {
     return a.source != b.source ? a.source < b.source : a.path.string() < b.path.string();
   });
-  std::sort(in.passed_over.begin(), in.passed_over.end());
+  std::sort(in.skipped.begin(), in.skipped.end());
   std::set<fs::path> seen;
   in.notes.clear();
   for (const InputFile& f : in.files)

@@ -27,8 +27,8 @@ struct InputFile {
 struct Inputs {
   std::vector<std::string> sources;
   std::vector<InputFile> files;
-  std::vector<std::string> passed_over;  // files in named folders whose ending says nothing
-  std::vector<std::string> notes;        // what else is left out: columns of Parquet files
+  std::vector<std::string> skipped;  // files in named folders whose ending says nothing
+  std::vector<std::string> notes;    // what else is left out: columns of Parquet files
   uint64_t bytes() const;
   Json json() const;
 };

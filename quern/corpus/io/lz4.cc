@@ -8,11 +8,11 @@
 namespace quern::corpus {
 namespace {
 
-constexpr size_t kLeastCopy = 4;
+constexpr size_t kMinCopy = 4;
 
 // Puts one block behind what is in `out`, at most `most` bytes; copies reach no further back than the block's own
 // beginning. What is wrong with it, or nothing.
-std::string unpack_block(std::string_view in, size_t most, std::string& out) {
+std::string unpack_block(std::string_view in, size_t maximum, std::string& out) {
   const size_t base = out.size();
   size_t at = 0;
   bool early = false;
@@ -22,7 +22,7 @@ std::string unpack_block(std::string_view in, size_t most, std::string& out) {
     return 0;
   };
   const auto length = [&](size_t n) {  // fifteen: bytes follow, the last of them below 255
-    for (size_t more = n == 15 ? 255 : 0; more == 255 && n <= most + 15;) n += more = byte();
+    for (size_t more = n == 15 ? 255 : 0; more == 255 && n <= maximum + 15;) n += more = byte();
     return n;
   };
   if (in.empty()) return "";
@@ -30,15 +30,15 @@ std::string unpack_block(std::string_view in, size_t most, std::string& out) {
     const size_t token = byte(), literals = length(token >> 4);
     if (early) return "it ends early";
     if (literals > in.size() - at) return "literals longer than the rest";
-    if (literals > most - (out.size() - base)) return fmt::format("more than {} bytes", most);
+    if (literals > maximum - (out.size() - base)) return fmt::format("more than {} bytes", maximum);
     out.append(in, at, literals);
     at += literals;
     if (at == in.size()) return "";  // the last sequence has no copy
     const size_t low = byte(), back = low | byte() << 8;
-    const size_t n = length(token & 15) + kLeastCopy, have = out.size() - base;
+    const size_t n = length(token & 15) + kMinCopy, have = out.size() - base;
     if (early) return "it ends early";
     if (back == 0 || back > have) return fmt::format("a copy from {} bytes back, of {}", back, have);
-    if (n > most - have) return fmt::format("more than {} bytes", most);
+    if (n > maximum - have) return fmt::format("more than {} bytes", maximum);
     if (back >= n)
       out.append(out, out.size() - back, n);
     else
@@ -86,11 +86,11 @@ bool unpack_pieces(std::string_view in, size_t size, std::string& out) {
 
 }  // namespace
 
-void unpack_lz4(std::string_view packed, size_t size, std::string& out) {
+void decompress_lz4(std::string_view packed, size_t size, std::string& out) {
   if (const std::string wrong = unpack_whole(packed, size, out); !wrong.empty()) fail("damaged LZ4 data: {}", wrong);
 }
 
-void unpack_lz4_sized(std::string_view packed, size_t size, std::string& out) {
+void decompress_lz4_sized(std::string_view packed, size_t size, std::string& out) {
   if (size == 0) return out.clear();  // an empty page, however it is written
   if (unpack_pieces(packed, size, out)) return;
   if (const std::string wrong = unpack_whole(packed, size, out); !wrong.empty())

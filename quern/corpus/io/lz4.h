@@ -7,10 +7,10 @@
 namespace quern::corpus {
 
 // `size`: bytes the result has.
-void unpack_lz4(std::string_view packed, size_t size, std::string& out);
+void decompress_lz4(std::string_view packed, size_t size, std::string& out);
 
 // As Hadoop writes it: a size of text, then one block or several that make it up, each behind its packed size, and so
 // on (sizes are big-endian, four bytes). A single block without sizes, as some others write, is taken too.
-void unpack_lz4_sized(std::string_view packed, size_t size, std::string& out);
+void decompress_lz4_sized(std::string_view packed, size_t size, std::string& out);
 
 }  // namespace quern::corpus

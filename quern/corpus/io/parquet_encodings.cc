@@ -101,9 +101,9 @@ bool Deltas::begin(std::string_view bytes) {
 
 bool Deltas::begin_part() {
   if (part_ == parts_) {
-    int64_t least = 0;
-    if (!number(least) || bytes_.size() < parts_) return false;
-    least_ = static_cast<uint64_t>(least);
+    int64_t minimum = 0;
+    if (!number(minimum) || bytes_.size() < parts_) return false;
+    minimum_ = static_cast<uint64_t>(minimum);
     widths_ = bytes_.substr(0, parts_);
     bytes_.remove_prefix(parts_);
     part_ = 0;
@@ -122,7 +122,7 @@ bool Deltas::next(int64_t& v) {
   if (!first_) {
     if (in_part_ == 0 && !begin_part()) return false;
     --in_part_;
-    value_ += least_ + bits_at(packed_, bit_, width_);
+    value_ += minimum_ + bits_at(packed_, bit_, width_);
     bit_ += static_cast<size_t>(width_);
   }
   first_ = false;

@@ -41,7 +41,7 @@ class Deltas {
   int width_ = 0;
   size_t bit_ = 0;
   bool first_ = true;
-  uint64_t value_ = 0, least_ = 0;  // differences wrap around, as the format wants it
+  uint64_t value_ = 0, minimum_ = 0;  // differences wrap around, as the format wants it
 };
 
 }  // namespace quern::corpus::parquet

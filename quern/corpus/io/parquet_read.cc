@@ -189,19 +189,19 @@ class ColumnCursor {
       case Codec::none:
         return packed;
       case Codec::snappy:
-        unpack_snappy(packed, n, to);
+        decompress_snappy(packed, n, to);
         break;
       case Codec::gzip:
-        stream = unpack_gzip(std::make_unique<PackedBytes>(packed), name_);
+        stream = decompress_gzip(std::make_unique<PackedBytes>(packed), name_);
         break;
       case Codec::zstd:
-        stream = unpack_zstd(std::make_unique<PackedBytes>(packed), name_);
+        stream = decompress_zstd(std::make_unique<PackedBytes>(packed), name_);
         break;
       case Codec::lz4:
-        unpack_lz4_sized(packed, n, to);
+        decompress_lz4_sized(packed, n, to);
         break;
       case Codec::lz4_raw:
-        unpack_lz4(packed, n, to);
+        decompress_lz4(packed, n, to);
         break;
       default:
         fail("{}: column '{}' is packed by {}; expected none, snappy, gzip, lz4, lz4_raw or zstd", name_,

@@ -154,46 +154,46 @@ TEST_F(ParquetTest, WrittenAndReadBack) {
 TEST(Snappy, ByHand) {
   using namespace std::string_view_literals;
   std::string out;
-  unpack_snappy(
+  decompress_snappy(
       "\x0b\x08"
       "abc"
       "\x11\x03"sv,
       100, out);  // abc, then 8 bytes from 3 back
   EXPECT_EQ(out, "abcabcabcab");
-  unpack_snappy(
+  decompress_snappy(
       "\x05\x00"
       "x"
       "\x0e\x01\x00"sv,
       100, out);  // x, then 4 from 1 back by the longer form
   EXPECT_EQ(out, "xxxxx");
-  EXPECT_THROW(unpack_snappy("\x0b\x08"
-                             "abc"
-                             "\x11\x04"sv,
-                             100, out),
+  EXPECT_THROW(decompress_snappy("\x0b\x08"
+                                 "abc"
+                                 "\x11\x04"sv,
+                                 100, out),
                Error);  // from before the beginning
-  EXPECT_THROW(unpack_snappy("\x0b\x08"
-                             "abc"
-                             "\x11\x00"sv,
-                             100, out),
+  EXPECT_THROW(decompress_snappy("\x0b\x08"
+                                 "abc"
+                                 "\x11\x00"sv,
+                                 100, out),
                Error);
-  EXPECT_THROW(unpack_snappy("\x0a\x08"
-                             "abc"
-                             "\x11\x03"sv,
-                             100, out),
+  EXPECT_THROW(decompress_snappy("\x0a\x08"
+                                 "abc"
+                                 "\x11\x03"sv,
+                                 100, out),
                Error);  // one more than it says
-  EXPECT_THROW(unpack_snappy("\x0c\x08"
-                             "abc"
-                             "\x11\x03"sv,
-                             100, out),
+  EXPECT_THROW(decompress_snappy("\x0c\x08"
+                                 "abc"
+                                 "\x11\x03"sv,
+                                 100, out),
                Error);
-  EXPECT_THROW(unpack_snappy("\x0b\x08"
-                             "ab"sv,
-                             100, out),
+  EXPECT_THROW(decompress_snappy("\x0b\x08"
+                                 "ab"sv,
+                                 100, out),
                Error);
-  EXPECT_THROW(unpack_snappy("\x0b\x08"
-                             "abc"
-                             "\x11\x03"sv,
-                             10, out),
+  EXPECT_THROW(decompress_snappy("\x0b\x08"
+                                 "abc"
+                                 "\x11\x03"sv,
+                                 10, out),
                Error);
 }
 
@@ -201,38 +201,38 @@ TEST(Lz4, ByHand) {
   using namespace std::string_literals;
   using namespace std::string_view_literals;
   std::string out;
-  unpack_lz4("\x34xyz\x03\x00\x10!"sv, 12, out);  // xyz, eight from 3 back, then one literal
+  decompress_lz4("\x34xyz\x03\x00\x10!"sv, 12, out);  // xyz, eight from 3 back, then one literal
   EXPECT_EQ(out, "xyzxyzxyzxy!");
-  unpack_lz4(
+  decompress_lz4(
       "\x1f"
       "a\x01\x00\x02\x10"
       "b"sv,
       23, out);  // a run: 15 + 2 + 4 from 1 back
   EXPECT_EQ(out, std::string(22, 'a') + 'b');
   std::string far(300, 'q');
-  unpack_lz4("\xf0\xff\x1e"s + far, 300, out);  // 15 + 255 + 30 literals
+  decompress_lz4("\xf0\xff\x1e"s + far, 300, out);  // 15 + 255 + 30 literals
   EXPECT_EQ(out, far);
   for (const std::string_view bad :
        {""sv, "\x34xyz\x04\x00\x10!"sv, "\x34xyz\x00\x00\x10!"sv, "\x34xyz\x03"sv, "\x34xy"sv, "\x34xyz\x03\x00"sv,
         "\x3fxyz\x03\x00\xff\xff\x01\x10!"sv, "\x30xyz"sv})
-    EXPECT_THROW(unpack_lz4(bad, 12, out), Error) << testing::PrintToString(bad);
+    EXPECT_THROW(decompress_lz4(bad, 12, out), Error) << testing::PrintToString(bad);
   const std::string block("\x34xyz\x03\x00\x10!", 8);
   const std::string sized = std::string("\0\0\0\x0c\0\0\0\x08", 8) + block;
-  unpack_lz4_sized(sized + sized, 24, out);
+  decompress_lz4_sized(sized + sized, 24, out);
   EXPECT_EQ(out, "xyzxyzxyzxy!xyzxyzxyzxy!");
-  unpack_lz4_sized(block, 12, out);
-  unpack_lz4_sized("\0\0\0\0\0\0\0\1\0"s, 0, out);  // an empty page with a packed piece of nothing
+  decompress_lz4_sized(block, 12, out);
+  decompress_lz4_sized("\0\0\0\0\0\0\0\1\0"s, 0, out);  // an empty page with a packed piece of nothing
   EXPECT_TRUE(out.empty());
-  unpack_lz4_sized(block, 12, out);
+  decompress_lz4_sized(block, 12, out);
   EXPECT_EQ(out, "xyzxyzxyzxy!");
-  EXPECT_THROW(unpack_lz4_sized(sized + block, 24, out), Error);
+  EXPECT_THROW(decompress_lz4_sized(sized + block, 24, out), Error);
   // One size, several pieces: as Hadoop packs a text longer than its buffer.
   const std::string piece = "\x00\x00\x00\x08"s + block;
-  unpack_lz4_sized("\x00\x00\x00\x24"s + piece + piece + piece + sized, 48, out);
+  decompress_lz4_sized("\x00\x00\x00\x24"s + piece + piece + piece + sized, 48, out);
   EXPECT_EQ(out, "xyzxyzxyzxy!xyzxyzxyzxy!xyzxyzxyzxy!xyzxyzxyzxy!");
-  EXPECT_THROW(unpack_lz4_sized("\x00\x00\x00\x24"s + piece + piece, 36, out), Error);
-  EXPECT_THROW(unpack_lz4_sized("\x00\x00\x00\x14"s + piece + piece, 20, out), Error);
-  EXPECT_THROW(unpack_lz4_sized("\x00\x00\x00\x0c\x00\x00\x00\x00"s + piece, 12, out), Error);
+  EXPECT_THROW(decompress_lz4_sized("\x00\x00\x00\x24"s + piece + piece, 36, out), Error);
+  EXPECT_THROW(decompress_lz4_sized("\x00\x00\x00\x14"s + piece + piece, 20, out), Error);
+  EXPECT_THROW(decompress_lz4_sized("\x00\x00\x00\x0c\x00\x00\x00\x00"s + piece, 12, out), Error);
 }
 
 TEST(Deltas, ByHand) {

@@ -6,7 +6,7 @@
 
 namespace quern::corpus {
 
-void unpack_snappy(std::string_view in, size_t most, std::string& out) {
+void decompress_snappy(std::string_view in, size_t maximum, std::string& out) {
   size_t at = 0;
   const auto byte = [&] {
     if (at >= in.size()) fail("damaged snappy data: it ends early");
@@ -24,7 +24,7 @@ void unpack_snappy(std::string_view in, size_t most, std::string& out) {
     length |= static_cast<uint64_t>(b & 0x7F) << shift;
     if (!(b & 0x80)) break;
   }
-  if (length > most) fail("damaged snappy data: {} bytes unpacked, expected at most {}", length, most);
+  if (length > maximum) fail("damaged snappy data: {} bytes unpacked, expected at most {}", length, maximum);
   out.clear();
   out.reserve(length);
   while (at < in.size()) {

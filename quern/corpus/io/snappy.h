@@ -7,6 +7,6 @@
 namespace quern::corpus {
 
 // `most`: bytes the result may have.
-void unpack_snappy(std::string_view packed, size_t most, std::string& out);
+void decompress_snappy(std::string_view packed, size_t maximum, std::string& out);
 
 }  // namespace quern::corpus

@@ -63,7 +63,7 @@ class ZstdReader : public ByteStream {
 
 }  // namespace
 
-std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
+std::unique_ptr<ByteStream> decompress_zstd(std::unique_ptr<ByteStream> packed, std::filesystem::path file) {
   return std::make_unique<ZstdReader>(std::move(packed), std::move(file));
 }
 

@@ -34,7 +34,7 @@ class Folder {  // of one test, gone with it
 struct Seen {
   std::vector<std::string> texts;
   std::vector<uint64_t> ids;
-  std::vector<std::pair<uint64_t, RowProblem>> problems;
+  std::vector<std::pair<uint64_t, RecordProblem>> problems;
   ReadCounts counts;
   std::vector<std::string> damaged;
 };
@@ -55,7 +55,7 @@ Seen read_all(const std::vector<std::string>& words, ReadPolicy policy = {}, siz
           s.texts.emplace_back(d.text);
           s.ids.push_back(d.id);
         },
-        [&](uint64_t row, RowProblem p) { s.problems.emplace_back(row, p); });
+        [&](uint64_t row, RecordProblem p) { s.problems.emplace_back(row, p); });
   s.damaged = reader.damaged();
   return s;
 }
@@ -179,9 +179,9 @@ TEST(Ingest, BadRowsAreCountedOrStop) {
   for (size_t block : {size_t{1}, size_t{1} << 20}) {
     const Seen s = read_all({f / "x.jsonl"}, policy, block);
     EXPECT_EQ(s.texts, (std::vector<std::string>{"good", "end"}));
-    const std::vector<std::pair<uint64_t, RowProblem>> expected = {
-        {1, RowProblem::blank},    {2, RowProblem::no_text},  {3, RowProblem::no_text},
-        {4, RowProblem::bad_utf8}, {5, RowProblem::bad_json}, {6, RowProblem::too_long}};
+    const std::vector<std::pair<uint64_t, RecordProblem>> expected = {
+        {1, RecordProblem::blank},    {2, RecordProblem::no_text},  {3, RecordProblem::no_text},
+        {4, RecordProblem::bad_utf8}, {5, RecordProblem::bad_json}, {6, RecordProblem::too_long}};
     EXPECT_EQ(s.problems, expected);
     EXPECT_EQ(s.ids.back(), document_id(0, 0, 7));
     EXPECT_EQ(s.counts.json().at("bad_json").as_int(), 1);
@@ -221,7 +221,7 @@ TEST(Ingest, FilesCutShortAreTold) {
     EXPECT_LE(s.texts.size(), name[0] == 'y' ? 20000u : 19999u) << name;  // a frame's sum may be all that tells
     ASSERT_EQ(s.damaged.size(), 1u) << name;
     EXPECT_NE(s.damaged[0].find(name), std::string::npos) << s.damaged[0];
-    EXPECT_EQ(s.counts.problems[static_cast<int>(RowProblem::cut)] + s.counts.documents, s.counts.rows) << name;
+    EXPECT_EQ(s.counts.problems[static_cast<int>(RecordProblem::cut)] + s.counts.documents, s.counts.rows) << name;
     EXPECT_NE(message_of([&] { read_all({f / name}, {.stop_on_bad = true}); }), "") << name;
   }
 }
@@ -240,7 +240,7 @@ TEST(Ingest, ABombIsARowTooLong) {
   EXPECT_LT(fs::file_size(f / "bomb.jsonl.zst"), 100000u);
   const Seen s = read_all({f / "bomb.jsonl.zst"}, {.max_row = size_t{8} << 20}, size_t{1} << 20);
   EXPECT_EQ(s.texts, (std::vector<std::string>{"before", "behind"}));
-  EXPECT_EQ(s.counts.problems[static_cast<int>(RowProblem::too_long)], 1u);
+  EXPECT_EQ(s.counts.problems[static_cast<int>(RecordProblem::too_long)], 1u);
 }
 
 TEST(Ingest, FoldersSourcesAndText) {
@@ -254,7 +254,7 @@ TEST(Ingest, FoldersSourcesAndText) {
   const Inputs in = find_inputs(std::vector<std::string>{"web=" + (f / "one.jsonl"), f / "docs"});
   EXPECT_EQ(in.sources, (std::vector<std::string>{"web", "input"}));
   EXPECT_EQ(in.files.size(), 4u);
-  EXPECT_EQ(in.passed_over.size(), 1u);
+  EXPECT_EQ(in.skipped.size(), 1u);
   const Seen s = read_all({f / "docs"});
   EXPECT_EQ(s.texts, (std::vector<std::string>{"first", "second\n", "third"}));
   EXPECT_EQ(read_all({f / "one.jsonl"}, {}, 256, "auto", "content").texts, (std::vector<std::string>{"line"}));
@@ -279,8 +279,8 @@ TEST(Ingest, WetRecords) {
   Seen s = read_all({f / "a.wet"}, {.max_row = 500}, 10);
   EXPECT_EQ(s.texts, (std::vector<std::string>{"a page\nof two lines", "another"}));
   EXPECT_EQ(s.ids, (std::vector<uint64_t>{1, 2}));
-  EXPECT_EQ(s.counts.problems[static_cast<int>(RowProblem::not_text)], 1u);
-  EXPECT_EQ(s.counts.problems[static_cast<int>(RowProblem::too_long)], 1u);
+  EXPECT_EQ(s.counts.problems[static_cast<int>(RecordProblem::not_text)], 1u);
+  EXPECT_EQ(s.counts.problems[static_cast<int>(RecordProblem::too_long)], 1u);
   write_file(f / "b.wet", good.substr(0, good.size() - 50));
   s = read_all({f / "b.wet"});
   EXPECT_EQ(s.texts.size(), 2u);

@@ -14,8 +14,8 @@
 
 namespace quern::corpus {
 
-template <class In, class Out, class Produce, class Work, class Commit>
-void ordered_pipeline(int threads, Produce produce, Work work, Commit commit) {
+template <class In, class Out, class Produce, class Process, class Commit>
+void ordered_pipeline(int threads, Produce produce, Process process, Commit commit) {
   std::mutex source, sink;
   std::condition_variable room;
   std::map<uint64_t, Out> done;
@@ -28,7 +28,7 @@ void ordered_pipeline(int threads, Produce produce, Work work, Commit commit) {
     stop = true;
     room.notify_all();
   };
-  auto put_away = [&](uint64_t number, Out&& out) {
+  auto unload = [&](uint64_t number, Out&& out) {
     std::unique_lock lock(sink);
     done.emplace(number, std::move(out));
     if (committing) return;
@@ -63,7 +63,7 @@ void ordered_pipeline(int threads, Produce produce, Work work, Commit commit) {
           if (!produce(in)) return;
           number = produced++;
         }
-        put_away(number, work(in));
+        unload(number, process(in));
       }
     } catch (...) {
       give_up();

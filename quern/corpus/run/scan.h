@@ -30,7 +30,7 @@ using ScanProgress = std::function<void(uint64_t bytes, uint64_t total)>;
 
 // A scan that another process can go on with: every so many bytes of input, and at the end, note() is given what it
 // takes, behind the put() of all that lies before.
-struct ScanNotes {
+struct ScanCheckpoints {
   const Json* from = nullptr;  // what an earlier scan noted; null: from the beginning
   uint64_t every = uint64_t{32} << 20;
   std::function<void(Json&&)> note;
@@ -38,7 +38,7 @@ struct ScanNotes {
 
 template <class State, class Out, class Make, class Look, class Put>
 ScanReport scan_documents(const Inputs& inputs, const ScanOptions& o, Make&& make, Look&& look, Put&& put,
-                          const ScanProgress& progress = {}, const ScanNotes& notes = {}) {
+                          const ScanProgress& progress = {}, const ScanCheckpoints& notes = {}) {
   struct Worker {
     DocumentReader reader;
     State state;
@@ -82,7 +82,8 @@ ScanReport scan_documents(const Inputs& inputs, const ScanOptions& o, Make&& mak
         Scanned s;
         s.bytes = block.bytes.size(), s.after = block.after;
         w->reader.read(
-            block, s.counts, [&](const DocumentView& d) { look(w->state, d, s.out); }, [](uint64_t, RowProblem) {});
+            block, s.counts, [&](const DocumentView& d) { look(w->state, d, s.out); },
+            [](uint64_t, RecordProblem) {});
         if constexpr (requires { s.out.pack(w->state); }) s.out.pack(w->state);
         std::lock_guard hold(lock);
         idle.push_back(std::move(w));

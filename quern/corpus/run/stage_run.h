@@ -12,7 +12,7 @@
 
 namespace quern::corpus {
 
-struct WentOn {
+struct ResumeInfo {
   uint64_t resumed = 0;    // times the run went on after it was cut off
   bool discarded = false;  // something else's unfinished run lay in the folder and was removed
 };
@@ -38,7 +38,7 @@ class StageRun {
   // The state that an earlier process left; null: none.
   const Json* state() const { return folder_.state().is_null() ? nullptr : &folder_.state(); }
   std::string phase() const { return state() ? state()->at("phase").as_string("phase") : ""; }
-  const WentOn& went_on() const { return went_on_; }
+  const ResumeInfo& went_on() const { return went_on_; }
   std::filesystem::path file(const std::string& name) const { return folder_.file(name); }
 
   void note(const char* phase, Json state) {
@@ -46,7 +46,7 @@ class StageRun {
     folder_.save(std::move(state));
   }
   // For a scan that is `phase`; add(state) flushes what the stage wrote and adds what it has to know of that.
-  ScanNotes notes(const char* phase, std::function<void(Json&)> add) {
+  ScanCheckpoints notes(const char* phase, std::function<void(Json&)> add) {
     return {.from = this->phase() == phase ? state() : nullptr,
             .every = every_,
             .note = [this, phase, add = std::move(add)](Json&& state) {
@@ -59,7 +59,7 @@ class StageRun {
  private:
   RunFolder folder_;
   uint64_t every_;
-  WentOn went_on_;
+  ResumeInfo went_on_;
 };
 
 }  // namespace quern::corpus

@@ -32,12 +32,12 @@ BandShape best_bands(double threshold, int rows, double false_positive_weight, d
   if (!(threshold > 0 && threshold < 1)) fail("threshold {}: expected a number between 0 and 1", threshold);
   if (rows < 1) fail("{} rows: expected at least one", rows);
   BandShape best;
-  double least = HUGE_VAL;
+  double minimum = HUGE_VAL;
   for (int b = 1; b <= rows; ++b)
     for (int r = 1; b * r <= rows; ++r) {
       const BandAreas a = band_areas(threshold, {b, r});
       const double error = a.false_positive * false_positive_weight + a.false_negative * false_negative_weight;
-      if (error < least) least = error, best = {b, r};
+      if (error < minimum) minimum = error, best = {b, r};
     }
   return best;
 }

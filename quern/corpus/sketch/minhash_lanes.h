@@ -19,14 +19,14 @@ void sha1_lanes(const char* text, const uint32_t* begin, const uint32_t* end, si
   for (size_t first = 0; first < n; first += kLanes) {
     const size_t lanes = std::min(kLanes, n - first);
     uint32_t blocks[kLanes] = {};
-    uint32_t most = 0;
+    uint32_t maximum = 0;
     for (size_t l = 0; l < lanes; ++l) {
       blocks[l] = (end[first + l] - begin[first + l] + 8) / 64 + 1;
-      most = std::max(most, blocks[l]);
+      maximum = std::max(maximum, blocks[l]);
     }
     V h0 = V{} + 0x67452301u, h1 = V{} + 0xEFCDAB89u, h2 = V{} + 0x98BADCFEu, h3 = V{} + 0x10325476u,
       h4 = V{} + 0xC3D2E1F0u;
-    for (uint32_t block = 0; block < most; ++block) {
+    for (uint32_t block = 0; block < maximum; ++block) {
       alignas(64) uint32_t words[16][kLanes];
       V live = V{};
       for (size_t l = 0; l < lanes; ++l) {

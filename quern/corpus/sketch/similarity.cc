@@ -12,17 +12,17 @@ namespace {
 constexpr size_t kCheckEvery = 128;
 constexpr uint32_t kFewInABucket = 16;
 
-uint64_t intersection_at_least(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t least) {
-  return active_isa() == Isa::avx512 ? intersection_avx512(a, b, least) : intersection_ref(a, b, least);
+uint64_t intersection_at_least(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t minimum) {
+  return active_isa() == Isa::avx512 ? intersection_avx512(a, b, minimum) : intersection_ref(a, b, minimum);
 }
 
 }  // namespace
 
-uint64_t intersection_ref(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t least) {
+uint64_t intersection_ref(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t minimum) {
   size_t i = 0, j = 0;
   uint64_t common = 0;
   while (i < a.size() && j < b.size()) {
-    if (common + std::min(a.size() - i, b.size() - j) < least) return UINT64_MAX;
+    if (common + std::min(a.size() - i, b.size() - j) < minimum) return UINT64_MAX;
     const size_t steps = std::min({kCheckEvery, a.size() - i, b.size() - j});
     for (size_t s = 0; s < steps; ++s) {  // no step can run past either end: each moves by one
       const uint64_t x = a[i], y = b[j];
@@ -31,7 +31,7 @@ uint64_t intersection_ref(std::span<const uint64_t> a, std::span<const uint64_t>
       j += y <= x;
     }
   }
-  return common < least ? UINT64_MAX : common;
+  return common < minimum ? UINT64_MAX : common;
 }
 
 uint64_t intersection_size(std::span<const uint64_t> a, std::span<const uint64_t> b) {
@@ -77,11 +77,11 @@ void sort_unique(std::vector<uint64_t>& hashes, std::vector<uint64_t>& scratch) 
     const int shift = 64 - std::bit_width(n);
     std::vector<uint32_t> at((size_t{1} << (64 - shift)) + 1);
     for (uint64_t h : hashes) ++at[(h >> shift) + 1];
-    uint32_t most = 0, end = 0;
-    for (uint32_t& count : at) most = std::max(most, count), count = end += count;
+    uint32_t maximum = 0, end = 0;
+    for (uint32_t& count : at) maximum = std::max(maximum, count), count = end += count;
     scratch.resize(n);
     for (uint64_t h : hashes) scratch[at[h >> shift]++] = h;
-    if (most > kFewInABucket) {  // the same hash over and over; at[bucket] is now the bucket's end
+    if (maximum > kFewInABucket) {  // the same hash over and over; at[bucket] is now the bucket's end
       uint32_t begin = 0;
       for (size_t bucket = 0; bucket + 1 < at.size(); begin = at[bucket++])
         if (at[bucket] - begin > kFewInABucket) std::sort(&scratch[begin], &scratch[0] + at[bucket]);

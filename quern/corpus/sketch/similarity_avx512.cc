@@ -19,12 +19,12 @@ unsigned equal_lanes(__m512i a, __m512i b) {
 
 }  // namespace
 
-uint64_t intersection_avx512(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t least) {
+uint64_t intersection_avx512(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t minimum) {
   const uint64_t *pa = a.data(), *pb = b.data();
   size_t i = 0, j = 0;
   uint64_t common = 0;
   while (a.size() - i >= kLanes && b.size() - j >= kLanes) {
-    if (common + std::min(a.size() - i, b.size() - j) < least) return UINT64_MAX;
+    if (common + std::min(a.size() - i, b.size() - j) < minimum) return UINT64_MAX;
     for (size_t s = 0; s < kStepsBetweenLooks && a.size() - i >= kLanes && b.size() - j >= kLanes; ++s) {
       const __m512i va = _mm512_loadu_si512(pa + i), vb = _mm512_loadu_si512(pb + j);
       common += static_cast<unsigned>(std::popcount(equal_lanes<0, 1, 2, 3, 4, 5, 6, 7>(va, vb)));
@@ -33,7 +33,7 @@ uint64_t intersection_avx512(std::span<const uint64_t> a, std::span<const uint64
       j += kLanes * (end_b <= end_a);
     }
   }
-  const uint64_t rest = intersection_ref(a.subspan(i), b.subspan(j), common >= least ? 0 : least - common);
+  const uint64_t rest = intersection_ref(a.subspan(i), b.subspan(j), common >= minimum ? 0 : minimum - common);
   return rest == UINT64_MAX ? rest : common + rest;
 }
 

@@ -8,7 +8,7 @@
 namespace quern::corpus {
 
 // The intersection's size, or UINT64_MAX once it can no longer reach `least`. No repeats in either set.
-uint64_t intersection_ref(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t least);
-uint64_t intersection_avx512(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t least);
+uint64_t intersection_ref(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t minimum);
+uint64_t intersection_avx512(std::span<const uint64_t> a, std::span<const uint64_t> b, uint64_t minimum);
 
 }  // namespace quern::corpus

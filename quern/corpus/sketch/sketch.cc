@@ -12,13 +12,13 @@ constexpr uint64_t kRoll = 0x9e6c63d0876a9a35ull;  // odd: rolling mod 2^64 lose
 
 }  // namespace
 
-const char* normaliser_name(Normaliser n) {
+const char* text_normalizer_name(TextNormalizer n) {
   switch (n) {
-    case Normaliser::zyda1:
+    case TextNormalizer::zyda1:
       return "zyda1";
-    case Normaliser::slimpajama:
+    case TextNormalizer::slimpajama:
       return "slimpajama";
-    case Normaliser::raw:
+    case TextNormalizer::raw:
       return "raw";
   }
   return "";
@@ -38,7 +38,8 @@ const char* family_name(RowFamily f) {
 
 Json SketchConfig::json() const {
   Json j = Json::object();
-  j.set("normaliser", normaliser_name(normaliser)), j.set("shingle", shingle), j.set("family", family_name(family));
+  j.set("normaliser", text_normalizer_name(text_normalizer)), j.set("shingle", shingle),
+      j.set("family", family_name(family));
   j.set("rows", rows), j.set("seed", static_cast<int64_t>(seed)), j.set("short_as_one", short_as_one);
   return j;
 }
@@ -102,7 +103,7 @@ void SketchMaker::fill_rows() {
 }
 
 const Sketch& SketchMaker::make(std::string_view utf8) {
-  normalise(config_.normaliser, utf8, tokens_, scratch_);
+  normalize(config_.text_normalizer, utf8, tokens_, scratch_);
   hash_shingles();
   fill_rows();
   sketch_.shingles = shingles_;
@@ -112,7 +113,7 @@ const Sketch& SketchMaker::make(std::string_view utf8) {
 }
 
 std::span<const uint64_t> SketchMaker::shingles(std::string_view utf8) {
-  normalise(config_.normaliser, utf8, tokens_, scratch_);
+  normalize(config_.text_normalizer, utf8, tokens_, scratch_);
   hash_shingles();
   return shingles_;
 }

@@ -12,14 +12,14 @@
 #include "quern/corpus/io/hashing.h"
 #include "quern/corpus/sketch/bands.h"
 #include "quern/corpus/sketch/permutations.h"
-#include "quern/corpus/text/normalise.h"
+#include "quern/corpus/text/text_normalizer.h"
 
 namespace quern::corpus {
 
 enum class RowFamily { datasketch, murmur, one_permutation };
 
 struct SketchConfig {
-  Normaliser normaliser = Normaliser::zyda1;
+  TextNormalizer text_normalizer = TextNormalizer::zyda1;
   int shingle = 13;  // tokens: words, or code points of raw text
   RowFamily family = RowFamily::one_permutation;
   int rows = 128;
@@ -28,7 +28,7 @@ struct SketchConfig {
   Json json() const;
 };
 
-const char* normaliser_name(Normaliser n);
+const char* text_normalizer_name(TextNormalizer n);
 const char* family_name(RowFamily f);
 
 struct Sketch {

@@ -37,10 +37,10 @@ class WithIsa {
   Isa before_;
 };
 
-std::vector<std::string> tokens_of(Normaliser kind, const std::string& text) {
+std::vector<std::string> tokens_of(TextNormalizer kind, const std::string& text) {
   Tokens t;
   std::string scratch;
-  normalise(kind, text, t, scratch);
+  normalize(kind, text, t, scratch);
   std::vector<std::string> out;
   for (size_t i = 0; i < t.size(); ++i) out.emplace_back(t[i]);
   return out;
@@ -105,7 +105,7 @@ TEST(Sha1, FastEqualsPlain) {
   for (const auto& out : all) EXPECT_EQ(out, all[0]);
 }
 
-TEST(Bands, OptimiserGivesThePublishedShapes) {
+TEST(Bands, OptimizerGivesThePublishedShapes) {
   for (const Json& c : golden().at("bands").as_array()) {
     const auto& row = c.as_array();
     EXPECT_EQ(best_bands(row[0].as_double(), 128),
@@ -120,21 +120,21 @@ TEST(Bands, OptimiserGivesThePublishedShapes) {
   EXPECT_NEAR(collision_probability(0.3, {32, 4}), 0.229, 5e-4);
 }
 
-TEST(Normaliser, TokensAreFtfyAndNltks) {
+TEST(TextNormalizer, TokensAreFtfyAndNltks) {
   for (const Json& c : golden().at("cases").as_array()) {
     std::vector<std::string> expected;
     for (const Json& t : c.at("tokens").as_array()) expected.push_back(t.as_string());
-    EXPECT_EQ(tokens_of(Normaliser::zyda1, c.at("text").as_string()), expected) << c.at("text").as_string();
+    EXPECT_EQ(tokens_of(TextNormalizer::zyda1, c.at("text").as_string()), expected) << c.at("text").as_string();
     std::string plain;
-    for (const std::string& t : tokens_of(Normaliser::slimpajama, c.at("text").as_string()))
+    for (const std::string& t : tokens_of(TextNormalizer::slimpajama, c.at("text").as_string()))
       plain += (plain.empty() ? "" : " ") + t;
     EXPECT_EQ(plain, c.at("plain").as_string());
   }
 }
 
-TEST(Normaliser, RawIsCodePoints) {
-  EXPECT_EQ(tokens_of(Normaliser::raw, "aé😀"), (std::vector<std::string>{"a", "é", "😀"}));
-  EXPECT_TRUE(tokens_of(Normaliser::raw, "").empty());
+TEST(TextNormalizer, RawIsCodePoints) {
+  EXPECT_EQ(tokens_of(TextNormalizer::raw, "aé😀"), (std::vector<std::string>{"a", "é", "😀"}));
+  EXPECT_TRUE(tokens_of(TextNormalizer::raw, "").empty());
 }
 
 TEST(Sketch, RowsAreThePublishedOnes) {
@@ -158,7 +158,8 @@ TEST(Sketch, RowsAreThePublishedOnes) {
 TEST(Sketch, MurmurRowsOfWindows) {
   for (Isa isa : isas()) {
     WithIsa with(isa);
-    SketchMaker maker({.normaliser = Normaliser::raw, .shingle = 25, .family = RowFamily::murmur, .seed = 10});
+    SketchMaker maker(
+        {.text_normalizer = TextNormalizer::raw, .shingle = 25, .family = RowFamily::murmur, .seed = 10});
     const Sketch& s = maker.make(golden().at("raw_text").as_string());
     EXPECT_EQ(std::vector<uint32_t>(s.rows.begin(), s.rows.end()), numbers(golden().at("raw_rows"))) << isa_name(isa);
   }

@@ -34,7 +34,7 @@ void sift(const DocumentView& d, const FilterRun& run, const std::vector<std::st
           Sifted& out) {
   FilterReport& r = out.counts;
   if (r.rule_any.empty()) r.rule_first.resize(rules.size()), r.rule_any.resize(rules.size());
-  const Judgement j = sieve.filter->judge_page(d.text, d.url);
+  const FilterResult j = sieve.filter->apply_page(d.text, d.url);
   for (uint64_t bits = j.failing; bits; bits &= bits - 1) ++r.rule_any[static_cast<size_t>(__builtin_ctzll(bits))];
   if (j.keep()) {
     ++r.kept, r.changed += j.changed, r.kept_bytes += j.text.size();

@@ -24,7 +24,7 @@ struct FilterReport {
   std::vector<uint64_t> rule_first, rule_any;
   uint64_t kept = 0, rejected = 0, changed = 0, kept_bytes = 0, bytes_out = 0;
   double seconds = 0;  // of this process
-  WentOn went_on;
+  ResumeInfo went_on;
   template <class V>
   void visit(V& v) {  // what is counted on the way
     v("rule_first", rule_first), v("rule_any", rule_any), v("kept", kept), v("rejected", rejected);

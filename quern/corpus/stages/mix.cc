@@ -13,7 +13,7 @@
 namespace quern::corpus {
 namespace {
 
-constexpr double kMostFiles = 1000;
+constexpr double kMaxFiles = 1000;
 
 struct Copy {  // one line on its way out; in a temporary file its bytes follow it
   uint64_t key = 0, id = 0, epoch = 0, bytes = 0;
@@ -100,7 +100,7 @@ class MixRun {
     return folder;
   }
   std::string what() const {
-    return fmt::format("mix 1 {} {} {} {} {} {}", o_.text(), c_.total_bytes, c_.most_epochs, c_.seed,
+    return fmt::format("mix 1 {} {} {} {} {} {}", o_.text(), c_.total_bytes, c_.max_epochs, c_.seed,
                        fmt::join(share_, " "), c_.to.text());
   }
   std::filesystem::path bucket(size_t b) const { return stage_.file(fmt::format("lines-{:03}", b)); }
@@ -155,12 +155,12 @@ size_t MixRun::plan() {
     s.name = in_.sources[i], s.share = share_[i];
     if (share_[i] > 0 && s.bytes_in == 0) fail("source '{}' has a share and no text", s.name);
     s.epochs = share_[i] > 0 ? share_[i] * total / static_cast<double>(s.bytes_in) : 0;
-    if (c_.most_epochs > 0 && s.epochs > c_.most_epochs)
+    if (c_.max_epochs > 0 && s.epochs > c_.max_epochs)
       fail("source '{}' would be read {:.2f} times, at most {}: lower its share or the total", s.name, s.epochs,
-           c_.most_epochs);
+           c_.max_epochs);
   }
   const double files = std::max(1.0, std::ceil(total / static_cast<double>(c_.to.shard_bytes)));
-  if (files > kMostFiles) fail("{:.0f} output files, at most {}: raise the size of one", files, kMostFiles);
+  if (files > kMaxFiles) fail("{:.0f} output files, at most {}: raise the size of one", files, kMaxFiles);
   return static_cast<size_t>(files);
 }
 

@@ -16,7 +16,7 @@ namespace quern::corpus {
 struct MixConfig {
   std::vector<std::pair<std::string, double>> shares;  // of sources, in any unit; every source once
   uint64_t total_bytes = 0;  // of text; 0: as much as the source that is scarcest for its share gives in one reading
-  double most_epochs = 0;    // a source that would be read more often is an Error; 0: no limit
+  double max_epochs = 0;     // a source that would be read more often is an Error; 0: no limit
   uint64_t seed = 1;
   StageOutput to;
 };
@@ -36,7 +36,7 @@ struct MixReport {
   std::vector<MixedSource> sources;
   uint64_t documents = 0, text_bytes = 0, bytes_out = 0;
   std::vector<std::string> files;
-  WentOn went_on;
+  ResumeInfo went_on;
   Json json() const;
 };
 

@@ -35,7 +35,7 @@ Inputs CorpusRecipe::inputs() const {
       all.files.push_back(std::move(f));
     }
     all.sources.push_back(s.name);
-    all.passed_over.insert(all.passed_over.end(), one.passed_over.begin(), one.passed_over.end());
+    all.skipped.insert(all.skipped.end(), one.skipped.begin(), one.skipped.end());
   }
   check_inputs(all);
   return all;
@@ -48,7 +48,7 @@ DedupConfig CorpusRecipe::config() const {
   if (dedup.scope) c.scope = parse_scope(*dedup.scope);
   if (dedup.threshold) c.threshold = *dedup.threshold;
   if (dedup.bands) c.bands.bands = static_cast<int>(*dedup.bands);
-  if (dedup.rows_a_band) c.bands.rows = static_cast<int>(*dedup.rows_a_band);
+  if (dedup.rows_per_band) c.bands.rows = static_cast<int>(*dedup.rows_per_band);
   if (c.bands.bands < 1 || c.bands.rows < 1 || c.bands.bands > 512 || c.bands.rows > 512)
     fail("[dedup]: bands {} of rows_a_band {}, expected 1 to 512 of each", c.bands.bands, c.bands.rows);
   if (dedup.seed) c.sketch.seed = static_cast<uint32_t>(*dedup.seed);
@@ -68,9 +68,9 @@ DedupConfig CorpusRecipe::config() const {
   }
   if (read.on_bad != "skip" && read.on_bad != "stop" && read.on_bad != "replace")
     fail("[read]: on_bad '{}', expected skip, stop or replace", read.on_bad);
-  if (read.max_row_mb < 1 || read.max_row_mb > 1024)
-    fail("[read]: max_row_mb {}, expected 1 to 1024", read.max_row_mb);
-  c.read = {read.on_bad == "stop", read.on_bad == "replace", static_cast<uint64_t>(read.max_row_mb) << 20};
+  if (read.max_record_mb < 1 || read.max_record_mb > 1024)
+    fail("[read]: max_row_mb {}, expected 1 to 1024", read.max_record_mb);
+  c.read = {read.on_bad == "stop", read.on_bad == "replace", static_cast<uint64_t>(read.max_record_mb) << 20};
   if (write.level < 1 || write.level > 19) fail("[write]: level {}, expected 1 to 19", write.level);
   if (write.shard_mb < 1) fail("[write]: shard_mb {}, expected 1 or more", write.shard_mb);
   c.level = static_cast<int>(write.level), c.shard_bytes = static_cast<uint64_t>(write.shard_mb) << 20;

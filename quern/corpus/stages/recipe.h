@@ -32,11 +32,11 @@ struct SourceRecipe {
 
 struct ReadRecipe {
   std::string on_bad = "skip";
-  int64_t max_row_mb = 64;
+  int64_t max_record_mb = 64;
   template <class V>
   void visit(V& v) {
     v("on_bad", on_bad, "rows that are no documents: skip, stop, or replace (bytes that are no UTF-8)");
-    v("max_row_mb", max_row_mb, "longer records are skipped and counted", aka("max_record_mb"));
+    v("max_row_mb", max_record_mb, "longer records are skipped and counted", aka("max_record_mb"));
   }
 };
 
@@ -44,7 +44,7 @@ struct DedupRecipe {
   std::string preset = "zyda", mode = "fast";
   std::optional<std::string> verify, clustering, scope;
   std::optional<double> threshold;
-  std::optional<int64_t> bands, rows_a_band, seed, shingle;
+  std::optional<int64_t> bands, rows_per_band, seed, shingle;
   bool collide_empty = false, label_late = false;
   int64_t memory_mb = 512;
   template <class V>
@@ -56,7 +56,7 @@ struct DedupRecipe {
     v("clustering", clustering, "star or closure");
     v("scope", scope, "all, across or within sources");
     v("bands", bands, "of the signature");
-    v("rows_a_band", rows_a_band,
+    v("rows_a_band", rows_per_band,
       "hashes per LSH band: 32 bands of 4 find pairs with Jaccard similarity 0.4, 8 of 16 with 0.85",
       aka("rows_per_band"));
     v("seed", seed, "of the hashes");

@@ -9,7 +9,7 @@
 #include "quern/corpus/io/byte_stream.h"
 #include "quern/corpus/io/hashing.h"
 #include "quern/corpus/run/shards.h"
-#include "quern/corpus/text/normalise.h"
+#include "quern/corpus/text/text_normalizer.h"
 
 namespace quern::corpus {
 namespace {
@@ -31,7 +31,7 @@ struct PieceHasher {
   std::vector<uint64_t> words;
 
   void take(std::string_view text) {
-    normalise(Normaliser::slimpajama, text, tokens, scratch);
+    normalize(TextNormalizer::slimpajama, text, tokens, scratch);
     words.clear();
     for (size_t i = 0; i < tokens.size(); ++i)
       words.push_back(token_hash(tokens.text.data() + tokens.begin[i], tokens[i].size()));

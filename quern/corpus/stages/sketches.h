@@ -12,7 +12,7 @@ struct SketchesReport {
   ScanReport scan;
   std::vector<std::string> files;
   uint64_t bytes_out = 0;
-  WentOn went_on;
+  ResumeInfo went_on;
 };
 
 SketchesReport write_sketches(const Inputs& inputs, const ScanOptions& o, const SketchConfig& c,

@@ -24,7 +24,7 @@ class StageResumeTest : public SmallCorpus {
     return find_inputs(std::vector<std::string>{"a=" + in + "/a.jsonl", "b=" + in + "/b.jsonl.zst"});
   }
   // run(folder, progress) gives the stage's counts as text, and whether it went on.
-  using Run = std::function<std::pair<std::string, WentOn>(const std::string&, const ScanProgress&)>;
+  using Run = std::function<std::pair<std::string, ResumeInfo>(const std::string&, const ScanProgress&)>;
   void cut_everywhere(const Run& run) {
     const int before = thread_count();
     set_thread_count(1);

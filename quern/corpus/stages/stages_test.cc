@@ -9,7 +9,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
-#include "quern/corpus/dedup/page.h"
+#include "quern/corpus/dedup/html_report.h"
 #include "quern/corpus/filters/ngram_index.h"
 #include "quern/corpus/io/byte_stream.h"
 #include "quern/corpus/stages/mix.h"
@@ -113,14 +113,14 @@ TEST_F(StagesTest, MixturesGiveShares) {
   c.total_bytes = 0;
   const MixReport scarce = mix("scarce");
   EXPECT_DOUBLE_EQ(scarce.sources[1].epochs, 1);
-  c.most_epochs = 0.5;
+  c.max_epochs = 0.5;
   EXPECT_NE(message_of([&] { mix("x"); }).find("read 1.00 times"), std::string::npos);
   c.shares = {{"web", 1}, {"boks", 1}};
   EXPECT_NE(message_of([&] { mix("x"); }).find("did you mean 'books'"), std::string::npos);
 }
 
 TEST(Ngrams, BenchmarksAreFound) {
-  auto index = std::make_shared<NgramIndex>(NgramOptions{.n = 5, .shortest = 3, .least = 1});
+  auto index = std::make_shared<NgramIndex>(NgramOptions{.n = 5, .shortest = 3, .minimum = 1});
   index->add("The quick brown fox jumps over the lazy dog!");
   index->add("Short one here");
   index->add("too short");
@@ -129,17 +129,17 @@ TEST(Ngrams, BenchmarksAreFound) {
   EXPECT_EQ(index->too_short(), 1u);
   EXPECT_EQ(index->grams(), 5u + 1u);
   const auto f = decontamination_filter(index)();
-  EXPECT_FALSE(f->judge("It said: \"the QUICK, brown fox jumps\" and so on").keep());
-  EXPECT_TRUE(f->judge("the quick brown fox and jumps over").keep());
-  EXPECT_FALSE(f->judge("a short one, here").keep());
-  EXPECT_TRUE(f->judge("too short").keep());
-  EXPECT_TRUE(f->judge("").keep());
-  auto two = std::make_shared<NgramIndex>(NgramOptions{.n = 5, .shortest = 3, .least = 2});
+  EXPECT_FALSE(f->apply("It said: \"the QUICK, brown fox jumps\" and so on").keep());
+  EXPECT_TRUE(f->apply("the quick brown fox and jumps over").keep());
+  EXPECT_FALSE(f->apply("a short one, here").keep());
+  EXPECT_TRUE(f->apply("too short").keep());
+  EXPECT_TRUE(f->apply("").keep());
+  auto two = std::make_shared<NgramIndex>(NgramOptions{.n = 5, .shortest = 3, .minimum = 2});
   two->add("The quick brown fox jumps over the lazy dog!");
   two->finish();
   const auto g = decontamination_filter(two)();
-  EXPECT_TRUE(g->judge("quick brown fox jumps over").keep());
-  EXPECT_FALSE(g->judge("quick brown fox jumps over the").keep());
+  EXPECT_TRUE(g->apply("quick brown fox jumps over").keep());
+  EXPECT_FALSE(g->apply("quick brown fox jumps over the").keep());
   EXPECT_THROW(NgramIndex({.n = 1}), Error);
 }
 
@@ -159,7 +159,7 @@ TEST(Page, TellsWhatTheManifestTells) {
   c.size = 9, c.survivor.text = "<script>alert(1)</script>";
   c.removed.resize(1);
   c.removed[0].similarity = 0.5, c.removed[0].text = "near";
-  const std::string page = corpus_page(m, std::span(&c, 1));
+  const std::string page = corpus_html_report(m, std::span(&c, 1));
   for (const char* piece : {"quern &lt;corpus&gt;", "a&amp;b", "2.50 GB", "length&lt;100", "&lt;script&gt;alert(1)",
                             "near copy, similarity 0.50", "x.jsonl:1: &lt;bad&gt;", "<title>…16: 1</title>"})
     EXPECT_NE(page.find(piece), std::string::npos) << piece;

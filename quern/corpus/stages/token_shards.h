@@ -22,7 +22,7 @@ struct TokenRun {
 struct TokenShardReport {
   ScanReport scan;
   uint64_t documents = 0, tokens = 0, empty = 0;  // empty: documents without a token, left out
-  WentOn went_on;
+  ResumeInfo went_on;
   Json json() const;
 };
 

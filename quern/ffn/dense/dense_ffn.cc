@@ -19,7 +19,7 @@ void DenseFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
   down_.visit(prefix + "down_proj", v);
 }
 
-void DenseFfn::pack(const Packing& t) {
+void DenseFfn::pack(const WeightPrepacking& t) {
   in_.pack(t);
   down_.pack(t);
 }

@@ -24,7 +24,7 @@ class DenseFfn : public Ffn {
  public:
   explicit DenseFfn(DenseConfig config);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;  // gate_proj, up_proj, down_proj
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
  private:

@@ -13,7 +13,7 @@ TEST(DenseFfn, FiniteDifferencesGatedAndPlain) {
   for (bool gated : {true, false})
     for (bool bias : {true, false}) {
       DenseFfn m({.width = 5, .hidden = 7, .act = kernels::Activation::gelu, .gated = gated, .bias = bias});
-      NamedParameters p = randomised(m, 3);
+      NamedParameters p = randomized(m, 3);
       GradCheck c = grad_check(
           [&](Tape& t, const std::vector<Var>& in) {
             DepthCarry carry;
@@ -34,7 +34,7 @@ TEST(DenseFfn, PackedEqualsPlain) {
       return f.forward(t, Var(x), carry).value;
     };
     for (DenseFfn* f : {&m, &half}) {
-      randomised(*f, 3);
+      randomized(*f, 3);
       f->visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
     }
     Tensor plain = forward(m);

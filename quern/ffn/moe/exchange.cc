@@ -56,7 +56,7 @@ ExpertExchange::ExpertExchange(Communicator& group, const Tensor& expert_Tk, int
   const int n = group.size();
   std::vector<int> owner(static_cast<size_t>(n_experts));
   for (int r = 0; r < n; ++r) {
-    const Cut c = even_cut(n_experts, n, r);
+    const Range c = even_range(n_experts, n, r);
     std::fill(owner.begin() + c.begin, owner.begin() + c.end, r);
   }
   auto ways = std::make_shared<Ways>(Ways{group, T, k, {}, {}, {}, 0, {}});

@@ -32,7 +32,7 @@ struct Result {
 // Rows [begin, end) of x through the mixture, forwards and backwards with gy.
 Result pass(int kind, const Tensor& x, const Tensor& gy, int64_t begin, int64_t end, Communicator* group) {
   auto m = mixture(kind);
-  NamedParameters parameters = randomised(*m, 21, 0.8);
+  NamedParameters parameters = randomized(*m, 21, 0.8);
   for (auto& [name, p] : parameters)  // let the skip class win now and then
     if (name.ends_with("balancing_biases")) p->value = Tensor::of<double>({6}, {0.05, -0.1, 0.1, 0, 0, 0.3});
   m->share(group);
@@ -65,12 +65,14 @@ TEST(ExpertExchange, EqualsOneRank) {
       run_ranks(ranks, [&](Communicator& comm) {
         // The last rank of several has one token alone, the others share the rest.
         const bool last = comm.rank() == ranks - 1;
-        const Cut cut = ranks == 1 ? Cut{0, T} : last ? Cut{T - 1, T} : even_cut(T - 1, ranks - 1, comm.rank());
+        const Range cut = ranks == 1 ? Range{0, T}
+                          : last     ? Range{T - 1, T}
+                                     : even_range(T - 1, ranks - 1, comm.rank());
         const std::string what = fmt::format("kind {}, rank {} of {}", kind, comm.rank(), ranks);
         Result mine = pass(kind, x, gy, cut.begin, cut.end, &comm);
         expect_near(mine.y, one.y.narrow(0, cut.begin, cut.end - cut.begin).clone(), what + ": y");
         expect_near(mine.gx, one.gx.narrow(0, cut.begin, cut.end - cut.begin).clone(), what + ": gx");
-        const Cut own = even_cut(kExperts, ranks, comm.rank());
+        const Range own = even_range(kExperts, ranks, comm.rank());
         for (auto& [name, g] : mine.grads) {
           if (name.starts_with("experts."))
             for (int64_t e = 0; e < kExperts; ++e) {

@@ -1,7 +1,7 @@
 #include "quern/ffn/moe/moe_ffn.h"
 
 #include "quern/base/config.h"
-#include "quern/base/traffic.h"
+#include "quern/base/op_counters.h"
 #include "quern/ffn/moe/exchange.h"
 #include "quern/kernels/moe/moe.h"
 #include "quern/nn/dispatch.h"
@@ -34,9 +34,9 @@ void MoeFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(name_ + "down_proj", down_);
 }
 
-void MoeFfn::pack(const Packing& t) {
+void MoeFfn::pack(const WeightPrepacking& t) {
   if (!t.packs()) return;
-  auto pack_each = [&](const char* name, Parameter& p, std::vector<kernels::PackedWeight>& out) {
+  auto pack_each = [&](const char* name, Parameter& p, std::vector<kernels::PrepackedWeight>& out) {
     for (int64_t e = 0; e < n_experts_; ++e)
       out.push_back(t.matrix(fmt::format("{}{}.{}", name_, name, e), p.shape[1], p.shape[2], [&] {
         return p.value.narrow(0, e, 1).reshape({p.shape[1], p.shape[2]});
@@ -85,7 +85,7 @@ Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
   }
   Var gu = tape.param(gate_up_), dn = tape.param(down_);
   Tensor guv = gu.value.to(x.dtype()), dnv = dn.value.to(x.dtype());
-  count_product(plan.n, 3 * D * F, (guv.bytes() + dnv.bytes()) / n_experts_);
+  count_matmul(plan.n, 3 * D * F, (guv.bytes() + dnv.bytes()) / n_experts_);
   bool keep = tape.needs({x_TD, r.weight_Tk, gu, dn});
   Tensor saved_gu = keep ? Tensor::empty({plan.n, 2 * F}, x.dtype()) : Tensor(),
          saved_out = keep ? Tensor::empty({plan.n, D}, x.dtype()) : Tensor();
@@ -159,18 +159,18 @@ void register_moe(Registry& r) {
   r.ffns.add("moe", [](const Json& j) -> std::unique_ptr<Ffn> {
     struct Config {
       int64_t width = 0, hidden = 0, n_experts = 0, top_k = 1, router_width = 0;
-      bool depth_average = true, renormalise = false;
+      bool depth_average = true, renormalize = false;
       std::string router = "linear", skip = "zero";
       void visit(ConfigReader& v) {
         v("width", width), v("hidden", hidden), v("n_experts", n_experts), v("top_k", top_k),
             v("router_width", router_width);
-        v("depth_average", depth_average), v("renormalise", renormalise, "", aka("renormalize")), v("router", router),
+        v("depth_average", depth_average), v("renormalise", renormalize, "", aka("renormalize")), v("router", router),
             v("skip", skip);
       }
     } c;
     from_json(j, c, "ffn moe", true);
     if (c.router == "linear")
-      return std::make_unique<MoeFfn>(std::make_unique<LinearRouter>(c.width, c.n_experts, c.top_k, c.renormalise),
+      return std::make_unique<MoeFfn>(std::make_unique<LinearRouter>(c.width, c.n_experts, c.top_k, c.renormalize),
                                       c.width, c.hidden, c.n_experts);
     if (c.router != "zaya") fail("ffn moe, router: '{}', expected linear or zaya", c.router);
     if (c.skip != "zero" && c.skip != "identity") fail("ffn moe, skip: '{}', expected zero or identity", c.skip);

@@ -19,7 +19,7 @@ class MoeFfn : public Ffn {
   MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts);
   void visit(const std::string& prefix,
              const ParameterVisitor& v) override;  // gate.…, experts.gate_up_proj, experts.down_proj
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
   // From now on rank r of the group computes the r-th even cut of the experts for the tokens of all its ranks
@@ -42,7 +42,7 @@ class MoeFfn : public Ffn {
   Parameter gate_up_, down_;  // [E, 2F, D], [E, D, F]
   Communicator* group_ = nullptr;
   std::string name_;  // of the experts, as visited last
-  std::vector<kernels::PackedWeight> packed_gate_up_, packed_down_;
+  std::vector<kernels::PrepackedWeight> packed_gate_up_, packed_down_;
   std::vector<int64_t> counts_;
 };
 

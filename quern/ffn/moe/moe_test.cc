@@ -25,7 +25,7 @@ struct TwoBlocks : Module {
 TEST(ZayaMoe, FiniteDifferencesThroughTheDepthStream) {
   for (auto skip : {ZayaRouterConfig::Skip::zero, ZayaRouterConfig::Skip::identity}) {
     TwoBlocks m(skip);
-    NamedParameters p = randomised(m, 21, 0.8);
+    NamedParameters p = randomized(m, 21, 0.8);
     for (auto& [name, q] : p)  // let the skip class win now and then
       if (name.ends_with("balancing_biases")) q->value = Tensor::of<double>({4}, {0.05, -0.1, 0.1, 0.15});
     std::vector<int64_t> counts;
@@ -46,7 +46,7 @@ TEST(ZayaMoe, FiniteDifferencesThroughTheDepthStream) {
 
 TEST(ZayaMoe, FiniteDifferencesOfTheLinearRouter) {
   MoeFfn m({.width = 6, .n_experts = 3, .linear = true}, 4);
-  NamedParameters p = randomised(m, 23, 0.8);
+  NamedParameters p = randomized(m, 23, 0.8);
   for (auto& [name, q] : p) {
     EXPECT_TRUE(name == "gate.out_proj.weight" || name == "gate.balancing_biases" || name.starts_with("experts."))
         << name;
@@ -64,9 +64,9 @@ TEST(ZayaMoe, FiniteDifferencesOfTheLinearRouter) {
 }
 
 TEST(LinearMoe, FiniteDifferencesOfTopK) {
-  for (bool renormalise : {false, true}) {
-    MoeFfn m(std::make_unique<LinearRouter>(6, 4, 2, renormalise), 6, 5, 4);
-    NamedParameters p = randomised(m, 31, 0.6);
+  for (bool renormalize : {false, true}) {
+    MoeFfn m(std::make_unique<LinearRouter>(6, 4, 2, renormalize), 6, 5, 4);
+    NamedParameters p = randomized(m, 31, 0.6);
     GradCheck c = grad_check(
         [&](Tape& t, const std::vector<Var>& in) {
           DepthCarry carry;
@@ -79,7 +79,7 @@ TEST(LinearMoe, FiniteDifferencesOfTopK) {
 
 TEST(ZayaMoe, TiesGoToTheLowestClassAndBiasesSelectOnly) {
   MoeFfn m(router(false), 4);
-  initialise(m, 1);
+  initialize(m, 1);
   m.visit("", [](const std::string& name, Parameter& p) {
     if (name == "gate.router_mlp.out_proj.weight") p.value.fill(0);  // every class equally likely
   });
@@ -101,7 +101,7 @@ TEST(ZayaMoe, TiesGoToTheLowestClassAndBiasesSelectOnly) {
 
 TEST(ZayaMoe, PackedEqualsPlain) {
   MoeFfn m(router(false), 4);
-  initialise(m, 7);
+  initialize(m, 7);
   Tensor x = random_normal({33, 6}, 2, DType::f32, 3);
   Tape t(Tape::inference);
   DepthCarry a, b;
@@ -120,7 +120,7 @@ TEST(MoeConfig, ImpossibleSizesAreErrors) {
 // Every training forward adds the tokens of each class to the balancing biases' grad; inference leaves it alone.
 TEST(MoeRouter, TrainingCountsTheLoad) {
   MoeFfn m(router(false), 4);
-  initialise(m, 3);
+  initialize(m, 3);
   Parameter& biases = static_cast<ZayaRouter&>(m.router()).balancing_biases();
   Tensor x = random_normal({9, 6}, 5, DType::f32);
   DepthCarry carry;

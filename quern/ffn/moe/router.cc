@@ -48,7 +48,7 @@ Tensor choose(const Tensor& p_TE, const Tensor& bias_E, int64_t k) {
 }
 
 // Rows scaled to sum 1: y = w/s, gw = (gy − Σ gy·y)/s.
-Var normalise_rows(Tape& tape, const Var& w_Tk) {
+Var normalize_rows(Tape& tape, const Var& w_Tk) {
   int64_t T = w_Tk.dim(0), k = w_Tk.dim(1);
   Tensor w = w_Tk.value, y = w.clone();
   return with_float(w.dtype(), [&]<class F>() {
@@ -107,7 +107,7 @@ void ZayaRouter::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "balancing_biases", beta_);
 }
 
-void ZayaRouter::pack(const Packing& t) {
+void ZayaRouter::pack(const WeightPrepacking& t) {
   out_.pack(t.of(WeightFormat::f32));
   if (c_.linear) return;
   for (Linear* l : {&down_, &fc1_, &fc2_}) l->pack(t.of(WeightFormat::f32));
@@ -136,21 +136,21 @@ void ZayaRouter::note_load(std::span<const int64_t> counts) {
   for (size_t j = 0; j < counts.size(); ++j) beta_.grad.data<float>()[j] += static_cast<float>(counts[j]);
 }
 
-LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise)
-    : k_(k), renormalise_(renormalise), gate_(n_experts, width, false) {
+LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalize)
+    : k_(k), renormalize_(renormalize), gate_(n_experts, width, false) {
   if (k < 1 || k > n_experts) fail("moe: top_k {} is outside 1 … {} experts", k, n_experts);
   gate_.weight.matrix = false;
 }
 
 void LinearRouter::visit(const std::string& prefix, const ParameterVisitor& v) { v(prefix + "weight", gate_.weight); }
 
-void LinearRouter::pack(const Packing& t) { gate_.pack(t.of(WeightFormat::f32)); }
+void LinearRouter::pack(const WeightPrepacking& t) { gate_.pack(t.of(WeightFormat::f32)); }
 
 Routing LinearRouter::route(Tape& tape, const Var& x_TD, DepthCarry&) {
   Var p_TE = softmax(tape, linear(tape, x_TD, gate_));
   Tensor e_Tk = choose(p_TE.value, Tensor(), k_);
   Var w_Tk = gather(tape, p_TE, e_Tk);
-  return {e_Tk, renormalise_ ? normalise_rows(tape, w_Tk) : w_Tk};
+  return {e_Tk, renormalize_ ? normalize_rows(tape, w_Tk) : w_Tk};
 }
 
 }  // namespace quern

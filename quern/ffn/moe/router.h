@@ -42,7 +42,7 @@ class ZayaRouter : public Router {
  public:
   explicit ZayaRouter(ZayaRouterConfig config);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
   void note_load(std::span<const int64_t> counts) override;
   Parameter& balancing_biases() { return beta_; }
@@ -56,14 +56,14 @@ class ZayaRouter : public Router {
 
 class LinearRouter : public Router {
  public:
-  LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalise);
+  LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalize);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
 
  private:
   int64_t k_;
-  bool renormalise_;
+  bool renormalize_;
   Linear gate_;
 };
 

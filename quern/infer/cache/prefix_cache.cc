@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quern/infer/cache/one_block.h"
+#include "quern/infer/cache/contiguous_copy.h"
 
 namespace quern {
 
@@ -11,7 +11,7 @@ struct PrefixCache::Node {
   std::vector<int32_t> tokens;                        // of the edge into this node
   int64_t begin = 0;                                  // position of tokens[0]
   std::vector<Tensor> rows;                           // one per per-token part: [tokens, …], in one block
-  std::map<int64_t, Snapshot> cuts;                   // by position, begin < position ≤ end
+  std::map<int64_t, Snapshot> snapshots;              // by position, begin < position ≤ end
   std::map<int32_t, std::unique_ptr<Node>> children;  // by their first token
   uint64_t used = 0;
 
@@ -34,7 +34,7 @@ void rekey(std::set<Key>& set, const Key& old, Key now) {
 
 // Of parts kept together: their block and their handles.
 int64_t kept_bytes(std::span<const int64_t> parts, int64_t rows) {
-  return one_block_bytes(parts, rows) + static_cast<int64_t>(parts.size() * sizeof(Tensor));
+  return contiguous_bytes(parts, rows) + static_cast<int64_t>(parts.size() * sizeof(Tensor));
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ int64_t PrefixCache::edge_bytes(int64_t tokens) const {
 }
 
 int64_t PrefixCache::node_bytes(const Node& node) const {
-  return edge_bytes(node.length()) + static_cast<int64_t>(node.cuts.size()) * snapshot_bytes_;
+  return edge_bytes(node.length()) + static_cast<int64_t>(node.snapshots.size()) * snapshot_bytes_;
 }
 
 // A long conversation is a long chain of nodes: taken apart leaf by leaf, not by destructors calling each other.
@@ -121,7 +121,7 @@ PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, 
   int64_t reach = std::min(m.matched, limit);
   if (!needs_snapshots_) m.cached = reach / aligned * aligned;
   for (const Step& s : path)
-    for (auto& [position, snapshot] : s.node->cuts)
+    for (auto& [position, snapshot] : s.node->snapshots)
       if (position <= reach && position % aligned == 0) from = &snapshot, m.cached = position, holds = s.node;
 
   for (const Step& s : path) {
@@ -160,7 +160,7 @@ void PrefixCache::split(Node& node, int64_t length, uint64_t tail_used) {
   std::vector<Tensor> head, rest;
   for (const Tensor& r : node.rows)
     head.push_back(r.narrow(0, 0, length)), rest.push_back(r.narrow(0, length, r.dim(0) - length));
-  head = in_one_block(head), tail->rows = in_one_block(rest);
+  head = contiguous_copy(head), tail->rows = contiguous_copy(rest);
   std::map<int32_t, std::unique_ptr<Node>> only_child;
   auto& child = only_child[tail->tokens[0]];
 
@@ -169,22 +169,22 @@ void PrefixCache::split(Node& node, int64_t length, uint64_t tail_used) {
   node.rows = std::move(head);
   for (auto& [token, grandchild] : node.children) grandchild->parent = tail.get();
   tail->children = std::move(node.children);
-  for (auto first = node.cuts.upper_bound(tail->begin); first != node.cuts.end();) {
+  for (auto first = node.snapshots.upper_bound(tail->begin); first != node.snapshots.end();) {
     const uint64_t used = first->second.used;
     rekey(idle_, {used, first->first, &node}, {used, first->first, tail.get()});
-    tail->cuts.insert(node.cuts.extract(first++));
+    tail->snapshots.insert(node.snapshots.extract(first++));
   }
   node.tokens.resize(static_cast<size_t>(length));
   child = std::move(tail);
   node.children = std::move(only_child);
 }
 
-void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind) {
-  if (auto known = node.cuts.find(position); known != node.cuts.end()) {
+void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState& state, SnapshotKind kind) {
+  if (auto known = node.snapshots.find(position); known != node.snapshots.end()) {
     Snapshot& s = known->second;
     const Idle before{s.used, position, &node};
     s.kind = std::max(kind, s.kind), s.used = clock_;
-    if (s.kind == CutKind::grid)
+    if (s.kind == SnapshotKind::periodic)
       rekey(idle_, before, {clock_, position, &node});
     else
       idle_.erase(before);
@@ -194,16 +194,16 @@ void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState
   made.kind = kind, made.used = clock_;
   std::vector<Tensor> parts;
   for (auto [site, part] : fixed_) parts.push_back(state.fixed(site, part));
-  made.fixed = in_one_block(parts);
+  made.fixed = contiguous_copy(parts);
   std::set<Idle> idle;
-  if (kind == CutKind::grid) idle.insert({clock_, position, &node});
-  node.cuts.emplace(position, std::move(made));
+  if (kind == SnapshotKind::periodic) idle.insert({clock_, position, &node});
+  node.snapshots.emplace(position, std::move(made));
   idle_.merge(idle);
   bytes_ += snapshot_bytes_;
 }
 
 void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed,
-                        CutKind kind) {
+                        SnapshotKind kind) {
   int64_t n = static_cast<int64_t>(tokens.size());
   QUERN_CHECK(fixed.length() == n && rows.length() >= n, "states of {} and {} tokens stored under {}", rows.length(),
               fixed.length(), n);
@@ -223,7 +223,7 @@ void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& ro
     leaf->used = clock_;
     std::vector<Tensor> parts;
     for (auto [site, part] : rows_) parts.push_back(rows.rows(site, part).narrow(0, at, n - at));
-    leaf->rows = in_one_block(parts);
+    leaf->rows = contiguous_copy(parts);
     Node* added = leaf.get();
     std::set<Leaf> entry = {{clock_, added}};
     node->children.emplace(tokens[static_cast<size_t>(at)], std::move(leaf));
@@ -245,7 +245,7 @@ bool PrefixCache::drop_idle_grid_snapshot() {
   const auto [used, position, node] = *idle_.begin();
   if (used == clock_) return false;  // what this very call stored stays
   idle_.erase(idle_.begin());
-  node->cuts.erase(position);
+  node->snapshots.erase(position);
   bytes_ -= snapshot_bytes_;
   return true;
 }
@@ -254,7 +254,7 @@ bool PrefixCache::drop_oldest_leaf() {
   if (leaves_.empty()) return false;
   auto entry = leaves_.extract(leaves_.begin());
   Node *oldest = entry.value().second, *parent = oldest->parent;
-  for (const auto& [position, snapshot] : oldest->cuts) idle_.erase({snapshot.used, position, oldest});
+  for (const auto& [position, snapshot] : oldest->snapshots) idle_.erase({snapshot.used, position, oldest});
   bytes_ -= node_bytes(*oldest);
   parent->children.erase(oldest->tokens[0]);
   if (parent == root_.get() || !parent->children.empty()) return true;

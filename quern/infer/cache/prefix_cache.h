@@ -20,7 +20,7 @@
 
 namespace quern {
 
-enum class CutKind { grid, junction, turn };
+enum class SnapshotKind { periodic, branch, turn_end };
 
 struct PrefixMatch {
   int64_t matched = 0;  // leading tokens found in the tree
@@ -37,8 +37,9 @@ class PrefixCache {
   PrefixMatch resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh, int64_t aligned = 1);
   // Remembers `tokens`: their rows from `rows`, which has seen them and perhaps more, the fixed parts after the last
   // of them from `fixed`.
-  void store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed, CutKind kind);
-  void store(std::span<const int32_t> tokens, const SequenceState& state, CutKind kind) {
+  void store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed,
+             SnapshotKind kind);
+  void store(std::span<const int32_t> tokens, const SequenceState& state, SnapshotKind kind) {
     store(tokens, state, state, kind);
   }
   // Tokens known from the start, without using them.
@@ -56,7 +57,7 @@ class PrefixCache {
   struct Node;
   struct Snapshot {
     std::vector<Tensor> fixed;
-    CutKind kind = CutKind::grid;
+    SnapshotKind kind = SnapshotKind::periodic;
     uint64_t used = 0;
     bool resumed = false;
   };
@@ -70,7 +71,7 @@ class PrefixCache {
   int64_t node_bytes(const Node& node) const;
   std::vector<Step> walk(std::span<const int32_t> tokens) const;
   void split(Node& node, int64_t length, uint64_t tail_used);
-  void put_snapshot(Node& node, int64_t position, const SequenceState& state, CutKind kind);
+  void put_snapshot(Node& node, int64_t position, const SequenceState& state, SnapshotKind kind);
   void shrink();
   void touch(Node& node);
   bool drop_idle_grid_snapshot();

@@ -53,7 +53,7 @@ PrefixMatch resume(PrefixCache& c, const Tokens& t, bool recurrent, int64_t alig
   return m;
 }
 
-void store(PrefixCache& c, const Tokens& t, bool recurrent, CutKind kind = CutKind::turn) {
+void store(PrefixCache& c, const Tokens& t, bool recurrent, SnapshotKind kind = SnapshotKind::turn_end) {
   c.store(t, seen(t, recurrent), kind);
 }
 
@@ -70,7 +70,7 @@ TEST(PrefixCache, AttentionResumesAnywhereSnapshotsAtTheirPlace) {
                                     : "part from this one after token 3"),
               std::string::npos)
         << m.note;
-    store(c, {1, 2}, recurrent, CutKind::junction);  // inside the known edge
+    store(c, {1, 2}, recurrent, SnapshotKind::branch);  // inside the known edge
     EXPECT_EQ(resume(c, b, recurrent).cached, recurrent ? 2 : 3);
     EXPECT_EQ(resume(c, b, recurrent, 2).cached, 2) << "aligned";
     Tokens longer = a;
@@ -99,7 +99,7 @@ TEST(PrefixCache, RandomRequestsUnderABudget) {
         t.push_back(static_cast<int32_t>(rng.uniform() * 3));
       reused += resume(c, t, recurrent).cached;
       if (HasFatalFailure()) return;
-      store(c, t, recurrent, static_cast<CutKind>(static_cast<int>(rng.uniform() * 3)));
+      store(c, t, recurrent, static_cast<SnapshotKind>(static_cast<int>(rng.uniform() * 3)));
       EXPECT_LE(c.bytes(), c.budget());
       EXPECT_GT(c.bytes(), 0);
       EXPECT_EQ(c.known(t), static_cast<int64_t>(t.size()));
@@ -126,15 +126,15 @@ TEST(PrefixCache, SplittingCountsLikeBuilding) {
 TEST(PrefixCache, IdleGridSnapshotsGoFirst) {
   Tokens t(20, 1), other(20, 2);
   auto fill = [&](PrefixCache& c) {
-    for (int64_t n : {5, 10, 15}) store(c, Tokens(t.begin(), t.begin() + n), true, CutKind::grid);
-    store(c, t, true, CutKind::turn);
+    for (int64_t n : {5, 10, 15}) store(c, Tokens(t.begin(), t.begin() + n), true, SnapshotKind::periodic);
+    store(c, t, true, SnapshotKind::turn_end);
   };
   PrefixCache all(sites(true), 1 << 20);
-  fill(all), store(all, other, true, CutKind::turn);
+  fill(all), store(all, other, true, SnapshotKind::turn_end);
   PrefixCache c(sites(true), all.bytes() - 1);  // one snapshot too many
   fill(c);
   EXPECT_EQ(resume(c, Tokens(t.begin(), t.begin() + 11), true).cached, 10);
-  store(c, other, true, CutKind::turn);
+  store(c, other, true, SnapshotKind::turn_end);
   EXPECT_EQ(resume(c, Tokens(t.begin(), t.begin() + 11), true).cached, 10) << "used once, so it stays";
   EXPECT_EQ(resume(c, Tokens(t.begin(), t.begin() + 7), true).cached, 0) << "the oldest idle one went";
   Tokens longer = t;

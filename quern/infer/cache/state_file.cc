@@ -72,7 +72,7 @@ void check_cache_type(const SafetensorsFile& f, const std::vector<StateSite>& si
     if (part.name != "k" || !part.per_token) return;
     const auto it = f.entries().find(part_name(s, part));
     if (it == f.entries().end() || it->second.dtype == part.dtype) return;
-    fail("{}: saved with an attention cache of {}, and this one is of {}: go on with --kv {}, or begin another file",
+    fail("{}: saved with KV cache type {}, but this model runs with {}; run it with KV cache type {}, or name another file",
          f.path().string(), kv_name(it->second.dtype), kv_name(part.dtype), kv_name(it->second.dtype));
   });
 }

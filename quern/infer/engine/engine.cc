@@ -11,9 +11,9 @@
 
 #include "quern/base/free_blocks.h"
 #include "quern/base/threads.h"
-#include "quern/infer/engine/row_price.h"
+#include "quern/infer/engine/batch_cost_model.h"
 #include "quern/infer/engine/sequence.h"
-#include "quern/infer/sampling/wanted_logits.h"
+#include "quern/infer/sampling/select_logits.h"
 #include "quern/mixers/ranks/cache_shards.h"
 #include "quern/mixers/state_totals.h"
 
@@ -28,9 +28,9 @@ double seconds_between(Clock::time_point a, Clock::time_point b) {
 // A snapshot before the prompt's last token costs memory, or a forward of one row: only where it saves replaying more
 // than this.
 constexpr int64_t kWorthASnapshot = 32;
-constexpr double kWorthReading = 64;  // tokens a draft model may have to read for each that it may guess right
-constexpr int64_t kScoredRows = 128;  // whose logits are held at once: 134 MB at a vocabulary of 262K
-constexpr int64_t kGrid = 64;         // the finest grid of snapshots; a multiple of every cut alignment
+constexpr double kWorthPrefilling = 64;  // tokens a draft model may have to read for each that it may guess right
+constexpr int64_t kScoredRows = 128;     // whose logits are held at once: 134 MB at a vocabulary of 262K
+constexpr int64_t kGrid = 64;            // the finest grid of snapshots; a multiple of every cut alignment
 
 std::string message_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
@@ -46,11 +46,12 @@ struct Engine::Impl {
   std::vector<StateSite> sites;
   std::unique_ptr<DraftModel> draft;
   PrefixCache cache;
-  int64_t grid = 0;         // distance of the coarse snapshots; 0 = none needed
-  bool cuts_inside = true;  // snapshots can be taken inside a forward; else prompts are fed in pieces that end there
+  int64_t grid = 0;  // distance of the coarse snapshots; 0 = none needed
+  bool snapshots_inside =
+      true;  // snapshots can be taken inside a forward; else prompts are fed in pieces that end there
   int64_t row_bytes = 0, fixed_bytes = 0, reserved = 0;
-  RowPrice price;
-  DraftBet draft_bet;  // as the last answer left it
+  BatchCostModel cost_model;
+  DraftLengthPolicy draft_policy;  // as the last answer left it
 
   mutable std::mutex mutex;  // guards what follows
   std::deque<std::unique_ptr<Sequence>> waiting;
@@ -63,20 +64,20 @@ struct Engine::Impl {
 
   Impl(Model& m, EngineOptions options)
       : model(m), o(options), sites(m.sites(o.kv)), draft(draft_model()), cache(sites, o.cache_bytes) {
-    if (o.chunk < 1 || o.max_sessions < 1) fail("engine: chunk and max_sessions must be 1 or more");
+    if (o.chunk < 1 || o.max_sequences < 1) fail("engine: chunk and max_sessions must be 1 or more");
     if (o.shards && o.cache_bytes > 0) fail("engine: the prefix cache keeps whole sequences, so none over ranks");
-    check_guesses(o.speculate);
+    check_speculation(o.speculate);
     const StateTotals totals = state_totals(sites);
     row_bytes = totals.row_bytes, fixed_bytes = totals.fixed_bytes;
-    cuts_inside = totals.cuts_inside && !o.exact_cuts;
+    snapshots_inside = totals.snapshots_inside && !o.deterministic_prefix_cache;
     if (cache.needs_snapshots() && o.cache_bytes > 0) {
       // One context's grid may take a quarter of the cache, or add a quarter to what the rows between take.
       double fixed = 4.0 * static_cast<double>(fixed_bytes),
-             least = fixed * static_cast<double>(model.max_positions()) / static_cast<double>(o.cache_bytes);
-      if (row_bytes > 0) least = std::min(least, fixed / static_cast<double>(row_bytes));
-      int64_t unit = cuts_inside ? std::min(o.chunk, kGrid) : o.chunk;
-      grid = unit *
-             std::max<int64_t>(1, static_cast<int64_t>(std::ceil(std::min(least, 1e12) / static_cast<double>(unit))));
+             minimum = fixed * static_cast<double>(model.max_positions()) / static_cast<double>(o.cache_bytes);
+      if (row_bytes > 0) minimum = std::min(minimum, fixed / static_cast<double>(row_bytes));
+      int64_t unit = snapshots_inside ? std::min(o.chunk, kGrid) : o.chunk;
+      grid = unit * std::max<int64_t>(
+                        1, static_cast<int64_t>(std::ceil(std::min(minimum, 1e12) / static_cast<double>(unit))));
     }
   }
 
@@ -90,7 +91,8 @@ struct Engine::Impl {
     };
     const double its = weighs(o.draft->sites(o.kv)), share = its / (its + weighs(sites));
     // With exact cuts it keeps nothing: its guesses are then the same whatever was asked before.
-    const auto bytes = o.exact_cuts ? 0 : static_cast<int64_t>(share * static_cast<double>(o.cache_bytes));
+    const auto bytes =
+        o.deterministic_prefix_cache ? 0 : static_cast<int64_t>(share * static_cast<double>(o.cache_bytes));
     o.cache_bytes -= bytes;
     return std::make_unique<DraftModel>(*o.draft, o.kv, bytes);
   }
@@ -99,11 +101,11 @@ struct Engine::Impl {
     return std::min(s.prompt + s.r.options.max_tokens, model.max_positions());
   }
   int64_t rows_here(const Sequence& s) const { return o.shards ? o.shards->count_here(longest(s)) : longest(s); }
-  SpeculationOptions guesses(const GenerateOptions& g) const { return g.speculate.value_or(o.speculate); }
+  SpeculationOptions speculation(const GenerateOptions& g) const { return g.speculate.value_or(o.speculate); }
   int64_t need(const Sequence& s) const {
-    const SpeculationOptions g = guesses(s.r.options);
-    const int64_t marks = g.on() ? speculation_marks(sites, g.most) : 0;
-    return fixed_bytes * (1 + marks) + row_bytes * rows_here(s) +
+    const SpeculationOptions g = speculation(s.r.options);
+    const int64_t rollback_points = g.on() ? rollback_point_count(sites, g.max_draft) : 0;
+    return fixed_bytes * (1 + rollback_points) + row_bytes * rows_here(s) +
            (g.on() && g.draft ? draft->reader_bytes(longest(s)) : 0);
   }
 
@@ -122,36 +124,38 @@ struct Engine::Impl {
     check_ids(r.prompt, "prompt");
     check_ids(r.options.forced, "forced");
     if (!r.options.stop.empty() && !o.tokenizer) fail("stop strings need a tokenizer");
-    check_guesses(guesses(r.options));
+    check_speculation(speculation(r.options));
   }
 
-  void check_guesses(const SpeculationOptions& g) const {
-    if (g.most < 0 || g.most > kMostGuessed)
-      fail("speculation: {} tokens a draft, expected 1 to {}, or 0 for none", g.most, kMostGuessed);
-    if (g.on() && !g.ngram && !g.draft) fail("speculation: {} tokens a draft, but by whom?", g.most);
-    if (g.on() && o.shards) fail("speculation: not with caches that lie over ranks");
-    if (g.draft && !draft) fail("speculation by a draft model: this model has none (--draft gives it one)");
+  void check_speculation(const SpeculationOptions& g) const {
+    if (g.max_draft < 0 || g.max_draft > kMaxDraftTokens)
+      fail("speculative decoding: draft length {}: expected 1 to {}, or 0 for none", g.max_draft, kMaxDraftTokens);
+    if (g.on() && !g.ngram && !g.draft)
+      fail("speculative decoding: draft length {} but no draft source; enable ngram or draft", g.max_draft);
+    if (g.on() && o.shards) fail("speculative decoding: a KV cache sharded over ranks cannot be rolled back");
+    if (g.draft && !draft) fail("speculative decoding: this model has no draft model");
   }
 
   // Where the prompt is cut for a snapshot, beyond what was already known.
-  void plan_cuts(Sequence& s, const PrefixMatch& m) const {
-    s.cuts.clear();
+  void plan_snapshots(Sequence& s, const PrefixMatch& m) const {
+    s.snapshot_points.clear();
     if (o.cache_bytes <= 0) return;
     int64_t end = s.prompt - 1;
     for (int64_t p = grid > 0 ? (m.cached / grid + 1) * grid : end + 1; p <= end; p += grid)
-      s.cuts[p] = CutKind::grid;
-    if (o.exact_cuts) {
-      if (int64_t p = end / o.chunk * o.chunk; p > m.cached && grid == 0) s.cuts[p] = CutKind::turn;
+      s.snapshot_points[p] = SnapshotKind::periodic;
+    if (o.deterministic_prefix_cache) {
+      if (int64_t p = end / o.chunk * o.chunk; p > m.cached && grid == 0)
+        s.snapshot_points[p] = SnapshotKind::turn_end;
       return;
     }
     int64_t last = m.cached;
     for (int64_t p : s.r.turn_ends)
-      if (p > m.cached && p <= end) s.cuts[p] = CutKind::turn, last = std::max(last, p);
+      if (p > m.cached && p <= end) s.snapshot_points[p] = SnapshotKind::turn_end, last = std::max(last, p);
     if (m.matched - m.cached >= kWorthASnapshot && m.matched <= end)
-      s.cuts[m.matched] = CutKind::junction, last = std::max(last, m.matched);
-    if (end - last >= kWorthASnapshot) s.cuts[end] = CutKind::turn;
+      s.snapshot_points[m.matched] = SnapshotKind::branch, last = std::max(last, m.matched);
+    if (end - last >= kWorthASnapshot) s.snapshot_points[end] = SnapshotKind::turn_end;
     if (!cache.needs_snapshots())  // any position will do later: remember the prompt once, whole
-      std::erase_if(s.cuts, [&](const auto& c) { return c.first != end; });
+      std::erase_if(s.snapshot_points, [&](const auto& c) { return c.first != end; });
   }
 
   void start(Sequence& s) {  // from the cache, or from nothing
@@ -162,11 +166,12 @@ struct Engine::Impl {
     m.note = s.r.options.score_prompt ? "a prompt's scores need all of it" : "the prefix cache is off";
     s.out.prompt_logprobs.clear(), s.out.prompt_top.clear();
     if (o.cache_bytes > 0 && !s.r.options.score_prompt)
-      m = cache.resume(known, static_cast<int64_t>(known.size()) - 1, s.state, o.exact_cuts ? o.chunk : 1);
+      m = cache.resume(known, static_cast<int64_t>(known.size()) - 1, s.state,
+                       o.deterministic_prefix_cache ? o.chunk : 1);
     s.out.cached_tokens = std::min(m.cached, s.prompt);
-    s.out.replayed_tokens = s.prompt - s.out.cached_tokens;
+    s.out.recomputed_tokens = s.prompt - s.out.cached_tokens;
     s.out.cache_note = m.note;
-    plan_cuts(s, m);
+    plan_snapshots(s, m);
   }
 
   void admit() {
@@ -174,7 +179,7 @@ struct Engine::Impl {
       std::unique_ptr<Sequence> s;
       {
         std::lock_guard lock(mutex);
-        if (waiting.empty() || static_cast<int64_t>(running.size()) >= o.max_sessions) return;
+        if (waiting.empty() || static_cast<int64_t>(running.size()) >= o.max_sequences) return;
         if (o.state_bytes > 0 && reserved + need(*waiting.front()) > o.state_bytes && !running.empty()) return;
         s = std::move(waiting.front());
         waiting.pop_front();
@@ -185,7 +190,7 @@ struct Engine::Impl {
       Sequence& r = *running.back();
       try {
         if (o.tokenizer) r.text = std::make_unique<TextStream>(*o.tokenizer, r.r.options.stop);
-        if (const SpeculationOptions g = guesses(r.r.options); g.on()) r.ahead.emplace(sites, g, draft_bet);
+        if (const SpeculationOptions g = speculation(r.r.options); g.on()) r.ahead.emplace(sites, g, draft_policy);
         start(r);
       } catch (const std::exception& e) {
         r.state = SequenceState();
@@ -197,7 +202,7 @@ struct Engine::Impl {
   // Ends a sequence: what it has seen stays in the cache, its result is there to be taken.
   void finish(Sequence& s, const char* how, std::string error = {}) {
     auto now = Clock::now();
-    if (s.ahead && s.ahead->guessing()) s.settle();
+    if (s.ahead && s.ahead->has_draft()) s.settle();
     try {
       if (s.text && error.empty()) emit(s, -1, 0, s.text->finish());
     } catch (const std::exception& e) {
@@ -210,16 +215,17 @@ struct Engine::Impl {
     s.out.prompt_seconds = seconds_between(s.started, answered ? s.first_token : now);
     s.out.decode_seconds = answered ? seconds_between(s.first_token, now) : 0;
     // Rows of an answer come from one-token steps: close to a prompt's rows, not bit-identical.
-    if (s.out.error.empty() && s.fed() > 0 && o.cache_bytes > 0 && !o.exact_cuts) {
+    if (s.out.error.empty() && s.fed() > 0 && o.cache_bytes > 0 && !o.deterministic_prefix_cache) {
       try {
-        cache.store(std::span(s.tokens).first(static_cast<size_t>(s.fed())), s.state, CutKind::turn);
+        cache.store(std::span(s.tokens).first(static_cast<size_t>(s.fed())), s.state, SnapshotKind::turn_end);
       } catch (const std::bad_alloc&) {
         cache.clear();  // the answer is whole; only what was remembered goes
       }
     }
     if (s.ahead && draft && !failed) {
       draft->remember(s.ahead->reader(), s.tokens);
-      if (!o.exact_cuts && s.ahead->model_judged()) draft_bet = s.ahead->model_bet().for_another();
+      if (!o.deterministic_prefix_cache && s.ahead->model_was_used())
+        draft_policy = s.ahead->model_policy().for_another();
     }
     reserved -= need(s);
     s.state = SequenceState();
@@ -279,17 +285,17 @@ struct Engine::Impl {
   }
   int64_t piece(const Sequence& s) const {
     int64_t at = s.fed(), end = std::min(at + s.pending(), (at / o.chunk + 1) * o.chunk);
-    if (cuts_inside) return end - at;
-    auto cut = s.cuts.upper_bound(at);
-    return (cut == s.cuts.end() ? end : std::min(end, cut->first)) - at;
+    if (snapshots_inside) return end - at;
+    auto cut = s.snapshot_points.upper_bound(at);
+    return (cut == s.snapshot_points.end() ? end : std::min(end, cut->first)) - at;
   }
 
   // Guesses of the sequences whose answers go on by sampling.
-  void guess(const std::vector<Piece>& pieces) {
+  void draft_tokens(const std::vector<Piece>& pieces) {
     int64_t rows = 0;  // of answers: a step of them is what a right guess saves
     for (const Piece& p : pieces)
       if (p.s->answering()) rows += p.rows;
-    std::vector<DraftAsk> asks;
+    std::vector<DraftRequest> asks;
     std::vector<Sequence*> askers;
     for (const Piece& p : pieces) {
       Sequence& s = *p.s;
@@ -297,37 +303,38 @@ struct Engine::Impl {
       if (s.out.tokens.size() < s.r.options.forced.size()) continue;
       // A step gives one token more than was right.
       const auto size = static_cast<int64_t>(s.tokens.size()), room = longest(s) - size - 1;
-      const double row_price = o.exact_cuts ? RowPrice::kGuess : price.beside(rows);
-      s.ahead->guess(s.tokens, p.rows, room, row_price);
+      const double marginal_cost =
+          o.deterministic_prefix_cache ? BatchCostModel::kDefault : cost_model.one_more_than(rows);
+      s.ahead->make_draft(s.tokens, p.rows, room, marginal_cost);
       rows += p.drafted();
-      if (!s.ahead->may_ask() || !worth_reading(s, room)) continue;
-      const double each = row_price + draft_price(rows);
-      const int64_t most = s.ahead->asks(p.rows, std::min(room, draft->max_positions() - size), each);
-      if (most < 1) continue;
-      askers.push_back(&s), rows += most;
+      if (!s.ahead->may_use_model() || !worth_prefilling(s, room)) continue;
+      const double each = marginal_cost + draft_cost(rows);
+      const int64_t maximum = s.ahead->draft_length(p.rows, std::min(room, draft->max_positions() - size), each);
+      if (maximum < 1) continue;
+      askers.push_back(&s), rows += maximum;
       asks.push_back({.reader = s.ahead->reader(),
                       .tokens = s.tokens,
                       .sampler = s.sampler,
                       .stop_ids = s.r.options.stop_ids,
-                      .most = most,
-                      .longest = longest(s),
-                      .price = each});
+                      .max_draft = maximum,
+                      .max_length = longest(s),
+                      .token_cost = each});
     }
     if (asks.empty()) return;
-    draft->guess(asks, o.chunk, model.vocab_size());
+    draft->make_drafts(asks, o.chunk, model.vocab_size());
     for (size_t i = 0; i < asks.size(); ++i) askers[i]->ahead->propose(asks[i]);
   }
 
-  bool worth_reading(Sequence& s, int64_t room) const {
-    const double right = static_cast<double>(room) * s.ahead->model_bet().chance();
-    return static_cast<double>(draft->unread(s.ahead->reader(), s.tokens)) <= kWorthReading * right;
+  bool worth_prefilling(Sequence& s, int64_t room) const {
+    const double right = static_cast<double>(room) * s.ahead->model_policy().chance();
+    return static_cast<double>(draft->unread(s.ahead->reader(), s.tokens)) <= kWorthPrefilling * right;
   }
 
   // Of a token of the draft model's, as a share of a step.
-  double draft_price(int64_t rows) const {
+  double draft_cost(int64_t rows) const {
     constexpr double kDraftGuess = 0.25;
-    const double step = price.seconds(rows), each = draft->seconds_each();
-    return o.exact_cuts || step <= 0 || each <= 0 ? kDraftGuess : each / step;
+    const double step = cost_model.seconds(rows), each = draft->seconds_each();
+    return o.deterministic_prefix_cache || step <= 0 || each <= 0 ? kDraftGuess : each / step;
   }
 
   void forward(const std::vector<Piece>& pieces) {
@@ -335,8 +342,8 @@ struct Engine::Impl {
     std::vector<SequenceState*> states;
     std::vector<Sequence*> ready;          // their logits are asked for,
     std::vector<int64_t> lengths, wanted;  // in these rows: one, and one for each token of the draft
-    std::vector<InnerCut> cuts;
-    std::vector<SequenceState> snapshots = inner_cuts(pieces, cuts);
+    std::vector<SnapshotPoint> snapshot_points;
+    std::vector<SequenceState> snapshots = inner_snapshots(pieces, snapshot_points);
     for (const Piece& p : pieces) {
       auto from = p.s->tokens.begin() + p.s->fed();
       ids.insert(ids.end(), from, from + p.rows);
@@ -345,20 +352,20 @@ struct Engine::Impl {
       if (!p.ends()) continue;
       ready.push_back(p.s);
       wanted.push_back(static_cast<int64_t>(ids.size()) - 1);
-      for (const int32_t guess : p.s->draft())
-        wanted.push_back(static_cast<int64_t>(ids.size())), ids.push_back(guess);
+      for (const int32_t token : p.s->draft())
+        wanted.push_back(static_cast<int64_t>(ids.size())), ids.push_back(token);
     }
     Tape tape(Tape::inference);
     Batch batch = Batch::resume(states, lengths);
-    batch.cuts = cuts;
+    batch.snapshot_points = snapshot_points;
     batch.shards = o.shards;
     Tensor hidden = model.hidden(tape, ids, batch).value;
-    store_cuts(pieces, cuts);
+    store_snapshots(pieces, snapshot_points);
     int64_t row = 0;
     for (const Piece& p : pieces) score(p, hidden, std::exchange(row, row + p.rows + p.drafted()));
     for (const Piece& p : pieces) p.s->alone = false;
     if (wanted.empty()) return;
-    after(ready, wanted_logits(model, tape, hidden, wanted));
+    after(ready, select_logits(model, tape, hidden, wanted));
   }
 
   // Logprobs of the prompt's tokens that the piece's rows, from `row` on, foretell.
@@ -366,49 +373,51 @@ struct Engine::Impl {
     Sequence& s = *p.s;
     if (!s.r.options.score_prompt) return;
     const int64_t fed = s.fed() - p.drafted();  // of its own tokens
-    const int64_t at = fed - p.rows, end = std::min(fed, s.prompt - 1), most = s.r.options.top_logprobs;
+    const int64_t at = fed - p.rows, end = std::min(fed, s.prompt - 1), maximum = s.r.options.top_logprobs;
     for (int64_t from = at; from < end; from += kScoredRows) {
       const int64_t n = std::min(kScoredRows, end - from), first = from + 1;
       Tape tape(Tape::inference);
       const Tensor x = model.logits(tape, Var(hidden.narrow(0, row + from - at, n))).value.to(DType::f32);
       s.out.prompt_logprobs.resize(static_cast<size_t>(from + n));
-      if (most > 0) s.out.prompt_top.resize(static_cast<size_t>(from + n));
+      if (maximum > 0) s.out.prompt_top.resize(static_cast<size_t>(from + n));
       parallel_dynamic(n, [&](int64_t i) {
         const auto k = static_cast<size_t>(from + i);
         const std::span<const float> logits(x.view<const float, 2>().row(i), static_cast<size_t>(x.dim(1)));
         s.out.prompt_logprobs[k] = logprob_of(logits, s.tokens[static_cast<size_t>(first + i)]);
-        if (most > 0) s.out.prompt_top[k] = top_logprobs(logits, most);
+        if (maximum > 0) s.out.prompt_top[k] = top_logprobs(logits, maximum);
       });
     }
   }
 
   // The snapshots this step takes on the way, in order, and where the forward is to put them.
-  std::vector<SequenceState> inner_cuts(const std::vector<Piece>& pieces, std::vector<InnerCut>& cuts) const {
+  std::vector<SequenceState> inner_snapshots(const std::vector<Piece>& pieces,
+                                             std::vector<SnapshotPoint>& snapshot_points) const {
     std::vector<SequenceState> snapshots;
     for (size_t i = 0; i < pieces.size(); ++i) {
       Sequence& s = *pieces[i].s;
       int64_t at = s.fed(), end = at + pieces[i].rows;
-      for (auto c = s.cuts.upper_bound(at); c != s.cuts.end() && c->first < end; ++c) {
-        cuts.push_back({static_cast<int64_t>(i), c->first - at, nullptr});
+      for (auto c = s.snapshot_points.upper_bound(at); c != s.snapshot_points.end() && c->first < end; ++c) {
+        snapshot_points.push_back({static_cast<int64_t>(i), c->first - at, nullptr});
         snapshots.emplace_back(sites);
         snapshots.back().advance(c->first);
       }
-      if (s.ahead) s.ahead->add_marks(s.state, static_cast<int64_t>(i), pieces[i].rows, cuts);
+      if (s.ahead) s.ahead->add_rollback_points(s.state, static_cast<int64_t>(i), pieces[i].rows, snapshot_points);
     }
     auto snapshot = snapshots.begin();
-    for (InnerCut& c : cuts)
+    for (SnapshotPoint& c : snapshot_points)
       if (!c.into) c.into = &*snapshot++;
     return snapshots;
   }
 
   // Deepest first: the others are then positions inside an edge, not edges of their own.
-  void store_cuts(const std::vector<Piece>& pieces, const std::vector<InnerCut>& cuts) {
+  void store_snapshots(const std::vector<Piece>& pieces, const std::vector<SnapshotPoint>& snapshot_points) {
     auto store = [&](const Sequence& s, const SequenceState& fixed) {
-      if (auto cut = s.cuts.find(fixed.length()); cut != s.cuts.end())
+      if (auto cut = s.snapshot_points.find(fixed.length()); cut != s.snapshot_points.end())
         cache.store(std::span(s.tokens).first(static_cast<size_t>(cut->first)), s.state, fixed, cut->second);
     };
     for (const Piece& p : pieces) store(*p.s, p.s->state);
-    for (size_t i = cuts.size(); i-- > 0;) store(*pieces[static_cast<size_t>(cuts[i].segment)].s, *cuts[i].into);
+    for (size_t i = snapshot_points.size(); i-- > 0;)
+      store(*pieces[static_cast<size_t>(snapshot_points[i].segment)].s, *snapshot_points[i].into);
   }
 
   // logits: of every sequence a row, and one for each token of its draft.
@@ -421,12 +430,12 @@ struct Engine::Impl {
                        static_cast<size_t>(logits.dim(1)));
     };
     // Draws side by side; what fails fails again below, where it is its sequence's own.
-    std::vector<std::optional<TokenLogprob>> drawn(ready.size());
+    std::vector<std::optional<TokenLogprob>> sampled(ready.size());
     if (ready.size() > 1)
       parallel_dynamic(static_cast<int64_t>(ready.size()), [&](int64_t at) {
         const auto i = static_cast<size_t>(at);
-        if (ready[i]->draws_freely()) try {
-            drawn[i] = ready[i]->sampler.next(row(first[i]), ready[i]->tokens.size());
+        if (ready[i]->samples_freely()) try {
+            sampled[i] = ready[i]->sampler.next(row(first[i]), ready[i]->tokens.size());
           } catch (const std::exception&) {
           }
       });
@@ -436,7 +445,7 @@ struct Engine::Impl {
         // Every row foretells its token as a step of its own would, for as long as the draft was right before it.
         const size_t drafted = s.draft().size();
         size_t k = 0;
-        bool goes_on = answer(s, row(first[i]), drawn[i]);
+        bool goes_on = answer(s, row(first[i]), sampled[i]);
         while (goes_on && k < drafted && s.draft()[k] == s.tokens.back())
           goes_on = answer(s, row(first[i] + ++k), std::nullopt);
         if (goes_on && drafted > 0) s.settle();
@@ -447,19 +456,19 @@ struct Engine::Impl {
   }
 
   // One more token of s from its logits, perhaps drawn already. False: the answer is whole, and s gone.
-  bool answer(Sequence& s, std::span<const float> logits, const std::optional<TokenLogprob>& drawn) {
+  bool answer(Sequence& s, std::span<const float> logits, const std::optional<TokenLogprob>& sampled) {
     const GenerateOptions& g = s.r.options;
     const auto ends = [&](const char* how) { return finish(s, how), false; };
     if (g.max_tokens == 0) return ends("length");
     size_t i = s.out.tokens.size();
     bool forced = i < g.forced.size();
-    TokenLogprob t = forced  ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])}
-                     : drawn ? *drawn
-                             : s.draw(logits);
+    TokenLogprob t = forced    ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])}
+                     : sampled ? *sampled
+                               : s.sample(logits);
     if (i == 0) s.first_token = Clock::now();
     if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end()) return ends("stop");
-    s.sampler.took(t.token);
-    if (s.constrained && !forced) s.constrained->took(t.token);
+    s.sampler.accept_token(t.token);
+    if (s.constrained && !forced) s.constrained->accept_token(t.token);
     s.tokens.push_back(t.token);
     s.out.tokens.push_back(t.token);
     s.out.logprobs.push_back(t.logprob);
@@ -495,12 +504,12 @@ struct Engine::Impl {
     std::vector<Piece> pieces = plan();
     const bool answers = std::all_of(pieces.begin(), pieces.end(), [](const Piece& p) { return p.s->answering(); });
     try {
-      guess(pieces);
+      draft_tokens(pieces);
       int64_t rows = 0;
       for (const Piece& p : pieces) rows += p.rows + p.drafted();
       const auto begun = Clock::now();
       if (!pieces.empty()) forward(pieces);
-      if (answers && !pieces.empty()) price.took(rows, seconds_between(begun, Clock::now()));
+      if (answers && !pieces.empty()) cost_model.record(rows, seconds_between(begun, Clock::now()));
     } catch (const std::exception& e) {
       recover(pieces, message_of(e));
     }

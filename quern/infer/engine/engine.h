@@ -19,13 +19,13 @@
 namespace quern {
 
 struct EngineOptions {
-  DType kv = DType::f32;                   // of the attention cache: f32, bf16, or i8 (kv_type.h)
-  int64_t chunk = 512;                     // prompt rows of one step; prompts are cut at its multiples
-  int64_t max_sessions = 16;               // sequences in work at once
-  int64_t state_bytes = 0;                 // of all sequences in work; 0 = no limit
-  int64_t cache_bytes = int64_t{1} << 30;  // of the prefix cache; 0 = none
-  bool exact_cuts = false;                 // cut at multiples of chunk alone: cached answers are then bit-identical
-  SpeculationOptions speculate = {};       // tokens guessed ahead where a request says nothing of it
+  DType kv = DType::f32;                    // of the attention cache: f32, bf16, or i8 (kv_type.h)
+  int64_t chunk = 512;                      // prompt rows of one step; prompts are cut at its multiples
+  int64_t max_sequences = 16;               // sequences in work at once
+  int64_t state_bytes = 0;                  // of all sequences in work; 0 = no limit
+  int64_t cache_bytes = int64_t{1} << 30;   // of the prefix cache; 0 = none
+  bool deterministic_prefix_cache = false;  // cut at multiples of chunk alone: cached answers are then bit-identical
+  SpeculationOptions speculate = {};        // tokens guessed ahead where a request says nothing of it
   Model* draft = nullptr;  // a smaller model that guesses, of the same tokens; it must outlive the engine. Its prefix
                            // cache takes its share of cache_bytes
   const Tokenizer* tokenizer = nullptr;  // for text and stop strings

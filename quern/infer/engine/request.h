@@ -50,9 +50,9 @@ struct Request {
 
 // Of guessed tokens, by their place in the draft: how many there were, and how many were what the answer has there.
 struct Speculated {
-  std::array<int64_t, kMostGuessed> drafted = {}, accepted = {};
+  std::array<int64_t, kMaxDraftTokens> drafted = {}, accepted = {};
   int64_t steps = 0;  // with a draft
-  void judged(int64_t n_drafted, int64_t n_accepted) {
+  void record_acceptance(int64_t n_drafted, int64_t n_accepted) {
     for (int64_t i = 0; i < n_drafted; ++i) ++drafted[static_cast<size_t>(i)];
     for (int64_t i = 0; i < n_accepted; ++i) ++accepted[static_cast<size_t>(i)];
     ++steps;
@@ -75,8 +75,8 @@ struct Generated {
   std::string text;    // when the engine has a tokenizer; without the stop string
   std::string finish;  // "stop", "length", "cancelled", "error"
   std::string error;   // of "error": what went wrong and what to change
-  int64_t prompt_tokens = 0, cached_tokens = 0, replayed_tokens = 0;  // prompt = cached + replayed
-  std::string cache_note;                                             // why no more was cached
+  int64_t prompt_tokens = 0, cached_tokens = 0, recomputed_tokens = 0;  // prompt = cached + replayed
+  std::string cache_note;                                               // why no more was cached
   Speculated speculated;
   double prompt_seconds = 0;  // from the first step to the first token
   double decode_seconds = 0;

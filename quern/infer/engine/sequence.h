@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "quern/infer/cache/prefix_cache.h"
-#include "quern/infer/engine/constrained_draw.h"
+#include "quern/infer/engine/constrained_sampler.h"
 #include "quern/infer/engine/request.h"
 #include "quern/infer/sampling/text_stream.h"
 #include "quern/infer/speculation/speculation.h"
@@ -26,12 +26,12 @@ struct Sequence {
   Request r;
   std::vector<int32_t> tokens;  // prompt and answer
   int64_t prompt = 0;
-  SequenceState state;              // has seen the first state.length() of them
-  std::map<int64_t, CutKind> cuts;  // of the prompt, for snapshots
+  SequenceState state;                              // has seen the first state.length() of them
+  std::map<int64_t, SnapshotKind> snapshot_points;  // of the prompt, for snapshots
   Sampler sampler;
   std::unique_ptr<TextStream> text;
-  std::optional<ConstrainedDraw> constrained;  // once a token is sampled under a constraint
-  std::optional<Speculation> ahead;            // where tokens are guessed
+  std::optional<ConstrainedSampler> constrained;  // once a token is sampled under a constraint
+  std::optional<Speculation> ahead;               // where tokens are guessed
   Generated out;
   Clock::time_point started, first_token;
   bool alone = false;  // a step it was part of failed: it goes by itself until one succeeds
@@ -42,17 +42,17 @@ struct Sequence {
         tokens(r.prompt),
         prompt(static_cast<int64_t>(tokens.size())),
         sampler(r.options.sampling) {
-    sampler.saw_prompt(tokens);
+    sampler.accept_prompt(tokens);
     out.prompt_tokens = prompt;
   }
   int64_t fed() const { return state.length(); }
-  bool draws_freely() const {  // the next token is its sampler's alone
+  bool samples_freely() const {  // the next token is its sampler's alone
     return !r.options.constraint && out.tokens.size() >= r.options.forced.size() && r.options.max_tokens > 0;
   }
   int64_t pending() const { return static_cast<int64_t>(tokens.size()) - fed(); }
   // All that is pending goes into the next step, and a token comes of it: one row, or with it those of right guesses
   // that a state had to go back before.
-  bool answering() const { return pending() == 1 || (fed() >= prompt && pending() <= kMostGuessed + 1); }
+  bool answering() const { return pending() == 1 || (fed() >= prompt && pending() <= kMaxDraftTokens + 1); }
   std::span<const int32_t> draft() const { return ahead ? ahead->draft() : std::span<const int32_t>(); }
   // What was fed of a draft and is not the answer's is forgotten.
   void settle() {
@@ -60,11 +60,11 @@ struct Sequence {
     const auto given = std::span(tokens).subspan(static_cast<size_t>(first));
     const auto right =
         std::mismatch(draft().begin(), draft().end(), given.begin(), given.end()).first - draft().begin();
-    out.speculated.judged(drafted, right);
+    out.speculated.record_acceptance(drafted, right);
     ahead->settle(state, right);
   }
   // The next token, drawn from its logits.
-  TokenLogprob draw(std::span<const float> logits) {
+  TokenLogprob sample(std::span<const float> logits) {
     const GenerateOptions& g = r.options;
     const auto step = static_cast<uint64_t>(tokens.size());
     if (!g.constraint) return sampler.next(logits, step);

@@ -45,13 +45,13 @@ size_t first_greatest(std::span<const float> x) {
   float top = -std::numeric_limits<float>::infinity();
   for (size_t from = 0; from < x.size(); from += kBlock) {
     const size_t end = std::min(from + kBlock, x.size());
-    std::array<float, kLanes> most;
-    most.fill(-std::numeric_limits<float>::infinity());
+    std::array<float, kLanes> maximum;
+    maximum.fill(-std::numeric_limits<float>::infinity());
     size_t i = from;
     for (; i + kLanes <= end; i += kLanes)
-      for (size_t j = 0; j < kLanes; ++j) most[j] = most[j] < x[i + j] ? x[i + j] : most[j];
-    for (; i < end; ++i) most[0] = std::max(most[0], x[i]);
-    if (const float m = *std::max_element(most.begin(), most.end()); m > top) top = m, best = from;
+      for (size_t j = 0; j < kLanes; ++j) maximum[j] = maximum[j] < x[i + j] ? x[i + j] : maximum[j];
+    for (; i < end; ++i) maximum[0] = std::max(maximum[0], x[i]);
+    if (const float m = *std::max_element(maximum.begin(), maximum.end()); m > top) top = m, best = from;
   }
   const auto at = std::find(x.begin() + static_cast<int64_t>(best), x.end(), top);
   return at == x.end() ? best : static_cast<size_t>(at - x.begin());  // no end but among what are no numbers
@@ -73,9 +73,10 @@ std::vector<SampleStep> sample_order(const std::vector<std::string>& names) {
     if (it == std::end(kSteps)) {
       std::string all;
       for (const auto& s : kSteps) all += (all.empty() ? "" : ", ") + std::string(s.first);
-      fail("'{}' is none of {}", name, all);
+      fail("sampling order: unknown step '{}', expected {}", name, all);
     }
-    if (std::find(order.begin(), order.end(), it->second) != order.end()) fail("'{}' stands there twice", name);
+    if (std::find(order.begin(), order.end(), it->second) != order.end())
+      fail("sampling order: '{}' is listed twice; list every step once", name);
     order.push_back(it->second);
   }
   return order;
@@ -92,20 +93,20 @@ std::vector<SampleStep> parse_sample_order(const std::string& text) {
 }
 
 void check(const SamplingOptions& o) {
-  if (!(o.temperature >= 0)) fail("--temp {}: expected 0 (greedy) or more", o.temperature);
-  if (o.top_k < 0) fail("--top-k {}: expected 0 (off) or more", o.top_k);
-  if (!(o.top_p > 0 && o.top_p <= 1)) fail("--top-p {}: expected a number in (0, 1]", o.top_p);
-  if (!(o.min_p >= 0 && o.min_p <= 1)) fail("--min-p {}: expected a number in [0, 1]", o.min_p);
-  if (!(o.typical_p > 0 && o.typical_p <= 1)) fail("--typical-p {}: expected a number in (0, 1]", o.typical_p);
+  if (!(o.temperature >= 0)) fail("temperature {}: expected 0 (greedy) or more", o.temperature);
+  if (o.top_k < 0) fail("top_k {}: expected 0 (off) or more", o.top_k);
+  if (!(o.top_p > 0 && o.top_p <= 1)) fail("top_p {}: expected a number in (0, 1]", o.top_p);
+  if (!(o.min_p >= 0 && o.min_p <= 1)) fail("min_p {}: expected a number in [0, 1]", o.min_p);
+  if (!(o.typical_p > 0 && o.typical_p <= 1)) fail("typical_p {}: expected a number in (0, 1]", o.typical_p);
   if (!(o.xtc_probability >= 0 && o.xtc_probability <= 1))
-    fail("--xtc-probability {}: expected a number in [0, 1]", o.xtc_probability);
+    fail("xtc_probability {}: expected a number in [0, 1]", o.xtc_probability);
   if (!(o.xtc_threshold > 0 && o.xtc_threshold <= 1))
-    fail("--xtc-threshold {}: expected a number in (0, 1]", o.xtc_threshold);
-  if (!std::isfinite(o.top_n_sigma)) fail("--top-n-sigma {}: expected a number; 0 is off", o.top_n_sigma);
+    fail("xtc_threshold {}: expected a number in (0, 1]", o.xtc_threshold);
+  if (!std::isfinite(o.top_n_sigma)) fail("top_n_sigma {}: expected a number; 0 is off", o.top_n_sigma);
   check(o.dry);
-  if (!(o.repetition_penalty > 0)) fail("--repetition-penalty {}: expected more than 0", o.repetition_penalty);
+  if (!(o.repetition_penalty > 0)) fail("repetition_penalty {}: expected more than 0", o.repetition_penalty);
   if (!std::isfinite(o.presence_penalty) || !std::isfinite(o.frequency_penalty))
-    fail("presence and frequency penalties must be finite numbers");
+    fail("presence_penalty and frequency_penalty: expected finite numbers");
   for (const auto& [token, bias] : o.logit_bias)
     if (token < 0 || std::isnan(bias))
       fail("logit bias {} for token {}: expected a number for an id ≥ 0", bias, token);
@@ -113,7 +114,7 @@ void check(const SamplingOptions& o) {
 
 Sampler::Sampler(SamplingOptions o) : o_(std::move(o)) {
   check(o_);
-  penalised_ = has(SampleStep::penalties) &&
+  penalized_ = has(SampleStep::penalties) &&
                (o_.repetition_penalty != 1 || o_.presence_penalty != 0 || o_.frequency_penalty != 0);
   if (o_.dry.on() && has(SampleStep::dry)) repeats_.emplace(o_.dry);
   while (early_ < o_.order.size() &&
@@ -125,15 +126,15 @@ bool Sampler::has(SampleStep step, size_t from) const {
   return std::find(o_.order.begin() + static_cast<int64_t>(from), o_.order.end(), step) != o_.order.end();
 }
 
-void Sampler::saw_prompt(std::span<const int32_t> tokens) {
-  if (penalised_ && o_.repetition_penalty != 1)
+void Sampler::accept_prompt(std::span<const int32_t> tokens) {
+  if (penalized_ && o_.repetition_penalty != 1)
     for (int32_t t : tokens) seen_[t].prompt = true;
   if (repeats_)
     for (int32_t t : tokens) repeats_->push(t);
 }
 
-void Sampler::took(int32_t token) {
-  if (penalised_) ++seen_[token].answer;
+void Sampler::accept_token(int32_t token) {
+  if (penalized_) ++seen_[token].answer;
   if (repeats_) repeats_->push(token);
 }
 
@@ -149,14 +150,14 @@ void Sampler::adjust(std::span<const float> logits, bool penalties, bool dry) {
   if (penalties)
     for (const auto& [token, seen] : seen_) {
       float& x = adjusted_[static_cast<size_t>(token)];
-      x = static_cast<float>(penalised(static_cast<double>(x), seen));
+      x = static_cast<float>(penalized(static_cast<double>(x), seen));
     }
   if (dry)
     for (const auto& [token, loss] : repeats_->penalties())
       adjusted_[static_cast<size_t>(token)] -= static_cast<float>(loss);
 }
 
-double Sampler::penalised(double logit, const Seen& seen) const {
+double Sampler::penalized(double logit, const Seen& seen) const {
   logit = logit > 0 ? logit / o_.repetition_penalty : logit * o_.repetition_penalty;
   if (seen.answer > 0) logit -= o_.presence_penalty + o_.frequency_penalty * static_cast<double>(seen.answer);
   return logit;
@@ -179,13 +180,13 @@ void Sampler::keep_typical() {
 }
 
 void Sampler::exclude_top() {
-  double top = left_[0].logit, total = 0, least = std::numeric_limits<double>::infinity();
+  double top = left_[0].logit, total = 0, minimum = std::numeric_limits<double>::infinity();
   for (const Candidate& c : left_) top = std::max(top, c.logit);
   for (const Candidate& c : left_) total += std::exp(c.logit - top);
   auto is_top = [&](const Candidate& c) { return std::exp(c.logit - top) >= o_.xtc_threshold * total; };
   for (const Candidate& c : left_)
-    if (is_top(c)) least = std::min(least, c.logit);
-  std::erase_if(left_, [&](const Candidate& c) { return is_top(c) && c.logit > least; });
+    if (is_top(c)) minimum = std::min(minimum, c.logit);
+  std::erase_if(left_, [&](const Candidate& c) { return is_top(c) && c.logit > minimum; });
 }
 
 void Sampler::filter(SampleStep step, bool& sorted, uint64_t at) {
@@ -195,7 +196,7 @@ void Sampler::filter(SampleStep step, bool& sorted, uint64_t at) {
   bool off = (step == SampleStep::top_k && (o_.top_k == 0 || o_.top_k >= static_cast<int64_t>(left_.size()))) ||
              (step == SampleStep::typical_p && o_.typical_p >= 1) ||
              (step == SampleStep::xtc && o_.xtc_probability <= 0) || (step == SampleStep::top_p && o_.top_p >= 1) ||
-             (step == SampleStep::min_p && o_.min_p <= 0) || (step == SampleStep::penalties && !penalised_) ||
+             (step == SampleStep::min_p && o_.min_p <= 0) || (step == SampleStep::penalties && !penalized_) ||
              (step == SampleStep::dry && !repeats_) || (step == SampleStep::top_n_sigma && o_.top_n_sigma <= 0);
   if (off) return;
   if (step == SampleStep::temperature) {
@@ -213,13 +214,13 @@ void Sampler::filter(SampleStep step, bool& sorted, uint64_t at) {
   if (step == SampleStep::top_n_sigma) {
     double top = left_[0].logit;
     for (const Candidate& c : left_) top = std::max(top, c.logit);
-    std::erase_if(left_, [least = top - floor_sigma_](const Candidate& c) { return c.logit < least; });
+    std::erase_if(left_, [minimum = top - floor_sigma_](const Candidate& c) { return c.logit < minimum; });
     return;
   }
   if (step == SampleStep::penalties) {
     for (Candidate& c : left_) {
       auto it = seen_.find(c.id);
-      if (it != seen_.end()) c.logit = penalised(c.logit, it->second);
+      if (it != seen_.end()) c.logit = penalized(c.logit, it->second);
     }
     sorted = false;
     return;
@@ -236,7 +237,7 @@ void Sampler::filter(SampleStep step, bool& sorted, uint64_t at) {
   if (step == SampleStep::min_p) {
     double top = left_[0].logit;
     for (const Candidate& c : left_) top = std::max(top, c.logit);
-    std::erase_if(left_, [&, least = top + std::log(o_.min_p)](const Candidate& c) { return c.logit < least; });
+    std::erase_if(left_, [&, minimum = top + std::log(o_.min_p)](const Candidate& c) { return c.logit < minimum; });
     return;
   }
   if (step == SampleStep::top_k) {
@@ -265,13 +266,13 @@ void Sampler::filter(SampleStep step, bool& sorted, uint64_t at) {
 }
 
 bool Sampler::takes_all() const {
-  if (penalised_ && has(SampleStep::penalties, early_)) return false;
+  if (penalized_ && has(SampleStep::penalties, early_)) return false;
   if (repeats_ && has(SampleStep::dry, early_)) return false;
   if (o_.top_n_sigma > 0) return false;
   return o_.top_k == 0 && o_.top_p >= 1 && o_.min_p <= 0 && o_.typical_p >= 1 && o_.xtc_probability <= 0;
 }
 
-int32_t Sampler::draw_from_all(std::span<const float> x, size_t best, uint64_t step) {
+int32_t Sampler::sample_from_all(std::span<const float> x, size_t best, uint64_t step) {
   const float by = has(SampleStep::temperature) ? static_cast<float>(std::min(1e30, 1 / o_.temperature)) : 1.0f,
               top = x[best];
   shares_.resize(x.size());
@@ -306,8 +307,8 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
   if (!std::isfinite(lse)) fail("the model produced logits that are not numbers; the weights may be damaged");
   const auto now = [&](SampleStep s) { return greedy() || !has(s, early_); };  // on the row itself
   std::span<const float> x = logits;
-  if (penalised_ || repeats_ || !o_.logit_bias.empty()) {
-    adjust(logits, penalised_ && now(SampleStep::penalties), repeats_ && now(SampleStep::dry));
+  if (penalized_ || repeats_ || !o_.logit_bias.empty()) {
+    adjust(logits, penalized_ && now(SampleStep::penalties), repeats_ && now(SampleStep::dry));
     x = adjusted_;
   }
   const size_t best = first_greatest(x);
@@ -315,7 +316,7 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
     return TokenLogprob{id, static_cast<double>(logits[static_cast<size_t>(id)]) - lse};
   };
   if (greedy()) return chosen(static_cast<int32_t>(best));
-  if (takes_all()) return chosen(draw_from_all(x, best, step));
+  if (takes_all()) return chosen(sample_from_all(x, best, step));
 
   double floor = static_cast<double>(x[best]) - kNegligible * std::max(1.0, o_.temperature);
   left_.clear();
@@ -328,9 +329,9 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
   double top = left_[0].logit, total = 0;
   for (const Candidate& c : left_) top = std::max(top, c.logit);
   for (Candidate& c : left_) total += c.logit = std::exp(c.logit - top);  // from here on its weight
-  double draw = Rng(o_.seed, step).uniform() * total;
+  double sample = Rng(o_.seed, step).uniform() * total;
   size_t at = 0;
-  while (at + 1 < left_.size() && draw >= left_[at].logit) draw -= left_[at++].logit;
+  while (at + 1 < left_.size() && sample >= left_[at].logit) sample -= left_[at++].logit;
   return chosen(left_[at].id);
 }
 

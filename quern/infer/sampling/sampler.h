@@ -48,7 +48,7 @@ struct SamplingOptions {
   double top_n_sigma = 0;                           // 0 or less = off
   DryOptions dry = {};
 };
-void check(const SamplingOptions& o);  // throws Error naming the flag
+void check(const SamplingOptions& o);  // throws Error naming the field
 
 struct TokenLogprob {
   int32_t token = 0;
@@ -59,8 +59,8 @@ class Sampler {
  public:
   explicit Sampler(SamplingOptions o);
   bool greedy() const { return o_.temperature == 0; }
-  void saw_prompt(std::span<const int32_t> tokens);  // for the repetition penalty
-  void took(int32_t token);                          // a token of the answer, sampled or forced
+  void accept_prompt(std::span<const int32_t> tokens);  // for the repetition penalty
+  void accept_token(int32_t token);                     // a token of the answer, sampled or forced
   TokenLogprob next(std::span<const float> logits, uint64_t step);
 
  private:
@@ -74,18 +74,18 @@ class Sampler {
   };
   bool has(SampleStep step, size_t from = 0) const;  // in the order, not before `from`
   bool takes_all() const;                            // no cut is asked for: the draw is from the whole distribution
-  int32_t draw_from_all(std::span<const float> x, size_t best, uint64_t step);
-  double penalised(double logit, const Seen& seen) const;
+  int32_t sample_from_all(std::span<const float> x, size_t best, uint64_t step);
+  double penalized(double logit, const Seen& seen) const;
   void adjust(std::span<const float> logits, bool penalties, bool dry);
   void filter(SampleStep step, bool& sorted, uint64_t at);
   void keep_typical();
   void exclude_top();
 
   SamplingOptions o_;
-  bool penalised_;
-  std::optional<DryRepeats> repeats_;  // when DRY is on
-  size_t early_ = 0;                   // so many steps of the order are done on the row itself
-  double floor_sigma_ = 0;             // n standard deviations of the row, in the scale of the logits left
+  bool penalized_;
+  std::optional<DryPenalties> repeats_;  // when DRY is on
+  size_t early_ = 0;                     // so many steps of the order are done on the row itself
+  double floor_sigma_ = 0;               // n standard deviations of the row, in the scale of the logits left
   std::unordered_map<int32_t, Seen> seen_;
   std::vector<Candidate> left_;
   std::vector<float> adjusted_, shares_;  // kept between steps

@@ -9,23 +9,22 @@
 namespace quern {
 namespace {
 
-constexpr double kMost = 1e4;                 // a penalty from which a token is as good as banned
-constexpr std::ptrdiff_t kMostPlaces = 2048;  // of one token that are followed, the newest
+constexpr double kMax = 1e4;                 // a penalty from which a token is as good as banned
+constexpr std::ptrdiff_t kMaxPlaces = 2048;  // of one token that are followed, the newest
 
 }  // namespace
 
 void check(const DryOptions& o) {
-  if (!(o.multiplier >= 0 && o.multiplier <= 1e4))
-    fail("--dry-multiplier {}: expected 0 (off) to 10000", o.multiplier);
-  if (!(o.base >= 1 && o.base <= 1e4)) fail("--dry-base {}: expected 1 to 10000", o.base);
-  if (o.allowed_length < 1) fail("--dry-allowed-length {}: expected at least 1", o.allowed_length);
-  if (o.last_n < -1) fail("--dry-penalty-last-n {}: expected -1 (all), 0 (off) or more", o.last_n);
+  if (!(o.multiplier >= 0 && o.multiplier <= 1e4)) fail("dry_multiplier {}: expected 0 (off) to 10000", o.multiplier);
+  if (!(o.base >= 1 && o.base <= 1e4)) fail("dry_base {}: expected 1 to 10000", o.base);
+  if (o.allowed_length < 1) fail("dry_allowed_length {}: expected at least 1", o.allowed_length);
+  if (o.last_n < -1) fail("dry_penalty_last_n {}: expected -1 (all), 0 (off) or more", o.last_n);
   for (const std::string& b : o.breakers)
-    if (b.empty()) fail("--dry-sequence-breaker: an empty text breaks nothing");
+    if (b.empty()) fail("dry_sequence_breakers: found an empty text, expected at least one character");
 }
 
 // Whether a breaker ends within this token's text; it may have begun in those before.
-bool DryRepeats::breaks(int32_t token) {
+bool DryPenalties::breaks(int32_t token) {
   if (!o_.text || o_.breakers.empty()) return false;
   const size_t before = tail_.size();
   tail_ += o_.text(token);
@@ -40,7 +39,7 @@ bool DryRepeats::breaks(int32_t token) {
   return found;
 }
 
-void DryRepeats::push(int32_t token) {
+void DryPenalties::push(int32_t token) {
   const auto now = static_cast<int64_t>(tokens_.size());
   tokens_.push_back(token);
   before_.swap(places_), places_.clear();
@@ -49,7 +48,7 @@ void DryRepeats::push(int32_t token) {
   const int64_t from = o_.last_n < 0 ? 0 : std::max<int64_t>(0, now + 1 - o_.last_n);
   auto previous = before_.begin();
   auto at = std::lower_bound(stood.begin(), stood.end(), from);
-  if (stood.end() - at > kMostPlaces) at = stood.end() - kMostPlaces;
+  if (stood.end() - at > kMaxPlaces) at = stood.end() - kMaxPlaces;
   for (; at != stood.end(); ++at) {
     while (previous != before_.end() && previous->at + 1 < *at) ++previous;
     const bool goes_on = previous != before_.end() && previous->at + 1 == *at;
@@ -58,16 +57,16 @@ void DryRepeats::push(int32_t token) {
   stood.push_back(now);
 }
 
-std::unordered_map<int32_t, double> DryRepeats::penalties() const {
+std::unordered_map<int32_t, double> DryPenalties::penalties() const {
   std::unordered_map<int32_t, int64_t> longest;
-  for (const Place& p : places_)
+  for (const Occurrence& p : places_)
     if (p.length >= o_.allowed_length) {
       int64_t& l = longest[tokens_[static_cast<size_t>(p.at + 1)]];
       l = std::max(l, p.length);
     }
   std::unordered_map<int32_t, double> out;
   for (const auto& [token, length] : longest)
-    out[token] = std::min(kMost, o_.multiplier * std::pow(o_.base, static_cast<double>(length - o_.allowed_length)));
+    out[token] = std::min(kMax, o_.multiplier * std::pow(o_.base, static_cast<double>(length - o_.allowed_length)));
   return out;
 }
 

@@ -27,21 +27,21 @@ struct DryOptions {
 };
 void check(const DryOptions& o);  // throws Error naming the flag
 
-class DryRepeats {
+class DryPenalties {
  public:
-  explicit DryRepeats(DryOptions o) : o_(std::move(o)) {}
+  explicit DryPenalties(DryOptions o) : o_(std::move(o)) {}
   void push(int32_t token);
   std::unordered_map<int32_t, double> penalties() const;  // what the next token would lose
 
  private:
-  struct Place {
+  struct Occurrence {
     int64_t at, length;  // of the token that is the newest too; how many tokens agree up to there
   };
   bool breaks(int32_t token);
   DryOptions o_;
   std::vector<int32_t> tokens_;
   std::unordered_map<int32_t, std::vector<int64_t>> where_;  // of each token, but for places that broke
-  std::vector<Place> places_, before_;                       // by position
+  std::vector<Occurrence> places_, before_;                  // by position
   std::string tail_;                                         // text in which a breaker may have begun
 };
 

@@ -85,7 +85,7 @@ TEST(Sampler, CutsOfLargeVocabularies) {
     std::sort(by.begin(), by.end(), [&](size_t a, size_t b) { return logits[a] > logits[b]; });
     double all = 0;
     for (const float x : logits) all += std::exp(static_cast<double>(x));
-    auto drawn = [&](const SamplingOptions& o) {
+    auto sampled = [&](const SamplingOptions& o) {
       std::map<int32_t, double> f;
       for (uint64_t step = 0; step < 4000; ++step) f[sample(logits, o, step).token] += 1.0 / 4000;
       return f;
@@ -95,11 +95,11 @@ TEST(Sampler, CutsOfLargeVocabularies) {
       double mass = 0;
       for (size_t i = 0; i < n && mass < share * all; ++i)
         kept.insert(static_cast<int32_t>(by[i])), mass += std::exp(static_cast<double>(logits[by[i]]));
-      for (const auto& [token, f] : drawn({.top_p = share})) EXPECT_TRUE(kept.contains(token)) << n << " " << share;
+      for (const auto& [token, f] : sampled({.top_p = share})) EXPECT_TRUE(kept.contains(token)) << n << " " << share;
     }
-    for (const auto& [token, f] : drawn({.min_p = 0.05}))
+    for (const auto& [token, f] : sampled({.min_p = 0.05}))
       EXPECT_GE(std::exp(logits[static_cast<size_t>(token)] - logits[by[0]]), 0.0499f) << n;
-    const auto free = drawn({.seed = 5});
+    const auto free = sampled({.seed = 5});
     for (size_t i = 0; i < std::min<size_t>(n, 4); ++i) {
       const double p = std::exp(static_cast<double>(logits[by[i]])) / all;
       const auto found = free.find(static_cast<int32_t>(by[i]));
@@ -160,8 +160,8 @@ TEST(Sampler, PenaltiesAndBias) {
   auto best = [](SamplingOptions o, std::vector<int32_t> prompt, std::vector<int32_t> answer) {
     o.temperature = 0;
     Sampler s(o);
-    s.saw_prompt(prompt);
-    for (int32_t t : answer) s.took(t);
+    s.accept_prompt(prompt);
+    for (int32_t t : answer) s.accept_token(t);
     return s.next(kLogits, 0).token;
   };
   EXPECT_EQ(best({.logit_bias = {{1, -100.0}}}, {}, {}), 3);
@@ -202,7 +202,7 @@ TEST(Dry, TakesFromWhatWouldGoOnWithSomethingSaidBefore) {
   for (const int64_t last_n : {-1, 40, 7}) {
     DryOptions o{.multiplier = 0.8, .allowed_length = 2, .last_n = last_n, .breakers = {"\n"}};
     o.text = [](int32_t t) { return t == 5 ? "\n" : "x"; };
-    DryRepeats repeats(o);
+    DryPenalties repeats(o);
     std::vector<int32_t> seen;
     size_t found = 0;
     for (int i = 0; i < 400; ++i) {
@@ -222,7 +222,7 @@ TEST(Dry, TakesFromWhatWouldGoOnWithSomethingSaidBefore) {
 }
 
 TEST(Dry, AWordWithoutEndCostsNoMoreThanItsNewestPlaces) {
-  DryRepeats repeats({.multiplier = 1, .base = 1.0001});
+  DryPenalties repeats({.multiplier = 1, .base = 1.0001});
   for (int i = 0; i < 50'000; ++i) repeats.push(7);  // every place of every one would be a thousand million steps
   EXPECT_GT(repeats.penalties().at(7), std::pow(1.0001, 20'000));
 }
@@ -232,7 +232,7 @@ TEST(Dry, BreakersMayLieAcrossTokens) {
   auto lost = [&](std::vector<std::string> breakers, std::vector<int32_t> tokens) {
     DryOptions o{.multiplier = 1, .allowed_length = 2, .breakers = std::move(breakers)};
     o.text = [&](int32_t t) { return texts[static_cast<size_t>(t)]; };
-    DryRepeats r(o);
+    DryPenalties r(o);
     for (int32_t t : tokens) r.push(t);
     return !r.penalties().empty();
   };
@@ -244,22 +244,22 @@ TEST(Dry, BreakersMayLieAcrossTokens) {
 }
 
 TEST(Dry, ActsOnTheDrawWhereverItStands) {
-  auto drawn = [](SamplingOptions o) {
+  auto sampled = [](SamplingOptions o) {
     o.dry.multiplier = 50;
     Sampler s(o);
-    s.saw_prompt(std::vector<int32_t>{2, 4, 1, 0, 2, 4});  // 2, 4 was followed by 1
+    s.accept_prompt(std::vector<int32_t>{2, 4, 1, 0, 2, 4});  // 2, 4 was followed by 1
     std::set<int32_t> ids;
     for (uint64_t step = 0; step < 500; ++step) ids.insert(s.next(kLogits, step).token);
     return ids;
   };
-  EXPECT_EQ(drawn({.temperature = 0}), (std::set<int32_t>{3}));
-  EXPECT_EQ(drawn({.temperature = 0, .order = parse_sample_order("top_k,dry")}), (std::set<int32_t>{3}));
-  EXPECT_FALSE(drawn({}).contains(1));
-  EXPECT_FALSE(drawn({.top_k = 3}).contains(1));
-  EXPECT_FALSE(drawn({.top_k = 3, .order = parse_sample_order("top_k,dry,temperature")}).contains(1));
-  EXPECT_TRUE(drawn({.order = parse_sample_order("temperature,top_k")}).contains(1)) << "a step that is not there";
+  EXPECT_EQ(sampled({.temperature = 0}), (std::set<int32_t>{3}));
+  EXPECT_EQ(sampled({.temperature = 0, .order = parse_sample_order("top_k,dry")}), (std::set<int32_t>{3}));
+  EXPECT_FALSE(sampled({}).contains(1));
+  EXPECT_FALSE(sampled({.top_k = 3}).contains(1));
+  EXPECT_FALSE(sampled({.top_k = 3, .order = parse_sample_order("top_k,dry,temperature")}).contains(1));
+  EXPECT_TRUE(sampled({.order = parse_sample_order("temperature,top_k")}).contains(1)) << "a step that is not there";
   Sampler off({.temperature = 0, .dry = {.multiplier = 50, .last_n = 0}});
-  off.saw_prompt(std::vector<int32_t>{2, 4, 1, 0, 2, 4});
+  off.accept_prompt(std::vector<int32_t>{2, 4, 1, 0, 2, 4});
   EXPECT_EQ(off.next(kLogits, 0).token, 1);
 }
 
@@ -295,7 +295,7 @@ TEST(Sampler, TheOrderMatters) {
   // Penalties last touch what is left: top-k of 1 cannot be undone by them.
   SamplingOptions last{.top_k = 1, .presence_penalty = 100, .order = parse_sample_order("top_k,penalties")};
   Sampler s(last);
-  s.took(1);
+  s.accept_token(1);
   EXPECT_EQ(s.next(kLogits, 0).token, 1);
   EXPECT_THROW(parse_sample_order("top_k,topp"), Error);
   EXPECT_THROW(parse_sample_order("top_k,top_k"), Error);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "quern/base/threads.h"
-#include "quern/infer/sampling/wanted_logits.h"
+#include "quern/infer/sampling/select_logits.h"
 #include "quern/infer/speculation/speculation_options.h"
 #include "quern/mixers/state_totals.h"
 
@@ -30,7 +30,7 @@ DraftModel::DraftModel(Model& model, DType kv, int64_t cache_bytes)
 
 int64_t DraftModel::reader_bytes(int64_t tokens) const {
   const StateTotals t = state_totals(sites_);
-  return (t.fixed ? 2 : 1) * t.fixed_bytes + t.row_bytes * std::min(tokens + kMostGuessed, max_positions());
+  return (t.fixed ? 2 : 1) * t.fixed_bytes + t.row_bytes * std::min(tokens + kMaxDraftTokens, max_positions());
 }
 
 void DraftModel::Feed::add(SequenceState& state, std::span<const int32_t> tokens, bool want) {
@@ -46,7 +46,7 @@ Tensor DraftModel::logits(const Feed& feed, int64_t columns) {
   Tape tape(Tape::inference);
   const Tensor hidden = model_.hidden(tape, feed.ids, Batch::resume(feed.states, feed.lengths)).value;
   if (feed.wanted.empty()) return {};
-  const Tensor its = wanted_logits(model_, tape, hidden, feed.wanted);
+  const Tensor its = select_logits(model_, tape, hidden, feed.wanted);
   if (its.dim(1) == columns) return its;
   Tensor out = Tensor::full({its.dim(0), columns}, DType::f32, -std::numeric_limits<double>::infinity());
   const int64_t common = std::min(columns, its.dim(1));
@@ -56,47 +56,47 @@ Tensor DraftModel::logits(const Feed& feed, int64_t columns) {
 
 int64_t DraftModel::unread(const DraftReader& r, std::span<const int32_t> tokens) const {
   if (r.state_.sites().empty()) return std::ssize(tokens) - cache_.known(tokens);
-  return std::ssize(tokens) - r.state_.length() + std::ssize(r.guesses_);
+  return std::ssize(tokens) - r.state_.length() + std::ssize(r.drafted_);
 }
 
 // One forward that stood still does not decide: the very first, which touches its weights, does not count, and what
 // is new counts a quarter, and twice as much as was known at most.
-void DraftModel::took(double seconds, size_t askers) {
+void DraftModel::record_seconds(double seconds, size_t askers) {
   if (!std::exchange(warm_, true)) return;
   const double each = seconds / static_cast<double>(askers);
   seconds_each_ = seconds_each_ == 0 ? each : 0.75 * seconds_each_ + 0.25 * std::min(each, 2 * seconds_each_);
 }
 
-void DraftModel::begin(const DraftAsk& ask) {
-  DraftReader& r = ask.reader;
+void DraftModel::begin(const DraftRequest& request) {
+  DraftReader& r = request.reader;
   r = DraftReader();
   r.state_ = SequenceState(sites_);
-  if (fixed_) r.mark_ = SequenceState(sites_);
-  r.state_.reserve(std::min(ask.longest + kMostGuessed, max_positions()));
-  if (cache_.budget() > 0) cache_.resume(ask.tokens, static_cast<int64_t>(ask.tokens.size()) - 1, r.state_);
+  if (fixed_) r.rollback_ = SequenceState(sites_);
+  r.state_.reserve(std::min(request.max_length + kMaxDraftTokens, max_positions()));
+  if (cache_.budget() > 0) cache_.resume(request.tokens, static_cast<int64_t>(request.tokens.size()) - 1, r.state_);
 }
 
 // Of the guesses it was fed, those that the text now has stay; the fixed parts know no other way back than to before
 // the first.
 void DraftModel::settle(DraftReader& r, std::span<const int32_t> tokens) const {
-  const auto certain = static_cast<size_t>(r.state_.length()) - r.guesses_.size();
+  const auto certain = static_cast<size_t>(r.state_.length()) - r.drafted_.size();
   const auto said = tokens.subspan(std::min(certain, tokens.size()));
   const auto right = static_cast<size_t>(
-      std::mismatch(r.guesses_.begin(), r.guesses_.end(), said.begin(), said.end()).first - r.guesses_.begin());
-  if (right < r.guesses_.size()) {
+      std::mismatch(r.drafted_.begin(), r.drafted_.end(), said.begin(), said.end()).first - r.drafted_.begin());
+  if (right < r.drafted_.size()) {
     if (fixed_)
-      r.state_.rewind(r.mark_);
+      r.state_.rewind(r.rollback_);
     else
       r.state_.truncate(static_cast<int64_t>(certain + right));
   }
-  r.guesses_.clear();
+  r.drafted_.clear();
 }
 
-void DraftModel::guess(std::span<DraftAsk> asks, int64_t most_rows, int64_t columns) {
+void DraftModel::make_drafts(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns) {
   try {
-    read_and_guess(asks, most_rows, columns);
+    prefill_and_draft(requests, max_rows, columns);
   } catch (const std::exception&) {  // states are in pieces
-    for (DraftAsk& a : asks) {
+    for (DraftRequest& a : requests) {
       a.reader = DraftReader();
       a.reader.failed_ = true;
       a.draft.clear(), a.read = false;
@@ -104,25 +104,25 @@ void DraftModel::guess(std::span<DraftAsk> asks, int64_t most_rows, int64_t colu
   }
 }
 
-void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows, int64_t columns) {
+void DraftModel::prefill_and_draft(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns) {
   struct Going {
-    DraftAsk* ask;
+    DraftRequest* request;
     double chance = 1;  // that all of its draft comes true
-    std::optional<TokenLogprob> drawn = {};
+    std::optional<TokenLogprob> sampled = {};
   };
   std::vector<Going> going;
   Feed texts;
-  std::vector<DraftAsk*> order;  // who has least to read is first: a long text does not keep the others waiting
-  for (DraftAsk& a : asks)
+  std::vector<DraftRequest*> order;  // who has least to read is first: a long text does not keep the others waiting
+  for (DraftRequest& a : requests)
     if (!a.reader.failed_) order.push_back(&a);
-  std::ranges::stable_sort(order, {}, [&](const DraftAsk* a) { return unread(a->reader, a->tokens); });
+  std::ranges::stable_sort(order, {}, [&](const DraftRequest* a) { return unread(a->reader, a->tokens); });
   bool timed = true;  // this forward's time is that of a guessed token: nobody reads more than a draft
-  for (DraftAsk* a : order) {
+  for (DraftRequest* a : order) {
     DraftReader& r = a->reader;
     const auto size = static_cast<int64_t>(a->tokens.size());
     if (!r.state_.sites().empty()) settle(r, a->tokens);
     if (r.state_.sites().empty() || r.state_.length() >= size) begin(*a);
-    const int64_t n = std::min(size - r.state_.length(), most_rows), from = r.state_.length();
+    const int64_t n = std::min(size - r.state_.length(), max_rows), from = r.state_.length();
     if (n < 1) continue;
     const auto text = a->tokens.subspan(static_cast<size_t>(from), static_cast<size_t>(n));
     if (std::ranges::any_of(text, [&](int32_t t) { return t >= model_.vocab_size(); })) {
@@ -130,9 +130,9 @@ void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows, int
       r.failed_ = true;  // there is a token that it has no row for
       continue;
     }
-    most_rows -= n;
+    max_rows -= n;
     a->read = from + n == size;
-    timed = timed && n <= kMostGuessed + 1;
+    timed = timed && n <= kMaxDraftTokens + 1;
     texts.add(r.state_, text, a->read);
     if (a->read) going.push_back({a});
   }
@@ -141,36 +141,36 @@ void DraftModel::read_and_guess(std::span<DraftAsk> asks, int64_t most_rows, int
   size_t fed = texts.states.size();
   Tensor rows = logits(texts, columns);
   if (fixed_)
-    for (const Going& g : going) g.ask->reader.state_.mark(g.ask->reader.mark_);
+    for (const Going& g : going) g.request->reader.state_.mark(g.request->reader.rollback_);
 
   while (!going.empty()) {
     parallel_dynamic(static_cast<int64_t>(going.size()), [&](int64_t i) {
       Going& g = going[static_cast<size_t>(i)];
-      g.drawn.reset();
+      g.sampled.reset();
       try {
-        g.drawn =
-            g.ask->sampler.next(row_of(rows, static_cast<size_t>(i)), g.ask->tokens.size() + g.ask->draft.size());
+        g.sampled = g.request->sampler.next(row_of(rows, static_cast<size_t>(i)),
+                                            g.request->tokens.size() + g.request->draft.size());
       } catch (const std::exception&) {  // no token is left, or no number
       }
     });
-    if (timed) took(std::chrono::duration<double>(Clock::now() - begun).count(), fed);
+    if (timed) record_seconds(std::chrono::duration<double>(Clock::now() - begun).count(), fed);
     std::erase_if(going, [](Going& g) {
-      DraftAsk& a = *g.ask;
-      if (!g.drawn) return true;
-      if (std::ranges::find(a.stop_ids, g.drawn->token) != a.stop_ids.end()) return a.ends = true;
+      DraftRequest& a = *g.request;
+      if (!g.sampled) return true;
+      if (std::ranges::find(a.stop_ids, g.sampled->token) != a.stop_ids.end()) return a.ends = true;
       // The likeliest token is as certain as the model is of it; of one that chance chose, the same chance chooses
       // among the greater model's.
-      if (a.sampler.greedy()) g.chance *= std::exp(g.drawn->logprob);
-      if (g.chance < std::min(a.price, kSureEnough)) return true;
-      a.draft.push_back(g.drawn->token);
-      return static_cast<int64_t>(a.draft.size()) >= a.most;
+      if (a.sampler.greedy()) g.chance *= std::exp(g.sampled->logprob);
+      if (g.chance < std::min(a.token_cost, kSureEnough)) return true;
+      a.draft.push_back(g.sampled->token);
+      return static_cast<int64_t>(a.draft.size()) >= a.max_draft;
     });
     if (going.empty()) break;
     Feed feed;
     for (const Going& g : going) {
-      DraftReader& r = g.ask->reader;
-      r.guesses_.push_back(g.drawn->token);
-      feed.add(r.state_, std::span(r.guesses_).last(1), true);
+      DraftReader& r = g.request->reader;
+      r.drafted_.push_back(g.sampled->token);
+      feed.add(r.state_, std::span(r.drafted_).last(1), true);
     }
     begun = Clock::now(), fed = feed.states.size(), timed = true;
     rows = logits(feed, columns);
@@ -182,7 +182,7 @@ void DraftModel::remember(DraftReader& r, std::span<const int32_t> tokens) {
   settle(r, tokens);
   try {
     if (cache_.budget() > 0 && r.state_.length() > 0)
-      cache_.store(tokens.first(static_cast<size_t>(r.state_.length())), r.state_, CutKind::turn);
+      cache_.store(tokens.first(static_cast<size_t>(r.state_.length())), r.state_, SnapshotKind::turn_end);
   } catch (const std::bad_alloc&) {
     cache_.clear();
   }

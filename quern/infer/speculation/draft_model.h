@@ -25,19 +25,19 @@ class DraftReader {
 
  private:
   friend class DraftModel;
-  SequenceState state_, mark_;    // the mark: before the first guess that was fed
-  std::vector<int32_t> guesses_;  // fed behind what is certain
+  SequenceState state_, rollback_;  // the mark: before the first guess that was fed
+  std::vector<int32_t> drafted_;    // fed behind what is certain
   bool failed_ = false;
 };
 
-struct DraftAsk {
+struct DraftRequest {
   DraftReader& reader;
   std::span<const int32_t> tokens;  // prompt and answer, beginning as they did the last time
   Sampler& sampler;
   std::span<const int64_t> stop_ids;  // nothing is guessed behind them
-  int64_t most;                       // tokens to guess
-  int64_t longest;                    // tokens the answer may come to have
-  double price;                       // of a guessed token, as a share of a step
+  int64_t max_draft;                  // tokens to guess
+  int64_t max_length;                 // tokens the answer may come to have
+  double token_cost;                  // of a guessed token, as a share of a step
   std::vector<int32_t> draft = {};    // out: perhaps none
   bool read = false;                  // out: it had read all there is, so that an empty draft is its own
   bool ends = false;                  // out: it thinks that the answer ends here
@@ -48,9 +48,9 @@ class DraftModel {
   // cache_bytes: of its prefix cache; 0 = none.
   DraftModel(Model& model, DType kv, int64_t cache_bytes);
 
-  // most_rows: of the text that are read for all of them together; who is not through is asked again another time.
+  // max_rows: of the text that are read for all of them together; who is not through is asked again another time.
   // columns: of the greater model's logits.
-  void guess(std::span<DraftAsk> asks, int64_t most_rows, int64_t columns);
+  void make_drafts(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns);
   // Tokens it would have to read to be asked.
   int64_t unread(const DraftReader& reader, std::span<const int32_t> tokens) const;
   // The answer is whole: what was read stays in the cache.
@@ -68,11 +68,11 @@ class DraftModel {
     std::vector<int64_t> lengths = {}, wanted = {};  // whose logits are asked for, of ids
     void add(SequenceState& state, std::span<const int32_t> tokens, bool want);
   };
-  void begin(const DraftAsk& ask);
+  void begin(const DraftRequest& request);
   void settle(DraftReader& reader, std::span<const int32_t> tokens) const;
   Tensor logits(const Feed& feed, int64_t columns);
-  void took(double seconds, size_t askers);
-  void read_and_guess(std::span<DraftAsk> asks, int64_t most_rows, int64_t columns);
+  void record_seconds(double seconds, size_t askers);
+  void prefill_and_draft(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns);
 
   Model& model_;
   std::vector<StateSite> sites_;

@@ -16,8 +16,9 @@ uint64_t mixed(uint64_t h, int32_t token) {
 
 }  // namespace
 
-NgramDraft::NgramDraft(int64_t most) : most_(most) {
-  if (most < 1 || most > kMostGuessed) fail("speculation: {} tokens a draft, expected 1 to {}", most, kMostGuessed);
+NgramDraft::NgramDraft(int64_t max_draft) : max_draft_(max_draft) {
+  if (max_draft < 1 || max_draft > kMaxDraftTokens)
+    fail("speculative decoding: draft length {}: expected 1 to {}", max_draft, kMaxDraftTokens);
 }
 
 // Moves on to the end of `tokens`, token by token: the source first, then the tables.
@@ -27,7 +28,7 @@ void NgramDraft::read(std::span<const int32_t> tokens) {
   for (; read_ < size; ++read_) {
     const bool right = source_ >= 0 && at(source_) == at(read_);
     source_ = right ? source_ + 1 : -1;
-    if (right) kind_ = bets_.size() - 1;
+    if (right) kind_ = policies_.size() - 1;
     uint64_t hash = 0;
     for (int64_t n = 1; n <= kLongest && n <= read_ + 1; ++n) {  // the last n tokens, from the newest on
       hash = mixed(hash, at(read_ + 1 - n));
@@ -44,10 +45,11 @@ void NgramDraft::read(std::span<const int32_t> tokens) {
   }
 }
 
-std::vector<int32_t> NgramDraft::next(std::span<const int32_t> tokens, int64_t room, double price) {
+std::vector<int32_t> NgramDraft::next(std::span<const int32_t> tokens, int64_t room, double token_cost) {
   read(tokens);
   if (source_ < 0 || room < 1) return {};
-  const int64_t n = bets_[kind_].length(std::min(room, most_), price), size = static_cast<int64_t>(tokens.size());
+  const int64_t n = policies_[kind_].length(std::min(room, max_draft_), token_cost),
+                size = static_cast<int64_t>(tokens.size());
   std::vector<int32_t> draft;
   // Where the source runs into the end of the text it goes on in the draft itself.
   for (int64_t i = source_; i < source_ + n; ++i)
@@ -55,6 +57,8 @@ std::vector<int32_t> NgramDraft::next(std::span<const int32_t> tokens, int64_t r
   return draft;
 }
 
-void NgramDraft::judged(int64_t drafted, int64_t accepted) { bets_[kind_].judged(drafted, accepted); }
+void NgramDraft::record_acceptance(int64_t drafted, int64_t accepted) {
+  policies_[kind_].record_acceptance(drafted, accepted);
+}
 
 }  // namespace quern

@@ -10,31 +10,31 @@
 #include <unordered_map>
 #include <vector>
 
-#include "quern/infer/speculation/draft_bet.h"
+#include "quern/infer/speculation/draft_length_policy.h"
 
 namespace quern {
 
 class NgramDraft {
  public:
-  explicit NgramDraft(int64_t most);  // tokens of one draft; Error outside 1 … kMostGuessed
+  explicit NgramDraft(int64_t max_draft);  // tokens of one draft; Error outside 1 … kMaxDraftTokens
 
   // What may come behind `tokens`, which begin as they did in the last call: at most `room`, perhaps nothing.
   // price: of one more row in a step, as a share of a step without it.
-  std::vector<int32_t> next(std::span<const int32_t> tokens, int64_t room, double price);
+  std::vector<int32_t> next(std::span<const int32_t> tokens, int64_t room, double token_cost);
   // So many tokens of the last draft, which was not empty, came true.
-  void judged(int64_t drafted, int64_t accepted);
+  void record_acceptance(int64_t drafted, int64_t accepted);
 
  private:
   static constexpr int64_t kShortest = 2, kLongest = 4;
   void read(std::span<const int32_t> tokens);
 
-  int64_t most_;
+  int64_t max_draft_;
   std::array<std::unordered_map<uint64_t, int64_t>, kLongest - kShortest + 1> after_;  // hash → what came behind
   int64_t read_ = 0;
   int64_t source_ = -1;  // position of the token that came behind the suffix before; −1: none
   size_t kind_ = 0;      // of the source
-  std::array<DraftBet, kLongest - kShortest + 2>
-      bets_;  // by kinds: the length of the suffix, the last for sources that were right before
+  std::array<DraftLengthPolicy, kLongest - kShortest + 2>
+      policies_;  // by kinds: the length of the suffix, the last for sources that were right before
 };
 
 }  // namespace quern

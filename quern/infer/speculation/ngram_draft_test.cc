@@ -43,7 +43,7 @@ TEST(NgramDraft, RoomAndMostBoundIt) {
   EXPECT_EQ(d.next(t, 100, 0.0).size(), 3u);
   EXPECT_EQ(d.next(t, 2, 0.0).size(), 2u);
   EXPECT_EQ(d.next(t, 0, 0.0).size(), 0u);
-  EXPECT_NE(message_of([] { NgramDraft(0); }).find("0 tokens a draft, expected 1 to 16"), std::string::npos);
+  EXPECT_NE(message_of([] { NgramDraft(0); }).find("draft length 0: expected 1 to 16"), std::string::npos);
 }
 
 // A text of pairs that stood before, going on otherwise each time: every guess is wrong.
@@ -58,7 +58,7 @@ TEST(NgramDraft, FallsSilentWhereItIsNeverRight) {
     if (draft.empty()) continue;
     drafted += static_cast<int64_t>(draft.size());
     if (i > 10000) ++late;
-    d.judged(static_cast<int64_t>(draft.size()), 0);
+    d.record_acceptance(static_cast<int64_t>(draft.size()), 0);
   }
   EXPECT_GT(drafted, 0);
   EXPECT_LT(drafted, 40);
@@ -71,10 +71,10 @@ TEST(NgramDraft, ReachesFartherTheMoreIsRightAndTheLessARowCosts) {
   NgramDraft d(16);
   Tokens text(t.begin(), t.begin() + 60);
   const size_t first = d.next(text, 16, 0.2).size();
-  for (int i = 0; i < 10; ++i) d.judged(4, 4);
+  for (int i = 0; i < 10; ++i) d.record_acceptance(4, 4);
   EXPECT_LT(first, 4u);
   EXPECT_EQ(d.next(text, 16, 0.2).size(), 16u);
-  for (int i = 0; i < 3; ++i) d.judged(8, 4);
+  for (int i = 0; i < 3; ++i) d.record_acceptance(8, 4);
   const size_t cheap = d.next(text, 16, 0.05).size(), dear = d.next(text, 16, 0.7).size();
   EXPECT_GT(cheap, 2 * dear);
   EXPECT_GT(dear, 0u);

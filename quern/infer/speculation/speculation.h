@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "quern/infer/speculation/draft_bet.h"
+#include "quern/infer/speculation/draft_length_policy.h"
 #include "quern/infer/speculation/draft_model.h"
 #include "quern/infer/speculation/ngram_draft.h"
 #include "quern/infer/speculation/speculation_options.h"
@@ -19,47 +19,49 @@
 namespace quern {
 
 // Marks a sequence needs for drafts of `most` tokens.
-int64_t speculation_marks(const std::vector<StateSite>& sites, int64_t most);
+int64_t rollback_point_count(const std::vector<StateSite>& sites, int64_t max_draft);
 
 class Speculation {
  public:
-  Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options, const DraftBet& model_bet = {});
+  Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options,
+              const DraftLengthPolicy& model_policy = {});
 
   // Before a step that feeds the last `rows` of `tokens`: guesses what comes behind them (ngram_draft.h). Where a
   // wrong guess goes back to before the step, only behind a single row, so that the way back does not grow.
-  void guess(std::span<const int32_t> tokens, int64_t rows, int64_t room, double price);
+  void make_draft(std::span<const int32_t> tokens, int64_t rows, int64_t room, double token_cost);
   // Whether that found nothing, and there is a draft model to ask; how many tokens it should guess; what it did.
-  bool may_ask() const { return o_.draft && !guessing() && !reader_.failed(); }
-  int64_t asks(int64_t rows, int64_t room, double price);
+  bool may_use_model() const { return o_.draft && !has_draft() && !reader_.failed(); }
+  int64_t draft_length(int64_t rows, int64_t room, double token_cost);
   DraftReader& reader() { return reader_; }
-  void propose(const DraftAsk& answered);
+  void propose(const DraftRequest& answered);
   std::span<const int32_t> draft() const { return draft_; }
-  bool guessing() const { return !draft_.empty(); }
+  bool has_draft() const { return !draft_.empty(); }
   // The marks such a step leaves of `state`, the batch's segment `segment`, which it feeds `rows` rows and the draft.
-  void add_marks(const SequenceState& state, int64_t segment, int64_t rows, std::vector<InnerCut>& cuts);
+  void add_rollback_points(const SequenceState& state, int64_t segment, int64_t rows,
+                           std::vector<SnapshotPoint>& snapshot_points);
   // After the step: `right` tokens of the draft were. The state goes back to where it knows no other, or before.
   void settle(SequenceState& state, int64_t right);
   void drop() { draft_.clear(), reader_.let_go(); }  // the step failed, perhaps for want of memory
   // What is known of the draft model; the next answer begins with it.
-  const DraftBet& model_bet() const { return model_bet_; }
-  bool model_judged() const { return model_judged_; }
+  const DraftLengthPolicy& model_policy() const { return model_policy_; }
+  bool model_was_used() const { return model_was_used_; }
 
  private:
-  void judge_model(int64_t drafted, int64_t right);
-  int64_t room_behind(int64_t rows, int64_t room) const { return inside_ || rows == 1 ? room : 0; }
+  void record_model_acceptance(int64_t drafted, int64_t right);
+  int64_t room_after(int64_t rows, int64_t room) const { return inside_ || rows == 1 ? room : 0; }
 
   SpeculationOptions o_;
   std::optional<NgramDraft> words_;
   DraftReader reader_;
-  DraftBet model_bet_;
+  DraftLengthPolicy model_policy_;
   std::vector<int32_t> draft_;
-  bool by_model_ = false;      // the draft is
-  bool said_it_ends_ = false;  // the draft model said that the answer ends
-  bool model_judged_ = false;  // by this answer
+  bool by_model_ = false;        // the draft is
+  bool predicts_end_ = false;    // the draft model said that the answer ends
+  bool model_was_used_ = false;  // by this answer
   std::vector<StateSite> sites_;
-  int64_t most_marks_;
-  std::vector<SequenceState> marks_;  // as many as were needed at once
-  size_t taken_ = 0;                  // of them by the last step
+  int64_t max_rollback_points_;
+  std::vector<SequenceState> rollback_points_;  // as many as were needed at once
+  size_t taken_ = 0;                            // of them by the last step
   bool fixed_ = false, inside_ = true;
 };
 

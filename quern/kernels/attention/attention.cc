@@ -13,10 +13,10 @@ namespace {
 
 template <class KV>
 int64_t longest_rows(int64_t hq, std::span<const AttentionSegment<KV>> segments) {
-  int64_t most = 0;
+  int64_t maximum = 0;
   for (const auto& s : segments)
-    if (s.q_len > 0) most = std::max(most, s.q_len * (hq / s.k.shape[1]));
-  return most;
+    if (s.q_len > 0) maximum = std::max(maximum, s.q_len * (hq / s.k.shape[1]));
+  return maximum;
 }
 
 }  // namespace

@@ -36,14 +36,14 @@ class Backward {
         dp_(round_up(d_, 16)),
         dvp_(round_up(dv_, 16)) {
     op_.bf16_math = attention_bf16(opt);
-    slice_ = lay_out(nullptr, longest).size;
+    slice_ = lay_out_scratch(nullptr, longest).size;
     slices_ = scratch.take<uint32_t>(slice_ * thread_count()).data();
   }
 
   int64_t gkv_row() const { return dp_ + dvp_; }
 
   void operator()(const HeadTask& t) const {
-    Work w = lay_out(slices_ + slice_ * thread_index(), t.n);
+    Scratch w = lay_out_scratch(slices_ + slice_ * thread_index(), t.n);
     load_rows(t, w);
     for (int64_t key = 0; key < t.n; key += kPanelKeys) {
       int64_t keys = std::min(kPanelKeys, t.n - key);
@@ -78,7 +78,7 @@ class Backward {
   }
 
  private:
-  struct Work {
+  struct Scratch {
     uint32_t *q, *go;             // [n] rows as left operands
     uint32_t *q_sum, *go_sum;     // the same as right operands summed over rows: [n][dp], [n][dvp]
     float *gq, *lse2, *delta;     // [n][dp], [n], [n]
@@ -96,14 +96,14 @@ class Backward {
   static int64_t padded(int64_t n) { return round_up(n, kPanelKeys) + kQueries; }
 
   // Null base: only the size counts.
-  Work lay_out(uint32_t* base, int64_t length) const {
+  Scratch lay_out_scratch(uint32_t* base, int64_t length) const {
     int64_t n = padded(length), used = 0;
     auto take = [&](int64_t count) {
       int64_t from = std::exchange(used, used + round_up(count, 16));
       return base ? base + from : nullptr;
     };
     auto floats = [&](int64_t count) { return reinterpret_cast<float*>(take(count)); };
-    Work w;
+    Scratch w;
     w.q = take(n * op_.row(d_)), w.go = take(n * op_.row(dv_));
     w.q_sum = take(op_.steps(n) * dp_), w.go_sum = take(op_.steps(n) * dvp_);
     w.gq = floats(n * dp_), w.lse2 = floats(n), w.delta = floats(n);
@@ -119,7 +119,7 @@ class Backward {
     return w;
   }
 
-  void load_rows(const HeadTask& t, const Work& w) const {
+  void load_rows(const HeadTask& t, const Scratch& w) const {
     int64_t n = padded(t.n);
     auto f = static_cast<float>(opt_.scale * kLog2e);
     auto q = [&](int64_t i) { return &in_.q(t.begin + i, t.head, 0); };
@@ -139,7 +139,7 @@ class Backward {
     std::fill_n(w.gq, n * dp_, 0.0f);
   }
 
-  void load_keys(const HeadTask& t, const Work& w, int64_t key, int64_t keys) const {
+  void load_keys(const HeadTask& t, const Scratch& w, int64_t key, int64_t keys) const {
     auto panel = [&](View<const float, 3> x, int64_t d, uint32_t* to) {
       int64_t row = op_.row(d), steps = op_.steps(d);
       for (int64_t j = 0; j < kPanelKeys; ++j) {
@@ -157,7 +157,7 @@ class Backward {
   }
 
   // Rows i + r … + 5 against the keys: p and g of the tile, and its share of gq.
-  void row_tile(const Work& w, int64_t key, int64_t keys, int64_t i, int64_t r) const {
+  void row_tile(const Scratch& w, int64_t key, int64_t keys, int64_t i, int64_t r) const {
     int64_t row = i + r;
     bool pairs = op_.bf16_math;
     float *s = pairs ? w.s : w.s + r * kPanelKeys, *dp = pairs ? w.dp : w.dp + r * kPanelKeys;
@@ -197,7 +197,7 @@ class Backward {
   }
 
   // gk, gv of the keys from `rows` queries: p and g are read down their columns.
-  void key_side(const Work& w, int64_t i, int64_t rows, int64_t keys) const {
+  void key_side(const Scratch& w, int64_t i, int64_t rows, int64_t keys) const {
     const void *p = op_.bf16_math ? static_cast<const void*>(w.p_pairs) : w.s,
                *g = op_.bf16_math ? static_cast<const void*>(w.g_pairs) : w.dp;
     for (int64_t j = 0; j < keys; j += kTileRows) {

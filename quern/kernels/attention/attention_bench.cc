@@ -58,7 +58,7 @@ void decode(Bench& b, int64_t d, int64_t group) {
   for (auto [x, scale] : {std::pair(&k, &k_scale), {&v, &v_scale}}) {
     Tensor made = Tensor::empty(rows, dtype_of<KV>::value);
     if constexpr (kQ8)
-      quantise_cache_rows(x->template view<const float, 3>(), made.view<int8_t, 3>(),
+      quantize_cache_rows(x->template view<const float, 3>(), made.view<int8_t, 3>(),
                           scale->template view<float, 2>());
     else
       made.copy_from(*x);

@@ -121,7 +121,7 @@ class Decode {
   Rows in_place(View<const KV, 3> x, View<const float, 2> scales, const Task<KV>& t, int64_t width, float* copy,
                 float* scale) const {
     const int64_t keys = t.end - t.begin;
-    const bool whole = x.shape[2] == width && (kKind != CacheRows::q8 || width <= kMostDecodeWidth);
+    const bool whole = x.shape[2] == width && (kKind != CacheRows::q8 || width <= kMaxDecodeWidth);
     if (whole && kKind == CacheRows::q8) {
       const float* from = &scales(t.begin, t.head);
       if (scales.stride[0] == 1)
@@ -157,11 +157,11 @@ void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<K
   auto chunks_of = [&](const AttentionSegment<KV>& s) {
     return (s.k.shape[0] - begin_of(s) + kDecodeKeys - 1) / kDecodeKeys;
   };
-  int64_t n = 0, most_rows = 0;
+  int64_t n = 0, max_rows = 0;
   for (const auto& s : segments)
     if (s.q_len > 0) {
       n += chunks_of(s) * s.k.shape[1];
-      most_rows = std::max(most_rows, run.rows(s));
+      max_rows = std::max(max_rows, run.rows(s));
     }
   std::span<Task<KV>> tasks = scratch.take<Task<KV>>(n);
   size_t at = 0;
@@ -180,7 +180,7 @@ void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<K
                        sq + g * run.q_floats(s),
                        parts + (g * chunks + c) * run.part_floats(s)};
   }
-  int64_t slice = round_up(run.slice_floats(most_rows), 16);
+  int64_t slice = round_up(run.slice_floats(max_rows), 16);
   float* slices = scratch.take<float>(slice * thread_count()).data();
   parallel_shares(n, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) run.run(tasks[static_cast<size_t>(i)], slices + slice * thread_index());

@@ -60,7 +60,7 @@ inline void scores_block_bf16(const uint16_t* q, int64_t d, const uint16_t* k, i
 }
 
 void scores_bf16(const DecodeTile& t) {
-  alignas(64) uint16_t q[kMostDecodeRows * kMostDecodeWidth];
+  alignas(64) uint16_t q[kMaxDecodeRows * kMaxDecodeWidth];
   for (int i = 0; i < t.rows; ++i) round_row(t.q + i * t.q_row, t.d, q + i * t.d);
   const uint16_t* k = static_cast<const uint16_t*>(t.k);
   int64_t j = 0;
@@ -132,8 +132,7 @@ inline void values_block_bf16(const DecodeTile& t, const uint32_t* p, int64_t p_
 }
 
 void values_bf16(const DecodeTile& t) {
-  alignas(64)
-      uint32_t p[kMostDecodeRows * kDecodeKeys / 2];  // probabilities in pairs of keys; past the last key zero
+  alignas(64) uint32_t p[kMaxDecodeRows * kDecodeKeys / 2];  // probabilities in pairs of keys; past the last key zero
   int64_t keys = (t.keys + 15) / 16 * 16;
   for (int i = 0; i < t.rows; ++i) round_row(t.s + i * t.s_row, keys, reinterpret_cast<uint16_t*>(p + i * keys / 2));
   auto pass = [&](int64_t begin, int64_t end) {

@@ -11,7 +11,7 @@ namespace {
 constexpr int kWords = 2 * kLanes;      // 16-bit numbers of a register
 constexpr int64_t kBytes = 4 * kLanes;  // columns that four rows of values are interleaved at a time
 constexpr int64_t kKeysOfScale = 64;    // keys whose probabilities have one scale
-constexpr float kMost16 = 32767;
+constexpr float kMax16 = 32767;
 
 #if defined(__AVX512F__)
 inline I zeroi() { return _mm512_setzero_si512(); }
@@ -104,16 +104,16 @@ inline void store_sums(const I* x, float* to) {
 // infinity or a NaN makes it NaN.
 template <class At, class Put>
 inline float to_16_bits(int64_t n, At&& at, Put&& put) {
-  F most = zero(), bad = zero();
+  F maximum = zero(), bad = zero();
   for (int64_t i = 0; i < n; i += kLanes) {
     F x = at(i);
-    most = max(most, magnitude(x));
+    maximum = max(maximum, magnitude(x));
     bad = add(bad, sub(x, x));
   }
-  float largest = top(most);
-  F f = set1(largest > 1e-33f ? kMost16 / largest : 0);  // below, a reciprocal overflows
+  float largest = top(maximum);
+  F f = set1(largest > 1e-33f ? kMax16 / largest : 0);  // below, a reciprocal overflows
   for (int64_t i = 0; i < n; i += kLanes) put(i, whole(mul(f, at(i))));
-  return largest / kMost16 + sum(bad);
+  return largest / kMax16 + sum(bad);
 }
 
 // From three rows on products take about as long as keys take to come, and fetching hides the rest; fewer rows are
@@ -156,8 +156,8 @@ inline void scores_block_q8(const int16_t* q, int64_t q_row, int64_t d, const in
 }
 
 void scores_q8(const DecodeTile& t) {
-  alignas(64) int16_t q[kMostDecodeRows * kMostDecodeWidth];
-  float q_scale[kMostDecodeRows];
+  alignas(64) int16_t q[kMaxDecodeRows * kMaxDecodeWidth];
+  float q_scale[kMaxDecodeRows];
   const int64_t q_row = (t.d + kWords - 1) / kWords * kWords;
   for (int i = 0; i < t.rows; ++i) {
     int16_t* to = q + i * q_row;
@@ -249,7 +249,7 @@ inline void values_block_q8(const DecodeTile& t, int row, int64_t column, int64_
 void values_q8(const DecodeTile& t) {
   for (int64_t begin = 0; begin < t.keys; begin += kKeysOfScale) {
     const int64_t end = begin + kKeysOfScale < t.keys ? begin + kKeysOfScale : t.keys, n = end - begin;
-    float scales[kMostDecodeRows];
+    float scales[kMaxDecodeRows];
     for (int i = 0; i < t.rows; ++i) {  // probabilities become whole numbers where they lie
       float* s = t.s + i * t.s_row + begin;
       const auto at = [&](int64_t j) { return mul(load(t.v_scale + begin + j), load(s + j)); };

@@ -25,7 +25,7 @@ struct SoftmaxTile {
 
 // Backward of one tile of rows × 64 keys: p = 2^(s − lse2), g = p ∘ (dp − delta).
 // f32: s ← p, dp ← g. bf16 (g16 not null): g16 [rows, 64] row-major, and p_pairs, g_pairs [rows / 2, 64] of pairs of
-// neighbouring rows. Row i sees columns [first + i, end + i).
+// neighboring rows. Row i sees columns [first + i, end + i).
 struct GradientTile {
   float *s = nullptr, *dp = nullptr;  // [rows, 64]
   const float *lse2 = nullptr, *delta = nullptr;
@@ -52,9 +52,9 @@ struct DecodeTile {
   float* o = nullptr;  // [rows][dv]
   int64_t o_row = 0;
 };
-constexpr int kFetchAhead = 64;                                  // keys; by software, in the forms that widen to f32
-constexpr int64_t kDecodeKeys = 512;                             // of a tile, at most
-constexpr int64_t kMostDecodeRows = 16, kMostDecodeWidth = 512;  // of the forms that round queries first
+constexpr int kFetchAhead = 64;                                // keys; by software, in the forms that widen to f32
+constexpr int64_t kDecodeKeys = 512;                           // of a tile, at most
+constexpr int64_t kMaxDecodeRows = 16, kMaxDecodeWidth = 512;  // of the forms that round queries first
 
 struct AttentionKernels {
   void (*softmax)(const SoftmaxTile&);

@@ -259,7 +259,7 @@ void scores(const DecodeTile& t) {
   if (t.k_rows == CacheRows::q8) return scores_q8(t);
   const bool bf16 = t.k_rows == CacheRows::bf16;
 #if defined(__AVX512BF16__)
-  if (t.bf16_math && bf16 && t.d <= kMostDecodeWidth && t.rows <= kMostDecodeRows) return scores_bf16(t);
+  if (t.bf16_math && bf16 && t.d <= kMaxDecodeWidth && t.rows <= kMaxDecodeRows) return scores_bf16(t);
 #endif
   in_row_blocks(t.rows, [&]<int R>(int i) { bf16 ? scores_rows<R, uint16_t>(t, i) : scores_rows<R, float>(t, i); });
 }
@@ -268,7 +268,7 @@ void values(const DecodeTile& t) {
   if (t.v_rows == CacheRows::q8) return values_q8(t);
   const bool bf16 = t.v_rows == CacheRows::bf16;
 #if defined(__AVX512BF16__)
-  if (t.bf16_math && bf16 && t.rows <= kMostDecodeRows) return values_bf16(t);
+  if (t.bf16_math && bf16 && t.rows <= kMaxDecodeRows) return values_bf16(t);
 #endif
   in_row_blocks(t.rows, [&]<int R>(int i) { bf16 ? values_rows<R, uint16_t>(t, i) : values_rows<R, float>(t, i); });
 }

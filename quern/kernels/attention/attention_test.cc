@@ -121,7 +121,7 @@ struct CacheQ8 {
     }
     q = {bytes.data(), {t, h, d}, {d, t * d, 1}};
     scale = {scales.data(), {t, h}, {1, t}};
-    quantise_cache_rows({x.data(), {t, h, d}}, q, scale);
+    quantize_cache_rows({x.data(), {t, h, d}}, q, scale);
   }
 };
 
@@ -167,7 +167,7 @@ TEST(AttentionQ8, SumsOfTheLargestNumbersFit) {
   std::vector<int8_t> bytes(x.size());
   const View<int8_t, 3> rows(bytes.data(), {kKeys, 1, kWidth});
   const View<float, 2> scale(scales.data(), {kKeys, 1});
-  quantise_cache_rows({x.data(), {kKeys, 1, kWidth}}, rows, scale);
+  quantize_cache_rows({x.data(), {kKeys, 1, kWidth}}, rows, scale);
   AttentionSegment<int8_t> seg{0, 1, rows, rows, scale, scale};
   for (Isa isa : fast_isas()) {
     set_active_isa(isa);
@@ -191,8 +191,8 @@ TEST(AttentionQ8, WhatIsNoNumberStaysNone) {
         std::vector<int8_t> k(x.size()), v(x.size());
         const View<int8_t, 3> kr(k.data(), {20, 1, 32}), vr(v.data(), {20, 1, 32});
         const View<float, 2> kss(ks.data(), {20, 1}), vss(vs.data(), {20, 1});
-        quantise_cache_rows({x.data(), {20, 1, 32}}, kr, kss);
-        quantise_cache_rows({y.data(), {20, 1, 32}}, vr, vss);
+        quantize_cache_rows({x.data(), {20, 1, 32}}, kr, kss);
+        quantize_cache_rows({y.data(), {20, 1, 32}}, vr, vss);
         AttentionSegment<int8_t> seg{0, 1, kr, vr, kss, vss};
         Arena scratch;
         attention<float, int8_t>({q.data(), {1, 1, 32}}, std::span<const AttentionSegment<int8_t>>(&seg, 1), {},
@@ -206,11 +206,11 @@ TEST(CacheQ8Rows, AreNearestWholeNumbersOfTheirLargest) {
   const std::vector<float> x = {1, -2, 0.5f, 0.0079f, 0, 0, 0, 0, 1e-38f, 3e-38f, 0, -3e-38f, -3, 3, 1.5f, 2.9999f};
   std::vector<int8_t> q(16, 77);
   std::vector<float> scale(4), back(16);
-  quantise_cache_rows({x.data(), {2, 2, 4}}, {q.data(), {2, 2, 4}}, {scale.data(), {2, 2}});
+  quantize_cache_rows({x.data(), {2, 2, 4}}, {q.data(), {2, 2, 4}}, {scale.data(), {2, 2}});
   EXPECT_EQ(q, (std::vector<int8_t>{64, -127, 32, 1, 0, 0, 0, 0, 0, 0, 0, 0, -127, 127, 64, 127}));
   EXPECT_EQ(scale[0], 2 / 127.0f);
   EXPECT_EQ(scale[1], 0);
-  dequantise_cache_rows({q.data(), {2, 2, 4}}, {scale.data(), {2, 2}}, {back.data(), {2, 2, 4}});
+  dequantize_cache_rows({q.data(), {2, 2, 4}}, {scale.data(), {2, 2}}, {back.data(), {2, 2, 4}});
   for (size_t i = 0; i < x.size(); ++i) EXPECT_LE(std::abs(back[i] - x[i]), scale[i / 4] / 2 * 1.0001f + 1e-37f);
 }
 

@@ -21,7 +21,7 @@ float largest(const float* x, int64_t n) {
 
 }  // namespace
 
-void quantise_cache_rows(View<const float, 3> x, View<int8_t, 3> q, View<float, 2> scale) {
+void quantize_cache_rows(View<const float, 3> x, View<int8_t, 3> q, View<float, 2> scale) {
   constexpr float kLevels = 127, kRound = 12582912;
   const int64_t d = x.shape[2];
   for (int64_t t = 0; t < x.shape[0]; ++t)
@@ -44,7 +44,7 @@ void quantise_cache_rows(View<const float, 3> x, View<int8_t, 3> q, View<float, 
     }
 }
 
-void dequantise_cache_rows(View<const int8_t, 3> q, View<const float, 2> scale, View<float, 3> x) {
+void dequantize_cache_rows(View<const int8_t, 3> q, View<const float, 2> scale, View<float, 3> x) {
   for (int64_t t = 0; t < x.shape[0]; ++t)
     for (int64_t h = 0; h < x.shape[1]; ++h)
       for (int64_t i = 0; i < x.shape[2]; ++i) x(t, h, i) = scale(t, h) * static_cast<float>(q(t, h, i));

@@ -9,7 +9,7 @@
 namespace quern::kernels {
 
 // x, q: [T, H, d], scale: [T, H].
-void quantise_cache_rows(View<const float, 3> x, View<int8_t, 3> q, View<float, 2> scale);
-void dequantise_cache_rows(View<const int8_t, 3> q, View<const float, 2> scale, View<float, 3> x);
+void quantize_cache_rows(View<const float, 3> x, View<int8_t, 3> q, View<float, 2> scale);
+void dequantize_cache_rows(View<const int8_t, 3> q, View<const float, 2> scale, View<float, 3> x);
 
 }  // namespace quern::kernels

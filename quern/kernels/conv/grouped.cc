@@ -103,7 +103,7 @@ void grouped_conv_backward_fast(const ConvTable& f, View<const float, 2> x, View
     for (int64_t g = 0; g < groups; ++g)
       gemm<float>(columns(g_rows, g * s.per_out, s.per_out), {w.row(g * s.per_out), {s.per_out, width}},
                   columns(u, g * width, width));
-    // Threads split channels, for neighbouring tokens add to the same rows of gx.
+    // Threads split channels, for neighboring tokens add to the same rows of gx.
     parallel_for(channels, kGrainElements / (end - begin) + 1, [&](int64_t c0, int64_t c1) {
       each_run(spans, begin, end, [&](int64_t in, int64_t out, int64_t rows) {
         for (int64_t r = 0; r < rows; ++r)

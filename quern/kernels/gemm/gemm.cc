@@ -75,9 +75,9 @@ void gemm_f32(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, 
     return;
   }
   // Our pool splits the product and oneDNN works alone on each piece: its own OpenMP threads would spin beside ours.
-  constexpr int64_t kLeast = 64;  // rows or columns a piece must have to be worth a thread
+  constexpr int64_t kMin = 64;  // rows or columns a piece must have to be worth a thread
   bool by_rows = c.shape[0] >= c.shape[1];
-  parallel_for(by_rows ? c.shape[0] : c.shape[1], kLeast, [&](int64_t begin, int64_t end) {
+  parallel_for(by_rows ? c.shape[0] : c.shape[1], kMin, [&](int64_t begin, int64_t end) {
     thread_local const bool alone = (omp_set_num_threads(1), true);
     (void)alone;
     int64_t m = by_rows ? end - begin : c.shape[0], n = by_rows ? c.shape[1] : end - begin, row = by_rows ? begin : 0,

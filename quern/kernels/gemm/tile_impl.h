@@ -143,14 +143,14 @@ void widened_block(const Tile& t, int64_t column) {
   finish<R, V>(t, t.c + column, acc);
 }
 
-enum class Kind { f32, bf16, widened };
+enum class TileFormat { f32, bf16, widened };
 
-template <int R, Kind K>
+template <int R, TileFormat K>
 void rows_block(const Tile& t) {
   auto run = [&]<int V>(int64_t column) {
-    if constexpr (K == Kind::bf16)
+    if constexpr (K == TileFormat::bf16)
       bf16_block<R, V>(t, column);
-    else if constexpr (K == Kind::widened)
+    else if constexpr (K == TileFormat::widened)
       widened_block<R, V>(t, column);
     else
       f32_block<R, V>(t, column);
@@ -171,7 +171,7 @@ void rows_block(const Tile& t) {
   }
 }
 
-template <Kind K>
+template <TileFormat K>
 void tile(const Tile& t) {
   switch (t.rows) {
     case 1:
@@ -285,8 +285,9 @@ void transpose(const uint32_t* src, int64_t src_row, int64_t rows, int64_t colum
 
 namespace quern::kernels {
 const TileKernels& KERNELS() {
-  static constexpr TileKernels table{KERNELS_NAME, tile<Kind::f32>, tile<Kind::bf16>, tile<Kind::widened>, to_bf16,
-                                     pair,         transpose};
+  static constexpr TileKernels table{
+      KERNELS_NAME, tile<TileFormat::f32>, tile<TileFormat::bf16>, tile<TileFormat::widened>, to_bf16, pair,
+      transpose};
   return table;
 }
 }  // namespace quern::kernels

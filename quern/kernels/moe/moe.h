@@ -9,7 +9,7 @@
 
 #include "quern/base/arena.h"
 #include "quern/kernels/activation/activation.h"
-#include "quern/kernels/quant/packed_weight.h"
+#include "quern/kernels/quant/prepacked_weight.h"
 #include "quern/tensor/view.h"
 
 namespace quern::kernels {
@@ -56,7 +56,8 @@ void moe_ffn_backward(const MoeBackward<T>& a, const MoePlan& plan, Arena& scrat
 
 // Inference on packed experts: gate_up[e] is [2F, D], down[e] is [D, F]. Reads the weights of the chosen experts
 // only.
-void moe_ffn_packed(View<const float, 2> x, std::span<const PackedWeight> gate_up, std::span<const PackedWeight> down,
-                    View<const float, 2> p, Activation act, const MoePlan& plan, View<float, 2> y, Arena& scratch);
+void moe_ffn_packed(View<const float, 2> x, std::span<const PrepackedWeight> gate_up,
+                    std::span<const PrepackedWeight> down, View<const float, 2> p, Activation act,
+                    const MoePlan& plan, View<float, 2> y, Arena& scratch);
 
 }  // namespace quern::kernels

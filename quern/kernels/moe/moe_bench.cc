@@ -36,10 +36,10 @@ void bench_kernels_moe(Bench& b) {
          Activation::silu, gx.view<float, 2>(), gp.view<float, 2>(), g_gu.view<float, 3>(), g_down.view<float, 3>()},
         plan, scratch);
   });
-  std::vector<PackedWeight> packed_gu, packed_down;
+  std::vector<PrepackedWeight> packed_gu, packed_down;
   for (int64_t e = 0; e < kExperts; ++e) {
-    packed_gu.push_back(PackedWeight::pack(gu.narrow(0, e, 1).reshape({2 * kInner, kWidth}), DType::bf16));
-    packed_down.push_back(PackedWeight::pack(down.narrow(0, e, 1).reshape({kWidth, kInner}), DType::bf16));
+    packed_gu.push_back(PrepackedWeight::pack(gu.narrow(0, e, 1).reshape({2 * kInner, kWidth}), DType::bf16));
+    packed_down.push_back(PrepackedWeight::pack(down.narrow(0, e, 1).reshape({kWidth, kInner}), DType::bf16));
   }
   // Sixteen single tokens, each to another expert: 96 MiB of weights, so that none is found in cache.
   std::vector<MoePlan> plans;

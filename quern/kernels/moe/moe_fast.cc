@@ -26,9 +26,9 @@ void each_expert(const MoePlan& plan, F&& f) {  // f(expert, rows), experts with
 }
 
 int64_t busiest(const MoePlan& plan) {
-  int64_t most = 0;
-  each_expert(plan, [&](int64_t, Rows r) { most = std::max(most, r.n); });
-  return most;
+  int64_t maximum = 0;
+  each_expert(plan, [&](int64_t, Rows r) { maximum = std::max(maximum, r.n); });
+  return maximum;
 }
 
 View<float, 2> take_rows(int64_t rows, int64_t width, Arena& scratch) {
@@ -65,20 +65,20 @@ void combine(View<const float, 2> rows, std::span<const int32_t> row_of, View<co
 
 constexpr int64_t kTogetherRows = 256;  // of all experts: gate, up and their product stay in the second-level cache
 
-void together(View<const float, 2> x, std::span<const PackedWeight> gate_up, std::span<const PackedWeight> down,
+void together(View<const float, 2> x, std::span<const PrepackedWeight> gate_up, std::span<const PrepackedWeight> down,
               Activation act, const MoePlan& plan, View<float, 2> out, Arena& scratch) {
   if (plan.n == 0) return;
-  const std::span<PackedWeight::Group> groups = scratch.take<PackedWeight::Group>(std::ssize(gate_up));
-  auto of = [&](std::span<const PackedWeight> w) {
+  const std::span<PrepackedWeight::Group> groups = scratch.take<PrepackedWeight::Group>(std::ssize(gate_up));
+  auto of = [&](std::span<const PrepackedWeight> w) {
     size_t n = 0;
     each_expert(plan, [&](int64_t e, Rows r) { groups[n++] = {&w[static_cast<size_t>(e)], r.begin, r.begin + r.n}; });
     return groups.first(n);
   };
   View<float, 2> xe = take_rows(plan.n, x.shape[1], scratch), h = take_rows(plan.n, down[0].k(), scratch);
   View<float, 2> gu = take_rows(plan.n, gate_up[0].n(), scratch);
-  PackedWeight::apply_groups(of(gate_up), gather(x, plan, {0, plan.n}, xe), gu, scratch);
+  PrepackedWeight::apply_groups(of(gate_up), gather(x, plan, {0, plan.n}, xe), gu, scratch);
   gated<float>(act, gu, h);
-  PackedWeight::apply_groups(of(down), h, out, scratch);
+  PrepackedWeight::apply_groups(of(down), h, out, scratch);
 }
 
 // g_o = p·gy for an expert's rows, and gp[row] = gy·o.
@@ -109,11 +109,11 @@ void grouped_gemm_fast(View<const float, 2> x, View<const float, 3> w, const Moe
 }
 
 void moe_ffn_fast(const MoeForward<float>& a, const MoePlan& plan, Arena& scratch) {
-  const int64_t d = a.x.shape[1], f = a.down.shape[2], most = busiest(plan), slots = a.p.shape[1];
+  const int64_t d = a.x.shape[1], f = a.down.shape[2], maximum = busiest(plan), slots = a.p.shape[1];
   Arena::Scope scope(scratch);
   View<float, 2> out = a.saved_out ? a.saved_out : take_rows(plan.n, d, scratch);
-  View<float, 2> xe = take_rows(most, d, scratch), act = take_rows(most, f, scratch);
-  View<float, 2> gu_buffer = a.saved_gate_up ? View<float, 2>{} : take_rows(most, 2 * f, scratch);
+  View<float, 2> xe = take_rows(maximum, d, scratch), act = take_rows(maximum, f, scratch);
+  View<float, 2> gu_buffer = a.saved_gate_up ? View<float, 2>{} : take_rows(maximum, 2 * f, scratch);
   each_expert(plan, [&](int64_t e, Rows r) {
     const int64_t end = r.begin + r.n;
     View<float, 2> gate_up = a.saved_gate_up ? a.saved_gate_up.slice(r.begin, end) : gu_buffer.slice(0, r.n);
@@ -125,11 +125,11 @@ void moe_ffn_fast(const MoeForward<float>& a, const MoePlan& plan, Arena& scratc
 }
 
 void moe_ffn_backward_fast(const MoeBackward<float>& a, const MoePlan& plan, Arena& scratch) {
-  const int64_t d = a.x.shape[1], f = a.down.shape[2], most = busiest(plan), slots = a.p.shape[1];
+  const int64_t d = a.x.shape[1], f = a.down.shape[2], maximum = busiest(plan), slots = a.p.shape[1];
   Arena::Scope scope(scratch);
-  View<float, 2> g_rows = take_rows(plan.n, d, scratch), xe = take_rows(most, d, scratch);
-  View<float, 2> g_out = take_rows(most, d, scratch), act = take_rows(most, f, scratch);
-  View<float, 2> g_act = take_rows(most, f, scratch), g_gate_up = take_rows(most, 2 * f, scratch);
+  View<float, 2> g_rows = take_rows(plan.n, d, scratch), xe = take_rows(maximum, d, scratch);
+  View<float, 2> g_out = take_rows(maximum, d, scratch), act = take_rows(maximum, f, scratch);
+  View<float, 2> g_act = take_rows(maximum, f, scratch), g_gate_up = take_rows(maximum, 2 * f, scratch);
   std::span<float> gp = scratch.take<float>(plan.n);
   each_expert(plan, [&](int64_t e, Rows r) {
     const View<float, 2> go = g_out.slice(0, r.n), h = act.slice(0, r.n), gh = g_act.slice(0, r.n);
@@ -153,8 +153,9 @@ void moe_ffn_backward_fast(const MoeBackward<float>& a, const MoePlan& plan, Are
     }
 }
 
-void moe_ffn_packed(View<const float, 2> x, std::span<const PackedWeight> gate_up, std::span<const PackedWeight> down,
-                    View<const float, 2> p, Activation act, const MoePlan& plan, View<float, 2> y, Arena& scratch) {
+void moe_ffn_packed(View<const float, 2> x, std::span<const PrepackedWeight> gate_up,
+                    std::span<const PrepackedWeight> down, View<const float, 2> p, Activation act,
+                    const MoePlan& plan, View<float, 2> y, Arena& scratch) {
   const int64_t d = x.shape[1], slots = p.shape[1];
   QUERN_CHECK(x.shape == y.shape && p.shape[0] == x.shape[0] && gate_up.size() == down.size() &&
                   plan.offsets.size() == gate_up.size() + 1,
@@ -167,7 +168,7 @@ void moe_ffn_packed(View<const float, 2> x, std::span<const PackedWeight> gate_u
     return combine(out, moe_row_of(plan, x.shape[0], slots, scratch), p, slots, y);
   }
   each_expert(plan, [&](int64_t e, Rows r) {
-    const PackedWeight &first = gate_up[static_cast<size_t>(e)], &second = down[static_cast<size_t>(e)];
+    const PrepackedWeight &first = gate_up[static_cast<size_t>(e)], &second = down[static_cast<size_t>(e)];
     Arena::Scope expert(scratch);
     View<float, 2> h = take_rows(r.n, second.k(), scratch), gu = take_rows(r.n, first.n(), scratch);
     first.apply(gather(x, plan, r, take_rows(r.n, d, scratch)), {}, gu, scratch);

@@ -194,12 +194,12 @@ TEST(Moe, PackedEqualsUnpacked) {
       want.forward(false);
       each_isa([&] {
         Mixture<float> m(tokens, slots, 64, 48);
-        std::vector<PackedWeight> gu, down;
+        std::vector<PrepackedWeight> gu, down;
         for (int64_t e = 0; e < m.kExperts; ++e) {
           const int64_t first = e * 96 * 64, second = e * 64 * 48;
-          gu.push_back(PackedWeight::pack(
+          gu.push_back(PrepackedWeight::pack(
               Tensor::of<float>({96, 64}, std::span<const float>(m.gu.data).subspan(first, 96 * 64)), dtype));
-          down.push_back(PackedWeight::pack(
+          down.push_back(PrepackedWeight::pack(
               Tensor::of<float>({64, 48}, std::span<const float>(m.down.data).subspan(second, 64 * 48)), dtype));
         }
         moe_ffn_packed(m.x.in(), gu, down, m.p.in(), Activation::silu, m.plan, m.y.view(), m.scratch);
@@ -213,18 +213,18 @@ TEST(Moe, PackedEqualsUnpacked) {
     }
 }
 
-// Quantised experts against the mixture of their own weights, read back row by row: side by side (few rows), and one
+// Quantized experts against the mixture of their own weights, read back row by row: side by side (few rows), and one
 // after the other (many).
-TEST(Moe, QuantisedExpertsAreTheMixtureOfTheirWeights) {
+TEST(Moe, QuantizedExpertsAreTheMixtureOfTheirWeights) {
   for (int64_t tokens : {1, 16, 37, 300})
-    for (const WeightScheme& s : {WeightScheme(WeightFormat::q8), WeightScheme(WeightFormat::q4, 32)}) {
+    for (const QuantFormat& s : {QuantFormat(WeightFormat::q8), QuantFormat(WeightFormat::q4, 32)}) {
       Mixture<double> want(tokens, 2, 64, 48);
       Mixture<float> m(tokens, 2, 64, 48);
-      std::vector<PackedWeight> gu, down;
+      std::vector<PrepackedWeight> gu, down;
       auto pack = [&](Rows<float>& from, Rows<double>& to, int64_t e, int64_t n, int64_t k) {
         const auto w =
             std::span<const float>(from.data).subspan(static_cast<size_t>(e * n * k), static_cast<size_t>(n * k));
-        PackedWeight packed = PackedWeight::pack(Tensor::of<float>({n, k}, w), s);
+        PrepackedWeight packed = PrepackedWeight::pack(Tensor::of<float>({n, k}, w), s);
         std::vector<float> row(static_cast<size_t>(k));
         for (int64_t i = 0; i < n; ++i) {
           packed.row(i, {row.data(), {k}});

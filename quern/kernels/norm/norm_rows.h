@@ -53,18 +53,18 @@ void layer_norm_rows(const NormRows& a, int64_t begin, int64_t end) {
 
 // The next row's x and gy are fetched while this row is finished: the statistic of a row must be whole before its second
 // walk begins, and without the hint the memory bus would idle through every second walk.
-template <bool kStream, bool kCentred>  // kCentred: LayerNorm
+template <bool kStream, bool kCentered>  // kCentered: LayerNorm
 void norm_backward_rows(const NormRowsBackward& a, float* gw, float* gb, int64_t begin, int64_t end) {
   const float n = static_cast<float>(a.d);
   for (int64_t t = begin; t < end; ++t) {
     const float *x = a.x + t * a.x_stride, *gy = a.gy + t * a.gy_stride;
     float* gx = a.gx + t * a.gx_stride;
-    const Vf inv = vset(a.inv[t]), mean = vset(kCentred ? a.mean[t] : 0);
+    const Vf inv = vset(a.inv[t]), mean = vset(kCentered ? a.mean[t] : 0);
     const Sum2 sums = sum2_vec(a.d, [&](int64_t c, auto m) {
       const Vf g = load(gy + c, m) * load(a.w + c, m);
       return Vf2{g, g * (load(x + c, m) - mean)};
     });
-    const Vf mean_g = vset(kCentred ? sums.a / n : 0), along = vset(sums.b * a.inv[t] / n);
+    const Vf mean_g = vset(kCentered ? sums.a / n : 0), along = vset(sums.b * a.inv[t] / n);
     each_vec<kStream>(a.d, [&](int64_t c, auto m) {
       fetch(x + a.x_stride + c);
       fetch(gy + a.gy_stride + c);

@@ -15,8 +15,8 @@
 
 namespace {
 
-using quern::kernels::QuantStrip;
-constexpr int kMost = QuantStrip::kRows;
+using quern::kernels::QuantRowBlock;
+constexpr int kMax = QuantRowBlock::kRows;
 
 // x from memory into every lane within the product itself, which compilers do not find: half as many operations.
 inline void add_product(F& sum, I w, const uint32_t& x) {
@@ -39,7 +39,7 @@ inline I merged(F even, F odd) {
 }
 
 template <int R>
-void q8_rows(const QuantStrip& s) {
+void q8_rows(const QuantRowBlock& s) {
   constexpr int V = R <= 9 ? 2 : 1;
   const uint8_t* next = s.next;
   for (int c = 0; c < 4; c += V) {
@@ -60,7 +60,7 @@ void q8_rows(const QuantStrip& s) {
       }
     };
     unpack(p, w);
-    for (int64_t b = s.blocks; b > 0; --b, x += 2 * kMost) {
+    for (int64_t b = s.blocks; b > 0; --b, x += 2 * kMax) {
       I ahead[2][V];
       p += b > 1 ? 256 : 0;
       unpack(p, ahead);
@@ -71,7 +71,7 @@ void q8_rows(const QuantStrip& s) {
 #pragma GCC unroll 16
         for (int i = 0; i < R; ++i)
 #pragma GCC unroll 2
-          for (int v = 0; v < V; ++v) add_product(acc[i][v], w[j][v], x[j * kMost + i]);
+          for (int v = 0; v < V; ++v) add_product(acc[i][v], w[j][v], x[j * kMax + i]);
 #pragma GCC unroll 2
       for (int j = 0; j < 2; ++j)
 #pragma GCC unroll 2
@@ -100,7 +100,7 @@ inline I nibble_table(bool asymmetric) {
 // N rows from `first` on against two vectors of columns: sums of a group and of the groups before lie in registers,
 // which takes no more than eight rows. `step`: 64, or 0 where `next` is fetched by others.
 template <int N, int K8, bool ASYM>  // K8: eighths of a group
-void q4_part(const QuantStrip& s, int first, int c, const uint8_t*& next, int64_t step) {
+void q4_part(const QuantRowBlock& s, int first, int c, const uint8_t*& next, int64_t step) {
   constexpr int V = N <= 5 ? 2 : 1;
   constexpr int64_t head = ASYM ? 128 : 64;
   const I table = nibble_table(ASYM);
@@ -125,7 +125,7 @@ void q4_part(const QuantStrip& s, int first, int c, const uint8_t*& next, int64_
 #pragma GCC unroll 2
         for (F& sum : row) sum = zero();
 #pragma GCC unroll 8
-      for (int b = 1; b <= K8; ++b, x += 4 * kMost) {
+      for (int b = 1; b <= K8; ++b, x += 4 * kMax) {
         I ahead[V];
         p = b < K8 ? p + 256 : after;
 #pragma GCC unroll 2
@@ -144,7 +144,7 @@ void q4_part(const QuantStrip& s, int first, int c, const uint8_t*& next, int64_
 #pragma GCC unroll 8
           for (int i = 0; i < N; ++i)
 #pragma GCC unroll 2
-            for (int v = 0; v < V; ++v) add_product(acc[i][v], w[v], x[j * kMost + i]);
+            for (int v = 0; v < V; ++v) add_product(acc[i][v], w[v], x[j * kMax + i]);
 #pragma GCC unroll 2
           for (int v = 0; v < V; ++v) w[v] = w_ahead[v];
         }
@@ -155,7 +155,7 @@ void q4_part(const QuantStrip& s, int first, int c, const uint8_t*& next, int64_
         const F below = ASYM ? sub(zero(), zero_points(scales + v * 16, ASYM)) : zero();
 #pragma GCC unroll 8
         for (int i = 0; i < N; ++i) {
-          const F of_group = ASYM ? fma(below, set1(s.x_sums[g * kMost + first + i]), acc[i][v]) : acc[i][v];
+          const F of_group = ASYM ? fma(below, set1(s.x_sums[g * kMax + first + i]), acc[i][v]) : acc[i][v];
           y[i][v] = fma(e, of_group, y[i][v]);
         }
       }
@@ -168,7 +168,7 @@ void q4_part(const QuantStrip& s, int first, int c, const uint8_t*& next, int64_
 }
 
 template <int R, int K8, bool ASYM>
-void q4_rows(const QuantStrip& s) {
+void q4_rows(const QuantRowBlock& s) {
   const uint8_t* next = s.next;
   for (int c = 0; c < 4; c += 2) {
     q4_part<R <= 8 ? R : (R + 1) / 2, K8, ASYM>(s, 0, c, next, 64);
@@ -178,8 +178,8 @@ void q4_rows(const QuantStrip& s) {
 }
 
 template <int R>
-void q8a8_rows(const QuantStrip& s) {
-  constexpr int V = R <= 4 ? 4 : R <= 12 ? 2 : 1, kLine = static_cast<int>(QuantStrip::x_line(R));
+void q8a8_rows(const QuantRowBlock& s) {
+  constexpr int V = R <= 4 ? 4 : R <= 12 ? 2 : 1, kLine = static_cast<int>(QuantRowBlock::x_line(R));
   const uint8_t* next = s.next;
   for (int c = 0; c < 4; c += V) {
     I acc[R][V];
@@ -208,27 +208,27 @@ void q8a8_rows(const QuantStrip& s) {
   }
 }
 
-using Kernel = void (*)(const QuantStrip&);
+using Kernel = void (*)(const QuantRowBlock&);
 template <int... R>
 constexpr auto q8a8_kernels(std::integer_sequence<int, R...>) {
-  return std::array<Kernel, kMost>{q8a8_rows<R + 1>...};
+  return std::array<Kernel, kMax>{q8a8_rows<R + 1>...};
 }
 constexpr int kFew = quern::kernels::kFixedRows;
 template <int... R>
 constexpr auto kernels(std::integer_sequence<int, R...>) {
-  return std::array<std::array<Kernel, kMost - kFew>, 5>{{{q8_rows<R + kFew + 1>...},
-                                                          {q4_rows<R + kFew + 1, 4, false>...},
-                                                          {q4_rows<R + kFew + 1, 4, true>...},
-                                                          {q4_rows<R + kFew + 1, 8, false>...},
-                                                          {q4_rows<R + kFew + 1, 8, true>...}}};
+  return std::array<std::array<Kernel, kMax - kFew>, 5>{{{q8_rows<R + kFew + 1>...},
+                                                         {q4_rows<R + kFew + 1, 4, false>...},
+                                                         {q4_rows<R + kFew + 1, 4, true>...},
+                                                         {q4_rows<R + kFew + 1, 8, false>...},
+                                                         {q4_rows<R + kFew + 1, 8, true>...}}};
 }
-constexpr auto kInt8 = q8a8_kernels(std::make_integer_sequence<int, kMost>());
-constexpr auto kKernels = kernels(std::make_integer_sequence<int, kMost - kFew>());
-void run(size_t kernel, const QuantStrip& s) { kKernels[kernel][static_cast<size_t>(s.rows - kFew - 1)](s); }
+constexpr auto kInt8 = q8a8_kernels(std::make_integer_sequence<int, kMax>());
+constexpr auto kKernels = kernels(std::make_integer_sequence<int, kMax - kFew>());
+void run(size_t kernel, const QuantRowBlock& s) { kKernels[kernel][static_cast<size_t>(s.rows - kFew - 1)](s); }
 
-void q8_strip(const QuantStrip& s) { run(0, s); }
-void q8a8_strip(const QuantStrip& s) { kInt8[static_cast<size_t>(s.rows - 1)](s); }
-void q4_strip(const QuantStrip& s) { run((s.group == 32 ? 1u : 3u) + (s.asymmetric ? 1 : 0), s); }
+void q8_row_block(const QuantRowBlock& s) { run(0, s); }
+void q8a8_row_block(const QuantRowBlock& s) { kInt8[static_cast<size_t>(s.rows - 1)](s); }
+void q4_row_block(const QuantRowBlock& s) { run((s.group == 32 ? 1u : 3u) + (s.asymmetric ? 1 : 0), s); }
 
 }  // namespace
 
@@ -236,9 +236,9 @@ namespace quern::kernels {
 constinit const QuantKernels quant_avx512bf16 = {.unpack_q8 = unpack_q8,
                                                  .unpack_q4 = unpack_q4,
                                                  .to_int8 = to_int8,
-                                                 .q8_strip = q8_strip,
-                                                 .q4_strip = q4_strip,
-                                                 .q8a8_strip = q8a8_strip,
+                                                 .q8_row_block = q8_row_block,
+                                                 .q4_row_block = q4_row_block,
+                                                 .q8a8_row_block = q8a8_row_block,
                                                  .to_fixed = quant_to_fixed,
                                                  .q8_fixed = quant_q8_fixed,
                                                  .q4_fixed = quant_q4_fixed};

@@ -10,8 +10,8 @@ namespace {
 
 using kernels::QuantLinear;
 
-// Random bits make a packed matrix as good as any for timing; quantising 512 MiB would take most of the minute.
-QuantLinear random_packed(int64_t n, int64_t k, const WeightScheme& s, uint64_t seed) {
+// Random bits make a packed matrix as good as any for timing; quantizing 512 MiB would take most of the minute.
+QuantLinear random_packed(int64_t n, int64_t k, const QuantFormat& s, uint64_t seed) {
   const kernels::QuantLayout l(n, k, s);
   Tensor blob = Tensor::empty({l.bytes()}, DType::u8);
   Rng rng(seed);
@@ -22,7 +22,7 @@ QuantLinear random_packed(int64_t n, int64_t k, const WeightScheme& s, uint64_t 
   return QuantLinear::view(blob, n, k, s, "bench");
 }
 
-void quantised(Bench& b, const WeightScheme& s, int64_t m, int64_t n, int64_t k) {
+void quantized(Bench& b, const QuantFormat& s, int64_t m, int64_t n, int64_t k) {
   const std::string name = fmt::format("quant_{}{}{}", format_name(s.format),
                                        s.format == WeightFormat::q4 ? fmt::format("_g{}", s.group) : "",
                                        s.asymmetric ? "_asym" : ""),
@@ -40,13 +40,13 @@ void quantised(Bench& b, const WeightScheme& s, int64_t m, int64_t n, int64_t k)
 }  // namespace
 
 void bench_kernels_quant(Bench& b) {
-  const WeightScheme schemes[] = {{WeightFormat::q8},
-                                  {WeightFormat::q4, 32},
-                                  {WeightFormat::q4, 64},
-                                  {WeightFormat::q4, 32, true},
-                                  {WeightFormat::q8a8}};
-  for (const WeightScheme& s : schemes)
-    for (int64_t m : {1, 2, 4, 8, 16, 512}) quantised(b, s, m, 4096, 2048);
+  const QuantFormat schemes[] = {{WeightFormat::q8},
+                                 {WeightFormat::q4, 32},
+                                 {WeightFormat::q4, 64},
+                                 {WeightFormat::q4, 32, true},
+                                 {WeightFormat::q8a8}};
+  for (const QuantFormat& s : schemes)
+    for (int64_t m : {1, 2, 4, 8, 16, 512}) quantized(b, s, m, 4096, 2048);
 }
 
 }  // namespace quern

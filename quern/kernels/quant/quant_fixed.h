@@ -18,9 +18,9 @@ constexpr int64_t kFixedQ8Block = 64;
 void quant_to_fixed(const uint16_t* x, int64_t n, int64_t block, bool four, uint32_t* to, float* scales,
                     int32_t* sums, int64_t stride);
 
-struct QuantStrip;
+struct QuantRowBlock;
 // The strip's x holds what quant_to_fixed made, [k / 2][rows]; fixed_scales and fixed_sums are [block][rows].
-void quant_q8_fixed(const QuantStrip& strip);
-void quant_q4_fixed(const QuantStrip& strip);
+void quant_q8_fixed(const QuantRowBlock& row_block);
+void quant_q4_fixed(const QuantRowBlock& row_block);
 
 }  // namespace quern::kernels

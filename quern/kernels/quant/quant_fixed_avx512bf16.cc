@@ -11,29 +11,29 @@ namespace {
 
 using quern::kernels::kFixedQ8Block;
 using quern::kernels::kFixedRows;
-using quern::kernels::QuantStrip;
+using quern::kernels::QuantRowBlock;
 
-constexpr int kMost = 32639;  // 127·256 + 127: both bytes are signed
+constexpr int kMax = 32639;  // 127·256 + 127: both bytes are signed
 
 inline I product(I sum, I weights, uint32_t x) { return _mm512_dpbusd_epi32(sum, weights, set1i(x)); }
 inline I whole(I upper, I lower) { return plus(left<8>(upper), lower); }
 
 // The largest |x| of n values; as bits of bf16, whose order is that of whole numbers. A NaN is larger than all.
 inline uint16_t largest(const uint16_t* x, int64_t n) {
-  I most = set1i(0);
+  I maximum = set1i(0);
   for (int64_t p = 0; p < n; p += 32)
-    most = _mm512_max_epu16(most, _mm512_and_si512(loadi(x + p), _mm512_set1_epi16(0x7fff)));
-  const __m256i half = _mm256_max_epu16(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
+    maximum = _mm512_max_epu16(maximum, _mm512_and_si512(loadi(x + p), _mm512_set1_epi16(0x7fff)));
+  const __m256i half = _mm256_max_epu16(_mm512_castsi512_si256(maximum), _mm512_extracti64x4_epi64(maximum, 1));
   const __m128i few = _mm_max_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
   const __m128i flipped = _mm_xor_si128(few, _mm_set1_epi16(-1));  // there is a smallest of words, but no largest
   return static_cast<uint16_t>(~_mm_extract_epi16(_mm_minpos_epu16(flipped), 0));
 }
 
 // A power of two by which the largest becomes a whole number of 15 bits.
-inline float to_whole(float most) {
+inline float to_whole(float maximum) {
   constexpr uint32_t kExponent = 0x7f800000u;
-  if (most == 0) return 0;
-  const float room = static_cast<float>(kMost) / most;  // denormal values of x may leave more than a float holds
+  if (maximum == 0) return 0;
+  const float room = static_cast<float>(kMax) / maximum;  // denormal values of x may leave more than a float holds
   return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, __builtin_fminf(room, 0x1p126f)) & kExponent);
 }
 
@@ -48,7 +48,7 @@ inline I order(bool four) {
 // N rows of R, from `first` on, against n · 4 values of k. Three and four rows pass a block twice, two at a time: all
 // columns of two rows have their sums in registers, and the first pass is one stream through memory.
 template <int N, int R>
-inline void q8_block(const QuantStrip& s, const uint8_t* w, const uint32_t* x, int64_t g, int64_t n, int first) {
+inline void q8_block(const QuantRowBlock& s, const uint8_t* w, const uint32_t* x, int64_t g, int64_t n, int first) {
   const I top = set1i(0x80808080u);
   I upper[N][4], lower[N][4];
 #pragma GCC unroll 2
@@ -79,7 +79,7 @@ inline void q8_block(const QuantStrip& s, const uint8_t* w, const uint32_t* x, i
 }
 
 template <int R>
-void q8_rows(const QuantStrip& s) {
+void q8_rows(const QuantRowBlock& s) {
   const uint32_t* x = s.x;
   const uint8_t* p = s.from;
   for (int64_t g = 0, left_over = s.blocks; left_over > 0; ++g) {
@@ -91,7 +91,7 @@ void q8_rows(const QuantStrip& s) {
 }
 
 template <int N, int R, int K8, bool ASYM>  // K8: eighths of a group
-inline void q4_block(const QuantStrip& s, const uint8_t* p, const uint32_t* x, int64_t g, int first) {
+inline void q4_block(const QuantRowBlock& s, const uint8_t* p, const uint32_t* x, int64_t g, int first) {
   const I nibbles = set1i(0x0f0f0f0fu);
   I upper[N][4], lower[N][4];
 #pragma GCC unroll 2
@@ -128,7 +128,7 @@ inline void q4_block(const QuantStrip& s, const uint8_t* p, const uint32_t* x, i
 }
 
 template <int R, int K8, bool ASYM>
-void q4_rows(const QuantStrip& s) {
+void q4_rows(const QuantRowBlock& s) {
   const uint8_t* p = s.from;
   const uint32_t* x = s.x;
   for (int64_t g = 0; g < s.blocks; ++g, p += (ASYM ? 128 : 64) + K8 * 256, x += K8 * 4 * R) {
@@ -137,7 +137,7 @@ void q4_rows(const QuantStrip& s) {
   }
 }
 
-using Kernels = std::array<void (*)(const QuantStrip&), kFixedRows>;
+using Kernels = std::array<void (*)(const QuantRowBlock&), kFixedRows>;
 template <int... R>
 constexpr std::array<Kernels, 5> kernels_of(std::integer_sequence<int, R...>) {
   return {{{q8_rows<R + 1>...},
@@ -147,7 +147,7 @@ constexpr std::array<Kernels, 5> kernels_of(std::integer_sequence<int, R...>) {
            {q4_rows<R + 1, 8, true>...}}};
 }
 constexpr std::array<Kernels, 5> kKernels = kernels_of(std::make_integer_sequence<int, kFixedRows>());
-void run(int kernel, const QuantStrip& s) {
+void run(int kernel, const QuantRowBlock& s) {
   kKernels[static_cast<size_t>(kernel)][static_cast<size_t>(s.rows - 1)](s);
 }
 
@@ -160,9 +160,9 @@ void quant_to_fixed(const uint16_t* x, int64_t n, int64_t block, bool four, uint
   const I bytes = order(four);
   for (int64_t p = 0, b = 0; p < n; ++b) {
     const int64_t end = p + block < n ? p + block : n;
-    const uint16_t most = largest(x + p, end - p);
-    const bool finite = most < 0x7f80;
-    const float up = finite ? to_whole(wide(most)) : 0;
+    const uint16_t maximum = largest(x + p, end - p);
+    const bool finite = maximum < 0x7f80;
+    const float up = finite ? to_whole(wide(maximum)) : 0;
     const F scale = set1(up);
     I sum = set1i(0);
     for (; p < end; p += 32) {
@@ -180,7 +180,7 @@ void quant_to_fixed(const uint16_t* x, int64_t n, int64_t block, bool four, uint
   }
 }
 
-void quant_q8_fixed(const QuantStrip& s) { run(0, s); }
-void quant_q4_fixed(const QuantStrip& s) { run((s.group == 32 ? 1 : 3) + (s.asymmetric ? 1 : 0), s); }
+void quant_q8_fixed(const QuantRowBlock& s) { run(0, s); }
+void quant_q4_fixed(const QuantRowBlock& s) { run((s.group == 32 ? 1 : 3) + (s.asymmetric ? 1 : 0), s); }
 
 }  // namespace quern::kernels

@@ -125,10 +125,10 @@ inline void unpack_q4(const uint8_t* from, int64_t blocks, int64_t group, bool a
 
 // n bytes 128 + round(x·127 / max|x|), ties to even, then 128 up to n_pad; returns max|x|.
 inline float to_int8(const float* x, int64_t n, int64_t n_pad, uint8_t* to) {
-  F most = zero();
+  F maximum = zero();
   int64_t p = 0;
-  for (; p + kLanes <= n; p += kLanes) most = max(most, magnitude(load(x + p)));
-  float top_x = top(most);
+  for (; p + kLanes <= n; p += kLanes) maximum = max(maximum, magnitude(load(x + p)));
+  float top_x = top(maximum);
   for (int64_t q = p; q < n; ++q) top_x = __builtin_fmaxf(top_x, __builtin_fabsf(x[q]));
   const F inverse = set1(top_x > 0 ? 127 / top_x : 0);
   for (p = 0; p + kLanes <= n; p += kLanes) store_bytes(to + p, plus(to_int(mul(load(x + p), inverse)), set1i(128)));

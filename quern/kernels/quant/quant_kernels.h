@@ -33,7 +33,7 @@ struct Int8Rows {
 
 // A strip of rows against blocks of one panel: y[rows][64] += the same sums. Elements of x are pairs of bf16 (k, k +
 // 1), or four bytes q + 128 (k … k + 3) for q8a8, whose sums are then 128·Σ_k q too large.
-struct QuantStrip {
+struct QuantRowBlock {
   static constexpr int kRows = 16;
   // Elements from one k to the next: few rows lie close together, more get a line of 64 bytes.
   static constexpr int64_t x_line(int64_t rows) { return rows <= 4 ? rows : kRows; }
@@ -65,15 +65,15 @@ struct QuantKernels {
   void (*q4)(const QuantRows&) = nullptr;
   void (*q8a8)(const Int8Rows&) = nullptr;
 
-  void (*q8_strip)(const QuantStrip&) = nullptr;
-  void (*q4_strip)(const QuantStrip&) = nullptr;
-  void (*q8a8_strip)(const QuantStrip&) = nullptr;
+  void (*q8_row_block)(const QuantRowBlock&) = nullptr;
+  void (*q4_row_block)(const QuantRowBlock&) = nullptr;
+  void (*q8a8_row_block)(const QuantRowBlock&) = nullptr;
 
   // Up to kFixedRows rows as fixed point (quant_fixed.h).
   void (*to_fixed)(const uint16_t* x, int64_t n, int64_t block, bool four, uint32_t* to, float* scales, int32_t* sums,
                    int64_t stride) = nullptr;
-  void (*q8_fixed)(const QuantStrip&) = nullptr;
-  void (*q4_fixed)(const QuantStrip&) = nullptr;
+  void (*q8_fixed)(const QuantRowBlock&) = nullptr;
+  void (*q4_fixed)(const QuantRowBlock&) = nullptr;
 };
 
 extern const QuantKernels quant_avx2, quant_avx512, quant_avx512bf16;

@@ -13,7 +13,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "quern/kernels/quant/scheme.h"
+#include "quern/kernels/quant/quant_format.h"
 
 namespace quern::kernels {
 
@@ -25,7 +25,7 @@ struct QuantLayout {
   int64_t panels = 0, blocks = 0;        // blocks in a panel
 
   QuantLayout() = default;
-  QuantLayout(int64_t n_, int64_t k_, const WeightScheme& s)
+  QuantLayout(int64_t n_, int64_t k_, const QuantFormat& s)
       : n(n_), k(k_), four(s.format == WeightFormat::q4), asymmetric(four && s.asymmetric) {
     block_k = four ? s.group : 4;
     block_bytes = four ? head_bytes() + kPanel * block_k / 2 : kPanel * 4;

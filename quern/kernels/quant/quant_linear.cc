@@ -11,7 +11,7 @@
 #include "quern/kernels/gemm/tile.h"
 #include "quern/kernels/quant/quant_kernels.h"
 #include "quern/kernels/quant/quant_ref.h"
-#include "quern/kernels/quant/quant_strips.h"
+#include "quern/kernels/quant/quant_row_blocks.h"
 
 namespace quern::kernels {
 namespace {
@@ -22,7 +22,7 @@ constexpr int64_t kFewRows = 24;                     // one item each panel, eve
 constexpr int64_t kUnpackK = 256;                    // 64 × 256 bf16 = 32 KiB
 constexpr float kQ8Sum = 0x1p-24f;                   // see quant_kernels.h
 // Strips unpack for every 16 rows (beside products, for nothing), tiles for 192 (in between): Zen 4 breaks even here.
-constexpr int64_t kStripRows = 256;
+constexpr int64_t kRowBlockRows = 256;
 
 const QuantKernels& kernels() {
   if (active_isa() == Isa::avx2) return quant_avx2;
@@ -53,8 +53,8 @@ class Apply {
       return;
     }
     x_ = stage(x, true, scratch);
-    const int64_t most = std::min(rows, kItemRows);
-    sums_row_ = (most + kTileRows) * kPanel;
+    const int64_t maximum = std::min(rows, kItemRows);
+    sums_row_ = (maximum + kTileRows) * kPanel;
     weights_ = scratch.take<uint32_t>(thread_count() * kPanel * kUnpackK / 2).data();
     sums_ = scratch.take<float>(thread_count() * sums_row_).data();
     if (rows <= kFewRows) {
@@ -209,16 +209,15 @@ void apply_int8(const QuantLayout& l, const uint8_t* blob, View<const float, 2> 
 }
 
 // Whether strips take this many rows of a matrix.
-bool in_strips(const QuantKernels& k, const WeightScheme& s, int64_t rows) {
-  if (!k.q8_strip) return false;
-  return s.format == WeightFormat::q8a8 || rows <= kStripRows;
+bool in_row_block_pass(const QuantKernels& k, const QuantFormat& s, int64_t rows) {
+  if (!k.q8_row_block) return false;
+  return s.format == WeightFormat::q8a8 || rows <= kRowBlockRows;
 }
 
 }  // namespace
 
-QuantLinear QuantLinear::view(const Tensor& blob, int64_t n, int64_t k, const WeightScheme& s,
-                              std::string_view what) {
-  QUERN_CHECK(s.quantised());
+QuantLinear QuantLinear::view(const Tensor& blob, int64_t n, int64_t k, const QuantFormat& s, std::string_view what) {
+  QUERN_CHECK(s.quantized());
   QuantLinear r;
   r.layout_ = QuantLayout(n, k, s);
   r.scheme_ = s;
@@ -245,8 +244,8 @@ void QuantLinear::apply(View<const float, 2> x, View<const float, 1> bias, View<
   if (active_isa() == Isa::ref) return quant_apply_ref(layout_, blob, int8_rows, x, bias, y);
   const QuantKernels& k = kernels();
   const QuantGroup all{blob, 0, x.shape[0]};
-  if (in_strips(k, scheme_, x.shape[0]))
-    return quant_apply_strips(k, layout_, int8_rows, {&all, 1}, x, bias, y, scratch);
+  if (in_row_block_pass(k, scheme_, x.shape[0]))
+    return quant_apply_row_blocks(k, layout_, int8_rows, {&all, 1}, x, bias, y, scratch);
   if (int8_rows) return apply_int8(layout_, blob, x, bias, y, scratch);
   Apply(layout_, blob, bias, y).run(x, scratch);
 }
@@ -263,14 +262,14 @@ bool QuantLinear::apply_together(std::span<const Group> groups, View<const float
     QUERN_CHECK(0 <= begin && begin <= end && end <= x.shape[0] && w->defined(), "rows {} … {} of {}", begin, end,
                 x.shape[0]);
     if (w->n() != first.n() || w->k() != first.k() || !(w->scheme() == first.scheme()) ||
-        !in_strips(k, w->scheme(), end - begin))
+        !in_row_block_pass(k, w->scheme(), end - begin))
       return false;
     all[g] = {w->blob().data<uint8_t>(), begin, end};
   }
   QUERN_CHECK(x.shape[1] == first.k() && y.shape[1] == first.n() && x.shape[0] == y.shape[0],
               "x [{}, {}], W [{}, {}], y [{}, {}]", x.shape[0], x.shape[1], first.n(), first.k(), y.shape[0],
               y.shape[1]);
-  quant_apply_strips(k, first.layout_, first.scheme_.format == WeightFormat::q8a8, all, x, {}, y, scratch);
+  quant_apply_row_blocks(k, first.layout_, first.scheme_.format == WeightFormat::q8a8, all, x, {}, y, scratch);
   return true;
 }
 

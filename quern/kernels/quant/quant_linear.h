@@ -16,14 +16,14 @@ class QuantLinear {
  public:
   QuantLinear() = default;
   // w: [N, K], f32 or bf16.
-  static QuantLinear pack(const Tensor& w, const WeightScheme& s);
+  static QuantLinear pack(const Tensor& w, const QuantFormat& s);
   // A blob packed earlier: u8 [bytes], 64-byte aligned, kept alive by the tensor. Throws Error naming `what`.
-  static QuantLinear view(const Tensor& blob, int64_t n, int64_t k, const WeightScheme& s, std::string_view what);
+  static QuantLinear view(const Tensor& blob, int64_t n, int64_t k, const QuantFormat& s, std::string_view what);
 
   bool defined() const { return blob_.defined(); }
   int64_t n() const { return layout_.n; }
   int64_t k() const { return layout_.k; }
-  const WeightScheme& scheme() const { return scheme_; }
+  const QuantFormat& scheme() const { return scheme_; }
   const Tensor& blob() const { return blob_; }
   void apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y, Arena& scratch) const;
   void row(int64_t i, View<float, 1> out) const;  // W[i, :]
@@ -39,7 +39,7 @@ class QuantLinear {
 
  private:
   QuantLayout layout_;
-  WeightScheme scheme_;
+  QuantFormat scheme_;
   Tensor blob_;
 };
 

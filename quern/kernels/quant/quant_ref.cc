@@ -24,9 +24,9 @@ double weight(const QuantLayout& l, const uint8_t* blob, int64_t i, int64_t p) {
 // What a row of x becomes before it meets the weights.
 std::vector<double> rounded(const float* x, int64_t k, bool int8_rows) {
   std::vector<double> out(static_cast<size_t>(k));
-  float most = 0;
-  for (int64_t p = 0; p < k; ++p) most = std::max(most, std::fabs(x[p]));
-  const float scale = most / 127, inverse = most > 0 ? 127 / most : 0;
+  float maximum = 0;
+  for (int64_t p = 0; p < k; ++p) maximum = std::max(maximum, std::fabs(x[p]));
+  const float scale = maximum / 127, inverse = maximum > 0 ? 127 / maximum : 0;
   for (int64_t p = 0; p < k; ++p)
     out[static_cast<size_t>(p)] = int8_rows ? static_cast<double>(scale) * std::nearbyint(x[p] * inverse)
                                             : static_cast<double>(static_cast<float>(bf16(x[p])));

@@ -1,19 +1,20 @@
-// Quantised products: every instruction set against the definition read element by element, values against bounds of
+// Quantized products: every instruction set against the definition read element by element, values against bounds of
 // rounding, blobs that do not fit.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "quern/base/test_message.h"
-#include "quern/kernels/quant/feedback.h"
+#include "quern/kernels/quant/error_feedback.h"
 #include "quern/kernels/quant/quant_ref.h"
 #include "quern/kernels/test_util.h"
 
 namespace quern::kernels {
 namespace {
 
-const WeightScheme kSchemes[] = {{WeightFormat::q8},           {WeightFormat::q4, 32},       {WeightFormat::q4, 64},
-                                 {WeightFormat::q4, 32, true}, {WeightFormat::q4, 64, true}, {WeightFormat::q8a8}};
+const QuantFormat kQuantFormats[] = {{WeightFormat::q8},           {WeightFormat::q4, 32},
+                                     {WeightFormat::q4, 64},       {WeightFormat::q4, 32, true},
+                                     {WeightFormat::q4, 64, true}, {WeightFormat::q8a8}};
 
 Tensor noise(Shape shape, uint64_t seed) {
   Tensor t = Tensor::empty(std::move(shape), DType::f32);
@@ -22,7 +23,7 @@ Tensor noise(Shape shape, uint64_t seed) {
   return t;
 }
 
-void compare(const WeightScheme& s, int64_t t, int64_t n, int64_t k, bool with_bias) {
+void compare(const QuantFormat& s, int64_t t, int64_t n, int64_t k, bool with_bias) {
   Tensor w = noise({n, k}, 1), xs = noise({t, k + 3}, 2), b = noise({n}, 3);
   Tensor got = Tensor::full({t, n + 9}, DType::f32, 42), want = Tensor::zeros({t, n}, DType::f32);
   QuantLinear q = QuantLinear::pack(w, s);
@@ -43,7 +44,7 @@ void compare(const WeightScheme& s, int64_t t, int64_t n, int64_t k, bool with_b
 
 TEST(QuantLinear, MatchesTheDefinitionUnderEveryIsa) {
   each_isa([] {
-    for (const WeightScheme& s : kSchemes) {
+    for (const QuantFormat& s : kQuantFormats) {
       for (int64_t t = 1; t <= 40; ++t) compare(s, t, 70, 100, t % 2 == 0);
       for (int64_t t : {0, 1, 2, 3, 4, 5, 25, 200})
         for (auto [n, k] : {std::pair<int64_t, int64_t>{64, 32}, {1, 1}, {130, 65}, {200, 301}, {64, 0}})
@@ -54,7 +55,7 @@ TEST(QuantLinear, MatchesTheDefinitionUnderEveryIsa) {
 }
 
 // What a product of a few rows gives, and what the definition says.
-std::pair<Tensor, Tensor> both(const WeightScheme& s, const Tensor& x, int64_t n) {
+std::pair<Tensor, Tensor> both(const QuantFormat& s, const Tensor& x, int64_t n) {
   const int64_t t = x.dim(0), k = x.dim(1);
   const QuantLinear q = QuantLinear::pack(noise({n, k}, 31), s);
   Tensor got = Tensor::zeros({t, n}, DType::f32), want = Tensor::zeros({t, n}, DType::f32);
@@ -69,7 +70,7 @@ std::pair<Tensor, Tensor> both(const WeightScheme& s, const Tensor& x, int64_t n
 // and the sum of a block is rounded once.
 TEST(QuantLinear, FewRowsAreExactInABlock) {
   if (!has_avx512_bf16()) GTEST_SKIP() << "no byte products of bf16 rows here";
-  for (const WeightScheme& s : kSchemes) {
+  for (const QuantFormat& s : kQuantFormats) {
     if (s.format == WeightFormat::q8a8 || s.asymmetric) continue;  // a zero point is subtracted in f32
     const int64_t k = s.format == WeightFormat::q4 ? s.group : 64;
     for (int64_t t = 1; t <= 4; ++t) {
@@ -89,7 +90,7 @@ TEST(QuantLinear, FewRowsAreExactInABlock) {
 
 // Beside a value much larger than themselves small ones lose bits, at most 2^-15 of the large one each.
 TEST(QuantLinear, FewRowsKeepSmallValuesBesideALargeOne) {
-  for (const WeightScheme& s : kSchemes) {
+  for (const QuantFormat& s : kQuantFormats) {
     if (s.format == WeightFormat::q8a8) continue;
     Tensor x = noise({3, 300}, 9);
     for (int64_t i = 0; i < 3; ++i) x.data<float>()[i * 300 + 40 * i] = 3000;
@@ -100,7 +101,7 @@ TEST(QuantLinear, FewRowsKeepSmallValuesBesideALargeOne) {
 
 TEST(QuantLinear, BadNumbersStayBad) {
   each_isa([] {
-    for (const WeightScheme& s : kSchemes) {
+    for (const QuantFormat& s : kQuantFormats) {
       if (s.format == WeightFormat::q8a8) continue;
       for (int64_t t : {1, 2, 3, 4, 5, 20})
         for (float bad : {NAN, INFINITY}) {
@@ -115,7 +116,7 @@ TEST(QuantLinear, BadNumbersStayBad) {
 }
 
 TEST(QuantLinear, ZeroAndTinyRows) {
-  for (const WeightScheme& s : kSchemes) {
+  for (const QuantFormat& s : kQuantFormats) {
     if (s.format == WeightFormat::q8a8) continue;
     for (float v : {0.0f, 1e-40f, 1e-30f}) {
       const auto [got, want] = both(s, Tensor::full({2, 70}, DType::f32, v), 70);
@@ -131,7 +132,7 @@ TEST(QuantLinear, TogetherIsTheSameAsOneByOne) {
   const std::pair<int64_t, int64_t> rows[] = {{0, 1}, {1, 4}, {4, 4}, {5, 26}, {26, 28}};
   Tensor x = noise({28, k}, 8);
   each_isa([&] {
-    for (const WeightScheme& s : kSchemes) {
+    for (const QuantFormat& s : kQuantFormats) {
       std::vector<QuantLinear> w;
       for (uint64_t i = 0; i < 5; ++i) w.push_back(QuantLinear::pack(noise({n, k}, 10 + i), s));
       std::vector<QuantLinear::Group> groups;
@@ -167,7 +168,7 @@ TEST(QuantLinear, Bf16ProductsCanBeSwitchedOff) {
 TEST(QuantLinear, WeightsAreWithinHalfAStep) {
   const int64_t n = 70, k = 150;
   Tensor w = noise({n, k}, 4);
-  for (const WeightScheme& s : kSchemes) {
+  for (const QuantFormat& s : kQuantFormats) {
     QuantLinear q = QuantLinear::pack(w, s);
     std::vector<float> row(static_cast<size_t>(k));
     const int64_t group = s.format == WeightFormat::q4 ? s.group : k;
@@ -190,8 +191,8 @@ TEST(QuantLinear, WeightsAreWithinHalfAStep) {
   }
 }
 
-double relative_rms(const Tensor& w, const WeightScheme& s, const InputFactor& inputs = {}) {
-  QuantLinear q = pack_with_feedback(w, s, inputs);
+double relative_rms(const Tensor& w, const QuantFormat& s, const InputFactor& inputs = {}) {
+  QuantLinear q = quantize_with_error_feedback(w, s, inputs);
   const int64_t n = w.dim(0), k = w.dim(1);
   std::vector<float> row(static_cast<size_t>(k));
   double error = 0, all = 0;
@@ -221,8 +222,8 @@ TEST(QuantLinear, ImportanceLowersTheWeightedError) {
   for (size_t p = 0; p < h.size(); ++p) h[p] = p % 16 == 0 ? 100.0f : 1.0f;
   Tensor identity = Tensor::zeros({512, 512}, DType::f32);
   for (int64_t i = 0; i < 512; ++i) identity.data<float>()[i * 513] = 1;
-  for (const WeightScheme& s : {WeightScheme(WeightFormat::q8), WeightScheme(WeightFormat::q4, 32)}) {
-    QuantLinear plain = QuantLinear::pack(w, s), weighted = pack_with_feedback(w, s, {h, identity});
+  for (const QuantFormat& s : {QuantFormat(WeightFormat::q8), QuantFormat(WeightFormat::q4, 32)}) {
+    QuantLinear plain = QuantLinear::pack(w, s), weighted = quantize_with_error_feedback(w, s, {h, identity});
     auto error = [&](const QuantLinear& q) {
       std::vector<float> row(512);
       double e = 0;
@@ -296,8 +297,8 @@ TEST(QuantLinear, FeedbackLowersTheErrorOfOutputs) {
     for (int64_t i = 0; i < t * n; ++i) e += std::pow(y.item(i) - want.item(i), 2);
     return std::sqrt(e);
   };
-  for (const WeightScheme& s : kSchemes)
-    EXPECT_LT(error(pack_with_feedback(w, s, f)), 0.75 * error(QuantLinear::pack(w, s))) << to_string(s);
+  for (const QuantFormat& s : kQuantFormats)
+    EXPECT_LT(error(quantize_with_error_feedback(w, s, f)), 0.75 * error(QuantLinear::pack(w, s))) << to_string(s);
 }
 
 // Channels that have nothing to do with each other, all alike: nothing to feed back.
@@ -307,14 +308,14 @@ TEST(QuantLinear, FeedbackOfIndependentInputsIsPlainRounding) {
   InputSquares seen{std::vector<double>(static_cast<size_t>(k * k)), 1};
   for (int64_t i = 0; i < k; ++i) seen.sum[static_cast<size_t>(i * k + i)] = 7;
   const InputFactor f = factor_inputs(std::move(seen), 0.01);
-  for (const WeightScheme& s : {WeightScheme(WeightFormat::q4, 32), WeightScheme(WeightFormat::q4, 64, true)})
+  for (const QuantFormat& s : {QuantFormat(WeightFormat::q4, 32), QuantFormat(WeightFormat::q4, 64, true)})
     EXPECT_NEAR(relative_rms(w, s, f) / relative_rms(w, s), 1, 0.02) << to_string(s);
 }
 
 TEST(QuantLinear, OddWeights) {
   Tensor w = Tensor::zeros({3, 40}, DType::f32);
   w.data<float>()[40] = 1e-42f, w.data<float>()[80] = -3;
-  for (const WeightScheme& s : kSchemes) {
+  for (const QuantFormat& s : kQuantFormats) {
     QuantLinear q = QuantLinear::pack(w, s);
     std::vector<float> row(40);
     for (int64_t i : {0, 1}) {
@@ -344,11 +345,11 @@ TEST(QuantLinear, ABlobMustFit) {
   EXPECT_EQ(message_of([&] { QuantLinear::view(q.blob(), 70, 40, q.scheme(), "w"); }), "");
 }
 
-TEST(WeightScheme, NamesAndBounds) {
+TEST(QuantFormat, NamesAndBounds) {
   EXPECT_EQ(parse_format("q8", "--scheme"), WeightFormat::q8);
   EXPECT_NE(message_of([] { parse_format("q5", "--scheme"); }).find("--scheme: 'q5'"), std::string::npos);
   EXPECT_NE(message_of([] { check({WeightFormat::q4, 48}, "--group"); }).find("48"), std::string::npos);
-  EXPECT_EQ(to_string(WeightScheme(WeightFormat::q4, 64, true)), "q4, groups of 64, asymmetric");
+  EXPECT_EQ(to_string(QuantFormat(WeightFormat::q4, 64, true)), "q4, groups of 64, asymmetric");
 }
 
 }  // namespace

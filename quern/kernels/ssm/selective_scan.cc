@@ -23,7 +23,7 @@ void check(const ScanInputs<T>& in) {
 }
 
 // Channels [c, c + lanes) of the segment whose rows begin at t.
-ScanStrip strip_of(const ScanInputs<float>& in, int64_t t, int64_t rows, int64_t c, int64_t lanes) {
+ScanRowBlock row_block_of(const ScanInputs<float>& in, int64_t t, int64_t rows, int64_t c, int64_t lanes) {
   return {.x = in.x.row(t) + c,
           .dt = in.dt.row(t) + c,
           .z = in.z ? in.z.row(t) + c : nullptr,
@@ -49,14 +49,14 @@ ScanStrip strip_of(const ScanInputs<float>& in, int64_t t, int64_t rows, int64_t
 
 void scan_fast(const SsmTable& f, const ScanInputs<float>& in, std::span<const View<float, 2>> states,
                View<float, 2> y) {
-  const int64_t strips = (in.x.shape[1] + f.lanes - 1) / f.lanes,
+  const int64_t row_blocks = (in.x.shape[1] + f.lanes - 1) / f.lanes,
                 segments = static_cast<int64_t>(in.offsets.size()) - 1;
   const int64_t work = f.lanes * in.a.shape[0] * std::max<int64_t>(1, in.x.shape[0] / std::max<int64_t>(1, segments));
-  parallel_for(segments * strips, kGrainElements / 4 / work + 1, [&](int64_t begin, int64_t end) {
+  parallel_for(segments * row_blocks, kGrainElements / 4 / work + 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const size_t s = static_cast<size_t>(i / strips);
-      const int64_t c = i % strips * f.lanes, t = in.offsets[s];
-      ScanStrip a = strip_of(in, t, in.offsets[s + 1] - t, c, f.lanes);
+      const size_t s = static_cast<size_t>(i / row_blocks);
+      const int64_t c = i % row_blocks * f.lanes, t = in.offsets[s];
+      ScanRowBlock a = row_block_of(in, t, in.offsets[s + 1] - t, c, f.lanes);
       if (a.rows == 0) continue;
       a.y = y.row(t) + c, a.y_row = y.stride[0];
       if (!states.empty()) a.state = states[s].data + c, a.state_row = states[s].stride[0];
@@ -69,8 +69,9 @@ void scan_backward_fast(const SsmTable& f, const ScanInputs<float>& in, View<con
                         const ScanGrads<float>& o, Arena& scratch) {
   Arena::Scope scope(scratch);
   const int64_t T = in.x.shape[0], N = in.a.shape[0], one = N * f.lanes;
-  const int64_t strips = (in.x.shape[1] + f.lanes - 1) / f.lanes;
-  const int64_t parts = std::min<int64_t>(strips, thread_count()), kept = (T / kScanBlock + 2 + kScanBlock + 1) * one;
+  const int64_t row_blocks = (in.x.shape[1] + f.lanes - 1) / f.lanes;
+  const int64_t parts = std::min<int64_t>(row_blocks, thread_count()),
+                kept = (T / kScanBlock + 2 + kScanBlock + 1) * one;
   // Every part sums ∂B and ∂C of its channels lane by lane; lanes and parts are added at the end, in order.
   float* lanes = scratch.take<float>(parts * 2 * T * one).data();
   float* room = scratch.take<float>(parts * kept).data();
@@ -78,25 +79,25 @@ void scan_backward_fast(const SsmTable& f, const ScanInputs<float>& in, View<con
     for (int64_t p = first; p < last; ++p) {
       float *lb = lanes + 2 * p * T * one, *lc = lb + T * one;
       std::fill_n(lb, 2 * T * one, 0.0f);
-      for (int64_t k = strips * p / parts; k < strips * (p + 1) / parts; ++k)
+      for (int64_t k = row_blocks * p / parts; k < row_blocks * (p + 1) / parts; ++k)
         for (size_t s = 0; s + 1 < in.offsets.size(); ++s) {
           const int64_t c = k * f.lanes, t = in.offsets[s], n = in.offsets[s + 1] - t;
           if (n == 0) continue;
-          f.scan_backward(strip_of(in, t, n, c, f.lanes), {.gy = gy.row(t) + c,
-                                                           .gy_row = gy.stride[0],
-                                                           .gx = o.gx.row(t) + c,
-                                                           .gdt = o.gdt.row(t) + c,
-                                                           .gz = in.z ? o.gz.row(t) + c : nullptr,
-                                                           .gx_row = o.gx.stride[0],
-                                                           .gdt_row = o.gdt.stride[0],
-                                                           .gz_row = in.z ? o.gz.stride[0] : 0,
-                                                           .lanes_b = lb + t * one,
-                                                           .lanes_c = lc + t * one,
-                                                           .ga = o.ga ? o.ga.data + c : nullptr,
-                                                           .gd = o.gd ? o.gd.data + c : nullptr,
-                                                           .gbias = o.gbias ? o.gbias.data + c : nullptr,
-                                                           .ga_row = o.ga ? o.ga.stride[0] : 0,
-                                                           .kept = room + p * kept});
+          f.scan_backward(row_block_of(in, t, n, c, f.lanes), {.gy = gy.row(t) + c,
+                                                               .gy_row = gy.stride[0],
+                                                               .gx = o.gx.row(t) + c,
+                                                               .gdt = o.gdt.row(t) + c,
+                                                               .gz = in.z ? o.gz.row(t) + c : nullptr,
+                                                               .gx_row = o.gx.stride[0],
+                                                               .gdt_row = o.gdt.stride[0],
+                                                               .gz_row = in.z ? o.gz.stride[0] : 0,
+                                                               .lanes_b = lb + t * one,
+                                                               .lanes_c = lc + t * one,
+                                                               .ga = o.ga ? o.ga.data + c : nullptr,
+                                                               .gd = o.gd ? o.gd.data + c : nullptr,
+                                                               .gbias = o.gbias ? o.gbias.data + c : nullptr,
+                                                               .ga_row = o.ga ? o.ga.stride[0] : 0,
+                                                               .kept = room + p * kept});
         }
     }
   });

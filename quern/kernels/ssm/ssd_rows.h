@@ -87,8 +87,8 @@ void row_dots(const float* a, int64_t a_row, const float* b, int64_t b_row, int6
 
 // kWidth vectors of channels at once: as many chains of y as hide an addition's latency.
 template <int kWidth>
-inline void step_strip(float* s, int64_t s_row, int64_t n_state, float decay, float delta, const float* x,
-                       const float* b, const float* c, float d, float* y) {
+inline void step_row_block(float* s, int64_t s_row, int64_t n_state, float decay, float delta, const float* x,
+                           const float* b, const float* c, float d, float* y) {
   const Vf keep_rate = vset(decay), rate = vset(delta), dv = vset(d);
   Vf u[kWidth], sum[kWidth];
   for (int k = 0; k < kWidth; ++k) {
@@ -111,10 +111,11 @@ void step(float* s, int64_t s_row, int64_t n_state, int64_t p, float decay, floa
           const float* b, const float* c, float d, float* y) {
   int64_t at = 0;
   for (; at + 4 * kLanes <= p; at += 4 * kLanes)
-    step_strip<4>(s + at, s_row, n_state, decay, delta, x + at, b, c, d, y + at);
-  for (; at + kLanes <= p; at += kLanes) step_strip<1>(s + at, s_row, n_state, decay, delta, x + at, b, c, d, y + at);
+    step_row_block<4>(s + at, s_row, n_state, decay, delta, x + at, b, c, d, y + at);
+  for (; at + kLanes <= p; at += kLanes)
+    step_row_block<1>(s + at, s_row, n_state, decay, delta, x + at, b, c, d, y + at);
   if (at == p) return;
-  const Part m(p - at);
+  const PartialVec m(p - at);
   const Vf xv = load(x + at, m);
   Vf sum = vset(d) * xv;
   for (int64_t n = 0; n < n_state; ++n) {

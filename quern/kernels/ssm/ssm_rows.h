@@ -49,7 +49,7 @@ void gated_norm_backward_rows(const GatedNormRows& a, float* gw, int64_t begin, 
     }
 }
 
-constexpr int64_t kMostTaps = 8;
+constexpr int64_t kMaxTaps = 8;
 
 // The rows that output row t reads, oldest first; null where there is none.
 inline void tap_rows(const ConvRows& a, int64_t t, const float** rows) {
@@ -68,7 +68,7 @@ inline Vf convolved(const ConvRows& a, const float* const* rows, int64_t c, M m)
 }
 
 void conv_rows(const ConvRows& a, int64_t begin, int64_t end) {
-  const float* rows[kMostTaps];
+  const float* rows[kMaxTaps];
   for (int64_t t = begin; t < end; ++t) {
     tap_rows(a, t, rows);
     float* y = a.y + t * a.y_row;
@@ -90,7 +90,7 @@ void conv_rows(const ConvRows& a, int64_t begin, int64_t end) {
 
 void conv_slope_rows(const ConvRows& a, const float* gy, int64_t gy_row, float* gw, float* gb, int64_t begin,
                      int64_t end) {
-  const float* rows[kMostTaps];
+  const float* rows[kMaxTaps];
   for (int64_t t = begin; t < end; ++t) {
     tap_rows(a, t, rows);
     const float* g = gy + t * gy_row;
@@ -119,7 +119,7 @@ void conv_input_rows(const ConvRows& a, int64_t count, int64_t begin, int64_t en
     });
 }
 
-constexpr int64_t kMostStates = 128;
+constexpr int64_t kMaxStates = 128;
 constexpr int64_t kRowsAhead = 8;  // a strip's rows lie pages apart, where no hardware prefetcher follows
 
 // 2ˣ for x ≤ 0, what decays need: five operations fewer than vexp. n = round(x), |x − n| ≤ ½, a polynomial of degree
@@ -140,7 +140,7 @@ inline Vf in_twos(Vf delta) { return delta * vset(1.44269504f); }  // e^(Δ·A) 
 
 // S ← exp(Δ·A)·S + Δ·x·B for all N states of a strip.
 template <class M>
-inline void advance(const ScanStrip& a, int64_t t, Vf delta, Vf dx, const float* before, float* now, M m) {
+inline void advance(const ScanRowBlock& a, int64_t t, Vf delta, Vf dx, const float* before, float* now, M m) {
   const Vf delta2 = in_twos(delta);
   for (int64_t n = 0; n < a.n_state; ++n) {
     const Vf keep_rate = vexp2_down(delta2 * load(a.a + n * a.a_row, m));
@@ -150,8 +150,8 @@ inline void advance(const ScanStrip& a, int64_t t, Vf delta, Vf dx, const float*
 }
 
 template <class M>
-inline void scan_strip(const ScanStrip& a, M m) {
-  alignas(64) float s[kMostStates * kLanes];
+inline void scan_row_block(const ScanRowBlock& a, M m) {
+  alignas(64) float s[kMaxStates * kLanes];
   for (int64_t n = 0; n < a.n_state; ++n)
     store(s + n * kLanes, a.state ? load(a.state + n * a.state_row, m) : vset(0), Full{});
   const Vf bias = load(a.bias, m), d = load(a.d, m);
@@ -177,16 +177,16 @@ inline void scan_strip(const ScanStrip& a, M m) {
     store(a.state + n * a.state_row, load(s + n * kLanes, Full{}), m);
 }
 
-void scan_rows(const ScanStrip& a) {
+void scan_rows(const ScanRowBlock& a) {
   if (a.channels == kLanes)
-    scan_strip(a, Full{});
+    scan_row_block(a, Full{});
   else
-    scan_strip(a, Part(a.channels));
+    scan_row_block(a, PartialVec(a.channels));
 }
 
 // Checkpoints every kScanBlock tokens; then block by block from the end, states of a block made again, walking back.
 template <class M>
-inline void scan_strip_backward(const ScanStrip& a, const ScanStripBackward& o, M m) {
+inline void scan_row_block_backward(const ScanRowBlock& a, const ScanRowBlockBackward& o, M m) {
   const int64_t one = a.n_state * kLanes, blocks = (a.rows + kScanBlock - 1) / kScanBlock;
   float *checkpoints = o.kept, *states = o.kept + blocks * one;  // states[i]: before token i of the block
   const Vf bias = load(a.bias, m), d = load(a.d, m);
@@ -201,7 +201,7 @@ inline void scan_strip_backward(const ScanStrip& a, const ScanStripBackward& o, 
     for (int64_t i = 0; i < one; ++i) to[i] = checkpoints[k * one + i];
     for (int64_t t = k * kScanBlock; t < (k + 1) * kScanBlock; ++t) forward(t, to, to);
   }
-  alignas(64) float G[kMostStates * kLanes];
+  alignas(64) float G[kMaxStates * kLanes];
   for (int64_t i = 0; i < one; ++i) G[i] = 0;
   Vf sum_d = vset(0), sum_bias = vset(0);
   for (int64_t k = blocks - 1; k >= 0; --k) {
@@ -247,11 +247,11 @@ inline void scan_strip_backward(const ScanStrip& a, const ScanStripBackward& o, 
   if (o.gbias) store(o.gbias, load(o.gbias, m) + sum_bias, m);
 }
 
-void scan_rows_backward(const ScanStrip& a, const ScanStripBackward& o) {
+void scan_rows_backward(const ScanRowBlock& a, const ScanRowBlockBackward& o) {
   if (a.channels == kLanes)
-    scan_strip_backward(a, o, Full{});
+    scan_row_block_backward(a, o, Full{});
   else
-    scan_strip_backward(a, o, Part(a.channels));
+    scan_row_block_backward(a, o, PartialVec(a.channels));
 }
 
 constexpr SsmTable kSsmTable = {kLanes,    gated_norm_rows,   gated_norm_backward_rows,

@@ -11,7 +11,7 @@ struct SsdTable {
                 float* delta);
   void (*exp)(const float* x, int64_t n, float* y);  // y[i] = exp(min(0, x[i]))
   // m[i, j] = cb[i, j]·exp(s_i − s_j) for j ≤ i; zeros up to the end of a row tile behind it. s = hi + lo: where
-  // decays are strong, s is large and neighbours differ by little.
+  // decays are strong, s is large and neighbors differ by little.
   void (*decay)(const float* cb, const float* hi, const float* lo, int64_t q, int64_t row, float* m);
   // The same m, and with dm given: dcb[i, j] += dm·exp(s_i − s_j), r[i, j] = dm·m for j ≤ i.
   void (*decay_backward)(const float* cb, const float* dm, const float* hi, const float* lo, int64_t q, int64_t row,
@@ -47,7 +47,7 @@ struct ConvRows {
 };
 
 // One strip of at most kLanes channels of the selective scan over one segment.
-struct ScanStrip {
+struct ScanRowBlock {
   const float *x, *dt, *z, *b, *c, *a, *d, *bias;  // x, dt, z, a, d, bias at the strip's first channel
   int64_t x_row, dt_row, z_row, b_row, c_row, a_row;
   float* state;  // [N, ·] at the strip's first channel, or null: from zero and forgotten
@@ -56,7 +56,7 @@ struct ScanStrip {
   int64_t y_row;
   int64_t rows, n_state, channels;
 };
-struct ScanStripBackward {
+struct ScanRowBlockBackward {
   const float* gy;
   int64_t gy_row;
   float *gx, *gdt, *gz;
@@ -78,8 +78,8 @@ struct SsmTable {
                      int64_t end);
   // gx[t] = Σ_j w[j]·dv[t + K − 1 − j] over the rows that exist; x: dv, y: gx
   void (*conv_input)(const ConvRows&, int64_t rows, int64_t begin, int64_t end);
-  void (*scan)(const ScanStrip&);
-  void (*scan_backward)(const ScanStrip&, const ScanStripBackward&);
+  void (*scan)(const ScanRowBlock&);
+  void (*scan_backward)(const ScanRowBlock&, const ScanRowBlockBackward&);
 };
 extern const SsmTable ssm_avx2, ssm_avx512;
 

@@ -116,10 +116,10 @@ class MemoryEvaluation {
     return *m;
   }
 
-  Answer ask(Memory& m, const Json& question, int64_t k) {
+  MemoryResult ask(Memory& m, const Json& question, int64_t k) {
     AskOptions a;
     a.now = m.last_turn() + kAskedLater, a.semantics = o_.semantics, a.k = k, a.speaker_filter = o_.speaker_filter;
-    a.neighbour = o_.neighbour, a.rank = o_.rank;
+    a.neighbor = o_.neighbor, a.rank = o_.rank;
     std::string text;
     if (question.is_string()) {
       text = question.as_string();
@@ -132,7 +132,7 @@ class MemoryEvaluation {
     }
     last_text_ = text;
     const auto begin = std::chrono::steady_clock::now();
-    Answer answer = m.ask(text, a);
+    MemoryResult answer = m.ask(text, a);
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     ++asked_;
     return answer;
@@ -150,7 +150,7 @@ class MemoryEvaluation {
           relevant.push_back(static_cast<int32_t>(r.as_int("relevant_docs")));
         Item item;
         for (const Json& wording : q.at("questions", key).as_array("questions")) {
-          const Answer a = ask(m, wording, k);
+          const MemoryResult a = ask(m, wording, k);
           const Scores s = score(a.responses, relevant);
           item.s.recall += s.recall, item.s.precision += s.precision, item.s.f2 += s.f2, ++item.wordings;
           if (failures && s.f2 < 0.999 &&

@@ -20,7 +20,7 @@ Scores score(const std::vector<int32_t>& found, const std::vector<int32_t>& rele
 struct EvalOptions {
   Semantics semantics = Semantics::strict;
   bool speaker_filter = true;
-  double neighbour = AskOptions().neighbour;
+  double neighbor = AskOptions().neighbor;
   TopicRank rank = AskOptions().rank;
   int64_t resamples = 1000;
   int64_t failures = 0;  // of each type, how many questions below F2 = 0.999 to list

@@ -10,7 +10,7 @@
 namespace quern::memory {
 namespace {
 
-constexpr size_t kMostQuestionBytes = 64 << 10;
+constexpr size_t kMaxQuestionBytes = 64 << 10;
 
 std::string lowered(std::string_view s) {
   std::string out(s);
@@ -68,7 +68,7 @@ TopicRank topic_rank(std::string_view name) {
   fail("ranking '{}', expected auto, bm25, mixpr or both", name);
 }
 
-Json Answer::json(int64_t conversation) const {
+Json MemoryResult::json(int64_t conversation) const {
   Json j = Json::object();
   Json list = Json::array();
   for (const int32_t r : responses) list.push(int64_t{r});
@@ -203,69 +203,69 @@ std::optional<int32_t> Memory::speaker_meant(std::string_view question, const As
 }
 
 // The same turns by a walk over what is alike among them; of many, among those that BM25 finds first.
-std::vector<Hit> Memory::walked(const std::string& topic, const std::vector<int64_t>& ids) {
+std::vector<ScoredDocument> Memory::walked(const std::string& topic, const std::vector<int64_t>& ids) {
   std::vector<std::string> texts;
   for (const int64_t id : ids) texts.push_back(store_.text(id));
-  std::vector<Hit> hits;
+  std::vector<ScoredDocument> hits;
   for (const auto& [at, score] : walk_scores(texts, topic)) hits.push_back({ids[at], static_cast<float>(score)});
   return hits;
 }
 
-// BM25, the walk, or both among the rows; a turn also gets a share of what its neighbours in the session score,
+// BM25, the walk, or both among the rows; a turn also gets a share of what its neighbors in the session score,
 // whoever spoke.
 std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector<uint32_t>& rows,
                                      const AskOptions& o) {
   constexpr size_t kEnough = 100;  // of all turns, so many are looked at
   const bool all = rows.size() == table_.size();
   std::vector<int64_t> ids;
-  auto neighbours = [&](uint32_t r, auto&& f) {
+  auto neighbors = [&](uint32_t r, auto&& f) {
     if (r > 0 && table_.session[r - 1] == table_.session[r]) f(r - 1);
     if (r + 1 < table_.size() && table_.session[r + 1] == table_.session[r]) f(r + 1);
   };
   if (!all) {
     for (const uint32_t r : rows) {
       ids.push_back(table_.id[r]);
-      if (o.neighbour > 0) neighbours(r, [&](uint32_t n) { ids.push_back(table_.id[n]); });
+      if (o.neighbor > 0) neighbors(r, [&](uint32_t n) { ids.push_back(table_.id[n]); });
     }
     std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   }
   const size_t enough = std::max<size_t>(kEnough, 4 * static_cast<size_t>(o.k));
-  constexpr size_t kMostWalked = 2000, kFewRows = 500;
+  constexpr size_t kMaxVisited = 2000, kFewRows = 500;
   const TopicRank how = o.rank != TopicRank::automatic    ? o.rank
                         : !all && rows.size() <= kFewRows ? TopicRank::mixpr
                                                           : TopicRank::bm25;
-  std::vector<Hit> hits;
-  if (how != TopicRank::mixpr || (all ? rows.size() : ids.size()) > kMostWalked) {
-    const size_t looked_at = how == TopicRank::bm25 ? enough : std::max(enough, kMostWalked);
+  std::vector<ScoredDocument> hits;
+  if (how != TopicRank::mixpr || (all ? rows.size() : ids.size()) > kMaxVisited) {
+    const size_t looked_at = how == TopicRank::bm25 ? enough : std::max(enough, kMaxVisited);
     hits = all ? index().top(topic, looked_at) : index().top(topic, looked_at, ids);
   }
   if (how != TopicRank::bm25) {
-    if (all && rows.size() <= kMostWalked) {
+    if (all && rows.size() <= kMaxVisited) {
       ids = table_.id;
-    } else if (all || ids.size() > kMostWalked) {
+    } else if (all || ids.size() > kMaxVisited) {
       ids.clear();
-      for (const Hit& h : hits) ids.push_back(h.id);
+      for (const ScoredDocument& h : hits) ids.push_back(h.id);
       std::sort(ids.begin(), ids.end());
     }
-    std::vector<Hit> walk = walked(topic, ids);
+    std::vector<ScoredDocument> walk = walked(topic, ids);
     if (how == TopicRank::mixpr) {
       hits = std::move(walk);
     } else {
-      for (std::vector<Hit>* list : {&hits, &walk}) {
-        float most = 0;
-        for (const Hit& h : *list) most = std::max(most, h.score);
-        for (Hit& h : *list) h.score /= most > 0 ? most : 1;
+      for (std::vector<ScoredDocument>* list : {&hits, &walk}) {
+        float maximum = 0;
+        for (const ScoredDocument& h : *list) maximum = std::max(maximum, h.score);
+        for (ScoredDocument& h : *list) h.score /= maximum > 0 ? maximum : 1;
       }
       hits.insert(hits.end(), walk.begin(), walk.end());
     }
   }
   std::unordered_map<uint32_t, double> scores;
-  for (const Hit& h : hits) {
+  for (const ScoredDocument& h : hits) {
     const auto at = std::lower_bound(table_.id.begin(), table_.id.end(), h.id);
     const uint32_t row = static_cast<uint32_t>(at - table_.id.begin());
     scores[row] += h.score;
-    if (o.neighbour > 0) neighbours(row, [&](uint32_t n) { scores[n] += o.neighbour * h.score; });
+    if (o.neighbor > 0) neighbors(row, [&](uint32_t n) { scores[n] += o.neighbor * h.score; });
   }
   std::vector<std::pair<uint32_t, double>> order;
   for (const auto& [row, score] : scores)
@@ -279,9 +279,8 @@ std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector
   return out;
 }
 
-Answer Memory::ask(std::string_view question, const AskOptions& o) {
-  if (question.size() > kMostQuestionBytes)
-    fail("question: {} bytes, at most {}", question.size(), kMostQuestionBytes);
+MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
+  if (question.size() > kMaxQuestionBytes) fail("question: {} bytes, at most {}", question.size(), kMaxQuestionBytes);
   if (const int year = civil(day_part(o.now)).year; year < 1700 || year > 8999)
     fail("now: year {}, expected 1700 to 8999", year);
   if (o.k < 1) fail("k: {}, expected 1 or more", o.k);
@@ -290,7 +289,7 @@ Answer Memory::ask(std::string_view question, const AskOptions& o) {
   std::vector<std::string> people;
   for (const std::string& s : speakers_)
     for_each_word(s, [&](size_t b, size_t e) { people.push_back(lowered(std::string_view(s).substr(b, e - b))); });
-  Answer out;
+  MemoryResult out;
   TimeQuery time = parse_time(question, clock);
   Topic topic = topic_of(question, time, people);
   // Nothing about when, and the question leans on what came before: the newest turn that names a time.
@@ -322,7 +321,7 @@ Answer Memory::ask(std::string_view question, const AskOptions& o) {
                                           info_.id, sql_quoted(name))});
     rows.restricted = true;
   }
-  auto everything = [&] {
+  auto builtin_registry = [&] {
     for (const uint32_t r : rows.rows) out.responses.push_back(table_.response[r]);
   };
   if (topic.words.empty()) {
@@ -332,7 +331,7 @@ Answer Memory::ask(std::string_view question, const AskOptions& o) {
       std::erase_if(rows.rows, [&](uint32_t r) { return table_.session[r] != last; });
       out.notes.push_back("neither a time nor a topic: the latest session");
     }
-    everything();
+    builtin_registry();
     return out;
   }
   out.topic = topic.text();
@@ -346,7 +345,7 @@ Answer Memory::ask(std::string_view question, const AskOptions& o) {
   for (const RankedTurn& r : out.ranked) out.responses.push_back(r.response);
   if (out.ranked.empty() && rows.restricted) {
     out.notes.push_back(fmt::format("none of the words '{}' occurs there: all its rows", out.topic));
-    everything();
+    builtin_registry();
   }
   return out;
 }

@@ -59,7 +59,7 @@ struct AskOptions {
   std::string asker;                 // who "I" is
   bool speaker_filter = true;
   TopicRank rank = TopicRank::automatic;  // within the rows that are left; both: each share of its best, added
-  double neighbour = 0.3;  // share of a neighbouring turn's score that a turn gets: answers follow questions
+  double neighbor = 0.3;  // share of a neighboring turn's score that a turn gets: answers follow questions
 };
 
 struct RankedTurn {
@@ -67,7 +67,7 @@ struct RankedTurn {
   double score;
 };
 
-struct Answer {
+struct MemoryResult {
   Route route = Route::neither;
   std::vector<int32_t> responses;  // of a time question: all rows, in order; of a topic: the k best, best first
   std::vector<RankedTurn> ranked;  // of a topic
@@ -83,7 +83,7 @@ class Memory {
   explicit Memory(const std::filesystem::path& file, MemoryOptions options = {});
   StoredTurn add(const SpokenTurn& turn);
   std::vector<StoredTurn> add_all(const std::vector<SpokenTurn>& turns);
-  Answer ask(std::string_view question, const AskOptions& options);
+  MemoryResult ask(std::string_view question, const AskOptions& options);
   int64_t forget(const std::vector<int32_t>& responses);
   const TurnTable& table();
   const std::vector<std::string>& speakers();
@@ -102,7 +102,7 @@ class Memory {
   void resident(const StoredTurn& s, const SpokenTurn& t);
   const TopicIndex& index();
   std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
-  std::vector<Hit> walked(const std::string& topic, const std::vector<int64_t>& ids);
+  std::vector<ScoredDocument> walked(const std::string& topic, const std::vector<int64_t>& ids);
   std::optional<int32_t> speaker_meant(std::string_view question, const AskOptions& o) const;
   size_t row_of(int32_t response);
   ConversationStore store_;

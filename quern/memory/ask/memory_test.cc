@@ -39,21 +39,21 @@ AskOptions asked(const char* now = "2024-03-14 15:20") {
 TEST(Memory, RoutesByWhatAQuestionNames) {
   const auto sampled = sample();
   Memory& m = *sampled;
-  const Answer time = m.ask("What did we talk about in May?", asked());
+  const MemoryResult time = m.ask("What did we talk about in May?", asked());
   EXPECT_EQ(time.route, Route::time);
   EXPECT_GT(time.responses.size(), 10u);
   EXPECT_TRUE(time.ranked.empty());
-  const Answer topic = m.ask("What did we say about the sourdough starters?", asked());
+  const MemoryResult topic = m.ask("What did we say about the sourdough starters?", asked());
   EXPECT_EQ(topic.route, Route::topic);
   ASSERT_FALSE(topic.ranked.empty());
   EXPECT_NE(m.text(topic.responses[0]).find("sourdough"), std::string::npos);
-  const Answer both = m.ask("What did Ines say about the roof in May?", asked());
+  const MemoryResult both = m.ask("What did Ines say about the roof in May?", asked());
   EXPECT_EQ(both.route, Route::both);
   for (const int32_t r : both.responses) {
     EXPECT_TRUE(std::binary_search(time.responses.begin(), time.responses.end(), r));
     EXPECT_EQ(m.speakers()[static_cast<size_t>(m.table().speaker[static_cast<size_t>(r)])], "Ines");
   }
-  const Answer neither = m.ask("So, what did we talk about?", asked());
+  const MemoryResult neither = m.ask("So, what did we talk about?", asked());
   EXPECT_EQ(neither.route, Route::neither);
   EXPECT_EQ(neither.responses.back(), m.table().response.back());
   EXPECT_EQ(neither.notes.size(), 1u);
@@ -68,7 +68,7 @@ TEST(Memory, ContextSaysWhen) {
                {"Tobias", "I remember that in May we had several talks."},
                {"Ines", "Did we?"},
                {"Tobias", "Shall I tell you what they were about?"}};
-  Answer a = m.ask("Yes, please do.", o);
+  MemoryResult a = m.ask("Yes, please do.", o);
   EXPECT_EQ(a.responses, may);
   EXPECT_EQ(a.context_turn, 1);
   a = m.ask("What did we say then about the roof?", o);
@@ -83,7 +83,7 @@ TEST(Memory, ContextSaysWhen) {
 TEST(Memory, AbsoluteDatesWinOverRelativeOnes) {
   const auto sampled = sample();
   Memory& m = *sampled;
-  const Answer a = m.ask("What did Tobias adopt a month ago, as mentioned on May 8, 2023?", asked());
+  const MemoryResult a = m.ask("What did Tobias adopt a month ago, as mentioned on May 8, 2023?", asked());
   for (const int32_t r : a.responses)
     EXPECT_EQ(date_text(day_part(m.table().local(static_cast<size_t>(r)))), "2023-05-08");
   EXPECT_FALSE(a.responses.empty());
@@ -95,7 +95,7 @@ TEST(Memory, AbsoluteDatesWinOverRelativeOnes) {
 TEST(Memory, KnowsNothingOfTheFuture) {
   const auto sampled = sample();
   Memory& m = *sampled;
-  const Answer a = m.ask("What did we discuss last time?", asked("2023-05-08 14:30"));
+  const MemoryResult a = m.ask("What did we discuss last time?", asked("2023-05-08 14:30"));
   ASSERT_FALSE(a.responses.empty());
   for (const int32_t r : a.responses)
     EXPECT_LE(time_text(m.table().local(static_cast<size_t>(r))), "2023-05-08 14:30");
@@ -115,7 +115,7 @@ TEST(Memory, PlansAreSql) {
       const size_t end = lines.find('\n', begin);
       const Json q = Json::parse(std::string_view(lines).substr(begin, end - begin));
       begin = end + 1;
-      const Answer a = m.ask(q.at("question").as_string(), asked(q.at("now").as_string().c_str()));
+      const MemoryResult a = m.ask(q.at("question").as_string(), asked(q.at("now").as_string().c_str()));
       if (a.route != Route::time) continue;
       std::vector<int32_t> rows;
       SqliteStatement s = db.prepare(a.plan.sql(m.info().id));
@@ -135,7 +135,7 @@ TEST(Memory, WhatIsAddedIsFoundAtOnceAndWhatIsForgottenIsNot) {
   EXPECT_TRUE(m.ask("What about the zeppelin?", o).ranked.empty());
   const StoredTurn t =
       m.add({"Ines", "A zeppelin flew over the mill.", parse_time_text("2024-03-15 08:30", "").local, 0});
-  const Answer a = m.ask("What about the zeppelin?", o);
+  const MemoryResult a = m.ask("What about the zeppelin?", o);
   ASSERT_FALSE(a.responses.empty());
   EXPECT_EQ(a.responses[0], t.response);
   EXPECT_EQ(m.forget({t.response}), 1);

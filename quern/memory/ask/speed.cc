@@ -108,12 +108,12 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
   batch.shrink_to_fit();
   AskOptions ask;
   ask.now = maker.time() + 3000;
-  Answer first;
+  MemoryResult first;
   out.set("load_and_index_seconds", seconds_of([&] { first = m.ask("What about the babe and the dodo?", ask); }));
   out.set("reopened_and_asked_seconds", seconds_of([&] {  // as a new process does it
             Memory again(file,
                          {.create = false, .durable = false, .conversation = "speed", .zone = "", .gap = kUsualGap});
-            const Answer a = again.ask("What about the babe and the dodo?", ask);
+            const MemoryResult a = again.ask("What about the babe and the dodo?", ask);
             QUERN_CHECK(a.responses == first.responses);
           }));
   std::vector<double> append, busy, control, visible, time, topic, alone;
@@ -132,7 +132,7 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
                       }));
     if (i % 20) continue;
     ask.now = t.utc + 60;
-    Answer a;
+    MemoryResult a;
     visible.push_back(append.back() + 1e3 * seconds_of([&] { a = m.ask("What about " + mark + "?", ask); }));
     QUERN_CHECK(!a.responses.empty() && a.responses[0] == s.response, "turn {} was not found", i);
     time.push_back(1e3 * seconds_of([&] { a = m.ask("What did we discuss two sessions ago?", ask); }));

@@ -175,7 +175,7 @@ TEST(TimeGrammar, ManyWordings) {
     begin = end + 1;
     AskOptions o;
     o.now = parse_time_text(q.at("now").as_string(), "now").local;
-    const Answer a = m.ask(q.at("question").as_string(), o);
+    const MemoryResult a = m.ask(q.at("question").as_string(), o);
     ++asked;
     if (a.responses != wanted(q)) missed += fmt::format("\n  {} → {}", q.at("question").as_string(), a.plan.text());
   }
@@ -206,7 +206,7 @@ TEST(TimeGrammar, WordingsOfAnotherHand) {
     std::vector<int32_t> wanted;
     for (int32_t h = 0; h < kHours; ++h)
       if (const LocalSeconds t = first + h * int64_t{3600}; t >= local("from") && t <= to) wanted.push_back(h);
-    const Answer a = m.ask(q.at("question").as_string(), o);
+    const MemoryResult a = m.ask(q.at("question").as_string(), o);
     ++asked;
     if (a.responses == wanted)
       ++right;

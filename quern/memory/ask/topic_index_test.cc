@@ -70,7 +70,7 @@ void expect_alike(Memory& a, Memory& b, uint64_t seed = 1) {
   for (int q = 0; q < 12; ++q) {
     const std::string words = fmt::format("w{} w{} w{}", rng.below(400), rng.below(60), rng.below(400));
     const std::string question = q % 2 ? words + "?" : fmt::format("What did Ada say about {}?", words);
-    const Answer x = a.ask(question, late()), y = b.ask(question, late());
+    const MemoryResult x = a.ask(question, late()), y = b.ask(question, late());
     ASSERT_EQ(x.ranked.size(), y.ranked.size()) << question;
     for (size_t i = 0; i < x.ranked.size(); ++i) EXPECT_NEAR(x.ranked[i].score, y.ranked[i].score, 1e-4);
     ASSERT_FALSE(x.ranked.empty());
@@ -79,7 +79,7 @@ void expect_alike(Memory& a, Memory& b, uint64_t seed = 1) {
 }
 
 int32_t best(Memory& m, const std::string& question) {
-  const Answer a = m.ask(question, late());
+  const MemoryResult a = m.ask(question, late());
   return a.responses.empty() ? -1 : a.responses[0];
 }
 
@@ -135,7 +135,7 @@ TEST(TopicIndex, ForgettingTakesTheFilesAlong) {
   Rng rng(3);
   for (int q = 0; q < 10; ++q) {
     const std::string question = fmt::format("w{} w{}", rng.below(400), rng.below(90));
-    const Answer x = m.ask(question, late()), y = left.ask(question, late());
+    const MemoryResult x = m.ask(question, late()), y = left.ask(question, late());
     ASSERT_EQ(x.ranked.size(), y.ranked.size());
     for (size_t i = 0; i < x.ranked.size(); ++i) EXPECT_NEAR(x.ranked[i].score, y.ranked[i].score, 1e-4);
   }
@@ -354,7 +354,7 @@ TEST(Memory, AQuestionIsOfOneTable) {
   std::string question = "What did Ada say about w0, w1, w2, w3";
   while (question.size() < 60'000) question += " and and and and of the the the";
   AskOptions o = late();
-  o.k = 400;  // what a neighbour's score reaches is told apart by its row alone
+  o.k = 400;  // what a neighbor's score reaches is told apart by its row alone
   std::atomic<bool> done = false;
   std::jthread forgetter([&] {
     Memory other(d.db(), options(1 << 16));
@@ -363,7 +363,7 @@ TEST(Memory, AQuestionIsOfOneTable) {
   });
   int answers = 0;
   do {
-    Answer a;
+    MemoryResult a;
     try {
       a = m.ask(question, o);
     } catch (const Error&) {
@@ -378,7 +378,7 @@ TEST(Memory, AQuestionIsOfOneTable) {
 TEST(TopicRank, WalksReachWhatSharesNoWordWithTheQuestion) {
   Memory m(":memory:", options(1 << 16));
   std::vector<SpokenTurn> turns = talk(200);
-  for (auto& t : turns) t.utc = 1'600'000'000 + (&t - turns.data()) * 40'000;  // a session each: no neighbours
+  for (auto& t : turns) t.utc = 1'600'000'000 + (&t - turns.data()) * 40'000;  // a session each: no neighbors
   turns[40].text = "Mara took the lantern";
   turns[90].text = "Mara walked to the orchard";
   turns[100].text = "the orchard belongs to Tobias";

@@ -54,7 +54,7 @@ class RowSelector {
   }
 
   // The data set counts days back by 24 hours between beginnings of sessions, and so on: see docs/memory.md.
-  bool as_labelled(const TimeConstraint& c, std::vector<TimeRange>& ranges) {
+  bool as_labeled(const TimeConstraint& c, std::vector<TimeRange>& ranges) {
     if (clock_.semantics != Semantics::tmd || n_ == 0) return false;
     const Day today = clock_.today();
     if (c.rule == TimeRule::days_ago) {
@@ -106,7 +106,7 @@ class RowSelector {
     for (const TimeConstraint& c : q_.constraints) {
       if (c.axis != Axis::date) continue;
       std::vector<TimeRange> ranges = c.ranges;
-      if (as_labelled(c, ranges)) continue;
+      if (as_labeled(c, ranges)) continue;
       claims.push_back({&c, std::move(ranges), (c.absolute ? 2 : 0) + (c.mention ? 1 : 0)});
     }
     std::stable_sort(claims.begin(), claims.end(),

@@ -29,7 +29,7 @@ CREATE INDEX IF NOT EXISTS turn_session ON turn(conv, session);
 )";
 
 std::string_view checked(std::string_view text, const char* what) {
-  if (text.size() > kMostTurnBytes) fail("{}: {} bytes, at most {} fit a turn", what, text.size(), kMostTurnBytes);
+  if (text.size() > kMaxTurnBytes) fail("{}: {} bytes, at most {} fit a turn", what, text.size(), kMaxTurnBytes);
   if (const size_t bad = utf8_error(text); bad != text.npos)
     fail("{}: byte {} is no UTF-8 (0x{:02x})", what, bad, static_cast<unsigned char>(text[bad]));
   return text;
@@ -110,8 +110,7 @@ ConversationInfo ConversationStore::find(const std::string& name) {
   while (s.step()) names.emplace_back(s.text(0));
   if (name.empty() && names.size() == 1) return *look_up(names[0]);
   if (names.empty()) fail("{} holds no conversation", db_.file());
-  if (name.empty())
-    fail("{} holds several conversations ({}): name one with --conversation", db_.file(), fmt::join(names, ", "));
+  if (name.empty()) fail("{} holds several conversations ({}): name one of them", db_.file(), fmt::join(names, ", "));
   fail("{} holds no conversation '{}'; there are: {}", db_.file(), name, fmt::join(names, ", "));
 }
 

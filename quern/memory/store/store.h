@@ -16,7 +16,7 @@
 
 namespace quern::memory {
 
-constexpr size_t kMostTurnBytes = size_t{64} << 20;
+constexpr size_t kMaxTurnBytes = size_t{64} << 20;
 constexpr int64_t kUsualGap = 20 * 60;
 
 struct ConversationInfo {

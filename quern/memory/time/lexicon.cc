@@ -9,7 +9,7 @@ namespace quern::memory {
 namespace {
 
 constexpr int32_t u(Unit x) { return static_cast<int32_t>(x); }
-constexpr int32_t p(Part x) { return static_cast<int32_t>(x); }
+constexpr int32_t p(DayPart x) { return static_cast<int32_t>(x); }
 constexpr int32_t h(Holiday x) { return static_cast<int32_t>(x); }
 
 // clang-format off
@@ -115,11 +115,11 @@ constexpr LexiconEntry kWords[] = {
     {"replies", Lex::response, 0, Word::none, false, true}, {"utterance", Lex::response, 0},
     {"utterances", Lex::response, 0, Word::none, false, true},
 
-    {"morning", Lex::part, p(Part::morning)}, {"mornings", Lex::part, p(Part::morning), Word::none, false, true},
-    {"afternoon", Lex::part, p(Part::afternoon)}, {"afternoons", Lex::part, p(Part::afternoon), Word::none, false, true},
-    {"evening", Lex::part, p(Part::evening)}, {"evenings", Lex::part, p(Part::evening), Word::none, false, true},
-    {"night", Lex::part, p(Part::night), Word::night}, {"nights", Lex::part, p(Part::night), Word::night, false, true},
-    {"nite", Lex::part, p(Part::night), Word::night},
+    {"morning", Lex::part, p(DayPart::morning)}, {"mornings", Lex::part, p(DayPart::morning), Word::none, false, true},
+    {"afternoon", Lex::part, p(DayPart::afternoon)}, {"afternoons", Lex::part, p(DayPart::afternoon), Word::none, false, true},
+    {"evening", Lex::part, p(DayPart::evening)}, {"evenings", Lex::part, p(DayPart::evening), Word::none, false, true},
+    {"night", Lex::part, p(DayPart::night), Word::night}, {"nights", Lex::part, p(DayPart::night), Word::night, false, true},
+    {"nite", Lex::part, p(DayPart::night), Word::night},
     {"today", Lex::day_word, 0}, {"yesterday", Lex::day_word, -1}, {"tomorrow", Lex::day_word, 1},
     {"tonight", Lex::day_word, 100}, {"spring", Lex::season, 0}, {"springtime", Lex::season, 0},
     {"summer", Lex::season, 1}, {"summertime", Lex::season, 1}, {"autumn", Lex::season, 2}, {"fall", Lex::season, 2},
@@ -221,7 +221,7 @@ bool one_edit_apart(std::string_view a, std::string_view b) {
   return i + 1 < a.size() && a[i] == b[i + 1] && a[i + 1] == b[i] && a.substr(i + 2) == b.substr(i + 2);
 }
 
-// Short words have many neighbours: of five letters only two that changed places, or one that was left out of six.
+// Short words have many neighbors: of five letters only two that changed places, or one that was left out of six.
 const LexiconEntry* lexicon_mend(std::string_view lower) {
   if (lower.size() < 5 || lower.size() > 15) return nullptr;
   for (const std::string_view name : kMendable) {

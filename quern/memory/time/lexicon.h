@@ -14,7 +14,7 @@ struct LexiconEntry {
   bool weak = false, plural = false;
 };
 const LexiconEntry* lexicon_find(std::string_view lower);
-// The name one edit away (insertion, deletion, change, swap of neighbours); null when there is none, or the word is
+// The name one edit away (insertion, deletion, change, swap of neighbors); null when there is none, or the word is
 // an English word of its own ("mourning").
 const LexiconEntry* lexicon_mend(std::string_view lower);
 // At most one edit apart. Cost: linear.

@@ -345,17 +345,17 @@ size_t TimeParser::recurring(size_t i, TimeConstraint& out) const {
   }
   if (is(j, Lex::part) && (t_[j].plural || every)) {
     out.axis = Axis::clock, out.grain = Grain::part, out.name = "every-day";
-    switch (static_cast<Part>(t_[j].value)) {
-      case Part::morning:
+    switch (static_cast<DayPart>(t_[j].value)) {
+      case DayPart::morning:
         out.ranges = {{5 * kHour, 12 * kHour - 1}};
         break;
-      case Part::afternoon:
+      case DayPart::afternoon:
         out.ranges = {{12 * kHour, 17 * kHour - 1}};
         break;
-      case Part::evening:
+      case DayPart::evening:
         out.ranges = {{17 * kHour, 22 * kHour - 1}};
         break;
-      case Part::night:
+      case DayPart::night:
         out.ranges = {{22 * kHour, kDayEnd}, {0, 5 * kHour - 1}};
         break;
     }
@@ -428,17 +428,17 @@ size_t TimeParser::clock_clause(size_t i, TimeConstraint& out) const {
   if (is(j, Word::the)) ++j;
   if (!is(j, Lex::part) || t_[j].plural) return 0;
   TimeConstraint every;
-  switch (static_cast<Part>(t_[j].value)) {
-    case Part::morning:
+  switch (static_cast<DayPart>(t_[j].value)) {
+    case DayPart::morning:
       every.ranges = {{5 * kHour, 12 * kHour - 1}};
       break;
-    case Part::afternoon:
+    case DayPart::afternoon:
       every.ranges = {{12 * kHour, 17 * kHour - 1}};
       break;
-    case Part::evening:
+    case DayPart::evening:
       every.ranges = {{17 * kHour, 22 * kHour - 1}};
       break;
-    case Part::night:
+    case DayPart::night:
       every.ranges = {{22 * kHour, kDayEnd}, {0, 5 * kHour - 1}};
       break;
   }

@@ -86,7 +86,7 @@ class TimeParser {
   size_t part_of_day(size_t i, Period& out, int depth) const;
   size_t with_part(size_t i, Period& p) const;
   Period unit_around(Unit u, int64_t steps) const;
-  Period day_part_period(Day d, Part part, bool wide) const;
+  Period day_part_period(Day d, DayPart part, bool wide) const;
 
   // time_clauses.cc
   size_t period(size_t i, Period& out, int depth = 0) const;

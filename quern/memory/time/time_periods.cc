@@ -20,11 +20,11 @@ constexpr PartBounds kParts[] = {{5 * kHour, 12 * kHour - 1},
 
 }  // namespace
 
-Period TimeParser::day_part_period(Day d, Part part, bool wide) const {
+Period TimeParser::day_part_period(Day d, DayPart part, bool wide) const {
   const PartBounds b = kParts[static_cast<size_t>(part)];
   Period p;
   // Said of today or loosely, a morning begins at midnight and a night in the evening.
-  p.lo = d * kDaySeconds + (!wide ? b.lo : part == Part::night ? 17 * kHour : part == Part::morning ? 0 : b.lo);
+  p.lo = d * kDaySeconds + (!wide ? b.lo : part == DayPart::night ? 17 * kHour : part == DayPart::morning ? 0 : b.lo);
   p.hi = d * kDaySeconds + b.hi;
   p.grain = Grain::part, p.name = "part-of-day";
   return p;
@@ -92,7 +92,7 @@ size_t TimeParser::day_word(size_t i, Period& out) const {
     j = skip(j, Word::the);
     if (is(j, Word::this_)) ++j;
     if (is(j, Lex::part) && !t_[j].plural && j > i + 1) {
-      out = day_part_period(today_, static_cast<Part>(t_[j].value), true);
+      out = day_part_period(today_, static_cast<DayPart>(t_[j].value), true);
       out.hi = std::min(out.hi, clock_.now), out.lo = std::min(out.lo, out.hi);
       out.soft = true, out.rule = TimeRule::earlier_today, out.name = "earlier-today";
       return j + 1;
@@ -102,7 +102,7 @@ size_t TimeParser::day_word(size_t i, Period& out) const {
   if (is(j, Lex::day_word)) {
     const int32_t v = t_[j].value;
     if (v == 100) {  // tonight
-      out = day_part_period(today_, Part::night, true);
+      out = day_part_period(today_, DayPart::night, true);
       return j + 1;
     }
     out = Period::days(today_ + v, today_ + v, Grain::day, "day");
@@ -114,15 +114,15 @@ size_t TimeParser::day_word(size_t i, Period& out) const {
     return j + 1;
   }
   if (is(j, Word::night) && is(j + 1, Word::before) && is(j + 2, Word::last)) {
-    out = day_part_period(today_ - 2, Part::night, true);
+    out = day_part_period(today_ - 2, DayPart::night, true);
     return is(j + 3, Word::night) ? j + 4 : j + 3;
   }
   if (is(j, Word::last) && is(j + 1, Word::night)) {
-    out = day_part_period(today_ - 1, Part::night, true);
+    out = day_part_period(today_ - 1, DayPart::night, true);
     return j + 2;
   }
   if ((is(j, Word::this_) || is(j, Word::last)) && is(j + 1, Lex::part) && !t_[j + 1].plural) {
-    const Part part = static_cast<Part>(t_[j + 1].value);
+    const DayPart part = static_cast<DayPart>(t_[j + 1].value);
     out = day_part_period(today_ - (is(j, Word::last) ? 1 : 0), part, true);
     return j + 2;
   }
@@ -168,7 +168,7 @@ size_t TimeParser::ago(size_t i, Period& out) const {
     out = unit_around(u, steps);
     out.name = "ago";
     if (night) {
-      out = day_part_period(today_ - static_cast<Day>(std::min<int64_t>(v, 200'000)), Part::night, true);
+      out = day_part_period(today_ - static_cast<Day>(std::min<int64_t>(v, 200'000)), DayPart::night, true);
       return end;
     }
     if (u == Unit::day) out.rule = TimeRule::days_ago, out.argument = v;
@@ -420,7 +420,7 @@ size_t TimeParser::with_part(size_t i, Period& p) const {
   j = skip(j, Word::the);
   if (is(j, Word::early) || is(j, Word::late)) ++j;
   if (is(j, Lex::part) && !t_[j].plural && !(j > i && sentence_end(i) && i < n_ && t_[i].starts)) {
-    p = day_part_period(d, static_cast<Part>(t_[j].value), is(j, Word::night));
+    p = day_part_period(d, static_cast<DayPart>(t_[j].value), is(j, Word::night));
     p.absolute = absolute;
     return j + 1;
   }

@@ -31,7 +31,7 @@ enum class Lex : uint8_t {
 };
 
 enum class Unit : uint8_t { second, minute, hour, day, week, weekend, month, quarter, year, decade };
-enum class Part : uint8_t { morning, afternoon, evening, night };
+enum class DayPart : uint8_t { morning, afternoon, evening, night };
 enum class Holiday : uint8_t {
   new_year,
   new_years_eve,

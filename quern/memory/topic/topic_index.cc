@@ -156,8 +156,8 @@ void TopicIndex::add(const StoredTurn& turn, std::string_view text) {
   s.responses.push_back(turn.response);
 }
 
-std::vector<Hit> TopicIndex::top(std::string_view query, size_t k,
-                                 std::optional<std::span<const int64_t>> allowed) const {
+std::vector<ScoredDocument> TopicIndex::top(std::string_view query, size_t k,
+                                            std::optional<std::span<const int64_t>> allowed) const {
   std::vector<Bm25Part> parts;
   for (const auto& [segment, s] : segments_) parts.push_back(s.part());
   static const Bm25Index usual;

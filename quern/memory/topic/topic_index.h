@@ -34,8 +34,8 @@ class TopicIndex {
   void follow(const TurnTable& table, const std::stop_token* stop = nullptr);
   void serve_from(ConversationStore& store) { store_ = &store; }
   void add(const StoredTurn& turn, std::string_view text);  // the newest one
-  std::vector<Hit> top(std::string_view query, size_t k,
-                       std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
+  std::vector<ScoredDocument> top(std::string_view query, size_t k,
+                                  std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
   bool has_unwritten() const;  // a full segment that was not tried to be written
   size_t bytes() const;
   size_t mapped_segments() const;

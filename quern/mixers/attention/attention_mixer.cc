@@ -27,7 +27,7 @@ void AttentionMixer::visit(const std::string& prefix, const ParameterVisitor& v)
   o_.visit(prefix + "o_proj", v);
 }
 
-void AttentionMixer::pack(const Packing& t) {
+void AttentionMixer::pack(const WeightPrepacking& t) {
   for (Linear* l : {&q_, &k_, &v_, &o_}) l->pack(t);
   bf16_ = t.rows() == DType::bf16;
 }

@@ -35,7 +35,7 @@ class AttentionMixer : public Mixer {
   explicit AttentionMixer(AttentionConfig config);
   StateSpec state_spec(DType kv) const override { return {kv_parts(c_.n_head_kv, c_.head_dim, c_.window, kv)}; }
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:

@@ -34,7 +34,7 @@ class Attention : public testing::TestWithParam<Form> {};
 
 TEST_P(Attention, FiniteDifferences) {
   AttentionMixer m(config(GetParam()));
-  NamedParameters p = randomised(m, 5, 0.7);
+  NamedParameters p = randomized(m, 5, 0.7);
   GradCheck c = grad_check(
       [&](Tape& t, const std::vector<Var>& in) {
         return std::vector<Var>{m.forward(t, in[0], Batch::documents({5, 1, 3}), 0)};
@@ -50,7 +50,7 @@ TEST_P(Attention, AnySplitEqualsWholeInEveryPrecision) {
   Tensor x = random_normal({kRows, kWidth}, 3), x32 = x.to(DType::f32);
   Tape t(Tape::inference);
   AttentionMixer exact(config(GetParam()));
-  randomised(exact, 5, 0.7);
+  randomized(exact, 5, 0.7);
   auto rows = [](const Tensor& a, int64_t begin, int64_t n) { return a.narrow(0, begin, n).clone(); };
   Tensor whole = exact.forward(t, Var(x), Batch::single(kRows), 0).value;
   Tensor second = exact.forward(t, Var(rows(x, 30, 70)), Batch::single(70), 0).value;
@@ -66,7 +66,7 @@ TEST_P(Attention, AnySplitEqualsWholeInEveryPrecision) {
   for (Precision p :
        {Precision{false, DType::f32, 2e-5}, Precision{true, DType::f32, 2e-5}, Precision{true, DType::bf16, 0.4}}) {
     AttentionMixer m(config(GetParam()));
-    randomised(m, 5, 0.7);
+    randomized(m, 5, 0.7);
     m.visit("", [](const std::string&, Parameter& q) { q.value = q.value.to(DType::f32); });
     if (p.packed) m.pack(p.dtype);
     for (const std::vector<int64_t>& split : {std::vector<int64_t>(kRows, 1), {40, 60}, {1, 2, 97}, {100}}) {

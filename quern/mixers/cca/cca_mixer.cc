@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "quern/base/config.h"
+#include "quern/base/op_counters.h"
 #include "quern/base/threads.h"
-#include "quern/base/traffic.h"
 #include "quern/mixers/cca/latent.h"
-#include "quern/mixers/ranks/context.h"
+#include "quern/mixers/ranks/context_parallel.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
@@ -51,10 +51,11 @@ CcaMixer::CcaMixer(CcaConfig c) : c_(std::move(c)), qkv_(projections(c_)), o_(c_
 
 StateSpec CcaMixer::state_spec(DType kv) const {
   StateSpec s{kv_parts(c_.n_head_kv, c_.head_dim, c_.window, kv)};
-  std::vector<StatePart> tails = {{.name = "conv", .shape = {c_.history(), c_.channels()}, .cuts_inside = true}};
+  std::vector<StatePart> tails = {
+      {.name = kConvTail, .shape = {c_.history(), c_.channels()}, .snapshots_inside = true}};
   if (c_.value_delay)
-    tails.push_back({.name = "value", .shape = {c_.kv_width() - c_.kv_width() / 2}, .cuts_inside = true});
-  s.parts.insert(s.parts.begin() + kConvTail, tails.begin(), tails.end());
+    tails.push_back({.name = kValueTail, .shape = {c_.kv_width() - c_.kv_width() / 2}, .snapshots_inside = true});
+  s.parts.insert(s.parts.begin() + 2, tails.begin(), tails.end());
   return s;
 }
 
@@ -70,7 +71,7 @@ void CcaMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   o_.visit(prefix + "o_proj", v);
 }
 
-void CcaMixer::pack(const Packing& t) {
+void CcaMixer::pack(const WeightPrepacking& t) {
   if (!t.packs()) return;
   qkv_.pack(t);
   o_.pack(t);
@@ -124,7 +125,7 @@ std::vector<Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const Batch& 
                        .pairing = c_.rope.pairing},
                       latent_, a);
   int64_t taps = c_.channels() * c_.head_dim * c_.time1;
-  count_product(T, taps, taps * dtype_size(DType::f32));
+  count_matmul(T, taps, taps * dtype_size(DType::f32));
   for (size_t s = 0; s < batch.states.size(); ++s)
     roll(batch.states[s]->fixed(site, kConvTail).view<float, 2>(), a.z, batch.offsets[s], batch.offsets[s + 1]);
   return {Var(q_THd), Var(k_THd)};
@@ -193,13 +194,14 @@ std::vector<Var> CcaMixer::queries_keys_values(Tape& tape, const std::vector<Var
     out.push_back(c_.value_delay ? values(tape, p[1], p[2], b, site) : p[1]);
     return out;
   }
-  const Context& context = *b.context;
-  const Batch wide = context.widened(halo);
-  std::vector<Var> out = queries_keys(tape, context.widen(tape, p[0], halo), wide, site);
+  const ContextParallel& context = *b.context;
+  const Batch wide = context.with_halo_batch(halo);
+  std::vector<Var> out = queries_keys(tape, context.with_halo(tape, p[0], halo), wide, site);
   for (Var& v : out) v = context.narrow(tape, v, halo);
   if (c_.value_delay)
     out.push_back(context.narrow(
-        tape, values(tape, context.widen(tape, p[1], halo, false), context.widen(tape, p[2], halo), wide, site),
+        tape,
+        values(tape, context.with_halo(tape, p[1], halo, false), context.with_halo(tape, p[2], halo), wide, site),
         halo));
   else
     out.push_back(p[1]);

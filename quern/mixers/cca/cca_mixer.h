@@ -49,11 +49,11 @@ class CcaMixer : public Mixer {
   explicit CcaMixer(CcaConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:
-  enum Part { kKeys, kValues, kConvTail, kValueTail };
+  static constexpr const char *kConvTail = "conv", *kValueTail = "value";  // parts of the state beside k and v
   std::vector<Var> queries_keys(Tape& tape, const Var& z_TC, const Batch& batch, int site);
   std::vector<Var> queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site);
   std::vector<Var> queries_keys_values(Tape& tape, const std::vector<Var>& p, const Batch& batch, int site);

@@ -50,7 +50,7 @@ class CcaForms : public testing::TestWithParam<Form> {};
 
 TEST_P(CcaForms, FiniteDifferences) {
   CcaMixer m(config(GetParam()));
-  NamedParameters p = randomised(m, 5, 0.7);
+  NamedParameters p = randomized(m, 5, 0.7);
   Batch documents = Batch::documents({3, 1, 4});
   GradCheck c = grad_check(
       [&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{m.forward(t, in[0], documents, 0)}; },
@@ -94,7 +94,7 @@ void expect_agreement(CcaMixer& m, const Tensor& whole, const Tensor& second, co
 
 TEST_P(CcaForms, AnySplitEqualsWholeInEveryPrecision) {
   CcaMixer m(config(GetParam()));
-  randomised(m, 5, 0.7);
+  randomized(m, 5, 0.7);
   Tensor x = random_normal({kRows, kWidth}, 3);
   Tape t(Tape::inference);
   Tensor whole = m.forward(t, Var(x), Batch::single(kRows), 0).value,
@@ -105,7 +105,7 @@ TEST_P(CcaForms, AnySplitEqualsWholeInEveryPrecision) {
   m.pack(DType::f32);  // the fused path
   expect_agreement(m, whole, second, x32, 2e-5);
   CcaMixer half(config(GetParam()));
-  randomised(half, 5, 0.7);
+  randomized(half, 5, 0.7);
   half.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
   half.pack(DType::bf16);
   expect_agreement(half, whole, second, x32, 0.15);

@@ -13,7 +13,7 @@ namespace quern {
 namespace {
 
 // offsets with `halo` older rows in front of every segment
-std::vector<int32_t> widened(const std::vector<int32_t>& offsets, int64_t halo) {
+std::vector<int32_t> with_halo_batch(const std::vector<int32_t>& offsets, int64_t halo) {
   std::vector<int32_t> w(offsets);
   for (size_t s = 0; s < w.size(); ++s) w[s] += static_cast<int32_t>(static_cast<int64_t>(s) * halo);
   return w;
@@ -154,8 +154,8 @@ std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const Var& z_TC, cons
   auto p = std::make_shared<Plan>();
   p->c = c;
   p->rows = batch.offsets;
-  p->z_rows = widened(batch.offsets, c.history());
-  p->u_rows = widened(batch.offsets, std::max<int64_t>(c.time1 - 1, 0));
+  p->z_rows = with_halo_batch(batch.offsets, c.history());
+  p->u_rows = with_halo_batch(batch.offsets, std::max<int64_t>(c.time1 - 1, 0));
   auto leaf = [&](Parameter* x) { return x ? tape.param(*x) : Var(); };
   std::vector<Var> in = {z_TC, leaf(q.dw_w), leaf(q.dw_b), leaf(q.gc_w), leaf(q.gc_b), leaf(q.temp)};
   p->dw_w = in[1].value;

@@ -72,7 +72,7 @@ void GatedDeltaMixer::visit(const std::string& prefix, const ParameterVisitor& v
   out_.visit(prefix + "o_proj", v);
 }
 
-void GatedDeltaMixer::pack(const Packing& t) {
+void GatedDeltaMixer::pack(const WeightPrepacking& t) {
   qkv_.pack(t);
   b_.pack(t);
   if (c_.decay) a_.pack(t);
@@ -83,23 +83,22 @@ void GatedDeltaMixer::pack(const Packing& t) {
 Var GatedDeltaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
   if (batch.context) fail("gated_delta: rows of one document cannot lie on several ranks (parallel.context)");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim, I = H * d;
-  int part = 1;  // of the state, behind the memory
   std::vector<Var> p;
   if (c_.taps > 0) {
     const Var qkv = qkv_.forward(tape, x_TD, {3})[0];
-    const Var mixed = short_conv(tape, qkv, conv_w_, batch, site, part++);
+    const Var mixed = short_conv(tape, qkv, conv_w_, batch, site);
     for (int64_t i = 0; i < 3; ++i) p.push_back(slice_columns(tape, mixed, i * I, I));
   } else {
     p = qkv_.forward(tape, x_TD, {1, 1, 1});
   }
-  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site, part++);
+  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);
   auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
   const Var q = l2_norm(tape, heads(p[0]), nullptr, 1, kUnitEps),
             k = l2_norm(tape, heads(p[1]), nullptr, 1, kUnitEps), b = linear(tape, x_TD, b_),
             a = c_.decay ? linear(tape, x_TD, a_) : Var();
   MemoryGates gates{.b = &b};
   if (c_.decay) gates.a = &a, gates.a_log = &a_log_, gates.dt_bias = &dt_bias_;
-  Var o = memory_heads(tape, q, k, heads(p[2]), gates, true, batch, site, 0);
+  Var o = memory_heads(tape, q, k, heads(p[2]), gates, true, batch, site);
   o = reshape(tape, rms_norm(tape, reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, I});
   if (c_.gate) o = mul(tape, o, activate(tape, kernels::Activation::silu, linear(tape, x_TD, gate_)));
   return linear(tape, o, out_);

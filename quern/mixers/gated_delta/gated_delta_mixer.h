@@ -32,7 +32,7 @@ class GatedDeltaMixer : public Mixer {
   explicit GatedDeltaMixer(GatedDeltaConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:

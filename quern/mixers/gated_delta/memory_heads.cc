@@ -11,6 +11,8 @@
 namespace quern {
 namespace {
 
+constexpr const char* kMemory = "memory";  // the part of the state
+
 template <class T>
 T sigmoid(T x) {
   return 1 / (1 + std::exp(-x));
@@ -56,15 +58,15 @@ FastWeights<T> head_inputs(const Tensor& q, const Tensor& k, const Tensor& v, co
 }  // namespace
 
 StatePart memory_part(int64_t n_head, int64_t head_dim, DType kv) {
-  return {.name = "memory",
+  return {.name = kMemory,
           .shape = {n_head, head_dim, head_dim},
           .dtype = ssm_state_dtype(kv),
-          .cuts_inside = true,
+          .snapshots_inside = true,
           .shard_axis = 0};
 }
 
 Var memory_heads(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const MemoryGates& gates,
-                 bool correct, const Batch& batch, int site, int part) {
+                 bool correct, const Batch& batch, int site) {
   std::vector<Var> inputs = {q_THd, k_THd, v_THd};
   const int at_b = gates.b ? 3 : -1, at_a = gates.a ? 3 + (gates.b != nullptr) : -1;
   if (gates.b) inputs.push_back(*gates.b);
@@ -84,8 +86,8 @@ Var memory_heads(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_TH
   return with_float(q.dtype(), [&]<class T>() {
     const GateValues values = gate_values<T>(gates, q.dim(0), H);
     const Tensor kept = keep ? Tensor::empty({kept_at.back(), H, d, dv}, q.dtype()) : Tensor();
-    in_stretches(batch, [&](int64_t row, int64_t, const Batch& b, SequenceState* into) {
-      SsmStates<T, 3> states(b, site, part, q.dtype());
+    between_snapshots(batch, [&](int64_t row, int64_t, const Batch& b, SequenceState* into) {
+      SsmStates<T, 3> states(b, site, kMemory, q.dtype());
       parallel_dynamic(b.segments() * H, [&](int64_t unit) {
         const int64_t s = unit / H, h = unit % H, begin = row + b.offsets[s], end = row + b.offsets[s + 1];
         Arena& scratch = thread_arena();
@@ -100,7 +102,7 @@ Var memory_heads(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_TH
         for (int64_t i = 0; i < stretches; ++i)
           std::copy_n(room.data() + i * d * dv, d * dv, kept.data<T>() + ((kept_at[s] + i) * H + h) * d * dv);
       });
-      states.snapshot(into, site, part);
+      states.snapshot(into);
     });
     const Tensor b = gates.b ? gates.b->value : Tensor(), a = gates.a ? gates.a->value : Tensor(),
                  a_log = gates.a ? gates.a_log->value : Tensor(), dt_bias = gates.a ? gates.dt_bias->value : Tensor();

@@ -13,6 +13,6 @@ struct MemoryGates {
 
 StatePart memory_part(int64_t n_head, int64_t head_dim, DType kv);
 Var memory_heads(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const MemoryGates& gates,
-                 bool correct, const Batch& batch, int site, int part);
+                 bool correct, const Batch& batch, int site);
 
 }  // namespace quern

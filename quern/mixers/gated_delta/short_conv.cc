@@ -5,20 +5,25 @@
 #include "quern/nn/dispatch.h"
 
 namespace quern {
+namespace {
+
+constexpr const char* kConv = "conv";  // the part of the state
+
+}  // namespace
 
 StatePart short_conv_part(int64_t taps, int64_t channels, DType kv) {
-  return {.name = "conv", .shape = {taps - 1, channels}, .dtype = ssm_state_dtype(kv), .cuts_inside = true};
+  return {.name = kConv, .shape = {taps - 1, channels}, .dtype = ssm_state_dtype(kv), .snapshots_inside = true};
 }
 
-Var short_conv(Tape& tape, const Var& x_TC, Parameter& w_C1K, const Batch& batch, int site, int part) {
+Var short_conv(Tape& tape, const Var& x_TC, Parameter& w_C1K, const Batch& batch, int site) {
   const Var w = tape.param(w_C1K);
   const Tensor x = x_TC.value, taps = taps_outermost(w.value), y = Tensor::empty(x.shape(), x.dtype());
   return with_float(x.dtype(), [&]<class T>() {
     auto inputs = [x, taps](std::span<const int32_t> offsets) {
       return kernels::CausalConvInputs<T>{x.view<const T, 2>(), taps.view<const T, 2>(), View<const T, 1>(), offsets};
     };
-    snapshot_tails(batch, site, part, x);
-    SsmStates<T, 2> tails(batch, site, part, x.dtype());
+    snapshot_tails(batch, site, kConv, x);
+    SsmStates<T, 2> tails(batch, site, kConv, x.dtype());
     kernels::causal_conv_silu<T>(inputs(batch.offsets), tails.views(), y.view<T, 2>());
     return tape.record(y, {x_TC, w}, [x, taps, inputs, offsets = batch.offsets](Grads& g) {
       Tensor gx = Tensor::empty(x.shape(), x.dtype()), gtaps = Tensor::zeros(taps.shape(), taps.dtype());

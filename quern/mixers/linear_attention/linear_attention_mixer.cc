@@ -45,7 +45,7 @@ void LinearAttentionMixer::visit(const std::string& prefix, const ParameterVisit
   out_.visit(prefix + "o_proj", v);
 }
 
-void LinearAttentionMixer::pack(const Packing& t) {
+void LinearAttentionMixer::pack(const WeightPrepacking& t) {
   qkv_.pack(t);
   out_.pack(t);
 }
@@ -54,11 +54,11 @@ Var LinearAttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batc
   if (batch.context) fail("linear_attention: rows of one document cannot lie on several ranks (parallel.context)");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
   std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
-  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site, 1);
+  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);
   auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
   auto direction = [&](const Var& x) { return c_.unit ? l2_norm(tape, heads(x), nullptr, 1, kUnitEps) : heads(x); };
   const Var q = direction(p[0]), k = direction(p[1]);
-  const Var o = memory_heads(tape, q, k, heads(p[2]), {}, false, batch, site, 0);
+  const Var o = memory_heads(tape, q, k, heads(p[2]), {}, false, batch, site);
   return linear(tape, reshape(tape, rms_norm(tape, reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, H * d}),
                 out_);
 }

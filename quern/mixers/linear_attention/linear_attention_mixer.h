@@ -28,7 +28,7 @@ class LinearAttentionMixer : public Mixer {
   explicit LinearAttentionMixer(LinearAttentionConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:

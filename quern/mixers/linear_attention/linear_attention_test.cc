@@ -34,7 +34,7 @@ void expect_its_sum(bool of_unit_vectors) {
   const LinearAttentionConfig c = config(1, 4, true, of_unit_vectors);
   LinearAttentionMixer m(c);
   std::map<std::string, Tensor> w;
-  for (auto& [name, p] : randomised(m, 3)) w[name] = p->value;
+  for (auto& [name, p] : randomized(m, 3)) w[name] = p->value;
   constexpr int64_t T = 7, D = 6, d = 4;
   const Tensor x = random_normal({T, D}, 4);
   Tape tape(Tape::inference);

@@ -105,12 +105,13 @@ Mamba1Mixer::Mamba1Mixer(Mamba1Config c)
 }
 
 StateSpec Mamba1Mixer::state_spec(DType kv) const {
-  return {{{.name = "conv", .shape = {c_.taps - 1, c_.inner}, .dtype = ssm_state_dtype(kv), .cuts_inside = true},
-           {.name = "ssm",
-            .shape = {c_.n_head, c_.n_state, c_.head_channels()},
-            .dtype = ssm_state_dtype(kv),
-            .cuts_inside = true,
-            .shard_axis = 0}}};
+  return {
+      {{.name = kConvTail, .shape = {c_.taps - 1, c_.inner}, .dtype = ssm_state_dtype(kv), .snapshots_inside = true},
+       {.name = kSsm,
+        .shape = {c_.n_head, c_.n_state, c_.head_channels()},
+        .dtype = ssm_state_dtype(kv),
+        .snapshots_inside = true,
+        .shard_axis = 0}}};
 }
 
 void Mamba1Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
@@ -125,7 +126,7 @@ void Mamba1Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   out_.visit(prefix + "out_proj", v);
 }
 
-void Mamba1Mixer::pack(const Packing& t) {
+void Mamba1Mixer::pack(const WeightPrepacking& t) {
   if (!t.packs()) return;
   if (!t.stored()) {
     Tensor w = in_.weight.value, halves = Tensor::empty(w.shape(), w.dtype());
@@ -199,12 +200,12 @@ Var Mamba1Mixer::scan(Tape& tape, const Var& u_TC, const Var& dt_TC, const Var& 
                                     .bias = row(dt_bias_),
                                     .offsets = offsets};
     };
-    in_stretches(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
+    between_snapshots(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
       SsmStates<T, 3> states(b, site, kSsm, u.dtype());
       std::vector<View<T, 2>> own;
       for (const View<T, 3>& s : states.views()) own.push_back(s[head]);
       kernels::selective_scan<T>(in(row, n, b.offsets), own, y.narrow(0, row, n).view<T, 2>(), thread_arena());
-      states.snapshot(into, site, kSsm, head);
+      states.snapshot(into, head);
     });
     return tape.record(y, inputs, [this, in, a, u, bc, head, offsets = batch.offsets](Grads& g) {
       const int64_t N = c_.n_state, C = c_.head_channels();

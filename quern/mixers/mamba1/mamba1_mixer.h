@@ -36,11 +36,11 @@ class Mamba1Mixer : public Mixer {
   explicit Mamba1Mixer(Mamba1Config config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:
-  enum Part { kConvTail, kSsm };
+  static constexpr const char *kConvTail = "conv", *kSsm = "ssm";  // parts of the state
   Var convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, int site);
   // One head's channels: u [T, I / heads] after the convolution.
   Var scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t head, const Batch& batch, int site);

@@ -32,7 +32,7 @@ TEST(Mamba1, IsItsEquations) {
   const Mamba1Config c = config(2);
   Mamba1Mixer m(c);
   std::map<std::string, Tensor> w;
-  for (auto& [name, p] : randomised(m, 3)) w[name] = p->value;
+  for (auto& [name, p] : randomized(m, 3)) w[name] = p->value;
   const int64_t T = 9, I = c.inner, N = c.n_state, R = c.dt_rank, C = c.head_channels(), S = R + 2 * N;
   Tensor x = random_normal({T, c.width}, 4), got;
   Tape tape(Tape::inference);

@@ -16,7 +16,7 @@
 #include "quern/kernels/ssm/causal_conv.h"
 #include "quern/kernels/ssm/gated_norm.h"
 #include "quern/mixers/mamba2/mamba2_mixer.h"
-#include "quern/mixers/ranks/context.h"
+#include "quern/mixers/ranks/context_parallel.h"
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
@@ -77,7 +77,7 @@ Tensor rows_only(const Tensor& x, std::span<const int32_t> offsets, int64_t N) {
 // Carries states from chunk to chunk. All in T but the sums of a, which are double.
 template <class T>
 struct Mamba2Mixer::Carry {
-  const Context& context;
+  const ContextParallel& context;
   Mamba2Config c;
   std::vector<int32_t> offsets;
   Tensor xbc, dt, a_log, bias;      // rows of C, steps, and what turns steps into decays
@@ -96,7 +96,7 @@ struct Mamba2Mixer::Carry {
     size_t at = 0;
     const auto& segments = context.segments();
     for (int index : {r, 2 * P - 1 - r}) {
-      const Cut cut = even_cut(context.tokens(), 2 * P, index);
+      const Range cut = even_range(context.tokens(), 2 * P, index);
       Chunk k{index, static_cast<int64_t>(at), 0, 0, -1, false};
       if (cut.end > cut.begin) {
         k.begin = offsets[at], k.end = offsets[at + 1], k.goes_on = segments[at].document < segments[at].begin;
@@ -255,12 +255,13 @@ struct Mamba2Mixer::Carry {
 
 template <class T>
 Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
-  const Context& context = *b.context;
+  const ContextParallel& context = *b.context;
   const int64_t I = c_.inner(), C = c_.channels(), H = c_.n_head, N = c_.n_state, GN = c_.n_group * N;
   const int64_t S = b.segments(), halo = c_.taps - 1;
   Var xbc = slice_columns(tape, p_TW, I, C), dt = slice_columns(tape, p_TW, I + C, H);
   xbc = context.narrow(
-      tape, convolved<T>(tape, context.widen(tape, xbc, halo), conv_w_, conv_b_, context.widened(halo).offsets),
+      tape,
+      convolved<T>(tape, context.with_halo(tape, xbc, halo), conv_w_, conv_b_, context.with_halo_batch(halo).offsets),
       halo);
 
   const Var a_log = tape.param(a_log_), bias = tape.param(dt_bias_), skip = tape.param(d_);

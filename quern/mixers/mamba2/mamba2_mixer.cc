@@ -44,12 +44,15 @@ Mamba2Mixer::Mamba2Mixer(Mamba2Config c)
 }
 
 StateSpec Mamba2Mixer::state_spec(DType kv) const {
-  return {{{.name = "conv", .shape = {c_.taps - 1, c_.channels()}, .dtype = ssm_state_dtype(kv), .cuts_inside = true},
-           {.name = "ssm",
+  return {{{.name = kConvTail,
+            .shape = {c_.taps - 1, c_.channels()},
+            .dtype = ssm_state_dtype(kv),
+            .snapshots_inside = true},
+           {.name = kSsm,
             .shape = {c_.n_head, c_.n_state, c_.head_dim},
             .dtype = ssm_state_dtype(kv),
-            .cut_alignment = kernels::kSsdChunk,
-            .cuts_inside = true,
+            .snapshot_alignment = kernels::kSsdChunk,
+            .snapshots_inside = true,
             .shard_axis = 0}}};
 }
 
@@ -64,7 +67,7 @@ void Mamba2Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   out_.visit(prefix + "out_proj", v);
 }
 
-void Mamba2Mixer::pack(const Packing& t) {
+void Mamba2Mixer::pack(const WeightPrepacking& t) {
   if (!t.packs()) return;
   in_.pack(t);
   out_.pack(t);
@@ -109,11 +112,11 @@ Var Mamba2Mixer::core(Tape& tape, const Var& p_TW, const Batch& batch, int site)
     snapshot_tails(batch, site, kConvTail, p.narrow(1, I, C));
     SsmStates<T, 2> tails(batch, site, kConvTail, dtype);
     kernels::causal_conv_silu<T>(conv(p, batch.offsets), tails.views(), xbc.view<T, 2>());
-    in_stretches(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
+    between_snapshots(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
       SsmStates<T, 3> states(b, site, kSsm, dtype);
       kernels::ssd<T>(ssd_inputs<T>(p.narrow(0, row, n), xbc.narrow(0, row, n), b.offsets), states.views(),
                       y.narrow(0, row, n).view<T, 2>(), scratch);
-      states.snapshot(into, site, kSsm);
+      states.snapshot(into);
     });
   }
   Tensor out = keep ? Tensor::empty({rows, I}, dtype) : y;

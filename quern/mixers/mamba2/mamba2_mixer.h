@@ -39,11 +39,11 @@ class Mamba2Mixer : public Mixer {
   explicit Mamba2Mixer(Mamba2Config config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:
-  enum Part { kConvTail, kSsm };
+  static constexpr const char *kConvTail = "conv", *kSsm = "ssm";  // parts of the state
   // Everything between the two projections.
   template <class T>
   Var core(Tape& tape, const Var& p_TW, const Batch& batch, int site);

@@ -38,7 +38,7 @@ TEST(Mamba2, IsItsEquations) {
   const Mamba2Config c = config(4, 2);
   Mamba2Mixer m(c);
   std::map<std::string, Tensor> w;
-  for (auto& [name, p] : randomised(m, 3)) w[name] = p->value;
+  for (auto& [name, p] : randomized(m, 3)) w[name] = p->value;
   const int64_t T = 9, I = c.inner(), N = c.n_state, GN = c.n_group * N, C = c.channels(), W = I + C + c.n_head;
   Tensor x = random_normal({T, c.width}, 4), got;
   Tape tape(Tape::inference);

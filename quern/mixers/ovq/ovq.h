@@ -28,7 +28,7 @@ struct OvqOptions {
   int64_t horizon = 0;        // of linear growth
   bool spread = true;         // the least similar tokens open rows; false: tokens drawn at random (an ablation)
   bool count_bias = true;     // false: counts are for the means alone
-  bool normalise = false;     // read keys as S/‖S‖, not S/c
+  bool normalize = false;     // read keys as S/‖S‖, not S/c
   bool delta_values = false;  // a row's value moves by what its readout lacked: D_v += (v − readout(k)) / c
 };
 void check(const OvqOptions& o, const char* where);  // throws Error naming the field

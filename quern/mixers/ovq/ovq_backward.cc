@@ -24,7 +24,7 @@ class Replay {
     keys_rows = zeros(o.rows * d_);
     values_columns = zeros(dv_ * ovq_key_stride(o.rows));
     chunk_values_columns = zeros(dv_ * ovq_key_stride(o.chunk));
-    norms_ = zeros(o.normalise ? o.rows : 0);
+    norms_ = zeros(o.normalize ? o.rows : 0);
     const int64_t chunks = (x.q.shape[0] + o.chunk - 1) / o.chunk;
     log_.reserve(static_cast<size_t>(chunks));
     for (int64_t r = 0; r + 1 < chunks; ++r) forward(r, rows);

@@ -69,7 +69,7 @@ void ovq_forward(const OvqOptions& o, const OvqTokens<T>& x, OvqMemory<T>& m, Vi
                  Arena& scratch) {
   Arena::Scope scope(scratch);
   const int64_t n = x.q.shape[0], d = x.q.shape[1], dv = x.v.shape[1], C = o.chunk, chunk_stride = ovq_key_stride(C);
-  T *norms = scratch.take<T>(o.normalise ? o.rows : 0).data(),
+  T *norms = scratch.take<T>(o.normalize ? o.rows : 0).data(),
     *lacking = scratch.take<T>(o.delta_values ? C * dv : 0).data();
   int32_t* rows = scratch.take<int32_t>(C).data();
   const T* divisor = ovq_divisor(o, m, d, norms);

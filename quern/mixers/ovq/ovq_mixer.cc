@@ -32,7 +32,7 @@ OvqOptions OvqConfig::options() const {
                .horizon = horizon,
                .spread = spread,
                .count_bias = count_bias,
-               .normalise = normalise,
+               .normalize = normalize,
                .delta_values = delta_values};
   check(o, "mixer ovq");
   return o;
@@ -54,15 +54,18 @@ OvqMixer::OvqMixer(OvqConfig c)
 StateSpec OvqMixer::state_spec(DType kv) const {
   const int64_t H = c_.n_head, d = c_.head_dim;
   auto part = [&](const char* name, Shape shape) {
-    return StatePart{
-        .name = name, .shape = std::move(shape), .dtype = ssm_state_dtype(kv), .cuts_inside = true, .shard_axis = 0};
+    return StatePart{.name = name,
+                     .shape = std::move(shape),
+                     .dtype = ssm_state_dtype(kv),
+                     .snapshots_inside = true,
+                     .shard_axis = 0};
   };
-  StateSpec s{{part("keys", {H, d, ovq_key_stride(o_.rows)}),
-               part("values", {H, o_.rows, d}),
-               part("counts", {H, o_.rows}),
-               part("chunk_keys", {H, d, ovq_key_stride(o_.chunk)}),
-               part("chunk_values", {H, o_.chunk, d}),
-               {.name = "marks", .shape = {2}, .dtype = DType::i64, .cuts_inside = true}}};
+  StateSpec s{{part(kKeys, {H, d, ovq_key_stride(o_.rows)}),
+               part(kValues, {H, o_.rows, d}),
+               part(kCounts, {H, o_.rows}),
+               part(kChunkKeys, {H, d, ovq_key_stride(o_.chunk)}),
+               part(kChunkValues, {H, o_.chunk, d}),
+               {.name = kMarks, .shape = {2}, .dtype = DType::i64, .snapshots_inside = true}}};
   if (c_.key_shift) s.parts.push_back(key_shift_part(H * d, kv));
   return s;
 }
@@ -75,7 +78,7 @@ void OvqMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   out_.visit(prefix + "o_proj", v);
 }
 
-void OvqMixer::pack(const Packing& t) {
+void OvqMixer::pack(const WeightPrepacking& t) {
   qkv_.pack(t);
   out_.pack(t);
 }
@@ -129,8 +132,8 @@ void OvqMixer::run(const Tensor& q, const Tensor& k, const Tensor& v, const Batc
   for (size_t s = 0; s < b.states.size(); ++s)
     std::copy_n(marks.data() + 2 * s, 2, b.states[s]->fixed(site, kMarks).data<int64_t>());
   if (!into) return;
-  keys.snapshot(into, site, kKeys), values.snapshot(into, site, kValues), counts.snapshot(into, site, kCounts);
-  chunk_keys.snapshot(into, site, kChunkKeys), chunk_values.snapshot(into, site, kChunkValues);
+  keys.snapshot(into), values.snapshot(into), counts.snapshot(into);
+  chunk_keys.snapshot(into), chunk_values.snapshot(into);
   into->fixed(site, kMarks).copy_from(b.states[0]->fixed(site, kMarks));
 }
 
@@ -143,7 +146,7 @@ Var OvqMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_
   const int64_t H = c_.n_head, d = c_.head_dim;
   Tensor lse, rows;
   if (keep) lse = Tensor::empty({H, q.dim(0)}, q.dtype()), rows = Tensor::zeros({H, q.dim(0)}, DType::i32);
-  in_stretches(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
+  between_snapshots(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
     run<T>(q.narrow(0, row, n), k.narrow(0, row, n), v.narrow(0, row, n), b, site, out.narrow(0, row, n), lse, rows,
            into);
   });
@@ -177,7 +180,7 @@ Var OvqMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site)
   if (batch.context) fail("ovq: rows of one document cannot lie on several ranks (parallel.context)");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
   std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
-  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site, kShift);
+  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);
   auto heads = [&](const Var& x) { return reshape(tape, Var(x), {T, H, d}); };
   auto unit = [&](const Var& x) { return l2_norm(tape, heads(x), nullptr, 1, kUnitEps); };
   const Var q = unit(p[0]), k = unit(p[1]), v = heads(p[2]);

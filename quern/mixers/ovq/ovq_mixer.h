@@ -16,7 +16,7 @@ namespace quern {
 struct OvqConfig {
   int64_t width = 0, n_head = 0, head_dim = 0, rows = 1024, chunk = 128, horizon = 0;
   std::string growth = "plateau";
-  bool key_shift = false, spread = true, count_bias = true, normalise = false, delta_values = false;
+  bool key_shift = false, spread = true, count_bias = true, normalize = false, delta_values = false;
   template <class V>
   void visit(V& v) {
     v("width", width, "width of the residual stream");
@@ -29,7 +29,7 @@ struct OvqConfig {
     v("key_shift", key_shift, "keys that hold a learnt share of the token before");
     v("spread", spread, "tokens least like the rows open new ones; false: tokens drawn at random");
     v("count_bias", count_bias, "logits hold the logarithm of a row's count");
-    v("normalise", normalise, "the dictionary's keys are read as unit vectors", aka("normalize"));
+    v("normalise", normalize, "the dictionary's keys are read as unit vectors", aka("normalize"));
     v("delta_values", delta_values, "values move by what their readout lacked");
   }
   OvqOptions options() const;  // throws Error naming the field
@@ -40,13 +40,15 @@ class OvqMixer : public Mixer {
   explicit OvqMixer(OvqConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
   // Sequences begun from now on have so many rows; those that go on keep theirs.
   void set_rows(int64_t rows);
 
  private:
-  enum Part { kKeys, kValues, kCounts, kChunkKeys, kChunkValues, kMarks, kShift };
+  // Parts of the state.
+  static constexpr const char *kKeys = "keys", *kValues = "values", *kCounts = "counts", *kChunkKeys = "chunk_keys",
+                              *kChunkValues = "chunk_values", *kMarks = "marks";
   template <class T>
   Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
   template <class T>

@@ -19,7 +19,7 @@ OvqConfig config(int64_t heads, int64_t d, int64_t rows, int64_t chunk) {
 
 TEST(OvqMixer, FiniteDifferences) {
   OvqConfig plain = config(2, 4, 3, 2), options = config(1, 5, 2, 1), shifted = config(2, 3, 4, 2);
-  options.normalise = options.delta_values = true;
+  options.normalize = options.delta_values = true;
   options.growth = "greedy";
   shifted.key_shift = true, shifted.count_bias = false;
   for (const OvqConfig& c : {plain, options, shifted}) {
@@ -40,14 +40,14 @@ TEST(OvqMixer, SnapshotInsideAPrompt) {
   OvqConfig c = config(2, 8, 12, 8);
   c.key_shift = true;
   OvqMixer m(c);
-  randomised(m, 3);
+  randomized(m, 3);
   m.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
   const Tensor x = random_normal({40, 6}, 4, DType::f32);
   Tape t(Tape::inference);
   const StateSite site{0, 0, m.state_spec(DType::f32)};
   SequenceState whole({site}), at_21({site});
   Batch b = Batch::resume({&whole}, {40});
-  b.cuts = {{0, 21, &at_21}};
+  b.snapshot_points = {{0, 21, &at_21}};
   const Tensor y = m.forward(t, Var(x), b, 0).value;
   const Tensor rest = m.forward(t, Var(x.narrow(0, 21, 19).clone()), Batch::resume({&at_21}, {19}), 0).value;
   expect_rows(rest, y, 21, 1e-6);
@@ -57,7 +57,7 @@ TEST(OvqMixer, SnapshotInsideAPrompt) {
 
 TEST(OvqMixer, RowsMayChangeAfterTraining) {
   OvqMixer m(config(1, 8, 4, 4));
-  randomised(m, 5);
+  randomized(m, 5);
   m.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
   const Tensor x = random_normal({64, 6}, 6, DType::f32);
   Tape t(Tape::inference);
@@ -66,7 +66,7 @@ TEST(OvqMixer, RowsMayChangeAfterTraining) {
   const Tensor small = m.forward(t, Var(x), Batch::single(64), 0).value;
   OvqConfig all = config(1, 8, 4, 64);
   OvqMixer exact(all);
-  randomised(exact, 5);
+  randomized(exact, 5);
   exact.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
   const Tensor attention = exact.forward(t, Var(x), Batch::single(64), 0).value;
   auto distance = [&](const Tensor& y) {

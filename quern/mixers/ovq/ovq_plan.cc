@@ -28,9 +28,9 @@ std::string_view name_of(OvqGrowth g) {
 }
 
 void check(const OvqOptions& o, const char* where) {
-  constexpr int64_t kMost = int64_t{1} << 24;  // counts are exact in f32 below it
-  if (o.rows < 1 || o.rows > kMost) fail("{}, rows: {} is outside 1 … {}", where, o.rows, kMost);
-  if (o.chunk < 1 || o.chunk > kMost) fail("{}, chunk: {} is outside 1 … {}", where, o.chunk, kMost);
+  constexpr int64_t kMax = int64_t{1} << 24;  // counts are exact in f32 below it
+  if (o.rows < 1 || o.rows > kMax) fail("{}, rows: {} is outside 1 … {}", where, o.rows, kMax);
+  if (o.chunk < 1 || o.chunk > kMax) fail("{}, chunk: {} is outside 1 … {}", where, o.chunk, kMax);
   if (o.growth == OvqGrowth::linear && o.horizon < 1)
     fail("{}, horizon: {}, linear growth needs 1 or more", where, o.horizon);
 }
@@ -46,7 +46,7 @@ int64_t ovq_rows_after(const OvqOptions& o, int64_t t) {
 
 template <class T>
 const T* ovq_divisor(const OvqOptions& o, const OvqMemory<T>& m, int64_t d, T* room) {
-  if (!o.normalise) return m.counts;
+  if (!o.normalize) return m.counts;
   const int64_t stride = ovq_key_stride(o.rows);
   std::fill_n(room, m.live, T(0));
   for (int64_t c = 0; c < d; ++c)
@@ -95,10 +95,10 @@ int64_t ovq_plan(const OvqOptions& o, const OvqMemory<T>& m, int64_t d, const T*
     for (int64_t t = 0; t < n; ++t) {
       T* row = alike.data() + t * m.live;
       RowMath<T>::divide(m.live, T(1), divisor, row);
-      const T most = RowMath<T>::largest(m.live, row);
-      const int64_t at = std::find(row, row + m.live, most) - row;
+      const T maximum = RowMath<T>::largest(m.live, row);
+      const int64_t at = std::find(row, row + m.live, maximum) - row;
       const bool found = at < m.live;  // a key that is not a number resembles no row: row 0 takes it
-      best[static_cast<size_t>(i + t)] = found ? most : kNever<T>;
+      best[static_cast<size_t>(i + t)] = found ? maximum : kNever<T>;
       rows[i + t] = found ? static_cast<int32_t>(at) : 0;
     }
   }

@@ -20,7 +20,7 @@ void softmax_backward_rows(const OvqReading<T>& r, View<const T, 2> out, View<co
     if (r.options.count_bias)
       for (int64_t j = 0; j < live; ++j) pi[j] *= r.memory.counts[j];
     Math::divide(live, T(1), r.memory.counts, gi);
-    Math::centre(n, Math::dot(r.dv, out.row(i), gout.row(i)), pi, gi);
+    Math::center(n, Math::dot(r.dv, out.row(i), gout.row(i)), pi, gi);
     std::fill(pi + n, pi + columns, T(0));
     std::fill(gi + n, gi + columns, T(0));
   }
@@ -54,13 +54,13 @@ void ovq_read(const OvqReading<T>& r, View<const T, 2> q, View<T, 2> out, View<T
   for (int64_t i = 0; i < l; ++i) {
     const int64_t n = r.visible(i);
     T* e = x + i * columns;
-    const T most = Math::largest(n, e);
-    Math::exps(n, most, e);
+    const T maximum = Math::largest(n, e);
+    Math::exps(n, maximum, e);
     sums[i] = r.options.count_bias ? Math::dot(live, e, r.memory.counts) : Math::sum(live, e);
     sums[i] += Math::sum(n - live, e + live);
     if (!r.options.count_bias) Math::divide(live, T(1), r.memory.counts, e);
     std::fill(e + n, e + columns, T(0));
-    if (lse) lse(i) = most + std::log(sums[i]);
+    if (lse) lse(i) = maximum + std::log(sums[i]);
   }
   Math::product({x, columns, 1, r.memory.values, r.dv, out.data, out.stride[0], l, r.dv, live, false});
   if (r.own())
@@ -87,7 +87,7 @@ void ovq_read_backward(const OvqReading<T>& r, const OvqTransposed<T>& t, View<c
   softmax_backward_rows(r, out, lse, gout, p, dx, W, l);  // p: probabilities, dx: gradients of the logits
   for (int64_t i = 0; i < l; ++i)
     g.scale += static_cast<double>(Math::dot(r.visible(i), dx + i * W, x + i * W) / r.scale);
-  if (r.options.normalise)  // ∂(S/‖S‖): the part along S goes
+  if (r.options.normalize)  // ∂(S/‖S‖): the part along S goes
     for (int64_t i = 0; i < l; ++i)
       for (int64_t j = 0; j < live; ++j)
         Math::add(d, -dx[i * W + j] * x[i * W + j] / (r.divisor[j] * r.divisor[j]), t.keys_rows + j * d,

@@ -26,7 +26,7 @@ double inner(const Vector& a, const Vector& b) {
 Vector direction(const OvqOptions& o, const Vector& key) {
   Vector k = key;
   const double norm = std::sqrt(inner(k, k));
-  if (o.normalise && norm > 0)
+  if (o.normalize && norm > 0)
     for (double& x : k) x /= norm;
   return k;
 }
@@ -41,9 +41,9 @@ struct Seen {
 Vector attend_to(const Vector& q, const std::vector<Seen>& all, double scale, size_t dv) {
   Vector logits, out(dv, 0.0);
   for (const Seen& s : all) logits.push_back(scale * inner(q, s.key) + s.bias);
-  const double most = *std::max_element(logits.begin(), logits.end());
+  const double maximum = *std::max_element(logits.begin(), logits.end());
   double total = 0;
-  for (double& x : logits) total += x = std::exp(x - most);
+  for (double& x : logits) total += x = std::exp(x - maximum);
   for (size_t j = 0; j < all.size(); ++j)
     for (size_t c = 0; c < dv; ++c) out[c] += logits[j] / total * all[j].value[c];
   return out;

@@ -25,14 +25,14 @@ const HeadCase kCases[] = {
     {"greedy", {.rows = 20, .chunk = 8, .growth = OvqGrowth::greedy}},
     {"linear", {.rows = 12, .chunk = 5, .growth = OvqGrowth::linear, .horizon = 60}},
     {"no_bias", {.rows = 12, .chunk = 8, .count_bias = false}},
-    {"normalise", {.rows = 12, .chunk = 8, .normalise = true}},
+    {"normalise", {.rows = 12, .chunk = 8, .normalize = true}},
     {"delta_values", {.rows = 12, .chunk = 8, .delta_values = true}},
     {"all_options",
      {.rows = 9,
       .chunk = 7,
       .growth = OvqGrowth::greedy,
       .count_bias = false,
-      .normalise = true,
+      .normalize = true,
       .delta_values = true}},
     {"no_dictionary", {.rows = 4, .chunk = 64}},
     {"one_row", {.rows = 1, .chunk = 1}},
@@ -210,7 +210,7 @@ TEST(Ovq, TokenByTokenHasTheBitsOfTheWhole) {
   const Isa was = active_isa();
   for (const OvqOptions& o : {OvqOptions{.rows = 48, .chunk = 40},
                               OvqOptions{.rows = 21, .chunk = 8, .growth = OvqGrowth::greedy, .count_bias = false},
-                              OvqOptions{.rows = 30, .chunk = 16, .normalise = true, .delta_values = true}}) {
+                              OvqOptions{.rows = 30, .chunk = 16, .normalize = true, .delta_values = true}}) {
     expect_same_bits<double>(o);
     for (Isa isa : {Isa::ref, Isa::avx2, Isa::avx512}) {
       if (isa > detected_isa()) continue;

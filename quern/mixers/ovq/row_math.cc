@@ -43,9 +43,9 @@ template <class T>
 T RowMath<T>::largest(int64_t n, const T* x) {
   if constexpr (std::is_same_v<T, float>)
     if (const RowMathTable* f = fast<T>()) return f->largest(n, x);
-  T most = -std::numeric_limits<T>::infinity();
-  for (int64_t i = 0; i < n; ++i) most = std::max(most, x[i]);
-  return most;
+  T maximum = -std::numeric_limits<T>::infinity();
+  for (int64_t i = 0; i < n; ++i) maximum = std::max(maximum, x[i]);
+  return maximum;
 }
 
 template <class T>
@@ -95,9 +95,9 @@ void RowMath<T>::add(int64_t n, T s, const T* x, T* y) {
 }
 
 template <class T>
-void RowMath<T>::centre(int64_t n, T mean, const T* p, T* x) {
+void RowMath<T>::center(int64_t n, T mean, const T* p, T* x) {
   if constexpr (std::is_same_v<T, float>)
-    if (const RowMathTable* f = fast<T>()) return f->centre(n, mean, p, x);
+    if (const RowMathTable* f = fast<T>()) return f->center(n, mean, p, x);
   for (int64_t i = 0; i < n; ++i) x[i] = p[i] * (x[i] - mean);
 }
 

@@ -15,7 +15,7 @@ struct RowMath {
   static void scale(int64_t n, T s, T* x);
   static void divide(int64_t n, T s, const T* d, T* x);
   static void add(int64_t n, T s, const T* x, T* y);
-  static void centre(int64_t n, T mean, const T* p, T* x);
+  static void center(int64_t n, T mean, const T* p, T* x);
 };
 
 }  // namespace quern

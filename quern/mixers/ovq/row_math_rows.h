@@ -53,7 +53,7 @@ void product(const SmallProduct<float>& p) {
   for (; j + kTileVectors * kLanes <= p.n; j += kTileVectors * kLanes)
     tile_column<kTileVectors>(p, 0, j, kernels::Full{});
   for (; j + kLanes <= p.n; j += kLanes) tile_column<1>(p, 0, j, kernels::Full{});
-  if (j < p.n) tile_column<1>(p, 0, j, kernels::Part(p.n - j));
+  if (j < p.n) tile_column<1>(p, 0, j, kernels::PartialVec(p.n - j));
 }
 
 void exps(int64_t n, float shift, float* x) {
@@ -88,14 +88,14 @@ void add_row(int64_t n, float s, const float* x, float* y) {
   });
 }
 
-void centre_row(int64_t n, float mean, const float* p, float* x) {
+void center_row(int64_t n, float mean, const float* p, float* x) {
   kernels::each_vec(n, [&](int64_t c, auto m) {
     kernels::store(x + c, kernels::load(p + c, m) * (kernels::load(x + c, m) - kernels::vset(mean)), m);
   });
 }
 
 constexpr RowMathTable kRowMathTable = {product,   kernels::max_vec, exps,    sum_row,   dot_row,
-                                        scale_row, divide_row,       add_row, centre_row};
+                                        scale_row, divide_row,       add_row, center_row};
 
 }  // namespace
 }  // namespace quern

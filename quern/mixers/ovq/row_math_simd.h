@@ -26,7 +26,7 @@ struct RowMathTable {
   void (*scale)(int64_t n, float s, float* x);                      // x = s·x
   void (*divide)(int64_t n, float s, const float* d, float* x);     // x = s·x / d
   void (*add)(int64_t n, float s, const float* x, float* y);        // y += s·x
-  void (*centre)(int64_t n, float mean, const float* p, float* x);  // x = p·(x − mean)
+  void (*center)(int64_t n, float mean, const float* p, float* x);  // x = p·(x − mean)
 };
 extern const RowMathTable row_math_avx2, row_math_avx512;
 

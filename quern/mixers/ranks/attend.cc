@@ -31,10 +31,8 @@ void attend_cached(const Tensor& q, const std::vector<CachedRows>& caches, const
   kernels::attention<T, KV>(q.view<const T, 3>(), segments, kernel_options(o), out.view<T, 3>(), {}, scratch);
 }
 
-// Of a site whose cache is in 8 bits.
-int scale_part(const SequenceState& state, int site) {
-  return static_cast<int>(state.sites()[static_cast<size_t>(site)].spec.parts.size()) - 2;
-}
+// Parts of the state.
+constexpr const char *kKeys = "k", *kValues = "v", *kKeyScales = "k_scale", *kValueScales = "v_scale";
 
 template <class T>
 Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b,
@@ -88,9 +86,9 @@ std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t win
                      .window = window,
                      .shard_axis = 0};
   };
-  std::vector<StatePart> parts = {part("k"), part("v")};
+  std::vector<StatePart> parts = {part(kKeys), part(kValues)};
   if (kv != DType::i8) return parts;
-  for (const char* name : {"k_scale", "v_scale"}) {
+  for (const char* name : {kKeyScales, kValueScales}) {
     StatePart scale = part(name);
     scale.shape = {n_head_kv, 1}, scale.dtype = DType::f32;
     parts.push_back(std::move(scale));
@@ -98,11 +96,10 @@ std::vector<StatePart> kv_parts(int64_t n_head_kv, int64_t head_dim, int64_t win
   return parts;
 }
 
-CachedRows cached_rows(const SequenceState& state, int site, int k_part) {
-  CachedRows c{state.rows(site, k_part), state.rows(site, k_part + 1), {}, {}};
+CachedRows cached_rows(const SequenceState& state, int site) {
+  CachedRows c{state.rows(site, kKeys), state.rows(site, kValues), {}, {}};
   if (c.k.dtype() != DType::i8) return c;
-  const int scales = scale_part(state, site);
-  c.k_scale = state.rows(site, scales), c.v_scale = state.rows(site, scales + 1);
+  c.k_scale = state.rows(site, kKeyScales), c.v_scale = state.rows(site, kValueScales);
   return c;
 }
 
@@ -112,22 +109,21 @@ View<float, 2> scales_of(const Tensor& t) {
   return {v.data, {v.shape[0], v.shape[1]}, {v.stride[0], v.stride[1]}};
 }
 
-void append_rows(SequenceState& state, int site, int k_part, const Tensor& k, const Tensor& v) {
-  const auto append = [&](int part, const Tensor& rows, int scales) {
+void append_rows(SequenceState& state, int site, const Tensor& k, const Tensor& v) {
+  const auto append = [&](const char* part, const Tensor& rows, const char* scales) {
     const Tensor to = state.append(site, part, rows.dim(0));
     if (to.dtype() != DType::i8) return to.copy_from(rows);
-    kernels::quantise_cache_rows(rows.to(DType::f32).view<const float, 3>(), to.view<int8_t, 3>(),
+    kernels::quantize_cache_rows(rows.to(DType::f32).view<const float, 3>(), to.view<int8_t, 3>(),
                                  scales_of(state.append(site, scales, rows.dim(0))));
   };
-  const int scales = scale_part(state, site);
-  append(k_part, k, scales), append(k_part + 1, v, scales + 1);
+  append(kKeys, k, kKeyScales), append(kValues, v, kValueScales);
 }
 
 Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t n, DType type) {
   const Tensor from = rows.narrow(0, begin, n);
   if (rows.dtype() != DType::i8) return from.to(type);
   const Tensor wide = Tensor::empty(from.shape(), DType::f32);
-  kernels::dequantise_cache_rows(from.view<const int8_t, 3>(), scales_of(scale.narrow(0, begin, n)),
+  kernels::dequantize_cache_rows(from.view<const int8_t, 3>(), scales_of(scale.narrow(0, begin, n)),
                                  wide.view<float, 3>());
   return wide.to(type);
 }
@@ -144,8 +140,8 @@ Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, con
   parallel_for(static_cast<int64_t>(caches.size()), kSequencesAPart, [&](int64_t from, int64_t to) {
     for (auto s = static_cast<size_t>(from); s < static_cast<size_t>(to); ++s) {
       const int64_t begin = b.offsets[s], n = b.offsets[s + 1] - begin;
-      append_rows(*b.states[s], site, o.k_part, k_THd.value.narrow(0, begin, n), v_THd.value.narrow(0, begin, n));
-      caches[s] = cached_rows(*b.states[s], site, o.k_part);
+      append_rows(*b.states[s], site, k_THd.value.narrow(0, begin, n), v_THd.value.narrow(0, begin, n));
+      caches[s] = cached_rows(*b.states[s], site);
     }
   });
   const Tensor& q = q_THd.value;

@@ -56,9 +56,9 @@ Var attend_shards(const Var& q_v, const Var& k_v, const Var& v_v, const Batch& b
     const int64_t begin = b.offsets[s], n = b.offsets[s + 1] - begin, length = state.length();
     if (n == 0) continue;
     for (const RowRun& run : shards.here(length, length + n))
-      append_rows(state, site, o.k_part, k_v.value.narrow(0, begin + run.row - length, run.n),
+      append_rows(state, site, k_v.value.narrow(0, begin + run.row - length, run.n),
                   v_v.value.narrow(0, begin + run.row - length, run.n));
-    const CachedRows cache = cached_rows(state, site, o.k_part);
+    const CachedRows cache = cached_rows(state, site);
     const Tensor mine = q.narrow(0, begin, n);
     QUERN_CHECK(cache.k.dim(0) == shards.count_here(length + n), "{} rows of {} on rank {}", cache.k.dim(0),
                 length + n, shards.comm().rank());

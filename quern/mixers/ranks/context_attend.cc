@@ -9,7 +9,7 @@ namespace {
 // Keys and values as they stand at every rank in turn: use(k, v, runs of their rows), then on to the next rank. What
 // `use` adds to gk and gv (if there) goes along and is home in the end.
 template <class Use>
-void go_round(const Context& c, Tensor k, Tensor v, Tensor gk, Tensor gv, Use&& use) {
+void go_round(const ContextParallel& c, Tensor k, Tensor v, Tensor gk, Tensor gv, Use&& use) {
   Communicator& comm = c.comm();
   const int P = comm.size(), next = (comm.rank() + 1) % P, before = (comm.rank() + P - 1) % P;
   for (int step = 0; step < P; ++step) {
@@ -42,14 +42,15 @@ void go_round(const Context& c, Tensor k, Tensor v, Tensor gk, Tensor gv, Use&& 
   if (gk.defined()) use(Tensor(), Tensor(), {}, gk, gv);  // home
 }
 
-std::vector<RowRun> all_runs(const Context& c) {  // rows of gathered tensors
+std::vector<RowRun> all_runs(const ContextParallel& c) {  // rows of gathered tensors
   std::vector<int64_t> rows;
   for (int r = 0; r < c.comm().size(); ++r) rows.insert(rows.end(), c.rows_of(r).begin(), c.rows_of(r).end());
   return runs_of(rows);
 }
 
 template <class T>
-Var attend_rows(Tape& tape, const Context& c, const Var& q_v, const Var& k_v, const Var& v_v, const BlockHeads& h) {
+Var attend_rows(Tape& tape, const ContextParallel& c, const Var& q_v, const Var& k_v, const Var& v_v,
+                const BlockHeads& h) {
   BlockSaved<T> x{q_v.value.contiguous_copy_if_needed(),
                   k_v.value.contiguous_copy_if_needed(),
                   v_v.value.contiguous_copy_if_needed(),
@@ -59,7 +60,7 @@ Var attend_rows(Tape& tape, const Context& c, const Var& q_v, const Var& k_v, co
   const auto blocks = std::make_shared<const VisibleBlocks>(h.window, &c.documents(), runs_of(c.rows()));
   const auto p = BlockPartial<T>::nothing(n, h);
   Tensor all_k, all_v;
-  if (c.form() == ContextForm::gather) {
+  if (c.form() == ContextParallelKind::gather) {
     all_k = c.gather(x.k), all_v = c.gather(x.v);
     forward_block<T>(*blocks, h, x.q, all_k, all_v, all_runs(c), p);
   } else {
@@ -73,11 +74,11 @@ Var attend_rows(Tape& tape, const Context& c, const Var& q_v, const Var& k_v, co
   return tape.record(x.o, {q_v, k_v, v_v}, [&c, h, x, blocks, all_k, all_v](Grads& g) {
     const Tensor go = g.out().contiguous_copy_if_needed(), delta = block_delta<T>(go, x.o);
     const Tensor gq = Tensor::zeros(x.q.shape(), x.q.dtype());
-    if (c.form() == ContextForm::gather) {
+    if (c.form() == ContextParallelKind::gather) {
       const Tensor gk = Tensor::zeros(all_k.shape(), all_k.dtype()), gv = Tensor::zeros(all_v.shape(), all_v.dtype());
       backward_block<T>(*blocks, h, x, go, delta, all_k, all_v, all_runs(c), gq, gk, gv);
-      g.add(1, c.sum_home(gk));
-      g.add(2, c.sum_home(gv));
+      g.add(1, c.reduce_to_owner(gk));
+      g.add(2, c.reduce_to_owner(gv));
     } else {
       go_round(
           c, x.k, x.v, Tensor::zeros(x.k.shape(), x.k.dtype()), Tensor::zeros(x.v.shape(), x.v.dtype()),
@@ -93,7 +94,7 @@ Var attend_rows(Tape& tape, const Context& c, const Var& q_v, const Var& k_v, co
 
 }  // namespace
 
-Var context_attend(Tape& tape, const Context& c, const Var& q, const Var& k, const Var& v, AttendOptions o) {
+Var context_attend(Tape& tape, const ContextParallel& c, const Var& q, const Var& k, const Var& v, AttendOptions o) {
   const BlockHeads h{
       q.dim(1), k.dim(1), q.dim(2), v.dim(2), o.scale, o.window, o.bf16_math && q.dtype() == DType::f32};
   return with_float(q.dtype(), [&]<class T>() { return attend_rows<T>(tape, c, q, k, v, h); });

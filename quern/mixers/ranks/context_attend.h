@@ -8,11 +8,12 @@
 // divided by P, since zig-zag chunks see equally much; blocks beyond the diagonal are skipped.
 #pragma once
 #include "quern/mixers/ranks/attend.h"
-#include "quern/mixers/ranks/context.h"
+#include "quern/mixers/ranks/context_parallel.h"
 
 namespace quern {
 
 // Rows of this rank. q [n, Hq, d], k [n, Hkv, d], v [n, Hkv, dv] → [n, Hq, dv].
-Var context_attend(Tape& tape, const Context& context, const Var& q, const Var& k, const Var& v, AttendOptions o);
+Var context_attend(Tape& tape, const ContextParallel& context, const Var& q, const Var& k, const Var& v,
+                   AttendOptions o);
 
 }  // namespace quern

@@ -19,7 +19,7 @@ struct BlockHeads {
   bool bf16;  // products of f32 rounded to bf16
 };
 
-// A run of rows that are neighbours in the whole: where they lie, and who they are.
+// A run of rows that are neighbors in the whole: where they lie, and who they are.
 struct RowRun {
   int64_t local, row, n;
 };

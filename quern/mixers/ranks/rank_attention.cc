@@ -29,11 +29,11 @@ void rotate(Communicator& comm, std::span<const uint8_t> out, std::span<uint8_t>
 Tensor by_ring(Communicator& comm, const Tensor& q, const Tensor& k, const Tensor& v, Counts counts,
                const RankAttentionOptions& o, ExchangeMemory& memory) {
   const int p = comm.size();
-  const int64_t most = *std::max_element(counts.begin(), counts.end()), rows = q.dim(0) * q.dim(1), dv = v.dim(2);
+  const int64_t maximum = *std::max_element(counts.begin(), counts.end()), rows = q.dim(0) * q.dim(1), dv = v.dim(2);
   Tensor all = memory.take({p, rows, dv + 2}, q.dtype()), k_room, v_room, slice;
   if (p > 1) {
-    k_room = memory.take({most, k.dim(1), k.dim(2)}, k.dtype()),
-    v_room = memory.take({most, v.dim(1), dv}, v.dtype());
+    k_room = memory.take({maximum, k.dim(1), k.dim(2)}, k.dtype()),
+    v_room = memory.take({maximum, v.dim(1), dv}, v.dtype());
     slice = memory.take({std::min(o.slice_bytes, std::max(k_room.bytes(), v_room.bytes()))}, DType::u8);
   }
   std::vector<Tensor> pieces;

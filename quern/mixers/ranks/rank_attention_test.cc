@@ -130,7 +130,7 @@ TEST(RankAttention, LogitsOfTensAndDoublePrecision) {
 
 // Bytes and messages at the send calls, all ranks together.
 struct Sent {
-  int64_t bytes = 0, most_messages = 0, extra = 0;
+  int64_t bytes = 0, max_messages = 0, extra = 0;
 };
 Sent sent_by(int ranks, const Case& x, const RankAttentionOptions& o) {
   Sent s;
@@ -140,7 +140,7 @@ Sent sent_by(int ranks, const Case& x, const RankAttentionOptions& o) {
     run(c, x, even_counts(x.k.dim(0), ranks), o, memory);
     const std::lock_guard lock(m);
     s.bytes += c.sent().bytes;
-    s.most_messages = std::max(s.most_messages, c.sent().messages);
+    s.max_messages = std::max(s.max_messages, c.sent().messages);
     s.extra = std::max(s.extra, memory.peak());
   });
   return s;
@@ -159,13 +159,13 @@ TEST(RankAttention, StepsAndBytesAreTheClosedForms) {
     const Sent tree = with(ReduceForm::butterfly);
     EXPECT_EQ(tree.bytes, (whole * rounds + 2 * (p - whole)) * B);
     if (p == whole) {
-      EXPECT_EQ(tree.most_messages, rounds);
+      EXPECT_EQ(tree.max_messages, rounds);
     }
     EXPECT_EQ(tree.extra, B);
     EXPECT_LT(tree.extra, 64 << 10);
     const Sent ring = with(ReduceForm::ring);
     EXPECT_EQ(ring.bytes, p * (p - 1) * B);
-    EXPECT_EQ(ring.most_messages, p - 1);
+    EXPECT_EQ(ring.max_messages, p - 1);
     for (ReduceForm f : {ReduceForm::three_reduces, ReduceForm::two_reduces, ReduceForm::heads})
       EXPECT_EQ(with(f).bytes, 2 * (p - 1) * B) << reduce_form_name(f);
     EXPECT_EQ(with(ReduceForm::native).bytes, tree.bytes) << "threads bring no reduction of their own";
@@ -175,7 +175,7 @@ TEST(RankAttention, StepsAndBytesAreTheClosedForms) {
     // Keys and values: every block makes p − 1 hops. With slices of a whole block two messages a step.
     const Sent kv = sent_by(static_cast<int>(p), x, {.form = ShardForm::ring_kv});
     EXPECT_EQ(kv.bytes, (p - 1) * n * 2 * hkv * d * 4);
-    EXPECT_EQ(kv.most_messages, 2 * (p - 1));
+    EXPECT_EQ(kv.max_messages, 2 * (p - 1));
     EXPECT_EQ(sent_by(static_cast<int>(p), x, {.form = ShardForm::gather_kv}).bytes, kv.bytes);
     // Room: two blocks of n/p keys, a slice of one, and the records.
     if (p > 1 && n % p == 0) {

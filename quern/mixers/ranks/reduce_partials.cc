@@ -13,9 +13,10 @@ std::span<std::byte> bytes_of(const Tensor& t) {
   return {static_cast<std::byte*>(t.raw()), static_cast<size_t>(t.bytes())};
 }
 
-void along(Communicator& comm, const Tensor& records, const Moves& moves, ExchangeMemory& memory) {
+void along(Communicator& comm, const Tensor& records, const CommSchedule& schedule, ExchangeMemory& memory) {
   Tensor arrived = memory.take(records.shape(), records.dtype());
-  reduce_along(comm, moves, bytes_of(records), bytes_of(arrived), partial_merge(records.dtype(), records.dim(1) - 2));
+  reduce_along(comm, schedule, bytes_of(records), bytes_of(arrived),
+               partial_merge(records.dtype(), records.dim(1) - 2));
   memory.give(arrived);
 }
 
@@ -57,7 +58,7 @@ void by_heads(Communicator& comm, const Tensor& records, ExchangeMemory& memory)
   const int p = comm.size();
   const int64_t rows = records.dim(0), width = records.dim(1);
   std::vector<int64_t> counts = even_counts(rows, p);
-  const Cut mine = even_cut(rows, p, comm.rank());
+  const Range mine = even_range(rows, p, comm.rank());
   const int64_t n = mine.end - mine.begin;
   for (int64_t& c : counts) c *= width;
   Tensor arrived = memory.take({p, n, width}, records.dtype());
@@ -118,9 +119,9 @@ void reduce_partials(Communicator& comm, const Tensor& records, const ReduceOpti
       if (comm.native_all_reduce(bytes_of(records), partial_merge(records.dtype(), records.dim(1) - 2))) return;
       [[fallthrough]];
     case ReduceForm::butterfly:
-      return along(comm, records, butterfly_moves(comm.rank(), p), memory);
+      return along(comm, records, butterfly_schedule(comm.rank(), p), memory);
     case ReduceForm::two_level:
-      return along(comm, records, two_level_moves(comm.rank(), contiguous_nodes(p, o.node_ranks)), memory);
+      return along(comm, records, two_level_schedule(comm.rank(), contiguous_nodes(p, o.node_ranks)), memory);
     case ReduceForm::heads:
       return by_heads(comm, records, memory);
     case ReduceForm::ring:

@@ -36,7 +36,7 @@ class ExchangeMemory {
 
 struct ReduceOptions {
   ReduceForm form = ReduceForm::butterfly;
-  int node_ranks = 1;  // two-level: so many neighbours make a node
+  int node_ranks = 1;  // two-level: so many neighbors make a node
 };
 
 // records [rows, dv + 2]: this rank's going in, the whole coming out.

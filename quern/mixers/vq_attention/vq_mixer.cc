@@ -44,15 +44,18 @@ VqAttentionMixer::VqAttentionMixer(VqAttentionConfig c)
 StateSpec VqAttentionMixer::state_spec(DType kv) const {
   const int64_t H = c_.n_head, d = c_.head_dim;
   auto part = [&](const char* name, Shape shape) {
-    return StatePart{
-        .name = name, .shape = std::move(shape), .dtype = ssm_state_dtype(kv), .cuts_inside = true, .shard_axis = 0};
+    return StatePart{.name = name,
+                     .shape = std::move(shape),
+                     .dtype = ssm_state_dtype(kv),
+                     .snapshots_inside = true,
+                     .shard_axis = 0};
   };
-  StateSpec s{{part("values", {H, c_.codes, d}),
-               part("counts", {H, c_.codes}),
-               part("chunk_keys", {H, d, ovq_key_stride(c_.chunk)}),
-               part("chunk_values", {H, c_.chunk, d}),
-               part("chunk_codes", {H, c_.chunk}),
-               {.name = "seen", .shape = {1}, .dtype = DType::i64, .cuts_inside = true}}};
+  StateSpec s{{part(kValues, {H, c_.codes, d}),
+               part(kCounts, {H, c_.codes}),
+               part(kChunkKeys, {H, d, ovq_key_stride(c_.chunk)}),
+               part(kChunkValues, {H, c_.chunk, d}),
+               part(kChunkCodes, {H, c_.chunk}),
+               {.name = kSeen, .shape = {1}, .dtype = DType::i64, .snapshots_inside = true}}};
   if (c_.key_shift) s.parts.push_back(key_shift_part(H * d, kv));
   return s;
 }
@@ -66,7 +69,7 @@ void VqAttentionMixer::visit(const std::string& prefix, const ParameterVisitor& 
   out_.visit(prefix + "o_proj", v);
 }
 
-void VqAttentionMixer::pack(const Packing& t) {
+void VqAttentionMixer::pack(const WeightPrepacking& t) {
   if (!t.packs()) return;
   qkv_.pack(t);
   out_.pack(t);
@@ -122,9 +125,9 @@ void VqAttentionMixer::run(const Tensor& q, const Tensor& k, const Tensor& v, co
   for (size_t s = 0; s < b.states.size(); ++s)
     b.states[s]->fixed(site, kSeen).data<int64_t>()[0] += b.offsets[s + 1] - b.offsets[s];
   if (!into) return;
-  values.snapshot(into, site, kValues), counts.snapshot(into, site, kCounts);
-  chunk_keys.snapshot(into, site, kChunkKeys), chunk_values.snapshot(into, site, kChunkValues);
-  chunk_codes.snapshot(into, site, kChunkCodes);
+  values.snapshot(into), counts.snapshot(into);
+  chunk_keys.snapshot(into), chunk_values.snapshot(into);
+  chunk_codes.snapshot(into);
   into->fixed(site, kSeen).copy_from(b.states[0]->fixed(site, kSeen));
 }
 
@@ -139,7 +142,7 @@ Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const
   const int64_t H = c_.n_head, d = c_.head_dim;
   Tensor lse, rows;
   if (keep) lse = Tensor::empty({H, q.dim(0)}, q.dtype()), rows = Tensor::empty({H, q.dim(0)}, DType::i32);
-  in_stretches(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
+  between_snapshots(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
     run<T>(q.narrow(0, row, n), k.narrow(0, row, n), v.narrow(0, row, n), columns, b, site, out.narrow(0, row, n),
            lse, rows, into);
   });
@@ -180,7 +183,7 @@ Var VqAttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, i
   if (batch.context) fail("vq_attention: rows of one document cannot lie on several ranks (parallel.context)");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
   std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
-  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site, kShift);
+  if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);
   auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
   const Var q = l2_norm(tape, heads(p[0]), nullptr, 1, kUnitEps),
             k = l2_norm(tape, heads(p[1]), nullptr, 1, kUnitEps), v = heads(p[2]);

@@ -31,11 +31,13 @@ class VqAttentionMixer : public Mixer {
   explicit VqAttentionMixer(VqAttentionConfig config);
   StateSpec state_spec(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
 
  private:
-  enum Part { kValues, kCounts, kChunkKeys, kChunkValues, kChunkCodes, kSeen, kShift };
+  // Parts of the state.
+  static constexpr const char *kValues = "values", *kCounts = "counts", *kChunkKeys = "chunk_keys",
+                              *kChunkValues = "chunk_values", *kChunkCodes = "chunk_codes", *kSeen = "seen";
   template <class T>
   Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
   template <class T>

@@ -1,4 +1,4 @@
-// Attention over quantised keys: a head against automatic differentiation of whole rows of quantised keys, the layer
+// Attention over quantized keys: a head against automatic differentiation of whole rows of quantized keys, the layer
 // in any split against the whole, documents apart, and that the codebook moves to the keys.
 #include "quern/mixers/ssm_test_util.h"
 #include "quern/mixers/vq_attention/vq_mixer.h"
@@ -46,7 +46,7 @@ void expect_golden(double tolerance) {
   EXPECT_NEAR(gscale, goldens.tensor("gscale").item(0), 10 * tolerance);
 }
 
-TEST(Vq, AHeadIsAttentionOverQuantisedKeys) {
+TEST(Vq, AHeadIsAttentionOverQuantizedKeys) {
   expect_golden<double>(1e-12);
   expect_golden<float>(2e-5);
 }
@@ -70,7 +70,7 @@ TEST(VqAttention, AnySplitAndDocuments) {
 // The codebook's gradient points from the code to the mean of its keys: some steps along it bring it nearer.
 TEST(VqAttention, CodebookGoesToTheKeys) {
   VqAttentionMixer m(config(false));
-  initialise(m, 3);
+  initialize(m, 3);
   const Tensor x = random_normal({200, 6}, 4, DType::f32);
   Parameter* codes = nullptr;
   m.visit("", [&](const std::string& name, Parameter& p) {

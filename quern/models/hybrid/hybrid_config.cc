@@ -13,8 +13,8 @@ HybridConfig HybridConfig::from_hf(const Json& j) {
   HybridConfig c;
   from_json(j, c, kWhere);
   c.source = j;
-  auto bounds = [](const char* key, int64_t v, int64_t most) {
-    if (v < 1 || v > most) fail("{}, {}: {} is outside 1 … {}", kWhere, key, v, most);
+  auto bounds = [](const char* key, int64_t v, int64_t maximum) {
+    if (v < 1 || v > maximum) fail("{}, {}: {} is outside 1 … {}", kWhere, key, v, maximum);
   };
   bounds("vocab_size", c.vocab_size, 1 << 24);
   bounds("hidden_size", c.hidden_size, 1 << 20);

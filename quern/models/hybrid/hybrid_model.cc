@@ -49,7 +49,7 @@ void HybridModel::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "model.norm.weight", norm_);
 }
 
-void HybridModel::pack(const Packing& t) {
+void HybridModel::pack(const WeightPrepacking& t) {
   head_.pack(t);
   for (auto& b : blocks_) {
     b->mixer->pack(t);

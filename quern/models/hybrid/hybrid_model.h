@@ -22,7 +22,7 @@ class HybridModel : public Model {
   Json config() const override { return config_.to_hf(); }
   std::vector<StateSite> sites(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
   Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
   Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {

@@ -42,8 +42,8 @@ LlamaConfig LlamaConfig::from_hf(const Json& j) {
 }
 
 void LlamaConfig::check() const {
-  auto bounds = [](const char* key, int64_t v, int64_t most) {
-    if (v < 1 || v > most) fail("{}, {}: {} is outside 1 … {}", kWhere, key, v, most);
+  auto bounds = [](const char* key, int64_t v, int64_t maximum) {
+    if (v < 1 || v > maximum) fail("{}, {}: {} is outside 1 … {}", kWhere, key, v, maximum);
   };
   bounds("vocab_size", vocab_size, 1 << 24);
   bounds("hidden_size", hidden_size, 1 << 20);

@@ -66,7 +66,7 @@ void LlamaModel::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "model.norm.weight", norm_);
 }
 
-void LlamaModel::pack(const Packing& t) {
+void LlamaModel::pack(const WeightPrepacking& t) {
   head_.pack(t);
   for (auto& b : blocks_) {
     b->attention.pack(t);

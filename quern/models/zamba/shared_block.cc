@@ -60,7 +60,7 @@ void Invocation::visit_adapters(const std::string& block_prefix, size_t number, 
   gate_up->up.visit(p + "1", v);
 }
 
-void Invocation::pack(const Packing& t) {
+void Invocation::pack(const WeightPrepacking& t) {
   linear.pack(t);
   if (qkv_down) qkv_down->pack(t);
   for (Linear& l : qkv_up) l.pack(t);
@@ -92,7 +92,7 @@ void SharedBlock::visit(const std::string& prefix, const ParameterVisitor& v) {
   down_.visit(ff + "down_proj", v);
 }
 
-void SharedBlock::pack(const Packing& t) {
+void SharedBlock::pack(const WeightPrepacking& t) {
   qkv_.pack(t);
   o_.pack(t);
   gate_up_.pack(t);

@@ -36,7 +36,7 @@ class Invocation : public Module {
   // Adapters are named inside the block's prefix, by the invocation's number.
   void visit_adapters(const std::string& block_prefix, size_t number, const ParameterVisitor& v);
   void visit(const std::string& prefix, const ParameterVisitor& v) override { linear.visit(prefix + "linear", v); }
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
 
   struct Adapter {
     Linear down, up;
@@ -52,7 +52,7 @@ class SharedBlock : public Module {
   explicit SharedBlock(SharedBlockConfig config);
   StateSpec state_spec(DType kv) const { return {kv_parts(c_.n_head_kv, c_.head_dim(), 0, kv)}; }
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   // f·Linᵀ of this invocation: what is added to the input of the layer's mixer.
   Var forward(Tape& tape, const Var& h_TH, const Var& e0_TH, Invocation& own, const Batch& batch, int site);
 

@@ -40,8 +40,8 @@ std::vector<std::string> zamba_layer_names(const std::vector<bool>& hybrid) {
   return names;
 }
 
-void zamba_check_size(const char* key, int64_t v, int64_t most) {
-  if (v < 1 || v > most) fail("config.json, {}: {} is outside 1 … {}", key, v, most);
+void zamba_check_size(const char* key, int64_t v, int64_t maximum) {
+  if (v < 1 || v > maximum) fail("config.json, {}: {} is outside 1 … {}", key, v, maximum);
 }
 
 ZambaStack::ZambaStack(ZambaStackConfig config, const MakeMixer& make)
@@ -90,7 +90,7 @@ void ZambaStack::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "model.final_layernorm.weight", norm_);
 }
 
-void ZambaStack::pack(const Packing& t) {
+void ZambaStack::pack(const WeightPrepacking& t) {
   head_.pack(t);
   for (Layer& l : layers_) l.mixer->pack(t);
   for (auto& b : blocks_) b->pack(t);

@@ -35,7 +35,7 @@ class ZambaStack : public Model {
   int64_t vocab_size() const override { return stack_.vocab; }
   std::vector<StateSite> sites(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
   Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
   Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
@@ -73,6 +73,6 @@ class ZambaStack : public Model {
 std::vector<bool> zamba_hybrid_layers(const std::vector<std::string>& names);
 std::vector<std::string> zamba_layer_names(const std::vector<bool>& hybrid);
 // Throws Error naming the field unless 1 ≤ v ≤ most.
-void zamba_check_size(const char* key, int64_t v, int64_t most);
+void zamba_check_size(const char* key, int64_t v, int64_t maximum);
 
 }  // namespace quern

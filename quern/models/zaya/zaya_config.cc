@@ -137,8 +137,8 @@ ZayaConfig ZayaConfig::from_hf(const Json& j, const TensorFolder* weights) {
 }
 
 void ZayaConfig::check() const {
-  auto at_least_one = [](const char* key, int64_t v, int64_t most) {
-    if (v < 1 || v > most) fail("{}, {}: {} is outside 1 … {}", kWhere, key, v, most);
+  auto at_least_one = [](const char* key, int64_t v, int64_t maximum) {
+    if (v < 1 || v > maximum) fail("{}, {}: {} is outside 1 … {}", kWhere, key, v, maximum);
   };
   at_least_one("vocab_size", vocab_size, 1 << 24);
   at_least_one("hidden_size", hidden_size, 1 << 20);

@@ -3,6 +3,7 @@
 #include "quern/base/error.h"
 #include "quern/mixers/attention/attention_mixer.h"
 #include "quern/mixers/cca/cca_mixer.h"
+#include "quern/models/zaya/zaya_names.h"
 #include "quern/nn/registry.h"
 
 namespace quern {
@@ -86,7 +87,7 @@ void ZayaModel::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "model.norm.weight", norm_);
 }
 
-void ZayaModel::pack(const Packing& t) {
+void ZayaModel::pack(const WeightPrepacking& t) {
   head_.pack(t);
   for (auto& b : blocks_) {
     b->attention->pack(t);
@@ -94,8 +95,20 @@ void ZayaModel::pack(const Packing& t) {
   }
 }
 
-void ZayaModel::share_experts(Communicator* group) {
+bool ZayaModel::share_experts(Communicator* group) {
   for (auto& b : blocks_) b->moe.share(group);
+  return true;
+}
+
+// The router counts them in the gradient of its balancing biases; the last class is no expert.
+std::vector<std::span<const float>> ZayaModel::expert_loads() {
+  std::vector<std::span<const float>> loads;
+  for (auto& b : blocks_)
+    b->moe.router().visit("", [&](const std::string&, Parameter& p) {
+      if (p.kind != ParameterKind::balance || !p.grad.defined()) return;
+      loads.push_back(p.grad.span<float>().first(static_cast<size_t>(p.grad.size()) - 1));
+    });
+  return loads;
 }
 
 Var ZayaModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
@@ -131,6 +144,7 @@ void register_zaya(Registry& r) {
   r.models.add("zaya", [](const Json& config, const TensorFolder* weights) -> std::unique_ptr<Model> {
     return std::make_unique<ZayaModel>(ZayaConfig::from_hf(config, weights));
   });
+  r.layouts.add("zaya", zaya_legacy_layout);
 }
 }  // namespace models
 

@@ -29,7 +29,7 @@ class ZayaModel : public Model {
   Json config() const override { return config_.to_hf(); }
   std::vector<StateSite> sites(DType kv) const override;
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const Packing& t) override;
+  void pack(const WeightPrepacking& t) override;
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
   Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
   Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
@@ -38,8 +38,10 @@ class ZayaModel : public Model {
   Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const override;
   bool ignorable(const std::string& tensor) const override;
 
+  bool share_experts(Communicator* group) override;
+  std::vector<std::span<const float>> expert_loads() override;
+
   const ZayaConfig& zaya() const { return config_; }
-  void share_experts(Communicator* group);  // of every block: MoeFfn::share
   MoeFfn& moe(int64_t block) { return blocks_[static_cast<size_t>(block)]->moe; }
 
  private:

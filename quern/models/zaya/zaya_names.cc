@@ -41,7 +41,7 @@ std::string swap_prefix(const std::string& s, const std::string& from, const std
 
 }  // namespace
 
-LegacyPlace zaya_legacy_place(const std::string& name, int64_t n_blocks) {
+LayoutPlace zaya_legacy_place(const std::string& name, int64_t n_blocks) {
   if (name == "model.norm.weight") return {"model.final_norm.weight", ""};
   std::string s = swap_prefix(name, "model.input_hidden_states_", "model.layers.0.res_scale.hidden_states_");
   const std::string layers = "model.layers.";

@@ -9,7 +9,7 @@ namespace quern {
 namespace {
 
 // [E, rows, cols] out of E matrices.
-Tensor stack(const TensorFolder& f, const LegacyPlace& place, const Shape& shape) {
+Tensor stack(const TensorFolder& f, const LayoutPlace& place, const Shape& shape) {
   Tensor out;
   for (int64_t e = 0; e < shape[0]; ++e) {
     Tensor t = read_checked(f, fmt::format("{}{}{}", place.name, e, place.expert_tail), {shape[1], shape[2]});
@@ -24,7 +24,7 @@ Tensor stack(const TensorFolder& f, const LegacyPlace& place, const Shape& shape
 
 Tensor ZayaModel::read(const TensorFolder& f, const std::string& name, const Parameter& p) const {
   if (zaya_is_legacy(f)) {
-    LegacyPlace place = zaya_legacy_place(name, config_.num_hidden_layers);
+    LayoutPlace place = zaya_legacy_place(name, config_.num_hidden_layers);
     return place.expert_tail.empty() ? read_checked(f, place.name, p.shape) : stack(f, place, p.shape);
   }
   if (!f.contains(name))
@@ -32,7 +32,7 @@ Tensor ZayaModel::read(const TensorFolder& f, const std::string& name, const Par
   if (!f.contains(name) && p.shape.size() == 3 && name.find(".experts.") != name.npos) {
     // Experts apart under current names: …experts.3.down_proj.weight.
     size_t at = name.rfind('.') + 1;
-    LegacyPlace place{name.substr(0, at), "." + name.substr(at) + ".weight"};
+    LayoutPlace place{name.substr(0, at), "." + name.substr(at) + ".weight"};
     if (f.contains(place.name + "0" + place.expert_tail)) return stack(f, place, p.shape);
   }
   return read_checked(f, name, p.shape);

@@ -34,7 +34,7 @@ void run(const AdamWStep& a, int64_t n) {
   fast ? fast->update(a, n) : update_ref(a, n);
 }
 
-constexpr size_t kM = 0, kV = 1, kStep = 2;  // order of the state
+constexpr const char *kM = "m", *kV = "v", *kStep = "step";  // parts of the state
 
 }  // namespace
 
@@ -54,16 +54,16 @@ AdamW::AdamW(AdamWOptions options) : o_(options) {
 }
 
 std::vector<OptimizerPart> AdamW::state(const std::string&, const Parameter& p) const {
-  return {{"m", DType::f32, p.shape}, {"v", DType::f32, p.shape}, {"step", DType::i64, {1}}};
+  return {{kM, DType::f32, p.shape}, {kV, DType::f32, p.shape}, {kStep, DType::i64, {1}}};
 }
 
 void AdamW::step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const {
-  for (OptimizerSlot* slot : slots) ++*slot->state[kStep].data<int64_t>();
+  for (OptimizerSlot* slot : slots) ++*slot->state.at(kStep).data<int64_t>();
   each_piece(slots, [&](OptimizerSlot& slot, int64_t begin, int64_t end) {
     const Parameter& p = *slot.parameter;
-    adamw_update({p.value.data<float>() + begin, p.grad.data<float>() + begin, slot.state[kM].data<float>() + begin,
-                  slot.state[kV].data<float>() + begin, end - begin},
-                 o_, s.lr * slot.lr_scale, s.grad_scale, *slot.state[kStep].data<int64_t>());
+    adamw_update({p.value.data<float>() + begin, p.grad.data<float>() + begin,
+                  slot.state.at(kM).data<float>() + begin, slot.state.at(kV).data<float>() + begin, end - begin},
+                 o_, s.lr * slot.lr_scale, s.grad_scale, *slot.state.at(kStep).data<int64_t>());
     refresh_working(slot, begin, end);
   });
 }

@@ -30,7 +30,7 @@ void adamw_update(const AdamWPiece& p, const AdamWOptions& o, double lr, double 
 class AdamW : public Optimizer {
  public:
   explicit AdamW(AdamWOptions options);  // throws Error naming the field
-  OptimizerCut cut() const override { return OptimizerCut::elements; }
+  OptimizerRange cut() const override { return OptimizerRange::elements; }
   std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const override;
   void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const override;
 

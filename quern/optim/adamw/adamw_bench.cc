@@ -19,8 +19,7 @@ void bench_optim_adamw(Bench& b) {
   double elements = 0;
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].parameter = &parameters[i];
-    for (const OptimizerPart& s : adamw.state("w", parameters[i]))
-      slots[i].state.push_back(Tensor::zeros(s.shape, s.dtype));
+    slots[i].state = OptimizerState(adamw.state("w", parameters[i]));
     elements += static_cast<double>(parameters[i].value.size());
     at.push_back(&slots[i]);
   }

@@ -6,6 +6,11 @@
 #include "quern/nn/registry.h"
 
 namespace quern {
+namespace {
+
+constexpr const char *kM = "m", *kV = "v", *kStep = "step";  // parts of the state
+
+}  // namespace
 
 BiasBalancer::BiasBalancer(BalanceOptions o) : o_(o) {
   for (auto [field, value] : {std::pair{"beta1", o.beta1}, {"beta2", o.beta2}})
@@ -16,7 +21,7 @@ BiasBalancer::BiasBalancer(BalanceOptions o) : o_(o) {
 std::vector<OptimizerPart> BiasBalancer::state(const std::string& name, const Parameter& p) const {
   if (p.kind != ParameterKind::balance)
     fail("optimizer balance: {} is no balancing bias (nothing counts its load)", name);
-  return {{"m", DType::f32, p.shape}, {"v", DType::f32, p.shape}, {"step", DType::i64, {1}}};
+  return {{kM, DType::f32, p.shape}, {kV, DType::f32, p.shape}, {kStep, DType::i64, {1}}};
 }
 
 void BiasBalancer::step(std::span<OptimizerSlot* const> slots, const OptimizerStep&) const {
@@ -26,8 +31,9 @@ void BiasBalancer::step(std::span<OptimizerSlot* const> slots, const OptimizerSt
     double total = 0;
     for (float c : counts) total += c;
     if (total == 0) continue;
-    float *m = slot->state[0].data<float>(), *v = slot->state[1].data<float>(), *b = p.value.data<float>();
-    const double t = static_cast<double>(++*slot->state[2].data<int64_t>());
+    OptimizerState& state = slot->state;
+    float *m = state.at(kM).data<float>(), *v = state.at(kV).data<float>(), *b = p.value.data<float>();
+    const double t = static_cast<double>(++*state.at(kStep).data<int64_t>());
     const double c1 = 1 - std::pow(o_.beta1, t), c2 = 1 - std::pow(o_.beta2, t);
     for (size_t j = 0; j < counts.size(); ++j) {
       const double g = counts[j] / total - 1.0 / static_cast<double>(counts.size());

@@ -12,6 +12,7 @@ namespace quern {
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;
+constexpr const char* kMomentum = "muon_m";  // the part of the state
 
 }  // namespace
 
@@ -45,7 +46,7 @@ std::vector<OptimizerPart> Muon::state(const std::string& name, const Parameter&
     fail("optimizer muon: {} of shape {} is no matrix; give it another optimizer by a rule", name,
          to_string(p.shape));
   if (o_.momentum == 0) return {};
-  return {{"muon_m", DType::f32, p.shape}};
+  return {{kMomentum, DType::f32, p.shape}};
 }
 
 double Muon::scale(int64_t rows, int64_t columns) const {
@@ -74,7 +75,7 @@ double Muon::cost(int64_t rows, int64_t columns) const {
 
 void Muon::direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const {
   const float* g = slot.parameter->grad.data<float>() + at;
-  float* m = o_.momentum == 0 ? nullptr : slot.state[0].data<float>() + at;
+  float* m = o_.momentum == 0 ? nullptr : slot.state.at(kMomentum).data<float>() + at;
   const float mu = static_cast<float>(o_.momentum), in = static_cast<float>(s.grad_scale);
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     if (m == nullptr) {
@@ -106,7 +107,7 @@ void Muon::matrix(OptimizerSlot& slot, int64_t at, int64_t rows, int64_t columns
   Arena::Scope scope(arena);
   float* u = arena.take<float>(n).data();
   direction(slot, at, n, s, u);
-  orthogonalise({u, {rows, columns}});
+  orthogonalize({u, {rows, columns}});
   apply(slot, at, n, s, u, rows, columns);
 }
 

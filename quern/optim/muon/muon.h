@@ -42,7 +42,7 @@ class Muon : public MatrixOptimizer {
   LogicalMatrices matrices(const Parameter& p) const override { return logical_matrices(p, o_.split_fused); }
   double cost(int64_t rows, int64_t columns) const override;
   void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const override;
-  void orthogonalise(View<float, 2> u) const override { newton_schulz(u, newton_schulz_); }
+  void orthogonalize(View<float, 2> u) const override { newton_schulz(u, newton_schulz_); }
   void apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
              int64_t columns) const override;
 

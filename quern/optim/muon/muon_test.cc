@@ -52,7 +52,7 @@ std::vector<double> singular_values(const Tensor& x) {
   return s;
 }
 
-Tensor orthogonalised(const std::string& golden, const NewtonSchulzOptions& o) {
+Tensor orthogonalized(const std::string& golden, const NewtonSchulzOptions& o) {
   Tensor x = goldens().tensor(golden + ".in").clone();
   newton_schulz(x.view<float, 2>(), o);
   return x;
@@ -71,8 +71,8 @@ TEST(NewtonSchulz, MatchesThePublishedFormulaInDouble) {
     SCOPED_TRACE(name);
     using enum NewtonSchulzOptions::Coefficients;
     const Tensor want = goldens().tensor(std::string(name) + ".out");
-    EXPECT_LT(worst(orthogonalised(name, {.steps = 5, .dtype = DType::f32, .coefficients = published}), want), 2e-5);
-    EXPECT_LT(worst(orthogonalised(name, {.steps = 5, .dtype = DType::bf16, .coefficients = published}), want),
+    EXPECT_LT(worst(orthogonalized(name, {.steps = 5, .dtype = DType::f32, .coefficients = published}), want), 2e-5);
+    EXPECT_LT(worst(orthogonalized(name, {.steps = 5, .dtype = DType::bf16, .coefficients = published}), want),
               0.06);  // 2⁻⁸ a rounding, eleven of them
   }
 }
@@ -84,11 +84,11 @@ TEST(NewtonSchulz, SingularValuesEndNearOne) {
   for (DType t : {DType::f32, DType::bf16}) {
     for (const char* name : kConditioned) {
       SCOPED_TRACE(fmt::format("{} {}", name, dtype_name(t)));
-      std::vector<double> s = singular_values(orthogonalised(name, {.dtype = t, .coefficients = minimax}));
+      std::vector<double> s = singular_values(orthogonalized(name, {.dtype = t, .coefficients = minimax}));
       EXPECT_GT(s.front(), 0.7);
       EXPECT_LT(s.back(), 1.2);
       const bool hard = std::string(name).ends_with("1000");
-      s = singular_values(orthogonalised(name, {.steps = hard ? 7 : 5, .dtype = t, .coefficients = published}));
+      s = singular_values(orthogonalized(name, {.steps = hard ? 7 : 5, .dtype = t, .coefficients = published}));
       EXPECT_GT(s.front(), 0.66);
       EXPECT_LT(s.back(), 1.23);
     }
@@ -110,7 +110,7 @@ struct One {
   One(Tensor w, MuonOptions o) : muon(std::move(o)) {
     p.shape = w.shape(), p.value = std::move(w);
     slot.name = "w", slot.parameter = &p;
-    for (const OptimizerPart& s : muon.state("w", p)) slot.state.push_back(Tensor::zeros(s.shape, s.dtype));
+    slot.state = OptimizerState(muon.state("w", p));
   }
   void step(Tensor g, const OptimizerStep& s) {
     p.grad = std::move(g);

@@ -22,7 +22,7 @@ struct NewtonSchulzOptions {
   enum class Coefficients { published, minimax } coefficients = Coefficients::minimax;
 };
 
-// x becomes its own orthogonalised form. Zero stays zero. Scratch comes from the thread's arena.
+// x becomes its own orthogonalized form. Zero stays zero. Scratch comes from the thread's arena.
 void newton_schulz(View<float, 2> x, const NewtonSchulzOptions& o);
 double newton_schulz_flops(int64_t rows, int64_t columns, int steps);        // done
 double newton_schulz_plain_flops(int64_t rows, int64_t columns, int steps);  // without using the symmetry

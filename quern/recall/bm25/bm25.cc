@@ -54,8 +54,8 @@ size_t Bm25Index::remove(std::span<const int64_t> ids) {
   return n;
 }
 
-std::vector<Hit> Bm25Index::top(std::string_view query, size_t k,
-                                std::optional<std::span<const int64_t>> allowed) const {
+std::vector<ScoredDocument> Bm25Index::top(std::string_view query, size_t k,
+                                           std::optional<std::span<const int64_t>> allowed) const {
   std::vector<uint64_t> keys;
   for_each_word(query, [&](size_t begin, size_t end) {
     const std::string form = normal_form(query.substr(begin, end - begin), keys_.options());
@@ -82,7 +82,7 @@ std::vector<Hit> Bm25Index::top(std::string_view query, size_t k,
       if (!bits.empty()) best = rank_top(view, terms, c, options_, k, bits);
     }
   }
-  std::vector<Hit> hits;
+  std::vector<ScoredDocument> hits;
   for (const RankedDocument& r : best) hits.push_back({ids_[r.document], r.score});
   return hits;
 }
@@ -92,8 +92,9 @@ Bm25Part Bm25Index::part() const {
   return {postings_.view(), ids_, postings_.words()};
 }
 
-std::vector<Hit> top_across(std::span<const Bm25Part> parts, const TokenOptions& words, const Bm25Options& options,
-                            std::string_view query, size_t k, std::optional<std::span<const int64_t>> allowed) {
+std::vector<ScoredDocument> top_across(std::span<const Bm25Part> parts, const TokenOptions& words,
+                                       const Bm25Options& options, std::string_view query, size_t k,
+                                       std::optional<std::span<const int64_t>> allowed) {
   std::vector<uint64_t> keys;
   for (const std::string& w : words_of(query, words)) keys.push_back(word_key(w));
   std::vector<QueryTerm> terms = query_terms(keys);
@@ -103,7 +104,7 @@ std::vector<Hit> top_across(std::span<const Bm25Part> parts, const TokenOptions&
     for (QueryTerm& t : terms)
       if (const TermEntry* e = p.postings.find(t.key)) t.documents += e->documents;
   }
-  std::vector<Hit> hits;
+  std::vector<ScoredDocument> hits;
   for (const Bm25Part& p : parts) {
     if (p.ids.empty()) continue;
     std::vector<RankedDocument> best;
@@ -128,8 +129,9 @@ std::vector<Hit> top_across(std::span<const Bm25Part> parts, const TokenOptions&
     }
     for (const RankedDocument& r : best) hits.push_back({p.ids[r.document], r.score});
   }
-  std::sort(hits.begin(), hits.end(),
-            [](const Hit& a, const Hit& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; });
+  std::sort(hits.begin(), hits.end(), [](const ScoredDocument& a, const ScoredDocument& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+  });
   if (hits.size() > k) hits.resize(k);
   return hits;
 }

@@ -19,10 +19,10 @@
 
 namespace quern {
 
-struct Hit {
+struct ScoredDocument {
   int64_t id;
   float score;
-  bool operator==(const Hit&) const = default;
+  bool operator==(const ScoredDocument&) const = default;
 };
 
 // One of several indices that are searched as one: document d of the postings is ids[d], ids ascend.
@@ -33,9 +33,9 @@ struct Bm25Part {
 };
 // The k best of all parts, best first, ties to the smaller id; frequencies and lengths are those of all parts
 // together. `allowed` as in Bm25Index::top.
-std::vector<Hit> top_across(std::span<const Bm25Part> parts, const TokenOptions& words, const Bm25Options& options,
-                            std::string_view query, size_t k,
-                            std::optional<std::span<const int64_t>> allowed = std::nullopt);
+std::vector<ScoredDocument> top_across(std::span<const Bm25Part> parts, const TokenOptions& words,
+                                       const Bm25Options& options, std::string_view query, size_t k,
+                                       std::optional<std::span<const int64_t>> allowed = std::nullopt);
 
 class Bm25Index {
  public:
@@ -45,8 +45,8 @@ class Bm25Index {
   bool remove(int64_t id) { return remove(std::span(&id, 1)) == 1; }
   // The k best with a score above zero, best first, ties to the one added earlier. `allowed`: ids in ascending order,
   // without repetition; others are passed over (ids that are not in the index do no harm).
-  std::vector<Hit> top(std::string_view query, size_t k,
-                       std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
+  std::vector<ScoredDocument> top(std::string_view query, size_t k,
+                                  std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
   size_t size() const { return ids_.size(); }
   uint64_t words() const { return postings_.words(); }
   size_t bytes() const;

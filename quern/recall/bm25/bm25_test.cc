@@ -32,7 +32,7 @@ TEST(Bm25, EqualsAnotherImplementation) {
     Bm25Index index({}, {.k1 = run.at("k1").as_double(), .b = run.at("b").as_double()});
     int64_t id = 0;
     for (const Json& d : g.at("documents").as_array()) index.add(id++, d.as_string());
-    const std::vector<Hit> hits = index.top(run.at("query").as_string(), 10);
+    const std::vector<ScoredDocument> hits = index.top(run.at("query").as_string(), 10);
     const auto& scores = run.at("scores").as_array();
     ASSERT_EQ(hits.size(), scores.size());
     std::map<int64_t, double> expected;
@@ -40,7 +40,7 @@ TEST(Bm25, EqualsAnotherImplementation) {
       EXPECT_NEAR(hits[i].score, scores[i].as_double(), 2e-5);
       expected[run.at("ids").as_array()[i].as_int()] = scores[i].as_double();
     }
-    for (const Hit& h : hits)  // equal scores may order otherwise at the last place
+    for (const ScoredDocument& h : hits)  // equal scores may order otherwise at the last place
       EXPECT_TRUE(h.score < scores.back().as_double() + 1e-4 || expected.contains(h.id)) << h.id;
     ++runs;
   }
@@ -121,8 +121,8 @@ TEST(Bm25, OnlyAllowedIds) {
   for (const auto& allowed : {some, few}) {
     const std::set<int64_t> set(allowed.begin(), allowed.end());
     const std::string query = zipf_text(rng, 5, 500);
-    std::vector<Hit> expected;
-    for (const Hit& h : index.top(query, 3000))
+    std::vector<ScoredDocument> expected;
+    for (const ScoredDocument& h : index.top(query, 3000))
       if (set.contains(h.id) && expected.size() < 15) expected.push_back(h);
     EXPECT_EQ(index.top(query, 15, allowed), expected);
   }

@@ -17,7 +17,7 @@ constexpr uint32_t kLocalBits = 32 - kShareBits;
 size_t share_of(uint64_t key) { return key >> (64 - kShareBits); }
 uint64_t inside_share(uint64_t key) { return std::rotl(key, kShareBits); }
 
-struct Place {
+struct TermPosition {
   uint64_t key;
   uint32_t row, word;
 };
@@ -29,15 +29,15 @@ template <class T>
 using Shares = std::array<std::vector<T>, kShares>;
 
 // One part of the chunks.
-struct Part {
+struct TextSlice {
   size_t first_chunk = 0, end_chunk = 0;
   std::vector<uint64_t> keys;
   std::vector<uint32_t> words;  // a chunk
   Shares<Copy> copies;
-  Shares<Place> places;  // of words in chunks that open a row
+  Shares<TermPosition> places;  // of words in chunks that open a row
 };
 
-void read_part(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options, Part& p) {
+void read_part(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options, TextSlice& p) {
   WordKeys keys(options);
   p.keys.reserve((chunks[p.end_chunk - 1].end - chunks[p.first_chunk].begin) / 5);
   for (size_t c = p.first_chunk; c < p.end_chunk; ++c) {
@@ -51,9 +51,9 @@ void read_part(std::string_view text, std::span<const Chunk> chunks, const Token
   }
 }
 
-std::vector<Part> read_parts(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options) {
+std::vector<TextSlice> read_parts(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options) {
   const size_t n = std::clamp<size_t>(chunks.size() / 256, 1, 4 * static_cast<size_t>(thread_count()));
-  std::vector<Part> parts(n);
+  std::vector<TextSlice> parts(n);
   for (size_t i = 0; i < n; ++i)
     parts[i].first_chunk = chunks.size() * i / n, parts[i].end_chunk = chunks.size() * (i + 1) / n;
   parallel_dynamic(static_cast<int64_t>(n),
@@ -62,19 +62,19 @@ std::vector<Part> read_parts(std::string_view text, std::span<const Chunk> chunk
 }
 
 // Rows by the first appearance of their words. Returns each chunk's first copy.
-std::vector<uint32_t> share_rows(const std::vector<Part>& parts, size_t chunks, TermCounts& t) {
+std::vector<uint32_t> share_rows(const std::vector<TextSlice>& parts, size_t chunks, TermCounts& t) {
   std::vector<uint32_t> first(chunks);
   parallel_dynamic(kShares, [&](int64_t s) {
     size_t n = 0;
-    for (const Part& p : parts) n += p.copies[static_cast<size_t>(s)].size();
+    for (const TextSlice& p : parts) n += p.copies[static_cast<size_t>(s)].size();
     KeyMap map(n);
-    for (const Part& p : parts)
+    for (const TextSlice& p : parts)
       for (const Copy& c : p.copies[static_cast<size_t>(s)])
         first[c.chunk] = map.insert(inside_share(c.signature), c.chunk);
   });
   t.row.resize(chunks), t.length.reserve(chunks), t.copies.reserve(chunks);
   size_t c = 0;
-  for (const Part& p : parts)
+  for (const TextSlice& p : parts)
     for (const uint32_t words : p.words) {
       if (first[c] == c) {
         t.row[c] = static_cast<uint32_t>(t.length.size());
@@ -88,7 +88,7 @@ std::vector<uint32_t> share_rows(const std::vector<Part>& parts, size_t chunks, 
   return first;
 }
 
-void place_words(Part& p, std::span<const uint32_t> first, const TermCounts& t) {
+void place_words(TextSlice& p, std::span<const uint32_t> first, const TermCounts& t) {
   for (auto& list : p.places) list.reserve(p.keys.size() / kShares * 5 / 4 + 16);
   size_t at = 0;
   for (size_t c = p.first_chunk; c < p.end_chunk; ++c) {
@@ -106,18 +106,18 @@ struct ShareTerms {
   std::vector<uint32_t> documents, order;  // order: number by first appearance, as ids have it
 };
 
-ShareTerms number_share(const std::vector<Part>& parts, size_t share, std::span<const uint64_t> row_begin,
+ShareTerms number_share(const std::vector<TextSlice>& parts, size_t share, std::span<const uint64_t> row_begin,
                         std::span<uint32_t> id) {
   struct Found {
     uint64_t key;
     uint32_t documents, last_row;
   };
   size_t words = 0;
-  for (const Part& p : parts) words += p.places[share].size();
+  for (const TextSlice& p : parts) words += p.places[share].size();
   KeyMap map(words / 2);
   std::vector<Found> found;
-  for (const Part& p : parts)
-    for (const Place& w : p.places[share]) {
+  for (const TextSlice& p : parts)
+    for (const TermPosition& w : p.places[share]) {
       const uint32_t v = map.insert(inside_share(w.key), static_cast<uint32_t>(found.size()));
       if (v == found.size()) found.push_back({w.key, 0, KeyMap::kNone});
       Found& f = found[v];
@@ -157,7 +157,7 @@ TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, con
   if (chunks.empty()) return t;
   if (chunks.size() >= KeyMap::kNone)
     fail("{} chunks are more than an index takes ({})", chunks.size(), KeyMap::kNone);
-  std::vector<Part> parts = read_parts(text, chunks, options);
+  std::vector<TextSlice> parts = read_parts(text, chunks, options);
   const std::vector<uint32_t> first = share_rows(parts, chunks.size(), t);
   std::vector<uint64_t> row_begin(t.rows() + 1);
   for (size_t r = 0; r < t.rows(); ++r) row_begin[r + 1] = row_begin[r] + t.length[r];
@@ -172,13 +172,13 @@ TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, con
 
   // Counting sort by document frequency; equal ones stay in the order of their keys.
   std::array<size_t, kShares + 1> offset{};
-  uint32_t most = 0;
+  uint32_t maximum = 0;
   for (size_t s = 0; s < kShares; ++s) {
     offset[s + 1] = offset[s] + shares[s].keys.size();
-    for (const uint32_t d : shares[s].documents) most = std::max(most, d);
+    for (const uint32_t d : shares[s].documents) maximum = std::max(maximum, d);
   }
   const size_t terms = offset[kShares];
-  std::vector<uint32_t> next(size_t{most} + 2), rank(terms);
+  std::vector<uint32_t> next(size_t{maximum} + 2), rank(terms);
   for (const ShareTerms& s : shares)
     for (const uint32_t d : s.documents) ++next[d + 1];
   for (size_t d = 1; d < next.size(); ++d) next[d] += next[d - 1];

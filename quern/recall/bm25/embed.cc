@@ -16,7 +16,7 @@ SparseRows weigh(const TermCounts& t, F&& value) {
     for (auto r = static_cast<size_t>(b); r < static_cast<size_t>(e); ++r)
       for (uint64_t i = x.begin[r]; i < x.begin[r + 1]; ++i) x.value[i] = value(r, i);
   });
-  normalise_rows(x);
+  normalize_rows(x);
   return x;
 }
 
@@ -94,7 +94,7 @@ class HashingEmbedder : public SparseEmbedder {
     weight_.resize(columns);
     for (size_t c = 0; c < columns; ++c) weight_[c] = static_cast<float>(tf_idf_weight(t.rows(), documents[c]));
     for (size_t i = 0; i < x.value.size(); ++i) x.value[i] *= weight_[x.column[i]];
-    normalise_rows(x);
+    normalize_rows(x);
     keys_ = t.keys;
     return x;
   }
@@ -114,7 +114,7 @@ double tf_idf_weight(uint64_t rows, uint64_t documents) {
   return std::log((1.0 + static_cast<double>(rows)) / (1.0 + static_cast<double>(documents))) + 1;
 }
 
-void normalise_rows(SparseRows& x) {
+void normalize_rows(SparseRows& x) {
   parallel_for(static_cast<int64_t>(x.rows()), 4096, [&](int64_t b, int64_t e) {
     for (auto r = static_cast<size_t>(b); r < static_cast<size_t>(e); ++r) {
       double square = 0;

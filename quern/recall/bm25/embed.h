@@ -36,6 +36,6 @@ std::unique_ptr<SparseEmbedder> hashing_embedder(int bits = 20);
 std::unique_ptr<SparseEmbedder> make_embedder(std::string_view name);  // throws Error
 
 double tf_idf_weight(uint64_t rows, uint64_t documents);
-void normalise_rows(SparseRows& rows);
+void normalize_rows(SparseRows& rows);
 
 }  // namespace quern

@@ -15,9 +15,9 @@ SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts) {
   g.begin.assign(n + 1, 0), g.degree.resize(n);
   // Rows in ranges whose ends of edges stay in the second cache; a range looks only at what leads to its rows.
   const auto over_ranges = [&](auto&& f) { parallel_for(static_cast<int64_t>(n), 4096, f); };
-  // f(row, its neighbours from b to below e), rows ascending
+  // f(row, its neighbors from b to below e), rows ascending
   const auto each_row = [&](size_t b, size_t e, auto&& f) {
-    const auto before = [](const GramNeighbour& l, size_t r) { return l.to < r; };
+    const auto before = [](const GramNeighbor& l, size_t r) { return l.to < r; };
     for (const GramPart& part : parts)
       for (size_t r = std::max(part.first, b); r < part.first + part.rows(); ++r) {
         const auto from = part.near.begin() + static_cast<std::ptrdiff_t>(part.begin[r - part.first]),
@@ -36,9 +36,9 @@ SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts) {
   over_ranges([&](int64_t b, int64_t e) {
     const auto from = static_cast<size_t>(b), until = static_cast<size_t>(e);
     for (size_t r = from; r < until; ++r) g.begin[r + 1] = full(r) ? 1 : 0;
-    each_own(from, until, [&](size_t r, std::span<const GramNeighbour> near) { g.begin[r + 1] += near.size(); });
-    each_row(from, until, [&](size_t, std::span<const GramNeighbour> near) {
-      for (const GramNeighbour& l : near) ++g.begin[l.to + 1];
+    each_own(from, until, [&](size_t r, std::span<const GramNeighbor> near) { g.begin[r + 1] += near.size(); });
+    each_row(from, until, [&](size_t, std::span<const GramNeighbor> near) {
+      for (const GramNeighbor& l : near) ++g.begin[l.to + 1];
     });
   });
   for (size_t r = 0; r < n; ++r) g.begin[r + 1] += g.begin[r];
@@ -50,14 +50,14 @@ SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts) {
       uint64_t& i = at[r - from];
       g.to[i] = to, g.weight[i++] = w;
     };
-    // Every row's smaller neighbours, then itself, then the larger ones: ascending.
-    each_own(from, until, [&](size_t r, std::span<const GramNeighbour> near) {
-      for (const GramNeighbour& l : near) put(r, l.to, l.weight);
+    // Every row's smaller neighbors, then itself, then the larger ones: ascending.
+    each_own(from, until, [&](size_t r, std::span<const GramNeighbor> near) {
+      for (const GramNeighbor& l : near) put(r, l.to, l.weight);
     });
     for (size_t r = from; r < until; ++r)
       if (full(r)) put(r, static_cast<uint32_t>(r), 1);
-    each_row(from, until, [&](size_t r, std::span<const GramNeighbour> near) {
-      for (const GramNeighbour& l : near) put(l.to, static_cast<uint32_t>(r), l.weight);
+    each_row(from, until, [&](size_t r, std::span<const GramNeighbor> near) {
+      for (const GramNeighbor& l : near) put(l.to, static_cast<uint32_t>(r), l.weight);
     });
     for (size_t r = from; r < until; ++r)
       for (uint64_t i = g.begin[r]; i < g.begin[r + 1]; ++i) g.degree[r] += g.weight[i];
@@ -98,9 +98,9 @@ std::vector<uint32_t> components(const GraphView& g) {
   DisjointSets sets(n);
   for (uint32_t r = 0; r < n; ++r)
     for (uint64_t i = g.begin[r]; i < g.begin[r + 1]; ++i) sets.join(r, g.to[i]);
-  std::vector<uint32_t> least(n, n), of(n);
+  std::vector<uint32_t> minimum(n, n), of(n);
   for (uint32_t v = 0; v < n; ++v) {
-    uint32_t& first = least[sets.root(v)];
+    uint32_t& first = minimum[sets.root(v)];
     of[v] = first = std::min(first, v);
   }
   return of;
@@ -126,7 +126,7 @@ bool holds_together(const SparseGraph& g, double share) {
   return full <= 1;
 }
 
-float connecting_threshold(const SparseGraph& g, float least, double share) {
+float connecting_threshold(const SparseGraph& g, float minimum, double share) {
   const double wanted = share * static_cast<double>(full_rows(g));
   // Components grow as weaker edges join: edges by falling weight in 512 classes.
   constexpr size_t kClasses = 512;
@@ -138,8 +138,8 @@ float connecting_threshold(const SparseGraph& g, float least, double share) {
   DisjointSets sets(g.size());
   for (size_t c = kClasses; c-- > 0;)
     for (const auto& [a, b] : edges[c])
-      if (sets.join(a, b) >= wanted) return std::max(least, static_cast<float>(c) / kClasses);
-  return least;
+      if (sets.join(a, b) >= wanted) return std::max(minimum, static_cast<float>(c) / kClasses);
+  return minimum;
 }
 
 SparseGraph above_threshold(const SparseGraph& g, float threshold) {

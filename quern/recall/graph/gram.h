@@ -39,11 +39,11 @@ struct SparseGraph {
 
 struct GramOptions {
   float threshold = 0.1f;
-  int64_t most_work = 4'000'000'000;
-  uint32_t most_neighbours = 32;
+  int64_t max_work = 4'000'000'000;
+  uint32_t max_neighbors = 32;
 };
 struct GramStats {
-  int64_t products = 0, terms_passed_over = 0, rows_cut = 0;
+  int64_t products = 0, terms_skipped = 0, rows_cut = 0;
 };
 
 SparseGraph gram_all(const SparseRows& x, float threshold);
@@ -53,7 +53,7 @@ SparseGraph gram_pruned(const SparseRows& x, const GramOptions& options, GramSta
 bool holds_together(const SparseGraph& graph, double share = 0.8);
 // The largest threshold ≥ `least` at which one component still holds `share` of the rows that are not empty; `least`
 // when there is none.
-float connecting_threshold(const SparseGraph& graph, float least, double share = 0.8);
+float connecting_threshold(const SparseGraph& graph, float minimum, double share = 0.8);
 SparseGraph above_threshold(const SparseGraph& graph, float threshold);
 std::vector<uint32_t> components(const GraphView& graph);  // node → the smallest node of its component
 

@@ -12,7 +12,7 @@ namespace quern {
 struct GramPart {  // the rows [first, first + begin.size() - 1)
   size_t first = 0;
   std::vector<uint64_t> begin{0};
-  std::vector<GramNeighbour> near;  // of each row those before it, ascending
+  std::vector<GramNeighbor> near;  // of each row those before it, ascending
   size_t rows() const { return begin.size() - 1; }
 };
 using GramParts = std::vector<GramPart>;

@@ -29,7 +29,7 @@ struct ColumnIndex {                // the rows by column
   std::vector<uint32_t> row;
   std::vector<float> value;
   std::vector<float> passed_norm;  // a row's, of the columns that are left out; empty when none is
-  float most_passed = 0;
+  float max_passed = 0;
 };
 
 // Columns from cheap to dear while the work allows them.
@@ -42,8 +42,8 @@ std::vector<bool> kept_columns(const std::vector<uint32_t>& documents, const Gra
   double work = 0;
   for (const uint32_t c : by_cost) {
     work += cost(c);
-    kept[c] = work <= static_cast<double>(o.most_work);
-    stats.terms_passed_over += documents[c] > 1 && !kept[c];
+    kept[c] = work <= static_cast<double>(o.max_work);
+    stats.terms_skipped += documents[c] > 1 && !kept[c];
   }
   return kept;
 }
@@ -56,7 +56,7 @@ ColumnIndex index_columns(const SparseRows& x, const GramOptions& o, GramStats& 
   for (const uint32_t c : x.column) ++documents[c];
   double work = 0;
   for (const uint32_t d : documents) work += 0.5 * d * d;
-  const bool all = work <= static_cast<double>(o.most_work);
+  const bool all = work <= static_cast<double>(o.max_work);
   if (!all) p.kept = kept_columns(documents, o, stats);
   const auto has = [&](uint32_t c) { return all || p.kept[c]; };
   p.begin.resize(x.columns + 1);
@@ -88,7 +88,7 @@ ColumnIndex index_columns(const SparseRows& x, const GramOptions& o, GramStats& 
     for (uint64_t i = x.begin[r]; i < x.begin[r + 1]; ++i)
       if (!has(x.column[i])) square += x.value[i] * x.value[i];
     p.passed_norm[r] = std::sqrt(square) * 1.0001f;
-    p.most_passed = std::max(p.most_passed, p.passed_norm[r]);
+    p.max_passed = std::max(p.max_passed, p.passed_norm[r]);
   }
   return p;
 }
@@ -102,14 +102,14 @@ struct DenseRow {
 struct Scratch {
   std::vector<float> sums, spread;
   std::vector<uint32_t> touched;
-  std::vector<GramNeighbour> few, found, strong;
-  std::vector<std::vector<GramNeighbour>> near;       // a row of the block
+  std::vector<GramNeighbor> few, found, strong;
+  std::vector<std::vector<GramNeighbor>> near;        // a row of the block
   std::vector<std::array<uint32_t, kLevels>> levels;  // how many of them have which weight
   std::vector<uint32_t> counted;                      // how many of them are in the levels
   std::vector<float> bound;                           // of a row that has enough: what a further one must reach
   std::vector<DenseRow> dense;                        // rows that go past the tiles
   std::vector<GramTerm> terms;                        // theirs that are laid out
-  std::vector<GramNeighbour> others;                  // products by the other ones
+  std::vector<GramNeighbor> others;                   // products by the other ones
   std::vector<uint32_t> until;                        // in their own tile: the entries that lie before them
   int64_t products = 0, rows_cut = 0;
 };
@@ -131,7 +131,7 @@ class BlockOfRows {
         const uint32_t c = x_.column[i];
         if (i + 32 < x_.column.size()) __builtin_prefetch(&p_.begin[x_.column[i + 32]]);
         if (i + 16 < x_.column.size())
-          __builtin_prefetch(&p_.row[std::min(p_.begin[x_.column[i + 16]], most_entry())]);
+          __builtin_prefetch(&p_.row[std::min(p_.begin[x_.column[i + 16]], max_entry())]);
         products += p_.begin[c + 1] - p_.begin[c];
       }
       if (products <= kFew) {
@@ -153,8 +153,8 @@ class BlockOfRows {
   }
 
  private:
-  uint64_t most_entry() const { return p_.row.empty() ? 0 : p_.row.size() - 1; }
-  std::vector<GramNeighbour>& near(size_t r) { return s_.near[r - first_]; }
+  uint64_t max_entry() const { return p_.row.empty() ? 0 : p_.row.size() - 1; }
+  std::vector<GramNeighbor>& near(size_t r) { return s_.near[r - first_]; }
 
   // Weights from the threshold to one in steps.
   size_t level_of(float weight) const {
@@ -165,7 +165,7 @@ class BlockOfRows {
     const auto& levels = s_.levels[r - first_];
     uint64_t reached = 0;
     for (size_t l = kLevels; l-- > 0;)
-      if ((reached += levels[l]) >= o_.most_neighbours) return l;
+      if ((reached += levels[l]) >= o_.max_neighbors) return l;
     return 0;
   }
   void count_levels(size_t r) {
@@ -176,7 +176,7 @@ class BlockOfRows {
   }
   // Below the level that the strongest so far reach down to nothing can stay.
   void raise_bound(size_t r) {
-    if (near(r).size() < o_.most_neighbours) return;
+    if (near(r).size() < o_.max_neighbors) return;
     count_levels(r);
     const float level = static_cast<float>(cut_level(r)) / kLevels + o_.threshold;
     s_.bound[r - first_] = std::max(o_.threshold, level * (1 - 1e-5f));  // levels round, and so does this
@@ -185,30 +185,30 @@ class BlockOfRows {
   // Only the strongest stay, of equals the first, in their order.
   void keep_strongest(size_t r) {
     auto& list = near(r);
-    if (list.size() <= o_.most_neighbours) return;
+    if (list.size() <= o_.max_neighbors) return;
     ++s_.rows_cut;
     raise_bound(r);
     const auto keep = [&](auto&& stays) {  // without a branch: no machine foresees it
       size_t kept = 0;
-      for (const GramNeighbour n : list) list[kept] = n, kept += stays(n);
+      for (const GramNeighbor n : list) list[kept] = n, kept += stays(n);
       list.resize(kept);
     };
-    keep([least = s_.bound[r - first_]](const GramNeighbour& n) { return n.weight >= least; });
+    keep([minimum = s_.bound[r - first_]](const GramNeighbor& n) { return n.weight >= minimum; });
     s_.strong = list;
-    const auto last = s_.strong.begin() + (static_cast<std::ptrdiff_t>(o_.most_neighbours) - 1);
-    std::nth_element(s_.strong.begin(), last, s_.strong.end(), [](const GramNeighbour& a, const GramNeighbour& b) {
+    const auto last = s_.strong.begin() + (static_cast<std::ptrdiff_t>(o_.max_neighbors) - 1);
+    std::nth_element(s_.strong.begin(), last, s_.strong.end(), [](const GramNeighbor& a, const GramNeighbor& b) {
       return a.weight != b.weight ? a.weight > b.weight : a.to < b.to;
     });
-    keep([weakest = *last](const GramNeighbour& n) {
+    keep([weakest = *last](const GramNeighbor& n) {
       return (n.weight > weakest.weight) | ((n.weight == weakest.weight) & (n.to <= weakest.to));
     });
   }
 
   // The least sum that can be an edge of r's, and what it comes to with the terms that were left out.
   float reach(size_t r) const {
-    const float least = s_.bound[r - first_];
-    if (p_.passed_norm.empty()) return least;
-    return std::max(1e-30f, (least - p_.passed_norm[r] * p_.most_passed) / 1.0001f);
+    const float minimum = s_.bound[r - first_];
+    if (p_.passed_norm.empty()) return minimum;
+    return std::max(1e-30f, (minimum - p_.passed_norm[r] * p_.max_passed) / 1.0001f);
   }
   void offer(size_t r, uint32_t j, float sum) {
     if (!p_.passed_norm.empty()) sum = row_dot(x_, r, j);
@@ -219,19 +219,19 @@ class BlockOfRows {
     s_.few.clear();
     for (uint64_t i = x_.begin[r]; i < x_.begin[r + 1]; ++i)
       for (uint64_t k = p_.begin[x_.column[i]]; k < p_.begin[x_.column[i] + 1] && p_.row[k] < r; ++k) {
-        const GramNeighbour n{p_.row[k], x_.value[i] * p_.value[k]};
+        const GramNeighbor n{p_.row[k], x_.value[i] * p_.value[k]};
         s_.few.push_back(n);
         size_t at = s_.few.size() - 1;  // sorted as they come: equal rows in the order of columns
         for (; at > 0 && s_.few[at - 1].to > n.to; --at) s_.few[at] = s_.few[at - 1];
         s_.few[at] = n;
       }
     s_.products += static_cast<int64_t>(s_.few.size());
-    const float least = reach(r);
+    const float minimum = reach(r);
     for (size_t i = 0; i < s_.few.size();) {
       float sum = 0;
       const uint32_t j = s_.few[i].to;
       for (; i < s_.few.size() && s_.few[i].to == j; ++i) sum += s_.few[i].weight;
-      if (sum >= least) offer(r, j, sum);
+      if (sum >= minimum) offer(r, j, sum);
     }
   }
 
@@ -246,10 +246,10 @@ class BlockOfRows {
         ++s_.products;
       }
     std::sort(s_.touched.begin(), s_.touched.end());
-    const float least = reach(r);
+    const float minimum = reach(r);
     for (const uint32_t j : s_.touched) {
       const float sum = std::exchange(s_.spread[j], 0.f);  // a row touched twice is zero the second time
-      if (sum >= least) offer(r, j, sum);
+      if (sum >= minimum) offer(r, j, sum);
     }
   }
 
@@ -292,27 +292,27 @@ class BlockOfRows {
   }
 
   // What the scan does, by walking the entries again instead of all sums.
-  size_t collect(std::span<const GramTerm> terms, std::span<const GramNeighbour> others, const GramRuns& runs,
-                 float least, uint32_t begin) {
+  size_t collect(std::span<const GramTerm> terms, std::span<const GramNeighbor> others, const GramRuns& runs,
+                 float minimum, uint32_t begin) {
     size_t n = 0;
     const auto take = [&](uint32_t place) {
       const float sum = std::exchange(s_.sums[place], 0.f);  // zero the second time
-      if (sum >= least) s_.found[n++] = {begin + place, sum};
+      if (sum >= minimum) s_.found[n++] = {begin + place, sum};
     };
     for (const GramTerm& w : terms)
       for (uint32_t k = runs.from[w.number]; k < runs.until[w.number]; ++k) take(runs.place[k]);
-    for (const GramNeighbour& w : others)
+    for (const GramNeighbor& w : others)
       if (w.to - begin < kWidth) take(w.to - begin);
     std::sort(s_.found.begin(), s_.found.begin() + static_cast<std::ptrdiff_t>(n),
-              [](const GramNeighbour& a, const GramNeighbour& b) { return a.to < b.to; });
+              [](const GramNeighbor& a, const GramNeighbor& b) { return a.to < b.to; });
     return n;
   }
 
-  void one_row(uint32_t r, uint32_t begin, std::span<const GramTerm> terms, std::span<const GramNeighbour> others,
+  void one_row(uint32_t r, uint32_t begin, std::span<const GramTerm> terms, std::span<const GramNeighbor> others,
                const GramRuns& runs) {
     __builtin_prefetch(near(r).data() + near(r).size(), 1);
     size_t products = 0;
-    for (const GramNeighbour& w : others)  // rarer, so their columns come first
+    for (const GramNeighbor& w : others)  // rarer, so their columns come first
       if (w.to - begin < kWidth) s_.sums[w.to - begin] += w.weight, ++products;
     products += add_(s_.sums.data(), terms, runs);
     if (products == 0) return;
@@ -345,7 +345,7 @@ class BlockOfRows {
 SparseGraph gram_pruned(const SparseRows& x, const GramOptions& o, GramStats* given) {
   if (!(o.threshold > 0 && o.threshold <= 1))
     fail("graph: threshold {}, expected above 0 and at most 1", o.threshold);
-  if (o.most_neighbours < 1) fail("graph: most_neighbours = 0, expected 1 or more");
+  if (o.max_neighbors < 1) fail("graph: most_neighbours = 0, expected 1 or more");
   GramStats stats;
   const ColumnIndex p = index_columns(x, o, stats);
   const GramTiles tiles(x, p.documents, p.kept);

@@ -8,15 +8,15 @@
 
 namespace quern {
 
-struct GramNeighbour {
+struct GramNeighbor {
   uint32_t to;
   float weight;
 };
 
-using GramScan = size_t (*)(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbour* out);
-size_t gram_scan_ref(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbour* out);
-size_t gram_scan_avx2(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbour* out);
-size_t gram_scan_avx512(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbour* out);
+using GramScan = size_t (*)(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbor* out);
+size_t gram_scan_ref(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbor* out);
+size_t gram_scan_avx2(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbor* out);
+size_t gram_scan_avx512(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbor* out);
 GramScan gram_scan();  // for active_isa()
 
 }  // namespace quern

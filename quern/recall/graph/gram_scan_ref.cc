@@ -6,7 +6,7 @@
 
 namespace quern {
 
-size_t gram_scan_ref(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbour* out) {
+size_t gram_scan_ref(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbor* out) {
   size_t n = 0;
   for (size_t i = 0; i < live; ++i)
     if (sums[i] >= threshold) out[n++] = {base + static_cast<uint32_t>(i), sums[i]};

@@ -101,7 +101,7 @@ TEST(Embedding, TfIdfAndGramAreScikitLearns) {
   const TermCounts counts = count_terms(t.text, t.chunks, {});
   ASSERT_EQ(counts.rows(), lines.size());
   const SparseRows x = tf_idf_embedder()->embed(counts);
-  const SparseGraph graph = gram_pruned(x, {.threshold = 0.1f, .most_neighbours = 1000});
+  const SparseGraph graph = gram_pruned(x, {.threshold = 0.1f, .max_neighbors = 1000});
   std::map<std::pair<uint32_t, uint32_t>, double> found;
   for (uint32_t r = 0; r < graph.size(); ++r)
     for (uint64_t i = graph.begin[r]; i < graph.begin[r + 1]; ++i)
@@ -211,12 +211,13 @@ TEST(Counts, PostingsAtOnceAreThoseOneByOne) {
     std::vector<std::pair<uint32_t, uint32_t>> out;
     for (uint32_t ref = e.head; ref != kNoBlock; ref = v.block(ref).next()) {
       const PostingBlock block = v.block(ref);
-      uint32_t most = 0, least = 0xffffffffu;
+      uint32_t maximum = 0, minimum = 0xffffffffu;
       for (uint32_t i = 0; i < block.count(); ++i) {
         out.emplace_back(block.documents()[i], block.counts()[i]);
-        most = std::max<uint32_t>(most, block.counts()[i]), least = std::min(least, v.lengths[block.documents()[i]]);
+        maximum = std::max<uint32_t>(maximum, block.counts()[i]),
+        minimum = std::min(minimum, v.lengths[block.documents()[i]]);
       }
-      EXPECT_TRUE(block.max_count() == most && block.min_length() == least);
+      EXPECT_TRUE(block.max_count() == maximum && block.min_length() == minimum);
     }
     return out;
   };
@@ -236,7 +237,7 @@ TEST(Gram, PrunedIsEveryPair) {
       const auto embedder = name == std::string_view("hashing to few") ? hashing_embedder(11) : make_embedder(name);
       const SparseRows x = embedder->embed(count_terms(t.text, t.chunks, {}));
       const SparseGraph slow = gram_all(x, threshold),
-                        fast = gram_pruned(x, {.threshold = threshold, .most_neighbours = 1000});
+                        fast = gram_pruned(x, {.threshold = threshold, .max_neighbors = 1000});
       EXPECT_EQ(slow.begin, fast.begin) << name << threshold;
       EXPECT_EQ(slow.to, fast.to);
       EXPECT_EQ(slow.weight, fast.weight);
@@ -257,7 +258,7 @@ TEST(Gram, BlocksOfRowsAreEveryPairOnAnyMachine) {
     if (isa > detected) continue;
     set_active_isa(isa);
     set_thread_count(isa == Isa::ref ? 3 : 1);
-    const SparseGraph fast = gram_pruned(x, {.threshold = 0.3f, .most_neighbours = 10000});
+    const SparseGraph fast = gram_pruned(x, {.threshold = 0.3f, .max_neighbors = 10000});
     EXPECT_EQ(slow.begin, fast.begin) << isa_name(isa);
     EXPECT_EQ(slow.to, fast.to);
     EXPECT_EQ(slow.weight, fast.weight);
@@ -274,7 +275,7 @@ TEST(Gram, ScansAgree) {
     std::vector<float> sums(256);
     for (float& s : sums) s = rng.below(4) == 0 ? static_cast<float>(rng.uniform()) : 0.f;
     const size_t live = rng.below(257);
-    std::vector<GramNeighbour> expected;
+    std::vector<GramNeighbor> expected;
     for (uint32_t i = 0; i < live; ++i)
       if (sums[i] >= 0.6f) expected.push_back({100 + i, sums[i]});
     const Isa isa = detected_isa();
@@ -283,7 +284,7 @@ TEST(Gram, ScansAgree) {
     if (isa >= Isa::avx512) scans.push_back(gram_scan_avx512);
     for (const GramScan scan : scans) {
       std::vector<float> copy = sums;
-      std::vector<GramNeighbour> out(256);
+      std::vector<GramNeighbor> out(256);
       out.resize(scan(copy, live, 0.6f, 100, out.data()));
       ASSERT_EQ(out.size(), expected.size());
       for (size_t i = 0; i < out.size(); ++i)
@@ -305,7 +306,7 @@ TEST(Gram, ProseIsEveryPairToo) {
   }
   const Texts t = join(lines);
   const SparseRows x = tf_idf_embedder()->embed(count_terms(t.text, t.chunks, {}));
-  const SparseGraph slow = gram_all(x, 0.2f), fast = gram_pruned(x, {.threshold = 0.2f, .most_neighbours = 10000});
+  const SparseGraph slow = gram_all(x, 0.2f), fast = gram_pruned(x, {.threshold = 0.2f, .max_neighbors = 10000});
   EXPECT_EQ(slow.begin, fast.begin);
   EXPECT_EQ(slow.to, fast.to);
   EXPECT_EQ(slow.weight, fast.weight);
@@ -314,17 +315,17 @@ TEST(Gram, ProseIsEveryPairToo) {
 }
 
 // What stays of every pair, obviously: of each row's pairs with rows before it the strongest, of equals the first.
-SparseGraph strongest_before(const SparseRows& x, float threshold, size_t most, int64_t& cut) {
+SparseGraph strongest_before(const SparseRows& x, float threshold, size_t maximum, int64_t& cut) {
   const SparseGraph all = gram_all(x, threshold);
   GramParts parts(1);
   cut = 0;
   for (size_t r = 0; r < all.size(); ++r) {
-    std::vector<GramNeighbour> near;
+    std::vector<GramNeighbor> near;
     for (uint64_t i = all.begin[r]; i < all.begin[r + 1] && all.to[i] < r; ++i)
       near.push_back({all.to[i], all.weight[i]});
-    cut += near.size() > most;
+    cut += near.size() > maximum;
     std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
-    near.resize(std::min(near.size(), most));
+    near.resize(std::min(near.size(), maximum));
     std::sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.to < b.to; });
     parts[0].near.insert(parts[0].near.end(), near.begin(), near.end());
     parts[0].begin.push_back(parts[0].near.size());
@@ -337,17 +338,17 @@ TEST(Gram, TheStrongestStay) {
   const Texts t = join(lines);
   const SparseRows x = tf_idf_embedder()->embed(count_terms(t.text, t.chunks, {}));
   const int threads = thread_count();
-  for (const uint32_t most : {1u, 7u, 32u, 300u}) {
+  for (const uint32_t maximum : {1u, 7u, 32u, 300u}) {
     int64_t cut = 0;
-    const SparseGraph slow = strongest_before(x, 0.3f, most, cut);
-    set_thread_count(most == 7 ? 3 : 1);
+    const SparseGraph slow = strongest_before(x, 0.3f, maximum, cut);
+    set_thread_count(maximum == 7 ? 3 : 1);
     GramStats stats;
-    const SparseGraph fast = gram_pruned(x, {.threshold = 0.3f, .most_neighbours = most}, &stats);
-    EXPECT_EQ(slow.begin, fast.begin) << most;
-    EXPECT_EQ(slow.to, fast.to) << most;
-    EXPECT_EQ(slow.weight, fast.weight) << most;
-    EXPECT_EQ(stats.rows_cut, cut) << most;
-    EXPECT_GT(cut, 100) << most;
+    const SparseGraph fast = gram_pruned(x, {.threshold = 0.3f, .max_neighbors = maximum}, &stats);
+    EXPECT_EQ(slow.begin, fast.begin) << maximum;
+    EXPECT_EQ(slow.to, fast.to) << maximum;
+    EXPECT_EQ(slow.weight, fast.weight) << maximum;
+    EXPECT_EQ(stats.rows_cut, cut) << maximum;
+    EXPECT_GT(cut, 100) << maximum;
   }
   set_thread_count(threads);
 }
@@ -368,18 +369,18 @@ TEST(Gram, GuardsBoundTheGraph) {
   const Texts t = join(lines);
   const SparseRows x = tf_idf_embedder()->embed(count_terms(t.text, t.chunks, {}));
   GramStats stats;
-  const SparseGraph g = gram_pruned(x, {.threshold = 0.05f, .most_neighbours = 16}, &stats);
+  const SparseGraph g = gram_pruned(x, {.threshold = 0.05f, .max_neighbors = 16}, &stats);
   EXPECT_GT(stats.rows_cut, 2000);
   EXPECT_LE(g.to.size(), 3000u * (2 * 16 + 1));
-  const SparseGraph h = gram_pruned(x, {.threshold = 0.1f, .most_work = 1000}, &stats);
-  EXPECT_GT(stats.terms_passed_over, 0);
+  const SparseGraph h = gram_pruned(x, {.threshold = 0.1f, .max_work = 1000}, &stats);
+  EXPECT_GT(stats.terms_skipped, 0);
   EXPECT_EQ(h.to.size(), 3000u);  // the diagonal
   // Part of the terms: pairs that share a kept one, with their whole weights.
   const SparseRows y = tf_idf_embedder()->embed(
       count_terms(join(random_lines(21, 700, 20, 1500)).text, join(random_lines(21, 700, 20, 1500)).chunks, {}));
   const SparseGraph all = gram_all(y, 0.2f),
-                    part = gram_pruned(y, {.threshold = 0.2f, .most_work = 3000, .most_neighbours = 1000}, &stats);
-  EXPECT_GT(stats.terms_passed_over, 10);
+                    part = gram_pruned(y, {.threshold = 0.2f, .max_work = 3000, .max_neighbors = 1000}, &stats);
+  EXPECT_GT(stats.terms_skipped, 10);
   EXPECT_LT(part.to.size(), all.to.size());
   EXPECT_GT(part.to.size(), y.rows() + 200);
   for (uint32_t r = 0; r < part.size(); ++r)

@@ -8,8 +8,8 @@
 namespace quern {
 namespace {
 
-constexpr size_t kFewest = 8;     // rows of a column that is laid out
-constexpr double kMostTable = 4;  // numbers an entry, of columns in no order
+constexpr size_t kFewest = 8;    // rows of a column that is laid out
+constexpr double kMaxTable = 4;  // numbers an entry, of columns in no order
 
 }  // namespace
 
@@ -18,7 +18,7 @@ GramTiles::GramTiles(const SparseRows& x, const std::vector<uint32_t>& documents
   if (std::is_sorted(documents.begin(), documents.end()))
     first_ = static_cast<uint32_t>(std::lower_bound(documents.begin(), documents.end(), std::max(kFewest, tiles)) -
                                    documents.begin());
-  else if (static_cast<double>(tiles) * x.columns > kMostTable * static_cast<double>(x.column.size()))
+  else if (static_cast<double>(tiles) * x.columns > kMaxTable * static_cast<double>(x.column.size()))
     first_ = x.columns;
   if (first_ == x.columns) return;
   tiles_.resize(tiles);

@@ -43,7 +43,7 @@ void GridWorld::wall(uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1, bool th
     for (uint32_t x = std::min(x0, x1); x <= std::max(x0, x1); ++x) wall_[state(x, y)] = there;
 }
 
-std::vector<uint32_t> GridWorld::neighbours(uint32_t s) const {
+std::vector<uint32_t> GridWorld::neighbors(uint32_t s) const {
   std::vector<uint32_t> out;
   if (wall_[s]) return out;
   const uint32_t x = s % width_, y = s / width_;
@@ -60,7 +60,7 @@ std::vector<uint32_t> GridWorld::neighbours(uint32_t s) const {
 SparseGraph GridWorld::graph() const {
   std::vector<std::pair<uint32_t, uint32_t>> edges;
   for (uint32_t s = 0; s < size(); ++s)
-    for (const uint32_t n : neighbours(s)) edges.emplace_back(s, n);
+    for (const uint32_t n : neighbors(s)) edges.emplace_back(s, n);
   return graph_of(size(), edges);
 }
 
@@ -69,7 +69,7 @@ int64_t GridWorld::distance(uint32_t from, uint32_t to) const {
   std::deque<uint32_t> queue = {from};
   steps.at(from) = 0;
   for (; !queue.empty(); queue.pop_front())
-    for (const uint32_t n : neighbours(queue.front()))
+    for (const uint32_t n : neighbors(queue.front()))
       if (steps[n] < 0) steps[n] = steps[queue.front()] + 1, queue.push_back(n);
   return steps.at(to);
 }
@@ -81,7 +81,7 @@ Planner::Planner(SparseGraph graph, double discount)
 
 std::vector<double> Planner::values(std::span<const double> reward) const {
   // Far below the usual tolerance: states far from the goal differ by very little.
-  return resolvent().column(reward, {1 - discount_}, {.tolerance = 1e-25, .most_iterations = 100000});
+  return resolvent().column(reward, {1 - discount_}, {.tolerance = 1e-25, .max_iterations = 100000});
 }
 
 std::vector<double> Planner::values(uint32_t goal) const {

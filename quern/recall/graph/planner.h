@@ -15,7 +15,7 @@
 
 namespace quern {
 
-// A rectangle of cells; moves lead to the four neighbours that are no walls. A walled cell has no moves.
+// A rectangle of cells; moves lead to the four neighbors that are no walls. A walled cell has no moves.
 class GridWorld {
  public:
   GridWorld(uint32_t width, uint32_t height);
@@ -29,7 +29,7 @@ class GridWorld {
   int64_t distance(uint32_t from, uint32_t to) const;  // moves by breadth-first search; −1: out of reach
 
  private:
-  std::vector<uint32_t> neighbours(uint32_t s) const;
+  std::vector<uint32_t> neighbors(uint32_t s) const;
   uint32_t width_, height_;
   std::vector<bool> wall_;
 };

@@ -101,14 +101,14 @@ Resolvent::Resolvent(GraphView out, GraphView in) : out_(out), in_(in) {
 }
 
 std::vector<double> Resolvent::row(std::span<const double> seed, RestartProb alpha, PowerOptions o,
-                                   bool normalise) const {
+                                   bool normalize) const {
   check_alpha(alpha);
   QUERN_CHECK(seed.size() == size(), "seed of {} for {} nodes", seed.size(), size());
   const double a = alpha.value, g = alpha.discount();
   std::vector<double> pi(size()), next(size()), share(size());
   for (size_t v = 0; v < size(); ++v) pi[v] = a * seed[v];
   // π_t = α Σ_{s ≤ t} (γPᵀ)^s p: what a step adds shrinks by γ.
-  for (int64_t t = 0; t < o.most_iterations; ++t) {
+  for (int64_t t = 0; t < o.max_iterations; ++t) {
     for (size_t v = 0; v < size(); ++v) share[v] = out_.degree[v] > 0 ? g * pi[v] / out_.degree[v] : 0;
     parallel_for(static_cast<int64_t>(size()), 8192, [&](int64_t b, int64_t e) {
       for (auto v = static_cast<size_t>(b); v < static_cast<size_t>(e); ++v) {
@@ -122,7 +122,7 @@ std::vector<double> Resolvent::row(std::span<const double> seed, RestartProb alp
     pi.swap(next);
     if (change < o.tolerance) break;
   }
-  if (normalise) {
+  if (normalize) {
     double sum = 0, wanted = 0;
     for (const double x : pi) sum += x;
     for (const double x : seed) wanted += x;
@@ -136,7 +136,7 @@ std::vector<double> Resolvent::column(std::span<const double> reward, RestartPro
   check_alpha(alpha);
   QUERN_CHECK(reward.size() == size(), "reward of {} for {} nodes", reward.size(), size());
   std::vector<double> v(reward.begin(), reward.end()), next(size());
-  for (int64_t t = 0; t < o.most_iterations; ++t) {
+  for (int64_t t = 0; t < o.max_iterations; ++t) {
     parallel_for(static_cast<int64_t>(size()), 8192, [&](int64_t b, int64_t e) {
       for (auto s = static_cast<size_t>(b); s < static_cast<size_t>(e); ++s) {
         double sum = 0;

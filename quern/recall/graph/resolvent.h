@@ -27,7 +27,7 @@ using SparseVector = std::vector<std::pair<uint32_t, double>>;
 
 struct PowerOptions {
   double tolerance = 1e-12;  // L1 change of one step
-  int64_t most_iterations = 10000;
+  int64_t max_iterations = 10000;
 };
 
 struct PushResult {
@@ -49,10 +49,10 @@ class Resolvent {
   // Directed: `in` holds the same edges by their ends (transposed()), its degrees are those of `out` still.
   Resolvent(GraphView out, GraphView in);
 
-  // π for seed p (any non-negative weights), densely. With `normalise`, what the walk loses at its ends goes back to
+  // π for seed p (any non-negative weights), densely. With `normalize`, what the walk loses at its ends goes back to
   // p.
   std::vector<double> row(std::span<const double> seed, RestartProb alpha, PowerOptions o = {},
-                          bool normalise = false) const;
+                          bool normalize = false) const;
   std::vector<double> column(std::span<const double> reward, RestartProb alpha, PowerOptions o = {}) const;  // M r
 
   // Row by push: each node's error is below ε times its degree; on a symmetric graph at most 1/(αε) degree is walked.
@@ -75,7 +75,7 @@ SparseGraph transposed(const GraphView& g);  // degrees copied from g
 SparseGraph graph_of(size_t nodes, std::span<const std::pair<uint32_t, uint32_t>> edges,
                      std::span<const float> weights = {});  // directed; empty weights: all one
 
-// M learnt from steps alone: M_s ← M_s + η (e_s + γ M_s' − M_s). Dense; for small worlds.
+// M learned from steps alone: M_s ← M_s + η (e_s + γ M_s' − M_s). Dense; for small worlds.
 class SuccessorLearner {
  public:
   SuccessorLearner(size_t states, double discount);

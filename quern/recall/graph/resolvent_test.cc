@@ -123,7 +123,7 @@ TEST(Resolvent, ExtremesOfAlpha) {
   EXPECT_EQ(r.row(w.cue, {1}), w.cue);
   // α → 0 from a uniform start.
   const std::vector<double> uniform(r.size(), 1.0 / static_cast<double>(r.size())), g = r.global();
-  const auto near_zero = r.row(uniform, {1e-7}, {.tolerance = 1e-16, .most_iterations = 200000});
+  const auto near_zero = r.row(uniform, {1e-7}, {.tolerance = 1e-16, .max_iterations = 200000});
   double total = 0;
   for (size_t v = 0; v < r.size(); ++v) total += near_zero[v];
   for (size_t v = 0; v < r.size(); ++v) EXPECT_NEAR(near_zero[v] / total, g[v], 1e-4);
@@ -169,7 +169,7 @@ TEST(Resolvent, NodesWithoutEdgesEndTheWalk) {
   EXPECT_NEAR(r.push_row({{0, 1}}, {0.5}, 1e-9).mass[1].second, 0.125, 1e-9);
 }
 
-TEST(Resolvent, SuccessorsAreLearntFromSteps) {
+TEST(Resolvent, SuccessorsAreLearnedFromSteps) {
   const Walk w = read_walk(goldens().as_array()[3]);
   const Resolvent r = w.resolvent();
   SuccessorLearner learner(r.size(), 0.7);

@@ -45,7 +45,7 @@ bool more_similar(const std::pair<uint32_t, float>& a, const std::pair<uint32_t,
 
 // The rows whose cosine with the question's TF-IDF vector reaches the threshold; where they are fewer than `least`,
 // the `least` best. Ascending. Sums are held for 4096 rows at a time, and only what can still count is kept.
-Similar joined_rows(const RecallView& v, const QueryWords& q, float threshold, size_t least) {
+Similar joined_rows(const RecallView& v, const QueryWords& q, float threshold, size_t minimum) {
   constexpr uint32_t kWidth = 4096, kEnd = 0xffffffffu;
   struct Reader {
     PostingBlock block;
@@ -62,10 +62,10 @@ Similar joined_rows(const RecallView& v, const QueryWords& q, float threshold, s
   }
   const float norm = square > 0 ? static_cast<float>(1 / std::sqrt(square)) : 0;
   static thread_local std::vector<float> sums(kWidth);  // all zero between calls
-  static thread_local std::vector<GramNeighbour> found(kWidth);
+  static thread_local std::vector<GramNeighbor> found(kWidth);
   const GramScan scan = gram_scan();
   Similar out;
-  size_t above = 0, full = 8 * least + 1024;
+  size_t above = 0, full = 8 * minimum + 1024;
   float bound = std::min(threshold, std::numeric_limits<float>::min());
   for (;;) {
     uint32_t first = kEnd;
@@ -90,17 +90,18 @@ Similar joined_rows(const RecallView& v, const QueryWords& q, float threshold, s
         above += found[i].weight >= threshold;
       }
     // Enough are above, or there are more below than can stay: what is too little from now on is known.
-    if (bound < threshold && (above >= least || out.size() > full)) {
-      const size_t keep = std::min(out.size(), std::max(above, least));
+    if (bound < threshold && (above >= minimum || out.size() > full)) {
+      const size_t keep = std::min(out.size(), std::max(above, minimum));
       std::nth_element(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(keep), out.end(), more_similar);
       out.resize(keep);
-      bound = above >= least ? threshold : std::min_element(out.begin(), out.end(), [](const auto& a, const auto& b) {
-                                             return a.second < b.second;
-                                           })->second;
+      bound =
+          above >= minimum ? threshold : std::min_element(out.begin(), out.end(), [](const auto& a, const auto& b) {
+                                           return a.second < b.second;
+                                         })->second;
       full = out.size() + 1024;
     }
   }
-  if (const size_t keep = std::max(above, least); keep < out.size()) {
+  if (const size_t keep = std::max(above, minimum); keep < out.size()) {
     std::nth_element(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(keep), out.end(), more_similar);
     out.resize(keep);
   }
@@ -125,18 +126,18 @@ Recalled chosen(const RecallView& v, std::vector<std::pair<uint32_t, double>> ro
 // Degree, less likeness to what was picked already; copies count.
 std::vector<std::pair<uint32_t, double>> central_rows(const RecallView& v, const RecallQuery& q) {
   std::vector<double> degree(v.rows());
-  double most = 0;
+  double maximum = 0;
   for (uint32_t r = 0; r < v.rows(); ++r) {
     if (v.postings.is_dead(r)) continue;
     for (uint64_t i = v.graph.begin[r]; i < v.graph.begin[r + 1]; ++i)
       degree[r] += double{v.graph.weight[i]} * v.copies[v.graph.to[i]];
-    most = std::max(most, degree[r]);
+    maximum = std::max(maximum, degree[r]);
   }
-  if (most <= 0) return {};
+  if (maximum <= 0) return {};
   std::vector<double> like(v.rows());
   // A heap of scores that only fall: one is checked again when it comes to the top.
   std::vector<std::pair<double, uint32_t>> heap;
-  const auto score = [&](uint32_t r) { return (1 - q.diversity) * degree[r] / most - q.diversity * like[r]; };
+  const auto score = [&](uint32_t r) { return (1 - q.diversity) * degree[r] / maximum - q.diversity * like[r]; };
   const auto less = [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second > b.second;
   };
@@ -184,7 +185,8 @@ Recalled recall_bm25(const RecallView& v, std::string_view query, const RecallQu
 }
 
 Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQuery& q) {
-  if (v.graph.size() == 0) fail("this index was built without a graph and knows BM25 alone");
+  if (v.graph.size() == 0)
+    fail("this index has no similarity graph: use the method bm25, or build the index with a graph");
   const QueryWords words = words_in(v, query);
   const RecallMode mode = q.mode == RecallMode::automatic ? route(query, words.rare) : q.mode;
   const double alpha = mode == RecallMode::restart ? q.alpha : mode == RecallMode::mixed ? kMixed : kLocal;
@@ -207,7 +209,7 @@ Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQ
   PushResult reached;
   double weight = 0;
   if (q.seed == SeedKind::query_node) {
-    const auto joined = joined_rows(v, words, v.threshold, q.least_joined);
+    const auto joined = joined_rows(v, words, v.threshold, q.min_joined);
     if (joined.empty()) return fall_back();
     for (const auto& [row, w] : joined) weight += w;
     const ExtraNode extra{.edges = joined};
@@ -285,21 +287,21 @@ RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chu
   });
   // Unless it is given: 0.2 where that leaves one component with most of the rows, else lower, down to 0.1. Two
   // sentences that share one rare word of three have a cosine of about a third: a higher one would cut chains.
-  constexpr float kLeast = 0.1f, kMost = 0.2f;
+  constexpr float kMin = 0.1f, kMax = 0.2f;
   const auto graph_above = [&](float threshold) {
     s.gram = {};
     return gram_pruned(rows,
                        {.threshold = threshold,
-                        .most_work = static_cast<int64_t>(o.most_work),
-                        .most_neighbours = static_cast<uint32_t>(o.most_neighbours)},
+                        .max_work = static_cast<int64_t>(o.max_work),
+                        .max_neighbors = static_cast<uint32_t>(o.max_neighbors)},
                        &s.gram);
   };
-  s.threshold = o.threshold > 0 ? o.threshold : kMost;
+  s.threshold = o.threshold > 0 ? o.threshold : kMax;
   x.graph_ = graph_above(s.threshold);
   if (o.threshold <= 0 && !holds_together(x.graph_)) {
-    x.graph_ = graph_above(kLeast);
-    s.threshold = connecting_threshold(x.graph_, kLeast);
-    if (s.threshold > kLeast) x.graph_ = above_threshold(x.graph_, s.threshold);
+    x.graph_ = graph_above(kMin);
+    s.threshold = connecting_threshold(x.graph_, kMin);
+    if (s.threshold > kMin) x.graph_ = above_threshold(x.graph_, s.threshold);
   }
   s.edges = x.graph_.to.size();
   s.graph_s = seconds_since(start);

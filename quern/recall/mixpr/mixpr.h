@@ -23,10 +23,10 @@ namespace quern {
 struct RecallOptions {
   TokenOptions words{.stem = true, .drop_stopwords = true};
   Bm25Options bm25;
-  bool graph = true;       // false: BM25 alone
-  float threshold = 0;     // similarity that makes an edge; 0: chosen from the text, 0.1 to 0.2
-  double most_work = 4e9;  // gram.h's guards
-  int64_t most_neighbours = 32;
+  bool graph = true;      // false: BM25 alone
+  float threshold = 0;    // similarity that makes an edge; 0: chosen from the text, 0.1 to 0.2
+  double max_work = 4e9;  // gram.h's guards
+  int64_t max_neighbors = 32;
 };
 
 struct RecallStats {
@@ -47,7 +47,7 @@ struct RecallQuery {
   double epsilon = 1e-6;     // of the push
   bool score_order = false;  // else document order, as a model wants to read
   double diversity = 0.3;    // global mode: how much likeness to what was picked costs
-  size_t least_joined = 20;  // the question lowers its own threshold until it has as many neighbours
+  size_t min_joined = 20;    // the question lowers its own threshold until it has as many neighbors
 };
 
 struct RecalledChunk {

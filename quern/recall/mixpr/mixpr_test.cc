@@ -43,7 +43,7 @@ TEST(MixPr, FollowsAChain) {
   const RecallIndex index = RecallIndex::build(l.text, l.chunks, {});
   RecallQuery q;
   q.k = 3;
-  q.least_joined = 1;
+  q.min_joined = 1;
   const Recalled r = index.mixpr("Where is the lantern?", q);
   EXPECT_EQ(r.mode, RecallMode::local);
   EXPECT_EQ(r.fallback, "");
@@ -102,7 +102,7 @@ TEST(MixPr, TheWalkIsThatOverTheGraphWithTheQuestionInIt) {
   seed[n] = 1;
   const auto pi = Resolvent(with.view()).row(seed, {0.6});
   RecallQuery q;
-  q.least_joined = 0, q.epsilon = 1e-12, q.k = 400, q.score_order = true;
+  q.min_joined = 0, q.epsilon = 1e-12, q.k = 400, q.score_order = true;
   const Recalled r = index.mixpr(question, q);
   EXPECT_GT(r.chunks.size(), 10u);
   for (const RecalledChunk& c : r.chunks) EXPECT_NEAR(c.score, pi[counts.row[c.chunk]], 1e-6) << c.chunk;
@@ -117,7 +117,7 @@ TEST(MixPr, FallbacksSaySo) {
   EXPECT_EQ(r.fallback, "recent");
   EXPECT_EQ(chunks_of(r).back(), 399u);
   EXPECT_EQ(index.mixpr("", q).fallback, "recent");
-  q.least_joined = 0;
+  q.min_joined = 0;
   r = index.mixpr("rain", q);  // in every line: no cosine is above the threshold chosen here
   RecallOptions high;
   high.threshold = 0.99f;
@@ -128,7 +128,7 @@ TEST(MixPr, FallbacksSaySo) {
   RecallOptions plain;
   plain.graph = false;
   const RecallIndex words = RecallIndex::build(l.text, l.chunks, plain);
-  EXPECT_NE(message_of([&] { words.mixpr("rain", q); }).find("without a graph"), std::string::npos);
+  EXPECT_NE(message_of([&] { words.mixpr("rain", q); }).find("no similarity graph"), std::string::npos);
   EXPECT_EQ(chunks_of(words.bm25("lantern", 3)), (std::vector<uint32_t>{50}));
 }
 

@@ -142,7 +142,7 @@ RecallTask variables_task(int64_t characters, int chains, int hops, int64_t ques
                                        values[static_cast<size_t>(q)]),
                            needed[static_cast<size_t>(q)]});
   t.options.words = {}, t.options.threshold = 0.27f;
-  t.query.k = 10, t.query.epsilon = 1e-9, t.query.least_joined = 0;
+  t.query.k = 10, t.query.epsilon = 1e-9, t.query.min_joined = 0;
   return t;
 }
 

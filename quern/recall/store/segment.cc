@@ -127,7 +127,7 @@ RecallStats write_segment(const fs::path& path, const SegmentInput& in, const Re
   Json meta = Json::object();
   meta.set("files", files_json(in.files));
   meta.set("words", static_cast<int64_t>(s.words)), meta.set("threshold", double{s.threshold});
-  meta.set("terms_passed_over", s.gram.terms_passed_over), meta.set("rows_cut", s.gram.rows_cut);
+  meta.set("terms_passed_over", s.gram.terms_skipped), meta.set("rows_cut", s.gram.rows_cut);
   const std::string meta_text = meta.dump();
 
   std::array<std::vector<std::span<const std::byte>>, kSections> sections;

@@ -43,7 +43,7 @@ Json options_json(const RecallOptions& o) {
   j.set("stem", o.words.stem), j.set("drop_stopwords", o.words.drop_stopwords);
   j.set("k1", o.bm25.k1), j.set("b", o.bm25.b);
   j.set("graph", o.graph), j.set("threshold", double{o.threshold});
-  j.set("most_work", o.most_work), j.set("most_neighbours", o.most_neighbours);
+  j.set("most_work", o.max_work), j.set("most_neighbours", o.max_neighbors);
   return j;
 }
 
@@ -52,7 +52,7 @@ RecallOptions options_from(const Json& j) {
   o.words = {.stem = j.at("stem").as_bool(), .drop_stopwords = j.at("drop_stopwords").as_bool()};
   o.bm25 = {.k1 = j.at("k1").as_double(), .b = j.at("b").as_double()};
   o.graph = j.at("graph").as_bool(), o.threshold = static_cast<float>(j.at("threshold").as_double());
-  o.most_work = j.at("most_work").as_double(), o.most_neighbours = j.at("most_neighbours").as_int();
+  o.max_work = j.at("most_work").as_double(), o.max_neighbors = j.at("most_neighbours").as_int();
   return o;
 }
 
@@ -121,7 +121,7 @@ void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& r
   const std::set<std::string> gone(replaced.begin(), replaced.end());
   // Which segments go into the new one: those with replaced files, then small ones while they are not much larger
   // than what is together already, or there are too many.
-  constexpr size_t kMostSegments = 8;
+  constexpr size_t kMaxSegments = 8;
   std::vector<bool> merged(segments_.size(), merge_all);
   uint64_t size = fresh.text.size();
   size_t left = segments_.size();
@@ -136,7 +136,7 @@ void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& r
       if (!merged[i] &&
           (smallest == segments_.size() || segments_[i]->text().size() < segments_[smallest]->text().size()))
         smallest = i;
-    if (segments_[smallest]->text().size() > 2 * size && left < kMostSegments) break;
+    if (segments_[smallest]->text().size() > 2 * size && left < kMaxSegments) break;
     take(smallest);
   }
   SegmentInput in;

@@ -163,7 +163,7 @@ TEST(RecallStore, MergingJoinsWhatSegmentsKeepApart) {
   store.index({(d.path / "b.txt").string()}, o);
   ASSERT_EQ(store.segments().size(), 2u);
   RecallQuery q;
-  q.k = 2, q.least_joined = 1, q.mode = RecallMode::local, q.score_order = true;
+  q.k = 2, q.min_joined = 1, q.mode = RecallMode::local, q.score_order = true;
   const auto found = [&] {
     const Strings t = texts(store.mixpr("Where is the lantern?", q));
     return std::count(t.begin(), t.end(), "Mara walked to the orchard");

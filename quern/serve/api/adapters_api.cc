@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 void allowed(const AdapterOptions& o) {
   if (!o.folder.empty() && o.entry) return;
   throw ApiError(403, "permission_error", "",
-                 "this server loads and unloads no adapters: it would if started with --adapter-dir FOLDER");
+                 "this server does not load or unload adapters: it was started without an adapter folder");
 }
 
 std::string read_name(const Fields& f) {
@@ -31,15 +31,15 @@ std::string read_name(const Fields& f) {
 // Where the path leads, links followed, if that is below the folder.
 fs::path read_path(const Fields& f, const fs::path& folder) {
   const std::string given = f.text("lora_path").value_or("");
-  if (given.empty()) bad_field("lora_path", "expected a folder below the server's --adapter-dir");
+  if (given.empty()) bad_field("lora_path", "expected a folder below the server's adapter folder");
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
-  if (error) throw ApiError(503, "server_error", "adapter_dir", "the server's --adapter-dir cannot be read any more");
+  if (error) throw ApiError(503, "server_error", "adapter_dir", "the server cannot read its adapter folder");
   const fs::path path = fs::weakly_canonical(root / given, error);
   const auto [end, rest] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
-  if (error || end != root.end()) bad_field("lora_path", "'{}' does not lie below the server's --adapter-dir", given);
+  if (error || end != root.end()) bad_field("lora_path", "'{}' is not below the server's adapter folder", given);
   if (!fs::exists(path / "adapter_config.json", error))
-    bad_field("lora_path", "'{}' is not there, or holds no adapter_config.json", given);
+    bad_field("lora_path", "'{}' has no adapter_config.json, or does not exist", given);
   return path;
 }
 
@@ -53,7 +53,7 @@ std::string shown_path(const std::string& adapter, const fs::path& folder) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-Json adapter_json(const ShelfEntry& e, bool loaded, const fs::path& folder) {
+Json adapter_json(const ModelEntry& e, bool loaded, const fs::path& folder) {
   Json j = Json::object();
   j.set("id", e.id), j.set("object", "model"), j.set("parent", e.base);
   j.set("path", shown_path(e.adapter, folder));
@@ -63,45 +63,45 @@ Json adapter_json(const ShelfEntry& e, bool loaded, const fs::path& folder) {
 
 }  // namespace
 
-Json list_adapters(const ModelShelf& shelf, const AdapterOptions& options) {
+Json list_adapters(const ModelManager& manager, const AdapterOptions& options) {
   Json list = Json::array();
-  for (const ShelfEntry& e : shelf.entries())
-    if (!e.adapter.empty()) list.push(adapter_json(e, shelf.loaded(e.id) != nullptr, options.folder));
+  for (const ModelEntry& e : manager.entries())
+    if (!e.adapter.empty()) list.push(adapter_json(e, manager.loaded(e.id) != nullptr, options.folder));
   return list;
 }
 
-Json load_adapter(ModelShelf& shelf, const AdapterOptions& options, const Json& body) {
+Json load_adapter(ModelManager& manager, const AdapterOptions& options, const Json& body) {
   allowed(options);
   const Fields f(body);
   const std::string name = read_name(f);
   const fs::path path = read_path(f, options.folder);
   std::vector<std::string> bases;
-  for (const ShelfEntry& e : shelf.entries()) {
+  for (const ModelEntry& e : manager.entries()) {
     if (e.id == name) bad_field("lora_name", "'{}' is served already; unload it first, or take another name", name);
     if (e.adapter.empty()) bases.push_back(e.id);
   }
   const std::string base = f.text("base_model_name").value_or(bases.at(0));
   if (std::ranges::find(bases, base) == bases.end())
     bad_field("base_model_name", "'{}' is none of {}{}", base, fmt::join(bases, ", "), did_you_mean(base, bases));
-  const ShelfEntry entry = options.entry(name, path.string(), base);
-  if (!shelf.add(entry)) bad_field("lora_name", "'{}' is served already", name);
+  const ModelEntry entry = options.entry(name, path.string(), base);
+  if (!manager.add(entry)) bad_field("lora_name", "'{}' is served already", name);
   try {
-    shelf.get(name);
+    manager.get(name);
   } catch (const ApiError& x) {
-    shelf.remove(name);
+    manager.remove(name);
     if (x.code == "model_load") throw ApiError(400, "invalid_request_error", "adapter_load", x.what());
     throw;
   }
   return adapter_json(entry, true, options.folder);
 }
 
-Json unload_adapter(ModelShelf& shelf, const AdapterOptions& options, const Json& body) {
+Json unload_adapter(ModelManager& manager, const AdapterOptions& options, const Json& body) {
   allowed(options);
   const std::string name = read_name(Fields(body));
   std::vector<std::string> adapters;
-  for (const ShelfEntry& e : shelf.entries())
+  for (const ModelEntry& e : manager.entries())
     if (!e.adapter.empty()) adapters.push_back(e.id);
-  if (std::ranges::find(adapters, name) == adapters.end() || !shelf.remove(name)) {
+  if (std::ranges::find(adapters, name) == adapters.end() || !manager.remove(name)) {
     ApiError x(404, "invalid_request_error", "adapter_not_found",
                fmt::format("there is no adapter '{}'{}; there are: {}", name, did_you_mean(name, adapters),
                            adapters.empty() ? "none" : fmt::format("{}", fmt::join(adapters, ", "))));

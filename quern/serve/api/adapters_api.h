@@ -7,19 +7,19 @@
 #include <string>
 
 #include "quern/base/json.h"
-#include "quern/serve/models/model_shelf.h"
+#include "quern/serve/models/model_manager.h"
 
 namespace quern {
 
 struct AdapterOptions {
   std::filesystem::path folder = {};  // what lies below may be loaded; empty: adapters stay as they are
   // A model of the name, with the adapter of the folder on the model `base`.
-  std::function<ShelfEntry(const std::string& name, const std::string& folder, const std::string& base)> entry = {};
+  std::function<ModelEntry(const std::string& name, const std::string& folder, const std::string& base)> entry = {};
 };
 
-Json list_adapters(const ModelShelf& shelf, const AdapterOptions& options);
+Json list_adapters(const ModelManager& manager, const AdapterOptions& options);
 // {lora_name, lora_path, base_model_name}: loaded at once, so that what is wrong is told here.
-Json load_adapter(ModelShelf& shelf, const AdapterOptions& options, const Json& body);
-Json unload_adapter(ModelShelf& shelf, const AdapterOptions& options, const Json& body);  // {lora_name}
+Json load_adapter(ModelManager& manager, const AdapterOptions& options, const Json& body);
+Json unload_adapter(ModelManager& manager, const AdapterOptions& options, const Json& body);  // {lora_name}
 
 }  // namespace quern

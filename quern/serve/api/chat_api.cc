@@ -62,7 +62,7 @@ class Reply {
     ChatTurn turn(m_, r_, e_);
     logprobs_.assign(static_cast<size_t>(r_.n), Json::array());
     if (r_.stream) return stream(turn);
-    auto keep = [&](size_t i, const ChatPart&, const AnswerPiece* p) {
+    auto keep = [&](size_t i, const ChatPart&, const TextDelta* p) {
       if (r_.logprobs && p && p->token >= 0)
         logprobs_[i].push(chat_logprob(m_.tokenizer, p->token, p->logprob, p->top));
     };
@@ -100,7 +100,7 @@ class Reply {
     try {
       const bool whole = turn.follow(
           &*stream_,
-          {.part = [&](size_t i, const ChatPart& part, const AnswerPiece* p) { pass_on(i, part, p); },
+          {.part = [&](size_t i, const ChatPart& part, const TextDelta* p) { pass_on(i, part, p); },
            .done =
                [&](size_t i) { send(choice_json(i, "delta", Json::object(), turn.choices()[i].finish(), Json())); },
            .progress =
@@ -117,7 +117,7 @@ class Reply {
     close_stream();
   }
 
-  void pass_on(size_t i, const ChatPart& part, const AnswerPiece* p) {
+  void pass_on(size_t i, const ChatPart& part, const TextDelta* p) {
     Json logprobs;
     if (r_.logprobs && p && p->token >= 0)
       logprobs.set("content", Json(Json::Array{chat_logprob(m_.tokenizer, p->token, p->logprob, p->top)}));
@@ -214,8 +214,8 @@ class Reply {
       return stream_->done();
     }
     ReasoningSplit split(r_.opened || (t.best()->round > 0 && r_.plan->c == 1));
-    ReasoningSplit::Part whole = split.push(t.best()->text);
-    const ReasoningSplit::Part rest = split.finish();
+    ReasoningSplit::SplitText whole = split.push(t.best()->text);
+    const ReasoningSplit::SplitText rest = split.finish();
     whole.reasoning += rest.reasoning, whole.content += rest.content;
     said_ = whole.content;
     usage_.prompt = t.prompt_tokens, usage_.cached = t.cached_tokens, usage_.completion = t.new_tokens;

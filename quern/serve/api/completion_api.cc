@@ -2,14 +2,14 @@
 #include "quern/serve/api/completion_api.h"
 
 #include "quern/serve/chat/chat_request.h"
-#include "quern/serve/chat/request_answers.h"
+#include "quern/serve/chat/request_streams.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/wire.h"
 
 namespace quern {
 namespace {
 
-constexpr size_t kMostPrompts = 256;
+constexpr size_t kMaxPrompts = 256;
 
 std::vector<int32_t> read_ids(const Json& list, const ServedModel& m) {
   std::vector<int32_t> ids;
@@ -42,8 +42,8 @@ std::vector<std::vector<int32_t>> read_prompts(const Json& body, const ServedMod
   } else {
     bad_field("prompt", "expected a text, token ids, or a list of either");
   }
-  if (prompts.empty() || prompts.size() > kMostPrompts)
-    bad_field("prompt", "{} prompts, expected 1 to {}", prompts.size(), kMostPrompts);
+  if (prompts.empty() || prompts.size() > kMaxPrompts)
+    bad_field("prompt", "{} prompts, expected 1 to {}", prompts.size(), kMaxPrompts);
   for (std::vector<int32_t>& ids : prompts) {
     if (ids.empty() && m.tokenizer.bos_id() >= 0) ids.push_back(m.tokenizer.bos_id());
     if (ids.empty()) bad_field("prompt", "is empty, and this model has no begin token to start from");
@@ -77,7 +77,7 @@ class TokenList {  // the `logprobs` object of a choice
 
 struct Choice {
   std::vector<int32_t> prompt;
-  std::shared_ptr<Answer> answer;
+  std::shared_ptr<GenerationStream> answer;
 };
 
 class Reply {
@@ -141,7 +141,7 @@ class Reply {
   bool follow() {
     return answers_.follow(stream_ ? &*stream_ : nullptr,
                            {.piece =
-                                [&](size_t a, const AnswerPiece& p) {
+                                [&](size_t a, const TextDelta& p) {
                                   if (stream_) send(asked_[a], p.text, "", p.token >= 0 ? &p : nullptr);
                                 },
                             .done =
@@ -174,7 +174,7 @@ class Reply {
     j.set("finish_reason", finish.empty() ? Json() : Json(finish));
     return j;
   }
-  void send(size_t i, const std::string& text, const std::string& finish, const AnswerPiece* p) {
+  void send(size_t i, const std::string& text, const std::string& finish, const TextDelta* p) {
     Json lp;
     if (p && logprobs_ >= 0) {
       TokenList list(m_.tokenizer);
@@ -245,7 +245,7 @@ class Reply {
   std::string id_;
   int64_t created_;
   std::vector<Choice> choices_;
-  RequestAnswers answers_;
+  RequestStreams answers_;
   std::vector<size_t> asked_;  // whose these are: a choice without tokens has none
   std::optional<EventStream> stream_;
 };

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-constexpr size_t kMostInputs = 2048;
+constexpr size_t kMaxInputs = 2048;
 constexpr int64_t kChunk = 256;
 
 std::vector<std::vector<int32_t>> read_inputs(const Json& body, const ServedModel& m) {
@@ -41,8 +41,8 @@ std::vector<std::vector<int32_t>> read_inputs(const Json& body, const ServedMode
   } else {
     bad_field("input", "{}", kExpected);
   }
-  if (out.empty() || out.size() > kMostInputs)
-    bad_field("input", "{} of them, expected 1 to {}", out.size(), kMostInputs);
+  if (out.empty() || out.size() > kMaxInputs)
+    bad_field("input", "{} of them, expected 1 to {}", out.size(), kMaxInputs);
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i].empty()) bad_field("input", "text {} is empty", i);
     if (static_cast<int64_t>(out[i].size()) <= m.model->max_positions()) continue;

@@ -96,7 +96,7 @@ class Reply {
     send(std::move(start));
     try {
       const bool whole =
-          turn_.follow(&*stream_, {.part = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); },
+          turn_.follow(&*stream_, {.part = [&](size_t, const ChatPart& part, const TextDelta*) { pass_on(part); },
                                    .done = {},
                                    .progress =
                                        [&](const RequestProgress& p) {

@@ -14,7 +14,7 @@
 namespace quern {
 namespace {
 
-constexpr size_t kMostDocuments = 10'000, kMostRead = 2048;
+constexpr size_t kMaxDocuments = 10'000, kMaxRead = 2048;
 
 std::vector<std::string> read_documents(const Fields& f, const char* field) {
   constexpr const char* kExpected = "expected a list of texts, or of objects with a `text`";
@@ -26,8 +26,8 @@ std::vector<std::string> read_documents(const Fields& f, const char* field) {
     if (!text || !text->is_string()) bad_field(field, "{}; number {} is neither", kExpected, out.size());
     out.push_back(text->as_string());
   }
-  if (out.empty() || out.size() > kMostDocuments)
-    bad_field(field, "{} of them, expected 1 to {}", out.size(), kMostDocuments);
+  if (out.empty() || out.size() > kMaxDocuments)
+    bad_field(field, "{} of them, expected 1 to {}", out.size(), kMaxDocuments);
   return out;
 }
 
@@ -38,8 +38,8 @@ class PairScorer {
       : m_(m), e_(e), how_(f.text("x_score").value_or("words")) {
     if (how_ != "words" && how_ != "meaning" && how_ != "both")
       bad_field("x_score", "'{}': expected words, meaning or both", how_);
-    if (how_ != "words" && texts > kMostRead)
-      bad_field(field, "{} of them; x_score {} reads at most {}", texts, how_, kMostRead);
+    if (how_ != "words" && texts > kMaxRead)
+      bad_field(field, "{} of them; x_score {} reads at most {}", texts, how_, kMaxRead);
   }
   // Of every document against the query; empty: the client is gone.
   std::vector<double> of(const std::string& query, const std::vector<std::string>& documents) {
@@ -97,16 +97,16 @@ std::vector<double> word_scores(std::string_view query, const std::vector<std::s
   for (size_t i = 0; i < documents.size(); ++i) index.add(static_cast<int64_t>(i), documents[i]);
   const auto n = static_cast<double>(documents.size());
   const PostingsView view = index.postings().view();
-  double most = 0;
+  double maximum = 0;
   for (const std::string& word : words_of(query, index.token_options())) {
     const TermEntry* e = view.find(word_key(word));
     const double df = e ? static_cast<double>(e->documents) : 0;
-    most += std::log(1 + (n - df + 0.5) / (df + 0.5));
+    maximum += std::log(1 + (n - df + 0.5) / (df + 0.5));
   }
   std::vector<double> out(documents.size());
-  if (most <= 0) return out;
-  for (const Hit& h : index.top(query, documents.size()))
-    out[static_cast<size_t>(h.id)] = static_cast<double>(h.score) / most;
+  if (maximum <= 0) return out;
+  for (const ScoredDocument& h : index.top(query, documents.size()))
+    out[static_cast<size_t>(h.id)] = static_cast<double>(h.score) / maximum;
   return out;
 }
 
@@ -141,8 +141,8 @@ void rerank(ServedModel& m, Exchange& e, const Json& body) {
 void score_pairs(ServedModel& m, Exchange& e, const Json& body) {
   const Fields f(body);
   const std::vector<std::string> left = f.texts("text_1"), right = f.texts("text_2");
-  if (left.empty() || right.empty() || right.size() > kMostDocuments)
-    bad_field(left.empty() ? "text_1" : "text_2", "expected a text, or a list of 1 to {}", kMostDocuments);
+  if (left.empty() || right.empty() || right.size() > kMaxDocuments)
+    bad_field(left.empty() ? "text_1" : "text_2", "expected a text, or a list of 1 to {}", kMaxDocuments);
   if (left.size() != 1 && left.size() != right.size())
     bad_field("text_1", "{} texts against {}: expected one, or as many", left.size(), right.size());
   if (left.size() > 1 && f.text("x_score") == "both")

@@ -71,7 +71,7 @@ class Reply {
       event("response.in_progress", "response", response("in_progress"));
     }
     try {
-      const auto take = [&](size_t, const ChatPart& part, const AnswerPiece*) { pass_on(part); };
+      const auto take = [&](size_t, const ChatPart& part, const TextDelta*) { pass_on(part); };
       const auto tell = [&](const RequestProgress& p) {
         Json j = Json::object();
         j.set("response", response("in_progress")), j.set("prompt_progress", progress_json(p));

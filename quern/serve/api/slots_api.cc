@@ -15,18 +15,18 @@ bool wants_text(const HttpRequest& r, bool may) {
   }
   if (text && !may)
     throw ApiError(403, "permission_error", "",
-                   "text: this server shows no texts of other requests; it would if started with --slots-text");
+                   "text: this server does not show the text of requests: it was started without that permission");
   return text;
 }
 
-Json slot_json(const ServedModel& m, const LiveFacts& f, bool text) {
+Json slot_json(const ServedModel& m, const InFlightStatus& f, bool text) {
   const RequestProgress& p = f.progress;
   Json j = Json::object();
   j.set("id", p.id), j.set("model", m.id);
   if (f.plan.empty()) {
-    j.set("state", p.doing()), j.set("is_processing", p.started);
+    j.set("state", p.state()), j.set("is_processing", p.started);
     j.set("prompt_tokens", p.prompt), j.set("read_tokens", p.read), j.set("cached_tokens", p.cached);
-    j.set("generated_tokens", p.given), j.set("max_tokens", p.most_new);
+    j.set("generated_tokens", p.given), j.set("max_tokens", p.max_new);
   } else {
     j.set("state", "thinking"), j.set("is_processing", true), j.set("plan", f.plan);
     j.set("candidates", f.candidates), j.set("all_candidates", f.all_candidates), j.set("generated_tokens", p.given);
@@ -43,7 +43,7 @@ Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const H
   const bool text = wants_text(r, may_show_text);
   Json list = Json::array();
   for (const auto& m : models)
-    for (const LiveFacts& f : m->host->live(text)) list.push(slot_json(*m, f, text));
+    for (const InFlightStatus& f : m->host->live(text)) list.push(slot_json(*m, f, text));
   return list;
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "quern/base/nearest.h"
+#include "quern/base/version.h"
 #include "quern/serve/api/chat_api.h"
 #include "quern/serve/api/completion_api.h"
 #include "quern/serve/api/embeddings_api.h"
@@ -13,23 +14,19 @@
 #include "quern/serve/api/responses_api.h"
 #include "quern/serve/api/slots_api.h"
 #include "quern/serve/api/token_api.h"
-#include "quern/serve/app/page.h"
+#include "quern/serve/app/web_ui.h"
 #include "quern/serve/keep/response_file.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/wire.h"
 
-#ifndef QUERN_VERSION
-#define QUERN_VERSION "dev"
-#endif
-
 namespace quern {
 namespace {
 
-constexpr int64_t kMostKept = 65'536;  // stored responses on disk
+constexpr int64_t kMaxKept = 65'536;  // stored responses on disk
 
-std::unique_ptr<ResponseShelf> response_shelf(const std::string& folder) {
+std::unique_ptr<ResponseBackend> response_shelf(const std::string& folder) {
   if (folder.empty()) return nullptr;
-  return std::make_unique<ResponseFile>(std::filesystem::path(folder) / "responses.db", kMostKept);
+  return std::make_unique<ResponseFile>(std::filesystem::path(folder) / "responses.db", kMaxKept);
 }
 
 // As long for every wrong key of the same length.
@@ -42,7 +39,7 @@ bool same_secret(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-App::App(std::unique_ptr<ModelShelf> models, AppOptions options)
+App::App(std::unique_ptr<ModelManager> models, AppOptions options)
     : models_(std::move(models)),
       started_(unix_time()),
       o_(std::move(options)),
@@ -50,7 +47,7 @@ App::App(std::unique_ptr<ModelShelf> models, AppOptions options)
       sessions_(o_.sessions),
       responses_(1024, size_t{256} << 20, response_shelf(o_.sessions)) {}
 App::App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options)
-    : App(std::make_unique<ModelShelf>(std::move(models)), std::move(options)) {}
+    : App(std::make_unique<ModelManager>(std::move(models)), std::move(options)) {}
 App::~App() = default;
 
 const std::vector<App::Route>& App::routes() {
@@ -71,7 +68,7 @@ const std::vector<App::Route>& App::routes() {
       {"POST", "/tokenize", &App::tokenize},
       {"POST", "/detokenize", &App::detokenize},
       {"POST", "/apply-template", &App::apply_template},
-      {"GET", "/", &App::show_page, true},
+      {"GET", "/", &App::show_web_ui, true},
       {"GET", "/health", &App::health, true},
       {"GET", "/version", &App::version, true},
       {"GET", "/props", &App::props},
@@ -109,7 +106,7 @@ bool App::allowed(const HttpRequest& r) const {
 
 // CORS. Clients of the two APIs send headers of their own (x-stainless-…, anthropic-version): what a page asks for it
 // gets, unless the server was told which.
-void App::share_with_pages(Exchange& e) const {
+void App::add_cors_headers(Exchange& e) const {
   if (o_.allow_origins.empty()) return;
   const std::string *origin = e.request().header("origin"),
                     *wanted = e.request().header("access-control-request-headers");
@@ -144,8 +141,8 @@ void App::handle(Exchange& e) {
   const std::string id = e.id = new_id("req-");
   const std::string path = e.request().path;  // with the prefix, for the log
   e.header("x-request-id", id), e.header("request-id", id);
-  share_with_pages(e);
-  const int64_t beside = in_work_++;
+  add_cors_headers(e);
+  const int64_t beside = running_++;
   auto refuse = [&](const ApiError& x) {
     if (e.status() != 0) return;
     const bool anthropic = e.request().path.starts_with("/v1/messages");
@@ -153,7 +150,7 @@ void App::handle(Exchange& e) {
   };
   try {
     const bool inside = enter(e);  // first, so that refusals know whose path it is
-    if (beside >= o_.most_requests) {
+    if (beside >= o_.max_requests) {
       e.header("retry-after", "2");
       throw ApiError(429, "rate_limit_error", "too_many_requests",
                      fmt::format("{} requests are in work, as many as this server takes; try again", beside));
@@ -166,7 +163,7 @@ void App::handle(Exchange& e) {
   } catch (const std::exception& x) {
     refuse(ApiError(500, "server_error", "", x.what()));
   }
-  --in_work_;
+  --running_;
   const auto route =
       std::find_if(routes().begin(), routes().end(), [&](const Route& r) { return matches(r, e.request().path); });
   {
@@ -376,8 +373,8 @@ void App::apply_template(Exchange& e) {
   e.answer(200, "application/json", apply_template_json(*model_for(body), body).dump());
 }
 
-void App::show_page(Exchange& e) {
-  e.header("content-security-policy", kPagePolicy);
+void App::show_web_ui(Exchange& e) {
+  e.header("content-security-policy", kWebUiPolicy);
   e.header("x-content-type-options", "nosniff");
   e.header("referrer-policy", "no-referrer");
   e.header("cache-control", "no-cache");
@@ -388,7 +385,7 @@ void App::health(Exchange& e) { e.answer(200, "application/json", "{\"status\":\
 
 void App::version(Exchange& e) {
   Json j = Json::object();
-  j.set("version", QUERN_VERSION);
+  j.set("version", quern::version());
   e.answer(200, "application/json", j.dump());
 }
 
@@ -405,7 +402,7 @@ void App::props(Exchange& e) {
     one.set("generation", std::move(generation));
     list.push(std::move(one));
   }
-  j.set("version", QUERN_VERSION), j.set("models", std::move(list));
+  j.set("version", quern::version()), j.set("models", std::move(list));
   j.set("memory", grounding_.has_memory()), j.set("documents", grounding_.has_documents());
   e.answer(200, "application/json", j.dump());
 }
@@ -458,15 +455,15 @@ void App::metrics(Exchange& e) {
   each("requests_running", "gauge", "requests in work", [](const HostCounts& c) { return c.running; });
   each("state_bytes", "gauge", "bytes of the states in work", [](const HostCounts& c) { return c.state_bytes; });
   each("cache_bytes", "gauge", "bytes of the prefix cache", [](const HostCounts& c) { return c.cache_bytes; });
-  const ShelfCounts shelf = models_->counts();
+  const ModelCounts manager = models_->counts();
   auto whole = [&](const char* name, const char* type, const char* help, auto value) {
     family(name, type, help);
     s += fmt::format("quern_{} {}\n", name, value);
   };
   whole("models_loaded", "gauge", "models in memory", counts.size());
-  whole("model_loads_total", "counter", "models loaded on demand", shelf.loads);
-  whole("model_unloads_total", "counter", "models put away", shelf.unloads);
-  whole("model_load_seconds_total", "counter", "seconds spent loading", shelf.load_seconds);
+  whole("model_loads_total", "counter", "models loaded on demand", manager.loads);
+  whole("model_unloads_total", "counter", "models put away", manager.unloads);
+  whole("model_load_seconds_total", "counter", "seconds spent loading", manager.load_seconds);
   family("http_responses_total", "counter", "answers by path and status");
   {
     std::lock_guard lock(mutex_);

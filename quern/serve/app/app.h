@@ -12,7 +12,7 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/keep/response_store.h"
 #include "quern/serve/keep/session_files.h"
-#include "quern/serve/models/model_shelf.h"
+#include "quern/serve/models/model_manager.h"
 #include "quern/serve/models/served_model.h"
 
 namespace quern {
@@ -23,7 +23,7 @@ struct AppOptions {
   std::string allow_methods = "GET, POST, DELETE, OPTIONS";  // of these pages
   std::string allow_headers = {};                            // empty: those they ask for
   std::string prefix = {};                                   // "/llm": everything lies below it
-  int64_t most_requests = 256;                               // in work at once; more get 429
+  int64_t max_requests = 256;                                // in work at once; more get 429
   GroundingOptions grounding{};                              // memory of conversations, documents
   AdapterOptions adapters{};                                 // what may be loaded while it runs
   std::string sessions{};   // a folder for saved sessions and stored responses; empty: none
@@ -33,7 +33,7 @@ struct AppOptions {
 
 class App {
  public:
-  App(std::unique_ptr<ModelShelf> models, AppOptions options);
+  App(std::unique_ptr<ModelManager> models, AppOptions options);
   App(std::vector<std::unique_ptr<ServedModel>> models, AppOptions options);
   ~App();
   void handle(Exchange& e);
@@ -46,7 +46,7 @@ class App {
   };
   static const std::vector<Route>& routes();
   static bool matches(const Route& r, const std::string& path);
-  void share_with_pages(Exchange& e) const;
+  void add_cors_headers(Exchange& e) const;
   bool enter(Exchange& e) const;  // below the prefix; false: it is answered
   void dispatch(Exchange& e);
   bool allowed(const HttpRequest& r) const;
@@ -77,20 +77,20 @@ class App {
   void tokenize(Exchange& e);
   void detokenize(Exchange& e);
   void apply_template(Exchange& e);
-  void show_page(Exchange& e);
+  void show_web_ui(Exchange& e);
   void health(Exchange& e);
   void props(Exchange& e);
   void version(Exchange& e);
   void metrics(Exchange& e);
   void slots(Exchange& e);
 
-  std::unique_ptr<ModelShelf> models_;
+  std::unique_ptr<ModelManager> models_;
   int64_t started_;
   AppOptions o_;
   Grounding grounding_;
   SessionFiles sessions_;
   ResponseStore responses_;
-  std::atomic<int64_t> in_work_ = 0;
+  std::atomic<int64_t> running_ = 0;
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, int64_t> answered_;  // path and status → count
 };

@@ -10,7 +10,7 @@ namespace quern {
 Json read_messages(const Json& body);
 
 // For templates that know of no tools: the tools are told in the system message, calls and results of earlier turns
-// are spelt in the Hermes form.
+// are spelled in the Hermes form.
 Json tools_in_words(const Json& messages, const ToolUse& use);
 
 }  // namespace quern

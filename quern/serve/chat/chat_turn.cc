@@ -39,10 +39,10 @@ ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), a
   }
 }
 
-bool ChatTurn::follow(EventStream* stream, const Told& told) {
+bool ChatTurn::follow(EventStream* stream, const StreamCallbacks& told) {
   return answers_.follow(
       stream,
-      {.piece = [&](size_t i, const AnswerPiece& p) { pass_on(i, choices_[i].split.push(p.text), false, &p, told); },
+      {.piece = [&](size_t i, const TextDelta& p) { pass_on(i, choices_[i].split.push(p.text), false, &p, told); },
        .done = [&](size_t i) { finish(i, told); },
        .read =
            [&](size_t i) {
@@ -50,8 +50,8 @@ bool ChatTurn::follow(EventStream* stream, const Told& told) {
            }});
 }
 
-void ChatTurn::pass_on(size_t i, const ReasoningSplit::Part& part, bool last, const AnswerPiece* piece,
-                       const Told& told) {
+void ChatTurn::pass_on(size_t i, const ReasoningSplit::SplitText& part, bool last, const TextDelta* piece,
+                       const StreamCallbacks& told) {
   ChatChoice& c = choices_[i];
   ChatPart out{.reasoning = part.reasoning, .words = c.tools.push(part.content)};
   if (last) {
@@ -65,14 +65,14 @@ void ChatTurn::pass_on(size_t i, const ReasoningSplit::Part& part, bool last, co
   if (told.part && (piece || !out.empty())) told.part(i, out, piece);
 }
 
-void ChatTurn::warn(size_t i, const char* text, const Told& told) {
+void ChatTurn::warn(size_t i, const char* text, const StreamCallbacks& told) {
   ChatPart part;
   part.words.warnings.emplace_back(text);
   choices_[i].warnings.emplace_back(text);
   if (told.part) told.part(i, part, nullptr);
 }
 
-void ChatTurn::finish(size_t i, const Told& told) {
+void ChatTurn::finish(size_t i, const StreamCallbacks& told) {
   ChatChoice& c = choices_[i];
   const Generated& g = c.answer->result();
   pass_on(i, c.split.finish(), true, nullptr, told);

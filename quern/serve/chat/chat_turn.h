@@ -7,7 +7,7 @@
 
 #include "quern/serve/chat/chat_request.h"
 #include "quern/serve/chat/reasoning_split.h"
-#include "quern/serve/chat/request_answers.h"
+#include "quern/serve/chat/request_streams.h"
 #include "quern/serve/tools/tool_stream.h"
 #include "quern/serve/wire/wire.h"
 
@@ -22,7 +22,7 @@ struct ChatPart {  // what became certain
 };
 
 struct ChatChoice {
-  std::shared_ptr<Answer> answer;
+  std::shared_ptr<GenerationStream> answer;
   ReasoningSplit split{false};
   ToolStream tools;
   std::string reasoning, content;
@@ -37,23 +37,24 @@ struct ChatChoice {
 class ChatTurn {
  public:
   ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e);  // submits; m and e outlive the turn
-  struct Told {
-    std::function<void(size_t choice, const ChatPart& part, const AnswerPiece* piece)> part;
+  struct StreamCallbacks {
+    std::function<void(size_t choice, const ChatPart& part, const TextDelta* piece)> part;
     std::function<void(size_t choice)> done;
     std::function<void(const RequestProgress& p)> progress = {};  // of the first choice, while its prompt is read
   };
   // Until every choice is done; false: the client is gone, and what was left is cancelled. A failure of the engine is
   // an ApiError. `stream`, when there is one, is kept open while nothing comes.
-  bool follow(EventStream* stream, const Told& told);
+  bool follow(EventStream* stream, const StreamCallbacks& told);
   const std::vector<ChatChoice>& choices() const { return choices_; }
   const Usage& usage() const { return usage_; }
 
  private:
-  void pass_on(size_t i, const ReasoningSplit::Part& part, bool last, const AnswerPiece* piece, const Told& told);
-  void warn(size_t i, const char* text, const Told& told);
-  void finish(size_t i, const Told& told);
+  void pass_on(size_t i, const ReasoningSplit::SplitText& part, bool last, const TextDelta* piece,
+               const StreamCallbacks& told);
+  void warn(size_t i, const char* text, const StreamCallbacks& told);
+  void finish(size_t i, const StreamCallbacks& told);
   ServedModel& m_;
-  RequestAnswers answers_;
+  RequestStreams answers_;
   std::vector<ChatChoice> choices_;
   Usage usage_;
   size_t without_a_token_ = 0;  // choices whose time was over before they had one: all of them are a 504

@@ -65,14 +65,14 @@ struct Grounding::Impl {
   std::jthread indexer;                    // last
 
   HeldTalk conversation(const std::string& name) {
-    constexpr size_t kMostOpen = 32;  // each holds its table and its index
+    constexpr size_t kMaxOpen = 32;  // each holds its table and its index
     HeldTalk held;
     std::shared_ptr<Talk> closed;  // ends outside the lock: its index may be in the making
     {
       std::lock_guard lock(mutex);
       auto at = conversations.find(name);
       if (at == conversations.end()) {
-        if (conversations.size() >= kMostOpen) {
+        if (conversations.size() >= kMaxOpen) {
           closed = std::move(conversations.begin()->second);
           conversations.erase(conversations.begin());
         }
@@ -108,7 +108,7 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   const Fields f(settings);
   const std::string name = f.text("conversation").value_or("chat");
   if (name.empty() || name.size() > 200) bad_field("x_memory.conversation", "expected a name of 1 to 200 bytes");
-  const int64_t k = f.integer("k", 1, 100).value_or(6), most = f.integer("tokens", 1, 1 << 20).value_or(512);
+  const int64_t k = f.integer("k", 1, 100).value_or(6), maximum = f.integer("tokens", 1, 1 << 20).value_or(512);
   const auto& said = messages.as_array();
   const std::string question = text_of(said.back());
   memory::AskOptions ask;
@@ -121,7 +121,7 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   memory::Memory& m = *held;
   const int32_t offset = m.zone().offset_at(utc);
   ask.now = utc + offset;
-  memory::Answer a;
+  memory::MemoryResult a;
   if (m.table().size() > 0 && !question.empty()) a = m.ask(question, ask);
   const memory::TurnTable& table = m.table();
 
@@ -136,7 +136,7 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
     const auto row = static_cast<size_t>(std::lower_bound(table.response.begin(), table.response.end(), response) -
                                          table.response.begin());
     const auto tokens = static_cast<int64_t>(tokenizer.encode(text).size());
-    if (used + tokens > most) {
+    if (used + tokens > maximum) {
       ++left_out;
       continue;
     }
@@ -155,7 +155,7 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
     list.push(std::move(one));
   }
   for (const std::string& n : a.notes) notes.push(n);
-  if (left_out > 0) notes.push(fmt::format("{} more turns did not fit {} tokens", left_out, most));
+  if (left_out > 0) notes.push(fmt::format("{} more turns did not fit {} tokens", left_out, maximum));
   g.memory = Json::object();
   g.memory.set("conversation", name), g.memory.set("route", memory::route_name(a.route));
   g.memory.set("plan", a.plan.text()), g.memory.set("responses", std::move(list)), g.memory.set("notes", notes);
@@ -168,7 +168,7 @@ std::string Grounding::Impl::look_up(const Json& settings, const std::string& qu
   only(settings, "x_documents", {"k", "tokens"});
   const Fields f(settings);
   const auto k = static_cast<size_t>(f.integer("k", 1, 1000).value_or(50));
-  const int64_t most = f.integer("tokens", 1, 1 << 20).value_or(1024);
+  const int64_t maximum = f.integer("tokens", 1, 1 << 20).value_or(1024);
   RecallQuery query;
   query.k = k, query.score_order = true;
   RecallAnswer a = documents->mixpr(question, query);
@@ -176,7 +176,7 @@ std::string Grounding::Impl::look_up(const Json& settings, const std::string& qu
   int64_t used = 0;
   for (RecallHit& h : a.hits) {  // the best that fit, then in the order of the documents
     const auto tokens = static_cast<int64_t>(tokenizer.encode(h.text).size());
-    if (used + tokens > most) break;
+    if (used + tokens > maximum) break;
     used += tokens;
     taken.push_back(std::move(h));
   }
@@ -223,10 +223,10 @@ Grounded Grounding::ground(const Json& body, const Tokenizer& tokenizer, int64_t
   const std::optional<Json> memory = asked(body, "x_memory"), documents = asked(body, "x_documents");
   g.body.erase("x_memory"), g.body.erase("x_documents");
   if (!memory && !documents) return g;
-  if (memory && !has_memory()) bad_field("x_memory", "this server keeps no memory; start it with --db FILE");
+  if (memory && !has_memory())
+    bad_field("x_memory", "this server has no conversation memory: it was started without a memory file");
   if (documents && !has_documents())
-    bad_field("x_documents",
-              "this server has no documents; start it with --documents DIR, made by quern recall index");
+    bad_field("x_documents", "this server has no documents: it was started without a search index");
   const Json messages = read_messages(body);
   const Json& last = messages.as_array().back();
   if (role_of(last) != kAsker) bad_field("messages", "memory and documents go with a user's message at the end");

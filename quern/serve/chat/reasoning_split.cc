@@ -25,12 +25,12 @@ size_t blank_end(std::string_view s) {  // where its trailing white space begins
 
 }  // namespace
 
-ReasoningSplit::Part ReasoningSplit::push(std::string_view text) {
+ReasoningSplit::SplitText ReasoningSplit::push(std::string_view text) {
   held_ += text;
   return advance(false);
 }
 
-ReasoningSplit::Part ReasoningSplit::finish() { return advance(true); }
+ReasoningSplit::SplitText ReasoningSplit::finish() { return advance(true); }
 
 void ReasoningSplit::drop_leading_blanks() {
   size_t n = 0;
@@ -39,8 +39,8 @@ void ReasoningSplit::drop_leading_blanks() {
   trim_ = trim_ && held_.empty();
 }
 
-ReasoningSplit::Part ReasoningSplit::advance(bool last) {
-  Part out;
+ReasoningSplit::SplitText ReasoningSplit::advance(bool last) {
+  SplitText out;
   if (stage_ == Stage::start) {
     const size_t first = held_.find_first_not_of(" \t\r\n");
     const std::string_view text = first == held_.npos ? std::string_view() : std::string_view(held_).substr(first);

@@ -9,15 +9,15 @@ namespace quern {
 class ReasoningSplit {
  public:
   explicit ReasoningSplit(bool opened) : stage_(opened ? Stage::thinking : Stage::start) {}  // by the prompt
-  struct Part {
+  struct SplitText {
     std::string reasoning, content;
   };
-  Part push(std::string_view text);
-  Part finish();  // what was held back
+  SplitText push(std::string_view text);
+  SplitText finish();  // what was held back
 
  private:
   enum class Stage { start, thinking, answer };
-  Part advance(bool last);
+  SplitText advance(bool last);
   void drop_leading_blanks();
   std::string held_;
   Stage stage_;

@@ -31,8 +31,8 @@ TEST(ReasoningSplit, IsTheSameHoweverTheTextIsCut) {
     const std::string text = c.text;
     for (size_t step = 1; step <= text.size() + 1; ++step) {
       ReasoningSplit split(c.opened);
-      ReasoningSplit::Part all;
-      auto add = [&](const ReasoningSplit::Part& p) { all.reasoning += p.reasoning, all.content += p.content; };
+      ReasoningSplit::SplitText all;
+      auto add = [&](const ReasoningSplit::SplitText& p) { all.reasoning += p.reasoning, all.content += p.content; };
       for (size_t at = 0; at < text.size(); at += step) add(split.push(std::string_view(text).substr(at, step)));
       add(split.finish());
       EXPECT_EQ(all.reasoning, c.reasoning) << text << " by " << step;

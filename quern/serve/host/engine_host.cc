@@ -15,12 +15,12 @@ double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::
 
 }  // namespace
 
-EngineHost::EngineHost(Model& model, EngineOptions options, int64_t most_waiting, double most_seconds)
+EngineHost::EngineHost(Model& model, EngineOptions options, int64_t max_waiting, double max_seconds)
     : model_(model),
-      watched_(model, [this](std::span<const int32_t> ids, int64_t at, bool read) { saw(ids, at, read); }),
-      engine_(watched_, options),
-      most_live_(options.max_sessions + most_waiting),
-      most_seconds_(most_seconds),
+      observed_(model, [this](std::span<const int32_t> ids, int64_t at, bool read) { on_forward(ids, at, read); }),
+      engine_(observed_, options),
+      max_in_flight_(options.max_sequences + max_waiting),
+      max_seconds_(max_seconds),
       thread_([this](const std::stop_token& s) { loop(s); }) {}
 
 EngineHost::~EngineHost() {
@@ -38,32 +38,32 @@ void EngineHost::nudge() {
 
 bool EngineHost::full() const {
   std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(live_.size()) >= most_live_;
+  return static_cast<int64_t>(in_flight_.size()) >= max_in_flight_;
 }
 
 double EngineHost::limit(double seconds) const {
-  if (seconds <= 0 || most_seconds_ <= 0) return std::max(seconds, most_seconds_);
-  return std::min(seconds, most_seconds_);
+  if (seconds <= 0 || max_seconds_ <= 0) return std::max(seconds, max_seconds_);
+  return std::min(seconds, max_seconds_);
 }
 
-std::shared_ptr<Answer> EngineHost::submit(Request r, Submission how) {
-  auto answer = std::make_shared<Answer>();
-  answer->bell_ = how.bell ? std::move(how.bell) : std::make_shared<AnswerBell>();
-  answer->tells_ = how.progress, answer->streams_ = how.streams, answer->each_token_ = how.each_token;
-  std::weak_ptr<Answer> weak = answer;
+std::shared_ptr<GenerationStream> EngineHost::submit(Request r, SubmitOptions how) {
+  auto answer = std::make_shared<GenerationStream>();
+  answer->notifier_ = how.notifier ? std::move(how.notifier) : std::make_shared<Notifier>();
+  answer->reports_progress_ = how.progress, answer->streams_ = how.streams, answer->each_token_ = how.each_token;
+  std::weak_ptr<GenerationStream> weak = answer;
   r.on_token = [weak](const Emitted& e) {
     const auto a = weak.lock();
     if (!a || !a->live()) return false;
     a->push(e);
     return true;
   };
-  std::list<Live> row;  // before the engine knows of it: its first forward finds it in the list
+  std::list<InFlight> row;  // before the engine knows of it: its first forward finds it in the list
   row.push_back({kComing, weak, limit(how.seconds), Clock::now(),
-                 LiveRequest(std::move(how.id), r.prompt, r.options.max_tokens)});
+                 InFlightRequest(std::move(how.id), r.prompt, r.options.max_tokens)});
   const auto mine = row.begin();
   {
     std::lock_guard lock(mutex_);
-    live_.splice(live_.end(), row);
+    in_flight_.splice(in_flight_.end(), row);
   }
   try {
     const Engine::Id id = engine_.submit(std::move(r));
@@ -71,7 +71,7 @@ std::shared_ptr<Answer> EngineHost::submit(Request r, Submission how) {
     mine->id = id, ++counts_.requests;
   } catch (...) {
     std::lock_guard lock(mutex_);
-    live_.erase(mine);
+    in_flight_.erase(mine);
     throw;
   }
   nudge();
@@ -79,23 +79,24 @@ std::shared_ptr<Answer> EngineHost::submit(Request r, Submission how) {
 }
 
 // Before and after a forward, on the thread that steps.
-void EngineHost::saw(std::span<const int32_t> ids, int64_t at, bool read) {
+void EngineHost::on_forward(std::span<const int32_t> ids, int64_t at, bool read) {
   std::lock_guard lock(mutex_);
-  Live* whose = nullptr;
-  auto best = LiveRequest::Fit::none;
-  for (Live& l : live_)
-    if (const auto fit = l.request.fit(ids, at); fit > best) best = fit, whose = &l;
+  InFlight* whose = nullptr;
+  auto best = InFlightRequest::Match::none;
+  for (InFlight& l : in_flight_)
+    if (const auto match = l.request.match(ids, at); match > best) best = match, whose = &l;
   if (!whose) return;
   if (!read) return whose->request.begins(at);
-  whose->request.saw(at, static_cast<int64_t>(ids.size()));
-  if (const auto answer = whose->answer.lock(); answer && answer->tells_) answer->read(whose->request.progress());
+  whose->request.on_forward(at, static_cast<int64_t>(ids.size()));
+  if (const auto answer = whose->answer.lock(); answer && answer->reports_progress_)
+    answer->read(whose->request.progress());
 }
 
-std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
-  std::vector<LiveFacts> out;
+std::vector<InFlightStatus> EngineHost::live(bool with_tokens) const {
+  std::vector<InFlightStatus> out;
   std::lock_guard lock(mutex_);
-  for (const Live& l : live_) {
-    LiveFacts f{.progress = l.request.progress()};
+  for (const InFlight& l : in_flight_) {
+    InFlightStatus f{.progress = l.request.progress()};
     if (with_tokens) f.prompt = l.request.prompt();
     if (const auto answer = l.answer.lock()) {
       f.progress.given = answer->given_count();
@@ -103,7 +104,7 @@ std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
     }
     out.push_back(std::move(f));
   }
-  for (const LivePlan& p : plans_) {
+  for (const InFlightPlan& p : plans_) {
     out.push_back(p.facts);
     out.back().progress.age = since(p.began);
   }
@@ -112,7 +113,7 @@ std::vector<LiveFacts> EngineHost::live(bool with_tokens) const {
 
 void EngineHost::deliver(Clock::duration step) {
   std::lock_guard lock(mutex_);
-  std::erase_if(live_, [&](Live& l) {
+  std::erase_if(in_flight_, [&](InFlight& l) {
     if (l.id == kComing) return false;
     auto answer = l.answer.lock();
     l.late = l.late || (l.seconds > 0 && since(l.since) >= l.seconds);
@@ -177,21 +178,21 @@ void EngineHost::loop(const std::stop_token& stop) {
   jobs_.clear();  // whoever waits for one is told by a broken promise
   Generated stopped;
   stopped.finish = "cancelled";
-  for (const Live& l : live_)
+  for (const InFlight& l : in_flight_)
     if (auto answer = l.answer.lock()) answer->end(stopped);
 }
 
 Thought EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
                           const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
                           const std::function<void(const ThinkEvent&)>& on_event, const std::string& id) {
-  std::list<LivePlan>::iterator row;
+  std::list<InFlightPlan>::iterator row;
   {
     std::lock_guard lock(mutex_);
     row = plans_.insert(plans_.end(), {{.progress = {.id = id, .started = true}, .plan = plan.name()}, Clock::now()});
   }
   struct Gone {  // whatever happens, the row goes
     EngineHost& host;
-    std::list<LivePlan>::iterator row;
+    std::list<InFlightPlan>::iterator row;
     ~Gone() {
       std::lock_guard lock(host.mutex_);
       host.plans_.erase(row);

@@ -17,22 +17,22 @@
 
 #include "quern/infer/engine/engine.h"
 #include "quern/reason/think.h"
-#include "quern/serve/host/answer.h"
-#include "quern/serve/host/live_requests.h"
-#include "quern/serve/host/watched_model.h"
+#include "quern/serve/host/generation_stream.h"
+#include "quern/serve/host/in_flight_requests.h"
+#include "quern/serve/host/observed_model.h"
 
 namespace quern {
 
-struct Submission {                       // beside what the engine is asked
-  double seconds = 0;                     // it may take; 0 = the host's own limit alone
-  std::string id = {};                    // of the HTTP request
-  bool progress = false;                  // its Answer tells how much of the prompt is read
-  bool streams = true;                    // its pieces are told as they come; else all of them when it is done
-  bool each_token = false;                // its pieces are single tokens, as logprobs and tools' calls need
-  std::shared_ptr<AnswerBell> bell = {};  // rung when there is something to hear; none: one of its own
+struct SubmitOptions {                      // beside what the engine is asked
+  double seconds = 0;                       // it may take; 0 = the host's own limit alone
+  std::string id = {};                      // of the HTTP request
+  bool progress = false;                    // its Answer tells how much of the prompt is read
+  bool streams = true;                      // its pieces are told as they come; else all of them when it is done
+  bool each_token = false;                  // its pieces are single tokens, as logprobs and tools' calls need
+  std::shared_ptr<Notifier> notifier = {};  // rung when there is something to hear; none: one of its own
 };
 
-struct LiveFacts {  // what a request is doing now
+struct InFlightStatus {  // what a request is doing now
   RequestProgress progress;
   std::vector<int32_t> prompt = {}, answer = {};  // where they were asked for
   std::string plan = {};                          // of a request that thinks by a plan: no prompt of its own
@@ -48,16 +48,16 @@ struct HostCounts {  // since the start, and now
 
 class EngineHost {
  public:
-  // most_seconds: of any request, from its submission; 0 = no limit.
-  EngineHost(Model& model, EngineOptions options, int64_t most_waiting, double most_seconds = 0);
+  // max_seconds: of any request, from its submission; 0 = no limit.
+  EngineHost(Model& model, EngineOptions options, int64_t max_waiting, double max_seconds = 0);
   ~EngineHost();
 
   bool full() const;  // as many wait as may
   // Throws Error when it can never be served. After `seconds` it ends as it is, also in the queue or amid its prompt,
   // with finish "timeout".
-  std::shared_ptr<Answer> submit(Request r, Submission how = {});
-  std::vector<LiveFacts> live(bool with_tokens) const;  // oldest first
-  double limit(double seconds) const;                   // what holds for a request that asks for so many
+  std::shared_ptr<GenerationStream> submit(Request r, SubmitOptions how = {});
+  std::vector<InFlightStatus> live(bool with_tokens) const;  // oldest first
+  double limit(double seconds) const;                        // what holds for a request that asks for so many
   // To its end on the calling thread, which only waits; `alive` false cancels.
   Thought think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages, const ThinkPlan& plan,
                 GenerateOptions options, const std::function<bool()>& alive,
@@ -68,34 +68,34 @@ class EngineHost {
   HostCounts counts() const;
 
  private:
-  struct Live {
+  struct InFlight {
     Engine::Id id;  // kComing: not yet given
-    std::weak_ptr<Answer> answer;
+    std::weak_ptr<GenerationStream> answer;
     double seconds;  // 0 = as long as it takes
     std::chrono::steady_clock::time_point since;
-    LiveRequest request;
+    InFlightRequest request;
     bool late = false;
   };
-  struct LivePlan {
-    LiveFacts facts;
+  struct InFlightPlan {
+    InFlightStatus facts;
     std::chrono::steady_clock::time_point began;
   };
-  void saw(std::span<const int32_t> ids, int64_t at, bool read);
+  void on_forward(std::span<const int32_t> ids, int64_t at, bool read);
   void loop(const std::stop_token& stop);
   void deliver(std::chrono::steady_clock::duration step);
   bool run_job();
   void nudge();
 
   Model& model_;
-  WatchedModel watched_;
+  ObservedModel observed_;
   Engine engine_;
-  int64_t most_live_;
-  double most_seconds_;
+  int64_t max_in_flight_;
+  double max_seconds_;
   mutable std::mutex mutex_;
   std::condition_variable work_, stepped_;
   bool woken_ = false;
-  std::list<Live> live_;
-  std::list<LivePlan> plans_;
+  std::list<InFlight> in_flight_;
+  std::list<InFlightPlan> plans_;
   std::deque<std::packaged_task<void()>> jobs_;
   HostCounts counts_;
   std::jthread thread_;

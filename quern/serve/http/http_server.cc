@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMostParting = 256;
+constexpr int kMaxParting = 256;
 
 Clock::time_point in(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -80,9 +80,9 @@ bool send_all(Connection& c, std::string_view data, double seconds) {
   return !c.gone;
 }
 
-class LiveExchange final : public Exchange {
+class OpenExchange final : public Exchange {
  public:
-  LiveExchange(Shared c, HttpRequest r, const std::atomic<bool>& stopping, double write_seconds)
+  OpenExchange(Shared c, HttpRequest r, const std::atomic<bool>& stopping, double write_seconds)
       : connection_(std::move(c)), request_(std::move(r)), stopping_(stopping), write_seconds_(write_seconds) {}
   const HttpRequest& request() const override { return request_; }
   void below(std::string_view prefix) override { request_.path.erase(0, prefix.size()); }
@@ -131,7 +131,7 @@ struct HttpServer::Impl {
   HttpServerOptions o;
   Handler handler;
   Listener door;
-  int listener = -1, poller = -1, bell = -1;
+  int listener = -1, poller = -1, notifier = -1;
   std::atomic<bool> stopping = false;
   uint32_t serials = 0;
   std::map<int, Shared> connections;  // the reading thread's own
@@ -150,9 +150,9 @@ struct HttpServer::Impl {
         handler(std::move(h)),
         door(o.unix_path.empty() ? Listener::at_port(o.host, o.port) : Listener::at_path(o.unix_path)),
         listener(door.fd()) {
-    poller = ::epoll_create1(EPOLL_CLOEXEC), bell = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (poller < 0 || bell < 0) fail("cannot create an epoll or event descriptor: {}", std::strerror(errno));
-    watch(listener, 0, EPOLLIN, EPOLL_CTL_ADD), watch(bell, 0, EPOLLIN, EPOLL_CTL_ADD);
+    poller = ::epoll_create1(EPOLL_CLOEXEC), notifier = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (poller < 0 || notifier < 0) fail("cannot create an epoll or event descriptor: {}", std::strerror(errno));
+    watch(listener, 0, EPOLLIN, EPOLL_CTL_ADD), watch(notifier, 0, EPOLLIN, EPOLL_CTL_ADD);
   }
   ~Impl() {
     {
@@ -163,7 +163,7 @@ struct HttpServer::Impl {
     work_came.notify_all();
     workers.clear();  // joins
     connections.clear(), finished.clear();
-    for (int fd : {poller, bell}) ::close(fd);
+    for (int fd : {poller, notifier}) ::close(fd);
   }
 
   void watch(int fd, uint32_t serial, uint32_t events, int how) const {
@@ -171,9 +171,9 @@ struct HttpServer::Impl {
     e.events = events, e.data.u64 = uint64_t{serial} << 32 | static_cast<uint32_t>(fd);
     ::epoll_ctl(poller, how, fd, &e);
   }
-  void ring() const {
+  void notify() const {
     const uint64_t one = 1;
-    [[maybe_unused]] ssize_t n = ::write(bell, &one, sizeof one);
+    [[maybe_unused]] ssize_t n = ::write(notifier, &one, sizeof one);
   }
 
   void accept_all() {
@@ -203,7 +203,7 @@ struct HttpServer::Impl {
   // it. So our side ends first; what still comes is thrown away until the client's side ends too, or it takes too
   // long.
   void part(const Shared& c) {
-    if (c->gone || parting >= kMostParting) return drop(c);
+    if (c->gone || parting >= kMaxParting) return drop(c);
     ::shutdown(c->fd, SHUT_WR);
     c->parting = true, c->busy = false, ++parting;
     c->deadline = in(o.parting_seconds);
@@ -283,7 +283,7 @@ struct HttpServer::Impl {
       auto [connection, request] = std::move(work.front());
       work.pop_front();
       lock.unlock();
-      LiveExchange e(connection, std::move(request), stopping, o.write_seconds);
+      OpenExchange e(connection, std::move(request), stopping, o.write_seconds);
       try {
         handler(e);
         if (e.status() == 0) e.answer(404, "", "");
@@ -297,7 +297,7 @@ struct HttpServer::Impl {
       lock.lock();
       finished.emplace_back(std::move(connection), e.reusable());
       lock.unlock();
-      ring();
+      notify();
     }
   }
 
@@ -336,9 +336,9 @@ struct HttpServer::Impl {
     const int fd = static_cast<int>(whose & 0xffffffffu);
     if (fd == listener) {
       accept_all();
-    } else if (fd == bell) {
+    } else if (fd == notifier) {
       uint64_t count = 0;
-      [[maybe_unused]] ssize_t got = ::read(bell, &count, sizeof count);
+      [[maybe_unused]] ssize_t got = ::read(notifier, &count, sizeof count);
       take_back();
     } else if (auto it = connections.find(fd); it != connections.end() && it->second->serial == whose >> 32) {
       const Shared c = it->second;
@@ -381,7 +381,7 @@ int HttpServer::port() const { return impl_->door.port(); }
 void HttpServer::run() { impl_->run(); }
 void HttpServer::stop() {
   impl_->stopping = true;
-  impl_->ring();
+  impl_->notify();
 }
 
 }  // namespace quern

@@ -28,7 +28,7 @@ sockaddr_un address_of(const std::string& path) {
   sockaddr_un a{};
   a.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof a.sun_path)
-    fail("--unix '{}': expected a path of 1 to {} bytes", path, sizeof a.sun_path - 1);
+    fail("Unix socket '{}': expected a path of 1 to {} bytes", path, sizeof a.sun_path - 1);
   path.copy(a.sun_path, path.size());
   return a;
 }
@@ -43,7 +43,7 @@ class FolderLock {
     if (fd_ < 0) return;
     if (!lock_exclusively(fd_) && errno == EWOULDBLOCK) {
       ::close(fd_);
-      fail("--unix {}: another process holds a lock on its folder", path);
+      fail("Unix socket {}: another process holds a lock on its folder", path);
     }
   }
   ~FolderLock() {
@@ -62,13 +62,13 @@ int new_socket(int family, int type) { return ::socket(family, type | SOCK_NONBL
 void make_way(const std::string& path, const sockaddr_un& a) {
   struct stat s {};
   if (::lstat(path.c_str(), &s) != 0) return;  // nothing there, or a reason that bind will name
-  if (!S_ISSOCK(s.st_mode)) fail("--unix {}: there is something that is not a socket; choose another name", path);
+  if (!S_ISSOCK(s.st_mode)) fail("Unix socket {}: the path exists and is not a socket; choose another path", path);
   const int fd = new_socket(AF_UNIX, SOCK_STREAM);
   const bool answered = fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0;
   const int why = errno;
   if (fd >= 0) ::close(fd);
-  if (answered || why == EAGAIN) fail("--unix {}: another server listens there", path);
-  if (why != ECONNREFUSED) fail("--unix {}: cannot ask who listens there: {}", path, std::strerror(why));
+  if (answered || why == EAGAIN) fail("Unix socket {}: another server listens on it", path);
+  if (why != ECONNREFUSED) fail("Unix socket {}: cannot check whether a server listens on it: {}", path, std::strerror(why));
   ::unlink(path.c_str());
 }
 
@@ -104,7 +104,7 @@ Listener Listener::at_port(const std::string& host, int port) {
   hints.ai_socktype = SOCK_STREAM, hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   const std::string service = std::to_string(port);
   if (int bad = ::getaddrinfo(host.c_str(), service.c_str(), &hints, &found); bad != 0)
-    fail("--host '{}': {}", host, ::gai_strerror(bad));
+    fail("host '{}': {}", host, ::gai_strerror(bad));
   std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
   int error = 0;
   for (const addrinfo* a = found; a; a = a->ai_next) {
@@ -116,7 +116,7 @@ Listener Listener::at_port(const std::string& host, int port) {
     error = errno;
     ::close(fd);
   }
-  fail("cannot listen on {} port {}: {}; choose another with --port", host, port, std::strerror(error));
+  fail("cannot listen on {} port {}: {}; choose another port", host, port, std::strerror(error));
 }
 
 Listener Listener::at_path(const std::string& path) {
@@ -133,7 +133,7 @@ Listener Listener::at_path(const std::string& path) {
   const int error = errno;
   if (bound) ::unlink(path.c_str());
   ::close(fd);
-  fail("--unix {}: cannot listen there: {}", path, std::strerror(error));
+  fail("Unix socket {}: cannot listen on it: {}", path, std::strerror(error));
 }
 
 }  // namespace quern

@@ -21,8 +21,8 @@ const std::filesystem::path& made_private(const std::filesystem::path& file) {
 }
 }  // namespace
 
-ResponseFile::ResponseFile(const std::filesystem::path& file, int64_t most)
-    : db_(made_private(file), true), most_(most) {
+ResponseFile::ResponseFile(const std::filesystem::path& file, int64_t maximum)
+    : db_(made_private(file), true), maximum_(maximum) {
   db_.execute("PRAGMA secure_delete = ON");
   db_.execute("PRAGMA journal_mode = TRUNCATE");
   db_.execute(
@@ -38,7 +38,7 @@ void ResponseFile::put(const StoredResponse& r) {
   db_.prepare("INSERT OR REPLACE INTO responses (id, body) VALUES (?, ?)").bind(r.id).bind(body).run();
   // Rows number themselves by use; the first of them were not used for longest.
   db_.prepare("DELETE FROM responses WHERE used <= (SELECT used FROM responses ORDER BY used DESC LIMIT 1 OFFSET ?)")
-      .bind(most_)
+      .bind(maximum_)
       .run();
   write.commit();
 }

@@ -11,9 +11,9 @@
 
 namespace quern {
 
-class ResponseFile : public ResponseShelf {
+class ResponseFile : public ResponseBackend {
  public:
-  ResponseFile(const std::filesystem::path& file, int64_t most);
+  ResponseFile(const std::filesystem::path& file, int64_t maximum);
   void put(const StoredResponse& r) override;
   std::optional<StoredResponse> get(const std::string& id) override;
   bool erase(const std::string& id) override;
@@ -21,7 +21,7 @@ class ResponseFile : public ResponseShelf {
  private:
   std::mutex mutex_;
   memory::SqliteFile db_;
-  int64_t most_;
+  int64_t maximum_;
 };
 
 }  // namespace quern

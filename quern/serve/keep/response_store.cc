@@ -14,7 +14,7 @@ void ResponseStore::drop(std::list<Entry>::iterator it) {
 std::string ResponseStore::put(StoredResponse r) {
   std::string trouble;
   try {
-    if (shelf_) shelf_->put(r);
+    if (backend_) backend_->put(r);
   } catch (const Error& e) {
     trouble = e.what();
   }
@@ -24,7 +24,7 @@ std::string ResponseStore::put(StoredResponse r) {
   recent_.push_front({std::make_shared<const StoredResponse>(std::move(r)), bytes});
   by_id_[recent_.front().response->id] = recent_.begin();
   bytes_ += bytes;
-  while (recent_.size() > most_ || (bytes_ > most_bytes_ && recent_.size() > 1)) drop(std::prev(recent_.end()));
+  while (recent_.size() > maximum_ || (bytes_ > max_bytes_ && recent_.size() > 1)) drop(std::prev(recent_.end()));
   return trouble;
 }
 
@@ -36,13 +36,13 @@ std::shared_ptr<const StoredResponse> ResponseStore::get(const std::string& id) 
       return it->second->response;
     }
   }
-  if (!shelf_) return nullptr;
-  auto kept = shelf_->get(id);
+  if (!backend_) return nullptr;
+  auto kept = backend_->get(id);
   return kept ? std::make_shared<const StoredResponse>(std::move(*kept)) : nullptr;
 }
 
 bool ResponseStore::erase(const std::string& id) {
-  const bool kept = shelf_ && shelf_->erase(id);
+  const bool kept = backend_ && backend_->erase(id);
   std::lock_guard lock(mutex_);
   auto it = by_id_.find(id);
   if (it == by_id_.end()) return kept;

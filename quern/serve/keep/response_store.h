@@ -20,9 +20,9 @@ struct StoredResponse {
   Json messages;  // the whole conversation up to and with its answer, without instructions
 };
 
-class ResponseShelf {
+class ResponseBackend {
  public:
-  virtual ~ResponseShelf() = default;
+  virtual ~ResponseBackend() = default;
   virtual void put(const StoredResponse& r) = 0;
   virtual std::optional<StoredResponse> get(const std::string& id) = 0;
   virtual bool erase(const std::string& id) = 0;
@@ -30,8 +30,8 @@ class ResponseShelf {
 
 class ResponseStore {
  public:
-  ResponseStore(size_t most, size_t most_bytes, std::unique_ptr<ResponseShelf> shelf = nullptr)
-      : most_(most), most_bytes_(most_bytes), shelf_(std::move(shelf)) {}
+  ResponseStore(size_t maximum, size_t max_bytes, std::unique_ptr<ResponseBackend> manager = nullptr)
+      : maximum_(maximum), max_bytes_(max_bytes), backend_(std::move(manager)) {}
   std::string put(StoredResponse r);  // empty, or why it could not go on the shelf: it is in memory all the same
   std::shared_ptr<const StoredResponse> get(const std::string& id);  // null: not here, or no longer
   bool erase(const std::string& id);
@@ -42,8 +42,8 @@ class ResponseStore {
     size_t bytes;
   };
   void drop(std::list<Entry>::iterator it);
-  size_t most_, most_bytes_, bytes_ = 0;
-  std::unique_ptr<ResponseShelf> shelf_;
+  size_t maximum_, max_bytes_, bytes_ = 0;
+  std::unique_ptr<ResponseBackend> backend_;
   std::mutex mutex_;
   std::list<Entry> recent_;  // the latest first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;

@@ -7,7 +7,7 @@
 
 #include "quern/infer/cache/state_file.h"
 #include "quern/serve/chat/chat_request.h"
-#include "quern/serve/chat/request_answers.h"
+#include "quern/serve/chat/request_streams.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/wire.h"
 
@@ -41,14 +41,14 @@ std::vector<int32_t> read_tokens(const ServedModel& m, const Json& body, Json& n
 }
 
 [[noreturn]] void does_not_fit(int status, int64_t n, const PrefixCache& cache) {
-  throw ApiError(status, status < 500 ? "invalid_request_error" : "server_error", "",
-                 fmt::format("a session of {} tokens does not fit the prefix cache ({} MiB): --cache-mib", n,
-                             cache.budget() >> 20));
+  throw ApiError(
+      status, status < 500 ? "invalid_request_error" : "server_error", "",
+      fmt::format("a session of {} tokens does not fit in the prefix cache of {} MiB", n, cache.budget() >> 20));
 }
 
 // Has the engine read what the cache does not know; false: the client is gone.
 bool read_through(ServedModel& m, const std::vector<int32_t>& tokens, Exchange& e) {
-  RequestAnswers answers(*m.host, e);
+  RequestStreams answers(*m.host, e);
   const auto answer = answers.add({.prompt = tokens, .options = {.max_tokens = 1}}, {.streams = false});
   if (!answers.follow(nullptr, {})) return false;
   if (answer->result().finish == "error") throw ApiError(503, "server_error", "", answer->result().error);
@@ -73,7 +73,7 @@ SessionFiles::SessionFiles(std::filesystem::path folder) : folder_(std::move(fol
 std::filesystem::path SessionFiles::file(const std::string& name) const {
   if (folder_.empty())
     throw ApiError(400, "invalid_request_error", "unsupported_parameter",
-                   "this server keeps no sessions: it was started without --session-dir");
+                   "this server saves no sessions: it was started without a folder for them");
   const bool good = !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
                     std::all_of(name.begin(), name.end(), [](unsigned char c) {
                       return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
@@ -139,7 +139,7 @@ Json SessionFiles::restore(const std::string& name, ServedModel& m) const {
   const auto n = static_cast<int64_t>(saved.tokens.size());
   m.host->between_steps([&](Model&, PrefixCache& cache) {
     if (!cache.takes(n)) does_not_fit(503, n, cache);
-    cache.store(saved.tokens, saved.state, CutKind::turn);
+    cache.store(saved.tokens, saved.state, SnapshotKind::turn_end);
   });
   Json j = facts(name);
   const Json note = Json::parse(saved.note);

@@ -6,7 +6,7 @@
 namespace quern {
 namespace {
 
-constexpr size_t kMostKept = 16;
+constexpr size_t kMaxKept = 16;
 constexpr const char* kAnyObject = R"({"type":"object"})";
 
 std::string regex_literal(const std::string& text) {
@@ -85,7 +85,7 @@ GrammarSource ConstraintCache::kept(const std::string& key, const std::function<
       return it->second;
     }
   recent_.emplace_front(key, make());
-  if (recent_.size() > kMostKept) recent_.pop_back();
+  if (recent_.size() > kMaxKept) recent_.pop_back();
   return recent_.front().second;
 }
 

@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-constexpr int64_t kMostCalls = 16;  // an answer, when calls are required
+constexpr int64_t kMaxCalls = 16;  // an answer, when calls are required
 
 }  // namespace
 
@@ -38,7 +38,7 @@ text::Grammar tool_grammar(const ToolFormat& format, const ToolUse& use) {
   const text::GrammarItem call = b.choice(std::move(either));
   if (!use.parallel) return b.finish(call);
   const text::GrammarItem more = b.sequence({b.literal(format.between()), call});
-  return b.finish(b.sequence({call, b.repeat(more, 0, kMostCalls - 1)}));
+  return b.finish(b.sequence({call, b.repeat(more, 0, kMaxCalls - 1)}));
 }
 
 size_t tag_overlap(std::string_view text, std::string_view tag) {
@@ -47,7 +47,7 @@ size_t tag_overlap(std::string_view text, std::string_view tag) {
   return 0;
 }
 
-ToolFormat::Place find_tag(std::string_view text, std::string_view tag) {
+ToolFormat::CallStart find_tag(std::string_view text, std::string_view tag) {
   const size_t at = text.find(tag);
   return {at, at == text.npos ? tag_overlap(text, tag) : 0};
 }
@@ -73,10 +73,10 @@ CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, bo
     if ((arguments && given) || (m.key == "name" && !r.name.empty())) return CallRead::bad("the call says it twice");
     if (arguments) given = &m;
     if (m.key != "name" || !m.whole) continue;
-    const std::string_view spelt = text.substr(m.begin, m.end - m.begin);
-    if (!spelt.starts_with('"')) return CallRead::bad("the call's name is no string");
+    const std::string_view spelled = text.substr(m.begin, m.end - m.begin);
+    if (!spelled.starts_with('"')) return CallRead::bad("the call's name is no string");
     try {
-      r.name = Json::parse(spelt).as_string();
+      r.name = Json::parse(spelled).as_string();
     } catch (const Error&) {
       return CallRead::bad("the call's name is no JSON string");
     }

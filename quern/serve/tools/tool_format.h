@@ -29,11 +29,11 @@ class ToolFormat {
 
   // Where a call begins; or how many bytes at the end may yet turn out to begin one. `first`: nothing but calls and
   // blanks came before.
-  struct Place {
+  struct CallStart {
     size_t at = std::string_view::npos, held = 0;
     bool parted = false;  // what stands before `at` only parts this call from the one before
   };
-  virtual Place find(std::string_view text, bool first) const = 0;
+  virtual CallStart find(std::string_view text, bool first) const = 0;
   // `text` begins with a call; `last`: nothing follows it.
   virtual CallRead read(std::string_view text, const ToolUse& use, bool last) const = 0;
   virtual text::GrammarItem call(text::GrammarBuilder& b, const Tool& tool) const = 0;
@@ -54,7 +54,7 @@ const ToolFormat& qwen_coder_format();  // the same in <tool_call>
 
 // Parts that formats share.
 size_t tag_overlap(std::string_view text, std::string_view tag);  // the longest end of text that begins tag
-ToolFormat::Place find_tag(std::string_view text, std::string_view tag);
+ToolFormat::CallStart find_tag(std::string_view text, std::string_view tag);
 size_t skip_blanks(std::string_view text, size_t at);
 // {"name": …, "arguments" or "parameters": {…}} at `at`.
 CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, bool last);

@@ -13,7 +13,7 @@ class Hermes : public ToolFormat {
   std::string name() const override { return "hermes"; }
   bool taught_by(std::string_view source) const override { return source.find(kOpen) != source.npos; }
   std::vector<std::string> marks() const override { return {std::string(kOpen), std::string(kClose)}; }
-  Place find(std::string_view text, bool /*first*/) const override { return find_tag(text, kOpen); }
+  CallStart find(std::string_view text, bool /*first*/) const override { return find_tag(text, kOpen); }
 
   CallRead read(std::string_view text, const ToolUse& use, bool last) const override {
     CallRead r = read_json_call(text, kOpen.size(), use, last);

@@ -18,7 +18,7 @@ class Llama3 : public ToolFormat {
   }
   std::vector<std::string> marks() const override { return {std::string(kTag)}; }
 
-  Place find(std::string_view text, bool first) const override {
+  CallStart find(std::string_view text, bool first) const override {
     if (!first) return find_tag(text, kTag);
     const size_t at = text.find_first_not_of(" \t\r\n;");
     if (at == text.npos) return {.held = text.size()};

@@ -15,18 +15,18 @@ namespace {
 constexpr std::string_view kFunction = "<function=", kParameter = "<parameter=", kValueEnd = "</parameter>",
                            kFunctionEnd = "</function>";
 
-enum class Kind { text, other, unknown };
+enum class ParameterType { text, other, unknown };
 
-Kind kind_of(const Tool& tool, const std::string& parameter) {
+ParameterType kind_of(const Tool& tool, const std::string& parameter) {
   const Json* properties = tool.parameters.find("properties");
   const Json* schema = properties ? properties->find(parameter) : nullptr;
   const Json* type = schema ? schema->find("type") : nullptr;
-  if (!type) return Kind::unknown;
-  return *type == Json("string") ? Kind::text : Kind::other;
+  if (!type) return ParameterType::unknown;
+  return *type == Json("string") ? ParameterType::text : ParameterType::other;
 }
 
-std::string value_json(const std::string& text, Kind kind) {
-  if (kind != Kind::text) {
+std::string value_json(const std::string& text, ParameterType kind) {
+  if (kind != ParameterType::text) {
     try {
       return Json::parse(text).dump();
     } catch (const Error&) {
@@ -44,7 +44,7 @@ class Xml : public ToolFormat {
     return source.find(open_) != source.npos && source.find(kFunction) != source.npos;
   }
   std::vector<std::string> marks() const override { return {open_, close_}; }
-  Place find(std::string_view text, bool /*first*/) const override { return find_tag(text, open_); }
+  CallStart find(std::string_view text, bool /*first*/) const override { return find_tag(text, open_); }
 
   CallRead read(std::string_view text, const ToolUse& use, bool last) const override {
     Reader r{.text = text, .at = open_.size()};
@@ -65,7 +65,7 @@ class Xml : public ToolFormat {
       for (const auto& [key, schema] : properties->as_object("properties")) {
         // Text up to the closing tag: whatever does not begin "</p".
         const text::GrammarItem value =
-            kind_of(tool, key) == Kind::text && !schema.find("enum") && !schema.find("const")
+            kind_of(tool, key) == ParameterType::text && !schema.find("enum") && !schema.find("const")
                 ? text::regex_item(b, "([^<]|<+[^</]|<+/[^<p])*", {})
                 : text_value(b, schema);
         const text::GrammarItem one = b.sequence(
@@ -144,12 +144,12 @@ class Xml : public ToolFormat {
     const std::string key(r.text.substr(r.at, name_end - r.at));
     std::string_view value = r.text.substr(name_end + 1);
     if (value.starts_with('\n')) value.remove_prefix(1);
-    const Kind kind = kind_of(tool, key);
+    const ParameterType kind = kind_of(tool, key);
     const std::string label = (seen.empty() ? "" : ", ") + Json(key).dump() + ": ";
     if (!seen.insert(key).second) return bad(r, fmt::format("the call gives '{}' twice", key));
     const size_t end = value.find(kValueEnd);
     if (end == value.npos) {
-      if (kind != Kind::text) return State::more;
+      if (kind != ParameterType::text) return State::more;
       // All but what may be the closing tag and the line's end before it.
       std::string_view sure = value.substr(0, value.size() - tag_overlap(value, kValueEnd));
       if (sure.ends_with('\n')) sure.remove_suffix(1);

@@ -35,7 +35,7 @@ ToolPart ToolStream::advance(bool last) {
   ToolPart out;
   for (;;) {
     if (!in_call_) {
-      const ToolFormat::Place p = format_->find(buffer_, !said_);
+      const ToolFormat::CallStart p = format_->find(buffer_, !said_);
       const size_t end = p.at != std::string::npos ? p.at : buffer_.size() - (last ? 0 : p.held);
       if (!p.parted || !after_call_) say(std::string_view(buffer_).substr(0, end), out);
       buffer_.erase(0, end);

@@ -10,7 +10,7 @@
 namespace quern {
 namespace {
 
-constexpr size_t kMostTools = 512;
+constexpr size_t kMaxTools = 512;
 
 bool good_name(const std::string& name) {
   return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -93,8 +93,8 @@ ToolUse read_tools(const Fields& f) {
   ToolUse use;
   if (const Json* list = f.find("tools")) {
     if (!list->is_array()) bad_field("tools", "expected a list");
-    if (list->as_array().size() > kMostTools)
-      bad_field("tools", "{} of them, at most {}", list->as_array().size(), kMostTools);
+    if (list->as_array().size() > kMaxTools)
+      bad_field("tools", "{} of them, at most {}", list->as_array().size(), kMaxTools);
     for (const Json& j : list->as_array()) {
       const std::string where = fmt::format("tools[{}]", use.tools.size());
       Tool t = read_tool(j, where);

@@ -92,7 +92,7 @@ std::vector<SampleStep> read_order(const Fields& f) {
 // false.
 SpeculationOptions read_speculation(const Json& j) {
   const std::string name = "speculative";
-  if (j.is_bool()) return j.as_bool() ? SpeculationOptions::by_ngram(kUsualDraft) : SpeculationOptions{};
+  if (j.is_bool()) return j.as_bool() ? SpeculationOptions::by_ngram(kDefaultDraftTokens) : SpeculationOptions{};
   const auto parsed = [](const std::string& text, const std::string& field) {
     try {
       return parse_speculation(text);
@@ -105,11 +105,11 @@ SpeculationOptions read_speculation(const Json& j) {
   for (const auto& [key, value] : j.as_object())
     if (key != "kind" && key != "max") bad_field(name + "." + key, "is unknown; there are kind and max");
   const Fields f(j);
-  const Json *kind = f.find("kind"), *most = f.find("max");
+  const Json *kind = f.find("kind"), *maximum = f.find("max");
   const std::string which = !kind ? "ngram" : kind->is_string() ? kind->as_string() : kind->dump();
   if (which != "ngram" && which != "draft" && which != "both" && which != "none")
     bad_field(name + ".kind", "'{}', expected ngram, draft, both or none", which);
-  return parsed(most && which != "none" ? which + ":" + most->dump() : which, name + ".max");
+  return parsed(maximum && which != "none" ? which + ":" + maximum->dump() : which, name + ".max");
 }
 
 }  // namespace

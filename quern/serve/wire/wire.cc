@@ -33,7 +33,7 @@ Json Usage::json() const {
 Json timings_json(const Generated& g) {
   Json j = Json::object();
   auto rate = [](size_t n, double s) { return s > 0 ? static_cast<double>(n) / s : 0.0; };
-  j.set("prompt_n", g.replayed_tokens), j.set("cache_n", g.cached_tokens),
+  j.set("prompt_n", g.recomputed_tokens), j.set("cache_n", g.cached_tokens),
       j.set("prompt_ms", 1000 * g.prompt_seconds);
   j.set("predicted_n", static_cast<int64_t>(g.tokens.size())), j.set("predicted_ms", 1000 * g.decode_seconds);
   j.set("predicted_per_second", rate(g.tokens.empty() ? 0 : g.tokens.size() - 1, g.decode_seconds));

@@ -66,7 +66,7 @@ class Gbnf : GrammarReader {
   }
 
   std::vector<Sequence> choices(int nested) {
-    if (nested > kMostNested) refuse("more than {} parentheses inside one another", kMostNested);
+    if (nested > kMaxNested) refuse("more than {} parentheses inside one another", kMaxNested);
     std::vector<Sequence> all{sequence(nested)};
     for (skip(); peek() == '|'; skip()) ++at_, all.push_back(sequence(nested));
     return all;

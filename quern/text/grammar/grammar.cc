@@ -41,7 +41,7 @@ void split_utf8(std::string_view from, std::string_view to, std::vector<std::pai
 
 }  // namespace
 
-void CharRanges::normalise() {
+void CharRanges::normalize() {
   std::sort(ranges.begin(), ranges.end());
   std::vector<std::pair<char32_t, char32_t>> merged;
   for (const auto& [from, to] : ranges) {
@@ -56,7 +56,7 @@ void CharRanges::normalise() {
 CharRanges CharRanges::negated() const {
   CharRanges sorted = *this, out;
   sorted.add(0xD800, 0xDFFF);
-  sorted.normalise();
+  sorted.normalize();
   char32_t at = 0;
   for (const auto& [from, to] : sorted.ranges) {
     if (from > at) out.add(at, from - 1);
@@ -72,7 +72,7 @@ bool CharRanges::has(char32_t c) const {
 
 void GrammarBuilder::count(size_t elements) {
   elements_ += static_cast<int64_t>(elements);
-  if (elements_ > kMostElements) fail("the grammar has more than {} elements: repeat less", kMostElements);
+  if (elements_ > kMaxElements) fail("the grammar has more than {} elements: repeat less", kMaxElements);
 }
 
 GrammarItem GrammarBuilder::declare(std::string name) {
@@ -95,20 +95,20 @@ GrammarItem GrammarBuilder::choice(std::vector<Sequence> choices) {
 
 GrammarItem GrammarBuilder::sequence(Sequence s) { return choice({std::move(s)}); }
 
-GrammarItem GrammarBuilder::repeat(Item what, int64_t least, int64_t most) {
-  if (least > kMostRepeats || most > kMostRepeats)
-    fail("{} repetitions: at most {} can be counted", std::max(least, most), kMostRepeats);
-  if (most >= 0 && most < least) fail("repetition from {} to {}: the second is smaller", least, most);
-  count(static_cast<size_t>(least));
-  Sequence s(static_cast<size_t>(least), what);
-  if (most < 0) {
+GrammarItem GrammarBuilder::repeat(Item what, int64_t minimum, int64_t maximum) {
+  if (minimum > kMaxRepeats || maximum > kMaxRepeats)
+    fail("{} repetitions: at most {} can be counted", std::max(minimum, maximum), kMaxRepeats);
+  if (maximum >= 0 && maximum < minimum) fail("repetition from {} to {}: the second is smaller", minimum, maximum);
+  count(static_cast<size_t>(minimum));
+  Sequence s(static_cast<size_t>(minimum), what);
+  if (maximum < 0) {
     const Item rule = declare({});
     define(rule, {{what, rule}, {}});
     s.push_back(rule);
     return sequence(std::move(s));
   }
   Item rest{};
-  for (int64_t i = least; i < most; ++i) {
+  for (int64_t i = minimum; i < maximum; ++i) {
     Sequence more{what};
     if (rest.kind != Kind::end) more.push_back(rest);
     rest = choice({std::move(more), {}});

@@ -32,12 +32,12 @@ struct Grammar {
   int32_t spaced_root = 0;  // the same behind up to four blanks: an answer that follows its thinking
 };
 
-// Code points from-to, inclusive; kept sorted and apart by normalise().
+// Code points from-to, inclusive; kept sorted and apart by normalize().
 struct CharRanges {
   std::vector<std::pair<char32_t, char32_t>> ranges = {};
   void add(char32_t from, char32_t to) { ranges.emplace_back(from, to); }
   void add(const CharRanges& o) { ranges.insert(ranges.end(), o.ranges.begin(), o.ranges.end()); }
-  void normalise();
+  void normalize();
   CharRanges negated() const;  // within Unicode without the surrogates
   bool has(char32_t c) const;
 };
@@ -46,14 +46,14 @@ class GrammarBuilder {
  public:
   using Item = GrammarItem;
   using Sequence = std::vector<Item>;
-  static constexpr int64_t kMostElements = 1 << 20;
-  static constexpr int64_t kMostRepeats = 1 << 16;
+  static constexpr int64_t kMaxElements = 1 << 20;
+  static constexpr int64_t kMaxRepeats = 1 << 16;
 
   Item declare(std::string name);  // a rule to be defined later
   void define(Item rule, std::vector<Sequence> choices);
   Item choice(std::vector<Sequence> choices);
   Item sequence(Sequence s);
-  Item repeat(Item what, int64_t least, int64_t most);  // most < 0: no bound
+  Item repeat(Item what, int64_t minimum, int64_t maximum);  // most < 0: no bound
   Item bytes(const ByteSet& set);
   Item chars(CharRanges c);  // one character of the set, as UTF-8
   void literal(Sequence& into, std::string_view text);

@@ -185,7 +185,7 @@ TEST(GrammarRegex, RefusesWhatItCannot) {
   }
 }
 
-TEST(GrammarMasks, TokensAreSpeltAsTheyDecode) {
+TEST(GrammarMasks, TokensAreSpelledAsTheyDecode) {
   const char* gemma_like = R"({"model": {"type": "BPE", "byte_fallback": true, "merges": [], "vocab": {"a": 0, "▁": 1,
     "▁▁b": 2, "<0x0A>": 3, "<0xE4>": 4, "é": 5, "<0xzz>": 6}}, "decoder": {"type": "Sequence", "decoders": [{"type":
     "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]}})";

@@ -12,7 +12,7 @@ namespace {
 
 using Sequence = GrammarBuilder::Sequence;
 using Kind = GrammarItem::Kind;
-constexpr int64_t kMostDigits = 15;  // exact in a double
+constexpr int64_t kMaxDigits = 15;  // exact in a double
 
 }  // namespace
 
@@ -64,15 +64,15 @@ GrammarItem JsonGrammar::quoted(GrammarItem inside) {
 
 GrammarItem JsonGrammar::integer() {
   if (integer_.kind != Kind::end) return integer_;
-  const GrammarItem more = b_.repeat(digit('0', '9'), 0, kMostDigits - 1);
+  const GrammarItem more = b_.repeat(digit('0', '9'), 0, kMaxDigits - 1);
   return integer_ = b_.choice({{b_.literal("0")}, {digit('1', '9'), more}, {b_.literal("-"), digit('1', '9'), more}});
 }
 
 GrammarItem JsonGrammar::number() {
   if (number_.kind != Kind::end) return number_;
   const GrammarItem ten = digit('0', '9'), minus = b_.repeat(b_.literal("-"), 0, 1);
-  const GrammarItem whole = b_.choice({{b_.literal("0")}, {digit('1', '9'), b_.repeat(ten, 0, kMostDigits - 1)}});
-  const GrammarItem fraction = b_.sequence({b_.literal("."), b_.repeat(ten, 1, kMostDigits)});
+  const GrammarItem whole = b_.choice({{b_.literal("0")}, {digit('1', '9'), b_.repeat(ten, 0, kMaxDigits - 1)}});
+  const GrammarItem fraction = b_.sequence({b_.literal("."), b_.repeat(ten, 1, kMaxDigits)});
   const GrammarItem exponent =
       b_.sequence({b_.bytes(ByteSet().set('e').set('E')), b_.repeat(b_.bytes(ByteSet().set('+').set('-')), 0, 1),
                    b_.repeat(ten, 1, 2)});
@@ -135,7 +135,7 @@ GrammarItem JsonGrammar::any() {
   return any_;
 }
 
-// Spelt without escapes, so that no name can hide behind one: along the trie of the names, leaving it anywhere, or
+// Spelled without escapes, so that no name can hide behind one: along the trie of the names, leaving it anywhere, or
 // stopping where no name ends.
 GrammarItem JsonGrammar::other_key(const std::set<std::string>& names) {
   CharRanges special;
@@ -153,7 +153,7 @@ GrammarItem JsonGrammar::other_key(const std::set<std::string>& names) {
       const Utf8Char next = utf8_at(*child, p->size());
       if (child->size() != p->size() + next.len) continue;
       taken.add(next.cp, next.cp);
-      if (next.cp < 0x20 || next.cp == '"' || next.cp == '\\') continue;  // such names are spelt with escapes
+      if (next.cp < 0x20 || next.cp == '"' || next.cp == '\\') continue;  // such names are spelled with escapes
       CharRanges one;
       one.add(next.cp, next.cp);
       all.push_back({b_.chars(one), at.at(*child)});

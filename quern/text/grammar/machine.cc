@@ -11,8 +11,8 @@ namespace {
 
 using Kind = GrammarItem::Kind;
 constexpr int32_t kUnknown = -2;
-constexpr size_t kMostOpen = 4096;  // stacks of one state, and visits to find them ×16
-constexpr size_t kMostStates = 1 << 15, kMostStacks = 1 << 21;
+constexpr size_t kMaxOpen = 4096;  // stacks of one state, and visits to find them ×16
+constexpr size_t kMaxStates = 1 << 15, kMaxStacks = 1 << 21;
 constexpr size_t kMaskBytes = 64 << 20;
 
 }  // namespace
@@ -38,9 +38,9 @@ void GrammarMachine::open(int32_t at, int32_t below) {
     const Stack s = waiting_.back();
     waiting_.pop_back();
     if (!seen_.emplace(s, true).second) continue;
-    if (seen_.size() > 16 * kMostOpen || fresh_.size() > kMostOpen) {
+    if (seen_.size() > 16 * kMaxOpen || fresh_.size() > kMaxOpen) {
       waiting_.clear(), seen_.clear(), fresh_.clear();
-      fail("the grammar is too ambiguous: more than {} ways to go on are open at once", kMostOpen);
+      fail("the grammar is too ambiguous: more than {} ways to go on are open at once", kMaxOpen);
     }
     const GrammarItem item = g.items[static_cast<size_t>(s.at)];
     if (item.kind == Kind::bytes) {
@@ -133,7 +133,7 @@ std::span<const uint64_t> GrammarMachine::mask(State s) {
   return masks_.emplace(s, std::move(bits)).first->second;
 }
 
-bool GrammarMachine::full() const { return states_.size() > kMostStates || stacks_.size() > kMostStacks; }
+bool GrammarMachine::full() const { return states_.size() > kMaxStates || stacks_.size() > kMaxStacks; }
 
 GrammarMachine::State GrammarMachine::adopt(const GrammarMachine& from, State s) {
   const StateInfo& info = from.states_[static_cast<size_t>(s)];

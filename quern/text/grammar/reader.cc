@@ -20,13 +20,13 @@ void GrammarReader::refuse_text(const std::string& why) const {
 std::optional<GrammarReader::Repetition> GrammarReader::repetition() {
   Repetition r{.from = at_};
   if (peek() == '+') {
-    r.least = 1;
+    r.minimum = 1;
   } else if (peek() == '?') {
-    r.most = 1;
+    r.maximum = 1;
   } else if (peek() == '{') {
     ++at_;
-    r.least = r.most = number();
-    if (peek() == ',') ++at_, r.most = peek() == '}' ? -1 : number();
+    r.minimum = r.maximum = number();
+    if (peek() == ',') ++at_, r.maximum = peek() == '}' ? -1 : number();
     if (peek() != '}') refuse("expected '}}' at the end of a repetition");
   } else if (peek() != '*') {
     return {};
@@ -37,7 +37,7 @@ std::optional<GrammarReader::Repetition> GrammarReader::repetition() {
 
 GrammarItem GrammarReader::repeat(GrammarItem item, const Repetition& r) {
   try {
-    return b_.repeat(item, r.least, r.most);
+    return b_.repeat(item, r.minimum, r.maximum);
   } catch (const Error& e) {
     at_ = r.from;
     refuse("{}", e.what());
@@ -48,7 +48,7 @@ int64_t GrammarReader::number() {
   int64_t n = 0;
   if (!(peek() >= '0' && peek() <= '9')) refuse("expected a number of repetitions");
   for (; peek() >= '0' && peek() <= '9'; ++at_)
-    if (n = n * 10 + (peek() - '0'); n > 1000 * GrammarBuilder::kMostRepeats) refuse("the number is too large");
+    if (n = n * 10 + (peek() - '0'); n > 1000 * GrammarBuilder::kMaxRepeats) refuse("the number is too large");
   return n;
 }
 

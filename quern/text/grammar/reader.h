@@ -14,7 +14,7 @@ namespace quern::text {
 class GrammarReader {
  protected:
   using Sequence = GrammarBuilder::Sequence;
-  static constexpr int kMostNested = 200;
+  static constexpr int kMaxNested = 200;
 
   // `what` begins every complaint; the text must be UTF-8.
   GrammarReader(GrammarBuilder& b, std::string_view what, std::string_view text);
@@ -28,8 +28,8 @@ class GrammarReader {
   bool at_range() const { return peek() == '-' && at_ + 1 < text_.size() && text_[at_ + 1] != ']'; }  // a-z in a set
 
   struct Repetition {
-    int64_t least = 0, most = -1;  // -1: any number
-    size_t from = 0;               // where it is written
+    int64_t minimum = 0, maximum = -1;  // -1: any number
+    size_t from = 0;                    // where it is written
   };
   std::optional<Repetition> repetition();  // *, +, ?, {m}, {m,} or {m,n}, if that is next
   GrammarItem repeat(GrammarItem item, const Repetition& r);

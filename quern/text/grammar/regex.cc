@@ -43,7 +43,7 @@ class GrammarRegex : GrammarReader {
   GrammarItem anything() { return b_.repeat(one(CharRanges().negated()), 0, -1); }
 
   std::vector<Sequence> choices(int nested) {
-    if (nested > kMostNested) refuse("more than {} parentheses inside one another", kMostNested);
+    if (nested > kMaxNested) refuse("more than {} parentheses inside one another", kMaxNested);
     std::vector<Sequence> all{sequence(nested)};
     while (more() && peek() == '|') ++at_, all.push_back(sequence(nested));
     return all;

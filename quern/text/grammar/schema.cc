@@ -306,23 +306,24 @@ class Schema {
   }
 
   GrammarItem array(const Json& s, const std::string& path) {
-    const int64_t least = whole(s, "minItems", path).value_or(0), most = whole(s, "maxItems", path).value_or(-1);
-    if (most >= 0 && most < least) refuse(path, "maxItems {} is less than minItems {}", most, least);
+    const int64_t minimum = whole(s, "minItems", path).value_or(0), maximum = whole(s, "maxItems", path).value_or(-1);
+    if (maximum >= 0 && maximum < minimum) refuse(path, "maxItems {} is less than minItems {}", maximum, minimum);
     const Json* items = s.find("items");
     const GrammarItem none = b_.literal("[]");
-    if (most == 0) return none;
+    if (maximum == 0) return none;
     const GrammarItem item = items ? value(*items, path + "/items") : json_.any();
     Sequence some = json_.opening('[');
     some.push_back(item);
-    some.push_back(
-        b_.repeat(b_.sequence({json_.comma(), item}), std::max<int64_t>(least - 1, 0), most < 0 ? -1 : most - 1));
+    some.push_back(b_.repeat(b_.sequence({json_.comma(), item}), std::max<int64_t>(minimum - 1, 0),
+                             maximum < 0 ? -1 : maximum - 1));
     some.push_back(json_.closing(']'));
-    return least > 0 ? b_.sequence(some) : b_.choice({some, {none}});
+    return minimum > 0 ? b_.sequence(some) : b_.choice({some, {none}});
   }
 
   GrammarItem string(const Json& s, const std::string& path) {
     const Json *pattern = s.find("pattern"), *format = s.find("format");
-    const int64_t least = whole(s, "minLength", path).value_or(0), most = whole(s, "maxLength", path).value_or(-1);
+    const int64_t minimum = whole(s, "minLength", path).value_or(0),
+                  maximum = whole(s, "maxLength", path).value_or(-1);
     const bool sized = s.find("minLength") || s.find("maxLength");
     if ((pattern != nullptr) + (format != nullptr) + sized > 1)
       refuse(path, "pattern, format and lengths cannot be combined");
@@ -334,8 +335,8 @@ class Schema {
     }
     if (pattern && !pattern->is_string()) refuse(path, "pattern: expected a string");
     if (pattern) text = pattern->as_string();
-    if (most >= 0 && most < least) refuse(path, "maxLength {} is less than minLength {}", most, least);
-    if (!pattern && !format) return json_.quoted(b_.repeat(json_.character(), least, most));
+    if (maximum >= 0 && maximum < minimum) refuse(path, "maxLength {} is less than minLength {}", maximum, minimum);
+    if (!pattern && !format) return json_.quoted(b_.repeat(json_.character(), minimum, maximum));
     try {
       return json_.quoted(regex_item(b_, text, {.json_string = true, .search = true}));
     } catch (const Error& e) {
@@ -346,16 +347,16 @@ class Schema {
   GrammarItem integer(const Json& s, const std::string& path) {
     auto low = whole(s, "minimum", path, true), high = whole(s, "maximum", path, true);
     const auto above = whole(s, "exclusiveMinimum", path, true), below = whole(s, "exclusiveMaximum", path, true);
-    constexpr int64_t kMost = 999'999'999'999'999;
+    constexpr int64_t kMax = 999'999'999'999'999;
     auto in_reach = [&](std::optional<int64_t> v) {
-      if (v && std::abs(*v) > kMost) refuse(path, "bounds beyond ±{} are not supported", kMost);
+      if (v && std::abs(*v) > kMax) refuse(path, "bounds beyond ±{} are not supported", kMax);
     };
     in_reach(low), in_reach(high), in_reach(above), in_reach(below);
     if (above) low = std::max(low.value_or(*above + 1), *above + 1);
     if (below) high = std::min(high.value_or(*below - 1), *below - 1);
     if (!low && !high) return json_.integer();
-    if (low.value_or(-kMost) > high.value_or(kMost)) refuse(path, "no integer lies from {} to {}", *low, *high);
-    return json_.integer(low.value_or(-kMost), high.value_or(kMost));
+    if (low.value_or(-kMax) > high.value_or(kMax)) refuse(path, "no integer lies from {} to {}", *low, *high);
+    return json_.integer(low.value_or(-kMax), high.value_or(kMax));
   }
 
   GrammarItem object(const Json& s, const std::string& path) {

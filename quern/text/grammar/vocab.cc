@@ -13,10 +13,11 @@ namespace {
 
 constexpr std::string_view kBlankSign = "\u2581";
 
-std::optional<char> byte_token(std::string_view spelt) {  // <0x0A>
+std::optional<char> byte_token(std::string_view spelled) {  // <0x0A>
   unsigned byte = 0;
-  if (spelt.size() != 6 || !spelt.starts_with("<0x") || spelt.back() != '>') return std::nullopt;
-  if (std::from_chars(spelt.data() + 3, spelt.data() + 5, byte, 16).ptr != spelt.data() + 5) return std::nullopt;
+  if (spelled.size() != 6 || !spelled.starts_with("<0x") || spelled.back() != '>') return std::nullopt;
+  if (std::from_chars(spelled.data() + 3, spelled.data() + 5, byte, 16).ptr != spelled.data() + 5)
+    return std::nullopt;
   return static_cast<char>(byte);
 }
 
@@ -30,8 +31,8 @@ TokenSpelling::TokenSpelling(const Tokenizer& tokenizer) : tokenizer_(tokenizer)
   before_ = tokenizer.decode(std::span(&letter_, 1));
   std::string blank;
   to_byte_level(" ", blank);
-  auto is_blank = [&](std::string_view spelt) {
-    const int32_t id = tokenizer.token_to_id(spelt);
+  auto is_blank = [&](std::string_view spelled) {
+    const int32_t id = tokenizer.token_to_id(spelled);
     return id >= 0 && decoded(id) == " ";
   };
   if (is_blank(blank))
@@ -43,32 +44,32 @@ TokenSpelling::TokenSpelling(const Tokenizer& tokenizer) : tokenizer_(tokenizer)
 std::string TokenSpelling::bytes(int32_t token) const {
   if (kind_ == Kind::other) return decoded(token);
   if (tokenizer_.is_special(token)) return {};
-  std::string spelt = tokenizer_.id_to_token(token), out;
+  std::string spelled = tokenizer_.id_to_token(token), out;
   if (kind_ == Kind::byte_level) {
-    from_byte_level(spelt, out);
+    from_byte_level(spelled, out);
     return out;
   }
-  if (const auto byte = byte_token(spelt)) return std::string(1, *byte);
-  for (size_t at = 0; (at = spelt.find(kBlankSign, at)) != spelt.npos; ++at)
-    spelt.replace(at, kBlankSign.size(), " ");
-  return spelt;
+  if (const auto byte = byte_token(spelled)) return std::string(1, *byte);
+  for (size_t at = 0; (at = spelled.find(kBlankSign, at)) != spelled.npos; ++at)
+    spelled.replace(at, kBlankSign.size(), " ");
+  return spelled;
 }
 
 // A token that is no whole characters has to be read from its spelling.
 std::string TokenSpelling::decoded(int32_t token) const {
   if (tokenizer_.is_special(token)) return {};
-  const std::string spelt = tokenizer_.id_to_token(token);
-  if (spelt.empty()) return {};
+  const std::string spelled = tokenizer_.id_to_token(token);
+  if (spelled.empty()) return {};
   const int32_t pair[] = {letter_, token};
   const std::string text = tokenizer_.decode(letter_ >= 0 ? std::span(pair) : std::span(pair).subspan(1));
   if (text.starts_with(before_) && text.find("\uFFFD") == text.npos) return text.substr(before_.size());
-  if (const auto byte = byte_token(spelt)) return std::string(1, *byte);
+  if (const auto byte = byte_token(spelled)) return std::string(1, *byte);
   std::string out;
-  from_byte_level(spelt, out);
+  from_byte_level(spelled, out);
   return out;
 }
 
-TokenTrie::TokenTrie(const Tokenizer& tokenizer, const std::vector<std::string>& spelt) {
+TokenTrie::TokenTrie(const Tokenizer& tokenizer, const std::vector<std::string>& spelled) {
   const int32_t n = tokenizer.vocab_size();
   bytes_.resize(static_cast<size_t>(n));
   same_.assign(static_cast<size_t>(n), -1);
@@ -77,8 +78,8 @@ TokenTrie::TokenTrie(const Tokenizer& tokenizer, const std::vector<std::string>&
   std::vector<int32_t> order;
   for (int32_t id = 0; id < n; ++id) {
     bytes_[static_cast<size_t>(id)] = spelling.bytes(id);
-    if (!spelt.empty() && tokenizer.is_special(id))
-      if (auto s = std::find(spelt.begin(), spelt.end(), tokenizer.id_to_token(id)); s != spelt.end())
+    if (!spelled.empty() && tokenizer.is_special(id))
+      if (auto s = std::find(spelled.begin(), spelled.end(), tokenizer.id_to_token(id)); s != spelled.end())
         bytes_[static_cast<size_t>(id)] = *s;
     const size_t length = bytes(id).size();
     // In a token the tag ends with its first '>' behind an end of "</think", unless it lies further inside.

@@ -20,8 +20,8 @@ class TokenTrie {
     uint16_t depth;
     uint8_t byte;
   };
-  // `spelt`: special tokens that take part all the same, by their spelling.
-  explicit TokenTrie(const Tokenizer& tokenizer, const std::vector<std::string>& spelt = {});
+  // `spelled`: special tokens that take part all the same, by their spelling.
+  explicit TokenTrie(const Tokenizer& tokenizer, const std::vector<std::string>& spelled = {});
   std::span<const Node> nodes() const { return nodes_; }
   const std::string& bytes(int32_t token) const { return bytes_[static_cast<size_t>(token)]; }
   int32_t same(int32_t token) const { return same_[static_cast<size_t>(token)]; }  // the next of equal bytes, or −1

@@ -36,7 +36,7 @@ std::string ascii_case(std::string s, int (*f)(int)) {
     if (static_cast<unsigned char>(c) < 0x80) c = static_cast<char>(f(static_cast<unsigned char>(c)));
   return s;
 }
-std::string capitalised(std::string s, bool every_word) {
+std::string capitalized(std::string s, bool every_word) {
   bool start = true;
   for (char& c : s) {
     auto u = static_cast<unsigned char>(c);
@@ -46,24 +46,24 @@ std::string capitalised(std::string s, bool every_word) {
   return s;
 }
 
-std::string replaced(const std::string& s, const std::string& from, const std::string& to, int64_t most) {
+std::string replaced(const std::string& s, const std::string& from, const std::string& to, int64_t maximum) {
   if (from.empty()) fail("chat template: replace needs a text to look for");
   std::string out;
   size_t at = 0;
-  for (size_t hit; most != 0 && (hit = s.find(from, at)) != s.npos; at = hit + from.size(), --most) {
+  for (size_t hit; maximum != 0 && (hit = s.find(from, at)) != s.npos; at = hit + from.size(), --maximum) {
     out.append(s, at, hit - at).append(to);
     check_text(out.size());
   }
   return out + s.substr(at);
 }
 
-List split(const std::string& s, const Value* separator, int64_t most, bool from_right) {
+List split(const std::string& s, const Value* separator, int64_t maximum, bool from_right) {
   List out;
   if (!separator || separator->is<None>()) {
     for (size_t b = s.find_first_not_of(kBlank); b != s.npos;) {
-      size_t e = most == 0 ? s.npos : s.find_first_of(kBlank, b);
-      out.push_back(most == 0 ? strip(s.substr(b), kBlank, false, true) : s.substr(b, e == s.npos ? e : e - b));
-      --most;
+      size_t e = maximum == 0 ? s.npos : s.find_first_of(kBlank, b);
+      out.push_back(maximum == 0 ? strip(s.substr(b), kBlank, false, true) : s.substr(b, e == s.npos ? e : e - b));
+      --maximum;
       b = e == s.npos ? e : s.find_first_not_of(kBlank, e);
     }
     return out;
@@ -72,14 +72,14 @@ List split(const std::string& s, const Value* separator, int64_t most, bool from
   if (sep.empty()) fail("chat template: split needs a separator");
   if (from_right) {
     size_t end = s.size();
-    for (size_t hit; most != 0 && end >= sep.size() && (hit = s.rfind(sep, end - sep.size())) != s.npos;
-         end = hit, --most)
+    for (size_t hit; maximum != 0 && end >= sep.size() && (hit = s.rfind(sep, end - sep.size())) != s.npos;
+         end = hit, --maximum)
       out.insert(out.begin(), s.substr(hit + sep.size(), end - hit - sep.size()));
     out.insert(out.begin(), s.substr(0, end));
     return out;
   }
   size_t at = 0;
-  for (size_t hit; most != 0 && (hit = s.find(sep, at)) != s.npos; at = hit + sep.size(), --most)
+  for (size_t hit; maximum != 0 && (hit = s.find(sep, at)) != s.npos; at = hit + sep.size(), --maximum)
     out.push_back(s.substr(at, hit - at));
   out.push_back(s.substr(at));
   return out;
@@ -240,8 +240,8 @@ const std::map<std::string, Filter>& filters() {
       {"join", joined},
       {"upper", [](const Value& v, const Arguments&) { return Value(ascii_case(v.print(), std::toupper)); }},
       {"lower", [](const Value& v, const Arguments&) { return Value(ascii_case(v.print(), std::tolower)); }},
-      {"capitalize", [](const Value& v, const Arguments&) { return Value(capitalised(v.print(), false)); }},
-      {"title", [](const Value& v, const Arguments&) { return Value(capitalised(v.print(), true)); }},
+      {"capitalize", [](const Value& v, const Arguments&) { return Value(capitalized(v.print(), false)); }},
+      {"title", [](const Value& v, const Arguments&) { return Value(capitalized(v.print(), true)); }},
       {"string", [](const Value& v, const Arguments&) { return Value(v.print()); }},
       {"safe", [](const Value& v, const Arguments&) { return v; }},
       {"int", to_int},
@@ -415,8 +415,8 @@ Value string_method(const std::string& s, const std::string& name) {
     return bind([](const std::string& x, const Arguments&) { return ascii_case(x, std::toupper); });
   if (name == "lower")
     return bind([](const std::string& x, const Arguments&) { return ascii_case(x, std::tolower); });
-  if (name == "title") return bind([](const std::string& x, const Arguments&) { return capitalised(x, true); });
-  if (name == "capitalize") return bind([](const std::string& x, const Arguments&) { return capitalised(x, false); });
+  if (name == "title") return bind([](const std::string& x, const Arguments&) { return capitalized(x, true); });
+  if (name == "capitalize") return bind([](const std::string& x, const Arguments&) { return capitalized(x, false); });
   if (name == "isdigit")
     return bind([](const std::string& x, const Arguments&) {
       return !x.empty() && std::all_of(x.begin(), x.end(), [](unsigned char c) { return std::isdigit(c); });

@@ -195,7 +195,7 @@ class Interpreter {
       Deeper d(*this);
       scopes_.emplace_back();
       unpack(s.targets, items[static_cast<size_t>(i)]);
-      auto neighbour = [&](int64_t k) {
+      auto neighbor = [&](int64_t k) {
         return k >= 0 && k < n ? items[static_cast<size_t>(k)] : Value(Undefined{"loop"});
       };
       assign("loop", Dict{{"index", i + 1},
@@ -205,8 +205,8 @@ class Interpreter {
                           {"first", i == 0},
                           {"last", i + 1 == n},
                           {"length", n},
-                          {"previtem", neighbour(i - 1)},
-                          {"nextitem", neighbour(i + 1)},
+                          {"previtem", neighbor(i - 1)},
+                          {"nextitem", neighbor(i + 1)},
                           {"cycle", Value(Function([i](const Arguments& a) {
                              if (a.positional.empty()) fail("chat template: loop.cycle needs values");
                              return a.positional[static_cast<size_t>(i) % a.positional.size()];

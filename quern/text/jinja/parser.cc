@@ -322,12 +322,12 @@ class Parser {
       default:
         break;
     }
-    if (symbol("(")) return parenthesised();
+    if (symbol("(")) return parenthesized();
     if (symbol("[")) return elements("]");
     if (symbol("{")) return dictionary();
     bad(fmt::format("expected a value, found '{}'", t.text));
   }
-  ExpressionPtr parenthesised() {
+  ExpressionPtr parenthesized() {
     if (symbol(")")) return make(E::list);
     ExpressionPtr first = expression();
     if (symbol(")")) return first;

@@ -17,7 +17,7 @@ namespace quern::text {
 struct AddedToken {
   int32_t id = -1;
   std::string content;  // as the file spells it
-  std::string spelt;    // as it is looked for and decoded: normalised if `normalized`, as in the reference
+  std::string spelled;  // as it is looked for and decoded: normalized if `normalized`, as in the reference
   bool special = false, lstrip = false, rstrip = false, single_word = false, normalized = false;
 };
 

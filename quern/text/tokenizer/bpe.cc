@@ -157,9 +157,9 @@ void Bpe::encode_part(std::string_view part, BpeScratch& s, std::vector<int32_t>
   if (options.ignore_merges) {
     std::string_view name = part;
     if (byte_level_) {
-      s.spelt.clear();
-      to_byte_level(part, s.spelt);
-      name = s.spelt;
+      s.spelled.clear();
+      to_byte_level(part, s.spelled);
+      name = s.spelled;
     }
     if (int32_t id = vocab.find(name); id >= 0) s.ids.push_back(id);
   }
@@ -188,10 +188,10 @@ void Bpe::spell(std::string_view part, BpeScratch& s) const {
     for (char b : part) s.ids.push_back(byte_id_[static_cast<unsigned char>(b)]);
     return;
   }
-  std::string spelt;
+  std::string spelled;
   if (byte_level_) {
-    to_byte_level(part, spelt);
-    part = spelt;
+    to_byte_level(part, spelled);
+    part = spelled;
   }
   int32_t unk = -1;
   std::string buffer;

@@ -45,7 +45,7 @@ struct BpeScratch {
   std::vector<Candidate> heap;
   std::vector<int32_t> ids, made;
   std::vector<uint32_t> ranks;
-  std::string spelt;
+  std::string spelled;
   BpeCache cache;
 };
 

@@ -156,9 +156,9 @@ Json template_with_bos(const std::string& bos, int64_t id) {
 }  // namespace
 
 BpeTrainer::BpeTrainer(BpeTrainOptions o) : o_(std::move(o)) {
-  int64_t least = 256 + static_cast<int64_t>(o_.special_tokens.size());
-  if (o_.vocab_size < least)
-    fail("vocabulary of {}: at least {} are needed (256 bytes and {} special tokens)", o_.vocab_size, least,
+  int64_t minimum = 256 + static_cast<int64_t>(o_.special_tokens.size());
+  if (o_.vocab_size < minimum)
+    fail("vocabulary of {}: at least {} are needed (256 bytes and {} special tokens)", o_.vocab_size, minimum,
          o_.special_tokens.size());
   if (!o_.bos_token.empty() &&
       std::find(o_.special_tokens.begin(), o_.special_tokens.end(), o_.bos_token) == o_.special_tokens.end())

@@ -96,7 +96,7 @@ void Decoder::feed(State& state, size_t i, std::string_view token, std::string& 
     return;
   }
   const Step& s = steps_[i];
-  State::Part& p = state.parts[i];
+  State::DecoderBuffer& p = state.parts[i];
   switch (s.kind) {
     case Kind::spaces:
       if (p.count++ > 0) out += ' ';
@@ -221,8 +221,8 @@ void Decoder::flush(State& state, size_t i, std::string& out) const {
       feed(state, i + 1, held, out);
     } else {
       // Strip: `held` is exactly the end that it takes away, but never more than `right` characters of it.
-      size_t most = s.right * s.content.size();
-      if (held.size() > most) feed(state, i + 1, std::string_view(held).substr(0, held.size() - most), out);
+      size_t maximum = s.right * s.content.size();
+      if (held.size() > maximum) feed(state, i + 1, std::string_view(held).substr(0, held.size() - maximum), out);
     }
   }
   flush(state, i + 1, out);

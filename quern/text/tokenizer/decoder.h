@@ -17,12 +17,12 @@ class Decoder {
   Decoder() = default;
   explicit Decoder(const Json& j);  // null = token strings joined by spaces
   struct State {                    // of one text being decoded
-    struct Part {
+    struct DecoderBuffer {
       std::string held;      // not yet certain
       size_t count = 0;      // tokens seen, or characters stripped so far
       bool started = false;  // something was let through
     };
-    std::vector<Part> parts;
+    std::vector<DecoderBuffer> parts;
     RegexScratch regex;
   };
   std::unique_ptr<State> start() const;

@@ -13,12 +13,12 @@ constexpr std::string_view kGpt2 = R"('(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}+| ?
 
 }  // namespace
 
-Cut cut_from_name(std::string_view name, std::string_view where) {
-  if (name == "Removed") return Cut::removed;
-  if (name == "Isolated") return Cut::isolated;
-  if (name == "Contiguous") return Cut::contiguous;
-  if (name == "MergedWithPrevious") return Cut::with_previous;
-  if (name == "MergedWithNext") return Cut::with_next;
+SplitBehavior cut_from_name(std::string_view name, std::string_view where) {
+  if (name == "Removed") return SplitBehavior::removed;
+  if (name == "Isolated") return SplitBehavior::isolated;
+  if (name == "Contiguous") return SplitBehavior::contiguous;
+  if (name == "MergedWithPrevious") return SplitBehavior::with_previous;
+  if (name == "MergedWithNext") return SplitBehavior::with_next;
   fail(
       "tokenizer.json: {}: behavior '{}' is not one of Removed, Isolated, Contiguous, MergedWithPrevious, "
       "MergedWithNext",
@@ -56,7 +56,7 @@ void PreTokenizer::add(const Json& c) {
   } else if (type == "CharDelimiterSplit") {
     s.kind = Kind::split;
     s.pattern = Pattern::literal(c.at("delimiter", type).as_string("delimiter"));
-    s.cut = Cut::removed;
+    s.cut = SplitBehavior::removed;
     if (c.at("delimiter").as_string().empty()) fail("tokenizer.json: CharDelimiterSplit: the delimiter is empty");
   } else if (type == "Metaspace") {
     s.kind = Kind::metaspace;
@@ -64,7 +64,7 @@ void PreTokenizer::add(const Json& c) {
     if (utf8_length(s.mark) != 1) fail("tokenizer.json: Metaspace: replacement '{}' must be one character", s.mark);
     s.split = field_bool(c, "split", true);
     s.pattern = Pattern::literal(s.mark);
-    s.cut = Cut::with_next;
+    s.cut = SplitBehavior::with_next;
     // Older files say add_prefix_space instead.
     std::string scheme =
         field_string(c, "prepend_scheme", field_bool(c, "add_prefix_space", true) ? "always" : "never");
@@ -79,10 +79,10 @@ void PreTokenizer::add(const Json& c) {
     s.kind = Kind::whitespace;
   } else if (type == "WhitespaceSplit") {
     s.kind = Kind::whitespace_split;
-    s.cut = Cut::removed;
+    s.cut = SplitBehavior::removed;
   } else if (type == "Digits") {
     s.kind = Kind::digits;
-    s.cut = field_bool(c, "individual_digits", false) ? Cut::isolated : Cut::contiguous;
+    s.cut = field_bool(c, "individual_digits", false) ? SplitBehavior::isolated : SplitBehavior::contiguous;
   } else if (type == "Punctuation") {
     s.kind = Kind::punctuation;
     s.cut = cut_from_name(field_string(c, "behavior", "Isolated"), "pre_tokenizer Punctuation");
@@ -105,7 +105,7 @@ void PreTokenizer::run(std::string_view text, bool at_start, PreScratch& scratch
   step(0, text, at_start, run);
 }
 
-// Walks the matches `find(from)` of step i, hands the parts to step i + 1 by the step's behaviour. `held` is a part
+// Walks the matches `find(from)` of step i, hands the parts to step i + 1 by the step's behavior. `held` is a part
 // that may still grow.
 template <class Find>
 void PreTokenizer::cut(size_t i, std::string_view text, bool at_start, Run& run, Find find) const {
@@ -119,18 +119,18 @@ void PreTokenizer::cut(size_t i, std::string_view text, bool at_start, Run& run,
     if (s.invert) match = !match;
     bool join = false;
     switch (s.cut) {
-      case Cut::removed:
+      case SplitBehavior::removed:
         if (!match) emit(b, e);
         return;
-      case Cut::isolated:
+      case SplitBehavior::isolated:
         return emit(b, e);
-      case Cut::contiguous:
+      case SplitBehavior::contiguous:
         join = held && match == previous;
         break;
-      case Cut::with_previous:
+      case SplitBehavior::with_previous:
         join = held && match && !previous;
         break;
-      case Cut::with_next:
+      case SplitBehavior::with_next:
         join = held && previous && !match;
         break;
     }

@@ -17,8 +17,8 @@ class PieceSink {
   virtual void piece(std::string_view text) = 0;
 };
 
-enum class Cut { removed, isolated, contiguous, with_previous, with_next };
-Cut cut_from_name(std::string_view name, std::string_view where);
+enum class SplitBehavior { removed, isolated, contiguous, with_previous, with_next };
+SplitBehavior cut_from_name(std::string_view name, std::string_view where);
 
 struct PreScratch {
   RegexScratch regex;
@@ -38,7 +38,7 @@ class PreTokenizer {
   enum class Prepend { never, first, always };
   struct Step {
     Kind kind;
-    Cut cut = Cut::isolated;
+    SplitBehavior cut = SplitBehavior::isolated;
     bool invert = false, prefix_space = false, split = true, to_bytes = false;
     Pattern pattern;
     std::string mark;  // Metaspace's replacement

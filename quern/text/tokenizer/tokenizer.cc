@@ -66,7 +66,7 @@ struct Tokenizer::Impl {
   void encode_normalized(std::string_view text, bool at_start, bool parse_special, Scratch& s, ModelSink& sink) const;
   void encode(std::string_view text, const EncodeOptions& o, Scratch& s, std::vector<int32_t>& out) const;
   std::string_view token(int32_t id) const {
-    if (auto it = added_by_id.find(id); it != added_by_id.end()) return file.added[it->second].spelt;
+    if (auto it = added_by_id.find(id); it != added_by_id.end()) return file.added[it->second].spelled;
     return file.bpe.vocab.has(id) ? file.bpe.vocab.token(id) : std::string_view();
   }
   bool special(int32_t id) const {
@@ -110,9 +110,9 @@ Tokenizer::Impl::Impl(TokenizerFile f) : file(std::move(f)) {
   RegexScratch regex;
   for (size_t i = 0; i < file.added.size(); ++i) {
     AddedToken& t = file.added[i];
-    t.spelt = t.content;
-    if (t.normalized) normalizer.apply(t.spelt, regex);
-    (t.normalized ? normal : plain).emplace_back(t.spelt, i);
+    t.spelled = t.content;
+    if (t.normalized) normalizer.apply(t.spelled, regex);
+    (t.normalized ? normal : plain).emplace_back(t.spelled, i);
   }
   raw.build(std::move(plain));
   normalized.build(std::move(normal));
@@ -138,7 +138,7 @@ void Tokenizer::Impl::encode(std::string_view text, const EncodeOptions& o, Scra
   ModelSink sink(file.bpe, s.bpe, out);
   auto plain = [&](size_t b, size_t e) {
     std::string_view part = text.substr(b, e - b);
-    // Normalising moves offsets: where one lies, no special token is found by its normalised spelling.
+    // Normalizing moves offsets: where one lies, no special token is found by its normalized spelling.
     const auto offset = std::lower_bound(o.plain.begin(), o.plain.end(), b);
     const bool parse_special = o.parse_special && (offset == o.plain.end() || *offset > e);
     if (normalizer.empty()) return encode_normalized(part, b == 0, parse_special, s, sink);
@@ -246,7 +246,7 @@ std::vector<size_t> Tokenizer::specials_in(std::string_view text) const {
     for (size_t from = 0; !finder->empty();) {
       const AddedTokenFinder::Found f = finder->find(impl_->file.added, text, from, from, true);
       if (!f.token) break;
-      const size_t begin = f.next - f.token->spelt.size();
+      const size_t begin = f.next - f.token->spelled.size();
       if (f.token->special) at.push_back(begin);
       from = begin + 1;
     }

@@ -15,7 +15,7 @@ namespace quern {
 
 struct EncodeOptions {
   bool add_special_tokens = true;  // what the post-processor puts around the text (<bos> …)
-  bool parse_special = true;       // special tokens spelt in the text become their ids; false = they are plain text
+  bool parse_special = true;       // special tokens spelled in the text become their ids; false = they are plain text
   std::span<const size_t> plain = {};  // offsets in ascending order: no added token is found across one of them
 };
 
@@ -36,9 +36,9 @@ class Tokenizer {
 
   int32_t vocab_size() const;                         // one past the highest id, added tokens included
   int32_t token_to_id(std::string_view token) const;  // -1 when there is none
-  std::string id_to_token(int32_t id) const;          // as spelt in the file; empty when there is none
+  std::string id_to_token(int32_t id) const;          // as spelled in the file; empty when there is none
   bool is_special(int32_t id) const;
-  std::vector<size_t> specials_in(std::string_view text) const;  // where special tokens are spelt, overlaps too
+  std::vector<size_t> specials_in(std::string_view text) const;  // where special tokens are spelled, overlaps too
   int32_t bos_id() const;                                        // -1 when tokenizer_config.json names none
   int32_t eos_id() const;
   int32_t pad_id() const;

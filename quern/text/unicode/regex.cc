@@ -30,7 +30,7 @@ const char* class_of(char c) {
   }
 }
 
-// Rewrites shorthand classes. Upper-case ones inside brackets are left to PCRE2: they cannot be spelt there as a set.
+// Rewrites shorthand classes. Upper-case ones inside brackets are left to PCRE2: they cannot be spelled there as a set.
 std::string translate(std::string_view p) {
   std::string out;
   int depth = 0;

@@ -15,7 +15,7 @@ bool is_mark(utf8proc_category_t c) {
   return c == UTF8PROC_CATEGORY_MN || c == UTF8PROC_CATEGORY_MC || c == UTF8PROC_CATEGORY_ME;
 }
 
-// Characters that NFC leaves alone and that neither combine nor compose with a neighbour of this same set.
+// Characters that NFC leaves alone and that neither combine nor compose with a neighbor of this same set.
 bool plainly_nfc(char32_t c) {
   return c < 0x300 || (c >= 0x400 && c < 0x483) || (c >= 0x2010 && c < 0x2028) || (c >= 0x3001 && c < 0x302A) ||
          (c >= 0x3041 && c < 0x3097) || (c >= 0x4E00 && c < 0xA000) || (c >= 0xAC00 && c < 0xD7A4) ||

@@ -155,7 +155,7 @@ TEST(Checkpoint, FourRanksToAnyAndBackAreTheSameBits) {
     run_ranks(n, [&](Communicator& c) {
       const CheckpointReader r(from);
       std::vector<TensorPiece> pieces;
-      for (const checkpoint_test::Part& p : parts()) {
+      for (const checkpoint_test::TestTensor& p : parts()) {
         const Piece piece = piece_of(p, c.rank(), n);
         pieces.push_back({p.name, p.role, p.shape, piece, r.read(p.name, p.role, piece)});
         EXPECT_TRUE(same_bits(pieces.back().data, cut(p, expected(p, 1), piece)));

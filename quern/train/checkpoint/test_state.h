@@ -15,28 +15,28 @@
 
 namespace quern::checkpoint_test {
 
-struct Part {
+struct TestTensor {
   std::string name, role;
   DType dtype;
   Shape shape;
-  enum Cut { flat, experts, root } cut;
+  enum Range { flat, experts, root } cut;
 };
 
-inline std::vector<Part> parts(int64_t rows = 37) {
-  return {{"embed", "weight", DType::bf16, {rows, 5}, Part::root},
-          {"embed", "master", DType::f32, {rows, 5}, Part::flat},
-          {"embed", "m", DType::f32, {rows, 5}, Part::flat},
-          {"embed", "v", DType::f32, {rows, 5}, Part::flat},
-          {"embed", "step", DType::i64, {1}, Part::flat},
-          {"experts", "master", DType::f32, {4, 6, 10}, Part::experts},
-          {"experts", "muon_m", DType::f32, {4, 6, 10}, Part::experts},
-          {"norm", "master", DType::f64, {3}, Part::flat},
-          {"none", "master", DType::f32, {0, 4}, Part::flat},
-          {"scalar", "master", DType::f32, {}, Part::flat}};
+inline std::vector<TestTensor> parts(int64_t rows = 37) {
+  return {{"embed", "weight", DType::bf16, {rows, 5}, TestTensor::root},
+          {"embed", "master", DType::f32, {rows, 5}, TestTensor::flat},
+          {"embed", "m", DType::f32, {rows, 5}, TestTensor::flat},
+          {"embed", "v", DType::f32, {rows, 5}, TestTensor::flat},
+          {"embed", "step", DType::i64, {1}, TestTensor::flat},
+          {"experts", "master", DType::f32, {4, 6, 10}, TestTensor::experts},
+          {"experts", "muon_m", DType::f32, {4, 6, 10}, TestTensor::experts},
+          {"norm", "master", DType::f64, {3}, TestTensor::flat},
+          {"none", "master", DType::f32, {0, 4}, TestTensor::flat},
+          {"scalar", "master", DType::f32, {}, TestTensor::flat}};
 }
 
 // The whole tensor; bits are any (so NaNs with payloads too).
-inline Tensor expected(const Part& p, uint64_t salt) {
+inline Tensor expected(const TestTensor& p, uint64_t salt) {
   Tensor t = Tensor::empty(p.shape, p.dtype);
   uint64_t stream = salt;
   for (char c : p.name + "/" + p.role) stream = stream * 31 + static_cast<uint64_t>(c);
@@ -46,23 +46,23 @@ inline Tensor expected(const Part& p, uint64_t salt) {
   return t;
 }
 
-inline Piece piece_of(const Part& p, int rank, int ranks) {
+inline Piece piece_of(const TestTensor& p, int rank, int ranks) {
   const int64_t n = element_count(p.shape);
-  if (p.cut == Part::root) return rank == 0 ? Piece::whole(p.shape) : Piece::flat(p.shape, 0, 0);
-  if (p.cut == Part::flat || ranks == 1) {
-    const Cut c = even_cut(n, ranks, rank);
+  if (p.cut == TestTensor::root) return rank == 0 ? Piece::whole(p.shape) : Piece::flat(p.shape, 0, 0);
+  if (p.cut == TestTensor::flat || ranks == 1) {
+    const Range c = even_range(n, ranks, rank);
     return Piece::flat(p.shape, c.begin, c.end);
   }
   // Two groups of ranks share the experts, unevenly: one to the first, three to the second.
   const bool second = rank % 2 == 1;
   const int members = second ? ranks / 2 : (ranks + 1) / 2;
   Piece b{{second ? 1 : 0, 0, 0}, {second ? 3 : 1, p.shape[1], p.shape[2]}, 0, 0};
-  const Cut c = even_cut(element_count(b.shape), members, rank / 2);
+  const Range c = even_range(element_count(b.shape), members, rank / 2);
   b.begin = c.begin, b.end = c.end;
   return b;
 }
 
-inline Tensor cut(const Part& p, const Tensor& whole, const Piece& piece) {
+inline Tensor cut(const TestTensor& p, const Tensor& whole, const Piece& piece) {
   Tensor t = Tensor::empty({piece.size()}, p.dtype);
   copy_common(p.shape, piece, static_cast<std::byte*>(t.raw()), Piece::whole(p.shape),
               static_cast<const std::byte*>(whole.raw()), dtype_size(p.dtype));
@@ -71,7 +71,7 @@ inline Tensor cut(const Part& p, const Tensor& whole, const Piece& piece) {
 
 inline std::vector<TensorPiece> pieces_of(int rank, int ranks, uint64_t salt, int64_t rows = 37) {
   std::vector<TensorPiece> out;
-  for (const Part& p : parts(rows)) {
+  for (const TestTensor& p : parts(rows)) {
     const Piece piece = piece_of(p, rank, ranks);
     out.push_back({p.name, p.role, p.shape, piece, cut(p, expected(p, salt), piece)});
   }
@@ -92,7 +92,7 @@ inline Json state_of(int64_t step) {
 inline void expect_holds(const std::filesystem::path& folder, uint64_t salt, int64_t rows = 37) {
   const CheckpointReader r(folder);
   ASSERT_EQ(r.tensors().size(), parts(rows).size());
-  for (const Part& p : parts(rows))
+  for (const TestTensor& p : parts(rows))
     EXPECT_TRUE(same_bits(r.read(p.name, p.role), expected(p, salt))) << folder << " " << p.name << " " << p.role;
 }
 

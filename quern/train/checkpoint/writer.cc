@@ -81,7 +81,7 @@ TensorPiece whole_piece(std::string name, std::string role, const Tensor& t) {
 }
 
 TensorPiece flat_share(std::string name, std::string role, const Tensor& t, const Communicator& comm) {
-  const Cut c = even_cut(t.size(), comm.size(), comm.rank());
+  const Range c = even_range(t.size(), comm.size(), comm.rank());
   return {std::move(name), std::move(role), t.shape(), Piece::flat(t.shape(), c.begin, c.end),
           t.reshape({t.size()}).narrow(0, c.begin, c.end - c.begin)};
 }

@@ -46,16 +46,17 @@ Json parse_value(const std::string& text) {
 void set_path(Json& j, std::string_view path, const Json& value, const std::string& whole) {
   size_t dot = path.find('.');
   std::string key(path.substr(0, dot));
-  if (key.empty()) fail("--set {}: expected a.b=c", whole);
+  if (key.empty()) fail("setting '{}': expected KEY.KEY=VALUE", whole);
   Json* child = nullptr;
   if (j.is_array()) {
     size_t i = 0;
     auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), i);
     if (error != std::errc() || *end || i >= j.items().size())
-      fail("--set {}: '{}' is not an entry of a list of {}", whole, key, j.items().size());
+      fail("setting '{}': '{}' is not an index of a list of {} entries", whole, key, j.items().size());
     child = &j.items()[i];
   } else {
-    if (!j.is_null() && !j.is_object()) fail("--set {}: what '{}' should be inside is a value", whole, key);
+    if (!j.is_null() && !j.is_object())
+      fail("setting '{}': '{}' is a field of a value that has no fields", whole, key);
     if (!j.find(key)) j.set(key, Json());
     for (auto& [k, v] : j.members())
       if (k == key) child = &v;
@@ -88,20 +89,20 @@ void check(const Recipe& r, const std::string& where) {
                               {"step_s", s.step_s},
                               {"checkpoint_s", s.checkpoint_s},
                               {"evaluate_s", s.evaluate_s},
-                              {"heartbeat_s", s.pulse_s}})
+                              {"heartbeat_s", s.heartbeat_s}})
     if (!(value > 0)) fail("{}, supervise.{}: {}, expected more than 0 seconds", where, field, value);
-  if (!(s.slow_share > 0 && s.slow_share <= 1) || s.slow_steps < 1 || s.least_ranks < 1 || s.most_restarts < 0)
+  if (!(s.slow_share > 0 && s.slow_share <= 1) || s.slow_steps < 1 || s.min_ranks < 1 || s.max_restarts < 0)
     fail(
         "{}, supervise: slow_share {} must be above 0 and at most 1, slow_steps {} and min_ranks {} at least 1, "
         "max_restarts {} at least 0",
-        where, s.slow_share, s.slow_steps, s.least_ranks, s.most_restarts);
+        where, s.slow_share, s.slow_steps, s.min_ranks, s.max_restarts);
   for (size_t i = 0; i < r.phase.size(); ++i) {
     const PhaseConfig& p = r.phase[i];
     std::string at = fmt::format("{}, phase {} ('{}')", where, i, p.name);
     if (p.steps < 1) fail("{}: give steps or tokens", at);
-    if (p.sequence_length < 1 || p.batch_size < 1 || p.micro_rows < 0)
+    if (p.sequence_length < 1 || p.batch_size < 1 || p.micro_batch_size < 0)
       fail("{}: sequence_length {} and batch_size {} must be 1 or more, micro_batch_size {} 0 or more", at,
-           p.sequence_length, p.batch_size, p.micro_rows);
+           p.sequence_length, p.batch_size, p.micro_batch_size);
     if (p.data.empty()) fail("{}, data: no set", at);
     int64_t before = -1;
     for (const BatchRamp& b : p.ramp) {
@@ -140,7 +141,11 @@ int64_t Recipe::steps() const {
   return n;
 }
 
-Recipe::Place Recipe::at(int64_t step) const {
+int64_t Recipe::eval_sequence_length() const {
+  return eval.sequence_length > 0 ? eval.sequence_length : phase.back().sequence_length;
+}
+
+Recipe::Position Recipe::at(int64_t step) const {
   size_t i = 0;
   for (; i + 1 < phase.size() && step >= phase[i].steps; ++i) step -= phase[i].steps;
   return {i, step};
@@ -160,9 +165,9 @@ Recipe read_recipe(const fs::path& file, std::span<const std::string> set) {
   Json j = read_with_bases(file, 0);
   for (const std::string& s : set) {
     size_t equal = s.find('=');
-    if (equal == std::string::npos) fail("--set {}: expected a.b=c", s);
+    if (equal == std::string::npos) fail("setting '{}': expected KEY.KEY=VALUE", s);
     set_path(j, canonical_path<Recipe>(std::string_view(s).substr(0, equal)), parse_value(s.substr(equal + 1)), s);
-    j = canonical_keys<Recipe>(std::move(j), "--set " + s);
+    j = canonical_keys<Recipe>(std::move(j), "setting " + s);
   }
   return parse_recipe(j, file.parent_path(), file.string());
 }

@@ -49,7 +49,7 @@ struct BatchRamp {
 struct PhaseConfig {
   std::string name = "train";
   int64_t steps = 0, tokens = 0;  // one of them
-  int64_t sequence_length = 512, batch_size = 8, micro_rows = 0;
+  int64_t sequence_length = 512, batch_size = 8, micro_batch_size = 0;
   std::vector<BatchRamp> ramp;
   ScheduleConfig schedule;
   std::vector<DataSetConfig> data;
@@ -61,7 +61,7 @@ struct PhaseConfig {
     v("tokens", tokens, "instead of steps: as many as these tokens need");
     v("sequence_length", sequence_length, "input tokens per sequence", aka("length"));
     v("batch_size", batch_size, "sequences per optimizer step, over all ranks", aka("rows"));
-    v("micro_batch_size", micro_rows,
+    v("micro_batch_size", micro_batch_size,
       "sequences per forward and backward of a rank, with gradient accumulation; 0 = all", aka("micro_rows"));
     v("ramp", ramp, "batch size ramp: {step, batch_size}, in order");
     v("schedule", schedule, "learning rate; warmup and decay below 1 are shares of the phase");
@@ -95,7 +95,7 @@ struct EvalConfig {
 };
 
 struct SpikePolicy {
-  int64_t window = 64, patience = 3, most_rollbacks = 3;
+  int64_t window = 64, patience = 3, max_rollbacks = 3;
   double mads = 12, min_increase = 0.5;
   template <class V>
   void visit(V& v) {
@@ -103,7 +103,7 @@ struct SpikePolicy {
     v("mads", mads, "a spike is this many median deviations above the median");
     v("min_increase", min_increase, "and at least this many nats above the median", aka("least"));
     v("patience", patience, "steps in a row before training goes back to the last checkpoint");
-    v("max_rollbacks", most_rollbacks, "rollbacks to one checkpoint before training stops", aka("most_rollbacks"));
+    v("max_rollbacks", max_rollbacks, "rollbacks to one checkpoint before training stops", aka("most_rollbacks"));
   }
 };
 
@@ -124,8 +124,8 @@ struct ParallelConfig {
 // What `quern train --supervise` watches for; a run without it never looks here.
 struct SupervisePolicy {
   std::string launcher;
-  double setup_s = 600, step_s = 180, checkpoint_s = 420, evaluate_s = 600, pulse_s = 60, slow_share = 0.7;
-  int64_t slow_steps = 20, least_ranks = 1, most_restarts = 5;
+  double setup_s = 600, step_s = 180, checkpoint_s = 420, evaluate_s = 600, heartbeat_s = 60, slow_share = 0.7;
+  int64_t slow_steps = 20, min_ranks = 1, max_restarts = 5;
   template <class V>
   void visit(V& v) {
     v("launcher", launcher, "words before the command, {ranks} in them is their number: mpirun -n {ranks}");
@@ -133,16 +133,24 @@ struct SupervisePolicy {
     v("step_s", step_s, "and for each section of a step");
     v("checkpoint_s", checkpoint_s, "and for handing over a checkpoint");
     v("evaluate_s", evaluate_s, "and for an evaluation");
-    v("heartbeat_s", pulse_s, "a rank without a heartbeat for this long is hung", aka("pulse_s"));
+    v("heartbeat_s", heartbeat_s, "a rank without a heartbeat for this long is hung", aka("pulse_s"));
     v("slow_share", slow_share, "a rank is slow when the others need less than this share of its time");
     v("slow_steps", slow_steps, "so many steps in a row");
-    v("min_ranks", least_ranks, "training continues without lost ranks while this many are left", aka("least_ranks"));
-    v("max_restarts", most_restarts, "restarts without a new checkpoint before it gives up", aka("most_restarts"));
+    v("min_ranks", min_ranks, "training continues without lost ranks while this many are left", aka("least_ranks"));
+    v("max_restarts", max_restarts, "restarts without a new checkpoint before it gives up", aka("most_restarts"));
   }
 };
 
-struct Recipe {
-  std::string name = "run", tokenizer, dtype = "bf16";
+// What a file that describes runs has besides its own fields: a name, a tokenizer, and the folder it lies in.
+struct RunFile {
+  std::string name, tokenizer;
+  std::filesystem::path base;  // folder of relative paths; not a field of the file
+  std::filesystem::path tokenizer_folder() const { return base / tokenizer; }
+};
+
+struct Recipe : RunFile {
+  Recipe() { name = "run"; }
+  std::string dtype = "bf16";
   int64_t seed = 0;
   double clip = 1;
   bool activation_checkpointing = false;
@@ -173,14 +181,14 @@ struct Recipe {
     v("supervise", supervise);
     v("phase", phase, "phases, one after the other");
   }
-  std::filesystem::path base;  // folder of relative paths; not a field of the file
 
-  int64_t steps() const;  // of all phases
-  struct Place {
+  int64_t steps() const;                 // of all phases
+  int64_t eval_sequence_length() const;  // eval.sequence_length, or the last phase's
+  struct Position {
     size_t phase;
     int64_t step;  // of the phase
   };
-  Place at(int64_t step) const;  // the last phase's end when step == steps()
+  Position at(int64_t step) const;  // the last phase's end when step == steps()
 };
 
 // Every setting also accepts its earlier key (aka). set: "a.b=c" each, c as TOML would have it, or else a string; phases are counted from 0 (phase.0.steps=10).

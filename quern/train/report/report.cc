@@ -13,15 +13,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Part {
+struct StepPhase {
   const char* name;
   double StepMetrics::*seconds;
 };
-constexpr Part kParts[] = {{"forward", &StepMetrics::forward_s}, {"backward", &StepMetrics::backward_s},
-                           {"reduce", &StepMetrics::reduce_s},   {"optimizer", &StepMetrics::optimizer_s},
-                           {"data", &StepMetrics::data_s},       {"checkpoint", &StepMetrics::checkpoint_s},
-                           {"other", &StepMetrics::other_s}};
-constexpr int kColours = 8;
+constexpr StepPhase kStepPhases[] = {{"forward", &StepMetrics::forward_s}, {"backward", &StepMetrics::backward_s},
+                                     {"reduce", &StepMetrics::reduce_s},   {"optimizer", &StepMetrics::optimizer_s},
+                                     {"data", &StepMetrics::data_s},       {"checkpoint", &StepMetrics::checkpoint_s},
+                                     {"other", &StepMetrics::other_s}};
+constexpr int kColors = 8;
 constexpr double kWide = 1092;
 
 // Where phases begin, by index of the step.
@@ -73,7 +73,7 @@ struct Page {
   bool add_lines(Chart& c, bool smooth, F&& value) const {
     bool any = false;
     for (size_t i = 0; i < runs.size(); ++i) {
-      Line l{runs[i].name, static_cast<int>(i) % kColours, points(runs[i], value), {}};
+      Line l{runs[i].name, static_cast<int>(i) % kColors, points(runs[i], value), {}};
       if (std::none_of(l.raw.begin(), l.raw.end(), [](const Point& p) { return std::isfinite(p.y); })) continue;
       if (const size_t half = smoothing_half(l.raw.size()); smooth && half > 0)
         l.smooth = smoothed(l.raw, half, phase_begins(runs[i]));
@@ -97,7 +97,7 @@ struct Page {
     for (size_t i = 0; i < runs.size(); ++i)
       for (size_t k = 0; k < names.size(); ++k) {
         Dots d{runs.size() > 1 ? runs[i].name + ", " + names[k] : names[k],
-               static_cast<int>(i) % kColours,
+               static_cast<int>(i) % kColors,
                static_cast<int>(k),
                {}};
         for (const EvalMetrics& e : runs[i].metrics.evals)
@@ -140,13 +140,13 @@ std::string time_figure(const Page& page, bool wide) {
   Chart c = page.frame("time");
   if (wide) c.width = kWide;
   double longest = 0;
-  for (size_t k = 0; k < std::size(kParts); ++k) {
-    Layer l{kParts[k].name, static_cast<int>(k), {}};
+  for (size_t k = 0; k < std::size(kStepPhases); ++k) {
+    Layer l{kStepPhases[k].name, static_cast<int>(k), {}};
     double whole = 0;
     for (size_t b = 0; b < bins; ++b) {
       const size_t from = b * steps.size() / bins, to = (b + 1) * steps.size() / bins;
       double sum = 0;
-      for (size_t i = from; i < to; ++i) sum += steps[i].*kParts[k].seconds;
+      for (size_t i = from; i < to; ++i) sum += steps[i].*kStepPhases[k].seconds;
       const StepMetrics& middle = steps[(from + to - 1) / 2];
       l.points.push_back({page.x(middle.step, middle.tokens), sum / static_cast<double>(to - from)});
       longest = std::max(longest, l.points.back().y), whole += sum;
@@ -165,24 +165,25 @@ std::string share_figure(const Page& page) {
   std::string s, key;
   bool any = false;
   for (const Run& r : page.runs) {
-    double whole = 0, part[std::size(kParts)] = {};
+    double whole = 0, part[std::size(kStepPhases)] = {};
     for (const StepMetrics& m : r.metrics.steps)
-      for (size_t k = 0; k < std::size(kParts); ++k) part[k] += m.*kParts[k].seconds, whole += m.*kParts[k].seconds;
+      for (size_t k = 0; k < std::size(kStepPhases); ++k)
+        part[k] += m.*kStepPhases[k].seconds, whole += m.*kStepPhases[k].seconds;
     if (!(whole > 0)) continue;
     any = true;
     s += fmt::format("<div class=\"share\"><b>{}</b><span>{}</span><div class=\"bar\">", escaped(r.name),
                      duration_text(whole));
-    for (size_t k = 0; k < std::size(kParts); ++k) {
+    for (size_t k = 0; k < std::size(kStepPhases); ++k) {
       const double share = 100 * part[k] / whole;
       if (share <= 0) continue;
       s += fmt::format("<i style=\"width:{:.2f}%;background:var(--p{})\" title=\"{} {:.1f} %\">{}</i>", share, k,
-                       kParts[k].name, share, share >= 7 ? fmt::format("{:.0f} %", share) : "");
+                       kStepPhases[k].name, share, share >= 7 ? fmt::format("{:.0f} %", share) : "");
     }
     s += "</div></div>";
   }
   if (!any) return "";
-  for (size_t k = 0; k < std::size(kParts); ++k)
-    key += fmt::format("<span><i style=\"background:var(--p{})\"></i>{}</span>", k, kParts[k].name);
+  for (size_t k = 0; k < std::size(kStepPhases); ++k)
+    key += fmt::format("<span><i style=\"background:var(--p{})\"></i>{}</span>", k, kStepPhases[k].name);
   return figure("Where the time went", "share of the whole run", s + "<p class=\"key\">" + key + "</p>", "wide");
 }
 
@@ -254,7 +255,7 @@ std::string comparison(std::span<const Summary> all, const std::vector<std::stri
          {count_text(static_cast<double>(m.tokens)), fmt::format("{}", m.steps), duration_text(m.time_s),
           count_text(or_nan(m.tokens_per_s)), m.mfu ? fmt::format("{:.1f} %", 100 * *m.mfu) : "—"})
       cells.push_back(cell);
-    s += fmt::format("<tr><th><i class=\"swatch\" style=\"background:var(--c{})\"></i>{}</th>", i % kColours,
+    s += fmt::format("<tr><th><i class=\"swatch\" style=\"background:var(--c{})\"></i>{}</th>", i % kColors,
                      escaped(m.run));
     for (const std::string& c : cells) s += fmt::format("<td>{}</td>", escaped(c));
     s += "</tr>";
@@ -266,7 +267,7 @@ std::string legend(const Page& page) {
   std::string s = "<p class=\"key\">";
   if (page.runs.size() > 1)
     for (size_t i = 0; i < page.runs.size(); ++i)
-      s += fmt::format("<span><i style=\"background:var(--c{})\"></i>{}</span>", i % kColours,
+      s += fmt::format("<span><i style=\"background:var(--c{})\"></i>{}</span>", i % kColors,
                        escaped(page.runs[i].name));
   const size_t half = smoothing_half(page.runs[0].metrics.steps.size());
   if (half > 0)
@@ -281,7 +282,7 @@ std::string legend(const Page& page) {
   for (const EventMetrics& e : page.runs[0].metrics.events)
     if (e.event != "phase" && std::find(kinds.begin(), kinds.end(), e.event) == kinds.end()) kinds.push_back(e.event);
   for (const std::string& k : kinds)
-    s += fmt::format("<span><i class=\"round\" style=\"background:var(--k{})\"></i>{}</span>", kind_colour(k),
+    s += fmt::format("<span><i class=\"round\" style=\"background:var(--k{})\"></i>{}</span>", kind_color(k),
                      escaped(k));
   if (page.runs.size() > 1)
     s += fmt::format("<span>shading and events: those of {}</span>", escaped(page.runs[0].name));
@@ -295,7 +296,7 @@ std::string events_html(std::span<const Run> runs) {
       rows += fmt::format(
           "<tr><td>{}</td><td>{}</td><td><i class=\"round\" "
           "style=\"background:var(--k{})\"></i>{}</td><td>{}{}</td></tr>",
-          e.step, count_text(static_cast<double>(e.tokens), 4), kind_colour(e.event), escaped(e.event),
+          e.step, count_text(static_cast<double>(e.tokens), 4), kind_color(e.event), escaped(e.event),
           runs.size() > 1 ? escaped(r.name) + ": " : "", escaped(e.text));
     if (r.discarded > 0)
       notes += fmt::format(
@@ -368,7 +369,7 @@ std::vector<Run> read_runs(std::span<const std::string> folders) {
   return runs;
 }
 
-Summary summarise(const Run& run) {
+Summary summarize(const Run& run) {
   const std::vector<StepMetrics>& steps = run.metrics.steps;
   auto last = [&](auto value) {
     std::vector<Point> p;
@@ -425,7 +426,7 @@ std::string html(std::span<const Run> runs, const Options& options) {
   const Page page{runs, counts_tokens(runs)};
   std::vector<Summary> all;
   std::string names;
-  for (const Run& r : runs) all.push_back(summarise(r)), names += (names.empty() ? "" : " · ") + r.name;
+  for (const Run& r : runs) all.push_back(summarize(r)), names += (names.empty() ? "" : " · ") + r.name;
   std::string s = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, "

@@ -43,7 +43,7 @@ struct Summary {
   std::optional<double> tokens_per_s, mfu;  // medians over steps
 };
 Json to_json(const Summary& s);
-Summary summarise(const Run& run);
+Summary summarize(const Run& run);
 
 struct Options {
   bool log_x = false;  // how the loss charts are shown first; the page can switch

@@ -162,7 +162,7 @@ std::string marks_svg(const Chart& c, const Scale& x) {
     if (!x.takes(m.x) || m.x < x.low || m.x > x.high) continue;
     s += fmt::format(R"~(<g class="mark" style="color:var(--k{})"><title>{}: {}</title><path d="M{:.1f} {}V{}"/>)~"
                      R"~(<circle cx="{:.1f}" cy="{}" r="4"/></g>)~",
-                     kind_colour(m.kind), escaped(m.kind), escaped(m.text), x(m.x), kTop - 6, c.height - kBottom,
+                     kind_color(m.kind), escaped(m.kind), escaped(m.text), x(m.x), kTop - 6, c.height - kBottom,
                      x(m.x), kTop - 10);
   }
   return s;
@@ -172,10 +172,10 @@ std::string lines_svg(const Chart& c, const Scale& x, const Scale& y) {
   std::string s;
   for (const Line& l : c.lines)
     s += fmt::format(R"~(<path class="{}" style="stroke:var(--c{})" data-name="{}" d="{}"/>)~",
-                     l.smooth.empty() ? "line" : "raw", l.colour, escaped(l.name), path_of(l.raw, x, y, 1.2));
+                     l.smooth.empty() ? "line" : "raw", l.color, escaped(l.name), path_of(l.raw, x, y, 1.2));
   for (const Line& l : c.lines)
     if (!l.smooth.empty())
-      s += fmt::format(R"~(<path class="line" style="stroke:var(--c{})" data-name="{}" d="{}"/>)~", l.colour,
+      s += fmt::format(R"~(<path class="line" style="stroke:var(--c{})" data-name="{}" d="{}"/>)~", l.color,
                        escaped(l.name), path_of(l.smooth, x, y, 2));
   return s;
 }
@@ -191,7 +191,7 @@ std::string arrows_svg(const Chart& c, const Scale& x, const Scale& y) {
       last = x(p.x);
       s += fmt::format(R"~(<path class="above" style="fill:var(--c{})" d="M{:.1f} {}l4 7h-8z">)~"
                        R"~(<title>{} at {} {}, above the axis</title></path>)~",
-                       l.colour, last, kTop + 1, plain_text(p.y), count_text(p.x, 4), escaped(c.x_name));
+                       l.color, last, kTop + 1, plain_text(p.y), count_text(p.x, 4), escaped(c.x_name));
     }
   }
   return s;
@@ -209,8 +209,8 @@ std::string layers_svg(const Chart& c, const Scale& x, const Scale& y) {
     for (size_t i = 0; i < top.size(); ++i)
       d += fmt::format("{}{:.1f} {:.2f}", i ? "L" : "M", x(top[i].x), y(top[i].y));
     for (size_t i = top.size(); i-- > 0;) d += fmt::format("L{:.1f} {:.2f}", x(below[i].x), y(below[i].y));
-    s += fmt::format(R"~(<path class="layer" style="fill:var(--p{})" data-name="{}" data-n="{}" d="{}Z"/>)~",
-                     l.colour, escaped(l.name), top.size(), d);
+    s += fmt::format(R"~(<path class="layer" style="fill:var(--p{})" data-name="{}" data-n="{}" d="{}Z"/>)~", l.color,
+                     escaped(l.name), top.size(), d);
     below = std::move(top);
   }
   return s;
@@ -220,12 +220,12 @@ std::string dots_svg(const Chart& c, const Scale& x, const Scale& y) {
   std::string s;
   for (const Dots& d : c.dots) {
     s += fmt::format(R"~(<path class="dotline" style="stroke:var(--c{})" clip-path="url(#{}-clip)" d="{}"/>)~",
-                     d.colour, c.id, path_of(d.points, x, y, 1e-3));
+                     d.color, c.id, path_of(d.points, x, y, 1e-3));
     s += fmt::format(R"~(<g class="dots" data-name="{}">)~", escaped(d.name));
     for (const Point& p : d.points)
       if (x.takes(p.x) && y.takes(p.y) && p.y <= y.high)
         s += fmt::format("<g><title>{}: {}{} at {} {}</title>{}</g>", escaped(d.name), plain_text(p.y, 4), c.unit,
-                         count_text(p.x, 4), escaped(c.x_name), dot_shape(d.shape, x(p.x), y(p.y), d.colour));
+                         count_text(p.x, 4), escaped(c.x_name), dot_shape(d.shape, x(p.x), y(p.y), d.color));
     s += "</g>";
   }
   return s;
@@ -257,14 +257,14 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string dot_shape(int shape, double x, double y, int colour) {
+std::string dot_shape(int shape, double x, double y, int color) {
   constexpr const char* kShapes[] = {"m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z", "m-3.2 -3.2h6.4v6.4h-6.4z",
                                      "m0 -4.4l4.2 7.4h-8.4z", "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z"};
-  return fmt::format(R"~(<path class="dot" style="fill:var(--c{})" d="M{:.1f} {:.2f}{}"/>)~", colour, x, y,
+  return fmt::format(R"~(<path class="dot" style="fill:var(--c{})" d="M{:.1f} {:.2f}{}"/>)~", color, x, y,
                      kShapes[static_cast<size_t>(shape) % std::size(kShapes)]);
 }
 
-int kind_colour(std::string_view event) {
+int kind_color(std::string_view event) {
   if (event == "spike" || event == "slow") return 0;
   if (event == "rollback" || event == "nan" || event == "stop") return 1;
   return event == "restart" || event == "resume" ? 2 : 3;

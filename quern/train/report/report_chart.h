@@ -12,12 +12,12 @@ namespace quern::report {
 
 struct Line {
   std::string name;
-  int colour = 0;
+  int color = 0;
   std::vector<Point> raw, smooth;  // pale and dark; smooth may be empty
 };
 struct Dots {  // evaluations
   std::string name;
-  int colour = 0, shape = 0;
+  int color = 0, shape = 0;
   std::vector<Point> points;
 };
 struct Band {  // a phase
@@ -30,7 +30,7 @@ struct Mark {  // an event
 };
 struct Layer {  // of a stack, from below
   std::string name;
-  int colour = 0;
+  int color = 0;
   std::vector<Point> points;  // the layer's own height
 };
 
@@ -49,7 +49,7 @@ struct Chart {
 
 std::string svg(const Chart& c);
 std::string escaped(std::string_view text);  // for HTML text and attributes
-std::string dot_shape(int shape, double x, double y, int colour);
-int kind_colour(std::string_view event);  // index of --k0 … for a kind of event
+std::string dot_shape(int shape, double x, double y, int color);
+int kind_color(std::string_view event);  // index of --k0 … for a kind of event
 
 }  // namespace quern::report

@@ -12,7 +12,7 @@ struct Point {
   double x, y;
 };
 
-// Centred median over ±half steps, so that one spike leaves no trace, then a centred mean over half of that. Within
+// Centered median over ±half steps, so that one spike leaves no trace, then a centered mean over half of that. Within
 // pieces (phases) that begin at `begins`, whose first is 0: a jump between two stays a jump. Near the very beginning
 // the window shrinks to ±i/3, so that the steep fall of a loss is neither delayed nor flattened; at a piece's ends it
 // is cut.

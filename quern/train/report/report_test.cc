@@ -98,7 +98,7 @@ TEST(ReportSeries, TicksAreRound) {
   EXPECT_EQ(fmt::format("{:.10g}", fmt::join(round_ticks(1.13, 2.31, 4), " ")), "1.2 1.4 1.6 1.8 2 2.2");
   EXPECT_EQ(fmt::format("{:.10g}", fmt::join(round_ticks(-3, 52.4e6, 5), " ")),
             "0 10000000 20000000 30000000 40000000 50000000");
-  EXPECT_LT(round_ticks(1e17, 1e17 + 64, 5).size(), 60u);  // where neighbours are 16 apart
+  EXPECT_LT(round_ticks(1e17, 1e17 + 64, 5).size(), 60u);  // where neighbors are 16 apart
   EXPECT_LT(log_ticks(1e-320, std::numeric_limits<double>::infinity()).size(), 700u);
   EXPECT_EQ(fmt::format("{:.10g}", fmt::join(log_ticks(0.3, 12), " ")), "0.5 1 2 5 10");
   EXPECT_EQ(fmt::format("{:.10g}", fmt::join(log_ticks(900, 3e6), " ")), "1000 10000 100000 1000000");
@@ -205,7 +205,7 @@ TEST(Report, SummarySaysWhatTheFileSays) {
   Folder d;
   write_run(d / "r");
   write_file(d / "r/metrics.discarded.jsonl", "x\ny\n");
-  const Summary s = summarise(one(d / "r")[0]);
+  const Summary s = summarize(one(d / "r")[0]);
   EXPECT_EQ(s.run, "r");
   EXPECT_EQ(s.steps, 200);
   EXPECT_EQ(s.tokens, 200000);

@@ -26,8 +26,8 @@ bool NamePattern::match(size_t token, std::string_view rest, Captures& c) const 
   if (const auto known = c.find(t.text); known != c.end())
     return rest.starts_with(known->second) && match(token + 1, rest.substr(known->second.size()), c);
   const bool any = t.text == "*";
-  const size_t most = any ? rest.size() : std::min(rest.find('.'), rest.size());
-  for (size_t n = any ? 0 : 1; n <= most; ++n) {
+  const size_t maximum = any ? rest.size() : std::min(rest.find('.'), rest.size());
+  for (size_t n = any ? 0 : 1; n <= maximum; ++n) {
     c[t.text] = std::string(rest.substr(0, n));
     if (match(token + 1, rest.substr(n), c)) return true;
     c.erase(t.text);

@@ -27,7 +27,7 @@ class ShareWriter {
       : name_(data_name(rank)), file_(folder / name_), rank_(rank), ranks_(ranks), options_(o) {}
 
   void write(const TensorSource& source, StoredTensor& t, const std::function<void(int64_t)>& wrote) {
-    const Cut cut = even_cut(element_count(t.shape), ranks_, rank_);
+    const Range cut = even_range(element_count(t.shape), ranks_, rank_);
     if (cut.begin < cut.end) at_ = align_up(at_);
     const int64_t element = source.element(), step = std::max<int64_t>(1, options_.chunk_bytes / element);
     for (int64_t i = cut.begin; i < cut.end; i += step) {
@@ -68,8 +68,9 @@ LogicalTensors logical_tensors(const std::shared_ptr<const CheckpointReader>& re
   return out;
 }
 
-ReshapeReport reshape(const fs::path& from, const fs::path& to, const ReshapeOptions& options) {
-  if (options.ranks < 1 || options.ranks > 1000000) fail("--ranks {}: expected 1 or more", options.ranks);
+ReshapeReport reshape(const Registry& registry, const fs::path& from, const fs::path& to,
+                      const ReshapeOptions& options) {
+  if (options.ranks < 1 || options.ranks > 1000000) fail("ranks {}: expected 1 to 1000000", options.ranks);
   const auto reader = std::make_shared<const CheckpointReader>(source_folder(from));
   LogicalTensors tensors = logical_tensors(reader);
   ReshapeReport r;
@@ -81,7 +82,7 @@ ReshapeReport reshape(const fs::path& from, const fs::path& to, const ReshapeOpt
     const Json file = read_toml(options.rewrite);
     for (const auto& [key, value] : file.as_object(where))
       if (key != "rewrite") fail("{}: unknown key '{}': expected [[rewrite]] tables", where, key);
-    rewrite(tensors, file.at("rewrite", where), where);
+    rewrite(tensors, file.at("rewrite", where), registry, where);
   }
   std::vector<StoredTensor> stored;
   for (const LogicalTensor& t : tensors) {

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/models/layout.h"
+#include "quern/nn/registry.h"
 #include "quern/train/reshape/source.h"
 
 namespace quern {
@@ -25,12 +27,13 @@ using LogicalTensors = std::vector<LogicalTensor>;
 
 LogicalTensors logical_tensors(const std::shared_ptr<const CheckpointReader>& reader);
 
-// `operations` is the array `rewrite` of a TOML file (docs/checkpoints.md); `where` names the file in messages.
-void rewrite(LogicalTensors& tensors, const Json& operations, const std::string& where);
+// `operations` is the array `rewrite` of a TOML file (docs/checkpoints.md); `where` names the file in messages. An
+// operation may be named after a family whose other layout is registered.
+void rewrite(LogicalTensors& tensors, const Json& operations, const Registry& registry, const std::string& where);
 
-// The names of ZAYA's 2025 layout and the current one; `config` is a config.json in the current form, or its folder.
-void zaya_to_legacy(LogicalTensors& tensors, const std::filesystem::path& config, const std::string& where);
-void zaya_to_current(LogicalTensors& tensors, const std::filesystem::path& config, const std::string& where);
+// From or to a family's other layout (models/layout.h); fields: {to: legacy or current, config: a path}.
+void change_layout(LogicalTensors& tensors, const Registry& registry, const std::string& family, const Json& fields,
+                   const std::string& where);
 
 // Parts of one (…{over} = 0, 1, 2, …) into one tensor with a new axis, and back.
 void stack(LogicalTensors& tensors, const std::string& from, const std::string& over, const std::string& to,
@@ -50,7 +53,7 @@ struct ReshapeReport {
 };
 
 // `from`: a step folder, or a folder of them (the newest committed is taken). `to`: the folder step_N is made in.
-ReshapeReport reshape(const std::filesystem::path& from, const std::filesystem::path& to,
+ReshapeReport reshape(const Registry& registry, const std::filesystem::path& from, const std::filesystem::path& to,
                       const ReshapeOptions& options);
 
 }  // namespace quern

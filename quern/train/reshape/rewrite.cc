@@ -338,23 +338,9 @@ struct Resize {
   }
 };
 
-struct Zaya {
-  std::string to, config;
-  template <class V>
-  void visit(V& v) {
-    v("to", to), v("config", config);
-  }
-  void apply(LogicalTensors& all, const std::string& where) const {
-    if (to != "legacy" && to != "current") fail("{}, to: expected legacy or current, found '{}'", where, to);
-    (to == "legacy" ? zaya_to_legacy : zaya_to_current)(all, config, where);
-  }
-};
-
 template <class Op>
-void run(LogicalTensors& all, const Json& table, const std::string& where) {
+void run(LogicalTensors& all, const Json& fields, const std::string& where) {
   Op op;
-  Json fields = table;
-  fields.erase("op");
   from_json(fields, op, where, true);
   op.apply(all, where);
 }
@@ -363,7 +349,7 @@ using Apply = void (*)(LogicalTensors&, const Json&, const std::string&);
 constexpr std::pair<const char*, Apply> kOperations[] = {
     {"rename", run<Rename>},   {"drop", run<Drop>},     {"split", run<Split>},       {"concat", run<Concat>},
     {"permute", run<Permute>}, {"stack", run<StackOp>}, {"unstack", run<UnstackOp>}, {"layers", run<Layers>},
-    {"upcycle", run<Upcycle>}, {"resize", run<Resize>}, {"zaya", run<Zaya>},
+    {"upcycle", run<Upcycle>}, {"resize", run<Resize>},
 };
 
 }  // namespace
@@ -421,9 +407,10 @@ void unstack(LogicalTensors& all, const std::string& from, const std::string& ov
   });
 }
 
-void rewrite(LogicalTensors& all, const Json& operations, const std::string& where) {
+void rewrite(LogicalTensors& all, const Json& operations, const Registry& registry, const std::string& where) {
   std::vector<std::string> names;
   for (const auto& [name, apply] : kOperations) names.push_back(name);
+  for (const std::string& family : registry.layouts.names()) names.push_back(family);
   int64_t n = 0;
   for (const Json& table : operations.as_array(where + ", rewrite")) {
     const std::string place = fmt::format("{}, rewrite {}", where, ++n);
@@ -432,7 +419,12 @@ void rewrite(LogicalTensors& all, const Json& operations, const std::string& whe
     if (known == names.end())
       fail("{}, op: expected one of {}, found '{}'{}", place, fmt::join(names, ", "), op, did_you_mean(op, names));
     const std::string what = fmt::format("{} ({})", place, op);
-    kOperations[known - names.begin()].second(all, table, what);
+    Json fields = table;
+    fields.erase("op");
+    if (const auto i = static_cast<size_t>(known - names.begin()); i < std::size(kOperations))
+      kOperations[i].second(all, fields, what);
+    else
+      change_layout(all, registry, op, fields, what);
     std::set<std::pair<std::string, std::string>> seen;
     for (const LogicalTensor& t : all)
       if (!seen.emplace(t.name, t.role).second)

@@ -162,7 +162,7 @@ class Gathered : public TensorSource {
         index_(std::move(index)) {}
   void read(const Shape& offset, const Shape& box, std::byte* out) const override {
     const auto a = static_cast<size_t>(axis_);
-    for (int64_t i = 0; i < box[a];) {  // neighbours in the base are read together
+    for (int64_t i = 0; i < box[a];) {  // neighbors in the base are read together
       const int64_t first = index_[static_cast<size_t>(offset[a] + i)];
       int64_t n = 1;
       while (i + n < box[a] && index_[static_cast<size_t>(offset[a] + i + n)] == first + n) ++n;

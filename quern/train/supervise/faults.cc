@@ -80,7 +80,8 @@ std::optional<Finding> RankWatch::hung(const std::vector<RankState>& ranks, doub
   Finding f{Fault::hung, {}, furthest(ranks), {}};
   double longest = 0;
   for (const RankState& r : ranks)
-    if (const double quiet = now - seen_.at(r.rank).pulse_at; r.end == RankEnd::running && quiet > policy_.pulse_s)
+    if (const double quiet = now - seen_.at(r.rank).pulse_at;
+        r.end == RankEnd::running && quiet > policy_.heartbeat_s)
       f.ranks.push_back(r.rank), longest = std::max(longest, quiet);
   if (!f.ranks.empty()) {
     f.text = fmt::format("{} gave no sign of life for {:.1f} s", name_of(f.ranks), longest);
@@ -126,7 +127,7 @@ double RankWatch::quiet_s(double now) const {
   return last < 0 ? 0 : now - last;
 }
 
-Finding judge_end(const std::vector<RankState>& ranks, int status) {
+Finding classify_exit(const std::vector<RankState>& ranks, int status) {
   Finding f{Fault::failed, {}, furthest(ranks), {}};
   if (ranks.empty()) {
     f.text = fmt::format("it ended {} before any rank had begun", how_it_ended(status));

@@ -54,6 +54,6 @@ class RankWatch {
 };
 
 // How an attempt ended that was not told to: status as waitpid gives it.
-Finding judge_end(const std::vector<RankState>& ranks, int status);
+Finding classify_exit(const std::vector<RankState>& ranks, int status);
 
 }  // namespace quern

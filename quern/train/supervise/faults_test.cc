@@ -30,33 +30,33 @@ TEST(JudgeEnd, TheRankThatLeftNoWordWasKilled) {
   auto v = ranks(4);
   for (RankState& s : v) s.end = RankEnd::terminated;
   v[2].end = RankEnd::running, v[2].section = Section::compute;
-  const Finding f = judge_end(v, 137 << 8);
+  const Finding f = classify_exit(v, 137 << 8);
   EXPECT_EQ(f.fault, Fault::killed);
   EXPECT_EQ(f.ranks, std::vector{2});
   EXPECT_EQ(f.step, 7);
   EXPECT_NE(f.text.find("compute"), std::string::npos) << f.text;
-  EXPECT_EQ(judge_end(ranks(2), kKilled).ranks, (std::vector{0, 1}));
-  EXPECT_NE(judge_end(ranks(2), kKilled).text.find("signal 9"), std::string::npos);
+  EXPECT_EQ(classify_exit(ranks(2), kKilled).ranks, (std::vector{0, 1}));
+  EXPECT_NE(classify_exit(ranks(2), kKilled).text.find("signal 9"), std::string::npos);
 }
 
 TEST(JudgeEnd, WordsAreBelieved) {
   auto v = ranks(2);
   v[1].end = RankEnd::failed,
   v[1].text = fmt::format("checkpoint of step 5: cannot write x: {}", std::strerror(ENOSPC));
-  EXPECT_EQ(judge_end(v, kCode1).fault, Fault::disk_full);
+  EXPECT_EQ(classify_exit(v, kCode1).fault, Fault::disk_full);
   v[1].text = "the data holds token 9", v[0].end = RankEnd::terminated;
-  EXPECT_EQ(judge_end(v, kCode1).fault, Fault::failed);
-  EXPECT_EQ(judge_end(v, kCode1).text, "the data holds token 9");
+  EXPECT_EQ(classify_exit(v, kCode1).fault, Fault::failed);
+  EXPECT_EQ(classify_exit(v, kCode1).text, "the data holds token 9");
   v[1].bad_numbers = true;
-  EXPECT_EQ(judge_end(v, kCode1).fault, Fault::bad_numbers);
-  EXPECT_NE(judge_end({}, kCode1).text.find("with code 1 before any rank"), std::string::npos);
+  EXPECT_EQ(classify_exit(v, kCode1).fault, Fault::bad_numbers);
+  EXPECT_NE(classify_exit({}, kCode1).text.find("with code 1 before any rank"), std::string::npos);
   v[1].bad_numbers = false, v[1].end = RankEnd::terminated;
-  EXPECT_EQ(judge_end(v, SIGTERM).fault, Fault::failed) << "ended from outside: nobody was lost";
+  EXPECT_EQ(classify_exit(v, SIGTERM).fault, Fault::failed) << "ended from outside: nobody was lost";
 }
 
 TEST(RankWatch, AStoppedProcessIsHung) {
   SupervisePolicy p;
-  p.pulse_s = 3;
+  p.heartbeat_s = 3;
   RankWatch w(p);
   auto v = ranks(3);
   for (int i = 0; i < 40; ++i) {  // 20 s, a look every half second
@@ -99,7 +99,7 @@ TEST(RankWatch, TheOneFurthestBehindIsHung) {
 
 TEST(RankWatch, TimeItDidNotSeeDoesNotCount) {
   SupervisePolicy p;
-  p.pulse_s = 3;
+  p.heartbeat_s = 3;
   RankWatch w(p);
   const auto v = ranks(2);
   EXPECT_FALSE(w.look(v, 0));

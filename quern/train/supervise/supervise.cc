@@ -46,7 +46,7 @@ class Supervisor {
   Supervisor(const SupervisePolicy& p, const SuperviseOptions& o) : policy_(p), o_(o), ranks_(o.ranks) {
     fs::create_directories(o_.out);
     if (!o_.resume && holds_run(o_.out))
-      fail("{} already holds a run: go on with it (--resume) or name another folder", o_.out.string());
+      fail("{} already holds a run: resume it, or name another folder", o_.out.string());
   }
 
   void run() {
@@ -144,8 +144,8 @@ class Supervisor {
           return std::nullopt;
         }
         failed_at_ = now - watch.quiet_s(now);
-        if (told) fail("interrupted; go on with --resume");
-        return judge_end(ranks, *status);
+        if (told) fail("interrupted; the run can be resumed");
+        return classify_exit(ranks, *status);
       }
       if (f && f->fault == Fault::slow) {
         Json s = at(f->step);
@@ -190,13 +190,13 @@ class Supervisor {
       why = "the trainer has gone back as often as it may";
     else if (again)
       why = "the same fault at the same step as before";
-    else if (restarts_ > policy_.most_restarts)
-      why = fmt::format("{} restarts without a new checkpoint", policy_.most_restarts);
+    else if (restarts_ > policy_.max_restarts)
+      why = fmt::format("{} restarts without a new checkpoint", policy_.max_restarts);
     const bool lost = (f.fault == Fault::killed || f.fault == Fault::hung) && !policy_.launcher.empty();
     const int64_t left = lost ? ranks_ - static_cast<int64_t>(f.ranks.size()) : ranks_;
     const int64_t next = left < 1 ? ranks_ : left;  // all of them gone: the launcher's trouble, not a rank's
-    if (why.empty() && next < policy_.least_ranks)
-      why = fmt::format("{} ranks are left of at least {}", next, policy_.least_ranks);
+    if (why.empty() && next < policy_.min_ranks)
+      why = fmt::format("{} ranks are left of at least {}", next, policy_.min_ranks);
     Json j = at(f.step);
     Json who = Json::array();
     for (int r : f.ranks) who.push(r);
@@ -207,8 +207,7 @@ class Supervisor {
     log("fault", j, fmt::format("{} at step {}: {}; {}", fault_name(f.fault), f.step, f.text, action));
     if (!why.empty()) {
       log("stopped", at(f.step), why);
-      fail("{} at step {}: {} ({}); the run can be gone on with (--resume)", fault_name(f.fault), f.step, f.text,
-           why);
+      fail("{} at step {}: {} ({}); the run can be resumed", fault_name(f.fault), f.step, f.text, why);
     }
     ranks_ = next;
   }

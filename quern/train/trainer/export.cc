@@ -28,7 +28,7 @@ Json model_config(const Json& recipe, const fs::path& run) {
   if (!from.empty()) {
     const fs::path folder = found(run, from);
     if (folder.empty())
-      fail("{}: the recipe begins with {}, which is not there; name a config.json with --config", run.string(), from);
+      fail("{}: the recipe starts from {}, which does not exist; name a config.json", run.string(), from);
     config = Json::read(folder / "config.json");
   }
   merge_into(config, model.find("config"));
@@ -64,7 +64,7 @@ ExportReport export_checkpoint(const Registry& registry, const fs::path& from, c
   }
   if (fs::exists(to / "config.json")) fail("{} already holds a model; name another folder", to.string());
   const bool has_recipe = fs::exists(run / "recipe.json");
-  if (!has_recipe && o.config.empty()) fail("{} has no recipe.json; name a config.json with --config", run.string());
+  if (!has_recipe && o.config.empty()) fail("{} has no recipe.json; name a config.json", run.string());
   const Json recipe = has_recipe ? Json::read(run / "recipe.json") : Json::object();
   const CheckpointReader reader(step);
   auto model = build_model(registry, o.config.empty() ? model_config(recipe, run) : Json::read(o.config));

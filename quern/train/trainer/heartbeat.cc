@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 constexpr uint64_t kMagic = 0x7165726e62656174;  // written last: the page is complete
-constexpr int kMostRanks = 256;                  // of one process
+constexpr int kMaxRanks = 256;                   // of one process
 constexpr auto kBeat = std::chrono::milliseconds(100);
 
 // None where the file is no longer there: a supervisor clears all away before it starts anew, also while others look.
@@ -55,12 +55,12 @@ const char* section_name(Section s) {
 }
 
 std::atomic<Heartbeat::Page*>* Heartbeat::pages() {  // a signal handler can reach nothing else
-  static std::array<std::atomic<Page*>, kMostRanks> all{};
+  static std::array<std::atomic<Page*>, kMaxRanks> all{};
   return all.data();
 }
 
 void Heartbeat::on_termination(int signal) {
-  for (int i = 0; i < kMostRanks; ++i)
+  for (int i = 0; i < kMaxRanks; ++i)
     if (Page* p = pages()[i].load()) {
       auto running = static_cast<int32_t>(RankEnd::running);
       p->end.compare_exchange_strong(running, static_cast<int32_t>(RankEnd::terminated));
@@ -88,7 +88,7 @@ Heartbeat::Heartbeat(const fs::path& dir, int rank, int ranks) {
   page_ = static_cast<Page*>(p);
   page_->rank = rank, page_->ranks = ranks, page_->pid = static_cast<int32_t>(::getpid());
   page_->magic.store(kMagic);
-  for (int i = 0; i < kMostRanks; ++i) {
+  for (int i = 0; i < kMaxRanks; ++i) {
     Page* none = nullptr;
     if (pages()[i].compare_exchange_strong(none, page_)) break;
   }
@@ -104,7 +104,7 @@ Heartbeat::~Heartbeat() {
   if (!page_) return;
   pulse_.request_stop();
   pulse_.join();
-  for (int i = 0; i < kMostRanks; ++i) {
+  for (int i = 0; i < kMaxRanks; ++i) {
     Page* mine = page_;
     if (pages()[i].compare_exchange_strong(mine, nullptr)) break;
   }

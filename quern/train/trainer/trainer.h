@@ -1,7 +1,12 @@
-// Trainer: runs a recipe step by step. Each step takes its sequences (a function of the recipe and of how many were
-// consumed before), runs forward and backward in micro-batches (gradient accumulation), sums gradients over ranks in
-// rank order, clips them, and updates the parameters. RUN holds recipe.json, metrics.jsonl, TensorBoard events,
-// checkpoints (step_N/) and finally model/, a Hugging Face folder.
+// Trainer: runs a recipe step by step:
+//   source     each rank takes its share of the step's sequences, in micro-batches (batch_source.h)
+//   objective  the loss of a micro-batch (objective.h)
+//   backward   forward and backward over the micro-batches: gradient accumulation (gradients.h)
+//   reduce     gradients are summed over ranks, in rank order
+//   step       gradients are clipped and the optimizers update the parameters (trained_model.h)
+//   record     metrics, checkpoints, evaluations (recorder.h, run_state.h, evaluation.h)
+// Source and objective can be replaced (TrainOptions); everything else stays the same. RUN holds recipe.json,
+// metrics.jsonl, TensorBoard events, checkpoints (step_N/) and finally model/, a Hugging Face folder.
 //
 // A resumed run is bit-identical to an uninterrupted one: everything a step depends on is in the checkpoint. A loss
 // that is not finite or stays high (LossSpikeDetector) rolls the run back to its last checkpoint; the sequences since
@@ -14,12 +19,10 @@
 #include <functional>
 #include <memory>
 
-#include "quern/comm/communicator.h"
-#include "quern/models/model.h"
 #include "quern/nn/registry.h"
-#include "quern/train/recipe/recipe.h"
 #include "quern/train/report/metrics.h"
 #include "quern/train/trainer/heartbeat.h"
+#include "quern/train/trainer/objective.h"
 
 namespace quern {
 
@@ -29,6 +32,8 @@ struct TrainOptions {
   // Called on rank 0 with sentences a person should see.
   std::function<void(const std::string&)> say = [](const std::string&) {};
   Heartbeat* heartbeat = nullptr;  // this rank's: told where the rank stands
+  MakeSource source = recipe_source;
+  Objective objective = next_token_loss;
 };
 
 bool holds_run(const std::filesystem::path& out);  // a run that began there, or a checkpoint

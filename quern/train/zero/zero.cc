@@ -34,14 +34,14 @@ ZeroShards::ZeroShards(Module& model, Communicator& comm, int64_t bucket_element
   for (Parameter* p : all) {
     if (buckets_.empty() || buckets_.back().size + p->value.size() > bucket_elements)
       if (buckets_.empty() || buckets_.back().size > 0) buckets_.emplace_back();
-    Place& at = places_.at(p);
+    Position& at = places_.at(p);
     at.bucket = buckets_.size() - 1, at.offset = buckets_.back().size;
     buckets_.back().size += p->value.size();
     buckets_.back().places.push_back(&at);
   }
   for (Bucket& b : buckets_) b.missing = b.places.size();
   for (auto& [p, at] : places_) {
-    const Cut c = piece(*p, comm_.rank());
+    const Range c = piece(*p, comm_.rank());
     at.piece = std::make_unique<Parameter>(Shape{c.end - c.begin}, p->init);
     at.piece->value = flat_piece(p->value, c.begin, c.end - c.begin);
     at.piece->kind = p->kind, at.piece->fused = p->fused, at.piece->matrix = p->matrix;
@@ -56,10 +56,10 @@ ZeroShards::~ZeroShards() {
   }
 }
 
-Cut ZeroShards::piece(const Parameter& p, int rank) const {
-  const Place& at = places_.at(&p);
+Range ZeroShards::piece(const Parameter& p, int rank) const {
+  const Position& at = places_.at(&p);
   const int64_t size = at.whole->value.size();
-  const Cut mine = even_cut(buckets_[at.bucket].size, comm_.size(), rank);
+  const Range mine = even_range(buckets_[at.bucket].size, comm_.size(), rank);
   auto inside = [&](int64_t x) { return std::clamp<int64_t>(x - at.offset, 0, size); };
   return {inside(mine.begin), inside(mine.end)};
 }
@@ -67,7 +67,7 @@ Cut ZeroShards::piece(const Parameter& p, int rank) const {
 OwnPiece ZeroShards::own(const std::string& name, Parameter& p, const Optimizer& rule) {
   const auto at = places_.find(&p);
   if (at == places_.end()) return {};
-  if (rule.cut() == OptimizerCut::whole)
+  if (rule.cut() == OptimizerRange::whole)
     fail("parallel.zero = 1: the optimizer of {} works on whole parameters only; give it another or set zero = 0",
          name);
   return {at->second.piece.get(), piece(p, comm_.rank()).begin};
@@ -89,14 +89,14 @@ void ZeroShards::send_filled() {
 void ZeroShards::send(Bucket& b) {
   b.flat = Tensor::empty({b.size}, DType::f32);
   float* to = b.flat.data<float>();
-  for (const Place* at : b.places) {
+  for (const Position* at : b.places) {
     const Tensor& g = at->whole->grad;
     if (!g.defined())
       std::fill_n(to + at->offset, at->whole->value.size(), 0.0f);
     else
       copy_floats(to + at->offset, g.data<float>(), g.size());
   }
-  const Cut mine = even_cut(b.size, comm_.size(), comm_.rank());
+  const Range mine = even_range(b.size, comm_.size(), comm_.rank());
   b.shard = Tensor::empty({mine.end - mine.begin}, DType::f32);
   b.transfer = comm_.start_reduce_scatter(b.flat, even_counts(b.size, comm_.size()), b.shard);
 }
@@ -108,15 +108,15 @@ void ZeroShards::finish() {
   // Parameters nobody had a gradient for are not moved: every rank must know of them.
   std::vector<int64_t> has;
   for (const Bucket& b : buckets_)
-    for (const Place* at : b.places) has.push_back(at->whole->grad.defined());
+    for (const Position* at : b.places) has.push_back(at->whole->grad.defined());
   comm_.all_reduce(has, ReduceOp::max);
   size_t i = 0;
   for (Bucket& b : buckets_) {
     b.transfer.wait();
     b.flat = Tensor();
-    const int64_t first = even_cut(b.size, comm_.size(), comm_.rank()).begin;
-    for (Place* at : b.places) {
-      const Cut c = piece(*at->whole, comm_.rank());
+    const int64_t first = even_range(b.size, comm_.size(), comm_.rank()).begin;
+    for (Position* at : b.places) {
+      const Range c = piece(*at->whole, comm_.rank());
       const int64_t in_shard = c.end > c.begin ? at->offset + c.begin - first : 0;
       at->piece->grad = has[i++] ? b.shard.narrow(0, in_shard, c.end - c.begin) : Tensor();
       at->whole->grad = Tensor();
@@ -130,7 +130,7 @@ void ZeroShards::finish() {
 double ZeroShards::sum_of_grad_squares() const {
   double sum = 0;
   for (const Bucket& b : buckets_)
-    for (const Place* at : b.places)
+    for (const Position* at : b.places)
       if (at->piece->grad.defined()) sum += sum_of_squares(at->piece->grad.span<float>());
   return comm_.all_reduce(sum);
 }
@@ -139,10 +139,10 @@ void ZeroShards::gather() {
   QUERN_CHECK(moving_ == 0);
   for (size_t i = buckets_.size(); i-- > 0;) {
     Bucket& b = buckets_[i];
-    const Cut mine = even_cut(b.size, comm_.size(), comm_.rank());
+    const Range mine = even_range(b.size, comm_.size(), comm_.rank());
     b.mine = Tensor::empty({mine.end - mine.begin}, DType::f32), b.all = Tensor::empty({b.size}, DType::f32);
-    for (const Place* at : b.places) {
-      const Cut c = piece(*at->whole, comm_.rank());
+    for (const Position* at : b.places) {
+      const Range c = piece(*at->whole, comm_.rank());
       if (c.end > c.begin)
         copy_floats(b.mine.data<float>() + at->offset + c.begin - mine.begin, at->piece->value.data<float>(),
                     c.end - c.begin);
@@ -155,7 +155,7 @@ void ZeroShards::gather() {
 void ZeroShards::arrive(Bucket& b) {
   if (!b.all.defined()) return;
   b.values.wait();
-  for (const Place* at : b.places)
+  for (const Position* at : b.places)
     copy_floats(at->whole->value.data<float>(), b.all.data<float>() + at->offset, at->whole->value.size());
   b.mine = b.all = Tensor();
   --moving_;

@@ -29,8 +29,8 @@ class ZeroShards {
   OwnPiece own(const std::string& name, Parameter& p, const Optimizer& rule);  // OptimizerGroups asks
   bool holds(const Parameter& p) const {
     return places_.contains(&p);
-  }                                               // false: whole on every rank, not summed here
-  Cut piece(const Parameter& p, int rank) const;  // elements of p
+  }                                                 // false: whole on every rank, not summed here
+  Range piece(const Parameter& p, int rank) const;  // elements of p
 
   // A step: ready() for parameters as their last gradient is there (as many as one likes), then finish(): all pieces
   // have their piece of the summed gradient, the parameters' own gradients are gone.
@@ -44,7 +44,7 @@ class ZeroShards {
   int early() const { return early_; }  // buckets of the last step that went out before finish()
 
  private:
-  struct Place {
+  struct Position {
     size_t bucket;
     int64_t offset;  // in the bucket
     Parameter* whole;
@@ -52,7 +52,7 @@ class ZeroShards {
     bool ready = false;
   };
   struct Bucket {
-    std::vector<Place*> places;
+    std::vector<Position*> places;
     int64_t size = 0;
     size_t missing = 0;
     Tensor flat, shard;  // gradients on their way, and this rank's piece of their sum
@@ -65,7 +65,7 @@ class ZeroShards {
   void arrive(Bucket& b);
 
   Communicator& comm_;
-  std::map<const Parameter*, Place> places_;
+  std::map<const Parameter*, Position> places_;
   std::vector<Bucket> buckets_;
   size_t sent_ = 0;  // buckets go out in this order on every rank
   int early_ = 0;

@@ -13,7 +13,7 @@ struct Matrix {
   LogicalMatrices size;
 };
 
-Cut common(Cut a, int64_t begin, int64_t end) {
+Range common(Range a, int64_t begin, int64_t end) {
   const int64_t b = std::clamp(a.begin, begin, end);
   return {b, std::max(b, std::min(a.end, end))};
 }
@@ -53,7 +53,7 @@ void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<Op
       matrices.push_back({i, k * l.rows * l.columns, (k + 1) * l.rows * l.columns, l});
       MatrixShare& share = shares.emplace_back(MatrixShare{rule.cost(l.rows, l.columns), {}});
       for (int r = 0; r < n; ++r) {
-        const Cut c = common(piece(*slots[i]->whole, r), matrices.back().begin, matrices.back().end);
+        const Range c = common(piece(*slots[i]->whole, r), matrices.back().begin, matrices.back().end);
         share.held.push_back(c.end - c.begin);
       }
     }
@@ -80,7 +80,7 @@ void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<Op
     std::vector<int64_t> at = starts(to);
     for (size_t i = 0; i < matrices.size(); ++i) {
       OptimizerSlot& slot = *slots[matrices[i].slot];
-      const Cut c = common(piece(*slot.whole, me), matrices[i].begin, matrices[i].end);
+      const Range c = common(piece(*slot.whole, me), matrices[i].begin, matrices[i].end);
       if (c.end == c.begin) continue;
       int64_t& where = at[static_cast<size_t>(owners[i])];
       f(matrices[i], slot, c.begin - slot.begin, c.end - c.begin, mine.data() + where);
@@ -115,7 +115,7 @@ void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<Op
   };
   each_of_theirs([](float* w, const float* t, int64_t count) { copy(w, t, count); });
   each_matrix(rule, sizes, [&](size_t k) {
-    rule.orthogonalise({whole.data() + first[k], {sizes[k].rows, sizes[k].columns}});
+    rule.orthogonalize({whole.data() + first[k], {sizes[k].rows, sizes[k].columns}});
   });
   each_of_theirs([](const float* w, float* t, int64_t count) { copy(t, w, count); });
   comm.all_to_all(theirs, from, mine, to);

@@ -14,7 +14,7 @@ namespace quern {
 
 // piece(p, rank): the elements of parameter p that a rank holds; ascending with the rank, together all of p.
 // Collective: all ranks give the same slots in the same order; pieces may be empty.
-using PieceOfRank = std::function<Cut(const Parameter& p, int rank)>;
+using PieceOfRank = std::function<Range(const Parameter& p, int rank)>;
 void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<OptimizerSlot* const> slots,
                    const OptimizerStep& s, const PieceOfRank& piece);
 

@@ -18,7 +18,7 @@ Var LagMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site)
     auto wv = w.view<const T, 1>();
     auto yv = y.view<T, 2>();
     for (int64_t s = 0; s < batch.segments(); ++s) {
-      Tensor last = batch.states.empty() ? Tensor() : batch.states[s]->fixed(site, 0);
+      Tensor last = batch.states.empty() ? Tensor() : batch.states[s]->fixed(site, "last");
       for (int64_t t = batch.offsets[s]; t < batch.offsets[s + 1]; ++t)
         for (int64_t d = 0; d < w.dim(0); ++d) {
           T before = t > batch.offsets[s] ? xv(t - 1, d) : last.defined() ? static_cast<T>(last.item(d)) : T(0);

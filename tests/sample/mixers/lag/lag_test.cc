@@ -10,7 +10,7 @@ namespace {
 
 TEST(Lag, FiniteDifferences) {
   LagMixer m({.width = 3});
-  NamedParameters p = randomised(m, 1);
+  NamedParameters p = randomized(m, 1);
   Batch documents = Batch::documents({4, 1, 3});
   GradCheck c = grad_check(
       [&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{m.forward(t, in[0], documents, 0)}; },

@@ -1,0 +1,18 @@
+// Copies tensors into one contiguous block of memory. Tensors that are kept and dropped together are allocated
+// together: dozens of small blocks would each be rounded up and leave holes that only blocks of the same size fill.
+// The block is not taken from the size classes of arena.cc, which serve allocations that come and go in every step.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quern/tensor/tensor.h"
+
+namespace quern {
+
+std::vector<Tensor> contiguous_copy(const std::vector<Tensor>& parts);
+// What such a block takes, of parts with so many bytes a row and so many rows, the handles of its tensors not
+// counted.
+int64_t contiguous_bytes(std::span<const int64_t> parts, int64_t rows = 1);
+
+}  // namespace quern

@@ -1,0 +1,23 @@
+// Marginal cost of one more token in a decode step, as a fraction of that step. Small where weights are read once for
+// all tokens; large where each token needs its own experts or compute is the bottleneck. Fitted online: weighted least
+// squares of step time over tokens, recent steps weighing more; a constant until batch sizes have varied.
+#pragma once
+#include <cstdint>
+
+namespace quern {
+
+class BatchCostModel {
+ public:
+  static constexpr double kDefault = 0.125, kMin = 0.02, kMax = 1;
+
+  void record(int64_t rows, double seconds);
+  // Of one more than `rows`.
+  double one_more_than(int64_t rows) const;
+  double seconds(int64_t rows) const;  // of a step of so many; 0 = nothing is known
+
+ private:
+  double weight_ = 0, rows_ = 0, seconds_ = 0, rows2_ = 0, both_ = 0;  // sums
+  double first_ = 0, each_ = 0;                                        // of the last line worth the name
+};
+
+}  // namespace quern

@@ -1,0 +1,59 @@
+// Dispatch between prepacked forms, and the calibration statistics.
+#include "quern/kernels/quant/prepacked_weight.h"
+
+#include "quern/base/error.h"
+#include "quern/base/op_counters.h"
+#include "quern/kernels/quant/error_feedback.h"
+
+namespace quern::kernels {
+namespace {
+
+constexpr int64_t kFewRows = 32;  // more than that and a product is bound by arithmetic: nothing to fetch ahead
+
+}  // namespace
+
+PrepackedWeight PrepackedWeight::pack(const Tensor& w, const QuantFormat& s) {
+  QUERN_CHECK(s.format != WeightFormat::plain);
+  PrepackedWeight r;
+  if (s.quantized())
+    r.quant_ = QuantLinear::pack(w, s);
+  else
+    r.dense_ = PackedLinear::pack(w, s.rows());
+  r.order_ = std::make_shared<PrefetchPlan>();
+  return r;
+}
+
+void PrepackedWeight::note(View<const float, 2> x) const {
+  if (seen_) add_outer_products(x, *seen_);
+  count_matmul(x.shape[0], n() * k(), bytes());
+}
+
+void PrepackedWeight::announce(int64_t rows) const {
+  if (rows <= kFewRows) begin_read({static_cast<const char*>(data()), bytes()}, order_);
+}
+
+void PrepackedWeight::apply(View<const float, 2> x, View<const float, 1> bias, View<float, 2> y,
+                            Arena& scratch) const {
+  note(x);
+  announce(x.shape[0]);
+  dense_.defined() ? dense_.apply(x, bias, y, scratch) : quant_.apply(x, bias, y, scratch);
+}
+
+void PrepackedWeight::apply_groups(std::span<const Group> groups, View<const float, 2> x, View<float, 2> y,
+                                   Arena& scratch) {
+  Arena::Scope scope(scratch);
+  const std::span<QuantLinear::Group> all = scratch.take<QuantLinear::Group>(static_cast<int64_t>(groups.size()));
+  bool quantized = true;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    all[g] = {&groups[g].w->quant_, groups[g].begin, groups[g].end};
+    quantized = quantized && groups[g].w->quant_.defined();
+  }
+  if (quantized && !groups.empty()) groups[0].w->announce(x.shape[0]);
+  if (quantized && QuantLinear::apply_together(all, x, y, scratch)) {
+    for (const Group& g : groups) g.w->note(x.slice(g.begin, g.end));
+    return;
+  }
+  for (const Group& g : groups) g.w->apply(x.slice(g.begin, g.end), {}, y.slice(g.begin, g.end), scratch);
+}
+
+}  // namespace quern::kernels

@@ -1,0 +1,67 @@
+// Context parallelism: the tokens of a batch are sharded over P ranks. T tokens (documents concatenated) are cut into
+// 2P even chunks; rank r holds chunks r and 2P−1−r (zig-zag), which balances causal attention. A sequence mixer
+// computes on its local tokens and fetches remote ones through:
+//   with_halo  halo exchange: rows just before each local segment (convolutions, delayed values); their gradients are
+//              sent back and added at the owner rank
+//   gather     all rows of every rank, in rank order (keys and values); gradients are reduced to the owner rank
+// A segment of the local batch is the part of one document that one chunk holds. All ranks run the same operations in
+// the same order; forward and backward of each are collective.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "quern/comm/communicator.h"
+#include "quern/mixers/mixer.h"
+
+namespace quern {
+
+enum class ContextParallelKind {
+  gather,
+  ring
+};  // of attention: keys and values once to everybody, or round from rank to rank
+
+class ContextParallel {
+ public:
+  // documents: lengths, over all ranks the same. The communicator outlives this.
+  ContextParallel(Communicator& comm, const std::vector<int64_t>& documents,
+                  ContextParallelKind form = ContextParallelKind::gather);
+
+  struct Segment {
+    int64_t begin, end, document;  // rows of the whole; `document`: the first row of the document
+  };
+  Communicator& comm() const { return comm_; }
+  ContextParallelKind form() const { return form_; }
+  int64_t tokens() const { return tokens_; }                        // of the whole
+  const std::vector<int64_t>& rows() const { return rows_[me()]; }  // of the whole, that lie here
+  const std::vector<int64_t>& rows_of(int rank) const { return rows_[static_cast<size_t>(rank)]; }
+  const std::vector<Segment>& segments() const { return segments_[me()]; }
+  const std::vector<int64_t>& counts() const { return counts_; }          // rows a rank
+  const std::vector<int64_t>& documents() const { return document_of_; }  // first row of the document, row by row
+  Batch batch() const;                                                    // of the rows here; refers to this
+  Batch with_halo_batch(int64_t halo) const;  // with so many rows in front of every segment
+
+  // [n, …] → [n + segments·halo, …]; rows before a document's first are zero. With `fetch` off all of them are.
+  Var with_halo(Tape& tape, const Var& x, int64_t halo, bool fetch = true) const;
+  Var narrow(Tape& tape, const Var& x, int64_t halo) const;  // the rows themselves
+  Tensor gather(const Tensor& x) const;                      // [n, …] → [tokens, …] in rank order
+  Tensor reduce_to_owner(const Tensor& g) const;  // [tokens, …] in rank order → the sum of this rank's rows
+
+ private:
+  size_t me() const { return static_cast<size_t>(comm_.rank()); }
+  struct Halo {                              // one rank's share of an exchange
+    std::vector<int64_t> out_rows, in_rows;  // local rows sent, rows of the widened tensor received; by peer
+    std::vector<int64_t> out_counts, in_counts;
+  };
+  Halo halo_rows(int64_t halo) const;
+
+  Communicator& comm_;
+  ContextParallelKind form_;
+  int64_t tokens_ = 0;
+  std::vector<std::vector<int64_t>> rows_;
+  std::vector<std::vector<Segment>> segments_;
+  std::vector<int64_t> counts_, document_of_;
+  std::vector<int> owner_;      // by row of the whole
+  std::vector<int64_t> local_;  // where it lies there
+};
+
+}  // namespace quern

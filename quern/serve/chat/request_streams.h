@@ -1,0 +1,45 @@
+// All generations of one HTTP request: submitted together, and followed together by the request's worker thread.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "quern/serve/host/engine_host.h"
+#include "quern/serve/http/http_server.h"
+
+namespace quern {
+
+class EventStream;
+
+class RequestStreams {
+ public:
+  // keep_alive: so long nothing may come before a stream says that it lives.
+  RequestStreams(EngineHost& host, Exchange& e, std::chrono::milliseconds keep_alive = std::chrono::seconds(10));
+  ~RequestStreams();  // cancels what is left
+  RequestStreams(const RequestStreams&) = delete;
+  RequestStreams& operator=(const RequestStreams&) = delete;
+
+  std::shared_ptr<GenerationStream> add(Request r, SubmitOptions how);
+  struct StreamCallbacks {
+    std::function<void(size_t answer, const TextDelta& piece)> piece = {};
+    std::function<void(size_t answer)> done = {};
+    std::function<void(size_t answer)> read = {};  // more of its prompt
+  };
+  // Until all are done; false: the client is gone, and what was left is cancelled. Throws ApiError when the model is
+  // put away meanwhile. What is sent to `stream`, when
+  // there is one, goes out together for all that came at once, and the line is kept open while nothing comes.
+  bool follow(EventStream* stream, const StreamCallbacks& told);
+  int64_t waits() const { return waits_; }  // so far
+
+ private:
+  bool whole() const;
+  EngineHost& host_;
+  Exchange& exchange_;
+  std::chrono::milliseconds keep_alive_;
+  int64_t waits_ = 0;
+  std::shared_ptr<Notifier> notifier_;
+  std::vector<std::shared_ptr<GenerationStream>> answers_;
+};
+
+}  // namespace quern

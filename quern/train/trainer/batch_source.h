@@ -1,0 +1,64 @@
+// Where the batches of a training step come from. A source hands each rank its share of the next rows, already in
+// micro-batches (the rows of one forward and backward). What it hands out is a function of the recipe and of how many
+// rows were drawn before, so a checkpoint keeps that count alone.
+//
+// recipe_source draws from the token shards of the recipe's phase. Another source (rollouts, say) is given to the
+// trainer in TrainOptions; a phase begins with a fresh one.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "quern/data/samples.h"
+#include "quern/mixers/ranks/context_parallel.h"
+#include "quern/models/model.h"
+#include "quern/train/trainer/rank_groups.h"
+
+namespace quern {
+
+// Rows as one rank feeds them: all of them, or its part of every row of its context group.
+struct MicroBatch {
+  std::vector<int32_t> tokens, targets;  // a target below 0 is not learned
+  Batch batch;
+  int64_t weight = 0;                        // of its loss in the step's: the targets learned here
+  std::unique_ptr<ContextParallel> context;  // null: the rows lie here whole
+};
+
+// One rank's share of a step.
+struct StepBatches {
+  std::vector<MicroBatch> micro;
+  int64_t tokens = 0;  // fed; the same tokens on several ranks of a context group count on its first
+  int64_t weight() const;
+};
+
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+  // Collective: all ranks ask for the same rows, which are dealt to the data-parallel groups.
+  virtual StepBatches next(int64_t rows) = 0;
+  virtual int64_t consumed() const = 0;  // over all ranks
+  virtual void seek(int64_t consumed) = 0;
+  virtual std::string describe() const = 0;
+};
+
+struct SourceRequest {
+  const Recipe& recipe;
+  size_t phase;
+  const RankGroups& ranks;
+  Model& model;  // lives as long as the phase
+};
+using MakeSource = std::function<std::unique_ptr<BatchSource>(const SourceRequest&)>;
+std::unique_ptr<BatchSource> recipe_source(const SourceRequest& request);
+
+// Rows that were drawn for a data-parallel group, as one of its ranks feeds them.
+MicroBatch micro_batch(TokenBatch rows, Communicator* context, ContextParallelKind form);
+
+// Throws Error for a token that is none of the model's; `where` (a phase, an evaluation set) begins the message.
+void check_tokens(const TokenBatch& rows, const Model& model, const std::string& where);
+
+// Throws Error for a data set of any phase or of the evaluation that cannot be read: a later phase's would otherwise
+// be looked at for the first time hours from now.
+void check_data(const Recipe& recipe);
+
+}  // namespace quern

@@ -1,0 +1,41 @@
+// The model of a run with what moves it: its optimizers, and with parallel.zero = 1 the shards of their state over
+// ranks (zero.h). A phase of the recipe may change the model's configuration; values and optimizer state stay.
+#pragma once
+#include <memory>
+
+#include "quern/models/model.h"
+#include "quern/nn/registry.h"
+#include "quern/optim/groups.h"
+#include "quern/train/recipe/recipe.h"
+#include "quern/train/zero/zero.h"
+
+namespace quern {
+
+class TrainedModel {
+ public:
+  // The recipe's [model]: weights of a folder, or new ones drawn from the recipe's seed. All outlive this.
+  TrainedModel(const Recipe& recipe, const Registry& registry, Communicator& comm);
+
+  Model& model() { return *model_; }
+  OptimizerGroups& optimizer() { return *optimizer_; }
+  ZeroShards* shards() { return shards_.get(); }  // null: every rank moves everything
+  const Json& config() const { return config_; }  // of the model, with the phase's changes
+
+  void change(const PhaseConfig& phase);  // to the model configuration of a phase
+  void step(const OptimizerStep& s);      // the optimizers move the parameters by their gradients
+  void settle();                          // all values of this rank's model are the newest
+
+ private:
+  void adopt(Model& other);  // its parameters' values
+  std::unique_ptr<OptimizerGroups> make_optimizer();
+
+  const Recipe& recipe_;
+  const Registry& registry_;
+  Communicator& comm_;
+  Json base_config_, config_;  // before and with the phase's changes
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<ZeroShards> shards_;
+  std::unique_ptr<OptimizerGroups> optimizer_;
+};
+
+}  // namespace quern

@@ -1,0 +1,185 @@
+// Quantized models: logits near f32 in every family, packed folders equal to quantizing at load bit for bit, damaged
+// and foreign folders refused with a reason.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "quern/base/mmap.h"
+#include "quern/base/rng.h"
+#include "quern/base/test_message.h"
+#include "quern/infer/cache/session.h"
+#include "quern/models/quantize.h"
+#include "tests/models/golden.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Folder {
+ public:
+  explicit Folder(const std::string& name)
+      : path_(fs::temp_directory_path() / fmt::format("quern_quantised_{}_{}", ::getpid(), name)) {
+    fs::remove_all(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::span<const int32_t> first(const Golden& g, size_t n) { return std::span(g.tokens).first(n); }
+
+double worst(const Tensor& a, const Tensor& b) {
+  double maximum = 0, top = 0;
+  for (int64_t i = 0; i < a.size(); ++i)
+    maximum = std::max(maximum, std::fabs(a.item(i) - b.item(i))), top = std::max(top, std::fabs(b.item(i)));
+  return maximum / top;
+}
+
+constexpr const char* kModels[] = {"zaya-2-4x2", "llama-gqa", "qwen2-bias", "zamba-6", "zamba2-2block-adapters"};
+
+// A router flip would show as an error near 1; these seeds have none in their first tokens.
+TEST(Quantized, LogitsStayNearF32) {
+  for (const char* name : kModels) {
+    Golden g(name);
+    auto exact = load_golden(g, DType::f32, true);
+    Tensor want = all_logits(*exact, first(g, 8));
+    auto error = [&](QuantFormat body, QuantFormat head) {
+      auto model = load_model(builtin_registry(), g.folder, {.scheme = body, .head = head});
+      return worst(all_logits(*model, first(g, 8)), want);
+    };
+    // How far rounding moves these random models differs: bf16 rows alone are the measure.
+    const double bf16 = error({WeightFormat::bf16}, {WeightFormat::bf16});
+    EXPECT_LT(error({WeightFormat::q8}, {WeightFormat::q8}), 0.02 + 4 * bf16) << name;
+    EXPECT_LT(error({WeightFormat::q8a8}, {WeightFormat::q8}), 0.04 + 6 * bf16) << name;
+    EXPECT_LT(error({WeightFormat::q4, 32}, {WeightFormat::q8}), 0.4 + 10 * bf16) << name;
+    EXPECT_LT(error({WeightFormat::q8}, {WeightFormat::bf16}), 0.02 + 4 * bf16) << name;
+  }
+}
+
+TEST(Quantized, PackedFolderEqualsQuantizingAtLoad) {
+  for (const char* name : kModels)
+    for (const QuantFormat& s : {QuantFormat(WeightFormat::q8), QuantFormat(WeightFormat::q4, 64, true)})
+      for (const QuantFormat& head : {QuantFormat(WeightFormat::q8), QuantFormat(WeightFormat::bf16)}) {
+        Golden g(name);
+        Folder out(name);
+        size_t rows = 0;
+        quantize_folder(builtin_registry(), g.folder, out.path(),
+                        {.body = s, .head = head, .report = [&](const QuantizationRecorder::Row& r) {
+                           ++rows;
+                           EXPECT_LT(r.error, r.scheme.format == WeightFormat::q8 ? 0.01 : 0.15) << r.name;
+                         }});
+        EXPECT_GT(rows, 0u);
+        LoadReport report;
+        auto a = load_model(builtin_registry(), out.path(), {}, &report);
+        auto b = load_model(builtin_registry(), g.folder, {.scheme = s, .head = head});
+        EXPECT_TRUE(report.unused.empty() && report.missing.empty()) << name;
+        Tensor x = all_logits(*a, first(g, 16)), y = all_logits(*b, first(g, 16));
+        for (int64_t i = 0; i < x.size(); ++i) ASSERT_EQ(x.item(i), y.item(i)) << name << " " << to_string(s);
+      }
+}
+
+// Products mean the same for one row and for many; attention alone rounds to bf16 in prefill only.
+TEST(Quantized, OneTokenAtATimeEqualsAllAtOnce) {
+  Golden g("llama-gqa");
+  for (const QuantFormat& s : {QuantFormat(WeightFormat::q8), QuantFormat(WeightFormat::q4, 32)}) {
+    auto model = load_model(builtin_registry(), g.folder, {.scheme = s});
+    Tensor whole = all_logits(*model, first(g, 40));
+    Session session(*model, DType::f32);
+    for (size_t t = 0; t < 40; ++t) {
+      std::span<const float> one = session.feed(first(g, 40).subspan(t, 1));
+      for (size_t v = 0; v < one.size(); ++v)
+        ASSERT_NEAR(static_cast<double>(one[v]), whole.item(static_cast<int64_t>(t * one.size() + v)), 0.05);
+    }
+  }
+}
+
+TEST(Quantized, CalibrationChangesScalesAndStaysClose) {
+  Golden g("llama-gqa");
+  Folder plain("plain"), fitted("fitted");
+  const QuantFormat s(WeightFormat::q4, 32);
+  quantize_folder(builtin_registry(), g.folder, plain.path(), {.body = s});
+  quantize_folder(builtin_registry(), g.folder, fitted.path(), {.body = s, .calibration = first(g, 256)});
+  EXPECT_NE(read_file(plain.path() / "model.safetensors"), read_file(fitted.path() / "model.safetensors"));
+  auto exact = load_golden(g, DType::f32, true);
+  Tensor want = all_logits(*exact, first(g, 64));
+  auto mean_square = [&](const fs::path& folder) {
+    Tensor x = all_logits(*load_model(builtin_registry(), folder), first(g, 64));
+    double e = 0;
+    for (int64_t i = 0; i < x.size(); ++i) e += std::pow(x.item(i) - want.item(i), 2);
+    return e;
+  };
+  EXPECT_LT(mean_square(fitted.path()), 1.2 * mean_square(plain.path()));
+}
+
+TEST(Quantized, DamagedAndForeignFoldersSaySo) {
+  Golden g("llama-gqa");
+  Folder out("damaged");
+  quantize_folder(builtin_registry(), g.folder, out.path(), {});
+  auto message = [&] { return message_of([&] { load_model(builtin_registry(), out.path()); }); };
+  EXPECT_EQ(message(), "");
+  EXPECT_NE(
+      message_of([&] { load_model(builtin_registry(), out.path(), {.pack = false}); }).find("cannot be trained"),
+      std::string::npos);
+  EXPECT_NE(message_of([&] { quantize_folder(builtin_registry(), g.folder, out.path(), {}); }).find("there already"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              quantize_folder(builtin_registry(), out.path(), out.path().string() + "2", {});
+            }).find("quantise from the original folder"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(out.path().string() + "2"));
+  const fs::path file = out.path() / "model.safetensors";
+  const std::string whole = read_file(file);
+  auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = whole;
+    const size_t at = changed.find(from);
+    EXPECT_NE(at, changed.npos);
+    changed.replace(at, from.size(), to);
+    write_file(file, changed);
+    return message();
+  };
+  write_file(file, whole.substr(0, whole.size() / 2));
+  EXPECT_NE(message().find("truncated"), std::string::npos);
+  EXPECT_NE(with("quern.packed.version\":\"1\"", "quern.packed.version\":\"7\"")
+                .find("version '7', this program reads '1'"),
+            std::string::npos);
+  EXPECT_NE(with("\\\"n\\\":96", "\\\"n\\\":95").find("[95, "), std::string::npos);
+  EXPECT_NE(with("\"packed.00001\"", "\"packed.99999\"").find("'packed.00001' is missing"), std::string::npos);
+  write_file(file, read_file(g.folder / "model.safetensors"));
+  EXPECT_NE(message().find("quern.packed.version is missing"), std::string::npos);
+}
+
+// A few hundred megabytes: the second start maps the file and reads next to nothing of it.
+TEST(Quantized, ALargePackedFolderIsReadyAtOnce) {
+  Golden g("llama-gqa");
+  Json config = Json::read(g.folder / "config.json");
+  for (auto [key, value] : {std::pair{"hidden_size", 2048},
+                            {"intermediate_size", 8192},
+                            {"num_hidden_layers", 4},
+                            {"num_attention_heads", 16},
+                            {"num_key_value_heads", 4},
+                            {"head_dim", 128}})
+    config.set(key, value);
+  Folder dense("dense"), packed("packed");
+  {
+    auto model = build_model(builtin_registry(), config);
+    Rng rng(1);
+    model->visit("", [&](const std::string&, Parameter& p) {
+      p.value = Tensor::empty(p.shape, DType::f32);
+      for (float& v : p.value.span<float>()) v = static_cast<float>(rng.uniform() - 0.5) * 0.05f;
+    });
+    save_model(*model, dense.path(), DType::bf16);
+  }
+  quantize_folder(builtin_registry(), dense.path(), packed.path(), {});
+  EXPECT_GT(fs::file_size(packed.path() / "model.safetensors"), size_t{200} << 20);
+  auto start = std::chrono::steady_clock::now();
+  auto model = load_model(builtin_registry(), packed.path());
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0.5);
+  EXPECT_TRUE(std::isfinite(all_logits(*model, first(g, 2)).item(0)));
+}
+
+}  // namespace
+}  // namespace quern
