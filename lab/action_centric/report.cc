@@ -5,7 +5,8 @@
 
 #include "lab/action_centric/blahut_arimoto.h"
 #include "quern/base/error.h"
-#include "quern/train/report/report.h"
+#include "quern/base/html_template.h"
+#include "quern/base/web_files.h"
 #include "quern/train/report/report_chart.h"
 
 namespace quern {
@@ -15,6 +16,11 @@ constexpr CodeLoss kLosses[] = {CodeLoss::reconstruction, CodeLoss::action, Code
 constexpr int kColors[] = {4, 0, 2}, kFloorColor = 7;  // of the page's variables --c0 …
 constexpr const char* kClassColors[] = {"#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f",
                                         "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#7f7f7f"};
+
+std::string part(std::string_view fragment, std::initializer_list<HtmlValue> values) {
+  static const HtmlTemplate t(web_file("code_report.html"));
+  return t.fill(fragment, values);
+}
 
 int64_t side_of(int64_t pixels) {
   const int64_t side = std::llround(std::sqrt(static_cast<double>(pixels)));
@@ -47,16 +53,13 @@ report::Chart rate_chart(const CodeReport& r, const char* id, F&& value) {
   return c;
 }
 
-std::string key_of(const report::Chart& c) {
-  std::string s = "<p class=\"key\">";
-  for (const report::Line& l : c.lines)
-    s += fmt::format("<span><i style=\"background:var(--c{})\"></i>{}</span>", l.color, report::escaped(l.name));
-  return s + "</p>";
-}
-
 std::string figure(const std::string& title, const std::string& unit, const report::Chart& c) {
-  return fmt::format("<figure><figcaption>{}<span>{}</span></figcaption>{}{}</figure>\n", title, unit, key_of(c),
-                     report::svg(c));
+  std::string lines;
+  for (const report::Line& l : c.lines)
+    lines += part("key-line", {{"colour", fmt::format("var(--c{})", l.color)}, {"name", l.name}});
+  return part(
+      "curve",
+      {{"title", title}, {"unit", unit}, {"key", part("key", {{"lines", lines}})}, {"chart", report::svg(c)}});
 }
 
 std::string curves(const CodeReport& r) {
@@ -75,33 +78,34 @@ std::string curves(const CodeReport& r) {
     return c.loss == CodeLoss::bottleneck ? std::nan("") : c.figures.squared_error;
   });
   lost.log_y = true;
-  return "<div class=\"grid\">" + figure("Right about the question", "share, by the rate of the code", right) +
-         figure("Squared error", "an image, by the rate of the code", lost) + "</div>\n";
+  return figure("Right about the question", "share, by the rate of the code", right) +
+         figure("Squared error", "an image, by the rate of the code", lost);
 }
 
 std::string strip(std::span<const float> pictures, int64_t pixels, const std::string& name) {
   const int64_t side = side_of(pixels), n = static_cast<int64_t>(pictures.size()) / pixels;
-  std::string s = fmt::format("<svg class=\"strip\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
-                              n * (side + 1) - 1, side, report::escaped(name));
+  std::string drawn;
   for (int64_t i = 0; i < n; ++i)
-    s += pixels_svg(pictures.subspan(static_cast<size_t>(i * pixels), static_cast<size_t>(pixels)),
-                    static_cast<double>(i * (side + 1)), 0);
-  return s + "</svg>";
+    drawn += pixels_svg(pictures.subspan(static_cast<size_t>(i * pixels), static_cast<size_t>(pixels)),
+                        static_cast<double>(i * (side + 1)), 0);
+  return part("strip", {{"width", n * (side + 1) - 1}, {"height", side}, {"name", name}, {"pictures", drawn}});
 }
 
 std::string name_of_code(const ReportedCode& c) { return fmt::format("{}, β {:g}", code_loss_name(c.loss), c.beta); }
 
 std::string pictures(const CodeReport& r) {
-  std::string s = "<h2>What pictures become</h2><table class=\"codes\"><tbody>";
-  s += fmt::format("<tr><th>as they are</th><td></td><td></td><td>{}</td></tr>",
-                   strip(r.shown, r.pixels, "originals"));
+  std::string rows = part("originals", {{"strip", strip(r.shown, r.pixels, "originals")}});
   for (CodeLoss loss : kLosses)
     for (const ReportedCode* c : by_rate(r, loss))
       if (!c->images.empty())
-        s += fmt::format("<tr><th>{}</th><td>{:.1f} bits</td><td>{:.3f} right</td><td>{}</td></tr>", name_of_code(*c),
-                         c->figures.bits, c->figures.accuracy, strip(c->images, r.pixels, name_of_code(*c)));
-  return s + "</tbody></table>\n";
+        rows += part("decoded", {{"code", name_of_code(*c)},
+                                 {"bits", fmt::format("{:.1f}", c->figures.bits)},
+                                 {"right", fmt::format("{:.3f}", c->figures.accuracy)},
+                                 {"strip", strip(c->images, r.pixels, name_of_code(*c))}});
+  return rows;
 }
+
+const char* class_color(size_t k) { return kClassColors[k % std::size(kClassColors)]; }
 
 // Points of one class are one path of short strokes with round ends.
 std::string plane(const CodeReport& r, const ReportedCode& c) {
@@ -114,46 +118,38 @@ std::string plane(const CodeReport& r, const ReportedCode& c) {
     path[static_cast<size_t>(r.labels[i])] +=
         fmt::format("M{:.1f} {:.1f}h0", at(c.plane[2 * i]), at(-c.plane[2 * i + 1]));
   }
-  std::string s = fmt::format("<svg class=\"plane\" viewBox=\"0 0 {0} {0}\" role=\"img\" aria-label=\"codes: {1}\">",
-                              kSize, name_of_code(c));
+  std::string points;
   for (size_t k = 0; k < path.size(); ++k)
-    if (!path[k].empty())
-      s += fmt::format("<path d=\"{}\" stroke=\"{}\"/>", path[k], kClassColors[k % std::size(kClassColors)]);
-  return fmt::format(
-      "<figure><figcaption>{}<span>{:.1f} bits, {} of its dimensions in use</span></figcaption>{}</svg>"
-      "</figure>\n",
-      name_of_code(c), c.figures.bits, c.figures.active, s);
+    if (!path[k].empty()) points += part("points", {{"path", path[k]}, {"colour", class_color(k)}});
+  return part("plane", {{"code", name_of_code(c)},
+                        {"bits", fmt::format("{:.1f}", c.figures.bits)},
+                        {"active", c.figures.active},
+                        {"size", kSize},
+                        {"points", points}});
 }
 
 std::string planes(const CodeReport& r) {
-  std::string s = fmt::format(
-      "<h2>The codes</h2><p class=\"note\">Means of {} test images in the plane in which they differ most; a colour "
-      "an "
-      "answer.</p><p class=\"key\">",
-      r.labels.size());
-  for (int64_t k = 0; k < r.classes; ++k)
-    s += fmt::format("<span><i style=\"background:{}\"></i>{}</span>",
-                     kClassColors[static_cast<size_t>(k) % std::size(kClassColors)], k);
-  s += "</p><div class=\"planes\">";
+  std::string s;
   for (CodeLoss loss : kLosses)
     for (const ReportedCode* c : by_rate(r, loss)) s += plane(r, *c);
-  return s + "</div>\n";
+  return s;
 }
 
-std::string figures_table(const CodeReport& r) {
-  std::string s =
-      "<h2>Figures</h2><table class=\"runs\"><thead><tr><th>code</th><th>β</th><th>bits</th><th>I(X;Z)</th>"
-      "<th>right</th><th>squared error</th><th>dimensions in use</th></tr></thead><tbody>";
+std::string figures_rows(const CodeReport& r) {
+  std::string rows;
   for (CodeLoss loss : kLosses)
     for (const ReportedCode* c : by_rate(r, loss)) {
       const CodeFigures& f = c->figures;
-      s += fmt::format(
-          "<tr><th>{}</th><td>{:g}</td><td>{:.2f}</td><td>{:.2f}</td><td>{:.3f}</td><td>{}</td><td>{}</td>"
-          "</tr>",
-          code_loss_name(loss), c->beta, f.bits, f.information, f.accuracy,
-          loss == CodeLoss::bottleneck ? "—" : fmt::format("{:.2f}", f.squared_error), f.active);
+      const std::string error = loss == CodeLoss::bottleneck ? "—" : fmt::format("{:.2f}", f.squared_error);
+      rows += part("figures-row", {{"loss", code_loss_name(loss)},
+                                   {"beta", fmt::format("{:g}", c->beta)},
+                                   {"bits", fmt::format("{:.2f}", f.bits)},
+                                   {"information", fmt::format("{:.2f}", f.information)},
+                                   {"right", fmt::format("{:.3f}", f.accuracy)},
+                                   {"error", error},
+                                   {"active", f.active}});
     }
-  return s + "</tbody></table>\n";
+  return rows;
 }
 
 }  // namespace
@@ -194,30 +190,28 @@ std::vector<int64_t> one_of_each_class(const Images& images, int64_t maximum) {
 }
 
 std::string code_report_html(const CodeReport& r) {
-  std::string s = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width\"><title>codes of {0}</title><style>{1}"
-      ".strip{{display:block;width:100%;max-width:640px;shape-rendering:crispEdges}}\n"
-      ".codes th,.codes td{{vertical-align:middle;white-space:nowrap}}.codes td:last-child{{width:100%}}\n"
-      ".planes{{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:14px}}\n"
-      ".planes figcaption span{{display:block;margin:0}}\n"
-      ".plane{{display:block;width:100%}}.plane path{{fill:none;stroke-width:3;stroke-linecap:round;opacity:.75}}\n"
-      "</style></head><body><main><header><p>quern research action-centric curve</p></header><h1>Codes of {0}</h1>\n",
-      report::escaped(r.data), report::style());
-  s += "<div class=\"tiles\">";
-  const auto tile = [&](const std::string& name, const std::string& value) {
-    s += fmt::format("<div class=\"tile\"><span>{}</span><b>{}</b></div>", name, value);
+  std::string tiles, classes;
+  const auto tile = [&](const char* name, const std::string& value) {
+    tiles += part("tile", {{"name", name}, {"value", value}});
   };
   tile("learnt from", fmt::format("{} images", r.train));
   tile("measured on", fmt::format("{} images", r.test));
   tile("the query, on originals", fmt::format("{:.3f} right", r.query_accuracy));
   tile("starts", fmt::format("{}", r.seeds));
-  s += "</div>\n<p class=\"note\">A code is a normal draw around μ(x); its rate is the mean divergence from N(0, 1), "
-       "an "
-       "upper bound on what it tells of the picture. Grey: no code of that many bits can be right more often.</p>\n";
-  s += curves(r) + pictures(r) + planes(r) + figures_table(r);
-  return s +
-         fmt::format("</main><div id=\"tip\" hidden></div>\n<script>{}</script></body></html>\n", report::script());
+  for (int64_t k = 0; k < r.classes; ++k)
+    classes += part("key-line", {{"colour", class_color(static_cast<size_t>(k))}, {"name", k}});
+  return part("page", {{"data", r.data},
+                       {"style", web_file("report.css")},
+                       {"more_style", web_file("code_report.css")},
+                       {"tiles", tiles},
+                       {"curves", curves(r)},
+                       {"pictures", pictures(r)},
+                       {"points", r.labels.size()},
+                       {"classes", classes},
+                       {"planes", planes(r)},
+                       {"figures", figures_rows(r)},
+                       {"script", web_file("report.js")}}) +
+         "\n";
 }
 
 }  // namespace quern

@@ -1,6 +1,6 @@
 // Registry of mixers, FFNs, models and their checkpoint layouts by name; each folder adds its own through
 // register_<name>(Registry&). There are no static initializers: registry.gen.cc (written by CMake) calls them all from
-// register_everything.
+// register_builtins.
 #pragma once
 #include <functional>
 #include <map>
@@ -57,6 +57,6 @@ class Registry {
   Makers<CheckpointLayout, const Json&> layouts{"layout"};  // config.json of a family with another layout
 };
 
-void register_everything(Registry& r);
+void register_builtins(Registry& r);
 
 }  // namespace quern

@@ -12,7 +12,7 @@ namespace {
 
 struct InWork {
   Problem problem;
-  std::unique_ptr<Thinker> thinker = {};
+  std::unique_ptr<ThinkRunner> thinker = {};
 };
 
 Json asked(const std::string& question) {
@@ -52,8 +52,8 @@ CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, c
       plan.seed += static_cast<uint64_t>(next);
       generate.sampling.seed = o.generate.sampling.seed + static_cast<uint64_t>(next);
       InWork w{.problem = curriculum_problem(one, static_cast<uint64_t>(next % o.count))};
-      w.thinker = std::make_unique<Thinker>(engine, tokenizer, o.plain ? plain_template() : chat_template,
-                                            asked(w.problem.question), plan, generate);
+      w.thinker = std::make_unique<ThinkRunner>(engine, tokenizer, o.plain ? plain_template() : chat_template,
+                                                asked(w.problem.question), plan, generate);
       work.push_back(std::move(w));
     }
     for (auto it = work.begin(); it != work.end();) {
@@ -61,7 +61,7 @@ CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, c
         ++it;
         continue;
       }
-      const Thought& t = it->thinker->thought();
+      const ThinkResult& t = it->thinker->thought();
       const Candidate* best = t.best();
       const bool right = best && answers(best->text, it->problem);
       int64_t finals = 0, finals_right = 0;

@@ -33,7 +33,7 @@ struct CurriculumScores {
 };
 
 // on_answer is called once a problem, in the order they are finished.
-using AnswerEvent = std::function<void(const Problem&, const Thought&, bool right)>;
+using AnswerEvent = std::function<void(const Problem&, const ThinkResult&, bool right)>;
 CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
                                      const CurriculumEvalOptions& options, const AnswerEvent& on_answer = {});
 

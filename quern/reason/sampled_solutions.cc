@@ -97,7 +97,7 @@ OwnAttemptReport own_attempts(Model& model, const Tokenizer& tokenizer, const Ch
   OwnAttemptReport report;
   const uint64_t seed = mix64(o.eval.problems.seed);
   Rng kept(seed ^ 0x0a77e3u, 0), contests(seed ^ 0xc0de57u, 0), words(seed ^ 0x5ea2c4u, 0);
-  auto on_answer = [&](const Problem& p, const Thought& t, bool) {
+  auto on_answer = [&](const Problem& p, const ThinkResult& t, bool) {
     ++report.problems;
     std::vector<Attempt> all;
     for (int64_t i = static_cast<int64_t>(t.candidates.size()) - o.eval.plan.n;

@@ -37,7 +37,7 @@ std::vector<int64_t> draw(Rng& r, int64_t n, int64_t c) {
 
 }  // namespace
 
-struct Thinker::Impl {
+struct ThinkRunner::Impl {
   enum class Status { waiting, running, done };
   struct Slot {
     Status status = Status::waiting;
@@ -54,7 +54,7 @@ struct Thinker::Impl {
   ThinkPlan plan;
   GenerateOptions options;
   std::function<void(const ThinkEvent&)> tell;
-  Thought thought;
+  ThinkResult thought;
   std::vector<Slot> slots;
   std::vector<int32_t> question;  // the prompt of round 0
   bool opens = false;             // the template's generation prompt opens the thinking
@@ -273,20 +273,20 @@ struct Thinker::Impl {
   }
 };
 
-Thinker::Thinker(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-                 const ThinkPlan& plan, GenerateOptions options)
+ThinkRunner::ThinkRunner(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+                         const ThinkPlan& plan, GenerateOptions options)
     : impl_(std::make_unique<Impl>(engine, tokenizer, chat_template, std::move(messages), plan, std::move(options))) {
 }
-Thinker::~Thinker() = default;
-void Thinker::on_event(std::function<void(const ThinkEvent&)> f) { impl_->tell = std::move(f); }
-bool Thinker::advance() { return impl_->advance(); }
-void Thinker::cancel() { impl_->cancel(); }
-const Thought& Thinker::thought() const { return impl_->thought; }
+ThinkRunner::~ThinkRunner() = default;
+void ThinkRunner::on_event(std::function<void(const ThinkEvent&)> f) { impl_->tell = std::move(f); }
+bool ThinkRunner::advance() { return impl_->advance(); }
+void ThinkRunner::cancel() { impl_->cancel(); }
+const ThinkResult& ThinkRunner::thought() const { return impl_->thought; }
 
-Thought think(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-              const ThinkPlan& plan, GenerateOptions options,
-              const std::function<void(const ThinkEvent&)>& on_event) {
-  Thinker t(engine, tokenizer, chat_template, std::move(messages), plan, std::move(options));
+ThinkResult think(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+                  const ThinkPlan& plan, GenerateOptions options,
+                  const std::function<void(const ThinkEvent&)>& on_event) {
+  ThinkRunner t(engine, tokenizer, chat_template, std::move(messages), plan, std::move(options));
   t.on_event(on_event);
   while (t.advance()) engine.step();
   return t.thought();

@@ -32,7 +32,7 @@ struct Candidate {
   std::string finish, error;
 };
 
-struct Thought {
+struct ThinkResult {
   std::vector<Candidate> candidates;  // by round, then index
   int64_t chosen = -1;                // position in candidates; −1: none finished
   double agreement = 0;               // share of the last round's candidates with the chosen answer
@@ -51,16 +51,16 @@ struct ThinkEvent {  // after each candidate
   double agreement = 0;  // of the answers of its round so far
 };
 
-class Thinker {
+class ThinkRunner {
  public:
   // `messages` as a chat template reads them, a user turn at the end. engine, tokenizer must outlive it.
-  Thinker(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-          const ThinkPlan& plan, GenerateOptions options);
-  ~Thinker();
+  ThinkRunner(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+              const ThinkPlan& plan, GenerateOptions options);
+  ~ThinkRunner();
   void on_event(std::function<void(const ThinkEvent&)> f);
   bool advance();  // takes what the engine has finished, submits what can begin; false: all is done
   void cancel();   // what runs is cancelled; advance() then winds down
-  const Thought& thought() const;
+  const ThinkResult& thought() const;
 
  private:
   struct Impl;
@@ -68,8 +68,8 @@ class Thinker {
 };
 
 // To the end, stepping the engine.
-Thought think(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-              const ThinkPlan& plan, GenerateOptions options,
-              const std::function<void(const ThinkEvent&)>& on_event = {});
+ThinkResult think(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+                  const ThinkPlan& plan, GenerateOptions options,
+                  const std::function<void(const ThinkEvent&)>& on_event = {});
 
 }  // namespace quern

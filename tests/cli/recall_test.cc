@@ -68,6 +68,9 @@ TEST(CliRecall, MistakesAreNamed) {
   EXPECT_EQ(shell("quern recall qurey").code, 2);
   EXPECT_EQ(shell("quern recall index x").code, 2);
   EXPECT_EQ(shell("quern recall eval --task chess").code, 2);
+  Ran language = shell(fmt::format("quern recall index x --db {} --language klingon", d / "db"));
+  EXPECT_EQ(language.code, 2);
+  EXPECT_NE(language.err.find("german"), std::string::npos) << language.err;
   EXPECT_EQ(shell(fmt::format("quern recall query x --mode sideways --db {}", d / "db")).code, 1);
   Ran r = shell(fmt::format("quern recall query x --db {}", d / "none"));
   EXPECT_EQ(r.code, 1);

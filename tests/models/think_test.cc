@@ -49,7 +49,7 @@ class Thinking : public testing::Test {
       for (int i = 0; i < 5; ++i) t.add(s);
     return t.train();
   }
-  Thought run(const std::string& plan, int64_t sessions = 64) {
+  ThinkResult run(const std::string& plan, int64_t sessions = 64) {
     Engine engine(*model_, {.max_sequences = sessions, .tokenizer = &tokenizer_});
     return think(engine, tokenizer_, template_, messages_, parse_plan(plan), options_);
   }
@@ -79,7 +79,7 @@ class Thinking : public testing::Test {
 };
 
 TEST_F(Thinking, WithoutRoundsIsParallelSampling) {
-  const Thought t = run("vote:5,seed=3");
+  const ThinkResult t = run("vote:5,seed=3");
   ASSERT_EQ(t.candidates.size(), 5u);
   int64_t tokens = 0;
   for (const Candidate& c : t.candidates) {
@@ -99,7 +99,7 @@ TEST_F(Thinking, WithoutRoundsIsParallelSampling) {
 }
 
 TEST_F(Thinking, OfOneCandidateIsDelethink) {
-  const Thought t = run("delethink:3,beta=24,tau=12,seed=2");
+  const ThinkResult t = run("delethink:3,beta=24,tau=12,seed=2");
   ASSERT_EQ(t.candidates.size(), 4u);
   Tokens carry;
   for (uint64_t round = 0; round < 3; ++round) {
@@ -113,7 +113,7 @@ TEST_F(Thinking, OfOneCandidateIsDelethink) {
 }
 
 TEST_F(Thinking, RsaReadsWholeTraces) {
-  const Thought t = run("rsa:4x2x1,beta=16");
+  const ThinkResult t = run("rsa:4x2x1,beta=16");
   for (int64_t i = 0; i < 4; ++i) {
     const Candidate& c = t.candidates[static_cast<size_t>(4 + i)];
     ASSERT_EQ(c.sources.size(), 2u);
@@ -136,16 +136,16 @@ TEST_F(Thinking, PromptsHoldTheQuestionAndTailsAlone) {
   for (const std::string& piece : aggregation_pieces("", 3)) around += static_cast<int64_t>(encode(piece).size());
   const int64_t bound = static_cast<int64_t>(question().size()) + 3 * 8 + around + 8;
   for (const char* beta : {"beta=16", "beta=64"}) {
-    const Thought t = run(fmt::format("mrsa:6x3x3,{},tau=8", beta));
+    const ThinkResult t = run(fmt::format("mrsa:6x3x3,{},tau=8", beta));
     EXPECT_LE(t.longest_prompt, bound) << beta;
     for (const Candidate& c : t.candidates) EXPECT_EQ(c.carried.size(), 8u);
   }
 }
 
 TEST_F(Thinking, DoesNotDependOnTheEnginesOrder) {
-  const Thought wide = run("mrsa:5x3x2,beta=20,tau=10,seed=8", 64),
-                narrow = run("mrsa:5x3x2,beta=20,tau=10,seed=8", 2),
-                other = run("mrsa:5x3x2,beta=20,tau=10,seed=9", 64);
+  const ThinkResult wide = run("mrsa:5x3x2,beta=20,tau=10,seed=8", 64),
+                    narrow = run("mrsa:5x3x2,beta=20,tau=10,seed=8", 2),
+                    other = run("mrsa:5x3x2,beta=20,tau=10,seed=9", 64);
   int different = 0;
   for (size_t i = 0; i < wide.candidates.size(); ++i) {
     EXPECT_EQ(wide.candidates[i].tokens, narrow.candidates[i].tokens) << i;
@@ -157,7 +157,7 @@ TEST_F(Thinking, DoesNotDependOnTheEnginesOrder) {
 
 TEST_F(Thinking, IsToldAndCancelled) {
   Engine engine(*model_, {.tokenizer = &tokenizer_});
-  Thinker t(engine, tokenizer_, template_, messages_, parse_plan("mrsa:4x2x3,beta=16"), options_);
+  ThinkRunner t(engine, tokenizer_, template_, messages_, parse_plan("mrsa:4x2x3,beta=16"), options_);
   int64_t told = 0;
   t.on_event([&](const ThinkEvent& e) {
     EXPECT_GE(e.done, ++told) << "what never began is done too";

@@ -20,7 +20,7 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 // Every prompt of the thought answered again. The token that ends a response is a step, too.
-void plain_batches(Engine& engine, const Thought& t, const ThinkPlan& plan, const GenerateOptions& options) {
+void plain_batches(Engine& engine, const ThinkResult& t, const ThinkPlan& plan, const GenerateOptions& options) {
   for (int64_t round = 0; round <= plan.t; ++round) {
     std::vector<Engine::Id> ids;
     for (int64_t i = 0; i < plan.n; ++i) {
@@ -60,7 +60,7 @@ int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
     Json messages = Json::array(), m = Json::object();
     m.set("role", "user"), m.set("content", p.question);
     messages.push(std::move(m));
-    Thought t;
+    ThinkResult t;
     double thought = 0, plain = 0;
     const auto think_about = [&] {
       Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});

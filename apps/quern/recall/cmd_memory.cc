@@ -313,23 +313,23 @@ int forget(Words args) {
   std::string db, conversation;
   std::optional<int64_t> session, response;
   std::string before;
-  bool builtin_registry = false, json = false;
+  bool everything = false, json = false;
   Args a("memory forget", "delete turns permanently");
   a.flag("--db FILE", db, "memory file (SQLite)")
       .flag("--conversation NAME", conversation, "name of the conversation [the only one]")
       .flag("--session N", session, "delete all turns of session N")
       .flag("--response N", response, "delete turn N")
       .flag("--before TIME", before, "delete all turns before this time")
-      .flag("--everything", builtin_registry, "delete the whole conversation")
+      .flag("--everything", everything, "delete the whole conversation")
       .flag("--json", json, "print one JSON object")
       .note("The deleted bytes are overwritten and the file is compacted; the numbers of other turns do not change.");
   if (!a.parse(args)) return 0;
   need(db, "forget", "--db");
-  if (int{session.has_value()} + int{response.has_value()} + int{!before.empty()} + int{builtin_registry} != 1)
+  if (int{session.has_value()} + int{response.has_value()} + int{!before.empty()} + int{everything} != 1)
     throw UsageError("quern memory forget: expected exactly one of --session, --response, --before and --everything");
   Memory m(db, {.create = false, .durable = true, .conversation = conversation, .zone = "", .gap = kUsualGap});
   int64_t gone = 0;
-  if (builtin_registry) {
+  if (everything) {
     gone = m.store().forget_conversation(m.info().id);
   } else {
     const TurnTable& t = m.table();

@@ -1,5 +1,6 @@
 // quern recall index | query | pack | stats | eval: search in long texts by BM25 and by personalized PageRank on the
 // similarity graph of their chunks.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -21,7 +22,7 @@ std::string need(const std::string& value, const char* what) {
 
 int recall_index(Words args) {
   std::vector<std::string> paths;
-  std::string db, unit = "auto", field = "text";
+  std::string db, unit = "auto", field = "text", language(kEnglish);
   int64_t max_words = 64;
   double threshold = 0;
   bool plain = false, no_graph = false, merge = false, json = false;
@@ -33,6 +34,7 @@ int recall_index(Words args) {
       .flag("--max-words N", max_words, "maximum words per chunk; longer chunks are split")
       .flag("--field NAME", field, "field of a JSON line that holds the text")
       .flag("--plain-words", plain, "new index: do not stem words and keep stop words")
+      .flag("--language NAME", language, "new index: language of the stems, such as english, german or french")
       .flag("--no-graph", no_graph, "new index: build no similarity graph, only BM25")
       .flag("--threshold X", threshold,
             "new index: minimum similarity of an edge, 0 to 1; 0 chooses it from the text")
@@ -43,8 +45,13 @@ int recall_index(Words args) {
   if (paths.empty() && !merge)
     throw UsageError("quern recall index: PATH is missing: name at least one file or folder");
   if (!(threshold >= 0 && threshold <= 1)) throw UsageError("quern recall index: --threshold: expected 0 to 1");
+  if (const std::vector<std::string> known = stem_languages();
+      std::find(known.begin(), known.end(), language) == known.end())
+    throw UsageError(
+        fmt::format("quern recall index: --language '{}', expected one of {}", language, fmt::join(known, ", ")));
   RecallOptions o;
   if (plain) o.words = {};
+  o.words.language = language;
   o.graph = !no_graph, o.threshold = static_cast<float>(threshold);
   SourceOptions s;
   if (unit != "auto") s.unit = chunk_unit(unit);

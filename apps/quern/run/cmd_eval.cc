@@ -28,7 +28,7 @@ Json score_json(const Score& s) {
 }
 
 // What every candidate said, whom it read, and whether it was right.
-Json candidates_json(const Problem& p, const Thought& t) {
+Json candidates_json(const Problem& p, const ThinkResult& t) {
   Json list = Json::array();
   for (const Candidate& c : t.candidates) {
     Json j = Json::object(), sources = Json::array();
@@ -106,7 +106,7 @@ int cmd_eval(Words args) {
   int64_t asked = 0, rights = 0;
   const CurriculumScores s = evaluate_curriculum(
       *model, tokenizer, load_chat_template(dir, model->family()), o,
-      [&](const Problem& p, const Thought& t, bool right) {
+      [&](const Problem& p, const ThinkResult& t, bool right) {
         ++asked, rights += right;
         if (live) fmt::print(stderr, "\r{} of {} problems, {} right ", asked, all, rights);
         if (!out) return;

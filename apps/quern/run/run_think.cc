@@ -25,7 +25,7 @@ Json candidate_json(const Candidate& c) {
   return j;
 }
 
-Json thought_json(const Thought& t, const ThinkPlan& plan) {
+Json thought_json(const ThinkResult& t, const ThinkPlan& plan) {
   Json j = Json::object(), all = Json::array();
   const Candidate* best = t.best();
   j.set("text", best ? best->text : std::string()), j.set("answer", best ? best->answer : std::string());
@@ -47,7 +47,7 @@ int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const Th
   EngineOptions options = run.engine;
   options.max_sequences = std::min<int64_t>(64, run.plan.n);
   Engine engine(model, options);
-  Thinker thinker(engine, *options.tokenizer, chat_template, std::move(messages), run.plan, run.options);
+  ThinkRunner thinker(engine, *options.tokenizer, chat_template, std::move(messages), run.plan, run.options);
   const bool live = isatty(STDERR_FILENO) != 0;
   thinker.on_event([&](const ThinkEvent& e) {
     if (run.json) return;
@@ -60,7 +60,7 @@ int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const Th
   for (bool told = false; thinker.advance(); engine.step())
     if (interrupt.raised() && !told) thinker.cancel(), told = true;
   if (live && !run.json) fmt::print(stderr, "\n");
-  const Thought& t = thinker.thought();
+  const ThinkResult& t = thinker.thought();
   for (const Candidate& c : t.candidates)
     if (c.finish == "error") fail("{}", c.error);
   if (run.json) {

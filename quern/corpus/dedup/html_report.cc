@@ -3,54 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quern/base/error.h"
+#include "quern/base/html_template.h"
+#include "quern/base/web_files.h"
 
 namespace quern::corpus {
 namespace {
 
-constexpr const char* kStyle = R"(
-:root{color-scheme:light dark;--bg:#fbfaf7;--ink:#22252a;--soft:#6b7078;--line:#dcd9d2;--card:#fff;
---kept:#3d7a5c;--near:#c78a2c;--exact:#b0553f;--filtered:#5f6f9a;--label:#8d7fa8;--heat:61,122,92}
-@media(prefers-color-scheme:dark){:root{--bg:#17191c;--ink:#e4e2dc;--soft:#9aa0a8;--line:#33373d;--card:#1e2125;
---kept:#6fb892;--near:#dfae5e;--exact:#d98670;--filtered:#94a5d6;--label:#b9a9d6;--heat:111,184,146}}
-*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
-main{max-width:1120px;margin:0 auto;padding:28px 20px 60px}h1{font-size:26px;margin:0 0 4px}
-h2{font-size:17px;margin:38px 0 10px}p.note{color:var(--soft);margin:4px 0 12px;max-width:76ch}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:10px;margin-top:18px}
-.tile{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:10px 14px}
-.tile b{display:block;font-size:22px;font-variant-numeric:tabular-nums}.tile span{color:var(--soft);font-size:13px}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:14px}
-th,td{padding:4px 12px 4px 0;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
-th{color:var(--soft);font-weight:500}th:first-child,td:first-child{text-align:left}
-.bar{display:flex;height:22px;border-radius:4px;overflow:hidden;background:var(--line)}.bar i{display:block}
-.row{display:grid;grid-template-columns:minmax(90px,170px) 1fr 110px;gap:12px;align-items:center;margin:5px 0}
-.row b{font-weight:500;overflow-wrap:anywhere}.row span{text-align:right;color:var(--soft);font-variant-numeric:tabular-nums}
-.key{color:var(--soft);font-size:13px}.key i{display:inline-block;width:11px;height:11px;border-radius:3px;margin:0 5px 0 14px}
-.k0{background:var(--kept)}.k1{background:var(--near)}.k2{background:var(--exact)}.k3{background:var(--filtered)}.k4{background:var(--label)}
-td.heat{text-align:center;padding:4px 14px}svg text{fill:var(--soft);font-size:12px}svg .b{fill:var(--kept)}svg .c{fill:var(--near)}
-svg line{stroke:var(--line)}details{background:var(--card);border:1px solid var(--line);border-radius:8px;margin:8px 0;padding:8px 14px}
-summary{cursor:pointer}.texts{display:grid;grid-template-columns:repeat(auto-fit,minmax(230px,1fr));gap:12px;margin-top:8px}
-pre{white-space:pre-wrap;overflow-wrap:anywhere;font:12px/1.45 ui-monospace,monospace;margin:6px 0;max-height:320px;overflow:auto}
-.who{color:var(--soft);font-size:13px}
-)";
-
-std::string html_text(std::string_view s) {
-  std::string out;
-  for (char c : s) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) < 32 && c != '\n' && c != '\t')
-      out += "\xEF\xBF\xBD";
-    else
-      out += c;
-  }
-  return out;
+const HtmlTemplate& page() {
+  static const HtmlTemplate t(web_file("corpus_report.html"));
+  return t;
 }
 
 std::string grouped(int64_t n) {  // 1234567 → 1 234 567
@@ -74,8 +35,8 @@ std::string share_text(int64_t part, int64_t whole) {
   return whole == 0 ? "" : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string tile(const std::string& value, const std::string& what) {
-  return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>", value, html_text(what));
+std::string tile(const std::string& value, std::string_view what) {
+  return page().fill("tile", {{"value", value}, {"what", what}});
 }
 
 int64_t count(const Json& j, const char* key) { return j.at(key).as_int(key); }
@@ -89,77 +50,79 @@ constexpr struct {
              {"unlabelled", "kept out by label"}};
 
 std::string funnel(const Json& m) {
-  std::string s = "<h2>Where documents went</h2><p class=\"key\">";
-  for (size_t k = 0; k < std::size(kEnds); ++k) s += fmt::format("<i class=\"k{}\"></i>{}", k, kEnds[k].name);
-  s += "</p>";
-  std::string table =
-      "<div class=\"scroll\"><table><tr><th>source</th><th>documents</th><th>text</th><th>rules</th><th>label</th>"
-      "<th>exact</th><th>near</th><th>kept</th><th>share kept</th></tr>";
+  std::string keys, bars, rows;
+  for (size_t k = 0; k < std::size(kEnds); ++k) keys += page().fill("key", {{"k", k}, {"name", kEnds[k].name}});
   for (const Json& f : m.at("sources").as_array()) {
     const int64_t all = count(f, "documents");
-    s += fmt::format("<div class=\"row\"><b>{}</b><div class=\"bar\">", html_text(f.at("source").as_string()));
+    const std::string &source = f.at("source").as_string(), share = share_text(count(f, "kept"), all);
+    std::string parts;
     for (size_t k = 0; k < std::size(kEnds) && all > 0; ++k)
       if (const int64_t n = count(f, kEnds[k].key); n > 0)
-        s += fmt::format("<i class=\"k{}\" style=\"width:{:.3f}%\" title=\"{} {}\"></i>", k,
-                         100.0 * static_cast<double>(n) / static_cast<double>(all), grouped(n), kEnds[k].name);
-    s += fmt::format("</div><span>{} kept</span></div>", share_text(count(f, "kept"), all));
-    table += fmt::format("<tr><td>{}</td>", html_text(f.at("source").as_string()));
-    table += fmt::format("<td>{}</td><td>{}</td>", grouped(all), bytes_text(count(f, "text_bytes")));
-    for (const char* key : {"filtered", "unlabelled", "exact_removed", "near_removed", "kept"})
-      table += fmt::format("<td>{}</td>", grouped(count(f, key)));
-    table += fmt::format("<td>{}</td></tr>", share_text(count(f, "kept"), all));
+        parts += page().fill(
+            "part", {{"k", k},
+                     {"percent", fmt::format("{:.3f}", 100.0 * static_cast<double>(n) / static_cast<double>(all))},
+                     {"n", grouped(n)},
+                     {"name", kEnds[k].name}});
+    bars += page().fill("bar", {{"source", source}, {"parts", parts}, {"share", share}});
+    rows += page().fill("funnel-row", {{"source", source},
+                                       {"documents", grouped(all)},
+                                       {"text", bytes_text(count(f, "text_bytes"))},
+                                       {"filtered", grouped(count(f, "filtered"))},
+                                       {"unlabelled", grouped(count(f, "unlabelled"))},
+                                       {"exact", grouped(count(f, "exact_removed"))},
+                                       {"near", grouped(count(f, "near_removed"))},
+                                       {"kept", grouped(count(f, "kept"))},
+                                       {"share", share}});
   }
-  return s + table + "</table></div>";
+  return page().fill("funnel", {{"keys", keys}, {"bars", bars}, {"rows", rows}});
+}
+
+std::string source_headings(const Json::Array& sources) {
+  std::string s;
+  for (const Json& f : sources) s += page().fill("heading", {{"name", f.at("source").as_string()}});
+  return s;
 }
 
 std::string rules(const Json& m) {
   const Json* list = m.find("rules");
   if (!list) return "";
   const Json::Array& sources = m.at("sources").as_array();
-  std::string s =
-      "<h2>Rules</h2><p class=\"note\">Documents each rule rejects: as the first that does, in all, and as the first "
-      "by "
-      "source.</p><div class=\"scroll\"><table><tr><th>rule</th><th>first</th><th>in all</th>";
-  for (const Json& f : sources) s += fmt::format("<th>{}</th>", html_text(f.at("source").as_string()));
-  s += "</tr>";
+  std::string rows;
   for (const Json& r : list->as_array()) {
     if (count(r, "any") == 0) continue;
     const std::string& name = r.at("rule").as_string();
-    s += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td>", html_text(name), grouped(count(r, "first")),
-                     grouped(count(r, "any")));
+    std::string by_source;
     for (const Json& f : sources) {
       const Json* n = f.at("rules_first").find(name);
-      s += fmt::format("<td>{}</td>", n ? grouped(n->as_int()) : "");
+      by_source += page().fill("cell", {{"value", n ? grouped(n->as_int()) : ""}});
     }
-    s += "</tr>";
+    rows += page().fill("rule", {{"rule", name},
+                                 {"first", grouped(count(r, "first"))},
+                                 {"any", grouped(count(r, "any"))},
+                                 {"by_source", by_source}});
   }
-  return s + "</table></div>";
+  return page().fill("rules", {{"sources", source_headings(sources)}, {"rows", rows}});
 }
 
 std::string overlap(const Json& m) {
   const Json::Array& sources = m.at("sources").as_array();
-  const Json::Array& rows = m.at("overlap").as_array();
+  const Json::Array& counts = m.at("overlap").as_array();
   int64_t maximum = 0;
-  for (const Json& row : rows)
+  for (const Json& row : counts)
     for (const Json& n : row.as_array()) maximum = std::max(maximum, n.as_int());
   if (maximum == 0) return "";
-  std::string s =
-      "<h2>Overlap</h2><p class=\"note\">Documents of the column's source that were removed because one of the row's "
-      "source stays.</p><div class=\"scroll\"><table><tr><th>stays in</th>";
-  for (const Json& f : sources) s += fmt::format("<th>{}</th>", html_text(f.at("source").as_string()));
-  s += "</tr>";
-  for (size_t i = 0; i < rows.size(); ++i) {
-    s += fmt::format("<tr><td>{}</td>", html_text(sources[i].at("source").as_string()));
-    for (const Json& n : rows[i].as_array()) {
+  std::string rows;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    std::string cells;
+    for (const Json& n : counts[i].as_array()) {
       const double heat = n.as_int() == 0 ? 0
                                           : 0.12 + 0.6 * std::log1p(static_cast<double>(n.as_int())) /
                                                        std::log1p(static_cast<double>(maximum));
-      s += fmt::format("<td class=\"heat\" style=\"background:rgba(var(--heat),{:.2f})\">{}</td>", heat,
-                       grouped(n.as_int()));
+      cells += page().fill("overlap-cell", {{"heat", fmt::format("{:.2f}", heat)}, {"n", grouped(n.as_int())}});
     }
-    s += "</tr>";
+    rows += page().fill("overlap-row", {{"source", sources[i].at("source").as_string()}, {"cells", cells}});
   }
-  return s + "</table></div>";
+  return page().fill("overlap", {{"sources", source_headings(sources)}, {"rows", rows}});
 }
 
 struct Column {
@@ -174,23 +137,26 @@ std::string columns(const std::vector<Column>& all) {
   const auto height = [](int64_t n) { return std::log1p(static_cast<double>(n)); };
   for (const Column& c : all) top = std::max(top, height(c.n));
   constexpr double kHigh = 150, kWide = 46;
-  const double width = kWide * static_cast<double>(all.size()) + 10;
-  std::string s =
-      fmt::format("<div class=\"scroll\"><svg width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\">",
-                  width, kHigh + 44);
+  const auto pixels = [](double v) { return fmt::format("{:.1f}", v); };
+  std::string drawn;
   for (size_t i = 0; i < all.size(); ++i) {
     const double h = kHigh * height(all[i].n) / top, x = 5 + kWide * static_cast<double>(i);
-    s += fmt::format(
-        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" rx=\"2\"><title>{}: "
-        "{}</title></rect>",
-        all[i].style, x, 18 + kHigh - h, kWide - 6, h, html_text(all[i].name), grouped(all[i].n));
+    const std::string middle = pixels(x + kWide / 2 - 3), n = grouped(all[i].n);
+    drawn += page().fill("column", {{"style", all[i].style},
+                                    {"x", pixels(x)},
+                                    {"y", pixels(18 + kHigh - h)},
+                                    {"width", kWide - 6},
+                                    {"height", pixels(h)},
+                                    {"name", all[i].name},
+                                    {"n", n}});
     if (all[i].n > 0)
-      s += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x + kWide / 2 - 3,
-                       14 + kHigh - h, grouped(all[i].n));
-    s += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x + kWide / 2 - 3,
-                     kHigh + 36, html_text(all[i].name));
+      drawn += page().fill("column-text", {{"x", middle}, {"y", pixels(14 + kHigh - h)}, {"text", n}});
+    drawn += page().fill("column-text", {{"x", middle}, {"y", pixels(kHigh + 36)}, {"text", all[i].name}});
   }
-  return s + fmt::format("<line x1=\"0\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/></svg></div>", width, kHigh + 19, kHigh + 19);
+  return page().fill("columns", {{"width", kWide * static_cast<double>(all.size()) + 10},
+                                 {"height", kHigh + 44},
+                                 {"base", kHigh + 19},
+                                 {"columns", drawn}});
 }
 
 std::string cluster_sizes(const Json& m) {
@@ -207,25 +173,12 @@ std::string cluster_sizes(const Json& m) {
     }
     all[bin].n += count(s, "clusters");
   }
-  return "<h2>Cluster sizes</h2><p class=\"note\">Clusters by how many documents they hold, the survivor included; "
-         "heights are logarithmic.</p>" +
-         columns(all);
+  return page().fill("cluster-sizes", {{"columns", columns(all)}});
 }
 
 std::string similarities(const Json& m) {
   const Json* p = m.find("pairs");
   if (!p) return "";
-  std::string s = fmt::format(
-      "<h2>How alike pairs are that met</h2><p class=\"note\">Exact similarity of {} of the {} pairs that met in a "
-      "band, heights logarithmic. Below the threshold of {}: about {}, which verification keeps apart and which "
-      "would be false positives "
-      "without it. Pairs at or above it that met in no band: about {}, estimated from how likely each pair found was "
-      "to "
-      "meet.</p>",
-      grouped(count(*p, "pairs_looked_at")), grouped(count(*p, "pairs_met")),
-      m.at("config").at("threshold").as_double(),
-      grouped(std::llround(p->at("below_threshold_estimate").as_double())),
-      grouped(std::llround(p->at("missed_estimate").as_double())));
   const auto bins = [&](const char* key, const char* style) {
     std::vector<Column> all;
     const Json::Array& a = p->at(key).as_array();
@@ -233,87 +186,85 @@ std::string similarities(const Json& m) {
       all.push_back({fmt::format(".{:02}", i * 100 / a.size()), a[i].as_int(), style});
     return columns(all);
   };
-  s += bins("similarity_bins", "b");
-  return s +
-         "<h2>How alike survivors are</h2><p class=\"note\">The same for pairs of which both stay: what is left of "
-         "duplication.</p>" +
-         bins("survivor_similarity_bins", "c");
+  const auto about = [&](const char* key) { return grouped(std::llround(p->at(key).as_double())); };
+  return page().fill("similarities", {{"looked_at", grouped(count(*p, "pairs_looked_at"))},
+                                      {"met", grouped(count(*p, "pairs_met"))},
+                                      {"threshold", m.at("config").at("threshold").as_double()},
+                                      {"below", about("below_threshold_estimate")},
+                                      {"missed", about("missed_estimate")},
+                                      {"pairs", bins("similarity_bins", "b")},
+                                      {"survivors", bins("survivor_similarity_bins", "c")}});
 }
 
 std::string largest(const Json& m, std::span<const ClusterSample> samples) {
   if (samples.empty()) return "";
-  std::string s =
-      "<h2>The largest clusters</h2><p class=\"note\">The beginning of the survivor, and of some documents it stands "
-      "for.</p>";
   const Json::Array& sources = m.at("sources").as_array();
   const auto text = [&](const SampleDocument& d, const std::string& role) {
-    return fmt::format("<div><div class=\"who\">{}<br>{}, id {}, {}</div><pre>{}</pre></div>", role,
-                       html_text(sources.at(d.source).at("source").as_string()), d.id,
-                       bytes_text(static_cast<int64_t>(d.bytes)), html_text(d.text));
+    return page().fill("document", {{"role", role},
+                                    {"source", sources.at(d.source).at("source").as_string()},
+                                    {"id", d.id},
+                                    {"bytes", bytes_text(static_cast<int64_t>(d.bytes))},
+                                    {"text", d.text}});
   };
+  std::string clusters;
   for (size_t i = 0; i < samples.size(); ++i) {
     const ClusterSample& c = samples[i];
-    s += fmt::format("<details{}><summary>{} documents</summary><div class=\"texts\">", i == 0 ? " open" : "",
-                     grouped(static_cast<int64_t>(c.size)));
-    s += text(c.survivor, "stays");
+    std::string texts = text(c.survivor, "stays");
     for (const SampleDocument& d : c.removed)
-      s += text(d, d.exact             ? "exact copy"
-                   : d.similarity >= 0 ? fmt::format("near copy, similarity {:.2f}", d.similarity)
-                                       : "near copy");
-    s += "</div></details>";
+      texts += text(d, d.exact             ? "exact copy"
+                       : d.similarity >= 0 ? fmt::format("near copy, similarity {:.2f}", d.similarity)
+                                           : "near copy");
+    clusters += page().fill(
+        "cluster", {{"open", i == 0 ? " open" : ""}, {"n", grouped(static_cast<int64_t>(c.size))}, {"texts", texts}});
   }
-  return s;
+  return page().fill("largest", {{"clusters", clusters}});
 }
 
 std::string stages(const Json& m) {
-  std::string s =
-      "<h2>Stages</h2><div class=\"scroll\"><table><tr><th>stage</th><th>documents in</th><th>out</th><th>bytes "
-      "in</th>"
-      "<th>seconds</th><th>peak memory</th></tr>";
+  std::string rows;
   for (const Json& st : m.at("stages").as_array())
-    s += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{}</td></tr>",
-                     html_text(st.at("name").as_string()), grouped(count(st, "documents_in")),
-                     grouped(count(st, "documents_out")), bytes_text(count(st, "bytes_in")),
-                     st.at("seconds").as_double(), bytes_text(count(st, "peak_rss")));
-  return s + "</table></div>";
+    rows += page().fill("stage", {{"name", st.at("name").as_string()},
+                                  {"documents_in", grouped(count(st, "documents_in"))},
+                                  {"documents_out", grouped(count(st, "documents_out"))},
+                                  {"bytes_in", bytes_text(count(st, "bytes_in"))},
+                                  {"seconds", fmt::format("{:.2f}", st.at("seconds").as_double())},
+                                  {"memory", bytes_text(count(st, "peak_rss"))}});
+  return page().fill("stages", {{"rows", rows}});
 }
 
 std::string left_out(const Json& m) {
   const Json& read = m.at("read");
-  std::string s;
+  std::string rows, first;
   for (const char* key : {"bad_json", "no_text", "bad_utf8", "too_long", "cut", "blank", "not_text"})
     if (const int64_t n = count(read, key); n > 0)
-      s += fmt::format("<tr><td>{}</td><td>{}</td></tr>", key, grouped(n));
-  if (!s.empty()) s = "<h2>Rows that are no documents</h2><table><tr><th>why</th><th>rows</th></tr>" + s + "</table>";
-  std::string first;
-  for (const Json& e : read.at("examples").as_array()) first += html_text(e.as_string()) + "\n";
-  for (const Json& d : m.at("damaged_files").as_array()) first += html_text(d.as_string()) + "\n";
-  return first.empty() ? s : s + "<pre>" + first + "</pre>";
+      rows += page().fill("left-out-row", {{"why", key}, {"rows", grouped(n)}});
+  for (const Json& e : read.at("examples").as_array()) first += e.as_string() + "\n";
+  for (const Json& d : m.at("damaged_files").as_array()) first += d.as_string() + "\n";
+  return (rows.empty() ? "" : page().fill("left-out", {{"rows", rows}})) +
+         (first.empty() ? "" : page().fill("examples", {{"lines", first}}));
 }
 
 }  // namespace
 
 std::string corpus_html_report(const Json& m, std::span<const ClusterSample> samples) {
-  const int64_t documents = count(m.at("read"), "documents"), kept = count(m, "kept");
-  const std::string title = m.at("tool").at("name").as_string();
-  std::string s = fmt::format(
-      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width,initial-scale=1\"><title>{0}</title><style>{1}</style></head><body><main>"
-      "<h1>{2} of {3} documents stay</h1><p class=\"note\">{0} {4}, preset {5}, configuration {6}</p>"
-      "<div class=\"tiles\">",
-      html_text(title), kStyle, grouped(kept), grouped(documents), html_text(m.at("tool").at("version").as_string()),
-      html_text(m.at("config").at("preset").as_string()), html_text(m.at("config_hash").as_string()));
-  s += tile(bytes_text(count(m.at("read"), "text_bytes")), "of text read");
-  s += tile(grouped(count(m, "exact_removed")), "exact copies removed");
-  s += tile(grouped(count(m, "near_removed")), "near copies removed");
-  s += tile(grouped(count(m.at("clusters"), "count")), "clusters");
-  s += tile(grouped(count(m.at("clusters"), "largest")), "documents in the largest");
+  std::string tiles = tile(bytes_text(count(m.at("read"), "text_bytes")), "of text read") +
+                      tile(grouped(count(m, "exact_removed")), "exact copies removed") +
+                      tile(grouped(count(m, "near_removed")), "near copies removed") +
+                      tile(grouped(count(m.at("clusters"), "count")), "clusters") +
+                      tile(grouped(count(m.at("clusters"), "largest")), "documents in the largest");
   if (const Json* w = m.find("removed_unlike_survivor"))
-    s += tile(grouped(w->as_int()), "removed unlike their survivor");
-  s += "</div>";
-  s += funnel(m) + rules(m) + overlap(m) + cluster_sizes(m) + similarities(m) + largest(m, samples) + stages(m) +
-       left_out(m);
-  return s + "</main></body></html>\n";
+    tiles += tile(grouped(w->as_int()), "removed unlike their survivor");
+  return page().fill("page", {{"tool", m.at("tool").at("name").as_string()},
+                              {"version", m.at("tool").at("version").as_string()},
+                              {"preset", m.at("config").at("preset").as_string()},
+                              {"config", m.at("config_hash").as_string()},
+                              {"style", web_file("corpus_report.css")},
+                              {"kept", grouped(count(m, "kept"))},
+                              {"documents", grouped(count(m.at("read"), "documents"))},
+                              {"tiles", tiles},
+                              {"sections", funnel(m) + rules(m) + overlap(m) + cluster_sizes(m) + similarities(m) +
+                                               largest(m, samples) + stages(m) + left_out(m)}}) +
+         "\n";
 }
 
 }  // namespace quern::corpus

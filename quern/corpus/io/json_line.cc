@@ -1,5 +1,6 @@
 #include "quern/corpus/io/json_line.h"
 
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -11,6 +12,14 @@ namespace quern::corpus {
 namespace {
 
 constexpr int kMaxDepth = 128;
+
+// What a letter behind a backslash stands for; 0: it is 'u', or no escape.
+constexpr std::array<char, 256> kEscapes = [] {
+  std::array<char, 256> t{};
+  t['"'] = '"', t['\\'] = '\\', t['/'] = '/', t['b'] = '\b', t['f'] = '\f', t['n'] = '\n', t['r'] = '\r',
+  t['t'] = '\t';
+  return t;
+}();
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -190,14 +199,18 @@ class LineReader {
   size_t plain(char* to) {
     const char* begin = p_;
 #if defined(__SSE2__)
-    while (end_ - p_ >= 16) {
-      const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p_));
-      if (to) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + (p_ - begin)), x);
-      if (const unsigned mask = stops(x)) {
+    while (end_ - p_ >= 32) {
+      const auto* from = reinterpret_cast<const __m128i*>(p_);
+      const __m128i x = _mm_loadu_si128(from), y = _mm_loadu_si128(from + 1);
+      if (to) {
+        auto* w = reinterpret_cast<__m128i*>(to + (p_ - begin));
+        _mm_storeu_si128(w, x), _mm_storeu_si128(w + 1, y);
+      }
+      if (const unsigned mask = stops(x) | stops(y) << 16) {
         p_ += std::countr_zero(mask);
         return static_cast<size_t>(p_ - begin);
       }
-      p_ += 16;
+      p_ += 32;
     }
 #endif
     for (; p_ < end_ && *p_ != '"' && *p_ != '\\' && static_cast<unsigned char>(*p_) >= 0x20; ++p_)
@@ -214,27 +227,36 @@ class LineReader {
       if (to) *to = {begin, first};
       return true;
     }
-    char* out = to ? scratch_ : nullptr;
-    char* w = out;
-    if (out) {
-      std::memcpy(w, begin, first);
-      w += first;
-    }
+    char* w = nullptr;
+    if (!to) return rest_of_string<false>(w);
+    std::memcpy(scratch_, begin, first);
+    w = scratch_ + first;
+    if (!rest_of_string<true>(w)) return false;
+    *to = {scratch_, static_cast<size_t>(w - scratch_)};
+    scratch_ = w;
+    return true;
+  }
+
+  // From the first escape on, past the closing quote.
+  template <bool kCopied>
+  bool rest_of_string(char*& w) {
     while (true) {
       if (p_ == end_) return wrong("the line ends inside a string");
-      if (*p_ == '"') break;
+      if (*p_ == '"') return ++p_, true;
       if (*p_ != '\\') return wrong("a control character inside a string");
-      if (!escape(w)) return false;
-      w = out ? w : nullptr;
-      const size_t n = plain(w);
-      if (w) w += n;
+      if (end_ - p_ < 2) return wrong("the line ends inside an escape");
+      const char c = p_[1];
+      p_ += 2;
+      if (const char simple = kEscapes[static_cast<unsigned char>(c)]) {
+        if (kCopied) *w++ = simple;
+      } else if (c != 'u') {
+        return wrong("an unknown escape in a string");
+      } else if (!unicode(w)) {
+        return false;
+      }
+      const size_t n = plain(kCopied ? w : nullptr);
+      if (kCopied) w += n;
     }
-    ++p_;
-    if (to) {
-      *to = {out, static_cast<size_t>(w - out)};
-      scratch_ = w;
-    }
-    return true;
   }
 
   bool hex4(char32_t& cp) {
@@ -245,39 +267,6 @@ class LineReader {
       if (d < 0) return wrong("\\u wants four hexadecimal digits");
       cp = cp << 4 | static_cast<char32_t>(d);
     }
-    return true;
-  }
-
-  bool escape(char*& w) {
-    if (end_ - p_ < 2) return wrong("the line ends inside an escape");
-    char c = p_[1];
-    p_ += 2;
-    switch (c) {
-      case '"':
-      case '\\':
-      case '/':
-        break;
-      case 'b':
-        c = '\b';
-        break;
-      case 'f':
-        c = '\f';
-        break;
-      case 'n':
-        c = '\n';
-        break;
-      case 'r':
-        c = '\r';
-        break;
-      case 't':
-        c = '\t';
-        break;
-      case 'u':
-        return unicode(w);
-      default:
-        return wrong("an unknown escape in a string");
-    }
-    if (w) *w++ = c;
     return true;
   }
 

@@ -1,54 +1,51 @@
 #include "quern/corpus/io/lz4.h"
 
+#include <lz4.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "quern/base/error.h"
 
 namespace quern::corpus {
 namespace {
 
-constexpr size_t kMinCopy = 4;
+constexpr size_t kMaxRatio = 255;  // no byte of a block stands for more
+constexpr size_t kMaxInt = std::numeric_limits<int>::max();
 
-// Puts one block behind what is in `out`, at most `most` bytes; copies reach no further back than the block's own
-// beginning. What is wrong with it, or nothing.
-std::string unpack_block(std::string_view in, size_t maximum, std::string& out) {
-  const size_t base = out.size();
+// liblz4 takes an offset of 0, which the format forbids, and writes zeros for it. `in` is sound in all else.
+bool has_zero_offset(std::string_view in) {
   size_t at = 0;
-  bool early = false;
-  const auto byte = [&]() -> size_t {
-    if (at < in.size()) return static_cast<unsigned char>(in[at++]);
-    early = true;
-    return 0;
-  };
+  const auto byte = [&] { return static_cast<size_t>(static_cast<unsigned char>(in[at++])); };
   const auto length = [&](size_t n) {  // fifteen: bytes follow, the last of them below 255
-    for (size_t more = n == 15 ? 255 : 0; more == 255 && n <= maximum + 15;) n += more = byte();
+    for (size_t more = n == 15 ? 255 : 0; more == 255;) n += more = byte();
     return n;
   };
-  if (in.empty()) return "";
   while (true) {
-    const size_t token = byte(), literals = length(token >> 4);
-    if (early) return "it ends early";
-    if (literals > in.size() - at) return "literals longer than the rest";
-    if (literals > maximum - (out.size() - base)) return fmt::format("more than {} bytes", maximum);
-    out.append(in, at, literals);
-    at += literals;
-    if (at == in.size()) return "";  // the last sequence has no copy
-    const size_t low = byte(), back = low | byte() << 8;
-    const size_t n = length(token & 15) + kMinCopy, have = out.size() - base;
-    if (early) return "it ends early";
-    if (back == 0 || back > have) return fmt::format("a copy from {} bytes back, of {}", back, have);
-    if (n > maximum - have) return fmt::format("more than {} bytes", maximum);
-    if (back >= n)
-      out.append(out, out.size() - back, n);
-    else
-      for (size_t i = 0; i < n; ++i) out.push_back(out[out.size() - back]);
+    const size_t token = byte();
+    at += length(token >> 4);
+    if (at == in.size()) return false;  // the last sequence has no copy
+    if ((byte() | byte()) == 0) return true;
+    length(token & 15);
   }
+}
+
+// Appends the text of one block to `out`, at most `most` bytes. What is wrong with the block, or nothing.
+std::string unpack_block(std::string_view in, size_t maximum, std::string& out) {
+  if (in.empty()) return "";
+  if (in.size() > kMaxInt) return fmt::format("a block of {} bytes", in.size());
+  const size_t base = out.size(), room = std::min({maximum, in.size() * kMaxRatio, kMaxInt});
+  out.resize(base + room);
+  const int n =
+      LZ4_decompress_safe(in.data(), out.data() + base, static_cast<int>(in.size()), static_cast<int>(room));
+  out.resize(base + static_cast<size_t>(std::max(n, 0)));
+  if (n >= 0) return has_zero_offset(in) ? "a copy from 0 bytes back" : "";
+  return fmt::format("invalid at byte {} of {}, or more than {} bytes", -int64_t{n} - 1, in.size(), maximum);
 }
 
 std::string unpack_whole(std::string_view in, size_t size, std::string& out) {
   out.clear();
-  out.reserve(std::min(size, in.size() * 255 + 16));
   std::string wrong = unpack_block(in, size, out);
   return !wrong.empty() || out.size() == size ? wrong : fmt::format("{} bytes, expected {}", out.size(), size);
 }
@@ -63,7 +60,7 @@ uint32_t big_endian(std::string_view s, size_t at) {
 // not lead from the beginning to the end and to as many bytes.
 bool unpack_pieces(std::string_view in, size_t size, std::string& out) {
   out.clear();
-  out.reserve(std::min(size, in.size() * 255 + 16));
+  out.reserve(std::min(size, in.size() * kMaxRatio));
   const auto number = [&](size_t& n) {
     if (in.size() < 4) return false;
     n = big_endian(in, 0);

@@ -195,44 +195,54 @@ TEST(Snappy, ByHand) {
                                  "\x11\x03"sv,
                                  10, out),
                Error);
+  std::string small;  // says 2 GiB: no memory is taken for what cannot be there
+  EXPECT_THROW(decompress_snappy("\xff\xff\xff\xff\x07\x00x"sv, size_t{1} << 31, small), Error);
+  EXPECT_LT(small.capacity(), 1000u);
+  EXPECT_THROW(decompress_snappy("\xff\xff\xff\xff\x7f\x00x"sv, size_t{1} << 40, small), Error);  // beyond 32 bits
+  EXPECT_THROW(decompress_snappy("\x80"sv, 100, small), Error);
+  EXPECT_THROW(decompress_snappy(""sv, 100, small), Error);
 }
 
-TEST(Lz4, ByHand) {
+TEST(Lz4, ByHand) {  // the format wants the last five bytes of a block to be literals
   using namespace std::string_literals;
   using namespace std::string_view_literals;
   std::string out;
-  decompress_lz4("\x34xyz\x03\x00\x10!"sv, 12, out);  // xyz, eight from 3 back, then one literal
-  EXPECT_EQ(out, "xyzxyzxyzxy!");
+  decompress_lz4("\x34xyz\x03\x00\x50-end!"sv, 16, out);  // xyz, eight from 3 back, then five literals
+  EXPECT_EQ(out, "xyzxyzxyzxy-end!");
   decompress_lz4(
       "\x1f"
-      "a\x01\x00\x02\x10"
-      "b"sv,
-      23, out);  // a run: 15 + 2 + 4 from 1 back
-  EXPECT_EQ(out, std::string(22, 'a') + 'b');
+      "a\x01\x00\x02\x50"
+      "bcdef"sv,
+      27, out);  // a run: 15 + 2 + 4 from 1 back
+  EXPECT_EQ(out, std::string(22, 'a') + "bcdef");
   std::string far(300, 'q');
   decompress_lz4("\xf0\xff\x1e"s + far, 300, out);  // 15 + 255 + 30 literals
   EXPECT_EQ(out, far);
   for (const std::string_view bad :
-       {""sv, "\x34xyz\x04\x00\x10!"sv, "\x34xyz\x00\x00\x10!"sv, "\x34xyz\x03"sv, "\x34xy"sv, "\x34xyz\x03\x00"sv,
-        "\x3fxyz\x03\x00\xff\xff\x01\x10!"sv, "\x30xyz"sv})
-    EXPECT_THROW(decompress_lz4(bad, 12, out), Error) << testing::PrintToString(bad);
-  const std::string block("\x34xyz\x03\x00\x10!", 8);
-  const std::string sized = std::string("\0\0\0\x0c\0\0\0\x08", 8) + block;
-  decompress_lz4_sized(sized + sized, 24, out);
-  EXPECT_EQ(out, "xyzxyzxyzxy!xyzxyzxyzxy!");
-  decompress_lz4_sized(block, 12, out);
+       {""sv, "\x34xyz\x04\x00\x50-end!"sv, "\x34xyz\x00\x00\x50-end!"sv, "\x34xyz\x03"sv, "\x34xy"sv,
+        "\x34xyz\x03\x00"sv, "\x3fxyz\x03\x00\xff\xff\x01\x50-end!"sv, "\x30xyz"sv})
+    EXPECT_THROW(decompress_lz4(bad, 16, out), Error) << testing::PrintToString(bad);
+  const std::string block("\x34xyz\x03\x00\x50-end!", 12);
+  EXPECT_THROW(decompress_lz4(block, 15, out), Error);
+  EXPECT_THROW(decompress_lz4(block, 17, out), Error);
+  EXPECT_THROW(decompress_lz4(block, size_t{1} << 40, out), Error);  // no memory is taken for what cannot be there
+  EXPECT_LT(out.capacity(), 255 * block.size() + 100);
+  const std::string sized = std::string("\0\0\0\x10\0\0\0\x0c", 8) + block, once = "xyzxyzxyzxy-end!";
+  decompress_lz4_sized(sized + sized, 32, out);
+  EXPECT_EQ(out, once + once);
+  decompress_lz4_sized(block, 16, out);
   decompress_lz4_sized("\0\0\0\0\0\0\0\1\0"s, 0, out);  // an empty page with a packed piece of nothing
   EXPECT_TRUE(out.empty());
-  decompress_lz4_sized(block, 12, out);
-  EXPECT_EQ(out, "xyzxyzxyzxy!");
-  EXPECT_THROW(decompress_lz4_sized(sized + block, 24, out), Error);
+  decompress_lz4_sized(block, 16, out);
+  EXPECT_EQ(out, once);
+  EXPECT_THROW(decompress_lz4_sized(sized + block, 32, out), Error);
   // One size, several pieces: as Hadoop packs a text longer than its buffer.
-  const std::string piece = "\x00\x00\x00\x08"s + block;
-  decompress_lz4_sized("\x00\x00\x00\x24"s + piece + piece + piece + sized, 48, out);
-  EXPECT_EQ(out, "xyzxyzxyzxy!xyzxyzxyzxy!xyzxyzxyzxy!xyzxyzxyzxy!");
-  EXPECT_THROW(decompress_lz4_sized("\x00\x00\x00\x24"s + piece + piece, 36, out), Error);
-  EXPECT_THROW(decompress_lz4_sized("\x00\x00\x00\x14"s + piece + piece, 20, out), Error);
-  EXPECT_THROW(decompress_lz4_sized("\x00\x00\x00\x0c\x00\x00\x00\x00"s + piece, 12, out), Error);
+  const std::string piece = "\x00\x00\x00\x0c"s + block;
+  decompress_lz4_sized("\x00\x00\x00\x30"s + piece + piece + piece + sized, 64, out);
+  EXPECT_EQ(out, once + once + once + once);
+  EXPECT_THROW(decompress_lz4_sized("\x00\x00\x00\x30"s + piece + piece, 48, out), Error);
+  EXPECT_THROW(decompress_lz4_sized("\x00\x00\x00\x18"s + piece + piece, 24, out), Error);
+  EXPECT_THROW(decompress_lz4_sized("\x00\x00\x00\x10\x00\x00\x00\x00"s + piece, 16, out), Error);
 }
 
 TEST(Deltas, ByHand) {

@@ -1,5 +1,5 @@
-// Snappy raw format decompression: a length, then literals and copies from earlier output. Every field is checked; a
-// violation is an Error. Cost: one copy per tag.
+// Decompresses Snappy's raw format with libsnappy. Damaged data is an Error; a size that is too large, or that the
+// data cannot reach, is refused before memory is taken for it.
 #pragma once
 #include <string>
 #include <string_view>

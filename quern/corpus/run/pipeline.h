@@ -28,7 +28,7 @@ void ordered_pipeline(int threads, Produce produce, Process process, Commit comm
     stop = true;
     room.notify_all();
   };
-  auto unload = [&](uint64_t number, Out&& out) {
+  auto commit_in_order = [&](uint64_t number, Out&& out) {
     std::unique_lock lock(sink);
     done.emplace(number, std::move(out));
     if (committing) return;
@@ -63,7 +63,7 @@ void ordered_pipeline(int threads, Produce produce, Process process, Commit comm
           if (!produce(in)) return;
           number = produced++;
         }
-        unload(number, process(in));
+        commit_in_order(number, process(in));
       }
     } catch (...) {
       give_up();

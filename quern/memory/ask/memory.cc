@@ -321,7 +321,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
                                           info_.id, sql_quoted(name))});
     rows.restricted = true;
   }
-  auto builtin_registry = [&] {
+  auto everything = [&] {
     for (const uint32_t r : rows.rows) out.responses.push_back(table_.response[r]);
   };
   if (topic.words.empty()) {
@@ -331,7 +331,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
       std::erase_if(rows.rows, [&](uint32_t r) { return table_.session[r] != last; });
       out.notes.push_back("neither a time nor a topic: the latest session");
     }
-    builtin_registry();
+    everything();
     return out;
   }
   out.topic = topic.text();
@@ -345,7 +345,7 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   for (const RankedTurn& r : out.ranked) out.responses.push_back(r.response);
   if (out.ranked.empty() && rows.restricted) {
     out.notes.push_back(fmt::format("none of the words '{}' occurs there: all its rows", out.topic));
-    builtin_registry();
+    everything();
   }
   return out;
 }

@@ -60,12 +60,9 @@ Civil civil(Day d) {
           static_cast<int>(static_cast<unsigned>(c.day()))};
 }
 
-int weekday_of(Day d) { return static_cast<int>(((int64_t{d} + 3) % 7 + 7) % 7); }  // 1970-01-01 was a Thursday
+int weekday_of(Day d) { return static_cast<int>(chr::weekday(chr::sys_days(chr::days(d))).iso_encoding()) - 1; }
 
-Day month_begin(Day d) {
-  const Civil c = civil(d);
-  return day_of(c.year, c.month, 1);
-}
+Day month_begin(Day d) { return d - civil(d).day + 1; }
 
 Day add_months(Day d, int64_t n) {
   const Civil c = civil(d);

@@ -1,6 +1,7 @@
 #include "quern/memory/time/posix_rule.h"
 
 #include <cctype>
+#include <chrono>
 
 namespace quern::memory {
 namespace {
@@ -95,18 +96,19 @@ std::optional<PosixRule> PosixRule::parse(std::string_view s) {
 }
 
 LocalSeconds PosixRule::change_in(const Change& c, int year) {
-  Day d;
+  namespace chr = std::chrono;
+  const chr::year y(year);
+  chr::sys_days d;
   if (c.kind == Change::Kind::month_week) {
-    const Day first = day_of(year, c.month, 1);
-    const int wanted = (c.day + 6) % 7;  // POSIX: 0 is Sunday
-    d = first + (wanted - weekday_of(first) + 7) % 7 + 7 * (c.week - 1);
-    if (d >= first + month_length(year, c.month)) d -= 7;  // week 5 means the last one
+    const auto month = y / chr::month(static_cast<unsigned>(c.month));
+    const chr::weekday weekday(static_cast<unsigned>(c.day));  // 0 is Sunday for both
+    d = c.week == 5 ? chr::sys_days(month / weekday[chr::last])
+                    : chr::sys_days(month / weekday[static_cast<unsigned>(c.week)]);
   } else {
-    const bool leap = month_length(year, 2) == 29;
-    d = day_of(year, 1, 1) + c.day;
-    if (c.kind == Change::Kind::julian) d -= leap && c.day >= 60 ? 0 : 1;
+    d = chr::sys_days(y / 1 / 1) + chr::days(c.day);
+    if (c.kind == Change::Kind::julian && !(y.is_leap() && c.day >= 60)) d -= chr::days(1);  // no 29 February
   }
-  return d * kDaySeconds + c.second;
+  return d.time_since_epoch().count() * kDaySeconds + c.second;
 }
 
 int32_t PosixRule::offset_at(int64_t utc) const {

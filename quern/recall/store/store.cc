@@ -41,6 +41,7 @@ class WriterLock {
 Json options_json(const RecallOptions& o) {
   Json j = Json::object();
   j.set("stem", o.words.stem), j.set("drop_stopwords", o.words.drop_stopwords);
+  j.set("language", o.words.language);
   j.set("k1", o.bm25.k1), j.set("b", o.bm25.b);
   j.set("graph", o.graph), j.set("threshold", double{o.threshold});
   j.set("most_work", o.max_work), j.set("most_neighbours", o.max_neighbors);
@@ -50,6 +51,8 @@ Json options_json(const RecallOptions& o) {
 RecallOptions options_from(const Json& j) {
   RecallOptions o;
   o.words = {.stem = j.at("stem").as_bool(), .drop_stopwords = j.at("drop_stopwords").as_bool()};
+  if (const Json* language = j.find("language")) o.words.language = language->as_string("language");  // else English
+  if (o.words.stem) check_language(o.words.language);
   o.bm25 = {.k1 = j.at("k1").as_double(), .b = j.at("b").as_double()};
   o.graph = j.at("graph").as_bool(), o.threshold = static_cast<float>(j.at("threshold").as_double());
   o.max_work = j.at("most_work").as_double(), o.max_neighbors = j.at("most_neighbours").as_int();

@@ -75,6 +75,32 @@ TEST(RecallStore, EqualsTheIndexInMemory) {
   }
 }
 
+TEST(RecallStore, KeepsItsLanguage) {
+  Scratch d;
+  RecallOptions german;
+  german.words.language = "german";
+  RecallStore store = RecallStore::open_or_create(d.path / "db", german);
+  store.put("a", "Die Kätzchen schlafen.", {});
+  store.put("b", "Der Hund bellt.", {});
+  const RecallStore again(d.path / "db");  // opened without saying the language
+  EXPECT_EQ(again.options().words.language, "german");
+  EXPECT_EQ(again.stats().at("options").at("language").as_string(), "german");
+  EXPECT_EQ(texts(again.bm25("ein KÄTZCHENS schlief, schlafend", 1)), Strings{"Die Kätzchen schlafen."});
+  RecallStore english = store_at(d.path / "english");
+  english.put("a", "Die Kätzchen schlafen.", {});
+  EXPECT_TRUE(english.bm25("schlafend", 1).hits.empty());  // "schlafen" has another stem in English
+  // An index from before there was a choice is English; a language that this build lacks is refused.
+  const fs::path manifest = d.path / "db/manifest.json";
+  Json m = Json::read(manifest);
+  Json options = m.at("options");
+  options.set("language", "klingon"), m.set("options", options);
+  write_file(manifest, m.dump());
+  EXPECT_NE(message_of([&] { RecallStore{d.path / "db"}; }).find("'klingon'"), std::string::npos);
+  options.erase("language"), m.set("options", options);
+  write_file(manifest, m.dump());
+  EXPECT_EQ(RecallStore(d.path / "db").options().words.language, "english");
+}
+
 TEST(RecallStore, FollowsFiles) {
   Scratch d;
   const fs::path docs = d.path / "docs";

@@ -1,7 +1,10 @@
 #include "quern/recall/words/tokens.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "quern/base/error.h"
+#include "quern/recall/words/snowball.h"
 #include "quern/text/unicode/unicode.h"
 #include "quern/text/unicode/utf8.h"
 
@@ -15,7 +18,36 @@ bool stands_alone(char32_t c) {
          (c >= 0x4E00 && c < 0xA000) || (c >= 0xF900 && c < 0xFB00) || (c >= 0x20000 && c < 0x32000);
 }
 
+void strip_marks(std::string& form) {
+  unicode_normalize(form, NormalForm::nfkd);
+  unicode_strip_accents(form);
+  unicode_normalize(form, NormalForm::nfkc);
+}
+
+bool drops(std::string_view form, const TokenOptions& options) {
+  return options.drop_stopwords && options.language == kEnglish && is_stopword(form);
+}
+
+// From a word in lower case, its marks in place where the language is not English, to its normal form.
+void stem(std::string& form, const TokenOptions& options) {
+  if (options.language == kEnglish) return porter_stem(form);
+  snowball_stem(form, options.language);
+  if (ascii_run(form, 0) != form.size()) strip_marks(form);
+}
+
 }  // namespace
+
+std::vector<std::string> stem_languages() {
+  std::vector<std::string> all = snowball_languages();
+  all.insert(std::upper_bound(all.begin(), all.end(), kEnglish), std::string(kEnglish));
+  return all;
+}
+
+void check_language(std::string_view language) {
+  const std::vector<std::string> all = stem_languages();
+  if (std::find(all.begin(), all.end(), language) == all.end())
+    fail("no stems are known for the language '{}'; expected {}", language, fmt::join(all, ", "));
+}
 
 CharStep step_beyond_ascii(std::string_view text, size_t i) {
   const Utf8Step s = utf8_step(text, i);
@@ -27,17 +59,17 @@ CharStep step_beyond_ascii(std::string_view text, size_t i) {
 
 void normal_form(std::string_view word, const TokenOptions& options, std::string& form) {
   form.assign(word);
+  const bool accents_tell = options.stem && options.language != kEnglish;  // "majorité" is "major", "majorite" is not
   if (ascii_run(form, 0) == form.size()) {
     for (char& c : form)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
   } else {
-    unicode_normalize(form, NormalForm::nfkd);
+    unicode_normalize(form, accents_tell ? NormalForm::nfkc : NormalForm::nfkd);
     unicode_lowercase(form);
-    unicode_strip_accents(form);
-    unicode_normalize(form, NormalForm::nfkc);
+    if (!accents_tell) strip_marks(form);
   }
-  if (options.drop_stopwords && is_stopword(form)) form.clear();
-  if (options.stem) porter_stem(form);
+  if (drops(form, options)) form.clear();
+  if (options.stem) stem(form, options);
 }
 
 std::string normal_form(std::string_view word, const TokenOptions& options) {
@@ -55,6 +87,11 @@ std::vector<std::string> words_of(std::string_view text, const TokenOptions& opt
   return out;
 }
 
+WordKeys::WordKeys(const TokenOptions& options) : options_(options), recent_(kRecent) {
+  if (options.stem) check_language(options.language);
+  recent_[0].raw = 1;
+}
+
 uint64_t WordKeys::key_of(std::string_view word) {
   // Short ASCII words in lower case, eight letters at a time.
   constexpr size_t kShort = 64;
@@ -69,11 +106,11 @@ uint64_t WordKeys::key_of(std::string_view word) {
     }
     if ((beyond & kHigh) == 0) {
       const std::string_view lower(reinterpret_cast<const char*>(letters), word.size());
-      if (options_.drop_stopwords && is_stopword(lower)) return kDropped;
+      if (drops(lower, options_)) return kDropped;
       if (!options_.stem) return word_key(lower);
       form_.assign(lower);
-      porter_stem(form_);
-      return word_key(form_);
+      stem(form_, options_);
+      return form_.empty() ? kDropped : word_key(form_);
     }
   }
   normal_form(word, options_, form_);

@@ -1,8 +1,8 @@
 // Words of a text with their byte offsets, and the keys that identify them in indices. A word is a run of letters,
 // digits and marks; a character of a script written without spaces (Han, kana, Thai, Lao, Khmer, Burmese) is a word by
 // itself; everything else separates, including ill-formed UTF-8 and '_'. The normal form is NFKC, lower case, without
-// marks; on request English function words are dropped and Porter stems used. Cost: about a nanosecond per byte of
-// ASCII.
+// marks; on request English function words are dropped and stems used (Porter for English, Snowball for other
+// languages). Cost: about a nanosecond per byte of ASCII.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,9 +14,12 @@
 
 namespace quern {
 
+inline constexpr std::string_view kEnglish = "english";
+
 struct TokenOptions {
-  bool stem = false;            // Porter's stem of ASCII words
-  bool drop_stopwords = false;  // English function words
+  bool stem = false;               // the stem stands for the word
+  bool drop_stopwords = false;     // function words; only those of English are known
+  std::string language{kEnglish};  // one of stem_languages()
   bool operator==(const TokenOptions&) const = default;
 };
 
@@ -70,15 +73,17 @@ void for_each_word(std::string_view text, F&& f) {
 
 std::string normal_form(std::string_view word, const TokenOptions& options);  // "" when the word is dropped
 void normal_form(std::string_view word, const TokenOptions& options, std::string& form);  // the same, into form
-bool is_stopword(std::string_view lower);
-void porter_stem(std::string& lower);  // ASCII letters in lower case; anything else is left alone
+bool is_stopword(std::string_view lower);                                                 // English
+void porter_stem(std::string& lower);  // English; ASCII letters in lower case, anything else is left alone
+std::vector<std::string> stem_languages();
+void check_language(std::string_view language);  // throws Error naming the known ones
 std::vector<std::string> words_of(std::string_view text, const TokenOptions& options = {});  // normal forms, in order
 
 // Keys of a text's words, in order, dropped ones left out. Remembers the keys of recent words as they were written,
 // so that normal forms are rarely made; one object a thread.
 class WordKeys {
  public:
-  explicit WordKeys(const TokenOptions& options) : options_(options), recent_(kRecent) { recent_[0].raw = 1; }
+  explicit WordKeys(const TokenOptions& options);  // throws Error on an unknown language
   void append(std::string_view text, std::vector<uint64_t>& out) {
     for_each_word(text, [&](size_t begin, size_t end) {
       const std::string_view word = text.substr(begin, end - begin);

@@ -1,10 +1,15 @@
-// Words, normal forms and stems; the stems are NLTK's.
+// Words, normal forms and stems: English ones are NLTK's, German and French ones those of Snowball's published lists.
 #include "quern/recall/words/tokens.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <set>
+#include <thread>
+
+#include "quern/base/error.h"
+#include "quern/base/test_message.h"
+#include "quern/recall/words/snowball.h"
 
 namespace quern {
 namespace {
@@ -56,15 +61,77 @@ TEST(Tokens, StemsAreNltks) {
   EXPECT_GT(n, 1500);
 }
 
+TEST(Tokens, StemsOfOtherLanguagesAreSnowballs) {
+  struct Example {
+    const char *language, *word, *stem;
+  };
+  const Example examples[] = {{"german", "aufeinander", "aufeinand"},
+                              {"german", "aufeinanderfolge", "aufeinanderfolg"},
+                              {"german", "aufeinanderfolgenden", "aufeinanderfolg"},
+                              {"german", "kategorien", "kategori"},
+                              {"german", "katers", "kat"},
+                              {"german", "kätzchen", "katzch"},
+                              {"french", "continuait", "continu"},
+                              {"french", "continuation", "continu"},
+                              {"french", "continuellement", "continuel"},
+                              {"french", "continuité", "continu"},
+                              {"french", "majestueusement", "majestu"},
+                              {"french", "maintenir", "mainten"}};
+  for (const Example& e : examples) {
+    std::string word = e.word;
+    snowball_stem(word, e.language);
+    EXPECT_EQ(word, e.stem) << e.word;
+  }
+  // Of a text: lower case and marks as for English, but the stem is that of the word with its marks.
+  const TokenOptions german{.stem = true, .language = "german"}, french{.stem = true, .language = "french"};
+  EXPECT_EQ(words_of("Die KÄTZCHEN, die Häuser", german), (Strings{"die", "katzch", "die", "haus"}));
+  EXPECT_EQ(words_of("La Majorité continuait; majorite\xCC\x81", french),
+            (Strings{"la", "major", "continu", "major"}));
+  EXPECT_EQ(words_of("Книги и книга", {.stem = true, .language = "russian"}), (Strings{"книг", "и", "книг"}));
+  // Only English function words are known; "the" without its mark is not French for what it is in English.
+  EXPECT_EQ(words_of("du thé", {.stem = true, .drop_stopwords = true, .language = "french"}), (Strings{"du", "the"}));
+}
+
+TEST(Tokens, LanguagesAreNamed) {
+  const Strings all = stem_languages();
+  for (const char* l : {"english", "german", "french", "finnish", "russian"})
+    EXPECT_EQ(std::count(all.begin(), all.end(), l), 1) << l;
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));
+  for (const std::string& l : all) check_language(l);
+  for (const char* wrong : {"", "porter", "German", "klingon"}) {
+    const std::string message = message_of([&] { check_language(wrong); });
+    EXPECT_NE(message.find(fmt::format("'{}'", wrong)), std::string::npos);
+    EXPECT_NE(message.find("german"), std::string::npos);
+    EXPECT_THROW(WordKeys({.stem = true, .language = wrong}), Error);
+  }
+  std::string word = "word";
+  EXPECT_THROW(snowball_stem(word, "english"), Error);  // Porter's are kept
+}
+
+TEST(Tokens, ThreadsHaveStemmersOfTheirOwn) {
+  const TokenOptions o{.stem = true, .language = "german"};
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += fmt::format("kategorien{} häuser{} ", i % 70, i % 90);
+  const Strings expected = words_of(text, o);
+  std::vector<Strings> got(4);
+  {
+    std::vector<std::jthread> threads;
+    for (Strings& g : got) threads.emplace_back([&] { g = words_of(text, o); });
+  }
+  for (const Strings& g : got) EXPECT_EQ(g, expected);
+}
+
 TEST(Tokens, KeysAreThoseOfNormalForms) {
-  const TokenOptions o{.stem = true, .drop_stopwords = true};
-  WordKeys keys(o);
-  const std::string text = "Grinding mills grind; the MILLS ground. Ça ça 東";
-  for (int again = 0; again < 2; ++again) {  // the second time remembered
-    std::vector<uint64_t> got, expected;
-    keys.append(text, got);
-    for (const std::string& w : words_of(text, o)) expected.push_back(word_key(w));
-    EXPECT_EQ(got, expected);
+  const std::string text = "Grinding mills grind; the MILLS ground. Ça ça 東 Côtés continuité Häuser hauses";
+  for (const char* language : {"english", "french", "german"}) {
+    const TokenOptions o{.stem = true, .drop_stopwords = true, .language = language};
+    WordKeys keys(o);
+    for (int again = 0; again < 2; ++again) {  // the second time remembered
+      std::vector<uint64_t> got, expected;
+      keys.append(text, got);
+      for (const std::string& w : words_of(text, o)) expected.push_back(word_key(w));
+      EXPECT_EQ(got, expected) << language;
+    }
   }
 }
 

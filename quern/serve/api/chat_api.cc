@@ -192,7 +192,7 @@ class Reply {
       late = late || (limit > 0 && took.count() >= limit);
       return !late && !e_.gone();
     };
-    const Thought t = m_.host->think(
+    const ThinkResult t = m_.host->think(
         m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options, alive,
         [&](const ThinkEvent& ev) {
           if (!stream_) return;

@@ -182,9 +182,9 @@ void EngineHost::loop(const std::stop_token& stop) {
     if (auto answer = l.answer.lock()) answer->end(stopped);
 }
 
-Thought EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-                          const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
-                          const std::function<void(const ThinkEvent&)>& on_event, const std::string& id) {
+ThinkResult EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+                              const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
+                              const std::function<void(const ThinkEvent&)>& on_event, const std::string& id) {
   std::list<InFlightPlan>::iterator row;
   {
     std::lock_guard lock(mutex_);
@@ -198,7 +198,7 @@ Thought EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_t
       host.plans_.erase(row);
     }
   } gone{*this, row};
-  Thinker thinker(engine_, tokenizer, chat_template, std::move(messages), plan, std::move(options));
+  ThinkRunner thinker(engine_, tokenizer, chat_template, std::move(messages), plan, std::move(options));
   thinker.on_event([&](const ThinkEvent& e) {
     {
       std::lock_guard lock(mutex_);
@@ -213,7 +213,7 @@ Thought EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_t
     lock.unlock();
     if (!cancelled && !alive()) thinker.cancel(), cancelled = true;
   }
-  const Thought& t = thinker.thought();
+  const ThinkResult& t = thinker.thought();
   std::lock_guard lock(mutex_);
   ++counts_.requests, counts_.prompt_tokens += t.prompt_tokens, counts_.new_tokens += t.new_tokens;
   counts_.cached_tokens += t.cached_tokens, counts_.speculated += t.speculated;

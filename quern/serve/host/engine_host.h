@@ -59,9 +59,9 @@ class EngineHost {
   std::vector<InFlightStatus> live(bool with_tokens) const;  // oldest first
   double limit(double seconds) const;                        // what holds for a request that asks for so many
   // To its end on the calling thread, which only waits; `alive` false cancels.
-  Thought think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages, const ThinkPlan& plan,
-                GenerateOptions options, const std::function<bool()>& alive,
-                const std::function<void(const ThinkEvent&)>& on_event, const std::string& id = {});
+  ThinkResult think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
+                    const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
+                    const std::function<void(const ThinkEvent&)>& on_event, const std::string& id = {});
   // Runs between steps on the engine's thread, the only one that may use the model and the prefix cache; returns when
   // it has. Exceptions pass through.
   void between_steps(const std::function<void(Model&, PrefixCache&)>& job);

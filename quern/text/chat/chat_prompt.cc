@@ -26,21 +26,19 @@ std::vector<std::string> tags_of(const std::string& source, const Tokenizer& tok
 }
 
 // A noncharacter that nothing here holds.
-std::string unused_sign(const std::string& builtin_registry) {
+std::string unused_sign(const std::string& everything) {
   for (unsigned char last = 0x90; last <= 0xAF; ++last) {  // U+FDD0 … U+FDEF
     std::string sign = "\xEF\xB7";
     sign += static_cast<char>(last);
-    if (builtin_registry.find(sign) == builtin_registry.npos) return sign;
+    if (everything.find(sign) == everything.npos) return sign;
   }
   fail("the messages hold every one of the noncharacters U+FDD0 to U+FDEF: leave one out");
 }
 
 class Marks {
  public:
-  Marks(const ChatTemplate& t, const Tokenizer& tokenizer, const std::string& builtin_registry)
-      : tokenizer_(tokenizer),
-        tags_(tags_of(t.source(), tokenizer)),
-        sign_(unused_sign(builtin_registry + t.source())) {}
+  Marks(const ChatTemplate& t, const Tokenizer& tokenizer, const std::string& everything)
+      : tokenizer_(tokenizer), tags_(tags_of(t.source(), tokenizer)), sign_(unused_sign(everything + t.source())) {}
 
   Json messages(const Json& list) const {
     if (!list.is_array()) return data(list, false);

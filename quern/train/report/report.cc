@@ -6,6 +6,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
+#include "quern/base/web_files.h"
 #include "quern/train/report/report_chart.h"
 
 namespace quern::report {
@@ -109,21 +110,21 @@ struct Page {
 
 std::string figure(const std::string& title, const std::string& unit, const std::string& body,
                    const std::string& extra_class = "") {
-  return fmt::format("<figure class=\"{}\"><figcaption>{}<span>{}</span></figcaption>{}</figure>\n", extra_class,
-                     escaped(title), escaped(unit), body);
+  return part("figure", {{"class", extra_class}, {"title", title}, {"unit", unit}, {"body", body}});
 }
 
 // The same chart twice, over linear and over logarithmic x, and the switch between them; no script takes part.
 std::string switched(Chart c, bool log_first) {
   const std::string id = c.id;
   c.skip_start = c.lines.empty() ? 0 : 0.04;
-  std::string s = fmt::format(
-      "<input type=\"checkbox\" id=\"{0}-log\" class=\"switch\"{1}><label for=\"{0}-log\">log {2}</label>", id,
-      log_first ? " checked" : "", escaped(c.x_name));
   c.id = id + "-a";
-  s += "<div class=\"scroll lin\">" + svg(c) + "</div>";
+  const std::string linear = svg(c);
   c.id = id + "-b", c.log_x = true, c.skip_start = 0;
-  return s + "<div class=\"scroll log\">" + svg(c) + "</div>";
+  return part("switched", {{"id", id},
+                           {"checked", log_first ? " checked" : ""},
+                           {"x", c.x_name},
+                           {"linear", linear},
+                           {"logarithmic", svg(c)}});
 }
 
 std::string loss_figure(const Page& page, const Options& o) {
@@ -162,29 +163,30 @@ std::string time_figure(const Page& page, bool wide) {
 
 // A bar a run: shares of the whole run's time.
 std::string share_figure(const Page& page) {
-  std::string s, key;
-  bool any = false;
+  std::string bars;
   for (const Run& r : page.runs) {
-    double whole = 0, part[std::size(kStepPhases)] = {};
+    double whole = 0, seconds[std::size(kStepPhases)] = {};
     for (const StepMetrics& m : r.metrics.steps)
       for (size_t k = 0; k < std::size(kStepPhases); ++k)
-        part[k] += m.*kStepPhases[k].seconds, whole += m.*kStepPhases[k].seconds;
+        seconds[k] += m.*kStepPhases[k].seconds, whole += m.*kStepPhases[k].seconds;
     if (!(whole > 0)) continue;
-    any = true;
-    s += fmt::format("<div class=\"share\"><b>{}</b><span>{}</span><div class=\"bar\">", escaped(r.name),
-                     duration_text(whole));
+    std::string parts;
     for (size_t k = 0; k < std::size(kStepPhases); ++k) {
-      const double share = 100 * part[k] / whole;
+      const double share = 100 * seconds[k] / whole;
       if (share <= 0) continue;
-      s += fmt::format("<i style=\"width:{:.2f}%;background:var(--p{})\" title=\"{} {:.1f} %\">{}</i>", share, k,
-                       kStepPhases[k].name, share, share >= 7 ? fmt::format("{:.0f} %", share) : "");
+      parts += part("share-part", {{"width", fmt::format("{:.2f}", share)},
+                                   {"colour", k},
+                                   {"name", kStepPhases[k].name},
+                                   {"percent", fmt::format("{:.1f}", share)},
+                                   {"text", share >= 7 ? fmt::format("{:.0f} %", share) : ""}});
     }
-    s += "</div></div>";
+    bars += part("share", {{"run", r.name}, {"time", duration_text(whole)}, {"parts", parts}});
   }
-  if (!any) return "";
+  if (bars.empty()) return "";
+  std::string key;
   for (size_t k = 0; k < std::size(kStepPhases); ++k)
-    key += fmt::format("<span><i style=\"background:var(--p{})\"></i>{}</span>", k, kStepPhases[k].name);
-  return figure("Where the time went", "share of the whole run", s + "<p class=\"key\">" + key + "</p>", "wide");
+    key += part("key-part", {{"colour", k}, {"name", kStepPhases[k].name}});
+  return figure("Where the time went", "share of the whole run", bars + part("key", {{"items", key}}), "wide");
 }
 
 std::vector<std::string> small_figures(const Page& page, const Options& o) {
@@ -216,14 +218,13 @@ std::vector<std::string> small_figures(const Page& page, const Options& o) {
 std::string figures(const Page& page, const Options& o) {
   const std::vector<std::string> small = small_figures(page, o);
   const bool odd = small.size() % 2 == 1;  // the figure of time fills what is left of the row, or a row of its own
-  std::string s = "<div class=\"grid\">" + loss_figure(page, o);
-  for (const std::string& f : small) s += f;
-  return s + time_figure(page, !odd) + share_figure(page) + "</div>\n";
+  std::string all = loss_figure(page, o);
+  for (const std::string& f : small) all += f;
+  return part("grid", {{"figures", all + time_figure(page, !odd) + share_figure(page)}});
 }
 
 std::string tile(const std::string& name, const std::string& value, const std::string& note) {
-  return fmt::format("<div class=\"tile\"><span>{}</span><b>{}</b><small>{}</small></div>", name, value,
-                     escaped(note));
+  return part("tile", {{"name", name}, {"value", value}, {"note", note}});
 }
 
 std::string tiles(const Summary& m) {
@@ -236,91 +237,71 @@ std::string tiles(const Summary& m) {
   s += tile("Time", duration_text(m.time_s),
             m.tokens_per_s ? fmt::format("{} tokens a second", count_text(*m.tokens_per_s)) : "");
   if (m.mfu) s += tile("Utilisation", fmt::format("{:.1f} %", 100 * *m.mfu), "of the product peak, median");
-  return "<div class=\"tiles\">" + s + "</div>";
+  return part("tiles", {{"tiles", s}});
 }
 
 std::string comparison(std::span<const Summary> all, const std::vector<std::string>& sets) {
-  std::string s =
-      "<div class=\"scroll\"><table class=\"runs\"><thead><tr><th>Run</th><th>Loss</th><th>Bits per byte</th>";
-  for (const std::string& set : sets) s += fmt::format("<th>Best on {}</th>", escaped(set));
-  s += "<th>Tokens</th><th>Steps</th><th>Time</th><th>Tokens a second</th><th>Utilisation</th></tr></thead><tbody>";
+  std::string headings, rows;
+  for (const std::string& set : sets) headings += part("comparison-set", {{"set", set}});
   for (size_t i = 0; i < all.size(); ++i) {
     const Summary& m = all[i];
-    std::vector<std::string> cells{plain_text(m.loss, 4), plain_text(or_nan(m.bpb), 4)};
+    std::string cells;
+    const auto cell = [&](const std::string& value) { cells += part("cell", {{"value", value}}); };
+    cell(plain_text(m.loss, 4)), cell(plain_text(or_nan(m.bpb), 4));
     for (const std::string& set : sets) {
       const auto b = std::find_if(m.best.begin(), m.best.end(), [&](const BestEval& e) { return e.set == set; });
-      cells.push_back(b == m.best.end() ? "—" : plain_text(b->loss, 4));
+      cell(b == m.best.end() ? "—" : plain_text(b->loss, 4));
     }
-    for (const std::string& cell :
-         {count_text(static_cast<double>(m.tokens)), fmt::format("{}", m.steps), duration_text(m.time_s),
-          count_text(or_nan(m.tokens_per_s)), m.mfu ? fmt::format("{:.1f} %", 100 * *m.mfu) : "—"})
-      cells.push_back(cell);
-    s += fmt::format("<tr><th><i class=\"swatch\" style=\"background:var(--c{})\"></i>{}</th>", i % kColors,
-                     escaped(m.run));
-    for (const std::string& c : cells) s += fmt::format("<td>{}</td>", escaped(c));
-    s += "</tr>";
+    cell(count_text(static_cast<double>(m.tokens))), cell(fmt::format("{}", m.steps));
+    cell(duration_text(m.time_s)), cell(count_text(or_nan(m.tokens_per_s)));
+    cell(m.mfu ? fmt::format("{:.1f} %", 100 * *m.mfu) : "—");
+    rows += part("comparison-row", {{"colour", i % kColors}, {"run", m.run}, {"cells", cells}});
   }
-  return s + "</tbody></table></div>";
+  return part("comparison", {{"sets", headings}, {"rows", rows}});
 }
 
 std::string legend(const Page& page) {
-  std::string s = "<p class=\"key\">";
+  std::string items;
   if (page.runs.size() > 1)
     for (size_t i = 0; i < page.runs.size(); ++i)
-      s += fmt::format("<span><i style=\"background:var(--c{})\"></i>{}</span>", i % kColors,
-                       escaped(page.runs[i].name));
-  const size_t half = smoothing_half(page.runs[0].metrics.steps.size());
-  if (half > 0)
-    s += fmt::format(
-        "<span><i class=\"thin\"></i>every step</span><span><i class=\"thick\"></i>median over ±{} step{}</span>",
-        half, half == 1 ? "" : "s");
+      items += part("key-run", {{"colour", i % kColors}, {"name", page.runs[i].name}});
+  if (const size_t half = smoothing_half(page.runs[0].metrics.steps.size()); half > 0)
+    items += part("key-smoothing", {{"half", half}, {"plural", half == 1 ? "" : "s"}});
   const std::vector<std::string> sets = page.sets();
   for (size_t k = 0; k < sets.size(); ++k)
-    s += fmt::format("<span><svg viewBox=\"-6 -6 12 12\">{}</svg>evaluation: {}</span>",
-                     dot_shape(static_cast<int>(k), 0, 0, 0), escaped(sets[k]));
+    items += part("key-set", {{"shape", dot_shape(static_cast<int>(k), 0, 0, 0)}, {"set", sets[k]}});
   std::vector<std::string> kinds;
   for (const EventMetrics& e : page.runs[0].metrics.events)
     if (e.event != "phase" && std::find(kinds.begin(), kinds.end(), e.event) == kinds.end()) kinds.push_back(e.event);
-  for (const std::string& k : kinds)
-    s += fmt::format("<span><i class=\"round\" style=\"background:var(--k{})\"></i>{}</span>", kind_color(k),
-                     escaped(k));
-  if (page.runs.size() > 1)
-    s += fmt::format("<span>shading and events: those of {}</span>", escaped(page.runs[0].name));
-  return s + "</p>\n";
+  for (const std::string& k : kinds) items += part("key-event", {{"colour", kind_color(k)}, {"kind", k}});
+  if (page.runs.size() > 1) items += part("key-first", {{"run", page.runs[0].name}});
+  return part("key", {{"items", items}});
 }
 
 std::string events_html(std::span<const Run> runs) {
   std::string rows, notes;
   for (const Run& r : runs) {
     for (const EventMetrics& e : r.metrics.events)
-      rows += fmt::format(
-          "<tr><td>{}</td><td>{}</td><td><i class=\"round\" "
-          "style=\"background:var(--k{})\"></i>{}</td><td>{}{}</td></tr>",
-          e.step, count_text(static_cast<double>(e.tokens), 4), kind_color(e.event), escaped(e.event),
-          runs.size() > 1 ? escaped(r.name) + ": " : "", escaped(e.text));
-    if (r.discarded > 0)
-      notes += fmt::format(
-          "<p class=\"note\">{}: {} lines of steps that were gone back on are in metrics.discarded.jsonl.</p>",
-          escaped(r.name), r.discarded);
+      rows += part("event", {{"step", e.step},
+                             {"tokens", count_text(static_cast<double>(e.tokens), 4)},
+                             {"colour", kind_color(e.event)},
+                             {"event", e.event},
+                             {"run", runs.size() > 1 ? r.name + ": " : ""},
+                             {"text", e.text}});
+    if (r.discarded > 0) notes += part("discarded", {{"run", r.name}, {"lines", r.discarded}});
   }
   if (rows.empty() && notes.empty()) return "";
-  std::string table = rows.empty()
-                          ? ""
-                          : "<div class=\"scroll\"><table class=\"events\"><thead><tr><th>Step</th><th>Tokens</th>"
-                            "<th>Event</th><th>What happened</th></tr></thead><tbody>" +
-                                rows + "</tbody></table></div>";
-  return "<h2>Events</h2>" + table + notes;
+  return part("events", {{"table", rows.empty() ? "" : part("events-table", {{"rows", rows}})}, {"notes", notes}});
 }
 
 std::string recipes_html(std::span<const Run> runs) {
   std::string s;
   if (const std::string d = runs.size() > 1 ? differences_html(runs) : ""; !d.empty())
-    s += "<h2>What differs</h2>" + d;
+    s += part("differences", {{"table", d}});
   for (const Run& r : runs) {
-    const std::string body =
-        r.recipe.is_null() ? "<p class=\"note\">The folder holds no recipe.json.</p>" : facts_html(r.recipe);
-    s += runs.size() > 1 ? fmt::format("<details><summary>Recipe of {}</summary>{}</details>", escaped(r.name), body)
-                         : "<h2>Recipe</h2>" + body;
+    const std::string facts = r.recipe.is_null() ? part("no-recipe") : facts_html(r.recipe);
+    s +=
+        runs.size() > 1 ? part("recipe-of", {{"run", r.name}, {"facts", facts}}) : part("recipe", {{"facts", facts}});
   }
   return s;
 }
@@ -427,16 +408,16 @@ std::string html(std::span<const Run> runs, const Options& options) {
   std::vector<Summary> all;
   std::string names;
   for (const Run& r : runs) all.push_back(summarize(r)), names += (names.empty() ? "" : " · ") + r.name;
-  std::string s = fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, "
-      "initial-scale=1\">\n<title>{0}</title>\n<style>{1}</style>"
-      "</head>\n<body><main>\n<header><p>training run{2}</p><h1>{0}</h1></header>\n",
-      escaped(names), style(), runs.size() > 1 ? "s" : "");
-  s += runs.size() > 1 ? comparison(all, page.sets()) : tiles(all[0]);
-  s += legend(page);
-  s += figures(page, options) + events_html(runs) + recipes_html(runs);
-  return s + fmt::format("</main><div id=\"tip\" hidden></div>\n<script>{}</script></body></html>\n", script());
+  return part("page", {{"names", names},
+                       {"style", web_file("report.css")},
+                       {"plural", runs.size() > 1 ? "s" : ""},
+                       {"summary", runs.size() > 1 ? comparison(all, page.sets()) : tiles(all[0])},
+                       {"legend", legend(page)},
+                       {"figures", figures(page, options)},
+                       {"events", events_html(runs)},
+                       {"recipes", recipes_html(runs)},
+                       {"script", web_file("report.js")}}) +
+         "\n";
 }
 
 }  // namespace quern::report

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/base/html_template.h"
 #include "quern/base/json.h"
 #include "quern/train/report/metrics.h"
 
@@ -53,7 +54,7 @@ std::string html(std::span<const Run> runs, const Options& options = {});
 // Parts of the page.
 std::string facts_html(const Json& recipe);               // a card a section, a table a list of sections
 std::string differences_html(std::span<const Run> runs);  // keys of the recipes that differ; "" when none do
-std::string_view style();                                 // CSS
-std::string_view script();                                // reads values under the pointer
+std::string part(std::string_view fragment,
+                 std::initializer_list<HtmlValue> values = {});  // of web/training_report.html
 
 }  // namespace quern::report

@@ -48,7 +48,6 @@ struct Chart {
 };
 
 std::string svg(const Chart& c);
-std::string escaped(std::string_view text);  // for HTML text and attributes
 std::string dot_shape(int shape, double x, double y, int color);
 int kind_color(std::string_view event);  // index of --k0 … for a kind of event
 

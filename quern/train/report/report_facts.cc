@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "quern/base/error.h"
+#include "quern/base/web_files.h"
 #include "quern/train/report/report.h"
 #include "quern/train/report/report_chart.h"
 
@@ -50,33 +51,30 @@ void flatten(const Json& j, const std::string& prefix, Flat& out, bool tables) {
 
 std::string card(const std::string& title, const Flat& facts) {
   if (facts.empty()) return "";
-  std::string s = fmt::format("<section class=\"card\"><h3>{}</h3><dl>", escaped(title));
-  for (const auto& [k, v] : facts)
-    s += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", escaped(k), escaped(value_text(v)));
-  return s + "</dl></section>";
+  std::string all;
+  for (const auto& [k, v] : facts) all += part("fact", {{"key", k}, {"value", value_text(v)}});
+  return part("card", {{"title", title}, {"facts", all}});
 }
 
-std::string table(const std::string& title, const Json::Array& rows) {
-  std::vector<Flat> flat(rows.size());
+std::string table(const std::string& title, const Json::Array& sections) {
+  std::vector<Flat> flat(sections.size());
   std::vector<std::string> columns;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    flatten(rows[i], "", flat[i], true);
+  for (size_t i = 0; i < sections.size(); ++i) {
+    flatten(sections[i], "", flat[i], true);
     for (const auto& [k, v] : flat[i])
       if (std::find(columns.begin(), columns.end(), k) == columns.end()) columns.push_back(k);
   }
-  std::string s =
-      fmt::format("<section class=\"card wide\"><h3>{}</h3><div class=\"scroll\"><table><thead><tr>", escaped(title));
-  for (const std::string& c : columns) s += fmt::format("<th>{}</th>", escaped(c));
-  s += "</tr></thead><tbody>";
+  std::string headings, rows;
+  for (const std::string& c : columns) headings += part("heading", {{"name", c}});
   for (const Flat& row : flat) {
-    s += "<tr>";
+    std::string cells;
     for (const std::string& c : columns) {
       const auto at = std::find_if(row.begin(), row.end(), [&](const auto& kv) { return kv.first == c; });
-      s += fmt::format("<td>{}</td>", at == row.end() ? "" : escaped(value_text(at->second)));
+      cells += part("cell", {{"value", at == row.end() ? "" : value_text(at->second)}});
     }
-    s += "</tr>";
+    rows += part("row", {{"cells", cells}});
   }
-  return s + "</tbody></table></div></section>";
+  return part("table", {{"title", title}, {"headings", headings}, {"rows", rows}});
 }
 
 void collect_tables(const Json& j, const std::string& prefix, std::string& out) {
@@ -87,6 +85,11 @@ void collect_tables(const Json& j, const std::string& prefix, std::string& out) 
 }
 
 }  // namespace
+
+std::string part(std::string_view fragment, std::initializer_list<HtmlValue> values) {
+  static const HtmlTemplate t(web_file("training_report.html"));
+  return t.fill(fragment, values);
+}
 
 std::string facts_html(const Json& recipe) {
   std::string cards, tables;
@@ -101,7 +104,7 @@ std::string facts_html(const Json& recipe) {
     cards += card(k, facts);
   }
   collect_tables(recipe, "", tables);
-  return "<div class=\"facts\">" + card("run", top) + cards + tables + "</div>";
+  return part("facts", {{"cards", card("run", top) + cards + tables}});
 }
 
 std::string differences_html(std::span<const Run> runs) {
@@ -120,14 +123,14 @@ std::string differences_html(std::span<const Run> runs) {
       cells.push_back(at == f.end() ? "absent" : value_text(at->second));
     }
     if (std::all_of(cells.begin(), cells.end(), [&](const std::string& c) { return c == cells[0]; })) continue;
-    rows += fmt::format("<tr><th>{}</th>", escaped(key));
-    for (const std::string& c : cells) rows += fmt::format("<td>{}</td>", escaped(c));
-    rows += "</tr>";
+    std::string all;
+    for (const std::string& c : cells) all += part("cell", {{"value", c}});
+    rows += part("difference", {{"key", key}, {"cells", all}});
   }
   if (rows.empty()) return "";
-  std::string s = "<div class=\"scroll\"><table class=\"differences\"><thead><tr><th></th>";
-  for (const Run& r : runs) s += fmt::format("<th>{}</th>", escaped(r.name));
-  return s + "</tr></thead><tbody>" + rows + "</tbody></table></div>";
+  std::string names;
+  for (const Run& r : runs) names += part("heading", {{"name", r.name}});
+  return part("differences-table", {{"runs", names}, {"rows", rows}});
 }
 
 }  // namespace quern::report

@@ -24,24 +24,24 @@ double LossSpikeDetector::line() const {
   return middle + std::max(policy_.min_increase, policy_.mads * median_of(v));
 }
 
-LossSpikeDetector::DuplicateDecision LossSpikeDetector::see(double loss) {
-  if (!std::isfinite(loss)) return DuplicateDecision::not_a_number;
-  if (loss > line()) return ++high_ >= policy_.patience ? DuplicateDecision::spike : DuplicateDecision::high;
+LossSpikeDetector::LossState LossSpikeDetector::see(double loss) {
+  if (!std::isfinite(loss)) return LossState::not_a_number;
+  if (loss > line()) return ++high_ >= policy_.patience ? LossState::spike : LossState::high;
   high_ = 0;
-  if (policy_.window < 1) return DuplicateDecision::fine;
+  if (policy_.window < 1) return LossState::fine;
   losses_.push_back(loss);
   if (static_cast<int64_t>(losses_.size()) > policy_.window) losses_.pop_front();
-  return DuplicateDecision::fine;
+  return LossState::fine;
 }
 
 std::optional<std::string> LossSpikeDetector::fault(double loss, double grad_norm) {
   switch (see(std::isfinite(grad_norm) ? loss : grad_norm)) {
-    case DuplicateDecision::spike:
+    case LossState::spike:
       return fmt::format("loss {:.4f} stayed above {:.4f}", loss, line());
-    case DuplicateDecision::not_a_number:
+    case LossState::not_a_number:
       return fmt::format("loss {} and gradient norm {} are no numbers", loss, grad_norm);
-    case DuplicateDecision::fine:
-    case DuplicateDecision::high:
+    case LossState::fine:
+    case LossState::high:
       break;
   }
   return std::nullopt;

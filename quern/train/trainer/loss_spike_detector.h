@@ -13,8 +13,8 @@ namespace quern {
 class LossSpikeDetector {
  public:
   explicit LossSpikeDetector(SpikePolicy policy) : policy_(policy) {}
-  enum class DuplicateDecision { fine, high, spike, not_a_number };  // high: above the line, but not yet often enough
-  DuplicateDecision see(double loss);
+  enum class LossState { fine, high, spike, not_a_number };  // high: above the line, but not yet often enough
+  LossState see(double loss);
   // Looks at a step's loss and gradient norm: why training has to go back, if it has to.
   std::optional<std::string> fault(double loss, double grad_norm);
   double line() const;  // losses above it are high; infinite until half a window is full
