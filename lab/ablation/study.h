@@ -1,13 +1,13 @@
-// A study: variants of one recipe, each trained from several seeds on the same tokens, and what their held-out losses
-// say about them. One TOML file, carried out by `quern study`:
+// Ablation study: variants of one recipe, each trained from several seeds on the same tokens, and compared by held-out
+// loss. One TOML file, run by `quern study`:
 //
-//   name = "router"             [recipe]   a recipe's fields (recipe.h); its data are the sets "train" and "held"
-//   tokenizer = "../tokenizer"  [data]     documents of the curriculum, made here: the same for everybody
+//   name = "router"             [recipe]   a recipe's fields (recipe.h); its data sets are "train" and "held"
+//   tokenizer = "../tokenizer"  [data]     synthetic problems, generated here: the same on every machine
 //   seeds = 2                   [[variant]] name = "linear"
 //                                           recipe.model.config.quern_router = "linear"   what differs
 //
-// Every run keeps its folder and result.json under `work`, so that a study that was stopped goes on with the next
-// run; a run whose recipe or data (or tokenizer) have changed since is made again.
+// Every run keeps its folder and result.json under `work`, so that an interrupted study resumes with the next run; a
+// run whose recipe or data (or tokenizer) changed since is repeated.
 #pragma once
 #include <functional>
 #include <optional>

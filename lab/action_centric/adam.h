@@ -1,4 +1,4 @@
-// One step of Adam (0.9, 0.999, 1e-8) over pairs of numbers and their gradients; gradients go to zero. m and v are as
+// One step of Adam (0.9, 0.999, 1e-8) over pairs of values and gradients; gradients are set to zero. m and v are as
 // long as all pairs together, `step` counts from 1.
 #pragma once
 #include <cmath>

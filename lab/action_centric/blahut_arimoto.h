@@ -1,6 +1,6 @@
-// The rate–distortion function of a finite source, by Blahut and Arimoto's alternation: for a slope β
+// Rate–distortion function of a finite source by the Blahut–Arimoto algorithm: for a slope β
 //   q(y|x) ∝ q(y)·e^(−β·d(x,y)),   q(y) = Σ_x p(x)·q(y|x)
-// until the bounds on the rate meet. No code of distortion D can carry less than R(D).
+// until the bounds on the rate meet. No code of distortion D has a rate below R(D).
 #pragma once
 #include <cstdint>
 #include <vector>

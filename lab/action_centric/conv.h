@@ -1,6 +1,6 @@
-// A convolution of 3×3 pixels at every second one, zeros around the picture, ReLU behind it; its gradients, and Adam.
-// Pictures lie row by row with their channels innermost, [batch, side, side, channels], so that one product of the
-// gathered patches [batch·out², 9·channels] with W [channels out, 9·channels] is all of it.
+// 3×3 convolution with stride 2, zero padding and ReLU; its gradients, and Adam. Images are row-major with channels
+// innermost, [batch, side, side, channels], so that one matrix product of the gathered patches [batch·out²,
+// 9·channels] with W [channels out, 9·channels] computes all of it.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// Labeled images as rows of numbers from 0 to 1: handwritten digits as scikit-learn ships them (digits.csv or
-// .csv.gz: 64 numbers 0 … 16 and a label a line) and the idx files of MNIST and Fashion-MNIST, packed by gzip or not.
+// Labeled images as rows of numbers from 0 to 1: handwritten digits as scikit-learn ships them (digits.csv or .csv.gz:
+// 64 numbers 0 … 16 and a label per line) and the idx files of MNIST and Fashion-MNIST, optionally gzipped.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Layers of y = W·x + b with ReLU between them (none after the last), their gradients, and Adam. Rows of a batch lie
-// one after the other. float for training, double for finite differences.
+// Multilayer perceptron: y = W·x + b with ReLU between layers, gradients, and Adam. Rows of a batch are contiguous.
+// float for training, double for finite differences.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// Pictures moved and made brighter or darker, with what was done to each: what no question here asks for, so what a
-// code made for one should not tell.
+// Images shifted and changed in brightness, with the parameters of each: nuisance variables that no question asks for,
+// so a code made for one should not contain them.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// What can be read off a code by a linear map, fitted by least squares; and the plane in which codes differ most.
+// Linear probes of a code, fitted by least squares; and the plane in which codes differ most.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,6 +1,5 @@
-// The network that answers a question about a picture: convolutions that halve it (none: dense layers alone), dense
-// layers with ReLU between them, one number an answer. Trained on labels, then kept as it is: only what it says and
-// the gradient of its picture are asked for.
+// The query network that answers a question about an image: stride-2 convolutions (or none), dense layers with ReLU,
+// one number per answer. Trained on labels, then frozen: only its output and the gradient of its input are used.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// One page that needs nothing else: rates against accuracy and against squared error, what pictures become under
-// every code, and the codes themselves in the plane in which they differ most.
+// HTML report of a study: rate against accuracy and squared error, reconstructions under every code, and the codes in
+// the plane in which they differ most.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,4 +1,4 @@
-// Codes of whole data sets: training, what becomes of pictures, and the figures of a code.
+// Codes of whole data sets: training, reconstructions, and the measurements of a code.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
-// Codes z ~ N(μ(x), σ²(x)) of images, priced by their rate KL[q(z|x) ‖ N(0, 1)] and by what is lost:
+// Codes z ~ N(μ(x), σ²(x)) of images, trained on their rate KL[q(z|x) ‖ N(0, 1)] and a distortion:
 //   reconstruction   −ln p(x|z): the binary cross-entropy of all pixels. With β ≠ 1 it is the β-VAE
-//   action           Σ w·D[Q(x) ‖ Q(x̂(z))] over frozen query networks Q: what is lost is what they can no longer tell
+//   action           Σ w·D[Q(x) ‖ Q(x̂(z))] over frozen query networks Q: the loss of what they can still tell
 //   bottleneck       D[Q(x) ‖ c(z)] of a linear classifier of the code: no image between, the variational information
 //                    bottleneck; of one question
 // L = D + β·KL, means over images; D is the cross-entropy with Q(x) as soft targets. log σ² stays within ±8.

@@ -1,5 +1,5 @@
-// The rules backwards. δ_t is what the loss owes to h_t; `above` the part that comes down at step t, the rest came
-// back from t + 1:  δ_t = above_t + R_{t+1}ᵀ δ_{t+1}, with R, its diagonal or nothing.
+// The learning rules in adjoint form (backward). δ_t is ∂loss/∂h_t; `above` is the part from the layer above at step
+// t, the rest comes from t + 1:  δ_t = above_t + R_{t+1}ᵀ δ_{t+1}, with R, its diagonal or nothing.
 #include <algorithm>
 #include <cmath>
 

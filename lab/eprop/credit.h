@@ -1,15 +1,14 @@
-// Gradients of a leaky stack by rules that differ in what they let pass through time and depth. With R =
+// Gradients of a leaky stack by learning rules that differ in what they propagate through time and depth. With R =
 // ∂h_t/∂h_{t−1} = (1 − α) + α ψ W and J = ∂h_t/∂x_t = α ψ F, and κ the diagonal of R:
-//   bptt             all of it: the gradient
+//   bptt             everything: the gradient
 //   full             deep e-prop (arXiv 2512.24506): κ in place of R, J whole
-//   ablate-temporal  and an upper layer carries nothing of a lower one's influence through time
+//   ablate-temporal  in addition, an upper layer carries no influence of a lower one through time
 //   ablate-spatial   J = 0 across layers: the lower ones learn nothing
-//   no-carry         κ = 0 everywhere: each step by itself
-//   readout          the readout alone
-// Three ways to compute them. adjoint: backwards through stored activations, O(T L n²), every rule. trace: forwards,
-// one step at a time, nothing stored of the past but traces; n² numbers for a layer's own, n³ for each layer above;
-// every rule but bptt. rtrl: forwards with whole Jacobians, O(L² n⁴) a step: bptt. The readout's gradient is always
-// exact.
+//   no-carry         κ = 0 everywhere: each step separately
+//   readout          the readout only
+// Three ways to compute them. adjoint: backward through stored activations, O(T L n²), every rule. trace: forward,
+// step by step, storing only traces; n² numbers for a layer's own, n³ for each layer above; every rule but bptt. rtrl:
+// forward with whole Jacobians, O(L² n⁴) per step: bptt. The readout's gradient is always exact.
 #pragma once
 #include <array>
 #include <string>

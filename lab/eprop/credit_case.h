@@ -1,5 +1,5 @@
-// For the tests of credit rules: stacks with weights and episodes, drawn at random or read from a golden file, and
-// the distance of two gradients.
+// Test helper for the learning rules: stacks with weights and episodes, random or read from a golden file, and the
+// distance of two gradients.
 #pragma once
 #include <gtest/gtest.h>
 

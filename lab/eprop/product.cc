@@ -1,4 +1,4 @@
-// Four terms a pass: a row of the result is read and written a quarter as often as with one.
+// Four terms per pass: a row of the result is read and written a quarter as often as with one.
 #include "lab/eprop/product.h"
 
 #include "quern/base/error.h"

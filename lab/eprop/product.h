@@ -1,5 +1,5 @@
 // The three matrix products of a layer in double precision. Matrices are row-major; activations are [units, batch]
-// with the batch innermost, so that every loop runs over neighbors in memory. All of them add to what is there.
+// with the batch innermost, so that every loop runs over contiguous memory. All of them accumulate.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
-// Forwards, and the rules backwards. δv, δa: what the loss owes to v_t and a_t; what it owes to z_t comes from above
-// and from the next step's v (through W, or its diagonal) and a:
+// Forward pass, and the rules in adjoint form. δv, δa: ∂loss/∂v_t and ∂loss/∂a_t; ∂loss/∂z_t comes from above and from
+// the next step's v (through W, or its diagonal) and a:
 //   δv_t = ψ_t δz_t + (1 − α) δv_{t+1},   δa_t = −β ψ_t δz_t + ρ δa_{t+1}
 #include "lab/eprop/spiking.h"
 

@@ -1,7 +1,6 @@
-// A stack of layers that spike, leaky integrate-and-fire units a share of which adapt. Layer l, step t, with z_{−1} =
-// 0:
+// A stack of spiking layers: leaky integrate-and-fire units, a share of which adapt. Layer l, step t, with z_{−1} = 0:
 //   v_t = (1 − α) v_{t−1} + W z_{t−1} + F x_t + b − θ z_{t−1},   a_t = ρ a_{t−1} + z_{t−1}
-//   z_t = 1 where v_t > θ + β a_t, else 0;   ψ_t = γ/θ · max(0, 1 − |v_t − θ − β a_t| / θ) stands for its derivative
+//   z_t = 1 where v_t > θ + β a_t, else 0;   ψ_t = γ/θ · max(0, 1 − |v_t − θ − β a_t| / θ) replaces its derivative
 // x of the first layer is the input, of every other one z_t of the layer below. The readout sees a trace of the top
 // layer, k_t = κ k_{t−1} + (1 − κ) z_t. No derivative goes through the reset −θ z. A unit's state is (v, a), so that
 // the Jacobian through time has blocks of 2 × 2, and deep e-prop keeps those on the diagonal:

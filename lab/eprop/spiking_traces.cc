@@ -1,6 +1,6 @@
-// The rules forwards in a stack that spikes, one episode at a time: of every weight p of layer m and every unit k of
-// it or of a layer above, ε^v, ε^a, e and the readout's trace of e. In layer m itself the recurrence of a rule keeps
-// units apart, so that only unit p's own numbers are not zero; whole Jacobians (bptt) mix them.
+// The rules in trace form (forward) for a spiking stack, one episode at a time: ε^v, ε^a, e and the readout's trace of
+// e, for every weight p of layer m and every unit k of it or of a layer above. In layer m itself the recurrence of a
+// rule keeps units separate, so that only unit p's own numbers are not zero; whole Jacobians (bptt) mix them.
 #include <algorithm>
 
 #include "lab/eprop/spiking.h"

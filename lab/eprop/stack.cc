@@ -1,4 +1,4 @@
-// The stack run forwards, its random start, and the readout with its gradient.
+// Forward pass of the stack, its random initialization, and the readout with its gradient.
 #include "lab/eprop/stack.h"
 
 #include <algorithm>

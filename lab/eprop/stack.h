@@ -1,8 +1,8 @@
 // A stack of leaky tanh layers with a softmax readout, in double precision. Layer l of L, step t:
 //   a_t = W h_{t−1} + F x_t + b,   h_t = (1 − α) h_{t−1} + α tanh a_t,   ψ_t = 1 − tanh² a_t,   h_{−1} = 0
-// x of the first layer is the input, of every other one h_t of the layer below; the top layer is read by V h + c
-// where an episode asks for an answer. Loss: cross-entropy, summed over the asked steps, mean over the batch. Shapes:
-// n units, D inputs, C classes, T steps, B episodes; the batch is innermost. Layers may spike instead: spiking.h.
+// x of the first layer is the input, of every other one h_t of the layer below; the top layer is read by V h + c where
+// an episode asks for an answer. Loss: cross-entropy, summed over the asked steps, mean over the batch. Shapes: n
+// units, D inputs, C classes, T steps, B episodes; the batch is innermost. Layers may spike instead: spiking.h.
 #pragma once
 #include <cstdint>
 #include <vector>

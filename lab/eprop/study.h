@@ -1,5 +1,5 @@
-// What the rules are worth: how far their gradients point from the true one at the start, whether a stack learns by
-// them, and what the forward forms cost.
+// Studies of the learning rules: the cosine of their gradients with the true one at the start, whether a stack learns
+// with them, and the cost of the forward forms.
 #pragma once
 #include <functional>
 #include <vector>

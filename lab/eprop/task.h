@@ -1,9 +1,8 @@
-// What the stacks are taught. An answer is asked for at the last step; every channel carries noise at every step.
+// Training tasks of the stacks. An answer is asked for at the last step; every channel has noise at every step.
 //   motif    (0) three ramps, up or down, one after the other, (1–3) which of them is on, (4) recall flag: which
 //            direction had the majority? A ramp takes 3 steps and a gap 2; then a delay of D steps, then the recall.
 //   evidence (0) left, (1) right, (2) recall flag: seven cues, each to one side for two steps, a step apart; then a
-//   delay
-//            of D steps, then the recall: which side had more?
+//            delay of D steps, then the recall: which side had more?
 //   recall   (0) a value, +1 or −1, (1) store flag at step 0, (2) recall flag after D further steps: which value?
 #pragma once
 #include <string_view>

@@ -1,7 +1,7 @@
-// The rules forwards: traces ε of what each weight did to each unit, kept up step by step; step t reads h_{t−1}, h_t
-// and ψ_t and nothing older. One episode at a time. Weights of unit i of layer m form one row of `wide` numbers: W's,
-// F's and b. A layer's own traces are that long, ε[i, j], as κ keeps units apart; the traces in a layer above are
-// ε[k, i, j] for every unit k of it.
+// The rules in trace form (forward): traces ε of the influence of each weight on each unit, updated step by step; step
+// t reads only h_{t−1}, h_t and ψ_t. One episode at a time. Weights of unit i of layer m form one row of `wide`
+// numbers: W's, F's and b. A layer's own traces have that length, ε[i, j], since κ keeps units separate; the traces in
+// a layer above are ε[k, i, j] for every unit k of it.
 #include <algorithm>
 
 #include "lab/eprop/credit.h"

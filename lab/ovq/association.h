@@ -1,11 +1,11 @@
-// Tasks that only a memory can do, made up on the spot:
+// Synthetic recall tasks:
 //   mqar        n pairs of a key and a value, then the n pairs again in another order: which value followed each key?
 //   copy        n different symbols, then the same again: what comes next?
 //   order       n pairs of n/4 keys, each with four values; then key and number: which value followed it the second
 //               time? The past does not say which time it is.
 //   order-said  the same, but the past does say it: key, number, value
 // Keys are the tokens 0 … 511, values 512 … 1023; a copied symbol is any of 0 … 511; in the last two tasks 508 … 511
-// are numbers. They come from a seed and the example's own number, so that an example does not depend on the others.
+// are numbers. They are a function of a seed and the example's number, so that examples are independent.
 #pragma once
 #include <cstdint>
 #include <string_view>

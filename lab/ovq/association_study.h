@@ -1,5 +1,5 @@
-// A small model, windowed attention and a memory under test (memory_model.h), learns a task with few things to
-// remember and is asked about many; an OVQ memory also with other sizes of its dictionary than it learned with.
+// A small model of windowed attention and a memory under test (memory_model.h) is trained on a task with few items and
+// tested on many; an OVQ memory also with other dictionary sizes than it was trained with.
 #pragma once
 #include <functional>
 #include <string>

@@ -1,6 +1,5 @@
-// What the studies of learned memories share: two layers a block, attention with a window of 16 and the memory under
-// test, of width 64 and one head; how their weights start; how they learn (AdamW, linear decay, gradients clipped at
-// 1).
+// What the studies of trained memories share: two layers per block, attention with a window of 16 and the memory under
+// test, of width 64 and one head; initialization; training (AdamW, linear decay, gradients clipped at 1).
 #pragma once
 #include <functional>
 #include <map>

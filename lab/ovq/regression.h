@@ -1,7 +1,7 @@
-// Linear regression that is done in the context: F functions y = w_f·x + noise, each known by a tag, are shown 16
-// times each in random order, (tag, x) and then y; at every (tag, x) the model says what y will be. Each function has
-// to be learned from its own examples alone, so that a memory must keep them apart. Beside it stands what the best
-// predictor does, ridge regression on the same examples.
+// In-context linear regression: F functions y = w_f·x + noise, each known by a tag, are shown 16 times each in random
+// order, (tag, x) and then y; at every (tag, x) the model predicts y. Each function must be learned from its own
+// examples only, so that a memory must keep them apart. The baseline is the best predictor, ridge regression on the
+// same examples.
 #pragma once
 #include <functional>
 #include <vector>

@@ -1,4 +1,4 @@
-// A list in random order: the same one for the same generator.
+// Shuffles a list; the same order for the same generator.
 #pragma once
 #include <cstddef>
 #include <utility>

@@ -1,5 +1,5 @@
-// What memories hold before anybody has taught a model to use them: random unit keys, each with one of 64 classes for
-// a value, are written in random order, and asked for by keys with noise. Right means the largest class.
+// Capacity of untrained memories: random unit keys, each with one of 64 classes as its value, are written in random
+// order and queried with noisy keys. The largest class counts as the answer.
 #pragma once
 #include <cstdint>
 #include <string>

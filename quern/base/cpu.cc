@@ -24,7 +24,7 @@ Isa initial() {
   if (!wish || !*wish) return detected_isa();
   Isa isa = parse_isa(wish);
   if (isa > detected_isa())
-    fail("QUERN_ISA={}: this machine has only {}; use that or a lower one", wish, isa_name(detected_isa()));
+    fail("QUERN_ISA={}: this machine supports only {}; set that or a lower one", wish, isa_name(detected_isa()));
   return isa;
 }
 

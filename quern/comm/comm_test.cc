@@ -369,7 +369,7 @@ TEST(InProcess, WaitingForOneThatHasEndedIsTold) {
       if (c.rank() != 1) c.barrier();
     });
   });  // by rank 0 or rank 2, whoever sees it first
-  EXPECT_NE(said.find("waits for rank 1, which has ended"), std::string::npos) << said;
+  EXPECT_NE(said.find("waits for rank 1, which has already ended"), std::string::npos) << said;
 }
 
 TEST(InProcess, WaitsAreBounded) {

@@ -78,7 +78,7 @@ void wait_for(Board& b, std::unique_lock<std::mutex>& lock, int rank, const char
     if (!w.failure.empty()) throw Stopped(w.failure);
     for (int r : missing())
       if (w.ended[static_cast<size_t>(b.members[static_cast<size_t>(r)])])
-        fail("{}: rank {} waits for rank {}, which has ended", what, rank, r);
+        fail("{}: rank {} waits for rank {}, which has already ended", what, rank, r);
     if (b.news_of(rank).wait_until(lock, until) == std::cv_status::timeout && !there())
       fail("{}: rank {} waited {} s for rank(s) {}", what, rank, w.options.timeout_s, fmt::join(missing(), ", "));
   }

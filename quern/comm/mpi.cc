@@ -235,7 +235,7 @@ class MpiRank : public Communicator {
 void run_mpi(const std::function<void(Communicator&)>& fn, const MpiOptions& options) {
   int given = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given), "MPI_Init_thread");
-  if (given < MPI_THREAD_FUNNELED) fail("this MPI does not allow threads beside it (MPI_THREAD_FUNNELED)");
+  if (given < MPI_THREAD_FUNNELED) fail("this MPI library does not support threads (MPI_THREAD_FUNNELED)");
   {
     MPI_Comm a = MPI_COMM_NULL, b = MPI_COMM_NULL;
     check(MPI_Comm_dup(MPI_COMM_WORLD, &a), "MPI_Comm_dup");

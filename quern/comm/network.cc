@@ -7,7 +7,7 @@
 namespace quern {
 
 std::vector<int> contiguous_nodes(int ranks, int node_ranks) {
-  if (ranks < 1 || node_ranks < 1) fail("{} ranks, {} a node: expected at least one", ranks, node_ranks);
+  if (ranks < 1 || node_ranks < 1) fail("{} ranks, {} per node: expected at least one of each", ranks, node_ranks);
   std::vector<int> node_of;
   for (int r = 0; r < ranks; ++r) node_of.push_back(r / node_ranks);
   return node_of;

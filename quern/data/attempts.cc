@@ -70,10 +70,10 @@ std::string end_of(const std::string& s, int64_t tail) {
 }  // namespace
 
 void check(const AttemptOptions& o) {
-  if (o.count < 1 || o.count > 16) fail("{} attempts, expected 1 to 16", o.count);
+  if (o.count < 1 || o.count > 16) fail("{} sampled solutions: expected 1 to 16", o.count);
   if (o.tail < 16) fail("tails of {} bytes, expected 16 or more", o.tail);
-  if (!(o.sound >= 0 && o.sound <= 1)) fail("a share of {} sound attempts, expected 0 to 1", o.sound);
-  if (!(o.cut_short >= 0 && o.cut_short <= 1)) fail("{} of the searches cut short, expected 0 to 1", o.cut_short);
+  if (!(o.sound >= 0 && o.sound <= 1)) fail("share of correct solutions {}: expected 0 to 1", o.sound);
+  if (!(o.cut_short >= 0 && o.cut_short <= 1)) fail("share of searches cut short {}: expected 0 to 1", o.cut_short);
 }
 
 std::string flawed_steps(const Problem& p, Rng& r) {

@@ -92,7 +92,7 @@ ChatExample encode_chat(const Json& messages, const ChatTemplate& chat_template,
     m.at("content", where + ", message").as_string(where + ", content");
   }
   if (list.back().at("role").as_string() != "assistant")
-    fail("{}: the last turn is of role '{}', expected assistant: nothing to learn", where,
+    fail("{}: the last turn is of role '{}', expected assistant: nothing to train on", where,
          list.back().at("role").as_string());
 
   auto token = [&](int32_t id) { return id >= 0 ? tokenizer.id_to_token(id) : std::string(); };
@@ -116,8 +116,8 @@ ChatExample encode_chat(const Json& messages, const ChatTemplate& chat_template,
         std::mismatch(asked.begin(), asked.end(), whole.begin(), whole.end()).first - asked.begin());
     if (begin < render(i, false).size() || begin < done || !whole.starts_with(told) || told.size() < begin)
       fail(
-          "{}: the template writes turn {} differently once more follows; such a conversation has no single form to "
-          "learn from",
+          "{}: the template writes turn {} differently when another turn follows, so that the conversation has no single "
+          "training form",
           where, i);
     b.context(std::string_view(whole).substr(done, begin - done));
     b.turn(std::string_view(whole).substr(0, begin), std::string_view(whole).substr(begin, told.size() - begin));

@@ -72,7 +72,7 @@ IndexedTokens::IndexedTokens(const std::filesystem::path& prefix)
   if (uint64_t version = at<uint64_t>(p + 9); version != 1) fail("{}: version {}, expected 1", name, version);
   const int code = static_cast<int>(p[17]);
   if (code != 1 && code != 2 && code != 3 && code != 4 && code != 5 && code != 8)
-    fail("{}: element type {}, expected 1, 2, 3, 4, 5 or 8 (integers)", name, code);
+    fail("{}: element type {}, expected an integer type: 1, 2, 3, 4, 5 or 8", name, code);
   type_ = static_cast<TokenType>(code);
   const uint64_t n = at<uint64_t>(p + 18), d = at<uint64_t>(p + 26), rest = size - kHeader;
   if (n > rest / 12 || d > (rest - n * 12) / 8)
@@ -96,7 +96,7 @@ IndexedTokens::IndexedTokens(const std::filesystem::path& prefix)
   for (int64_t i = 0; i < static_cast<int64_t>(d); ++i) {
     const int64_t mark = at<int64_t>(marks, i);
     if (mark < before || mark > static_cast<int64_t>(n) || (i == 0 && mark != 0))
-      fail("{}: document mark {} is {}, expected 0 … {}, not falling", name, i, mark, n);
+      fail("{}: document mark {} is {}, expected 0 … {} in ascending order", name, i, mark, n);
     documents_.push_back(starts_[static_cast<size_t>(mark)]);
     before = mark;
   }
@@ -124,7 +124,7 @@ void IndexedTokens::read(int64_t begin, std::span<int32_t> out) const {
         const T id = at<T>(from, i);
         if constexpr (std::is_same_v<T, int64_t>)
           if (id < std::numeric_limits<int32_t>::min() || id > std::numeric_limits<int32_t>::max())
-            fail("{}: token {} is {}, no 32-bit id", data_.path().string(), begin + done + i, id);
+            fail("{}: token {} is {}, expected a 32-bit id", data_.path().string(), begin + done + i, id);
         out[static_cast<size_t>(done + i)] = static_cast<int32_t>(id);
       }
       done += take;

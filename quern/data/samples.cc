@@ -57,7 +57,8 @@ StreamSamples::StreamSamples(const std::filesystem::path& prefix, int64_t length
     : tokens_(prefix), mask_(mask_beside(tokens_)), length_(length) {
   if (length < 1) fail("samples: length {}, expected 1 or more", length);
   if (count() < 1)
-    fail("{}: {} tokens, fewer than one row of {} and its last target", prefix.string(), tokens_.tokens(), length);
+    fail("{}: {} tokens, too few for one sequence of {} and its last target", prefix.string(), tokens_.tokens(),
+         length);
 }
 
 int64_t StreamSamples::count() const { return (tokens_.tokens() - 1) / length_; }

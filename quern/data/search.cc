@@ -23,7 +23,7 @@ bool stands_in(std::string_view text, std::string_view what) {
 
 SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_view seen) {
   const size_t n = s.tries.size();
-  if (n <= kTrialsShown) fail("a search among {} tries, expected more than {}", n, kTrialsShown);
+  if (n <= kTrialsShown) fail("a search among {} trials: expected more than {}", n, kTrialsShown);
   std::vector<size_t> shown;
   auto has = [&](size_t x) { return std::find(shown.begin(), shown.end(), x) != shown.end(); };
   SearchWorking w;

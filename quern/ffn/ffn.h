@@ -10,8 +10,8 @@ namespace quern {
 
 struct DepthCarry {
   Var router_state;  // [T, R], undefined before the first router
-  std::vector<std::vector<int32_t>>* expert_log =
-      nullptr;  // when set: each MoE layer appends its chosen experts [T·k]
+  // When set, each MoE layer appends its chosen experts [T·k].
+  std::vector<std::vector<int32_t>>* expert_log = nullptr;
 };
 
 class Ffn : public Module {

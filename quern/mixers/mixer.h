@@ -12,7 +12,7 @@
 
 namespace quern {
 
-// A snapshot wanted inside a segment: of the fixed parts as they are after its first `rows` rows.
+// A snapshot of recurrent state inside a segment: after its first `rows` rows.
 struct SnapshotPoint {
   int64_t segment, rows;
   SequenceState* into;
@@ -22,14 +22,14 @@ class ContextParallel;  // context.h
 class CacheShards;      // cache_shards.h
 
 struct Batch {
-  std::vector<int32_t> offsets;                // [segments + 1], rows of each segment (sequence or document)
-  std::vector<int32_t> positions;              // [T] absolute, from 0 in every sequence
-  std::vector<SequenceState*> states;          // one a segment, or empty (no state in or out; required for training)
-  std::vector<SnapshotPoint> snapshot_points;  // in order; only where every fixed part says snapshots_inside
-  const ContextParallel* context =
-      nullptr;  // when set: segments are parts of documents whose other rows lie on other ranks
-  const CacheShards* shards =
-      nullptr;  // when set: every rank has all rows, and the rows of caches lie over the ranks
+  std::vector<int32_t> offsets;        // [segments + 1], rows of each segment (sequence or document)
+  std::vector<int32_t> positions;      // [T] absolute, from 0 in every sequence
+  std::vector<SequenceState*> states;  // one per segment, or empty (no state in or out; required for training)
+  std::vector<SnapshotPoint> snapshot_points;  // in order; only if every recurrent part has snapshots_inside
+  // Context parallelism: segments are parts of documents whose other rows are on other ranks.
+  const ContextParallel* context = nullptr;
+  // Sharded KV cache: every rank has all rows of the batch, and its share of the cache.
+  const CacheShards* shards = nullptr;
 
   int64_t segments() const { return static_cast<int64_t>(offsets.size()) - 1; }
   int64_t tokens() const { return offsets.back(); }

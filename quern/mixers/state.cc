@@ -156,7 +156,7 @@ void SequenceState::truncate(int64_t length) {
     for (size_t k = 0; k < slots_[i].size(); ++k) {
       const StatePart& p = sites_[i].spec.parts[k];
       if (!p.per_token)
-        fail("state part '{}' of layer {} cannot be cut back to {} tokens: restore a snapshot instead", p.name,
+        fail("state part '{}' of layer {} cannot be truncated to {} tokens: restore a snapshot instead", p.name,
              sites_[i].layer, length);
       slots_[i][k].count -= length_ - length;
     }

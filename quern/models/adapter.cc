@@ -54,7 +54,7 @@ std::map<std::string, Pair> read_pairs(const SafetensorsFile& file) {
     const size_t a = name.find(".lora_A."), b = name.find(".lora_B.");
     const size_t at = std::min(a, b);
     if (!name.starts_with(kPrefix) || at == name.npos || entry.shape.size() != 2 || !name.ends_with("weight"))
-      fail("{}: tensor '{}' is no part of a LoRA matrix that is supported", file.path().string(), name);
+      fail("{}: tensor '{}' does not belong to a supported LoRA matrix", file.path().string(), name);
     Pair& p = pairs[name.substr(kPrefix.size(), at - kPrefix.size()) + ".weight"];
     (a != name.npos ? p.a_RK : p.b_NR) = file.tensor(name).to(DType::f32);
   }

@@ -67,11 +67,11 @@ std::string head_note(const TensorFolder& weights) {
 std::unique_ptr<Model> load(const Registry& registry, const std::filesystem::path& path, const LoadOptions& options,
                             const Json& config, const TensorFolder& weights, LoadReport& found) {
   std::unique_ptr<QuantizedReader> packed = QuantizedReader::open(path, config, weights);
-  if (packed && options.adapter) fail("{} holds packed weights: adapters go into the original folder", path.string());
-  if (packed && !options.pack) fail("{} holds packed weights: they serve, they cannot be trained", path.string());
+  if (packed && options.adapter) fail("{} is quantized: merge adapters into the original folder", path.string());
+  if (packed && !options.pack)
+    fail("{} is quantized, which supports inference only: train the original folder", path.string());
   if (packed && (options.scheme || options.head || options.hook))
-    fail("{} holds weights packed as {}: quantise from the original folder", path.string(),
-         to_string(packed->body()));
+    fail("{} is already quantized as {}: quantize the original folder", path.string(), to_string(packed->body()));
   const WeightPrepacking packing =
       packed ? WeightPrepacking(packed->body(), packed->head(), packed.get()) : packing_of(options);
   std::unique_ptr<Model> model = build_model(registry, config, &weights);
@@ -135,7 +135,7 @@ std::unique_ptr<Model> load_model(const Registry& registry, const std::filesyste
     if (report) *report = std::move(found);
     return model;
   } catch (const std::bad_alloc&) {
-    fail("{}: out of memory while loading {} MB of weights; packed as q8 or q4 they need less", path.string(),
+    fail("{}: out of memory while loading {} MB of weights; quantized as q8 or q4 they need less", path.string(),
          weights.bytes() / 1000000);
   }
 }

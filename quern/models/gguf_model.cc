@@ -54,7 +54,7 @@ class Metadata {
     for (const auto& [key, value] : file_.metadata())
       if (key.starts_with(arch_ + ".") && !known_.count(key) &&
           std::find(std::begin(kHarmless), std::end(kHarmless), key.substr(arch_.size() + 1)) == std::end(kHarmless))
-        fail("{}: {} is not understood, and may change what the model computes", where(key),
+        fail("{}: {} is not supported and may change what the model computes", where(key),
              value.is_array() ? "a list" : value.dump());
   }
 

@@ -137,7 +137,7 @@ Json byte_level(const Source& s) {
   if (split == std::end(kSplits))
     fail(
         "{}: '{}' is not supported, expected llama-bpe, qwen2, deepseek-r1-qwen, gpt-2 or smollm; put the model's "
-        "tokenizer.json beside the file",
+        "tokenizer.json next to the file",
         s.where("pre"), pre);
   Json::Array steps;
   if (split->digits) steps.push_back(object({{"type", "Digits"}, {"individual_digits", true}}));
@@ -233,12 +233,12 @@ Tokenizer gguf_tokenizer(const GgufFile& file) {
   const auto& m = file.metadata();
   const std::string path = file.path().string();
   auto it = m.find("tokenizer.ggml.model");
-  if (it == m.end()) fail("{}: it holds no tokenizer and there is no tokenizer.json beside it", path);
+  if (it == m.end()) fail("{} contains no tokenizer, and there is no tokenizer.json next to it", path);
   const std::string& kind = it->second.as_string(path + ", metadata 'tokenizer.ggml.model'");
   if (kind != "gpt2" && kind != "llama")
     fail(
         "{}, metadata 'tokenizer.ggml.model': '{}' is not supported, expected gpt2 or llama; put the model's "
-        "tokenizer.json beside the file",
+        "tokenizer.json next to the file",
         path, kind);
   const Source s(file);
   const Json j = kind == "gpt2" ? byte_level(s) : sentence_pieces(s);
@@ -247,7 +247,7 @@ Tokenizer gguf_tokenizer(const GgufFile& file) {
                                            .eos = static_cast<int32_t>(s.id("eos_token_id")),
                                            .pad = static_cast<int32_t>(s.id("padding_token_id"))});
   } catch (const Error& e) {
-    fail("{}, the tokenizer it holds: {}", path, e.what());
+    fail("{}, its tokenizer: {}", path, e.what());
   }
 }
 

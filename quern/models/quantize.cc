@@ -97,7 +97,7 @@ void check_quantized_target(const fs::path& to, const QuantizeOptions& o) {
   check(o.body, "scheme"), check(o.head, "head");
   if (!o.body.quantized()) fail("scheme: {}, expected q8, q4 or q8a8", to_string(o.body));
   if (fs::exists(to) && !(fs::is_directory(to) && fs::is_empty(to)))
-    fail("{} is there already: name a folder that is not", to.string());
+    fail("{} already exists: name a new folder", to.string());
 }
 
 void save_quantized(Model& model, const QuantizationRecorder& recorder, const NamedTensors& plain, const fs::path& to,

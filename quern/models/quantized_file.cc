@@ -86,11 +86,11 @@ std::unique_ptr<QuantizedReader> QuantizedReader::open(const std::filesystem::pa
   const std::string where = r->where_ + ", __metadata__ ";
   auto text = [&](const char* key) -> const std::string& {
     auto it = meta.find(key);
-    if (it == meta.end()) fail("{}{} is missing: config.json says these are packed weights", where, key);
+    if (it == meta.end()) fail("{}{} is missing: config.json says that these weights are quantized", where, key);
     return it->second;
   };
   if (text(kVersionKey) != kQuantizedVersion)
-    fail("{}{}: version '{}', this program reads '{}'; quantise the model again", where, kVersionKey,
+    fail("{}{}: version '{}', this program reads '{}'; quantize the model again", where, kVersionKey,
          text(kVersionKey), kQuantizedVersion);
   const std::string at = where + kIndexKey;
   const Json index = Json::parse(text(kIndexKey), at);
@@ -103,7 +103,7 @@ std::unique_ptr<QuantizedReader> QuantizedReader::open(const std::filesystem::pa
     r->entries_.push_back({m.at("name", what).as_string(what + ", name"), extent(m, "n", what), extent(m, "k", what),
                            quant_format_from_json(m.at("scheme", what), what + ", scheme")});
     if (!r->entries_.back().scheme.quantized())
-      fail("{}, scheme: {} is not packed", what, to_string(r->entries_.back().scheme));
+      fail("{}, scheme: {} is not a quantization format", what, to_string(r->entries_.back().scheme));
   }
   return r;
 }
@@ -111,18 +111,17 @@ std::unique_ptr<QuantizedReader> QuantizedReader::open(const std::filesystem::pa
 kernels::PrepackedWeight QuantizedReader::matrix(const std::string& name, int64_t n, int64_t k, const QuantFormat& s,
                                                  const std::function<Tensor()>&) {
   if (next_ == entries_.size())
-    fail("{}: the model asks for '{}' after the last of {} packed matrices", where_, name, next_);
+    fail("{}: the model needs '{}' after the last of {} quantized matrices", where_, name, next_);
   const Entry& e = entries_[next_];
   if (e.n != n || e.k != k || !(e.scheme == s))
-    fail("{}: packed matrix {} is '{}' [{}, {}] in {}, the model asks for '{}' [{}, {}] in {}", where_, next_, e.name,
+    fail("{}: quantized matrix {} is '{}' [{}, {}] in {}, the model needs '{}' [{}, {}] in {}", where_, next_, e.name,
          e.n, e.k, to_string(e.scheme), name, n, k, to_string(s));
   const std::string blob = blob_name(next_++);
   return kernels::QuantLinear::view(weights_.tensor(blob), n, k, s, fmt::format("{}, tensor '{}'", where_, blob));
 }
 
 void QuantizedReader::finish() const {
-  if (next_ != entries_.size())
-    fail("{}: {} packed matrices, the model asked for {}", where_, entries_.size(), next_);
+  if (next_ != entries_.size()) fail("{}: {} quantized matrices, the model needs {}", where_, entries_.size(), next_);
 }
 
 kernels::PrepackedWeight QuantizationRecorder::matrix(const std::string& name, int64_t n, int64_t k,

@@ -104,7 +104,7 @@ OptimizerGroups::OptimizerGroups(Module& model, const Registry& registry, const 
       }
     if (wanted.is_null()) return;
     if (p.value.defined() && p.value.dtype() != DType::f32)
-      fail("{} is kept as {}: an optimizer moves f32 values", name, dtype_name(p.value.dtype()));
+      fail("{} is stored as {}: optimizers update f32 parameters only", name, dtype_name(p.value.dtype()));
     if (int64_t l = layer_of(name); l >= 0) slot->lr_scale *= std::pow(c.layer_decay, layers - 1 - l);
     slot->name = name, slot->parameter = slot->whole = &p;
     auto [at, fresh] = by_optimizer.try_emplace(wanted.dump(), groups_.size());

@@ -35,7 +35,7 @@ void count(Score& s, bool right, double share) { ++s.asked, s.right += right, s.
 CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
                                      const CurriculumEvalOptions& o, const AnswerEvent& on_answer) {
   check(o.problems);
-  if (o.count < 1) fail("a count of {} problems a level, expected 1 or more", o.count);
+  if (o.count < 1) fail("{} problems per level: expected 1 or more", o.count);
   const auto started = std::chrono::steady_clock::now();
   Engine engine(model, {.max_sequences = o.sessions, .cache_bytes = 0, .tokenizer = &tokenizer});
   GenerateOptions generate = o.generate;

@@ -81,13 +81,13 @@ Group drawn(const std::vector<Attempt>& all, int64_t shown, Rng& r) {
 
 void check(const OwnAttemptOptions& o) {
   check(o.eval.problems);
-  if (o.shown < 1 || o.shown > 16) fail("{} attempts in an example, expected 1 to 16", o.shown);
+  if (o.shown < 1 || o.shown > 16) fail("{} solutions per example: expected 1 to 16", o.shown);
   if (o.eval.plan.n < o.shown)
-    fail("{} candidates a problem do not fill an example of {} attempts", o.eval.plan.n, o.shown);
+    fail("{} candidates per problem do not fill an example of {} solutions", o.eval.plan.n, o.shown);
   for (const double share : {o.unanimous, o.hopeless})
-    if (!(share >= 0 && share <= 1)) fail("a share of {} of the groups is kept, expected 0 to 1", share);
-  if (!(o.cut_short >= 0 && o.cut_short <= 1)) fail("{} of the searches cut short, expected 0 to 1", o.cut_short);
-  if (o.contested < 0) fail("{} contested groups a problem, expected 0 or more", o.contested);
+    if (!(share >= 0 && share <= 1)) fail("share of groups to keep {}: expected 0 to 1", share);
+  if (!(o.cut_short >= 0 && o.cut_short <= 1)) fail("share of searches cut short {}: expected 0 to 1", o.cut_short);
+  if (o.contested < 0) fail("{} contested groups per problem: expected 0 or more", o.contested);
 }
 
 OwnAttemptReport own_attempts(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,

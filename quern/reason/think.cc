@@ -110,14 +110,14 @@ struct ThinkRunner::Impl {
     for (int64_t s : x.sources) {
       const size_t seam = rendered.text.find(kSeam, from);
       if (seam == std::string::npos)
-        fail("the chat template does not write the question as it is: aggregation needs that");
+        fail("the chat template changes the question's text: aggregation needs it unchanged");
       add(from, seam);
       from = seam + std::string_view(kSeam).size();
       const std::vector<int32_t>& tail = candidate(x.round - 1, s).carried;
       prompt.insert(prompt.end(), tail.begin(), tail.end());
     }
     if (rendered.text.find(kSeam, from) != std::string::npos)
-      fail("the question holds U+E000, which marks where attempts go");
+      fail("the question contains U+E000, which is reserved for aggregation");
     add(from, rendered.text.size());
     return prompt;
   }

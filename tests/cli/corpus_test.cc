@@ -114,7 +114,7 @@ TEST(CliCorpus, NewDocumentsAgainstAnIndex) {
   EXPECT_EQ(Json::read(dir + "/index2/index.json").at("documents").as_int(), 60);
   r = shell(fmt::format("quern corpus dedup {0}/new.jsonl --out {0}/x --against {0}/index --mode compat", dir));
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.err.find("they have to be the same"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("use the same value"), std::string::npos) << r.err;
 }
 
 TEST(CliCorpus, FilterTellsReasons) {
@@ -166,7 +166,7 @@ TEST(CliCorpus, WordListsReject) {
   EXPECT_EQ(Json::parse(r.out).at("filtered").as_int(), 1);
   r = shell(fmt::format("quern corpus filter {0}/a.jsonl --lists {0}/nowhere --out {0}/n", dir));
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.err.find("nowhere is no folder"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("nowhere is not a folder"), std::string::npos) << r.err;
 }
 
 TEST(CliCorpus, BuildFollowsARecipe) {

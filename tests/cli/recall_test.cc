@@ -74,7 +74,7 @@ TEST(CliRecall, MistakesAreNamed) {
   EXPECT_EQ(shell(fmt::format("quern recall query x --mode sideways --db {}", d / "db")).code, 1);
   Ran r = shell(fmt::format("quern recall query x --db {}", d / "none"));
   EXPECT_EQ(r.code, 1);
-  EXPECT_NE(r.err.find("holds no recall index"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("is not a recall index"), std::string::npos) << r.err;
   r = shell(fmt::format("quern recall index {} --db {}", d / "missing.txt", d / "db"));
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("missing.txt: no such file"), std::string::npos) << r.err;

@@ -1,4 +1,4 @@
-// quern serve in the background, on a port of its own, until it goes out of scope.
+// Test helper: quern serve in the background, on a port of its own, until it goes out of scope.
 #pragma once
 #include "tests/cli/shell.h"
 

@@ -1,4 +1,4 @@
-// Running the binary as a person would.
+// Test helper: runs the binary as a user would.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -1,9 +1,8 @@
-// The rules of the house that a program can check, as pure functions from the text of a source file to complaints:
+// Rules of the code base that a program can check, as pure functions from the text of a source file to complaints:
 //
-//   direction   a room includes only rooms above it in quern/rooms.txt; inside one top folder (corpus/io,
-//   corpus/dedup, …)
-//               only those that its CMakeLists.txt names in DEPS, and these stand above it; the folder's own files
-//               include none of its inner rooms
+//   direction   a module includes only modules above it in quern/rooms.txt; inside one top folder (corpus/io,
+//               corpus/dedup, …) only those that its CMakeLists.txt names in DEPS, and these stand above it; the
+//               folder's own files include none of its inner modules
 //   opening     a file starts with a comment; a .cc may leave that to the header of its folder that it includes first
 //   length      no file exceeds kMaxLines
 //   crowding    no folder holds more than kMaxSources headers and sources

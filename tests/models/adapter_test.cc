@@ -86,7 +86,7 @@ TEST(Adapter, RefusesWhatItIsNot) {
   refused(good, {{kA, a}}, "lora_A and lora_B");
   refused(good, {{kA, numbers({2, 3}, 1)}, {kB, b}}, "do not fit");
   refused(good, {{"base_model.model.x.lora_A.weight", a}, {"base_model.model.x.lora_B.weight", b}}, "no such tensor");
-  refused(good, {{"base_model.model.x.weight", a}}, "no part of a LoRA matrix");
+  refused(good, {{"base_model.model.x.weight", a}}, "does not belong to a supported LoRA matrix");
   refused(good, {}, "no LoRA matrices");
 }
 

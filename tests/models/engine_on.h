@@ -1,5 +1,5 @@
-// For tests of the engine: a fixture over whole models of every family, and models that watch or disturb its
-// forwards.
+// Test helpers of the engine: a fixture over whole models of every family, and model wrappers that observe or disturb
+// forward passes.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// For tests: one folder of tests/goldens, and comparing a model with it.
+// Test helper: one folder of tests/goldens, and comparing a model with it.
 #pragma once
 #include <filesystem>
 #include <string>

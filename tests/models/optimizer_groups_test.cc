@@ -156,7 +156,7 @@ TEST(OptimizerGroups, MistakesAreNamed) {
   EXPECT_NE(message(c).find("did you mean 'momentum'"), std::string::npos);
   c = {};
   c.others = Json::parse(R"({"type": "muon"})");
-  EXPECT_NE(message(c).find("is no matrix"), std::string::npos);
+  EXPECT_NE(message(c).find("is not a matrix"), std::string::npos);
   c = {};
   c.rules = {Json::parse(R"({"kind": "vector"})")};
   EXPECT_NE(message(c).find("'vector'"), std::string::npos);

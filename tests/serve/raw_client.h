@@ -1,4 +1,4 @@
-// For tests: bytes to a port or socket of this machine and what comes back.
+// Test helper: sends bytes to a port or socket of this machine and returns the response.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
-// What a token costs once so many came before it: softmax attention, whose cache grows, beside memories of fixed
-// size. One layer without its projections would be another layer; so the whole layer is timed, and a layer of the
-// same width whose memory is empty is what every kind shares. Kinds take turns inside each repetition.
+// quern bench mixers --decode: cost of one token after a long context, for softmax attention, whose KV cache grows,
+// and recurrent memories of constant size. Whole layers are timed, with their projections; a layer of the same width
+// with an empty memory is the common part. Kinds take turns inside each repetition.
 #include <chrono>
 #include <memory>
 #include <vector>

@@ -1,6 +1,6 @@
-// What a draft model would bring if so many of its guesses came true: answers whose tokens are prescribed, guessed by
-// a model that does all its work and then says what it is told, beside the same answers without guesses, in turn. The
-// engine has had one answer before, from which it knows what rows and guesses cost.
+// quern bench draft: the speedup of a draft model as a function of its acceptance rate. Outputs have prescribed
+// tokens; a model that does all the work of drafting returns prescribed drafts, compared in turn with the same outputs
+// without drafts. The engine serves one request first, to learn the costs of tokens and drafts.
 #include <algorithm>
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// "CCA pays on CPU": one layer with its projections, against MHA of the same width, in one run.
+// Cost of one attention layer with its projections, CCA compared with MHA of the same width, in one run.
 #pragma once
 #include <cstdint>
 #include <string>

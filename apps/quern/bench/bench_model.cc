@@ -1,7 +1,7 @@
-// Decoding: states are filled to the depth with random rows instead of being fed, so that 8K tokens of context cost a
-// second and not a minute; every step then reads real weights and a real cache. One repetition is the read bandwidth
-// measured before and after a step, and the step; the figure is the median of the repetitions' ratios.
-// Prefill: the prompt in one forward, against the bf16 peak; flops are two a weight read, embedding rows aside.
+// Decode: states are filled to the depth with random rows instead of a prefill, so that 8K tokens of context cost a
+// second and not a minute; every step then reads real weights and a real KV cache. One repetition is the read
+// bandwidth before and after a step, and the step; the result is the median of the repetitions' ratios. Prefill: the
+// prompt in one forward pass, compared with the bf16 peak; flops are two per weight read, embedding rows excluded.
 #include "apps/quern/bench/bench_model.h"
 
 #include <algorithm>

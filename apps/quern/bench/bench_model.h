@@ -1,5 +1,5 @@
-// Speed of a whole model: prompt and generation at several depths and batch sizes, with the bytes each token touches
-// and the share of what this machine could do, measured in the same run.
+// Speed of a whole model: prefill and decode at several depths and batch sizes, with the bytes read per token and the
+// ratio to this machine's limit, measured in the same run.
 #pragma once
 #include <cstdint>
 #include <memory>

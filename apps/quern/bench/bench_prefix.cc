@@ -1,6 +1,6 @@
-// Time to the first token of a request that shares most of its prompt with an earlier one, against the same prompt
-// cold. Twice: the shared part ending somewhere, and ending at a turn. Every repetition has an engine of its own, so
-// that nothing is known but the first request.
+// Time to first token of a request that shares most of its prompt with an earlier one (prefix cache), compared with
+// the same prompt cold. Twice: the shared part ends anywhere, and at a turn. Every repetition has its own engine, so
+// that only the first request is cached.
 #include <algorithm>
 
 #include "apps/quern/bench/bench_model.h"

@@ -1,8 +1,8 @@
-// What guessing ahead costs and brings.
-//   rows: a step of n rows of one sequence beside a step of one, in turn, with the marks of the state that a wrong
-//   guess goes back to: none, one before the guessed rows, one behind each; answers: the engine with guesses beside
-//   the engine without, in turn, on answers whose every token is prescribed (a constraint leaves no other): one
-//   copies its prompt but for every 20th token, the other repeats nothing.
+// Cost and benefit of speculative decoding.
+//   rows:    a step of n tokens of one sequence compared with a step of one, in turn, with the rollback points a
+//            rejected draft returns to: none, one before the draft, one after each token
+//   answers: the engine with drafts compared with the engine without, in turn, on outputs whose every token is
+//            prescribed by a constraint: one copies its prompt except every 20th token, the other repeats nothing
 #include <algorithm>
 #include <chrono>
 

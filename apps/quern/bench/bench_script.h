@@ -1,5 +1,5 @@
-// For benches of guessing ahead: answers whose every token is prescribed, so that nothing hangs on what random
-// weights say.
+// For benchmarks of speculative decoding: outputs whose every token is prescribed, so that random weights do not
+// matter.
 #pragma once
 #include <cstdint>
 #include <memory>

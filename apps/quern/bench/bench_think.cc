@@ -1,5 +1,5 @@
-// What thinking by a plan costs beside its tokens: problems thought about one after the other, and in turn with each
-// the same prompts answered in plain batches, a round at a time, with as many tokens drawn.
+// quern bench think: overhead of test-time compute plans: problems solved with a plan, one after the other, and in
+// turn with each the same prompts in plain batches, round by round, with as many sampled tokens.
 #include <chrono>
 
 #include "apps/quern/bench/bench_model.h"

@@ -1,6 +1,6 @@
-// A training step of a named shape on random tokens: forward, backward and optimizer by the clock, tokens a second,
-// and the share of the machine's peak that the model's own flops make (three times the large products of a forward;
-// attention's products and scans are not counted). Every step is set against the peak measured before and after it.
+// A training step of a named shape on random tokens: time of forward, backward and optimizer, tokens per second, and
+// model flops (three times the large matrix products of a forward; attention's products and scans are not counted) as
+// a share of the machine's peak, measured before and after every step.
 #include <chrono>
 
 #include "apps/quern/bench/bench_model.h"

@@ -1,6 +1,6 @@
-// Attention over ranks, measured: every way of joining (mixers/reduce_partials.h) and the two that move keys and
-// values, against attending one's own shard alone; and modeled: the same moves replayed on networks of up to 1 024
-// ranks.
+// Attention over ranks, measured: every way of combining partial results (mixers/ranks/reduce_partials.h) and the two
+// that move keys and values, compared with attending one's own shard only; and modeled: the same communication
+// schedules on networks of up to 1 024 ranks.
 #pragma once
 #include <cstdint>
 

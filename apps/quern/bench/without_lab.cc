@@ -1,4 +1,4 @@
-// What a build without the lab (QUERN_LAB=OFF) says of the research verbs.
+// What a build without the lab (QUERN_LAB=OFF) reports for the research verbs.
 #include "apps/quern/bench/bench_tree.h"
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"

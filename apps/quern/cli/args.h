@@ -1,4 +1,5 @@
-// Flags of a verb. One declaration gives parsing, `--help` and "did you mean". Positional words are declared too.
+// Command line parser of a verb. One declaration gives parsing, `--help` and "did you mean". Positional arguments are
+// declared too.
 //
 //   Args a("run", "generate text from a prompt, or chat");
 //   a.positional("DIR", dir)

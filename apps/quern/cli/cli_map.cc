@@ -1,4 +1,4 @@
-// One map at a time, drawn on the calling thread.
+// Records one map at a time, on the calling thread.
 #include "apps/quern/cli/cli_map.h"
 
 namespace quern {

@@ -1,6 +1,6 @@
-// Every place of the command line as its own declarations have it: whoever would print `--help` gives what it knows
-// to the map instead, while one is being drawn. Shell completion is made of it, so there is no second list of verbs
-// or flags.
+// Map of all verbs and flags, collected from their own declarations: while a map is recorded, a verb that would print
+// `--help` adds what it declares to the map instead. Shell completion is generated from it, so there is no second list
+// of verbs or flags.
 #pragma once
 #include <functional>
 #include <string>

@@ -1,5 +1,4 @@
-// Completions as the three shells want them: find the place the words lead to, then offer its verbs or flags, or
-// files.
+// Completion scripts of three shells: find the verb that the words lead to, then offer its verbs or flags, or files.
 #include <algorithm>
 
 #include "apps/quern/cli/args.h"

@@ -1,4 +1,4 @@
-// Ctrl-C stops the answer, not the program: while an Interrupt lives, SIGINT only sets a flag.
+// Ctrl-C stops the generation, not the program: while an Interrupt exists, SIGINT only sets a flag.
 #pragma once
 #include <csignal>
 

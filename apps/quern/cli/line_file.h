@@ -1,4 +1,4 @@
-// Lines that become a file once all of them are written: FILE appears whole or not at all. "-" is stdout.
+// Writes lines to a file that appears only when complete. "-" is stdout.
 #pragma once
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Choosing from a table of verbs, and the table as help.
+// Dispatches by a table of verbs, and prints the table as help.
 #include "apps/quern/cli/menu.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A verb that only leads to others: `quern recall index|query|…`. One table gives the choice, `--help`, and what a
-// word that is none of them may have meant.
+// A verb with sub-verbs: `quern recall index|query|…`. One table gives dispatch, `--help`, and suggestions for unknown
+// words.
 //
 //   constexpr MenuItem kItems[] = {{"index", "PATH… --db DIR", "create or update a search index", recall_index}};
 //

@@ -1,4 +1,4 @@
-// What long work says on stderr: a line that is rewritten on a terminal, else a line every ten seconds.
+// Progress on stderr: a line that is rewritten on a terminal, else a line every ten seconds.
 #pragma once
 #include <fmt/format.h>
 #include <unistd.h>

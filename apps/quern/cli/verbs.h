@@ -1,4 +1,4 @@
-// The verbs. Each takes the words after its name and returns the exit code.
+// The verbs. Each takes the arguments after its name and returns the exit code.
 #pragma once
 #include <span>
 #include <string>

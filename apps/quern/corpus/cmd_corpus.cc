@@ -1,4 +1,4 @@
-// quern corpus: from raw documents to a corpus, whole (build) or stage by stage.
+// quern corpus: builds a training corpus from raw documents, in one run (build) or stage by stage.
 #include "apps/quern/corpus/cmd_corpus.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// quern corpus train-classifier: a filter of one's own from examples of good and bad texts.
+// quern corpus train-classifier: trains a text quality filter from good and bad examples.
 #include <cstdio>
 
 #include "apps/quern/cli/args.h"

@@ -1,5 +1,4 @@
-// quern corpus stats | tokenize | mix | sketch | parquet: the stages that read documents and count or write them
-// otherwise.
+// quern corpus stats | tokenize | mix | sketch | parquet: stages that count documents or convert them.
 #include <charconv>
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// quern study: variants of a recipe trained on the same tokens, and what separates them (lab/ablation/study.h).
+// quern study: ablation studies: variants of a recipe trained on the same tokens and compared (lab/ablation/study.h).
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"

@@ -1,4 +1,4 @@
-// Deep e-prop, its ablations and the gradient, side by side: cosines, learning, cost (lab/eprop).
+// Compares deep e-prop, its ablations and the gradient: cosines, learning, cost (lab/eprop).
 #include "apps/quern/lab/learn_eprop.h"
 
 #include "apps/quern/cli/args.h"

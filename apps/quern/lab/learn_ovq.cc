@@ -1,5 +1,5 @@
-// A small model learns to remember a few things and is asked about many: softmax attention, OVQ attention with any
-// size of its dictionary, a learned codebook, the delta rules and linear attention.
+// A small model learns to remember a few items and is tested on many: softmax attention, OVQ attention with any size
+// of dictionary, a learned codebook, the delta rules and linear attention.
 #include "apps/quern/lab/learn_ovq.h"
 
 #include <numeric>

@@ -1,5 +1,5 @@
-// quern doctor: what this machine offers — instruction set, threads, quota, memory, bandwidth, libraries — whether a
-// model fits, and what to do where something stands in the way.
+// quern doctor: reports what this machine offers (instruction set, threads, quota, memory, bandwidth, libraries),
+// whether a model fits, and what to do about problems.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>

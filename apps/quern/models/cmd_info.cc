@@ -1,5 +1,5 @@
-// quern info: family, sizes, parameters (all, and active per token), memory of the state, and the weights' types — of
-// a folder, or of a named shape without any weights.
+// quern info: family, sizes, parameters (all, and active per token), memory of the state, and weight types, of a
+// folder or of a named shape without weights.
 #include <map>
 #include <optional>
 

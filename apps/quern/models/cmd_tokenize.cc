@@ -1,4 +1,4 @@
-// quern tokenize | detokenize: text to ids and back, for pipes. Without words the text comes from stdin.
+// quern tokenize | detokenize: text to ids and back, for pipes. Without arguments the text comes from stdin.
 #include <cstdio>
 #include <iostream>
 #include <iterator>

@@ -1,4 +1,4 @@
-// Weight flags and loading.
+// Weight format flags and loading.
 #include "apps/quern/models/context.h"
 
 #include "quern/infer/cache/kv_type.h"

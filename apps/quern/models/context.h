@@ -1,5 +1,4 @@
-// What the verbs share: the flags that say how weights are kept, and loading a folder with a word on what was left
-// over.
+// What the verbs share: the weight format flags, and loading a folder with a report of unused tensors.
 #pragma once
 #include <filesystem>
 #include <memory>

@@ -1,4 +1,4 @@
-// Another folder's weights stay as they lie there, or in bf16.
+// A draft model from another folder keeps its weight format, or uses bf16.
 #include "apps/quern/models/draft_flags.h"
 
 #include "apps/quern/models/context.h"

@@ -1,4 +1,4 @@
-// Following refs to snapshots.
+// Resolves refs to snapshots.
 #include "apps/quern/models/hub_models.h"
 
 #include <algorithm>

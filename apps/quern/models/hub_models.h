@@ -1,8 +1,8 @@
-// Models in the cache of the Hugging Face hub, by the names they have there: org/name, or org/name@revision.
+// Models in the local Hugging Face cache, by their hub names: org/name, or org/name@revision.
 //   $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub:
 //     models--org--name/refs/main           a commit
 //     models--org--name/snapshots/<commit>  the folder
-// Only what is there already is found: nothing is downloaded.
+// Only what is already there is found: nothing is downloaded.
 #pragma once
 #include <filesystem>
 #include <string>

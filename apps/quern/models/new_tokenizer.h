@@ -1,5 +1,5 @@
-// A byte-level BPE tokenizer trained on the curriculum generator's text, with the ids ZAYA and Llama folders expect
-// of their special tokens, and every file Hugging Face looks for beside it.
+// A byte-level BPE tokenizer trained on generated text, with the special token ids that ZAYA and Llama folders expect,
+// and every file Hugging Face looks for.
 #pragma once
 #include <cstdint>
 #include <filesystem>

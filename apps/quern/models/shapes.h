@@ -1,4 +1,4 @@
-// Named shapes for `quern new`: configurations of the families at sizes from a test's to the published one.
+// Named shapes for `quern new`: configurations of the families from test sizes to the published ones.
 #pragma once
 #include <string>
 #include <vector>

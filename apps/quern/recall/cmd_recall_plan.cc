@@ -1,4 +1,4 @@
-// quern recall plan: the memory's kernel as a planner in a grid world, and how well its identities hold.
+// quern recall plan: planning in a grid world with the kernel of retrieval, and how well its identities hold.
 #include <algorithm>
 #include <cmath>
 

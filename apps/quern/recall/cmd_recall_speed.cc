@@ -1,5 +1,5 @@
-// quern recall speed: a line a document, a line a query; how fast they are indexed and answered on this machine, and
-// what BM25 found, for comparison with other programs (bench/peers/recall.py).
+// quern recall speed: indexing and query speed on this machine (one document per line, one query per line), and the
+// BM25 results, for comparison with other programs (bench/peers/recall.py).
 #include <algorithm>
 #include <chrono>
 #include <ctime>

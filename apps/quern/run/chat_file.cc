@@ -1,4 +1,4 @@
-// Between a chat, the engine's prefix cache and a state file.
+// Moves a chat between the engine's prefix cache and a state file.
 #include "apps/quern/run/chat_file.h"
 
 #include "quern/infer/cache/state_file.h"

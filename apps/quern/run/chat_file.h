@@ -1,5 +1,5 @@
-// A chat of quern run in a file: what was said, and what was computed of it, so that a long conversation goes on at
-// once instead of being read again.
+// A saved chat of quern run: the messages and the model's state, so that a long conversation continues without
+// prefilling it again.
 #pragma once
 #include <filesystem>
 #include <string>

@@ -1,5 +1,5 @@
-// quern demo: the small model that comes with Quern works out problems it has never seen, then thinks longer about
-// two hard ones. With --train, a model from nothing instead (demo_train.cc).
+// quern demo: the small model that comes with Quern solves problems it has never seen, then uses test-time compute on
+// two hard ones. With --train, trains a model from scratch instead (demo_train.cc).
 #include <unistd.h>
 
 #include "apps/quern/cli/args.h"

@@ -1,4 +1,4 @@
-// quern eval: a model on the held-out curriculum, by level and kind, alone or with more thinking.
+// quern eval: evaluates a model on held-out synthetic problems, by level and kind, with or without test-time compute.
 #include <unistd.h>
 
 #include "apps/quern/cli/args.h"

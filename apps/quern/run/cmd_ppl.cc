@@ -1,4 +1,4 @@
-// quern ppl: perplexity of a text, and against a reference model the KL divergence: what quantizing costs.
+// quern ppl: perplexity of a text, and the KL divergence from a reference model, which measures quantization loss.
 #include <unistd.h>
 
 #include <cmath>

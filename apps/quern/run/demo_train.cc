@@ -1,5 +1,5 @@
-// quern demo --train: a ZAYA model from nothing in about a minute. Text comes from the curriculum generator, a
-// tokenizer is trained on it, then the model; at the end it is measured on texts it never saw, and speaks.
+// quern demo --train: trains a ZAYA model from scratch in about a minute. Text is generated, a tokenizer is trained on
+// it, then the model; at the end it is evaluated on held-out texts and generates a sample.
 #include <unistd.h>
 
 #include <chrono>

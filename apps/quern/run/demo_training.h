@@ -1,5 +1,5 @@
-// The demo's training loop: packed documents, AdamW with warm-up and cosine decay over a time budget, the
-// balancing-bias controller of ZAYA's router. Later recipes replace it; it shows that every part of the model learns.
+// The demo's training loop: packed sequences, AdamW with warmup and cosine decay over a time budget, and the balancing
+// controller of ZAYA's router. It shows that every part of the model learns; quern train runs recipes.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// quern run --think: one question, thought about by a plan; progress on stderr, the chosen response on stdout.
+// quern run --think: test-time compute on one question; progress on stderr, the chosen response on stdout.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// quern export: a training checkpoint as a Hugging Face folder.
+// quern export: converts a training checkpoint to a Hugging Face folder.
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"

@@ -1,6 +1,6 @@
-// quern paper: the claims of papers/<name>/claims.toml, and measuring them again.
-// A claim: id, paper (value and conditions), command (ours), value (JSON pointer into the command's output),
-// at_least or at_most, measured, verdict ("met", "not met", "not measurable here") and why.
+// quern paper: lists the claims of papers/<name>/claims.toml, and measures them again. A claim: id, paper (value and
+// conditions), command (ours), value (JSON pointer into the command's output), at_least or at_most, measured, verdict
+// ("met", "not met", "not measurable here") and why.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

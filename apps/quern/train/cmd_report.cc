@@ -1,4 +1,4 @@
-// quern report: the page of a training run, or of several over each other.
+// quern report: HTML report of a training run, or of several overlaid.
 #include <cstdio>
 
 #include "apps/quern/cli/args.h"

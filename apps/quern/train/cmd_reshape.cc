@@ -1,4 +1,4 @@
-// quern reshape: a training checkpoint for another number of ranks or another architecture.
+// quern reshape: reshards a training checkpoint for another number of ranks, or converts it to another architecture.
 #include <unistd.h>
 
 #include <chrono>

@@ -36,7 +36,7 @@ std::string identity_of(const Inputs& in, const DedupConfig& c, const Ranks& ran
 
 void check(const DedupConfig& c) {
   if (c.near && c.bands.bands * c.bands.rows > c.sketch.rows)
-    fail("{} bands of {} rows want {} rows, the sketch has {}", c.bands.bands, c.bands.rows,
+    fail("{} LSH bands of {} rows need a signature of {} rows, it has {}", c.bands.bands, c.bands.rows,
          c.bands.bands * c.bands.rows, c.sketch.rows);
   if (!(c.threshold >= 0 && c.threshold <= 1)) fail("threshold {}: expected a number from 0 to 1", c.threshold);
 }
@@ -77,10 +77,11 @@ DedupRun::DedupRun(const Inputs& inputs, const DedupConfig& config, const fs::pa
       index_(read_index_head(config, ranks.first())),
       folder_(out, identity_of(inputs, config, ranks), ranks) {
   if (index_.sources.size() + in_.sources.size() > kMaxSources)
-    fail("{} sources of the index and {} new ones, at most {}", index_.sources.size(), in_.sources.size(),
-         kMaxSources);
+    fail("{} sources in the index and {} new ones: expected at most {} together", index_.sources.size(),
+         in_.sources.size(), kMaxSources);
   if (index_.files + in_.files.size() > kMaxFiles)
-    fail("{} files behind the index and {} new ones, at most {}", index_.files, in_.files.size(), kMaxFiles);
+    fail("{} files in the index and {} new ones: expected at most {} together", index_.files, in_.files.size(),
+         kMaxFiles);
   if (folder_.state().is_null() && ranks_.first()) prepare_output(out_);
   // Every rank has the files of all of them open at once.
   want_open_files(64 + static_cast<size_t>(ranks_.size() + 2) * (band_files() + 8));

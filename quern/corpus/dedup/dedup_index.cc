@@ -37,7 +37,7 @@ namespace {
 void check_parts(const fs::path& folder, const Json& parts, bool hashes) {
   for (const auto& [name, part] : parts.as_object("parts")) {
     const fs::path file = folder / name;
-    if (!fs::exists(file)) fail("{}: index.json names it, and it is missing", file.string());
+    if (!fs::exists(file)) fail("{} is missing, but index.json lists it", file.string());
     const auto expected = static_cast<uint64_t>(part.at("bytes", "index.json").as_int("bytes"));
     if (const uint64_t found = fs::file_size(file); found != expected)
       fail("{} is damaged: expected {} bytes, found {}", file.string(), expected, found);
@@ -56,7 +56,7 @@ void sync(const fs::path& path) {
   const bool ok = fd >= 0 && ::fsync(fd) == 0;
   const int e = errno;
   if (fd >= 0) ::close(fd);
-  if (!ok) fail("cannot bring {} to the disk: {}", path.string(), std::strerror(e));
+  if (!ok) fail("cannot sync {} to disk: {}", path.string(), std::strerror(e));
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ IndexHead read_index_head(const DedupConfig& c, bool hashes) {
   const Json wanted = index_settings(c), &found = j.at("settings", "index.json");
   for (const auto& [key, value] : wanted.as_object())
     if (const Json* theirs = found.find(key); !theirs || *theirs != value)
-      fail("{}: {} is {} in the index and {} in this run; they have to be the same", c.against, key,
+      fail("{}: {} is {} in the index and {} in this run; use the same value", c.against, key,
            theirs ? theirs->dump() : "missing", value.dump());
   check_parts(c.against, j.at("parts", "index.json"), hashes);
   head.documents = static_cast<uint64_t>(j.at("documents", "index.json").as_int("documents"));

@@ -167,7 +167,7 @@ void DedupRun::gather_rows(uint64_t rows) {
   for (int r = 0; r < ranks_.size(); ++r) rows_.add(Segment::look(folder_.of_rank(r), band_files()));
   rows_.arrange();
   if (rows_.rows() != index_.documents + rows)
-    fail("{} rows were read and {} are on disk: did an input or the index change?", index_.documents + rows,
+    fail("{} records were read but {} are on disk: did an input or the index change?", index_.documents + rows,
          rows_.rows());
   rows_.statuses(statuses_);
   sources_ = rows_.sources();
@@ -199,7 +199,7 @@ void DedupRun::read(const Json* from) {
           [&](Block& b) {
             while (blocks.next(b)) {
               b.first += index_.documents;
-              if (b.first + b.rows.size() > UINT32_MAX) fail("more than 2^32 rows in one run");
+              if (b.first + b.rows.size() > UINT32_MAX) fail("more than 2^32 records in one run: split the inputs");
               if (mine(b)) return true;
             }
             end = b.after;

@@ -108,7 +108,8 @@ void DedupRun::write_again(BlockPosition at, Sink& sink, uint64_t& documents) {
       [&](Block& b) {
         while (blocks.next(b)) {
           b.first += index_.documents;
-          if (b.first + b.rows.size() > statuses_.size()) fail("the inputs grew between the two readings");
+          if (b.first + b.rows.size() > statuses_.size())
+            fail("an input grew between the two passes: do not write to inputs during a run");
           if (mine(b)) return true;
         }
         at = b.after;
@@ -123,7 +124,8 @@ void DedupRun::write_again(BlockPosition at, Sink& sink, uint64_t& documents) {
         report_progress("write", p.after.packed, in_.bytes(), documents);
       });
   for (size_t f = 0; f < in_.files.size(); ++f) report_.input_hashes.push_back(blocks.hash(f));
-  if (index_.documents + at.next != statuses_.size()) fail("the inputs shrank between the two readings");
+  if (index_.documents + at.next != statuses_.size())
+    fail("an input shrank between the two passes: do not write to inputs during a run");
   sink.note(at);
 }
 

@@ -81,7 +81,7 @@ TEST_F(ResumeTest, AnotherConfigurationStartsOver) {
 TEST_F(ResumeTest, OneProcessAtATime) {
   fs::create_directories(root_ / "busy");
   RunFolder other(root_ / "busy", "x");
-  EXPECT_NE(message_of([&] { run("busy"); }).find("another process is writing there"), std::string::npos);
+  EXPECT_NE(message_of([&] { run("busy"); }).find("is being written by another process"), std::string::npos);
 }
 
 // As after a kill: the one before is on its way out.
@@ -110,7 +110,7 @@ TEST_F(ResumeTest, NeverTwoAtOnce) {
   std::string message = message_of([&] { mine = std::make_unique<RunFolder>(root_ / "done", "x"); });
   leaves.join();
   if (mine) message = message_of([&] { RunFolder(root_ / "done", "x"); });
-  EXPECT_NE(message.find("another process is writing there"), std::string::npos) << message;
+  EXPECT_NE(message.find("is being written by another process"), std::string::npos) << message;
 }
 
 // Killed between its manifest and the end: the folder is refused as a finished one, but the leftovers go.

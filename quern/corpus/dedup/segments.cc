@@ -70,7 +70,7 @@ void Segments::arrange() {
   std::sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
   uint64_t next = 0;
   for (const Span& s : spans_) {
-    if (s.first != next) fail("the ranks' readings leave rows {} to {} out: did an input change?", next, s.first);
+    if (s.first != next) fail("no rank read records {} to {}: did an input change?", next, s.first);
     next = s.first + s.rows;
   }
 }

@@ -52,14 +52,14 @@ class Bytes {
   }
   std::string word() {
     const size_t end = b_.find('\0');
-    if (end == b_.npos) bad("a word without an end");
+    if (end == b_.npos) bad("a word is not terminated");
     std::string w(b_.substr(0, end));
     b_.remove_prefix(end + 1);
     return w;
   }
   template <class T>
   std::vector<T> array(uint64_t n) {
-    if (n > b_.size() / sizeof(T)) bad("a table longer than the rest");
+    if (n > b_.size() / sizeof(T)) bad("a table is longer than the file");
     std::vector<T> v(n);
     std::memcpy(v.data(), raw(n * sizeof(T)).data(), n * sizeof(T));
     return v;
@@ -78,7 +78,7 @@ struct Quantizer {  // a row as codes of its parts
     dim = in.take<int32_t>(), parts = in.take<int32_t>(), width = in.take<int32_t>(), last_width = in.take<int32_t>();
     if (dim < 1 || parts < 1 || width < 1 || last_width < 1 || last_width > width ||
         int64_t{parts - 1} * width + last_width != dim)
-      in.bad("parts of rows that do not add up");
+      in.bad("quantized parts do not add up to the row");
     centroids = in.array<float>(static_cast<uint64_t>(dim) * 256);
   }
   const float* centroid(int part, uint8_t code) const {
@@ -107,11 +107,12 @@ struct RowTable {
     if (n < 0) in.bad("a negative number of codes");
     codes = in.array<uint8_t>(static_cast<uint64_t>(n));
     parts.read(in);
-    if (parts.dim != columns || int64_t{parts.parts} * rows != n) in.bad("codes that are not of its rows");
+    if (parts.dim != columns || int64_t{parts.parts} * rows != n)
+      in.bad("the number of codes does not match the rows");
     if (!norms) return;
     norm_codes = in.array<uint8_t>(static_cast<uint64_t>(rows));
     norm_parts.read(in);
-    if (norm_parts.dim != 1) in.bad("norms of more than one number");
+    if (norm_parts.dim != 1) in.bad("a norm has more than one number");
   }
   // f(column, value) over the row.
   template <class F>
@@ -251,15 +252,16 @@ FastText FastText::load(const std::filesystem::path& file) {
 FastText FastText::from_bytes(std::string_view bytes, const std::string& name) {
   Bytes in(bytes, name);
   auto m = std::make_shared<Model>();
-  if (bytes.size() < 8 || in.take<int32_t>() != kMagic) fail("{} is no fastText model", name);
+  if (bytes.size() < 8 || in.take<int32_t>() != kMagic) fail("{} is not a fastText model", name);
   const auto version = in.take<int32_t>();
-  if (version != 11 && version != 12) fail("{}: a fastText model of version {}, expected 11 or 12", name, version);
+  if (version != 11 && version != 12) fail("{}: fastText format version {}, expected 11 or 12", name, version);
   int32_t args[12];
   for (int32_t& a : args) a = in.take<int32_t>();
   in.take<double>();
   m->dim = args[0], m->word_ngrams = args[5], m->loss = static_cast<Loss>(args[6]);
   m->bucket = args[8], m->minn = args[9], m->maxn = version == 11 ? 0 : args[10];
-  if (args[7] != 3) fail("{}: a fastText model of words (kind {}), expected a supervised one (3)", name, args[7]);
+  if (args[7] != 3)
+    fail("{}: a fastText model of kind {} (word vectors), expected a supervised one (3)", name, args[7]);
   if (args[6] < 1 || args[6] > 4) fail("{}: loss {}, expected 1 to 4", name, args[6]);
   const auto size = in.take<int32_t>(), words = in.take<int32_t>(), labels = in.take<int32_t>();
   in.take<int64_t>();
@@ -274,7 +276,7 @@ FastText FastText::from_bytes(std::string_view bytes, const std::string& name) {
     std::string word = in.word();
     const auto count = in.take<int64_t>();
     const bool label = in.take<int8_t>() == 1;
-    if (label != (i >= words)) in.bad("labels are to come behind words");
+    if (label != (i >= words)) in.bad("a label comes before a word");
     if (label) m->labels.push_back(word), m->label_counts.push_back(count);
     m->ids.emplace(std::move(word), i);
   }
@@ -285,7 +287,7 @@ FastText FastText::from_bytes(std::string_view bytes, const std::string& name) {
   }
   for (int64_t i = 0; i < m->pruned; ++i) {
     const auto from = in.take<int32_t>(), to = in.take<int32_t>();
-    if (to < 0 || to >= m->pruned) in.bad("a bucket outside the table");
+    if (to < 0 || to >= m->pruned) in.bad("a bucket is outside the table");
     m->pruned_to[from] = to;
   }
   const bool quantized = in.flag();

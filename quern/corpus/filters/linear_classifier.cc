@@ -54,7 +54,7 @@ LinearClassifier LinearClassifier::train(const std::vector<TextFeatures>& good, 
                                          const ClassifierTraining& t, ClassifierReport& report) {
   if (good.size() < kHeldOut || bad.size() < kHeldOut)
     fail("{} good and {} bad texts: expected at least {} of each", good.size(), bad.size(), kHeldOut);
-  if (t.passes < 1 || t.passes > 1000) fail("{} passes: expected 1 to 1000", t.passes);
+  if (t.passes < 1 || t.passes > 1000) fail("{} training passes: expected 1 to 1000", t.passes);
   LinearClassifier c;
   struct Example {
     const TextFeatures* f;
@@ -120,7 +120,7 @@ LinearClassifier LinearClassifier::load(const std::filesystem::path& file) {
   const std::string s = read_file(file);
   LinearClassifier c;
   const size_t bytes = kMagic.size() + sizeof(float) * (1 + c.weights_.size());
-  if (!s.starts_with(kMagic)) fail("{} is no classifier that quern corpus train-classifier wrote", file.string());
+  if (!s.starts_with(kMagic)) fail("{} is not a classifier written by quern corpus train-classifier", file.string());
   if (s.size() != bytes) fail("{} is {} bytes long, expected {}", file.string(), s.size(), bytes);
   std::memcpy(&c.bias_, s.data() + kMagic.size(), sizeof c.bias_);
   std::memcpy(c.weights_.data(), s.data() + kMagic.size() + sizeof c.bias_, c.weights_.size() * sizeof(float));

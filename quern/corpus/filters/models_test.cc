@@ -61,7 +61,7 @@ TEST(FastTextModel, DamageIsAnError) {
       }
     }
   }
-  EXPECT_NE(message_of([] { FastText::from_bytes("no model", "x.bin"); }).find("x.bin is no fastText model"),
+  EXPECT_NE(message_of([] { FastText::from_bytes("no model", "x.bin"); }).find("x.bin is not a fastText model"),
             std::string::npos);
 }
 

@@ -55,7 +55,7 @@ class Decontamination : public DocumentFilter {
 NgramIndex::NgramIndex(NgramOptions o) : o_(o) {
   if (o.n < 2 || o.n > 1000) fail("n-grams of {} words: expected 2 to 1000", o.n);
   if (o.shortest < 1 || o.shortest > o.n) fail("shortest item {}: expected 1 to {}", o.shortest, o.n);
-  if (o.minimum < 1) fail("{} n-grams in common: expected 1 or more", o.minimum);
+  if (o.minimum < 1) fail("minimum of {} common n-grams: expected 1 or more", o.minimum);
 }
 
 void NgramIndex::add(std::string_view item) {

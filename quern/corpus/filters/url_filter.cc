@@ -75,8 +75,8 @@ FilterMaker url_filter(const std::string& folder) {
   namespace fs = std::filesystem;
   const fs::path at = fs::path(folder) / "url";
   if (folder.empty() || !fs::is_directory(at))
-    fail("filter url: name a folder of lists that holds url/ with domains.txt, urls.txt or words.txt{}",
-         folder.empty() ? "" : fmt::format("; {} is no folder", at.string()));
+    fail("filter url: name a folder of word lists with url/domains.txt, url/urls.txt or url/words.txt{}",
+         folder.empty() ? "" : fmt::format("; {} is not a folder", at.string()));
   auto lists = std::make_shared<UrlLists>();
   int found = 0;
   const auto read = [&](const char* name, auto&& put) {
@@ -88,7 +88,7 @@ FilterMaker url_filter(const std::string& folder) {
   read("urls.txt", [&](const std::string& e) { lists->urls.emplace(without_scheme(e)); });
   std::set<std::string> words;
   read("words.txt", [&](const std::string& e) { words.insert(e); });
-  if (found == 0) fail("{} holds none of domains.txt, urls.txt and words.txt", at.string());
+  if (found == 0) fail("{} contains none of domains.txt, urls.txt and words.txt", at.string());
   lists->words.assign(words.begin(), words.end());
   lists->automaton = AhoCorasick(lists->words);
   return [lists] { return std::make_unique<UrlFilter>(lists); };

@@ -89,7 +89,7 @@ TEST(WordLists, MistakesAreNamed) {
     }
     return std::string("no error");
   };
-  EXPECT_NE(message("/nowhere/at/all").find("is no folder"), std::string::npos);
+  EXPECT_NE(message("/nowhere/at/all").find("is not a folder"), std::string::npos);
   const std::string empty = fresh_folder("quern_word_lists_none");
   EXPECT_NE(message(empty).find("expected one of zh, sexual, profanity, cursed"), std::string::npos);
   write_file(empty + "/profanty.txt", "x\n");

@@ -99,7 +99,7 @@ void BlockReader::seek(const BlockPosition& p) {
   const auto take = [&](uint64_t want, char* to) {  // to: null when the bytes are passed over
     while (want > 0) {
       const size_t some = stream_->read(to ? to : passed, to ? want : std::min<uint64_t>(want, kFill));
-      if (some == 0) fail("{} is shorter than it was", inputs_.files[file_].path.string());
+      if (some == 0) fail("{} became shorter during the run", inputs_.files[file_].path.string());
       want -= some;
       if (to) to += some;
     }
@@ -111,7 +111,7 @@ void BlockReader::seek(const BlockPosition& p) {
 }
 
 Row BlockReader::row(RecordProblem problem, size_t begin, size_t end) {
-  if (row_ == kMaxRows) fail("{} has more than 2^36 rows", inputs_.files[file_].path.string());
+  if (row_ == kMaxRows) fail("{} has more than 2^36 records", inputs_.files[file_].path.string());
   ++next_;
   return {static_cast<uint32_t>(file_), problem, row_++, begin, end};
 }

@@ -35,7 +35,7 @@ DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> field
     if (f.text.empty()) fail("the text field's name is empty");
     names_.push_back({f.text, name(f.score), name(f.label), name(f.url)});
     if (f.score == f.text || f.label == f.text || (!f.label.empty() && f.label == f.score))
-      fail("text, score and label are to be different members, not '{}', '{}' and '{}'", f.text, f.score, f.label);
+      fail("text, score and label must be different fields, found '{}', '{}' and '{}'", f.text, f.score, f.label);
   }
 }
 
@@ -98,7 +98,7 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
       return row.problem;
     default:
       return bad(row, row.problem,
-                 row.problem == RecordProblem::cut ? "the file ends inside this row" : "longer than a row may be",
+                 row.problem == RecordProblem::cut ? "the file ends inside this record" : "longer than a row may be",
                  counts);
   }
   const std::string_view bytes = block.text(row);
@@ -106,7 +106,8 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
   std::string_view sound = bytes;
   if (error != bytes.npos) {
     if (!policy_.replace_utf8)
-      return bad(row, RecordProblem::bad_utf8, fmt::format("no UTF-8 from byte {} of the row on", error), counts);
+      return bad(row, RecordProblem::bad_utf8, fmt::format("not valid UTF-8 at byte {} of the record", error),
+                 counts);
     mended_ = utf8_lossy(bytes);
     sound = mended_;
     d.replaced = true;

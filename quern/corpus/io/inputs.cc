@@ -29,7 +29,7 @@ std::optional<InputForm> forced_form(const std::string& form) {
   if (form == "text") return InputForm::text;
   if (form == "warc") return InputForm::warc;
   if (form == "parquet") return InputForm::parquet;
-  fail("form '{}': expected auto, jsonl, text, warc or parquet", form);
+  fail("format '{}': expected auto, jsonl, text, warc or parquet", form);
 }
 
 uint32_t source_index(Inputs& in, const std::string& name) {
@@ -49,9 +49,8 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
     const std::optional<InputForm> f = form ? form : form_by_name(path);
     if (!f)
       fail(
-          "{}: the ending does not say what it holds (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or "
-          ".parquet); name "
-          "the form",
+          "{}: the file extension does not tell its format (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, "
+          "or .parquet); name the format",
           path_word);
     in.files.push_back({path, source, *f, fs::file_size(path)});
     return;
@@ -66,7 +65,8 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
       in.skipped.push_back(e.path().string());
   }
   if (in.files.size() == before)
-    fail("{}: holds no file to read (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or .parquet)", path_word);
+    fail("{}: contains no readable file (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, or .parquet)",
+         path_word);
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ void check_inputs(Inputs& in) {
         in.notes.push_back(fmt::format("{}: columns left out: {}", f.path.string(), fmt::join(left, ", ")));
   for (const InputFile& f : in.files)
     if (!seen.insert(fs::weakly_canonical(f.path)).second)
-      fail("{} is named twice among the inputs", f.path.string());
+      fail("{} is listed twice among the inputs", f.path.string());
   if (in.files.size() > kMaxFiles) fail("{} input files, at most {}", in.files.size(), kMaxFiles);
   if (in.files.empty()) fail("no input files");
   if (in.sources.size() > kMaxSources) fail("{} sources, at most {}", in.sources.size(), kMaxSources);

@@ -91,7 +91,7 @@ void decompress_lz4_sized(std::string_view packed, size_t size, std::string& out
   if (size == 0) return out.clear();  // an empty page, however it is written
   if (unpack_pieces(packed, size, out)) return;
   if (const std::string wrong = unpack_whole(packed, size, out); !wrong.empty())
-    fail("damaged LZ4 data: no pieces behind their sizes; as one block {}", wrong);
+    fail("damaged LZ4 data: no sized blocks; read as one block: {}", wrong);
 }
 
 }  // namespace quern::corpus

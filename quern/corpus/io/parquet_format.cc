@@ -193,7 +193,7 @@ ChunkInfo read_chunk(CompactReader& r) {
       }
     });
   });
-  if (!known) r.bad("a column without a place");
+  if (!known) r.bad("a column without a position");
   return c;
 }
 
@@ -270,7 +270,7 @@ class CompactWriter {
 
 FileInfo read_footer(std::string_view file, const std::string& name) {
   if (file.size() < 12 || !file.starts_with("PAR1"))
-    fail("{} is no Parquet file: expected PAR1 at its beginning", name);
+    fail("{} is not a Parquet file: expected PAR1 at its beginning", name);
   if (!file.ends_with("PAR1")) fail("{} is cut short: expected PAR1 at the end of a Parquet file", name);
   uint32_t length = 0;
   std::memcpy(&length, file.data() + file.size() - 8, 4);

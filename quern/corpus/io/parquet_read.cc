@@ -86,7 +86,7 @@ class ColumnCursor {
         return append_json_string(line, next_text());
       case Form::beginnings: {
         const size_t shared = length_of(shared_);
-        if (shared > text_.size()) bad("shares more of a text than the one before has");
+        if (shared > text_.size()) bad("shares a longer prefix than the previous text has");
         text_.resize(shared);
         text_ += next_text();
         return append_json_string(line, text_);
@@ -204,7 +204,7 @@ class ColumnCursor {
         decompress_lz4(packed, n, to);
         break;
       default:
-        fail("{}: column '{}' is packed by {}; expected none, snappy, gzip, lz4, lz4_raw or zstd", name_,
+        fail("{}: column '{}' is compressed with {}; expected none, snappy, gzip, lz4, lz4_raw or zstd", name_,
              schema_.name, name_of(chunk_.codec));
     }
     if (stream) {
@@ -316,8 +316,8 @@ class ColumnCursor {
   }
   [[noreturn]] void unknown(Encoding encoding) const {
     fail(
-        "{}: column '{}' is written in encoding {}, which does not go with it; expected plain (0), by dictionary "
-        "(2, 8), runs (3), differences (5, 6, 7) or bytes apart (9)",
+        "{}: column '{}' has encoding {}, which its type does not support; expected plain (0), dictionary (2, 8), "
+        "RLE (3), delta (5, 6, 7) or byte stream split (9)",
         name_, schema_.name, static_cast<int>(encoding));
   }
 

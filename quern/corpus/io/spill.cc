@@ -47,7 +47,7 @@ SpillFile SpillFile::named(const std::filesystem::path& file, uint64_t keep) {
   // A file cut to nothing is written out as soon as it is closed (ext4), and these are to go before they reach the
   // disk.
   if (static_cast<uint64_t>(now.st_size) > keep && ::ftruncate(f.fd_, static_cast<off_t>(keep)) != 0)
-    fail("cannot cut {}: {}", file.string(), std::strerror(errno));
+    fail("cannot truncate {}: {}", file.string(), std::strerror(errno));
   f.size_ = keep;
   return f;
 }

@@ -262,7 +262,7 @@ TEST(Ingest, FoldersSourcesAndText) {
             std::string::npos);
   EXPECT_NE(message_of([&] {
               find_inputs(std::vector<std::string>{f / "docs", f / "docs/b.txt"});
-            }).find("named twice"),
+            }).find("listed twice"),
             std::string::npos);
   EXPECT_NE(message_of([&] { find_inputs(std::vector<std::string>{f / "docs/picture.png"}); }).find("ending"),
             std::string::npos);

@@ -56,7 +56,7 @@ void refuse_finished(const fs::path& out) {
     const int lock = lock_folder(folder, {});
     if (lock >= 0) fs::remove_all(folder), ::close(lock);
   }
-  fail("{} holds a manifest.json already: name another folder", out.string());
+  fail("{} already contains a manifest.json: name another folder", out.string());
 }
 
 fs::path RunFolder::of_rank(int r) const { return ranks_.alone() ? root_ : root_ / fmt::format("rank-{:03}", r); }
@@ -66,7 +66,7 @@ RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, con
   if (ranks_.first()) {
     fs::create_directories(root_);
     lock_ = lock_folder(root_, kLockPatience);
-    if (lock_ < 0) fail("{}: another process is writing there", root_.string());
+    if (lock_ < 0) fail("{} is being written by another process", root_.string());
     // A run of one rank has its state here, one of more ranks does not.
     const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");
     if (other) discarded_ = true, clear(root_);

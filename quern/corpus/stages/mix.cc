@@ -153,14 +153,14 @@ size_t MixRun::plan() {
   for (size_t i = 0; i < share_.size(); ++i) {
     MixedSource& s = r_.sources[i];
     s.name = in_.sources[i], s.share = share_[i];
-    if (share_[i] > 0 && s.bytes_in == 0) fail("source '{}' has a share and no text", s.name);
+    if (share_[i] > 0 && s.bytes_in == 0) fail("source '{}' has a share but no text", s.name);
     s.epochs = share_[i] > 0 ? share_[i] * total / static_cast<double>(s.bytes_in) : 0;
     if (c_.max_epochs > 0 && s.epochs > c_.max_epochs)
       fail("source '{}' would be read {:.2f} times, at most {}: lower its share or the total", s.name, s.epochs,
            c_.max_epochs);
   }
   const double files = std::max(1.0, std::ceil(total / static_cast<double>(c_.to.shard_bytes)));
-  if (files > kMaxFiles) fail("{:.0f} output files, at most {}: raise the size of one", files, kMaxFiles);
+  if (files > kMaxFiles) fail("{:.0f} output files: expected at most {}; use larger files", files, kMaxFiles);
   return static_cast<size_t>(files);
 }
 

@@ -50,7 +50,7 @@ DedupConfig CorpusRecipe::config() const {
   if (dedup.bands) c.bands.bands = static_cast<int>(*dedup.bands);
   if (dedup.rows_per_band) c.bands.rows = static_cast<int>(*dedup.rows_per_band);
   if (c.bands.bands < 1 || c.bands.rows < 1 || c.bands.bands > 512 || c.bands.rows > 512)
-    fail("[dedup]: bands {} of rows_a_band {}, expected 1 to 512 of each", c.bands.bands, c.bands.rows);
+    fail("[dedup]: bands {} and rows_per_band {}: expected 1 to 512 of each", c.bands.bands, c.bands.rows);
   if (dedup.seed) c.sketch.seed = static_cast<uint32_t>(*dedup.seed);
   if (dedup.shingle) c.sketch.shingle = static_cast<int>(*dedup.shingle);
   c.collide_empty = dedup.collide_empty, c.label_late = dedup.label_late;
@@ -59,7 +59,7 @@ DedupConfig CorpusRecipe::config() const {
   c.fields.clear(), c.filters.clear(), c.lists = lists;
   for (const SourceRecipe& s : source) {
     if (const FilterMaker make = find_filter(s.filter, lists); make && make()->wants_url() && s.url_field.empty())
-      fail("source '{}': filter {} wants a url_field", s.name, s.filter);
+      fail("source '{}': filter {} needs a url_field", s.name, s.filter);
     FieldMap f;
     f.text = s.text_field, f.score = s.score_field, f.url = s.url_field;
     f.label = s.label_field, f.label_equals = s.label_equals, f.label_at_least = s.label_at_least;
@@ -69,7 +69,7 @@ DedupConfig CorpusRecipe::config() const {
   if (read.on_bad != "skip" && read.on_bad != "stop" && read.on_bad != "replace")
     fail("[read]: on_bad '{}', expected skip, stop or replace", read.on_bad);
   if (read.max_record_mb < 1 || read.max_record_mb > 1024)
-    fail("[read]: max_row_mb {}, expected 1 to 1024", read.max_record_mb);
+    fail("[read]: max_record_mb {}: expected 1 to 1024", read.max_record_mb);
   c.read = {read.on_bad == "stop", read.on_bad == "replace", static_cast<uint64_t>(read.max_record_mb) << 20};
   if (write.level < 1 || write.level > 19) fail("[write]: level {}, expected 1 to 19", write.level);
   if (write.shard_mb < 1) fail("[write]: shard_mb {}, expected 1 or more", write.shard_mb);

@@ -119,7 +119,7 @@ Json RepeatReport::json() const {
 RepeatReport drop_repeats(const Inputs& inputs, const ScanOptions& o, const RepeatConfig& c,
                           const std::filesystem::path& out, const ScanProgress& progress) {
   if (c.shortest < 1 || c.n < 1 || c.n > 1000)
-    fail("shortest piece {} and n-grams of {} words: expected 1 or more, and at most 1000", c.shortest, c.n);
+    fail("shortest piece of {} words and n-grams of {} words: expected 1 to 1000", c.shortest, c.n);
   if (!(c.share > 0 && c.share <= 1)) fail("share {}: expected a number above 0, at most 1", c.share);
   prepare_output(out);
   RepeatReport r;

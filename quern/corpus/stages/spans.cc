@@ -63,7 +63,7 @@ RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, con
         b.total += h.words.size();
       },
       [&](WindowBlock&& b) {
-        if (words + b.total > UINT32_MAX) fail("more than 2^32 words: cut the corpus into parts");
+        if (words + b.total > UINT32_MAX) fail("more than 2^32 words: split the corpus");
         for (const auto& [at, hash] : b.found) {
           const BandRecord record{hash, static_cast<uint32_t>(words + at)};
           records.append(&record, sizeof record);
@@ -126,7 +126,8 @@ RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, con
       [&](CutBlock&& b) {
         lines.clear(), frame.clear();
         for (CutBlock::One& d : b.documents) {
-          if (at + d.words.size() > words) fail("the inputs grew between the two readings");
+          if (at + d.words.size() > words)
+            fail("an input grew between the two passes: do not write to inputs during a run");
           put(d);
         }
         if (!lines.empty()) zstd_frame(lines, c.level, frame);

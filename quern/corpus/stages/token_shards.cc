@@ -51,7 +51,7 @@ TokenShardReport write_token_shards(const Inputs& inputs, const Tokenizer& token
                                     const ScanProgress& progress,
                                     const std::function<void(const TokenShardReport&)>& finish) {
   struct Nothing {};
-  if (run.end_token && tokenizer.eos_id() < 0) fail("the tokenizer names no end token: expected eos_token");
+  if (run.end_token && tokenizer.eos_id() < 0) fail("the tokenizer has no end token: expected eos_token");
   const std::filesystem::path folder = run.prefix.has_parent_path() ? run.prefix.parent_path() : ".";
   std::filesystem::create_directories(folder);
   StageRun stage(folder, inputs, fmt::format("tokenize 1 {} {} {}", run.scan.text(), run.end_token, run.tokenizer),

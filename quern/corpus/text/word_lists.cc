@@ -28,7 +28,7 @@ std::vector<std::string> read_word_list(const std::filesystem::path& file) {
   }
   for (const std::string& e : entries) {
     if (e.empty()) fail("{}: an entry is empty, expected at least one character", file.string());
-    if (utf8_error(e) != std::string::npos) fail("{}: entry '{}' is no UTF-8", file.string(), utf8_lossy(e));
+    if (utf8_error(e) != std::string::npos) fail("{}: entry '{}' is not valid UTF-8", file.string(), utf8_lossy(e));
   }
   if (entries.empty()) fail("{}: no entries", file.string());
   return entries;
@@ -52,7 +52,7 @@ WordLists::WordLists(const std::vector<std::vector<std::string>>& lists) : lists
 }
 
 WordLists WordLists::load(const std::filesystem::path& folder, std::span<const char* const> names) {
-  if (!std::filesystem::is_directory(folder)) fail("word lists: {} is no folder", folder.string());
+  if (!std::filesystem::is_directory(folder)) fail("word lists: {} is not a folder", folder.string());
   const std::vector<std::string> known(names.begin(), names.end());
   std::vector<std::vector<std::string>> lists(names.size());
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
@@ -63,7 +63,7 @@ WordLists WordLists::load(const std::filesystem::path& folder, std::span<const c
       fail("{}: no such list, expected {} as .txt or .json{}", file.path().string(), fmt::join(known, ", "),
            did_you_mean(stem, known));
     std::vector<std::string>& list = lists[static_cast<size_t>(at - known.begin())];
-    if (!list.empty()) fail("{}: list {} is there as .txt and as .json, expected one", folder.string(), stem);
+    if (!list.empty()) fail("{}: list {} exists as .txt and as .json, expected one of them", folder.string(), stem);
     list = read_word_list(file.path());
   }
   if (std::all_of(lists.begin(), lists.end(), [](const auto& l) { return l.empty(); }))

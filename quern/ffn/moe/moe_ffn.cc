@@ -61,7 +61,8 @@ Var MoeFfn::forward(Tape& tape, const Var& x_TD, DepthCarry& carry) {
 
 void MoeFfn::share(Communicator* group) {
   if (group && group->size() > n_experts_)
-    fail("moe: {} experts cannot be dealt to {} ranks: each needs one at least", n_experts_, group->size());
+    fail("moe: {} experts cannot be distributed over {} ranks: every rank needs at least one", n_experts_,
+         group->size());
   group_ = group;
 }
 

@@ -11,8 +11,7 @@
 namespace quern {
 
 std::vector<Tensor> contiguous_copy(const std::vector<Tensor>& parts);
-// What such a block takes, of parts with so many bytes a row and so many rows, the handles of its tensors not
-// counted.
+// Bytes of such a block, for parts with the given bytes per row, without the tensor handles.
 int64_t contiguous_bytes(std::span<const int64_t> parts, int64_t rows = 1);
 
 }  // namespace quern

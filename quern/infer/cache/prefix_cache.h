@@ -25,7 +25,7 @@ enum class SnapshotKind { periodic, branch, turn_end };
 struct PrefixMatch {
   int64_t matched = 0;  // leading tokens found in the tree
   int64_t cached = 0;   // of those, where the state resumed
-  std::string note;     // why no more
+  std::string note;     // why not more
 };
 
 class PrefixCache {
@@ -33,22 +33,22 @@ class PrefixCache {
   PrefixCache(std::vector<StateSite> sites, int64_t budget_bytes);
   ~PrefixCache();
 
-  // Brings `fresh` (nothing seen yet) to the deepest known position ≤ limit that is a multiple of `aligned`.
+  // Restores an empty state to the deepest cached position ≤ limit that is a multiple of `aligned`.
   PrefixMatch resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh, int64_t aligned = 1);
-  // Remembers `tokens`: their rows from `rows`, which has seen them and perhaps more, the fixed parts after the last
-  // of them from `fixed`.
+  // Caches `tokens`: their KV cache rows from `rows`, a state of them and possibly more, and the recurrent state after
+  // the last of them from `fixed`.
   void store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed,
              SnapshotKind kind);
   void store(std::span<const int32_t> tokens, const SequenceState& state, SnapshotKind kind) {
     store(tokens, state, state, kind);
   }
-  // Tokens known from the start, without using them.
+  // Length of the cached prefix, without marking it used.
   int64_t known(std::span<const int32_t> tokens) const;
 
   const std::vector<StateSite>& sites() const { return sites_; }
   bool needs_snapshots() const { return needs_snapshots_; }
   int64_t bytes() const { return bytes_; }
-  // Whether the budget has room for n tokens and a snapshot of them.
+  // Whether n tokens and one snapshot fit the budget.
   bool takes(int64_t n) const { return edge_bytes(n) + snapshot_bytes_ <= budget_; }
   int64_t budget() const { return budget_; }
   void clear();
@@ -61,7 +61,7 @@ class PrefixCache {
     uint64_t used = 0;
     bool resumed = false;
   };
-  using Leaf = std::pair<uint64_t, Node*>;            // when it was used last
+  using Leaf = std::pair<uint64_t, Node*>;            // time of last use
   using Idle = std::tuple<uint64_t, int64_t, Node*>;  // the same, and the position
   struct Step {
     Node* node;
@@ -78,16 +78,16 @@ class PrefixCache {
   bool drop_oldest_leaf();
 
   std::vector<StateSite> sites_;
-  std::vector<std::pair<int, int>> rows_, fixed_;  // {site, part} of per-token and of fixed parts
-  std::vector<int64_t> row_bytes_;                 // a token's, of each of rows_
+  std::vector<std::pair<int, int>> rows_, fixed_;  // {site, part} of per-token parts and of recurrent state
+  std::vector<int64_t> row_bytes_;                 // per token, of each of rows_
   int64_t snapshot_bytes_ = 0;
   bool needs_snapshots_ = false;
   int64_t budget_, bytes_ = 0;
   uint64_t clock_ = 0;
   std::unique_ptr<Node> root_;
-  // What may go, the oldest first, so that finding it costs no walk through the tree.
+  // Eviction candidates, oldest first, so that finding one needs no walk through the tree.
   std::set<Leaf> leaves_;
-  std::set<Idle> idle_;  // grid snapshots nobody ever resumed from
+  std::set<Idle> idle_;  // periodic snapshots that no request resumed from
 };
 
 }  // namespace quern

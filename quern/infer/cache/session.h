@@ -10,8 +10,7 @@ namespace quern {
 
 class Session {
  public:
-  // kv: element type of the attention cache (f32, bf16, or i8: 8 bits with scales). The model must outlive the
-  // session.
+  // kv: KV cache type (f32, bf16, or i8: int8 with scales). The model must outlive the session.
   Session(Model& model, DType kv = DType::f32);
   // Feeds tokens in chunks of at most `chunk` and returns the logits [V] after the last one. Throws Error when the
   // context would pass the model's limit; the session is then unchanged.
@@ -26,7 +25,7 @@ class Session {
   Tensor logits_;
 };
 
-// All logits [T, V] of a sequence, in f32, computed from nothing.
+// All logits [T, V] of a sequence, in f32, computed from an empty state.
 Tensor all_logits(Model& model, std::span<const int32_t> tokens);
 
 }  // namespace quern

@@ -53,7 +53,7 @@ class PrivateFolder {
 const std::string& fact(const SafetensorsFile& f, const char* name) {
   const auto it = f.metadata().find(name);
   if (it == f.metadata().end())
-    fail("{}: no saved session: '{}' is missing from its header", f.path().string(), name);
+    fail("{} is not a saved session: '{}' is missing from its header", f.path().string(), name);
   return it->second;
 }
 
@@ -104,14 +104,13 @@ SavedState load_state(const std::filesystem::path& path, const std::string& mode
                       const std::vector<StateSite>& sites) {
   const SafetensorsFile f(path);
   const std::string& version = fact(f, "quern_state");
-  if (version != kVersion) fail("{}: a saved session of form {}, expected {}", path.string(), version, kVersion);
+  if (version != kVersion) fail("{}: session format {}, expected {}", path.string(), version, kVersion);
   if (fact(f, "model") != model)
-    fail("{}: saved by another model (or by the same in other weights): {}, this is {}", path.string(),
-         fact(f, "model"), model);
+    fail("{}: saved by another model or weight format: {}, this model is {}", path.string(), fact(f, "model"), model);
   check_cache_type(f, sites);
   const auto ids = f.entries().find("tokens");
   if (ids == f.entries().end() || ids->second.shape.size() != 1)
-    fail("{}: no saved session: it holds no tokens", path.string());
+    fail("{} is not a saved session: it contains no tokens", path.string());
   const int64_t n = ids->second.shape[0];
   NamedTensors all;
   all.emplace_back("tokens", tensor_of(f, "tokens", DType::i32, {n}));

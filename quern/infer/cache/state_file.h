@@ -14,10 +14,10 @@ namespace quern {
 struct SavedState {
   std::vector<int32_t> tokens;
   SequenceState state;
-  std::string note;  // whatever the saver wanted to find again
+  std::string note;  // free text of the caller
 };
 
-// Written beside (PATH.part…) and renamed, at no time readable by others than its owner: it holds a conversation.
+// Written to PATH.part… and renamed, readable by its owner only at all times: it contains a conversation.
 void save_state(const std::filesystem::path& path, const std::string& model, std::span<const int32_t> tokens,
                 const SequenceState& state, const std::string& note);
 SavedState load_state(const std::filesystem::path& path, const std::string& model,

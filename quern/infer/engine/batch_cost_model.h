@@ -11,13 +11,13 @@ class BatchCostModel {
   static constexpr double kDefault = 0.125, kMin = 0.02, kMax = 1;
 
   void record(int64_t rows, double seconds);
-  // Of one more than `rows`.
+  // Cost of one more token than `rows`, as a fraction of a step.
   double one_more_than(int64_t rows) const;
-  double seconds(int64_t rows) const;  // of a step of so many; 0 = nothing is known
+  double seconds(int64_t rows) const;  // of a step of that size; 0 = not known yet
 
  private:
   double weight_ = 0, rows_ = 0, seconds_ = 0, rows2_ = 0, both_ = 0;  // sums
-  double first_ = 0, each_ = 0;                                        // of the last line worth the name
+  double first_ = 0, each_ = 0;                                        // of the last valid fit
 };
 
 }  // namespace quern

@@ -14,14 +14,14 @@ namespace quern {
 class Chat {
  public:
   Chat(Engine& engine, const Tokenizer& tokenizer, ChatTemplate chat_template);
-  // One turn; on_piece gets complete characters only and returns false to cancel. A turn that throws is forgotten.
+  // One turn; on_piece gets complete characters only and returns false to cancel. A turn that throws is discarded.
   Generated turn(const std::string& user, const GenerateOptions& options,
                  const std::function<bool(std::string_view)>& on_piece);
-  void set_system(std::string text);  // and start over
+  void set_system(std::string text);  // and clear the conversation
   void reset();                       // the system message stays
   Json messages() const;
   std::vector<int32_t> tokens() const;      // of the conversation so far, ready for a next turn
-  void set_messages(const Json& messages);  // go on from these
+  void set_messages(const Json& messages);  // continue from these
 
  private:
   struct Message {

@@ -29,7 +29,7 @@ TokenLogprob ConstrainedSampler::next(Sampler& sampler, std::span<const float> l
     const bool may = constraint_->may_end();
     masked_[static_cast<size_t>(id)] = may ? logits[static_cast<size_t>(id)] : kBanned, any = any || may;
   }
-  if (!any) fail("no token of this model can follow here under the grammar");
+  if (!any) fail("no token of this model is allowed by the grammar at this position");
   const TokenLogprob t = sampler.next(masked_, step);
   return {t.token, logprob_of(logits, t.token)};
 }

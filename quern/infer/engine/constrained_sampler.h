@@ -12,7 +12,7 @@ namespace quern {
 class ConstrainedSampler {
  public:
   explicit ConstrainedSampler(const ConstraintSource& source) : constraint_(source.start()) {}
-  // Throws Error when nothing can follow.
+  // Throws Error when no token is allowed.
   TokenLogprob next(Sampler& sampler, std::span<const float> logits, uint64_t step,
                     std::span<const int64_t> stop_ids);
   void accept_token(int32_t token) { constraint_->accept(token); }

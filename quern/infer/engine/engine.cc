@@ -64,8 +64,9 @@ struct Engine::Impl {
 
   Impl(Model& m, EngineOptions options)
       : model(m), o(options), sites(m.sites(o.kv)), draft(draft_model()), cache(sites, o.cache_bytes) {
-    if (o.chunk < 1 || o.max_sequences < 1) fail("engine: chunk and max_sessions must be 1 or more");
-    if (o.shards && o.cache_bytes > 0) fail("engine: the prefix cache keeps whole sequences, so none over ranks");
+    if (o.chunk < 1 || o.max_sequences < 1) fail("engine: chunk and max_sequences must be 1 or more");
+    if (o.shards && o.cache_bytes > 0)
+      fail("engine: a prefix cache cannot be combined with a sharded KV cache; set cache_bytes to 0");
     check_speculation(o.speculate);
     const StateTotals totals = state_totals(sites);
     row_bytes = totals.row_bytes, fixed_bytes = totals.fixed_bytes;

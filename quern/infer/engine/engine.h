@@ -19,18 +19,19 @@
 namespace quern {
 
 struct EngineOptions {
-  DType kv = DType::f32;                    // of the attention cache: f32, bf16, or i8 (kv_type.h)
-  int64_t chunk = 512;                      // prompt rows of one step; prompts are cut at its multiples
-  int64_t max_sequences = 16;               // sequences in work at once
-  int64_t state_bytes = 0;                  // of all sequences in work; 0 = no limit
-  int64_t cache_bytes = int64_t{1} << 30;   // of the prefix cache; 0 = none
-  bool deterministic_prefix_cache = false;  // cut at multiples of chunk alone: cached answers are then bit-identical
-  SpeculationOptions speculate = {};        // tokens guessed ahead where a request says nothing of it
-  Model* draft = nullptr;  // a smaller model that guesses, of the same tokens; it must outlive the engine. Its prefix
-                           // cache takes its share of cache_bytes
-  const Tokenizer* tokenizer = nullptr;  // for text and stop strings
-  // Attention caches over ranks (mixers/cache_shards.h): the same requests in the same order on every rank, and no
-  // prefix cache. It must outlive the engine.
+  DType kv = DType::f32;       // KV cache type: f32, bf16, or i8 (kv_type.h)
+  int64_t chunk = 512;         // prompt tokens per step (chunked prefill); prompts are split at its multiples
+  int64_t max_sequences = 16;  // maximum concurrent sequences
+  int64_t state_bytes = 0;     // memory limit for the state of running sequences; 0 = no limit
+  int64_t cache_bytes = int64_t{1} << 30;  // prefix cache size; 0 = none
+  bool deterministic_prefix_cache =
+      false;                          // snapshots at multiples of chunk only: output with cache hits is bit-identical
+  SpeculationOptions speculate = {};  // speculative decoding of requests that do not specify it
+  // Draft model with the same tokenizer; must outlive the engine. Its prefix cache takes a share of cache_bytes.
+  Model* draft = nullptr;
+  const Tokenizer* tokenizer = nullptr;  // for text output and stop strings
+  // KV cache sharded over ranks (mixers/ranks/cache_shards.h): requires the same requests in the same order on every
+  // rank, and no prefix cache. Must outlive the engine.
   const CacheShards* shards = nullptr;
 };
 
@@ -46,7 +47,7 @@ class Engine {
   void cancel(Id id);
   bool step();                           // false: nothing to do
   std::optional<Generated> take(Id id);  // once it is done
-  Generated run(Request r);              // submit, step until it is done (others go on beside it), take
+  Generated run(Request r);              // submit, step until it is done (other requests run meanwhile), take
 
   struct Load {  // after the last step
     int64_t waiting = 0, running = 0, state_bytes = 0, cache_bytes = 0;

@@ -12,12 +12,12 @@
 namespace quern {
 
 struct Perplexity {
-  int64_t tokens = 0;    // foretold
-  double nll = 0;        // mean, nats a token
+  int64_t tokens = 0;    // predicted
+  double nll = 0;        // mean negative log-likelihood, nats per token
   double nll_error = 0;  // standard error of that mean
   // Against a reference model, when one is given:
-  double kl = 0;        // mean KL(reference ‖ model), nats a token
-  double same_top = 0;  // share of positions where both would pick the same token
+  double kl = 0;        // mean KL(reference ‖ model), nats per token
+  double same_top = 0;  // share of positions with the same most likely token
   double reference_nll = 0;
 };
 

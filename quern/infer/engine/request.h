@@ -22,36 +22,35 @@ struct GenerateOptions {
   int64_t max_tokens = 256;
   std::vector<int64_t> stop_ids = {};
   std::vector<std::string> stop = {};  // stop strings; need a tokenizer
-  std::vector<int32_t> forced =
-      {};                     // the answer's first tokens, given instead of sampled; their logprobs are reported
-  int64_t top_logprobs = 0;   // alternatives reported beside each token
-  bool score_prompt = false;  // report the prompt's own logprobs; max_tokens may then be 0. Nothing is taken from the
-                              // prefix cache
-  std::shared_ptr<const ConstraintSource> constraint = {};  // what the sampled tokens may be
-  // Tokens guessed ahead and checked in one step; without a word of it, as the engine's options say. The answer is
-  // the same up to rounding.
+  // Forced prefix (assistant prefill): the first output tokens, given instead of sampled; their logprobs are reported.
+  std::vector<int32_t> forced = {};
+  int64_t top_logprobs = 0;  // alternatives reported with each token
+  // Report the prompt's own logprobs; max_tokens may then be 0. The prefix cache is not used.
+  bool score_prompt = false;
+  std::shared_ptr<const ConstraintSource> constraint = {};  // constrained decoding
+  // Speculative decoding; by default as the engine's options say. The output is unchanged up to rounding.
   std::optional<SpeculationOptions> speculate = {};
 };
 
 struct Emitted {
   int32_t token = -1;  // −1: only the text held back until the end
   double logprob = 0;
-  std::string_view text;                   // what became certain with this token: whole characters, perhaps none
+  std::string_view text;                   // text that this token completed: whole characters, possibly none
   std::span<const TokenLogprob> top = {};  // alternatives, when asked for
 };
 
 struct Request {
   std::vector<int32_t> prompt = {};
   GenerateOptions options = {};
-  std::vector<int64_t> turn_ends =
-      {};  // positions in the prompt worth a snapshot: other requests will part from it there
+  // Positions in the prompt worth a snapshot: ends of turns, where other requests will branch off.
+  std::vector<int64_t> turn_ends = {};
   std::function<bool(const Emitted&)> on_token = {};  // between steps; false cancels. Never called for a stop id.
 };
 
-// Of guessed tokens, by their place in the draft: how many there were, and how many were what the answer has there.
+// Statistics of speculative decoding by position in the draft: tokens drafted, and tokens accepted.
 struct Speculated {
   std::array<int64_t, kMaxDraftTokens> drafted = {}, accepted = {};
-  int64_t steps = 0;  // with a draft
+  int64_t steps = 0;  // that verified a draft
   void record_acceptance(int64_t n_drafted, int64_t n_accepted) {
     for (int64_t i = 0; i < n_drafted; ++i) ++drafted[static_cast<size_t>(i)];
     for (int64_t i = 0; i < n_accepted; ++i) ++accepted[static_cast<size_t>(i)];
@@ -75,8 +74,8 @@ struct Generated {
   std::string text;    // when the engine has a tokenizer; without the stop string
   std::string finish;  // "stop", "length", "cancelled", "error"
   std::string error;   // of "error": what went wrong and what to change
-  int64_t prompt_tokens = 0, cached_tokens = 0, recomputed_tokens = 0;  // prompt = cached + replayed
-  std::string cache_note;                                               // why no more was cached
+  int64_t prompt_tokens = 0, cached_tokens = 0, recomputed_tokens = 0;  // prompt = cached + recomputed
+  std::string cache_note;                                               // why not more was cached
   Speculated speculated;
   double prompt_seconds = 0;  // from the first step to the first token
   double decode_seconds = 0;

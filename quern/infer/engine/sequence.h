@@ -24,17 +24,17 @@ struct Sequence {
 
   int64_t id = 0;
   Request r;
-  std::vector<int32_t> tokens;  // prompt and answer
+  std::vector<int32_t> tokens;  // prompt and output
   int64_t prompt = 0;
-  SequenceState state;                              // has seen the first state.length() of them
-  std::map<int64_t, SnapshotKind> snapshot_points;  // of the prompt, for snapshots
+  SequenceState state;                              // after the first state.length() of them
+  std::map<int64_t, SnapshotKind> snapshot_points;  // positions in the prompt to take snapshots at
   Sampler sampler;
   std::unique_ptr<TextStream> text;
-  std::optional<ConstrainedSampler> constrained;  // once a token is sampled under a constraint
-  std::optional<Speculation> ahead;               // where tokens are guessed
+  std::optional<ConstrainedSampler> constrained;  // from the first token sampled under a constraint on
+  std::optional<Speculation> ahead;               // with speculative decoding
   Generated out;
   Clock::time_point started, first_token;
-  bool alone = false;  // a step it was part of failed: it goes by itself until one succeeds
+  bool alone = false;  // a step with it failed: it runs alone until one succeeds
 
   explicit Sequence(int64_t i, Request request)
       : id(i),
@@ -46,15 +46,15 @@ struct Sequence {
     out.prompt_tokens = prompt;
   }
   int64_t fed() const { return state.length(); }
-  bool samples_freely() const {  // the next token is its sampler's alone
+  bool samples_freely() const {  // the next token depends on its sampler only
     return !r.options.constraint && out.tokens.size() >= r.options.forced.size() && r.options.max_tokens > 0;
   }
   int64_t pending() const { return static_cast<int64_t>(tokens.size()) - fed(); }
-  // All that is pending goes into the next step, and a token comes of it: one row, or with it those of right guesses
-  // that a state had to go back before.
+  // Decoding: everything pending goes into the next step, which yields a token: one row, or with it accepted draft
+  // tokens that a rollback went back before.
   bool answering() const { return pending() == 1 || (fed() >= prompt && pending() <= kMaxDraftTokens + 1); }
   std::span<const int32_t> draft() const { return ahead ? ahead->draft() : std::span<const int32_t>(); }
-  // What was fed of a draft and is not the answer's is forgotten.
+  // Rolls back the part of the draft that was rejected.
   void settle() {
     const auto drafted = static_cast<int64_t>(draft().size()), first = fed() - drafted;
     const auto given = std::span(tokens).subspan(static_cast<size_t>(first));
@@ -63,7 +63,7 @@ struct Sequence {
     out.speculated.record_acceptance(drafted, right);
     ahead->settle(state, right);
   }
-  // The next token, drawn from its logits.
+  // Samples the next token from its logits.
   TokenLogprob sample(std::span<const float> logits) {
     const GenerateOptions& g = r.options;
     const auto step = static_cast<uint64_t>(tokens.size());

@@ -304,7 +304,7 @@ int32_t Sampler::sample_from_all(std::span<const float> x, size_t best, uint64_t
 TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
   QUERN_CHECK(!logits.empty());
   double lse = log_sum_exp(logits);
-  if (!std::isfinite(lse)) fail("the model produced logits that are not numbers; the weights may be damaged");
+  if (!std::isfinite(lse)) fail("the model produced logits that are NaN; the weights may be damaged");
   const auto now = [&](SampleStep s) { return greedy() || !has(s, early_); };  // on the row itself
   std::span<const float> x = logits;
   if (penalized_ || repeats_ || !o_.logit_bias.empty()) {

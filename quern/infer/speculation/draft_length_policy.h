@@ -9,15 +9,15 @@ namespace quern {
 
 class DraftLengthPolicy {
  public:
-  int64_t length(int64_t max_draft, double token_cost);  // of the next draft, which may be none
+  int64_t length(int64_t max_draft, double token_cost);  // of the next draft, 0 for none
   void record_acceptance(int64_t drafted, int64_t accepted);
   double chance() const { return right_ / (right_ + wrong_); }
-  DraftLengthPolicy for_another() const;  // knows the chances, and is heard again sooner
+  DraftLengthPolicy for_another() const;  // keeps the rates, and retries sooner
 
  private:
   static constexpr int64_t kPatience = 4, kMaxPatience = 1024;
-  double right_ = 1, wrong_ = 1;             // tokens, the late ones weighing more
-  int64_t wait_ = 0, patience_ = kPatience;  // chances since it was last heard, and how many it then lets pass
+  double right_ = 1, wrong_ = 1;             // accepted and rejected tokens, recent ones weighing more
+  int64_t wait_ = 0, patience_ = kPatience;  // chances since the last draft, and how many to let pass
 };
 
 }  // namespace quern

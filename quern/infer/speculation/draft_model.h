@@ -13,11 +13,11 @@
 
 namespace quern {
 
-// What the draft model carries for one answer.
+// State of the draft model for one sequence.
 class DraftReader {
  public:
   bool failed() const { return failed_; }
-  void let_go() {  // of its state; one that failed stays so
+  void let_go() {  // releases the state; a failed one stays failed
     const bool failed = failed_;
     *this = DraftReader();
     failed_ = failed;
@@ -25,47 +25,47 @@ class DraftReader {
 
  private:
   friend class DraftModel;
-  SequenceState state_, rollback_;  // the mark: before the first guess that was fed
-  std::vector<int32_t> drafted_;    // fed behind what is certain
+  SequenceState state_, rollback_;  // rollback point: before the first drafted token that was fed
+  std::vector<int32_t> drafted_;    // fed after the verified tokens
   bool failed_ = false;
 };
 
 struct DraftRequest {
   DraftReader& reader;
-  std::span<const int32_t> tokens;  // prompt and answer, beginning as they did the last time
+  std::span<const int32_t> tokens;  // prompt and output; a prefix is the same as in the last request
   Sampler& sampler;
-  std::span<const int64_t> stop_ids;  // nothing is guessed behind them
-  int64_t max_draft;                  // tokens to guess
-  int64_t max_length;                 // tokens the answer may come to have
-  double token_cost;                  // of a guessed token, as a share of a step
-  std::vector<int32_t> draft = {};    // out: perhaps none
-  bool read = false;                  // out: it had read all there is, so that an empty draft is its own
-  bool ends = false;                  // out: it thinks that the answer ends here
+  std::span<const int64_t> stop_ids;  // drafts end at them
+  int64_t max_draft;                  // tokens to draft
+  int64_t max_length;                 // maximum length of the sequence
+  double token_cost;                  // of a drafted token, as a fraction of a step
+  std::vector<int32_t> draft = {};    // out: possibly empty
+  bool read = false;                  // out: all tokens were read, so an empty draft is deliberate
+  bool ends = false;                  // out: it predicts that the output ends here
 };
 
 class DraftModel {
  public:
-  // cache_bytes: of its prefix cache; 0 = none.
+  // cache_bytes: size of its prefix cache; 0 = none.
   DraftModel(Model& model, DType kv, int64_t cache_bytes);
 
-  // max_rows: of the text that are read for all of them together; who is not through is asked again another time.
-  // columns: of the greater model's logits.
+  // max_rows: prompt tokens read for all requests together; unfinished ones continue at a later call. columns: size of
+  // the target model's vocabulary.
   void make_drafts(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns);
-  // Tokens it would have to read to be asked.
+  // Tokens it would have to prefill before drafting.
   int64_t unread(const DraftReader& reader, std::span<const int32_t> tokens) const;
-  // The answer is whole: what was read stays in the cache.
+  // The output is complete: what was read stays in the prefix cache.
   void remember(DraftReader& reader, std::span<const int32_t> tokens);
 
   int64_t max_positions() const { return model_.max_positions(); }
-  int64_t reader_bytes(int64_t tokens) const;  // state of an answer that comes to have so many
+  int64_t reader_bytes(int64_t tokens) const;  // state of a sequence of that many tokens
   int64_t cache_bytes() const { return cache_.bytes(); }
-  double seconds_each() const { return seconds_each_; }  // of a guessed token, by the late ones; 0 = not known
+  double seconds_each() const { return seconds_each_; }  // per drafted token, recent average; 0 = not known
 
  private:
-  struct Feed {  // what one forward reads
+  struct Feed {  // input of one forward pass
     std::vector<int32_t> ids = {};
     std::vector<SequenceState*> states = {};
-    std::vector<int64_t> lengths = {}, wanted = {};  // whose logits are asked for, of ids
+    std::vector<int64_t> lengths = {}, wanted = {};  // rows of ids whose logits are needed
     void add(SequenceState& state, std::span<const int32_t> tokens, bool want);
   };
   void begin(const DraftRequest& request);
@@ -76,10 +76,10 @@ class DraftModel {
 
   Model& model_;
   std::vector<StateSite> sites_;
-  bool fixed_;  // some part of a state is
+  bool fixed_;  // some part of the state is recurrent
   PrefixCache cache_;
   double seconds_each_ = 0;
-  bool warm_ = false;  // it has had a forward
+  bool warm_ = false;  // it has run a forward pass
 };
 
 }  // namespace quern

@@ -16,12 +16,12 @@ namespace quern {
 
 class NgramDraft {
  public:
-  explicit NgramDraft(int64_t max_draft);  // tokens of one draft; Error outside 1 … kMaxDraftTokens
+  explicit NgramDraft(int64_t max_draft);  // maximum draft length; Error outside 1 … kMaxDraftTokens
 
-  // What may come behind `tokens`, which begin as they did in the last call: at most `room`, perhaps nothing.
-  // price: of one more row in a step, as a share of a step without it.
+  // Draft of what follows `tokens`, which extend those of the last call: at most `room` tokens, possibly none.
+  // token_cost: of one more token in a step, as a fraction of a step without it.
   std::vector<int32_t> next(std::span<const int32_t> tokens, int64_t room, double token_cost);
-  // So many tokens of the last draft, which was not empty, came true.
+  // How many tokens of the last draft, which was not empty, were accepted.
   void record_acceptance(int64_t drafted, int64_t accepted);
 
  private:
@@ -29,12 +29,13 @@ class NgramDraft {
   void read(std::span<const int32_t> tokens);
 
   int64_t max_draft_;
-  std::array<std::unordered_map<uint64_t, int64_t>, kLongest - kShortest + 1> after_;  // hash → what came behind
+  std::array<std::unordered_map<uint64_t, int64_t>, kLongest - kShortest + 1>
+      after_;  // hash → position after the suffix
   int64_t read_ = 0;
-  int64_t source_ = -1;  // position of the token that came behind the suffix before; −1: none
+  int64_t source_ = -1;  // position of the token after the earlier suffix; −1: none
   size_t kind_ = 0;      // of the source
-  std::array<DraftLengthPolicy, kLongest - kShortest + 2>
-      policies_;  // by kinds: the length of the suffix, the last for sources that were right before
+  // By kind: one per length of the suffix, the last for sources that were right before.
+  std::array<DraftLengthPolicy, kLongest - kShortest + 2> policies_;
 };
 
 }  // namespace quern

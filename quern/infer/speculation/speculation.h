@@ -18,7 +18,7 @@
 
 namespace quern {
 
-// Marks a sequence needs for drafts of `most` tokens.
+// Rollback points a sequence needs for drafts of `max_draft` tokens.
 int64_t rollback_point_count(const std::vector<StateSite>& sites, int64_t max_draft);
 
 class Speculation {
@@ -26,23 +26,24 @@ class Speculation {
   Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options,
               const DraftLengthPolicy& model_policy = {});
 
-  // Before a step that feeds the last `rows` of `tokens`: guesses what comes behind them (ngram_draft.h). Where a
-  // wrong guess goes back to before the step, only behind a single row, so that the way back does not grow.
+  // Before a step that feeds the last `rows` of `tokens`: drafts what follows by prompt lookup (ngram_draft.h). Where
+  // a rejected draft rolls back to before the step, only after a single row, so that the way back does not grow.
   void make_draft(std::span<const int32_t> tokens, int64_t rows, int64_t room, double token_cost);
-  // Whether that found nothing, and there is a draft model to ask; how many tokens it should guess; what it did.
+  // Whether that found nothing and a draft model may be used; its draft length; its result.
   bool may_use_model() const { return o_.draft && !has_draft() && !reader_.failed(); }
   int64_t draft_length(int64_t rows, int64_t room, double token_cost);
   DraftReader& reader() { return reader_; }
   void propose(const DraftRequest& answered);
   std::span<const int32_t> draft() const { return draft_; }
   bool has_draft() const { return !draft_.empty(); }
-  // The marks such a step leaves of `state`, the batch's segment `segment`, which it feeds `rows` rows and the draft.
+  // Rollback points that the step saves of `state`, segment `segment` of the batch, fed `rows` tokens and the draft.
   void add_rollback_points(const SequenceState& state, int64_t segment, int64_t rows,
                            std::vector<SnapshotPoint>& snapshot_points);
-  // After the step: `right` tokens of the draft were. The state goes back to where it knows no other, or before.
+  // After the step: `right` tokens of the draft were accepted. Rolls the state back to the last rollback point before
+  // the first rejected token.
   void settle(SequenceState& state, int64_t right);
-  void drop() { draft_.clear(), reader_.let_go(); }  // the step failed, perhaps for want of memory
-  // What is known of the draft model; the next answer begins with it.
+  void drop() { draft_.clear(), reader_.let_go(); }  // the step failed, e.g. out of memory
+  // Acceptance statistics of the draft model; the next request starts with them.
   const DraftLengthPolicy& model_policy() const { return model_policy_; }
   bool model_was_used() const { return model_was_used_; }
 
@@ -55,13 +56,13 @@ class Speculation {
   DraftReader reader_;
   DraftLengthPolicy model_policy_;
   std::vector<int32_t> draft_;
-  bool by_model_ = false;        // the draft is
-  bool predicts_end_ = false;    // the draft model said that the answer ends
-  bool model_was_used_ = false;  // by this answer
+  bool by_model_ = false;        // the draft is the draft model's
+  bool predicts_end_ = false;    // the draft model predicted the end of the output
+  bool model_was_used_ = false;  // in this request
   std::vector<StateSite> sites_;
   int64_t max_rollback_points_;
-  std::vector<SequenceState> rollback_points_;  // as many as were needed at once
-  size_t taken_ = 0;                            // of them by the last step
+  std::vector<SequenceState> rollback_points_;  // as many as were needed at once so far
+  size_t taken_ = 0;                            // used by the last step
   bool fixed_ = false, inside_ = true;
 };
 

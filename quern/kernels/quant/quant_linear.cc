@@ -225,7 +225,7 @@ QuantLinear QuantLinear::view(const Tensor& blob, int64_t n, int64_t k, const Qu
   if (blob.dtype() != DType::u8 || blob.bytes() != r.layout_.bytes())
     fail("{}: {} [{}, {}] takes {} bytes of u8, found {} of {}", what, to_string(s), n, k, r.layout_.bytes(),
          blob.bytes(), dtype_name(blob.dtype()));
-  if (reinterpret_cast<uintptr_t>(blob.raw()) % 64 != 0) fail("{}: packed bytes are not aligned to 64", what);
+  if (reinterpret_cast<uintptr_t>(blob.raw()) % 64 != 0) fail("{}: quantized data is not aligned to 64 bytes", what);
   return r;
 }
 

@@ -224,7 +224,7 @@ QuantLinear quantize_with_error_feedback(const Tensor& w, const QuantFormat& s, 
       }
     Panel(l, blob.data<uint8_t>(), first, rows, inputs).pack();
   });
-  if (bad >= 0) fail("row {} holds a value that is not finite: it cannot be quantised", bad.load());
+  if (bad >= 0) fail("row {} has a value that is not finite and cannot be quantized", bad.load());
   return QuantLinear::view(blob, N, K, s, "packed weights");
 }
 

@@ -161,7 +161,7 @@ void Memory::index_topics() {
 size_t Memory::row_of(int32_t response) {
   refresh();
   const auto at = std::lower_bound(table_.response.begin(), table_.response.end(), response);
-  if (at == table_.response.end() || *at != response) fail("there is no response number {}", response);
+  if (at == table_.response.end() || *at != response) fail("response number {} does not exist", response);
   return static_cast<size_t>(at - table_.response.begin());
 }
 
@@ -169,7 +169,7 @@ std::string Memory::text(int32_t response) { return store_.text(table_.id[row_of
 
 LocalSeconds Memory::last_turn() {
   refresh();
-  if (table_.size() == 0) fail("conversation '{}' holds no turn", info_.name);
+  if (table_.size() == 0) fail("conversation '{}' has no turns", info_.name);
   return table_.local(table_.size() - 1);
 }
 

@@ -95,7 +95,7 @@ Json measure_speed(const std::filesystem::path& folder, const SpeedOptions& o) {
 
   const int64_t before = resident_of_process();
   const std::filesystem::path file = folder / "memory.db";
-  if (std::filesystem::exists(file)) fail("{} is there already", file.string());
+  if (std::filesystem::exists(file)) fail("{} already exists", file.string());
   Memory m(file, {.create = true, .durable = false, .conversation = "speed", .zone = "UTC", .gap = kUsualGap});
   TurnMaker maker;
   std::vector<SpokenTurn> batch;

@@ -79,7 +79,7 @@ SqliteFile::SqliteFile(const std::filesystem::path& file, bool create) : file_(f
   }
   const std::string why = db ? sqlite3_errmsg(db) : "out of memory";
   sqlite3_close(db);
-  fail("cannot open {}: {}{}", file_, why, create ? "" : "; `quern memory import` and `add` make a memory");
+  fail("cannot open {}: {}{}", file_, why, create ? "" : "; create a memory with `quern memory import` or `add`");
 }
 
 SqliteFile::~SqliteFile() { sqlite3_close(raw(db_)); }

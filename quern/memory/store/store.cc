@@ -29,9 +29,9 @@ CREATE INDEX IF NOT EXISTS turn_session ON turn(conv, session);
 )";
 
 std::string_view checked(std::string_view text, const char* what) {
-  if (text.size() > kMaxTurnBytes) fail("{}: {} bytes, at most {} fit a turn", what, text.size(), kMaxTurnBytes);
+  if (text.size() > kMaxTurnBytes) fail("{}: {} bytes, a turn has at most {}", what, text.size(), kMaxTurnBytes);
   if (const size_t bad = utf8_error(text); bad != text.npos)
-    fail("{}: byte {} is no UTF-8 (0x{:02x})", what, bad, static_cast<unsigned char>(text[bad]));
+    fail("{}: not valid UTF-8 at byte {} (0x{:02x})", what, bad, static_cast<unsigned char>(text[bad]));
   return text;
 }
 
@@ -57,14 +57,14 @@ ConversationStore::ConversationStore(const std::filesystem::path& file, Options 
       {
         SqliteStatement tables = db_.prepare("SELECT count(*) FROM sqlite_master");
         tables.step();
-        if (tables.integer(0) != 0) fail("{} is an SQLite file of something else", db_.file());
+        if (tables.integer(0) != 0) fail("{} is an SQLite file but not a quern memory", db_.file());
       }
       db_.execute(kSchema);
       db_.execute(fmt::format("PRAGMA user_version = {}", kVersion));
     }
     w.commit();
   }
-  if (version() != kVersion) fail("{}: a memory of version {}, expected {}", db_.file(), version(), kVersion);
+  if (version() != kVersion) fail("{}: memory format version {}, expected {}", db_.file(), version(), kVersion);
   if (!has_topic_table()) {  // made now, or before files were named in the database
     SqliteWrite w(db_);
     if (!has_topic_table()) remove_strange_topic_files(true);
@@ -153,7 +153,7 @@ StoredTurn ConversationStore::insert(int64_t conversation, const SpokenTurn& t) 
   last_->reset();
   // Clocks are set back by seconds, not by sessions.
   if (!first && t.utc < before - gap)
-    fail("a turn of {} UTC cannot follow one of {} UTC: turns are added in order of time", time_text(t.utc),
+    fail("a turn at {} UTC cannot follow one at {} UTC: add turns in order of time", time_text(t.utc),
          time_text(before));
   out.session = static_cast<int32_t>(first || t.utc - before > gap ? session + 1 : session);
   out.speaker = speaker_number(conversation, t.speaker);

@@ -118,7 +118,7 @@ std::string time_text(LocalSeconds s) {
 WrittenTime parse_time_text(std::string_view text, std::string_view what) {
   std::string_view s = trimmed(text);
   auto refuse = [&](std::string_view why) {
-    fail("{}: '{}' is no time{}; expected like 2023-05-08 13:56 or 2023-05-08T13:56:04+02:00", what,
+    fail("{}: '{}' is not a time{}; expected a form like 2023-05-08 13:56 or 2023-05-08T13:56:04+02:00", what,
          text.substr(0, 60), why);
   };
   const auto year = take_number(s, 4, 4);
@@ -127,7 +127,7 @@ WrittenTime parse_time_text(std::string_view text, std::string_view what) {
   if (!month || !take(s, '-')) refuse("");
   const auto day = take_number(s, 1, 2);
   if (!day) refuse("");
-  if (!date_exists(*year, *month, *day)) refuse(": there is no such day");
+  if (!date_exists(*year, *month, *day)) refuse(": that day does not exist");
   WrittenTime out{.local = day_of(*year, *month, *day) * kDaySeconds};
   if (s.empty()) return out;
   if (!take(s, 'T') && !take(s, ' ')) refuse("");
@@ -140,7 +140,7 @@ WrittenTime parse_time_text(std::string_view text, std::string_view what) {
     second = take_number(s, 2, 2);
     if (second && take(s, '.')) take_number(s, 0, 18);
   }
-  if (!second || *hour > 23 || *minute > 59 || *second > 59) refuse(": there is no such hour");
+  if (!second || *hour > 23 || *minute > 59 || *second > 59) refuse(": that hour does not exist");
   out.local += *hour * 3600 + *minute * 60 + *second;
   s = trimmed(s);
   if (s.empty()) return out;

@@ -98,7 +98,7 @@ Zone Zone::from_table(std::string name, std::string_view tzif) {
   for (size_t i = 0; i < h.times; ++i) t->times.push_back(r.number(width));
   std::vector<size_t> kinds;
   for (size_t i = 0; i < h.times; ++i) kinds.push_back(static_cast<size_t>(r.number(1)));
-  if (h.types == 0) fail("time zone '{}': its table names no kind of time", name);
+  if (h.types == 0) fail("time zone '{}': its table has no time types", name);
   std::vector<int32_t> offsets;
   bool found_standard = false;
   for (size_t i = 0; i < h.types; ++i) {
@@ -137,8 +137,8 @@ Zone Zone::load(const std::string& name) {
     const std::filesystem::path file = std::filesystem::path(folder) / name;
     if (std::filesystem::is_regular_file(file)) return from_table(name, read_file(file));
   }
-  fail("time zone '{}' is not among the system's (looked in {}); UTC and offsets like +02:00 work everywhere", name,
-       kFolders[0]);
+  fail("time zone '{}' is not installed on this system (searched {}); UTC and offsets like +02:00 work everywhere",
+       name, kFolders[0]);
 }
 
 int32_t Zone::offset_at(int64_t utc) const {

@@ -21,7 +21,7 @@ std::vector<std::byte> note_of(int64_t token, std::span<const int32_t> responses
 
 int64_t token_of(std::span<const std::byte> note) {
   int64_t token = 0;
-  if (note.size() < sizeof(token)) fail("an index of words without a token");
+  if (note.size() < sizeof(token)) fail("a word index without its token");
   std::memcpy(&token, note.data(), sizeof(token));
   return token;
 }
@@ -81,7 +81,7 @@ void TopicIndex::keep(int32_t segment) {
 }
 
 void TopicIndex::follow(const TurnTable& table, const std::stop_token* stop) {
-  const auto changed = [] { fail("the conversation changed while its words were read; ask again"); };
+  const auto changed = [] { fail("the conversation changed while it was indexed; ask again"); };
   std::vector<MissingTurns> missing;
   std::map<int32_t, TopicSegment> before = std::move(segments_);
   segments_.clear();

@@ -40,7 +40,8 @@ std::vector<Linear> projections(const CcaConfig& c) {
 CcaMixer::CcaMixer(CcaConfig c) : c_(std::move(c)), qkv_(projections(c_)), o_(c_.width, c_.q_width(), false) {
   check_heads("cca", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim, c_.rotary_dims);
   if (c_.time0 < 0 || c_.time1 < 0) fail("cca: time0 {} and time1 {} must be 0 or more", c_.time0, c_.time1);
-  if (c_.value_delay && c_.kv_width() < 2) fail("cca: value_delay halves the values, and there is one channel");
+  if (c_.value_delay && c_.kv_width() < 2)
+    fail("cca: value_delay splits the value channels in two, but there is only one");
   if (c_.rotary_dims > 0) inv_freq_ = c_.rope.frequencies(c_.rotary_dims);
   int64_t C = c_.channels();
   if (c_.time0 > 0) dw_w_ = Parameter({C, 1, c_.time0}, Init::normal()), dw_b_ = Parameter({C}, Init::constant(0));

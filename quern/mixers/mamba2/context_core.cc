@@ -326,7 +326,8 @@ Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
 
 Var Mamba2Mixer::context_core(Tape& tape, const Var& p_TW, const Batch& b) {
   if (c_.dt_min > 0)
-    fail("mamba2: with a floor under the time step (dt_min {}) rows cannot lie on several ranks", c_.dt_min);
+    fail("mamba2: context parallelism (parallel.context) is not supported with a time step floor (dt_min {})",
+         c_.dt_min);
   return with_float(p_TW.dtype(), [&]<class T>() { return context_rows<T>(tape, p_TW, b); });
 }
 

@@ -15,41 +15,39 @@
 
 namespace quern {
 
-enum class ContextParallelKind {
-  gather,
-  ring
-};  // of attention: keys and values once to everybody, or round from rank to rank
+// How attention gets remote keys and values: gathered by all ranks at once, or passed from rank to rank.
+enum class ContextParallelKind { gather, ring };
 
 class ContextParallel {
  public:
-  // documents: lengths, over all ranks the same. The communicator outlives this.
+  // documents: lengths, the same on all ranks. The communicator must outlive this.
   ContextParallel(Communicator& comm, const std::vector<int64_t>& documents,
                   ContextParallelKind form = ContextParallelKind::gather);
 
   struct Segment {
-    int64_t begin, end, document;  // rows of the whole; `document`: the first row of the document
+    int64_t begin, end, document;  // global rows; `document`: the first row of the document
   };
   Communicator& comm() const { return comm_; }
   ContextParallelKind form() const { return form_; }
-  int64_t tokens() const { return tokens_; }                        // of the whole
-  const std::vector<int64_t>& rows() const { return rows_[me()]; }  // of the whole, that lie here
+  int64_t tokens() const { return tokens_; }                        // on all ranks
+  const std::vector<int64_t>& rows() const { return rows_[me()]; }  // global numbers of the local rows
   const std::vector<int64_t>& rows_of(int rank) const { return rows_[static_cast<size_t>(rank)]; }
   const std::vector<Segment>& segments() const { return segments_[me()]; }
-  const std::vector<int64_t>& counts() const { return counts_; }          // rows a rank
+  const std::vector<int64_t>& counts() const { return counts_; }          // rows per rank
   const std::vector<int64_t>& documents() const { return document_of_; }  // first row of the document, row by row
-  Batch batch() const;                                                    // of the rows here; refers to this
-  Batch with_halo_batch(int64_t halo) const;  // with so many rows in front of every segment
+  Batch batch() const;                                                    // of the local rows; refers to this object
+  Batch with_halo_batch(int64_t halo) const;  // with that many rows in front of every segment
 
-  // [n, …] → [n + segments·halo, …]; rows before a document's first are zero. With `fetch` off all of them are.
+  // Halo exchange: [n, …] → [n + segments·halo, …]; rows before a document's first are zero. Without `fetch` all are.
   Var with_halo(Tape& tape, const Var& x, int64_t halo, bool fetch = true) const;
-  Var narrow(Tape& tape, const Var& x, int64_t halo) const;  // the rows themselves
+  Var narrow(Tape& tape, const Var& x, int64_t halo) const;  // removes the halo
   Tensor gather(const Tensor& x) const;                      // [n, …] → [tokens, …] in rank order
-  Tensor reduce_to_owner(const Tensor& g) const;  // [tokens, …] in rank order → the sum of this rank's rows
+  Tensor reduce_to_owner(const Tensor& g) const;  // [tokens, …] in rank order → sum of this rank's rows
 
  private:
   size_t me() const { return static_cast<size_t>(comm_.rank()); }
-  struct Halo {                              // one rank's share of an exchange
-    std::vector<int64_t> out_rows, in_rows;  // local rows sent, rows of the widened tensor received; by peer
+  struct Halo {                              // one rank's part of an exchange
+    std::vector<int64_t> out_rows, in_rows;  // local rows sent, halo rows received; by peer
     std::vector<int64_t> out_counts, in_counts;
   };
   Halo halo_rows(int64_t halo) const;
@@ -60,8 +58,8 @@ class ContextParallel {
   std::vector<std::vector<int64_t>> rows_;
   std::vector<std::vector<Segment>> segments_;
   std::vector<int64_t> counts_, document_of_;
-  std::vector<int> owner_;      // by row of the whole
-  std::vector<int64_t> local_;  // where it lies there
+  std::vector<int> owner_;      // owner rank, by global row
+  std::vector<int64_t> local_;  // row number on the owner
 };
 
 }  // namespace quern

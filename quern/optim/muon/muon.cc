@@ -43,7 +43,7 @@ Muon::Muon(MuonOptions o) : o_(std::move(o)) {
 
 std::vector<OptimizerPart> Muon::state(const std::string& name, const Parameter& p) const {
   if (p.shape.size() < 2)
-    fail("optimizer muon: {} of shape {} is no matrix; give it another optimizer by a rule", name,
+    fail("optimizer muon: {} of shape {} is not a matrix; assign another optimizer with a rule", name,
          to_string(p.shape));
   if (o_.momentum == 0) return {};
   return {{kMomentum, DType::f32, p.shape}};

@@ -125,7 +125,7 @@ ShareTerms number_share(const std::vector<TextSlice>& parts, size_t share, std::
       id[row_begin[w.row] + w.word] = static_cast<uint32_t>(share << kLocalBits) | v;
     }
   if (found.size() >> kLocalBits != 0)
-    fail("{} million different words are more than an index takes", found.size() * kShares >> 20);
+    fail("{} million different words exceed the limit of an index", found.size() * kShares >> 20);
   // The table holds keys nearly in their order: each has few places to go.
   ShareTerms t;
   t.order.reserve(found.size());
@@ -156,7 +156,7 @@ TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, con
   TermCounts t;
   if (chunks.empty()) return t;
   if (chunks.size() >= KeyMap::kNone)
-    fail("{} chunks are more than an index takes ({})", chunks.size(), KeyMap::kNone);
+    fail("{} chunks exceed the limit of an index, {}", chunks.size(), KeyMap::kNone);
   std::vector<TextSlice> parts = read_parts(text, chunks, options);
   const std::vector<uint32_t> first = share_rows(parts, chunks.size(), t);
   std::vector<uint64_t> row_begin(t.rows() + 1);

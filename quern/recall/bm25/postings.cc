@@ -14,7 +14,7 @@ constexpr uint32_t kFirstCapacity = 2, kLargestCapacity = 128, kLargestCount = 0
 uint32_t Postings::new_block(uint32_t capacity) {
   const uint32_t words = 4 + capacity + capacity / 2;
   if (used_ + words > kSlabWords) {
-    if (slabs_.size() >= kNoBlock / kSlabWords) fail("the index holds 16 GiB of postings and takes no more");
+    if (slabs_.size() >= kNoBlock / kSlabWords) fail("the index is full: it has 16 GiB of postings");
     slabs_.push_back(std::make_unique<uint32_t[]>(kSlabWords));
     slab_pointers_.push_back(slabs_.back().get());
     used_ = 0;
@@ -127,7 +127,7 @@ void Postings::fill(const TermCounts& counts, uint32_t first, uint32_t end) {
 }
 
 uint32_t Postings::add(std::span<const uint64_t> keys) {
-  if (lengths_.size() >= kNoBlock) fail("the index holds {} documents and takes no more", lengths_.size());
+  if (lengths_.size() >= kNoBlock) fail("the index is full: it has {} documents", lengths_.size());
   const auto document = static_cast<uint32_t>(lengths_.size());
   ids_.resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {

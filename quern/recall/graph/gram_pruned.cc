@@ -345,7 +345,7 @@ class BlockOfRows {
 SparseGraph gram_pruned(const SparseRows& x, const GramOptions& o, GramStats* given) {
   if (!(o.threshold > 0 && o.threshold <= 1))
     fail("graph: threshold {}, expected above 0 and at most 1", o.threshold);
-  if (o.max_neighbors < 1) fail("graph: most_neighbours = 0, expected 1 or more");
+  if (o.max_neighbors < 1) fail("graph: max_neighbors = 0, expected 1 or more");
   GramStats stats;
   const ColumnIndex p = index_columns(x, o, stats);
   const GramTiles tiles(x, p.documents, p.kept);

@@ -66,7 +66,7 @@ void write_bm25_snapshot(const std::filesystem::path& path, const Bm25Index& ind
 Bm25Snapshot::Bm25Snapshot(const std::filesystem::path& path) : file_(path) {
   const std::span<const std::byte> all = file_.bytes();
   const auto damaged = [&](const std::string& what) {
-    fail("{} is damaged or no index of words: {}", path.string(), what);
+    fail("{} is damaged or not a word index: {}", path.string(), what);
   };
   if (all.size() < sizeof(SnapshotHead))
     damaged(fmt::format("{} bytes, a head has {}", all.size(), sizeof(SnapshotHead)));

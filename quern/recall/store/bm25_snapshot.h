@@ -1,10 +1,10 @@
-// A BM25 index in a file that is mapped and searched in place, beside others and one that still grows (top_across).
-// Written whole, never changed. It holds keys of words, not words, and no text.
+// A BM25 index in an immutable file that is memory-mapped and searched in place, together with other indices
+// (top_across). It holds word keys, not words, and no text.
 //
 //   "QRNBM25A" u64 words, section table {u64 offset, bytes, check}, u64 check of all that;  ids, note, keys, terms,
 //   lengths, slabs: little-endian, as the machine has them, at multiples of 64
 //
-// Opening reads every byte once to compare the checks.
+// Opening reads every byte once to verify the checks.
 #pragma once
 #include <filesystem>
 #include <memory>

@@ -185,7 +185,9 @@ std::span<const T> Segment::section(size_t i) const {
 
 Segment::Segment(const fs::path& path, const RecallOptions& options) : file_(std::make_unique<MappedFile>(path)) {
   const std::span<const std::byte> all = file_->bytes();
-  const auto damaged = [&](std::string what) { fail("{} is damaged or no recall segment: {}", path.string(), what); };
+  const auto damaged = [&](std::string what) {
+    fail("{} is damaged or not a recall segment: {}", path.string(), what);
+  };
   if (all.size() < sizeof(Head)) damaged(fmt::format("{} bytes, a head has {}", all.size(), sizeof(Head)));
   const Head& head = *reinterpret_cast<const Head*>(all.data());
   if (std::memcmp(head.magic, kMagic.data(), 8) != 0 || head.sections != kSections) damaged("its head");

@@ -1,10 +1,9 @@
-// A segment: texts, their chunks and everything a search needs, in one file that is mapped and read in place. Written
-// once, whole or not at all (another name, flushed, renamed), never changed.
+// A segment: texts, their chunks and everything a search needs, in one immutable file that is memory-mapped and read
+// in place. Written atomically (another name, flushed, renamed).
 //
-//   "QRNRECL1" u64 sections, u64 check of the table; per section u64 offset, bytes, check; sections at multiples of
-//   64
+//   "QRNRECL1" u64 sections, u64 check of the table; per section u64 offset, bytes, check; sections at multiples of 64
 //
-// Opening reads every byte once to compare the checks. Numbers are little-endian, as the machine has them.
+// Opening reads every byte once to verify the checks. Numbers are little-endian, as the machine has them.
 #pragma once
 #include <filesystem>
 #include <memory>

@@ -1,5 +1,5 @@
-// Texts from files and folders: plain text, Markdown, code and JSON lines. What cannot be read as text is counted and
-// named, never dropped silently.
+// Reads texts from files and folders: plain text, Markdown, code and JSON lines. What cannot be read as text is
+// counted and named, never dropped silently.
 #pragma once
 #include <filesystem>
 #include <functional>

@@ -89,7 +89,7 @@ void carry_over(const Segment& s, const std::set<std::string>& replaced, Segment
 }  // namespace
 
 RecallStore::RecallStore(fs::path folder) : folder_(std::move(folder)) {
-  if (!fs::exists(folder_ / kManifest)) fail("{} holds no recall index ({} is missing)", folder_.string(), kManifest);
+  if (!fs::exists(folder_ / kManifest)) fail("{} is not a recall index ({} is missing)", folder_.string(), kManifest);
   load();
 }
 

@@ -1,10 +1,10 @@
-// An index on disk that grows: a folder with immutable segments and manifest.json, which names those that count. A
-// change writes one new segment and then the manifest, each whole or not at all, so that a kill at any moment leaves
-// the state before or after it. Segments with documents that changed, and small ones, are merged into the new one:
-// sizes grow geometrically and every text is rewritten O(log n) times. One writer at a time (a lock file); readers go
-// on with what they opened.
-//   BM25 is exact across segments. The graph of similar chunks is made within a segment: a walk runs in each and the
-//   results are weighed by how much the question has to do with it; `merge` puts everything into one.
+// A growing search index on disk: a folder with immutable segments and manifest.json, which lists the valid ones. A
+// change writes one new segment and then the manifest, each atomically, so that a kill at any moment leaves the state
+// before or after it. Segments with changed documents, and small ones, are merged into the new one: sizes grow
+// geometrically and every text is rewritten O(log n) times. One writer at a time (a lock file); readers keep what they
+// opened.
+//   BM25 is exact across segments. The similarity graph is built within a segment: a random walk runs in each and the
+//   results are weighted by the segment's relevance to the query; `merge` puts everything into one.
 #pragma once
 #include <filesystem>
 #include <memory>

@@ -82,7 +82,7 @@ Json load_adapter(ModelManager& manager, const AdapterOptions& options, const Js
   }
   const std::string base = f.text("base_model_name").value_or(bases.at(0));
   if (std::ranges::find(bases, base) == bases.end())
-    bad_field("base_model_name", "'{}' is none of {}{}", base, fmt::join(bases, ", "), did_you_mean(base, bases));
+    bad_field("base_model_name", "'{}' is not one of {}{}", base, fmt::join(bases, ", "), did_you_mean(base, bases));
   const ModelEntry entry = options.entry(name, path.string(), base);
   if (!manager.add(entry)) bad_field("lora_name", "'{}' is served already", name);
   try {

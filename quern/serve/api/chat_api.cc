@@ -206,8 +206,7 @@ class Reply {
     for (const Candidate& c : t.candidates)
       if (c.finish == "error" || !t.best())
         error = ApiError(500, "server_error", "", c.error.empty() ? "no candidate finished" : c.error);
-    if (late)
-      error = ApiError(504, "server_error", "timeout", "the request's time was over before its plan was done");
+    if (late) error = ApiError(504, "server_error", "timeout", "the request timed out before its plan was done");
     if (error) {
       if (!stream_) throw *error;
       stream_->send(error_json(*error));

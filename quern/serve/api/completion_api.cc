@@ -46,7 +46,7 @@ std::vector<std::vector<int32_t>> read_prompts(const Json& body, const ServedMod
     bad_field("prompt", "{} prompts, expected 1 to {}", prompts.size(), kMaxPrompts);
   for (std::vector<int32_t>& ids : prompts) {
     if (ids.empty() && m.tokenizer.bos_id() >= 0) ids.push_back(m.tokenizer.bos_id());
-    if (ids.empty()) bad_field("prompt", "is empty, and this model has no begin token to start from");
+    if (ids.empty()) bad_field("prompt", "is empty, and this model has no begin token");
   }
   return prompts;
 }
@@ -104,8 +104,8 @@ class Reply {
       logprobs_ = f.integer("logprobs", 0, 20).value_or(-1);
     options_.top_logprobs = std::max<int64_t>(0, logprobs_);
     max_tokens_ = f.integer("max_tokens", 0, int64_t{1} << 31).value_or(16);
-    if (f.find("suffix")) bad_field("suffix", "is not supported: this server continues texts, it does not fill gaps");
-    if (f.integer("best_of", 1, 64).value_or(n_) != n_) bad_field("best_of", "only as many as n");
+    if (f.find("suffix")) bad_field("suffix", "is not supported: this server has no fill-in-the-middle");
+    if (f.integer("best_of", 1, 64).value_or(n_) != n_) bad_field("best_of", "must equal n");
     if (stream_wanted_ && echo_) bad_field("echo", "is not supported together with stream");
     if (max_tokens_ == 0 && !echo_) bad_field("max_tokens", "0 needs echo: true");
   }

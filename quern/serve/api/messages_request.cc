@@ -28,7 +28,7 @@ std::string plain_text(const Json* j, const std::string& where) {
     const Json& block = j->as_array()[i];
     const std::string at = fmt::format("{}[{}]", where, i);
     if (const std::string type = type_of(block, at); type != "text")
-      bad_field(at, "type '{}' is not supported here: this server reads text alone", type);
+      bad_field(at, "type '{}' is not supported here: this server reads text only", type);
     all += (i > 0 ? "\n" : "") + text_of(block, "text", at);
   }
   return all;
@@ -112,7 +112,7 @@ Json read_turns(const Json& body) {
   }
   const Json& last = out.as_array().back();
   if (last.at("role") == Json("assistant"))
-    bad_field("messages", "the last one is the assistant's: continuing a given answer is not supported");
+    bad_field("messages", "the last message is the assistant's: prefilling its answer is not supported");
   return out;
 }
 
@@ -123,7 +123,7 @@ Json read_anthropic_tools(const Json& list) {
     const Json& t = list.as_array()[i];
     const std::string where = fmt::format("tools[{}]", i);
     if (const Json* type = t.find("type"); type && !type->is_null() && *type != Json("custom"))
-      bad_field(where + ".type", "{} is not supported: this server has no tools of its own", type->dump());
+      bad_field(where + ".type", "{} is not supported: this server has no built-in tools", type->dump());
     const Json* schema = t.find("input_schema");
     if (!schema || !schema->is_object()) bad_field(where + ".input_schema", "expected a JSON Schema, an object");
     Json function = Json::object(), one = Json::object();

@@ -280,7 +280,7 @@ void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStor
     before = store.get(*id);
     if (!before) {
       ApiError x(404, "invalid_request_error", "previous_response_not_found",
-                 fmt::format("previous_response_id: there is no response '{}' here, or no longer", *id));
+                 fmt::format("previous_response_id: response '{}' does not exist, or no longer", *id));
       x.param = "previous_response_id";
       throw x;
     }

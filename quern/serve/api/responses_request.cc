@@ -17,7 +17,7 @@ std::string content_text(const Json& content, const std::string& where) {
     const std::string type = f.text("type").value_or("");
     if (type != "input_text" && type != "output_text" && type != "text" && type != "reasoning_text" &&
         type != "summary_text")
-      bad_field(at, "type '{}' is not supported: this server reads text alone", type);
+      bad_field(at, "type '{}' is not supported: this server reads text only", type);
     const auto text = f.text("text");
     if (!text) bad_field(at + ".text", "expected a string");
     all += *text;
@@ -112,12 +112,12 @@ void refuse_fields(const Fields& f) {
     if (f.find(field)) bad_field(field, "{}", why);
   };
   refuse("conversation", "is not supported: use previous_response_id");
-  refuse("prompt", "is not supported: there are no stored prompts here");
+  refuse("prompt", "is not supported: this server has no stored prompts");
   refuse("max_tool_calls", "is not supported: this server runs no tools");
   refuse("x_think", "is not supported here: use /v1/chat/completions");
   if (f.boolean("background").value_or(false)) bad_field("background", "is not supported");
   if (f.text("truncation").value_or("disabled") != "disabled")
-    bad_field("truncation", "only \"disabled\" is supported: nothing is cut in silence");
+    bad_field("truncation", "only \"disabled\" is supported: nothing is truncated silently");
   for (const std::string& what : f.texts("include"))
     if (what != "reasoning.encrypted_content") bad_field("include", "'{}' is not supported", what);
   if (f.integer("top_logprobs", 0, 20).value_or(0) > 0) bad_field("top_logprobs", "is not supported here");
@@ -130,7 +130,7 @@ Json chat_tools(const Json& list) {
     const Json& t = list.as_array()[i];
     const Json* type = t.find("type");
     if (!type || *type != Json("function"))
-      bad_field(fmt::format("tools[{}].type", i), "only function is supported: this server has no tools of its own");
+      bad_field(fmt::format("tools[{}].type", i), "only function is supported: this server has no built-in tools");
     Json function = t, one = Json::object();
     function.erase("type"), function.erase("strict");
     one.set("type", "function"), one.set("function", std::move(function));

@@ -153,7 +153,7 @@ void App::handle(Exchange& e) {
     if (beside >= o_.max_requests) {
       e.header("retry-after", "2");
       throw ApiError(429, "rate_limit_error", "too_many_requests",
-                     fmt::format("{} requests are in work, as many as this server takes; try again", beside));
+                     fmt::format("{} requests are running, the maximum of this server; try again", beside));
     }
     if (inside) dispatch(e);
   } catch (const ApiError& x) {
@@ -291,7 +291,7 @@ void App::response(Exchange& e) {
   const bool items = id.ends_with(kItems);
   if (items) id.resize(id.size() - kItems.size());
   const auto r = responses_.get(id);
-  if (!r) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no response '{}' here", id));
+  if (!r) throw ApiError(404, "invalid_request_error", "", fmt::format("response '{}' does not exist", id));
   if (!items) return e.answer(200, "application/json", r->response.dump());
   Json j = Json::object();
   j.set("object", "list"), j.set("data", r->input), j.set("has_more", false);
@@ -301,7 +301,7 @@ void App::response(Exchange& e) {
 void App::delete_response(Exchange& e) {
   const std::string id = e.request().path.substr(std::string_view("/v1/responses/").size());
   if (!responses_.erase(id))
-    throw ApiError(404, "invalid_request_error", "", fmt::format("there is no response '{}' here", id));
+    throw ApiError(404, "invalid_request_error", "", fmt::format("response '{}' does not exist", id));
   Json j = Json::object();
   j.set("id", id), j.set("object", "response"), j.set("deleted", true);
   e.answer(200, "application/json", j.dump());

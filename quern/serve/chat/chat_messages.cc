@@ -14,7 +14,7 @@ std::string joined_parts(const Json::Array& parts, const std::string& where) {
     if (!type || !type->is_string()) bad_field(at, "expected an object with a type");
     const std::string& t = type->as_string();
     if (t != "text" && t != "input_text" && t != "output_text")
-      bad_field(at, "type '{}' is not supported: this server reads text alone", t);
+      bad_field(at, "type '{}' is not supported: this server reads text only", t);
     const Json* piece = parts[k].find("text");
     if (!piece || !piece->is_string()) bad_field(at, "expected a text");
     text += piece->as_string();

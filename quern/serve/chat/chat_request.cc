@@ -29,11 +29,11 @@ void refuse_unsupported(const Fields& f) {
     throw e;
   };
   for (const char* old : {"functions", "function_call"}) refuse(old, "is not supported: use tools and tool_choice");
-  refuse("audio", "this server reads and writes text alone");
+  refuse("audio", "this server reads and writes text only");
   refuse("prediction", "is not supported");
-  refuse("web_search_options", "this server has no tools of its own");
+  refuse("web_search_options", "this server has no built-in tools");
   for (const std::string& m : f.texts("modalities"))
-    if (m != "text") refuse("modalities", "this server reads and writes text alone");
+    if (m != "text") refuse("modalities", "this server reads and writes text only");
 }
 
 // The names a template is given beside the messages.
@@ -99,7 +99,7 @@ PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r) {
   try {
     return chat_prompt(m.chat_template, m.tokenizer, r.messages, more);
   } catch (const Error& e) {
-    bad_field("messages", "the chat template refuses them: {}", e.what());
+    bad_field("messages", "the chat template rejects them: {}", e.what());
   }
 }
 

@@ -77,7 +77,7 @@ void ChatTurn::finish(size_t i, const StreamCallbacks& told) {
   const Generated& g = c.answer->result();
   pass_on(i, c.split.finish(), true, nullptr, told);
   if (g.finish == "timeout" && !g.tokens.empty())
-    warn(i, "the request's time was over: this is the beginning of an answer", told);
+    warn(i, "the request timed out: this is the beginning of an answer", told);
   usage_.prompt = g.prompt_tokens, usage_.cached = std::max(usage_.cached, g.cached_tokens);
   usage_.completion += static_cast<int64_t>(g.tokens.size());
   usage_.reasoning += static_cast<int64_t>(m_.tokenizer.encode(c.reasoning, {.add_special_tokens = false}).size());

@@ -229,7 +229,7 @@ Grounded Grounding::ground(const Json& body, const Tokenizer& tokenizer, int64_t
     bad_field("x_documents", "this server has no documents: it was started without a search index");
   const Json messages = read_messages(body);
   const Json& last = messages.as_array().back();
-  if (role_of(last) != kAsker) bad_field("messages", "memory and documents go with a user's message at the end");
+  if (role_of(last) != kAsker) bad_field("messages", "memory and documents need a user's message at the end");
   std::string found;
   if (memory) found += impl_->remember(*memory, messages, tokenizer, utc, g);
   if (documents) found += impl_->look_up(*documents, text_of(last), tokenizer, g);

@@ -70,7 +70,7 @@ bool RequestStreams::follow(EventStream* stream, const StreamCallbacks& told) {
 bool RequestStreams::whole() const {
   if (std::ranges::none_of(answers_, [](const auto& a) { return a->result().finish == "cancelled"; })) return true;
   if (exchange_.gone()) return false;
-  throw ApiError(503, "server_error", "", "the model is put away before the answer is whole; try again");
+  throw ApiError(503, "server_error", "", "the model was unloaded before the answer was complete; try again");
 }
 
 }  // namespace quern

@@ -14,7 +14,7 @@ class EventStream;
 
 class RequestStreams {
  public:
-  // keep_alive: so long nothing may come before a stream says that it lives.
+  // keep_alive: silence after which a stream sends a comment.
   RequestStreams(EngineHost& host, Exchange& e, std::chrono::milliseconds keep_alive = std::chrono::seconds(10));
   ~RequestStreams();  // cancels what is left
   RequestStreams(const RequestStreams&) = delete;
@@ -24,11 +24,11 @@ class RequestStreams {
   struct StreamCallbacks {
     std::function<void(size_t answer, const TextDelta& piece)> piece = {};
     std::function<void(size_t answer)> done = {};
-    std::function<void(size_t answer)> read = {};  // more of its prompt
+    std::function<void(size_t answer)> read = {};  // prefill progress
   };
-  // Until all are done; false: the client is gone, and what was left is cancelled. Throws ApiError when the model is
-  // put away meanwhile. What is sent to `stream`, when
-  // there is one, goes out together for all that came at once, and the line is kept open while nothing comes.
+  // Until all are done; false: the client disconnected, and the rest is cancelled. Throws ApiError if the model is
+  // unloaded meanwhile. Events that arrive together are sent to `stream`, if given, in one write; it is kept alive
+  // while nothing arrives.
   bool follow(EventStream* stream, const StreamCallbacks& told);
   int64_t waits() const { return waits_; }  // so far
 

@@ -23,19 +23,19 @@
 
 namespace quern {
 
-struct SubmitOptions {                      // beside what the engine is asked
-  double seconds = 0;                       // it may take; 0 = the host's own limit alone
+struct SubmitOptions {                      // options of a submission beyond the engine's request
+  double seconds = 0;                       // timeout; 0 = only the host's own limit
   std::string id = {};                      // of the HTTP request
-  bool progress = false;                    // its Answer tells how much of the prompt is read
-  bool streams = true;                      // its pieces are told as they come; else all of them when it is done
-  bool each_token = false;                  // its pieces are single tokens, as logprobs and tools' calls need
-  std::shared_ptr<Notifier> notifier = {};  // rung when there is something to hear; none: one of its own
+  bool progress = false;                    // report prefill progress
+  bool streams = true;                      // deliver deltas as they come; else all when it is done
+  bool each_token = false;                  // deltas are single tokens, as logprobs and tool calls need
+  std::shared_ptr<Notifier> notifier = {};  // notified of news; null: one of its own
 };
 
-struct InFlightStatus {  // what a request is doing now
+struct InFlightStatus {  // the current state of a request
   RequestProgress progress;
-  std::vector<int32_t> prompt = {}, answer = {};  // where they were asked for
-  std::string plan = {};                          // of a request that thinks by a plan: no prompt of its own
+  std::vector<int32_t> prompt = {}, answer = {};  // on request
+  std::string plan = {};                          // of a request with a thinking plan, which has no prompt of its own
   int64_t candidates = 0, all_candidates = 0;     // done, and in all
 };
 
@@ -48,17 +48,17 @@ struct HostCounts {  // since the start, and now
 
 class EngineHost {
  public:
-  // max_seconds: of any request, from its submission; 0 = no limit.
+  // max_seconds: timeout of every request, from its submission; 0 = none.
   EngineHost(Model& model, EngineOptions options, int64_t max_waiting, double max_seconds = 0);
   ~EngineHost();
 
-  bool full() const;  // as many wait as may
-  // Throws Error when it can never be served. After `seconds` it ends as it is, also in the queue or amid its prompt,
-  // with finish "timeout".
+  bool full() const;  // the queue is full
+  // Throws Error when it can never be served. After `seconds` it ends with what it has, also in the queue or during
+  // prefill, with finish "timeout".
   std::shared_ptr<GenerationStream> submit(Request r, SubmitOptions how = {});
   std::vector<InFlightStatus> live(bool with_tokens) const;  // oldest first
-  double limit(double seconds) const;                        // what holds for a request that asks for so many
-  // To its end on the calling thread, which only waits; `alive` false cancels.
+  double limit(double seconds) const;                        // the timeout that applies to a request with this one
+  // Runs to the end; the calling thread only waits. `alive` returning false cancels.
   ThinkResult think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
                     const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
                     const std::function<void(const ThinkEvent&)>& on_event, const std::string& id = {});
@@ -69,9 +69,9 @@ class EngineHost {
 
  private:
   struct InFlight {
-    Engine::Id id;  // kComing: not yet given
+    Engine::Id id;  // kComing: not assigned yet
     std::weak_ptr<GenerationStream> answer;
-    double seconds;  // 0 = as long as it takes
+    double seconds;  // 0 = no timeout
     std::chrono::steady_clock::time_point since;
     InFlightRequest request;
     bool late = false;

@@ -19,8 +19,8 @@ namespace quern {
 class Notifier {
  public:
   void notify();
-  void wait(double seconds);  // until it rang since the last wait, or so long
-  void close();               // nobody listens any more
+  void wait(double seconds);  // until notified since the last wait, or a timeout
+  void close();               // the receiver is gone
   bool closed() const { return closed_; }
 
  private:
@@ -40,9 +40,9 @@ struct TextDelta {
 class GenerationStream {
  public:
   enum class Next { piece, read, nothing, done };
-  // What came; read: more of the prompt was read, told only where it was asked for. Does not wait.
+  // The next event, without waiting; read: prefill progress, reported only on request.
   Next next(TextDelta& out);
-  RequestProgress progress();                          // how far it was when `read` was told last
+  RequestProgress progress();                          // at the last `read` event
   const Generated& result() const { return result_; }  // once done
 
  private:
@@ -51,19 +51,18 @@ class GenerationStream {
   void push(const Emitted& e);
   void read(const RequestProgress& p);
   void end(Generated result);
-  // Rings, if there is something to hear and it is time, or will be before the next step ends, should that take as
-  // long.
+  // Notifies, if there is something new and it is time, or will be before the next step ends if that takes as long.
   void after_step(std::chrono::steady_clock::duration step);
   std::vector<int32_t> given();
   int64_t given_count();
 
   std::shared_ptr<Notifier> notifier_;
-  bool reports_progress_ = false;  // how much of the prompt is read
-  bool streams_ = true;            // pieces are told before the end
-  bool each_token_ = false;        // pieces are never put together
+  bool reports_progress_ = false;  // report prefill progress
+  bool streams_ = true;            // deltas are delivered before the end
+  bool each_token_ = false;        // deltas are never joined
   bool unheard_ = false;
-  std::chrono::steady_clock::time_point notified_{};  // with unheard_ the stepping thread's own
-  std::mutex mutex_;                                  // guards what follows
+  std::chrono::steady_clock::time_point notified_{};  // used by the engine thread only, as is unheard_
+  std::mutex mutex_;                                  // guards the members below
   std::deque<TextDelta> pieces_;
   std::vector<int32_t> given_;
   bool read_on_ = false, done_ = false;

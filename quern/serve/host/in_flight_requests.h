@@ -11,23 +11,23 @@
 namespace quern {
 
 struct RequestProgress {
-  std::string id = {};               // of the HTTP request it belongs to
-  int64_t prompt = 0, max_new = 0;   // tokens it has, and may get
-  int64_t read = 0, cached = 0;      // of the prompt; read counts the cached ones too
-  int64_t given = 0;                 // tokens of the answer
-  bool started = false;              // the engine has begun to read
-  double age = 0, read_seconds = 0;  // since it came; since before its first forward, until its prompt was read
+  std::string id = {};               // of its HTTP request
+  int64_t prompt = 0, max_new = 0;   // prompt tokens, and maximum new tokens
+  int64_t read = 0, cached = 0;      // prompt tokens processed (cached ones included), and cached
+  int64_t given = 0;                 // tokens generated
+  bool started = false;              // prefill has begun
+  double age = 0, read_seconds = 0;  // since submission; duration of the prefill
   const char* state() const { return !started ? "waiting" : read < prompt ? "reading" : "answering"; }
 };
 
 class InFlightRequest {
  public:
   InFlightRequest(std::string id, std::vector<int32_t> prompt, int64_t max_new);
-  enum class Match { none, elsewhere, begins, goes_on };  // the better, the greater
+  enum class Match { none, elsewhere, begins, goes_on };  // in ascending order of quality
   Match match(std::span<const int32_t> ids, int64_t at) const;
-  void begins(int64_t at);  // before a forward of these; the first one's place is where the cache ended
+  void begins(int64_t at);  // before a forward pass; the first position is where the cached prefix ended
   void on_forward(int64_t at, int64_t n);
-  RequestProgress progress() const;  // but for `given`
+  RequestProgress progress() const;  // without `given`
   const std::vector<int32_t>& prompt() const { return prompt_; }
 
  private:

@@ -127,7 +127,7 @@ HttpParser::State HttpParser::advance() {
       }
       case Phase::chunk_end:
         if (buffer_.size() < 2) return State::more;
-        if (!buffer_.starts_with("\r\n")) return refuse(400, "a chunk of the body does not end where it says");
+        if (!buffer_.starts_with("\r\n")) return refuse(400, "a chunk of the body is longer than its size");
         buffer_.erase(0, 2), phase_ = Phase::chunk_size;
         break;
       case Phase::chunk_size: {
@@ -136,7 +136,7 @@ HttpParser::State HttpParser::advance() {
           return buffer_.size() > 256 ? refuse(400, "a chunk size without an end") : State::more;
         const std::string_view line = std::string_view(buffer_).substr(0, end);
         const auto size = read_size(trimmed(line.substr(0, line.find(';'))), 16);
-        if (!size) return refuse(400, "a chunk size that is no number");
+        if (!size) return refuse(400, "a chunk size is not a number");
         if (*size > limits_.body || request_.body.size() + *size > limits_.body)
           return refuse(413, fmt::format("the body is longer than {} bytes", limits_.body));
         buffer_.erase(0, end + 2), wanted_ = *size, phase_ = *size == 0 ? Phase::trailer : Phase::chunk;
@@ -181,7 +181,7 @@ bool HttpParser::head(std::string_view text) {
     }
   }
   const auto decoded = percent_decoded(path, false);
-  if (!decoded || !path.starts_with('/')) return bad(400, "the target is no path");
+  if (!decoded || !path.starts_with('/')) return bad(400, "the target is not a path");
   request_.path = *decoded;
   request_.keep_alive = version == "HTTP/1.1";
   bool chunked = false, has_length = false;
@@ -196,7 +196,7 @@ bool HttpParser::head(std::string_view text) {
     std::string name = lower(header.substr(0, colon)), value(trimmed(header.substr(colon + 1)));
     if (name == "content-length") {
       const auto length = read_size(value, 10);
-      if (!length || (has_length && *length != wanted_)) return bad(400, "Content-Length is no number");
+      if (!length || (has_length && *length != wanted_)) return bad(400, "Content-Length is not a number");
       if (*length > limits_.body) return bad(413, fmt::format("the body is longer than {} bytes", limits_.body));
       wanted_ = *length, has_length = true;
     } else if (name == "transfer-encoding") {

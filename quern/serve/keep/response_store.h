@@ -15,9 +15,9 @@ namespace quern {
 
 struct StoredResponse {
   std::string id, model;
-  Json response;  // as it was answered
-  Json input;     // the items of its request alone
-  Json messages;  // the whole conversation up to and with its answer, without instructions
+  Json response;  // as returned
+  Json input;     // items of its own request
+  Json messages;  // the conversation including its answer, without instructions
 };
 
 class ResponseBackend {
@@ -32,8 +32,8 @@ class ResponseStore {
  public:
   ResponseStore(size_t maximum, size_t max_bytes, std::unique_ptr<ResponseBackend> manager = nullptr)
       : maximum_(maximum), max_bytes_(max_bytes), backend_(std::move(manager)) {}
-  std::string put(StoredResponse r);  // empty, or why it could not go on the shelf: it is in memory all the same
-  std::shared_ptr<const StoredResponse> get(const std::string& id);  // null: not here, or no longer
+  std::string put(StoredResponse r);  // empty, or why the backend failed: it is kept in memory anyway
+  std::shared_ptr<const StoredResponse> get(const std::string& id);  // null: unknown or evicted
   bool erase(const std::string& id);
 
  private:
@@ -45,7 +45,7 @@ class ResponseStore {
   size_t maximum_, max_bytes_, bytes_ = 0;
   std::unique_ptr<ResponseBackend> backend_;
   std::mutex mutex_;
-  std::list<Entry> recent_;  // the latest first
+  std::list<Entry> recent_;  // most recent first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;
 };
 

@@ -17,13 +17,13 @@ namespace quern {
 struct ModelEntry {
   std::string id;
   std::function<std::unique_ptr<ServedModel>()> load;
-  int64_t bytes = 0;                    // of memory it takes once loaded: weights and cache
-  std::string base = {}, adapter = {};  // of one with an adapter: the model it is on, the adapter's folder
+  int64_t bytes = 0;                    // memory once loaded: weights and cache
+  std::string base = {}, adapter = {};  // with an adapter: the base model and the adapter's folder
 };
 
 struct ModelManagerOptions {
-  double idle_seconds = 0;   // put away a model nobody has asked for in so long; 0: never
-  int64_t memory_bytes = 0;  // of all loaded models; 0: no limit
+  double idle_seconds = 0;   // unload a model after this time without a request; 0: never
+  int64_t memory_bytes = 0;  // limit for all loaded models; 0: none
 };
 
 struct ModelCounts {
@@ -34,15 +34,15 @@ struct ModelCounts {
 class ModelManager {
  public:
   ModelManager(std::vector<ModelEntry> entries, ModelManagerOptions options);
-  explicit ModelManager(std::vector<std::unique_ptr<ServedModel>> loaded);  // they stay
+  explicit ModelManager(std::vector<std::unique_ptr<ServedModel>> loaded);  // never unloaded
   ~ModelManager();
 
   std::vector<std::string> ids() const;
   std::vector<ModelEntry> entries() const;
-  bool add(ModelEntry entry);          // false: there is one of that name
-  bool remove(const std::string& id);  // whoever holds the model keeps it; false: there is none of that name
-  std::shared_ptr<ServedModel> get(const std::string& id);           // an ApiError says why not
-  std::shared_ptr<ServedModel> loaded(const std::string& id) const;  // null when it is not
+  bool add(ModelEntry entry);          // false: the name is taken
+  bool remove(const std::string& id);  // requests that hold the model keep it; false: unknown name
+  std::shared_ptr<ServedModel> get(const std::string& id);           // throws ApiError if it cannot be loaded
+  std::shared_ptr<ServedModel> loaded(const std::string& id) const;  // null if it is not loaded
   ModelCounts counts() const;
 
  private:
@@ -50,22 +50,23 @@ class ModelManager {
     ModelEntry entry;
     std::shared_ptr<ServedModel> model = {};
     bool loading = false, removed = false;
-    double asked = 0;  // when last
+    double asked = 0;  // time of the last request
     bool idle() const { return model && model.use_count() == 1; }
   };
-  using Unloaded = std::vector<std::shared_ptr<ServedModel>>;  // let go of outside the lock
-  std::shared_ptr<Slot> slot(const std::string& id) const;     // null: there is none
+  using Unloaded = std::vector<std::shared_ptr<ServedModel>>;  // released outside the lock
+  std::shared_ptr<Slot> slot(const std::string& id) const;     // null: unknown name
   void make_room(const Slot& s, Unloaded& unloaded);
   void watch(const std::stop_token& stop);
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  int64_t unloading_bytes_ = 0;                                          // bytes of models removed while they load
-  std::vector<std::pair<std::weak_ptr<ServedModel>, int64_t>> leaving_;  // removed ones somebody holds, their bytes
-  std::vector<std::shared_ptr<Slot>> slots_;  // a removed one lives while somebody waits for it
+  int64_t unloading_bytes_ = 0;  // bytes of models removed while loading
+  std::vector<std::pair<std::weak_ptr<ServedModel>, int64_t>>
+      leaving_;                               // removed models that requests still hold, their bytes
+  std::vector<std::shared_ptr<Slot>> slots_;  // a removed one lives while a request waits for it
   ModelManagerOptions o_;
   ModelCounts counts_;
-  std::jthread watcher_;  // last: it ends before what it looks at
+  std::jthread watcher_;  // last member: stops before the others are destroyed
 };
 
 }  // namespace quern

@@ -22,7 +22,7 @@ Tool read_tool(const Json& j, const std::string& where) {
   const Json* type = j.find("type");
   const Json* function = j.find("function");
   if (!type || *type != Json("function") || !function || !function->is_object())
-    bad_field(where, "expected {{\"type\": \"function\", \"function\": {{…}}}}: this server has no tools of its own");
+    bad_field(where, "expected {{\"type\": \"function\", \"function\": {{…}}}}: this server has no built-in tools");
   const Fields f(*function);
   Tool t;
   t.name = f.text("name").value_or("");

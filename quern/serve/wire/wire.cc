@@ -58,8 +58,7 @@ bool too_late(const Generated& g) { return g.finish == "timeout" && g.tokens.emp
 
 std::optional<ApiError> failure_of(const Generated& g) {
   if (g.finish == "error") return ApiError(500, "server_error", "", g.error);
-  if (too_late(g))
-    return ApiError(504, "server_error", "timeout", "the request's time was over before its first token");
+  if (too_late(g)) return ApiError(504, "server_error", "timeout", "the request timed out before its first token");
   return std::nullopt;
 }
 

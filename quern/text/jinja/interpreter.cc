@@ -91,7 +91,7 @@ class Interpreter {
     if (size_t dot = target.find('.'); dot != target.npos) {
       Value object = look_up(target.substr(0, dot));
       if (!object.is_dict())
-        fail("chat template: cannot set {}: '{}' is no namespace", target, target.substr(0, dot));
+        fail("chat template: cannot set {}: '{}' is not a namespace", target, target.substr(0, dot));
       object.set(target.substr(dot + 1), std::move(v));
       return;
     }

@@ -162,7 +162,7 @@ BpeTrainer::BpeTrainer(BpeTrainOptions o) : o_(std::move(o)) {
          o_.special_tokens.size());
   if (!o_.bos_token.empty() &&
       std::find(o_.special_tokens.begin(), o_.special_tokens.end(), o_.bos_token) == o_.special_tokens.end())
-    fail("bos token '{}' is none of the special tokens", o_.bos_token);
+    fail("bos token '{}' is not one of the special tokens", o_.bos_token);
 }
 
 void BpeTrainer::add(std::string_view text) {

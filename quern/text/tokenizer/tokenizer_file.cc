@@ -221,7 +221,7 @@ TokenizerFile parse_padded(simdjson::padded_string_view text) {
       std::string_view key;
       if (auto e = field.unescaped_key().get(key)) bad("top level", e);
       if (key == "model") {
-        if (seen) fail("tokenizer.json: field 'model' is there twice");
+        if (seen) fail("tokenizer.json: field 'model' is given twice");
         seen = true;
         reader.read_model(get(field.value().get_object(), "model"), pass == 1);
         if (pass == 1) break;

@@ -30,7 +30,7 @@ void map_run(std::string_view run, NormalForm form, std::string& out) {
   utf8proc_ssize_t n =
       utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(run.data()), static_cast<utf8proc_ssize_t>(run.size()),
                    &result, static_cast<utf8proc_option_t>(options));
-  if (n < 0) fail("Unicode normalisation: {}", utf8proc_errmsg(n));
+  if (n < 0) fail("Unicode normalization: {}", utf8proc_errmsg(n));
   out.append(reinterpret_cast<const char*>(result), static_cast<size_t>(n));
   std::free(result);
 }

@@ -224,7 +224,7 @@ void CheckpointWriter::commit(std::stop_token stop) {
   try {
     prune();
   } catch (const std::exception& e) {
-    fail("it is saved, but an earlier one is in the way: {}", e.what());
+    fail("saved, but an earlier checkpoint could not be removed: {}", e.what());
   }
 }
 

@@ -26,7 +26,7 @@ constexpr int kDeepest = 8;  // recipes that extend recipes
 
 Json read_with_bases(const fs::path& file, int depth) {
   if (depth > kDeepest)
-    fail("{}: more than {} recipes extend each other; is there a circle?", file.string(), kDeepest);
+    fail("{}: more than {} recipes extend each other; do they form a cycle?", file.string(), kDeepest);
   Json j = canonical_keys<Recipe>(read_toml(file), file.string());
   const Json* base = j.find("extends");
   if (!base) return j;

@@ -158,7 +158,7 @@ void MetricsFile::append(const std::string& line) {
     write_all(fd_, line, path_);
   } catch (...) {  // half a line would spoil the next one
     if (::ftruncate(fd_, st.st_size) != 0)
-      fail("cannot write {}, nor mend it: {}", path_.string(), std::strerror(errno));
+      fail("cannot write {}, nor repair it: {}", path_.string(), std::strerror(errno));
     throw;
   }
 }

@@ -334,7 +334,7 @@ std::vector<Run> read_runs(std::span<const std::string> folders) {
   for (const std::string& f : folders) {
     runs.push_back(read_run(f));
     for (size_t i = 0; i + 1 < runs.size(); ++i)
-      if (runs[i].folder == runs.back().folder) fail("{} is named twice", f);
+      if (runs[i].folder == runs.back().folder) fail("{} is listed twice", f);
   }
   auto twice = [&](const Run& r) {
     return std::count_if(runs.begin(), runs.end(), [&](const Run& o) { return o.name == r.name; }) > 1;

@@ -228,7 +228,7 @@ TEST(Report, RunsOfOneNameAreToldApart) {
   EXPECT_EQ(runs[1].name, "b/run");
   EXPECT_NE(message_of([&] {
               read_runs(std::vector<std::string>{d / "a/run", d / "a/../a/run/"});
-            }).find("named twice"),
+            }).find("listed twice"),
             std::string::npos);
   write_file(d / "b/run/recipe.json", R"({"name": "n<b>", "model": {"family": "llama"}})");
   const auto differ = read_runs(std::vector<std::string>{d / "a/run", d / "b/run"});

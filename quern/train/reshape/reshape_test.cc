@@ -213,8 +213,8 @@ TEST(Rewrite, MistakesAreNamed) {
   expect("op = 'split'\nfrom = 'b'\nto = ['x', 'y']\nsizes = [2, 2]\n", "their sum is 4");
   expect("op = 'split'\nfrom = 'b'\nto = ['x', 'y']\nsizes = [2, 9]\n", "too short");
   expect("op = 'split'\nfrom = 'b'\naxis = 1\nto = ['x']\n", "has no axis 1");
-  expect("op = 'permute'\nfrom = 'b'\naxes = [1]\n", "is no order of the axes");
-  expect("op = 'concat'\nfrom = ['a.{i}.w', 'c.{i}']\nto = 'x'\n", "has no tensor 'c.0'");
+  expect("op = 'permute'\nfrom = 'b'\naxes = [1]\n", "is not a permutation of the axes");
+  expect("op = 'concat'\nfrom = ['a.{i}.w', 'c.{i}']\nto = 'x'\n", "has no matching tensor 'c.0'");
   expect("op = 'concat'\nfrom = ['a.0.w', 'b']\nto = 'x'\n", "do not fit together");
   expect("op = 'concat'\nfrom = ['a.0.w', 'a.1.w']\nto = 'x'\n", "differ, but become one");  // step 1 and step 2
   expect("op = 'stack'\nfrom = 'a.{i}.w'\nover = 'e'\nto = 'x'\n", "lacks {e}");

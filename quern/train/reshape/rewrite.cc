@@ -183,8 +183,7 @@ struct Concat {
       for (const std::string& f : from) {
         const std::string name = NamePattern(f, where).fill(c);
         const auto it = known.find({name, first.role});
-        if (it == known.end())
-          fail("{}: '{}' has no tensor '{}' ({}) beside it", where, first.name, name, first.role);
+        if (it == known.end()) fail("{}: '{}' has no matching tensor '{}' ({})", where, first.name, name, first.role);
         parts.push_back(*it->second);
         used.insert(it->first);
       }
@@ -219,7 +218,8 @@ struct Permute {
       std::sort(sorted.begin(), sorted.end());
       bool good = sorted.size() == t.source->shape().size();
       for (size_t d = 0; good && d < sorted.size(); ++d) good = sorted[d] == static_cast<int64_t>(d);
-      if (!good) fail("{}, axes: [{}] is no order of the axes of {}", where, fmt::join(axes, ", "), label(t));
+      if (!good)
+        fail("{}, axes: [{}] is not a permutation of the axes of {}", where, fmt::join(axes, ", "), label(t));
       return LogicalTensors{{t.name, t.role, permuted(t.source, axes)}};
     });
   }

@@ -44,9 +44,9 @@ TEST(JudgeEnd, WordsAreBelieved) {
   v[1].end = RankEnd::failed,
   v[1].text = fmt::format("checkpoint of step 5: cannot write x: {}", std::strerror(ENOSPC));
   EXPECT_EQ(classify_exit(v, kCode1).fault, Fault::disk_full);
-  v[1].text = "the data holds token 9", v[0].end = RankEnd::terminated;
+  v[1].text = "the data contains token 9", v[0].end = RankEnd::terminated;
   EXPECT_EQ(classify_exit(v, kCode1).fault, Fault::failed);
-  EXPECT_EQ(classify_exit(v, kCode1).text, "the data holds token 9");
+  EXPECT_EQ(classify_exit(v, kCode1).text, "the data contains token 9");
   v[1].bad_numbers = true;
   EXPECT_EQ(classify_exit(v, kCode1).fault, Fault::bad_numbers);
   EXPECT_NE(classify_exit({}, kCode1).text.find("with code 1 before any rank"), std::string::npos);

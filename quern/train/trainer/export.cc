@@ -59,7 +59,7 @@ ExportReport export_checkpoint(const Registry& registry, const fs::path& from, c
   if (!fs::exists(step / "COMMIT.json")) {
     run = step;
     const auto newest = latest_committed(run);
-    if (!newest) fail("{} is no checkpoint and holds none that is committed", from.string());
+    if (!newest) fail("{} is not a committed checkpoint and contains none", from.string());
     step = *newest;
   }
   if (fs::exists(to / "config.json")) fail("{} already holds a model; name another folder", to.string());

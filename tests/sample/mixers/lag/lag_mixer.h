@@ -1,4 +1,4 @@
-// The smallest mixer with a state, kept outside quern/ to prove that a new one needs no edit elsewhere:
+// The smallest mixer with a state, kept outside quern/ to prove that a new one needs no edits elsewhere:
 //   y_t = w ⊙ x_{t−1},  x_{−1} = 0 at the start of a sequence.
 // Backward: gx_{t−1} = w ⊙ gy_t,  gw = Σ_t gy_t ⊙ x_{t−1}.
 #pragma once
