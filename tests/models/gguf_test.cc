@@ -125,8 +125,8 @@ TEST_F(GgufRefused, WhatIsNotUnderstoodByKeyAndValue) {
   };
   has(refusal("\x05\0\0\0\0\0\0\0llama"s, "\x05\0\0\0\0\0\0\0bloom"s), "'general.architecture': 'bloom'");
   has(refusal("llama.block_count", "llama.bl0ck_count"), "'llama.block_count' is missing");
-  has(refusal("llama.vocab_size", "llama.logit_sca1"), "'llama.logit_sca1': 96 is not understood");
-  has(refusal("llama.vocab_size", "llama.expert_cou"), "'llama.expert_cou': 96 is not understood");
+  has(refusal("llama.vocab_size", "llama.logit_sca1"), "'llama.logit_sca1': 96 is not supported");
+  has(refusal("llama.vocab_size", "llama.expert_cou"), "'llama.expert_cou': 96 is not supported");
   has(with_number("llama.rope.dimension_count", 4), "'llama.rope.dimension_count': 4, expected all 8");
   has(with_number("llama.attention.value_length", 16), "'llama.attention.value_length': 16, expected 8");
   has(with_number("llama.attention.head_count", 0), "'llama.attention.head_count': 0");

@@ -51,7 +51,7 @@ TEST_F(Responses, AnswerAndGoOn) {
   refused(http(port(), "GET", "/v1/responses/" + id), 404, id);
   refused(post(kPath, ask.dump()), 404, "previous_response_not_found");
   const Json unkept = ok(post(kPath, R"({"input": "x", "store": false, "max_output_tokens": 1})"));
-  refused(http(port(), "GET", "/v1/responses/" + unkept.at("id").as_string()), 404, "there is no response");
+  refused(http(port(), "GET", "/v1/responses/" + unkept.at("id").as_string()), 404, "does not exist");
 }
 
 TEST_F(Responses, StreamTheirItemsInOrder) {

@@ -270,7 +270,7 @@ TEST_P(PhasesAndFaults, WhatIsWrongIsNamed) {
   };
   says("unknown key 'lenght'; did you mean 'length'", [&] { recipe(GetParam(), "", {"phase.0.lenght=3"}); });
   says("peak", [&] { recipe(GetParam(), "", {"phase.0.schedule.peak=-1"}); });
-  says("'9' is not an entry of a list of 1", [&] { recipe(GetParam(), "", {"phase.9.steps=3"}); });
+  says("'9' is not an index of a list of 1 entries", [&] { recipe(GetParam(), "", {"phase.9.steps=3"}); });
   says("expected bf16 or f32", [&] { recipe(GetParam(), "", {"dtype=fp8"}); });
   says("both steps and tokens", [&] { recipe(GetParam(), "", {"phase.0.tokens=100"}); });
   says("extend each other", [&] {

@@ -319,7 +319,7 @@ TEST_F(DedupTest, MistakesAreNamed) {
   EXPECT_NE(message_of([] { dedup_preset("zydda", "fast"); }).find("did you mean 'zyda'"), std::string::npos);
   DedupConfig c = dedup_preset("zyda", "fast");
   c.bands = {64, 4};
-  EXPECT_NE(message_of([&] { run({"a.jsonl"}, c); }).find("want 256 rows"), std::string::npos);
+  EXPECT_NE(message_of([&] { run({"a.jsonl"}, c); }).find("need a signature of 256 rows"), std::string::npos);
 }
 
 TEST(Similarity, AgreesWithSets) {

@@ -121,10 +121,10 @@ TEST_F(ResumeTest, LeftoversOfAFinishedRunGo) {
   write_file(root_ / "done/unfinished/records", "x");
   {
     RunFolder other(root_ / "done", "x");
-    EXPECT_NE(message_of([&] { run("done"); }).find("manifest.json already"), std::string::npos);
+    EXPECT_NE(message_of([&] { run("done"); }).find("already contains a manifest.json"), std::string::npos);
     EXPECT_TRUE(fs::exists(root_ / "done/unfinished"));
   }
-  EXPECT_NE(message_of([&] { run("done"); }).find("manifest.json already"), std::string::npos);
+  EXPECT_NE(message_of([&] { run("done"); }).find("already contains a manifest.json"), std::string::npos);
   EXPECT_FALSE(fs::exists(root_ / "done/unfinished"));
 }
 

@@ -90,7 +90,7 @@ TEST(QualityFilters, UrlLists) {
   EXPECT_EQ(reasons("http://x.org/casinos"), Names{});
   EXPECT_EQ(reasons(""), Names{});
   fs::remove_all(folder / "url");
-  EXPECT_NE(message_of([&] { find_filter("url", folder.string()); }).find("is no folder"), std::string::npos);
+  EXPECT_NE(message_of([&] { find_filter("url", folder.string()); }).find("is not a folder"), std::string::npos);
   fs::remove_all(folder);
 }
 

@@ -81,7 +81,7 @@ TEST_F(ParquetTest, PyarrowsFilesGiveTheirRows) {
 TEST_F(ParquetTest, WhatIsNotReadIsNamed) {
   EXPECT_NE(message_of([] {
               lines_of(kFiles / "brotli.parquet");
-            }).find("packed by brotli; expected none, snappy, gzip, lz4, lz4_raw or zstd"),
+            }).find("compressed with brotli; expected none, snappy, gzip, lz4, lz4_raw or zstd"),
             std::string::npos);
   // The head of a page says that its values share beginnings (7); now it says 4, which nobody writes.
   std::string bytes = read_file(kFiles / "deltas.parquet");

@@ -226,7 +226,7 @@ TEST(RecallStore, DamageIsNoticed) {
   write_file(file, good);
   write_file(d.path / "manifest.json", "{\"format\": 7}");
   EXPECT_NE(message_of([&] { RecallStore s(d.path); }).find("format 7"), std::string::npos);
-  EXPECT_NE(message_of([&] { RecallStore s(d.path / "no"); }).find("no recall index"), std::string::npos);
+  EXPECT_NE(message_of([&] { RecallStore s(d.path / "no"); }).find("is not a recall index"), std::string::npos);
 }
 
 TEST(RecallStore, PacksInDocumentOrderWithTheQuestionBehind) {
