@@ -2,11 +2,11 @@
 #include "lab/eprop/study.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <mutex>
 
 #include "quern/base/error.h"
+#include "quern/base/stopwatch.h"
 #include "quern/base/threads.h"
 
 namespace quern {
@@ -47,11 +47,7 @@ class DoubleAdam {
 
 double median_seconds(const std::function<void()>& f) {
   std::vector<double> s;
-  for (int i = 0; i < 3; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    f();
-    s.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  }
+  for (int i = 0; i < 3; ++i) s.push_back(seconds_of(f));
   std::sort(s.begin(), s.end());
   return s[1];
 }

@@ -1,10 +1,10 @@
 #include "lab/ovq/association_study.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include "quern/base/rng.h"
+#include "quern/base/stopwatch.h"
 #include "quern/models/checkpoint.h"
 
 namespace quern {
@@ -76,7 +76,7 @@ AssociationOutcome study_association(const Registry& registry, const Association
   if (o.train.empty() || o.test.empty())
     fail("nothing to remember: expected at least one number to learn and to ask");
   AssociationOutcome out;
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   std::unique_ptr<Model> model = build_model(registry, association_model(o, o.memory.rows));
   start_weights(*model, o.seed);
   out.parameters = parameter_count(*model);
@@ -94,7 +94,7 @@ AssociationOutcome study_association(const Registry& registry, const Association
     return model->loss(tape, model->hidden(tape, a.ids, batch_of(a)), a.targets);
   };
   out.loss = learn(*model, registry, o.lessons, loss, progress);
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  out.seconds = watch.seconds();
   std::vector<int64_t> sizes = {o.memory.rows};
   sizes.insert(sizes.end(), o.test_rows.begin(), o.test_rows.end());
   std::map<std::string, Tensor> learned;

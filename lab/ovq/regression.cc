@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
 #include "lab/ovq/shuffle.h"
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
+#include "quern/base/stopwatch.h"
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/mixers/mixer.h"
 #include "quern/nn/ops.h"
@@ -213,7 +213,7 @@ RegressionOutcome study_regression(const Registry& registry, const RegressionOpt
   const int64_t longest = length_of(
       std::max(*std::max_element(o.train.begin(), o.train.end()), *std::max_element(o.test.begin(), o.test.end())));
   RegressionOutcome out;
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   RegressionModel model(registry, o.memory, o.blocks, longest);
   start_weights(model, o.seed);
   Rng random(o.seed, 1);
@@ -228,7 +228,7 @@ RegressionOutcome study_regression(const Registry& registry, const RegressionOpt
     return mean_square(tape, model.forward(tape, a.features, batch_of(a)), a);
   };
   out.loss = learn(model, registry, o.lessons, loss, progress);
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  out.seconds = watch.seconds();
   std::vector<int64_t> sizes = {o.memory.rows};
   sizes.insert(sizes.end(), o.test_rows.begin(), o.test_rows.end());
   std::map<std::string, Tensor> learned;

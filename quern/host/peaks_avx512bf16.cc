@@ -1,47 +1,29 @@
-// The bf16 peak: independent chains of vdpbf16ps that never touch memory. And the same of bytes, with vpdpbusd.
-// The pragmas matter: an array indexed by a loop variable would live on the stack.
+// The peaks of bf16, with vdpbf16ps, and of bytes, with vpdpbusd.
 #include <immintrin.h>
 
-#include "quern/host/peaks.h"
+#include "quern/host/peak_loop.h"
 
 namespace quern::host {
+namespace {
 
-float peak_bf16_avx512bf16(int64_t steps) {
-  __m512 acc[kPeakAccumulators];
-#pragma GCC unroll 12
-  for (int i = 0; i < kPeakAccumulators; ++i) acc[i] = _mm512_set1_ps(static_cast<float>(i));
-  __m512bh a = (__m512bh)_mm512_set1_epi32(0x3f803f80), b = (__m512bh)_mm512_set1_epi32(0x3f80bf80);  // 1·1 + 1·(−1)
-  for (int64_t s = 0; s < steps; ++s)
-#pragma GCC unroll 12
-    for (int i = 0; i < kPeakAccumulators; ++i) {
-      acc[i] = _mm512_dpbf16_ps(acc[i], a, b);
-      asm volatile("" : "+v"(acc[i]));  // keeps the compiler from folding steps together
-    }
-  __m512 sum = acc[0];
-#pragma GCC unroll 12
-  for (int i = 1; i < kPeakAccumulators; ++i) sum = _mm512_add_ps(sum, acc[i]);
-  float out[16];
-  _mm512_storeu_ps(out, sum);
-  return out[0];
-}
+struct Bf16 {
+  static __m512 start(int i) { return _mm512_set1_ps(static_cast<float>(i)); }
+  static __m512 step(__m512 x) {  // 1·1 + 1·(−1)
+    return _mm512_dpbf16_ps(x, (__m512bh)_mm512_set1_epi32(0x3f803f80), (__m512bh)_mm512_set1_epi32(0x3f80bf80));
+  }
+  static __m512 add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+};
 
-int peak_int8_avx512bf16(int64_t steps) {
-  __m512i acc[kPeakAccumulators];
-#pragma GCC unroll 12
-  for (int i = 0; i < kPeakAccumulators; ++i) acc[i] = _mm512_set1_epi32(i);
-  __m512i a = _mm512_set1_epi8(1), b = _mm512_set1_epi8(-1);
-  for (int64_t s = 0; s < steps; ++s)
-#pragma GCC unroll 12
-    for (int i = 0; i < kPeakAccumulators; ++i) {
-      acc[i] = _mm512_dpbusd_epi32(acc[i], a, b);
-      asm volatile("" : "+v"(acc[i]));
-    }
-  __m512i sum = acc[0];
-#pragma GCC unroll 12
-  for (int i = 1; i < kPeakAccumulators; ++i) sum = _mm512_add_epi32(sum, acc[i]);
-  int out[sizeof(__m512i) / 4];
-  _mm512_storeu_si512(reinterpret_cast<__m512i*>(out), sum);
-  return out[0];
-}
+struct Bytes {
+  static __m512i start(int i) { return _mm512_set1_epi32(i); }
+  static __m512i step(__m512i x) { return _mm512_dpbusd_epi32(x, _mm512_set1_epi8(1), _mm512_set1_epi8(-1)); }
+  static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
+};
+
+}  // namespace
+
+float peak_bf16_avx512bf16(int64_t steps) { return peak_loop<Bf16, float>(steps); }
+
+int peak_int8_avx512bf16(int64_t steps) { return peak_loop<Bytes, int>(steps); }
 
 }  // namespace quern::host

@@ -2,10 +2,10 @@
 #include "quern/reason/curriculum_eval.h"
 
 #include <algorithm>
-#include <chrono>
 #include <list>
 
 #include "quern/base/error.h"
+#include "quern/base/stopwatch.h"
 
 namespace quern {
 namespace {
@@ -36,7 +36,7 @@ CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, c
                                      const CurriculumEvalOptions& o, const AnswerEvent& on_answer) {
   check(o.problems);
   if (o.count < 1) fail("{} problems per level: expected 1 or more", o.count);
-  const auto started = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Engine engine(model, {.max_sequences = o.sessions, .cache_bytes = 0, .tokenizer = &tokenizer});
   GenerateOptions generate = o.generate;
   if (o.plain) generate.stop.push_back("\nQuestion:");
@@ -81,7 +81,7 @@ CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, c
     }
     if (!work.empty()) engine.step();
   }
-  scores.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  scores.seconds = watch.seconds();
   return scores;
 }
 

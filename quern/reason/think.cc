@@ -2,12 +2,12 @@
 #include "quern/reason/think.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <numeric>
 
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
+#include "quern/base/stopwatch.h"
 #include "quern/reason/answer.h"
 #include "quern/reason/trace.h"
 #include "quern/text/chat/aggregation_prompt.h"
@@ -60,7 +60,7 @@ struct ThinkRunner::Impl {
   bool opens = false;             // the template's generation prompt opens the thinking
   bool cancelled = false;
   int64_t done = 0;
-  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  Stopwatch watch;
 
   Impl(Engine& e, const Tokenizer& t, const ChatTemplate& c, Json m, const ThinkPlan& p, GenerateOptions o)
       : engine(e),
@@ -234,7 +234,7 @@ struct ThinkRunner::Impl {
   }
 
   void conclude() {
-    thought.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    thought.seconds = watch.seconds();
     const Vote vote = agreement(plan.t);
     thought.chosen = vote.winner, thought.agreement = vote.share;
     for (int64_t i = 0; i < plan.n; ++i) {

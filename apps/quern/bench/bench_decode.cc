@@ -1,13 +1,13 @@
 // quern bench mixers --decode: cost of one token after a long context, for softmax attention, whose KV cache grows,
 // and recurrent memories of constant size. Whole layers are timed, with their projections; a layer of the same width
 // with an empty memory is the common part. Kinds take turns inside each repetition.
-#include <chrono>
 #include <memory>
 #include <vector>
 
 #include "apps/quern/bench/bench_mixers.h"
 #include "apps/quern/cli/args.h"
 #include "apps/quern/models/context.h"
+#include "quern/base/stopwatch.h"
 #include "quern/grad/gradcheck.h"
 #include "quern/host/bench.h"
 #include "quern/mixers/mixer.h"
@@ -79,13 +79,12 @@ double token_microseconds(DecodeRun& r, const Tensor& x, int64_t tokens) {
   SequenceState state = r.state.fork();
   state.reserve(state.length() + tokens);
   Tape tape(Tape::inference);
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   for (int64_t i = 0; i < tokens; ++i) {
     r.mixer->forward(tape, Var(x), Batch::resume({&state}, {1}), 0);
     state.advance(1);
   }
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() /
-         static_cast<double>(tokens);
+  return 1e6 * watch.seconds() / static_cast<double>(tokens);
 }
 
 // The depth at which softmax costs what OVQ does, on the line between the two depths around it; 0: outside.

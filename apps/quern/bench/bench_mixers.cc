@@ -2,12 +2,12 @@
 // at 1/4 (4×). Variants take turns inside each repetition, so that a slow moment of the machine falls on all of them.
 #include "apps/quern/bench/bench_mixers.h"
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/models/context.h"
+#include "quern/base/stopwatch.h"
 #include "quern/grad/gradcheck.h"
 #include "quern/host/bench.h"
 #include "quern/mixers/attention/attention_mixer.h"
@@ -47,13 +47,6 @@ std::vector<Variant> variants(int64_t width) {
   return v;
 }
 
-template <class F>
-double seconds(F&& f) {
-  auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 double prefill_seconds(const Variant& v, const Tensor& x, DType dtype) {
   auto m = v.make();
   initialize(*m, 1);
@@ -61,7 +54,7 @@ double prefill_seconds(const Variant& v, const Tensor& x, DType dtype) {
   SequenceState state({{0, 0, m->state_spec(dtype)}});
   Batch batch = Batch::resume({&state}, {x.dim(0)});
   Tape tape(Tape::inference);
-  return seconds([&] { m->forward(tape, Var(x), batch, 0); });
+  return seconds_of([&] { m->forward(tape, Var(x), batch, 0); });
 }
 
 double backward_seconds(const Variant& v, const Tensor& x, const Tensor& gy) {
@@ -69,7 +62,7 @@ double backward_seconds(const Variant& v, const Tensor& x, const Tensor& gy) {
   initialize(*m, 1);
   Tape tape;
   Var y = m->forward(tape, tape.input(x), Batch::single(x.dim(0)), 0);
-  return seconds([&] { tape.backward({y}, {gy}); });
+  return seconds_of([&] { tape.backward({y}, {gy}); });
 }
 
 double ratio(const std::vector<double>& base, const std::vector<double>& other) {

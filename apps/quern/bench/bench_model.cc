@@ -5,7 +5,6 @@
 #include "apps/quern/bench/bench_model.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/whole_numbers.h"
@@ -14,6 +13,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "quern/base/op_counters.h"
 #include "quern/base/rng.h"
+#include "quern/base/stopwatch.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
 #include "quern/infer/cache/kv_type.h"
@@ -22,10 +22,6 @@ namespace quern {
 namespace {
 
 constexpr double kByteScale = 1.0 / 64;  // of every row of a made-up cache in 8 bits
-
-double seconds_since(std::chrono::steady_clock::time_point t) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
-}
 
 void fill_random(const Tensor& t, uint64_t seed) {
   Rng rng(seed);
@@ -76,9 +72,9 @@ std::vector<Decode> decode(Model& model, int64_t depth, int64_t batch, const std
     for (Decoding& d : all) {
       int64_t weights = weight_bytes_read.load(), cache = 0;
       for (const SequenceState& s : d.states) cache += s.bytes();
-      auto start = std::chrono::steady_clock::now();
+      const Stopwatch watch;
       step(d);
-      d.seconds.push_back(seconds_since(start));
+      d.seconds.push_back(watch.seconds());
       double after = measure(Bound::read);
       d.bytes.push_back(static_cast<double>(weight_bytes_read.load() - weights + cache));
       d.read.push_back((before + after) / 2);
@@ -125,9 +121,9 @@ Prefill prefill(Model& model, int64_t tokens, DType kv, int64_t reps) {
     SequenceState state(model.sites(kv));
     state.reserve(tokens);
     int64_t done = matmul_flops.load();
-    auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     run_prompt(model, ids, state);
-    seconds.push_back(seconds_since(start));
+    seconds.push_back(watch.seconds());
     flops = static_cast<double>(matmul_flops.load() - done);
     double after = measure(Bound::bf16_flops);
     peak.push_back((before + after) / 2);
@@ -178,9 +174,9 @@ SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t see
 
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
   if (o.dir.empty() == o.shape.empty()) throw UsageError("quern bench: expected either DIR or --shape");
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   auto model = o.dir.empty() ? random_model(o.shape, o.scheme) : load_for_inference(o.dir, o.scheme);
-  fmt::print(stderr, "ready in {:.1f} s\n", seconds_since(start));
+  fmt::print(stderr, "ready in {:.1f} s\n", watch.seconds());
   return model;
 }
 

@@ -4,13 +4,13 @@
 //   answers: the engine with drafts compared with the engine without, in turn, on outputs whose every token is
 //            prescribed by a constraint: one copies its prompt except every 20th token, the other repeats nothing
 #include <algorithm>
-#include <chrono>
 
 #include "apps/quern/bench/bench_model.h"
 #include "apps/quern/bench/bench_script.h"
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/whole_numbers.h"
 #include "quern/base/rng.h"
+#include "quern/base/stopwatch.h"
 #include "quern/host/bench.h"
 #include "quern/infer/engine/engine.h"
 #include "quern/infer/speculation/speculation.h"
@@ -36,10 +36,10 @@ struct RowsBench {
       mark.advance(depth + 1 + i - mark.length());
       batch.snapshot_points.push_back({0, 1 + i, &mark});
     }
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     Tape tape(Tape::inference);
     model.logits(tape, model.hidden(tape, ids, batch));
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = watch.seconds();
     spare.advance(depth - spare.length());
     state.rewind(spare);
     return seconds;

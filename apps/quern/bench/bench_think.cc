@@ -1,23 +1,17 @@
 // quern bench think: overhead of test-time compute plans: problems solved with a plan, one after the other, and in
 // turn with each the same prompts in plain batches, round by round, with as many sampled tokens.
-#include <chrono>
 
 #include "apps/quern/bench/bench_model.h"
 #include "apps/quern/cli/args.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
+#include "quern/base/stopwatch.h"
 #include "quern/data/problems.h"
 #include "quern/host/bench.h"
 #include "quern/reason/think.h"
 
 namespace quern {
 namespace {
-
-double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Every prompt of the thought answered again. The token that ends a response is a step, too.
 void plain_batches(Engine& engine, const ThinkResult& t, const ThinkPlan& plan, const GenerateOptions& options) {

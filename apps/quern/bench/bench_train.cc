@@ -1,7 +1,6 @@
 // A training step of a named shape on random tokens: time of forward, backward and optimizer, tokens per second, and
 // model flops (three times the large matrix products of a forward; attention's products and scans are not counted) as
 // a share of the machine's peak, measured before and after every step.
-#include <chrono>
 
 #include "apps/quern/bench/bench_model.h"
 #include "apps/quern/models/context.h"
@@ -9,21 +8,12 @@
 #include "apps/quern/models/shapes.h"
 #include "quern/base/op_counters.h"
 #include "quern/base/rng.h"
+#include "quern/base/stopwatch.h"
 #include "quern/host/bench.h"
 #include "quern/optim/clip.h"
 #include "quern/optim/groups.h"
 
 namespace quern {
-namespace {
-
-double lap(std::chrono::steady_clock::time_point& from) {
-  auto now = std::chrono::steady_clock::now();
-  double s = std::chrono::duration<double>(now - from).count();
-  from = now;
-  return s;
-}
-
-}  // namespace
 
 int bench_train(const TrainBenchOptions& o, bool json) {
   size_t dash = o.shape.find('-');
@@ -47,17 +37,17 @@ int bench_train(const TrainBenchOptions& o, bool json) {
   double flops = 0;
   auto step = [&](bool counts) {
     double before = counts ? measure(bound) : 0;
-    auto at = std::chrono::steady_clock::now();
+    Stopwatch watch;
     int64_t done = matmul_flops.load();
     Tape tape(Tape::training, bf16);
     Var loss = model->loss(tape, model->hidden(tape, in, batch), targets);
     flops = 3.0 * static_cast<double>(matmul_flops.load() - done);
-    double f = lap(at);
+    double f = watch.lap();
     tape.backward(loss);
-    double b = lap(at);
+    double b = watch.lap();
     optimizer.step({.lr = 1e-4, .grad_scale = clip_scale(grad_norm(*model), 1)});
     zero_grad(*model);
-    double u = lap(at);
+    double u = watch.lap();
     if (!counts) return;
     forward.push_back(f), backward.push_back(b), update.push_back(u);
     peak.push_back((before + measure(bound)) / 2);

@@ -7,6 +7,7 @@
 
 #include "apps/quern/cli/args.h"
 #include "quern/base/json.h"
+#include "quern/base/stopwatch.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 #include "quern/comm/network.h"
@@ -16,8 +17,6 @@
 
 namespace quern {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 constexpr int kJoins = 8;
 
@@ -61,10 +60,10 @@ std::map<std::string, Measured> measured(Communicator& c, const TreeBenchOptions
   std::map<std::string, Measured> all;
   auto timed = [&](auto&& f) {
     c.barrier();
-    const double begin = now();
+    const Stopwatch watch;
     f();
     c.barrier();
-    return now() - begin;
+    return watch.seconds();
   };
   auto whole = [&](const RankAttentionOptions& way, ExchangeMemory& memory) {
     return timed([&] { rank_attention(c, q, k, v, counts, way, memory); });

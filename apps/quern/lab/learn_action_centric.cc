@@ -1,7 +1,6 @@
 #include "apps/quern/lab/learn_action_centric.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "apps/quern/cli/menu.h"
 #include "apps/quern/cli/progress.h"
@@ -12,6 +11,7 @@
 #include "lab/action_centric/report.h"
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
+#include "quern/base/stopwatch.h"
 
 namespace quern {
 namespace {
@@ -80,7 +80,7 @@ int curve(Words args) {
   for (CodeLoss loss : losses) {
     Json rows = Json::object();
     for (double beta : given.empty() ? s.betas[static_cast<size_t>(loss)] : given) {
-      const auto begin = std::chrono::steady_clock::now();
+      const Stopwatch watch;
       ReportedCode code{.loss = loss, .beta = beta};
       CodeFigures& mean = code.figures;
       for (int64_t seed = 1; seed <= f.seeds; ++seed) {
@@ -95,7 +95,7 @@ int curve(Words args) {
         code.plane = principal_plane(std::span(coded.mean).first(static_cast<size_t>(shown.points * s.shape.latent)),
                                      s.shape.latent);
       }
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      const double seconds = watch.seconds();
       if (!f.json)
         fmt::print("{:<15}{:>8g}{:>8.2f}{:>8.2f}{:>10.3f}{:>12.2f}{:>8}{:>9.1f}\n", code_loss_name(loss), beta,
                    mean.bits, mean.information, mean.accuracy, mean.squared_error, mean.active, seconds);

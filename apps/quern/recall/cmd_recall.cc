@@ -1,7 +1,6 @@
 // quern recall index | query | pack | stats | eval: search in long texts by BM25 and by personalized PageRank on the
 // similarity graph of their chunks.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "apps/quern/cli/args.h"
@@ -9,6 +8,7 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/recall/cmd_recall.h"
 #include "quern/base/mmap.h"
+#include "quern/base/stopwatch.h"
 #include "quern/recall/mixpr/tasks.h"
 #include "quern/recall/store/store.h"
 
@@ -124,9 +124,9 @@ int recall_query(Words args) {
       .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   const RecallStore store(need(ask.db, "--db"));
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const RecallAnswer r = ask.answer(store, !document_order);
-  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const double ms = 1e3 * watch.seconds();
   if (json) {
     Json j = r.json();
     j.set("method", ask.method), j.set("ms", ms);

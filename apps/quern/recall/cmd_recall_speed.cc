@@ -1,13 +1,13 @@
 // quern recall speed: indexing and query speed on this machine (one document per line, one query per line), and the
 // BM25 results, for comparison with other programs (bench/peers/recall.py).
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/recall/cmd_recall.h"
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
+#include "quern/base/stopwatch.h"
 #include "quern/base/threads.h"
 #include "quern/recall/bm25/bm25.h"
 #include "quern/recall/mixpr/mixpr.h"
@@ -15,14 +15,11 @@
 namespace quern {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 double processor_seconds() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-double ms_since(Clock::time_point t) { return std::chrono::duration<double, std::milli>(Clock::now() - t).count(); }
-
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> out;
   for (size_t begin = 0; begin < text.size();) {
@@ -78,10 +75,10 @@ int recall_speed(Words args) {
   std::vector<double> build, append;
   std::unique_ptr<Bm25Index> index;
   for (int64_t r = 0; r < rounds; ++r) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     index = std::make_unique<Bm25Index>(words, Bm25Options{.k1 = k1, .b = b});
     for (size_t d = 0; d < docs.size(); ++d) index->add(static_cast<int64_t>(d), docs[d]);
-    build.push_back(ms_since(start));
+    build.push_back(1e3 * watch.seconds());
   }
   const double best = *std::min_element(build.begin(), build.end()) / 1000;
   out.set("words", static_cast<int64_t>(index->words()));
@@ -93,9 +90,9 @@ int recall_speed(Words args) {
   for (int pass = 0; pass < 2; ++pass) {  // the first warms
     ms.clear();
     for (size_t q = 0; q < asked.size(); ++q) {
-      const auto start = Clock::now();
+      const Stopwatch watch;
       const std::vector<ScoredDocument> hits = index->top(asked[q], static_cast<size_t>(k));
-      ms.push_back(ms_since(start));
+      ms.push_back(1e3 * watch.seconds());
       if (pass == 0 && static_cast<int64_t>(q) < show) {
         Json one = Json::array();
         for (const ScoredDocument& h : hits) {
@@ -109,9 +106,9 @@ int recall_speed(Words args) {
   }
   out.set("bm25_query", times_json(ms));
   for (size_t i = 0; i < std::min<size_t>(docs.size(), 2000); ++i) {  // one turn more, at full size
-    const auto start = Clock::now();
+    const Stopwatch watch;
     index->add(static_cast<int64_t>(docs.size() + i), docs[i]);
-    append.push_back(ms_since(start));
+    append.push_back(1e3 * watch.seconds());
   }
   out.set("append", times_json(append));
   index.reset();
@@ -128,10 +125,10 @@ int recall_speed(Words args) {
     std::unique_ptr<RecallIndex> graph;
     for (int64_t r = 0; r < rounds; ++r) {
       graph.reset();
-      const auto start = Clock::now();
+      const Stopwatch watch;
       const double busy = processor_seconds();
       graph = std::make_unique<RecallIndex>(RecallIndex::build(text, chunks, options));
-      const double s = ms_since(start) / 1000;
+      const double s = watch.seconds();
       const double used = processor_seconds() - busy;
       if (fastest == 0 || s < fastest) fastest = s;
       if (processor == 0 || used < processor) processor = used;
@@ -150,9 +147,9 @@ int recall_speed(Words args) {
       for (int pass = 0; pass < 2; ++pass) {
         ms.clear();
         for (const std::string_view q : asked) {
-          const auto start = Clock::now();
+          const Stopwatch watch;
           graph->mixpr(q, query);
-          ms.push_back(ms_since(start));
+          ms.push_back(1e3 * watch.seconds());
         }
       }
       out.set(epsilon == 1e-5 ? "mixpr_query_1e-5" : "mixpr_query_1e-6", times_json(ms));

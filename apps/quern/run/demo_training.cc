@@ -1,11 +1,11 @@
 #include "apps/quern/run/demo_training.h"
 
-#include <chrono>
 #include <cmath>
 #include <numbers>
 
 #include "apps/quern/models/context.h"
 #include "quern/base/error.h"
+#include "quern/base/stopwatch.h"
 #include "quern/optim/clip.h"
 #include "quern/optim/groups.h"
 
@@ -39,7 +39,7 @@ DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_
   OptimizerGroups optimizer(model, builtin_registry(), optimizers);
   DemoProgress p;
   uint64_t next = 0;
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   while (p.share_done < 1) {
     PackedBatch batch;
     while (static_cast<int64_t>(batch.ids.size()) < o.tokens_a_step) batch.add(document(next++));
@@ -53,7 +53,7 @@ DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_
     p.loss = loss.value.item();
     p.tokens += static_cast<int64_t>(batch.ids.size());
     ++p.step;
-    p.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    p.seconds = watch.seconds();
     p.share_done = p.seconds / o.seconds;
     if (!on_step(p)) break;
   }

@@ -1,11 +1,11 @@
 #include "quern/memory/ask/eval.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
+#include "quern/base/stopwatch.h"
 #include "quern/memory/store/import.h"
 
 namespace quern::memory {
@@ -131,9 +131,9 @@ class MemoryEvaluation {
       a.context.pop_back();
     }
     last_text_ = text;
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     MemoryResult answer = m.ask(text, a);
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    seconds_ += watch.seconds();
     ++asked_;
     return answer;
   }

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <fstream>
@@ -12,6 +11,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
+#include "quern/base/stopwatch.h"
 #include "quern/memory/ask/memory.h"
 
 namespace quern::memory {
@@ -26,12 +26,6 @@ constexpr const char* kQuestions[] = {
     "What did we discuss twenty-one sessions ago?",
     "Who was it that wanted to adopt a dog from the shelter near the station?",
     "What was said on the evening of the 14th of February, before the long break?"};
-
-double seconds_of(auto&& f) {
-  const auto begin = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 double thread_seconds() {
   timespec t{};

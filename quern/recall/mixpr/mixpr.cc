@@ -1,20 +1,16 @@
 #include "quern/recall/mixpr/mixpr.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
+#include "quern/base/stopwatch.h"
 #include "quern/base/threads.h"
 #include "quern/recall/bm25/rank.h"
 #include "quern/recall/graph/gram_scan.h"
 
 namespace quern {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point t) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
-}
 
 constexpr double kLocal = 0.6, kMixed = 0.3;
 
@@ -256,18 +252,17 @@ RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chu
   RecallIndex x;
   x.options_ = o;
   RecallStats& s = x.stats_;
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch watch;
   const TermCounts counts = count_terms(text, chunks, o.words);
-  s.count_s = seconds_since(start);
-  start = std::chrono::steady_clock::now();
+  s.count_s = watch.lap();
   x.postings_ = Postings::of(counts);
   x.copies_ = counts.copies;
   x.last_.resize(counts.rows());
   for (size_t c = 0; c < counts.row.size(); ++c) x.last_[counts.row[c]] = static_cast<uint32_t>(c);
-  s.postings_s = seconds_since(start);
+  s.postings_s = watch.seconds();
   s.chunks = chunks.size(), s.rows = counts.rows(), s.words = x.postings_.words(), s.terms = counts.terms();
   if (!o.graph) return x;
-  start = std::chrono::steady_clock::now();
+  watch.lap();
   const SparseRows rows = tf_idf_embedder()->embed(counts);
   // A row's length, from any of its entries: value = count · weight / length.
   x.norm_.assign(counts.rows(), 1);
@@ -304,7 +299,7 @@ RecallIndex RecallIndex::build(std::string_view text, std::span<const Chunk> chu
     if (s.threshold > kMin) x.graph_ = above_threshold(x.graph_, s.threshold);
   }
   s.edges = x.graph_.to.size();
-  s.graph_s = seconds_since(start);
+  s.graph_s = watch.seconds();
   return x;
 }
 

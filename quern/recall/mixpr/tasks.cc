@@ -1,8 +1,8 @@
 #include "quern/recall/mixpr/tasks.h"
+#include "quern/base/stopwatch.h"
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <set>
 
@@ -30,10 +30,6 @@ void set_lines(RecallTask& t, const std::vector<std::string>& lines) {
     t.text += l;
     t.text += '\n';
   }
-}
-
-double milliseconds(std::chrono::steady_clock::time_point a) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - a).count();
 }
 
 double median(std::vector<double> v) {
@@ -312,9 +308,9 @@ Json RecallScore::json() const {
 
 RecallScore score_task(const RecallTask& task) {
   RecallScore s;
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch watch;
   const RecallIndex index = RecallIndex::build(task.text, task.chunks, task.options);
-  s.index_s = milliseconds(start) / 1000;
+  s.index_s = watch.seconds();
   s.words = static_cast<int64_t>(index.stats().words), s.bytes = static_cast<int64_t>(task.text.size());
   s.chunks = static_cast<int64_t>(task.chunks.size());
   const auto all_there = [&](const Recalled& r, const RecallQuestion& q) {
@@ -327,12 +323,12 @@ RecallScore score_task(const RecallTask& task) {
   };
   std::vector<double> walks, scans;
   for (const RecallQuestion& q : task.questions) {
-    start = std::chrono::steady_clock::now();
+    watch.lap();
     const Recalled walked = index.mixpr(q.text, task.query);
-    walks.push_back(milliseconds(start));
-    start = std::chrono::steady_clock::now();
+    walks.push_back(1e3 * watch.seconds());
+    watch.lap();
     const Recalled ranked = index.bm25(q.text, task.query.k);
-    scans.push_back(milliseconds(start));
+    scans.push_back(1e3 * watch.seconds());
     ++s.mixpr.n, ++s.bm25.n;
     s.mixpr.hits += all_there(walked, q), s.bm25.hits += all_there(ranked, q);
   }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <set>
 
 #include "quern/base/file_lock.h"
+#include "quern/base/stopwatch.h"
 
 namespace quern {
 namespace {
@@ -181,7 +181,7 @@ void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& r
 }
 
 IndexReport RecallStore::index(const std::vector<std::string>& paths, const SourceOptions& o, bool merge_all) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const WriterLock lock(folder_);
   if (fs::exists(folder_ / kManifest)) load();  // what another writer did meanwhile
   std::map<std::string, const SegmentFile*> known;
@@ -222,7 +222,7 @@ IndexReport RecallStore::index(const std::vector<std::string>& paths, const Sour
     report.words += static_cast<int64_t>(s->view().words);
   }
   report.segments = static_cast<int64_t>(segments_.size());
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = watch.seconds();
   return report;
 }
 

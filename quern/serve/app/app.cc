@@ -2,9 +2,9 @@
 #include "quern/serve/app/app.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "quern/base/nearest.h"
+#include "quern/base/stopwatch.h"
 #include "quern/base/version.h"
 #include "quern/serve/api/chat_api.h"
 #include "quern/serve/api/completion_api.h"
@@ -137,7 +137,7 @@ bool App::enter(Exchange& e) const {
 }
 
 void App::handle(Exchange& e) {
-  const auto started = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const std::string id = e.id = new_id("req-");
   const std::string path = e.request().path;  // with the prefix, for the log
   e.header("x-request-id", id), e.header("request-id", id);
@@ -174,7 +174,7 @@ void App::handle(Exchange& e) {
   Json j = Json::object();
   j.set("time", unix_time()), j.set("id", id), j.set("method", e.request().method), j.set("path", path);
   j.set("status", e.status()), j.set("gone", e.gone());
-  j.set("ms", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started).count());
+  j.set("ms", 1e3 * watch.seconds());
   fmt::print(stderr, "{}\n", j.dump());
 }
 

@@ -5,12 +5,11 @@
 #include <chrono>
 #include <utility>
 
+#include "quern/base/stopwatch.h"
 #include "quern/serve/wire/api_error.h"
 
 namespace quern {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 ApiError gone(const std::string& id) {
   return ApiError(404, "invalid_request_error", "model_not_found",
@@ -119,7 +118,7 @@ std::shared_ptr<ServedModel> ModelManager::get(const std::string& id) {
   const std::shared_ptr<Slot> held = slot(id);
   if (!held) throw gone(id);
   Slot& s = *held;
-  s.asked = now();
+  s.asked = steady_seconds();
   changed_.wait(lock, [&] { return !s.loading; });
   if (s.removed) throw gone(id);
   if (s.model) return s.model;
@@ -129,18 +128,18 @@ std::shared_ptr<ServedModel> ModelManager::get(const std::string& id) {
   unloaded.clear();  // before the memory is asked for again
   std::shared_ptr<ServedModel> made;
   std::string why;
-  const double began = now();
+  const double began = steady_seconds();
   try {
     made = s.entry.load();
   } catch (const std::exception& e) {
     why = dynamic_cast<const std::bad_alloc*>(&e) ? "out of memory" : e.what();
   }
   lock.lock();
-  s.loading = false, s.asked = now();
+  s.loading = false, s.asked = steady_seconds();
   if (!s.removed) s.model = made;
   if (s.removed) unloading_bytes_ -= s.entry.bytes;
   if (s.removed && made) leaving_.emplace_back(made, s.entry.bytes);
-  counts_.loads += made != nullptr, counts_.load_seconds += now() - began;
+  counts_.loads += made != nullptr, counts_.load_seconds += steady_seconds() - began;
   changed_.notify_all();
   if (!made)
     throw ApiError(503, "server_error", "model_load", fmt::format("model '{}' cannot be loaded: {}", id, why));
@@ -154,7 +153,7 @@ void ModelManager::watch(const std::stop_token& stop) {
     changed_.wait_for(lock, stop, std::chrono::duration<double>(std::min(1.0, o_.idle_seconds / 2)),
                       [] { return false; });
     for (const auto& s : slots_)
-      if (s->idle() && s->entry.load && now() - s->asked > o_.idle_seconds) {
+      if (s->idle() && s->entry.load && steady_seconds() - s->asked > o_.idle_seconds) {
         unloaded.push_back(std::exchange(s->model, nullptr));
         ++counts_.unloads;
       }

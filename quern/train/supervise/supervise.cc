@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "quern/base/json.h"
+#include "quern/base/stopwatch.h"
 #include "quern/train/checkpoint/reader.h"
 #include "quern/train/supervise/child_process.h"
 #include "quern/train/supervise/faults.h"
@@ -25,10 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr auto kLook = std::chrono::milliseconds(50);
 constexpr double kPatience = 10;  // between SIGTERM and SIGKILL
-
-double clock_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::vector<std::string> split_words(const std::string& text) {
   std::vector<std::string> words;
@@ -134,7 +131,7 @@ class Supervisor {
     for (;;) {
       const std::optional<int> status = child.ended();
       const std::vector<RankState> ranks = read_heartbeats(heartbeats());
-      const double now = clock_s();
+      const double now = steady_seconds();
       std::optional<Finding> f = watch.look(ranks, now);
       see_progress(ranks, now);
       if (o_.interrupted() && !told) told = true, child.signal(SIGINT);
@@ -200,7 +197,7 @@ class Supervisor {
     Json j = at(f.step);
     Json who = Json::array();
     for (int r : f.ranks) who.push(r);
-    j.set("fault", fault_name(f.fault)), j.set("ranks", who), j.set("seconds", clock_s() - failed_at_);
+    j.set("fault", fault_name(f.fault)), j.set("ranks", who), j.set("seconds", steady_seconds() - failed_at_);
     std::string action = why.empty() ? fmt::format("restart with {} {}", next, next == 1 ? "rank" : "ranks") : "stop";
     if (why.empty() && f.fault == Fault::disk_full) action = fmt::format("{} removed, {}", make_room(), action);
     j.set("action", action);

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "quern/base/error.h"
+#include "quern/base/stopwatch.h"
 #include "quern/optim/clip.h"
-#include "quern/train/trainer/step_clock.h"
 
 namespace quern {
 namespace {
@@ -35,7 +35,7 @@ BackwardResult backward(TrainedModel& trained, const Objective& objective, std::
   ZeroShards* shards = trained.shards();
   const SharedExperts sharing(model, o.experts);
   BackwardResult out;
-  StepClock clock;
+  Stopwatch clock;
   for (const MicroBatch& b : batches) {
     const double share = static_cast<double>(b.weight) / static_cast<double>(o.weight);
     Tape tape(Tape::training, o.bf16);

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "quern/base/mmap.h"
+#include "quern/base/stopwatch.h"
 #include "quern/models/checkpoint.h"
 #include "quern/optim/clip.h"
 #include "quern/train/checkpoint/reader.h"
 #include "quern/train/trainer/export.h"
-#include "quern/train/trainer/step_clock.h"
 #include "quern/train/trainer/trainer_impl.h"
 #include "quern/train/trainer/utilization.h"
 
@@ -57,12 +57,12 @@ bool Trainer::Impl::step() {
   if (state.done >= recipe.steps()) return false;
   follow_phases();
   const int64_t at = recipe.at(state.done).step;  // of the phase
-  StepClock whole, clock;
+  Stopwatch whole, clock;
   StepMetrics m;
 
   enter(Section::data);
   const StepBatches batches = source->next(phase().batch_size_at(at));
-  double busy = clock.peek();
+  double busy = clock.seconds();
   const int64_t weight = comm.all_reduce(batches.weight()), fed = comm.all_reduce(batches.tokens);
   m.data_s = clock.lap();
 

@@ -1,6 +1,6 @@
 // How a run moves through its recipe: phases, checkpoints, and the way back after a loss spike.
+#include "quern/base/stopwatch.h"
 #include "quern/train/checkpoint/reader.h"
-#include "quern/train/trainer/step_clock.h"
 #include "quern/train/trainer/train_state.h"
 #include "quern/train/trainer/trainer_impl.h"
 #include "quern/train/trainer/utilization.h"
@@ -44,7 +44,7 @@ void Trainer::Impl::save() {
 
 double Trainer::Impl::wait_for_save() {
   if (!recipe.checkpoint.bounded || !writer->busy()) return 0;
-  StepClock clock;
+  Stopwatch clock;
   enter(Section::checkpoint);
   writer->wait();
   enter(Section::optimizer);

@@ -1,0 +1,106 @@
+// Several sessions at once: "sessions 2 through 5", "our third and fifth conversations", "the third through the last
+// session", "session 4 onward".
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "quern/memory/time/time_parser.h"
+
+namespace quern::memory {
+
+size_t TimeParser::session_range(size_t i, TimeConstraint& out) const {
+  size_t j = i;
+  const bool between = is(j, Word::between), from = is(j, Word::from);
+  if (between || from || is(j, Word::over) || is(j, Word::in)) ++j;
+  if (is(j, Word::over)) ++j;
+  while (is(j, Word::our) || is(j, Word::the)) ++j;
+  auto through = [&](size_t k) -> size_t {
+    if (is(k, Word::up) && is(k + 1, Word::to)) return k + 2;
+    if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until) || (is(k, Word::and_) && (between || from)))
+      return k + 1;
+    return dash(k) ? k : 0;
+  };
+  int64_t a = 0, b = 0;
+  auto set = [&](int64_t lo, int64_t hi) {
+    out.axis = Axis::session, out.ranges = {{std::min(lo, hi), std::max(lo, hi)}}, out.name = "session-span";
+  };
+  // sessions 2 through 5; session 2 to session 5; sessions 3, 5 and 7
+  if (is(j, Lex::session) && t_[j].value == 0) {
+    size_t k = j + 1;
+    k = skip(k, Word::number);
+    const size_t first = number(k, a);
+    if (!first || is(first, Lex::session) || is(first, Lex::unit) || is(first, Word::ago)) return 0;
+    if (t_[j].weak && !t_[j].plural && !t_[k].digits) return 0;
+    if (t_[j].weak && !t_[j].plural && j > 0 && is(j - 1, Word::we)) return 0;
+    auto second = [&](size_t m) {
+      if (is(m, Lex::session)) ++m;
+      m = skip(m, Word::number);
+      return number(m, b);
+    };
+    if (const size_t t = through(first))
+      if (const size_t end = second(t); end && !is(end, Lex::unit)) {
+        set(a, b);
+        return end;
+      }
+    out.axis = Axis::session, out.ranges = {{a, a}}, out.name = "session-number";
+    size_t end = first;
+    for (size_t m = end; is(m, Word::and_) || is(m, Word::or_) || (m < n_ && t_[m].before == ',');) {
+      if (is(m, Word::and_) || is(m, Word::or_)) ++m;
+      if (is(m, Word::and_)) ++m;
+      const size_t more = second(m);
+      if (!more || is(more, Lex::unit)) break;
+      out.ranges.push_back({b, b});
+      m = end = more;
+    }
+    if (is(end, Word::onward) ||
+        (is(end, Word::on) && (is(end + 1, Word::onward) || (from && sentence_end(end + 1))))) {
+      out.ranges = {{a, kNoEnd}};
+      end += is(end, Word::on) && is(end + 1, Word::onward) ? 2 : 1;
+    }
+    return end;
+  }
+  // the second through fifth sessions; from our 2nd chat to our 5th
+  size_t k = ordinal(j, a);
+  if (!k) return 0;
+  if (const size_t noun = session_noun(k)) k = noun;
+  if (const size_t t = through(k)) {
+    size_t m = t;
+    while (is(m, Word::our) || is(m, Word::the)) ++m;
+    if (const size_t n = ordinal(m, b)) {
+      size_t end = n;
+      const size_t noun = session_noun(end);
+      if (noun) end = noun;
+      if (!noun && session_noun(ordinal(j, a)) == 0) return 0;
+      set(a, b);
+      return end;
+    }
+    if (m > t && (is(m, Word::last) ||
+                  (is(m, Word::most) && is(m + 1, Word::recent)))) {  // the third through the last session
+      const size_t e = session_noun(is(m, Word::last) ? m + 1 : m + 2);
+      if (e) {
+        out.axis = Axis::session, out.ranges = {{a, kNoEnd}}, out.name = "session-span";
+        return e;
+      }
+    }
+    return 0;
+  }
+  // our third and fifth conversations
+  if (!is(k, Word::and_) && !is(k, Word::or_) && !(k < n_ && t_[k].before == ',')) return 0;
+  std::vector<TimeRange> all = {{a, a}};
+  size_t m = k;
+  while (m < n_ && all.size() < kLongestList && (is(m, Word::and_) || is(m, Word::or_) || t_[m].before == ',')) {
+    size_t next = is(m, Word::and_) || is(m, Word::or_) ? m + 1 : m;
+    if (is(next, Word::and_)) ++next;
+    while (is(next, Word::our) || is(next, Word::the)) ++next;
+    const size_t o = ordinal(next, b);
+    if (!o) return 0;
+    all.push_back({b, b});
+    m = o;
+  }
+  const size_t noun = session_noun(m);
+  if (!noun && session_noun(ordinal(j, a)) == 0) return 0;
+  out.axis = Axis::session, out.ranges = std::move(all), out.name = "session-list", out.counted = true;
+  return noun ? noun : m;
+}
+
+}  // namespace quern::memory
