@@ -156,7 +156,7 @@ TEST_F(Supervise, MpiRanksThatAreLostAreDoneWithout) {
   const std::string allow = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; ";
   ChildProcess c(heard("run",
                        {"--ranks", "3", "--supervise", "--launcher", "mpirun --oversubscribe -n {ranks}", "--set",
-                        "supervise.heartbeat_s=2"},
+                        "supervise.heartbeat_s=5"},
                        allow));
   auto ranks = wait_for(c, "run", 3, 30);
   ASSERT_EQ(ranks.size(), 3u);

@@ -1,46 +1,22 @@
-// A stack of mixers of any kind: r += Mixer_l(norm1(r)); r += FFN(norm2(r)); logits = norm(r)·headᵀ. The registry
-// makes the mixers, so that a new one can be trained as soon as it has a folder.
+// A stack of mixers of any kind. The registry makes the mixers, so that a new one can be trained as soon as it has a
+// folder.
 #pragma once
-#include <memory>
-#include <vector>
-
-#include "quern/ffn/dense/dense_ffn.h"
-#include "quern/models/head.h"
 #include "quern/models/hybrid/hybrid_config.h"
-#include "quern/models/model.h"
+#include "quern/models/pre_norm_model.h"
 #include "quern/nn/registry.h"
 
 namespace quern {
 
-class HybridModel : public Model {
+class HybridModel : public PreNormModel {
  public:
   HybridModel(HybridConfig config, const Registry& registry);
 
   std::string family() const override { return "hybrid"; }
-  int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t max_positions() const override { return config_.max_position_embeddings; }
   Json config() const override { return config_.to_hf(); }
-  std::vector<StateSite> sites(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
-  Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
-  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
-    return head_.loss(tape, hidden_TD, targets);
-  }
-  bool ignorable(const std::string& tensor) const override;
 
  private:
-  struct Block {
-    Block(const HybridConfig& c, const std::string& mixer, const Registry& registry);
-    Parameter norm1, norm2;
-    std::unique_ptr<Mixer> mixer;
-    DenseFfn ffn;
-  };
   HybridConfig config_;
-  Head head_;
-  Parameter norm_;
-  std::vector<std::unique_ptr<Block>> blocks_;
 };
 
 }  // namespace quern

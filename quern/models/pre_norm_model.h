@@ -1,0 +1,54 @@
+// A stack of pre-norm blocks: r += Mixer_l(norm1(r)); r += FFN(norm2(r)); logits = norm(r)·headᵀ. Families that differ in
+// their mixers and in tensor names alone share it: Llama and its like, and hybrids of any mixers.
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quern/ffn/dense/dense_ffn.h"
+#include "quern/mixers/mixer.h"
+#include "quern/models/head.h"
+#include "quern/models/model.h"
+
+namespace quern {
+
+struct PreNormShape {
+  int64_t vocab_size, width;
+  bool tied;  // one matrix for the embedding and the LM head
+  double eps;
+  const char *mixer, *mixer_norm;  // tensor names in a layer: "self_attn", "post_attention_layernorm"
+};
+
+class PreNormModel : public Model {
+ public:
+  int64_t vocab_size() const override { return shape_.vocab_size; }
+  std::vector<StateSite> sites(DType kv) const override;
+  void visit(const std::string& prefix, const ParameterVisitor& v) override;
+  void pack(const WeightPrepacking& t) override;
+  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
+  Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
+  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
+    return head_.loss(tape, hidden_TD, targets);
+  }
+  bool ignorable(const std::string& tensor) const override { return shape_.tied && tensor == "lm_head.weight"; }
+
+ protected:
+  explicit PreNormModel(const PreNormShape& shape);
+  void add_block(std::unique_ptr<Mixer> mixer, const DenseConfig& ffn);
+
+ private:
+  struct Block {
+    Block(int64_t width, std::unique_ptr<Mixer> m, const DenseConfig& f)
+        : norm1({width}, Init::constant(1)), norm2({width}, Init::constant(1)), mixer(std::move(m)), ffn(f) {}
+    Parameter norm1, norm2;
+    std::unique_ptr<Mixer> mixer;
+    DenseFfn ffn;
+  };
+  PreNormShape shape_;
+  Head head_;
+  Parameter norm_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+};
+
+}  // namespace quern
