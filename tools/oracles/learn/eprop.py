@@ -1,6 +1,6 @@
 """Goldens for the credit rules of leaky stacks.
 
-    pip install torch numpy
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/learn/eprop.py      # writes tests/goldens/learn/eprop.json
 
 A stack of three layers with biases, losses at several steps, and the gradients of its rules by automatic

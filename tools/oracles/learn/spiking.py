@@ -1,6 +1,6 @@
 """Goldens for the credit rules of stacks that spike.
 
-    pip install torch
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/learn/spiking.py    # writes tests/goldens/learn/spiking.json
 
 Three layers of leaky integrate-and-fire units, half of which adapt, and a readout that sees a trace of the top layer's

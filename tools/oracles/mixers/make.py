@@ -1,6 +1,6 @@
 """Golden for attention over ranks: softmax attention in double precision and its gradients, by automatic differentiation.
 
-    pip install torch safetensors
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/mixers/make.py       # writes tests/goldens/rank-attention/
 
 attention.safetensors: q [31, 4, 8] (the last of 31 queries sees all keys), k and v [31, 2, 8] of one sequence, the scale 1/sqrt(8);

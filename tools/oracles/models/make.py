@@ -1,7 +1,7 @@
 """Goldens for whole models: tiny random ZAYA and Llama-style checkpoints, their logits and gradients, computed by
 Hugging Face transformers in f32 (logits) and f64 (gradients).
 
-    pip install torch==2.13.0 && pip install transformers==5.23.0
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/models/make.py            # writes tests/goldens/<name>/
 
 Each folder: config.json, model.safetensors (f32), tokens.npy [T], rows.npy (which logit rows are kept),

@@ -1,6 +1,6 @@
 """The Llama-style goldens as .gguf files, written as llama.cpp's converter writes them: tests/goldens/gguf-models/.
 
-    pip install gguf numpy safetensors
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/models/make_gguf.py
 
 llama-gqa.gguf (F32; query and key rows in pairs, the scaled rope as a table of factors), qwen2-bias.gguf (matrices in

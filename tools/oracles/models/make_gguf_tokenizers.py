@@ -1,6 +1,6 @@
 """Tokenizers inside .gguf files, and what the reference makes of text with them: tests/goldens/gguf-tokenizers/.
 
-    pip install gguf tokenizers transformers
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/models/make_gguf_tokenizers.py
 
 The vocabularies are those of quern/text/tokenizer/testdata. llama and qwen are byte-level: the expected ids are those of their

@@ -1,7 +1,7 @@
 """Goldens for Zamba and Zamba2: tiny random checkpoints, their logits and gradients, computed by Hugging Face
 transformers in f32 (logits) and f64 (gradients).
 
-    pip install torch==2.13.0 && pip install transformers==5.23.0
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/models/make_zamba.py      # writes tests/goldens/zamba*/
 
 Folders as make.py writes them. What transformers' CPU path does differently is kept out of the goldens: it is wrong

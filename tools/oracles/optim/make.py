@@ -1,6 +1,6 @@
 """Goldens for the optimizers.
 
-    pip install torch safetensors
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/optim/make.py       # writes tests/goldens/optim/
 
 adamw.safetensors: five steps of torch.optim.AdamW (f32) on random gradients: g0…g4, w0 the start, w1…w5 the values.

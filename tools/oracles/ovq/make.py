@@ -1,6 +1,6 @@
 """Goldens of OVQ attention and the memories it is measured against, by automatic differentiation in double.
 
-    pip install torch numpy safetensors
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/ovq/make.py      # writes tests/goldens/ovq/*.safetensors
 
 memories.safetensors holds linear attention, the delta rule and the gated delta rule (three matrix recurrences written

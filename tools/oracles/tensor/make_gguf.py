@@ -1,7 +1,7 @@
 """Goldens for the GGUF reader: a file with one tensor of every type the reader knows, metadata of every kind, and
 what the reference package makes of the blocks.
 
-    pip install gguf numpy safetensors
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/tensor/make_gguf.py       # writes tests/goldens/gguf/ and a fuzz seed
 
 kinds.gguf holds blocks of random bytes (their f16 scales kept finite); kinds.safetensors holds gguf.dequantize of

@@ -1,6 +1,6 @@
 """Goldens for chat templates and BPE training, made with jinja2 under transformers' settings and with `tokenizers`.
 
-    pip install transformers==5.23.0 jinja2
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/text/make_templates.py     # writes quern/text/{chat/testdata/templates,tokenizer/testdata/bpe_train}.json
 """
 import json, pathlib

@@ -1,6 +1,6 @@
 """The golden event file, written by TensorBoard's own code at a fixed wall time.
 
-    pip install tensorboard
+    pip install -r tools/oracles/requirements.txt
     python tools/oracles/train/make.py            # writes tests/goldens/train/events.bin
     python tools/oracles/train/make.py FILE       # prints what TensorBoard reads in an event file
 
