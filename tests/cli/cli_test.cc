@@ -222,6 +222,20 @@ TEST(Cli, ShardedContextAnswersTheSameForAnyNumberOfRanks) {
   }
 }
 
+TEST(Cli, AShippedModelIsFoundByNameInEveryVerb) {
+  const ScratchFolder d;
+  const std::string text = d / "text", logits = d / "logits.npy", packed = d / "packed";
+  write_file(text, "Mia has 3 red books and buys 14 more.");
+  for (const std::string& command :
+       {std::string("info zaya-nano"), std::string("tokenize zaya-nano hello"),
+        std::string("detokenize zaya-nano 5,6"), "ppl zaya-nano " + text + " --against zaya-nano",
+        "logits zaya-nano --ids 1,2 --out " + logits, "quantize zaya-nano " + packed}) {
+    const Ran r = shell("quern " + command);
+    EXPECT_EQ(r.code, 0) << command << ": " << r.err;
+  }
+  EXPECT_EQ(shell("quern info no-such-nano").code, 1);
+}
+
 // Half the memory, nearly the same answers, and files that know which cache they came from.
 TEST(Cli, AnAttentionCacheInEightBits) {
   ScratchFolder d;

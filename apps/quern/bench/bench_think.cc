@@ -4,7 +4,6 @@
 #include "apps/quern/bench/bench_model.h"
 #include "apps/quern/cli/args.h"
 #include "apps/quern/models/context.h"
-#include "apps/quern/models/shipped_models.h"
 #include "quern/base/stopwatch.h"
 #include "quern/data/problems.h"
 #include "quern/host/bench.h"
@@ -35,7 +34,6 @@ void plain_batches(Engine& engine, const ThinkResult& t, const ThinkPlan& plan, 
 
 int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
   if (o.dir.empty()) throw UsageError("quern bench test-time: DIR is missing: expected the folder of a chat model");
-  o.dir = model_folder(o.dir);
   GenerateOptions options;
   options.max_tokens = 192;
   const ThinkPlan plan = resolved(parse_plan(method), options.max_tokens);

@@ -17,6 +17,7 @@
 #include "apps/quern/bench/bench_tree.h"
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
+#include "apps/quern/models/shipped_models.h"
 #include "apps/quern/cli/whole_numbers.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
@@ -155,6 +156,7 @@ int cmd_bench(Words args) {
   if (reps < 1) throw UsageError(fmt::format("quern bench: --reps {}: expected 1 or more", reps));
   for (const auto& [old, name] : kOldNames)
     if (what == old) what = name;
+  if (!model.dir.empty()) model.dir = model_folder(model.dir);
   if (what == "host") return bench_host(reps, json);
   if (what == "kernels") {
     options.reps = static_cast<int>(reps);

@@ -7,6 +7,7 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shapes.h"
+#include "apps/quern/models/shipped_models.h"
 #include "quern/mixers/state_totals.h"
 
 namespace quern {
@@ -105,7 +106,7 @@ int cmd_info(Words args) {
   if (dir.empty() == shape.empty()) throw UsageError("quern info: expected either DIR or --shape");
 
   std::optional<Checkpoint> files;
-  if (shape.empty()) files = open_checkpoint(dir);
+  if (shape.empty()) files = open_checkpoint(dir = model_folder(dir));
   auto model = build_model(builtin_registry(), files ? files->config : config_of_shape(shape),
                            files ? &files->weights : nullptr);
   Json j = describe(*model, files ? &files->weights : nullptr);

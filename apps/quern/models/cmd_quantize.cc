@@ -2,6 +2,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
+#include "apps/quern/models/shipped_models.h"
 #include "quern/base/mmap.h"
 #include "quern/models/quantize.h"
 #include "quern/text/tokenizer/tokenizer.h"
@@ -25,6 +26,7 @@ int cmd_quantize(Words args) {
       .flag("--json", json, "print one JSON object")
       .note("DIR is a model folder or a .gguf file. Routers, norms and convolutions keep their precision.");
   if (!a.parse(args)) return 0;
+  from = model_folder(from);
   QuantizeOptions o;
   o.body = {parse_format(scheme, "--quant"), group, asymmetric};
   o.head = {parse_format(head, "--head"), group, asymmetric};

@@ -2,6 +2,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
+#include "apps/quern/models/shipped_models.h"
 #include "quern/infer/cache/session.h"
 
 namespace quern {
@@ -17,6 +18,7 @@ int cmd_logits(Words args) {
       .note("DIR is a model folder or a .gguf file. No tokenizer is needed.");
   weights.add_to(a, "weight type in memory: f32 or bf16");
   if (!a.parse(args)) return 0;
+  dir = model_folder(dir);
   if (tokens.empty()) throw UsageError("quern logits: --ids is missing: expected token ids such as 1,2,3");
   if (out.empty()) throw UsageError("quern logits: --out is missing: expected a .npy file");
   std::vector<int32_t> ids = parse_token_list(tokens, "--ids");

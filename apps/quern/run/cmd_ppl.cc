@@ -7,6 +7,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
+#include "apps/quern/models/shipped_models.h"
 #include "quern/base/mmap.h"
 #include "quern/infer/cache/kv_type.h"
 #include "quern/infer/engine/perplexity.h"
@@ -37,6 +38,7 @@ int cmd_ppl(Words args) {
           "Perplexity is e to the mean negative log-likelihood per token. KL is the divergence of this model's\n"
           "distribution from the reference's, in nats per token.");
   if (!a.parse(args)) return 0;
+  dir = model_folder(dir);
   std::optional<DType> kv;
   if (kv_word) kv = parse_kv_flag(*kv_word);
   MappedFile mapped(file);
@@ -45,7 +47,7 @@ int cmd_ppl(Words args) {
   std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
   if (maximum > 0 && static_cast<int64_t>(ids.size()) > maximum) ids.resize(static_cast<size_t>(maximum));
   auto model = load_for_inference(dir, dtype);
-  auto reference = against.empty() ? nullptr : load_for_inference(against, reference_dtype);
+  auto reference = against.empty() ? nullptr : load_for_inference(model_folder(against), reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
   Perplexity p = perplexity(
       *model, ids, std::min(context, model->max_positions()), tokenizer.bos_id(), reference.get(),
