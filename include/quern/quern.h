@@ -34,6 +34,8 @@ extern "C" {
 typedef struct quern_model quern_model;       /* weights, tokenizer, chat template, prefix cache */
 typedef struct quern_session quern_session;   /* a sequence of tokens whose state is kept between calls */
 typedef struct quern_sampling quern_sampling; /* generation options by name */
+typedef struct quern_index quern_index;       /* a search index in a folder */
+typedef struct quern_memory quern_memory;     /* long-term conversation memory in a file */
 
 /* Called with each piece of text as it becomes complete (never a split character; not NUL-terminated). Return 0 to go
  * on, anything else to stop. Of the model in use it may call [any thread] functions only. */
@@ -165,6 +167,33 @@ int64_t quern_chat_messages(const quern_session* session, char* buffer, int64_t 
  * session's tokens become those of the conversation; the cache supplies all but the new part. Returns the number of
  * tokens generated; after an error the messages are unchanged. Arguments as in quern_session_generate. */
 int64_t quern_chat_reply(quern_session* session, const quern_sampling* sampling, quern_on_text on_text, void* user);
+
+/* ---- Search index: BM25 and personalized PageRank, retrieval for RAG. An index is used by one thread at a time ---- */
+
+/* Opens the index in a folder, or creates one. Free with quern_index_free. */
+quern_index* quern_index_open(const char* folder);
+void quern_index_free(quern_index* index);
+/* Adds one text under a name, replacing what had it. Searchable and on disk when it returns. Returns 0, or -1. */
+int quern_index_put(quern_index* index, const char* name, const char* text);
+/* Brings the index up to date with the text files in and below a path: new, changed and deleted ones. Returns the
+ * number of documents in the index. */
+int64_t quern_index_add(quern_index* index, const char* path);
+/* The k chunks of text that a question needs, best first, as a JSON object: {"chunks": [{"path", "begin", "end",
+ * "score", "text"}]}. Every call searches. */
+int64_t quern_index_search(const quern_index* index, const char* question, int64_t k, char* buffer, int64_t capacity);
+
+/* ---- Conversation memory with temporal queries. A memory is used by one thread at a time ---- */
+
+/* Opens a memory file and one of its conversations; creates what is missing. conversation NULL: the only one; zone
+ * NULL: UTC, else the time zone of a conversation made now ("Europe/Berlin"). Free with quern_memory_free. */
+quern_memory* quern_memory_open(const char* file, const char* conversation, const char* zone);
+void quern_memory_free(quern_memory* memory);
+/* Stores a turn, said at unix_time (seconds). Returns its number. */
+int64_t quern_memory_add(quern_memory* memory, const char* speaker, const char* text, int64_t unix_time);
+/* The turns that answer a question asked at unix_time ("What did Ada say last Sunday?"), as a JSON object: {"turns":
+ * [{"response", "session", "time", "speaker", "text"}], "plan", "notes"}. Every call searches. */
+int64_t quern_memory_ask(quern_memory* memory, const char* question, int64_t unix_time, char* buffer,
+                         int64_t capacity);
 
 /* ---- One prompt, without a session ---- */
 

@@ -76,7 +76,7 @@ T* check(T* handle) {
 // The text that call(buffer, capacity) writes.
 template <class Call>
 std::string text(Call&& call) {
-  std::string out(256, '\0');
+  std::string out(4096, '\0');
   std::int64_t n = check(call(out.data(), static_cast<std::int64_t>(out.size())));
   if (n >= static_cast<std::int64_t>(out.size())) {
     out.resize(static_cast<std::size_t>(n) + 1);
@@ -281,6 +281,45 @@ class Session {
     return {std::move(c.text), detail::check(n)};
   }
   detail::Handle<quern_session, quern_session_free> handle_;
+};
+
+// A search index in a folder: BM25 and personalized PageRank.
+class Index {
+ public:
+  explicit Index(const std::filesystem::path& folder) : handle_(detail::check(quern_index_open(folder.c_str()))) {}
+  void put(const std::string& name, const std::string& text) {
+    detail::check(quern_index_put(handle_.get(), name.c_str(), text.c_str()));
+  }
+  // Text files in and below a path. Returns the number of documents in the index.
+  std::int64_t add(const std::filesystem::path& path) {
+    return detail::check(quern_index_add(handle_.get(), path.c_str()));
+  }
+  std::string search(const std::string& question, std::int64_t k = 10) const {  // the best chunks, as JSON
+    return detail::text(
+        [&](char* out, std::int64_t n) { return quern_index_search(handle_.get(), question.c_str(), k, out, n); });
+  }
+
+ private:
+  detail::Handle<quern_index, quern_index_free> handle_;
+};
+
+// Long-term conversation memory with temporal queries, in a file.
+class Memory {
+ public:
+  explicit Memory(const std::filesystem::path& file, const std::string& conversation = "main",
+                  const std::string& zone = "UTC")
+      : handle_(detail::check(quern_memory_open(file.c_str(), conversation.c_str(), zone.c_str()))) {}
+  std::int64_t add(const std::string& speaker, const std::string& text, std::int64_t unix_time) {
+    return detail::check(quern_memory_add(handle_.get(), speaker.c_str(), text.c_str(), unix_time));
+  }
+  std::string ask(const std::string& question, std::int64_t unix_time) {  // the turns that answer it, as JSON
+    return detail::text([&](char* out, std::int64_t n) {
+      return quern_memory_ask(handle_.get(), question.c_str(), unix_time, out, n);
+    });
+  }
+
+ private:
+  detail::Handle<quern_memory, quern_memory_free> handle_;
 };
 
 }  // namespace quern

@@ -121,6 +121,27 @@ TEST_F(CApi, ASessionContinuesFromItsState) {
   quern_session_free(whole);
 }
 
+TEST_F(CApi, RecurrentStateContinuesToo) {
+  ASSERT_EQ(shell("quern new --family zamba2 --size tiny --seed 3 " + path("hybrid")).code, 0);
+  quern_model* hybrid = quern_load(path("hybrid").c_str(), "f32");
+  ASSERT_NE(hybrid, nullptr) << quern_last_error();
+  quern_sampling* greedy = quern_sampling_new(hybrid);
+  quern_sampling_set(greedy, "ignore_eos", "true");
+  quern_session *parts = quern_session_new(hybrid), *whole = quern_session_new(hybrid);
+  for (quern_session* s : {parts, whole}) quern_session_append(s, "A prompt of a few tokens");
+  quern_sampling_set(greedy, "max_tokens", "5");
+  EXPECT_EQ(quern_session_generate(parts, greedy, nullptr, nullptr), 5) << quern_last_error();
+  EXPECT_EQ(quern_session_generate(parts, greedy, nullptr, nullptr), 5) << quern_last_error();
+  EXPECT_GE(result(parts).at("cached_tokens").as_int(), result(parts).at("prompt_tokens").as_int() - 1);
+  quern_sampling_set(greedy, "max_tokens", "10");
+  EXPECT_EQ(quern_session_generate(whole, greedy, nullptr, nullptr), 10) << quern_last_error();
+  EXPECT_EQ(tokens_of(parts), tokens_of(whole));
+  quern_session_free(parts);
+  quern_session_free(whole);
+  quern_sampling_free(greedy);
+  quern_free(hybrid);
+}
+
 TEST_F(CApi, ForksGoTheirOwnWays) {
   quern_session_append(session_, "One");
   quern_session* other = quern_session_fork(session_);
@@ -306,6 +327,37 @@ TEST_F(CApi, ChatsAreSavedAndResumed) {
   EXPECT_NE(std::string(quern_last_error()).find("another model"), std::string::npos) << quern_last_error();
   quern_session_free(refused);
   quern_free(other);
+}
+
+TEST(CApiSearch, FindsTextsAndTurns) {
+  const ScratchFolder scratch;
+  quern_index* index = quern_index_open((scratch / "index").c_str());
+  ASSERT_NE(index, nullptr) << quern_last_error();
+  EXPECT_EQ(quern_index_put(index, "mill", "The mill stands still on Sundays."), 0);
+  EXPECT_EQ(quern_index_put(index, "sea", "Waves break on the long beach."), 0);
+  std::string buffer(1 << 16, '\0');
+  const auto room = static_cast<int64_t>(buffer.size());
+  ASSERT_GT(quern_index_search(index, "When does the mill stand still?", 1, buffer.data(), room), 0);
+  const Json chunks = Json::parse(buffer.c_str()).at("chunks");
+  ASSERT_EQ(chunks.as_array().size(), 1u);
+  EXPECT_EQ(chunks.as_array()[0].at("path").as_string(), "mill");
+  EXPECT_EQ(chunks.as_array()[0].at("text").as_string(), "The mill stands still on Sundays.");
+  EXPECT_EQ(quern_index_search(index, "mill", 0, buffer.data(), room), -1);
+  quern_index_free(index);
+
+  quern_memory* memory = quern_memory_open((scratch / "talks.db").c_str(), "kitchen", "Europe/Berlin");
+  ASSERT_NE(memory, nullptr) << quern_last_error();
+  const int64_t monday = 1683547200;  // 2023-05-08 12:00 UTC
+  const int64_t ada = quern_memory_add(memory, "Ada", "The mill is broken.", monday);
+  EXPECT_GT(quern_memory_add(memory, "Ben", "The mill runs again.", monday + 86400), ada);
+  ASSERT_GT(quern_memory_ask(memory, "What was said on May 8?", monday + 3 * 86400, buffer.data(), room), 0)
+      << quern_last_error();
+  const Json turns = Json::parse(buffer.c_str()).at("turns");
+  ASSERT_EQ(turns.as_array().size(), 1u);
+  EXPECT_EQ(turns.as_array()[0].at("response").as_int(), ada);
+  EXPECT_EQ(turns.as_array()[0].at("speaker").as_string(), "Ada");
+  EXPECT_EQ(turns.as_array()[0].at("time").as_string(), "2023-05-08 14:00:00");
+  quern_memory_free(memory);
 }
 
 }  // namespace
