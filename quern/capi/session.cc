@@ -45,13 +45,24 @@ std::vector<quern_session::Message> read_messages(const Json& list) {
 
 int64_t generate(quern_session& s, std::vector<int32_t> prompt, GenerateOptions options, Callback on_text) {
   Engine& engine = *s.model->engine;
-  Request r{.prompt = prompt, .options = std::move(options), .on_token = on_token_of(on_text.call, on_text.user)};
+  const auto listening = std::make_shared<bool>(true);
+  Request r{.prompt = prompt,
+            .options = std::move(options),
+            .on_token = [listening, on_token = on_token_of(on_text.call, on_text.user)](const Emitted& e) {
+              return *listening && on_token(e);
+            }};
   s.cancelled = false;
   const Engine::Id id = engine.submit(std::move(r));
   std::optional<Generated> g;
-  while (!(g = engine.take(id))) {
-    if (s.cancelled) engine.cancel(id);
-    engine.step();
+  try {
+    while (!(g = engine.take(id))) {
+      if (s.cancelled) engine.cancel(id);
+      engine.step();
+    }
+  } catch (...) {  // the request may still be in the engine, the callback's `user` is not
+    *listening = false;
+    engine.cancel(id);
+    throw;
   }
   if (g->finish == "error") fail("{}", g->error);
   s.tokens = std::move(prompt);
