@@ -32,15 +32,23 @@ Var layer_norm(Tape& tape, const Var& x_TD, Parameter& w_D, Parameter& b_D, doub
   Tensor mean = keep ? Tensor::empty({x.dim(0)}, x.dtype()) : Tensor(),
          inv = keep ? Tensor::empty({x.dim(0)}, x.dtype()) : Tensor();
   return with_float(x.dtype(), [&]<class T>() {
-    kernels::layer_norm<T>(x.view<const T, 2>(), wv.view<const T, 1>(), b.value.view<const T, 1>(), eps,
-                           y.view<T, 2>(), keep ? mean.view<T, 1>() : View<T, 1>(),
-                           keep ? inv.view<T, 1>() : View<T, 1>());
+    kernels::layer_norm<T>({.x = x.view<const T, 2>(),
+                            .w = wv.view<const T, 1>(),
+                            .b = b.value.view<const T, 1>(),
+                            .eps = eps,
+                            .y = y.view<T, 2>(),
+                            .mean = keep ? mean.view<T, 1>() : View<T, 1>(),
+                            .inv = keep ? inv.view<T, 1>() : View<T, 1>()});
     return tape.record(y, {x_TD, w, b}, [x, wv, mean, inv](Grads& g) {
       Tensor gx = Tensor::empty(x.shape(), x.dtype());
-      kernels::layer_norm_backward<T>(x.view<const T, 2>(), wv.view<const T, 1>(), mean.view<const T, 1>(),
-                                      inv.view<const T, 1>(), g.out().view<const T, 2>(), gx.view<T, 2>(),
-                                      g.wants(1) ? g.accumulator(1).view<T, 1>() : View<T, 1>(),
-                                      g.wants(2) ? g.accumulator(2).view<T, 1>() : View<T, 1>());
+      kernels::layer_norm_backward<T>({.x = x.view<const T, 2>(),
+                                       .w = wv.view<const T, 1>(),
+                                       .mean = mean.view<const T, 1>(),
+                                       .inv = inv.view<const T, 1>(),
+                                       .gy = g.out().view<const T, 2>(),
+                                       .gx = gx.view<T, 2>(),
+                                       .gw = g.wants(1) ? g.accumulator(1).view<T, 1>() : View<T, 1>(),
+                                       .gb = g.wants(2) ? g.accumulator(2).view<T, 1>() : View<T, 1>()});
       g.add(0, gx);
     });
   });
@@ -70,9 +78,15 @@ Var l2_norm(Tape& tape, const Var& x_THd, Parameter* temperature_H, double scale
                         y.view<T, 3>(), keep ? norm.view<T, 2>() : View<T, 2>());
     return tape.record(y, inputs, [x, tv, norm, scale, eps, heated](Grads& g) {
       Tensor gx = Tensor::empty(x.shape(), x.dtype());
-      kernels::l2_norm_backward<T>(x.view<const T, 3>(), heated ? tv.view<const T, 1>() : View<const T, 1>(), scale,
-                                   eps, norm.view<const T, 2>(), g.out().view<const T, 3>(), gx.view<T, 3>(),
-                                   heated && g.wants(1) ? g.accumulator(1).view<T, 1>() : View<T, 1>());
+      kernels::l2_norm_backward<T>(
+          {.x = x.view<const T, 3>(),
+           .temperature = heated ? tv.view<const T, 1>() : View<const T, 1>(),
+           .scale = scale,
+           .eps = eps,
+           .norm = norm.view<const T, 2>(),
+           .gy = g.out().view<const T, 3>(),
+           .gx = gx.view<T, 3>(),
+           .g_temperature = heated && g.wants(1) ? g.accumulator(1).view<T, 1>() : View<T, 1>()});
       g.add(0, gx);
     });
   });

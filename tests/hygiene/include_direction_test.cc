@@ -7,6 +7,7 @@
 
 #include "quern/base/mmap.h"
 #include "tests/hygiene/include_rules.h"
+#include "tests/hygiene/source_tree.h"
 
 namespace quern::hygiene {
 namespace {
@@ -23,12 +24,11 @@ const Tree& tree() {
     Tree r;
     const fs::path root = QUERN_SOURCE_DIR;
     r.house.rooms = read_rooms(read_file(root / "quern/rooms.txt"));
+    r.files = source_tree(root);
     for (const char* top : {"quern", "lab", "apps"})
       for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
         if (!entry.is_regular_file()) continue;
         const fs::path at = fs::relative(entry.path(), root);
-        if (at.extension() == ".h" || at.extension() == ".cc")
-          r.files.push_back({at.generic_string(), read_file(entry.path())});
         if (at.filename() == "CMakeLists.txt")
           r.house.siblings
               [at.parent_path().lexically_relative(top == std::string("quern") ? "quern" : "").generic_string()] =

@@ -56,7 +56,12 @@ void definition(const CcaLatentShape& s, const Form& f, const std::vector<float>
       depthwise_conv<float>(x, {w0.data(), {C, f.t0}}, {b0.data(), {C}}, spans, out);
     });
     y = convolved(y, f.t1, [&](auto x, auto spans, auto out) {
-      grouped_conv<float>(x, {w1.data(), {C, f.d, f.t1}}, {b1.data(), {C}}, f.n_head + f.n_head_kv, spans, out,
+      grouped_conv<float>({.x = x,
+                           .w = {w1.data(), {C, f.d, f.t1}},
+                           .b = {b1.data(), {C}},
+                           .groups = f.n_head + f.n_head_kv,
+                           .spans = spans,
+                           .y = out},
                           thread_arena());
     });
     if (f.mean)

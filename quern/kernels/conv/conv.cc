@@ -43,46 +43,38 @@ void depthwise_conv(View<const T, 2> x, View<const T, 2> w, View<const T, 1> b, 
 }
 
 template <class T>
-void depthwise_conv_backward(View<const T, 2> x, View<const T, 2> w, View<const T, 2> gy, ConvSpans spans,
-                             View<T, 2> gx, View<T, 2> gw, View<T, 1> gb) {
-  check_spans(spans, w.shape[1], x.shape[0], gy.shape[0]);
-  QUERN_CHECK(x.shape == gx.shape && x.shape[1] == w.shape[0] && gy.shape[1] == w.shape[0]);
+void depthwise_conv_backward(const DepthwiseConvBackwardArgs<T>& a) {
+  check_spans(a.spans, a.w.shape[1], a.x.shape[0], a.gy.shape[0]);
+  QUERN_CHECK(a.x.shape == a.gx.shape && a.x.shape[1] == a.w.shape[0] && a.gy.shape[1] == a.w.shape[0]);
   if constexpr (std::is_same_v<T, float>)
-    if (const ConvTable* f = table()) return depthwise_conv_backward_fast(*f, x, w, gy, spans, gx, gw, gb);
-  depthwise_conv_backward_ref(x, w, gy, spans, gx, gw, gb);
+    if (const ConvTable* f = table()) return depthwise_conv_backward_fast(*f, a);
+  depthwise_conv_backward_ref(a);
 }
 
 template <class T>
-void grouped_conv(View<const T, 2> x, View<const T, 3> w, View<const T, 1> b, int64_t groups, ConvSpans spans,
-                  View<T, 2> y, [[maybe_unused]] Arena& scratch) {
-  check_spans(spans, w.shape[2], x.shape[0], y.shape[0]);
-  check_groups(w, groups, x.shape[1], y.shape[1]);
+void grouped_conv(const GroupedConvArgs<T>& a, [[maybe_unused]] Arena& scratch) {
+  check_spans(a.spans, a.w.shape[2], a.x.shape[0], a.y.shape[0]);
+  check_groups(a.w, a.groups, a.x.shape[1], a.y.shape[1]);
   if constexpr (std::is_same_v<T, float>)
-    if (const ConvTable* f = table()) return grouped_conv_fast(*f, x, w, b, groups, spans, y, scratch);
-  grouped_conv_ref(x, w, b, groups, spans, y);
+    if (const ConvTable* f = table()) return grouped_conv_fast(*f, a, scratch);
+  grouped_conv_ref(a);
 }
 
 template <class T>
-void grouped_conv_backward(View<const T, 2> x, View<const T, 3> w, View<const T, 2> gy, int64_t groups,
-                           ConvSpans spans, View<T, 2> gx, View<T, 3> gw, View<T, 1> gb,
-                           [[maybe_unused]] Arena& scratch) {
-  check_spans(spans, w.shape[2], x.shape[0], gy.shape[0]);
-  check_groups(w, groups, x.shape[1], gy.shape[1]);
-  QUERN_CHECK(x.shape == gx.shape && (!gw || gw.contiguous()));
+void grouped_conv_backward(const GroupedConvBackwardArgs<T>& a, [[maybe_unused]] Arena& scratch) {
+  check_spans(a.spans, a.w.shape[2], a.x.shape[0], a.gy.shape[0]);
+  check_groups(a.w, a.groups, a.x.shape[1], a.gy.shape[1]);
+  QUERN_CHECK(a.x.shape == a.gx.shape && (!a.gw || a.gw.contiguous()));
   if constexpr (std::is_same_v<T, float>)
-    if (const ConvTable* f = table())
-      return grouped_conv_backward_fast(*f, x, w, gy, groups, spans, gx, gw, gb, scratch);
-  grouped_conv_backward_ref(x, w, gy, groups, spans, gx, gw, gb);
+    if (const ConvTable* f = table()) return grouped_conv_backward_fast(*f, a, scratch);
+  grouped_conv_backward_ref(a);
 }
 
-#define QUERN_INSTANTIATE(T)                                                                                       \
-  template void depthwise_conv<T>(View<const T, 2>, View<const T, 2>, View<const T, 1>, ConvSpans, View<T, 2>);    \
-  template void depthwise_conv_backward<T>(View<const T, 2>, View<const T, 2>, View<const T, 2>, ConvSpans,        \
-                                           View<T, 2>, View<T, 2>, View<T, 1>);                                    \
-  template void grouped_conv<T>(View<const T, 2>, View<const T, 3>, View<const T, 1>, int64_t, ConvSpans,          \
-                                View<T, 2>, Arena&);                                                               \
-  template void grouped_conv_backward<T>(View<const T, 2>, View<const T, 3>, View<const T, 2>, int64_t, ConvSpans, \
-                                         View<T, 2>, View<T, 3>, View<T, 1>, Arena&);
+#define QUERN_INSTANTIATE(T)                                                                                    \
+  template void depthwise_conv<T>(View<const T, 2>, View<const T, 2>, View<const T, 1>, ConvSpans, View<T, 2>); \
+  template void depthwise_conv_backward<T>(const DepthwiseConvBackwardArgs<T>&);                                \
+  template void grouped_conv<T>(const GroupedConvArgs<T>&, Arena&);                                             \
+  template void grouped_conv_backward<T>(const GroupedConvBackwardArgs<T>&, Arena&);
 QUERN_INSTANTIATE(float)
 QUERN_INSTANTIATE(double)
 #undef QUERN_INSTANTIATE

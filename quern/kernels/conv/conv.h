@@ -21,14 +21,39 @@ struct ConvSpans {
 template <class T>
 void depthwise_conv(View<const T, 2> x, View<const T, 2> w, View<const T, 1> b, ConvSpans spans, View<T, 2> y);
 template <class T>
-void depthwise_conv_backward(View<const T, 2> x, View<const T, 2> w, View<const T, 2> gy, ConvSpans spans,
-                             View<T, 2> gx, View<T, 2> gw, View<T, 1> gb);
+struct DepthwiseConvBackwardArgs {
+  View<const T, 2> x, w, gy;  // [T_in, C], [C, K], [T_out, C]
+  ConvSpans spans;
+  View<T, 2> gx;       // [T_in, C]
+  View<T, 2> gw = {};  // [C, K], += ; may be null
+  View<T, 1> gb = {};  // [C], += ; may be null
+};
+template <class T>
+void depthwise_conv_backward(const DepthwiseConvBackwardArgs<T>& a);
 
 template <class T>
-void grouped_conv(View<const T, 2> x, View<const T, 3> w, View<const T, 1> b, int64_t groups, ConvSpans spans,
-                  View<T, 2> y, Arena& scratch);
+struct GroupedConvArgs {
+  View<const T, 2> x;       // [T_in, C_in]
+  View<const T, 3> w;       // [C_out, C_in / G, K]
+  View<const T, 1> b = {};  // [C_out]; may be null
+  int64_t groups;           // G
+  ConvSpans spans;
+  View<T, 2> y;  // [T_out, C_out]
+};
 template <class T>
-void grouped_conv_backward(View<const T, 2> x, View<const T, 3> w, View<const T, 2> gy, int64_t groups,
-                           ConvSpans spans, View<T, 2> gx, View<T, 3> gw, View<T, 1> gb, Arena& scratch);
+void grouped_conv(const GroupedConvArgs<T>& a, Arena& scratch);
+template <class T>
+struct GroupedConvBackwardArgs {
+  View<const T, 2> x;   // [T_in, C_in]
+  View<const T, 3> w;   // [C_out, C_in / G, K]
+  View<const T, 2> gy;  // [T_out, C_out]
+  int64_t groups;       // G
+  ConvSpans spans;
+  View<T, 2> gx;       // [T_in, C_in]
+  View<T, 3> gw = {};  // [C_out, C_in / G, K], += ; may be null
+  View<T, 1> gb = {};  // [C_out], += ; may be null
+};
+template <class T>
+void grouped_conv_backward(const GroupedConvBackwardArgs<T>& a, Arena& scratch);
 
 }  // namespace quern::kernels

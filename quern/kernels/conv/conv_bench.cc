@@ -25,8 +25,13 @@ void bench_kernels_conv(Bench& b) {
                             {in, out}, y.view<float, 2>());
     });
     b.row("depthwise_conv_backward", shape, {Bound::copy, 4 * array}, [&] {
-      depthwise_conv_backward<float>(x.view<const float, 2>(), w.view<const float, 2>(), gy.view<const float, 2>(),
-                                     {in, out}, gx.view<float, 2>(), gw.view<float, 2>(), gb.view<float, 1>());
+      depthwise_conv_backward<float>({.x = x.view<const float, 2>(),
+                                      .w = w.view<const float, 2>(),
+                                      .gy = gy.view<const float, 2>(),
+                                      .spans = {in, out},
+                                      .gx = gx.view<float, 2>(),
+                                      .gw = gw.view<float, 2>(),
+                                      .gb = gb.view<float, 1>()});
     });
   }
   constexpr int64_t kGroups = 10, kPer = 128, kWide = kGroups * kPer, kTaps = 2, kLayers = 64;
@@ -45,15 +50,27 @@ void bench_kernels_conv(Bench& b) {
   const double weights = kWide * kPer * kTaps;
   const std::vector<int32_t> in = {0, kMany + 1}, out = {0, kMany}, one_in = {0, 2}, one_out = {0, 1};
   b.row("grouped_conv", "4096 tokens, 10x128, 2 taps", {Bound::f32_flops, 2 * kMany * weights}, [&] {
-    grouped_conv<float>(xv, layer(0), bv, kGroups, {in, out}, y.view<float, 2>(), scratch);
+    grouped_conv<float>(
+        {.x = xv, .w = layer(0), .b = bv, .groups = kGroups, .spans = {in, out}, .y = y.view<float, 2>()}, scratch);
   });
   b.row("grouped_conv_backward", "4096 tokens, 10x128, 2 taps", {Bound::f32_flops, 4 * kMany * weights}, [&] {
-    grouped_conv_backward<float>(xv, layer(0), gyv, kGroups, {in, out}, gx.view<float, 2>(), gw.view<float, 3>(), {},
+    grouped_conv_backward<float>({.x = xv,
+                                  .w = layer(0),
+                                  .gy = gyv,
+                                  .groups = kGroups,
+                                  .spans = {in, out},
+                                  .gx = gx.view<float, 2>(),
+                                  .gw = gw.view<float, 3>()},
                                  scratch);
   });
   b.row("grouped_conv", "1 token, 10x128, 2 taps, 64 layers", {Bound::read, kLayers * weights * 4}, [&] {
     for (int64_t i = 0; i < kLayers; ++i)
-      grouped_conv<float>(xv.slice(0, 2), layer(i), bv, kGroups, {one_in, one_out}, y.view<float, 2>().slice(0, 1),
+      grouped_conv<float>({.x = xv.slice(0, 2),
+                           .w = layer(i),
+                           .b = bv,
+                           .groups = kGroups,
+                           .spans = {one_in, one_out},
+                           .y = y.view<float, 2>().slice(0, 1)},
                           scratch);
   });
 }

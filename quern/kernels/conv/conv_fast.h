@@ -9,14 +9,9 @@ namespace quern::kernels {
 
 void depthwise_conv_fast(const ConvTable& f, View<const float, 2> x, View<const float, 2> w, View<const float, 1> b,
                          ConvSpans spans, View<float, 2> y);
-void depthwise_conv_backward_fast(const ConvTable& f, View<const float, 2> x, View<const float, 2> w,
-                                  View<const float, 2> gy, ConvSpans spans, View<float, 2> gx, View<float, 2> gw,
-                                  View<float, 1> gb);
-void grouped_conv_fast(const ConvTable& f, View<const float, 2> x, View<const float, 3> w, View<const float, 1> b,
-                       int64_t groups, ConvSpans spans, View<float, 2> y, Arena& scratch);
-void grouped_conv_backward_fast(const ConvTable& f, View<const float, 2> x, View<const float, 3> w,
-                                View<const float, 2> gy, int64_t groups, ConvSpans spans, View<float, 2> gx,
-                                View<float, 3> gw, View<float, 1> gb, Arena& scratch);
+void depthwise_conv_backward_fast(const ConvTable& f, const DepthwiseConvBackwardArgs<float>& a);
+void grouped_conv_fast(const ConvTable& f, const GroupedConvArgs<float>& a, Arena& scratch);
+void grouped_conv_backward_fast(const ConvTable& f, const GroupedConvBackwardArgs<float>& a, Arena& scratch);
 
 // Calls f(first input row, first output row, rows) for the part of every segment that lies in output rows
 // [begin, end).

@@ -7,13 +7,10 @@ namespace quern::kernels {
 template <class T>
 void depthwise_conv_ref(View<const T, 2> x, View<const T, 2> w, View<const T, 1> b, ConvSpans spans, View<T, 2> y);
 template <class T>
-void depthwise_conv_backward_ref(View<const T, 2> x, View<const T, 2> w, View<const T, 2> gy, ConvSpans spans,
-                                 View<T, 2> gx, View<T, 2> gw, View<T, 1> gb);
+void depthwise_conv_backward_ref(const DepthwiseConvBackwardArgs<T>& a);
 template <class T>
-void grouped_conv_ref(View<const T, 2> x, View<const T, 3> w, View<const T, 1> b, int64_t groups, ConvSpans spans,
-                      View<T, 2> y);
+void grouped_conv_ref(const GroupedConvArgs<T>& a);
 template <class T>
-void grouped_conv_backward_ref(View<const T, 2> x, View<const T, 3> w, View<const T, 2> gy, int64_t groups,
-                               ConvSpans spans, View<T, 2> gx, View<T, 3> gw, View<T, 1> gb);
+void grouped_conv_backward_ref(const GroupedConvBackwardArgs<T>& a);
 
 }  // namespace quern::kernels

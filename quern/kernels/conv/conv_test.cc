@@ -41,7 +41,9 @@ TEST(GroupedConv, ByHand) {
     x.data = {1, 2, 3, 4, 5, 6, 7, 8}, b.data = {0, 100};
     w.data = {1, 10, 2, 20, 1, 0, 0, 1};  // [out][in][tap]
     Arena scratch;
-    grouped_conv<float>(x.in(), weights<float>(w, 2), b.vec_in(), 2, s.spans(), y.view(), scratch);
+    grouped_conv<float>(
+        {.x = x.in(), .w = weights<float>(w, 2), .b = b.vec_in(), .groups = 2, .spans = s.spans(), .y = y.view()},
+        scratch);
     EXPECT_EQ(y.data, (std::vector<float>{1 + 50 + 4 + 120, 100 + 3 + 8}));
   });
 }
@@ -56,7 +58,8 @@ TEST(DepthwiseConv, Gradient) {
     depthwise_conv<double>(x.in(), w.in(), b.vec_in(), s.spans(), y.view());
     return weighted_sum(y, g);
   };
-  depthwise_conv_backward<double>(x.in(), w.in(), g.in(), s.spans(), gx.view(), gw.view(), gb.vec());
+  depthwise_conv_backward<double>(
+      {.x = x.in(), .w = w.in(), .gy = g.in(), .spans = s.spans(), .gx = gx.view(), .gw = gw.view(), .gb = gb.vec()});
   check_gradient(loss, x.data, gx.data);
   check_gradient(loss, w.data, gw.data);
   check_gradient(loss, b.data, gb.data);
@@ -70,11 +73,20 @@ TEST(GroupedConv, Gradient) {
                gb(1, 6);
   Arena scratch;
   auto loss = [&] {
-    grouped_conv<double>(x.in(), weights<double>(w, 2), b.vec_in(), 2, s.spans(), y.view(), scratch);
+    grouped_conv<double>(
+        {.x = x.in(), .w = weights<double>(w, 2), .b = b.vec_in(), .groups = 2, .spans = s.spans(), .y = y.view()},
+        scratch);
     return weighted_sum(y, g);
   };
-  grouped_conv_backward<double>(x.in(), weights<double>(w, 2), g.in(), 2, s.spans(), gx.view(),
-                                weights<double>(gw, 2), gb.vec(), scratch);
+  grouped_conv_backward<double>({.x = x.in(),
+                                 .w = weights<double>(w, 2),
+                                 .gy = g.in(),
+                                 .groups = 2,
+                                 .spans = s.spans(),
+                                 .gx = gx.view(),
+                                 .gw = weights<double>(gw, 2),
+                                 .gb = gb.vec()},
+                                scratch);
   check_gradient(loss, x.data, gx.data);
   check_gradient(loss, w.data, gw.data);
   check_gradient(loss, b.data, gb.data);
@@ -91,7 +103,9 @@ TEST(Conv, CarriedRowsInAnySplitEqualTheWhole) {  // the last K − 1 inputs of 
       Arena scratch;
       Segments all({kLength}, taps);
       depthwise_conv<float>(x.in(), dw.in(), {}, all.spans(), whole.view());
-      grouped_conv<float>(x.in(), weights<float>(gw, taps), {}, 3, all.spans(), gwhole.view(), scratch);
+      grouped_conv<float>(
+          {.x = x.in(), .w = weights<float>(gw, taps), .groups = 3, .spans = all.spans(), .y = gwhole.view()},
+          scratch);
       for (int32_t cut = 1; cut < kLength; ++cut) {
         Segments first({cut}, taps), rest({static_cast<int32_t>(kLength) - cut}, taps);
         Rows<float> y(kLength, kChannels), gy(kLength, kChannels);
@@ -99,8 +113,18 @@ TEST(Conv, CarriedRowsInAnySplitEqualTheWhole) {  // the last K − 1 inputs of 
         depthwise_conv<float>(a, dw.in(), {}, first.spans(), y.view().slice(0, cut));
         depthwise_conv<float>(b, dw.in(), {}, rest.spans(), y.view().slice(cut, kLength));
         EXPECT_EQ(y.data, whole.data);
-        grouped_conv<float>(a, weights<float>(gw, taps), {}, 3, first.spans(), gy.view().slice(0, cut), scratch);
-        grouped_conv<float>(b, weights<float>(gw, taps), {}, 3, rest.spans(), gy.view().slice(cut, kLength), scratch);
+        grouped_conv<float>({.x = a,
+                             .w = weights<float>(gw, taps),
+                             .groups = 3,
+                             .spans = first.spans(),
+                             .y = gy.view().slice(0, cut)},
+                            scratch);
+        grouped_conv<float>({.x = b,
+                             .w = weights<float>(gw, taps),
+                             .groups = 3,
+                             .spans = rest.spans(),
+                             .y = gy.view().slice(cut, kLength)},
+                            scratch);
         for (size_t i = 0; i < gy.data.size(); ++i) EXPECT_NEAR(gy.data[i], gwhole.data[i], 1e-5);
       }
     }
@@ -120,11 +144,18 @@ TEST(DepthwiseConv, AllIsasAgree) {
               gw = R::random(channels, taps, 5);
             R gb = R::random(1, channels, 6);
             depthwise_conv<T>(x.in(), w.in(), b.vec_in(), s.spans(), y.view());
-            depthwise_conv_backward<T>(x.in(), w.in(), gy.in(), s.spans(), gx.view(), gw.view(), gb.vec());
+            depthwise_conv_backward<T>({.x = x.in(),
+                                        .w = w.in(),
+                                        .gy = gy.in(),
+                                        .spans = s.spans(),
+                                        .gx = gx.view(),
+                                        .gw = gw.view(),
+                                        .gb = gb.vec()});
             Outputs o;
             o.add(y), o.add(gx), o.add(gw), o.add(gb);
             depthwise_conv<T>(x.in(), w.in(), {}, s.spans(), y.view());
-            depthwise_conv_backward<T>(x.in(), w.in(), gy.in(), s.spans(), gx.view(), {}, {});
+            depthwise_conv_backward<T>(
+                {.x = x.in(), .w = w.in(), .gy = gy.in(), .spans = s.spans(), .gx = gx.view()});
             o.add(y), o.add(gx);
             return o;
           },
@@ -150,13 +181,33 @@ TEST(GroupedConv, AllIsasAgree) {
             R gy = R::random(out, co, 4, 1), y(out, co, 2), gx(in, ci, 5), gw = R::random(co, c.per_in * taps, 5);
             R gb = R::random(1, co, 6);
             Arena scratch;
-            grouped_conv<T>(x.in(), weights<T>(w, taps), b.vec_in(), c.groups, s.spans(), y.view(), scratch);
-            grouped_conv_backward<T>(x.in(), weights<T>(w, taps), gy.in(), c.groups, s.spans(), gx.view(),
-                                     weights<T>(gw, taps), gb.vec(), scratch);
+            grouped_conv<T>({.x = x.in(),
+                             .w = weights<T>(w, taps),
+                             .b = b.vec_in(),
+                             .groups = c.groups,
+                             .spans = s.spans(),
+                             .y = y.view()},
+                            scratch);
+            grouped_conv_backward<T>({.x = x.in(),
+                                      .w = weights<T>(w, taps),
+                                      .gy = gy.in(),
+                                      .groups = c.groups,
+                                      .spans = s.spans(),
+                                      .gx = gx.view(),
+                                      .gw = weights<T>(gw, taps),
+                                      .gb = gb.vec()},
+                                     scratch);
             Outputs o;
             o.add(y), o.add(gx), o.add(gw), o.add(gb);
-            grouped_conv<T>(x.in(), weights<T>(w, taps), {}, c.groups, s.spans(), y.view(), scratch);
-            grouped_conv_backward<T>(x.in(), weights<T>(w, taps), gy.in(), c.groups, s.spans(), gx.view(), {}, {},
+            grouped_conv<T>(
+                {.x = x.in(), .w = weights<T>(w, taps), .groups = c.groups, .spans = s.spans(), .y = y.view()},
+                scratch);
+            grouped_conv_backward<T>({.x = x.in(),
+                                      .w = weights<T>(w, taps),
+                                      .gy = gy.in(),
+                                      .groups = c.groups,
+                                      .spans = s.spans(),
+                                      .gx = gx.view()},
                                      scratch);
             o.add(y), o.add(gx);
             return o;
@@ -173,8 +224,15 @@ TEST(GroupedConv, TokensInChunksOfScratch) {  // 4 groups of 512 channels, 2 tap
         R x = R::random(301, 2048, 1), w = R::random(32, 1024, 2), y(300, 32), gx(301, 2048), gw(32, 1024);
         R gy = R::random(300, 32, 3);
         Arena scratch;
-        grouped_conv<T>(x.in(), weights<T>(w, 2), {}, 4, s.spans(), y.view(), scratch);
-        grouped_conv_backward<T>(x.in(), weights<T>(w, 2), gy.in(), 4, s.spans(), gx.view(), weights<T>(gw, 2), {},
+        grouped_conv<T>({.x = x.in(), .w = weights<T>(w, 2), .groups = 4, .spans = s.spans(), .y = y.view()},
+                        scratch);
+        grouped_conv_backward<T>({.x = x.in(),
+                                  .w = weights<T>(w, 2),
+                                  .gy = gy.in(),
+                                  .groups = 4,
+                                  .spans = s.spans(),
+                                  .gx = gx.view(),
+                                  .gw = weights<T>(gw, 2)},
                                  scratch);
         Outputs o;
         o.add(y), o.add(gx), o.add(gw);

@@ -54,73 +54,70 @@ View<const float, 2> columns(View<const float, 2> v, int64_t first, int64_t coun
 
 }  // namespace
 
-void grouped_conv_fast(const ConvTable& f, View<const float, 2> x, View<const float, 3> w, View<const float, 1> b,
-                       int64_t groups, ConvSpans spans, View<float, 2> y, Arena& scratch) {
-  const Shape s(w, groups);
-  const int64_t gw = s.group_width(), chunk = std::min(s.chunk(), y.shape[0]);
-  const bool dots = y.shape[0] <= kDotTokens || s.per_out < kDotOutputs;
+void grouped_conv_fast(const ConvTable& f, const GroupedConvArgs<float>& a, Arena& scratch) {
+  const Shape s(a.w, a.groups);
+  const int64_t gw = s.group_width(), chunk = std::min(s.chunk(), a.y.shape[0]);
+  const bool dots = a.y.shape[0] <= kDotTokens || s.per_out < kDotOutputs;
   Arena::Scope scope(scratch);
   float* buffer = scratch.take<float>(chunk * s.width()).data();
-  for (int64_t begin = 0; begin < y.shape[0]; begin += chunk) {
-    const int64_t end = std::min(y.shape[0], begin + chunk), rows = end - begin;
+  for (int64_t begin = 0; begin < a.y.shape[0]; begin += chunk) {
+    const int64_t end = std::min(a.y.shape[0], begin + chunk), rows = end - begin;
     View<float, 2> u(buffer, {rows, s.width()});
-    gather_taps(f, x, s, spans, begin, end, u);
-    View<float, 2> out = y.slice(begin, end);
+    gather_taps(f, a.x, s, a.spans, begin, end, u);
+    View<float, 2> out = a.y.slice(begin, end);
     if (dots) {
-      parallel_for(groups, kGrainElements / (s.per_out * gw * rows) + 1, [&](int64_t g0, int64_t g1) {
+      parallel_for(a.groups, kGrainElements / (s.per_out * gw * rows) + 1, [&](int64_t g0, int64_t g1) {
         for (int64_t g = g0; g < g1; ++g)
-          f.dot({u.data + g * gw, w.row(g * s.per_out), b ? b.data + g * s.per_out : nullptr,
+          f.dot({u.data + g * gw, a.w.row(g * s.per_out), a.b ? a.b.data + g * s.per_out : nullptr,
                  out.data + g * s.per_out, u.stride[0], out.stride[0], gw, s.per_out, rows});
       });
       continue;
     }
     for (int64_t r = 0; r < rows; ++r)
-      if (b) std::copy_n(b.data, y.shape[1], out.row(r));
-    for (int64_t g = 0; g < groups; ++g)
-      gemm<float>(columns(View<const float, 2>(u), g * gw, gw), {w.row(g * s.per_out), {s.per_out, gw}},
-                  columns(out, g * s.per_out, s.per_out), {.trans_b = true, .beta = b ? 1.0 : 0.0});
+      if (a.b) std::copy_n(a.b.data, a.y.shape[1], out.row(r));
+    for (int64_t g = 0; g < a.groups; ++g)
+      gemm<float>(columns(View<const float, 2>(u), g * gw, gw), {a.w.row(g * s.per_out), {s.per_out, gw}},
+                  columns(out, g * s.per_out, s.per_out), {.trans_b = true, .beta = a.b ? 1.0 : 0.0});
   }
 }
 
-void grouped_conv_backward_fast(const ConvTable& f, View<const float, 2> x, View<const float, 3> w,
-                                View<const float, 2> gy, int64_t groups, ConvSpans spans, View<float, 2> gx,
-                                View<float, 3> gw, View<float, 1> gb, Arena& scratch) {
-  const Shape s(w, groups);
-  const int64_t width = s.group_width(), channels = groups * s.per_in, chunk = std::min(s.chunk(), gy.shape[0]);
-  for (int64_t t = 0; t < gx.shape[0]; ++t) std::fill_n(gx.row(t), channels, 0.0f);
+void grouped_conv_backward_fast(const ConvTable& f, const GroupedConvBackwardArgs<float>& a, Arena& scratch) {
+  const Shape s(a.w, a.groups);
+  const int64_t width = s.group_width(), channels = a.groups * s.per_in, chunk = std::min(s.chunk(), a.gy.shape[0]);
+  for (int64_t t = 0; t < a.gx.shape[0]; ++t) std::fill_n(a.gx.row(t), channels, 0.0f);
   Arena::Scope scope(scratch);
   float* buffer = scratch.take<float>(chunk * s.width()).data();
-  for (int64_t begin = 0; begin < gy.shape[0]; begin += chunk) {
-    const int64_t end = std::min(gy.shape[0], begin + chunk);
+  for (int64_t begin = 0; begin < a.gy.shape[0]; begin += chunk) {
+    const int64_t end = std::min(a.gy.shape[0], begin + chunk);
     View<float, 2> u(buffer, {end - begin, s.width()});
-    const View<const float, 2> g_rows = gy.slice(begin, end);
-    if (gw) {
-      gather_taps(f, x, s, spans, begin, end, u);
-      for (int64_t g = 0; g < groups; ++g)
+    const View<const float, 2> g_rows = a.gy.slice(begin, end);
+    if (a.gw) {
+      gather_taps(f, a.x, s, a.spans, begin, end, u);
+      for (int64_t g = 0; g < a.groups; ++g)
         gemm<float>(columns(g_rows, g * s.per_out, s.per_out), columns(View<const float, 2>(u), g * width, width),
-                    {gw.row(g * s.per_out), {s.per_out, width}}, {.trans_a = true, .beta = 1});
+                    {a.gw.row(g * s.per_out), {s.per_out, width}}, {.trans_a = true, .beta = 1});
     }
-    for (int64_t g = 0; g < groups; ++g)
-      gemm<float>(columns(g_rows, g * s.per_out, s.per_out), {w.row(g * s.per_out), {s.per_out, width}},
+    for (int64_t g = 0; g < a.groups; ++g)
+      gemm<float>(columns(g_rows, g * s.per_out, s.per_out), {a.w.row(g * s.per_out), {s.per_out, width}},
                   columns(u, g * width, width));
     // Threads split channels, for neighboring tokens add to the same rows of gx.
     parallel_for(channels, kGrainElements / (end - begin) + 1, [&](int64_t c0, int64_t c1) {
-      each_run(spans, begin, end, [&](int64_t in, int64_t out, int64_t rows) {
+      each_run(a.spans, begin, end, [&](int64_t in, int64_t out, int64_t rows) {
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t j = 0; j < s.taps; ++j) {
             const float* src = u.row(out + r - begin) + j;
-            float* dst = gx.row(in + r + j);
+            float* dst = a.gx.row(in + r + j);
             for (int64_t c = c0; c < c1; ++c) dst[c] += src[c * s.taps];
           }
       });
     });
   }
-  if (!gb) return;
-  parallel_for(gb.shape[0], kGrainElements / std::max<int64_t>(1, gy.shape[0]) + 1, [&](int64_t c0, int64_t c1) {
-    for (int64_t t = 0; t < gy.shape[0]; ++t) {
-      const float* src = gy.row(t);
+  if (!a.gb) return;
+  parallel_for(a.gb.shape[0], kGrainElements / std::max<int64_t>(1, a.gy.shape[0]) + 1, [&](int64_t c0, int64_t c1) {
+    for (int64_t t = 0; t < a.gy.shape[0]; ++t) {
+      const float* src = a.gy.row(t);
 #pragma omp simd
-      for (int64_t c = c0; c < c1; ++c) gb.data[c] += src[c];
+      for (int64_t c = c0; c < c1; ++c) a.gb.data[c] += src[c];
     }
   });
 }

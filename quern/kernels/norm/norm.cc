@@ -56,38 +56,38 @@ void rms_norm_backward(View<const T, 2> x, View<const T, 1> w, View<const T, 1> 
 }
 
 template <class T>
-void layer_norm(View<const T, 2> x, View<const T, 1> w, View<const T, 1> b, double eps, View<T, 2> y, View<T, 1> mean,
-                View<T, 1> inv) {
-  QUERN_CHECK(x.shape == y.shape && w.shape[0] == x.shape[1], "x [{}, {}], y [{}, {}], w [{}]", x.shape[0],
-              x.shape[1], y.shape[0], y.shape[1], w.shape[0]);
+void layer_norm(const LayerNormArgs<T>& args) {
+  QUERN_CHECK(args.x.shape == args.y.shape && args.w.shape[0] == args.x.shape[1], "x [{}, {}], y [{}, {}], w [{}]",
+              args.x.shape[0], args.x.shape[1], args.y.shape[0], args.y.shape[1], args.w.shape[0]);
   if constexpr (std::is_same_v<T, float>) {
     if (const NormTable* f = table()) {
-      const NormRows a{x.data,   w.data,      b.data,      y.data,     mean.data,
-                       inv.data, x.stride[0], y.stride[0], x.shape[1], static_cast<float>(eps)};
-      auto* rows = f->layer_norm[stream_stores(y)];
-      parallel_for(x.shape[0], grain_rows(x.shape[1]), [&](int64_t begin, int64_t end) { rows(a, begin, end); });
+      const NormRows a{
+          args.x.data,   args.w.data,      args.b.data,      args.y.data,     args.mean.data,
+          args.inv.data, args.x.stride[0], args.y.stride[0], args.x.shape[1], static_cast<float>(args.eps)};
+      auto* rows = f->layer_norm[stream_stores(args.y)];
+      parallel_for(args.x.shape[0], grain_rows(args.x.shape[1]),
+                   [&](int64_t begin, int64_t end) { rows(a, begin, end); });
       return;
     }
   }
-  layer_norm_ref(x, w, b, eps, y, mean, inv);
+  layer_norm_ref(args);
 }
 
 template <class T>
-void layer_norm_backward(View<const T, 2> x, View<const T, 1> w, View<const T, 1> mean, View<const T, 1> inv,
-                         View<const T, 2> gy, View<T, 2> gx, View<T, 1> gw, View<T, 1> gb) {
-  QUERN_CHECK(x.shape == gy.shape && x.shape == gx.shape && w.shape[0] == x.shape[1] && inv.shape[0] == x.shape[0] &&
-              mean.shape[0] == x.shape[0]);
+void layer_norm_backward(const LayerNormBackwardArgs<T>& args) {
+  QUERN_CHECK(args.x.shape == args.gy.shape && args.x.shape == args.gx.shape && args.w.shape[0] == args.x.shape[1] &&
+              args.inv.shape[0] == args.x.shape[0] && args.mean.shape[0] == args.x.shape[0]);
   if constexpr (std::is_same_v<T, float>) {
     if (const NormTable* f = table()) {
-      const NormRowsBackward a{x.data,  w.data,      mean.data,    inv.data,     gy.data,
-                               gx.data, x.stride[0], gy.stride[0], gx.stride[0], x.shape[1]};
-      auto* rows = f->layer_norm_backward[stream_stores(gx)];
-      parallel_sums(x.shape[0], grain_rows(x.shape[1]), std::array{gw, gb},
+      const NormRowsBackward a{args.x.data,  args.w.data,      args.mean.data,    args.inv.data,     args.gy.data,
+                               args.gx.data, args.x.stride[0], args.gy.stride[0], args.gx.stride[0], args.x.shape[1]};
+      auto* rows = f->layer_norm_backward[stream_stores(args.gx)];
+      parallel_sums(args.x.shape[0], grain_rows(args.x.shape[1]), std::array{args.gw, args.gb},
                     [&](int64_t begin, int64_t end, auto sums) { rows(a, sums[0], sums[1], begin, end); });
       return;
     }
   }
-  layer_norm_backward_ref(x, w, mean, inv, gy, gx, gw, gb);
+  layer_norm_backward_ref(args);
 }
 
 template <class T>
@@ -108,36 +108,33 @@ void l2_norm(View<const T, 3> x, View<const T, 1> temperature, double scale, dou
 }
 
 template <class T>
-void l2_norm_backward(View<const T, 3> x, View<const T, 1> temperature, double scale, double eps,
-                      View<const T, 2> norm, View<const T, 3> gy, View<T, 3> gx, View<T, 1> g_temperature) {
-  QUERN_CHECK(x.shape == gy.shape && x.shape == gx.shape && norm.shape[0] == x.shape[0] &&
-              norm.shape[1] == x.shape[1] && (!temperature || temperature.shape[0] == x.shape[1]));
+void l2_norm_backward(const L2NormBackwardArgs<T>& args) {
+  QUERN_CHECK(args.x.shape == args.gy.shape && args.x.shape == args.gx.shape &&
+              args.norm.shape[0] == args.x.shape[0] && args.norm.shape[1] == args.x.shape[1] &&
+              (!args.temperature || args.temperature.shape[0] == args.x.shape[1]));
   if constexpr (std::is_same_v<T, float>) {
     if (const NormTable* f = table()) {
-      L2Rows a = l2_rows(x, temperature, scale, eps);
-      a.gy = gy.data, a.gy_stride = gy.stride[0], a.gy_head = gy.stride[1];
-      a.y = gx.data, a.y_stride = gx.stride[0], a.y_head = gx.stride[1];
-      a.saved_norm = norm.data, a.norm_stride = norm.stride[0];
-      auto* rows = f->l2_norm_backward[stream_stores(gx)];
-      parallel_sums(x.shape[0], grain_rows(a.heads * a.d), std::array{g_temperature},
+      L2Rows a = l2_rows(args.x, args.temperature, args.scale, args.eps);
+      a.gy = args.gy.data, a.gy_stride = args.gy.stride[0], a.gy_head = args.gy.stride[1];
+      a.y = args.gx.data, a.y_stride = args.gx.stride[0], a.y_head = args.gx.stride[1];
+      a.saved_norm = args.norm.data, a.norm_stride = args.norm.stride[0];
+      auto* rows = f->l2_norm_backward[stream_stores(args.gx)];
+      parallel_sums(args.x.shape[0], grain_rows(a.heads * a.d), std::array{args.g_temperature},
                     [&](int64_t begin, int64_t end, auto sums) { rows(a, sums[0], begin, end); });
       return;
     }
   }
-  l2_norm_backward_ref(x, temperature, scale, eps, norm, gy, gx, g_temperature);
+  l2_norm_backward_ref(args);
 }
 
-#define QUERN_INSTANTIATE(T)                                                                                        \
-  template void rms_norm<T>(View<const T, 2>, View<const T, 1>, double, View<T, 2>, View<T, 1>);                    \
-  template void rms_norm_backward<T>(View<const T, 2>, View<const T, 1>, View<const T, 1>, View<const T, 2>,        \
-                                     View<T, 2>, View<T, 1>);                                                       \
-  template void layer_norm<T>(View<const T, 2>, View<const T, 1>, View<const T, 1>, double, View<T, 2>, View<T, 1>, \
-                              View<T, 1>);                                                                          \
-  template void layer_norm_backward<T>(View<const T, 2>, View<const T, 1>, View<const T, 1>, View<const T, 1>,      \
-                                       View<const T, 2>, View<T, 2>, View<T, 1>, View<T, 1>);                       \
-  template void l2_norm<T>(View<const T, 3>, View<const T, 1>, double, double, View<T, 3>, View<T, 2>);             \
-  template void l2_norm_backward<T>(View<const T, 3>, View<const T, 1>, double, double, View<const T, 2>,           \
-                                    View<const T, 3>, View<T, 3>, View<T, 1>);
+#define QUERN_INSTANTIATE(T)                                                                                 \
+  template void rms_norm<T>(View<const T, 2>, View<const T, 1>, double, View<T, 2>, View<T, 1>);             \
+  template void rms_norm_backward<T>(View<const T, 2>, View<const T, 1>, View<const T, 1>, View<const T, 2>, \
+                                     View<T, 2>, View<T, 1>);                                                \
+  template void layer_norm<T>(const LayerNormArgs<T>&);                                                      \
+  template void layer_norm_backward<T>(const LayerNormBackwardArgs<T>&);                                     \
+  template void l2_norm<T>(View<const T, 3>, View<const T, 1>, double, double, View<T, 3>, View<T, 2>);      \
+  template void l2_norm_backward<T>(const L2NormBackwardArgs<T>&);
 QUERN_INSTANTIATE(float)
 QUERN_INSTANTIATE(double)
 #undef QUERN_INSTANTIATE

@@ -16,20 +16,42 @@ void rms_norm_backward(View<const T, 2> x, View<const T, 1> w, View<const T, 1> 
                        View<T, 2> gx, View<T, 1> gw /*+=, may be null*/);
 
 template <class T>
-void layer_norm(View<const T, 2> x, View<const T, 1> w, View<const T, 1> b /*may be null*/, double eps, View<T, 2> y,
-                View<T, 1> mean, View<T, 1> inv /*both may be null*/);
+struct LayerNormArgs {
+  View<const T, 2> x;       // [T, D]
+  View<const T, 1> w;       // [D]
+  View<const T, 1> b = {};  // [D]; may be null
+  double eps;
+  View<T, 2> y;                    // [T, D]
+  View<T, 1> mean = {}, inv = {};  // [T], saved for backward; both may be null
+};
 template <class T>
-void layer_norm_backward(View<const T, 2> x, View<const T, 1> w, View<const T, 1> mean, View<const T, 1> inv,
-                         View<const T, 2> gy, View<T, 2> gx, View<T, 1> gw /*+=, may be null*/,
-                         View<T, 1> gb /*+=, may be null*/);
+void layer_norm(const LayerNormArgs<T>& args);
+template <class T>
+struct LayerNormBackwardArgs {
+  View<const T, 2> x;             // [T, D]
+  View<const T, 1> w, mean, inv;  // [D], [T], [T]
+  View<const T, 2> gy;            // [T, D]
+  View<T, 2> gx;                  // [T, D]
+  View<T, 1> gw = {}, gb = {};    // [D], += ; may be null
+};
+template <class T>
+void layer_norm_backward(const LayerNormBackwardArgs<T>& args);
 
 // x, y: [T, H, d]; temperature: [H] or null (= 1); norm: [T, H], ‖x‖ saved for backward, may be null.
 template <class T>
 void l2_norm(View<const T, 3> x, View<const T, 1> temperature, double scale, double eps, View<T, 3> y,
              View<T, 2> norm);
 template <class T>
-void l2_norm_backward(View<const T, 3> x, View<const T, 1> temperature, double scale, double eps,
-                      View<const T, 2> norm, View<const T, 3> gy, View<T, 3> gx,
-                      View<T, 1> g_temperature /*+=, may be null*/);
+struct L2NormBackwardArgs {
+  View<const T, 3> x;                 // [T, H, d]
+  View<const T, 1> temperature = {};  // [H]; may be null (= 1)
+  double scale, eps;
+  View<const T, 2> norm;          // [T, H], ‖x‖
+  View<const T, 3> gy;            // [T, H, d]
+  View<T, 3> gx;                  // [T, H, d]
+  View<T, 1> g_temperature = {};  // [H], += ; may be null
+};
+template <class T>
+void l2_norm_backward(const L2NormBackwardArgs<T>& args);
 
 }  // namespace quern::kernels

@@ -26,17 +26,36 @@ void bench_kernels_norm(Bench& b) {
         [&] { rms_norm<float>(xv, wv, 1e-5, yv, inv.view<float, 1>()); });
   b.row("rms_norm_backward", shape, {Bound::copy, 3 * array},
         [&] { rms_norm_backward<float>(xv, wv, inv.view<const float, 1>(), gyv, yv, gw.view<float, 1>()); });
-  b.row("layer_norm", shape, {Bound::copy, 2 * array},
-        [&] { layer_norm<float>(xv, wv, bv, 1e-5, yv, mean.view<float, 1>(), inv.view<float, 1>()); });
+  b.row("layer_norm", shape, {Bound::copy, 2 * array}, [&] {
+    layer_norm<float>({.x = xv,
+                       .w = wv,
+                       .b = bv,
+                       .eps = 1e-5,
+                       .y = yv,
+                       .mean = mean.view<float, 1>(),
+                       .inv = inv.view<float, 1>()});
+  });
   b.row("layer_norm_backward", shape, {Bound::copy, 3 * array}, [&] {
-    layer_norm_backward<float>(xv, wv, mean.view<const float, 1>(), inv.view<const float, 1>(), gyv, yv,
-                               gw.view<float, 1>(), gb.view<float, 1>());
+    layer_norm_backward<float>({.x = xv,
+                                .w = wv,
+                                .mean = mean.view<const float, 1>(),
+                                .inv = inv.view<const float, 1>(),
+                                .gy = gyv,
+                                .gx = yv,
+                                .gw = gw.view<float, 1>(),
+                                .gb = gb.view<float, 1>()});
   });
   b.row("l2_norm", "8192x16x128 f32", {Bound::copy, 2 * array},
         [&] { l2_norm<float>(heads(x), t.view<const float, 1>(), 1, 1e-6, heads(y), norm.view<float, 2>()); });
   b.row("l2_norm_backward", "8192x16x128 f32", {Bound::copy, 3 * array}, [&] {
-    l2_norm_backward<float>(heads(x), t.view<const float, 1>(), 1, 1e-6, norm.view<const float, 2>(), heads(gy),
-                            heads(y), gt.view<float, 1>());
+    l2_norm_backward<float>({.x = heads(x),
+                             .temperature = t.view<const float, 1>(),
+                             .scale = 1,
+                             .eps = 1e-6,
+                             .norm = norm.view<const float, 2>(),
+                             .gy = heads(gy),
+                             .gx = heads(y),
+                             .g_temperature = gt.view<float, 1>()});
   });
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstddef>
 
-#include "quern/tensor/view.h"
+#include "quern/kernels/norm/norm.h"
 
 namespace quern::kernels {
 
@@ -13,16 +13,13 @@ template <class T>
 void rms_norm_backward_ref(View<const T, 2> x, View<const T, 1> w, View<const T, 1> inv, View<const T, 2> gy,
                            View<T, 2> gx, View<T, 1> gw);
 template <class T>
-void layer_norm_ref(View<const T, 2> x, View<const T, 1> w, View<const T, 1> b, double eps, View<T, 2> y,
-                    View<T, 1> mean, View<T, 1> inv);
+void layer_norm_ref(const LayerNormArgs<T>& args);
 template <class T>
-void layer_norm_backward_ref(View<const T, 2> x, View<const T, 1> w, View<const T, 1> mean, View<const T, 1> inv,
-                             View<const T, 2> gy, View<T, 2> gx, View<T, 1> gw, View<T, 1> gb);
+void layer_norm_backward_ref(const LayerNormBackwardArgs<T>& args);
 template <class T>
 void l2_norm_ref(View<const T, 3> x, View<const T, 1> temperature, double scale, double eps, View<T, 3> y,
                  View<T, 2> norm);
 template <class T>
-void l2_norm_backward_ref(View<const T, 3> x, View<const T, 1> temperature, double scale, double eps,
-                          View<const T, 2> norm, View<const T, 3> gy, View<T, 3> gx, View<T, 1> g_temperature);
+void l2_norm_backward_ref(const L2NormBackwardArgs<T>& args);
 
 }  // namespace quern::kernels

@@ -24,7 +24,13 @@ TEST(LayerNorm, OneThree) {  // mean 2, variance 1
   each_isa([] {
     Rows<float> x(1, 2), w(1, 2), b(1, 2), y(1, 2), mean(1, 1), inv(1, 1);
     x.data = {1, 3}, w.data = {2, 2}, b.data = {10, 20};
-    layer_norm<float>(x.in(), w.vec_in(), b.vec_in(), 0, y.view(), mean.vec(), inv.vec());
+    layer_norm<float>({.x = x.in(),
+                       .w = w.vec_in(),
+                       .b = b.vec_in(),
+                       .eps = 0,
+                       .y = y.view(),
+                       .mean = mean.vec(),
+                       .inv = inv.vec()});
     EXPECT_NEAR(y.data[0], 8, 1e-5);
     EXPECT_NEAR(y.data[1], 22, 1e-5);
     EXPECT_NEAR(mean.data[0], 2, 1e-6);
@@ -59,11 +65,24 @@ TEST(LayerNorm, Gradient) {
   D x = D::random(3, 5, 1), w = D::random(1, 5, 2), b = D::random(1, 5, 4), g = D::random(3, 5, 3), y(3, 5);
   D mean(1, 3), inv(1, 3), gx(3, 5), gw(1, 5), gb(1, 5);
   auto loss = [&] {
-    layer_norm<double>(x.in(), w.vec_in(), b.vec_in(), 1e-3, y.view(), mean.vec(), inv.vec());
+    layer_norm<double>({.x = x.in(),
+                        .w = w.vec_in(),
+                        .b = b.vec_in(),
+                        .eps = 1e-3,
+                        .y = y.view(),
+                        .mean = mean.vec(),
+                        .inv = inv.vec()});
     return weighted_sum(y, g);
   };
   loss();
-  layer_norm_backward<double>(x.in(), w.vec_in(), mean.vec_in(), inv.vec_in(), g.in(), gx.view(), gw.vec(), gb.vec());
+  layer_norm_backward<double>({.x = x.in(),
+                               .w = w.vec_in(),
+                               .mean = mean.vec_in(),
+                               .inv = inv.vec_in(),
+                               .gy = g.in(),
+                               .gx = gx.view(),
+                               .gw = gw.vec(),
+                               .gb = gb.vec()});
   check_gradient(loss, x.data, gx.data);
   check_gradient(loss, w.data, gw.data);
   check_gradient(loss, b.data, gb.data);
@@ -77,7 +96,14 @@ TEST(L2Norm, GradientOnBothSidesOfEps) {
       return weighted_sum(y, g);
     };
     loss();
-    l2_norm_backward<double>(x.heads_in(2), t.vec_in(), 1.5, eps, norm.in(), g.heads_in(2), gx.heads(2), gt.vec());
+    l2_norm_backward<double>({.x = x.heads_in(2),
+                              .temperature = t.vec_in(),
+                              .scale = 1.5,
+                              .eps = eps,
+                              .norm = norm.in(),
+                              .gy = g.heads_in(2),
+                              .gx = gx.heads(2),
+                              .g_temperature = gt.vec()});
     check_gradient(loss, x.data, gx.data);
     check_gradient(loss, t.data, gt.data);
   }
@@ -102,14 +128,31 @@ TEST(Norm, AllIsasAgree) {
           o.add(y), o.add(inv);
           rms_norm_backward<T>(x.in(), w.vec_in(), inv.vec_in(), gy.in(), gx.view(), gw.vec());
           o.add(gx), o.add(gw);
-          layer_norm<T>(x.in(), w.vec_in(), b.vec_in(), 1e-2, y.view(), mean.vec(), inv.vec());
+          layer_norm<T>({.x = x.in(),
+                         .w = w.vec_in(),
+                         .b = b.vec_in(),
+                         .eps = 1e-2,
+                         .y = y.view(),
+                         .mean = mean.vec(),
+                         .inv = inv.vec()});
           o.add(y), o.add(inv), o.add(mean);
-          layer_norm_backward<T>(x.in(), w.vec_in(), mean.vec_in(), inv.vec_in(), gy.in(), gx.view(), gw.vec(),
-                                 gb.vec());
+          layer_norm_backward<T>({.x = x.in(),
+                                  .w = w.vec_in(),
+                                  .mean = mean.vec_in(),
+                                  .inv = inv.vec_in(),
+                                  .gy = gy.in(),
+                                  .gx = gx.view(),
+                                  .gw = gw.vec(),
+                                  .gb = gb.vec()});
           o.add(gx), o.add(gw), o.add(gb);
-          layer_norm<T>(x.in(), w.vec_in(), {}, 1e-2, y.view(), {}, {});
+          layer_norm<T>({.x = x.in(), .w = w.vec_in(), .eps = 1e-2, .y = y.view()});
           o.add(y);
-          layer_norm_backward<T>(x.in(), w.vec_in(), mean.vec_in(), inv.vec_in(), gy.in(), gx.view(), {}, {});
+          layer_norm_backward<T>({.x = x.in(),
+                                  .w = w.vec_in(),
+                                  .mean = mean.vec_in(),
+                                  .inv = inv.vec_in(),
+                                  .gy = gy.in(),
+                                  .gx = gx.view()});
           o.add(gx);
           return o;
         },
@@ -126,8 +169,14 @@ TEST(L2Norm, AllIsasAgree) {
           R y(rows, heads * d, 2), gx(rows, heads * d, 1), norm(rows, heads), gt = R::random(1, heads, 4);
           Outputs o;
           l2_norm<T>(x.heads_in(heads), t.vec_in(), 1.5, 1e-6, y.heads(heads), norm.view());
-          l2_norm_backward<T>(x.heads_in(heads), t.vec_in(), 1.5, 1e-6, norm.in(), gy.heads_in(heads),
-                              gx.heads(heads), gt.vec());
+          l2_norm_backward<T>({.x = x.heads_in(heads),
+                               .temperature = t.vec_in(),
+                               .scale = 1.5,
+                               .eps = 1e-6,
+                               .norm = norm.in(),
+                               .gy = gy.heads_in(heads),
+                               .gx = gx.heads(heads),
+                               .g_temperature = gt.vec()});
           o.add(y), o.add(norm), o.add(gx), o.add(gt);
           l2_norm<T>(x.heads_in(heads), {}, 1, 1e-6, y.heads(heads), {});
           o.add(y);

@@ -68,8 +68,13 @@ void convolve(Plan& p, const Tensor& z, const Var& dw_b, const Var& gc_b) {
     p.s = Tensor::empty(z.shape(), z.dtype());
     Arena& scratch = thread_arena();
     Arena::Scope scope(scratch);
-    kernels::grouped_conv<T>(p.u.view<const T, 2>(), p.gc_w.view<const T, 3>(), vector_or_null<T>(gc_b), G,
-                             {p.u_rows, p.rows}, p.s.view<T, 2>(), scratch);
+    kernels::grouped_conv<T>({.x = p.u.view<const T, 2>(),
+                              .w = p.gc_w.view<const T, 3>(),
+                              .b = vector_or_null<T>(gc_b),
+                              .groups = G,
+                              .spans = {p.u_rows, p.rows},
+                              .y = p.s.view<T, 2>()},
+                             scratch);
   } else {
     p.s = c.time0 > 0 ? p.u : z.clone();
   }
@@ -86,19 +91,27 @@ void convolve_backward(const Plan& p, const Tensor& gs, const Tensor& gz, Grads&
     gu = Tensor::empty(p.u.shape(), p.u.dtype());
     Arena& scratch = thread_arena();
     Arena::Scope scope(scratch);
-    kernels::grouped_conv_backward<T>(p.u.view<const T, 2>(), p.gc_w.view<const T, 3>(), gs.view<const T, 2>(), G,
-                                      {p.u_rows, p.rows}, gu.view<T, 2>(),
-                                      g.wants(3) ? g.accumulator(3).view<T, 3>() : View<T, 3>(),
-                                      g.wants(4) ? g.accumulator(4).view<T, 1>() : View<T, 1>(), scratch);
+    kernels::grouped_conv_backward<T>({.x = p.u.view<const T, 2>(),
+                                       .w = p.gc_w.view<const T, 3>(),
+                                       .gy = gs.view<const T, 2>(),
+                                       .groups = G,
+                                       .spans = {p.u_rows, p.rows},
+                                       .gx = gu.view<T, 2>(),
+                                       .gw = g.wants(3) ? g.accumulator(3).view<T, 3>() : View<T, 3>(),
+                                       .gb = g.wants(4) ? g.accumulator(4).view<T, 1>() : View<T, 1>()},
+                                      scratch);
   }
   Tensor gzz = gu;
   if (c.time0 > 0) {
     gzz = Tensor::empty(p.zz.shape(), p.zz.dtype());
     kernels::depthwise_conv_backward<T>(
-        p.zz.view<const T, 2>(), p.dw_w.reshape({C, c.time0}).view<const T, 2>(), gu.view<const T, 2>(),
-        {p.z_rows, p.u_rows}, gzz.view<T, 2>(),
-        g.wants(1) ? g.accumulator(1).reshape({C, c.time0}).view<T, 2>() : View<T, 2>(),
-        g.wants(2) ? g.accumulator(2).view<T, 1>() : View<T, 1>());
+        {.x = p.zz.view<const T, 2>(),
+         .w = p.dw_w.reshape({C, c.time0}).view<const T, 2>(),
+         .gy = gu.view<const T, 2>(),
+         .spans = {p.z_rows, p.u_rows},
+         .gx = gzz.view<T, 2>(),
+         .gw = g.wants(1) ? g.accumulator(1).reshape({C, c.time0}).view<T, 2>() : View<T, 2>(),
+         .gb = g.wants(2) ? g.accumulator(2).view<T, 1>() : View<T, 1>()});
   }
   for (size_t s = 0; s + 1 < p.rows.size(); ++s) {  // the history in front has no gradient
     int64_t n = p.rows[s + 1] - p.rows[s];
@@ -123,11 +136,20 @@ void backward(const std::shared_ptr<Plan>& p, Grads& g) {
     return out;
   };
   Tensor gq = unrope(g.out(0)), gk = unrope(g.out(1));
-  kernels::l2_norm_backward<T>(heads<const T>(p->s, d, 0, c.n_head), {}, root, c.l2_eps, p->norm_q.view<const T, 2>(),
-                               gq.view<const T, 3>(), heads<T>(gs, d, 0, c.n_head), {});
-  kernels::l2_norm_backward<T>(heads<const T>(p->s, d, c.n_head, c.n_head_kv), temp.view<const T, 1>(), root,
-                               c.l2_eps, p->norm_k.view<const T, 2>(), gk.view<const T, 3>(),
-                               heads<T>(gs, d, c.n_head, c.n_head_kv), g_temp.view<T, 1>());
+  kernels::l2_norm_backward<T>({.x = heads<const T>(p->s, d, 0, c.n_head),
+                                .scale = root,
+                                .eps = c.l2_eps,
+                                .norm = p->norm_q.view<const T, 2>(),
+                                .gy = gq.view<const T, 3>(),
+                                .gx = heads<T>(gs, d, 0, c.n_head)});
+  kernels::l2_norm_backward<T>({.x = heads<const T>(p->s, d, c.n_head, c.n_head_kv),
+                                .temperature = temp.view<const T, 1>(),
+                                .scale = root,
+                                .eps = c.l2_eps,
+                                .norm = p->norm_k.view<const T, 2>(),
+                                .gy = gk.view<const T, 3>(),
+                                .gx = heads<T>(gs, d, c.n_head, c.n_head_kv),
+                                .g_temperature = g_temp.view<T, 1>()});
   if (g.wants(5)) {
     if (c.temperature == CcaConfig::Temperature::exponential)
       for (int64_t j = 0; j < temp.size(); ++j) g_temp.data<T>()[j] *= temp.data<T>()[j];

@@ -4,8 +4,9 @@
 //
 //   regex: the whole output must match; no look-around, back-references or flags.
 //
-//   JSON Schema (2020-12): docs/serve/structured-outputs.md lists the keywords; any other assertion is refused by name. Properties come
-//   in the schema's order; objects that name properties have no others unless additionalProperties allows them.
+//   JSON Schema (2020-12): docs/serve/structured-outputs.md lists the keywords; any other assertion is refused by name.
+//   Properties come in the schema's order; objects that name properties have no others unless additionalProperties
+//   allows them.
 #pragma once
 #include <string_view>
 

@@ -1,0 +1,218 @@
+#include "tests/hygiene/shape_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <sstream>
+
+namespace quern::hygiene {
+namespace {
+
+// Words before a parenthesis that are no function's name.
+constexpr std::array<std::string_view, 10> kNoNames = {"alignas",       "decltype", "noexcept", "requires",
+                                                       "static_assert", "sizeof",   "explicit", "__attribute__",
+                                                       "asm",           "if"};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Where the comment, literal or preprocessor line that starts at i ends; i if none starts there.
+size_t end_of_no_code(std::string_view t, size_t i) {
+  const auto past = [&](std::string_view what, size_t from) {
+    const size_t at = t.find(what, from);
+    return at == t.npos ? t.size() : at + what.size();
+  };
+  if (t.substr(i, 2) == "//") return std::min(t.find('\n', i), t.size());
+  if (t.substr(i, 2) == "/*") return past("*/", i + 2);
+  const bool in_word = i > 0 && is_word(t[i - 1]);
+  if (t.substr(i, 2) == "R\"" && !in_word) {
+    const size_t open = std::min(t.find('(', i), t.size());
+    return past(")" + std::string(t.substr(i + 2, open - i - 2)) + "\"", open);
+  }
+  if (t[i] == '"' || (t[i] == '\'' && !in_word)) {  // 1'000 holds no literal
+    size_t end = i + 1;
+    while (end < t.size() && t[end] != t[i]) end += t[end] == '\\' ? 2 : 1;
+    return std::min(end + 1, t.size());
+  }
+  if (t[i] == '#') {
+    const size_t line = t.rfind('\n', i);
+    const std::string_view before = t.substr(line == t.npos ? 0 : line + 1, i - (line == t.npos ? 0 : line + 1));
+    if (before.find_first_not_of(" \t") != before.npos) return i;
+    size_t end = std::min(t.find('\n', i), t.size());
+    while (end < t.size() && t[end - 1] == '\\') end = std::min(t.find('\n', end + 1), t.size());
+    return end;
+  }
+  return i;
+}
+
+// The text with every comment, literal and preprocessor line blank; line breaks stay.
+std::string code_only(std::string_view text) {
+  std::string out(text);
+  for (size_t i = 0; i < text.size();) {
+    const size_t end = end_of_no_code(text, i);
+    for (size_t k = i; k < end; ++k)
+      if (out[k] != '\n') out[k] = ' ';
+    i = std::max(end, i + 1);
+  }
+  return out;
+}
+
+// The parameters between the parenthesis at `open` and its partner. Commas of <…>, {…} and inner (…) separate none.
+int parameters_at(std::string_view t, size_t open) {
+  int depth = 0, angles = 0, commas = 0;
+  bool any = false;
+  for (size_t i = open; i < t.size(); ++i) {
+    const char c = t[i];
+    if (c == '(' || c == '[' || c == '{') ++depth;
+    if ((c == ')' || c == ']' || c == '}') && --depth == 0) break;
+    if (i > open && std::isspace(static_cast<unsigned char>(c)) == 0) any = true;
+    if (depth != 1) continue;
+    if (c == '<') ++angles;
+    if (c == '>' && t[i - 1] != '-' && angles > 0) --angles;
+    if (c == ',' && angles == 0) ++commas;
+  }
+  return any ? commas + 1 : 0;
+}
+
+// Reads a file's code from brace to brace. Names are looked for only where declarations stand: outside function bodies.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : code_(code_only(text)) {}
+
+  std::vector<Function> read() {
+    for (at_ = 0; at_ < code_.size(); ++at_) {
+      const char c = code_[at_];
+      if (c == '\n') ++line_;
+      if (c == '(') open_parenthesis();
+      if (c == ')') --depth_;
+      if (c == '{') open_brace();
+      if (c == '}') close_brace();
+      if (c == ';' && depth_ == 0) begin_statement();
+    }
+    return std::move(found_);
+  }
+
+ private:
+  struct Scope {
+    bool declares = false;         // a namespace or class: declarations stand inside
+    bool ends_statement = true;    // false: an initializer inside one
+    std::ptrdiff_t function = -1;  // whose body it is
+    int depth = 0, line = 0;       // of parentheses outside; of the brace
+  };
+
+  bool declaring() const {
+    return std::ranges::all_of(scopes_, [](const Scope& s) { return s.declares; });
+  }
+
+  void begin_statement() {
+    statement_ = at_ + 1;
+    function_ = -1;
+  }
+
+  size_t back_over_spaces(size_t i) const {
+    while (i > statement_ && std::isspace(static_cast<unsigned char>(code_[i - 1])) != 0) --i;
+    return i;
+  }
+
+  // The name before the parenthesis: f( and (*f)( and operator()(; empty where none stands.
+  std::string name_before(size_t i) const {
+    i = back_over_spaces(i);
+    if (i > statement_ && code_[i - 1] == ')') i = back_over_spaces(i - 1);
+    if (i > statement_ && code_[i - 1] == '(') return "operator()";
+    size_t begin = i;
+    while (begin > statement_ && is_word(code_[begin - 1])) --begin;
+    const std::string name = code_.substr(begin, i - begin);
+    const size_t before = back_over_spaces(begin);
+    const bool value = before > statement_ && (code_[before - 1] == '=' || code_[before - 1] == ',');
+    return value || std::ranges::find(kNoNames, name) != kNoNames.end() ? "" : name;
+  }
+
+  void open_parenthesis() {
+    if (depth_++ > 0 || !declaring() || code_.substr(at_, 2) == "(*") return;  // (*f)(…) counts at its second one
+    std::string name = name_before(at_);
+    if (name.empty()) return;
+    if (function_ < 0 || name == "operator()") function_ = std::ssize(found_);
+    found_.push_back({std::move(name), line_, parameters_at(code_, at_), 0});
+  }
+
+  bool statement_holds(std::string_view word) const {
+    for (size_t i = code_.find(word, statement_); i < at_; i = code_.find(word, i + 1))
+      if (!is_word(code_[i + word.size()]) && (i == 0 || !is_word(code_[i - 1]))) return true;
+    return false;
+  }
+
+  void open_brace() {
+    Scope s{.depth = depth_, .line = line_};
+    const size_t before = back_over_spaces(at_);
+    const bool member = function_ >= 0 && before > statement_ && is_word(code_[before - 1]) &&
+                        !statement_holds("const") && !statement_holds("noexcept") && !statement_holds("override");
+    if (depth_ > 0 || !declaring() || (member && code_.find(" : ", statement_) < at_)) {
+      s.ends_statement = depth_ == 0 && !declaring();
+    } else if (function_ >= 0) {
+      s.function = function_;
+    } else {
+      s.declares = statement_holds("namespace") || statement_holds("struct") || statement_holds("class") ||
+                   statement_holds("union") || statement_holds("extern");
+    }
+    scopes_.push_back(s);
+    depth_ = 0;
+    if (s.ends_statement) begin_statement();
+  }
+
+  void close_brace() {
+    if (scopes_.empty()) return;
+    const Scope s = scopes_.back();
+    scopes_.pop_back();
+    depth_ = s.depth;
+    if (s.function >= 0) found_[static_cast<size_t>(s.function)].lines = line_ - s.line + 1;
+    if (s.ends_statement) begin_statement();
+  }
+
+  std::string code_;
+  std::vector<Function> found_;
+  std::vector<Scope> scopes_;
+  size_t at_ = 0, statement_ = 0;
+  int line_ = 1, depth_ = 0;
+  std::ptrdiff_t function_ = -1;  // the statement's first signature, in found_
+};
+
+}  // namespace
+
+std::vector<Function> functions(std::string_view text) { return Reader(text).read(); }
+
+ShapeExceptions read_shape_exceptions(std::string_view text) {
+  ShapeExceptions out;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("parameters ")) out.parameters.insert(line.substr(11));
+    if (line.starts_with("lines ")) out.lines.insert(line.substr(6));
+  }
+  return out;
+}
+
+std::vector<std::string> shape_complaints(std::span<const SourceFile> files, const ShapeExceptions& exceptions) {
+  std::vector<std::string> out;
+  ShapeExceptions unused = exceptions;
+  for (const SourceFile& f : files) {
+    const bool header = f.path.ends_with(".h");
+    const std::set<std::string>& listed = header ? exceptions.parameters : exceptions.lines;
+    for (const Function& function : functions(f.text)) {
+      if (header ? function.parameters <= kMaxParameters : function.lines <= kMaxFunctionLines) continue;
+      const std::string entry = f.path + " " + function.name;
+      (header ? unused.parameters : unused.lines).erase(entry);
+      if (listed.contains(entry)) continue;
+      out.push_back(header ? fmt::format("{}:{}: {} has {} parameters, more than {}", f.path, function.line,
+                                         function.name, function.parameters, kMaxParameters)
+                           : fmt::format("{}:{}: {} has {} lines, more than {}", f.path, function.line, function.name,
+                                         function.lines, kMaxFunctionLines));
+    }
+  }
+  for (const std::string& entry : unused.parameters)
+    out.push_back(fmt::format("shape_exceptions.txt: 'parameters {}' is needed no more: remove it", entry));
+  for (const std::string& entry : unused.lines)
+    out.push_back(fmt::format("shape_exceptions.txt: 'lines {}' is needed no more: remove it", entry));
+  return out;
+}
+
+}  // namespace quern::hygiene

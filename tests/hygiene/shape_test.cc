@@ -1,0 +1,78 @@
+// Functions and signatures of quern/, lab/ and apps/ stay within the limits of shape_rules.h; and the rule, shown bad
+// samples, complains.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/hygiene/shape_rules.h"
+#include "tests/hygiene/source_tree.h"
+
+namespace quern::hygiene {
+namespace {
+
+TEST(Shape, OfTheSources) {
+  const std::filesystem::path root = QUERN_SOURCE_DIR;
+  const std::vector<SourceFile> files = source_tree(root);
+  ASSERT_GT(files.size(), 50u);  // an empty walk would pass
+  const auto complaints =
+      shape_complaints(files, read_shape_exceptions(read_file(root / "tests/hygiene/shape_exceptions.txt")));
+  EXPECT_TRUE(complaints.empty()) << fmt::format("{}", fmt::join(complaints, "\n"));
+}
+
+// What the rule sees in a text: "name/parameters/lines", a word each.
+std::string seen(std::string_view text) {
+  std::string out;
+  for (const Function& f : functions(text))
+    out += fmt::format("{}{}/{}/{}", out.empty() ? "" : " ", f.name, f.parameters, f.lines);
+  return out;
+}
+
+TEST(Shape, ParametersAreCounted) {
+  EXPECT_EQ(seen("void f();\nint g(int a, std::map<int, int> b = {{1, 2}}, int c = h(3, 4));"), "f/0/0 g/3/0");
+  EXPECT_EQ(seen("// f(a, b)\n#define M(a, b) \\\n  a(b, b)\nvoid f(char a = ',', /* b, */ S c = \"(,\");"), "f/2/0");
+  EXPECT_EQ(seen("struct S : T<int, int> {\n  S(int a, int b);\n  void operator()(int a, int b) const;\n};"),
+            "S/2/0 operator/0/0 operator()/2/0");
+  EXPECT_EQ(seen("using F = void (*)(int, int);\nvoid (*f)(int, int);\nint n = f(1, 2);"), "f/2/0");
+  EXPECT_EQ(seen("template <class T, class U = std::less<T>>\n[[nodiscard]] inline auto f(T a, U b) -> int;"),
+            "f/2/0");
+}
+
+TEST(Shape, CallsInBodiesAreNoSignatures) {
+  EXPECT_EQ(seen("namespace a {\ninline int f(int a) {\n  return g(a, [](int b, int c) { return b; }, 3);\n}\n}"),
+            "f/1/3");
+}
+
+TEST(Shape, LinesAreCounted) {
+  EXPECT_EQ(seen("int f() {\n  if (a) {\n  }\n}\nint g() { return 1; }\n"), "f/0/4 g/0/1");
+  EXPECT_EQ(seen("S::S(int a)\n    : T{a},\n      b_(a, 1) {\n\n}\nvoid S::f(O o = {}) const {\n}"), "S/1/3 f/1/2");
+  EXPECT_EQ(seen("const char* s = R\"x({)\")x\";\nconst int k[] = {1'000,\n 2};\nvoid f() {\n}"), "f/0/2");
+}
+
+size_t complaints(std::string path, std::string text, std::string_view exceptions) {
+  return shape_complaints(std::vector<SourceFile>{{std::move(path), std::move(text)}},
+                          read_shape_exceptions(exceptions))
+      .size();
+}
+
+TEST(Shape, TooManyParameters) {
+  const std::string six = "void f(int a, int b, int c, int d, int e, int f);",
+                    seven = "void f(int a, int b, int c, int d, int e, int f, int g);";
+  EXPECT_EQ(complaints("quern/nn/a.h", six, ""), 0u);
+  EXPECT_EQ(complaints("quern/nn/a.h", seven, ""), 1u);
+  EXPECT_EQ(complaints("quern/nn/a.h", seven, "parameters quern/nn/a.h f\n"), 0u);
+  EXPECT_EQ(complaints("quern/nn/a.h", seven, "# parameters quern/nn/a.h f\n"), 1u);
+  EXPECT_EQ(complaints("quern/nn/a.h", six, "parameters quern/nn/a.h f\n"), 1u);    // no longer needed
+  EXPECT_EQ(complaints("quern/nn/a.h", seven, "parameters quern/nn/b.h f\n"), 2u);  // another's exception
+  EXPECT_EQ(complaints("quern/nn/a.cc", seven, ""), 0u);
+}
+
+TEST(Shape, TooManyLines) {
+  const std::string fits = "void f() {" + std::string(79, '\n') + "}",
+                    over = "void f() {" + std::string(80, '\n') + "}";
+  EXPECT_EQ(complaints("quern/nn/a.cc", fits, ""), 0u);
+  EXPECT_EQ(complaints("quern/nn/a.cc", over, ""), 1u);
+  EXPECT_EQ(complaints("quern/nn/a.cc", over, "lines quern/nn/a.cc f\n"), 0u);
+  EXPECT_EQ(complaints("quern/nn/a.cc", fits, "lines quern/nn/a.cc f\n"), 1u);
+}
+
+}  // namespace
+}  // namespace quern::hygiene
