@@ -121,7 +121,11 @@ int64_t quern_chat_prompt(const quern_model* m, const char* messages_json, const
   });
 }
 
-quern_options quern_default_options(void) { return {256, 1.0, 0, 1.0, 0.0, 0}; }
+quern_options quern_default_options(void) {
+  const quern::GenerateOptions o;
+  const quern::SamplingOptions& s = o.sampling;
+  return {o.max_tokens, s.temperature, s.top_k, s.top_p, s.min_p, s.seed};
+}
 
 int64_t quern_generate(quern_model* m, const char* prompt, const quern_options* options, quern_on_text on_text,
                        void* user) {

@@ -4,12 +4,10 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/base/settings.h"
 #include "quern/infer/engine/request.h"
 
 namespace quern::capi {
-
-// What a list field does with a value: lose the items it had, or get one more.
-enum class ListItem { first, further };
 
 // False: there is no such field; its names are added to `names`. Throws Error naming the field and what it expects.
 bool set_option(GenerateOptions& options, std::string_view name, const std::string& value, ListItem item,

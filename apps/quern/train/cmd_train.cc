@@ -119,7 +119,8 @@ std::vector<std::string> attempt_words(const std::string& file, const std::files
 }  // namespace
 
 int cmd_train(Words args) {
-  std::string file, out, launcher, heartbeats;
+  std::string file, out, heartbeats;
+  GivenSettings<SupervisePolicy> given;
   std::vector<std::string> set;
   int64_t steps = 0, ranks = 1;
   bool resume = false, supervised = false;
@@ -127,19 +128,20 @@ int cmd_train(Words args) {
   a.positional("RECIPE", file)
       .flag("--out DIR", out, "folder of the run [runs/NAME, with the recipe's name]")
       .flag("--steps N", steps, "save a checkpoint and stop after step N; 0 runs the whole recipe")
-      .flag("--set KEY=VALUE", set, "change a field of the recipe, for example --set phase.0.rows=8; repeatable")
+      .flag("--set KEY=VALUE", set,
+            "change a field of the recipe, for example --set phase.0.batch_size=8; repeatable")
       .flag("--resume", resume, "continue from the newest checkpoint in --out")
       .flag("--ranks N", ranks,
             "number of ranks in this process, one thread each; for several processes or machines use mpirun")
       .flag("--supervise", supervised,
             "fault-tolerant training: run as a child process, watch it, and restart it from its last checkpoint")
-      .flag("--launcher COMMAND", launcher,
-            "with --supervise: command that starts the ranks, e.g. 'mpirun -n {ranks}' [from the recipe]")
+      .settings(SupervisePolicy(), given, {{"launcher", "from the recipe"}})
       .flag("--heartbeats DIR", heartbeats, "folder where every rank writes its progress [set by --supervise]")
       .note(
           "The recipe (TOML) sets model, data, batch size and stages: pretraining, then fine-tuning (SFT) on chats. "
           "A batch\n"
-          "larger than micro_rows is split into micro-batches with gradient accumulation. Ctrl-C finishes the step, "
+          "larger than micro_batch_size is split into micro-batches with gradient accumulation. Ctrl-C finishes the "
+          "step, "
           "saves\n"
           "a checkpoint and stops.");
   if (!a.parse(args)) return 0;
@@ -148,8 +150,8 @@ int cmd_train(Words args) {
     throw UsageError("quern train: expected --steps of at least 0 and --ranks of at least 1");
   TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
                  .resume = resume};
-  if (!launcher.empty()) recipe.supervise.launcher = launcher;
-  if (!launcher.empty() && !supervised) throw UsageError("quern train: --launcher needs --supervise");
+  given.overlay(recipe.supervise);
+  if (given.has("launcher") && !supervised) throw UsageError("quern train: --launcher needs --supervise");
   if (supervised) {
     if (under_mpi())
       throw UsageError(
