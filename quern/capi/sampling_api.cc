@@ -8,12 +8,10 @@
 namespace quern::capi {
 
 GenerateOptions default_options(const quern_model& m) {
-  const GenerationConfig& g = m.generation;
   GenerateOptions o;
-  o.sampling.temperature = g.do_sample ? g.temperature : 0;
-  if (g.do_sample) o.sampling.top_p = g.top_p, o.sampling.top_k = g.top_k, o.sampling.min_p = g.min_p;
-  o.sampling.repetition_penalty = g.repetition_penalty;
-  o.stop_ids = g.eos_token_id;
+  o.sampling = m.generation.defaults();
+  if (!m.generation.do_sample) o.sampling.temperature = 0;
+  o.stop_ids = m.generation.eos_token_id;
   return o;
 }
 
