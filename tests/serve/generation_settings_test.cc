@@ -122,7 +122,7 @@ TEST(GenerationConfigFile, KeepsWhatItMayHave) {
   };
   const SamplingOptions sampling = {.temperature = 0.5, .top_k = 7, .top_p = 0.9, .seed = 3, .typical_p = 0.5};
   EXPECT_EQ(written({.do_sample = true, .sampling = sampling, .eos_token_id = {2}}),
-            R"({"do_sample":true,"temperature":0.5,"top_p":0.9,"top_k":7,"min_p":0,"eos_token_id":2})");
+            R"({"do_sample":true,"temperature":0.5,"top_p":0.9,"top_k":7,"min_p":0.0,"eos_token_id":2})");
   const GenerationConfig g = load_generation_config(folder);
   EXPECT_TRUE(g.do_sample);
   EXPECT_EQ(g.sampling.temperature, 0.5);
