@@ -17,20 +17,10 @@ class Progress {
   void operator()(fmt::format_string<A...> f, A&&... a) {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < (terminal_ ? std::chrono::milliseconds(200) : std::chrono::milliseconds(10'000))) return;
-    this->now(f, std::forward<A>(a)...);
-  }
-  // Without waiting for its time: a first or a last line.
-  template <class... A>
-  void now(fmt::format_string<A...> f, A&&... a) {
-    last_ = std::chrono::steady_clock::now();
+    last_ = now;
     const std::string text = fmt::format(f, std::forward<A>(a)...);
     terminal_ ? fmt::print(stderr, "\r{}\x1b[K", text) : fmt::print(stderr, "{}\n", text);
-    std::fflush(stderr);
     drawn_ = terminal_;
-  }
-  void end() {  // the line stays, and what is written next begins a new one
-    if (drawn_) fmt::print(stderr, "\n");
-    drawn_ = false;
   }
   // "read  42 %  83 MB/s  12 s left": of bytes done since this stage was first named.
   void share(const std::string& stage, uint64_t bytes, uint64_t total) {

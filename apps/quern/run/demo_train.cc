@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "apps/quern/cli/args.h"
-#include "apps/quern/cli/progress.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/new_tokenizer.h"
 #include "apps/quern/models/shapes.h"
@@ -27,25 +26,27 @@ std::string bar(double share) {
   return s;
 }
 
-class TrainProgress {
+// A live line on a terminal, else a line every ten seconds.
+class ProgressLine {
  public:
   void show(const DemoProgress& p, double budget) {
-    const bool first = smooth_ == 0;
-    smooth_ = first ? p.loss : 0.95 * smooth_ + 0.05 * p.loss;
-    const std::string text =
-        fmt::format("{} step {:5}  loss {:.3f}  {:6.0f} tokens/s  {:3.0f} s left", bar(p.share_done), p.step, smooth_,
-                    static_cast<double>(p.tokens) / p.seconds, std::max(0.0, budget - p.seconds));
-    if (first || p.share_done >= 1)
-      line_.now("{}", text);
-    else
-      line_("{}", text);
+    smooth_ = smooth_ == 0 ? p.loss : 0.95 * smooth_ + 0.05 * p.loss;
+    bool due = p.seconds - last_ >= (terminal_ ? 0.1 : 10);
+    if (!due && p.share_done < 1) return;
+    last_ = p.seconds;
+    fmt::print(stderr, "{}{} step {:5}  loss {:.3f}  {:6.0f} tokens/s  {:3.0f} s left {}", terminal_ ? "\r" : "",
+               bar(p.share_done), p.step, smooth_, static_cast<double>(p.tokens) / p.seconds,
+               std::max(0.0, budget - p.seconds), terminal_ ? " " : "\n");
+    std::fflush(stderr);
   }
-  void end() { line_.end(); }
+  void end() const {
+    if (terminal_) fmt::print(stderr, "\n");
+  }
   double smooth() const { return smooth_; }
 
  private:
-  Progress line_;
-  double smooth_ = 0;
+  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  double last_ = -1e9, smooth_ = 0;
 };
 
 std::string continue_text(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o,
@@ -90,7 +91,7 @@ int demo_by_training(const TrainedDemo& d) {
   fmt::print(stderr, "training a ZAYA model with {} parameters, {} threads\n", parameter_count(model),
              thread_count());
 
-  TrainProgress line;
+  ProgressLine line;
   DemoOptions options;
   options.seconds = seconds;
   DemoProgress p = train_demo(

@@ -1,10 +1,11 @@
 // quern train: runs a recipe. Ctrl-C finishes the step, saves and stops; --resume continues; --supervise starts the
 // same command as a child and restarts it after faults.
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/interrupt.h"
-#include "apps/quern/cli/progress.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "quern/base/threads.h"
@@ -23,33 +24,37 @@ std::string duration(double seconds) {
   return s >= 60 ? fmt::format("{} min {:02} s", s / 60, s % 60) : fmt::format("{} s", s);
 }
 
-class TrainProgress {
+// A live line on a terminal, else a line every ten seconds.
+class ProgressLine {
  public:
   void show(const Trainer& t) {
     const StepMetrics& m = t.last();
-    const bool first = pace_ == 0;
     smooth_ = smooth_ == 0 ? m.loss : 0.9 * smooth_ + 0.1 * m.loss;
-    pace_ = first ? m.time_s : 0.9 * pace_ + 0.1 * m.time_s;
-    const std::string text =
-        fmt::format("step {:>6}/{}  loss {:.4f}{}  lr {:.2e}  |g| {:.2f}  {:.0f} tokens/s{}  {} left", m.step,
-                    t.steps(), smooth_, m.bpb ? fmt::format("  {:.3f} bpb", *m.bpb) : "", m.lr, m.grad_norm,
-                    m.tokens_per_s.value_or(0), m.mfu ? fmt::format("  mfu {:.0f} %", 100 * *m.mfu) : "",
-                    duration(pace_ * static_cast<double>(t.steps() - m.step)));
-    if (first || m.step >= t.steps())
-      line_.now("{}", text);
-    else
-      line_("{}", text);
+    pace_ = pace_ == 0 ? m.time_s : 0.9 * pace_ + 0.1 * m.time_s;
+    since_ += m.time_s;
+    if (!terminal_ && since_ < 10 && m.step < t.steps()) return;
+    since_ = 0;
+    fmt::print(stderr, "{}step {:>6}/{}  loss {:.4f}{}  lr {:.2e}  |g| {:.2f}  {:.0f} tokens/s{}  {} left{}",
+               terminal_ ? "\r\033[K" : "", m.step, t.steps(), smooth_,
+               m.bpb ? fmt::format("  {:.3f} bpb", *m.bpb) : "", m.lr, m.grad_norm, m.tokens_per_s.value_or(0),
+               m.mfu ? fmt::format("  mfu {:.0f} %", 100 * *m.mfu) : "",
+               duration(pace_ * static_cast<double>(t.steps() - m.step)), terminal_ ? "" : "\n");
+    std::fflush(stderr);
+    open_ = terminal_;
   }
-  void end() { line_.end(); }
+  void end() {
+    if (open_) fmt::print(stderr, "\n");
+    open_ = false;
+  }
 
  private:
-  Progress line_;
-  double smooth_ = 0, pace_ = 0;
+  bool terminal_ = isatty(STDERR_FILENO) != 0, open_ = false;
+  double smooth_ = 0, pace_ = 0, since_ = 1e9;
 };
 
 void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64_t stop_after) {
   bool root = comm.rank() == 0;
-  TrainProgress line;
+  ProgressLine line;
   options.say = [&](const std::string& s) {
     line.end();
     fmt::print(stderr, "{}\n", s);
