@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "quern/infer/engine/batch_cost_model.h"
 #include "quern/infer/engine/step_plan.h"
+#include "quern/infer/speculation/batch_cost_model.h"
 #include "quern/infer/speculation/draft_model.h"
 
 namespace quern {

@@ -14,7 +14,6 @@
 #include "quern/infer/engine/request_check.h"
 #include "quern/infer/engine/request_queue.h"
 #include "quern/infer/engine/state_budget.h"
-#include "quern/infer/engine/step_input.h"
 #include "quern/infer/engine/step_plan.h"
 #include "quern/infer/engine/step_snapshots.h"
 #include "quern/infer/sampling/select_logits.h"

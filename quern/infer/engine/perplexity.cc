@@ -49,8 +49,9 @@ double kl_divergence(const float* p, double p_lse, const float* q, double q_lse,
 
 }  // namespace
 
-Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t context, int32_t begin, Model* reference,
-                      const std::function<void(const Perplexity&)>& progress, std::optional<DType> kv) {
+Perplexity perplexity(Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options) {
+  const int64_t context = options.context;
+  Model* const reference = options.reference;
   if (context < 2) fail("context {}: expected at least 2 tokens", context);
   if (context > model.max_positions())
     fail("context {}: this model's limit is {} (max_position_embeddings)", context, model.max_positions());
@@ -66,11 +67,11 @@ Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t con
   int64_t same = 0, V = model.vocab_size();
   for (size_t at = 0, next = 0; at < tokens.size(); at = next) {
     next = at + 1;
-    while (next < tokens.size() && next - at < static_cast<size_t>(context) && tokens[next] != begin) ++next;
+    while (next < tokens.size() && next - at < static_cast<size_t>(context) && tokens[next] != options.begin) ++next;
     auto window = tokens.subspan(at, next - at);
     int64_t n = static_cast<int64_t>(window.size()) - 1;
     if (n < 1) continue;
-    Tensor h = hidden(model, window, kv), reference_h = reference ? hidden(*reference, window, {}) : Tensor();
+    Tensor h = hidden(model, window, options.kv), reference_h = reference ? hidden(*reference, window, {}) : Tensor();
     for (int64_t from = 0; from < n; from += kLogitRows) {
       int64_t rows = std::min(kLogitRows, n - from);
       Tensor x = logits(model, h, from, rows), lse = log_sum_exp(x), rx, rlse;
@@ -96,7 +97,7 @@ Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t con
     r.nll = sum / count;
     r.nll_error = std::sqrt(std::max(0.0, squares / count - r.nll * r.nll) / count);
     r.kl = kl / count, r.reference_nll = reference_sum / count, r.same_top = static_cast<double>(same) / count;
-    if (progress) progress(r);
+    if (options.progress) options.progress(r);
   }
   return r;
 }

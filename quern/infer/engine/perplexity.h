@@ -1,6 +1,5 @@
-// Perplexity of a model on a text, and its KL divergence from a reference model. The tokens are split into windows of
-// `context`; the state is reset at each window, whose first token is not predicted. With `kv` the model's attention
-// uses a KV cache of that type, with the window as the prompt; the reference uses none.
+// Perplexity of a model on a text, and its KL divergence from a reference model. The tokens are split into windows;
+// the state is reset at each window, whose first token is not predicted.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,8 +20,14 @@ struct Perplexity {
   double reference_nll = 0;
 };
 
-Perplexity perplexity(Model& model, std::span<const int32_t> tokens, int64_t context, int32_t begin = -1,
-                      Model* reference = nullptr, const std::function<void(const Perplexity&)>& progress = {},
-                      std::optional<DType> kv = {});
+struct PerplexityOptions {
+  int64_t context = 512;         // tokens of a window
+  int32_t begin = -1;            // a window also ends before each of these, a text's first token; -1 = none
+  Model* reference = nullptr;    // for the KL divergence
+  std::optional<DType> kv = {};  // the model's attention uses a KV cache of this type, with the window as the prompt
+  std::function<void(const Perplexity&)> progress = {};  // after each window
+};
+
+Perplexity perplexity(Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options);
 
 }  // namespace quern

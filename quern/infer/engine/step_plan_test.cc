@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "quern/infer/engine/step_input.h"
-
 namespace quern {
 namespace {
 

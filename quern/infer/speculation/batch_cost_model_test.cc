@@ -1,5 +1,5 @@
 // The price of a row, from seconds of steps with different numbers of rows.
-#include "quern/infer/engine/batch_cost_model.h"
+#include "quern/infer/speculation/batch_cost_model.h"
 
 #include <gtest/gtest.h>
 

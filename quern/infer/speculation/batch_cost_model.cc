@@ -1,5 +1,5 @@
 // Least squares from five exponentially decaying sums, so that recording a step takes a few operations.
-#include "quern/infer/engine/batch_cost_model.h"
+#include "quern/infer/speculation/batch_cost_model.h"
 
 #include <algorithm>
 
