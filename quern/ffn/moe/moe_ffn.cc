@@ -80,8 +80,13 @@ Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
   Arena::Scope scope(scratch);
   kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), n_experts_, scratch);
   if (!tape.recording() && !packed_down_.empty()) {
-    kernels::moe_ffn_packed(x.view<const float, 2>(), packed_gate_up_, packed_down_, w.view<const float, 2>(), act_,
-                            plan, y.view<float, 2>(), scratch);
+    kernels::moe_ffn_packed({.x = x.view<const float, 2>(),
+                             .gate_up = packed_gate_up_,
+                             .down = packed_down_,
+                             .p = w.view<const float, 2>(),
+                             .act = act_,
+                             .y = y.view<float, 2>()},
+                            plan, scratch);
     return y;
   }
   Var gu = tape.param(gate_up_), dn = tape.param(down_);

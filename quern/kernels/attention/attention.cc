@@ -69,19 +69,17 @@ void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segment
 }
 
 template <class T>
-void attention_backward(View<const T, 3> q, View<const T, 3> k, View<const T, 3> v, View<const T, 3> o,
-                        View<const T, 2> lse, View<const T, 3> go, std::span<const int32_t> offsets,
-                        AttentionOptions options, AttentionGrads<T> grads, Arena& scratch) {
-  QUERN_CHECK(k.shape[1] > 0 && q.shape[1] % k.shape[1] == 0 && v.shape[1] == k.shape[1],
-              "{} query heads, {} key heads, {} value heads", q.shape[1], k.shape[1], v.shape[1]);
-  QUERN_CHECK(k.shape[2] == q.shape[2] && v.shape[2] == o.shape[2] && go.shape[2] == o.shape[2],
-              "head sizes q {} k {} v {} o {} go {}", q.shape[2], k.shape[2], v.shape[2], o.shape[2], go.shape[2]);
-  QUERN_CHECK(offsets.empty() || offsets.back() <= q.shape[0], "offsets end at {}, {} rows", offsets.back(),
-              q.shape[0]);
+void attention_backward(const AttentionBackwardArgs<T>& a, Arena& scratch) {
+  QUERN_CHECK(a.k.shape[1] > 0 && a.q.shape[1] % a.k.shape[1] == 0 && a.v.shape[1] == a.k.shape[1],
+              "{} query heads, {} key heads, {} value heads", a.q.shape[1], a.k.shape[1], a.v.shape[1]);
+  QUERN_CHECK(a.k.shape[2] == a.q.shape[2] && a.v.shape[2] == a.o.shape[2] && a.go.shape[2] == a.o.shape[2],
+              "head sizes q {} k {} v {} o {} go {}", a.q.shape[2], a.k.shape[2], a.v.shape[2], a.o.shape[2],
+              a.go.shape[2]);
+  QUERN_CHECK(a.offsets.empty() || a.offsets.back() <= a.q.shape[0], "offsets end at {}, {} rows", a.offsets.back(),
+              a.q.shape[0]);
   if constexpr (std::is_same_v<T, float>)
-    if (active_isa() != Isa::ref)
-      return attention_backward_tiles(q, k, v, o, lse, go, offsets, options, grads, scratch);
-  attention_backward_ref<T>(q, k, v, o, lse, go, offsets, options, grads, scratch);
+    if (active_isa() != Isa::ref) return attention_backward_tiles(a, scratch);
+  attention_backward_ref<T>(a, scratch);
 }
 
 template void attention<double, double>(View<const double, 3>, std::span<const AttentionSegment<double>>,
@@ -92,11 +90,7 @@ template void attention<float, bf16>(View<const float, 3>, std::span<const Atten
                                      View<float, 3>, View<float, 2>, Arena&);
 template void attention<float, int8_t>(View<const float, 3>, std::span<const AttentionSegment<int8_t>>,
                                        AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
-template void attention_backward<double>(View<const double, 3>, View<const double, 3>, View<const double, 3>,
-                                         View<const double, 3>, View<const double, 2>, View<const double, 3>,
-                                         std::span<const int32_t>, AttentionOptions, AttentionGrads<double>, Arena&);
-template void attention_backward<float>(View<const float, 3>, View<const float, 3>, View<const float, 3>,
-                                        View<const float, 3>, View<const float, 2>, View<const float, 3>,
-                                        std::span<const int32_t>, AttentionOptions, AttentionGrads<float>, Arena&);
+template void attention_backward<double>(const AttentionBackwardArgs<double>&, Arena&);
+template void attention_backward<float>(const AttentionBackwardArgs<float>&, Arena&);
 
 }  // namespace quern::kernels

@@ -47,8 +47,15 @@ struct AttentionGrads {
   View<T, 3> gq, gk, gv;  // written
 };
 template <class T>
-void attention_backward(View<const T, 3> q, View<const T, 3> k, View<const T, 3> v, View<const T, 3> o,
-                        View<const T, 2> lse, View<const T, 3> go, std::span<const int32_t> offsets,
-                        AttentionOptions options, AttentionGrads<T> grads, Arena& scratch);
+struct AttentionBackwardArgs {
+  View<const T, 3> q, k, v, o;       // [T, Hq, d], [T, Hkv, d], [T, Hkv, dv], [T, Hq, dv]
+  View<const T, 2> lse;              // [T, Hq]
+  View<const T, 3> go;               // [T, Hq, dv]
+  std::span<const int32_t> offsets;  // of the segments' rows
+  AttentionOptions options;
+  AttentionGrads<T> grads;  // like q, k and v
+};
+template <class T>
+void attention_backward(const AttentionBackwardArgs<T>& a, Arena& scratch);
 
 }  // namespace quern::kernels

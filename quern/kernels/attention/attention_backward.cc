@@ -134,8 +134,8 @@ class Backward {
     std::fill(w.go + t.n * op_.row(dv_), w.go + n * op_.row(dv_), 0u);
     std::fill(w.lse2 + t.n, w.lse2 + n, -kMasked);  // 2^(s − 1e30) = 0
     std::fill(w.delta + t.n, w.delta + n, 0.0f);
-    op_.across_rows(q, t.n, n, f, d_, dp_, w.line, w.q_sum);
-    op_.across_rows(go, t.n, n, 1, dv_, dvp_, w.line, w.go_sum);
+    op_.across_rows(q, {.rows = t.n, .rows_pad = n, .f = f, .n = d_, .width = dp_}, w.line, w.q_sum);
+    op_.across_rows(go, {.rows = t.n, .rows_pad = n, .f = 1, .n = dv_, .width = dvp_}, w.line, w.go_sum);
     std::fill_n(w.gq, n * dp_, 0.0f);
   }
 
@@ -153,7 +153,7 @@ class Backward {
     panel(in_.k, d_, w.k);
     panel(in_.v, dv_, w.v);
     auto k = [&](int64_t j) { return &in_.k(t.begin + key + j, t.kv_head, 0); };
-    op_.across_rows(k, keys, kPanelKeys, 1, d_, dp_, w.line, w.k_sum);
+    op_.across_rows(k, {.rows = keys, .rows_pad = kPanelKeys, .f = 1, .n = d_, .width = dp_}, w.line, w.k_sum);
   }
 
   // Rows i + r … + 5 against the keys: p and g of the tile, and its share of gq.
@@ -227,16 +227,13 @@ class Backward {
 
 }  // namespace
 
-void attention_backward_tiles(View<const float, 3> q, View<const float, 3> k, View<const float, 3> v,
-                              View<const float, 3> o, View<const float, 2> lse, View<const float, 3> go,
-                              std::span<const int32_t> offsets, AttentionOptions options, AttentionGrads<float> grads,
-                              Arena& scratch) {
-  int64_t longest = 0, hq = q.shape[1], hkv = k.shape[1], group = hq / hkv;
-  for (size_t s = 1; s < offsets.size(); ++s) longest = std::max<int64_t>(longest, offsets[s] - offsets[s - 1]);
+void attention_backward_tiles(const AttentionBackwardArgs<float>& a, Arena& scratch) {
+  int64_t longest = 0, hq = a.q.shape[1], hkv = a.k.shape[1], group = hq / hkv;
+  for (size_t s = 1; s < a.offsets.size(); ++s) longest = std::max<int64_t>(longest, a.offsets[s] - a.offsets[s - 1]);
   if (longest == 0) return;
   Arena::Scope scope(scratch);
-  Backward run({q, k, v, o, lse, go}, options, grads, longest, scratch);
-  std::span<HeadTask> tasks = scratch.take<HeadTask>(static_cast<int64_t>(offsets.size() - 1) * hq);
+  Backward run({a.q, a.k, a.v, a.o, a.lse, a.go}, a.options, a.grads, longest, scratch);
+  std::span<HeadTask> tasks = scratch.take<HeadTask>(static_cast<int64_t>(a.offsets.size() - 1) * hq);
   size_t n = 0;
   int64_t bytes = 0;
   auto flush = [&] {
@@ -249,9 +246,9 @@ void attention_backward_tiles(View<const float, 3> q, View<const float, 3> k, Vi
     });
     n = 0, bytes = 0;
   };
-  for (size_t s = 0; s + 1 < offsets.size(); ++s)
+  for (size_t s = 0; s + 1 < a.offsets.size(); ++s)
     for (int64_t g = 0; g < hkv; ++g) {
-      int64_t begin = offsets[s], len = offsets[s + 1] - begin, more = group * len * run.gkv_row() * 4;
+      int64_t begin = a.offsets[s], len = a.offsets[s + 1] - begin, more = group * len * run.gkv_row() * 4;
       if (len == 0) continue;
       // A batch too small for the threads would leave some idle: then memory gives way.
       if (n >= static_cast<size_t>(2 * thread_count()) && bytes + more > kBatchBytes) flush();

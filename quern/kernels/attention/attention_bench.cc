@@ -40,9 +40,16 @@ void prefill(Bench& b, int64_t d, bool bf) {
   b.row("attention_prefill", shape, {bound, flops}, forward);
   const int32_t offsets[] = {0, kTokens};
   b.row("attention_backward", shape, {bound, 2.5 * flops}, [&] {
-    attention_backward<float>(q.view<const float, 3>(), k.view<const float, 3>(), v.view<const float, 3>(),
-                              o.view<const float, 3>(), lse.view<const float, 2>(), go.view<const float, 3>(),
-                              offsets, opt, {gq.view<float, 3>(), gk.view<float, 3>(), gv.view<float, 3>()}, arena);
+    attention_backward<float>({.q = q.view<const float, 3>(),
+                               .k = k.view<const float, 3>(),
+                               .v = v.view<const float, 3>(),
+                               .o = o.view<const float, 3>(),
+                               .lse = lse.view<const float, 2>(),
+                               .go = go.view<const float, 3>(),
+                               .offsets = offsets,
+                               .options = opt,
+                               .grads = {gq.view<float, 3>(), gk.view<float, 3>(), gv.view<float, 3>()}},
+                              arena);
   });
 }
 

@@ -80,42 +80,48 @@ void scores_bf16(const DecodeTile& t) {
 
 // o += p·v for R rows, 32·C columns (the last 32 may be half) and keys [begin, end), two at a time: their rows are
 // interleaved, which leaves 32 columns as [0–3 8–11 16–19 24–27] and [4–7 12–15 20–23 28–31].
+struct ValuesBlock {
+  int row;
+  int64_t column;
+  bool half = false;
+  int64_t begin, end;
+  bool fetch;  // in this pass over the keys
+};
 template <int R, int C>
-inline void values_block_bf16(const DecodeTile& t, const uint32_t* p, int64_t p_row, int row, int64_t column,
-                              bool half, int64_t begin, int64_t end, bool fetch) {
+inline void values_block_bf16(const DecodeTile& t, const uint32_t* p, int64_t p_row, ValuesBlock part) {
   const uint16_t* v = static_cast<const uint16_t*>(t.v);
-  float* o = t.o + row * t.o_row + column;
+  float* o = t.o + part.row * t.o_row + part.column;
   F acc[R][2 * C];
 #pragma GCC unroll 4
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 5
     for (int c = 0; c < C; ++c) {
-      F a = load(o + i * t.o_row + 32 * c), b = half ? zero() : load(o + i * t.o_row + 32 * c + 16);
+      F a = load(o + i * t.o_row + 32 * c), b = part.half ? zero() : load(o + i * t.o_row + 32 * c + 16);
       acc[i][2 * c] = _mm512_shuffle_f32x4(a, b, 0x88);
       acc[i][2 * c + 1] = _mm512_shuffle_f32x4(a, b, 0xdd);
     }
-  for (int64_t j = begin; j < end; j += 2) {
+  for (int64_t j = part.begin; j < part.end; j += 2) {
     const uint16_t *even = v + j * t.v_row, *odd = even + t.v_row;
-    if (fetch && fetches_ahead(t)) {
+    if (part.fetch && fetches_ahead(t)) {
       fetch_row(even + kFetchAhead * t.v_row, t.dv);
       fetch_row(odd + kFetchAhead * t.v_row, t.dv);
-    } else if (fetch) {  // the columns of other passes, in their place in the walk
+    } else if (part.fetch) {  // the columns of other passes, in their place in the walk
       fetch_near(even, t.dv);
       fetch_near(odd, t.dv);
     }
-    even += column, odd += column;
+    even += part.column, odd += part.column;
     I w[2 * C];
 #pragma GCC unroll 5
-    for (int c = 0; c < C; ++c) w[c] = load_bf16(even + 32 * c, half);
+    for (int c = 0; c < C; ++c) w[c] = load_bf16(even + 32 * c, part.half);
 #pragma GCC unroll 5
     for (int c = C - 1; c >= 0; --c) {
-      I a = w[c], b = j + 1 < end ? load_bf16(odd + 32 * c, half) : _mm512_setzero_si512();
+      I a = w[c], b = j + 1 < part.end ? load_bf16(odd + 32 * c, part.half) : _mm512_setzero_si512();
       w[2 * c] = _mm512_unpacklo_epi16(a, b);
       w[2 * c + 1] = _mm512_unpackhi_epi16(a, b);
     }
 #pragma GCC unroll 4
     for (int i = 0; i < R; ++i) {
-      I x = set1i(p[(row + i) * p_row + j / 2]);
+      I x = set1i(p[(part.row + i) * p_row + j / 2]);
 #pragma GCC unroll 10
       for (int c = 0; c < 2 * C; ++c) acc[i][c] = dp(acc[i][c], w[c], x);
     }
@@ -127,7 +133,7 @@ inline void values_block_bf16(const DecodeTile& t, const uint32_t* p, int64_t p_
       F lo = acc[i][2 * c], hi = acc[i][2 * c + 1];
       F a = _mm512_shuffle_f32x4(lo, hi, 0x44), b = _mm512_shuffle_f32x4(lo, hi, 0xee);
       store(o + i * t.o_row + 32 * c, _mm512_shuffle_f32x4(a, a, 0xd8));
-      if (!half) store(o + i * t.o_row + 32 * c + 16, _mm512_shuffle_f32x4(b, b, 0xd8));
+      if (!part.half) store(o + i * t.o_row + 32 * c + 16, _mm512_shuffle_f32x4(b, b, 0xd8));
     }
 }
 
@@ -140,12 +146,15 @@ void values_bf16(const DecodeTile& t) {
     int64_t c = 0;
     auto columns = [&]<int C>(bool half) {
       in_row_blocks(t.rows, [&]<int R>(int i) {
-        values_block_bf16<R, C>(t, p, keys / 2, i, c, half, begin, end, fetch && c == 0 && i == 0);
+        values_block_bf16<R, C>(
+            t, p, keys / 2,
+            {.row = i, .column = c, .half = half, .begin = begin, .end = end, .fetch = fetch && c == 0 && i == 0});
       });
       c += 32 * C;
     };
     auto alone = [&]<int C>() {  // one row has registers for more columns
-      values_block_bf16<1, C>(t, p, keys / 2, 0, c, false, begin, end, fetch && c == 0);
+      values_block_bf16<1, C>(t, p, keys / 2,
+                              {.row = 0, .column = c, .begin = begin, .end = end, .fetch = fetch && c == 0});
       c += 32 * C;
     };
     if (t.rows == 1) {

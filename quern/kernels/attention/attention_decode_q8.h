@@ -122,20 +122,27 @@ constexpr int64_t kFetchBytesAhead = 2 * kFetchAhead;
 inline bool fetches_q8(const DecodeTile& t) { return t.rows >= 3; }
 
 // R rows × K keys, at most kSums scores.
+struct ScoresBlockQ8 {
+  const int16_t* q;
+  int64_t q_row, d;
+  const int8_t* k;
+  int64_t k_row;
+  float* s;
+  int64_t s_row;
+};
 template <int R, int K>
-inline void scores_block_q8(const int16_t* q, int64_t q_row, int64_t d, const int8_t* k, int64_t k_row, float* s,
-                            int64_t s_row) {
+inline void scores_block_q8(ScoresBlockQ8 part) {
   I acc[kSums];
 #pragma GCC unroll 16
   for (I& a : acc) a = zeroi();
   if constexpr (R > 2) {  // a query's register serves all keys: loads would be the bound
-    for (int64_t at = 0; at < d; at += kWords) {
+    for (int64_t at = 0; at < part.d; at += kWords) {
       I x[R];
 #pragma GCC unroll 4
-      for (int i = 0; i < R; ++i) x[i] = loadi(q + i * q_row + at);
+      for (int i = 0; i < R; ++i) x[i] = loadi(part.q + i * part.q_row + at);
 #pragma GCC unroll 4
       for (int j = 0; j < K; ++j) {
-        I w = load_words(k + j * k_row + at, d - at);
+        I w = load_words(part.k + j * part.k_row + at, part.d - at);
 #pragma GCC unroll 4
         for (int i = 0; i < R; ++i) acc[i * K + j] = dot_pairs(acc[i * K + j], w, x[i]);
       }
@@ -143,16 +150,17 @@ inline void scores_block_q8(const int16_t* q, int64_t q_row, int64_t d, const in
   } else {  // in the order in which keys lie
 #pragma GCC unroll 16
     for (int j = 0; j < K; ++j)
-      for (int64_t at = 0; at < d; at += kWords) {
-        I w = load_words(k + j * k_row + at, d - at);
+      for (int64_t at = 0; at < part.d; at += kWords) {
+        I w = load_words(part.k + j * part.k_row + at, part.d - at);
 #pragma GCC unroll 2
-        for (int i = 0; i < R; ++i) acc[i * K + j] = dot_pairs(acc[i * K + j], w, loadi(q + i * q_row + at));
+        for (int i = 0; i < R; ++i)
+          acc[i * K + j] = dot_pairs(acc[i * K + j], w, loadi(part.q + i * part.q_row + at));
       }
   }
   alignas(64) float all[kSums];
   store_sums(acc, all);
 #pragma GCC unroll 4
-  for (int i = 0; i < R; ++i) __builtin_memcpy(s + i * s_row, all + i * K, K * sizeof(float));
+  for (int i = 0; i < R; ++i) __builtin_memcpy(part.s + i * part.s_row, all + i * K, K * sizeof(float));
 }
 
 void scores_q8(const DecodeTile& t) {
@@ -173,7 +181,13 @@ void scores_q8(const DecodeTile& t) {
       for (int64_t a = j; fetches_q8(t) && a < j + K; ++a) fetch_row(k + (a + kFetchBytesAhead) * t.k_row, t.d);
       in_row_blocks(t.rows, [&]<int R>(int i) {
         if constexpr (R * K <= kSums)
-          scores_block_q8<R, K>(q + i * q_row, q_row, t.d, k + j * t.k_row, t.k_row, t.s + i * t.s_row + j, t.s_row);
+          scores_block_q8<R, K>({.q = q + i * q_row,
+                                 .q_row = q_row,
+                                 .d = t.d,
+                                 .k = k + j * t.k_row,
+                                 .k_row = t.k_row,
+                                 .s = t.s + i * t.s_row + j,
+                                 .s_row = t.s_row});
       });
     }
   };
@@ -197,25 +211,29 @@ inline I pair_at(const float* s) {
 
 // o += scale·p16·v for R rows, C · kBytes columns (of the last, `left` are there) and keys [begin, end), four at a
 // time: their bytes are interleaved, so that every 32 bits have one column, and cut into pairs of words.
+struct ValuesBlockQ8 {
+  int row;
+  int64_t column, left, begin, end;
+};
 template <int R, int C>
-inline void values_block_q8(const DecodeTile& t, int row, int64_t column, int64_t left, int64_t begin, int64_t end,
-                            const float* scales) {
-  const int8_t* v = static_cast<const int8_t*>(t.v) + column;
+inline void values_block_q8(const DecodeTile& t, ValuesBlockQ8 part, const float* scales) {
+  const int8_t* v = static_cast<const int8_t*>(t.v) + part.column;
   I acc[R][4 * C];
 #pragma GCC unroll 4
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 8
     for (int c = 0; c < 4 * C; ++c) acc[i][c] = zeroi();
-  for (int64_t j = begin; j < end; j += 4) {
-    const float* p = t.s + row * t.s_row + j;
+  for (int64_t j = part.begin; j < part.end; j += 4) {
+    const float* p = t.s + part.row * t.s_row + j;
     const int8_t* key[4];
-    if (row == 0 && column == 0 && fetches_q8(t))
+    if (part.row == 0 && part.column == 0 && fetches_q8(t))
       for (int r = 0; r < 4; ++r) fetch_row(v + (j + r + kFetchBytesAhead) * t.v_row, t.dv);
 #pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) key[r] = v + (j + r < end ? j + r : end - 1) * t.v_row;  // behind the end p is 0
+    for (int r = 0; r < 4; ++r)
+      key[r] = v + (j + r < part.end ? j + r : part.end - 1) * t.v_row;  // behind the end p is 0
 #pragma GCC unroll 2
     for (int c = 0; c < C; ++c) {
-      const int64_t at = c * kBytes, n = left - at;
+      const int64_t at = c * kBytes, n = part.left - at;
       I k0 = load_bytes(key[0] + at, n), k1 = load_bytes(key[1] + at, n), k2 = load_bytes(key[2] + at, n),
         k3 = load_bytes(key[3] + at, n);
       I lo01 = low_bytes(k0, k1), hi01 = high_bytes(k0, k1), lo23 = low_bytes(k2, k3), hi23 = high_bytes(k2, k3);
@@ -237,10 +255,10 @@ inline void values_block_q8(const DecodeTile& t, int row, int64_t column, int64_
 #pragma GCC unroll 2
     for (int c = 0; c < C; ++c) {
       in_order(acc[i] + 4 * c);
-      float* o = t.o + (row + i) * t.o_row + column + c * kBytes;
+      float* o = t.o + (part.row + i) * t.o_row + part.column + c * kBytes;
 #pragma GCC unroll 4
       for (int x = 0; x < 4; ++x)
-        if (c * kBytes + x * kLanes < left)
+        if (c * kBytes + x * kLanes < part.left)
           store(o + x * kLanes, fma(f, as_float(acc[i][4 * c + x]), load(o + x * kLanes)));
     }
   }
@@ -258,7 +276,8 @@ void values_q8(const DecodeTile& t) {
     int64_t c = 0;
     auto columns = [&]<int C>() {
       in_row_blocks(t.rows, [&]<int R>(int i) {
-        if constexpr (R * C <= kDecodeRows) values_block_q8<R, C>(t, i, c, t.dv - c, begin, end, scales + i);
+        if constexpr (R * C <= kDecodeRows)
+          values_block_q8<R, C>(t, {.row = i, .column = c, .left = t.dv - c, .begin = begin, .end = end}, scales + i);
       });
       c += C * kBytes;
     };

@@ -17,10 +17,7 @@ void attention_prefill(View<const float, 3> q, std::span<const AttentionSegment<
 template <class KV>
 void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
                       AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch);
-void attention_backward_tiles(View<const float, 3> q, View<const float, 3> k, View<const float, 3> v,
-                              View<const float, 3> o, View<const float, 2> lse, View<const float, 3> go,
-                              std::span<const int32_t> offsets, AttentionOptions options, AttentionGrads<float> grads,
-                              Arena& scratch);
+void attention_backward_tiles(const AttentionBackwardArgs<float>& a, Arena& scratch);
 
 const AttentionKernels& attention_kernels();  // of active_isa(), which must not be ref
 bool attention_bf16(AttentionOptions o);      // products in bf16 asked for and available
@@ -82,23 +79,27 @@ struct Operands {
     widen(r, n, n, line);
     row_major<float>(line, f, n, line, to);
   }
-  // `rows` rows as the right-hand operand whose summed dimension runs over rows: [steps(rows_pad)][width] elements,
-  // rows past the last zero. lines: 2 · width floats of scratch. at(i) points to row i.
+  // Rows as the right-hand operand whose summed dimension runs over rows: [steps(rows_pad)][width] elements. lines: 2 ·
+  // width floats of scratch. at(i) points to row i.
+  struct AcrossRows {
+    int64_t rows, rows_pad;  // those past `rows` are zero
+    float f;                 // a factor
+    int64_t n, width;        // elements of a row: there, and with zeros behind them
+  };
   template <class At>
-  void across_rows(At&& at, int64_t rows, int64_t rows_pad, float f, int64_t n, int64_t width, float* lines,
-                   uint32_t* to) const {
+  void across_rows(At&& at, const AcrossRows& a, float* lines, uint32_t* to) const {
     auto fill = [&](int64_t i, float* y) {
-      if (i >= rows) return std::fill(y, y + width, 0.0f);
-      widen(at(i), n, width, y);
-      if (f != 1) simd.scale(y, f, width, width, y);
+      if (i >= a.rows) return std::fill(y, y + a.width, 0.0f);
+      widen(at(i), a.n, a.width, y);
+      if (a.f != 1) simd.scale(y, a.f, a.width, a.width, y);
     };
     if (!bf16_math) {
-      for (int64_t i = 0; i < rows_pad; ++i) fill(i, reinterpret_cast<float*>(to) + i * width);
+      for (int64_t i = 0; i < a.rows_pad; ++i) fill(i, reinterpret_cast<float*>(to) + i * a.width);
       return;
     }
-    for (int64_t i = 0; i < rows_pad; i += 2) {
-      fill(i, lines), fill(i + 1, lines + width);
-      tile.pair(lines, lines + width, width, to + i / 2 * width);
+    for (int64_t i = 0; i < a.rows_pad; i += 2) {
+      fill(i, lines), fill(i + 1, lines + a.width);
+      tile.pair(lines, lines + a.width, a.width, to + i / 2 * a.width);
     }
   }
   // C (+)= A·B over `width` columns in tiles of nearly equal width: 80 is 48 + 32, not 64 + 16.

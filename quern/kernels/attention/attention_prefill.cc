@@ -93,7 +93,8 @@ class Prefill {
     }
     op_.tile.transpose(rows, row, kPanelKeys, steps, panel, kPanelKeys);
     auto at = [&](int64_t i) { return cache_row(j.segment->v, j.segment->v_scale, key + i, j.head); };
-    op_.across_rows(at, n, kPanelKeys, 1, dv_, width_, lines, j.v + op_.steps(key) * width_);
+    op_.across_rows(at, {.rows = n, .rows_pad = kPanelKeys, .f = 1, .n = dv_, .width = width_}, lines,
+                    j.v + op_.steps(key) * width_);
   }
 
   void attend(const Job<KV>& j, int64_t head, int64_t i0) const {

@@ -74,13 +74,11 @@ void attention_ref(View<const T, 3> q, std::span<const AttentionSegment<KV>> seg
 }
 
 template <class T>
-void attention_backward_ref(View<const T, 3> q, View<const T, 3> k, View<const T, 3> v, View<const T, 3> o,
-                            View<const T, 2> lse, View<const T, 3> go, std::span<const int32_t> offsets,
-                            AttentionOptions opt, AttentionGrads<T> grads, Arena& scratch) {
-  int64_t hq = q.shape[1], hkv = k.shape[1], d = q.shape[2], dv = v.shape[2], group = hq / hkv;
-  for (size_t s = 0; s + 1 < offsets.size(); ++s)
+void attention_backward_ref(const AttentionBackwardArgs<T>& a, Arena& scratch) {
+  int64_t hq = a.q.shape[1], hkv = a.k.shape[1], d = a.q.shape[2], dv = a.v.shape[2], group = hq / hkv;
+  for (size_t s = 0; s + 1 < a.offsets.size(); ++s)
     for (int64_t g = 0; g < hkv; ++g) {
-      int64_t begin = offsets[s], n = offsets[s + 1] - begin;
+      int64_t begin = a.offsets[s], n = a.offsets[s + 1] - begin;
       Arena::Scope scope(scratch);
       View<double, 2> gk(scratch.take<double>(n * d).data(), {n, d}),
           gv(scratch.take<double>(n * dv).data(), {n, dv});
@@ -90,23 +88,23 @@ void attention_backward_ref(View<const T, 3> q, View<const T, 3> k, View<const T
       for (int64_t h = g * group; h < (g + 1) * group; ++h)
         for (int64_t i = 0; i < n; ++i) {
           int64_t t = begin + i;
-          double delta = dot(&go(t, h, 0), &o(t, h, 0), dv);
+          double delta = dot(&a.go(t, h, 0), &a.o(t, h, 0), dv);
           std::fill(gq.begin(), gq.end(), 0.0);
-          for (int64_t j = first_visible(i, opt.window); j <= i; ++j) {
-            double sc = opt.scale * dot(&q(t, h, 0), &k(begin + j, g, 0), d);
-            double p = std::exp(sc - wide(lse(t, h)));
-            double gs = p * (dot(&go(t, h, 0), &v(begin + j, g, 0), dv) - delta) * opt.scale;
-            for (int64_t c = 0; c < dv; ++c) gv(j, c) += p * wide(go(t, h, c));
+          for (int64_t j = first_visible(i, a.options.window); j <= i; ++j) {
+            double sc = a.options.scale * dot(&a.q(t, h, 0), &a.k(begin + j, g, 0), d);
+            double p = std::exp(sc - wide(a.lse(t, h)));
+            double gs = p * (dot(&a.go(t, h, 0), &a.v(begin + j, g, 0), dv) - delta) * a.options.scale;
+            for (int64_t c = 0; c < dv; ++c) gv(j, c) += p * wide(a.go(t, h, c));
             for (int64_t c = 0; c < d; ++c) {
-              gq[static_cast<size_t>(c)] += gs * wide(k(begin + j, g, c));
-              gk(j, c) += gs * wide(q(t, h, c));
+              gq[static_cast<size_t>(c)] += gs * wide(a.k(begin + j, g, c));
+              gk(j, c) += gs * wide(a.q(t, h, c));
             }
           }
-          for (int64_t c = 0; c < d; ++c) grads.gq(t, h, c) = static_cast<T>(gq[static_cast<size_t>(c)]);
+          for (int64_t c = 0; c < d; ++c) a.grads.gq(t, h, c) = static_cast<T>(gq[static_cast<size_t>(c)]);
         }
       for (int64_t j = 0; j < n; ++j) {
-        for (int64_t c = 0; c < d; ++c) grads.gk(begin + j, g, c) = static_cast<T>(gk(j, c));
-        for (int64_t c = 0; c < dv; ++c) grads.gv(begin + j, g, c) = static_cast<T>(gv(j, c));
+        for (int64_t c = 0; c < d; ++c) a.grads.gk(begin + j, g, c) = static_cast<T>(gk(j, c));
+        for (int64_t c = 0; c < dv; ++c) a.grads.gv(begin + j, g, c) = static_cast<T>(gv(j, c));
       }
     }
 }
@@ -119,13 +117,7 @@ template void attention_ref<float, bf16>(View<const float, 3>, std::span<const A
                                          AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
 template void attention_ref<float, int8_t>(View<const float, 3>, std::span<const AttentionSegment<int8_t>>,
                                            AttentionOptions, View<float, 3>, View<float, 2>, Arena&);
-template void attention_backward_ref<double>(View<const double, 3>, View<const double, 3>, View<const double, 3>,
-                                             View<const double, 3>, View<const double, 2>, View<const double, 3>,
-                                             std::span<const int32_t>, AttentionOptions, AttentionGrads<double>,
-                                             Arena&);
-template void attention_backward_ref<float>(View<const float, 3>, View<const float, 3>, View<const float, 3>,
-                                            View<const float, 3>, View<const float, 2>, View<const float, 3>,
-                                            std::span<const int32_t>, AttentionOptions, AttentionGrads<float>,
-                                            Arena&);
+template void attention_backward_ref<double>(const AttentionBackwardArgs<double>&, Arena&);
+template void attention_backward_ref<float>(const AttentionBackwardArgs<float>&, Arena&);
 
 }  // namespace quern::kernels

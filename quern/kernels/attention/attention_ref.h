@@ -10,8 +10,6 @@ void attention_ref(View<const T, 3> q, std::span<const AttentionSegment<KV>> seg
                    View<T, 3> o, View<T, 2> lse, Arena& scratch);
 
 template <class T>
-void attention_backward_ref(View<const T, 3> q, View<const T, 3> k, View<const T, 3> v, View<const T, 3> o,
-                            View<const T, 2> lse, View<const T, 3> go, std::span<const int32_t> offsets,
-                            AttentionOptions options, AttentionGrads<T> grads, Arena& scratch);
+void attention_backward_ref(const AttentionBackwardArgs<T>& a, Arena& scratch);
 
 }  // namespace quern::kernels

@@ -303,8 +303,16 @@ TEST(AttentionBackward, ReferenceMatchesFiniteDifferences) {
   std::vector<double> lse;
   Arena scratch;
   forward<double>(q, k, v, offsets, opt, o, lse);
-  attention_backward<double>(q.view, k.view, v.view, o.view, {lse.data(), {8, 4}}, go.view, offsets, opt,
-                             {gq.view, gk.view, gv.view}, scratch);
+  attention_backward<double>({.q = q.view,
+                              .k = k.view,
+                              .v = v.view,
+                              .o = o.view,
+                              .lse = {lse.data(), {8, 4}},
+                              .go = go.view,
+                              .offsets = offsets,
+                              .options = opt,
+                              .grads = {gq.view, gk.view, gv.view}},
+                             scratch);
   auto loss = [&] {
     Array3<double> out(8, 4, 2, 4);
     std::vector<double> ignored;
@@ -346,9 +354,25 @@ void compare_backward(const std::vector<int32_t>& offsets, const Case& c, bool b
   forward<float>(q, k, v, offsets, {.scale = opt.scale, .window = c.window}, o, lse);
   View<const float, 2> l(lse.data(), {n, c.hq});
   Arena scratch;
-  attention_backward<float>(q.view, k.view, v.view, o.view, l, go.view, offsets, opt, {gq.view, gk.view, gv.view},
+  attention_backward<float>({.q = q.view,
+                             .k = k.view,
+                             .v = v.view,
+                             .o = o.view,
+                             .lse = l,
+                             .go = go.view,
+                             .offsets = offsets,
+                             .options = opt,
+                             .grads = {gq.view, gk.view, gv.view}},
                             scratch);
-  attention_backward_ref<float>(q.view, k.view, v.view, o.view, l, go.view, offsets, opt, {wq.view, wk.view, wv.view},
+  attention_backward_ref<float>({.q = q.view,
+                                 .k = k.view,
+                                 .v = v.view,
+                                 .o = o.view,
+                                 .lse = l,
+                                 .go = go.view,
+                                 .offsets = offsets,
+                                 .options = opt,
+                                 .grads = {wq.view, wk.view, wv.view}},
                                 scratch);
   std::string what = fmt::format("{} {} bf16 {}", isa_name(active_isa()), c.name(), bf16_math);
   expect_near(gq, wq, tolerance, "gq: " + what);

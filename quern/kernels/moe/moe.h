@@ -56,8 +56,13 @@ void moe_ffn_backward(const MoeBackward<T>& a, const MoePlan& plan, Arena& scrat
 
 // Inference on packed experts: gate_up[e] is [2F, D], down[e] is [D, F]. Reads the weights of the chosen experts
 // only.
-void moe_ffn_packed(View<const float, 2> x, std::span<const PrepackedWeight> gate_up,
-                    std::span<const PrepackedWeight> down, View<const float, 2> p, Activation act,
-                    const MoePlan& plan, View<float, 2> y, Arena& scratch);
+struct MoePacked {
+  View<const float, 2> x;                          // [T, D]
+  std::span<const PrepackedWeight> gate_up, down;  // one each per expert
+  View<const float, 2> p;                          // [T, K], weights of the chosen experts
+  Activation act = Activation::silu;
+  View<float, 2> y;  // [T, D]
+};
+void moe_ffn_packed(const MoePacked& a, const MoePlan& plan, Arena& scratch);
 
 }  // namespace quern::kernels

@@ -50,9 +50,13 @@ void bench_kernels_moe(Bench& b) {
   }
   b.row("moe_ffn_packed", "1 token, 16 of 1024x1024 bf16", {Bound::read, kExperts * 3.0 * kWidth * kInner * 2}, [&] {
     for (const MoePlan& one : plans)
-      moe_ffn_packed(x.view<const float, 2>().slice(0, 1), packed_gu, packed_down,
-                     p.view<const float, 2>().slice(0, 1), Activation::silu, one, y.view<float, 2>().slice(0, 1),
-                     scratch);
+      moe_ffn_packed({.x = x.view<const float, 2>().slice(0, 1),
+                      .gate_up = packed_gu,
+                      .down = packed_down,
+                      .p = p.view<const float, 2>().slice(0, 1),
+                      .act = Activation::silu,
+                      .y = y.view<float, 2>().slice(0, 1)},
+                     one, scratch);
   });
 }
 

@@ -153,29 +153,27 @@ void moe_ffn_backward_fast(const MoeBackward<float>& a, const MoePlan& plan, Are
     }
 }
 
-void moe_ffn_packed(View<const float, 2> x, std::span<const PrepackedWeight> gate_up,
-                    std::span<const PrepackedWeight> down, View<const float, 2> p, Activation act,
-                    const MoePlan& plan, View<float, 2> y, Arena& scratch) {
-  const int64_t d = x.shape[1], slots = p.shape[1];
-  QUERN_CHECK(x.shape == y.shape && p.shape[0] == x.shape[0] && gate_up.size() == down.size() &&
-                  plan.offsets.size() == gate_up.size() + 1,
-              "x [{}, {}], {} and {} experts, plan of {}", x.shape[0], d, gate_up.size(), down.size(),
+void moe_ffn_packed(const MoePacked& a, const MoePlan& plan, Arena& scratch) {
+  const int64_t d = a.x.shape[1], slots = a.p.shape[1];
+  QUERN_CHECK(a.x.shape == a.y.shape && a.p.shape[0] == a.x.shape[0] && a.gate_up.size() == a.down.size() &&
+                  plan.offsets.size() == a.gate_up.size() + 1,
+              "x [{}, {}], {} and {} experts, plan of {}", a.x.shape[0], d, a.gate_up.size(), a.down.size(),
               plan.offsets.size() - 1);
   Arena::Scope scope(scratch);
   View<float, 2> out = take_rows(plan.n, d, scratch);
   if (plan.n <= kTogetherRows) {
-    together(x, gate_up, down, act, plan, out, scratch);
-    return combine(out, moe_row_of(plan, x.shape[0], slots, scratch), p, slots, y);
+    together(a.x, a.gate_up, a.down, a.act, plan, out, scratch);
+    return combine(out, moe_row_of(plan, a.x.shape[0], slots, scratch), a.p, slots, a.y);
   }
   each_expert(plan, [&](int64_t e, Rows r) {
-    const PrepackedWeight &first = gate_up[static_cast<size_t>(e)], &second = down[static_cast<size_t>(e)];
+    const PrepackedWeight &first = a.gate_up[static_cast<size_t>(e)], &second = a.down[static_cast<size_t>(e)];
     Arena::Scope expert(scratch);
     View<float, 2> h = take_rows(r.n, second.k(), scratch), gu = take_rows(r.n, first.n(), scratch);
-    first.apply(gather(x, plan, r, take_rows(r.n, d, scratch)), {}, gu, scratch);
-    gated<float>(act, gu, h);
+    first.apply(gather(a.x, plan, r, take_rows(r.n, d, scratch)), {}, gu, scratch);
+    gated<float>(a.act, gu, h);
     second.apply(h, {}, out.slice(r.begin, r.begin + r.n), scratch);
   });
-  combine(out, moe_row_of(plan, x.shape[0], slots, scratch), p, slots, y);
+  combine(out, moe_row_of(plan, a.x.shape[0], slots, scratch), a.p, slots, a.y);
 }
 
 }  // namespace quern::kernels

@@ -202,7 +202,9 @@ TEST(Moe, PackedEqualsUnpacked) {
           down.push_back(PrepackedWeight::pack(
               Tensor::of<float>({64, 48}, std::span<const float>(m.down.data).subspan(second, 64 * 48)), dtype));
         }
-        moe_ffn_packed(m.x.in(), gu, down, m.p.in(), Activation::silu, m.plan, m.y.view(), m.scratch);
+        moe_ffn_packed(
+            {.x = m.x.in(), .gate_up = gu, .down = down, .p = m.p.in(), .act = Activation::silu, .y = m.y.view()},
+            m.plan, m.scratch);
         Outputs got, expected;
         got.add(m.y), expected.add(want.y);
         double largest = 0;
@@ -242,7 +244,9 @@ TEST(Moe, QuantizedExpertsAreTheMixtureOfTheirWeights) {
       double largest = 0;
       for (double v : expected.values) largest = std::max(largest, std::abs(v));
       each_isa([&] {
-        moe_ffn_packed(m.x.in(), gu, down, m.p.in(), Activation::silu, m.plan, m.y.view(), m.scratch);
+        moe_ffn_packed(
+            {.x = m.x.in(), .gate_up = gu, .down = down, .p = m.p.in(), .act = Activation::silu, .y = m.y.view()},
+            m.plan, m.scratch);
         Outputs got;
         got.add(m.y);
         expect_near_all(got.values, expected.values, 0.006 * largest);  // rows rounded to bf16 twice

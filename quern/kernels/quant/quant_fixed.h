@@ -12,11 +12,18 @@ namespace quern::kernels {
 constexpr int kFixedRows = 4;
 constexpr int64_t kFixedQ8Block = 64;
 
-// One row: n values of bf16 (n a multiple of 32, zeros behind K), in blocks of `block`, as eight bytes of upper and
-// eight of lower halves for every eight values, in the order in which the kernels want them; per block the scale and
-// the sum of the whole numbers, `stride` apart.
-void quant_to_fixed(const uint16_t* x, int64_t n, int64_t block, bool four, uint32_t* to, float* scales,
-                    int32_t* sums, int64_t stride);
+// One row: bf16 values as eight bytes of upper and eight of lower halves for every eight values, in the order in which
+// the kernels want them; per block the scale and the sum of the whole numbers.
+struct QuantToFixed {
+  const uint16_t* x;
+  int64_t n, block;  // n: a multiple of 32, zeros behind K; values of a block
+  bool four;         // the order for weights of 4 bits
+  uint32_t* to;
+  float* scales;
+  int32_t* sums;
+  int64_t stride;  // between the scales and sums of neighboring blocks
+};
+void quant_to_fixed(QuantToFixed a);
 
 struct QuantRowBlock;
 // The strip's x holds what quant_to_fixed made, [k / 2][rows]; fixed_scales and fixed_sums are [block][rows].

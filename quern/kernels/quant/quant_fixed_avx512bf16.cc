@@ -155,28 +155,27 @@ void run(int kernel, const QuantRowBlock& s) {
 
 namespace quern::kernels {
 
-void quant_to_fixed(const uint16_t* x, int64_t n, int64_t block, bool four, uint32_t* to, float* scales,
-                    int32_t* sums, int64_t stride) {
-  const I bytes = order(four);
-  for (int64_t p = 0, b = 0; p < n; ++b) {
-    const int64_t end = p + block < n ? p + block : n;
-    const uint16_t maximum = largest(x + p, end - p);
+void quant_to_fixed(QuantToFixed a) {
+  const I bytes = order(a.four);
+  for (int64_t p = 0, b = 0; p < a.n; ++b) {
+    const int64_t end = p + a.block < a.n ? p + a.block : a.n;
+    const uint16_t maximum = largest(a.x + p, end - p);
     const bool finite = maximum < 0x7f80;
     const float up = finite ? to_whole(wide(maximum)) : 0;
     const F scale = set1(up);
     I sum = set1i(0);
     for (; p < end; p += 32) {
-      const I first = to_int(mul(widen(x + p), scale)), second = to_int(mul(widen(x + p + 16), scale));
+      const I first = to_int(mul(widen(a.x + p), scale)), second = to_int(mul(widen(a.x + p + 16), scale));
       sum = plus(sum, plus(first, second));
       const I words =
           _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(first)), _mm512_cvtepi32_epi16(second), 1);
       // The lower byte as a signed one, the upper rounded up where that is negative.
       const I upper = _mm512_add_epi16(words, _mm512_set1_epi16(128));
       const I both = _mm512_mask_blend_epi8(0xaaaaaaaaaaaaaaaaull, words, upper);
-      storei(to + p / 2, _mm512_shuffle_epi8(both, bytes));
+      storei(a.to + p / 2, _mm512_shuffle_epi8(both, bytes));
     }
-    scales[b * stride] = !finite ? __builtin_nanf("") : up > 0 ? 1 / up : 0;
-    sums[b * stride] = finite ? _mm512_reduce_add_epi32(sum) : 0;
+    a.scales[b * a.stride] = !finite ? __builtin_nanf("") : up > 0 ? 1 / up : 0;
+    a.sums[b * a.stride] = finite ? _mm512_reduce_add_epi32(sum) : 0;
   }
 }
 

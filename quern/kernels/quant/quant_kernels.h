@@ -52,6 +52,8 @@ struct QuantRowBlock {
   int rows = 1;
 };
 
+struct QuantToFixed;
+
 struct QuantKernels {
   // Blocks as bf16 pairs for the tiles of gemm/tile.h: to[k / 2][64], the same sums as above.
   void (*unpack_q8)(const uint8_t* from, int64_t blocks, uint32_t* to);
@@ -70,8 +72,7 @@ struct QuantKernels {
   void (*q8a8_row_block)(const QuantRowBlock&) = nullptr;
 
   // Up to kFixedRows rows as fixed point (quant_fixed.h).
-  void (*to_fixed)(const uint16_t* x, int64_t n, int64_t block, bool four, uint32_t* to, float* scales, int32_t* sums,
-                   int64_t stride) = nullptr;
+  void (*to_fixed)(QuantToFixed) = nullptr;
   void (*q8_fixed)(const QuantRowBlock&) = nullptr;
   void (*q4_fixed)(const QuantRowBlock&) = nullptr;
 };

@@ -245,7 +245,8 @@ void QuantLinear::apply(View<const float, 2> x, View<const float, 1> bias, View<
   const QuantKernels& k = kernels();
   const QuantGroup all{blob, 0, x.shape[0]};
   if (in_row_block_pass(k, scheme_, x.shape[0]))
-    return quant_apply_row_blocks(k, layout_, int8_rows, {&all, 1}, x, bias, y, scratch);
+    return quant_apply_row_blocks(
+        k, {.layout = layout_, .int8_rows = int8_rows, .groups = {&all, 1}, .x = x, .bias = bias, .y = y}, scratch);
   if (int8_rows) return apply_int8(layout_, blob, x, bias, y, scratch);
   Apply(layout_, blob, bias, y).run(x, scratch);
 }
@@ -269,7 +270,13 @@ bool QuantLinear::apply_together(std::span<const Group> groups, View<const float
   QUERN_CHECK(x.shape[1] == first.k() && y.shape[1] == first.n() && x.shape[0] == y.shape[0],
               "x [{}, {}], W [{}, {}], y [{}, {}]", x.shape[0], x.shape[1], first.n(), first.k(), y.shape[0],
               y.shape[1]);
-  quant_apply_row_blocks(k, first.layout_, first.scheme_.format == WeightFormat::q8a8, all, x, {}, y, scratch);
+  quant_apply_row_blocks(k,
+                         {.layout = first.layout_,
+                          .int8_rows = first.scheme_.format == WeightFormat::q8a8,
+                          .groups = all,
+                          .x = x,
+                          .y = y},
+                         scratch);
   return true;
 }
 

@@ -136,8 +136,14 @@ class Apply {
     const int64_t first = 2 * at / fixed_block() * s.rows;
     for (int r = 0; r < s.rows; ++r) {
       uint32_t* to = s.rows == 1 ? s.x + at : row;
-      k_.to_fixed(reinterpret_cast<const uint16_t*>(from + r * line), 2 * steps, fixed_block(), l_.four, to,
-                  s.fixed_scales + first + r, s.fixed_sums + first + r, s.rows);
+      k_.to_fixed({.x = reinterpret_cast<const uint16_t*>(from + r * line),
+                   .n = 2 * steps,
+                   .block = fixed_block(),
+                   .four = l_.four,
+                   .to = to,
+                   .scales = s.fixed_scales + first + r,
+                   .sums = s.fixed_sums + first + r,
+                   .stride = s.rows});
       if (s.rows > 1)
         for (int64_t i = 0; i < steps; ++i) s.x[(at + i) * s.rows + r] = row[i];
     }
@@ -235,11 +241,9 @@ class Apply {
 
 }  // namespace
 
-void quant_apply_row_blocks(const QuantKernels& kernels, const QuantLayout& l, bool int8_rows,
-                            std::span<const QuantGroup> groups, View<const float, 2> x, View<const float, 1> bias,
-                            View<float, 2> y, Arena& scratch) {
+void quant_apply_row_blocks(const QuantKernels& kernels, const QuantRowBlocks& a, Arena& scratch) {
   QUERN_CHECK(kernels.q8_row_block != nullptr);
-  Apply(kernels, l, int8_rows, bias, y).run(groups, x, scratch);
+  Apply(kernels, a.layout, a.int8_rows, a.bias, a.y).run(a.groups, a.x, scratch);
 }
 
 }  // namespace quern::kernels

@@ -15,9 +15,15 @@ struct QuantGroup {
   int64_t begin = 0, end = 0;  // its rows of x and y
 };
 
-// y[r] = W_g·x[r] + b for the rows r of every group g; all matrices are laid out as `l`.
-void quant_apply_row_blocks(const QuantKernels& kernels, const QuantLayout& l, bool int8_rows,
-                            std::span<const QuantGroup> groups, View<const float, 2> x, View<const float, 1> bias,
-                            View<float, 2> y, Arena& scratch);
+// y[r] = W_g·x[r] + b for the rows r of every group g.
+struct QuantRowBlocks {
+  const QuantLayout& layout;  // of every matrix: [N, K]
+  bool int8_rows = false;     // x in int8 too (q8a8)
+  std::span<const QuantGroup> groups;
+  View<const float, 2> x;          // [T, K]
+  View<const float, 1> bias = {};  // [N]; may be null
+  View<float, 2> y;                // [T, N]
+};
+void quant_apply_row_blocks(const QuantKernels& kernels, const QuantRowBlocks& a, Arena& scratch);
 
 }  // namespace quern::kernels

@@ -76,25 +76,25 @@ void gated_rms_norm(View<const T, 2> y, View<const T, 2> z, View<const T, 1> w, 
 }
 
 template <class T>
-void gated_rms_norm_backward(View<const T, 2> y, View<const T, 2> z, View<const T, 1> w, int64_t groups, double eps,
-                             View<const T, 2> g_out, View<T, 2> gy, View<T, 2> gz, View<T, 1> gw) {
-  QUERN_CHECK(y.shape == z.shape && y.shape == g_out.shape && y.shape == gy.shape && y.shape == gz.shape &&
-              w.shape[0] == y.shape[1] && y.shape[1] % groups == 0);
+void gated_rms_norm_backward(const GatedRmsNormBackwardArgs<T>& args) {
+  QUERN_CHECK(args.y.shape == args.z.shape && args.y.shape == args.g_out.shape && args.y.shape == args.gy.shape &&
+              args.y.shape == args.gz.shape && args.w.shape[0] == args.y.shape[1] &&
+              args.y.shape[1] % args.groups == 0);
   if constexpr (std::is_same_v<T, float>) {
     if (const SsmTable* f = table()) {
-      const GatedNormRows a{y.data,          z.data,
-                            w.data,          g_out.data,
-                            gy.data,         gz.data,
-                            y.stride[0],     z.stride[0],
-                            g_out.stride[0], gy.stride[0],
-                            gz.stride[0],    y.shape[1] / groups,
-                            groups,          static_cast<float>(eps)};
-      parallel_sums(y.shape[0], grain_rows(y.shape[1]), std::array{gw},
+      const GatedNormRows a{args.y.data,          args.z.data,
+                            args.w.data,          args.g_out.data,
+                            args.gy.data,         args.gz.data,
+                            args.y.stride[0],     args.z.stride[0],
+                            args.g_out.stride[0], args.gy.stride[0],
+                            args.gz.stride[0],    args.y.shape[1] / args.groups,
+                            args.groups,          static_cast<float>(args.eps)};
+      parallel_sums(args.y.shape[0], grain_rows(args.y.shape[1]), std::array{args.gw},
                     [&](int64_t begin, int64_t end, auto sums) { f->gated_norm_backward(a, sums[0], begin, end); });
       return;
     }
   }
-  gated_rms_norm_backward_ref(y, z, w, groups, eps, g_out, gy, gz, gw);
+  gated_rms_norm_backward_ref(args);
 }
 
 template <class T>
@@ -135,7 +135,8 @@ void causal_conv_silu_backward(const CausalConvInputs<T>& in, View<const T, 2> g
       const View<float, 1> flat = gw ? View<float, 1>(gw.data, {gw.size()}) : View<float, 1>();
       parallel_sums(in.x.shape[0], grain, std::array{flat, gb}, [&](int64_t from, int64_t to, auto sums) {
         each_piece(in.offsets, from, to, [&](size_t, int64_t first, int64_t begin, int64_t end) {
-          f->conv_slope(conv_rows_of(in, first, dv), gy.row(first), gy.stride[0], sums[0], sums[1], begin, end);
+          f->conv_slope(conv_rows_of(in, first, dv),
+                        {.gy = gy.row(first), .gy_row = gy.stride[0], .gw = sums[0], .gb = sums[1]}, begin, end);
         });
       });
       parallel_for(in.x.shape[0], grain, [&](int64_t from, int64_t to) {
@@ -154,8 +155,7 @@ void causal_conv_silu_backward(const CausalConvInputs<T>& in, View<const T, 2> g
 #define QUERN_INSTANTIATE(T)                                                                                       \
   template void gated_rms_norm<T>(View<const T, 2>, View<const T, 2>, View<const T, 1>, int64_t, double,           \
                                   View<T, 2>);                                                                     \
-  template void gated_rms_norm_backward<T>(View<const T, 2>, View<const T, 2>, View<const T, 1>, int64_t, double,  \
-                                           View<const T, 2>, View<T, 2>, View<T, 2>, View<T, 1>);                  \
+  template void gated_rms_norm_backward<T>(const GatedRmsNormBackwardArgs<T>&);                                    \
   template void causal_conv_silu<T>(const CausalConvInputs<T>&, std::span<const View<T, 2>>, View<T, 2>);          \
   template void causal_conv_silu_backward<T>(const CausalConvInputs<T>&, View<const T, 2>, View<T, 2>, View<T, 2>, \
                                              View<T, 1>, Arena&);

@@ -34,23 +34,22 @@ void gated_rms_norm_ref(View<const T, 2> y, View<const T, 2> z, View<const T, 1>
 }
 
 template <class T>
-void gated_rms_norm_backward_ref(View<const T, 2> y, View<const T, 2> z, View<const T, 1> w, int64_t groups,
-                                 double eps, View<const T, 2> g_out, View<T, 2> gy, View<T, 2> gz, View<T, 1> gw) {
-  const int64_t width = y.shape[1] / groups;
+void gated_rms_norm_backward_ref(const GatedRmsNormBackwardArgs<T>& args) {
+  const int64_t width = args.y.shape[1] / args.groups;
   const double n = static_cast<double>(width);
-  for (int64_t t = 0; t < y.shape[0]; ++t)
-    for (int64_t g = 0; g < groups; ++g) {
+  for (int64_t t = 0; t < args.y.shape[0]; ++t)
+    for (int64_t g = 0; g < args.groups; ++g) {
       double squares = 0, along = 0;
-      auto u = [&](int64_t c) { return static_cast<double>(y(t, c)) * silu(static_cast<double>(z(t, c))); };
-      auto q = [&](int64_t c) { return static_cast<double>(g_out(t, c)) * static_cast<double>(w(c)); };
+      auto u = [&](int64_t c) { return static_cast<double>(args.y(t, c)) * silu(static_cast<double>(args.z(t, c))); };
+      auto q = [&](int64_t c) { return static_cast<double>(args.g_out(t, c)) * static_cast<double>(args.w(c)); };
       for (int64_t c = g * width; c < (g + 1) * width; ++c) squares += u(c) * u(c), along += q(c) * u(c);
-      const double inv = 1 / std::sqrt(squares / n + eps);
+      const double inv = 1 / std::sqrt(squares / n + args.eps);
       for (int64_t c = g * width; c < (g + 1) * width; ++c) {
-        const double v = u(c), gu = inv * (q(c) - v * inv * inv * along / n), zc = static_cast<double>(z(t, c));
-        if (gw) gw(c) += static_cast<T>(static_cast<double>(g_out(t, c)) * v * inv);
-        const double yc = static_cast<double>(y(t, c));
-        gy(t, c) = static_cast<T>(gu * silu(zc));
-        gz(t, c) = static_cast<T>(gu * yc * silu_slope(zc));
+        const double v = u(c), gu = inv * (q(c) - v * inv * inv * along / n), zc = static_cast<double>(args.z(t, c));
+        if (args.gw) args.gw(c) += static_cast<T>(static_cast<double>(args.g_out(t, c)) * v * inv);
+        const double yc = static_cast<double>(args.y(t, c));
+        args.gy(t, c) = static_cast<T>(gu * silu(zc));
+        args.gz(t, c) = static_cast<T>(gu * yc * silu_slope(zc));
       }
     }
 }
@@ -101,8 +100,7 @@ void causal_conv_silu_backward_ref(const CausalConvInputs<T>& in, View<const T, 
 #define QUERN_INSTANTIATE(T)                                                                                  \
   template void gated_rms_norm_ref<T>(View<const T, 2>, View<const T, 2>, View<const T, 1>, int64_t, double,  \
                                       View<T, 2>);                                                            \
-  template void gated_rms_norm_backward_ref<T>(View<const T, 2>, View<const T, 2>, View<const T, 1>, int64_t, \
-                                               double, View<const T, 2>, View<T, 2>, View<T, 2>, View<T, 1>); \
+  template void gated_rms_norm_backward_ref<T>(const GatedRmsNormBackwardArgs<T>&);                           \
   template void causal_conv_silu_ref<T>(const CausalConvInputs<T>&, std::span<const View<T, 2>>, View<T, 2>); \
   template void causal_conv_silu_backward_ref<T>(const CausalConvInputs<T>&, View<const T, 2>, View<T, 2>,    \
                                                  View<T, 2>, View<T, 1>);

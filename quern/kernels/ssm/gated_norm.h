@@ -10,7 +10,16 @@ template <class T>
 void gated_rms_norm(View<const T, 2> y, View<const T, 2> z, View<const T, 1> w, int64_t groups, double eps,
                     View<T, 2> out);
 template <class T>
-void gated_rms_norm_backward(View<const T, 2> y, View<const T, 2> z, View<const T, 1> w, int64_t groups, double eps,
-                             View<const T, 2> g_out, View<T, 2> gy, View<T, 2> gz, View<T, 1> gw);
+struct GatedRmsNormBackwardArgs {
+  View<const T, 2> y, z;  // [T, D]
+  View<const T, 1> w;     // [D]
+  int64_t groups;         // divides D
+  double eps;
+  View<const T, 2> g_out;  // [T, D]
+  View<T, 2> gy, gz;       // [T, D]
+  View<T, 1> gw = {};      // [D], += ; may be null
+};
+template <class T>
+void gated_rms_norm_backward(const GatedRmsNormBackwardArgs<T>& args);
 
 }  // namespace quern::kernels

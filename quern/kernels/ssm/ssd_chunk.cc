@@ -78,8 +78,14 @@ class Forward {
     float* deltas = scratch.take<float>(kSsdChunk * item.heads).data();
     for (int64_t t = begin; t < end; t += kSsdChunk) {
       const int64_t q = std::min(kSsdChunk, end - t);
-      f_.delta(in_.dt.row(t) + item.head, in_.dt.stride[0], in_.bias.data + item.head, static_cast<float>(in_.dt_min),
-               static_cast<float>(in_.dt_max), q, item.heads, deltas);
+      f_.delta({.dt = in_.dt.row(t) + item.head,
+                .dt_row = in_.dt.stride[0],
+                .bias = in_.bias.data + item.head,
+                .lo = static_cast<float>(in_.dt_min),
+                .hi = static_cast<float>(in_.dt_max),
+                .rows = q,
+                .heads = item.heads,
+                .delta = deltas});
       q < kSsdStepRows ? steps(item, t, q, deltas, s) : chunk(item, t, q, deltas, s, w);
     }
     if (!in_place && !states_.empty()) copy_states(states_[static_cast<size_t>(item.segment)], item.head, s, false);
@@ -111,9 +117,17 @@ class Forward {
       const float a = rate(head);
       for (int64_t i = 0; i < q; ++i) {
         const float delta = deltas[i * item.heads + h];
-        f_.step(s.row(h), s.stride[1], z_.N, z_.P, std::exp(a * delta), delta, in_.x.row(t + i) + head * z_.P,
-                in_.b.row(t + i) + item.group * z_.N, in_.c.row(t + i) + item.group * z_.N, in_.d(head),
-                y_.row(t + i) + head * z_.P);
+        f_.step({.s = s.row(h),
+                 .s_row = s.stride[1],
+                 .n_state = z_.N,
+                 .p = z_.P,
+                 .decay = std::exp(a * delta),
+                 .delta = delta,
+                 .x = in_.x.row(t + i) + head * z_.P,
+                 .b = in_.b.row(t + i) + item.group * z_.N,
+                 .c = in_.c.row(t + i) + item.group * z_.N,
+                 .d = in_.d(head),
+                 .y = y_.row(t + i) + head * z_.P});
       }
     }
   }
@@ -122,8 +136,20 @@ class Forward {
              const Buffers& w) const {
     constexpr int64_t Q = kSsdChunk;
     const int64_t N = z_.N, P = z_.P;
-    f_.scale_rows(in_.b.row(t) + item.group * N, in_.b.stride[0], nullptr, q, N, Np_, w.b, Np_);
-    f_.scale_rows(in_.c.row(t) + item.group * N, in_.c.stride[0], nullptr, q, N, Np_, w.c, Np_);
+    f_.scale_rows({.x = in_.b.row(t) + item.group * N,
+                   .x_row = in_.b.stride[0],
+                   .rows = q,
+                   .n = N,
+                   .n_pad = Np_,
+                   .y = w.b,
+                   .y_row = Np_});
+    f_.scale_rows({.x = in_.c.row(t) + item.group * N,
+                   .x_row = in_.c.stride[0],
+                   .rows = q,
+                   .n = N,
+                   .n_pad = Np_,
+                   .y = w.c,
+                   .y_row = Np_});
     transpose(w.b, Np_, q, N, w.bt);
     product({w.c, Np_, 1, w.bt, Q, w.cb, Q, q, pad16(q), N, false, Band::columns});
     for (int64_t h = 0; h < item.heads; ++h) {
@@ -132,18 +158,33 @@ class Forward {
       float* sh = s.row(h);
       SsdChunkRates r;
       r.fill(f_, deltas + h, item.heads, rate(head), q);
-      f_.scale_rows(x, in_.x.stride[0], r.delta, q, P, Pp_, w.u, Pp_);
+      f_.scale_rows(
+          {.x = x, .x_row = in_.x.stride[0], .f = r.delta, .rows = q, .n = P, .n_pad = Pp_, .y = w.u, .y_row = Pp_});
       f_.decay(w.cb, r.s, r.s_lo, q, Q, w.m);
       product({w.m, Q, 1, w.u, Pp_, w.y, Pp_, q, Pp_, q, false, Band::past});
-      f_.scale_rows(w.c, Np_, r.in, q, N, N, w.ce, Np_);
+      f_.scale_rows({.x = w.c, .x_row = Np_, .f = r.in, .rows = q, .n = N, .n_pad = N, .y = w.ce, .y_row = Np_});
       product({w.ce, Np_, 1, sh, s.stride[1], w.y, Pp_, q, Pp_, N, true});
-      f_.blend_rows(w.y, Pp_, nullptr, x, in_.x.stride[0], in_.d(head), q, P, y_.row(t) + head * P, y_.stride[0]);
+      f_.blend_rows({.a = w.y,
+                     .a_row = Pp_,
+                     .b = x,
+                     .b_row = in_.x.stride[0],
+                     .d = in_.d(head),
+                     .rows = q,
+                     .n = P,
+                     .out = y_.row(t) + head * P,
+                     .out_row = y_.stride[0]});
       // The state: every row decays alike; inputs weigh what is left of them at the chunk's end.
-      f_.scale_rows(w.u, Pp_, r.out, q, Pp_, Pp_, w.u, Pp_);
+      f_.scale_rows({.x = w.u, .x_row = Pp_, .f = r.out, .rows = q, .n = Pp_, .n_pad = Pp_, .y = w.u, .y_row = Pp_});
       for (int64_t n = 0; n < N; n += kStateRows) {
         const int64_t rows = std::min(kStateRows, N - n);
-        f_.scale_rows(sh + n * s.stride[1], s.stride[1], same(r.carry), rows, Pp_, Pp_, sh + n * s.stride[1],
-                      s.stride[1]);
+        f_.scale_rows({.x = sh + n * s.stride[1],
+                       .x_row = s.stride[1],
+                       .f = same(r.carry),
+                       .rows = rows,
+                       .n = Pp_,
+                       .n_pad = Pp_,
+                       .y = sh + n * s.stride[1],
+                       .y_row = s.stride[1]});
       }
       product({w.b, 1, Np_, w.u, Pp_, sh, s.stride[1], N, Pp_, q, true});
     }

@@ -49,8 +49,14 @@ class Backward {
     w.states = scratch.take<float>(chunks * item.heads * state).data();
     w.F = scratch.take<float>(item.heads * state).data();
     std::fill_n(w.F, item.heads * state, 0.0f);
-    f_.delta(in_.dt.row(begin) + item.head, in_.dt.stride[0], in_.bias.data + item.head,
-             static_cast<float>(in_.dt_min), static_cast<float>(in_.dt_max), end - begin, item.heads, w.deltas);
+    f_.delta({.dt = in_.dt.row(begin) + item.head,
+              .dt_row = in_.dt.stride[0],
+              .bias = in_.bias.data + item.head,
+              .lo = static_cast<float>(in_.dt_min),
+              .hi = static_cast<float>(in_.dt_max),
+              .rows = end - begin,
+              .heads = item.heads,
+              .delta = w.deltas});
     entering_states(item, begin, end, w);
     for (int64_t k = chunks - 1; k >= 0; --k) chunk(item, begin, k, std::min(Q, end - begin - k * Q), w);
   }
@@ -91,7 +97,14 @@ class Backward {
         SsdChunkRates r;
         r.fill(f_, w.deltas + k * Q * item.heads + h, item.heads, rate(item.head + h), Q);
         for (int64_t i = 0; i < Q; ++i) r.out[i] *= r.delta[i];
-        f_.scale_rows(x_row(t, item.head + h), in_.x.stride[0], r.out, Q, z_.P, Pp_, w.u, Pp_);
+        f_.scale_rows({.x = x_row(t, item.head + h),
+                       .x_row = in_.x.stride[0],
+                       .f = r.out,
+                       .rows = Q,
+                       .n = z_.P,
+                       .n_pad = Pp_,
+                       .y = w.u,
+                       .y_row = Pp_});
         std::copy_n(from, state, to);
         scale(to, r.carry, state);
         product({in_.b.row(t) + item.group * z_.N, 1, in_.b.stride[0], w.u, Pp_, to, Pp_, z_.N, Pp_, Q, true});
@@ -101,8 +114,20 @@ class Backward {
 
   void chunk(const SsdItem& item, int64_t begin, int64_t k, int64_t q, const Buffers& w) const {
     const int64_t t = begin + k * Q, N = z_.N;
-    f_.scale_rows(in_.b.row(t) + item.group * N, in_.b.stride[0], nullptr, q, N, Np_, w.b, Np_);
-    f_.scale_rows(in_.c.row(t) + item.group * N, in_.c.stride[0], nullptr, q, N, Np_, w.c, Np_);
+    f_.scale_rows({.x = in_.b.row(t) + item.group * N,
+                   .x_row = in_.b.stride[0],
+                   .rows = q,
+                   .n = N,
+                   .n_pad = Np_,
+                   .y = w.b,
+                   .y_row = Np_});
+    f_.scale_rows({.x = in_.c.row(t) + item.group * N,
+                   .x_row = in_.c.stride[0],
+                   .rows = q,
+                   .n = N,
+                   .n_pad = Np_,
+                   .y = w.c,
+                   .y_row = Np_});
     transpose(w.b, Np_, q, N, w.bt, Q);
     product({w.c, Np_, 1, w.bt, Q, w.cb, Q, q, pad16(q), N, false, Band::columns});
     std::fill_n(w.gcb, q * Q, 0.0f);
@@ -123,33 +148,50 @@ class Backward {
     float* F = w.F + h * state;
     SsdChunkRates r;
     r.fill(f_, w.deltas + k * Q * item.heads + h, item.heads, A, q);
-    f_.scale_rows(x, in_.x.stride[0], r.delta, q, P, Pp_, w.u, Pp_);
-    f_.scale_rows(gy_.row(t) + head * P, gy_.stride[0], nullptr, q, P, Pp_, w.g, Pp_);
+    f_.scale_rows(
+        {.x = x, .x_row = in_.x.stride[0], .f = r.delta, .rows = q, .n = P, .n_pad = Pp_, .y = w.u, .y_row = Pp_});
+    f_.scale_rows({.x = gy_.row(t) + head * P,
+                   .x_row = gy_.stride[0],
+                   .rows = q,
+                   .n = P,
+                   .n_pad = Pp_,
+                   .y = w.g,
+                   .y_row = Pp_});
 
     transpose(w.u, Pp_, q, P, w.ut, Q);
     product({w.g, Pp_, 1, w.ut, Q, w.gm, Q, q, pad16(q), P, false, Band::columns});
-    f_.decay_backward(w.cb, w.gm, r.s, r.s_lo, q, Q, w.m, w.gcb, w.r);
+    f_.decay_backward(
+        {.cb = w.cb, .dm = w.gm, .hi = r.s, .lo = r.s_lo, .q = q, .row = Q, .to = w.m, .dcb = w.gcb, .r = w.r});
 
     std::array<float, Q> seen, kept, gx_x;  // e^s·C·V, K·B·U, gu·X per row
     transpose(S, Pp_, N, P, w.st, Np_);
     product({w.g, Pp_, 1, w.st, Np_, w.v, Np_, q, Np_, P});
-    f_.row_dots(w.v, Np_, w.c, Np_, q, N, seen.data());
-    f_.add_rows(w.v, Np_, r.in, q, N, w.gc, Np_);
+    f_.row_dots({.a = w.v, .a_row = Np_, .b = w.c, .b_row = Np_, .rows = q, .n = N, .out = seen.data()});
+    f_.add_rows({.x = w.v, .x_row = Np_, .f = r.in, .rows = q, .n = N, .y = w.gc, .y_row = Np_});
     transpose(F, Pp_, N, P, w.ft, Np_);
     product({w.u, Pp_, 1, w.ft, Np_, w.v, Np_, q, Np_, P});
-    f_.row_dots(w.v, Np_, w.b, Np_, q, N, kept.data());
-    f_.add_rows(w.v, Np_, r.out, q, N, w.gb, Np_);
+    f_.row_dots({.a = w.v, .a_row = Np_, .b = w.b, .b_row = Np_, .rows = q, .n = N, .out = kept.data()});
+    f_.add_rows({.x = w.v, .x_row = Np_, .f = r.out, .rows = q, .n = N, .y = w.gb, .y_row = Np_});
 
-    f_.scale_rows(w.b, Np_, r.out, q, N, N, w.ce, Np_);
+    f_.scale_rows({.x = w.b, .x_row = Np_, .f = r.out, .rows = q, .n = N, .n_pad = N, .y = w.ce, .y_row = Np_});
     product({w.ce, Np_, 1, F, Pp_, w.gu, Pp_, q, Pp_, N});
     product({w.m, 1, Q, w.g, Pp_, w.gu, Pp_, q, Pp_, q, true, Band::future});
-    f_.blend_rows(w.gu, Pp_, r.delta, w.g, Pp_, D, q, P, o_.gx.row(t) + head * P, o_.gx.stride[0]);
-    f_.row_dots(w.gu, Pp_, x, in_.x.stride[0], q, P, gx_x.data());
+    f_.blend_rows({.a = w.gu,
+                   .a_row = Pp_,
+                   .f = r.delta,
+                   .b = w.g,
+                   .b_row = Pp_,
+                   .d = D,
+                   .rows = q,
+                   .n = P,
+                   .out = o_.gx.row(t) + head * P,
+                   .out_row = o_.gx.stride[0]});
+    f_.row_dots({.a = w.gu, .a_row = Pp_, .b = x, .b_row = in_.x.stride[0], .rows = q, .n = P, .out = gx_x.data()});
 
     float carried = 0;
-    f_.row_dots(F, state, S, state, 1, state, &carried);
+    f_.row_dots({.a = F, .a_row = state, .b = S, .b_row = state, .rows = 1, .n = state, .out = &carried});
     carried *= r.carry;
-    f_.scale_rows(w.c, Np_, r.in, q, N, N, w.ce, Np_);
+    f_.scale_rows({.x = w.c, .x_row = Np_, .f = r.in, .rows = q, .n = N, .n_pad = N, .y = w.ce, .y_row = Np_});
     scale(F, r.carry, state);
     product({w.ce, 1, Np_, w.g, Pp_, F, Pp_, N, Pp_, q, true});
 
@@ -157,7 +199,7 @@ class Backward {
     decay_gradients(r, w.r, seen.data(), kept.data(), carried, q, g_a.data());
     HeadSums& sum = sums_[item.segment * z_.H + head];
     std::array<float, Q> x_g;
-    f_.row_dots(w.g, Pp_, x, in_.x.stride[0], q, P, x_g.data());
+    f_.row_dots({.a = w.g, .a_row = Pp_, .b = x, .b_row = in_.x.stride[0], .rows = q, .n = P, .out = x_g.data()});
     for (int64_t i = 0; i < q; ++i) {
       const double pre = static_cast<double>(in_.dt(t + i, head)) + static_cast<double>(in_.bias(head)),
                    soft = pre > 20 ? pre : std::log1p(std::exp(pre));

@@ -23,8 +23,7 @@ template <class T>
 void gated_rms_norm_ref(View<const T, 2> y, View<const T, 2> z, View<const T, 1> w, int64_t groups, double eps,
                         View<T, 2> out);
 template <class T>
-void gated_rms_norm_backward_ref(View<const T, 2> y, View<const T, 2> z, View<const T, 1> w, int64_t groups,
-                                 double eps, View<const T, 2> g_out, View<T, 2> gy, View<T, 2> gz, View<T, 1> gw);
+void gated_rms_norm_backward_ref(const GatedRmsNormBackwardArgs<T>& args);
 
 template <class T>
 void causal_conv_silu_ref(const CausalConvInputs<T>& in, std::span<const View<T, 2>> tails, View<T, 2> y);

@@ -88,19 +88,18 @@ void conv_rows(const ConvRows& a, int64_t begin, int64_t end) {
   }
 }
 
-void conv_slope_rows(const ConvRows& a, const float* gy, int64_t gy_row, float* gw, float* gb, int64_t begin,
-                     int64_t end) {
+void conv_slope_rows(const ConvRows& a, ConvSlope slope, int64_t begin, int64_t end) {
   const float* rows[kMaxTaps];
   for (int64_t t = begin; t < end; ++t) {
     tap_rows(a, t, rows);
-    const float* g = gy + t * gy_row;
+    const float* g = slope.gy + t * slope.gy_row;
     float* dv = a.y + t * a.y_row;
     each_vec(a.channels, [&](int64_t c, auto m) {
       const Vf v = convolved(a, rows, c, m), d = load(g + c, m) * vsilu_slope(v, vsigmoid(v));
       store(dv + c, d, m);
-      if (gb) store(gb + c, load(gb + c, m) + d, m);
-      for (int64_t j = 0; gw && j < a.taps; ++j) {
-        float* to = gw + j * a.channels + c;
+      if (slope.gb) store(slope.gb + c, load(slope.gb + c, m) + d, m);
+      for (int64_t j = 0; slope.gw && j < a.taps; ++j) {
+        float* to = slope.gw + j * a.channels + c;
         if (rows[j]) store(to, fma(d, load(rows[j] + c, m), load(to, m)), m);
       }
     });
@@ -140,8 +139,8 @@ inline Vf in_twos(Vf delta) { return delta * vset(1.44269504f); }  // e^(Δ·A) 
 
 // S ← exp(Δ·A)·S + Δ·x·B for all N states of a strip.
 template <class M>
-inline void advance(const ScanRowBlock& a, int64_t t, Vf delta, Vf dx, const float* before, float* now, M m) {
-  const Vf delta2 = in_twos(delta);
+inline void advance(const ScanRowBlock& a, int64_t t, Vf delta, const float* before, float* now, M m) {
+  const Vf delta2 = in_twos(delta), dx = delta * load(a.x + t * a.x_row, m);
   for (int64_t n = 0; n < a.n_state; ++n) {
     const Vf keep_rate = vexp2_down(delta2 * load(a.a + n * a.a_row, m));
     store(now + n * kLanes, fma(keep_rate, load(before + n * kLanes, Full{}), dx * vset(a.b[t * a.b_row + n])),
@@ -193,7 +192,7 @@ inline void scan_row_block_backward(const ScanRowBlock& a, const ScanRowBlockBac
   auto delta_of = [&](int64_t t) { return vsoftplus(load(a.dt + t * a.dt_row, m) + bias); };
   auto forward = [&](int64_t t, const float* before, float* now) {
     const Vf delta = delta_of(t);
-    advance(a, t, delta, delta * load(a.x + t * a.x_row, m), before, now, m);
+    advance(a, t, delta, before, now, m);
   };
   for (int64_t i = 0; i < one; ++i) checkpoints[i] = 0;
   for (int64_t k = 0; k + 1 < blocks; ++k) {

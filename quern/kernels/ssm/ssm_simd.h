@@ -5,30 +5,77 @@
 
 namespace quern::kernels {
 
+// Arguments go by value: a body then keeps them in registers, whatever it stores.
+struct SsdDelta {
+  const float* dt;
+  int64_t dt_row;
+  const float* bias;
+  float lo, hi;
+  int64_t rows, heads;
+  float* delta;  // [rows, heads]
+};
+struct SsdDecayBackward {
+  const float *cb, *dm, *hi, *lo;
+  int64_t q, row;
+  float *to, *dcb, *r;
+};
+struct SsdScaleRows {
+  const float* x;
+  int64_t x_row;
+  const float* f = nullptr;  // null: 1
+  int64_t rows, n, n_pad;
+  float* y;
+  int64_t y_row;
+};
+struct SsdAddRows {
+  const float* x;
+  int64_t x_row;
+  const float* f;
+  int64_t rows, n;
+  float* y;
+  int64_t y_row;
+};
+struct SsdBlendRows {
+  const float* a;
+  int64_t a_row;
+  const float* f = nullptr;  // null: 1
+  const float* b;
+  int64_t b_row;
+  float d;
+  int64_t rows, n;
+  float* out;
+  int64_t out_row;
+};
+struct SsdRowDots {
+  const float* a;
+  int64_t a_row;
+  const float* b;
+  int64_t b_row, rows, n;
+  float* out;  // [rows]
+};
+struct SsdStep {
+  float* s;  // [n_state, p]
+  int64_t s_row, n_state, p;
+  float decay, delta;
+  const float *x, *b, *c;
+  float d;
+  float* y;
+};
+
 struct SsdTable {
-  // delta[i, h] = clamp(softplus(dt[i, h] + bias[h])), rows of delta `heads` long.
-  void (*delta)(const float* dt, int64_t dt_row, const float* bias, float lo, float hi, int64_t rows, int64_t heads,
-                float* delta);
+  void (*delta)(SsdDelta);                           // delta[i, h] = clamp(softplus(dt[i, h] + bias[h]))
   void (*exp)(const float* x, int64_t n, float* y);  // y[i] = exp(min(0, x[i]))
   // m[i, j] = cb[i, j]·exp(s_i − s_j) for j ≤ i; zeros up to the end of a row tile behind it. s = hi + lo: where
   // decays are strong, s is large and neighbors differ by little.
   void (*decay)(const float* cb, const float* hi, const float* lo, int64_t q, int64_t row, float* m);
-  // The same m, and with dm given: dcb[i, j] += dm·exp(s_i − s_j), r[i, j] = dm·m for j ≤ i.
-  void (*decay_backward)(const float* cb, const float* dm, const float* hi, const float* lo, int64_t q, int64_t row,
-                         float* m, float* dcb, float* r);
-  // y[i, c] = f[i]·x[i, c] (f null: 1), zeros from n to n_pad.
-  void (*scale_rows)(const float* x, int64_t x_row, const float* f, int64_t rows, int64_t n, int64_t n_pad, float* y,
-                     int64_t y_row);
-  // y[i, c] += f[i]·x[i, c]
-  void (*add_rows)(const float* x, int64_t x_row, const float* f, int64_t rows, int64_t n, float* y, int64_t y_row);
-  // out[i, c] = f[i]·a[i, c] + d·b[i, c] (f null: 1)
-  void (*blend_rows)(const float* a, int64_t a_row, const float* f, const float* b, int64_t b_row, float d,
-                     int64_t rows, int64_t n, float* out, int64_t out_row);
-  // out[i] = Σ_c a[i, c]·b[i, c]
-  void (*row_dots)(const float* a, int64_t a_row, const float* b, int64_t b_row, int64_t rows, int64_t n, float* out);
+  // The same m (`to`), and with dm given: dcb[i, j] += dm·exp(s_i − s_j), r[i, j] = dm·m for j ≤ i.
+  void (*decay_backward)(SsdDecayBackward);
+  void (*scale_rows)(SsdScaleRows);  // y[i, c] = f[i]·x[i, c], zeros from n to n_pad
+  void (*add_rows)(SsdAddRows);      // y[i, c] += f[i]·x[i, c]
+  void (*blend_rows)(SsdBlendRows);  // out[i, c] = f[i]·a[i, c] + d·b[i, c]
+  void (*row_dots)(SsdRowDots);      // out[i] = Σ_c a[i, c]·b[i, c]
   // One token: s[n, p] ← decay·s[n, p] + b[n]·delta·x[p];  y[p] = Σ_n c[n]·s[n, p] + d·x[p]
-  void (*step)(float* s, int64_t s_row, int64_t n_state, int64_t p, float decay, float delta, const float* x,
-               const float* b, const float* c, float d, float* y);
+  void (*step)(SsdStep);
 };
 extern const SsdTable ssd_avx2, ssd_avx512;
 
@@ -44,6 +91,12 @@ struct ConvRows {
   const float* tail;  // [K−1, C] rows before the segment, or null
   float* y;
   int64_t x_row, y_row, tail_row, channels, taps;
+};
+
+struct ConvSlope {
+  const float* gy;
+  int64_t gy_row;
+  float *gw, *gb;  // may be null
 };
 
 // One strip of at most kLanes channels of the selective scan over one segment.
@@ -73,9 +126,8 @@ struct SsmTable {
   void (*gated_norm)(const GatedNormRows&, int64_t begin, int64_t end);
   void (*gated_norm_backward)(const GatedNormRows&, float* gw, int64_t begin, int64_t end);
   void (*conv)(const ConvRows&, int64_t begin, int64_t end);  // rows of one segment, x and y at its first
-  // dv[t] = gy[t]·SiLU'(v[t]), gw[j, c] += dv·x, gb += dv (both may be null); y: dv
-  void (*conv_slope)(const ConvRows&, const float* gy, int64_t gy_row, float* gw, float* gb, int64_t begin,
-                     int64_t end);
+  // dv[t] = gy[t]·SiLU'(v[t]), gw[j, c] += dv·x, gb += dv; y: dv
+  void (*conv_slope)(const ConvRows&, ConvSlope, int64_t begin, int64_t end);
   // gx[t] = Σ_j w[j]·dv[t + K − 1 − j] over the rows that exist; x: dv, y: gx
   void (*conv_input)(const ConvRows&, int64_t rows, int64_t begin, int64_t end);
   void (*scan)(const ScanRowBlock&);

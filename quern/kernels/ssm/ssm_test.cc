@@ -282,8 +282,15 @@ TEST(GatedNorm, EveryInstructionSetAndGradients) {
                   w = Rows<T>::random(1, width, 3), g = Rows<T>::random(9, width, 4, 2), out(9, width, 1),
                   gy(9, width, 1), gz(9, width, 1), gw = Rows<T>::random(1, width, 5);
           gated_rms_norm<T>(y.in(), z.in(), w.vec_in(), groups, 1e-5, out.view());
-          gated_rms_norm_backward<T>(y.in(), z.in(), w.vec_in(), groups, 1e-5, g.in(), gy.view(), gz.view(),
-                                     gw.vec());
+          gated_rms_norm_backward<T>({.y = y.in(),
+                                      .z = z.in(),
+                                      .w = w.vec_in(),
+                                      .groups = groups,
+                                      .eps = 1e-5,
+                                      .g_out = g.in(),
+                                      .gy = gy.view(),
+                                      .gz = gz.view(),
+                                      .gw = gw.vec()});
           Outputs o;
           for (Rows<T>* r : {&out, &gy, &gz, &gw}) o.add(*r);
           return o;
@@ -292,7 +299,15 @@ TEST(GatedNorm, EveryInstructionSetAndGradients) {
   Rows<double> y = Rows<double>::random(2, 6, 1), z = Rows<double>::random(2, 6, 2),
                w = Rows<double>::random(1, 6, 3), weight = Rows<double>::random(2, 6, 4), out(2, 6), gy(2, 6),
                gz(2, 6), gw(1, 6);
-  gated_rms_norm_backward<double>(y.in(), z.in(), w.vec_in(), 2, 1e-5, weight.in(), gy.view(), gz.view(), gw.vec());
+  gated_rms_norm_backward<double>({.y = y.in(),
+                                   .z = z.in(),
+                                   .w = w.vec_in(),
+                                   .groups = 2,
+                                   .eps = 1e-5,
+                                   .g_out = weight.in(),
+                                   .gy = gy.view(),
+                                   .gz = gz.view(),
+                                   .gw = gw.vec()});
   auto loss = [&] {
     gated_rms_norm<double>(y.in(), z.in(), w.vec_in(), 2, 1e-5, out.view());
     return weighted_sum(out, weight);

@@ -317,9 +317,15 @@ Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
                              c_.n_group, c_.norm_eps, out.view<T, 2>());
   return tape.record(out, {y_TI, gate_v, norm}, [this, y, gate](Grads& g) {
     const Tensor gy = Tensor::empty(y.shape(), y.dtype()), gz = Tensor::empty(y.shape(), y.dtype());
-    kernels::gated_rms_norm_backward<T>(
-        y.view<const T, 2>(), gate.view<const T, 2>(), norm_w_.value.view<const T, 1>(), c_.n_group, c_.norm_eps,
-        g.out().view<const T, 2>(), gy.view<T, 2>(), gz.view<T, 2>(), wanted<T>(g, 2));
+    kernels::gated_rms_norm_backward<T>({.y = y.view<const T, 2>(),
+                                         .z = gate.view<const T, 2>(),
+                                         .w = norm_w_.value.view<const T, 1>(),
+                                         .groups = c_.n_group,
+                                         .eps = c_.norm_eps,
+                                         .g_out = g.out().view<const T, 2>(),
+                                         .gy = gy.view<T, 2>(),
+                                         .gz = gz.view<T, 2>(),
+                                         .gw = wanted<T>(g, 2)});
     g.add(0, gy), g.add(1, gz);
   });
 }

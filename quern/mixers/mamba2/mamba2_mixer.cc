@@ -128,9 +128,15 @@ Var Mamba2Mixer::core(Tape& tape, const Var& p_TW, const Batch& batch, int site)
     Tensor gp = Tensor::empty(p.shape(), p.dtype()), gy = Tensor::empty(y.shape(), y.dtype()),
            gxbc = Tensor::empty(xbc.shape(), xbc.dtype());
     Arena& scratch = thread_arena();
-    kernels::gated_rms_norm_backward<T>(y.view<const T, 2>(), columns<const T>(p, 0, I),
-                                        norm_w_.value.view<const T, 1>(), c_.n_group, c_.norm_eps,
-                                        g.out().view<const T, 2>(), gy.view<T, 2>(), columns<T>(gp, 0, I), wanted(5));
+    kernels::gated_rms_norm_backward<T>({.y = y.view<const T, 2>(),
+                                         .z = columns<const T>(p, 0, I),
+                                         .w = norm_w_.value.view<const T, 1>(),
+                                         .groups = c_.n_group,
+                                         .eps = c_.norm_eps,
+                                         .g_out = g.out().view<const T, 2>(),
+                                         .gy = gy.view<T, 2>(),
+                                         .gz = columns<T>(gp, 0, I),
+                                         .gw = wanted(5)});
     const int64_t GN = c_.n_group * c_.n_state;
     kernels::ssd_backward<T>(ssd_inputs<T>(p, xbc, offsets), gy.view<const T, 2>(),
                              {columns<T>(gxbc, 0, I), columns<T>(gxbc, I, GN), columns<T>(gxbc, I + GN, GN),

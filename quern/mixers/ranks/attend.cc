@@ -56,9 +56,15 @@ Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_TH
            gv = Tensor::empty(v.shape(), v.dtype());
     Arena& scratch = thread_arena();
     Arena::Scope scope(scratch);
-    kernels::attention_backward<T>(q.view<const T, 3>(), k.view<const T, 3>(), v.view<const T, 3>(),
-                                   out.view<const T, 3>(), lse.view<const T, 2>(), g.out().view<const T, 3>(),
-                                   offsets, kernel_options(o), {gq.view<T, 3>(), gk.view<T, 3>(), gv.view<T, 3>()},
+    kernels::attention_backward<T>({.q = q.view<const T, 3>(),
+                                    .k = k.view<const T, 3>(),
+                                    .v = v.view<const T, 3>(),
+                                    .o = out.view<const T, 3>(),
+                                    .lse = lse.view<const T, 2>(),
+                                    .go = g.out().view<const T, 3>(),
+                                    .offsets = offsets,
+                                    .options = kernel_options(o),
+                                    .grads = {gq.view<T, 3>(), gk.view<T, 3>(), gv.view<T, 3>()}},
                                    scratch);
     g.add(0, gq);
     g.add(1, gk);
