@@ -158,7 +158,7 @@ double ask_codebook(const DictionaryOptions& o, const Store& s, uint64_t seed) {
   m.keys = chunk_codes.data();
   Arena scratch;
   vq_forward<float>(options, {view(s.keys), view(s.keys), view(s.values), o.scale}, {codes.data(), columns.data()}, m,
-                    View<float, 2>(out.data(), view(s.keys).shape), {}, {}, scratch);
+                    {.out = View<float, 2>(out.data(), view(s.keys).shape)}, scratch);
   m.keys = columns.data(), m.live = o.rows;
   for (int64_t n = 0; n < o.rows; ++n) m.counts[n] = std::max(m.counts[n], 1e-30f);
   return share_right(s, read_all(options.reading(), m, ones.data(), o.scale, s.queries, scratch));

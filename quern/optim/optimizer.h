@@ -70,6 +70,13 @@ struct LogicalMatrices {
   int64_t count, rows, columns;
 };
 
+// Elements [at, at + n) of a slot, and their part of the orthogonalized direction of a [rows, columns] matrix.
+struct MatrixPiece {
+  int64_t at, n;
+  const float* direction;  // [n]
+  int64_t rows, columns;
+};
+
 // An optimizer in three acts, of which only the middle one needs a matrix whole: so pieces can do the first and the
 // last where they lie. `at` and `n` are elements of the slot's piece.
 class MatrixOptimizer : public Optimizer {
@@ -80,9 +87,8 @@ class MatrixOptimizer : public Optimizer {
   // u = the direction before it is orthogonalized; moves the state.
   virtual void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const = 0;
   virtual void orthogonalize(View<float, 2> u) const = 0;
-  // The value follows the orthogonalized direction o of a [rows, columns] matrix.
-  virtual void apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
-                     int64_t columns) const = 0;
+  // The value follows the orthogonalized direction.
+  virtual void apply(OptimizerSlot& slot, const MatrixPiece& piece, const OptimizerStep& s) const = 0;
 };
 
 // f(i) for every item, whose count is not looked at: large matrices one after the other with all threads, small ones

@@ -66,7 +66,7 @@ std::map<std::string, Measured> measured(Communicator& c, const TreeBenchOptions
     return watch.seconds();
   };
   auto whole = [&](const RankAttentionOptions& way, ExchangeMemory& memory) {
-    return timed([&] { rank_attention(c, q, k, v, counts, way, memory); });
+    return timed([&] { rank_attention(c, {.q = q, .k = k, .v = v, .counts = counts}, way, memory); });
   };
   auto joining = [&](const RankAttentionOptions& way) {
     if (way.form != ShardForm::reduce) return 0.0;

@@ -45,7 +45,10 @@ Var AttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int
   q_THd = rope(tape, q_THd, batch.positions, inv_freq_, c_.rope.pairing);
   k_THd = rope(tape, k_THd, batch.positions, inv_freq_, c_.rope.pairing);
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};
-  return linear(tape, reshape(tape, attend(tape, q_THd, k_THd, v_THd, batch, site, o), {T, c_.n_head * d}), o_);
+  return linear(tape,
+                reshape(tape, attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
+                        {T, c_.n_head * d}),
+                o_);
 }
 
 namespace mixers {

@@ -100,8 +100,8 @@ std::vector<Var> CcaMixer::queries_keys(Tape& tape, const Var& z_TC, const Batch
   std::vector<Tensor*> tails;
   for (SequenceState* s : batch.states) tails.push_back(&s->fixed(site, kConvTail));
   auto present = [](Parameter& x) { return x.defined() ? &x : nullptr; };
-  return latent_qk(tape, c_, z_TC, {present(dw_w_), present(dw_b_), present(gc_w_), present(gc_b_), &temp_}, batch,
-                   inv_freq_, tails);
+  return latent_qk(tape, c_, {.z_TC = z_TC, .inv_freq = inv_freq_, .tails = tails},
+                   {present(dw_w_), present(dw_b_), present(gc_w_), present(gc_b_), &temp_}, batch);
 }
 
 std::vector<Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site) {
@@ -217,7 +217,10 @@ Var CcaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site)
   std::vector<Var> qkv = queries_keys_values(tape, p, batch, site);
   Var v_THd = reshape(tape, qkv[2], {T, c_.n_head_kv, d});
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};
-  return linear(tape, reshape(tape, attend(tape, qkv[0], qkv[1], v_THd, batch, site, o), {T, c_.q_width()}), o_);
+  return linear(tape,
+                reshape(tape, attend(tape, {.q_THd = qkv[0], .k_THd = qkv[1], .v_THd = v_THd}, batch, site, o),
+                        {T, c_.q_width()}),
+                o_);
 }
 
 namespace mixers {

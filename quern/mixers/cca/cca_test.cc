@@ -134,7 +134,7 @@ TEST(Cca, TheWordBeforeTheFirstIsTheDepthwiseBias) {
             gc_b = set({4}, {0.1, 0.2, 0.3, 0.4}), temp = set({1}, {1});
   Tensor z = Tensor::of<double>({1, 4}, {-1, 0.5, 2, -3});
   Tape t(Tape::inference);
-  auto qk = latent_qk(t, c, Var(z), {&dw_w, &dw_b, &gc_w, &gc_b, &temp}, Batch::single(1), {}, {});
+  auto qk = latent_qk(t, c, {.z_TC = Var(z)}, {&dw_w, &dw_b, &gc_w, &gc_b, &temp}, Batch::single(1));
   double u0[4] = {2 * -1 + 3.0, 2 * 0.5 - 1.0, 2 + 0.5, -3 + 0.25};
   double y[4] = {3 + u0[0] + 0.1, -1 + u0[1] + 0.2, 0.5 + 0.5 * u0[2] + 0.3, 0.25 + 2 * u0[3] + 0.4};
   for (int head = 0; head < 2; ++head) {

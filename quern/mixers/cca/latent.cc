@@ -171,24 +171,24 @@ Tensor effective_temperature(const CcaConfig& c, const Tensor& temp) {
   return e;
 }
 
-std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const Var& z_TC, const LatentParameters& q,
-                           const Batch& batch, std::span<const double> inv_freq, std::vector<Tensor*> tails) {
+std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const LatentInputs& x, const LatentParameters& q,
+                           const Batch& batch) {
   auto p = std::make_shared<Plan>();
   p->c = c;
   p->rows = batch.offsets;
   p->z_rows = with_halo_batch(batch.offsets, c.history());
   p->u_rows = with_halo_batch(batch.offsets, std::max<int64_t>(c.time1 - 1, 0));
   auto leaf = [&](Parameter* x) { return x ? tape.param(*x) : Var(); };
-  std::vector<Var> in = {z_TC, leaf(q.dw_w), leaf(q.dw_b), leaf(q.gc_w), leaf(q.gc_b), leaf(q.temp)};
+  std::vector<Var> in = {x.z_TC, leaf(q.dw_w), leaf(q.dw_b), leaf(q.gc_w), leaf(q.gc_b), leaf(q.temp)};
   p->dw_w = in[1].value;
   p->gc_w = in[3].value;
   p->temp = in[5].value;
-  const Tensor z = z_TC.value;
+  const Tensor z = x.z_TC.value;
   int64_t T_ = z.dim(0), d = c.head_dim;
   double root = std::sqrt(static_cast<double>(d));
   Tensor qs = Tensor::empty({T_, c.n_head, d}, z.dtype()), ks = Tensor::empty({T_, c.n_head_kv, d}, z.dtype());
   return with_float(z.dtype(), [&]<class T>() {
-    p->zz = with_history<T>(z, *p, tails);
+    p->zz = with_history<T>(z, *p, x.tails);
     convolve<T>(*p, z, in[2], in[4]);
     p->norm_q = Tensor::empty({T_, c.n_head}, z.dtype());
     p->norm_k = Tensor::empty({T_, c.n_head_kv}, z.dtype());
@@ -197,14 +197,14 @@ std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const Var& z_TC, cons
                         p->norm_q.view<T, 2>());
     kernels::l2_norm<T>(heads<const T>(p->s, d, c.n_head, c.n_head_kv), temp.view<const T, 1>(), root, c.l2_eps,
                         ks.view<T, 3>(), p->norm_k.view<T, 2>());
-    if (!inv_freq.empty()) {
-      Shape table = {T_, static_cast<int64_t>(inv_freq.size())};
+    if (!x.inv_freq.empty()) {
+      Shape table = {T_, static_cast<int64_t>(x.inv_freq.size())};
       p->cos = Tensor::empty(table, z.dtype());
       p->sin = Tensor::empty(table, z.dtype());
-      kernels::rope_table<T>(batch.positions, inv_freq, p->cos.view<T, 2>(), p->sin.view<T, 2>());
-      for (const Tensor& x : {qs, ks})
-        kernels::rope<T>(x.view<const T, 3>(), p->cos.view<const T, 2>(), p->sin.view<const T, 2>(), c.rope.pairing,
-                         false, x.view<T, 3>());
+      kernels::rope_table<T>(batch.positions, x.inv_freq, p->cos.view<T, 2>(), p->sin.view<T, 2>());
+      for (const Tensor& of : {qs, ks})
+        kernels::rope<T>(of.view<const T, 3>(), p->cos.view<const T, 2>(), p->sin.view<const T, 2>(), c.rope.pairing,
+                         false, of.view<T, 3>());
     }
     return tape.record_many({qs, ks}, in, [p](Grads& g) { backward<T>(p, g); });
   });

@@ -12,10 +12,14 @@ struct LatentParameters {
   Parameter* temp;                       // [Hkv]
 };
 
-// tails: [segments][P, C] rows of z before each segment, or empty (zeros). When given they are replaced by the new
-// ones.
-std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const Var& z_TC, const LatentParameters& p,
-                           const Batch& batch, std::span<const double> inv_freq, std::vector<Tensor*> tails);
+struct LatentInputs {
+  Var z_TC;
+  std::span<const double> inv_freq = {};  // rotary frequencies; none: heads are not rotated
+  // [segments][P, C] rows of z before each segment, replaced by the new ones; none: zeros.
+  std::vector<Tensor*> tails = {};
+};
+std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const LatentInputs& x, const LatentParameters& p,
+                           const Batch& batch);
 
 // T, or exp(T) where the form asks for it; the gradient of the latter is scaled by exp(T) again.
 Tensor effective_temperature(const CcaConfig& c, const Tensor& temp);

@@ -56,8 +56,7 @@ void fast_weights(const FastWeights<T>& x, T* state, View<T, 2> out, T* kept, Ar
 }
 
 template <class T>
-void fast_weights_backward(const FastWeights<T>& x, const T* kept, View<const T, 2> gout, View<T, 2> gq,
-                           View<T, 2> gk, View<T, 2> gv, View<T, 1> gg, View<T, 1> gbeta, Arena& scratch) {
+void fast_weights_backward(const FastWeights<T>& x, const FastWeightsBackwardArgs<T>& in, Arena& scratch) {
   Arena::Scope scope(scratch);
   const int64_t n = x.q.shape[0], d = x.q.shape[1], dv = x.v.shape[1], S = d * dv;
   T* states = scratch.take<T>((kFastWeightsKept + 1) * S).data();  // before each token of a stretch, and behind it
@@ -66,7 +65,7 @@ void fast_weights_backward(const FastWeights<T>& x, const T* kept, View<const T,
   std::fill_n(gs, S, T(0));
   for (int64_t stretch = (n - 1) / kFastWeightsKept; n > 0 && stretch >= 0; --stretch) {
     const int64_t begin = stretch * kFastWeightsKept, end = std::min(n, begin + kFastWeightsKept);
-    std::copy_n(kept + stretch * S, S, states);
+    std::copy_n(in.kept + stretch * S, S, states);
     for (int64_t t = begin; t < end; ++t) {
       T* now = states + (t - begin) * S;
       std::copy_n(now, S, now + S);
@@ -74,33 +73,32 @@ void fast_weights_backward(const FastWeights<T>& x, const T* kept, View<const T,
     }
     for (int64_t t = end - 1; t >= begin; --t) {
       const T *before = states + (t - begin) * S, *after = before + S, *lack = lacks + (t - begin) * dv,
-              *k = x.k.row(t), *go = gout.row(t);
+              *k = x.k.row(t), *go = in.gout.row(t);
       const T beta = x.beta ? x.beta(t) : T(1), decay = x.g ? std::exp(x.g(t)) : T(1);
-      std::fill_n(gq.row(t), d, T(0)), std::fill_n(gk.row(t), d, T(0));
-      across<T>(after, go, d, dv, T(1), gq.row(t));
+      std::fill_n(in.gq.row(t), d, T(0)), std::fill_n(in.gk.row(t), d, T(0));
+      across<T>(after, go, d, dv, T(1), in.gq.row(t));
       write<T>(gs, x.q.row(t), go, d, dv);
       read<T>(gs, k, d, dv, du);
       for (int64_t c = 0; c < dv; ++c) u[c] = beta * lack[c];
-      across<T>(gs, u, d, dv, T(1), gk.row(t));
-      if (x.beta) gbeta(t) = RowMath<T>::dot(dv, du, lack);
+      across<T>(gs, u, d, dv, T(1), in.gk.row(t));
+      if (x.beta) in.gbeta(t) = RowMath<T>::dot(dv, du, lack);
       RowMath<T>::scale(dv, beta, du);
-      std::copy_n(du, dv, gv.row(t));
+      std::copy_n(du, dv, in.gv.row(t));
       if (x.correct) {
-        across<T>(before, du, d, dv, -decay, gk.row(t));
+        across<T>(before, du, d, dv, -decay, in.gk.row(t));
         RowMath<T>::scale(dv, T(-1), du);
         write<T>(gs, k, du, d, dv);
       }
       if (!x.g) continue;
-      gg(t) = decay * RowMath<T>::dot(S, gs, before);
+      in.gg(t) = decay * RowMath<T>::dot(S, gs, before);
       RowMath<T>::scale(S, decay, gs);
     }
   }
 }
 
-#define QUERN_FAST_WEIGHTS(T)                                                                                       \
-  template void fast_weights<T>(const FastWeights<T>&, T*, View<T, 2>, T*, Arena&);                                 \
-  template void fast_weights_backward<T>(const FastWeights<T>&, const T*, View<const T, 2>, View<T, 2>, View<T, 2>, \
-                                         View<T, 2>, View<T, 1>, View<T, 1>, Arena&);
+#define QUERN_FAST_WEIGHTS(T)                                                       \
+  template void fast_weights<T>(const FastWeights<T>&, T*, View<T, 2>, T*, Arena&); \
+  template void fast_weights_backward<T>(const FastWeights<T>&, const FastWeightsBackwardArgs<T>&, Arena&);
 QUERN_FAST_WEIGHTS(float)
 QUERN_FAST_WEIGHTS(double)
 #undef QUERN_FAST_WEIGHTS

@@ -28,9 +28,15 @@ struct FastWeights {
 template <class T>
 void fast_weights(const FastWeights<T>& x, T* state, View<T, 2> out, T* kept, Arena& scratch);
 
-// From an empty state; all written, gg and gbeta only where there are decays and rates.
+// From an empty state; all gradients are written, gg and gbeta only where there are decays and rates.
 template <class T>
-void fast_weights_backward(const FastWeights<T>& x, const T* kept, View<const T, 2> gout, View<T, 2> gq,
-                           View<T, 2> gk, View<T, 2> gv, View<T, 1> gg, View<T, 1> gbeta, Arena& scratch);
+struct FastWeightsBackwardArgs {
+  const T* kept;
+  View<const T, 2> gout;           // [T, dv]
+  View<T, 2> gq, gk, gv;           // like q, k and v
+  View<T, 1> gg = {}, gbeta = {};  // [T]
+};
+template <class T>
+void fast_weights_backward(const FastWeights<T>& x, const FastWeightsBackwardArgs<T>& in, Arena& scratch);
 
 }  // namespace quern

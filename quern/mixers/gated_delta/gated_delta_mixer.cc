@@ -98,7 +98,8 @@ Var GatedDeltaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, in
             a = c_.decay ? linear(tape, x_TD, a_) : Var();
   MemoryGates gates{.b = &b};
   if (c_.decay) gates.a = &a, gates.a_log = &a_log_, gates.dt_bias = &dt_bias_;
-  Var o = memory_heads(tape, q, k, heads(p[2]), gates, true, batch, site);
+  Var o = memory_heads(tape, {.q_THd = q, .k_THd = k, .v_THd = heads(p[2]), .gates = gates, .correct = true}, batch,
+                       site);
   o = reshape(tape, rms_norm(tape, reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, I});
   if (c_.gate) o = mul(tape, o, activate(tape, kernels::Activation::silu, linear(tape, x_TD, gate_)));
   return linear(tape, o, out_);

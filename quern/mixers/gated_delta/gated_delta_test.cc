@@ -32,8 +32,15 @@ void expect_golden(const std::string& name, bool correct, double tolerance) {
   std::vector<T> state(static_cast<size_t>(d * dv), T(0)), kept(static_cast<size_t>(stretches * d * dv));
   Arena scratch;
   fast_weights<T>(x, state.data(), out.view<T, 2>(), kept.data(), scratch);
-  fast_weights_backward<T>(x, kept.data(), weight.view<const T, 2>(), gq.view<T, 2>(), gk.view<T, 2>(),
-                           gv.view<T, 2>(), gg.view<T, 1>(), gbeta.view<T, 1>(), scratch);
+  fast_weights_backward<T>(x,
+                           {.kept = kept.data(),
+                            .gout = weight.view<const T, 2>(),
+                            .gq = gq.view<T, 2>(),
+                            .gk = gk.view<T, 2>(),
+                            .gv = gv.view<T, 2>(),
+                            .gg = gg.view<T, 1>(),
+                            .gbeta = gbeta.view<T, 1>()},
+                           scratch);
   expect_near(out, golden("out"), tolerance, name + " out");
   expect_near(gq, golden("gq"), tolerance, name + " gq");
   expect_near(gk, golden("gk"), tolerance, name + " gk");

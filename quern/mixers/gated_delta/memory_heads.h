@@ -11,8 +11,13 @@ struct MemoryGates {
   Parameter *a_log = nullptr, *dt_bias = nullptr;  // [H], with a
 };
 
+struct MemoryHeads {
+  Var q_THd, k_THd, v_THd;  // [T, H, d], [T, H, d], [T, H, dv]
+  MemoryGates gates = {};
+  bool correct = false;  // the delta rule: a write replaces what its key read
+};
+
 StatePart memory_part(int64_t n_head, int64_t head_dim, DType kv);
-Var memory_heads(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const MemoryGates& gates,
-                 bool correct, const Batch& batch, int site);
+Var memory_heads(Tape& tape, const MemoryHeads& in, const Batch& batch, int site);
 
 }  // namespace quern

@@ -58,7 +58,7 @@ Var LinearAttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batc
   auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
   auto direction = [&](const Var& x) { return c_.unit ? l2_norm(tape, heads(x), nullptr, 1, kUnitEps) : heads(x); };
   const Var q = direction(p[0]), k = direction(p[1]);
-  const Var o = memory_heads(tape, q, k, heads(p[2]), {}, false, batch, site);
+  const Var o = memory_heads(tape, {.q_THd = q, .k_THd = k, .v_THd = heads(p[2])}, batch, site);
   return linear(tape, reshape(tape, rms_norm(tape, reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, H * d}),
                 out_);
 }

@@ -178,13 +178,14 @@ Var Mamba1Mixer::convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, in
   });
 }
 
-Var Mamba1Mixer::scan(Tape& tape, const Var& u_TC, const Var& dt_TC, const Var& bc_T2N, const Var& z_TC, int64_t head,
-                      const Batch& batch, int site) {
+Var Mamba1Mixer::scan(Tape& tape, const HeadInputs& of, const Batch& batch, int site) {
+  const int64_t head = of.head;
   const std::vector<Var> inputs = {
-      u_TC, dt_TC, bc_T2N, z_TC, tape.param(a_log_), tape.param(d_), tape.param(dt_bias_)};
+      of.u_TC, of.dt_TC, of.bc_T2N, of.z_TC, tape.param(a_log_), tape.param(d_), tape.param(dt_bias_)};
   Tensor all = decay_HNC_.defined() && !tape.recording() ? decay_HNC_ : decays(a_log_.value),
          a = matrix_of(all, head);
-  Tensor u = u_TC.value, dt = dt_TC.value, bc = bc_T2N.value, z = z_TC.value, y = Tensor::empty(u.shape(), u.dtype());
+  Tensor u = of.u_TC.value, dt = of.dt_TC.value, bc = of.bc_T2N.value, z = of.z_TC.value,
+         y = Tensor::empty(u.shape(), u.dtype());
   return with_float(u.dtype(), [&]<class T>() {
     auto in = [this, u, dt, bc, z, a, head](int64_t first, int64_t n, std::span<const int32_t> offsets) {
       auto rows = [first, n](const Tensor& x) { return x.narrow(0, first, n).view<const T, 2>(); };
@@ -242,7 +243,9 @@ Var Mamba1Mixer::scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t
   Var u_TC = window(tape, u_TI, head * C, C), z_TC = window(tape, xz_T2I, c_.inner + head * C, C);
   Var s = project(u_TC, x_proj_, packed_x_);
   Var dt_TC = project(window(tape, s, 0, R), dt_proj_, packed_dt_);
-  return scan(tape, u_TC, dt_TC, window(tape, s, R, 2 * c_.n_state), z_TC, head, batch, site);
+  return scan(
+      tape, {.head = head, .u_TC = u_TC, .dt_TC = dt_TC, .bc_T2N = window(tape, s, R, 2 * c_.n_state), .z_TC = z_TC},
+      batch, site);
 }
 
 Var Mamba1Mixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {

@@ -44,8 +44,11 @@ class Mamba1Mixer : public Mixer {
   Var convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, int site);
   // One head's channels: u [T, I / heads] after the convolution.
   Var scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t head, const Batch& batch, int site);
-  Var scan(Tape& tape, const Var& u_TC, const Var& dt_TC, const Var& bc_T2N, const Var& z_TC, int64_t head,
-           const Batch& batch, int site);
+  struct HeadInputs {
+    int64_t head;
+    Var u_TC, dt_TC, bc_T2N, z_TC;
+  };
+  Var scan(Tape& tape, const HeadInputs& of, const Batch& batch, int site);
 
   Mamba1Config c_;
   Linear in_, out_;

@@ -70,9 +70,15 @@ void ovq_forward(const OvqOptions& o, const OvqTokens<T>& x, OvqMemory<T>& memor
 // The same by the book: running means moved token by token, a softmax written out for every query.
 void ovq_forward_ref(const OvqOptions& o, const OvqTokens<double>& x, View<double, 2> out, View<int32_t, 1> rows);
 
-// From an empty memory. Gradients are written; returns that of the scale s.
+// From an empty memory. Returns the gradient of the scale s.
 template <class T>
-double ovq_backward(const OvqOptions& o, const OvqTokens<T>& x, View<const T, 2> out, const OvqKept<T>& kept,
-                    View<const T, 2> gout, View<T, 2> gq, View<T, 2> gk, View<T, 2> gv, Arena& scratch);
+struct OvqBackwardArgs {
+  View<const T, 2> out;  // [T, dv]
+  OvqKept<T> kept;
+  View<const T, 2> gout;  // [T, dv]
+  View<T, 2> gq, gk, gv;  // like q, k and v; written
+};
+template <class T>
+double ovq_backward(const OvqOptions& o, const OvqTokens<T>& x, const OvqBackwardArgs<T>& in, Arena& scratch);
 
 }  // namespace quern

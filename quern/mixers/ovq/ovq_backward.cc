@@ -108,9 +108,11 @@ class Replay {
     T* lacking = nullptr;
     if (o_.delta_values) {
       lacking = scratch_.take<T>(o_.chunk * dv_).data();
-      ovq_lacking(o_, memory, d_, dv_, divisor(), static_cast<T>(x_.scale), lacking, scratch_);
+      ovq_lacking(o_, memory,
+                  {.d = d_, .dv = dv_, .divisor = divisor(), .scale = static_cast<T>(x_.scale), .lacking = lacking},
+                  scratch_);
     }
-    ovq_write<T>(o_, memory, d_, dv_, now, live, lacking);
+    ovq_write<T>(o_, memory, {.d = d_, .dv = dv_, .rows = now, .live_after = live, .lacking = lacking});
     for (const Old& old : w.rows) mirror(old.row);
     log_.push_back(std::move(w));
   }
@@ -140,30 +142,29 @@ void readout_backward(const OvqReading<T>& r, const OvqTransposed<T>& t, View<co
     for (int64_t a = 0; a < l; ++a)
       for (int64_t c = 0; c < r.dv; ++c) go(a, c) = -gvalue(i + a, c);
     g.q = gk.slice(i, i + l);
-    ovq_read_backward<T>(r, t, k.slice(i, i + l), o, e, go, g, scratch);
+    ovq_read_backward<T>(r, t, {.q = k.slice(i, i + l), .out = o, .lse = e, .gout = go}, g, scratch);
   }
 }
 
 }  // namespace
 
 template <class T>
-double ovq_backward(const OvqOptions& o, const OvqTokens<T>& x, View<const T, 2> out, const OvqKept<T>& kept,
-                    View<const T, 2> gout, View<T, 2> gq, View<T, 2> gk, View<T, 2> gv, Arena& scratch) {
+double ovq_backward(const OvqOptions& o, const OvqTokens<T>& x, const OvqBackwardArgs<T>& in, Arena& scratch) {
   Arena::Scope scope(scratch);
   const int64_t n = x.q.shape[0], d = x.q.shape[1], dv = x.v.shape[1], C = o.chunk, chunks = (n + C - 1) / C;
-  Replay<T> past(o, x, kept.rows, scratch);
+  Replay<T> past(o, x, in.kept.rows, scratch);
   OvqReadGrads<T> g{};
   g.keys = scratch.take<T>(o.rows * d).data(), g.values = scratch.take<T>(o.rows * dv).data();
   std::fill_n(g.keys, o.rows * d, T(0)), std::fill_n(g.values, o.rows * dv, T(0));
   for (int64_t t = 0; t < n; ++t) {
-    std::fill_n(gq.row(t), d, T(0)), std::fill_n(gk.row(t), d, T(0)), std::fill_n(gv.row(t), dv, T(0));
+    std::fill_n(in.gq.row(t), d, T(0)), std::fill_n(in.gk.row(t), d, T(0)), std::fill_n(in.gv.row(t), dv, T(0));
   }
   for (int64_t r = chunks - 1; r >= 0; --r) {
     const int64_t begin = r * C, length = past.chunk_length(r);
-    const View<T, 2> gk_r = gk.slice(begin, begin + length), gv_r = gv.slice(begin, begin + length);
+    const View<T, 2> gk_r = in.gk.slice(begin, begin + length), gv_r = in.gv.slice(begin, begin + length);
     if (r + 1 < chunks) {  // what later chunks gave the rows that these tokens went into
       for (int64_t i = 0; i < length; ++i) {
-        const int64_t row = kept.rows(begin + i);
+        const int64_t row = in.kept.rows(begin + i);
         RowMath<T>::add(d, T(1), g.keys + row * d, gk_r.row(i));
         RowMath<T>::add(dv, T(1), g.values + row * dv, gv_r.row(i));
       }
@@ -187,17 +188,20 @@ double ovq_backward(const OvqOptions& o, const OvqTokens<T>& x, View<const T, 2>
     for (int64_t i = 0; i < length; i += kOvqQueries) {
       const int64_t at = begin + i, to = at + std::min(kOvqQueries, length - i);
       reading.first = i;
-      g.q = gq.slice(at, to);
-      ovq_read_backward<T>(reading, turned, x.q.slice(at, to), out.slice(at, to), kept.lse.slice(at, to),
-                           gout.slice(at, to), g, scratch);
+      g.q = in.gq.slice(at, to);
+      ovq_read_backward<T>(reading, turned,
+                           {.q = x.q.slice(at, to),
+                            .out = in.out.slice(at, to),
+                            .lse = in.kept.lse.slice(at, to),
+                            .gout = in.gout.slice(at, to)},
+                           g, scratch);
     }
   }
   return g.scale;
 }
 
-#define QUERN_OVQ_BACKWARD(T)                                                                                  \
-  template double ovq_backward<T>(const OvqOptions&, const OvqTokens<T>&, View<const T, 2>, const OvqKept<T>&, \
-                                  View<const T, 2>, View<T, 2>, View<T, 2>, View<T, 2>, Arena&);
+#define QUERN_OVQ_BACKWARD(T) \
+  template double ovq_backward<T>(const OvqOptions&, const OvqTokens<T>&, const OvqBackwardArgs<T>&, Arena&);
 QUERN_OVQ_BACKWARD(float)
 QUERN_OVQ_BACKWARD(double)
 #undef QUERN_OVQ_BACKWARD

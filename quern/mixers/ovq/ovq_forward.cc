@@ -28,39 +28,38 @@ OvqMemory<T> OvqMemory<T>::in(T* at, const OvqOptions& o, int64_t d, int64_t dv)
 }
 
 template <class T>
-void ovq_write(const OvqOptions& o, OvqMemory<T>& m, int64_t d, int64_t dv, const int32_t* rows, int64_t live_after,
-               const T* lacking) {
+void ovq_write(const OvqOptions& o, OvqMemory<T>& m, const OvqWriteArgs<T>& in) {
   const int64_t stride = ovq_key_stride(o.rows), chunk_stride = ovq_key_stride(o.chunk);
   for (int64_t i = 0; i < o.chunk; ++i) {
-    const int64_t a = rows[i];
-    QUERN_CHECK(a >= 0 && a < live_after, "row {} of {}", a, live_after);
+    const int64_t a = in.rows[i];
+    QUERN_CHECK(a >= 0 && a < in.live_after, "row {} of {}", a, in.live_after);
     T* count = m.counts + a;
-    T* value = m.values + a * dv;
-    if (lacking && *count > 0) RowMath<T>::scale(dv, (*count + 1) / *count, value);
+    T* value = m.values + a * in.dv;
+    if (in.lacking && *count > 0) RowMath<T>::scale(in.dv, (*count + 1) / *count, value);
     *count += 1;
-    for (int64_t c = 0; c < d; ++c) m.keys[c * stride + a] += m.chunk_keys[c * chunk_stride + i];
-    if (!lacking) RowMath<T>::add(dv, T(1), m.chunk_values + i * dv, value);
+    for (int64_t c = 0; c < in.d; ++c) m.keys[c * stride + a] += m.chunk_keys[c * chunk_stride + i];
+    if (!in.lacking) RowMath<T>::add(in.dv, T(1), m.chunk_values + i * in.dv, value);
   }
-  if (lacking)
-    for (int64_t i = 0; i < o.chunk; ++i) RowMath<T>::add(dv, T(1), lacking + i * dv, m.values + rows[i] * dv);
-  m.live = live_after;
+  if (in.lacking)
+    for (int64_t i = 0; i < o.chunk; ++i)
+      RowMath<T>::add(in.dv, T(1), in.lacking + i * in.dv, m.values + in.rows[i] * in.dv);
+  m.live = in.live_after;
 }
 
 template <class T>
-void ovq_lacking(const OvqOptions& o, const OvqMemory<T>& m, int64_t d, int64_t dv, const T* divisor, T scale,
-                 T* lacking, Arena& scratch) {
+void ovq_lacking(const OvqOptions& o, const OvqMemory<T>& m, const OvqLackingArgs<T>& in, Arena& scratch) {
   Arena::Scope scope(scratch);
-  std::copy_n(m.chunk_values, o.chunk * dv, lacking);
+  std::copy_n(m.chunk_values, o.chunk * in.dv, in.lacking);
   if (m.live == 0) return;
   const int64_t chunk_stride = ovq_key_stride(o.chunk);
-  T *keys = scratch.take<T>(kOvqQueries * d).data(), *read = scratch.take<T>(kOvqQueries * dv).data();
-  const OvqReading<T> r{o, m, d, dv, divisor, scale};
+  T *keys = scratch.take<T>(kOvqQueries * in.d).data(), *read = scratch.take<T>(kOvqQueries * in.dv).data();
+  const OvqReading<T> r{o, m, in.d, in.dv, in.divisor, in.scale};
   for (int64_t i = 0; i < o.chunk; i += kOvqQueries) {
     const int64_t l = std::min(kOvqQueries, o.chunk - i);
     for (int64_t t = 0; t < l; ++t)
-      for (int64_t c = 0; c < d; ++c) keys[t * d + c] = m.chunk_keys[c * chunk_stride + i + t];
-    ovq_read(r, View<const T, 2>(keys, {l, d}), View<T, 2>(read, {l, dv}), View<T, 1>(), scratch);
-    RowMath<T>::add(l * dv, T(-1), read, lacking + i * dv);
+      for (int64_t c = 0; c < in.d; ++c) keys[t * in.d + c] = m.chunk_keys[c * chunk_stride + i + t];
+    ovq_read(r, View<const T, 2>(keys, {l, in.d}), View<T, 2>(read, {l, in.dv}), View<T, 1>(), scratch);
+    RowMath<T>::add(l * in.dv, T(-1), read, in.lacking + i * in.dv);
   }
 }
 
@@ -86,8 +85,10 @@ void ovq_forward(const OvqOptions& o, const OvqTokens<T>& x, OvqMemory<T>& m, Vi
     t += l, m.seen += l;
     if (first + l < C) continue;
     const int64_t live = ovq_plan(o, m, d, divisor, rows, scratch);
-    if (o.delta_values) ovq_lacking(o, m, d, dv, divisor, scale, lacking, scratch);
-    ovq_write<T>(o, m, d, dv, rows, live, o.delta_values ? lacking : nullptr);
+    if (o.delta_values)
+      ovq_lacking(o, m, {.d = d, .dv = dv, .divisor = divisor, .scale = scale, .lacking = lacking}, scratch);
+    ovq_write<T>(o, m,
+                 {.d = d, .dv = dv, .rows = rows, .live_after = live, .lacking = o.delta_values ? lacking : nullptr});
     divisor = ovq_divisor(o, m, d, norms);
     // A chunk that began before these tokens is never differentiated: its rows need not be kept.
     if (kept.rows && t >= C)
@@ -95,10 +96,10 @@ void ovq_forward(const OvqOptions& o, const OvqTokens<T>& x, OvqMemory<T>& m, Vi
   }
 }
 
-#define QUERN_OVQ_FORWARD(T)                                                                                         \
-  template struct OvqMemory<T>;                                                                                      \
-  template void ovq_write<T>(const OvqOptions&, OvqMemory<T>&, int64_t, int64_t, const int32_t*, int64_t, const T*); \
-  template void ovq_lacking<T>(const OvqOptions&, const OvqMemory<T>&, int64_t, int64_t, const T*, T, T*, Arena&);   \
+#define QUERN_OVQ_FORWARD(T)                                                                              \
+  template struct OvqMemory<T>;                                                                           \
+  template void ovq_write<T>(const OvqOptions&, OvqMemory<T>&, const OvqWriteArgs<T>&);                   \
+  template void ovq_lacking<T>(const OvqOptions&, const OvqMemory<T>&, const OvqLackingArgs<T>&, Arena&); \
   template void ovq_forward<T>(const OvqOptions&, const OvqTokens<T>&, OvqMemory<T>&, View<T, 2>, OvqKept<T>, Arena&);
 QUERN_OVQ_FORWARD(float)
 QUERN_OVQ_FORWARD(double)

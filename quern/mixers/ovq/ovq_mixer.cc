@@ -94,10 +94,9 @@ double OvqMixer::scale(int64_t h) const { return beta_.value.item(h) * std::sqrt
 
 // Every head of every segment; `into` gets what is remembered at the end.
 template <class T>
-void OvqMixer::run(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& b, int site, const Tensor& out,
-                   const Tensor& lse, const Tensor& rows, SequenceState* into) {
+void OvqMixer::run(const RunTensors& in, const Batch& b, int site, SequenceState* into) {
   const int64_t H = c_.n_head, d = c_.head_dim, S = b.segments();
-  const DType dtype = q.dtype();
+  const DType dtype = in.q.dtype();
   SsmStates<T, 3> keys(b, site, kKeys, dtype), values(b, site, kValues, dtype),
       chunk_keys(b, site, kChunkKeys, dtype), chunk_values(b, site, kChunkValues, dtype);
   SsmStates<T, 2> counts(b, site, kCounts, dtype);
@@ -123,10 +122,10 @@ void OvqMixer::run(const Tensor& q, const Tensor& k, const Tensor& v, const Batc
            had[0],
            had[1]};
     }
-    const OvqTokens<T> x{head_rows<const T>(q, begin, end, h), head_rows<const T>(k, begin, end, h),
-                         head_rows<const T>(v, begin, end, h), scale(h)};
-    ovq_forward<T>(o, x, m, head_rows<T>(out, begin, end, h),
-                   {head_span<T>(lse, begin, end, h), head_span<int32_t>(rows, begin, end, h)}, scratch);
+    const OvqTokens<T> x{head_rows<const T>(in.q, begin, end, h), head_rows<const T>(in.k, begin, end, h),
+                         head_rows<const T>(in.v, begin, end, h), scale(h)};
+    ovq_forward<T>(o, x, m, head_rows<T>(in.out, begin, end, h),
+                   {head_span<T>(in.lse, begin, end, h), head_span<int32_t>(in.rows, begin, end, h)}, scratch);
     if (h == 0) marks[static_cast<size_t>(2 * s)] = m.live, marks[static_cast<size_t>(2 * s + 1)] = m.seen;
   });
   for (size_t s = 0; s < b.states.size(); ++s)
@@ -147,8 +146,13 @@ Var OvqMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_
   Tensor lse, rows;
   if (keep) lse = Tensor::empty({H, q.dim(0)}, q.dtype()), rows = Tensor::zeros({H, q.dim(0)}, DType::i32);
   between_snapshots(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
-    run<T>(q.narrow(0, row, n), k.narrow(0, row, n), v.narrow(0, row, n), b, site, out.narrow(0, row, n), lse, rows,
-           into);
+    run<T>({.q = q.narrow(0, row, n),
+            .k = k.narrow(0, row, n),
+            .v = v.narrow(0, row, n),
+            .out = out.narrow(0, row, n),
+            .lse = lse,
+            .rows = rows},
+           b, site, into);
   });
   return tape.record(out, inputs, [this, q, k, v, out, lse, rows, H, d, o = o_, offsets = batch.offsets](Grads& g) {
     const Tensor gout = g.out(), gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()),
@@ -160,10 +164,14 @@ Var OvqMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_
       const OvqTokens<T> x{head_rows<const T>(q, begin, end, h), head_rows<const T>(k, begin, end, h),
                            head_rows<const T>(v, begin, end, h), scale(h)};
       gscale[static_cast<size_t>(unit)] =
-          ovq_backward<T>(o, x, head_rows<const T>(out, begin, end, h),
-                          {head_span<T>(lse, begin, end, h), head_span<int32_t>(rows, begin, end, h)},
-                          head_rows<const T>(gout, begin, end, h), head_rows<T>(gq, begin, end, h),
-                          head_rows<T>(gk, begin, end, h), head_rows<T>(gv, begin, end, h), thread_arena());
+          ovq_backward<T>(o, x,
+                          {.out = head_rows<const T>(out, begin, end, h),
+                           .kept = {head_span<T>(lse, begin, end, h), head_span<int32_t>(rows, begin, end, h)},
+                           .gout = head_rows<const T>(gout, begin, end, h),
+                           .gq = head_rows<T>(gq, begin, end, h),
+                           .gk = head_rows<T>(gk, begin, end, h),
+                           .gv = head_rows<T>(gv, begin, end, h)},
+                          thread_arena());
     });
     g.add(0, gq);
     g.add(1, gk);

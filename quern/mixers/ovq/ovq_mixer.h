@@ -51,9 +51,11 @@ class OvqMixer : public Mixer {
                               *kChunkValues = "chunk_values", *kMarks = "marks";
   template <class T>
   Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
+  struct RunTensors {  // [T, H, d]; lse, rows: [H, T], undefined where nothing is kept
+    Tensor q, k, v, out, lse, rows;
+  };
   template <class T>
-  void run(const Tensor& q, const Tensor& k, const Tensor& v, const Batch& b, int site, const Tensor& out,
-           const Tensor& lse, const Tensor& rows, SequenceState* into);
+  void run(const RunTensors& in, const Batch& b, int site, SequenceState* into);
   double scale(int64_t head) const;
 
   OvqConfig c_;

@@ -57,18 +57,17 @@ const T* ovq_divisor(const OvqOptions& o, const OvqMemory<T>& m, int64_t d, T* r
 }
 
 template <class T>
-void ovq_open_rows(const OvqOptions& o, int64_t seen, const T* best, int64_t n, int64_t fresh, int64_t first,
-                   int32_t* rows, Arena& scratch) {
+void ovq_open_rows(const OvqOptions& o, const OvqOpening<T>& in, Arena& scratch) {
   Arena::Scope scope(scratch);
-  std::span<int32_t> order = scratch.take<int32_t>(n);
-  for (int64_t i = 0; i < n; ++i) order[static_cast<size_t>(i)] = static_cast<int32_t>(i);
-  const Rng random(0, static_cast<uint64_t>(seen));
-  std::nth_element(order.begin(), order.begin() + fresh, order.end(), [&](int32_t a, int32_t b) {
+  std::span<int32_t> order = scratch.take<int32_t>(in.n);
+  for (int64_t i = 0; i < in.n; ++i) order[static_cast<size_t>(i)] = static_cast<int32_t>(i);
+  const Rng random(0, static_cast<uint64_t>(in.seen));
+  std::nth_element(order.begin(), order.begin() + in.fresh, order.end(), [&](int32_t a, int32_t b) {
     if (!o.spread) return random.bits(static_cast<uint64_t>(a)) < random.bits(static_cast<uint64_t>(b));
-    return best[a] < best[b] || (best[a] == best[b] && a < b);
+    return in.best[a] < in.best[b] || (in.best[a] == in.best[b] && a < b);
   });
-  std::sort(order.begin(), order.begin() + fresh);
-  for (int64_t i = 0; i < fresh; ++i) rows[order[static_cast<size_t>(i)]] = static_cast<int32_t>(first + i);
+  std::sort(order.begin(), order.begin() + in.fresh);
+  for (int64_t i = 0; i < in.fresh; ++i) in.rows[order[static_cast<size_t>(i)]] = static_cast<int32_t>(in.first + i);
 }
 
 template <class T>
@@ -84,7 +83,10 @@ int64_t ovq_plan(const OvqOptions& o, const OvqMemory<T>& m, int64_t d, const T*
     for (T& b : best)
       if (std::isnan(b)) b = kNever<T>;
     const int64_t fresh = std::min(live, C) - 1;
-    if (fresh > 0) ovq_open_rows(o, m.seen, best.data() + 1, C - 1, fresh, 1, rows + 1, scratch);
+    if (fresh > 0)
+      ovq_open_rows<T>(
+          o, {.seen = m.seen, .best = best.data() + 1, .n = C - 1, .fresh = fresh, .first = 1, .rows = rows + 1},
+          scratch);
     return fresh + 1;
   }
   std::span<T> alike = scratch.take<T>(kPlanTokens * m.live);
@@ -103,7 +105,9 @@ int64_t ovq_plan(const OvqOptions& o, const OvqMemory<T>& m, int64_t d, const T*
     }
   }
   const int64_t fresh = std::min(live - m.live, C);
-  if (fresh > 0) ovq_open_rows(o, m.seen, best.data(), C, fresh, m.live, rows, scratch);
+  if (fresh > 0)
+    ovq_open_rows<T>(o, {.seen = m.seen, .best = best.data(), .n = C, .fresh = fresh, .first = m.live, .rows = rows},
+                     scratch);
   return m.live + fresh;
 }
 
@@ -113,7 +117,6 @@ int64_t ovq_plan(const OvqOptions& o, const OvqMemory<T>& m, int64_t d, const T*
 QUERN_OVQ_PLAN(float)
 QUERN_OVQ_PLAN(double)
 #undef QUERN_OVQ_PLAN
-template void ovq_open_rows<double>(const OvqOptions&, int64_t, const double*, int64_t, int64_t, int64_t, int32_t*,
-                                    Arena&);
+template void ovq_open_rows<double>(const OvqOptions&, const OvqOpening<double>&, Arena&);
 
 }  // namespace quern

@@ -17,7 +17,13 @@ int64_t ovq_plan(const OvqOptions& o, const OvqMemory<T>& m, int64_t d, const T*
 // The `fresh` of n tokens that open rows `first`, `first` + 1, … in the order of time: those that resemble least
 // (`best`, lowest first), or as many drawn at random.
 template <class T>
-void ovq_open_rows(const OvqOptions& o, int64_t seen, const T* best, int64_t n, int64_t fresh, int64_t first,
-                   int32_t* rows, Arena& scratch);
+struct OvqOpening {
+  int64_t seen;   // tokens, the last of these included
+  const T* best;  // [n], similarity of each token to its nearest row
+  int64_t n, fresh, first;
+  int32_t* rows;  // [n]; those of the tokens chosen are written
+};
+template <class T>
+void ovq_open_rows(const OvqOptions& o, const OvqOpening<T>& in, Arena& scratch);
 
 }  // namespace quern

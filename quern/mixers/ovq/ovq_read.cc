@@ -70,21 +70,21 @@ void ovq_read(const OvqReading<T>& r, View<const T, 2> q, View<T, 2> out, View<T
 }
 
 template <class T>
-void ovq_read_backward(const OvqReading<T>& r, const OvqTransposed<T>& t, View<const T, 2> q, View<const T, 2> out,
-                       View<const T, 1> lse, View<const T, 2> gout, OvqReadGrads<T>& g, Arena& scratch) {
+void ovq_read_backward(const OvqReading<T>& r, const OvqTransposed<T>& t, const OvqReadBackwardArgs<T>& in,
+                       OvqReadGrads<T>& g, Arena& scratch) {
   using Math = RowMath<T>;
   Arena::Scope scope(scratch);
   const OvqMemory<T>& m = r.memory;
-  const int64_t l = q.shape[0], live = m.live, W = r.columns(l), others = W - live, d = r.d, dv = r.dv,
+  const int64_t l = in.q.shape[0], live = m.live, W = r.columns(l), others = W - live, d = r.d, dv = r.dv,
                 key_stride = ovq_key_stride(r.options.rows), chunk_stride = ovq_key_stride(r.options.chunk);
   T *x = scratch.take<T>(l * W).data(), *p = scratch.take<T>(l * W).data(), *dx = scratch.take<T>(l * W).data();
-  ovq_scores(r, q, x, W);
+  ovq_scores(r, in.q, x, W);
   for (int64_t i = 0; i < l; ++i) std::copy_n(x + i * W, r.visible(i), p + i * W);
-  Math::product({gout.data, gout.stride[0], 1, t.values_columns, key_stride, dx, W, l, live, dv, false});
+  Math::product({in.gout.data, in.gout.stride[0], 1, t.values_columns, key_stride, dx, W, l, live, dv, false});
   if (r.own())
-    Math::product(
-        {gout.data, gout.stride[0], 1, t.chunk_values_columns, chunk_stride, dx + live, W, l, others, dv, false});
-  softmax_backward_rows(r, out, lse, gout, p, dx, W, l);  // p: probabilities, dx: gradients of the logits
+    Math::product({in.gout.data, in.gout.stride[0], 1, t.chunk_values_columns, chunk_stride, dx + live, W, l, others,
+                   dv, false});
+  softmax_backward_rows(r, in.out, in.lse, in.gout, p, dx, W, l);  // p: probabilities, dx: gradients of the logits
   for (int64_t i = 0; i < l; ++i)
     g.scale += static_cast<double>(Math::dot(r.visible(i), dx + i * W, x + i * W) / r.scale);
   if (r.options.normalize)  // ∂(S/‖S‖): the part along S goes
@@ -97,21 +97,20 @@ void ovq_read_backward(const OvqReading<T>& r, const OvqTransposed<T>& t, View<c
     Math::divide(live, r.scale, r.divisor, dx + i * W);
     Math::scale(others, r.scale, dx + i * W + live);
   }
-  Math::product({p, 1, W, gout.data, gout.stride[0], g.values, dv, live, dv, l, true});
-  Math::product({dx, 1, W, q.data, q.stride[0], g.keys, d, live, d, l, true});
+  Math::product({p, 1, W, in.gout.data, in.gout.stride[0], g.values, dv, live, dv, l, true});
+  Math::product({dx, 1, W, in.q.data, in.q.stride[0], g.keys, d, live, d, l, true});
   Math::product({dx, W, 1, t.keys_rows, d, g.q.data, g.q.stride[0], l, d, live, true});
   if (!r.own()) return;
-  Math::product({p + live, 1, W, gout.data, gout.stride[0], g.v.data, g.v.stride[0], others, dv, l, true});
-  Math::product({dx + live, 1, W, q.data, q.stride[0], g.k.data, g.k.stride[0], others, d, l, true});
+  Math::product({p + live, 1, W, in.gout.data, in.gout.stride[0], g.v.data, g.v.stride[0], others, dv, l, true});
+  Math::product({dx + live, 1, W, in.q.data, in.q.stride[0], g.k.data, g.k.stride[0], others, d, l, true});
   Math::product({dx + live, W, 1, t.chunk_k.data, t.chunk_k.stride[0], g.q.data, g.q.stride[0], l, d, others, true});
 }
 
-#define QUERN_OVQ_READ(T)                                                                                    \
-  template void ovq_scores<T>(const OvqReading<T>&, View<const T, 2>, T*, int64_t);                          \
-  template void ovq_read<T>(const OvqReading<T>&, View<const T, 2>, View<T, 2>, View<T, 1>, Arena&);         \
-  template void ovq_read_backward<T>(const OvqReading<T>&, const OvqTransposed<T>&, View<const T, 2>,        \
-                                     View<const T, 2>, View<const T, 1>, View<const T, 2>, OvqReadGrads<T>&, \
-                                     Arena&);
+#define QUERN_OVQ_READ(T)                                                                                          \
+  template void ovq_scores<T>(const OvqReading<T>&, View<const T, 2>, T*, int64_t);                                \
+  template void ovq_read<T>(const OvqReading<T>&, View<const T, 2>, View<T, 2>, View<T, 1>, Arena&);               \
+  template void ovq_read_backward<T>(const OvqReading<T>&, const OvqTransposed<T>&, const OvqReadBackwardArgs<T>&, \
+                                     OvqReadGrads<T>&, Arena&);
 QUERN_OVQ_READ(float)
 QUERN_OVQ_READ(double)
 #undef QUERN_OVQ_READ

@@ -47,7 +47,13 @@ struct OvqTransposed {
   const T* chunk_values_columns = nullptr;
 };
 template <class T>
-void ovq_read_backward(const OvqReading<T>& r, const OvqTransposed<T>& t, View<const T, 2> q, View<const T, 2> out,
-                       View<const T, 1> lse, View<const T, 2> gout, OvqReadGrads<T>& g, Arena& scratch);
+struct OvqReadBackwardArgs {
+  View<const T, 2> q, out;  // [l, d], [l, dv]
+  View<const T, 1> lse;     // [l]
+  View<const T, 2> gout;    // [l, dv]
+};
+template <class T>
+void ovq_read_backward(const OvqReading<T>& r, const OvqTransposed<T>& t, const OvqReadBackwardArgs<T>& in,
+                       OvqReadGrads<T>& g, Arena& scratch);
 
 }  // namespace quern

@@ -78,8 +78,19 @@ void ovq_forward_ref(const OvqOptions& o, const OvqTokens<double>& x, View<doubl
         if (const double s = inner(row(x.k, t), dictionary[static_cast<size_t>(j)].key); s > best[i])
           best[i] = s, to[i] = static_cast<int32_t>(j);
     }
-    if (old == 0 && live > 1) ovq_open_rows(o, end, best.data() + 1, length - 1, live - 1, 1, to.data() + 1, scratch);
-    if (old > 0 && live > old) ovq_open_rows(o, end, best.data(), length, live - old, old, to.data(), scratch);
+    if (old == 0 && live > 1)
+      ovq_open_rows<double>(o,
+                            {.seen = end,
+                             .best = best.data() + 1,
+                             .n = length - 1,
+                             .fresh = live - 1,
+                             .first = 1,
+                             .rows = to.data() + 1},
+                            scratch);
+    if (old > 0 && live > old)
+      ovq_open_rows<double>(
+          o, {.seen = end, .best = best.data(), .n = length, .fresh = live - old, .first = old, .rows = to.data()},
+          scratch);
     book.resize(static_cast<size_t>(live), {Vector(d, 0.0), Vector(dv, 0.0), 0});
     std::vector<Vector> lacking;
     for (int64_t i = 0; i < length; ++i) {

@@ -132,9 +132,14 @@ void expect_golden(const HeadCase& c, double tolerance) {
   Tensor gq = Tensor::empty(in.q.shape(), in.q.dtype()), gk = Tensor::empty(in.k.shape(), in.q.dtype()),
          gv = Tensor::empty(in.v.shape(), in.q.dtype());
   Arena scratch;
-  const double gscale = ovq_backward<T>(
-      c.options, in.tokens<T>(), r.out.view<const T, 2>(), {r.lse.view<T, 1>(), r.rows.view<int32_t, 1>()},
-      gout.template view<const T, 2>(), gq.view<T, 2>(), gk.view<T, 2>(), gv.view<T, 2>(), scratch);
+  const double gscale = ovq_backward<T>(c.options, in.tokens<T>(),
+                                        {.out = r.out.view<const T, 2>(),
+                                         .kept = {r.lse.view<T, 1>(), r.rows.view<int32_t, 1>()},
+                                         .gout = gout.template view<const T, 2>(),
+                                         .gq = gq.view<T, 2>(),
+                                         .gk = gk.view<T, 2>(),
+                                         .gv = gv.view<T, 2>()},
+                                        scratch);
   expect_near(gq, golden("gq"), tolerance, std::string(c.name) + " gq");
   expect_near(gk, golden("gk"), tolerance, std::string(c.name) + " gk");
   expect_near(gv, golden("gv"), tolerance, std::string(c.name) + " gv");

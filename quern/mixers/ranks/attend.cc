@@ -134,24 +134,24 @@ Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t
   return wide.to(type);
 }
 
-Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b, int site,
-           AttendOptions o) {
+Var attend(Tape& tape, const AttentionHeads& heads, const Batch& b, int site, AttendOptions o) {
   o.bf16_math = o.bf16_math || tape.bf16();
-  if (b.context) return context_attend(tape, *b.context, q_THd, k_THd, v_THd, o);
+  if (b.context) return context_attend(tape, *b.context, heads.q_THd, heads.k_THd, heads.v_THd, o);
   if (b.states.empty())
-    return with_float(q_THd.dtype(), [&]<class T>() { return attend_fresh<T>(tape, q_THd, k_THd, v_THd, b, o); });
-  QUERN_CHECK(!tape.needs({q_THd, k_THd, v_THd}), "training reads whole segments, not states");
-  if (b.shards && o.window == 0) return attend_shards(q_THd, k_THd, v_THd, b, site, o);
+    return with_float(heads.q_THd.dtype(),
+                      [&]<class T>() { return attend_fresh<T>(tape, heads.q_THd, heads.k_THd, heads.v_THd, b, o); });
+  QUERN_CHECK(!tape.needs({heads.q_THd, heads.k_THd, heads.v_THd}), "training reads whole segments, not states");
+  if (b.shards && o.window == 0) return attend_shards(heads.q_THd, heads.k_THd, heads.v_THd, b, site, o);
   std::vector<CachedRows> caches(b.states.size());
   parallel_for(static_cast<int64_t>(caches.size()), kSequencesAPart, [&](int64_t from, int64_t to) {
     for (auto s = static_cast<size_t>(from); s < static_cast<size_t>(to); ++s) {
       const int64_t begin = b.offsets[s], n = b.offsets[s + 1] - begin;
-      append_rows(*b.states[s], site, k_THd.value.narrow(0, begin, n), v_THd.value.narrow(0, begin, n));
+      append_rows(*b.states[s], site, heads.k_THd.value.narrow(0, begin, n), heads.v_THd.value.narrow(0, begin, n));
       caches[s] = cached_rows(*b.states[s], site);
     }
   });
-  const Tensor& q = q_THd.value;
-  Tensor out = Tensor::empty({q.dim(0), q.dim(1), v_THd.dim(2)}, q.dtype());
+  const Tensor& q = heads.q_THd.value;
+  Tensor out = Tensor::empty({q.dim(0), q.dim(1), heads.v_THd.dim(2)}, q.dtype());
   const DType kv = caches[0].k.dtype();
   if (kv == DType::f64)
     attend_cached<double, double>(q, caches, b, o, out);

@@ -43,7 +43,9 @@ void append_rows(SequenceState& state, int site, const Tensor& k, const Tensor& 
 // Rows [begin, begin + n) of a cache as numbers of `type`.
 Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t n, DType type);
 
-Var attend(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site,
-           AttendOptions options);
+struct AttentionHeads {
+  Var q_THd, k_THd, v_THd;  // [T, Hq, d], [T, Hkv, d], [T, Hkv, dv]
+};
+Var attend(Tape& tape, const AttentionHeads& heads, const Batch& batch, int site, AttendOptions options);
 
 }  // namespace quern

@@ -18,8 +18,11 @@ Tensor partials_of_rows(const Tensor& q, int64_t first, const CachedRows& cache,
   for (const RowRun& run : keys)
     for (int64_t at = 0; at < run.n; at += kKeyTile) {
       const int64_t n = std::min(kKeyTile, run.n - at);
-      forward_block<T>(blocks, h, q, wide_rows(cache.k, cache.k_scale, run.local + at, n, q.dtype()),
-                       wide_rows(cache.v, cache.v_scale, run.local + at, n, q.dtype()), {{0, run.row + at, n}}, p);
+      forward_block<T>(blocks, h, q,
+                       {.k = wide_rows(cache.k, cache.k_scale, run.local + at, n, q.dtype()),
+                        .v = wide_rows(cache.v, cache.v_scale, run.local + at, n, q.dtype()),
+                        .runs = {{0, run.row + at, n}}},
+                       p);
     }
   return partials_of(p);
 }

@@ -62,11 +62,11 @@ Var attend_rows(Tape& tape, const ContextParallel& c, const Var& q_v, const Var&
   Tensor all_k, all_v;
   if (c.form() == ContextParallelKind::gather) {
     all_k = c.gather(x.k), all_v = c.gather(x.v);
-    forward_block<T>(*blocks, h, x.q, all_k, all_v, all_runs(c), p);
+    forward_block<T>(*blocks, h, x.q, {.k = all_k, .v = all_v, .runs = all_runs(c)}, p);
   } else {
     go_round(c, x.k, x.v, {}, {},
              [&](const Tensor& k, const Tensor& v, const std::vector<RowRun>& keys, auto&, auto&) {
-               forward_block<T>(*blocks, h, x.q, k, v, keys, p);
+               forward_block<T>(*blocks, h, x.q, {.k = k, .v = v, .runs = keys}, p);
              });
   }
   p.divide();
@@ -76,14 +76,19 @@ Var attend_rows(Tape& tape, const ContextParallel& c, const Var& q_v, const Var&
     const Tensor gq = Tensor::zeros(x.q.shape(), x.q.dtype());
     if (c.form() == ContextParallelKind::gather) {
       const Tensor gk = Tensor::zeros(all_k.shape(), all_k.dtype()), gv = Tensor::zeros(all_v.shape(), all_v.dtype());
-      backward_block<T>(*blocks, h, x, go, delta, all_k, all_v, all_runs(c), gq, gk, gv);
+      backward_block<T>(
+          *blocks, h, x,
+          {.go = go, .delta = delta, .k = all_k, .v = all_v, .runs = all_runs(c), .gq = gq, .gk = gk, .gv = gv});
       g.add(1, c.reduce_to_owner(gk));
       g.add(2, c.reduce_to_owner(gv));
     } else {
       go_round(
           c, x.k, x.v, Tensor::zeros(x.k.shape(), x.k.dtype()), Tensor::zeros(x.v.shape(), x.v.dtype()),
           [&](const Tensor& k, const Tensor& v, const std::vector<RowRun>& keys, const Tensor& gk, const Tensor& gv) {
-            if (k.defined()) return backward_block<T>(*blocks, h, x, go, delta, k, v, keys, gq, gk, gv);
+            if (k.defined())
+              return backward_block<T>(
+                  *blocks, h, x,
+                  {.go = go, .delta = delta, .k = k, .v = v, .runs = keys, .gq = gq, .gk = gk, .gv = gv});
             g.add(1, gk);
             g.add(2, gv);
           });

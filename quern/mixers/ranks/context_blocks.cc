@@ -49,15 +49,15 @@ void BlockPartial<T>::divide() const {
 }
 
 template <class T>
-void forward_block(const VisibleBlocks& blocks, const BlockHeads& h, const Tensor& q, const Tensor& k,
-                   const Tensor& v, const std::vector<RowRun>& keys, const BlockPartial<T>& p) {
+void forward_block(const VisibleBlocks& blocks, const BlockHeads& h, const Tensor& q, const BlockKeys& keys,
+                   const BlockPartial<T>& p) {
   std::vector<T> scores;
-  blocks.each(keys, [&](int64_t q0, int64_t nq, int64_t k0, int64_t nk, int64_t q_row, int64_t k_row) {
+  blocks.each(keys.runs, [&](int64_t q0, int64_t nq, int64_t k0, int64_t nk, int64_t q_row, int64_t k_row) {
     scores.resize(static_cast<size_t>(nq * nk));
     for (int64_t i = 0; i < h.q; ++i) {
       const int64_t g = i / (h.q / h.kv);
       const View<T, 2> s{scores.data(), {nq, nk}};
-      kernels::gemm<T>(head<const T>(q, q0, nq, i), head<const T>(k, k0, nk, g), s,
+      kernels::gemm<T>(head<const T>(q, q0, nq, i), head<const T>(keys.k, k0, nk, g), s,
                        {.trans_b = true, .bf16 = h.bf16});
       const View<T, 2> o = head<T>(p.o, q0, nq, i);
       parallel_for(nq, 8, [&](int64_t begin, int64_t end) {
@@ -73,29 +73,28 @@ void forward_block(const VisibleBlocks& blocks, const BlockHeads& h, const Tenso
           for (int64_t j = 0; j < h.dv; ++j) o(r, j) *= keep;
         }
       });
-      kernels::gemm<T>({scores.data(), {nq, nk}}, head<const T>(v, k0, nk, g), o, {.beta = 1, .bf16 = h.bf16});
+      kernels::gemm<T>({scores.data(), {nq, nk}}, head<const T>(keys.v, k0, nk, g), o, {.beta = 1, .bf16 = h.bf16});
     }
   });
 }
 
 template <class T>
-void backward_block(const VisibleBlocks& blocks, const BlockHeads& h, const BlockSaved<T>& x, const Tensor& go,
-                    const Tensor& delta, const Tensor& k, const Tensor& v, const std::vector<RowRun>& keys,
-                    const Tensor& gq, const Tensor& gk, const Tensor& gv) {
+void backward_block(const VisibleBlocks& blocks, const BlockHeads& h, const BlockSaved<T>& x,
+                    const BlockBackwardArgs& in) {
   std::vector<T> probs, scores;
-  blocks.each(keys, [&](int64_t q0, int64_t nq, int64_t k0, int64_t nk, int64_t q_row, int64_t k_row) {
+  blocks.each(in.runs, [&](int64_t q0, int64_t nq, int64_t k0, int64_t nk, int64_t q_row, int64_t k_row) {
     probs.resize(static_cast<size_t>(nq * nk)), scores.resize(probs.size());
     const View<T, 2> p{probs.data(), {nq, nk}}, s{scores.data(), {nq, nk}};
     for (int64_t i = 0; i < h.q; ++i) {
       const int64_t g = i / (h.q / h.kv);
-      kernels::gemm<T>(head<const T>(x.q, q0, nq, i), head<const T>(k, k0, nk, g), p,
+      kernels::gemm<T>(head<const T>(x.q, q0, nq, i), head<const T>(in.k, k0, nk, g), p,
                        {.trans_b = true, .bf16 = h.bf16});
-      kernels::gemm<T>(head<const T>(go, q0, nq, i), head<const T>(v, k0, nk, g), s,
+      kernels::gemm<T>(head<const T>(in.go, q0, nq, i), head<const T>(in.v, k0, nk, g), s,
                        {.trans_b = true, .bf16 = h.bf16});
       parallel_for(nq, 8, [&](int64_t begin, int64_t end) {
         for (int64_t r = begin; r < end; ++r) {
           const auto [lo, hi] = blocks.seen(q_row + r, k_row, nk);
-          const T lse = x.lse.template data<T>()[(q0 + r) * h.q + i], d = delta.data<T>()[(q0 + r) * h.q + i];
+          const T lse = x.lse.template data<T>()[(q0 + r) * h.q + i], d = in.delta.data<T>()[(q0 + r) * h.q + i];
           for (int64_t j = 0; j < nk; ++j) {
             const bool there = j >= lo && j < hi;
             p(r, j) = there ? std::exp(p(r, j) * static_cast<T>(h.scale) - lse) : T(0);
@@ -105,9 +104,9 @@ void backward_block(const VisibleBlocks& blocks, const BlockHeads& h, const Bloc
       });
       const View<const T, 2> pc{probs.data(), {nq, nk}}, sc{scores.data(), {nq, nk}};
       const kernels::GemmOptions add{.beta = 1, .bf16 = h.bf16}, add_t{.trans_a = true, .beta = 1, .bf16 = h.bf16};
-      kernels::gemm<T>(pc, head<const T>(go, q0, nq, i), head<T>(gv, k0, nk, g), add_t);
-      kernels::gemm<T>(sc, head<const T>(k, k0, nk, g), head<T>(gq, q0, nq, i), add);
-      kernels::gemm<T>(sc, head<const T>(x.q, q0, nq, i), head<T>(gk, k0, nk, g), add_t);
+      kernels::gemm<T>(pc, head<const T>(in.go, q0, nq, i), head<T>(in.gv, k0, nk, g), add_t);
+      kernels::gemm<T>(sc, head<const T>(in.k, k0, nk, g), head<T>(in.gq, q0, nq, i), add);
+      kernels::gemm<T>(sc, head<const T>(x.q, q0, nq, i), head<T>(in.gk, k0, nk, g), add_t);
     }
   });
 }
@@ -124,14 +123,13 @@ Tensor block_delta(const Tensor& go, const Tensor& o) {
   return delta;
 }
 
-#define QUERN_BLOCKS(T)                                                                                         \
-  template struct BlockPartial<T>;                                                                              \
-  template void forward_block<T>(const VisibleBlocks&, const BlockHeads&, const Tensor&, const Tensor&,         \
-                                 const Tensor&, const std::vector<RowRun>&, const BlockPartial<T>&);            \
-  template Tensor block_delta<T>(const Tensor&, const Tensor&);                                                 \
-  template void backward_block<T>(const VisibleBlocks&, const BlockHeads&, const BlockSaved<T>&, const Tensor&, \
-                                  const Tensor&, const Tensor&, const Tensor&, const std::vector<RowRun>&,      \
-                                  const Tensor&, const Tensor&, const Tensor&)
+#define QUERN_BLOCKS(T)                                                                                    \
+  template struct BlockPartial<T>;                                                                         \
+  template void forward_block<T>(const VisibleBlocks&, const BlockHeads&, const Tensor&, const BlockKeys&, \
+                                 const BlockPartial<T>&);                                                  \
+  template Tensor block_delta<T>(const Tensor&, const Tensor&);                                            \
+  template void backward_block<T>(const VisibleBlocks&, const BlockHeads&, const BlockSaved<T>&,           \
+                                  const BlockBackwardArgs&)
 QUERN_BLOCKS(float);
 QUERN_BLOCKS(double);
 #undef QUERN_BLOCKS

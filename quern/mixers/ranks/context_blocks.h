@@ -75,18 +75,27 @@ struct BlockSaved {
   Tensor q, k, v, o, lse;
 };
 
-// Adds what the keys of these runs bring.
+struct BlockKeys {
+  Tensor k, v;               // [t, Hkv, d], [t, Hkv, dv]
+  std::vector<RowRun> runs;  // their rows
+};
+// Adds what these keys bring.
 template <class T>
-void forward_block(const VisibleBlocks& blocks, const BlockHeads& h, const Tensor& q, const Tensor& k,
-                   const Tensor& v, const std::vector<RowRun>& keys, const BlockPartial<T>& p);
+void forward_block(const VisibleBlocks& blocks, const BlockHeads& h, const Tensor& q, const BlockKeys& keys,
+                   const BlockPartial<T>& p);
 
 template <class T>
 Tensor block_delta(const Tensor& go, const Tensor& o);  // Σ go∘o, [n, Hq]
 
-// Adds to gq, gk and gv, of the same layout as q, k and v: P = e^(scale·qk − lse), dS = P∘(go·v − delta), …
+struct BlockBackwardArgs {
+  Tensor go, delta;          // [n, Hq, dv], [n, Hq]
+  Tensor k, v;               // [t, Hkv, d], [t, Hkv, dv]
+  std::vector<RowRun> runs;  // rows of k and v
+  Tensor gq, gk, gv;         // like q, k and v; added to
+};
+// P = e^(scale·qk − lse), dS = P∘(go·v − delta), …
 template <class T>
-void backward_block(const VisibleBlocks& blocks, const BlockHeads& h, const BlockSaved<T>& x, const Tensor& go,
-                    const Tensor& delta, const Tensor& k, const Tensor& v, const std::vector<RowRun>& keys,
-                    const Tensor& gq, const Tensor& gk, const Tensor& gv);
+void backward_block(const VisibleBlocks& blocks, const BlockHeads& h, const BlockSaved<T>& x,
+                    const BlockBackwardArgs& in);
 
 }  // namespace quern

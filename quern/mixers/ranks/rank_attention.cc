@@ -75,51 +75,57 @@ Tensor by_gathering(Communicator& comm, const Tensor& q, const Tensor& k, const 
 
 }  // namespace
 
-Attended rank_attention(Communicator& comm, const Tensor& q, const Tensor& k, const Tensor& v, Counts counts,
-                        const RankAttentionOptions& o, ExchangeMemory& memory) {
-  QUERN_CHECK(static_cast<int>(counts.size()) == comm.size() && k.dim(0) == v.dim(0) &&
-                  k.dim(0) == counts[static_cast<size_t>(comm.rank())] && o.slice_bytes > 0,
-              "{} keys, {} values, {} counts", k.dim(0), v.dim(0), counts.size());
+Attended rank_attention(Communicator& comm, const RankAttentionInputs& in, const RankAttentionOptions& o,
+                        ExchangeMemory& memory) {
+  QUERN_CHECK(static_cast<int>(in.counts.size()) == comm.size() && in.k.dim(0) == in.v.dim(0) &&
+                  in.k.dim(0) == in.counts[static_cast<size_t>(comm.rank())] && o.slice_bytes > 0,
+              "{} keys, {} values, {} counts", in.k.dim(0), in.v.dim(0), in.counts.size());
   Tensor records;
   switch (o.form) {
     case ShardForm::reduce:
-      records = partials_of_all(q, {k, v, {}, {}}, o.scale);
+      records = partials_of_all(in.q, {in.k, in.v, {}, {}}, o.scale);
       reduce_partials(comm, records, o.reduce, memory);
       break;
     case ShardForm::ring_kv:
-      records = by_ring(comm, q, k, v, counts, o, memory);
+      records = by_ring(comm, in.q, in.k, in.v, in.counts, o, memory);
       break;
     case ShardForm::gather_kv:
-      records = by_gathering(comm, q, k, v, counts, o, memory);
+      records = by_gathering(comm, in.q, in.k, in.v, in.counts, o, memory);
       break;
   }
-  return finish_partials(records, q.dim(1));
+  return finish_partials(records, in.q.dim(1));
 }
 
-Var rank_attend(Tape& tape, Communicator& comm, const Var& q_v, int64_t first, const Var& k_v, const Var& v_v,
-                const std::vector<RowRun>& keys, const AttendOptions& o, const ReduceOptions& reduce) {
-  const BlockHeads h{
-      q_v.dim(1), k_v.dim(1), q_v.dim(2), v_v.dim(2), o.scale, o.window, o.bf16_math && q_v.dtype() == DType::f32};
-  return with_float(q_v.dtype(), [&]<class T>() -> Var {
-    BlockSaved<T> x{q_v.value.contiguous_copy_if_needed(),
-                    k_v.value.contiguous_copy_if_needed(),
-                    v_v.value.contiguous_copy_if_needed(),
+Var rank_attend(Tape& tape, Communicator& comm, const RankAttendInputs& in, const AttendOptions& o,
+                const ReduceOptions& reduce) {
+  const BlockHeads h{in.q.dim(1),
+                     in.k.dim(1),
+                     in.q.dim(2),
+                     in.v.dim(2),
+                     o.scale,
+                     o.window,
+                     o.bf16_math && in.q.dtype() == DType::f32};
+  return with_float(in.q.dtype(), [&]<class T>() -> Var {
+    BlockSaved<T> x{in.q.value.contiguous_copy_if_needed(),
+                    in.k.value.contiguous_copy_if_needed(),
+                    in.v.value.contiguous_copy_if_needed(),
                     {},
                     {}};
     const int64_t n = x.q.dim(0);
-    const VisibleBlocks blocks(o.window, nullptr, {{0, first, n}});
+    const VisibleBlocks blocks(o.window, nullptr, {{0, in.first, n}});
     const auto p = BlockPartial<T>::nothing(n, h);
-    forward_block<T>(blocks, h, x.q, x.k, x.v, keys, p);
+    forward_block<T>(blocks, h, x.q, {.k = x.k, .v = x.v, .runs = in.keys}, p);
     const Tensor records = partials_of(p);
     ExchangeMemory memory;
     reduce_partials(comm, records, reduce, memory);
     const Attended a = finish_partials(records, h.q);
     x.o = a.o, x.lse = a.lse;
-    return tape.record(x.o, {q_v, k_v, v_v}, [&comm, h, x, blocks, keys](Grads& g) {
+    return tape.record(x.o, {in.q, in.k, in.v}, [&comm, h, x, blocks, keys = in.keys](Grads& g) {
       const Tensor go = g.out().contiguous_copy_if_needed(), delta = block_delta<T>(go, x.o);
       const Tensor gq = Tensor::zeros(x.q.shape(), x.q.dtype()), gk = Tensor::zeros(x.k.shape(), x.k.dtype()),
                    gv = Tensor::zeros(x.v.shape(), x.v.dtype());
-      backward_block<T>(blocks, h, x, go, delta, x.k, x.v, keys, gq, gk, gv);
+      backward_block<T>(blocks, h, x,
+                        {.go = go, .delta = delta, .k = x.k, .v = x.v, .runs = keys, .gq = gq, .gk = gk, .gv = gv});
       comm.all_reduce(gq);
       g.add(0, gq);
       g.add(1, gk);

@@ -23,16 +23,25 @@ struct RankAttentionOptions {
   int64_t slice_bytes = int64_t{1} << 20;  // ring-kv
 };
 
-// q [n, Hq, d] the same on all ranks; k [t, Hkv, d], v [t, Hkv, dv] this rank's keys, counts: the keys of every rank.
 // Contiguous; f32 or f64.
-Attended rank_attention(Communicator& comm, const Tensor& q, const Tensor& k, const Tensor& v, Counts counts,
-                        const RankAttentionOptions& options, ExchangeMemory& memory);
+struct RankAttentionInputs {
+  Tensor q;       // [n, Hq, d], the same on all ranks
+  Tensor k, v;    // [t, Hkv, d], [t, Hkv, dv]: this rank's keys
+  Counts counts;  // the keys of every rank
+};
+Attended rank_attention(Communicator& comm, const RankAttentionInputs& in, const RankAttentionOptions& options,
+                        ExchangeMemory& memory);
 
-// The same by tiles of products, causal by rows of the whole and with a backward pass: queries are rows
-// [first, first + n) of the whole, `keys` the rows that lie here, in the order of k and v. Backward, with
+struct RankAttendInputs {
+  Var q;  // [n, Hq, d]: rows [first, first + n) of the whole
+  int64_t first = 0;
+  Var k, v;                  // [t, Hkv, d], [t, Hkv, dv]: this rank's
+  std::vector<RowRun> keys;  // the rows that lie here, in the order of k and v
+};
+// The same by tiles of products, causal by rows of the whole and with a backward pass. Backward, with
 // P = e^(scale·qkᵀ − lse) of the whole's lse: dv = Pᵀ·do, dS = P∘(do·vᵀ − rowsum(do∘o)), dk = scale·dSᵀ·q stay home,
 // and dq = scale·dS·k is summed over ranks: one more all-reduce of n·Hq·d numbers.
-Var rank_attend(Tape& tape, Communicator& comm, const Var& q, int64_t first, const Var& k, const Var& v,
-                const std::vector<RowRun>& keys, const AttendOptions& options, const ReduceOptions& reduce = {});
+Var rank_attend(Tape& tape, Communicator& comm, const RankAttendInputs& in, const AttendOptions& options,
+                const ReduceOptions& reduce = {});
 
 }  // namespace quern

@@ -81,7 +81,8 @@ Attended run(Communicator& c, const Case& x, const std::vector<int64_t>& counts,
   for (int r = 0; r < c.rank(); ++r) at += counts[static_cast<size_t>(r)];
   const int64_t n = counts[static_cast<size_t>(c.rank())];
   o.scale = x.scale;
-  return rank_attention(c, x.q, x.k.narrow(0, at, n), x.v.narrow(0, at, n), counts, o, memory);
+  return rank_attention(c, {.q = x.q, .k = x.k.narrow(0, at, n), .v = x.v.narrow(0, at, n), .counts = counts}, o,
+                        memory);
 }
 
 void expect_all(const Case& x, const std::vector<int>& worlds, double tolerance,
@@ -231,7 +232,8 @@ TEST(RankAttention, CausalRowsAndGradientsEqualTheGolden) {
         Tape tape;
         const Var q = tape.input(of("q")), k = tape.input(rows_of(of("k"), here)),
                   v = tape.input(rows_of(of("v"), here));
-        const Var o = rank_attend(tape, c, q, 0, k, v, here, {.scale = 1 / std::sqrt(8.0)}, {.form = f});
+        const Var o = rank_attend(tape, c, {.q = q, .first = 0, .k = k, .v = v, .keys = here},
+                                  {.scale = 1 / std::sqrt(8.0)}, {.form = f});
         expect_near(o.value, of("o"), 1e-13);
         tape.backward({o}, {of("go")});
         expect_near(tape.grad(q), of("gq"), 1e-13);
@@ -242,8 +244,9 @@ TEST(RankAttention, CausalRowsAndGradientsEqualTheGolden) {
         std::vector<int64_t> counts(static_cast<size_t>(c.size()));
         const int64_t mine = k.dim(0);
         c.all_gather(std::span(&mine, 1), counts);
-        const Attended a = rank_attention(c, of("q").narrow(0, 30, 1), k.value, v.value, counts,
-                                          {.scale = 1 / std::sqrt(8.0), .reduce = {.form = f}}, memory);
+        const Attended a =
+            rank_attention(c, {.q = of("q").narrow(0, 30, 1), .k = k.value, .v = v.value, .counts = counts},
+                           {.scale = 1 / std::sqrt(8.0), .reduce = {.form = f}}, memory);
         expect_near(a.o, of("o").narrow(0, 30, 1), 1e-13);
         expect_near(a.lse, of("lse").narrow(0, 30, 1), 1e-13);
       });

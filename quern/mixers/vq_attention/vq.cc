@@ -54,8 +54,8 @@ void vq_columns(const VqOptions& o, const T* rows, int64_t d, T* columns) {
 }
 
 template <class T>
-void vq_forward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& book, OvqMemory<T>& m, View<T, 2> out,
-                View<T, 1> lse, View<int32_t, 1> rows, Arena& scratch) {
+void vq_forward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& book, OvqMemory<T>& m,
+                const VqOutputs<T>& to, Arena& scratch) {
   Arena::Scope scope(scratch);
   const int64_t n = x.q.shape[0], d = x.q.shape[1], dv = x.v.shape[1], C = o.chunk;
   const OvqOptions reading = o.reading();
@@ -68,10 +68,10 @@ void vq_forward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& 
     put_chunk(o, x, book, now, t, first, l, m);
     const OvqMemory<T> r = readable(o, m, book, counts);
     ovq_read<T>({reading, r, d, dv, ones, static_cast<T>(x.scale), View<const T, 2>(m.chunk_values, {C, dv}), first},
-                x.q.slice(t, t + l), out.slice(t, t + l), lse ? lse.slice(t, t + l) : View<T, 1>(), scratch);
+                x.q.slice(t, t + l), to.out.slice(t, t + l), to.lse ? to.lse.slice(t, t + l) : View<T, 1>(), scratch);
     for (int64_t i = 0; i < l; ++i) {
       m.keys[first + i] = static_cast<T>(now[i]);
-      if (rows) rows(t + i) = now[i];
+      if (to.rows) to.rows(t + i) = now[i];
     }
     t += l, m.seen += l;
     if (first + l < C) continue;
@@ -84,9 +84,8 @@ void vq_forward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& 
 }
 
 template <class T>
-double vq_backward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& book, View<const T, 2> out,
-                   View<const T, 1> lse, View<const int32_t, 1> rows, View<const T, 2> gout, int64_t tokens,
-                   View<T, 2> gq, View<T, 2> gk, View<T, 2> gv, T* gcodes, Arena& scratch) {
+double vq_backward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& book, const VqBackwardArgs<T>& in,
+                   Arena& scratch) {
   Arena::Scope scope(scratch);
   const int64_t n = x.q.shape[0], d = x.q.shape[1], dv = x.v.shape[1], C = o.chunk, N = o.codes,
                 chunks = (n + C - 1) / C, stride = ovq_key_stride(N), chunk_stride = ovq_key_stride(C);
@@ -104,8 +103,8 @@ double vq_backward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T
       std::copy_n(counts + r * N, N, counts + (r + 1) * N);
       std::copy_n(sums + r * N * dv, N * dv, sums + (r + 1) * N * dv);
     }
-    counts[(r + 1) * N + rows(t)] += 1;
-    RowMath<T>::add(dv, T(1), x.v.row(t), sums + ((r + 1) * N + rows(t)) * dv);
+    counts[(r + 1) * N + in.rows(t)] += 1;
+    RowMath<T>::add(dv, T(1), x.v.row(t), sums + ((r + 1) * N + in.rows(t)) * dv);
   }
   T *ones = zeros(N), *safe = zeros(N), *columns = zeros(dv * stride), *chunk_columns = zeros(dv * chunk_stride),
     *own_keys = zeros(C * d);
@@ -116,12 +115,12 @@ double vq_backward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T
   OvqReadGrads<T> g{};
   g.keys = zeros(N * d), g.values = zeros(N * dv);
   for (int64_t t = 0; t < n; ++t)
-    std::fill_n(gq.row(t), d, T(0)), std::fill_n(gk.row(t), d, T(0)), std::fill_n(gv.row(t), dv, T(0));
+    std::fill_n(in.gq.row(t), d, T(0)), std::fill_n(in.gk.row(t), d, T(0)), std::fill_n(in.gv.row(t), dv, T(0));
   for (int64_t r = chunks - 1; r >= 0; --r) {
     const int64_t begin = r * C, length = std::min(C, n - begin);
     for (int64_t i = 0; i < length; ++i) {
-      codes[i] = rows(begin + i);
-      RowMath<T>::add(dv, T(1), g.values + codes[i] * dv, gv.row(begin + i));
+      codes[i] = in.rows(begin + i);
+      RowMath<T>::add(dv, T(1), g.values + codes[i] * dv, in.gv.row(begin + i));
       std::copy_n(book.rows + codes[i] * d, d, own_keys + i * d);
       for (int64_t c = 0; c < dv; ++c) chunk_columns[c * chunk_stride + i] = x.v(begin + i, c);
     }
@@ -133,32 +132,35 @@ double vq_backward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T
     OvqReading<T> read{
         reading, memory, d, dv, ones, static_cast<T>(x.scale), View<const T, 2>(m.chunk_values, {length, dv})};
     const OvqTransposed<T> turned{book.rows, columns, View<const T, 2>(own_keys, {length, d}), chunk_columns};
-    g.k = gk.slice(begin, begin + length), g.v = gv.slice(begin, begin + length);
+    g.k = in.gk.slice(begin, begin + length), g.v = in.gv.slice(begin, begin + length);
     for (int64_t i = 0; i < length; i += kOvqQueries) {
       const int64_t at = begin + i, to = at + std::min(kOvqQueries, length - i);
       read.first = i;
-      g.q = gq.slice(at, to);
-      ovq_read_backward<T>(read, turned, x.q.slice(at, to), out.slice(at, to), lse.slice(at, to), gout.slice(at, to),
+      g.q = in.gq.slice(at, to);
+      ovq_read_backward<T>(read, turned,
+                           {.q = x.q.slice(at, to),
+                            .out = in.out.slice(at, to),
+                            .lse = in.lse.slice(at, to),
+                            .gout = in.gout.slice(at, to)},
                            g, scratch);
     }
   }
-  const T each = T(2) / static_cast<T>(tokens);
+  const T each = T(2) / static_cast<T>(in.tokens);
   for (int64_t t = 0; t < n; ++t)
     for (int64_t c = 0; c < d; ++c) {
-      const T away = x.k(t, c) - book.rows[rows(t) * d + c];
-      gk(t, c) += static_cast<T>(o.commit) * each * away;
-      gcodes[rows(t) * d + c] -= each * away;
+      const T away = x.k(t, c) - book.rows[in.rows(t) * d + c];
+      in.gk(t, c) += static_cast<T>(o.commit) * each * away;
+      in.gcodes[in.rows(t) * d + c] -= each * away;
     }
   return g.scale;
 }
 
-#define QUERN_VQ(T)                                                                                               \
-  template void vq_columns<T>(const VqOptions&, const T*, int64_t, T*);                                           \
-  template void vq_forward<T>(const VqOptions&, const OvqTokens<T>&, const VqCodebook<T>&, OvqMemory<T>&,         \
-                              View<T, 2>, View<T, 1>, View<int32_t, 1>, Arena&);                                  \
-  template double vq_backward<T>(const VqOptions&, const OvqTokens<T>&, const VqCodebook<T>&, View<const T, 2>,   \
-                                 View<const T, 1>, View<const int32_t, 1>, View<const T, 2>, int64_t, View<T, 2>, \
-                                 View<T, 2>, View<T, 2>, T*, Arena&);
+#define QUERN_VQ(T)                                                                                       \
+  template void vq_columns<T>(const VqOptions&, const T*, int64_t, T*);                                   \
+  template void vq_forward<T>(const VqOptions&, const OvqTokens<T>&, const VqCodebook<T>&, OvqMemory<T>&, \
+                              const VqOutputs<T>&, Arena&);                                               \
+  template double vq_backward<T>(const VqOptions&, const OvqTokens<T>&, const VqCodebook<T>&,             \
+                                 const VqBackwardArgs<T>&, Arena&);
 QUERN_VQ(float)
 QUERN_VQ(double)
 #undef QUERN_VQ

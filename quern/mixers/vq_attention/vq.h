@@ -25,16 +25,30 @@ struct VqCodebook {
 template <class T>
 void vq_columns(const VqOptions& o, const T* rows, int64_t d, T* columns);
 
-// `memory` as OVQ's, but that `keys` holds [C] numbers, the codes of the chunk's tokens. rows [T]: the code of every
-// token.
+// `memory` as OVQ's, but that `keys` holds [C] numbers, the codes of the chunk's tokens.
+template <class T>
+struct VqOutputs {
+  View<T, 2> out;              // [T, dv]
+  View<T, 1> lse = {};         // [T]; may be null
+  View<int32_t, 1> rows = {};  // [T], the code of every token; may be null
+};
 template <class T>
 void vq_forward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& book, OvqMemory<T>& memory,
-                View<T, 2> out, View<T, 1> lse, View<int32_t, 1> rows, Arena& scratch);
+                const VqOutputs<T>& to, Arena& scratch);
 
-// From an empty memory; gradients are written, gcodes [N, d] added to with weight 2/tokens. Returns that of s.
+// From an empty memory. Returns the gradient of s.
 template <class T>
-double vq_backward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& book, View<const T, 2> out,
-                   View<const T, 1> lse, View<const int32_t, 1> rows, View<const T, 2> gout, int64_t tokens,
-                   View<T, 2> gq, View<T, 2> gk, View<T, 2> gv, T* gcodes, Arena& scratch);
+struct VqBackwardArgs {
+  View<const T, 2> out;         // [T, dv]
+  View<const T, 1> lse;         // [T]
+  View<const int32_t, 1> rows;  // [T]
+  View<const T, 2> gout;        // [T, dv]
+  int64_t tokens;               // of the batch: gcodes has weight 2/tokens
+  View<T, 2> gq, gk, gv;        // like q, k and v; written
+  T* gcodes;                    // [N, d], added to
+};
+template <class T>
+double vq_backward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& book, const VqBackwardArgs<T>& in,
+                   Arena& scratch);
 
 }  // namespace quern

@@ -91,10 +91,9 @@ double VqAttentionMixer::scale(int64_t h) const {
 }
 
 template <class T>
-void VqAttentionMixer::run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& columns, const Batch& b,
-                           int site, const Tensor& out, const Tensor& lse, const Tensor& rows, SequenceState* into) {
+void VqAttentionMixer::run(const RunTensors& in, const Batch& b, int site, SequenceState* into) {
   const int64_t H = c_.n_head, d = c_.head_dim;
-  const DType dtype = q.dtype();
+  const DType dtype = in.q.dtype();
   SsmStates<T, 3> values(b, site, kValues, dtype), chunk_keys(b, site, kChunkKeys, dtype),
       chunk_values(b, site, kChunkValues, dtype);
   SsmStates<T, 2> counts(b, site, kCounts, dtype), chunk_codes(b, site, kChunkCodes, dtype);
@@ -116,11 +115,13 @@ void VqAttentionMixer::run(const Tensor& q, const Tensor& k, const Tensor& v, co
       m.seen = b.states[s]->fixed(site, kSeen).template data<int64_t>()[0];
     }
     vq_forward<T>(o_,
-                  {head_rows<const T>(q, begin, end, h), head_rows<const T>(k, begin, end, h),
-                   head_rows<const T>(v, begin, end, h), scale(h)},
-                  {codes_.value.data<T>() + h * c_.codes * d, columns.view<T, 3>().row(h)}, m,
-                  head_rows<T>(out, begin, end, h), head_span<T>(lse, begin, end, h),
-                  head_span<int32_t>(rows, begin, end, h), scratch);
+                  {head_rows<const T>(in.q, begin, end, h), head_rows<const T>(in.k, begin, end, h),
+                   head_rows<const T>(in.v, begin, end, h), scale(h)},
+                  {codes_.value.data<T>() + h * c_.codes * d, in.columns.view<T, 3>().row(h)}, m,
+                  {.out = head_rows<T>(in.out, begin, end, h),
+                   .lse = head_span<T>(in.lse, begin, end, h),
+                   .rows = head_span<int32_t>(in.rows, begin, end, h)},
+                  scratch);
   });
   for (size_t s = 0; s < b.states.size(); ++s)
     b.states[s]->fixed(site, kSeen).data<int64_t>()[0] += b.offsets[s + 1] - b.offsets[s];
@@ -143,8 +144,14 @@ Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const
   Tensor lse, rows;
   if (keep) lse = Tensor::empty({H, q.dim(0)}, q.dtype()), rows = Tensor::empty({H, q.dim(0)}, DType::i32);
   between_snapshots(batch, [&](int64_t row, int64_t n, const Batch& b, SequenceState* into) {
-    run<T>(q.narrow(0, row, n), k.narrow(0, row, n), v.narrow(0, row, n), columns, b, site, out.narrow(0, row, n),
-           lse, rows, into);
+    run<T>({.q = q.narrow(0, row, n),
+            .k = k.narrow(0, row, n),
+            .v = v.narrow(0, row, n),
+            .columns = columns,
+            .out = out.narrow(0, row, n),
+            .lse = lse,
+            .rows = rows},
+           b, site, into);
   });
   return tape.record(out, inputs, [=, this, offsets = batch.offsets](Grads& g) {
     const Tensor gout = g.out(), gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()),
@@ -161,10 +168,16 @@ Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const
                            {head_rows<const T>(q, begin, end, h), head_rows<const T>(k, begin, end, h),
                             head_rows<const T>(v, begin, end, h), scale(h)},
                            {codes_.value.data<T>() + h * c_.codes * d, columns.view<T, 3>().row(h)},
-                           head_rows<const T>(out, begin, end, h), head_span<T>(lse, begin, end, h),
-                           head_span<int32_t>(rows, begin, end, h), head_rows<const T>(gout, begin, end, h), q.dim(0),
-                           head_rows<T>(gq, begin, end, h), head_rows<T>(gk, begin, end, h),
-                           head_rows<T>(gv, begin, end, h), gcodes.data<T>() + h * c_.codes * d, thread_arena());
+                           {.out = head_rows<const T>(out, begin, end, h),
+                            .lse = head_span<T>(lse, begin, end, h),
+                            .rows = head_span<int32_t>(rows, begin, end, h),
+                            .gout = head_rows<const T>(gout, begin, end, h),
+                            .tokens = q.dim(0),
+                            .gq = head_rows<T>(gq, begin, end, h),
+                            .gk = head_rows<T>(gk, begin, end, h),
+                            .gv = head_rows<T>(gv, begin, end, h),
+                            .gcodes = gcodes.data<T>() + h * c_.codes * d},
+                           thread_arena());
       }
     });
     g.add(0, gq);

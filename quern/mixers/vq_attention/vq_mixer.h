@@ -40,9 +40,11 @@ class VqAttentionMixer : public Mixer {
                               *kChunkValues = "chunk_values", *kChunkCodes = "chunk_codes", *kSeen = "seen";
   template <class T>
   Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
+  struct RunTensors {  // [T, H, d]; lse, rows: [H, T], undefined where nothing is kept
+    Tensor q, k, v, columns, out, lse, rows;
+  };
   template <class T>
-  void run(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& columns, const Batch& b, int site,
-           const Tensor& out, const Tensor& lse, const Tensor& rows, SequenceState* into);
+  void run(const RunTensors& in, const Batch& b, int site, SequenceState* into);
   Tensor columns() const;  // of the codebook, [H, d, stride(N)]
   double scale(int64_t head) const;
 

@@ -33,10 +33,19 @@ void expect_golden(double tolerance) {
   std::vector<T> chunk_codes(static_cast<size_t>(o.chunk));
   memory.keys = chunk_codes.data();
   Arena scratch;
-  vq_forward<T>(o, x, book, memory, out.view<T, 2>(), lse.view<T, 1>(), rows.view<int32_t, 1>(), scratch);
-  const double gscale = vq_backward<T>(o, x, book, out.view<const T, 2>(), lse.view<const T, 1>(),
-                                       rows.view<const int32_t, 1>(), weight.view<const T, 2>(), n, gq.view<T, 2>(),
-                                       gk.view<T, 2>(), gv.view<T, 2>(), gcodes.data<T>(), scratch);
+  vq_forward<T>(o, x, book, memory,
+                {.out = out.view<T, 2>(), .lse = lse.view<T, 1>(), .rows = rows.view<int32_t, 1>()}, scratch);
+  const double gscale = vq_backward<T>(o, x, book,
+                                       {.out = out.view<const T, 2>(),
+                                        .lse = lse.view<const T, 1>(),
+                                        .rows = rows.view<const int32_t, 1>(),
+                                        .gout = weight.view<const T, 2>(),
+                                        .tokens = n,
+                                        .gq = gq.view<T, 2>(),
+                                        .gk = gk.view<T, 2>(),
+                                        .gv = gv.view<T, 2>(),
+                                        .gcodes = gcodes.data<T>()},
+                                       scratch);
   expect_near(out, goldens.tensor("out"), tolerance, "out");
   expect_near(rows, goldens.tensor("rows"), 0, "rows");
   expect_near(gq, goldens.tensor("gq"), tolerance, "gq");

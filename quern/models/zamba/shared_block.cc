@@ -111,7 +111,10 @@ Var SharedBlock::attention(Tape& tape, const Var& u, Invocation& own, const Batc
   Var k_THd = rope(tape, reshape(tape, qkv[1], {T, c_.n_head_kv, d}), batch.positions, c_.inv_freq);
   Var v_THd = reshape(tape, qkv[2], {T, c_.n_head_kv, d});
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d) / 2), .bf16_math = bf16_};
-  return linear(tape, reshape(tape, attend(tape, q_THd, k_THd, v_THd, batch, site, o), {T, c_.n_head * d}), o_);
+  return linear(tape,
+                reshape(tape, attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
+                        {T, c_.n_head * d}),
+                o_);
 }
 
 Var SharedBlock::forward(Tape& tape, const Var& h_TH, const Var& e0_TH, Invocation& own, const Batch& batch,

@@ -90,12 +90,14 @@ void Muon::direction(OptimizerSlot& slot, int64_t at, int64_t n, const Optimizer
   });
 }
 
-void Muon::apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
-                 int64_t columns) const {
+void Muon::apply(OptimizerSlot& slot, const MatrixPiece& piece, const OptimizerStep& s) const {
+  const int64_t at = piece.at;
+  const float* o = piece.direction;
   float* w = slot.parameter->value.data<float>() + at;
   const double lr = s.lr * slot.lr_scale;
-  const float keep = static_cast<float>(1 - lr * o_.weight_decay), by = static_cast<float>(lr * scale(rows, columns));
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+  const float keep = static_cast<float>(1 - lr * o_.weight_decay),
+              by = static_cast<float>(lr * scale(piece.rows, piece.columns));
+  parallel_for(piece.n, kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) w[i] = keep * w[i] - by * o[i];
     refresh_working(slot, at + begin, at + end);
   });
@@ -108,7 +110,7 @@ void Muon::matrix(OptimizerSlot& slot, int64_t at, int64_t rows, int64_t columns
   float* u = arena.take<float>(n).data();
   direction(slot, at, n, s, u);
   orthogonalize({u, {rows, columns}});
-  apply(slot, at, n, s, u, rows, columns);
+  apply(slot, {.at = at, .n = n, .direction = u, .rows = rows, .columns = columns}, s);
 }
 
 namespace optim {

@@ -44,8 +44,7 @@ class Muon : public MatrixOptimizer {
   double cost(int64_t rows, int64_t columns) const override;
   void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const override;
   void orthogonalize(View<float, 2> u) const override { newton_schulz(u, newton_schulz_); }
-  void apply(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, const float* o, int64_t rows,
-             int64_t columns) const override;
+  void apply(OptimizerSlot& slot, const MatrixPiece& piece, const OptimizerStep& s) const override;
 
  private:
   double scale(int64_t rows, int64_t columns) const;

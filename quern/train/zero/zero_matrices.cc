@@ -120,7 +120,7 @@ void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<Op
   each_of_theirs([](const float* w, float* t, int64_t count) { copy(t, w, count); });
   comm.all_to_all(theirs, from, mine, to);
   each_of_mine([&](const Matrix& m, OptimizerSlot& slot, int64_t at, int64_t count, const float* o) {
-    rule.apply(slot, at, count, s, o, m.size.rows, m.size.columns);
+    rule.apply(slot, {.at = at, .n = count, .direction = o, .rows = m.size.rows, .columns = m.size.columns}, s);
   });
 }
 
