@@ -1,7 +1,7 @@
 // Logits, token scores and embeddings of quern.h.
 #include "quern/capi/handles.h"
 #include "quern/infer/cache/session.h"
-#include "quern/infer/engine/mean_pooling.h"
+#include "quern/infer/scoring/mean_pooling.h"
 
 using namespace quern::capi;
 

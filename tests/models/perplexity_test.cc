@@ -1,5 +1,5 @@
 // Perplexity against logits computed whole, and divergence where the answer is known.
-#include "quern/infer/engine/perplexity.h"
+#include "quern/infer/scoring/perplexity.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "quern/data/problems.h"
-#include "quern/infer/engine/perplexity.h"
+#include "quern/infer/scoring/perplexity.h"
 #include "quern/models/quantize.h"
 #include "quern/reason/sampled_solutions.h"
 #include "quern/text/chat/aggregation_prompt.h"

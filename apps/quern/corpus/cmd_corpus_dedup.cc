@@ -225,9 +225,9 @@ int corpus_build(Words args) {
   Args a("corpus build", "build a corpus from a recipe: filter, deduplicate, mix, tokenize");
   a.positional("RECIPE.toml", file)
       .flag("--out DIR", out,
-            "output folder: part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json and recipe.json; mixed/ "
-            "with "
-            "[mix], tokens.bin and tokens.idx with [tokenize]")
+            "output folder: part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json, recipe.json; mixed/ "
+            "and tokens.* "
+            "where the recipe asks for them")
       .flag("--check", check, "print the resolved configuration and exit")
       .flag("--against DIR", against,
             "saved index to deduplicate against: its documents are kept over those of the recipe")

@@ -10,7 +10,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "quern/base/mmap.h"
 #include "quern/infer/cache/kv_type.h"
-#include "quern/infer/engine/perplexity.h"
+#include "quern/infer/scoring/perplexity.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern {

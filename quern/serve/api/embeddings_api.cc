@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "quern/infer/engine/mean_pooling.h"
+#include "quern/infer/scoring/mean_pooling.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 

@@ -1,4 +1,4 @@
-#include "quern/infer/engine/mean_pooling.h"
+#include "quern/infer/scoring/mean_pooling.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "quern/infer/engine/perplexity.h"
+#include "quern/infer/scoring/perplexity.h"
 
 #include <algorithm>
 #include <cmath>

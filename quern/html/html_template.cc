@@ -1,4 +1,4 @@
-#include "quern/base/html_template.h"
+#include "quern/html/html_template.h"
 
 #include "quern/base/error.h"
 

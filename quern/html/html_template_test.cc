@@ -1,9 +1,9 @@
 // Fragments, placeholders, escapes and what a slip in a template does.
-#include "quern/base/html_template.h"
+#include "quern/html/html_template.h"
 
 #include <gtest/gtest.h>
 
-#include "quern/base/web_files.h"
+#include "quern/html/web_files.h"
 
 namespace quern {
 namespace {
