@@ -17,8 +17,8 @@
 #include "apps/quern/bench/bench_tree.h"
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/verbs.h"
-#include "apps/quern/models/shipped_models.h"
 #include "apps/quern/cli/whole_numbers.h"
+#include "apps/quern/models/shipped_models.h"
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
 
@@ -74,9 +74,8 @@ int bench_kernels(Bench::Options options, bool json) {
   return 0;
 }
 
-}  // namespace
-
-int cmd_bench(Words args) {
+// What the flags say, of every benchmark.
+struct BenchFlags {
   std::string what;
   bool json = false;
   int64_t reps = 15;
@@ -91,54 +90,58 @@ int cmd_bench(Words args) {
   std::optional<int64_t> prompt;
   std::string draft;
   std::string plan = "mrsa:8x4x2,beta=192,tau=64";
-  Args a("bench", "benchmark this machine, its kernels and models");
-  a.positional("BENCHMARK", what)
-      .positional("DIR", model.dir, false)
-      .flag("--only NAME", options.only, "kernels: run only MODULE or MODULE/ROW, given by parts of their names")
-      .flag("--reps N", reps, "repetitions; results are medians")
-      .flag("--tokens N", mixers.tokens, "mixers: sequence length in tokens")
-      .flag("--width N", mixers.width, "mixers: model width")
-      .flag("--dtype TYPE", mixers.dtype,
+};
+
+// Adds them to the command line.
+void declare(Args& a, BenchFlags& f) {
+  a.positional("BENCHMARK", f.what)
+      .positional("DIR", f.model.dir, false)
+      .flag("--only NAME", f.options.only, "kernels: run only MODULE or MODULE/ROW, given by parts of their names")
+      .flag("--reps N", f.reps, "repetitions; results are medians")
+      .flag("--tokens N", f.mixers.tokens, "mixers: sequence length in tokens")
+      .flag("--width N", f.mixers.width, "mixers: model width")
+      .flag("--dtype TYPE", f.mixers.dtype,
             "mixers: type of prefill (backward is f32); train: compute type: bf16 or f32")
-      .flag("--skip-backward", mixers.skip_backward, "mixers: benchmark prefill only")
-      .flag("--decode", decoding, "mixers: benchmark decoding one token after contexts from 1024 to --max-context")
-      .flag("--max-context N", decode.deepest, "mixers --decode: longest context in tokens")
+      .flag("--skip-backward", f.mixers.skip_backward, "mixers: benchmark prefill only")
+      .flag("--decode", f.decoding, "mixers: benchmark decoding one token after contexts from 1024 to --max-context")
+      .flag("--max-context N", f.decode.deepest, "mixers --decode: longest context in tokens")
       .alias("--deepest")
-      .flag("--dictionary N", dictionary,
+      .flag("--dictionary N", f.dictionary,
             "mixers --decode, --crossing: rows of the OVQ dictionary; repeatable with --crossing [1024]")
-      .flag("--write-every N", decode.chunk, "mixers --decode, --crossing: OVQ chunk in tokens")
-      .flag("--crossing", crossing, "mixers: find the context length at which softmax attention costs as much as OVQ")
-      .flag("--shape SHAPE", model.shape,
+      .flag("--write-every N", f.decode.chunk, "mixers --decode, --crossing: OVQ chunk in tokens")
+      .flag("--crossing", f.crossing,
+            "mixers: find the context length at which softmax attention costs as much as OVQ")
+      .flag("--shape SHAPE", f.model.shape,
             "model benchmarks: zaya1-8b, zamba2-2.7b, … with random weights, instead of DIR; train: zaya-60m, …")
-      .flag("--quant FORMAT", model.scheme,
+      .flag("--quant FORMAT", f.model.scheme,
             "model benchmarks: weight format: f32, bf16, q8, q4 or q8a8; a quantized DIR stays as it is")
       .alias("--scheme")
       .flag(
-          "--kv TYPE", model.kv,
+          "--kv TYPE", f.model.kv,
           "model benchmarks: KV cache type: bf16, q8 or f32; repeatable with model and batch, to compare [bf16; f32 "
           "with f32 weights]")
-      .flag("--prompt N", prompt, "model, prefix: prompt length in tokens [2048; 4096 for prefix]")
-      .flag("--chunk N", model.chunk, "prefix: maximum prefill tokens per step")
+      .flag("--prompt N", f.prompt, "model, prefix: prompt length in tokens [2048; 4096 for prefix]")
+      .flag("--chunk N", f.model.chunk, "prefix: maximum prefill tokens per step")
       .flag(
-          "--depth N", model.depths,
+          "--depth N", f.model.depths,
           "model, batch, speculative: context length of decoding in tokens; repeatable [512 and 8192; 512 for batch]")
-      .flag("--batch N", model.batches,
+      .flag("--batch N", f.model.batches,
             "model, batch: number of concurrent sequences; speculative: tokens per step; repeatable [1; 1 4 16 for "
             "batch; 2 3 5 9 for speculative]")
-      .flag("--draft MODEL", draft, "draft: draft model: a folder, or q8 or q4 for a quantized copy of the model")
-      .flag("--plan PLAN", plan, "test-time: test-time compute plan, as in quern run --think")
-      .flag("--skip-prefill", model.skip_prefill, "model: benchmark decoding only")
-      .flag("--micro-batch N", train.rows, "train: sequences per micro-batch")
+      .flag("--draft MODEL", f.draft, "draft: draft model: a folder, or q8 or q4 for a quantized copy of the model")
+      .flag("--plan PLAN", f.plan, "test-time: test-time compute plan, as in quern run --think")
+      .flag("--skip-prefill", f.model.skip_prefill, "model: benchmark decoding only")
+      .flag("--micro-batch N", f.train.rows, "train: sequences per micro-batch")
       .alias("--rows")
-      .flag("--length N", train.length, "train: sequence length in tokens")
-      .flag("--ranks N", tree.ranks,
+      .flag("--length N", f.train.length, "train: sequence length in tokens")
+      .flag("--ranks N", f.tree.ranks,
             "tree-attention: number of ranks, as threads of this process; under mpirun, its processes are the ranks")
-      .flag("--keys N", tree.tokens, "tree-attention: number of keys in the KV caches of all ranks")
-      .flag("--heads N", tree.heads, "tree-attention: number of query heads")
-      .flag("--kv-heads N", tree.kv_heads, "tree-attention: number of key-value heads")
-      .flag("--head-dim N", tree.head_dim, "tree-attention: head dimension")
-      .flag("--network", tree.network, "tree-attention: model networks of up to 1024 ranks instead of measuring")
-      .flag("--json", json, "print one JSON object")
+      .flag("--keys N", f.tree.tokens, "tree-attention: number of keys in the KV caches of all ranks")
+      .flag("--heads N", f.tree.heads, "tree-attention: number of query heads")
+      .flag("--kv-heads N", f.tree.kv_heads, "tree-attention: number of key-value heads")
+      .flag("--head-dim N", f.tree.head_dim, "tree-attention: head dimension")
+      .flag("--network", f.tree.network, "tree-attention: model networks of up to 1024 ranks instead of measuring")
+      .flag("--json", f.json, "print one JSON object")
       .note(
           "BENCHMARK is one of\n"
           "  host            memory bandwidth, compute peaks and thread wake-up latency of this machine\n"
@@ -152,53 +155,67 @@ int cmd_bench(Words args) {
           "  test-time       test-time compute by a plan, compared with plain batches\n"
           "  train           a training step: tokens per second and model flops utilization (MFU)\n"
           "  tree-attention  attention over a KV cache sharded across ranks");
-  if (!a.parse(args)) return 0;
-  if (reps < 1) throw UsageError(fmt::format("quern bench: --reps {}: expected 1 or more", reps));
-  for (const auto& [old, name] : kOldNames)
-    if (what == old) what = name;
-  if (!model.dir.empty()) model.dir = model_folder(model.dir);
-  if (what == "host") return bench_host(reps, json);
-  if (what == "kernels") {
-    options.reps = static_cast<int>(reps);
-    return bench_kernels(std::move(options), json);
+}
+
+int bench_mixer_layers(BenchFlags& f) {
+  const std::vector<int64_t> dictionaries = whole_numbers(f.dictionary, "--dictionary", {1024});
+  f.decode.rows = dictionaries.front();
+  if (f.crossing) {
+    f.decode.reps = f.reps;
+    return bench_crossing(f.decode, dictionaries, f.json);
   }
-  if (what == "mixers") {
-    const std::vector<int64_t> dictionaries = whole_numbers(dictionary, "--dictionary", {1024});
-    decode.rows = dictionaries.front();
-    if (crossing) {
-      decode.reps = reps;
-      return bench_crossing(decode, dictionaries, json);
-    }
-    if (decoding) {
-      if (dictionaries.size() > 1) throw UsageError("quern bench mixers: --decode takes one --dictionary");
-      decode.reps = std::min<int64_t>(reps, 5);
-      return bench_decode(decode, json);
-    }
-    mixers.reps = reps;
-    return bench_mixers(mixers, json);
+  if (f.decoding) {
+    if (dictionaries.size() > 1) throw UsageError("quern bench mixers: --decode takes one --dictionary");
+    f.decode.reps = std::min<int64_t>(f.reps, 5);
+    return bench_decode(f.decode, f.json);
   }
-  if (what == "train") {
-    train.shape = model.shape, train.dtype = mixers.dtype, train.reps = std::min<int64_t>(reps, 9);
-    return bench_train(train, json);
-  }
-  if (what == "tree-attention") {
-    tree.reps = reps;
-    return bench_tree(tree, json);
-  }
-  model.reps = what == "prefix" ? std::min<int64_t>(reps, 5) : reps;
-  model.prompt = prompt.value_or(what == "prefix" ? 4096 : 2048);
-  if (model.prompt < 10 || model.chunk < 1)
+  f.mixers.reps = f.reps;
+  return bench_mixers(f.mixers, f.json);
+}
+
+int bench_of_model(BenchFlags& f) {
+  f.model.reps = f.what == "prefix" ? std::min<int64_t>(f.reps, 5) : f.reps;
+  f.model.prompt = f.prompt.value_or(f.what == "prefix" ? 4096 : 2048);
+  if (f.model.prompt < 10 || f.model.chunk < 1)
     throw UsageError("quern bench: expected --prompt of at least 10 and --chunk of at least 1");
-  if (what == "model") return bench_model(model, json);
-  if (what == "batch") return bench_batch(model, json);
-  if (what == "speculative") return bench_rows(model, json);
-  if (what == "draft") return bench_draft(model, draft, json);
-  if (what == "test-time") return bench_think(model, plan, json);
-  if (what == "prefix") return bench_prefix(model, json);
+  if (f.what == "model") return bench_model(f.model, f.json);
+  if (f.what == "batch") return bench_batch(f.model, f.json);
+  if (f.what == "speculative") return bench_rows(f.model, f.json);
+  if (f.what == "draft") return bench_draft(f.model, f.draft, f.json);
+  if (f.what == "test-time") return bench_think(f.model, f.plan, f.json);
+  if (f.what == "prefix") return bench_prefix(f.model, f.json);
   throw UsageError(fmt::format(
       "quern bench: unknown benchmark '{}', expected host, kernels, mixers, model, batch, speculative, prefix, "
       "test-time, draft, train or tree-attention",
-      what));
+      f.what));
+}
+
+}  // namespace
+
+int cmd_bench(Words args) {
+  BenchFlags f;
+  Args a("bench", "benchmark this machine, its kernels and models");
+  declare(a, f);
+  if (!a.parse(args)) return 0;
+  if (f.reps < 1) throw UsageError(fmt::format("quern bench: --reps {}: expected 1 or more", f.reps));
+  for (const auto& [old, name] : kOldNames)
+    if (f.what == old) f.what = name;
+  if (!f.model.dir.empty()) f.model.dir = model_folder(f.model.dir);
+  if (f.what == "host") return bench_host(f.reps, f.json);
+  if (f.what == "kernels") {
+    f.options.reps = static_cast<int>(f.reps);
+    return bench_kernels(std::move(f.options), f.json);
+  }
+  if (f.what == "mixers") return bench_mixer_layers(f);
+  if (f.what == "train") {
+    f.train.shape = f.model.shape, f.train.dtype = f.mixers.dtype, f.train.reps = std::min<int64_t>(f.reps, 9);
+    return bench_train(f.train, f.json);
+  }
+  if (f.what == "tree-attention") {
+    f.tree.reps = f.reps;
+    return bench_tree(f.tree, f.json);
+  }
+  return bench_of_model(f);
 }
 
 }  // namespace quern

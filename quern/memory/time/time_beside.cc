@@ -6,130 +6,140 @@
 
 namespace quern::memory {
 
+namespace {
+
+// Some days of a period, as absolute as it is.
+Period days_of(const Period& base, Day lo, Day hi, Grain grain = Grain::week, const char* name = "part-of-period") {
+  Period out = Period::days(lo, hi, grain, name);
+  out.absolute = base.absolute;
+  return out;
+}
+
+// Thirds or halves, in sixths.
+Period sixths_of(const Period& base, int from, int to) {
+  const int64_t days = base.last() - base.first() + 1;
+  return days_of(base, base.first() + static_cast<Day>(days * from / 6),
+                 base.first() + static_cast<Day>(days * to / 6) - 1);
+}
+
+Period third_of(const Period& base, Word w) {
+  const bool first = w == Word::early || w == Word::begin;
+  const Day lo = base.first(), hi = base.last();
+  if (base.grain == Grain::month)  // to the tenth, to the twentieth, to the end
+    return first            ? days_of(base, lo, lo + 9)
+           : w == Word::mid ? days_of(base, lo + 10, lo + 19)
+                            : days_of(base, lo + 20, hi);
+  if (hi - lo > 300 && w == Word::begin)  // of a year: three months
+    return days_of(base, lo, add_months(lo, 3) - 1, Grain::season);
+  if (hi - lo > 300 && w == Word::end) return days_of(base, add_months(hi + 1, -3), hi, Grain::season);
+  return first ? sixths_of(base, 0, 2) : w == Word::mid ? sixths_of(base, 2, 4) : sixths_of(base, 4, 6);
+}
+
+// The v-th of a period's units, or the v-th from its end; with n > 1 that and the next ones.
+struct Counted {
+  int64_t v = 1, n = 1;
+  bool from_end = false;
+};
+
+// Those units of the period; nothing where it has none.
+std::optional<Period> units_of(const Period& base, Unit u, Counted c) {
+  const Day lo = base.first(), hi = base.last();
+  const int64_t v = c.v, n = c.n;
+  auto span = [&](Day from, Day to) { return days_of(base, std::max(from, lo), std::min(to, hi)); };
+  switch (u) {
+    case Unit::day:
+      return c.from_end ? span(hi - static_cast<Day>(v - 1 + n - 1), hi - static_cast<Day>(v - 1))
+                        : span(lo + static_cast<Day>(v - 1), lo + static_cast<Day>(v - 1 + n - 1));
+    case Unit::week:  // weeks of a month: its days 1–7, 8–14 …
+      return c.from_end ? span(hi - static_cast<Day>(7 * (v - 1 + n)) + 1, hi - static_cast<Day>(7 * (v - 1)))
+                        : span(lo + static_cast<Day>(7 * (v - 1)), lo + static_cast<Day>(7 * (v - 1 + n)) - 1);
+    case Unit::weekend: {
+      if (c.from_end) {
+        const Day sunday = hi - (weekday_of(hi) + 1) % 7, saturday = (weekday_of(hi) == 5 ? hi : sunday - 1);
+        return span(saturday - static_cast<Day>(7 * (v - 1)), saturday + 1 - static_cast<Day>(7 * (v - 1)));
+      }
+      const Day saturday = lo + (5 - weekday_of(lo) + 7) % 7;
+      return span(saturday + static_cast<Day>(7 * (v - 1)), saturday + 1 + static_cast<Day>(7 * (v - 1 + n - 1)));
+    }
+    case Unit::month:
+      if (base.grain != Grain::year) return std::nullopt;
+      return c.from_end
+                 ? span(add_months(month_begin(hi), -(v - 1 + n - 1)), add_months(month_begin(hi), -(v - 1) + 1) - 1)
+                 : span(add_months(lo, v - 1), add_months(lo, v - 1 + n) - 1);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+// of | in PERIOD, which has a week or more
+size_t TimeParser::within(size_t i, Period& base, int depth) const {
+  if (is(i, Word::of) || is(i, Word::in))
+    ++i;
+  else if (i > 0 && t_[i - 1].word != Word::early && t_[i - 1].word != Word::late && t_[i - 1].word != Word::mid)
+    return 0;
+  const size_t end = period(i, base, depth + 1);
+  return end && base.last() - base.first() >= 6 && !base.impossible ? end : 0;
+}
+
 // "early May", "mid-June", "the end of last month", "the first half of July", "the second week of May", "the last
 // weekend of June", "the first Monday of June", "the first ten days of May"
 size_t TimeParser::part_of_period(size_t i, Period& out, int depth) const {
   size_t j = skip(i, Word::the);
   if (is(j, Word::very)) ++j;
   if (j >= n_) return 0;
-  Period base;
-  auto within = [&](size_t k) -> size_t {  // of | in PERIOD
-    if (is(k, Word::of) || is(k, Word::in))
-      ++k;
-    else if (k > 0 && t_[k - 1].word != Word::early && t_[k - 1].word != Word::late && t_[k - 1].word != Word::mid)
-      return 0;
-    const size_t end = period(k, base, depth + 1);
-    return end && base.last() - base.first() >= 6 && !base.impossible ? end : 0;
-  };
   const Word w = t_[j].word;
-  auto cut = [&](int num_lo, int num_hi) {  // thirds or halves, in sixths
-    const int64_t days = base.last() - base.first() + 1;
-    const Day lo = base.first() + static_cast<Day>(days * num_lo / 6),
-              hi = base.first() + static_cast<Day>(days * num_hi / 6) - 1;
-    const bool absolute = base.absolute;
-    out = Period::days(lo, hi, Grain::week, "part-of-period");
-    out.absolute = absolute;
-  };
-  if (w == Word::early || w == Word::begin || w == Word::mid || w == Word::late || w == Word::end) {
-    const bool needs_of = w == Word::begin || w == Word::end || said(j, "middle");
-    if (needs_of && !is(j + 1, Word::of)) return 0;
-    size_t k = j + 1;
-    if (is(k, Word::on) && is(k + 1, Word::in)) ++k;
-    const size_t end = within(k);
-    if (!end) return 0;
-    if (base.grain == Grain::month) {  // to the tenth, to the twentieth, to the end
-      const Day lo = base.first();
-      const bool absolute = base.absolute;
-      out = w == Word::early || w == Word::begin ? Period::days(lo, lo + 9, Grain::week, "part-of-period")
-            : w == Word::mid                     ? Period::days(lo + 10, lo + 19, Grain::week, "part-of-period")
-                                                 : Period::days(lo + 20, base.last(), Grain::week, "part-of-period");
-      out.absolute = absolute;
-    } else {
-      const bool year = base.last() - base.first() > 300 && (w == Word::begin || w == Word::end);
-      if (year) {  // of a year: three months
-        const Day lo = base.first(), hi = base.last();
-        const bool absolute = base.absolute;
-        out = w == Word::begin ? Period::days(lo, add_months(lo, 3) - 1, Grain::season, "part-of-period")
-                               : Period::days(add_months(hi + 1, -3), hi, Grain::season, "part-of-period");
-        out.absolute = absolute;
-      } else {
-        w == Word::early || w == Word::begin ? cut(0, 2) : w == Word::mid ? cut(2, 4) : cut(4, 6);
-      }
-    }
-    return end;
-  }
-  // first half of, second half of
-  int64_t v = 0;
-  bool from_end = false;
+  if (w != Word::early && w != Word::begin && w != Word::mid && w != Word::late && w != Word::end)
+    return counted_part(j, out, depth);
+  const bool needs_of = w == Word::begin || w == Word::end || said(j, "middle");
+  if (needs_of && !is(j + 1, Word::of)) return 0;
+  size_t k = j + 1;
+  if (is(k, Word::on) && is(k + 1, Word::in)) ++k;
+  Period base;
+  const size_t end = within(k, base, depth);
+  if (end) out = third_of(base, w);
+  return end;
+}
+
+// "first half of July", "last weekend of June", "first ten days of May"
+size_t TimeParser::counted_part(size_t i, Period& out, int depth) const {
+  Counted c{.v = 0};
   size_t k = 0;
-  if (is(j, Word::last))
-    k = j + 1, v = 1, from_end = true;
-  else if (is(j, Word::penultimate))
-    k = j + 1, v = 2, from_end = true;
+  if (is(i, Word::last))
+    k = i + 1, c.v = 1, c.from_end = true;
+  else if (is(i, Word::penultimate))
+    k = i + 1, c.v = 2, c.from_end = true;
   else
-    k = ordinal(j, v);
-  if (!k || v < 1 || v > 400) return 0;
+    k = ordinal(i, c.v);
+  if (!k || c.v < 1 || c.v > 400) return 0;
+  Period base;
   if (is(k, Word::half)) {
-    const size_t end = within(k + 1);
-    if (!end || v > 2) return 0;
-    v == 1 && !from_end ? cut(0, 3) : cut(3, 6);
+    const size_t end = within(k + 1, base, depth);
+    if (!end || c.v > 2) return 0;
+    out = c.v == 1 && !c.from_end ? sixths_of(base, 0, 3) : sixths_of(base, 3, 6);
     return end;
   }
-  int64_t how_many = 1;
-  if (const size_t c = count(k, how_many); c && !is(k, Word::a)) k = c;
-  if (how_many > 1 && v != 1) return 0;
+  if (const size_t m = count(k, c.n); m && !is(k, Word::a)) k = m;
+  if (c.n > 1 && c.v != 1) return 0;
   if (is(k, Lex::weekday) && !t_[k].plural) {
     const int wd = t_[k].value;
-    const size_t end = within(k + 1);
+    const size_t end = within(k + 1, base, depth);
     if (!end) return 0;
-    const Day d = from_end ? base.last() - (weekday_of(base.last()) - wd + 7) % 7 - static_cast<Day>(7 * (v - 1))
-                           : base.first() + (wd - weekday_of(base.first()) + 7) % 7 + static_cast<Day>(7 * (v - 1));
+    const Day weeks = static_cast<Day>(7 * (c.v - 1)),
+              d = c.from_end ? base.last() - (weekday_of(base.last()) - wd + 7) % 7 - weeks
+                             : base.first() + (wd - weekday_of(base.first()) + 7) % 7 + weeks;
     if (d < base.first() || d > base.last()) return 0;
-    const bool absolute = base.absolute;
-    out = Period::days(d, d, Grain::day, "weekday-of-period");
-    out.absolute = absolute;
+    out = days_of(base, d, d, Grain::day, "weekday-of-period");
     return end;
   }
   if (!is(k, Lex::unit) || t_[k].value < static_cast<int32_t>(Unit::day)) return 0;
-  const Unit u = static_cast<Unit>(t_[k].value);
-  const size_t end = within(k + 1);
+  const size_t end = within(k + 1, base, depth);
   if (!end) return 0;
-  const bool absolute = base.absolute;
-  const int64_t n = how_many;
-  auto span = [&](Day lo, Day hi) {
-    out = Period::days(std::max(lo, base.first()), std::min(hi, base.last()), Grain::week, "part-of-period");
-    out.absolute = absolute;
-  };
-  const Day lo = base.first(), hi = base.last();
-  switch (u) {
-    case Unit::day:
-      from_end ? span(hi - static_cast<Day>(v - 1 + n - 1), hi - static_cast<Day>(v - 1))
-               : span(lo + static_cast<Day>(v - 1), lo + static_cast<Day>(v - 1 + n - 1));
-      break;
-    case Unit::week:  // weeks of a month: its days 1–7, 8–14 …
-      from_end ? span(hi - static_cast<Day>(7 * (v - 1 + n)) + 1, hi - static_cast<Day>(7 * (v - 1)))
-               : span(lo + static_cast<Day>(7 * (v - 1)), lo + static_cast<Day>(7 * (v - 1 + n)) - 1);
-      break;
-    case Unit::weekend: {
-      if (from_end) {
-        const Day sunday = hi - (weekday_of(hi) + 1) % 7, saturday = (weekday_of(hi) == 5 ? hi : sunday - 1);
-        span(saturday - static_cast<Day>(7 * (v - 1)), saturday + 1 - static_cast<Day>(7 * (v - 1)));
-      } else {
-        const Day saturday = lo + (5 - weekday_of(lo) + 7) % 7;
-        span(saturday + static_cast<Day>(7 * (v - 1)), saturday + 1 + static_cast<Day>(7 * (v - 1 + n - 1)));
-      }
-      break;
-    }
-    case Unit::month:
-      if (base.grain != Grain::year) return 0;
-      from_end ? span(add_months(month_begin(hi), -(v - 1 + n - 1)), add_months(month_begin(hi), -(v - 1) + 1) - 1)
-               : span(add_months(lo, v - 1), add_months(lo, v - 1 + n) - 1);
-      break;
-    default:
-      return 0;
-  }
-  if (out.first() > out.last()) return 0;
-  return end;
+  const std::optional<Period> units = units_of(base, static_cast<Unit>(t_[k].value), c);
+  if (!units) return 0;
+  out = *units;
+  return out.first() > out.last() ? 0 : end;
 }
 
 // "the day after May 8th", "two days before yesterday", "the Friday before June 9th", "a week after Easter"

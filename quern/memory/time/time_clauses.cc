@@ -56,98 +56,101 @@ size_t TimeParser::period(size_t i, Period& out, int depth) const {
   return best ? with_part(best, out) : 0;
 }
 
-// FROM date TO date; what one side leaves out (month, year) comes from the other.
+// "to", "up to", "through", a dash; "and" after "between"
+size_t TimeParser::range_separator(size_t k, Word opening) const {
+  const bool between = opening == Word::between, from = opening == Word::from;
+  if (is(k, Word::up) && (is(k + 1, Word::to) || is(k + 1, Word::until) || is(k + 1, Word::through))) return k + 2;
+  if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until)) return k + 1;
+  if (is(k, Word::and_) && between) return k + 1;
+  if (is(k, Word::and_) && from && (is(k + 1, Word::until) || is(k + 1, Word::to) || is(k + 1, Word::through)))
+    return k + 2;
+  if (dash(k)) return k;
+  return 0;
+}
+
+void TimeParser::range_end(size_t k, RangeEnd& e) const {
+  if (is(k, Word::on) || is(k, Word::in)) ++k;
+  e.after_date = partial(k, e.date);
+  e.after_day = day_number(skip(k, Word::the), e.day);
+  if (e.after_day && (is(e.after_day, Lex::session) || is(e.after_day, Lex::unit) || is(e.after_day, Lex::response)))
+    e.after_day = 0;
+  e.after_period = period(k, e.period, 1);
+}
+
+// From x to y; what one of them leaves out (month, year) comes from the other.
+Period TimeParser::date_span(PartialDate x, PartialDate y) const {
+  if (y.month == 0) y.month = x.month;
+  if (x.month == 0) x.month = y.month;
+  if (y.year == 0 && x.year != 0) {
+    y.year = x.year;
+    if (std::pair(y.month, y.day ? y.day : 31) < std::pair(x.month, x.day)) ++y.year;
+  }
+  const Period hi = resolve(y);
+  if (x.year == 0 && !hi.impossible) {
+    x.year = civil(hi.last()).year;
+    if (std::pair(x.month, x.day) > std::pair(civil(hi.last()).month, civil(hi.last()).day)) --x.year;
+  }
+  const Period lo = resolve(x);
+  Period out = lo;
+  out.hi = hi.hi;
+  out.absolute = true, out.impossible = lo.impossible || hi.impossible || out.lo > out.hi, out.name = "date-span";
+  out.grain = Grain::week;
+  return out;
+}
+
+// FROM date TO date, of which the first is a date, a bare day, or another period.
 size_t TimeParser::range(size_t i, Period& out) const {
   size_t j = i;
-  const bool between = is(j, Word::between), from = is(j, Word::from);
-  if (between || from || is(j, Word::over) || is(j, Word::in) || is(j, Word::on) || is(j, Word::around)) ++j;
-  while (is(j, Word::in) || is(j, Word::the)) {
-    if (is(j, Word::the)) break;
-    ++j;
-  }
-  auto separator = [&](size_t k) -> size_t {
-    if (is(k, Word::up) && (is(k + 1, Word::to) || is(k + 1, Word::until) || is(k + 1, Word::through))) return k + 2;
-    if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until)) return k + 1;
-    if (is(k, Word::and_) && between) return k + 1;
-    if (is(k, Word::and_) && from && (is(k + 1, Word::until) || is(k + 1, Word::to) || is(k + 1, Word::through)))
-      return k + 2;
-    if (dash(k)) return k;
-    return 0;
-  };
-  PartialDate a, b;
-  Period pa, pb;
-  // The left side: a date, a bare day, or another period.
-  int day_a = 0, day_b = 0;
-  size_t left = partial(j, a);
-  const size_t bare = [&] {
-    const size_t d = day_number(skip(j, Word::the), day_a);
-    return d && d != left && separator(d) ? d : size_t{0};
-  }();
-  const size_t other = period(j, pa, 1);
-  auto b_side = [&](size_t sep, size_t& end_partial, size_t& end_day, size_t& end_period) {
-    size_t k = sep;
-    if (is(k, Word::on) || is(k, Word::in)) ++k;
-    end_partial = partial(k, b);
-    end_day = day_number(skip(k, Word::the), day_b);
-    if (end_day && (is(end_day, Lex::session) || is(end_day, Lex::unit) || is(end_day, Lex::response))) end_day = 0;
-    end_period = period(k, pb, 1);
-  };
-  auto settle = [&](PartialDate x, PartialDate y) {
-    if (y.month == 0) y.month = x.month;
-    if (x.month == 0) x.month = y.month;
-    if (y.year == 0 && x.year != 0) {
-      y.year = x.year;
-      if (std::pair(y.month, y.day ? y.day : 31) < std::pair(x.month, x.day)) ++y.year;
-    }
-    const Period hi = resolve(y);
-    if (x.year == 0 && !hi.impossible) {
-      x.year = civil(hi.last()).year;
-      if (std::pair(x.month, x.day) > std::pair(civil(hi.last()).month, civil(hi.last()).day)) --x.year;
-    }
-    const Period lo = resolve(x);
-    out = lo;
-    out.hi = hi.hi;
-    out.absolute = true, out.impossible = lo.impossible || hi.impossible || out.lo > out.hi, out.name = "date-span";
-    out.grain = Grain::week;
-  };
-  size_t ep = 0, ed = 0, er = 0;
+  const Word opening = is(j, Word::between) ? Word::between : is(j, Word::from) ? Word::from : Word::over;
+  if (opening != Word::over || is(j, Word::over) || is(j, Word::in) || is(j, Word::on) || is(j, Word::around)) ++j;
+  while (is(j, Word::in)) ++j;
+  PartialDate a;
+  int day_a = 0;
+  RangeEnd b;
+  const size_t left = partial(j, a), day = day_number(skip(j, Word::the), day_a),
+               bare = day && day != left && range_separator(day, opening) ? day : 0;
   if (bare) {
-    const size_t sep = separator(bare);
-    b_side(sep, ep, ed, er);
-    if (ep && b.month && b.day) {
-      settle({0, 0, day_a}, b);
-      return ep;
+    range_end(range_separator(bare, opening), b);
+    if (b.after_date && b.date.month && b.date.day) {
+      out = date_span({0, 0, day_a}, b.date);
+      return b.after_date;
     }
   }
-  if (left) {
-    if (const size_t sep = separator(left)) {
-      b_side(sep, ep, ed, er);
-      if (ep && ep >= er) {
-        settle(a, b);
-        return ep;
-      }
-      if (ed && a.day && !er) {
-        settle(a, {0, 0, day_b});
-        return ed;
-      }
+  if (const size_t sep = left ? range_separator(left, opening) : 0) {
+    range_end(sep, b);
+    if (b.after_date && b.after_date >= b.after_period) {
+      out = date_span(a, b.date);
+      return b.after_date;
+    }
+    if (b.after_day && a.day && !b.after_period) {
+      out = date_span(a, {0, 0, b.day});
+      return b.after_day;
     }
   }
-  if (!other || pa.impossible) return 0;
-  const size_t sep = separator(other);
+  return period_range(j, opening, b, out);
+}
+
+// "last Monday to Wednesday", "from May until now"
+size_t TimeParser::period_range(size_t j, Word opening, RangeEnd& b, Period& out) const {
+  Period from;
+  const size_t left = period(j, from, 1);
+  if (!left || from.impossible) return 0;
+  const size_t sep = range_separator(left, opening);
   if (!sep) return 0;
-  if ((is(sep, Word::now) || said(sep, "date")) && pa.hi <= clock_.now) {
-    out = pa, out.hi = clock_.now, out.name = "date-span";
+  if ((is(sep, Word::now) || said(sep, "date")) && from.hi <= clock_.now) {
+    out = from, out.hi = clock_.now, out.name = "date-span";
     return sep + 1;
   }
-  b_side(sep, ep, ed, er);
-  if (er && pa.rule == TimeRule::named_day && pb.hi < pa.lo &&
-      pb.first() == pb.last())  // Monday to Wednesday of last week
-    while (pa.lo > pb.lo) pa.lo -= 7 * kDaySeconds, pa.hi -= 7 * kDaySeconds;
-  if (!er || pb.impossible || pb.hi < pa.lo) return 0;
-  out = pa;
-  out.hi = pb.hi, out.absolute = pa.absolute && pb.absolute, out.name = "date-span", out.rule = TimeRule::plain;
+  range_end(sep, b);
+  const Period& to = b.period;
+  if (b.after_period && from.rule == TimeRule::named_day && to.hi < from.lo &&
+      to.first() == to.last())  // Monday to Wednesday of last week
+    while (from.lo > to.lo) from.lo -= 7 * kDaySeconds, from.hi -= 7 * kDaySeconds;
+  if (!b.after_period || to.impossible || to.hi < from.lo) return 0;
+  out = from;
+  out.hi = to.hi, out.absolute = from.absolute && to.absolute, out.name = "date-span", out.rule = TimeRule::plain;
   out.grain = Grain::week;
-  return er;
+  return b.after_period;
 }
 
 TimeConstraint TimeParser::from_period(const Period& p) const {
@@ -208,6 +211,70 @@ size_t TimeParser::date_list(size_t i, TimeConstraint& out) const {
   return end;
 }
 
+// Which end of the range a clause leaves open by its first words; moves j behind them.
+TimeParser::RangeOpening TimeParser::range_opening(size_t i, size_t& j) const {
+  RangeOpening open = RangeOpening::none;
+  if ((is(j, Word::number) || is(j, Word::not_)) && (is(j + 1, Word::earlier) || is(j + 1, Word::later)) &&
+      said(j + 2, "than")) {
+    open = is(j + 1, Word::earlier) ? RangeOpening::since : RangeOpening::until;
+    j += 3;
+  } else if (is(j, Word::starting) || (is(j, Word::begin) && !is(j + 1, Word::of))) {
+    ++j;
+    if (is(j, Word::from) || is(j, Word::on) || is(j, Word::in) || said(j, "with")) ++j;
+    open = RangeOpening::since;
+  } else if (is(j, Word::since)) {
+    ++j, open = RangeOpening::since;
+  } else if (is(j, Word::after)) {
+    ++j, open = RangeOpening::after;
+  } else if (is(j, Word::before) || (is(j, Word::previous) && is(j + 1, Word::to))) {
+    j += is(j, Word::before) ? 1 : 2, open = RangeOpening::before;
+  } else if (is(j, Word::until)) {
+    ++j, open = RangeOpening::until;
+  } else if (is(j, Word::up) && (is(j + 1, Word::to) || is(j + 1, Word::until) || is(j + 1, Word::through))) {
+    j += 2, open = RangeOpening::until;
+    if (is(j, Word::and_)) ++j;  // up to and including
+    if (said(j, "including")) ++j;
+  } else if (is(j, Word::through) && (j == 0 || !goes_through(w_.spelling(j - 1)))) {
+    ++j, open = RangeOpening::until;
+  } else {
+    if (is(j, Word::by) || is(j, Word::in) || is(j, Word::on) || is(j, Word::at) || is(j, Word::over) ||
+        is(j, Word::around) || is(j, Word::from) || is(j, Word::through))
+      ++j;
+    if (is(j, Word::back) && j == i) {
+      ++j;
+      if (is(j, Word::in) || is(j, Word::on)) ++j;
+    }
+    if (j == i + 1 && is(i, Word::in) && is(j, Word::back)) ++j;
+  }
+  return open;
+}
+
+// "from May 8th on", "May 8th onwards": behind those words; `end` where there are none
+size_t TimeParser::onward(size_t i, size_t end) const {
+  if (is(end, Word::onward) || (is(end, Word::on) && is(end + 1, Word::onward)) ||
+      (is(end, Word::and_) && (is(end + 1, Word::onward) || is(end + 1, Word::after) || said(end + 1, "beyond"))) ||
+      (is(end, Word::on) && is(i, Word::from) && sentence_end(end + 1)) ||
+      (is(end, Word::or_) && is(end + 1, Word::later)))
+    end += is(end, Word::and_) || is(end, Word::or_) || (is(end, Word::on) && is(end + 1, Word::onward)) ? 2 : 1;
+  return end;
+}
+
+// "in May and July", "on May 8th or 9 June": what follows the first
+size_t TimeParser::more_periods(size_t end, TimeConstraint& out) const {
+  while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ',')) && !out.ranges.empty()) {
+    size_t k = is(end, Word::and_) || is(end, Word::or_) ? end + 1 : end;
+    if (is(k, Word::and_) || is(k, Word::or_)) ++k;
+    if (is(k, Word::in) || is(k, Word::on) || is(k, Word::over)) ++k;
+    Period q;
+    const size_t more = period(k, q);
+    if (!more || q.impossible || q.absolute != out.absolute || q.grain != out.grain) break;
+    // "July 3rd, 2023" was taken whole; "the first session, May 8" is not a list of dates.
+    out.ranges.push_back({q.lo, q.hi});
+    out.rule = TimeRule::plain, end = more;
+  }
+  return end;
+}
+
 size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
   Period p;
   auto refuse_impossible = [&](size_t from, size_t end) {
@@ -222,87 +289,33 @@ size_t TimeParser::date_clause(size_t i, TimeConstraint& out) {
   }
   size_t j = i;
   if (const size_t end = date_list(i, out)) return end;
-  enum class Open { none, since, after, before, until } open = Open::none;
-  if ((is(j, Word::number) || is(j, Word::not_)) && (is(j + 1, Word::earlier) || is(j + 1, Word::later)) &&
-      said(j + 2, "than")) {
-    open = is(j + 1, Word::earlier) ? Open::since : Open::until;
-    j += 3;
-  } else if (is(j, Word::starting) || (is(j, Word::begin) && !is(j + 1, Word::of))) {
-    ++j;
-    if (is(j, Word::from) || is(j, Word::on) || is(j, Word::in) || said(j, "with")) ++j;
-    open = Open::since;
-  } else if (is(j, Word::since)) {
-    ++j, open = Open::since;
-  } else if (is(j, Word::after)) {
-    ++j, open = Open::after;
-  } else if (is(j, Word::before) || (is(j, Word::previous) && is(j + 1, Word::to))) {
-    j += is(j, Word::before) ? 1 : 2, open = Open::before;
-  } else if (is(j, Word::until)) {
-    ++j, open = Open::until;
-  } else if (is(j, Word::up) && (is(j + 1, Word::to) || is(j + 1, Word::until) || is(j + 1, Word::through))) {
-    j += 2, open = Open::until;
-    if (is(j, Word::and_)) ++j;  // up to and including
-    if (said(j, "including")) ++j;
-  } else if (is(j, Word::through) && (j == 0 || !goes_through(w_.spelling(j - 1)))) {
-    ++j, open = Open::until;
-  } else {
-    if (is(j, Word::by) || is(j, Word::in) || is(j, Word::on) || is(j, Word::at) || is(j, Word::over) ||
-        is(j, Word::around) || is(j, Word::from) || is(j, Word::through))
-      ++j;
-    if (is(j, Word::back) && j == i) {
-      ++j;
-      if (is(j, Word::in) || is(j, Word::on)) ++j;
-    }
-    if (j == i + 1 && is(i, Word::in) && is(j, Word::back)) ++j;
-  }
+  RangeOpening open = range_opening(i, j);
   size_t end = period(j, p);
-  if (!end && j > i && open == Open::none) {
+  if (!end && j > i && open == RangeOpening::none) {
     j = i;
     end = period(j, p);
   }
   if (!end) return 0;
   out = from_period(p);
   refuse_impossible(j, end);
-  if (open == Open::none && j > i && is(i, Word::by)) open = Open::until;
-  // "from May 8th on", "May 8th onwards"
-  if (is(end, Word::onward) || (is(end, Word::on) && is(end + 1, Word::onward)) ||
-      (is(end, Word::and_) && (is(end + 1, Word::onward) || is(end + 1, Word::after) || said(end + 1, "beyond"))) ||
-      (is(end, Word::on) && is(i, Word::from) && sentence_end(end + 1)) ||
-      (is(end, Word::or_) && is(end + 1, Word::later))) {
-    end += is(end, Word::and_) || is(end, Word::or_) || (is(end, Word::on) && is(end + 1, Word::onward)) ? 2 : 1;
-    open = Open::since;
-  }
-  if (open == Open::none || out.ranges.empty()) {
-    // "in May and July", "on May 8th or 9 June"
-    while ((is(end, Word::and_) || is(end, Word::or_) || (end < n_ && t_[end].before == ',')) &&
-           !out.ranges.empty()) {
-      size_t k = is(end, Word::and_) || is(end, Word::or_) ? end + 1 : end;
-      if (is(k, Word::and_) || is(k, Word::or_)) ++k;
-      if (is(k, Word::in) || is(k, Word::on) || is(k, Word::over)) ++k;
-      Period q;
-      const size_t more = period(k, q);
-      if (!more || q.impossible || q.absolute != out.absolute || q.grain != out.grain) break;
-      // "July 3rd, 2023" was taken whole; "the first session, May 8" is not a list of dates.
-      out.ranges.push_back({q.lo, q.hi});
-      out.rule = TimeRule::plain, end = more;
-    }
-    return end;
-  }
+  if (open == RangeOpening::none && j > i && is(i, Word::by)) open = RangeOpening::until;
+  if (const size_t behind = onward(i, end); behind > end) end = behind, open = RangeOpening::since;
+  if (open == RangeOpening::none || out.ranges.empty()) return more_periods(end, out);
   TimeRange& r = out.ranges[0];
   switch (open) {
-    case Open::since:
+    case RangeOpening::since:
       r.hi = kNoEnd;
       break;
-    case Open::after:
+    case RangeOpening::after:
       r = {r.hi + 1, kNoEnd};
       break;
-    case Open::before:
+    case RangeOpening::before:
       r = {kNoBegin, r.lo - 1};
       break;
-    case Open::until:
+    case RangeOpening::until:
       r.lo = kNoBegin;
       break;
-    case Open::none:
+    case RangeOpening::none:
       break;
   }
   out.rule = TimeRule::plain, out.name = "open-span";

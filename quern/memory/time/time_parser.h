@@ -77,10 +77,13 @@ class TimeParser {
   size_t day_word(size_t i, Period& out) const;
   size_t ago(size_t i, Period& out) const;
   size_t this_or_last_unit(size_t i, Period& out) const;
+  void last_units(Unit u, int64_t n, Period& out) const;
   size_t before_last(size_t i, Period& out) const;
   size_t named_day(size_t i, Period& out) const;
   size_t named_relative(size_t i, Period& out) const;
+  size_t within(size_t i, Period& base, int depth) const;
   size_t part_of_period(size_t i, Period& out, int depth) const;
+  size_t counted_part(size_t i, Period& out, int depth) const;
   size_t beside_period(size_t i, Period& out, int depth) const;
   size_t week_of(size_t i, Period& out, int depth) const;
   size_t part_of_day(size_t i, Period& out, int depth) const;
@@ -90,7 +93,22 @@ class TimeParser {
 
   // time_clauses.cc
   size_t period(size_t i, Period& out, int depth = 0) const;
+  // The right side of a range, read three ways; 0 where it is none.
+  struct RangeEnd {
+    PartialDate date;
+    int day = 0;
+    Period period;
+    size_t after_date = 0, after_day = 0, after_period = 0;
+  };
+  enum class RangeOpening { none, since, after, before, until };
+  size_t range_separator(size_t k, Word opening) const;
+  void range_end(size_t k, RangeEnd& e) const;
+  Period date_span(PartialDate x, PartialDate y) const;
   size_t range(size_t i, Period& out) const;
+  size_t period_range(size_t j, Word opening, RangeEnd& b, Period& out) const;
+  RangeOpening range_opening(size_t i, size_t& j) const;
+  size_t onward(size_t i, size_t end) const;
+  size_t more_periods(size_t end, TimeConstraint& out) const;
   size_t clause(size_t i, TimeConstraint& out);
   size_t date_clause(size_t i, TimeConstraint& out);
   size_t date_list(size_t i, TimeConstraint& out) const;
@@ -103,11 +121,17 @@ class TimeParser {
   size_t session_clause(size_t i, TimeConstraint& out) const;
   size_t session_noun(size_t i) const;
   size_t session_range(size_t i, TimeConstraint& out) const;
+  size_t session_through(size_t k, Word opening) const;
+  size_t sessions_by_number(size_t j, Word opening, TimeConstraint& out) const;
+  size_t sessions_by_ordinal(size_t j, Word opening, TimeConstraint& out) const;
   size_t session_counted(size_t i, TimeConstraint& out) const;
   size_t session_ago(size_t i, TimeConstraint& out) const;
   size_t session_last(size_t i, TimeConstraint& out) const;
   size_t sessions_on_one_side(size_t i, TimeConstraint& out) const;
+  size_t one_session(size_t i, TimeConstraint& out) const;
+  size_t sessions_since(size_t i, TimeConstraint& out) const;
   size_t session_beside(size_t i, TimeConstraint& out) const;
+  size_t session_beside_named(size_t k, bool before, TimeConstraint& out) const;
   size_t session_not_last(size_t i, TimeConstraint& out) const;
   size_t session_verb(size_t i, TimeConstraint& out) const;
   size_t response_clause(size_t i, TimeConstraint& out) const;

@@ -199,6 +199,33 @@ size_t TimeParser::ago(size_t i, Period& out) const {
   return 0;
 }
 
+// The n units up to now.
+void TimeParser::last_units(Unit u, int64_t n, Period& out) const {
+  Day lo = today_;
+  switch (u) {
+    case Unit::day:
+      lo = today_ - static_cast<Day>(n);
+      break;
+    case Unit::week:
+      lo = today_ - static_cast<Day>(7 * n);
+      break;
+    case Unit::month:
+      lo = add_months(today_, -n);
+      break;
+    case Unit::year:
+      lo = add_months(today_, -12 * n);
+      break;
+    case Unit::decade:
+      lo = add_months(today_, -120 * n);
+      break;
+    default:
+      out.lo = clock_.now - n * (u == Unit::hour ? kHour : u == Unit::minute ? 60 : 1), out.hi = clock_.now;
+      out.grain = Grain::second, out.name = "rolling";
+      return;
+  }
+  out = Period::days(lo, today_, u == Unit::day ? Grain::day : Grain::week, "rolling");
+}
+
 size_t TimeParser::this_or_last_unit(size_t i, Period& out) const {
   size_t j = i;
   bool article = false, here = false, in_front_over = i > 0 && (is(i - 1, Word::over) || said(i - 1, "within"));
@@ -246,45 +273,16 @@ size_t TimeParser::this_or_last_unit(size_t i, Period& out) const {
   }
   const bool rolling = counted || which == Word::past || (which == Word::last && (article || here)) ||
                        (which == Word::previous && (here || in_front_over)) || u < Unit::day || which == Word::most;
-  if (u == Unit::weekend || u == Unit::quarter) {
+  if (u == Unit::weekend || u == Unit::quarter || !rolling) {
     out = unit_around(u, 1);
-    if (u == Unit::weekend && counted && v > 1) {
-      const Day latest = unit_around(u, 1).last();
-      out = Period::days(unit_around(u, v).first(), latest, Grain::week, "weekend");
-    } else if (u == Unit::quarter && counted && v > 1) {
-      out = Period::days(unit_around(u, v).first(), unit_around(u, 1).last(), Grain::season, "quarter");
-    }
-    return end;
-  }
-  if (!rolling) {
-    out = unit_around(u, 1);
+    if (u == Unit::weekend && counted && v > 1)
+      out = Period::days(unit_around(u, v).first(), out.last(), Grain::week, "weekend");
+    else if (u == Unit::quarter && counted && v > 1)
+      out = Period::days(unit_around(u, v).first(), out.last(), Grain::season, "quarter");
     return end;
   }
   if (v < 1) return 0;
-  v = std::min<int64_t>(v, 100'000);
-  Day lo = today_;
-  switch (u) {
-    case Unit::day:
-      lo = today_ - static_cast<Day>(v);
-      break;
-    case Unit::week:
-      lo = today_ - static_cast<Day>(7 * v);
-      break;
-    case Unit::month:
-      lo = add_months(today_, -v);
-      break;
-    case Unit::year:
-      lo = add_months(today_, -12 * v);
-      break;
-    case Unit::decade:
-      lo = add_months(today_, -120 * v);
-      break;
-    default:
-      out.lo = clock_.now - v * (u == Unit::hour ? kHour : u == Unit::minute ? 60 : 1), out.hi = clock_.now;
-      out.grain = Grain::second, out.name = "rolling";
-      return end;
-  }
-  out = Period::days(lo, today_, u == Unit::day ? Grain::day : Grain::week, "rolling");
+  last_units(u, std::min<int64_t>(v, 100'000), out);
   return end;
 }
 

@@ -8,62 +8,76 @@
 
 namespace quern::memory {
 
+namespace {
+
+void set_span(TimeConstraint& out, int64_t a, int64_t b) {
+  out.axis = Axis::session, out.ranges = {{std::min(a, b), std::max(a, b)}}, out.name = "session-span";
+}
+
+}  // namespace
+
 size_t TimeParser::session_range(size_t i, TimeConstraint& out) const {
   size_t j = i;
-  const bool between = is(j, Word::between), from = is(j, Word::from);
-  if (between || from || is(j, Word::over) || is(j, Word::in)) ++j;
+  const Word opening = is(j, Word::between) ? Word::between : is(j, Word::from) ? Word::from : Word::over;
+  if (opening != Word::over || is(j, Word::over) || is(j, Word::in)) ++j;
   if (is(j, Word::over)) ++j;
   while (is(j, Word::our) || is(j, Word::the)) ++j;
-  auto through = [&](size_t k) -> size_t {
-    if (is(k, Word::up) && is(k + 1, Word::to)) return k + 2;
-    if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until) || (is(k, Word::and_) && (between || from)))
-      return k + 1;
-    return dash(k) ? k : 0;
-  };
+  return is(j, Lex::session) && t_[j].value == 0 ? sessions_by_number(j, opening, out)
+                                                 : sessions_by_ordinal(j, opening, out);
+}
+
+// "to", "up to", "through", a dash; "and" after "between" and "from"
+size_t TimeParser::session_through(size_t k, Word opening) const {
+  if (is(k, Word::up) && is(k + 1, Word::to)) return k + 2;
+  if (is(k, Word::to) || is(k, Word::through) || is(k, Word::until) || (is(k, Word::and_) && opening != Word::over))
+    return k + 1;
+  return dash(k) ? k : 0;
+}
+
+// sessions 2 through 5; session 2 to session 5; sessions 3, 5 and 7
+size_t TimeParser::sessions_by_number(size_t j, Word opening, TimeConstraint& out) const {
   int64_t a = 0, b = 0;
-  auto set = [&](int64_t lo, int64_t hi) {
-    out.axis = Axis::session, out.ranges = {{std::min(lo, hi), std::max(lo, hi)}}, out.name = "session-span";
+  size_t k = j + 1;
+  k = skip(k, Word::number);
+  const size_t first = number(k, a);
+  if (!first || is(first, Lex::session) || is(first, Lex::unit) || is(first, Word::ago)) return 0;
+  if (t_[j].weak && !t_[j].plural && !t_[k].digits) return 0;
+  if (t_[j].weak && !t_[j].plural && j > 0 && is(j - 1, Word::we)) return 0;
+  auto second = [&](size_t m) {
+    if (is(m, Lex::session)) ++m;
+    m = skip(m, Word::number);
+    return number(m, b);
   };
-  // sessions 2 through 5; session 2 to session 5; sessions 3, 5 and 7
-  if (is(j, Lex::session) && t_[j].value == 0) {
-    size_t k = j + 1;
-    k = skip(k, Word::number);
-    const size_t first = number(k, a);
-    if (!first || is(first, Lex::session) || is(first, Lex::unit) || is(first, Word::ago)) return 0;
-    if (t_[j].weak && !t_[j].plural && !t_[k].digits) return 0;
-    if (t_[j].weak && !t_[j].plural && j > 0 && is(j - 1, Word::we)) return 0;
-    auto second = [&](size_t m) {
-      if (is(m, Lex::session)) ++m;
-      m = skip(m, Word::number);
-      return number(m, b);
-    };
-    if (const size_t t = through(first))
-      if (const size_t end = second(t); end && !is(end, Lex::unit)) {
-        set(a, b);
-        return end;
-      }
-    out.axis = Axis::session, out.ranges = {{a, a}}, out.name = "session-number";
-    size_t end = first;
-    for (size_t m = end; is(m, Word::and_) || is(m, Word::or_) || (m < n_ && t_[m].before == ',');) {
-      if (is(m, Word::and_) || is(m, Word::or_)) ++m;
-      if (is(m, Word::and_)) ++m;
-      const size_t more = second(m);
-      if (!more || is(more, Lex::unit)) break;
-      out.ranges.push_back({b, b});
-      m = end = more;
+  if (const size_t t = session_through(first, opening))
+    if (const size_t end = second(t); end && !is(end, Lex::unit)) {
+      set_span(out, a, b);
+      return end;
     }
-    if (is(end, Word::onward) ||
-        (is(end, Word::on) && (is(end + 1, Word::onward) || (from && sentence_end(end + 1))))) {
-      out.ranges = {{a, kNoEnd}};
-      end += is(end, Word::on) && is(end + 1, Word::onward) ? 2 : 1;
-    }
-    return end;
+  out.axis = Axis::session, out.ranges = {{a, a}}, out.name = "session-number";
+  size_t end = first;
+  for (size_t m = end; is(m, Word::and_) || is(m, Word::or_) || (m < n_ && t_[m].before == ',');) {
+    if (is(m, Word::and_) || is(m, Word::or_)) ++m;
+    if (is(m, Word::and_)) ++m;
+    const size_t more = second(m);
+    if (!more || is(more, Lex::unit)) break;
+    out.ranges.push_back({b, b});
+    m = end = more;
   }
-  // the second through fifth sessions; from our 2nd chat to our 5th
+  if (is(end, Word::onward) ||
+      (is(end, Word::on) && (is(end + 1, Word::onward) || (opening == Word::from && sentence_end(end + 1))))) {
+    out.ranges = {{a, kNoEnd}};
+    end += is(end, Word::on) && is(end + 1, Word::onward) ? 2 : 1;
+  }
+  return end;
+}
+
+// the second through fifth sessions; from our 2nd chat to our 5th
+size_t TimeParser::sessions_by_ordinal(size_t j, Word opening, TimeConstraint& out) const {
+  int64_t a = 0, b = 0;
   size_t k = ordinal(j, a);
   if (!k) return 0;
   if (const size_t noun = session_noun(k)) k = noun;
-  if (const size_t t = through(k)) {
+  if (const size_t t = session_through(k, opening)) {
     size_t m = t;
     while (is(m, Word::our) || is(m, Word::the)) ++m;
     if (const size_t n = ordinal(m, b)) {
@@ -71,7 +85,7 @@ size_t TimeParser::session_range(size_t i, TimeConstraint& out) const {
       const size_t noun = session_noun(end);
       if (noun) end = noun;
       if (!noun && session_noun(ordinal(j, a)) == 0) return 0;
-      set(a, b);
+      set_span(out, a, b);
       return end;
     }
     if (m > t && (is(m, Word::last) ||

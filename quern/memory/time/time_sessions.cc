@@ -211,42 +211,47 @@ size_t TimeParser::sessions_on_one_side(size_t i, TimeConstraint& out) const {
   return is(end, Lex::session) || is(end, Word::one) ? end + 1 : end;
 }
 
+size_t TimeParser::one_session(size_t i, TimeConstraint& out) const {
+  size_t end = session_range(i, out);
+  if (!end || out.ranges.size() != 1) out = {}, end = session_counted(i, out);
+  if (!end) out = {}, end = session_ago(i, out);
+  if (!end) out = {}, end = session_last(i, out);
+  return end;
+}
+
+// since our third session, before session 4, from session 2 on
+size_t TimeParser::sessions_since(size_t i, TimeConstraint& out) const {
+  const bool since = is(i, Word::since), before_all = is(i, Word::before), after_all = is(i, Word::after),
+             until = is(i, Word::until) || (is(i, Word::up) && (is(i + 1, Word::to) || is(i + 1, Word::until))),
+             from = is(i, Word::from);
+  if (!since && !before_all && !after_all && !until && !from) return 0;
+  TimeConstraint base;
+  const size_t from_token = is(i, Word::up) ? i + 2 : i + 1;
+  size_t end = one_session(from_token, base);
+  if (!end || base.ranges.size() != 1) return 0;
+  const bool on =
+      is(end, Word::onward) || (is(end, Word::on) && (sentence_end(end + 1) || is(end + 1, Word::onward)));
+  if (from && !on) return 0;
+  if (on) end += is(end, Word::on) && is(end + 1, Word::onward) ? 2 : 1;
+  const TimeRange r = base.ranges[0];
+  out = base;
+  const bool later = since || after_all || from;
+  const int64_t inside = after_all || before_all ? 0 : 1;
+  if (base.from_end) {  // counted backwards: later sessions have lower numbers
+    out.ranges = {later ? TimeRange{0, r.lo - (inside ? 0 : 1)} : TimeRange{r.hi + (inside ? 0 : 1), kNoEnd}};
+    if (later && out.ranges[0].hi < 0) out.ranges = {{0, 0}};
+  } else {
+    out.ranges = {later ? TimeRange{inside ? r.lo : r.hi + 1, kNoEnd} : TimeRange{1, inside ? r.hi : r.lo - 1}};
+  }
+  out.counted = false, out.name = "session-open-span";
+  return end;
+}
+
 // the session before last, the chat after our third, the conversation right before May 8th is the period's business
 size_t TimeParser::session_beside(size_t i, TimeConstraint& out) const {
   size_t j = i;
   while (is(j, Word::our) || is(j, Word::the)) ++j;
-  const bool since = is(i, Word::since), before_all = is(i, Word::before), after_all = is(i, Word::after),
-             until = is(i, Word::until) || (is(i, Word::up) && (is(i + 1, Word::to) || is(i + 1, Word::until))),
-             from = is(i, Word::from);
-  auto one = [&](size_t k, TimeConstraint& c) -> size_t {
-    size_t end = session_range(k, c);
-    if (!end || c.ranges.size() != 1) c = {}, end = session_counted(k, c);
-    if (!end) c = {}, end = session_ago(k, c);
-    if (!end) c = {}, end = session_last(k, c);
-    return end;
-  };
-  TimeConstraint base;
-  if (since || before_all || after_all || until || from) {
-    const size_t from_token = is(i, Word::up) ? i + 2 : i + 1;
-    size_t end = one(from_token, base);
-    if (!end || base.ranges.size() != 1) return 0;
-    const bool on =
-        is(end, Word::onward) || (is(end, Word::on) && (sentence_end(end + 1) || is(end + 1, Word::onward)));
-    if (from && !on) return 0;
-    if (on) end += is(end, Word::on) && is(end + 1, Word::onward) ? 2 : 1;
-    const TimeRange r = base.ranges[0];
-    out = base;
-    const bool later = since || after_all || from;
-    const int64_t inside = after_all || before_all ? 0 : 1;
-    if (base.from_end) {  // counted backwards: later sessions have lower numbers
-      out.ranges = {later ? TimeRange{0, r.lo - (inside ? 0 : 1)} : TimeRange{r.hi + (inside ? 0 : 1), kNoEnd}};
-      if (later && out.ranges[0].hi < 0) out.ranges = {{0, 0}};
-    } else {
-      out.ranges = {later ? TimeRange{inside ? r.lo : r.hi + 1, kNoEnd} : TimeRange{1, inside ? r.hi : r.lo - 1}};
-    }
-    out.counted = false, out.name = "session-open-span";
-    return end;
-  }
+  if (const size_t end = sessions_since(i, out)) return end;
   // SESSION before last; the time before last
   size_t noun = 0;
   if (is(j, Lex::session)) noun = j + 1;
@@ -276,7 +281,13 @@ size_t TimeParser::session_beside(size_t i, TimeConstraint& out) const {
     out.axis = Axis::session, out.ranges = {{1, 1}}, out.from_end = true, out.name = "session-last";
     return k + 1 + (is(k + 1, Word::one) || is(k + 1, Lex::session) ? 1 : 0);
   }
-  if (const size_t end = one(k, base); end && base.ranges.size() == 1) {
+  return session_beside_named(k, before, out);
+}
+
+// the one before (or after) a session that is named, or a date
+size_t TimeParser::session_beside_named(size_t k, bool before, TimeConstraint& out) const {
+  TimeConstraint base;
+  if (const size_t end = one_session(k, base); end && base.ranges.size() == 1) {
     out = base;
     const int64_t step = (before ? -1 : 1) * (base.from_end ? -1 : 1);
     const int64_t at = base.ranges[0].lo + step;

@@ -90,6 +90,93 @@ std::string Decoder::strip(const Step& s, std::string_view t) const {
   return std::string(t);
 }
 
+void Decoder::feed_byte_level(State& state, size_t i, std::string_view token, std::string& out) const {
+  std::string& held = state.parts[i].held;
+  if (steps_[i].fused) {  // one token: its characters decide together whether they stand for bytes
+    held += token;
+    return;
+  }
+  from_byte_level(token, held);
+  std::string ready;
+  size_t at = 0;
+  while (at < held.size()) {
+    Utf8Step u = utf8_step(held, at);
+    if (u.cut) break;
+    if (u.ok) {
+      ready.append(held, at, u.len);
+    } else {
+      ready += kReplacement;
+    }
+    at += u.len;
+  }
+  held.erase(0, at);
+  if (!ready.empty()) feed(state, i + 1, ready, out);
+}
+
+// Whether a run of bytes is text is known only at its end: one bad byte turns all of them into U+FFFD.
+void Decoder::feed_byte_fallback(State& state, size_t i, std::string_view token, std::string& out) const {
+  std::string& held = state.parts[i].held;
+  if (steps_[i].fused) {
+    held += token;
+    return;
+  }
+  if (int b = byte_of_token(token); b >= 0) {
+    held += static_cast<char>(b);
+    return;
+  }
+  if (!held.empty()) {
+    std::string run = std::move(held);
+    held.clear();
+    if (utf8_error(run) == std::string::npos) {
+      feed(state, i + 1, run, out);
+    } else {
+      for (size_t k = 0; k < run.size(); ++k) feed(state, i + 1, kReplacement, out);
+    }
+  }
+  feed(state, i + 1, token, out);
+}
+
+void Decoder::feed_metaspace(State& state, size_t i, std::string_view token, std::string& out) const {
+  const Step& s = steps_[i];
+  State::DecoderBuffer& p = state.parts[i];
+  const bool drop = p.count == 0 && s.prepended;
+  if (!s.fused || !token.empty()) p.count += !s.fused;
+  std::string t;
+  for (size_t k = 0; k < token.size();) {
+    if (token.substr(k).starts_with(s.content)) {
+      if (!drop) t += ' ';
+      k += s.content.size();
+    } else {
+      t += token[k++];
+    }
+  }
+  feed(state, i + 1, t, out);
+}
+
+void Decoder::feed_strip(State& state, size_t i, std::string_view token, std::string& out) const {
+  const Step& s = steps_[i];
+  State::DecoderBuffer& p = state.parts[i];
+  if (!s.fused) return feed(state, i + 1, strip(s, token), out);
+  p.held += token;
+  std::string_view c = s.content;
+  std::string_view h = p.held;
+  while (!p.started && p.count < s.left && h.starts_with(c)) {
+    h.remove_prefix(c.size());
+    ++p.count;
+  }
+  if (h.empty()) {
+    p.held.clear();
+    return;
+  }
+  p.started = true;
+  // What the end of the text may still strip is kept back.
+  size_t keep = h.size();
+  for (size_t k = 0; k < s.right && keep >= c.size() && h.substr(0, keep).ends_with(c); ++k) keep -= c.size();
+  std::string ready(h.substr(0, keep)), rest(h.substr(keep));
+  p.held = std::move(rest);
+  if (!ready.empty()) feed(state, i + 1, ready, out);
+}
+
 void Decoder::feed(State& state, size_t i, std::string_view token, std::string& out) const {
   if (i == steps_.size()) {
     out += token;
@@ -103,63 +190,12 @@ void Decoder::feed(State& state, size_t i, std::string_view token, std::string& 
       return feed(state, i + 1, token, out);
     case Kind::fuse:
       return feed(state, i + 1, token, out);
-    case Kind::byte_level: {
-      if (s.fused) {  // one token: its characters decide together whether they stand for bytes
-        p.held += token;
-        return;
-      }
-      from_byte_level(token, p.held);
-      std::string ready;
-      size_t at = 0;
-      while (at < p.held.size()) {
-        Utf8Step u = utf8_step(p.held, at);
-        if (u.cut) break;
-        if (u.ok) {
-          ready.append(p.held, at, u.len);
-        } else {
-          ready += kReplacement;
-        }
-        at += u.len;
-      }
-      p.held.erase(0, at);
-      if (!ready.empty()) feed(state, i + 1, ready, out);
-      return;
-    }
-    case Kind::byte_fallback: {
-      if (s.fused) {
-        p.held += token;
-        return;
-      }
-      // Whether a run of bytes is text is known only at its end: one bad byte turns all of them into U+FFFD.
-      if (int b = byte_of_token(token); b >= 0) {
-        p.held += static_cast<char>(b);
-        return;
-      }
-      if (!p.held.empty()) {
-        std::string run = std::move(p.held);
-        p.held.clear();
-        if (utf8_error(run) == std::string::npos) {
-          feed(state, i + 1, run, out);
-        } else {
-          for (size_t k = 0; k < run.size(); ++k) feed(state, i + 1, kReplacement, out);
-        }
-      }
-      return feed(state, i + 1, token, out);
-    }
-    case Kind::metaspace: {
-      bool drop = p.count == 0 && s.prepended;
-      if (!s.fused || !token.empty()) p.count += !s.fused;
-      std::string t;
-      for (size_t k = 0; k < token.size();) {
-        if (token.substr(k).starts_with(s.content)) {
-          if (!drop) t += ' ';
-          k += s.content.size();
-        } else {
-          t += token[k++];
-        }
-      }
-      return feed(state, i + 1, t, out);
-    }
+    case Kind::byte_level:
+      return feed_byte_level(state, i, token, out);
+    case Kind::byte_fallback:
+      return feed_byte_fallback(state, i, token, out);
+    case Kind::metaspace:
+      return feed_metaspace(state, i, token, out);
     case Kind::replace: {
       if (s.fused) {
         p.held += token;
@@ -169,28 +205,8 @@ void Decoder::feed(State& state, size_t i, std::string_view token, std::string& 
       replace_all(t, s.pattern, s.content, state.regex);
       return feed(state, i + 1, t, out);
     }
-    case Kind::strip: {
-      if (!s.fused) return feed(state, i + 1, strip(s, token), out);
-      p.held += token;
-      std::string_view c = s.content;
-      std::string_view h = p.held;
-      while (!p.started && p.count < s.left && h.starts_with(c)) {
-        h.remove_prefix(c.size());
-        ++p.count;
-      }
-      if (h.empty()) {
-        p.held.clear();
-        return;
-      }
-      p.started = true;
-      // What the end of the text may still strip is kept back.
-      size_t keep = h.size();
-      for (size_t k = 0; k < s.right && keep >= c.size() && h.substr(0, keep).ends_with(c); ++k) keep -= c.size();
-      std::string ready(h.substr(0, keep)), rest(h.substr(keep));
-      p.held = std::move(rest);
-      if (!ready.empty()) feed(state, i + 1, ready, out);
-      return;
-    }
+    case Kind::strip:
+      return feed_strip(state, i, token, out);
   }
 }
 

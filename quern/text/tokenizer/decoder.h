@@ -39,7 +39,12 @@ class Decoder {
     size_t left = 0, right = 0;
     bool prepended = true;
   };
+  // A token into step i, and what it lets through into those behind it.
   void feed(State& s, size_t i, std::string_view token, std::string& out) const;
+  void feed_byte_level(State& s, size_t i, std::string_view token, std::string& out) const;
+  void feed_byte_fallback(State& s, size_t i, std::string_view token, std::string& out) const;
+  void feed_metaspace(State& s, size_t i, std::string_view token, std::string& out) const;
+  void feed_strip(State& s, size_t i, std::string_view token, std::string& out) const;
   void flush(State& s, size_t i, std::string& out) const;
   std::string strip(const Step& s, std::string_view token) const;
   std::vector<Step> steps_;

@@ -175,81 +175,90 @@ void PreTokenizer::cut_class(size_t i, std::string_view text, bool at_start, Run
   });
 }
 
+void PreTokenizer::byte_level(size_t i, std::string_view text, bool at_start, Run& run) const {
+  const Step& s = steps_[i];
+  auto by_pattern = [&](size_t from) { return s.pattern.find(text, from, run.scratch.regex); };
+  // Rewritten text lives in this step's buffer; the caller's own text is in an earlier one.
+  std::string& buffer = run.scratch.buffers[i];
+  if (s.prefix_space && !text.empty() && text[0] != ' ') {
+    buffer.assign(1, ' ');
+    buffer += text;
+    text = buffer;
+  }
+  if (s.to_bytes) {
+    if (s.split) return cut(i, text, at_start, run, by_pattern);
+    return step(i + 1, text, at_start, run);
+  }
+  // Each piece is mapped after the cut, and later steps see it mapped.
+  std::string mapped;
+  auto hand_on = [&](std::string_view piece) {
+    mapped.clear();
+    to_byte_level(piece, mapped);
+    step(i + 1, mapped, at_start, run);
+  };
+  if (!s.split) {
+    if (!text.empty()) hand_on(text);
+    return;
+  }
+  for (size_t at = 0; at < text.size();) {
+    Regex::Match m = by_pattern(at);
+    if (!m) m = {text.size(), text.size()};
+    if (at < m.begin) hand_on(text.substr(at, m.begin - at));
+    if (m.begin < m.end) hand_on(text.substr(m.begin, m.end - m.begin));
+    at = m.end;
+  }
+}
+
+void PreTokenizer::metaspace(size_t i, std::string_view text, bool at_start, Run& run) const {
+  const Step& s = steps_[i];
+  std::string& buffer = run.scratch.buffers[i];
+  buffer.clear();
+  bool wants = s.prepend == Prepend::always || (s.prepend == Prepend::first && at_start);
+  bool has = text.starts_with(' ') || text.starts_with(s.mark);
+  if (wants && !has && !text.empty()) buffer += s.mark;
+  for (char c : text) {
+    if (c == ' ') {
+      buffer += s.mark;
+    } else {
+      buffer += c;
+    }
+  }
+  text = buffer;
+  if (!s.split) return step(i + 1, text, at_start, run);
+  cut(i, text, at_start, run, [&](size_t from) { return s.pattern.find(text, from, run.scratch.regex); });
+}
+
+// Runs of word characters, and runs of what is neither word nor space.
+void PreTokenizer::whitespace(size_t i, std::string_view text, bool at_start, Run& run) const {
+  auto is_other = [](char32_t c) { return !unicode_is_word(c) && !unicode_is_space(c); };
+  for (size_t at = 0; at < text.size();) {
+    Utf8Char c = utf8_at(text, at);
+    size_t begin = at;
+    if (unicode_is_space(c.cp)) {
+      at += c.len;
+      continue;
+    }
+    bool word = unicode_is_word(c.cp);
+    while (at < text.size() && (c = utf8_at(text, at), word ? unicode_is_word(c.cp) : is_other(c.cp))) at += c.len;
+    step(i + 1, text.substr(begin, at - begin), at_start && begin == 0, run);
+  }
+}
+
 void PreTokenizer::step(size_t i, std::string_view text, bool at_start, Run& run) const {
   if (i == steps_.size()) {
     run.sink.piece(text);
     return;
   }
   const Step& s = steps_[i];
-  auto by_pattern = [&](size_t from) { return s.pattern.find(text, from, run.scratch.regex); };
   switch (s.kind) {
     case Kind::split:
-      return cut(i, text, at_start, run, by_pattern);
-    case Kind::byte_level: {
-      // Rewritten text lives in this step's buffer; the caller's own text is in an earlier one.
-      std::string& buffer = run.scratch.buffers[i];
-      if (s.prefix_space && !text.empty() && text[0] != ' ') {
-        buffer.assign(1, ' ');
-        buffer += text;
-        text = buffer;
-      }
-      if (s.to_bytes) {
-        if (s.split) return cut(i, text, at_start, run, by_pattern);
-        return step(i + 1, text, at_start, run);
-      }
-      // Each piece is mapped after the cut, and later steps see it mapped.
-      std::string mapped;
-      auto hand_on = [&](std::string_view piece) {
-        mapped.clear();
-        to_byte_level(piece, mapped);
-        step(i + 1, mapped, at_start, run);
-      };
-      if (!s.split) {
-        if (!text.empty()) hand_on(text);
-        return;
-      }
-      for (size_t at = 0; at < text.size();) {
-        Regex::Match m = by_pattern(at);
-        if (!m) m = {text.size(), text.size()};
-        if (at < m.begin) hand_on(text.substr(at, m.begin - at));
-        if (m.begin < m.end) hand_on(text.substr(m.begin, m.end - m.begin));
-        at = m.end;
-      }
-      return;
-    }
-    case Kind::metaspace: {
-      std::string& buffer = run.scratch.buffers[i];
-      buffer.clear();
-      bool wants = s.prepend == Prepend::always || (s.prepend == Prepend::first && at_start);
-      bool has = text.starts_with(' ') || text.starts_with(s.mark);
-      if (wants && !has && !text.empty()) buffer += s.mark;
-      for (char c : text) {
-        if (c == ' ') {
-          buffer += s.mark;
-        } else {
-          buffer += c;
-        }
-      }
-      text = buffer;
-      if (!s.split) return step(i + 1, text, at_start, run);
-      return cut(i, text, at_start, run, by_pattern);
-    }
-    case Kind::whitespace: {
-      auto is_other = [](char32_t c) { return !unicode_is_word(c) && !unicode_is_space(c); };
-      for (size_t at = 0; at < text.size();) {
-        Utf8Char c = utf8_at(text, at);
-        size_t begin = at;
-        if (unicode_is_space(c.cp)) {
-          at += c.len;
-          continue;
-        }
-        bool word = unicode_is_word(c.cp);
-        while (at < text.size() && (c = utf8_at(text, at), word ? unicode_is_word(c.cp) : is_other(c.cp)))
-          at += c.len;
-        step(i + 1, text.substr(begin, at - begin), at_start && begin == 0, run);
-      }
-      return;
-    }
+      return cut(i, text, at_start, run, [&](size_t from) { return s.pattern.find(text, from, run.scratch.regex); });
+    case Kind::byte_level:
+      return byte_level(i, text, at_start, run);
+    case Kind::metaspace:
+      return metaspace(i, text, at_start, run);
+    case Kind::whitespace:
+      return whitespace(i, text, at_start, run);
     case Kind::whitespace_split:
       return cut_class(i, text, at_start, run, unicode_is_space);
     case Kind::digits:

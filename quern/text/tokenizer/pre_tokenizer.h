@@ -45,7 +45,11 @@ class PreTokenizer {
     Prepend prepend = Prepend::never;
   };
   struct Run;
+  // Text into step i; its pieces go to those behind it.
   void step(size_t i, std::string_view text, bool at_start, Run& run) const;
+  void byte_level(size_t i, std::string_view text, bool at_start, Run& run) const;
+  void metaspace(size_t i, std::string_view text, bool at_start, Run& run) const;
+  void whitespace(size_t i, std::string_view text, bool at_start, Run& run) const;
   template <class Find>
   void cut(size_t i, std::string_view text, bool at_start, Run& run, Find find) const;
   template <class Is>
