@@ -14,7 +14,7 @@ constexpr std::array kHeavyHeaders = {"nlohmann", "simdjson", "toml++",      "dn
                                       "pcre2",    "utf8proc", "zstd.h",      "zlib.h", "xxhash.h",
                                       "lz4.h",    "snappy.h", "libstemmer.h"};
 
-constexpr std::ptrdiff_t kMaxLines = 600;
+constexpr std::ptrdiff_t kMaxLines = 500;
 constexpr int kMaxSources = 40;
 
 struct Place {
