@@ -1,6 +1,6 @@
 # What `cmake --install` and the packages (cmake/package.cmake) put below a prefix. Two components:
 #   runtime       the binary, share/quern (models, papers, recipes), completions, the manual page, licenses
-#   development   libquern.so (every room, C and C++), headers, and find_package(quern) → quern::quern
+#   development   libquern.so, its headers (include/), find_package(quern) → quern::quern, and quern.pc for pkg-config
 # Nothing installed names the build machine: the binary looks for ../share/quern from its own place.
 if(NOT TARGET quern_shared)
   return()
@@ -31,14 +31,16 @@ endforeach()
 
 install(TARGETS quern_shared EXPORT quern LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
   NAMELINK_COMPONENT development)
-install(FILES ${CMAKE_SOURCE_DIR}/quern/capi/quern.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-# Every header: the C++ interface is the whole library. A narrower interface replaces this one rule.
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/quern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
-  FILES_MATCHING PATTERN "*.h" PATTERN "testdata" EXCLUDE)
+# The public headers, which include nothing but the standard libraries and each other.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(EXPORT quern NAMESPACE quern:: FILE quern-targets.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/quern
   COMPONENT development)
-file(WRITE ${CMAKE_BINARY_DIR}/quern-config.cmake
-  "include(CMakeFindDependencyMacro)\nfind_dependency(fmt)\nfind_dependency(OpenMP)\ninclude(\${CMAKE_CURRENT_LIST_DIR}/quern-targets.cmake)\n")
+file(WRITE ${CMAKE_BINARY_DIR}/quern-config.cmake "include(\${CMAKE_CURRENT_LIST_DIR}/quern-targets.cmake)\n")
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/quern-config-version.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/quern-config.cmake ${CMAKE_BINARY_DIR}/quern-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/quern COMPONENT development)
+file(RELATIVE_PATH QUERN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" QUERN_PC_PREFIX ${QUERN_PC_PREFIX})
+configure_file(${CMAKE_SOURCE_DIR}/cmake/quern.pc.in ${CMAKE_BINARY_DIR}/quern.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/quern.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)

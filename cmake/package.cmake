@@ -25,7 +25,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 # Needed by those who compile against the headers, or start ranks as processes.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++, cmake, libfmt-dev, openmpi-bin")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++, cmake, openmpi-bin")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 "One binary and one C++20 library: corpus building, training, an inference
 engine with continuous batching, and a server with OpenAI-compatible and

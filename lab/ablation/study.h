@@ -56,7 +56,7 @@ struct Study : RunFile {
     v("tokenizer", tokenizer, "folder of the tokenizer");
     v("seeds", seeds, "runs of a variant; run s has seed s");
     v("even", even, "balance of the experts' load that counts as even");
-    v("data", data);
+    v("data", data, "problems and stories to train on");
     v("recipe", recipe, "the recipe all variants share");
     v("variant", variant, "what is compared");
   }

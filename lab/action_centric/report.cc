@@ -5,8 +5,8 @@
 
 #include "lab/action_centric/blahut_arimoto.h"
 #include "quern/base/error.h"
-#include "quern/base/html_template.h"
-#include "quern/base/web_files.h"
+#include "quern/html/html_template.h"
+#include "quern/html/web_files.h"
 #include "quern/train/report/report_chart.h"
 
 namespace quern {

@@ -6,9 +6,10 @@
 //   };
 //   from_json(json, config, "config.json");   Json j = write_value(config);
 //
-// Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type. A
-// renamed field keeps its other key as a fourth argument, aka("old"): both keys are read, giving both is an error, and
-// the first argument is the one that is written. Where keys are merged before they are read, see config_keys.h.
+// Reading leaves a missing or null field at its default and throws Error naming file and field on a wrong type, or a
+// number outside its range. A fourth argument says more of the field (setting.h). A renamed field keeps its other key
+// there, aka("old"): both keys are read, giving both is an error, and the first argument is the one that is written.
+// Where keys are merged before they are read, see config_keys.h; for lists of settings and values from text, settings.h.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -19,19 +20,18 @@
 #include "quern/base/error.h"
 #include "quern/base/json.h"
 #include "quern/base/nearest.h"
+#include "quern/base/setting.h"
 
 namespace quern {
 
 inline void read_value(const Json& j, bool& out, const std::string& what) { out = j.as_bool(what); }
 inline void read_value(const Json& j, int64_t& out, const std::string& what) { out = j.as_int(what); }
+inline void read_value(const Json& j, uint64_t& out, const std::string& what) {  // negative: the bits it has
+  out = static_cast<uint64_t>(j.as_int(what));
+}
 inline void read_value(const Json& j, double& out, const std::string& what) { out = j.as_double(what); }
 inline void read_value(const Json& j, std::string& out, const std::string& what) { out = j.as_string(what); }
 inline void read_value(const Json& j, Json& out, const std::string&) { out = j; }
-// A second key of a field, accepted when reading and never written.
-struct Alias {
-  const char* key = nullptr;
-};
-constexpr Alias aka(const char* key) { return {key}; }
 
 class ConfigReader;
 template <class T>
@@ -56,6 +56,7 @@ void read_value(const Json& j, std::optional<T>& out, const std::string& what) {
 
 template <ConfigStruct C>
 Json write_value(const C& v);
+inline Json write_value(uint64_t v) { return Json(static_cast<int64_t>(v)); }
 template <class T>
 requires(!ConfigStruct<T>) Json write_value(const T& v) { return Json(v); }
 template <class T>
@@ -73,17 +74,21 @@ class ConfigReader {
  public:
   ConfigReader(const Json& j, std::string where) : json_(j), where_(std::move(where)) {}
   template <class T>
-  void operator()(const char* name, T& field, const char* /*help*/ = "", Alias alias = {}) {
+  void operator()(const char* name, T& field, const char* /*help*/ = "", const Setting& s = {}) {
     names_.push_back(name);
     const Json* v = given(name);
-    if (alias.key) {
-      names_.push_back(alias.key);
-      if (const Json* other = given(alias.key)) {
-        if (v) fail("{}: '{}' and '{}' are two names of one setting; give one of them", where_, name, alias.key);
-        v = other, name = alias.key;
+    if (s.alias) {
+      names_.push_back(s.alias);
+      if (const Json* other = given(s.alias)) {
+        if (v) fail("{}: '{}' and '{}' are two names of one setting; give one of them", where_, name, s.alias);
+        v = other, name = s.alias;
       }
     }
-    if (v) read_value(*v, field, where_ + ", " + name);
+    if (!v) return;
+    read_value(*v, field, where_ + ", " + name);
+    if constexpr (std::is_arithmetic_v<T>)
+      if (const std::string fault = bounds_fault(s.range, static_cast<double>(field)); !fault.empty())
+        fail("{}, {}: {}", where_, name, fault);
   }
   // For configs of our own: every key must be known.
   void refuse_unknown() const {
@@ -107,7 +112,7 @@ class ConfigWriter {
  public:
   explicit ConfigWriter(Json& j) : json_(j) {}
   template <class T>
-  void operator()(const char* name, T& field, const char* /*help*/ = "", Alias = {}) {
+  void operator()(const char* name, T& field, const char* /*help*/ = "", const Setting& = {}) {
     json_.set(name, write_value(field));
   }
 

@@ -40,12 +40,12 @@ class KeyRenamer {
  public:
   KeyRenamer(Json& j, const std::string& where) : json_(j), where_(where) {}
   template <class T>
-  void operator()(const char* name, T&, const char* = "", Alias alias = {}) {
+  void operator()(const char* name, T&, const char* = "", const Setting& s = {}) {
     for (auto& [key, value] : json_.members()) {
-      if (alias.key && key == alias.key) {
+      if (s.alias && key == s.alias) {
         const Json* other = json_.find(name);
         if (other && !other->is_null() && !value.is_null())
-          fail("{}: '{}' and '{}' are two names of one setting; give one of them", where_, name, alias.key);
+          fail("{}: '{}' and '{}' are two names of one setting; give one of them", where_, name, s.alias);
         if (!other) key = name;
       }
       if (key == name) descend<T>(value, where_ + ", " + name);
@@ -72,8 +72,8 @@ class PathRenamer {
  public:
   explicit PathRenamer(std::string_view path) : rest_(path), key_(pop_key(rest_)), out_(path) {}
   template <class T>
-  void operator()(const char* name, T&, const char* = "", Alias alias = {}) {
-    if (key_ != name && !(alias.key && key_ == alias.key)) return;
+  void operator()(const char* name, T&, const char* = "", const Setting& s = {}) {
+    if (key_ != name && !(s.alias && key_ == s.alias)) return;
     out_ = name;
     std::string_view rest = rest_;
     using E = typename Element<T>::type;

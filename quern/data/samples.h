@@ -68,7 +68,7 @@ struct DataSetConfig {
   template <class V>
   void visit(V& v) {
     v("path", path, "token shards: PREFIX of PREFIX.bin and PREFIX.idx");
-    v("packing", packing, "stream: tokens cut every sequence_length; pack: whole documents per sequence",
+    v("packing", packing, "stream: cut the tokens every sequence_length; pack: whole documents per sequence",
       aka("rows"));
     v("weight", weight, "share of the samples, in any unit");
   }

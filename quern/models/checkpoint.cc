@@ -29,6 +29,26 @@ void read_ids(const Json& j, const char* key, const std::string& where, std::vec
   }
 }
 
+// The sampling settings that a generation_config.json may have. Ranges are checked when the settings are used.
+struct ModelSettingsReader {
+  ConfigReader& reader;
+  template <class T>
+  void operator()(const char* name, T& field, const char* help, const Setting& s) {
+    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, int64_t>)
+      if (s.in_model != InModel::no) reader(name, field, help);
+  }
+};
+struct ModelSettingsWriter {
+  Json& json;
+  bool sampled;  // without it transformers refuses the settings that need it; a penalty of 1 is none
+  template <class T>
+  void operator()(const char* name, const T& field, const char*, const Setting& s) {
+    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, int64_t>)
+      if ((s.in_model == InModel::sampled && sampled) || (s.in_model == InModel::always && field != T{1}))
+        json.set(name, field);
+  }
+};
+
 WeightPrepacking packing_of(const LoadOptions& o) {
   const QuantFormat body = o.scheme.value_or(QuantFormat(o.dtype));
   const QuantFormat same_or_q8 = body.quantized() ? QuantFormat(WeightFormat::q8) : body;
@@ -158,11 +178,8 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
   auto read_from = [&](const Json& j, const std::string& where) {
     ConfigReader r(j, where);
     r("do_sample", g.do_sample);
-    r("temperature", g.temperature);
-    r("top_p", g.top_p);
-    r("top_k", g.top_k);
-    r("min_p", g.min_p);
-    r("repetition_penalty", g.repetition_penalty);
+    ModelSettingsReader sampling{r};
+    g.sampling.visit(sampling);
     r("bos_token_id", g.bos_token_id);
     r("pad_token_id", g.pad_token_id);
     read_ids(j, "eos_token_id", where, g.eos_token_id);
@@ -197,13 +214,8 @@ void save_generation_config(const GenerationConfig& g, const std::filesystem::pa
   Json j = Json::object(), eos = Json::array();
   for (int64_t e : g.eos_token_id) eos.push(e);
   j.set("do_sample", g.do_sample);
-  if (g.do_sample) {  // transformers refuses sampling settings without do_sample
-    j.set("temperature", g.temperature);
-    j.set("top_p", g.top_p);
-    j.set("top_k", g.top_k);
-    j.set("min_p", g.min_p);
-  }
-  if (g.repetition_penalty != 1) j.set("repetition_penalty", g.repetition_penalty);
+  ModelSettingsWriter sampling{j, g.do_sample};
+  SamplingOptions(g.sampling).visit(sampling);
   if (g.bos_token_id) j.set("bos_token_id", *g.bos_token_id);
   if (g.pad_token_id) j.set("pad_token_id", *g.pad_token_id);
   j.set("eos_token_id", eos.as_array().size() == 1 ? eos.as_array()[0] : eos);

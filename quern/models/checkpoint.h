@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/infer/options/sampling_options.h"
 #include "quern/models/model.h"
 #include "quern/nn/registry.h"
 #include "quern/nn/weight_prepacking.h"
@@ -50,10 +51,13 @@ void save_model(Model& model, const std::filesystem::path& folder, DType dtype,
 
 struct GenerationConfig {
   bool do_sample = false;
-  double temperature = 1, top_p = 1, min_p = 0, repetition_penalty = 1;
-  int64_t top_k = 0;
-  std::vector<int64_t> eos_token_id;
-  std::optional<int64_t> bos_token_id, pad_token_id;
+  SamplingOptions sampling = {};  // as the file has them: the fields with InModel::sampled or always
+  std::vector<int64_t> eos_token_id = {};
+  std::optional<int64_t> bos_token_id = {}, pad_token_id = {};
+  // What the model asks for: without do_sample, temperature 1 and no filters.
+  SamplingOptions defaults() const {
+    return do_sample ? sampling : SamplingOptions{.repetition_penalty = sampling.repetition_penalty};
+  }
 };
 // From generation_config.json, with ids from config.json where the former is silent. Absent files give the defaults.
 GenerationConfig load_generation_config(const std::filesystem::path& model);

@@ -21,10 +21,10 @@ struct OptimizerRule {
   double lr_scale = 1;
   template <class V>
   void visit(V& v) {
-    v("match", match, "pattern over the parameter's name, * stands for anything");
-    v("kind", kind, "plain, matrix, embedding, head or balance; empty = any");
-    v("optimizer", optimizer, "{type = \"adamw\", …}; absent: the parameter is not moved");
-    v("lr_scale", lr_scale, "multiplies the learning rate");
+    v("match", match, "pattern of the parameter's name; * stands for anything");
+    v("kind", kind, "plain, matrix, embedding, head or balance; empty is any");
+    v("optimizer", optimizer, "{type = \"adamw\", …}; without it the parameter is frozen");
+    v("lr_scale", lr_scale, "factor of the learning rate");
   }
 };
 
@@ -35,13 +35,14 @@ struct OptimizerConfig {
   bool working_copies = false;
   template <class V>
   void visit(V& v) {
-    v("matrices", matrices, "optimizer of hidden matrices; default muon");
-    v("embeddings", embeddings, "of embedding and head; default adamw without decay");
-    v("others", others, "of norms, biases, convolutions …; default adamw without decay");
-    v("balance", balance, "of the router's balancing biases; default balance");
-    v("rules", rules, "asked first: {match, kind, optimizer, lr_scale}");
-    v("layer_decay", layer_decay, "each layer below the last has its learning rate multiplied once more");
-    v("working_copies", working_copies, "keep a bf16 copy of every matrix beside its f32 value");
+    v("matrices", matrices, "optimizer of hidden matrices", {.shown_default = "muon"});
+    v("embeddings", embeddings, "optimizer of embedding and LM head", {.shown_default = "adamw without decay"});
+    v("others", others, "optimizer of norms, biases, convolutions", {.shown_default = "adamw without decay"});
+    v("balance", balance, "optimizer of router balancing biases", {.shown_default = "balance"});
+    v("rules", rules,
+      "rules tried first: `{match, kind, optimizer, lr_scale}`; one without `optimizer` freezes the parameter");
+    v("layer_decay", layer_decay, "factor of the learning rate per layer below the last");
+    v("working_copies", working_copies, "keep a bf16 copy of every matrix in addition to its f32 value");
   }
 };
 

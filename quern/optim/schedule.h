@@ -18,14 +18,14 @@ struct ScheduleConfig {
   std::string decay_shape = "linear";       // of wsd: linear, sqrt, cosine
   template <class V>
   void visit(V& v) {
-    v("shape", shape, "constant, linear, cosine or wsd");
+    v("shape", shape, "shape of the schedule: constant, linear, cosine or wsd");
     v("peak", peak, "highest learning rate");
-    v("start", start, "rate at the beginning of the warm-up");
-    v("final", final, "rate at the end");
-    v("warmup", warmup, "length of the linear rise");
-    v("decay", decay, "length of the fall at the end (wsd)");
-    v("total", total, "length of the whole");
-    v("decay_shape", decay_shape, "how wsd falls: linear, sqrt or cosine");
+    v("start", start, "learning rate at the beginning of the warmup");
+    v("final", final, "learning rate at the end");
+    v("warmup", warmup, "length of the linear warmup; below 1 a fraction of the stage");
+    v("decay", decay, "length of the decay at the end (wsd); below 1 a fraction of the stage");
+    v("total", total, "length of the whole schedule");
+    v("decay_shape", decay_shape, "shape of the decay of wsd: linear, sqrt or cosine");
   }
 };
 

@@ -52,8 +52,12 @@ CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, c
       plan.seed += static_cast<uint64_t>(next);
       generate.sampling.seed = o.generate.sampling.seed + static_cast<uint64_t>(next);
       InWork w{.problem = curriculum_problem(one, static_cast<uint64_t>(next % o.count))};
-      w.thinker = std::make_unique<ThinkRunner>(engine, tokenizer, o.plain ? plain_template() : chat_template,
-                                                asked(w.problem.question), plan, generate);
+      w.thinker = std::make_unique<ThinkRunner>(
+          engine, ThinkRequest{.tokenizer = tokenizer,
+                               .chat_template = o.plain ? plain_template() : chat_template,
+                               .messages = asked(w.problem.question),
+                               .plan = plan,
+                               .options = generate});
       work.push_back(std::move(w));
     }
     for (auto it = work.begin(); it != work.end();) {

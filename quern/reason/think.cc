@@ -62,13 +62,13 @@ struct ThinkRunner::Impl {
   int64_t done = 0;
   Stopwatch watch;
 
-  Impl(Engine& e, const Tokenizer& t, const ChatTemplate& c, Json m, const ThinkPlan& p, GenerateOptions o)
+  Impl(Engine& e, ThinkRequest request)
       : engine(e),
-        tokenizer(t),
-        chat_template(c),
-        messages(std::move(m)),
-        plan(resolved(p, o.max_tokens)),
-        options(std::move(o)) {
+        tokenizer(request.tokenizer),
+        chat_template(request.chat_template),
+        messages(std::move(request.messages)),
+        plan(resolved(request.plan, request.options.max_tokens)),
+        options(std::move(request.options)) {
     if (messages.as_array("messages").empty()) fail("messages: expected at least one");
     const PromptText rendered = chat_prompt(chat_template, tokenizer, messages);
     question = rendered.encode(tokenizer);
@@ -273,20 +273,16 @@ struct ThinkRunner::Impl {
   }
 };
 
-ThinkRunner::ThinkRunner(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-                         const ThinkPlan& plan, GenerateOptions options)
-    : impl_(std::make_unique<Impl>(engine, tokenizer, chat_template, std::move(messages), plan, std::move(options))) {
-}
+ThinkRunner::ThinkRunner(Engine& engine, ThinkRequest request)
+    : impl_(std::make_unique<Impl>(engine, std::move(request))) {}
 ThinkRunner::~ThinkRunner() = default;
 void ThinkRunner::on_event(std::function<void(const ThinkEvent&)> f) { impl_->tell = std::move(f); }
 bool ThinkRunner::advance() { return impl_->advance(); }
 void ThinkRunner::cancel() { impl_->cancel(); }
 const ThinkResult& ThinkRunner::thought() const { return impl_->thought; }
 
-ThinkResult think(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-                  const ThinkPlan& plan, GenerateOptions options,
-                  const std::function<void(const ThinkEvent&)>& on_event) {
-  ThinkRunner t(engine, tokenizer, chat_template, std::move(messages), plan, std::move(options));
+ThinkResult think(Engine& engine, ThinkRequest request, const std::function<void(const ThinkEvent&)>& on_event) {
+  ThinkRunner t(engine, std::move(request));
   t.on_event(on_event);
   while (t.advance()) engine.step();
   return t.thought();

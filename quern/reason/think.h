@@ -51,11 +51,17 @@ struct ThinkEvent {  // after each candidate
   double agreement = 0;  // of the answers of its round so far
 };
 
+struct ThinkRequest {
+  const Tokenizer& tokenizer;
+  const ChatTemplate& chat_template;
+  Json messages;  // as a chat template reads them, a user turn at the end
+  ThinkPlan plan = {};
+  GenerateOptions options = {};
+};
+
 class ThinkRunner {
  public:
-  // `messages` as a chat template reads them, a user turn at the end. engine, tokenizer must outlive it.
-  ThinkRunner(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-              const ThinkPlan& plan, GenerateOptions options);
+  ThinkRunner(Engine& engine, ThinkRequest request);  // engine, tokenizer and template must outlive it
   ~ThinkRunner();
   void on_event(std::function<void(const ThinkEvent&)> f);
   bool advance();  // takes what the engine has finished, submits what can begin; false: all is done
@@ -68,8 +74,6 @@ class ThinkRunner {
 };
 
 // To the end, stepping the engine.
-ThinkResult think(Engine& engine, const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-                  const ThinkPlan& plan, GenerateOptions options,
-                  const std::function<void(const ThinkEvent&)>& on_event = {});
+ThinkResult think(Engine& engine, ThinkRequest request, const std::function<void(const ThinkEvent&)>& on_event = {});
 
 }  // namespace quern

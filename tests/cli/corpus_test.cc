@@ -208,6 +208,72 @@ paths = ["notes.txt"]
   }
 }
 
+// One recipe from raw text to token shards that a model is trained on; a build that was done up to a stage goes on there.
+TEST(CliCorpus, OneRecipeEndsInTokens) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  std::string a, b;
+  for (int i = 0; i < 200; ++i) a += line(page(i % 150)), b += fmt::format("{{\"body\":\"{}\"}}\n", page(i + 1000));
+  write_file(dir + "/a.jsonl", a), write_file(dir + "/b.jsonl", b);
+  write_file(dir + "/r.toml",
+             "[[source]]\nname=\"a\"\npaths=[\"a.jsonl\"]\nshare=1\n"
+             "[[source]]\nname=\"b\"\npaths=[\"b.jsonl\"]\ntext_field=\"body\"\nshare=1\n"
+             "[mix]\nseed=3\n[tokenize]\ntokenizer=\"" QUERN_SOURCE_DIR "/models/zaya-nano\"\n");
+  const std::string build = fmt::format("quern corpus build {0}/r.toml --json --out {0}/", dir);
+  Ran r = shell(build + "o");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json m = Json::parse(r.out);
+  EXPECT_EQ(m.at("exact_removed").as_int(), 50);
+  EXPECT_EQ(m.at("mix").at("sources").as_array()[0].at("documents_in").as_int(), 150);
+  EXPECT_EQ(m.at("mix").at("sources").as_array()[1].at("documents_in").as_int(), 200);
+  EXPECT_EQ(m.at("tokens").at("documents").as_int(), m.at("mix").at("documents_out").as_int());
+  const std::string tokens = read_file(dir + "/o/tokens.bin");
+  // Several ranks; and a build that fails when tokens are to be written, then goes on.
+  r = shell(build + "o3 --ranks 3");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(read_file(dir + "/o3/tokens.bin"), tokens);
+  ASSERT_EQ(shell(fmt::format("mkdir -p {0}/cut/tokens.bin", dir)).code, 0);  // where a file has to go
+  r = shell(build + "cut");
+  EXPECT_EQ(r.code, 1);
+  ASSERT_TRUE(std::filesystem::exists(dir + "/cut/mixed/manifest.json")) << r.err;
+  ASSERT_EQ(shell(fmt::format("rmdir {0}/cut/tokens.bin", dir)).code, 0);
+  r = shell(build + "cut");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).find("mix"), nullptr);  // it was done
+  EXPECT_EQ(read_file(dir + "/cut/tokens.bin"), tokens);
+  EXPECT_EQ(shell(build + "cut").code, 1);  // now all of it is
+  write_file(dir + "/train.toml", "name = \"hybrid\"\ntokenizer = \"" QUERN_SOURCE_DIR
+                                  "/models/zaya-nano\"\n"
+                                  "[model.config]\nmodel_type = \"hybrid\"\nvocab_size = 4096\nhidden_size = 16\n"
+                                  "intermediate_size = 16\nlayers = [\"near\"]\n[model.config.mixers]\n"
+                                  "near = { type = \"attention\", n_head = 1, n_head_kv = 1, head_dim = 16 }\n"
+                                  "[[phase]]\nsteps = 2\nsequence_length = 32\nbatch_size = 2\n"
+                                  "data = [{ path = \"o/tokens\" }]\n");
+  r = shell(fmt::format("cd {} && quern train train.toml --out run", dir));
+  EXPECT_EQ(r.code, 0) << r.err;
+}
+
+// The plug-ins of tests/sample/corpus, in the binary of a test build.
+TEST(CliCorpus, StagesAndFiltersOfPlugins) {
+  ScratchFolder d;
+  const std::string dir = d / "";
+  write_file(dir + "/a.jsonl", line("one two three four") + line("BUY NOW OR NEVER"));
+  Ran r = shell("quern corpus stage --list");
+  EXPECT_NE(r.out.find("shorten"), std::string::npos) << r.out << r.err;
+  EXPECT_NE(r.out.find("capitals"), std::string::npos);
+  r = shell(fmt::format("quern corpus stage shorten {0}/a.jsonl --set words=2 --out {0}/s", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  r = shell(fmt::format("quern corpus stats {0}/s/part-00000.jsonl.zst --json", dir));
+  EXPECT_EQ(Json::parse(r.out).at("all").at("words").as_int(), 4) << r.err;
+  EXPECT_EQ(Json::read(dir + "/s/manifest.json").at("words").as_int(), 2);
+  r = shell(fmt::format("quern corpus filter {0}/a.jsonl --filter capitals --out {0}/f --json", dir));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("documents_out").as_int(), 1);
+  r = shell(fmt::format("quern corpus stage shorten {0}/a.jsonl --set wrods=2 --out {0}/t", dir));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("did you mean 'words'"), std::string::npos) << r.err;
+}
+
 // kill -9 at random points of a run, each followed by nothing but another run, which goes on where the killed one
 // was: the last one's bytes are those of a run that was left alone, and nothing else lies in the folder.
 struct KilledStage {

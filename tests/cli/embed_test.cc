@@ -1,35 +1,145 @@
-// The example program, built as a stranger would: install, find_package(quern), compile, run. By the CMake and the
-// build tool that Quern itself was configured with: others need not be installed.
+// The example programs, built as a stranger would: install, find_package(quern) or pkg-config, compile, run. By the
+// CMake and the build tool that Quern itself was configured with: others need not be installed.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "quern/base/mmap.h"
 #include "tests/cli/shell.h"
 
 namespace quern {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)  // a sanitized library wants its runtime in the program
-constexpr const char* kFlags =
-    " -DCMAKE_C_FLAGS=-fsanitize=address,undefined -DCMAKE_CXX_FLAGS=-fsanitize=address,undefined";
+constexpr const char* kSanitize = " -fsanitize=address,undefined";
 #else
-constexpr const char* kFlags = "";
+constexpr const char* kSanitize = "";
 #endif
+const std::string kCMake = "'" QUERN_CMAKE "' ";
 
-TEST(Embed, InstalledLibraryServesTheExample) {
-  ScratchFolder d;
-  std::string prefix = d / "prefix", build = d / "build", source = std::string(QUERN_SOURCE_DIR) + "/examples/embed";
-  const std::string cmake = "'" QUERN_CMAKE "' ";
-  Ran r = shell(cmake + "--install " + std::string(QUERN_BINARY_DIR) + " --prefix " + prefix);
-  ASSERT_EQ(r.code, 0) << r.err;
-  r = shell(cmake + "-G '" QUERN_CMAKE_GENERATOR "' -S " + source + " -B " + build + " -DCMAKE_PREFIX_PATH=" +
-            prefix + " -DCMAKE_BUILD_TYPE=Release" + kFlags + " && " + cmake + "--build " + build);
-  ASSERT_EQ(r.code, 0) << r.out << r.err;
-  ASSERT_EQ(shell("quern new --family zaya --size tiny --seed 1 " + (d / "m")).code, 0);
-  r = shell(build + "/embed " + (d / "m") + " Once");
+class Embed : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    scratch_ = new ScratchFolder;
+    const Ran r = shell(kCMake + "--install '" QUERN_BINARY_DIR "' --prefix " + path("prefix"));
+    ASSERT_EQ(r.code, 0) << r.err;
+    ASSERT_EQ(shell("quern new --family zaya --size tiny --seed 1 " + path("model")).code, 0);
+  }
+  static void TearDownTestSuite() { delete scratch_; }
+  static std::string path(const std::string& name) { return *scratch_ / name; }
+
+  // Configures and builds a folder of examples/ against the installation.
+  static void build(const std::string& example) {
+    const std::string flags =
+        std::string(" '-DCMAKE_C_FLAGS=") + kSanitize + "' '-DCMAKE_CXX_FLAGS=" + kSanitize + "'";
+    const Ran r = shell(kCMake + "-G '" QUERN_CMAKE_GENERATOR "' -S '" QUERN_SOURCE_DIR "/examples/" + example +
+                        "' -B " + path(example) + " -DCMAKE_PREFIX_PATH=" + path("prefix") +
+                        " -DCMAKE_BUILD_TYPE=Release" + flags + " && " + kCMake + "--build " + path(example));
+    ASSERT_EQ(r.code, 0) << r.out << r.err;
+  }
+
+  static ScratchFolder* scratch_;
+};
+ScratchFolder* Embed::scratch_ = nullptr;
+
+TEST_F(Embed, InstalledLibraryServesTheExample) {
+  ASSERT_NO_FATAL_FAILURE(build("embed"));
+  const std::string embed = path("embed/embed ");
+  Ran r = shell(embed + path("model") + " Once");
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_FALSE(r.out.empty());
-  r = shell(build + "/embed /nonexistent Once");
+  // The same tokens as the binary gives.
+  const Ran run = shell("quern run " + path("model") + " -p Once -n 32 --temp 0");
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(r.out, run.out);
+  r = shell(embed + "/nonexistent Once");
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("/nonexistent"), std::string::npos) << r.err;
+}
+
+TEST_F(Embed, ASessionGoesOnInTheNextRun) {
+  ASSERT_NO_FATAL_FAILURE(build("embed"));
+  const std::string embed = path("embed/embed ") + path("model") + " ";
+  auto tokens = [](const Ran& r) {  // "[123 tokens in the session]"
+    EXPECT_EQ(r.code, 0) << r.err;
+    const size_t at = r.out.rfind('[');
+    return at == std::string::npos ? 0 : std::stoi(r.out.substr(at + 1));
+  };
+  const int first = tokens(shell(embed + "Hello " + path("chat")));
+  const int second = tokens(shell(embed + "Again " + path("chat")));
+  EXPECT_GT(first, 0);
+  EXPECT_GT(second, first);
+  // The file is a chat file of the binary, too.
+  const Ran r = shell("echo Bye | quern run " + path("model") + " -n 4 --temp 0 --chat-file " + path("chat"));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.err.find("resumed a chat of " + std::to_string(second)), std::string::npos) << r.err;
+}
+
+TEST_F(Embed, TheCppExampleAnswersInJson) {
+  ASSERT_NO_FATAL_FAILURE(build("embed-cpp"));
+  Ran r = shell(path("embed-cpp/embed_cpp ") + path("model") + " 'Do you know it?'");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out.rfind("perplexity ", 0), 0u) << r.out;
+  std::istringstream lines(r.out);
+  int answers = 0;
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("\"known\"") != std::string::npos) ++answers;
+  EXPECT_EQ(answers, 2) << r.out;
+  r = shell(path("embed-cpp/embed_cpp ") + "/nonexistent x");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("/nonexistent"), std::string::npos) << r.err;
+}
+
+TEST_F(Embed, PkgConfigFindsTheLibrary) {
+  if (shell("command -v pkg-config").code != 0) GTEST_SKIP() << "no pkg-config here";
+  const std::string find = "PKG_CONFIG_PATH=$(dirname $(find " + path("prefix") + " -name quern.pc)) pkg-config ";
+  const Ran r = shell("cc" + std::string(kSanitize) + " -o " + path("by_pkg_config") +
+                      " '" QUERN_SOURCE_DIR "/examples/embed/main.c' $(" + find + "--cflags --libs quern) && " +
+                      "LD_LIBRARY_PATH=$(" + find + "--variable=libdir quern) " + path("by_pkg_config") + " " +
+                      path("model") + " Once");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_FALSE(r.out.empty());
+}
+
+// The text between two marks of docs/embed.md.
+std::string guide_part(const std::string& begin, const std::string& end) {
+  const std::string guide = read_file(QUERN_SOURCE_DIR "/docs/embed.md");
+  const size_t from = guide.find(begin);
+  return from == guide.npos ? "" : guide.substr(from, guide.find(end, from) - from);
+}
+
+TEST_F(Embed, TheGuideCallsItFromPython) {
+  if (shell("command -v python3").code != 0) GTEST_SKIP() << "no Python here";
+  if (*kSanitize != 0) GTEST_SKIP() << "Python was not started with the sanitizer's runtime";
+  const std::string script = guide_part("import ctypes", "```");
+  ASSERT_FALSE(script.empty());
+  write_file(path("guide.py"), script);
+  std::filesystem::rename(path("model"), path("tiny"));
+  const Ran r = shell("cd " + path("") + " && LD_LIBRARY_PATH=$(dirname $(find " + path("prefix") +
+                      " -name libquern.so)) python3 guide.py");
+  std::filesystem::rename(path("tiny"), path("model"));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_FALSE(r.out.empty());
+}
+
+TEST_F(Embed, OnlyThePublicInterfaceIsInstalled) {
+  std::set<std::string> headers;
+  const std::filesystem::path include = path("prefix") + "/include";
+  for (const auto& f : std::filesystem::recursive_directory_iterator(include))
+    if (f.is_regular_file()) headers.insert(f.path().lexically_relative(include));
+  EXPECT_EQ(headers, (std::set<std::string>{"quern.h", "quern/quern.h", "quern/quern.hpp"}));
+  const Ran r = shell("nm -D --defined-only $(find " + path("prefix") + " -name libquern.so) | cut -d' ' -f3");
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::istringstream names(r.out);
+  int functions = 0;
+  const std::string guide = guide_part("| function |", "**Sessions**");
+  for (std::string name; std::getline(names, name); ++functions) {
+    EXPECT_EQ(name.rfind("quern_", 0), 0u) << name;
+    EXPECT_NE(guide.find("`" + name + "`"), std::string::npos) << name << " is not in the table of docs/embed.md";
+  }
+  EXPECT_GT(functions, 30);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST(CodeBlocks, CompileOrAreReported) {
                               "```cpp\n#include <quern.h>\nauto f = [](auto x) requires true { return x; };\n```\n"
                               "```cpp\n#include <quern.h>\nno_such_type x;\n```\n```text\nno C\n```\n");
   EXPECT_EQ(compiled_blocks(page), 5);
-  const std::vector<Complaint> c = compile_complaints(page, QUERN_SOURCE_DIR "/quern/capi");
+  const std::vector<Complaint> c = compile_complaints(page, QUERN_SOURCE_DIR "/include");
   ASSERT_EQ(c.size(), 2u) << format(c);
   EXPECT_EQ(c[0].line, 10);
   EXPECT_NE(c[0].text.find("a.md:10:"), std::string::npos) << c[0].text;

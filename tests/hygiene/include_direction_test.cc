@@ -102,10 +102,9 @@ TEST(Rules, ReadDependencies) {
 }
 
 size_t complaints(std::string path, std::string text) {
-  const House house = {
-      .rooms =
-          read_rooms("# order\nbase b\ntensor t\nkernels/* k\nhost h\ngrad g\nnn n\nmodels m\nserve s\napps a\n"),
-      .siblings = {{"kernels/moe", {"kernels/gemm"}}}};
+  const House house = {.rooms = read_rooms("# order\nbase b\ntensor t\nkernels/* k\nhost h\ngrad g\nnn "
+                                           "n\ninfer/options o\nmodels m\ninfer/engine e\nserve s\napps a\n"),
+                       .siblings = {{"kernels/moe", {"kernels/gemm"}}}};
   return direction_complaints({std::move(path), std::move(text)}, house).size();
 }
 
@@ -115,6 +114,10 @@ TEST(Rules, Direction) {
   EXPECT_EQ(complaints("quern/base/a.h", "#include \"quern/tensor/view.h\"\n#include \"quern/nn/b.h\"\n"), 2u);
   EXPECT_EQ(complaints("quern/nn/a.cc", "#include \"apps/quern/cli/args.h\"\n"), 1u);
   EXPECT_EQ(complaints("quern/attic/a.cc", ""), 1u);  // an unknown room
+  // infer/options stands above models, the rest of infer below.
+  EXPECT_EQ(complaints("quern/models/a.h", "#include \"quern/infer/options/sampling_options.h\"\n"), 0u);
+  EXPECT_EQ(complaints("quern/models/a.h", "#include \"quern/infer/engine/engine.h\"\n"), 1u);
+  EXPECT_EQ(complaints("quern/infer/options/a.h", "#include \"quern/models/model.h\"\n"), 1u);
   EXPECT_EQ(complaints("quern/nn/a.cc", "#include \"quern/attic/a.h\"\n"), 1u);
   EXPECT_EQ(
       complaints("apps/quern/main.cc", "#include \"quern/serve/server.h\"\n#include \"apps/quern/cli/args.h\"\n"),

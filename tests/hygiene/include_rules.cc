@@ -54,6 +54,12 @@ std::optional<size_t> inner_rank(const House& house, const std::string& room) {
   return kind;
 }
 
+// A room inside a folder has a line of its own, which may stand apart from those of its neighbors.
+std::optional<size_t> place_rank(const House& house, const Place& place) {
+  const auto own = place.sub.empty() ? std::nullopt : inner_rank(house, place.sub);
+  return own ? own : rank(house, place.room);
+}
+
 std::string folder(std::string_view path) { return std::string(path.substr(0, path.rfind('/'))); }
 
 bool allowed(const SourceFile& file, const Place& from, const Place& to, const House& house) {
@@ -63,7 +69,7 @@ bool allowed(const SourceFile& file, const Place& from, const Place& to, const H
     return !from.sub.empty() && named != house.siblings.end() && named->second.contains(to.sub);
   }
   if (to.room == "host" && file.path.ends_with("_bench.cc")) return true;
-  return rank(house, to.room) < rank(house, from.room);
+  return place_rank(house, to) < place_rank(house, from);
 }
 
 }  // namespace

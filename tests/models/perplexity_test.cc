@@ -1,5 +1,5 @@
 // Perplexity against logits computed whole, and divergence where the answer is known.
-#include "quern/infer/engine/perplexity.h"
+#include "quern/infer/scoring/perplexity.h"
 
 #include <gtest/gtest.h>
 
@@ -40,23 +40,23 @@ TEST(Perplexity, WindowsAgainstTheDefinition) {
               std::max_element(row(q), row(q) + p.dim(1)) - row(q);
     }
   }
-  Perplexity got = perplexity(*model, tokens, kContext);
+  Perplexity got = perplexity(*model, tokens, {.context = kContext});
   EXPECT_EQ(got.tokens, n);
   EXPECT_NEAR(got.nll, nll / static_cast<double>(n), 1e-5);
   EXPECT_GT(got.nll_error, 0);
-  Perplexity against = perplexity(*other, tokens, kContext, -1, model.get());
+  Perplexity against = perplexity(*other, tokens, {.context = kContext, .reference = model.get()});
   EXPECT_NEAR(against.reference_nll, got.nll, 1e-6);
   EXPECT_NEAR(against.kl, kl / static_cast<double>(n), 1e-5 + 0.01 * against.kl);
   EXPECT_GT(against.kl, 0);
   EXPECT_NEAR(against.same_top, static_cast<double>(same) / static_cast<double>(n), 1e-12);
-  Perplexity itself = perplexity(*model, tokens, kContext, -1, model.get());
+  Perplexity itself = perplexity(*model, tokens, {.context = kContext, .reference = model.get()});
   EXPECT_NEAR(itself.kl, 0, 1e-6);
   EXPECT_EQ(itself.same_top, 1);
   // Two texts, each after its begin token, are foretold as if they were alone.
   std::vector<int32_t> texts = {7, 1, 2, 3, 7, 4, 5};
-  Perplexity both = perplexity(*model, texts, kContext, 7),
-             first = perplexity(*model, std::span(texts).first(4), kContext),
-             second = perplexity(*model, std::span(texts).last(3), kContext);
+  Perplexity both = perplexity(*model, texts, {.context = kContext, .begin = 7}),
+             first = perplexity(*model, std::span(texts).first(4), {.context = kContext}),
+             second = perplexity(*model, std::span(texts).last(3), {.context = kContext});
   EXPECT_EQ(both.tokens, 5);
   EXPECT_NEAR(both.nll * 5, first.nll * 3 + second.nll * 2, 1e-4);
 }
@@ -65,10 +65,10 @@ TEST(Perplexity, RefusesWhatItCannotMeasure) {
   Golden g("llama-gqa");
   auto model = load_golden(g, DType::f32, true);
   std::vector<int32_t> one = {1}, bad = {1, 9999};
-  EXPECT_THROW(perplexity(*model, one, 8), Error);
-  EXPECT_THROW(perplexity(*model, bad, 8), Error);
-  EXPECT_THROW(perplexity(*model, g.tokens, 1), Error);
-  EXPECT_THROW(perplexity(*model, g.tokens, 1 << 30), Error);
+  EXPECT_THROW(perplexity(*model, one, {.context = 8}), Error);
+  EXPECT_THROW(perplexity(*model, bad, {.context = 8}), Error);
+  EXPECT_THROW(perplexity(*model, g.tokens, {.context = 1}), Error);
+  EXPECT_THROW(perplexity(*model, g.tokens, {.context = 1 << 30}), Error);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "quern/data/problems.h"
-#include "quern/infer/engine/perplexity.h"
+#include "quern/infer/scoring/perplexity.h"
 #include "quern/models/quantize.h"
 #include "quern/reason/sampled_solutions.h"
 #include "quern/text/chat/aggregation_prompt.h"
@@ -167,10 +167,11 @@ TEST(ShippedModel, FewerBitsCostLittle) {
   auto reference = loaded(nullptr);
   for (const auto& [scheme, maximum, divergence] : {std::tuple{"q8", 0.005, 0.01}, std::tuple{"q4", 0.05, 0.15}}) {
     auto model = loaded(scheme);
-    const Perplexity p = perplexity(*model, words, 512, tokenizer.bos_id(), reference.get());
+    const Perplexity p = perplexity(*model, words, {.begin = tokenizer.bos_id(), .reference = reference.get()});
     EXPECT_GT(p.tokens, 8000);
     EXPECT_LE(std::exp(p.nll - p.reference_nll) - 1, maximum) << scheme;
-    EXPECT_LE(perplexity(*model, talk, 512, tokenizer.bos_id(), reference.get()).kl, divergence) << scheme;
+    EXPECT_LE(perplexity(*model, talk, {.begin = tokenizer.bos_id(), .reference = reference.get()}).kl, divergence)
+        << scheme;
   }
 }
 
@@ -185,8 +186,9 @@ TEST(ShippedModel, CalibrationPays) {
     fs::remove_all(out);
     quantize_folder(builtin_registry(), kFolder, out,
                     {.body = QuantFormat(WeightFormat::q4), .calibration = calibration});
-    const double kl =
-        perplexity(*load_model(builtin_registry(), out), ids, 512, tokenizer.bos_id(), reference.get()).kl;
+    const double kl = perplexity(*load_model(builtin_registry(), out), ids,
+                                 {.begin = tokenizer.bos_id(), .reference = reference.get()})
+                          .kl;
     fs::remove_all(out);
     return kl;
   };

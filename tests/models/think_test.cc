@@ -51,7 +51,7 @@ class Thinking : public testing::Test {
   }
   ThinkResult run(const std::string& plan, int64_t sessions = 64) {
     Engine engine(*model_, {.max_sequences = sessions, .tokenizer = &tokenizer_});
-    return think(engine, tokenizer_, template_, messages_, parse_plan(plan), options_);
+    return think(engine, {tokenizer_, template_, messages_, parse_plan(plan), options_});
   }
   // One sequence by itself, as the engine gives it.
   Tokens sampled(const Tokens& prompt, int64_t n, uint64_t seed) {
@@ -157,7 +157,7 @@ TEST_F(Thinking, DoesNotDependOnTheEnginesOrder) {
 
 TEST_F(Thinking, IsToldAndCancelled) {
   Engine engine(*model_, {.tokenizer = &tokenizer_});
-  ThinkRunner t(engine, tokenizer_, template_, messages_, parse_plan("mrsa:4x2x3,beta=16"), options_);
+  ThinkRunner t(engine, {tokenizer_, template_, messages_, parse_plan("mrsa:4x2x3,beta=16"), options_});
   int64_t told = 0;
   t.on_event([&](const ThinkEvent& e) {
     EXPECT_GE(e.done, ++told) << "what never began is done too";

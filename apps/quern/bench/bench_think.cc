@@ -56,7 +56,7 @@ int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
     double thought = 0, plain = 0;
     const auto think_about = [&] {
       Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});
-      thought += seconds_of([&] { t = think(engine, tokenizer, chat_template, messages, plan, options); });
+      thought += seconds_of([&] { t = think(engine, {tokenizer, chat_template, messages, plan, options}); });
     };
     const auto answer_plainly = [&] {
       Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});

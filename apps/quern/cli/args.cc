@@ -29,9 +29,11 @@ std::vector<std::string> split(const std::string& s) {
 template <class T>
 T number(const std::string& text, const std::string& what) {
   T v{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    usage("{}: '{}' is not {}", what, text, std::is_integral_v<T> ? "a whole number" : "a number");
+  try {
+    parse_setting(text, v);
+  } catch (const Error& e) {
+    usage("{}: {}", what, e.what());
+  }
   return v;
 }
 
@@ -80,6 +82,37 @@ Args& Args::flag(std::string names, double& value, std::string help) {
 Args& Args::flag(std::string names, std::vector<std::string>& values, std::string help) {
   add(std::move(names), std::move(help), "TEXT", true).set = [&values](const std::string& s) { values.push_back(s); };
   return *this;
+}
+std::vector<SettingInfo> Args::chosen(std::vector<SettingInfo> all, const std::vector<SettingChoice>& only) {
+  if (only.empty()) return all;
+  std::vector<SettingInfo> some;
+  for (const SettingChoice& c : only) {
+    const auto s = std::ranges::find(all, c.name, &SettingInfo::name);
+    QUERN_CHECK(s != all.end(), "no setting {}", c.name);
+    some.push_back(*s);
+    if (c.shown_default) some.back().setting.shown_default = c.shown_default;
+  }
+  return some;
+}
+void Args::setting(const SettingInfo& s, std::function<void(const std::string&)> set) {
+  Flag& f = add(s.flag_names(), s.help, s.value_name(), s.list());
+  const bool is_switch = s.type == SettingType::toggle;
+  if (!is_switch) f.shown_default = s.shown_default();
+  if (s.setting.old_flags) f.aliases = split(s.setting.old_flags);
+  f.set = [set = std::move(set), name = f.names.back(), is_switch](const std::string& text) {
+    try {
+      set(is_switch ? "true" : text);
+    } catch (const Error& e) {
+      usage("{}: {}", name, e.what());
+    }
+  };
+}
+void Args::check(const SettingInfo& s) const {
+  if (!s.setting.range.bounded() || s.initial.empty()) return;
+  double v = 0;
+  parse_setting(s.initial, v);
+  const std::string fault = bounds_fault(s.setting.range, v);
+  if (!fault.empty()) usage("quern {}: {}: {}", verb_, split(s.flag_names()).back(), fault);
 }
 Args& Args::note(std::string text) {
   note_ = std::move(text);

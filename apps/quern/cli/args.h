@@ -5,7 +5,8 @@
 //   a.positional("DIR", dir)
 //       .flag("-n,--max-tokens N", n, "maximum number of tokens to generate")   // [256], the default, is added
 //       .alias("--tokens")                                                      // an old name: taken, never shown
-//       .flag("--json", json, "print one JSON object");
+//       .flag("--json", json, "print one JSON object")
+//       .settings(options);                                                     // all flags of a config struct
 //   if (!a.parse(args)) return 0;   // --help was printed; a mistake throws UsageError (exit code 2)
 //
 // The word after the names says what the value is (FILE, MIB, N); without one it is TEXT, N or X by type.
@@ -20,12 +21,19 @@
 
 #include "apps/quern/cli/cli_map.h"
 #include "quern/base/error.h"
+#include "quern/base/settings.h"
 
 namespace quern {
 
 class UsageError : public Error {
  public:
   using Error::Error;
+};
+
+// A field by its key, where a verb has not all of them, or computes its default.
+struct SettingChoice {
+  const char* name;
+  const char* shown_default = nullptr;
 };
 
 class Args {
@@ -50,6 +58,27 @@ class Args {
     flags_.back().shown_default.clear();
     return *this;
   }
+  // A flag per field of a config struct, its help, value and default from visit() (setting.h); `only` picks fields.
+  // Values go into the struct itself, or are kept as given, to be laid over others later.
+  template <ConfigStruct C>
+  Args& settings(C& options, const std::vector<SettingChoice>& only = {}) {
+    for (const SettingInfo& s : chosen(list_settings(options), only))
+      setting(s, [&options, name = s.name](const std::string& text) {
+        assign_setting(options, name, text, ListItem::further);
+      });
+    return *this;
+  }
+  template <ConfigStruct C>
+  Args& settings(const C& defaults, GivenSettings<C>& given, const std::vector<SettingChoice>& only = {}) {
+    for (const SettingInfo& s : chosen(list_settings(defaults), only))
+      setting(s, [&given, name = s.name](const std::string& text) { given.set(name, text); });
+    return *this;
+  }
+  // Throws UsageError naming the flag whose number is outside its range.
+  template <ConfigStruct C>
+  void check(const C& options) const {
+    for (const SettingInfo& s : list_settings(options)) check(s);
+  }
   Args& alias(std::string names);  // further names of the flag declared last, in no help and no completion
   Args& note(std::string text);    // printed at the end of the help
   bool parse(std::span<const std::string> args);
@@ -71,6 +100,9 @@ class Args {
     bool required;
   };
   Flag& add(std::string names, std::string help, std::string kind, bool repeatable = false);
+  static std::vector<SettingInfo> chosen(std::vector<SettingInfo> all, const std::vector<SettingChoice>& only);
+  void setting(const SettingInfo& s, std::function<void(const std::string&)> set);
+  void check(const SettingInfo& s) const;
   Flag& find(const std::string& name);
   void note_given(Flag& f, const std::string& name) const;  // throws UsageError for a name beside its alias
   std::string verb_, summary_, note_, rest_name_;

@@ -12,7 +12,7 @@ namespace quern {
 namespace {
 
 constexpr MenuItem kItems[] = {
-    {"build", "RECIPE.toml", "build a corpus from a recipe: filter and deduplicate sources", corpus_build},
+    {"build", "RECIPE.toml", "build a corpus from a recipe: filter, deduplicate, mix, tokenize", corpus_build},
     {"filter", "INPUT…", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)", corpus_filter},
     {"dedup", "INPUT…", "remove exact duplicates and near-duplicates (MinHash, LSH)", corpus_dedup},
     {"exact", "INPUT…", "remove exact duplicates only", corpus_exact},
@@ -24,6 +24,7 @@ constexpr MenuItem kItems[] = {
     {"train-classifier", "--good FILE --bad FILE", "train a text quality classifier", corpus_train_classifier},
     {"stats", "INPUT…", "count documents, bytes, words and tokens", corpus_stats_verb},
     {"sketch", "INPUT…", "write the MinHash signature of every document", corpus_sketch},
+    {"stage", "NAME INPUT…", "run a corpus stage that was added to this build", corpus_stage},
 };
 
 }  // namespace

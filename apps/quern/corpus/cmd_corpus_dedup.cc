@@ -14,6 +14,7 @@
 #include "quern/corpus/dedup/html_report.h"
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/io/hashing.h"
+#include "quern/corpus/stages/build.h"
 #include "quern/corpus/stages/recipe.h"
 
 namespace quern {
@@ -51,10 +52,17 @@ struct RankFlags {
   }
 };
 
-void run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
-               Communicator& ranks, const std::function<void()>& finish) {
-  DedupReport r;
+// What a deduplication run told, on the process of the first rank.
+struct Study {
+  bool first = false;
+  DedupReport report;
+  Json manifest;
+};
+
+void run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, const char* verb,
+               Communicator& ranks, const std::function<void(const DedupReport&)>& finish, Study& study) {
   Json m;
+  DedupReport r;
   {
     Progress progress;
     r = deduplicate(
@@ -62,28 +70,16 @@ void run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::pa
         [&](const DedupReport& report) {
           m = manifest(in, c, report, verb);
           const std::filesystem::path folder = out;
-          if (finish) finish();
+          if (finish) finish(report);
           write_file(folder / "report.html", corpus_html_report(m, report.samples));
           write_file(folder / "manifest.json", m.dump(2) + "\n");
         },
         &ranks);
   }
-  if (ranks.rank() != 0) return;
-  report_resuming(out.string(), {r.resumed, r.discarded});
-  warn_about(r.read, r.damaged, in);
-  if (json) {
-    fmt::print("{}\n", m.dump());
-    return;
-  }
-  fmt::print(
-      "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
-      "of {}\n",
-      out.string(), r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
+  if (ranks.rank() == 0) study = {true, std::move(r), std::move(m)};
 }
 
-int run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, bool json, const char* verb,
-              const RankFlags& flags, const std::function<void()>& finish = {}) {
-  const auto run = [&](Communicator& ranks) { run_study(in, c, out, json, verb, ranks, finish); };
+void on_ranks(const RankFlags& flags, const std::function<void(Communicator&)>& run) {
   if (flags.ranks < 1) throw UsageError(fmt::format("--ranks {}: expected 1 or more", flags.ranks));
   if (!under_mpi()) {
     run_ranks(static_cast<int>(flags.ranks), run, {.timeout_s = kLongest});
@@ -92,7 +88,49 @@ int run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::pat
       throw UsageError("--ranks cannot be used under mpirun, which sets the number of ranks itself (mpirun -n N)");
     run_mpi(run, {.timeout_s = kLongest});
   }
+}
+
+void report_study(const Study& s, const Inputs& in, const std::string& out, bool json) {
+  const DedupReport& r = s.report;
+  report_resuming(out, {r.resumed, r.discarded});
+  warn_about(r.read, r.damaged, in);
+  if (!json)
+    fmt::print(
+        "{}: kept {} of {} documents; removed {} exact duplicates and {} near-duplicates in {} clusters, the largest "
+        "of {}\n",
+        out, r.kept, r.read.documents, r.exact_removed, r.near_removed, r.clusters, r.largest);
+}
+
+int run_study(const Inputs& in, const DedupConfig& c, const std::string& out, bool json, const char* verb,
+              const RankFlags& flags) {
+  Study study;
+  on_ranks(flags, [&](Communicator& ranks) { run_study(in, c, out, verb, ranks, {}, study); });
+  if (!study.first) return 0;
+  report_study(study, in, out, json);
+  if (json) fmt::print("{}\n", study.manifest.dump());
   return 0;
+}
+
+// [mix] and [tokenize], on the first rank alone; what they counted goes into the manifest that is printed.
+void run_later_stages(const CorpusRecipe& recipe, const BuildState& state, const std::string& out, bool json,
+                      Json& manifest) {
+  BuildReport r;
+  {
+    Progress progress;
+    r = corpus::run_later_stages(recipe, state, out, [&](const char* stage, uint64_t done, uint64_t total) {
+      progress.share(stage, done, total);
+    });
+  }
+  if (r.mix) {
+    report_resuming(out + "/mixed", r.mix->went_on);
+    manifest.set("mix", r.mix->json());
+    if (!json) fmt::print("{}/mixed: {} documents, {} bytes of text\n", out, r.mix->documents, r.mix->text_bytes);
+  }
+  if (r.tokens) {
+    report_resuming(out + "/tokens", r.tokens->went_on);
+    manifest.set("tokens", r.tokens->json());
+    if (!json) fmt::print("{}/tokens: {} documents, {} tokens\n", out, r.tokens->documents, r.tokens->tokens);
+  }
 }
 
 }  // namespace
@@ -184,10 +222,12 @@ int corpus_build(Words args) {
   std::string file, out, against, save_index;
   RankFlags ranks;
   bool json = false, check = false;
-  Args a("corpus build", "build a corpus from a recipe: filter and deduplicate sources");
+  Args a("corpus build", "build a corpus from a recipe: filter, deduplicate, mix, tokenize");
   a.positional("RECIPE.toml", file)
       .flag("--out DIR", out,
-            "output folder: part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json and recipe.json")
+            "output folder: part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json, recipe.json; mixed/ "
+            "and tokens.* "
+            "where the recipe asks for them")
       .flag("--check", check, "print the resolved configuration and exit")
       .flag("--against DIR", against,
             "saved index to deduplicate against: its documents are kept over those of the recipe")
@@ -197,15 +237,40 @@ int corpus_build(Words args) {
   if (!a.parse(args)) return 0;
   const CorpusRecipe recipe = CorpusRecipe::load(file);
   if (check) {
-    fmt::print("{}\n", recipe.config().json().dump(2));
+    Json config = recipe.config().json();
+    if (recipe.mix) config.set("mix", write_value(*recipe.mix));
+    if (recipe.tokenize) config.set("tokenize", write_value(*recipe.tokenize));
+    fmt::print("{}\n", config.dump(2));
     return 0;
   }
   if (out.empty()) throw UsageError("quern corpus build: --out is missing: expected a folder");
   DedupConfig c = recipe.config();
   c.against = against, c.save_index = save_index;
-  return run_study(recipe.inputs(), c, out, json, "quern corpus build", ranks, [&] {
-    write_file(std::filesystem::path(out) / "recipe.json", write_value(recipe).dump(2) + "\n");
+  const Inputs in = recipe.inputs();
+  std::optional<BuildState> plan = plan_build(recipe, c, in);
+  Study study;
+  on_ranks(ranks, [&](Communicator& all) {
+    // The first rank's word on it: it may be done with all of this before another one looks.
+    std::optional<BuildState> saved;
+    if (all.rank() == 0 && plan) saved = saved_build(out, plan->identity);
+    if (!Ranks(&all).from_first(saved ? "deduplicated" : "").empty()) {
+      if (all.rank() == 0) study.manifest = Json::read(std::filesystem::path(out) / "manifest.json"), plan = saved;
+      return;
+    }
+    const auto finish = [&](const DedupReport& report) {
+      write_file(std::filesystem::path(out) / "recipe.json", write_value(recipe).dump(2) + "\n");
+      if (!plan) return;
+      for (size_t s = 0; s < in.sources.size(); ++s)  // behind those of an index
+        plan->kept.push_back(report.sources[report.sources.size() - in.sources.size() + s].kept);
+      save_build(out, *plan);
+    };
+    run_study(in, c, out, "quern corpus build", all, finish, study);
   });
+  if (study.manifest.is_null()) return 0;  // not the first rank
+  if (study.first) report_study(study, in, out, json);
+  if (plan) run_later_stages(recipe, *plan, out, json, study.manifest);
+  if (json) fmt::print("{}\n", study.manifest.dump());
+  return 0;
 }
 
 }  // namespace quern

@@ -49,7 +49,9 @@ void work_out(const Stage& s, uint64_t seed) {
   for (std::string_view kind : problem_kinds()) {
     const Problem p = curriculum_problem(
         {.split = Split::held_out, .seed = seed, .min_level = 2, .max_level = 3, .kinds = {std::string(kind)}}, 0);
-    const ThinkResult t = think(engine, s.tokenizer, s.chat_template, asked(p.question), {}, o);
+    const ThinkResult t = think(
+        engine,
+        {.tokenizer = s.tokenizer, .chat_template = s.chat_template, .messages = asked(p.question), .options = o});
     const bool good = t.best() && answers(t.best()->text, p);
     fmt::print("\n> {}\n{}\n  {}\n", p.question, indented(t.best() ? t.best()->text : std::string()),
                good ? "right" : fmt::format("wrong: the answer is {}", p.answer));
@@ -89,11 +91,16 @@ void think_longer(const Stage& s, const Longer& how, uint64_t seed) {
   fmt::print("\n{}\n\n> {}\n", how.saying, p.question);
   std::fflush(stdout);
   std::vector<std::vector<std::string>> said(static_cast<size_t>(plan.t + 1));  // answers, by rounds
-  const ThinkResult t =
-      think(engine, s.tokenizer, s.chat_template, asked(p.question), plan, o, [&](const ThinkEvent& e) {
-        said[static_cast<size_t>(e.candidate.round)].push_back(e.candidate.answer.empty() ? "none"
-                                                                                          : e.candidate.answer);
-      });
+  const ThinkResult t = think(engine,
+                              {.tokenizer = s.tokenizer,
+                               .chat_template = s.chat_template,
+                               .messages = asked(p.question),
+                               .plan = plan,
+                               .options = o},
+                              [&](const ThinkEvent& e) {
+                                said[static_cast<size_t>(e.candidate.round)].push_back(
+                                    e.candidate.answer.empty() ? "none" : e.candidate.answer);
+                              });
   for (size_t round = 0; round < said.size(); ++round)
     fmt::print("  {}: {}\n", plan.t == 0 ? "answers" : fmt::format("round {}", round + 1),
                fmt::join(said[round], ", "));

@@ -52,8 +52,9 @@ int cmd_eval(Words args) {
   std::string dir, task = "curriculum", level = "1-5", form = "chat", method = "single", split = "heldout", log;
   CurriculumEvalOptions o;
   WeightFlags weights{.dtype_default = "auto"};
-  int64_t tokens = 384, seed = 0;
-  std::optional<double> temp;
+  o.generate.max_tokens = 384;
+  int64_t seed = 0;
+  GivenSettings<GenerateOptions> given;
   std::vector<std::string> kinds;
   bool json = false;
   Args a("eval", "accuracy on held-out synthetic problems, with or without test-time compute");
@@ -67,9 +68,7 @@ int cmd_eval(Words args) {
       .flag("--think PLAN", method,
             "test-time compute plan: single, vote:N (self-consistency), best:N (best-of-N), rsa:NxCxT, mrsa:NxCxT, "
             "delethink:T, pacore:NxCxT or hybrid:NxCxT, then ,beta= ,tau= ,final= in tokens")
-      .flag("-n,--max-tokens N", tokens, "maximum number of tokens per response")
-      .alias("--tokens")
-      .flag("--temp X", temp, "sampling temperature [0 for single, else 1]")
+      .settings(o.generate, given, {{"max_tokens"}, {"temperature", "0 for single, else 1"}})
       .flag("--seed N", seed, "random seed of problems and sampling")
       .flag("--max-seqs N", o.sessions, "maximum concurrent sequences")
       .alias("--sessions")
@@ -91,9 +90,9 @@ int cmd_eval(Words args) {
   o.plain = form == "text";
   o.plan = parse_plan(method);
   const bool many = o.plan.n > 1 || o.plan.t > 0;
-  o.generate.sampling.temperature = temp.value_or(many ? 1 : 0);
+  o.generate.sampling.temperature = many ? 1 : 0;
+  given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(seed);
-  o.generate.max_tokens = tokens;
 
   dir = model_folder(dir);
   const Tokenizer tokenizer = load_tokenizer(dir);

@@ -10,7 +10,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "quern/base/mmap.h"
 #include "quern/infer/cache/kv_type.h"
-#include "quern/infer/engine/perplexity.h"
+#include "quern/infer/scoring/perplexity.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern {
@@ -49,14 +49,16 @@ int cmd_ppl(Words args) {
   auto model = load_for_inference(dir, dtype);
   auto reference = against.empty() ? nullptr : load_for_inference(model_folder(against), reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
-  Perplexity p = perplexity(
-      *model, ids, std::min(context, model->max_positions()), tokenizer.bos_id(), reference.get(),
-      [&](const Perplexity& so_far) {
-        if (live)
-          fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ", so_far.tokens, ids.size(),
-                     std::exp(so_far.nll));
-      },
-      kv);
+  Perplexity p = perplexity(*model, ids,
+                            {.context = std::min(context, model->max_positions()),
+                             .begin = tokenizer.bos_id(),
+                             .reference = reference.get(),
+                             .kv = kv,
+                             .progress = [&](const Perplexity& so_far) {
+                               if (live)
+                                 fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ", so_far.tokens,
+                                            ids.size(), std::exp(so_far.nll));
+                             }});
   if (live) fmt::print(stderr, "\n");
   double bits = p.nll / std::log(2.0) * static_cast<double>(ids.size()) / static_cast<double>(text.size());
   if (json) {

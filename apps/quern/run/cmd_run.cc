@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <chrono>
 
 #include "apps/quern/cli/args.h"
@@ -29,76 +28,34 @@ struct RunOptions {
   std::string dir, prompt, system, session;
   WeightFlags weights{.dtype_default = "auto"};
   bool json = false, shard_context = false;
-  int64_t n = 256, seed = -1;
-  std::optional<double> temp, top_p, min_p, typical_p, repetition;
-  double presence = 0, frequency = 0, xtc_probability = 0, xtc_threshold = 0.1;
-  std::optional<int64_t> top_k;
-  std::vector<std::string> logit_bias, stop;
-  std::optional<std::string> order;
+  GivenSettings<GenerateOptions> given;
   std::string answer;
   std::optional<std::string> think;
-  int64_t logprobs = 0;
   std::optional<std::string> json_schema, grammar, regex;
-  double top_n_sigma = 0;
-  DryOptions dry;
-  std::vector<std::string> dry_breakers;
   DraftFlags ahead;
 };
 
-// "17=-5.5": an id and what is added to its logit.
-std::pair<int32_t, double> parse_bias(const std::string& text) {
-  const size_t equals = text.find('=');
-  const char* end = text.data() + text.size();
-  int32_t id = -1;
-  double value = 0;
-  if (equals != text.npos) {
-    auto [id_end, bad_id] = std::from_chars(text.data(), text.data() + equals, id);
-    auto [value_end, bad_value] = std::from_chars(text.data() + equals + 1, end, value);
-    if (bad_id == std::errc() && id_end == text.data() + equals && id >= 0 && bad_value == std::errc() &&
-        value_end == end)
-      return {id, value};
-  }
-  throw UsageError(fmt::format("--logit-bias '{}': expected ID=NUMBER, for example 17=-5.5", text));
-}
-
-std::vector<SampleStep> parse_order(const std::string& text) {
-  try {
-    return parse_sample_order(text);
-  } catch (const Error& e) {
-    throw UsageError(fmt::format("--order: {}", e.what()));
-  }
-}
-
-// Flags win over generation_config.json; without either, temperature 1.
+// Flags win over generation_config.json. What neither decides is greedy, or as the model says once a flag asks for
+// sampling.
 GenerateOptions generation(const RunOptions& r, const GenerationConfig& g, const Tokenizer& tokenizer) {
   GenerateOptions o;
-  bool sampled = g.do_sample || r.temp || r.top_p || r.top_k || r.min_p || r.typical_p || r.xtc_probability > 0 ||
-                 r.top_n_sigma > 0;
-  o.sampling.temperature = r.temp.value_or(sampled ? g.temperature : 0.0);
-  o.sampling.top_p = r.top_p.value_or(g.do_sample ? g.top_p : 1.0);
-  o.sampling.top_k = r.top_k.value_or(g.do_sample ? g.top_k : 0);
-  o.sampling.min_p = r.min_p.value_or(g.do_sample ? g.min_p : 0.0);
-  o.sampling.repetition_penalty = r.repetition.value_or(g.repetition_penalty);
-  o.sampling.typical_p = r.typical_p.value_or(1);
-  o.sampling.xtc_probability = r.xtc_probability, o.sampling.xtc_threshold = r.xtc_threshold;
-  o.sampling.top_n_sigma = r.top_n_sigma;
-  o.sampling.dry = r.dry;
-  if (!r.dry_breakers.empty()) o.sampling.dry.breakers = r.dry_breakers;
-  if (r.dry.on()) o.sampling.dry.text = [tokenizer](int32_t t) { return tokenizer.decode(std::span(&t, 1)); };
-  o.sampling.presence_penalty = r.presence;
-  o.sampling.frequency_penalty = r.frequency;
-  for (const std::string& b : r.logit_bias) o.sampling.logit_bias.push_back(parse_bias(b));
-  if (r.order) o.sampling.order = parse_order(*r.order);
-  o.sampling.seed = r.seed >= 0 ? static_cast<uint64_t>(r.seed)
-                                : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  o.max_tokens = r.n;
+  SamplingOptions& sampling = o.sampling;
+  sampling = g.defaults();
+  sampling.seed = static_cast<uint64_t>(-1);
+  r.given.overlay(o);
+  const auto given = [&](const char* name) { return r.given.has(name); };
+  if (!g.do_sample && !given("temperature")) {
+    const bool sampled = given("top_p") || given("top_k") || given("min_p") || given("typical_p") ||
+                         sampling.xtc_probability > 0 || sampling.top_n_sigma > 0;
+    sampling.temperature = sampled ? g.sampling.temperature : 0;
+  }
+  if (static_cast<int64_t>(sampling.seed) < 0)
+    sampling.seed = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  if (sampling.dry.on()) sampling.dry.text = [tokenizer](int32_t t) { return tokenizer.decode(std::span(&t, 1)); };
   o.stop_ids = g.eos_token_id;
-  o.stop = r.stop;
-  o.top_logprobs = r.logprobs;
   o.speculate = r.ahead.options();
-  check(o.sampling);
-  if (r.n < 1) fail("-n {}: expected at least 1", r.n);
-  if (r.logprobs < 0) fail("--logprobs {}: expected 0 or more", r.logprobs);
+  check(sampling), check_settings(o);
+  if (o.max_tokens < 1) fail("-n {}: expected at least 1", o.max_tokens);
   return o;
 }
 
@@ -276,54 +233,13 @@ int cmd_run(Words args) {
   Args a("run", "generate text from a prompt, or chat");
   a.positional("DIR", r.dir)
       .flag("-p,--prompt TEXT", prompt, "text to continue; without it, start a chat")
-      .flag("-n,--max-tokens N", r.n, "maximum number of tokens to generate")
-      .alias("--tokens")
-      .flag("--temp X", r.temp, "sampling temperature; 0 is greedy decoding [from generation_config.json]")
-      .flag("--top-p P", r.top_p,
-            "nucleus sampling: keep the most likely tokens until their probabilities sum to P "
-            "[from generation_config.json]")
-      .flag("--top-k N", r.top_k, "keep the N most likely tokens; 0 keeps all [from generation_config.json]")
-      .flag("--min-p P", r.min_p,
-            "keep tokens with at least P times the probability of the most likely one [from generation_config.json]")
-      .flag("--typical-p P", r.typical_p,
-            "locally typical sampling: keep the tokens whose negative log-likelihood is closest to the entropy until "
-            "their probabilities sum to P [1]")
-      .flag("--xtc-probability P", r.xtc_probability,
-            "XTC sampling: probability, per token, of removing the top choices; 0 disables it")
-      .flag("--xtc-threshold P", r.xtc_threshold,
-            "XTC sampling: minimum probability of a top choice; the least likely of them stays")
-      .flag("--top-n-sigma N", r.top_n_sigma,
-            "keep tokens whose logit is at most N standard deviations below the largest; 0 disables it")
-      .flag("--dry-multiplier X", r.dry.multiplier,
-            "DRY repetition penalty: subtracted from the logit of a token that would extend a repetition; 0 disables "
-            "it")
-      .flag("--dry-base X", r.dry.base, "DRY: factor of the penalty per further repeated token")
-      .flag("--dry-allowed-length N", r.dry.allowed_length,
-            "DRY: minimum length of a penalized repetition, in tokens")
-      .flag("--dry-penalty-last-n N", r.dry.last_n,
-            "DRY: number of most recent tokens to search for repetitions; -1 searches all, 0 disables it")
-      .flag("--dry-sequence-breaker TEXT", r.dry_breakers,
-            "DRY: text that ends a repetition; repeatable [line end, ':', '\"' and '*']")
-      .flag(
-          "--repetition-penalty X", r.repetition,
-          "penalize tokens of prompt and output: divide positive logits by X, multiply negative ones; 1 disables it "
-          "[from generation_config.json]")
-      .flag("--presence-penalty X", r.presence, "subtract X from the logits of tokens that occur in the output")
-      .flag("--frequency-penalty X", r.frequency,
-            "subtract X per occurrence from the logits of tokens that occur in the output")
-      .flag("--logit-bias ID=X", r.logit_bias, "add X to the logit of token ID; repeatable")
-      .flag("--order STEPS", r.order,
-            "order of the sampling steps "
-            "[penalties,dry,temperature,top_n_sigma,top_k,typical_p,top_p,min_p,xtc]")
-      .flag("--stop TEXT", r.stop, "stop sequence: ends the output and is not printed; repeatable")
+      .settings(GenerateOptions(), r.given)
       .flag("--response-prefix TEXT", r.answer, "with -p: forced prefix, the text that the output starts with")
       .alias("--answer")
       .flag("--json-schema FILE", r.json_schema,
             "constrained decoding: the output is JSON that satisfies the schema in FILE")
       .flag("--grammar FILE", r.grammar, "constrained decoding: the output matches the GBNF grammar in FILE")
       .flag("--regex REGEX", r.regex, "constrained decoding: the whole output matches the regular expression")
-      .flag("--logprobs N", r.logprobs, "with --json: print the N most likely tokens of every position")
-      .flag("--seed N", r.seed, "random seed of sampling: same seed, same text; -1 picks one at random")
       .flag("--system TEXT", r.system, "system message of the chat")
       .flag("--chat-file FILE", r.session,
             "without -p: resume the chat saved in FILE, and save it there after every response")
@@ -346,7 +262,10 @@ int cmd_run(Words args) {
   if (!r.answer.empty() && !prompt) throw UsageError("quern run: --response-prefix needs a prompt: add -p TEXT");
   if (!r.session.empty() && prompt)
     throw UsageError("quern run: --chat-file saves a chat and cannot be used with -p");
-  if (r.logprobs && !r.json) throw UsageError("quern run: --logprobs needs --json: they are printed as JSON only");
+  GenerateOptions asked;
+  r.given.overlay(asked);
+  if (asked.top_logprobs != 0 && !r.json)
+    throw UsageError("quern run: --logprobs needs --json: they are printed as JSON only");
   if (r.think && !prompt) throw UsageError("quern run: --think needs a prompt: add -p TEXT");
   if (r.think && !r.answer.empty()) throw UsageError("quern run: --think cannot be used with --response-prefix");
   const int constraints = r.json_schema.has_value() + r.grammar.has_value() + r.regex.has_value();
@@ -379,7 +298,7 @@ int cmd_run(Words args) {
   if (r.think) {
     ThinkPlan plan = parse_plan(*r.think);
     if (plan.seed == 0) plan.seed = o.sampling.seed;
-    if (plan.n > 1 && !r.temp) o.sampling.temperature = 1;  // candidates must differ
+    if (plan.n > 1 && !r.given.has("temperature")) o.sampling.temperature = 1;  // candidates must differ
     return answer_by_thinking(
         *model, load_chat_template(r.dir, model->family()),
         {.question = r.prompt, .system = r.system, .plan = plan, .options = o, .engine = options, .json = r.json});

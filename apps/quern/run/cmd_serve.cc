@@ -14,6 +14,7 @@
 #include "apps/quern/models/draft_flags.h"
 #include "apps/quern/models/hub_models.h"
 #include "apps/quern/models/shipped_models.h"
+#include "apps/quern/run/serve_options.h"
 #include "quern/base/threads.h"
 #include "quern/models/fingerprint.h"
 #include "quern/serve/app/app.h"
@@ -149,59 +150,13 @@ void allow_adapters(AdapterOptions& o, const std::vector<Served>& served, const 
 }  // namespace
 
 int cmd_serve(Words args) {
-  std::vector<std::string> dirs, keys, names, loras;
-  std::string key_file, adapter_dir;
-  HttpServerOptions http;
-  AppOptions app_options;
-  ModelManagerOptions manager_options;
-  int64_t port = 8080, sessions = 16, queue = 256, cache_mib = 1024, state_mib = 0, memory_mib = 0, idle_minutes = 0;
+  std::vector<std::string> dirs;
+  ServeOptions o;
   WeightFlags weights{.dtype_default = "auto"};
-  double max_seconds = 0;
-  bool quiet = false;
   DraftFlags ahead;
   Args a("serve", "OpenAI-compatible HTTP server with continuous batching and a web UI");
   a.rest("DIR", dirs)
-      .flag("--name NAME", names,
-            "model name that clients use; repeatable, one per DIR in order [name of the folder]")
-      .flag("--lora NAME=DIR", loras,
-            "serve a LoRA adapter (PEFT folder) on the first model, or on another (NAME=DIR@MODEL), as model NAME; "
-            "repeatable")
-      .flag("--adapter-dir DIR", adapter_dir,
-            "let clients load and unload adapters below DIR at run time (/v1/load_lora_adapter)")
-      .flag("--host ADDRESS", http.host, "address to listen on")
-      .flag("--port N", port, "port to listen on; 0 picks a free one")
-      .flag("--api-key KEY", keys, "require this key from clients; repeatable; the variable QUERN_API_KEY is safer")
-      .flag("--api-key-file FILE", key_file,
-            "require one of the keys in FILE, one per line; lines with # are skipped")
-      .flag("--unix FILE", http.unix_path, "listen on a Unix socket, readable by its owner only, instead of a port")
-      .flag("--prefix PATH", app_options.prefix, "path prefix of all URLs, for example /llm")
-      .flag("--cors ORIGIN", app_options.allow_origins,
-            "allow browser pages of this origin to call the server (CORS), * for all; repeatable")
-      .flag("--cors-methods METHODS", app_options.allow_methods, "HTTP methods that CORS allows")
-      .flag("--cors-headers HEADERS", app_options.allow_headers,
-            "request headers that CORS allows [those that the browser asks for]")
-      .flag("--max-seqs N", sessions, "maximum concurrent sequences per model")
-      .alias("--sessions")
-      .flag("--queue N", queue, "maximum queued requests; further requests get HTTP 429")
-      .flag("--request-seconds SECONDS", max_seconds,
-            "request timeout in seconds, including queue time; a request can lower it with `timeout`; 0 disables it")
-      .flag("--cache-mib MIB", cache_mib, "prefix cache size per model, in MiB")
-      .flag("--state-mib MIB", state_mib,
-            "memory limit for KV cache and recurrent state of running sequences, per model, in MiB; 0 is unlimited")
-      .flag("--memory-mib MIB", memory_mib,
-            "memory limit for weights and prefix caches of all loaded models, in MiB; 0 is unlimited")
-      .flag("--idle-minutes MIN", idle_minutes,
-            "unload a model after this many minutes without a request; 0 never unloads")
-      .flag("--db FILE", app_options.grounding.memory,
-            "conversation memory (SQLite) for chats that set `x_memory`; created if missing")
-      .flag("--zone ZONE", app_options.grounding.zone, "time zone of new conversations in --db [UTC]")
-      .flag("--documents DIR", app_options.grounding.documents,
-            "search index for RAG, made by `quern recall index`; used by chats that set `x_documents`")
-      .flag("--session-dir DIR", app_options.sessions,
-            "folder for saved sessions and stored responses; they survive a restart of the server")
-      .flag("--slots-text", app_options.slots_text,
-            "let GET /slots?text=true return the text of running requests to any client")
-      .flag("--quiet", quiet, "do not log requests")
+      .settings(o)
       .note(
           "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name; without DIR, "
           "the\n"
@@ -218,65 +173,62 @@ int cmd_serve(Words args) {
   // needed at once.
   if (!std::getenv("MALLOC_ARENA_MAX")) ::mallopt(M_ARENA_MAX, std::max(2, thread_count()));
   if (dirs.empty()) dirs = {"zaya-nano"};
-  if (port < 0 || port > 65535) throw UsageError(fmt::format("quern serve: --port {}: expected 0 to 65535", port));
-  if (sessions < 1 || queue < 1 || cache_mib < 0 || state_mib < 0 || memory_mib < 0 || idle_minutes < 0)
+  a.check(o);
+  if (o.names.size() > dirs.size())
     throw UsageError(
-        "quern serve: expected --max-seqs and --queue of at least 1, sizes in MiB and minutes of at least 0");
-  if (!(max_seconds >= 0))
-    throw UsageError(fmt::format("quern serve: --request-seconds {}: expected 0 or more", max_seconds));
-  if (names.size() > dirs.size())
-    throw UsageError(
-        fmt::format("quern serve: {} --name for {} DIR: give at most one per DIR", names.size(), dirs.size()));
-  app_options.prefix = read_prefix(app_options.prefix);
-  check_origins(app_options.allow_origins);
-  app_options.api_keys = read_keys(keys, key_file);
-  app_options.log = !quiet;
-  manager_options = {.idle_seconds = 60.0 * static_cast<double>(idle_minutes), .memory_bytes = memory_mib << 20};
+        fmt::format("quern serve: {} --name for {} DIR: give at most one per DIR", o.names.size(), dirs.size()));
+  o.app.prefix = read_prefix(o.app.prefix);
+  check_origins(o.app.allow_origins);
+  o.app.api_keys = read_keys(o.api_keys, o.api_key_file);
+  o.app.log = !o.quiet;
 
   std::vector<Served> served;
   for (size_t i = 0; i < dirs.size(); ++i) {
-    served.push_back({.id = i < names.size() ? names[i] : model_id(dirs[i]),
+    served.push_back({.id = i < o.names.size() ? o.names[i] : model_id(dirs[i]),
                       .dir = model_folder(dirs[i]),
                       .adapter = {},
                       .base = {}});
     if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model folder or file", dirs[i]);
   }
-  for (const std::string& text : loras) served.push_back(read_lora(text, served));
+  for (const std::string& text : o.loras) served.push_back(read_lora(text, served));
   const ServeSettings how{.load = weights.load_options(),
                           .ahead = ahead,
                           .drafted = ahead.dir.empty() ? "" : served[0].dir,
-                          .weights = app_options.sessions.empty() ? "" : weights.name(),
+                          .weights = o.app.sessions.empty() ? "" : weights.name(),
                           .engine = {.kv = weights.kv(),
-                                     .max_sequences = sessions,
-                                     .state_bytes = state_mib << 20,
-                                     .cache_bytes = cache_mib << 20,
+                                     .max_sequences = o.max_seqs,
+                                     .state_bytes = o.state_mib << 20,
+                                     .cache_bytes = o.cache_mib << 20,
                                      .speculate = ahead.options()},
-                          .queue = queue,
-                          .max_seconds = max_seconds};
+                          .queue = o.queue,
+                          .max_seconds = o.request_seconds};
   std::vector<ModelEntry> entries;
   for (const Served& what : served) {
     for (const ModelEntry& other : entries)
       if (other.id == what.id) fail("two models have the name '{}': give them different names with --name", what.id);
     entries.push_back(entry_of(what, how));
   }
-  app_options.adapters.folder = adapter_dir;
-  allow_adapters(app_options.adapters, served, how);
-  auto manager = std::make_unique<ModelManager>(std::move(entries), manager_options);
+  o.app.adapters.folder = o.adapter_dir;
+  allow_adapters(o.app.adapters, served, how);
+  auto manager = std::make_unique<ModelManager>(
+      std::move(entries), ModelManagerOptions{.idle_seconds = 60.0 * static_cast<double>(o.idle_minutes),
+                                              .memory_bytes = o.memory_mib << 20});
   try {
     manager->get(served[0].id);
   } catch (const ApiError& e) {
     if (e.code != "model_memory") throw;
-    fail("{}; raise --memory-mib {}", e.what(), memory_mib);
+    fail("{}; raise --memory-mib {}", e.what(), o.memory_mib);
   }
-  App app(std::move(manager), app_options);
-  http.port = static_cast<int>(port);
+  App app(std::move(manager), o.app);
+  HttpServerOptions http;
+  http.host = o.host, http.port = static_cast<int>(o.port), http.unix_path = o.unix_path;
   HttpServer server(http, [&](Exchange& e) { app.handle(e); });
   running = &server;
   std::signal(SIGINT, stop_serving), std::signal(SIGTERM, stop_serving);
   if (http.unix_path.empty())
-    fmt::print("http://{}:{}{}\n", http.host, server.port(), app_options.prefix);
+    fmt::print("http://{}:{}{}\n", http.host, server.port(), o.app.prefix);
   else
-    fmt::print("unix:{}{}{}\n", http.unix_path, app_options.prefix.empty() ? "" : ":", app_options.prefix);
+    fmt::print("unix:{}{}{}\n", http.unix_path, o.app.prefix.empty() ? "" : ":", o.app.prefix);
   std::fflush(stdout);
   server.run();
   running = nullptr;

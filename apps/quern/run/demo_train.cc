@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/progress.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/new_tokenizer.h"
 #include "apps/quern/models/shapes.h"
@@ -26,26 +27,22 @@ std::string bar(double share) {
   return s;
 }
 
-// A live line on a terminal, else a line every ten seconds.
-class ProgressLine {
+// The line of the demo's training.
+class DemoLine {
  public:
   void show(const DemoProgress& p, double budget) {
     smooth_ = smooth_ == 0 ? p.loss : 0.95 * smooth_ + 0.05 * p.loss;
-    bool due = p.seconds - last_ >= (terminal_ ? 0.1 : 10);
+    bool due = p.seconds - last_ >= (line_.terminal() ? 0.1 : 10);
     if (!due && p.share_done < 1) return;
     last_ = p.seconds;
-    fmt::print(stderr, "{}{} step {:5}  loss {:.3f}  {:6.0f} tokens/s  {:3.0f} s left {}", terminal_ ? "\r" : "",
-               bar(p.share_done), p.step, smooth_, static_cast<double>(p.tokens) / p.seconds,
-               std::max(0.0, budget - p.seconds), terminal_ ? " " : "\n");
-    std::fflush(stderr);
+    line_.show(fmt::format("{} step {:5}  loss {:.3f}  {:6.0f} tokens/s  {:3.0f} s left", bar(p.share_done), p.step,
+                           smooth_, static_cast<double>(p.tokens) / p.seconds, std::max(0.0, budget - p.seconds)));
   }
-  void end() const {
-    if (terminal_) fmt::print(stderr, "\n");
-  }
+  void end() { line_.end(); }
   double smooth() const { return smooth_; }
 
  private:
-  bool terminal_ = isatty(STDERR_FILENO) != 0;
+  LiveLine line_;
   double last_ = -1e9, smooth_ = 0;
 };
 
@@ -91,7 +88,7 @@ int demo_by_training(const TrainedDemo& d) {
   fmt::print(stderr, "training a ZAYA model with {} parameters, {} threads\n", parameter_count(model),
              thread_count());
 
-  ProgressLine line;
+  DemoLine line;
   DemoOptions options;
   options.seconds = seconds;
   DemoProgress p = train_demo(

@@ -47,7 +47,11 @@ int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const Th
   EngineOptions options = run.engine;
   options.max_sequences = std::min<int64_t>(64, run.plan.n);
   Engine engine(model, options);
-  ThinkRunner thinker(engine, *options.tokenizer, chat_template, std::move(messages), run.plan, run.options);
+  ThinkRunner thinker(engine, {.tokenizer = *options.tokenizer,
+                               .chat_template = chat_template,
+                               .messages = std::move(messages),
+                               .plan = run.plan,
+                               .options = run.options});
   const bool live = isatty(STDERR_FILENO) != 0;
   thinker.on_event([&](const ThinkEvent& e) {
     if (run.json) return;

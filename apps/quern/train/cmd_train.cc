@@ -1,11 +1,11 @@
 // quern train: runs a recipe. Ctrl-C finishes the step, saves and stops; --resume continues; --supervise starts the
 // same command as a child and restarts it after faults.
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/interrupt.h"
+#include "apps/quern/cli/progress.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "quern/base/threads.h"
@@ -24,37 +24,31 @@ std::string duration(double seconds) {
   return s >= 60 ? fmt::format("{} min {:02} s", s / 60, s % 60) : fmt::format("{} s", s);
 }
 
-// A live line on a terminal, else a line every ten seconds.
-class ProgressLine {
+// The line of a training run: every step on a terminal, else every ten seconds of steps.
+class StepLine {
  public:
   void show(const Trainer& t) {
     const StepMetrics& m = t.last();
     smooth_ = smooth_ == 0 ? m.loss : 0.9 * smooth_ + 0.1 * m.loss;
     pace_ = pace_ == 0 ? m.time_s : 0.9 * pace_ + 0.1 * m.time_s;
     since_ += m.time_s;
-    if (!terminal_ && since_ < 10 && m.step < t.steps()) return;
+    if (!line_.terminal() && since_ < 10 && m.step < t.steps()) return;
     since_ = 0;
-    fmt::print(stderr, "{}step {:>6}/{}  loss {:.4f}{}  lr {:.2e}  |g| {:.2f}  {:.0f} tokens/s{}  {} left{}",
-               terminal_ ? "\r\033[K" : "", m.step, t.steps(), smooth_,
-               m.bpb ? fmt::format("  {:.3f} bpb", *m.bpb) : "", m.lr, m.grad_norm, m.tokens_per_s.value_or(0),
-               m.mfu ? fmt::format("  mfu {:.0f} %", 100 * *m.mfu) : "",
-               duration(pace_ * static_cast<double>(t.steps() - m.step)), terminal_ ? "" : "\n");
-    std::fflush(stderr);
-    open_ = terminal_;
+    line_.show(fmt::format("step {:>6}/{}  loss {:.4f}{}  lr {:.2e}  |g| {:.2f}  {:.0f} tokens/s{}  {} left", m.step,
+                           t.steps(), smooth_, m.bpb ? fmt::format("  {:.3f} bpb", *m.bpb) : "", m.lr, m.grad_norm,
+                           m.tokens_per_s.value_or(0), m.mfu ? fmt::format("  mfu {:.0f} %", 100 * *m.mfu) : "",
+                           duration(pace_ * static_cast<double>(t.steps() - m.step))));
   }
-  void end() {
-    if (open_) fmt::print(stderr, "\n");
-    open_ = false;
-  }
+  void end() { line_.end(); }
 
  private:
-  bool terminal_ = isatty(STDERR_FILENO) != 0, open_ = false;
+  LiveLine line_;
   double smooth_ = 0, pace_ = 0, since_ = 1e9;
 };
 
 void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64_t stop_after) {
   bool root = comm.rank() == 0;
-  ProgressLine line;
+  StepLine line;
   options.say = [&](const std::string& s) {
     line.end();
     fmt::print(stderr, "{}\n", s);
@@ -119,7 +113,8 @@ std::vector<std::string> attempt_words(const std::string& file, const std::files
 }  // namespace
 
 int cmd_train(Words args) {
-  std::string file, out, launcher, heartbeats;
+  std::string file, out, heartbeats;
+  GivenSettings<SupervisePolicy> given;
   std::vector<std::string> set;
   int64_t steps = 0, ranks = 1;
   bool resume = false, supervised = false;
@@ -127,19 +122,20 @@ int cmd_train(Words args) {
   a.positional("RECIPE", file)
       .flag("--out DIR", out, "folder of the run [runs/NAME, with the recipe's name]")
       .flag("--steps N", steps, "save a checkpoint and stop after step N; 0 runs the whole recipe")
-      .flag("--set KEY=VALUE", set, "change a field of the recipe, for example --set phase.0.rows=8; repeatable")
+      .flag("--set KEY=VALUE", set,
+            "change a field of the recipe, for example --set phase.0.batch_size=8; repeatable")
       .flag("--resume", resume, "continue from the newest checkpoint in --out")
       .flag("--ranks N", ranks,
             "number of ranks in this process, one thread each; for several processes or machines use mpirun")
       .flag("--supervise", supervised,
             "fault-tolerant training: run as a child process, watch it, and restart it from its last checkpoint")
-      .flag("--launcher COMMAND", launcher,
-            "with --supervise: command that starts the ranks, e.g. 'mpirun -n {ranks}' [from the recipe]")
+      .settings(SupervisePolicy(), given, {{"launcher", "from the recipe"}})
       .flag("--heartbeats DIR", heartbeats, "folder where every rank writes its progress [set by --supervise]")
       .note(
           "The recipe (TOML) sets model, data, batch size and stages: pretraining, then fine-tuning (SFT) on chats. "
           "A batch\n"
-          "larger than micro_rows is split into micro-batches with gradient accumulation. Ctrl-C finishes the step, "
+          "larger than micro_batch_size is split into micro-batches with gradient accumulation. Ctrl-C finishes the "
+          "step, "
           "saves\n"
           "a checkpoint and stops.");
   if (!a.parse(args)) return 0;
@@ -148,8 +144,8 @@ int cmd_train(Words args) {
     throw UsageError("quern train: expected --steps of at least 0 and --ranks of at least 1");
   TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
                  .resume = resume};
-  if (!launcher.empty()) recipe.supervise.launcher = launcher;
-  if (!launcher.empty() && !supervised) throw UsageError("quern train: --launcher needs --supervise");
+  given.overlay(recipe.supervise);
+  if (given.has("launcher") && !supervised) throw UsageError("quern train: --launcher needs --supervise");
   if (supervised) {
     if (under_mpi())
       throw UsageError(

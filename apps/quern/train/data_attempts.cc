@@ -17,8 +17,8 @@ int data_attempts(Words args) {
   o.eval.problems.split = Split::train;
   o.eval.count = 1000;
   WeightFlags weights{.dtype_default = "auto"};
-  int64_t tokens = 192, seed = 0;
-  double temp = 1;
+  int64_t seed = 0;
+  o.eval.generate.max_tokens = 192;
   Args a("data attempts", "build training chats from solutions sampled from a model");
   a.positional("DIR", dir)
       .flag("--out FILE", out, "output file of chats, JSON lines; - is stdout")
@@ -41,9 +41,7 @@ int data_attempts(Words args) {
       .flag("--cut-short P", o.cut_short,
             "probability that the target of a search problem stops early, before a solution that no attempt shows")
       .flag("--verdicts", o.verdicts, "begin the target with a verdict per solution: right or wrong")
-      .flag("-n,--max-tokens N", tokens, "maximum number of tokens per solution")
-      .alias("--tokens")
-      .flag("--temp X", temp, "sampling temperature")
+      .settings(o.eval.generate, {{"max_tokens"}, {"temperature", "1"}})
       .flag("--seed N", seed, "random seed of problems and sampling")
       .flag("--max-seqs N", o.eval.sessions, "maximum concurrent sequences")
       .alias("--sessions");
@@ -63,8 +61,6 @@ int data_attempts(Words args) {
   o.eval.problems.seed = static_cast<uint64_t>(seed);
   o.eval.plan = parse_plan(method);
   o.eval.plan.seed = o.eval.generate.sampling.seed = static_cast<uint64_t>(seed);
-  o.eval.generate.sampling.temperature = temp;
-  o.eval.generate.max_tokens = tokens;
   check(o);
 
   dir = model_folder(dir);

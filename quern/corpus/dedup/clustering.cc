@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "quern/base/disjoint_sets.h"
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
 
@@ -59,24 +60,6 @@ Meetings arrange(std::span<const RankedDocument> ranked, const Candidates& c, Sc
   for (size_t p = 0; p < n; ++p) m.group_first[p + 1] += m.group_first[p];
   return m;
 }
-
-class UnionFind {  // the root is the best position
- public:
-  explicit UnionFind(size_t n) : parent_(n) {
-    for (size_t i = 0; i < n; ++i) parent_[i] = static_cast<uint32_t>(i);
-  }
-  uint32_t find(uint32_t x) {
-    while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
-    return x;
-  }
-  void join(uint32_t a, uint32_t b) {
-    a = find(a), b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<uint32_t> parent_;
-};
 
 constexpr size_t kFirstBatch = 16, kBatch = 2048;
 
@@ -183,7 +166,7 @@ DuplicateDecisions cluster_closure(std::span<const RankedDocument> ranked, const
          p < std::min<uint32_t>(n, static_cast<uint32_t>(chunk + 1) * 64); ++p)
       for (uint64_t i = m.first[p]; i < m.first[p + 1]; ++i) passes[i] = like(p, m.better[i]) >= 0;
   });
-  UnionFind sets(n);
+  DisjointSets sets(n);
   e.compared = m.better.size();
   for (uint32_t p = 0; p < n; ++p)
     for (uint64_t i = m.first[p]; i < m.first[p + 1]; ++i)
@@ -193,7 +176,7 @@ DuplicateDecisions cluster_closure(std::span<const RankedDocument> ranked, const
     for (uint32_t p : group) {
       std::vector<uint32_t> own = {p};
       for (size_t k = 0; k < parts.size();) {
-        bool linked = sets.find(parts[k][0]) == sets.find(p);
+        bool linked = sets.root(parts[k][0]) == sets.root(p);
         for (size_t i = 0; i < parts[k].size() && !linked; ++i) {
           if (scope == Scope::within && ranked[parts[k][i]].source != ranked[p].source) continue;
           ++e.compared;
@@ -213,8 +196,10 @@ DuplicateDecisions cluster_closure(std::span<const RankedDocument> ranked, const
     }
   }
   e.decisions.resize(n);
+  std::vector<uint32_t> best_of(n, UINT32_MAX);  // by root: its first position
   for (uint32_t p = 0; p < n; ++p) {
-    const uint32_t best = sets.find(p);
+    uint32_t& best = best_of[sets.root(p)];
+    if (best == UINT32_MAX) best = p;
     const bool stays = best == p || (scope == Scope::across && ranked[best].source == ranked[p].source);
     e.decisions[p] = {stays ? p : best, -1, best};
   }

@@ -10,7 +10,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/dedup/dedup_run.h"
+#include "quern/corpus/dedup/dedup_stages.h"
 
 namespace quern::corpus {
 
@@ -114,36 +114,36 @@ void finish_index(const std::string& folder) {
   sync(fs::absolute(without_slash(folder)).parent_path());
 }
 
-// survivor_ has done its work: it becomes the documents' numbers in the index.
-void DedupRun::save_index() {
-  const fs::path folder = index_part(c_.save_index);
+// The survivors have done their work: the vector becomes the documents' numbers in the index.
+Documents save_index(const DedupJob& job, Documents all) {
+  const fs::path folder = index_part(job.config.save_index);
   fs::remove_all(folder);
   fs::create_directories(folder);
-  Segment to = Segment::open(folder, band_files(), nullptr);
+  Segment to = Segment::open(folder, job.band_files(), nullptr);
   std::vector<uint64_t> set;
-  std::vector<uint32_t> rows(static_cast<size_t>(c_.sketch.rows));
-  const bool signatures = c_.near && c_.verify == Verification::signature;
+  std::vector<uint32_t> rows(static_cast<size_t>(job.config.sketch.rows));
+  const bool signatures = job.wants_signatures();
   uint32_t next = 0;
-  for (uint64_t d = 0; d < statuses_.size(); ++d) {
-    const bool stays = (statuses_[d] & ~kMarks) == kKept;
-    survivor_[d] = stays ? next++ : UINT32_MAX;
+  for (uint64_t d = 0; d < all.statuses.size(); ++d) {
+    const bool stays = status_of(all.statuses[d]) == kKept;
+    all.survivor[d] = stays ? next++ : UINT32_MAX;
     if (!stays) continue;
-    DocumentRecord r = rows_.record(d);
-    if (wants_sets()) {
-      rows_.set(d, r, set);
+    DocumentRecord r = all.segments.record(d);
+    if (job.wants_sets()) {
+      all.segments.set(d, r, set);
       r.set_at = to.sets.size() / sizeof(uint64_t);
       to.sets.append(set.data(), set.size() * sizeof(uint64_t));
     }
     if (signatures) {
-      rows_.signature(d, rows);
+      all.segments.signature(d, rows);
       to.rows.append(rows.data(), rows.size() * sizeof(uint32_t));
     }
     to.records.append(&r, sizeof r);
     const auto status = static_cast<uint8_t>(kKept), source = static_cast<uint8_t>(r.source);
     to.statuses.append(&status, 1), to.sources.append(&source, 1);
   }
-  const RecordRange all{0, next};
-  to.record_ranges.append(&all, sizeof all);
+  const RecordRange range{0, next};
+  to.record_ranges.append(&range, sizeof range);
   std::vector<BandRecord> buffer(65536);
   const auto copy = [&](const std::vector<const SpillFile*>& from, SpillFile& file) {
     for (const SpillFile* f : from)
@@ -151,19 +151,20 @@ void DedupRun::save_index() {
         const uint64_t some = std::min<uint64_t>(n - at, buffer.size());
         f->read(at * sizeof(BandRecord), buffer.data(), some * sizeof(BandRecord));
         for (uint64_t i = 0; i < some; ++i) {
-          const BandRecord r{buffer[i].key, survivor_[buffer[i].document]};
+          const BandRecord r{buffer[i].key, all.survivor[buffer[i].document]};
           if (r.document != UINT32_MAX) file.append(&r, sizeof r);
         }
         at += some;
       }
   };
-  copy(rows_.exact(), to.exact);
-  for (size_t b = 0; b < to.bands.size(); ++b) copy(rows_.band(b), to.bands[b]);
+  copy(all.segments.exact(), to.exact);
+  for (size_t b = 0; b < to.bands.size(); ++b) copy(all.segments.band(b), to.bands[b]);
   const Json sizes = to.sizes();  // flushed
-  IndexHead head = index_;
-  head.documents = next, head.files += in_.files.size();
-  head.sources.insert(head.sources.end(), in_.sources.begin(), in_.sources.end());
-  write_index_head(folder, head, c_, sizes);
+  IndexHead head = job.index;
+  head.documents = next, head.files += job.inputs.files.size();
+  head.sources.insert(head.sources.end(), job.inputs.sources.begin(), job.inputs.sources.end());
+  write_index_head(folder, head, job.config, sizes);
+  return all;
 }
 
 }  // namespace quern::corpus

@@ -1,13 +1,14 @@
 // First pass: filters every document, computes its signature and writes the spill files; saves its position regularly.
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
-#include "quern/corpus/dedup/dedup_run.h"
+#include "quern/corpus/dedup/dedup_stages.h"
 #include "quern/corpus/run/pipeline.h"
 #include "quern/corpus/run/run_state.h"
 
 namespace quern::corpus {
+namespace {
 
-struct DedupRun::Piece {
+struct ReadBlock {
   uint64_t first = 0, bytes = 0;
   std::vector<DocumentRecord> records;  // set_at within the piece
   std::vector<uint8_t> statuses, source_of;
@@ -25,23 +26,23 @@ struct DedupRun::Piece {
   }
 };
 
-void DedupRun::look_at(const DocumentView& d, DedupWorker& w, Piece& p) {
+void read_document(const DedupJob& job, const DocumentView& d, DedupWorker& w, ReadBlock& p) {
   const size_t at = d.number - p.first;
   std::string_view text = d.text;
   p.statuses[at] = kKept;
-  const auto source = static_cast<uint32_t>(index_.sources.size() + d.source);
+  const auto source = static_cast<uint32_t>(job.index.sources.size() + d.source);
   SourceFunnel& funnel = p.sources[source];
   ++funnel.documents, funnel.text_bytes += text.size();
   if (!d.label_passes) {
-    if (!c_.label_late) {
+    if (!job.config.label_late) {
       p.statuses[at] = kFiltered;
       ++funnel.unlabeled;
       return;
     }
     p.statuses[at] |= kUnlabeled;
   }
-  if (const int f = filters_.of_source[d.source]; f >= 0) {
-    const size_t rule = filters_.first_rule[static_cast<size_t>(f)];
+  if (const int f = job.filters.of_source[d.source]; f >= 0) {
+    const size_t rule = job.filters.first_rule[static_cast<size_t>(f)];
     const FilterResult j = w.filters[static_cast<size_t>(f)]->apply_page(text, d.url);
     for (uint64_t bits = j.failing; bits; bits &= bits - 1)
       ++funnel.rule_any[rule + static_cast<size_t>(__builtin_ctzll(bits))];
@@ -55,89 +56,79 @@ void DedupRun::look_at(const DocumentView& d, DedupWorker& w, Piece& p) {
     if (j.changed) p.statuses[at] |= kChanged;
   }
   DocumentRecord& r = p.records[at];
-  r.id = index_.id_behind(d.id), r.source = source, r.score = static_cast<float>(d.score);
+  r.id = job.index.id_behind(d.id), r.source = source, r.score = static_cast<float>(d.score);
   r.length = static_cast<uint32_t>(std::min<size_t>(text.size(), UINT32_MAX));
   const auto number = static_cast<uint32_t>(d.number);
-  if (!c_.near) {
+  if (!job.config.near) {
     r.content = content_hash(text);
   } else {
     const Sketch& s = w.sketcher.make(text);
     r.content = s.content;
     r.set_count = static_cast<uint32_t>(s.shingles.size());
-    if (wants_sets()) {
+    if (job.wants_sets()) {
       r.set_at = p.sets.size();
       p.sets.insert(p.sets.end(), s.shingles.begin(), s.shingles.end());
     }
-    if (c_.verify == Verification::signature)
+    if (job.wants_signatures())
       std::copy(s.rows.begin(), s.rows.end(), p.rows.begin() + static_cast<std::ptrdiff_t>(at * s.rows.size()));
-    if (!s.shingles.empty() || c_.collide_empty)
+    if (!s.shingles.empty() || job.config.collide_empty)
       for (size_t b = 0; b < p.bands.size(); ++b) {
-        const auto rows = static_cast<size_t>(c_.bands.rows);
+        const auto rows = static_cast<size_t>(job.config.bands.rows);
         p.bands[b].push_back({band_key(s.rows.subspan(b * rows, rows)), number});
       }
   }
   p.exact.push_back({r.content.low, number});
 }
 
-// spare: one that was kept, or an empty one, for its room: fresh memory costs a fault a page.
-DedupRun::Piece DedupRun::first_look(const Block& block, Piece&& spare) {
-  std::unique_ptr<DedupWorker> w = borrow();
-  Piece p = std::move(spare);
+// spare: one that was appended, or an empty one, for its room: fresh memory costs a fault a page.
+ReadBlock read_block(const DedupJob& job, const Block& block, ReadBlock&& spare) {
+  std::unique_ptr<DedupWorker> w = job.borrow_worker();
+  ReadBlock p = std::move(spare);
   p.clear();
   p.first = block.first, p.bytes = block.bytes.size(), p.after = block.after;
   p.records.resize(block.rows.size());
   p.statuses.resize(block.rows.size(), kProblem);
   for (const Row& r : block.rows)  // bad rows too: a table of sources has an entry a change
-    p.source_of.push_back(static_cast<uint8_t>(index_.sources.size() + in_.files[r.file].source));
-  p.bands.resize(band_files());
-  p.sources.resize(report_.sources.size());
-  for (SourceFunnel& s : p.sources) s.rule_first.resize(filters_.rules.size()), s.rule_any = s.rule_first;
-  if (c_.near && c_.verify == Verification::signature)
-    p.rows.resize(block.rows.size() * static_cast<size_t>(c_.sketch.rows));
+    p.source_of.push_back(static_cast<uint8_t>(job.index.sources.size() + job.inputs.files[r.file].source));
+  p.bands.resize(job.band_files());
+  p.sources.resize(job.index.sources.size() + job.inputs.sources.size());
+  for (SourceFunnel& s : p.sources) s.rule_first.resize(job.filters.rules.size()), s.rule_any = s.rule_first;
+  if (job.wants_signatures()) p.rows.resize(block.rows.size() * static_cast<size_t>(job.config.sketch.rows));
   w->reader.read(
-      block, p.counts, [&](const DocumentView& d) { look_at(d, *w, p); }, [](uint64_t, RecordProblem) {});
-  give_back(std::move(w));
+      block, p.counts, [&](const DocumentView& d) { read_document(job, d, *w, p); }, [](uint64_t, RecordProblem) {});
+  job.give_back(std::move(w));
   return p;
 }
 
-void DedupRun::keep(Piece& p) {
-  const uint64_t base = own_.sets.size() / sizeof(uint64_t);
+void append(ReadBlock& p, Segment& to, ReadPosition& at) {
+  const uint64_t base = to.sets.size() / sizeof(uint64_t);
   for (DocumentRecord& r : p.records) r.set_at += base;
   const RecordRange record_range{p.first, p.records.size()};
-  own_.record_ranges.append(&record_range, sizeof record_range);
-  own_.records.append(p.records.data(), p.records.size() * sizeof(DocumentRecord));
-  own_.sets.append(p.sets.data(), p.sets.size() * sizeof(uint64_t));
-  own_.rows.append(p.rows.data(), p.rows.size() * sizeof(uint32_t));
-  own_.exact.append(p.exact.data(), p.exact.size() * sizeof(BandRecord));
-  for (size_t b = 0; b < own_.bands.size(); ++b)
-    own_.bands[b].append(p.bands[b].data(), p.bands[b].size() * sizeof(BandRecord));
-  own_.statuses.append(p.statuses.data(), p.statuses.size());
-  own_.sources.append(p.source_of.data(), p.source_of.size());
-  report_.read.add(p.counts);
-  example_blocks_.resize(report_.read.examples.size(), p.after.blocks);
-  for (size_t s = 0; s < p.sources.size(); ++s) report_.sources[s].add(p.sources[s]);
-  noted_ += p.bytes;
-  if (noted_ >= c_.checkpoint_bytes) note_reading(p.after);
-}
-
-void DedupRun::note_reading(const BlockPosition& at) {
-  Json j = Json::object();
-  j.set("phase", "read"), j.set("position", state_json(at)), j.set("sizes", own_.sizes());
-  j.set("report", state_json(report_)), j.set("example_blocks", state_json(example_blocks_));
-  folder_.save(std::move(j));
-  noted_ = 0;
+  to.record_ranges.append(&record_range, sizeof record_range);
+  to.records.append(p.records.data(), p.records.size() * sizeof(DocumentRecord));
+  to.sets.append(p.sets.data(), p.sets.size() * sizeof(uint64_t));
+  to.rows.append(p.rows.data(), p.rows.size() * sizeof(uint32_t));
+  to.exact.append(p.exact.data(), p.exact.size() * sizeof(BandRecord));
+  for (size_t b = 0; b < to.bands.size(); ++b)
+    to.bands[b].append(p.bands[b].data(), p.bands[b].size() * sizeof(BandRecord));
+  to.statuses.append(p.statuses.data(), p.statuses.size());
+  to.sources.append(p.source_of.data(), p.source_of.size());
+  at.report.read.add(p.counts);
+  at.example_blocks.resize(at.report.read.examples.size(), p.after.blocks);
+  for (size_t s = 0; s < p.sources.size(); ++s) at.report.sources[s].add(p.sources[s]);
+  at.position = p.after;
 }
 
 // What the ranks counted, together: sums, and the first of the examples.
-void DedupRun::add_up_readings() {
-  if (ranks_.alone()) return;
+void add_up(const Ranks& ranks, ReadPosition& at) {
+  if (ranks.alone()) return;
   Json mine = Json::object();
-  mine.set("read", state_json(report_.read)), mine.set("sources", state_json(report_.sources));
-  mine.set("blocks", state_json(example_blocks_));
+  mine.set("read", state_json(at.report.read)), mine.set("sources", state_json(at.report.sources));
+  mine.set("blocks", state_json(at.example_blocks));
   std::vector<std::pair<uint64_t, std::string>> examples;
   std::vector<SourceFunnel> sources;
   ReadCounts read;
-  for (const std::string& text : ranks_.texts(mine.dump())) {
+  for (const std::string& text : ranks.texts(mine.dump())) {
     const Json j = Json::parse(text);
     ReadCounts r;
     std::vector<uint64_t> blocks;
@@ -155,83 +146,116 @@ void DedupRun::add_up_readings() {
     one.examples.push_back(std::move(text));
     read.add(one);
   }
-  report_.read = std::move(read), report_.sources = std::move(sources);
+  at.report.read = std::move(read), at.report.sources = std::move(sources);
 }
 
-// Every rank's segment, opened to be read by all; fates and sources into memory.
-void DedupRun::gather_rows(uint64_t rows) {
-  report_.spilled = ranks_.sum(own_.bytes());
-  own_ = Segment();
-  ranks_.barrier();
-  if (!c_.against.empty()) rows_.add(Segment::look(c_.against, band_files()));
-  for (int r = 0; r < ranks_.size(); ++r) rows_.add(Segment::look(folder_.of_rank(r), band_files()));
-  rows_.arrange();
-  if (rows_.rows() != index_.documents + rows)
-    fail("{} records were read but {} are on disk: did an input or the index change?", index_.documents + rows,
-         rows_.rows());
-  rows_.statuses(statuses_);
-  sources_ = rows_.sources();
-  survivor_.resize(statuses_.size());
-  for (size_t i = 0; i < survivor_.size(); ++i) survivor_[i] = static_cast<uint32_t>(i);
+void save(ReadPosition& at, Segment& written, RunFolder& folder) {
+  at.sizes = written.sizes();  // flushed
+  Json j = state_json(at);
+  j.set("phase", "read");
+  folder.save(std::move(j));
 }
 
-void DedupRun::read(const Json* from) {
-  stage("read", 0, in_.bytes(), [&](StageReport& s) {
-    BlockReader blocks(in_, c_.read, c_.block_bytes);
-    report_.rules = filters_.rules;
-    for (const std::string& name : index_.sources) report_.sources.emplace_back().name = "index:" + name;
-    for (const std::string& name : in_.sources) report_.sources.emplace_back().name = name;
-    for (SourceFunnel& f : report_.sources)
-      f.rule_first.resize(filters_.rules.size()), f.rule_any.resize(filters_.rules.size());
-    BlockPosition end;
-    if (from) {
-      read_state(from->at("report"), report_), read_state(from->at("example_blocks"), example_blocks_);
-      read_state(from->at("position"), end);
-      ++report_.resumed;
-      blocks.seek(end);
-    }
-    own_ = Segment::open(folder_.folder(), band_files(), from ? &from->at("sizes") : nullptr);
-    {
-      std::mutex spares_lock;
-      std::vector<Piece> spares;
-      ordered_pipeline<Block, Piece>(
-          thread_count(),
-          [&](Block& b) {
-            while (blocks.next(b)) {
-              b.first += index_.documents;
-              if (b.first + b.rows.size() > UINT32_MAX) fail("more than 2^32 records in one run: split the inputs");
-              if (mine(b)) return true;
-            }
-            end = b.after;
-            return false;
-          },
-          [&](const Block& b) {
-            Piece spare;
-            if (std::lock_guard lock(spares_lock); !spares.empty())
-              spare = std::move(spares.back()), spares.pop_back();
-            return first_look(b, std::move(spare));
-          },
-          [&](Piece&& p) {
-            keep(p);
-            report_progress("read", p.after.packed, in_.bytes(), report_.read.documents);
-            std::lock_guard lock(spares_lock);
-            spares.push_back(std::move(p));
-          });
-    }
-    give_memory_back(end.next);
-    note_reading(end);
-    report_.damaged = blocks.damaged();
-    add_up_readings();
-    gather_rows(end.next);
-    report_.rule_first.assign(filters_.rules.size(), 0), report_.rule_any = report_.rule_first;
-    for (const SourceFunnel& f : report_.sources) {
-      report_.filtered += f.filtered + f.unlabeled, report_.unlabeled += f.unlabeled;
-      for (size_t i = 0; i < filters_.rules.size(); ++i)
-        report_.rule_first[i] += f.rule_first[i], report_.rule_any[i] += f.rule_any[i];
-    }
-    s.documents_in = report_.read.documents, s.documents_out = report_.read.documents - report_.filtered;
-    s.bytes_in = report_.read.text_bytes;
+ReadPosition start(const DedupJob& job, const RunFolder& folder) {
+  ReadPosition at;
+  if (!folder.state().is_null()) {
+    read_state(folder.state(), at);
+    ++at.report.resumed;
+    return at;
+  }
+  at.report.discarded = folder.discarded();
+  at.report.indexed = job.index.documents;
+  at.report.rules = job.filters.rules;
+  for (const std::string& name : job.index.sources) at.report.sources.emplace_back().name = "index:" + name;
+  for (const std::string& name : job.inputs.sources) at.report.sources.emplace_back().name = name;
+  for (SourceFunnel& f : at.report.sources)
+    f.rule_first.resize(job.filters.rules.size()), f.rule_any.resize(job.filters.rules.size());
+  return at;
+}
+
+// All blocks of this rank from a position on, into its segment.
+void read_blocks(const DedupJob& job, RunFolder& folder, BlockReader& blocks, ReadPosition& at) {
+  Segment own = Segment::open(folder.folder(), job.band_files(), at.sizes.is_null() ? nullptr : &at.sizes);
+  BlockPosition end = at.position;
+  uint64_t since = 0;  // bytes of input behind the last checkpoint
+  {
+    std::mutex spares_lock;
+    std::vector<ReadBlock> spares;
+    ordered_pipeline<Block, ReadBlock>(
+        thread_count(),
+        [&](Block& b) {
+          while (blocks.next(b)) {
+            b.first += job.index.documents;
+            if (b.first + b.rows.size() > UINT32_MAX) fail("more than 2^32 records in one run: split the inputs");
+            if (job.mine(b)) return true;
+          }
+          end = b.after;
+          return false;
+        },
+        [&](const Block& b) {
+          ReadBlock spare;
+          if (std::lock_guard lock(spares_lock); !spares.empty()) spare = std::move(spares.back()), spares.pop_back();
+          return read_block(job, b, std::move(spare));
+        },
+        [&](ReadBlock&& p) {
+          append(p, own, at);
+          if ((since += p.bytes) >= job.config.checkpoint_bytes) save(at, own, folder), since = 0;
+          job.report_progress("read", p.after.packed, at.report.read.documents);
+          std::lock_guard lock(spares_lock);
+          spares.push_back(std::move(p));
+        });
+  }
+  release_free_memory(end.next);
+  at.position = end;
+  save(at, own, folder);
+  at.report.spilled = own.bytes();
+}
+
+// Every rank's segment, opened to be read by all; statuses and sources into memory.
+Documents gather(const DedupJob& job, const RunFolder& folder, ReadPosition&& at) {
+  Documents all;
+  all.report = std::move(at.report);
+  all.report.spilled = job.ranks.sum(all.report.spilled);
+  job.ranks.barrier();
+  if (!job.config.against.empty()) all.segments.add(Segment::look(job.config.against, job.band_files()));
+  for (int r = 0; r < job.ranks.size(); ++r) all.segments.add(Segment::look(folder.of_rank(r), job.band_files()));
+  all.segments.arrange();
+  if (const uint64_t rows = job.index.documents + at.position.next; all.segments.rows() != rows)
+    fail("{} records were read but {} are on disk: did an input or the index change?", rows, all.segments.rows());
+  all.segments.statuses(all.statuses);
+  all.sources = all.segments.sources();
+  all.survivor.resize(all.statuses.size());
+  for (size_t i = 0; i < all.survivor.size(); ++i) all.survivor[i] = static_cast<uint32_t>(i);
+  return all;
+}
+
+void count_filtered(DedupReport& r) {
+  r.rule_first.assign(r.rules.size(), 0), r.rule_any = r.rule_first;
+  for (const SourceFunnel& f : r.sources) {
+    r.filtered += f.filtered + f.unlabeled, r.unlabeled += f.unlabeled;
+    for (size_t i = 0; i < r.rules.size(); ++i) r.rule_first[i] += f.rule_first[i], r.rule_any[i] += f.rule_any[i];
+  }
+}
+
+}  // namespace
+
+Documents read_documents(const DedupJob& job, RunFolder& folder) {
+  Documents all;
+  std::vector<StageReport> stages;
+  timed_stage(stages, {.name = "read"}, [&](StageReport& s) {
+    ReadPosition at = start(job, folder);
+    BlockReader blocks(job.inputs, job.config.read, job.config.block_bytes);
+    if (!at.sizes.is_null()) blocks.seek(at.position);
+    read_blocks(job, folder, blocks, at);
+    at.report.damaged = blocks.damaged();
+    add_up(job.ranks, at);
+    all = gather(job, folder, std::move(at));
+    count_filtered(all.report);
+    s.documents_in = all.report.read.documents, s.documents_out = all.report.read.documents - all.report.filtered;
+    s.bytes_in = all.report.read.text_bytes;
   });
+  all.report.stages = std::move(stages);
+  return all;
 }
 
 }  // namespace quern::corpus

@@ -1,12 +1,11 @@
 // Second pass: writes the lines of kept documents to shards, collects texts for the report's samples, saves its
 // position regularly. Each rank compresses frames into files of its own, which the first rank concatenates.
-#include <cstring>
 #include <functional>
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/base/threads.h"
-#include "quern/corpus/dedup/dedup_run.h"
+#include "quern/corpus/dedup/dedup_stages.h"
 #include "quern/corpus/io/byte_stream.h"
 #include "quern/corpus/run/pipeline.h"
 #include "quern/corpus/run/run_state.h"
@@ -24,30 +23,25 @@ std::string_view beginning(std::string_view text) {
   return text.substr(0, n);
 }
 
-}  // namespace
-
-struct DedupRun::RewrittenBlock {
+struct RewrittenBlock {
   std::string frame;
   uint64_t unpacked = 0, documents = 0, bytes = 0;
   BlockPosition after;
   std::vector<std::pair<uint32_t, std::string>> samples;
 };
 
-struct DedupRun::Sink {
+// Where the lines of kept documents go.
+struct Sink {
   std::function<void(const RewrittenBlock&)> put;
-  std::function<void(const BlockPosition&)> note;
+  std::function<void(Json&)> add_position;  // what was written so far, flushed, for a later process
 };
-
-namespace {
 
 struct FrameRecord {
   uint64_t block, packed, unpacked;
 };
 
-}  // namespace
-
-SampleDocument* DedupRun::wanted(uint32_t number) {
-  for (ClusterSample& c : report_.samples) {
+SampleDocument* find_sample(std::vector<ClusterSample>& samples, uint32_t number) {
+  for (ClusterSample& c : samples) {
     if (c.survivor.number == number) return &c.survivor;
     for (SampleDocument& d : c.removed)
       if (d.number == number) return &d;
@@ -55,14 +49,15 @@ SampleDocument* DedupRun::wanted(uint32_t number) {
   return nullptr;
 }
 
-DedupRun::RewrittenBlock DedupRun::copy_survivors(const Block& block) {
+RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vector<uint8_t>& statuses,
+                         std::vector<ClusterSample>& samples) {
   std::unique_ptr<DedupWorker> w;
   RewrittenBlock part;
   std::string lines;
   ReadCounts ignored;
   part.bytes = block.bytes.size(), part.after = block.after;
   const auto read_one = [&](size_t i, auto&& f) {
-    if (!w) w = borrow();
+    if (!w) w = job.borrow_worker();
     Block one;
     one.first = block.first + i;
     one.rows = {block.rows[i]};
@@ -71,140 +66,145 @@ DedupRun::RewrittenBlock DedupRun::copy_survivors(const Block& block) {
     w->reader.read(one, ignored, f, [](uint64_t, RecordProblem) {});
   };
   for (size_t i = 0; i < block.rows.size(); ++i) {
-    if (wanted(static_cast<uint32_t>(block.first + i)))
+    if (find_sample(samples, static_cast<uint32_t>(block.first + i)))
       read_one(i, [&](const DocumentView& d) {
         part.samples.emplace_back(static_cast<uint32_t>(d.number), std::string(beginning(d.text)));
       });
-    const uint8_t status = statuses_[block.first + i];
-    if ((status & ~kMarks) != kKept || (status & kUnlabeled)) continue;
+    const uint8_t status = statuses[block.first + i];
+    if (status_of(status) != kKept || (status & kUnlabeled)) continue;
     const Row& row = block.rows[i];
     ++part.documents;
-    if (is_lines(in_.files[row.file].form) && !(status & kChanged) && !c_.read.replace_utf8) {
+    if (is_lines(job.inputs.files[row.file].form) && !(status & kChanged) && !job.config.read.replace_utf8) {
       lines += block.text(row);
       lines += '\n';
       continue;
     }
     read_one(i, [&](const DocumentView& d) {
       DocumentFilter* f =
-          status & kChanged ? w->filters[static_cast<size_t>(filters_.of_source[d.source])].get() : nullptr;
+          status & kChanged ? w->filters[static_cast<size_t>(job.filters.of_source[d.source])].get() : nullptr;
       DocumentView own = d;
-      own.id = index_.id_behind(d.id);
+      own.id = job.index.id_behind(d.id);
       append_document(own, f ? f->apply_page(d.text, d.url).text : d.text, lines);
     });
   }
-  if (w) give_back(std::move(w));
+  if (w) job.give_back(std::move(w));
   part.unpacked = lines.size();
-  if (!lines.empty()) zstd_frame(lines, c_.level, part.frame);
+  if (!lines.empty()) zstd_frame(lines, job.config.level, part.frame);
   return part;
 }
 
-void DedupRun::write_again(BlockPosition at, Sink& sink, uint64_t& documents) {
-  BlockReader blocks(in_, c_.read, c_.block_bytes);
+void save(const WritePosition& at, const Sink& sink, RunFolder& folder) {
+  Json j = state_json(at);
+  j.set("phase", "write");
+  sink.add_position(j);
+  folder.save(std::move(j));
+}
+
+// Every block of this rank from a position on, into the sink.
+void write_blocks(const DedupJob& job, RunFolder& folder, const std::vector<uint8_t>& statuses, const Sink& sink,
+                  WritePosition& at) {
+  BlockReader blocks(job.inputs, job.config.read, job.config.block_bytes);
   blocks.want_hashes();
-  blocks.seek(at);
-  sink.note(at);
+  blocks.seek(at.position);
+  save(at, sink, folder);
+  BlockPosition end = at.position;
+  uint64_t since = 0;  // bytes of input behind the last checkpoint
+  std::vector<ClusterSample>& samples = at.report.samples;
   ordered_pipeline<Block, RewrittenBlock>(
       thread_count(),
       [&](Block& b) {
         while (blocks.next(b)) {
-          b.first += index_.documents;
-          if (b.first + b.rows.size() > statuses_.size())
+          b.first += job.index.documents;
+          if (b.first + b.rows.size() > statuses.size())
             fail("an input grew between the two passes: do not write to inputs during a run");
-          if (mine(b)) return true;
+          if (job.mine(b)) return true;
         }
-        at = b.after;
+        end = b.after;
         return false;
       },
-      [&](const Block& b) { return copy_survivors(b); },
+      [&](const Block& b) { return copy_kept(job, b, statuses, samples); },
       [&](RewrittenBlock&& p) {
         sink.put(p);
-        documents += p.documents, noted_ += p.bytes;
-        for (auto& [number, text] : p.samples) wanted(number)->text = std::move(text);
-        if (noted_ >= c_.checkpoint_bytes) sink.note(p.after), noted_ = 0;
-        report_progress("write", p.after.packed, in_.bytes(), documents);
+        at.written += p.documents, at.position = p.after;
+        for (auto& [number, text] : p.samples) find_sample(samples, number)->text = std::move(text);
+        if ((since += p.bytes) >= job.config.checkpoint_bytes) save(at, sink, folder), since = 0;
+        job.report_progress("write", p.after.packed, at.written);
       });
-  for (size_t f = 0; f < in_.files.size(); ++f) report_.input_hashes.push_back(blocks.hash(f));
-  if (index_.documents + at.next != statuses_.size())
+  for (size_t f = 0; f < job.inputs.files.size(); ++f) at.report.input_hashes.push_back(blocks.hash(f));
+  if (job.index.documents + end.next != statuses.size())
     fail("an input shrank between the two passes: do not write to inputs during a run");
-  sink.note(at);
+  at.position = end;
+  save(at, sink, folder);
 }
 
-void DedupRun::emit_shards(const Json* from, StageReport& s) {
-  BlockPosition at;
+void list_outputs(const ShardWriter& shards, DedupReport& report) {
+  report.bytes_out = shards.bytes_out();
+  for (const std::string& n : shards.names()) report.outputs.emplace_back(n, 0);
+}
+
+// One rank: the frames are the shards. from: the state of an earlier process, or null.
+void write_shards(const DedupJob& job, RunFolder& folder, const std::vector<uint8_t>& statuses, const Json* from,
+                  WritePosition& at) {
   ShardPosition shard;
-  uint64_t documents = 0;
-  if (from) {
-    read_state(from->at("position"), at), read_state(from->at("shard"), shard);
-    read_state(from->at("written"), documents);
-  }
-  ShardWriter shards(out_, "part", c_.level, c_.shard_bytes, shard);
-  Sink sink{[&](const RewrittenBlock& p) { shards.write_frame(p.frame, p.unpacked); },
-            [&](const BlockPosition& to) {
-              Json j = Json::object();
-              j.set("phase", "write"), j.set("position", state_json(to));
-              j.set("shard", state_json(shards.position()));
-              j.set("written", state_json(documents)), j.set("report", state_json(report_));
-              folder_.save(std::move(j));
-            }};
-  write_again(at, sink, documents);
+  if (from) read_state(from->at("shard"), shard);
+  ShardWriter shards(job.out, "part", job.config.level, job.config.shard_bytes, shard);
+  const Sink sink{[&](const RewrittenBlock& p) { shards.write_frame(p.frame, p.unpacked); },
+                  [&](Json& j) { j.set("shard", state_json(shards.position())); }};
+  write_blocks(job, folder, statuses, sink, at);
   shards.close();
-  s.documents_out = documents;
-  report_.bytes_out = shards.bytes_out();
-  for (const std::string& n : shards.names()) report_.outputs.emplace_back(n, 0);
+  list_outputs(shards, at.report);
 }
 
-void DedupRun::note_frames(const BlockPosition& to, uint64_t documents, uint64_t frames, uint64_t table) {
-  Json j = Json::object();
-  j.set("phase", "write"), j.set("position", state_json(to)), j.set("written", state_json(documents));
+void add_frame_sizes(Json& j, uint64_t frames, uint64_t table) {
   j.set("frames", state_json(frames)), j.set("table", state_json(table));
-  j.set("report", state_json(report_));
-  folder_.save(std::move(j));
 }
 
-void DedupRun::emit_frames(const Json* from, StageReport& s) {
-  BlockPosition at;
-  uint64_t documents = 0, frame_bytes = 0, table_bytes = 0;
-  if (from) {
-    read_state(from->at("position"), at), read_state(from->at("written"), documents);
-    read_state(from->at("frames"), frame_bytes), read_state(from->at("table"), table_bytes);
-  }
-  {
-    SpillFile frames = SpillFile::named(folder_.file("frames"), frame_bytes);
-    SpillFile table = SpillFile::named(folder_.file("frame-table"), table_bytes);
-    Sink sink{[&](const RewrittenBlock& p) {
-                const FrameRecord r{p.after.blocks - 1, p.frame.size(), p.unpacked};
-                frames.append(p.frame.data(), p.frame.size()), table.append(&r, sizeof r);
-              },
-              [&](const BlockPosition& to) {
-                frames.flush(), table.flush();
-                note_frames(to, documents, frames.size(), table.size());
-              }};
-    write_again(at, sink, documents);
-  }
-  s.documents_out = ranks_.sum(documents);
-  const std::vector<std::string> found = ranks_.texts(state_json(report_.samples).dump());
-  if (!ranks_.first()) return;
+void write_frames(const DedupJob& job, RunFolder& folder, const std::vector<uint8_t>& statuses, const Json* from,
+                  WritePosition& at) {
+  uint64_t frame_bytes = 0, table_bytes = 0;
+  if (from) read_state(from->at("frames"), frame_bytes), read_state(from->at("table"), table_bytes);
+  SpillFile frames = SpillFile::named(folder.file("frames"), frame_bytes);
+  SpillFile table = SpillFile::named(folder.file("frame-table"), table_bytes);
+  const Sink sink{[&](const RewrittenBlock& p) {
+                    const FrameRecord r{p.after.blocks - 1, p.frame.size(), p.unpacked};
+                    frames.append(p.frame.data(), p.frame.size()), table.append(&r, sizeof r);
+                  },
+                  [&](Json& j) {
+                    frames.flush(), table.flush();
+                    add_frame_sizes(j, frames.size(), table.size());
+                  }};
+  write_blocks(job, folder, statuses, sink, at);
+}
+
+// The texts that other ranks collected.
+void gather_samples(const Ranks& ranks, std::vector<ClusterSample>& samples) {
+  const std::vector<std::string> found = ranks.texts(state_json(samples).dump());
+  if (!ranks.first()) return;
   for (const std::string& text : found) {
     std::vector<ClusterSample> theirs;
     read_state(Json::parse(text), theirs);
     for (ClusterSample& c : theirs) {
-      if (!c.survivor.text.empty()) wanted(c.survivor.number)->text = std::move(c.survivor.text);
+      if (!c.survivor.text.empty()) find_sample(samples, c.survivor.number)->text = std::move(c.survivor.text);
       for (SampleDocument& d : c.removed)
-        if (!d.text.empty()) wanted(d.number)->text = std::move(d.text);
+        if (!d.text.empty()) find_sample(samples, d.number)->text = std::move(d.text);
     }
   }
+}
+
+// The frames of all ranks, in the order of their blocks.
+void concatenate_frames(const DedupJob& job, const RunFolder& folder, DedupReport& report) {
   struct Stream {
     SpillFile frames, table;
     uint64_t at = 0, next = 0;
   };
   std::vector<Stream> streams;
   uint64_t blocks = 0;
-  for (int r = 0; r < ranks_.size(); ++r) {
-    streams.push_back({SpillFile::existing(folder_.of_rank(r) / "frames"),
-                       SpillFile::existing(folder_.of_rank(r) / "frame-table"), 0, 0});
+  for (int r = 0; r < job.ranks.size(); ++r) {
+    streams.push_back({SpillFile::existing(folder.of_rank(r) / "frames"),
+                       SpillFile::existing(folder.of_rank(r) / "frame-table"), 0, 0});
     blocks += streams.back().table.size() / sizeof(FrameRecord);
   }
-  ShardWriter shards(out_, "part", c_.level, c_.shard_bytes);
+  ShardWriter shards(job.out, "part", job.config.level, job.config.shard_bytes);
   std::string frame;
   for (uint64_t b = 0; b < blocks; ++b) {
     Stream& from_rank = streams[b % streams.size()];
@@ -216,36 +216,66 @@ void DedupRun::emit_frames(const Json* from, StageReport& s) {
     shards.write_frame(frame, r.unpacked);
   }
   shards.close();
-  report_.bytes_out = shards.bytes_out();
-  for (const std::string& n : shards.names()) report_.outputs.emplace_back(n, 0);
+  list_outputs(shards, report);
 }
 
-void DedupRun::emit(const Json* from) {
-  if (from) {  // the first rank's word on what was decided, and one's own on how far it came
-    const bool own = from->at("phase").as_string() == "write";
-    const std::string report = ranks_.from_first(from->at("report").dump());
-    read_state(own ? from->at("report") : Json::parse(report), report_);
-    if (!own) from = nullptr;
-    ++report_.resumed;
-  } else {
-    if (ranks_.first()) {
-      write_file(folder_.file("verdicts"), {reinterpret_cast<const char*>(statuses_.data()), statuses_.size()});
-      // Noted before any other rank can: otherwise one killed now would leave them ahead of the first.
-      if (!ranks_.alone()) note_frames({}, 0, 0, 0);
+std::vector<uint8_t> read_decisions(const RunFolder& folder) {
+  const SpillFile file = SpillFile::existing(folder.of_rank(0) / "verdicts");
+  std::vector<uint8_t> statuses(file.size());
+  file.read(0, statuses.data(), statuses.size());
+  return statuses;
+}
+
+}  // namespace
+
+DedupDecisions share_decisions(const DedupJob& job, RunFolder& folder, DedupDecisions d) {
+  if (job.ranks.first()) {
+    write_file(folder.file("verdicts"), {reinterpret_cast<const char*>(d.statuses.data()), d.statuses.size()});
+    // Saved before any other rank can: otherwise one killed now would leave them ahead of the first.
+    if (!job.ranks.alone()) {
+      WritePosition begin;
+      begin.report = std::move(d.report);
+      save(begin, {{}, [](Json& j) { add_frame_sizes(j, 0, 0); }}, folder);
+      d.report = std::move(begin.report);
     }
-    read_state(Json::parse(ranks_.from_first(state_json(report_).dump())), report_);
   }
-  if (from || !ranks_.first() || statuses_.empty()) {
-    const SpillFile decisions = SpillFile::existing(folder_.of_rank(0) / "verdicts");
-    statuses_.resize(decisions.size());
-    decisions.read(0, statuses_.data(), statuses_.size());
-  }
-  stage("write", report_.kept, in_.bytes(), [&](StageReport& s) {
-    ranks_.alone() ? emit_shards(from, s) : emit_frames(from, s);
-    if (!ranks_.first()) return;
-    for (auto& [name, hash] : report_.outputs) hash = file_hash(out_ / name);
-    report_.outputs.emplace_back("clusters.jsonl.zst", file_hash(out_ / "clusters.jsonl.zst"));
+  read_state(Json::parse(job.ranks.from_first(state_json(d.report).dump())), d.report);
+  if (!job.ranks.first()) d.statuses = read_decisions(folder);
+  return d;
+}
+
+DedupDecisions saved_decisions(const DedupJob& job, const RunFolder& folder) {
+  DedupDecisions d;
+  // The first rank's word on what was decided, and this one's own on what it has written.
+  const std::string report = job.ranks.from_first(folder.state().at("report").dump());
+  read_state(folder.phase() == "write" ? folder.state().at("report") : Json::parse(report), d.report);
+  ++d.report.resumed;
+  d.statuses = read_decisions(folder);
+  return d;
+}
+
+DedupReport write_kept(const DedupJob& job, RunFolder& folder, DedupDecisions decisions) {
+  const Json* from = folder.phase() == "write" ? &folder.state() : nullptr;
+  WritePosition at;
+  if (from) read_state(from->at("position"), at.position), read_state(from->at("written"), at.written);
+  at.report = std::move(decisions.report);
+  std::vector<StageReport> stages = at.report.stages;
+  timed_stage(stages, {.name = "write", .documents_in = at.report.kept}, [&](StageReport& s) {
+    s.bytes_in = job.inputs.bytes();
+    if (job.ranks.alone()) {
+      write_shards(job, folder, decisions.statuses, from, at);
+    } else {
+      write_frames(job, folder, decisions.statuses, from, at);
+      gather_samples(job.ranks, at.report.samples);
+      if (job.ranks.first()) concatenate_frames(job, folder, at.report);
+    }
+    s.documents_out = job.ranks.sum(at.written);
+    if (!job.ranks.first()) return;
+    for (auto& [name, hash] : at.report.outputs) hash = file_hash(job.out / name);
+    at.report.outputs.emplace_back("clusters.jsonl.zst", file_hash(job.out / "clusters.jsonl.zst"));
   });
+  at.report.stages = std::move(stages);
+  return std::move(at.report);
 }
 
 }  // namespace quern::corpus

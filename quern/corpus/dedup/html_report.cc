@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "quern/base/html_template.h"
-#include "quern/base/web_files.h"
+#include "quern/html/html_template.h"
+#include "quern/html/web_files.h"
 
 namespace quern::corpus {
 namespace {

@@ -6,26 +6,27 @@
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
 #include "quern/corpus/filters/filter_makers.h"
+#include "quern/corpus/filters/filter_registry.h"
 #include "quern/corpus/filters/zyda_filter.h"
 
 namespace quern::corpus {
 namespace {
 
-struct NamedFilter {
+struct BuiltInFilter {
   const char* name;
   FilterMaker (*make)(const std::string& lists);  // or arguments
 };
-constexpr NamedFilter kFilters[] = {{"zyda", zyda_filter},
-                                    {"gopher-quality", gopher_quality_filter},
-                                    {"gopher-repetition", gopher_repetition_filter},
-                                    {"c4", c4_filter},
-                                    {"c4-any-end", c4_any_end_filter},
-                                    {"fineweb", fineweb_filter},
-                                    {"pii", pii_filter},
-                                    {"url", url_filter}};
+constexpr BuiltInFilter kFilters[] = {{"zyda", zyda_filter},
+                                      {"gopher-quality", gopher_quality_filter},
+                                      {"gopher-repetition", gopher_repetition_filter},
+                                      {"c4", c4_filter},
+                                      {"c4-any-end", c4_any_end_filter},
+                                      {"fineweb", fineweb_filter},
+                                      {"pii", pii_filter},
+                                      {"url", url_filter}};
 
 // Named with arguments: NAME:ARGUMENTS.
-constexpr NamedFilter kModelFilters[] = {{"fasttext", fasttext_filter}, {"classifier", classifier_filter}};
+constexpr BuiltInFilter kModelFilters[] = {{"fasttext", fasttext_filter}, {"classifier", classifier_filter}};
 
 // Several filters behind each other: each sees the text the one before it leaves, all of them judge, so that every
 // rule that rejects is told.
@@ -61,11 +62,32 @@ class FilterChain : public DocumentFilter {
   std::vector<const char*> rules_;
 };
 
+template <size_t N>
+const BuiltInFilter* built_in(const BuiltInFilter (&filters)[N], std::string_view name) {
+  const auto* at = std::ranges::find(filters, name, [](const BuiltInFilter& f) { return std::string_view(f.name); });
+  return at == std::end(filters) ? nullptr : at;
+}
+
+// NAME or NAME:ARGUMENTS.
+FilterMaker find_one(const std::string& one, const std::string& lists) {
+  const size_t colon = std::min(one.find(':'), one.size());
+  const bool arguments = colon < one.size();
+  const std::string name = one.substr(0, colon), rest = arguments ? one.substr(colon + 1) : "";
+  if (const BuiltInFilter* f = arguments ? built_in(kModelFilters, name) : built_in(kFilters, name))
+    return f->make(arguments ? rest : lists);
+  if (const NamedFilter* f = plugin_filters().find(name)) return f->make({lists, rest});
+  if (arguments) fail("filter '{}': expected fasttext:MODEL:LABEL:MIN or classifier:MODEL:MIN", one);
+  std::vector<std::string> known = filter_names();
+  for (const NamedFilter& f : plugin_filters().filters()) known.push_back(f.name);
+  fail("filter '{}': expected one of {}, or several with + between{}", one, fmt::join(known, ", "),
+       did_you_mean(one, known));
+}
+
 }  // namespace
 
 std::vector<std::string> filter_names() {
   std::vector<std::string> names = {"none"};
-  for (const NamedFilter& f : kFilters) names.emplace_back(f.name);
+  for (const BuiltInFilter& f : kFilters) names.emplace_back(f.name);
   names.insert(names.end(), {"fasttext:MODEL:LABEL:MIN", "classifier:MODEL:MIN"});
   return names;
 }
@@ -75,22 +97,7 @@ FilterMaker find_filter(const std::string& name, const std::string& lists) {
   std::vector<FilterMaker> chain;
   for (size_t at = 0; at <= name.size();) {
     const size_t end = std::min(name.find('+', at), name.size());
-    const std::string one = name.substr(at, end - at);
-    if (const size_t colon = one.find(':'); colon != one.npos) {
-      const auto model = std::find_if(std::begin(kModelFilters), std::end(kModelFilters),
-                                      [&](const NamedFilter& f) { return one.substr(0, colon) == f.name; });
-      if (model == std::end(kModelFilters))
-        fail("filter '{}': expected fasttext:MODEL:LABEL:MIN or classifier:MODEL:MIN", one);
-      chain.push_back(model->make(one.substr(colon + 1)));
-      at = end + 1;
-      continue;
-    }
-    const auto known =
-        std::find_if(std::begin(kFilters), std::end(kFilters), [&](const NamedFilter& f) { return one == f.name; });
-    if (known == std::end(kFilters))
-      fail("filter '{}': expected one of {}, or several with + between{}", one, fmt::join(filter_names(), ", "),
-           did_you_mean(one, filter_names()));
-    chain.push_back(known->make(lists));
+    chain.push_back(find_one(name.substr(at, end - at), lists));
     at = end + 1;
   }
   if (chain.size() == 1) return chain[0];

@@ -8,7 +8,7 @@
 
 namespace quern::corpus {
 
-std::vector<std::string> filter_names();
+std::vector<std::string> filter_names();  // without those of plug-ins (filter_registry.h)
 // "none": an empty maker. `lists`: folder of word lists, for a filter that counts words.
 FilterMaker find_filter(const std::string& name, const std::string& lists = "");
 

@@ -13,10 +13,6 @@ namespace {
 
 constexpr size_t kFill = size_t{1} << 20;
 constexpr size_t kMaxRecordHead = size_t{64} << 10;
-constexpr size_t kMaxExamples = 8;
-
-constexpr const char* kProblemNames[kRecordProblems] = {"none",     "blank",    "bad_json", "no_text",
-                                                        "bad_utf8", "too_long", "not_text", "cut"};
 
 bool same_word(std::string_view a, std::string_view b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
@@ -41,8 +37,6 @@ std::string_view record_field(std::string_view head, std::string_view name) {
 }
 
 }  // namespace
-
-const char* record_problem_name(RecordProblem p) { return kProblemNames[static_cast<int>(p)]; }
 
 BlockReader::BlockReader(const Inputs& inputs, ReadPolicy policy, size_t block_bytes)
     : inputs_(inputs), policy_(policy), block_bytes_(block_bytes) {}
@@ -291,28 +285,6 @@ bool BlockReader::take_records(Block& block) {
   tail_at_ += n;
   block.rows.push_back(row(n == 0 ? RecordProblem::blank : RecordProblem::none, base, base + n));
   return true;
-}
-
-void ReadCounts::add(const ReadCounts& o) {
-  rows += o.rows, documents += o.documents, text_bytes += o.text_bytes, replaced += o.replaced;
-  for (int i = 0; i < kRecordProblems; ++i) problems[i] += o.problems[i];
-  for (const std::string& e : o.examples)
-    if (examples.size() < kMaxExamples) examples.push_back(e);
-}
-
-void ReadCounts::example(const InputFile& file, uint64_t row, const std::string& why) {
-  if (examples.size() < kMaxExamples) examples.push_back(fmt::format("{}:{}: {}", file.path.string(), row + 1, why));
-}
-
-Json ReadCounts::json() const {
-  Json j = Json::object();
-  j.set("rows", static_cast<int64_t>(rows)), j.set("documents", static_cast<int64_t>(documents));
-  j.set("text_bytes", static_cast<int64_t>(text_bytes)), j.set("utf8_replaced", static_cast<int64_t>(replaced));
-  for (int i = 1; i < kRecordProblems; ++i) j.set(kProblemNames[i], static_cast<int64_t>(problems[i]));
-  Json list = Json::array();
-  for (const std::string& e : examples) list.push(Json(e));
-  j.set("examples", std::move(list));
-  return j;
 }
 
 }  // namespace quern::corpus

@@ -40,10 +40,9 @@ DocumentReader::DocumentReader(const Inputs& inputs, std::vector<FieldMap> field
 }
 
 // False with the reason when the line is no document.
-bool DocumentReader::read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why,
-                                  RecordProblem& p) {
-  const FieldMap& f = fields_[file.source];
-  const std::vector<std::string>& names = names_[file.source];
+bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::string& why, RecordProblem& p) {
+  const FieldMap& f = fields_[d.source];
+  const std::vector<std::string>& names = names_[d.source];
   if (scratch_.size() < line.size()) scratch_.resize(line.size() * 2);
   p = RecordProblem::bad_json;
   if (const char* problem = read_json_line(line, names, members_, scratch_.data())) {
@@ -88,7 +87,7 @@ RecordProblem DocumentReader::bad(const Row& row, RecordProblem p, const std::st
 
 RecordProblem DocumentReader::document(const Block& block, const Row& row, DocumentView& d, ReadCounts& counts) {
   const InputFile& file = inputs_.files[row.file];
-  d.source = file.source;
+  d.source = inputs_.source_of(file, d.number);
   d.id = document_id(file.source, row.file, row.row);
   switch (row.problem) {
     case RecordProblem::none:
@@ -115,7 +114,7 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
   if (is_lines(file.form)) {
     std::string why;
     RecordProblem p = RecordProblem::none;
-    if (!read_members(file, sound, d, why, p)) return bad(row, p, why, counts);
+    if (!read_members(sound, d, why, p)) return bad(row, p, why, counts);
   } else {
     d.text = sound;
   }

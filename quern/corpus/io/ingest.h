@@ -68,8 +68,7 @@ class DocumentReader {
 
   const Inputs& inputs_;
   ReadPolicy policy_;
-  bool read_members(const InputFile& file, std::string_view line, DocumentView& d, std::string& why,
-                    RecordProblem& p);
+  bool read_members(std::string_view line, DocumentView& d, std::string& why, RecordProblem& p);
 
   std::vector<FieldMap> fields_;
   std::vector<std::vector<std::string>> names_;  // text, score, label, url: empty names match nothing

@@ -71,6 +71,14 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
 
 }  // namespace
 
+uint32_t Inputs::source_of(const InputFile& file, uint64_t number) const {
+  if (source_ends.empty()) return file.source;
+  const auto at = std::ranges::upper_bound(source_ends, number);
+  if (at == source_ends.end())
+    fail("{}: more rows than the {} of its sources", file.path.string(), source_ends.back());
+  return static_cast<uint32_t>(at - source_ends.begin());
+}
+
 uint64_t Inputs::bytes() const {
   uint64_t n = 0;
   for (const InputFile& f : files) n += f.bytes;

@@ -29,6 +29,9 @@ struct Inputs {
   std::vector<InputFile> files;
   std::vector<std::string> skipped;  // files in named folders whose ending says nothing
   std::vector<std::string> notes;    // what else is left out: columns of Parquet files
+  // Numbers of the rows behind each source's last, when files hold several sources in order; empty: a file holds one.
+  std::vector<uint64_t> source_ends = {};
+  uint32_t source_of(const InputFile& file, uint64_t number) const;
   uint64_t bytes() const;
   Json json() const;
 };

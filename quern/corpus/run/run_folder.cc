@@ -46,6 +46,8 @@ std::string run_identity(const Inputs& inputs, const std::string& what) {
   for (const InputFile& f : inputs.files)
     all += fmt::format("\n{} {} {} {}", inputs.sources[f.source], fs::absolute(f.path).string(), f.bytes,
                        fs::last_write_time(f.path).time_since_epoch().count());
+  if (!inputs.source_ends.empty())
+    all += fmt::format("\n{} {}", fmt::join(inputs.sources, " "), fmt::join(inputs.source_ends, " "));
   return fmt::format("{:016x}", content_hash(all).low);
 }
 

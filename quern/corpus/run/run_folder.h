@@ -26,7 +26,8 @@ class RunFolder {
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
-  const Json& state() const { return state_; }   // null: from the beginning
+  const Json& state() const { return state_; }  // null: from the beginning
+  std::string phase() const { return state_.is_null() ? "" : state_.at("phase").as_string("phase"); }
   bool discarded() const { return discarded_; }  // there was a state, of something else
   void save(Json state);
   const std::filesystem::path& folder() const { return folder_; }

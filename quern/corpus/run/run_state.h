@@ -29,6 +29,7 @@ requires(std::integral<T> || std::floating_point<T>) Json state_json(const T& v)
     return Json(static_cast<double>(v));
 }
 inline Json state_json(const std::string& v) { return Json(v); }
+inline Json state_json(const Json& v) { return v; }
 template <StateStruct T>
 Json state_json(const T& v);
 template <class A, class B>
@@ -60,6 +61,7 @@ requires(std::integral<T> || std::floating_point<T>) void read_state(const Json&
     v = static_cast<T>(j.as_double("state"));
 }
 inline void read_state(const Json& j, std::string& v) { v = j.as_string("state"); }
+inline void read_state(const Json& j, Json& v) { v = j; }
 template <StateStruct T>
 void read_state(const Json& j, T& v);
 template <class A, class B>

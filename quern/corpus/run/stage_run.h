@@ -37,7 +37,7 @@ class StageRun {
   }
   // The state that an earlier process left; null: none.
   const Json* state() const { return folder_.state().is_null() ? nullptr : &folder_.state(); }
-  std::string phase() const { return state() ? state()->at("phase").as_string("phase") : ""; }
+  std::string phase() const { return folder_.phase(); }
   const ResumeInfo& went_on() const { return went_on_; }
   std::filesystem::path file(const std::string& name) const { return folder_.file(name); }
 

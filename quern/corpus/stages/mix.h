@@ -13,11 +13,15 @@
 
 namespace quern::corpus {
 
+// As they are read, with all their members; or {"id", "source", "text"}, alike for all sources.
+enum class MixedLine { whole, text };
+
 struct MixConfig {
   std::vector<std::pair<std::string, double>> shares;  // of sources, in any unit; every source once
   uint64_t total_bytes = 0;  // of text; 0: as much as the source that is scarcest for its share gives in one reading
   double max_epochs = 0;     // a source that would be read more often is an Error; 0: no limit
   uint64_t seed = 1;
+  MixedLine line = MixedLine::whole;
   StageOutput to;
 };
 

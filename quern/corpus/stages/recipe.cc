@@ -8,6 +8,21 @@
 
 namespace quern::corpus {
 
+namespace {
+
+void check_later_stages(const CorpusRecipe& r, const std::string& file) {
+  for (const SourceRecipe& s : r.source) {
+    if (r.mix && !s.share) fail("{}: source '{}' has no share, which [mix] needs", file, s.name);
+    if (!r.mix && s.share) fail("{}: source '{}' has a share, but there is no [mix]", file, s.name);
+  }
+  if (r.mix && !(r.mix->megabytes >= 0)) fail("{}: [mix]: megabytes {}: expected 0 or more", file, r.mix->megabytes);
+  if (r.mix && r.mix->shard_mb < 1) fail("{}: [mix]: shard_mb {}: expected 1 or more", file, r.mix->shard_mb);
+  if (r.tokenize && r.tokenize->tokenizer.empty())
+    fail("{}: [tokenize]: tokenizer is missing: expected a folder with tokenizer.json", file);
+}
+
+}  // namespace
+
 CorpusRecipe CorpusRecipe::load(const std::filesystem::path& file) {
   CorpusRecipe r;
   from_json(read_toml(file), r, file.string(), true);
@@ -22,6 +37,9 @@ CorpusRecipe CorpusRecipe::load(const std::filesystem::path& file) {
   }
   if (!r.lists.empty() && std::filesystem::path(r.lists).is_relative())
     r.lists = (file.parent_path() / r.lists).lexically_normal().string();
+  if (r.tokenize && !r.tokenize->tokenizer.empty() && std::filesystem::path(r.tokenize->tokenizer).is_relative())
+    r.tokenize->tokenizer = (file.parent_path() / r.tokenize->tokenizer).lexically_normal().string();
+  check_later_stages(r, file.string());
   r.config();  // names that are none are told before anything is read
   return r;
 }

@@ -1,5 +1,5 @@
-// Corpus recipe: sources in rank order, each with its fields, filter and label; deduplication; output. TOML, one table
-// per heading; an unknown key is an Error with the nearest name. Relative paths start from the recipe's folder.
+// Corpus recipe: sources in rank order, each with its fields, filter and label; deduplication; output; and, when their
+// tables are there, mixture and token shards (build.h). TOML, one table per heading; an unknown key is an Error with the nearest name. Relative paths start from the recipe's folder.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -15,6 +15,7 @@ struct SourceRecipe {
                     label_equals;
   std::vector<std::string> paths;
   double label_at_least = 0;
+  std::optional<double> share;
   template <class V>
   void visit(V& v) {
     v("name", name, "of the source; sources rank in the order they stand in");
@@ -27,6 +28,7 @@ struct SourceRecipe {
     v("label_field", label_field, "member that says whether a document may be in the corpus");
     v("label_equals", label_equals, "what the label has to be");
     v("label_at_least", label_at_least, "or how large");
+    v("share", share, "proportion of the source in the mixture, relative to the others");
   }
 };
 
@@ -76,12 +78,36 @@ struct WriteRecipe {
   }
 };
 
+struct MixRecipe {
+  double megabytes = 0, max_epochs = 0;
+  int64_t seed = 1, shard_mb = 256;
+  template <class V>
+  void visit(V& v) {
+    v("megabytes", megabytes, "total text in MB (10^6 bytes); 0: as much as fits without repeating a source");
+    v("max_epochs", max_epochs, "fail if a source would be repeated more than so many times; 0: no limit");
+    v("seed", seed, "of the choice and order of documents");
+    v("shard_mb", shard_mb, "of text in one file");
+  }
+};
+
+struct TokenizeRecipe {
+  std::string tokenizer;
+  bool end_token = true;
+  template <class V>
+  void visit(V& v) {
+    v("tokenizer", tokenizer, "folder with tokenizer.json");
+    v("end_token", end_token, "end token after every document");
+  }
+};
+
 struct CorpusRecipe {
   std::string title, lists;
   std::vector<SourceRecipe> source;
   ReadRecipe read;
   DedupRecipe dedup;
   WriteRecipe write;
+  std::optional<MixRecipe> mix;
+  std::optional<TokenizeRecipe> tokenize;
   template <class V>
   void visit(V& v) {
     v("title", title, "a line about it");
@@ -90,6 +116,8 @@ struct CorpusRecipe {
     v("source", source, "");
     v("dedup", dedup, "");
     v("write", write, "");
+    v("mix", mix, "mixture of the kept documents, by the sources' shares");
+    v("tokenize", tokenize, "token shards for training");
   }
 
   static CorpusRecipe load(const std::filesystem::path& file);

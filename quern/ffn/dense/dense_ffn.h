@@ -16,7 +16,7 @@ struct DenseConfig {
     v("width", width, "width of the residual stream");
     v("hidden", hidden, "inner width");
     v("gated", gated, "gate and up projections (SwiGLU, GEGLU), or one");
-    v("bias", bias, "biases");
+    v("bias", bias, "add biases");
   }
 };
 

@@ -163,17 +163,7 @@ Var MoeFfn::skipped(Tape& tape, const Var& y_TD, const Var& x_TD, const Routing&
 namespace ffn {
 void register_moe(Registry& r) {
   r.ffns.add("moe", [](const Json& j) -> std::unique_ptr<Ffn> {
-    struct Config {
-      int64_t width = 0, hidden = 0, n_experts = 0, top_k = 1, router_width = 0;
-      bool depth_average = true, renormalize = false;
-      std::string router = "linear", skip = "zero";
-      void visit(ConfigReader& v) {
-        v("width", width), v("hidden", hidden), v("n_experts", n_experts), v("top_k", top_k),
-            v("router_width", router_width);
-        v("depth_average", depth_average), v("renormalise", renormalize, "", aka("renormalize")), v("router", router),
-            v("skip", skip);
-      }
-    } c;
+    MoeConfig c;
     from_json(j, c, "ffn moe", true);
     if (c.router == "linear")
       return std::make_unique<MoeFfn>(std::make_unique<LinearRouter>(c.width, c.n_experts, c.top_k, c.renormalize),

@@ -3,15 +3,36 @@
 //   y_t = Σ_s w[t,s]·(act(x·Wgᵀ) ⊙ (x·Wuᵀ))·Wdᵀ of expert e[t,s]
 // A skipped token gets zero, or its weight times its input. Cost per token: 3·D·F multiply-adds per chosen expert.
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "quern/base/setting.h"
 #include "quern/comm/communicator.h"
 #include "quern/ffn/moe/router.h"
 #include "quern/kernels/activation/activation.h"
 #include "quern/kernels/gemm/gemm.h"
 
 namespace quern {
+
+struct MoeConfig {
+  int64_t width = 0, hidden = 0, n_experts = 0, top_k = 1, router_width = 0;
+  bool depth_average = true, renormalize = false;
+  std::string router = "linear", skip = "zero";
+  template <class V>
+  void visit(V& v) {
+    v("width", width, "width of the residual stream");
+    v("hidden", hidden, "inner width of an expert");
+    v("n_experts", n_experts, "number of experts");
+    v("top_k", top_k, "experts per token");
+    v("router_width", router_width, "width of the router's MLP");
+    v("depth_average", depth_average, "average the router's input over depth");
+    v("renormalise", renormalize, "renormalize the weights of the chosen experts to sum to 1", aka("renormalize"));
+    v("router", router, "linear or zaya (an MLP)");
+    v("skip", skip, "output for a token routed to no expert: zero or identity");
+  }
+};
 
 class MoeFfn : public Ffn {
  public:

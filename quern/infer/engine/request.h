@@ -30,6 +30,16 @@ struct GenerateOptions {
   std::shared_ptr<const ConstraintSource> constraint = {};  // constrained decoding
   // Speculative decoding; by default as the engine's options say. The output is unchanged up to rounding.
   std::optional<SpeculationOptions> speculate = {};
+  template <class V>
+  void visit(V& v) {
+    v("max_tokens", max_tokens, "maximum number of tokens to generate",
+      {.flag = "-n,--max-tokens", .old_flags = "--tokens", .in_request = false});
+    sampling.visit(v);
+    v("stop", stop, "stop sequence: ends the output and is not printed; repeatable",
+      {.max_items = 16, .max_bytes = 1024});
+    v("top_logprobs", top_logprobs, "report the N most likely tokens of every position",
+      {.flag = "--logprobs", .range = Bounds::at_least(0), .in_request = false});
+  }
 };
 
 struct Emitted {

@@ -26,6 +26,9 @@ struct Sequence {
   Request r;
   std::vector<int32_t> tokens;  // prompt and output
   int64_t prompt = 0;
+  int64_t max_length = 0;                           // prompt and output at their longest
+  int64_t max_rows = 0;                             // of its KV cache then; with shards, those of this rank
+  int64_t state_bytes = 0;                          // memory its state needs then
   SequenceState state;                              // after the first state.length() of them
   std::map<int64_t, SnapshotKind> snapshot_points;  // positions in the prompt to take snapshots at
   Sampler sampler;
@@ -33,19 +36,21 @@ struct Sequence {
   std::optional<ConstrainedSampler> constrained;  // from the first token sampled under a constraint on
   std::optional<Speculation> ahead;               // with speculative decoding
   Generated out;
-  Clock::time_point started, first_token;
+  Clock::time_point started, first_token, ended;
   bool alone = false;  // a step with it failed: it runs alone until one succeeds
 
-  explicit Sequence(int64_t i, Request request)
-      : id(i),
-        r(std::move(request)),
+  Sequence(Request request, int64_t max_positions)
+      : r(std::move(request)),
         tokens(r.prompt),
         prompt(static_cast<int64_t>(tokens.size())),
+        max_length(std::min(prompt + r.options.max_tokens, max_positions)),
+        max_rows(max_length),
         sampler(r.options.sampling) {
     sampler.accept_prompt(tokens);
     out.prompt_tokens = prompt;
   }
   int64_t fed() const { return state.length(); }
+  SpeculationOptions speculation() const { return r.options.speculate.value_or(SpeculationOptions{}); }
   bool samples_freely() const {  // the next token depends on its sampler only
     return !r.options.constraint && out.tokens.size() >= r.options.forced.size() && r.options.max_tokens > 0;
   }

@@ -12,15 +12,6 @@
 namespace quern {
 namespace {
 
-constexpr std::pair<const char*, SampleStep> kSteps[] = {{"penalties", SampleStep::penalties},
-                                                         {"dry", SampleStep::dry},
-                                                         {"temperature", SampleStep::temperature},
-                                                         {"top_n_sigma", SampleStep::top_n_sigma},
-                                                         {"top_k", SampleStep::top_k},
-                                                         {"typical_p", SampleStep::typical_p},
-                                                         {"top_p", SampleStep::top_p},
-                                                         {"min_p", SampleStep::min_p},
-                                                         {"xtc", SampleStep::xtc}};
 constexpr float kBanned = -1e29f;  // and below: nobody meant this as a logit
 
 // Candidates less likely than e^-30 of the likeliest (a vocabulary of them is below 1e-7) are never drawn.
@@ -64,53 +55,6 @@ double log_sum_exp(std::span<const float> logits) {
 }
 
 }  // namespace
-
-std::vector<SampleStep> sample_order(const std::vector<std::string>& names) {
-  std::vector<SampleStep> order;
-  for (const std::string& name : names) {
-    const std::string word = name == "typ_p" ? "typical_p" : name;
-    auto it = std::find_if(std::begin(kSteps), std::end(kSteps), [&](const auto& s) { return word == s.first; });
-    if (it == std::end(kSteps)) {
-      std::string all;
-      for (const auto& s : kSteps) all += (all.empty() ? "" : ", ") + std::string(s.first);
-      fail("sampling order: unknown step '{}', expected {}", name, all);
-    }
-    if (std::find(order.begin(), order.end(), it->second) != order.end())
-      fail("sampling order: '{}' is listed twice; list every step once", name);
-    order.push_back(it->second);
-  }
-  return order;
-}
-
-std::vector<SampleStep> parse_sample_order(const std::string& text) {
-  std::vector<std::string> names;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    names.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return sample_order(names);
-}
-
-void check(const SamplingOptions& o) {
-  if (!(o.temperature >= 0)) fail("temperature {}: expected 0 (greedy) or more", o.temperature);
-  if (o.top_k < 0) fail("top_k {}: expected 0 (off) or more", o.top_k);
-  if (!(o.top_p > 0 && o.top_p <= 1)) fail("top_p {}: expected a number in (0, 1]", o.top_p);
-  if (!(o.min_p >= 0 && o.min_p <= 1)) fail("min_p {}: expected a number in [0, 1]", o.min_p);
-  if (!(o.typical_p > 0 && o.typical_p <= 1)) fail("typical_p {}: expected a number in (0, 1]", o.typical_p);
-  if (!(o.xtc_probability >= 0 && o.xtc_probability <= 1))
-    fail("xtc_probability {}: expected a number in [0, 1]", o.xtc_probability);
-  if (!(o.xtc_threshold > 0 && o.xtc_threshold <= 1))
-    fail("xtc_threshold {}: expected a number in (0, 1]", o.xtc_threshold);
-  if (!std::isfinite(o.top_n_sigma)) fail("top_n_sigma {}: expected a number; 0 is off", o.top_n_sigma);
-  check(o.dry);
-  if (!(o.repetition_penalty > 0)) fail("repetition_penalty {}: expected more than 0", o.repetition_penalty);
-  if (!std::isfinite(o.presence_penalty) || !std::isfinite(o.frequency_penalty))
-    fail("presence_penalty and frequency_penalty: expected finite numbers");
-  for (const auto& [token, bias] : o.logit_bias)
-    if (token < 0 || std::isnan(bias))
-      fail("logit bias {} for token {}: expected a number for an id ≥ 0", bias, token);
-}
 
 Sampler::Sampler(SamplingOptions o) : o_(std::move(o)) {
   check(o_);

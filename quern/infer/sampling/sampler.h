@@ -17,38 +17,13 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "quern/infer/options/sampling_options.h"
 #include "quern/infer/sampling/sampler_dry.h"
 
 namespace quern {
-
-enum class SampleStep { penalties, dry, temperature, top_n_sigma, top_k, typical_p, top_p, min_p, xtc };
-// By their names (typical_p is typ_p, too); throws Error naming a word it does not know, or finds twice.
-std::vector<SampleStep> sample_order(const std::vector<std::string>& names);
-std::vector<SampleStep> parse_sample_order(const std::string& text);  // with commas between
-
-struct SamplingOptions {
-  double temperature = 1;
-  int64_t top_k = 0;  // 0 = off
-  double top_p = 1;   // 1 = off
-  double min_p = 0;   // 0 = off
-  uint64_t seed = 0;
-  double repetition_penalty = 1;                            // 1 = off
-  double presence_penalty = 0, frequency_penalty = 0;       // 0 = off
-  std::vector<std::pair<int32_t, double>> logit_bias = {};  // added to the logit; −100 bans, in effect
-  std::vector<SampleStep> order = {SampleStep::penalties,   SampleStep::dry,   SampleStep::temperature,
-                                   SampleStep::top_n_sigma, SampleStep::top_k, SampleStep::typical_p,
-                                   SampleStep::top_p,       SampleStep::min_p, SampleStep::xtc};
-  double typical_p = 1;                             // 1 = off
-  double xtc_probability = 0, xtc_threshold = 0.1;  // probability 0 = off
-  double top_n_sigma = 0;                           // 0 or less = off
-  DryOptions dry = {};
-};
-void check(const SamplingOptions& o);  // throws Error naming the field
 
 struct TokenLogprob {
   int32_t token = 0;

@@ -14,15 +14,6 @@ constexpr std::ptrdiff_t kMaxPlaces = 2048;  // of one token that are followed, 
 
 }  // namespace
 
-void check(const DryOptions& o) {
-  if (!(o.multiplier >= 0 && o.multiplier <= 1e4)) fail("dry_multiplier {}: expected 0 (off) to 10000", o.multiplier);
-  if (!(o.base >= 1 && o.base <= 1e4)) fail("dry_base {}: expected 1 to 10000", o.base);
-  if (o.allowed_length < 1) fail("dry_allowed_length {}: expected at least 1", o.allowed_length);
-  if (o.last_n < -1) fail("dry_penalty_last_n {}: expected -1 (all), 0 (off) or more", o.last_n);
-  for (const std::string& b : o.breakers)
-    if (b.empty()) fail("dry_sequence_breakers: found an empty text, expected at least one character");
-}
-
 // Whether a breaker ends within this token's text; it may have begun in those before.
 bool DryPenalties::breaks(int32_t token) {
   if (!o_.text || o_.breakers.empty()) return false;

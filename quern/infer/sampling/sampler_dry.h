@@ -8,24 +8,14 @@
 // as many operations as the newest token and the one before it occur (among the newest 2048 positions).
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-namespace quern {
+#include "quern/infer/options/sampling_options.h"
 
-struct DryOptions {
-  double multiplier = 0;  // 0 = off
-  double base = 1.75;
-  int64_t allowed_length = 2;
-  int64_t last_n = -1;  // of prompt and answer, how many newest tokens are looked at; -1 = all, 0 = off
-  std::vector<std::string> breakers = {"\n", ":", "\"", "*"};
-  std::function<std::string(int32_t)> text = {};  // of a token; without it nothing breaks
-  bool on() const { return multiplier != 0 && last_n != 0; }
-};
-void check(const DryOptions& o);  // throws Error naming the flag
+namespace quern {
 
 class DryPenalties {
  public:

@@ -21,9 +21,9 @@ struct AttentionConfig {
     v("n_head", n_head, "query heads");
     v("n_head_kv", n_head_kv, "key/value heads");
     v("head_dim", head_dim, "size of a head");
-    v("rotary_dims", rotary_dims, "dims of a head that turn with the position; 0 = none");
+    v("rotary_dims", rotary_dims, "dimensions of a head with rotary position embedding; 0 is none");
     v("rope_theta", rope.theta, "base of the rotary frequencies");
-    v("window", window, "keys a query sees, itself included; 0 = all");
+    v("window", window, "keys a query attends to, itself included; 0 is all");
     v("qkv_bias", qkv_bias, "biases of the q, k, v projections");
     v("o_bias", o_bias, "bias of the output projection");
     v("qk_norm", qk_norm, "RMS norm of each query and key head");

@@ -34,11 +34,11 @@ struct CcaConfig {
     v("n_head", n_head, "latent query heads");
     v("n_head_kv", n_head_kv, "latent key/value heads");
     v("head_dim", head_dim, "size of a head");
-    v("time0", time0, "taps of the depthwise convolution; 0 = without");
-    v("time1", time1, "taps of the grouped convolution; 0 = without");
-    v("rotary_dims", rotary_dims, "dims of a head that turn with the position; 0 = none");
+    v("time0", time0, "taps of the depthwise convolution; 0 is none");
+    v("time1", time1, "taps of the grouped convolution; 0 is none");
+    v("rotary_dims", rotary_dims, "dimensions of a head with rotary position embedding; 0 is none");
     v("rope_theta", rope.theta, "base of the rotary frequencies");
-    v("window", window, "keys a query sees, itself included; 0 = all");
+    v("window", window, "keys a query attends to, itself included; 0 is all");
     v("value_delay", value_delay, "half of the values from the token before");
     v("qk_mean", qk_mean, "add the mean of queries and keys before the convolutions");
   }

@@ -17,12 +17,12 @@ struct GatedDeltaConfig {
   template <class V>
   void visit(V& v) {
     v("width", width, "width of the residual stream");
-    v("n_head", n_head, "heads");
-    v("head_dim", head_dim, "size of a head; its memory is a square of it");
-    v("taps", taps, "taps of the short convolution; 0 = none");
-    v("decay", decay, "the memory fades at a rate of each token's own");
-    v("gate", gate, "outputs are gated");
-    v("key_shift", key_shift, "keys that hold a learnt share of the token before");
+    v("n_head", n_head, "number of heads");
+    v("head_dim", head_dim, "size of a head; its memory is a square matrix of that size");
+    v("taps", taps, "taps of the short convolution; 0 is none");
+    v("decay", decay, "the memory decays at a rate that depends on the token");
+    v("gate", gate, "gate the outputs");
+    v("key_shift", key_shift, "keys that hold a learned share of the token before");
     v("norm_eps", norm_eps, "epsilon of the output norm");
   }
 };

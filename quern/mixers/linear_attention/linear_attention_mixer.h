@@ -15,10 +15,10 @@ struct LinearAttentionConfig {
   template <class V>
   void visit(V& v) {
     v("width", width, "width of the residual stream");
-    v("n_head", n_head, "heads");
-    v("head_dim", head_dim, "size of a head; its memory is a square of it");
-    v("key_shift", key_shift, "keys that hold a learnt share of the token before");
-    v("unit", unit, "queries and keys are unit vectors; else they are taken as they come");
+    v("n_head", n_head, "number of heads");
+    v("head_dim", head_dim, "size of a head; its memory is a square matrix of that size");
+    v("key_shift", key_shift, "keys that hold a learned share of the token before");
+    v("unit", unit, "normalize queries and keys to unit length");
     v("norm_eps", norm_eps, "epsilon of the output norm");
   }
 };

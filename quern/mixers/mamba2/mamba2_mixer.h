@@ -22,15 +22,15 @@ struct Mamba2Config {
   template <class V>
   void visit(V& v) {
     v("width", width, "width of the residual stream");
-    v("n_head", n_head, "heads");
+    v("n_head", n_head, "number of heads");
     v("head_dim", head_dim, "channels of a head");
     v("n_state", n_state, "states of a channel");
-    v("n_group", n_group, "groups of heads that share B and C, each normed apart");
+    v("n_group", n_group, "groups of heads that share B and C, each normalized separately");
     v("taps", taps, "taps of the convolution");
     v("conv_bias", conv_bias, "bias of the convolution");
     v("proj_bias", proj_bias, "biases of the projections");
     v("norm_eps", norm_eps, "epsilon of the gated norm");
-    v("dt_min", dt_min, "floor under the time step; 0 = none");
+    v("dt_min", dt_min, "lower bound of the time step; 0 is none");
   }
 };
 

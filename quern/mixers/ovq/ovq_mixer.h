@@ -20,17 +20,17 @@ struct OvqConfig {
   template <class V>
   void visit(V& v) {
     v("width", width, "width of the residual stream");
-    v("n_head", n_head, "heads, each with a dictionary");
+    v("n_head", n_head, "number of heads, each with a dictionary");
     v("head_dim", head_dim, "size of a head");
-    v("rows", rows, "most rows of a dictionary; may change after training");
+    v("rows", rows, "maximum rows of a dictionary; may change after training");
     v("chunk", chunk, "tokens between two writes");
-    v("growth", growth, "how many rows live after t tokens: plateau, greedy or linear");
+    v("growth", growth, "number of rows in use after t tokens: plateau, greedy or linear");
     v("horizon", horizon, "tokens after which linear growth has all rows");
-    v("key_shift", key_shift, "keys that hold a learnt share of the token before");
-    v("spread", spread, "tokens least like the rows open new ones; false: tokens drawn at random");
-    v("count_bias", count_bias, "logits hold the logarithm of a row's count");
-    v("normalise", normalize, "the dictionary's keys are read as unit vectors", aka("normalize"));
-    v("delta_values", delta_values, "values move by what their readout lacked");
+    v("key_shift", key_shift, "keys that hold a learned share of the token before");
+    v("spread", spread, "the tokens least similar to the rows become new ones; false: random tokens");
+    v("count_bias", count_bias, "add the logarithm of a row's count to its logit");
+    v("normalise", normalize, "normalize the dictionary's keys to unit length", aka("normalize"));
+    v("delta_values", delta_values, "delta rule: values change by the error of their readout");
   }
   OvqOptions options() const;  // throws Error naming the field
 };

@@ -17,12 +17,12 @@ struct VqAttentionConfig {
   template <class V>
   void visit(V& v) {
     v("width", width, "width of the residual stream");
-    v("n_head", n_head, "heads, each with a codebook");
+    v("n_head", n_head, "number of heads, each with a codebook");
     v("head_dim", head_dim, "size of a head");
     v("codes", codes, "codes of a codebook");
     v("chunk", chunk, "tokens between two writes");
-    v("commit", commit, "weight of the keys' distance to their codes in the loss");
-    v("key_shift", key_shift, "keys that hold a learnt share of the token before");
+    v("commit", commit, "weight of the commitment loss (distance of keys to their codes)");
+    v("key_shift", key_shift, "keys that hold a learned share of the token before");
   }
 };
 

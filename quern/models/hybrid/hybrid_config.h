@@ -24,16 +24,16 @@ struct HybridConfig {
 
   template <class V>
   void visit(V& v) {
-    v("model_type", model_type, "hybrid");
+    v("model_type", model_type, "family: hybrid");
     v("vocab_size", vocab_size, "rows of the embedding and the head");
     v("hidden_size", hidden_size, "width of the residual stream");
     v("intermediate_size", intermediate_size, "inner width of the feed-forward");
-    v("max_position_embeddings", max_position_embeddings, "longest context");
+    v("max_position_embeddings", max_position_embeddings, "maximum context length");
     v("rms_norm_eps", rms_norm_eps, "epsilon of the norms");
     v("hidden_act", hidden_act, "activation of the feed-forward");
     v("gated", gated, "feed-forward with a gate, or one projection alone");
     v("tie_word_embeddings", tie_word_embeddings, "the head is the embedding");
-    v("mixers", mixers, "mixers by name: {type, and what the type asks for}");
+    v("mixers", mixers, "mixers by name: `{type, …}` with the keys of that type");
     v("layers", layers, "name of each layer's mixer");
   }
 

@@ -25,24 +25,24 @@ struct LlamaConfig {
 
   template <class V>
   void visit(V& v) {
-    v("model_type", model_type, "llama, mistral, qwen2 or qwen3");
+    v("model_type", model_type, "family: llama, mistral, qwen2 or qwen3");
     v("vocab_size", vocab_size, "rows of the embedding and the head");
     v("hidden_size", hidden_size, "width of the residual stream");
     v("intermediate_size", intermediate_size, "inner width of the gated feed-forward");
-    v("num_hidden_layers", num_hidden_layers, "blocks");
+    v("num_hidden_layers", num_hidden_layers, "number of blocks");
     v("num_attention_heads", num_attention_heads, "query heads");
     v("num_key_value_heads", num_key_value_heads, "key/value heads (query heads if absent)");
     v("head_dim", head_dim, "size of a head (hidden_size / heads if absent)");
-    v("max_position_embeddings", max_position_embeddings, "longest context");
+    v("max_position_embeddings", max_position_embeddings, "maximum context length");
     v("rms_norm_eps", rms_norm_eps, "epsilon of the norms");
-    v("hidden_act", hidden_act, "gate activation");
+    v("hidden_act", hidden_act, "activation of the gate");
     v("tie_word_embeddings", tie_word_embeddings, "the head is the embedding");
     v("mlp_bias", mlp_bias, "biases in the feed-forward");
     v("attention_bias", attention_bias, "biases in the attention projections");
     v("use_sliding_window", use_sliding_window, "qwen2: whether sliding_window counts");
-    v("sliding_window", sliding_window, "keys a sliding block sees, the current one included");
-    v("max_window_layers", max_window_layers, "qwen2: blocks below this one see everything");
-    v("layer_types", layer_types, "full_attention or sliding_attention, one a block");
+    v("sliding_window", sliding_window, "keys a sliding-window block attends to, the current one included");
+    v("max_window_layers", max_window_layers, "qwen2: blocks below this one use full attention");
+    v("layer_types", layer_types, "full_attention or sliding_attention, one per block");
   }
 
   static LlamaConfig from_hf(const Json& j);

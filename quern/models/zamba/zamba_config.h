@@ -29,7 +29,7 @@ struct ZambaConfig {
     v("num_hidden_layers", num_hidden_layers, "Mamba layers, the hybrid ones included");
     v("num_attention_heads", num_attention_heads, "query heads of the shared attention");
     v("num_key_value_heads", num_key_value_heads, "key/value heads of the shared attention");
-    v("max_position_embeddings", max_position_embeddings, "longest context");
+    v("max_position_embeddings", max_position_embeddings, "maximum context length");
     v("attention_hidden_size", attention_hidden_size, "width of the concatenation, twice hidden_size");
     v("attention_head_dim", attention_head_dim, "size of an attention head");
     v("mamba_dt_rank", mamba_dt_rank, "rank of the time step projection (hidden_size / 16 if absent)");
@@ -38,14 +38,14 @@ struct ZambaConfig {
     v("mamba_expand", mamba_expand, "inner channels over hidden_size");
     v("n_mamba_heads", n_mamba_heads, "parts of the inner channels with B, C and time steps of their own");
     v("attn_layer_period", attn_layer_period, "layers between invocations of the shared block");
-    v("attn_layer_offset", attn_layer_offset, "where in a period the invocation is");
+    v("attn_layer_offset", attn_layer_offset, "position of the invocation in a period");
     v("mamba_conv_bias", mamba_conv_bias, "bias of the convolution");
     v("mamba_proj_bias", mamba_proj_bias, "biases of the Mamba projections");
     v("tie_word_embeddings", tie_word_embeddings, "the head is the embedding");
-    v("hidden_act", hidden_act, "gate activation of the shared feed-forward");
+    v("hidden_act", hidden_act, "activation of the gate of the shared feed-forward");
     v("hidden_mamba_act", hidden_mamba_act, "activation of the convolution and the gate");
     v("rms_norm_eps", rms_norm_eps, "epsilon of the norms");
-    v("layers_block_type", layers_block_type, "mamba or hybrid, one a layer");
+    v("layers_block_type", layers_block_type, "mamba or hybrid, one per layer");
   }
 
   static ZambaConfig from_hf(const Json& j);

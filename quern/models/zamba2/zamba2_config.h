@@ -28,13 +28,13 @@ struct Zamba2Config {
     v("vocab_size", vocab_size, "rows of the embedding and the head");
     v("hidden_size", hidden_size, "width of the residual stream");
     v("num_hidden_layers", num_hidden_layers, "Mamba layers, the hybrid ones included");
-    v("max_position_embeddings", max_position_embeddings, "longest context");
+    v("max_position_embeddings", max_position_embeddings, "maximum context length");
     v("intermediate_size", intermediate_size, "inner width of the shared feed-forward (4·hidden_size if absent)");
     v("num_key_value_heads", num_key_value_heads, "key/value heads of the shared attention");
     v("n_mamba_heads", n_mamba_heads, "heads of a Mamba layer");
     v("mamba_headdim", mamba_headdim, "channels of a Mamba head");
     v("attention_head_dim", attention_head_dim, "size of an attention head, twice hidden_size over heads");
-    v("layers_block_type", layers_block_type, "mamba or hybrid, one a layer");
+    v("layers_block_type", layers_block_type, "mamba or hybrid, one per layer");
     v("mamba_d_state", mamba_d_state, "states of a channel");
     v("mamba_d_conv", mamba_d_conv, "taps of the convolution");
     v("mamba_expand", mamba_expand, "inner channels over hidden_size");
@@ -46,12 +46,12 @@ struct Zamba2Config {
     v("add_bias_linear", add_bias_linear, "biases in the Mamba and feed-forward projections");
     v("tie_word_embeddings", tie_word_embeddings, "the head is the embedding");
     v("use_shared_attention_adapter", use_shared_attention_adapter, "adapters on queries, keys and values too");
-    v("use_mem_rope", use_mem_rope, "rotary positions in the shared attention");
-    v("use_long_context", use_long_context, "stretched rotary positions and a context of 16384");
+    v("use_mem_rope", use_mem_rope, "rotary position embedding in the shared attention");
+    v("use_long_context", use_long_context, "scaled rotary position embedding and a context of 16384");
     v("rms_norm_eps", rms_norm_eps, "epsilon of the norms");
     v("rope_theta", rope_theta, "base of the rotary frequencies");
-    v("hidden_act", hidden_act, "gate activation of the shared feed-forward");
-    v("quern_time_step_floor", time_step_floor, "floor under the time step; 0 = none");
+    v("hidden_act", hidden_act, "activation of the gate of the shared feed-forward");
+    v("quern_time_step_floor", time_step_floor, "lower bound of the time step; 0 is none");
   }
 
   static Zamba2Config from_hf(const Json& j);

@@ -14,7 +14,7 @@ struct AdamWOptions {
     v("beta1", beta1, "decay of the first moment");
     v("beta2", beta2, "decay of the second moment");
     v("eps", eps, "added to the root of the second moment");
-    v("weight_decay", weight_decay, "times the learning rate: what a weight loses every step");
+    v("weight_decay", weight_decay, "decoupled weight decay, times the learning rate");
   }
 };
 

@@ -13,7 +13,7 @@ struct BalanceOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   template <class V>
   void visit(V& v) {
-    v("lr", lr, "step of the biases, whatever the schedule says");
+    v("lr", lr, "learning rate of the biases; the schedule does not change it");
     v("beta1", beta1, "decay of the first moment");
     v("beta2", beta2, "decay of the second moment");
     v("eps", eps, "added to the root of the second moment");

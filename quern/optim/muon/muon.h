@@ -18,15 +18,16 @@ struct MuonOptions {
   std::string dtype = "bf16", scale = "rms", coefficients = "minimax";
   template <class V>
   void visit(V& v) {
-    v("momentum", momentum, "0: no buffer, the gradient itself is orthogonalised");
-    v("weight_decay", weight_decay, "times the learning rate: what a weight loses every step");
-    v("nesterov", nesterov, "look one step ahead of the momentum");
-    v("split_fused", split_fused, "orthogonalise fused parts (gate, up) by themselves");
+    v("momentum", momentum, "momentum; 0: no buffer, the gradient itself is orthogonalized");
+    v("weight_decay", weight_decay, "decoupled weight decay, times the learning rate");
+    v("nesterov", nesterov, "Nesterov momentum");
+    v("split_fused", split_fused, "orthogonalize the parts of fused matrices (gate, up) separately");
     v("steps", steps, "Newton-Schulz iterations; 0: 6, or 5 with the published coefficients");
-    v("dtype", dtype, "of their products: bf16 or f32");
+    v("dtype", dtype, "type of the Newton-Schulz matrix multiplications: bf16 or f32");
     v("coefficients", coefficients,
-      "minimax: singular values end in [0.7, 1.2]; published: 3.4445, -4.775, 2.0315 at every step, a wider band");
-    v("scale", scale, "rms: 0.2·√max(rows, columns); jordan: √max(1, rows/columns)");
+      "Newton-Schulz coefficients: minimax: singular values end in [0.7, 1.2]; published: 3.4445, -4.775, 2.0315 at "
+      "every step, a wider band");
+    v("scale", scale, "scale of the update: rms: 0.2·√max(rows, columns); jordan: √max(1, rows/columns)");
   }
 };
 

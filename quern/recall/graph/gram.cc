@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "quern/base/disjoint_sets.h"
 #include "quern/base/threads.h"
-#include "quern/recall/graph/disjoint_sets.h"
 #include "quern/recall/graph/gram_edges.h"
 
 namespace quern {

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <optional>
 
+#include "quern/serve/api/reply.h"
 #include "quern/serve/chat/chat_request.h"
 #include "quern/serve/chat/chat_turn.h"
 #include "quern/serve/chat/reasoning_split.h"
 #include "quern/serve/wire/api_error.h"
-#include "quern/serve/wire/wire.h"
 
 namespace quern {
 namespace {
@@ -42,22 +42,21 @@ Json texts_json(const std::vector<std::string>& texts) {
   return list;
 }
 
-class Reply {
+class ChatReply final : public Reply {
  public:
-  Reply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
-      : m_(m), e_(e), found_(found), r_(std::move(r)), id_(new_id("chatcmpl-")), created_(unix_time()) {}
+  ChatReply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
+      : Reply(m, e, "chatcmpl-"), found_(found), r_(std::move(r)) {}
 
-  std::optional<std::string> run() {
+ private:
+  void go() override {
     if (!r_.plan)
       decode();
     else if (r_.n == 1)
       think();
     else
       bad_field("n", "one choice when thinking by a plan");
-    return e_.gone() ? std::nullopt : said_;
   }
 
- private:
   void decode() {
     ChatTurn turn(m_, r_, e_);
     logprobs_.assign(static_cast<size_t>(r_.n), Json::array());
@@ -69,11 +68,6 @@ class Reply {
     if (turn.follow(nullptr, {.part = keep, .done = {}})) answer(turn);
   }
 
-  Json envelope(const char* object) const {
-    Json j = Json::object();
-    j.set("id", id_), j.set("object", object), j.set("created", created_), j.set("model", m_.id);
-    return j;
-  }
   bool send(Json choice) {
     Json j = envelope("chat.completion.chunk"), list = Json::array();
     list.push(std::move(choice));
@@ -192,15 +186,16 @@ class Reply {
       late = late || (limit > 0 && took.count() >= limit);
       return !late && !e_.gone();
     };
-    const ThinkResult t = m_.host->think(
-        m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options, alive,
-        [&](const ThinkEvent& ev) {
-          if (!stream_) return;
-          Json j = envelope("chat.completion.chunk");
-          j.set("choices", Json::array()), j.set("x_think", event_json(ev));
-          stream_->send(j);
-        },
-        e_.id);
+    const ThinkResult t = m_.host->think({m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options},
+                                         {.alive = alive,
+                                          .on_event =
+                                              [&](const ThinkEvent& ev) {
+                                                if (!stream_) return;
+                                                Json j = envelope("chat.completion.chunk");
+                                                j.set("choices", Json::array()), j.set("x_think", event_json(ev));
+                                                stream_->send(j);
+                                              },
+                                          .id = e_.id});
     if (e_.gone()) return stream_ ? stream_->end() : void();
     std::optional<ApiError> error;
     for (const Candidate& c : t.candidates)
@@ -236,22 +231,16 @@ class Reply {
     close_stream();
   }
 
-  ServedModel& m_;
-  Exchange& e_;
   const Grounded& found_;
   ChatRequest r_;
-  std::string id_;
-  int64_t created_;
   std::vector<Json> logprobs_;  // of each choice, when they are not streamed
-  std::optional<EventStream> stream_;
   Usage usage_;
-  std::optional<std::string> said_;  // once it is whole
 };
 
 }  // namespace
 
 std::optional<std::string> chat_completions(ServedModel& m, Exchange& e, const Grounded& g, const std::string& plan) {
-  return Reply(m, e, g, read_chat_request(m, g.body, plan)).run();
+  return ChatReply(m, e, g, read_chat_request(m, g.body, plan)).run();
 }
 
 }  // namespace quern

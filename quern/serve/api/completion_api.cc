@@ -1,10 +1,10 @@
 // Text completions. With echo and logprobs the engine scores the prompt during prefill.
 #include "quern/serve/api/completion_api.h"
 
+#include "quern/serve/api/reply.h"
 #include "quern/serve/chat/chat_request.h"
 #include "quern/serve/chat/request_streams.h"
 #include "quern/serve/wire/api_error.h"
-#include "quern/serve/wire/wire.h"
 
 namespace quern {
 namespace {
@@ -80,15 +80,10 @@ struct Choice {
   std::shared_ptr<GenerationStream> answer;
 };
 
-class Reply {
+class CompletionReply final : public Reply {
  public:
-  Reply(ServedModel& m, Exchange& e, const Json& body)
-      : m_(m),
-        e_(e),
-        prompts_(read_prompts(body, m)),
-        id_(new_id("cmpl-")),
-        created_(unix_time()),
-        answers_(*m.host, e) {
+  CompletionReply(ServedModel& m, Exchange& e, const Json& body)
+      : Reply(m, e, "cmpl-"), prompts_(read_prompts(body, m)), answers_(*m.host, e) {
     const Fields f(body);
     options_ = read_generation(f, m.defaults, m.tokenizer, m.model->vocab_size());
     seconds_ = read_timeout(f);
@@ -110,7 +105,8 @@ class Reply {
     if (max_tokens_ == 0 && !echo_) bad_field("max_tokens", "0 needs echo: true");
   }
 
-  void run() {
+ private:
+  void go() override {
     for (const std::vector<int32_t>& p : prompts_) {
       token_budget(m_, p.size(), max_tokens_, "max_tokens");
       for (int64_t i = 0; i < n_; ++i) submit(p, static_cast<uint64_t>(i));
@@ -119,7 +115,6 @@ class Reply {
     if (follow()) stream_ ? close_stream() : answer();
   }
 
- private:
   bool scored() const { return echo_ && logprobs_ >= 0; }
 
   void submit(const std::vector<int32_t>& prompt, uint64_t seed) {
@@ -155,16 +150,15 @@ class Reply {
                                 },
                             .read =
                                 [&](size_t a) {
-                                  Json j = envelope(Json::array());
+                                  Json j = with_choices(Json::array());
                                   j.set("prompt_progress", progress_json(choices_[asked_[a]].answer->progress()));
                                   stream_->send(j);
                                 }});
   }
   const Generated& result(size_t i) const { return choices_[i].answer->result(); }
 
-  Json envelope(Json choices) const {
-    Json j = Json::object();
-    j.set("id", id_), j.set("object", "text_completion"), j.set("created", created_), j.set("model", m_.id);
+  Json with_choices(Json choices) const {
+    Json j = envelope("text_completion");
     j.set("choices", std::move(choices));
     return j;
   }
@@ -182,7 +176,7 @@ class Reply {
       lp = list.json();
     }
     if (text.empty() && finish.empty() && lp.is_null()) return;
-    stream_->send(envelope(Json(Json::Array{choice_json(i, text, std::move(lp), finish)})));
+    stream_->send(with_choices(Json(Json::Array{choice_json(i, text, std::move(lp), finish)})));
   }
 
   Usage usage() const {
@@ -198,7 +192,7 @@ class Reply {
 
   void close_stream() {
     if (include_usage_) {
-      Json j = envelope(Json::array());
+      Json j = with_choices(Json::array());
       j.set("usage", usage().json());
       stream_->send(j);
     }
@@ -229,29 +223,24 @@ class Reply {
       }
       list.push(choice_json(i, text, std::move(lp), c.answer ? finish_reason(result(i).finish) : "length"));
     }
-    Json j = envelope(std::move(list));
+    Json j = with_choices(std::move(list));
     j.set("usage", usage().json());
     if (choices_[0].answer) j.set("timings", timings_json(result(0)));
     e_.answer(200, "application/json", j.dump());
   }
 
-  ServedModel& m_;
-  Exchange& e_;
   std::vector<std::vector<int32_t>> prompts_;
   GenerateOptions options_;
   int64_t n_ = 1, max_tokens_ = 16, logprobs_ = -1;
   double seconds_ = 0;
   bool echo_ = false, stream_wanted_ = false, include_usage_ = false, progress_ = false;
-  std::string id_;
-  int64_t created_;
   std::vector<Choice> choices_;
   RequestStreams answers_;
   std::vector<size_t> asked_;  // whose these are: a choice without tokens has none
-  std::optional<EventStream> stream_;
 };
 
 }  // namespace
 
-void completions(ServedModel& m, Exchange& e, const Json& body) { Reply(m, e, body).run(); }
+void completions(ServedModel& m, Exchange& e, const Json& body) { CompletionReply(m, e, body).run(); }
 
 }  // namespace quern

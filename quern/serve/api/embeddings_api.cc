@@ -2,9 +2,8 @@
 #include "quern/serve/api/embeddings_api.h"
 
 #include <bit>
-#include <cmath>
-#include <cstring>
 
+#include "quern/infer/scoring/mean_pooling.h"
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 
@@ -58,29 +57,13 @@ std::vector<std::vector<int32_t>> read_inputs(const Json& body, const ServedMode
 }  // namespace
 
 std::vector<float> embed_tokens(ServedModel& m, std::span<const int32_t> ids, const Exchange& e) {
-  std::vector<double> sum;
-  SequenceState state(m.model->sites(DType::f32));
+  MeanPooling pooling(*m.model);
   const auto n = static_cast<int64_t>(ids.size());
   for (int64_t from = 0; from < n && !e.gone(); from += kChunk) {
-    const int64_t rows = std::min(kChunk, n - from);
-    m.host->between_steps([&](Model& model, PrefixCache&) {
-      Tape tape(Tape::inference);
-      const Batch batch = Batch::resume({&state}, {rows});
-      const auto part = ids.subspan(static_cast<size_t>(from), static_cast<size_t>(rows));
-      const Tensor h = model.hidden(tape, part, batch).value.to(DType::f32);
-      sum.resize(static_cast<size_t>(h.dim(1)));
-      for (int64_t r = 0; r < rows; ++r) {
-        const float* x = h.view<const float, 2>().row(r);
-        for (size_t d = 0; d < sum.size(); ++d) sum[d] += x[d];
-      }
-    });
+    const auto part = ids.subspan(static_cast<size_t>(from), static_cast<size_t>(std::min(kChunk, n - from)));
+    m.host->between_steps([&](Model& model, PrefixCache&) { pooling.feed(model, part); });
   }
-  double square = 0;
-  for (double v : sum) square += v * v;
-  const double scale = square > 0 ? 1 / std::sqrt(square) : 0;
-  std::vector<float> out;
-  for (double v : sum) out.push_back(static_cast<float>(v * scale));
-  return out;
+  return pooling.embedding();
 }
 
 std::string base64(std::string_view bytes) {

@@ -1,6 +1,7 @@
 // Writes Anthropic responses: content blocks at once, or as start, delta and stop events.
 #include "quern/serve/api/messages_api.h"
 
+#include "quern/serve/api/reply.h"
 #include "quern/serve/chat/chat_turn.h"
 
 namespace quern {
@@ -36,17 +37,14 @@ Json usage_json(const Usage& u) {
   return j;
 }
 
-class Reply {
+class MessageReply final : public Reply {
  public:
-  Reply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
-      : m_(m), e_(e), found_(found), r_(std::move(r)), turn_(m_, r_, e), id_(new_id("msg_")) {}
-
-  std::optional<std::string> run() {
-    r_.stream ? stream() : answer();
-    return e_.gone() ? std::nullopt : said_;
-  }
+  MessageReply(ServedModel& m, Exchange& e, const Grounded& found, ChatRequest r)
+      : Reply(m, e, "msg_"), found_(found), r_(std::move(r)), turn_(m_, r_, e) {}
 
  private:
+  void go() override { r_.stream ? stream() : answer(); }
+
   void answer() {
     if (!turn_.follow(nullptr, {})) return;
     const ChatChoice& c = turn_.choices()[0];
@@ -160,16 +158,12 @@ class Reply {
     send(std::move(j));
   }
 
-  ServedModel& m_;
-  Exchange& e_;
   const Grounded& found_;
   ChatRequest r_;
   ChatTurn turn_;
-  std::optional<std::string> said_;  // once it is whole
-  std::string id_, open_;            // open_: the type of the block being filled
-  int64_t blocks_ = 0;               // closed so far
-  bool answered_ = false;            // with more than thinking
-  std::optional<EventStream> stream_;
+  std::string open_;       // the type of the block being filled
+  int64_t blocks_ = 0;     // closed so far
+  bool answered_ = false;  // with more than thinking
 };
 
 }  // namespace
@@ -178,7 +172,7 @@ std::optional<std::string> anthropic_messages(ServedModel& m, Exchange& e, const
   if (!Fields(g.body).find("max_tokens")) bad_field("max_tokens", "expected a number of tokens");
   ChatRequest r = read_chat_request(m, g.body, "");
   if (r.plan) bad_field("x_think", "is not supported here: use /v1/chat/completions");
-  return Reply(m, e, g, std::move(r)).run();
+  return MessageReply(m, e, g, std::move(r)).run();
 }
 
 Json count_tokens_json(const ServedModel& m, const Json& body) {

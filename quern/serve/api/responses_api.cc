@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "quern/serve/api/reply.h"
 #include "quern/serve/chat/chat_turn.h"
 #include "quern/serve/wire/api_error.h"
 
@@ -42,27 +43,20 @@ Json item_json(const Item& item, bool done) {
   return j;
 }
 
-class Reply {
+class ResponseReply final : public Reply {
  public:
-  Reply(ServedModel& m, Exchange& e, const Json& body, ResponseRequest q, const Grounded& found, ResponseStore& store)
-      : m_(m),
-        e_(e),
+  ResponseReply(ServedModel& m, Exchange& e, const Json& body, ResponseRequest q, const Grounded& found,
+                ResponseStore& store)
+      : Reply(m, e, "resp_"),
         body_(body),
         q_(std::move(q)),
         found_(found),
         store_(store),
         r_(read_chat_request(m, found.body, "")),
-        turn_(m, r_, e),
-        id_(new_id("resp_")),
-        created_(unix_time()) {}
-
-  std::optional<std::string> run() {
-    go();
-    return e_.gone() ? std::nullopt : said_;
-  }
+        turn_(m, r_, e) {}
 
  private:
-  void go() {
+  void go() override {
     if (r_.stream) {
       stream_.emplace(e_);
       Json created = response("in_progress");
@@ -256,20 +250,15 @@ class Reply {
     event("response.output_item.done", d);
   }
 
-  ServedModel& m_;
-  Exchange& e_;
   const Json& body_;
   ResponseRequest q_;
   const Grounded& found_;
   ResponseStore& store_;
-  std::optional<std::string> said_;  // once it is whole
   ChatRequest r_;
   ChatTurn turn_;
-  std::string id_;
-  int64_t created_, sequence_ = 0;
+  int64_t sequence_ = 0;
   std::vector<Item> items_;
   bool open_ = false;  // the last of them
-  std::optional<EventStream> stream_;
 };
 
 }  // namespace
@@ -287,7 +276,8 @@ void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStor
   }
   ResponseRequest q = read_response_request(body, before.get());
   const Grounded g = grounding.ground(q.chat, m.tokenizer, unix_time());
-  if (const auto said = Reply(m, e, body, std::move(q), g, store).run()) grounding.keep(g, *said, unix_time());
+  if (const auto said = ResponseReply(m, e, body, std::move(q), g, store).run())
+    grounding.keep(g, *said, unix_time());
 }
 
 }  // namespace quern

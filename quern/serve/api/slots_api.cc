@@ -19,7 +19,7 @@ bool wants_text(const HttpRequest& r, bool may) {
   return text;
 }
 
-Json slot_json(const ServedModel& m, const InFlightStatus& f, bool text) {
+Json slot_json(const ServedModel& m, const InFlightStatus& f, StatusDetail detail) {
   const RequestProgress& p = f.progress;
   Json j = Json::object();
   j.set("id", p.id), j.set("model", m.id);
@@ -32,7 +32,7 @@ Json slot_json(const ServedModel& m, const InFlightStatus& f, bool text) {
     j.set("candidates", f.candidates), j.set("all_candidates", f.all_candidates), j.set("generated_tokens", p.given);
   }
   j.set("age_seconds", p.age);
-  if (text && f.plan.empty())
+  if (detail == StatusDetail::tokens && f.plan.empty())
     j.set("prompt", m.tokenizer.decode(f.prompt)), j.set("generated", m.tokenizer.decode(f.answer));
   return j;
 }
@@ -40,10 +40,10 @@ Json slot_json(const ServedModel& m, const InFlightStatus& f, bool text) {
 }  // namespace
 
 Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, bool may_show_text) {
-  const bool text = wants_text(r, may_show_text);
+  const StatusDetail detail = wants_text(r, may_show_text) ? StatusDetail::tokens : StatusDetail::counts;
   Json list = Json::array();
   for (const auto& m : models)
-    for (const InFlightStatus& f : m->host->live(text)) list.push(slot_json(*m, f, text));
+    for (const InFlightStatus& f : m->host->live(detail)) list.push(slot_json(*m, f, detail));
   return list;
 }
 

@@ -395,8 +395,9 @@ void App::props(Exchange& e) {
     const auto m = models_->loaded(id);
     if (!m) continue;
     Json one = Json::object(), generation = Json::object();
-    generation.set("temperature", m->defaults.temperature), generation.set("top_p", m->defaults.top_p);
-    generation.set("top_k", m->defaults.top_k), generation.set("do_sample", m->defaults.do_sample);
+    generation.set("temperature", m->defaults.sampling.temperature),
+        generation.set("top_p", m->defaults.sampling.top_p);
+    generation.set("top_k", m->defaults.sampling.top_k), generation.set("do_sample", m->defaults.do_sample);
     one.set("id", m->id), one.set("family", m->model->family()), one.set("context_length", m->model->max_positions());
     one.set("vocab_size", m->model->vocab_size()), one.set("chat_template", m->chat_template.source());
     one.set("generation", std::move(generation));

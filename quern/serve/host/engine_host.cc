@@ -15,9 +15,22 @@ double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::
 
 }  // namespace
 
+void HostCounts::add(const Generated& g) {
+  new_tokens += static_cast<int64_t>(g.tokens.size());
+  prompt_tokens += g.prompt_tokens, cached_tokens += g.cached_tokens, speculated += g.speculated;
+  prompt_seconds += g.prompt_seconds, decode_seconds += g.decode_seconds;
+}
+
+void HostCounts::add(const ThinkResult& t) {
+  new_tokens += t.new_tokens;
+  prompt_tokens += t.prompt_tokens, cached_tokens += t.cached_tokens, speculated += t.speculated;
+  prompt_seconds += t.prompt_seconds, decode_seconds += t.decode_seconds;
+}
+
 EngineHost::EngineHost(Model& model, EngineOptions options, int64_t max_waiting, double max_seconds)
     : model_(model),
-      observed_(model, [this](std::span<const int32_t> ids, int64_t at, bool read) { on_forward(ids, at, read); }),
+      observed_(model,
+                [this](std::span<const int32_t> ids, int64_t at, ForwardTime time) { on_forward(ids, at, time); }),
       engine_(observed_, options),
       max_in_flight_(options.max_sequences + max_waiting),
       max_seconds_(max_seconds),
@@ -79,28 +92,28 @@ std::shared_ptr<GenerationStream> EngineHost::submit(Request r, SubmitOptions ho
 }
 
 // Before and after a forward, on the thread that steps.
-void EngineHost::on_forward(std::span<const int32_t> ids, int64_t at, bool read) {
+void EngineHost::on_forward(std::span<const int32_t> ids, int64_t at, ForwardTime time) {
   std::lock_guard lock(mutex_);
   InFlight* whose = nullptr;
   auto best = InFlightRequest::Match::none;
   for (InFlight& l : in_flight_)
     if (const auto match = l.request.match(ids, at); match > best) best = match, whose = &l;
   if (!whose) return;
-  if (!read) return whose->request.begins(at);
+  if (time == ForwardTime::before) return whose->request.begins(at);
   whose->request.on_forward(at, static_cast<int64_t>(ids.size()));
   if (const auto answer = whose->answer.lock(); answer && answer->reports_progress_)
     answer->read(whose->request.progress());
 }
 
-std::vector<InFlightStatus> EngineHost::live(bool with_tokens) const {
+std::vector<InFlightStatus> EngineHost::live(StatusDetail detail) const {
   std::vector<InFlightStatus> out;
   std::lock_guard lock(mutex_);
   for (const InFlight& l : in_flight_) {
     InFlightStatus f{.progress = l.request.progress()};
-    if (with_tokens) f.prompt = l.request.prompt();
+    if (detail == StatusDetail::tokens) f.prompt = l.request.prompt();
     if (const auto answer = l.answer.lock()) {
       f.progress.given = answer->given_count();
-      if (with_tokens) f.answer = answer->given();
+      if (detail == StatusDetail::tokens) f.answer = answer->given();
     }
     out.push_back(std::move(f));
   }
@@ -124,10 +137,7 @@ void EngineHost::deliver(Clock::duration step) {
       return false;
     }
     if (l.late && g->finish == "cancelled") g->finish = "timeout";
-    counts_.prompt_tokens += g->prompt_tokens, counts_.cached_tokens += g->cached_tokens;
-    counts_.new_tokens += static_cast<int64_t>(g->tokens.size());
-    counts_.prompt_seconds += g->prompt_seconds, counts_.decode_seconds += g->decode_seconds;
-    counts_.speculated += g->speculated;
+    counts_.add(*g);
     if (answer) answer->end(std::move(*g));
     return true;
   });
@@ -182,13 +192,12 @@ void EngineHost::loop(const std::stop_token& stop) {
     if (auto answer = l.answer.lock()) answer->end(stopped);
 }
 
-ThinkResult EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-                              const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
-                              const std::function<void(const ThinkEvent&)>& on_event, const std::string& id) {
+ThinkResult EngineHost::think(ThinkRequest request, const ThinkWatch& watch) {
   std::list<InFlightPlan>::iterator row;
   {
     std::lock_guard lock(mutex_);
-    row = plans_.insert(plans_.end(), {{.progress = {.id = id, .started = true}, .plan = plan.name()}, Clock::now()});
+    row = plans_.insert(plans_.end(),
+                        {{.progress = {.id = watch.id, .started = true}, .plan = request.plan.name()}, Clock::now()});
   }
   struct Gone {  // whatever happens, the row goes
     EngineHost& host;
@@ -198,26 +207,24 @@ ThinkResult EngineHost::think(const Tokenizer& tokenizer, const ChatTemplate& ch
       host.plans_.erase(row);
     }
   } gone{*this, row};
-  ThinkRunner thinker(engine_, tokenizer, chat_template, std::move(messages), plan, std::move(options));
+  ThinkRunner thinker(engine_, std::move(request));
   thinker.on_event([&](const ThinkEvent& e) {
     {
       std::lock_guard lock(mutex_);
       row->facts.candidates = e.done, row->facts.all_candidates = e.all, row->facts.progress.given = e.new_tokens;
     }
-    on_event(e);
+    watch.on_event(e);
   });
   for (bool cancelled = false; thinker.advance();) {
     nudge();
     std::unique_lock lock(mutex_);
     stepped_.wait_for(lock, std::chrono::milliseconds(100));
     lock.unlock();
-    if (!cancelled && !alive()) thinker.cancel(), cancelled = true;
+    if (!cancelled && !watch.alive()) thinker.cancel(), cancelled = true;
   }
   const ThinkResult& t = thinker.thought();
   std::lock_guard lock(mutex_);
-  ++counts_.requests, counts_.prompt_tokens += t.prompt_tokens, counts_.new_tokens += t.new_tokens;
-  counts_.cached_tokens += t.cached_tokens, counts_.speculated += t.speculated;
-  counts_.prompt_seconds += t.prompt_seconds, counts_.decode_seconds += t.decode_seconds;
+  ++counts_.requests, counts_.add(t);
   return t;
 }
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <future>
 #include <list>
 #include <memory>
@@ -32,11 +33,19 @@ struct SubmitOptions {                      // options of a submission beyond th
   std::shared_ptr<Notifier> notifier = {};  // notified of news; null: one of its own
 };
 
+enum class StatusDetail { counts, tokens };  // tokens: of prompt and output, too
+
 struct InFlightStatus {  // the current state of a request
   RequestProgress progress;
-  std::vector<int32_t> prompt = {}, answer = {};  // on request
+  std::vector<int32_t> prompt = {}, answer = {};  // with StatusDetail::tokens
   std::string plan = {};                          // of a request with a thinking plan, which has no prompt of its own
   int64_t candidates = 0, all_candidates = 0;     // done, and in all
+};
+
+struct ThinkWatch {             // of a request with a thinking plan
+  std::function<bool()> alive;  // false cancels
+  std::function<void(const ThinkEvent&)> on_event;
+  std::string id = {};  // of the HTTP request
 };
 
 struct HostCounts {  // since the start, and now
@@ -44,6 +53,8 @@ struct HostCounts {  // since the start, and now
   double prompt_seconds = 0, decode_seconds = 0, busy_seconds = 0;
   Speculated speculated;
   int64_t waiting = 0, running = 0, state_bytes = 0, cache_bytes = 0;
+  void add(const Generated& g);    // a request that has ended; `requests` counts at submission
+  void add(const ThinkResult& t);  // the same
 };
 
 class EngineHost {
@@ -56,12 +67,9 @@ class EngineHost {
   // Throws Error when it can never be served. After `seconds` it ends with what it has, also in the queue or during
   // prefill, with finish "timeout".
   std::shared_ptr<GenerationStream> submit(Request r, SubmitOptions how = {});
-  std::vector<InFlightStatus> live(bool with_tokens) const;  // oldest first
-  double limit(double seconds) const;                        // the timeout that applies to a request with this one
-  // Runs to the end; the calling thread only waits. `alive` returning false cancels.
-  ThinkResult think(const Tokenizer& tokenizer, const ChatTemplate& chat_template, Json messages,
-                    const ThinkPlan& plan, GenerateOptions options, const std::function<bool()>& alive,
-                    const std::function<void(const ThinkEvent&)>& on_event, const std::string& id = {});
+  std::vector<InFlightStatus> live(StatusDetail detail) const;  // oldest first
+  double limit(double seconds) const;                           // the timeout that applies to a request with this one
+  ThinkResult think(ThinkRequest request, const ThinkWatch& watch);  // to the end; the calling thread only waits
   // Runs between steps on the engine's thread, the only one that may use the model and the prefix cache; returns when
   // it has. Exceptions pass through.
   void between_steps(const std::function<void(Model&, PrefixCache&)>& job);
@@ -80,7 +88,7 @@ class EngineHost {
     InFlightStatus facts;
     std::chrono::steady_clock::time_point began;
   };
-  void on_forward(std::span<const int32_t> ids, int64_t at, bool read);
+  void on_forward(std::span<const int32_t> ids, int64_t at, ForwardTime time);
   void loop(const std::stop_token& stop);
   void deliver(std::chrono::steady_clock::duration step);
   bool run_job();

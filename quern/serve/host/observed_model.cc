@@ -3,18 +3,18 @@
 
 namespace quern {
 
-void ObservedModel::tell(std::span<const int32_t> ids, const Batch& batch, bool read) {
+void ObservedModel::tell(std::span<const int32_t> ids, const Batch& batch, ForwardTime time) {
   for (size_t s = 0; s < batch.states.size(); ++s) {
     const auto from = static_cast<size_t>(batch.offsets[s]), rows = static_cast<size_t>(batch.offsets[s + 1]) - from;
     const int64_t length = batch.states[s]->length();  // moved on by the forward
-    seen_(ids.subspan(from, rows), read ? length - static_cast<int64_t>(rows) : length, read);
+    seen_(ids.subspan(from, rows), time == ForwardTime::after ? length - static_cast<int64_t>(rows) : length, time);
   }
 }
 
 Var ObservedModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
-  tell(ids, batch, false);
+  tell(ids, batch, ForwardTime::before);
   Var h = inner_.hidden(tape, ids, batch);
-  tell(ids, batch, true);
+  tell(ids, batch, ForwardTime::after);
   return h;
 }
 

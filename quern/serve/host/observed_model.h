@@ -7,16 +7,18 @@
 
 namespace quern {
 
+enum class ForwardTime { before, after };
+
 class ObservedModel final : public ModelWrapper {
  public:
   // A stretch of one sequence: its tokens, and the position of the first of them.
-  using Seen = std::function<void(std::span<const int32_t> ids, int64_t at, bool read)>;
+  using Seen = std::function<void(std::span<const int32_t> ids, int64_t at, ForwardTime time)>;
   ObservedModel(Model& model, Seen seen) : ModelWrapper(model), seen_(std::move(seen)) {}
 
   Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
 
  private:
-  void tell(std::span<const int32_t> ids, const Batch& batch, bool read);
+  void tell(std::span<const int32_t> ids, const Batch& batch, ForwardTime time);
   Seen seen_;
 };
 

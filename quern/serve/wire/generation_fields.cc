@@ -1,9 +1,11 @@
 // Reads and checks the generation fields.
 #include "quern/serve/wire/generation_fields.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 
 #include "quern/infer/speculation/speculation_options.h"
 #include "quern/serve/wire/api_error.h"
@@ -20,17 +22,23 @@ std::optional<double> Fields::number(std::string_view name, double low, double h
   if (!j) return std::nullopt;
   if (!j->is_number()) bad_field(std::string(name), "expected a number");
   const double v = j->as_double();
-  if (!(v >= low && v <= high)) bad_field(std::string(name), "{} is outside {} to {}", v, low, high);
+  if (const std::string fault = bounds_fault({low, high}, v); !fault.empty())
+    bad_field(std::string(name), "{}", fault);
+  return v;
+}
+
+double Fields::whole_number(std::string_view name) const {
+  const Json* j = find(name);
+  const double v = j && j->is_number() ? j->as_double() : NAN;
+  if (!(std::floor(v) == v)) bad_field(std::string(name), "expected a whole number");
   return v;
 }
 
 std::optional<int64_t> Fields::integer(std::string_view name, int64_t low, int64_t high) const {
-  const Json* j = find(name);
-  if (!j) return std::nullopt;
-  const double v = j->is_number() ? j->as_double() : NAN;
-  if (!(std::floor(v) == v)) bad_field(std::string(name), "expected a whole number");
-  if (!(v >= static_cast<double>(low) && v <= static_cast<double>(high)))
-    bad_field(std::string(name), "{} is outside {} to {}", v, low, high);
+  if (!find(name)) return std::nullopt;
+  const double v = whole_number(name);
+  const std::string fault = bounds_fault({static_cast<double>(low), static_cast<double>(high)}, v);
+  if (!fault.empty()) bad_field(std::string(name), "{}", fault);
   return static_cast<int64_t>(v);
 }
 
@@ -63,30 +71,64 @@ std::vector<std::string> Fields::texts(std::string_view name) const {
 
 namespace {
 
-DryOptions read_dry(const Fields& f, const Tokenizer& tokenizer) {
-  DryOptions o;
-  o.multiplier = f.number("dry_multiplier", 0, 1e4).value_or(0);
-  o.base = f.number("dry_base", 1, 1e4).value_or(o.base);
-  o.allowed_length = f.integer("dry_allowed_length", 1, int64_t{1} << 31).value_or(o.allowed_length);
-  o.last_n = f.integer("dry_penalty_last_n", -1, int64_t{1} << 31).value_or(o.last_n);
-  if (f.find("dry_sequence_breakers")) o.breakers = f.texts("dry_sequence_breakers");
-  if (o.breakers.size() > 64) bad_field("dry_sequence_breakers", "{} of them, at most 64", o.breakers.size());
-  for (const std::string& b : o.breakers)
-    if (b.empty() || b.size() > 64) bad_field("dry_sequence_breakers", "texts of 1 to 64 bytes");
-  if (o.on()) o.text = [tokenizer](int32_t t) { return tokenizer.decode(std::span(&t, 1)); };
-  return o;
-}
-
-std::vector<SampleStep> read_order(const Fields& f) {
-  if (!f.find("samplers")) return SamplingOptions().order;
-  try {
-    return sample_order(f.texts("samplers"));
-  } catch (const ApiError&) {
-    throw;
-  } catch (const Error& e) {
-    bad_field("samplers", "{}", e.what());
+// Reads the settings that a body has, each against its bounds for requests.
+class RequestReader {
+ public:
+  RequestReader(const Fields& fields, int64_t vocab_size) : f_(fields), vocab_size_(vocab_size) {}
+  template <class T>
+  void operator()(const char* name, T& field, const char* /*help*/, const Setting& s = {}) {
+    if (s.in_request && f_.find(name)) read(name, field, s);
   }
-}
+
+ private:
+  static void expect_inside(const char* name, double v, const Setting& s) {
+    const std::string fault = bounds_fault(s.request.bounded() ? s.request : s.range, v);
+    if (!fault.empty()) bad_field(name, "{}", fault);
+  }
+  void read(const char* name, double& field, const Setting& s) const {
+    const double v = *f_.number(name);
+    expect_inside(name, v, s);
+    field = v;
+  }
+  template <std::integral I>
+  void read(const char* name, I& field, const Setting& s) const {
+    const double v = f_.whole_number(name);
+    expect_inside(name, v, s);
+    field = static_cast<I>(static_cast<int64_t>(v));
+  }
+  void read(const char* name, std::vector<std::string>& field, const Setting& s) const {
+    field = f_.texts(name);
+    if (s.max_items > 0 && static_cast<int64_t>(field.size()) > s.max_items)
+      bad_field(name, "{} strings, at most {}", field.size(), s.max_items);
+    for (const std::string& t : field)
+      if (t.empty() || (s.max_bytes > 0 && static_cast<int64_t>(t.size()) > s.max_bytes))
+        bad_field(name, "strings of 1 to {} bytes", s.max_bytes);
+  }
+  void read(const char* name, std::vector<SampleStep>& field, const Setting&) const {
+    const std::vector<std::string> words = f_.texts(name);
+    try {
+      field = sample_order(words);
+    } catch (const Error& e) {
+      bad_field(name, "{}", e.what());
+    }
+  }
+  void read(const char* name, std::vector<TokenBias>& field, const Setting&) const {
+    const Json& bias = *f_.find(name);
+    if (!bias.is_object()) bad_field(name, "expected an object of token ids and numbers");
+    for (const auto& [key, value] : bias.as_object()) {
+      int32_t id = -1;
+      const auto [end, bad] = std::from_chars(key.data(), key.data() + key.size(), id);
+      if (bad != std::errc() || end != key.data() + key.size() || id < 0 || id >= vocab_size_)
+        bad_field(name, "'{}' is no token id of this model (0 to {})", key, vocab_size_ - 1);
+      if (!value.is_number() || !(std::abs(value.as_double()) <= 100))
+        bad_field(name, "expected numbers from -100 to 100");
+      field.push_back({id, value.as_double()});
+    }
+  }
+
+  const Fields& f_;
+  int64_t vocab_size_;
+};
 
 // {"kind": "ngram", "max": 8} and likewise draft and both, {"kind": "none"}; or as the flag has it, "ngram:8"; or
 // false.
@@ -119,44 +161,17 @@ double read_timeout(const Fields& f) { return f.number("timeout", 0.001, 1e6).va
 GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, const Tokenizer& tokenizer,
                                 int64_t vocab_size) {
   GenerateOptions o;
-  SamplingOptions& s = o.sampling;
-  s.temperature = f.number("temperature", 0, 100).value_or(g.do_sample ? g.temperature : 1);
-  s.top_p = f.number("top_p", 0, 1).value_or(g.do_sample ? g.top_p : 1);
-  s.top_k = f.integer("top_k", -1, int64_t{1} << 31).value_or(g.do_sample ? g.top_k : 0);
-  if (s.top_k < 0) s.top_k = 0;
-  s.min_p = f.number("min_p", 0, 1).value_or(g.do_sample ? g.min_p : 0);
-  s.typical_p = f.number("typical_p", 1e-6, 1).value_or(1);
-  s.xtc_probability = f.number("xtc_probability", 0, 1).value_or(0);
-  s.xtc_threshold = f.number("xtc_threshold", 1e-6, 1).value_or(s.xtc_threshold);
-  s.top_n_sigma = f.number("top_n_sigma", -1, 100).value_or(0);
-  s.dry = read_dry(f, tokenizer);
-  s.order = read_order(f);
-  s.repetition_penalty = f.number("repetition_penalty", 0.01, 100).value_or(g.repetition_penalty);
-  s.presence_penalty = f.number("presence_penalty", -2, 2).value_or(0);
-  s.frequency_penalty = f.number("frequency_penalty", -2, 2).value_or(0);
-  const auto seed = f.integer("seed", -(int64_t{1} << 53), int64_t{1} << 53);
-  s.seed = seed ? static_cast<uint64_t>(*seed)
-                : static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-  if (const Json* bias = f.find("logit_bias")) {
-    if (!bias->is_object()) bad_field("logit_bias", "expected an object of token ids and numbers");
-    for (const auto& [key, value] : bias->as_object()) {
-      int32_t id = -1;
-      const auto [end, bad] = std::from_chars(key.data(), key.data() + key.size(), id);
-      if (bad != std::errc() || end != key.data() + key.size() || id < 0 || id >= vocab_size)
-        bad_field("logit_bias", "'{}' is no token id of this model (0 to {})", key, vocab_size - 1);
-      if (!value.is_number() || !(std::abs(value.as_double()) <= 100))
-        bad_field("logit_bias", "expected numbers from -100 to 100");
-      s.logit_bias.emplace_back(id, value.as_double());
-    }
-  }
+  SamplingOptions& sampling = o.sampling;
+  sampling = g.defaults();
+  sampling.seed = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  RequestReader reader(f, vocab_size);
+  o.visit(reader);
+  sampling.top_k = std::max<int64_t>(0, sampling.top_k);  // -1 is off to some clients
+  if (sampling.dry.on()) sampling.dry.text = [tokenizer](int32_t t) { return tokenizer.decode(std::span(&t, 1)); };
   if (const Json* ahead = f.find("speculative")) o.speculate = read_speculation(*ahead);
-  o.stop = f.texts("stop");
-  if (o.stop.size() > 16) bad_field("stop", "{} strings, at most 16", o.stop.size());
-  for (const std::string& t : o.stop)
-    if (t.empty() || t.size() > 1024) bad_field("stop", "strings of 1 to 1024 bytes");
   o.stop_ids = g.eos_token_id;
   if (f.boolean("ignore_eos").value_or(false)) o.stop_ids.clear();
-  check(s);
+  check(sampling);
   return o;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "quern/base/json.h"
+#include "quern/base/setting.h"
 #include "quern/infer/engine/request.h"
 #include "quern/models/checkpoint.h"
 #include "quern/text/tokenizer/tokenizer.h"
@@ -15,7 +16,8 @@ class Fields {
  public:
   explicit Fields(const Json& body) : body_(body) {}
   const Json* find(std::string_view name) const;
-  std::optional<double> number(std::string_view name, double low, double high) const;
+  std::optional<double> number(std::string_view name, double low = -Bounds::kNone, double high = Bounds::kNone) const;
+  double whole_number(std::string_view name) const;  // of a field that is there
   std::optional<int64_t> integer(std::string_view name, int64_t low, int64_t high) const;
   std::optional<bool> boolean(std::string_view name) const;
   std::optional<std::string> text(std::string_view name) const;

@@ -31,9 +31,9 @@ struct ModelSource {
   Json config;  // in the Hugging Face form; without `from` the whole, with it what differs
   template <class V>
   void visit(V& v) {
-    v("from", from, "folder of the model to begin with");
-    v("fresh", fresh, "take only the shape of `from`, draw new weights");
-    v("config", config, "config.json's fields: all of them, or what differs from `from`");
+    v("from", from, "model folder to continue");
+    v("fresh", fresh, "take only the shape of `from`, with new random weights");
+    v("config", config, "`config.json` fields: all of them, or overrides of `from`");
   }
 };
 
@@ -41,7 +41,7 @@ struct BatchRamp {
   int64_t step = 0, batch_size = 1;  // from this step of the phase on
   template <class V>
   void visit(V& v) {
-    v("step", step, "step of the phase");
+    v("step", step, "step of the stage from which the batch size holds");
     v("batch_size", batch_size, "sequences per step from there on", aka("rows"));
   }
 };
@@ -56,17 +56,17 @@ struct PhaseConfig {
   Json config;  // fields of the model's configuration that this phase changes
   template <class V>
   void visit(V& v) {
-    v("name", name, "what metrics and reports call it");
-    v("steps", steps, "optimizer steps");
-    v("tokens", tokens, "instead of steps: as many as these tokens need");
-    v("sequence_length", sequence_length, "input tokens per sequence", aka("length"));
-    v("batch_size", batch_size, "sequences per optimizer step, over all ranks", aka("rows"));
+    v("name", name, "name in metrics and reports");
+    v("steps", steps, "length of the stage in optimizer steps");
+    v("tokens", tokens, "length of the stage in tokens, instead of steps");
+    v("sequence_length", sequence_length, "sequence length in tokens", aka("length"));
+    v("batch_size", batch_size, "batch size in sequences, over all ranks", aka("rows"));
     v("micro_batch_size", micro_batch_size,
-      "sequences per forward and backward of a rank, with gradient accumulation; 0 = all", aka("micro_rows"));
+      "micro-batch size of a rank (gradient accumulation); 0 is the rank's whole share", aka("micro_rows"));
     v("ramp", ramp, "batch size ramp: {step, batch_size}, in order");
     v("schedule", schedule, "learning rate; warmup and decay below 1 are shares of the phase");
     v("data", data, "data sets and their weights");
-    v("config", config, "fields of the model's config.json this phase changes");
+    v("config", config, "`config.json` fields this stage changes");
   }
   int64_t batch_size_at(int64_t step) const;
 };
@@ -76,9 +76,10 @@ struct CheckpointConfig {
   bool bounded = true;
   template <class V>
   void visit(V& v) {
-    v("every", every, "steps between checkpoints; 0 = only at the end");
-    v("bounded", bounded, "no kill loses more than `every` steps: the step after a save ends when that is committed");
-    v("keep", keep, "committed checkpoints that stay");
+    v("every", every, "steps between checkpoints; 0 only at the end");
+    v("bounded", bounded,
+      "a kill never loses more than `every` steps: the step after a save waits until it is committed");
+    v("keep", keep, "committed checkpoints to keep");
   }
 };
 
@@ -87,9 +88,9 @@ struct EvalConfig {
   std::vector<DataSetConfig> data;
   template <class V>
   void visit(V& v) {
-    v("every", every, "steps between evaluations; 0 = only at the end");
+    v("every", every, "steps between evaluations; 0 only at the end");
     v("sequences", sequences, "sequences per set, the same at every evaluation", aka("rows"));
-    v("sequence_length", sequence_length, "input tokens per sequence; 0 = as in the last phase", aka("length"));
+    v("sequence_length", sequence_length, "sequence length in tokens; 0 is that of the last stage", aka("length"));
     v("data", data, "held-out sets");
   }
 };
@@ -99,10 +100,10 @@ struct SpikePolicy {
   double mads = 12, min_increase = 0.5;
   template <class V>
   void visit(V& v) {
-    v("window", window, "steps whose losses are the yardstick; 0 = spikes are not looked for");
-    v("mads", mads, "a spike is this many median deviations above the median");
-    v("min_increase", min_increase, "and at least this many nats above the median", aka("least"));
-    v("patience", patience, "steps in a row before training goes back to the last checkpoint");
+    v("window", window, "losses that form the median; 0 disables spike detection");
+    v("mads", mads, "a spike is this many median absolute deviations above the median");
+    v("min_increase", min_increase, "and at least this many nats above it", aka("least"));
+    v("patience", patience, "spikes in a row before training rolls back to the last checkpoint");
     v("max_rollbacks", max_rollbacks, "rollbacks to one checkpoint before training stops", aka("most_rollbacks"));
   }
 };
@@ -113,11 +114,12 @@ struct ParallelConfig {
   std::string context_form = "gather";
   template <class V>
   void visit(V& v) {
-    v("zero", zero, "0: every rank keeps all optimizer state; 1: an even share of it");
-    v("bucket", bucket, "with zero = 1: elements of gradient that go out together while the backward goes on");
-    v("context", context, "ranks that share the tokens of every row");
-    v("experts", experts, "ranks that share the experts of every mixture: tokens travel to theirs and back");
-    v("context_form", context_form, "of their attention: gather (all keys to all) or ring (from rank to rank)");
+    v("zero", zero, "0: every rank keeps all optimizer state; 1: ZeRO stage 1");
+    v("bucket", bucket,
+      "with ZeRO: gradient elements per bucket, reduced together while the backward pass continues");
+    v("context", context, "ranks that share the tokens of every sequence");
+    v("experts", experts, "ranks that share the experts of every MoE layer");
+    v("context_form", context_form, "attention under context parallelism: `gather` or `ring`");
   }
 };
 
@@ -128,16 +130,18 @@ struct SupervisePolicy {
   int64_t slow_steps = 20, min_ranks = 1, max_restarts = 5;
   template <class V>
   void visit(V& v) {
-    v("launcher", launcher, "words before the command, {ranks} in them is their number: mpirun -n {ranks}");
-    v("setup_s", setup_s, "longest a rank may take until its first step");
-    v("step_s", step_s, "and for each section of a step");
-    v("checkpoint_s", checkpoint_s, "and for handing over a checkpoint");
-    v("evaluate_s", evaluate_s, "and for an evaluation");
+    v("launcher", launcher, "with --supervise: command that starts the ranks, e.g. 'mpirun -n {ranks}'",
+      {.value = "COMMAND"});
+    v("setup_s", setup_s, "time limit until the first step, in seconds");
+    v("step_s", step_s, "time limit per part of a step");
+    v("checkpoint_s", checkpoint_s, "time limit for handing over a checkpoint");
+    v("evaluate_s", evaluate_s, "time limit for an evaluation");
     v("heartbeat_s", heartbeat_s, "a rank without a heartbeat for this long is hung", aka("pulse_s"));
     v("slow_share", slow_share, "a rank is slow when the others need less than this share of its time");
-    v("slow_steps", slow_steps, "so many steps in a row");
+    v("slow_steps", slow_steps, "for this many steps in a row");
     v("min_ranks", min_ranks, "training continues without lost ranks while this many are left", aka("least_ranks"));
-    v("max_restarts", max_restarts, "restarts without a new checkpoint before it gives up", aka("most_restarts"));
+    v("max_restarts", max_restarts, "restarts without a new checkpoint before the supervisor gives up",
+      aka("most_restarts"));
   }
 };
 
@@ -164,22 +168,21 @@ struct Recipe : RunFile {
   std::vector<PhaseConfig> phase;
   template <class V>
   void visit(V& v) {
-    v("name", name, "of the run");
-    v("seed", seed, "of weights and the order of samples");
-    v("dtype", dtype, "matrix multiplications in bf16 or f32; everything else is f32");
+    v("name", name, "name of the run");
+    v("seed", seed, "random seed of weights and sample order");
+    v("dtype", dtype, "type of large matrix multiplications: `bf16` or `f32`; everything else is f32");
     v("activation_checkpointing", activation_checkpointing,
-      "recompute the activations inside each layer in the backward pass: less memory, a third more time",
-      aka("recompute"));
-    v("clip", clip, "largest norm of the whole gradient; 0 = no limit");
-    v("tokenizer", tokenizer, "folder whose tokenizer files go with the trained model");
-    v("model", model);
-    v("optimizer", optimizer);
-    v("checkpoint", checkpoint);
-    v("eval", eval);
-    v("spikes", spikes);
-    v("parallel", parallel);
-    v("supervise", supervise);
-    v("phase", phase, "phases, one after the other");
+      "activation checkpointing: recompute the activations inside each layer in the backward pass", aka("recompute"));
+    v("clip", clip, "maximum global gradient norm; 0 disables clipping");
+    v("tokenizer", tokenizer, "folder whose tokenizer files are copied into the trained model");
+    v("model", model, "model to train");
+    v("optimizer", optimizer, "optimizers of the kinds of parameters");
+    v("checkpoint", checkpoint, "checkpoints");
+    v("eval", eval, "evaluation on held-out data");
+    v("spikes", spikes, "loss spike detection");
+    v("parallel", parallel, "how ranks share the work");
+    v("supervise", supervise, "fault-tolerant training");
+    v("phase", phase, "training stages, one after the other");
   }
 
   int64_t steps() const;                 // of all phases

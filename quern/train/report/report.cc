@@ -6,7 +6,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
-#include "quern/base/web_files.h"
+#include "quern/html/web_files.h"
 #include "quern/train/report/report_chart.h"
 
 namespace quern::report {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "quern/base/html_template.h"
 #include "quern/base/json.h"
+#include "quern/html/html_template.h"
 #include "quern/train/report/metrics.h"
 
 namespace quern::report {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "quern/base/error.h"
-#include "quern/base/html_template.h"
+#include "quern/html/html_template.h"
 
 namespace quern::report {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "quern/base/error.h"
-#include "quern/base/web_files.h"
+#include "quern/html/web_files.h"
 #include "quern/train/report/report.h"
 #include "quern/train/report/report_chart.h"
 

@@ -1,0 +1,72 @@
+// Settings of `quern serve`: visit() gives its flags, their help and ranges, and the table in docs/serve/README.md.
+// Weight formats and speculative decoding have flags of their own (context.h, draft_flags.h), shared with other verbs.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quern/base/setting.h"
+#include "quern/serve/app/app.h"
+
+namespace quern {
+
+struct ServeOptions {
+  std::vector<std::string> names, loras, api_keys;
+  std::string adapter_dir, host = HttpServerOptions().host, api_key_file, unix_path;
+  AppOptions app = {};
+  int64_t port = HttpServerOptions().port, max_seqs = 16, queue = 256, cache_mib = 1024, state_mib = 0;
+  int64_t memory_mib = 0, idle_minutes = 0;
+  double request_seconds = 0;
+  bool quiet = false;
+  template <class V>
+  void visit(V& v) {
+    v("name", names, "model name that clients use; repeatable, one per DIR in order",
+      {.value = "NAME", .shown_default = "name of the folder"});
+    v("lora", loras,
+      "serve a LoRA adapter (PEFT folder) on the first model, or on another (NAME=DIR@MODEL), as model NAME; "
+      "repeatable",
+      {.value = "NAME=DIR"});
+    v("adapter_dir", adapter_dir,
+      "let clients load and unload adapters below DIR at run time (/v1/load_lora_adapter)", {.value = "DIR"});
+    v("host", host, "address to listen on", {.value = "ADDRESS"});
+    v("port", port, "port to listen on; 0 picks a free one", {.range = Bounds::between(0, 65535)});
+    v("api_key", api_keys, "require this key from clients; repeatable; the variable QUERN_API_KEY is safer",
+      {.value = "KEY"});
+    v("api_key_file", api_key_file, "require one of the keys in FILE, one per line; lines with # are skipped",
+      {.value = "FILE"});
+    v("unix", unix_path, "listen on a Unix socket, readable by its owner only, instead of a port", {.value = "FILE"});
+    v("prefix", app.prefix, "path prefix of all URLs, for example /llm", {.value = "PATH"});
+    v("cors", app.allow_origins,
+      "allow browser pages of this origin to call the server (CORS), * for all; repeatable", {.value = "ORIGIN"});
+    v("cors_methods", app.allow_methods, "HTTP methods that CORS allows", {.value = "METHODS"});
+    v("cors_headers", app.allow_headers, "request headers that CORS allows",
+      {.value = "HEADERS", .shown_default = "those that the browser asks for"});
+    v("max_seqs", max_seqs, "maximum concurrent sequences per model",
+      {.old_flags = "--sessions", .range = Bounds::at_least(1)});
+    v("queue", queue, "maximum queued requests; further requests get HTTP 429", {.range = Bounds::at_least(1)});
+    v("request_seconds", request_seconds,
+      "request timeout in seconds, including queue time; a request can lower it with `timeout`; 0 disables it",
+      {.value = "SECONDS", .range = Bounds::at_least(0)});
+    v("cache_mib", cache_mib, "prefix cache size per model, in MiB", {.value = "MIB", .range = Bounds::at_least(0)});
+    v("state_mib", state_mib,
+      "memory limit for KV cache and recurrent state of running sequences, per model, in MiB; 0 is unlimited",
+      {.value = "MIB", .range = Bounds::at_least(0)});
+    v("memory_mib", memory_mib,
+      "memory limit for weights and prefix caches of all loaded models, in MiB; 0 is unlimited",
+      {.value = "MIB", .range = Bounds::at_least(0)});
+    v("idle_minutes", idle_minutes, "unload a model after this many minutes without a request; 0 never unloads",
+      {.value = "MIN", .range = Bounds::at_least(0)});
+    v("db", app.grounding.memory, "conversation memory (SQLite) for chats that set `x_memory`; created if missing",
+      {.value = "FILE"});
+    v("zone", app.grounding.zone, "time zone of new conversations in --db",
+      {.value = "ZONE", .shown_default = "UTC"});
+    v("documents", app.grounding.documents,
+      "search index for RAG, made by `quern recall index`; used by chats that set `x_documents`", {.value = "DIR"});
+    v("session_dir", app.sessions,
+      "folder for saved sessions and stored responses; they survive a restart of the server", {.value = "DIR"});
+    v("slots_text", app.slots_text, "let GET /slots?text=true return the text of running requests to any client");
+    v("quiet", quiet, "do not log requests");
+  }
+};
+
+}  // namespace quern

@@ -1,0 +1,2 @@
+/* The C interface by its short name. */
+#include <quern/quern.h>

@@ -1,0 +1,220 @@
+/* Quern's C interface: load a model, generate text, keep sessions, chat, read logits and embeddings.
+ *
+ *   quern_model* model = quern_load("ZAYA1-8B", "q8");
+ *   quern_session* chat = quern_session_new(model);
+ *   quern_chat_add(chat, "user", "What is a quern?");
+ *   quern_chat_reply(chat, NULL, print_piece, NULL);
+ *   quern_session_free(chat);
+ *   quern_free(model);
+ *
+ * Errors: a function that can fail returns NULL or a negative number and leaves a message in quern_last_error() of the
+ * calling thread. No C++ exception leaves the library.
+ * Ownership: what a quern_*_new or quern_load returns belongs to the caller, who frees it with the function named
+ * there. Pointers that are passed in are read during the call only, unless a comment says otherwise. A model must
+ * outlive its sessions and samplings. Free functions accept NULL.
+ * Threads: a model, its sessions and its samplings are used by one thread at a time. Functions marked [any thread] may
+ * be called at any time, also while another thread generates. Different models are independent.
+ * Text: UTF-8. A function that writes text into `buffer` writes at most `capacity` bytes, the final NUL included, and
+ * returns the length of the whole text without it; buffer may be NULL if capacity is 0.
+ * ABI: handles are opaque, no struct of this header grows, and settings have names; see docs/embed.md.
+ */
+#ifndef QUERN_H
+#define QUERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define QUERN_VERSION_MAJOR 0
+#define QUERN_VERSION_MINOR 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct quern_model quern_model;       /* weights, tokenizer, chat template, prefix cache */
+typedef struct quern_session quern_session;   /* a sequence of tokens whose state is kept between calls */
+typedef struct quern_sampling quern_sampling; /* generation options by name */
+typedef struct quern_index quern_index;       /* a search index in a folder */
+typedef struct quern_memory quern_memory;     /* long-term conversation memory in a file */
+
+/* Called with each piece of text as it becomes complete (never a split character; not NUL-terminated). Return 0 to go
+ * on, anything else to stop. Of the model in use it may call [any thread] functions only. */
+typedef int (*quern_on_text)(const char* piece, size_t length, void* user);
+
+/* ---- Library ---- */
+
+/* Version of the library, MAJOR.MINOR.PATCH; the macros above are that of this header. [any thread] */
+const char* quern_version(void);
+/* Message of the last failed call of this thread, "" when it succeeded. Valid until the next call. [any thread] */
+const char* quern_last_error(void);
+/* Threads that computations use, the caller's included [one per core that affinity and cgroup quota allow]. Call it
+ * while no model is in use. Returns 0, or -1. */
+int quern_set_threads(int threads);
+
+/* ---- Model ---- */
+
+/* Loads a model folder, a quantized folder or a .gguf file. `format` of the weights in memory: "f32" or "bf16", or
+ * quantized at load: "q8", "q4" or "q8a8" (q8 with int8 activations). Free with quern_free. */
+quern_model* quern_load(const char* folder, const char* format);
+/* The same with options as a JSON object; NULL or "{}" for the defaults:
+ *   format     as above ["bf16"]
+ *   head       with a quantized format: format of embedding and LM head ["q8" with q8, q4 and q8a8]
+ *   kv         KV cache type: "f32", "bf16" or "q8" [f32 with f32 weights, else bf16]
+ *   adapter    folder of a LoRA adapter (PEFT)
+ *   cache_mib  size of the prefix cache, which holds the state of sessions [1024]
+ * An unknown name is an error. */
+quern_model* quern_load_with(const char* folder, const char* options_json);
+void quern_free(quern_model* model);
+
+int64_t quern_vocab_size(const quern_model* model);    /* rows of the LM head, padding included. [any thread] */
+int64_t quern_max_positions(const quern_model* model); /* context length in tokens. [any thread] */
+
+/* Writes at most `capacity` token ids and returns how many the text has; call again with more room if that is larger.
+ * add_special: add what the tokenizer puts around a text (<bos>). [any thread] */
+int64_t quern_tokenize(const quern_model* model, const char* text, int add_special, int32_t* ids, int64_t capacity);
+/* Text of n tokens, without special tokens, into `text` of `capacity` bytes. [any thread] */
+int64_t quern_detokenize(const quern_model* model, const int32_t* ids, int64_t n, char* text, int64_t capacity);
+
+/* Renders messages, a JSON array of {"role", "content"}, with the model's chat template, up to where the assistant's
+ * reply begins. context_json: an object of further names the template asks for (enable_thinking, tools), or NULL.
+ * [any thread] */
+int64_t quern_chat_prompt(const quern_model* model, const char* messages_json, const char* context_json, char* buffer,
+                          int64_t capacity);
+
+/* Logits after each of n tokens, computed from an empty state: n × vocab_size floats, row by row, into `logits`, whose
+ * `capacity` counts floats. Returns the number of floats; with a smaller capacity nothing is computed or written. */
+int64_t quern_logits(quern_model* model, const int32_t* ids, int64_t n, float* logits, int64_t capacity);
+/* Log-probability of tokens 1 … n-1, each given the tokens before it, into logprobs[0 … n-2]. Returns n-1. */
+int64_t quern_score(quern_model* model, const int32_t* ids, int64_t n, double* logprobs, int64_t capacity);
+/* Embedding of a text: the mean of its last hidden states, normalized to length 1. Writes it if `capacity` floats are
+ * enough and returns its dimension; with a smaller capacity nothing is computed. */
+int64_t quern_embed(quern_model* model, const char* text, float* embedding, int64_t capacity);
+
+/* ---- Sampling: generation options by name ---- */
+
+/* Options as the model's generation_config.json asks; greedy decoding without one. Free with quern_sampling_free. */
+quern_sampling* quern_sampling_new(quern_model* model);
+void quern_sampling_free(quern_sampling* sampling);
+/* Sets one option from text. Returns 0, or -1 when there is no such name (the message has the nearest one) or the
+ * value is out of range; the options are then unchanged. Names:
+ *   max_tokens          maximum number of tokens to generate [256]
+ *   temperature         0 is greedy decoding
+ *   top_k, top_p, min_p, typical_p, top_n_sigma, xtc_probability, xtc_threshold    filters
+ *   repetition_penalty, presence_penalty, frequency_penalty                        penalties
+ *   dry_multiplier, dry_base, dry_allowed_length, dry_penalty_last_n, dry_sequence_breakers
+ *   logit_bias          "ID=X,…": add X to the logit of token ID
+ *   samplers            order of the sampling steps: "top_k,temperature"
+ *   seed                same seed, same text [0]
+ *   stop                stop sequence, which ends the output and is not part of it; every call adds one
+ *   ignore_eos          "true": end-of-sequence tokens do not end the output
+ *   response_prefix     forced prefix: text that the output starts with
+ *   speculative         speculative decoding: "none", or "ngram" with a maximum draft length: "ngram:8"
+ *   top_logprobs        report the N most likely tokens of every position in quern_session_result [0]
+ *   json_schema, regex, grammar    constrained decoding: a JSON schema, a regular expression or a GBNF grammar (its
+ *                       text, not a file); the last one set holds, "" removes it */
+int quern_sampling_set(quern_sampling* sampling, const char* name, const char* value);
+
+/* ---- Session: tokens whose KV cache and recurrent state are kept ---- */
+
+/* An empty session. Its state lives in the model's prefix cache, least recently used first out; what was evicted is
+ * computed again when needed. Sessions that begin alike share it. Free with quern_session_free. */
+quern_session* quern_session_new(quern_model* model);
+/* A session that continues from here on its own; costs a copy of the token ids. Free with quern_session_free. */
+quern_session* quern_session_fork(const quern_session* session);
+void quern_session_free(quern_session* session);
+/* Forgets tokens and messages. */
+void quern_session_reset(quern_session* session);
+
+/* Appends text, or token ids. Returns the session's length in tokens. Text at the start of a session gets what the
+ * tokenizer puts before a text (<bos>). Nothing is computed until a function below needs it. */
+int64_t quern_session_append(quern_session* session, const char* text);
+int64_t quern_session_append_tokens(quern_session* session, const int32_t* ids, int64_t n);
+int64_t quern_session_length(const quern_session* session); /* in tokens */
+/* Writes at most `capacity` of the session's token ids and returns how many there are. */
+int64_t quern_session_tokens(const quern_session* session, int32_t* ids, int64_t capacity);
+
+/* Computes the state of all tokens now (prefill). Returns how many were not in the cache. */
+int64_t quern_session_prefill(quern_session* session);
+/* Logits after the last token, vocab_size floats; returns their number. With a smaller capacity nothing is computed. */
+int64_t quern_session_logits(quern_session* session, float* logits, int64_t capacity);
+
+/* Continues the session and appends what was generated. Returns the number of tokens. sampling NULL: as a new
+ * quern_sampling; on_text may be NULL. */
+int64_t quern_session_generate(quern_session* session, const quern_sampling* sampling, quern_on_text on_text,
+                               void* user);
+/* Ends the generate or reply call that is running, within one forward pass; what was generated until then stays.
+ * Without such a call it does nothing. [any thread] */
+void quern_session_cancel(quern_session* session);
+/* The last generation as a JSON object: text, tokens, logprobs, top_logprobs, finish ("stop", "length" or
+ * "cancelled"), prompt_tokens, cached_tokens, prompt_seconds, decode_seconds. */
+int64_t quern_session_result(const quern_session* session, char* buffer, int64_t capacity);
+
+/* Writes tokens, messages and state to a file, readable by its owner only. Returns 0, or -1. */
+int quern_session_save(quern_session* session, const char* file);
+/* Replaces the session by a saved one. The file must be of the same model and KV cache type. Returns 0, or -1. */
+int quern_session_load(quern_session* session, const char* file);
+
+/* ---- Chat: a session made of messages ---- */
+
+/* Appends a message; role: "system", "user" or "assistant". Special tokens spelled in it stay plain text. Returns the
+ * number of messages. */
+int64_t quern_chat_add(quern_session* session, const char* role, const char* content);
+/* Replaces all messages by a JSON array of {"role", "content"}. Returns their number. */
+int64_t quern_chat_set(quern_session* session, const char* messages_json);
+/* The messages as a JSON array. */
+int64_t quern_chat_messages(const quern_session* session, char* buffer, int64_t capacity);
+/* Renders the messages with the chat template, generates the assistant's reply and appends it as a message. The
+ * session's tokens become those of the conversation; the cache supplies all but the new part. Returns the number of
+ * tokens generated; after an error the messages are unchanged. Arguments as in quern_session_generate. */
+int64_t quern_chat_reply(quern_session* session, const quern_sampling* sampling, quern_on_text on_text, void* user);
+
+/* ---- Search index: BM25 and personalized PageRank, retrieval for RAG. An index is used by one thread at a time ---- */
+
+/* Opens the index in a folder, or creates one. Free with quern_index_free. */
+quern_index* quern_index_open(const char* folder);
+void quern_index_free(quern_index* index);
+/* Adds one text under a name, replacing what had it. Searchable and on disk when it returns. Returns 0, or -1. */
+int quern_index_put(quern_index* index, const char* name, const char* text);
+/* Brings the index up to date with the text files in and below a path: new, changed and deleted ones. Returns the
+ * number of documents in the index. */
+int64_t quern_index_add(quern_index* index, const char* path);
+/* The k chunks of text that a question needs, best first, as a JSON object: {"chunks": [{"path", "begin", "end",
+ * "score", "text"}]}. Every call searches. */
+int64_t quern_index_search(const quern_index* index, const char* question, int64_t k, char* buffer, int64_t capacity);
+
+/* ---- Conversation memory with temporal queries. A memory is used by one thread at a time ---- */
+
+/* Opens a memory file and one of its conversations; creates what is missing. conversation NULL: the only one; zone
+ * NULL: UTC, else the time zone of a conversation made now ("Europe/Berlin"). Free with quern_memory_free. */
+quern_memory* quern_memory_open(const char* file, const char* conversation, const char* zone);
+void quern_memory_free(quern_memory* memory);
+/* Stores a turn, said at unix_time (seconds). Returns its number. */
+int64_t quern_memory_add(quern_memory* memory, const char* speaker, const char* text, int64_t unix_time);
+/* The turns that answer a question asked at unix_time ("What did Ada say last Sunday?"), as a JSON object: {"turns":
+ * [{"response", "session", "time", "speaker", "text"}], "plan", "notes"}. Every call searches. */
+int64_t quern_memory_ask(quern_memory* memory, const char* question, int64_t unix_time, char* buffer,
+                         int64_t capacity);
+
+/* ---- One prompt, without a session ---- */
+
+/* Fixed set of options; quern_sampling has all of them. */
+typedef struct quern_options {
+  int64_t max_tokens;
+  double temperature; /* 0: greedy */
+  int64_t top_k;      /* 0: off */
+  double top_p;       /* 1: off */
+  double min_p;       /* 0: off */
+  uint64_t seed;
+} quern_options;
+/* 256 tokens, temperature 1, no filters, seed 0. [any thread] */
+quern_options quern_default_options(void);
+
+/* Continues the prompt; returns the number of tokens generated. options and on_text may be NULL. */
+int64_t quern_generate(quern_model* model, const char* prompt, const quern_options* options, quern_on_text on_text,
+                       void* user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+// What the session and chat functions of quern.h do. A session holds token ids and messages; its KV cache and recurrent
+// state are in the prefix cache of the model's engine, which all sessions of a model share.
+#pragma once
+#include "quern/base/json.h"
+#include "quern/capi/handles.h"
+#include "quern/infer/cache/session.h"
+
+namespace quern::capi {
+
+// State after all tokens of a session: of up to `limit` of them from the cache, of the others by a forward pass. The
+// cache then knows all of them.
+class Prefill {
+ public:
+  Prefill(quern_session& s, int64_t limit);
+  int64_t computed() const { return computed_; }             // tokens that were not in the cache
+  std::span<const float> logits() const { return logits_; }  // after the last token; none if nothing was computed
+  const SequenceState& state() const { return session_.state(); }
+
+ private:
+  Session session_;
+  int64_t computed_ = 0;
+  std::span<const float> logits_;
+};
+
+struct Callback {
+  quern_on_text call;
+  void* user;
+};
+
+int64_t append(quern_session& s, std::span<const int32_t> ids);  // throws Error naming an id that is none
+// Generates after `prompt` and makes both the session's tokens. A cancellation takes effect between steps.
+int64_t generate(quern_session& s, std::vector<int32_t> prompt, GenerateOptions options, Callback on_text);
+int64_t reply(quern_session& s, const quern_sampling* sampling, Callback on_text);
+Json result_json(const Generated& g, const Tokenizer& tokenizer);
+
+Json messages_json(const quern_session& s);
+std::vector<quern_session::Message> read_messages(const Json& list);
+
+// The format of `quern run --chat-file`: tokens, state, and the messages as its note.
+void save(quern_session& s, const std::filesystem::path& file);
+void load(quern_session& s, const std::filesystem::path& file);
+
+}  // namespace quern::capi

@@ -1,0 +1,40 @@
+// Prompt, token ids, stop strings and speculative decoding of a request against the engine's limits.
+#include "quern/infer/engine/request_check.h"
+
+#include "quern/base/error.h"
+
+namespace quern {
+namespace {
+
+void check_ids(const std::vector<int32_t>& ids, const char* what, int64_t vocab_size) {
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (ids[i] < 0 || ids[i] >= vocab_size)
+      fail("{} token {} at position {}: ids run from 0 to {}", what, ids[i], i, vocab_size - 1);
+}
+
+}  // namespace
+
+void check_request(const Request& r, const RequestLimits& limits) {
+  if (r.prompt.empty()) fail("the prompt is empty: give at least one token");
+  if (r.options.max_tokens < (r.options.score_prompt ? 0 : 1))
+    fail("max_tokens {}: expected at least 1", r.options.max_tokens);
+  const auto n = static_cast<int64_t>(r.prompt.size());
+  if (n > limits.max_positions)
+    fail("the prompt has {} tokens; this model's limit is {} (max_position_embeddings)", n, limits.max_positions);
+  check_ids(r.prompt, "prompt", limits.vocab_size);
+  check_ids(r.options.forced, "forced", limits.vocab_size);
+  if (!r.options.stop.empty() && !limits.tokenizer) fail("stop strings need a tokenizer");
+  if (r.options.speculate) check_speculation(*r.options.speculate, limits);
+}
+
+void check_speculation(const SpeculationOptions& g, const RequestLimits& limits) {
+  if (g.max_draft < 0 || g.max_draft > kMaxDraftTokens)
+    fail("speculative decoding: draft length {}: expected 1 to {}, or 0 for none", g.max_draft, kMaxDraftTokens);
+  if (g.on() && !g.ngram && !g.draft)
+    fail("speculative decoding: draft length {} but no draft source; enable ngram or draft", g.max_draft);
+  if (g.on() && limits.sharded_cache)
+    fail("speculative decoding: a KV cache sharded over ranks cannot be rolled back");
+  if (g.draft && !limits.draft_model) fail("speculative decoding: this model has no draft model");
+}
+
+}  // namespace quern

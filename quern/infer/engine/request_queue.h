@@ -1,0 +1,40 @@
+// Requests on their way between the threads that submit them and the thread that steps the engine: the queue in order
+// of arrival, the ids to be cancelled, and results until they are taken. May be used from any thread.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "quern/infer/engine/sequence.h"
+
+namespace quern {
+
+class RequestQueue {
+ public:
+  using Id = int64_t;
+
+  Id push(std::unique_ptr<Sequence> s);  // gives it its id, 1, 2, …
+  void cancel(Id id);
+  std::optional<Generated> take(Id id);  // its result, once; nothing before it is done
+
+  // The oldest sequence, if it may start now; else null: later ones do not overtake it.
+  std::unique_ptr<Sequence> pop(const std::function<bool(const Sequence&)>& may_start);
+  // The ids that were cancelled since the last call. Those still in the queue end here.
+  std::set<Id> take_cancelled();
+  void finish(Id id, Generated result);
+  int64_t size() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<std::unique_ptr<Sequence>> waiting_;
+  std::set<Id> cancelled_;
+  std::map<Id, Generated> done_;
+  Id next_id_ = 1;
+};
+
+}  // namespace quern

@@ -1,0 +1,22 @@
+// Text embedding by mean pooling: the mean of the last hidden states of all tokens, normalized to length 1.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "quern/models/model.h"
+
+namespace quern {
+
+class MeanPooling {
+ public:
+  explicit MeanPooling(const Model& model) : state_(model.sites(DType::f32)) {}
+  void feed(Model& model, std::span<const int32_t> tokens);  // the next tokens of the text
+  std::vector<float> embedding() const;                      // of the tokens so far
+
+ private:
+  SequenceState state_;
+  std::vector<double> sum_;
+};
+
+}  // namespace quern
