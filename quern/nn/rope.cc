@@ -14,12 +14,12 @@ Var rope(Tape& tape, const Var& x_THd, std::span<const int32_t> positions, std::
   Tensor cos = Tensor::empty(table, x.dtype()), sin = Tensor::empty(table, x.dtype());
   return with_float(x.dtype(), [&]<class T>() {
     kernels::rope_table<T>(positions, inv_freq, cos.view<T, 2>(), sin.view<T, 2>());
-    kernels::rope<T>(x.view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing, false,
-                     y.view<T, 3>());
+    kernels::rope<T>(x.view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing,
+                     kernels::RopeTurn::forward, y.view<T, 3>());
     return tape.record(y, {x_THd}, [cos, sin, pairing](Grads& g) {
       Tensor gx = Tensor::empty(g.out().shape(), cos.dtype());
-      kernels::rope<T>(g.out().view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing, true,
-                       gx.view<T, 3>());
+      kernels::rope<T>(g.out().view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing,
+                       kernels::RopeTurn::inverse, gx.view<T, 3>());
       g.add(0, gx);
     });
   });

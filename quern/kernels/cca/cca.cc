@@ -54,7 +54,8 @@ struct Job {
     if (!query && w.temperature) temperature = {w.temperature.data + own, {1}};
     l2_norm<float>({out.data, {rows, 1, d}, {out.stride[0], d, 1}}, temperature, s.scale, s.l2_eps, to, {});
     if (a.cos)
-      rope<float>(to, a.cos.slice(tile.begin, tile.end), a.sin.slice(tile.begin, tile.end), s.pairing, false, to);
+      rope<float>(to, a.cos.slice(tile.begin, tile.end), a.sin.slice(tile.begin, tile.end), s.pairing,
+                  RopeTurn::forward, to);
   }
 
   // This head's columns of the tile's rows with `history` older ones in front.

@@ -73,8 +73,8 @@ void definition(const CcaLatentShape& s, const Form& f, const std::vector<float>
                    {temperature.data(), {f.n_head_kv}}, s.scale, s.l2_eps, k.slice(from, from + n), {});
   }
   if (!f.positions) return;
-  rope<float>(q, a.cos, a.sin, s.pairing, false, q);
-  rope<float>(k, a.cos, a.sin, s.pairing, false, k);
+  rope<float>(q, a.cos, a.sin, s.pairing, RopeTurn::forward, q);
+  rope<float>(k, a.cos, a.sin, s.pairing, RopeTurn::forward, k);
 }
 
 void expect_equal_definition(const Form& f) {

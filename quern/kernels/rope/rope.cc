@@ -35,7 +35,7 @@ void rope_table(std::span<const int32_t> positions, std::span<const double> inv_
 }
 
 template <class T>
-void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePairing pairing, bool inverse,
+void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePairing pairing, RopeTurn turn,
           View<T, 3> y) {
   QUERN_CHECK(
       x.shape == y.shape && cos.shape == sin.shape && cos.shape[0] == x.shape[0] && 2 * cos.shape[1] <= x.shape[2],
@@ -56,7 +56,7 @@ void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePa
                        y.stride[1],
                        cos.stride[0],
                        sin.stride[0],
-                       inverse ? -1.0f : 1.0f};
+                       turn == RopeTurn::inverse ? -1.0f : 1.0f};
       // In place the line is already at hand; and every run of a head must start on a whole vector.
       const bool stream = x.data != y.data && n % 16 == 0 && stream_stores(y);
       auto* rows = (pairing == RopePairing::half ? f->half : f->interleaved)[stream];
@@ -64,12 +64,12 @@ void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePa
       return;
     }
   }
-  rope_ref(x, cos, sin, pairing, inverse, y);
+  rope_ref(x, cos, sin, pairing, turn, y);
 }
 
 #define QUERN_INSTANTIATE(T)                                                                              \
   template void rope_table<T>(std::span<const int32_t>, std::span<const double>, View<T, 2>, View<T, 2>); \
-  template void rope<T>(View<const T, 3>, View<const T, 2>, View<const T, 2>, RopePairing, bool, View<T, 3>);
+  template void rope<T>(View<const T, 3>, View<const T, 2>, View<const T, 2>, RopePairing, RopeTurn, View<T, 3>);
 QUERN_INSTANTIATE(float)
 QUERN_INSTANTIATE(double)
 #undef QUERN_INSTANTIATE

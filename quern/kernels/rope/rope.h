@@ -13,6 +13,7 @@
 namespace quern::kernels {
 
 enum class RopePairing { half, interleaved };
+enum class RopeTurn { forward, inverse };  // inverse: by the opposite angles, the gradient
 
 std::vector<double> rope_inv_freq(int64_t rotary_dims, double theta);  // θ^(−2i/rotary_dims), rotary_dims/2 of them
 
@@ -22,7 +23,7 @@ void rope_table(std::span<const int32_t> positions, std::span<const double> inv_
 
 // x, y: [T, H, d]; y may be x.
 template <class T>
-void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePairing pairing, bool inverse,
+void rope(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePairing pairing, RopeTurn turn,
           View<T, 3> y);
 
 }  // namespace quern::kernels

@@ -16,13 +16,14 @@ void bench_kernels_rope(Bench& b) {
     Tensor cos = random_f32({kRows, rotary / 2}, 2), sin = random_f32({kRows, rotary / 2}, 3);
     auto c = cos.view<const float, 2>(), s = sin.view<const float, 2>();
     const std::string shape = fmt::format("8192x16x128, {} rotate, f32", rotary);
-    b.row("rope half", shape, {Bound::copy, 2 * array}, [&] { rope<float>(xv, c, s, RopePairing::half, false, yv); });
+    b.row("rope half", shape, {Bound::copy, 2 * array},
+          [&] { rope<float>(xv, c, s, RopePairing::half, RopeTurn::forward, yv); });
     b.row("rope interleaved", shape, {Bound::copy, 2 * array},
-          [&] { rope<float>(xv, c, s, RopePairing::interleaved, false, yv); });
+          [&] { rope<float>(xv, c, s, RopePairing::interleaved, RopeTurn::forward, yv); });
   }
   Tensor cos = random_f32({kRows, kHead / 2}, 2), sin = random_f32({kRows, kHead / 2}, 3);
   b.row("rope half, in place", "8192x16x128 f32", {Bound::copy, 2 * array}, [&] {
-    rope<float>(yv, cos.view<const float, 2>(), sin.view<const float, 2>(), RopePairing::half, false, yv);
+    rope<float>(yv, cos.view<const float, 2>(), sin.view<const float, 2>(), RopePairing::half, RopeTurn::forward, yv);
   });
 }
 

@@ -5,7 +5,7 @@
 namespace quern::kernels {
 
 template <class T>
-void rope_ref(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePairing pairing, bool inverse,
+void rope_ref(View<const T, 3> x, View<const T, 2> cos, View<const T, 2> sin, RopePairing pairing, RopeTurn turn,
               View<T, 3> y);
 
 }  // namespace quern::kernels

@@ -25,9 +25,9 @@ TEST(Rope, QuarterTurn) {
     Rows<float> c(1, 2), s(1, 2), x(1, 6), y(1, 6);
     c.data = {0, 1}, s.data = {1, 0};  // the first pair turns by 90°, the second not at all
     x.data = {1, 2, 3, 4, 5, 6};
-    rope<float>(x.heads_in(1), c.in(), s.in(), RopePairing::half, false, y.heads(1));
+    rope<float>(x.heads_in(1), c.in(), s.in(), RopePairing::half, RopeTurn::forward, y.heads(1));
     EXPECT_EQ(y.data, (std::vector<float>{-3, 2, 1, 4, 5, 6}));
-    rope<float>(x.heads_in(1), c.in(), s.in(), RopePairing::interleaved, false, y.heads(1));
+    rope<float>(x.heads_in(1), c.in(), s.in(), RopePairing::interleaved, RopeTurn::forward, y.heads(1));
     EXPECT_EQ(y.data, (std::vector<float>{-2, 1, 3, 4, 5, 6}));
   });
 }
@@ -39,9 +39,9 @@ TEST(Rope, InverseUndoesInPlace) {
       const std::vector<double> freq = rope_inv_freq(38, 10000);
       Rows<float> c(3, 19), s(3, 19), x = Rows<float>::random(3, 2 * 41, 1), y = x;
       rope_table<float>(positions, freq, c.view(), s.view());
-      rope<float>(y.heads_in(2), c.in(), s.in(), pairing, false, y.heads(2));
+      rope<float>(y.heads_in(2), c.in(), s.in(), pairing, RopeTurn::forward, y.heads(2));
       EXPECT_NE(x.data, y.data);
-      rope<float>(y.heads_in(2), c.in(), s.in(), pairing, true, y.heads(2));
+      rope<float>(y.heads_in(2), c.in(), s.in(), pairing, RopeTurn::inverse, y.heads(2));
       for (size_t i = 0; i < x.data.size(); ++i) EXPECT_NEAR(x.data[i], y.data[i], 1e-6);
     }
   });
@@ -53,10 +53,10 @@ TEST(Rope, InverseIsTheGradient) {  // Σ g·rope(x): its gradient is the opposi
                  s(2, 2);
     rope_table<double>(std::vector<int32_t>{3, 5}, rope_inv_freq(4, 100), c.view(), s.view());
     auto loss = [&] {
-      rope<double>(x.heads_in(2), c.in(), s.in(), pairing, false, y.heads(2));
+      rope<double>(x.heads_in(2), c.in(), s.in(), pairing, RopeTurn::forward, y.heads(2));
       return weighted_sum(y, g);
     };
-    rope<double>(g.heads_in(2), c.in(), s.in(), pairing, true, gx.heads(2));
+    rope<double>(g.heads_in(2), c.in(), s.in(), pairing, RopeTurn::inverse, gx.heads(2));
     check_gradient(loss, x.data, gx.data);
   }
 }
@@ -65,13 +65,13 @@ TEST(Rope, AllIsasAgree) {
   for (auto [rows, heads, d, n] :
        {std::array<int64_t, 4>{2, 1, 2, 1}, {5, 3, 10, 4}, {40, 4, 128, 64}, {7, 2, 70, 33}}) {
     for (RopePairing pairing : {RopePairing::half, RopePairing::interleaved})
-      for (bool inverse : {false, true})
+      for (RopeTurn turn : {RopeTurn::forward, RopeTurn::inverse})
         same_on_all_isas(
             [&]<class T>(T) {
               using R = Rows<T>;
               R x = R::random(rows, heads * d, 1, 5), y(rows, heads * d, 3), c = R::random(rows, n, 2),
                 s = R::random(rows, n, 3);
-              rope<T>(x.heads_in(heads), c.in(), s.in(), pairing, inverse, y.heads(heads));
+              rope<T>(x.heads_in(heads), c.in(), s.in(), pairing, turn, y.heads(heads));
               Outputs o;
               o.add(y);
               return o;

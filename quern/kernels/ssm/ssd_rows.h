@@ -91,14 +91,16 @@ void row_dots(SsdRowDots args) {
 template <int kWidth>
 inline void step_row_block(const SsdStep& a, int64_t at) {
   const Vf keep_rate = vset(a.decay), rate = vset(a.delta), dv = vset(a.d);
+  const float *b = a.b, *c = a.c;  // no store can change these
+  const int64_t n_state = a.n_state, s_row = a.s_row;
   Vf u[kWidth], sum[kWidth];
   for (int k = 0; k < kWidth; ++k) {
     const Vf xk = load(a.x + at + k * kLanes, Full{});
     u[k] = rate * xk, sum[k] = dv * xk;
   }
-  for (int64_t n = 0; n < a.n_state; ++n) {
-    const Vf bn = vset(a.b[n]), cn = vset(a.c[n]);
-    float* row = a.s + n * a.s_row + at;
+  float* row = a.s + at;
+  for (int64_t n = 0; n < n_state; ++n, row += s_row) {
+    const Vf bn = vset(b[n]), cn = vset(c[n]);
     for (int k = 0; k < kWidth; ++k) {
       const Vf v = fma(keep_rate, load(row + k * kLanes, Full{}), bn * u[k]);
       store(row + k * kLanes, v, Full{});

@@ -67,12 +67,12 @@ ConversationStore::ConversationStore(const std::filesystem::path& file, Options 
   if (version() != kVersion) fail("{}: memory format version {}, expected {}", db_.file(), version(), kVersion);
   if (!has_topic_table()) {  // made now, or before files were named in the database
     SqliteWrite w(db_);
-    if (!has_topic_table()) remove_strange_topic_files(true);
+    if (!has_topic_table()) remove_strange_topic_files(TopicFiles::all);
     db_.execute(kTopicSchema);
     w.commit();
-  } else if (!in_memory_ && !strange_topic_files(false).empty()) {
+  } else if (!in_memory_ && !strange_topic_files(TopicFiles::complete).empty()) {
     SqliteWrite w(db_);  // nobody is between giving a name and saying so
-    remove_strange_topic_files(false);
+    remove_strange_topic_files(TopicFiles::complete);
     w.commit();
   }
   last_.emplace(
@@ -274,7 +274,7 @@ bool ConversationStore::give_topic_file(int64_t conversation, int32_t segment, i
 }
 
 // Files that the database does not name: another one of this file's name left them, or a later state of this one.
-std::vector<std::filesystem::path> ConversationStore::strange_topic_files(bool unfinished) {
+std::vector<std::filesystem::path> ConversationStore::strange_topic_files(TopicFiles which) {
   std::vector<std::filesystem::path> out;
   const std::filesystem::path folder = topic_file(0, 0).parent_path();
   if (folder.empty() || !std::filesystem::exists(folder)) return out;
@@ -284,12 +284,13 @@ std::vector<std::filesystem::path> ConversationStore::strange_topic_files(bool u
     while (s.step()) named.insert(topic_file(s.integer(0), static_cast<int32_t>(s.integer(1))));
   }
   for (const auto& e : std::filesystem::directory_iterator(folder))
-    if (!named.contains(e.path()) && (e.path().extension() == ".bm25" || unfinished)) out.push_back(e.path());
+    if (!named.contains(e.path()) && (e.path().extension() == ".bm25" || which == TopicFiles::all))
+      out.push_back(e.path());
   return out;
 }
 
-void ConversationStore::remove_strange_topic_files(bool unfinished) {
-  for (const auto& file : strange_topic_files(unfinished)) {
+void ConversationStore::remove_strange_topic_files(TopicFiles which) {
+  for (const auto& file : strange_topic_files(which)) {
     std::error_code ignored;  // without the right to remove it, it still does not count
     std::filesystem::remove(file, ignored);
   }

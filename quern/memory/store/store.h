@@ -77,8 +77,9 @@ class ConversationStore {
   int32_t speaker_number(int64_t conversation, const std::string& name);
   void erase_remains();
   bool has_topic_table();
-  std::vector<std::filesystem::path> strange_topic_files(bool unfinished);
-  void remove_strange_topic_files(bool unfinished);
+  enum class TopicFiles { complete, all };  // all: those that a crash left unfinished too
+  std::vector<std::filesystem::path> strange_topic_files(TopicFiles which);
+  void remove_strange_topic_files(TopicFiles which);
   void remove_topic_files(int64_t conversation, const std::set<int32_t>* segments,
                           const std::filesystem::path& but = {});
   SqliteFile db_;

@@ -243,7 +243,7 @@ size_t TimeParser::part_of_day(size_t i, Period& out, int depth) const {
   const size_t end = period(k, base, depth + 1);
   if (!end || base.impossible || base.first() != base.last() || base.grain != Grain::day) return 0;
   const bool absolute = base.absolute;
-  out = day_part_period(base.first(), static_cast<DayPart>(t_[j].value), false);
+  out = day_part_period(base.first(), static_cast<DayPart>(t_[j].value), PartBounds::strict);
   out.absolute = absolute;
   return end;
 }

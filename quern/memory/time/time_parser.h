@@ -89,7 +89,8 @@ class TimeParser {
   size_t part_of_day(size_t i, Period& out, int depth) const;
   size_t with_part(size_t i, Period& p) const;
   Period unit_around(Unit u, int64_t steps) const;
-  Period day_part_period(Day d, DayPart part, bool wide) const;
+  enum class PartBounds { strict, loose };  // loose: a morning begins at midnight and a night in the evening
+  Period day_part_period(Day d, DayPart part, PartBounds bounds) const;
 
   // time_clauses.cc
   size_t period(size_t i, Period& out, int depth = 0) const;

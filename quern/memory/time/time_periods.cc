@@ -10,21 +10,24 @@ namespace quern::memory {
 namespace {
 
 constexpr int32_t kHour = 3600;
-struct PartBounds {
+struct PartHours {
   int32_t lo, hi;  // seconds from the day's beginning, both inside; nights end on the next day
 };
-constexpr PartBounds kParts[] = {{5 * kHour, 12 * kHour - 1},
-                                 {12 * kHour, 17 * kHour - 1},
-                                 {17 * kHour, 22 * kHour - 1},
-                                 {22 * kHour, 29 * kHour - 1}};
+constexpr PartHours kParts[] = {{5 * kHour, 12 * kHour - 1},
+                                {12 * kHour, 17 * kHour - 1},
+                                {17 * kHour, 22 * kHour - 1},
+                                {22 * kHour, 29 * kHour - 1}};
 
 }  // namespace
 
-Period TimeParser::day_part_period(Day d, DayPart part, bool wide) const {
-  const PartBounds b = kParts[static_cast<size_t>(part)];
+Period TimeParser::day_part_period(Day d, DayPart part, PartBounds bounds) const {
+  const PartHours b = kParts[static_cast<size_t>(part)];
   Period p;
   // Said of today or loosely, a morning begins at midnight and a night in the evening.
-  p.lo = d * kDaySeconds + (!wide ? b.lo : part == DayPart::night ? 17 * kHour : part == DayPart::morning ? 0 : b.lo);
+  p.lo = d * kDaySeconds + (bounds == PartBounds::strict ? b.lo
+                            : part == DayPart::night     ? 17 * kHour
+                            : part == DayPart::morning   ? 0
+                                                         : b.lo);
   p.hi = d * kDaySeconds + b.hi;
   p.grain = Grain::part, p.name = "part-of-day";
   return p;
@@ -92,7 +95,7 @@ size_t TimeParser::day_word(size_t i, Period& out) const {
     j = skip(j, Word::the);
     if (is(j, Word::this_)) ++j;
     if (is(j, Lex::part) && !t_[j].plural && j > i + 1) {
-      out = day_part_period(today_, static_cast<DayPart>(t_[j].value), true);
+      out = day_part_period(today_, static_cast<DayPart>(t_[j].value), PartBounds::loose);
       out.hi = std::min(out.hi, clock_.now), out.lo = std::min(out.lo, out.hi);
       out.soft = true, out.rule = TimeRule::earlier_today, out.name = "earlier-today";
       return j + 1;
@@ -102,7 +105,7 @@ size_t TimeParser::day_word(size_t i, Period& out) const {
   if (is(j, Lex::day_word)) {
     const int32_t v = t_[j].value;
     if (v == 100) {  // tonight
-      out = day_part_period(today_, DayPart::night, true);
+      out = day_part_period(today_, DayPart::night, PartBounds::loose);
       return j + 1;
     }
     out = Period::days(today_ + v, today_ + v, Grain::day, "day");
@@ -114,16 +117,16 @@ size_t TimeParser::day_word(size_t i, Period& out) const {
     return j + 1;
   }
   if (is(j, Word::night) && is(j + 1, Word::before) && is(j + 2, Word::last)) {
-    out = day_part_period(today_ - 2, DayPart::night, true);
+    out = day_part_period(today_ - 2, DayPart::night, PartBounds::loose);
     return is(j + 3, Word::night) ? j + 4 : j + 3;
   }
   if (is(j, Word::last) && is(j + 1, Word::night)) {
-    out = day_part_period(today_ - 1, DayPart::night, true);
+    out = day_part_period(today_ - 1, DayPart::night, PartBounds::loose);
     return j + 2;
   }
   if ((is(j, Word::this_) || is(j, Word::last)) && is(j + 1, Lex::part) && !t_[j + 1].plural) {
     const DayPart part = static_cast<DayPart>(t_[j + 1].value);
-    out = day_part_period(today_ - (is(j, Word::last) ? 1 : 0), part, true);
+    out = day_part_period(today_ - (is(j, Word::last) ? 1 : 0), part, PartBounds::loose);
     return j + 2;
   }
   return 0;
@@ -168,7 +171,8 @@ size_t TimeParser::ago(size_t i, Period& out) const {
     out = unit_around(u, steps);
     out.name = "ago";
     if (night) {
-      out = day_part_period(today_ - static_cast<Day>(std::min<int64_t>(v, 200'000)), DayPart::night, true);
+      out = day_part_period(today_ - static_cast<Day>(std::min<int64_t>(v, 200'000)), DayPart::night,
+                            PartBounds::loose);
       return end;
     }
     if (u == Unit::day) out.rule = TimeRule::days_ago, out.argument = v;
@@ -418,7 +422,8 @@ size_t TimeParser::with_part(size_t i, Period& p) const {
   j = skip(j, Word::the);
   if (is(j, Word::early) || is(j, Word::late)) ++j;
   if (is(j, Lex::part) && !t_[j].plural && !(j > i && sentence_end(i) && i < n_ && t_[i].starts)) {
-    p = day_part_period(d, static_cast<DayPart>(t_[j].value), is(j, Word::night));
+    p = day_part_period(d, static_cast<DayPart>(t_[j].value),
+                        is(j, Word::night) ? PartBounds::loose : PartBounds::strict);
     p.absolute = absolute;
     return j + 1;
   }

@@ -132,7 +132,7 @@ void backward(const std::shared_ptr<Plan>& p, Grads& g) {
     if (!p->cos.defined()) return grad;
     Tensor out = Tensor::empty(grad.shape(), grad.dtype());
     kernels::rope<T>(grad.view<const T, 3>(), p->cos.view<const T, 2>(), p->sin.view<const T, 2>(), c.rope.pairing,
-                     true, out.view<T, 3>());
+                     kernels::RopeTurn::inverse, out.view<T, 3>());
     return out;
   };
   Tensor gq = unrope(g.out(0)), gk = unrope(g.out(1));
@@ -204,7 +204,7 @@ std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const LatentInputs& x
       kernels::rope_table<T>(batch.positions, x.inv_freq, p->cos.view<T, 2>(), p->sin.view<T, 2>());
       for (const Tensor& of : {qs, ks})
         kernels::rope<T>(of.view<const T, 3>(), p->cos.view<const T, 2>(), p->sin.view<const T, 2>(), c.rope.pairing,
-                         false, of.view<T, 3>());
+                         kernels::RopeTurn::forward, of.view<T, 3>());
     }
     return tape.record_many({qs, ks}, in, [p](Grads& g) { backward<T>(p, g); });
   });

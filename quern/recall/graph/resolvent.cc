@@ -100,8 +100,7 @@ Resolvent::Resolvent(GraphView out, GraphView in) : out_(out), in_(in) {
               in.to.size());
 }
 
-std::vector<double> Resolvent::row(std::span<const double> seed, RestartProb alpha, PowerOptions o,
-                                   bool normalize) const {
+std::vector<double> Resolvent::row(std::span<const double> seed, RestartProb alpha, PowerOptions o) const {
   check_alpha(alpha);
   QUERN_CHECK(seed.size() == size(), "seed of {} for {} nodes", seed.size(), size());
   const double a = alpha.value, g = alpha.discount();
@@ -122,7 +121,7 @@ std::vector<double> Resolvent::row(std::span<const double> seed, RestartProb alp
     pi.swap(next);
     if (change < o.tolerance) break;
   }
-  if (normalize) {
+  if (o.normalize) {
     double sum = 0, wanted = 0;
     for (const double x : pi) sum += x;
     for (const double x : seed) wanted += x;

@@ -28,6 +28,7 @@ using SparseVector = std::vector<std::pair<uint32_t, double>>;
 struct PowerOptions {
   double tolerance = 1e-12;  // L1 change of one step
   int64_t max_iterations = 10000;
+  bool normalize = false;  // a row: what the walk loses at its ends goes back to the seed
 };
 
 struct PushResult {
@@ -49,10 +50,8 @@ class Resolvent {
   // Directed: `in` holds the same edges by their ends (transposed()), its degrees are those of `out` still.
   Resolvent(GraphView out, GraphView in);
 
-  // π for seed p (any non-negative weights), densely. With `normalize`, what the walk loses at its ends goes back to
-  // p.
-  std::vector<double> row(std::span<const double> seed, RestartProb alpha, PowerOptions o = {},
-                          bool normalize = false) const;
+  // π for seed p (any non-negative weights), densely.
+  std::vector<double> row(std::span<const double> seed, RestartProb alpha, PowerOptions o = {}) const;
   std::vector<double> column(std::span<const double> reward, RestartProb alpha, PowerOptions o = {}) const;  // M r
 
   // Row by push: each node's error is below ε times its degree; on a symmetric graph at most 1/(αε) degree is walked.

@@ -163,7 +163,7 @@ TEST(Resolvent, NodesWithoutEdgesEndTheWalk) {
   const auto pi = r.row(p, {0.5});
   EXPECT_NEAR(pi[0], 0.5, 1e-12);
   EXPECT_NEAR(pi[1], 0.125, 1e-12);
-  const auto whole = r.row(p, {0.5}, {}, true);
+  const auto whole = r.row(p, {0.5}, {.normalize = true});
   EXPECT_NEAR(whole[0] + whole[1] + whole[2], 1, 1e-12);
   EXPECT_NEAR(whole[0] / whole[1], 4, 1e-9);
   EXPECT_NEAR(r.push_row({{0, 1}}, {0.5}, 1e-9).mass[1].second, 0.125, 1e-9);

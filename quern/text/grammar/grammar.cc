@@ -189,9 +189,9 @@ Grammar GrammarBuilder::finish(Item root) {
   return g;
 }
 
-// Which rules derive some finite text; or, without bytes, the empty one. A work list over "this sequence still waits
+// Which rules derive some finite text, or the empty one. A work list over "this sequence still waits
 // for so many of its rules".
-std::vector<bool> GrammarBuilder::derive(const Grammar& g, bool with_bytes) const {
+std::vector<bool> GrammarBuilder::derive(const Grammar& g, Derives what) const {
   const size_t n = rules_.size();
   std::vector<std::vector<int32_t>> users(n);  // rule → sequences that contain it, once per occurrence
   std::vector<int32_t> owner(g.starts.size()), waits(g.starts.size(), 0), ready;
@@ -206,7 +206,7 @@ std::vector<bool> GrammarBuilder::derive(const Grammar& g, bool with_bytes) cons
       for (auto i = static_cast<size_t>(g.starts[seq]); g.items[i].kind != Kind::end; ++i) {
         if (g.items[i].kind == Kind::rule)
           ++waits[seq], users[static_cast<size_t>(g.items[i].index)].push_back(a);
-        else if (!with_bytes)
+        else if (what == Derives::empty)
           ++waits[seq];  // for ever
       }
       if (waits[seq] == 0) done(owner[seq]);
@@ -222,7 +222,7 @@ std::vector<bool> GrammarBuilder::derive(const Grammar& g, bool with_bytes) cons
 
 void GrammarBuilder::check_ends(const Grammar& g) const {
   const size_t n = rules_.size();
-  const std::vector<bool> ends = derive(g, true);
+  const std::vector<bool> ends = derive(g, Derives::finite);
   if (ends[static_cast<size_t>(g.root)]) return;
   for (size_t r = 0; r < n; ++r)
     if (!ends[r] && !rules_[r].name.empty())
@@ -234,7 +234,7 @@ void GrammarBuilder::check_ends(const Grammar& g) const {
 // return to, so a cycle of such calls alone ("a?" repeated, say) is harmless.
 void GrammarBuilder::check_rules(const Grammar& g) const {
   const size_t n = rules_.size();
-  const std::vector<bool> empty = derive(g, false);
+  const std::vector<bool> empty = derive(g, Derives::empty);
   struct Call {
     int32_t to;
     bool last;

@@ -62,7 +62,8 @@ class GrammarBuilder {
 
  private:
   void count(size_t elements);
-  std::vector<bool> derive(const Grammar& g, bool with_bytes) const;
+  enum class Derives { finite, empty };  // some finite text, or the empty one
+  std::vector<bool> derive(const Grammar& g, Derives what) const;
   void check_rules(const Grammar& g) const;
   void check_ends(const Grammar& g) const;
   struct Rule {

@@ -96,12 +96,12 @@ GrammarItem JsonGrammar::digits(std::string_view low, std::string_view high) {
   return b_.choice(std::move(all));
 }
 
-void JsonGrammar::up_to(uint64_t low, uint64_t high, std::vector<Sequence>& out, bool minus) {
+void JsonGrammar::up_to(uint64_t low, uint64_t high, std::string_view sign, std::vector<Sequence>& out) {
   for (uint64_t from = low; from <= high;) {
     const std::string a = std::to_string(from);
     const uint64_t longest = std::stoull(std::string(a.size(), '9')), to = std::min(longest, high);
     Sequence s;
-    if (minus) s.push_back(b_.literal("-"));
+    if (!sign.empty()) s.push_back(b_.literal(sign));
     s.push_back(digits(a, std::to_string(to)));
     out.push_back(std::move(s));
     from = to + 1;
@@ -110,8 +110,8 @@ void JsonGrammar::up_to(uint64_t low, uint64_t high, std::vector<Sequence>& out,
 
 GrammarItem JsonGrammar::integer(int64_t low, int64_t high) {
   std::vector<Sequence> all;
-  if (low < 0) up_to(static_cast<uint64_t>(std::max<int64_t>(1, -high)), static_cast<uint64_t>(-low), all, true);
-  if (high >= 0) up_to(static_cast<uint64_t>(std::max<int64_t>(0, low)), static_cast<uint64_t>(high), all, false);
+  if (low < 0) up_to(static_cast<uint64_t>(std::max<int64_t>(1, -high)), static_cast<uint64_t>(-low), "-", all);
+  if (high >= 0) up_to(static_cast<uint64_t>(std::max<int64_t>(0, low)), static_cast<uint64_t>(high), "", all);
   return b_.choice(std::move(all));
 }
 

@@ -28,7 +28,8 @@ class JsonGrammar {
  private:
   GrammarItem digits(std::string_view low, std::string_view high);  // numbers of equal length
   GrammarItem digit(char from, char to);
-  void up_to(uint64_t low, uint64_t high, std::vector<GrammarBuilder::Sequence>& out, bool minus);
+  // Whole numbers from low to high behind the sign ("-" or nothing).
+  void up_to(uint64_t low, uint64_t high, std::string_view sign, std::vector<GrammarBuilder::Sequence>& out);
   GrammarBuilder& b_;
   GrammarItem any_{}, space_{}, character_{}, comma_{}, colon_{}, number_{}, integer_{};
 };
