@@ -40,6 +40,12 @@ void add_keys(const std::vector<SettingInfo>& list, const std::string& prefix, s
 
 }  // namespace
 
+std::string words_between(const std::vector<std::string>& words, const char* last) {
+  std::string out;
+  for (size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 == words.size() ? last : ", ") + words[i];
+  return out;
+}
+
 std::string SettingInfo::flag_names() const { return setting.flag ? setting.flag : "--" + kebab(name); }
 
 const char* SettingInfo::value_name() const {
@@ -59,7 +65,8 @@ std::string flag_table(const std::vector<SettingInfo>& list, FlagTable columns) 
   std::string out = keys ? "| flag | key | values | default | meaning |\n|---|---|---|---|---|\n"
                          : "| flag | default | meaning |\n|---|---|---|\n";
   for (const SettingInfo& s : list) {
-    const std::string names = s.flag_names(), flag = joined(names.substr(names.rfind(',') + 1), " ", s.value_name());
+    const std::string names = s.flag_names(), last = names.substr(names.rfind(',') + 1);
+    const std::string flag = last.empty() ? "" : joined(last, " ", s.value_name());
     const std::string start = fmt::format("| {} |{}", code(flag), keys ? " " + code(s.name) + " |" : "");
     out += fmt::format("{}{} {} | {} |\n", start, keys ? " " + bounds_text(s.setting.range) + " |" : "",
                        s.type == SettingType::toggle ? "off" : default_cell(s), cell(s.help));
