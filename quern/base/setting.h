@@ -35,10 +35,10 @@ std::string bounds_text(const Bounds& range);                 // for tables: "0 
 enum class InModel { no, sampled, always };
 
 struct Setting {
-  const char* alias = nullptr;          // an older key, read and never written
-  const char* value = nullptr;          // name of the value in help: "MIB", "FILE" [by type: N, X, TEXT]
-  const char* flag = nullptr;           // flag names where they differ from the key: "-n,--max-tokens"
-  const char* old_flags = nullptr;      // older flag names, accepted and shown nowhere
+  const char* alias = nullptr;      // an older key, read and never written
+  const char* value = nullptr;      // name of the value in help: "MIB", "FILE" [by type: N, X, TEXT]
+  const char* flag = nullptr;       // flag names where they differ from the key: "-n,--max-tokens"; "" for no flag
+  const char* old_flags = nullptr;  // older flag names, accepted and shown nowhere
   const char* shown_default = nullptr;  // instead of the initial value, where that is computed; "" shows none
   Bounds range = {};
   Bounds request = {};     // tighter bounds for values that clients send [range]

@@ -62,6 +62,12 @@ std::string bounds_text(const Bounds& r) {
   return r.above_min ? fmt::format("> {}, ≤ {}", r.min, r.max) : fmt::format("{} to {}", r.min, r.max);
 }
 
+std::string words_between(const std::vector<std::string>& words, const char* last) {
+  std::string out;
+  for (size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 == words.size() ? last : ", ") + words[i];
+  return out;
+}
+
 std::string SettingInfo::flag_names() const { return setting.flag ? setting.flag : "--" + kebab(name); }
 
 const char* SettingInfo::value_name() const {
@@ -81,7 +87,8 @@ std::string flag_table(const std::vector<SettingInfo>& list, FlagTable columns) 
   std::string out = keys ? "| flag | key | values | default | meaning |\n|---|---|---|---|---|\n"
                          : "| flag | default | meaning |\n|---|---|---|\n";
   for (const SettingInfo& s : list) {
-    const std::string names = s.flag_names(), flag = joined(names.substr(names.rfind(',') + 1), " ", s.value_name());
+    const std::string names = s.flag_names(), last = names.substr(names.rfind(',') + 1);
+    const std::string flag = last.empty() ? "" : joined(last, " ", s.value_name());
     const std::string start = fmt::format("| {} |{}", code(flag), keys ? " " + code(s.name) + " |" : "");
     out += fmt::format("{}{} {} | {} |\n", start, keys ? " " + bounds_text(s.setting.range) + " |" : "",
                        s.type == SettingType::toggle ? "off" : default_cell(s), cell(s.help));

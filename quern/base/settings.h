@@ -26,7 +26,7 @@ struct SettingInfo {
   Setting setting = {};
   std::vector<SettingInfo> fields = {};  // of an object, or of each of the objects
   bool list() const { return type == SettingType::list || type == SettingType::objects; }
-  std::string flag_names() const;  // "--top-p", "-n,--max-tokens"
+  std::string flag_names() const;  // "--top-p", "-n,--max-tokens"; empty without a flag
   const char* value_name() const;  // "P"; empty for a switch
   std::string shown_default() const { return setting.shown_default ? setting.shown_default : initial; }
 };
@@ -109,10 +109,8 @@ struct RangeChecker {
   std::string_view only;  // empty: all
   template <class T>
   void operator()(const char* name, T& field, const char* = "", const Setting& s = {}) {
-    if constexpr (std::is_arithmetic_v<T>)
-      if (only.empty() || only == name || (s.alias && only == s.alias))
-        if (const std::string fault = bounds_fault(s.range, static_cast<double>(field)); !fault.empty())
-          fail("{}: {}", name, fault);
+    if (only.empty() || only == name || (s.alias && only == s.alias))
+      if (const std::string fault = range_fault(s.range, field); !fault.empty()) fail("{}: {}", name, fault);
   }
 };
 

@@ -42,6 +42,35 @@ struct Options {
   }
 };
 
+enum class Scope { all, across, within };
+std::vector<std::string> setting_names(Scope) { return {"all", "across", "within"}; }
+
+struct Presettable {  // by default as a preset says
+  std::optional<double> threshold = {};
+  std::optional<Scope> scope = {};
+  Scope fallback = Scope::within;
+  template <class V>
+  void visit(V& v) {
+    v("threshold", threshold, "similarity", {.range = Bounds::between(0, 1)});
+    v("scope", scope, "which duplicates", {.flag = ""});
+    v("fallback", fallback, "where there is no scope");
+  }
+};
+
+struct Saved {
+  uint32_t rows = 0;
+  int small = 0;
+  float similarity = 0;
+  uint64_t problems[3] = {};
+  std::vector<std::pair<std::string, uint64_t>> outputs = {};
+  std::vector<Inner> inner = {};
+  template <class V>
+  void visit(V& v) {
+    v("rows", rows), v("small", small), v("similarity", similarity), v("problems", problems), v("outputs", outputs);
+    v("inner", inner);
+  }
+};
+
 std::string refusal(const std::string& name, const std::string& text) {
   Options o;
   return message_of([&] { set_setting(o, name, text); });
@@ -107,6 +136,60 @@ TEST(Settings, FilesAreCheckedToo) {
   EXPECT_EQ(write_value(o).at("seed").as_int(), -1);
 }
 
+TEST(Settings, NamesOfAnEnum) {
+  Presettable p;
+  EXPECT_EQ(write_value(p).dump(), R"({"threshold":null,"scope":null,"fallback":"within"})");
+  set_setting(p, "scope", "across"), set_setting(p, "fallback", "all");
+  EXPECT_EQ(p.scope, Scope::across);
+  EXPECT_EQ(write_value(p).dump(), R"({"threshold":null,"scope":"across","fallback":"all"})");
+  EXPECT_EQ(message_of([&] { set_setting(p, "scope", "acros"); }),
+            "scope: 'acros' is not all, across or within; did you mean 'across'?");
+  from_json(Json::parse(R"({"scope": "within", "fallback": null})"), p, "x.json");
+  EXPECT_EQ(p.scope, Scope::within);
+  EXPECT_EQ(message_of([&] { from_json(Json::parse(R"({"fallback": "x"})"), p, "x.json"); }),
+            "x.json, fallback: 'x' is not all, across or within");
+}
+
+TEST(Settings, OptionalNumbersHaveRanges) {
+  Presettable p;
+  EXPECT_NO_THROW(check_settings(p));
+  EXPECT_EQ(list_settings(p)[0].initial, "");
+  EXPECT_EQ(message_of([&] { from_json(Json::parse(R"({"threshold": 2})"), p, "x.json"); }),
+            "x.json, threshold: 2 is outside 0 to 1");
+  EXPECT_EQ(message_of([&] { check_settings(p); }), "threshold: 2 is outside 0 to 1");
+  EXPECT_EQ(list_settings(p)[0].initial, "2");
+}
+
+TEST(Settings, WhatAProgramSavedIsReadWhole) {
+  const Saved saved{.rows = 4000000000u,
+                    .small = -7,
+                    .similarity = 0.5f,
+                    .problems = {1, 2, ~uint64_t{0}},
+                    .outputs = {{"a", 1}, {"b", 2}},
+                    .inner = {{.every = 3}}};
+  Json j = write_value(saved);
+  EXPECT_EQ(j.dump(), R"({"rows":4000000000,"small":-7,"similarity":0.5,"problems":[1,2,-1],)"
+                      R"("outputs":[["a",1],["b",2]],"inner":[{"every":3}]})");
+  const auto read = [](const Json& from) {
+    Saved s;
+    read_value(from, s, "state", FieldPresence::required);
+    return write_value(s).dump();
+  };
+  j.set("of another", 1);
+  EXPECT_EQ(read(j), write_value(saved).dump());
+  const auto fault = [&](const char* key, const char* value) {
+    Json changed = j;
+    *value ? changed.set(key, Json::parse(value)) : changed.erase(key);
+    return message_of([&] { read(changed); });
+  };
+  EXPECT_NE(fault("rows", "").find("'rows'"), std::string::npos) << fault("rows", "");
+  EXPECT_NE(fault("rows", "null").find("rows: expected an integer"), std::string::npos);
+  EXPECT_NE(fault("inner", "[{}]").find("'every'"), std::string::npos) << fault("inner", "[{}]");
+  EXPECT_EQ(fault("rows", "4294967296"), "state, rows: 4294967296 is out of range");
+  EXPECT_EQ(fault("problems", "[1, 2]"), "state, problems: expected 3 values, found 2");
+  EXPECT_EQ(fault("outputs", "[[\"a\"]]"), "state, outputs: expected a pair, found 1 values");
+}
+
 TEST(Settings, GivenOnesLieOverOthers) {
   GivenSettings<Options> given;
   given.set("top_p", "0.5"), given.set("stop", "a"), given.set("stop", "b");
@@ -148,6 +231,8 @@ TEST(Settings, Tables) {
   EXPECT_NE(keys.find("| `save.every` | `500` | steps between saves |\n"), std::string::npos) << keys;
   EXPECT_NE(flags.find("| `--queue N` | `256` | requests that \\| wait |\n"), std::string::npos) << flags;
   EXPECT_NE(flags.find("| `--quiet` | off | do not log |\n"), std::string::npos) << flags;
+  const std::string without = flag_table(list_settings(Presettable()), FlagTable::flags_and_keys);
+  EXPECT_NE(without.find("|  | `scope` |  |  | which duplicates |\n"), std::string::npos) << without;
   EXPECT_NE(both.find("| `--top-p P` | `top_p` | > 0, ≤ 1 | from the model | nucleus sampling |\n"),
             std::string::npos)
       << both;

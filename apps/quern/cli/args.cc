@@ -84,7 +84,10 @@ Args& Args::flag(std::string names, std::vector<std::string>& values, std::strin
   return *this;
 }
 std::vector<SettingInfo> Args::chosen(std::vector<SettingInfo> all, const std::vector<SettingChoice>& only) {
-  if (only.empty()) return all;
+  if (only.empty()) {
+    std::erase_if(all, [](const SettingInfo& s) { return s.flag_names().empty(); });
+    return all;
+  }
   std::vector<SettingInfo> some;
   for (const SettingChoice& c : only) {
     const auto s = std::ranges::find(all, c.name, &SettingInfo::name);

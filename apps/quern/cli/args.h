@@ -58,8 +58,8 @@ class Args {
     flags_.back().shown_default.clear();
     return *this;
   }
-  // A flag per field of a config struct, its help, value and default from visit() (setting.h); `only` picks fields.
-  // Values go into the struct itself, or are kept as given, to be laid over others later.
+  // A flag per field of a config struct that has one, its help, value and default from visit() (setting.h); `only`
+  // picks fields. Values go into the struct itself, or are kept as given, to be laid over others later.
   template <ConfigStruct C>
   Args& settings(C& options, const std::vector<SettingChoice>& only = {}) {
     for (const SettingInfo& s : chosen(list_settings(options), only))

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <fstream>
 
 #include "quern/base/error.h"
@@ -90,10 +89,6 @@ std::unique_ptr<DedupWorker> DedupJob::borrow_worker() const {
 void DedupJob::give_back(std::unique_ptr<DedupWorker> w) const {
   std::lock_guard lock(workers_lock_);
   workers_.push_back(std::move(w));
-}
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 uint64_t peak_rss() {

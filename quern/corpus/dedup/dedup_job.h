@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "quern/base/stopwatch.h"
 #include "quern/corpus/dedup/dedup.h"
 #include "quern/corpus/dedup/index.h"
 #include "quern/corpus/filters/filter.h"
@@ -72,16 +73,15 @@ struct DedupJob {
   mutable std::vector<std::unique_ptr<DedupWorker>> workers_;
 };
 
-double seconds_now();
 uint64_t peak_rss();                           // bytes, of the process so far; 0 where the system does not say
 void release_free_memory(uint64_t documents);  // to the system, when documents are many
 
 // Runs body(StageReport&) and adds its report, with time and memory, to `stages`.
 template <class F>
 void timed_stage(std::vector<StageReport>& stages, StageReport s, F&& body) {
-  const double begin = seconds_now();
+  const Stopwatch watch;
   body(s);
-  s.seconds = seconds_now() - begin;
+  s.seconds = watch.seconds();
   s.peak_rss = peak_rss();
   stages.push_back(std::move(s));
 }

@@ -123,8 +123,8 @@ void append(ReadBlock& p, Segment& to, ReadPosition& at) {
 void add_up(const Ranks& ranks, ReadPosition& at) {
   if (ranks.alone()) return;
   Json mine = Json::object();
-  mine.set("read", state_json(at.report.read)), mine.set("sources", state_json(at.report.sources));
-  mine.set("blocks", state_json(at.example_blocks));
+  mine.set("read", write_value(at.report.read)), mine.set("sources", write_value(at.report.sources));
+  mine.set("blocks", write_value(at.example_blocks));
   std::vector<std::pair<uint64_t, std::string>> examples;
   std::vector<SourceFunnel> sources;
   ReadCounts read;
@@ -151,7 +151,7 @@ void add_up(const Ranks& ranks, ReadPosition& at) {
 
 void save(ReadPosition& at, Segment& written, RunFolder& folder) {
   at.sizes = written.sizes();  // flushed
-  Json j = state_json(at);
+  Json j = write_value(at);
   j.set("phase", "read");
   folder.save(std::move(j));
 }

@@ -94,7 +94,7 @@ RewrittenBlock copy_kept(const DedupJob& job, const Block& block, const std::vec
 }
 
 void save(const WritePosition& at, const Sink& sink, RunFolder& folder) {
-  Json j = state_json(at);
+  Json j = write_value(at);
   j.set("phase", "write");
   sink.add_position(j);
   folder.save(std::move(j));
@@ -149,14 +149,14 @@ void write_shards(const DedupJob& job, RunFolder& folder, const std::vector<uint
   if (from) read_state(from->at("shard"), shard);
   ShardWriter shards(job.out, "part", job.config.level, job.config.shard_bytes, shard);
   const Sink sink{[&](const RewrittenBlock& p) { shards.write_frame(p.frame, p.unpacked); },
-                  [&](Json& j) { j.set("shard", state_json(shards.position())); }};
+                  [&](Json& j) { j.set("shard", write_value(shards.position())); }};
   write_blocks(job, folder, statuses, sink, at);
   shards.close();
   list_outputs(shards, at.report);
 }
 
 void add_frame_sizes(Json& j, uint64_t frames, uint64_t table) {
-  j.set("frames", state_json(frames)), j.set("table", state_json(table));
+  j.set("frames", write_value(frames)), j.set("table", write_value(table));
 }
 
 void write_frames(const DedupJob& job, RunFolder& folder, const std::vector<uint8_t>& statuses, const Json* from,
@@ -178,7 +178,7 @@ void write_frames(const DedupJob& job, RunFolder& folder, const std::vector<uint
 
 // The texts that other ranks collected.
 void gather_samples(const Ranks& ranks, std::vector<ClusterSample>& samples) {
-  const std::vector<std::string> found = ranks.texts(state_json(samples).dump());
+  const std::vector<std::string> found = ranks.texts(write_value(samples).dump());
   if (!ranks.first()) return;
   for (const std::string& text : found) {
     std::vector<ClusterSample> theirs;
@@ -239,7 +239,7 @@ DedupDecisions share_decisions(const DedupJob& job, RunFolder& folder, DedupDeci
       d.report = std::move(begin.report);
     }
   }
-  read_state(Json::parse(job.ranks.from_first(state_json(d.report).dump())), d.report);
+  read_state(Json::parse(job.ranks.from_first(write_value(d.report).dump())), d.report);
   if (!job.ranks.first()) d.statuses = read_decisions(folder);
   return d;
 }

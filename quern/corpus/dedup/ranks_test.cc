@@ -31,7 +31,7 @@ class RanksTest : public SmallCorpus {
   static std::string told(DedupReport r) {
     for (StageReport& s : r.stages) s.seconds = 0, s.peak_rss = 0;
     r.resumed = 0, r.discarded = false;
-    return state_json(r).dump(1);
+    return write_value(r).dump(1);
   }
 };
 

@@ -53,9 +53,9 @@ TEST_F(ResumeTest, CutAnywhereTheBytesAreTheSame) {
     EXPECT_EQ(r.filtered, whole.filtered);
     EXPECT_EQ(r.damaged, whole.damaged);
     EXPECT_EQ(r.read.json(), whole.read.json());
-    EXPECT_EQ(state_json(r.sources), state_json(whole.sources));
-    EXPECT_EQ(state_json(r.samples), state_json(whole.samples));
-    EXPECT_EQ(state_json(r.pairs), state_json(whole.pairs));
+    EXPECT_EQ(write_value(r.sources), write_value(whole.sources));
+    EXPECT_EQ(write_value(r.samples), write_value(whole.samples));
+    EXPECT_EQ(write_value(r.pairs), write_value(whole.pairs));
     ASSERT_EQ(content(out), expected) << "trial " << trial;
     fs::remove_all(root_ / out);
   }

@@ -59,7 +59,7 @@ ScanReport scan_documents(const Inputs& inputs, const ScanOptions& o, Make&& mak
   const auto note = [&](const BlockPosition& at) {
     if (!notes.note) return;
     Json j = Json::object();
-    j.set("position", state_json(at)), j.set("read", state_json(report.read));
+    j.set("position", write_value(at)), j.set("read", write_value(report.read));
     notes.note(std::move(j));
   };
   uint64_t since = 0;

@@ -42,7 +42,7 @@ class StageRun {
   std::filesystem::path file(const std::string& name) const { return folder_.file(name); }
 
   void note(const char* phase, Json state) {
-    state.set("phase", phase), state.set("resumed", state_json(went_on_.resumed));
+    state.set("phase", phase), state.set("resumed", write_value(went_on_.resumed));
     folder_.save(std::move(state));
   }
   // For a scan that is `phase`; add(state) flushes what the stage wrote and adds what it has to know of that.

@@ -111,7 +111,7 @@ std::optional<BuildState> saved_build(const fs::path& out, const std::string& id
   return {};
 }
 
-void save_build(const fs::path& out, const BuildState& state) { write_file(out / kState, state_json(state).dump()); }
+void save_build(const fs::path& out, const BuildState& state) { write_file(out / kState, write_value(state).dump()); }
 
 BuildReport run_later_stages(const CorpusRecipe& recipe, const BuildState& state, const fs::path& out,
                              const BuildProgress& progress) {

@@ -1,10 +1,10 @@
 #include "quern/corpus/stages/filter_stage.h"
 
-#include <chrono>
 #include <memory>
 #include <optional>
 
 #include "quern/base/error.h"
+#include "quern/base/stopwatch.h"
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/io/byte_stream.h"
 #include "quern/corpus/io/spill.h"
@@ -75,7 +75,7 @@ Json FilterReport::json() const {
 FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const ScanProgress& progress,
                            const std::function<void(const FilterReport&)>& finish) {
   QUERN_CHECK(run.make && !run.what.empty());
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const StageOutput& to = run.to;
   refuse_finished(to.folder);
   FilterReport total;
@@ -112,8 +112,8 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
       },
       progress, stage.notes("filter", [&](Json& state) {
         reasons.flush();
-        state.set("kept", state_json(parts.position())), state.set("rejected", state_json(rejects.position()));
-        state.set("reasons", state_json(reasons.size())), state.set("report", state_json(total));
+        state.set("kept", write_value(parts.position())), state.set("rejected", write_value(rejects.position()));
+        state.set("reasons", write_value(reasons.size())), state.set("report", write_value(total));
       }));
   parts.close();
   if (run.rejects) rejects.close();
@@ -121,7 +121,7 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
     std::filesystem::copy_file(stage.file("reasons"), to.folder / "reasons.jsonl",
                                std::filesystem::copy_options::overwrite_existing);
   total.bytes_out = parts.bytes_out();
-  total.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  total.seconds = watch.seconds();
   if (finish) finish(total);
   stage.remove();
   return total;

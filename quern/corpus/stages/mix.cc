@@ -113,9 +113,9 @@ class MixRun {
   }
   std::filesystem::path bucket(size_t b) const { return stage_.file(fmt::format("lines-{:03}", b)); }
   void keep(Json& state) const {
-    state.set("sources", state_json(r_.sources)), state.set("documents", state_json(r_.documents));
-    state.set("text_bytes", state_json(r_.text_bytes));
-    state.set("counted", state_json(r_.scan.read)), state.set("damaged", state_json(r_.scan.damaged));
+    state.set("sources", write_value(r_.sources)), state.set("documents", write_value(r_.documents));
+    state.set("text_bytes", write_value(r_.text_bytes));
+    state.set("counted", write_value(r_.scan.read)), state.set("damaged", write_value(r_.scan.damaged));
   }
   void count();
   size_t plan();
@@ -213,7 +213,7 @@ void MixRun::pick(size_t files) {
       stage_.notes("pick", [&](Json& state) {
         for (size_t b = 0; b < files; ++b) lines[b].flush(), sizes[b] = lines[b].size();
         keep(state);
-        state.set("sizes", state_json(sizes));
+        state.set("sizes", write_value(sizes));
       }));
 }
 
@@ -247,7 +247,7 @@ void MixRun::write(size_t files) {
     }
     Json state = Json::object();
     keep(state);
-    state.set("shard", state_json(shards.position())), state.set("next", state_json(next + 1));
+    state.set("shard", write_value(shards.position())), state.set("next", write_value(next + 1));
     stage_.note("write", std::move(state));
     std::filesystem::remove(bucket(next));
   }

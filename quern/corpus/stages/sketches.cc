@@ -51,7 +51,7 @@ SketchesReport write_sketches(const Inputs& inputs, const ScanOptions& o, const 
                                   s.shingles.size(), s.content.high, s.content.low, fmt::join(s.rows, ","));
       },
       [&](SketchLines&& lines) { shards.write_frame(lines.frame, lines.bytes); }, progress,
-      run.notes("sketch", [&](Json& state) { state.set("shard", state_json(shards.position())); }));
+      run.notes("sketch", [&](Json& state) { state.set("shard", write_value(shards.position())); }));
   shards.close();
   r.files = shards.names(), r.bytes_out = shards.bytes_out();
   if (finish) finish(r);

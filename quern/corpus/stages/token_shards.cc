@@ -86,8 +86,8 @@ TokenShardReport write_token_shards(const Inputs& inputs, const Tokenizer& token
       },
       progress, stage.notes("tokenize", [&](Json& state) {
         ids.flush(), lengths.flush();
-        state.set("ids", state_json(ids.size())), state.set("lengths", state_json(lengths.size()));
-        state.set("empty", state_json(r.empty));
+        state.set("ids", write_value(ids.size())), state.set("lengths", write_value(lengths.size()));
+        state.set("empty", write_value(r.empty));
       }));
   IndexedWriter writer(run.prefix, token_type_for(tokenizer.vocab_size()), stage.file("bin"));
   write_indexed(ids, lengths, writer);
