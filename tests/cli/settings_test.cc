@@ -11,6 +11,7 @@
 #include "apps/quern/run/serve_options.h"
 #include "quern/base/mmap.h"
 #include "quern/base/settings.h"
+#include "quern/corpus/stages/recipe.h"
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/ffn/moe/moe_ffn.h"
 #include "quern/infer/engine/request.h"
@@ -86,12 +87,17 @@ TEST(Settings, EveryFieldSaysWhatItIs) {
   expect_help(list_settings(GenerateOptions()), "GenerateOptions.");
   expect_help(list_settings(ServeOptions()), "ServeOptions.");
   expect_help(list_settings(Recipe()), "Recipe.");
+  expect_help(list_settings(corpus::CorpusRecipe()), "CorpusRecipe.");
 }
 
 TEST(Settings, InitialValuesAreInsideTheirRanges) {
   EXPECT_NO_THROW(check_settings(GenerateOptions()));
   EXPECT_NO_THROW(check_settings(ServeOptions()));
   EXPECT_NO_THROW(check_settings(Recipe()));
+  EXPECT_NO_THROW(check_settings(corpus::DedupSettings()));
+  EXPECT_NO_THROW(check_settings(corpus::ReadSettings()));
+  EXPECT_NO_THROW(check_settings(corpus::WriteSettings()));
+  EXPECT_NO_THROW(check_settings(corpus::MixSettings()));
 }
 
 // The line of a flag in --help, its runs of blanks as one.
@@ -108,6 +114,7 @@ std::string help_line(const std::string& page, const std::string& names) {
 void expect_flags(const std::string& verb, const std::vector<SettingInfo>& list) {
   const std::string page = shell("quern " + verb + " --help").out;
   for (const SettingInfo& s : list) {
+    if (s.flag_names().empty()) continue;
     const std::string value = s.value_name(), shown = s.type == SettingType::toggle ? "" : s.shown_default();
     EXPECT_EQ(help_line(page, on_one_line(s.flag_names())), on_one_line(s.flag_names()) +
                                                                 (value.empty() ? "" : " " + value) + " " + s.help +
@@ -119,6 +126,13 @@ void expect_flags(const std::string& verb, const std::vector<SettingInfo>& list)
 TEST(Settings, HelpIsWhatTheDeclarationSays) {
   expect_flags("run", list_settings(GenerateOptions()));
   expect_flags("serve", list_settings(ServeOptions()));
+  for (const char* verb : {"corpus dedup", "corpus mix", "corpus repeats"})
+    expect_flags(verb, list_settings(corpus::ReadSettings()));
+  expect_flags("corpus dedup", list_settings(corpus::DedupSettings()));
+  expect_flags("corpus dedup", list_settings(corpus::SourceSettings()));
+  expect_flags("corpus parquet", list_settings(corpus::WriteSettings()));
+  expect_flags("corpus mix", list_settings(corpus::MixSettings()));
+  expect_flags("corpus tokenize", list_settings(corpus::TokenizeSettings()));
 }
 
 TEST(Settings, NoPageHasAFlagTwice) {
@@ -156,6 +170,16 @@ TEST(Settings, StandInTheDocuments) {
   std::erase_if(recipe, [](const SettingInfo& s) { return s.name == "parallel"; });  // has a page of its own
   expect_table("training.md", "Recipe", key_table(recipe));
   expect_table("parallel.md", "ParallelConfig", key_table(list_settings(ParallelConfig()), "parallel."));
+  expect_table("corpus/deduplication.md", "DedupSettings",
+               flag_table(list_settings(corpus::DedupSettings()), FlagTable::flags_and_keys));
+  std::vector<SettingInfo> common;
+  for (const auto& list : {list_settings(corpus::SourceSettings()), list_settings(corpus::ReadSettings()),
+                           list_settings(corpus::WriteSettings())})
+    for (const SettingInfo& s : list)
+      if (!s.flag_names().empty()) common.push_back(s);
+  expect_table("corpus/README.md", "SourceSettings, ReadSettings, WriteSettings",
+               flag_table(common, FlagTable::flags_and_keys));
+  expect_table("corpus/README.md", "CorpusRecipe", key_table(list_settings(corpus::CorpusRecipe())));
   for (const auto& [name, list] : file_settings()) expect_table("settings.md", name, key_table(list));
 }
 

@@ -33,13 +33,14 @@ std::vector<TextFeatures> features_of(const std::vector<std::string>& paths, con
 
 int corpus_train_classifier(Words args) {
   std::vector<std::string> good, bad;
-  std::string out, text = "text";
+  SourceSettings source;
+  std::string out;
   int64_t passes = 5, seed = 1;
   bool json = false;
   Args a("corpus train-classifier", "train a text quality classifier");
   a.flag("--good PATH", good, "file or folder of good texts; repeatable")
       .flag("--bad PATH", bad, "file or folder of bad texts; repeatable")
-      .flag("--text-field NAME", text, "field of a JSON line that holds the text")
+      .settings(source, {{"text_field"}})
       .flag("--out FILE", out, "output file: the classifier for --filter classifier:FILE:MIN")
       .flag("--passes N", passes, "number of passes over the texts")
       .flag("--seed N", seed, "random seed of the order of the texts")
@@ -51,7 +52,7 @@ int corpus_train_classifier(Words args) {
   if (out.empty()) throw UsageError("quern corpus train-classifier: --out is missing: expected a file");
   ClassifierReport r;
   const LinearClassifier c =
-      LinearClassifier::train(features_of(good, text), features_of(bad, text),
+      LinearClassifier::train(features_of(good, source.text_field), features_of(bad, source.text_field),
                               {.passes = static_cast<int>(passes), .seed = static_cast<uint64_t>(seed)}, r);
   c.save(out);
   if (json) {

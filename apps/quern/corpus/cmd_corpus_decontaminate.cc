@@ -59,7 +59,7 @@ int corpus_decontaminate(Words args) {
   if (index->too_short() > 0)
     fmt::print(stderr, "warning: skipped {} of {} items that are shorter than {} words (--min-words)\n",
                index->too_short(), index->items(), shortest);
-  const Inputs in = find_inputs(flags.words, flags.form);
+  const Inputs in = flags.inputs();
   const FilterRun run{.make = decontamination_filter(index),
                       .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", n, shortest, minimum,
                                                                    fmt::join(fields, "\n"))),

@@ -12,7 +12,6 @@
 #include "quern/comm/mpi.h"
 #include "quern/corpus/dedup/dedup.h"
 #include "quern/corpus/dedup/html_report.h"
-#include "quern/corpus/filters/filters.h"
 #include "quern/corpus/io/hashing.h"
 #include "quern/corpus/stages/build.h"
 #include "quern/corpus/stages/recipe.h"
@@ -23,10 +22,6 @@ namespace {
 using namespace corpus;
 
 constexpr double kLongest = 1e6;  // seconds a rank waits for another one: elections are one rank's
-
-constexpr const char* kScopeHelp =
-    "which duplicates to remove: all, across (between sources only) or within (a source)";
-constexpr const char* kScoreHelp = "field with a number: of two duplicates, keep the one with the higher number";
 
 Json manifest(const Inputs& in, const DedupConfig& c, const DedupReport& r, const char* verb) {
   Json j = Json::object(), tool = Json::object();
@@ -50,6 +45,15 @@ struct RankFlags {
   void declare(Args& a) {
     a.flag("--ranks N", ranks, "number of ranks in this process; for several processes or machines use mpirun");
   }
+};
+
+struct IndexFlags {
+  std::string against, save;
+  void declare(Args& a) {
+    a.flag("--against DIR", against, "saved index to deduplicate against: its documents are kept over the inputs")
+        .flag("--save-index DIR", save, "save an index of all kept documents, including those of --against");
+  }
+  void apply(DedupConfig& c) const { c.against = against, c.save_index = save; }
 };
 
 // What a deduplication run told, on the process of the first rank.
@@ -138,60 +142,31 @@ void run_later_stages(const CorpusRecipe& recipe, const BuildState& state, const
 int corpus_exact(Words args) {
   CorpusFlags flags;
   RankFlags ranks;
-  std::string scope = "all", score;
   bool json = false;
+  flags.recipe.dedup.preset = "exact";
   Args a("corpus exact", "remove exact duplicates only");
   flags.declare(a);
-  a.flag("--scope SCOPE", scope, kScopeHelp)
-      .flag("--score-field NAME", score, kScoreHelp)
+  a.settings(flags.recipe.dedup, {{"scope", "all"}})
+      .settings(flags.source(), {{"score_field"}})
       .flag("--json", json, "print the manifest as JSON");
   ranks.declare(a);
   if (!a.parse(args)) return 0;
   flags.check("corpus exact");
-  DedupConfig c = dedup_preset("exact", "fast");
-  c.scope = parse_scope(scope);
-  c.fields[0].text = flags.text, c.fields[0].score = score, c.read = flags.policy();
-  c.level = static_cast<int>(flags.level), c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20;
-  return run_study(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus exact", ranks);
+  return run_study(flags.inputs(), flags.recipe.config(), flags.out, json, "quern corpus exact", ranks);
 }
 
 int corpus_dedup(Words args) {
   CorpusFlags flags;
   RankFlags ranks;
-  std::string preset = "zyda", mode = "fast", filter = "none", lists, score, against, save_index;
-  std::optional<std::string> verify, clustering, scope;
-  std::optional<double> threshold;
-  std::optional<int64_t> seed;
-  int64_t memory_mb = 512;
-  bool json = false, collide_empty = false;
+  IndexFlags index;
+  bool json = false;
   Args a("corpus dedup", "remove exact duplicates and near-duplicates (MinHash, LSH)");
   flags.declare(a);
   flags.declare_checkpoints(a);
-  a.flag(
-       "--preset NAME", preset,
-       "settings of a published pipeline: zyda (shingles of 13 words, 32 LSH bands of 4 rows), zyda2 (25 characters, "
-       "8 bands of 16, across sources) or exact (no near-duplicates)")
-      .flag("--mode NAME", mode, "MinHash implementation: fast, or compat (bit-identical to the published one)")
-      .flag("--filter NAME", filter,
-            fmt::format("remove documents by quality rules first: {}", fmt::join(filter_names(), ", ")))
-      .flag("--lists DIR", lists, "folder of word lists for --filter")
-      .flag(
-          "--verify METHOD", verify,
-          "similarity of candidate pairs: none, signature (MinHash estimate), exact (Jaccard) or containment [exact]")
-      .flag("--threshold X", threshold,
-            "similarity at which a candidate pair counts as duplicates [0.4; 0.85 for zyda2]")
-      .flag("--clustering METHOD", clustering,
-            "star (compare with kept documents), or closure (connected components, as published) [star]")
-      .flag("--scope SCOPE", scope, kScopeHelp + std::string(" [across with zyda2, else all]"))
-      .flag("--seed N", seed, "random seed of the hash functions [1; 10 for zyda2]")
-      .flag("--collide-empty", collide_empty,
-            "put all documents shorter than a shingle into one cluster, as published")
-      .flag("--score-field NAME", score, kScoreHelp)
-      .flag("--memory-mib MIB", memory_mb, "memory for sorting LSH bands, in MiB")
-      .alias("--memory-mb")
-      .flag("--against DIR", against, "saved index to deduplicate against: its documents are kept over the inputs")
-      .flag("--save-index DIR", save_index, "save an index of all kept documents, including those of --against")
-      .flag("--json", json, "print the manifest as JSON")
+  a.settings(flags.recipe.dedup).settings(flags.source(), {{"score_field"}});
+  flags.declare_filter(a);
+  index.declare(a);
+  a.flag("--json", json, "print the manifest as JSON")
       .note(
           "Writes part-*.jsonl.zst, clusters.jsonl.zst, report.html and manifest.json. A killed run resumes when it "
           "is\n"
@@ -200,39 +175,26 @@ int corpus_dedup(Words args) {
   ranks.declare(a);
   if (!a.parse(args)) return 0;
   flags.check("corpus dedup");
-  if (memory_mb < 1)
-    throw UsageError(fmt::format("quern corpus dedup: --memory-mib {}: expected 1 or more", memory_mb));
-  DedupConfig c = dedup_preset(preset, mode);
-  if (verify) c.verify = parse_verification(*verify);
-  if (threshold) c.threshold = *threshold;
-  if (clustering) c.clustering = parse_clustering(*clustering);
-  if (scope) c.scope = parse_scope(*scope);
-  if (seed) c.sketch.seed = static_cast<uint32_t>(*seed);
-  c.collide_empty = collide_empty;
-  c.fields[0].text = flags.text, c.fields[0].score = score, c.fields[0].url = flags.url, c.read = flags.policy(),
-  c.filters = {filter}, c.lists = lists;
-  c.level = static_cast<int>(flags.level);
-  c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20, c.memory = static_cast<uint64_t>(memory_mb) << 20;
-  c.checkpoint_bytes = static_cast<uint64_t>(flags.checkpoint_mb) << 20;
-  c.against = against, c.save_index = save_index;
-  return run_study(find_inputs(flags.words, flags.form), c, flags.out, json, "quern corpus dedup", ranks);
+  check_ranges("corpus dedup", list_settings(flags.recipe.dedup));
+  DedupConfig c = flags.recipe.config();
+  c.checkpoint_bytes = flags.output().checkpoint_bytes;
+  index.apply(c);
+  return run_study(flags.inputs(), c, flags.out, json, "quern corpus dedup", ranks);
 }
 
 int corpus_build(Words args) {
-  std::string file, out, against, save_index;
+  std::string file, out;
   RankFlags ranks;
+  IndexFlags index;
   bool json = false, check = false;
   Args a("corpus build", "build a corpus from a recipe: filter, deduplicate, mix, tokenize");
   a.positional("RECIPE.toml", file)
       .flag("--out DIR", out,
             "output folder: part-*.jsonl.zst, clusters.jsonl.zst, report.html, manifest.json, recipe.json; mixed/ "
-            "and tokens.* "
-            "where the recipe asks for them")
-      .flag("--check", check, "print the resolved configuration and exit")
-      .flag("--against DIR", against,
-            "saved index to deduplicate against: its documents are kept over those of the recipe")
-      .flag("--save-index DIR", save_index, "save an index of all kept documents, including those of --against")
-      .flag("--json", json, "print the manifest as JSON");
+            "and tokens.* where the recipe asks for them")
+      .flag("--check", check, "print the resolved configuration and exit");
+  index.declare(a);
+  a.flag("--json", json, "print the manifest as JSON");
   ranks.declare(a);
   if (!a.parse(args)) return 0;
   const CorpusRecipe recipe = CorpusRecipe::load(file);
@@ -245,7 +207,7 @@ int corpus_build(Words args) {
   }
   if (out.empty()) throw UsageError("quern corpus build: --out is missing: expected a folder");
   DedupConfig c = recipe.config();
-  c.against = against, c.save_index = save_index;
+  index.apply(c);
   const Inputs in = recipe.inputs();
   std::optional<BuildState> plan = plan_build(recipe, c, in);
   Study study;

@@ -12,25 +12,24 @@ namespace quern {
 
 int corpus_filter(Words args) {
   CorpusFlags flags;
-  std::string filter = "zyda", lists;
+  std::string &filter = flags.source().filter, &lists = flags.recipe.lists;
+  filter = "zyda";
   bool rejects = false, reasons = false, json = false;
   Args a("corpus filter", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)");
   flags.declare(a);
   flags.declare_checkpoints(a);
-  a.flag("--filter NAME", filter,
-         fmt::format("rules to apply, several joined by +: {}", fmt::join(corpus::filter_names(), ", ")))
-      .flag("--lists DIR", lists, "folder of word lists: zh, sexual, profanity, cursed as .txt or .json")
-      .flag("--rejects", rejects, "write removed documents to reject-*.jsonl.zst")
+  flags.declare_filter(a);
+  a.flag("--rejects", rejects, "write removed documents to reject-*.jsonl.zst")
       .flag("--reasons", reasons, "write reasons.jsonl: every rule that each removed document fails")
       .flag("--json", json, "print the counts as one JSON object");
   if (!a.parse(args)) return 0;
   flags.check("corpus filter");
   if (filter == "none") throw UsageError("quern corpus filter: --filter none removes nothing: name a filter");
   const corpus::FilterMaker make = corpus::find_filter(filter, lists);
-  if (make()->wants_url() && flags.url.empty())
+  if (make()->wants_url() && flags.source().url_field.empty())
     throw UsageError(
         fmt::format("quern corpus filter: --filter {} needs --url-field: name the field with the URL", filter));
-  const corpus::Inputs in = corpus::find_inputs(flags.words, flags.form);
+  const corpus::Inputs in = flags.inputs();
   const corpus::FilterRun run{.make = make,
                               .what = fmt::format("{} {}", filter, lists),
                               .scan = flags.scan(),

@@ -41,11 +41,11 @@ int corpus_repeats(Words args) {
   const bool spans = unit == "span";
   if (!spans) c.unit = parse_repeat_unit(unit);
   c.shortest = static_cast<int>(shortest), c.n = static_cast<int>(n);
-  c.memory = static_cast<uint64_t>(memory_mb) << 20, c.level = static_cast<int>(flags.level);
-  c.shard_bytes = static_cast<uint64_t>(flags.shard_mb) << 20;
-  const Inputs in = find_inputs(flags.words, flags.form);
+  c.memory = static_cast<uint64_t>(memory_mb) << 20, c.level = flags.output().level;
+  c.shard_bytes = flags.output().shard_bytes;
+  const Inputs in = flags.inputs();
   ScanOptions o;
-  o.fields[0].text = flags.text, o.read = flags.policy();
+  o.fields[0].text = flags.source().text_field, o.read = flags.recipe.read.policy();
   RepeatReport r;
   {
     Progress progress;

@@ -51,7 +51,7 @@ int corpus_stage(Words args) {
   if (name.empty()) throw UsageError("quern corpus stage: NAME is missing: --list shows the stages of this build");
   const NamedStage& stage = plugin_stages().find(name);
   flags.check("corpus stage");
-  const Inputs in = find_inputs(flags.words, flags.form);
+  const Inputs in = flags.inputs();
   Progress progress;
   StageJob job{.inputs = in, .scan = flags.scan(), .to = flags.output()};
   for (const std::string& word : set) set_field(job.settings, word);

@@ -6,7 +6,6 @@
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
 #include "quern/base/mmap.h"
-#include "quern/corpus/dedup/dedup.h"
 #include "quern/corpus/io/hashing.h"
 #include "quern/corpus/stages/convert.h"
 #include "quern/corpus/stages/mix.h"
@@ -46,7 +45,7 @@ int corpus_stats_verb(Words args) {
       .flag("--json", json, "print one JSON object");
   if (!a.parse(args)) return 0;
   flags.check_reading("corpus stats");
-  const Inputs in = find_inputs(flags.words, flags.form);
+  const Inputs in = flags.inputs();
   std::optional<Tokenizer> t;
   if (!tokenizer.empty()) t = Tokenizer::load(tokenizer);
   const CorpusStats s = with_progress("stats", [&](auto&& report_progress) {
@@ -72,12 +71,13 @@ int corpus_stats_verb(Words args) {
 
 int corpus_tokenize(Words args) {
   CorpusFlags flags;
-  std::string tokenizer;
+  TokenizeSettings settings;
+  const std::string& tokenizer = settings.tokenizer;
   bool no_end = false, json = false;
   Args a("corpus tokenize", "write token shards for training");
   flags.declare_reading(a);
   flags.declare_checkpoints(a);
-  a.flag("--tokenizer DIR", tokenizer, "folder with tokenizer.json")
+  a.settings(settings)
       .flag("--out PREFIX", flags.out, "output files: PREFIX.bin, PREFIX.idx and PREFIX.json")
       .flag("--no-end-token", no_end, "add no end token after documents")
       .flag("--json", json, "print the counts as one JSON object");
@@ -86,7 +86,7 @@ int corpus_tokenize(Words args) {
   if (flags.out.empty()) throw UsageError("quern corpus tokenize: --out is missing: expected a PREFIX");
   if (tokenizer.empty())
     throw UsageError("quern corpus tokenize: --tokenizer is missing: expected a folder with tokenizer.json");
-  const Inputs in = find_inputs(flags.words, flags.form);
+  const Inputs in = flags.inputs();
   const Tokenizer t = Tokenizer::load(tokenizer);
   const TokenRun run{
       .scan = flags.scan(),
@@ -114,37 +114,30 @@ int corpus_tokenize(Words args) {
 int corpus_mix(Words args) {
   CorpusFlags flags;
   std::vector<std::string> shares;
-  double megabytes = 0;
-  MixConfig c;
-  int64_t seed = 1;
+  MixSettings settings;
   bool json = false;
   Args a("corpus mix", "mix sources in given proportions, in shuffled order");
-  flags.shard_mb = 256;
+  flags.recipe.write.shard_mb = settings.shard_mb;
   flags.declare(a);
   flags.declare_checkpoints(a);
   a.flag("--share SOURCE=X", shares,
          "proportion of a source, relative to the others; give one per source; repeatable")
-      .flag("--megabytes MB", megabytes,
-            "total text in MB (10^6 bytes); 0: as much as fits without repeating a source")
-      .flag("--max-epochs X", c.max_epochs, "fail if a source would be repeated more than X times; 0 is unlimited")
-      .alias("--most-epochs")
-      .flag("--seed N", seed, "random seed of the choice and order of documents")
+      .settings(settings, {{"megabytes"}, {"max_epochs"}, {"seed"}})
       .flag("--json", json, "print the manifest as JSON")
       .note("Name the sources as SOURCE=PATH. The result depends only on the ids of the documents and the seed.");
   if (!a.parse(args)) return 0;
   flags.check("corpus mix");
   if (shares.empty()) throw UsageError("quern corpus mix: --share is missing: give SOURCE=NUMBER for every source");
-  if (!(megabytes >= 0))
-    throw UsageError(fmt::format("quern corpus mix: --megabytes {}: expected 0 or more", megabytes));
+  check_ranges("corpus mix", list_settings(settings));
+  MixConfig c = settings.config();
   for (const std::string& s : shares) c.shares.push_back(parse_share(s));
-  c.total_bytes = static_cast<uint64_t>(megabytes * 1e6), c.seed = static_cast<uint64_t>(seed);
   c.to = flags.output();
-  const Inputs in = find_inputs(flags.words, flags.form);
+  const Inputs in = flags.inputs();
   Json j;
   const MixReport r = with_progress("mix", [&](auto&& report_progress) {
     return mix_corpus(in, flags.scan(), c, report_progress, [&](const MixReport& report) {
       j = report.json();
-      j.set("seed", seed), j.set("inputs", in.json());
+      j.set("seed", settings.seed), j.set("inputs", in.json());
       write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
     });
   });
@@ -167,10 +160,10 @@ int corpus_parquet(Words args) {
   a.note("Columns: id, source, text, and members: the JSON line with null for its text. Compressed with zstd.");
   if (!a.parse(args)) return 0;
   flags.check("corpus parquet");
-  const Inputs in = find_inputs(flags.words, flags.form);
+  const Inputs in = flags.inputs();
   const ConvertReport r = with_progress("parquet", [&](auto&& report_progress) {
-    return write_parquet(in, flags.scan(), static_cast<int>(flags.level), static_cast<uint64_t>(flags.shard_mb) << 20,
-                         flags.out, report_progress);
+    return write_parquet(in, flags.scan(), flags.output().level, flags.output().shard_bytes, flags.out,
+                         report_progress);
   });
   warn_about(r.scan.read, r.scan.damaged, in);
   Json j = Json::object(), names = Json::array();
@@ -183,22 +176,18 @@ int corpus_parquet(Words args) {
 
 int corpus_sketch(Words args) {
   CorpusFlags flags;
-  std::string preset = "zyda", mode = "fast";
-  std::optional<int64_t> seed;
+  DedupSettings& settings = flags.recipe.dedup;
   Args a("corpus sketch", "write the MinHash signature of every document");
   flags.declare(a);
   flags.declare_checkpoints(a);
-  a.flag("--preset NAME", preset, "shingles of a published pipeline: zyda (13 words) or zyda2 (25 characters)")
-      .flag("--mode NAME", mode, "MinHash implementation: fast, or compat (bit-identical to the published one)")
-      .flag("--seed N", seed, "random seed of the hash functions [1; 10 for zyda2]");
+  a.settings(settings, {{"preset"}, {"mode"}, {"seed"}});
   if (!a.parse(args)) return 0;
   flags.check("corpus sketch");
-  DedupConfig c = dedup_preset(preset, mode);
+  const DedupConfig c = settings.config();
   if (!c.near)
     throw UsageError(
-        fmt::format("quern corpus sketch: --preset {} has no MinHash signature: expected zyda or zyda2", preset));
-  if (seed) c.sketch.seed = static_cast<uint32_t>(*seed);
-  const Inputs in = find_inputs(flags.words, flags.form);
+        fmt::format("quern corpus sketch: --preset {} has no MinHash signature: expected zyda or zyda2", c.preset));
+  const Inputs in = flags.inputs();
   const SketchesReport r = with_progress("sketch", [&](auto&& report_progress) {
     return write_sketches(
         in, flags.scan(), c.sketch, flags.output(), report_progress, [&](const SketchesReport& report) {

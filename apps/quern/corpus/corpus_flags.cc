@@ -3,61 +3,60 @@
 namespace quern {
 
 void CorpusFlags::declare_reading(Args& a) {
-  a.rest("[SOURCE=]INPUT", words)
-      .flag("--form FORMAT", form, "input format: auto (by file name), jsonl, text, warc or parquet")
-      .flag("--text-field NAME", text, "field of a JSON line that holds the text")
-      .flag("--url-field NAME", url, "field of a JSON line that holds the URL of the document")
-      .flag("--on-bad ACTION", on_bad,
-            "what to do with invalid records: skip, stop, or replace (bytes that are not valid UTF-8, by U+FFFD)")
-      .flag("--max-record-mib MIB", max_record_mb,
-            "maximum record size in MiB; longer records are skipped and counted")
-      .alias("--max-row-mb");
+  a.rest("[SOURCE=]INPUT", words).settings(source(), {{"form"}, {"text_field"}, {"url_field"}}).settings(recipe.read);
 }
 
 void CorpusFlags::declare(Args& a) {
   declare_reading(a);
-  a.flag("--out DIR", out, "output folder")
-      .flag("--level N", level, "zstd compression level, 1 to 19")
-      .flag("--shard-mib MIB", shard_mb, "uncompressed text per output file, in MiB")
-      .alias("--shard-mb");
+  a.flag("--out DIR", out, "output folder").settings(recipe.write);
 }
 
 void CorpusFlags::declare_checkpoints(Args& a) {
-  a.flag("--checkpoint-mib MIB", checkpoint_mb,
+  a.flag("--checkpoint-mib MIB", checkpoint_mib,
          "save progress after every N MiB of input, so that a killed run can resume")
       .alias("--checkpoint-mb");
 }
 
+void CorpusFlags::declare_filter(Args& a) { a.settings(source(), {{"filter"}}).settings(recipe, {{"lists"}}); }
+
+void check_ranges(const std::string& verb, const std::vector<SettingInfo>& settings) {
+  for (const SettingInfo& s : settings) {
+    const Bounds& range = s.setting.range;
+    if (!range.bounded() || s.initial.empty()) continue;
+    double value = 0;
+    parse_setting(s.initial, value);
+    if (bounds_fault(range, value).empty()) continue;
+    const std::string expected = range.max == Bounds::kNone ? fmt::format("{} or more", range.min)
+                                                            : fmt::format("{} to {}", range.min, range.max);
+    throw UsageError(fmt::format("quern {}: {} {}: expected {}", verb, s.flag_names(), s.initial, expected));
+  }
+}
+
 void CorpusFlags::check_reading(const std::string& verb) const {
   if (words.empty()) throw UsageError(fmt::format("quern {}: name at least one input file or folder", verb));
-  if (on_bad != "skip" && on_bad != "stop" && on_bad != "replace")
-    throw UsageError(fmt::format("quern {}: --on-bad '{}': expected skip, stop or replace", verb, on_bad));
-  if (checkpoint_mb < 1)
-    throw UsageError(fmt::format("quern {}: --checkpoint-mib {}: expected 1 or more", verb, checkpoint_mb));
-  if (max_record_mb < 1 || max_record_mb > 1024)
-    throw UsageError(fmt::format("quern {}: --max-record-mib {}: expected 1 to 1024", verb, max_record_mb));
+  if (checkpoint_mib < 1)
+    throw UsageError(fmt::format("quern {}: --checkpoint-mib {}: expected 1 or more", verb, checkpoint_mib));
+  check_ranges(verb, list_settings(recipe.read));
 }
 
 void CorpusFlags::check(const std::string& verb) const {
   check_reading(verb);
   if (out.empty()) throw UsageError(fmt::format("quern {}: --out is missing: expected a folder", verb));
-  if (level < 1 || level > 19) throw UsageError(fmt::format("quern {}: --level {}: expected 1 to 19", verb, level));
-  if (shard_mb < 1) throw UsageError(fmt::format("quern {}: --shard-mib {}: expected 1 or more", verb, shard_mb));
+  check_ranges(verb, list_settings(recipe.write));
 }
 
-corpus::ReadPolicy CorpusFlags::policy() const {
-  return {on_bad == "stop", on_bad == "replace", static_cast<uint64_t>(max_record_mb) << 20};
-}
+corpus::Inputs CorpusFlags::inputs() const { return corpus::find_inputs(words, source().form); }
 
 corpus::ScanOptions CorpusFlags::scan() const {
   corpus::ScanOptions o;
-  o.fields[0].text = text, o.fields[0].url = url, o.read = policy();
+  o.fields[0].text = source().text_field, o.fields[0].url = source().url_field, o.read = recipe.read.policy();
   return o;
 }
 
 corpus::StageOutput CorpusFlags::output() const {
-  return {out, static_cast<int>(level), static_cast<uint64_t>(shard_mb) << 20,
-          static_cast<uint64_t>(checkpoint_mb) << 20};
+  corpus::StageOutput to = recipe.write.output(out);
+  to.checkpoint_bytes = static_cast<uint64_t>(checkpoint_mib) << 20;
+  return to;
 }
 
 void report_resuming(const std::string& out, const corpus::ResumeInfo& w) {

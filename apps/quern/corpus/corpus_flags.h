@@ -1,27 +1,39 @@
-// What the sub-verbs of quern corpus share: flags for reading inputs, and warnings about skipped records.
+// What the sub-verbs of quern corpus share: flags for reading inputs, and warnings about skipped records. The flags are
+// made from the recipe's settings (corpus_settings.h).
 #pragma once
 #include <string>
 #include <vector>
 
 #include "apps/quern/cli/args.h"
-#include "quern/corpus/run/stage_run.h"
+#include "quern/corpus/stages/recipe.h"
 
 namespace quern {
 
 struct CorpusFlags {
-  std::vector<std::string> words;
-  std::string form = "auto", text = "text", url, on_bad = "skip", out;
-  int64_t max_record_mb = 64, level = 3, shard_mb = 1024, checkpoint_mb = 32;
+  CorpusFlags() { recipe.source.resize(1); }
+  CorpusFlags(const CorpusFlags&) = delete;  // flags point into it
+  CorpusFlags& operator=(const CorpusFlags&) = delete;
 
+  corpus::CorpusRecipe recipe;  // with one source, which stands for all inputs
+  std::vector<std::string> words;
+  std::string out;
+  int64_t checkpoint_mib = 32;
+
+  corpus::SourceSettings& source() { return recipe.source[0]; }
+  const corpus::SourceSettings& source() const { return recipe.source[0]; }
   void declare(Args& a);
   void declare_reading(Args& a);              // without --out and how it is written
   void declare_checkpoints(Args& a);          // for stages that resume after a kill
+  void declare_filter(Args& a);               // by name, and its word lists
   void check(const std::string& verb) const;  // throws UsageError
   void check_reading(const std::string& verb) const;
-  corpus::ReadPolicy policy() const;
+  corpus::Inputs inputs() const;
   corpus::ScanOptions scan() const;
   corpus::StageOutput output() const;
 };
+
+// Throws UsageError naming the flag: "quern corpus mix: --shard-mib 0: expected 1 or more".
+void check_ranges(const std::string& verb, const std::vector<SettingInfo>& settings);
 
 void report_resuming(const std::string& out, const corpus::ResumeInfo& w);
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "quern/corpus/dedup/candidates.h"
@@ -19,6 +20,8 @@ namespace quern::corpus {
 
 enum class Clustering { star, closure };
 enum class Scope { all, across, within };
+inline std::vector<std::string> setting_names(Clustering) { return {"star", "closure"}; }
+inline std::vector<std::string> setting_names(Scope) { return {"all", "across", "within"}; }
 
 struct RankedDocument {
   uint32_t document = 0;

@@ -21,6 +21,7 @@
 namespace quern::corpus {
 
 enum class Verification { none, signature, exact, containment };
+inline std::vector<std::string> setting_names(Verification) { return {"none", "signature", "exact", "containment"}; }
 
 struct DedupConfig {
   std::string preset = "zyda";
@@ -48,9 +49,6 @@ struct DedupConfig {
 
 // zyda, zyda2, exact; mode fast (one permutation) or compat (the published arithmetic).
 DedupConfig dedup_preset(const std::string& name, const std::string& mode);
-Verification parse_verification(const std::string& s);
-Clustering parse_clustering(const std::string& s);
-Scope parse_scope(const std::string& s);
 
 struct StageReport {
   std::string name;

@@ -7,29 +7,9 @@
 namespace quern::corpus {
 namespace {
 
-template <class E, size_t N>
-E parse_name(const std::string& s, const char* what, const char* const (&names)[N]) {
-  std::vector<std::string> all;
-  for (size_t i = 0; i < N; ++i) {
-    if (s == names[i]) return static_cast<E>(i);
-    all.emplace_back(names[i]);
-  }
-  fail("{} '{}': expected {}{}", what, s, fmt::join(all, ", "), did_you_mean(s, all));
-}
-
-constexpr const char* kVerifications[] = {"none", "signature", "exact", "containment"};
-constexpr const char* kClusterings[] = {"star", "closure"};
-constexpr const char* kScopes[] = {"all", "across", "within"};
-
 Json whole(uint64_t n) { return Json(static_cast<int64_t>(n)); }
 
 }  // namespace
-
-Verification parse_verification(const std::string& s) {
-  return parse_name<Verification>(s, "verify", kVerifications);
-}
-Clustering parse_clustering(const std::string& s) { return parse_name<Clustering>(s, "clustering", kClusterings); }
-Scope parse_scope(const std::string& s) { return parse_name<Scope>(s, "scope", kScopes); }
 
 DedupConfig dedup_preset(const std::string& name, const std::string& mode) {
   if (mode != "fast" && mode != "compat") fail("mode '{}': expected fast or compat", mode);
@@ -61,11 +41,11 @@ Json DedupConfig::json() const {
   if (near) {
     j.set("sketch", sketch.json());
     j.set("bands", bands.bands), j.set("rows_a_band", bands.rows);
-    j.set("verify", kVerifications[static_cast<int>(verify)]), j.set("threshold", threshold);
-    j.set("clustering", kClusterings[static_cast<int>(clustering)]);
+    j.set("verify", write_value(verify)), j.set("threshold", threshold);
+    j.set("clustering", write_value(clustering));
     j.set("collide_empty", collide_empty);
   }
-  j.set("scope", kScopes[static_cast<int>(scope)]);
+  j.set("scope", write_value(scope));
   j.set("filters", write_value(filters)), j.set("lists", lists);
   Json maps = Json::array();
   for (const FieldMap& f : fields) {

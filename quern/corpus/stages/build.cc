@@ -41,7 +41,7 @@ Inputs kept_documents(const CorpusRecipe& recipe, const std::vector<uint64_t>& k
 }
 
 // The field that holds the text in deduplication's output: JSON lines stay as they are, other forms become "text".
-std::string kept_field(const SourceRecipe& s, const Inputs& inputs) {
+std::string kept_field(const SourceSettings& s, const Inputs& inputs) {
   const auto source = static_cast<uint32_t>(std::ranges::find(inputs.sources, s.name) - inputs.sources.begin());
   bool lines = false, others = false;
   for (const InputFile& f : inputs.files)
@@ -64,21 +64,18 @@ void write_manifest(const fs::path& file, Json report, const char* key, const Js
 
 MixReport mix(const CorpusRecipe& recipe, const Inputs& in, const ScanOptions& scan, const fs::path& to,
               const ScanProgress& progress) {
-  const MixRecipe& m = *recipe.mix;
-  MixConfig c;
-  for (const SourceRecipe& s : recipe.source) c.shares.emplace_back(s.name, s.share.value());
-  c.total_bytes = static_cast<uint64_t>(m.megabytes * 1e6), c.max_epochs = m.max_epochs;
-  c.seed = static_cast<uint64_t>(m.seed), c.line = MixedLine::text;
-  c.to = {.folder = to,
-          .level = static_cast<int>(recipe.write.level),
-          .shard_bytes = static_cast<uint64_t>(m.shard_mb) << 20};
+  const MixSettings& m = *recipe.mix;
+  MixConfig c = m.config();
+  for (const SourceSettings& s : recipe.source) c.shares.emplace_back(s.name, s.share.value());
+  c.line = MixedLine::text;
+  c.to = WriteSettings{.level = recipe.write.level, .shard_mb = m.shard_mb}.output(to);
   return mix_corpus(in, scan, c, progress, [&](const MixReport& report) {
     write_manifest(to / "manifest.json", report.json(), "mix", write_value(m));
   });
 }
 
-TokenShardReport tokenize(const TokenizeRecipe& t, const Inputs& in, const ScanOptions& scan, const fs::path& prefix,
-                          const ScanProgress& progress) {
+TokenShardReport tokenize(const TokenizeSettings& t, const Inputs& in, const ScanOptions& scan,
+                          const fs::path& prefix, const ScanProgress& progress) {
   const TokenRun run{.scan = scan,
                      .end_token = t.end_token,
                      .tokenizer = fmt::format("{:016x}", file_hash(fs::path(t.tokenizer) / "tokenizer.json")),
@@ -94,7 +91,7 @@ bool has_later_stages(const CorpusRecipe& recipe) { return recipe.mix || recipe.
 
 std::optional<BuildState> plan_build(const CorpusRecipe& recipe, const DedupConfig& dedup, const Inputs& inputs) {
   if (!has_later_stages(recipe)) return {};
-  for (const SourceRecipe& s : recipe.source) kept_field(s, inputs);
+  for (const SourceSettings& s : recipe.source) kept_field(s, inputs);
   if (recipe.tokenize && !fs::exists(fs::path(recipe.tokenize->tokenizer) / "tokenizer.json"))
     fail("[tokenize]: tokenizer '{}': expected a folder with tokenizer.json", recipe.tokenize->tokenizer);
   return BuildState{run_identity(inputs, "build 1 " + write_value(recipe).dump() + dedup.json().dump()), {}};

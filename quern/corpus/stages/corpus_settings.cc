@@ -1,0 +1,55 @@
+#include "quern/corpus/stages/corpus_settings.h"
+
+#include "quern/base/error.h"
+#include "quern/corpus/filters/filters.h"
+
+namespace quern::corpus {
+namespace {
+
+uint64_t bytes_of(int64_t mib) { return static_cast<uint64_t>(mib) << 20; }
+
+}  // namespace
+
+const char* filter_help() {
+  static const std::string help =
+      fmt::format("remove documents by quality rules, several joined by +: {}", fmt::join(filter_names(), ", "));
+  return help.c_str();
+}
+
+FieldMap SourceSettings::fields() const {
+  return {.text = text_field,
+          .score = score_field,
+          .url = url_field,
+          .label = label_field,
+          .label_equals = label_equals,
+          .label_at_least = label_at_least};
+}
+
+ReadPolicy ReadSettings::policy() const {
+  return {on_bad == OnBad::stop, on_bad == OnBad::replace, bytes_of(max_record_mb)};
+}
+
+DedupConfig DedupSettings::config() const {
+  DedupConfig c = dedup_preset(preset, mode);
+  c.verify = verify.value_or(c.verify), c.threshold = threshold.value_or(c.threshold);
+  c.clustering = clustering.value_or(c.clustering), c.scope = scope.value_or(c.scope);
+  c.bands.bands = static_cast<int>(bands.value_or(c.bands.bands));
+  c.bands.rows = static_cast<int>(rows_per_band.value_or(c.bands.rows));
+  c.sketch.seed = static_cast<uint32_t>(seed.value_or(c.sketch.seed));
+  c.sketch.shingle = static_cast<int>(shingle.value_or(c.sketch.shingle));
+  c.collide_empty = collide_empty, c.label_late = label_late, c.memory = bytes_of(memory_mb);
+  return c;
+}
+
+StageOutput WriteSettings::output(const std::filesystem::path& folder) const {
+  return {.folder = folder, .level = static_cast<int>(level), .shard_bytes = bytes_of(shard_mb)};
+}
+
+MixConfig MixSettings::config() const {
+  MixConfig c;
+  c.total_bytes = static_cast<uint64_t>(megabytes * 1e6), c.max_epochs = max_epochs;
+  c.seed = static_cast<uint64_t>(seed);
+  return c;
+}
+
+}  // namespace quern::corpus

@@ -1,0 +1,146 @@
+// Settings of the corpus stages, declared once: the tables of a recipe, the flags of `quern corpus`, their help and
+// ranges, and the tables in docs/corpus/ all follow visit().
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quern/base/config.h"
+#include "quern/corpus/dedup/dedup.h"
+#include "quern/corpus/stages/mix.h"
+
+namespace quern::corpus {
+
+const char* filter_help();  // with the names of all filters
+
+struct SourceSettings {
+  std::string name, form = "auto", text_field = "text", filter = "none", score_field, url_field, label_field,
+                    label_equals;
+  std::vector<std::string> paths;
+  double label_at_least = 0;
+  std::optional<double> share;
+  template <class V>
+  void visit(V& v) {
+    v("name", name, "name of the source; of two duplicates, the one from the earlier source is kept", {.flag = ""});
+    v("paths", paths, "input files and folders", {.flag = ""});
+    v("form", form, "input format: auto (by file name), jsonl, text, warc or parquet", {.value = "FORMAT"});
+    v("text_field", text_field, "field of a JSON line that holds the text", {.value = "NAME"});
+    v("filter", filter, filter_help(), {.value = "NAME"});
+    v("score_field", score_field, "field with a number: of two duplicates, keep the one with the higher number",
+      {.value = "NAME"});
+    v("url_field", url_field, "field of a JSON line that holds the URL of the document", {.value = "NAME"});
+    v("label_field", label_field, "field with a label that decides whether a document may be in the corpus",
+      {.flag = ""});
+    v("label_equals", label_equals, "the label must be this text", {.flag = ""});
+    v("label_at_least", label_at_least, "without `label_equals`: the label must be at least this number",
+      {.flag = ""});
+    v("share", share, "with `[mix]`: proportion of the source in the mixture, relative to the others", {.flag = ""});
+  }
+  FieldMap fields() const;
+};
+
+enum class OnBad { skip, stop, replace };
+inline std::vector<std::string> setting_names(OnBad) { return {"skip", "stop", "replace"}; }
+
+struct ReadSettings {
+  OnBad on_bad = OnBad::skip;
+  int64_t max_record_mb = 64;
+  template <class V>
+  void visit(V& v) {
+    v("on_bad", on_bad,
+      "what to do with invalid records: skip, stop, or replace (bytes that are not valid UTF-8, by U+FFFD)",
+      {.value = "ACTION"});
+    v("max_row_mb", max_record_mb, "maximum record size in MiB; longer records are skipped and counted",
+      {.alias = "max_record_mb",
+       .value = "MIB",
+       .flag = "--max-record-mib",
+       .old_flags = "--max-row-mb",
+       .range = Bounds::between(1, 1024)});
+  }
+  ReadPolicy policy() const;
+};
+
+struct DedupSettings {
+  std::string preset = "zyda", mode = "fast";
+  std::optional<Verification> verify;
+  std::optional<Clustering> clustering;
+  std::optional<Scope> scope;
+  std::optional<double> threshold;
+  std::optional<int64_t> bands, rows_per_band, seed, shingle;
+  bool collide_empty = false, label_late = false;
+  int64_t memory_mb = 512;
+  template <class V>
+  void visit(V& v) {
+    v("preset", preset,
+      "settings of a published pipeline: zyda (shingles of 13 words, 32 LSH bands of 4 rows), zyda2 (25 characters, "
+      "8 bands of 16, across sources) or exact (no near-duplicates)",
+      {.value = "NAME"});
+    v("mode", mode, "MinHash implementation: fast, or compat (bit-identical to the published one)",
+      {.value = "NAME"});
+    v("verify", verify,
+      "similarity of candidate pairs: none, signature (MinHash estimate), exact (Jaccard) or containment",
+      {.value = "METHOD", .shown_default = "exact"});
+    v("threshold", threshold, "similarity at which a candidate pair counts as duplicates",
+      {.shown_default = "0.4; 0.85 for zyda2", .range = Bounds::between(0, 1)});
+    v("clustering", clustering, "star (compare with kept documents), or closure (connected components, as published)",
+      {.value = "METHOD", .shown_default = "star"});
+    v("scope", scope, "which duplicates to remove: all, across (between sources only) or within (a source)",
+      {.value = "SCOPE", .shown_default = "across with zyda2, else all"});
+    v("bands", bands, "number of LSH bands; bands times rows is at most 128",
+      {.shown_default = "32; 8 for zyda2", .range = Bounds::between(1, 512)});
+    v("rows_a_band", rows_per_band,
+      "rows per LSH band: 32 bands of 4 find pairs with Jaccard similarity 0.4, 8 of 16 with 0.85",
+      {.alias = "rows_per_band",
+       .flag = "--rows-per-band",
+       .shown_default = "4; 16 for zyda2",
+       .range = Bounds::between(1, 512)});
+    v("seed", seed, "random seed of the hash functions", {.shown_default = "1; 10 for zyda2"});
+    v("shingle", shingle, "shingle length: words, or characters of raw text with zyda2",
+      {.shown_default = "13; 25 for zyda2", .range = Bounds::between(1, 1024)});
+    v("collide_empty", collide_empty, "put all documents shorter than a shingle into one cluster, as published");
+    v("label_late", label_late, "check labels after the documents to keep are chosen, as published, not before",
+      {.flag = ""});
+    v("memory_mb", memory_mb, "memory for sorting LSH bands, in MiB",
+      {.value = "MIB", .flag = "--memory-mib", .old_flags = "--memory-mb", .range = Bounds::at_least(1)});
+  }
+  DedupConfig config() const;  // the preset's, with what is set; throws Error for a preset or mode that is none
+};
+
+struct WriteSettings {
+  int64_t level = 3, shard_mb = 1024;
+  template <class V>
+  void visit(V& v) {
+    v("level", level, "zstd compression level, 1 to 19", {.range = Bounds::between(1, 19)});
+    v("shard_mb", shard_mb, "uncompressed text per output file, in MiB",
+      {.value = "MIB", .flag = "--shard-mib", .old_flags = "--shard-mb", .range = Bounds::at_least(1)});
+  }
+  StageOutput output(const std::filesystem::path& folder) const;
+};
+
+struct MixSettings {
+  double megabytes = 0, max_epochs = 0;
+  int64_t seed = 1, shard_mb = 256;
+  template <class V>
+  void visit(V& v) {
+    v("megabytes", megabytes, "total text in MB (10^6 bytes); 0: as much as fits without repeating a source",
+      {.value = "MB", .range = Bounds::at_least(0)});
+    v("max_epochs", max_epochs, "fail if a source would be repeated more than X times; 0 is unlimited",
+      {.old_flags = "--most-epochs"});
+    v("seed", seed, "random seed of the choice and order of documents");
+    v("shard_mb", shard_mb, "uncompressed text per output file, in MiB",
+      {.value = "MIB", .flag = "--shard-mib", .old_flags = "--shard-mb", .range = Bounds::at_least(1)});
+  }
+  MixConfig config() const;  // without shares and output
+};
+
+struct TokenizeSettings {
+  std::string tokenizer;
+  bool end_token = true;
+  template <class V>
+  void visit(V& v) {
+    v("tokenizer", tokenizer, "folder with tokenizer.json", {.value = "DIR"});
+    v("end_token", end_token, "add the tokenizer's end token after every document", {.flag = ""});
+  }
+};
+
+}  // namespace quern::corpus
