@@ -159,8 +159,8 @@ TEST(Rules, OpeningAndLength) {
   EXPECT_TRUE(opening_complaints({"quern/nn/a.cc", "#include \"quern/nn/a.h\"\n"}).empty());
   EXPECT_EQ(opening_complaints({"quern/nn/a.cc", "#include \"quern/grad/tape.h\"\n"}).size(), 1u);
   EXPECT_EQ(opening_complaints({"quern/nn/a.cc", ""}).size(), 1u);
-  EXPECT_TRUE(length_complaints({"a", std::string(600, '\n')}).empty());
-  EXPECT_EQ(length_complaints({"a", std::string(601, '\n')}).size(), 1u);
+  EXPECT_TRUE(length_complaints({"a", std::string(500, '\n')}).empty());
+  EXPECT_EQ(length_complaints({"a", std::string(501, '\n')}).size(), 1u);
 }
 
 TEST(Rules, HeavyHeaders) {

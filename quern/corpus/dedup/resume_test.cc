@@ -84,6 +84,19 @@ TEST_F(ResumeTest, OneProcessAtATime) {
   EXPECT_NE(message_of([&] { run("busy"); }).find("is being written by another process"), std::string::npos);
 }
 
+// A process that was killed over clusters.jsonl.zst leaves it under a name with its number; files of others stay.
+TEST_F(ResumeTest, InterruptedFilesGo) {
+  const DedupReport whole = run("whole");
+  EXPECT_THROW(run("cut", 20), std::runtime_error);
+  write_file(root_ / "cut/clusters.jsonl.zst.part29440", "half");
+  write_file(root_ / "cut/notes.part29440", "mine");
+  const DedupReport r = run("cut");
+  EXPECT_GT(r.resumed, 0u);
+  EXPECT_EQ(r.kept, whole.kept);
+  EXPECT_FALSE(fs::exists(root_ / "cut/clusters.jsonl.zst.part29440"));
+  EXPECT_TRUE(fs::exists(root_ / "cut/notes.part29440"));
+}
+
 // As after a kill: the one before is on its way out.
 TEST_F(ResumeTest, WaitsForALockThatIsLetGo) {
   fs::create_directories(root_ / "soon");

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "quern/base/error.h"
 #include "quern/base/file_lock.h"
@@ -39,6 +40,19 @@ void clear(const fs::path& folder) {
   for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
 }
 
+// What a process was killed over in `out`: whole files are written as NAME.partNUMBER and then renamed.
+void clear_interrupted(const fs::path& out) {
+  std::vector<fs::path> left;
+  for (const auto& e : fs::directory_iterator(out))
+    for (const char* name : {"clusters.jsonl.zst", "manifest.json", "recipe.json", "report.html"}) {
+      const std::string file = e.path().filename().string(), part = name + std::string(".part");
+      if (file.size() > part.size() && file.starts_with(part) &&
+          file.find_first_not_of("0123456789", part.size()) == file.npos)
+        left.push_back(e.path());
+    }
+  for (const auto& file : left) fs::remove(file);
+}
+
 }  // namespace
 
 std::string run_identity(const Inputs& inputs, const std::string& what) {
@@ -69,6 +83,7 @@ RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, con
     fs::create_directories(root_);
     lock_ = lock_folder(root_, kLockPatience);
     if (lock_ < 0) fail("{} is being written by another process", root_.string());
+    clear_interrupted(out);
     // A run of one rank has its state here, one of more ranks does not.
     const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");
     if (other) discarded_ = true, clear(root_);
