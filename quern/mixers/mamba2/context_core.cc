@@ -255,7 +255,7 @@ struct Mamba2Mixer::Carry {
 
 template <class T>
 Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
-  const ContextParallel& context = *b.context;
+  const ContextParallel& context = *b.placement.context_parallel();
   const int64_t I = c_.inner(), C = c_.channels(), H = c_.n_head, N = c_.n_state, GN = c_.n_group * N;
   const int64_t S = b.segments(), halo = c_.taps - 1;
   Var xbc = slice_columns(tape, p_TW, I, C), dt = slice_columns(tape, p_TW, I + C, H);
