@@ -12,7 +12,7 @@
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
 #include "quern/data/build.h"
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/data/samples.h"
 #include "quern/text/tokenizer/bpe_train.h"
 

@@ -1,6 +1,6 @@
 // Problems: every answer is worked out again from the question's text by other means, splits never meet, every kind
 // and level gives problems of both splits, and answers are read back from what a model may write.
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 
 #include <gtest/gtest.h>
 
