@@ -14,6 +14,7 @@ namespace quern::gym {
 struct EnvironmentCheck {
   uint64_t seeds = 200;  // at each difficulty
   std::vector<int64_t> difficulties = {0, 1, 2, 3, 4, 5, 8, 13};
+  double wrong = 0;  // the most that a wrong reply may earn, where it may be partly right
 };
 
 // Replies that are wrong whatever was asked, if `p` has one right answer: nothing, the question, another problem's
@@ -25,8 +26,8 @@ inline std::vector<std::string> wrong_replies(const Problem& p, const Problem& o
                                   "Answer: " + p.question,
                                   "Answer: .",
                                   "Answer: nan",
-                                  "Answer: " + p.answer + " x",
-                                  "Answer: x " + p.answer,
+                                  "Answer: " + p.answer + " 3",
+                                  "Answer: 3 " + p.answer,
                                   "Answer: " + p.answer + "\nAnswer: nothing",
                                   std::string(100000, 'a'),
                                   "Answer: \xff\xfe\n</think>"};
@@ -38,14 +39,14 @@ inline std::vector<std::string> wrong_replies(const Problem& p, const Problem& o
   return out;
 }
 
-inline void check_problem(const NamedEnvironment& e, const Problem& p, const Problem& other) {
+inline void check_problem(const NamedEnvironment& e, const Problem& p, const Problem& other, double wrong) {
   SCOPED_TRACE(plain_form(p));
   EXPECT_FALSE(p.question.empty());
   EXPECT_FALSE(p.key.empty());
   for (const char* marker : {"Answer:", "<think>", "</think>"}) EXPECT_EQ(p.question.find(marker), std::string::npos);
   for (const std::string& reply : wrong_replies(p, other)) {
     const Verdict v = e.verify(p, reply);
-    EXPECT_LT(v.reward, 1) << reply.substr(0, 200);
+    EXPECT_LE(v.reward, wrong) << reply.substr(0, 200);
     EXPECT_GE(v.reward, 0);
     EXPECT_FALSE(v.reason.empty());
   }
@@ -69,7 +70,7 @@ inline void check_environment(const std::string& name, const EnvironmentCheck& c
       EXPECT_EQ(p.kind, name);
       EXPECT_EQ(p.difficulty, d);
       questions.insert(p.question);
-      check_problem(e, p, e.generate(seed + 1, d));
+      check_problem(e, p, e.generate(seed + 1, d), c.wrong);
       if (testing::Test::HasFailure()) return;
     }
     EXPECT_GT(questions.size(), std::min<size_t>(c.seeds, 10) / 2) << name << " at difficulty " << d;
