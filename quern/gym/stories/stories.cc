@@ -1,5 +1,5 @@
 // Environment `stories`: who has how many after d + 1 changes; from difficulty 3 on, where a thing is or was before,
-// after 4 and then 2 d - 2 moves.
+// after 2 d - 2 moves.
 #include "quern/base/error.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
@@ -48,7 +48,7 @@ Problem counting(Rng& r, int64_t d) {
 Problem finding(Rng& r, int64_t d) {
   const std::vector<std::string> who = several(r, kPeople, 3);
   const std::vector<std::string> things = several(r, kThings, 2);
-  const size_t moves = static_cast<size_t>(d == 3 ? 4 : 2 * d - 2);
+  const size_t moves = static_cast<size_t>(2 * d - 2);
   std::vector<std::string> seen[2];
   std::string text;
   Problem p;
