@@ -1,17 +1,17 @@
 # Plug-ins of three kinds as folders: filters, corpus stages and environments. Each folder is a room and owes
 # `void register_NAME(REGISTRY&)`; a generated source calls them all; there are no static initializers.
 #
-# folder                       room                  function, in namespace       called by
-# quern/corpus/filters/NAME    corpus_filters_NAME   quern::corpus::filters       register_filter_plugins(FilterRegistry&)
-# quern/corpus/stages/NAME     corpus_stages_NAME    quern::corpus::stages        register_stage_plugins(StageRegistry&)
-# quern/gym/NAME               gym_NAME              quern::gym                   register_environment_plugins(EnvironmentRegistry&)
+# folder                      room                 namespace                called by
+# quern/corpus/filters/NAME   corpus_filters_NAME  quern::corpus::filters   register_filter_plugins(FilterRegistry&)
+# quern/corpus/stages/NAME    corpus_stages_NAME   quern::corpus::stages    register_stage_plugins(StageRegistry&)
+# quern/gym/NAME              gym_NAME             quern::gym               register_environment_plugins(EnvironmentRegistry&)
 #
-# Folders elsewhere join through QUERN_EXTRA_ROOMS, a list of paths that end in corpus/filters/NAME, corpus/stages/NAME or
-# gym/NAME.
+# Folders elsewhere join through QUERN_EXTRA_ROOMS, a list of paths that end in corpus/filters/NAME, corpus/stages/NAME
+# or gym/NAME.
 
-# quern_call_plugins(ROOM registry-header namespace function type prefix names…): the library ROOM_plugins, whose generated
-# function calls prefix + register_NAME of every room ROOM_NAME. ROOM and its plug-ins need each other, which static
-# libraries may.
+# quern_call_plugins(ROOM HEADER SPACE FUNCTION TYPE PREFIX names…): the library ROOM_plugins. Its FUNCTION(TYPE&), declared
+# in HEADER and namespace SPACE, calls PREFIX::register_NAME of every room ROOM_NAME. ROOM and its plug-ins need each other,
+# which static libraries may.
 function(quern_call_plugins ROOM HEADER SPACE FUNCTION TYPE PREFIX)
   set(decls "")
   set(calls "")

@@ -13,7 +13,8 @@ TEST(CliGym, ListsEnvironmentsAndPlugins) {
   Ran r = shell("quern gym list --json");
   ASSERT_EQ(r.code, 0) << r.err;
   std::vector<std::string> names;
-  for (const Json& e : Json::parse(r.out).as_array()) {
+  const Json all = Json::parse(r.out);
+  for (const Json& e : all.as_array()) {
     names.push_back(e.at("name").as_string());
     EXPECT_FALSE(e.at("summary").as_string().empty());
     EXPECT_EQ(e.at("saturates_at").is_null(), names.back() != "walks" && names.back() != "routes") << names.back();
