@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/reason/think.h"
 
 namespace quern {

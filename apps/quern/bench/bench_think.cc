@@ -5,7 +5,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/models/context.h"
 #include "quern/base/stopwatch.h"
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/host/bench.h"
 #include "quern/reason/think.h"
 

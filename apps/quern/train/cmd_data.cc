@@ -9,9 +9,9 @@
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/train/cmd_data.h"
 #include "quern/base/mmap.h"
-#include "quern/data/attempts.h"
+#include "quern/gym/attempts.h"
 #include "quern/data/build.h"
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/data/samples.h"
 
 namespace quern {

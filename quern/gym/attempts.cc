@@ -1,5 +1,5 @@
 // Plants errors in solutions, and builds the prompts with several of them.
-#include "quern/data/attempts.h"
+#include "quern/gym/attempts.h"
 
 #include <algorithm>
 #include <cctype>

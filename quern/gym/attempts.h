@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "quern/data/problems.h"
+#include "quern/gym/problem.h"
 
 namespace quern {
 

@@ -3,7 +3,8 @@
 
 #include "quern/base/error.h"
 #include "quern/base/json.h"
-#include "quern/data/attempts.h"
+#include "quern/gym/attempts.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/text/chat/aggregation_prompt.h"
 
 namespace quern {

@@ -1,5 +1,5 @@
 // Generates trials and writes them down.
-#include "quern/data/search.h"
+#include "quern/gym/search.h"
 
 #include <algorithm>
 #include <cctype>

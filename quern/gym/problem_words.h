@@ -8,7 +8,7 @@
 
 #include "quern/base/rng.h"
 
-namespace quern::problems {
+namespace quern::gym {
 
 constexpr std::array<std::string_view, 16> kPeople = {"Ana",  "Ben",  "Cleo", "Dov",  "Ema", "Finn", "Gia", "Hugo",
                                                       "Iris", "Jona", "Kai",  "Lena", "Mio", "Nora", "Oto", "Pia"};
@@ -41,4 +41,4 @@ std::vector<std::string> several(Rng& r, const Words& w, size_t n) {  // differe
   return all;
 }
 
-}  // namespace quern::problems
+}  // namespace quern::gym

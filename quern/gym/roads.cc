@@ -1,26 +1,37 @@
 // Longest and shortest path problems on one-way roads, solved by trying paths and keeping the best. Every step of a
-// path is in the question, so a trial needs no sum, and comparing two takes one digit.
+// path is in the question, so a trial needs no sum, and comparing two takes their lengths alone.
+#include "quern/gym/roads.h"
+
 #include <algorithm>
 #include <array>
+#include <numeric>
 
-#include "quern/data/problem_words.h"
-#include "quern/data/problems.h"
+#include "quern/base/error.h"
 
-namespace quern::problems {
+namespace quern::gym {
 namespace {
 
-struct RoadsLevel {
-  size_t places, max_ways, reach;  // reach: how far ahead a road leads
+struct RoadsForm {
+  size_t places, min_ways, max_ways, reach;  // reach: how far ahead a road leads
 };
-constexpr std::array<RoadsLevel, 5> kRoads = {{{5, 6, 3}, {6, 8, 3}, {7, 10, 3}, {9, 14, 4}, {10, 20, 4}}};
-constexpr size_t kFewestWays[] = {4, 5, 6, 8, 10};
+constexpr std::array<RoadsForm, kHardestRoads + 1> kRoads = {{{5, 4, 6, 3},
+                                                              {6, 5, 8, 3},
+                                                              {7, 6, 10, 3},
+                                                              {9, 8, 14, 4},
+                                                              {10, 10, 20, 4},
+                                                              {11, 14, 28, 4},
+                                                              {12, 20, 40, 4},
+                                                              {13, 28, 56, 4},
+                                                              {14, 40, 80, 4},
+                                                              {15, 56, 112, 4},
+                                                              {16, 80, 160, 4}}};
 
 struct Roads {
   std::vector<std::pair<size_t, size_t>> roads;  // places by their order: each road leads forward
   std::vector<std::vector<size_t>> ways;         // all from the first place to the last
 };
 
-Roads roads_of(Rng& r, const RoadsLevel& l) {
+Roads roads_of(Rng& r, const RoadsForm& l) {
   Roads out;
   std::vector<std::vector<std::vector<size_t>>> ways(l.places);  // to the end, from each place
   ways[l.places - 1] = {{l.places - 1}};
@@ -44,17 +55,20 @@ Roads roads_of(Rng& r, const RoadsLevel& l) {
 
 std::string counted(size_t roads) { return roads == 1 ? "1 road" : fmt::format("{} roads", roads); }
 
-Problem way(Rng& r, int level, bool longest) {
-  const RoadsLevel& l = kRoads[static_cast<size_t>(level - 1)];
+}  // namespace
+
+Problem way_problem(Rng& r, int64_t difficulty, Best best) {
+  const RoadsForm& l = kRoads[static_cast<size_t>(std::min(difficulty, kHardestRoads))];
+  const bool longest = best == Best::longest;
   for (;;) {
     Roads g = roads_of(r, l);
-    if (g.ways.size() < kFewestWays[level - 1] || g.ways.size() > l.max_ways) continue;
+    if (g.ways.size() < l.min_ways || g.ways.size() > l.max_ways) continue;
     std::stable_sort(g.ways.begin(), g.ways.end(), [&](const auto& a, const auto& b) {
       return longest ? a.size() > b.size() : a.size() < b.size();
     });
     if (g.ways[0].size() == g.ways[1].size()) continue;  // two are best
-    std::array<int, 10> name;
-    for (size_t i = 0; i < name.size(); ++i) name[i] = static_cast<int>(i);
+    std::vector<size_t> name(std::max<size_t>(l.places, 10));
+    std::iota(name.begin(), name.end(), size_t{0});
     for (size_t i = name.size(); i > 1; --i) std::swap(name[i - 1], name[r.below(i)]);
     std::vector<std::string> roads;
     for (const auto& [from, to] : g.roads) roads.push_back(fmt::format("{}-{}", name[from], name[to]));
@@ -76,9 +90,4 @@ Problem way(Rng& r, int level, bool longest) {
   }
 }
 
-}  // namespace
-
-Problem walks(Rng& r, int level) { return way(r, level, true); }
-Problem routes(Rng& r, int level) { return way(r, level, false); }
-
-}  // namespace quern::problems
+}  // namespace quern::gym
