@@ -41,8 +41,7 @@ int corpus_stats_verb(Words args) {
   bool json = false;
   Args a("corpus stats", "count documents, bytes, words and tokens");
   flags.declare_reading(a);
-  a.flag("--tokenizer DIR", tokenizer, "folder with tokenizer.json: count tokens too")
-      .flag("--json", json, "print one JSON object");
+  a.flag("--tokenizer DIR", tokenizer, "folder with tokenizer.json: count tokens too").json(json);
   if (!a.parse(args)) return 0;
   flags.check_reading("corpus stats");
   const Inputs in = flags.inputs();

@@ -70,7 +70,7 @@ int add(Words args) {
   double gap = kUsualGap / 60.0;
   bool durable = false, json = false;
   Args a("memory add", "store one turn, or one per line of standard input");
-  a.positional("TEXT", text, false)
+  a.optional_positional("TEXT", text)
       .flag("--db FILE", db, "memory file (SQLite); created if missing")
       .flag("--speaker NAME", speaker, "speaker of the turn")
       .flag("--time TIME", time, "time of the turn, for example \"2023-05-08 13:56\", with or without +02:00 [now]")
@@ -134,7 +134,7 @@ int import(Words args) {
       .flag("--conversation NAME", conversation, "name of the conversation [name of the file]")
       .flag("--zone ZONE", zone, "time zone of times without an offset")
       .flag("--gap MIN", gap, "minutes of silence after which a new session starts")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
   need(db, "import", "--db");
   if (format != "jsonl" && format != "tmd")
@@ -171,7 +171,7 @@ int ask(Words args, bool plan_only) {
   Args a(plan_only ? "memory plan" : "memory ask", plan_only
                                                        ? "print the query plan of a question, as a chain and as SQL"
                                                        : "find the turns that answer a question");
-  a.positional("QUESTION", question, false)
+  a.optional_positional("QUESTION", question)
       .flag("--db FILE", db, "memory file (SQLite)")
       .flag("--conversation NAME", conversation, "name of the conversation [the only one]")
       .flag("--now TIME", now, "time of the question, for example \"2023-05-08 13:56\" [the system clock]")
@@ -188,7 +188,7 @@ int ask(Words args, bool plan_only) {
           "topic ranking: bm25, mixpr (personalized PageRank), both, or auto (mixpr if a time or speaker leaves few "
           "turns, else bm25)")
       .flag("--batch FILE", batch, "JSON lines {\"now\", \"context\", \"question\"}: print one JSON result per line")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
   const char* verb = plan_only ? "plan" : "ask";
   need(db, verb, "--db");
@@ -321,7 +321,7 @@ int forget(Words args) {
       .flag("--response N", response, "delete turn N")
       .flag("--before TIME", before, "delete all turns before this time")
       .flag("--everything", everything, "delete the whole conversation")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note("The deleted bytes are overwritten and the file is compacted; the numbers of other turns do not change.");
   if (!a.parse(args)) return 0;
   need(db, "forget", "--db");
@@ -354,7 +354,7 @@ int eval(Words args) {
   int64_t failures = 0, resamples = 1000;
   bool json = false, all_speakers = false;
   Args a("memory eval", "recall, precision and F2 on the TemporalMemoryDataset");
-  a.positional("DIR", dir, false)
+  a.optional_positional("DIR", dir)
       .flag("--semantics NAME", semantics,
             "meaning of time expressions: strict (calendar), or tmd (labels of the TemporalMemoryDataset)")
       .flag("--failures N", failures, "list up to N questions of each type that were not answered completely")
@@ -364,7 +364,7 @@ int eval(Words args) {
           "--rank METHOD", rank,
           "topic ranking: bm25, mixpr (personalized PageRank), both, or auto (mixpr if a time or speaker leaves few "
           "turns, else bm25)")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note(
           "DIR is the dataset with conversations/, time_qs/, ambiguous_time_qs/ and content_time_qs/; without DIR, "
           "the\n"
@@ -403,10 +403,10 @@ int speed(Words args) {
   SpeedOptions o;
   bool json = false;
   Args a("memory speed", "benchmark questions, adding turns and memory use");
-  a.positional("DIR", folder, false)
+  a.optional_positional("DIR", folder)
       .flag("--turns N", o.turns, "number of synthetic turns to add before measuring")
       .flag("--appends N", o.appends, "number of turns to add and time one by one")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note("Writes DIR/memory.db and keeps it; without DIR, uses a temporary folder and deletes it.");
   if (!a.parse(args)) return 0;
   if (o.turns < 1 || o.appends < 1)

@@ -39,7 +39,7 @@ int recall_index(Words args) {
       .flag("--threshold X", threshold,
             "new index: minimum similarity of an edge, 0 to 1; 0 chooses it from the text")
       .flag("--merge", merge, "merge all segments of the index into one")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
   need(db, "--db");
   if (paths.empty() && !merge)
@@ -120,8 +120,7 @@ int recall_query(Words args) {
   bool document_order = false, json = false;
   Args a("recall query", "search: print the chunks that a question needs, best first");
   ask.add_to(a, 10);
-  a.flag("--document-order", document_order, "sort the chunks by position in the documents, not by score")
-      .flag("--json", json, "print one JSON object");
+  a.flag("--document-order", document_order, "sort the chunks by position in the documents, not by score").json(json);
   if (!a.parse(args)) return 0;
   const RecallStore store(need(ask.db, "--db"));
   const Stopwatch watch;
@@ -176,7 +175,7 @@ int recall_eval(Words args) {
             "number of questions; facts makes a text per question, variables one per --chains")
       .flag("--noise PATH", noise, "facts: file or folder with the filler text [synthetic text]")
       .flag("--seed N", seed, "random seed of the texts")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
   if (tokens < 1000 || questions < 1 || hops < 1 || chains < 1)
     throw UsageError(

@@ -75,8 +75,8 @@ int cmd_eval(Words args) {
       .flag("--log FILE", log,
             "write question, response and result of every problem to FILE as JSON lines; with a plan, every "
             "candidate too")
-      .flag("--json", json, "print one JSON object");
-  weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
+      .json(json);
+  weights.add_to(a);
   if (!a.parse(args)) return 0;
   if (task != "curriculum") throw UsageError(fmt::format("quern eval: --task '{}': expected curriculum", task));
   if (form != "chat" && form != "text")

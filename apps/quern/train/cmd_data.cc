@@ -88,7 +88,7 @@ int info(Words args) {
   Args a("data info", "describe token shards");
   a.positional("PREFIX", prefix)
       .flag("--pack N", length, "also pack whole documents into sequences of N tokens; 0 skips this")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
   const IndexedTokens t(prefix);
   int64_t longest = 0;

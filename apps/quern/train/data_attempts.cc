@@ -45,7 +45,7 @@ int data_attempts(Words args) {
       .flag("--seed N", seed, "random seed of problems and sampling")
       .flag("--max-seqs N", o.eval.sessions, "maximum concurrent sequences")
       .alias("--sessions");
-  weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
+  weights.add_to(a);
   if (!a.parse(args)) return 0;
   if (out.empty()) throw UsageError("quern data attempts: --out is missing: expected a file, or - for stdout");
   if (o.eval.sessions < 1)
