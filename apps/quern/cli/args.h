@@ -80,6 +80,7 @@ class Args {
   void check(const C& options) const {
     for (const SettingInfo& s : list_settings(options)) check(s);
   }
+  static constexpr const char *kCounts = "the counts as one JSON object", *kManifest = "the manifest as JSON";
   Args& json(bool& value, const std::string& what = "one JSON object");  // --json; the help is "print " and `what`
   Args& alias(std::string names);  // further names of the flag declared last, in no help and no completion
   Args& note(std::string text);    // printed at the end of the help

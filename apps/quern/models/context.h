@@ -41,6 +41,15 @@ struct WeightFlags {
   DType rows() const;  // what weights are kept in, or unpacked to
 };
 
+// --dtype of verbs that write a model.
+struct StoredType {
+  std::string dtype = "bf16";
+  template <class V>
+  void visit(V& v) {
+    v("dtype", dtype, "stored weight type: bf16 or f32", {.value = "TYPE"});
+  }
+};
+
 // "q8" or "q4", and no file of that name.
 bool is_packing(const std::string& text);
 int64_t weight_bytes(const std::filesystem::path& model);  // of a folder's safetensors, or of a .gguf file

@@ -18,7 +18,7 @@ namespace quern {
 int cmd_ppl(Words args) {
   std::string dir, file, against, reference_dtype = "auto";
   WeightFlags weights;
-  int64_t context = 512, maximum = 0;
+  int64_t context = PerplexityOptions().context, maximum = 0;
   bool json = false, special = false;
   std::optional<std::string> kv_word;
   Args a("ppl", "perplexity of a text, alone or against a reference model");
