@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "quern/base/off_switch.h"
+#include "quern/base/setting_views.h"
 
 namespace quern {
 

@@ -15,8 +15,7 @@ int corpus_decontaminate(Words args) {
   using namespace corpus;
   CorpusFlags flags;
   std::vector<std::string> against, fields;
-  const NgramOptions usual;
-  int64_t n = usual.n, shortest = usual.shortest, minimum = usual.minimum;
+  int64_t n = NgramOptions().n, shortest = NgramOptions().shortest, minimum = NgramOptions().minimum;
   RejectFlags removed;
   bool json = false;
   Args a("corpus decontaminate", "remove documents that share n-grams with benchmarks");

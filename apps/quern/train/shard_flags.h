@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "quern/base/off_switch.h"
+#include "quern/base/setting_views.h"
 
 namespace quern {
 

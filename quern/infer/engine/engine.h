@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include "quern/base/mebibytes.h"
+#include "quern/base/setting_views.h"
 #include "quern/infer/cache/prefix_cache.h"
 #include "quern/infer/engine/request.h"
 #include "quern/models/model.h"

@@ -1,7 +1,10 @@
-// A number of bytes that is set and shown in MiB. In a visit():
+// Views of a field for a visit(), where the setting's value is not the field's: Mebibytes, a number of bytes that is set
+// and shown in MiB, and OffSwitch, a switch that turns a field off (--no-count-bias).
 //
 //   Mebibytes cache(cache_bytes);
+//   OffSwitch no_count_bias(count_bias);
 //   v("cache_mib", cache, "prefix cache size, in MiB", {.value = "MIB", .range = Bounds::at_least(0)});
+//   v("no_count_bias", no_count_bias, "do not add the counts of rows to the attention logits");
 #pragma once
 #include <cstdint>
 #include <string>
@@ -26,10 +29,26 @@ inline void parse_setting(const std::string& text, Mebibytes& out) {
 inline std::string setting_text(const Mebibytes& v) { return setting_text(v.count()); }
 inline std::string range_fault(const Bounds& range, const Mebibytes& v) { return range_fault(range, v.count()); }
 
+struct OffSwitch {
+  bool* on;
+  explicit OffSwitch(bool& field) : on(&field) {}
+};
+
+inline void parse_setting(const std::string& text, OffSwitch& out) {
+  bool off = false;
+  parse_setting(text, off);
+  *out.on = !off;
+}
+inline std::string setting_text(const OffSwitch& v) { return setting_text(!*v.on); }
+
 namespace settings {
 template <>
 struct Inner<Mebibytes> {
   using type = int64_t;
+};
+template <>
+struct Inner<OffSwitch> {
+  using type = bool;
 };
 }  // namespace settings
 
