@@ -164,9 +164,11 @@ int cmd_serve(Words args) {
           "request,\n"
           "and listens on the loopback address unless --host is given. Requests run with continuous batching, share "
           "a\n"
-          "prefix cache, and can ask for constrained decoding (response_format, grammars). Ctrl-C stops the server.");
-  ahead.add_to(a, "; a request can override it with `speculative`", " of the first DIR and its adapters");
-  weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
+          "prefix cache, and can ask for constrained decoding (response_format, grammars). --draft is for the first "
+          "DIR and\n"
+          "its adapters; a request can override --speculate with `speculative`. Ctrl-C stops the server.");
+  a.settings(ahead);
+  weights.add_to(a);
   weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
   // Of malloc as many arenas as can be at work, not eight for each: every one of them grows to what its threads ever
@@ -191,15 +193,12 @@ int cmd_serve(Words args) {
     if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model folder or file", dirs[i]);
   }
   for (const std::string& text : o.loras) served.push_back(read_lora(text, served));
+  o.engine.kv = weights.kv(), o.engine.speculate = ahead.options();
   const ServeSettings how{.load = weights.load_options(),
                           .ahead = ahead,
                           .drafted = ahead.dir.empty() ? "" : served[0].dir,
                           .weights = o.app.sessions.empty() ? "" : weights.name(),
-                          .engine = {.kv = weights.kv(),
-                                     .max_sequences = o.max_seqs,
-                                     .state_bytes = o.state_mib << 20,
-                                     .cache_bytes = o.cache_mib << 20,
-                                     .speculate = ahead.options()},
+                          .engine = o.engine,
                           .queue = o.queue,
                           .max_seconds = o.request_seconds};
   std::vector<ModelEntry> entries;
