@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "quern/corpus/sketch/minhash_simd.h"
+
 namespace quern::corpus {
 
 template <class V>
@@ -14,7 +16,8 @@ V lanes_rotl(V x, int n) {
 }
 
 template <class V>
-void sha1_lanes(const char* text, const uint32_t* begin, const uint32_t* end, size_t n, uint32_t* out) {
+void sha1_lanes(const TextRanges& messages, uint32_t* out) {
+  const auto [text, begin, end, n] = messages;
   constexpr size_t kLanes = sizeof(V) / 4;
   for (size_t first = 0; first < n; first += kLanes) {
     const size_t lanes = std::min(kLanes, n - first);
@@ -83,8 +86,8 @@ static inline uint32_t lanes_murmur_word(uint32_t k) {
 
 // kGroup vectors of rows at a time stay in registers.
 template <class V, int kGroup, class Min>
-void murmur_lanes(const uint32_t* seeds, size_t rows, const char* text, const uint32_t* begin, const uint32_t* end,
-                  size_t n, uint32_t* acc, Min minimum) {
+void murmur_lanes(const uint32_t* seeds, size_t rows, const TextRanges& windows, uint32_t* acc, Min minimum) {
+  const auto [text, begin, end, n] = windows;
   constexpr size_t kStep = sizeof(V) / 4 * kGroup;
   for (size_t row = 0; row < rows; row += kStep) {
     V seed[kGroup], best[kGroup];
