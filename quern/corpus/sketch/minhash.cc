@@ -73,7 +73,7 @@ void one_permutation_rows(std::span<const uint64_t> hashes, std::span<uint32_t> 
 void sha1_low32(std::string_view text, std::span<const uint32_t> begin, std::span<const uint32_t> end,
                 std::span<uint32_t> out) {
   QUERN_CHECK(begin.size() == out.size() && end.size() == out.size());
-  table().sha1({text.data(), begin.data(), end.data(), out.size()}, out.data());
+  table().sha1(text.data(), begin.data(), end.data(), out.size(), out.data());
 }
 
 }  // namespace quern::corpus

@@ -16,8 +16,7 @@ V lanes_rotl(V x, int n) {
 }
 
 template <class V>
-void sha1_lanes(const TextRanges& messages, uint32_t* out) {
-  const auto [text, begin, end, n] = messages;
+void sha1_lanes(const char* text, const uint32_t* begin, const uint32_t* end, size_t n, uint32_t* out) {
   constexpr size_t kLanes = sizeof(V) / 4;
   for (size_t first = 0; first < n; first += kLanes) {
     const size_t lanes = std::min(kLanes, n - first);

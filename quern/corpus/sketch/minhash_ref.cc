@@ -56,8 +56,7 @@ uint32_t sha1_first_word(const unsigned char* data, size_t size) {
   return h[0];
 }
 
-void sha1(const TextRanges& messages, uint32_t* out) {
-  const auto [text, begin, end, n] = messages;
+void sha1(const char* text, const uint32_t* begin, const uint32_t* end, size_t n, uint32_t* out) {
   for (size_t s = 0; s < n; ++s)
     out[s] = __builtin_bswap32(
         sha1_first_word(reinterpret_cast<const unsigned char*>(text) + begin[s], end[s] - begin[s]));

@@ -1,12 +1,11 @@
-// The versions of minhash.h by instruction set.
+// The versions of minhash.h by instruction set. Murmur windows and SHA-1 messages come as offsets into one text.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace quern::corpus {
 
-// Murmur windows or SHA-1 messages: n ranges of one text.
-struct TextRanges {
+struct TextRanges {  // n of them, in one text
   const char* text;
   const uint32_t *begin, *end;
   size_t n;
@@ -17,7 +16,7 @@ struct MinhashTable {
   void (*datasketch)(const uint64_t* a, const uint64_t* b, size_t rows, const uint32_t* h, size_t n, uint32_t* acc);
   // rows: a multiple of 16
   void (*murmur)(const uint32_t* seeds, size_t rows, const TextRanges& windows, uint32_t* acc);
-  void (*sha1)(const TextRanges& messages, uint32_t* out);
+  void (*sha1)(const char* text, const uint32_t* begin, const uint32_t* end, size_t n, uint32_t* out);
 };
 
 extern const MinhashTable minhash_ref, minhash_avx2, minhash_avx512;
