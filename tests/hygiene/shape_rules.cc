@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <sstream>
 
 namespace quern::hygiene {
 namespace {
@@ -181,37 +180,18 @@ class Reader {
 
 std::vector<Function> functions(std::string_view text) { return Reader(text).read(); }
 
-ShapeExceptions read_shape_exceptions(std::string_view text) {
-  ShapeExceptions out;
-  std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("parameters ")) out.parameters.insert(line.substr(11));
-    if (line.starts_with("lines ")) out.lines.insert(line.substr(6));
-  }
-  return out;
-}
-
-std::vector<std::string> shape_complaints(std::span<const SourceFile> files, const ShapeExceptions& exceptions) {
+std::vector<std::string> shape_complaints(std::span<const SourceFile> files) {
   std::vector<std::string> out;
-  ShapeExceptions unused = exceptions;
   for (const SourceFile& f : files) {
     const bool header = f.path.ends_with(".h");
-    const std::set<std::string>& listed = header ? exceptions.parameters : exceptions.lines;
     for (const Function& function : functions(f.text)) {
-      if (header ? function.parameters <= kMaxParameters : function.lines <= kMaxFunctionLines) continue;
-      const std::string entry = f.path + " " + function.name;
-      (header ? unused.parameters : unused.lines).erase(entry);
-      if (listed.contains(entry)) continue;
-      out.push_back(header ? fmt::format("{}:{}: {} has {} parameters, more than {}", f.path, function.line,
-                                         function.name, function.parameters, kMaxParameters)
-                           : fmt::format("{}:{}: {} has {} lines, more than {}", f.path, function.line, function.name,
-                                         function.lines, kMaxFunctionLines));
+      const int size = header ? function.parameters : function.lines,
+                maximum = header ? kMaxParameters : kMaxFunctionLines;
+      if (size <= maximum) continue;
+      out.push_back(fmt::format("{}:{}: {} has {} {}, more than {}", f.path, function.line, function.name, size,
+                                header ? "parameters" : "lines", maximum));
     }
   }
-  for (const std::string& entry : unused.parameters)
-    out.push_back(fmt::format("shape_exceptions.txt: 'parameters {}' is needed no more: remove it", entry));
-  for (const std::string& entry : unused.lines)
-    out.push_back(fmt::format("shape_exceptions.txt: 'lines {}' is needed no more: remove it", entry));
   return out;
 }
 

@@ -3,8 +3,7 @@
 //   lines       a function in a .cc has at most kMaxFunctionLines, from its opening brace to its closing one
 //   parameters  a signature in a header has at most kMaxParameters
 //
-// What exceeds these is listed in shape_exceptions.txt, by file and name. A complaint is either something that is not
-// listed or an entry that nothing needs any more: the list can only shrink.
+// There are no exceptions.
 #pragma once
 #include <span>
 #include <string>
@@ -27,12 +26,6 @@ struct Function {
 // Every signature outside function bodies, in order: functions, constructors, function types, and what looks like them.
 std::vector<Function> functions(std::string_view text);
 
-// "parameters quern/nn/linear.h linear", one a line; "#" begins a comment.
-struct ShapeExceptions {
-  std::set<std::string> parameters, lines;  // "quern/nn/linear.h linear"
-};
-ShapeExceptions read_shape_exceptions(std::string_view text);
-
-std::vector<std::string> shape_complaints(std::span<const SourceFile> files, const ShapeExceptions& exceptions);
+std::vector<std::string> shape_complaints(std::span<const SourceFile> files);
 
 }  // namespace quern::hygiene

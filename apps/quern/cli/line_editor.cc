@@ -87,6 +87,99 @@ Key escape_key() {
   return c == '3' ? Key::del : c == '1' || c == '7' ? Key::home : c == '4' || c == '8' ? Key::end : Key::other;
 }
 
+// The line on the screen: one of the history that may have been changed, or (entry == history.size()) the new one.
+struct EditedLine {
+  const std::vector<std::string>& history;
+  size_t entry = 0;
+  std::string text = {};
+  std::string draft = {};  // the new line, while one of the history is shown
+  size_t at = 0;           // the cursor's byte
+};
+
+void show_entry(EditedLine& l, size_t entry) {
+  if (l.entry == l.history.size()) l.draft = l.text;
+  l.entry = entry;
+  l.text = entry == l.history.size() ? l.draft : l.history[entry];
+  l.at = l.text.size();
+}
+
+void erase_back_to(EditedLine& l, size_t begin) {
+  l.text.erase(begin, l.at - begin);
+  l.at = begin;
+}
+void erase_character(EditedLine& l) { l.text.erase(l.at, after(l.text, l.at) - l.at); }
+
+size_t word_before(const std::string& s, size_t at) {
+  while (at > 0 && s[at - 1] == ' ') --at;
+  while (at > 0 && s[at - 1] != ' ') --at;
+  return at;
+}
+
+void press(EditedLine& l, Key key) {
+  switch (key) {
+    case Key::left:
+      l.at = before(l.text, l.at);
+      break;
+    case Key::right:
+      l.at = after(l.text, l.at);
+      break;
+    case Key::home:
+      l.at = 0;
+      break;
+    case Key::end:
+      l.at = l.text.size();
+      break;
+    case Key::del:
+      erase_character(l);
+      break;
+    case Key::up:
+      if (l.entry > 0) show_entry(l, l.entry - 1);
+      break;
+    case Key::down:
+      if (l.entry < l.history.size()) show_entry(l, l.entry + 1);
+      break;
+    case Key::other:
+      break;
+  }
+}
+
+// What next_byte() gives for keys that are no text.
+enum : int {
+  kEndOfInput = -1,
+  kCtrlA = 1,
+  kCtrlC = 3,
+  kCtrlD = 4,
+  kCtrlE = 5,
+  kBackspace = 8,
+  kCtrlK = 11,
+  kCtrlU = 21,
+  kCtrlW = 23,
+  kEscape = 27,
+  kDelete = 127
+};
+
+void type(EditedLine& l, int byte) {
+  switch (byte) {
+    case kCtrlA:
+      return press(l, Key::home);
+    case kCtrlE:
+      return press(l, Key::end);
+    case kCtrlD:
+      return erase_character(l);
+    case kCtrlK:
+      return l.text.resize(l.at);
+    case kCtrlU:
+      return erase_back_to(l, 0);
+    case kCtrlW:
+      return erase_back_to(l, word_before(l.text, l.at));
+    case kBackspace:
+    case kDelete:
+      return erase_back_to(l, before(l.text, l.at));
+    default:
+      if (byte >= ' ') l.text.insert(l.text.begin() + static_cast<std::ptrdiff_t>(l.at++), static_cast<char>(byte));
+  }
+}
+
 }  // namespace
 
 std::optional<std::string> LineEditor::read(const std::string& prompt) {
@@ -103,84 +196,18 @@ std::optional<std::string> LineEditor::read(const std::string& prompt) {
 
 std::optional<std::string> LineEditor::edit(const std::string& prompt) {
   RawTerminal raw;
-  std::string line, draft;
-  size_t at = 0, entry = history_.size();
-  auto recall = [&](size_t to) {
-    if (entry == history_.size()) draft = line;
-    entry = to;
-    line = entry == history_.size() ? draft : history_[entry];
-    at = line.size();
-  };
+  EditedLine line{.history = history_, .entry = history_.size()};
   for (;;) {
-    show(prompt, line, at);
-    int c = next_byte();
-    switch (c) {
-      case -1:
-        return line.empty() ? std::nullopt : std::optional(line);
-      case '\r':
-      case '\n':
-        return line;
-      case 3:
-        return std::string();  // Ctrl-C
-      case 4:                  // Ctrl-D
-        if (line.empty()) return std::nullopt;
-        line.erase(at, after(line, at) - at);
-        break;
-      case 1:
-        at = 0;
-        break;  // Ctrl-A
-      case 5:
-        at = line.size();
-        break;  // Ctrl-E
-      case 11:
-        line.resize(at);
-        break;  // Ctrl-K
-      case 21:
-        line.erase(0, at), at = 0;
-        break;    // Ctrl-U
-      case 23: {  // Ctrl-W
-        size_t b = at;
-        while (b > 0 && line[b - 1] == ' ') --b;
-        while (b > 0 && line[b - 1] != ' ') --b;
-        line.erase(b, at - b), at = b;
-        break;
-      }
-      case 8:
-      case 127: {
-        size_t b = before(line, at);
-        line.erase(b, at - b), at = b;
-        break;
-      }
-      case 27:
-        switch (escape_key()) {
-          case Key::left:
-            at = before(line, at);
-            break;
-          case Key::right:
-            at = after(line, at);
-            break;
-          case Key::home:
-            at = 0;
-            break;
-          case Key::end:
-            at = line.size();
-            break;
-          case Key::del:
-            line.erase(at, after(line, at) - at);
-            break;
-          case Key::up:
-            if (entry > 0) recall(entry - 1);
-            break;
-          case Key::down:
-            if (entry < history_.size()) recall(entry + 1);
-            break;
-          case Key::other:
-            break;
-        }
-        break;
-      default:
-        if (c >= 32) line.insert(line.begin() + static_cast<std::ptrdiff_t>(at++), static_cast<char>(c));
-    }
+    show(prompt, line.text, line.at);
+    const int c = next_byte();
+    if (c == '\r' || c == '\n') return line.text;
+    if (c == kCtrlC) return std::string();
+    if (c == kEndOfInput || (c == kCtrlD && line.text.empty()))
+      return line.text.empty() ? std::nullopt : std::optional(line.text);
+    if (c == kEscape)
+      press(line, escape_key());
+    else
+      type(line, c);
   }
 }
 

@@ -2,6 +2,7 @@
 // BM25 results, for comparison with other programs (bench/peers/recall.py).
 #include <algorithm>
 #include <ctime>
+#include <span>
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/recall/cmd_recall.h"
@@ -43,13 +44,16 @@ Json times_json(std::vector<double> ms) {
   return j;
 }
 
-}  // namespace
-
-int recall_speed(Words args) {
+struct SpeedFlags {
   std::string documents, queries;
   int64_t k = 10, rounds = 3, show = 50;
   double k1 = 1.5, b = 0.75;
   bool stem = false, stop = false, no_graph = false;
+  bool parse(Words args);  // false: it was a call for help
+  TokenOptions words() const { return {.stem = stem, .drop_stopwords = stop}; }
+};
+
+bool SpeedFlags::parse(Words args) {
   Args a("recall speed", "benchmark indexing and search, as JSON");
   a.positional("DOCUMENTS", documents)
       .positional("QUERIES", queries)
@@ -62,99 +66,136 @@ int recall_speed(Words args) {
       .flag("--stop", stop, "remove stop words")
       .flag("--no-graph", no_graph, "benchmark BM25 only, without the similarity graph")
       .note("DOCUMENTS and QUERIES are text files with one document or query per line.");
-  if (!a.parse(args)) return 0;
+  if (!a.parse(args)) return false;
   if (k < 1 || rounds < 1) throw UsageError("quern recall speed: expected -k and --rounds of at least 1");
-  const std::string text = read_file(documents), asked_text = read_file(queries);
-  const auto docs = lines_of(text), asked = lines_of(asked_text);
-  const TokenOptions words{.stem = stem, .drop_stopwords = stop};
-  Json out = Json::object();
-  out.set("documents", static_cast<int64_t>(docs.size())), out.set("bytes", static_cast<int64_t>(text.size()));
-  out.set("threads", int64_t{thread_count()});
+  return true;
+}
 
-  // The appendable index: one thread, document by document.
-  std::vector<double> build, append;
+struct SpeedTexts {
+  std::string_view text;  // of the documents
+  std::vector<std::string_view> documents, queries;
+};
+
+// The appendable index: one thread, document by document.
+std::unique_ptr<Bm25Index> time_bm25_index(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
+  double best = 0;
   std::unique_ptr<Bm25Index> index;
-  for (int64_t r = 0; r < rounds; ++r) {
+  for (int64_t r = 0; r < f.rounds; ++r) {
     const Stopwatch watch;
-    index = std::make_unique<Bm25Index>(words, Bm25Options{.k1 = k1, .b = b});
-    for (size_t d = 0; d < docs.size(); ++d) index->add(static_cast<int64_t>(d), docs[d]);
-    build.push_back(1e3 * watch.seconds());
+    index = std::make_unique<Bm25Index>(f.words(), Bm25Options{.k1 = f.k1, .b = f.b});
+    for (size_t d = 0; d < t.documents.size(); ++d) index->add(static_cast<int64_t>(d), t.documents[d]);
+    const double s = watch.seconds();
+    if (r == 0 || s < best) best = s;
   }
-  const double best = *std::min_element(build.begin(), build.end()) / 1000;
   out.set("words", static_cast<int64_t>(index->words()));
   out.set("bm25_index_s", best);
   out.set("bm25_words_per_s", static_cast<double>(index->words()) / best);
   out.set("bm25_bytes", static_cast<int64_t>(index->bytes()));
-  std::vector<double> ms;
-  Json results = Json::array();
-  for (int pass = 0; pass < 2; ++pass) {  // the first warms
-    ms.clear();
-    for (size_t q = 0; q < asked.size(); ++q) {
-      const Stopwatch watch;
-      const std::vector<ScoredDocument> hits = index->top(asked[q], static_cast<size_t>(k));
-      ms.push_back(1e3 * watch.seconds());
-      if (pass == 0 && static_cast<int64_t>(q) < show) {
-        Json one = Json::array();
-        for (const ScoredDocument& h : hits) {
-          Json pair = Json::array();
-          pair.push(h.id), pair.push(double{h.score});
-          one.push(std::move(pair));
-        }
-        results.push(std::move(one));
-      }
-    }
-  }
-  out.set("bm25_query", times_json(ms));
-  for (size_t i = 0; i < std::min<size_t>(docs.size(), 2000); ++i) {  // one turn more, at full size
-    const Stopwatch watch;
-    index->add(static_cast<int64_t>(docs.size() + i), docs[i]);
-    append.push_back(1e3 * watch.seconds());
-  }
-  out.set("append", times_json(append));
-  index.reset();
+  return index;
+}
 
-  if (!no_graph) {
-    std::vector<Chunk> chunks;
-    for (const std::string_view d : docs) {
-      const auto begin = static_cast<uint64_t>(d.data() - text.data());
-      chunks.push_back({begin, begin + d.size()});
-    }
-    RecallOptions options;
-    options.words = words;
-    double fastest = 0, processor = 0;
-    std::unique_ptr<RecallIndex> graph;
-    for (int64_t r = 0; r < rounds; ++r) {
-      graph.reset();
+// search(query) of every query, twice: the first round warms.
+template <class Search>
+Json time_queries(std::span<const std::string_view> queries, const Search& search) {
+  std::vector<double> ms;
+  for (int round = 0; round < 2; ++round) {
+    ms.clear();
+    for (const std::string_view q : queries) {
       const Stopwatch watch;
-      const double busy = processor_seconds();
-      graph = std::make_unique<RecallIndex>(RecallIndex::build(text, chunks, options));
-      const double s = watch.seconds();
-      const double used = processor_seconds() - busy;
-      if (fastest == 0 || s < fastest) fastest = s;
-      if (processor == 0 || used < processor) processor = used;
-    }
-    const RecallStats& s = graph->stats();
-    out.set("graph_index_s", fastest);
-    out.set("graph_index_processor_s", processor);  // of all threads, without what other processes took
-    out.set("graph_words_per_s_per_thread", static_cast<double>(s.words) / fastest / thread_count());
-    out.set("edges", static_cast<int64_t>(s.edges)), out.set("threshold", double{s.threshold});
-    out.set("products", s.gram.products), out.set("rows_cut", s.gram.rows_cut),
-        out.set("terms_passed_over", s.gram.terms_skipped);
-    out.set("count_s", s.count_s), out.set("postings_s", s.postings_s), out.set("graph_s", s.graph_s);
-    for (const double epsilon : {1e-5, 1e-6}) {
-      RecallQuery query;
-      query.k = static_cast<size_t>(k), query.epsilon = epsilon, query.mode = RecallMode::local;
-      for (int pass = 0; pass < 2; ++pass) {
-        ms.clear();
-        for (const std::string_view q : asked) {
-          const Stopwatch watch;
-          graph->mixpr(q, query);
-          ms.push_back(1e3 * watch.seconds());
-        }
-      }
-      out.set(epsilon == 1e-5 ? "mixpr_query_1e-5" : "mixpr_query_1e-6", times_json(ms));
+      const auto found = search(q);
+      ms.push_back(1e3 * watch.seconds());
     }
   }
+  return times_json(std::move(ms));
+}
+
+Json hits_json(const std::vector<ScoredDocument>& hits) {
+  Json list = Json::array();
+  for (const ScoredDocument& h : hits) {
+    Json pair = Json::array();
+    pair.push(h.id), pair.push(double{h.score});
+    list.push(std::move(pair));
+  }
+  return list;
+}
+
+// One round more of documents, at full size.
+Json time_appends(Bm25Index& index, std::span<const std::string_view> documents) {
+  std::vector<double> ms;
+  for (size_t i = 0; i < std::min<size_t>(documents.size(), 2000); ++i) {
+    const Stopwatch watch;
+    index.add(static_cast<int64_t>(documents.size() + i), documents[i]);
+    ms.push_back(1e3 * watch.seconds());
+  }
+  return times_json(std::move(ms));
+}
+
+// Returns what the first queries found.
+Json time_bm25(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
+  const std::unique_ptr<Bm25Index> index = time_bm25_index(f, t, out);
+  const auto search = [&](std::string_view q) { return index->top(q, static_cast<size_t>(f.k)); };
+  out.set("bm25_query", time_queries(t.queries, search));
+  Json results = Json::array();
+  for (size_t q = 0; q < t.queries.size() && static_cast<int64_t>(q) < f.show; ++q)
+    results.push(hits_json(search(t.queries[q])));
+  out.set("append", time_appends(*index, t.documents));
+  return results;
+}
+
+std::unique_ptr<RecallIndex> time_graph_index(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
+  std::vector<Chunk> chunks;
+  for (const std::string_view d : t.documents) {
+    const auto begin = static_cast<uint64_t>(d.data() - t.text.data());
+    chunks.push_back({begin, begin + d.size()});
+  }
+  RecallOptions options;
+  options.words = f.words();
+  double fastest = 0, processor = 0;
+  std::unique_ptr<RecallIndex> graph;
+  for (int64_t r = 0; r < f.rounds; ++r) {
+    graph.reset();
+    const Stopwatch watch;
+    const double busy = processor_seconds();
+    graph = std::make_unique<RecallIndex>(RecallIndex::build(t.text, chunks, options));
+    const double s = watch.seconds();
+    const double used = processor_seconds() - busy;
+    if (fastest == 0 || s < fastest) fastest = s;
+    if (processor == 0 || used < processor) processor = used;
+  }
+  const RecallStats& s = graph->stats();
+  out.set("graph_index_s", fastest);
+  out.set("graph_index_processor_s", processor);  // of all threads, without what other processes took
+  out.set("graph_words_per_s_per_thread", static_cast<double>(s.words) / fastest / thread_count());
+  out.set("edges", static_cast<int64_t>(s.edges)), out.set("threshold", double{s.threshold});
+  out.set("products", s.gram.products), out.set("rows_cut", s.gram.rows_cut),
+      out.set("terms_passed_over", s.gram.terms_skipped);
+  out.set("count_s", s.count_s), out.set("postings_s", s.postings_s), out.set("graph_s", s.graph_s);
+  return graph;
+}
+
+void time_graph(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
+  const std::unique_ptr<RecallIndex> graph = time_graph_index(f, t, out);
+  for (const double epsilon : {1e-5, 1e-6}) {
+    RecallQuery query;
+    query.k = static_cast<size_t>(f.k), query.epsilon = epsilon, query.mode = RecallMode::local;
+    out.set(epsilon == 1e-5 ? "mixpr_query_1e-5" : "mixpr_query_1e-6",
+            time_queries(t.queries, [&](std::string_view q) { return graph->mixpr(q, query); }));
+  }
+}
+
+}  // namespace
+
+int recall_speed(Words args) {
+  SpeedFlags flags;
+  if (!flags.parse(args)) return 0;
+  const std::string text = read_file(flags.documents), queries = read_file(flags.queries);
+  const SpeedTexts texts{text, lines_of(text), lines_of(queries)};
+  Json out = Json::object();
+  out.set("documents", static_cast<int64_t>(texts.documents.size()));
+  out.set("bytes", static_cast<int64_t>(text.size()));
+  out.set("threads", int64_t{thread_count()});
+  Json results = time_bm25(flags, texts, out);
+  if (!flags.no_graph) time_graph(flags, texts, out);
   out.set("results", std::move(results));
   fmt::print("{}\n", out.dump());
   return 0;

@@ -41,22 +41,21 @@ Json candidates_json(const Problem& p, const ThinkResult& t) {
   return list;
 }
 
-void print_row(const std::string& name, const Score& s, bool many) {
-  fmt::print("{:<12} {:6} {}", name, s.asked, share_text(s.right, s.asked));
-  if (many) fmt::print("  {:5.1f} %", 100 * s.candidates_right / static_cast<double>(s.asked));
-  fmt::print("\n");
-}
-
-}  // namespace
-
-int cmd_eval(Words args) {
+struct EvalFlags {
   std::string dir, task = "curriculum", form = "chat", method = "single", log;
   ProblemFlags which;
   CurriculumEvalOptions o;
   WeightFlags weights{.dtype_default = "auto"};
-  o.generate.max_tokens = 384;
   GivenSettings<GenerateOptions> given;
   bool json = false;
+
+  EvalFlags() { o.generate.max_tokens = 384; }
+  bool parse(Words args);                                     // false: it was a call for help
+  void resolve();                                             // checks what was given and completes `o`
+  bool many() const { return o.plan.n > 1 || o.plan.t > 0; }  // candidates of a problem
+};
+
+bool EvalFlags::parse(Words args) {
   Args a("eval", "accuracy on held-out synthetic problems, with or without test-time compute");
   a.positional("DIR", dir)
       .flag("--task NAME", task, "problem set: curriculum, the synthetic problems of quern data curriculum")
@@ -72,7 +71,10 @@ int cmd_eval(Words args) {
             "candidate too")
       .json(json);
   weights.add_to(a);
-  if (!a.parse(args)) return 0;
+  return a.parse(args);
+}
+
+void EvalFlags::resolve() {
   if (task != "curriculum") throw UsageError(fmt::format("quern eval: --task '{}': expected curriculum", task));
   if (form != "chat" && form != "text")
     throw UsageError(fmt::format("quern eval: --form '{}': expected chat or text", form));
@@ -84,52 +86,81 @@ int cmd_eval(Words args) {
   read_levels(which.level, o.problems);
   o.plain = form == "text";
   o.plan = parse_plan(method);
-  const bool many = o.plan.n > 1 || o.plan.t > 0;
-  o.generate.sampling.temperature = many ? 1 : 0;
+  o.generate.sampling.temperature = many() ? 1 : 0;
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
+}
 
-  dir = model_folder(dir);
+Json problem_json(const Problem& p, const ThinkResult& t, bool right) {
+  Json j = Json::object();
+  j.set("question", p.question), j.set("answer", p.answer), j.set("level", p.level), j.set("kind", p.kind);
+  j.set("response", t.best() ? t.best()->text : std::string()), j.set("right", right);
+  j.set("agreement", t.agreement);
+  return j;
+}
+
+CurriculumScores evaluate(EvalFlags& f) {
+  const std::string dir = model_folder(f.dir);
   const Tokenizer tokenizer = load_tokenizer(dir);
-  auto model = load_for_inference(dir, weights.load_options());
-  o.generate.stop_ids = load_generation_config(dir).eos_token_id;
-  std::FILE* out = log.empty() ? nullptr : std::fopen(log.c_str(), "wb");
-  if (!log.empty() && !out) fail("cannot write {}", log);
-  const bool live = !json && isatty(STDERR_FILENO) != 0;
-  const int64_t all = o.count * (o.problems.max_level - o.problems.min_level + 1);
+  auto model = load_for_inference(dir, f.weights.load_options());
+  f.o.generate.stop_ids = load_generation_config(dir).eos_token_id;
+  std::FILE* log = f.log.empty() ? nullptr : std::fopen(f.log.c_str(), "wb");
+  if (!f.log.empty() && !log) fail("cannot write {}", f.log);
+  const bool live = !f.json && isatty(STDERR_FILENO) != 0;
+  const int64_t all = f.o.count * (f.o.problems.max_level - f.o.problems.min_level + 1);
   int64_t asked = 0, rights = 0;
-  const CurriculumScores s = evaluate_curriculum(
-      *model, tokenizer, load_chat_template(dir, model->family()), o,
-      [&](const Problem& p, const ThinkResult& t, bool right) {
-        ++asked, rights += right;
-        if (live) fmt::print(stderr, "\r{} of {} problems, {} right ", asked, all, rights);
-        if (!out) return;
-        Json j = Json::object();
-        j.set("question", p.question), j.set("answer", p.answer), j.set("level", p.level), j.set("kind", p.kind);
-        j.set("response", t.best() ? t.best()->text : std::string()), j.set("right", right);
-        j.set("agreement", t.agreement);
-        if (many) j.set("candidates", candidates_json(p, t));
-        fmt::print(out, "{}\n", j.dump());
-      });
+  CurriculumScores s =
+      evaluate_curriculum(*model, tokenizer, load_chat_template(dir, model->family()), f.o,
+                          [&](const Problem& p, const ThinkResult& t, bool right) {
+                            ++asked, rights += right;
+                            if (live) fmt::print(stderr, "\r{} of {} problems, {} right ", asked, all, rights);
+                            if (!log) return;
+                            Json j = problem_json(p, t, right);
+                            if (f.many()) j.set("candidates", candidates_json(p, t));
+                            fmt::print(log, "{}\n", j.dump());
+                          });
   if (live) fmt::print(stderr, "\n");
-  if (out && std::fclose(out) != 0) fail("cannot write {}", log);
-  if (json) {
-    Json j = Json::object(), levels = Json::object(), by_kind = Json::object();
-    for (const auto& [l, score] : s.by_level) levels.set(std::to_string(l), score_json(score));
-    for (const auto& [k, score] : s.by_kind) by_kind.set(k, score_json(score));
-    j.set("task", task), j.set("think", o.plan.name()), j.set("all", score_json(s.all)), j.set("levels", levels);
-    j.set("kinds", by_kind), j.set("new_tokens", s.new_tokens), j.set("prompt_tokens", s.prompt_tokens);
-    j.set("unfinished", s.unfinished), j.set("seconds", s.seconds);
-    fmt::print("{}\n", j.dump(2));
-    return 0;
-  }
-  fmt::print("{:<12} {:>6} {:>7}  {:<14}{}\n", o.plan.name(), "asked", "right", "95 % interval",
-             many ? "  per candidate" : "");
-  for (const auto& [l, score] : s.by_level) print_row(fmt::format("level {}", l), score, many);
-  for (const auto& [k, score] : s.by_kind) print_row(k, score, many);
-  print_row("all", s.all, many);
+  if (log && std::fclose(log) != 0) fail("cannot write {}", f.log);
+  return s;
+}
+
+Json scores_json(const EvalFlags& f, const CurriculumScores& s) {
+  Json j = Json::object(), levels = Json::object(), by_kind = Json::object();
+  for (const auto& [l, score] : s.by_level) levels.set(std::to_string(l), score_json(score));
+  for (const auto& [k, score] : s.by_kind) by_kind.set(k, score_json(score));
+  j.set("task", f.task), j.set("think", f.o.plan.name()), j.set("all", score_json(s.all)), j.set("levels", levels);
+  j.set("kinds", by_kind), j.set("new_tokens", s.new_tokens), j.set("prompt_tokens", s.prompt_tokens);
+  j.set("unfinished", s.unfinished), j.set("seconds", s.seconds);
+  return j;
+}
+
+void print_row(const std::string& name, const Score& s, bool many) {
+  fmt::print("{:<12} {:6} {}", name, s.asked, share_text(s.right, s.asked));
+  if (many) fmt::print("  {:5.1f} %", 100 * s.candidates_right / static_cast<double>(s.asked));
+  fmt::print("\n");
+}
+
+void print_scores(const EvalFlags& f, const CurriculumScores& s) {
+  fmt::print("{:<12} {:>6} {:>7}  {:<14}{}\n", f.o.plan.name(), "asked", "right", "95 % interval",
+             f.many() ? "  per candidate" : "");
+  for (const auto& [l, score] : s.by_level) print_row(fmt::format("level {}", l), score, f.many());
+  for (const auto& [k, score] : s.by_kind) print_row(k, score, f.many());
+  print_row("all", s.all, f.many());
   fmt::print("{} tokens generated in {:.1f} s, {:.0f} per problem; {} problems without an answer\n", s.new_tokens,
              s.seconds, static_cast<double>(s.new_tokens) / static_cast<double>(s.all.asked), s.unfinished);
+}
+
+}  // namespace
+
+int cmd_eval(Words args) {
+  EvalFlags flags;
+  if (!flags.parse(args)) return 0;
+  flags.resolve();
+  const CurriculumScores s = evaluate(flags);
+  if (flags.json)
+    fmt::print("{}\n", scores_json(flags, s).dump(2));
+  else
+    print_scores(flags, s);
   return 0;
 }
 

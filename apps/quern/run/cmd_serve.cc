@@ -147,13 +147,15 @@ void allow_adapters(AdapterOptions& o, const std::vector<Served>& served, const 
   };
 }
 
-}  // namespace
-
-int cmd_serve(Words args) {
+struct ServeFlags {
   std::vector<std::string> dirs;
   ServeOptions o;
   WeightFlags weights{.dtype_default = "auto"};
   DraftFlags ahead;
+  bool parse(Words args);  // false: it was a call for help
+};
+
+bool ServeFlags::parse(Words args) {
   Args a("serve", "OpenAI-compatible HTTP server with continuous batching and a web UI");
   a.rest("DIR", dirs)
       .settings(o)
@@ -170,10 +172,7 @@ int cmd_serve(Words args) {
   a.settings(ahead);
   weights.add_to(a);
   weights.add_cache_to(a);
-  if (!a.parse(args)) return 0;
-  // Of malloc as many arenas as can be at work, not eight for each: every one of them grows to what its threads ever
-  // needed at once.
-  if (!std::getenv("MALLOC_ARENA_MAX")) ::mallopt(M_ARENA_MAX, std::max(2, thread_count()));
+  if (!a.parse(args)) return false;
   if (dirs.empty()) dirs = {"zaya-nano"};
   a.check(o);
   if (o.names.size() > dirs.size())
@@ -183,32 +182,45 @@ int cmd_serve(Words args) {
   check_origins(o.app.allow_origins);
   o.app.api_keys = read_keys(o.api_keys, o.api_key_file);
   o.app.log = !o.quiet;
+  o.app.adapters.folder = o.adapter_dir;
+  return true;
+}
 
+// The models of the command line and then the adapters.
+std::vector<Served> served_models(const ServeFlags& f) {
   std::vector<Served> served;
-  for (size_t i = 0; i < dirs.size(); ++i) {
-    served.push_back({.id = i < o.names.size() ? o.names[i] : model_id(dirs[i]),
-                      .dir = model_folder(dirs[i]),
+  for (size_t i = 0; i < f.dirs.size(); ++i) {
+    served.push_back({.id = i < f.o.names.size() ? f.o.names[i] : model_id(f.dirs[i]),
+                      .dir = model_folder(f.dirs[i]),
                       .adapter = {},
                       .base = {}});
-    if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model folder or file", dirs[i]);
+    if (!std::filesystem::exists(served.back().dir)) fail("{}: no such model folder or file", f.dirs[i]);
   }
-  for (const std::string& text : o.loras) served.push_back(read_lora(text, served));
-  o.engine.kv = weights.kv(), o.engine.speculate = ahead.options();
-  const ServeSettings how{.load = weights.load_options(),
-                          .ahead = ahead,
-                          .drafted = ahead.dir.empty() ? "" : served[0].dir,
-                          .weights = o.app.sessions.empty() ? "" : weights.name(),
-                          .engine = o.engine,
-                          .queue = o.queue,
-                          .max_seconds = o.request_seconds};
+  for (const std::string& text : f.o.loras) served.push_back(read_lora(text, served));
+  return served;
+}
+
+ServeSettings serve_settings(const ServeFlags& f, const std::vector<Served>& served) {
+  EngineOptions engine = f.o.engine;
+  engine.kv = f.weights.kv(), engine.speculate = f.ahead.options();
+  return {.load = f.weights.load_options(),
+          .ahead = f.ahead,
+          .drafted = f.ahead.dir.empty() ? "" : served[0].dir,
+          .weights = f.o.app.sessions.empty() ? "" : f.weights.name(),
+          .engine = engine,
+          .queue = f.o.queue,
+          .max_seconds = f.o.request_seconds};
+}
+
+// The first model is loaded. `how` outlives the manager.
+std::unique_ptr<ModelManager> load_first(const std::vector<Served>& served, const ServeSettings& how,
+                                         const ServeOptions& o) {
   std::vector<ModelEntry> entries;
   for (const Served& what : served) {
     for (const ModelEntry& other : entries)
       if (other.id == what.id) fail("two models have the name '{}': give them different names with --name", what.id);
     entries.push_back(entry_of(what, how));
   }
-  o.app.adapters.folder = o.adapter_dir;
-  allow_adapters(o.app.adapters, served, how);
   auto manager = std::make_unique<ModelManager>(
       std::move(entries), ModelManagerOptions{.idle_seconds = 60.0 * static_cast<double>(o.idle_minutes),
                                               .memory_bytes = o.memory_mib << 20});
@@ -218,7 +230,11 @@ int cmd_serve(Words args) {
     if (e.code != "model_memory") throw;
     fail("{}; raise --memory-mib {}", e.what(), o.memory_mib);
   }
-  App app(std::move(manager), o.app);
+  return manager;
+}
+
+// Until a signal ends it.
+void run_server(App& app, const ServeOptions& o) {
   HttpServerOptions http;
   http.host = o.host, http.port = static_cast<int>(o.port), http.unix_path = o.unix_path;
   HttpServer server(http, [&](Exchange& e) { app.handle(e); });
@@ -232,6 +248,22 @@ int cmd_serve(Words args) {
   server.run();
   running = nullptr;
   fmt::print(stderr, "stopped\n");
+}
+
+}  // namespace
+
+int cmd_serve(Words args) {
+  ServeFlags flags;
+  if (!flags.parse(args)) return 0;
+  // Of malloc as many arenas as can be at work, not eight for each: every one of them grows to what its threads ever
+  // needed at once.
+  if (!std::getenv("MALLOC_ARENA_MAX")) ::mallopt(M_ARENA_MAX, std::max(2, thread_count()));
+  const std::vector<Served> served = served_models(flags);
+  const ServeSettings how = serve_settings(flags, served);
+  auto manager = load_first(served, how, flags.o);
+  allow_adapters(flags.o.app.adapters, served, how);
+  App app(std::move(manager), flags.o.app);
+  run_server(app, flags.o);
   return 0;
 }
 

@@ -11,15 +11,24 @@
 #include "quern/reason/sampled_solutions.h"
 
 namespace quern {
+namespace {
 
-int data_attempts(Words args) {
+struct AttemptFlags {
   std::string dir, out, contested_out, method = "vote:8,tau=64";
   OwnAttemptOptions o;
   ProblemFlags which{.level = "2-5"};
-  o.eval.problems.split = Split::train;
-  o.eval.count = 1000;
   WeightFlags weights{.dtype_default = "auto"};
-  o.eval.generate.max_tokens = 192;
+
+  AttemptFlags() {
+    o.eval.problems.split = Split::train;
+    o.eval.count = 1000;
+    o.eval.generate.max_tokens = 192;
+  }
+  bool parse(Words args);  // false: it was a call for help
+  void resolve();          // checks what was given and completes `o`
+};
+
+bool AttemptFlags::parse(Words args) {
   Args a("data attempts", "build training chats from solutions sampled from a model");
   a.positional("DIR", dir)
       .flag("--out FILE", out, "output file of chats, JSON lines; - is stdout")
@@ -43,7 +52,10 @@ int data_attempts(Words args) {
       .flag("--verdicts", o.verdicts, "begin the target with a verdict per solution: right or wrong")
       .settings(o.eval.generate, {{"max_tokens"}, {"temperature", "1"}});
   weights.add_to(a);
-  if (!a.parse(args)) return 0;
+  return a.parse(args);
+}
+
+void AttemptFlags::resolve() {
   if (out.empty()) throw UsageError("quern data attempts: --out is missing: expected a file, or - for stdout");
   if (o.eval.sessions < 1)
     throw UsageError(fmt::format("quern data attempts: --max-seqs {}: expected 1 or more", o.eval.sessions));
@@ -59,34 +71,44 @@ int data_attempts(Words args) {
   o.eval.plan = parse_plan(method);
   o.eval.plan.seed = o.eval.generate.sampling.seed = static_cast<uint64_t>(which.seed);
   check(o);
+}
 
-  dir = model_folder(dir);
+OwnAttemptReport sample(AttemptFlags& f, LineFile& out, std::optional<LineFile>& contested) {
+  const std::string dir = model_folder(f.dir);
   const Tokenizer tokenizer = load_tokenizer(dir);
-  auto model = load_for_inference(dir, weights.load_options());
-  o.eval.generate.stop_ids = load_generation_config(dir).eos_token_id;
-  LineFile file(out);
+  auto model = load_for_inference(dir, f.weights.load_options());
+  f.o.eval.generate.stop_ids = load_generation_config(dir).eos_token_id;
+  const int64_t all = f.o.eval.count * (f.o.eval.problems.max_level - f.o.eval.problems.min_level + 1);
+  Progress progress;
+  return own_attempts(*model, tokenizer, load_chat_template(dir, model->family()), f.o,
+                      [&](const OwnExample& e, const OwnAttemptReport& now) {
+                        (e.contested ? *contested : out).write(e.line);
+                        progress("{} of {} problems, {} examples", now.problems, all, now.examples + now.contested);
+                      });
+}
+
+void print_report(const AttemptFlags& f, const OwnAttemptReport& r) {
+  fmt::print(
+      "{}: {} examples of {} problems; {:.1f} % of {} sampled solutions right; groups: {} all right, {} mixed, "
+      "{} all wrong\n",
+      f.out, r.examples, r.problems, 100.0 * static_cast<double>(r.right) / static_cast<double>(r.attempts),
+      r.attempts, r.all_right, r.mixed, r.none_right);
+  if (!f.contested_out.empty()) fmt::print("{}: {} minority-right examples\n", f.contested_out, r.contested);
+}
+
+}  // namespace
+
+int data_attempts(Words args) {
+  AttemptFlags flags;
+  if (!flags.parse(args)) return 0;
+  flags.resolve();
+  LineFile out(flags.out);
   std::optional<LineFile> contested;
-  if (!contested_out.empty()) contested.emplace(contested_out);
-  OwnAttemptReport r;
-  {
-    Progress progress;
-    const int64_t all = o.eval.count * (o.eval.problems.max_level - o.eval.problems.min_level + 1);
-    r = own_attempts(*model, tokenizer, load_chat_template(dir, model->family()), o,
-                     [&](const OwnExample& e, const OwnAttemptReport& now) {
-                       (e.contested ? *contested : file).write(e.line);
-                       progress("{} of {} problems, {} examples", now.problems, all, now.examples + now.contested);
-                     });
-  }
-  file.commit();
+  if (!flags.contested_out.empty()) contested.emplace(flags.contested_out);
+  const OwnAttemptReport r = sample(flags, out, contested);
+  out.commit();
   if (contested) contested->commit();
-  if (!file.is_stdout())
-    fmt::print(
-        "{}: {} examples of {} problems; {:.1f} % of {} sampled solutions right; groups: {} all right, {} mixed, {} "
-        "all "
-        "wrong\n",
-        out, r.examples, r.problems, 100.0 * static_cast<double>(r.right) / static_cast<double>(r.attempts),
-        r.attempts, r.all_right, r.mixed, r.none_right);
-  if (contested && !file.is_stdout()) fmt::print("{}: {} minority-right examples\n", contested_out, r.contested);
+  if (!out.is_stdout()) print_report(flags, r);
   return 0;
 }
 

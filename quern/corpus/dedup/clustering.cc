@@ -63,95 +63,139 @@ Meetings arrange(std::span<const RankedDocument> ranked, const Candidates& c, Sc
 
 constexpr size_t kFirstBatch = 16, kBatch = 2048;
 
+void sort_unique(std::vector<uint32_t>& v) {
+  std::sort(v.begin(), v.end());
+  v.erase(std::unique(v.begin(), v.end()), v.end());
+}
+
+// A star's decisions, batch by batch. compare() may run on many threads at once; it only writes its own document's
+// decision. settle() runs in order.
+class StarClusters {
+ public:
+  StarClusters(std::span<const RankedDocument> ranked, const Candidates& candidates, Scope scope,
+               const SimilarityFunction& like)
+      : ranked_(ranked),
+        scope_(scope),
+        like_(like),
+        m_(arrange(ranked, candidates, scope)),
+        decisions_(ranked.size()),
+        leaders_(m_.groups.size()) {}
+
+  void keep(uint32_t p) {
+    decisions_[p] = {p, -1, p};
+    for (uint64_t i = m_.group_first[p]; i < m_.group_first[p + 1]; ++i) leaders_[m_.group_of[i]].push_back(p);
+  }
+
+  // The batch of the positions begin … begin + size - 1; those below are decided.
+  void run_batch(uint32_t begin, uint32_t size) {
+    std::vector<Compared> compared(size);
+    parallel_dynamic((size + 15) / 16, [&](int64_t chunk) {
+      const uint32_t first = static_cast<uint32_t>(chunk) * 16;
+      for (uint32_t k = first; k < std::min(size, first + 16); ++k) compared[k] = compare(begin + k, begin);
+    });
+    for (uint32_t k = 0; k < size; ++k)
+      if (!compared[k].removed) settle(begin + k, begin, compared[k].within);
+  }
+
+  DuplicateDecisions result() && {
+    return {.decisions = std::move(decisions_), .compared = compared_, .passed = passed_};
+  }
+
+ private:
+  // A document against the survivors before its batch; if none removes it, those of the batch that it is similar to.
+  struct Compared {
+    bool removed = false;
+    std::vector<std::pair<uint32_t, float>> within = {};
+  };
+
+  Compared compare(uint32_t p, uint32_t begin) {
+    if (decide(p, survivors_before(p, begin))) return {.removed = true};
+    Compared c;
+    for (uint64_t i = m_.first[p]; i < m_.first[p + 1]; ++i) {
+      const uint32_t b = m_.better[i];
+      if (b < begin) continue;
+      compared_.fetch_add(1, std::memory_order_relaxed);
+      const double x = like_(p, b);
+      if (x >= 0) c.within.emplace_back(b, static_cast<float>(x));
+    }
+    return c;
+  }
+
+  // p stays unless a survivor of the batch is similar to it: the best decides, from a pair or from a large group.
+  void settle(uint32_t p, uint32_t begin, std::span<const std::pair<uint32_t, float>> within) {
+    const auto n = static_cast<uint32_t>(ranked_.size());
+    DuplicateDecision pair_decision{n, -1, 0};
+    for (const auto& [b, x] : within)
+      if (decisions_[b].survivor == b) {
+        pair_decision = {b, x, b};
+        break;
+      }
+    std::vector<uint32_t> others = leaders_since(p, begin);
+    others.erase(std::lower_bound(others.begin(), others.end(), pair_decision.survivor), others.end());
+    if (decide(p, others)) return;
+    if (pair_decision.survivor == n) return keep(p);
+    passed_.fetch_add(1, std::memory_order_relaxed);
+    decisions_[p] = pair_decision;
+  }
+
+  bool decide(uint32_t p, std::span<const uint32_t> others) {  // others ascend: the best survivor decides
+    for (uint32_t s : others) {
+      compared_.fetch_add(1, std::memory_order_relaxed);
+      const double x = like_(p, s);
+      if (x < 0) continue;
+      passed_.fetch_add(1, std::memory_order_relaxed);
+      decisions_[p] = {s, static_cast<float>(x), s};
+      return true;
+    }
+    return false;
+  }
+
+  // Survivors from before the batch that p met.
+  std::vector<uint32_t> survivors_before(uint32_t p, uint32_t begin) const {
+    std::vector<uint32_t> out;
+    for (uint64_t i = m_.first[p]; i < m_.first[p + 1] && m_.better[i] < begin; ++i)
+      if (decisions_[m_.better[i]].survivor == m_.better[i]) out.push_back(m_.better[i]);
+    for (uint64_t i = m_.group_first[p]; i < m_.group_first[p + 1]; ++i)
+      for (uint32_t s : leaders_[m_.group_of[i]])
+        if (may_pair(ranked_[p], ranked_[s], scope_)) out.push_back(s);
+    sort_unique(out);
+    return out;
+  }
+
+  // Survivors of the batch in p's large groups.
+  std::vector<uint32_t> leaders_since(uint32_t p, uint32_t begin) const {
+    std::vector<uint32_t> out;
+    for (uint64_t i = m_.group_first[p]; i < m_.group_first[p + 1]; ++i) {
+      const auto& l = leaders_[m_.group_of[i]];
+      for (auto at = std::lower_bound(l.begin(), l.end(), begin); at != l.end(); ++at)
+        if (may_pair(ranked_[p], ranked_[*at], scope_)) out.push_back(*at);
+    }
+    sort_unique(out);
+    return out;
+  }
+
+  std::span<const RankedDocument> ranked_;
+  Scope scope_;
+  const SimilarityFunction& like_;
+  const Meetings m_;
+  std::vector<DuplicateDecision> decisions_;
+  std::vector<std::vector<uint32_t>> leaders_;  // survivors in each large group, best first
+  std::atomic<uint64_t> compared_{0}, passed_{0};
+};
+
 }  // namespace
 
 DuplicateDecisions cluster_star(std::span<const RankedDocument> ranked, const Candidates& candidates, Scope scope,
                                 const SimilarityFunction& like, uint32_t settled) {
+  StarClusters clusters(ranked, candidates, scope, like);
+  for (uint32_t p = 0; p < settled; ++p) clusters.keep(p);
   const auto n = static_cast<uint32_t>(ranked.size());
-  const Meetings m = arrange(ranked, candidates, scope);
-  DuplicateDecisions e;
-  e.decisions.resize(n);
-  std::vector<std::vector<uint32_t>> leaders(m.groups.size());  // survivors in each large group, best first
-  std::atomic<uint64_t> compared{0}, passed{0};
-  const auto decide = [&](uint32_t p, std::span<const uint32_t> others) {  // others ascend: the best survivor decides
-    for (uint32_t s : others) {
-      compared.fetch_add(1, std::memory_order_relaxed);
-      const double x = like(p, s);
-      if (x < 0) continue;
-      passed.fetch_add(1, std::memory_order_relaxed);
-      e.decisions[p] = {s, static_cast<float>(x), s};
-      return true;
-    }
-    return false;
-  };
-  // Survivors from before the batch that p met; positions below `begin` are settled.
-  const auto already_paired = [&](uint32_t p, uint32_t begin, std::vector<uint32_t>& out) {
-    out.clear();
-    for (uint64_t i = m.first[p]; i < m.first[p + 1] && m.better[i] < begin; ++i)
-      if (e.decisions[m.better[i]].survivor == m.better[i]) out.push_back(m.better[i]);
-    for (uint64_t i = m.group_first[p]; i < m.group_first[p + 1]; ++i)
-      for (uint32_t s : leaders[m.group_of[i]])
-        if (may_pair(ranked[p], ranked[s], scope)) out.push_back(s);
-    std::sort(out.begin(), out.end());
-    out.erase(std::unique(out.begin(), out.end()), out.end());
-  };
-  const auto stay = [&](uint32_t p) {
-    e.decisions[p] = {p, -1, p};
-    for (uint64_t i = m.group_first[p]; i < m.group_first[p + 1]; ++i) leaders[m.group_of[i]].push_back(p);
-  };
-  for (uint32_t p = 0; p < settled; ++p) stay(p);
-  std::vector<uint32_t> list;
   for (uint32_t begin = settled, size = kFirstBatch; begin < n;
        begin += size, size = std::min<uint32_t>(2 * size, kBatch)) {
     size = std::min(size, n - begin);
-    // In parallel: against the survivors before the batch, and whom of the batch a document is like at all.
-    std::vector<char> removed(size);
-    std::vector<std::vector<std::pair<uint32_t, float>>> within(size);
-    parallel_dynamic((size + 15) / 16, [&](int64_t chunk) {
-      std::vector<uint32_t> others;
-      for (uint32_t k = static_cast<uint32_t>(chunk) * 16;
-           k < std::min<uint32_t>(size, (static_cast<uint32_t>(chunk) + 1) * 16); ++k) {
-        const uint32_t p = begin + k;
-        already_paired(p, begin, others);
-        if ((removed[k] = decide(p, others))) continue;
-        for (uint64_t i = m.first[p]; i < m.first[p + 1]; ++i)
-          if (const uint32_t b = m.better[i]; b >= begin) {
-            compared.fetch_add(1, std::memory_order_relaxed);
-            const double x = like(p, b);
-            if (x >= 0) within[k].emplace_back(b, static_cast<float>(x));
-          }
-      }
-    });
-    for (uint32_t k = 0; k < size; ++k) {
-      const uint32_t p = begin + k;
-      if (removed[k]) continue;
-      list.clear();
-      for (uint64_t i = m.group_first[p]; i < m.group_first[p + 1]; ++i) {
-        const auto& l = leaders[m.group_of[i]];
-        for (auto at = std::lower_bound(l.begin(), l.end(), begin); at != l.end(); ++at)
-          if (may_pair(ranked[p], ranked[*at], scope)) list.push_back(*at);
-      }
-      std::sort(list.begin(), list.end());
-      list.erase(std::unique(list.begin(), list.end()), list.end());
-      // The best survivor of either kind decides.
-      DuplicateDecision pair_decision{n, -1, 0};
-      for (const auto& [b, x] : within[k])
-        if (e.decisions[b].survivor == b) {
-          pair_decision = {b, x, b};
-          break;
-        }
-      list.erase(std::lower_bound(list.begin(), list.end(), pair_decision.survivor), list.end());
-      if (decide(p, list)) continue;
-      if (pair_decision.survivor < n) {
-        passed.fetch_add(1, std::memory_order_relaxed);
-        e.decisions[p] = pair_decision;
-        continue;
-      }
-      stay(p);
-    }
+    clusters.run_batch(begin, size);
   }
-  e.compared = compared, e.passed = passed;
-  return e;
+  return std::move(clusters).result();
 }
 
 DuplicateDecisions cluster_closure(std::span<const RankedDocument> ranked, const Candidates& candidates, Scope scope,

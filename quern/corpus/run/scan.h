@@ -35,10 +35,15 @@ struct ScanCheckpoints {
   uint64_t every = uint64_t{32} << 20;
   std::function<void(Json&&)> note;
 };
+struct ScanCallbacks {
+  ScanProgress progress = {};
+  ScanCheckpoints checkpoints = {};
+};
 
 template <class State, class Out, class Make, class Look, class Put>
 ScanReport scan_documents(const Inputs& inputs, const ScanOptions& o, Make&& make, Look&& look, Put&& put,
-                          const ScanProgress& progress = {}, const ScanCheckpoints& notes = {}) {
+                          const ScanCallbacks& callbacks = {}) {
+  const ScanCheckpoints& notes = callbacks.checkpoints;
   struct Worker {
     DocumentReader reader;
     State state;
@@ -93,7 +98,7 @@ ScanReport scan_documents(const Inputs& inputs, const ScanOptions& o, Make&& mak
         report.read.add(s.counts);
         put(std::move(s.out));
         if ((since += s.bytes) >= notes.every) note(s.after), since = 0;
-        if (progress) progress(s.after.packed, inputs.bytes());
+        if (callbacks.progress) callbacks.progress(s.after.packed, inputs.bytes());
       });
   note(end);
   report.damaged = blocks.damaged();

@@ -36,7 +36,7 @@ void murmur_rows(std::span<const uint32_t> seeds, std::string_view text, std::sp
   QUERN_CHECK(seeds.size() == rows.size() && begin.size() == end.size());
   std::fill(rows.begin(), rows.end(), kEmptyRow);
   const MinhashTable& t = rows.size() % 64 == 0 ? table() : minhash_ref;
-  t.murmur(seeds.data(), rows.size(), text.data(), text.size(), begin.data(), end.data(), begin.size(), rows.data());
+  t.murmur(seeds.data(), rows.size(), {text.data(), begin.data(), end.data(), begin.size()}, rows.data());
 }
 
 void one_permutation_rows(std::span<const uint64_t> hashes, std::span<uint32_t> rows) {

@@ -39,9 +39,8 @@ void datasketch(const uint64_t* a, const uint64_t* b, size_t rows, const uint32_
   }
 }
 
-void murmur(const uint32_t* seeds, size_t rows, const char* text, size_t, const uint32_t* begin, const uint32_t* end,
-            size_t n, uint32_t* acc) {
-  murmur_lanes<Lanes8, 4>(seeds, rows, text, begin, end, n, acc,
+void murmur(const uint32_t* seeds, size_t rows, const TextRanges& windows, uint32_t* acc) {
+  murmur_lanes<Lanes8, 4>(seeds, rows, windows, acc,
                           [](Lanes8 x, Lanes8 y) { return (Lanes8)_mm256_min_epu32((__m256i)x, (__m256i)y); });
 }
 

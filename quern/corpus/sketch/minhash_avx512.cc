@@ -33,9 +33,8 @@ void datasketch(const uint64_t* a, const uint64_t* b, size_t rows, const uint32_
   }
 }
 
-void murmur(const uint32_t* seeds, size_t rows, const char* text, size_t, const uint32_t* begin, const uint32_t* end,
-            size_t n, uint32_t* acc) {
-  murmur_lanes<Lanes16, 4>(seeds, rows, text, begin, end, n, acc,
+void murmur(const uint32_t* seeds, size_t rows, const TextRanges& windows, uint32_t* acc) {
+  murmur_lanes<Lanes16, 4>(seeds, rows, windows, acc,
                            [](Lanes16 x, Lanes16 y) { return (Lanes16)_mm512_min_epu32((__m512i)x, (__m512i)y); });
 }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "quern/corpus/sketch/minhash_simd.h"
+
 namespace quern::corpus {
 
 template <class V>
@@ -83,8 +85,8 @@ static inline uint32_t lanes_murmur_word(uint32_t k) {
 
 // kGroup vectors of rows at a time stay in registers.
 template <class V, int kGroup, class Min>
-void murmur_lanes(const uint32_t* seeds, size_t rows, const char* text, const uint32_t* begin, const uint32_t* end,
-                  size_t n, uint32_t* acc, Min minimum) {
+void murmur_lanes(const uint32_t* seeds, size_t rows, const TextRanges& windows, uint32_t* acc, Min minimum) {
+  const auto [text, begin, end, n] = windows;
   constexpr size_t kStep = sizeof(V) / 4 * kGroup;
   for (size_t row = 0; row < rows; row += kStep) {
     V seed[kGroup], best[kGroup];

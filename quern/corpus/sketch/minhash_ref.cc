@@ -15,8 +15,8 @@ void datasketch(const uint64_t* a, const uint64_t* b, size_t rows, const uint32_
       acc[i] = std::min(acc[i], static_cast<uint32_t>((a[i] * h[s] + b[i]) % kMersenne61));
 }
 
-void murmur(const uint32_t* seeds, size_t rows, const char* text, size_t, const uint32_t* begin, const uint32_t* end,
-            size_t n, uint32_t* acc) {
+void murmur(const uint32_t* seeds, size_t rows, const TextRanges& windows, uint32_t* acc) {
+  const auto [text, begin, end, n] = windows;
   for (size_t s = 0; s < n; ++s)
     for (size_t i = 0; i < rows; ++i)
       acc[i] = std::min(acc[i], murmur3_32({text + begin[s], end[s] - begin[s]}, seeds[i]));

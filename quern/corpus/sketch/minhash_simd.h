@@ -5,12 +5,17 @@
 
 namespace quern::corpus {
 
+struct TextRanges {  // n of them, in one text
+  const char* text;
+  const uint32_t *begin, *end;
+  size_t n;
+};
+
 struct MinhashTable {
   // rows: a multiple of 8; acc holds the minima so far
   void (*datasketch)(const uint64_t* a, const uint64_t* b, size_t rows, const uint32_t* h, size_t n, uint32_t* acc);
   // rows: a multiple of 16
-  void (*murmur)(const uint32_t* seeds, size_t rows, const char* text, size_t text_size, const uint32_t* begin,
-                 const uint32_t* end, size_t n, uint32_t* acc);
+  void (*murmur)(const uint32_t* seeds, size_t rows, const TextRanges& windows, uint32_t* acc);
   void (*sha1)(const char* text, const uint32_t* begin, const uint32_t* end, size_t n, uint32_t* out);
 };
 

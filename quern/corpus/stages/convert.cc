@@ -39,7 +39,7 @@ ConvertReport write_parquet(const Inputs& inputs, const ScanOptions& o, int leve
           writer->add(d.id, inputs.sources[d.source], d.text, d.members);
         }
       },
-      progress);
+      {progress});
   if (!writer) begin();
   writer->close();
   return r;

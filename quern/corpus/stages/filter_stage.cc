@@ -110,11 +110,11 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
         reasons.append(s.reasons.data(), s.reasons.size());
         add(s.counts, total);
       },
-      progress, stage.notes("filter", [&](Json& state) {
-        reasons.flush();
-        state.set("kept", write_value(parts.position())), state.set("rejected", write_value(rejects.position()));
-        state.set("reasons", write_value(reasons.size())), state.set("report", write_value(total));
-      }));
+      {progress, stage.notes("filter", [&](Json& state) {
+         reasons.flush();
+         state.set("kept", write_value(parts.position())), state.set("rejected", write_value(rejects.position()));
+         state.set("reasons", write_value(reasons.size())), state.set("report", write_value(total));
+       })});
   parts.close();
   if (run.rejects) rejects.close();
   if (run.reasons)

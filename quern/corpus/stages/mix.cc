@@ -144,10 +144,10 @@ void MixRun::count() {
         for (size_t i = 0; i < s.size(); ++i)
           r_.sources[i].documents_in += s[i].first, r_.sources[i].bytes_in += s[i].second;
       },
-      [&](uint64_t bytes, uint64_t total) {
-        if (progress_) progress_(bytes, 2 * total);
-      },
-      stage_.notes("count", [&](Json& state) { keep(state); }));
+      {[&](uint64_t bytes, uint64_t total) {
+         if (progress_) progress_(bytes, 2 * total);
+       },
+       stage_.notes("count", [&](Json& state) { keep(state); })});
 }
 
 // How often each source is read, and the number of files that makes.
@@ -207,14 +207,14 @@ void MixRun::pick(size_t files) {
           ++r_.documents, r_.text_bytes += one.text_bytes;
         }
       },
-      [&](uint64_t bytes, uint64_t t) {
-        if (progress_) progress_(t + bytes, 2 * t);
-      },
-      stage_.notes("pick", [&](Json& state) {
-        for (size_t b = 0; b < files; ++b) lines[b].flush(), sizes[b] = lines[b].size();
-        keep(state);
-        state.set("sizes", write_value(sizes));
-      }));
+      {[&](uint64_t bytes, uint64_t t) {
+         if (progress_) progress_(t + bytes, 2 * t);
+       },
+       stage_.notes("pick", [&](Json& state) {
+         for (size_t b = 0; b < files; ++b) lines[b].flush(), sizes[b] = lines[b].size();
+         keep(state);
+         state.set("sizes", write_value(sizes));
+       })});
 }
 
 // Every file of lines sorted by their keys; noted behind each.

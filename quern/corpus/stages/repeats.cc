@@ -177,7 +177,7 @@ RepeatReport drop_repeats(const Inputs& inputs, const ScanOptions& o, const Repe
         if (!lines.empty()) zstd_frame(lines, c.level, frame);
         shards.write_frame(frame, lines.size());
       },
-      progress);
+      {progress});
   shards.close();
   r.files = shards.names();
   r.false_positive_rate = seen.false_positive_rate();

@@ -50,8 +50,8 @@ SketchesReport write_sketches(const Inputs& inputs, const ScanOptions& o, const 
         lines.text += fmt::format(",\"shingles\":{},\"content\":\"{:016x}{:016x}\",\"rows\":[{}]}}\n",
                                   s.shingles.size(), s.content.high, s.content.low, fmt::join(s.rows, ","));
       },
-      [&](SketchLines&& lines) { shards.write_frame(lines.frame, lines.bytes); }, progress,
-      run.notes("sketch", [&](Json& state) { state.set("shard", write_value(shards.position())); }));
+      [&](SketchLines&& lines) { shards.write_frame(lines.frame, lines.bytes); },
+      {progress, run.notes("sketch", [&](Json& state) { state.set("shard", write_value(shards.position())); })});
   shards.close();
   r.files = shards.names(), r.bytes_out = shards.bytes_out();
   if (finish) finish(r);

@@ -41,25 +41,19 @@ struct CutBlock {
     DocumentView view;
     std::string line, text;
     size_t raw_at = 0, raw_bytes = 0;
-    std::vector<std::pair<size_t, size_t>> words;  // where each lies in the text
+    std::vector<std::pair<size_t, size_t>> words = {};  // where each lies in the text
   };
   std::vector<One> documents;
 };
 
-}  // namespace
-
-RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, const SpanConfig& c,
-                                 const std::filesystem::path& out, const ScanProgress& progress) {
-  if (c.window < 2 || c.window > 100000) fail("windows of {} words: expected 2 to 100000", c.window);
-  const auto n = static_cast<size_t>(c.window);
-  prepare_output(out);
-  RepeatReport r;
-  SpillFile records(out);
+// The first pass: writes every window's hash to `records`; returns the number of words.
+uint64_t hash_windows(const Inputs& inputs, const ScanOptions& o, size_t window, SpillFile& records, RepeatReport& r,
+                      const ScanProgress& progress) {
   uint64_t words = 0;
   r.scan = scan_documents<WindowHasher, WindowBlock>(
       inputs, o, [] { return WindowHasher(); },
       [&](WindowHasher& h, const DocumentView& d, WindowBlock& b) {
-        h.windows(d.text, n, [&](size_t at, uint64_t hash) { b.found.emplace_back(b.total + at, hash); });
+        h.windows(d.text, window, [&](size_t at, uint64_t hash) { b.found.emplace_back(b.total + at, hash); });
         b.total += h.words.size();
       },
       [&](WindowBlock&& b) {
@@ -71,73 +65,114 @@ RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, con
         r.pieces += b.found.size();
         words += b.total;
       },
-      [&](uint64_t bytes, uint64_t total) {
+      {[&](uint64_t bytes, uint64_t total) {
         if (progress) progress(bytes, 2 * total);
-      });
+      }});
   records.flush();
+  return words;
+}
+
+// A bit per word: set where it lies in a window that stood earlier.
+std::vector<bool> mark_repeats(const SpillFile& records, uint64_t words, const SpanConfig& c, RepeatReport& r) {
   std::vector<bool> cut(words);
   const SpillFile* const file = &records;
   for_each_group({&file, 1}, c.memory, [&](std::span<const uint32_t> same) {  // ascending: the first stays
     for (size_t i = 1; i < same.size(); ++i) {
       ++r.repeated;
       // From the end: what is marked already was marked by the window after this one, mostly.
-      for (size_t k = n; k-- > 0;) cut[same[i] + k] = true;
+      for (auto k = static_cast<size_t>(c.window); k-- > 0;) cut[same[i] + k] = true;
     }
   });
-  ShardWriter shards(out, "part", c.level, c.shard_bytes);
-  std::string left, lines, frame;
-  uint64_t at = 0;
-  const auto put = [&](CutBlock::One& d) {
-    bool changed = false;
-    left.clear();
-    for (size_t w = 0; w < d.words.size(); ++w) {
-      const size_t begin = w == 0 ? 0 : d.words[w].first,
-                   end = w + 1 < d.words.size() ? d.words[w + 1].first : d.text.size();
-      if (cut[at + w])
-        changed = true;
-      else
-        left.append(d.text, begin, end - begin);
-    }
-    if (d.words.empty()) left = d.text;
-    at += d.words.size();
-    while (changed && !left.empty() && (left.back() == '\n' || left.back() == ' ')) left.pop_back();
-    r.bytes_cut += d.text.size() - left.size();
-    if (changed && left.empty()) {
-      ++r.dropped;
+  return cut;
+}
+
+CutBlock::One keep_document(const DocumentView& d, std::vector<std::string_view>& words) {
+  CutBlock::One one{.view = d, .line = std::string(d.line), .text = std::string(d.text)};
+  if (!d.line.empty())
+    one.raw_at = static_cast<size_t>(d.text_raw.data() - d.line.data()), one.raw_bytes = d.text_raw.size();
+  split_words(d.text, words);
+  for (std::string_view w : words) one.words.emplace_back(static_cast<size_t>(w.data() - d.text.data()), w.size());
+  return one;
+}
+
+// The second pass's writer: documents in the order of the first, without the words that are marked.
+class SpanCutter {
+ public:
+  SpanCutter(const std::filesystem::path& out, const SpanConfig& c, const std::vector<bool>& cut, RepeatReport& r)
+      : shards_(out, "part", c.level, c.shard_bytes), level_(c.level), cut_(cut), r_(r) {}
+
+  void write(const CutBlock& b) {
+    lines_.clear(), frame_.clear();
+    for (const CutBlock::One& d : b.documents) add(d);
+    if (!lines_.empty()) zstd_frame(lines_, level_, frame_);
+    shards_.write_frame(frame_, lines_.size());
+  }
+  std::vector<std::string> close() {
+    shards_.close();
+    return shards_.names();
+  }
+
+ private:
+  void add(const CutBlock::One& d) {
+    if (at_ + d.words.size() > cut_.size())
+      fail("an input grew between the two passes: do not write to inputs during a run");
+    const bool changed = cut_text(d);
+    r_.bytes_cut += d.text.size() - left_.size();
+    if (changed && left_.empty()) {
+      ++r_.dropped;
       return;
     }
-    ++r.kept, r.changed += changed;
+    ++r_.kept, r_.changed += changed;
     DocumentView v = d.view;
     v.line = d.line, v.text = d.text;
     v.text_raw = v.line.substr(d.raw_at, d.raw_bytes);
-    append_document(v, changed ? std::string_view(left) : v.text, lines);
-  };
+    append_document(v, changed ? std::string_view(left_) : v.text, lines_);
+  }
+
+  // left_: what stays of the document. Whether that is less than all.
+  bool cut_text(const CutBlock::One& d) {
+    bool changed = false;
+    left_.clear();
+    for (size_t w = 0; w < d.words.size(); ++w) {
+      const size_t begin = w == 0 ? 0 : d.words[w].first,
+                   end = w + 1 < d.words.size() ? d.words[w + 1].first : d.text.size();
+      if (cut_[at_ + w])
+        changed = true;
+      else
+        left_.append(d.text, begin, end - begin);
+    }
+    if (d.words.empty()) left_ = d.text;
+    at_ += d.words.size();
+    while (changed && !left_.empty() && (left_.back() == '\n' || left_.back() == ' ')) left_.pop_back();
+    return changed;
+  }
+
+  ShardWriter shards_;
+  int level_;
+  const std::vector<bool>& cut_;
+  RepeatReport& r_;
+  std::string left_, lines_, frame_;
+  uint64_t at_ = 0;  // words of the documents before
+};
+
+}  // namespace
+
+RepeatReport drop_repeated_spans(const Inputs& inputs, const ScanOptions& o, const SpanConfig& c,
+                                 const std::filesystem::path& out, const ScanProgress& progress) {
+  if (c.window < 2 || c.window > 100000) fail("windows of {} words: expected 2 to 100000", c.window);
+  prepare_output(out);
+  RepeatReport r;
+  SpillFile records(out);
+  const uint64_t words = hash_windows(inputs, o, static_cast<size_t>(c.window), records, r, progress);
+  const std::vector<bool> cut = mark_repeats(records, words, c, r);
+  SpanCutter cutter(out, c, cut, r);
   scan_documents<WindowHasher, CutBlock>(
       inputs, o, [] { return WindowHasher(); },
-      [&](WindowHasher& h, const DocumentView& d, CutBlock& b) {
-        CutBlock::One& one = b.documents.emplace_back();
-        one.view = d, one.line = d.line, one.text = d.text;
-        if (!d.line.empty())
-          one.raw_at = static_cast<size_t>(d.text_raw.data() - d.line.data()), one.raw_bytes = d.text_raw.size();
-        split_words(d.text, h.words);
-        for (std::string_view w : h.words)
-          one.words.emplace_back(static_cast<size_t>(w.data() - d.text.data()), w.size());
-      },
-      [&](CutBlock&& b) {
-        lines.clear(), frame.clear();
-        for (CutBlock::One& d : b.documents) {
-          if (at + d.words.size() > words)
-            fail("an input grew between the two passes: do not write to inputs during a run");
-          put(d);
-        }
-        if (!lines.empty()) zstd_frame(lines, c.level, frame);
-        shards.write_frame(frame, lines.size());
-      },
-      [&](uint64_t bytes, uint64_t total) {
+      [&](WindowHasher& h, const DocumentView& d, CutBlock& b) { b.documents.push_back(keep_document(d, h.words)); },
+      [&](CutBlock&& b) { cutter.write(b); }, {[&](uint64_t bytes, uint64_t total) {
         if (progress) progress(total + bytes, 2 * total);
-      });
-  shards.close();
-  r.files = shards.names();
+      }});
+  r.files = cutter.close();
   return r;
 }
 

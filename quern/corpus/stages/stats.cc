@@ -65,7 +65,7 @@ CorpusStats corpus_stats(const Inputs& inputs, const ScanOptions& o, const Token
       [&](std::vector<SourceStats>&& out) {
         for (size_t i = 0; i < out.size(); ++i) stats.sources[i].add(out[i]);
       },
-      progress);
+      {progress});
   return stats;
 }
 

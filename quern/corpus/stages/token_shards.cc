@@ -84,11 +84,11 @@ TokenShardReport write_token_shards(const Inputs& inputs, const Tokenizer& token
         lengths.append(e.lengths.data(), e.lengths.size() * sizeof(uint32_t));
         r.empty += e.empty;
       },
-      progress, stage.notes("tokenize", [&](Json& state) {
-        ids.flush(), lengths.flush();
-        state.set("ids", write_value(ids.size())), state.set("lengths", write_value(lengths.size()));
-        state.set("empty", write_value(r.empty));
-      }));
+      {progress, stage.notes("tokenize", [&](Json& state) {
+         ids.flush(), lengths.flush();
+         state.set("ids", write_value(ids.size())), state.set("lengths", write_value(lengths.size()));
+         state.set("empty", write_value(r.empty));
+       })});
   IndexedWriter writer(run.prefix, token_type_for(tokenizer.vocab_size()), stage.file("bin"));
   write_indexed(ids, lengths, writer);
   r.documents = static_cast<uint64_t>(writer.documents()), r.tokens = static_cast<uint64_t>(writer.tokens());

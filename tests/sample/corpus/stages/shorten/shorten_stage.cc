@@ -52,8 +52,8 @@ StageResult shorten(const StageJob& job) {
   r.scan = scan_documents<int, Lines>(
       job.inputs, job.scan, [&] { return job.to.level; },
       [&](int, const DocumentView& d, Lines& out) { append_document(d, first_words(d.text, c.words), out.text); },
-      [&](Lines&& lines) { shards.write_frame(lines.frame, lines.bytes); }, job.progress,
-      run.notes("shorten", [&](Json& state) { state.set("shard", write_value(shards.position())); }));
+      [&](Lines&& lines) { shards.write_frame(lines.frame, lines.bytes); },
+      {job.progress, run.notes("shorten", [&](Json& state) { state.set("shard", write_value(shards.position())); })});
   shards.close();
   Json result = write_value(c);
   result.set("read", r.scan.read.json());
