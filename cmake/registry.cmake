@@ -1,12 +1,12 @@
 # Growing without touching shared files: every folder of a kind that rooms.txt lists as KIND/* (mixers, ffn, models, optim,
 # kernels, lab) is a room KIND_NAME if it has a CMakeLists.txt. Mixers, feed-forwards, models and optimizers owe the function
 # `void register_NAME(Registry&)` in namespace quern::KIND; registry.gen.cc calls them all; there are no static initializers.
-# Folders elsewhere join through QUERN_EXTRA_ROOMS, a list of paths that end in KIND/NAME. Filters and corpus stages:
-# corpus_plugins.cmake.
+# Folders elsewhere join through QUERN_EXTRA_ROOMS, a list of paths that end in KIND/NAME. Filters, corpus stages and
+# environments: plugins.cmake.
 set(QUERN_REGISTERED_KINDS mixers ffn models optim)
-set(QUERN_EXTRA_ROOMS "" CACHE STRING "folders …/mixers/NAME, …/ffn/NAME, …/models/NAME, …/corpus/filters/NAME, …/corpus/stages/NAME outside the tree to build in")
+set(QUERN_EXTRA_ROOMS "" CACHE STRING "folders …/mixers/NAME, …/ffn/NAME, …/models/NAME, …/gym/NAME, …/corpus/filters/NAME, …/corpus/stages/NAME outside the tree to build in")
 if(QUERN_TESTS)
-  foreach(sample mixers/lag corpus/filters/capitals corpus/stages/shorten)
+  foreach(sample mixers/lag gym/change corpus/filters/capitals corpus/stages/shorten)
     list(APPEND QUERN_EXTRA_ROOMS ${CMAKE_SOURCE_DIR}/tests/sample/${sample})
   endforeach()
 endif()
@@ -20,8 +20,8 @@ function(quern_extra FOLDER KIND NAME)
     set(${KIND} "" PARENT_SCOPE)
     return()
   endif()
-  if(NOT kind IN_LIST QUERN_REGISTERED_KINDS OR NOT EXISTS ${FOLDER}/CMakeLists.txt)
-    message(FATAL_ERROR "QUERN_EXTRA_ROOMS: '${FOLDER}' is not a folder mixers/NAME, ffn/NAME, models/NAME, optim/NAME, corpus/filters/NAME or corpus/stages/NAME with a CMakeLists.txt")
+  if(NOT kind IN_LIST QUERN_REGISTERED_KINDS AND NOT kind STREQUAL "gym" OR NOT EXISTS ${FOLDER}/CMakeLists.txt)
+    message(FATAL_ERROR "QUERN_EXTRA_ROOMS: '${FOLDER}' is not a folder mixers/NAME, ffn/NAME, models/NAME, optim/NAME, gym/NAME, corpus/filters/NAME or corpus/stages/NAME with a CMakeLists.txt")
   endif()
   set(${KIND} ${kind} PARENT_SCOPE)
   set(${NAME} ${name} PARENT_SCOPE)

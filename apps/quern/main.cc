@@ -42,6 +42,7 @@ constexpr Verb kModels[] = {
 };
 constexpr Verb kTrain[] = {
     {"data", "build and inspect token shards, generate synthetic problems", quern::cmd_data},
+    {"gym", "environments that pose problems and verify answers", quern::cmd_gym},
     {"train", "pretrain or fine-tune a model from a recipe", quern::cmd_train},
     {"report", "write the HTML report of a training run", quern::cmd_report},
     {"reshape", "convert or reshard a training checkpoint", quern::cmd_reshape},

@@ -10,7 +10,7 @@
 #include "quern/base/toml.h"
 #include "quern/comm/in_process.h"
 #include "quern/data/build.h"
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/train/checkpoint/crc.h"
 #include "quern/train/checkpoint/file.h"
 #include "quern/train/trainer/trainer.h"

@@ -28,8 +28,8 @@ struct StudyData {
   void visit(V& v) {
     v("documents", documents, "texts to train on: problems with worked steps, and as many stories");
     v("held", held, "texts to compare on, none of which can be trained on");
-    v("seed", seed, "of the problems");
-    v("levels", levels, "of the problems");
+    v("seed", seed, "random seed of the synthetic problems");
+    v("levels", levels, "difficulty levels of the synthetic problems, for example 2-4");
   }
 };
 

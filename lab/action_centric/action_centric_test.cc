@@ -111,10 +111,10 @@ TEST(ImageCode, EveryLossAgainstFiniteDifferences) {
     if (loss == CodeLoss::action) questions.push_back({&other, 1.3});
     ImageCode<double> code(shape, loss, 0.3, questions, 5);
     const std::vector<double> target = code.targets(x, 4);
-    code.batch(x, 4, noise, target, true);
+    code.batch(x, 4, noise, target, BatchPass::loss_and_gradients);
     const std::vector<Mlp<double>*> nets = {&code.encoder(), &code.decoder()};
     EXPECT_LT(worst_difference(
-                  nets, [&] { return code.batch(x, 4, noise, target, false); }, 60),
+                  nets, [&] { return code.batch(x, 4, noise, target, BatchPass::loss); }, 60),
               1e-6)
         << code_loss_name(loss);
     for (Query<double>* q : {&query, &other})
@@ -163,7 +163,7 @@ TEST(ImageCode, RateIsTheDivergenceOfTheCodes) {
   const CodeShape shape{.pixels = 4, .latent = 1, .hidden = 3};
   ImageCode<double> code(shape, CodeLoss::reconstruction, 1, {}, 8);
   const std::vector<double> x = {0.1, 0.9, 0.4, 0.7}, none = {0};
-  code.batch(x, 1, none, {}, false);
+  code.batch(x, 1, none, {}, BatchPass::loss);
   const double mu = code.code()[0], sigma = std::exp(code.code()[1] / 2);
   double sum = 0;
   constexpr int64_t kDraws = 400000;

@@ -57,13 +57,13 @@ std::span<const T> HalvingConv<T>::forward(std::span<const T> x, int64_t batch) 
 }
 
 template <class T>
-std::span<const T> HalvingConv<T>::backward(std::span<const T> gy, bool frozen) {
+std::span<const T> HalvingConv<T>::backward(std::span<const T> gy, WeightGradients weights) {
   const int64_t rows = batch_ * side_out() * side_out(), wide = kTaps * in_;
   QUERN_CHECK(static_cast<int64_t>(gy.size()) == rows * out_);
   gy_.assign(gy.begin(), gy.end());
   for (size_t i = 0; i < gy_.size(); ++i)
     if (y_[i] <= 0) gy_[i] = 0;
-  if (!frozen) {
+  if (weights == WeightGradients::add) {
     kernels::gemm<T>({gy_.data(), {rows, out_}}, {patches_.data(), {rows, wide}}, {gw_.data(), {out_, wide}},
                      {.trans_a = true, .beta = 1});
     for (int64_t r = 0; r < rows; ++r)

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "lab/action_centric/weight_gradients.h"
+
 namespace quern {
 
 template <class T>
@@ -17,7 +19,7 @@ class HalvingConv {
   int64_t outputs() const { return side_out() * side_out() * out_; }
   std::span<const T> forward(std::span<const T> x, int64_t batch);
   // Gradient of the inputs of the last forward. Adds to the weights' unless they are frozen.
-  std::span<const T> backward(std::span<const T> gy, bool frozen);
+  std::span<const T> backward(std::span<const T> gy, WeightGradients weights);
   void step(double lr);  // Adam, and gradients to zero
   std::vector<std::span<T>> weights() { return {w_, b_}; }
   std::vector<std::span<T>> gradients() { return {gw_, gb_}; }

@@ -54,7 +54,7 @@ std::span<const T> Mlp<T>::forward(std::span<const T> x, int64_t batch) {
 }
 
 template <class T>
-std::span<const T> Mlp<T>::backward(std::span<const T> gy, bool frozen) {
+std::span<const T> Mlp<T>::backward(std::span<const T> gy, WeightGradients weights) {
   QUERN_CHECK(static_cast<int64_t>(gy.size()) == batch_ * outputs());
   gy_.assign(gy.begin(), gy.end());
   for (size_t i = layers_.size(); i-- > 0;) {
@@ -62,7 +62,7 @@ std::span<const T> Mlp<T>::backward(std::span<const T> gy, bool frozen) {
     if (i + 1 < layers_.size())
       for (size_t k = 0; k < gy_.size(); ++k)
         if (l.y[k] <= 0) gy_[k] = 0;
-    if (!frozen) {
+    if (weights == WeightGradients::add) {
       kernels::gemm<T>({gy_.data(), {batch_, l.out}}, {l.x.data(), {batch_, l.in}}, {l.gw.data(), {l.out, l.in}},
                        {.trans_a = true, .beta = 1});
       for (int64_t r = 0; r < batch_; ++r)

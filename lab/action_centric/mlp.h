@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "lab/action_centric/weight_gradients.h"
+
 namespace quern {
 
 template <class T>
@@ -16,7 +18,7 @@ class Mlp {
   // [batch, inputs] → [batch, outputs]; what backward needs is kept until the next call.
   std::span<const T> forward(std::span<const T> x, int64_t batch);
   // Gradient of the inputs of the last forward. Adds to the weights' unless they are frozen.
-  std::span<const T> backward(std::span<const T> gy, bool frozen = false);
+  std::span<const T> backward(std::span<const T> gy, WeightGradients weights = WeightGradients::add);
   void step(double lr);  // Adam, and gradients to zero
   std::vector<std::span<T>> weights();
   std::vector<std::span<T>> gradients();

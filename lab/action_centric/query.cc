@@ -43,9 +43,9 @@ std::span<const T> Query<T>::forward(std::span<const T> x, int64_t batch) {
 }
 
 template <class T>
-std::span<const T> Query<T>::backward(std::span<const T> gy, bool frozen) {
-  gy = dense_.backward(gy, frozen);
-  for (size_t i = convs_.size(); i-- > 0;) gy = convs_[i].backward(gy, frozen);
+std::span<const T> Query<T>::backward(std::span<const T> gy, WeightGradients weights) {
+  gy = dense_.backward(gy, weights);
+  for (size_t i = convs_.size(); i-- > 0;) gy = convs_[i].backward(gy, weights);
   return gy;
 }
 

@@ -23,7 +23,7 @@ class Query {
   Query(const QueryShape& shape, uint64_t seed);
   int64_t classes() const { return dense_.outputs(); }
   std::span<const T> forward(std::span<const T> x, int64_t batch);  // [batch, classes]
-  std::span<const T> backward(std::span<const T> gy, bool frozen = false);
+  std::span<const T> backward(std::span<const T> gy, WeightGradients weights = WeightGradients::add);
   void step(double lr);
   std::vector<std::span<T>> weights();
   std::vector<std::span<T>> gradients();

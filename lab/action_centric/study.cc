@@ -78,7 +78,7 @@ void train_code(ImageCode<float>& code, const Images& train, const TrainCode& ho
                        for (int64_t i : which)
                          append(mine, std::span<const float>(target).subspan(static_cast<size_t>(i * code.answers()),
                                                                              static_cast<size_t>(code.answers())));
-                       code.batch(x, n, normals(n * code.shape().latent, rng), mine, true);
+                       code.batch(x, n, normals(n * code.shape().latent, rng), mine, BatchPass::loss_and_gradients);
                        code.encoder().step(how.lr);
                        code.decoder().step(how.lr);
                      });
@@ -93,7 +93,7 @@ CodedImages code_images(ImageCode<float>& code, const Images& images, uint64_t s
       images, in_order(images.size()), kAtOnce, [&](const std::vector<float>& x, std::span<const int64_t> which) {
         const auto n = static_cast<int64_t>(which.size());
         const std::vector<float> noise = normals(n * L, rng);
-        code.batch(x, n, noise, code.targets(x, n), false);
+        code.batch(x, n, noise, code.targets(x, n), BatchPass::loss);
         out.bits += code.nats() / std::log(2.0) * static_cast<double>(n) / static_cast<double>(images.size());
         for (int64_t r = 0; r < n; ++r)
           for (int64_t j = 0; j < L; ++j) {

@@ -85,7 +85,7 @@ void ImageCode<T>::decode(std::span<const T> y) {
 
 template <class T>
 double ImageCode<T>::lost(std::span<const T> x, int64_t n, std::span<const T> y, std::span<const T> target,
-                          bool learn) {
+                          BatchPass pass) {
   double sum = 0;
   gy_.assign(y.size(), T(0));
   if (loss_ == CodeLoss::reconstruction) {
@@ -118,8 +118,8 @@ double ImageCode<T>::lost(std::span<const T> x, int64_t n, std::span<const T> y,
     at += k;
     if (loss_ == CodeLoss::bottleneck) {
       gy_ = g;
-    } else if (learn) {
-      const std::span<const T> gi = q.query->backward(g, true);
+    } else if (pass == BatchPass::loss_and_gradients) {
+      const std::span<const T> gi = q.query->backward(g, WeightGradients::frozen);
       for (size_t i = 0; i < gi.size(); ++i) gy_[i] += gi[i] * image_[i] * (1 - image_[i]);
     }
   }
@@ -128,7 +128,7 @@ double ImageCode<T>::lost(std::span<const T> x, int64_t n, std::span<const T> y,
 
 template <class T>
 double ImageCode<T>::batch(std::span<const T> x, int64_t n, std::span<const T> noise, std::span<const T> target,
-                           bool learn) {
+                           BatchPass pass) {
   const int64_t L = shape_.latent;
   const auto codes = static_cast<size_t>(n * L);
   QUERN_CHECK(noise.size() == codes && static_cast<int64_t>(target.size()) == n * answers());
@@ -150,8 +150,8 @@ double ImageCode<T>::batch(std::span<const T> x, int64_t n, std::span<const T> n
   nats_ = kl / static_cast<double>(n);
   const std::span<const T> y = decoder_.forward(z_, n);
   decode(y);
-  const double rows = static_cast<double>(n), loss = lost(x, n, y, target, learn) / rows + beta_ * nats_;
-  if (!learn) return loss;
+  const double rows = static_cast<double>(n), loss = lost(x, n, y, target, pass) / rows + beta_ * nats_;
+  if (pass == BatchPass::loss) return loss;
   const T mean = static_cast<T>(1 / rows), price = static_cast<T>(beta_ / rows);
   for (T& g : gy_) g *= mean;
   const std::span<const T> gz = decoder_.backward(gy_);

@@ -19,6 +19,8 @@ enum class CodeLoss { reconstruction, action, bottleneck };
 CodeLoss parse_code_loss(const std::string& name);  // throws Error naming the choices
 const char* code_loss_name(CodeLoss l);
 
+enum class BatchPass { loss, loss_and_gradients };
+
 inline constexpr double kMaxLogVariance = 8;
 
 struct CodeShape {
@@ -39,8 +41,8 @@ class ImageCode {
   ImageCode(CodeShape shape, CodeLoss loss, double beta, std::vector<Question<T>> questions, uint64_t seed);
   // What the queries say of pictures: probabilities [n, all answers of all questions].
   std::vector<T> targets(std::span<const T> x, int64_t n);
-  // Loss of a batch and, with `learn`, its gradients. noise [batch, latent]; target: targets(x, n).
-  double batch(std::span<const T> x, int64_t n, std::span<const T> noise, std::span<const T> target, bool learn);
+  // Loss of a batch and, unless only that is asked for, its gradients. noise [batch, latent]; target: targets(x, n).
+  double batch(std::span<const T> x, int64_t n, std::span<const T> noise, std::span<const T> target, BatchPass pass);
   double nats() const { return nats_; }                  // of the last batch, the mean KL
   std::span<const T> image() const { return image_; }    // of the last batch, x̂ (bottleneck: none)
   std::span<const T> answer() const { return answer_; }  // bottleneck: of the last batch, log probabilities
@@ -53,7 +55,8 @@ class ImageCode {
 
  private:
   void decode(std::span<const T> y);  // → image_ or answer_
-  double lost(std::span<const T> x, int64_t n, std::span<const T> y, std::span<const T> target, bool learn);  // → gy_
+  double lost(std::span<const T> x, int64_t n, std::span<const T> y, std::span<const T> target,
+              BatchPass pass);  // → gy_
   CodeShape shape_;
   CodeLoss loss_;
   double beta_, nats_ = 0;

@@ -19,6 +19,13 @@ struct SpikingUnits {
   double adaptive = 0.5;                  // share of a layer's units whose threshold rises as they fire
   double adapt_steps = 100, adapt_strength = 1.7;
   double readout_keep = 0.9;  // what the readout's trace keeps from step to step
+  template <class V>
+  void visit(V& v) {
+    v("spiking", on, "use adaptive spiking units");
+    v("adaptive", adaptive, "spiking: fraction of units per layer that adapt");
+    v("adapt_steps", adapt_steps, "spiking: time constant of adaptation, in steps");
+    v("readout_keep", readout_keep, "spiking: decay factor of the readout trace per step");
+  }
 };
 
 struct StackShape {

@@ -121,15 +121,15 @@ std::vector<std::vector<LearnOutcome>> learn_task_by(const LearnOptions& o, cons
   return out;
 }
 
-CreditCost credit_cost(const StackShape& s, const EpropTaskOptions& task, int64_t batch, bool with_rtrl) {
+CreditCost credit_cost(const StackShape& s, const EpropTaskOptions& task, const CreditCostOptions& o) {
   Rng start(0, kStart), draws(0, kEpisodes);
   const StackWeights w = random_weights(s, start);
-  const Episodes e = draw_episodes(task, batch, draws);
+  const Episodes e = draw_episodes(task, o.batch, draws);
   const StackRun r = run_stack(s, w, e);
   CreditCost c;
   c.adjoint_s = median_seconds([&] { adjoint_gradient(s, w, e, r, CreditRule::full); });
   c.trace_s = median_seconds([&] { trace_gradient(s, w, e, r, CreditRule::full); });
-  if (with_rtrl) c.rtrl_s = median_seconds([&] { rtrl_gradient(s, w, e, r); });
+  if (s.units <= o.rtrl_units) c.rtrl_s = median_seconds([&] { rtrl_gradient(s, w, e, r); });
   c.trace_bytes = trace_numbers(s) * 8;
   c.stored_bytes = 2 * s.layers() * e.steps * s.units * 8;
   return c;

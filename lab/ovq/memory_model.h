@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "lab/ovq/dictionary_settings.h"
 #include "quern/base/json.h"
 #include "quern/nn/module.h"
 #include "quern/nn/registry.h"
@@ -19,6 +20,15 @@ struct MemoryOfStudy {
   std::string growth = "plateau";
   bool count_bias = true, spread = true;
   std::map<std::string, Json> fields = {};  // of the mixer, in place of what the kind says
+  template <class V>
+  void visit(V& v) {
+    OffSwitch random_rows(spread);
+    v("memory", kind, "memory under test: softmax, ovq, vq, delta, gated-delta or linear", {.value = "NAME"});
+    visit_dictionary(v, rows, chunk);
+    v("growth", growth, "ovq: growth of the dictionary: plateau, greedy or linear", {.value = "NAME"});
+    visit_count_bias(v, count_bias);
+    v("random_rows", random_rows, "ovq: open new rows at randomly chosen tokens");
+  }
 };
 
 // The mixer's JSON; `longest` sequence it will see, which softmax attention needs to know.
@@ -31,6 +41,11 @@ void start_weights(Module& m, uint64_t seed);
 struct Lessons {
   int64_t steps = 1500, warmup = 100;
   double rate = 2e-3;
+  template <class V>
+  void visit(V& v) {
+    v("steps", steps, "number of AdamW steps", {.range = Bounds::at_least(0)});
+    v("rate", rate, "learning rate of AdamW");
+  }
 };
 // Returns the last step's loss; throws Error when one is not finite.
 double learn(Module& m, const Registry& registry, const Lessons& l,

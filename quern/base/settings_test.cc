@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "quern/base/setting_views.h"
 #include "quern/base/test_message.h"
 
 namespace quern {
@@ -236,6 +237,42 @@ TEST(Settings, Tables) {
   EXPECT_NE(both.find("| `--top-p P` | `top_p` | > 0, ≤ 1 | from the model | nucleus sampling |\n"),
             std::string::npos)
       << both;
+}
+
+struct Sizes {
+  int64_t cache_bytes = int64_t{1} << 30;
+  bool bias = true;
+  template <class V>
+  void visit(V& v) {
+    Mebibytes cache(cache_bytes);
+    OffSwitch no_bias(bias);
+    v("cache_mib", cache, "cache size", {.value = "MIB", .range = Bounds::at_least(0)});
+    v("no_bias", no_bias, "add no bias");
+  }
+};
+
+TEST(Settings, BytesAreSetInMebibytes) {
+  Sizes s;
+  const std::vector<SettingInfo> list = list_settings(s);
+  EXPECT_EQ(list.at(0).shown_default(), "1024");
+  EXPECT_EQ(list.at(0).type, SettingType::integer);
+  set_setting(s, "cache_mib", "3");
+  EXPECT_EQ(s.cache_bytes, int64_t{3} << 20);
+  EXPECT_EQ(message_of([&] { set_setting(s, "cache_mib", "-1"); }), "cache_mib: -1 is below 0");
+  EXPECT_EQ(message_of([&] { set_setting(s, "cache_mib", "9000000000000"); }),
+            "cache_mib: '9000000000000' is too large");
+  EXPECT_EQ(message_of([&] { set_setting(s, "cache_mib", "x"); }), "cache_mib: 'x' is not a whole number");
+  EXPECT_EQ(s.cache_bytes, int64_t{3} << 20) << "a mistake leaves the value";
+}
+
+TEST(Settings, ASwitchTurnsAFieldOff) {
+  Sizes s;
+  const std::vector<SettingInfo> list = list_settings(s);
+  EXPECT_EQ(list.at(1).type, SettingType::toggle);
+  EXPECT_EQ(list.at(1).flag_names(), "--no-bias");
+  EXPECT_EQ(list.at(1).initial, "false");
+  set_setting(s, "no_bias", "true");
+  EXPECT_FALSE(s.bias);
 }
 
 }  // namespace

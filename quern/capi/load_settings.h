@@ -4,6 +4,7 @@
 #include <string>
 
 #include "quern/base/config.h"
+#include "quern/infer/engine/engine.h"
 #include "quern/models/checkpoint.h"
 
 namespace quern::capi {
@@ -11,7 +12,7 @@ namespace quern::capi {
 struct LoadSettings {
   std::string format = "bf16";
   std::optional<std::string> head = {}, kv = {}, adapter = {};
-  int64_t cache_mib = 1024;
+  int64_t cache_mib = EngineOptions().cache_bytes >> 20;
   template <class V>
   void visit(V& v) {
     v("format", format, "weights in memory: f32, bf16, or quantized at load: q8, q4, q8a8");

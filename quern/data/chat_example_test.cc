@@ -12,7 +12,7 @@
 #include "quern/base/test_message.h"
 #include "quern/base/threads.h"
 #include "quern/data/build.h"
-#include "quern/data/problems.h"
+#include "quern/data/curriculum.h"
 #include "quern/data/samples.h"
 #include "quern/text/tokenizer/bpe_train.h"
 
@@ -38,7 +38,7 @@ Tokenizer tokenizer() {
     o.special_tokens = {"<pad>", "<|im_end|>", "<bos>", "<|im_start|>"};
     o.bos_token = "<bos>";
     BpeTrainer trainer(o);
-    for (uint64_t i = 0; i < 200; ++i) trainer.add(plain_form(curriculum_problem({}, i)));
+    for (uint64_t i = 0; i < 200; ++i) trainer.add(curriculum_text(Split::train, i));
     write_file(f.path / "tokenizer.json", trainer.train());
     write_file(f.path / "tokenizer_config.json", R"({"bos_token": "<bos>", "eos_token": "<|im_end|>"})");
     return Tokenizer::load(f.path);
@@ -54,6 +54,17 @@ Json messages(std::initializer_list<std::pair<const char*, const char*>> turns) 
     m.push(std::move(t));
   }
   return m;
+}
+
+// A question, one or a few sums of reasoning, a sum as the answer.
+std::string chat_with_reasoning(uint64_t i) {
+  std::string content = "<think>";
+  for (uint64_t k = 0; k <= i % 13; ++k) content += "\n" + curriculum_sum(Split::train, 13 * i + k);
+  content += "\n</think>\n\n" + curriculum_sum(Split::train, i);
+  Json j = Json::object();
+  j.set("messages",
+        messages({{"user", curriculum_story(Split::held_out, i).c_str()}, {"assistant", content.c_str()}}));
+  return j.dump() + "\n";
 }
 
 ChatExample encoded(const Json& m, const char* source = plain_chat_template()) {
@@ -263,7 +274,7 @@ TEST(Build, BadLinesStopOrAreCounted) {
 TEST(Build, ChatsAreMaskedTrimmedAndPacked) {
   Folder f;
   std::string lines;
-  for (uint64_t i = 0; i < 300; ++i) lines += chat_line(curriculum_problem({.seed = 4}, i));
+  for (uint64_t i = 0; i < 300; ++i) lines += chat_with_reasoning(i);
   write_file(f.path / "c.jsonl", lines);
   const BuildOptions o{.form = BuildOptions::Form::chat, .max_tokens = 150};
   const int before = thread_count();

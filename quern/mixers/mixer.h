@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "quern/mixers/row_placement.h"
 #include "quern/mixers/state.h"
 #include "quern/nn/module.h"
 
@@ -18,18 +19,12 @@ struct SnapshotPoint {
   SequenceState* into;
 };
 
-class ContextParallel;  // context.h
-class CacheShards;      // cache_shards.h
-
 struct Batch {
   std::vector<int32_t> offsets;        // [segments + 1], rows of each segment (sequence or document)
   std::vector<int32_t> positions;      // [T] absolute, from 0 in every sequence
   std::vector<SequenceState*> states;  // one per segment, or empty (no state in or out; required for training)
   std::vector<SnapshotPoint> snapshot_points;  // in order; only if every recurrent part has snapshots_inside
-  // Context parallelism: segments are parts of documents whose other rows are on other ranks.
-  const ContextParallel* context = nullptr;
-  // Sharded KV cache: every rank has all rows of the batch, and its share of the cache.
-  const CacheShards* shards = nullptr;
+  RowPlacement placement;                      // of rows and KV caches over ranks
 
   int64_t segments() const { return static_cast<int64_t>(offsets.size()) - 1; }
   int64_t tokens() const { return offsets.back(); }

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/reason/think.h"
 
 namespace quern {
@@ -17,6 +17,11 @@ struct CurriculumEvalOptions {
   ThinkPlan plan;       // its seed is the first problem's; each problem has its own
   GenerateOptions generate;
   int64_t sessions = 64;  // of the engine: how many sequences are in work at once
+  template <class V>
+  void visit(V& v) {
+    v("count", count, "number of problems per level");
+    EngineOptions::visit_max_sequences(v, sessions);
+  }
 };
 
 struct Score {

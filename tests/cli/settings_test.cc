@@ -8,7 +8,12 @@
 #include <set>
 #include <sstream>
 
+#include "apps/quern/models/context.h"
+#include "apps/quern/models/draft_flags.h"
+#include "apps/quern/recall/memory_flags.h"
 #include "apps/quern/run/serve_options.h"
+#include "apps/quern/train/problem_flags.h"
+#include "apps/quern/train/shard_flags.h"
 #include "quern/base/mmap.h"
 #include "quern/base/settings.h"
 #include "quern/corpus/stages/recipe.h"
@@ -86,6 +91,8 @@ TEST(Settings, EveryFieldSaysWhatItIs) {
   for (const auto& [name, list] : file_settings()) expect_help(list, std::string(name) + ".");
   expect_help(list_settings(GenerateOptions()), "GenerateOptions.");
   expect_help(list_settings(ServeOptions()), "ServeOptions.");
+  expect_help(list_settings(WeightFlags()), "WeightFlags.");
+  expect_help(list_settings(DraftFlags()), "DraftFlags.");
   expect_help(list_settings(Recipe()), "Recipe.");
   expect_help(list_settings(corpus::CorpusRecipe()), "CorpusRecipe.");
 }
@@ -126,6 +133,17 @@ void expect_flags(const std::string& verb, const std::vector<SettingInfo>& list)
 TEST(Settings, HelpIsWhatTheDeclarationSays) {
   expect_flags("run", list_settings(GenerateOptions()));
   expect_flags("serve", list_settings(ServeOptions()));
+  for (const char* verb : {"run", "serve"}) {
+    expect_flags(verb, list_settings(WeightFlags()));
+    expect_flags(verb, list_settings(DraftFlags()));
+  }
+  expect_flags("eval", list_settings(ProblemFlags()));
+  expect_flags("data build", list_settings(ShardFlags()));
+  expect_flags("corpus tokenize", list_settings(ShardFlags()));
+  for (const char* verb : {"memory ask", "memory plan", "memory export", "memory forget"})
+    expect_flags(verb, list_settings(MemoryFlags()));
+  expect_flags("memory ask", list_settings(QuestionFlags()));
+  expect_flags("memory add", list_settings(NewConversation()));
   for (const char* verb : {"corpus dedup", "corpus mix", "corpus repeats"})
     expect_flags(verb, list_settings(corpus::ReadSettings()));
   expect_flags("corpus dedup", list_settings(corpus::DedupSettings()));
@@ -180,6 +198,8 @@ TEST(Settings, StandInTheDocuments) {
   expect_table("corpus/README.md", "SourceSettings, ReadSettings, WriteSettings",
                flag_table(common, FlagTable::flags_and_keys));
   expect_table("corpus/README.md", "CorpusRecipe", key_table(list_settings(corpus::CorpusRecipe())));
+  expect_table("settings.md", "WeightFlags", flag_table(list_settings(WeightFlags())));
+  expect_table("settings.md", "DraftFlags", flag_table(list_settings(DraftFlags())));
   for (const auto& [name, list] : file_settings()) expect_table("settings.md", name, key_table(list));
 }
 

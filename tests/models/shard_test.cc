@@ -75,7 +75,7 @@ TEST_P(ShardsOn, EveryRowIsOnOneRank) {
       const int64_t n = at == 0 ? kPrompt : 1;
       Tape tape(Tape::inference);
       Batch batch = Batch::resume({&state}, {n});
-      batch.shards = &shards;
+      batch.placement = shards;
       m.hidden(tape, std::span(all).subspan(static_cast<size_t>(at), static_cast<size_t>(n)), batch);
       at += n;
       for (size_t site = 0; site < state.sites().size(); ++site)

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/infer/scoring/perplexity.h"
 #include "quern/models/quantize.h"
 #include "quern/reason/sampled_solutions.h"

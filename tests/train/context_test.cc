@@ -7,11 +7,13 @@
 #include <map>
 #include <mutex>
 
+#include "quern/base/test_message.h"
 #include "quern/comm/in_process.h"
 #include "quern/mixers/attention/attention_mixer.h"
 #include "quern/mixers/cca/cca_mixer.h"
 #include "quern/mixers/mamba2/mamba2_mixer.h"
 #include "quern/mixers/ranks/context_parallel.h"
+#include "quern/nn/builtin_registry.h"
 #include "quern/nn/check_module.h"
 
 namespace quern {
@@ -120,6 +122,30 @@ TEST(ContextParallel, Mamba2) {
             return std::make_unique<Mamba2Mixer>(c);
           },
           6, documents, 1e-11);
+}
+
+TEST(ContextParallel, OtherMixersRejectItByName) {
+  const std::map<std::string, std::string> fields = {
+      {"gated_delta", R"({"width": 6, "n_head": 2, "head_dim": 4})"},
+      {"linear_attention", R"({"width": 6, "n_head": 2, "head_dim": 4})"},
+      {"mamba1", R"({"width": 6, "inner": 8, "n_head": 1, "n_state": 4, "dt_rank": 2})"},
+      {"ovq", R"({"width": 6, "n_head": 2, "head_dim": 4})"},
+      {"vq_attention", R"({"width": 6, "n_head": 2, "head_dim": 4})"},
+  };
+  run_ranks(1, [&](Communicator& comm) {
+    const ContextParallel context(comm, {8});
+    for (const auto& [name, json] : fields) {
+      const auto mixer = builtin_registry().mixers.make(name, Json::parse(json));
+      randomized(*mixer, 5, 0.7);
+      const auto forward = [&](const Batch& batch) {
+        Tape tape(Tape::inference);
+        return mixer->forward(tape, tape.input(random_normal({8, 6}, 9)), batch, 0);
+      };
+      EXPECT_EQ(forward(Batch::single(8)).value.dim(0), 8) << name;
+      EXPECT_EQ(message_of([&] { forward(context.batch()); }),
+                name + ": context parallelism (parallel.context) is not supported by this mixer");
+    }
+  });
 }
 
 TEST(ContextParallel, ChunksAreZigZagAndHalosAreFetchedWhereADocumentGoesOn) {

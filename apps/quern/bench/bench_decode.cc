@@ -161,7 +161,8 @@ Crossing measured_crossing(const DecodeBenchOptions& o) {
 
 }  // namespace
 
-int bench_crossing(const DecodeBenchOptions& given, const std::vector<int64_t>& dictionaries, bool json) {
+int bench_crossing(const DecodeBenchOptions& given, const std::vector<int64_t>& dictionaries) {
+  const bool json = given.json;
   Json rows = Json::object();
   std::vector<double> of_read, of_whole;
   for (int64_t n : dictionaries) {
@@ -191,7 +192,8 @@ int bench_crossing(const DecodeBenchOptions& given, const std::vector<int64_t>& 
   return 0;
 }
 
-int bench_decode(const DecodeBenchOptions& o, bool json) {
+int bench_decode(const DecodeBenchOptions& o) {
+  const bool json = o.json;
   check(o);
   if (o.deepest < 1024 || o.deepest > 1 << 20)
     throw UsageError(fmt::format("quern bench mixers: --max-context {}: expected 1024 to {}", o.deepest, 1 << 20));

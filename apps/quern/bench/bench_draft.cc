@@ -42,7 +42,8 @@ class PrompterDraft final : public ModelWrapper {
 
 }  // namespace
 
-int bench_draft(const ModelBenchOptions& o, const std::string& draft, bool json) {
+int bench_draft(const ModelBenchOptions& o, const std::string& draft) {
+  const bool json = o.json;
   if (draft.empty()) throw UsageError("quern bench draft: --draft is missing: expected a model folder, q8 or q4");
   const DType kv = bench_kv(o);
   const std::unique_ptr<Model> model = bench_subject(o), small = bench_draft_model(o, draft);

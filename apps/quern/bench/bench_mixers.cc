@@ -73,7 +73,8 @@ double ratio(const std::vector<double>& base, const std::vector<double>& other) 
 
 }  // namespace
 
-int bench_mixers(const MixerBenchOptions& o, bool json) {
+int bench_mixers(const MixerBenchOptions& o) {
+  const bool json = o.json;
   DType dtype = parse_compute_dtype(o.dtype);
   if (o.width % (8 * kHead))
     throw UsageError(fmt::format("quern bench mixers: --width {}: expected a multiple of {}", o.width, 8 * kHead));

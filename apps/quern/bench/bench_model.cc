@@ -193,14 +193,15 @@ DType bench_kv(const ModelBenchOptions& o) {
   return bench_kvs(o)[0];
 }
 
-int bench_batch(ModelBenchOptions o, bool json) {
+int bench_batch(ModelBenchOptions o) {
   if (o.batches.empty()) o.batches = {"1", "4", "16"};
   if (o.depths.empty()) o.depths = {"512"};
   o.skip_prefill = true;
-  return bench_model(o, json);
+  return bench_model(o);
 }
 
-int bench_model(const ModelBenchOptions& o, bool json) {
+int bench_model(const ModelBenchOptions& o) {
+  const bool json = o.json;
   std::vector<int64_t> depths = whole_numbers(o.depths, "--depth", {512, 8192}),
                        batches = whole_numbers(o.batches, "--batch", {1});
   const std::vector<DType> kvs = bench_kvs(o);

@@ -18,21 +18,22 @@ struct ModelBenchOptions {
   std::vector<std::string> kv = {};
   int64_t prompt = 2048, reps = 15, chunk = 512;
   std::vector<std::string> depths = {}, batches = {};  // of decoding; empty = 512 and 8192, and 1
-  bool skip_prefill = false;
+  bool skip_prefill = false, json = false;
 };
-int bench_model(const ModelBenchOptions& options, bool json);
-int bench_batch(ModelBenchOptions options, bool json);        // total speed of 1, 4 and 16 sequences
-int bench_rows(const ModelBenchOptions& options, bool json);  // steps of several rows of one sequence, beside one
+int bench_model(const ModelBenchOptions& options);
+int bench_batch(ModelBenchOptions options);        // total speed of 1, 4 and 16 sequences
+int bench_rows(const ModelBenchOptions& options);  // steps of several rows of one sequence, beside one
 // A draft model, a folder or a scheme, beside no guesses, as if so many came true.
-int bench_draft(const ModelBenchOptions& options, const std::string& draft, bool json);
-int bench_think(ModelBenchOptions options, const std::string& plan, bool json);  // a plan beside plain batches
-int bench_prefix(const ModelBenchOptions& options, bool json);  // time to the first token, most of the prompt known
+int bench_draft(const ModelBenchOptions& options, const std::string& draft);
+int bench_think(ModelBenchOptions options, const std::string& plan);  // a plan beside plain batches
+int bench_prefix(const ModelBenchOptions& options);  // time to the first token, most of the prompt known
 
 struct TrainBenchOptions {
   std::string shape, dtype = "bf16";  // FAMILY-SIZE
   int64_t rows = 8, length = 512, reps = 7;
+  bool json = false;
 };
-int bench_train(const TrainBenchOptions& options, bool json);  // a training step: MFU and where its time goes
+int bench_train(const TrainBenchOptions& options);  // a training step: MFU and where its time goes
 
 std::unique_ptr<Model> bench_subject(const ModelBenchOptions& options);
 std::unique_ptr<Model> bench_draft_model(const ModelBenchOptions& options, const std::string& draft);

@@ -22,7 +22,8 @@ struct Case {
 
 }  // namespace
 
-int bench_prefix(const ModelBenchOptions& o, bool json) {
+int bench_prefix(const ModelBenchOptions& o) {
+  const bool json = o.json;
   const EngineOptions options{.kv = bench_kv(o), .chunk = o.chunk, .cache_bytes = int64_t{4} << 30};
   std::unique_ptr<Model> model = bench_subject(o);
   int64_t n = o.prompt, shared = n * 9 / 10;

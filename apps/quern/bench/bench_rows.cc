@@ -83,7 +83,8 @@ void bench_answers(Model& model, const ModelBenchOptions& o, bool json, Json& ou
 
 }  // namespace
 
-int bench_rows(const ModelBenchOptions& o, bool json) {
+int bench_rows(const ModelBenchOptions& o) {
+  const bool json = o.json;
   const std::vector<int64_t> depths = whole_numbers(o.depths, "--depth", {512, 8192}),
                              counts = whole_numbers(o.batches, "--batch", {2, 3, 5, 9}, kMaxDraftTokens + 1);
   const DType kv = bench_kv(o);

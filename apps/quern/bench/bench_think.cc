@@ -5,7 +5,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/models/context.h"
 #include "quern/base/stopwatch.h"
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/host/bench.h"
 #include "quern/reason/think.h"
 
@@ -32,7 +32,8 @@ void plain_batches(Engine& engine, const ThinkResult& t, const ThinkPlan& plan, 
 
 }  // namespace
 
-int bench_think(ModelBenchOptions o, const std::string& method, bool json) {
+int bench_think(ModelBenchOptions o, const std::string& method) {
+  const bool json = o.json;
   if (o.dir.empty()) throw UsageError("quern bench test-time: DIR is missing: expected the folder of a chat model");
   GenerateOptions options;
   options.max_tokens = 192;

@@ -15,7 +15,8 @@
 
 namespace quern {
 
-int bench_train(const TrainBenchOptions& o, bool json) {
+int bench_train(const TrainBenchOptions& o) {
+  const bool json = o.json;
   size_t dash = o.shape.find('-');
   if (dash == std::string::npos) fail("--shape '{}': expected FAMILY-SIZE, for example zaya-60m", o.shape);
   if (o.dtype != "bf16" && o.dtype != "f32") fail("--dtype '{}': expected bf16 or f32", o.dtype);

@@ -8,8 +8,8 @@ namespace quern {
 
 struct TreeBenchOptions {
   int64_t ranks = 8, tokens = 16384, heads = 16, kv_heads = 16, head_dim = 128, reps = 9;
-  bool network = false;
+  bool network = false, json = false;
 };
-int bench_tree(const TreeBenchOptions& options, bool json);  // under mpirun: ranks are its processes
+int bench_tree(const TreeBenchOptions& options);  // under mpirun: ranks are its processes
 
 }  // namespace quern

@@ -95,7 +95,7 @@ struct BenchFlags {
 // Adds them to the command line.
 void declare(Args& a, BenchFlags& f) {
   a.positional("BENCHMARK", f.what)
-      .positional("DIR", f.model.dir, false)
+      .optional_positional("DIR", f.model.dir)
       .flag("--only NAME", f.options.only, "kernels: run only MODULE or MODULE/ROW, given by parts of their names")
       .flag("--reps N", f.reps, "repetitions; results are medians")
       .flag("--tokens N", f.mixers.tokens, "mixers: sequence length in tokens")
@@ -141,7 +141,7 @@ void declare(Args& a, BenchFlags& f) {
       .flag("--kv-heads N", f.tree.kv_heads, "tree-attention: number of key-value heads")
       .flag("--head-dim N", f.tree.head_dim, "tree-attention: head dimension")
       .flag("--network", f.tree.network, "tree-attention: model networks of up to 1024 ranks instead of measuring")
-      .flag("--json", f.json, "print one JSON object")
+      .json(f.json)
       .note(
           "BENCHMARK is one of\n"
           "  host            memory bandwidth, compute peaks and thread wake-up latency of this machine\n"
@@ -162,15 +162,15 @@ int bench_mixer_layers(BenchFlags& f) {
   f.decode.rows = dictionaries.front();
   if (f.crossing) {
     f.decode.reps = f.reps;
-    return bench_crossing(f.decode, dictionaries, f.json);
+    return bench_crossing(f.decode, dictionaries);
   }
   if (f.decoding) {
     if (dictionaries.size() > 1) throw UsageError("quern bench mixers: --decode takes one --dictionary");
     f.decode.reps = std::min<int64_t>(f.reps, 5);
-    return bench_decode(f.decode, f.json);
+    return bench_decode(f.decode);
   }
   f.mixers.reps = f.reps;
-  return bench_mixers(f.mixers, f.json);
+  return bench_mixers(f.mixers);
 }
 
 int bench_of_model(BenchFlags& f) {
@@ -178,12 +178,12 @@ int bench_of_model(BenchFlags& f) {
   f.model.prompt = f.prompt.value_or(f.what == "prefix" ? 4096 : 2048);
   if (f.model.prompt < 10 || f.model.chunk < 1)
     throw UsageError("quern bench: expected --prompt of at least 10 and --chunk of at least 1");
-  if (f.what == "model") return bench_model(f.model, f.json);
-  if (f.what == "batch") return bench_batch(f.model, f.json);
-  if (f.what == "speculative") return bench_rows(f.model, f.json);
-  if (f.what == "draft") return bench_draft(f.model, f.draft, f.json);
-  if (f.what == "test-time") return bench_think(f.model, f.plan, f.json);
-  if (f.what == "prefix") return bench_prefix(f.model, f.json);
+  if (f.what == "model") return bench_model(f.model);
+  if (f.what == "batch") return bench_batch(f.model);
+  if (f.what == "speculative") return bench_rows(f.model);
+  if (f.what == "draft") return bench_draft(f.model, f.draft);
+  if (f.what == "test-time") return bench_think(f.model, f.plan);
+  if (f.what == "prefix") return bench_prefix(f.model);
   throw UsageError(fmt::format(
       "quern bench: unknown benchmark '{}', expected host, kernels, mixers, model, batch, speculative, prefix, "
       "test-time, draft, train or tree-attention",
@@ -198,6 +198,7 @@ int cmd_bench(Words args) {
   declare(a, f);
   if (!a.parse(args)) return 0;
   if (f.reps < 1) throw UsageError(fmt::format("quern bench: --reps {}: expected 1 or more", f.reps));
+  f.mixers.json = f.decode.json = f.model.json = f.train.json = f.tree.json = f.json;
   for (const auto& [old, name] : kOldNames)
     if (f.what == old) f.what = name;
   if (!f.model.dir.empty()) f.model.dir = model_folder(f.model.dir);
@@ -209,11 +210,11 @@ int cmd_bench(Words args) {
   if (f.what == "mixers") return bench_mixer_layers(f);
   if (f.what == "train") {
     f.train.shape = f.model.shape, f.train.dtype = f.mixers.dtype, f.train.reps = std::min<int64_t>(f.reps, 9);
-    return bench_train(f.train, f.json);
+    return bench_train(f.train);
   }
   if (f.what == "tree-attention") {
     f.tree.reps = f.reps;
-    return bench_tree(f.tree, f.json);
+    return bench_tree(f.tree);
   }
   return bench_of_model(f);
 }

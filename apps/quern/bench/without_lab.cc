@@ -23,6 +23,6 @@ int absent(const char* verb, Words args) {
 
 int cmd_learn(Words args) { return absent("research", args); }
 int cmd_study(Words args) { return absent("study", args); }
-int bench_tree(const TreeBenchOptions&, bool) { no_lab("bench tree-attention"); }
+int bench_tree(const TreeBenchOptions&) { no_lab("bench tree-attention"); }
 
 }  // namespace quern

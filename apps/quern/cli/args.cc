@@ -39,8 +39,12 @@ T number(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-Args& Args::positional(std::string name, std::string& value, bool required) {
-  positional_.push_back({std::move(name), &value, required});
+Args& Args::positional(std::string name, std::string& value) {
+  positional_.push_back({.name = std::move(name), .value = &value, .required = true});
+  return *this;
+}
+Args& Args::optional_positional(std::string name, std::string& value) {
+  positional_.push_back({.name = std::move(name), .value = &value, .required = false});
   return *this;
 }
 Args& Args::rest(std::string name, std::vector<std::string>& values) {
@@ -48,11 +52,12 @@ Args& Args::rest(std::string name, std::vector<std::string>& values) {
   rest_ = &values;
   return *this;
 }
-Args::Flag& Args::add(std::string names, std::string help, std::string kind, bool repeatable) {
+Args::Flag& Args::add(std::string names, std::string help, std::string kind) {
   if (const size_t space = names.find(' '); space != names.npos) kind = names.substr(space + 1), names.resize(space);
-  flags_.push_back({split(names), std::move(help), std::move(kind), "", repeatable, {}});
+  flags_.push_back({.names = split(names), .help = std::move(help), .kind = std::move(kind), .shown_default = {}});
   return flags_.back();
 }
+Args& Args::json(bool& value, const std::string& what) { return flag("--json", value, "print " + what); }
 Args& Args::alias(std::string names) {
   flags_.back().aliases = split(names);
   return *this;
@@ -80,7 +85,9 @@ Args& Args::flag(std::string names, double& value, std::string help) {
   return *this;
 }
 Args& Args::flag(std::string names, std::vector<std::string>& values, std::string help) {
-  add(std::move(names), std::move(help), "TEXT", true).set = [&values](const std::string& s) { values.push_back(s); };
+  Flag& f = add(std::move(names), std::move(help), "TEXT");
+  f.repeatable = true;
+  f.set = [&values](const std::string& s) { values.push_back(s); };
   return *this;
 }
 std::vector<SettingInfo> Args::chosen(std::vector<SettingInfo> all, const std::vector<SettingChoice>& only) {
@@ -98,7 +105,8 @@ std::vector<SettingInfo> Args::chosen(std::vector<SettingInfo> all, const std::v
   return some;
 }
 void Args::setting(const SettingInfo& s, std::function<void(const std::string&)> set) {
-  Flag& f = add(s.flag_names(), s.help, s.value_name(), s.list());
+  Flag& f = add(s.flag_names(), s.help, s.value_name());
+  f.repeatable = s.list();
   const bool is_switch = s.type == SettingType::toggle;
   if (!is_switch) f.shown_default = s.shown_default();
   if (s.setting.old_flags) f.aliases = split(s.setting.old_flags);

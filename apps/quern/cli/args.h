@@ -5,7 +5,7 @@
 //   a.positional("DIR", dir)
 //       .flag("-n,--max-tokens N", n, "maximum number of tokens to generate")   // [256], the default, is added
 //       .alias("--tokens")                                                      // an old name: taken, never shown
-//       .flag("--json", json, "print one JSON object")
+//       .json(json)                                                             // --json: print one JSON object
 //       .settings(options);                                                     // all flags of a config struct
 //   if (!a.parse(args)) return 0;   // --help was printed; a mistake throws UsageError (exit code 2)
 //
@@ -39,7 +39,8 @@ struct SettingChoice {
 class Args {
  public:
   Args(std::string verb, std::string summary) : verb_(std::move(verb)), summary_(std::move(summary)) {}
-  Args& positional(std::string name, std::string& value, bool required = true);
+  Args& positional(std::string name, std::string& value);
+  Args& optional_positional(std::string name, std::string& value);
   Args& rest(std::string name, std::vector<std::string>& values);  // all further words
   Args& flag(std::string names, bool& value, std::string help);
   Args& flag(std::string names, std::string& value, std::string help);
@@ -79,6 +80,8 @@ class Args {
   void check(const C& options) const {
     for (const SettingInfo& s : list_settings(options)) check(s);
   }
+  static constexpr const char *kCounts = "the counts as one JSON object", *kManifest = "the manifest as JSON";
+  Args& json(bool& value, const std::string& what = "one JSON object");  // --json; the help is "print " and `what`
   Args& alias(std::string names);  // further names of the flag declared last, in no help and no completion
   Args& note(std::string text);    // printed at the end of the help
   bool parse(std::span<const std::string> args);
@@ -89,8 +92,8 @@ class Args {
   struct Flag {
     std::vector<std::string> names;
     std::string help, kind, shown_default;  // kind: the value's name, empty for a switch
-    bool repeatable;
-    std::function<void(const std::string&)> set;
+    bool repeatable = false;
+    std::function<void(const std::string&)> set = {};
     std::vector<std::string> aliases = {};
     std::string given = {};  // the name it was given by
   };
@@ -99,7 +102,7 @@ class Args {
     std::string* value;
     bool required;
   };
-  Flag& add(std::string names, std::string help, std::string kind, bool repeatable = false);
+  Flag& add(std::string names, std::string help, std::string kind);
   static std::vector<SettingInfo> chosen(std::vector<SettingInfo> all, const std::vector<SettingChoice>& only);
   void setting(const SettingInfo& s, std::function<void(const std::string&)> set);
   void check(const SettingInfo& s) const;

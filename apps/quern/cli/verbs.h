@@ -14,6 +14,7 @@ int cmd_detokenize(Words args);
 int cmd_tokenizer(Words args);
 int cmd_data(Words args);
 int cmd_corpus(Words args);
+int cmd_gym(Words args);
 int cmd_quantize(Words args);
 int cmd_ppl(Words args);
 int cmd_eval(Words args);

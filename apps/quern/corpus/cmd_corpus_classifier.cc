@@ -44,7 +44,7 @@ int corpus_train_classifier(Words args) {
       .flag("--out FILE", out, "output file: the classifier for --filter classifier:FILE:MIN")
       .flag("--passes N", passes, "number of passes over the texts")
       .flag("--seed N", seed, "random seed of the order of the texts")
-      .flag("--json", json, "print the results as one JSON object")
+      .json(json, "the results as one JSON object")
       .note("Every tenth text of each class is held out of training to measure accuracy and AUC.");
   if (!a.parse(args)) return 0;
   if (good.empty() || bad.empty())

@@ -15,8 +15,9 @@ int corpus_decontaminate(Words args) {
   using namespace corpus;
   CorpusFlags flags;
   std::vector<std::string> against, fields;
-  int64_t n = 13, shortest = 8, minimum = 1;
-  bool rejects = false, reasons = false, json = false;
+  int64_t n = NgramOptions().n, shortest = NgramOptions().shortest, minimum = NgramOptions().minimum;
+  RejectFlags removed;
+  bool json = false;
   Args a("corpus decontaminate", "remove documents that share n-grams with benchmarks");
   flags.declare(a);
   flags.declare_checkpoints(a);
@@ -30,9 +31,8 @@ int corpus_decontaminate(Words args) {
       .alias("--shortest")
       .flag("--min-matches N", minimum, "minimum number of shared n-grams that removes a document")
       .alias("--least")
-      .flag("--rejects", rejects, "write removed documents to reject-*.jsonl.zst")
-      .flag("--reasons", reasons, "write reasons.jsonl, one line per removed document")
-      .flag("--json", json, "print the counts as one JSON object");
+      .settings(removed)
+      .json(json, Args::kCounts);
   if (!a.parse(args)) return 0;
   flags.check("corpus decontaminate");
   if (against.empty())
@@ -64,8 +64,8 @@ int corpus_decontaminate(Words args) {
                       .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", n, shortest, minimum,
                                                                    fmt::join(fields, "\n"))),
                       .scan = flags.scan(),
-                      .rejects = rejects,
-                      .reasons = reasons,
+                      .rejects = removed.rejects,
+                      .reasons = removed.reasons,
                       .to = flags.output()};
   Json j;
   FilterReport r;

@@ -148,7 +148,7 @@ int corpus_exact(Words args) {
   flags.declare(a);
   a.settings(flags.recipe.dedup, {{"scope", "all"}})
       .settings(flags.source(), {{"score_field"}})
-      .flag("--json", json, "print the manifest as JSON");
+      .json(json, Args::kManifest);
   ranks.declare(a);
   if (!a.parse(args)) return 0;
   flags.check("corpus exact");
@@ -166,7 +166,7 @@ int corpus_dedup(Words args) {
   a.settings(flags.recipe.dedup).settings(flags.source(), {{"score_field"}});
   flags.declare_filter(a);
   index.declare(a);
-  a.flag("--json", json, "print the manifest as JSON")
+  a.json(json, Args::kManifest)
       .note(
           "Writes part-*.jsonl.zst, clusters.jsonl.zst, report.html and manifest.json. A killed run resumes when it "
           "is\n"
@@ -194,7 +194,7 @@ int corpus_build(Words args) {
             "and tokens.* where the recipe asks for them")
       .flag("--check", check, "print the resolved configuration and exit");
   index.declare(a);
-  a.flag("--json", json, "print the manifest as JSON");
+  a.json(json, Args::kManifest);
   ranks.declare(a);
   if (!a.parse(args)) return 0;
   const CorpusRecipe recipe = CorpusRecipe::load(file);

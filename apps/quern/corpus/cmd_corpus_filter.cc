@@ -14,14 +14,13 @@ int corpus_filter(Words args) {
   CorpusFlags flags;
   std::string &filter = flags.source().filter, &lists = flags.recipe.lists;
   filter = "zyda";
-  bool rejects = false, reasons = false, json = false;
+  RejectFlags removed;
+  bool json = false;
   Args a("corpus filter", "remove documents by quality rules (C4, Gopher, FineWeb, Zyda)");
   flags.declare(a);
   flags.declare_checkpoints(a);
   flags.declare_filter(a);
-  a.flag("--rejects", rejects, "write removed documents to reject-*.jsonl.zst")
-      .flag("--reasons", reasons, "write reasons.jsonl: every rule that each removed document fails")
-      .flag("--json", json, "print the counts as one JSON object");
+  a.settings(removed).json(json, Args::kCounts);
   if (!a.parse(args)) return 0;
   flags.check("corpus filter");
   if (filter == "none") throw UsageError("quern corpus filter: --filter none removes nothing: name a filter");
@@ -33,8 +32,8 @@ int corpus_filter(Words args) {
   const corpus::FilterRun run{.make = make,
                               .what = fmt::format("{} {}", filter, lists),
                               .scan = flags.scan(),
-                              .rejects = rejects,
-                              .reasons = reasons,
+                              .rejects = removed.rejects,
+                              .reasons = removed.reasons,
                               .to = flags.output()};
   Json j;
   corpus::FilterReport r;

@@ -14,8 +14,9 @@ int corpus_repeats(Words args) {
   using namespace corpus;
   CorpusFlags flags;
   std::string unit = "paragraph";
-  int64_t shortest = 5, n = 13, window = 50, memory_mb = 256;
   RepeatConfig c;
+  int64_t shortest = c.shortest, n = c.n, window = SpanConfig().window;
+  int64_t memory_mb = static_cast<int64_t>(c.memory >> 20);
   bool json = false;
   Args a("corpus repeats", "remove lines, paragraphs, substrings or documents seen earlier");
   flags.declare(a);
@@ -29,7 +30,7 @@ int corpus_repeats(Words args) {
       .flag("--share X", c.share, "ngram: fraction of n-grams seen earlier at which a document is removed")
       .flag("--memory-mib MIB", memory_mb, "memory of the Bloom filter (span: for sorting), in MiB")
       .alias("--memory-mb")
-      .flag("--json", json, "print the manifest as JSON")
+      .json(json, Args::kManifest)
       .note(
           "The first occurrence in the order of the inputs is kept. Two bytes of memory per line, paragraph or "
           "n-gram\n"

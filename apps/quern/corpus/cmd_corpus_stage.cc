@@ -40,7 +40,7 @@ int corpus_stage(Words args) {
   std::vector<std::string> set;
   bool list = false;
   Args a("corpus stage", "run a corpus stage that was added to this build");
-  a.positional("NAME", name, false);
+  a.optional_positional("NAME", name);
   flags.declare(a);
   flags.declare_checkpoints(a);
   a.flag("--set KEY=VALUE", set, "change a setting of the stage; repeatable")

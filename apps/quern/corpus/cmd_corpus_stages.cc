@@ -5,6 +5,7 @@
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
+#include "apps/quern/train/shard_flags.h"
 #include "quern/base/mmap.h"
 #include "quern/corpus/io/hashing.h"
 #include "quern/corpus/stages/convert.h"
@@ -41,8 +42,7 @@ int corpus_stats_verb(Words args) {
   bool json = false;
   Args a("corpus stats", "count documents, bytes, words and tokens");
   flags.declare_reading(a);
-  a.flag("--tokenizer DIR", tokenizer, "folder with tokenizer.json: count tokens too")
-      .flag("--json", json, "print one JSON object");
+  a.flag("--tokenizer DIR", tokenizer, "folder with tokenizer.json: count tokens too").json(json);
   if (!a.parse(args)) return 0;
   flags.check_reading("corpus stats");
   const Inputs in = flags.inputs();
@@ -73,41 +73,39 @@ int corpus_tokenize(Words args) {
   CorpusFlags flags;
   TokenizeSettings settings;
   const std::string& tokenizer = settings.tokenizer;
-  bool no_end = false, json = false;
+  ShardFlags shards;
+  bool json = false;
   Args a("corpus tokenize", "write token shards for training");
   flags.declare_reading(a);
   flags.declare_checkpoints(a);
-  a.settings(settings)
-      .flag("--out PREFIX", flags.out, "output files: PREFIX.bin, PREFIX.idx and PREFIX.json")
-      .flag("--no-end-token", no_end, "add no end token after documents")
-      .flag("--json", json, "print the counts as one JSON object");
+  a.settings(settings).settings(shards).json(json, Args::kCounts);
   if (!a.parse(args)) return 0;
   flags.check_reading("corpus tokenize");
-  if (flags.out.empty()) throw UsageError("quern corpus tokenize: --out is missing: expected a PREFIX");
+  if (shards.out.empty()) throw UsageError("quern corpus tokenize: --out is missing: expected a PREFIX");
   if (tokenizer.empty())
     throw UsageError("quern corpus tokenize: --tokenizer is missing: expected a folder with tokenizer.json");
   const Inputs in = flags.inputs();
   const Tokenizer t = Tokenizer::load(tokenizer);
   const TokenRun run{
       .scan = flags.scan(),
-      .end_token = !no_end,
+      .end_token = shards.end_token,
       .tokenizer = fmt::format("{:016x}", file_hash(std::filesystem::path(tokenizer) / "tokenizer.json")),
-      .prefix = flags.out,
+      .prefix = shards.out,
       .checkpoint_bytes = flags.output().checkpoint_bytes};
   Json j;
   const TokenShardReport r = with_progress("tokenize", [&](auto&& report_progress) {
     return write_token_shards(in, t, run, report_progress, [&](const TokenShardReport& report) {
       j = report.json();
       j.set("tokenizer", tokenizer), j.set("inputs", in.json());
-      write_file(flags.out + ".json", j.dump(2) + "\n");
+      write_file(shards.out + ".json", j.dump(2) + "\n");
     });
   });
-  report_resuming(flags.out, r.went_on);
+  report_resuming(shards.out, r.went_on);
   warn_about(r.scan.read, r.scan.damaged, in);
   if (json)
     fmt::print("{}\n", j.dump());
   else
-    fmt::print("{}: {} documents, {} tokens\n", flags.out, r.documents, r.tokens);
+    fmt::print("{}: {} documents, {} tokens\n", shards.out, r.documents, r.tokens);
   return 0;
 }
 
@@ -123,7 +121,7 @@ int corpus_mix(Words args) {
   a.flag("--share SOURCE=X", shares,
          "proportion of a source, relative to the others; give one per source; repeatable")
       .settings(settings, {{"megabytes"}, {"max_epochs"}, {"seed"}})
-      .flag("--json", json, "print the manifest as JSON")
+      .json(json, Args::kManifest)
       .note("Name the sources as SOURCE=PATH. The result depends only on the ids of the documents and the seed.");
   if (!a.parse(args)) return 0;
   flags.check("corpus mix");

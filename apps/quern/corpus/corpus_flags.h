@@ -9,6 +9,16 @@
 
 namespace quern {
 
+// What a stage that removes documents writes of them.
+struct RejectFlags {
+  bool rejects = false, reasons = false;
+  template <class V>
+  void visit(V& v) {
+    v("rejects", rejects, "write removed documents to reject-*.jsonl.zst");
+    v("reasons", reasons, "write reasons.jsonl: why each removed document was removed");
+  }
+};
+
 struct CorpusFlags {
   CorpusFlags() { recipe.source.resize(1); }
   CorpusFlags(const CorpusFlags&) = delete;  // flags point into it
@@ -17,7 +27,7 @@ struct CorpusFlags {
   corpus::CorpusRecipe recipe;  // with one source, which stands for all inputs
   std::vector<std::string> words;
   std::string out;
-  int64_t checkpoint_mib = 32;
+  int64_t checkpoint_mib = static_cast<int64_t>(corpus::StageOutput().checkpoint_bytes >> 20);
 
   corpus::SourceSettings& source() { return recipe.source[0]; }
   const corpus::SourceSettings& source() const { return recipe.source[0]; }

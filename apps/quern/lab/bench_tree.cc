@@ -202,7 +202,8 @@ void print_model(const Json& rows) {
 
 }  // namespace
 
-int bench_tree(const TreeBenchOptions& o, bool json) {
+int bench_tree(const TreeBenchOptions& o) {
+  const bool json = o.json;
   if (o.network) {
     const Json rows = modeled();
     json ? fmt::print("{}\n", rows.dump(2)) : print_model(rows);

@@ -12,7 +12,7 @@ int cmd_study(Words args) {
   Args a("study", "ablation: train variants of a recipe on the same tokens and compare them");
   a.positional("STUDY", file)
       .flag("--work DIR", work, "folder of data and runs; finished runs in it are reused [runs/study-NAME]")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note("STUDY is a TOML file: a base recipe and its variants.");
   if (!a.parse(args)) return 0;
   const Study study = read_study(file);

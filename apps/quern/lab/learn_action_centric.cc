@@ -47,13 +47,14 @@ std::vector<float> rows_of(std::span<const float> x, int64_t wide, const std::ve
 
 int curve(Words args) {
   ImageFlags f;
+  LossFlags compared;
   std::string file;
   Args a("research action-centric curve",
          "rate and accuracy of codes trained for reconstruction, for a question (action), or without reconstruction");
-  f.declare(a, true);
-  a.flag("--report FILE", file, "write an HTML report with images, curves and codes to FILE");
+  a.settings(f).settings(compared).json(f.json).flag("--report FILE", file,
+                                                     "write an HTML report with images, curves and codes to FILE");
   if (!a.parse(args)) return 0;
-  const std::vector<CodeLoss> losses = f.chosen_losses();
+  const std::vector<CodeLoss> losses = compared.chosen();
   const std::vector<double> given = f.chosen_betas();
   const ImageSetting s = f.setting();
   const Images& test = s.data.test;
@@ -63,7 +64,7 @@ int curve(Words args) {
   CodeReport page{.data = f.data == "digits" ? "digits" : "Fashion-MNIST",
                   .pixels = test.pixels,
                   .classes = test.classes,
-                  .seeds = f.seeds,
+                  .seeds = f.count.seeds,
                   .train = s.data.train.size(),
                   .test = test.size(),
                   .query_accuracy = right,
@@ -71,7 +72,7 @@ int curve(Words args) {
                   .labels = {test.label.begin(), test.label.begin() + shown.points},
                   .codes = {}};
   Json out = Json::object();
-  out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.seeds);
+  out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.count.seeds);
   out.set("epochs", s.code.epochs);
   if (!f.json)
     fmt::print(
@@ -83,11 +84,11 @@ int curve(Words args) {
       const Stopwatch watch;
       ReportedCode code{.loss = loss, .beta = beta};
       CodeFigures& mean = code.figures;
-      for (int64_t seed = 1; seed <= f.seeds; ++seed) {
+      for (int64_t seed = 1; seed <= f.count.seeds; ++seed) {
         ImageCode<float> one = trained_code(s, s.data.train, loss, beta, {{&query}}, seed);
         const CodedImages coded = code_images(one, test, static_cast<uint64_t>(seed));
         const CodeFigures m = measure_code(coded, s.shape.latent, query, test);
-        const double n = static_cast<double>(f.seeds);
+        const double n = static_cast<double>(f.count.seeds);
         mean.bits += m.bits / n, mean.information += m.information / n, mean.accuracy += m.accuracy / n;
         mean.squared_error += m.squared_error / n, mean.active = std::max(mean.active, m.active);
         if (seed > 1) continue;
@@ -114,13 +115,14 @@ int curve(Words args) {
 // from.
 int invariance(Words args) {
   ImageFlags f;
+  LossFlags compared;
   int64_t shift = -1;
   Args a("research action-centric invariance",
          "how much codes reveal of shifts and brightness changes of their images");
-  f.declare(a, true);
-  a.flag("--shift N", shift, "maximum shift of the images, in pixels; -1 uses the default of the data set");
+  a.settings(f).settings(compared).json(f.json).flag(
+      "--shift N", shift, "maximum shift of the images, in pixels; -1 uses the default of the data set");
   if (!a.parse(args)) return 0;
-  const std::vector<CodeLoss> losses = f.chosen_losses();
+  const std::vector<CodeLoss> losses = compared.chosen();
   const std::vector<double> given = f.chosen_betas();
   ImageSetting s = f.setting();
   NuisanceRange range{.shift = shift < 0 ? s.max_shift : shift};
@@ -131,7 +133,8 @@ int invariance(Words args) {
   Query<float> query = train_query(train.images, s.query_shape, s.query);
   const double right = query_accuracy(query, test.images);
   Json out = Json::object();
-  out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.seeds), out.set("shift", range.shift);
+  out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.count.seeds),
+      out.set("shift", range.shift);
   if (!f.json)
     fmt::print(
         "the query network has accuracy {:.3f} on {} shifted and dimmed test images\n{:<15}{:>8}{:>8}{:>10}{:>8}{:>8}"
@@ -142,12 +145,12 @@ int invariance(Words args) {
     Json rows = Json::object();
     for (double beta : given.empty() ? s.betas[static_cast<size_t>(loss)] : given) {
       double bits = 0, accuracy = 0, told[3] = {}, label = 0;
-      for (int64_t seed = 1; seed <= f.seeds; ++seed) {
-        progress("{} at beta {:g}: seed {} of {}", code_loss_name(loss), beta, seed, f.seeds);
+      for (int64_t seed = 1; seed <= f.count.seeds; ++seed) {
+        progress("{} at beta {:g}: seed {} of {}", code_loss_name(loss), beta, seed, f.count.seeds);
         ImageCode<float> code = trained_code(s, train.images, loss, beta, {{&query}}, seed);
         const CodedImages fit = code_images(code, train.images, static_cast<uint64_t>(seed) + 50),
                           seen = code_images(code, test.images, static_cast<uint64_t>(seed));
-        const double n = static_cast<double>(f.seeds);
+        const double n = static_cast<double>(f.count.seeds);
         bits += seen.bits / n;
         accuracy += measure_code(seen, s.shape.latent, query, test.images).accuracy / n;
         const std::pair<const std::vector<double>*, const std::vector<double>*> nuisances[] = {
@@ -176,7 +179,7 @@ int invariance(Words args) {
 int transfer(Words args) {
   ImageFlags f;
   Args a("research action-centric transfer", "how much a code trained for one question reveals about another");
-  f.declare(a, false);
+  a.settings(f).json(f.json);
   if (!a.parse(args)) return 0;
   const std::vector<double> given = f.chosen_betas();
   const ImageSetting s = f.setting();
@@ -185,7 +188,7 @@ int transfer(Words args) {
                label = train_query(s.data.train, s.query_shape, s.query);
   const double half_right = query_accuracy(half, halves.test), label_right = query_accuracy(label, s.data.test);
   Json out = Json::object();
-  out.set("data", f.data), out.set("half", s.half_name), out.set("seeds", f.seeds);
+  out.set("data", f.data), out.set("half", s.half_name), out.set("seeds", f.count.seeds);
   out.set("half_query_accuracy", half_right), out.set("label_query_accuracy", label_right);
   if (!f.json)
     fmt::print(
@@ -199,12 +202,12 @@ int transfer(Words args) {
     Json rows = Json::object();
     for (double beta : given.empty() ? s.betas[static_cast<size_t>(CodeLoss::action)] : given) {
       double bits = 0, on_half = 0, on_label = 0, half_probe = 0, label_probe = 0;
-      for (int64_t seed = 1; seed <= f.seeds; ++seed) {
-        progress("{} at beta {:g}: seed {} of {}", name, beta, seed, f.seeds);
+      for (int64_t seed = 1; seed <= f.count.seeds; ++seed) {
+        progress("{} at beta {:g}: seed {} of {}", name, beta, seed, f.count.seeds);
         ImageCode<float> code = trained_code(s, s.data.train, CodeLoss::action, beta, questions, seed);
         const CodedImages fit = code_images(code, s.data.train, static_cast<uint64_t>(seed) + 50),
                           seen = code_images(code, s.data.test, static_cast<uint64_t>(seed));
-        const double n = static_cast<double>(f.seeds);
+        const double n = static_cast<double>(f.count.seeds);
         const int64_t L = s.shape.latent;
         bits += seen.bits / n;
         on_half += answer_accuracy(half, seen.image, halves.test) / n;
@@ -232,7 +235,7 @@ int rate(Words args) {
   bool json = false;
   Args a("research action-centric rate",
          "minimum rates (Blahut-Arimoto) of four states, a binary question about them, and ten answers");
-  a.flag("--json", json, "print one JSON object");
+  a.json(json);
   if (!a.parse(args)) return 0;
   FiniteSource states{std::vector<double>(4, 0.25), {}}, question = states;
   for (int x = 0; x < 4; ++x) {

@@ -4,6 +4,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/menu.h"
 #include "apps/quern/cli/progress.h"
+#include "apps/quern/lab/study_flags.h"
 #include "lab/eprop/study.h"
 #include "quern/base/json.h"
 
@@ -18,23 +19,20 @@ struct StackFlags {
   bool diagonal = false, biases = false, json = false;
   SpikingUnits spiking;
 
-  void declare(Args& a) {
-    a.flag(
-         "--task NAME", task,
-         "motif (which way did most ramps go?), recall (which value was stored?) or evidence (which side had more?)")
-        .flag("--delay N", delays, "steps between the last cue and the answer; repeatable [set by the study]")
-        .flag("--units N", units, "units per layer")
-        .flag("--layers N", layers,
-              "number of layers, with leaks from 0.5 (lowest layer) to 0.05; one layer has 0.05")
-        .flag("--leak X", leaks, "leak of a layer, from the lowest up, instead of --layers; repeatable")
-        .flag("--diagonal", diagonal, "use diagonal recurrent matrices")
-        .flag("--biases", biases, "train biases")
-        .flag("--spiking", spiking.on, "use adaptive spiking units")
-        .flag("--adaptive X", spiking.adaptive, "spiking: fraction of units per layer that adapt")
-        .flag("--adapt-steps X", spiking.adapt_steps, "spiking: time constant of adaptation, in steps")
-        .flag("--readout-keep X", spiking.readout_keep, "spiking: decay factor of the readout trace per step")
-        .flag("--seed N", seed, "first random seed")
-        .flag("--json", json, "print one JSON object");
+  template <class V>
+  void visit(V& v) {
+    v("task", task,
+      "motif (which way did most ramps go?), recall (which value was stored?) or evidence (which side had more?)",
+      {.value = "NAME"});
+    v("delay", delays, "steps between the last cue and the answer; repeatable",
+      {.value = "N", .shown_default = "set by the study"});
+    v("units", units, "units per layer");
+    v("layers", layers, "number of layers, with leaks from 0.5 (lowest layer) to 0.05; one layer has 0.05");
+    v("leak", leaks, "leak of a layer, from the lowest up, instead of --layers; repeatable", {.value = "X"});
+    v("diagonal", diagonal, "use diagonal recurrent matrices");
+    v("biases", biases, "train biases");
+    spiking.visit(v);
+    v("seed", seed, "first random seed");
   }
   StackShape shape() const {
     StackShape s{.inputs = task_inputs(eprop_task(task)),
@@ -82,9 +80,10 @@ int cosine_study(Words args) {
   StackFlags f;
   CosineOptions o;
   Args a("research eprop cosine", "cosine similarity of each rule's gradient and the true one, at random weights");
-  f.declare(a);
-  a.flag("--batch N", o.batch, "episodes per gradient").flag("--seeds N", o.seeds, "number of seeds to average over");
+  SeedCount count{o.seeds};
+  a.settings(f).settings(o).settings(count).json(f.json);
   if (!a.parse(args)) return 0;
+  o.seeds = count.seeds;
   o.shape = f.shape(), o.task.task = eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
   Json j = Json::object();
   j.set("task", f.task), j.set("units", f.units), j.set("leak", numbers(o.shape.leak)), j.set("seeds", o.seeds);
@@ -110,17 +109,17 @@ int cosine_study(Words args) {
 int train_study(Words args) {
   StackFlags f;
   LearnOptions o;
-  int64_t seeds = 4;
+  SeedCount count{4};
   std::vector<std::string> names;
   Args a("research eprop train", "which rules learn a task, and how fast");
-  f.declare(a);
-  a.flag("--rule NAME", names,
-         "learning rule: bptt, full, ablate-temporal, ablate-spatial, no-carry or readout; repeatable [all]")
-      .flag("--batch N", o.batch, "episodes per step")
-      .flag("--steps N", o.steps, "number of Adam steps")
-      .flag("--rate X", o.rate, "learning rate")
-      .flag("--seeds N", seeds, "number of seeds to average over");
+  a.settings(f)
+      .flag("--rule NAME", names,
+            "learning rule: bptt, full, ablate-temporal, ablate-spatial, no-carry or readout; repeatable [all]")
+      .settings(o)
+      .settings(count)
+      .json(f.json);
   if (!a.parse(args)) return 0;
+  const int64_t seeds = count.seeds;
   o.shape = f.shape(), o.task.task = eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
   std::vector<CreditRule> rules;
   for (const std::string& name : names) rules.push_back(credit_rule(name));
@@ -163,13 +162,10 @@ int train_study(Words args) {
 
 int cost_study(Words args) {
   StackFlags f;
-  int64_t batch = 1, rtrl_units = 16;
+  CreditCostOptions o;
   f.units = 0;
   Args a("research eprop cost", "time and memory of deep e-prop in adjoint form, with traces, and of full RTRL");
-  f.declare(a);
-  a.flag("--batch N", batch, "episodes per gradient")
-      .flag("--rtrl-units N", rtrl_units, "maximum number of units for which full Jacobians (RTRL) are measured")
-      .note("--units 0, the default, measures 8, 16, 32 and 64 units.");
+  a.settings(f).settings(o).json(f.json).note("--units 0, the default, measures 8, 16, 32 and 64 units.");
   if (!a.parse(args)) return 0;
   EpropTaskOptions task{.task = eprop_task(f.task)};
   task.delay = f.all_delays({12}).front();
@@ -177,16 +173,16 @@ int cost_study(Words args) {
   for (int64_t units : f.units > 0 ? std::vector<int64_t>{f.units} : std::vector<int64_t>{8, 16, 32, 64}) {
     StackFlags one = f;
     one.units = units;
-    const CreditCost c = credit_cost(one.shape(), task, batch, units <= rtrl_units);
+    const CreditCost c = credit_cost(one.shape(), task, o);
     Json r = Json::object();
     r.set("units", units), r.set("trace_bytes", c.trace_bytes), r.set("stored_bytes", c.stored_bytes);
     r.set("adjoint_s", c.adjoint_s), r.set("trace_s", c.trace_s);
-    r.set("rtrl_s", units <= rtrl_units ? Json(c.rtrl_s) : Json());
+    r.set("rtrl_s", units <= o.rtrl_units ? Json(c.rtrl_s) : Json());
     r.set("trace_over_adjoint", c.trace_s / c.adjoint_s);
     if (!f.json)
       fmt::print("{:>4} units  traces {:>12} bytes, stored {:>9}  adjoint {:.3g} s, trace {:.3g} s{}\n", units,
                  c.trace_bytes, c.stored_bytes, c.adjoint_s, c.trace_s,
-                 units <= rtrl_units ? fmt::format(", rtrl {:.3g} s", c.rtrl_s) : "");
+                 units <= o.rtrl_units ? fmt::format(", rtrl {:.3g} s", c.rtrl_s) : "");
     rows.push(r);
   }
   Json j = Json::object();

@@ -69,30 +69,17 @@ double beta_of(const std::string& text) {
 
 }  // namespace
 
-void ImageFlags::declare(Args& a, bool with_losses) {
-  a.flag("--data NAME", data, "data set: digits (scikit-learn) or fashion (Fashion-MNIST)")
-      .flag("--file PATH", file,
-            "digits.csv or digits.csv.gz, or the folder of Fashion-MNIST [from the sources or Debian packages]");
-  if (with_losses)
-    a.flag("--loss NAME", losses, "loss of the codes: reconstruction, action or bottleneck; repeatable [all]");
-  a.flag("--beta X", betas, "weight of the rate in the loss, per nat; repeatable [set by the data set]")
-      .flag("--seeds N", seeds, "number of seeds to average over")
-      .flag("--epochs N", epochs, "passes over the images; 0 uses the default of the data set")
-      .flag("--dense-query", dense_query, "fashion: query network with dense layers only, no convolutions")
-      .flag("--json", json, "print one JSON object");
-}
-
 ImageSetting ImageFlags::setting() const {
   if (data != "digits" && data != "fashion")
     throw UsageError(fmt::format("--data '{}': expected digits or fashion", data));
-  if (seeds < 1 || epochs < 0) throw UsageError("expected --seeds of at least 1 and --epochs of at least 0");
+  if (count.seeds < 1 || epochs < 0) throw UsageError("expected --seeds of at least 1 and --epochs of at least 0");
   chosen_betas();
   ImageSetting s = data == "digits" ? digits(file) : fashion(file, dense_query);
   if (epochs > 0) s.code.epochs = epochs;
   return s;
 }
 
-std::vector<CodeLoss> ImageFlags::chosen_losses() const {
+std::vector<CodeLoss> LossFlags::chosen() const {
   std::vector<CodeLoss> all;
   for (const std::string& l : losses) all.push_back(parse_code_loss(l));
   if (all.empty()) all = {CodeLoss::reconstruction, CodeLoss::action, CodeLoss::bottleneck};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/lab/study_flags.h"
 #include "lab/action_centric/study.h"
 
 namespace quern {
@@ -19,16 +20,37 @@ struct ImageSetting {
   int64_t max_shift;  // pixels that invariance is tried with
 };
 
-// Flags every study of images has.
+// Of the studies that compare losses.
+struct LossFlags {
+  std::vector<std::string> losses;
+  template <class V>
+  void visit(V& v) {
+    v("loss", losses, "loss of the codes: reconstruction, action or bottleneck; repeatable",
+      {.value = "NAME", .shown_default = "all"});
+  }
+  std::vector<CodeLoss> chosen() const;
+};
+
+// Of every study of images.
 struct ImageFlags {
   std::string data = "digits", file;
-  std::vector<std::string> losses, betas;
-  int64_t seeds = 1, epochs = 0;
+  std::vector<std::string> betas;
+  SeedCount count = {};
+  int64_t epochs = 0;
   bool dense_query = false, json = false;
 
-  void declare(Args& a, bool with_losses);
-  ImageSetting setting() const;  // throws UsageError or Error
-  std::vector<CodeLoss> chosen_losses() const;
+  template <class V>
+  void visit(V& v) {
+    v("data", data, "data set: digits (scikit-learn) or fashion (Fashion-MNIST)", {.value = "NAME"});
+    v("file", file, "digits.csv or digits.csv.gz, or the folder of Fashion-MNIST",
+      {.value = "PATH", .shown_default = "from the sources or Debian packages"});
+    v("beta", betas, "weight of the rate in the loss, per nat; repeatable",
+      {.value = "X", .shown_default = "set by the data set"});
+    count.visit(v);
+    v("epochs", epochs, "passes over the images; 0 uses the default of the data set");
+    v("dense_query", dense_query, "fashion: query network with dense layers only, no convolutions");
+  }
+  ImageSetting setting() const;              // throws UsageError or Error
   std::vector<double> chosen_betas() const;  // empty unless given
 };
 

@@ -8,6 +8,7 @@
 #include "apps/quern/cli/menu.h"
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/cli/whole_numbers.h"
+#include "apps/quern/lab/study_flags.h"
 #include "apps/quern/models/context.h"
 #include "lab/ovq/association_study.h"
 #include "lab/ovq/regression.h"
@@ -20,40 +21,48 @@ namespace {
 
 // What the studies of learned memories have in common.
 struct StudyFlags {
-  std::vector<std::string> test_rows, train, test, fields;
-  int64_t seed = 0;
-  bool no_bias = false, drawn = false, json = false;
+  MemoryOfStudy memory;
+  Lessons lessons;
+  int64_t blocks, sequences, seed = 0;
+  std::vector<std::string> test_rows = {}, train = {}, test = {}, fields = {};
+  bool json = false;
 
-  void declare(Args& a, MemoryOfStudy& m, Lessons& l, int64_t& blocks, int64_t& sequences) {
-    a.flag("--memory NAME", m.kind, "memory under test: softmax, ovq, vq, delta, gated-delta or linear")
-        .flag("--dictionary N", m.rows, "ovq: rows of the dictionary; vq: codes of the codebook")
-        .alias("--rows")
-        .flag("--test-dictionary N", test_rows, "ovq: also test with a dictionary of N rows; repeatable")
-        .alias("--test-rows")
-        .flag("--growth NAME", m.growth, "ovq: growth of the dictionary: plateau, greedy or linear")
-        .flag("--chunk N", m.chunk, "ovq, vq: tokens between two writes")
-        .flag("--no-count-bias", no_bias, "ovq: do not add the counts of rows to the attention logits")
-        .flag("--random-rows", drawn, "ovq: open new rows at randomly chosen tokens")
-        .flag("--set FIELD=JSON", fields, "change a field of the memory's mixer configuration; repeatable")
-        .flag("--blocks N", blocks, "number of blocks, each of windowed attention and the memory")
-        .flag("--train N", train, "number of items to train with, the easiest first; repeatable [set by the study]")
-        .flag("--test N", test, "number of items to test with; repeatable [set by the study]")
-        .flag("--steps N", l.steps, "number of AdamW steps")
-        .flag("--rate X", l.rate, "learning rate")
-        .flag("--sequences N", sequences, "number of test sequences per setting")
-        .flag("--seed N", seed, "random seed of the weights and the training sequences")
-        .flag("--json", json, "print one JSON object");
+  template <class Options>
+  explicit StudyFlags(const Options& o)
+      : memory(o.memory), lessons(o.lessons), blocks(o.blocks), sequences(o.test_sequences) {}
+  template <class V>
+  void visit(V& v) {
+    memory.visit(v);
+    v("test_dictionary", test_rows, "ovq: also test with a dictionary of N rows; repeatable",
+      {.value = "N", .old_flags = "--test-rows"});
+    v("set", fields, "change a field of the memory's mixer configuration; repeatable", {.value = "FIELD=JSON"});
+    v("blocks", blocks, "number of blocks, each of windowed attention and the memory");
+    v("train", train, "number of items to train with, the easiest first; repeatable",
+      {.value = "N", .shown_default = "set by the study"});
+    v("test", test, "number of items to test with; repeatable", {.value = "N", .shown_default = "set by the study"});
+    lessons.visit(v);
+    v("sequences", sequences, "number of test sequences per setting");
+    v("seed", seed, "random seed of the weights and the training sequences");
   }
-  void apply(MemoryOfStudy& m, const Lessons& l, int64_t blocks, int64_t sequences) const {
-    if (l.steps < 0) throw UsageError(fmt::format("--steps {}: expected 0 or more", l.steps));
+  // Reads the command line into itself and `o`; false after --help.
+  template <class Options>
+  bool parse(Args& a, Words args, Options& o, int64_t max_items) {
+    a.settings(*this).json(json);
+    if (!a.parse(args)) return false;
+    if (lessons.steps < 0) throw UsageError(fmt::format("--steps {}: expected 0 or more", lessons.steps));
     if (sequences < 1) throw UsageError(fmt::format("--sequences {}: expected at least 1", sequences));
     if (blocks < 1) throw UsageError(fmt::format("--blocks {}: expected at least 1", blocks));
-    m.count_bias = !no_bias, m.spread = !drawn;
     for (const std::string& f : fields) {
       const size_t at = f.find('=');
       if (at == std::string::npos || at == 0) throw UsageError(fmt::format("--set '{}': expected FIELD=JSON", f));
-      m.fields[f.substr(0, at)] = Json::parse(f.substr(at + 1), fmt::format("--set {}", f.substr(0, at)));
+      memory.fields[f.substr(0, at)] = Json::parse(f.substr(at + 1), fmt::format("--set {}", f.substr(0, at)));
     }
+    o.memory = memory, o.lessons = lessons, o.blocks = blocks, o.test_sequences = sequences;
+    o.test_rows = whole_numbers(test_rows, "--test-dictionary", {}, 1 << 20);
+    o.train = whole_numbers(train, "--train", o.train, max_items);
+    o.test = whole_numbers(test, "--test", o.test, max_items);
+    o.seed = static_cast<uint64_t>(seed);
+    return true;
   }
 };
 
@@ -82,15 +91,9 @@ int run_study(Association task, Words args) {
   const std::string name(name_of(task));
   if (task == Association::copy) o.train = {8, 16, 32, 64}, o.test = {16, 32, 64, 128, 256}, o.lessons.steps = 1200;
   if (task == Association::order || task == Association::order_said) o.lessons.steps = 3000;
-  StudyFlags f;
+  StudyFlags f(o);
   Args a("research ovq " + name, "train a small model to recall few items, test it with many");
-  f.declare(a, o.memory, o.lessons, o.blocks, o.test_sequences);
-  if (!a.parse(args)) return 0;
-  f.apply(o.memory, o.lessons, o.blocks, o.test_sequences);
-  o.test_rows = whole_numbers(f.test_rows, "--test-dictionary", {}, 1 << 20);
-  o.train = whole_numbers(f.train, "--train", o.train, kAssociationKeys);
-  o.test = whole_numbers(f.test, "--test", o.test, kAssociationKeys);
-  o.seed = static_cast<uint64_t>(f.seed);
+  if (!f.parse(a, args, o, kAssociationKeys)) return 0;
   Progress progress;
   const AssociationOutcome out = study_association(builtin_registry(), o, [&](int64_t step, double loss) {
     progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
@@ -118,15 +121,9 @@ double second_half(const std::vector<double>& by_seen) {
 
 int regression_study(Words args) {
   RegressionOptions o;
-  StudyFlags f;
+  StudyFlags f(o);
   Args a("research ovq regress", "train in-context regression on few functions, test it with more at once");
-  f.declare(a, o.memory, o.lessons, o.blocks, o.test_sequences);
-  if (!a.parse(args)) return 0;
-  f.apply(o.memory, o.lessons, o.blocks, o.test_sequences);
-  o.test_rows = whole_numbers(f.test_rows, "--test-dictionary", {}, 1 << 20);
-  o.train = whole_numbers(f.train, "--train", o.train, kRegressionTags);
-  o.test = whole_numbers(f.test, "--test", o.test, kRegressionTags);
-  o.seed = static_cast<uint64_t>(f.seed);
+  if (!f.parse(a, args, o, kRegressionTags)) return 0;
   Progress progress;
   const RegressionOutcome out = study_regression(builtin_registry(), o, [&](int64_t step, double loss) {
     progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
@@ -180,43 +177,23 @@ int mean_study(const std::vector<std::string>& names, int64_t seeds, bool json, 
 
 int store_study(Words args) {
   StoreOptions o;
-  int64_t seeds = 3;
+  SeedCount count{3};
   bool json = false;
   Args a("research ovq store", "store random keys with a class each, then query them with noise; no training");
-  a.flag("--items N", o.items, "number of keys")
-      .flag("--repeats N", o.repeats,
-            "number of times each key is written, with new noise each time if more than once")
-      .flag("--dictionary N", o.dictionary.rows, "rows of the dictionaries, codes of the codebook")
-      .alias("--rows")
-      .flag("--chunk N", o.dictionary.chunk, "tokens between two writes")
-      .flag("--noise X", o.noise, "norm of the noise relative to the key")
-      .flag("--seeds N", seeds, "number of seeds to average over")
-      .flag("--json", json, "print one JSON object");
+  a.settings(o).settings(count).json(json);
   if (!a.parse(args)) return 0;
-  return mean_study(store_memories(), seeds, json, [&](uint64_t seed) { return store_and_ask(o, seed); });
+  return mean_study(store_memories(), count.seeds, json, [&](uint64_t seed) { return store_and_ask(o, seed); });
 }
 
 int needle_study(Words args) {
   NeedleOptions o;
-  int64_t seeds = 3;
-  bool no_bias = false, json = false;
+  SeedCount count{3};
+  bool json = false;
   Args a("research ovq needles",
          "store unique keys among noisy copies of few prototypes, then query them with noise");
-  a.flag("--keys N", o.tokens, "total number of keys, needles and filler")
-      .flag("--needles N", o.needles, "number of needles (unique keys)")
-      .flag("--prototypes N", o.prototypes, "number of prototypes of the filler, the i-th with weight 1/i")
-      .flag("--front", o.front, "write the needles first")
-      .flag("--dictionary N", o.dictionary.rows,
-            "rows of the dictionaries, codes of the codebook, keys of the window")
-      .alias("--rows")
-      .flag("--chunk N", o.dictionary.chunk, "tokens between two writes")
-      .flag("--no-count-bias", no_bias, "do not add the counts of rows to the attention logits")
-      .flag("--noise X", o.noise, "norm of the noise relative to the key")
-      .flag("--seeds N", seeds, "number of seeds to average over")
-      .flag("--json", json, "print one JSON object");
+  a.settings(o).settings(count).json(json);
   if (!a.parse(args)) return 0;
-  o.dictionary.count_bias = !no_bias;
-  return mean_study(needle_memories(), seeds, json, [&](uint64_t seed) { return find_needles(o, seed); });
+  return mean_study(needle_memories(), count.seeds, json, [&](uint64_t seed) { return find_needles(o, seed); });
 }
 
 template <Association Task>

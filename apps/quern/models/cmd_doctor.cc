@@ -95,9 +95,9 @@ int cmd_doctor(Words args) {
   bool json = false, quick = false;
   std::string dir = {};
   Args a("doctor", "check this machine, and whether a model fits in its memory");
-  a.positional("DIR", dir, false)
+  a.optional_positional("DIR", dir)
       .flag("--quick", quick, "skip the bandwidth measurement")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note("DIR is a model: doctor says whether it fits in the free memory.");
   if (!a.parse(args)) return 0;
 

@@ -97,10 +97,10 @@ int cmd_info(Words args) {
   std::string dir, shape;
   bool json = false, tensors = false;
   Args a("info", "describe a model: family, parameters, KV cache per token");
-  a.positional("DIR", dir, false)
+  a.optional_positional("DIR", dir)
       .flag("--shape SHAPE", shape, "instead of DIR: a named shape, for example zaya-8b")
       .flag("--tensors", tensors, "list every parameter")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note("DIR is a model folder or a .gguf file.");
   if (!a.parse(args)) return 0;
   if (dir.empty() == shape.empty()) throw UsageError("quern info: expected either DIR or --shape");

@@ -36,7 +36,8 @@ void write_packed(const fs::path& folder, const Json& config, const QuantizeOpti
 }  // namespace
 
 int cmd_new(Words args) {
-  std::string dir, family, size = "tiny", dtype = "bf16";
+  std::string dir, family, size = "tiny";
+  StoredType type;
   std::optional<std::string> scheme;
   std::optional<int64_t> rows;
   int64_t seed = 0, vocab = 512;
@@ -51,7 +52,7 @@ int cmd_new(Words args) {
       .flag("--padded-vocab N", rows, "padded vocabulary size: rows of the embedding and LM head [--vocab]")
       .alias("--rows")
       .flag("--seed N", seed, "random seed of the weights")
-      .flag("--dtype TYPE", dtype, "stored weight type: bf16 or f32")
+      .settings(type)
       .flag("--quant FORMAT", scheme,
             "instead of --dtype: write quantized weights: q8, q4 or q8a8; matrices share one pool of random numbers")
       .alias("--scheme");
@@ -61,12 +62,12 @@ int cmd_new(Words args) {
   if (vocab < 280 || vocab > 262144) throw UsageError(fmt::format("--vocab {}: expected 280 to 262144", vocab));
   if (rows && (*rows < vocab || *rows > 1 << 20))
     throw UsageError(fmt::format("--padded-vocab {}: expected --vocab ({}) to 1048576", *rows, vocab));
-  if (scheme && (seed != 0 || dtype != "bf16"))
+  if (scheme && (seed != 0 || type.dtype != "bf16"))
     throw UsageError(
         "--quant cannot be used with --seed or --dtype: a quantized model takes its weights from one fixed pool");
   const fs::path folder(dir);
   if (fs::exists(folder / "config.json")) fail("{} already holds a model; name another folder", dir);
-  DType stored = parse_compute_dtype(dtype);
+  DType stored = parse_compute_dtype(type.dtype);
   Json config =
       shape_config(family, size, rows.value_or(vocab));  // before anything is written: a wrong size leaves no folder
   if (scheme) {

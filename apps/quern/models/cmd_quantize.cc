@@ -23,7 +23,7 @@ int cmd_quantize(Words args) {
       .flag("--head FORMAT", head, "format of embedding and LM head: q8, q4 or bf16")
       .flag("--calibration FILE", calibration,
             "calibration text: round weights to minimize the error of layer outputs on it (GPTQ-style)")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note("DIR is a model folder or a .gguf file. Routers, norms and convolutions keep their precision.");
   if (!a.parse(args)) return 0;
   from = model_folder(from);

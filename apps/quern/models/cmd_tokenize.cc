@@ -28,7 +28,7 @@ int cmd_tokenize(Words args) {
       .rest("TEXT", words)
       .flag("--pieces", pieces, "print one line per token: id and text")
       .flag("--no-special", plain, "add no special tokens")
-      .flag("--json", json, "print a JSON array of ids")
+      .json(json, "a JSON array of ids")
       .note("Without TEXT, reads stdin. Ids are printed as 1,2,3, the form that quern logits --ids takes.");
   if (!a.parse(args)) return 0;
   Tokenizer t = load_tokenizer(model_folder(dir));
@@ -48,7 +48,7 @@ int cmd_detokenize(Words args) {
   a.positional("DIR", dir)
       .rest("IDS", words)
       .flag("--skip-special", skip, "omit special tokens")
-      .flag("--json", json, "print a JSON string")
+      .json(json, "a JSON string")
       .note("IDS are numbers separated by commas or spaces; without IDS, reads them from stdin.");
   if (!a.parse(args)) return 0;
   std::string list = words_or_stdin(words);

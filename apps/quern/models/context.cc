@@ -31,17 +31,10 @@ DType parse_kv_flag(const std::string& text) {
   }
 }
 
-void WeightFlags::add_cache_to(Args& args) { args.flag("--kv TYPE", cache, kKvHelp); }
-
-void WeightFlags::add_to(Args& args, const std::string& dtype_help) {
-  args.flag("--dtype TYPE", dtype, fmt::format("{} [{}]", dtype_help, dtype_default))
-      .flag("--quant FORMAT", scheme,
-            "instead of --dtype: quantize the weights at load: f32, bf16, q8, q4 or q8a8 (q8 with int8 activations)")
-      .alias("--scheme")
-      .flag("--head FORMAT", head,
-            "with --quant: format of embedding and LM head: f32, bf16, q8 or q4 [q8 with q8, q4 or q8a8, else as "
-            "--quant]");
+void WeightFlags::add_to(Args& args) {
+  args.settings(*this, {{"dtype", dtype_default.c_str()}, {"quant"}, {"head"}});
 }
+void WeightFlags::add_cache_to(Args& args) { args.settings(*this, {{"kv"}}); }
 
 LoadOptions WeightFlags::load_options() const {
   if (dtype && scheme) throw UsageError("--dtype and --quant both set the weight format: give only one of them");

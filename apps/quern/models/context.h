@@ -14,23 +14,40 @@ namespace quern {
 
 DType parse_compute_dtype(const std::string& text);  // "auto", "f32", "bf16"
 
-constexpr const char* kKvHelp =
-    "KV cache type: bf16, f32, or q8 (int8, one scale per token and head, about half the memory) [bf16; f32 with f32 "
-    "weights]";
 DType parse_kv_flag(const std::string& text);  // throws UsageError
 
 // --dtype, or --quant and --head: weights are quantized as they are loaded. --kv where text is generated.
 struct WeightFlags {
-  std::string dtype_default;
+  std::string dtype_default = "auto";
   std::optional<std::string> dtype = {}, scheme = {}, head = {}, cache = {};
-  void add_to(Args& args, const std::string& dtype_help);
-  void add_cache_to(Args& args);
+  template <class V>
+  void visit(V& v) {
+    v("dtype", dtype, "weight type in memory: f32, bf16, or auto (bf16)", {.value = "TYPE", .shown_default = "auto"});
+    v("quant", scheme,
+      "instead of --dtype: quantize the weights at load: f32, bf16, q8, q4 or q8a8 (q8 with int8 activations)",
+      {.value = "FORMAT", .old_flags = "--scheme"});
+    v("head", head, "with --quant: format of embedding and LM head: f32, bf16, q8 or q4",
+      {.value = "FORMAT", .shown_default = "q8 with q8, q4 or q8a8, else as --quant"});
+    v("kv", cache, "KV cache type: bf16, f32, or q8 (int8, one scale per token and head, about half the memory)",
+      {.value = "TYPE", .shown_default = "bf16; f32 with f32 weights"});
+  }
+  void add_to(Args& args);           // all but --kv
+  void add_cache_to(Args& args);     // --kv
   LoadOptions load_options() const;  // throws UsageError
   std::string name() const;          // for people and fingerprints: "bf16", "q4", "q4 with q8 head"
   DType kv() const;                  // what the key/value cache holds
 
  private:
   DType rows() const;  // what weights are kept in, or unpacked to
+};
+
+// --dtype of verbs that write a model.
+struct StoredType {
+  std::string dtype = "bf16";
+  template <class V>
+  void visit(V& v) {
+    v("dtype", dtype, "stored weight type: bf16 or f32", {.value = "TYPE"});
+  }
 };
 
 // "q8" or "q4", and no file of that name.

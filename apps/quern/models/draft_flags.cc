@@ -7,17 +7,6 @@
 
 namespace quern {
 
-void DraftFlags::add_to(Args& args, const std::string& overridden, const std::string& whose) {
-  args.flag(
-          "--speculate MODE", speculate,
-          "speculative decoding: draft up to K tokens per step by prompt lookup (ngram[:K]), with the --draft model "
-          "(draft[:K]), or both[:K]; output is unchanged up to rounding" +
-              overridden + " [none; both with --draft; K = 8]")
-      .flag("--draft MODEL", dir,
-            "draft model for speculative decoding" + whose +
-                ": a folder with the same tokenizer, or q4 or q8 to draft with a quantized copy of the model");
-}
-
 SpeculationOptions DraftFlags::options() const {
   const SpeculationOptions o = speculate     ? parse_speculation(*speculate)
                                : dir.empty() ? SpeculationOptions{}

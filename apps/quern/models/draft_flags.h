@@ -1,4 +1,4 @@
-// --speculate and --draft: speculative decoding, by prompt lookup or with a draft model.
+// --speculate and --draft: speculative decoding, by prompt lookup or with a draft model. visit() declares both.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,8 +14,18 @@ namespace quern {
 struct DraftFlags {
   std::string dir = {};  // of the draft model, or a format: a quantized copy of the model; empty: none
   std::optional<std::string> speculate = {};
-  // Both are added to the help: what may override --speculate, and which models --draft is for.
-  void add_to(Args& args, const std::string& overridden = "", const std::string& whose = "");
+  template <class V>
+  void visit(V& v) {
+    static_assert(kDefaultDraftTokens == 8, "the default that --speculate shows");
+    v("speculate", speculate,
+      "speculative decoding: draft up to K tokens per step by prompt lookup (ngram[:K]), with the --draft model "
+      "(draft[:K]), or both[:K]; output is unchanged up to rounding",
+      {.value = "MODE", .shown_default = "none; both with --draft; K = 8"});
+    v("draft", dir,
+      "draft model for speculative decoding: a folder with the same tokenizer, or q4 or q8 to draft with a quantized "
+      "copy of the model",
+      {.value = "MODEL"});
+  }
   SpeculationOptions options() const;               // throws Error; both, with a draft model and no --speculate
   int64_t weights(const std::string& model) const;  // bytes of its files
   // Null without --draft. Throws Error unless the model in `dir` has the tokens of the one in `model`, `tokenizer`'s.

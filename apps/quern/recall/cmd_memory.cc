@@ -13,6 +13,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/menu.h"
 #include "apps/quern/cli/verbs.h"
+#include "apps/quern/recall/memory_flags.h"
 #include "quern/base/error.h"
 #include "quern/base/json.h"
 #include "quern/memory/ask/eval.h"
@@ -66,28 +67,27 @@ std::vector<ContextTurn> parse_context(const Json& j, const std::string& where) 
 }
 
 int add(Words args) {
-  std::string db, conversation, speaker, text, time, zone = "UTC";
-  double gap = kUsualGap / 60.0;
+  MemoryFlags in;
+  NewConversation fresh;
+  std::string speaker, text, time;
   bool durable = false, json = false;
   Args a("memory add", "store one turn, or one per line of standard input");
-  a.positional("TEXT", text, false)
-      .flag("--db FILE", db, "memory file (SQLite); created if missing")
+  a.optional_positional("TEXT", text)
+      .settings(in, {{"db"}, {"conversation", "main for the first, else the only one"}})
       .flag("--speaker NAME", speaker, "speaker of the turn")
       .flag("--time TIME", time, "time of the turn, for example \"2023-05-08 13:56\", with or without +02:00 [now]")
-      .flag("--conversation NAME", conversation, "name of the conversation [main for the first, else the only one]")
-      .flag("--zone ZONE", zone, "for a new conversation: its time zone, for example Europe/Berlin or +02:00")
-      .flag("--gap MIN", gap, "for a new conversation: minutes of silence after which a new session starts")
+      .settings(fresh)
       .flag("--durable", durable, "wait until the turn is on disk (fsync)")
-      .flag("--json", json, "print one JSON object per turn")
+      .json(json, "one JSON object per turn")
       .note("Without TEXT, reads JSON lines {\"speaker\", \"text\", \"time\"} from stdin and acknowledges each one.");
   if (!a.parse(args)) return 0;
-  need(db, "add", "--db");
-  if (!(gap > 0)) throw UsageError("quern memory add: --gap: expected minutes above 0");
-  Memory m(db, {.create = true,
-                .durable = durable,
-                .conversation = conversation,
-                .zone = zone,
-                .gap = static_cast<int64_t>(gap * 60)});
+  need(in.db, "add", "--db");
+  if (!(fresh.gap > 0)) throw UsageError("quern memory add: --gap: expected minutes above 0");
+  Memory m(in.db, {.create = true,
+                   .durable = durable,
+                   .conversation = in.conversation,
+                   .zone = fresh.zone,
+                   .gap = static_cast<int64_t>(fresh.gap * 60)});
   auto tell = [&](const StoredTurn& s) {
     if (json)
       fmt::print("{{\"response\":{},\"session\":{}}}\n", s.response, s.session);
@@ -123,82 +123,75 @@ int add(Words args) {
 }
 
 int import(Words args) {
-  std::string db, file, format = "jsonl", conversation, zone = "UTC";
-  double gap = kUsualGap / 60.0;
+  MemoryFlags in;
+  NewConversation fresh;
+  std::string file, format = "jsonl";
   bool json = false;
   Args a("memory import", "import a file of turns as a conversation");
   a.positional("FILE", file)
-      .flag("--db FILE", db, "memory file (SQLite); created if missing")
+      .settings(in, {{"db"}, {"conversation", "name of the file"}})
       .flag("--format NAME", format,
             "input format: jsonl (lines {\"speaker\", \"text\", \"time\"}) or tmd (TemporalMemoryDataset)")
-      .flag("--conversation NAME", conversation, "name of the conversation [name of the file]")
-      .flag("--zone ZONE", zone, "time zone of times without an offset")
-      .flag("--gap MIN", gap, "minutes of silence after which a new session starts")
-      .flag("--json", json, "print one JSON object");
+      .settings(fresh)
+      .json(json);
   if (!a.parse(args)) return 0;
-  need(db, "import", "--db");
+  need(in.db, "import", "--db");
   if (format != "jsonl" && format != "tmd")
     throw UsageError(fmt::format("quern memory import: --format '{}': expected jsonl or tmd", format));
-  if (!(gap > 0)) throw UsageError("quern memory import: --gap: expected minutes above 0");
-  if (conversation.empty()) conversation = std::filesystem::path(file).stem().string();
-  const Zone z = Zone::load(zone);
+  if (!(fresh.gap > 0)) throw UsageError("quern memory import: --gap: expected minutes above 0");
+  if (in.conversation.empty()) in.conversation = std::filesystem::path(file).stem().string();
+  const Zone z = Zone::load(fresh.zone);
   const std::vector<SpokenTurn> turns = format == "tmd" ? read_tmd(file, z) : read_turns(file, z);
-  Memory m(db, {.create = true,
-                .durable = true,
-                .conversation = conversation,
-                .zone = zone,
-                .gap = static_cast<int64_t>(gap * 60)});
+  Memory m(in.db, {.create = true,
+                   .durable = true,
+                   .conversation = in.conversation,
+                   .zone = fresh.zone,
+                   .gap = static_cast<int64_t>(fresh.gap * 60)});
   if (m.table().size() > 0)
-    fail("{} already holds a conversation '{}'; name another one with --conversation", db, conversation);
+    fail("{} already holds a conversation '{}'; name another one with --conversation", in.db, in.conversation);
   const std::vector<StoredTurn> stored = m.add_all(turns);
   if (stored.size() >= static_cast<size_t>(m.store().topic_segment_turns())) m.index_topics();
   const int32_t sessions = stored.empty() ? 0 : stored.back().session;
   if (json) {
     Json j = Json::object();
-    j.set("conversation", conversation), j.set("turns", static_cast<int64_t>(stored.size())),
+    j.set("conversation", in.conversation), j.set("turns", static_cast<int64_t>(stored.size())),
         j.set("sessions", int64_t{sessions});
     fmt::print("{}\n", j.dump());
   } else {
-    fmt::print("{}: {} turns in {} sessions, as '{}'\n", file, stored.size(), sessions, conversation);
+    fmt::print("{}: {} turns in {} sessions, as '{}'\n", file, stored.size(), sessions, in.conversation);
   }
   return 0;
 }
 
 int ask(Words args, bool plan_only) {
-  std::string db, conversation, question, now, context, batch, semantics = "strict", asker, rank = "auto";
-  int64_t k = 10;
-  bool json = false, day_first = false, all_speakers = false;
+  MemoryFlags in;
+  QuestionFlags read;
+  std::string question, now, context, batch, asker;
+  AskOptions o;
+  bool json = false, day_first = false;
   Args a(plan_only ? "memory plan" : "memory ask", plan_only
                                                        ? "print the query plan of a question, as a chain and as SQL"
                                                        : "find the turns that answer a question");
-  a.positional("QUESTION", question, false)
-      .flag("--db FILE", db, "memory file (SQLite)")
-      .flag("--conversation NAME", conversation, "name of the conversation [the only one]")
+  a.optional_positional("QUESTION", question)
+      .settings(in)
       .flag("--now TIME", now, "time of the question, for example \"2023-05-08 13:56\" [the system clock]")
       .flag("--history FILE", context, "JSON list of {\"speaker\", \"text\"}: the turns before the question")
       .alias("--context")
-      .flag("-k N", k, "maximum number of turns ranked by topic")
+      .flag("-k N", o.k, "maximum number of turns ranked by topic")
       .flag("--as NAME", asker, "speaker who asks: the one that \"I\" refers to")
-      .flag("--semantics NAME", semantics,
-            "meaning of time expressions: strict (calendar), or tmd (labels of the TemporalMemoryDataset)")
+      .settings(read)
       .flag("--day-first", day_first, "read 5/8 as the fifth of August")
-      .flag("--all-speakers", all_speakers, "do not restrict the result to a speaker named in the question")
-      .flag(
-          "--rank METHOD", rank,
-          "topic ranking: bm25, mixpr (personalized PageRank), both, or auto (mixpr if a time or speaker leaves few "
-          "turns, else bm25)")
       .flag("--batch FILE", batch, "JSON lines {\"now\", \"context\", \"question\"}: print one JSON result per line")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
   const char* verb = plan_only ? "plan" : "ask";
-  need(db, verb, "--db");
+  need(in.db, verb, "--db");
   if (batch.empty() == question.empty())
     throw UsageError(fmt::format("quern memory {}: expected either QUESTION or --batch FILE", verb));
-  if (k < 1) throw UsageError(fmt::format("quern memory {}: -k {}: expected 1 or more", verb, k));
-  Memory m(db, {.create = false, .durable = false, .conversation = conversation, .zone = "", .gap = kUsualGap});
-  AskOptions o;
-  o.semantics = parse_semantics(semantics), o.order.month_first = !day_first, o.k = k, o.asker = asker,
-  o.speaker_filter = !all_speakers, o.rank = parse_rank(rank);
+  if (o.k < 1) throw UsageError(fmt::format("quern memory {}: -k {}: expected 1 or more", verb, o.k));
+  Memory m(in.db, {.create = false, .durable = false, .conversation = in.conversation, .zone = "", .gap = kUsualGap});
+  o.semantics = parse_semantics(read.semantics), o.order.month_first = !day_first, o.asker = asker,
+  o.speaker_filter = !read.all_speakers, o.rank = parse_rank(read.rank);
   if (!batch.empty()) {
     std::ifstream f(batch, std::ios::binary);
     if (!f) fail("cannot open {}", batch);
@@ -245,17 +238,15 @@ int ask(Words args, bool plan_only) {
 }
 
 int sessions(Words args) {
-  std::string db, conversation;
+  MemoryFlags in;
   bool json = false;
   Args a("memory sessions", "list the conversations, or the sessions of one");
-  a.flag("--db FILE", db, "memory file (SQLite)")
-      .flag("--conversation NAME", conversation, "list the sessions of this conversation [the only one]")
-      .flag("--json", json, "print a JSON list");
+  a.settings(in, {{"db"}, {"conversation", "the only one; of several, their list"}}).json(json, "a JSON list");
   if (!a.parse(args)) return 0;
-  need(db, "sessions", "--db");
-  ConversationStore store(db, {});
+  need(in.db, "sessions", "--db");
+  ConversationStore store(in.db, {});
   const std::vector<ConversationInfo> all = store.conversations();
-  if (conversation.empty() && all.size() != 1) {
+  if (in.conversation.empty() && all.size() != 1) {
     Json list = Json::array();
     for (const ConversationInfo& c : all) {
       Json j = Json::object();
@@ -267,7 +258,7 @@ int sessions(Words args) {
     if (json) fmt::print("{}\n", list.dump());
     return 0;
   }
-  Memory m(db, {.create = false, .durable = false, .conversation = conversation, .zone = "", .gap = kUsualGap});
+  Memory m(in.db, {.create = false, .durable = false, .conversation = in.conversation, .zone = "", .gap = kUsualGap});
   const TurnTable& t = m.table();
   Json list = Json::array();
   for (size_t i = 0, end = 0; i < t.size(); i = end) {
@@ -287,13 +278,12 @@ int sessions(Words args) {
 }
 
 int export_turns(Words args) {
-  std::string db, conversation;
+  MemoryFlags in;
   Args a("memory export", "print all turns as JSON lines, the format of memory import");
-  a.flag("--db FILE", db, "memory file (SQLite)")
-      .flag("--conversation NAME", conversation, "name of the conversation [the only one]");
+  a.settings(in);
   if (!a.parse(args)) return 0;
-  need(db, "export", "--db");
-  Memory m(db, {.create = false, .durable = false, .conversation = conversation, .zone = "", .gap = kUsualGap});
+  need(in.db, "export", "--db");
+  Memory m(in.db, {.create = false, .durable = false, .conversation = in.conversation, .zone = "", .gap = kUsualGap});
   const TurnTable& t = m.table();
   size_t row = 0;
   m.store().each_turn(m.info().id, 0, INT32_MAX, [&](int64_t, std::string_view text) {
@@ -310,24 +300,23 @@ int export_turns(Words args) {
 }
 
 int forget(Words args) {
-  std::string db, conversation;
+  MemoryFlags in;
   std::optional<int64_t> session, response;
   std::string before;
   bool everything = false, json = false;
   Args a("memory forget", "delete turns permanently");
-  a.flag("--db FILE", db, "memory file (SQLite)")
-      .flag("--conversation NAME", conversation, "name of the conversation [the only one]")
+  a.settings(in)
       .flag("--session N", session, "delete all turns of session N")
       .flag("--response N", response, "delete turn N")
       .flag("--before TIME", before, "delete all turns before this time")
       .flag("--everything", everything, "delete the whole conversation")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note("The deleted bytes are overwritten and the file is compacted; the numbers of other turns do not change.");
   if (!a.parse(args)) return 0;
-  need(db, "forget", "--db");
+  need(in.db, "forget", "--db");
   if (int{session.has_value()} + int{response.has_value()} + int{!before.empty()} + int{everything} != 1)
     throw UsageError("quern memory forget: expected exactly one of --session, --response, --before and --everything");
-  Memory m(db, {.create = false, .durable = true, .conversation = conversation, .zone = "", .gap = kUsualGap});
+  Memory m(in.db, {.create = false, .durable = true, .conversation = in.conversation, .zone = "", .gap = kUsualGap});
   int64_t gone = 0;
   if (everything) {
     gone = m.store().forget_conversation(m.info().id);
@@ -339,7 +328,7 @@ int forget(Words args) {
       if ((session && t.session[r] == *session) || (response && t.response[r] == *response) ||
           (!before.empty() && t.local(r) < end))
         which.push_back(t.response[r]);
-    if (which.empty()) fail("{}: no turn matches --session, --response or --before; nothing was deleted", db);
+    if (which.empty()) fail("{}: no turn matches --session, --response or --before; nothing was deleted", in.db);
     gone = m.forget(which);
   }
   if (json)
@@ -350,21 +339,16 @@ int forget(Words args) {
 }
 
 int eval(Words args) {
-  std::string dir, semantics = "strict", rank = "auto";
-  int64_t failures = 0, resamples = 1000;
-  bool json = false, all_speakers = false;
+  std::string dir;
+  QuestionFlags read;
+  EvalOptions o;
+  bool json = false;
   Args a("memory eval", "recall, precision and F2 on the TemporalMemoryDataset");
-  a.positional("DIR", dir, false)
-      .flag("--semantics NAME", semantics,
-            "meaning of time expressions: strict (calendar), or tmd (labels of the TemporalMemoryDataset)")
-      .flag("--failures N", failures, "list up to N questions of each type that were not answered completely")
-      .flag("--resamples N", resamples, "number of bootstrap resamples for the 95 % intervals")
-      .flag("--all-speakers", all_speakers, "do not restrict the result to a speaker named in the question")
-      .flag(
-          "--rank METHOD", rank,
-          "topic ranking: bm25, mixpr (personalized PageRank), both, or auto (mixpr if a time or speaker leaves few "
-          "turns, else bm25)")
-      .flag("--json", json, "print one JSON object")
+  a.optional_positional("DIR", dir)
+      .settings(read)
+      .flag("--failures N", o.failures, "list up to N questions of each type that were not answered completely")
+      .flag("--resamples N", o.resamples, "number of bootstrap resamples for the 95 % intervals")
+      .json(json)
       .note(
           "DIR is the dataset with conversations/, time_qs/, ambiguous_time_qs/ and content_time_qs/; without DIR, "
           "the\n"
@@ -372,11 +356,10 @@ int eval(Words args) {
   if (!a.parse(args)) return 0;
   if (const char* named = std::getenv("QUERN_TEMPORAL_MEMORY"); dir.empty() && named) dir = named;
   if (dir.empty()) throw UsageError("quern memory eval: DIR is missing: give it, or set QUERN_TEMPORAL_MEMORY");
-  if (resamples < 1 || failures < 0)
+  if (o.resamples < 1 || o.failures < 0)
     throw UsageError("quern memory eval: expected --resamples of at least 1 and --failures of at least 0");
-  EvalOptions o;
-  o.semantics = parse_semantics(semantics), o.resamples = resamples, o.failures = failures,
-  o.speaker_filter = !all_speakers, o.rank = parse_rank(rank);
+  o.semantics = parse_semantics(read.semantics), o.speaker_filter = !read.all_speakers,
+  o.rank = parse_rank(read.rank);
   const bool terminal = isatty(STDERR_FILENO) != 0;
   if (terminal) o.progress = [](const std::string& what) { fmt::print(stderr, "\r\x1b[K{}", what); };
   const Json j = evaluate_memory(dir, o);
@@ -403,10 +386,10 @@ int speed(Words args) {
   SpeedOptions o;
   bool json = false;
   Args a("memory speed", "benchmark questions, adding turns and memory use");
-  a.positional("DIR", folder, false)
+  a.optional_positional("DIR", folder)
       .flag("--turns N", o.turns, "number of synthetic turns to add before measuring")
       .flag("--appends N", o.appends, "number of turns to add and time one by one")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note("Writes DIR/memory.db and keeps it; without DIR, uses a temporary folder and deletes it.");
   if (!a.parse(args)) return 0;
   if (o.turns < 1 || o.appends < 1)

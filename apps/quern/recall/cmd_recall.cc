@@ -20,28 +20,37 @@ std::string need(const std::string& value, const char* what) {
   return value;
 }
 
+struct IndexFolder {
+  std::string db;
+  template <class V>
+  void visit(V& v) {
+    v("db", db, "folder of the index; recall index creates it if missing", {.value = "DIR"});
+  }
+};
+
 int recall_index(Words args) {
   std::vector<std::string> paths;
-  std::string db, unit = "auto", field = "text", language(kEnglish);
-  int64_t max_words = 64;
-  double threshold = 0;
+  IndexFolder at;
+  std::string unit = "auto", language(kEnglish);
+  SourceOptions s;
+  double threshold = RecallOptions().threshold;
   bool plain = false, no_graph = false, merge = false, json = false;
   Args a("recall index", "create or update a search index");
   a.rest("PATH", paths)
-      .flag("--db DIR", db, "folder of the index; created if missing")
+      .settings(at)
       .flag("--unit UNIT", unit,
             "chunk unit: sentence, line, words, code, or auto (code for programs, else sentence)")
-      .flag("--max-words N", max_words, "maximum words per chunk; longer chunks are split")
-      .flag("--field NAME", field, "field of a JSON line that holds the text")
+      .flag("--max-words N", s.max_words, "maximum words per chunk; longer chunks are split")
+      .flag("--field NAME", s.field, "JSON lines: field that holds the text of a document")
       .flag("--plain-words", plain, "new index: do not stem words and keep stop words")
       .flag("--language NAME", language, "new index: language of the stems, such as english, german or french")
       .flag("--no-graph", no_graph, "new index: build no similarity graph, only BM25")
       .flag("--threshold X", threshold,
             "new index: minimum similarity of an edge, 0 to 1; 0 chooses it from the text")
       .flag("--merge", merge, "merge all segments of the index into one")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
-  need(db, "--db");
+  need(at.db, "--db");
   if (paths.empty() && !merge)
     throw UsageError("quern recall index: PATH is missing: name at least one file or folder");
   if (!(threshold >= 0 && threshold <= 1)) throw UsageError("quern recall index: --threshold: expected 0 to 1");
@@ -53,10 +62,8 @@ int recall_index(Words args) {
   if (plain) o.words = {};
   o.words.language = language;
   o.graph = !no_graph, o.threshold = static_cast<float>(threshold);
-  SourceOptions s;
   if (unit != "auto") s.unit = chunk_unit(unit);
-  s.max_words = max_words, s.field = field;
-  RecallStore store = RecallStore::open_or_create(db, o);
+  RecallStore store = RecallStore::open_or_create(at.db, o);
   const IndexReport r = store.index(paths, s, merge);
   for (const std::string& why : r.sources.skipped) fmt::print(stderr, "skipped {}\n", why);
   if (r.sources.ill_formed > 0)
@@ -68,20 +75,21 @@ int recall_index(Words args) {
   }
   fmt::print("{} files: {} new, {} changed, {} removed, {} unchanged\n", r.files, r.added, r.changed, r.gone,
              r.unchanged);
-  fmt::print("{}: {} documents, {} chunks, {} words in {} segments ({:.2f} s)\n", db, r.documents, r.chunks, r.words,
-             r.segments, r.seconds);
+  fmt::print("{}: {} documents, {} chunks, {} words in {} segments ({:.2f} s)\n", at.db, r.documents, r.chunks,
+             r.words, r.segments, r.seconds);
   return 0;
 }
 
 struct Ask {
-  std::string db, question, mode = "auto", method = "mixpr", seed = "query";
+  IndexFolder at;
+  std::string question, mode = "auto", method = "mixpr", seed = "query";
   int64_t k = 10;
   double alpha = -1;
   bool json = false;
   void add_to(Args& a, int64_t default_k) {
     k = default_k;
     a.positional("QUESTION", question)
-        .flag("--db DIR", db, "folder of the index")
+        .settings(at)
         .flag("-k N", k, "number of chunks to return")
         .flag("--method NAME", method, "mixpr (random walk with restart, i.e. personalized PageRank) or bm25")
         .flag("--mode NAME", mode,
@@ -120,10 +128,9 @@ int recall_query(Words args) {
   bool document_order = false, json = false;
   Args a("recall query", "search: print the chunks that a question needs, best first");
   ask.add_to(a, 10);
-  a.flag("--document-order", document_order, "sort the chunks by position in the documents, not by score")
-      .flag("--json", json, "print one JSON object");
+  a.flag("--document-order", document_order, "sort the chunks by position in the documents, not by score").json(json);
   if (!a.parse(args)) return 0;
-  const RecallStore store(need(ask.db, "--db"));
+  const RecallStore store(need(ask.at.db, "--db"));
   const Stopwatch watch;
   const RecallAnswer r = ask.answer(store, !document_order);
   const double ms = 1e3 * watch.seconds();
@@ -146,7 +153,7 @@ int recall_pack(Words args) {
   Args a("recall pack", "build a prompt (RAG): the chunks in document order, then the question");
   ask.add_to(a, 100);
   if (!a.parse(args)) return 0;
-  const RecallStore store(need(ask.db, "--db"));
+  const RecallStore store(need(ask.at.db, "--db"));
   const RecallAnswer r = ask.answer(store, false);
   warn(r);
   fmt::print("{}", pack_prompt(r, ask.question));
@@ -154,12 +161,12 @@ int recall_pack(Words args) {
 }
 
 int recall_stats(Words args) {
-  std::string db;
+  IndexFolder at;
   bool json = false;
   Args a("recall stats", "describe an index and verify all of its bytes");
-  a.flag("--db DIR", db, "folder of the index").flag("--json", json, "print the JSON object on one line");
+  a.settings(at).json(json, "the JSON object on one line");
   if (!a.parse(args)) return 0;
-  fmt::print("{}\n", RecallStore(need(db, "--db")).stats().dump(json ? -1 : 2));
+  fmt::print("{}\n", RecallStore(need(at.db, "--db")).stats().dump(json ? -1 : 2));
   return 0;
 }
 
@@ -176,7 +183,7 @@ int recall_eval(Words args) {
             "number of questions; facts makes a text per question, variables one per --chains")
       .flag("--noise PATH", noise, "facts: file or folder with the filler text [synthetic text]")
       .flag("--seed N", seed, "random seed of the texts")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
   if (tokens < 1000 || questions < 1 || hops < 1 || chains < 1)
     throw UsageError(

@@ -78,7 +78,7 @@ int recall_plan(Words args) {
   a.flag("--grid FILE", file, "grid: lines of . and # with one S and one G [8 × 8 with a wall]")
       .flag("--discount X", discount, "discount factor γ, between 0 and 1")
       .flag("--steps N", steps, "length of the random walk that the successor representation is learned from")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
   if (steps < 1) throw UsageError(fmt::format("quern recall plan: --steps {}: expected 1 or more", steps));
   const Scene scene = read_scene(file.empty() ? kWorld : read_file(file), file.empty() ? "built-in grid" : file);

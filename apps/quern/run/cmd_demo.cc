@@ -8,7 +8,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/run/demo_train.h"
 #include "quern/base/threads.h"
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/reason/think.h"
 
 namespace quern {

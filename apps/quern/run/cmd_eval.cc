@@ -5,6 +5,7 @@
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
+#include "apps/quern/train/problem_flags.h"
 #include "quern/reason/curriculum_eval.h"
 #include "quern/reason/interval.h"
 
@@ -41,12 +42,11 @@ Json candidates_json(const Problem& p, const ThinkResult& t) {
 }
 
 struct EvalFlags {
-  std::string dir, task = "curriculum", level = "1-5", form = "chat", method = "single", split = "heldout", log;
+  std::string dir, task = "curriculum", form = "chat", method = "single", log;
+  ProblemFlags which;
   CurriculumEvalOptions o;
   WeightFlags weights{.dtype_default = "auto"};
-  int64_t seed = 0;
   GivenSettings<GenerateOptions> given;
-  std::vector<std::string> kinds;
   bool json = false;
 
   EvalFlags() { o.generate.max_tokens = 384; }
@@ -59,23 +59,18 @@ bool EvalFlags::parse(Words args) {
   Args a("eval", "accuracy on held-out synthetic problems, with or without test-time compute");
   a.positional("DIR", dir)
       .flag("--task NAME", task, "problem set: curriculum, the synthetic problems of quern data curriculum")
-      .flag("--level N", level, "difficulty level, 1 (easy) to 5, or a range such as 2-4")
-      .flag("--kind KIND", kinds, "use only problems of this kind; repeatable [all]")
-      .flag("--count N", o.count, "number of problems per level")
-      .flag("--split NAME", split, "problem split: heldout or train")
+      .settings(which)
+      .settings(o)
       .flag("--form NAME", form, "prompt form: chat, or text for base models, which continue the question")
       .flag("--think PLAN", method,
             "test-time compute plan: single, vote:N (self-consistency), best:N (best-of-N), rsa:NxCxT, mrsa:NxCxT, "
             "delethink:T, pacore:NxCxT or hybrid:NxCxT, then ,beta= ,tau= ,final= in tokens")
       .settings(o.generate, given, {{"max_tokens"}, {"temperature", "0 for single, else 1"}})
-      .flag("--seed N", seed, "random seed of problems and sampling")
-      .flag("--max-seqs N", o.sessions, "maximum concurrent sequences")
-      .alias("--sessions")
       .flag("--log FILE", log,
             "write question, response and result of every problem to FILE as JSON lines; with a plan, every "
             "candidate too")
-      .flag("--json", json, "print one JSON object");
-  weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
+      .json(json);
+  weights.add_to(a);
   return a.parse(args);
 }
 
@@ -83,17 +78,17 @@ void EvalFlags::resolve() {
   if (task != "curriculum") throw UsageError(fmt::format("quern eval: --task '{}': expected curriculum", task));
   if (form != "chat" && form != "text")
     throw UsageError(fmt::format("quern eval: --form '{}': expected chat or text", form));
-  if (split != "train" && split != "heldout")
-    throw UsageError(fmt::format("quern eval: --split '{}': expected heldout or train", split));
+  if (which.split != "train" && which.split != "heldout")
+    throw UsageError(fmt::format("quern eval: --split '{}': expected heldout or train", which.split));
   if (o.sessions < 1) throw UsageError(fmt::format("quern eval: --max-seqs {}: expected 1 or more", o.sessions));
-  o.problems.split = split == "train" ? Split::train : Split::held_out;
-  o.problems.kinds = kinds, o.problems.seed = static_cast<uint64_t>(seed);
-  read_levels(level, o.problems);
+  o.problems.split = which.split == "train" ? Split::train : Split::held_out;
+  o.problems.kinds = which.kinds, o.problems.seed = static_cast<uint64_t>(which.seed);
+  read_levels(which.level, o.problems);
   o.plain = form == "text";
   o.plan = parse_plan(method);
   o.generate.sampling.temperature = many() ? 1 : 0;
   given.overlay(o.generate);
-  o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(seed);
+  o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
 }
 
 Json problem_json(const Problem& p, const ThinkResult& t, bool right) {

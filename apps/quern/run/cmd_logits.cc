@@ -16,7 +16,7 @@ int cmd_logits(Words args) {
       .alias("--tokens")
       .flag("--out FILE", out, "output .npy file: tokens × vocabulary, f32")
       .note("DIR is a model folder or a .gguf file. No tokenizer is needed.");
-  weights.add_to(a, "weight type in memory: f32 or bf16");
+  weights.add_to(a);
   if (!a.parse(args)) return 0;
   dir = model_folder(dir);
   if (tokens.empty()) throw UsageError("quern logits: --ids is missing: expected token ids such as 1,2,3");

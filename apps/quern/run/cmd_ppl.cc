@@ -16,8 +16,9 @@
 namespace quern {
 
 int cmd_ppl(Words args) {
-  std::string dir, file, against, dtype = "auto", reference_dtype = "auto";
-  int64_t context = 512, maximum = 0;
+  std::string dir, file, against, reference_dtype = "auto";
+  WeightFlags weights;
+  int64_t context = PerplexityOptions().context, maximum = 0;
   bool json = false, special = false;
   std::optional<std::string> kv_word;
   Args a("ppl", "perplexity of a text, alone or against a reference model");
@@ -28,12 +29,12 @@ int cmd_ppl(Words args) {
       .flag("--max-tokens N", maximum, "maximum number of tokens to score; 0 scores all")
       .alias("--tokens")
       .flag("--special", special, "parse special tokens that are spelled out in the text")
-      .flag("--dtype TYPE", dtype, "weight type in memory: f32, bf16, or auto (bf16)")
+      .settings(weights, {{"dtype"}})
       .flag("--kv TYPE", kv_word, "compute through a KV cache, as in generation: bf16, q8 or f32 [no KV cache]")
       .flag("--against MODEL", against,
             "reference model with the same tokenizer: also print the KL divergence from it")
-      .flag("--against-dtype TYPE", reference_dtype, "weight type of the reference model: f32, bf16, or auto (bf16)")
-      .flag("--json", json, "print one JSON object")
+      .flag("--against-dtype TYPE", reference_dtype, "weight type of the reference model, as --dtype")
+      .json(json)
       .note(
           "Perplexity is e to the mean negative log-likelihood per token. KL is the divergence of this model's\n"
           "distribution from the reference's, in nats per token.");
@@ -46,7 +47,7 @@ int cmd_ppl(Words args) {
   Tokenizer tokenizer = load_tokenizer(dir);
   std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
   if (maximum > 0 && static_cast<int64_t>(ids.size()) > maximum) ids.resize(static_cast<size_t>(maximum));
-  auto model = load_for_inference(dir, dtype);
+  auto model = load_for_inference(dir, weights.dtype.value_or("auto"));
   auto reference = against.empty() ? nullptr : load_for_inference(model_folder(against), reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
   Perplexity p = perplexity(*model, ids,

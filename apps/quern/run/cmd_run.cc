@@ -254,8 +254,8 @@ int cmd_run(Words args) {
       .note(
           "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name.\n"
           "Without generation_config.json and sampling flags, decoding is greedy.");
-  r.ahead.add_to(a);
-  r.weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
+  a.settings(r.ahead);
+  r.weights.add_to(a);
   r.weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt: add -p TEXT");

@@ -166,9 +166,11 @@ bool ServeFlags::parse(Words args) {
           "request,\n"
           "and listens on the loopback address unless --host is given. Requests run with continuous batching, share "
           "a\n"
-          "prefix cache, and can ask for constrained decoding (response_format, grammars). Ctrl-C stops the server.");
-  ahead.add_to(a, "; a request can override it with `speculative`", " of the first DIR and its adapters");
-  weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
+          "prefix cache, and can ask for constrained decoding (response_format, grammars). --draft is for the first "
+          "DIR and\n"
+          "its adapters; a request can override --speculate with `speculative`. Ctrl-C stops the server.");
+  a.settings(ahead);
+  weights.add_to(a);
   weights.add_cache_to(a);
   if (!a.parse(args)) return false;
   if (dirs.empty()) dirs = {"zaya-nano"};
@@ -199,15 +201,13 @@ std::vector<Served> served_models(const ServeFlags& f) {
 }
 
 ServeSettings serve_settings(const ServeFlags& f, const std::vector<Served>& served) {
+  EngineOptions engine = f.o.engine;
+  engine.kv = f.weights.kv(), engine.speculate = f.ahead.options();
   return {.load = f.weights.load_options(),
           .ahead = f.ahead,
           .drafted = f.ahead.dir.empty() ? "" : served[0].dir,
           .weights = f.o.app.sessions.empty() ? "" : f.weights.name(),
-          .engine = {.kv = f.weights.kv(),
-                     .max_sequences = f.o.max_seqs,
-                     .state_bytes = f.o.state_mib << 20,
-                     .cache_bytes = f.o.cache_mib << 20,
-                     .speculate = f.ahead.options()},
+          .engine = engine,
           .queue = f.o.queue,
           .max_seconds = f.o.request_seconds};
 }

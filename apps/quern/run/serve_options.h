@@ -1,11 +1,12 @@
 // Settings of `quern serve`: visit() gives its flags, their help and ranges, and the table in docs/serve/README.md.
-// Weight formats and speculative decoding have flags of their own (context.h, draft_flags.h), shared with other verbs.
+// Those of the engine are declared in engine.h; weight formats and speculative decoding in context.h and draft_flags.h.
 #pragma once
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "quern/base/setting.h"
+#include "quern/infer/engine/engine.h"
 #include "quern/serve/app/app.h"
 
 namespace quern {
@@ -14,8 +15,8 @@ struct ServeOptions {
   std::vector<std::string> names, loras, api_keys;
   std::string adapter_dir, host = HttpServerOptions().host, api_key_file, unix_path;
   AppOptions app = {};
-  int64_t port = HttpServerOptions().port, max_seqs = 16, queue = 256, cache_mib = 1024, state_mib = 0;
-  int64_t memory_mib = 0, idle_minutes = 0;
+  EngineOptions engine = {};
+  int64_t port = HttpServerOptions().port, queue = 256, memory_mib = 0, idle_minutes = 0;
   double request_seconds = 0;
   bool quiet = false;
   template <class V>
@@ -41,16 +42,11 @@ struct ServeOptions {
     v("cors_methods", app.allow_methods, "HTTP methods that CORS allows", {.value = "METHODS"});
     v("cors_headers", app.allow_headers, "request headers that CORS allows",
       {.value = "HEADERS", .shown_default = "those that the browser asks for"});
-    v("max_seqs", max_seqs, "maximum concurrent sequences per model",
-      {.old_flags = "--sessions", .range = Bounds::at_least(1)});
+    engine.visit(v);
     v("queue", queue, "maximum queued requests; further requests get HTTP 429", {.range = Bounds::at_least(1)});
     v("request_seconds", request_seconds,
       "request timeout in seconds, including queue time; a request can lower it with `timeout`; 0 disables it",
       {.value = "SECONDS", .range = Bounds::at_least(0)});
-    v("cache_mib", cache_mib, "prefix cache size per model, in MiB", {.value = "MIB", .range = Bounds::at_least(0)});
-    v("state_mib", state_mib,
-      "memory limit for KV cache and recurrent state of running sequences, per model, in MiB; 0 is unlimited",
-      {.value = "MIB", .range = Bounds::at_least(0)});
     v("memory_mib", memory_mib,
       "memory limit for weights and prefix caches of all loaded models, in MiB; 0 is unlimited",
       {.value = "MIB", .range = Bounds::at_least(0)});

@@ -8,10 +8,12 @@
 #include "apps/quern/cli/menu.h"
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/train/cmd_data.h"
+#include "apps/quern/train/problem_flags.h"
+#include "apps/quern/train/shard_flags.h"
 #include "quern/base/mmap.h"
-#include "quern/data/attempts.h"
+#include "quern/gym/attempts.h"
 #include "quern/data/build.h"
-#include "quern/data/problems.h"
+#include "quern/gym/curriculum_problems.h"
 #include "quern/data/samples.h"
 
 namespace quern {
@@ -26,23 +28,24 @@ BuildOptions::Split parse_split(const std::string& s) {
 
 int build(Words args) {
   std::vector<std::string> files;
-  std::string tokenizer_dir, out, documents = "file";
+  std::string tokenizer_dir, documents = "file";
+  ShardFlags shards;
+  const std::string& out = shards.out;
   std::optional<std::string> field;
-  bool chat = false, no_end = false, skip_bad = false, json = false;
+  bool chat = false, skip_bad = false, json = false;
   int64_t max_tokens = 0;
   Args a("data build", "tokenize texts or chats into token shards");
   a.rest("IN", files)
       .flag("--tokenizer DIR", tokenizer_dir, "folder with tokenizer.json and, for --chat, the chat template")
-      .flag("--out PREFIX", out, "output files: PREFIX.bin, PREFIX.idx and PREFIX.json")
+      .settings(shards)
       .flag("--jsonl-field NAME", field, "inputs are JSON lines with the text in this field [text for .jsonl files]")
       .flag("--chat", chat,
             "inputs are chats, JSON lines {\"messages\": …}; writes a loss mask to PREFIX.mask.bin and .idx")
       .flag("--max-tokens N", max_tokens, "trim longer chats to N tokens, responses untouched; 0 does not trim")
       .flag("--split-by UNIT", documents, "documents of a text file: file, line, or blank (separated by blank lines)")
       .alias("--documents")
-      .flag("--no-end-token", no_end, "add no end token after documents")
       .flag("--skip-bad", skip_bad, "skip and count invalid UTF-8 and JSON instead of stopping")
-      .flag("--json", json, "print the counts as one JSON object")
+      .json(json, Args::kCounts)
       .note(
           "Pretraining uses plain texts; fine-tuning (SFT) uses --chat, where only the responses count in the loss.");
   if (!a.parse(args)) return 0;
@@ -57,7 +60,7 @@ int build(Words args) {
   o.form = chat ? BuildOptions::Form::chat : field ? BuildOptions::Form::jsonl : BuildOptions::Form::by_name;
   o.split = parse_split(documents);
   o.field = field.value_or("text");
-  o.end_token = !no_end, o.skip_bad = skip_bad, o.max_tokens = max_tokens;
+  o.end_token = shards.end_token, o.skip_bad = skip_bad, o.max_tokens = max_tokens;
   const Tokenizer tokenizer = Tokenizer::load(tokenizer_dir);
   BuildReport report;
   {
@@ -88,7 +91,7 @@ int info(Words args) {
   Args a("data info", "describe token shards");
   a.positional("PREFIX", prefix)
       .flag("--pack N", length, "also pack whole documents into sequences of N tokens; 0 skips this")
-      .flag("--json", json, "print one JSON object");
+      .json(json);
   if (!a.parse(args)) return 0;
   const IndexedTokens t(prefix);
   int64_t longest = 0;
@@ -146,15 +149,14 @@ int show(Words args) {
 }
 
 int curriculum(Words args) {
-  std::string out, level = "1-5", split = "train", form = "chat";
-  int64_t count = 1000, seed = 0;
+  std::string out, form = "chat";
+  ProblemFlags which{.split = "train"};
+  int64_t count = 1000;
   AttemptOptions attempts;
-  std::vector<std::string> kinds;
   Args a("data curriculum", "generate synthetic reasoning problems with worked solutions");
   a.flag("--out FILE", out, "output file of JSON lines; - is stdout")
       .flag("--count N", count, "number of problems")
-      .flag("--level N", level, "difficulty level, 1 (easy) to 5, or a range such as 2-4")
-      .flag("--split NAME", split, "problem split: train or heldout, which share no problem")
+      .settings(which)
       .flag(
           "--form NAME", form,
           "output form: chat (JSON lines with messages), text (JSON lines with text), or aggregate (chats that show "
@@ -165,20 +167,18 @@ int curriculum(Words args) {
       .alias("--sound")
       .flag("--cut-short P", attempts.cut_short,
             "probability that the worked solution of a search problem stops early and reports the best found so far")
-      .flag("--kind KIND", kinds, "generate only problems of this kind; repeatable [all]")
-      .flag("--seed N", seed, "random seed of the problems")
       .note(fmt::format("Kinds: {}.", fmt::join(problem_kinds(), ", ")));
   if (!a.parse(args)) return 0;
   if (out.empty()) throw UsageError("quern data curriculum: --out is missing: expected a file, or - for stdout");
   if (count < 1) throw UsageError(fmt::format("quern data curriculum: --count {}: expected 1 or more", count));
-  if (split != "train" && split != "heldout")
-    throw UsageError(fmt::format("quern data curriculum: --split '{}': expected train or heldout", split));
+  if (which.split != "train" && which.split != "heldout")
+    throw UsageError(fmt::format("quern data curriculum: --split '{}': expected train or heldout", which.split));
   if (form != "chat" && form != "text" && form != "aggregate")
     throw UsageError(fmt::format("quern data curriculum: --form '{}': expected chat, text or aggregate", form));
-  ProblemOptions o{.split = split == "train" ? Split::train : Split::held_out,
-                   .seed = static_cast<uint64_t>(seed),
-                   .kinds = kinds};
-  read_levels(level, o);
+  ProblemOptions o{.split = which.split == "train" ? Split::train : Split::held_out,
+                   .seed = static_cast<uint64_t>(which.seed),
+                   .kinds = which.kinds};
+  read_levels(which.level, o);
   check(o), check(attempts);
   attempts.seed = o.seed;
   LineFile file(out);

@@ -7,17 +7,19 @@
 namespace quern {
 
 int cmd_export(Words args) {
-  std::string from, to, config, tokenizer, dtype = "bf16";
+  std::string from, to, config, tokenizer;
+  StoredType stored;
   Args a("export", "convert a training checkpoint to a model folder");
   a.positional("RUN", from)
       .positional("DIR", to)
       .flag("--config FILE", config, "config.json of the model [from RUN/recipe.json]")
       .flag("--tokenizer DIR", tokenizer, "folder with the tokenizer to include [from RUN/recipe.json]")
-      .flag("--dtype TYPE", dtype, "stored weight type: bf16 or f32")
+      .settings(stored)
       .note("RUN is the folder of a run, whose newest committed checkpoint is used, or a folder step_N in it.");
   if (!a.parse(args)) return 0;
-  const ExportReport r = export_checkpoint(
-      builtin_registry(), from, to, {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(dtype)});
+  const ExportReport r =
+      export_checkpoint(builtin_registry(), from, to,
+                        {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(stored.dtype)});
   fmt::print("{} → {}: step {}, {} parameters{}\n", r.from.string(), to, r.step, r.parameters,
              r.tokenizer ? "" : "; no tokenizer found: name one with --tokenizer");
   return 0;

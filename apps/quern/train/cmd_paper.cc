@@ -166,7 +166,7 @@ int cmd_paper(Words args) {
   std::string what, name, dir;
   Args a("paper", "list the claims of the papers, or measure them again");
   a.positional("list|run", what)
-      .positional("NAME", name, false)
+      .optional_positional("NAME", name)
       .flag("--dir DIR", dir, "folder papers/ [the nearest one above the current folder]")
       .note("list prints every claim; run NAME measures the claims of one paper again.");
   if (!a.parse(args)) return 0;

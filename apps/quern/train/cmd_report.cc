@@ -19,7 +19,7 @@ int cmd_report(Words args) {
       .flag("--out FILE", out, "output HTML file [RUN/report.html]")
       .flag("--compare RUN", others, "another run to plot in the same charts; repeatable")
       .flag("--log-x", options.log_x, "start with a logarithmic x axis; the page can switch")
-      .flag("--json", json, "print the summaries of the runs as JSON instead of writing a page")
+      .json(json, "the summaries of the runs as JSON instead of writing a page")
       .note("RUN is the folder of quern train --out. The page needs no other file and no network.");
   if (!a.parse(args)) return 0;
   if (json && !out.empty())

@@ -21,7 +21,7 @@ int cmd_reshape(Words args) {
       .flag("--ranks N", ranks, "number of ranks that the new checkpoint is sharded over")
       .flag("--rewrite FILE", rewrite, "TOML file of rewrite operations, which change the architecture")
       .flag("--verify", verify, "read the new checkpoint back and verify every checksum")
-      .flag("--json", json, "print one JSON object")
+      .json(json)
       .note(
           "SRC is a folder step_N, or a folder of them, whose newest committed one is used. DST gets a folder "
           "step_N.\n"

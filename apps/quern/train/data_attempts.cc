@@ -7,16 +7,17 @@
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/train/cmd_data.h"
+#include "apps/quern/train/problem_flags.h"
 #include "quern/reason/sampled_solutions.h"
 
 namespace quern {
 namespace {
 
 struct AttemptFlags {
-  std::string dir, out, contested_out, level = "2-5", method = "vote:8,tau=64";
+  std::string dir, out, contested_out, method = "vote:8,tau=64";
   OwnAttemptOptions o;
+  ProblemFlags which{.level = "2-5"};
   WeightFlags weights{.dtype_default = "auto"};
-  int64_t seed = 0;
 
   AttemptFlags() {
     o.eval.problems.split = Split::train;
@@ -31,9 +32,8 @@ bool AttemptFlags::parse(Words args) {
   Args a("data attempts", "build training chats from solutions sampled from a model");
   a.positional("DIR", dir)
       .flag("--out FILE", out, "output file of chats, JSON lines; - is stdout")
-      .flag("--level N", level, "difficulty level, 1 (easy) to 5, or a range such as 2-4")
-      .flag("--kind KIND", o.eval.problems.kinds, "use only problems of this kind; repeatable [all]")
-      .flag("--count N", o.eval.count, "number of problems per level")
+      .settings(which, {{"level"}, {"kind"}, {"seed"}})
+      .settings(o.eval)
       .flag("--think PLAN", method,
             "plan that samples the solutions (vote:N, mrsa:NxCxT, …); chats show the ends of its last round")
       .flag("--shown N", o.shown, "number of sampled solutions per chat")
@@ -50,11 +50,8 @@ bool AttemptFlags::parse(Words args) {
       .flag("--cut-short P", o.cut_short,
             "probability that the target of a search problem stops early, before a solution that no attempt shows")
       .flag("--verdicts", o.verdicts, "begin the target with a verdict per solution: right or wrong")
-      .settings(o.eval.generate, {{"max_tokens"}, {"temperature", "1"}})
-      .flag("--seed N", seed, "random seed of problems and sampling")
-      .flag("--max-seqs N", o.eval.sessions, "maximum concurrent sequences")
-      .alias("--sessions");
-  weights.add_to(a, "weight type in memory: f32, bf16, or auto (bf16)");
+      .settings(o.eval.generate, {{"max_tokens"}, {"temperature", "1"}});
+  weights.add_to(a);
   return a.parse(args);
 }
 
@@ -69,10 +66,10 @@ void AttemptFlags::resolve() {
   if (!contested_out.empty() && contested_out == out)
     throw UsageError("quern data attempts: --minority-right and --out name the same file: give two files");
   if (!contested_out.empty() && o.contested == 0) o.contested = 2;
-  read_levels(level, o.eval.problems);
-  o.eval.problems.seed = static_cast<uint64_t>(seed);
+  read_levels(which.level, o.eval.problems);
+  o.eval.problems.kinds = which.kinds, o.eval.problems.seed = static_cast<uint64_t>(which.seed);
   o.eval.plan = parse_plan(method);
-  o.eval.plan.seed = o.eval.generate.sampling.seed = static_cast<uint64_t>(seed);
+  o.eval.plan.seed = o.eval.generate.sampling.seed = static_cast<uint64_t>(which.seed);
   check(o);
 }
 

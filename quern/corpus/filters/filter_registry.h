@@ -29,7 +29,7 @@ class FilterRegistry {
   std::vector<NamedFilter> filters_;
 };
 
-// Calls register_NAME of every plug-in folder; written by cmake/corpus_plugins.cmake.
+// Calls register_NAME of every plug-in folder; written by cmake/plugins.cmake.
 void register_filter_plugins(FilterRegistry& r);
 const FilterRegistry& plugin_filters();  // of this build
 

@@ -44,7 +44,7 @@ inline std::vector<std::string> setting_names(OnBad) { return {"skip", "stop", "
 
 struct ReadSettings {
   OnBad on_bad = OnBad::skip;
-  int64_t max_record_mb = 64;
+  int64_t max_record_mb = static_cast<int64_t>(ReadPolicy().max_row >> 20);
   template <class V>
   void visit(V& v) {
     v("on_bad", on_bad,
@@ -61,14 +61,14 @@ struct ReadSettings {
 };
 
 struct DedupSettings {
-  std::string preset = "zyda", mode = "fast";
+  std::string preset = DedupConfig().preset, mode = "fast";
   std::optional<Verification> verify;
   std::optional<Clustering> clustering;
   std::optional<Scope> scope;
   std::optional<double> threshold;
   std::optional<int64_t> bands, rows_per_band, seed, shingle;
   bool collide_empty = false, label_late = false;
-  int64_t memory_mb = 512;
+  int64_t memory_mb = static_cast<int64_t>(DedupConfig().memory >> 20);
   template <class V>
   void visit(V& v) {
     v("preset", preset,
@@ -106,13 +106,18 @@ struct DedupSettings {
   DedupConfig config() const;  // the preset's, with what is set; throws Error for a preset or mode that is none
 };
 
+template <class V>
+void visit_shard_mb(V& v, int64_t& shard_mb) {
+  v("shard_mb", shard_mb, "uncompressed text per output file, in MiB",
+    {.value = "MIB", .flag = "--shard-mib", .old_flags = "--shard-mb", .range = Bounds::at_least(1)});
+}
+
 struct WriteSettings {
-  int64_t level = 3, shard_mb = 1024;
+  int64_t level = StageOutput().level, shard_mb = static_cast<int64_t>(StageOutput().shard_bytes >> 20);
   template <class V>
   void visit(V& v) {
     v("level", level, "zstd compression level, 1 to 19", {.range = Bounds::between(1, 19)});
-    v("shard_mb", shard_mb, "uncompressed text per output file, in MiB",
-      {.value = "MIB", .flag = "--shard-mib", .old_flags = "--shard-mb", .range = Bounds::at_least(1)});
+    visit_shard_mb(v, shard_mb);
   }
   StageOutput output(const std::filesystem::path& folder) const;
 };
@@ -127,8 +132,7 @@ struct MixSettings {
     v("max_epochs", max_epochs, "fail if a source would be repeated more than X times; 0 is unlimited",
       {.old_flags = "--most-epochs"});
     v("seed", seed, "random seed of the choice and order of documents");
-    v("shard_mb", shard_mb, "uncompressed text per output file, in MiB",
-      {.value = "MIB", .flag = "--shard-mib", .old_flags = "--shard-mb", .range = Bounds::at_least(1)});
+    visit_shard_mb(v, shard_mb);
   }
   MixConfig config() const;  // without shares and output
 };

@@ -41,7 +41,7 @@ class StageRegistry {
   std::vector<NamedStage> stages_;
 };
 
-// Calls register_NAME of every plug-in folder; written by cmake/corpus_plugins.cmake.
+// Calls register_NAME of every plug-in folder; written by cmake/plugins.cmake.
 void register_stage_plugins(StageRegistry& r);
 const StageRegistry& plugin_stages();  // of this build
 

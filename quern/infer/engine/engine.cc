@@ -136,7 +136,7 @@ struct Engine::Impl {
     Tape tape(Tape::inference);
     Batch batch = Batch::resume(in.states, in.lengths);
     batch.snapshot_points = snapshots.points();
-    batch.shards = o.shards;
+    if (o.shards) batch.placement = *o.shards;
     const Tensor hidden = model.hidden(tape, in.ids, batch).value;
     snapshots.store(prefix.cache());
     int64_t row = 0;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "quern/base/setting_views.h"
 #include "quern/infer/cache/prefix_cache.h"
 #include "quern/infer/engine/request.h"
 #include "quern/models/model.h"
@@ -33,6 +34,23 @@ struct EngineOptions {
   // KV cache sharded over ranks (mixers/ranks/cache_shards.h): requires the same requests in the same order on every
   // rank, and no prefix cache. Must outlive the engine.
   const CacheShards* shards = nullptr;
+
+  // What flags and requests for an engine set; kv, draft and speculate have settings of their own.
+  template <class V>
+  void visit(V& v) {
+    Mebibytes cache(cache_bytes), state(state_bytes);
+    visit_max_sequences(v, max_sequences);
+    v("cache_mib", cache, "prefix cache size per model, in MiB", {.value = "MIB", .range = Bounds::at_least(0)});
+    v("state_mib", state,
+      "memory limit for KV cache and recurrent state of running sequences, per model, in MiB; 0 is unlimited",
+      {.value = "MIB", .range = Bounds::at_least(0)});
+  }
+  // For options that have another default.
+  template <class V>
+  static void visit_max_sequences(V& v, int64_t& n) {
+    v("max_seqs", n, "maximum concurrent sequences per model",
+      {.old_flags = "--sessions", .range = Bounds::at_least(1)});
+  }
 };
 
 class Engine {

@@ -47,56 +47,90 @@ double kl_divergence(const float* p, double p_lse, const float* q, double q_lse,
   return sum;
 }
 
-}  // namespace
-
-Perplexity perplexity(Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options) {
-  const int64_t context = options.context;
-  Model* const reference = options.reference;
-  if (context < 2) fail("context {}: expected at least 2 tokens", context);
-  if (context > model.max_positions())
-    fail("context {}: this model's limit is {} (max_position_embeddings)", context, model.max_positions());
+void check(const Model& model, std::span<const int32_t> tokens, const PerplexityOptions& o) {
+  if (o.context < 2) fail("context {}: expected at least 2 tokens", o.context);
+  if (o.context > model.max_positions())
+    fail("context {}: this model's limit is {} (max_position_embeddings)", o.context, model.max_positions());
   if (tokens.size() < 2) fail("the text has {} tokens: at least 2 are needed", tokens.size());
-  if (reference && reference->vocab_size() != model.vocab_size())
-    fail("the models' vocabularies differ: {} and {}", model.vocab_size(), reference->vocab_size());
+  if (o.reference && o.reference->vocab_size() != model.vocab_size())
+    fail("the models' vocabularies differ: {} and {}", model.vocab_size(), o.reference->vocab_size());
   for (size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i] < 0 || tokens[i] >= model.vocab_size())
       fail("token {} at position {}: ids run from 0 to {}", tokens[i], i, model.vocab_size() - 1);
+}
 
-  Perplexity r;
-  double sum = 0, squares = 0, kl = 0, reference_sum = 0;
-  int64_t same = 0, V = model.vocab_size();
-  for (size_t at = 0, next = 0; at < tokens.size(); at = next) {
-    next = at + 1;
-    while (next < tokens.size() && next - at < static_cast<size_t>(context) && tokens[next] != options.begin) ++next;
-    auto window = tokens.subspan(at, next - at);
-    int64_t n = static_cast<int64_t>(window.size()) - 1;
-    if (n < 1) continue;
-    Tensor h = hidden(model, window, options.kv), reference_h = reference ? hidden(*reference, window, {}) : Tensor();
-    for (int64_t from = 0; from < n; from += kLogitRows) {
-      int64_t rows = std::min(kLogitRows, n - from);
-      Tensor x = logits(model, h, from, rows), lse = log_sum_exp(x), rx, rlse;
-      if (reference) rx = logits(*reference, reference_h, from, rows), rlse = log_sum_exp(rx);
-      std::vector<Row> found(static_cast<size_t>(rows));
-      parallel_dynamic(rows, [&](int64_t i) {
-        Row& f = found[static_cast<size_t>(i)];
-        const float* q = x.view<const float, 2>().row(i);
-        int32_t target = window[static_cast<size_t>(from + i) + 1];
-        f.nll = lse.item(i) - static_cast<double>(q[target]);
-        if (!reference) return;
-        const float* p = rx.view<const float, 2>().row(i);
-        f.reference_nll = rlse.item(i) - static_cast<double>(p[target]);
-        f.kl = kl_divergence(p, rlse.item(i), q, lse.item(i), V);
-        f.same_top = std::max_element(p, p + V) - p == std::max_element(q, q + V) - q;
-      });
-      for (const Row& f : found) {
-        sum += f.nll, squares += f.nll * f.nll, kl += f.kl, reference_sum += f.reference_nll, same += f.same_top;
-        ++r.tokens;
-      }
-    }
-    double count = static_cast<double>(r.tokens);
-    r.nll = sum / count;
+// Token after which the window that begins at `at` ends.
+size_t window_end(std::span<const int32_t> tokens, size_t at, const PerplexityOptions& o) {
+  size_t end = at + 1;
+  while (end < tokens.size() && end - at < static_cast<size_t>(o.context) && tokens[end] != o.begin) ++end;
+  return end;
+}
+
+// What one model says of rows [from, from + n) of a window.
+struct Predictions {
+  Tensor x, lse;
+  Predictions() = default;
+  Predictions(Model& m, const Tensor& hidden_TD, int64_t from, int64_t n)
+      : x(logits(m, hidden_TD, from, n)), lse(log_sum_exp(x)) {}
+  const float* row(int64_t i) const { return x.view<const float, 2>().row(i); }
+  double nll(int64_t i, int32_t target) const { return lse.item(i) - static_cast<double>(row(i)[target]); }
+};
+
+// targets: the token that follows each row. reference: undefined tensors without a reference model.
+std::vector<Row> compare(const Predictions& model, const Predictions& reference, std::span<const int32_t> targets) {
+  std::vector<Row> found(targets.size());
+  parallel_dynamic(std::ssize(targets), [&](int64_t i) {
+    Row& f = found[static_cast<size_t>(i)];
+    const int32_t target = targets[static_cast<size_t>(i)];
+    f.nll = model.nll(i, target);
+    if (!reference.x.defined()) return;
+    f.reference_nll = reference.nll(i, target);
+    const float *q = model.row(i), *p = reference.row(i);
+    const int64_t V = model.x.dim(1);
+    f.kl = kl_divergence(p, reference.lse.item(i), q, model.lse.item(i), V);
+    f.same_top = std::max_element(p, p + V) - p == std::max_element(q, q + V) - q;
+  });
+  return found;
+}
+
+struct Sums {
+  double nll = 0, squares = 0, kl = 0, reference_nll = 0;
+  int64_t same_top = 0, tokens = 0;
+  void add(const Row& f) {
+    nll += f.nll, squares += f.nll * f.nll, kl += f.kl, reference_nll += f.reference_nll, same_top += f.same_top;
+    ++tokens;
+  }
+  Perplexity means() const {
+    const auto count = static_cast<double>(tokens);
+    Perplexity r{.tokens = tokens, .nll = nll / count};
     r.nll_error = std::sqrt(std::max(0.0, squares / count - r.nll * r.nll) / count);
-    r.kl = kl / count, r.reference_nll = reference_sum / count, r.same_top = static_cast<double>(same) / count;
+    r.kl = kl / count, r.reference_nll = reference_nll / count, r.same_top = static_cast<double>(same_top) / count;
+    return r;
+  }
+};
+
+}  // namespace
+
+Perplexity perplexity(Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options) {
+  check(model, tokens, options);
+  Model* const reference = options.reference;
+  Perplexity r;
+  Sums sums;
+  for (size_t at = 0, next = 0; at < tokens.size(); at = next) {
+    next = window_end(tokens, at, options);
+    const auto window = tokens.subspan(at, next - at);
+    const int64_t n = std::ssize(window) - 1;
+    if (n < 1) continue;
+    const Tensor h = hidden(model, window, options.kv);
+    const Tensor reference_h = reference ? hidden(*reference, window, {}) : Tensor();
+    for (int64_t from = 0; from < n; from += kLogitRows) {
+      const int64_t rows = std::min(kLogitRows, n - from);
+      const auto targets = window.subspan(static_cast<size_t>(from) + 1, static_cast<size_t>(rows));
+      const Predictions here(model, h, from, rows);
+      const Predictions there = reference ? Predictions(*reference, reference_h, from, rows) : Predictions();
+      for (const Row& f : compare(here, there, targets)) sums.add(f);
+    }
+    r = sums.means();
     if (options.progress) options.progress(r);
   }
   return r;

@@ -23,6 +23,41 @@ std::span<const float> row_of(const Tensor& logits, size_t i) {
   return {logits.view<const float, 2>().row(static_cast<int64_t>(i)), static_cast<size_t>(logits.dim(1))};
 }
 
+struct Drafting {  // a request whose text is read
+  DraftRequest* request;
+  double chance = 1;  // that all of its draft is accepted
+  std::optional<TokenLogprob> sampled = {};
+};
+
+// Samples the next token of each from its row of logits; none where no token is left, or no number.
+void sample_next(std::vector<Drafting>& going, const Tensor& rows) {
+  parallel_dynamic(static_cast<int64_t>(going.size()), [&](int64_t i) {
+    Drafting& g = going[static_cast<size_t>(i)];
+    g.sampled.reset();
+    try {
+      g.sampled = g.request->sampler.next(row_of(rows, static_cast<size_t>(i)),
+                                          g.request->tokens.size() + g.request->draft.size());
+    } catch (const std::exception&) {
+    }
+  });
+}
+
+// Puts the sampled token into the draft, if it is worth it; whether there is to be another.
+bool extend_draft(Drafting& g) {
+  DraftRequest& a = *g.request;
+  if (!g.sampled) return false;
+  if (std::ranges::find(a.stop_ids, g.sampled->token) != a.stop_ids.end()) {
+    a.ends = true;
+    return false;
+  }
+  // The likeliest token is as certain as the model is of it; of one that chance chose, the same chance chooses among
+  // the target model's.
+  if (a.sampler.greedy()) g.chance *= std::exp(g.sampled->logprob);
+  if (g.chance < std::min(a.token_cost, kSureEnough)) return false;
+  a.draft.push_back(g.sampled->token);
+  return static_cast<int64_t>(a.draft.size()) < a.max_draft;
+}
+
 }  // namespace
 
 DraftModel::DraftModel(Model& model, DType kv, int64_t cache_bytes)
@@ -104,70 +139,56 @@ void DraftModel::make_drafts(std::span<DraftRequest> requests, int64_t max_rows,
   }
 }
 
-void DraftModel::prefill_and_draft(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns) {
-  struct Going {
-    DraftRequest* request;
-    double chance = 1;  // that all of its draft comes true
-    std::optional<TokenLogprob> sampled = {};
-  };
-  std::vector<Going> going;
-  Feed texts;
+// Adds what is new in the text to the pass, at most max_rows tokens of it; returns their number.
+int64_t DraftModel::add_text(DraftRequest& a, int64_t max_rows, Prefill& pass) {
+  DraftReader& r = a.reader;
+  const auto size = static_cast<int64_t>(a.tokens.size());
+  if (!r.state_.sites().empty()) settle(r, a.tokens);
+  if (r.state_.sites().empty() || r.state_.length() >= size) begin(a);
+  const int64_t n = std::min(size - r.state_.length(), max_rows), from = r.state_.length();
+  if (n < 1) return 0;
+  const auto text = a.tokens.subspan(static_cast<size_t>(from), static_cast<size_t>(n));
+  if (std::ranges::any_of(text, [&](int32_t t) { return t >= model_.vocab_size(); })) {
+    r = DraftReader();
+    r.failed_ = true;  // there is a token that it has no row for
+    return 0;
+  }
+  a.read = from + n == size;
+  pass.timed = pass.timed && n <= kMaxDraftTokens + 1;
+  pass.feed.add(r.state_, text, a.read);
+  if (a.read) pass.read.push_back(&a);
+  return n;
+}
+
+DraftModel::Prefill DraftModel::plan_prefill(std::span<DraftRequest> requests, int64_t max_rows) {
   std::vector<DraftRequest*> order;  // who has least to read is first: a long text does not keep the others waiting
   for (DraftRequest& a : requests)
     if (!a.reader.failed_) order.push_back(&a);
   std::ranges::stable_sort(order, {}, [&](const DraftRequest* a) { return unread(a->reader, a->tokens); });
-  bool timed = true;  // this forward's time is that of a guessed token: nobody reads more than a draft
-  for (DraftRequest* a : order) {
-    DraftReader& r = a->reader;
-    const auto size = static_cast<int64_t>(a->tokens.size());
-    if (!r.state_.sites().empty()) settle(r, a->tokens);
-    if (r.state_.sites().empty() || r.state_.length() >= size) begin(*a);
-    const int64_t n = std::min(size - r.state_.length(), max_rows), from = r.state_.length();
-    if (n < 1) continue;
-    const auto text = a->tokens.subspan(static_cast<size_t>(from), static_cast<size_t>(n));
-    if (std::ranges::any_of(text, [&](int32_t t) { return t >= model_.vocab_size(); })) {
-      r = DraftReader();
-      r.failed_ = true;  // there is a token that it has no row for
-      continue;
-    }
-    max_rows -= n;
-    a->read = from + n == size;
-    timed = timed && n <= kMaxDraftTokens + 1;
-    texts.add(r.state_, text, a->read);
-    if (a->read) going.push_back({a});
-  }
-  if (texts.ids.empty()) return;
-  auto begun = Clock::now();
-  size_t fed = texts.states.size();
-  Tensor rows = logits(texts, columns);
-  if (fixed_)
-    for (const Going& g : going) g.request->reader.state_.mark(g.request->reader.rollback_);
+  Prefill pass;
+  for (DraftRequest* a : order) max_rows -= add_text(*a, max_rows, pass);
+  return pass;
+}
 
+void DraftModel::prefill_and_draft(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns) {
+  const Prefill prefill = plan_prefill(requests, max_rows);
+  if (prefill.feed.ids.empty()) return;
+  auto begun = Clock::now();
+  size_t fed = prefill.feed.states.size();
+  bool timed = prefill.timed;
+  Tensor rows = logits(prefill.feed, columns);
+  std::vector<Drafting> going;
+  for (DraftRequest* a : prefill.read) {
+    going.push_back({a});
+    if (fixed_) a->reader.state_.mark(a->reader.rollback_);
+  }
   while (!going.empty()) {
-    parallel_dynamic(static_cast<int64_t>(going.size()), [&](int64_t i) {
-      Going& g = going[static_cast<size_t>(i)];
-      g.sampled.reset();
-      try {
-        g.sampled = g.request->sampler.next(row_of(rows, static_cast<size_t>(i)),
-                                            g.request->tokens.size() + g.request->draft.size());
-      } catch (const std::exception&) {  // no token is left, or no number
-      }
-    });
+    sample_next(going, rows);
     if (timed) record_seconds(std::chrono::duration<double>(Clock::now() - begun).count(), fed);
-    std::erase_if(going, [](Going& g) {
-      DraftRequest& a = *g.request;
-      if (!g.sampled) return true;
-      if (std::ranges::find(a.stop_ids, g.sampled->token) != a.stop_ids.end()) return a.ends = true;
-      // The likeliest token is as certain as the model is of it; of one that chance chose, the same chance chooses
-      // among the greater model's.
-      if (a.sampler.greedy()) g.chance *= std::exp(g.sampled->logprob);
-      if (g.chance < std::min(a.token_cost, kSureEnough)) return true;
-      a.draft.push_back(g.sampled->token);
-      return static_cast<int64_t>(a.draft.size()) >= a.max_draft;
-    });
+    std::erase_if(going, [](Drafting& g) { return !extend_draft(g); });
     if (going.empty()) break;
     Feed feed;
-    for (const Going& g : going) {
+    for (const Drafting& g : going) {
       DraftReader& r = g.request->reader;
       r.drafted_.push_back(g.sampled->token);
       feed.add(r.state_, std::span(r.drafted_).last(1), true);

@@ -68,10 +68,17 @@ class DraftModel {
     std::vector<int64_t> lengths = {}, wanted = {};  // rows of ids whose logits are needed
     void add(SequenceState& state, std::span<const int32_t> tokens, bool want);
   };
+  struct Prefill {
+    Feed feed = {};
+    std::vector<DraftRequest*> read = {};  // requests whose whole text is read then
+    bool timed = true;                     // its time is that of a drafted token: no text adds more than a draft
+  };
   void begin(const DraftRequest& request);
   void settle(DraftReader& reader, std::span<const int32_t> tokens) const;
   Tensor logits(const Feed& feed, int64_t columns);
   void record_seconds(double seconds, size_t askers);
+  int64_t add_text(DraftRequest& request, int64_t max_rows, Prefill& pass);
+  Prefill plan_prefill(std::span<DraftRequest> requests, int64_t max_rows);
   void prefill_and_draft(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns);
 
   Model& model_;

@@ -190,12 +190,13 @@ Tensor CcaMixer::values_packed(const Tensor& now_TV, const Tensor& late_TV, cons
 // are fetched and go through the same operations; what comes of them is dropped again.
 std::vector<Var> CcaMixer::queries_keys_values(Tape& tape, const std::vector<Var>& p, const Batch& b, int site) {
   const int64_t halo = std::max(c_.history(), int64_t{c_.value_delay});
-  if (!b.context || halo == 0) {
+  const ContextParallel* ranks = b.placement.context_parallel();
+  if (!ranks || halo == 0) {
     std::vector<Var> out = queries_keys(tape, p[0], b, site);
     out.push_back(c_.value_delay ? values(tape, p[1], p[2], b, site) : p[1]);
     return out;
   }
-  const ContextParallel& context = *b.context;
+  const ContextParallel& context = *ranks;
   const Batch wide = context.with_halo_batch(halo);
   std::vector<Var> out = queries_keys(tape, context.with_halo(tape, p[0], halo), wide, site);
   for (Var& v : out) v = context.narrow(tape, v, halo);

@@ -81,7 +81,7 @@ void GatedDeltaMixer::pack(const WeightPrepacking& t) {
 }
 
 Var GatedDeltaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
-  if (batch.context) fail("gated_delta: context parallelism (parallel.context) is not supported by this mixer");
+  batch.placement.require_whole_segments("gated_delta");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim, I = H * d;
   std::vector<Var> p;
   if (c_.taps > 0) {

@@ -249,7 +249,7 @@ Var Mamba1Mixer::scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t
 }
 
 Var Mamba1Mixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
-  if (batch.context) fail("mamba1: context parallelism (parallel.context) is not supported by this mixer");
+  batch.placement.require_whole_segments("mamba1");
   Var p = linear(tape, x_TD, in_);
   Var xz_T2I = !tape.recording() && !packed_x_.empty() ? p : deinterleave(tape, p);
   Var u_TI = convolved(tape, xz_T2I, batch, site);

@@ -253,41 +253,36 @@ struct Mamba2Mixer::Carry {
   }
 };
 
+// SSD of every segment from a zero state: its outputs [n, I], and its last states [S, N, I].
 template <class T>
-Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
-  const ContextParallel& context = *b.context;
-  const int64_t I = c_.inner(), C = c_.channels(), H = c_.n_head, N = c_.n_state, GN = c_.n_group * N;
-  const int64_t S = b.segments(), halo = c_.taps - 1;
-  Var xbc = slice_columns(tape, p_TW, I, C), dt = slice_columns(tape, p_TW, I + C, H);
-  xbc = context.narrow(
-      tape,
-      convolved<T>(tape, context.with_halo(tape, xbc, halo), conv_w_, conv_b_, context.with_halo_batch(halo).offsets),
-      halo);
-
-  const Var a_log = tape.param(a_log_), bias = tape.param(dt_bias_), skip = tape.param(d_);
-  std::vector<int32_t> wide(b.offsets);
+std::vector<Var> Mamba2Mixer::scan_segments(Tape& tape, const SegmentInputs& in,
+                                            const std::vector<int32_t>& offsets) {
+  const int64_t I = c_.inner(), C = c_.channels(), N = c_.n_state, GN = c_.n_group * N;
+  const auto S = static_cast<int64_t>(offsets.size()) - 1;
+  std::vector<int32_t> wide(offsets);
   for (size_t s = 0; s < wide.size(); ++s) wide[s] += static_cast<int32_t>(static_cast<int64_t>(s) * N);
-  const Tensor rows = with_readers(xbc.value, b.offsets, N, 0), steps = with_readers(dt.value, b.offsets, N, kNoStep);
+  const Tensor rows = with_readers(in.xbc.value, offsets, N, 0),
+               steps = with_readers(in.dt.value, offsets, N, kNoStep);
   for (int64_t s = 0; s < S; ++s)
     for (int64_t n = 0; n < N; ++n)
       for (int64_t group = 0; group < c_.n_group; ++group)
         rows.data<T>()[(wide[static_cast<size_t>(s) + 1] - N + n) * C + I + GN + group * N + n] = 1;
   auto inputs = [this, rows, steps, wide, I, GN] {
-    kernels::SsdInputs<T> in;
-    in.x = rows.narrow(1, 0, I).view<const T, 2>(), in.b = rows.narrow(1, I, GN).view<const T, 2>();
-    in.c = rows.narrow(1, I + GN, GN).view<const T, 2>(), in.dt = steps.view<const T, 2>();
-    in.a_log = a_log_.value.view<const T, 1>(), in.d = d_.value.view<const T, 1>();
-    in.bias = dt_bias_.value.view<const T, 1>(), in.n_group = c_.n_group, in.offsets = wide;
-    return in;
+    kernels::SsdInputs<T> ssd;
+    ssd.x = rows.narrow(1, 0, I).view<const T, 2>(), ssd.b = rows.narrow(1, I, GN).view<const T, 2>();
+    ssd.c = rows.narrow(1, I + GN, GN).view<const T, 2>(), ssd.dt = steps.view<const T, 2>();
+    ssd.a_log = a_log_.value.view<const T, 1>(), ssd.d = d_.value.view<const T, 1>();
+    ssd.bias = dt_bias_.value.view<const T, 1>(), ssd.n_group = c_.n_group, ssd.offsets = wide;
+    return ssd;
   };
   const Tensor y_wide = Tensor::empty({rows.dim(0), I}, rows.dtype());
   kernels::ssd<T>(inputs(), {}, y_wide.view<T, 2>(), thread_arena());
   Tensor z = Tensor::empty({S, N, I}, rows.dtype());
   for (int64_t s = 0; s < S; ++s)
     z.narrow(0, s, 1).copy_from(y_wide.narrow(0, wide[static_cast<size_t>(s) + 1] - N, N).reshape({1, N, I}));
-  std::vector<Var> yz = tape.record_many(
-      {rows_only(y_wide, b.offsets, N), z}, {xbc, dt, a_log, skip, bias},
-      [inputs, rows, steps, offsets = b.offsets, wide, I, GN, N, S](Grads& g) {
+  return tape.record_many(
+      {rows_only(y_wide, offsets, N), z}, {in.xbc, in.dt, in.a_log, in.skip, in.bias},
+      [inputs, rows, steps, offsets, wide, I, GN, N, S](Grads& g) {
         const Tensor gy = with_readers(g.out(0), offsets, N, 0);
         for (int64_t s = 0; s < S; ++s)
           gy.narrow(0, wide[static_cast<size_t>(s) + 1] - N, N).copy_from(g.out(1).narrow(0, s, 1).reshape({N, I}));
@@ -301,16 +296,11 @@ Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
         g.add(0, rows_only(grows, offsets, N));
         g.add(1, rows_only(gsteps, offsets, N));
       });
+}
 
-  auto carry = std::make_shared<Carry<T>>(
-      Carry<T>{context, c_, b.offsets, xbc.value, dt.value, a_log_.value, dt_bias_.value, {}, {}, {}, {}, {}});
-  carry->sum_steps();
-  carry->enter(yz[1].value);
-  const Tensor y = yz[0].value.clone();
-  carry->add_to(y);
-  Var y_TI = tape.record(y, {yz[0], yz[1], xbc, dt, a_log, bias}, [carry](Grads& g) { carry->backward(g); });
-
-  const Var gate_v = slice_columns(tape, p_TW, 0, I);
+template <class T>
+Var Mamba2Mixer::context_norm(Tape& tape, const Var& y_TI, const Var& gate_v) {
+  const Tensor y = y_TI.value;
   const Var norm = tape.param(norm_w_);
   const Tensor gate = gate_v.value, out = Tensor::empty(y.shape(), y.dtype());
   kernels::gated_rms_norm<T>(y.view<const T, 2>(), gate.view<const T, 2>(), norm_w_.value.view<const T, 1>(),
@@ -328,6 +318,29 @@ Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
                                          .gw = wanted<T>(g, 2)});
     g.add(0, gy), g.add(1, gz);
   });
+}
+
+template <class T>
+Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
+  const ContextParallel& context = *b.placement.context_parallel();
+  const int64_t I = c_.inner(), C = c_.channels(), H = c_.n_head, halo = c_.taps - 1;
+  Var xbc = slice_columns(tape, p_TW, I, C), dt = slice_columns(tape, p_TW, I + C, H);
+  xbc = context.narrow(
+      tape,
+      convolved<T>(tape, context.with_halo(tape, xbc, halo), conv_w_, conv_b_, context.with_halo_batch(halo).offsets),
+      halo);
+
+  const Var a_log = tape.param(a_log_), bias = tape.param(dt_bias_), skip = tape.param(d_);
+  const std::vector<Var> yz =
+      scan_segments<T>(tape, {.xbc = xbc, .dt = dt, .a_log = a_log, .skip = skip, .bias = bias}, b.offsets);
+  auto carry = std::make_shared<Carry<T>>(
+      Carry<T>{context, c_, b.offsets, xbc.value, dt.value, a_log_.value, dt_bias_.value, {}, {}, {}, {}, {}});
+  carry->sum_steps();
+  carry->enter(yz[1].value);
+  const Tensor y = yz[0].value.clone();
+  carry->add_to(y);
+  Var y_TI = tape.record(y, {yz[0], yz[1], xbc, dt, a_log, bias}, [carry](Grads& g) { carry->backward(g); });
+  return context_norm<T>(tape, y_TI, slice_columns(tape, p_TW, 0, I));
 }
 
 Var Mamba2Mixer::context_core(Tape& tape, const Var& p_TW, const Batch& b) {

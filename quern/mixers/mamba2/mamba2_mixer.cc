@@ -152,7 +152,7 @@ Var Mamba2Mixer::core(Tape& tape, const Var& p_TW, const Batch& batch, int site)
 
 Var Mamba2Mixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
   Var p_TW = linear(tape, x_TD, in_);
-  if (batch.context) return linear(tape, context_core(tape, p_TW, batch), out_);
+  if (batch.placement.context_parallel()) return linear(tape, context_core(tape, p_TW, batch), out_);
   Var y_TI = with_float(p_TW.dtype(), [&]<class T>() { return core<T>(tape, p_TW, batch, site); });
   return linear(tape, y_TI, out_);
 }

@@ -51,6 +51,13 @@ class Mamba2Mixer : public Mixer {
   Var context_core(Tape& tape, const Var& p_TW, const Batch& batch);
   template <class T>
   Var context_rows(Tape& tape, const Var& p_TW, const Batch& batch);
+  struct SegmentInputs {
+    Var xbc, dt, a_log, skip, bias;
+  };
+  template <class T>
+  std::vector<Var> scan_segments(Tape& tape, const SegmentInputs& in, const std::vector<int32_t>& offsets);
+  template <class T>
+  Var context_norm(Tape& tape, const Var& y_TI, const Var& gate);
   template <class T>
   struct Carry;
   template <class T>

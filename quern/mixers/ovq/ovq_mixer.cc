@@ -185,7 +185,7 @@ Var OvqMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_
 }
 
 Var OvqMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
-  if (batch.context) fail("ovq: context parallelism (parallel.context) is not supported by this mixer");
+  batch.placement.require_whole_segments("ovq");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
   std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
   if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);

@@ -136,12 +136,14 @@ Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t
 
 Var attend(Tape& tape, const AttentionHeads& heads, const Batch& b, int site, AttendOptions o) {
   o.bf16_math = o.bf16_math || tape.bf16();
-  if (b.context) return context_attend(tape, *b.context, heads.q_THd, heads.k_THd, heads.v_THd, o);
+  if (const ContextParallel* c = b.placement.context_parallel())
+    return context_attend(tape, *c, heads.q_THd, heads.k_THd, heads.v_THd, o);
   if (b.states.empty())
     return with_float(heads.q_THd.dtype(),
                       [&]<class T>() { return attend_fresh<T>(tape, heads.q_THd, heads.k_THd, heads.v_THd, b, o); });
   QUERN_CHECK(!tape.needs({heads.q_THd, heads.k_THd, heads.v_THd}), "training reads whole segments, not states");
-  if (b.shards && o.window == 0) return attend_shards(heads.q_THd, heads.k_THd, heads.v_THd, b, site, o);
+  if (b.placement.cache_shards() && o.window == 0)
+    return attend_shards(heads.q_THd, heads.k_THd, heads.v_THd, b, site, o);
   std::vector<CachedRows> caches(b.states.size());
   parallel_for(static_cast<int64_t>(caches.size()), kSequencesAPart, [&](int64_t from, int64_t to) {
     for (auto s = static_cast<size_t>(from); s < static_cast<size_t>(to); ++s) {

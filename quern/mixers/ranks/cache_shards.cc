@@ -50,7 +50,7 @@ std::vector<RowRun> CacheShards::here(int64_t begin, int64_t end) const {
 }
 
 Var attend_shards(const Var& q_v, const Var& k_v, const Var& v_v, const Batch& b, int site, const AttendOptions& o) {
-  const CacheShards& shards = *b.shards;
+  const CacheShards& shards = *b.placement.cache_shards();
   const Tensor& q = q_v.value;
   const int64_t hq = q.dim(1), dv = v_v.dim(2);
   const Tensor records = no_partials(q.dim(0) * hq, dv, q.dtype());

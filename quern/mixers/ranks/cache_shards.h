@@ -29,7 +29,7 @@ class CacheShards {
   int64_t block_;
 };
 
-// attend() (attend.h) of a batch with shards: appends this rank's rows of the new ones, then attends over all ranks'.
+// attend() (attend.h) of a batch whose placement is a CacheShards: appends this rank's rows of the new ones, then attends over all ranks'.
 Var attend_shards(const Var& q, const Var& k, const Var& v, const Batch& batch, int site, const AttendOptions& o);
 
 }  // namespace quern

@@ -77,7 +77,7 @@ Batch ContextParallel::with_halo_batch(int64_t halo) const {
       b.positions.push_back(static_cast<int32_t>(std::max<int64_t>(0, i - s.document)));
     b.offsets.push_back(static_cast<int32_t>(b.positions.size()));
   }
-  if (halo == 0) b.context = this;
+  if (halo == 0) b.placement = *this;
   return b;
 }
 

@@ -193,7 +193,7 @@ Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const
 }
 
 Var VqAttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
-  if (batch.context) fail("vq_attention: context parallelism (parallel.context) is not supported by this mixer");
+  batch.placement.require_whole_segments("vq_attention");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
   std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
   if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);

@@ -2,6 +2,7 @@
 #include "quern/serve/host/engine_host.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "quern/base/free_blocks.h"
 
@@ -14,18 +15,6 @@ constexpr double kTrimSeconds = 10;  // memory nobody used for so long goes back
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
 }  // namespace
-
-void HostCounts::add(const Generated& g) {
-  new_tokens += static_cast<int64_t>(g.tokens.size());
-  prompt_tokens += g.prompt_tokens, cached_tokens += g.cached_tokens, speculated += g.speculated;
-  prompt_seconds += g.prompt_seconds, decode_seconds += g.decode_seconds;
-}
-
-void HostCounts::add(const ThinkResult& t) {
-  new_tokens += t.new_tokens;
-  prompt_tokens += t.prompt_tokens, cached_tokens += t.cached_tokens, speculated += t.speculated;
-  prompt_seconds += t.prompt_seconds, decode_seconds += t.decode_seconds;
-}
 
 EngineHost::EngineHost(Model& model, EngineOptions options, int64_t max_waiting, double max_seconds)
     : model_(model),
@@ -107,7 +96,7 @@ void EngineHost::on_forward(std::span<const int32_t> ids, int64_t at, ForwardTim
 
 std::vector<InFlightStatus> EngineHost::live(StatusDetail detail) const {
   std::vector<InFlightStatus> out;
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   for (const InFlight& l : in_flight_) {
     InFlightStatus f{.progress = l.request.progress()};
     if (detail == StatusDetail::tokens) f.prompt = l.request.prompt();
@@ -117,10 +106,8 @@ std::vector<InFlightStatus> EngineHost::live(StatusDetail detail) const {
     }
     out.push_back(std::move(f));
   }
-  for (const InFlightPlan& p : plans_) {
-    out.push_back(p.facts);
-    out.back().progress.age = since(p.began);
-  }
+  lock.unlock();
+  std::ranges::move(plans_.status(), std::back_inserter(out));
   return out;
 }
 
@@ -143,34 +130,16 @@ void EngineHost::deliver(Clock::duration step) {
   });
 }
 
-bool EngineHost::run_job() {
-  std::packaged_task<void()> job;
-  {
-    std::lock_guard lock(mutex_);
-    if (jobs_.empty()) return false;
-    job = std::move(jobs_.front());
-    jobs_.pop_front();
-  }
-  job();
-  return true;
-}
-
 void EngineHost::between_steps(const std::function<void(Model&, PrefixCache&)>& job) {
-  std::packaged_task<void()> task([&] { job(model_, engine_.cache()); });
-  std::future<void> done = task.get_future();
-  {
-    std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(task));
-    woken_ = true;
-  }
-  work_.notify_all();
+  std::future<void> done = jobs_.push([&] { job(model_, engine_.cache()); });
+  nudge();
   done.get();
 }
 
 void EngineHost::loop(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     const auto started = Clock::now();
-    const bool ran = run_job(), stepped = engine_.step(), worked = ran || stepped;
+    const bool ran = jobs_.run_next(), stepped = engine_.step(), worked = ran || stepped;
     deliver(Clock::now() - started);
     stepped_.notify_all();
     trim_free_blocks(kTrimSeconds);
@@ -184,8 +153,8 @@ void EngineHost::loop(const std::stop_token& stop) {
     work_.wait_for(lock, std::chrono::milliseconds(500), [&] { return woken_; });
     woken_ = false;
   }
+  jobs_.clear();
   std::lock_guard lock(mutex_);
-  jobs_.clear();  // whoever waits for one is told by a broken promise
   Generated stopped;
   stopped.finish = "cancelled";
   for (const InFlight& l : in_flight_)
@@ -193,26 +162,10 @@ void EngineHost::loop(const std::stop_token& stop) {
 }
 
 ThinkResult EngineHost::think(ThinkRequest request, const ThinkWatch& watch) {
-  std::list<InFlightPlan>::iterator row;
-  {
-    std::lock_guard lock(mutex_);
-    row = plans_.insert(plans_.end(),
-                        {{.progress = {.id = watch.id, .started = true}, .plan = request.plan.name()}, Clock::now()});
-  }
-  struct Gone {  // whatever happens, the row goes
-    EngineHost& host;
-    std::list<InFlightPlan>::iterator row;
-    ~Gone() {
-      std::lock_guard lock(host.mutex_);
-      host.plans_.erase(row);
-    }
-  } gone{*this, row};
+  InFlightPlans::Entry entry = plans_.add(watch.id, request.plan.name());
   ThinkRunner thinker(engine_, std::move(request));
   thinker.on_event([&](const ThinkEvent& e) {
-    {
-      std::lock_guard lock(mutex_);
-      row->facts.candidates = e.done, row->facts.all_candidates = e.all, row->facts.progress.given = e.new_tokens;
-    }
+    entry.record(e);
     watch.on_event(e);
   });
   for (bool cancelled = false; thinker.advance();) {

@@ -4,13 +4,10 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <functional>
-#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,7 +16,10 @@
 #include "quern/infer/engine/engine.h"
 #include "quern/reason/think.h"
 #include "quern/serve/host/generation_stream.h"
+#include "quern/serve/host/host_counts.h"
+#include "quern/serve/host/in_flight_plans.h"
 #include "quern/serve/host/in_flight_requests.h"
+#include "quern/serve/host/job_queue.h"
 #include "quern/serve/host/observed_model.h"
 
 namespace quern {
@@ -33,28 +33,10 @@ struct SubmitOptions {                      // options of a submission beyond th
   std::shared_ptr<Notifier> notifier = {};  // notified of news; null: one of its own
 };
 
-enum class StatusDetail { counts, tokens };  // tokens: of prompt and output, too
-
-struct InFlightStatus {  // the current state of a request
-  RequestProgress progress;
-  std::vector<int32_t> prompt = {}, answer = {};  // with StatusDetail::tokens
-  std::string plan = {};                          // of a request with a thinking plan, which has no prompt of its own
-  int64_t candidates = 0, all_candidates = 0;     // done, and in all
-};
-
 struct ThinkWatch {             // of a request with a thinking plan
   std::function<bool()> alive;  // false cancels
   std::function<void(const ThinkEvent&)> on_event;
   std::string id = {};  // of the HTTP request
-};
-
-struct HostCounts {  // since the start, and now
-  int64_t requests = 0, prompt_tokens = 0, cached_tokens = 0, new_tokens = 0, steps = 0;
-  double prompt_seconds = 0, decode_seconds = 0, busy_seconds = 0;
-  Speculated speculated;
-  int64_t waiting = 0, running = 0, state_bytes = 0, cache_bytes = 0;
-  void add(const Generated& g);    // a request that has ended; `requests` counts at submission
-  void add(const ThinkResult& t);  // the same
 };
 
 class EngineHost {
@@ -84,14 +66,9 @@ class EngineHost {
     InFlightRequest request;
     bool late = false;
   };
-  struct InFlightPlan {
-    InFlightStatus facts;
-    std::chrono::steady_clock::time_point began;
-  };
   void on_forward(std::span<const int32_t> ids, int64_t at, ForwardTime time);
   void loop(const std::stop_token& stop);
   void deliver(std::chrono::steady_clock::duration step);
-  bool run_job();
   void nudge();
 
   Model& model_;
@@ -103,8 +80,8 @@ class EngineHost {
   std::condition_variable work_, stepped_;
   bool woken_ = false;
   std::list<InFlight> in_flight_;
-  std::list<InFlightPlan> plans_;
-  std::deque<std::packaged_task<void()>> jobs_;
+  InFlightPlans plans_;
+  JobQueue jobs_;
   HostCounts counts_;
   std::jthread thread_;
 };

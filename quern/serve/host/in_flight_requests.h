@@ -20,6 +20,15 @@ struct RequestProgress {
   const char* state() const { return !started ? "waiting" : read < prompt ? "reading" : "answering"; }
 };
 
+enum class StatusDetail { counts, tokens };  // tokens: of prompt and output, too
+
+struct InFlightStatus {  // the current state of a request
+  RequestProgress progress;
+  std::vector<int32_t> prompt = {}, answer = {};  // with StatusDetail::tokens
+  std::string plan = {};                          // of a request with a thinking plan, which has no prompt of its own
+  int64_t candidates = 0, all_candidates = 0;     // done, and in all
+};
+
 class InFlightRequest {
  public:
   InFlightRequest(std::string id, std::vector<int32_t> prompt, int64_t max_new);

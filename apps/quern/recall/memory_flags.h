@@ -1,0 +1,51 @@
+// Flags of several sub-verbs of quern memory.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "quern/base/setting.h"
+#include "quern/memory/store/store.h"
+
+namespace quern {
+
+struct MemoryFlags {
+  std::string db, conversation;
+  template <class V>
+  void visit(V& v) {
+    v("db", db, "memory file (SQLite); add and import create it if missing", {.value = "FILE"});
+    v("conversation", conversation, "name of the conversation", {.value = "NAME", .shown_default = "the only one"});
+  }
+};
+
+// A conversation that is new.
+struct NewConversation {
+  std::string zone = "UTC";
+  double gap = memory::kUsualGap / 60.0;
+  template <class V>
+  void visit(V& v) {
+    v("zone", zone,
+      "time zone of a new conversation and of its times without an offset, for example Europe/Berlin or +02:00",
+      {.value = "ZONE"});
+    v("gap", gap, "for a new conversation: minutes of silence after which a new session starts", {.value = "MIN"});
+  }
+};
+
+// How questions are read.
+struct QuestionFlags {
+  std::string semantics = "strict", rank = "auto";
+  bool all_speakers = false;
+  template <class V>
+  void visit(V& v) {
+    v("semantics", semantics,
+      "meaning of time expressions: strict (calendar), or tmd (labels of the TemporalMemoryDataset)",
+      {.value = "NAME"});
+    v("all_speakers", all_speakers, "do not restrict the result to a speaker named in the question");
+    v("rank", rank,
+      "topic ranking: bm25, mixpr (personalized PageRank), both, or auto (mixpr if a time or speaker leaves few "
+      "turns, "
+      "else bm25)",
+      {.value = "METHOD"});
+  }
+};
+
+}  // namespace quern

@@ -1,0 +1,110 @@
+// Problems of the curriculum: splits never meet, every problem is a function of seed and index, the texts are those that
+// models were trained and evaluated on, and answers are read back from what a model may write.
+#include "quern/gym/curriculum_problems.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "quern/base/error.h"
+#include "quern/base/json.h"
+
+namespace quern {
+namespace {
+
+TEST(Problems, ASearchGoesOnFromTheBestThatWasSeen) {
+  for (uint64_t i = 0; i < 300; ++i) {
+    const Problem p = curriculum_problem({.seed = 9, .min_level = 3, .kinds = {"walks", "routes"}}, i);
+    Rng r(1, i);
+    const std::vector<Trial>& all = p.search.tries;
+    ASSERT_GT(all.size(), kTrialsShown);
+    const Problem missed = worked_again(p, r, {}, 1);
+    EXPECT_EQ((". " + missed.steps).find(". " + all[0].text), std::string::npos);
+    EXPECT_NE(missed.found, "");
+    EXPECT_FALSE(answers(assistant_content(missed), p));
+    EXPECT_NE(chat_line(missed).find("\"answer\":\"" + p.answer + "\""), std::string::npos);
+    const std::string claimed = missed.steps.substr(missed.steps.rfind("Best: ") + 6),
+                      best = claimed.substr(0, claimed.size() - 1);
+    const Problem after = worked_again(p, r, missed.steps), again = worked_again(p, r, missed.steps, 1),
+                  seen = worked_again(p, r, missed.steps + p.steps, 1);
+    EXPECT_TRUE(after.steps.starts_with(best));
+    EXPECT_TRUE(after.steps.ends_with("Best: " + all[0].claimed + "."));
+    EXPECT_TRUE(answers(assistant_content(after), p));
+    EXPECT_TRUE(again.steps.starts_with(best));
+    EXPECT_NE(again.found, "");
+    EXPECT_TRUE(seen.steps.starts_with(all[0].claimed));  // nothing to stop short of
+    EXPECT_EQ(seen.found, "");
+  }
+  Rng r(1);
+  const Problem sum = curriculum_problem({.kinds = {"arithmetic"}}, 0);
+  EXPECT_EQ(worked_again(sum, r, "17 + 26 = 43", 1).steps, sum.steps);
+}
+
+// Models were trained on these texts, and figures compare answers to them: hashes of 600 problems of a kind, written by
+// the generator before its kinds became environments.
+TEST(Problems, KeepTheirTexts) {
+  const std::pair<const char*, uint64_t> texts[] = {
+      {"arithmetic", 0xaaf0c354a916e008}, {"lists", 0xed254129f3173f57},  {"logic", 0x1ac667b3e57b73e4},
+      {"dates", 0xbb73a4e22652c2f0},      {"units", 0xf4fdaa900b8af5a9},  {"stories", 0x586cb6a38aa7de1d},
+      {"walks", 0x1442bc0a158099cc},      {"routes", 0xdb3765170500d7c6},
+  };
+  for (const auto& [kind, expected] : texts) {
+    uint64_t h = 0;
+    for (Split split : {Split::train, Split::held_out})
+      for (int level = 1; level <= 5; ++level)
+        for (uint64_t i = 0; i < 60; ++i)
+          for (unsigned char c : plain_form(curriculum_problem(
+                   {.split = split, .seed = 11, .min_level = level, .max_level = level, .kinds = {kind}}, i)))
+            h = mix64(h * 31 + c + 1);
+    EXPECT_EQ(h, expected) << kind;
+  }
+}
+
+TEST(Problems, SplitsNeverMeet) {
+  std::set<std::string> keys[2], questions[2];
+  for (int side = 0; side < 2; ++side)
+    for (uint64_t seed : {1, 2})
+      for (uint64_t i = 0; i < 2500; ++i) {
+        const Problem p = curriculum_problem({.split = side ? Split::held_out : Split::train, .seed = seed}, i);
+        keys[side].insert(p.key), questions[side].insert(p.question);
+      }
+  for (const std::string& k : keys[1]) EXPECT_EQ(keys[0].count(k), 0u) << k;
+  for (const std::string& q : questions[1]) EXPECT_EQ(questions[0].count(q), 0u) << q;
+  EXPECT_GT(keys[0].size(), 3000u);
+}
+
+TEST(Problems, AreAFunctionOfSeedAndIndex) {
+  std::set<std::string> kinds;
+  int same = 0;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const Problem a = curriculum_problem({.seed = 3}, i), b = curriculum_problem({.seed = 3}, i),
+                  c = curriculum_problem({.seed = 4}, i);
+    EXPECT_EQ(plain_form(a), plain_form(b));
+    same += a.question == c.question;
+    kinds.insert(a.kind);
+    EXPECT_TRUE(answers(plain_form(a), a));
+    EXPECT_TRUE(answers(assistant_content(a), a));
+  }
+  EXPECT_LT(same, 10);
+  EXPECT_EQ(kinds.size(), problem_kinds().size());
+}
+
+TEST(Problems, AnswersAreReadBack) {
+  EXPECT_EQ(final_answer("<think>\nAnswer: 3\n</think>\n\nAnswer:  In the  Mill.\nBye"), "in the mill");
+  EXPECT_EQ(final_answer("42"), "42");
+  EXPECT_EQ(final_answer("Answer: 1\nAnswer: 2."), "2");
+  const Problem p = curriculum_problem({}, 0);
+  EXPECT_FALSE(answers("Answer: something else", p));
+  const Json j = Json::parse(chat_line(p));
+  EXPECT_EQ(j.at("messages").as_array()[1].at("content").as_string(), assistant_content(p));
+  EXPECT_EQ(j.at("answer").as_string(), p.answer);
+}
+
+TEST(Problems, MistakesAreNamed) {
+  EXPECT_THROW(check({.min_level = 0}), Error);
+  EXPECT_THROW(check({.min_level = 4, .max_level = 3}), Error);
+  EXPECT_THROW(check({.kinds = {"logik"}}), Error);
+}
+
+}  // namespace
+}  // namespace quern

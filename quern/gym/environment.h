@@ -1,0 +1,36 @@
+// An environment: an endless source of problems of one kind, and the verifier of replies to them. One folder
+// quern/gym/NAME/ each; docs/gym/adding-an-environment.md shows how to add one.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "quern/base/rng.h"
+#include "quern/gym/problem.h"
+
+namespace quern::gym {
+
+struct Verdict {
+  double reward = 0;        // 0: wrong, 1: right; between: partly right
+  std::string reason = {};  // why, for logs and people; never empty
+};
+
+// Stateless: one object serves all threads.
+class Environment {
+ public:
+  virtual ~Environment() = default;
+
+  // A problem of difficulty 0, 1, 2, …, with question and key; a function of the random numbers and the difficulty
+  // alone. The question never contains "Answer:".
+  virtual Problem generate(Rng& r, int64_t difficulty) const = 0;
+
+  // Judges a reply, any text, to a problem of this environment; never throws. Here: the reply's final answer must be
+  // the problem's, but for case and white space.
+  virtual Verdict verify(const Problem& p, std::string_view reply) const;
+
+  // The difficulty above which problems stay as hard; none: they always get harder.
+  virtual std::optional<int64_t> saturates_at() const { return {}; }
+};
+
+}  // namespace quern::gym

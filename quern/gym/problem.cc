@@ -1,0 +1,67 @@
+#include "quern/gym/problem.h"
+
+#include <cctype>
+
+#include "quern/base/error.h"
+
+namespace quern {
+
+Problem worked_again(const Problem& p, Rng& r, std::string_view seen, double cut_short) {
+  if (p.search.empty()) return p;
+  Problem out = p;
+  const bool finds = !(cut_short > 0 && r.uniform() < cut_short);
+  SearchWorking w = search_working(p.search, r, finds, seen);
+  out.steps = std::move(w.steps), out.found = w.answer == p.answer ? "" : std::move(w.answer);
+  return out;
+}
+
+namespace {
+
+const std::string& said(const Problem& p) { return p.found.empty() ? p.answer : p.found; }
+
+}  // namespace
+
+std::string plain_form(const Problem& p) {
+  return fmt::format("Question: {}\n{}\nAnswer: {}\n", p.question, p.steps, said(p));
+}
+
+std::string assistant_content(const Problem& p, std::string_view lead) {
+  return fmt::format("<think>\n{}{}\n</think>\n\nAnswer: {}", lead, p.steps, said(p));
+}
+
+std::string chat_line(const Problem& p, std::string_view prompt, std::string_view lead) {
+  auto message = [](const char* role, std::string content) {
+    Json m = Json::object();
+    m.set("role", role), m.set("content", std::move(content));
+    return m;
+  };
+  Json messages = Json::array(), j = Json::object();
+  messages.push(message("user", std::string(prompt.empty() ? p.question : prompt)));
+  messages.push(message("assistant", assistant_content(p, lead)));
+  j.set("messages", std::move(messages));
+  j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);
+  return j.dump() + "\n";
+}
+
+std::string final_answer(std::string_view text) {
+  constexpr std::string_view kClose = "</think>", kMark = "Answer:";
+  if (size_t close = text.rfind(kClose); close != text.npos) text.remove_prefix(close + kClose.size());
+  if (size_t mark = text.rfind(kMark); mark != text.npos) {
+    text.remove_prefix(mark + kMark.size());
+    text = text.substr(0, text.find('\n'));
+  }
+  std::string out;
+  for (char c : text) {
+    const unsigned char u = static_cast<unsigned char>(c);
+    if (!std::isspace(u))
+      out += static_cast<char>(std::tolower(u));
+    else if (!out.empty() && out.back() != ' ')
+      out += ' ';
+  }
+  while (!out.empty() && (out.back() == ' ' || out.back() == '.')) out.pop_back();
+  return out;
+}
+
+bool answers(std::string_view text, const Problem& p) { return final_answer(text) == final_answer(p.answer); }
+
+}  // namespace quern

@@ -1,0 +1,18 @@
+// The longest way is found again among all ways.
+#include <gtest/gtest.h>
+
+#include "quern/gym/check_environment.h"
+#include "quern/gym/roads_checks.h"
+
+namespace quern::gym {
+namespace {
+
+TEST(Walks, AreTheLongest) {
+  each_problem(
+      "walks", [](const Problem& p) { expect_true_search(p, true); }, 100);
+}
+
+TEST(Walks, HasTheProperties) { check_environment("walks", {.seeds = 100}); }
+
+}  // namespace
+}  // namespace quern::gym

@@ -1,0 +1,11 @@
+#include "quern/mixers/row_placement.h"
+
+#include "quern/base/error.h"
+
+namespace quern {
+
+void RowPlacement::require_whole_segments(const char* mixer) const {
+  if (context_parallel()) fail("{}: context parallelism (parallel.context) is not supported by this mixer", mixer);
+}
+
+}  // namespace quern

@@ -1,0 +1,52 @@
+// quern gym from outside: environments of the build, the one of tests/sample/gym among them, and their problems.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "quern/base/json.h"
+#include "tests/cli/shell.h"
+
+namespace quern {
+namespace {
+
+TEST(CliGym, ListsEnvironmentsAndPlugins) {
+  Ran r = shell("quern gym list --json");
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::vector<std::string> names;
+  const Json all = Json::parse(r.out);
+  for (const Json& e : all.as_array()) {
+    names.push_back(e.at("name").as_string());
+    EXPECT_FALSE(e.at("summary").as_string().empty());
+    EXPECT_EQ(e.at("saturates_at").is_null(), names.back() != "walks" && names.back() != "routes") << names.back();
+  }
+  for (const char* name : {"arithmetic", "change", "dates", "lists", "logic", "routes", "stories", "units", "walks"})
+    EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
+  r = shell("quern gym list");
+  EXPECT_NE(r.out.find("\nchange "), std::string::npos) << r.out;
+}
+
+TEST(CliGym, ShowsAProblem) {
+  const Ran a = shell("quern gym show change --difficulty 7 --seed 3"), b = shell("quern gym show change --seed 3");
+  ASSERT_EQ(a.code, 0) << a.err;
+  EXPECT_EQ(a.out, shell("quern gym show change --difficulty 7 --seed 3").out);
+  EXPECT_NE(a.out, b.out);
+  EXPECT_EQ(a.out.find("Question: Coins are worth"), 0u) << a.out;
+  const Ran j = shell("quern gym show change --difficulty 7 --seed 3 --json");
+  ASSERT_EQ(j.code, 0) << j.err;
+  const Json p = Json::parse(j.out);
+  EXPECT_NE(a.out.find("\nAnswer: " + p.at("answer").as_string() + "\n"), std::string::npos);
+  EXPECT_EQ(p.at("difficulty").as_int(), 7);
+  EXPECT_GT(p.at("facts").at("amount").as_int(), 70);
+}
+
+TEST(CliGym, MistakesAreNamed) {
+  Ran r = shell("quern gym show arithmetik");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("did you mean 'arithmetic'"), std::string::npos) << r.err;
+  r = shell("quern gym show logic --difficulty=-1");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("--difficulty -1: expected 0 to"), std::string::npos) << r.err;
+}
+
+}  // namespace
+}  // namespace quern
