@@ -260,8 +260,8 @@ int cmd_serve(Words args) {
   if (!std::getenv("MALLOC_ARENA_MAX")) ::mallopt(M_ARENA_MAX, std::max(2, thread_count()));
   const std::vector<Served> served = served_models(flags);
   const ServeSettings how = serve_settings(flags, served);
-  auto manager = load_first(served, how, flags.o);
   allow_adapters(flags.o.app.adapters, served, how);
+  auto manager = load_first(served, how, flags.o);
   App app(std::move(manager), flags.o.app);
   run_server(app, flags.o);
   return 0;
