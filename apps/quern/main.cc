@@ -17,7 +17,7 @@ namespace {
 struct Verb {
   const char* name;
   const char* help;
-  int (*run)(quern::Words);
+  int (*run)(quern::cli::Words);
   const char* alias = "";  // an old name: taken, never shown
 };
 struct VerbGroup {
@@ -25,47 +25,47 @@ struct VerbGroup {
   std::span<const Verb> verbs;
 };
 
-int print_completion(quern::Words args);
+int print_completion(quern::cli::Words args);
 
 constexpr Verb kRun[] = {
-    {"run", "generate text from a prompt, or chat", quern::cmd_run},
-    {"serve", "OpenAI-compatible HTTP server with continuous batching and a web UI", quern::cmd_serve},
-    {"demo", "show what the shipped model can do, or train a tiny one", quern::cmd_demo},
+    {"run", "generate text from a prompt, or chat", quern::cli::cmd_run},
+    {"serve", "OpenAI-compatible HTTP server with continuous batching and a web UI", quern::cli::cmd_serve},
+    {"demo", "show what the shipped model can do, or train a tiny one", quern::cli::cmd_demo},
 };
 constexpr Verb kModels[] = {
-    {"info", "describe a model: family, parameters, KV cache per token", quern::cmd_info},
-    {"quantize", "quantize the weights of a model to 8 or 4 bits", quern::cmd_quantize},
-    {"new", "create a model folder with random weights", quern::cmd_new},
-    {"tokenizer", "train a byte-level BPE tokenizer", quern::cmd_tokenizer},
-    {"tokenize", "convert text to token ids", quern::cmd_tokenize},
-    {"detokenize", "convert token ids to text", quern::cmd_detokenize},
+    {"info", "describe a model: family, parameters, KV cache per token", quern::cli::cmd_info},
+    {"quantize", "quantize the weights of a model to 8 or 4 bits", quern::cli::cmd_quantize},
+    {"new", "create a model folder with random weights", quern::cli::cmd_new},
+    {"tokenizer", "train a byte-level BPE tokenizer", quern::cli::cmd_tokenizer},
+    {"tokenize", "convert text to token ids", quern::cli::cmd_tokenize},
+    {"detokenize", "convert token ids to text", quern::cli::cmd_detokenize},
 };
 constexpr Verb kTrain[] = {
-    {"data", "build and inspect token shards, generate synthetic problems", quern::cmd_data},
-    {"gym", "environments that pose problems and verify answers", quern::cmd_gym},
-    {"train", "pretrain or fine-tune a model from a recipe", quern::cmd_train},
-    {"report", "write the HTML report of a training run", quern::cmd_report},
-    {"reshape", "convert or reshard a training checkpoint", quern::cmd_reshape},
-    {"export", "convert a training checkpoint to a model folder", quern::cmd_export},
+    {"data", "build and inspect token shards, generate synthetic problems", quern::cli::cmd_data},
+    {"gym", "environments that pose problems and verify answers", quern::cli::cmd_gym},
+    {"train", "pretrain or fine-tune a model from a recipe", quern::cli::cmd_train},
+    {"report", "write the HTML report of a training run", quern::cli::cmd_report},
+    {"reshape", "convert or reshard a training checkpoint", quern::cli::cmd_reshape},
+    {"export", "convert a training checkpoint to a model folder", quern::cli::cmd_export},
 };
 constexpr Verb kCorpus[] = {
-    {"corpus", "clean a corpus: filter, deduplicate (MinHash), decontaminate, mix, tokenize", quern::cmd_corpus},
+    {"corpus", "clean a corpus: filter, deduplicate (MinHash), decontaminate, mix, tokenize", quern::cli::cmd_corpus},
 };
 constexpr Verb kSearch[] = {
-    {"recall", "search documents by BM25 and personalized PageRank, build RAG prompts", quern::cmd_recall},
-    {"memory", "long-term conversation memory with temporal queries", quern::cmd_memory},
+    {"recall", "search documents by BM25 and personalized PageRank, build RAG prompts", quern::cli::cmd_recall},
+    {"memory", "long-term conversation memory with temporal queries", quern::cli::cmd_memory},
 };
 constexpr Verb kMeasure[] = {
-    {"eval", "accuracy on held-out synthetic problems, with or without test-time compute", quern::cmd_eval},
-    {"ppl", "perplexity of a text, alone or against a reference model", quern::cmd_ppl},
-    {"logits", "write the logits of a token sequence to a .npy file", quern::cmd_logits},
-    {"bench", "benchmark this machine, its kernels and models", quern::cmd_bench},
-    {"study", "ablation: train variants of a recipe on the same tokens and compare them", quern::cmd_study},
-    {"research", "small research studies: e-prop, OVQ memories, action-centric codes", quern::cmd_learn, "learn"},
-    {"paper", "list the claims of the papers, or measure them again", quern::cmd_paper},
+    {"eval", "accuracy on held-out synthetic problems, with or without test-time compute", quern::cli::cmd_eval},
+    {"ppl", "perplexity of a text, alone or against a reference model", quern::cli::cmd_ppl},
+    {"logits", "write the logits of a token sequence to a .npy file", quern::cli::cmd_logits},
+    {"bench", "benchmark this machine, its kernels and models", quern::cli::cmd_bench},
+    {"study", "ablation: train variants of a recipe on the same tokens and compare them", quern::cli::cmd_study},
+    {"research", "small research studies: e-prop, OVQ memories, action-centric codes", quern::cli::cmd_learn, "learn"},
+    {"paper", "list the claims of the papers, or measure them again", quern::cli::cmd_paper},
 };
 constexpr Verb kMachine[] = {
-    {"doctor", "check this machine, and whether a model fits in its memory", quern::cmd_doctor},
+    {"doctor", "check this machine, and whether a model fits in its memory", quern::cli::cmd_doctor},
     {"completion", "print a completion script for bash, zsh or fish", print_completion},
 };
 constexpr VerbGroup kGroups[] = {
@@ -92,23 +92,23 @@ void print_help() {
 }
 
 // quern completion: what every verb declares, as a script for a shell.
-int print_completion(quern::Words args) {
-  quern::Args a("completion", "print a completion script for bash, zsh or fish");
+int print_completion(quern::cli::Words args) {
+  quern::cli::Args a("completion", "print a completion script for bash, zsh or fish");
   std::string shell;
   a.positional("SHELL", shell)
       .note("SHELL is bash, zsh or fish. The first lines of the script say where to install it.");
   if (!a.parse(args)) return 0;
-  const auto places = quern::draw_cli_map([] {
-    quern::CliPlace top{
+  const auto places = quern::cli::draw_cli_map([] {
+    quern::cli::CliPlace top{
         .path = "",
         .flags = {{{"--threads"}, "number of threads", true}, {{"--version"}, "print the version", false}}};
     const std::vector<Verb> verbs = all_verbs();
     for (const Verb& v : verbs) top.verbs.push_back({v.name, v.help});
-    quern::mapped(top);
+    quern::cli::mapped(top);
     const std::string help = "--help";
     for (const Verb& v : verbs) v.run({&help, 1});
   });
-  fmt::print("{}", quern::completion_script(shell, places));
+  fmt::print("{}", quern::cli::completion_script(shell, places));
   return 0;
 }
 
@@ -122,7 +122,7 @@ int dispatch(std::vector<std::string> words) {
     std::string n = words[0].starts_with("--threads=") ? words[0].substr(10) : words.size() > 1 ? words[1] : "";
     words.erase(words.begin(), words.begin() + (words[0] == "--threads" && words.size() > 1 ? 2 : 1));
     if (n.empty() || n.find_first_not_of("0123456789") != n.npos || n.size() > 4)
-      throw quern::UsageError(fmt::format("--threads '{}': expected a whole number from 1 to 9999", n));
+      throw quern::cli::UsageError(fmt::format("--threads '{}': expected a whole number from 1 to 9999", n));
     quern::set_thread_count(std::stoi(n));
   }
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
@@ -137,10 +137,10 @@ int dispatch(std::vector<std::string> words) {
   tell_of_plain_kernels();
   std::vector<std::string> names;
   for (const Verb& v : all_verbs()) {
-    if (words[0] == v.name || (*v.alias && words[0] == v.alias)) return v.run(quern::Words(words).subspan(1));
+    if (words[0] == v.name || (*v.alias && words[0] == v.alias)) return v.run(quern::cli::Words(words).subspan(1));
     names.push_back(v.name);
   }
-  throw quern::UsageError(
+  throw quern::cli::UsageError(
       fmt::format("quern: unknown verb '{}'{} (see quern --help)", words[0], quern::did_you_mean(words[0], names)));
 }
 
@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, told by whoever writes
   try {
     return dispatch(std::vector<std::string>(argv + 1, argv + argc));
-  } catch (const quern::UsageError& e) {
+  } catch (const quern::cli::UsageError& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 2;
   } catch (const std::bad_alloc&) {

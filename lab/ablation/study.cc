@@ -15,20 +15,20 @@
 #include "quern/train/checkpoint/file.h"
 #include "quern/train/trainer/trainer.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr size_t kSmooth = 16;  // steps that a balance is the mean of
 
-std::string texts(const StudyData& d, Split split, int64_t count) {
+std::string texts(const StudyData& d, data::Split split, int64_t count) {
   // The kinds that the studies in papers/ were measured with.
-  ProblemOptions o{.split = split,
-                   .seed = static_cast<uint64_t>(d.seed),
-                   .kinds = {"arithmetic", "lists", "logic", "dates", "units", "stories"}};
-  read_levels(d.levels, o);
-  check(o);
+  gym::ProblemOptions o{.split = split,
+                        .seed = static_cast<uint64_t>(d.seed),
+                        .kinds = {"arithmetic", "lists", "logic", "dates", "units", "stories"}};
+  gym::read_levels(d.levels, o);
+  gym::check(o);
   std::string lines;
   auto add = [&](const std::string& text) {
     Json j = Json::object();
@@ -37,9 +37,9 @@ std::string texts(const StudyData& d, Split split, int64_t count) {
   };
   for (int64_t i = 0; i < count; ++i) {
     if (i % 2 == 0)
-      add(plain_form(curriculum_problem(o, static_cast<uint64_t>(i))));
+      add(gym::plain_form(gym::curriculum_problem(o, static_cast<uint64_t>(i))));
     else
-      add(curriculum_story(split, static_cast<uint64_t>(i)));
+      add(data::curriculum_story(split, static_cast<uint64_t>(i)));
   }
   return lines;
 }
@@ -47,7 +47,7 @@ std::string texts(const StudyData& d, Split split, int64_t count) {
 // What is in a tokenizer's file. A checksum in decimal: JSON's numbers keep it whole.
 int64_t content_of(const fs::path& file) {
   const std::string text = read_file(file);
-  return crc32c(std::as_bytes(std::span(text)));
+  return train::crc32c(std::as_bytes(std::span(text)));
 }
 
 // Both sets in work/data, made unless they are there from the same description, which is returned.
@@ -61,16 +61,16 @@ Json make_data(const Study& s, const fs::path& work, const std::function<void(co
   if (fs::exists(folder / "made.json") && Json::read(folder / "made.json") == wanted) return wanted;
   fs::remove_all(folder);
   fs::create_directories(folder);
-  const Tokenizer t = Tokenizer::load(tokenizer);
+  const text::Tokenizer t = text::Tokenizer::load(tokenizer);
   for (auto [name, split, count] :
-       {std::tuple{"train", Split::train, data.documents}, {"held", Split::held_out, data.held}}) {
+       {std::tuple{"train", data::Split::train, data.documents}, {"held", data::Split::held_out, data.held}}) {
     const fs::path lines = folder / (std::string(name) + ".jsonl");
     write_file(lines, texts(data, split, count));
-    const BuildReport r = build_shards({lines.string()}, t, chat_template_for(tokenizer, ""), folder / name, {},
-                                       [](const BuildReport&) {});
+    const data::BuildReport r = data::build_shards({lines.string()}, t, text::chat_template_for(tokenizer, ""),
+                                                   folder / name, {}, [](const data::BuildReport&) {});
     say(fmt::format("{}: {} documents, {} tokens", name, r.documents, r.tokens));
   }
-  write_durably(folder / "made.json", wanted.dump(2) + "\n");
+  train::write_durably(folder / "made.json", wanted.dump(2) + "\n");
   return wanted;
 }
 
@@ -93,7 +93,8 @@ std::optional<Run> known(const fs::path& file, const Json& recipe, const Json& d
   const Json j = Json::read(file);
   const std::string where = file.string();
   const Json* trained_on = j.find("data");
-  if (!(canonical_keys<Recipe>(j.at("recipe", where), where) == recipe) || !trained_on || !(*trained_on == data))
+  if (!(canonical_keys<train::Recipe>(j.at("recipe", where), where) == recipe) || !trained_on ||
+      !(*trained_on == data))
     return std::nullopt;
   Run r{.loss = j.at("loss", where).as_double(where),
         .tokens = j.at("tokens", where).as_int(where),
@@ -103,22 +104,22 @@ std::optional<Run> known(const fs::path& file, const Json& recipe, const Json& d
   return r;
 }
 
-Recipe recipe_of(const Json& fields, const fs::path& work, const std::string& where) {
-  Recipe r = parse_recipe(fields, work / "data", where);
+train::Recipe recipe_of(const Json& fields, const fs::path& work, const std::string& where) {
+  train::Recipe r = train::parse_recipe(fields, work / "data", where);
   if (r.eval.data.empty()) fail("{}: eval.data names no set to compare on", where);
   r.eval.every = 0;
   return r;
 }
 
-Run train(const Recipe& recipe, const Registry& registry, const fs::path& out) {
+Run train(const train::Recipe& recipe, const nn::Registry& registry, const fs::path& out) {
   fs::remove_all(out);  // what a stopped study left
   Run run;
-  run_ranks(1, [&](Communicator& c) {
-    Trainer t(recipe, registry, c, {.out = out});
+  comm::run_ranks(1, [&](comm::Communicator& c) {
+    train::Trainer t(recipe, registry, c, {.out = out});
     while (t.step())
       if (t.last().balance) run.balance.push_back(*t.last().balance);
     run.parameters = t.parameters(), run.tokens = t.last().tokens;
-    for (const EvalMetrics& e : t.evaluations())
+    for (const train::EvalMetrics& e : t.evaluations())
       run.loss += e.eval_loss / static_cast<double>(t.evaluations().size());
   });
   std::vector<fs::path> checkpoints;
@@ -169,9 +170,10 @@ std::optional<size_t> first_even(std::span<const double> balance, double even) {
 Study read_study(const fs::path& file) {
   Study s;
   from_json(read_toml(file), s, file.string(), true);
-  s.recipe = canonical_keys<Recipe>(std::move(s.recipe), file.string() + ", recipe");
+  s.recipe = canonical_keys<train::Recipe>(std::move(s.recipe), file.string() + ", recipe");
   for (StudyVariant& v : s.variant)
-    v.recipe = canonical_keys<Recipe>(std::move(v.recipe), fmt::format("{}, variant '{}'", file.string(), v.name));
+    v.recipe =
+        canonical_keys<train::Recipe>(std::move(v.recipe), fmt::format("{}, variant '{}'", file.string(), v.name));
   s.base = file.parent_path();
   if (s.seeds < 1) fail("{}, seeds: {}, expected 1 or more", file.string(), s.seeds);
   if (s.data.documents < 2 || s.data.held < 2)
@@ -187,23 +189,23 @@ Study read_study(const fs::path& file) {
   return s;
 }
 
-Json run_study(const Study& s, const Registry& registry, const fs::path& work,
+Json run_study(const Study& s, const nn::Registry& registry, const fs::path& work,
                const std::function<void(const std::string&)>& say) {
   const fs::path folder = fs::absolute(work);
   for (const StudyVariant& v : s.variant)
-    recipe_of(merged(s.recipe, v.recipe), folder, s.name + ", variant " + v.name);
+    recipe_of(train::merged(s.recipe, v.recipe), folder, s.name + ", variant " + v.name);
   const Json data = make_data(s, folder, say);
   std::map<std::string, std::vector<Run>> runs;
   for (int64_t seed = 0; seed < s.seeds; ++seed)  // a stopped study has whole seeds
     for (const StudyVariant& v : s.variant) {
-      Json fields = merged(s.recipe, v.recipe);
+      Json fields = train::merged(s.recipe, v.recipe);
       fields.set("seed", seed), fields.set("name", v.name);
       const std::string what = fmt::format("{} {}", v.name, seed);
       const fs::path out = folder / fmt::format("{}-{}", v.name, seed);
       std::optional<Run> run = known(out / "result.json", fields, data);
       if (!run) {
         run = train(recipe_of(fields, folder, what), registry, out);
-        write_durably(out / "result.json", stored(*run, fields, data).dump(2) + "\n");
+        train::write_durably(out / "result.json", stored(*run, fields, data).dump(2) + "\n");
       }
       say(fmt::format("{}: held-out loss {:.4f} after {} tokens, {} parameters", what, run->loss, run->tokens,
                       run->parameters));
@@ -235,4 +237,4 @@ Json run_study(const Study& s, const Registry& registry, const fs::path& work,
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

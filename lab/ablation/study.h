@@ -19,7 +19,7 @@
 #include "quern/nn/registry.h"
 #include "quern/train/recipe/recipe.h"
 
-namespace quern {
+namespace quern::lab {
 
 struct StudyData {
   int64_t documents = 20000, held = 500, seed = 1;
@@ -43,7 +43,7 @@ struct StudyVariant {
   }
 };
 
-struct Study : RunFile {
+struct Study : train::RunFile {
   Study() { name = "study"; }
   int64_t seeds = 1;
   double even = 0.99;
@@ -72,7 +72,7 @@ std::optional<size_t> first_even(std::span<const double> balance, double even);
 //  "above": {a: {b: loss of a − loss of b}}, "spread": largest distance of a run from its variant's mean,
 //  "even_at": {variant: mean of the runs' first_even; absent if one has none},
 //  "balance": {variant: {step: mean of the 16 steps before it}}}
-Json run_study(const Study& study, const Registry& registry, const std::filesystem::path& work,
+Json run_study(const Study& study, const nn::Registry& registry, const std::filesystem::path& work,
                const std::function<void(const std::string&)>& say);
 
-}  // namespace quern
+}  // namespace quern::lab

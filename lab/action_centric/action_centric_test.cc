@@ -16,7 +16,7 @@
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 double entropy(double p) { return p <= 0 || p >= 1 ? 0 : -p * std::log2(p) - (1 - p) * std::log2(1 - p); }
@@ -254,4 +254,4 @@ TEST(Images, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::lab

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace quern {
+namespace quern::lab {
 
 template <class T>
 void adam_step(std::initializer_list<std::pair<std::span<T>, std::span<T>>> pairs, std::vector<double>& m,
@@ -26,4 +26,4 @@ void adam_step(std::initializer_list<std::pair<std::span<T>, std::span<T>>> pair
     }
 }
 
-}  // namespace quern
+}  // namespace quern::lab

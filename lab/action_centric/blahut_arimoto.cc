@@ -5,7 +5,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 void check(const FiniteSource& s) {
@@ -93,4 +93,4 @@ double min_query_rate(int64_t k, double accuracy) {
   return bits;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace quern {
+namespace quern::lab {
 
 struct FiniteSource {
   std::vector<double> p;                        // of x; adds up to 1
@@ -22,4 +22,4 @@ double rate_at_distortion(const FiniteSource& s, double distortion);
 // The least rate, in bits, of an answer to a question of k equally likely answers that is right with this accuracy.
 double min_query_rate(int64_t k, double accuracy);
 
-}  // namespace quern
+}  // namespace quern::lab

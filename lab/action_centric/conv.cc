@@ -8,7 +8,7 @@
 #include "quern/base/rng.h"
 #include "quern/kernels/gemm/gemm.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 constexpr int64_t kKernel = 3, kTaps = kKernel * kKernel;
@@ -85,4 +85,4 @@ void HalvingConv<T>::step(double lr) {
 template class HalvingConv<float>;
 template class HalvingConv<double>;
 
-}  // namespace quern
+}  // namespace quern::lab

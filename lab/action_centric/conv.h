@@ -8,7 +8,7 @@
 
 #include "lab/action_centric/weight_gradients.h"
 
-namespace quern {
+namespace quern::lab {
 
 template <class T>
 class HalvingConv {
@@ -34,4 +34,4 @@ class HalvingConv {
   std::vector<T> patches_, y_, gy_, gx_;
 };
 
-}  // namespace quern
+}  // namespace quern::lab

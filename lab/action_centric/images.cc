@@ -9,7 +9,7 @@
 #include "quern/base/rng.h"
 #include "quern/corpus/io/byte_stream.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 std::string all_bytes(const std::filesystem::path& file) {
@@ -133,4 +133,4 @@ ImageSplit split(const Images& all, int64_t n_train, uint64_t seed) {
   return s;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace quern {
+namespace quern::lab {
 
 struct Images {
   int64_t pixels = 0, classes = 0;
@@ -33,4 +33,4 @@ std::vector<int64_t> image_order(int64_t n, uint64_t seed, uint64_t epoch);  // 
 void each_image_batch(const Images& images, std::span<const int64_t> order, int64_t batch,
                       const std::function<void(const std::vector<float>& x, std::span<const int64_t> which)>& f);
 
-}  // namespace quern
+}  // namespace quern::lab

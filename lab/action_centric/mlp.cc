@@ -8,7 +8,7 @@
 #include "quern/base/rng.h"
 #include "quern/kernels/gemm/gemm.h"
 
-namespace quern {
+namespace quern::lab {
 
 template <class T>
 Mlp<T>::Mlp(std::vector<int64_t> widths, uint64_t seed) {
@@ -97,4 +97,4 @@ std::vector<std::span<T>> Mlp<T>::gradients() {
 template class Mlp<float>;
 template class Mlp<double>;
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -7,7 +7,7 @@
 
 #include "lab/action_centric/weight_gradients.h"
 
-namespace quern {
+namespace quern::lab {
 
 template <class T>
 class Mlp {
@@ -35,4 +35,4 @@ class Mlp {
   int64_t batch_ = 0, steps_ = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::lab

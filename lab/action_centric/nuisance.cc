@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::lab {
 
 DisturbedImages disturb(const Images& from, const NuisanceRange& range, uint64_t seed) {
   const int64_t side = std::llround(std::sqrt(static_cast<double>(from.pixels)));
@@ -36,4 +36,4 @@ DisturbedImages disturb(const Images& from, const NuisanceRange& range, uint64_t
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -6,7 +6,7 @@
 
 #include "lab/action_centric/images.h"
 
-namespace quern {
+namespace quern::lab {
 
 struct NuisanceRange {
   int64_t shift = 2;  // pixels to either side, both ways
@@ -20,4 +20,4 @@ struct DisturbedImages {
 // Needs square pictures. What is moved out is lost, what comes in is 0; nothing gets brighter than 1.
 DisturbedImages disturb(const Images& from, const NuisanceRange& range, uint64_t seed);
 
-}  // namespace quern
+}  // namespace quern::lab

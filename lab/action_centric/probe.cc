@@ -6,7 +6,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 size_t count(int64_t n) { return static_cast<size_t>(n); }
@@ -156,4 +156,4 @@ std::vector<double> principal_plane(std::span<const float> x, int64_t d) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace quern {
+namespace quern::lab {
 
 // y ≈ W·x + b: coefficients [k, d + 1], the last of a row is b. x [n, d], y [n, k].
 std::vector<double> fit_linear(std::span<const float> x, int64_t d, std::span<const double> y, int64_t k);
@@ -20,4 +20,4 @@ double probe_accuracy(std::span<const float> fit_x, std::span<const int> fit_lab
 // x [n, d] as seen along the two directions of greatest variance: [n, 2], means 0.
 std::vector<double> principal_plane(std::span<const float> x, int64_t d);
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -12,7 +12,7 @@
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 std::vector<float> normal_codes(int64_t n, uint64_t seed) {
@@ -157,4 +157,4 @@ TEST(Report, ShowsEveryCode) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::lab

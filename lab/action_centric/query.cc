@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 template <class T>
@@ -125,4 +125,4 @@ double query_accuracy(Query<float>& query, const Images& images) {
   return static_cast<double>(right) / static_cast<double>(images.size());
 }
 
-}  // namespace quern
+}  // namespace quern::lab

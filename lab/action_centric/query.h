@@ -9,7 +9,7 @@
 #include "lab/action_centric/images.h"
 #include "lab/action_centric/mlp.h"
 
-namespace quern {
+namespace quern::lab {
 
 struct QueryShape {
   int64_t pixels = 64, classes = 10;
@@ -46,4 +46,4 @@ template <class T>
 void log_softmax_rows(std::span<T> x, int64_t k);
 int64_t largest_of_row(std::span<const float> x, int64_t row, int64_t k);
 
-}  // namespace quern
+}  // namespace quern::lab

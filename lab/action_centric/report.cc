@@ -9,7 +9,7 @@
 #include "quern/html/web_files.h"
 #include "quern/train/report/report_chart.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 constexpr CodeLoss kLosses[] = {CodeLoss::reconstruction, CodeLoss::action, CodeLoss::bottleneck};
@@ -17,8 +17,8 @@ constexpr int kColors[] = {4, 0, 2}, kFloorColor = 7;  // of the page's variable
 constexpr const char* kClassColors[] = {"#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f",
                                         "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#7f7f7f"};
 
-std::string part(std::string_view fragment, std::initializer_list<HtmlValue> values) {
-  static const HtmlTemplate t(web_file("code_report.html"));
+std::string part(std::string_view fragment, std::initializer_list<html::HtmlValue> values) {
+  static const html::HtmlTemplate t(html::web_file("code_report.html"));
   return t.fill(fragment, values);
 }
 
@@ -39,11 +39,11 @@ std::vector<const ReportedCode*> by_rate(const CodeReport& r, CodeLoss loss) {
 
 // Of one figure over the rate, a line a loss.
 template <class F>
-report::Chart rate_chart(const CodeReport& r, const char* id, F&& value) {
-  report::Chart c;
+train::report::Chart rate_chart(const CodeReport& r, const char* id, F&& value) {
+  train::report::Chart c;
   c.id = id, c.x_name = "bits";
   for (size_t k = 0; k < std::size(kLosses); ++k) {
-    report::Line line{code_loss_name(kLosses[k]), kColors[k], {}, {}};
+    train::report::Line line{code_loss_name(kLosses[k]), kColors[k], {}, {}};
     for (const ReportedCode* code : by_rate(r, kLosses[k]))
       if (const double y = value(*code); std::isfinite(y)) line.raw.push_back({code->figures.bits, y});
     if (line.raw.empty()) continue;
@@ -53,28 +53,28 @@ report::Chart rate_chart(const CodeReport& r, const char* id, F&& value) {
   return c;
 }
 
-std::string figure(const std::string& title, const std::string& unit, const report::Chart& c) {
+std::string figure(const std::string& title, const std::string& unit, const train::report::Chart& c) {
   std::string lines;
-  for (const report::Line& l : c.lines)
+  for (const train::report::Line& l : c.lines)
     lines += part("key-line", {{"colour", fmt::format("var(--c{})", l.color)}, {"name", l.name}});
   return part(
       "curve",
-      {{"title", title}, {"unit", unit}, {"key", part("key", {{"lines", lines}})}, {"chart", report::svg(c)}});
+      {{"title", title}, {"unit", unit}, {"key", part("key", {{"lines", lines}})}, {"chart", train::report::svg(c)}});
 }
 
 std::string curves(const CodeReport& r) {
-  report::Chart right = rate_chart(r, "right", [](const ReportedCode& c) { return c.figures.accuracy; });
+  train::report::Chart right = rate_chart(r, "right", [](const ReportedCode& c) { return c.figures.accuracy; });
   right.from_zero = true;
   double maximum = 0;
   for (const ReportedCode& c : r.codes) maximum = std::max(maximum, c.figures.accuracy);
-  report::Line minimum{fmt::format("least for {} answers", r.classes), kFloorColor, {}, {}};
+  train::report::Line minimum{fmt::format("least for {} answers", r.classes), kFloorColor, {}, {}};
   const double chance = 1 / static_cast<double>(r.classes);
   for (int i = 0; i <= 60; ++i) {
     const double a = chance + (maximum - chance) * i / 60;
     minimum.raw.push_back({min_query_rate(r.classes, a), a});
   }
   right.lines.push_back(std::move(minimum));
-  report::Chart lost = rate_chart(r, "lost", [](const ReportedCode& c) {
+  train::report::Chart lost = rate_chart(r, "lost", [](const ReportedCode& c) {
     return c.loss == CodeLoss::bottleneck ? std::nan("") : c.figures.squared_error;
   });
   lost.log_y = true;
@@ -201,8 +201,8 @@ std::string code_report_html(const CodeReport& r) {
   for (int64_t k = 0; k < r.classes; ++k)
     classes += part("key-line", {{"colour", class_color(static_cast<size_t>(k))}, {"name", k}});
   return part("page", {{"data", r.data},
-                       {"style", web_file("report.css")},
-                       {"more_style", web_file("code_report.css")},
+                       {"style", html::web_file("report.css")},
+                       {"more_style", html::web_file("code_report.css")},
                        {"tiles", tiles},
                        {"curves", curves(r)},
                        {"pictures", pictures(r)},
@@ -210,8 +210,8 @@ std::string code_report_html(const CodeReport& r) {
                        {"classes", classes},
                        {"planes", planes(r)},
                        {"figures", figures_rows(r)},
-                       {"script", web_file("report.js")}}) +
+                       {"script", html::web_file("report.js")}}) +
          "\n";
 }
 
-}  // namespace quern
+}  // namespace quern::lab

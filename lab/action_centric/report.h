@@ -8,7 +8,7 @@
 
 #include "lab/action_centric/study.h"
 
-namespace quern {
+namespace quern::lab {
 
 struct ReportedCode {
   CodeLoss loss = CodeLoss::reconstruction;
@@ -32,4 +32,4 @@ std::string pixels_svg(std::span<const float> pixels, double x, double y);
 // The first picture of every class, up to `most` of them.
 std::vector<int64_t> one_of_each_class(const Images& images, int64_t maximum);
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 constexpr int64_t kAtOnce = 500;  // images, where nothing is learned
@@ -133,4 +133,4 @@ CodeFigures measure_code(const CodedImages& c, int64_t latent, Query<float>& que
   return f;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -5,7 +5,7 @@
 
 #include "lab/action_centric/vae.h"
 
-namespace quern {
+namespace quern::lab {
 
 void train_code(ImageCode<float>& code, const Images& train, const TrainCode& how);
 
@@ -30,4 +30,4 @@ CodeFigures measure_code(const CodedImages& coded, int64_t latent, Query<float>&
 // How often a query is right about these pictures.
 double answer_accuracy(Query<float>& query, std::span<const float> pictures, const Images& truth);
 
-}  // namespace quern
+}  // namespace quern::lab

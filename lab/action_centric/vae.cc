@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 constexpr const char* kNames[] = {"reconstruction", "action", "bottleneck"};
@@ -171,4 +171,4 @@ double ImageCode<T>::batch(std::span<const T> x, int64_t n, std::span<const T> n
 template class ImageCode<float>;
 template class ImageCode<double>;
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -13,7 +13,7 @@
 
 #include "lab/action_centric/query.h"
 
-namespace quern {
+namespace quern::lab {
 
 enum class CodeLoss { reconstruction, action, bottleneck };
 CodeLoss parse_code_loss(const std::string& name);  // throws Error naming the choices
@@ -65,4 +65,4 @@ class ImageCode {
   std::vector<T> image_, answer_, code_, z_, gy_, gh_;
 };
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -7,7 +7,7 @@
 #include "lab/eprop/spiking.h"
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 constexpr std::array<std::string_view, kCreditRules.size()> kNames = {"bptt",           "full",     "ablate-temporal",
@@ -89,4 +89,4 @@ double cosine(const LayerWeights& a, const LayerWeights& b) {
   return aa == 0 || bb == 0 ? 0 : ab / std::sqrt(aa * bb);
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -16,7 +16,7 @@
 
 #include "lab/eprop/stack.h"
 
-namespace quern {
+namespace quern::lab {
 
 enum class CreditRule { bptt, full, ablate_temporal, ablate_spatial, no_carry, readout };
 inline constexpr std::array kCreditRules = {
@@ -40,4 +40,4 @@ void finish_gradient(const StackShape& s, const StackRun& r, StackWeights& g);
 // Of the recurrent and feed-forward matrices (and biases) of one layer; 0 where either is zero.
 double cosine(const LayerWeights& a, const LayerWeights& b);
 
-}  // namespace quern
+}  // namespace quern::lab

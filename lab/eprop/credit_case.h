@@ -10,7 +10,7 @@
 #include "lab/eprop/credit.h"
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::lab {
 
 inline constexpr double kExact = 1e-12;
 
@@ -93,4 +93,4 @@ inline CreditCase golden_case(const Json& g) {
   return k;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

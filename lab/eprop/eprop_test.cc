@@ -8,7 +8,7 @@
 #include "lab/eprop/study.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 const StackShape kDeep = {
@@ -204,4 +204,4 @@ TEST(Study, TracesTakeCubesOfNumbers) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::lab

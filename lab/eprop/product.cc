@@ -3,7 +3,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 void check(const ProductShape& s, size_t a, size_t x, size_t y) {
@@ -60,4 +60,4 @@ void add_outer(ProductShape s, ConstNumbers y, ConstNumbers x, Numbers a) {
       a.data()[i * s.columns + j] += dot(s.batch, y.data() + i * s.batch, x.data() + j * s.batch);
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace quern {
+namespace quern::lab {
 
 using Numbers = std::span<double>;
 using ConstNumbers = std::span<const double>;
@@ -17,4 +17,4 @@ void add_product(ProductShape s, ConstNumbers a, ConstNumbers x, Numbers y);    
 void add_product_transposed(ProductShape s, ConstNumbers a, ConstNumbers y, Numbers x);  // x += aᵀ y
 void add_outer(ProductShape s, ConstNumbers y, ConstNumbers x, Numbers a);               // a += y xᵀ
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -8,7 +8,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 size_t count(int64_t n) { return static_cast<size_t>(n); }
@@ -119,4 +119,4 @@ StackWeights spiking_adjoint(const StackShape& s, const StackWeights& w, const E
   return g;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -9,7 +9,7 @@
 #pragma once
 #include "lab/eprop/credit.h"
 
-namespace quern {
+namespace quern::lab {
 
 void check(const SpikingUnits& u);  // throws Error
 // β of unit i: adapt_strength · (1 − ρ) / α, or 0 for the first units of a layer, which do not adapt.
@@ -23,4 +23,4 @@ StackWeights spiking_adjoint(const StackShape& s, const StackWeights& w, const E
 StackWeights spiking_traces(const StackShape& s, const StackWeights& w, const Episodes& e, const StackRun& r,
                             CreditRule rule);
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -6,7 +6,7 @@
 #include "lab/eprop/study.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 StackShape deep_spiking() {
@@ -122,4 +122,4 @@ TEST(Spiking, RefusesBadUnits) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::lab

@@ -6,7 +6,7 @@
 #include "lab/eprop/spiking.h"
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 size_t count(int64_t n) { return static_cast<size_t>(n); }
@@ -96,4 +96,4 @@ StackWeights spiking_traces(const StackShape& s, const StackWeights& w, const Ep
   return g;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

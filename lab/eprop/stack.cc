@@ -7,7 +7,7 @@
 #include "lab/eprop/spiking.h"
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 size_t count(int64_t n) { return static_cast<size_t>(n); }
@@ -137,4 +137,4 @@ StackRun run_stack(const StackShape& s, const StackWeights& w, const Episodes& e
   return r;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -10,7 +10,7 @@
 #include "lab/eprop/product.h"
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::lab {
 
 // Units that fire, a share of which tire of it.
 struct SpikingUnits {
@@ -79,4 +79,4 @@ inline ConstNumbers at_step(const std::vector<double>& x, int64_t rows, int64_t 
   return ConstNumbers(x).subspan(static_cast<size_t>(t * rows * batch), static_cast<size_t>(rows * batch));
 }
 
-}  // namespace quern
+}  // namespace quern::lab

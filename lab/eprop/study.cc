@@ -9,7 +9,7 @@
 #include "quern/base/stopwatch.h"
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 // Streams of one seed.
@@ -144,4 +144,4 @@ std::vector<double> geometric_leaks(int64_t layers) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

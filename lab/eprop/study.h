@@ -7,7 +7,7 @@
 #include "lab/eprop/credit.h"
 #include "lab/eprop/task.h"
 
-namespace quern {
+namespace quern::lab {
 
 // Episodes per gradient, a setting of every study with a default of its own.
 template <class V>
@@ -68,4 +68,4 @@ CreditCost credit_cost(const StackShape& s, const EpropTaskOptions& task, const 
 // Leaks of L layers, geometrically from 0.5 (the lowest) to 0.05 (the top one); a single layer has 0.05.
 std::vector<double> geometric_leaks(int64_t layers);
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -3,7 +3,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 // Cues, one every `period` steps, each on for `on`.
@@ -60,4 +60,4 @@ Episodes draw_episodes(const EpropTaskOptions& o, int64_t batch, Rng& rng) {
   return e;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -9,7 +9,7 @@
 
 #include "lab/eprop/stack.h"
 
-namespace quern {
+namespace quern::lab {
 
 enum class EpropTask { motif, recall, evidence };
 EpropTask eprop_task(std::string_view name);  // throws Error
@@ -22,4 +22,4 @@ struct EpropTaskOptions {
 int64_t task_inputs(EpropTask task);
 Episodes draw_episodes(const EpropTaskOptions& o, int64_t batch, Rng& rng);
 
-}  // namespace quern
+}  // namespace quern::lab

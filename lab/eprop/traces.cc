@@ -8,7 +8,7 @@
 #include "lab/eprop/spiking.h"
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 size_t count(int64_t n) { return static_cast<size_t>(n); }
@@ -154,4 +154,4 @@ int64_t trace_numbers(const StackShape& s) {
   return total;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

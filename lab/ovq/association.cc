@@ -5,7 +5,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 // The first n of 0 … size − 1 in random order.
@@ -102,4 +102,4 @@ Associations make_associations(Association task, int64_t n, int64_t rows, uint64
   return a;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern {
+namespace quern::lab {
 
 enum class Association { mqar, copy, order, order_said };
 Association association(std::string_view name);  // throws Error
@@ -25,4 +25,4 @@ struct Associations {  // of `rows` sequences, one behind the other, each of `le
 int64_t association_length(Association task, int64_t n);
 Associations make_associations(Association task, int64_t n, int64_t rows, uint64_t seed, uint64_t first);
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -7,7 +7,7 @@
 #include "quern/base/stopwatch.h"
 #include "quern/models/checkpoint.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 constexpr uint64_t kTestSeed = 0x7e57;
@@ -18,17 +18,17 @@ Json object(std::initializer_list<std::pair<const char*, Json>> fields) {
   return j;
 }
 
-Batch batch_of(const Associations& a) {
-  return Batch::documents(std::vector<int64_t>(static_cast<size_t>(a.rows), a.length));
+mixers::Batch batch_of(const Associations& a) {
+  return mixers::Batch::documents(std::vector<int64_t>(static_cast<size_t>(a.rows), a.length));
 }
 
-double accuracy(Model& model, const AssociationOptions& o, int64_t n) {
+double accuracy(models::Model& model, const AssociationOptions& o, int64_t n) {
   int64_t right = 0, asked = 0;
   const int64_t at_once = std::max<int64_t>(1, 8192 / association_length(o.task, n));
   for (int64_t first = 0; first < o.test_sequences; first += at_once) {
     const Associations a = make_associations(o.task, n, std::min(at_once, o.test_sequences - first), kTestSeed,
                                              static_cast<uint64_t>(n * 1000000 + first));
-    Tape tape(Tape::inference);
+    grad::Tape tape(grad::Tape::inference);
     const Tensor h = model.hidden(tape, a.ids, batch_of(a)).value;
     std::vector<int32_t> wanted;
     for (int32_t t : a.targets)
@@ -36,7 +36,7 @@ double accuracy(Model& model, const AssociationOptions& o, int64_t n) {
     Tensor rows = Tensor::empty({static_cast<int64_t>(wanted.size()), h.dim(1)}, h.dtype());
     for (int64_t t = 0, to = 0; t < h.dim(0); ++t)
       if (a.targets[static_cast<size_t>(t)] >= 0) rows.narrow(0, to++, 1).copy_from(h.narrow(0, t, 1));
-    const Tensor logits = model.logits(tape, Var(rows)).value;
+    const Tensor logits = model.logits(tape, grad::Var(rows)).value;
     const auto l = logits.view<const float, 2>();
     for (size_t i = 0; i < wanted.size(); ++i) {
       const float* row = l.row(static_cast<int64_t>(i));
@@ -69,7 +69,7 @@ Json association_model(const AssociationOptions& o, int64_t rows) {
                  {"layers", layers}});
 }
 
-AssociationOutcome study_association(const Registry& registry, const AssociationOptions& o,
+AssociationOutcome study_association(const nn::Registry& registry, const AssociationOptions& o,
                                      const std::function<void(int64_t step, double loss)>& progress) {
   if (!o.test_rows.empty() && o.memory.kind != "ovq")
     fail("memory '{}': only an OVQ memory can be asked with other rows than it learnt with", o.memory.kind);
@@ -77,14 +77,14 @@ AssociationOutcome study_association(const Registry& registry, const Association
     fail("nothing to remember: expected at least one number to learn and to ask");
   AssociationOutcome out;
   const Stopwatch watch;
-  std::unique_ptr<Model> model = build_model(registry, association_model(o, o.memory.rows));
+  std::unique_ptr<models::Model> model = models::build_model(registry, association_model(o, o.memory.rows));
   start_weights(*model, o.seed);
-  out.parameters = parameter_count(*model);
-  const std::vector<StateSite> sites = model->sites(DType::f32);
-  for (const StatePart& p : sites.back().spec.parts) out.state_floats += element_count(p.shape);
+  out.parameters = nn::parameter_count(*model);
+  const std::vector<mixers::StateSite> sites = model->sites(DType::f32);
+  for (const mixers::StatePart& p : sites.back().spec.parts) out.state_floats += element_count(p.shape);
   Rng random(o.seed, 1);
   uint64_t made = 0;
-  auto loss = [&](Tape& tape, int64_t step) {
+  auto loss = [&](grad::Tape& tape, int64_t step) {
     const auto choices =
         static_cast<uint64_t>(step < o.easy_steps ? std::min<size_t>(2, o.train.size()) : o.train.size());
     const int64_t n = o.train[random.below(choices)];
@@ -98,10 +98,10 @@ AssociationOutcome study_association(const Registry& registry, const Association
   std::vector<int64_t> sizes = {o.memory.rows};
   sizes.insert(sizes.end(), o.test_rows.begin(), o.test_rows.end());
   std::map<std::string, Tensor> learned;
-  model->visit("", [&](const std::string& name, Parameter& p) { learned[name] = p.value; });
+  model->visit("", [&](const std::string& name, grad::Parameter& p) { learned[name] = p.value; });
   for (int64_t rows : sizes) {
-    std::unique_ptr<Model> asked = build_model(registry, association_model(o, rows));
-    asked->visit("", [&](const std::string& name, Parameter& p) {
+    std::unique_ptr<models::Model> asked = models::build_model(registry, association_model(o, rows));
+    asked->visit("", [&](const std::string& name, grad::Parameter& p) {
       const Tensor& value = learned.at(name);
       QUERN_CHECK(value.shape() == p.shape, "{}", name);
       p.value = value;
@@ -113,4 +113,4 @@ AssociationOutcome study_association(const Registry& registry, const Association
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

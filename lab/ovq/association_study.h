@@ -10,7 +10,7 @@
 #include "quern/base/json.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::lab {
 
 struct AssociationOptions {
   Association task = Association::mqar;
@@ -34,7 +34,7 @@ struct AssociationOutcome {
 };
 
 Json association_model(const AssociationOptions& o, int64_t rows);  // config.json of the model
-AssociationOutcome study_association(const Registry& registry, const AssociationOptions& o,
+AssociationOutcome study_association(const nn::Registry& registry, const AssociationOptions& o,
                                      const std::function<void(int64_t step, double loss)>& progress);
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -9,7 +9,7 @@
 #include "quern/base/test_message.h"
 #include "quern/nn/builtin_registry.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 TEST(Association, KeysAreAskedForTheirValues) {
@@ -91,8 +91,8 @@ TEST(Association, EveryMemoryIsAModelThatLearns) {
     auto note = [&](int64_t step, double loss) {
       if (step == 1) first = loss;
     };
-    const AssociationOutcome once = study_association(builtin_registry(), o, note),
-                             again = study_association(builtin_registry(), o, {});
+    const AssociationOutcome once = study_association(nn::builtin_registry(), o, note),
+                             again = study_association(nn::builtin_registry(), o, {});
     EXPECT_LT(once.loss, first - 0.1) << memory;
     EXPECT_EQ(once.loss, again.loss) << memory;
     EXPECT_GT(once.state_floats, 0) << memory;
@@ -109,9 +109,9 @@ TEST(Association, MistakesAreNamed) {
             std::string::npos);
   AssociationOptions o;
   o.memory = {.kind = "vq", .rows = 8}, o.test_rows = {16}, o.lessons.steps = 0, o.test = {2}, o.test_sequences = 1;
-  EXPECT_NE(message_of([&] { study_association(builtin_registry(), o, {}); }).find("only an OVQ memory"),
+  EXPECT_NE(message_of([&] { study_association(nn::builtin_registry(), o, {}); }).find("only an OVQ memory"),
             std::string::npos);
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::lab

@@ -5,7 +5,7 @@
 
 #include "quern/base/setting_views.h"
 
-namespace quern {
+namespace quern::lab {
 
 template <class V>
 void visit_dictionary(V& v, int64_t& rows, int64_t& chunk) {
@@ -19,4 +19,4 @@ void visit_count_bias(V& v, bool& count_bias) {
   v("no_count_bias", no_count_bias, "ovq: do not add the counts of rows to the attention logits");
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -7,7 +7,7 @@
 #include "quern/optim/groups.h"
 #include "quern/optim/schedule.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 Json object(std::initializer_list<std::pair<const char*, Json>> fields) {
@@ -16,8 +16,8 @@ Json object(std::initializer_list<std::pair<const char*, Json>> fields) {
   return j;
 }
 
-OptimizerConfig adamw() {
-  OptimizerConfig c;
+optim::OptimizerConfig adamw() {
+  optim::OptimizerConfig c;
   c.matrices = object({{"type", Json("adamw")}, {"weight_decay", Json(0.01)}});
   c.embeddings = c.matrices;
   return c;
@@ -58,38 +58,38 @@ Json near_mixer() {
                  {"window", Json(int64_t{16})}});
 }
 
-void start_weights(Module& m, uint64_t seed) {
-  initialize(m, seed);
-  m.visit("", [](const std::string&, Parameter& p) {
+void start_weights(nn::Module& m, uint64_t seed) {
+  nn::initialize(m, seed);
+  m.visit("", [](const std::string&, grad::Parameter& p) {
     double std = 0;
-    if (p.kind == ParameterKind::matrix) std = 1 / std::sqrt(3.0 * static_cast<double>(p.shape.back()));
-    if (p.kind == ParameterKind::embedding) std = 0.1;
+    if (p.kind == grad::ParameterKind::matrix) std = 1 / std::sqrt(3.0 * static_cast<double>(p.shape.back()));
+    if (p.kind == grad::ParameterKind::embedding) std = 0.1;
     if (std > 0 && p.init.value > 0)
       for (float& v : p.value.span<float>()) v *= static_cast<float>(std / p.init.value);
   });
 }
 
-double learn(Module& m, const Registry& registry, const Lessons& l,
-             const std::function<Var(Tape& tape, int64_t step)>& loss_of,
+double learn(nn::Module& m, const nn::Registry& registry, const Lessons& l,
+             const std::function<grad::Var(grad::Tape& tape, int64_t step)>& loss_of,
              const std::function<void(int64_t step, double loss)>& progress) {
-  OptimizerGroups groups(m, registry, adamw());
-  const ScheduleConfig schedule{.shape = "linear",
-                                .peak = l.rate,
-                                .warmup = static_cast<double>(std::min(l.warmup, l.steps)),
-                                .total = static_cast<double>(l.steps)};
+  optim::OptimizerGroups groups(m, registry, adamw());
+  const optim::ScheduleConfig schedule{.shape = "linear",
+                                       .peak = l.rate,
+                                       .warmup = static_cast<double>(std::min(l.warmup, l.steps)),
+                                       .total = static_cast<double>(l.steps)};
   double last = 0;
   for (int64_t step = 0; step < l.steps; ++step) {
-    zero_grad(m);
-    Tape tape;
-    const Var loss = loss_of(tape, step);
+    nn::zero_grad(m);
+    grad::Tape tape;
+    const grad::Var loss = loss_of(tape, step);
     tape.backward(loss);
     last = loss.value.item();
     if (!std::isfinite(last)) fail("step {}: the loss is {}; lower the learning rate", step, last);
-    groups.step(
-        {.lr = learning_rate(schedule, static_cast<double>(step + 1)), .grad_scale = clip_scale(grad_norm(m), 1.0)});
+    groups.step({.lr = optim::learning_rate(schedule, static_cast<double>(step + 1)),
+                 .grad_scale = optim::clip_scale(optim::grad_norm(m), 1.0)});
     if (progress) progress(step + 1, last);
   }
   return last;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -10,7 +10,7 @@
 #include "quern/nn/module.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::lab {
 
 constexpr int64_t kMemoryWidth = 64, kLessonTokens = 2048;  // of a model, and of a step
 
@@ -36,7 +36,7 @@ Json memory_mixer(const MemoryOfStudy& m, int64_t longest);
 Json near_mixer();
 
 // Matrices at 1/√(3k), embeddings at 0.1: with the usual 0.02 so narrow a model starts too flat.
-void start_weights(Module& m, uint64_t seed);
+void start_weights(nn::Module& m, uint64_t seed);
 
 struct Lessons {
   int64_t steps = 1500, warmup = 100;
@@ -48,8 +48,8 @@ struct Lessons {
   }
 };
 // Returns the last step's loss; throws Error when one is not finite.
-double learn(Module& m, const Registry& registry, const Lessons& l,
-             const std::function<Var(Tape& tape, int64_t step)>& loss,
+double learn(nn::Module& m, const nn::Registry& registry, const Lessons& l,
+             const std::function<grad::Var(grad::Tape& tape, int64_t step)>& loss,
              const std::function<void(int64_t step, double loss)>& progress);
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -13,7 +13,7 @@
 #include "quern/mixers/mixer.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 constexpr uint64_t kTestSeed = 0x7e57;
@@ -56,13 +56,13 @@ struct Ridge {
   }
 };
 
-class RegressionModel : public Module {
+class RegressionModel : public nn::Module {
  public:
-  RegressionModel(const Registry& registry, const MemoryOfStudy& memory, int64_t blocks, int64_t longest)
+  RegressionModel(const nn::Registry& registry, const MemoryOfStudy& memory, int64_t blocks, int64_t longest)
       : in_(kMemoryWidth, kRegressionFeatures, false),
         out_(1, kMemoryWidth, true),
-        norm_({kMemoryWidth}, Init::constant(1)) {
-    in_.weight.kind = ParameterKind::embedding;  // few of its inputs are not 0
+        norm_({kMemoryWidth}, grad::Init::constant(1)) {
+    in_.weight.kind = grad::ParameterKind::embedding;  // few of its inputs are not 0
     for (int64_t b = 0; b < blocks; ++b)
       for (Json j : {near_mixer(), memory_mixer(memory, longest)}) {
         const std::string type = j.at("type").as_string();
@@ -70,7 +70,7 @@ class RegressionModel : public Module {
         layers_.push_back(std::make_unique<Layer>(registry.mixers.make(type, j)));
       }
   }
-  void visit(const std::string& prefix, const ParameterVisitor& v) override {
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override {
     in_.visit(prefix + "in", v);
     for (size_t i = 0; i < layers_.size(); ++i) {
       const std::string p = fmt::format("{}layers.{}.", prefix, i);
@@ -82,46 +82,46 @@ class RegressionModel : public Module {
     v(prefix + "norm.weight", norm_);
     out_.visit(prefix + "out", v);
   }
-  Var forward(Tape& tape, const Tensor& features, const Batch& batch) {
-    Var r = linear(tape, Var(features), in_);
+  grad::Var forward(grad::Tape& tape, const Tensor& features, const mixers::Batch& batch) {
+    grad::Var r = nn::linear(tape, grad::Var(features), in_);
     int site = 0;
     for (auto& l : layers_) {
-      r = add(tape, r, l->mixer->forward(tape, rms_norm(tape, r, l->norm1, kNormEps), batch, site++));
-      DepthCarry none;
-      r = add(tape, r, l->ffn.forward(tape, rms_norm(tape, r, l->norm2, kNormEps), none));
+      r = nn::add(tape, r, l->mixer->forward(tape, nn::rms_norm(tape, r, l->norm1, kNormEps), batch, site++));
+      ffn::DepthCarry none;
+      r = nn::add(tape, r, l->ffn.forward(tape, nn::rms_norm(tape, r, l->norm2, kNormEps), none));
     }
-    return linear(tape, rms_norm(tape, r, norm_, kNormEps), out_);
+    return nn::linear(tape, nn::rms_norm(tape, r, norm_, kNormEps), out_);
   }
 
  private:
   struct Layer {
-    explicit Layer(std::unique_ptr<Mixer> m)
-        : norm1({kMemoryWidth}, Init::constant(1)),
-          norm2({kMemoryWidth}, Init::constant(1)),
+    explicit Layer(std::unique_ptr<mixers::Mixer> m)
+        : norm1({kMemoryWidth}, grad::Init::constant(1)),
+          norm2({kMemoryWidth}, grad::Init::constant(1)),
           mixer(std::move(m)),
           ffn([] {
-            DenseConfig c;
+            ffn::DenseConfig c;
             c.width = kMemoryWidth, c.hidden = 2 * kMemoryWidth;
             c.act = kernels::Activation::gelu, c.gated = false;
             return c;
           }()) {}
-    Parameter norm1, norm2;
-    std::unique_ptr<Mixer> mixer;
-    DenseFfn ffn;
+    grad::Parameter norm1, norm2;
+    std::unique_ptr<mixers::Mixer> mixer;
+    ffn::DenseFfn ffn;
   };
-  Linear in_, out_;
-  Parameter norm_;
+  nn::Linear in_, out_;
+  grad::Parameter norm_;
   std::vector<std::unique_ptr<Layer>> layers_;
 };
 
 int64_t length_of(int64_t functions) { return 2 * functions * kRegressionExamples; }
 
-Batch batch_of(const Regressions& a) {
-  return Batch::documents(std::vector<int64_t>(static_cast<size_t>(a.rows), a.length));
+mixers::Batch batch_of(const Regressions& a) {
+  return mixers::Batch::documents(std::vector<int64_t>(static_cast<size_t>(a.rows), a.length));
 }
 
 // Mean square of what the model says beside what comes, where it is asked.
-Var mean_square(Tape& tape, const Var& said, const Regressions& a) {
+grad::Var mean_square(grad::Tape& tape, const grad::Var& said, const Regressions& a) {
   const int64_t n = a.rows * a.length;
   Tensor minus = Tensor::empty({n, 1}, DType::f32), mask = Tensor::empty({n, 1}, DType::f32);
   double asked = 0;
@@ -131,8 +131,8 @@ Var mean_square(Tape& tape, const Var& said, const Regressions& a) {
     mask.data<float>()[t] = a.seen[at] >= 0 ? 1.0f : 0.0f;
     asked += a.seen[at] >= 0;
   }
-  const Var miss = mul(tape, add(tape, said, Var(minus)), Var(mask));
-  return scale(tape, sum(tape, mul(tape, miss, miss)), 1 / asked);
+  const grad::Var miss = nn::mul(tape, nn::add(tape, said, grad::Var(minus)), grad::Var(mask));
+  return nn::scale(tape, nn::sum(tape, nn::mul(tape, miss, miss)), 1 / asked);
 }
 
 using Errors = std::vector<double>;  // by examples seen
@@ -147,7 +147,7 @@ Asked ask(RegressionModel& model, const RegressionOptions& o, int64_t functions)
   for (int64_t first = 0; first < o.test_sequences; first += at_once) {
     const Regressions a = make_regressions(functions, std::min(at_once, o.test_sequences - first), kTestSeed,
                                            static_cast<uint64_t>(functions * 1000000 + first));
-    Tape tape(Tape::inference);
+    grad::Tape tape(grad::Tape::inference);
     const Tensor said = model.forward(tape, a.features, batch_of(a)).value;
     for (size_t t = 0; t < a.seen.size(); ++t) {
       if (a.seen[t] < 0) continue;
@@ -205,7 +205,7 @@ Regressions make_regressions(int64_t functions, int64_t rows, uint64_t seed, uin
   return a;
 }
 
-RegressionOutcome study_regression(const Registry& registry, const RegressionOptions& o,
+RegressionOutcome study_regression(const nn::Registry& registry, const RegressionOptions& o,
                                    const std::function<void(int64_t step, double loss)>& progress) {
   if (!o.test_rows.empty() && o.memory.kind != "ovq")
     fail("memory '{}': only an OVQ memory can be asked with other rows than it learnt with", o.memory.kind);
@@ -218,7 +218,7 @@ RegressionOutcome study_regression(const Registry& registry, const RegressionOpt
   start_weights(model, o.seed);
   Rng random(o.seed, 1);
   uint64_t made = 0;
-  auto loss = [&](Tape& tape, int64_t step) {
+  auto loss = [&](grad::Tape& tape, int64_t step) {
     const auto choices =
         static_cast<uint64_t>(step < o.easy_steps ? std::min<size_t>(2, o.train.size()) : o.train.size());
     const int64_t functions = o.train[random.below(choices)];
@@ -232,12 +232,12 @@ RegressionOutcome study_regression(const Registry& registry, const RegressionOpt
   std::vector<int64_t> sizes = {o.memory.rows};
   sizes.insert(sizes.end(), o.test_rows.begin(), o.test_rows.end());
   std::map<std::string, Tensor> learned;
-  model.visit("", [&](const std::string& name, Parameter& p) { learned[name] = p.value; });
+  model.visit("", [&](const std::string& name, grad::Parameter& p) { learned[name] = p.value; });
   for (int64_t rows : sizes) {
     MemoryOfStudy memory = o.memory;
     memory.rows = rows;
     RegressionModel asked(registry, memory, o.blocks, longest);
-    asked.visit("", [&](const std::string& name, Parameter& p) {
+    asked.visit("", [&](const std::string& name, grad::Parameter& p) {
       const Tensor& value = learned.at(name);
       QUERN_CHECK(value.shape() == p.shape, "{}", name);
       p.value = value;
@@ -253,4 +253,4 @@ RegressionOutcome study_regression(const Registry& registry, const RegressionOpt
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::lab

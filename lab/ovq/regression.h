@@ -8,7 +8,7 @@
 
 #include "lab/ovq/memory_model.h"
 
-namespace quern {
+namespace quern::lab {
 
 constexpr int64_t kRegressionWidth = 8, kRegressionTags = 128, kRegressionExamples = 16;
 constexpr double kRegressionNoise = 0.1;  // beside a variance of 1
@@ -42,7 +42,7 @@ struct RegressionOutcome {
   std::vector<std::vector<double>> ridge;  // as Row::error
   double loss = 0, seconds = 0;
 };
-RegressionOutcome study_regression(const Registry& registry, const RegressionOptions& o,
+RegressionOutcome study_regression(const nn::Registry& registry, const RegressionOptions& o,
                                    const std::function<void(int64_t step, double loss)>& progress);
 
-}  // namespace quern
+}  // namespace quern::lab

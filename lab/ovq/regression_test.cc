@@ -11,7 +11,7 @@
 #include "quern/base/test_message.h"
 #include "quern/nn/builtin_registry.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 TEST(Regression, EveryTagIsOneFunction) {
@@ -58,8 +58,8 @@ TEST(Regression, EveryMemoryIsAModelThatLearns) {
     auto note = [&](int64_t step, double loss) {
       if (step == 1) first = loss;
     };
-    const RegressionOutcome once = study_regression(builtin_registry(), o, note),
-                            again = study_regression(builtin_registry(), o, {});
+    const RegressionOutcome once = study_regression(nn::builtin_registry(), o, note),
+                            again = study_regression(nn::builtin_registry(), o, {});
     EXPECT_LT(once.loss, first) << memory;
     EXPECT_EQ(once.loss, again.loss) << memory;
     ASSERT_EQ(once.asked.size(), 1u);
@@ -74,11 +74,12 @@ TEST(Regression, MistakesAreNamed) {
             std::string::npos);
   RegressionOptions o;
   o.memory.kind = "linear", o.test_rows = {16};
-  EXPECT_NE(message_of([&] { study_regression(builtin_registry(), o, {}); }).find("only an OVQ memory"),
+  EXPECT_NE(message_of([&] { study_regression(nn::builtin_registry(), o, {}); }).find("only an OVQ memory"),
             std::string::npos);
   o.test_rows = {}, o.test = {};
-  EXPECT_NE(message_of([&] { study_regression(builtin_registry(), o, {}); }).find("no functions"), std::string::npos);
+  EXPECT_NE(message_of([&] { study_regression(nn::builtin_registry(), o, {}); }).find("no functions"),
+            std::string::npos);
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::lab

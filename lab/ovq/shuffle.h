@@ -6,11 +6,11 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::lab {
 
 template <class X>
 void shuffle(std::vector<X>& x, Rng& random) {
   for (size_t i = x.size(); i > 1; --i) std::swap(x[i - 1], x[random.below(i)]);
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -13,7 +13,7 @@
 #include "quern/mixers/ovq/ovq_read.h"
 #include "quern/mixers/vq_attention/vq.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 constexpr int64_t kD = kStoreWidth;
@@ -117,48 +117,49 @@ double share_right(const Store& s, const Rows& out) {
 }
 
 // What the memory tells the queries; divisor as for a reading.
-Rows read_all(const OvqOptions& o, const OvqMemory<float>& m, const float* divisor, double scale, const Rows& queries,
-              Arena& scratch) {
+Rows read_all(const mixers::OvqOptions& o, const mixers::OvqMemory<float>& m, const float* divisor, double scale,
+              const Rows& queries, Arena& scratch) {
   Rows out(queries.size());
-  const OvqReading<float> r{o, m, kD, kD, divisor, static_cast<float>(scale)};
+  const mixers::OvqReading<float> r{o, m, kD, kD, divisor, static_cast<float>(scale)};
   const View<const float, 2> q = view(queries);
   const View<float, 2> y(out.data(), {q.shape[0], kD});
-  for (int64_t i = 0; i < q.shape[0]; i += kOvqQueries) {
-    const int64_t end = std::min(q.shape[0], i + kOvqQueries);
-    ovq_read<float>(r, q.slice(i, end), y.slice(i, end), View<float, 1>(), scratch);
+  for (int64_t i = 0; i < q.shape[0]; i += mixers::kOvqQueries) {
+    const int64_t end = std::min(q.shape[0], i + mixers::kOvqQueries);
+    mixers::ovq_read<float>(r, q.slice(i, end), y.slice(i, end), View<float, 1>(), scratch);
   }
   return out;
 }
 
-double ask_ovq(const DictionaryOptions& o, const Store& s, OvqGrowth growth, bool spread, int64_t rows) {
-  const OvqOptions options{.rows = rows,
-                           .chunk = o.chunk,
-                           .growth = growth,
-                           .horizon = view(s.keys).shape[0],
-                           .spread = spread,
-                           .count_bias = o.count_bias};
+double ask_ovq(const DictionaryOptions& o, const Store& s, mixers::OvqGrowth growth, bool spread, int64_t rows) {
+  const mixers::OvqOptions options{.rows = rows,
+                                   .chunk = o.chunk,
+                                   .growth = growth,
+                                   .horizon = view(s.keys).shape[0],
+                                   .spread = spread,
+                                   .count_bias = o.count_bias};
   Arena scratch;
-  Rows room(static_cast<size_t>(OvqMemory<float>::elements(options, kD, kD)), 0.0f), out(s.keys.size());
-  OvqMemory<float> m = OvqMemory<float>::in(room.data(), options, kD, kD);
-  ovq_forward<float>(options, {view(s.keys), view(s.keys), view(s.values), o.scale}, m,
-                     View<float, 2>(out.data(), view(s.keys).shape), {}, scratch);
-  return share_right(s,
-                     read_all(options, m, ovq_divisor<float>(options, m, kD, nullptr), o.scale, s.queries, scratch));
+  Rows room(static_cast<size_t>(mixers::OvqMemory<float>::elements(options, kD, kD)), 0.0f), out(s.keys.size());
+  mixers::OvqMemory<float> m = mixers::OvqMemory<float>::in(room.data(), options, kD, kD);
+  mixers::ovq_forward<float>(options, {view(s.keys), view(s.keys), view(s.values), o.scale}, m,
+                             View<float, 2>(out.data(), view(s.keys).shape), {}, scratch);
+  return share_right(
+      s, read_all(options, m, mixers::ovq_divisor<float>(options, m, kD, nullptr), o.scale, s.queries, scratch));
 }
 
 double ask_codebook(const DictionaryOptions& o, const Store& s, uint64_t seed) {
-  const VqOptions options{.codes = o.rows, .chunk = o.chunk};
+  const mixers::VqOptions options{.codes = o.rows, .chunk = o.chunk};
   Rng random(seed, 0xc0de);
   const Rows codes = unit_rows(o.rows, nullptr, 0, random);
-  Rows columns(static_cast<size_t>(kD * ovq_key_stride(o.rows)), 0.0f), out(s.keys.size()),
-      room(static_cast<size_t>(OvqMemory<float>::elements(options.reading(), kD, kD)), 0.0f),
+  Rows columns(static_cast<size_t>(kD * mixers::ovq_key_stride(o.rows)), 0.0f), out(s.keys.size()),
+      room(static_cast<size_t>(mixers::OvqMemory<float>::elements(options.reading(), kD, kD)), 0.0f),
       chunk_codes(static_cast<size_t>(o.chunk)), ones(static_cast<size_t>(o.rows), 1.0f);
-  vq_columns<float>(options, codes.data(), kD, columns.data());
-  OvqMemory<float> m = OvqMemory<float>::in(room.data(), options.reading(), kD, kD);
+  mixers::vq_columns<float>(options, codes.data(), kD, columns.data());
+  mixers::OvqMemory<float> m = mixers::OvqMemory<float>::in(room.data(), options.reading(), kD, kD);
   m.keys = chunk_codes.data();
   Arena scratch;
-  vq_forward<float>(options, {view(s.keys), view(s.keys), view(s.values), o.scale}, {codes.data(), columns.data()}, m,
-                    {.out = View<float, 2>(out.data(), view(s.keys).shape)}, scratch);
+  mixers::vq_forward<float>(options, {view(s.keys), view(s.keys), view(s.values), o.scale},
+                            {codes.data(), columns.data()}, m,
+                            {.out = View<float, 2>(out.data(), view(s.keys).shape)}, scratch);
   m.keys = columns.data(), m.live = o.rows;
   for (int64_t n = 0; n < o.rows; ++n) m.counts[n] = std::max(m.counts[n], 1e-30f);
   return share_right(s, read_all(options.reading(), m, ones.data(), o.scale, s.queries, scratch));
@@ -167,8 +168,8 @@ double ask_codebook(const DictionaryOptions& o, const Store& s, uint64_t seed) {
 double ask_matrix(const Store& s, bool correct) {
   Rows state(static_cast<size_t>(kD * kD), 0.0f), out(s.keys.size()), answers(s.queries.size());
   Arena scratch;
-  fast_weights<float>({view(s.keys), view(s.keys), view(s.values), {}, {}, correct}, state.data(),
-                      View<float, 2>(out.data(), view(s.keys).shape), nullptr, scratch);
+  mixers::fast_weights<float>({view(s.keys), view(s.keys), view(s.values), {}, {}, correct}, state.data(),
+                              View<float, 2>(out.data(), view(s.keys).shape), nullptr, scratch);
   for (size_t i = 0; i < s.wanted.size(); ++i)
     for (int64_t a = 0; a < kD; ++a)
       for (int64_t c = 0; c < kD; ++c)
@@ -185,7 +186,7 @@ double ask_window(const DictionaryOptions& o, const Store& s) {
   last.values.erase(last.values.begin(), last.values.end() - n * kD);
   DictionaryOptions exact = o;
   exact.chunk = 1;
-  return ask_ovq(exact, last, OvqGrowth::greedy, true, n);
+  return ask_ovq(exact, last, mixers::OvqGrowth::greedy, true, n);
 }
 
 }  // namespace
@@ -205,10 +206,10 @@ std::vector<double> find_needles(const NeedleOptions& o, uint64_t seed) {
          o.dictionary.chunk);
   const Store s = make_needles(o, seed);
   const DictionaryOptions& d = o.dictionary;
-  return {ask_ovq(d, s, OvqGrowth::plateau, true, d.rows),
-          ask_ovq(d, s, OvqGrowth::linear, true, d.rows),
-          ask_ovq(d, s, OvqGrowth::greedy, true, d.rows),
-          ask_ovq(d, s, OvqGrowth::plateau, false, d.rows),
+  return {ask_ovq(d, s, mixers::OvqGrowth::plateau, true, d.rows),
+          ask_ovq(d, s, mixers::OvqGrowth::linear, true, d.rows),
+          ask_ovq(d, s, mixers::OvqGrowth::greedy, true, d.rows),
+          ask_ovq(d, s, mixers::OvqGrowth::plateau, false, d.rows),
           ask_codebook(d, s, seed),
           ask_window(d, s),
           ask_matrix(s, false),
@@ -230,13 +231,13 @@ std::vector<double> store_and_ask(const StoreOptions& o, uint64_t seed) {
   const DictionaryOptions& d = o.dictionary;
   const Store s = make_store(o, seed);
   const int64_t all = o.items * o.repeats;  // with a row for every token a greedy dictionary is softmax attention
-  return {ask_ovq(d, s, OvqGrowth::greedy, true, all),
-          ask_ovq(d, s, OvqGrowth::plateau, true, d.rows),
-          ask_ovq(d, s, OvqGrowth::greedy, true, d.rows),
-          ask_ovq(d, s, OvqGrowth::plateau, false, d.rows),
+  return {ask_ovq(d, s, mixers::OvqGrowth::greedy, true, all),
+          ask_ovq(d, s, mixers::OvqGrowth::plateau, true, d.rows),
+          ask_ovq(d, s, mixers::OvqGrowth::greedy, true, d.rows),
+          ask_ovq(d, s, mixers::OvqGrowth::plateau, false, d.rows),
           ask_codebook(d, s, seed),
           ask_matrix(s, false),
           ask_matrix(s, true)};
 }
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -7,7 +7,7 @@
 
 #include "lab/ovq/dictionary_settings.h"
 
-namespace quern {
+namespace quern::lab {
 
 // Needles are the same among filler: most keys are noisy copies of few prototypes, and what is asked for are those
 // that are not.
@@ -65,4 +65,4 @@ std::vector<double> store_and_ask(const StoreOptions& o, uint64_t seed);
 const std::vector<std::string>& needle_memories();
 std::vector<double> find_needles(const NeedleOptions& o, uint64_t seed);
 
-}  // namespace quern
+}  // namespace quern::lab

@@ -7,7 +7,7 @@
 #include "lab/ovq/store.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::lab {
 namespace {
 
 double of(const std::vector<double>& right, const char* memory,
@@ -69,4 +69,4 @@ TEST(Store, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::lab

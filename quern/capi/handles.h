@@ -26,21 +26,21 @@ struct quern_model {
   std::filesystem::path folder;
   std::optional<std::filesystem::path> adapter;
   std::string weights;  // how they are kept, for the fingerprint of saved sessions
-  std::unique_ptr<quern::Model> model;
-  quern::Tokenizer tokenizer;
-  quern::GenerationConfig generation;
-  quern::ChatTemplate chat_template;
+  std::unique_ptr<quern::models::Model> model;
+  quern::text::Tokenizer tokenizer;
+  quern::models::GenerationConfig generation;
+  quern::text::ChatTemplate chat_template;
   quern::DType kv;
-  std::unique_ptr<quern::Engine> engine = {};                 // of all sessions
+  std::unique_ptr<quern::infer::Engine> engine = {};          // of all sessions
   std::shared_ptr<const quern::text::TokenTrie> tokens = {};  // for grammars; made when first needed
   std::string fingerprint = {};                               // likewise
 };
 
 struct quern_sampling {
   quern_model* model;
-  quern::GenerateOptions options = {};
+  quern::infer::GenerateOptions options = {};
   std::set<std::string> given = {};  // names of lists that were set
-  std::optional<quern::GrammarSource> grammar = {};
+  std::optional<quern::infer::GrammarSource> grammar = {};
 };
 
 struct quern_session {
@@ -50,7 +50,7 @@ struct quern_session {
   quern_model* model;
   std::vector<int32_t> tokens = {};
   std::vector<Message> messages = {};
-  std::optional<quern::Generated> last = {};
+  std::optional<quern::infer::Generated> last = {};
   std::atomic<bool> cancelled = false;
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }
 };
@@ -103,11 +103,11 @@ int64_t copy_out(std::span<const T> all, T* out, int64_t capacity, const char* n
 int64_t copy_out(std::string_view text, char* buffer, int64_t capacity, const char* name);
 
 // A new quern_sampling's options: the model's generation_config.json, or greedy decoding.
-GenerateOptions default_options(const quern_model& m);
+infer::GenerateOptions default_options(const quern_model& m);
 // The options of one generation. The thinking that a chat prompt opened comes before what a grammar constrains.
-GenerateOptions options_of(const quern_sampling* sampling, const quern_model& m, ThinkStart start);
+infer::GenerateOptions options_of(const quern_sampling* sampling, const quern_model& m, infer::ThinkStart start);
 
 // A request's callback of on_text, which may be null.
-std::function<bool(const Emitted&)> on_token_of(quern_on_text on_text, void* user);
+std::function<bool(const infer::Emitted&)> on_token_of(quern_on_text on_text, void* user);
 
 }  // namespace quern::capi

@@ -4,18 +4,18 @@
 
 namespace quern::capi {
 
-LoadOptions LoadSettings::load_options() const {
-  LoadOptions o;
-  const WeightFormat body = parse_format(format, "format");
-  const bool quantized = body != WeightFormat::f32 && body != WeightFormat::bf16;
+models::LoadOptions LoadSettings::load_options() const {
+  models::LoadOptions o;
+  const kernels::WeightFormat body = kernels::parse_format(format, "format");
+  const bool quantized = body != kernels::WeightFormat::f32 && body != kernels::WeightFormat::bf16;
   if (quantized)
-    o.scheme = QuantFormat(body);
+    o.scheme = kernels::QuantFormat(body);
   else
-    o.dtype = body == WeightFormat::f32 ? DType::f32 : DType::bf16;
+    o.dtype = body == kernels::WeightFormat::f32 ? DType::f32 : DType::bf16;
   if (head) {
     if (!quantized) fail("head '{}': format '{}' is not quantized; expected format q8, q4 or q8a8", *head, format);
-    o.head = QuantFormat(parse_format(*head, "head"));
-    if (o.head->format == WeightFormat::q8a8) fail("head 'q8a8': expected f32, bf16, q8 or q4");
+    o.head = kernels::QuantFormat(kernels::parse_format(*head, "head"));
+    if (o.head->format == kernels::WeightFormat::q8a8) fail("head 'q8a8': expected f32, bf16, q8 or q4");
   }
   if (adapter) o.adapter = *adapter;
   if (cache_mib < 0 || cache_mib > (int64_t{1} << 40)) fail("cache_mib {}: expected 0 or more", cache_mib);
@@ -25,7 +25,7 @@ LoadOptions LoadSettings::load_options() const {
 DType LoadSettings::kv_type() const {
   if (!kv) return format == "f32" ? DType::f32 : DType::bf16;
   try {
-    return parse_kv(*kv);
+    return infer::parse_kv(*kv);
   } catch (const Error& e) {
     fail("kv {}", e.what());
   }

@@ -12,7 +12,7 @@ namespace quern::capi {
 struct LoadSettings {
   std::string format = "bf16";
   std::optional<std::string> head = {}, kv = {}, adapter = {};
-  int64_t cache_mib = EngineOptions().cache_bytes >> 20;
+  int64_t cache_mib = infer::EngineOptions().cache_bytes >> 20;
   template <class V>
   void visit(V& v) {
     v("format", format, "weights in memory: f32, bf16, or quantized at load: q8, q4, q8a8");
@@ -21,7 +21,7 @@ struct LoadSettings {
     v("adapter", adapter, "folder of a LoRA adapter");
     v("cache_mib", cache_mib, "size of the prefix cache");
   }
-  LoadOptions load_options() const;  // throws Error naming the field
+  models::LoadOptions load_options() const;  // throws Error naming the field
   DType kv_type() const;
   std::string weights() const;  // for the fingerprint, as the command line names them: "bf16", "q4 with q8 head"
 };

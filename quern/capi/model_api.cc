@@ -25,8 +25,8 @@ int64_t copy_out(std::string_view text, char* buffer, int64_t capacity, const ch
   return static_cast<int64_t>(text.size());
 }
 
-std::function<bool(const Emitted&)> on_token_of(quern_on_text on_text, void* user) {
-  return [=](const Emitted& e) {
+std::function<bool(const infer::Emitted&)> on_token_of(quern_on_text on_text, void* user) {
+  return [=](const infer::Emitted& e) {
     return e.text.empty() || !on_text || on_text(e.text.data(), e.text.size(), user) == 0;
   };
 }
@@ -34,21 +34,21 @@ std::function<bool(const Emitted&)> on_token_of(quern_on_text on_text, void* use
 namespace {
 
 quern_model* load(const std::filesystem::path& folder, const LoadSettings& settings) {
-  const LoadOptions options = settings.load_options();
+  const models::LoadOptions options = settings.load_options();
   const DType kv = settings.kv_type();
-  auto tokenizer = load_tokenizer(folder);
-  auto model = load_model(builtin_registry(), folder, options);
-  auto chat_template = load_chat_template(folder, model->family());
+  auto tokenizer = models::load_tokenizer(folder);
+  auto model = models::load_model(nn::builtin_registry(), folder, options);
+  auto chat_template = models::load_chat_template(folder, model->family());
   std::unique_ptr<quern_model> m(new quern_model{.folder = folder,
                                                  .adapter = options.adapter,
                                                  .weights = settings.weights(),
                                                  .model = std::move(model),
                                                  .tokenizer = std::move(tokenizer),
-                                                 .generation = load_generation_config(folder),
+                                                 .generation = models::load_generation_config(folder),
                                                  .chat_template = std::move(chat_template),
                                                  .kv = kv});
-  m->engine = std::make_unique<Engine>(
-      *m->model, EngineOptions{.kv = kv, .cache_bytes = settings.cache_mib << 20, .tokenizer = &m->tokenizer});
+  m->engine = std::make_unique<infer::Engine>(
+      *m->model, infer::EngineOptions{.kv = kv, .cache_bytes = settings.cache_mib << 20, .tokenizer = &m->tokenizer});
   return m.release();
 }
 
@@ -116,14 +116,14 @@ int64_t quern_chat_prompt(const quern_model* m, const char* messages_json, const
     const quern_model& model = required(m, "model");
     const quern::Json messages = quern::Json::parse(required(messages_json, "messages_json"), "messages");
     const quern::Json context = context_json ? quern::Json::parse(context_json, "context") : quern::Json();
-    const std::string text = quern::chat_text(model.chat_template, model.tokenizer, messages, context);
+    const std::string text = quern::text::chat_text(model.chat_template, model.tokenizer, messages, context);
     return copy_out(text, buffer, capacity, "buffer");
   });
 }
 
 quern_options quern_default_options(void) {
-  const quern::GenerateOptions o;
-  const quern::SamplingOptions& s = o.sampling;
+  const quern::infer::GenerateOptions o;
+  const quern::infer::SamplingOptions& s = o.sampling;
   return {o.max_tokens, s.temperature, s.top_k, s.top_p, s.min_p, s.seed};
 }
 
@@ -132,7 +132,7 @@ int64_t quern_generate(quern_model* m, const char* prompt, const quern_options* 
   return guarded(int64_t{-1}, [&] {
     required(m, "model");
     const quern_options given = options ? *options : quern_default_options();
-    quern::Request r;
+    quern::infer::Request r;
     r.prompt = m->tokenizer.encode(required(prompt, "prompt"), {});
     r.options.sampling = {.temperature = given.temperature,
                           .top_k = given.top_k,
@@ -142,7 +142,7 @@ int64_t quern_generate(quern_model* m, const char* prompt, const quern_options* 
     r.options.max_tokens = given.max_tokens;
     r.options.stop_ids = m->generation.eos_token_id;
     r.on_token = on_token_of(on_text, user);
-    quern::Engine engine(*m->model, {.kv = m->kv, .cache_bytes = 0, .tokenizer = &m->tokenizer});
+    quern::infer::Engine engine(*m->model, {.kv = m->kv, .cache_bytes = 0, .tokenizer = &m->tokenizer});
     return static_cast<int64_t>(engine.run(std::move(r)).tokens.size());
   });
 }

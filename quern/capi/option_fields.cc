@@ -3,7 +3,7 @@
 
 namespace quern::capi {
 
-bool set_option(GenerateOptions& options, std::string_view name, const std::string& value, ListItem item,
+bool set_option(infer::GenerateOptions& options, std::string_view name, const std::string& value, ListItem item,
                 std::vector<std::string>& names) {
   for (const SettingInfo& s : list_settings(options)) names.push_back(s.name);
   try {
@@ -14,7 +14,7 @@ bool set_option(GenerateOptions& options, std::string_view name, const std::stri
   if (name == "stop" && value.empty()) fail("{}: found an empty text, expected at least one character", name);
   if (options.max_tokens < 1) fail("max_tokens {}: expected 1 or more", options.max_tokens);
   check_settings(options);
-  check(options.sampling);
+  infer::check(options.sampling);
   return true;
 }
 

@@ -10,7 +10,7 @@
 namespace quern::capi {
 
 // False: there is no such field; its names are added to `names`. Throws Error naming the field and what it expects.
-bool set_option(GenerateOptions& options, std::string_view name, const std::string& value, ListItem item,
+bool set_option(infer::GenerateOptions& options, std::string_view name, const std::string& value, ListItem item,
                 std::vector<std::string>& names);
 
 }  // namespace quern::capi

@@ -7,20 +7,20 @@
 
 namespace quern::capi {
 
-GenerateOptions default_options(const quern_model& m) {
-  GenerateOptions o;
+infer::GenerateOptions default_options(const quern_model& m) {
+  infer::GenerateOptions o;
   o.sampling = m.generation.defaults();
   if (!m.generation.do_sample) o.sampling.temperature = 0;
   o.stop_ids = m.generation.eos_token_id;
   return o;
 }
 
-GenerateOptions options_of(const quern_sampling* sampling, const quern_model& m, ThinkStart start) {
+infer::GenerateOptions options_of(const quern_sampling* sampling, const quern_model& m, infer::ThinkStart start) {
   if (!sampling) return default_options(m);
   if (sampling->model != &m) fail("sampling: it was made for another model");
-  GenerateOptions o = sampling->options;
+  infer::GenerateOptions o = sampling->options;
   if (sampling->grammar) {
-    const int32_t think = start == ThinkStart::none ? -1 : m.tokenizer.token_to_id("<think>");
+    const int32_t think = start == infer::ThinkStart::none ? -1 : m.tokenizer.token_to_id("<think>");
     o.constraint = sampling->grammar->with(start, think);
   }
   if (o.sampling.dry.on())
@@ -30,9 +30,9 @@ GenerateOptions options_of(const quern_sampling* sampling, const quern_model& m,
 
 namespace {
 
-void set_grammar(quern_sampling& s, GrammarNotation notation, const std::string& text) {
+void set_grammar(quern_sampling& s, infer::GrammarNotation notation, const std::string& text) {
   if (text.empty()) return s.grammar.reset();
-  auto grammar = parse_grammar(notation, text);
+  auto grammar = infer::parse_grammar(notation, text);
   if (!s.model->tokens) s.model->tokens = std::make_shared<text::TokenTrie>(s.model->tokenizer);
   s.grammar.emplace(std::move(grammar), s.model->tokens);
 }
@@ -48,14 +48,14 @@ struct Special {
   void (*set)(quern_sampling& s, const std::string& value);
 };
 constexpr std::array kSpecial = {
-    Special{"json_schema", [](auto& s, auto& v) { set_grammar(s, GrammarNotation::json_schema, v); }},
-    Special{"regex", [](auto& s, auto& v) { set_grammar(s, GrammarNotation::regex, v); }},
-    Special{"grammar", [](auto& s, auto& v) { set_grammar(s, GrammarNotation::gbnf, v); }},
+    Special{"json_schema", [](auto& s, auto& v) { set_grammar(s, infer::GrammarNotation::json_schema, v); }},
+    Special{"regex", [](auto& s, auto& v) { set_grammar(s, infer::GrammarNotation::regex, v); }},
+    Special{"grammar", [](auto& s, auto& v) { set_grammar(s, infer::GrammarNotation::gbnf, v); }},
     Special{"ignore_eos", set_ignore_eos},
     Special{"response_prefix",
             [](auto& s, auto& v) { s.options.forced = s.model->tokenizer.encode(v, {.add_special_tokens = false}); }},
     Special{"speculative", [](auto& s, auto& v) {
-              const SpeculationOptions o = parse_speculation(v);
+              const infer::SpeculationOptions o = infer::parse_speculation(v);
               if (o.draft) fail("speculative: '{}' needs a draft model; expected none or ngram", v);
               s.options.speculate = o;
             }}};
@@ -65,7 +65,7 @@ void set(quern_sampling& s, const std::string& name, const std::string& value) {
     if (name == special.name) return special.set(s, value);
   std::vector<std::string> names;
   for (const Special& special : kSpecial) names.emplace_back(special.name);
-  GenerateOptions changed = s.options;
+  infer::GenerateOptions changed = s.options;
   const ListItem item = s.given.contains(name) ? ListItem::further : ListItem::first;
   if (!set_option(changed, name, value, item, names))
     fail("sampling: unknown option '{}'{}", name, did_you_mean(name, names));

@@ -11,12 +11,12 @@ constexpr int64_t kChunk = 256;
 
 // Rows of logits in chunks, so that only one chunk of hidden states and logits is held beside the caller's buffer.
 void logits_of(quern_model& m, std::span<const int32_t> ids, float* out) {
-  quern::SequenceState state(m.model->sites(quern::DType::f32));
+  quern::mixers::SequenceState state(m.model->sites(quern::DType::f32));
   for (size_t at = 0; at < ids.size(); at += kChunk) {
     const auto part = ids.subspan(at, std::min<size_t>(kChunk, ids.size() - at));
-    quern::Tape tape(quern::Tape::inference);
-    const auto batch = quern::Batch::resume({&state}, {static_cast<int64_t>(part.size())});
-    const quern::Var hidden = m.model->hidden(tape, part, batch);
+    quern::grad::Tape tape(quern::grad::Tape::inference);
+    const auto batch = quern::mixers::Batch::resume({&state}, {static_cast<int64_t>(part.size())});
+    const quern::grad::Var hidden = m.model->hidden(tape, part, batch);
     const quern::Tensor rows = m.model->logits(tape, hidden).value.to(quern::DType::f32);
     out = std::ranges::copy(rows.span<float>(), out).out;
   }
@@ -53,7 +53,7 @@ int64_t quern_score(quern_model* model, const int32_t* ids, int64_t n, double* l
     if (n < 2) quern::fail("{} tokens: expected at least 2, the first is not scored", n);
     check_context(m, all);
     if (capacity < n - 1) return n - 1;
-    quern::Request r{.prompt = {all.begin(), all.end()}, .options = {.max_tokens = 0, .score_prompt = true}};
+    quern::infer::Request r{.prompt = {all.begin(), all.end()}, .options = {.max_tokens = 0, .score_prompt = true}};
     return copy_out<double>(m.engine->run(std::move(r)).prompt_logprobs, logprobs, capacity, "logprobs");
   });
 }
@@ -65,7 +65,7 @@ int64_t quern_embed(quern_model* model, const char* text, float* embedding, int6
     if (ids.empty()) quern::fail("text: found no tokens, expected a text that is not empty");
     check_context(m, ids);
     const auto embedding_of = [&](std::span<const int32_t> some) {
-      quern::MeanPooling pooling(*m.model);
+      quern::infer::MeanPooling pooling(*m.model);
       for (size_t at = 0; at < some.size(); at += kChunk)
         pooling.feed(*m.model, some.subspan(at, std::min<size_t>(kChunk, some.size() - at)));
       return pooling.embedding();

@@ -5,7 +5,7 @@
 #include "quern/recall/store/store.h"
 
 struct quern_index {
-  quern::RecallStore store;
+  quern::recall::RecallStore store;
 };
 
 struct quern_memory {
@@ -15,7 +15,7 @@ struct quern_memory {
 namespace quern::capi {
 namespace {
 
-Json search(const RecallStore& store, std::string_view question, int64_t k) {
+Json search(const recall::RecallStore& store, std::string_view question, int64_t k) {
   if (k < 1) fail("k {}: expected 1 or more", k);
   if (!store.options().graph) return store.bm25(question, static_cast<size_t>(k)).json();
   return store.mixpr(question, {.k = static_cast<size_t>(k), .score_order = true}).json();
@@ -47,8 +47,9 @@ using namespace quern::capi;
 extern "C" {
 
 quern_index* quern_index_open(const char* folder) {
-  return guarded(static_cast<quern_index*>(nullptr),
-                 [&] { return new quern_index{quern::RecallStore::open_or_create(required(folder, "folder"), {})}; });
+  return guarded(static_cast<quern_index*>(nullptr), [&] {
+    return new quern_index{quern::recall::RecallStore::open_or_create(required(folder, "folder"), {})};
+  });
 }
 
 void quern_index_free(quern_index* index) { delete index; }

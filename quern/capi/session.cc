@@ -8,19 +8,19 @@ namespace quern::capi {
 
 Prefill::Prefill(quern_session& s, int64_t limit) : session_(*s.model->model, s.model->kv) {
   if (s.tokens.empty()) fail("the session is empty: append text or tokens first");
-  PrefixCache& cache = s.model->engine->cache();
+  infer::PrefixCache& cache = s.model->engine->cache();
   cache.resume(s.tokens, limit, session_.state());
   const auto rest = std::span<const int32_t>(s.tokens).subspan(static_cast<size_t>(session_.length()));
   computed_ = static_cast<int64_t>(rest.size());
   if (rest.empty()) return;
   logits_ = session_.feed(rest);
-  cache.store(s.tokens, session_.state(), SnapshotKind::turn_end);
+  cache.store(s.tokens, session_.state(), infer::SnapshotKind::turn_end);
 }
 
 namespace {
 
 const std::string& fingerprint(quern_model& m) {
-  if (m.fingerprint.empty()) m.fingerprint = model_fingerprint(m.folder, m.weights, m.adapter);
+  if (m.fingerprint.empty()) m.fingerprint = models::model_fingerprint(m.folder, m.weights, m.adapter);
   return m.fingerprint;
 }
 
@@ -43,17 +43,16 @@ std::vector<quern_session::Message> read_messages(const Json& list) {
   return out;
 }
 
-int64_t generate(quern_session& s, std::vector<int32_t> prompt, GenerateOptions options, Callback on_text) {
-  Engine& engine = *s.model->engine;
+int64_t generate(quern_session& s, std::vector<int32_t> prompt, infer::GenerateOptions options, Callback on_text) {
+  infer::Engine& engine = *s.model->engine;
   const auto listening = std::make_shared<bool>(true);
-  Request r{.prompt = prompt,
-            .options = std::move(options),
-            .on_token = [listening, on_token = on_token_of(on_text.call, on_text.user)](const Emitted& e) {
-              return *listening && on_token(e);
-            }};
+  infer::Request r{.prompt = prompt,
+                   .options = std::move(options),
+                   .on_token = [listening, on_token = on_token_of(on_text.call, on_text.user)](
+                                   const infer::Emitted& e) { return *listening && on_token(e); }};
   s.cancelled = false;
-  const Engine::Id id = engine.submit(std::move(r));
-  std::optional<Generated> g;
+  const infer::Engine::Id id = engine.submit(std::move(r));
+  std::optional<infer::Generated> g;
   try {
     while (!(g = engine.take(id))) {
       if (s.cancelled) engine.cancel(id);
@@ -71,7 +70,7 @@ int64_t generate(quern_session& s, std::vector<int32_t> prompt, GenerateOptions 
   return static_cast<int64_t>(s.last->tokens.size());
 }
 
-Json result_json(const Generated& g, const Tokenizer& tokenizer) {
+Json result_json(const infer::Generated& g, const text::Tokenizer& tokenizer) {
   Json j = Json::object(), tokens = Json::array(), logprobs = Json::array();
   for (int32_t t : g.tokens) tokens.push(t);
   for (double p : g.logprobs) logprobs.push(p);
@@ -80,7 +79,7 @@ Json result_json(const Generated& g, const Tokenizer& tokenizer) {
     Json all = Json::array();
     for (const auto& at : g.top) {
       Json list = Json::array();
-      for (const TokenLogprob& t : at) {
+      for (const infer::TokenLogprob& t : at) {
         Json one = Json::object();
         one.set("token", t.token), one.set("text", tokenizer.id_to_token(t.token)), one.set("logprob", t.logprob);
         list.push(std::move(one));
@@ -98,16 +97,16 @@ void save(quern_session& s, const std::filesystem::path& file) {
   Json note = Json::object();
   note.set("messages", messages_json(s));
   const Prefill all(s, s.length());
-  save_state(file, fingerprint(*s.model), s.tokens, all.state(), note.dump());
+  infer::save_state(file, fingerprint(*s.model), s.tokens, all.state(), note.dump());
 }
 
 void load(quern_session& s, const std::filesystem::path& file) {
-  PrefixCache& cache = s.model->engine->cache();
-  SavedState saved = load_state(file, fingerprint(*s.model), cache.sites());
+  infer::PrefixCache& cache = s.model->engine->cache();
+  infer::SavedState saved = infer::load_state(file, fingerprint(*s.model), cache.sites());
   const Json note = Json::parse(saved.note, file.string());
   const Json* messages = note.find("messages");
   s.messages = messages ? read_messages(*messages) : std::vector<quern_session::Message>();
-  cache.store(saved.tokens, saved.state, SnapshotKind::turn_end);
+  cache.store(saved.tokens, saved.state, infer::SnapshotKind::turn_end);
   s.tokens = std::move(saved.tokens);
   s.last.reset();
 }
@@ -123,8 +122,8 @@ int64_t append(quern_session& s, std::span<const int32_t> ids) {
 int64_t reply(quern_session& s, const quern_sampling* sampling, Callback on_text) {
   const quern_model& m = *s.model;
   if (s.messages.empty()) fail("the chat is empty: add a message first");
-  const PromptText prompt = chat_prompt(m.chat_template, m.tokenizer, messages_json(s));
-  const ThinkStart start = prompt.opens_thinking() ? ThinkStart::opened : ThinkStart::may_open;
+  const text::PromptText prompt = text::chat_prompt(m.chat_template, m.tokenizer, messages_json(s));
+  const infer::ThinkStart start = prompt.opens_thinking() ? infer::ThinkStart::opened : infer::ThinkStart::may_open;
   const int64_t n = generate(s, prompt.encode(m.tokenizer), options_of(sampling, m, start), on_text);
   s.messages.push_back({"assistant", s.last->text});
   return n;

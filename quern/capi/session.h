@@ -14,10 +14,10 @@ class Prefill {
   Prefill(quern_session& s, int64_t limit);
   int64_t computed() const { return computed_; }             // tokens that were not in the cache
   std::span<const float> logits() const { return logits_; }  // after the last token; none if nothing was computed
-  const SequenceState& state() const { return session_.state(); }
+  const mixers::SequenceState& state() const { return session_.state(); }
 
  private:
-  Session session_;
+  infer::Session session_;
   int64_t computed_ = 0;
   std::span<const float> logits_;
 };
@@ -29,9 +29,9 @@ struct Callback {
 
 int64_t append(quern_session& s, std::span<const int32_t> ids);  // throws Error naming an id that is none
 // Generates after `prompt` and makes both the session's tokens. A cancellation takes effect between steps.
-int64_t generate(quern_session& s, std::vector<int32_t> prompt, GenerateOptions options, Callback on_text);
+int64_t generate(quern_session& s, std::vector<int32_t> prompt, infer::GenerateOptions options, Callback on_text);
 int64_t reply(quern_session& s, const quern_sampling* sampling, Callback on_text);
-Json result_json(const Generated& g, const Tokenizer& tokenizer);
+Json result_json(const infer::Generated& g, const text::Tokenizer& tokenizer);
 
 Json messages_json(const quern_session& s);
 std::vector<quern_session::Message> read_messages(const Json& list);

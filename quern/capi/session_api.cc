@@ -67,7 +67,7 @@ int64_t quern_session_generate(quern_session* session, const quern_sampling* sam
                                void* user) {
   return guarded(int64_t{-1}, [&] {
     quern_session& s = required(session, "session");
-    return generate(s, s.tokens, options_of(sampling, *s.model, quern::ThinkStart::none), {on_text, user});
+    return generate(s, s.tokens, options_of(sampling, *s.model, quern::infer::ThinkStart::none), {on_text, user});
   });
 }
 

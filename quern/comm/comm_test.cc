@@ -19,7 +19,7 @@
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 
-namespace quern {
+namespace quern::comm {
 namespace {
 
 Communicator* mpi_world = nullptr;
@@ -460,15 +460,15 @@ TEST(Mpi, SameSuiteAndSameBitsUnderMpirun) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::comm
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  if (!quern::under_mpi()) return RUN_ALL_TESTS();
+  if (!quern::comm::under_mpi()) return RUN_ALL_TESTS();
   int code = 0;
-  quern::run_mpi(
-      [&](quern::Communicator& c) {
-        quern::mpi_world = &c;
+  quern::comm::run_mpi(
+      [&](quern::comm::Communicator& c) {
+        quern::comm::mpi_world = &c;
         code = RUN_ALL_TESTS();
       },
       {.timeout_s = 60});

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <exception>
 
-namespace quern {
+namespace quern::comm {
 namespace {
 
 constexpr int64_t kScatterBytes = int64_t{1} << 16;  // broadcasts from this size on go round in pieces
@@ -273,4 +273,4 @@ Transfer Communicator::start_recv(Buffer x, int from, int tag) {
 void Communicator::send(ConstBuffer x, int to, int tag) { start_send(x, to, tag).wait(); }
 void Communicator::recv(Buffer x, int from, int tag) { start_recv(x, from, tag).wait(); }
 
-}  // namespace quern
+}  // namespace quern::comm

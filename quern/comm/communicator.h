@@ -17,7 +17,7 @@
 
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::comm {
 
 enum class ReduceOp { sum, max };  // a NaN anywhere gives NaN
 
@@ -172,4 +172,4 @@ class Communicator {
   Sent sent_;
 };
 
-}  // namespace quern
+}  // namespace quern::comm

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-namespace quern {
+namespace quern::comm {
 namespace {
 
 // Thrown in a rank because another one failed: not a failure of its own.
@@ -281,4 +281,4 @@ void run_ranks(int n, const std::function<void(Communicator&)>& fn, const RankOp
   if (!world->failure.empty()) throw Error(world->failure);
 }
 
-}  // namespace quern
+}  // namespace quern::comm

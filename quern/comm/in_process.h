@@ -7,7 +7,7 @@
 
 #include "quern/comm/communicator.h"
 
-namespace quern {
+namespace quern::comm {
 
 struct RankOptions {
   double timeout_s = 300;  // of one wait
@@ -16,4 +16,4 @@ struct RankOptions {
 // Calls fn on n threads, each with its own communicator, and returns when all have.
 void run_ranks(int n, const std::function<void(Communicator&)>& fn, const RankOptions& options = {});
 
-}  // namespace quern
+}  // namespace quern::comm

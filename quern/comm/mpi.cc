@@ -12,7 +12,7 @@
 #include <thread>
 #endif
 
-namespace quern {
+namespace quern::comm {
 
 bool under_mpi() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
@@ -254,4 +254,4 @@ void run_mpi(const std::function<void(Communicator&)>& fn, const MpiOptions& opt
 
 #endif
 
-}  // namespace quern
+}  // namespace quern::comm

@@ -6,7 +6,7 @@
 
 #include "quern/comm/communicator.h"
 
-namespace quern {
+namespace quern::comm {
 
 bool mpi_built();
 bool under_mpi();  // a launcher started this process as one of several: its environment says so
@@ -18,4 +18,4 @@ struct MpiOptions {
 };
 void run_mpi(const std::function<void(Communicator&)>& fn, const MpiOptions& options = {});
 
-}  // namespace quern
+}  // namespace quern::comm

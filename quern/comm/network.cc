@@ -4,7 +4,7 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::comm {
 
 std::vector<int> contiguous_nodes(int ranks, int node_ranks) {
   if (ranks < 1 || node_ranks < 1) fail("{} ranks, {} per node: expected at least one of each", ranks, node_ranks);
@@ -66,4 +66,4 @@ Replay replay(const Network& network, const std::function<CommSchedule(int rank)
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::comm

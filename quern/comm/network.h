@@ -8,7 +8,7 @@
 
 #include "quern/comm/tree.h"
 
-namespace quern {
+namespace quern::comm {
 
 struct Link {
   double latency_s = 0, bytes_per_s = 1;
@@ -33,4 +33,4 @@ struct Replay {
 Replay replay(const Network& network, const std::function<CommSchedule(int rank)>& schedule, int64_t bytes,
               double start_s = 0, double work_s = 0);
 
-}  // namespace quern
+}  // namespace quern::comm

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace quern {
+namespace quern::comm {
 namespace {
 
 using CombineOrder = ScheduleStep::CombineOrder;
@@ -131,4 +131,4 @@ void gather_along_ring(Communicator& comm, std::span<std::byte> all) {
   }
 }
 
-}  // namespace quern
+}  // namespace quern::comm

@@ -14,7 +14,7 @@
 
 #include "quern/comm/communicator.h"
 
-namespace quern {
+namespace quern::comm {
 
 struct ScheduleStep {
   enum class CombineOrder {
@@ -42,4 +42,4 @@ void reduce_along(Communicator& comm, const CommSchedule& schedule, std::span<st
 // all: a piece of equal length from every rank in order; this rank's own is there already. Along ring_schedule.
 void gather_along_ring(Communicator& comm, std::span<std::byte> all);
 
-}  // namespace quern
+}  // namespace quern::comm

@@ -14,7 +14,7 @@
 #include "quern/comm/in_process.h"
 #include "quern/comm/network.h"
 
-namespace quern {
+namespace quern::comm {
 namespace {
 
 // Concatenation: associative, not commutative. A record is a text of up to 63 letters.
@@ -155,4 +155,4 @@ TEST(Network, ShuffledNodesAreFullNodes) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::comm

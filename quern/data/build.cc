@@ -11,7 +11,7 @@
 #include "quern/data/indexed.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::data {
 namespace {
 
 struct Raw {
@@ -58,7 +58,7 @@ void read_documents(const std::string& file, bool json, const BuildOptions& o, c
 }
 
 void check_utf8(const Raw& r) {
-  const size_t bad = utf8_error(r.text);
+  const size_t bad = text::utf8_error(r.text);
   if (bad == std::string::npos) return;
   const auto lines = std::count(r.text.begin(), r.text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
   fail("{}: not UTF-8 at byte {} of its text{}", r.where, bad,
@@ -67,7 +67,8 @@ void check_utf8(const Raw& r) {
 
 class Encoder {
  public:
-  Encoder(const Tokenizer& t, const ChatTemplate& c, const BuildOptions& o) : tokenizer_(t), template_(c), o_(o) {}
+  Encoder(const text::Tokenizer& t, const text::ChatTemplate& c, const BuildOptions& o)
+      : tokenizer_(t), template_(c), o_(o) {}
 
   Encoded operator()(const Raw& r) const {
     Encoded e;
@@ -109,8 +110,8 @@ class Encoder {
     for (const Json& m : messages.as_array()) e.bytes += static_cast<int64_t>(m.at("content").as_string().size());
   }
 
-  const Tokenizer& tokenizer_;
-  const ChatTemplate& template_;
+  const text::Tokenizer& tokenizer_;
+  const text::ChatTemplate& template_;
   const BuildOptions& o_;
 };
 
@@ -125,8 +126,8 @@ Json BuildReport::json() const {
   return j;
 }
 
-BuildReport build_shards(const std::vector<std::string>& files, const Tokenizer& tokenizer,
-                         const ChatTemplate& chat_template, const std::filesystem::path& prefix,
+BuildReport build_shards(const std::vector<std::string>& files, const text::Tokenizer& tokenizer,
+                         const text::ChatTemplate& chat_template, const std::filesystem::path& prefix,
                          const BuildOptions& o, const std::function<void(const BuildReport&)>& on_progress) {
   constexpr size_t kBatchDocuments = 512, kBatchBytes = 16 << 20;
   const bool chat = o.form == BuildOptions::Form::chat;
@@ -183,4 +184,4 @@ BuildReport build_shards(const std::vector<std::string>& files, const Tokenizer&
   return report;
 }
 
-}  // namespace quern
+}  // namespace quern::data

@@ -17,7 +17,7 @@
 #include "quern/text/chat/chat_template.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::data {
 
 struct BuildOptions {
   enum class Form { by_name, text, jsonl, chat } form = Form::by_name;  // by_name: .jsonl is jsonl, the rest text
@@ -36,8 +36,8 @@ struct BuildReport {
 };
 
 // on_progress is called about once a batch.
-BuildReport build_shards(const std::vector<std::string>& files, const Tokenizer& tokenizer,
-                         const ChatTemplate& chat_template, const std::filesystem::path& prefix,
+BuildReport build_shards(const std::vector<std::string>& files, const text::Tokenizer& tokenizer,
+                         const text::ChatTemplate& chat_template, const std::filesystem::path& prefix,
                          const BuildOptions& options, const std::function<void(const BuildReport&)>& on_progress);
 
-}  // namespace quern
+}  // namespace quern::data

@@ -4,7 +4,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::data {
 namespace {
 
 constexpr std::string_view kOpen = "<think>", kClose = "</think>";
@@ -13,7 +13,7 @@ bool blank(std::string_view s) { return s.find_first_not_of(" \t\r\n") == s.npos
 
 class Builder {
  public:
-  explicit Builder(const Tokenizer& t) : tokenizer_(t) {}
+  explicit Builder(const text::Tokenizer& t) : tokenizer_(t) {}
 
   void context(std::string_view text) { add(text, false); }
 
@@ -61,7 +61,7 @@ class Builder {
     std::fill(x_.learned.begin() + last + 1, x_.learned.end(), uint8_t{0});
   }
 
-  const Tokenizer& tokenizer_;
+  const text::Tokenizer& tokenizer_;
   ChatExample x_;
 };
 
@@ -83,8 +83,8 @@ bool cut_last_reasoning(ChatExample& x, int64_t need) {
 
 }  // namespace
 
-ChatExample encode_chat(const Json& messages, const ChatTemplate& chat_template, const Tokenizer& tokenizer,
-                        const std::string& where) {
+ChatExample encode_chat(const Json& messages, const text::ChatTemplate& chat_template,
+                        const text::Tokenizer& tokenizer, const std::string& where) {
   const Json::Array& list = messages.as_array(where + ", messages");
   if (list.empty()) fail("{}: no messages", where);
   for (const Json& m : list) {
@@ -116,7 +116,8 @@ ChatExample encode_chat(const Json& messages, const ChatTemplate& chat_template,
         std::mismatch(asked.begin(), asked.end(), whole.begin(), whole.end()).first - asked.begin());
     if (begin < render(i, false).size() || begin < done || !whole.starts_with(told) || told.size() < begin)
       fail(
-          "{}: the template writes turn {} differently when another turn follows, so that the conversation has no single "
+          "{}: the template writes turn {} differently when another turn follows, so that the conversation has no "
+          "single "
           "training form",
           where, i);
     b.context(std::string_view(whole).substr(done, begin - done));
@@ -135,4 +136,4 @@ std::optional<ChatExample> ap_trim(const ChatExample& x, int64_t budget) {
   return std::nullopt;
 }
 
-}  // namespace quern
+}  // namespace quern::data

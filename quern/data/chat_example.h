@@ -16,7 +16,7 @@
 #include "quern/text/chat/chat_template.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::data {
 
 struct ChatExample {
   struct Span {
@@ -31,9 +31,9 @@ struct ChatExample {
 
 // `messages` as in a line of chat JSONL: [{"role", "content"}, …] with an assistant turn at the end. `where` names
 // the line in errors.
-ChatExample encode_chat(const Json& messages, const ChatTemplate& chat_template, const Tokenizer& tokenizer,
-                        const std::string& where);
+ChatExample encode_chat(const Json& messages, const text::ChatTemplate& chat_template,
+                        const text::Tokenizer& tokenizer, const std::string& where);
 
 std::optional<ChatExample> ap_trim(const ChatExample& x, int64_t budget);  // nothing: dropped
 
-}  // namespace quern
+}  // namespace quern::data

@@ -16,7 +16,7 @@
 #include "quern/data/samples.h"
 #include "quern/text/tokenizer/bpe_train.h"
 
-namespace quern {
+namespace quern::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,18 +30,18 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
 };
 
-Tokenizer tokenizer() {
-  static const Tokenizer t = [] {
+text::Tokenizer tokenizer() {
+  static const text::Tokenizer t = [] {
     Folder f;
-    BpeTrainOptions o;
+    text::BpeTrainOptions o;
     o.vocab_size = 500;
     o.special_tokens = {"<pad>", "<|im_end|>", "<bos>", "<|im_start|>"};
     o.bos_token = "<bos>";
-    BpeTrainer trainer(o);
+    text::BpeTrainer trainer(o);
     for (uint64_t i = 0; i < 200; ++i) trainer.add(curriculum_text(Split::train, i));
     write_file(f.path / "tokenizer.json", trainer.train());
     write_file(f.path / "tokenizer_config.json", R"({"bos_token": "<bos>", "eos_token": "<|im_end|>"})");
-    return Tokenizer::load(f.path);
+    return text::Tokenizer::load(f.path);
   }();
   return t;
 }
@@ -67,8 +67,8 @@ std::string chat_with_reasoning(uint64_t i) {
   return j.dump() + "\n";
 }
 
-ChatExample encoded(const Json& m, const char* source = plain_chat_template()) {
-  return encode_chat(m, ChatTemplate::parse(source), tokenizer(), "line 1");
+ChatExample encoded(const Json& m, const char* source = text::plain_chat_template()) {
+  return encode_chat(m, text::ChatTemplate::parse(source), tokenizer(), "line 1");
 }
 
 std::string text_of(const ChatExample& x, int learned) {  // of the tokens with this mark, gaps as |
@@ -111,11 +111,11 @@ TEST(ChatExample, LearnsWhatTheAssistantWrites) {
 
 // The generation prompt opens the reasoning: the tag is context, as it will be when the model speaks.
 TEST(ChatExample, ZayaTemplateOpensTheReasoning) {
-  const ChatExample x = encoded(kTwoTurns, zaya_chat_template());
+  const ChatExample x = encoded(kTwoTurns, text::zaya_chat_template());
   EXPECT_TRUE(text_of(x, 1).starts_with("It is a tag.\n</think>\n\nA tag.<|im_end|>|Polite."));
   EXPECT_TRUE(text_of(x, 0).starts_with("<bos><|im_start|>system\nBe kind."));
   EXPECT_EQ(reasoning(x, 1), "Polite.\n");
-  const ChatExample plain = encoded(messages({{"user", "Hi."}, {"assistant", "Hello."}}), zaya_chat_template());
+  const ChatExample plain = encoded(messages({{"user", "Hi."}, {"assistant", "Hello."}}), text::zaya_chat_template());
   EXPECT_EQ(text_of(plain, 1), "</think>\n\nHello.<|im_end|>");
   EXPECT_EQ(plain.reasonings[0].size(), 0);
 }
@@ -131,7 +131,7 @@ TEST(ChatExample, PiecesAreWhatGenerationMeets) {
 }
 
 TEST(ChatExample, MistakesAreNamed) {
-  auto message = [](const Json& m, const char* t = plain_chat_template()) {
+  auto message = [](const Json& m, const char* t = text::plain_chat_template()) {
     return message_of([&] { encoded(m, t); });
   };
   EXPECT_NE(message(messages({{"assistant", "a"}, {"user", "b"}})).find("expected assistant"), std::string::npos);
@@ -230,7 +230,7 @@ TEST(ApTrim, EachRule) {
 }
 
 BuildReport run_build(const fs::path& in, const fs::path& out, BuildOptions o) {
-  return build_shards({in.string()}, tokenizer(), ChatTemplate::parse(plain_chat_template()), out, o,
+  return build_shards({in.string()}, tokenizer(), text::ChatTemplate::parse(text::plain_chat_template()), out, o,
                       [](const BuildReport&) {});
 }
 
@@ -303,4 +303,4 @@ TEST(Build, ChatsAreMaskedTrimmedAndPacked) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::data

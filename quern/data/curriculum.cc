@@ -7,7 +7,7 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::data {
 namespace {
 
 using Words = std::array<std::string_view, 8>;
@@ -78,4 +78,4 @@ std::string curriculum_text(Split split, uint64_t index) {
   return index % 3 == 2 ? curriculum_sum(split, index) : curriculum_story(split, index);
 }
 
-}  // namespace quern
+}  // namespace quern::data

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace quern {
+namespace quern::data {
 
 enum class Split { train, held_out };
 
@@ -14,4 +14,4 @@ std::string curriculum_story(Split split, uint64_t index);
 std::string curriculum_sum(Split split, uint64_t index);   // "12 + 7 = 19." or "19 - 7 = 12.", operands below 20
 std::string curriculum_text(Split split, uint64_t index);  // two stories to one sum
 
-}  // namespace quern
+}  // namespace quern::data

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <set>
 
-namespace quern {
+namespace quern::data {
 namespace {
 
 TEST(Curriculum, SumsAreRight) {
@@ -53,4 +53,4 @@ TEST(Curriculum, SplitsNeverMeet) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::data

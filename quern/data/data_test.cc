@@ -17,7 +17,7 @@
 #include "quern/data/samples.h"
 #include "quern/data/shuffle.h"
 
-namespace quern {
+namespace quern::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -405,4 +405,4 @@ TEST(Loader, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::data

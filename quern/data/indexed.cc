@@ -10,7 +10,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::data {
 namespace {
 
 constexpr char kMagic[9] = {'M', 'M', 'I', 'D', 'I', 'D', 'X', 0, 0};
@@ -188,4 +188,4 @@ void IndexedWriter::finish() {
   write_file(idx, index);
 }
 
-}  // namespace quern
+}  // namespace quern::data

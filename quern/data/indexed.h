@@ -13,7 +13,7 @@
 
 #include "quern/base/mmap.h"
 
-namespace quern {
+namespace quern::data {
 
 enum class TokenType : uint8_t { u8 = 1, i8 = 2, i16 = 3, i32 = 4, i64 = 5, u16 = 8 };
 int64_t token_type_size(TokenType t);
@@ -66,4 +66,4 @@ class IndexedWriter {
 TokenType token_type_for(int64_t vocab);
 std::filesystem::path with_suffix(std::filesystem::path prefix, const char* suffix);  // "shard.v2" → "shard.v2.bin"
 
-}  // namespace quern
+}  // namespace quern::data

@@ -4,7 +4,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::data {
 
 Mixture::Mixture(std::vector<double> weights) : shares_(std::move(weights)), given_(shares_.size()) {
   if (shares_.empty()) fail("mixture: no sets");
@@ -36,4 +36,4 @@ void Mixture::seek(int64_t count) {
   while (count_ < count) next();
 }
 
-}  // namespace quern
+}  // namespace quern::data

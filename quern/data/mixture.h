@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace quern {
+namespace quern::data {
 
 class Mixture {
  public:
@@ -23,4 +23,4 @@ class Mixture {
   int64_t count_ = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::data

@@ -5,7 +5,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::data {
 namespace {
 
 // Rows by what is left in them: lists per amount, and a tree that finds the smallest sufficient amount in use.
@@ -106,4 +106,4 @@ RowPacking pack_best_fit(std::span<const int64_t> lengths, int64_t width) {
   return p;
 }
 
-}  // namespace quern
+}  // namespace quern::data

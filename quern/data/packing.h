@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace quern {
+namespace quern::data {
 
 struct RowPacking {
   std::vector<int64_t> documents;  // row after row; within a row longest first
@@ -25,4 +25,4 @@ struct RowPacking {
 // Lengths 1 … width; documents of length 0 are left out. Throws Error naming the first that is longer.
 RowPacking pack_best_fit(std::span<const int64_t> lengths, int64_t width);
 
-}  // namespace quern
+}  // namespace quern::data

@@ -5,7 +5,7 @@
 #include "quern/base/error.h"
 #include "quern/data/shuffle.h"
 
-namespace quern {
+namespace quern::data {
 namespace {
 
 std::unique_ptr<IndexedTokens> mask_beside(const IndexedTokens& tokens) {
@@ -150,4 +150,4 @@ std::string Loader::describe() const {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::data

@@ -18,7 +18,7 @@
 #include "quern/data/mixture.h"
 #include "quern/data/packing.h"
 
-namespace quern {
+namespace quern::data {
 
 struct TokenBatch {
   std::vector<int32_t> tokens, targets;
@@ -94,4 +94,4 @@ class Loader {
   uint64_t seed_;
 };
 
-}  // namespace quern
+}  // namespace quern::data

@@ -7,7 +7,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::data {
 
 class Permutation {
  public:
@@ -38,4 +38,4 @@ class Permutation {
   Rng keys_;
 };
 
-}  // namespace quern
+}  // namespace quern::data

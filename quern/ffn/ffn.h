@@ -6,17 +6,17 @@
 
 #include "quern/nn/module.h"
 
-namespace quern {
+namespace quern::ffn {
 
 struct DepthCarry {
-  Var router_state;  // [T, R], undefined before the first router
+  grad::Var router_state;  // [T, R], undefined before the first router
   // When set, each MoE layer appends its chosen experts [T·k].
   std::vector<std::vector<int32_t>>* expert_log = nullptr;
 };
 
-class Ffn : public Module {
+class Ffn : public nn::Module {
  public:
-  virtual Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) = 0;
+  virtual grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::ffn

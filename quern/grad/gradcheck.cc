@@ -5,7 +5,7 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::grad {
 namespace {
 
 std::vector<Var> constants(const std::vector<Tensor>& t) { return {t.begin(), t.end()}; }
@@ -66,4 +66,4 @@ GradCheck grad_check(const CheckedFunction& f, std::vector<Tensor> inputs, const
   return result;
 }
 
-}  // namespace quern
+}  // namespace quern::grad

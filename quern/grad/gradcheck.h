@@ -9,7 +9,7 @@
 
 #include "quern/grad/tape.h"
 
-namespace quern {
+namespace quern::grad {
 
 struct GradCheck {
   double worst = 0;
@@ -26,4 +26,4 @@ GradCheck grad_check(const CheckedFunction& f, std::vector<Tensor> inputs, const
 // Deterministic standard normal numbers, for tests.
 Tensor random_normal(Shape shape, uint64_t seed, DType t = DType::f64, double scale = 1);
 
-}  // namespace quern
+}  // namespace quern::grad

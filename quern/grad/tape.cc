@@ -2,7 +2,7 @@
 
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::grad {
 namespace {
 
 constexpr int64_t kAddGrain = 32768;  // elements a thread should get before a second one pays
@@ -194,4 +194,4 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Body body) {
   });
 }
 
-}  // namespace quern
+}  // namespace quern::grad

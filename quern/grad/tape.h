@@ -16,7 +16,7 @@
 
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::grad {
 
 // How a parameter starts when a model is made from nothing.
 struct Init {
@@ -148,4 +148,4 @@ class Tape {
   std::unordered_map<Parameter*, int32_t> leaves_;
 };
 
-}  // namespace quern
+}  // namespace quern::grad

@@ -6,7 +6,7 @@
 
 #include "quern/grad/gradcheck.h"
 
-namespace quern {
+namespace quern::grad {
 namespace {
 
 Tensor times(const Tensor& a, double k) {
@@ -148,4 +148,4 @@ TEST(GradCheck, SeesAWrongGradient) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::grad

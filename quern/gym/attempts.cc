@@ -8,7 +8,7 @@
 #include "quern/base/error.h"
 #include "quern/text/chat/aggregation_prompt.h"
 
-namespace quern {
+namespace quern::gym {
 namespace {
 
 struct Word {
@@ -95,7 +95,7 @@ std::string flawed_steps(const Problem& p, Rng& r) {
 
 std::string aggregation_line(const Problem& p, const AttemptOptions& o, uint64_t index) {
   Rng r(mix64(o.seed) ^ 0xa77e3u, index);
-  const std::vector<std::string> pieces = aggregation_pieces(p.question, static_cast<int>(o.count));
+  const std::vector<std::string> pieces = text::aggregation_pieces(p.question, static_cast<int>(o.count));
   std::string prompt = pieces[0];
   for (int64_t i = 0; i < o.count; ++i) {
     std::string attempt = r.uniform() < o.sound ? worked_again(p, r).steps : flawed_steps(p, r);
@@ -105,4 +105,4 @@ std::string aggregation_line(const Problem& p, const AttemptOptions& o, uint64_t
   return chat_line(worked_again(p, r, prompt, o.cut_short), prompt);
 }
 
-}  // namespace quern
+}  // namespace quern::gym

@@ -8,7 +8,7 @@
 
 #include "quern/gym/problem.h"
 
-namespace quern {
+namespace quern::gym {
 
 struct AttemptOptions {
   int64_t count = 4;     // attempts shown
@@ -23,4 +23,4 @@ void check(const AttemptOptions& o);  // throws Error naming the field
 std::string flawed_steps(const Problem& p, Rng& r);
 std::string aggregation_line(const Problem& p, const AttemptOptions& o, uint64_t index);  // as chat_line
 
-}  // namespace quern
+}  // namespace quern::gym

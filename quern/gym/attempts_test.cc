@@ -7,7 +7,7 @@
 #include "quern/gym/curriculum_problems.h"
 #include "quern/text/chat/aggregation_prompt.h"
 
-namespace quern {
+namespace quern::gym {
 namespace {
 
 TEST(Attempts, AFlawChangesTheWorkingAndKeepsItsLength) {
@@ -33,7 +33,7 @@ TEST(Attempts, AreLaidBetweenThePiecesOfThePrompt) {
     EXPECT_EQ(j.dump() + "\n", aggregation_line(p, o, i));
     const std::string asked = j.at("messages").as_array()[0].at("content").as_string();
     size_t at = 0;
-    const std::vector<std::string> pieces = aggregation_pieces(p.question, 3);
+    const std::vector<std::string> pieces = text::aggregation_pieces(p.question, 3);
     ASSERT_EQ(pieces.size(), 4u);
     for (size_t k = 0; k < pieces.size(); ++k) {
       const size_t found = asked.find(pieces[k], at);
@@ -70,4 +70,4 @@ TEST(Attempts, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::gym

@@ -7,7 +7,7 @@
 #include "quern/base/nearest.h"
 #include "quern/gym/environment_registry.h"
 
-namespace quern {
+namespace quern::gym {
 namespace {
 
 constexpr std::array<std::string_view, 8> kKinds = {"arithmetic", "lists",   "logic", "dates",
@@ -58,7 +58,7 @@ void read_levels(std::string_view text, ProblemOptions& o) {
 }
 
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index) {
-  const bool wanted = o.split == Split::held_out;
+  const bool wanted = o.split == data::Split::held_out;
   // Both splits draw the same way; only what they keep differs.
   for (uint64_t attempt = 0;; ++attempt) {
     Rng r(mix64(o.seed) + attempt, index * 2 + wanted);
@@ -71,4 +71,4 @@ Problem curriculum_problem(const ProblemOptions& o, uint64_t index) {
   }
 }
 
-}  // namespace quern
+}  // namespace quern::gym

@@ -13,10 +13,10 @@
 #include "quern/data/curriculum.h"
 #include "quern/gym/problem.h"
 
-namespace quern {
+namespace quern::gym {
 
 struct ProblemOptions {
-  Split split = Split::train;
+  data::Split split = data::Split::train;
   uint64_t seed = 0;
   int min_level = 1, max_level = 5;
   std::vector<std::string> kinds = {};  // empty: all
@@ -27,4 +27,4 @@ void read_levels(std::string_view text, ProblemOptions& o);  // "3" or "2-4"
 std::span<const std::string_view> problem_kinds();
 Problem curriculum_problem(const ProblemOptions& o, uint64_t index);
 
-}  // namespace quern
+}  // namespace quern::gym

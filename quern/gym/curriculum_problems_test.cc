@@ -9,7 +9,7 @@
 #include "quern/base/error.h"
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::gym {
 namespace {
 
 TEST(Problems, ASearchGoesOnFromTheBestThatWasSeen) {
@@ -50,7 +50,7 @@ TEST(Problems, KeepTheirTexts) {
   };
   for (const auto& [kind, expected] : texts) {
     uint64_t h = 0;
-    for (Split split : {Split::train, Split::held_out})
+    for (data::Split split : {data::Split::train, data::Split::held_out})
       for (int level = 1; level <= 5; ++level)
         for (uint64_t i = 0; i < 60; ++i)
           for (unsigned char c : plain_form(curriculum_problem(
@@ -65,7 +65,8 @@ TEST(Problems, SplitsNeverMeet) {
   for (int side = 0; side < 2; ++side)
     for (uint64_t seed : {1, 2})
       for (uint64_t i = 0; i < 2500; ++i) {
-        const Problem p = curriculum_problem({.split = side ? Split::held_out : Split::train, .seed = seed}, i);
+        const Problem p =
+            curriculum_problem({.split = side ? data::Split::held_out : data::Split::train, .seed = seed}, i);
         keys[side].insert(p.key), questions[side].insert(p.question);
       }
   for (const std::string& k : keys[1]) EXPECT_EQ(keys[0].count(k), 0u) << k;
@@ -107,4 +108,4 @@ TEST(Problems, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::gym

@@ -4,7 +4,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::gym {
 
 Problem worked_again(const Problem& p, Rng& r, std::string_view seen, double cut_short) {
   if (p.search.empty()) return p;
@@ -64,4 +64,4 @@ std::string final_answer(std::string_view text) {
 
 bool answers(std::string_view text, const Problem& p) { return final_answer(text) == final_answer(p.answer); }
 
-}  // namespace quern
+}  // namespace quern::gym

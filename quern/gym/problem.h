@@ -9,7 +9,7 @@
 #include "quern/base/rng.h"
 #include "quern/gym/search.h"
 
-namespace quern {
+namespace quern::gym {
 
 struct Problem {
   std::string kind = {};                               // the environment's name
@@ -38,4 +38,4 @@ std::string assistant_content(const Problem& p, std::string_view lead = {});  //
 std::string final_answer(std::string_view text);
 bool answers(std::string_view text, const Problem& p);
 
-}  // namespace quern
+}  // namespace quern::gym

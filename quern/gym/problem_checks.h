@@ -21,7 +21,7 @@ void each_problem(const std::string& kind, F&& f, uint64_t n = 250) {
     f(p);
   };
   for (int level = 1; level <= 5; ++level)
-    for (Split split : {Split::train, Split::held_out})
+    for (data::Split split : {data::Split::train, data::Split::held_out})
       for (uint64_t i = 0; i < n && !testing::Test::HasFailure(); ++i) {
         const Problem p = curriculum_problem(
             {.split = split, .seed = 7, .min_level = level, .max_level = level, .kinds = {kind}}, i);

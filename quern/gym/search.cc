@@ -6,7 +6,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::gym {
 namespace {
 
 // Whether `what` stands in `text` as a whole: "3-7: 1 road" is no part of "43-7: 1 roads".
@@ -42,4 +42,4 @@ SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_vi
   return w;
 }
 
-}  // namespace quern
+}  // namespace quern::gym

@@ -8,7 +8,7 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::gym {
 
 struct Trial {
   std::string text = {};     // as it is tried: "3-7-1: 2 roads"
@@ -31,4 +31,4 @@ struct SearchWorking {
 // `finds` the solution is one of the tries, in any place behind that; without, it is not, unless it was seen.
 SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_view seen = {});
 
-}  // namespace quern
+}  // namespace quern::gym

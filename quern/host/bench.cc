@@ -7,7 +7,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::host {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -104,4 +104,4 @@ Json Bench::json() const {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::host

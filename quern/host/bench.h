@@ -18,7 +18,7 @@
 #include "quern/base/json.h"
 #include "quern/host/host.h"
 
-namespace quern {
+namespace quern::host {
 
 struct Workload {
   Bound bound = Bound::f32_flops;
@@ -59,4 +59,4 @@ double time_once(const std::function<void()>& body,
 
 void run_all_benches(Bench& b);  // generated: every room's bench_<room>
 
-}  // namespace quern
+}  // namespace quern::host

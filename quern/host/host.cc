@@ -10,7 +10,7 @@
 #include "quern/base/threads.h"
 #include "quern/kernels/gemm/gemm.h"
 
-namespace quern {
+namespace quern::host {
 namespace {
 
 std::string first_line(const std::string& file) {
@@ -81,4 +81,4 @@ Json to_json(const HostInfo& h) {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::host

@@ -10,7 +10,7 @@
 
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::host {
 
 struct HostInfo {
   std::string cpu;          // model name
@@ -38,4 +38,4 @@ double measure(Bound b);
 // takes longer. 0 with one thread.
 double wakeup_ns();
 
-}  // namespace quern
+}  // namespace quern::host

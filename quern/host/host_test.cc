@@ -10,7 +10,7 @@
 #include "quern/base/threads.h"
 #include "quern/host/host.h"
 
-namespace quern {
+namespace quern::host {
 namespace {
 
 // Processor time and not time by the wall: other processes may take their share of the machine while this runs.
@@ -104,4 +104,4 @@ TEST(Host, ThreadsAnswerEachOther) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::host

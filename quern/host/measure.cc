@@ -14,7 +14,7 @@
 #include "quern/host/host.h"
 #include "quern/host/peaks.h"
 
-namespace quern {
+namespace quern::host {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -195,4 +195,4 @@ double measure(Bound b) {
   return bandwidth(b);
 }
 
-}  // namespace quern
+}  // namespace quern::host

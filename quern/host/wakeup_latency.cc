@@ -8,7 +8,7 @@
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
 
-namespace quern {
+namespace quern::host {
 
 double wakeup_ns() {
   constexpr int kRounds = 20000, kStop = -1;
@@ -38,4 +38,4 @@ double wakeup_ns() {
   return median(std::move(ns));
 }
 
-}  // namespace quern
+}  // namespace quern::host

@@ -2,7 +2,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::html {
 namespace {
 
 // Line breaks with the blanks around them: nothing beside a tag or placeholder, else one blank.
@@ -99,4 +99,4 @@ std::string HtmlTemplate::fill(std::string_view fragment, std::initializer_list<
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::html

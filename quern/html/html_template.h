@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace quern {
+namespace quern::html {
 
 std::string escape_html(std::string_view text);  // for text and attributes; control characters become U+FFFD
 
@@ -45,4 +45,4 @@ class HtmlTemplate {
   std::map<std::string, std::vector<Piece>, std::less<>> fragments_;
 };
 
-}  // namespace quern
+}  // namespace quern::html

@@ -5,7 +5,7 @@
 
 #include "quern/html/web_files.h"
 
-namespace quern {
+namespace quern::html {
 namespace {
 
 const HtmlTemplate& sample() {
@@ -60,4 +60,4 @@ TEST(WebFiles, AreBuiltIn) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::html

@@ -2,8 +2,8 @@
 #pragma once
 #include <string_view>
 
-namespace quern {
+namespace quern::html {
 
 std::string_view web_file(std::string_view name);  // "report.css"; there must be one
 
-}  // namespace quern
+}  // namespace quern::html

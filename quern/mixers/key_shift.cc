@@ -5,7 +5,7 @@
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr const char* kShift = "shift";  // the part of the state
@@ -16,11 +16,11 @@ StatePart key_shift_part(int64_t channels, DType kv) {
   return {.name = kShift, .shape = {channels}, .dtype = ssm_state_dtype(kv), .snapshots_inside = true};
 }
 
-Var key_shift(Tape& tape, const Var& k_TC, Parameter& mu_C, const Batch& batch, int site) {
-  const Var mu = tape.param(mu_C);
+grad::Var key_shift(grad::Tape& tape, const grad::Var& k_TC, grad::Parameter& mu_C, const Batch& batch, int site) {
+  const grad::Var mu = tape.param(mu_C);
   const Tensor k = k_TC.value, m = mu.value, y = Tensor::empty(k.shape(), k.dtype());
   const int64_t C = k.dim(1);
-  return with_float(k.dtype(), [&]<class T>() {
+  return nn::with_float(k.dtype(), [&]<class T>() {
     std::vector<T> w(static_cast<size_t>(C));
     for (int64_t c = 0; c < C; ++c) w[static_cast<size_t>(c)] = 1 / (1 + std::exp(-m.data<T>()[c]));
     snapshot_tails(batch, site, kShift, k);
@@ -36,7 +36,7 @@ Var key_shift(Tape& tape, const Var& k_TC, Parameter& mu_C, const Batch& batch, 
         }
       if (!batch.states.empty() && end > begin) std::copy_n(kv.row(end - 1), C, last.views()[s].data);
     }
-    return tape.record(y, {k_TC, mu}, [k, w, C, offsets = batch.offsets](Grads& g) {
+    return tape.record(y, {k_TC, mu}, [k, w, C, offsets = batch.offsets](grad::Grads& g) {
       const auto kv = k.view<const T, 2>(), gy = g.out().template view<const T, 2>();
       Tensor gk = Tensor::empty(k.shape(), k.dtype());
       const auto gkv = gk.view<T, 2>();
@@ -53,4 +53,4 @@ Var key_shift(Tape& tape, const Var& k_TC, Parameter& mu_C, const Batch& batch, 
   });
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -4,9 +4,9 @@
 #pragma once
 #include "quern/mixers/mixer.h"
 
-namespace quern {
+namespace quern::mixers {
 
 StatePart key_shift_part(int64_t channels, DType kv);
-Var key_shift(Tape& tape, const Var& k_TC, Parameter& mu_C, const Batch& batch, int site);
+grad::Var key_shift(grad::Tape& tape, const grad::Var& k_TC, grad::Parameter& mu_C, const Batch& batch, int site);
 
-}  // namespace quern
+}  // namespace quern::mixers

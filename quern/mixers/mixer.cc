@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace quern {
+namespace quern::mixers {
 
 Batch Batch::documents(std::vector<int64_t> lengths) {
   Batch b;
@@ -24,7 +24,7 @@ Batch Batch::resume(const std::vector<SequenceState*>& states, const std::vector
   return b;
 }
 
-std::shared_ptr<const Batch> batch_for(const Tape& tape, const Batch& batch) {
+std::shared_ptr<const Batch> batch_for(const grad::Tape& tape, const Batch& batch) {
   if (tape.recompute_layers && tape.recording()) return std::make_shared<const Batch>(batch);
   return {std::shared_ptr<const Batch>(), &batch};
 }
@@ -39,4 +39,4 @@ void snapshot_tails(const Batch& b, int site, std::string_view part, const Tenso
   }
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

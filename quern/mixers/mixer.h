@@ -11,7 +11,7 @@
 #include "quern/mixers/state.h"
 #include "quern/nn/module.h"
 
-namespace quern {
+namespace quern::mixers {
 
 // A snapshot of recurrent state inside a segment: after its first `rows` rows.
 struct SnapshotPoint {
@@ -61,13 +61,13 @@ void between_snapshots(const Batch& b, F&& run) {
 }
 
 // For bodies that a tape may run again: the batch itself, or a copy when it must outlive the caller's.
-std::shared_ptr<const Batch> batch_for(const Tape& tape, const Batch& batch);
+std::shared_ptr<const Batch> batch_for(const grad::Tape& tape, const Batch& batch);
 
-class Mixer : public Module {
+class Mixer : public nn::Module {
  public:
   virtual StateSpec state_spec(DType kv) const = 0;
   // site: index into the model's sites(), used only with states.
-  virtual Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) = 0;
+  virtual grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

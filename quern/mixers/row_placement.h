@@ -4,7 +4,7 @@
 #pragma once
 #include <variant>
 
-namespace quern {
+namespace quern::mixers {
 
 class ContextParallel;  // ranks/context_parallel.h
 class CacheShards;      // ranks/cache_shards.h
@@ -31,4 +31,4 @@ class RowPlacement {
   std::variant<std::monostate, const ContextParallel*, const CacheShards*> over_;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -3,7 +3,7 @@
 #pragma once
 #include <cmath>
 
-namespace quern {
+namespace quern::mixers {
 
 inline double ssm_log_decay(double u) { return std::log(1 + 15 * u); }  // A uniform on [1, 16]
 
@@ -13,4 +13,4 @@ inline double ssm_step_bias(double u) {
   return dt + std::log(-std::expm1(-dt));
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -5,7 +5,7 @@
 
 #include "quern/mixers/mixer.h"
 
-namespace quern {
+namespace quern::mixers {
 
 inline DType ssm_state_dtype(DType kv) { return kv == DType::f64 ? DType::f64 : DType::f32; }
 
@@ -48,4 +48,4 @@ class SsmStates {
   std::vector<View<T, R>> views_;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

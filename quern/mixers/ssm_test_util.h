@@ -11,14 +11,16 @@
 #include "quern/mixers/mixer.h"
 #include "quern/nn/check_module.h"
 
-namespace quern {
+namespace quern::mixers {
 
 inline void expect_gradients(Mixer& m, int64_t width) {
-  NamedParameters p = randomized(m, 5, 0.7);
+  grad::NamedParameters p = nn::randomized(m, 5, 0.7);
   Batch documents = Batch::documents({3, 1, 5});
-  GradCheck c = grad_check(
-      [&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{m.forward(t, in[0], documents, 0)}; },
-      {random_normal({9, width}, 9)}, p);
+  grad::GradCheck c = grad::grad_check(
+      [&](grad::Tape& t, const std::vector<grad::Var>& in) {
+        return std::vector<grad::Var>{m.forward(t, in[0], documents, 0)};
+      },
+      {grad::random_normal({9, width}, 9)}, p);
   EXPECT_LT(c.worst, 1e-7) << c.where;
 }
 
@@ -33,20 +35,20 @@ inline void expect_rows(const Tensor& part, const Tensor& whole, int64_t at, dou
 // The whole in double against f32, plain and packed: any split, two sequences side by side, documents in one batch.
 inline void expect_any_split(const std::function<std::unique_ptr<Mixer>()>& make, int64_t width) {
   constexpr int64_t kRows = 150;
-  Tensor x = random_normal({kRows, width}, 31), other = random_normal({kRows, width}, 32);
+  Tensor x = grad::random_normal({kRows, width}, 31), other = grad::random_normal({kRows, width}, 32);
   auto exact = make();
-  randomized(*exact, 7);
-  Tape t(Tape::inference);
-  Tensor whole = exact->forward(t, Var(x), Batch::single(kRows), 0).value,
-         second = exact->forward(t, Var(other), Batch::single(kRows), 0).value;
+  nn::randomized(*exact, 7);
+  grad::Tape t(grad::Tape::inference);
+  Tensor whole = exact->forward(t, grad::Var(x), Batch::single(kRows), 0).value,
+         second = exact->forward(t, grad::Var(other), Batch::single(kRows), 0).value;
   auto f32 = [](const Tensor& v) { return v.to(DType::f32); };
   for (bool pack : {false, true}) {
     auto m = make();
-    randomized(*m, 7);
-    m->visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
+    nn::randomized(*m, 7);
+    m->visit("", [](const std::string&, grad::Parameter& p) { p.value = p.value.to(DType::f32); });
     if (pack) m->pack(DType::f32);
     Tensor a = f32(x), b = f32(other);
-    expect_rows(m->forward(t, Var(a), Batch::single(kRows), 0).value, whole, 0, 2e-5);
+    expect_rows(m->forward(t, grad::Var(a), Batch::single(kRows), 0).value, whole, 0, 2e-5);
     for (const std::vector<int64_t>& split :
          {std::vector<int64_t>(kRows, 1), {4, 146}, {1, 2, 147}, {64, 64, 22}, {149, 1}, {63, 8, 79}}) {
       SequenceState one({{0, 0, m->state_spec(DType::f32)}}), two({{0, 0, m->state_spec(DType::f32)}});
@@ -55,7 +57,7 @@ inline void expect_any_split(const std::function<std::unique_ptr<Mixer>()>& make
         Tensor both = Tensor::empty({2 * n, width}, DType::f32);
         both.narrow(0, 0, n).copy_from(a.narrow(0, at, n));
         both.narrow(0, n, n).copy_from(b.narrow(0, at, n));
-        Tensor y = m->forward(t, Var(both), Batch::resume({&one, &two}, {n, n}), 0).value;
+        Tensor y = m->forward(t, grad::Var(both), Batch::resume({&one, &two}, {n, n}), 0).value;
         expect_rows(y.narrow(0, 0, n).clone(), whole, at, 2e-5);
         expect_rows(y.narrow(0, n, n).clone(), second, at, 2e-5);
         at += n;
@@ -63,14 +65,14 @@ inline void expect_any_split(const std::function<std::unique_ptr<Mixer>()>& make
     }
     // Documents of 70, 1 and 79 rows of the first sequence, packed and apart.
     const std::vector<int64_t> lengths = {70, 1, 79};
-    Tensor packed = m->forward(t, Var(a), Batch::documents(lengths), 0).value;
+    Tensor packed = m->forward(t, grad::Var(a), Batch::documents(lengths), 0).value;
     int64_t at = 0;
     for (int64_t n : lengths) {
-      Tensor alone = m->forward(t, Var(a.narrow(0, at, n).clone()), Batch::single(n), 0).value;
+      Tensor alone = m->forward(t, grad::Var(a.narrow(0, at, n).clone()), Batch::single(n), 0).value;
       expect_rows(packed.narrow(0, at, n).clone(), alone, 0, 2e-5);
       at += n;
     }
   }
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

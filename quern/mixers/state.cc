@@ -8,7 +8,7 @@
 
 #include "quern/base/page_block.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr int64_t kFirstRows = 64;  // capacity of a fresh per-token part; it doubles from there
@@ -194,4 +194,4 @@ int64_t SequenceState::bytes() const {
   return n;
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

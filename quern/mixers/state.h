@@ -9,7 +9,7 @@
 
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct StatePart {
   std::string name;        // "k", "v", "conv", "value"
@@ -76,4 +76,4 @@ class SequenceState {
   int64_t length_ = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

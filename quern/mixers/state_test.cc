@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 // One part [heads, d], one flat, one as large as a huge page when 5,000 rows are asked for; two sites; a fixed part.
@@ -96,4 +96,4 @@ TEST(State, ReservedPagesAreTakenWhenTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

@@ -1,7 +1,7 @@
 // One pass over all parts of all sites.
 #include "quern/mixers/state_totals.h"
 
-namespace quern {
+namespace quern::mixers {
 
 StateTotals state_totals(const std::vector<StateSite>& sites) {
   StateTotals t;
@@ -13,4 +13,4 @@ StateTotals state_totals(const std::vector<StateSite>& sites) {
   return t;
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -5,7 +5,7 @@
 
 #include "quern/mixers/state.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct StateTotals {
   int64_t row_bytes = 0, fixed_bytes = 0;  // of one token's rows; of the fixed parts
@@ -15,4 +15,4 @@ struct StateTotals {
 
 StateTotals state_totals(const std::vector<StateSite>& sites);
 
-}  // namespace quern
+}  // namespace quern::mixers

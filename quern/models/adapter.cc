@@ -8,7 +8,7 @@
 #include "quern/base/json.h"
 #include "quern/kernels/gemm/gemm.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 struct Pair {
@@ -103,4 +103,4 @@ TensorFolder with_adapter(const TensorFolder& weights, const std::filesystem::pa
   return TensorFolder(adapter, std::move(entries));
 }
 
-}  // namespace quern
+}  // namespace quern::models

@@ -6,9 +6,9 @@
 
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::models {
 
 // The same tensors with the adapter worked in. Throws Error when one of its matrices finds no place.
 TensorFolder with_adapter(const TensorFolder& weights, const std::filesystem::path& adapter);
 
-}  // namespace quern
+}  // namespace quern::models

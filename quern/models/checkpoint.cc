@@ -11,7 +11,7 @@
 #include "quern/models/gguf_tokenizer.h"
 #include "quern/models/quantized_file.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 std::string model_type(const Json& config) {
@@ -49,10 +49,10 @@ struct ModelSettingsWriter {
   }
 };
 
-WeightPrepacking packing_of(const LoadOptions& o) {
-  const QuantFormat body = o.scheme.value_or(QuantFormat(o.dtype));
-  const QuantFormat same_or_q8 = body.quantized() ? QuantFormat(WeightFormat::q8) : body;
-  return WeightPrepacking(body, o.head.value_or(same_or_q8), o.hook);
+nn::WeightPrepacking packing_of(const LoadOptions& o) {
+  const kernels::QuantFormat body = o.scheme.value_or(kernels::QuantFormat(o.dtype));
+  const kernels::QuantFormat same_or_q8 = body.quantized() ? kernels::QuantFormat(kernels::WeightFormat::q8) : body;
+  return nn::WeightPrepacking(body, o.head.value_or(same_or_q8), o.hook);
 }
 
 // A file is a GGUF; its companions lie in its folder.
@@ -84,21 +84,23 @@ std::string head_note(const TensorFolder& weights) {
       kHead, rows.load(), a.dim(0));
 }
 
-std::unique_ptr<Model> load(const Registry& registry, const std::filesystem::path& path, const LoadOptions& options,
-                            const Json& config, const TensorFolder& weights, LoadReport& found) {
+std::unique_ptr<Model> load(const nn::Registry& registry, const std::filesystem::path& path,
+                            const LoadOptions& options, const Json& config, const TensorFolder& weights,
+                            LoadReport& found) {
   std::unique_ptr<QuantizedReader> packed = QuantizedReader::open(path, config, weights);
   if (packed && options.adapter) fail("{} is quantized: merge adapters into the original folder", path.string());
   if (packed && !options.pack)
     fail("{} is quantized, which supports inference only: train the original folder", path.string());
   if (packed && (options.scheme || options.head || options.hook))
-    fail("{} is already quantized as {}: quantize the original folder", path.string(), to_string(packed->body()));
-  const WeightPrepacking packing =
-      packed ? WeightPrepacking(packed->body(), packed->head(), packed.get()) : packing_of(options);
+    fail("{} is already quantized as {}: quantize the original folder", path.string(),
+         kernels::to_string(packed->body()));
+  const nn::WeightPrepacking packing =
+      packed ? nn::WeightPrepacking(packed->body(), packed->head(), packed.get()) : packing_of(options);
   std::unique_ptr<Model> model = build_model(registry, config, &weights);
   // bf16 matrices are packed from the mapping itself; everything else is small and kept in f32.
   const bool bf16_rows = packing.rows() == DType::bf16;
   DType keep = bf16_rows || packed ? DType::f32 : options.dtype;
-  model->visit("", [&](const std::string& name, Parameter& p) {
+  model->visit("", [&](const std::string& name, grad::Parameter& p) {
     if (packed && packed->covers(name)) {
       p.value = Tensor();
       return;
@@ -107,7 +109,7 @@ std::unique_ptr<Model> load(const Registry& registry, const std::filesystem::pat
     if (!t.defined()) {
       if (!p.optional) fail("{}: tensor '{}' is missing", path.string(), name);
       found.missing.push_back(name);
-      p.value = Tensor::full(p.shape, keep, p.init.kind == Init::Kind::constant ? p.init.value : 0);
+      p.value = Tensor::full(p.shape, keep, p.init.kind == grad::Init::Kind::constant ? p.init.value : 0);
       return;
     }
     if (t.shape() != p.shape)
@@ -138,13 +140,13 @@ Checkpoint open_checkpoint(const std::filesystem::path& model, DType unpacked) {
   return {gguf_config(*file), gguf_weights(file, unpacked)};
 }
 
-std::unique_ptr<Model> build_model(const Registry& registry, const Json& config, const TensorFolder* weights) {
+std::unique_ptr<Model> build_model(const nn::Registry& registry, const Json& config, const TensorFolder* weights) {
   if (!config.is_object()) fail("config.json: expected an object");
   return registry.models.make(model_type(config), config, weights);
 }
 
-std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& path, LoadOptions options,
-                                  LoadReport* report) {
+std::unique_ptr<Model> load_model(const nn::Registry& registry, const std::filesystem::path& path,
+                                  LoadOptions options, LoadReport* report) {
   const bool bf16_matrices = options.pack && packing_of(options).rows() == DType::bf16;
   const auto [config, weights] = open_checkpoint(path, bf16_matrices ? DType::bf16 : DType::f32);
   LoadReport found;
@@ -163,7 +165,7 @@ std::unique_ptr<Model> load_model(const Registry& registry, const std::filesyste
 void save_model(Model& model, const std::filesystem::path& folder, DType dtype, int64_t shard_bytes) {
   std::filesystem::create_directories(folder);
   NamedTensors tensors;
-  model.visit("", [&](const std::string& name, Parameter& p) {
+  model.visit("", [&](const std::string& name, grad::Parameter& p) {
     QUERN_CHECK(p.value.defined(), "{} was packed away", name);
     tensors.emplace_back(name, p.trainable ? p.value.to(dtype) : p.value.to(DType::f32));
   });
@@ -193,21 +195,21 @@ GenerationConfig load_generation_config(const std::filesystem::path& model) {
   return g;
 }
 
-Tokenizer load_tokenizer(const std::filesystem::path& model) {
-  if (model.extension() == ".json") return Tokenizer::load(model);
+text::Tokenizer load_tokenizer(const std::filesystem::path& model) {
+  if (model.extension() == ".json") return text::Tokenizer::load(model);
   const std::filesystem::path folder = companions(model);
   if (is_file(model) && !std::filesystem::exists(folder / "tokenizer.json")) return gguf_tokenizer(GgufFile(model));
-  return Tokenizer::load(folder);
+  return text::Tokenizer::load(folder);
 }
 
-ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family) {
+text::ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family) {
   const std::filesystem::path folder = companions(model);
-  if (is_file(model) && !ChatTemplate::present(folder)) {
+  if (is_file(model) && !text::ChatTemplate::present(folder)) {
     const GgufFile file(model);
     if (auto it = file.metadata().find("tokenizer.chat_template"); it != file.metadata().end())
-      return ChatTemplate::parse(it->second.as_string(model.string() + ", metadata 'tokenizer.chat_template'"));
+      return text::ChatTemplate::parse(it->second.as_string(model.string() + ", metadata 'tokenizer.chat_template'"));
   }
-  return chat_template_for(folder, family);
+  return text::chat_template_for(folder, family);
 }
 
 void save_generation_config(const GenerationConfig& g, const std::filesystem::path& folder) {
@@ -215,11 +217,11 @@ void save_generation_config(const GenerationConfig& g, const std::filesystem::pa
   for (int64_t e : g.eos_token_id) eos.push(e);
   j.set("do_sample", g.do_sample);
   ModelSettingsWriter sampling{j, g.do_sample};
-  SamplingOptions(g.sampling).visit(sampling);
+  infer::SamplingOptions(g.sampling).visit(sampling);
   if (g.bos_token_id) j.set("bos_token_id", *g.bos_token_id);
   if (g.pad_token_id) j.set("pad_token_id", *g.pad_token_id);
   j.set("eos_token_id", eos.as_array().size() == 1 ? eos.as_array()[0] : eos);
   write_file(folder / "generation_config.json", j.dump(2) + "\n");
 }
 
-}  // namespace quern
+}  // namespace quern::models

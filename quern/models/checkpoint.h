@@ -15,7 +15,7 @@
 #include "quern/text/chat/chat_template.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::models {
 
 struct Checkpoint {
   Json config;  // config.json
@@ -29,9 +29,9 @@ struct LoadOptions {
   bool pack = true;          // pack matrices (inference only); false for training and for saving again
   // Instead of dtype: the matrices in this scheme, the head in its own (q8 under a quantized body if absent). A
   // packed folder knows its schemes and takes none.
-  std::optional<QuantFormat> scheme = {}, head = {};
+  std::optional<kernels::QuantFormat> scheme = {}, head = {};
   std::optional<std::filesystem::path> adapter = {};  // a PEFT folder to work in (adapter.h)
-  PrepackHook* hook = nullptr;                        // sees every quantized matrix as it is packed
+  nn::PrepackHook* hook = nullptr;                    // sees every quantized matrix as it is packed
 };
 
 struct LoadReport {
@@ -40,10 +40,10 @@ struct LoadReport {
   std::vector<std::string> notes;    // whatever else the caller should say
 };
 
-std::unique_ptr<Model> load_model(const Registry& registry, const std::filesystem::path& path,
+std::unique_ptr<Model> load_model(const nn::Registry& registry, const std::filesystem::path& path,
                                   LoadOptions options = {}, LoadReport* report = nullptr);
 // The structure alone, parameters without values: for `info` and for new models.
-std::unique_ptr<Model> build_model(const Registry& registry, const Json& config,
+std::unique_ptr<Model> build_model(const nn::Registry& registry, const Json& config,
                                    const TensorFolder* weights = nullptr);
 // config.json and safetensors in the current layout, as f32 or bf16.
 void save_model(Model& model, const std::filesystem::path& folder, DType dtype,
@@ -51,19 +51,19 @@ void save_model(Model& model, const std::filesystem::path& folder, DType dtype,
 
 struct GenerationConfig {
   bool do_sample = false;
-  SamplingOptions sampling = {};  // as the file has them: the fields with InModel::sampled or always
+  infer::SamplingOptions sampling = {};  // as the file has them: the fields with InModel::sampled or always
   std::vector<int64_t> eos_token_id = {};
   std::optional<int64_t> bos_token_id = {}, pad_token_id = {};
   // What the model asks for: without do_sample, temperature 1 and no filters.
-  SamplingOptions defaults() const {
-    return do_sample ? sampling : SamplingOptions{.repetition_penalty = sampling.repetition_penalty};
+  infer::SamplingOptions defaults() const {
+    return do_sample ? sampling : infer::SamplingOptions{.repetition_penalty = sampling.repetition_penalty};
   }
 };
 // From generation_config.json, with ids from config.json where the former is silent. Absent files give the defaults.
 GenerationConfig load_generation_config(const std::filesystem::path& model);
 // What lies beside a .gguf file wins over what it holds. load_tokenizer also takes a tokenizer.json itself.
-Tokenizer load_tokenizer(const std::filesystem::path& model);
-ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family);
+text::Tokenizer load_tokenizer(const std::filesystem::path& model);
+text::ChatTemplate load_chat_template(const std::filesystem::path& model, const std::string& family);
 void save_generation_config(const GenerationConfig& g, const std::filesystem::path& folder);
 
-}  // namespace quern
+}  // namespace quern::models

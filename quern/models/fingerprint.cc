@@ -11,7 +11,7 @@
 #include "quern/base/rng.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 constexpr size_t kSample = 4096, kSamples = 256, kMiddle = 64;
@@ -69,4 +69,4 @@ std::string model_fingerprint(const std::filesystem::path& model, const std::str
   return fmt::format("{:016x}", h);
 }
 
-}  // namespace quern
+}  // namespace quern::models

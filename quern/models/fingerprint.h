@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace quern {
+namespace quern::models {
 
 uint64_t content_hash(std::span<const std::byte> bytes, uint64_t seed = 0);
 
@@ -17,4 +17,4 @@ uint64_t content_hash(std::span<const std::byte> bytes, uint64_t seed = 0);
 std::string model_fingerprint(const std::filesystem::path& model, const std::string& how,
                               const std::optional<std::filesystem::path>& adapter = {});
 
-}  // namespace quern
+}  // namespace quern::models

@@ -9,7 +9,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 // Keys of an architecture that need no reading, or that the vocabulary and the tensors tell as well.
@@ -213,4 +213,4 @@ TensorFolder gguf_weights(const std::shared_ptr<const GgufFile>& file, DType unp
   return TensorFolder(file->path(), std::move(entries));
 }
 
-}  // namespace quern
+}  // namespace quern::models

@@ -7,7 +7,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 constexpr const char* kMark = "\xE2\x96\x81";  // ▁
@@ -229,7 +229,7 @@ Json sentence_pieces(const Source& s) {
 
 }  // namespace
 
-Tokenizer gguf_tokenizer(const GgufFile& file) {
+text::Tokenizer gguf_tokenizer(const GgufFile& file) {
   const auto& m = file.metadata();
   const std::string path = file.path().string();
   auto it = m.find("tokenizer.ggml.model");
@@ -243,12 +243,12 @@ Tokenizer gguf_tokenizer(const GgufFile& file) {
   const Source s(file);
   const Json j = kind == "gpt2" ? byte_level(s) : sentence_pieces(s);
   try {
-    return Tokenizer::from_json(j.dump(), {.bos = static_cast<int32_t>(s.id("bos_token_id")),
-                                           .eos = static_cast<int32_t>(s.id("eos_token_id")),
-                                           .pad = static_cast<int32_t>(s.id("padding_token_id"))});
+    return text::Tokenizer::from_json(j.dump(), {.bos = static_cast<int32_t>(s.id("bos_token_id")),
+                                                 .eos = static_cast<int32_t>(s.id("eos_token_id")),
+                                                 .pad = static_cast<int32_t>(s.id("padding_token_id"))});
   } catch (const Error& e) {
     fail("{}, its tokenizer: {}", path, e.what());
   }
 }
 
-}  // namespace quern
+}  // namespace quern::models

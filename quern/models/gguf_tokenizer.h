@@ -5,8 +5,8 @@
 #include "quern/tensor/gguf.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::models {
 
-Tokenizer gguf_tokenizer(const GgufFile& file);
+text::Tokenizer gguf_tokenizer(const GgufFile& file);
 
-}  // namespace quern
+}  // namespace quern::models

@@ -4,22 +4,22 @@
 #include "quern/base/threads.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::models {
 
 Head::Head(int64_t vocab, int64_t width, bool tied)
-    : tied_(tied), embed_({vocab, width}, Init::normal()), out_({vocab, width}, Init::normal()) {
+    : tied_(tied), embed_({vocab, width}, grad::Init::normal()), out_({vocab, width}, grad::Init::normal()) {
   embed_.matrix = out_.matrix = true;
-  embed_.kind = ParameterKind::embedding;
-  out_.kind = ParameterKind::head;
+  embed_.kind = grad::ParameterKind::embedding;
+  out_.kind = grad::ParameterKind::head;
 }
 
-void Head::visit(const std::string& prefix, const ParameterVisitor& v) {
+void Head::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   v(prefix + "model.embed_tokens.weight", embed_);
   if (!tied_) v(prefix + "lm_head.weight", out_);
 }
 
-void Head::pack(const WeightPrepacking& all) {
-  const WeightPrepacking t = all.of_head();
+void Head::pack(const nn::WeightPrepacking& all) {
+  const nn::WeightPrepacking t = all.of_head();
   if (!t.packs()) return;
   const int64_t n = out().shape[0], k = out().shape[1];
   packed_ = t.matrix(tied_ ? "model.embed_tokens.weight" : "lm_head.weight", n, k, [&] { return out().value; });
@@ -30,11 +30,11 @@ void Head::pack(const WeightPrepacking& all) {
   if (!tied_) out_.value = Tensor();
 }
 
-Var Head::embed(Tape& tape, std::span<const int32_t> ids) {
+grad::Var Head::embed(grad::Tape& tape, std::span<const int32_t> ids) {
   for (size_t i = 0; i < ids.size(); ++i)
     if (ids[i] < 0 || ids[i] >= embed_.shape[0])
       fail("token {} at position {}: ids run from 0 to {}", ids[i], i, embed_.shape[0] - 1);
-  if (!packed_embed_.defined()) return embedding(tape, embed_, ids);
+  if (!packed_embed_.defined()) return nn::embedding(tape, embed_, ids);
   Tensor y = Tensor::empty({static_cast<int64_t>(ids.size()), embed_.shape[1]}, DType::f32);
   View<float, 2> rows = y.view<float, 2>();
   parallel_for(y.dim(0), 8, [&](int64_t begin, int64_t end) {
@@ -44,7 +44,7 @@ Var Head::embed(Tape& tape, std::span<const int32_t> ids) {
   return y;
 }
 
-Var Head::logits(Tape& tape, const Var& hidden_TD) {
+grad::Var Head::logits(grad::Tape& tape, const grad::Var& hidden_TD) {
   if (!tape.recording() && packed_.defined()) {
     Tensor y = Tensor::empty({hidden_TD.dim(0), embed_.shape[0]}, DType::f32);
     Arena& scratch = thread_arena();
@@ -52,11 +52,11 @@ Var Head::logits(Tape& tape, const Var& hidden_TD) {
     packed_.apply(hidden_TD.value.view<const float, 2>(), {}, y.view<float, 2>(), scratch);
     return y;
   }
-  return head_logits(tape, hidden_TD, out());
+  return nn::head_logits(tape, hidden_TD, out());
 }
 
-Var Head::loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) {
-  return head_loss(tape, hidden_TD, out(), targets, {});
+grad::Var Head::loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) {
+  return nn::head_loss(tape, hidden_TD, out(), targets, {});
 }
 
-}  // namespace quern
+}  // namespace quern::models

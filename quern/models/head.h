@@ -6,24 +6,25 @@
 
 #include "quern/nn/module.h"
 
-namespace quern {
+namespace quern::models {
 
-class Head : public Module {
+class Head : public nn::Module {
  public:
   Head(int64_t vocab, int64_t width, bool tied);
   void visit(const std::string& prefix,
-             const ParameterVisitor& v) override;  // model.embed_tokens.weight, lm_head.weight
-  void pack(const WeightPrepacking& t) override;   // by the head's own scheme
+             const nn::ParameterVisitor& v) override;  // model.embed_tokens.weight, lm_head.weight
+  void pack(const nn::WeightPrepacking& t) override;   // by the head's own scheme
 
-  Var embed(Tape& tape, std::span<const int32_t> ids);                           // [T, D]; ids checked
-  Var logits(Tape& tape, const Var& hidden_TD);                                  // [T, V]
-  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets);  // mean cross-entropy, no T×V matrix
+  grad::Var embed(grad::Tape& tape, std::span<const int32_t> ids);  // [T, D]; ids checked
+  grad::Var logits(grad::Tape& tape, const grad::Var& hidden_TD);   // [T, V]
+  grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD,
+                 std::span<const int32_t> targets);  // mean cross-entropy, no T×V matrix
 
  private:
-  Parameter& out() { return tied_ ? embed_ : out_; }
+  grad::Parameter& out() { return tied_ ? embed_ : out_; }
   bool tied_;
-  Parameter embed_, out_;
+  grad::Parameter embed_, out_;
   kernels::PrepackedWeight packed_, packed_embed_;  // the latter only where quantized; tied: the same
 };
 
-}  // namespace quern
+}  // namespace quern::models

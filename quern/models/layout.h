@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace quern {
+namespace quern::models {
 
 struct LayoutPlace {
   std::string name;         // for stacked experts: up to the expert's number
@@ -20,4 +20,4 @@ struct CheckpointLayout {
   std::map<std::string, Row> rows;  // by current name
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -2,7 +2,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::models {
 
 Tensor read_checked(const TensorFolder& folder, const std::string& name, const Shape& shape) {
   Tensor t = folder.tensor(name);
@@ -28,8 +28,8 @@ Tensor dequantize_fp8(const Tensor& q, const Tensor& scale, const std::string& n
   return out;
 }
 
-Tensor Model::read(const TensorFolder& folder, const std::string& name, const Parameter& p) const {
+Tensor Model::read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const {
   return read_checked(folder, name, p.shape);
 }
 
-}  // namespace quern
+}  // namespace quern::models

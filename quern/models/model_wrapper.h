@@ -3,7 +3,7 @@
 #pragma once
 #include "quern/models/model.h"
 
-namespace quern {
+namespace quern::models {
 
 class ModelWrapper : public Model {
  public:
@@ -12,25 +12,25 @@ class ModelWrapper : public Model {
   int64_t vocab_size() const override { return inner_.vocab_size(); }
   int64_t max_positions() const override { return inner_.max_positions(); }
   Json config() const override { return inner_.config(); }
-  std::vector<StateSite> sites(DType kv) const override { return inner_.sites(kv); }
-  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
+  std::vector<mixers::StateSite> sites(DType kv) const override { return inner_.sites(kv); }
+  grad::Var hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) override {
     return inner_.hidden(tape, ids, batch);
   }
-  Var logits(Tape& tape, const Var& hidden_TD) override { return inner_.logits(tape, hidden_TD); }
-  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
+  grad::Var logits(grad::Tape& tape, const grad::Var& hidden_TD) override { return inner_.logits(tape, hidden_TD); }
+  grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) override {
     return inner_.loss(tape, hidden_TD, targets);
   }
-  Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const override {
+  Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override {
     return inner_.read(folder, name, p);
   }
-  bool share_experts(Communicator* group) override { return inner_.share_experts(group); }
+  bool share_experts(comm::Communicator* group) override { return inner_.share_experts(group); }
   std::vector<std::span<const float>> expert_loads() override { return inner_.expert_loads(); }
   bool ignorable(const std::string& tensor) const override { return inner_.ignorable(tensor); }
-  void visit(const std::string& prefix, const ParameterVisitor& v) override { inner_.visit(prefix, v); }
-  void pack(const WeightPrepacking& p) override { inner_.pack(p); }
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override { inner_.visit(prefix, v); }
+  void pack(const nn::WeightPrepacking& p) override { inner_.pack(p); }
 
  protected:
   Model& inner_;
 };
 
-}  // namespace quern
+}  // namespace quern::models

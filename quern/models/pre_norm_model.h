@@ -11,7 +11,7 @@
 #include "quern/models/head.h"
 #include "quern/models/model.h"
 
-namespace quern {
+namespace quern::models {
 
 struct PreNormShape {
   int64_t vocab_size, width;
@@ -23,32 +23,35 @@ struct PreNormShape {
 class PreNormModel : public Model {
  public:
   int64_t vocab_size() const override { return shape_.vocab_size; }
-  std::vector<StateSite> sites(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
-  Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
-  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
+  std::vector<mixers::StateSite> sites(DType kv) const override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) override;
+  grad::Var logits(grad::Tape& tape, const grad::Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
+  grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) override {
     return head_.loss(tape, hidden_TD, targets);
   }
   bool ignorable(const std::string& tensor) const override { return shape_.tied && tensor == "lm_head.weight"; }
 
  protected:
   explicit PreNormModel(const PreNormShape& shape);
-  void add_block(std::unique_ptr<Mixer> mixer, const DenseConfig& ffn);
+  void add_block(std::unique_ptr<mixers::Mixer> mixer, const ffn::DenseConfig& ffn);
 
  private:
   struct Block {
-    Block(int64_t width, std::unique_ptr<Mixer> m, const DenseConfig& f)
-        : norm1({width}, Init::constant(1)), norm2({width}, Init::constant(1)), mixer(std::move(m)), ffn(f) {}
-    Parameter norm1, norm2;
-    std::unique_ptr<Mixer> mixer;
-    DenseFfn ffn;
+    Block(int64_t width, std::unique_ptr<mixers::Mixer> m, const ffn::DenseConfig& f)
+        : norm1({width}, grad::Init::constant(1)),
+          norm2({width}, grad::Init::constant(1)),
+          mixer(std::move(m)),
+          ffn(f) {}
+    grad::Parameter norm1, norm2;
+    std::unique_ptr<mixers::Mixer> mixer;
+    ffn::DenseFfn ffn;
   };
   PreNormShape shape_;
   Head head_;
-  Parameter norm_;
+  grad::Parameter norm_;
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -8,7 +8,7 @@
 #include "quern/base/mmap.h"
 #include "quern/models/checkpoint.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 namespace fs = std::filesystem;
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 // are collected for some at a time, the text being read anew for each lot.
 class Calibration {
  public:
-  Calibration(const Registry& registry, const fs::path& from, const QuantizeOptions& o)
+  Calibration(const nn::Registry& registry, const fs::path& from, const QuantizeOptions& o)
       : text_(o.calibration),
         model_(load_model(registry, from, {.scheme = o.body, .head = o.head, .hook = &hook_})) {}
 
@@ -37,8 +37,8 @@ class Calibration {
   void read() {
     for (size_t at = 0; at < text_.size(); at += kDocument) {
       std::span<const int32_t> ids = text_.subspan(at, std::min(kDocument, text_.size() - at));
-      Tape tape(Tape::inference);
-      model_->logits(tape, model_->hidden(tape, ids, Batch::single(static_cast<int64_t>(ids.size()))));
+      grad::Tape tape(grad::Tape::inference);
+      model_->logits(tape, model_->hidden(tape, ids, mixers::Batch::single(static_cast<int64_t>(ids.size()))));
     }
   }
 
@@ -94,8 +94,8 @@ void copy_companions(const fs::path& from, const fs::path& to) {
 }  // namespace
 
 void check_quantized_target(const fs::path& to, const QuantizeOptions& o) {
-  check(o.body, "scheme"), check(o.head, "head");
-  if (!o.body.quantized()) fail("scheme: {}, expected q8, q4 or q8a8", to_string(o.body));
+  kernels::check(o.body, "scheme"), kernels::check(o.head, "head");
+  if (!o.body.quantized()) fail("scheme: {}, expected q8, q4 or q8a8", kernels::to_string(o.body));
   if (fs::exists(to) && !(fs::is_directory(to) && fs::is_empty(to)))
     fail("{} already exists: name a new folder", to.string());
 }
@@ -103,7 +103,7 @@ void check_quantized_target(const fs::path& to, const QuantizeOptions& o) {
 void save_quantized(Model& model, const QuantizationRecorder& recorder, const NamedTensors& plain, const fs::path& to,
                     const QuantizeOptions& o, const std::function<void(const fs::path&)>& companions) {
   std::vector<std::string> packed;
-  model.visit("", [&](const std::string& name, Parameter& p) {
+  model.visit("", [&](const std::string& name, grad::Parameter& p) {
     if (!p.value.defined()) packed.push_back(name);
   });
   Json config = model.config(), q = Json::object();
@@ -122,7 +122,8 @@ void save_quantized(Model& model, const QuantizationRecorder& recorder, const Na
   }
 }
 
-void quantize_folder(const Registry& registry, const fs::path& from, const fs::path& to, const QuantizeOptions& o) {
+void quantize_folder(const nn::Registry& registry, const fs::path& from, const fs::path& to,
+                     const QuantizeOptions& o) {
   check_quantized_target(to, o);
   std::optional<Calibration> calibration;
   QuantizationRecorder::Inputs inputs;
@@ -135,7 +136,7 @@ void quantize_folder(const Registry& registry, const fs::path& from, const fs::p
   calibration.reset();
   const TensorFolder weights = open_checkpoint(from, DType::bf16).weights;
   NamedTensors plain;
-  model->visit("", [&](const std::string& name, Parameter& p) {
+  model->visit("", [&](const std::string& name, grad::Parameter& p) {
     if (!p.value.defined()) return;
     Tensor t = model->read(weights, name, p);  // packing may have reordered the model's own copy
     plain.emplace_back(name, t.defined() ? t : p.value);
@@ -143,4 +144,4 @@ void quantize_folder(const Registry& registry, const fs::path& from, const fs::p
   save_quantized(*model, recorder, plain, to, o, [&](const fs::path& draft) { copy_companions(from, draft); });
 }
 
-}  // namespace quern
+}  // namespace quern::models

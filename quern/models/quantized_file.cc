@@ -7,7 +7,7 @@
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 constexpr const char* kVersionKey = "quern.packed.version";
@@ -56,21 +56,21 @@ int64_t extent(const Json& j, const char* key, const std::string& where) {
 
 }  // namespace
 
-Json to_json(const QuantFormat& s) {
+Json to_json(const kernels::QuantFormat& s) {
   Json j = Json::object();
-  j.set("format", format_name(s.format));
-  if (s.format == WeightFormat::q4) j.set("group", s.group), j.set("asymmetric", s.asymmetric);
+  j.set("format", kernels::format_name(s.format));
+  if (s.format == kernels::WeightFormat::q4) j.set("group", s.group), j.set("asymmetric", s.asymmetric);
   return j;
 }
 
-QuantFormat quant_format_from_json(const Json& j, const std::string& where) {
-  QuantFormat s;
-  s.format = parse_format(j.at("format", where).as_string(where + ", format"), where + ", format");
-  if (s.format == WeightFormat::q4) {
+kernels::QuantFormat quant_format_from_json(const Json& j, const std::string& where) {
+  kernels::QuantFormat s;
+  s.format = kernels::parse_format(j.at("format", where).as_string(where + ", format"), where + ", format");
+  if (s.format == kernels::WeightFormat::q4) {
     s.group = j.at("group", where).as_int(where + ", group");
     s.asymmetric = j.at("asymmetric", where).as_bool(where + ", asymmetric");
   }
-  check(s, where);
+  kernels::check(s, where);
   return s;
 }
 
@@ -103,19 +103,19 @@ std::unique_ptr<QuantizedReader> QuantizedReader::open(const std::filesystem::pa
     r->entries_.push_back({m.at("name", what).as_string(what + ", name"), extent(m, "n", what), extent(m, "k", what),
                            quant_format_from_json(m.at("scheme", what), what + ", scheme")});
     if (!r->entries_.back().scheme.quantized())
-      fail("{}, scheme: {} is not a quantization format", what, to_string(r->entries_.back().scheme));
+      fail("{}, scheme: {} is not a quantization format", what, kernels::to_string(r->entries_.back().scheme));
   }
   return r;
 }
 
-kernels::PrepackedWeight QuantizedReader::matrix(const std::string& name, int64_t n, int64_t k, const QuantFormat& s,
-                                                 const std::function<Tensor()>&) {
+kernels::PrepackedWeight QuantizedReader::matrix(const std::string& name, int64_t n, int64_t k,
+                                                 const kernels::QuantFormat& s, const std::function<Tensor()>&) {
   if (next_ == entries_.size())
     fail("{}: the model needs '{}' after the last of {} quantized matrices", where_, name, next_);
   const Entry& e = entries_[next_];
   if (e.n != n || e.k != k || !(e.scheme == s))
     fail("{}: quantized matrix {} is '{}' [{}, {}] in {}, the model needs '{}' [{}, {}] in {}", where_, next_, e.name,
-         e.n, e.k, to_string(e.scheme), name, n, k, to_string(s));
+         e.n, e.k, kernels::to_string(e.scheme), name, n, k, kernels::to_string(s));
   const std::string blob = blob_name(next_++);
   return kernels::QuantLinear::view(weights_.tensor(blob), n, k, s, fmt::format("{}, tensor '{}'", where_, blob));
 }
@@ -125,7 +125,8 @@ void QuantizedReader::finish() const {
 }
 
 kernels::PrepackedWeight QuantizationRecorder::matrix(const std::string& name, int64_t n, int64_t k,
-                                                      const QuantFormat& s, const std::function<Tensor()>& plain) {
+                                                      const kernels::QuantFormat& s,
+                                                      const std::function<Tensor()>& plain) {
   const Tensor w = plain();
   const kernels::InputFactor inputs = inputs_ ? inputs_(packed_.size()) : kernels::InputFactor();
   kernels::PrepackedWeight p = kernels::quantize_with_error_feedback(w, s, inputs);
@@ -137,8 +138,8 @@ kernels::PrepackedWeight QuantizationRecorder::matrix(const std::string& name, i
 }
 
 void QuantizationRecorder::save(const std::filesystem::path& file, const NamedTensors& plain,
-                                const std::vector<std::string>& parameters, const QuantFormat& body,
-                                const QuantFormat& head) const {
+                                const std::vector<std::string>& parameters, const kernels::QuantFormat& body,
+                                const kernels::QuantFormat& head) const {
   NamedTensors tensors;  // blobs first: whole lines of 64 bytes each, they keep one another aligned
   Json matrices = Json::array(), names = Json::array(), index = Json::object();
   for (const auto& [row, blob] : packed_) {
@@ -154,7 +155,8 @@ void QuantizationRecorder::save(const std::filesystem::path& file, const NamedTe
   save_safetensors(file, tensors, {{"format", "quern"}, {kVersionKey, kQuantizedVersion}, {kIndexKey, index.dump()}});
 }
 
-kernels::PrepackedWeight QuantizationCalibrator::matrix(const std::string&, int64_t, int64_t k, const QuantFormat&,
+kernels::PrepackedWeight QuantizationCalibrator::matrix(const std::string&, int64_t, int64_t k,
+                                                        const kernels::QuantFormat&,
                                                         const std::function<Tensor()>& plain) {
   kernels::PrepackedWeight p = kernels::PrepackedWeight::pack(plain(), DType::bf16);
   seen_.push_back({k, std::make_shared<kernels::InputSquares>(kUnwatched)});
@@ -173,4 +175,4 @@ size_t QuantizationCalibrator::watch(size_t first, int64_t bytes) {
   return next;
 }
 
-}  // namespace quern
+}  // namespace quern::models

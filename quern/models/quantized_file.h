@@ -17,27 +17,27 @@
 #include "quern/nn/weight_prepacking.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::models {
 
 constexpr const char* kQuantizedVersion = "1";
 
-Json to_json(const QuantFormat& s);
-QuantFormat quant_format_from_json(const Json& j, const std::string& where);
+Json to_json(const kernels::QuantFormat& s);
+kernels::QuantFormat quant_format_from_json(const Json& j, const std::string& where);
 
 // Hands out the blobs of a folder in the order they were recorded; what the model asks for must be what is there.
-class QuantizedReader : public PrepackHook {
+class QuantizedReader : public nn::PrepackHook {
  public:
   // Null when config.json names no packed form of ours; throws Error when it does and the file is not whole. The
   // weights, model.safetensors of `folder`, must outlive the reader.
   static std::unique_ptr<QuantizedReader> open(const std::filesystem::path& folder, const Json& config,
                                                const TensorFolder& weights);
 
-  QuantFormat body() const { return body_; }
-  QuantFormat head() const { return head_; }
+  kernels::QuantFormat body() const { return body_; }
+  kernels::QuantFormat head() const { return head_; }
   bool covers(const std::string& parameter) const { return parameters_.count(parameter) > 0; }
   void finish() const;  // throws Error unless every blob was asked for
 
-  kernels::PrepackedWeight matrix(const std::string& name, int64_t n, int64_t k, const QuantFormat& s,
+  kernels::PrepackedWeight matrix(const std::string& name, int64_t n, int64_t k, const kernels::QuantFormat& s,
                                   const std::function<Tensor()>& plain) override;
   bool stored() const override { return true; }
 
@@ -46,23 +46,23 @@ class QuantizedReader : public PrepackHook {
   struct Entry {
     std::string name;
     int64_t n, k;
-    QuantFormat scheme;
+    kernels::QuantFormat scheme;
   };
   std::string where_;  // model.safetensors
   const TensorFolder& weights_;
-  QuantFormat body_, head_;
+  kernels::QuantFormat body_, head_;
   std::vector<Entry> entries_;
   std::set<std::string> parameters_;
   size_t next_ = 0;
 };
 
 // Quantizes what a model packs, and keeps it for save().
-class QuantizationRecorder : public PrepackHook {
+class QuantizationRecorder : public nn::PrepackHook {
  public:
   struct Row {  // one matrix of the report
     std::string name;
     int64_t n, k, bytes;
-    QuantFormat scheme;
+    kernels::QuantFormat scheme;
     double error;                        // root of Σ(w − W)² / Σ w²
     std::optional<double> output_error;  // of Σ E[(x·(w − W))²] / Σ E[(x·w)²], where inputs are known
   };
@@ -70,12 +70,12 @@ class QuantizationRecorder : public PrepackHook {
   explicit QuantizationRecorder(Inputs inputs, std::function<void(const Row&)> report)
       : inputs_(std::move(inputs)), report_(std::move(report)) {}
 
-  kernels::PrepackedWeight matrix(const std::string& name, int64_t n, int64_t k, const QuantFormat& s,
+  kernels::PrepackedWeight matrix(const std::string& name, int64_t n, int64_t k, const kernels::QuantFormat& s,
                                   const std::function<Tensor()>& plain) override;
   bool leaves_dense() const override { return true; }
   // plain: parameters kept as they are; parameters: the names of those that were packed.
   void save(const std::filesystem::path& file, const NamedTensors& plain, const std::vector<std::string>& parameters,
-            const QuantFormat& body, const QuantFormat& head) const;
+            const kernels::QuantFormat& body, const kernels::QuantFormat& head) const;
 
  private:
   Inputs inputs_;
@@ -84,9 +84,9 @@ class QuantizationRecorder : public PrepackHook {
 };
 
 // Packs in bf16 what would be quantized and watches the inputs of matrices, some at a time.
-class QuantizationCalibrator : public PrepackHook {
+class QuantizationCalibrator : public nn::PrepackHook {
  public:
-  kernels::PrepackedWeight matrix(const std::string& name, int64_t n, int64_t k, const QuantFormat& s,
+  kernels::PrepackedWeight matrix(const std::string& name, int64_t n, int64_t k, const kernels::QuantFormat& s,
                                   const std::function<Tensor()>& plain) override;
   // From now on watches the matrices from `first` whose sums fit into `bytes`, one at least. Returns the next one.
   size_t watch(size_t first, int64_t bytes);
@@ -101,4 +101,4 @@ class QuantizationCalibrator : public PrepackHook {
   std::vector<Seen> seen_;
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -4,8 +4,8 @@
 #pragma once
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::nn {
 
 const Registry& builtin_registry();
 
-}  // namespace quern
+}  // namespace quern::nn

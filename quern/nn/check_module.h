@@ -3,19 +3,19 @@
 #include "quern/grad/gradcheck.h"
 #include "quern/nn/module.h"
 
-namespace quern {
+namespace quern::nn {
 
 // Random f64 values around each parameter's initial constant (or zero), of the given spread.
-inline NamedParameters randomized(Module& m, uint64_t seed, double spread = 0.4) {
-  NamedParameters all;
-  m.visit("", [&](const std::string& name, Parameter& p) {
-    p.value = random_normal(p.shape, seed + all.size(), DType::f64,
-                            p.init.kind == Init::Kind::constant ? spread / 2 : spread);
-    if (p.init.kind == Init::Kind::constant)
+inline grad::NamedParameters randomized(Module& m, uint64_t seed, double spread = 0.4) {
+  grad::NamedParameters all;
+  m.visit("", [&](const std::string& name, grad::Parameter& p) {
+    p.value = grad::random_normal(p.shape, seed + all.size(), DType::f64,
+                                  p.init.kind == grad::Init::Kind::constant ? spread / 2 : spread);
+    if (p.init.kind == grad::Init::Kind::constant)
       for (double& v : p.value.span<double>()) v += p.init.value;
     all.emplace_back(name, &p);
   });
   return all;
 }
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -2,7 +2,7 @@
 #pragma once
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::nn {
 
 template <class F>
 decltype(auto) with_float(DType t, F&& f) {
@@ -10,4 +10,4 @@ decltype(auto) with_float(DType t, F&& f) {
   return t == DType::f64 ? f.template operator()<double>() : f.template operator()<float>();
 }
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -3,7 +3,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/rows.h"
 
-namespace quern {
+namespace quern::nn {
 namespace {
 
 template <class T>
@@ -26,30 +26,30 @@ Tensor product(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-Var add(Tape& tape, const Var& a, const Var& b) {
+grad::Var add(grad::Tape& tape, const grad::Var& a, const grad::Var& b) {
   Tensor y = Tensor::empty(a.value.shape(), a.dtype());
   with_float(a.dtype(), [&]<class T>() {
     for_rows<T>({a.value, b.value}, y, [](const T* const* in, T* out, int64_t D) {
       for (int64_t c = 0; c < D; ++c) out[c] = in[0][c] + in[1][c];
     });
   });
-  return tape.record(y, {a, b}, [](Grads& g) {
+  return tape.record(y, {a, b}, [](grad::Grads& g) {
     g.add(0, g.out());
     g.add(1, g.out());
   });
 }
 
-Var mul(Tape& tape, const Var& a, const Var& b) {
+grad::Var mul(grad::Tape& tape, const grad::Var& a, const grad::Var& b) {
   Tensor x = a.value, z = b.value;
   return with_float(x.dtype(), [&]<class T>() {
-    return tape.record(product<T>(x, z), {a, b}, [x, z](Grads& g) {
+    return tape.record(product<T>(x, z), {a, b}, [x, z](grad::Grads& g) {
       if (g.wants(0)) g.add(0, product<T>(g.out(), z));
       if (g.wants(1)) g.add(1, product<T>(g.out(), x));
     });
   });
 }
 
-Var scale(Tape& tape, const Var& a, double factor) {
+grad::Var scale(grad::Tape& tape, const grad::Var& a, double factor) {
   return with_float(a.dtype(), [&]<class T>() {
     auto scaled = [factor](const Tensor& x) {
       Tensor y = Tensor::empty(x.shape(), x.dtype());
@@ -58,26 +58,26 @@ Var scale(Tape& tape, const Var& a, double factor) {
       });
       return y;
     };
-    return tape.record(scaled(a.value), {a}, [scaled](Grads& g) { g.add(0, scaled(g.out())); });
+    return tape.record(scaled(a.value), {a}, [scaled](grad::Grads& g) { g.add(0, scaled(g.out())); });
   });
 }
 
-Var add_bias(Tape& tape, const Var& x_TD, Parameter& b_D) {
-  Var b = tape.param(b_D);
+grad::Var add_bias(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& b_D) {
+  grad::Var b = tape.param(b_D);
   Tensor y = Tensor::empty(x_TD.value.shape(), x_TD.dtype());
   return with_float(y.dtype(), [&]<class T>() {
     for_rows<T>({x_TD.value}, y, [bp = b.value.data<T>()](const T* const* in, T* out, int64_t D) {
       for (int64_t c = 0; c < D; ++c) out[c] = in[0][c] + bp[c];
     });
-    return tape.record(y, {x_TD, b}, [](Grads& g) {
+    return tape.record(y, {x_TD, b}, [](grad::Grads& g) {
       g.add(0, g.out());
       if (g.wants(1)) add_column_sums<T>(rows_of<T>(g.out()), {}, g.accumulator(1).template view<T, 1>());
     });
   });
 }
 
-Var mul_columns(Tape& tape, const Var& x_TD, Parameter& s_D) {
-  Var s = tape.param(s_D);
+grad::Var mul_columns(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& s_D) {
+  grad::Var s = tape.param(s_D);
   Tensor x = x_TD.value, sv = s.value;
   return with_float(x.dtype(), [&]<class T>() {
     auto scaled = [sv](const Tensor& v) {
@@ -87,14 +87,14 @@ Var mul_columns(Tape& tape, const Var& x_TD, Parameter& s_D) {
       });
       return y;
     };
-    return tape.record(scaled(x), {x_TD, s}, [x, scaled](Grads& g) {
+    return tape.record(scaled(x), {x_TD, s}, [x, scaled](grad::Grads& g) {
       if (g.wants(0)) g.add(0, scaled(g.out()));
       if (g.wants(1)) add_column_sums<T>(rows_of<T>(g.out()), rows_of<T>(x), g.accumulator(1).template view<T, 1>());
     });
   });
 }
 
-Var mul_rows(Tape& tape, const Var& x_TD, const Var& p_T1) {
+grad::Var mul_rows(grad::Tape& tape, const grad::Var& x_TD, const grad::Var& p_T1) {
   Tensor x = x_TD.value, p = p_T1.value;
   return with_float(x.dtype(), [&]<class T>() {
     auto scaled = [p](const Tensor& v) {
@@ -105,7 +105,7 @@ Var mul_rows(Tape& tape, const Var& x_TD, const Var& p_T1) {
         for (int64_t c = 0; c < D; ++c) d[t * D + c] *= p.data<T>()[t];
       return y;
     };
-    return tape.record(scaled(x), {x_TD, p_T1}, [x, p, scaled](Grads& g) {
+    return tape.record(scaled(x), {x_TD, p_T1}, [x, p, scaled](grad::Grads& g) {
       if (g.wants(0)) g.add(0, scaled(g.out()));
       if (!g.wants(1)) return;
       Tensor gp = Tensor::zeros(p.shape(), p.dtype());
@@ -117,38 +117,38 @@ Var mul_rows(Tape& tape, const Var& x_TD, const Var& p_T1) {
   });
 }
 
-Var slice_columns(Tape& tape, const Var& x_TD, int64_t begin, int64_t n) {
+grad::Var slice_columns(grad::Tape& tape, const grad::Var& x_TD, int64_t begin, int64_t n) {
   Shape shape = x_TD.value.shape();
-  return tape.record(x_TD.value.narrow(1, begin, n).clone(), {x_TD}, [shape, begin, n](Grads& g) {
+  return tape.record(x_TD.value.narrow(1, begin, n).clone(), {x_TD}, [shape, begin, n](grad::Grads& g) {
     Tensor gx = Tensor::zeros(shape, g.out().dtype());
     gx.narrow(1, begin, n).copy_from(g.out());
     g.add(0, gx);
   });
 }
 
-Var concat_columns(Tape& tape, const std::vector<Var>& parts) {
+grad::Var concat_columns(grad::Tape& tape, const std::vector<grad::Var>& parts) {
   int64_t width = 0;
-  for (const Var& p : parts) width += p.dim(1);
+  for (const grad::Var& p : parts) width += p.dim(1);
   Tensor y = Tensor::empty({parts[0].dim(0), width}, parts[0].dtype());
   std::vector<int64_t> begin;
-  for (int64_t at = 0; const Var& p : parts) {
+  for (int64_t at = 0; const grad::Var& p : parts) {
     begin.push_back(at);
     y.narrow(1, at, p.dim(1)).copy_from(p.value);
     at += p.dim(1);
   }
   begin.push_back(width);
-  return tape.record(y, parts, [begin](Grads& g) {
+  return tape.record(y, parts, [begin](grad::Grads& g) {
     for (size_t i = 0; i + 1 < begin.size(); ++i)
       if (g.wants(static_cast<int>(i)))
         g.add(static_cast<int>(i), g.out().narrow(1, begin[i], begin[i + 1] - begin[i]).clone());
   });
 }
 
-Var activate(Tape& tape, kernels::Activation a, const Var& x_TD) {
+grad::Var activate(grad::Tape& tape, kernels::Activation a, const grad::Var& x_TD) {
   Tensor x = x_TD.value, y = Tensor::empty(x.shape(), x.dtype());
   return with_float(x.dtype(), [&]<class T>() {
     kernels::activate<T>(a, rows_of<T>(x), rows_of_out<T>(y));
-    return tape.record(y, {x_TD}, [a, x](Grads& g) {
+    return tape.record(y, {x_TD}, [a, x](grad::Grads& g) {
       Tensor gx = Tensor::empty(x.shape(), x.dtype());
       kernels::activate_backward<T>(a, rows_of<T>(x), rows_of<T>(g.out()), rows_of_out<T>(gx));
       g.add(0, gx);
@@ -156,11 +156,11 @@ Var activate(Tape& tape, kernels::Activation a, const Var& x_TD) {
   });
 }
 
-Var gated(Tape& tape, kernels::Activation a, const Var& gate_up_T2F) {
+grad::Var gated(grad::Tape& tape, kernels::Activation a, const grad::Var& gate_up_T2F) {
   Tensor x = gate_up_T2F.value, y = Tensor::empty({x.dim(0), x.dim(1) / 2}, x.dtype());
   return with_float(x.dtype(), [&]<class T>() {
     kernels::gated<T>(a, x.view<const T, 2>(), y.view<T, 2>());
-    return tape.record(y, {gate_up_T2F}, [a, x](Grads& g) {
+    return tape.record(y, {gate_up_T2F}, [a, x](grad::Grads& g) {
       Tensor gx = Tensor::empty(x.shape(), x.dtype());
       kernels::gated_backward<T>(a, x.view<const T, 2>(), g.out().view<const T, 2>(), gx.view<T, 2>());
       g.add(0, gx);
@@ -168,20 +168,20 @@ Var gated(Tape& tape, kernels::Activation a, const Var& gate_up_T2F) {
   });
 }
 
-Var sum(Tape& tape, const Var& x) {
+grad::Var sum(grad::Tape& tape, const grad::Var& x) {
   Shape shape = x.value.shape();
   return with_float(x.dtype(), [&]<class T>() {
     double total = 0;
     for (T v : x.value.span<T>()) total += v;
     return tape.record(Tensor::full({1}, x.dtype(), total), {x},
-                       [shape](Grads& g) { g.add(0, Tensor::full(shape, g.out().dtype(), g.out().item())); });
+                       [shape](grad::Grads& g) { g.add(0, Tensor::full(shape, g.out().dtype(), g.out().item())); });
   });
 }
 
-Var reshape(Tape& tape, const Var& x, Shape shape) {
+grad::Var reshape(grad::Tape& tape, const grad::Var& x, Shape shape) {
   Shape before = x.value.shape();
   return tape.record(x.value.contiguous_copy_if_needed().reshape(std::move(shape)), {x},
-                     [before](Grads& g) { g.add(0, g.out().contiguous_copy_if_needed().reshape(before)); });
+                     [before](grad::Grads& g) { g.add(0, g.out().contiguous_copy_if_needed().reshape(before)); });
 }
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -5,10 +5,10 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::nn {
 
-Var embedding(Tape& tape, Parameter& table_VD, std::span<const int32_t> ids) {
-  Var w = tape.param(table_VD);
+grad::Var embedding(grad::Tape& tape, grad::Parameter& table_VD, std::span<const int32_t> ids) {
+  grad::Var w = tape.param(table_VD);
   Tensor table = w.value;
   DType t = table.dtype() == DType::bf16 ? DType::f32 : table.dtype();
   Tensor y = Tensor::empty({static_cast<int64_t>(ids.size()), table.dim(1)}, t);
@@ -19,17 +19,19 @@ Var embedding(Tape& tape, Parameter& table_VD, std::span<const int32_t> ids) {
   }
   return with_float(t, [&]<class T>() {
     kernels::embedding<T, T>(table.view<const T, 2>(), ids, y.view<T, 2>());
-    return tape.record(y, {w}, [keep = std::vector<int32_t>(ids.begin(), ids.end())](Grads& g) {
+    return tape.record(y, {w}, [keep = std::vector<int32_t>(ids.begin(), ids.end())](grad::Grads& g) {
       kernels::embedding_backward<T>(keep, g.out().view<const T, 2>(), g.accumulator(0).view<T, 2>());
     });
   });
 }
 
-Var head_logits(Tape& tape, const Var& h_TD, Parameter& w_VD) { return linear(tape, h_TD, tape.param(w_VD)); }
+grad::Var head_logits(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD) {
+  return linear(tape, h_TD, tape.param(w_VD));
+}
 
-Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int32_t> targets,
-              std::span<const double> weights) {
-  Var w = tape.param(w_VD);
+grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, std::span<const int32_t> targets,
+                    std::span<const double> weights) {
+  grad::Var w = tape.param(w_VD);
   Tensor h = h_TD.value, wv = w.value;
   count_matmul(h.dim(0), wv.size(), wv.bytes());
   return with_float(h.dtype(), [&]<class T>() {
@@ -50,12 +52,12 @@ Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int3
       Arena::Scope scope(scratch);
       return kernels::head_cross_entropy<T>(in, g_loss, grads, {}, scratch);
     };
-    if (!tape.needs({h_TD, w})) return Var(Tensor::full({1}, h.dtype(), run(0, {})));
+    if (!tape.needs({h_TD, w})) return grad::Var(Tensor::full({1}, h.dtype(), run(0, {})));
     // The gradients are made with the loss, while a chunk's logits are at hand; backward only scales them.
     Tensor gh = Tensor::empty(h.shape(), h.dtype()),
            gw = w.needs_grad() ? Tensor::zeros(wv.shape(), wv.dtype()) : Tensor();
     double loss = run(1, {gh.view<T, 2>(), gw.defined() ? gw.view<T, 2>() : View<T, 2>(), {}});
-    return tape.record(Tensor::full({1}, h.dtype(), loss), {h_TD, w}, [gh, gw](Grads& g) {
+    return tape.record(Tensor::full({1}, h.dtype(), loss), {h_TD, w}, [gh, gw](grad::Grads& g) {
       double k = g.out().item();
       auto scaled = [k](const Tensor& t) {
         if (k != 1)
@@ -68,4 +70,4 @@ Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int3
   });
 }
 
-}  // namespace quern
+}  // namespace quern::nn

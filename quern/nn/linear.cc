@@ -5,12 +5,12 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/rows.h"
 
-namespace quern {
+namespace quern::nn {
 
-Linear::Linear(int64_t n, int64_t k, bool with_bias, Init init) : weight({n, k}, init) {
+Linear::Linear(int64_t n, int64_t k, bool with_bias, grad::Init init) : weight({n, k}, init) {
   weight.matrix = true;
-  weight.kind = ParameterKind::matrix;
-  if (with_bias) bias = Parameter({n}, Init::constant(0));
+  weight.kind = grad::ParameterKind::matrix;
+  if (with_bias) bias = grad::Parameter({n}, grad::Init::constant(0));
 }
 
 void Linear::visit(const std::string& prefix, const ParameterVisitor& v) {
@@ -25,14 +25,14 @@ void Linear::pack(const WeightPrepacking& t) {
   weight.value = Tensor();
 }
 
-Var linear(Tape& tape, const Var& x_TK, const Var& w_NK, bool bf16) {
+grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, const grad::Var& w_NK, bool bf16) {
   Tensor x = x_TK.value, w = w_NK.value.to(x.dtype());
   Tensor y = Tensor::empty({x.dim(0), w.dim(0)}, x.dtype());
   count_matmul(x.dim(0), w.size(), w.bytes());
   with_float(x.dtype(), [&]<class T>() {
     kernels::gemm<T>(x.view<const T, 2>(), w.view<const T, 2>(), y.view<T, 2>(), {.trans_b = true, .bf16 = bf16});
   });
-  return tape.record(y, {x_TK, w_NK}, [x, w, bf16](Grads& g) {
+  return tape.record(y, {x_TK, w_NK}, [x, w, bf16](grad::Grads& g) {
     with_float(x.dtype(), [&]<class T>() {
       auto gy = g.out().view<const T, 2>();
       if (g.wants(0)) {
@@ -60,9 +60,9 @@ Tensor apply(const kernels::PrepackedWeight& w, const Tensor& x_TK, const Tensor
 
 }  // namespace
 
-Var linear(Tape& tape, const Var& x_TK, Linear& l) {
+grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, Linear& l) {
   if (!tape.recording() && l.packed.defined()) return apply(l.packed, x_TK.value, l.bias.value);
-  Var y = linear(tape, x_TK, tape.param(l.weight), tape.bf16() && l.weight.matrix);
+  grad::Var y = linear(tape, x_TK, tape.param(l.weight), tape.bf16() && l.weight.matrix);
   return l.bias.defined() ? add_bias(tape, y, l.bias) : y;
 }
 
@@ -91,9 +91,9 @@ void LinearGroup::pack(const WeightPrepacking& t) {
   }
 }
 
-std::vector<Var> LinearGroup::forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const {
+std::vector<grad::Var> LinearGroup::forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const {
   Tensor y = apply(packed_, x_TK, packed_bias_);
-  std::vector<Var> out;
+  std::vector<grad::Var> out;
   for (int64_t at = 0; int64_t n : widths) {
     out.push_back(y.narrow(1, at, n));
     at += n;
@@ -101,7 +101,8 @@ std::vector<Var> LinearGroup::forward_packed(const Tensor& x_TK, const std::vect
   return out;
 }
 
-std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::vector<int>& outputs) {
+std::vector<grad::Var> LinearGroup::forward(grad::Tape& tape, const grad::Var& x_TK,
+                                            const std::vector<int>& outputs) {
   struct Columns {  // where a part's columns go, and its inputs on the tape
     size_t output;
     int64_t begin, n;
@@ -121,7 +122,7 @@ std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::ve
   QUERN_CHECK(used.size() == parts_.size(), "{} of {} parts in outputs", used.size(), parts_.size());
   if (!tape.recording() && packed_.defined()) return forward_packed(x_TK.value, widths);
 
-  std::vector<Var> inputs = {x_TK};
+  std::vector<grad::Var> inputs = {x_TK};
   for (size_t i = 0; i < used.size(); ++i) {
     places[i].weight = static_cast<int>(inputs.size());
     inputs.push_back(tape.param(used[i]->weight));
@@ -143,7 +144,7 @@ std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::ve
       kernels::gemm<T>(x.view<const T, 2>(), w.back().template view<const T, 2>(), columns.view<T, 2>(),
                        {.trans_b = true, .beta = p.bias >= 0 ? 1.0 : 0.0, .bf16 = bf16});
     }
-    return tape.record_many(y, inputs, [x, w, places, bf16](Grads& g) {
+    return tape.record_many(y, inputs, [x, w, places, bf16](grad::Grads& g) {
       Tensor gx = g.wants(0) ? Tensor::empty(x.shape(), x.dtype()) : Tensor();
       for (size_t i = 0; i < places.size(); ++i) {
         const Columns& p = places[i];
@@ -162,4 +163,4 @@ std::vector<Var> LinearGroup::forward(Tape& tape, const Var& x_TK, const std::ve
   });
 }
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -7,15 +7,15 @@
 
 #include "quern/nn/module.h"
 
-namespace quern {
+namespace quern::nn {
 
 class Linear : public Module {
  public:
-  Linear(int64_t n, int64_t k, bool with_bias, Init init = Init::normal());
+  Linear(int64_t n, int64_t k, bool with_bias, grad::Init init = grad::Init::normal());
   void visit(const std::string& prefix, const ParameterVisitor& v) override;  // prefix + ".weight", ".bias"
   void pack(const WeightPrepacking& t) override;                              // the plain weight is let go
 
-  Parameter weight, bias;  // bias.defined() only when there is one
+  grad::Parameter weight, bias;  // bias.defined() only when there is one
   kernels::PrepackedWeight packed;
   std::string name;  // of the weight, as visited last
 };
@@ -30,16 +30,17 @@ class LinearGroup {
   bool packed() const { return packed_.defined(); }
   // outputs: how many neighboring parts make up each output. {2, 1} of parts a, b, c: [a ‖ b] and c. Packed outputs
   // are windows of one buffer: rows strided unless there is only one.
-  std::vector<Var> forward(Tape& tape, const Var& x_TK, const std::vector<int>& outputs);
+  std::vector<grad::Var> forward(grad::Tape& tape, const grad::Var& x_TK, const std::vector<int>& outputs);
 
  private:
-  std::vector<Var> forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const;
+  std::vector<grad::Var> forward_packed(const Tensor& x_TK, const std::vector<int64_t>& widths) const;
   std::vector<Linear> parts_;
   kernels::PrepackedWeight packed_;
   Tensor packed_bias_;
 };
 
-Var linear(Tape& tape, const Var& x_TK, Linear& l);
-Var linear(Tape& tape, const Var& x_TK, const Var& w_NK, bool bf16 = false);  // any two values on a tape
+grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, Linear& l);
+grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, const grad::Var& w_NK,
+                 bool bf16 = false);  // any two values on a tape
 
-}  // namespace quern
+}  // namespace quern::nn

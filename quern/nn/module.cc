@@ -2,7 +2,7 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::nn {
 namespace {
 
 uint64_t name_hash(const std::string& s) {  // FNV-1a: a stream of random numbers for each name
@@ -13,13 +13,13 @@ uint64_t name_hash(const std::string& s) {  // FNV-1a: a stream of random number
 
 }  // namespace
 
-Tensor initial_value(const Parameter& p, const std::string& name, uint64_t seed, DType t) {
+Tensor initial_value(const grad::Parameter& p, const std::string& name, uint64_t seed, DType t) {
   Tensor v = Tensor::empty(p.shape, DType::f32);
-  if (p.init.kind == Init::Kind::constant) {
+  if (p.init.kind == grad::Init::Kind::constant) {
     v.fill(p.init.value);
   } else {
     Rng rng(seed, name_hash(name));
-    const bool drawn = p.init.kind == Init::Kind::drawn;
+    const bool drawn = p.init.kind == grad::Init::Kind::drawn;
     for (float& x : v.span<float>())
       x = static_cast<float>(drawn ? p.init.draw(rng.uniform()) : rng.normal() * p.init.value);
   }
@@ -28,7 +28,7 @@ Tensor initial_value(const Parameter& p, const std::string& name, uint64_t seed,
 }
 
 void initialize(Module& m, uint64_t seed, DType t) {
-  m.visit("", [&](const std::string& name, Parameter& p) {
+  m.visit("", [&](const std::string& name, grad::Parameter& p) {
     p.value = initial_value(p, name, seed, t);
     p.grad = Tensor();
   });
@@ -36,14 +36,14 @@ void initialize(Module& m, uint64_t seed, DType t) {
 
 int64_t parameter_count(Module& m, bool trainable_only) {
   int64_t n = 0;
-  m.visit("", [&](const std::string&, Parameter& p) {
+  m.visit("", [&](const std::string&, grad::Parameter& p) {
     if (p.trainable || !trainable_only) n += element_count(p.shape);
   });
   return n;
 }
 
 void zero_grad(Module& m) {
-  m.visit("", [](const std::string&, Parameter& p) { p.zero_grad(); });
+  m.visit("", [](const std::string&, grad::Parameter& p) { p.zero_grad(); });
 }
 
-}  // namespace quern
+}  // namespace quern::nn

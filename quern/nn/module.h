@@ -6,9 +6,9 @@
 #include "quern/grad/tape.h"
 #include "quern/nn/weight_prepacking.h"
 
-namespace quern {
+namespace quern::nn {
 
-using ParameterVisitor = std::function<void(const std::string& name, Parameter&)>;
+using ParameterVisitor = std::function<void(const std::string& name, grad::Parameter&)>;
 
 class Module {
  public:
@@ -20,9 +20,9 @@ class Module {
 };
 
 // A parameter's initial value, drawn from (seed, name): the same whatever the order.
-Tensor initial_value(const Parameter& p, const std::string& name, uint64_t seed, DType t);
+Tensor initial_value(const grad::Parameter& p, const std::string& name, uint64_t seed, DType t);
 void initialize(Module& m, uint64_t seed, DType t = DType::f32);
 int64_t parameter_count(Module& m, bool trainable_only = true);
 void zero_grad(Module& m);
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -7,14 +7,14 @@
 #include "quern/nn/check_module.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::nn {
 namespace {
 
 constexpr double kTolerance = 2e-8;
 
 struct Bag : Module {  // parameters an operation may want
-  Parameter d{{6}, Init::constant(1)}, e{{6}, Init::constant(0)}, h{{2}, Init::constant(1)},
-      table{{7, 6}, Init::normal()};
+  grad::Parameter d{{6}, grad::Init::constant(1)}, e{{6}, grad::Init::constant(0)}, h{{2}, grad::Init::constant(1)},
+      table{{7, 6}, grad::Init::normal()};
   Linear plain{4, 6, false}, biased{5, 6, true};
   LinearGroup group{{Linear(4, 6, true), Linear(3, 6, false), Linear(2, 6, true)}};
   ResidualScale merge{6};
@@ -25,13 +25,14 @@ struct Bag : Module {  // parameters an operation may want
   }
 };
 
-using One = std::function<Var(Tape&, const std::vector<Var>&, Bag&)>;
+using One = std::function<grad::Var(grad::Tape&, const std::vector<grad::Var>&, Bag&)>;
 
 void check(const char* name, std::vector<Tensor> inputs, const One& f) {
   Bag bag;
-  NamedParameters p = randomized(bag, 50);
-  GradCheck c = grad_check([&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{f(t, in, bag)}; },
-                           std::move(inputs), p);
+  grad::NamedParameters p = randomized(bag, 50);
+  grad::GradCheck c = grad::grad_check(
+      [&](grad::Tape& t, const std::vector<grad::Var>& in) { return std::vector<grad::Var>{f(t, in, bag)}; },
+      std::move(inputs), p);
   EXPECT_LT(c.worst, kTolerance) << name << ": " << c.where;
 }
 
@@ -45,50 +46,50 @@ double relative_error(const Tensor& a, const Tensor& b) {  // of the largest ent
 }
 
 TEST(NnGradients, EveryOperation) {
-  Tensor a = random_normal({3, 6}, 1), b = random_normal({3, 6}, 2), col = random_normal({3, 1}, 3),
-         heads = random_normal({3, 2, 4}, 4);
+  Tensor a = grad::random_normal({3, 6}, 1), b = grad::random_normal({3, 6}, 2), col = grad::random_normal({3, 1}, 3),
+         heads = grad::random_normal({3, 2, 4}, 4);
   std::vector<int32_t> positions = {0, 5, 1000}, ids = {2, 6, 2}, targets = {3, -1, 0};
   std::vector<double> weights = {1, 0.5, 2}, freq = {1.0, 0.01};
-  check("add", {a, b}, [](Tape& t, auto& x, Bag&) { return add(t, x[0], x[1]); });
-  check("add same", {a}, [](Tape& t, auto& x, Bag&) { return add(t, x[0], x[0]); });
-  check("mul", {a, b}, [](Tape& t, auto& x, Bag&) { return mul(t, x[0], x[1]); });
-  check("scale", {a}, [](Tape& t, auto& x, Bag&) { return scale(t, x[0], -1.7); });
-  check("add_bias", {a}, [](Tape& t, auto& x, Bag& p) { return add_bias(t, x[0], p.e); });
-  check("mul_columns", {a}, [](Tape& t, auto& x, Bag& p) { return mul_columns(t, x[0], p.d); });
-  check("mul_rows", {a, col}, [](Tape& t, auto& x, Bag&) { return mul_rows(t, x[0], x[1]); });
-  check("slice", {a}, [](Tape& t, auto& x, Bag&) { return slice_columns(t, x[0], 1, 3); });
-  check("concat", {a, b}, [](Tape& t, auto& x, Bag&) { return concat_columns(t, {x[0], x[1], x[0]}); });
+  check("add", {a, b}, [](grad::Tape& t, auto& x, Bag&) { return add(t, x[0], x[1]); });
+  check("add same", {a}, [](grad::Tape& t, auto& x, Bag&) { return add(t, x[0], x[0]); });
+  check("mul", {a, b}, [](grad::Tape& t, auto& x, Bag&) { return mul(t, x[0], x[1]); });
+  check("scale", {a}, [](grad::Tape& t, auto& x, Bag&) { return scale(t, x[0], -1.7); });
+  check("add_bias", {a}, [](grad::Tape& t, auto& x, Bag& p) { return add_bias(t, x[0], p.e); });
+  check("mul_columns", {a}, [](grad::Tape& t, auto& x, Bag& p) { return mul_columns(t, x[0], p.d); });
+  check("mul_rows", {a, col}, [](grad::Tape& t, auto& x, Bag&) { return mul_rows(t, x[0], x[1]); });
+  check("slice", {a}, [](grad::Tape& t, auto& x, Bag&) { return slice_columns(t, x[0], 1, 3); });
+  check("concat", {a, b}, [](grad::Tape& t, auto& x, Bag&) { return concat_columns(t, {x[0], x[1], x[0]}); });
   for (auto act : {kernels::Activation::silu, kernels::Activation::gelu, kernels::Activation::gelu_tanh}) {
-    check("activate", {a}, [&](Tape& t, auto& x, Bag&) { return activate(t, act, x[0]); });
-    check("gated", {a}, [&](Tape& t, auto& x, Bag&) { return gated(t, act, x[0]); });
+    check("activate", {a}, [&](grad::Tape& t, auto& x, Bag&) { return activate(t, act, x[0]); });
+    check("gated", {a}, [&](grad::Tape& t, auto& x, Bag&) { return gated(t, act, x[0]); });
   }
-  check("sum", {a}, [](Tape& t, auto& x, Bag&) { return sum(t, x[0]); });
-  check("rms_norm", {a}, [](Tape& t, auto& x, Bag& p) { return rms_norm(t, x[0], p.d, 1e-5); });
-  check("layer_norm", {a}, [](Tape& t, auto& x, Bag& p) { return layer_norm(t, x[0], p.d, p.e, 1e-5); });
-  check("softmax", {a}, [](Tape& t, auto& x, Bag&) { return softmax(t, x[0]); });
-  check("l2_norm", {heads}, [](Tape& t, auto& x, Bag& p) { return l2_norm(t, x[0], &p.h, 2.0, 1e-7); });
-  check("l2_norm plain", {heads}, [](Tape& t, auto& x, Bag&) { return l2_norm(t, x[0], nullptr, 2.0, 1e-7); });
+  check("sum", {a}, [](grad::Tape& t, auto& x, Bag&) { return sum(t, x[0]); });
+  check("rms_norm", {a}, [](grad::Tape& t, auto& x, Bag& p) { return rms_norm(t, x[0], p.d, 1e-5); });
+  check("layer_norm", {a}, [](grad::Tape& t, auto& x, Bag& p) { return layer_norm(t, x[0], p.d, p.e, 1e-5); });
+  check("softmax", {a}, [](grad::Tape& t, auto& x, Bag&) { return softmax(t, x[0]); });
+  check("l2_norm", {heads}, [](grad::Tape& t, auto& x, Bag& p) { return l2_norm(t, x[0], &p.h, 2.0, 1e-7); });
+  check("l2_norm plain", {heads}, [](grad::Tape& t, auto& x, Bag&) { return l2_norm(t, x[0], nullptr, 2.0, 1e-7); });
   for (auto pairing : {kernels::RopePairing::half, kernels::RopePairing::interleaved})
-    check("rope", {heads}, [&](Tape& t, auto& x, Bag&) { return rope(t, x[0], positions, freq, pairing); });
-  check("linear", {a}, [](Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.plain); });
-  check("linear with bias", {a}, [](Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.biased); });
-  check("linear group", {a}, [](Tape& t, auto& x, Bag& p) { return p.group.forward(t, x[0], {2, 1})[0]; });
-  check("linear group, all used", {a}, [](Tape& t, auto& x, Bag& p) {
+    check("rope", {heads}, [&](grad::Tape& t, auto& x, Bag&) { return rope(t, x[0], positions, freq, pairing); });
+  check("linear", {a}, [](grad::Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.plain); });
+  check("linear with bias", {a}, [](grad::Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.biased); });
+  check("linear group", {a}, [](grad::Tape& t, auto& x, Bag& p) { return p.group.forward(t, x[0], {2, 1})[0]; });
+  check("linear group, all used", {a}, [](grad::Tape& t, auto& x, Bag& p) {
     return concat_columns(t, p.group.forward(t, x[0], {1, 2}));
   });
-  check("merge", {a, b}, [](Tape& t, auto& x, Bag& p) { return residual_merge(t, x[0], x[1], p.merge); });
-  check("affine", {a}, [](Tape& t, auto& x, Bag& p) { return affine_in(t, x[0], p.d, p.e); });
-  check("embedding", {}, [&](Tape& t, auto&, Bag& p) { return embedding(t, p.table, ids); });
-  check("head logits", {a}, [](Tape& t, auto& x, Bag& p) { return head_logits(t, x[0], p.table); });
-  check("head loss", {a}, [&](Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, {}); });
+  check("merge", {a, b}, [](grad::Tape& t, auto& x, Bag& p) { return residual_merge(t, x[0], x[1], p.merge); });
+  check("affine", {a}, [](grad::Tape& t, auto& x, Bag& p) { return affine_in(t, x[0], p.d, p.e); });
+  check("embedding", {}, [&](grad::Tape& t, auto&, Bag& p) { return embedding(t, p.table, ids); });
+  check("head logits", {a}, [](grad::Tape& t, auto& x, Bag& p) { return head_logits(t, x[0], p.table); });
+  check("head loss", {a}, [&](grad::Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, {}); });
   check("weighted head loss", {a},
-        [&](Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, weights); });
+        [&](grad::Tape& t, auto& x, Bag& p) { return head_loss(t, x[0], p.table, targets, weights); });
   check("loss twice over", {a},
-        [&](Tape& t, auto& x, Bag& p) { return scale(t, head_loss(t, x[0], p.table, targets, {}), 3.0); });
+        [&](grad::Tape& t, auto& x, Bag& p) { return scale(t, head_loss(t, x[0], p.table, targets, {}), 3.0); });
 }
 
 TEST(NnValues, HeadLossIsTheMeanOfMinusLogP) {
-  Parameter w({3, 2}, Init::normal());
+  grad::Parameter w({3, 2}, grad::Init::normal());
   w.value = Tensor::of<double>({3, 2}, {1, 0, 0, 1, -1, 2});
   Tensor h = Tensor::of<double>({2, 2}, {0.5, 1, -1, 0.25});
   std::vector<int32_t> targets = {2, 0};
@@ -96,8 +97,8 @@ TEST(NnValues, HeadLossIsTheMeanOfMinusLogP) {
     return std::log(std::exp(a) + std::exp(b) + std::exp(c)) - hit;
   };
   double expected = (minus_log_p(0.5, 1, 1.5, 1.5) + minus_log_p(-1, 0.25, 1.5, -1)) / 2;
-  Tape t(Tape::inference);
-  EXPECT_NEAR(head_loss(t, Var(h), w, targets, {}).value.item(), expected, 1e-12);
+  grad::Tape t(grad::Tape::inference);
+  EXPECT_NEAR(head_loss(t, grad::Var(h), w, targets, {}).value.item(), expected, 1e-12);
 }
 
 TEST(NnValues, InitialValuesDependOnNameAndSeedOnly) {
@@ -117,23 +118,23 @@ TEST(NnValues, InitialValuesDependOnNameAndSeedOnly) {
 TEST(NnValues, PackedLinearEqualsPlain) {
   Linear l(37, 65, true);
   initialize(l, 1);
-  l.bias.value = random_normal({37}, 5, DType::f32);
-  Tensor x = random_normal({9, 65}, 6, DType::f32);
-  Tape t(Tape::inference);
-  Tensor plain = linear(t, Var(x), l).value;
+  l.bias.value = grad::random_normal({37}, 5, DType::f32);
+  Tensor x = grad::random_normal({9, 65}, 6, DType::f32);
+  grad::Tape t(grad::Tape::inference);
+  Tensor plain = linear(t, grad::Var(x), l).value;
   l.pack(DType::f32);
-  Tensor packed = linear(t, Var(x), l).value;
+  Tensor packed = linear(t, grad::Var(x), l).value;
   for (int64_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain.item(i), packed.item(i), 1e-5);
 }
 
 TEST(NnValues, Bf16TapeRoundsTheOperandsOfLargeProductsAlone) {
   Linear l(37, 66, true);
   initialize(l, 1);
-  Tensor x = random_normal({19, 66}, 6, DType::f32), gy = random_normal({19, 37}, 7, DType::f32);
+  Tensor x = grad::random_normal({19, 66}, 6, DType::f32), gy = grad::random_normal({19, 37}, 7, DType::f32);
   auto run = [&](bool bf16) {
     l.weight.zero_grad();
-    Tape t(Tape::training, bf16);
-    Var in = t.input(x), y = linear(t, in, l);
+    grad::Tape t(grad::Tape::training, bf16);
+    grad::Var in = t.input(x), y = linear(t, in, l);
     t.backward({y}, {gy});
     return std::vector<Tensor>{y.value.clone(), t.grad(in).clone(), l.weight.grad.clone()};
   };
@@ -159,14 +160,14 @@ TEST(NnValues, Bf16TapeRoundsTheOperandsOfLargeProductsAlone) {
 TEST(NnValues, PackedGroupEqualsItsParts) {
   Bag bag;
   randomized(bag, 9);
-  bag.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
-  Var x(random_normal({9, 6}, 6, DType::f32));
-  Tape t(Tape::inference);
+  bag.visit("", [](const std::string&, grad::Parameter& p) { p.value = p.value.to(DType::f32); });
+  grad::Var x(grad::random_normal({9, 6}, 6, DType::f32));
+  grad::Tape t(grad::Tape::inference);
   std::vector<Tensor> parts;
   for (size_t i = 0; i < 3; ++i) parts.push_back(linear(t, x, bag.group.part(i)).value);
   for (bool packed : {false, true}) {
     if (packed) bag.group.pack(DType::f32);
-    std::vector<Var> y = bag.group.forward(t, x, {2, 1});
+    std::vector<grad::Var> y = bag.group.forward(t, x, {2, 1});
     for (int64_t r = 0; r < 9; ++r)
       for (int64_t c = 0; c < 9; ++c) {
         float got = c < 7 ? y[0].value.view<const float, 2>()(r, c) : y[1].value.view<const float, 2>()(r, c - 7);
@@ -177,4 +178,4 @@ TEST(NnValues, PackedGroupEqualsItsParts) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::nn

@@ -11,38 +11,38 @@
 #include "quern/nn/linear.h"
 #include "quern/nn/residual.h"
 
-namespace quern {
+namespace quern::nn {
 
 // Elementwise (elementwise.cc)
-Var add(Tape& tape, const Var& a, const Var& b);
-Var mul(Tape& tape, const Var& a, const Var& b);
-Var scale(Tape& tape, const Var& a, double factor);
-Var add_bias(Tape& tape, const Var& x_TD, Parameter& b_D);
-Var mul_columns(Tape& tape, const Var& x_TD, Parameter& s_D);  // x[t, i]·s[i]
-Var mul_rows(Tape& tape, const Var& x_TD, const Var& p_T1);    // x[t, i]·p[t]
-Var slice_columns(Tape& tape, const Var& x_TD, int64_t begin, int64_t n);
-Var concat_columns(Tape& tape, const std::vector<Var>& parts);
-Var activate(Tape& tape, kernels::Activation a, const Var& x_TD);
-Var gated(Tape& tape, kernels::Activation a, const Var& gate_up_T2F);
-Var sum(Tape& tape, const Var& x);  // one element
+grad::Var add(grad::Tape& tape, const grad::Var& a, const grad::Var& b);
+grad::Var mul(grad::Tape& tape, const grad::Var& a, const grad::Var& b);
+grad::Var scale(grad::Tape& tape, const grad::Var& a, double factor);
+grad::Var add_bias(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& b_D);
+grad::Var mul_columns(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& s_D);  // x[t, i]·s[i]
+grad::Var mul_rows(grad::Tape& tape, const grad::Var& x_TD, const grad::Var& p_T1);    // x[t, i]·p[t]
+grad::Var slice_columns(grad::Tape& tape, const grad::Var& x_TD, int64_t begin, int64_t n);
+grad::Var concat_columns(grad::Tape& tape, const std::vector<grad::Var>& parts);
+grad::Var activate(grad::Tape& tape, kernels::Activation a, const grad::Var& x_TD);
+grad::Var gated(grad::Tape& tape, kernels::Activation a, const grad::Var& gate_up_T2F);
+grad::Var sum(grad::Tape& tape, const grad::Var& x);  // one element
 
 // Norms and softmax (norm.cc)
-Var rms_norm(Tape& tape, const Var& x_TD, Parameter& w_D, double eps);
-Var layer_norm(Tape& tape, const Var& x_TD, Parameter& w_D, Parameter& b_D, double eps);
-Var softmax(Tape& tape, const Var& x_TD);
-Var l2_norm(Tape& tape, const Var& x_THd, Parameter* temperature_H, double scale, double eps);
+grad::Var rms_norm(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& w_D, double eps);
+grad::Var layer_norm(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& w_D, grad::Parameter& b_D, double eps);
+grad::Var softmax(grad::Tape& tape, const grad::Var& x_TD);
+grad::Var l2_norm(grad::Tape& tape, const grad::Var& x_THd, grad::Parameter* temperature_H, double scale, double eps);
 
 // Position (rope.cc). x [T, H, d]; the first 2·inv_freq.size() dims turn.
-Var rope(Tape& tape, const Var& x_THd, std::span<const int32_t> positions, std::span<const double> inv_freq,
-         kernels::RopePairing pairing = kernels::RopePairing::half);
+grad::Var rope(grad::Tape& tape, const grad::Var& x_THd, std::span<const int32_t> positions,
+               std::span<const double> inv_freq, kernels::RopePairing pairing = kernels::RopePairing::half);
 
 // Embedding and head (head.cc)
-Var embedding(Tape& tape, Parameter& table_VD, std::span<const int32_t> ids);
-Var head_logits(Tape& tape, const Var& h_TD, Parameter& w_VD);
+grad::Var embedding(grad::Tape& tape, grad::Parameter& table_VD, std::span<const int32_t> ids);
+grad::Var head_logits(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD);
 // Mean cross-entropy over targets ≥ 0, weighted; logits exist a chunk of tokens at a time.
-Var head_loss(Tape& tape, const Var& h_TD, Parameter& w_VD, std::span<const int32_t> targets,
-              std::span<const double> weights);
+grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, std::span<const int32_t> targets,
+                    std::span<const double> weights);
 
-Var reshape(Tape& tape, const Var& x, Shape shape);
+grad::Var reshape(grad::Tape& tape, const grad::Var& x, Shape shape);
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -13,13 +13,23 @@
 #include "quern/base/nearest.h"
 
 namespace quern {
-
-class Mixer;
-class Ffn;
-class Model;
-class Optimizer;
 class TensorFolder;
+}
+namespace quern::ffn {
+class Ffn;
+}
+namespace quern::mixers {
+class Mixer;
+}
+namespace quern::models {
+class Model;
 struct CheckpointLayout;
+}  // namespace quern::models
+namespace quern::optim {
+class Optimizer;
+}
+
+namespace quern::nn {
 
 // Makers of one kind. A template, so that T may be incomplete here: rooms further down define it.
 template <class T, class... A>
@@ -50,13 +60,14 @@ class Makers {
 
 class Registry {
  public:
-  Makers<Mixer, const Json&> mixers{"mixer"};  // a layer's configuration as JSON; unknown keys are refused
-  Makers<Ffn, const Json&> ffns{"ffn"};
-  Makers<Optimizer, const Json&> optimizers{"optimizer"};
-  Makers<Model, const Json&, const TensorFolder*> models{"model_type"};  // config.json and its weights (may be null)
-  Makers<CheckpointLayout, const Json&> layouts{"layout"};  // config.json of a family with another layout
+  Makers<mixers::Mixer, const Json&> mixers{"mixer"};  // a layer's configuration as JSON; unknown keys are refused
+  Makers<ffn::Ffn, const Json&> ffns{"ffn"};
+  Makers<optim::Optimizer, const Json&> optimizers{"optimizer"};
+  // config.json, for models with their weights (may be null), for layouts of a family with another one
+  Makers<models::Model, const Json&, const TensorFolder*> models{"model_type"};
+  Makers<models::CheckpointLayout, const Json&> layouts{"layout"};
 };
 
 void register_builtins(Registry& r);
 
-}  // namespace quern
+}  // namespace quern::nn

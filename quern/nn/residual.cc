@@ -4,12 +4,12 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/rows.h"
 
-namespace quern {
+namespace quern::nn {
 namespace {
 
 // One branch's gradients: gx = gy·s (written), gb += Σ gy·s, gs += Σ gy·(x + b).
 template <class T>
-void branch_backward(const Tensor& x, const Tensor& s, const Tensor& b, Grads& g, int ix, int is, int ib) {
+void branch_backward(const Tensor& x, const Tensor& s, const Tensor& b, grad::Grads& g, int ix, int is, int ib) {
   const Tensor& gy = g.out();
   int64_t rows = x.dim(0), D = x.dim(1);
   Tensor gx = g.wants(ix) ? Tensor::empty(x.shape(), x.dtype()) : Tensor();
@@ -33,10 +33,10 @@ void branch_backward(const Tensor& x, const Tensor& s, const Tensor& b, Grads& g
 }  // namespace
 
 ResidualScale::ResidualScale(int64_t width)
-    : hidden_scale({width}, Init::constant(1)),
-      hidden_bias({width}, Init::constant(0)),
-      residual_scale({width}, Init::constant(1)),
-      residual_bias({width}, Init::constant(0)) {}
+    : hidden_scale({width}, grad::Init::constant(1)),
+      hidden_bias({width}, grad::Init::constant(0)),
+      residual_scale({width}, grad::Init::constant(1)),
+      residual_bias({width}, grad::Init::constant(0)) {}
 
 void ResidualScale::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "hidden_states_scale", hidden_scale);
@@ -45,9 +45,9 @@ void ResidualScale::visit(const std::string& prefix, const ParameterVisitor& v) 
   v(prefix + "residual_bias", residual_bias);
 }
 
-Var residual_merge(Tape& tape, const Var& o_TD, const Var& r_TD, ResidualScale& s) {
-  Var hs = tape.param(s.hidden_scale), hb = tape.param(s.hidden_bias), rs = tape.param(s.residual_scale),
-      rb = tape.param(s.residual_bias);
+grad::Var residual_merge(grad::Tape& tape, const grad::Var& o_TD, const grad::Var& r_TD, ResidualScale& s) {
+  grad::Var hs = tape.param(s.hidden_scale), hb = tape.param(s.hidden_bias), rs = tape.param(s.residual_scale),
+            rb = tape.param(s.residual_bias);
   Tensor o = o_TD.value, r = r_TD.value, y = Tensor::empty(o.shape(), o.dtype());
   with_float(o.dtype(), [&]<class T>() {
     const T *hsp = hs.value.data<T>(), *hbp = hb.value.data<T>(), *rsp = rs.value.data<T>(),
@@ -57,7 +57,7 @@ Var residual_merge(Tape& tape, const Var& o_TD, const Var& r_TD, ResidualScale& 
     });
   });
   Tensor hsv = hs.value, hbv = hb.value, rsv = rs.value, rbv = rb.value;
-  return tape.record(y, {o_TD, r_TD, hs, hb, rs, rb}, [=](Grads& g) {
+  return tape.record(y, {o_TD, r_TD, hs, hb, rs, rb}, [=](grad::Grads& g) {
     with_float(o.dtype(), [&]<class T>() {
       branch_backward<T>(o, hsv, hbv, g, 0, 2, 3);
       branch_backward<T>(r, rsv, rbv, g, 1, 4, 5);
@@ -65,8 +65,8 @@ Var residual_merge(Tape& tape, const Var& o_TD, const Var& r_TD, ResidualScale& 
   });
 }
 
-Var affine_in(Tape& tape, const Var& x_TD, Parameter& scale_D, Parameter& bias_D) {
-  Var s = tape.param(scale_D), b = tape.param(bias_D);
+grad::Var affine_in(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& scale_D, grad::Parameter& bias_D) {
+  grad::Var s = tape.param(scale_D), b = tape.param(bias_D);
   Tensor x = x_TD.value, y = Tensor::empty(x.shape(), x.dtype()), sv = s.value, bv = b.value;
   with_float(x.dtype(), [&]<class T>() {
     const T *sp = sv.data<T>(), *bp = bv.data<T>();
@@ -74,9 +74,9 @@ Var affine_in(Tape& tape, const Var& x_TD, Parameter& scale_D, Parameter& bias_D
       for (int64_t c = 0; c < D; ++c) out[c] = (in[0][c] + bp[c]) * sp[c];
     });
   });
-  return tape.record(y, {x_TD, s, b}, [=](Grads& g) {
+  return tape.record(y, {x_TD, s, b}, [=](grad::Grads& g) {
     with_float(x.dtype(), [&]<class T>() { branch_backward<T>(x, sv, bv, g, 0, 1, 2); });
   });
 }
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -6,15 +6,15 @@
 
 #include "quern/nn/module.h"
 
-namespace quern {
+namespace quern::nn {
 
 struct ResidualScale : Module {
   explicit ResidualScale(int64_t width);
   void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  Parameter hidden_scale, hidden_bias, residual_scale, residual_bias;
+  grad::Parameter hidden_scale, hidden_bias, residual_scale, residual_bias;
 };
 
-Var residual_merge(Tape& tape, const Var& o_TD, const Var& r_TD, ResidualScale& s);
-Var affine_in(Tape& tape, const Var& x_TD, Parameter& scale_D, Parameter& bias_D);
+grad::Var residual_merge(grad::Tape& tape, const grad::Var& o_TD, const grad::Var& r_TD, ResidualScale& s);
+grad::Var affine_in(grad::Tape& tape, const grad::Var& x_TD, grad::Parameter& scale_D, grad::Parameter& bias_D);
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -4,10 +4,10 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::nn {
 
-Var rope(Tape& tape, const Var& x_THd, std::span<const int32_t> positions, std::span<const double> inv_freq,
-         kernels::RopePairing pairing) {
+grad::Var rope(grad::Tape& tape, const grad::Var& x_THd, std::span<const int32_t> positions,
+               std::span<const double> inv_freq, kernels::RopePairing pairing) {
   if (inv_freq.empty()) return x_THd;
   Tensor x = x_THd.value, y = Tensor::empty(x.shape(), x.dtype());
   Shape table = {x.dim(0), static_cast<int64_t>(inv_freq.size())};
@@ -16,7 +16,7 @@ Var rope(Tape& tape, const Var& x_THd, std::span<const int32_t> positions, std::
     kernels::rope_table<T>(positions, inv_freq, cos.view<T, 2>(), sin.view<T, 2>());
     kernels::rope<T>(x.view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing,
                      kernels::RopeTurn::forward, y.view<T, 3>());
-    return tape.record(y, {x_THd}, [cos, sin, pairing](Grads& g) {
+    return tape.record(y, {x_THd}, [cos, sin, pairing](grad::Grads& g) {
       Tensor gx = Tensor::empty(g.out().shape(), cos.dtype());
       kernels::rope<T>(g.out().view<const T, 3>(), cos.view<const T, 2>(), sin.view<const T, 2>(), pairing,
                        kernels::RopeTurn::inverse, gx.view<T, 3>());
@@ -25,4 +25,4 @@ Var rope(Tape& tape, const Var& x_THd, std::span<const int32_t> positions, std::
   });
 }
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -7,7 +7,7 @@
 #include "quern/base/threads.h"
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::nn {
 
 // f(in, out, D): in[i] points at this row of the i-th input.
 template <class T, class F>
@@ -51,4 +51,4 @@ void add_column_sums(View<const T, 2> gy, View<const T, 2> x, View<T, 1> acc) {
   });
 }
 
-}  // namespace quern
+}  // namespace quern::nn

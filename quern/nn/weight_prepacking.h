@@ -8,13 +8,13 @@
 
 #include "quern/kernels/quant/prepacked_weight.h"
 
-namespace quern {
+namespace quern::nn {
 
 struct PrepackHook {
   virtual ~PrepackHook() = default;
   // The matrix `name` (for people) [n, k]; `plain` makes the weights when they are wanted.
-  virtual kernels::PrepackedWeight matrix(const std::string& name, int64_t n, int64_t k, const QuantFormat& s,
-                                          const std::function<Tensor()>& plain) = 0;
+  virtual kernels::PrepackedWeight matrix(const std::string& name, int64_t n, int64_t k,
+                                          const kernels::QuantFormat& s, const std::function<Tensor()>& plain) = 0;
   virtual bool stored() const { return false; }        // quantized weights come from elsewhere, parameters are absent
   virtual bool leaves_dense() const { return false; }  // matrices that are not quantized stay parameters
 };
@@ -23,19 +23,19 @@ class WeightPrepacking {
  public:
   WeightPrepacking(DType t) : body_(t), head_(t) {}
   // Without a head scheme, a quantized body gets a q8 head, any other its own.
-  explicit WeightPrepacking(QuantFormat body, PrepackHook* hook = nullptr)
-      : WeightPrepacking(body, body.quantized() ? QuantFormat(WeightFormat::q8) : body, hook) {}
-  WeightPrepacking(QuantFormat body, QuantFormat head, PrepackHook* hook = nullptr)
+  explicit WeightPrepacking(kernels::QuantFormat body, PrepackHook* hook = nullptr)
+      : WeightPrepacking(body, body.quantized() ? kernels::QuantFormat(kernels::WeightFormat::q8) : body, hook) {}
+  WeightPrepacking(kernels::QuantFormat body, kernels::QuantFormat head, PrepackHook* hook = nullptr)
       : body_(body), head_(head), hook_(hook) {}
 
-  const QuantFormat& scheme() const { return body_; }
+  const kernels::QuantFormat& scheme() const { return body_; }
   DType rows() const { return body_.rows(); }  // what activations are rounded to before products
-  WeightPrepacking of(QuantFormat s) const { return WeightPrepacking(s, s, hook_); }
+  WeightPrepacking of(kernels::QuantFormat s) const { return WeightPrepacking(s, s, hook_); }
   WeightPrepacking of_head() const { return of(head_); }
 
   // Whether matrices are packed at all. If not, modules keep their parameters.
   bool packs() const {
-    return body_.format != WeightFormat::plain && (body_.quantized() || !hook_ || !hook_->leaves_dense());
+    return body_.format != kernels::WeightFormat::plain && (body_.quantized() || !hook_ || !hook_->leaves_dense());
   }
   // The plain weights are not there and need not be made ready.
   bool stored() const { return hook_ && body_.quantized() && hook_->stored(); }
@@ -46,8 +46,8 @@ class WeightPrepacking {
   }
 
  private:
-  QuantFormat body_, head_;
+  kernels::QuantFormat body_, head_;
   PrepackHook* hook_ = nullptr;
 };
 
-}  // namespace quern
+}  // namespace quern::nn

@@ -4,7 +4,7 @@
 
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 constexpr int64_t kBlock = 1 << 16;  // 256 KiB: several microseconds of memory, enough for a thread to come
@@ -35,9 +35,9 @@ double sum_of_squares(std::span<const float> x) {
   return sum;
 }
 
-double grad_norm(Module& model) {
+double grad_norm(nn::Module& model) {
   double sum = 0;
-  model.visit("", [&](const std::string&, Parameter& p) {
+  model.visit("", [&](const std::string&, grad::Parameter& p) {
     if (p.trainable && p.grad.defined()) sum += sum_of_squares(p.grad.span<float>());
   });
   return std::sqrt(sum);
@@ -45,11 +45,11 @@ double grad_norm(Module& model) {
 
 double clip_scale(double norm, double limit) { return norm > limit ? limit / norm : 1; }
 
-double clip_grad_norm(Module& model, double limit) {
+double clip_grad_norm(nn::Module& model, double limit) {
   const double norm = grad_norm(model);
   if (norm <= limit) return norm;
   const float k = static_cast<float>(clip_scale(norm, limit));
-  model.visit("", [&](const std::string&, Parameter& p) {
+  model.visit("", [&](const std::string&, grad::Parameter& p) {
     if (!p.trainable || !p.grad.defined()) return;
     float* g = p.grad.data<float>();
     parallel_shares(p.grad.size(), kBlock, [&](int64_t begin, int64_t end) {
@@ -59,4 +59,4 @@ double clip_grad_norm(Module& model, double limit) {
   return norm;
 }
 
-}  // namespace quern
+}  // namespace quern::optim

@@ -5,33 +5,34 @@
 #include <cmath>
 #include <map>
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
-constexpr std::array<std::pair<const char*, ParameterKind>, 5> kKinds = {{{"plain", ParameterKind::plain},
-                                                                          {"matrix", ParameterKind::matrix},
-                                                                          {"embedding", ParameterKind::embedding},
-                                                                          {"head", ParameterKind::head},
-                                                                          {"balance", ParameterKind::balance}}};
+constexpr std::array<std::pair<const char*, grad::ParameterKind>, 5> kKinds = {
+    {{"plain", grad::ParameterKind::plain},
+     {"matrix", grad::ParameterKind::matrix},
+     {"embedding", grad::ParameterKind::embedding},
+     {"head", grad::ParameterKind::head},
+     {"balance", grad::ParameterKind::balance}}};
 
 Json or_default(const Json& given, const char* fallback) { return given.is_null() ? Json::parse(fallback) : given; }
 
-Json default_optimizer(const OptimizerConfig& c, ParameterKind kind) {
+Json default_optimizer(const OptimizerConfig& c, grad::ParameterKind kind) {
   switch (kind) {
-    case ParameterKind::matrix:
+    case grad::ParameterKind::matrix:
       return or_default(c.matrices, R"({"type": "muon"})");
-    case ParameterKind::embedding:
-    case ParameterKind::head:
+    case grad::ParameterKind::embedding:
+    case grad::ParameterKind::head:
       return or_default(c.embeddings, R"({"type": "adamw", "weight_decay": 0})");
-    case ParameterKind::balance:
+    case grad::ParameterKind::balance:
       return or_default(c.balance, R"({"type": "balance"})");
-    case ParameterKind::plain:
+    case grad::ParameterKind::plain:
       break;
   }
   return or_default(c.others, R"({"type": "adamw", "weight_decay": 0})");
 }
 
-std::unique_ptr<Optimizer> make(const Registry& registry, const Json& j) {
+std::unique_ptr<Optimizer> make(const nn::Registry& registry, const Json& j) {
   if (!j.is_object()) fail("optimizer: expected an object like {{\"type\": \"adamw\"}}, found {}", j.dump());
   const std::string& type = j.at("type", "optimizer").as_string("optimizer, type");
   Json options = j;
@@ -52,7 +53,7 @@ std::vector<OptimizerRule> read_rules(const OptimizerConfig& c) {
   return rules;
 }
 
-bool is_kind(const std::string& kind, ParameterKind k) {
+bool is_kind(const std::string& kind, grad::ParameterKind k) {
   for (const auto& [name, value] : kKinds)
     if (value == k) return kind.empty() || kind == name;
   return false;
@@ -87,14 +88,14 @@ bool matches(std::string_view pattern, std::string_view name) {
   return p == pattern.size();
 }
 
-OptimizerGroups::OptimizerGroups(Module& model, const Registry& registry, const OptimizerConfig& c,
+OptimizerGroups::OptimizerGroups(nn::Module& model, const nn::Registry& registry, const OptimizerConfig& c,
                                  const PieceOf& own) {
   const std::vector<OptimizerRule> rules = read_rules(c);
   int64_t layers = 0;
-  model.visit("", [&](const std::string& name, Parameter&) { layers = std::max(layers, layer_of(name) + 1); });
+  model.visit("", [&](const std::string& name, grad::Parameter&) { layers = std::max(layers, layer_of(name) + 1); });
   std::map<std::string, size_t> by_optimizer;
-  model.visit("", [&](const std::string& name, Parameter& p) {
-    if (!p.trainable && p.kind != ParameterKind::balance) return;
+  model.visit("", [&](const std::string& name, grad::Parameter& p) {
+    if (!p.trainable && p.kind != grad::ParameterKind::balance) return;
     Json wanted = default_optimizer(c, p.kind);
     auto slot = std::make_unique<OptimizerSlot>();
     for (const OptimizerRule& r : rules)
@@ -170,4 +171,4 @@ std::string OptimizerGroups::describe() const {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::optim

@@ -12,7 +12,7 @@
 #include "quern/nn/registry.h"
 #include "quern/optim/optimizer.h"
 
-namespace quern {
+namespace quern::optim {
 
 struct OptimizerRule {
   std::string match = "*";  // name pattern: * stands for anything
@@ -48,15 +48,16 @@ struct OptimizerConfig {
 
 // The piece of a parameter that is moved here, if not the whole of it.
 struct OwnPiece {
-  Parameter* piece = nullptr;  // flat; null: the parameter itself
+  grad::Parameter* piece = nullptr;  // flat; null: the parameter itself
   int64_t begin = 0;
 };
-using PieceOf = std::function<OwnPiece(const std::string& name, Parameter& p, const Optimizer& rule)>;
+using PieceOf = std::function<OwnPiece(const std::string& name, grad::Parameter& p, const Optimizer& rule)>;
 
 // All parameters of a model, in groups.
 class OptimizerGroups {
  public:
-  OptimizerGroups(Module& model, const Registry& registry, const OptimizerConfig& config, const PieceOf& own = {});
+  OptimizerGroups(nn::Module& model, const nn::Registry& registry, const OptimizerConfig& config,
+                  const PieceOf& own = {});
   // Parameters without a gradient this step (an adapter nobody called) are left alone, their state too. Where pieces
   // are moved, whole matrices come together by `elsewhere`.
   using MatrixStep =
@@ -81,4 +82,4 @@ class OptimizerGroups {
 
 bool matches(std::string_view pattern, std::string_view name);  // * stands for any run of characters
 
-}  // namespace quern
+}  // namespace quern::optim

@@ -9,7 +9,7 @@
 #include "quern/optim/groups.h"
 #include "quern/optim/schedule.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 TEST(Schedule, WarmsUpFromAnyRate) {
@@ -61,14 +61,15 @@ TEST(Schedule, WrongFieldsAreErrors) {
   EXPECT_NO_THROW(check({.shape = "wsd", .warmup = 1, .decay = 2, .total = 3}));
 }
 
-struct Model2 : Module {
-  Parameter a{{300, 701}, Init::normal(1)}, b{{77}, Init::normal(1)}, idle{{1}, Init::constant(0)};
-  void visit(const std::string&, const ParameterVisitor& v) override { v("a", a), v("b", b), v("idle", idle); }
+struct Model2 : nn::Module {
+  grad::Parameter a{{300, 701}, grad::Init::normal(1)}, b{{77}, grad::Init::normal(1)},
+      idle{{1}, grad::Init::constant(0)};
+  void visit(const std::string&, const nn::ParameterVisitor& v) override { v("a", a), v("b", b), v("idle", idle); }
 };
 
 TEST(GradNorm, IsTheNormWhateverTheThreads) {
   Model2 m;
-  initialize(m, 1);
+  nn::initialize(m, 1);
   m.a.grad = m.a.value.clone(), m.b.grad = m.b.value.clone();
   double sum = 0;
   for (const Tensor& g : {m.a.grad, m.b.grad})
@@ -98,4 +99,4 @@ TEST(Patterns, StarStandsForAnything) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::optim

@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::optim {
 
 OptimizerState::OptimizerState(std::span<const OptimizerPart> parts) {
   for (const OptimizerPart& p : parts) add(p.role, Tensor::zeros(p.shape, p.dtype));
@@ -64,4 +64,4 @@ void refresh_working(const OptimizerSlot& slot, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) out[i] = bf16(w[i]);
 }
 
-}  // namespace quern
+}  // namespace quern::optim

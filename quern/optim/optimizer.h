@@ -13,7 +13,7 @@
 #include "quern/nn/module.h"
 #include "quern/tensor/view.h"
 
-namespace quern {
+namespace quern::optim {
 
 struct OptimizerPart {
   std::string role;
@@ -39,12 +39,13 @@ class OptimizerState {
 // One parameter and what its optimizer keeps for it.
 struct OptimizerSlot {
   std::string name;
-  Parameter* parameter = nullptr;  // what is moved: the parameter itself, or a flat piece of it, which may be empty
-  Parameter* whole = nullptr;      // the parameter
-  int64_t begin = 0;               // of the piece
-  double lr_scale = 1;             // of the group and the layer
-  OptimizerState state;            // as declared by Optimizer::state
-  Tensor working;                  // when defined: a bf16 copy of the value, rewritten with it
+  grad::Parameter* parameter =
+      nullptr;                       // what is moved: the parameter itself, or a flat piece of it, which may be empty
+  grad::Parameter* whole = nullptr;  // the parameter
+  int64_t begin = 0;                 // of the piece
+  double lr_scale = 1;               // of the group and the layer
+  OptimizerState state;              // as declared by Optimizer::state
+  Tensor working;                    // when defined: a bf16 copy of the value, rewritten with it
 };
 
 struct OptimizerStep {
@@ -60,7 +61,7 @@ class Optimizer {
   virtual ~Optimizer() = default;
   virtual OptimizerRange cut() const { return OptimizerRange::whole; }
   // What it keeps for a parameter; throws Error for one it cannot update.
-  virtual std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const = 0;
+  virtual std::vector<OptimizerPart> state(const std::string& name, const grad::Parameter& p) const = 0;
   // One step over slots that all have a gradient. Values are f32. The result does not depend on the thread count.
   virtual void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const = 0;
 };
@@ -82,7 +83,7 @@ struct MatrixPiece {
 class MatrixOptimizer : public Optimizer {
  public:
   OptimizerRange cut() const override { return OptimizerRange::matrices; }
-  virtual LogicalMatrices matrices(const Parameter& p) const = 0;
+  virtual LogicalMatrices matrices(const grad::Parameter& p) const = 0;
   virtual double cost(int64_t rows, int64_t columns) const = 0;  // of the middle act, flops
   // u = the direction before it is orthogonalized; moves the state.
   virtual void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const = 0;
@@ -102,4 +103,4 @@ void each_piece(std::span<OptimizerSlot* const> slots,
 void refresh_working(const OptimizerSlot& slot, int64_t begin,
                      int64_t end);  // working = bf16(value), if there is one
 
-}  // namespace quern
+}  // namespace quern::optim

@@ -6,7 +6,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 double fall(const std::string& shape, double t) {  // 1 at t = 0, 0 at t = 1
@@ -42,4 +42,4 @@ double learning_rate(const ScheduleConfig& c, double at) {
   return c.final + (c.peak - c.final) * fall(c.shape == "wsd" ? c.decay_shape : c.shape, t);
 }
 
-}  // namespace quern
+}  // namespace quern::optim

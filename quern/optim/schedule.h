@@ -9,7 +9,7 @@
 #pragma once
 #include <string>
 
-namespace quern {
+namespace quern::optim {
 
 struct ScheduleConfig {
   std::string shape = "cosine";  // constant, linear, cosine, wsd
@@ -32,4 +32,4 @@ struct ScheduleConfig {
 void check(const ScheduleConfig& c);  // throws Error naming the field
 double learning_rate(const ScheduleConfig& c, double at);
 
-}  // namespace quern
+}  // namespace quern::optim

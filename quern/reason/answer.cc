@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace quern {
+namespace quern::reason {
 namespace {
 
 constexpr std::string_view kClose = "</think>", kOpen = "<think>", kMark = "Answer:", kBox = "\\boxed{";
@@ -126,4 +126,4 @@ std::string normal_answer(std::string_view answer) {
   return number->bottom == 1 ? std::to_string(number->top) : fmt::format("{}/{}", number->top, number->bottom);
 }
 
-}  // namespace quern
+}  // namespace quern::reason

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern {
+namespace quern::reason {
 
 std::string extract_answer(std::string_view response);  // empty: none. A response still inside <think> has none
 std::string normal_answer(std::string_view answer);
@@ -20,4 +20,4 @@ struct Fraction {
 };
 std::optional<Fraction> read_number(std::string_view text);  // 12, -3.25, 1/3, \frac{1}{3}, 1,200; nothing: no number
 
-}  // namespace quern
+}  // namespace quern::reason

@@ -5,7 +5,7 @@
 
 #include "quern/reason/interval.h"
 
-namespace quern {
+namespace quern::reason {
 namespace {
 
 TEST(Answer, IsFoundWhereResponsesPutIt) {
@@ -58,4 +58,4 @@ TEST(Interval, IsWilsons) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::reason

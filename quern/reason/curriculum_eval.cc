@@ -7,11 +7,11 @@
 #include "quern/base/error.h"
 #include "quern/base/stopwatch.h"
 
-namespace quern {
+namespace quern::reason {
 namespace {
 
 struct InWork {
-  Problem problem;
+  gym::Problem problem;
   std::unique_ptr<ThinkRunner> thinker = {};
 };
 
@@ -23,8 +23,9 @@ Json asked(const std::string& question) {
 }
 
 // The plain form as a template: the model goes on behind the question, and a new question is where it stops.
-const ChatTemplate& plain_template() {
-  static const ChatTemplate t = ChatTemplate::parse("{{ bos_token }}Question: {{ messages[-1].content }}\n");
+const text::ChatTemplate& plain_template() {
+  static const text::ChatTemplate t =
+      text::ChatTemplate::parse("{{ bos_token }}Question: {{ messages[-1].content }}\n");
   return t;
 }
 
@@ -32,13 +33,14 @@ void count(Score& s, bool right, double share) { ++s.asked, s.right += right, s.
 
 }  // namespace
 
-CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                                     const CurriculumEvalOptions& o, const AnswerEvent& on_answer) {
-  check(o.problems);
+CurriculumScores evaluate_curriculum(models::Model& model, const text::Tokenizer& tokenizer,
+                                     const text::ChatTemplate& chat_template, const CurriculumEvalOptions& o,
+                                     const AnswerEvent& on_answer) {
+  gym::check(o.problems);
   if (o.count < 1) fail("{} problems per level: expected 1 or more", o.count);
   const Stopwatch watch;
-  Engine engine(model, {.max_sequences = o.sessions, .cache_bytes = 0, .tokenizer = &tokenizer});
-  GenerateOptions generate = o.generate;
+  infer::Engine engine(model, {.max_sequences = o.sessions, .cache_bytes = 0, .tokenizer = &tokenizer});
+  infer::GenerateOptions generate = o.generate;
   if (o.plain) generate.stop.push_back("\nQuestion:");
   const int64_t levels = o.problems.max_level - o.problems.min_level + 1, all = levels * o.count;
   const size_t window = static_cast<size_t>(std::max<int64_t>(2, 2 * o.sessions / o.plan.n));
@@ -46,12 +48,12 @@ CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, c
   std::list<InWork> work;
   for (int64_t next = 0; next < all || !work.empty();) {
     for (; next < all && work.size() < window; ++next) {
-      ProblemOptions one = o.problems;
+      gym::ProblemOptions one = o.problems;
       one.min_level = one.max_level = o.problems.min_level + static_cast<int>(next / o.count);
       ThinkPlan plan = o.plan;
       plan.seed += static_cast<uint64_t>(next);
       generate.sampling.seed = o.generate.sampling.seed + static_cast<uint64_t>(next);
-      InWork w{.problem = curriculum_problem(one, static_cast<uint64_t>(next % o.count))};
+      InWork w{.problem = gym::curriculum_problem(one, static_cast<uint64_t>(next % o.count))};
       w.thinker = std::make_unique<ThinkRunner>(
           engine, ThinkRequest{.tokenizer = tokenizer,
                                .chat_template = o.plain ? plain_template() : chat_template,
@@ -67,12 +69,12 @@ CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, c
       }
       const ThinkResult& t = it->thinker->thought();
       const Candidate* best = t.best();
-      const bool right = best && answers(best->text, it->problem);
+      const bool right = best && gym::answers(best->text, it->problem);
       int64_t finals = 0, finals_right = 0;
       for (const Candidate& c : t.candidates) {
         if (c.finish == "error") fail("a problem could not be answered: {}", c.error);
         if (c.round < o.plan.t) continue;
-        ++finals, finals_right += answers(c.text, it->problem);
+        ++finals, finals_right += gym::answers(c.text, it->problem);
       }
       const double share = static_cast<double>(finals_right) / static_cast<double>(finals);
       count(scores.all, right, share);
@@ -89,4 +91,4 @@ CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, c
   return scores;
 }
 
-}  // namespace quern
+}  // namespace quern::reason

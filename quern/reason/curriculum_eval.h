@@ -8,19 +8,19 @@
 #include "quern/gym/curriculum_problems.h"
 #include "quern/reason/think.h"
 
-namespace quern {
+namespace quern::reason {
 
 struct CurriculumEvalOptions {
-  ProblemOptions problems = {.split = Split::held_out};
+  gym::ProblemOptions problems = {.split = data::Split::held_out};
   int64_t count = 100;  // problems of each level
   bool plain = false;   // "Question: …" continued, for models that were not trained on chats
   ThinkPlan plan;       // its seed is the first problem's; each problem has its own
-  GenerateOptions generate;
+  infer::GenerateOptions generate;
   int64_t sessions = 64;  // of the engine: how many sequences are in work at once
   template <class V>
   void visit(V& v) {
     v("count", count, "number of problems per level");
-    EngineOptions::visit_max_sequences(v, sessions);
+    infer::EngineOptions::visit_max_sequences(v, sessions);
   }
 };
 
@@ -38,8 +38,9 @@ struct CurriculumScores {
 };
 
 // on_answer is called once a problem, in the order they are finished.
-using AnswerEvent = std::function<void(const Problem&, const ThinkResult&, bool right)>;
-CurriculumScores evaluate_curriculum(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                                     const CurriculumEvalOptions& options, const AnswerEvent& on_answer = {});
+using AnswerEvent = std::function<void(const gym::Problem&, const ThinkResult&, bool right)>;
+CurriculumScores evaluate_curriculum(models::Model& model, const text::Tokenizer& tokenizer,
+                                     const text::ChatTemplate& chat_template, const CurriculumEvalOptions& options,
+                                     const AnswerEvent& on_answer = {});
 
-}  // namespace quern
+}  // namespace quern::reason

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace quern {
+namespace quern::reason {
 
 struct Interval {
   double low = 0, high = 1;
@@ -17,4 +17,4 @@ inline Interval wilson(int64_t right, int64_t all, double z = 1.959964) {
   return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
 }
 
-}  // namespace quern
+}  // namespace quern::reason

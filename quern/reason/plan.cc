@@ -8,7 +8,7 @@
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
 
-namespace quern {
+namespace quern::reason {
 namespace {
 
 const std::vector<std::string> kMethods = {"single", "vote", "best", "rsa", "mrsa", "delethink", "pacore", "hybrid"};
@@ -94,4 +94,4 @@ std::string ThinkPlan::name() const {
   return fmt::format("{}:{}x{}x{}", method, n, c, t);
 }
 
-}  // namespace quern
+}  // namespace quern::reason

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-namespace quern {
+namespace quern::reason {
 
 struct ThinkPlan {
   enum class Carry { reasoning, answer, either } carry = Carry::reasoning;
@@ -33,4 +33,4 @@ ThinkPlan parse_plan(const std::string& text);  // throws Error naming the part
 // Budgets filled in and checked against the model's context: question + C·τ + β must fit.
 ThinkPlan resolved(ThinkPlan p, int64_t max_tokens);
 
-}  // namespace quern
+}  // namespace quern::reason

@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::reason {
 namespace {
 
 TEST(Plan, IsReadAndNamed) {
@@ -47,4 +47,4 @@ TEST(Plan, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::reason

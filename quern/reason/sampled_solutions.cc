@@ -11,7 +11,7 @@
 #include "quern/base/rng.h"
 #include "quern/text/chat/aggregation_prompt.h"
 
-namespace quern {
+namespace quern::reason {
 namespace {
 
 constexpr int kDrawsPerContested = 8;  // of groups that may turn out not to be contested
@@ -35,18 +35,18 @@ std::string_view last_sentence(std::string_view s) {
 }
 
 // What an attempt comes to: all of it, or of a search what it found best.
-std::string_view claim(std::string_view end, const Problem& p) {
+std::string_view claim(std::string_view end, const gym::Problem& p) {
   return p.search.empty() ? trimmed(end) : last_sentence(end);
 }
 
-bool is_sound(std::string_view end, const Problem& p) {
+bool is_sound(std::string_view end, const gym::Problem& p) {
   const std::string_view e = trimmed(end);
   if (!p.search.empty()) return e.ends_with("Best: " + p.search.tries[0].claimed + ".");
   return !e.empty() && trimmed(p.steps).ends_with(e);
 }
 
 // A sound attempt is there, and something else has as many voices.
-bool is_contested(const Group& g, const Problem& p) {
+bool is_contested(const Group& g, const gym::Problem& p) {
   std::map<std::string_view, int64_t> wrong;
   int64_t sound = 0, maximum = 0;
   for (const Attempt* a : g) {
@@ -56,14 +56,14 @@ bool is_contested(const Group& g, const Problem& p) {
   return sound > 0 && maximum >= sound;
 }
 
-std::string example(const Problem& p, const Group& g, const OwnAttemptOptions& o, Rng& r) {
-  const std::vector<std::string> pieces = aggregation_pieces(p.question, static_cast<int>(g.size()));
+std::string example(const gym::Problem& p, const Group& g, const OwnAttemptOptions& o, Rng& r) {
+  const std::vector<std::string> pieces = text::aggregation_pieces(p.question, static_cast<int>(g.size()));
   std::string prompt = pieces[0], verdict;
   for (size_t i = 0; i < g.size(); ++i) {
     prompt += g[i]->end + pieces[i + 1];
     verdict += fmt::format("{}{} {}", i ? ", " : "", i + 1, g[i]->sound ? "right" : "wrong");
   }
-  return chat_line(worked_again(p, r, prompt, o.cut_short), prompt, o.verdicts ? verdict + ".\n" : "");
+  return gym::chat_line(gym::worked_again(p, r, prompt, o.cut_short), prompt, o.verdicts ? verdict + ".\n" : "");
 }
 
 Group drawn(const std::vector<Attempt>& all, int64_t shown, Rng& r) {
@@ -80,7 +80,7 @@ Group drawn(const std::vector<Attempt>& all, int64_t shown, Rng& r) {
 }  // namespace
 
 void check(const OwnAttemptOptions& o) {
-  check(o.eval.problems);
+  gym::check(o.eval.problems);
   if (o.shown < 1 || o.shown > 16) fail("{} solutions per example: expected 1 to 16", o.shown);
   if (o.eval.plan.n < o.shown)
     fail("{} candidates per problem do not fill an example of {} solutions", o.eval.plan.n, o.shown);
@@ -90,21 +90,21 @@ void check(const OwnAttemptOptions& o) {
   if (o.contested < 0) fail("{} contested groups per problem: expected 0 or more", o.contested);
 }
 
-OwnAttemptReport own_attempts(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                              const OwnAttemptOptions& o,
+OwnAttemptReport own_attempts(models::Model& model, const text::Tokenizer& tokenizer,
+                              const text::ChatTemplate& chat_template, const OwnAttemptOptions& o,
                               const std::function<void(const OwnExample&, const OwnAttemptReport&)>& on_example) {
   check(o);
   OwnAttemptReport report;
   const uint64_t seed = mix64(o.eval.problems.seed);
   Rng kept(seed ^ 0x0a77e3u, 0), contests(seed ^ 0xc0de57u, 0), words(seed ^ 0x5ea2c4u, 0);
-  auto on_answer = [&](const Problem& p, const ThinkResult& t, bool) {
+  auto on_answer = [&](const gym::Problem& p, const ThinkResult& t, bool) {
     ++report.problems;
     std::vector<Attempt> all;
     for (int64_t i = static_cast<int64_t>(t.candidates.size()) - o.eval.plan.n;
          i < static_cast<int64_t>(t.candidates.size()); ++i) {
       const Candidate& c = t.candidates[static_cast<size_t>(i)];
       const std::string end = tokenizer.decode(c.carried, true);
-      all.push_back({end, answers(c.text, p), is_sound(end, p)});
+      all.push_back({end, gym::answers(c.text, p), is_sound(end, p)});
     }
     for (int64_t first = 0; first + o.shown <= o.eval.plan.n; first += o.shown) {
       Group g;
@@ -129,4 +129,4 @@ OwnAttemptReport own_attempts(Model& model, const Tokenizer& tokenizer, const Ch
   return report;
 }
 
-}  // namespace quern
+}  // namespace quern::reason

@@ -10,7 +10,7 @@
 
 #include "quern/reason/curriculum_eval.h"
 
-namespace quern {
+namespace quern::reason {
 
 struct OwnAttemptOptions {
   CurriculumEvalOptions eval;  // problems, sampling, plan: the last round's candidates are the attempts
@@ -37,8 +37,8 @@ struct OwnExample {
 };
 
 // on_example gets each example; report is up to date then.
-OwnAttemptReport own_attempts(Model& model, const Tokenizer& tokenizer, const ChatTemplate& chat_template,
-                              const OwnAttemptOptions& options,
+OwnAttemptReport own_attempts(models::Model& model, const text::Tokenizer& tokenizer,
+                              const text::ChatTemplate& chat_template, const OwnAttemptOptions& options,
                               const std::function<void(const OwnExample&, const OwnAttemptReport&)>& on_example);
 
-}  // namespace quern
+}  // namespace quern::reason

@@ -13,7 +13,7 @@
 #include "quern/text/chat/aggregation_prompt.h"
 #include "quern/text/chat/chat_prompt.h"
 
-namespace quern {
+namespace quern::reason {
 namespace {
 
 constexpr const char* kForcedClose = "\n</think>\n\n";
@@ -41,18 +41,18 @@ struct ThinkRunner::Impl {
   enum class Status { waiting, running, done };
   struct Slot {
     Status status = Status::waiting;
-    Engine::Id id = 0;
+    infer::Engine::Id id = 0;
     bool opened = false;              // its prompt ends inside the thinking
     std::vector<int32_t> lead, text;  // what it continues (C = 1), what it generated before its thinking was closed
     double logprob = 0;
   };
 
-  Engine& engine;
-  const Tokenizer& tokenizer;
-  const ChatTemplate& chat_template;
+  infer::Engine& engine;
+  const text::Tokenizer& tokenizer;
+  const text::ChatTemplate& chat_template;
   Json messages;
   ThinkPlan plan;
-  GenerateOptions options;
+  infer::GenerateOptions options;
   std::function<void(const ThinkEvent&)> tell;
   ThinkResult thought;
   std::vector<Slot> slots;
@@ -62,7 +62,7 @@ struct ThinkRunner::Impl {
   int64_t done = 0;
   Stopwatch watch;
 
-  Impl(Engine& e, ThinkRequest request)
+  Impl(infer::Engine& e, ThinkRequest request)
       : engine(e),
         tokenizer(request.tokenizer),
         chat_template(request.chat_template),
@@ -70,7 +70,7 @@ struct ThinkRunner::Impl {
         plan(resolved(request.plan, request.options.max_tokens)),
         options(std::move(request.options)) {
     if (messages.as_array("messages").empty()) fail("messages: expected at least one");
-    const PromptText rendered = chat_prompt(chat_template, tokenizer, messages);
+    const text::PromptText rendered = text::chat_prompt(chat_template, tokenizer, messages);
     question = rendered.encode(tokenizer);
     opens = rendered.opens_thinking();
     const int64_t all = plan.n * (plan.t + 1);
@@ -97,10 +97,10 @@ struct ThinkRunner::Impl {
     Json& last = asked.items().back();
     const std::string q = last.at("content", "message").as_string("content of the last message");
     std::string marked;
-    for (const std::string& piece : aggregation_pieces(q, static_cast<int>(plan.c)))
+    for (const std::string& piece : text::aggregation_pieces(q, static_cast<int>(plan.c)))
       marked += marked.empty() ? piece : kSeam + piece;
     last.set("content", marked);
-    const PromptText rendered = chat_prompt(chat_template, tokenizer, asked);
+    const text::PromptText rendered = text::chat_prompt(chat_template, tokenizer, asked);
     std::vector<int32_t> prompt;
     auto add = [&](size_t begin, size_t end) {
       const std::vector<int32_t> ids = rendered.part(begin, end).encode(tokenizer);
@@ -149,7 +149,7 @@ struct ThinkRunner::Impl {
   void start(int64_t k, int64_t tokens) {
     const Candidate& x = thought.candidates[static_cast<size_t>(k)];
     Slot& slot = slots[static_cast<size_t>(k)];
-    Request r{.prompt = x.prompt, .options = options};
+    infer::Request r{.prompt = x.prompt, .options = options};
     r.prompt.insert(r.prompt.end(), slot.text.begin(), slot.text.end());
     r.options.max_tokens = tokens;
     r.options.sampling.seed = seed_of(plan.seed, x.round, x.index) + (slot.text.empty() ? 0 : 1);
@@ -158,7 +158,7 @@ struct ThinkRunner::Impl {
     slot.status = Status::running;
   }
 
-  void finish(int64_t k, Generated g) {
+  void finish(int64_t k, infer::Generated g) {
     Candidate& x = thought.candidates[static_cast<size_t>(k)];
     Slot& slot = slots[static_cast<size_t>(k)];
     if (slot.text.empty())
@@ -273,7 +273,7 @@ struct ThinkRunner::Impl {
   }
 };
 
-ThinkRunner::ThinkRunner(Engine& engine, ThinkRequest request)
+ThinkRunner::ThinkRunner(infer::Engine& engine, ThinkRequest request)
     : impl_(std::make_unique<Impl>(engine, std::move(request))) {}
 ThinkRunner::~ThinkRunner() = default;
 void ThinkRunner::on_event(std::function<void(const ThinkEvent&)> f) { impl_->tell = std::move(f); }
@@ -281,11 +281,12 @@ bool ThinkRunner::advance() { return impl_->advance(); }
 void ThinkRunner::cancel() { impl_->cancel(); }
 const ThinkResult& ThinkRunner::thought() const { return impl_->thought; }
 
-ThinkResult think(Engine& engine, ThinkRequest request, const std::function<void(const ThinkEvent&)>& on_event) {
+ThinkResult think(infer::Engine& engine, ThinkRequest request,
+                  const std::function<void(const ThinkEvent&)>& on_event) {
   ThinkRunner t(engine, std::move(request));
   t.on_event(on_event);
   while (t.advance()) engine.step();
   return t.thought();
 }
 
-}  // namespace quern
+}  // namespace quern::reason

@@ -17,7 +17,7 @@
 #include "quern/reason/plan.h"
 #include "quern/text/chat/chat_template.h"
 
-namespace quern {
+namespace quern::reason {
 
 struct Candidate {
   int64_t round = 0, index = 0;
@@ -41,7 +41,7 @@ struct ThinkResult {
   // Sums over the candidates, as in Generated.
   int64_t cached_tokens = 0;
   double prompt_seconds = 0, decode_seconds = 0;
-  Speculated speculated;
+  infer::Speculated speculated;
   const Candidate* best() const { return chosen < 0 ? nullptr : &candidates[static_cast<size_t>(chosen)]; }
 };
 
@@ -52,16 +52,16 @@ struct ThinkEvent {  // after each candidate
 };
 
 struct ThinkRequest {
-  const Tokenizer& tokenizer;
-  const ChatTemplate& chat_template;
+  const text::Tokenizer& tokenizer;
+  const text::ChatTemplate& chat_template;
   Json messages;  // as a chat template reads them, a user turn at the end
   ThinkPlan plan = {};
-  GenerateOptions options = {};
+  infer::GenerateOptions options = {};
 };
 
 class ThinkRunner {
  public:
-  ThinkRunner(Engine& engine, ThinkRequest request);  // engine, tokenizer and template must outlive it
+  ThinkRunner(infer::Engine& engine, ThinkRequest request);  // engine, tokenizer and template must outlive it
   ~ThinkRunner();
   void on_event(std::function<void(const ThinkEvent&)> f);
   bool advance();  // takes what the engine has finished, submits what can begin; false: all is done
@@ -74,6 +74,7 @@ class ThinkRunner {
 };
 
 // To the end, stepping the engine.
-ThinkResult think(Engine& engine, ThinkRequest request, const std::function<void(const ThinkEvent&)>& on_event = {});
+ThinkResult think(infer::Engine& engine, ThinkRequest request,
+                  const std::function<void(const ThinkEvent&)>& on_event = {});
 
-}  // namespace quern
+}  // namespace quern::reason

@@ -3,17 +3,17 @@
 
 #include <algorithm>
 
-namespace quern {
+namespace quern::reason {
 namespace {
 
 constexpr std::string_view kOpen = "<think>", kClose = "</think>";
 
 }  // namespace
 
-Trace read_trace(std::span<const int32_t> tokens, const Tokenizer& tokenizer, bool opened) {
+Trace read_trace(std::span<const int32_t> tokens, const text::Tokenizer& tokenizer, bool opened) {
   const int64_t n = static_cast<int64_t>(tokens.size());
   Trace t{.begin = 0, .end = n, .answer = n};
-  StreamDecoder decoder(tokenizer);
+  text::StreamDecoder decoder(tokenizer);
   std::string text;
   std::vector<size_t> length;  // of the text before token i
   size_t from = 0;             // nothing before it can begin a closing tag
@@ -43,4 +43,4 @@ std::vector<int32_t> tail_of(std::span<const int32_t> tokens, const Trace& t, in
   return {tokens.begin() + from, tokens.begin() + t.end};
 }
 
-}  // namespace quern
+}  // namespace quern::reason

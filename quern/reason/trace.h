@@ -8,7 +8,7 @@
 
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::reason {
 
 struct Trace {
   int64_t begin = 0, end = 0;  // tokens of the thinking, without tags
@@ -17,9 +17,9 @@ struct Trace {
 };
 
 // `opened`: the prompt ended inside the thinking. Without a tag and not opened, all of it is answer.
-Trace read_trace(std::span<const int32_t> tokens, const Tokenizer& tokenizer, bool opened);
+Trace read_trace(std::span<const int32_t> tokens, const text::Tokenizer& tokenizer, bool opened);
 
 // The last `tau` tokens of the thinking.
 std::vector<int32_t> tail_of(std::span<const int32_t> tokens, const Trace& t, int64_t tau);
 
-}  // namespace quern
+}  // namespace quern::reason

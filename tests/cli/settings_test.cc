@@ -66,41 +66,41 @@ void expect_help(const std::vector<SettingInfo>& list, const std::string& where)
 
 // The structs whose tables are in docs/settings.md.
 std::vector<std::pair<const char*, std::vector<SettingInfo>>> file_settings() {
-  return {{"LlamaConfig", list_settings(LlamaConfig())},
-          {"ZayaConfig", list_settings(ZayaConfig())},
-          {"ZambaConfig", list_settings(ZambaConfig())},
-          {"Zamba2Config", list_settings(Zamba2Config())},
-          {"HybridConfig", list_settings(HybridConfig())},
-          {"AttentionConfig", list_settings(AttentionConfig())},
-          {"CcaConfig", list_settings(CcaConfig())},
-          {"GatedDeltaConfig", list_settings(GatedDeltaConfig())},
-          {"LinearAttentionConfig", list_settings(LinearAttentionConfig())},
-          {"Mamba1Config", list_settings(Mamba1Config())},
-          {"Mamba2Config", list_settings(Mamba2Config())},
-          {"OvqConfig", list_settings(OvqConfig())},
-          {"VqAttentionConfig", list_settings(VqAttentionConfig())},
-          {"DenseConfig", list_settings(DenseConfig())},
-          {"MoeConfig", list_settings(MoeConfig())},
-          {"AdamWOptions", list_settings(AdamWOptions())},
-          {"MuonOptions", list_settings(MuonOptions())},
-          {"BalanceOptions", list_settings(BalanceOptions())},
-          {"OptimizerRule", list_settings(OptimizerRule())}};
+  return {{"LlamaConfig", list_settings(models::LlamaConfig())},
+          {"ZayaConfig", list_settings(models::ZayaConfig())},
+          {"ZambaConfig", list_settings(models::ZambaConfig())},
+          {"Zamba2Config", list_settings(models::Zamba2Config())},
+          {"HybridConfig", list_settings(models::HybridConfig())},
+          {"AttentionConfig", list_settings(mixers::AttentionConfig())},
+          {"CcaConfig", list_settings(mixers::CcaConfig())},
+          {"GatedDeltaConfig", list_settings(mixers::GatedDeltaConfig())},
+          {"LinearAttentionConfig", list_settings(mixers::LinearAttentionConfig())},
+          {"Mamba1Config", list_settings(mixers::Mamba1Config())},
+          {"Mamba2Config", list_settings(mixers::Mamba2Config())},
+          {"OvqConfig", list_settings(mixers::OvqConfig())},
+          {"VqAttentionConfig", list_settings(mixers::VqAttentionConfig())},
+          {"DenseConfig", list_settings(ffn::DenseConfig())},
+          {"MoeConfig", list_settings(ffn::MoeConfig())},
+          {"AdamWOptions", list_settings(optim::AdamWOptions())},
+          {"MuonOptions", list_settings(optim::MuonOptions())},
+          {"BalanceOptions", list_settings(optim::BalanceOptions())},
+          {"OptimizerRule", list_settings(optim::OptimizerRule())}};
 }
 
 TEST(Settings, EveryFieldSaysWhatItIs) {
   for (const auto& [name, list] : file_settings()) expect_help(list, std::string(name) + ".");
-  expect_help(list_settings(GenerateOptions()), "GenerateOptions.");
-  expect_help(list_settings(ServeOptions()), "ServeOptions.");
-  expect_help(list_settings(WeightFlags()), "WeightFlags.");
-  expect_help(list_settings(DraftFlags()), "DraftFlags.");
-  expect_help(list_settings(Recipe()), "Recipe.");
+  expect_help(list_settings(infer::GenerateOptions()), "GenerateOptions.");
+  expect_help(list_settings(cli::ServeOptions()), "ServeOptions.");
+  expect_help(list_settings(cli::WeightFlags()), "WeightFlags.");
+  expect_help(list_settings(cli::DraftFlags()), "DraftFlags.");
+  expect_help(list_settings(train::Recipe()), "Recipe.");
   expect_help(list_settings(corpus::CorpusRecipe()), "CorpusRecipe.");
 }
 
 TEST(Settings, InitialValuesAreInsideTheirRanges) {
-  EXPECT_NO_THROW(check_settings(GenerateOptions()));
-  EXPECT_NO_THROW(check_settings(ServeOptions()));
-  EXPECT_NO_THROW(check_settings(Recipe()));
+  EXPECT_NO_THROW(check_settings(infer::GenerateOptions()));
+  EXPECT_NO_THROW(check_settings(cli::ServeOptions()));
+  EXPECT_NO_THROW(check_settings(train::Recipe()));
   EXPECT_NO_THROW(check_settings(corpus::DedupSettings()));
   EXPECT_NO_THROW(check_settings(corpus::ReadSettings()));
   EXPECT_NO_THROW(check_settings(corpus::WriteSettings()));
@@ -131,19 +131,19 @@ void expect_flags(const std::string& verb, const std::vector<SettingInfo>& list)
 }
 
 TEST(Settings, HelpIsWhatTheDeclarationSays) {
-  expect_flags("run", list_settings(GenerateOptions()));
-  expect_flags("serve", list_settings(ServeOptions()));
+  expect_flags("run", list_settings(infer::GenerateOptions()));
+  expect_flags("serve", list_settings(cli::ServeOptions()));
   for (const char* verb : {"run", "serve"}) {
-    expect_flags(verb, list_settings(WeightFlags()));
-    expect_flags(verb, list_settings(DraftFlags()));
+    expect_flags(verb, list_settings(cli::WeightFlags()));
+    expect_flags(verb, list_settings(cli::DraftFlags()));
   }
-  expect_flags("eval", list_settings(ProblemFlags()));
-  expect_flags("data build", list_settings(ShardFlags()));
-  expect_flags("corpus tokenize", list_settings(ShardFlags()));
+  expect_flags("eval", list_settings(cli::ProblemFlags()));
+  expect_flags("data build", list_settings(cli::ShardFlags()));
+  expect_flags("corpus tokenize", list_settings(cli::ShardFlags()));
   for (const char* verb : {"memory ask", "memory plan", "memory export", "memory forget"})
-    expect_flags(verb, list_settings(MemoryFlags()));
-  expect_flags("memory ask", list_settings(QuestionFlags()));
-  expect_flags("memory add", list_settings(NewConversation()));
+    expect_flags(verb, list_settings(cli::MemoryFlags()));
+  expect_flags("memory ask", list_settings(cli::QuestionFlags()));
+  expect_flags("memory add", list_settings(cli::NewConversation()));
   for (const char* verb : {"corpus dedup", "corpus mix", "corpus repeats"})
     expect_flags(verb, list_settings(corpus::ReadSettings()));
   expect_flags("corpus dedup", list_settings(corpus::DedupSettings()));
@@ -182,12 +182,13 @@ void expect_table(const std::string& page, const std::string& name, const std::s
 }
 
 TEST(Settings, StandInTheDocuments) {
-  expect_table("run.md", "GenerateOptions", flag_table(list_settings(GenerateOptions()), FlagTable::flags_and_keys));
-  expect_table("serve/operations.md", "ServeOptions", flag_table(list_settings(ServeOptions())));
-  std::vector<SettingInfo> recipe = list_settings(Recipe());
+  expect_table("run.md", "GenerateOptions",
+               flag_table(list_settings(infer::GenerateOptions()), FlagTable::flags_and_keys));
+  expect_table("serve/operations.md", "ServeOptions", flag_table(list_settings(cli::ServeOptions())));
+  std::vector<SettingInfo> recipe = list_settings(train::Recipe());
   std::erase_if(recipe, [](const SettingInfo& s) { return s.name == "parallel"; });  // has a page of its own
   expect_table("training.md", "Recipe", key_table(recipe));
-  expect_table("parallel.md", "ParallelConfig", key_table(list_settings(ParallelConfig()), "parallel."));
+  expect_table("parallel.md", "ParallelConfig", key_table(list_settings(train::ParallelConfig()), "parallel."));
   expect_table("corpus/deduplication.md", "DedupSettings",
                flag_table(list_settings(corpus::DedupSettings()), FlagTable::flags_and_keys));
   std::vector<SettingInfo> common;
@@ -198,8 +199,8 @@ TEST(Settings, StandInTheDocuments) {
   expect_table("corpus/README.md", "SourceSettings, ReadSettings, WriteSettings",
                flag_table(common, FlagTable::flags_and_keys));
   expect_table("corpus/README.md", "CorpusRecipe", key_table(list_settings(corpus::CorpusRecipe())));
-  expect_table("settings.md", "WeightFlags", flag_table(list_settings(WeightFlags())));
-  expect_table("settings.md", "DraftFlags", flag_table(list_settings(DraftFlags())));
+  expect_table("settings.md", "WeightFlags", flag_table(list_settings(cli::WeightFlags())));
+  expect_table("settings.md", "DraftFlags", flag_table(list_settings(cli::DraftFlags())));
   for (const auto& [name, list] : file_settings()) expect_table("settings.md", name, key_table(list));
 }
 

@@ -11,10 +11,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (int family = 0; family < 2; ++family) {
       try {
         // Writing and reading again must give the same configuration.
-        quern::Json again =
-            family ? quern::ZayaConfig::from_hf(j, nullptr).to_hf() : quern::LlamaConfig::from_hf(j).to_hf();
-        quern::Json twice =
-            family ? quern::ZayaConfig::from_hf(again, nullptr).to_hf() : quern::LlamaConfig::from_hf(again).to_hf();
+        quern::Json again = family ? quern::models::ZayaConfig::from_hf(j, nullptr).to_hf()
+                                   : quern::models::LlamaConfig::from_hf(j).to_hf();
+        quern::Json twice = family ? quern::models::ZayaConfig::from_hf(again, nullptr).to_hf()
+                                   : quern::models::LlamaConfig::from_hf(again).to_hf();
         if (again.dump() != twice.dump()) __builtin_trap();
       } catch (const quern::Error&) {
       }

@@ -11,7 +11,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace quern::corpus;
-  const std::string text = quern::utf8_lossy({reinterpret_cast<const char*>(data), size});
+  const std::string text = quern::text::utf8_lossy({reinterpret_cast<const char*>(data), size});
   ZydaFeatures plain, fast;
   zyda::count_ref(text, plain);
   if (quern::detected_isa() >= quern::Isa::avx2) {
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Tokens t;
     normalize(n, text, t, scratch);
     for (size_t i = 0; i < t.size(); ++i) QUERN_CHECK(!t[i].empty() && t.begin[i] < t.begin[i + 1]);
-    QUERN_CHECK(quern::utf8_error(t.joined()) == std::string::npos);
+    QUERN_CHECK(quern::text::utf8_error(t.joined()) == std::string::npos);
   }
   static SketchMaker maker({.shingle = 3, .family = RowFamily::datasketch});
   maker.make(text);

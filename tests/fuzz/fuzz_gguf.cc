@@ -22,11 +22,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto f = std::make_shared<const quern::GgufFile>(path);
     for (const auto& [name, e] : f->entries()) touch(f->tensor(name));
     try {
-      keep = keep +
-             static_cast<double>(quern::gguf_tokenizer(*f).encode("Once upon a time, 12 \xF0\x9F\x90\x88").size());
+      keep = keep + static_cast<double>(
+                        quern::models::gguf_tokenizer(*f).encode("Once upon a time, 12 \xF0\x9F\x90\x88").size());
     } catch (const quern::Error&) {
     }
-    quern::TensorFolder weights = quern::gguf_weights(f, quern::DType::bf16);
+    quern::TensorFolder weights = quern::models::gguf_weights(f, quern::DType::bf16);
     for (const std::string& name : weights.names()) touch(weights.tensor(name));
   } catch (const quern::Error&) {
   }

@@ -15,16 +15,16 @@ struct Heard {
 };
 
 Heard hear(std::string_view bytes, size_t step) {
-  quern::HttpParser p({.line = 256, .header_bytes = 1024, .headers = 8, .body = 4096});
+  quern::serve::HttpParser p({.line = 256, .header_bytes = 1024, .headers = 8, .body = 4096});
   Heard h;
   for (size_t at = 0; at < bytes.size(); at += step) {
     p.feed(bytes.substr(at, step));
-    while (p.state() == quern::HttpParser::State::whole) {
-      const quern::HttpRequest r = p.take();
+    while (p.state() == quern::serve::HttpParser::State::whole) {
+      const quern::serve::HttpRequest r = p.take();
       if (r.body.size() > 4096 || r.headers.size() > 8) std::abort();
       h.requests.push_back(r.method + " " + r.path + " " + r.body);
     }
-    if (p.state() == quern::HttpParser::State::bad) {
+    if (p.state() == quern::serve::HttpParser::State::bad) {
       h.refused = p.status();
       break;
     }

@@ -12,12 +12,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::filesystem::path prefix = [] {
     std::filesystem::path p = std::filesystem::temp_directory_path() / ("quern_fuzz_" + std::to_string(::getpid()));
-    quern::write_file(quern::with_suffix(p, ".bin"), std::string(18, '\7'));
+    quern::write_file(quern::data::with_suffix(p, ".bin"), std::string(18, '\7'));
     return p;
   }();
-  quern::write_file(quern::with_suffix(prefix, ".idx"), {reinterpret_cast<const char*>(data), size});
+  quern::write_file(quern::data::with_suffix(prefix, ".idx"), {reinterpret_cast<const char*>(data), size});
   try {
-    quern::IndexedTokens t(prefix);
+    quern::data::IndexedTokens t(prefix);
     std::vector<int32_t> ids;
     int64_t sum = 0;
     for (int64_t d = 0; d < t.documents(); ++d) {

@@ -9,7 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}],"add_generation_prompt":true,"bos_token":"<s>","x":[1,2.5,null]})");
   if (size > 4096) return 0;
   try {
-    quern::ChatTemplate::parse(std::string(reinterpret_cast<const char*>(data), size)).render(context);
+    quern::text::ChatTemplate::parse(std::string(reinterpret_cast<const char*>(data), size)).render(context);
   } catch (const quern::Error&) {
   }
   return 0;

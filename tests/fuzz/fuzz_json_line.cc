@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<quern::corpus::JsonMember> members(2);
   std::vector<char> scratch(size);
   if (quern::corpus::read_json_line(line, names, members, scratch.data())) return 0;
-  if (quern::utf8_error(line) != std::string::npos) return 0;
+  if (quern::text::utf8_error(line) != std::string::npos) return 0;
   try {
     const quern::Json j = quern::Json::parse(line);
     const quern::Json* text = j.find("text");

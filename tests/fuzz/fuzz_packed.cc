@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }();
   quern::write_file(folder / "model.safetensors", {reinterpret_cast<const char*>(data), size});
   try {
-    quern::load_model(quern::builtin_registry(), folder);
+    quern::models::load_model(quern::nn::builtin_registry(), folder);
   } catch (const quern::Error&) {
   }
   return 0;

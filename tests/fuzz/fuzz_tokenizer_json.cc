@@ -6,7 +6,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    quern::Tokenizer t = quern::Tokenizer::from_json({reinterpret_cast<const char*>(data), size});
+    quern::text::Tokenizer t = quern::text::Tokenizer::from_json({reinterpret_cast<const char*>(data), size});
     t.decode(t.encode("A caf\xC3\xA9, 12 <s> \xF0\x9F\x90\x88"));
   } catch (const quern::Error&) {
   }

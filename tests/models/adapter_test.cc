@@ -45,7 +45,7 @@ TEST(Adapter, AddsItsScaledProduct) {
   for (const auto& [more, scale] :
        {std::pair<const char*, double>{"}", 3.0}, {R"(, "use_rslora": true})", 6 / std::sqrt(2.0)}}) {
     write_adapter(adapter.path, std::string(kConfig) + more, {{kA, a}, {kB, b}});
-    const TensorFolder merged = with_adapter(TensorFolder(base.path), adapter.path);
+    const TensorFolder merged = models::with_adapter(TensorFolder(base.path), adapter.path);
     const Tensor y = merged.tensor(kName);
     for (int64_t i = 0; i < 5; ++i)
       for (int64_t j = 0; j < 4; ++j) {
@@ -59,7 +59,7 @@ TEST(Adapter, AddsItsScaledProduct) {
   // As Conv1D layers store it.
   save_safetensors(base.path / "model.safetensors", {{kName, numbers({4, 5}, 1)}});
   write_adapter(adapter.path, std::string(kConfig) + R"(, "fan_in_fan_out": true})", {{kA, a}, {kB, b}});
-  const TensorFolder transposed = with_adapter(TensorFolder(base.path), adapter.path);
+  const TensorFolder transposed = models::with_adapter(TensorFolder(base.path), adapter.path);
   double sum = 0;
   for (int64_t r = 0; r < 2; ++r) sum += double{b.data<float>()[3 * 2 + r]} * double{a.data<float>()[r * 4 + 1]};
   EXPECT_NEAR(transposed.tensor(kName).data<float>()[1 * 5 + 3],
@@ -73,7 +73,7 @@ TEST(Adapter, RefusesWhatItIsNot) {
   auto refused = [&](const std::string& config, const NamedTensors& tensors, const char* word) {
     write_adapter(adapter.path, config, tensors);
     try {
-      with_adapter(TensorFolder(base.path), adapter.path);
+      models::with_adapter(TensorFolder(base.path), adapter.path);
       ADD_FAILURE() << word;
     } catch (const Error& e) {
       EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();

@@ -87,7 +87,7 @@ constexpr Row kRows[] = {
 class ClosedForm : public testing::Test {
  protected:
   ClosedForm() : model(config()) {
-    model.visit("", [&](const std::string& name, Parameter& p) {
+    model.visit("", [&](const std::string& name, grad::Parameter& p) {
       if (name.ends_with("balancing_biases")) {
         bool first = name.find("layers.0.") != name.npos;
         p.value =
@@ -106,8 +106,8 @@ class ClosedForm : public testing::Test {
       }
     });
   }
-  static ZayaConfig config() {
-    ZayaConfig c;
+  static models::ZayaConfig config() {
+    models::ZayaConfig c;
     c.vocab_size = 11;
     c.hidden_size = 8;
     c.num_hidden_layers = 2;
@@ -121,16 +121,16 @@ class ClosedForm : public testing::Test {
     c.layer_types = {"hybrid", "hybrid"};
     return c;
   }
-  Var forward(Tape& tape) { return model.hidden(tape, ids, Batch::single(6)); }
+  grad::Var forward(grad::Tape& tape) { return model.hidden(tape, ids, mixers::Batch::single(6)); }
 
-  ZayaModel model;
+  models::ZayaModel model;
   size_t filled = 0;
   std::vector<int32_t> ids = {3, 7, 1, 10, 0, 5}, targets = {7, 1, 10, 0, 5, 2};
 };
 
 TEST_F(ClosedForm, WeightsAreWhatTheFormulaSays) {
   EXPECT_EQ(filled, std::size(kRows));
-  model.visit("", [](const std::string& name, Parameter& p) {
+  model.visit("", [](const std::string& name, grad::Parameter& p) {
     if (name == "model.embed_tokens.weight") {
       EXPECT_NEAR(p.value.item(0), .77084655, 1e-8);
       EXPECT_NEAR(p.value.item(2), .69694086, 1e-8);
@@ -142,8 +142,8 @@ TEST_F(ClosedForm, WeightsAreWhatTheFormulaSays) {
 }
 
 TEST_F(ClosedForm, LogitsAndLoss) {
-  Tape tape(Tape::inference);
-  Var h = forward(tape);
+  grad::Tape tape(grad::Tape::inference);
+  grad::Var h = forward(tape);
   Tensor logits = model.logits(tape, h).value;
   const double first[] = {-1.83305979, 1.59454527,  1.73028409, 1.49692059,  -0.39523747, 0.77496348,
                           -1.91187827, -1.79016422, 1.1505059,  -0.49940042, 1.26696139};
@@ -157,10 +157,10 @@ TEST_F(ClosedForm, LogitsAndLoss) {
 }
 
 TEST_F(ClosedForm, EveryGradient) {
-  Tape tape;
+  grad::Tape tape;
   tape.backward(model.loss(tape, forward(tape), targets));
   size_t seen = 0;
-  model.visit("", [&](const std::string& name, Parameter& p) {
+  model.visit("", [&](const std::string& name, grad::Parameter& p) {
     for (const Row& r : kRows) {
       if (name != r.name) continue;
       ASSERT_TRUE(p.grad.defined()) << name;
@@ -175,7 +175,7 @@ TEST_F(ClosedForm, EveryGradient) {
 }
 
 TEST_F(ClosedForm, ExpertsChosen) {
-  Tape tape(Tape::inference);
+  grad::Tape tape(grad::Tape::inference);
   forward(tape);
   EXPECT_EQ(model.moe(0).last_counts(), (std::vector<int64_t>{3, 0, 3, 0}));
   EXPECT_EQ(model.moe(1).last_counts(), (std::vector<int64_t>{5, 0, 1, 0}));

@@ -13,10 +13,11 @@ namespace quern {
 namespace {
 
 // A draft model in all states of knowledge: sure of what `inner` thinks, but every n-th time of the least likely.
-class Guesser : public ModelWrapper {
+class Guesser : public models::ModelWrapper {
  public:
-  explicit Guesser(Model& inner, size_t wrong_each = SIZE_MAX) : ModelWrapper(inner), wrong_each_(wrong_each) {}
-  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override {
+  explicit Guesser(models::Model& inner, size_t wrong_each = SIZE_MAX)
+      : models::ModelWrapper(inner), wrong_each_(wrong_each) {}
+  grad::Var hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) override {
     for (size_t s = 0; s + 1 < batch.offsets.size(); ++s)
       begins.push_back(batch.positions[static_cast<size_t>(batch.offsets[s])]);
     rows += static_cast<int64_t>(ids.size());
@@ -25,12 +26,12 @@ class Guesser : public ModelWrapper {
     if (fails) throw std::bad_alloc();
     return inner_.hidden(tape, ids, batch);
   }
-  Var logits(Tape& tape, const Var& h) override {
+  grad::Var logits(grad::Tape& tape, const grad::Var& h) override {
     Tensor x = inner_.logits(tape, h).value.to(DType::f32).clone();
     const bool wrong = ++asked_ % wrong_each_ == 0;
     wrongs += wrong;
     for (float& v : x.span<float>()) v *= wrong ? -300 : 300;
-    return Var(x);
+    return grad::Var(x);
   }
   std::vector<int64_t> begins;  // positions of what it was fed
   int64_t rows = 0, wrongs = 0;
@@ -45,12 +46,12 @@ class Guesser : public ModelWrapper {
 class DraftOn : public EngineOn {
  protected:
   // No clock decides how far to guess.
-  static EngineOptions with(Model& draft) {
+  static infer::EngineOptions with(models::Model& draft) {
     return {.chunk = 16, .deterministic_prefix_cache = true, .draft = &draft};
   }
-  Request asking(size_t n_prompt, uint64_t seed, int64_t tokens, int64_t maximum = 5) const {
-    Request r = greedy(random_tokens(n_prompt, seed), tokens);
-    r.options.speculate = SpeculationOptions::by_draft(maximum);
+  infer::Request asking(size_t n_prompt, uint64_t seed, int64_t tokens, int64_t maximum = 5) const {
+    infer::Request r = greedy(random_tokens(n_prompt, seed), tokens);
+    r.options.speculate = infer::SpeculationOptions::by_draft(maximum);
     return r;
   }
 };
@@ -62,8 +63,8 @@ TEST_P(DraftOn, TheAnswerIsTheSameHoweverWellItIsGuessed) {
   };
   for (const Case& c : {Case{SIZE_MAX, 0.99, 1}, Case{3, 0.3, 0.9}, Case{1, 0, 0.3}}) {
     Guesser draft(*model_, c.wrong_each);
-    Request r = asking(30, 3, 80);
-    const Generated g = Engine(*model_, with(draft)).run(r);
+    infer::Request r = asking(30, 3, 80);
+    const infer::Generated g = infer::Engine(*model_, with(draft)).run(r);
     EXPECT_EQ(g.tokens, by_definition(r.prompt, 80));
     const auto drafted = static_cast<double>(g.speculated.all_drafted()),
                right = static_cast<double>(g.speculated.all_accepted());
@@ -84,8 +85,8 @@ TEST_P(DraftOn, TheAnswerIsTheSameHoweverWellItIsGuessed) {
 TEST_P(DraftOn, AWrongGuessIsForgotten) {
   for (const int64_t maximum : {2, 5}) {
     Guesser draft(*model_, 4);
-    Request r = asking(40, 6, 80, maximum);
-    const Generated g = Engine(*model_, with(draft)).run(r);
+    infer::Request r = asking(40, 6, 80, maximum);
+    const infer::Generated g = infer::Engine(*model_, with(draft)).run(r);
     EXPECT_EQ(g.tokens, by_definition(r.prompt, 80));
     const int64_t rejected = g.speculated.all_drafted() - g.speculated.all_accepted();
     EXPECT_GT(rejected, 5);
@@ -97,11 +98,11 @@ TEST_P(DraftOn, AWrongGuessIsForgotten) {
 
 TEST_P(DraftOn, SampledWithASeedItIsTheSameToo) {
   Guesser draft(*model_, 4);
-  Request r = asking(25, 9, 60);
+  infer::Request r = asking(25, 9, 60);
   r.options.sampling = {.temperature = 0.7, .top_p = 0.8, .seed = 11, .repetition_penalty = 1.2};
-  const Generated g = Engine(*model_, with(draft)).run(r);
+  const infer::Generated g = infer::Engine(*model_, with(draft)).run(r);
   r.options.speculate.reset();
-  const Generated plain = Engine(*model_, {.chunk = 16}).run(r);
+  const infer::Generated plain = infer::Engine(*model_, {.chunk = 16}).run(r);
   EXPECT_EQ(g.tokens, plain.tokens);
   EXPECT_GT(g.speculated.all_drafted(), 0);
   ASSERT_EQ(g.logprobs.size(), plain.logprobs.size());
@@ -109,25 +110,25 @@ TEST_P(DraftOn, SampledWithASeedItIsTheSameToo) {
 }
 
 TEST_P(DraftOn, OneDrawsAsTheOther) {
-  Request r = asking(25, 9, 60);
+  infer::Request r = asking(25, 9, 60);
   r.options.sampling = {.temperature = 1, .seed = 3};
-  const Generated g = Engine(*model_, with(*model_)).run(r);  // the model itself
+  const infer::Generated g = infer::Engine(*model_, with(*model_)).run(r);  // the model itself
   EXPECT_EQ(g.speculated.all_accepted(), g.speculated.all_drafted());
   EXPECT_GT(g.speculated.all_drafted(), 30);
 }
 
 TEST_P(DraftOn, ManyAnswersAreGuessedInOneBatch) {
   Guesser draft(*model_, 5);
-  EngineOptions o = with(draft);
-  o.max_sequences = 4, o.chunk = 24, o.speculate = SpeculationOptions::by_draft(6);
-  Engine engine(*model_, o);
-  std::vector<Request> requests;
-  std::vector<Engine::Id> ids;
+  infer::EngineOptions o = with(draft);
+  o.max_sequences = 4, o.chunk = 24, o.speculate = infer::SpeculationOptions::by_draft(6);
+  infer::Engine engine(*model_, o);
+  std::vector<infer::Request> requests;
+  std::vector<infer::Engine::Id> ids;
   for (size_t i = 0; i < 6; ++i) {
     requests.push_back(
         greedy(random_tokens(5 + 9 * i, i), 30 + static_cast<int64_t>(i)));  // some longer than a chunk
-    if (i == 2) requests[i].options.speculate = SpeculationOptions{};
-    if (i == 4) requests[i].options.speculate = SpeculationOptions::by_ngram(3);
+    if (i == 2) requests[i].options.speculate = infer::SpeculationOptions{};
+    if (i == 4) requests[i].options.speculate = infer::SpeculationOptions::by_ngram(3);
     ids.push_back(engine.submit(requests[i]));
   }
   for (int steps = 0; engine.step(); ++steps) {
@@ -135,7 +136,7 @@ TEST_P(DraftOn, ManyAnswersAreGuessedInOneBatch) {
     if (steps == 12) engine.cancel(ids[1]);
   }
   for (size_t i = 0; i < ids.size(); ++i) {
-    const Generated g = *engine.take(ids[i]);
+    const infer::Generated g = *engine.take(ids[i]);
     Tokens want = by_definition(requests[i].prompt, requests[i].options.max_tokens);
     if (i == 1) want.resize(std::min(want.size(), g.tokens.size()));
     EXPECT_EQ(g.tokens, want) << "request " << i;
@@ -151,16 +152,16 @@ TEST_P(DraftOn, ManyAnswersAreGuessedInOneBatch) {
 
 TEST_P(DraftOn, WhatItHasReadItDoesNotReadAgain) {
   Guesser draft(*model_);
-  EngineOptions o = with(draft);
+  infer::EngineOptions o = with(draft);
   o.deterministic_prefix_cache = false;
-  Engine engine(*model_, o);
-  Request r = asking(50, 3, 40);
-  const Generated first = engine.run(r);
+  infer::Engine engine(*model_, o);
+  infer::Request r = asking(50, 3, 40);
+  const infer::Generated first = engine.run(r);
   EXPECT_GT(engine.load().cache_bytes, engine.cache().bytes()) << "it has a share";
   r.prompt.insert(r.prompt.end(), first.tokens.begin(), first.tokens.end());
   r.prompt.push_back(1);
   draft.begins.clear();
-  const Generated second = engine.run(r);
+  const infer::Generated second = engine.run(r);
   EXPECT_EQ(second.tokens, by_definition(r.prompt, 40));
   ASSERT_FALSE(draft.begins.empty());
   EXPECT_GE(*std::min_element(draft.begins.begin(), draft.begins.end()), 60);
@@ -168,11 +169,11 @@ TEST_P(DraftOn, WhatItHasReadItDoesNotReadAgain) {
 
 TEST_P(DraftOn, ADraftModelThatFailsCostsNoAnswer) {
   Guesser draft(*model_);
-  Engine engine(*model_, with(draft));
-  Request r = asking(20, 3, 40);
+  infer::Engine engine(*model_, with(draft));
+  infer::Request r = asking(20, 3, 40);
   int seen = 0;
-  r.on_token = [&](const Emitted&) { return draft.fails = ++seen > 10, true; };
-  const Generated g = engine.run(r);
+  r.on_token = [&](const infer::Emitted&) { return draft.fails = ++seen > 10, true; };
+  const infer::Generated g = engine.run(r);
   EXPECT_EQ(g.tokens, by_definition(r.prompt, 40));
   const int64_t guessed = g.speculated.all_accepted();
   EXPECT_GT(guessed, 0);
@@ -183,24 +184,24 @@ TEST_P(DraftOn, ADraftModelThatFailsCostsNoAnswer) {
 }
 
 TEST_P(DraftOn, ItNeedsAWordOfWhoGuesses) {
-  Engine without(*model_, {});
-  Request r = asking(5, 1, 5);
+  infer::Engine without(*model_, {});
+  infer::Request r = asking(5, 1, 5);
   EXPECT_NE(message_of([&] { without.submit(r); }).find("no draft model"), std::string::npos);
-  r.options.speculate = SpeculationOptions{.max_draft = 4};
+  r.options.speculate = infer::SpeculationOptions{.max_draft = 4};
   EXPECT_NE(message_of([&] { without.submit(r); }).find("no draft source"), std::string::npos);
 }
 
 // Heads that are padded to more rows, or fewer.
 class Padded : public Guesser {
  public:
-  Padded(Model& inner, int64_t more) : Guesser(inner), more_(more) {}
+  Padded(models::Model& inner, int64_t more) : Guesser(inner), more_(more) {}
   int64_t vocab_size() const override { return inner_.vocab_size() + more_; }
-  Var logits(Tape& tape, const Var& h) override {
+  grad::Var logits(grad::Tape& tape, const grad::Var& h) override {
     const Tensor x = Guesser::logits(tape, h).value;
-    if (more_ < 0) return Var(x.narrow(1, 0, vocab_size()).clone());
+    if (more_ < 0) return grad::Var(x.narrow(1, 0, vocab_size()).clone());
     Tensor wide = Tensor::full({x.dim(0), vocab_size()}, DType::f32, 1e6);  // a padding row may say anything
     wide.narrow(1, 0, x.dim(1)).copy_from(x);
-    return Var(wide);
+    return grad::Var(wide);
   }
 
  private:
@@ -210,12 +211,12 @@ class Padded : public Guesser {
 TEST_P(DraftOn, HeadsMayBePaddedDifferently) {
   for (const int64_t more : {-1, 5}) {
     Padded draft(*model_, more);
-    Request r = asking(20, 3, 40);
+    infer::Request r = asking(20, 3, 40);
     r.options.sampling.logit_bias = {{static_cast<int32_t>(model_->vocab_size() - 1), -2.0}};  // beyond the shorter
     r.options.sampling.top_n_sigma = 3, r.options.sampling.temperature = 1e-4;
-    const Generated g = Engine(*model_, with(draft)).run(r);
+    const infer::Generated g = infer::Engine(*model_, with(draft)).run(r);
     r.options.speculate.reset();
-    EXPECT_EQ(g.tokens, Engine(*model_, {.chunk = 16}).run(r).tokens);
+    EXPECT_EQ(g.tokens, infer::Engine(*model_, {.chunk = 16}).run(r).tokens);
     EXPECT_GT(g.speculated.all_accepted(), 5) << more;
   }
 }
@@ -223,19 +224,19 @@ TEST_P(DraftOn, HeadsMayBePaddedDifferently) {
 // A forward that stood still makes a token dearer by a quarter, not for ever.
 TEST_P(DraftOn, WhatATokenCostsIsNotDecidedByOneForward) {
   Guesser slow(*model_);
-  DraftModel draft(slow, DType::f32, 0);
-  DraftReader reader;
-  Sampler sampler({.temperature = 0});
+  infer::DraftModel draft(slow, DType::f32, 0);
+  infer::DraftReader reader;
+  infer::Sampler sampler({.temperature = 0});
   Tokens text = random_tokens(12, 4);
   const auto guess = [&] {
-    DraftRequest ask{.reader = reader,
-                     .tokens = text,
-                     .sampler = sampler,
-                     .stop_ids = {},
-                     .max_draft = 1,
-                     .max_length = 40,
+    infer::DraftRequest ask{.reader = reader,
+                            .tokens = text,
+                            .sampler = sampler,
+                            .stop_ids = {},
+                            .max_draft = 1,
+                            .max_length = 40,
 
-                     .token_cost = 1};
+                            .token_cost = 1};
     draft.make_drafts(std::span(&ask, 1), 100, model_->vocab_size());
     ASSERT_EQ(ask.draft.size(), 1u);
     text.push_back(ask.draft[0]);
@@ -254,44 +255,45 @@ TEST_P(DraftOn, WhatATokenCostsIsNotDecidedByOneForward) {
 
 TEST_P(DraftOn, ALongTextIsNotReadForLittle) {
   Guesser draft(*model_);
-  Request r = asking(300, 3, 4);  // two tokens it could guess, one of which may come true
-  const Generated g = Engine(*model_, with(draft)).run(r);
+  infer::Request r = asking(300, 3, 4);  // two tokens it could guess, one of which may come true
+  const infer::Generated g = infer::Engine(*model_, with(draft)).run(r);
   EXPECT_EQ(draft.rows, 0);
   EXPECT_EQ(g.tokens, by_definition(r.prompt, 4));
   r.options.max_tokens = 20;
-  Engine(*model_, with(draft)).run(r);
+  infer::Engine(*model_, with(draft)).run(r);
   EXPECT_GT(draft.rows, 200) << "a chunk of 16 a step";
 }
 
 TEST_P(DraftOn, ATokenItHasNoRowForKeepsItSilent) {
   Padded draft(*model_, -1);
-  Request r = asking(20, 3, 20);
+  infer::Request r = asking(20, 3, 20);
   r.prompt[7] = static_cast<int32_t>(model_->vocab_size() - 1);
-  const Generated g = Engine(*model_, with(draft)).run(r);
+  const infer::Generated g = infer::Engine(*model_, with(draft)).run(r);
   EXPECT_EQ(draft.rows, 0);
   EXPECT_EQ(g.tokens, by_definition(r.prompt, 20));
 }
 
 TEST_P(DraftOn, WhatIsKnownOfItIsHandedOn) {
   Guesser draft(*model_, 1);  // always wrong
-  EngineOptions o = with(draft);
+  infer::EngineOptions o = with(draft);
   o.deterministic_prefix_cache = false;
-  Engine engine(*model_, o);
+  infer::Engine engine(*model_, o);
   for (uint64_t i = 0; i < 3; ++i) engine.run(asking(20, i, 60));
   EXPECT_LE(engine.run(asking(20, 9, 28)).speculated.steps, 0) << "it waits for 32 tokens";
 }
 
 // A draft model of another family, with states of its own kind.
 TEST_P(DraftOn, AnotherFamilyMayGuess) {
-  auto other = build_model(builtin_registry(), Json::parse(fmt::format(R"({{"model_type": "hybrid", "vocab_size": {},
+  auto other = models::build_model(nn::builtin_registry(),
+                                   Json::parse(fmt::format(R"({{"model_type": "hybrid", "vocab_size": {},
     "hidden_size": 16, "intermediate_size": 24, "mixers": {{"delta": {{"type": "gated_delta", "n_head": 1, "head_dim": 16}}}},
     "layers": ["delta"]}})",
-                                                                       model_->vocab_size())));
-  initialize(*other, 9);
-  other->pack(WeightPrepacking(DType::f32));
+                                                           model_->vocab_size())));
+  nn::initialize(*other, 9);
+  other->pack(nn::WeightPrepacking(DType::f32));
   Guesser sure(*other);
-  Request r = asking(40, 5, 60);
-  const Generated g = Engine(*model_, with(sure)).run(r);
+  infer::Request r = asking(40, 5, 60);
+  const infer::Generated g = infer::Engine(*model_, with(sure)).run(r);
   EXPECT_EQ(g.tokens, by_definition(r.prompt, 60));
   EXPECT_GT(g.speculated.all_drafted(), 0);
 }

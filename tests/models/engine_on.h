@@ -28,17 +28,17 @@ inline std::string engine_family_name(const testing::TestParamInfo<const char*>&
   return s;
 }
 
-inline std::unique_ptr<Model> engine_model(const std::string& family) {
+inline std::unique_ptr<models::Model> engine_model(const std::string& family) {
   if (family != "hybrid") return load_golden(Golden(family), DType::f32, true);
-  auto m =
-      build_model(builtin_registry(), Json::parse(R"({"model_type": "hybrid", "vocab_size": 96, "hidden_size": 32,
+  auto m = models::build_model(nn::builtin_registry(),
+                               Json::parse(R"({"model_type": "hybrid", "vocab_size": 96, "hidden_size": 32,
     "intermediate_size": 48, "mixers": {
       "near": {"type": "attention", "n_head": 2, "n_head_kv": 1, "head_dim": 16, "rotary_dims": 16, "window": 24},
       "far": {"type": "ovq", "n_head": 2, "head_dim": 16, "rows": 12, "chunk": 8},
       "delta": {"type": "gated_delta", "n_head": 2, "head_dim": 16}},
     "layers": ["near", "far", "near", "delta"]})"));
-  initialize(*m, 4);
-  m->pack(WeightPrepacking(DType::f32));
+  nn::initialize(*m, 4);
+  m->pack(nn::WeightPrepacking(DType::f32));
   return m;
 }
 
@@ -52,8 +52,8 @@ class EngineOn : public testing::TestWithParam<const char*> {
     for (int32_t& x : t) x = static_cast<int32_t>(rng.uniform() * static_cast<double>(model_->vocab_size() - 1));
     return t;
   }
-  static Request greedy(Tokens prompt, int64_t n) {
-    Request r{.prompt = std::move(prompt)};
+  static infer::Request greedy(Tokens prompt, int64_t n) {
+    infer::Request r{.prompt = std::move(prompt)};
     r.options.sampling.temperature = 0;
     r.options.max_tokens = n;
     return r;
@@ -62,7 +62,7 @@ class EngineOn : public testing::TestWithParam<const char*> {
   Tokens by_definition(Tokens text, int64_t n) {
     Tokens out;
     for (int64_t i = 0; i < n; ++i) {
-      Tensor all = all_logits(*model_, text), last = all.narrow(0, all.dim(0) - 1, 1).clone();
+      Tensor all = infer::all_logits(*model_, text), last = all.narrow(0, all.dim(0) - 1, 1).clone();
       auto x = last.span<float>();
       out.push_back(static_cast<int32_t>(std::max_element(x.begin(), x.end()) - x.begin()));
       text.push_back(out.back());
@@ -70,11 +70,11 @@ class EngineOn : public testing::TestWithParam<const char*> {
     return out;
   }
 
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<models::Model> model_;
 };
 
 // Every third token is banned, another third behind each token. `unsure`: no token is known to be allowed by itself.
-struct Thirds : TokenConstraint, ConstraintSource {
+struct Thirds : infer::TokenConstraint, infer::ConstraintSource {
   bool unsure;
   size_t words, count = 0;
   std::vector<uint64_t> bits = {};
@@ -86,11 +86,11 @@ struct Thirds : TokenConstraint, ConstraintSource {
       if (banned(static_cast<int64_t>(t), count)) bits[t / 64] &= ~(uint64_t{1} << (t % 64));
     return bits;
   }
-  bool allows(int32_t token) override { return !unsure && TokenConstraint::allows(token); }
+  bool allows(int32_t token) override { return !unsure && infer::TokenConstraint::allows(token); }
   bool may_end() const override { return false; }
   bool finished() const override { return false; }
   void accept(int32_t) override { ++count; }
-  std::unique_ptr<TokenConstraint> start() const override { return std::make_unique<Thirds>(unsure, words); }
+  std::unique_ptr<infer::TokenConstraint> start() const override { return std::make_unique<Thirds>(unsure, words); }
 };
 
 }  // namespace quern

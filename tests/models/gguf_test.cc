@@ -21,17 +21,17 @@ using namespace std::string_literals;
 
 const fs::path kFiles = fs::path(QUERN_SOURCE_DIR) / "tests/goldens/gguf-models";
 
-std::unique_ptr<Model> load(const std::string& file, LoadOptions o = {}) {
-  LoadReport report;
-  auto m = load_model(builtin_registry(), kFiles / file, o, &report);
+std::unique_ptr<models::Model> load(const std::string& file, models::LoadOptions o = {}) {
+  models::LoadReport report;
+  auto m = models::load_model(nn::builtin_registry(), kFiles / file, o, &report);
   EXPECT_TRUE(report.unused.empty() && report.missing.empty() && report.notes.empty()) << file;
   return m;
 }
 
-void each_parameter(Model& a, const std::function<Tensor(const std::string&)>& expected,
+void each_parameter(models::Model& a, const std::function<Tensor(const std::string&)>& expected,
                     const std::function<void(double, double, const std::string&)>& compare) {
   int64_t seen = 0;
-  a.visit("", [&](const std::string& name, Parameter& p) {
+  a.visit("", [&](const std::string& name, grad::Parameter& p) {
     const Tensor want = expected(name);
     ASSERT_EQ(p.value.shape(), want.shape()) << name;
     for (int64_t i = 0; i < want.size(); ++i) compare(p.value.item(i), want.item(i), name);
@@ -75,23 +75,25 @@ TEST(GgufModel, BlocksAreWhatTheReferenceMakesOfThem) {
 TEST(GgufModel, ServesInEverySchemeAndBecomesAPackedFolder) {
   Golden g("llama-gqa");
   const auto ids = std::span(g.tokens).first(16);
-  Tensor exact = all_logits(*load("llama-gqa-q8.gguf"), ids);
-  EXPECT_LT(relative_error(all_logits(*load("llama-gqa-q8.gguf", {.dtype = DType::bf16}), ids), exact), 0.05);
+  Tensor exact = infer::all_logits(*load("llama-gqa-q8.gguf"), ids);
+  EXPECT_LT(relative_error(infer::all_logits(*load("llama-gqa-q8.gguf", {.dtype = DType::bf16}), ids), exact), 0.05);
   const fs::path out = fs::temp_directory_path() / fmt::format("quern_gguf_{}", ::getpid());
   fs::remove_all(out);
-  quantize_folder(builtin_registry(), kFiles / "llama-gqa-q8.gguf", out, {});
-  Tensor a = all_logits(*load_model(builtin_registry(), out), ids);
-  Tensor b = all_logits(*load("llama-gqa-q8.gguf", {.scheme = QuantFormat(WeightFormat::q8)}), ids);
+  models::quantize_folder(nn::builtin_registry(), kFiles / "llama-gqa-q8.gguf", out, {});
+  Tensor a = infer::all_logits(*models::load_model(nn::builtin_registry(), out), ids);
+  Tensor b =
+      infer::all_logits(*load("llama-gqa-q8.gguf", {.scheme = kernels::QuantFormat(kernels::WeightFormat::q8)}), ids);
   fs::remove_all(out);
   for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i));
   EXPECT_LT(relative_error(a, exact), 0.1);
 }
 
 TEST(GgufModel, EndTokenComesFromTheFile) {
-  GenerationConfig g = load_generation_config(kFiles / "llama-gqa.gguf");
+  models::GenerationConfig g = models::load_generation_config(kFiles / "llama-gqa.gguf");
   EXPECT_EQ(g.eos_token_id, std::vector<int64_t>{1});
   EXPECT_EQ(g.bos_token_id, 2);
-  EXPECT_NE(message_of([&] { load_tokenizer(kFiles / "llama-gqa.gguf"); }).find("tokenizer"), std::string::npos);
+  EXPECT_NE(message_of([&] { models::load_tokenizer(kFiles / "llama-gqa.gguf"); }).find("tokenizer"),
+            std::string::npos);
 }
 
 class GgufRefused : public testing::Test {
@@ -105,7 +107,7 @@ class GgufRefused : public testing::Test {
     EXPECT_NE(at, content.npos) << from;
     if (at != content.npos) content.replace(at, from.size(), to);
     write_file(path_, content);
-    return message_of([&] { load_model(builtin_registry(), path_); });
+    return message_of([&] { models::load_model(nn::builtin_registry(), path_); });
   }
   // The same with a whole number's value replaced.
   std::string with_number(const std::string& key, uint32_t value) {
@@ -150,8 +152,8 @@ TEST(TiedHead, AHeadThatDiffersFromTheEmbeddingIsTold) {
     NamedTensors all = tensors;
     all.emplace_back("lm_head.weight", head);
     save_safetensors(folder / "model.safetensors", all);
-    LoadReport report;
-    load_model(builtin_registry(), folder, {}, &report);
+    models::LoadReport report;
+    models::load_model(nn::builtin_registry(), folder, {}, &report);
     return report.notes;
   };
   Tensor head = file.tensor("model.embed_tokens.weight").clone();

@@ -19,7 +19,7 @@ const fs::path kFiles = fs::path(QUERN_SOURCE_DIR) / "tests/goldens/gguf-tokeniz
 TEST(GgufTokenizer, IdsAreTheReferences) {
   const Json expected = Json::read(kFiles / "expected.json");
   for (const auto& [name, cases] : expected.as_object()) {
-    Tokenizer t = load_tokenizer(kFiles / (name + ".gguf"));
+    text::Tokenizer t = models::load_tokenizer(kFiles / (name + ".gguf"));
     for (const Json& c : cases.as_array()) {
       const std::string& text = c.as_array()[0].as_string();
       std::vector<int32_t> want;
@@ -32,13 +32,13 @@ TEST(GgufTokenizer, IdsAreTheReferences) {
 }
 
 TEST(GgufTokenizer, SpecialTokensAreKnown) {
-  Tokenizer t = load_tokenizer(kFiles / "mistral.gguf");
+  text::Tokenizer t = models::load_tokenizer(kFiles / "mistral.gguf");
   EXPECT_EQ(t.bos_id(), 1);
   EXPECT_EQ(t.eos_id(), 2);
   EXPECT_EQ(t.pad_id(), -1);
   EXPECT_TRUE(t.is_special(2));
   EXPECT_EQ(t.encode("</s>", {.add_special_tokens = false}), std::vector<int32_t>{2});
-  EXPECT_EQ(load_tokenizer(kFiles / "qwen.gguf").bos_id(), -1);
+  EXPECT_EQ(models::load_tokenizer(kFiles / "qwen.gguf").bos_id(), -1);
 }
 
 TEST(GgufTokenizer, WhatIsNotSupportedIsNamed) {
@@ -49,7 +49,7 @@ TEST(GgufTokenizer, WhatIsNotSupportedIsNamed) {
     EXPECT_NE(at, content.npos);
     content.replace(at, from.size(), to);
     write_file(path, content);
-    return message_of([&] { gguf_tokenizer(GgufFile(path)); });
+    return message_of([&] { models::gguf_tokenizer(GgufFile(path)); });
   };
   EXPECT_NE(refusal("qwen.gguf", "gpt2", "bert").find("'tokenizer.ggml.model': 'bert'"), std::string::npos);
   EXPECT_NE(refusal("qwen.gguf", "qwen2", "tekkn").find("'tokenizer.ggml.pre': 'tekkn'"), std::string::npos);

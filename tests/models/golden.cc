@@ -25,9 +25,9 @@ Golden::Golden(const std::string& name)
   logits = load_npy((folder / "logits.npy").string());
 }
 
-std::unique_ptr<Model> load_golden(const Golden& g, DType dtype, bool pack) {
-  LoadReport report;
-  auto m = load_model(builtin_registry(), g.folder, {.dtype = dtype, .pack = pack}, &report);
+std::unique_ptr<models::Model> load_golden(const Golden& g, DType dtype, bool pack) {
+  models::LoadReport report;
+  auto m = models::load_model(nn::builtin_registry(), g.folder, {.dtype = dtype, .pack = pack}, &report);
   for (const std::string& n : report.unused) fail("{}: nobody read '{}'", g.folder.string(), n);
   for (const std::string& n : report.missing) fail("{}: '{}' is missing", g.folder.string(), n);
   return m;
@@ -45,8 +45,8 @@ double relative_error(const Tensor& a, const Tensor& b) {
   return scale > 0 ? worst / scale : worst;
 }
 
-double logit_error(Model& model, const Golden& g, int64_t n) {
-  Tensor got = all_logits(model, std::span(g.tokens).first(static_cast<size_t>(n)));
+double logit_error(models::Model& model, const Golden& g, int64_t n) {
+  Tensor got = infer::all_logits(model, std::span(g.tokens).first(static_cast<size_t>(n)));
   double worst = 0;
   for (size_t r = 0; r < g.rows.size(); ++r)
     if (g.rows[r] < n)
@@ -55,18 +55,18 @@ double logit_error(Model& model, const Golden& g, int64_t n) {
   return worst;
 }
 
-GradientError gradient_error(Model& model, const Golden& g, int64_t tokens, bool bf16, bool recompute) {
+GradientError gradient_error(models::Model& model, const Golden& g, int64_t tokens, bool bf16, bool recompute) {
   SafetensorsFile expected(g.folder / "grads.safetensors");
   std::span<const int32_t> ids = std::span(g.tokens).first(static_cast<size_t>(tokens));
   std::vector<int32_t> targets(ids.begin() + 1, ids.end());
   targets.push_back(-1);
-  Tape tape(Tape::training, bf16);
+  grad::Tape tape(grad::Tape::training, bf16);
   tape.recompute_layers = recompute;
-  Var loss = model.loss(tape, model.hidden(tape, ids, Batch::single(tokens)), targets);
+  grad::Var loss = model.loss(tape, model.hidden(tape, ids, mixers::Batch::single(tokens)), targets);
   tape.backward(loss);
   GradientError e;
   e.loss = std::abs(loss.value.item() - expected.tensor("loss").item());
-  model.visit("", [&](const std::string& name, Parameter& p) {
+  model.visit("", [&](const std::string& name, grad::Parameter& p) {
     if (!p.trainable || (bf16 && !p.matrix))
       return;  // sums over tokens that nearly cancel say nothing about rounding
     Tensor want = expected.tensor(name);

@@ -26,23 +26,23 @@ std::vector<int32_t> some_ids(int64_t n) {
   return ids;
 }
 
-Tensor all_logits(Model& m, const std::vector<int32_t>& ids) {
-  Tape t(Tape::inference);
-  return m.logits(t, m.hidden(t, ids, Batch::single(static_cast<int64_t>(ids.size())))).value;
+Tensor all_logits(models::Model& m, const std::vector<int32_t>& ids) {
+  grad::Tape t(grad::Tape::inference);
+  return m.logits(t, m.hidden(t, ids, mixers::Batch::single(static_cast<int64_t>(ids.size())))).value;
 }
 
 TEST(Hybrid, TokenByTokenIsTheWhole) {
-  auto m = build_model(builtin_registry(), hybrid_config());
-  initialize(*m, 4);
+  auto m = models::build_model(nn::builtin_registry(), hybrid_config());
+  nn::initialize(*m, 4);
   EXPECT_EQ(m->sites(DType::f32).size(), 4u);
   const std::vector<int32_t> ids = some_ids(60);
   const Tensor whole = all_logits(*m, ids);
-  SequenceState state(m->sites(DType::f32));
-  Tape t(Tape::inference);
+  mixers::SequenceState state(m->sites(DType::f32));
+  grad::Tape t(grad::Tape::inference);
   for (int64_t at = 0; at < 60;) {
     const int64_t n = at == 0 ? 21 : 1;
     const std::vector<int32_t> now(ids.begin() + at, ids.begin() + at + n);
-    const Tensor y = m->logits(t, m->hidden(t, now, Batch::resume({&state}, {n}))).value;
+    const Tensor y = m->logits(t, m->hidden(t, now, mixers::Batch::resume({&state}, {n}))).value;
     for (int64_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y.item(i), whole.item(at * 50 + i), 2e-5) << "token " << at;
     at += n;
   }
@@ -50,16 +50,16 @@ TEST(Hybrid, TokenByTokenIsTheWhole) {
 }
 
 TEST(Hybrid, FiniteDifferences) {
-  auto m = build_model(builtin_registry(), hybrid_config());
-  initialize(*m, 4, DType::f64);
-  NamedParameters parameters;
-  m->visit("", [&](const std::string& name, Parameter& p) { parameters.emplace_back(name, &p); });
+  auto m = models::build_model(nn::builtin_registry(), hybrid_config());
+  nn::initialize(*m, 4, DType::f64);
+  grad::NamedParameters parameters;
+  m->visit("", [&](const std::string& name, grad::Parameter& p) { parameters.emplace_back(name, &p); });
   const std::vector<int32_t> ids = some_ids(30);
   std::vector<int32_t> targets(ids.begin() + 1, ids.end());
   targets.push_back(-1);
-  const GradCheck c = grad_check(
-      [&](Tape& t, const std::vector<Var>&) {
-        return std::vector<Var>{m->loss(t, m->hidden(t, ids, Batch::documents({19, 11})), targets)};
+  const grad::GradCheck c = grad::grad_check(
+      [&](grad::Tape& t, const std::vector<grad::Var>&) {
+        return std::vector<grad::Var>{m->loss(t, m->hidden(t, ids, mixers::Batch::documents({19, 11})), targets)};
       },
       {}, parameters, 4);
   EXPECT_LT(c.worst, 1e-7) << c.where;
@@ -68,11 +68,11 @@ TEST(Hybrid, FiniteDifferences) {
 TEST(Hybrid, SavedAndReadAgain) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("quern_hybrid_" + std::to_string(getpid()));
-  auto m = build_model(builtin_registry(), hybrid_config());
-  initialize(*m, 4);
-  save_model(*m, folder, DType::f32);
-  LoadReport report;
-  auto again = load_model(builtin_registry(), folder, {.pack = false}, &report);
+  auto m = models::build_model(nn::builtin_registry(), hybrid_config());
+  nn::initialize(*m, 4);
+  models::save_model(*m, folder, DType::f32);
+  models::LoadReport report;
+  auto again = models::load_model(nn::builtin_registry(), folder, {.pack = false}, &report);
   std::filesystem::remove_all(folder);
   EXPECT_TRUE(report.unused.empty() && report.missing.empty());
   const std::vector<int32_t> ids = some_ids(20);
@@ -85,7 +85,7 @@ TEST(Hybrid, MistakesAreNamed) {
     return message_of([&] {
       Json j = hybrid_config();
       j.set(key, Json::parse(value));
-      build_model(builtin_registry(), j);
+      models::build_model(nn::builtin_registry(), j);
     });
   };
   EXPECT_NE(message("layers", R"(["nera"])").find("did you mean 'near'"), std::string::npos);

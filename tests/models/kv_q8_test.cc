@@ -20,17 +20,18 @@ namespace {
 
 class KvQ8 : public EngineOn {
  protected:
-  Tensor feed(SequenceState& state, std::span<const int32_t> ids) {  // logits of every row
+  Tensor feed(mixers::SequenceState& state, std::span<const int32_t> ids) {  // logits of every row
     const auto n = static_cast<int64_t>(ids.size());
-    Tape tape(Tape::inference);
-    return model_->logits(tape, model_->hidden(tape, ids, Batch::resume({&state}, {n}))).value.to(DType::f32);
+    grad::Tape tape(grad::Tape::inference);
+    return model_->logits(tape, model_->hidden(tape, ids, mixers::Batch::resume({&state}, {n}))).value.to(DType::f32);
   }
-  Tensor feed_in_pieces(SequenceState& state, std::span<const int32_t> ids, const std::vector<size_t>& pieces) {
+  Tensor feed_in_pieces(mixers::SequenceState& state, std::span<const int32_t> ids,
+                        const std::vector<size_t>& pieces) {
     Tensor last;
     for (size_t n : pieces) last = feed(state, ids.first(n)), ids = ids.subspan(n);
     return last;
   }
-  SequenceState fresh(DType kv = DType::i8) const { return SequenceState(model_->sites(kv)); }
+  mixers::SequenceState fresh(DType kv = DType::i8) const { return mixers::SequenceState(model_->sites(kv)); }
   static void expect_same_bits(const Tensor& a, const Tensor& b) {
     ASSERT_EQ(a.shape(), b.shape());
     EXPECT_EQ(std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())), 0);
@@ -60,12 +61,12 @@ double divergence(const Tensor& p_logits, const Tensor& q_logits) {
 
 TEST_P(KvQ8, EveryPerTokenPartIsBytesAndScales) {
   int64_t q8 = 0, bf16 = 0, scales = 0;
-  const std::vector<StateSite> sites = model_->sites(DType::i8), wide = model_->sites(DType::bf16);
+  const std::vector<mixers::StateSite> sites = model_->sites(DType::i8), wide = model_->sites(DType::bf16);
   ASSERT_EQ(sites.size(), wide.size());
   for (size_t i = 0; i < sites.size(); ++i)
-    for (const StatePart& p : sites[i].spec.parts) {
+    for (const mixers::StatePart& p : sites[i].spec.parts) {
       if (!p.per_token) {  // recurrent states and tails stay as they are
-        const auto same = [&](const StatePart& w) { return w.name == p.name && w.dtype == p.dtype; };
+        const auto same = [&](const mixers::StatePart& w) { return w.name == p.name && w.dtype == p.dtype; };
         EXPECT_TRUE(std::ranges::any_of(wide[i].spec.parts, same)) << p.name;
         continue;
       }
@@ -73,20 +74,20 @@ TEST_P(KvQ8, EveryPerTokenPartIsBytesAndScales) {
       EXPECT_EQ(p.dtype, scale ? DType::f32 : DType::i8) << p.name;
       (scale ? scales : q8) += element_count(p.shape) * dtype_size(p.dtype);
     }
-  for (const StateSite& s : wide) bf16 += s.spec.bytes_per_token();
+  for (const mixers::StateSite& s : wide) bf16 += s.spec.bytes_per_token();
   EXPECT_EQ(2 * q8, bf16) << "half of the rows' bytes";
-  EXPECT_EQ(state_totals(sites).row_bytes, q8 + scales);
-  EXPECT_EQ(state_totals(sites).fixed_bytes, state_totals(wide).fixed_bytes);
-  SequenceState state = fresh();
+  EXPECT_EQ(mixers::state_totals(sites).row_bytes, q8 + scales);
+  EXPECT_EQ(mixers::state_totals(sites).fixed_bytes, mixers::state_totals(wide).fixed_bytes);
+  mixers::SequenceState state = fresh();
   feed(state, random_tokens(10, 1));
-  EXPECT_EQ(state.bytes(), 10 * (q8 + scales) + state_totals(sites).fixed_bytes);
+  EXPECT_EQ(state.bytes(), 10 * (q8 + scales) + mixers::state_totals(sites).fixed_bytes);
 }
 
 // Eight bits round a row's elements by about five times as much as bf16 does, and divergence is of second order.
 TEST_P(KvQ8, LogitsAreNearThoseOfAnUnquantizedCache) {
   const Tokens text = random_tokens(90, 2);
   for (const std::vector<size_t>& pieces : {std::vector<size_t>(90, 1), {70, 1, 1, 5, 13}}) {
-    SequenceState exact = fresh(DType::f32), q8 = fresh(), bf16 = fresh(DType::bf16);
+    mixers::SequenceState exact = fresh(DType::f32), q8 = fresh(), bf16 = fresh(DType::bf16);
     std::span<const int32_t> left = text;
     double kl_q8 = 0, kl_bf16 = 0;
     for (size_t n : pieces) {
@@ -105,27 +106,28 @@ TEST_P(KvQ8, CachedAndColdAreBitIdenticalAtExactCuts) {
   second.resize(135);
   const Tokens rest = random_tokens(15, 6);
   second.insert(second.end(), rest.begin(), rest.end());
-  const EngineOptions o{.kv = DType::i8, .chunk = 16, .deterministic_prefix_cache = true};
-  const Request r = greedy(second, 6);
-  const Generated cold = Engine(*model_, o).run(r);
-  Engine warm(*model_, o);
+  const infer::EngineOptions o{.kv = DType::i8, .chunk = 16, .deterministic_prefix_cache = true};
+  const infer::Request r = greedy(second, 6);
+  const infer::Generated cold = infer::Engine(*model_, o).run(r);
+  infer::Engine warm(*model_, o);
   warm.run(greedy(first, 4));
-  const Generated g = warm.run(r);
+  const infer::Generated g = warm.run(r);
   EXPECT_EQ(g.cached_tokens, 128);
   EXPECT_EQ(g.tokens, cold.tokens);
   EXPECT_EQ(g.logprobs, cold.logprobs) << "bit for bit";
 }
 
 TEST_P(KvQ8, PrefixesAreSharedSplitAndResumed) {
-  Engine engine(*model_, {.kv = DType::i8, .chunk = 64});
+  infer::Engine engine(*model_, {.kv = DType::i8, .chunk = 64});
   const Tokens system = random_tokens(100, 1);
   for (uint64_t i = 0; i < 3; ++i) {
     Tokens prompt = system;
     const Tokens tail = random_tokens(40, 2 + i), forced = random_tokens(5, 9);
     prompt.insert(prompt.end(), tail.begin(), tail.end());
-    Request r = greedy(prompt, 5);
+    infer::Request r = greedy(prompt, 5);
     r.options.forced = forced;
-    const Generated g = engine.run(r), cold = Engine(*model_, {.kv = DType::i8, .cache_bytes = 0}).run(r);
+    const infer::Generated g = engine.run(r),
+                           cold = infer::Engine(*model_, {.kv = DType::i8, .cache_bytes = 0}).run(r);
     EXPECT_GE(g.cached_tokens, i > 0 ? 64 : 0) << g.cache_note;
     // Pieces differ, so a number in a cache may be rounded the other way.
     for (size_t k = 0; k < 5; ++k) EXPECT_NEAR(g.logprobs[k], cold.logprobs[k], 0.02);
@@ -135,16 +137,16 @@ TEST_P(KvQ8, PrefixesAreSharedSplitAndResumed) {
 TEST_P(KvQ8, ForksAndCutsLeaveWhatWasNeverThere) {
   const Tokens text = random_tokens(60, 3), wrong = random_tokens(9, 4);
   const std::span<const int32_t> ids = text;
-  SequenceState plain = fresh();
+  mixers::SequenceState plain = fresh();
   const Tensor want = feed_in_pieces(plain, ids, {20, 1, 7});
 
-  SequenceState a = fresh();
+  mixers::SequenceState a = fresh();
   feed(a, ids.first(20));
-  SequenceState fork = a.fork();
+  mixers::SequenceState fork = a.fork();
   feed(fork, wrong);
   expect_same_bits(feed_in_pieces(a, ids.subspan(20), {1, 7}), want);
 
-  SequenceState b = fresh(), mark;
+  mixers::SequenceState b = fresh(), mark;
   feed(b, ids.first(20));
   mark = b.fork();
   feed(b, wrong);
@@ -153,8 +155,8 @@ TEST_P(KvQ8, ForksAndCutsLeaveWhatWasNeverThere) {
   expect_same_bits(feed_in_pieces(b, ids.subspan(20), {1, 7}), want);
   EXPECT_EQ(b.bytes(), plain.bytes());
 
-  if (state_totals(model_->sites(DType::i8)).fixed) return;
-  SequenceState c = fresh();
+  if (mixers::state_totals(model_->sites(DType::i8)).fixed) return;
+  mixers::SequenceState c = fresh();
   feed(c, ids.first(20)), feed(c, wrong);
   c.truncate(20);
   expect_same_bits(feed_in_pieces(c, ids.subspan(20), {1, 7}), want);
@@ -165,18 +167,18 @@ TEST_P(KvQ8, AFileHasTheSameBitsAndIsRefusedByAnotherTypeOfCache) {
       std::filesystem::temp_directory_path() / ("quern-kv-" + std::to_string(getpid()));
   const Tokens text = random_tokens(40, 7);
   const std::span<const int32_t> ids = text;
-  SequenceState q8 = fresh(), wide = fresh(DType::bf16);
+  mixers::SequenceState q8 = fresh(), wide = fresh(DType::bf16);
   feed(q8, ids.first(30)), feed(wide, ids.first(30));
-  save_state(path, "m", ids.first(30), q8, "");
-  SavedState back = load_state(path, "m", model_->sites(DType::i8));
+  infer::save_state(path, "m", ids.first(30), q8, "");
+  infer::SavedState back = infer::load_state(path, "m", model_->sites(DType::i8));
   expect_same_bits(feed(back.state, ids.subspan(30)), feed(q8, ids.subspan(30)));
   EXPECT_NE(message_of([&] {
-              load_state(path, "m", model_->sites(DType::bf16));
+              infer::load_state(path, "m", model_->sites(DType::bf16));
             }).find("saved with KV cache type q8, but this model runs with bf16; run it with KV cache type q8"),
             std::string::npos);
-  save_state(path, "m", ids.first(30), wide, "");
+  infer::save_state(path, "m", ids.first(30), wide, "");
   EXPECT_NE(message_of([&] {
-              load_state(path, "m", model_->sites(DType::i8));
+              infer::load_state(path, "m", model_->sites(DType::i8));
             }).find("saved with KV cache type bf16, but this model runs with q8; run it with KV cache type bf16"),
             std::string::npos);
   std::filesystem::remove(path);
@@ -185,13 +187,13 @@ TEST_P(KvQ8, AFileHasTheSameBitsAndIsRefusedByAnotherTypeOfCache) {
 TEST_P(KvQ8, GuessedAnswersAreThoseOfOneTokenAfterAnother) {
   Tokens loop = random_tokens(6, 8), prompt = random_tokens(30, 3);
   for (int i = 0; i < 4; ++i) prompt.insert(prompt.end(), loop.begin(), loop.end());
-  Request r = greedy(prompt, 60);
+  infer::Request r = greedy(prompt, 60);
   r.options.sampling.logit_bias = {{loop[0], 40}, {loop[1], 40}, {loop[2], 40}};  // the answer repeats itself
-  const Generated plain = Engine(*model_, {.kv = DType::i8, .chunk = 16}).run(r);
+  const infer::Generated plain = infer::Engine(*model_, {.kv = DType::i8, .chunk = 16}).run(r);
   r.options.forced = {plain.tokens.begin(), plain.tokens.begin() + 1};
-  r.options.speculate = SpeculationOptions::by_ngram(5);
-  Engine engine(*model_, {.kv = DType::i8, .chunk = 16, .deterministic_prefix_cache = true});
-  const Generated g = engine.run(r);
+  r.options.speculate = infer::SpeculationOptions::by_ngram(5);
+  infer::Engine engine(*model_, {.kv = DType::i8, .chunk = 16, .deterministic_prefix_cache = true});
+  const infer::Generated g = engine.run(r);
   EXPECT_GT(g.speculated.all_drafted(), 5);
   EXPECT_EQ(engine.load().state_bytes, 0);
   const size_t same = static_cast<size_t>(
@@ -202,9 +204,9 @@ TEST_P(KvQ8, GuessedAnswersAreThoseOfOneTokenAfterAnother) {
 }
 
 TEST_P(KvQ8, StateMemoryIsCountedInTheCachesBytes) {
-  const StateTotals t = state_totals(model_->sites(DType::i8));
-  Engine engine(*model_, {.kv = DType::i8, .chunk = 16, .cache_bytes = 0});
-  const Engine::Id id = engine.submit(greedy(random_tokens(50, 1), 14));
+  const mixers::StateTotals t = mixers::state_totals(model_->sites(DType::i8));
+  infer::Engine engine(*model_, {.kv = DType::i8, .chunk = 16, .cache_bytes = 0});
+  const infer::Engine::Id id = engine.submit(greedy(random_tokens(50, 1), 14));
   engine.step();
   EXPECT_EQ(engine.load().state_bytes, t.fixed_bytes + 64 * t.row_bytes);
   while (engine.step()) {
@@ -216,19 +218,19 @@ INSTANTIATE_TEST_SUITE_P(Families, KvQ8, testing::ValuesIn(kEngineFamilies), eng
 
 TEST(KvQ8Shards, RanksAnswerAsOneProcessDoes) {
   for (const char* name : {"llama-gqa", "mistral-window", "zaya-5-4x2"}) {
-    std::vector<std::unique_ptr<Model>> models;  // a rank has its own
+    std::vector<std::unique_ptr<models::Model>> models;  // a rank has its own
     for (int r = 0; r < 3; ++r) models.push_back(load_golden(Golden(name), DType::f32, true));
-    Request r;
+    infer::Request r;
     for (int32_t i = 0; i < 41; ++i) r.prompt.push_back((i * 7 + 3) % 60);
     for (int32_t i = 0; i < 12; ++i) r.options.forced.push_back((i * 5 + 1) % 60);
     r.options.sampling.temperature = 0, r.options.max_tokens = 12;
-    const Generated alone = Engine(*models[0], {.kv = DType::i8, .chunk = 16, .cache_bytes = 0}).run(r);
+    const infer::Generated alone = infer::Engine(*models[0], {.kv = DType::i8, .chunk = 16, .cache_bytes = 0}).run(r);
     for (int p : {1, 3})
-      run_ranks(p, [&](Communicator& c) {
-        const CacheShards shards(c, {}, 3);
-        const Generated g = Engine(*models[static_cast<size_t>(c.rank())],
-                                   {.kv = DType::i8, .chunk = 16, .cache_bytes = 0, .shards = &shards})
-                                .run(r);
+      comm::run_ranks(p, [&](comm::Communicator& c) {
+        const mixers::CacheShards shards(c, {}, 3);
+        const infer::Generated g = infer::Engine(*models[static_cast<size_t>(c.rank())],
+                                                 {.kv = DType::i8, .chunk = 16, .cache_bytes = 0, .shards = &shards})
+                                       .run(r);
         ASSERT_EQ(g.logprobs.size(), 12u);
         for (size_t i = 0; i < 12; ++i) EXPECT_NEAR(g.logprobs[i], alone.logprobs[i], 0.02) << name << " " << p;
       });
@@ -236,11 +238,11 @@ TEST(KvQ8Shards, RanksAnswerAsOneProcessDoes) {
 }
 
 TEST(KvType, WordsAreRead) {
-  EXPECT_EQ(parse_kv("q8"), DType::i8);
-  EXPECT_EQ(parse_kv("bf16"), DType::bf16);
-  EXPECT_EQ(parse_kv("f32"), DType::f32);
-  for (DType t : {DType::i8, DType::bf16, DType::f32}) EXPECT_EQ(parse_kv(kv_name(t)), t);
-  EXPECT_EQ(message_of([] { parse_kv("int8"); }), "'int8', expected bf16, q8 or f32");
+  EXPECT_EQ(infer::parse_kv("q8"), DType::i8);
+  EXPECT_EQ(infer::parse_kv("bf16"), DType::bf16);
+  EXPECT_EQ(infer::parse_kv("f32"), DType::f32);
+  for (DType t : {DType::i8, DType::bf16, DType::f32}) EXPECT_EQ(infer::parse_kv(infer::kv_name(t)), t);
+  EXPECT_EQ(message_of([] { infer::parse_kv("int8"); }), "'int8', expected bf16, q8 or f32");
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 namespace quern {
 namespace {
 
-double loss_of(Model& model, bool late, bool recompute) {
-  std::map<const Parameter*, Tensor> values;
-  model.visit("", [&](const std::string&, Parameter& p) {
+double loss_of(models::Model& model, bool late, bool recompute) {
+  std::map<const grad::Parameter*, Tensor> values;
+  model.visit("", [&](const std::string&, grad::Parameter& p) {
     if (!late || !p.trainable || values.contains(&p)) return;
     values[&p] = p.value.clone();
     std::ranges::fill(p.value.span<float>(), NAN);
@@ -21,12 +21,12 @@ double loss_of(Model& model, bool late, bool recompute) {
   const int64_t n = 40;
   std::vector<int32_t> ids, targets;
   for (int64_t i = 0; i < n; ++i) ids.push_back(static_cast<int32_t>(i * i % 11)), targets.push_back(ids.back() / 2);
-  Tape tape;
+  grad::Tape tape;
   tape.recompute_layers = recompute;
-  tape.on_parameter = [&](Parameter& p) {
+  tape.on_parameter = [&](grad::Parameter& p) {
     if (const auto v = values.find(&p); v != values.end()) p.value.copy_from(v->second), values.erase(v);
   };
-  const Var loss = model.loss(tape, model.hidden(tape, ids, Batch::single(n)), targets);
+  const grad::Var loss = model.loss(tape, model.hidden(tape, ids, mixers::Batch::single(n)), targets);
   EXPECT_TRUE(values.empty()) << values.size() << " parameters were never asked for";
   return loss.value.item();
 }
@@ -49,7 +49,8 @@ INSTANTIATE_TEST_SUITE_P(Families, ParameterOrder,
                                          "zamba2-2block-rope"));
 
 TEST(ParameterOrderOfAHybrid, IsKeptByEveryMixer) {
-  const auto model = build_model(builtin_registry(), Json::parse(R"({"model_type":"hybrid","vocab_size":50,
+  const auto model =
+      models::build_model(nn::builtin_registry(), Json::parse(R"({"model_type":"hybrid","vocab_size":50,
     "hidden_size":16,"intermediate_size":24,
     "mixers":{"near":{"type":"attention","n_head":2,"n_head_kv":1,"head_dim":8,"rotary_dims":8,"window":8},
               "far":{"type":"ovq","n_head":2,"head_dim":8,"rows":12,"chunk":8},
@@ -57,7 +58,7 @@ TEST(ParameterOrderOfAHybrid, IsKeptByEveryMixer) {
               "linear":{"type":"linear_attention","n_head":1,"head_dim":8},
               "codes":{"type":"vq_attention","n_head":1,"head_dim":8,"codes":6}},
     "layers":["near","far","delta","linear","codes"]})"));
-  initialize(*model, 4);
+  nn::initialize(*model, 4);
   const double want = loss_of(*model, false, false);
   EXPECT_EQ(loss_of(*model, true, false), want);
 }

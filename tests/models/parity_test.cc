@@ -59,10 +59,10 @@ TEST_P(Parity, SavedAndLoadedAgainIsTheSame) {
   Golden g(GetParam());
   auto model = load_golden(g, DType::f32, false);
   fs::path out = fs::temp_directory_path() / fmt::format("quern_parity_{}_{}", ::getpid(), GetParam());
-  save_model(*model, out, DType::f32, 20'000);
-  auto again = load_model(builtin_registry(), out, {.pack = false});
+  models::save_model(*model, out, DType::f32, 20'000);
+  auto again = models::load_model(nn::builtin_registry(), out, {.pack = false});
   std::span<const int32_t> ids = std::span(g.tokens).first(16);
-  Tensor a = all_logits(*model, ids), b = all_logits(*again, ids);
+  Tensor a = infer::all_logits(*model, ids), b = infer::all_logits(*again, ids);
   for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i));
   fs::remove_all(out);
 }
@@ -82,7 +82,7 @@ TEST(ZayaLayouts, LegacyEqualsCurrentBitForBit) {
     Golden g(name), old(std::string(name) + "-legacy");
     auto a = load_golden(g, DType::f32, false), b = load_golden(old, DType::f32, false);
     std::span<const int32_t> ids = std::span(g.tokens).first(64);
-    Tensor x = all_logits(*a, ids), y = all_logits(*b, ids);
+    Tensor x = infer::all_logits(*a, ids), y = infer::all_logits(*b, ids);
     for (int64_t i = 0; i < x.size(); ++i) ASSERT_EQ(x.item(i), y.item(i));
     EXPECT_EQ(b->config().at("some_future_key").at("kept").as_bool(), true);
   }
@@ -111,7 +111,7 @@ class Damaged {
     return message();
   }
   std::string message() {
-    return message_of([&] { load_model(builtin_registry(), folder_); });
+    return message_of([&] { models::load_model(nn::builtin_registry(), folder_); });
   }
   const fs::path& folder() const { return folder_; }
 

@@ -22,7 +22,7 @@ TEST(Perplexity, WindowsAgainstTheDefinition) {
   int64_t n = 0, same = 0;
   for (int64_t at = 0; at < 150; at += kContext) {
     auto window = tokens.subspan(static_cast<size_t>(at), static_cast<size_t>(std::min(kContext, 150 - at)));
-    Tensor p = all_logits(*model, window), q = all_logits(*other, window);
+    Tensor p = infer::all_logits(*model, window), q = infer::all_logits(*other, window);
     for (size_t t = 0; t + 1 < window.size(); ++t, ++n) {
       auto row = [&](const Tensor& x) { return x.view<const float, 2>().row(static_cast<int64_t>(t)); };
       auto log_z = [&](const float* x) {
@@ -40,23 +40,23 @@ TEST(Perplexity, WindowsAgainstTheDefinition) {
               std::max_element(row(q), row(q) + p.dim(1)) - row(q);
     }
   }
-  Perplexity got = perplexity(*model, tokens, {.context = kContext});
+  infer::Perplexity got = infer::perplexity(*model, tokens, {.context = kContext});
   EXPECT_EQ(got.tokens, n);
   EXPECT_NEAR(got.nll, nll / static_cast<double>(n), 1e-5);
   EXPECT_GT(got.nll_error, 0);
-  Perplexity against = perplexity(*other, tokens, {.context = kContext, .reference = model.get()});
+  infer::Perplexity against = infer::perplexity(*other, tokens, {.context = kContext, .reference = model.get()});
   EXPECT_NEAR(against.reference_nll, got.nll, 1e-6);
   EXPECT_NEAR(against.kl, kl / static_cast<double>(n), 1e-5 + 0.01 * against.kl);
   EXPECT_GT(against.kl, 0);
   EXPECT_NEAR(against.same_top, static_cast<double>(same) / static_cast<double>(n), 1e-12);
-  Perplexity itself = perplexity(*model, tokens, {.context = kContext, .reference = model.get()});
+  infer::Perplexity itself = infer::perplexity(*model, tokens, {.context = kContext, .reference = model.get()});
   EXPECT_NEAR(itself.kl, 0, 1e-6);
   EXPECT_EQ(itself.same_top, 1);
   // Two texts, each after its begin token, are foretold as if they were alone.
   std::vector<int32_t> texts = {7, 1, 2, 3, 7, 4, 5};
-  Perplexity both = perplexity(*model, texts, {.context = kContext, .begin = 7}),
-             first = perplexity(*model, std::span(texts).first(4), {.context = kContext}),
-             second = perplexity(*model, std::span(texts).last(3), {.context = kContext});
+  infer::Perplexity both = infer::perplexity(*model, texts, {.context = kContext, .begin = 7}),
+                    first = infer::perplexity(*model, std::span(texts).first(4), {.context = kContext}),
+                    second = infer::perplexity(*model, std::span(texts).last(3), {.context = kContext});
   EXPECT_EQ(both.tokens, 5);
   EXPECT_NEAR(both.nll * 5, first.nll * 3 + second.nll * 2, 1e-4);
 }
@@ -65,10 +65,10 @@ TEST(Perplexity, RefusesWhatItCannotMeasure) {
   Golden g("llama-gqa");
   auto model = load_golden(g, DType::f32, true);
   std::vector<int32_t> one = {1}, bad = {1, 9999};
-  EXPECT_THROW(perplexity(*model, one, {.context = 8}), Error);
-  EXPECT_THROW(perplexity(*model, bad, {.context = 8}), Error);
-  EXPECT_THROW(perplexity(*model, g.tokens, {.context = 1}), Error);
-  EXPECT_THROW(perplexity(*model, g.tokens, {.context = 1 << 30}), Error);
+  EXPECT_THROW(infer::perplexity(*model, one, {.context = 8}), Error);
+  EXPECT_THROW(infer::perplexity(*model, bad, {.context = 8}), Error);
+  EXPECT_THROW(infer::perplexity(*model, g.tokens, {.context = 1}), Error);
+  EXPECT_THROW(infer::perplexity(*model, g.tokens, {.context = 1 << 30}), Error);
 }
 
 }  // namespace

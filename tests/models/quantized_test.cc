@@ -46,49 +46,54 @@ TEST(Quantized, LogitsStayNearF32) {
   for (const char* name : kModels) {
     Golden g(name);
     auto exact = load_golden(g, DType::f32, true);
-    Tensor want = all_logits(*exact, first(g, 8));
-    auto error = [&](QuantFormat body, QuantFormat head) {
-      auto model = load_model(builtin_registry(), g.folder, {.scheme = body, .head = head});
-      return worst(all_logits(*model, first(g, 8)), want);
+    Tensor want = infer::all_logits(*exact, first(g, 8));
+    auto error = [&](kernels::QuantFormat body, kernels::QuantFormat head) {
+      auto model = models::load_model(nn::builtin_registry(), g.folder, {.scheme = body, .head = head});
+      return worst(infer::all_logits(*model, first(g, 8)), want);
     };
     // How far rounding moves these random models differs: bf16 rows alone are the measure.
-    const double bf16 = error({WeightFormat::bf16}, {WeightFormat::bf16});
-    EXPECT_LT(error({WeightFormat::q8}, {WeightFormat::q8}), 0.02 + 4 * bf16) << name;
-    EXPECT_LT(error({WeightFormat::q8a8}, {WeightFormat::q8}), 0.04 + 6 * bf16) << name;
-    EXPECT_LT(error({WeightFormat::q4, 32}, {WeightFormat::q8}), 0.4 + 10 * bf16) << name;
-    EXPECT_LT(error({WeightFormat::q8}, {WeightFormat::bf16}), 0.02 + 4 * bf16) << name;
+    const double bf16 = error({kernels::WeightFormat::bf16}, {kernels::WeightFormat::bf16});
+    EXPECT_LT(error({kernels::WeightFormat::q8}, {kernels::WeightFormat::q8}), 0.02 + 4 * bf16) << name;
+    EXPECT_LT(error({kernels::WeightFormat::q8a8}, {kernels::WeightFormat::q8}), 0.04 + 6 * bf16) << name;
+    EXPECT_LT(error({kernels::WeightFormat::q4, 32}, {kernels::WeightFormat::q8}), 0.4 + 10 * bf16) << name;
+    EXPECT_LT(error({kernels::WeightFormat::q8}, {kernels::WeightFormat::bf16}), 0.02 + 4 * bf16) << name;
   }
 }
 
 TEST(Quantized, PackedFolderEqualsQuantizingAtLoad) {
   for (const char* name : kModels)
-    for (const QuantFormat& s : {QuantFormat(WeightFormat::q8), QuantFormat(WeightFormat::q4, 64, true)})
-      for (const QuantFormat& head : {QuantFormat(WeightFormat::q8), QuantFormat(WeightFormat::bf16)}) {
+    for (const kernels::QuantFormat& s :
+         {kernels::QuantFormat(kernels::WeightFormat::q8), kernels::QuantFormat(kernels::WeightFormat::q4, 64, true)})
+      for (const kernels::QuantFormat& head :
+           {kernels::QuantFormat(kernels::WeightFormat::q8), kernels::QuantFormat(kernels::WeightFormat::bf16)}) {
         Golden g(name);
         Folder out(name);
         size_t rows = 0;
-        quantize_folder(builtin_registry(), g.folder, out.path(),
-                        {.body = s, .head = head, .report = [&](const QuantizationRecorder::Row& r) {
-                           ++rows;
-                           EXPECT_LT(r.error, r.scheme.format == WeightFormat::q8 ? 0.01 : 0.15) << r.name;
-                         }});
+        models::quantize_folder(nn::builtin_registry(), g.folder, out.path(),
+                                {.body = s, .head = head, .report = [&](const models::QuantizationRecorder::Row& r) {
+                                   ++rows;
+                                   EXPECT_LT(r.error, r.scheme.format == kernels::WeightFormat::q8 ? 0.01 : 0.15)
+                                       << r.name;
+                                 }});
         EXPECT_GT(rows, 0u);
-        LoadReport report;
-        auto a = load_model(builtin_registry(), out.path(), {}, &report);
-        auto b = load_model(builtin_registry(), g.folder, {.scheme = s, .head = head});
+        models::LoadReport report;
+        auto a = models::load_model(nn::builtin_registry(), out.path(), {}, &report);
+        auto b = models::load_model(nn::builtin_registry(), g.folder, {.scheme = s, .head = head});
         EXPECT_TRUE(report.unused.empty() && report.missing.empty()) << name;
-        Tensor x = all_logits(*a, first(g, 16)), y = all_logits(*b, first(g, 16));
-        for (int64_t i = 0; i < x.size(); ++i) ASSERT_EQ(x.item(i), y.item(i)) << name << " " << to_string(s);
+        Tensor x = infer::all_logits(*a, first(g, 16)), y = infer::all_logits(*b, first(g, 16));
+        for (int64_t i = 0; i < x.size(); ++i)
+          ASSERT_EQ(x.item(i), y.item(i)) << name << " " << kernels::to_string(s);
       }
 }
 
 // Products mean the same for one row and for many; attention alone rounds to bf16 in prefill only.
 TEST(Quantized, OneTokenAtATimeEqualsAllAtOnce) {
   Golden g("llama-gqa");
-  for (const QuantFormat& s : {QuantFormat(WeightFormat::q8), QuantFormat(WeightFormat::q4, 32)}) {
-    auto model = load_model(builtin_registry(), g.folder, {.scheme = s});
-    Tensor whole = all_logits(*model, first(g, 40));
-    Session session(*model, DType::f32);
+  for (const kernels::QuantFormat& s :
+       {kernels::QuantFormat(kernels::WeightFormat::q8), kernels::QuantFormat(kernels::WeightFormat::q4, 32)}) {
+    auto model = models::load_model(nn::builtin_registry(), g.folder, {.scheme = s});
+    Tensor whole = infer::all_logits(*model, first(g, 40));
+    infer::Session session(*model, DType::f32);
     for (size_t t = 0; t < 40; ++t) {
       std::span<const float> one = session.feed(first(g, 40).subspan(t, 1));
       for (size_t v = 0; v < one.size(); ++v)
@@ -100,14 +105,14 @@ TEST(Quantized, OneTokenAtATimeEqualsAllAtOnce) {
 TEST(Quantized, CalibrationChangesScalesAndStaysClose) {
   Golden g("llama-gqa");
   Folder plain("plain"), fitted("fitted");
-  const QuantFormat s(WeightFormat::q4, 32);
-  quantize_folder(builtin_registry(), g.folder, plain.path(), {.body = s});
-  quantize_folder(builtin_registry(), g.folder, fitted.path(), {.body = s, .calibration = first(g, 256)});
+  const kernels::QuantFormat s(kernels::WeightFormat::q4, 32);
+  models::quantize_folder(nn::builtin_registry(), g.folder, plain.path(), {.body = s});
+  models::quantize_folder(nn::builtin_registry(), g.folder, fitted.path(), {.body = s, .calibration = first(g, 256)});
   EXPECT_NE(read_file(plain.path() / "model.safetensors"), read_file(fitted.path() / "model.safetensors"));
   auto exact = load_golden(g, DType::f32, true);
-  Tensor want = all_logits(*exact, first(g, 64));
+  Tensor want = infer::all_logits(*exact, first(g, 64));
   auto mean_square = [&](const fs::path& folder) {
-    Tensor x = all_logits(*load_model(builtin_registry(), folder), first(g, 64));
+    Tensor x = infer::all_logits(*models::load_model(nn::builtin_registry(), folder), first(g, 64));
     double e = 0;
     for (int64_t i = 0; i < x.size(); ++i) e += std::pow(x.item(i) - want.item(i), 2);
     return e;
@@ -118,17 +123,19 @@ TEST(Quantized, CalibrationChangesScalesAndStaysClose) {
 TEST(Quantized, DamagedAndForeignFoldersSaySo) {
   Golden g("llama-gqa");
   Folder out("damaged");
-  quantize_folder(builtin_registry(), g.folder, out.path(), {});
-  auto message = [&] { return message_of([&] { load_model(builtin_registry(), out.path()); }); };
+  models::quantize_folder(nn::builtin_registry(), g.folder, out.path(), {});
+  auto message = [&] { return message_of([&] { models::load_model(nn::builtin_registry(), out.path()); }); };
   EXPECT_EQ(message(), "");
   EXPECT_NE(message_of([&] {
-              load_model(builtin_registry(), out.path(), {.pack = false});
+              models::load_model(nn::builtin_registry(), out.path(), {.pack = false});
             }).find("supports inference only"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { quantize_folder(builtin_registry(), g.folder, out.path(), {}); }).find("already exists"),
+  EXPECT_NE(message_of([&] {
+              models::quantize_folder(nn::builtin_registry(), g.folder, out.path(), {});
+            }).find("already exists"),
             std::string::npos);
   EXPECT_NE(message_of([&] {
-              quantize_folder(builtin_registry(), out.path(), out.path().string() + "2", {});
+              models::quantize_folder(nn::builtin_registry(), out.path(), out.path().string() + "2", {});
             }).find("quantize the original folder"),
             std::string::npos);
   EXPECT_FALSE(fs::exists(out.path().string() + "2"));
@@ -166,20 +173,20 @@ TEST(Quantized, ALargePackedFolderIsReadyAtOnce) {
     config.set(key, value);
   Folder dense("dense"), packed("packed");
   {
-    auto model = build_model(builtin_registry(), config);
+    auto model = models::build_model(nn::builtin_registry(), config);
     Rng rng(1);
-    model->visit("", [&](const std::string&, Parameter& p) {
+    model->visit("", [&](const std::string&, grad::Parameter& p) {
       p.value = Tensor::empty(p.shape, DType::f32);
       for (float& v : p.value.span<float>()) v = static_cast<float>(rng.uniform() - 0.5) * 0.05f;
     });
-    save_model(*model, dense.path(), DType::bf16);
+    models::save_model(*model, dense.path(), DType::bf16);
   }
-  quantize_folder(builtin_registry(), dense.path(), packed.path(), {});
+  models::quantize_folder(nn::builtin_registry(), dense.path(), packed.path(), {});
   EXPECT_GT(fs::file_size(packed.path() / "model.safetensors"), size_t{200} << 20);
   auto start = std::chrono::steady_clock::now();
-  auto model = load_model(builtin_registry(), packed.path());
+  auto model = models::load_model(nn::builtin_registry(), packed.path());
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 0.5);
-  EXPECT_TRUE(std::isfinite(all_logits(*model, first(g, 2)).item(0)));
+  EXPECT_TRUE(std::isfinite(infer::all_logits(*model, first(g, 2)).item(0)));
 }
 
 }  // namespace

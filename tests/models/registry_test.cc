@@ -28,7 +28,7 @@ std::vector<std::string> folders(const std::string& kind) {
 }
 
 TEST(Registry, EveryFolderIsThere) {
-  const Registry& r = builtin_registry();
+  const nn::Registry& r = nn::builtin_registry();
   std::vector<std::string> mixers = folders("mixers"), ffns = folders("ffn");
   mixers.push_back("lag");  // tests/sample/mixers/lag, dropped in from outside
   std::sort(mixers.begin(), mixers.end());
@@ -44,24 +44,26 @@ TEST(Registry, EveryFolderIsThere) {
 }
 
 TEST(Registry, LayersAreMadeFromJson) {
-  const Registry& r = builtin_registry();
+  const nn::Registry& r = nn::builtin_registry();
   auto mixer = r.mixers.make(
       "cca", Json::parse(
                  R"({"width":8,"n_head":2,"n_head_kv":1,"head_dim":4,"rotary_dims":2,"temperature":"exponential"})"));
-  initialize(*mixer, 1);
-  Tape t(Tape::inference);
-  EXPECT_EQ(mixer->forward(t, Var(random_normal({3, 8}, 1, DType::f32)), Batch::single(3), 0).value.shape(),
+  nn::initialize(*mixer, 1);
+  grad::Tape t(grad::Tape::inference);
+  EXPECT_EQ(mixer->forward(t, grad::Var(grad::random_normal({3, 8}, 1, DType::f32)), mixers::Batch::single(3), 0)
+                .value.shape(),
             (Shape{3, 8}));
   auto ffn = r.ffns.make(
       "moe",
       Json::parse(R"({"width":8,"hidden":4,"n_experts":3,"router":"zaya","router_width":5,"depth_average":false})"));
-  initialize(*ffn, 1);
-  DepthCarry carry;
-  EXPECT_EQ(ffn->forward(t, Var(random_normal({3, 8}, 1, DType::f32)), carry).value.shape(), (Shape{3, 8}));
+  nn::initialize(*ffn, 1);
+  ffn::DepthCarry carry;
+  EXPECT_EQ(ffn->forward(t, grad::Var(grad::random_normal({3, 8}, 1, DType::f32)), carry).value.shape(),
+            (Shape{3, 8}));
 }
 
 TEST(Registry, MistakesAreNamed) {
-  const Registry& r = builtin_registry();
+  const nn::Registry& r = nn::builtin_registry();
   EXPECT_NE(message_of([&] { r.mixers.make("atention", Json::object()); }).find("did you mean 'attention'"),
             std::string::npos);
   EXPECT_NE(

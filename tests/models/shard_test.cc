@@ -29,12 +29,12 @@ struct Answer {
   std::vector<double> logprobs;
 };
 
-Answer greedy(Model& m, const Tokens& prompt, int64_t n, DType kv, const CacheShards* shards) {
-  Engine engine(m, {.kv = kv, .chunk = 16, .cache_bytes = 0, .shards = shards});
-  Request r{.prompt = prompt};
+Answer greedy(models::Model& m, const Tokens& prompt, int64_t n, DType kv, const mixers::CacheShards* shards) {
+  infer::Engine engine(m, {.kv = kv, .chunk = 16, .cache_bytes = 0, .shards = shards});
+  infer::Request r{.prompt = prompt};
   r.options.sampling.temperature = 0;
   r.options.max_tokens = n;
-  Generated g = engine.run(std::move(r));
+  infer::Generated g = engine.run(std::move(r));
   return {g.tokens, g.logprobs};
 }
 
@@ -43,17 +43,18 @@ class ShardsOn : public testing::TestWithParam<const char*> {};
 TEST_P(ShardsOn, SameTokensForAnyNumberOfRanks) {
   const Golden golden(GetParam());
   for (DType t : {DType::f64, DType::f32}) {
-    std::vector<std::unique_ptr<Model>> models;  // a rank has its own
+    std::vector<std::unique_ptr<models::Model>> models;  // a rank has its own
     for (int r = 0; r < 4; ++r) models.push_back(load_golden(golden, t, t == DType::f32));
     const Tokens prompt = random_tokens(41, models[0]->vocab_size());
     const Answer alone = greedy(*models[0], prompt, 64, t, nullptr);
     ASSERT_EQ(alone.tokens.size(), 64u);
     for (int p : {1, 2, 4})
-      for (ReduceForm f : {ReduceForm::butterfly, ReduceForm::two_reduces, ReduceForm::heads, ReduceForm::ring})
-        run_ranks(p, [&](Communicator& c) {
-          const CacheShards shards(c, {.form = f}, 3);
+      for (mixers::ReduceForm f : {mixers::ReduceForm::butterfly, mixers::ReduceForm::two_reduces,
+                                   mixers::ReduceForm::heads, mixers::ReduceForm::ring})
+        comm::run_ranks(p, [&](comm::Communicator& c) {
+          const mixers::CacheShards shards(c, {.form = f}, 3);
           const Answer a = greedy(*models[static_cast<size_t>(c.rank())], prompt, 64, t, &shards);
-          EXPECT_EQ(a.tokens, alone.tokens) << p << " ranks, " << reduce_form_name(f);
+          EXPECT_EQ(a.tokens, alone.tokens) << p << " ranks, " << mixers::reduce_form_name(f);
           for (size_t i = 0; i < a.logprobs.size() && t == DType::f64; ++i)
             EXPECT_NEAR(a.logprobs[i], alone.logprobs[i], 1e-10);
         });
@@ -64,23 +65,23 @@ TEST_P(ShardsOn, EveryRowIsOnOneRank) {
   const Golden golden(GetParam());
   constexpr int kRanks = 3;
   constexpr int64_t kPrompt = 20, kSteps = 9;
-  std::vector<std::unique_ptr<Model>> models;
+  std::vector<std::unique_ptr<models::Model>> models;
   for (int r = 0; r < kRanks; ++r) models.push_back(load_golden(golden, DType::f64, false));
   const Tokens all = random_tokens(kPrompt + kSteps, models[0]->vocab_size());
-  run_ranks(kRanks, [&](Communicator& c) {
-    Model& m = *models[static_cast<size_t>(c.rank())];
-    const CacheShards shards(c, {}, 2);
-    SequenceState state(m.sites(DType::f64));
+  comm::run_ranks(kRanks, [&](comm::Communicator& c) {
+    models::Model& m = *models[static_cast<size_t>(c.rank())];
+    const mixers::CacheShards shards(c, {}, 2);
+    mixers::SequenceState state(m.sites(DType::f64));
     for (int64_t at = 0; at < kPrompt + kSteps;) {
       const int64_t n = at == 0 ? kPrompt : 1;
-      Tape tape(Tape::inference);
-      Batch batch = Batch::resume({&state}, {n});
+      grad::Tape tape(grad::Tape::inference);
+      mixers::Batch batch = mixers::Batch::resume({&state}, {n});
       batch.placement = shards;
       m.hidden(tape, std::span(all).subspan(static_cast<size_t>(at), static_cast<size_t>(n)), batch);
       at += n;
       for (size_t site = 0; site < state.sites().size(); ++site)
         for (size_t part = 0; part < state.sites()[site].spec.parts.size(); ++part) {
-          const StatePart& p = state.sites()[site].spec.parts[part];
+          const mixers::StatePart& p = state.sites()[site].spec.parts[part];
           if (!p.per_token) continue;
           const int64_t rows = state.rows(static_cast<int>(site), static_cast<int>(part)).dim(0);
           if (p.window == 0) {
@@ -105,9 +106,10 @@ INSTANTIATE_TEST_SUITE_P(Goldens, ShardsOn,
 
 TEST(Shards, NoPrefixCacheOverRanks) {
   const auto model = load_golden(Golden("llama-gqa"), DType::f32, false);
-  run_ranks(1, [&](Communicator& c) {
-    const CacheShards shards(c);
-    EXPECT_NE(message_of([&] { Engine(*model, {.shards = &shards}); }).find("prefix cache"), std::string::npos);
+  comm::run_ranks(1, [&](comm::Communicator& c) {
+    const mixers::CacheShards shards(c);
+    EXPECT_NE(message_of([&] { infer::Engine(*model, {.shards = &shards}); }).find("prefix cache"),
+              std::string::npos);
   });
 }
 

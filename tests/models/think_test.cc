@@ -23,17 +23,17 @@ constexpr const char* kQuestion = "What is 2 + 2?";
 class Thinking : public testing::Test {
  protected:
   Thinking()
-      : tokenizer_(Tokenizer::from_json(trained())),
-        template_(ChatTemplate::parse(
+      : tokenizer_(text::Tokenizer::from_json(trained())),
+        template_(text::ChatTemplate::parse(
             "{% for m in messages %}<s>{{ m.role }}: {{ m.content }}\n{% endfor %}<s>assistant: <think>\n")) {
     Json c =
         Json::parse(R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
       "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 4096,
       "tie_word_embeddings": true})");
     c.set("vocab_size", int64_t{tokenizer_.vocab_size()});
-    model_ = build_model(builtin_registry(), c);
-    initialize(*model_, 5);
-    model_->pack(WeightPrepacking(DType::f32));
+    model_ = models::build_model(nn::builtin_registry(), c);
+    nn::initialize(*model_, 5);
+    model_->pack(nn::WeightPrepacking(DType::f32));
     options_.sampling.temperature = 1;
     options_.max_tokens = 40;
     Json m = Json::object();
@@ -41,27 +41,27 @@ class Thinking : public testing::Test {
     messages_.push(std::move(m));
   }
   static std::string trained() {
-    BpeTrainOptions o;
+    text::BpeTrainOptions o;
     o.vocab_size = 320, o.special_tokens = {"<s>", "</s>"};
-    BpeTrainer t(o);
+    text::BpeTrainer t(o);
     for (const char* s :
          {"assistant: <think>\n", "user: What is the answer?\n</think>\n\nAnswer: 4\n", "Attempt 1:\nQuestion: "})
       for (int i = 0; i < 5; ++i) t.add(s);
     return t.train();
   }
-  ThinkResult run(const std::string& plan, int64_t sessions = 64) {
-    Engine engine(*model_, {.max_sequences = sessions, .tokenizer = &tokenizer_});
-    return think(engine, {tokenizer_, template_, messages_, parse_plan(plan), options_});
+  reason::ThinkResult run(const std::string& plan, int64_t sessions = 64) {
+    infer::Engine engine(*model_, {.max_sequences = sessions, .tokenizer = &tokenizer_});
+    return reason::think(engine, {tokenizer_, template_, messages_, reason::parse_plan(plan), options_});
   }
   // One sequence by itself, as the engine gives it.
   Tokens sampled(const Tokens& prompt, int64_t n, uint64_t seed) {
-    GenerateOptions o = options_;
+    infer::GenerateOptions o = options_;
     o.max_tokens = n, o.sampling.seed = seed;
-    Engine engine(*model_, {.cache_bytes = 0, .tokenizer = &tokenizer_});
+    infer::Engine engine(*model_, {.cache_bytes = 0, .tokenizer = &tokenizer_});
     return engine.run({.prompt = prompt, .options = o}).tokens;
   }
   Tokens encode(std::string_view s) const { return tokenizer_.encode(s, {.add_special_tokens = false}); }
-  Tokens question() const { return encode(chat_text(template_, tokenizer_, messages_)); }
+  Tokens question() const { return encode(text::chat_text(template_, tokenizer_, messages_)); }
   static uint64_t seed_of(uint64_t seed, uint64_t round, uint64_t index) {
     return mix64(mix64(seed + 0x51) + (round << 32) + index);
   }
@@ -71,18 +71,18 @@ class Thinking : public testing::Test {
     return all;
   }
 
-  Tokenizer tokenizer_;
-  ChatTemplate template_;
-  std::unique_ptr<Model> model_;
-  GenerateOptions options_;
+  text::Tokenizer tokenizer_;
+  text::ChatTemplate template_;
+  std::unique_ptr<models::Model> model_;
+  infer::GenerateOptions options_;
   Json messages_ = Json::array();
 };
 
 TEST_F(Thinking, WithoutRoundsIsParallelSampling) {
-  const ThinkResult t = run("vote:5,seed=3");
+  const reason::ThinkResult t = run("vote:5,seed=3");
   ASSERT_EQ(t.candidates.size(), 5u);
   int64_t tokens = 0;
-  for (const Candidate& c : t.candidates) {
+  for (const reason::Candidate& c : t.candidates) {
     // 40 tokens, of which the last ten are kept back for an answer that has to be asked for.
     const Tokens first = sampled(question(), 30, seed_of(3, 0, static_cast<uint64_t>(c.index)));
     ASSERT_EQ(first.size(), 30u) << "a random model closes nothing";
@@ -99,7 +99,7 @@ TEST_F(Thinking, WithoutRoundsIsParallelSampling) {
 }
 
 TEST_F(Thinking, OfOneCandidateIsDelethink) {
-  const ThinkResult t = run("delethink:3,beta=24,tau=12,seed=2");
+  const reason::ThinkResult t = run("delethink:3,beta=24,tau=12,seed=2");
   ASSERT_EQ(t.candidates.size(), 4u);
   Tokens carry;
   for (uint64_t round = 0; round < 3; ++round) {
@@ -113,13 +113,13 @@ TEST_F(Thinking, OfOneCandidateIsDelethink) {
 }
 
 TEST_F(Thinking, RsaReadsWholeTraces) {
-  const ThinkResult t = run("rsa:4x2x1,beta=16");
+  const reason::ThinkResult t = run("rsa:4x2x1,beta=16");
   for (int64_t i = 0; i < 4; ++i) {
-    const Candidate& c = t.candidates[static_cast<size_t>(4 + i)];
+    const reason::Candidate& c = t.candidates[static_cast<size_t>(4 + i)];
     ASSERT_EQ(c.sources.size(), 2u);
     EXPECT_NE(c.sources[0], c.sources[1]);
     Json asked = messages_;
-    const std::vector<std::string> pieces = aggregation_pieces(kQuestion, 2);
+    const std::vector<std::string> pieces = text::aggregation_pieces(kQuestion, 2);
     const Tokens &a = t.candidates[static_cast<size_t>(c.sources[0])].tokens,
                  &b = t.candidates[static_cast<size_t>(c.sources[1])].tokens;
     EXPECT_EQ(a.size(), 16u);
@@ -133,19 +133,20 @@ TEST_F(Thinking, RsaReadsWholeTraces) {
 
 TEST_F(Thinking, PromptsHoldTheQuestionAndTailsAlone) {
   int64_t around = 0;
-  for (const std::string& piece : aggregation_pieces("", 3)) around += static_cast<int64_t>(encode(piece).size());
+  for (const std::string& piece : text::aggregation_pieces("", 3))
+    around += static_cast<int64_t>(encode(piece).size());
   const int64_t bound = static_cast<int64_t>(question().size()) + 3 * 8 + around + 8;
   for (const char* beta : {"beta=16", "beta=64"}) {
-    const ThinkResult t = run(fmt::format("mrsa:6x3x3,{},tau=8", beta));
+    const reason::ThinkResult t = run(fmt::format("mrsa:6x3x3,{},tau=8", beta));
     EXPECT_LE(t.longest_prompt, bound) << beta;
-    for (const Candidate& c : t.candidates) EXPECT_EQ(c.carried.size(), 8u);
+    for (const reason::Candidate& c : t.candidates) EXPECT_EQ(c.carried.size(), 8u);
   }
 }
 
 TEST_F(Thinking, DoesNotDependOnTheEnginesOrder) {
-  const ThinkResult wide = run("mrsa:5x3x2,beta=20,tau=10,seed=8", 64),
-                    narrow = run("mrsa:5x3x2,beta=20,tau=10,seed=8", 2),
-                    other = run("mrsa:5x3x2,beta=20,tau=10,seed=9", 64);
+  const reason::ThinkResult wide = run("mrsa:5x3x2,beta=20,tau=10,seed=8", 64),
+                            narrow = run("mrsa:5x3x2,beta=20,tau=10,seed=8", 2),
+                            other = run("mrsa:5x3x2,beta=20,tau=10,seed=9", 64);
   int different = 0;
   for (size_t i = 0; i < wide.candidates.size(); ++i) {
     EXPECT_EQ(wide.candidates[i].tokens, narrow.candidates[i].tokens) << i;
@@ -156,10 +157,11 @@ TEST_F(Thinking, DoesNotDependOnTheEnginesOrder) {
 }
 
 TEST_F(Thinking, IsToldAndCancelled) {
-  Engine engine(*model_, {.tokenizer = &tokenizer_});
-  ThinkRunner t(engine, {tokenizer_, template_, messages_, parse_plan("mrsa:4x2x3,beta=16"), options_});
+  infer::Engine engine(*model_, {.tokenizer = &tokenizer_});
+  reason::ThinkRunner t(engine,
+                        {tokenizer_, template_, messages_, reason::parse_plan("mrsa:4x2x3,beta=16"), options_});
   int64_t told = 0;
-  t.on_event([&](const ThinkEvent& e) {
+  t.on_event([&](const reason::ThinkEvent& e) {
     EXPECT_GE(e.done, ++told) << "what never began is done too";
     EXPECT_EQ(e.all, 16);
     if (told == 5) t.cancel();
@@ -175,18 +177,18 @@ TEST_F(Thinking, IsToldAndCancelled) {
 
 TEST_F(Thinking, TracesAreTakenApartByTokens) {
   const Tokens closed = encode("some thought</think>\n\nAnswer: 4");
-  const Trace t = read_trace(closed, tokenizer_, true);
+  const reason::Trace t = reason::read_trace(closed, tokenizer_, true);
   EXPECT_TRUE(t.closed);
   EXPECT_EQ(tokenizer_.decode(std::span(closed).subspan(0, static_cast<size_t>(t.end))), "some thought");
   EXPECT_EQ(tokenizer_.decode(std::span(closed).subspan(static_cast<size_t>(t.answer))).find("think"),
             std::string::npos);
-  EXPECT_EQ(tail_of(closed, t, 2).size(), 2u);
+  EXPECT_EQ(reason::tail_of(closed, t, 2).size(), 2u);
   const Tokens tagged = encode("<think>\nabc");
-  const Trace open = read_trace(tagged, tokenizer_, false);
+  const reason::Trace open = reason::read_trace(tagged, tokenizer_, false);
   EXPECT_FALSE(open.closed);
   EXPECT_EQ(open.end, static_cast<int64_t>(tagged.size()));
   EXPECT_GT(open.begin, 0);
-  EXPECT_EQ(read_trace(encode("plain"), tokenizer_, false).answer, 0) << "without a tag all of it is answer";
+  EXPECT_EQ(reason::read_trace(encode("plain"), tokenizer_, false).answer, 0) << "without a tag all of it is answer";
 }
 
 TEST_F(Thinking, AQuestionThatHoldsTheSeamIsRefused) {

@@ -44,7 +44,7 @@ TEST_P(Zamba, GradientsEqualAutograd) {
 TEST_P(Zamba, Bf16StaysClose) {
   Golden g(GetParam());
   auto model = load_golden(g, DType::bf16, true);
-  Tensor got = all_logits(*model, g.tokens);
+  Tensor got = infer::all_logits(*model, g.tokens);
   double mean = 0;  // one near-cancelling norm of 16 channels magnifies a row's rounding tenfold: not the worst row
   for (size_t r = 0; r < g.rows.size(); ++r)
     mean += relative_error(got.narrow(0, g.rows[r], 1), g.logits.narrow(0, static_cast<int64_t>(r), 1));
@@ -55,10 +55,10 @@ TEST_P(Zamba, SavedAndLoadedAgainIsTheSame) {
   Golden g(GetParam());
   auto model = load_golden(g, DType::f32, false);
   fs::path out = fs::temp_directory_path() / fmt::format("quern_zamba_{}_{}", ::getpid(), GetParam());
-  save_model(*model, out, DType::f32, 20'000);
-  auto again = load_model(builtin_registry(), out, {.pack = false});
+  models::save_model(*model, out, DType::f32, 20'000);
+  auto again = models::load_model(nn::builtin_registry(), out, {.pack = false});
   std::span<const int32_t> ids = std::span(g.tokens).first(16);
-  Tensor a = all_logits(*model, ids), b = all_logits(*again, ids);
+  Tensor a = infer::all_logits(*model, ids), b = infer::all_logits(*again, ids);
   for (int64_t i = 0; i < a.size(); ++i) ASSERT_EQ(a.item(i), b.item(i));
   EXPECT_TRUE(again->config().at("some_future_key").at("kept").as_bool());
   fs::remove_all(out);
@@ -72,9 +72,9 @@ TEST_P(Zamba, LongSequencesFollowTheDoubleRecurrence) {
   Rng rng(5);
   for (int64_t n : {257, 700, 3000}) {
     while (static_cast<int64_t>(ids.size()) < n) ids.push_back(static_cast<int32_t>(rng.below(90)));
-    Tensor want = all_logits(*exact, ids);
-    EXPECT_LE(relative_error(all_logits(*model, ids), want), 1e-4) << n << " tokens";
-    Session session(*model);
+    Tensor want = infer::all_logits(*exact, ids);
+    EXPECT_LE(relative_error(infer::all_logits(*model, ids), want), 1e-4) << n << " tokens";
+    infer::Session session(*model);
     std::span<const float> last = session.feed(ids, 512);
     for (size_t v = 0; v < last.size(); ++v)
       ASSERT_NEAR(static_cast<double>(last[v]), want.item((n - 1) * want.dim(1) + static_cast<int64_t>(v)), 2e-3);
@@ -101,13 +101,13 @@ TEST(ZambaGradients, FiniteDifferences) {
             "intermediate_size":6,"mamba_d_state":2,"n_mamba_heads":4,"mamba_ngroups":2,"num_mem_blocks":2,
             "adapter_rank":2,"use_shared_attention_adapter":true,"use_mem_rope":true,
             "layers_block_type":["hybrid","mamba","hybrid","hybrid"]})"}) {
-    auto model = build_model(builtin_registry(), Json::parse(text));
-    NamedParameters p = randomized(*model, 11);
+    auto model = models::build_model(nn::builtin_registry(), Json::parse(text));
+    grad::NamedParameters p = nn::randomized(*model, 11);
     const std::vector<int32_t> ids = {3, 7, 1, 10, 0, 5, 5, 2}, targets = {7, 1, 10, 0, 5, 2, 9, -1};
-    const Batch documents = Batch::documents({5, 1, 2});
-    GradCheck c = grad_check(
-        [&](Tape& t, const std::vector<Var>&) {
-          return std::vector<Var>{model->loss(t, model->hidden(t, ids, documents), targets)};
+    const mixers::Batch documents = mixers::Batch::documents({5, 1, 2});
+    grad::GradCheck c = grad::grad_check(
+        [&](grad::Tape& t, const std::vector<grad::Var>&) {
+          return std::vector<grad::Var>{model->loss(t, model->hidden(t, ids, documents), targets)};
         },
         {}, p, 40, 1e-6);  // a small step: four layers bend the loss sharply
     EXPECT_LT(c.worst, 1e-7) << c.where;
@@ -118,7 +118,7 @@ TEST(ZambaLayouts, LegacyEqualsCurrentBitForBit) {
   Golden g("zamba2-2block"), old("zamba2-2block-legacy");
   auto a = load_golden(g, DType::f32, false), b = load_golden(old, DType::f32, false);
   std::span<const int32_t> ids = std::span(g.tokens).first(64);
-  Tensor x = all_logits(*a, ids), y = all_logits(*b, ids);
+  Tensor x = infer::all_logits(*a, ids), y = infer::all_logits(*b, ids);
   for (int64_t i = 0; i < x.size(); ++i) ASSERT_EQ(x.item(i), y.item(i));
   EXPECT_TRUE(b->config().at("some_future_key").at("kept").as_bool());
   EXPECT_EQ(b->config().find("lora_rank"), nullptr);
@@ -147,8 +147,8 @@ TEST(ZambaLayouts, CopiesOfASharedBlockMustBeEqual) {
     all.emplace_back(copy, second);
     save_safetensors(folder / "model.safetensors", all);
     return message_of([&] {
-      LoadReport report;
-      load_model(builtin_registry(), folder, {}, &report);
+      models::LoadReport report;
+      models::load_model(nn::builtin_registry(), folder, {}, &report);
       if (!report.unused.empty()) fail("unread: {}", report.unused[0]);
     });
   };
@@ -205,15 +205,15 @@ TEST(ZambaPublished, ParametersTensorsAndState) {
       for (Json& l : layers(n ? n->as_int() : 54, p.hybrid)) names.push(std::move(l));
       config.set("layers_block_type", names);
     }
-    auto model = build_model(builtin_registry(), config);
+    auto model = models::build_model(nn::builtin_registry(), config);
     int64_t tensors = 0, per_token = 0, ssm = 0;
-    model->visit("", [&](const std::string&, Parameter&) { ++tensors; });
-    for (const StateSite& s : model->sites(DType::bf16)) {
+    model->visit("", [&](const std::string&, grad::Parameter&) { ++tensors; });
+    for (const mixers::StateSite& s : model->sites(DType::bf16)) {
       per_token += s.spec.bytes_per_token();
-      for (const StatePart& part : s.spec.parts)
+      for (const mixers::StatePart& part : s.spec.parts)
         if (part.name == "ssm") ssm += element_count(part.shape) * dtype_size(part.dtype);
     }
-    EXPECT_EQ(parameter_count(*model), p.parameters) << p.config;
+    EXPECT_EQ(nn::parameter_count(*model), p.parameters) << p.config;
     EXPECT_EQ(tensors, p.tensors) << p.config;
     EXPECT_EQ(per_token, p.kv_bytes) << p.config;
     EXPECT_EQ(ssm, p.state_bytes) << p.config;
@@ -221,23 +221,23 @@ TEST(ZambaPublished, ParametersTensorsAndState) {
 }
 
 TEST(ZambaConfigs, Zamba7bsLayersFollowFromPeriodAndOffset) {
-  auto model = build_model(builtin_registry(), Json::parse(R"({"model_type":"zamba"})"));
+  auto model = models::build_model(nn::builtin_registry(), Json::parse(R"({"model_type":"zamba"})"));
   std::vector<int> hybrid;
-  for (const StateSite& s : model->sites(DType::bf16))
+  for (const mixers::StateSite& s : model->sites(DType::bf16))
     if (s.spec.parts[0].per_token) hybrid.push_back(s.layer);
   EXPECT_EQ(hybrid, (std::vector<int>{2, 7, 13, 19, 25, 31, 37, 43, 49, 55, 61, 67, 73}));
 }
 
 TEST(ZambaConfigs, LongContextStretchesTheRotaryBase) {
   Json j = Json::parse(R"({"model_type":"zamba2","n_mamba_heads":80,"use_mem_rope":true,"use_long_context":true})");
-  Zamba2Config c = Zamba2Config::from_hf(j);
+  models::Zamba2Config c = models::Zamba2Config::from_hf(j);
   EXPECT_EQ(c.context(), 16384);
   EXPECT_NEAR(c.inv_freq()[79], std::pow(1e4 * std::pow(8.0, 160.0 / 158.0), -158.0 / 160.0), 1e-12);
 }
 
 TEST(ZambaConfigs, MistakesAreNamed) {
   auto message = [](const char* text) {
-    return message_of([&] { build_model(builtin_registry(), Json::parse(text)); });
+    return message_of([&] { models::build_model(nn::builtin_registry(), Json::parse(text)); });
   };
   EXPECT_NE(message(R"({"model_type":"zamba2","n_mamba_heads":7})").find("n_mamba_heads: 7"), std::string::npos);
   EXPECT_NE(message(R"({"model_type":"zamba2","num_hidden_layers":3})").find("layers_block_type: 54 entries for 3"),

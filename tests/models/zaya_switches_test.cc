@@ -21,15 +21,15 @@ Json switched(const char* attention, const char* router) {
   return j;
 }
 
-std::set<std::string> names(Model& m) {
+std::set<std::string> names(models::Model& m) {
   std::set<std::string> s;
-  m.visit("", [&](const std::string& name, Parameter&) { s.insert(name); });
+  m.visit("", [&](const std::string& name, grad::Parameter&) { s.insert(name); });
   return s;
 }
 
-Tensor all_logits(Model& m, const std::vector<int32_t>& ids) {
-  Tape t(Tape::inference);
-  return m.logits(t, m.hidden(t, ids, Batch::single(static_cast<int64_t>(ids.size())))).value;
+Tensor all_logits(models::Model& m, const std::vector<int32_t>& ids) {
+  grad::Tape t(grad::Tape::inference);
+  return m.logits(t, m.hidden(t, ids, mixers::Batch::single(static_cast<int64_t>(ids.size())))).value;
 }
 
 std::vector<int32_t> some_ids(int64_t n) {
@@ -39,9 +39,9 @@ std::vector<int32_t> some_ids(int64_t n) {
 }
 
 TEST(ZayaSwitches, DecideWhichParametersThereAre) {
-  auto published = build_model(builtin_registry(), switched("ccgqa", "mlp-eda"));
-  auto plain = build_model(builtin_registry(), switched("gqa", "linear"));
-  auto flat = build_model(builtin_registry(), switched("ccgqa", "mlp"));
+  auto published = models::build_model(nn::builtin_registry(), switched("ccgqa", "mlp-eda"));
+  auto plain = models::build_model(nn::builtin_registry(), switched("gqa", "linear"));
+  auto flat = models::build_model(nn::builtin_registry(), switched("ccgqa", "mlp"));
   const std::string eda = "model.layers.1.mlp.gate.router_states_scale",
                     conv = "model.layers.1.self_attn.qkv_proj.conv_qk_grouped.weight",
                     mlp = "model.layers.1.mlp.gate.down_proj.weight";
@@ -52,8 +52,8 @@ TEST(ZayaSwitches, DecideWhichParametersThereAre) {
   EXPECT_EQ(published->config().find("quern_attention"), nullptr);
   EXPECT_EQ(published->config().find("quern_router"), nullptr);
   EXPECT_EQ(plain->config().at("quern_router", "config").as_string("config"), "linear");
-  EXPECT_THROW(build_model(builtin_registry(), switched("mha", "linear")), Error);
-  EXPECT_THROW(build_model(builtin_registry(), switched("gqa", "mpl")), Error);
+  EXPECT_THROW(models::build_model(nn::builtin_registry(), switched("mha", "linear")), Error);
+  EXPECT_THROW(models::build_model(nn::builtin_registry(), switched("gqa", "mpl")), Error);
 }
 
 TEST(ZayaSwitches, SavedReadAndDecodedAlike) {
@@ -61,20 +61,20 @@ TEST(ZayaSwitches, SavedReadAndDecodedAlike) {
   for (auto [attention, router] :
        {std::pair{"gqa", "linear"}, {"ccgqa", "mlp"}, {"ccgqa", "linear"}, {"gqa", "mlp-eda"}}) {
     const std::string what = fmt::format("{}, {}", attention, router);
-    auto m = build_model(builtin_registry(), switched(attention, router));
-    initialize(*m, 4);
+    auto m = models::build_model(nn::builtin_registry(), switched(attention, router));
+    nn::initialize(*m, 4);
     const Tensor expected = all_logits(*m, ids);
     const fs::path folder = fs::temp_directory_path() / fmt::format("quern_switches_{}", ::getpid());
-    save_model(*m, folder, DType::f32);
-    auto read = load_model(builtin_registry(), folder);  // packed
+    models::save_model(*m, folder, DType::f32);
+    auto read = models::load_model(nn::builtin_registry(), folder);  // packed
     fs::remove_all(folder);
-    SequenceState state(read->sites(DType::f32));
-    Tape t(Tape::inference);
+    mixers::SequenceState state(read->sites(DType::f32));
+    grad::Tape t(grad::Tape::inference);
     const int64_t V = m->vocab_size();
     for (int64_t at = 0; at < 40;) {
       const int64_t n = at == 0 ? 17 : 1;
       const std::vector<int32_t> now(ids.begin() + at, ids.begin() + at + n);
-      const Tensor y = read->logits(t, read->hidden(t, now, Batch::resume({&state}, {n}))).value;
+      const Tensor y = read->logits(t, read->hidden(t, now, mixers::Batch::resume({&state}, {n}))).value;
       for (int64_t i = 0; i < y.size(); ++i)
         ASSERT_NEAR(y.item(i), expected.item(at * V + i), 2e-5) << what << ", token " << at;
       at += n;
@@ -88,13 +88,13 @@ TEST(ZayaSwitches, RecomputedLayersHaveTheSameGradients) {
   targets.push_back(-1);
   std::map<std::string, Tensor> plain;
   for (bool recompute : {false, true}) {
-    auto m = build_model(builtin_registry(), switched("gqa", "linear"));
-    initialize(*m, 4);
-    Tape t;
+    auto m = models::build_model(nn::builtin_registry(), switched("gqa", "linear"));
+    nn::initialize(*m, 4);
+    grad::Tape t;
     t.recompute_layers = recompute;
-    t.backward(m->loss(t, m->hidden(t, ids, Batch::documents({24})), targets));
+    t.backward(m->loss(t, m->hidden(t, ids, mixers::Batch::documents({24})), targets));
     int64_t compared = 0;
-    m->visit("", [&](const std::string& name, Parameter& p) {
+    m->visit("", [&](const std::string& name, grad::Parameter& p) {
       if (!p.grad.defined()) return;
       if (!recompute) {
         plain[name] = p.grad.clone();

@@ -79,7 +79,7 @@ TEST_F(Serving, ARequestEndsWithItsTime) {
                 .body.find(R"("code":"timeout")"),
             std::string::npos);
 
-  const EngineHost capped(*model_->model, {.tokenizer = &model_->tokenizer}, 4, 2);
+  const serve::EngineHost capped(*model_->model, {.tokenizer = &model_->tokenizer}, 4, 2);
   EXPECT_EQ(capped.limit(0), 2);
   EXPECT_EQ(capped.limit(1), 1);
   EXPECT_EQ(capped.limit(5), 2);

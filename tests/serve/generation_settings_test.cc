@@ -16,36 +16,36 @@ constexpr int64_t kVocabulary = 100;
 
 class GenerationSettings : public testing::Test {
  protected:
-  GenerateOptions read(const std::string& body) {
+  infer::GenerateOptions read(const std::string& body) {
     const Json j = Json::parse(body);
-    return read_generation(Fields(j), defaults_, model_->tokenizer, kVocabulary);
+    return serve::read_generation(serve::Fields(j), defaults_, model_->tokenizer, kVocabulary);
   }
-  SamplingOptions sampling(const std::string& body) { return read(body).sampling; }
+  infer::SamplingOptions sampling(const std::string& body) { return read(body).sampling; }
   // "FIELD: message", when the error names that field as its parameter.
   std::string refusal(const std::string& field, const std::string& value) {
     try {
       read("{\"" + field + "\": " + value + "}");
-    } catch (const ApiError& e) {
+    } catch (const serve::ApiError& e) {
       EXPECT_EQ(e.param, field);
       return e.what();
     }
     return "";
   }
-  std::unique_ptr<ServedModel> model_ = tiny_model(1);
-  GenerationConfig defaults_;
+  std::unique_ptr<serve::ServedModel> model_ = tiny_model(1);
+  models::GenerationConfig defaults_;
 };
 
 TEST_F(GenerationSettings, FieldsOfTheBodyWin) {
   defaults_ = {.do_sample = true,
                .sampling = {.temperature = 0.7, .top_k = 40, .top_p = 0.8, .min_p = 0.1, .repetition_penalty = 1.2},
                .eos_token_id = {2}};
-  const SamplingOptions model = sampling("{}");
+  const infer::SamplingOptions model = sampling("{}");
   EXPECT_EQ(model.temperature, 0.7);
   EXPECT_EQ(model.top_k, 40);
   EXPECT_EQ(model.top_p, 0.8);
   EXPECT_EQ(model.min_p, 0.1);
   EXPECT_EQ(model.repetition_penalty, 1.2);
-  const SamplingOptions given = sampling(R"({"temperature": 0, "top_k": -1, "min_p": null, "seed": 5})");
+  const infer::SamplingOptions given = sampling(R"({"temperature": 0, "top_k": -1, "min_p": null, "seed": 5})");
   EXPECT_EQ(given.temperature, 0);
   EXPECT_EQ(given.top_k, 0) << "-1 is off";
   EXPECT_EQ(given.min_p, 0.1) << "null is not given";
@@ -56,7 +56,7 @@ TEST_F(GenerationSettings, FieldsOfTheBodyWin) {
 
 TEST_F(GenerationSettings, WithoutDoSampleTheModelGivesThePenaltyAlone) {
   defaults_.sampling = {.temperature = 0.7, .top_k = 40, .top_p = 0.8, .min_p = 0.1, .repetition_penalty = 1.2};
-  const SamplingOptions o = sampling("{}");
+  const infer::SamplingOptions o = sampling("{}");
   EXPECT_EQ(o.temperature, 1);
   EXPECT_EQ(o.top_k, 0);
   EXPECT_EQ(o.top_p, 1);
@@ -65,12 +65,12 @@ TEST_F(GenerationSettings, WithoutDoSampleTheModelGivesThePenaltyAlone) {
 }
 
 TEST_F(GenerationSettings, EveryFieldIsRead) {
-  const GenerateOptions o =
+  const infer::GenerateOptions o =
       read(R"({"typical_p": 0.5, "xtc_probability": 0.25, "xtc_threshold": 0.2, "top_n_sigma": -1,
       "dry_multiplier": 2, "dry_base": 3, "dry_allowed_length": 4, "dry_penalty_last_n": 5,
       "dry_sequence_breakers": ["x"], "presence_penalty": -2, "frequency_penalty": 2, "logit_bias": {"7": -100},
       "samplers": ["top_k", "typ_p"], "stop": "end", "seed": -9, "max_tokens": 3, "top_logprobs": 4})");
-  const SamplingOptions& s = o.sampling;
+  const infer::SamplingOptions& s = o.sampling;
   EXPECT_EQ(s.typical_p, 0.5);
   EXPECT_EQ(s.xtc_probability, 0.25);
   EXPECT_EQ(s.xtc_threshold, 0.2);
@@ -86,10 +86,11 @@ TEST_F(GenerationSettings, EveryFieldIsRead) {
   ASSERT_EQ(s.logit_bias.size(), 1u);
   EXPECT_EQ(s.logit_bias[0].token, 7);
   EXPECT_EQ(s.logit_bias[0].bias, -100);
-  EXPECT_EQ(s.order, (std::vector<SampleStep>{SampleStep::top_k, SampleStep::typical_p}));
+  EXPECT_EQ(s.order, (std::vector<infer::SampleStep>{infer::SampleStep::top_k, infer::SampleStep::typical_p}));
   EXPECT_EQ(s.seed, static_cast<uint64_t>(-9));
   EXPECT_EQ(o.stop, std::vector<std::string>{"end"});
-  EXPECT_EQ(o.max_tokens, GenerateOptions().max_tokens) << "the interfaces read their token budgets themselves";
+  EXPECT_EQ(o.max_tokens, infer::GenerateOptions().max_tokens)
+      << "the interfaces read their token budgets themselves";
   EXPECT_EQ(o.top_logprobs, 0);
 }
 
@@ -116,14 +117,14 @@ TEST_F(GenerationSettings, MistakesNameTheField) {
 TEST(GenerationConfigFile, KeepsWhatItMayHave) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "quern_generation_config";
   std::filesystem::create_directories(folder);
-  const auto written = [&](const GenerationConfig& g) {
-    save_generation_config(g, folder);
+  const auto written = [&](const models::GenerationConfig& g) {
+    models::save_generation_config(g, folder);
     return Json::read(folder / "generation_config.json").dump();
   };
-  const SamplingOptions sampling = {.temperature = 0.5, .top_k = 7, .top_p = 0.9, .seed = 3, .typical_p = 0.5};
+  const infer::SamplingOptions sampling = {.temperature = 0.5, .top_k = 7, .top_p = 0.9, .seed = 3, .typical_p = 0.5};
   EXPECT_EQ(written({.do_sample = true, .sampling = sampling, .eos_token_id = {2}}),
             R"({"do_sample":true,"temperature":0.5,"top_p":0.9,"top_k":7,"min_p":0.0,"eos_token_id":2})");
-  const GenerationConfig g = load_generation_config(folder);
+  const models::GenerationConfig g = models::load_generation_config(folder);
   EXPECT_TRUE(g.do_sample);
   EXPECT_EQ(g.sampling.temperature, 0.5);
   EXPECT_EQ(g.sampling.top_p, 0.9);
@@ -131,7 +132,7 @@ TEST(GenerationConfigFile, KeepsWhatItMayHave) {
   EXPECT_EQ(written({.sampling = {.temperature = 0.5, .repetition_penalty = 1.5}, .eos_token_id = {2, 3}}),
             R"({"do_sample":false,"repetition_penalty":1.5,"eos_token_id":[2,3]})");
   write_file(folder / "generation_config.json", R"({"temperature": 0.25, "seed": 4, "typical_p": 0.5, "top_k": -1})");
-  const GenerationConfig read = load_generation_config(folder);
+  const models::GenerationConfig read = models::load_generation_config(folder);
   EXPECT_EQ(read.sampling.temperature, 0.25);
   EXPECT_EQ(read.sampling.top_k, -1) << "its range is checked when it is used";
   EXPECT_EQ(read.sampling.seed, 0u);

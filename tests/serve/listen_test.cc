@@ -28,7 +28,7 @@ class Listening : public Serving {
   // What an attempt to listen there says; empty: it works.
   static std::string complaint(const std::string& path) {
     try {
-      Listener::at_path(path);
+      serve::Listener::at_path(path);
       return "";
     } catch (const Error& e) {
       return e.what();
@@ -49,7 +49,7 @@ class Listening : public Serving {
 
 TEST_F(Listening, ANamedSocketIsItsOwnersAndGoesWithTheServer) {
   const mode_t before = ::umask(0);  // the worst there is
-  HttpServerOptions options;
+  serve::HttpServerOptions options;
   options.unix_path = path_;
   start({}, options);
   ::umask(before);
@@ -73,7 +73,7 @@ TEST_F(Listening, ANamedSocketIsItsOwnersAndGoesWithTheServer) {
 TEST_F(Listening, WhatADeadServerLeftIsReplacedAndNothingElse) {
   leave_a_stale_socket();
   {
-    const Listener l = Listener::at_path(path_);
+    const serve::Listener l = serve::Listener::at_path(path_);
     EXPECT_GE(l.fd(), 0);
     RawClient reaches(path_);
     // Somebody else's name is not taken away in the end.
@@ -91,14 +91,14 @@ TEST_F(Listening, OfServersThatStartTogetherOneGetsTheName) {
   for (int round = 0; round < 20; ++round) {
     leave_a_stale_socket();
     std::mutex mutex;
-    std::vector<Listener> have;
+    std::vector<serve::Listener> have;
     std::vector<std::string> refusals;
     {
       std::vector<std::jthread> servers;
       for (int i = 0; i < 6; ++i)
         servers.emplace_back([&] {
           try {
-            Listener l = Listener::at_path(path_);
+            serve::Listener l = serve::Listener::at_path(path_);
             std::lock_guard lock(mutex);
             have.push_back(std::move(l));
           } catch (const Error& e) {
@@ -114,7 +114,7 @@ TEST_F(Listening, OfServersThatStartTogetherOneGetsTheName) {
 }
 
 TEST_F(Listening, EverythingLiesBelowThePrefix) {
-  AppOptions options;
+  serve::AppOptions options;
   options.prefix = "/llm", options.api_keys = {"k"};
   start(options);
   const char* key = "Authorization: Bearer k\r\n";
@@ -137,7 +137,7 @@ TEST_F(Listening, EverythingLiesBelowThePrefix) {
 }
 
 TEST_F(Listening, PagesMayDoWhatTheServerWasTold) {
-  AppOptions options;
+  serve::AppOptions options;
   options.allow_origins = {"*"}, options.allow_methods = "GET", options.allow_headers = "x-mine";
   start(options);
   const RawAnswer a =

@@ -13,14 +13,14 @@ namespace quern {
 namespace {
 
 // At the latest after twenty seconds.
-Generated result_of(EngineHost& host, Request r) {
-  const auto notifier = std::make_shared<Notifier>();
+infer::Generated result_of(serve::EngineHost& host, infer::Request r) {
+  const auto notifier = std::make_shared<serve::Notifier>();
   const auto answer = host.submit(std::move(r), {.notifier = notifier});
-  TextDelta piece;
+  serve::TextDelta piece;
   for (int i = 0; i < 2000; ++i) {
-    const GenerationStream::Next next = answer->next(piece);
-    if (next == GenerationStream::Next::done) return answer->result();
-    if (next == GenerationStream::Next::nothing) notifier->wait(0.01);
+    const serve::GenerationStream::Next next = answer->next(piece);
+    if (next == serve::GenerationStream::Next::done) return answer->result();
+    if (next == serve::GenerationStream::Next::nothing) notifier->wait(0.01);
   }
   throw Error("no answer came");
 }
@@ -33,12 +33,12 @@ TEST_F(Scores, OfAPromptAreThoseOfItsTokensGivenOneByOne) {
   start();
   std::vector<int32_t> ids;
   for (int i = 0; i < 700; ++i) ids.push_back((i * 37 + i / 5) % model_->tokenizer.vocab_size());
-  auto run = [&](Request r) { return result_of(*model_->host, std::move(r)); };
-  Request whole{.prompt = ids}, single{.prompt = {ids[0]}};
+  auto run = [&](infer::Request r) { return result_of(*model_->host, std::move(r)); };
+  infer::Request whole{.prompt = ids}, single{.prompt = {ids[0]}};
   whole.options.score_prompt = true, whole.options.max_tokens = 0, whole.options.top_logprobs = 2;
   single.options.forced.assign(ids.begin() + 1, ids.end());
   single.options.max_tokens = static_cast<int64_t>(ids.size()) - 1;
-  const Generated a = run(std::move(whole)), b = run(std::move(single));
+  const infer::Generated a = run(std::move(whole)), b = run(std::move(single));
   EXPECT_EQ(a.finish, "length");
   EXPECT_TRUE(a.tokens.empty());
   ASSERT_EQ(a.prompt_logprobs.size(), ids.size() - 1);
@@ -60,9 +60,9 @@ TEST_F(Embeddings, AreMeansOfHiddenStates) {
   for (int i = 0; i < 90; ++i) text += "What is the answer? Answer: 4 ";
   const std::vector<int32_t> ids = model_->tokenizer.encode(text, {.parse_special = false});
   ASSERT_GT(ids.size(), 600u) << "more than a chunk";
-  Tape tape(Tape::inference);
+  grad::Tape tape(grad::Tape::inference);
   const Tensor h =
-      model_->model->hidden(tape, ids, Batch::single(static_cast<int64_t>(ids.size()))).value.to(DType::f32);
+      model_->model->hidden(tape, ids, mixers::Batch::single(static_cast<int64_t>(ids.size()))).value.to(DType::f32);
   std::vector<double> mean(static_cast<size_t>(h.dim(1)));
   for (int64_t t = 0; t < h.dim(0); ++t)
     for (size_t d = 0; d < mean.size(); ++d) mean[d] += h.view<const float, 2>().row(t)[d];
@@ -84,7 +84,7 @@ TEST_F(Embeddings, AreMeansOfHiddenStates) {
       ok(post(path, fmt::format(R"({{"input": [{}], "encoding_format": "base64"}})", fmt::join(ids, ","))));
   const std::string coded = same.at("data").as_array()[0].at("embedding").as_string();
   std::vector<float> floats(found.begin(), found.end());
-  EXPECT_EQ(coded, base64({reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)}));
+  EXPECT_EQ(coded, serve::base64({reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)}));
   EXPECT_EQ(same.at("usage").at("prompt_tokens").as_int(), static_cast<int64_t>(ids.size()));
   ok(post(path, fmt::format(R"({{"input": "x", "dimensions": {}}})", mean.size())));
 
@@ -102,10 +102,10 @@ TEST(Base64, IsAsRfc4648Has) {
                                                        {"foob", "Zm9vYg=="},
                                                        {"fooba", "Zm9vYmE="},
                                                        {"foobar", "Zm9vYmFy"}};
-  for (const auto& [plain, coded] : cases) EXPECT_EQ(base64(plain), coded);
+  for (const auto& [plain, coded] : cases) EXPECT_EQ(serve::base64(plain), coded);
 }
 
-ModelEntry entry(const std::string& id, int64_t bytes, std::atomic<int>* loads = nullptr) {
+serve::ModelEntry entry(const std::string& id, int64_t bytes, std::atomic<int>* loads = nullptr) {
   return {.id = id,
           .load =
               [id, loads] {
@@ -117,23 +117,23 @@ ModelEntry entry(const std::string& id, int64_t bytes, std::atomic<int>* loads =
           .bytes = bytes};
 }
 
-void refused_with(ModelManager& manager, const std::string& id, const char* word) {
+void refused_with(serve::ModelManager& manager, const std::string& id, const char* word) {
   try {
     manager.get(id);
     ADD_FAILURE() << id << " was given";
-  } catch (const ApiError& e) {
+  } catch (const serve::ApiError& e) {
     EXPECT_EQ(e.status, 503);
     EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
   }
 }
 
 TEST(ModelManager, MakesRoomButNeverTakesAModelAtWork) {
-  std::vector<ModelEntry> entries;
+  std::vector<serve::ModelEntry> entries;
   for (const char* id : {"a", "b", "c"}) entries.push_back(entry(id, 40 << 20));
   entries.push_back(entry("huge", 200 << 20));
   entries.push_back(
-      {.id = "broken", .load = []() -> std::unique_ptr<ServedModel> { fail("no such file"); }, .bytes = 1});
-  ModelManager manager(std::move(entries), {.memory_bytes = 100 << 20});
+      {.id = "broken", .load = []() -> std::unique_ptr<serve::ServedModel> { fail("no such file"); }, .bytes = 1});
+  serve::ModelManager manager(std::move(entries), {.memory_bytes = 100 << 20});
   auto a = manager.get("a"), b = manager.get("b");
   EXPECT_EQ(manager.get("a"), a);
   refused_with(manager, "c", "a, b");
@@ -149,18 +149,18 @@ TEST(ModelManager, MakesRoomButNeverTakesAModelAtWork) {
 }
 
 TEST(ModelManager, TakesAndGivesAwayWhileModelsAreAtWork) {
-  std::vector<ModelEntry> entries;
+  std::vector<serve::ModelEntry> entries;
   entries.push_back(entry("a", 40 << 20));
-  ModelManager manager(std::move(entries), {.memory_bytes = 100 << 20});
+  serve::ModelManager manager(std::move(entries), {.memory_bytes = 100 << 20});
   EXPECT_TRUE(manager.add(entry("b", 40 << 20)));
   EXPECT_FALSE(manager.add(entry("b", 40 << 20))) << "there is one";
   auto b = manager.get("b");
   EXPECT_TRUE(manager.remove("b"));
   EXPECT_FALSE(manager.remove("b"));
   EXPECT_EQ(manager.ids(), (std::vector<std::string>{"a"}));
-  EXPECT_THROW(manager.get("b"), ApiError);
+  EXPECT_THROW(manager.get("b"), serve::ApiError);
   // Who holds it answers on, and its memory is still counted.
-  Request r{.prompt = {5, 6, 7}, .options = {.max_tokens = 3}};
+  infer::Request r{.prompt = {5, 6, 7}, .options = {.max_tokens = 3}};
   EXPECT_EQ(result_of(*b->host, std::move(r)).tokens.size(), 3u);
   auto a = manager.get("a");
   EXPECT_TRUE(manager.add(entry("c", 40 << 20)));
@@ -176,7 +176,7 @@ TEST(ModelManager, TakesAndGivesAwayWhileModelsAreAtWork) {
                                  return tiny_model(1);
                                },
                            .bytes = 1}));
-  std::shared_ptr<ServedModel> first;
+  std::shared_ptr<serve::ServedModel> first;
   {
     std::jthread asks([&] { first = manager.get("slow"); });
     begun.get_future().wait();
@@ -189,10 +189,10 @@ TEST(ModelManager, TakesAndGivesAwayWhileModelsAreAtWork) {
 
 TEST(ModelManager, LoadsOnceAndPutsIdleModelsAway) {
   std::atomic<int> loads = 0;
-  std::vector<ModelEntry> entries;
+  std::vector<serve::ModelEntry> entries;
   entries.push_back(entry("a", 1, &loads));
-  ModelManager manager(std::move(entries), {.idle_seconds = 0.2});
-  std::vector<std::shared_ptr<ServedModel>> got(6);
+  serve::ModelManager manager(std::move(entries), {.idle_seconds = 0.2});
+  std::vector<std::shared_ptr<serve::ServedModel>> got(6);
   {
     std::vector<std::jthread> askers;
     for (auto& g : got) askers.emplace_back([&] { g = manager.get("a"); });

@@ -18,13 +18,13 @@ class Rerank : public Serving {};
 
 TEST(WordScores, AreSharesOfTheQuerysWeight) {
   // "mill" stands in one of two documents, "sea" in the other, "gold" in none: idf ln 2, ln 2 and ln 6.
-  const auto s = word_scores("mill sea gold", {"mill mill mill mill mill mill mill mill", "sea", ""});
+  const auto s = serve::word_scores("mill sea gold", {"mill mill mill mill mill mill mill mill", "sea", ""});
   const double n = 3, idf = std::log(1 + (n - 0.5) / 1.5), rare = std::log(1 + (n + 0.5) / 0.5), all = 2 * idf + rare;
   // Eight times in eight words, of 9 words in 3 documents: f / (f + k1 (1 − b + b |d| / mean)).
   EXPECT_NEAR(s[0], idf / all * 8 / (8 + 0.9 * (0.6 + 0.4 * 8 / 3)), 1e-6);
   EXPECT_NEAR(s[1], idf / all * 1 / (1 + 0.9 * (0.6 + 0.4 * 1 / 3)), 1e-6);
   EXPECT_EQ(s[2], 0);
-  EXPECT_EQ(word_scores("", {"a", "b"}), (std::vector<double>{0, 0}));
+  EXPECT_EQ(serve::word_scores("", {"a", "b"}), (std::vector<double>{0, 0}));
 }
 
 TEST_F(Rerank, AsJinaAndCohereAskForIt) {
@@ -72,7 +72,7 @@ TEST_F(Rerank, ByMeaningIsTheCosineOfTheEmbeddings) {
   // Stretched over the documents and averaged with the words.
   const char* both = R"({"query": "What is the answer?", "documents": ["user: 4", "answer"], "x_score": "both"})";
   const Json::Array r = ok(post("/v1/rerank", both)).at("results").as_array();
-  const auto words = word_scores("What is the answer?", {"user: 4", "answer"});
+  const auto words = serve::word_scores("What is the answer?", {"user: 4", "answer"});
   for (const Json& x : r) {
     const auto i = static_cast<size_t>(x.at("index").as_int());
     const double meaning = cosine(i + 1) > cosine(2 - i) ? 1 : 0;

@@ -110,7 +110,7 @@ TEST_F(Responses, RefuseWhatTheyCannotDo) {
 }
 
 TEST(ResponseStore, IsBounded) {
-  ResponseStore store(3, 1 << 20);
+  serve::ResponseStore store(3, 1 << 20);
   auto put = [&](const std::string& id, size_t bytes) {
     store.put(
         {.id = id, .model = "m", .response = Json(std::string(bytes, 'x')), .input = Json(), .messages = Json()});

@@ -255,7 +255,7 @@ TEST_F(Serving, RefusesWhatItCannotDo) {
 }
 
 TEST_F(Serving, KeysAndOriginsAreChecked) {
-  AppOptions options;
+  serve::AppOptions options;
   options.api_keys = {"secret-1", "secret-2"}, options.allow_origins = {"http://page", "http://other"};
   start(options);
   refused(http(port(), "GET", "/v1/models"), 401, "invalid_api_key");
@@ -278,7 +278,7 @@ TEST_F(Serving, KeysAndOriginsAreChecked) {
 }
 
 TEST_F(Serving, ShowsThePageToAnybody) {
-  AppOptions options;
+  serve::AppOptions options;
   options.api_keys = {"secret"};
   start(options);
   const RawAnswer r = http(server_->port(), "GET", "/");
@@ -292,7 +292,7 @@ TEST_F(Serving, ShowsThePageToAnybody) {
 TEST_F(Serving, ChatsCanBeRememberedAndTellWhatTheyRecalled) {
   const auto file = std::filesystem::temp_directory_path() / fmt::format("quern_serve_{}.db", ::getpid());
   std::filesystem::remove(file);
-  AppOptions options;
+  serve::AppOptions options;
   options.grounding.memory = file.string();
   start(options);
   auto chat = [&](const std::string& question, const std::string& rest) {

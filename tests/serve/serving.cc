@@ -12,34 +12,34 @@ constexpr const char* kPlain =
     "endif %}";
 
 std::string trained_tokenizer() {
-  BpeTrainOptions o;
+  text::BpeTrainOptions o;
   o.vocab_size = 320, o.special_tokens = {"<s>", "</s>"};
-  BpeTrainer t(o);
+  text::BpeTrainer t(o);
   for (int i = 0; i < 5; ++i) t.add("assistant: user: What is the answer? Answer: 4\n");
   return t.train();
 }
 
 }  // namespace
 
-std::unique_ptr<ServedModel> tiny_model(int64_t max_waiting, const std::string& chat_template) {
-  Tokenizer tokenizer = Tokenizer::from_json(trained_tokenizer());
+std::unique_ptr<serve::ServedModel> tiny_model(int64_t max_waiting, const std::string& chat_template) {
+  text::Tokenizer tokenizer = text::Tokenizer::from_json(trained_tokenizer());
   Json c = Json::parse(R"({"model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 200000,
     "tie_word_embeddings": true})");
   c.set("vocab_size", int64_t{tokenizer.vocab_size()});
-  auto model = build_model(builtin_registry(), c);
-  initialize(*model, 5);
-  model->pack(WeightPrepacking(DType::f32));
-  auto m = std::unique_ptr<ServedModel>(
-      new ServedModel{.id = "tiny",
-                      .model = std::move(model),
-                      .tokenizer = std::move(tokenizer),
-                      .chat_template = ChatTemplate::parse(chat_template.empty() ? kPlain : chat_template),
-                      .defaults = {},
-                      .host = nullptr,
-                      .created = 7});
-  m->host = std::make_unique<EngineHost>(*m->model, EngineOptions{.max_sequences = 4, .tokenizer = &m->tokenizer},
-                                         max_waiting);
+  auto model = models::build_model(nn::builtin_registry(), c);
+  nn::initialize(*model, 5);
+  model->pack(nn::WeightPrepacking(DType::f32));
+  auto m = std::unique_ptr<serve::ServedModel>(new serve::ServedModel{
+      .id = "tiny",
+      .model = std::move(model),
+      .tokenizer = std::move(tokenizer),
+      .chat_template = text::ChatTemplate::parse(chat_template.empty() ? kPlain : chat_template),
+      .defaults = {},
+      .host = nullptr,
+      .created = 7});
+  m->host = std::make_unique<serve::EngineHost>(
+      *m->model, infer::EngineOptions{.max_sequences = 4, .tokenizer = &m->tokenizer}, max_waiting);
   return m;
 }
 

@@ -13,17 +13,17 @@
 namespace quern {
 
 // Two layers of llama over about 320 tokens, `</s>` ends an answer; `chat_template` empty: a plain one.
-std::unique_ptr<ServedModel> tiny_model(int64_t max_waiting, const std::string& chat_template = {});
+std::unique_ptr<serve::ServedModel> tiny_model(int64_t max_waiting, const std::string& chat_template = {});
 
 class Serving : public testing::Test {
  protected:
-  void start(AppOptions options = {}, HttpServerOptions http_options = {}, int64_t max_waiting = 64) {
+  void start(serve::AppOptions options = {}, serve::HttpServerOptions http_options = {}, int64_t max_waiting = 64) {
     options.log = false, http_options.port = 0;
-    std::vector<std::unique_ptr<ServedModel>> models;
+    std::vector<std::unique_ptr<serve::ServedModel>> models;
     models.push_back(tiny_model(max_waiting, chat_template_));
     model_ = models[0].get();
-    app_ = std::make_unique<App>(std::move(models), options);
-    server_ = std::make_unique<HttpServer>(http_options, [this](Exchange& e) { app_->handle(e); });
+    app_ = std::make_unique<serve::App>(std::move(models), options);
+    server_ = std::make_unique<serve::HttpServer>(http_options, [this](serve::Exchange& e) { app_->handle(e); });
     thread_ = std::jthread([this] { server_->run(); });
   }
   ~Serving() override {
@@ -55,9 +55,9 @@ class Serving : public testing::Test {
   }
 
   std::string chat_template_;  // of the model, set before start()
-  ServedModel* model_ = nullptr;
-  std::unique_ptr<App> app_;
-  std::unique_ptr<HttpServer> server_;
+  serve::ServedModel* model_ = nullptr;
+  std::unique_ptr<serve::App> app_;
+  std::unique_ptr<serve::HttpServer> server_;
   std::jthread thread_;
 };
 

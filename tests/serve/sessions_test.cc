@@ -22,7 +22,7 @@ class Sessions : public Serving {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   void begin(const std::string& weights = "one") {
-    AppOptions options;
+    serve::AppOptions options;
     options.sessions = folder_.string();
     start(options);
     model_->fingerprint = weights;

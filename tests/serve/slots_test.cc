@@ -17,8 +17,8 @@ class Slots : public Serving {
 };
 
 TEST(InFlightRequest, KnowsItsStretchesOfTokens) {
-  using Match = InFlightRequest::Match;
-  InFlightRequest r("id", {1, 2, 3, 4, 5}, 9);
+  using Match = serve::InFlightRequest::Match;
+  serve::InFlightRequest r("id", {1, 2, 3, 4, 5}, 9);
   auto match = [&](std::vector<int32_t> ids, int64_t at) { return r.match(ids, at); };
   EXPECT_EQ(match({1, 2}, 0), Match::begins);
   EXPECT_EQ(match({3, 4}, 2), Match::begins) << "the cache knew two";
@@ -70,7 +70,7 @@ TEST_F(Slots, TellWhatRequestsDoButNotWhatTheySay) {
 }
 
 TEST_F(Slots, ShowTextsWhereThatIsAllowed) {
-  AppOptions shows;
+  serve::AppOptions shows;
   shows.slots_text = true;
   start(shows);
   RawClient c(port());
@@ -88,7 +88,7 @@ TEST_F(Slots, ShowTextsWhereThatIsAllowed) {
 }
 
 TEST_F(Slots, AreForKeyHolders) {
-  AppOptions locked;
+  serve::AppOptions locked;
   locked.api_keys = {"k"};
   start(locked);
   EXPECT_EQ(http(port(), "GET", "/slots").status, 401);

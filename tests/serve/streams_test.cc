@@ -13,9 +13,9 @@ namespace quern {
 namespace {
 
 // Keeps what is written, and hangs up when it is told to.
-class KeptExchange final : public Exchange {
+class KeptExchange final : public serve::Exchange {
  public:
-  const HttpRequest& request() const override { return request_; }
+  const serve::HttpRequest& request() const override { return request_; }
   void below(std::string_view) override {}
   bool gone() const override { return gone_; }
   void when_gone(std::function<void()> then) override { then_ = std::move(then); }
@@ -37,7 +37,7 @@ class KeptExchange final : public Exchange {
   bool ended = false;
 
  private:
-  HttpRequest request_;
+  serve::HttpRequest request_;
   std::function<void()> then_;
   std::atomic<bool> gone_ = false;
 };
@@ -52,18 +52,19 @@ class Answers : public Serving {
     double seconds = 0;
   };
   Heard hear(bool streams, bool each_token) {
-    const auto notifier = std::make_shared<Notifier>();
+    const auto notifier = std::make_shared<serve::Notifier>();
     const auto begun = std::chrono::steady_clock::now();
-    Request r{.prompt = {5, 6, 7}};
+    infer::Request r{.prompt = {5, 6, 7}};
     r.options.max_tokens = 400;
     const auto answer =
         model_->host->submit(std::move(r), {.streams = streams, .each_token = each_token, .notifier = notifier});
     Heard h;
-    for (TextDelta piece; h.wakes < 1000;) {
-      const GenerationStream::Next next = answer->next(piece);
-      if (next == GenerationStream::Next::done) break;
-      if (next == GenerationStream::Next::piece) h.tokens += piece.token >= 0, ++h.pieces, h.text += piece.text;
-      if (next == GenerationStream::Next::nothing) notifier->wait(20), ++h.wakes;
+    for (serve::TextDelta piece; h.wakes < 1000;) {
+      const serve::GenerationStream::Next next = answer->next(piece);
+      if (next == serve::GenerationStream::Next::done) break;
+      if (next == serve::GenerationStream::Next::piece)
+        h.tokens += piece.token >= 0, ++h.pieces, h.text += piece.text;
+      if (next == serve::GenerationStream::Next::nothing) notifier->wait(20), ++h.wakes;
     }
     h.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     EXPECT_EQ(answer->result().finish, "length");
@@ -98,15 +99,16 @@ TEST_F(Answers, WakeAStreamNoOftenerThanItIsRead) {
 TEST_F(Answers, AreFollowedTogether) {
   start();
   KeptExchange e;
-  RequestStreams answers(*model_->host, e);
+  serve::RequestStreams answers(*model_->host, e);
   for (int64_t i = 0; i < 5; ++i) {
-    Request r{.prompt = {5, 6, static_cast<int32_t>(7 + i)}};
+    infer::Request r{.prompt = {5, 6, static_cast<int32_t>(7 + i)}};
     r.options.max_tokens = 20 + i;
     answers.add(std::move(r), {.each_token = true});
   }
   std::vector<int64_t> tokens(5), done(5);
-  EXPECT_TRUE(answers.follow(nullptr, {.piece = [&](size_t i, const TextDelta& p) { tokens[i] += p.token >= 0; },
-                                       .done = [&](size_t i) { ++done[i]; }}));
+  EXPECT_TRUE(
+      answers.follow(nullptr, {.piece = [&](size_t i, const serve::TextDelta& p) { tokens[i] += p.token >= 0; },
+                               .done = [&](size_t i) { ++done[i]; }}));
   EXPECT_EQ(tokens, (std::vector<int64_t>{20, 21, 22, 23, 24}));
   EXPECT_EQ(done, (std::vector<int64_t>(5, 1)));
 }
@@ -115,8 +117,8 @@ TEST_F(Answers, AreFollowedTogether) {
 TEST_F(Answers, EndWhenTheLineDoes) {
   start();
   KeptExchange e;
-  RequestStreams answers(*model_->host, e);
-  Request r{.prompt = {5, 6, 7}};
+  serve::RequestStreams answers(*model_->host, e);
+  infer::Request r{.prompt = {5, 6, 7}};
   r.options.max_tokens = 150'000;
   const auto answer = answers.add(std::move(r), {.streams = false});
   std::future<bool> whole = std::async(std::launch::async, [&] { return answers.follow(nullptr, {}); });
@@ -133,15 +135,16 @@ TEST_F(Answers, WaitWithoutWorkWhileNothingComes) {
   start();
   for (const bool streams : {false, true}) {
     KeptExchange e;
-    std::optional<EventStream> stream;
+    std::optional<serve::EventStream> stream;
     if (streams) stream.emplace(e);
-    RequestStreams answers(*model_->host, e, std::chrono::milliseconds(20));
+    serve::RequestStreams answers(*model_->host, e, std::chrono::milliseconds(20));
     std::promise<void> busy, go;
     std::jthread holds([&] {
-      model_->host->between_steps([&](Model&, PrefixCache&) { busy.set_value(), go.get_future().wait(); });
+      model_->host->between_steps(
+          [&](models::Model&, infer::PrefixCache&) { busy.set_value(), go.get_future().wait(); });
     });
     busy.get_future().wait();
-    Request r{.prompt = {5, 6, 7}};
+    infer::Request r{.prompt = {5, 6, 7}};
     r.options.max_tokens = 1;
     answers.add(std::move(r), {.streams = streams});
     std::jthread later([&] { std::this_thread::sleep_for(std::chrono::milliseconds(300)), go.set_value(); });
@@ -153,13 +156,13 @@ TEST_F(Answers, WaitWithoutWorkWhileNothingComes) {
 
 TEST(EventStreams, GoOutTogetherWhereThatIsAskedFor) {
   KeptExchange e;
-  EventStream s(e);
+  serve::EventStream s(e);
   Json one = Json::object();
   one.set("n", 1);
   s.send(one);
   ASSERT_EQ(e.writes.size(), 1u) << "at once";
   {
-    const EventStream::Together together(s);
+    const serve::EventStream::Together together(s);
     s.send(one), s.send("named", one);
     EXPECT_EQ(e.writes.size(), 1u);
     s.flush();
@@ -176,7 +179,7 @@ TEST(EventStreams, GoOutTogetherWhereThatIsAskedFor) {
 // Over a socket: what was asked to be done runs while the worker is busy, and at once where the line is gone already.
 TEST(Lines, SayThatTheyEnd) {
   std::promise<void> first, second;
-  HttpServer server({.port = 0}, [&](Exchange& e) {
+  serve::HttpServer server({.port = 0}, [&](serve::Exchange& e) {
     std::promise<void> gone;
     e.when_gone([&] { gone.set_value(); });
     gone.get_future().wait_for(std::chrono::seconds(20));

@@ -34,7 +34,7 @@ class Tools : public Serving {
 
 struct Streamed {
   std::string content, reasoning, finish;
-  std::vector<ToolCall> calls;
+  std::vector<serve::ToolCall> calls;
   Json usage;
 };
 

@@ -14,7 +14,7 @@
 namespace quern {
 namespace {
 
-std::string text() { return std::string(page()); }
+std::string text() { return std::string(serve::page()); }
 
 std::vector<std::smatch> all_of(const std::string& s, const std::regex& what) {
   return {std::sregex_iterator(s.begin(), s.end(), what), std::sregex_iterator()};

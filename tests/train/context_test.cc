@@ -19,7 +19,7 @@
 namespace quern {
 namespace {
 
-using MakeMixer = std::function<std::unique_ptr<Mixer>()>;
+using MakeMixer = std::function<std::unique_ptr<mixers::Mixer>()>;
 
 struct Outcome {
   Tensor y, gx;
@@ -33,14 +33,14 @@ Tensor rows_of(const Tensor& x, const std::vector<int64_t>& which) {
   return out;
 }
 
-Outcome run(Mixer& m, const Tensor& x, const Tensor& gy, const Batch& batch) {
-  NamedParameters named = randomized(m, 5, 0.7);
-  Tape tape;
-  Var in = tape.input(x);
-  Var y = m.forward(tape, in, batch, 0);
+Outcome run(mixers::Mixer& m, const Tensor& x, const Tensor& gy, const mixers::Batch& batch) {
+  grad::NamedParameters named = nn::randomized(m, 5, 0.7);
+  grad::Tape tape;
+  grad::Var in = tape.input(x);
+  grad::Var y = m.forward(tape, in, batch, 0);
   tape.backward({y}, {gy});
   Outcome o{y.value.clone(), tape.grad(in).clone(), {}};
-  m.visit("", [&](const std::string& name, Parameter& p) {
+  m.visit("", [&](const std::string& name, grad::Parameter& p) {
     if (p.grad.defined()) o.parameters[name] = p.grad.clone();
   });
   return o;
@@ -57,14 +57,14 @@ void expect_equal_on_ranks(const MakeMixer& make, int64_t width, const std::vect
                            double tolerance) {
   int64_t T = 0;
   for (int64_t n : documents) T += n;
-  const Tensor x = random_normal({T, width}, 9), gy = random_normal({T, width}, 11);
+  const Tensor x = grad::random_normal({T, width}, 9), gy = grad::random_normal({T, width}, 11);
   const auto one_mixer = make();
-  const Outcome one = run(*one_mixer, x, gy, Batch::documents(documents));
-  for (ContextParallelKind form : {ContextParallelKind::gather, ContextParallelKind::ring})
+  const Outcome one = run(*one_mixer, x, gy, mixers::Batch::documents(documents));
+  for (mixers::ContextParallelKind form : {mixers::ContextParallelKind::gather, mixers::ContextParallelKind::ring})
     for (int ranks : {1, 2, 3, 4, 8}) {
-      SCOPED_TRACE(fmt::format("{} ranks, {}", ranks, form == ContextParallelKind::ring ? "ring" : "gather"));
-      run_ranks(ranks, [&](Communicator& comm) {
-        const ContextParallel context(comm, documents, form);
+      SCOPED_TRACE(fmt::format("{} ranks, {}", ranks, form == mixers::ContextParallelKind::ring ? "ring" : "gather"));
+      comm::run_ranks(ranks, [&](comm::Communicator& comm) {
+        const mixers::ContextParallel context(comm, documents, form);
         const auto mixer = make();
         Outcome o = run(*mixer, rows_of(x, context.rows()), rows_of(gy, context.rows()), context.batch());
         EXPECT_LE(distance(o.y, rows_of(one.y, context.rows())), tolerance) << "outputs";
@@ -86,9 +86,9 @@ TEST(ContextParallel, Attention) {
     for (const auto& documents : kDocuments)
       expect_equal_on_ranks(
           [&] {
-            AttentionConfig c;
+            mixers::AttentionConfig c;
             c.width = 6, c.n_head = 4, c.n_head_kv = 2, c.head_dim = 4, c.rotary_dims = 4, c.window = window;
-            return std::make_unique<AttentionMixer>(c);
+            return std::make_unique<mixers::AttentionMixer>(c);
           },
           6, documents, 1e-12);
 }
@@ -104,10 +104,10 @@ TEST(ContextParallel, CompressedConvolutionalAttention) {
     for (const auto& documents : kDocuments)
       expect_equal_on_ranks(
           [&] {
-            CcaConfig c;
+            mixers::CcaConfig c;
             c.width = 6, c.n_head = f.n_head, c.n_head_kv = f.n_head_kv, c.head_dim = 4, c.rotary_dims = 2;
             c.time0 = f.time0, c.time1 = f.time1, c.window = f.window, c.value_delay = f.delay, c.qk_mean = f.mean;
-            return std::make_unique<CcaMixer>(c);
+            return std::make_unique<mixers::CcaMixer>(c);
           },
           6, documents, 1e-12);
 }
@@ -117,9 +117,9 @@ TEST(ContextParallel, Mamba2) {
     for (const auto& documents : kDocuments)
       expect_equal_on_ranks(
           [&] {
-            Mamba2Config c;
+            mixers::Mamba2Config c;
             c.width = 6, c.n_head = 4, c.head_dim = 3, c.n_state = 5, c.n_group = groups, c.conv_bias = groups == 1;
-            return std::make_unique<Mamba2Mixer>(c);
+            return std::make_unique<mixers::Mamba2Mixer>(c);
           },
           6, documents, 1e-11);
 }
@@ -132,16 +132,16 @@ TEST(ContextParallel, OtherMixersRejectItByName) {
       {"ovq", R"({"width": 6, "n_head": 2, "head_dim": 4})"},
       {"vq_attention", R"({"width": 6, "n_head": 2, "head_dim": 4})"},
   };
-  run_ranks(1, [&](Communicator& comm) {
-    const ContextParallel context(comm, {8});
+  comm::run_ranks(1, [&](comm::Communicator& comm) {
+    const mixers::ContextParallel context(comm, {8});
     for (const auto& [name, json] : fields) {
-      const auto mixer = builtin_registry().mixers.make(name, Json::parse(json));
-      randomized(*mixer, 5, 0.7);
-      const auto forward = [&](const Batch& batch) {
-        Tape tape(Tape::inference);
-        return mixer->forward(tape, tape.input(random_normal({8, 6}, 9)), batch, 0);
+      const auto mixer = nn::builtin_registry().mixers.make(name, Json::parse(json));
+      nn::randomized(*mixer, 5, 0.7);
+      const auto forward = [&](const mixers::Batch& batch) {
+        grad::Tape tape(grad::Tape::inference);
+        return mixer->forward(tape, tape.input(grad::random_normal({8, 6}, 9)), batch, 0);
       };
-      EXPECT_EQ(forward(Batch::single(8)).value.dim(0), 8) << name;
+      EXPECT_EQ(forward(mixers::Batch::single(8)).value.dim(0), 8) << name;
       EXPECT_EQ(message_of([&] { forward(context.batch()); }),
                 name + ": context parallelism (parallel.context) is not supported by this mixer");
     }
@@ -149,8 +149,9 @@ TEST(ContextParallel, OtherMixersRejectItByName) {
 }
 
 TEST(ContextParallel, ChunksAreZigZagAndHalosAreFetchedWhereADocumentGoesOn) {
-  run_ranks(3, [&](Communicator& comm) {
-    const ContextParallel c(comm, {7, 17});  // 24 rows, chunks of 4; the second document begins inside chunk 1
+  comm::run_ranks(3, [&](comm::Communicator& comm) {
+    const mixers::ContextParallel c(comm,
+                                    {7, 17});  // 24 rows, chunks of 4; the second document begins inside chunk 1
     const int r = comm.rank();
     std::vector<int64_t> rows;
     for (int chunk : {r, 5 - r})
@@ -158,9 +159,9 @@ TEST(ContextParallel, ChunksAreZigZagAndHalosAreFetchedWhereADocumentGoesOn) {
     EXPECT_EQ(c.rows(), rows);
     Tensor x = Tensor::empty({8, 1}, DType::f64);
     for (int64_t i = 0; i < 8; ++i) x.data<double>()[i] = 100.0 + static_cast<double>(rows[static_cast<size_t>(i)]);
-    Tape tape;
-    Var in = tape.input(x);
-    const Var wide = c.with_halo(tape, in, 2);
+    grad::Tape tape;
+    grad::Var in = tape.input(x);
+    const grad::Var wide = c.with_halo(tape, in, 2);
     std::vector<double> got(wide.value.span<double>().begin(), wide.value.span<double>().end());
     const std::vector<std::vector<double>> expected = {
         {0, 0, 100, 101, 102, 103, 118, 119, 120, 121, 122, 123},

@@ -19,21 +19,21 @@ namespace fs = std::filesystem;
 
 class ExpertPlans : public testing::Test {
  protected:
-  Recipe recipe(const std::vector<std::string>& set, const char* golden = "zaya-2-4x2") {
-    return read_recipe(tiny::write_recipe(folder_.path, golden), set);
+  train::Recipe recipe(const std::vector<std::string>& set, const char* golden = "zaya-2-4x2") {
+    return train::read_recipe(tiny::write_recipe(folder_.path, golden), set);
   }
   fs::path out(const std::string& name) const { return folder_.path / name; }
-  std::vector<StepMetrics> run(const Recipe& r, const std::string& name, int ranks, int64_t stop = 0,
-                               bool resume = false) {
-    run_ranks(ranks, [&](Communicator& c) {
-      Trainer t(r, builtin_registry(), c, {.out = out(name), .resume = resume});
+  std::vector<train::StepMetrics> run(const train::Recipe& r, const std::string& name, int ranks, int64_t stop = 0,
+                                      bool resume = false) {
+    comm::run_ranks(ranks, [&](comm::Communicator& c) {
+      train::Trainer t(r, nn::builtin_registry(), c, {.out = out(name), .resume = resume});
       while ((stop == 0 || t.finished() < stop) && t.step()) {
       }
       if (stop > 0) t.checkpoint();
     });
-    return read_metrics(out(name) / "metrics.jsonl").steps;
+    return train::read_metrics(out(name) / "metrics.jsonl").steps;
   }
-  static void expect_alike(const std::vector<StepMetrics>& a, const std::vector<StepMetrics>& one,
+  static void expect_alike(const std::vector<train::StepMetrics>& a, const std::vector<train::StepMetrics>& one,
                            const std::string& what) {
     ASSERT_EQ(a.size(), one.size()) << what;
     for (size_t i = 0; i < one.size(); ++i) {
@@ -69,12 +69,12 @@ TEST_F(ExpertPlans, LearnWhatOneRankLearns) {
 }
 
 TEST_F(ExpertPlans, SavedOnFourGoesOnOnOneAndBack) {
-  const Recipe shared = recipe({"parallel.experts=4", "checkpoint.keep=20"});
+  const train::Recipe shared = recipe({"parallel.experts=4", "checkpoint.keep=20"});
   const auto whole = run(shared, "whole", 4);
   run(shared, "moved", 4, 5);
   {
-    const CheckpointReader saved(out("moved") / "step_5"), same(out("whole") / "step_5");
-    for (const StoredTensor& t : saved.tensors()) {
+    const train::CheckpointReader saved(out("moved") / "step_5"), same(out("whole") / "step_5");
+    for (const train::StoredTensor& t : saved.tensors()) {
       const Tensor a = saved.read(t.name, t.role), b = same.read(t.name, t.role);
       EXPECT_EQ(std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())), 0) << t.name;
     }
@@ -84,18 +84,18 @@ TEST_F(ExpertPlans, SavedOnFourGoesOnOnOneAndBack) {
 }
 
 TEST_F(ExpertPlans, UnderMpi) {
-  if (!mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
+  if (!comm::mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
   const auto one = run(recipe({}), "one", 1);
   const std::string line = fmt::format(
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun --oversubscribe -n 2 '{}' train '{}' --out "
       "'{}' --set parallel.experts=2 >'{}' 2>&1",
       tiny::binary(), (folder_.path / "recipe.toml").string(), out("mpi").string(), out("said").string());
   ASSERT_EQ(std::system(line.c_str()), 0) << line;
-  expect_alike(read_metrics(out("mpi") / "metrics.jsonl").steps, one, "two MPI ranks");
+  expect_alike(train::read_metrics(out("mpi") / "metrics.jsonl").steps, one, "two MPI ranks");
 }
 
 TEST_F(ExpertPlans, WhatCannotBeSharedIsNamed) {
-  auto complaint = [&](const Recipe& r, int ranks) -> std::string {
+  auto complaint = [&](const train::Recipe& r, int ranks) -> std::string {
     static int n = 0;
     try {
       run(r, fmt::format("wrong{}", n++), ranks);

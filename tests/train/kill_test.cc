@@ -47,43 +47,43 @@ class KillRuns : public testing::Test {
     return {"sh", "-c", line};
   }
 
-  static void wait(ChildProcess& c) {
+  static void wait(train::ChildProcess& c) {
     while (!c.ended()) pause(1000);
   }
 
   void look_at_checkpoints(const std::string& run) {
-    for (const StepFolder& f : step_folders(out(run))) {
+    for (const train::StepFolder& f : train::step_folders(out(run))) {
       torn_ += !f.committed;
       if (!f.committed) continue;
-      EXPECT_NO_THROW(CheckpointReader(f.path).verify()) << f.path;
+      EXPECT_NO_THROW(train::CheckpointReader(f.path).verify()) << f.path;
     }
   }
 
   // Kills one of the ranks (in one process: all of them) after a random while; false: the run had ended.
-  bool kill_once(ChildProcess& c, const std::string& run, int ranks) {
+  bool kill_once(train::ChildProcess& c, const std::string& run, int ranks) {
     const fs::path beats = out(run) / "heartbeats";
-    std::vector<RankState> v;
-    while (static_cast<int>((v = read_heartbeats(beats)).size()) < ranks && !c.ended()) pause(500);
+    std::vector<train::RankState> v;
+    while (static_cast<int>((v = train::read_heartbeats(beats)).size()) < ranks && !c.ended()) pause(500);
     // A tenth of them while the run still sets up, the others some steps later and anywhere inside one.
     if (random_.below(10) > 0) {
-      while (!c.ended() && (v = read_heartbeats(beats))[0].sequence == 0) pause(500);
+      while (!c.ended() && (v = train::read_heartbeats(beats))[0].sequence == 0) pause(500);
       const int64_t until = v[0].step + static_cast<int64_t>(random_.below(45));
-      while (!c.ended() && read_heartbeats(beats)[0].step < until) pause(300);
+      while (!c.ended() && train::read_heartbeats(beats)[0].step < until) pause(300);
     }
     pause(static_cast<int64_t>(random_.below(12000)));
     if (c.ended()) return false;
-    v = read_heartbeats(beats);
-    const RankState victim = v[random_.below(v.size())];
+    v = train::read_heartbeats(beats);
+    const train::RankState victim = v[random_.below(v.size())];
     if (::kill(victim.pid, SIGKILL) != 0) return false;
     wait(c);
-    v = read_heartbeats(beats);
-    const RankState& at = v[static_cast<size_t>(victim.rank)];
-    if (at.end == RankEnd::finished) return false;  // on its way out
+    v = train::read_heartbeats(beats);
+    const train::RankState& at = v[static_cast<size_t>(victim.rank)];
+    if (at.end == train::RankEnd::finished) return false;  // on its way out
     int64_t step = 0;
-    for (const RankState& r : v) step = std::max(step, r.step);
-    ++sections_[section_name(at.section)];
-    const auto newest = latest_committed(out(run));
-    const int64_t kept = newest ? CheckpointReader(*newest).step() : 0;
+    for (const train::RankState& r : v) step = std::max(step, r.step);
+    ++sections_[train::section_name(at.section)];
+    const auto newest = train::latest_committed(out(run));
+    const int64_t kept = newest ? train::CheckpointReader(*newest).step() : 0;
     EXPECT_GE(kept, newest_) << "a committed checkpoint was lost";
     EXPECT_LE(step - kept, kEvery) << "killed at step " << step;
     newest_ = kept, max_lost_ = std::max(max_lost_, step - kept);
@@ -93,7 +93,7 @@ class KillRuns : public testing::Test {
 
   void kill_runs(int kills, int ranks, bool mpi) {
     {
-      ChildProcess whole(words("whole", ranks, mpi));
+      train::ChildProcess whole(words("whole", ranks, mpi));
       wait(whole);
       ASSERT_EQ(*whole.ended(), 0) << read_file(out("whole").string() + ".said");
     }
@@ -103,7 +103,7 @@ class KillRuns : public testing::Test {
       newest_ = 0;
       for (bool over = false; !over && !HasFailure();) {
         fs::remove_all(out(run) / "heartbeats");
-        ChildProcess c(words(run, ranks, mpi));
+        train::ChildProcess c(words(run, ranks, mpi));
         if (done < kills && kill_once(c, run, ranks)) {
           ++done;
           look_at_checkpoints(run);
@@ -147,7 +147,7 @@ TEST_F(KillRuns, DISABLED_HundredTimesInShards) {
 }
 
 TEST_F(KillRuns, DISABLED_OneRankOfThree) {
-  if (!mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
+  if (!comm::mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
   kill_runs(15, 3, true);
 }
 

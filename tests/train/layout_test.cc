@@ -11,7 +11,7 @@
 namespace quern {
 namespace {
 
-using namespace checkpoint_test;
+using namespace train::checkpoint_test;
 
 TEST(Layout, ZayaLayoutsAgreeWithPublishedNames) {
   const fs::path goldens = fs::path(QUERN_SOURCE_DIR) / "tests/goldens";
@@ -33,8 +33,8 @@ TEST(Layout, ZayaLayoutsAgreeWithPublishedNames) {
     const auto rule = [&](const char* to) {
       return fmt::format("[[rewrite]]\nop = 'zaya'\nto = '{}'\nconfig = '{}'\n", to, (goldens / name).string());
     };
-    expect_equal(rewritten(builtin_registry(), a, rule("legacy"), 1 << 14), want_legacy);
-    expect_equal(rewritten(builtin_registry(), b, rule("current"), 1 << 14), want_current);
+    expect_equal(rewritten(nn::builtin_registry(), a, rule("legacy"), 1 << 14), want_legacy);
+    expect_equal(rewritten(nn::builtin_registry(), b, rule("current"), 1 << 14), want_current);
   }
 }
 
@@ -53,20 +53,21 @@ TEST(Layout, TheDocumentsExamples) {
   Named tensors;
   for (const std::string& n : weights.names()) tensors.emplace_back(n, "master", weights.tensor(n));
   std::map<std::string, std::string> found, want;
-  for (const auto& [name, t] : rewritten(builtin_registry(), tensors, toml, 1 << 16))
+  for (const auto& [name, t] : rewritten(nn::builtin_registry(), tensors, toml, 1 << 16))
     found[name] = to_string(t.shape());
   Json config = Json::read(folder / "config.json");
-  ZayaConfig c = ZayaConfig::from_hf(config, nullptr);
+  models::ZayaConfig c = models::ZayaConfig::from_hf(config, nullptr);
   c.num_hidden_layers = 3, c.num_experts = 8, c.vocab_size = 4096;
   c.layer_types.assign(3, c.layer_types.at(0));
-  ZayaModel(c).visit("", [&](const std::string& name, Parameter& p) { want[name + "/master"] = to_string(p.shape); });
+  models::ZayaModel(c).visit(
+      "", [&](const std::string& name, grad::Parameter& p) { want[name + "/master"] = to_string(p.shape); });
   EXPECT_EQ(found, want);
 }
 
 TEST(Layout, MistakesAreNamed) {
   const auto said = [](const std::string& rule) {
     return message_of([&] {
-      rewritten(builtin_registry(), {{"w", "weight", iota({3})}}, "[[rewrite]]\nop = " + rule);
+      rewritten(nn::builtin_registry(), {{"w", "weight", iota({3})}}, "[[rewrite]]\nop = " + rule);
     });
   };
   EXPECT_NE(said("'zaya'\nto = 'old'\n").find("expected legacy or current, found 'old'"), std::string::npos);

@@ -61,10 +61,10 @@ recipe.model.config = {{ quern_router = "linear", quern_attention = "gqa" }}
 
 TEST(Study, ComparesRunsOnTheSameTokens) {
   const tiny::Folder folder("study");
-  const Study study = read_study(write_study(folder.path, ""));
+  const lab::Study study = lab::read_study(write_study(folder.path, ""));
   int said = 0;
   auto carry = [&] {
-    return run_study(study, builtin_registry(), folder.path / "work", [&](const auto&) { ++said; });
+    return lab::run_study(study, nn::builtin_registry(), folder.path / "work", [&](const auto&) { ++said; });
   };
   const Json j = carry();
   auto loss = [&](const char* v) { return j.at("loss", "j").at(v, "j").as_double("j"); };
@@ -73,12 +73,13 @@ TEST(Study, ComparesRunsOnTheSameTokens) {
   EXPECT_EQ(j.at("above", "j").at("one", "j").at("linear", "j").as_double("j"), loss("one") - loss("linear"));
   double mean = 0, spread = 0;
   for (int seed : {0, 1}) {
-    const RunMetrics m = read_metrics(folder.path / "work" / fmt::format("one-{}", seed) / "metrics.jsonl");
+    const train::RunMetrics m =
+        train::read_metrics(folder.path / "work" / fmt::format("one-{}", seed) / "metrics.jsonl");
     ASSERT_EQ(m.evals.size(), 1u);
     mean += m.evals[0].eval_loss / 2;
     spread = std::max(spread, std::abs(m.evals[0].eval_loss - loss("one")));
     EXPECT_EQ(m.steps.size(), 20u);
-    for (const StepMetrics& s : m.steps) {
+    for (const train::StepMetrics& s : m.steps) {
       ASSERT_TRUE(s.balance);
       EXPECT_GE(*s.balance, 0);
       EXPECT_LE(*s.balance, 1 + 1e-12);
@@ -99,10 +100,10 @@ TEST(Study, ComparesRunsOnTheSameTokens) {
 // The documents are others, and nothing else: nothing that was trained on the old ones counts.
 TEST(Study, OtherDataAreTrainedOn) {
   const tiny::Folder folder("study_data");
-  Study study = read_study(write_study(folder.path, ""));
+  lab::Study study = lab::read_study(write_study(folder.path, ""));
   study.variant.resize(1), study.seeds = 1;
   const auto carry = [&](const char* work) {
-    return run_study(study, builtin_registry(), folder.path / work, [](const auto&) {});
+    return lab::run_study(study, nn::builtin_registry(), folder.path / work, [](const auto&) {});
   };
   const Json before = carry("work");
   study.data.seed = 2;
@@ -130,7 +131,7 @@ TEST(Study, OtherDataAreTrainedOn) {
 TEST(Study, FirstEvenStep) {
   const std::vector<double> even(40, 1.0);
   const auto first = [&](size_t steps, const std::vector<double>& b) {
-    return first_even(std::span(b).first(steps), 0.99);
+    return lab::first_even(std::span(b).first(steps), 0.99);
   };
   EXPECT_EQ(first(15, even), std::nullopt);
   EXPECT_EQ(first(16, even), 16u);
@@ -156,7 +157,7 @@ TEST(Study, TheBinaryTellsTheSame) {
   };
   ASSERT_EQ(run(fmt::format("'{}' --work '{}' --json", file.string(), work.string())), 0);
   const Json told = Json::read(out);
-  EXPECT_EQ(told, run_study(read_study(file), builtin_registry(), work, [](const auto&) {}));
+  EXPECT_EQ(told, lab::run_study(lab::read_study(file), nn::builtin_registry(), work, [](const auto&) {}));
   ASSERT_EQ(run(fmt::format("'{}' --work '{}'", file.string(), work.string())), 0);
   EXPECT_NE(read_file(out).find("linear"), std::string::npos);
   EXPECT_EQ(run("nowhere.toml"), 1);
@@ -169,7 +170,7 @@ TEST(Study, MistakesAreNamed) {
     try {
       const fs::path file = write_study(folder.path, more);
       if (!extra.empty()) std::ofstream(file, std::ios::app) << extra;
-      run_study(read_study(file), builtin_registry(), folder.path / "work", [](const auto&) {});
+      lab::run_study(lab::read_study(file), nn::builtin_registry(), folder.path / "work", [](const auto&) {});
     } catch (const Error& e) {
       return e.what();
     }

@@ -59,10 +59,10 @@ class Supervise : public testing::Test {
   std::string said(const std::string& run) const { return read_file(said_file(run)); }
 
   int run(const std::vector<std::string>& command) {
-    ChildProcess c(command);
+    train::ChildProcess c(command);
     return finish(c);
   }
-  static int finish(ChildProcess& c) {
+  static int finish(train::ChildProcess& c) {
     for (int i = 0; i < 6000 && !c.ended(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_TRUE(c.ended()) << "no end after a minute";
     const int status = c.ended() ? *c.ended() : c.end(1);
@@ -70,11 +70,11 @@ class Supervise : public testing::Test {
   }
 
   // The ranks once all have done so many steps.
-  std::vector<RankState> wait_for(ChildProcess& c, const std::string& run, size_t ranks, int64_t step) {
+  std::vector<train::RankState> wait_for(train::ChildProcess& c, const std::string& run, size_t ranks, int64_t step) {
     for (int i = 0; i < 12000; ++i) {
-      const auto v = read_heartbeats(out(run) / "heartbeats");
+      const auto v = train::read_heartbeats(out(run) / "heartbeats");
       bool there = v.size() == ranks;
-      for (const RankState& r : v) there = there && r.step >= step && r.end == RankEnd::running;
+      for (const train::RankState& r : v) there = there && r.step >= step && r.end == train::RankEnd::running;
       if (there) return v;
       if (c.ended()) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -105,7 +105,8 @@ class Supervise : public testing::Test {
     EXPECT_TRUE(read_file(out(a) / file) == read_file(out(b) / file)) << a << " and " << b << " differ";
   }
   void expect_same_curve(const std::string& a, const std::string& b, double tolerance) {
-    const auto x = read_metrics(out(a) / "metrics.jsonl").steps, y = read_metrics(out(b) / "metrics.jsonl").steps;
+    const auto x = train::read_metrics(out(a) / "metrics.jsonl").steps,
+               y = train::read_metrics(out(b) / "metrics.jsonl").steps;
     ASSERT_EQ(x.size(), y.size());
     for (size_t i = 0; i < x.size(); ++i)
       ASSERT_LE(std::abs(x[i].loss - y[i].loss), tolerance) << "step " << x[i].step;
@@ -116,7 +117,7 @@ class Supervise : public testing::Test {
 
 TEST_F(Supervise, AKilledRunGoesOnAsIfNothingHadBeen) {
   ASSERT_EQ(run(heard("whole", {"--ranks", "2"})), 0) << said("whole");
-  ChildProcess c(heard("run", {"--ranks", "2", "--supervise"}));
+  train::ChildProcess c(heard("run", {"--ranks", "2", "--supervise"}));
   const auto ranks = wait_for(c, "run", 2, 50);
   ASSERT_EQ(ranks.size(), 2u);
   ASSERT_EQ(::kill(ranks[0].pid, SIGKILL), 0);
@@ -137,7 +138,7 @@ TEST_F(Supervise, AKilledRunGoesOnAsIfNothingHadBeen) {
 
 TEST_F(Supervise, AStoppedProcessIsHungAndReplaced) {
   ASSERT_EQ(run(heard("whole", {})), 0) << said("whole");
-  ChildProcess c(heard("run", {"--supervise", "--set", "supervise.heartbeat_s=1"}));
+  train::ChildProcess c(heard("run", {"--supervise", "--set", "supervise.heartbeat_s=1"}));
   const auto ranks = wait_for(c, "run", 1, 45);
   ASSERT_EQ(ranks.size(), 1u);
   ASSERT_EQ(::kill(ranks[0].pid, SIGSTOP), 0);
@@ -151,13 +152,13 @@ TEST_F(Supervise, AStoppedProcessIsHungAndReplaced) {
 }
 
 TEST_F(Supervise, MpiRanksThatAreLostAreDoneWithout) {
-  if (!mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
+  if (!comm::mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
   ASSERT_EQ(run(heard("whole", {})), 0) << said("whole");
   const std::string allow = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; ";
-  ChildProcess c(heard("run",
-                       {"--ranks", "3", "--supervise", "--launcher", "mpirun --oversubscribe -n {ranks}", "--set",
-                        "supervise.heartbeat_s=5"},
-                       allow));
+  train::ChildProcess c(heard("run",
+                              {"--ranks", "3", "--supervise", "--launcher", "mpirun --oversubscribe -n {ranks}",
+                               "--set", "supervise.heartbeat_s=5"},
+                              allow));
   auto ranks = wait_for(c, "run", 3, 30);
   ASSERT_EQ(ranks.size(), 3u);
   ASSERT_EQ(::kill(ranks[1].pid, SIGKILL), 0);
@@ -173,18 +174,18 @@ TEST_F(Supervise, MpiRanksThatAreLostAreDoneWithout) {
   EXPECT_EQ(faults[1].at("fault").as_string(), "hung");
   EXPECT_EQ(faults[1].at("ranks").as_array(), std::vector<Json>{1});
   EXPECT_EQ(faults[1].at("action").as_string(), "restart with 1 rank");
-  for (const RankState& r : ranks) EXPECT_FALSE(alive(r.pid)) << "rank " << r.rank << " was left behind";
+  for (const train::RankState& r : ranks) EXPECT_FALSE(alive(r.pid)) << "rank " << r.rank << " was left behind";
   expect_same_curve("whole", "run", 1e-4);  // other numbers of ranks round otherwise, 240 steps long
 }
 
 TEST_F(Supervise, ASlowRankIsNamed) {
-  if (!mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
+  if (!comm::mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
   const std::string allow = "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; ";
-  ChildProcess c(heard("run",
-                       {"--ranks", "2", "--supervise", "--launcher", "mpirun --oversubscribe -n {ranks}", "--set",
-                        "supervise.heartbeat_s=20", "--set", "supervise.slow_steps=8", "--set", "phase.0.steps=2000",
-                        "--set", "phase.0.length=200", "--set", "phase.0.rows=16"},
-                       allow));
+  train::ChildProcess c(heard("run",
+                              {"--ranks", "2", "--supervise", "--launcher", "mpirun --oversubscribe -n {ranks}",
+                               "--set", "supervise.heartbeat_s=20", "--set", "supervise.slow_steps=8", "--set",
+                               "phase.0.steps=2000", "--set", "phase.0.length=200", "--set", "phase.0.rows=16"},
+                              allow));
   const auto ranks = wait_for(c, "run", 2, 2);
   ASSERT_EQ(ranks.size(), 2u);
   const pid_t victim = ranks[1].pid;
@@ -263,7 +264,7 @@ TEST_F(Supervise, AFullDiskIsMadeRoomOn) {
 }
 
 TEST_F(Supervise, WhatRepeatsStopsIt) {
-  IndexedWriter w(folder_.path / "foreign", TokenType::u16);
+  data::IndexedWriter w(folder_.path / "foreign", data::TokenType::u16);
   w.add(std::vector<int32_t>(2000, 60000));
   w.finish();
   std::ofstream(folder_.path / "recipe.toml", std::ios::app) << R"(

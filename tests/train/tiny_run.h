@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 // Documents a model can learn: runs that count upwards from anywhere, modulo 50.
 inline void write_shards(const fs::path& prefix, int64_t documents) {
-  IndexedWriter w(prefix, TokenType::u16);
+  data::IndexedWriter w(prefix, data::TokenType::u16);
   Rng rng(7);
   for (int64_t d = 0; d < documents; ++d) {
     std::vector<int32_t> doc(5 + static_cast<size_t>(rng.uniform() * 40));

@@ -23,25 +23,26 @@ namespace fs = std::filesystem;
 class Training : public testing::TestWithParam<const char*> {
  protected:
   // A run of 12 steps on the model of a golden folder, with new weights.
-  Recipe recipe(const std::string& golden, const std::string& more = "", std::vector<std::string> set = {}) {
-    return read_recipe(tiny::write_recipe(folder_, golden, more), set);
+  train::Recipe recipe(const std::string& golden, const std::string& more = "", std::vector<std::string> set = {}) {
+    return train::read_recipe(tiny::write_recipe(folder_, golden, more), set);
   }
 
   struct Result {
-    std::vector<StepMetrics> steps;
+    std::vector<train::StepMetrics> steps;
     std::map<std::string, Tensor> parameters;
   };
-  Result run(const Recipe& r, const std::string& name, int64_t stop_after = 0, bool resume = false, int ranks = 1) {
-    run_ranks(ranks, [&](Communicator& c) {
-      Trainer t(r, builtin_registry(), c, {.out = folder_ / name, .resume = resume});
+  Result run(const train::Recipe& r, const std::string& name, int64_t stop_after = 0, bool resume = false,
+             int ranks = 1) {
+    comm::run_ranks(ranks, [&](comm::Communicator& c) {
+      train::Trainer t(r, nn::builtin_registry(), c, {.out = folder_ / name, .resume = resume});
       while ((stop_after == 0 || t.finished() < stop_after) && t.step()) {
       }
       if (t.finished() == t.steps()) t.export_model(folder_ / name / "model", DType::f32);
     });
-    Result out{read_metrics(folder_ / name / "metrics.jsonl").steps, {}};
+    Result out{train::read_metrics(folder_ / name / "metrics.jsonl").steps, {}};
     if (stop_after == 0) {
-      auto model = load_model(builtin_registry(), folder_ / name / "model", {.pack = false});
-      model->visit("", [&](const std::string& p, Parameter& x) { out.parameters[p] = x.value; });
+      auto model = models::load_model(nn::builtin_registry(), folder_ / name / "model", {.pack = false});
+      model->visit("", [&](const std::string& p, grad::Parameter& x) { out.parameters[p] = x.value; });
     }
     return out;
   }
@@ -74,25 +75,25 @@ class Training : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(Training, LearnsAndSaysSo) {
-  Recipe r = recipe(GetParam(), "", {"phase.0.steps=60", "phase.0.schedule.peak=0.02"});
+  train::Recipe r = recipe(GetParam(), "", {"phase.0.steps=60", "phase.0.schedule.peak=0.02"});
   Result a = run(r, "run");
   ASSERT_EQ(a.steps.size(), 60u);
   EXPECT_LT(a.steps.back().loss, a.steps.front().loss - 1);
   EXPECT_EQ(a.steps.back().tokens, [&] {
     int64_t n = 0;
-    for (const StepMetrics& m : a.steps) n = m.tokens;
+    for (const train::StepMetrics& m : a.steps) n = m.tokens;
     return n;
   }());
   EXPECT_NEAR(*a.steps[3].bpb, a.steps[3].loss / std::log(2.0) / 2.5, 1e-9);
   EXPECT_GT(*a.steps[3].mfu, 0);
-  RunMetrics m = read_metrics(folder_ / "run" / "metrics.jsonl");
+  train::RunMetrics m = train::read_metrics(folder_ / "run" / "metrics.jsonl");
   ASSERT_EQ(m.evals.size(), 10u);
   EXPECT_LT(m.evals.back().eval_loss, m.evals.front().eval_loss);
   EXPECT_TRUE(fs::exists(folder_ / "run" / "recipe.json"));
 }
 
 TEST_P(Training, ResumedEqualsUninterruptedBitForBit) {
-  Recipe r = recipe(GetParam());
+  train::Recipe r = recipe(GetParam());
   Result whole = run(r, "whole");
   run(r, "parts", 7);  // a checkpoint lies at 5: steps 6 and 7 are done again
   Result parts = run(r, "parts", 0, true);
@@ -118,22 +119,24 @@ TEST_P(Training, RanksAndMicroBatchesChangeRoundingAlone) {
 
 TEST_P(Training, ACheckpointIsExportedAsTheModelItIs) {
   Result a = run(recipe(GetParam()), "run");
-  const ExportReport r =
-      export_checkpoint(builtin_registry(), folder_ / "run", folder_ / "out", {.dtype = DType::f32});
+  const train::ExportReport r =
+      train::export_checkpoint(nn::builtin_registry(), folder_ / "run", folder_ / "out", {.dtype = DType::f32});
   EXPECT_EQ(r.step, 12);
-  auto model = load_model(builtin_registry(), folder_ / "out", {.dtype = DType::f32, .pack = false});
+  auto model = models::load_model(nn::builtin_registry(), folder_ / "out", {.dtype = DType::f32, .pack = false});
   size_t seen = 0;
-  model->visit("", [&](const std::string& name, Parameter& p) {
+  model->visit("", [&](const std::string& name, grad::Parameter& p) {
     const Tensor& want = a.parameters.at(name);
     ASSERT_EQ(p.value.shape(), want.shape()) << name;
     EXPECT_EQ(std::memcmp(p.value.raw(), want.raw(), static_cast<size_t>(want.bytes())), 0) << name;
     ++seen;
   });
   EXPECT_EQ(seen, a.parameters.size());
-  EXPECT_EQ(export_checkpoint(builtin_registry(), folder_ / "run" / "step_10", folder_ / "ten", {}).step, 10);
-  EXPECT_THROW(export_checkpoint(builtin_registry(), folder_ / "run", folder_ / "out", {}), Error)
+  EXPECT_EQ(train::export_checkpoint(nn::builtin_registry(), folder_ / "run" / "step_10", folder_ / "ten", {}).step,
+            10);
+  EXPECT_THROW(train::export_checkpoint(nn::builtin_registry(), folder_ / "run", folder_ / "out", {}), Error)
       << "there is one already";
-  EXPECT_THROW(export_checkpoint(builtin_registry(), folder_, folder_ / "none", {}), Error) << "no checkpoint there";
+  EXPECT_THROW(train::export_checkpoint(nn::builtin_registry(), folder_, folder_ / "none", {}), Error)
+      << "no checkpoint there";
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, Training, testing::Values("llama-gqa", "zaya-2-4x2", "zamba2-1block"),
@@ -149,7 +152,7 @@ class PhasesAndFaults : public Training {};
 INSTANTIATE_TEST_SUITE_P(Llama, PhasesAndFaults, testing::Values("llama-gqa"));
 
 TEST_P(PhasesAndFaults, PhasesChangeDataLengthAndRotaryBase) {
-  Recipe r = recipe(GetParam(), R"(
+  train::Recipe r = recipe(GetParam(), R"(
 [[phase]]
 name = "short"
 steps = 6
@@ -182,7 +185,7 @@ data = [{ path = "held" }]
 
 TEST_P(PhasesAndFaults, HarderDataOfANewPhaseIsNoSpike) {
   {
-    IndexedWriter noise(folder_ / "noise", TokenType::u16);
+    data::IndexedWriter noise(folder_ / "noise", data::TokenType::u16);
     Rng rng(8);
     for (int d = 0; d < 100; ++d) {
       std::vector<int32_t> doc(40);
@@ -208,7 +211,8 @@ data = [{ path = "noise" }]
   Result a = run(recipe(GetParam(), phases, {"spikes.window=8", "spikes.patience=2"}), "run");
   ASSERT_EQ(a.steps.size(), 48u);
   EXPECT_GT(a.steps[41].loss, a.steps[39].loss + 1) << "the second phase must be harder for this to say anything";
-  for (const EventMetrics& e : read_metrics(folder_ / "run" / "metrics.jsonl").events) EXPECT_NE(e.event, "rollback");
+  for (const train::EventMetrics& e : train::read_metrics(folder_ / "run" / "metrics.jsonl").events)
+    EXPECT_NE(e.event, "rollback");
 }
 
 TEST_P(PhasesAndFaults, ALossThatIsNoNumberGoesBackAndStopsInTheEnd) {
@@ -228,22 +232,22 @@ rows = 2
 schedule = { shape = "constant", peak = 1e30 }
 data = [{ path = "set" }]
 )";
-  Recipe r = recipe(GetParam(), second, {"clip=0", "spikes.most_rollbacks=2"});
+  train::Recipe r = recipe(GetParam(), second, {"clip=0", "spikes.most_rollbacks=2"});
   std::string why = message_of([&] { run(r, "run"); });
   EXPECT_NE(why.find("no numbers"), std::string::npos) << why;
   EXPECT_NE(why.find("3 times from step 5"), std::string::npos) << why;
-  RunMetrics m = read_metrics(folder_ / "run" / "metrics.jsonl");
+  train::RunMetrics m = train::read_metrics(folder_ / "run" / "metrics.jsonl");
   int backs = 0;
-  for (const EventMetrics& e : m.events) backs += e.event == "rollback";
+  for (const train::EventMetrics& e : m.events) backs += e.event == "rollback";
   EXPECT_EQ(backs, 2);
   EXPECT_LE(m.steps.back().step, 6);
-  Recipe none = recipe(GetParam(), second, {"clip=0", "checkpoint.every=0"});
+  train::Recipe none = recipe(GetParam(), second, {"clip=0", "checkpoint.every=0"});
   why = message_of([&] { run(none, "none"); });
   EXPECT_NE(why.find("no checkpoint to go back to"), std::string::npos) << why;
 }
 
 TEST_P(PhasesAndFaults, OldKeysAreTheNewOnes) {  // write_recipe's base file has the old ones
-  const Recipe r =
+  const train::Recipe r =
       recipe(GetParam(), "eval = { sequences = 5 }\nspikes = { most_rollbacks = 7 }\n",
              {"phase.0.batch_size=2", "phase.0.length=16", "supervise.max_restarts=1", "supervise.least_ranks=2"});
   EXPECT_EQ(r.eval.sequences, 5);
@@ -275,17 +279,17 @@ TEST_P(PhasesAndFaults, WhatIsWrongIsNamed) {
   says("both steps and tokens", [&] { recipe(GetParam(), "", {"phase.0.tokens=100"}); });
   says("extend each other", [&] {
     std::ofstream(folder_ / "circle.toml") << "extends = \"circle.toml\"\n";
-    read_recipe(folder_ / "circle.toml");
+    train::read_recipe(folder_ / "circle.toml");
   });
   says("nowhere", [&] { run(recipe(GetParam(), "", {"phase.0.data=[{path = \"nowhere\"}]"}), "a"); });
   says("vocabulary ends at", [&] {
-    IndexedWriter w(folder_ / "foreign", TokenType::u16);
+    data::IndexedWriter w(folder_ / "foreign", data::TokenType::u16);
     std::vector<int32_t> doc(200, 60000);
     w.add(doc);
     w.finish();
     run(recipe(GetParam(), "", {"phase.0.data=[{path = \"foreign\"}]"}), "b");
   });
-  Recipe r = recipe(GetParam());
+  train::Recipe r = recipe(GetParam());
   run(r, "run", 5);
   says("already holds a run", [&] { run(r, "run"); });
 }

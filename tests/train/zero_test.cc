@@ -36,58 +36,58 @@ Tensor random_tensor(Shape shape, uint64_t seed) {
 
 // Matrices of several shapes with values, gradients and momenta, the same wherever they are made.
 struct Matrices {
-  std::vector<std::unique_ptr<Parameter>> whole;
+  std::vector<std::unique_ptr<grad::Parameter>> whole;
   std::vector<Tensor> momentum;
   Matrices() {
     const std::vector<Shape> shapes = {{8, 16}, {64, 48}, {3, 20, 24}, {40, 40}, {2, 2}, {33, 7}};
     for (size_t i = 0; i < shapes.size(); ++i) {
-      whole.push_back(std::make_unique<Parameter>(shapes[i], Init::normal()));
-      whole[i]->kind = ParameterKind::matrix, whole[i]->fused = i == 3 ? 2 : 1;
+      whole.push_back(std::make_unique<grad::Parameter>(shapes[i], grad::Init::normal()));
+      whole[i]->kind = grad::ParameterKind::matrix, whole[i]->fused = i == 3 ? 2 : 1;
       whole[i]->value = random_tensor(shapes[i], 10 + i), whole[i]->grad = random_tensor(shapes[i], 20 + i);
       momentum.push_back(random_tensor(shapes[i], 30 + i));
     }
   }
 };
 
-constexpr OptimizerStep kStep{.lr = 0.01, .grad_scale = 0.7};
+constexpr optim::OptimizerStep kStep{.lr = 0.01, .grad_scale = 0.7};
 
 // cut[r] … cut[r + 1]: what rank r holds of all matrices, laid one after the other.
-void expect_equal_for_cuts(const MuonOptions& options, const std::vector<int64_t>& cuts) {
-  Muon muon(options);
+void expect_equal_for_cuts(const optim::MuonOptions& options, const std::vector<int64_t>& cuts) {
+  optim::Muon muon(options);
   Matrices one;
-  std::vector<OptimizerSlot> slots(one.whole.size());
-  std::vector<OptimizerSlot*> all;
+  std::vector<optim::OptimizerSlot> slots(one.whole.size());
+  std::vector<optim::OptimizerSlot*> all;
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].parameter = slots[i].whole = one.whole[i].get();
     slots[i].state.add("muon_m", one.momentum[i]);
     all.push_back(&slots[i]);
   }
   muon.step(all, kStep);
-  run_ranks(static_cast<int>(cuts.size()) - 1, [&](Communicator& comm) {
+  comm::run_ranks(static_cast<int>(cuts.size()) - 1, [&](comm::Communicator& comm) {
     Matrices mine;
-    std::map<const Parameter*, int64_t> first;
+    std::map<const grad::Parameter*, int64_t> first;
     int64_t at = 0;
     for (auto& p : mine.whole) first[p.get()] = at, at += p->value.size();
-    auto piece = [&](const Parameter& p, int rank) {
+    auto piece = [&](const grad::Parameter& p, int rank) {
       auto inside = [&](int64_t x) { return std::clamp<int64_t>(x - first.at(&p), 0, p.value.size()); };
-      return Range{inside(cuts[static_cast<size_t>(rank)]), inside(cuts[static_cast<size_t>(rank) + 1])};
+      return comm::Range{inside(cuts[static_cast<size_t>(rank)]), inside(cuts[static_cast<size_t>(rank) + 1])};
     };
-    std::vector<OptimizerSlot> own(mine.whole.size());
-    std::vector<std::unique_ptr<Parameter>> pieces;
-    std::vector<OptimizerSlot*> cut;
+    std::vector<optim::OptimizerSlot> own(mine.whole.size());
+    std::vector<std::unique_ptr<grad::Parameter>> pieces;
+    std::vector<optim::OptimizerSlot*> cut;
     for (size_t i = 0; i < own.size(); ++i) {
-      Parameter& p = *mine.whole[i];
-      const Range c = piece(p, comm.rank());
+      grad::Parameter& p = *mine.whole[i];
+      const comm::Range c = piece(p, comm.rank());
       auto part = [&](const Tensor& t) { return t.reshape({t.size()}).narrow(0, c.begin, c.end - c.begin); };
-      pieces.push_back(std::make_unique<Parameter>(Shape{c.end - c.begin}, p.init));
+      pieces.push_back(std::make_unique<grad::Parameter>(Shape{c.end - c.begin}, p.init));
       pieces[i]->value = part(p.value), pieces[i]->grad = part(p.grad);
       own[i].parameter = pieces[i].get(), own[i].whole = &p, own[i].begin = c.begin;
       own[i].state.add("muon_m", part(mine.momentum[i]));
       cut.push_back(&own[i]);
     }
-    step_matrices(comm, muon, cut, kStep, piece);
+    train::step_matrices(comm, muon, cut, kStep, piece);
     for (size_t i = 0; i < own.size(); ++i) {
-      const Range c = piece(*mine.whole[i], comm.rank());
+      const comm::Range c = piece(*mine.whole[i], comm.rank());
       auto expected = [&](const Tensor& t) { return t.reshape({t.size()}).narrow(0, c.begin, c.end - c.begin); };
       EXPECT_TRUE(same_bits(pieces[i]->value, expected(one.whole[i]->value)))
           << "matrix " << i << ", rank " << comm.rank() << " of " << comm.size();
@@ -115,34 +115,35 @@ TEST(ZeroMatrices, EqualOneProcessForEverySpan) {
 }
 
 TEST(ZeroMatrices, OwnersAreEven) {
-  std::vector<MatrixShare> m;
+  std::vector<train::MatrixShare> m;
   for (int i = 0; i < 40; ++i) m.push_back({1.0 + i % 7, {10, 20, 30}});
   double load[3] = {};
-  const std::vector<int> owners = matrix_owners(m, 3);
+  const std::vector<int> owners = train::matrix_owners(m, 3);
   for (size_t i = 0; i < m.size(); ++i) load[owners[i]] += m[i].cost;
   EXPECT_LE(*std::max_element(load, load + 3) - *std::min_element(load, load + 3), 1.0);
-  EXPECT_EQ(matrix_owners(std::vector<MatrixShare>{{1, {1, 5, 2}}}, 3), std::vector{1}) << "who holds most";
+  EXPECT_EQ(train::matrix_owners(std::vector<train::MatrixShare>{{1, {1, 5, 2}}}, 3), std::vector{1})
+      << "who holds most";
 }
 
 TEST(ZeroShards, SumsAreThoseOfAllReduceAndGoOutEarly) {
   const Json config = Json::read(fs::path(QUERN_SOURCE_DIR) / "tests/goldens/zaya-2-4x2/config.json");
   for (int ranks : {2, 3})
-    run_ranks(ranks, [&](Communicator& comm) {
-      auto model = build_model(builtin_registry(), config);
-      initialize(*model, 5);
-      ZeroShards shards(*model, comm, 3000);
+    comm::run_ranks(ranks, [&](comm::Communicator& comm) {
+      auto model = models::build_model(nn::builtin_registry(), config);
+      nn::initialize(*model, 5);
+      train::ZeroShards shards(*model, comm, 3000);
       EXPECT_GT(shards.buckets(), 4);
       std::map<std::string, Tensor> plain;
       auto backward = [&](bool to_shards) {
         std::vector<int32_t> ids, targets;
         for (int i = 0; i < 24; ++i) ids.push_back(3 + (i * 7 + comm.rank()) % 40), targets.push_back(3 + i);
-        Tape tape;
-        Var loss = model->loss(tape, model->hidden(tape, ids, Batch::documents({24})), targets);
-        if (to_shards) tape.on_grad_ready = [&](Parameter& p) { shards.ready(p); };
+        grad::Tape tape;
+        grad::Var loss = model->loss(tape, model->hidden(tape, ids, mixers::Batch::documents({24})), targets);
+        if (to_shards) tape.on_grad_ready = [&](grad::Parameter& p) { shards.ready(p); };
         tape.backward(loss);
       };
       backward(false);
-      model->visit("", [&](const std::string& name, Parameter& p) {
+      model->visit("", [&](const std::string& name, grad::Parameter& p) {
         if (!p.trainable || !p.grad.defined()) return;
         comm.all_reduce(p.grad);
         plain[name] = p.grad.clone(), p.grad = Tensor();
@@ -152,7 +153,7 @@ TEST(ZeroShards, SumsAreThoseOfAllReduceAndGoOutEarly) {
         shards.finish();
         EXPECT_GE(shards.early(), shards.buckets() / 2) << "of " << shards.buckets();
         double squares = 0;
-        model->visit("", [&](const std::string& name, Parameter& p) {
+        model->visit("", [&](const std::string& name, grad::Parameter& p) {
           if (!shards.holds(p)) return;
           int64_t end = 0;
           for (int r = 0; r < comm.size(); ++r) {
@@ -160,13 +161,15 @@ TEST(ZeroShards, SumsAreThoseOfAllReduceAndGoOutEarly) {
             end = shards.piece(p, r).end;
           }
           EXPECT_EQ(end, p.value.size());
-          const Range c = shards.piece(p, comm.rank());
-          struct Any : Optimizer {
-            OptimizerRange cut() const override { return OptimizerRange::elements; }
-            std::vector<OptimizerPart> state(const std::string&, const Parameter&) const override { return {}; }
-            void step(std::span<OptimizerSlot* const>, const OptimizerStep&) const override {}
+          const comm::Range c = shards.piece(p, comm.rank());
+          struct Any : optim::Optimizer {
+            optim::OptimizerRange cut() const override { return optim::OptimizerRange::elements; }
+            std::vector<optim::OptimizerPart> state(const std::string&, const grad::Parameter&) const override {
+              return {};
+            }
+            void step(std::span<optim::OptimizerSlot* const>, const optim::OptimizerStep&) const override {}
           } any;
-          const OwnPiece own = shards.own(name, p, any);
+          const optim::OwnPiece own = shards.own(name, p, any);
           EXPECT_EQ(own.begin, c.begin);
           EXPECT_FALSE(p.grad.defined());
           const auto sum = plain.find(name);
@@ -181,40 +184,40 @@ TEST(ZeroShards, SumsAreThoseOfAllReduceAndGoOutEarly) {
         });
         EXPECT_NEAR(shards.sum_of_grad_squares(), squares, 1e-9 * squares);
         shards.gather();
-        model->visit("", [&](const std::string& name, Parameter& p) {
+        model->visit("", [&](const std::string& name, grad::Parameter& p) {
           if (!shards.holds(p) || !plain.contains(name)) return;
           shards.need(p);
           for (int64_t i = 0; i < p.value.size(); ++i) ASSERT_EQ(p.value.data<float>()[i], i % 97) << name;
         });
         shards.settle();  // nothing arrives on top of new values
-        initialize(*model, 5);
+        nn::initialize(*model, 5);
       }
     });
 }
 
 class Plans : public testing::TestWithParam<const char*> {
  protected:
-  Recipe recipe(std::vector<std::string> set = {}) {
-    return read_recipe(tiny::write_recipe(folder_.path, GetParam()), set);
+  train::Recipe recipe(std::vector<std::string> set = {}) {
+    return train::read_recipe(tiny::write_recipe(folder_.path, GetParam()), set);
   }
-  std::vector<StepMetrics> run(const Recipe& r, const std::string& name, int ranks, int64_t stop = 0,
-                               bool resume = false, bool save = false) {
-    run_ranks(ranks, [&](Communicator& c) {
-      Trainer t(r, builtin_registry(), c, {.out = folder_.path / name, .resume = resume});
+  std::vector<train::StepMetrics> run(const train::Recipe& r, const std::string& name, int ranks, int64_t stop = 0,
+                                      bool resume = false, bool save = false) {
+    comm::run_ranks(ranks, [&](comm::Communicator& c) {
+      train::Trainer t(r, nn::builtin_registry(), c, {.out = folder_.path / name, .resume = resume});
       while ((stop == 0 || t.finished() < stop) && t.step()) {
       }
       if (stop > 0) t.checkpoint(save);
     });
-    return read_metrics(folder_.path / name / "metrics.jsonl").steps;
+    return train::read_metrics(folder_.path / name / "metrics.jsonl").steps;
   }
   fs::path out(const std::string& name) const { return folder_.path / name; }
 
   // Every tensor of every role, and the state, but for who wrote it.
   static void expect_same_content(const fs::path& a, const fs::path& b) {
-    const CheckpointReader x(a), y(b);
+    const train::CheckpointReader x(a), y(b);
     ASSERT_EQ(x.tensors().size(), y.tensors().size());
     std::map<std::string, int> roles;
-    for (const StoredTensor& t : x.tensors()) {
+    for (const train::StoredTensor& t : x.tensors()) {
       ++roles[t.role];
       EXPECT_TRUE(same_bits(x.read(t.name, t.role), y.read(t.name, t.role))) << t.name << " (" << t.role << ")";
     }
@@ -254,8 +257,8 @@ TEST_P(Plans, SavedOnFourReadByAnyAndSavedAgain) {
     set.push_back(zero);
     return recipe(set);
   };
-  const Recipe plain = with("parallel.zero=0"), zero = with("parallel.zero=1");
-  for (const Recipe* four : {&plain, &zero}) {
+  const train::Recipe plain = with("parallel.zero=0"), zero = with("parallel.zero=1");
+  for (const train::Recipe* four : {&plain, &zero}) {
     const std::string name = four == &plain ? "plain" : "zero";
     const auto whole = run(*four, name + "_whole", 4);
     run(*four, name, 4, 5);
@@ -264,11 +267,11 @@ TEST_P(Plans, SavedOnFourReadByAnyAndSavedAgain) {
     for (int ranks : {1, 2, 3, 8}) {
       other_plan = !other_plan;
       run(other_plan ? (four == &plain ? zero : plain) : *four, name, ranks, 5, true, true);
-      expect_same_content(saved, *latest_committed(out(name)));
+      expect_same_content(saved, *train::latest_committed(out(name)));
       run(*four, name, 4, 5, true, true);
-      expect_same_content(saved, *latest_committed(out(name)));
+      expect_same_content(saved, *train::latest_committed(out(name)));
     }
-    EXPECT_EQ(latest_committed(out(name))->filename(), "step_5.9");
+    EXPECT_EQ(train::latest_committed(out(name))->filename(), "step_5.9");
     const auto rest = run(*four, name, 4, 0, true);
     ASSERT_EQ(rest.size(), whole.size());
     for (size_t i = 0; i < rest.size(); ++i) EXPECT_EQ(rest[i].loss, whole[i].loss) << "step " << i + 1;

@@ -12,7 +12,7 @@
 #include "quern/host/bench.h"
 #include "quern/mixers/mixer.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 struct DecodeKind {
@@ -38,8 +38,8 @@ std::vector<DecodeKind> decode_kinds(const DecodeBenchOptions& o) {
 }
 
 struct DecodeRun {
-  std::unique_ptr<Mixer> mixer;
-  SequenceState state;
+  std::unique_ptr<mixers::Mixer> mixer;
+  mixers::SequenceState state;
   std::vector<double> microseconds;  // of the depth being timed
 };
 
@@ -47,28 +47,29 @@ DecodeRun decode_run(const DecodeKind& k) {
   Json fields = k.fields;
   const std::string type = fields.at("type").as_string();
   fields.erase("type");
-  DecodeRun r{builtin_registry().mixers.make(type, fields), {}, {}};
-  initialize(*r.mixer, 1);
+  DecodeRun r{nn::builtin_registry().mixers.make(type, fields), {}, {}};
+  nn::initialize(*r.mixer, 1);
   r.mixer->pack(DType::f32);
-  r.state = SequenceState({{0, 0, r.mixer->state_spec(DType::f32)}});
+  r.state = mixers::SequenceState({{0, 0, r.mixer->state_spec(DType::f32)}});
   return r;
 }
 
 // Rows up to `depth`, so that the timed tokens come behind them. A cache is filled with random rows: what they hold
 // costs nothing, and a prompt of 2^17 tokens costs minutes of attention.
 void fill(DecodeRun& r, int64_t depth, int64_t width) {
-  Tape tape(Tape::inference);
-  const StateSpec& spec = r.state.sites()[0].spec;
+  grad::Tape tape(grad::Tape::inference);
+  const mixers::StateSpec& spec = r.state.sites()[0].spec;
   while (r.state.length() < depth) {
     const int64_t n = std::min<int64_t>(1024, depth - r.state.length());
     const auto seed = static_cast<uint64_t>(r.state.length());
     if (spec.parts[0].per_token) {
       for (size_t i = 0; i < spec.parts.size(); ++i) {
         Tensor to = r.state.append(0, static_cast<int>(i), n);
-        to.copy_from(random_normal(to.shape(), seed + i, DType::f32));
+        to.copy_from(grad::random_normal(to.shape(), seed + i, DType::f32));
       }
     } else {
-      r.mixer->forward(tape, Var(random_normal({n, width}, seed, DType::f32)), Batch::resume({&r.state}, {n}), 0);
+      r.mixer->forward(tape, grad::Var(grad::random_normal({n, width}, seed, DType::f32)),
+                       mixers::Batch::resume({&r.state}, {n}), 0);
     }
     r.state.advance(n);
   }
@@ -76,12 +77,12 @@ void fill(DecodeRun& r, int64_t depth, int64_t width) {
 
 // Of tokens that continue a copy of the sequence: every repetition begins at the same depth.
 double token_microseconds(DecodeRun& r, const Tensor& x, int64_t tokens) {
-  SequenceState state = r.state.fork();
+  mixers::SequenceState state = r.state.fork();
   state.reserve(state.length() + tokens);
-  Tape tape(Tape::inference);
+  grad::Tape tape(grad::Tape::inference);
   const Stopwatch watch;
   for (int64_t i = 0; i < tokens; ++i) {
-    r.mixer->forward(tape, Var(x), Batch::resume({&state}, {1}), 0);
+    r.mixer->forward(tape, grad::Var(x), mixers::Batch::resume({&state}, {1}), 0);
     state.advance(1);
   }
   return 1e6 * watch.seconds() / static_cast<double>(tokens);
@@ -137,7 +138,7 @@ Crossing measured_crossing(const DecodeBenchOptions& o) {
     throw UsageError(
         fmt::format("quern bench mixers: --write-every {} is too large to measure the crossing of {} rows: lower it",
                     o.chunk, o.rows));
-  const Tensor x = random_normal({1, width}, 7, DType::f32);
+  const Tensor x = grad::random_normal({1, width}, 7, DType::f32);
   std::vector<double> found;
   for (int64_t rep = -1; rep < o.reps; ++rep) {
     const double before = token_microseconds(ovq, x, tokens);
@@ -155,7 +156,7 @@ Crossing measured_crossing(const DecodeBenchOptions& o) {
     const double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx), base = (sy - slope * sx) / n;
     found.push_back((own - base) / slope);
   }
-  c.tokens = median(found), c.ovq_us = median(ovq.microseconds);
+  c.tokens = host::median(found), c.ovq_us = host::median(ovq.microseconds);
   return c;
 }
 
@@ -187,7 +188,8 @@ int bench_crossing(const DecodeBenchOptions& given, const std::vector<int64_t>& 
   Json j = Json::object();
   j.set("heads", given.n_head), j.set("head_dim", given.head_dim), j.set("chunk", given.chunk);
   j.set("dictionaries", std::move(rows));
-  j.set("over_n_and_half_a_chunk", median(of_read)), j.set("over_1.5n_and_half_a_chunk", median(of_whole));
+  j.set("over_n_and_half_a_chunk", host::median(of_read)),
+      j.set("over_1.5n_and_half_a_chunk", host::median(of_whole));
   fmt::print("{}\n", j.dump(2));
   return 0;
 }
@@ -201,7 +203,7 @@ int bench_decode(const DecodeBenchOptions& o) {
   const std::vector<DecodeKind> kinds = decode_kinds(o);
   std::vector<DecodeRun> runs;
   for (const DecodeKind& k : kinds) runs.push_back(decode_run(k));
-  const Tensor x = random_normal({1, width}, 7, DType::f32);
+  const Tensor x = grad::random_normal({1, width}, 7, DType::f32);
   std::vector<int64_t> depths;
   std::vector<double> ratio;
   Json rows = Json::array();
@@ -217,15 +219,15 @@ int bench_decode(const DecodeBenchOptions& o) {
     for (size_t i = 0; i < runs[0].microseconds.size(); ++i)
       softmax_over_ovq.push_back(runs[0].microseconds[i] / runs[1].microseconds[i]);
     for (size_t k = 0; k < kinds.size(); ++k) {
-      row.set(kinds[k].name + "_us", median(runs[k].microseconds));
+      row.set(kinds[k].name + "_us", host::median(runs[k].microseconds));
       row.set(kinds[k].name + "_bytes", runs[k].state.bytes());
     }
-    row.set("softmax_over_ovq", median(softmax_over_ovq));
-    depths.push_back(depth), ratio.push_back(median(softmax_over_ovq));
+    row.set("softmax_over_ovq", host::median(softmax_over_ovq));
+    depths.push_back(depth), ratio.push_back(host::median(softmax_over_ovq));
     if (!json) {
       fmt::print("{:>7} tokens", depth);
       for (size_t k = 0; k < kinds.size(); ++k)
-        fmt::print("  {} {:.1f} µs {:.2f} MB", kinds[k].name, median(runs[k].microseconds),
+        fmt::print("  {} {:.1f} µs {:.2f} MB", kinds[k].name, host::median(runs[k].microseconds),
                    static_cast<double>(runs[k].state.bytes()) / 1e6);
       fmt::print("  softmax/ovq {:.2f}\n", ratio.back());
     }
@@ -244,4 +246,4 @@ int bench_decode(const DecodeBenchOptions& o) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -13,35 +13,35 @@
 #include "quern/mixers/attention/attention_mixer.h"
 #include "quern/mixers/cca/cca_mixer.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 constexpr int64_t kHead = 128;
 
 struct Variant {
   std::string name;
-  std::function<std::unique_ptr<Mixer>()> make;
+  std::function<std::unique_ptr<mixers::Mixer>()> make;
   double projection_macs = 0, attention_width = 0;  // multiply-adds a token; width of the quadratic term
   std::vector<double> prefill, backward;
 };
 
 std::vector<Variant> variants(int64_t width) {
   auto cca = [width](int64_t q_part, int64_t kv_part) {
-    CcaConfig c;
+    mixers::CcaConfig c;
     c.width = width;
     c.n_head = width / kHead / q_part;
     c.n_head_kv = width / kHead / kv_part;
     c.head_dim = kHead;
     c.rotary_dims = kHead / 2;
-    return [c] { return std::make_unique<CcaMixer>(c); };
+    return [c] { return std::make_unique<mixers::CcaMixer>(c); };
   };
-  AttentionConfig a;
+  mixers::AttentionConfig a;
   a.width = width;
   a.n_head = a.n_head_kv = width / kHead;
   a.head_dim = a.rotary_dims = kHead;
   double E = static_cast<double>(width);
   std::vector<Variant> v(3);
-  v[0] = {"mha", [a] { return std::make_unique<AttentionMixer>(a); }, 4 * E * E, E, {}, {}};
+  v[0] = {"mha", [a] { return std::make_unique<mixers::AttentionMixer>(a); }, 4 * E * E, E, {}, {}};
   v[1] = {"ccgqa", cca(2, 8), 2 * E * E / 2 + 2 * E * E / 8, E / 2, {}, {}};
   v[2] = {"cca4", cca(4, 4), 4 * E * E / 4, E / 4, {}, {}};
   return v;
@@ -49,26 +49,26 @@ std::vector<Variant> variants(int64_t width) {
 
 double prefill_seconds(const Variant& v, const Tensor& x, DType dtype) {
   auto m = v.make();
-  initialize(*m, 1);
+  nn::initialize(*m, 1);
   m->pack(dtype);
-  SequenceState state({{0, 0, m->state_spec(dtype)}});
-  Batch batch = Batch::resume({&state}, {x.dim(0)});
-  Tape tape(Tape::inference);
-  return seconds_of([&] { m->forward(tape, Var(x), batch, 0); });
+  mixers::SequenceState state({{0, 0, m->state_spec(dtype)}});
+  mixers::Batch batch = mixers::Batch::resume({&state}, {x.dim(0)});
+  grad::Tape tape(grad::Tape::inference);
+  return seconds_of([&] { m->forward(tape, grad::Var(x), batch, 0); });
 }
 
 double backward_seconds(const Variant& v, const Tensor& x, const Tensor& gy) {
   auto m = v.make();
-  initialize(*m, 1);
-  Tape tape;
-  Var y = m->forward(tape, tape.input(x), Batch::single(x.dim(0)), 0);
+  nn::initialize(*m, 1);
+  grad::Tape tape;
+  grad::Var y = m->forward(tape, tape.input(x), mixers::Batch::single(x.dim(0)), 0);
   return seconds_of([&] { tape.backward({y}, {gy}); });
 }
 
 double ratio(const std::vector<double>& base, const std::vector<double>& other) {
   std::vector<double> r;
   for (size_t i = 0; i < base.size(); ++i) r.push_back(base[i] / other[i]);
-  return median(r);
+  return host::median(r);
 }
 
 }  // namespace
@@ -79,8 +79,8 @@ int bench_mixers(const MixerBenchOptions& o) {
   if (o.width % (8 * kHead))
     throw UsageError(fmt::format("quern bench mixers: --width {}: expected a multiple of {}", o.width, 8 * kHead));
   if (o.tokens < 1) throw UsageError(fmt::format("quern bench mixers: --tokens {}: expected 1 or more", o.tokens));
-  Tensor x = random_normal({o.tokens, o.width}, 1, DType::f32),
-         gy = random_normal({o.tokens, o.width}, 2, DType::f32);
+  Tensor x = grad::random_normal({o.tokens, o.width}, 1, DType::f32),
+         gy = grad::random_normal({o.tokens, o.width}, 2, DType::f32);
   std::vector<Variant> all = variants(o.width);
   for (int64_t rep = -1; rep < o.reps; ++rep)  // the first round only touches the buffers: seconds a GB, mostly MHA's
     for (Variant& v : all) {
@@ -92,7 +92,7 @@ int bench_mixers(const MixerBenchOptions& o) {
       v.prefill.push_back(prefill);
       if (!o.skip_backward) v.backward.push_back(backward);
     }
-  double peak = measure(dtype == DType::bf16 ? Bound::bf16_flops : Bound::f32_flops),
+  double peak = host::measure(dtype == DType::bf16 ? host::Bound::bf16_flops : host::Bound::f32_flops),
          T = static_cast<double>(o.tokens);
   Json j = Json::object();
   j.set("tokens", o.tokens);
@@ -101,9 +101,9 @@ int bench_mixers(const MixerBenchOptions& o) {
   j.set("peak_gflops", peak);
   for (Variant& v : all) {
     double flops = 2 * T * v.projection_macs + 2 * 2 * v.attention_width * T * (T + 1) / 2;
-    j.set(v.name + "_prefill_seconds", median(v.prefill));
-    j.set(v.name + "_prefill_peak_ratio", flops / median(v.prefill) / 1e9 / peak);
-    if (!o.skip_backward) j.set(v.name + "_backward_seconds", median(v.backward));
+    j.set(v.name + "_prefill_seconds", host::median(v.prefill));
+    j.set(v.name + "_prefill_peak_ratio", flops / host::median(v.prefill) / 1e9 / peak);
+    if (!o.skip_backward) j.set(v.name + "_backward_seconds", host::median(v.backward));
   }
   for (size_t i = 1; i < all.size(); ++i) {
     j.set(all[i].name + "_prefill_speedup", ratio(all[0].prefill, all[i].prefill));
@@ -120,4 +120,4 @@ int bench_mixers(const MixerBenchOptions& o) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

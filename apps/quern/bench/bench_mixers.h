@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::cli {
 
 struct MixerBenchOptions {
   int64_t tokens = 16384, width = 2048, reps = 3;
@@ -24,4 +24,4 @@ int bench_decode(const DecodeBenchOptions& options);
 // counting says: N + C/2 rows are read, and N/2 more when the write's search is paid in full.
 int bench_crossing(const DecodeBenchOptions& options, const std::vector<int64_t>& dictionaries);
 
-}  // namespace quern
+}  // namespace quern::cli

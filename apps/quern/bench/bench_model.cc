@@ -18,7 +18,7 @@
 #include "quern/host/host.h"
 #include "quern/infer/cache/kv_type.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 constexpr double kByteScale = 1.0 / 64;  // of every row of a made-up cache in 8 bits
@@ -45,37 +45,38 @@ struct Decode {
 // Sequences at the depth under one type of cache, and what their steps took.
 struct Decoding {
   DType kv;
-  std::vector<SequenceState> states = {};
-  std::vector<SequenceState*> pointers = {};
+  std::vector<mixers::SequenceState> states = {};
+  std::vector<mixers::SequenceState*> pointers = {};
   std::vector<double> seconds = {}, read = {}, ratio = {}, bytes = {};
 };
 
-std::vector<Decode> decode(Model& model, int64_t depth, int64_t batch, const std::vector<DType>& kvs, int64_t reps) {
+std::vector<Decode> decode(models::Model& model, int64_t depth, int64_t batch, const std::vector<DType>& kvs,
+                           int64_t reps) {
   std::vector<Decoding> all;
   for (DType kv : kvs) {
     Decoding& d = all.emplace_back(Decoding{kv});
     for (int64_t b = 0; b < batch; ++b)
       d.states.push_back(state_at(model, depth, kv, static_cast<uint64_t>(b) << 20));
-    for (SequenceState& s : d.states) s.reserve(depth + reps + 2), d.pointers.push_back(&s);
+    for (mixers::SequenceState& s : d.states) s.reserve(depth + reps + 2), d.pointers.push_back(&s);
   }
   std::vector<int64_t> ones(static_cast<size_t>(batch), 1);
   std::vector<int32_t> ids(static_cast<size_t>(batch));
   Rng rng(7);
   auto step = [&](Decoding& d) {
     for (int32_t& id : ids) id = static_cast<int32_t>(rng.uniform() * static_cast<double>(model.vocab_size()));
-    Tape tape(Tape::inference);
-    model.logits(tape, model.hidden(tape, ids, Batch::resume(d.pointers, ones)));
+    grad::Tape tape(grad::Tape::inference);
+    model.logits(tape, model.hidden(tape, ids, mixers::Batch::resume(d.pointers, ones)));
   };
   for (Decoding& d : all) step(d);  // first touch of scratch
-  double before = measure(Bound::read);
+  double before = host::measure(host::Bound::read);
   for (int64_t i = 0; i < reps; ++i)
     for (Decoding& d : all) {
       int64_t weights = weight_bytes_read.load(), cache = 0;
-      for (const SequenceState& s : d.states) cache += s.bytes();
+      for (const mixers::SequenceState& s : d.states) cache += s.bytes();
       const Stopwatch watch;
       step(d);
       d.seconds.push_back(watch.seconds());
-      double after = measure(Bound::read);
+      double after = host::measure(host::Bound::read);
       d.bytes.push_back(static_cast<double>(weight_bytes_read.load() - weights + cache));
       d.read.push_back((before + after) / 2);
       d.ratio.push_back(d.bytes.back() * 1e-9 / d.seconds.back() / d.read.back());
@@ -86,8 +87,8 @@ std::vector<Decode> decode(Model& model, int64_t depth, int64_t batch, const std
   for (const Decoding& d : all) {
     std::vector<double> beside;
     for (size_t i = 0; i < d.seconds.size(); ++i) beside.push_back(d.seconds[i] / all[0].seconds[i]);
-    out.push_back({d.kv, depth, batch, n / median(d.seconds), median(d.bytes) / n, median(d.read), median(d.ratio),
-                   median(beside)});
+    out.push_back({d.kv, depth, batch, n / host::median(d.seconds), host::median(d.bytes) / n, host::median(d.read),
+                   host::median(d.ratio), host::median(beside)});
   }
   return out;
 }
@@ -97,40 +98,41 @@ struct Prefill {
   double tokens_per_s = 0, flops = 0, peak = 0, ratio = 0;
 };
 
-void run_prompt(Model& model, const std::vector<int32_t>& ids, SequenceState& state) {
+void run_prompt(models::Model& model, const std::vector<int32_t>& ids, mixers::SequenceState& state) {
   const auto tokens = static_cast<int64_t>(ids.size());
-  Tape tape(Tape::inference);
-  Var h = model.hidden(tape, ids, Batch::resume({&state}, {tokens}));
-  model.logits(tape, Var(h.value.narrow(0, tokens - 1, 1)));
+  grad::Tape tape(grad::Tape::inference);
+  grad::Var h = model.hidden(tape, ids, mixers::Batch::resume({&state}, {tokens}));
+  model.logits(tape, grad::Var(h.value.narrow(0, tokens - 1, 1)));
 }
 
 // A prompt long enough that every expert gets a token. Weights nobody has read since they were made are slow to read
 // once, by a factor of two and more, and in a model at work there are none.
-void read_all_weights(Model& model, DType kv) {
+void read_all_weights(models::Model& model, DType kv) {
   constexpr int64_t kTokens = 512;
-  SequenceState state(model.sites(kv));
+  mixers::SequenceState state(model.sites(kv));
   run_prompt(model, random_tokens(kTokens, model.vocab_size(), 11), state);
 }
 
 // Two flops a weight a row; attention over the prompt comes on top and is not counted.
-Prefill prefill(Model& model, int64_t tokens, DType kv, int64_t reps) {
+Prefill prefill(models::Model& model, int64_t tokens, DType kv, int64_t reps) {
   const std::vector<int32_t> ids = random_tokens(tokens, model.vocab_size(), 3);
   std::vector<double> seconds, peak, ratio;
-  double flops = 0, before = measure(Bound::bf16_flops);
+  double flops = 0, before = host::measure(host::Bound::bf16_flops);
   for (int64_t i = 0; i < reps; ++i) {
-    SequenceState state(model.sites(kv));
+    mixers::SequenceState state(model.sites(kv));
     state.reserve(tokens);
     int64_t done = matmul_flops.load();
     const Stopwatch watch;
     run_prompt(model, ids, state);
     seconds.push_back(watch.seconds());
     flops = static_cast<double>(matmul_flops.load() - done);
-    double after = measure(Bound::bf16_flops);
+    double after = host::measure(host::Bound::bf16_flops);
     peak.push_back((before + after) / 2);
     ratio.push_back(flops * 1e-9 / seconds.back() / peak.back());
     before = after;
   }
-  return {tokens, static_cast<double>(tokens) / median(seconds), flops, median(peak), median(ratio)};
+  return {tokens, static_cast<double>(tokens) / host::median(seconds), flops, host::median(peak),
+          host::median(ratio)};
 }
 
 std::vector<DType> bench_kvs(const ModelBenchOptions& o) {
@@ -143,8 +145,8 @@ std::vector<DType> bench_kvs(const ModelBenchOptions& o) {
 // A packed folder stays as it is, whatever is asked for.
 std::string quant_format_of(const ModelBenchOptions& o) {
   if (o.dir.empty()) return o.scheme;
-  const auto packed = packed_formats(o.dir, open_checkpoint(o.dir));
-  return packed ? std::string(format_name(packed->first.format)) : o.scheme;
+  const auto packed = packed_formats(o.dir, models::open_checkpoint(o.dir));
+  return packed ? std::string(kernels::format_name(packed->first.format)) : o.scheme;
 }
 
 }  // namespace
@@ -156,12 +158,12 @@ std::vector<int32_t> random_tokens(int64_t n, int64_t vocab, uint64_t seed) {
   return t;
 }
 
-SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed) {
-  SequenceState s(model.sites(kv));
+mixers::SequenceState state_at(const models::Model& model, int64_t depth, DType kv, uint64_t seed) {
+  mixers::SequenceState s(model.sites(kv));
   for (size_t i = 0; i < s.sites().size(); ++i)
     for (size_t p = 0; p < s.sites()[i].spec.parts.size(); ++p) {
       int site = static_cast<int>(i), part = static_cast<int>(p);
-      const StatePart& spec = s.sites()[i].spec.parts[p];
+      const mixers::StatePart& spec = s.sites()[i].spec.parts[p];
       const Tensor to = spec.per_token ? s.append(site, part, depth) : s.fixed(site, part);
       if (spec.name.ends_with("_scale"))
         to.copy_from(Tensor::full(to.shape(), DType::f32, kByteScale));
@@ -172,7 +174,7 @@ SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t see
   return s;
 }
 
-std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
+std::unique_ptr<models::Model> bench_subject(const ModelBenchOptions& o) {
   if (o.dir.empty() == o.shape.empty()) throw UsageError("quern bench: expected either DIR or --shape");
   const Stopwatch watch;
   auto model = o.dir.empty() ? random_model(o.shape, o.scheme) : load_for_inference(o.dir, o.scheme);
@@ -180,7 +182,7 @@ std::unique_ptr<Model> bench_subject(const ModelBenchOptions& o) {
   return model;
 }
 
-std::unique_ptr<Model> bench_draft_model(const ModelBenchOptions& o, const std::string& draft) {
+std::unique_ptr<models::Model> bench_draft_model(const ModelBenchOptions& o, const std::string& draft) {
   if (!is_packing(draft)) return load_for_inference(model_folder(draft), "auto");
   ModelBenchOptions same = o;
   same.scheme = draft;
@@ -205,7 +207,7 @@ int bench_model(const ModelBenchOptions& o) {
   std::vector<int64_t> depths = whole_numbers(o.depths, "--depth", {512, 8192}),
                        batches = whole_numbers(o.batches, "--batch", {1});
   const std::vector<DType> kvs = bench_kvs(o);
-  std::unique_ptr<Model> model = bench_subject(o);
+  std::unique_ptr<models::Model> model = bench_subject(o);
   read_all_weights(*model, kvs[0]);
   Json out = Json::object(), rows = Json::array();
   out.set("model", o.dir.empty() ? o.shape : o.dir);
@@ -228,7 +230,7 @@ int bench_model(const ModelBenchOptions& o) {
     for (int64_t depth : depths)
       for (const Decode& d : decode(*model, depth, batch, kvs, o.reps)) {
         Json row = Json::object();
-        row.set("kv", kv_name(d.kv));
+        row.set("kv", infer::kv_name(d.kv));
         row.set("depth", d.depth);
         row.set("batch", d.batch);
         row.set("decode_tokens_per_s", d.tokens_per_s);
@@ -241,7 +243,7 @@ int bench_model(const ModelBenchOptions& o) {
                      d.tokens_per_s, d.bytes_per_token * 1e-6, d.read, d.ratio, d.ratio > 1.05 ? " !" : "",
                      (batch > 1 ? fmt::format("  {:.1f}× the first line", d.tokens_per_s / first) : "") +
                          (kvs.size() > 1 ? fmt::format("  KV cache {}: {:.2f} of the time of the first",
-                                                       kv_name(d.kv), d.beside_first)
+                                                       infer::kv_name(d.kv), d.beside_first)
                                          : ""));
         row.set("time_beside_first_kv", d.beside_first);
         row.set("times_first", d.tokens_per_s / first);
@@ -258,4 +260,4 @@ int bench_model(const ModelBenchOptions& o) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -8,7 +8,7 @@
 
 #include "quern/models/model.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct ModelBenchOptions {
   std::string dir, shape;  // one of them: a folder, or a published shape with random weights
@@ -35,11 +35,11 @@ struct TrainBenchOptions {
 };
 int bench_train(const TrainBenchOptions& options);  // a training step: MFU and where its time goes
 
-std::unique_ptr<Model> bench_subject(const ModelBenchOptions& options);
-std::unique_ptr<Model> bench_draft_model(const ModelBenchOptions& options, const std::string& draft);
+std::unique_ptr<models::Model> bench_subject(const ModelBenchOptions& options);
+std::unique_ptr<models::Model> bench_draft_model(const ModelBenchOptions& options, const std::string& draft);
 DType bench_kv(const ModelBenchOptions& options);  // throws UsageError unless there is one
 std::vector<int32_t> random_tokens(int64_t n, int64_t vocab, uint64_t seed);
 // A sequence that has seen `depth` tokens it was never fed.
-SequenceState state_at(const Model& model, int64_t depth, DType kv, uint64_t seed);
+mixers::SequenceState state_at(const models::Model& model, int64_t depth, DType kv, uint64_t seed);
 
-}  // namespace quern
+}  // namespace quern::cli

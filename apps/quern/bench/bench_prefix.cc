@@ -8,7 +8,7 @@
 #include "quern/host/bench.h"
 #include "quern/infer/engine/engine.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 using Tokens = std::vector<int32_t>;
@@ -24,11 +24,11 @@ struct Case {
 
 int bench_prefix(const ModelBenchOptions& o) {
   const bool json = o.json;
-  const EngineOptions options{.kv = bench_kv(o), .chunk = o.chunk, .cache_bytes = int64_t{4} << 30};
-  std::unique_ptr<Model> model = bench_subject(o);
+  const infer::EngineOptions options{.kv = bench_kv(o), .chunk = o.chunk, .cache_bytes = int64_t{4} << 30};
+  std::unique_ptr<models::Model> model = bench_subject(o);
   int64_t n = o.prompt, shared = n * 9 / 10;
   auto request = [](Tokens prompt) {
-    Request r{.prompt = std::move(prompt)};
+    infer::Request r{.prompt = std::move(prompt)};
     r.options.max_tokens = 1;
     r.options.sampling.temperature = 0;
     return r;
@@ -41,36 +41,36 @@ int bench_prefix(const ModelBenchOptions& o) {
       Tokens first = random_tokens(n, model->vocab_size(), seed), second = first;
       Tokens rest = random_tokens(n - shared, model->vocab_size(), seed + 1);
       std::copy(rest.begin(), rest.end(), second.begin() + shared);
-      Engine engine(*model, options);
-      Request a = request(first);
+      infer::Engine engine(*model, options);
+      infer::Request a = request(first);
       if (c.turn) a.turn_ends = {shared};
       double cold_seconds = engine.run(std::move(a)).prompt_seconds;
-      Generated warm = engine.run(request(second));
+      infer::Generated warm = engine.run(request(second));
       cold.push_back(cold_seconds);
       c.seconds.push_back(warm.prompt_seconds);
       c.ratio.push_back(warm.prompt_seconds / cold_seconds);
       c.cached = warm.cached_tokens, c.replayed = warm.recomputed_tokens;
     }
   Json out = Json::object(), rows = Json::array();
-  if (!json) fmt::print("{} prompt tokens, {} shared; {:.2f} s without the cache\n", n, shared, median(cold));
+  if (!json) fmt::print("{} prompt tokens, {} shared; {:.2f} s without the cache\n", n, shared, host::median(cold));
   for (Case& c : cases) {
     Json row = Json::object();
     row.set("shared_until", c.name);
-    row.set("seconds", median(c.seconds));
-    row.set("ratio", median(c.ratio));
+    row.set("seconds", host::median(c.seconds));
+    row.set("ratio", host::median(c.ratio));
     row.set("cached_tokens", c.cached);
     row.set("replayed_tokens", c.replayed);
     rows.push(std::move(row));
     if (!json)
       fmt::print(
           "shared until {:<9} {:.2f} s, {:.3f} of the time without the cache; {} tokens cached, {} recomputed\n",
-          c.name, median(c.seconds), median(c.ratio), c.cached, c.replayed);
+          c.name, host::median(c.seconds), host::median(c.ratio), c.cached, c.replayed);
   }
   out.set("prompt_tokens", n);
-  out.set("cold_seconds", median(cold));
+  out.set("cold_seconds", host::median(cold));
   out.set("warm", std::move(rows));
   if (json) fmt::print("{}\n", out.dump(2));
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -10,11 +10,11 @@
 #include "quern/base/rng.h"
 #include "quern/infer/sampling/constraint.h"
 
-namespace quern {
+namespace quern::cli {
 
 using ScriptTokens = std::vector<int32_t>;
 
-class Script : public TokenConstraint {
+class Script : public infer::TokenConstraint {
  public:
   Script(const ScriptTokens& tokens, int64_t vocab)
       : tokens_(tokens), bits_(static_cast<size_t>(vocab + 63) / 64, uint64_t{0}) {}
@@ -34,11 +34,11 @@ class Script : public TokenConstraint {
   size_t at_ = 0;
 };
 
-struct Scripted : ConstraintSource {
+struct Scripted : infer::ConstraintSource {
   ScriptTokens tokens;
   int64_t vocab;
   Scripted(ScriptTokens t, int64_t v) : tokens(std::move(t)), vocab(v) {}
-  std::unique_ptr<TokenConstraint> start() const override { return std::make_unique<Script>(tokens, vocab); }
+  std::unique_ptr<infer::TokenConstraint> start() const override { return std::make_unique<Script>(tokens, vocab); }
 };
 
 inline ScriptTokens fresh_tokens(int64_t n, int64_t vocab, uint64_t seed) {
@@ -48,4 +48,4 @@ inline ScriptTokens fresh_tokens(int64_t n, int64_t vocab, uint64_t seed) {
   return t;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

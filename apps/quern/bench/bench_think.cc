@@ -9,16 +9,17 @@
 #include "quern/host/bench.h"
 #include "quern/reason/think.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 // Every prompt of the thought answered again. The token that ends a response is a step, too.
-void plain_batches(Engine& engine, const ThinkResult& t, const ThinkPlan& plan, const GenerateOptions& options) {
+void plain_batches(infer::Engine& engine, const reason::ThinkResult& t, const reason::ThinkPlan& plan,
+                   const infer::GenerateOptions& options) {
   for (int64_t round = 0; round <= plan.t; ++round) {
-    std::vector<Engine::Id> ids;
+    std::vector<infer::Engine::Id> ids;
     for (int64_t i = 0; i < plan.n; ++i) {
-      const Candidate& c = t.candidates[static_cast<size_t>(round * plan.n + i)];
-      Request r{.prompt = c.prompt, .options = options};
+      const reason::Candidate& c = t.candidates[static_cast<size_t>(round * plan.n + i)];
+      infer::Request r{.prompt = c.prompt, .options = options};
       r.options.stop_ids = {};
       r.options.max_tokens = c.drawn + (c.finish == "stop" ? 1 : 0);
       r.options.sampling.seed = static_cast<uint64_t>(round * plan.n + i);
@@ -26,7 +27,7 @@ void plain_batches(Engine& engine, const ThinkResult& t, const ThinkPlan& plan, 
     }
     while (engine.step()) {
     }
-    for (Engine::Id id : ids) engine.take(id);
+    for (infer::Engine::Id id : ids) engine.take(id);
   }
 }
 
@@ -35,32 +36,32 @@ void plain_batches(Engine& engine, const ThinkResult& t, const ThinkPlan& plan, 
 int bench_think(ModelBenchOptions o, const std::string& method) {
   const bool json = o.json;
   if (o.dir.empty()) throw UsageError("quern bench test-time: DIR is missing: expected the folder of a chat model");
-  GenerateOptions options;
+  infer::GenerateOptions options;
   options.max_tokens = 192;
-  const ThinkPlan plan = resolved(parse_plan(method), options.max_tokens);
+  const reason::ThinkPlan plan = reason::resolved(reason::parse_plan(method), options.max_tokens);
   const DType kv = bench_kv(o);  // what is wrong with the words is said before anything is loaded
-  const std::unique_ptr<Model> model = bench_subject(o);
-  const Tokenizer tokenizer = load_tokenizer(o.dir);
-  const ChatTemplate chat_template = load_chat_template(o.dir, model->family());
-  options.stop_ids = load_generation_config(o.dir).eos_token_id;
+  const std::unique_ptr<models::Model> model = bench_subject(o);
+  const text::Tokenizer tokenizer = models::load_tokenizer(o.dir);
+  const text::ChatTemplate chat_template = models::load_chat_template(o.dir, model->family());
+  options.stop_ids = models::load_generation_config(o.dir).eos_token_id;
   options.sampling.temperature = 1;
   std::vector<double> ratios;
   int64_t tokens = 0, longest = 0;
   double thinking = 0;
   for (int64_t i = 0; i <= o.reps; ++i) {  // the first warms up
-    const Problem p =
-        curriculum_problem({.split = Split::held_out, .seed = 1, .min_level = 4}, static_cast<uint64_t>(i));
+    const gym::Problem p = gym::curriculum_problem({.split = data::Split::held_out, .seed = 1, .min_level = 4},
+                                                   static_cast<uint64_t>(i));
     Json messages = Json::array(), m = Json::object();
     m.set("role", "user"), m.set("content", p.question);
     messages.push(std::move(m));
-    ThinkResult t;
+    reason::ThinkResult t;
     double thought = 0, plain = 0;
     const auto think_about = [&] {
-      Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});
-      thought += seconds_of([&] { t = think(engine, {tokenizer, chat_template, messages, plan, options}); });
+      infer::Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});
+      thought += seconds_of([&] { t = reason::think(engine, {tokenizer, chat_template, messages, plan, options}); });
     };
     const auto answer_plainly = [&] {
-      Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});
+      infer::Engine engine(*model, {.kv = kv, .max_sequences = plan.n, .tokenizer = &tokenizer});
       plain += seconds_of([&] { plain_batches(engine, t, plan, options); });
     };
     think_about(), answer_plainly(), answer_plainly(), think_about();
@@ -68,7 +69,7 @@ int bench_think(ModelBenchOptions o, const std::string& method) {
     ratios.push_back(thought / plain), thinking += thought / 2;
     tokens += t.new_tokens, longest = std::max(longest, t.longest_prompt);
   }
-  const double overhead = median(ratios) - 1, speed = static_cast<double>(tokens) / thinking;
+  const double overhead = host::median(ratios) - 1, speed = static_cast<double>(tokens) / thinking;
   if (json) {
     Json j = Json::object();
     j.set("plan", plan.name()), j.set("problems", o.reps), j.set("tokens", tokens), j.set("overhead", overhead);
@@ -83,4 +84,4 @@ int bench_think(ModelBenchOptions o, const std::string& method) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

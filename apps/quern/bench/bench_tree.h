@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-namespace quern {
+namespace quern::cli {
 
 struct TreeBenchOptions {
   int64_t ranks = 8, tokens = 16384, heads = 16, kv_heads = 16, head_dim = 128, reps = 9;
@@ -12,4 +12,4 @@ struct TreeBenchOptions {
 };
 int bench_tree(const TreeBenchOptions& options);  // under mpirun: ranks are its processes
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -22,21 +22,22 @@
 #include "quern/host/bench.h"
 #include "quern/host/host.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 Json peaks(int64_t reps) {
   Json j = Json::object();
-  for (Bound b : {Bound::f32_flops, Bound::bf16_flops, Bound::int8_ops, Bound::read, Bound::write, Bound::copy}) {
+  for (host::Bound b : {host::Bound::f32_flops, host::Bound::bf16_flops, host::Bound::int8_ops, host::Bound::read,
+                        host::Bound::write, host::Bound::copy}) {
     std::vector<double> v;
-    for (int64_t i = 0; i < reps; ++i) v.push_back(measure(b));
-    j.set(bound_name(b), median(v));
+    for (int64_t i = 0; i < reps; ++i) v.push_back(host::measure(b));
+    j.set(host::bound_name(b), host::median(v));
   }
   return j;
 }
 
 std::string_view unit_of(std::string_view peak) {
-  if (peak == bound_name(Bound::int8_ops)) return "GOP/s";
+  if (peak == host::bound_name(host::Bound::int8_ops)) return "GOP/s";
   return peak.ends_with("peak") ? "GFLOP/s" : "GB/s";
 }
 
@@ -44,8 +45,8 @@ constexpr std::pair<const char*, const char*> kOldNames[] = {
     {"rows", "speculative"}, {"think", "test-time"}, {"tree", "tree-attention"}};
 
 int bench_host(int64_t reps, bool json) {
-  Json info = to_json(host_info()), peak = peaks(reps);
-  const double wakeup = wakeup_ns();
+  Json info = host::to_json(host::host_info()), peak = peaks(reps);
+  const double wakeup = host::wakeup_ns();
   if (json) {
     info.set("peaks", std::move(peak));
     info.set("handoff_ns", wakeup);
@@ -60,15 +61,15 @@ int bench_host(int64_t reps, bool json) {
   return 0;
 }
 
-int bench_kernels(Bench::Options options, bool json) {
-  Bench bench(std::move(options));
-  run_all_benches(bench);
+int bench_kernels(host::Bench::Options options, bool json) {
+  host::Bench bench(std::move(options));
+  host::run_all_benches(bench);
   if (!json) {
     fmt::print("{}", bench.table());
     return 0;
   }
   Json out = Json::object();
-  out.set("host", to_json(host_info()));
+  out.set("host", host::to_json(host::host_info()));
   out.set("rows", bench.json());
   fmt::print("{}\n", out.dump(2));
   return 0;
@@ -79,7 +80,7 @@ struct BenchFlags {
   std::string what;
   bool json = false;
   int64_t reps = 15;
-  Bench::Options options;
+  host::Bench::Options options;
   MixerBenchOptions mixers;
   DecodeBenchOptions decode;
   bool decoding = false, crossing = false;
@@ -219,4 +220,4 @@ int cmd_bench(Words args) {
   return bench_of_model(f);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

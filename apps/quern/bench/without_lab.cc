@@ -4,7 +4,7 @@
 #include "apps/quern/cli/verbs.h"
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 [[noreturn]] void no_lab(const char* verb) {
@@ -25,4 +25,4 @@ int cmd_learn(Words args) { return absent("research", args); }
 int cmd_study(Words args) { return absent("study", args); }
 int bench_tree(const TreeBenchOptions&) { no_lab("bench tree-attention"); }
 
-}  // namespace quern
+}  // namespace quern::cli

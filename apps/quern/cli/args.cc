@@ -8,7 +8,7 @@
 
 #include "quern/base/nearest.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 template <class... A>
@@ -229,4 +229,4 @@ std::vector<int32_t> parse_token_list(const std::string& text, const std::string
   return ids;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -23,7 +23,7 @@
 #include "quern/base/error.h"
 #include "quern/base/settings.h"
 
-namespace quern {
+namespace quern::cli {
 
 class UsageError : public Error {
  public:
@@ -117,4 +117,4 @@ class Args {
 // "1,2,3"; `what` names the list in the error.
 std::vector<int32_t> parse_token_list(const std::string& text, const std::string& what);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -1,7 +1,7 @@
 // Records one map at a time, on the calling thread.
 #include "apps/quern/cli/cli_map.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 thread_local std::vector<CliPlace>* drawn = nullptr;
@@ -26,4 +26,4 @@ std::vector<CliPlace> draw_cli_map(const std::function<void()>& ask_all) {
   return places;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::cli {
 
 struct CliFlag {
   std::vector<std::string> names;
@@ -28,4 +28,4 @@ std::vector<CliPlace> draw_cli_map(const std::function<void()>& ask_all);  // wh
 // bash, zsh or fish; throws UsageError for another.
 std::string completion_script(const std::string& shell, const std::vector<CliPlace>& places);
 
-}  // namespace quern
+}  // namespace quern::cli

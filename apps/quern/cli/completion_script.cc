@@ -5,7 +5,7 @@
 #include "apps/quern/cli/cli_map.h"
 #include "quern/base/nearest.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 // In single quotes of a POSIX-like shell, or of fish.
@@ -121,4 +121,4 @@ std::string completion_script(const std::string& shell, const std::vector<CliPla
                                did_you_mean(shell, {"bash", "zsh", "fish"})));
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -2,7 +2,7 @@
 #pragma once
 #include <csignal>
 
-namespace quern {
+namespace quern::cli {
 
 class Interrupt {
  public:
@@ -25,4 +25,4 @@ class Interrupt {
   struct sigaction before_ {};
 };
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 class RawTerminal {
@@ -211,4 +211,4 @@ std::optional<std::string> LineEditor::edit(const std::string& prompt) {
   }
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::cli {
 
 class LineEditor {
  public:
@@ -17,4 +17,4 @@ class LineEditor {
   std::vector<std::string> history_;
 };
 
-}  // namespace quern
+}  // namespace quern::cli

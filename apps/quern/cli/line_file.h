@@ -9,7 +9,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::cli {
 
 class LineFile {
  public:
@@ -46,4 +46,4 @@ class LineFile {
   std::FILE* file_;
 };
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -8,7 +8,7 @@
 #include "apps/quern/cli/cli_map.h"
 #include "quern/base/nearest.h"
 
-namespace quern {
+namespace quern::cli {
 
 int choose(const char* path, const char* summary, std::span<const MenuItem> items, Words args) {
   if (args.empty() || args[0] == "--help" || args[0] == "-h") {
@@ -41,4 +41,4 @@ int choose(const char* path, const char* summary, std::span<const MenuItem> item
                                 : fmt::format("quern {}: unknown verb '{}'{}", path, args[0], near));
 }
 
-}  // namespace quern
+}  // namespace quern::cli

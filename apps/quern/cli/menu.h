@@ -9,7 +9,7 @@
 
 #include "apps/quern/cli/verbs.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct MenuItem {
   const char* name;
@@ -21,4 +21,4 @@ struct MenuItem {
 // `path`: the words before, without "quern". No word at all prints the help and is wrong usage (2).
 int choose(const char* path, const char* summary, std::span<const MenuItem> items, Words args);
 
-}  // namespace quern
+}  // namespace quern::cli

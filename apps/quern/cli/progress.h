@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace quern {
+namespace quern::cli {
 
 class LiveLine {
  public:
@@ -59,4 +59,4 @@ class Progress {
   std::string stage_;
 };
 
-}  // namespace quern
+}  // namespace quern::cli

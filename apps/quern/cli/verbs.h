@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-namespace quern {
+namespace quern::cli {
 
 using Words = std::span<const std::string>;
 int cmd_info(Words args);
@@ -33,4 +33,4 @@ int cmd_study(Words args);
 int cmd_memory(Words args);
 int cmd_learn(Words args);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -7,7 +7,7 @@
 
 #include "apps/quern/cli/args.h"
 
-namespace quern {
+namespace quern::cli {
 
 inline std::vector<int64_t> whole_numbers(const std::vector<std::string>& words, const char* flag,
                                           std::vector<int64_t> otherwise,
@@ -30,4 +30,4 @@ inline std::vector<int64_t> whole_numbers(const std::vector<std::string>& words,
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

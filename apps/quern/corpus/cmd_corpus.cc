@@ -8,7 +8,7 @@
 #include "apps/quern/cli/menu.h"
 #include "quern/comm/mpi.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 constexpr MenuItem kItems[] = {
@@ -30,7 +30,7 @@ constexpr MenuItem kItems[] = {
 }  // namespace
 
 int cmd_corpus(Words args) {
-  if (under_mpi() && !args.empty()) {
+  if (comm::under_mpi() && !args.empty()) {
     constexpr std::string_view kManyRanks[] = {"build", "dedup", "exact", "--help", "-h"};
     if (std::ranges::find(kManyRanks, args[0]) == std::end(kManyRanks))
       throw UsageError(
@@ -40,4 +40,4 @@ int cmd_corpus(Words args) {
                 args);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

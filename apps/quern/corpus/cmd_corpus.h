@@ -2,7 +2,7 @@
 #pragma once
 #include "apps/quern/cli/verbs.h"
 
-namespace quern {
+namespace quern::cli {
 
 int corpus_build(Words args);
 int corpus_decontaminate(Words args);
@@ -18,4 +18,4 @@ int corpus_stats_verb(Words args);
 int corpus_tokenize(Words args);
 int corpus_train_classifier(Words args);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -7,7 +7,7 @@
 #include "quern/corpus/filters/linear_classifier.h"
 #include "quern/corpus/run/scan.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 using namespace corpus;
@@ -68,4 +68,4 @@ int corpus_train_classifier(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

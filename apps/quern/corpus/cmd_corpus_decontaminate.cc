@@ -9,7 +9,7 @@
 #include "quern/corpus/run/scan.h"
 #include "quern/corpus/stages/filter_stage.h"
 
-namespace quern {
+namespace quern::cli {
 
 int corpus_decontaminate(Words args) {
   using namespace corpus;
@@ -92,4 +92,4 @@ int corpus_decontaminate(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

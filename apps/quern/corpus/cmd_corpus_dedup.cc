@@ -16,7 +16,7 @@
 #include "quern/corpus/stages/build.h"
 #include "quern/corpus/stages/recipe.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 using namespace corpus;
@@ -64,7 +64,7 @@ struct Study {
 };
 
 void run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::path& out, const char* verb,
-               Communicator& ranks, const std::function<void(const DedupReport&)>& finish, Study& study) {
+               comm::Communicator& ranks, const std::function<void(const DedupReport&)>& finish, Study& study) {
   Json m;
   DedupReport r;
   {
@@ -83,14 +83,14 @@ void run_study(const Inputs& in, const DedupConfig& c, const std::filesystem::pa
   if (ranks.rank() == 0) study = {true, std::move(r), std::move(m)};
 }
 
-void on_ranks(const RankFlags& flags, const std::function<void(Communicator&)>& run) {
+void on_ranks(const RankFlags& flags, const std::function<void(comm::Communicator&)>& run) {
   if (flags.ranks < 1) throw UsageError(fmt::format("--ranks {}: expected 1 or more", flags.ranks));
-  if (!under_mpi()) {
-    run_ranks(static_cast<int>(flags.ranks), run, {.timeout_s = kLongest});
+  if (!comm::under_mpi()) {
+    comm::run_ranks(static_cast<int>(flags.ranks), run, {.timeout_s = kLongest});
   } else {
     if (flags.ranks > 1)
       throw UsageError("--ranks cannot be used under mpirun, which sets the number of ranks itself (mpirun -n N)");
-    run_mpi(run, {.timeout_s = kLongest});
+    comm::run_mpi(run, {.timeout_s = kLongest});
   }
 }
 
@@ -108,7 +108,7 @@ void report_study(const Study& s, const Inputs& in, const std::string& out, bool
 int run_study(const Inputs& in, const DedupConfig& c, const std::string& out, bool json, const char* verb,
               const RankFlags& flags) {
   Study study;
-  on_ranks(flags, [&](Communicator& ranks) { run_study(in, c, out, verb, ranks, {}, study); });
+  on_ranks(flags, [&](comm::Communicator& ranks) { run_study(in, c, out, verb, ranks, {}, study); });
   if (!study.first) return 0;
   report_study(study, in, out, json);
   if (json) fmt::print("{}\n", study.manifest.dump());
@@ -211,7 +211,7 @@ int corpus_build(Words args) {
   const Inputs in = recipe.inputs();
   std::optional<BuildState> plan = plan_build(recipe, c, in);
   Study study;
-  on_ranks(ranks, [&](Communicator& all) {
+  on_ranks(ranks, [&](comm::Communicator& all) {
     // The first rank's word on it: it may be done with all of this before another one looks.
     std::optional<BuildState> saved;
     if (all.rank() == 0 && plan) saved = saved_build(out, plan->identity);
@@ -235,4 +235,4 @@ int corpus_build(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -8,7 +8,7 @@
 #include "quern/corpus/filters/filters.h"
 #include "quern/corpus/stages/filter_stage.h"
 
-namespace quern {
+namespace quern::cli {
 
 int corpus_filter(Words args) {
   CorpusFlags flags;
@@ -60,4 +60,4 @@ int corpus_filter(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

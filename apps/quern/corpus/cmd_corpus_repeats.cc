@@ -8,7 +8,7 @@
 #include "quern/corpus/stages/repeats.h"
 #include "quern/corpus/stages/spans.h"
 
-namespace quern {
+namespace quern::cli {
 
 int corpus_repeats(Words args) {
   using namespace corpus;
@@ -72,4 +72,4 @@ int corpus_repeats(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

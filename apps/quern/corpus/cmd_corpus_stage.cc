@@ -8,7 +8,7 @@
 #include "quern/corpus/filters/filter_registry.h"
 #include "quern/corpus/stages/stage_registry.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 using namespace corpus;
@@ -68,4 +68,4 @@ int corpus_stage(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -14,7 +14,7 @@
 #include "quern/corpus/stages/stats.h"
 #include "quern/corpus/stages/token_shards.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 using namespace corpus;
@@ -46,8 +46,8 @@ int corpus_stats_verb(Words args) {
   if (!a.parse(args)) return 0;
   flags.check_reading("corpus stats");
   const Inputs in = flags.inputs();
-  std::optional<Tokenizer> t;
-  if (!tokenizer.empty()) t = Tokenizer::load(tokenizer);
+  std::optional<text::Tokenizer> t;
+  if (!tokenizer.empty()) t = text::Tokenizer::load(tokenizer);
   const CorpusStats s = with_progress("stats", [&](auto&& report_progress) {
     return corpus_stats(in, flags.scan(), t ? &*t : nullptr, report_progress);
   });
@@ -85,7 +85,7 @@ int corpus_tokenize(Words args) {
   if (tokenizer.empty())
     throw UsageError("quern corpus tokenize: --tokenizer is missing: expected a folder with tokenizer.json");
   const Inputs in = flags.inputs();
-  const Tokenizer t = Tokenizer::load(tokenizer);
+  const text::Tokenizer t = text::Tokenizer::load(tokenizer);
   const TokenRun run{
       .scan = flags.scan(),
       .end_token = shards.end_token,
@@ -200,4 +200,4 @@ int corpus_sketch(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

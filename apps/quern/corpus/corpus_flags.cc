@@ -1,6 +1,6 @@
 #include "apps/quern/corpus/corpus_flags.h"
 
-namespace quern {
+namespace quern::cli {
 
 void CorpusFlags::declare_reading(Args& a) {
   a.rest("[SOURCE=]INPUT", words).settings(source(), {{"form"}, {"text_field"}, {"url_field"}}).settings(recipe.read);
@@ -85,4 +85,4 @@ void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& 
     fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -7,7 +7,7 @@
 #include "apps/quern/cli/args.h"
 #include "quern/corpus/stages/recipe.h"
 
-namespace quern {
+namespace quern::cli {
 
 // What a stage that removes documents writes of them.
 struct RejectFlags {
@@ -49,4 +49,4 @@ void report_resuming(const std::string& out, const corpus::ResumeInfo& w);
 
 void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in);
 
-}  // namespace quern
+}  // namespace quern::cli

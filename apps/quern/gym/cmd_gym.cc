@@ -6,7 +6,7 @@
 #include "quern/base/json.h"
 #include "quern/gym/environment_registry.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 using gym::NamedEnvironment;
@@ -48,7 +48,7 @@ int show(Words args) {
   if (difficulty < 0 || difficulty > gym::kMaxDifficulty)
     throw UsageError(
         fmt::format("quern gym show: --difficulty {}: expected 0 to {}", difficulty, gym::kMaxDifficulty));
-  const Problem p = gym::plugin_environments().find(name).generate(static_cast<uint64_t>(seed), difficulty);
+  const gym::Problem p = gym::plugin_environments().find(name).generate(static_cast<uint64_t>(seed), difficulty);
   if (json) {
     Json j = Json::object();
     j.set("environment", p.kind), j.set("difficulty", p.difficulty), j.set("seed", seed);
@@ -57,7 +57,7 @@ int show(Words args) {
   } else if (p.answer.empty()) {
     fmt::print("Question: {}\n", p.question);
   } else {
-    fmt::print("{}", plain_form(p));
+    fmt::print("{}", gym::plain_form(p));
   }
   return 0;
 }
@@ -71,4 +71,4 @@ constexpr MenuItem kItems[] = {
 
 int cmd_gym(Words args) { return choose("gym", "environments that pose problems and verify answers", kItems, args); }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -5,7 +5,7 @@
 #include "apps/quern/lab/learn_eprop.h"
 #include "apps/quern/lab/learn_ovq.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 constexpr MenuItem kItems[] = {
@@ -20,4 +20,4 @@ int cmd_learn(Words args) {
   return choose("research", "small research studies: e-prop, OVQ memories, action-centric codes", kItems, args);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

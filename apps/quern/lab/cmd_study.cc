@@ -4,7 +4,7 @@
 #include "apps/quern/models/context.h"
 #include "lab/ablation/study.h"
 
-namespace quern {
+namespace quern::cli {
 
 int cmd_study(Words args) {
   std::string file, work;
@@ -15,17 +15,17 @@ int cmd_study(Words args) {
       .json(json)
       .note("STUDY is a TOML file: a base recipe and its variants.");
   if (!a.parse(args)) return 0;
-  const Study study = read_study(file);
+  const lab::Study study = lab::read_study(file);
   const std::filesystem::path folder =
       work.empty() ? std::filesystem::path("runs") / ("study-" + study.name) : std::filesystem::path(work);
-  const Json j =
-      run_study(study, builtin_registry(), folder, [](const std::string& s) { fmt::print(stderr, "{}\n", s); });
+  const Json j = lab::run_study(study, nn::builtin_registry(), folder,
+                                [](const std::string& s) { fmt::print(stderr, "{}\n", s); });
   if (json) {
     fmt::print("{}\n", j.dump(2));
     return 0;
   }
   fmt::print("{:<24} {:>12} {:>10}  experts balanced from step\n", "variant", "parameters", "loss");
-  for (const StudyVariant& v : study.variant) {
+  for (const lab::StudyVariant& v : study.variant) {
     const Json* even = j.at("even_at", "study").find(v.name);
     fmt::print("{:<24} {:>12} {:>10.4f}  {}\n", v.name,
                j.at("parameters", "study").at(v.name, "study").as_int("study"),
@@ -36,4 +36,4 @@ int cmd_study(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -13,10 +13,10 @@
 #include "quern/base/mmap.h"
 #include "quern/base/stopwatch.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
-Json to_json(const CodeFigures& f) {
+Json to_json(const lab::CodeFigures& f) {
   Json j = Json::object();
   j.set("bits", f.bits), j.set("information_bits", f.information), j.set("accuracy", f.accuracy);
   j.set("squared_error", f.squared_error), j.set("active", f.active);
@@ -24,12 +24,12 @@ Json to_json(const CodeFigures& f) {
 }
 
 // A code trained from a start.
-ImageCode<float> trained_code(const ImageSetting& s, const Images& train, CodeLoss loss, double beta,
-                              std::vector<Question<float>> questions, int64_t seed) {
-  ImageCode<float> code(s.shape, loss, beta, std::move(questions), static_cast<uint64_t>(100 * seed));
-  TrainCode how = s.code;
+lab::ImageCode<float> trained_code(const ImageSetting& s, const lab::Images& train, lab::CodeLoss loss, double beta,
+                                   std::vector<lab::Question<float>> questions, int64_t seed) {
+  lab::ImageCode<float> code(s.shape, loss, beta, std::move(questions), static_cast<uint64_t>(100 * seed));
+  lab::TrainCode how = s.code;
   how.seed = static_cast<uint64_t>(seed);
-  train_code(code, train, how);
+  lab::train_code(code, train, how);
   return code;
 }
 
@@ -54,23 +54,23 @@ int curve(Words args) {
   a.settings(f).settings(compared).json(f.json).flag("--report FILE", file,
                                                      "write an HTML report with images, curves and codes to FILE");
   if (!a.parse(args)) return 0;
-  const std::vector<CodeLoss> losses = compared.chosen();
+  const std::vector<lab::CodeLoss> losses = compared.chosen();
   const std::vector<double> given = f.chosen_betas();
   const ImageSetting s = f.setting();
-  const Images& test = s.data.test;
-  Query<float> query = train_query(s.data.train, s.query_shape, s.query);
-  const double right = query_accuracy(query, test);
-  const Shown shown{one_of_each_class(test, 10), std::min<int64_t>(test.size(), 1500)};
-  CodeReport page{.data = f.data == "digits" ? "digits" : "Fashion-MNIST",
-                  .pixels = test.pixels,
-                  .classes = test.classes,
-                  .seeds = f.count.seeds,
-                  .train = s.data.train.size(),
-                  .test = test.size(),
-                  .query_accuracy = right,
-                  .shown = rows_of(test.x, test.pixels, shown.pictures),
-                  .labels = {test.label.begin(), test.label.begin() + shown.points},
-                  .codes = {}};
+  const lab::Images& test = s.data.test;
+  lab::Query<float> query = lab::train_query(s.data.train, s.query_shape, s.query);
+  const double right = lab::query_accuracy(query, test);
+  const Shown shown{lab::one_of_each_class(test, 10), std::min<int64_t>(test.size(), 1500)};
+  lab::CodeReport page{.data = f.data == "digits" ? "digits" : "Fashion-MNIST",
+                       .pixels = test.pixels,
+                       .classes = test.classes,
+                       .seeds = f.count.seeds,
+                       .train = s.data.train.size(),
+                       .test = test.size(),
+                       .query_accuracy = right,
+                       .shown = rows_of(test.x, test.pixels, shown.pictures),
+                       .labels = {test.label.begin(), test.label.begin() + shown.points},
+                       .codes = {}};
   Json out = Json::object();
   out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.count.seeds);
   out.set("epochs", s.code.epochs);
@@ -78,35 +78,35 @@ int curve(Words args) {
     fmt::print(
         "the query network has accuracy {:.3f} on {} test images\n{:<15}{:>8}{:>8}{:>8}{:>10}{:>12}{:>8}{:>9}\n",
         right, test.size(), "", "beta", "bits", "I(X;Z)", "accuracy", "sq. error", "active", "seconds");
-  for (CodeLoss loss : losses) {
+  for (lab::CodeLoss loss : losses) {
     Json rows = Json::object();
     for (double beta : given.empty() ? s.betas[static_cast<size_t>(loss)] : given) {
       const Stopwatch watch;
-      ReportedCode code{.loss = loss, .beta = beta};
-      CodeFigures& mean = code.figures;
+      lab::ReportedCode code{.loss = loss, .beta = beta};
+      lab::CodeFigures& mean = code.figures;
       for (int64_t seed = 1; seed <= f.count.seeds; ++seed) {
-        ImageCode<float> one = trained_code(s, s.data.train, loss, beta, {{&query}}, seed);
-        const CodedImages coded = code_images(one, test, static_cast<uint64_t>(seed));
-        const CodeFigures m = measure_code(coded, s.shape.latent, query, test);
+        lab::ImageCode<float> one = trained_code(s, s.data.train, loss, beta, {{&query}}, seed);
+        const lab::CodedImages coded = lab::code_images(one, test, static_cast<uint64_t>(seed));
+        const lab::CodeFigures m = lab::measure_code(coded, s.shape.latent, query, test);
         const double n = static_cast<double>(f.count.seeds);
         mean.bits += m.bits / n, mean.information += m.information / n, mean.accuracy += m.accuracy / n;
         mean.squared_error += m.squared_error / n, mean.active = std::max(mean.active, m.active);
         if (seed > 1) continue;
         if (!coded.image.empty()) code.images = rows_of(coded.image, test.pixels, shown.pictures);
-        code.plane = principal_plane(std::span(coded.mean).first(static_cast<size_t>(shown.points * s.shape.latent)),
-                                     s.shape.latent);
+        code.plane = lab::principal_plane(
+            std::span(coded.mean).first(static_cast<size_t>(shown.points * s.shape.latent)), s.shape.latent);
       }
       const double seconds = watch.seconds();
       if (!f.json)
-        fmt::print("{:<15}{:>8g}{:>8.2f}{:>8.2f}{:>10.3f}{:>12.2f}{:>8}{:>9.1f}\n", code_loss_name(loss), beta,
+        fmt::print("{:<15}{:>8g}{:>8.2f}{:>8.2f}{:>10.3f}{:>12.2f}{:>8}{:>9.1f}\n", lab::code_loss_name(loss), beta,
                    mean.bits, mean.information, mean.accuracy, mean.squared_error, mean.active, seconds);
       std::fflush(stdout);
       rows.set(fmt::format("{:g}", beta), to_json(mean));
       page.codes.push_back(std::move(code));
     }
-    out.set(code_loss_name(loss), std::move(rows));
+    out.set(lab::code_loss_name(loss), std::move(rows));
   }
-  if (!file.empty()) write_file(file, code_report_html(page));
+  if (!file.empty()) write_file(file, lab::code_report_html(page));
   if (f.json) fmt::print("{}\n", out.dump(2));
   return 0;
 }
@@ -122,16 +122,16 @@ int invariance(Words args) {
   a.settings(f).settings(compared).json(f.json).flag(
       "--shift N", shift, "maximum shift of the images, in pixels; -1 uses the default of the data set");
   if (!a.parse(args)) return 0;
-  const std::vector<CodeLoss> losses = compared.chosen();
+  const std::vector<lab::CodeLoss> losses = compared.chosen();
   const std::vector<double> given = f.chosen_betas();
   ImageSetting s = f.setting();
-  NuisanceRange range{.shift = shift < 0 ? s.max_shift : shift};
-  const DisturbedImages test = disturb(s.data.test, range, 2);
+  lab::NuisanceRange range{.shift = shift < 0 ? s.max_shift : shift};
+  const lab::DisturbedImages test = lab::disturb(s.data.test, range, 2);
   if (f.data == "digits") range.copies = 4, s.query.epochs /= 2;
   if (range.copies > 1 && f.epochs == 0) s.code.epochs /= range.copies;  // as many steps as without copies
-  const DisturbedImages train = disturb(s.data.train, range, 1);
-  Query<float> query = train_query(train.images, s.query_shape, s.query);
-  const double right = query_accuracy(query, test.images);
+  const lab::DisturbedImages train = lab::disturb(s.data.train, range, 1);
+  lab::Query<float> query = lab::train_query(train.images, s.query_shape, s.query);
+  const double right = lab::query_accuracy(query, test.images);
   Json out = Json::object();
   out.set("data", f.data), out.set("query_accuracy", right), out.set("seeds", f.count.seeds),
       out.set("shift", range.shift);
@@ -141,35 +141,37 @@ int invariance(Words args) {
         "{:>8}{:>12}{:>8}\n",
         right, test.images.size(), "", "beta", "bits", "accuracy", "right", "down", "shift", "brightness", "label");
   Progress progress;
-  for (CodeLoss loss : losses) {
+  for (lab::CodeLoss loss : losses) {
     Json rows = Json::object();
     for (double beta : given.empty() ? s.betas[static_cast<size_t>(loss)] : given) {
       double bits = 0, accuracy = 0, told[3] = {}, label = 0;
       for (int64_t seed = 1; seed <= f.count.seeds; ++seed) {
-        progress("{} at beta {:g}: seed {} of {}", code_loss_name(loss), beta, seed, f.count.seeds);
-        ImageCode<float> code = trained_code(s, train.images, loss, beta, {{&query}}, seed);
-        const CodedImages fit = code_images(code, train.images, static_cast<uint64_t>(seed) + 50),
-                          seen = code_images(code, test.images, static_cast<uint64_t>(seed));
+        progress("{} at beta {:g}: seed {} of {}", lab::code_loss_name(loss), beta, seed, f.count.seeds);
+        lab::ImageCode<float> code = trained_code(s, train.images, loss, beta, {{&query}}, seed);
+        const lab::CodedImages fit = lab::code_images(code, train.images, static_cast<uint64_t>(seed) + 50),
+                               seen = lab::code_images(code, test.images, static_cast<uint64_t>(seed));
         const double n = static_cast<double>(f.count.seeds);
         bits += seen.bits / n;
-        accuracy += measure_code(seen, s.shape.latent, query, test.images).accuracy / n;
+        accuracy += lab::measure_code(seen, s.shape.latent, query, test.images).accuracy / n;
         const std::pair<const std::vector<double>*, const std::vector<double>*> nuisances[] = {
             {&train.right, &test.right}, {&train.down, &test.down}, {&train.brightness, &test.brightness}};
         for (size_t k = 0; k < 3; ++k)
           told[k] +=
-              explained_share(fit.mean, *nuisances[k].first, seen.mean, *nuisances[k].second, s.shape.latent) / n;
-        label += probe_accuracy(fit.mean, train.images.label, seen.mean, test.images.label, s.shape.latent) / n;
+              lab::explained_share(fit.mean, *nuisances[k].first, seen.mean, *nuisances[k].second, s.shape.latent) /
+              n;
+        label += lab::probe_accuracy(fit.mean, train.images.label, seen.mean, test.images.label, s.shape.latent) / n;
       }
       Json row = Json::object();
       row.set("bits", bits), row.set("accuracy", accuracy), row.set("right_r2", told[0]), row.set("down_r2", told[1]);
       row.set("shift_r2", (told[0] + told[1]) / 2), row.set("brightness_r2", told[2]), row.set("label_probe", label);
       if (!f.json)
-        fmt::print("{:<15}{:>8g}{:>8.2f}{:>10.3f}{:>8.3f}{:>8.3f}{:>8.3f}{:>12.3f}{:>8.3f}\n", code_loss_name(loss),
-                   beta, bits, accuracy, told[0], told[1], (told[0] + told[1]) / 2, told[2], label);
+        fmt::print("{:<15}{:>8g}{:>8.2f}{:>10.3f}{:>8.3f}{:>8.3f}{:>8.3f}{:>12.3f}{:>8.3f}\n",
+                   lab::code_loss_name(loss), beta, bits, accuracy, told[0], told[1], (told[0] + told[1]) / 2,
+                   told[2], label);
       std::fflush(stdout);
       rows.set(fmt::format("{:g}", beta), std::move(row));
     }
-    out.set(code_loss_name(loss), std::move(rows));
+    out.set(lab::code_loss_name(loss), std::move(rows));
   }
   if (f.json) fmt::print("{}\n", out.dump(2));
   return 0;
@@ -183,10 +185,11 @@ int transfer(Words args) {
   if (!a.parse(args)) return 0;
   const std::vector<double> given = f.chosen_betas();
   const ImageSetting s = f.setting();
-  const ImageSplit halves{relabeled(s.data.train, s.half), relabeled(s.data.test, s.half)};
-  Query<float> half = train_query(halves.train, s.query_shape, s.query),
-               label = train_query(s.data.train, s.query_shape, s.query);
-  const double half_right = query_accuracy(half, halves.test), label_right = query_accuracy(label, s.data.test);
+  const lab::ImageSplit halves{lab::relabeled(s.data.train, s.half), lab::relabeled(s.data.test, s.half)};
+  lab::Query<float> half = lab::train_query(halves.train, s.query_shape, s.query),
+                    label = lab::train_query(s.data.train, s.query_shape, s.query);
+  const double half_right = lab::query_accuracy(half, halves.test),
+               label_right = lab::query_accuracy(label, s.data.test);
   Json out = Json::object();
   out.set("data", f.data), out.set("half", s.half_name), out.set("seeds", f.count.seeds);
   out.set("half_query_accuracy", half_right), out.set("label_query_accuracy", label_right);
@@ -195,25 +198,25 @@ int transfer(Words args) {
         "query accuracy on the images themselves: {} {:.3f}, label {:.3f}\n{:<15}{:>8}{:>8}{:>8}{:>8}{:>12}{:>13}\n",
         s.half_name, half_right, label_right, "trained for", "beta", "bits", "half", "label", "half, probe",
         "label, probe");
-  const std::pair<const char*, std::vector<Question<float>>> made_for[] = {
+  const std::pair<const char*, std::vector<lab::Question<float>>> made_for[] = {
       {"half", {{&half}}}, {"label", {{&label}}}, {"both", {{&half, 0.5}, {&label, 0.5}}}};
   Progress progress;
   for (const auto& [name, questions] : made_for) {
     Json rows = Json::object();
-    for (double beta : given.empty() ? s.betas[static_cast<size_t>(CodeLoss::action)] : given) {
+    for (double beta : given.empty() ? s.betas[static_cast<size_t>(lab::CodeLoss::action)] : given) {
       double bits = 0, on_half = 0, on_label = 0, half_probe = 0, label_probe = 0;
       for (int64_t seed = 1; seed <= f.count.seeds; ++seed) {
         progress("{} at beta {:g}: seed {} of {}", name, beta, seed, f.count.seeds);
-        ImageCode<float> code = trained_code(s, s.data.train, CodeLoss::action, beta, questions, seed);
-        const CodedImages fit = code_images(code, s.data.train, static_cast<uint64_t>(seed) + 50),
-                          seen = code_images(code, s.data.test, static_cast<uint64_t>(seed));
+        lab::ImageCode<float> code = trained_code(s, s.data.train, lab::CodeLoss::action, beta, questions, seed);
+        const lab::CodedImages fit = lab::code_images(code, s.data.train, static_cast<uint64_t>(seed) + 50),
+                               seen = lab::code_images(code, s.data.test, static_cast<uint64_t>(seed));
         const double n = static_cast<double>(f.count.seeds);
         const int64_t L = s.shape.latent;
         bits += seen.bits / n;
-        on_half += answer_accuracy(half, seen.image, halves.test) / n;
-        on_label += answer_accuracy(label, seen.image, s.data.test) / n;
-        half_probe += probe_accuracy(fit.mean, halves.train.label, seen.mean, halves.test.label, L) / n;
-        label_probe += probe_accuracy(fit.mean, s.data.train.label, seen.mean, s.data.test.label, L) / n;
+        on_half += lab::answer_accuracy(half, seen.image, halves.test) / n;
+        on_label += lab::answer_accuracy(label, seen.image, s.data.test) / n;
+        half_probe += lab::probe_accuracy(fit.mean, halves.train.label, seen.mean, halves.test.label, L) / n;
+        label_probe += lab::probe_accuracy(fit.mean, s.data.train.label, seen.mean, s.data.test.label, L) / n;
       }
       Json row = Json::object();
       row.set("bits", bits), row.set("half", on_half), row.set("label", on_label), row.set("half_probe", half_probe);
@@ -237,7 +240,7 @@ int rate(Words args) {
          "minimum rates (Blahut-Arimoto) of four states, a binary question about them, and ten answers");
   a.json(json);
   if (!a.parse(args)) return 0;
-  FiniteSource states{std::vector<double>(4, 0.25), {}}, question = states;
+  lab::FiniteSource states{std::vector<double>(4, 0.25), {}}, question = states;
   for (int x = 0; x < 4; ++x) {
     states.distortion.emplace_back(4, 1.0), question.distortion.emplace_back(2, 1.0);
     states.distortion.back()[static_cast<size_t>(x)] = question.distortion.back()[static_cast<size_t>(x / 2)] = 0;
@@ -245,11 +248,12 @@ int rate(Words args) {
   Json all = Json::object(), table = Json::object(), ten = Json::object();
   for (double d : {0.01, 0.11, 0.25, 0.5}) {
     Json row = Json::object();
-    row.set("states_bits", rate_at_distortion(states, d)), row.set("question_bits", rate_at_distortion(question, d));
+    row.set("states_bits", lab::rate_at_distortion(states, d)),
+        row.set("question_bits", lab::rate_at_distortion(question, d));
     table.set(fmt::format("{:g}", d), std::move(row));
   }
   for (double accuracy : {0.67, 0.8, 0.85, 0.9, 1.0})
-    ten.set(fmt::format("{:g}", accuracy), min_query_rate(10, accuracy));
+    ten.set(fmt::format("{:g}", accuracy), lab::min_query_rate(10, accuracy));
   all.set("distortion", std::move(table)), all.set("ten_answers", std::move(ten));
   if (json) {
     fmt::print("{}\n", all.dump(2));
@@ -278,4 +282,4 @@ int learn_action_centric(Words args) {
   return choose("research action-centric", "rate-distortion codes of images for a question", kItems, args);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -3,8 +3,8 @@
 #pragma once
 #include "apps/quern/cli/verbs.h"
 
-namespace quern {
+namespace quern::cli {
 
 int learn_action_centric(Words args);  // the words after "action-centric"
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -8,7 +8,7 @@
 #include "lab/eprop/study.h"
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 // Flags the studies share.
@@ -17,7 +17,7 @@ struct StackFlags {
   std::vector<std::string> delays, leaks;
   int64_t units = 32, layers = 2, seed = 0;
   bool diagonal = false, biases = false, json = false;
-  SpikingUnits spiking;
+  lab::SpikingUnits spiking;
 
   template <class V>
   void visit(V& v) {
@@ -34,17 +34,17 @@ struct StackFlags {
     spiking.visit(v);
     v("seed", seed, "first random seed");
   }
-  StackShape shape() const {
-    StackShape s{.inputs = task_inputs(eprop_task(task)),
-                 .units = units,
-                 .classes = 2,
-                 .leak = {},
-                 .diagonal = diagonal,
-                 .biases = biases,
-                 .spiking = spiking};
-    if (leaks.empty()) s.leak = geometric_leaks(layers);
+  lab::StackShape shape() const {
+    lab::StackShape s{.inputs = lab::task_inputs(lab::eprop_task(task)),
+                      .units = units,
+                      .classes = 2,
+                      .leak = {},
+                      .diagonal = diagonal,
+                      .biases = biases,
+                      .spiking = spiking};
+    if (leaks.empty()) s.leak = lab::geometric_leaks(layers);
     for (const std::string& text : leaks) s.leak.push_back(number(text, "--leak"));
-    check(s);
+    lab::check(s);
     return s;
   }
   std::vector<int64_t> all_delays(std::vector<int64_t> otherwise) const {
@@ -78,13 +78,13 @@ Json numbers(const std::vector<double>& x) {
 
 int cosine_study(Words args) {
   StackFlags f;
-  CosineOptions o;
+  lab::CosineOptions o;
   Args a("research eprop cosine", "cosine similarity of each rule's gradient and the true one, at random weights");
   SeedCount count{o.seeds};
   a.settings(f).settings(o).settings(count).json(f.json);
   if (!a.parse(args)) return 0;
   o.seeds = count.seeds;
-  o.shape = f.shape(), o.task.task = eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
+  o.shape = f.shape(), o.task.task = lab::eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
   Json j = Json::object();
   j.set("task", f.task), j.set("units", f.units), j.set("leak", numbers(o.shape.leak)), j.set("seeds", o.seeds);
   Json by_delay = Json::object();
@@ -92,12 +92,13 @@ int cosine_study(Words args) {
   for (int64_t delay : f.all_delays({6, 12, 20, 50})) {
     progress("delay {}", delay);
     o.task.delay = delay;
-    const auto cosines = gradient_cosines(o);
+    const auto cosines = lab::gradient_cosines(o);
     Json by_rule = Json::object();
     for (size_t k = 0; k < cosines.size(); ++k) {
-      by_rule.set(name_of(kCreditRules[k]), numbers(cosines[k]));
+      by_rule.set(lab::name_of(lab::kCreditRules[k]), numbers(cosines[k]));
       if (!f.json)
-        fmt::print("delay {:<4} {:<16} {:.3f}\n", delay, name_of(kCreditRules[k]), fmt::join(cosines[k], "  "));
+        fmt::print("delay {:<4} {:<16} {:.3f}\n", delay, lab::name_of(lab::kCreditRules[k]),
+                   fmt::join(cosines[k], "  "));
     }
     by_delay.set(std::to_string(delay), by_rule);
   }
@@ -108,7 +109,7 @@ int cosine_study(Words args) {
 
 int train_study(Words args) {
   StackFlags f;
-  LearnOptions o;
+  lab::LearnOptions o;
   SeedCount count{4};
   std::vector<std::string> names;
   Args a("research eprop train", "which rules learn a task, and how fast");
@@ -120,10 +121,10 @@ int train_study(Words args) {
       .json(f.json);
   if (!a.parse(args)) return 0;
   const int64_t seeds = count.seeds;
-  o.shape = f.shape(), o.task.task = eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
-  std::vector<CreditRule> rules;
-  for (const std::string& name : names) rules.push_back(credit_rule(name));
-  if (rules.empty()) rules.assign(kCreditRules.begin(), kCreditRules.end());
+  o.shape = f.shape(), o.task.task = lab::eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
+  std::vector<lab::CreditRule> rules;
+  for (const std::string& name : names) rules.push_back(lab::credit_rule(name));
+  if (rules.empty()) rules.assign(lab::kCreditRules.begin(), lab::kCreditRules.end());
   Json j = Json::object();
   j.set("task", f.task), j.set("units", f.units), j.set("leak", numbers(o.shape.leak)), j.set("seeds", seeds);
   j.set("steps", o.steps);
@@ -131,7 +132,7 @@ int train_study(Words args) {
   Progress progress;
   for (int64_t delay : f.all_delays({6, 20})) {
     o.task.delay = delay;
-    const auto outcomes = learn_task_by(o, rules, seeds, [&](int64_t done) {
+    const auto outcomes = lab::learn_task_by(o, rules, seeds, [&](int64_t done) {
       progress("delay {}: {} of {} runs", delay, done, static_cast<int64_t>(rules.size()) * seeds);
     });
     Json by_rule = Json::object();
@@ -139,7 +140,7 @@ int train_study(Words args) {
       Json r = Json::object(), learned_at = Json::array(), accuracy = Json::array();
       double mean_accuracy = 0, mean_step = 0;  // a run that never got there counts with all its steps
       int64_t learned = 0;
-      for (const LearnOutcome& one : outcomes[k]) {
+      for (const lab::LearnOutcome& one : outcomes[k]) {
         learned += one.learned_at >= 0;
         learned_at.push(one.learned_at >= 0 ? Json(one.learned_at) : Json());
         accuracy.push(one.accuracy);
@@ -150,8 +151,8 @@ int train_study(Words args) {
       r.set("learnt_at", learned_at), r.set("accuracy", accuracy);
       if (!f.json)
         fmt::print("delay {:<4} {:<16} learned {} of {}, mean step {:.0f}, accuracy {:.3f}\n", delay,
-                   name_of(rules[k]), learned, seeds, mean_step, mean_accuracy);
-      by_rule.set(name_of(rules[k]), r);
+                   lab::name_of(rules[k]), learned, seeds, mean_step, mean_accuracy);
+      by_rule.set(lab::name_of(rules[k]), r);
     }
     by_delay.set(std::to_string(delay), by_rule);
   }
@@ -162,18 +163,18 @@ int train_study(Words args) {
 
 int cost_study(Words args) {
   StackFlags f;
-  CreditCostOptions o;
+  lab::CreditCostOptions o;
   f.units = 0;
   Args a("research eprop cost", "time and memory of deep e-prop in adjoint form, with traces, and of full RTRL");
   a.settings(f).settings(o).json(f.json).note("--units 0, the default, measures 8, 16, 32 and 64 units.");
   if (!a.parse(args)) return 0;
-  EpropTaskOptions task{.task = eprop_task(f.task)};
+  lab::EpropTaskOptions task{.task = lab::eprop_task(f.task)};
   task.delay = f.all_delays({12}).front();
   Json rows = Json::array();
   for (int64_t units : f.units > 0 ? std::vector<int64_t>{f.units} : std::vector<int64_t>{8, 16, 32, 64}) {
     StackFlags one = f;
     one.units = units;
-    const CreditCost c = credit_cost(one.shape(), task, o);
+    const lab::CreditCost c = lab::credit_cost(one.shape(), task, o);
     Json r = Json::object();
     r.set("units", units), r.set("trace_bytes", c.trace_bytes), r.set("stored_bytes", c.stored_bytes);
     r.set("adjoint_s", c.adjoint_s), r.set("trace_s", c.trace_s);
@@ -204,4 +205,4 @@ int learn_eprop(Words args) {
                 args);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

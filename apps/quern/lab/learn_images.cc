@@ -5,7 +5,7 @@
 
 #include "apps/quern/models/shipped_models.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,7 +22,7 @@ ImageSetting digits(const std::string& file) {
   const fs::path at = file.empty() ? digits_file() : fs::path(file);
   if (!fs::exists(at))
     fail("{}: file not found; install python3-sklearn, or name digits.csv.gz with --file", at.string());
-  return {.data = split(read_digits(at), 1297, 1),
+  return {.data = lab::split(lab::read_digits(at), 1297, 1),
           .shape = {},
           .query_shape = {},
           .query = {.epochs = 60, .lr = 3e-3},
@@ -40,12 +40,12 @@ ImageSetting fashion(const std::string& folder, bool dense_query) {
                       y = fmt::format("{}-labels-idx1-ubyte.gz", part);
     if (!fs::exists(at / x))
       fail("{}: {} not found; install dataset-fashion-mnist, or name its folder with --file", at.string(), x);
-    return read_idx(at / x, at / y);
+    return lab::read_idx(at / x, at / y);
   };
   return {.data = {images("train"), images("t10k")},
           .shape = {.pixels = 784, .hidden = 256, .layers = 2},
-          .query_shape = dense_query ? QueryShape{.channels = {}, .hidden = {256, 128}}
-                                     : QueryShape{.channels = {16, 32}, .hidden = {128}},
+          .query_shape = dense_query ? lab::QueryShape{.channels = {}, .hidden = {256, 128}}
+                                     : lab::QueryShape{.channels = {16, 32}, .hidden = {128}},
           .query = {.epochs = dense_query ? 8 : 5, .batch = 128, .lr = 1e-3},
           .code = {.epochs = 8, .batch = 128, .lr = 1e-3},
           .betas = {{10, 5, 2, 1}, {0.1, 0.03, 0.01, 0.001}, {0.1, 0.03, 0.01, 0.001}},
@@ -79,10 +79,10 @@ ImageSetting ImageFlags::setting() const {
   return s;
 }
 
-std::vector<CodeLoss> LossFlags::chosen() const {
-  std::vector<CodeLoss> all;
-  for (const std::string& l : losses) all.push_back(parse_code_loss(l));
-  if (all.empty()) all = {CodeLoss::reconstruction, CodeLoss::action, CodeLoss::bottleneck};
+std::vector<lab::CodeLoss> LossFlags::chosen() const {
+  std::vector<lab::CodeLoss> all;
+  for (const std::string& l : losses) all.push_back(lab::parse_code_loss(l));
+  if (all.empty()) all = {lab::CodeLoss::reconstruction, lab::CodeLoss::action, lab::CodeLoss::bottleneck};
   return all;
 }
 
@@ -92,4 +92,4 @@ std::vector<double> ImageFlags::chosen_betas() const {
   return all;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -7,13 +7,13 @@
 #include "apps/quern/lab/study_flags.h"
 #include "lab/action_centric/study.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct ImageSetting {
-  ImageSplit data;
-  CodeShape shape;
-  QueryShape query_shape;
-  TrainCode query, code;
+  lab::ImageSplit data;
+  lab::CodeShape shape;
+  lab::QueryShape query_shape;
+  lab::TrainCode query, code;
   std::vector<double> betas[3];  // by loss
   std::vector<int> half;         // of each label: the answer to a question with two, which halves the labels
   std::string half_name;
@@ -28,7 +28,7 @@ struct LossFlags {
     v("loss", losses, "loss of the codes: reconstruction, action or bottleneck; repeatable",
       {.value = "NAME", .shown_default = "all"});
   }
-  std::vector<CodeLoss> chosen() const;
+  std::vector<lab::CodeLoss> chosen() const;
 };
 
 // Of every study of images.
@@ -54,4 +54,4 @@ struct ImageFlags {
   std::vector<double> chosen_betas() const;  // empty unless given
 };
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -16,13 +16,13 @@
 #include "quern/base/json.h"
 #include "quern/mixers/ovq/ovq.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 // What the studies of learned memories have in common.
 struct StudyFlags {
-  MemoryOfStudy memory;
-  Lessons lessons;
+  lab::MemoryOfStudy memory;
+  lab::Lessons lessons;
   int64_t blocks, sequences, seed = 0;
   std::vector<std::string> test_rows = {}, train = {}, test = {}, fields = {};
   bool json = false;
@@ -66,17 +66,17 @@ struct StudyFlags {
   }
 };
 
-Json head_of(const MemoryOfStudy& m, const Lessons& l, uint64_t seed, double loss, double seconds) {
+Json head_of(const lab::MemoryOfStudy& m, const lab::Lessons& l, uint64_t seed, double loss, double seconds) {
   Json j = Json::object();
   j.set("memory", m.kind), j.set("rows", m.rows), j.set("growth", m.growth), j.set("steps", l.steps);
   j.set("seed", static_cast<int64_t>(seed)), j.set("loss", loss), j.set("seconds", seconds);
   return j;
 }
 
-Json to_json(const AssociationOptions& o, const AssociationOutcome& out) {
+Json to_json(const lab::AssociationOptions& o, const lab::AssociationOutcome& out) {
   Json j = head_of(o.memory, o.lessons, o.seed, out.loss, out.seconds), by_rows = Json::object();
   j.set("state_floats", out.state_floats), j.set("parameters", out.parameters);
-  for (const AssociationOutcome::Row& r : out.accuracy) {
+  for (const lab::AssociationOutcome::Row& r : out.accuracy) {
     Json by_n = Json::object();
     for (size_t i = 0; i < o.test.size(); ++i) by_n.set(std::to_string(o.test[i]), r.accuracy[i]);
     by_rows.set(std::to_string(r.rows), by_n);
@@ -85,26 +85,27 @@ Json to_json(const AssociationOptions& o, const AssociationOutcome& out) {
   return j;
 }
 
-int run_study(Association task, Words args) {
-  AssociationOptions o;
+int run_study(lab::Association task, Words args) {
+  lab::AssociationOptions o;
   o.task = task;
-  const std::string name(name_of(task));
-  if (task == Association::copy) o.train = {8, 16, 32, 64}, o.test = {16, 32, 64, 128, 256}, o.lessons.steps = 1200;
-  if (task == Association::order || task == Association::order_said) o.lessons.steps = 3000;
+  const std::string name(lab::name_of(task));
+  if (task == lab::Association::copy)
+    o.train = {8, 16, 32, 64}, o.test = {16, 32, 64, 128, 256}, o.lessons.steps = 1200;
+  if (task == lab::Association::order || task == lab::Association::order_said) o.lessons.steps = 3000;
   StudyFlags f(o);
   Args a("research ovq " + name, "train a small model to recall few items, test it with many");
-  if (!f.parse(a, args, o, kAssociationKeys)) return 0;
+  if (!f.parse(a, args, o, lab::kAssociationKeys)) return 0;
   Progress progress;
-  const AssociationOutcome out = study_association(builtin_registry(), o, [&](int64_t step, double loss) {
-    progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
-  });
+  const lab::AssociationOutcome out = lab::study_association(
+      nn::builtin_registry(), o,
+      [&](int64_t step, double loss) { progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss); });
   if (f.json) {
     fmt::print("{}\n", to_json(o, out).dump());
     return 0;
   }
   fmt::print("{} {}: {} parameters, {} floats of state, {:.0f} s, last loss {:.3f}\n", name, o.memory.kind,
              out.parameters, out.state_floats, out.seconds, out.loss);
-  for (const AssociationOutcome::Row& r : out.accuracy) {
+  for (const lab::AssociationOutcome::Row& r : out.accuracy) {
     fmt::print("rows {:<6}", r.rows);
     for (size_t i = 0; i < o.test.size(); ++i) fmt::print("  {}: {:.3f}", o.test[i], r.accuracy[i]);
     fmt::print("\n");
@@ -120,12 +121,12 @@ double second_half(const std::vector<double>& by_seen) {
 }
 
 int regression_study(Words args) {
-  RegressionOptions o;
+  lab::RegressionOptions o;
   StudyFlags f(o);
   Args a("research ovq regress", "train in-context regression on few functions, test it with more at once");
-  if (!f.parse(a, args, o, kRegressionTags)) return 0;
+  if (!f.parse(a, args, o, lab::kRegressionTags)) return 0;
   Progress progress;
-  const RegressionOutcome out = study_regression(builtin_registry(), o, [&](int64_t step, double loss) {
+  const lab::RegressionOutcome out = lab::study_regression(nn::builtin_registry(), o, [&](int64_t step, double loss) {
     progress("step {} of {}, loss {:.3f}", step, o.lessons.steps, loss);
   });
   Json j = head_of(o.memory, o.lessons, o.seed, out.loss, out.seconds), by_rows = Json::object();
@@ -148,7 +149,7 @@ int regression_study(Words args) {
     fmt::print(
         "{}: {:.0f} s, last loss {:.3f}; mean squared error by number of functions, second half of the examples\n",
         o.memory.kind, out.seconds, out.loss);
-  for (const RegressionOutcome::Row& r : out.asked) add(std::to_string(r.rows), r.error);
+  for (const lab::RegressionOutcome::Row& r : out.asked) add(std::to_string(r.rows), r.error);
   add("ridge", out.ridge);
   j.set("error", by_rows);  // by rows of the dictionary asked (and of ridge regression), then by functions
   if (f.json) fmt::print("{}\n", j.dump());
@@ -176,36 +177,39 @@ int mean_study(const std::vector<std::string>& names, int64_t seeds, bool json, 
 }
 
 int store_study(Words args) {
-  StoreOptions o;
+  lab::StoreOptions o;
   SeedCount count{3};
   bool json = false;
   Args a("research ovq store", "store random keys with a class each, then query them with noise; no training");
   a.settings(o).settings(count).json(json);
   if (!a.parse(args)) return 0;
-  return mean_study(store_memories(), count.seeds, json, [&](uint64_t seed) { return store_and_ask(o, seed); });
+  return mean_study(lab::store_memories(), count.seeds, json,
+                    [&](uint64_t seed) { return lab::store_and_ask(o, seed); });
 }
 
 int needle_study(Words args) {
-  NeedleOptions o;
+  lab::NeedleOptions o;
   SeedCount count{3};
   bool json = false;
   Args a("research ovq needles",
          "store unique keys among noisy copies of few prototypes, then query them with noise");
   a.settings(o).settings(count).json(json);
   if (!a.parse(args)) return 0;
-  return mean_study(needle_memories(), count.seeds, json, [&](uint64_t seed) { return find_needles(o, seed); });
+  return mean_study(lab::needle_memories(), count.seeds, json,
+                    [&](uint64_t seed) { return lab::find_needles(o, seed); });
 }
 
-template <Association Task>
+template <lab::Association Task>
 int associate(Words args) {
   return run_study(Task, args);
 }
 
 constexpr MenuItem kItems[] = {
-    {"mqar", "", "multi-query associative recall: which value followed this key?", associate<Association::mqar>},
-    {"copy", "", "copying: repeat a sequence of symbols", associate<Association::copy>},
-    {"order", "", "keys with four values each: which one followed the second time?", associate<Association::order>},
-    {"order-said", "", "the same, with the number of the occurrence given", associate<Association::order_said>},
+    {"mqar", "", "multi-query associative recall: which value followed this key?", associate<lab::Association::mqar>},
+    {"copy", "", "copying: repeat a sequence of symbols", associate<lab::Association::copy>},
+    {"order", "", "keys with four values each: which one followed the second time?",
+     associate<lab::Association::order>},
+    {"order-said", "", "the same, with the number of the occurrence given", associate<lab::Association::order_said>},
     {"regress", "", "in-context regression: functions of eight numbers by examples", regression_study},
     {"store", "", "store and query random keys, without training", store_study},
     {"needles", "", "store and query few unique keys among many similar ones, without training", needle_study},
@@ -218,4 +222,4 @@ int learn_ovq(Words args) {
                 kItems, args);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

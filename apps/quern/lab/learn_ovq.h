@@ -3,8 +3,8 @@
 #pragma once
 #include "apps/quern/cli/verbs.h"
 
-namespace quern {
+namespace quern::cli {
 
 int learn_ovq(Words args);
 
-}  // namespace quern
+}  // namespace quern::cli

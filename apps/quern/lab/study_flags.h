@@ -4,7 +4,7 @@
 
 #include "quern/base/setting.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct SeedCount {
   int64_t seeds = 1;
@@ -14,4 +14,4 @@ struct SeedCount {
   }
 };
 
-}  // namespace quern
+}  // namespace quern::cli

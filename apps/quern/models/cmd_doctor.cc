@@ -15,7 +15,7 @@
 #include "quern/host/host.h"
 #include "quern/models/checkpoint.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 int64_t available_mib() {
@@ -67,7 +67,7 @@ struct ModelFit {
 bool is_quantized_folder(const std::string& model) {
   if (!std::filesystem::is_directory(model)) return true;  // a GGUF file
   try {
-    return packed_formats(model, open_checkpoint(model)).has_value();
+    return packed_formats(model, models::open_checkpoint(model)).has_value();
   } catch (const Error&) {
     return false;  // damaged, which the verb that loads it will say
   }
@@ -101,7 +101,7 @@ int cmd_doctor(Words args) {
       .note("DIR is a model: doctor says whether it fits in the free memory.");
   if (!a.parse(args)) return 0;
 
-  HostInfo h = host_info();
+  host::HostInfo h = host::host_info();
   std::string limit = first_line("/sys/fs/cgroup/memory.max"),
               pages = first_line("/sys/kernel/mm/transparent_hugepage/enabled");
   ModelFit model{.free = free_mib(available_mib(), limit)};
@@ -112,9 +112,10 @@ int cmd_doctor(Words args) {
     model.mib = (weight_bytes(model.dir) + (1 << 20) - 1) >> 20;
   }
   const bool room = model.free >= kNeededToMeasureMib;
-  const double read_gbs = quick || !room ? 0 : std::max(measure(Bound::read), measure(Bound::read));
+  const double read_gbs =
+      quick || !room ? 0 : std::max(host::measure(host::Bound::read), host::measure(host::Bound::read));
   if (json) {
-    Json j = to_json(h);
+    Json j = host::to_json(h);
     j.set("version", version());
     j.set("memory_available_mib", available_mib()), j.set("memory_free_mib", model.free);
     if (read_gbs > 0) j.set("read_gbs", read_gbs);
@@ -165,4 +166,4 @@ int cmd_doctor(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

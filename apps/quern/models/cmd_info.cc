@@ -10,7 +10,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "quern/mixers/state_totals.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 std::string human(int64_t n) {
@@ -26,9 +26,9 @@ struct Counts {
           active_blocks = 0;  // active: one expert's share of stacked experts, embeddings apart
 };
 
-Counts count(Model& m) {
+Counts count(models::Model& m) {
   Counts c;
-  m.visit("", [&](const std::string& name, Parameter& p) {
+  m.visit("", [&](const std::string& name, grad::Parameter& p) {
     if (!p.trainable) return;
     int64_t n = element_count(p.shape);
     c.all += n;
@@ -49,9 +49,10 @@ Json config_of_shape(const std::string& shape) {
   return shape_config(family, size, shape_vocab(family, size));
 }
 
-Json describe(Model& model, const TensorFolder* weights) {
+Json describe(models::Model& model, const TensorFolder* weights) {
   Counts c = count(model);
-  const StateTotals state = state_totals(model.sites(DType::bf16)), q8 = state_totals(model.sites(DType::i8));
+  const mixers::StateTotals state = mixers::state_totals(model.sites(DType::bf16)),
+                            q8 = mixers::state_totals(model.sites(DType::i8));
   Json j = Json::object();
   j.set("family", model.family());
   j.set("parameters", c.all);
@@ -105,21 +106,21 @@ int cmd_info(Words args) {
   if (!a.parse(args)) return 0;
   if (dir.empty() == shape.empty()) throw UsageError("quern info: expected either DIR or --shape");
 
-  std::optional<Checkpoint> files;
-  if (shape.empty()) files = open_checkpoint(dir = model_folder(dir));
-  auto model = build_model(builtin_registry(), files ? files->config : config_of_shape(shape),
-                           files ? &files->weights : nullptr);
+  std::optional<models::Checkpoint> files;
+  if (shape.empty()) files = models::open_checkpoint(dir = model_folder(dir));
+  auto model = models::build_model(nn::builtin_registry(), files ? files->config : config_of_shape(shape),
+                                   files ? &files->weights : nullptr);
   Json j = describe(*model, files ? &files->weights : nullptr);
   if (const auto packed = files ? packed_formats(dir, *files) : std::nullopt)
-    j.set("scheme", to_string(packed->first)), j.set("head_scheme", to_string(packed->second));
+    j.set("scheme", kernels::to_string(packed->first)), j.set("head_scheme", kernels::to_string(packed->second));
   if (json)
     fmt::print("{}\n", j.dump(2));
   else
     print(j);
   if (tensors)
-    model->visit("",
-                 [](const std::string& name, Parameter& p) { fmt::print("{:<70} {}\n", name, to_string(p.shape)); });
+    model->visit(
+        "", [](const std::string& name, grad::Parameter& p) { fmt::print("{:<70} {}\n", name, to_string(p.shape)); });
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

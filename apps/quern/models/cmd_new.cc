@@ -8,29 +8,30 @@
 #include "apps/quern/models/shapes.h"
 #include "quern/models/quantize.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
 void write_companions(const fs::path& folder, int64_t vocab) {
-  Tokenizer tokenizer = make_tokenizer(folder, vocab);
-  GenerationConfig g;
+  text::Tokenizer tokenizer = make_tokenizer(folder, vocab);
+  models::GenerationConfig g;
   g.eos_token_id = {tokenizer.token_to_id(kEnd)};
   g.bos_token_id = tokenizer.token_to_id(kBegin);
   g.pad_token_id = tokenizer.token_to_id(kPad);
-  save_generation_config(g, folder);
+  models::save_generation_config(g, folder);
 }
 
-void write_packed(const fs::path& folder, const Json& config, const QuantizeOptions& o, int64_t vocab) {
-  check_quantized_target(folder, o);
-  QuantizationRecorder recorder({}, {});
-  auto model = random_model(config, WeightPrepacking(o.body, o.head, &recorder));
+void write_packed(const fs::path& folder, const Json& config, const models::QuantizeOptions& o, int64_t vocab) {
+  models::check_quantized_target(folder, o);
+  models::QuantizationRecorder recorder({}, {});
+  auto model = random_model(config, nn::WeightPrepacking(o.body, o.head, &recorder));
   NamedTensors plain;
-  model->visit("", [&](const std::string& name, Parameter& p) {
+  model->visit("", [&](const std::string& name, grad::Parameter& p) {
     if (p.value.defined()) plain.emplace_back(name, p.value);
   });
-  save_quantized(*model, recorder, plain, folder, o, [&](const fs::path& draft) { write_companions(draft, vocab); });
+  models::save_quantized(*model, recorder, plain, folder, o,
+                         [&](const fs::path& draft) { write_companions(draft, vocab); });
 }
 
 }  // namespace
@@ -72,18 +73,18 @@ int cmd_new(Words args) {
       shape_config(family, size, rows.value_or(vocab));  // before anything is written: a wrong size leaves no folder
   if (scheme) {
     const WeightFlags flags{.dtype_default = "bf16", .scheme = scheme};
-    const QuantizeOptions o{.body = *flags.load_options().scheme};
+    const models::QuantizeOptions o{.body = *flags.load_options().scheme};
     write_packed(folder, config, o, vocab);
-    fmt::print("{}: {} with random weights, {}\n", dir, family, to_string(o.body));
+    fmt::print("{}: {} with random weights, {}\n", dir, family, kernels::to_string(o.body));
     return 0;
   }
   fs::create_directories(folder);
   write_companions(folder, vocab);
-  auto model = build_model(builtin_registry(), config);
-  initialize(*model, static_cast<uint64_t>(seed));
-  save_model(*model, folder, stored);
-  fmt::print("{}: {} with {} random parameters\n", dir, family, parameter_count(*model));
+  auto model = models::build_model(nn::builtin_registry(), config);
+  nn::initialize(*model, static_cast<uint64_t>(seed));
+  models::save_model(*model, folder, stored);
+  fmt::print("{}: {} with {} random parameters\n", dir, family, nn::parameter_count(*model));
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

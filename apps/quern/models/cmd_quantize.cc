@@ -7,7 +7,7 @@
 #include "quern/models/quantize.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::cli {
 
 int cmd_quantize(Words args) {
   std::string from, to, scheme = "q8", head = "q8", calibration;
@@ -27,14 +27,14 @@ int cmd_quantize(Words args) {
       .note("DIR is a model folder or a .gguf file. Routers, norms and convolutions keep their precision.");
   if (!a.parse(args)) return 0;
   from = model_folder(from);
-  QuantizeOptions o;
-  o.body = {parse_format(scheme, "--quant"), group, asymmetric};
-  o.head = {parse_format(head, "--head"), group, asymmetric};
+  models::QuantizeOptions o;
+  o.body = {kernels::parse_format(scheme, "--quant"), group, asymmetric};
+  o.head = {kernels::parse_format(head, "--head"), group, asymmetric};
   if (!o.body.quantized()) throw UsageError(fmt::format("--quant {}: expected q8, q4 or q8a8", scheme));
   if (group != 32 && group != 64) throw UsageError(fmt::format("--group {}: expected 32 or 64", group));
   std::vector<int32_t> ids;
   if (!calibration.empty()) {
-    ids = load_tokenizer(from).encode(read_file(calibration), {});
+    ids = models::load_tokenizer(from).encode(read_file(calibration), {});
     if (ids.empty()) fail("--calibration {}: the text has no tokens", calibration);
     o.calibration = ids;
   }
@@ -43,19 +43,19 @@ int cmd_quantize(Words args) {
   if (!json)
     fmt::print("{:<60} {:>16} {:<28} {:>12}{}\n", "matrix", "shape", "format", "error (rms)",
                calibration.empty() ? "" : "   of outputs");
-  o.report = [&](const QuantizationRecorder::Row& r) {
+  o.report = [&](const models::QuantizationRecorder::Row& r) {
     bytes += r.bytes, weights += r.n * r.k;
     const std::string shape = fmt::format("{} × {}", r.n, r.k);
     if (!json)
-      fmt::print("{:<60} {:>16} {:<28} {:>11.3f}%{}\n", r.name, shape, to_string(r.scheme), 100 * r.error,
+      fmt::print("{:<60} {:>16} {:<28} {:>11.3f}%{}\n", r.name, shape, kernels::to_string(r.scheme), 100 * r.error,
                  r.output_error ? fmt::format(" {:>11.3f}%", 100 * *r.output_error) : "");
     Json j = Json::object();
     j.set("name", r.name), j.set("n", r.n), j.set("k", r.k), j.set("bytes", r.bytes);
-    j.set("scheme", to_json(r.scheme)), j.set("relative_rms_error", r.error);
+    j.set("scheme", models::to_json(r.scheme)), j.set("relative_rms_error", r.error);
     if (r.output_error) j.set("relative_output_error", *r.output_error);
     rows.push(std::move(j));
   };
-  quantize_folder(builtin_registry(), from, to, o);
+  models::quantize_folder(nn::builtin_registry(), from, to, o);
   const double bits = 8.0 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, weights));
   if (!json) {
     fmt::print("{}: {} weights in {} bytes, {:.2f} bits each\n", to, weights, bytes, bits);
@@ -68,4 +68,4 @@ int cmd_quantize(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

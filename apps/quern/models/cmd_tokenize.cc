@@ -9,7 +9,7 @@
 #include "quern/base/json.h"
 #include "quern/models/checkpoint.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 std::string words_or_stdin(const std::vector<std::string>& words) {
@@ -31,7 +31,7 @@ int cmd_tokenize(Words args) {
       .json(json, "a JSON array of ids")
       .note("Without TEXT, reads stdin. Ids are printed as 1,2,3, the form that quern logits --ids takes.");
   if (!a.parse(args)) return 0;
-  Tokenizer t = load_tokenizer(model_folder(dir));
+  text::Tokenizer t = models::load_tokenizer(model_folder(dir));
   std::vector<int32_t> ids = t.encode(words_or_stdin(words), {.add_special_tokens = !plain});
   if (pieces)
     for (int32_t id : ids) fmt::print("{}\t{}\n", id, Json(t.id_to_token(id)).dump());
@@ -59,10 +59,10 @@ int cmd_detokenize(Words args) {
     if (c != ',' || (!packed.empty() && packed.back() != ',')) packed += c;
   if (!packed.empty() && packed.back() == ',') packed.pop_back();
   if (packed.empty()) throw UsageError("quern detokenize: IDS is missing: expected token ids such as 1,2,3");
-  Tokenizer t = load_tokenizer(model_folder(dir));
+  text::Tokenizer t = models::load_tokenizer(model_folder(dir));
   std::string text = t.decode(parse_token_list(packed, "quern detokenize: token id"), skip);
   fmt::print("{}\n", json ? Json(text).dump() : text);
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -6,7 +6,7 @@
 #include "apps/quern/models/new_tokenizer.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::cli {
 
 int cmd_tokenizer(Words args) {
   std::string what, out;
@@ -27,10 +27,10 @@ int cmd_tokenizer(Words args) {
   if (std::filesystem::exists(std::filesystem::path(out) / "tokenizer.json"))
     fail("{} already holds a tokenizer; name another folder", out);
 
-  BpeTrainOptions o = tokenizer_options(vocab);
+  text::BpeTrainOptions o = tokenizer_options(vocab);
   o.individual_digits = digits;
   o.min_frequency = min_frequency;
-  BpeTrainer trainer(o);
+  text::BpeTrainer trainer(o);
   size_t replaced = 0, bytes = 0;
   for (const std::string& file : files) {
     std::ifstream f(file, std::ios::binary);
@@ -39,14 +39,14 @@ int cmd_tokenizer(Words args) {
       if (!f.eof()) line += '\n';
       bytes += line.size();
       size_t bad = 0;
-      trainer.add(utf8_lossy(line, &bad));
+      trainer.add(text::utf8_lossy(line, &bad));
       replaced += bad;
     }
   }
   if (replaced > 0) fmt::print(stderr, "warning: replaced {} invalid UTF-8 sequences by U+FFFD\n", replaced);
   save_tokenizer_files(out, trainer.train());
-  fmt::print("{}: {} entries from {} bytes of text\n", out, Tokenizer::load(out).vocab_size(), bytes);
+  fmt::print("{}: {} entries from {} bytes of text\n", out, text::Tokenizer::load(out).vocab_size(), bytes);
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

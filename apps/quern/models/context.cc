@@ -4,12 +4,12 @@
 #include "quern/infer/cache/kv_type.h"
 #include "quern/models/quantized_file.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
-QuantFormat parse_quant_format(const std::string& text, const char* flag) {
+kernels::QuantFormat parse_quant_format(const std::string& text, const char* flag) {
   try {
-    return QuantFormat(parse_format(text, flag));
+    return kernels::QuantFormat(kernels::parse_format(text, flag));
   } catch (const Error& e) {
     throw UsageError(e.what());
   }
@@ -25,7 +25,7 @@ DType parse_compute_dtype(const std::string& text) {
 
 DType parse_kv_flag(const std::string& text) {
   try {
-    return parse_kv(text);
+    return infer::parse_kv(text);
   } catch (const Error& e) {
     throw UsageError(fmt::format("--kv {}", e.what()));
   }
@@ -36,14 +36,15 @@ void WeightFlags::add_to(Args& args) {
 }
 void WeightFlags::add_cache_to(Args& args) { args.settings(*this, {{"kv"}}); }
 
-LoadOptions WeightFlags::load_options() const {
+models::LoadOptions WeightFlags::load_options() const {
   if (dtype && scheme) throw UsageError("--dtype and --quant both set the weight format: give only one of them");
   if (head && !scheme) throw UsageError("--head needs --quant: add --quant FORMAT");
-  LoadOptions o;
+  models::LoadOptions o;
   o.dtype = rows();
   if (scheme) o.scheme = parse_quant_format(*scheme, "--quant");
   if (head) o.head = parse_quant_format(*head, "--head");
-  if (o.head && o.head->format == WeightFormat::q8a8) throw UsageError("--head 'q8a8': expected f32, bf16, q8 or q4");
+  if (o.head && o.head->format == kernels::WeightFormat::q8a8)
+    throw UsageError("--head 'q8a8': expected f32, bf16, q8 or q4");
   return o;
 }
 
@@ -55,7 +56,8 @@ std::string WeightFlags::name() const {
 DType WeightFlags::kv() const { return cache ? parse_kv_flag(*cache) : rows(); }
 
 DType WeightFlags::rows() const {
-  if (scheme) return parse_quant_format(*scheme, "--quant").format == WeightFormat::f32 ? DType::f32 : DType::bf16;
+  if (scheme)
+    return parse_quant_format(*scheme, "--quant").format == kernels::WeightFormat::f32 ? DType::f32 : DType::bf16;
   return parse_compute_dtype(dtype.value_or(dtype_default));
 }
 
@@ -69,8 +71,8 @@ int64_t weight_bytes(const std::filesystem::path& model) {
 
 bool is_packing(const std::string& text) { return (text == "q8" || text == "q4") && !std::filesystem::exists(text); }
 
-std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights) {
-  LoadOptions options;
+std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights) {
+  models::LoadOptions options;
   if (weights == "auto" || weights == "f32" || weights == "bf16")
     options.dtype = parse_compute_dtype(weights);
   else
@@ -78,9 +80,10 @@ std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, c
   return load_for_inference(folder, options);
 }
 
-std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options) {
-  LoadReport report;
-  auto model = load_model(builtin_registry(), folder, options, &report);
+std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder,
+                                                  const models::LoadOptions& options) {
+  models::LoadReport report;
+  auto model = models::load_model(nn::builtin_registry(), folder, options, &report);
   for (const std::string& n : report.notes) fmt::print(stderr, "warning: {}\n", n);
   for (const std::string& n : report.missing)
     fmt::print(stderr, "warning: tensor '{}' is missing; using its initial value\n", n);
@@ -90,11 +93,11 @@ std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, c
   return model;
 }
 
-std::optional<std::pair<QuantFormat, QuantFormat>> packed_formats(const std::filesystem::path& folder,
-                                                                  const Checkpoint& files) {
-  const auto packed = QuantizedReader::open(folder, files.config, files.weights);
+std::optional<std::pair<kernels::QuantFormat, kernels::QuantFormat>> packed_formats(
+    const std::filesystem::path& folder, const models::Checkpoint& files) {
+  const auto packed = models::QuantizedReader::open(folder, files.config, files.weights);
   if (!packed) return std::nullopt;
   return std::pair(packed->body(), packed->head());
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -10,7 +10,7 @@
 #include "quern/models/checkpoint.h"
 #include "quern/nn/builtin_registry.h"
 
-namespace quern {
+namespace quern::cli {
 
 DType parse_compute_dtype(const std::string& text);  // "auto", "f32", "bf16"
 
@@ -31,11 +31,11 @@ struct WeightFlags {
     v("kv", cache, "KV cache type: bf16, f32, or q8 (int8, one scale per token and head, about half the memory)",
       {.value = "TYPE", .shown_default = "bf16; f32 with f32 weights"});
   }
-  void add_to(Args& args);           // all but --kv
-  void add_cache_to(Args& args);     // --kv
-  LoadOptions load_options() const;  // throws UsageError
-  std::string name() const;          // for people and fingerprints: "bf16", "q4", "q4 with q8 head"
-  DType kv() const;                  // what the key/value cache holds
+  void add_to(Args& args);                   // all but --kv
+  void add_cache_to(Args& args);             // --kv
+  models::LoadOptions load_options() const;  // throws UsageError
+  std::string name() const;                  // for people and fingerprints: "bf16", "q4", "q4 with q8 head"
+  DType kv() const;                          // what the key/value cache holds
 
  private:
   DType rows() const;  // what weights are kept in, or unpacked to
@@ -53,11 +53,12 @@ struct StoredType {
 // "q8" or "q4", and no file of that name.
 bool is_packing(const std::string& text);
 int64_t weight_bytes(const std::filesystem::path& model);  // of a folder's safetensors, or of a .gguf file
-std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const LoadOptions& options);
+std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder,
+                                                  const models::LoadOptions& options);
 // How a packed folder's matrices are kept, of body and head; nothing for any other.
-std::optional<std::pair<QuantFormat, QuantFormat>> packed_formats(const std::filesystem::path& folder,
-                                                                  const Checkpoint& files);
+std::optional<std::pair<kernels::QuantFormat, kernels::QuantFormat>> packed_formats(
+    const std::filesystem::path& folder, const models::Checkpoint& files);
 // `weights`: "auto", or a scheme: f32, bf16, q8, q4, q8a8.
-std::unique_ptr<Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights);
+std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& folder, const std::string& weights);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -5,12 +5,12 @@
 #include "apps/quern/models/shipped_models.h"
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::cli {
 
-SpeculationOptions DraftFlags::options() const {
-  const SpeculationOptions o = speculate     ? parse_speculation(*speculate)
-                               : dir.empty() ? SpeculationOptions{}
-                                             : parse_speculation("both");
+infer::SpeculationOptions DraftFlags::options() const {
+  const infer::SpeculationOptions o = speculate     ? infer::parse_speculation(*speculate)
+                                      : dir.empty() ? infer::SpeculationOptions{}
+                                                    : infer::parse_speculation("both");
   if (o.draft && dir.empty()) fail("--speculate {} needs a draft model: name one with --draft", *speculate);
   return o;
 }
@@ -19,11 +19,11 @@ int64_t DraftFlags::weights(const std::string& model) const {
   return weight_bytes(is_packing(dir) ? model : model_folder(dir));
 }
 
-std::unique_ptr<Model> DraftFlags::load(const std::string& model, const Tokenizer& tokenizer) const {
+std::unique_ptr<models::Model> DraftFlags::load(const std::string& model, const text::Tokenizer& tokenizer) const {
   if (dir.empty()) return nullptr;
   if (is_packing(dir)) return load_for_inference(model, dir);
   const std::string folder = model_folder(dir);
-  const Tokenizer its = load_tokenizer(folder);
+  const text::Tokenizer its = models::load_tokenizer(folder);
   if (its.vocab_size() != tokenizer.vocab_size())
     fail("--draft {}: its vocabulary has {} tokens, the model's has {}; both must have the same tokenizer", dir,
          its.vocab_size(), tokenizer.vocab_size());
@@ -34,4 +34,4 @@ std::unique_ptr<Model> DraftFlags::load(const std::string& model, const Tokenize
   return load_for_inference(folder, "auto");
 }
 
-}  // namespace quern
+}  // namespace quern::cli

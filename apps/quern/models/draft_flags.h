@@ -9,14 +9,14 @@
 #include "quern/models/model.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct DraftFlags {
   std::string dir = {};  // of the draft model, or a format: a quantized copy of the model; empty: none
   std::optional<std::string> speculate = {};
   template <class V>
   void visit(V& v) {
-    static_assert(kDefaultDraftTokens == 8, "the default that --speculate shows");
+    static_assert(infer::kDefaultDraftTokens == 8, "the default that --speculate shows");
     v("speculate", speculate,
       "speculative decoding: draft up to K tokens per step by prompt lookup (ngram[:K]), with the --draft model "
       "(draft[:K]), or both[:K]; output is unchanged up to rounding",
@@ -26,10 +26,10 @@ struct DraftFlags {
       "copy of the model",
       {.value = "MODEL"});
   }
-  SpeculationOptions options() const;               // throws Error; both, with a draft model and no --speculate
+  infer::SpeculationOptions options() const;        // throws Error; both, with a draft model and no --speculate
   int64_t weights(const std::string& model) const;  // bytes of its files
   // Null without --draft. Throws Error unless the model in `dir` has the tokens of the one in `model`, `tokenizer`'s.
-  std::unique_ptr<Model> load(const std::string& model, const Tokenizer& tokenizer) const;
+  std::unique_ptr<models::Model> load(const std::string& model, const text::Tokenizer& tokenizer) const;
 };
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -9,7 +9,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -90,4 +90,4 @@ fs::path hub_model(const std::string& name) {
   fail("{}: {} has several .gguf files ({}); give the path of one", name, snapshot.string(), fmt::join(names, ", "));
 }
 
-}  // namespace quern
+}  // namespace quern::cli

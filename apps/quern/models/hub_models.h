@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <string>
 
-namespace quern {
+namespace quern::cli {
 
 bool is_hub_name(const std::string& name);
 // The snapshot's folder, or its .gguf file where that is all it holds; throws Error saying where was looked.
 std::filesystem::path hub_model(const std::string& name);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -6,7 +6,7 @@
 #include "quern/text/chat/chat_template.h"
 #include "quern/text/tokenizer/bpe_train.h"
 
-namespace quern {
+namespace quern::cli {
 
 void save_tokenizer_files(const std::filesystem::path& folder, const std::string& tokenizer_json) {
   std::filesystem::create_directories(folder);
@@ -19,11 +19,11 @@ void save_tokenizer_files(const std::filesystem::path& folder, const std::string
   j.set("model_max_length", int64_t{1} << 20);
   j.set("clean_up_tokenization_spaces", false);
   write_file(folder / "tokenizer_config.json", j.dump(2) + "\n");
-  write_file(folder / "chat_template.jinja", plain_chat_template());
+  write_file(folder / "chat_template.jinja", text::plain_chat_template());
 }
 
-BpeTrainOptions tokenizer_options(int64_t vocab_size) {
-  BpeTrainOptions o;
+text::BpeTrainOptions tokenizer_options(int64_t vocab_size) {
+  text::BpeTrainOptions o;
   o.vocab_size = vocab_size;
   o.special_tokens = {kPad, kEnd, kBegin, kStart};
   o.bos_token = kBegin;
@@ -31,11 +31,11 @@ BpeTrainOptions tokenizer_options(int64_t vocab_size) {
   return o;
 }
 
-Tokenizer make_tokenizer(const std::filesystem::path& folder, int64_t vocab_size) {
-  BpeTrainer trainer(tokenizer_options(vocab_size));
-  for (uint64_t i = 0; i < 3000; ++i) trainer.add(curriculum_text(Split::train, i));
+text::Tokenizer make_tokenizer(const std::filesystem::path& folder, int64_t vocab_size) {
+  text::BpeTrainer trainer(tokenizer_options(vocab_size));
+  for (uint64_t i = 0; i < 3000; ++i) trainer.add(data::curriculum_text(data::Split::train, i));
   save_tokenizer_files(folder, trainer.train());
-  return Tokenizer::load(folder);
+  return text::Tokenizer::load(folder);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

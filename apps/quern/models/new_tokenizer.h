@@ -7,17 +7,17 @@
 #include "quern/text/tokenizer/bpe_train.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::cli {
 
 constexpr const char* kPad = "<pad>";
 constexpr const char* kEnd = "<|im_end|>";
 constexpr const char* kStart = "<|im_start|>";
 constexpr const char* kBegin = "<bos>";
 
-BpeTrainOptions tokenizer_options(int64_t vocab_size);
+text::BpeTrainOptions tokenizer_options(int64_t vocab_size);
 void save_tokenizer_files(const std::filesystem::path& folder, const std::string& tokenizer_json);
 
 // Writes tokenizer.json, tokenizer_config.json and chat_template.jinja; returns the tokenizer.
-Tokenizer make_tokenizer(const std::filesystem::path& folder, int64_t vocab_size);
+text::Tokenizer make_tokenizer(const std::filesystem::path& folder, int64_t vocab_size);
 
-}  // namespace quern
+}  // namespace quern::cli

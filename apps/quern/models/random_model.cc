@@ -10,7 +10,7 @@
 #include "quern/base/rng.h"
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 // Every matrix is a window of one pool of random numbers, at an offset of its own, until it is packed into a copy of
@@ -37,26 +37,27 @@ std::pair<std::string, std::string> family_and_size(const std::string& shape) {
 
 }  // namespace
 
-std::unique_ptr<Model> random_model(const std::string& shape, const std::string& scheme) {
+std::unique_ptr<models::Model> random_model(const std::string& shape, const std::string& scheme) {
   auto [family, size] = family_and_size(shape);
   return random_model(shape_config(family, size, shape_vocab(family, size)),
-                      WeightPrepacking(QuantFormat(parse_format(scheme, "--quant"))));
+                      nn::WeightPrepacking(kernels::QuantFormat(kernels::parse_format(scheme, "--quant"))));
 }
 
-std::unique_ptr<Model> random_model(const Json& config, const WeightPrepacking& packing) {
-  std::unique_ptr<Model> model = build_model(builtin_registry(), config);
-  const QuantFormat& body = packing.scheme();
+std::unique_ptr<models::Model> random_model(const Json& config, const nn::WeightPrepacking& packing) {
+  std::unique_ptr<models::Model> model = models::build_model(nn::builtin_registry(), config);
+  const kernels::QuantFormat& body = packing.scheme();
   int64_t largest = 0;
-  model->visit("", [&](const std::string&, Parameter& p) {
+  model->visit("", [&](const std::string&, grad::Parameter& p) {
     if (p.matrix) largest = std::max(largest, element_count(p.shape));
   });
   constexpr int64_t kSpread = 1 << 24;  // offsets differ by up to this, in steps of a cache line
   Tensor pool = random_pool(largest + kSpread);
   uint64_t k = 0;
-  model->visit("", [&](const std::string& name, Parameter& p) {
-    if (!p.matrix || body.format == WeightFormat::f32) {
-      p.value = initial_value(p, name, 1, DType::f32);
-      if (body.format != WeightFormat::f32) p.value = p.value.to(DType::bf16).to(DType::f32);  // as checkpoints are
+  model->visit("", [&](const std::string& name, grad::Parameter& p) {
+    if (!p.matrix || body.format == kernels::WeightFormat::f32) {
+      p.value = nn::initial_value(p, name, 1, DType::f32);
+      if (body.format != kernels::WeightFormat::f32)
+        p.value = p.value.to(DType::bf16).to(DType::f32);  // as checkpoints are
       return;
     }
     int64_t at = static_cast<int64_t>(Rng(2, k++).uniform() * (kSpread / 32)) * 32;
@@ -75,4 +76,4 @@ int64_t resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

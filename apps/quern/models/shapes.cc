@@ -11,7 +11,7 @@
 #include "quern/models/zamba2/zamba2_config.h"
 #include "quern/models/zaya/zaya_config.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 struct NamedShape {
@@ -64,7 +64,7 @@ const std::vector<ZambaShape>& zamba_shapes() {  // layers follow from Zamba's o
 }
 
 Json zamba2_config(const ZambaShape& s, int64_t vocab) {
-  Zamba2Config c;
+  models::Zamba2Config c;
   c.vocab_size = vocab;
   c.hidden_size = s.width;
   c.num_hidden_layers = s.layers;
@@ -79,12 +79,12 @@ Json zamba2_config(const ZambaShape& s, int64_t vocab) {
   c.use_mem_rope = s.rope;
   std::vector<bool> hybrid(static_cast<size_t>(s.layers));
   for (int64_t l : s.hybrid) hybrid[static_cast<size_t>(l)] = true;
-  c.layers_block_type = zamba_layer_names(hybrid);
+  c.layers_block_type = models::zamba_layer_names(hybrid);
   return c.to_hf();
 }
 
 Json zamba_config(const ZambaShape& s, int64_t vocab) {
-  ZambaConfig c;
+  models::ZambaConfig c;
   c.vocab_size = vocab;
   c.hidden_size = s.width;
   c.intermediate_size = 4 * s.width;
@@ -94,7 +94,7 @@ Json zamba_config(const ZambaShape& s, int64_t vocab) {
   c.max_position_embeddings = s.context;
   Json j = c.to_hf();
   j.erase("layers_block_type");
-  return ZambaConfig::from_hf(j).to_hf();
+  return models::ZambaConfig::from_hf(j).to_hf();
 }
 
 const std::vector<std::string> kFamilies = {"zaya", "llama", "zamba", "zamba2"};
@@ -116,7 +116,7 @@ Json config_of(const std::string& family, const ZambaShape& s, int64_t vocab) {
 Json config_of(const std::string& family, const NamedShape& shape, int64_t padded) {
   const NamedShape* it = &shape;
   if (family == "llama") {
-    LlamaConfig c;
+    models::LlamaConfig c;
     c.vocab_size = padded;
     c.hidden_size = it->width;
     c.intermediate_size = it->ffn;
@@ -130,7 +130,7 @@ Json config_of(const std::string& family, const NamedShape& shape, int64_t padde
     c.tie_word_embeddings = true;
     return c.to_hf();
   }
-  ZayaConfig c;
+  models::ZayaConfig c;
   c.vocab_size = padded;
   c.hidden_size = it->width;
   c.num_hidden_layers = it->layers;
@@ -173,4 +173,4 @@ Json shape_config(const std::string& family, const std::string& size, int64_t vo
   });
 }
 
-}  // namespace quern
+}  // namespace quern::cli

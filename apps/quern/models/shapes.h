@@ -5,7 +5,7 @@
 
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::cli {
 
 // config.json of a family at a size; throws Error naming what exists.
 Json shape_config(const std::string& family, const std::string& size, int64_t vocab_size);
@@ -13,4 +13,4 @@ int64_t shape_vocab(const std::string& family, const std::string& size);  // as 
 std::vector<std::string> shape_families();
 std::vector<std::string> shape_sizes(const std::string& family);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -6,7 +6,7 @@
 
 #include "apps/quern/models/hub_models.h"
 
-namespace quern {
+namespace quern::cli {
 
 namespace fs = std::filesystem;
 
@@ -37,4 +37,4 @@ std::string model_folder(const std::string& folder) {
   return is_hub_name(folder) ? hub_model(folder).string() : folder;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

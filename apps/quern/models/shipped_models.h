@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace quern {
+namespace quern::cli {
 
 // share/quern/NAME, if it exists.
 std::optional<std::filesystem::path> shipped_file(const std::string& name);
@@ -16,4 +16,4 @@ std::optional<std::filesystem::path> shipped_model(const std::string& name);
 // else `folder`, for the error to name.
 std::string model_folder(const std::string& folder);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -21,7 +21,7 @@
 #include "quern/memory/ask/speed.h"
 #include "quern/memory/store/import.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 using namespace memory;
@@ -425,4 +425,4 @@ int cmd_memory(Words args) {
   return choose("memory", "long-term conversation memory with temporal queries", kItems, args);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

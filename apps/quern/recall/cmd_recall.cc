@@ -12,7 +12,7 @@
 #include "quern/recall/mixpr/tasks.h"
 #include "quern/recall/store/store.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 std::string need(const std::string& value, const char* what) {
@@ -31,9 +31,9 @@ struct IndexFolder {
 int recall_index(Words args) {
   std::vector<std::string> paths;
   IndexFolder at;
-  std::string unit = "auto", language(kEnglish);
-  SourceOptions s;
-  double threshold = RecallOptions().threshold;
+  std::string unit = "auto", language(recall::kEnglish);
+  recall::SourceOptions s;
+  double threshold = recall::RecallOptions().threshold;
   bool plain = false, no_graph = false, merge = false, json = false;
   Args a("recall index", "create or update a search index");
   a.rest("PATH", paths)
@@ -54,17 +54,17 @@ int recall_index(Words args) {
   if (paths.empty() && !merge)
     throw UsageError("quern recall index: PATH is missing: name at least one file or folder");
   if (!(threshold >= 0 && threshold <= 1)) throw UsageError("quern recall index: --threshold: expected 0 to 1");
-  if (const std::vector<std::string> known = stem_languages();
+  if (const std::vector<std::string> known = recall::stem_languages();
       std::find(known.begin(), known.end(), language) == known.end())
     throw UsageError(
         fmt::format("quern recall index: --language '{}', expected one of {}", language, fmt::join(known, ", ")));
-  RecallOptions o;
+  recall::RecallOptions o;
   if (plain) o.words = {};
   o.words.language = language;
   o.graph = !no_graph, o.threshold = static_cast<float>(threshold);
-  if (unit != "auto") s.unit = chunk_unit(unit);
-  RecallStore store = RecallStore::open_or_create(at.db, o);
-  const IndexReport r = store.index(paths, s, merge);
+  if (unit != "auto") s.unit = recall::chunk_unit(unit);
+  recall::RecallStore store = recall::RecallStore::open_or_create(at.db, o);
+  const recall::IndexReport r = store.index(paths, s, merge);
   for (const std::string& why : r.sources.skipped) fmt::print(stderr, "skipped {}\n", why);
   if (r.sources.ill_formed > 0)
     fmt::print(stderr, "warning: {} texts have bytes that are not valid UTF-8; the bytes are skipped\n",
@@ -99,7 +99,7 @@ struct Ask {
         .flag("--restart AT", seed, "mixpr: the random walk restarts at the query, or at the best BM25 chunks (bm25)")
         .alias("--seed");
   }
-  RecallAnswer answer(const RecallStore& store, bool score_order) const {
+  recall::RecallAnswer answer(const recall::RecallStore& store, bool score_order) const {
     if (k < 1) throw UsageError(fmt::format("quern recall: -k {}: expected 1 or more", k));
     if (method == "bm25") return store.bm25(question, static_cast<size_t>(k), score_order);
     if (method != "mixpr")
@@ -108,16 +108,16 @@ struct Ask {
       throw UsageError(fmt::format("quern recall: --restart '{}': expected query or bm25", seed));
     if (alpha > 1 || (alpha < 0 && alpha != -1))
       throw UsageError(fmt::format("quern recall: --alpha {}: expected 0 to 1", alpha));
-    RecallQuery q;
+    recall::RecallQuery q;
     q.k = static_cast<size_t>(k), q.score_order = score_order;
-    q.seed = seed == "bm25" ? SeedKind::bm25 : SeedKind::query_node;
-    q.mode = alpha >= 0 ? RecallMode::restart : recall_mode(mode);
+    q.seed = seed == "bm25" ? recall::SeedKind::bm25 : recall::SeedKind::query_node;
+    q.mode = alpha >= 0 ? recall::RecallMode::restart : recall::recall_mode(mode);
     q.alpha = alpha;
     return store.mixpr(question, q);
   }
 };
 
-void warn(const RecallAnswer& r) {
+void warn(const recall::RecallAnswer& r) {
   if (r.fallback == "bm25") fmt::print(stderr, "note: no chunk is similar to the question; using BM25 instead\n");
   if (r.fallback == "recent")
     fmt::print(stderr, "note: no word of the question is in the index; returning the last chunks\n");
@@ -130,9 +130,9 @@ int recall_query(Words args) {
   ask.add_to(a, 10);
   a.flag("--document-order", document_order, "sort the chunks by position in the documents, not by score").json(json);
   if (!a.parse(args)) return 0;
-  const RecallStore store(need(ask.at.db, "--db"));
+  const recall::RecallStore store(need(ask.at.db, "--db"));
   const Stopwatch watch;
-  const RecallAnswer r = ask.answer(store, !document_order);
+  const recall::RecallAnswer r = ask.answer(store, !document_order);
   const double ms = 1e3 * watch.seconds();
   if (json) {
     Json j = r.json();
@@ -141,7 +141,7 @@ int recall_query(Words args) {
     return 0;
   }
   warn(r);
-  for (const RecallHit& h : r.hits)
+  for (const recall::RecallHit& h : r.hits)
     fmt::print("{:10.4g}  {}{}:{}-{}{}\n            {}\n", h.score, h.path,
                h.line > 0 ? fmt::format(":{}", h.line) : "", h.begin, h.end,
                h.copies > 1 ? fmt::format(" ({} copies)", h.copies) : "", h.text);
@@ -153,10 +153,10 @@ int recall_pack(Words args) {
   Args a("recall pack", "build a prompt (RAG): the chunks in document order, then the question");
   ask.add_to(a, 100);
   if (!a.parse(args)) return 0;
-  const RecallStore store(need(ask.at.db, "--db"));
-  const RecallAnswer r = ask.answer(store, false);
+  const recall::RecallStore store(need(ask.at.db, "--db"));
+  const recall::RecallAnswer r = ask.answer(store, false);
   warn(r);
-  fmt::print("{}", pack_prompt(r, ask.question));
+  fmt::print("{}", recall::pack_prompt(r, ask.question));
   return 0;
 }
 
@@ -166,7 +166,7 @@ int recall_stats(Words args) {
   Args a("recall stats", "describe an index and verify all of its bytes");
   a.settings(at).json(json, "the JSON object on one line");
   if (!a.parse(args)) return 0;
-  fmt::print("{}\n", RecallStore(need(at.db, "--db")).stats().dump(json ? -1 : 2));
+  fmt::print("{}\n", recall::RecallStore(need(at.db, "--db")).stats().dump(json ? -1 : 2));
   return 0;
 }
 
@@ -190,14 +190,14 @@ int recall_eval(Words args) {
         "quern recall eval: expected --tokens of at least 1000, and --questions, --hops and --chains of at least 1");
   std::vector<std::string> filler;
   if (!noise.empty()) {
-    for (const auto& f : source_files({noise})) {
+    for (const auto& f : recall::source_files({noise})) {
       const std::string text = read_file(f);
-      for (const Chunk& c : chunk_text(text)) filler.push_back(text.substr(c.begin, c.end - c.begin));
+      for (const recall::Chunk& c : recall::chunk_text(text)) filler.push_back(text.substr(c.begin, c.end - c.begin));
     }
     if (filler.empty()) fail("--noise {}: found no sentence in it", noise);
   }
   Json out = Json::object();
-  const auto report = [&](const std::string& name, const RecallScore& s) {
+  const auto report = [&](const std::string& name, const recall::RecallScore& s) {
     out.set(name, s.json());
     if (!json)
       fmt::print("{:<34} mixpr {:5.1f} % [{:.1f}, {:.1f}]  bm25 {:5.1f} %  n {}  index {:.3f} s  query {:.3f} ms\n",
@@ -214,19 +214,20 @@ int recall_eval(Words args) {
   };
   const auto first = static_cast<uint64_t>(seed);
   const auto repeated = [&](int64_t texts, auto&& make) {
-    RecallScore s = score_task(make(first));
-    for (int64_t i = 1; i < texts; ++i) s.add(score_task(make(first + static_cast<uint64_t>(i))));
+    recall::RecallScore s = recall::score_task(make(first));
+    for (int64_t i = 1; i < texts; ++i) s.add(recall::score_task(make(first + static_cast<uint64_t>(i))));
     return s;
   };
   if (wanted("hash-hop"))
-    report("hash-hop", score_task(hash_hop_task(3 * tokens, static_cast<int>(hops), questions, first)));
+    report("hash-hop",
+           recall::score_task(recall::hash_hop_task(3 * tokens, static_cast<int>(hops), questions, first)));
   if (wanted("variables"))
     report("variables", repeated((questions + chains - 1) / chains, [&](uint64_t s) {
-             return variables_task(4 * tokens, static_cast<int>(chains), static_cast<int>(hops), chains, s);
+             return recall::variables_task(4 * tokens, static_cast<int>(chains), static_cast<int>(hops), chains, s);
            }));
-  if (wanted("needles")) report("needles", score_task(needles_task(4 * tokens, questions, first)));
+  if (wanted("needles")) report("needles", recall::score_task(recall::needles_task(4 * tokens, questions, first)));
   if (wanted("facts"))
-    report("facts", repeated(questions, [&](uint64_t s) { return facts_task(4 * tokens, filler, s); }));
+    report("facts", repeated(questions, [&](uint64_t s) { return recall::facts_task(4 * tokens, filler, s); }));
   if (!any)
     throw UsageError(
         fmt::format("quern recall eval: --task '{}': expected hash-hop, variables, needles, facts or all", task));
@@ -251,4 +252,4 @@ int cmd_recall(Words args) {
                 kItems, args);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

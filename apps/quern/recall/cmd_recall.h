@@ -2,9 +2,9 @@
 #pragma once
 #include "apps/quern/cli/verbs.h"
 
-namespace quern {
+namespace quern::cli {
 
 int recall_speed(Words args);
 int recall_plan(Words args);
 
-}  // namespace quern
+}  // namespace quern::cli

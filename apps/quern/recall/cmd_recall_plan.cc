@@ -9,7 +9,7 @@
 #include "quern/base/rng.h"
 #include "quern/recall/graph/planner.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 constexpr const char* kWorld = "S...#..G\n....#...\n....#...\n....#...\n....#...\n....#...\n....#...\n........\n";
@@ -46,8 +46,8 @@ std::vector<double> one_hot(size_t n, uint32_t at) {
 }
 
 // Steps of a random walk, and the relative error of what is learned from them.
-double td_error(const SparseGraph& g, const Planner& p, uint32_t start, int64_t steps) {
-  SuccessorLearner learner(g.size(), p.discount());
+double td_error(const recall::SparseGraph& g, const recall::Planner& p, uint32_t start, int64_t steps) {
+  recall::SuccessorLearner learner(g.size(), p.discount());
   Rng rng(1);
   uint32_t s = start;
   for (int64_t t = 0; t < steps; ++t) {
@@ -82,16 +82,16 @@ int recall_plan(Words args) {
   if (!a.parse(args)) return 0;
   if (steps < 1) throw UsageError(fmt::format("quern recall plan: --steps {}: expected 1 or more", steps));
   const Scene scene = read_scene(file.empty() ? kWorld : read_file(file), file.empty() ? "built-in grid" : file);
-  GridWorld world = GridWorld::parse(scene.rows);
+  recall::GridWorld world = recall::GridWorld::parse(scene.rows);
   if (world.size() > 4096) fail("grid world: {} cells, expected at most 4096", world.size());
-  const SparseGraph g = world.graph();
-  Planner planner(g, discount);
+  const recall::SparseGraph g = world.graph();
+  recall::Planner planner(g, discount);
   const auto values = planner.values(scene.goal);
   const auto path = planner.path(scene.from, scene.goal, values);
 
   // (1 − γ) M against π at the start, both ways; balance over all pairs with the start.
-  const Resolvent walk(g.view());
-  const RestartProb alpha{1 - discount};
+  const recall::Resolvent walk(g.view());
+  const recall::RestartProb alpha{1 - discount};
   const auto pi = walk.row(one_hot(g.size(), scene.from), alpha);
   double identity = 0, balance = 0;
   for (uint32_t t = 0; t < g.size(); ++t) {
@@ -106,12 +106,12 @@ int recall_plan(Words args) {
   int64_t touched = 0, detour = -1;
   if (path.size() > 2) {
     const uint32_t middle = path[path.size() / 2], width = scene.width;
-    GridWorld blocked = world;
+    recall::GridWorld blocked = world;
     blocked.wall(middle % width, middle / width, middle % width, middle / width);
     auto repaired = values;
-    Planner changing(g, discount);
+    recall::Planner changing(g, discount);
     touched = changing.repair(blocked.graph(), one_hot(g.size(), scene.goal), 1e-13, repaired);
-    const auto fresh = Planner(blocked.graph(), discount).values(scene.goal);
+    const auto fresh = recall::Planner(blocked.graph(), discount).values(scene.goal);
     for (size_t s = 0; s < g.size(); ++s) repair_error = std::max(repair_error, std::abs(repaired[s] - fresh[s]));
     detour = static_cast<int64_t>(changing.path(scene.from, scene.goal, repaired).size()) - 1;
   }
@@ -138,4 +138,4 @@ int recall_plan(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -13,7 +13,7 @@
 #include "quern/recall/bm25/bm25.h"
 #include "quern/recall/mixpr/mixpr.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 double processor_seconds() {
@@ -50,7 +50,7 @@ struct SpeedFlags {
   double k1 = 1.5, b = 0.75;
   bool stem = false, stop = false, no_graph = false;
   bool parse(Words args);  // false: it was a call for help
-  TokenOptions words() const { return {.stem = stem, .drop_stopwords = stop}; }
+  recall::TokenOptions words() const { return {.stem = stem, .drop_stopwords = stop}; }
 };
 
 bool SpeedFlags::parse(Words args) {
@@ -77,12 +77,12 @@ struct SpeedTexts {
 };
 
 // The appendable index: one thread, document by document.
-std::unique_ptr<Bm25Index> time_bm25_index(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
+std::unique_ptr<recall::Bm25Index> time_bm25_index(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
   double best = 0;
-  std::unique_ptr<Bm25Index> index;
+  std::unique_ptr<recall::Bm25Index> index;
   for (int64_t r = 0; r < f.rounds; ++r) {
     const Stopwatch watch;
-    index = std::make_unique<Bm25Index>(f.words(), Bm25Options{.k1 = f.k1, .b = f.b});
+    index = std::make_unique<recall::Bm25Index>(f.words(), recall::Bm25Options{.k1 = f.k1, .b = f.b});
     for (size_t d = 0; d < t.documents.size(); ++d) index->add(static_cast<int64_t>(d), t.documents[d]);
     const double s = watch.seconds();
     if (r == 0 || s < best) best = s;
@@ -109,9 +109,9 @@ Json time_queries(std::span<const std::string_view> queries, const Search& searc
   return times_json(std::move(ms));
 }
 
-Json hits_json(const std::vector<ScoredDocument>& hits) {
+Json hits_json(const std::vector<recall::ScoredDocument>& hits) {
   Json list = Json::array();
-  for (const ScoredDocument& h : hits) {
+  for (const recall::ScoredDocument& h : hits) {
     Json pair = Json::array();
     pair.push(h.id), pair.push(double{h.score});
     list.push(std::move(pair));
@@ -120,7 +120,7 @@ Json hits_json(const std::vector<ScoredDocument>& hits) {
 }
 
 // One round more of documents, at full size.
-Json time_appends(Bm25Index& index, std::span<const std::string_view> documents) {
+Json time_appends(recall::Bm25Index& index, std::span<const std::string_view> documents) {
   std::vector<double> ms;
   for (size_t i = 0; i < std::min<size_t>(documents.size(), 2000); ++i) {
     const Stopwatch watch;
@@ -132,7 +132,7 @@ Json time_appends(Bm25Index& index, std::span<const std::string_view> documents)
 
 // Returns what the first queries found.
 Json time_bm25(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
-  const std::unique_ptr<Bm25Index> index = time_bm25_index(f, t, out);
+  const std::unique_ptr<recall::Bm25Index> index = time_bm25_index(f, t, out);
   const auto search = [&](std::string_view q) { return index->top(q, static_cast<size_t>(f.k)); };
   out.set("bm25_query", time_queries(t.queries, search));
   Json results = Json::array();
@@ -142,27 +142,27 @@ Json time_bm25(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
   return results;
 }
 
-std::unique_ptr<RecallIndex> time_graph_index(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
-  std::vector<Chunk> chunks;
+std::unique_ptr<recall::RecallIndex> time_graph_index(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
+  std::vector<recall::Chunk> chunks;
   for (const std::string_view d : t.documents) {
     const auto begin = static_cast<uint64_t>(d.data() - t.text.data());
     chunks.push_back({begin, begin + d.size()});
   }
-  RecallOptions options;
+  recall::RecallOptions options;
   options.words = f.words();
   double fastest = 0, processor = 0;
-  std::unique_ptr<RecallIndex> graph;
+  std::unique_ptr<recall::RecallIndex> graph;
   for (int64_t r = 0; r < f.rounds; ++r) {
     graph.reset();
     const Stopwatch watch;
     const double busy = processor_seconds();
-    graph = std::make_unique<RecallIndex>(RecallIndex::build(t.text, chunks, options));
+    graph = std::make_unique<recall::RecallIndex>(recall::RecallIndex::build(t.text, chunks, options));
     const double s = watch.seconds();
     const double used = processor_seconds() - busy;
     if (fastest == 0 || s < fastest) fastest = s;
     if (processor == 0 || used < processor) processor = used;
   }
-  const RecallStats& s = graph->stats();
+  const recall::RecallStats& s = graph->stats();
   out.set("graph_index_s", fastest);
   out.set("graph_index_processor_s", processor);  // of all threads, without what other processes took
   out.set("graph_words_per_s_per_thread", static_cast<double>(s.words) / fastest / thread_count());
@@ -174,10 +174,10 @@ std::unique_ptr<RecallIndex> time_graph_index(const SpeedFlags& f, const SpeedTe
 }
 
 void time_graph(const SpeedFlags& f, const SpeedTexts& t, Json& out) {
-  const std::unique_ptr<RecallIndex> graph = time_graph_index(f, t, out);
+  const std::unique_ptr<recall::RecallIndex> graph = time_graph_index(f, t, out);
   for (const double epsilon : {1e-5, 1e-6}) {
-    RecallQuery query;
-    query.k = static_cast<size_t>(f.k), query.epsilon = epsilon, query.mode = RecallMode::local;
+    recall::RecallQuery query;
+    query.k = static_cast<size_t>(f.k), query.epsilon = epsilon, query.mode = recall::RecallMode::local;
     out.set(epsilon == 1e-5 ? "mixpr_query_1e-5" : "mixpr_query_1e-6",
             time_queries(t.queries, [&](std::string_view q) { return graph->mixpr(q, query); }));
   }
@@ -201,4 +201,4 @@ int recall_speed(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

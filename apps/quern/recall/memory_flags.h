@@ -6,7 +6,7 @@
 #include "quern/base/setting.h"
 #include "quern/memory/store/store.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct MemoryFlags {
   std::string db, conversation;
@@ -48,4 +48,4 @@ struct QuestionFlags {
   }
 };
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -11,16 +11,16 @@
 #include "quern/gym/curriculum_problems.h"
 #include "quern/reason/think.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 constexpr const char* kModel = "zaya-nano";
 
 struct Stage {
-  Model& model;
-  const Tokenizer& tokenizer;
-  const ChatTemplate& chat_template;
-  GenerateOptions options;
+  models::Model& model;
+  const text::Tokenizer& tokenizer;
+  const text::ChatTemplate& chat_template;
+  infer::GenerateOptions options;
 };
 
 Json asked(const std::string& question) {
@@ -41,18 +41,19 @@ std::string indented(const std::string& text) {
 
 // One problem of each kind, greedily.
 void work_out(const Stage& s, uint64_t seed) {
-  Engine engine(s.model, {.kv = DType::bf16, .tokenizer = &s.tokenizer});
+  infer::Engine engine(s.model, {.kv = DType::bf16, .tokenizer = &s.tokenizer});
   int64_t right = 0, asked_so_far = 0, tokens = 0;
   double seconds = 0;
-  GenerateOptions o = s.options;
+  infer::GenerateOptions o = s.options;
   o.sampling.temperature = 0;
-  for (std::string_view kind : problem_kinds()) {
-    const Problem p = curriculum_problem(
-        {.split = Split::held_out, .seed = seed, .min_level = 2, .max_level = 3, .kinds = {std::string(kind)}}, 0);
-    const ThinkResult t = think(
+  for (std::string_view kind : gym::problem_kinds()) {
+    const gym::Problem p = gym::curriculum_problem(
+        {.split = data::Split::held_out, .seed = seed, .min_level = 2, .max_level = 3, .kinds = {std::string(kind)}},
+        0);
+    const reason::ThinkResult t = reason::think(
         engine,
         {.tokenizer = s.tokenizer, .chat_template = s.chat_template, .messages = asked(p.question), .options = o});
-    const bool good = t.best() && answers(t.best()->text, p);
+    const bool good = t.best() && gym::answers(t.best()->text, p);
     fmt::print("\n> {}\n{}\n  {}\n", p.question, indented(t.best() ? t.best()->text : std::string()),
                good ? "right" : fmt::format("wrong: the answer is {}", p.answer));
     std::fflush(stdout);
@@ -80,31 +81,34 @@ constexpr Longer kLonger[] = {
      5, 1}};
 
 void think_longer(const Stage& s, const Longer& how, uint64_t seed) {
-  const Problem p = curriculum_problem(
-      {.split = Split::held_out, .seed = seed, .min_level = how.level, .max_level = how.level, .kinds = {how.kind}},
-      0);
-  ThinkPlan plan = parse_plan(how.plan);
+  const gym::Problem p = gym::curriculum_problem({.split = data::Split::held_out,
+                                                  .seed = seed,
+                                                  .min_level = how.level,
+                                                  .max_level = how.level,
+                                                  .kinds = {how.kind}},
+                                                 0);
+  reason::ThinkPlan plan = reason::parse_plan(how.plan);
   plan.seed = seed;
-  GenerateOptions o = s.options;
+  infer::GenerateOptions o = s.options;
   o.sampling.temperature = how.temperature;
-  Engine engine(s.model, {.kv = DType::bf16, .max_sequences = plan.n, .tokenizer = &s.tokenizer});
+  infer::Engine engine(s.model, {.kv = DType::bf16, .max_sequences = plan.n, .tokenizer = &s.tokenizer});
   fmt::print("\n{}\n\n> {}\n", how.saying, p.question);
   std::fflush(stdout);
   std::vector<std::vector<std::string>> said(static_cast<size_t>(plan.t + 1));  // answers, by rounds
-  const ThinkResult t = think(engine,
-                              {.tokenizer = s.tokenizer,
-                               .chat_template = s.chat_template,
-                               .messages = asked(p.question),
-                               .plan = plan,
-                               .options = o},
-                              [&](const ThinkEvent& e) {
-                                said[static_cast<size_t>(e.candidate.round)].push_back(
-                                    e.candidate.answer.empty() ? "none" : e.candidate.answer);
-                              });
+  const reason::ThinkResult t = reason::think(engine,
+                                              {.tokenizer = s.tokenizer,
+                                               .chat_template = s.chat_template,
+                                               .messages = asked(p.question),
+                                               .plan = plan,
+                                               .options = o},
+                                              [&](const reason::ThinkEvent& e) {
+                                                said[static_cast<size_t>(e.candidate.round)].push_back(
+                                                    e.candidate.answer.empty() ? "none" : e.candidate.answer);
+                                              });
   for (size_t round = 0; round < said.size(); ++round)
     fmt::print("  {}: {}\n", plan.t == 0 ? "answers" : fmt::format("round {}", round + 1),
                fmt::join(said[round], ", "));
-  const bool good = t.best() && answers(t.best()->text, p);
+  const bool good = t.best() && gym::answers(t.best()->text, p);
   fmt::print("  {:.0f} % agree on {}, which is {}\n", 100 * t.agreement, t.best() ? t.best()->answer : "nothing",
              good ? "right" : fmt::format("wrong: the answer is {}", p.answer));
 }
@@ -126,13 +130,13 @@ int cmd_demo(Words args) {
   if (train) return demo_by_training(training);
   const std::string folder = model_folder(dir);
   auto model = load_for_inference(folder, "auto");
-  const Tokenizer tokenizer = load_tokenizer(folder);
-  const ChatTemplate chat_template = load_chat_template(folder, model->family());
-  GenerateOptions o;
-  o.stop_ids = load_generation_config(folder).eos_token_id;
+  const text::Tokenizer tokenizer = models::load_tokenizer(folder);
+  const text::ChatTemplate chat_template = models::load_chat_template(folder, model->family());
+  infer::GenerateOptions o;
+  o.stop_ids = models::load_generation_config(folder).eos_token_id;
   o.max_tokens = 256;
   fmt::print("{}: a {} model with {:.1f} M parameters, {} threads. Held-out problems:\n", dir, model->family(),
-             static_cast<double>(parameter_count(*model)) * 1e-6, thread_count());
+             static_cast<double>(nn::parameter_count(*model)) * 1e-6, thread_count());
   const Stage stage{*model, tokenizer, chat_template, o};
   work_out(stage, static_cast<uint64_t>(training.seed));
   for (const Longer& how : kLonger) think_longer(stage, how, static_cast<uint64_t>(training.seed));
@@ -142,4 +146,4 @@ int cmd_demo(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -9,17 +9,17 @@
 #include "quern/reason/curriculum_eval.h"
 #include "quern/reason/interval.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 std::string share_text(int64_t right, int64_t all) {
-  const Interval i = wilson(right, all);
+  const reason::Interval i = reason::wilson(right, all);
   return fmt::format("{:5.1f} %  [{:4.1f}, {:5.1f}]", 100.0 * static_cast<double>(right) / static_cast<double>(all),
                      100 * i.low, 100 * i.high);
 }
 
-Json score_json(const Score& s) {
-  const Interval i = wilson(s.right, s.asked);
+Json score_json(const reason::Score& s) {
+  const reason::Interval i = reason::wilson(s.right, s.asked);
   Json j = Json::object();
   j.set("asked", s.asked), j.set("right", s.right);
   j.set("accuracy", static_cast<double>(s.right) / static_cast<double>(s.asked));
@@ -29,13 +29,13 @@ Json score_json(const Score& s) {
 }
 
 // What every candidate said, whom it read, and whether it was right.
-Json candidates_json(const Problem& p, const ThinkResult& t) {
+Json candidates_json(const gym::Problem& p, const reason::ThinkResult& t) {
   Json list = Json::array();
-  for (const Candidate& c : t.candidates) {
+  for (const reason::Candidate& c : t.candidates) {
     Json j = Json::object(), sources = Json::array();
     for (int64_t s : c.sources) sources.push(s);
     j.set("round", c.round), j.set("index", c.index), j.set("sources", std::move(sources));
-    j.set("answer", c.answer), j.set("right", answers(c.text, p)), j.set("text", c.text);
+    j.set("answer", c.answer), j.set("right", gym::answers(c.text, p)), j.set("text", c.text);
     list.push(std::move(j));
   }
   return list;
@@ -44,9 +44,9 @@ Json candidates_json(const Problem& p, const ThinkResult& t) {
 struct EvalFlags {
   std::string dir, task = "curriculum", form = "chat", method = "single", log;
   ProblemFlags which;
-  CurriculumEvalOptions o;
+  reason::CurriculumEvalOptions o;
   WeightFlags weights{.dtype_default = "auto"};
-  GivenSettings<GenerateOptions> given;
+  GivenSettings<infer::GenerateOptions> given;
   bool json = false;
 
   EvalFlags() { o.generate.max_tokens = 384; }
@@ -81,17 +81,17 @@ void EvalFlags::resolve() {
   if (which.split != "train" && which.split != "heldout")
     throw UsageError(fmt::format("quern eval: --split '{}': expected heldout or train", which.split));
   if (o.sessions < 1) throw UsageError(fmt::format("quern eval: --max-seqs {}: expected 1 or more", o.sessions));
-  o.problems.split = which.split == "train" ? Split::train : Split::held_out;
+  o.problems.split = which.split == "train" ? data::Split::train : data::Split::held_out;
   o.problems.kinds = which.kinds, o.problems.seed = static_cast<uint64_t>(which.seed);
-  read_levels(which.level, o.problems);
+  gym::read_levels(which.level, o.problems);
   o.plain = form == "text";
-  o.plan = parse_plan(method);
+  o.plan = reason::parse_plan(method);
   o.generate.sampling.temperature = many() ? 1 : 0;
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
 }
 
-Json problem_json(const Problem& p, const ThinkResult& t, bool right) {
+Json problem_json(const gym::Problem& p, const reason::ThinkResult& t, bool right) {
   Json j = Json::object();
   j.set("question", p.question), j.set("answer", p.answer), j.set("level", p.level), j.set("kind", p.kind);
   j.set("response", t.best() ? t.best()->text : std::string()), j.set("right", right);
@@ -99,32 +99,33 @@ Json problem_json(const Problem& p, const ThinkResult& t, bool right) {
   return j;
 }
 
-CurriculumScores evaluate(EvalFlags& f) {
+reason::CurriculumScores evaluate(EvalFlags& f) {
   const std::string dir = model_folder(f.dir);
-  const Tokenizer tokenizer = load_tokenizer(dir);
+  const text::Tokenizer tokenizer = models::load_tokenizer(dir);
   auto model = load_for_inference(dir, f.weights.load_options());
-  f.o.generate.stop_ids = load_generation_config(dir).eos_token_id;
+  f.o.generate.stop_ids = models::load_generation_config(dir).eos_token_id;
   std::FILE* log = f.log.empty() ? nullptr : std::fopen(f.log.c_str(), "wb");
   if (!f.log.empty() && !log) fail("cannot write {}", f.log);
   const bool live = !f.json && isatty(STDERR_FILENO) != 0;
   const int64_t all = f.o.count * (f.o.problems.max_level - f.o.problems.min_level + 1);
   int64_t asked = 0, rights = 0;
-  CurriculumScores s =
-      evaluate_curriculum(*model, tokenizer, load_chat_template(dir, model->family()), f.o,
-                          [&](const Problem& p, const ThinkResult& t, bool right) {
-                            ++asked, rights += right;
-                            if (live) fmt::print(stderr, "\r{} of {} problems, {} right ", asked, all, rights);
-                            if (!log) return;
-                            Json j = problem_json(p, t, right);
-                            if (f.many()) j.set("candidates", candidates_json(p, t));
-                            fmt::print(log, "{}\n", j.dump());
-                          });
+  reason::CurriculumScores s =
+      reason::evaluate_curriculum(*model, tokenizer, models::load_chat_template(dir, model->family()), f.o,
+                                  [&](const gym::Problem& p, const reason::ThinkResult& t, bool right) {
+                                    ++asked, rights += right;
+                                    if (live)
+                                      fmt::print(stderr, "\r{} of {} problems, {} right ", asked, all, rights);
+                                    if (!log) return;
+                                    Json j = problem_json(p, t, right);
+                                    if (f.many()) j.set("candidates", candidates_json(p, t));
+                                    fmt::print(log, "{}\n", j.dump());
+                                  });
   if (live) fmt::print(stderr, "\n");
   if (log && std::fclose(log) != 0) fail("cannot write {}", f.log);
   return s;
 }
 
-Json scores_json(const EvalFlags& f, const CurriculumScores& s) {
+Json scores_json(const EvalFlags& f, const reason::CurriculumScores& s) {
   Json j = Json::object(), levels = Json::object(), by_kind = Json::object();
   for (const auto& [l, score] : s.by_level) levels.set(std::to_string(l), score_json(score));
   for (const auto& [k, score] : s.by_kind) by_kind.set(k, score_json(score));
@@ -134,13 +135,13 @@ Json scores_json(const EvalFlags& f, const CurriculumScores& s) {
   return j;
 }
 
-void print_row(const std::string& name, const Score& s, bool many) {
+void print_row(const std::string& name, const reason::Score& s, bool many) {
   fmt::print("{:<12} {:6} {}", name, s.asked, share_text(s.right, s.asked));
   if (many) fmt::print("  {:5.1f} %", 100 * s.candidates_right / static_cast<double>(s.asked));
   fmt::print("\n");
 }
 
-void print_scores(const EvalFlags& f, const CurriculumScores& s) {
+void print_scores(const EvalFlags& f, const reason::CurriculumScores& s) {
   fmt::print("{:<12} {:>6} {:>7}  {:<14}{}\n", f.o.plan.name(), "asked", "right", "95 % interval",
              f.many() ? "  per candidate" : "");
   for (const auto& [l, score] : s.by_level) print_row(fmt::format("level {}", l), score, f.many());
@@ -156,7 +157,7 @@ int cmd_eval(Words args) {
   EvalFlags flags;
   if (!flags.parse(args)) return 0;
   flags.resolve();
-  const CurriculumScores s = evaluate(flags);
+  const reason::CurriculumScores s = evaluate(flags);
   if (flags.json)
     fmt::print("{}\n", scores_json(flags, s).dump(2));
   else
@@ -164,4 +165,4 @@ int cmd_eval(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -5,7 +5,7 @@
 #include "apps/quern/models/shipped_models.h"
 #include "quern/infer/cache/session.h"
 
-namespace quern {
+namespace quern::cli {
 
 int cmd_logits(Words args) {
   std::string dir, tokens, out;
@@ -23,10 +23,10 @@ int cmd_logits(Words args) {
   if (out.empty()) throw UsageError("quern logits: --out is missing: expected a .npy file");
   std::vector<int32_t> ids = parse_token_list(tokens, "--ids");
   auto model = load_for_inference(dir, weights.load_options());
-  Tensor y = all_logits(*model, ids);
+  Tensor y = infer::all_logits(*model, ids);
   save_npy(out, y);
   fmt::print("{}: {} × {} logits\n", out, y.dim(0), y.dim(1));
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

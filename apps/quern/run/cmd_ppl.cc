@@ -13,12 +13,12 @@
 #include "quern/infer/scoring/perplexity.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::cli {
 
 int cmd_ppl(Words args) {
   std::string dir, file, against, reference_dtype = "auto";
   WeightFlags weights;
-  int64_t context = PerplexityOptions().context, maximum = 0;
+  int64_t context = infer::PerplexityOptions().context, maximum = 0;
   bool json = false, special = false;
   std::optional<std::string> kv_word;
   Args a("ppl", "perplexity of a text, alone or against a reference model");
@@ -44,28 +44,28 @@ int cmd_ppl(Words args) {
   if (kv_word) kv = parse_kv_flag(*kv_word);
   MappedFile mapped(file);
   std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()), mapped.bytes().size());
-  Tokenizer tokenizer = load_tokenizer(dir);
+  text::Tokenizer tokenizer = models::load_tokenizer(dir);
   std::vector<int32_t> ids = tokenizer.encode(text, {.parse_special = special});
   if (maximum > 0 && static_cast<int64_t>(ids.size()) > maximum) ids.resize(static_cast<size_t>(maximum));
   auto model = load_for_inference(dir, weights.dtype.value_or("auto"));
   auto reference = against.empty() ? nullptr : load_for_inference(model_folder(against), reference_dtype);
   bool live = !json && isatty(STDERR_FILENO) != 0;
-  Perplexity p = perplexity(*model, ids,
-                            {.context = std::min(context, model->max_positions()),
-                             .begin = tokenizer.bos_id(),
-                             .reference = reference.get(),
-                             .kv = kv,
-                             .progress = [&](const Perplexity& so_far) {
-                               if (live)
-                                 fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ", so_far.tokens,
-                                            ids.size(), std::exp(so_far.nll));
-                             }});
+  infer::Perplexity p = infer::perplexity(*model, ids,
+                                          {.context = std::min(context, model->max_positions()),
+                                           .begin = tokenizer.bos_id(),
+                                           .reference = reference.get(),
+                                           .kv = kv,
+                                           .progress = [&](const infer::Perplexity& so_far) {
+                                             if (live)
+                                               fmt::print(stderr, "\r{} of {} tokens, perplexity {:.4f} ",
+                                                          so_far.tokens, ids.size(), std::exp(so_far.nll));
+                                           }});
   if (live) fmt::print(stderr, "\n");
   double bits = p.nll / std::log(2.0) * static_cast<double>(ids.size()) / static_cast<double>(text.size());
   if (json) {
     Json j = Json::object();
     j.set("tokens", p.tokens);
-    if (kv) j.set("kv", kv_name(*kv));
+    if (kv) j.set("kv", infer::kv_name(*kv));
     j.set("perplexity", std::exp(p.nll));
     j.set("nll", p.nll);
     j.set("nll_error", p.nll_error);
@@ -87,4 +87,4 @@ int cmd_ppl(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -21,14 +21,14 @@
 #include "quern/mixers/ranks/cache_shards.h"
 #include "quern/models/fingerprint.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 struct RunOptions {
   std::string dir, prompt, system, session;
   WeightFlags weights{.dtype_default = "auto"};
   bool json = false, shard_context = false;
-  GivenSettings<GenerateOptions> given;
+  GivenSettings<infer::GenerateOptions> given;
   std::string answer;
   std::optional<std::string> think;
   std::optional<std::string> json_schema, grammar, regex;
@@ -37,9 +37,10 @@ struct RunOptions {
 
 // Flags win over generation_config.json. What neither decides is greedy, or as the model says once a flag asks for
 // sampling.
-GenerateOptions generation(const RunOptions& r, const GenerationConfig& g, const Tokenizer& tokenizer) {
-  GenerateOptions o;
-  SamplingOptions& sampling = o.sampling;
+infer::GenerateOptions generation(const RunOptions& r, const models::GenerationConfig& g,
+                                  const text::Tokenizer& tokenizer) {
+  infer::GenerateOptions o;
+  infer::SamplingOptions& sampling = o.sampling;
   sampling = g.defaults();
   sampling.seed = static_cast<uint64_t>(-1);
   r.given.overlay(o);
@@ -54,31 +55,31 @@ GenerateOptions generation(const RunOptions& r, const GenerationConfig& g, const
   if (sampling.dry.on()) sampling.dry.text = [tokenizer](int32_t t) { return tokenizer.decode(std::span(&t, 1)); };
   o.stop_ids = g.eos_token_id;
   o.speculate = r.ahead.options();
-  check(sampling), check_settings(o);
+  infer::check(sampling), check_settings(o);
   if (o.max_tokens < 1) fail("-n {}: expected at least 1", o.max_tokens);
   return o;
 }
 
 // What --json-schema, --grammar or --regex asks of the answer; null when none does.
-std::shared_ptr<const ConstraintSource> constraint(const RunOptions& r, const Tokenizer& tokenizer) {
-  GrammarNotation notation = GrammarNotation::regex;
+std::shared_ptr<const infer::ConstraintSource> constraint(const RunOptions& r, const text::Tokenizer& tokenizer) {
+  infer::GrammarNotation notation = infer::GrammarNotation::regex;
   std::string text;
   if (r.regex) {
     text = *r.regex;
   } else if (r.json_schema || r.grammar) {
-    notation = r.grammar ? GrammarNotation::gbnf : GrammarNotation::json_schema;
+    notation = r.grammar ? infer::GrammarNotation::gbnf : infer::GrammarNotation::json_schema;
     text = read_file(r.grammar ? *r.grammar : *r.json_schema);
   } else {
     return nullptr;
   }
-  return GrammarSource(parse_grammar(notation, text), std::make_shared<text::TokenTrie>(tokenizer))
-      .with(ThinkStart::none, -1);
+  return infer::GrammarSource(infer::parse_grammar(notation, text), std::make_shared<text::TokenTrie>(tokenizer))
+      .with(infer::ThinkStart::none, -1);
 }
 
-void print_speed(const Generated& g) {
+void print_speed(const infer::Generated& g) {
   double decode =
       g.tokens.size() > 1 && g.decode_seconds > 0 ? static_cast<double>(g.tokens.size() - 1) / g.decode_seconds : 0;
-  const Speculated& ahead = g.speculated;
+  const infer::Speculated& ahead = g.speculated;
   const std::string drafted =
       ahead.steps > 0 ? fmt::format(", {} of {} draft tokens accepted", ahead.all_accepted(), ahead.all_drafted())
                       : "";
@@ -87,11 +88,11 @@ void print_speed(const Generated& g) {
 }
 
 // A list a token: the likeliest tokens there.
-Json top_logprobs_of(const Generated& g, const Tokenizer& tokenizer) {
+Json top_logprobs_of(const infer::Generated& g, const text::Tokenizer& tokenizer) {
   Json all = Json::array();
-  for (const std::vector<TokenLogprob>& at : g.top) {
+  for (const std::vector<infer::TokenLogprob>& at : g.top) {
     Json list = Json::array();
-    for (const TokenLogprob& t : at) {
+    for (const infer::TokenLogprob& t : at) {
       Json one = Json::object();
       one.set("token", t.token), one.set("text", tokenizer.id_to_token(t.token)), one.set("logprob", t.logprob);
       list.push(std::move(one));
@@ -102,9 +103,9 @@ Json top_logprobs_of(const Generated& g, const Tokenizer& tokenizer) {
 }
 
 // Whether the answer goes on, as all ranks see it; they must have chosen the same token.
-bool agreed(Communicator& comm, int32_t token, bool on) {
+bool agreed(comm::Communicator& comm, int32_t token, bool on) {
   std::array<int64_t, 3> seen{token, -int64_t{token}, !on};
-  comm.all_reduce(seen, ReduceOp::max);
+  comm.all_reduce(seen, comm::ReduceOp::max);
   if (seen[0] != -seen[1])
     fail(
         "--shard-context: rank {} sampled token {}, other ranks {} to {}; all ranks need the same model files and "
@@ -115,14 +116,15 @@ bool agreed(Communicator& comm, int32_t token, bool on) {
 }
 
 // Where the caches lie over ranks (--shard-context) rank 0 speaks.
-int answer_once(Model& model, const RunOptions& r, const GenerateOptions& o, EngineOptions options) {
+int answer_once(models::Model& model, const RunOptions& r, const infer::GenerateOptions& o,
+                infer::EngineOptions options) {
   Interrupt interrupt;
-  const Tokenizer& tokenizer = *options.tokenizer;
-  const CacheShards* shards = options.shards;
+  const text::Tokenizer& tokenizer = *options.tokenizer;
+  const mixers::CacheShards* shards = options.shards;
   const bool speaks = !shards || shards->comm().rank() == 0;
-  Request request{.prompt = tokenizer.encode(r.prompt, {}), .options = o};
+  infer::Request request{.prompt = tokenizer.encode(r.prompt, {}), .options = o};
   if (!r.answer.empty()) request.options.forced = tokenizer.encode(r.answer, {.add_special_tokens = false});
-  request.on_token = [&](const Emitted& e) {
+  request.on_token = [&](const infer::Emitted& e) {
     if (!r.json && speaks) {
       fmt::print("{}", e.text);
       std::fflush(stdout);
@@ -130,8 +132,8 @@ int answer_once(Model& model, const RunOptions& r, const GenerateOptions& o, Eng
     return shards ? agreed(shards->comm(), e.token, !interrupt.raised()) : !interrupt.raised();
   };
   options.cache_bytes = 0;
-  Engine engine(model, options);
-  Generated g = engine.run(std::move(request));
+  infer::Engine engine(model, options);
+  infer::Generated g = engine.run(std::move(request));
   if (!speaks) return 0;
   if (!r.json) {
     fmt::print("\n");
@@ -156,25 +158,26 @@ int answer_once(Model& model, const RunOptions& r, const GenerateOptions& o, Eng
 }
 
 // Every rank runs the whole model on all tokens and keeps its share of the caches.
-int answer_over_ranks(const RunOptions& r, const LoadOptions& load, GenerateOptions o, EngineOptions options) {
-  auto answer = [&](Communicator& comm) {
+int answer_over_ranks(const RunOptions& r, const models::LoadOptions& load, infer::GenerateOptions o,
+                      infer::EngineOptions options) {
+  auto answer = [&](comm::Communicator& comm) {
     auto seed = static_cast<int64_t>(o.sampling.seed);
     comm.broadcast(std::span(&seed, 1));
     o.sampling.seed = static_cast<uint64_t>(seed);
-    const CacheShards shards(comm);
+    const mixers::CacheShards shards(comm);
     auto model = load_for_inference(r.dir, load);
     options.shards = &shards;
     answer_once(*model, r, o, options);
   };
-  under_mpi() ? run_mpi(answer) : run_ranks(1, answer);
+  comm::under_mpi() ? comm::run_mpi(answer) : comm::run_ranks(1, answer);
   return 0;
 }
 
-int chat(Model& model, const RunOptions& r, GenerateOptions o, const EngineOptions& options) {
-  Engine engine(model, options);
-  Chat talk(engine, *options.tokenizer, load_chat_template(r.dir, model.family()));
+int chat(models::Model& model, const RunOptions& r, infer::GenerateOptions o, const infer::EngineOptions& options) {
+  infer::Engine engine(model, options);
+  infer::Chat talk(engine, *options.tokenizer, models::load_chat_template(r.dir, model.family()));
   std::optional<ChatFile> file;
-  if (!r.session.empty()) file.emplace(r.session, model_fingerprint(r.dir, r.weights.name()));
+  if (!r.session.empty()) file.emplace(r.session, models::model_fingerprint(r.dir, r.weights.name()));
   if (file && file->exists()) {
     if (!r.system.empty())
       throw UsageError(fmt::format(
@@ -206,7 +209,7 @@ int chat(Model& model, const RunOptions& r, GenerateOptions o, const EngineOptio
     }
     try {
       Interrupt interrupt;
-      Generated g = talk.turn(*line, o, [&](std::string_view piece) {
+      infer::Generated g = talk.turn(*line, o, [&](std::string_view piece) {
         fmt::print("{}", piece);
         std::fflush(stdout);
         return !interrupt.raised();
@@ -233,7 +236,7 @@ int cmd_run(Words args) {
   Args a("run", "generate text from a prompt, or chat");
   a.positional("DIR", r.dir)
       .flag("-p,--prompt TEXT", prompt, "text to continue; without it, start a chat")
-      .settings(GenerateOptions(), r.given)
+      .settings(infer::GenerateOptions(), r.given)
       .flag("--response-prefix TEXT", r.answer, "with -p: forced prefix, the text that the output starts with")
       .alias("--answer")
       .flag("--json-schema FILE", r.json_schema,
@@ -262,7 +265,7 @@ int cmd_run(Words args) {
   if (!r.answer.empty() && !prompt) throw UsageError("quern run: --response-prefix needs a prompt: add -p TEXT");
   if (!r.session.empty() && prompt)
     throw UsageError("quern run: --chat-file saves a chat and cannot be used with -p");
-  GenerateOptions asked;
+  infer::GenerateOptions asked;
   r.given.overlay(asked);
   if (asked.top_logprobs != 0 && !r.json)
     throw UsageError("quern run: --logprobs needs --json: they are printed as JSON only");
@@ -280,10 +283,10 @@ int cmd_run(Words args) {
   if (r.shard_context && (!prompt || r.think))
     throw UsageError("quern run: --shard-context needs a prompt (-p) and cannot be used with --think");
   r.dir = model_folder(r.dir);
-  const LoadOptions load = r.weights.load_options();
-  Tokenizer tokenizer = load_tokenizer(r.dir);
-  GenerateOptions o = generation(r, load_generation_config(r.dir), tokenizer);
-  EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};
+  const models::LoadOptions load = r.weights.load_options();
+  text::Tokenizer tokenizer = models::load_tokenizer(r.dir);
+  infer::GenerateOptions o = generation(r, models::load_generation_config(r.dir), tokenizer);
+  infer::EngineOptions options{.kv = r.weights.kv(), .tokenizer = &tokenizer};
   if (r.shard_context) {
     r.prompt = *prompt;
     o.constraint = constraint(r, tokenizer);
@@ -296,14 +299,14 @@ int cmd_run(Words args) {
   r.prompt = *prompt;
   o.constraint = constraint(r, tokenizer);
   if (r.think) {
-    ThinkPlan plan = parse_plan(*r.think);
+    reason::ThinkPlan plan = reason::parse_plan(*r.think);
     if (plan.seed == 0) plan.seed = o.sampling.seed;
     if (plan.n > 1 && !r.given.has("temperature")) o.sampling.temperature = 1;  // candidates must differ
     return answer_by_thinking(
-        *model, load_chat_template(r.dir, model->family()),
+        *model, models::load_chat_template(r.dir, model->family()),
         {.question = r.prompt, .system = r.system, .plan = plan, .options = o, .engine = options, .json = r.json});
   }
   return answer_once(*model, r, o, options);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

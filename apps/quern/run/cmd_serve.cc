@@ -20,10 +20,10 @@
 #include "quern/serve/app/app.h"
 #include "quern/serve/wire/wire.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
-HttpServer* running = nullptr;  // what a signal stops
+serve::HttpServer* running = nullptr;  // what a signal stops
 extern "C" void stop_serving(int) {
   if (running) running->stop();
 }
@@ -93,41 +93,41 @@ Served read_lora(const std::string& text, const std::vector<Served>& models) {
 }
 
 struct ServeSettings {
-  LoadOptions load;
+  models::LoadOptions load;
   DraftFlags ahead;
   std::string drafted;  // the folder whose models the draft model guesses for
   std::string weights;  // how they are kept, for the fingerprint; empty: none is needed
-  EngineOptions engine;
+  infer::EngineOptions engine;
   int64_t queue = 0;
   double max_seconds = 0;
 };
 
-std::unique_ptr<ServedModel> load_served(const Served& what, const ServeSettings& how) {
-  LoadOptions options = how.load;
+std::unique_ptr<serve::ServedModel> load_served(const Served& what, const ServeSettings& how) {
+  models::LoadOptions options = how.load;
   if (!what.adapter.empty()) options.adapter = what.adapter;
   auto model = load_for_inference(what.dir, options);
-  ChatTemplate chat_template = load_chat_template(what.dir, model->family());
-  std::unique_ptr<ServedModel> m(new ServedModel{.id = what.id,
-                                                 .model = std::move(model),
-                                                 .tokenizer = load_tokenizer(what.dir),
-                                                 .chat_template = std::move(chat_template),
-                                                 .defaults = load_generation_config(what.dir),
-                                                 .host = nullptr,
-                                                 .created = unix_time()});
-  if (!how.weights.empty()) m->fingerprint = model_fingerprint(what.dir, how.weights, options.adapter);
-  EngineOptions engine = how.engine;
+  text::ChatTemplate chat_template = models::load_chat_template(what.dir, model->family());
+  std::unique_ptr<serve::ServedModel> m(new serve::ServedModel{.id = what.id,
+                                                               .model = std::move(model),
+                                                               .tokenizer = models::load_tokenizer(what.dir),
+                                                               .chat_template = std::move(chat_template),
+                                                               .defaults = models::load_generation_config(what.dir),
+                                                               .host = nullptr,
+                                                               .created = serve::unix_time()});
+  if (!how.weights.empty()) m->fingerprint = models::model_fingerprint(what.dir, how.weights, options.adapter);
+  infer::EngineOptions engine = how.engine;
   engine.tokenizer = &m->tokenizer;
   if (what.dir == how.drafted) m->draft = how.ahead.load(what.dir, m->tokenizer);
   engine.draft = m->draft.get();
   if (!m->draft) engine.speculate.draft = false;
   if (!engine.speculate.ngram && !engine.speculate.draft) engine.speculate = {};
-  m->host = std::make_unique<EngineHost>(*m->model, engine, how.queue, how.max_seconds);
+  m->host = std::make_unique<serve::EngineHost>(*m->model, engine, how.queue, how.max_seconds);
   fmt::print(stderr, "{}: {}, context {}\n", m->id, m->model->family(), m->model->max_positions());
   return m;
 }
 
 // `how` outlives the entry.
-ModelEntry entry_of(const Served& what, const ServeSettings& how) {
+serve::ModelEntry entry_of(const Served& what, const ServeSettings& how) {
   return {.id = what.id,
           .load = [what, &how] { return load_served(what, how); },
           .bytes = weight_bytes(what.dir) + how.engine.cache_bytes +
@@ -137,7 +137,7 @@ ModelEntry entry_of(const Served& what, const ServeSettings& how) {
 }
 
 // An --adapter-dir that is there, and how a folder below it becomes a model.
-void allow_adapters(AdapterOptions& o, const std::vector<Served>& served, const ServeSettings& how) {
+void allow_adapters(serve::AdapterOptions& o, const std::vector<Served>& served, const ServeSettings& how) {
   if (o.folder.empty()) return;
   if (!std::filesystem::is_directory(o.folder)) fail("--adapter-dir {}: not a folder", o.folder.string());
   o.entry = [&](const std::string& name, const std::string& folder, const std::string& base) {
@@ -201,7 +201,7 @@ std::vector<Served> served_models(const ServeFlags& f) {
 }
 
 ServeSettings serve_settings(const ServeFlags& f, const std::vector<Served>& served) {
-  EngineOptions engine = f.o.engine;
+  infer::EngineOptions engine = f.o.engine;
   engine.kv = f.weights.kv(), engine.speculate = f.ahead.options();
   return {.load = f.weights.load_options(),
           .ahead = f.ahead,
@@ -213,20 +213,20 @@ ServeSettings serve_settings(const ServeFlags& f, const std::vector<Served>& ser
 }
 
 // The first model is loaded. `how` outlives the manager.
-std::unique_ptr<ModelManager> load_first(const std::vector<Served>& served, const ServeSettings& how,
-                                         const ServeOptions& o) {
-  std::vector<ModelEntry> entries;
+std::unique_ptr<serve::ModelManager> load_first(const std::vector<Served>& served, const ServeSettings& how,
+                                                const ServeOptions& o) {
+  std::vector<serve::ModelEntry> entries;
   for (const Served& what : served) {
-    for (const ModelEntry& other : entries)
+    for (const serve::ModelEntry& other : entries)
       if (other.id == what.id) fail("two models have the name '{}': give them different names with --name", what.id);
     entries.push_back(entry_of(what, how));
   }
-  auto manager = std::make_unique<ModelManager>(
-      std::move(entries), ModelManagerOptions{.idle_seconds = 60.0 * static_cast<double>(o.idle_minutes),
-                                              .memory_bytes = o.memory_mib << 20});
+  auto manager = std::make_unique<serve::ModelManager>(
+      std::move(entries), serve::ModelManagerOptions{.idle_seconds = 60.0 * static_cast<double>(o.idle_minutes),
+                                                     .memory_bytes = o.memory_mib << 20});
   try {
     manager->get(served[0].id);
-  } catch (const ApiError& e) {
+  } catch (const serve::ApiError& e) {
     if (e.code != "model_memory") throw;
     fail("{}; raise --memory-mib {}", e.what(), o.memory_mib);
   }
@@ -234,10 +234,10 @@ std::unique_ptr<ModelManager> load_first(const std::vector<Served>& served, cons
 }
 
 // Until a signal ends it.
-void run_server(App& app, const ServeOptions& o) {
-  HttpServerOptions http;
+void run_server(serve::App& app, const ServeOptions& o) {
+  serve::HttpServerOptions http;
   http.host = o.host, http.port = static_cast<int>(o.port), http.unix_path = o.unix_path;
-  HttpServer server(http, [&](Exchange& e) { app.handle(e); });
+  serve::HttpServer server(http, [&](serve::Exchange& e) { app.handle(e); });
   running = &server;
   std::signal(SIGINT, stop_serving), std::signal(SIGTERM, stop_serving);
   if (http.unix_path.empty())
@@ -262,9 +262,9 @@ int cmd_serve(Words args) {
   const ServeSettings how = serve_settings(flags, served);
   allow_adapters(flags.o.app.adapters, served, how);
   auto manager = load_first(served, how, flags.o);
-  App app(std::move(manager), flags.o.app);
+  serve::App app(std::move(manager), flags.o.app);
   run_server(app, flags.o);
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

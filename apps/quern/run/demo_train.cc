@@ -16,7 +16,7 @@
 #include "quern/data/curriculum.h"
 #include "quern/infer/engine/engine.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 std::string bar(double share) {
@@ -46,17 +46,17 @@ class DemoLine {
   double last_ = -1e9, smooth_ = 0;
 };
 
-std::string continue_text(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o,
+std::string continue_text(models::Model& model, const text::Tokenizer& tokenizer, const infer::GenerateOptions& o,
                           const std::string& prompt) {
-  Engine engine(model, {.cache_bytes = 0, .tokenizer = &tokenizer});
+  infer::Engine engine(model, {.cache_bytes = 0, .tokenizer = &tokenizer});
   return prompt + engine.run({.prompt = tokenizer.encode(prompt, {}), .options = o}).text;
 }
 
 // Held-out sums, answered greedily.
-double sums_right(Model& model, const Tokenizer& tokenizer, const GenerateOptions& o, int n) {
+double sums_right(models::Model& model, const text::Tokenizer& tokenizer, const infer::GenerateOptions& o, int n) {
   int right = 0;
   for (int i = 0; i < n; ++i) {
-    std::string sum = curriculum_sum(Split::held_out, static_cast<uint64_t>(i)),
+    std::string sum = data::curriculum_sum(data::Split::held_out, static_cast<uint64_t>(i)),
                 question = sum.substr(0, sum.find('=') + 1);
     right += continue_text(model, tokenizer, o, question) == sum;
   }
@@ -75,24 +75,24 @@ int demo_by_training(const TrainedDemo& d) {
     fail("--out {}: the folder already holds a model; name another one", folder.string());
 
   fmt::print(stderr, "training a tokenizer with 512 entries on generated text …\n");
-  Tokenizer tokenizer = make_tokenizer(folder, 512);
+  text::Tokenizer tokenizer = make_tokenizer(folder, 512);
   int32_t end = tokenizer.token_to_id(kEnd);
-  auto document = [&](Split split, uint64_t i) {
-    std::vector<int32_t> ids = tokenizer.encode(curriculum_text(split, i), {});
+  auto document = [&](data::Split split, uint64_t i) {
+    std::vector<int32_t> ids = tokenizer.encode(data::curriculum_text(split, i), {});
     ids.push_back(end);
     return ids;
   };
 
-  ZayaModel model(ZayaConfig::from_hf(shape_config("zaya", size, tokenizer.vocab_size()), nullptr));
-  initialize(model, static_cast<uint64_t>(seed));
-  fmt::print(stderr, "training a ZAYA model with {} parameters, {} threads\n", parameter_count(model),
+  models::ZayaModel model(models::ZayaConfig::from_hf(shape_config("zaya", size, tokenizer.vocab_size()), nullptr));
+  nn::initialize(model, static_cast<uint64_t>(seed));
+  fmt::print(stderr, "training a ZAYA model with {} parameters, {} threads\n", nn::parameter_count(model),
              thread_count());
 
   DemoLine line;
   DemoOptions options;
   options.seconds = seconds;
   DemoProgress p = train_demo(
-      model, [&](uint64_t i) { return document(Split::train, i); }, options,
+      model, [&](uint64_t i) { return document(data::Split::train, i); }, options,
       [&](const DemoProgress& now) {
         line.show(now, seconds);
         return true;
@@ -100,11 +100,11 @@ int demo_by_training(const TrainedDemo& d) {
   line.end();
 
   std::vector<std::vector<int32_t>> held_out;
-  for (uint64_t i = 0; i < 150; ++i) held_out.push_back(document(Split::held_out, i));
+  for (uint64_t i = 0; i < 150; ++i) held_out.push_back(document(data::Split::held_out, i));
   fmt::print("trained on {} tokens in {:.0f} s; held-out loss {:.3f} nats per token\n", p.tokens, p.seconds,
              held_out_loss(model, held_out));
 
-  GenerateOptions o;
+  infer::GenerateOptions o;
   o.stop_ids = {end};
   o.max_tokens = 60;
   o.sampling.temperature = 0;
@@ -121,17 +121,17 @@ int demo_by_training(const TrainedDemo& d) {
     fs::remove_all(folder);
     return 0;
   }
-  save_model(model, folder, DType::bf16);
-  GenerationConfig g;
+  models::save_model(model, folder, DType::bf16);
+  models::GenerationConfig g;
   g.eos_token_id = {end};
   g.bos_token_id = tokenizer.token_to_id(kBegin);
   g.pad_token_id = tokenizer.token_to_id(kPad);
-  save_generation_config(g, folder);
+  models::save_generation_config(g, folder);
   std::string text;
-  for (uint64_t i = 0; i < 1000; ++i) text += kBegin + curriculum_text(Split::held_out, i) + kEnd;
+  for (uint64_t i = 0; i < 1000; ++i) text += kBegin + data::curriculum_text(data::Split::held_out, i) + kEnd;
   write_file(folder / "held-out.txt", text);
   fmt::print("saved in {0}: quern run {0} -p \"Once\", quern ppl --special {0} {0}/held-out.txt\n", folder.string());
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

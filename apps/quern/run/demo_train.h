@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace quern {
+namespace quern::cli {
 
 struct TrainedDemo {
   double seconds = 60;
@@ -13,4 +13,4 @@ struct TrainedDemo {
 
 int demo_by_training(const TrainedDemo& d);
 
-}  // namespace quern
+}  // namespace quern::cli

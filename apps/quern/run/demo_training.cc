@@ -9,7 +9,7 @@
 #include "quern/optim/clip.h"
 #include "quern/optim/groups.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 struct PackedBatch {
@@ -31,25 +31,26 @@ double schedule(double done) {
 
 }  // namespace
 
-DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_t>(uint64_t)>& document,
+DemoProgress train_demo(models::ZayaModel& model, const std::function<std::vector<int32_t>(uint64_t)>& document,
                         const DemoOptions& o, const std::function<bool(const DemoProgress&)>& on_step) {
-  OptimizerConfig optimizers;
+  optim::OptimizerConfig optimizers;
   optimizers.matrices = Json::parse(R"({"type": "adamw", "beta2": 0.98, "weight_decay": 0.02})");
   optimizers.embeddings = optimizers.others = Json::parse(R"({"type": "adamw", "beta2": 0.98, "weight_decay": 0})");
-  OptimizerGroups optimizer(model, builtin_registry(), optimizers);
+  optim::OptimizerGroups optimizer(model, nn::builtin_registry(), optimizers);
   DemoProgress p;
   uint64_t next = 0;
   const Stopwatch watch;
   while (p.share_done < 1) {
     PackedBatch batch;
     while (static_cast<int64_t>(batch.ids.size()) < o.tokens_a_step) batch.add(document(next++));
-    zero_grad(model);
-    Tape tape;
-    Var loss = model.loss(tape, model.hidden(tape, batch.ids, Batch::documents(batch.lengths)), batch.targets);
+    nn::zero_grad(model);
+    grad::Tape tape;
+    grad::Var loss =
+        model.loss(tape, model.hidden(tape, batch.ids, mixers::Batch::documents(batch.lengths)), batch.targets);
     tape.backward(loss);
     if (!std::isfinite(loss.value.item())) fail("the loss is not a number (NaN) at step {}", p.step);
     p.lr = o.peak_lr * schedule(p.share_done);
-    optimizer.step({.lr = p.lr, .grad_scale = clip_scale(grad_norm(model), o.clip)});
+    optimizer.step({.lr = p.lr, .grad_scale = optim::clip_scale(optim::grad_norm(model), o.clip)});
     p.loss = loss.value.item();
     p.tokens += static_cast<int64_t>(batch.ids.size());
     ++p.step;
@@ -60,11 +61,12 @@ DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_
   return p;
 }
 
-double held_out_loss(Model& model, const std::vector<std::vector<int32_t>>& documents) {
+double held_out_loss(models::Model& model, const std::vector<std::vector<int32_t>>& documents) {
   PackedBatch batch;
   for (const auto& d : documents) batch.add(d);
-  Tape tape(Tape::inference);
-  return model.loss(tape, model.hidden(tape, batch.ids, Batch::documents(batch.lengths)), batch.targets).value.item();
+  grad::Tape tape(grad::Tape::inference);
+  return model.loss(tape, model.hidden(tape, batch.ids, mixers::Batch::documents(batch.lengths)), batch.targets)
+      .value.item();
 }
 
-}  // namespace quern
+}  // namespace quern::cli

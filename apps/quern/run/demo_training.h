@@ -7,7 +7,7 @@
 
 #include "quern/models/zaya/zaya_model.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct DemoProgress {
   int64_t step = 0, tokens = 0;
@@ -20,10 +20,10 @@ struct DemoOptions {
 };
 
 // document(i): tokens of the i-th training document, its end token included. on_step returns false to stop early.
-DemoProgress train_demo(ZayaModel& model, const std::function<std::vector<int32_t>(uint64_t)>& document,
+DemoProgress train_demo(models::ZayaModel& model, const std::function<std::vector<int32_t>(uint64_t)>& document,
                         const DemoOptions& options, const std::function<bool(const DemoProgress&)>& on_step);
 
 // Mean next-token loss of documents, in nats a token.
-double held_out_loss(Model& model, const std::vector<std::vector<int32_t>>& documents);
+double held_out_loss(models::Model& model, const std::vector<std::vector<int32_t>>& documents);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -4,16 +4,16 @@
 
 #include "quern/reason/think.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct ThinkingRun {
   std::string question, system;
-  ThinkPlan plan;
-  GenerateOptions options;
-  EngineOptions engine;  // its tokenizer is there; sessions follow the plan
+  reason::ThinkPlan plan;
+  infer::GenerateOptions options;
+  infer::EngineOptions engine;  // its tokenizer is there; sessions follow the plan
   bool json = false;
 };
 
-int answer_by_thinking(Model& model, const ChatTemplate& chat_template, const ThinkingRun& run);
+int answer_by_thinking(models::Model& model, const text::ChatTemplate& chat_template, const ThinkingRun& run);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -9,14 +9,14 @@
 #include "quern/infer/engine/engine.h"
 #include "quern/serve/app/app.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct ServeOptions {
   std::vector<std::string> names, loras, api_keys;
-  std::string adapter_dir, host = HttpServerOptions().host, api_key_file, unix_path;
-  AppOptions app = {};
-  EngineOptions engine = {};
-  int64_t port = HttpServerOptions().port, queue = 256, memory_mib = 0, idle_minutes = 0;
+  std::string adapter_dir, host = serve::HttpServerOptions().host, api_key_file, unix_path;
+  serve::AppOptions app = {};
+  infer::EngineOptions engine = {};
+  int64_t port = serve::HttpServerOptions().port, queue = 256, memory_mib = 0, idle_minutes = 0;
   double request_seconds = 0;
   bool quiet = false;
   template <class V>
@@ -65,4 +65,4 @@ struct ServeOptions {
   }
 };
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -11,18 +11,18 @@
 #include "apps/quern/train/problem_flags.h"
 #include "apps/quern/train/shard_flags.h"
 #include "quern/base/mmap.h"
-#include "quern/gym/attempts.h"
 #include "quern/data/build.h"
-#include "quern/gym/curriculum_problems.h"
 #include "quern/data/samples.h"
+#include "quern/gym/attempts.h"
+#include "quern/gym/curriculum_problems.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
-BuildOptions::Split parse_split(const std::string& s) {
-  if (s == "file") return BuildOptions::Split::file;
-  if (s == "line") return BuildOptions::Split::line;
-  if (s == "blank") return BuildOptions::Split::blank;
+data::BuildOptions::Split parse_split(const std::string& s) {
+  if (s == "file") return data::BuildOptions::Split::file;
+  if (s == "line") return data::BuildOptions::Split::line;
+  if (s == "blank") return data::BuildOptions::Split::blank;
   throw UsageError(fmt::format("quern data build: --split-by '{}': expected file, line or blank", s));
 }
 
@@ -56,17 +56,20 @@ int build(Words args) {
   if (chat && field) throw UsageError("quern data build: give only one of --chat and --jsonl-field");
   if (max_tokens < 0 || (max_tokens > 0 && !chat))
     throw UsageError("quern data build: --max-tokens needs --chat and a value of 0 or more");
-  BuildOptions o;
-  o.form = chat ? BuildOptions::Form::chat : field ? BuildOptions::Form::jsonl : BuildOptions::Form::by_name;
+  data::BuildOptions o;
+  o.form = chat    ? data::BuildOptions::Form::chat
+           : field ? data::BuildOptions::Form::jsonl
+                   : data::BuildOptions::Form::by_name;
   o.split = parse_split(documents);
   o.field = field.value_or("text");
   o.end_token = shards.end_token, o.skip_bad = skip_bad, o.max_tokens = max_tokens;
-  const Tokenizer tokenizer = Tokenizer::load(tokenizer_dir);
-  BuildReport report;
+  const text::Tokenizer tokenizer = text::Tokenizer::load(tokenizer_dir);
+  data::BuildReport report;
   {
     Progress progress;
-    report = build_shards(files, tokenizer, chat_template_for(tokenizer_dir, ""), out, o,
-                          [&](const BuildReport& r) { progress("{} documents, {} tokens", r.documents, r.tokens); });
+    report = data::build_shards(
+        files, tokenizer, text::chat_template_for(tokenizer_dir, ""), out, o,
+        [&](const data::BuildReport& r) { progress("{} documents, {} tokens", r.documents, r.tokens); });
   }
   if (report.bad > 0)
     fmt::print(stderr, "warning: skipped {} documents that are not valid UTF-8 or JSON\n", report.bad);
@@ -93,16 +96,17 @@ int info(Words args) {
       .flag("--pack N", length, "also pack whole documents into sequences of N tokens; 0 skips this")
       .json(json);
   if (!a.parse(args)) return 0;
-  const IndexedTokens t(prefix);
+  const data::IndexedTokens t(prefix);
   int64_t longest = 0;
   for (int64_t d = 0; d < t.documents(); ++d) longest = std::max(longest, t.document_length(d));
   Json j = Json::object();
   j.set("documents", t.documents()), j.set("sequences", t.sequences()), j.set("tokens", t.tokens());
-  j.set("bytes_a_token", token_type_size(t.type())), j.set("longest", longest);
-  j.set("masked", std::filesystem::exists(with_suffix(prefix, ".mask.idx")));
-  if (std::filesystem::exists(with_suffix(prefix, ".json"))) j.set("built", Json::read(with_suffix(prefix, ".json")));
+  j.set("bytes_a_token", data::token_type_size(t.type())), j.set("longest", longest);
+  j.set("masked", std::filesystem::exists(data::with_suffix(prefix, ".mask.idx")));
+  if (std::filesystem::exists(data::with_suffix(prefix, ".json")))
+    j.set("built", Json::read(data::with_suffix(prefix, ".json")));
   if (length > 0) {
-    const PackedSamples s(prefix, length);
+    const data::PackedSamples s(prefix, length);
     j.set("rows", s.count()), j.set("fill_ratio", s.packing().fill_ratio());
     j.set("most_documents_a_row", s.packing().max_documents());
   }
@@ -124,18 +128,18 @@ int show(Words args) {
       .flag("--tokenizer DIR", tokenizer_dir,
             "print text instead of ids, with tokens outside the loss mask in ⟦ ⟧; folder with tokenizer.json");
   if (!a.parse(args)) return 0;
-  const IndexedTokens t(prefix);
+  const data::IndexedTokens t(prefix);
   const int64_t d = parse_count(number, "document");
   if (d >= t.documents()) fail("{}: no document {}: expected 0 to {}", prefix, d, t.documents() - 1);
   std::vector<int32_t> ids(static_cast<size_t>(t.document_length(d))), learned(ids.size(), 1);
   t.read(t.document_begin(d), ids);
-  if (std::filesystem::exists(with_suffix(prefix, ".mask.idx")))
-    IndexedTokens(with_suffix(prefix, ".mask")).read(t.document_begin(d), learned);
+  if (std::filesystem::exists(data::with_suffix(prefix, ".mask.idx")))
+    data::IndexedTokens(data::with_suffix(prefix, ".mask")).read(t.document_begin(d), learned);
   if (tokenizer_dir.empty()) {
     fmt::print("{}\n", fmt::join(ids, ","));
     return 0;
   }
-  const Tokenizer tokenizer = Tokenizer::load(tokenizer_dir);
+  const text::Tokenizer tokenizer = text::Tokenizer::load(tokenizer_dir);
   std::string text;
   for (size_t i = 0; i < ids.size();) {
     size_t end = i;
@@ -152,7 +156,7 @@ int curriculum(Words args) {
   std::string out, form = "chat";
   ProblemFlags which{.split = "train"};
   int64_t count = 1000;
-  AttemptOptions attempts;
+  gym::AttemptOptions attempts;
   Args a("data curriculum", "generate synthetic reasoning problems with worked solutions");
   a.flag("--out FILE", out, "output file of JSON lines; - is stdout")
       .flag("--count N", count, "number of problems")
@@ -167,7 +171,7 @@ int curriculum(Words args) {
       .alias("--sound")
       .flag("--cut-short P", attempts.cut_short,
             "probability that the worked solution of a search problem stops early and reports the best found so far")
-      .note(fmt::format("Kinds: {}.", fmt::join(problem_kinds(), ", ")));
+      .note(fmt::format("Kinds: {}.", fmt::join(gym::problem_kinds(), ", ")));
   if (!a.parse(args)) return 0;
   if (out.empty()) throw UsageError("quern data curriculum: --out is missing: expected a file, or - for stdout");
   if (count < 1) throw UsageError(fmt::format("quern data curriculum: --count {}: expected 1 or more", count));
@@ -175,28 +179,28 @@ int curriculum(Words args) {
     throw UsageError(fmt::format("quern data curriculum: --split '{}': expected train or heldout", which.split));
   if (form != "chat" && form != "text" && form != "aggregate")
     throw UsageError(fmt::format("quern data curriculum: --form '{}': expected chat, text or aggregate", form));
-  ProblemOptions o{.split = which.split == "train" ? Split::train : Split::held_out,
-                   .seed = static_cast<uint64_t>(which.seed),
-                   .kinds = which.kinds};
-  read_levels(which.level, o);
-  check(o), check(attempts);
+  gym::ProblemOptions o{.split = which.split == "train" ? data::Split::train : data::Split::held_out,
+                        .seed = static_cast<uint64_t>(which.seed),
+                        .kinds = which.kinds};
+  gym::read_levels(which.level, o);
+  gym::check(o), gym::check(attempts);
   attempts.seed = o.seed;
   LineFile file(out);
   {
     Progress progress;
     for (int64_t i = 0; i < count; ++i) {
-      Problem p = curriculum_problem(o, static_cast<uint64_t>(i));
+      gym::Problem p = gym::curriculum_problem(o, static_cast<uint64_t>(i));
       if (form != "aggregate" && attempts.cut_short > 0) {
         Rng r(mix64(o.seed) ^ 0xc5047u, static_cast<uint64_t>(i));
-        p = worked_again(p, r, {}, attempts.cut_short);
+        p = gym::worked_again(p, r, {}, attempts.cut_short);
       }
       if (form == "chat") {
-        file.write(chat_line(p));
+        file.write(gym::chat_line(p));
       } else if (form == "aggregate") {
-        file.write(aggregation_line(p, attempts, static_cast<uint64_t>(i)));
+        file.write(gym::aggregation_line(p, attempts, static_cast<uint64_t>(i)));
       } else {
         Json j = Json::object();
-        j.set("text", plain_form(p)), j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);
+        j.set("text", gym::plain_form(p)), j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);
         file.write(j.dump() + "\n");
       }
       progress("{} of {} problems", i + 1, count);
@@ -222,4 +226,4 @@ int cmd_data(Words args) {
   return choose("data", "build and inspect token shards, generate synthetic problems", kItems, args);
 }
 
-}  // namespace quern
+}  // namespace quern::cli

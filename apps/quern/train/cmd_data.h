@@ -2,8 +2,8 @@
 #pragma once
 #include "apps/quern/cli/verbs.h"
 
-namespace quern {
+namespace quern::cli {
 
 int data_attempts(Words args);
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -4,7 +4,7 @@
 #include "apps/quern/models/context.h"
 #include "quern/train/trainer/export.h"
 
-namespace quern {
+namespace quern::cli {
 
 int cmd_export(Words args) {
   std::string from, to, config, tokenizer;
@@ -17,12 +17,12 @@ int cmd_export(Words args) {
       .settings(stored)
       .note("RUN is the folder of a run, whose newest committed checkpoint is used, or a folder step_N in it.");
   if (!a.parse(args)) return 0;
-  const ExportReport r =
-      export_checkpoint(builtin_registry(), from, to,
-                        {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(stored.dtype)});
+  const train::ExportReport r = train::export_checkpoint(
+      nn::builtin_registry(), from, to,
+      {.config = config, .tokenizer = tokenizer, .dtype = parse_compute_dtype(stored.dtype)});
   fmt::print("{} → {}: step {}, {} parameters{}\n", r.from.string(), to, r.step, r.parameters,
              r.tokenizer ? "" : "; no tokenizer found: name one with --tokenizer");
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

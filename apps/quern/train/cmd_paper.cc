@@ -13,7 +13,7 @@
 #include "quern/base/nearest.h"
 #include "quern/base/toml.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -186,4 +186,4 @@ int cmd_paper(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -6,12 +6,12 @@
 #include "quern/base/mmap.h"
 #include "quern/train/report/report.h"
 
-namespace quern {
+namespace quern::cli {
 
 int cmd_report(Words args) {
   std::string run, out;
   std::vector<std::string> others, rest;
-  report::Options options;
+  train::report::Options options;
   bool json = false;
   Args a("report", "write the HTML report of a training run");
   a.positional("RUN", run)
@@ -27,17 +27,17 @@ int cmd_report(Words args) {
   std::vector<std::string> folders{run};
   folders.insert(folders.end(), others.begin(), others.end());
   folders.insert(folders.end(), rest.begin(), rest.end());
-  const std::vector<report::Run> runs = report::read_runs(folders);
+  const std::vector<train::report::Run> runs = train::report::read_runs(folders);
   if (json) {
     Json list = Json::array();
-    for (const report::Run& r : runs) list.push(report::to_json(report::summarize(r)));
+    for (const train::report::Run& r : runs) list.push(train::report::to_json(train::report::summarize(r)));
     fmt::print("{}\n", list.dump(2));
     return 0;
   }
   const std::filesystem::path file = out.empty() ? runs[0].folder / "report.html" : std::filesystem::path(out);
-  write_file(file, report::html(runs, options));
+  write_file(file, train::report::html(runs, options));
   fmt::print("{}\n", file.string());
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

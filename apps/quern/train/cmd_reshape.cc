@@ -9,7 +9,7 @@
 #include "quern/nn/builtin_registry.h"
 #include "quern/train/reshape/reshape.h"
 
-namespace quern {
+namespace quern::cli {
 
 int cmd_reshape(Words args) {
   std::string from, to, rewrite;
@@ -29,7 +29,7 @@ int cmd_reshape(Words args) {
   if (!a.parse(args)) return 0;
   if (!ranks) throw UsageError("quern reshape: --ranks is missing: expected a number of ranks, 1 or more");
   if (*ranks < 1) throw UsageError(fmt::format("quern reshape: --ranks {}: expected 1 or more", *ranks));
-  ReshapeOptions o{.ranks = *ranks, .rewrite = rewrite};
+  train::ReshapeOptions o{.ranks = *ranks, .rewrite = rewrite};
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
   auto last = std::chrono::steady_clock::now();
   o.progress = [&](int64_t done, int64_t total) {
@@ -39,9 +39,9 @@ int cmd_reshape(Words args) {
     fmt::print(stderr, "{}{} of {} MB{}", terminal ? "\r" : "", done / 1000000, total / 1000000,
                terminal ? "" : "\n");
   };
-  const ReshapeReport r = reshape(builtin_registry(), from, to, o);
+  const train::ReshapeReport r = train::reshape(nn::builtin_registry(), from, to, o);
   if (terminal) fmt::print(stderr, "\r{:40}\r", "");
-  if (verify) CheckpointReader(r.to).verify();
+  if (verify) train::CheckpointReader(r.to).verify();
   if (!json) {
     fmt::print("{} → {}: step {}, {} tensors ({} MB) → {} ({} MB), {} rank{}\n", r.from.string(), r.to.string(),
                r.step, r.tensors_in, r.bytes_in / 1000000, r.tensors_out, r.bytes_out / 1000000, *ranks,
@@ -56,4 +56,4 @@ int cmd_reshape(Words args) {
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -15,7 +15,7 @@
 #include "quern/train/trainer/heartbeat.h"
 #include "quern/train/trainer/trainer.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 std::string duration(double seconds) {
@@ -27,8 +27,8 @@ std::string duration(double seconds) {
 // The line of a training run: every step on a terminal, else every ten seconds of steps.
 class StepLine {
  public:
-  void show(const Trainer& t) {
-    const StepMetrics& m = t.last();
+  void show(const train::Trainer& t) {
+    const train::StepMetrics& m = t.last();
     smooth_ = smooth_ == 0 ? m.loss : 0.9 * smooth_ + 0.1 * m.loss;
     pace_ = pace_ == 0 ? m.time_s : 0.9 * pace_ + 0.1 * m.time_s;
     since_ += m.time_s;
@@ -46,7 +46,7 @@ class StepLine {
   double smooth_ = 0, pace_ = 0, since_ = 1e9;
 };
 
-void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64_t stop_after) {
+void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOptions options, int64_t stop_after) {
   bool root = comm.rank() == 0;
   StepLine line;
   options.say = [&](const std::string& s) {
@@ -54,19 +54,19 @@ void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64
     fmt::print(stderr, "{}\n", s);
   };
   std::filesystem::path out = options.out;
-  Trainer t(recipe, builtin_registry(), comm, options);
+  train::Trainer t(recipe, nn::builtin_registry(), comm, options);
   if (root) fmt::print(stderr, "{}", t.describe());
   Interrupt interrupt;
   while (t.step()) {
     if (root) {
       line.show(t);
-      for (const EvalMetrics& e : t.evaluations())
+      for (const train::EvalMetrics& e : t.evaluations())
         if (e.step == t.finished())
           options.say(fmt::format("step {}: {} loss {:.4f}{}", e.step, e.set, e.eval_loss,
                                   e.eval_bpb ? fmt::format(", {:.3f} bits per byte", *e.eval_bpb) : ""));
     }
     bool enough = stop_after > 0 && t.finished() >= stop_after;
-    if (comm.all_reduce(int64_t{enough || interrupt.raised()}, ReduceOp::max) && t.finished() < t.steps()) {
+    if (comm.all_reduce(int64_t{enough || interrupt.raised()}, comm::ReduceOp::max) && t.finished() < t.steps()) {
       line.end();
       t.checkpoint();
       if (root) fmt::print(stderr, "stopped after step {}; resume with --resume\n", t.finished());
@@ -81,9 +81,9 @@ void train(const Recipe& recipe, Communicator& comm, TrainOptions options, int64
 }
 
 // What a rank leaves behind when it cannot go on, before the others are told.
-void train_watched(const Recipe& recipe, Communicator& comm, TrainOptions options, int64_t stop_after,
-                   const std::string& heartbeats) {
-  Heartbeat beat(heartbeats, comm.rank(), comm.size());
+void train_watched(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOptions options,
+                   int64_t stop_after, const std::string& heartbeats) {
+  train::Heartbeat beat(heartbeats, comm.rank(), comm.size());
   options.heartbeat = &beat;
   try {
     train(recipe, comm, options, stop_after);
@@ -114,7 +114,7 @@ std::vector<std::string> attempt_words(const std::string& file, const std::files
 
 int cmd_train(Words args) {
   std::string file, out, heartbeats;
-  GivenSettings<SupervisePolicy> given;
+  GivenSettings<train::SupervisePolicy> given;
   std::vector<std::string> set;
   int64_t steps = 0, ranks = 1;
   bool resume = false, supervised = false;
@@ -129,7 +129,7 @@ int cmd_train(Words args) {
             "number of ranks in this process, one thread each; for several processes or machines use mpirun")
       .flag("--supervise", supervised,
             "fault-tolerant training: run as a child process, watch it, and restart it from its last checkpoint")
-      .settings(SupervisePolicy(), given, {{"launcher", "from the recipe"}})
+      .settings(train::SupervisePolicy(), given, {{"launcher", "from the recipe"}})
       .flag("--heartbeats DIR", heartbeats, "folder where every rank writes its progress [set by --supervise]")
       .note(
           "The recipe (TOML) sets model, data, batch size and stages: pretraining, then fine-tuning (SFT) on chats. "
@@ -139,41 +139,41 @@ int cmd_train(Words args) {
           "saves\n"
           "a checkpoint and stops.");
   if (!a.parse(args)) return 0;
-  Recipe recipe = read_recipe(file, set);
+  train::Recipe recipe = train::read_recipe(file, set);
   if (steps < 0 || ranks < 1)
     throw UsageError("quern train: expected --steps of at least 0 and --ranks of at least 1");
-  TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
-                 .resume = resume};
+  train::TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
+                        .resume = resume};
   given.overlay(recipe.supervise);
   if (given.has("launcher") && !supervised) throw UsageError("quern train: --launcher needs --supervise");
   if (supervised) {
-    if (under_mpi())
+    if (comm::under_mpi())
       throw UsageError(
           "quern train: --supervise cannot run under mpirun: it starts the ranks itself, with --launcher 'mpirun -n "
           "{ranks}'");
     Interrupt interrupt;
-    supervise(recipe.supervise, {.out = o.out,
-                                 .command = attempt_words(file, o.out, steps, set),
-                                 .ranks = ranks,
-                                 .resume = resume,
-                                 .say = [](const std::string& s) { fmt::print(stderr, "{}\n", s); },
-                                 .interrupted = [&] { return interrupt.raised(); }});
+    train::supervise(recipe.supervise, {.out = o.out,
+                                        .command = attempt_words(file, o.out, steps, set),
+                                        .ranks = ranks,
+                                        .resume = resume,
+                                        .say = [](const std::string& s) { fmt::print(stderr, "{}\n", s); },
+                                        .interrupted = [&] { return interrupt.raised(); }});
     return 0;
   }
-  auto run = [&](Communicator& c) {
+  auto run = [&](comm::Communicator& c) {
     if (heartbeats.empty()) return train(recipe, c, o, steps);
-    note_termination();
+    train::note_termination();
     train_watched(recipe, c, o, steps, heartbeats);
   };
-  if (!under_mpi()) {
-    run_ranks(static_cast<int>(ranks), run);
+  if (!comm::under_mpi()) {
+    comm::run_ranks(static_cast<int>(ranks), run);
   } else {
     if (ranks > 1)
       throw UsageError(
           "quern train: --ranks cannot be used under mpirun, which sets the number of ranks itself (mpirun -n N)");
-    run_mpi(run);
+    comm::run_mpi(run);
   }
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -10,17 +10,17 @@
 #include "apps/quern/train/problem_flags.h"
 #include "quern/reason/sampled_solutions.h"
 
-namespace quern {
+namespace quern::cli {
 namespace {
 
 struct AttemptFlags {
   std::string dir, out, contested_out, method = "vote:8,tau=64";
-  OwnAttemptOptions o;
+  reason::OwnAttemptOptions o;
   ProblemFlags which{.level = "2-5"};
   WeightFlags weights{.dtype_default = "auto"};
 
   AttemptFlags() {
-    o.eval.problems.split = Split::train;
+    o.eval.problems.split = data::Split::train;
     o.eval.count = 1000;
     o.eval.generate.max_tokens = 192;
   }
@@ -66,28 +66,29 @@ void AttemptFlags::resolve() {
   if (!contested_out.empty() && contested_out == out)
     throw UsageError("quern data attempts: --minority-right and --out name the same file: give two files");
   if (!contested_out.empty() && o.contested == 0) o.contested = 2;
-  read_levels(which.level, o.eval.problems);
+  gym::read_levels(which.level, o.eval.problems);
   o.eval.problems.kinds = which.kinds, o.eval.problems.seed = static_cast<uint64_t>(which.seed);
-  o.eval.plan = parse_plan(method);
+  o.eval.plan = reason::parse_plan(method);
   o.eval.plan.seed = o.eval.generate.sampling.seed = static_cast<uint64_t>(which.seed);
-  check(o);
+  reason::check(o);
 }
 
-OwnAttemptReport sample(AttemptFlags& f, LineFile& out, std::optional<LineFile>& contested) {
+reason::OwnAttemptReport sample(AttemptFlags& f, LineFile& out, std::optional<LineFile>& contested) {
   const std::string dir = model_folder(f.dir);
-  const Tokenizer tokenizer = load_tokenizer(dir);
+  const text::Tokenizer tokenizer = models::load_tokenizer(dir);
   auto model = load_for_inference(dir, f.weights.load_options());
-  f.o.eval.generate.stop_ids = load_generation_config(dir).eos_token_id;
+  f.o.eval.generate.stop_ids = models::load_generation_config(dir).eos_token_id;
   const int64_t all = f.o.eval.count * (f.o.eval.problems.max_level - f.o.eval.problems.min_level + 1);
   Progress progress;
-  return own_attempts(*model, tokenizer, load_chat_template(dir, model->family()), f.o,
-                      [&](const OwnExample& e, const OwnAttemptReport& now) {
-                        (e.contested ? *contested : out).write(e.line);
-                        progress("{} of {} problems, {} examples", now.problems, all, now.examples + now.contested);
-                      });
+  return reason::own_attempts(*model, tokenizer, models::load_chat_template(dir, model->family()), f.o,
+                              [&](const reason::OwnExample& e, const reason::OwnAttemptReport& now) {
+                                (e.contested ? *contested : out).write(e.line);
+                                progress("{} of {} problems, {} examples", now.problems, all,
+                                         now.examples + now.contested);
+                              });
 }
 
-void print_report(const AttemptFlags& f, const OwnAttemptReport& r) {
+void print_report(const AttemptFlags& f, const reason::OwnAttemptReport& r) {
   fmt::print(
       "{}: {} examples of {} problems; {:.1f} % of {} sampled solutions right; groups: {} all right, {} mixed, "
       "{} all wrong\n",
@@ -105,11 +106,11 @@ int data_attempts(Words args) {
   LineFile out(flags.out);
   std::optional<LineFile> contested;
   if (!flags.contested_out.empty()) contested.emplace(flags.contested_out);
-  const OwnAttemptReport r = sample(flags, out, contested);
+  const reason::OwnAttemptReport r = sample(flags, out, contested);
   out.commit();
   if (contested) contested->commit();
   if (!out.is_stdout()) print_report(flags, r);
   return 0;
 }
 
-}  // namespace quern
+}  // namespace quern::cli

@@ -6,7 +6,7 @@
 
 #include "quern/base/setting.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct ProblemFlags {
   std::string level = "1-5", split = "heldout";
@@ -21,4 +21,4 @@ struct ProblemFlags {
   }
 };
 
-}  // namespace quern
+}  // namespace quern::cli

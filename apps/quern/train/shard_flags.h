@@ -4,7 +4,7 @@
 
 #include "quern/base/setting_views.h"
 
-namespace quern {
+namespace quern::cli {
 
 struct ShardFlags {
   std::string out;
@@ -17,4 +17,4 @@ struct ShardFlags {
   }
 };
 
-}  // namespace quern
+}  // namespace quern::cli

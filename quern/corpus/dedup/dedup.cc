@@ -25,7 +25,7 @@ DedupDecisions decide(const DedupJob& job, RunFolder& folder) {
 
 DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const std::filesystem::path& out,
                         const std::function<void(const DedupProgress&)>& progress,
-                        const std::function<void(const DedupReport&)>& finish, Communicator* ranks) {
+                        const std::function<void(const DedupReport&)>& finish, comm::Communicator* ranks) {
   const DedupJob job(inputs, config, out, Ranks(ranks), progress);
   RunFolder folder(out, job.identity(), job.ranks);
   if (folder.state().is_null() && job.ranks.first()) prepare_output(out);

@@ -107,6 +107,7 @@ struct DedupProgress {
 // counts.
 DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const std::filesystem::path& out,
                         const std::function<void(const DedupProgress&)>& progress = {},
-                        const std::function<void(const DedupReport&)>& finish = {}, Communicator* ranks = nullptr);
+                        const std::function<void(const DedupReport&)>& finish = {},
+                        comm::Communicator* ranks = nullptr);
 
 }  // namespace quern::corpus

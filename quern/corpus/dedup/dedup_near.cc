@@ -132,7 +132,8 @@ std::vector<SpillFile> sort_sets(const DedupJob& job, const RunFolder& folder, c
 // The documents that met, the best first, their sets sorted: each rank a share of them, the first has all in the end.
 CandidateSets sorted_sets(const DedupJob& job, const RunFolder& folder, const Segments& segments,
                           const std::vector<uint32_t>& documents) {
-  const Range cut = even_range(static_cast<int64_t>(documents.size()), job.ranks.size(), job.ranks.rank());
+  const comm::Range cut =
+      comm::even_range(static_cast<int64_t>(documents.size()), job.ranks.size(), job.ranks.rank());
   CandidateSets sets;
   for (int64_t i = cut.begin; i < cut.end; ++i) {
     const uint32_t d = documents[static_cast<size_t>(i)];

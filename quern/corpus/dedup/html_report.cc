@@ -9,8 +9,8 @@
 namespace quern::corpus {
 namespace {
 
-const HtmlTemplate& page() {
-  static const HtmlTemplate t(web_file("corpus_report.html"));
+const html::HtmlTemplate& page() {
+  static const html::HtmlTemplate t(html::web_file("corpus_report.html"));
   return t;
 }
 
@@ -258,7 +258,7 @@ std::string corpus_html_report(const Json& m, std::span<const ClusterSample> sam
                               {"version", m.at("tool").at("version").as_string()},
                               {"preset", m.at("config").at("preset").as_string()},
                               {"config", m.at("config_hash").as_string()},
-                              {"style", web_file("corpus_report.css")},
+                              {"style", html::web_file("corpus_report.css")},
                               {"kept", grouped(count(m, "kept"))},
                               {"documents", grouped(count(m.at("read"), "documents"))},
                               {"tiles", tiles},

@@ -36,7 +36,7 @@ class IndexTest : public SmallCorpus {
     config_.against = against.empty() ? "" : (root_ / against).string();
     config_.save_index = save.empty() ? "" : (root_ / save).string();
     DedupReport first;
-    run_ranks(ranks, [&](Communicator& c) {
+    comm::run_ranks(ranks, [&](comm::Communicator& c) {
       DedupReport r = deduplicate(find_inputs(words), config_, root_ / out, {}, {}, &c);
       if (c.rank() == 0) first = std::move(r);
     });
@@ -152,7 +152,8 @@ TEST_F(IndexTest, DamageIsTold) {
       EXPECT_NE(complaint().find(is_damaged), std::string::npos) << complaint();
     }
     fs::remove(file);
-    EXPECT_NE(complaint().find(fmt::format("ix/{} is missing, but index.json lists it", name)), std::string::npos) << complaint();
+    EXPECT_NE(complaint().find(fmt::format("ix/{} is missing, but index.json lists it", name)), std::string::npos)
+        << complaint();
     write_file(file, whole);
   }
   run("y", "oy", "ix");
@@ -184,7 +185,7 @@ TEST_F(IndexTest, StaysWithTheRunThatGoesOn) {
     int finished = 0;
     const auto cut = [&](bool now) {
       return message_of([&] {
-        run_ranks(ranks, [&](Communicator& c) {
+        comm::run_ranks(ranks, [&](comm::Communicator& c) {
           deduplicate(
               in, config_, root_ / "cut", {},
               [&](const DedupReport&) {

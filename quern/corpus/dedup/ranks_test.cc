@@ -15,7 +15,7 @@ class RanksTest : public SmallCorpus {
   DedupReport run(int ranks, const std::string& out, int cut = -1) {
     DedupReport first;
     int calls = 0, finished = 0;
-    run_ranks(ranks, [&](Communicator& c) {
+    comm::run_ranks(ranks, [&](comm::Communicator& c) {
       DedupReport r = deduplicate(
           inputs(), config_, root_ / out,
           [&](const DedupProgress&) {
@@ -93,7 +93,7 @@ TEST_F(RanksTest, TheFirstRankFailsBeforeItWrites) {
   run(1, "whole");
   const fs::path frames = root_ / "cut/unfinished/rank-000/frames", other = root_ / "cut/unfinished/rank-001";
   const std::string message = message_of([&] {
-    run_ranks(2, [&](Communicator& c) {
+    comm::run_ranks(2, [&](comm::Communicator& c) {
       deduplicate(
           inputs(), config_, root_ / "cut", [&](const DedupProgress&) { fs::create_directories(frames); }, {}, &c);
     });

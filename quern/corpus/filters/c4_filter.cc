@@ -54,7 +54,7 @@ class C4 : public DocumentFilter {
       const std::string_view whole = trimmed(raw);
       split_words(whole, words_);
       if (std::any_of(words_.begin(), words_.end(),
-                      [](std::string_view w) { return w.size() > 1000 && utf8_length(w) > 1000; }))
+                      [](std::string_view w) { return w.size() > 1000 && text::utf8_length(w) > 1000; }))
         continue;
       const std::string_view line = without_citations(whole, line_);
       if (wants_end_ && (line.ends_with("...") || !ends(line))) continue;

@@ -22,12 +22,12 @@ class FineWeb : public DocumentFilter {
     uint64_t ends = 0, short_lines = 0, again = 0;
     std::unordered_set<std::string_view> seen;
     for (std::string_view l : lines_) {
-      const uint64_t n = utf8_length(l);
+      const uint64_t n = text::utf8_length(l);
       ends += ends_like_a_sentence(l);
       short_lines += n <= 30;
       if (!seen.insert(l).second) again += n;
     }
-    const uint64_t feeds = count_of(text, "\n"), length = utf8_length(text) - feeds;
+    const uint64_t feeds = count_of(text, "\n"), length = text::utf8_length(text) - feeds;
     const auto share = [](uint64_t a, uint64_t b) {
       return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
     };

@@ -21,8 +21,8 @@ constexpr std::string_view kStopWords[] = {"the", "be", "to", "of", "and", "that
 
 bool has_letter(std::string_view w) {
   for (size_t i = 0; i < w.size();) {
-    const Utf8Char c = utf8_at(w, i);
-    if (c.cp < 0x80 ? (c.cp | 32) >= 'a' && (c.cp | 32) <= 'z' : unicode_is_letter(c.cp)) return true;
+    const text::Utf8Char c = text::utf8_at(w, i);
+    if (c.cp < 0x80 ? (c.cp | 32) >= 'a' && (c.cp | 32) <= 'z' : text::unicode_is_letter(c.cp)) return true;
     i += c.len;
   }
   return false;
@@ -39,7 +39,7 @@ class GopherQuality : public DocumentFilter {
       const std::string_view core = without_punctuation(w);
       letters += has_letter(w);
       if (core.empty()) continue;
-      ++counted, length += utf8_length(core);
+      ++counted, length += text::utf8_length(core);
       if (core.size() > 4) continue;
       for (size_t k = 0; k < std::size(kStopWords); ++k)
         seen[k] = seen[k] || (core.size() == kStopWords[k].size() && holds_ignoring_case(core, kStopWords[k]));

@@ -30,7 +30,7 @@ class GopherRepetition : public DocumentFilter {
   FilterResult apply(std::string_view text) override {
     FilterResult j;
     j.text = text;
-    const auto whole = static_cast<double>(utf8_length(text));
+    const auto whole = static_cast<double>(text::utf8_length(text));
     size_t rule = 0;
     const auto test = [&](double value, double maximum) { j.failing |= uint64_t{value > maximum} << rule++; };
     const auto share = [&](uint64_t n) { return whole == 0 ? 0 : static_cast<double>(n) / whole; };
@@ -44,7 +44,8 @@ class GopherRepetition : public DocumentFilter {
     again(test, share);
     split_words(text, words_);
     hashes_.clear(), lengths_.clear();
-    for (std::string_view w : words_) hashes_.push_back(content_hash(w).low), lengths_.push_back(utf8_length(w));
+    for (std::string_view w : words_)
+      hashes_.push_back(content_hash(w).low), lengths_.push_back(text::utf8_length(w));
     for (size_t n = 2; n <= 4; ++n) test(share(top(n)), kTop[n - 2]);
     for (size_t n = 5; n <= 10; ++n) test(share(repeated(n)), kAgain[n - 5]);
     return j;
@@ -56,7 +57,7 @@ class GopherRepetition : public DocumentFilter {
     std::unordered_set<std::string_view> seen;
     uint64_t n = 0, length = 0;
     for (std::string_view p : pieces_)
-      if (!seen.insert(p).second) ++n, length += utf8_length(p);
+      if (!seen.insert(p).second) ++n, length += text::utf8_length(p);
     test(static_cast<double>(n) / static_cast<double>(pieces_.size()), 0.3);
     test(share(length), 0.2);
   }

@@ -71,7 +71,7 @@ LinearClassifier LinearClassifier::train(const std::vector<TextFeatures>& good, 
   std::vector<float> squares(c.weights_.size(), 1e-6f);
   double bias_squares = 1e-6;
   for (int pass = 0; pass < t.passes; ++pass) {
-    const Permutation order(seen.size(), t.seed, static_cast<uint64_t>(pass));
+    const data::Permutation order(seen.size(), t.seed, static_cast<uint64_t>(pass));
     for (uint64_t i = 0; i < seen.size(); ++i) {
       const Example& e = seen[order(i)];
       const double slope = weight[e.good > 0.5] * (c.probability(*e.f) - e.good);

@@ -62,11 +62,11 @@ void for_each_run(std::string_view s, F&& f) {
     size_t n = 1;
     if (static_cast<unsigned char>(s[i]) < 0x80) {
       while (i + n < s.size() && s[i + n] == s[i]) ++n;
-      if (n >= kRun) f(i, Utf8Char{static_cast<char32_t>(s[i]), 1}, n);
+      if (n >= kRun) f(i, text::Utf8Char{static_cast<char32_t>(s[i]), 1}, n);
       i += n;
       continue;
     }
-    const Utf8Char c = utf8_at(s, i);
+    const text::Utf8Char c = text::utf8_at(s, i);
     while (i + (n + 1) * c.len <= s.size() && s.compare(i + n * c.len, c.len, s, i, c.len) == 0) ++n;
     if (n >= kRun) f(i, c, n);
     i += n * c.len;
@@ -86,7 +86,7 @@ bool squeeze_zyda(std::string_view s, std::string& out, uint64_t& dropped) {
   dropped = 0;
   out.clear();
   size_t from = 0;
-  for_each_run(s, [&](size_t at, Utf8Char c, size_t n) {
+  for_each_run(s, [&](size_t at, text::Utf8Char c, size_t n) {
     const size_t minimum = n < 10 ? 0 : squeezed_from(c.cp);
     if (minimum == 0 || n < minimum) return;
     out.append(s, from, at + c.len - from);
@@ -101,7 +101,7 @@ bool squeeze_zyda(std::string_view s, std::string& out, uint64_t& dropped) {
 uint64_t count_runs(std::string_view s) {
   const uint8_t* cls = char_classes();
   uint64_t runs = 0;
-  for_each_run(s, [&](size_t, Utf8Char c, size_t) { runs += (cls[c.cp] & kWordChar) != 0; });
+  for_each_run(s, [&](size_t, text::Utf8Char c, size_t) { runs += (cls[c.cp] & kWordChar) != 0; });
   return runs;
 }
 
@@ -137,7 +137,7 @@ void count_classes(std::string_view s, size_t from, size_t to, ZydaFeatures& f, 
       ++i;
       continue;
     }
-    const Utf8Char c = utf8_at(s, i);
+    const text::Utf8Char c = text::utf8_at(s, i);
     const uint8_t k = cls[c.cp];
     ++f.chars;
     f.separators += (k & kSpaceChar) || c.cp == '-' || c.cp == '/' || c.cp == '\\' || c.cp == '.';
@@ -168,7 +168,7 @@ RunHints count_ref(std::string_view s, ZydaFeatures& f) {
       ++at;
     } else {
       ++f.www;
-      at += 3 + utf8_at(s, at + 3).len;
+      at += 3 + text::utf8_at(s, at + 3).len;
     }
   }
   return hints;

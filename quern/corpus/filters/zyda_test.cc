@@ -24,10 +24,10 @@ TEST(CharClasses, AllCodePoints) {
   const uint8_t* cls = char_classes();
   for (char32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xD800 && c < 0xE000) continue;
-    const bool word = unicode_is_letter(c) || unicode_is_number(c) || c == '_';
-    const bool space = unicode_is_space(c) || (c >= 0x1C && c <= 0x1F);
-    const int expected =
-        word * kWordChar + space * kSpaceChar + unicode_is_digit(c) * kDigitChar + unicode_is_cased(c) * kCasedChar;
+    const bool word = text::unicode_is_letter(c) || text::unicode_is_number(c) || c == '_';
+    const bool space = text::unicode_is_space(c) || (c >= 0x1C && c <= 0x1F);
+    const int expected = word * kWordChar + space * kSpaceChar + text::unicode_is_digit(c) * kDigitChar +
+                         text::unicode_is_cased(c) * kCasedChar;
     ASSERT_EQ(cls[c], expected) << static_cast<uint32_t>(c);
   }
 }
@@ -80,7 +80,7 @@ TEST(Zyda, FastCountsEqualPlainOnes) {
     const bool changes = squeeze_zyda(s, out, dropped);
     ASSERT_TRUE(!changes || (a.squeeze && b.squeeze)) << s;
     ASSERT_TRUE(count_runs(s) == 0 || (a.runs && b.runs)) << s;
-    ASSERT_EQ(utf8_length(changes ? out : s) + dropped, utf8_length(s));
+    ASSERT_EQ(text::utf8_length(changes ? out : s) + dropped, text::utf8_length(s));
   }
 }
 

@@ -101,13 +101,13 @@ RecordProblem DocumentReader::document(const Block& block, const Row& row, Docum
                  counts);
   }
   const std::string_view bytes = block.text(row);
-  const size_t error = is_ascii(bytes) ? bytes.npos : utf8_error(bytes);
+  const size_t error = is_ascii(bytes) ? bytes.npos : text::utf8_error(bytes);
   std::string_view sound = bytes;
   if (error != bytes.npos) {
     if (!policy_.replace_utf8)
       return bad(row, RecordProblem::bad_utf8, fmt::format("not valid UTF-8 at byte {} of the record", error),
                  counts);
-    mended_ = utf8_lossy(bytes);
+    mended_ = text::utf8_lossy(bytes);
     sound = mended_;
     d.replaced = true;
   }

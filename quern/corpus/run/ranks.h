@@ -11,7 +11,7 @@ namespace quern::corpus {
 
 class Ranks {
  public:
-  explicit Ranks(Communicator* c = nullptr) : c_(c && c->size() > 1 ? c : nullptr) {}
+  explicit Ranks(comm::Communicator* c = nullptr) : c_(c && c->size() > 1 ? c : nullptr) {}
   int rank() const { return c_ ? c_->rank() : 0; }
   int size() const { return c_ ? c_->size() : 1; }
   bool first() const { return rank() == 0; }
@@ -19,7 +19,7 @@ class Ranks {
   void barrier() const {
     if (c_) c_->barrier();
   }
-  bool any(bool mine) const { return c_ ? c_->all_reduce(int64_t{mine}, ReduceOp::max) != 0 : mine; }
+  bool any(bool mine) const { return c_ ? c_->all_reduce(int64_t{mine}, comm::ReduceOp::max) != 0 : mine; }
   uint64_t sum(uint64_t mine) const {
     return c_ ? static_cast<uint64_t>(c_->all_reduce(static_cast<int64_t>(mine))) : mine;
   }
@@ -47,7 +47,7 @@ class Ranks {
   }
 
  private:
-  Communicator* c_;
+  comm::Communicator* c_;
 };
 
 }  // namespace quern::corpus

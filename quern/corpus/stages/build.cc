@@ -80,9 +80,10 @@ TokenShardReport tokenize(const TokenizeSettings& t, const Inputs& in, const Sca
                      .end_token = t.end_token,
                      .tokenizer = fmt::format("{:016x}", file_hash(fs::path(t.tokenizer) / "tokenizer.json")),
                      .prefix = prefix};
-  return write_token_shards(in, Tokenizer::load(t.tokenizer), run, progress, [&](const TokenShardReport& report) {
-    write_manifest(prefix.string() + ".json", report.json(), "tokenize", write_value(t));
-  });
+  return write_token_shards(in, text::Tokenizer::load(t.tokenizer), run, progress,
+                            [&](const TokenShardReport& report) {
+                              write_manifest(prefix.string() + ".json", report.json(), "tokenize", write_value(t));
+                            });
 }
 
 }  // namespace

@@ -69,10 +69,10 @@ paths = ["web.jsonl"]
     return !saved;
   }
   std::string text_of_tokens(const std::string& out) const {
-    const IndexedTokens shard(root_ / out / "tokens");
+    const data::IndexedTokens shard(root_ / out / "tokens");
     std::vector<int32_t> ids(static_cast<size_t>(shard.tokens()));
     shard.read(0, ids);
-    return Tokenizer::load(QUERN_SOURCE_DIR "/models/zaya-nano").decode(ids);
+    return text::Tokenizer::load(QUERN_SOURCE_DIR "/models/zaya-nano").decode(ids);
   }
   static int count(const std::string& text, const std::string& word) {
     int n = 0;
@@ -84,7 +84,7 @@ paths = ["web.jsonl"]
 
 TEST_F(BuildTest, TokensOfEverySourceWithoutAMixture) {
   EXPECT_TRUE(build(recipe(tokenize(), ""), "out"));
-  const IndexedTokens shard(root_ / "out/tokens");
+  const data::IndexedTokens shard(root_ / "out/tokens");
   EXPECT_EQ(shard.documents(), 60 + 30 + 40);
   const std::string text = text_of_tokens("out");
   EXPECT_EQ(count(text, "wrong"), 0);  // the other field of the first source

@@ -99,7 +99,7 @@ TEST_F(StageResumeTest, Sketch) {
 
 TEST_F(StageResumeTest, Tokenize) {
   const Inputs in = inputs();
-  const Tokenizer t = Tokenizer::load(QUERN_SOURCE_DIR "/models/zaya-nano");
+  const text::Tokenizer t = text::Tokenizer::load(QUERN_SOURCE_DIR "/models/zaya-nano");
   cut_everywhere([&](const std::string& out, const ScanProgress& progress) {
     const TokenRun run{.scan = scan_, .tokenizer = "nano", .prefix = root_ / out / "tokens", .checkpoint_bytes = 1};
     const TokenShardReport r = write_token_shards(in, t, run, progress);

@@ -41,7 +41,7 @@ Json CorpusStats::json() const {
   return j;
 }
 
-CorpusStats corpus_stats(const Inputs& inputs, const ScanOptions& o, const Tokenizer* tokenizer,
+CorpusStats corpus_stats(const Inputs& inputs, const ScanOptions& o, const text::Tokenizer* tokenizer,
                          const ScanProgress& progress) {
   struct Buffers {
     std::vector<std::string_view> words;
@@ -56,7 +56,7 @@ CorpusStats corpus_stats(const Inputs& inputs, const ScanOptions& o, const Token
         if (out.empty()) out.resize(inputs.sources.size());
         SourceStats& s = out[d.source];
         split_words(d.text, b.words);
-        ++s.documents, s.bytes += d.text.size(), s.characters += utf8_length(d.text), s.words += b.words.size();
+        ++s.documents, s.bytes += d.text.size(), s.characters += text::utf8_length(d.text), s.words += b.words.size();
         s.lines += count_of(d.text, "\n") + (!d.text.empty() && d.text.back() != '\n');
         s.longest = std::max<uint64_t>(s.longest, d.text.size());
         ++s.lengths[std::min<size_t>(std::bit_width(d.text.size()), SourceStats::kLengths - 1)];

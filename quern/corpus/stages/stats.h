@@ -25,7 +25,7 @@ struct CorpusStats {
   Json json() const;
 };
 
-CorpusStats corpus_stats(const Inputs& inputs, const ScanOptions& o, const Tokenizer* tokenizer,
+CorpusStats corpus_stats(const Inputs& inputs, const ScanOptions& o, const text::Tokenizer* tokenizer,
                          const ScanProgress& progress = {});
 
 }  // namespace quern::corpus

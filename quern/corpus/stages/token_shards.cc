@@ -29,7 +29,7 @@ struct Encoded {
 };
 
 // What waits on disk, as quern data writes it.
-void write_indexed(const SpillFile& ids, const SpillFile& lengths, IndexedWriter& writer) {
+void write_indexed(const SpillFile& ids, const SpillFile& lengths, data::IndexedWriter& writer) {
   std::vector<int32_t> document;
   std::vector<uint32_t> some(kCopied);
   uint64_t at = 0;
@@ -47,7 +47,7 @@ void write_indexed(const SpillFile& ids, const SpillFile& lengths, IndexedWriter
 
 }  // namespace
 
-TokenShardReport write_token_shards(const Inputs& inputs, const Tokenizer& tokenizer, const TokenRun& run,
+TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer& tokenizer, const TokenRun& run,
                                     const ScanProgress& progress,
                                     const std::function<void(const TokenShardReport&)>& finish) {
   struct Nothing {};
@@ -89,7 +89,7 @@ TokenShardReport write_token_shards(const Inputs& inputs, const Tokenizer& token
          state.set("ids", write_value(ids.size())), state.set("lengths", write_value(lengths.size()));
          state.set("empty", write_value(r.empty));
        })});
-  IndexedWriter writer(run.prefix, token_type_for(tokenizer.vocab_size()), stage.file("bin"));
+  data::IndexedWriter writer(run.prefix, data::token_type_for(tokenizer.vocab_size()), stage.file("bin"));
   write_indexed(ids, lengths, writer);
   r.documents = static_cast<uint64_t>(writer.documents()), r.tokens = static_cast<uint64_t>(writer.tokens());
   writer.finish();

@@ -27,7 +27,7 @@ struct TokenShardReport {
 };
 
 // finish(report): the last thing before the run is forgotten.
-TokenShardReport write_token_shards(const Inputs& inputs, const Tokenizer& tokenizer, const TokenRun& run,
+TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer& tokenizer, const TokenRun& run,
                                     const ScanProgress& progress = {},
                                     const std::function<void(const TokenShardReport&)>& finish = {});
 

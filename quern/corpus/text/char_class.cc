@@ -13,10 +13,10 @@ const uint8_t* char_classes() {
       if (c >= 0xD800 && c < 0xE000) continue;
       if (c == 0x40000) c = 0xE0000;  // nothing is assigned between, and behind them all is for private use
       uint8_t k = 0;
-      if (unicode_is_letter(c) || unicode_is_number(c) || c == '_') k |= kWordChar;
-      if (unicode_is_space(c) || (c >= 0x1C && c <= 0x1F)) k |= kSpaceChar;
-      if (unicode_is_digit(c)) k |= kDigitChar;
-      if (unicode_is_cased(c)) k |= kCasedChar;
+      if (text::unicode_is_letter(c) || text::unicode_is_number(c) || c == '_') k |= kWordChar;
+      if (text::unicode_is_space(c) || (c >= 0x1C && c <= 0x1F)) k |= kSpaceChar;
+      if (text::unicode_is_digit(c)) k |= kDigitChar;
+      if (text::unicode_is_cased(c)) k |= kCasedChar;
       t[c] = k;
     }
     return t;

@@ -162,11 +162,11 @@ void put(std::string& out, char32_t c) {
     out += '\n';
   } else if (c == 0x3000 || (c >= 0xFF01 && c <= 0xFFEF)) {
     std::string one;
-    utf8_append(one, c);
-    unicode_normalize(one, NormalForm::nfkc);
+    text::utf8_append(one, c);
+    text::unicode_normalize(one, text::NormalForm::nfkc);
     out += one;
   } else {
-    utf8_append(out, c);
+    text::utf8_append(out, c);
   }
 }
 
@@ -187,7 +187,7 @@ void strip_controls(std::string& text) {
       i += n;
       continue;
     }
-    const Utf8Char c = utf8_at(s, i);
+    const text::Utf8Char c = text::utf8_at(s, i);
     if (!removed_control(c.cp)) out.append(s, i, c.len);
     i += c.len;
   }
@@ -210,7 +210,7 @@ void fix_line(std::string_view line, bool entities, std::string& s, std::string&
   bool controls = false;
   for (size_t i = 0; i < line.size();) {
     if (static_cast<unsigned char>(line[i]) < 0x80 && (line[i] != '&' || !entities)) {
-      std::string_view run = line.substr(i, ascii_run(line, i));
+      std::string_view run = line.substr(i, text::ascii_run(line, i));
       if (entities) run = run.substr(0, run.find('&'));
       controls = controls || has_controls(run);
       s += run;
@@ -220,7 +220,7 @@ void fix_line(std::string_view line, bool entities, std::string& s, std::string&
     size_t n = 0;
     char32_t c = line[i] == '&' ? entity(line.substr(i), n) : kUnknown;
     if (c == kUnknown) {
-      const Utf8Char own = utf8_at(line, i);
+      const text::Utf8Char own = text::utf8_at(line, i);
       c = own.cp, n = own.len;
     }
     controls = controls || removed_control(c);
@@ -230,7 +230,7 @@ void fix_line(std::string_view line, bool entities, std::string& s, std::string&
   for (size_t at = 0; (at = s.find('\r', at)) != s.npos;)
     s.replace(at, at + 1 < s.size() && s[at + 1] == '\n' ? 2 : 1, "\n");
   if (controls) strip_controls(s);
-  unicode_normalize(s, NormalForm::nfc);
+  text::unicode_normalize(s, text::NormalForm::nfc);
   out += s;
 }
 

@@ -21,7 +21,7 @@ constexpr size_t kPadding = 16;
 bool cased_before(std::string_view s, size_t at) {
   const uint8_t* cls = char_classes();
   while (at > 0) {
-    const Utf8Char c = utf8_before(s, at);
+    const text::Utf8Char c = text::utf8_before(s, at);
     if (cls[c.cp] & kCasedChar) return true;
     if (cls[c.cp] & (kWordChar | kSpaceChar)) return false;
     if (c.cp < 0x80 && c.cp != '\'' && c.cp != '.' && c.cp != ':' && c.cp != '^' && c.cp != '`') return false;
@@ -32,7 +32,7 @@ bool cased_before(std::string_view s, size_t at) {
 bool cased_after(std::string_view s, size_t at) {
   const uint8_t* cls = char_classes();
   while (at < s.size()) {
-    const Utf8Char c = utf8_at(s, at);
+    const text::Utf8Char c = text::utf8_at(s, at);
     if (cls[c.cp] & kCasedChar) return true;
     if (cls[c.cp] & (kWordChar | kSpaceChar)) return false;
     if (c.cp < 0x80 && c.cp != '\'' && c.cp != '.' && c.cp != ':' && c.cp != '^' && c.cp != '`') return false;
@@ -41,10 +41,10 @@ bool cased_after(std::string_view s, size_t at) {
   return false;
 }
 
-char32_t lower_one(std::string_view s, size_t at, Utf8Char c) {
+char32_t lower_one(std::string_view s, size_t at, text::Utf8Char c) {
   if (c.cp == 0x3A3)
     return cased_before(s, at) && !cased_after(s, at + c.len) ? 0x3C2 : 0x3C3;  // a word's last sigma
-  return unicode_lower(c.cp);
+  return text::unicode_lower(c.cp);
 }
 
 bool stands_alone(char32_t c) {
@@ -103,12 +103,12 @@ std::vector<uint32_t> split_words(std::string_view s, bool alone, Tokens& t) {
   for (size_t i = 0; i < s.size();) {
     const auto b = static_cast<unsigned char>(s[i]);
     if (b < 0x80) {
-      const size_t run = ascii_run(s, i);
+      const size_t run = text::ascii_run(s, i);
       w.ascii(s.substr(i, run));
       i += run;
       continue;
     }
-    const Utf8Char c = utf8_at(s, i);
+    const text::Utf8Char c = text::utf8_at(s, i);
     if (cls[c.cp] & kSpaceChar) {
       w.space();
     } else if (alone && stands_alone(c.cp)) {
@@ -125,7 +125,7 @@ std::vector<uint32_t> split_words(std::string_view s, bool alone, Tokens& t) {
         w.ascii(static_cast<unsigned char>(low));
       } else {
         one.clear();
-        utf8_append(one, low);
+        text::utf8_append(one, low);
         w.wide(one);
       }
     }
@@ -148,7 +148,7 @@ constexpr uint32_t kFirstLetters = [] {
   return bits;
 }();
 
-bool word_at(std::string_view s, size_t i) { return char_classes()[utf8_at(s, i).cp] & kWordChar; }
+bool word_at(std::string_view s, size_t i) { return char_classes()[text::utf8_at(s, i).cp] & kWordChar; }
 
 // Where a contraction in this token is to be cut, in order. `last` char of wanna must be the token's last: white
 // space follows it there.
@@ -156,7 +156,7 @@ void cuts_of(std::string_view token, std::vector<size_t>& cuts) {
   for (const Contraction& c : kContractions) {
     for (size_t at = 0; (at = token.find(c.word, at)) != token.npos; at += c.word.size()) {
       const size_t end = at + c.word.size();
-      if (at > 0 && (char_classes()[utf8_before(token, at).cp] & kWordChar)) continue;
+      if (at > 0 && (char_classes()[text::utf8_before(token, at).cp] & kWordChar)) continue;
       if (end < token.size() && (c.word == "wanna" || word_at(token, end))) continue;
       if (at > 0) cuts.push_back(at);
       cuts.push_back(at + c.cut);

@@ -27,7 +27,7 @@ size_t one_of(std::string_view s, size_t at, const std::string_view (&marks)[N])
 }  // namespace
 
 bool is_space_at(std::string_view s, size_t i, size_t& length) {
-  const Utf8Char c = utf8_at(s, i);
+  const text::Utf8Char c = text::utf8_at(s, i);
   length = c.len;
   return char_classes()[c.cp] & kSpaceChar;
 }
@@ -37,7 +37,7 @@ std::string_view trimmed(std::string_view s) {
   while (begin < s.size() && is_space_at(s, begin, n)) begin += n;
   size_t end = s.size();
   while (end > begin) {
-    const Utf8Char c = utf8_before(s, end);
+    const text::Utf8Char c = text::utf8_before(s, end);
     if (!(char_classes()[c.cp] & kSpaceChar)) break;
     end -= c.len;
   }
@@ -49,7 +49,7 @@ void split_words(std::string_view s, std::vector<std::string_view>& words) {
   const uint8_t* classes = char_classes();
   size_t begin = 0;
   for (size_t i = 0; i < s.size();) {
-    const Utf8Char c = utf8_at(s, i);
+    const text::Utf8Char c = text::utf8_at(s, i);
     if (classes[c.cp] & kSpaceChar) {
       if (i > begin) words.push_back(s.substr(begin, i - begin));
       begin = i + c.len;

@@ -28,7 +28,8 @@ std::vector<std::string> read_word_list(const std::filesystem::path& file) {
   }
   for (const std::string& e : entries) {
     if (e.empty()) fail("{}: an entry is empty, expected at least one character", file.string());
-    if (utf8_error(e) != std::string::npos) fail("{}: entry '{}' is not valid UTF-8", file.string(), utf8_lossy(e));
+    if (text::utf8_error(e) != std::string::npos)
+      fail("{}: entry '{}' is not valid UTF-8", file.string(), text::utf8_lossy(e));
   }
   if (entries.empty()) fail("{}: no entries", file.string());
   return entries;
@@ -88,7 +89,7 @@ std::span<const uint64_t> WordCounter::count(std::string_view utf8) {
       if (!m) break;
       ++n;
       at = m.end;
-      if (m.begin == m.end) at += m.end < utf8.size() ? utf8_at(utf8, m.end).len : 1;
+      if (m.begin == m.end) at += m.end < utf8.size() ? text::utf8_at(utf8, m.end).len : 1;
     }
     for (const WordLists::Use& u : p.uses) counts_[u.list] += n * u.times;
   }

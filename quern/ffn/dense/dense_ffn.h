@@ -5,7 +5,7 @@
 #include "quern/kernels/activation/activation.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::ffn {
 
 struct DenseConfig {
   int64_t width = 0, hidden = 0;
@@ -23,14 +23,14 @@ struct DenseConfig {
 class DenseFfn : public Ffn {
  public:
   explicit DenseFfn(DenseConfig config);
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;  // gate_proj, up_proj, down_proj
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;  // gate_proj, up_proj, down_proj
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) override;
 
  private:
   DenseConfig c_;
-  LinearGroup in_;  // gate and up, or up alone
-  Linear down_;
+  nn::LinearGroup in_;  // gate and up, or up alone
+  nn::Linear down_;
 };
 
-}  // namespace quern
+}  // namespace quern::ffn

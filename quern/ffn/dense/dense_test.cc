@@ -6,20 +6,20 @@
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/nn/check_module.h"
 
-namespace quern {
+namespace quern::ffn {
 namespace {
 
 TEST(DenseFfn, FiniteDifferencesGatedAndPlain) {
   for (bool gated : {true, false})
     for (bool bias : {true, false}) {
       DenseFfn m({.width = 5, .hidden = 7, .act = kernels::Activation::gelu, .gated = gated, .bias = bias});
-      NamedParameters p = randomized(m, 3);
-      GradCheck c = grad_check(
-          [&](Tape& t, const std::vector<Var>& in) {
+      grad::NamedParameters p = nn::randomized(m, 3);
+      grad::GradCheck c = grad::grad_check(
+          [&](grad::Tape& t, const std::vector<grad::Var>& in) {
             DepthCarry carry;
-            return std::vector<Var>{m.forward(t, in[0], carry)};
+            return std::vector<grad::Var>{m.forward(t, in[0], carry)};
           },
-          {random_normal({4, 5}, 1)}, p);
+          {grad::random_normal({4, 5}, 1)}, p);
       EXPECT_LT(c.worst, 2e-8) << c.where;
     }
 }
@@ -27,15 +27,15 @@ TEST(DenseFfn, FiniteDifferencesGatedAndPlain) {
 TEST(DenseFfn, PackedEqualsPlain) {
   for (bool gated : {true, false}) {
     DenseFfn m({.width = 33, .hidden = 70, .gated = gated, .bias = true}), half(m);
-    Tensor x = random_normal({9, 33}, 1, DType::f32);
+    Tensor x = grad::random_normal({9, 33}, 1, DType::f32);
     auto forward = [&](DenseFfn& f) {
-      Tape t(Tape::inference);
+      grad::Tape t(grad::Tape::inference);
       DepthCarry carry;
-      return f.forward(t, Var(x), carry).value;
+      return f.forward(t, grad::Var(x), carry).value;
     };
     for (DenseFfn* f : {&m, &half}) {
-      randomized(*f, 3);
-      f->visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
+      nn::randomized(*f, 3);
+      f->visit("", [](const std::string&, grad::Parameter& p) { p.value = p.value.to(DType::f32); });
     }
     Tensor plain = forward(m);
     m.pack(DType::f32), half.pack(DType::bf16);
@@ -51,4 +51,4 @@ TEST(DenseFfn, PackedEqualsPlain) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::ffn

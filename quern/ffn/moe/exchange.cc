@@ -5,10 +5,10 @@
 
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::ffn {
 
 struct ExpertExchange::Ways {
-  Communicator& group;
+  comm::Communicator& group;
   int64_t tokens, slots;
   std::vector<int64_t> pair;            // t·k + s of what goes out, in the order it goes
   std::vector<int64_t> sent, received;  // pairs, by peer
@@ -40,7 +40,7 @@ struct ExpertExchange::Ways {
     Tensor mine = Tensor::empty({static_cast<int64_t>(pair.size()), N}, x.dtype());
     group.all_to_all(x.contiguous() ? x : x.clone(), times(received, N), mine, times(sent, N));
     Tensor y = Tensor::zeros({rows, N}, x.dtype());
-    with_float(x.dtype(), [&]<class F>() {
+    nn::with_float(x.dtype(), [&]<class F>() {
       for (size_t i = 0; i < pair.size(); ++i) {
         F* to = y.data<F>() + pair[i] / per * N;
         const F* from = mine.data<F>() + static_cast<int64_t>(i) * N;
@@ -51,12 +51,12 @@ struct ExpertExchange::Ways {
   }
 };
 
-ExpertExchange::ExpertExchange(Communicator& group, const Tensor& expert_Tk, int64_t n_experts) {
+ExpertExchange::ExpertExchange(comm::Communicator& group, const Tensor& expert_Tk, int64_t n_experts) {
   const int64_t T = expert_Tk.dim(0), k = expert_Tk.dim(1);
   const int n = group.size();
   std::vector<int> owner(static_cast<size_t>(n_experts));
   for (int r = 0; r < n; ++r) {
-    const Range c = even_range(n_experts, n, r);
+    const comm::Range c = comm::even_range(n_experts, n, r);
     std::fill(owner.begin() + c.begin, owner.begin() + c.end, r);
   }
   auto ways = std::make_shared<Ways>(Ways{group, T, k, {}, {}, {}, 0, {}});
@@ -80,22 +80,22 @@ ExpertExchange::ExpertExchange(Communicator& group, const Tensor& expert_Tk, int
 
 const Tensor& ExpertExchange::expert_R1() const { return ways_->expert_R1; }
 
-Var ExpertExchange::send_tokens(Tape& tape, const Var& x_TD) const {
+grad::Var ExpertExchange::send_tokens(grad::Tape& tape, const grad::Var& x_TD) const {
   return tape.record(ways_->out(x_TD.value, ways_->slots), {x_TD},
-                     [w = ways_](Grads& g) { g.add(0, w->back(g.out(), w->slots, w->tokens)); });
+                     [w = ways_](grad::Grads& g) { g.add(0, w->back(g.out(), w->slots, w->tokens)); });
 }
 
-Var ExpertExchange::send_weights(Tape& tape, const Var& w_Tk) const {
+grad::Var ExpertExchange::send_weights(grad::Tape& tape, const grad::Var& w_Tk) const {
   const int64_t n = ways_->tokens * ways_->slots;
   const Tensor w = w_Tk.value.contiguous() ? w_Tk.value : w_Tk.value.clone();
-  return tape.record(ways_->out(w.reshape({n, 1}), 1), {w_Tk}, [w = ways_, n](Grads& g) {
+  return tape.record(ways_->out(w.reshape({n, 1}), 1), {w_Tk}, [w = ways_, n](grad::Grads& g) {
     g.add(0, w->back(g.out(), 1, n).reshape({w->tokens, w->slots}));
   });
 }
 
-Var ExpertExchange::home(Tape& tape, const Var& y_RD) const {
+grad::Var ExpertExchange::home(grad::Tape& tape, const grad::Var& y_RD) const {
   return tape.record(ways_->back(y_RD.value, ways_->slots, ways_->tokens), {y_RD},
-                     [w = ways_](Grads& g) { g.add(0, w->out(g.out(), w->slots)); });
+                     [w = ways_](grad::Grads& g) { g.add(0, w->out(g.out(), w->slots)); });
 }
 
-}  // namespace quern
+}  // namespace quern::ffn

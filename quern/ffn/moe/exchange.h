@@ -12,19 +12,19 @@
 #include "quern/comm/communicator.h"
 #include "quern/grad/tape.h"
 
-namespace quern {
+namespace quern::ffn {
 
 class ExpertExchange {
  public:
-  ExpertExchange(Communicator& group, const Tensor& expert_Tk, int64_t n_experts);
-  const Tensor& expert_R1() const;                      // of the pairs that arrived, in their order
-  Var send_tokens(Tape& tape, const Var& x_TD) const;   // [T, D] → [R, D]
-  Var send_weights(Tape& tape, const Var& w_Tk) const;  // [T, k] → [R, 1]
-  Var home(Tape& tape, const Var& y_RD) const;          // [R, D] → [T, D]
+  ExpertExchange(comm::Communicator& group, const Tensor& expert_Tk, int64_t n_experts);
+  const Tensor& expert_R1() const;                                        // of the pairs that arrived, in their order
+  grad::Var send_tokens(grad::Tape& tape, const grad::Var& x_TD) const;   // [T, D] → [R, D]
+  grad::Var send_weights(grad::Tape& tape, const grad::Var& w_Tk) const;  // [T, k] → [R, 1]
+  grad::Var home(grad::Tape& tape, const grad::Var& y_RD) const;          // [R, D] → [T, D]
 
  private:
   struct Ways;
   std::shared_ptr<const Ways> ways_;
 };
 
-}  // namespace quern
+}  // namespace quern::ffn

@@ -11,7 +11,7 @@
 #include "quern/ffn/moe/moe_ffn.h"
 #include "quern/nn/check_module.h"
 
-namespace quern {
+namespace quern::ffn {
 namespace {
 
 constexpr int64_t kWidth = 6, kExperts = 5;
@@ -30,19 +30,19 @@ struct Result {
 };
 
 // Rows [begin, end) of x through the mixture, forwards and backwards with gy.
-Result pass(int kind, const Tensor& x, const Tensor& gy, int64_t begin, int64_t end, Communicator* group) {
+Result pass(int kind, const Tensor& x, const Tensor& gy, int64_t begin, int64_t end, comm::Communicator* group) {
   auto m = mixture(kind);
-  NamedParameters parameters = randomized(*m, 21, 0.8);
+  grad::NamedParameters parameters = nn::randomized(*m, 21, 0.8);
   for (auto& [name, p] : parameters)  // let the skip class win now and then
     if (name.ends_with("balancing_biases")) p->value = Tensor::of<double>({6}, {0.05, -0.1, 0.1, 0, 0, 0.3});
   m->share(group);
-  Tape tape;
-  Var in = tape.input(x.narrow(0, begin, end - begin).clone());
+  grad::Tape tape;
+  grad::Var in = tape.input(x.narrow(0, begin, end - begin).clone());
   DepthCarry carry;
-  Var y = m->forward(tape, in, carry);
-  tape.backward(std::vector<Var>{y}, std::vector<Tensor>{gy.narrow(0, begin, end - begin).clone()});
+  grad::Var y = m->forward(tape, in, carry);
+  tape.backward(std::vector<grad::Var>{y}, std::vector<Tensor>{gy.narrow(0, begin, end - begin).clone()});
   Result r{.y = y.value, .gx = tape.grad(in), .grads = {}};
-  m->visit("", [&](const std::string& name, Parameter& p) {
+  m->visit("", [&](const std::string& name, grad::Parameter& p) {
     r.grads[name] = p.grad.defined() ? p.grad : Tensor::zeros(p.shape, DType::f64);
   });
   return r;
@@ -55,24 +55,24 @@ void expect_near(const Tensor& a, const Tensor& b, const std::string& what) {
 
 TEST(ExpertExchange, EqualsOneRank) {
   constexpr int64_t T = 23;
-  const Tensor x = random_normal({T, kWidth}, 4), gy = random_normal({T, kWidth}, 5);
+  const Tensor x = grad::random_normal({T, kWidth}, 4), gy = grad::random_normal({T, kWidth}, 5);
   for (int kind : {0, 1, 2}) {
     const Result one = pass(kind, x, gy, 0, T, nullptr);
     if (kind < 2) {
       EXPECT_GT(one.grads.at("gate.balancing_biases").item(kExperts), 0) << "no token was skipped";
     }
     for (int ranks : {1, 2, 3, 5})
-      run_ranks(ranks, [&](Communicator& comm) {
+      comm::run_ranks(ranks, [&](comm::Communicator& comm) {
         // The last rank of several has one token alone, the others share the rest.
         const bool last = comm.rank() == ranks - 1;
-        const Range cut = ranks == 1 ? Range{0, T}
-                          : last     ? Range{T - 1, T}
-                                     : even_range(T - 1, ranks - 1, comm.rank());
+        const comm::Range cut = ranks == 1 ? comm::Range{0, T}
+                                : last     ? comm::Range{T - 1, T}
+                                           : comm::even_range(T - 1, ranks - 1, comm.rank());
         const std::string what = fmt::format("kind {}, rank {} of {}", kind, comm.rank(), ranks);
         Result mine = pass(kind, x, gy, cut.begin, cut.end, &comm);
         expect_near(mine.y, one.y.narrow(0, cut.begin, cut.end - cut.begin).clone(), what + ": y");
         expect_near(mine.gx, one.gx.narrow(0, cut.begin, cut.end - cut.begin).clone(), what + ": gx");
-        const Range own = even_range(kExperts, ranks, comm.rank());
+        const comm::Range own = comm::even_range(kExperts, ranks, comm.rank());
         for (auto& [name, g] : mine.grads) {
           if (name.starts_with("experts."))
             for (int64_t e = 0; e < kExperts; ++e) {
@@ -91,7 +91,7 @@ TEST(ExpertExchange, EqualsOneRank) {
 }
 
 TEST(ExpertExchange, SendsARowWhereItsExpertIsAlone) {
-  run_ranks(2, [&](Communicator& comm) {  // experts 0 and 1 are rank 0's, 2 and 3 rank 1's; 4 is none
+  comm::run_ranks(2, [&](comm::Communicator& comm) {  // experts 0 and 1 are rank 0's, 2 and 3 rank 1's; 4 is none
     const std::vector<std::vector<int32_t>> chosen = {{0, 2, 4, 1}, {3, 3, 4, 4}};
     const std::vector<int32_t>& e = chosen[static_cast<size_t>(comm.rank())];
     Tensor expert = Tensor::empty({4, 1}, DType::i32), x = Tensor::empty({4, 1}, DType::f32);
@@ -99,8 +99,8 @@ TEST(ExpertExchange, SendsARowWhereItsExpertIsAlone) {
       expert.data<int32_t>()[t] = e[static_cast<size_t>(t)],
       x.data<float>()[t] = static_cast<float>(10 * comm.rank() + t);
     const ExpertExchange exchange(comm, expert, 4);
-    Tape tape(Tape::inference);
-    const Var here = exchange.send_tokens(tape, x);
+    grad::Tape tape(grad::Tape::inference);
+    const grad::Var here = exchange.send_tokens(tape, x);
     const std::vector<float> expected = comm.rank() == 0 ? std::vector<float>{0, 3} : std::vector<float>{1, 10, 11};
     ASSERT_EQ(here.value.size(), static_cast<int64_t>(expected.size()));
     for (size_t i = 0; i < expected.size(); ++i)
@@ -112,8 +112,8 @@ TEST(ExpertExchange, SendsARowWhereItsExpertIsAlone) {
 }
 
 TEST(ExpertExchange, MoreRanksThanExpertsAreRefused) {
-  run_ranks(6, [&](Communicator& comm) { EXPECT_THROW(mixture(0)->share(&comm), Error); });
+  comm::run_ranks(6, [&](comm::Communicator& comm) { EXPECT_THROW(mixture(0)->share(&comm), Error); });
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::ffn

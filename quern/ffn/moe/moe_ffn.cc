@@ -8,7 +8,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::ffn {
 
 MoeFfn::MoeFfn(ZayaRouterConfig r, int64_t hidden)
     : MoeFfn(std::make_unique<ZayaRouter>(r), r.width, hidden, r.n_experts) {
@@ -18,25 +18,25 @@ MoeFfn::MoeFfn(ZayaRouterConfig r, int64_t hidden)
 MoeFfn::MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts)
     : n_experts_(n_experts),
       router_(std::move(router)),
-      gate_up_({n_experts, 2 * hidden, width}, Init::normal()),
-      down_({n_experts, width, hidden}, Init::normal()) {
+      gate_up_({n_experts, 2 * hidden, width}, grad::Init::normal()),
+      down_({n_experts, width, hidden}, grad::Init::normal()) {
   if (width < 1 || hidden < 1 || n_experts < 1)
     fail("moe: width {}, hidden {} and n_experts {} must be 1 or more", width, hidden, n_experts);
   gate_up_.matrix = down_.matrix = true;
-  gate_up_.kind = down_.kind = ParameterKind::matrix;
+  gate_up_.kind = down_.kind = grad::ParameterKind::matrix;
   gate_up_.fused = 2;
 }
 
-void MoeFfn::visit(const std::string& prefix, const ParameterVisitor& v) {
+void MoeFfn::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   router_->visit(prefix + "gate.", v);
   name_ = prefix + "experts.";
   v(name_ + "gate_up_proj", gate_up_);
   v(name_ + "down_proj", down_);
 }
 
-void MoeFfn::pack(const WeightPrepacking& t) {
+void MoeFfn::pack(const nn::WeightPrepacking& t) {
   if (!t.packs()) return;
-  auto pack_each = [&](const char* name, Parameter& p, std::vector<kernels::PrepackedWeight>& out) {
+  auto pack_each = [&](const char* name, grad::Parameter& p, std::vector<kernels::PrepackedWeight>& out) {
     for (int64_t e = 0; e < n_experts_; ++e)
       out.push_back(t.matrix(fmt::format("{}{}.{}", name_, name, e), p.shape[1], p.shape[2], [&] {
         return p.value.narrow(0, e, 1).reshape({p.shape[1], p.shape[2]});
@@ -48,31 +48,31 @@ void MoeFfn::pack(const WeightPrepacking& t) {
   router_->pack(t);
 }
 
-Var MoeFfn::forward(Tape& tape, const Var& x_TD, DepthCarry& carry) {
+grad::Var MoeFfn::forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) {
   Routing r = router_->route(tape, x_TD, carry);
   auto chosen = r.expert_Tk.span<int32_t>();
   counts_.assign(static_cast<size_t>(n_experts_) + 1, 0);
   for (int32_t e : chosen) ++counts_[static_cast<size_t>(e)];
   if (tape.recording()) router_->note_load(counts_);
   if (carry.expert_log) carry.expert_log->emplace_back(chosen.begin(), chosen.end());
-  Var y_TD = group_ ? experts_over_ranks(tape, x_TD, r) : experts(tape, x_TD, r);
+  grad::Var y_TD = group_ ? experts_over_ranks(tape, x_TD, r) : experts(tape, x_TD, r);
   return skip_identity_ && counts_.back() > 0 ? skipped(tape, y_TD, x_TD, r) : y_TD;
 }
 
-void MoeFfn::share(Communicator* group) {
+void MoeFfn::share(comm::Communicator* group) {
   if (group && group->size() > n_experts_)
     fail("moe: {} experts cannot be distributed over {} ranks: every rank needs at least one", n_experts_,
          group->size());
   group_ = group;
 }
 
-Var MoeFfn::experts_over_ranks(Tape& tape, const Var& x_TD, const Routing& r) {
+grad::Var MoeFfn::experts_over_ranks(grad::Tape& tape, const grad::Var& x_TD, const Routing& r) {
   const ExpertExchange exchange(*group_, r.expert_Tk, n_experts_);
-  Var x_RD = exchange.send_tokens(tape, x_TD), w_R1 = exchange.send_weights(tape, r.weight_Tk);
+  grad::Var x_RD = exchange.send_tokens(tape, x_TD), w_R1 = exchange.send_weights(tape, r.weight_Tk);
   return exchange.home(tape, experts(tape, x_RD, {exchange.expert_R1(), w_R1}));
 }
 
-Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
+grad::Var MoeFfn::experts(grad::Tape& tape, const grad::Var& x_TD, const Routing& r) {
   const Tensor x = x_TD.value, e = r.expert_Tk, w = r.weight_Tk.value;
   int64_t D = x.dim(1), F = down_.shape[2];
   Tensor y = Tensor::empty(x.shape(), x.dtype());
@@ -89,13 +89,13 @@ Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
                             plan, scratch);
     return y;
   }
-  Var gu = tape.param(gate_up_), dn = tape.param(down_);
+  grad::Var gu = tape.param(gate_up_), dn = tape.param(down_);
   Tensor guv = gu.value.to(x.dtype()), dnv = dn.value.to(x.dtype());
   count_matmul(plan.n, 3 * D * F, (guv.bytes() + dnv.bytes()) / n_experts_);
   bool keep = tape.needs({x_TD, r.weight_Tk, gu, dn});
   Tensor saved_gu = keep ? Tensor::empty({plan.n, 2 * F}, x.dtype()) : Tensor(),
          saved_out = keep ? Tensor::empty({plan.n, D}, x.dtype()) : Tensor();
-  return with_float(x.dtype(), [&, this]<class T>() {
+  return nn::with_float(x.dtype(), [&, this]<class T>() {
     kernels::MoeForward<T> f;
     f.x = x.view<const T, 2>();
     f.gate_up = guv.view<const T, 3>();
@@ -106,37 +106,38 @@ Var MoeFfn::experts(Tape& tape, const Var& x_TD, const Routing& r) {
     f.y = y.view<T, 2>();
     if (keep) f.saved_gate_up = saved_gu.view<T, 2>(), f.saved_out = saved_out.view<T, 2>();
     kernels::moe_ffn<T>(f, plan, scratch);
-    return tape.record(y, {x_TD, r.weight_Tk, gu, dn}, [=, E = n_experts_, act = act_, bf16 = tape.bf16()](Grads& g) {
-      Arena& scratch = thread_arena();
-      Arena::Scope scope(scratch);
-      kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), E, scratch);
-      Tensor gx = Tensor::empty(x.shape(), x.dtype()), gw = Tensor::empty(w.shape(), w.dtype());
-      kernels::MoeBackward<T> b;
-      b.x = x.view<const T, 2>();
-      b.gate_up = guv.view<const T, 3>();
-      b.down = dnv.view<const T, 3>();
-      b.p = w.view<const T, 2>();
-      b.saved_gate_up = saved_gu.view<const T, 2>();
-      b.saved_out = saved_out.view<const T, 2>();
-      b.gy = g.out().view<const T, 2>();
-      b.act = act;
-      b.bf16 = bf16;
-      b.gx = gx.view<T, 2>();
-      b.gp = gw.view<T, 2>();
-      if (g.wants(2)) b.g_gate_up = g.accumulator(2).view<T, 3>();
-      if (g.wants(3)) b.g_down = g.accumulator(3).view<T, 3>();
-      kernels::moe_ffn_backward<T>(b, plan, scratch);
-      g.add(0, gx);
-      g.add(1, gw);
-    });
+    return tape.record(y, {x_TD, r.weight_Tk, gu, dn},
+                       [=, E = n_experts_, act = act_, bf16 = tape.bf16()](grad::Grads& g) {
+                         Arena& scratch = thread_arena();
+                         Arena::Scope scope(scratch);
+                         kernels::MoePlan plan = kernels::moe_plan(e.view<const int32_t, 2>(), E, scratch);
+                         Tensor gx = Tensor::empty(x.shape(), x.dtype()), gw = Tensor::empty(w.shape(), w.dtype());
+                         kernels::MoeBackward<T> b;
+                         b.x = x.view<const T, 2>();
+                         b.gate_up = guv.view<const T, 3>();
+                         b.down = dnv.view<const T, 3>();
+                         b.p = w.view<const T, 2>();
+                         b.saved_gate_up = saved_gu.view<const T, 2>();
+                         b.saved_out = saved_out.view<const T, 2>();
+                         b.gy = g.out().view<const T, 2>();
+                         b.act = act;
+                         b.bf16 = bf16;
+                         b.gx = gx.view<T, 2>();
+                         b.gp = gw.view<T, 2>();
+                         if (g.wants(2)) b.g_gate_up = g.accumulator(2).view<T, 3>();
+                         if (g.wants(3)) b.g_down = g.accumulator(3).view<T, 3>();
+                         kernels::moe_ffn_backward<T>(b, plan, scratch);
+                         g.add(0, gx);
+                         g.add(1, gw);
+                       });
   });
 }
 
 // y + w·x on the rows that chose no expert: gx = w·gy, gw = ⟨gy, x⟩ there.
-Var MoeFfn::skipped(Tape& tape, const Var& y_TD, const Var& x_TD, const Routing& r) {
+grad::Var MoeFfn::skipped(grad::Tape& tape, const grad::Var& y_TD, const grad::Var& x_TD, const Routing& r) {
   Tensor y = y_TD.value.clone(), x = x_TD.value, e = r.expert_Tk, w = r.weight_Tk.value;
   int64_t D = x.dim(1), k = e.dim(1), E = n_experts_;
-  return with_float(x.dtype(), [&]<class T>() {
+  return nn::with_float(x.dtype(), [&]<class T>() {
     auto each = [e, k, E](auto&& f) {
       for (int64_t i = 0; i < e.size(); ++i)
         if (e.data<int32_t>()[i] >= E) f(i, i / k);
@@ -144,7 +145,7 @@ Var MoeFfn::skipped(Tape& tape, const Var& y_TD, const Var& x_TD, const Routing&
     each([&](int64_t i, int64_t t) {
       for (int64_t c = 0; c < D; ++c) y.data<T>()[t * D + c] += w.data<T>()[i] * x.data<T>()[t * D + c];
     });
-    return tape.record(y, {y_TD, x_TD, r.weight_Tk}, [x, w, D, each](Grads& g) {
+    return tape.record(y, {y_TD, x_TD, r.weight_Tk}, [x, w, D, each](grad::Grads& g) {
       Tensor gx = Tensor::zeros(x.shape(), x.dtype()), gw = Tensor::zeros(w.shape(), w.dtype());
       const T* gy = g.out().data<T>();
       each([&](int64_t i, int64_t t) {
@@ -160,8 +161,7 @@ Var MoeFfn::skipped(Tape& tape, const Var& y_TD, const Var& x_TD, const Routing&
   });
 }
 
-namespace ffn {
-void register_moe(Registry& r) {
+void register_moe(nn::Registry& r) {
   r.ffns.add("moe", [](const Json& j) -> std::unique_ptr<Ffn> {
     MoeConfig c;
     from_json(j, c, "ffn moe", true);
@@ -176,6 +176,5 @@ void register_moe(Registry& r) {
     return std::make_unique<MoeFfn>(z, c.hidden);
   });
 }
-}  // namespace ffn
 
-}  // namespace quern
+}  // namespace quern::ffn

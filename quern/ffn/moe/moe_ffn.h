@@ -14,7 +14,7 @@
 #include "quern/kernels/activation/activation.h"
 #include "quern/kernels/gemm/gemm.h"
 
-namespace quern {
+namespace quern::ffn {
 
 struct MoeConfig {
   int64_t width = 0, hidden = 0, n_experts = 0, top_k = 1, router_width = 0;
@@ -39,32 +39,32 @@ class MoeFfn : public Ffn {
   MoeFfn(ZayaRouterConfig router, int64_t hidden);
   MoeFfn(std::unique_ptr<Router> router, int64_t width, int64_t hidden, int64_t n_experts);
   void visit(const std::string& prefix,
-             const ParameterVisitor& v) override;  // gate.…, experts.gate_up_proj, experts.down_proj
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
+             const nn::ParameterVisitor& v) override;  // gate.…, experts.gate_up_proj, experts.down_proj
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) override;
 
   // From now on rank r of the group computes the r-th even cut of the experts for the tokens of all its ranks
   // (exchange.h); null: every rank its own tokens again. Weights stay whole everywhere; gradients of an expert arise
   // on the rank that has it, zeros elsewhere.
-  void share(Communicator* group);
+  void share(comm::Communicator* group);
 
   // Tokens per class in the last forward, the skip class last.
   const std::vector<int64_t>& last_counts() const { return counts_; }
   Router& router() { return *router_; }
 
  private:
-  Var experts(Tape& tape, const Var& x_TD, const Routing& r);
-  Var experts_over_ranks(Tape& tape, const Var& x_TD, const Routing& r);
-  Var skipped(Tape& tape, const Var& y_TD, const Var& x_TD, const Routing& r);
+  grad::Var experts(grad::Tape& tape, const grad::Var& x_TD, const Routing& r);
+  grad::Var experts_over_ranks(grad::Tape& tape, const grad::Var& x_TD, const Routing& r);
+  grad::Var skipped(grad::Tape& tape, const grad::Var& y_TD, const grad::Var& x_TD, const Routing& r);
   int64_t n_experts_;
   bool skip_identity_ = false;
   kernels::Activation act_ = kernels::Activation::silu;
   std::unique_ptr<Router> router_;
-  Parameter gate_up_, down_;  // [E, 2F, D], [E, D, F]
-  Communicator* group_ = nullptr;
+  grad::Parameter gate_up_, down_;  // [E, 2F, D], [E, D, F]
+  comm::Communicator* group_ = nullptr;
   std::string name_;  // of the experts, as visited last
   std::vector<kernels::PrepackedWeight> packed_gate_up_, packed_down_;
   std::vector<int64_t> counts_;
 };
 
-}  // namespace quern
+}  // namespace quern::ffn

@@ -7,17 +7,17 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::ffn {
 namespace {
 
 // w[t, s] = p[t, e[t, s]]; the gradient flows through the chosen entries only.
-Var gather(Tape& tape, const Var& p_TE, const Tensor& e_Tk) {
+grad::Var gather(grad::Tape& tape, const grad::Var& p_TE, const Tensor& e_Tk) {
   int64_t T = p_TE.dim(0), E = p_TE.dim(1), k = e_Tk.dim(1);
   Tensor w = Tensor::empty({T, k}, p_TE.dtype());
-  return with_float(p_TE.dtype(), [&]<class F>() {
+  return nn::with_float(p_TE.dtype(), [&]<class F>() {
     const int32_t* e = e_Tk.data<int32_t>();
     for (int64_t i = 0; i < T * k; ++i) w.data<F>()[i] = p_TE.value.data<F>()[i / k * E + e[i]];
-    return tape.record(w, {p_TE}, [e_Tk, T, E, k](Grads& g) {
+    return tape.record(w, {p_TE}, [e_Tk, T, E, k](grad::Grads& g) {
       Tensor gp = Tensor::zeros({T, E}, g.out().dtype());
       for (int64_t i = 0; i < T * k; ++i) gp.data<F>()[i / k * E + e_Tk.data<int32_t>()[i]] += g.out().data<F>()[i];
       g.add(0, gp);
@@ -30,7 +30,7 @@ Tensor choose(const Tensor& p_TE, const Tensor& bias_E, int64_t k) {
   constexpr int64_t kTokensPerThread = 256;
   int64_t T = p_TE.dim(0), E = p_TE.dim(1);
   Tensor e = Tensor::empty({T, k}, DType::i32);
-  with_float(p_TE.dtype(), [&]<class F>() {
+  nn::with_float(p_TE.dtype(), [&]<class F>() {
     Tensor bias = bias_E.defined() ? bias_E.to(p_TE.dtype()) : Tensor::zeros({E}, p_TE.dtype());
     parallel_for(T, kTokensPerThread, [&](int64_t begin, int64_t end) {
       std::vector<F> score(static_cast<size_t>(E));
@@ -48,10 +48,10 @@ Tensor choose(const Tensor& p_TE, const Tensor& bias_E, int64_t k) {
 }
 
 // Rows scaled to sum 1: y = w/s, gw = (gy − Σ gy·y)/s.
-Var normalize_rows(Tape& tape, const Var& w_Tk) {
+grad::Var normalize_rows(grad::Tape& tape, const grad::Var& w_Tk) {
   int64_t T = w_Tk.dim(0), k = w_Tk.dim(1);
   Tensor w = w_Tk.value, y = w.clone();
-  return with_float(w.dtype(), [&]<class F>() {
+  return nn::with_float(w.dtype(), [&]<class F>() {
     auto row_sum = [k](const F* r) {
       F s = 0;
       for (int64_t i = 0; i < k; ++i) s += r[i];
@@ -61,7 +61,7 @@ Var normalize_rows(Tape& tape, const Var& w_Tk) {
       F s = row_sum(w.data<F>() + t * k);
       for (int64_t i = 0; i < k; ++i) y.data<F>()[t * k + i] /= s;
     }
-    return tape.record(y, {w_Tk}, [w, y, T, k, row_sum](Grads& g) {
+    return tape.record(y, {w_Tk}, [w, y, T, k, row_sum](grad::Grads& g) {
       Tensor gw = Tensor::empty(w.shape(), w.dtype());
       for (int64_t t = 0; t < T; ++t) {
         const F *gy = g.out().data<F>() + t * k, *yr = y.data<F>() + t * k;
@@ -82,17 +82,17 @@ ZayaRouter::ZayaRouter(ZayaRouterConfig c)
       fc1_(c.router_width, c.router_width, true),
       fc2_(c.router_width, c.router_width, true),
       out_(c.n_experts + 1, c.linear ? c.width : c.router_width, false),
-      norm_({c.router_width}, Init::constant(1)),
-      beta_({c.n_experts + 1}, Init::constant(0)) {
+      norm_({c.router_width}, grad::Init::constant(1)),
+      beta_({c.n_experts + 1}, grad::Init::constant(0)) {
   if (c.router_width < 1 && !c.linear) fail("moe: router_width {} must be 1 or more", c.router_width);
-  if (c.depth_average) gamma_ = Parameter({c.router_width}, Init::constant(1));
+  if (c.depth_average) gamma_ = grad::Parameter({c.router_width}, grad::Init::constant(1));
   beta_.trainable = false;
-  beta_.kind = ParameterKind::balance;
+  beta_.kind = grad::ParameterKind::balance;
   beta_.init.last = -1;
-  for (Linear* l : {&down_, &fc1_, &fc2_, &out_}) l->weight.matrix = false;  // the router stays in f32
+  for (nn::Linear* l : {&down_, &fc1_, &fc2_, &out_}) l->weight.matrix = false;  // the router stays in f32
 }
 
-void ZayaRouter::visit(const std::string& prefix, const ParameterVisitor& v) {
+void ZayaRouter::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   if (c_.linear) {
     out_.visit(prefix + "out_proj", v);
     v(prefix + "balancing_biases", beta_);
@@ -107,26 +107,26 @@ void ZayaRouter::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "balancing_biases", beta_);
 }
 
-void ZayaRouter::pack(const WeightPrepacking& t) {
-  out_.pack(t.of(WeightFormat::f32));
+void ZayaRouter::pack(const nn::WeightPrepacking& t) {
+  out_.pack(t.of(kernels::WeightFormat::f32));
   if (c_.linear) return;
-  for (Linear* l : {&down_, &fc1_, &fc2_}) l->pack(t.of(WeightFormat::f32));
+  for (nn::Linear* l : {&down_, &fc1_, &fc2_}) l->pack(t.of(kernels::WeightFormat::f32));
 }
 
-Var ZayaRouter::scores(Tape& tape, const Var& x_TD, DepthCarry& carry) {
+grad::Var ZayaRouter::scores(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) {
   constexpr auto gelu = kernels::Activation::gelu;
-  if (c_.linear) return linear(tape, x_TD, out_);
-  Var r_TR = linear(tape, x_TD, down_);
+  if (c_.linear) return nn::linear(tape, x_TD, out_);
+  grad::Var r_TR = nn::linear(tape, x_TD, down_);
   if (c_.depth_average && carry.router_state.value.defined())
-    r_TR = add(tape, r_TR, mul_columns(tape, carry.router_state, gamma_));
+    r_TR = nn::add(tape, r_TR, nn::mul_columns(tape, carry.router_state, gamma_));
   carry.router_state = r_TR;
-  Var c_TR = activate(tape, gelu, linear(tape, rms_norm(tape, r_TR, norm_, c_.eps), fc1_));
-  c_TR = activate(tape, gelu, linear(tape, c_TR, fc2_));
-  return linear(tape, c_TR, out_);
+  grad::Var c_TR = nn::activate(tape, gelu, nn::linear(tape, nn::rms_norm(tape, r_TR, norm_, c_.eps), fc1_));
+  c_TR = nn::activate(tape, gelu, nn::linear(tape, c_TR, fc2_));
+  return nn::linear(tape, c_TR, out_);
 }
 
-Routing ZayaRouter::route(Tape& tape, const Var& x_TD, DepthCarry& carry) {
-  Var p_TE = softmax(tape, scores(tape, x_TD, carry));
+Routing ZayaRouter::route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) {
+  grad::Var p_TE = nn::softmax(tape, scores(tape, x_TD, carry));
   Tensor e_T1 = choose(p_TE.value, beta_.value, 1);
   return {e_T1, gather(tape, p_TE, e_T1)};
 }
@@ -142,15 +142,17 @@ LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool ren
   gate_.weight.matrix = false;
 }
 
-void LinearRouter::visit(const std::string& prefix, const ParameterVisitor& v) { v(prefix + "weight", gate_.weight); }
+void LinearRouter::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
+  v(prefix + "weight", gate_.weight);
+}
 
-void LinearRouter::pack(const WeightPrepacking& t) { gate_.pack(t.of(WeightFormat::f32)); }
+void LinearRouter::pack(const nn::WeightPrepacking& t) { gate_.pack(t.of(kernels::WeightFormat::f32)); }
 
-Routing LinearRouter::route(Tape& tape, const Var& x_TD, DepthCarry&) {
-  Var p_TE = softmax(tape, linear(tape, x_TD, gate_));
+Routing LinearRouter::route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry&) {
+  grad::Var p_TE = nn::softmax(tape, nn::linear(tape, x_TD, gate_));
   Tensor e_Tk = choose(p_TE.value, Tensor(), k_);
-  Var w_Tk = gather(tape, p_TE, e_Tk);
+  grad::Var w_Tk = gather(tape, p_TE, e_Tk);
   return {e_Tk, renormalize_ ? normalize_rows(tape, w_Tk) : w_Tk};
 }
 
-}  // namespace quern
+}  // namespace quern::ffn

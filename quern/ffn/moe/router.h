@@ -15,16 +15,17 @@
 #include "quern/ffn/ffn.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::ffn {
 
 struct Routing {
-  Tensor expert_Tk;  // i32, E = skipped
-  Var weight_Tk;     // combine weights
+  Tensor expert_Tk;     // i32, E = skipped
+  grad::Var weight_Tk;  // combine weights
 };
 
-class Router : public Module {  // packs as f32 whatever the experts do: a small difference sends a token elsewhere
+class Router
+    : public nn::Module {  // packs as f32 whatever the experts do: a small difference sends a token elsewhere
  public:
-  virtual Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) = 0;
+  virtual Routing route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) = 0;
   // Tokens each class got in a training forward, the skip class last.
   virtual void note_load(std::span<const int64_t>) {}
 };
@@ -41,30 +42,30 @@ struct ZayaRouterConfig {
 class ZayaRouter : public Router {
  public:
   explicit ZayaRouter(ZayaRouterConfig config);
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  Routing route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) override;
   void note_load(std::span<const int64_t> counts) override;
-  Parameter& balancing_biases() { return beta_; }
+  grad::Parameter& balancing_biases() { return beta_; }
 
  private:
-  Var scores(Tape& tape, const Var& x_TD, DepthCarry& carry);
+  grad::Var scores(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry);
   ZayaRouterConfig c_;
-  Linear down_, fc1_, fc2_, out_;
-  Parameter gamma_, norm_, beta_;
+  nn::Linear down_, fc1_, fc2_, out_;
+  grad::Parameter gamma_, norm_, beta_;
 };
 
 class LinearRouter : public Router {
  public:
   LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalize);
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Routing route(Tape& tape, const Var& x_TD, DepthCarry& carry) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  Routing route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) override;
 
  private:
   int64_t k_;
   bool renormalize_;
-  Linear gate_;
+  nn::Linear gate_;
 };
 
-}  // namespace quern
+}  // namespace quern::ffn

@@ -9,7 +9,7 @@
 #include "quern/base/free_blocks.h"
 #include "quern/base/page_block.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr int64_t kAlign = 64;
@@ -52,4 +52,4 @@ int64_t contiguous_bytes(std::span<const int64_t> parts, int64_t rows) {
   return static_cast<int64_t>(whole) + kShared;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -8,10 +8,10 @@
 
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::infer {
 
 std::vector<Tensor> contiguous_copy(const std::vector<Tensor>& parts);
 // Bytes of such a block, for parts with the given bytes per row, without the tensor handles.
 int64_t contiguous_bytes(std::span<const int64_t> parts, int64_t rows = 1);
 
-}  // namespace quern
+}  // namespace quern::infer

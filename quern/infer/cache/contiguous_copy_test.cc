@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 TEST(OneBlock, HoldsWhatItsPartsHeldHoweverLargeItIs) {
@@ -31,4 +31,4 @@ TEST(OneBlock, HoldsWhatItsPartsHeldHoweverLargeItIs) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -3,7 +3,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::infer {
 
 DType parse_kv(const std::string& word) {
   if (word == "bf16") return DType::bf16;
@@ -14,4 +14,4 @@ DType parse_kv(const std::string& word) {
 
 std::string kv_name(DType kv) { return kv == DType::i8 ? "q8" : std::string(dtype_name(kv)); }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -4,9 +4,9 @@
 
 #include "quern/tensor/dtype.h"
 
-namespace quern {
+namespace quern::infer {
 
 DType parse_kv(const std::string& word);  // throws Error naming the choices
 std::string kv_name(DType kv);
 
-}  // namespace quern
+}  // namespace quern::infer

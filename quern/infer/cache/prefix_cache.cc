@@ -4,7 +4,7 @@
 
 #include "quern/infer/cache/contiguous_copy.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct PrefixCache::Node {
   Node* parent = nullptr;
@@ -39,13 +39,13 @@ int64_t kept_bytes(std::span<const int64_t> parts, int64_t rows) {
 
 }  // namespace
 
-PrefixCache::PrefixCache(std::vector<StateSite> sites, int64_t budget_bytes)
+PrefixCache::PrefixCache(std::vector<mixers::StateSite> sites, int64_t budget_bytes)
     : sites_(std::move(sites)), budget_(budget_bytes), root_(std::make_unique<Node>()) {
   std::vector<int64_t> fixed_bytes;
   for (size_t s = 0; s < sites_.size(); ++s) {
-    const StateSpec& spec = sites_[s].spec;
+    const mixers::StateSpec& spec = sites_[s].spec;
     for (size_t p = 0; p < spec.parts.size(); ++p) {
-      const StatePart& part = spec.parts[p];
+      const mixers::StatePart& part = spec.parts[p];
       (part.per_token ? rows_ : fixed_).emplace_back(static_cast<int>(s), static_cast<int>(p));
       const int64_t bytes = element_count(part.shape) * dtype_size(part.dtype);
       (part.per_token ? row_bytes_ : fixed_bytes).push_back(bytes);
@@ -109,7 +109,7 @@ int64_t PrefixCache::known(std::span<const int32_t> tokens) const {
   return path.empty() ? 0 : path.back().node->begin + path.back().length;
 }
 
-PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh,
+PrefixMatch PrefixCache::resume(std::span<const int32_t> tokens, int64_t limit, mixers::SequenceState& fresh,
                                 int64_t aligned) {
   QUERN_CHECK(fresh.length() == 0 && limit <= static_cast<int64_t>(tokens.size()));
   ++clock_;
@@ -179,7 +179,7 @@ void PrefixCache::split(Node& node, int64_t length, uint64_t tail_used) {
   node.children = std::move(only_child);
 }
 
-void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState& state, SnapshotKind kind) {
+void PrefixCache::put_snapshot(Node& node, int64_t position, const mixers::SequenceState& state, SnapshotKind kind) {
   if (auto known = node.snapshots.find(position); known != node.snapshots.end()) {
     Snapshot& s = known->second;
     const Idle before{s.used, position, &node};
@@ -202,8 +202,8 @@ void PrefixCache::put_snapshot(Node& node, int64_t position, const SequenceState
   bytes_ += snapshot_bytes_;
 }
 
-void PrefixCache::store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed,
-                        SnapshotKind kind) {
+void PrefixCache::store(std::span<const int32_t> tokens, const mixers::SequenceState& rows,
+                        const mixers::SequenceState& fixed, SnapshotKind kind) {
   int64_t n = static_cast<int64_t>(tokens.size());
   QUERN_CHECK(fixed.length() == n && rows.length() >= n, "states of {} and {} tokens stored under {}", rows.length(),
               fixed.length(), n);
@@ -263,4 +263,4 @@ bool PrefixCache::drop_oldest_leaf() {
   return true;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -18,7 +18,7 @@
 
 #include "quern/mixers/state.h"
 
-namespace quern {
+namespace quern::infer {
 
 enum class SnapshotKind { periodic, branch, turn_end };
 
@@ -30,22 +30,23 @@ struct PrefixMatch {
 
 class PrefixCache {
  public:
-  PrefixCache(std::vector<StateSite> sites, int64_t budget_bytes);
+  PrefixCache(std::vector<mixers::StateSite> sites, int64_t budget_bytes);
   ~PrefixCache();
 
   // Restores an empty state to the deepest cached position ≤ limit that is a multiple of `aligned`.
-  PrefixMatch resume(std::span<const int32_t> tokens, int64_t limit, SequenceState& fresh, int64_t aligned = 1);
+  PrefixMatch resume(std::span<const int32_t> tokens, int64_t limit, mixers::SequenceState& fresh,
+                     int64_t aligned = 1);
   // Caches `tokens`: their KV cache rows from `rows`, a state of them and possibly more, and the recurrent state after
   // the last of them from `fixed`.
-  void store(std::span<const int32_t> tokens, const SequenceState& rows, const SequenceState& fixed,
+  void store(std::span<const int32_t> tokens, const mixers::SequenceState& rows, const mixers::SequenceState& fixed,
              SnapshotKind kind);
-  void store(std::span<const int32_t> tokens, const SequenceState& state, SnapshotKind kind) {
+  void store(std::span<const int32_t> tokens, const mixers::SequenceState& state, SnapshotKind kind) {
     store(tokens, state, state, kind);
   }
   // Length of the cached prefix, without marking it used.
   int64_t known(std::span<const int32_t> tokens) const;
 
-  const std::vector<StateSite>& sites() const { return sites_; }
+  const std::vector<mixers::StateSite>& sites() const { return sites_; }
   bool needs_snapshots() const { return needs_snapshots_; }
   int64_t bytes() const { return bytes_; }
   // Whether n tokens and one snapshot fit the budget.
@@ -71,13 +72,13 @@ class PrefixCache {
   int64_t node_bytes(const Node& node) const;
   std::vector<Step> walk(std::span<const int32_t> tokens) const;
   void split(Node& node, int64_t length, uint64_t tail_used);
-  void put_snapshot(Node& node, int64_t position, const SequenceState& state, SnapshotKind kind);
+  void put_snapshot(Node& node, int64_t position, const mixers::SequenceState& state, SnapshotKind kind);
   void shrink();
   void touch(Node& node);
   bool drop_idle_grid_snapshot();
   bool drop_oldest_leaf();
 
-  std::vector<StateSite> sites_;
+  std::vector<mixers::StateSite> sites_;
   std::vector<std::pair<int, int>> rows_, fixed_;  // {site, part} of per-token parts and of recurrent state
   std::vector<int64_t> row_bytes_;                 // per token, of each of rows_
   int64_t snapshot_bytes_ = 0;
@@ -90,4 +91,4 @@ class PrefixCache {
   std::set<Idle> idle_;  // periodic snapshots that no request resumed from
 };
 
-}  // namespace quern
+}  // namespace quern::infer

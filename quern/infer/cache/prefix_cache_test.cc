@@ -8,15 +8,15 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 using Tokens = std::vector<int32_t>;
 
-std::vector<StateSite> sites(bool recurrent) {
-  StateSite attention{0, 0, {{{.name = "k", .per_token = true, .shape = {2}}}}};
-  StateSite ssm{1, 0, {{{.name = "h", .shape = {3}}}}};
-  return recurrent ? std::vector<StateSite>{attention, ssm} : std::vector<StateSite>{attention};
+std::vector<mixers::StateSite> sites(bool recurrent) {
+  mixers::StateSite attention{0, 0, {{{.name = "k", .per_token = true, .shape = {2}}}}};
+  mixers::StateSite ssm{1, 0, {{{.name = "h", .shape = {3}}}}};
+  return recurrent ? std::vector<mixers::StateSite>{attention, ssm} : std::vector<mixers::StateSite>{attention};
 }
 
 double hash(std::span<const int32_t> t) {
@@ -25,8 +25,8 @@ double hash(std::span<const int32_t> t) {
   return h;
 }
 
-SequenceState seen(const Tokens& t, bool recurrent) {
-  SequenceState s(sites(recurrent));
+mixers::SequenceState seen(const Tokens& t, bool recurrent) {
+  mixers::SequenceState s(sites(recurrent));
   if (!t.empty()) {
     Tensor rows = s.append(0, 0, static_cast<int64_t>(t.size()));
     for (size_t i = 0; i < t.size(); ++i) rows.narrow(0, static_cast<int64_t>(i), 1).fill(t[i]);
@@ -36,7 +36,7 @@ SequenceState seen(const Tokens& t, bool recurrent) {
   return s;
 }
 
-void expect_state(const SequenceState& s, const Tokens& t, bool recurrent) {
+void expect_state(const mixers::SequenceState& s, const Tokens& t, bool recurrent) {
   Tensor rows = s.rows(0, 0);
   ASSERT_EQ(rows.dim(0), s.length());
   for (int64_t i = 0; i < s.length(); ++i) ASSERT_EQ(rows.narrow(0, i, 1).clone().item(1), t[static_cast<size_t>(i)]);
@@ -46,7 +46,7 @@ void expect_state(const SequenceState& s, const Tokens& t, bool recurrent) {
 }
 
 PrefixMatch resume(PrefixCache& c, const Tokens& t, bool recurrent, int64_t aligned = 1) {
-  SequenceState s(sites(recurrent));
+  mixers::SequenceState s(sites(recurrent));
   PrefixMatch m = c.resume(t, static_cast<int64_t>(t.size()) - 1, s, aligned);
   EXPECT_EQ(s.length(), m.cached);
   expect_state(s, t, recurrent);
@@ -181,4 +181,4 @@ TEST(PrefixCache, WhatCannotFitIsNotKept) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

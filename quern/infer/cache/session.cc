@@ -4,8 +4,8 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
-Session::Session(Model& model, DType kv) : model_(&model), state_(model.sites(kv)) {}
+namespace quern::infer {
+Session::Session(models::Model& model, DType kv) : model_(&model), state_(model.sites(kv)) {}
 
 std::span<const float> Session::feed(std::span<const int32_t> tokens, int64_t chunk) {
   QUERN_CHECK(!tokens.empty() && chunk > 0);
@@ -18,19 +18,20 @@ std::span<const float> Session::feed(std::span<const int32_t> tokens, int64_t ch
       fail("token {} at position {}: ids run from 0 to {}", tokens[i], i, model_->vocab_size() - 1);
   for (int64_t at = 0; at < n; at += chunk) {
     int64_t len = std::min(chunk, n - at);
-    Tape tape(Tape::inference);
-    Var h_TD = model_->hidden(tape, tokens.subspan(static_cast<size_t>(at), static_cast<size_t>(len)),
-                              Batch::resume({&state_}, {len}));
-    if (at + len == n) logits_ = model_->logits(tape, Var(h_TD.value.narrow(0, len - 1, 1))).value.to(DType::f32);
+    grad::Tape tape(grad::Tape::inference);
+    grad::Var h_TD = model_->hidden(tape, tokens.subspan(static_cast<size_t>(at), static_cast<size_t>(len)),
+                                    mixers::Batch::resume({&state_}, {len}));
+    if (at + len == n)
+      logits_ = model_->logits(tape, grad::Var(h_TD.value.narrow(0, len - 1, 1))).value.to(DType::f32);
   }
   return logits_.span<float>();
 }
 
-Tensor all_logits(Model& model, std::span<const int32_t> tokens) {
+Tensor all_logits(models::Model& model, std::span<const int32_t> tokens) {
   if (tokens.empty()) fail("no tokens given");
-  Tape tape(Tape::inference);
-  Var h = model.hidden(tape, tokens, Batch::single(static_cast<int64_t>(tokens.size())));
+  grad::Tape tape(grad::Tape::inference);
+  grad::Var h = model.hidden(tape, tokens, mixers::Batch::single(static_cast<int64_t>(tokens.size())));
   return model.logits(tape, h).value.to(DType::f32);
 }
 
-}  // namespace quern
+}  // namespace quern::infer

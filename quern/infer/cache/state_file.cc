@@ -10,15 +10,15 @@
 #include "quern/models/fingerprint.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr const char* kVersion = "1";
 
-std::string part_name(size_t site, const StatePart& part) { return fmt::format("{}.{}", site, part.name); }
+std::string part_name(size_t site, const mixers::StatePart& part) { return fmt::format("{}.{}", site, part.name); }
 
 template <class F>
-void each_part(const std::vector<StateSite>& sites, F&& f) {
+void each_part(const std::vector<mixers::StateSite>& sites, F&& f) {
   for (size_t s = 0; s < sites.size(); ++s)
     for (size_t p = 0; p < sites[s].spec.parts.size(); ++p) f(s, p, sites[s].spec.parts[p]);
 }
@@ -26,8 +26,8 @@ void each_part(const std::vector<StateSite>& sites, F&& f) {
 std::string checksum(const NamedTensors& tensors) {
   uint64_t h = 0;
   for (const auto& [name, t] : tensors) {
-    h = content_hash(std::as_bytes(std::span(name)), h);
-    h = content_hash({static_cast<const std::byte*>(t.raw()), static_cast<size_t>(t.bytes())}, h);
+    h = models::content_hash(std::as_bytes(std::span(name)), h);
+    h = models::content_hash({static_cast<const std::byte*>(t.raw()), static_cast<size_t>(t.bytes())}, h);
   }
   return fmt::format("{:016x}", h);
 }
@@ -67,27 +67,29 @@ Tensor tensor_of(const SafetensorsFile& f, const std::string& name, DType dtype,
 }
 
 // Of the first cache there is: all have one type.
-void check_cache_type(const SafetensorsFile& f, const std::vector<StateSite>& sites) {
-  each_part(sites, [&](size_t s, size_t, const StatePart& part) {
+void check_cache_type(const SafetensorsFile& f, const std::vector<mixers::StateSite>& sites) {
+  each_part(sites, [&](size_t s, size_t, const mixers::StatePart& part) {
     if (part.name != "k" || !part.per_token) return;
     const auto it = f.entries().find(part_name(s, part));
     if (it == f.entries().end() || it->second.dtype == part.dtype) return;
-    fail("{}: saved with KV cache type {}, but this model runs with {}; run it with KV cache type {}, or name another file",
-         f.path().string(), kv_name(it->second.dtype), kv_name(part.dtype), kv_name(it->second.dtype));
+    fail(
+        "{}: saved with KV cache type {}, but this model runs with {}; run it with KV cache type {}, or name another "
+        "file",
+        f.path().string(), kv_name(it->second.dtype), kv_name(part.dtype), kv_name(it->second.dtype));
   });
 }
 
 }  // namespace
 
 void save_state(const std::filesystem::path& path, const std::string& model, std::span<const int32_t> tokens,
-                const SequenceState& state, const std::string& note) {
+                const mixers::SequenceState& state, const std::string& note) {
   QUERN_CHECK(static_cast<int64_t>(tokens.size()) == state.length(), "{} tokens beside a state of {}", tokens.size(),
               state.length());
   NamedTensors out;
   Tensor ids = Tensor::empty({static_cast<int64_t>(tokens.size())}, DType::i32);
   std::copy(tokens.begin(), tokens.end(), ids.data<int32_t>());
   out.emplace_back("tokens", std::move(ids));
-  each_part(state.sites(), [&](size_t s, size_t p, const StatePart& part) {
+  each_part(state.sites(), [&](size_t s, size_t p, const mixers::StatePart& part) {
     const int site = static_cast<int>(s), index = static_cast<int>(p);
     out.emplace_back(part_name(s, part),
                      (part.per_token ? state.rows(site, index) : state.fixed(site, index)).clone());
@@ -101,7 +103,7 @@ void save_state(const std::filesystem::path& path, const std::string& model, std
 }
 
 SavedState load_state(const std::filesystem::path& path, const std::string& model,
-                      const std::vector<StateSite>& sites) {
+                      const std::vector<mixers::StateSite>& sites) {
   const SafetensorsFile f(path);
   const std::string& version = fact(f, "quern_state");
   if (version != kVersion) fail("{}: session format {}, expected {}", path.string(), version, kVersion);
@@ -114,7 +116,7 @@ SavedState load_state(const std::filesystem::path& path, const std::string& mode
   const int64_t n = ids->second.shape[0];
   NamedTensors all;
   all.emplace_back("tokens", tensor_of(f, "tokens", DType::i32, {n}));
-  each_part(sites, [&](size_t s, size_t, const StatePart& part) {
+  each_part(sites, [&](size_t s, size_t, const mixers::StatePart& part) {
     Shape shape = part.shape;
     if (part.per_token) shape.insert(shape.begin(), n);
     const std::string name = part_name(s, part);
@@ -122,11 +124,11 @@ SavedState load_state(const std::filesystem::path& path, const std::string& mode
   });
   if (checksum(all) != fact(f, "checksum")) fail("{}: the checksum differs: the file is damaged", path.string());
 
-  SavedState out{.tokens = {}, .state = SequenceState(sites), .note = fact(f, "note")};
+  SavedState out{.tokens = {}, .state = mixers::SequenceState(sites), .note = fact(f, "note")};
   const int32_t* tokens = all[0].second.data<int32_t>();
   out.tokens.assign(tokens, tokens + n);
   size_t next = 1;
-  each_part(sites, [&](size_t s, size_t p, const StatePart& part) {
+  each_part(sites, [&](size_t s, size_t p, const mixers::StatePart& part) {
     const int site = static_cast<int>(s), index = static_cast<int>(p);
     const Tensor& from = all[next++].second;
     if (!part.per_token)
@@ -147,4 +149,4 @@ StateFileFacts read_state_facts(const std::filesystem::path& path) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

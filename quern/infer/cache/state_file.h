@@ -9,19 +9,19 @@
 
 #include "quern/mixers/state.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct SavedState {
   std::vector<int32_t> tokens;
-  SequenceState state;
+  mixers::SequenceState state;
   std::string note;  // free text of the caller
 };
 
 // Written to PATH.part… and renamed, readable by its owner only at all times: it contains a conversation.
 void save_state(const std::filesystem::path& path, const std::string& model, std::span<const int32_t> tokens,
-                const SequenceState& state, const std::string& note);
+                const mixers::SequenceState& state, const std::string& note);
 SavedState load_state(const std::filesystem::path& path, const std::string& model,
-                      const std::vector<StateSite>& sites);
+                      const std::vector<mixers::StateSite>& sites);
 
 struct StateFileFacts {  // from the header alone
   std::string model, note;
@@ -29,4 +29,4 @@ struct StateFileFacts {  // from the header alone
 };
 StateFileFacts read_state_facts(const std::filesystem::path& path);
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -8,16 +8,16 @@
 #include "quern/models/fingerprint.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
-std::vector<StateSite> sites(int64_t width = 3) {
+std::vector<mixers::StateSite> sites(int64_t width = 3) {
   return {{0, 0, {{{.name = "k", .per_token = true, .shape = {2, 2}, .dtype = DType::bf16}}}},
           {1, 0, {{{.name = "h", .shape = {width}}, {.name = "conv", .shape = {2, 2}}}}}};
 }
 
-SequenceState made(int64_t n) {
-  SequenceState s(sites());
+mixers::SequenceState made(int64_t n) {
+  mixers::SequenceState s(sites());
   if (n > 0) {
     Tensor rows = s.append(0, 0, n);
     for (int64_t i = 0; i < n; ++i)
@@ -34,7 +34,7 @@ std::filesystem::path scratch() {
 
 TEST(StateFile, EveryPartComesBack) {
   const std::vector<int32_t> tokens = {4, 5, 6, 70'000};
-  const SequenceState s = made(4);
+  const mixers::SequenceState s = made(4);
   save_state(scratch(), "m", tokens, s, "note");
   const SavedState back = load_state(scratch(), "m", sites());
   EXPECT_EQ(back.tokens, tokens);
@@ -68,16 +68,16 @@ TEST(Fingerprint, TellsTrainingsApart) {
   for (int i = 0; i < 40; ++i)
     weights.emplace_back(fmt::format("w{:02}", i), Tensor::full({200, 100}, DType::f32, i));
   for (const auto& d : {a, b}) save_safetensors(d / "model.safetensors", weights);
-  const std::string name = model_fingerprint(a, "bf16");
+  const std::string name = models::model_fingerprint(a, "bf16");
   EXPECT_EQ(name.size(), 16u);
-  EXPECT_EQ(name, model_fingerprint(b, "bf16"));
-  EXPECT_NE(name, model_fingerprint(a, "q8"));
-  EXPECT_NE(name, model_fingerprint(a, "bf16", b));
+  EXPECT_EQ(name, models::model_fingerprint(b, "bf16"));
+  EXPECT_NE(name, models::model_fingerprint(a, "q8"));
+  EXPECT_NE(name, models::model_fingerprint(a, "bf16", b));
   for (int64_t at = 9'995; at < 10'005; ++at) weights[17].second.data<float>()[at] += 1;
   save_safetensors(b / "model.safetensors", weights);
-  EXPECT_NE(name, model_fingerprint(b, "bf16"));
+  EXPECT_NE(name, models::model_fingerprint(b, "bf16"));
   for (const auto& d : {a, b}) std::filesystem::remove_all(d);
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -2,9 +2,9 @@
 
 #include "quern/text/chat/chat_prompt.h"
 
-namespace quern {
+namespace quern::infer {
 
-Chat::Chat(Engine& engine, const Tokenizer& tokenizer, ChatTemplate chat_template)
+Chat::Chat(Engine& engine, const text::Tokenizer& tokenizer, text::ChatTemplate chat_template)
     : engine_(engine), tokenizer_(tokenizer), template_(std::move(chat_template)) {}
 
 void Chat::set_system(std::string text) {
@@ -30,7 +30,7 @@ Json Chat::messages() const {
 std::vector<int32_t> Chat::tokens() const {
   Json more = Json::object();
   more.set("add_generation_prompt", false);
-  return chat_prompt(template_, tokenizer_, messages(), more).encode(tokenizer_);
+  return text::chat_prompt(template_, tokenizer_, messages(), more).encode(tokenizer_);
 }
 
 void Chat::set_messages(const Json& messages) {
@@ -44,7 +44,7 @@ Generated Chat::turn(const std::string& user, const GenerateOptions& options,
   messages_.push_back({"user", user});
   try {
     Request r;
-    r.prompt = chat_prompt(template_, tokenizer_, messages()).encode(tokenizer_);
+    r.prompt = text::chat_prompt(template_, tokenizer_, messages()).encode(tokenizer_);
     r.options = options;
     r.on_token = [&](const Emitted& e) { return e.text.empty() || on_piece(e.text); };
     Generated g = engine_.run(std::move(r));
@@ -56,4 +56,4 @@ Generated Chat::turn(const std::string& user, const GenerateOptions& options,
   }
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -9,11 +9,11 @@
 #include "quern/infer/engine/engine.h"
 #include "quern/text/chat/chat_template.h"
 
-namespace quern {
+namespace quern::infer {
 
 class Chat {
  public:
-  Chat(Engine& engine, const Tokenizer& tokenizer, ChatTemplate chat_template);
+  Chat(Engine& engine, const text::Tokenizer& tokenizer, text::ChatTemplate chat_template);
   // One turn; on_piece gets complete characters only and returns false to cancel. A turn that throws is discarded.
   Generated turn(const std::string& user, const GenerateOptions& options,
                  const std::function<bool(std::string_view)>& on_piece);
@@ -28,9 +28,9 @@ class Chat {
     std::string role, content;
   };
   Engine& engine_;
-  const Tokenizer& tokenizer_;
-  ChatTemplate template_;
+  const text::Tokenizer& tokenizer_;
+  text::ChatTemplate template_;
   std::vector<Message> messages_;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

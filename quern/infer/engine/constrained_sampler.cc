@@ -6,7 +6,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::infer {
 
 TokenLogprob ConstrainedSampler::next(Sampler& sampler, std::span<const float> logits, uint64_t step,
                                       std::span<const int64_t> stop_ids) {
@@ -34,4 +34,4 @@ TokenLogprob ConstrainedSampler::next(Sampler& sampler, std::span<const float> l
   return {t.token, logprob_of(logits, t.token)};
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -7,7 +7,7 @@
 
 #include "quern/infer/engine/request.h"
 
-namespace quern {
+namespace quern::infer {
 
 class ConstrainedSampler {
  public:
@@ -23,4 +23,4 @@ class ConstrainedSampler {
   std::vector<float> masked_;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

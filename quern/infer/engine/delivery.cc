@@ -9,7 +9,7 @@
 
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 // False: the client cancels.
@@ -90,4 +90,4 @@ void complete_result(Sequence& s, const char* how, std::string error) {
   s.out.decode_seconds = decoded ? seconds(s.ended - s.first_token) : 0;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -9,7 +9,7 @@
 #include "quern/infer/engine/sequence.h"
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::infer {
 
 // A sequence's rows of a step's logits: one, and one for each token of its draft.
 struct SequenceLogits {
@@ -34,4 +34,4 @@ void deliver_rest(Sequence& s);
 // How it ended, and the times.
 void complete_result(Sequence& s, const char* how, std::string error);
 
-}  // namespace quern
+}  // namespace quern::infer

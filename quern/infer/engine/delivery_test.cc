@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 // Rows of logits whose greedy tokens are these, of a vocabulary of 10.
@@ -64,7 +64,7 @@ TEST(Delivery, ADraftGoesOnWhileItIsRightAndRollsBack) {
     r.prompt = {7, 8, 9, 3, 4, 5, 7, 8};
     Sequence s(std::move(r), 100);
     s.tokens.push_back(9), s.out.tokens.push_back(9);  // 7 8 9 again: 3 4 5 is drafted
-    s.ahead.emplace(std::vector<StateSite>{}, SpeculationOptions::by_ngram(3));
+    s.ahead.emplace(std::vector<mixers::StateSite>{}, SpeculationOptions::by_ngram(3));
     s.ahead->make_draft(s.tokens, 1, 100, 0.01);
     ASSERT_EQ(s.draft().size(), 3u);
     s.state.advance(9 + 3);  // as the forward pass leaves it
@@ -108,4 +108,4 @@ TEST(Delivery, TheResultSaysHowItEndedAndHowLongItTook) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

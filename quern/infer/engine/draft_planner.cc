@@ -6,7 +6,7 @@
 
 #include "quern/mixers/state_totals.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr double kWorthPrefilling = 64;  // tokens a draft model may have to read for each that it may guess right
@@ -19,11 +19,11 @@ bool may_draft(const StepSegment& g) {
 
 }  // namespace
 
-int64_t draft_cache_bytes(int64_t cache_bytes, const std::vector<StateSite>& model,
-                          const std::vector<StateSite>& draft) {
+int64_t draft_cache_bytes(int64_t cache_bytes, const std::vector<mixers::StateSite>& model,
+                          const std::vector<mixers::StateSite>& draft) {
   constexpr int64_t kContext = 1024;
-  const auto weight = [&](const std::vector<StateSite>& sites) {
-    const StateTotals t = state_totals(sites);
+  const auto weight = [&](const std::vector<mixers::StateSite>& sites) {
+    const mixers::StateTotals t = mixers::state_totals(sites);
     return static_cast<double>(t.fixed_bytes + kContext * t.row_bytes);
   };
   const double its = weight(draft), share = its / (its + weight(model));
@@ -90,4 +90,4 @@ bool DraftPlanner::worth_prefilling(Sequence& s, int64_t room) const {
   return static_cast<double>(draft_->unread(s.ahead->reader(), s.tokens)) <= kWorthPrefilling * right;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -10,14 +10,14 @@
 #include "quern/infer/speculation/batch_cost_model.h"
 #include "quern/infer/speculation/draft_model.h"
 
-namespace quern {
+namespace quern::infer {
 
 // A draft model's share of the engine's cache_bytes: as its state weighs beside the model's.
-int64_t draft_cache_bytes(int64_t cache_bytes, const std::vector<StateSite>& model,
-                          const std::vector<StateSite>& draft);
+int64_t draft_cache_bytes(int64_t cache_bytes, const std::vector<mixers::StateSite>& model,
+                          const std::vector<mixers::StateSite>& draft);
 
 struct DraftPlannerOptions {
-  std::vector<StateSite> sites;  // of the model
+  std::vector<mixers::StateSite> sites;  // of the model
   int64_t vocab_size = 0;
   int64_t chunk = 512;
   bool deterministic = false;  // nothing depends on earlier requests or on measured times
@@ -48,4 +48,4 @@ class DraftPlanner {
   DraftLengthPolicy draft_policy_;  // as the last output left it
 };
 
-}  // namespace quern
+}  // namespace quern::infer

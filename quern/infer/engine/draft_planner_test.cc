@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
-std::vector<StateSite> sites(int64_t row_floats) {
+std::vector<mixers::StateSite> sites(int64_t row_floats) {
   return {{0, 0, {{{.name = "k", .per_token = true, .shape = {row_floats}}}}}};
 }
 
@@ -44,4 +44,4 @@ TEST(DraftPlanner, DraftsOnlyWhatIsAskedForAndFits) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

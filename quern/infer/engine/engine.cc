@@ -19,7 +19,7 @@
 #include "quern/infer/sampling/select_logits.h"
 #include "quern/mixers/ranks/cache_shards.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 using Clock = Sequence::Clock;
@@ -30,7 +30,7 @@ std::string message_of(const std::exception& e) {
   return e.what();
 }
 
-RequestLimits limits_of(const Model& model, const EngineOptions& o) {
+RequestLimits limits_of(const models::Model& model, const EngineOptions& o) {
   return {.max_positions = model.max_positions(),
           .vocab_size = model.vocab_size(),
           .tokenizer = o.tokenizer != nullptr,
@@ -49,10 +49,10 @@ EngineOptions checked(const EngineOptions& o, const RequestLimits& limits) {
 }  // namespace
 
 struct Engine::Impl {
-  Model& model;
+  models::Model& model;
   const RequestLimits limits;
   const EngineOptions o;
-  const std::vector<StateSite> sites;
+  const std::vector<mixers::StateSite> sites;
   const int64_t draft_cache;  // its share of cache_bytes
   PrefixReuse prefix;
   DraftPlanner drafts;
@@ -62,7 +62,7 @@ struct Engine::Impl {
   mutable std::mutex load_mutex;
   Load load;
 
-  Impl(Model& m, const EngineOptions& options)
+  Impl(models::Model& m, const EngineOptions& options)
       : model(m),
         limits(limits_of(m, options)),
         o(checked(options, limits)),
@@ -124,7 +124,7 @@ struct Engine::Impl {
     try {
       begin();
     } catch (const std::exception& e) {
-      s.state = SequenceState();
+      s.state = mixers::SequenceState();
       finish(s, "error", message_of(e));
     }
   }
@@ -133,8 +133,8 @@ struct Engine::Impl {
   std::vector<SequenceLogits> forward(const std::vector<StepSegment>& segments) {
     const StepSnapshots snapshots(segments, sites);
     const StepInput in = step_input(segments);
-    Tape tape(Tape::inference);
-    Batch batch = Batch::resume(in.states, in.lengths);
+    grad::Tape tape(grad::Tape::inference);
+    mixers::Batch batch = mixers::Batch::resume(in.states, in.lengths);
     batch.snapshot_points = snapshots.points();
     if (o.shards) batch.placement = *o.shards;
     const Tensor hidden = model.hidden(tape, in.ids, batch).value;
@@ -170,7 +170,7 @@ struct Engine::Impl {
     complete_result(s, how, std::move(error));
     if (!failed) prefix.store_end(s), drafts.finish(s);
     budget.release(s.state_bytes);
-    s.state = SequenceState();
+    s.state = mixers::SequenceState();
     if (failed) give_back_free_blocks();  // who found no memory leaves none of it behind
     const Id id = s.id;
     Generated out = std::move(s.out);
@@ -182,7 +182,7 @@ struct Engine::Impl {
   // again from their tokens, one by one, and whoever fails alone is the cause.
   void recover(const std::vector<StepSegment>& segments, const std::string& why) {
     for (const StepSegment& g : segments) {
-      g.sequence->state = SequenceState();
+      g.sequence->state = mixers::SequenceState();
       if (g.sequence->ahead) g.sequence->ahead->drop();
     }
     if (segments.size() == 1) return finish(*segments[0].sequence, "error", why);
@@ -221,7 +221,7 @@ struct Engine::Impl {
   }
 };
 
-Engine::Engine(Model& model, EngineOptions options) : impl_(std::make_unique<Impl>(model, options)) {}
+Engine::Engine(models::Model& model, EngineOptions options) : impl_(std::make_unique<Impl>(model, options)) {}
 Engine::~Engine() = default;
 
 Engine::Id Engine::submit(Request r) { return impl_->submit(std::move(r)); }
@@ -246,4 +246,4 @@ Generated Engine::run(Request r) {
   }
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -17,7 +17,7 @@
 #include "quern/models/model.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct EngineOptions {
   DType kv = DType::f32;       // KV cache type: f32, bf16, or i8 (kv_type.h)
@@ -29,11 +29,11 @@ struct EngineOptions {
       false;                          // snapshots at multiples of chunk only: output with cache hits is bit-identical
   SpeculationOptions speculate = {};  // speculative decoding of requests that do not specify it
   // Draft model with the same tokenizer; must outlive the engine. Its prefix cache takes a share of cache_bytes.
-  Model* draft = nullptr;
-  const Tokenizer* tokenizer = nullptr;  // for text output and stop strings
+  models::Model* draft = nullptr;
+  const text::Tokenizer* tokenizer = nullptr;  // for text output and stop strings
   // KV cache sharded over ranks (mixers/ranks/cache_shards.h): requires the same requests in the same order on every
   // rank, and no prefix cache. Must outlive the engine.
-  const CacheShards* shards = nullptr;
+  const mixers::CacheShards* shards = nullptr;
 
   // What flags and requests for an engine set; kv, draft and speculate have settings of their own.
   template <class V>
@@ -56,7 +56,7 @@ struct EngineOptions {
 class Engine {
  public:
   using Id = int64_t;
-  Engine(Model& model, EngineOptions options);  // model and tokenizer must outlive it
+  Engine(models::Model& model, EngineOptions options);  // model and tokenizer must outlive it
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -78,4 +78,4 @@ class Engine {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <new>
 
-namespace quern {
+namespace quern::infer {
 
-PrefixReuse::PrefixReuse(const std::vector<StateSite>& sites, const PrefixReuseOptions& options)
+PrefixReuse::PrefixReuse(const std::vector<mixers::StateSite>& sites, const PrefixReuseOptions& options)
     : o_(options), cache_(sites, options.cache_bytes) {
-  const StateTotals totals = state_totals(sites);
+  const mixers::StateTotals totals = mixers::state_totals(sites);
   rules_ = {.chunk = o_.chunk,
             .inside_steps = totals.snapshots_inside && !o_.deterministic,
             .chunk_ends_only = o_.deterministic,
@@ -22,7 +22,7 @@ PrefixReuse::PrefixReuse(const std::vector<StateSite>& sites, const PrefixReuseO
 }
 
 void PrefixReuse::start(Sequence& s) {
-  s.state = SequenceState(sites());
+  s.state = mixers::SequenceState(sites());
   s.state.reserve(s.max_rows);
   const std::span<const int32_t> known(s.tokens);
   PrefixMatch match;
@@ -47,4 +47,4 @@ void PrefixReuse::store_end(const Sequence& s) {
   }
 }
 
-}  // namespace quern
+}  // namespace quern::infer

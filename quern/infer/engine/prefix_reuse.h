@@ -8,7 +8,7 @@
 #include "quern/infer/engine/sequence.h"
 #include "quern/infer/engine/snapshot_plan.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct PrefixReuseOptions {
   int64_t cache_bytes = 0;  // 0 = no prefix cache
@@ -19,14 +19,14 @@ struct PrefixReuseOptions {
 
 class PrefixReuse {
  public:
-  PrefixReuse(const std::vector<StateSite>& sites, const PrefixReuseOptions& options);
+  PrefixReuse(const std::vector<mixers::StateSite>& sites, const PrefixReuseOptions& options);
 
   // Gives the sequence its state, from the cache or from nothing, and plans its prompt's snapshots.
   void start(Sequence& s);
   void store_end(const Sequence& s);  // of a sequence that ended without an error
 
   const SnapshotRules& rules() const { return rules_; }
-  const std::vector<StateSite>& sites() const { return cache_.sites(); }
+  const std::vector<mixers::StateSite>& sites() const { return cache_.sites(); }
   PrefixCache& cache() { return cache_; }
 
  private:
@@ -35,4 +35,4 @@ class PrefixReuse {
   SnapshotRules rules_;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

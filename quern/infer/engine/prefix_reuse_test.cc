@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
-std::vector<StateSite> sites() { return {{0, 0, {{{.name = "k", .per_token = true, .shape = {1}}}}}}; }
+std::vector<mixers::StateSite> sites() { return {{0, 0, {{{.name = "k", .per_token = true, .shape = {1}}}}}}; }
 
 Sequence sequence(int64_t length) {
   Request r;
@@ -53,4 +53,4 @@ TEST(PrefixReuse, NothingIsReusedWhereItMayNotBe) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -15,7 +15,7 @@
 #include "quern/infer/sampling/sampler.h"
 #include "quern/infer/speculation/speculation_options.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct GenerateOptions {
   SamplingOptions sampling = {};
@@ -91,4 +91,4 @@ struct Generated {
   double decode_seconds = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -3,7 +3,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 void check_ids(const std::vector<int32_t>& ids, const char* what, int64_t vocab_size) {
@@ -37,4 +37,4 @@ void check_speculation(const SpeculationOptions& g, const RequestLimits& limits)
   if (g.draft && !limits.draft_model) fail("speculative decoding: this model has no draft model");
 }
 
-}  // namespace quern
+}  // namespace quern::infer

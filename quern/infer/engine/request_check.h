@@ -5,7 +5,7 @@
 
 #include "quern/infer/engine/request.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct RequestLimits {
   int64_t max_positions = 0, vocab_size = 0;  // of the model
@@ -18,4 +18,4 @@ struct RequestLimits {
 void check_request(const Request& r, const RequestLimits& limits);
 void check_speculation(const SpeculationOptions& g, const RequestLimits& limits);
 
-}  // namespace quern
+}  // namespace quern::infer

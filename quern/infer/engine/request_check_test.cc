@@ -5,7 +5,7 @@
 
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr RequestLimits kLimits = {.max_positions = 8, .vocab_size = 10};
@@ -52,4 +52,4 @@ TEST(RequestCheck, SpeculationNeedsASourceAndACacheThatRollsBack) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace quern {
+namespace quern::infer {
 
 RequestQueue::Id RequestQueue::push(std::unique_ptr<Sequence> s) {
   std::lock_guard lock(mutex_);
@@ -57,4 +57,4 @@ int64_t RequestQueue::size() const {
   return static_cast<int64_t>(waiting_.size());
 }
 
-}  // namespace quern
+}  // namespace quern::infer

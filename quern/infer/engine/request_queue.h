@@ -12,7 +12,7 @@
 
 #include "quern/infer/engine/sequence.h"
 
-namespace quern {
+namespace quern::infer {
 
 class RequestQueue {
  public:
@@ -37,4 +37,4 @@ class RequestQueue {
   Id next_id_ = 1;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 std::unique_ptr<Sequence> sequence(int64_t state_bytes = 0) {
@@ -65,4 +65,4 @@ TEST(RequestQueue, ThreadsGetDistinctIds) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

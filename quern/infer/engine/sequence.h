@@ -17,7 +17,7 @@
 #include "quern/infer/sampling/text_stream.h"
 #include "quern/infer/speculation/speculation.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct Sequence {
   using Clock = std::chrono::steady_clock;
@@ -29,7 +29,7 @@ struct Sequence {
   int64_t max_length = 0;                           // prompt and output at their longest
   int64_t max_rows = 0;                             // of its KV cache then; with shards, those of this rank
   int64_t state_bytes = 0;                          // memory its state needs then
-  SequenceState state;                              // after the first state.length() of them
+  mixers::SequenceState state;                      // after the first state.length() of them
   std::map<int64_t, SnapshotKind> snapshot_points;  // positions in the prompt to take snapshots at
   Sampler sampler;
   std::unique_ptr<TextStream> text;
@@ -78,4 +78,4 @@ struct Sequence {
   }
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 // A snapshot before the prompt's last token costs memory, or a forward of one row: only where it saves replaying more
@@ -46,4 +46,4 @@ SnapshotPositions plan_snapshots(const SnapshotRules& rules, int64_t prompt, con
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -8,7 +8,7 @@
 #include "quern/infer/cache/prefix_cache.h"
 #include "quern/mixers/state_totals.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct SnapshotRules {
   int64_t chunk = 512;       // prompt tokens per step
@@ -20,7 +20,7 @@ struct SnapshotRules {
 
 // What the grid is chosen by.
 struct SnapshotGridInput {
-  StateTotals totals;
+  mixers::StateTotals totals;
   int64_t max_positions = 0;
   int64_t cache_bytes = 0;
   int64_t chunk = 512;
@@ -37,4 +37,4 @@ using SnapshotPositions = std::map<int64_t, SnapshotKind>;
 SnapshotPositions plan_snapshots(const SnapshotRules& rules, int64_t prompt, const PrefixMatch& match,
                                  std::span<const int64_t> turn_ends);
 
-}  // namespace quern
+}  // namespace quern::infer

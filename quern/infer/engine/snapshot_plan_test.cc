@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr SnapshotKind kPeriodic = SnapshotKind::periodic, kBranch = SnapshotKind::branch,
@@ -66,4 +66,4 @@ TEST(SnapshotGrid, TakesAQuarterOfTheCacheOrAddsAQuarterToTheRows) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -4,11 +4,11 @@
 #include "quern/infer/speculation/speculation.h"
 #include "quern/mixers/state_totals.h"
 
-namespace quern {
+namespace quern::infer {
 
-StateBudget::StateBudget(const std::vector<StateSite>& sites, int64_t limit_bytes)
+StateBudget::StateBudget(const std::vector<mixers::StateSite>& sites, int64_t limit_bytes)
     : sites_(sites), limit_(limit_bytes) {
-  const StateTotals totals = state_totals(sites);
+  const mixers::StateTotals totals = mixers::state_totals(sites);
   row_bytes_ = totals.row_bytes, fixed_bytes_ = totals.fixed_bytes;
 }
 
@@ -17,4 +17,4 @@ int64_t StateBudget::need(int64_t rows, int64_t max_draft) const {
   return fixed_bytes_ * (1 + rollback_points) + row_bytes_ * rows;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

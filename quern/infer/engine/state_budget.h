@@ -6,11 +6,11 @@
 
 #include "quern/mixers/state.h"
 
-namespace quern {
+namespace quern::infer {
 
 class StateBudget {
  public:
-  StateBudget(const std::vector<StateSite>& sites, int64_t limit_bytes);  // 0 = no limit
+  StateBudget(const std::vector<mixers::StateSite>& sites, int64_t limit_bytes);  // 0 = no limit
 
   // Bytes of one sequence: its recurrent state, `rows` rows of its KV cache, and the rollback points of drafts of
   // `max_draft` tokens.
@@ -24,8 +24,8 @@ class StateBudget {
   void release(int64_t bytes) { reserved_ -= bytes; }
 
  private:
-  std::vector<StateSite> sites_;
+  std::vector<mixers::StateSite> sites_;
   int64_t row_bytes_, fixed_bytes_, limit_, reserved_ = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

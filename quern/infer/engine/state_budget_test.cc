@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 // Rows of 4 floats (16 bytes), and a recurrent part of `fixed` floats.
-std::vector<StateSite> sites(int64_t fixed) {
+std::vector<mixers::StateSite> sites(int64_t fixed) {
   return {{0,
            0,
            {{{.name = "k", .per_token = true, .shape = {1, 4}},
@@ -35,4 +35,4 @@ TEST(StateBudget, FitsWhileTheSumIsWithinTheLimit) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 int64_t next_rows(const Sequence& s, const SnapshotRules& rules) {
@@ -57,4 +57,4 @@ StepInput step_input(std::span<const StepSegment> segments) {
   return in;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -8,7 +8,7 @@
 #include "quern/infer/engine/sequence.h"
 #include "quern/infer/engine/snapshot_plan.h"
 
-namespace quern {
+namespace quern::infer {
 
 // One sequence's rows in the batch of a step.
 struct StepSegment {
@@ -30,12 +30,12 @@ int64_t total_rows(std::span<const StepSegment> segments);  // drafts included
 // Input of the forward pass: the token ids of all segments, drafts included, and the rows whose logits are wanted.
 struct StepInput {
   std::vector<int32_t> ids;
-  std::vector<SequenceState*> states;  // per segment
-  std::vector<int64_t> lengths;        // the same: its rows
-  std::vector<Sequence*> ready;        // sequences whose tokens end in this step: they get logits,
-  std::vector<int64_t> wanted;         // in these rows: of the last token, and of every token of the draft
+  std::vector<mixers::SequenceState*> states;  // per segment
+  std::vector<int64_t> lengths;                // the same: its rows
+  std::vector<Sequence*> ready;                // sequences whose tokens end in this step: they get logits,
+  std::vector<int64_t> wanted;                 // in these rows: of the last token, and of every token of the draft
 };
 
 StepInput step_input(std::span<const StepSegment> segments);
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 using Running = std::vector<std::unique_ptr<Sequence>>;
@@ -61,7 +61,7 @@ TEST(StepInput, WantsTheLogitsOfLastTokensAndDrafts) {
   // 7 8 9 5 7 8 9: prompt lookup drafts how it goes on.
   r.push_back(std::make_unique<Sequence>(Request{.prompt = {7, 8, 9, 5, 7, 8}}, 1000));
   r[2]->tokens.push_back(9), r[2]->state.advance(6);
-  r[2]->ahead.emplace(std::vector<StateSite>{}, SpeculationOptions::by_ngram(2));
+  r[2]->ahead.emplace(std::vector<mixers::StateSite>{}, SpeculationOptions::by_ngram(2));
   r[2]->ahead->make_draft(r[2]->tokens, 1, 100, 0.01);
   const auto segments = plan_step(r, {.chunk = 8});
   const StepInput in = step_input(segments);
@@ -69,9 +69,9 @@ TEST(StepInput, WantsTheLogitsOfLastTokensAndDrafts) {
   EXPECT_EQ(in.lengths, (std::vector<int64_t>{1, 3, 5}));
   EXPECT_EQ(in.wanted, (std::vector<int64_t>{0, 1, 2, 3})) << "the prompt has not ended";
   EXPECT_EQ(in.ready, (std::vector<Sequence*>{r[1].get(), r[2].get()}));
-  EXPECT_EQ(in.states, (std::vector<SequenceState*>{&r[1]->state, &r[2]->state, &r[0]->state}));
+  EXPECT_EQ(in.states, (std::vector<mixers::SequenceState*>{&r[1]->state, &r[2]->state, &r[0]->state}));
   EXPECT_EQ(total_rows(segments), 9);
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -1,9 +1,9 @@
 // Points inside a segment are those before its end; a snapshot at its end is the sequence's state itself.
 #include "quern/infer/engine/step_snapshots.h"
 
-namespace quern {
+namespace quern::infer {
 
-StepSnapshots::StepSnapshots(const std::vector<StepSegment>& segments, const std::vector<StateSite>& sites)
+StepSnapshots::StepSnapshots(const std::vector<StepSegment>& segments, const std::vector<mixers::StateSite>& sites)
     : segments_(segments) {
   for (size_t i = 0; i < segments.size(); ++i) {
     Sequence& s = *segments[i].sequence;
@@ -16,13 +16,13 @@ StepSnapshots::StepSnapshots(const std::vector<StepSegment>& segments, const std
     if (s.ahead) s.ahead->add_rollback_points(s.state, static_cast<int64_t>(i), segments[i].rows, points_);
   }
   auto state = states_.begin();  // now that none of them moves any more
-  for (SnapshotPoint& p : points_)
+  for (mixers::SnapshotPoint& p : points_)
     if (!p.into) p.into = &*state++;
 }
 
 // Deepest first: the others are then positions inside an edge, not edges of their own.
 void StepSnapshots::store(PrefixCache& cache) const {
-  const auto put = [&](const Sequence& s, const SequenceState& fixed) {
+  const auto put = [&](const Sequence& s, const mixers::SequenceState& fixed) {
     if (auto p = s.snapshot_points.find(fixed.length()); p != s.snapshot_points.end())
       cache.store(std::span(s.tokens).first(static_cast<size_t>(p->first)), s.state, fixed, p->second);
   };
@@ -31,4 +31,4 @@ void StepSnapshots::store(PrefixCache& cache) const {
     put(*segments_[static_cast<size_t>(points_[i].segment)].sequence, *points_[i].into);
 }
 
-}  // namespace quern
+}  // namespace quern::infer

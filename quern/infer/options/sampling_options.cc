@@ -8,7 +8,7 @@
 #include "quern/base/error.h"
 #include "quern/base/settings.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr std::pair<const char*, SampleStep> kSteps[] = {{"penalties", SampleStep::penalties},
@@ -88,4 +88,4 @@ void check(const SamplingOptions& o) {
       fail("logit bias {} for token {}: expected a number for an id ≥ 0", bias, token);
 }
 
-}  // namespace quern
+}  // namespace quern::infer

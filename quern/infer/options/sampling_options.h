@@ -8,7 +8,7 @@
 
 #include "quern/base/setting.h"
 
-namespace quern {
+namespace quern::infer {
 
 enum class SampleStep { penalties, dry, temperature, top_n_sigma, top_k, typical_p, top_p, min_p, xtc };
 // By their names (typical_p is typ_p, too); throws Error naming a word it does not know, or finds twice.
@@ -120,4 +120,4 @@ struct SamplingOptions {
 };
 void check(const SamplingOptions& o);  // throws Error naming the field
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-namespace quern {
+namespace quern::infer {
 
 class TokenConstraint {
  public:
@@ -30,4 +30,4 @@ class ConstraintSource {
   virtual std::unique_ptr<TokenConstraint> start() const = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

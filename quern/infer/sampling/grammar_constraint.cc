@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/text/grammar/parse.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 using text::GrammarMachine;
@@ -136,4 +136,4 @@ std::shared_ptr<const text::Grammar> parse_grammar(GrammarNotation notation, con
   return std::make_shared<text::Grammar>(text::parse_json_schema(Json::parse(text, "JSON schema")));
 }
 
-}  // namespace quern
+}  // namespace quern::infer

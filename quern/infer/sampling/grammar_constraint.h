@@ -8,7 +8,7 @@
 #include "quern/infer/sampling/constraint.h"
 #include "quern/text/grammar/machine.h"
 
-namespace quern {
+namespace quern::infer {
 
 enum class ThinkStart { none, opened, may_open };  // opened: by the prompt
 
@@ -26,4 +26,4 @@ enum class GrammarNotation { gbnf, regex, json_schema };
 // Parses; the notation's complaints pass through.
 std::shared_ptr<const text::Grammar> parse_grammar(GrammarNotation notation, const std::string& text);
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr const char* kTokenizer =
@@ -13,7 +13,7 @@ constexpr const char* kTokenizer =
   "</s>", "special": true}], "decoder": {"type": "ByteLevel"}})";
 
 struct Driven {
-  Tokenizer tokenizer = Tokenizer::from_json(kTokenizer);
+  text::Tokenizer tokenizer = text::Tokenizer::from_json(kTokenizer);
   std::unique_ptr<TokenConstraint> c;
   explicit Driven(ThinkStart how) {
     GrammarSource source(parse_grammar(GrammarNotation::regex, "7[78]?"),
@@ -68,4 +68,4 @@ TEST(GrammarConstraint, ThinksFreelyFirst) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -9,7 +9,7 @@
 #include "quern/base/rng.h"
 #include "quern/kernels/softmax/softmax.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr float kBanned = -1e29f;  // and below: nobody meant this as a logit
@@ -298,4 +298,4 @@ std::vector<TokenLogprob> top_logprobs(std::span<const float> logits, int64_t n)
   return top;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

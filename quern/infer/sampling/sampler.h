@@ -23,7 +23,7 @@
 #include "quern/infer/options/sampling_options.h"
 #include "quern/infer/sampling/sampler_dry.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct TokenLogprob {
   int32_t token = 0;
@@ -70,4 +70,4 @@ class Sampler {
 double logprob_of(std::span<const float> logits, int32_t token);
 std::vector<TokenLogprob> top_logprobs(std::span<const float> logits, int64_t n);
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -6,7 +6,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr double kMax = 1e4;                 // a penalty from which a token is as good as banned
@@ -61,4 +61,4 @@ std::unordered_map<int32_t, double> DryPenalties::penalties() const {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

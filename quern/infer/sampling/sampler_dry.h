@@ -15,7 +15,7 @@
 
 #include "quern/infer/options/sampling_options.h"
 
-namespace quern {
+namespace quern::infer {
 
 class DryPenalties {
  public:
@@ -35,4 +35,4 @@ class DryPenalties {
   std::string tail_;                                         // text in which a breaker may have begun
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -13,7 +13,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 const std::vector<float> kLogits = {1.0f, 3.0f, 2.0f, 3.0f, -1.0f};
@@ -334,4 +334,4 @@ TEST(Sampler, RefusesNonsense) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -5,9 +5,9 @@
 
 #include "quern/models/model.h"
 
-namespace quern {
+namespace quern::infer {
 
 // wanted: rows of hidden, in order.
-Tensor select_logits(Model& model, Tape& tape, const Tensor& hidden, std::span<const int64_t> wanted);
+Tensor select_logits(models::Model& model, grad::Tape& tape, const Tensor& hidden, std::span<const int64_t> wanted);
 
-}  // namespace quern
+}  // namespace quern::infer

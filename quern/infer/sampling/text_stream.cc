@@ -4,9 +4,9 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::infer {
 
-TextStream::TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops)
+TextStream::TextStream(const text::Tokenizer& tokenizer, std::vector<std::string> stops)
     : decoder_(tokenizer, /*skip_special_tokens=*/true), stops_(std::move(stops)) {
   for (const std::string& s : stops_)
     if (s.empty()) fail("a stop string is empty");
@@ -32,4 +32,4 @@ std::string TextStream::release(std::string fresh, bool last) {
   return text;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -6,21 +6,21 @@
 
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::infer {
 
 class TextStream {
  public:
-  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops);
+  TextStream(const text::Tokenizer& tokenizer, std::vector<std::string> stops);
   std::string push(int32_t token);
   std::string finish();  // what was held back, if no stop string came
   bool stopped() const { return stopped_; }
 
  private:
   std::string release(std::string fresh, bool last);
-  StreamDecoder decoder_;
+  text::StreamDecoder decoder_;
   std::vector<std::string> stops_;
   std::string held_;
   bool stopped_ = false;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

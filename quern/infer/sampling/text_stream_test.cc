@@ -5,17 +5,17 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
-Tokenizer bytes() {  // a token a letter
-  return Tokenizer::from_json(
+text::Tokenizer bytes() {  // a token a letter
+  return text::Tokenizer::from_json(
       R"({"model":{"type":"BPE","vocab":{"a":0,"b":1,"c":2,"d":3,"e":4},"merges":[]},)"
       R"("pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},"decoder":{"type":"ByteLevel"}})");
 }
 
 std::vector<std::string> pieces(std::vector<std::string> stops, const std::string& text) {
-  Tokenizer t = bytes();
+  text::Tokenizer t = bytes();
   TextStream s(t, std::move(stops));
   std::vector<std::string> out;
   for (int32_t id : t.encode(text)) {
@@ -43,9 +43,9 @@ TEST(TextStream, HeldTextComesOutWhenTheStopDoesNot) {
 }
 
 TEST(TextStream, AnEmptyStopIsRefused) {
-  Tokenizer t = bytes();
+  text::Tokenizer t = bytes();
   EXPECT_THROW(TextStream(t, {""}), Error);
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

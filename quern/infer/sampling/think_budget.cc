@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr std::string_view kOpen = "<think>", kClose = "</think>";
@@ -13,7 +13,7 @@ constexpr const char* kForced = "\n</think>\n\n";
 
 class BudgetConstraint : public TokenConstraint {
  public:
-  BudgetConstraint(const Tokenizer& tokenizer, ThinkBudgetOptions o, std::unique_ptr<TokenConstraint> inner)
+  BudgetConstraint(const text::Tokenizer& tokenizer, ThinkBudgetOptions o, std::unique_ptr<TokenConstraint> inner)
       : tokenizer_(tokenizer), left_(o.tokens), inner_(std::move(inner)) {
     stage_ = o.opened ? Stage::thinking : Stage::start;
     words_ = (static_cast<size_t>(tokenizer.vocab_size()) + 63) / 64;
@@ -65,7 +65,7 @@ class BudgetConstraint : public TokenConstraint {
  private:
   enum class Stage { start, thinking, answer };
   bool forcing() const { return stage_ == Stage::thinking && (left_ <= 0 || next_ > 0); }
-  const Tokenizer& tokenizer_;
+  const text::Tokenizer& tokenizer_;
   int64_t left_;
   std::unique_ptr<TokenConstraint> inner_;
   Stage stage_ = Stage::start;
@@ -76,10 +76,10 @@ class BudgetConstraint : public TokenConstraint {
 };
 
 struct BudgetSource : ConstraintSource {
-  Tokenizer tokenizer;
+  text::Tokenizer tokenizer;
   ThinkBudgetOptions options;
   std::shared_ptr<const ConstraintSource> inner;
-  BudgetSource(const Tokenizer& t, ThinkBudgetOptions o, std::shared_ptr<const ConstraintSource> i)
+  BudgetSource(const text::Tokenizer& t, ThinkBudgetOptions o, std::shared_ptr<const ConstraintSource> i)
       : tokenizer(t), options(o), inner(std::move(i)) {}
   std::unique_ptr<TokenConstraint> start() const override {
     return std::make_unique<BudgetConstraint>(tokenizer, options, inner ? inner->start() : nullptr);
@@ -88,9 +88,9 @@ struct BudgetSource : ConstraintSource {
 
 }  // namespace
 
-std::shared_ptr<const ConstraintSource> think_budget(const Tokenizer& tokenizer, ThinkBudgetOptions options,
+std::shared_ptr<const ConstraintSource> think_budget(const text::Tokenizer& tokenizer, ThinkBudgetOptions options,
                                                      std::shared_ptr<const ConstraintSource> inner) {
   return std::make_shared<BudgetSource>(tokenizer, options, std::move(inner));
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -6,14 +6,14 @@
 #include "quern/infer/sampling/constraint.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct ThinkBudgetOptions {
   int64_t tokens = 0;
   bool opened = false;  // by the prompt; else the answer may open its thinking with <think>
 };
 
-std::shared_ptr<const ConstraintSource> think_budget(const Tokenizer& tokenizer, ThinkBudgetOptions options,
+std::shared_ptr<const ConstraintSource> think_budget(const text::Tokenizer& tokenizer, ThinkBudgetOptions options,
                                                      std::shared_ptr<const ConstraintSource> inner = {});
 
-}  // namespace quern
+}  // namespace quern::infer

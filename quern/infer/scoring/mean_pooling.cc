@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-namespace quern {
+namespace quern::infer {
 
-void MeanPooling::feed(Model& model, std::span<const int32_t> tokens) {
-  Tape tape(Tape::inference);
-  const Batch batch = Batch::resume({&state_}, {static_cast<int64_t>(tokens.size())});
+void MeanPooling::feed(models::Model& model, std::span<const int32_t> tokens) {
+  grad::Tape tape(grad::Tape::inference);
+  const mixers::Batch batch = mixers::Batch::resume({&state_}, {static_cast<int64_t>(tokens.size())});
   const Tensor h = model.hidden(tape, tokens, batch).value.to(DType::f32);
   sum_.resize(static_cast<size_t>(h.dim(1)));
   for (int64_t t = 0; t < h.dim(0); ++t) {
@@ -24,4 +24,4 @@ std::vector<float> MeanPooling::embedding() const {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -6,17 +6,17 @@
 
 #include "quern/models/model.h"
 
-namespace quern {
+namespace quern::infer {
 
 class MeanPooling {
  public:
-  explicit MeanPooling(const Model& model) : state_(model.sites(DType::f32)) {}
-  void feed(Model& model, std::span<const int32_t> tokens);  // the next tokens of the text
-  std::vector<float> embedding() const;                      // of the tokens so far
+  explicit MeanPooling(const models::Model& model) : state_(model.sites(DType::f32)) {}
+  void feed(models::Model& model, std::span<const int32_t> tokens);  // the next tokens of the text
+  std::vector<float> embedding() const;                              // of the tokens so far
 
  private:
-  SequenceState state_;
+  mixers::SequenceState state_;
   std::vector<double> sum_;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -7,7 +7,7 @@
 #include "quern/base/threads.h"
 #include "quern/kernels/softmax/softmax.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 constexpr int64_t kLogitRows = 128;  // of a window at a time: 128 × 262K logits are 134 MB
@@ -17,19 +17,19 @@ struct Row {
   bool same_top = false;
 };
 
-Tensor hidden(Model& m, std::span<const int32_t> window, std::optional<DType> kv) {
-  Tape tape(Tape::inference);
+Tensor hidden(models::Model& m, std::span<const int32_t> window, std::optional<DType> kv) {
+  grad::Tape tape(grad::Tape::inference);
   if (kv) {
-    SequenceState state(m.sites(*kv));
+    mixers::SequenceState state(m.sites(*kv));
     state.reserve(static_cast<int64_t>(window.size()));
-    return m.hidden(tape, window, Batch::resume({&state}, {static_cast<int64_t>(window.size())})).value;
+    return m.hidden(tape, window, mixers::Batch::resume({&state}, {static_cast<int64_t>(window.size())})).value;
   }
-  return m.hidden(tape, window, Batch::single(static_cast<int64_t>(window.size()))).value;
+  return m.hidden(tape, window, mixers::Batch::single(static_cast<int64_t>(window.size()))).value;
 }
 
-Tensor logits(Model& m, const Tensor& hidden_TD, int64_t begin, int64_t n) {
-  Tape tape(Tape::inference);
-  return m.logits(tape, Var(hidden_TD.narrow(0, begin, n))).value.to(DType::f32);
+Tensor logits(models::Model& m, const Tensor& hidden_TD, int64_t begin, int64_t n) {
+  grad::Tape tape(grad::Tape::inference);
+  return m.logits(tape, grad::Var(hidden_TD.narrow(0, begin, n))).value.to(DType::f32);
 }
 
 Tensor log_sum_exp(const Tensor& x) {
@@ -47,7 +47,7 @@ double kl_divergence(const float* p, double p_lse, const float* q, double q_lse,
   return sum;
 }
 
-void check(const Model& model, std::span<const int32_t> tokens, const PerplexityOptions& o) {
+void check(const models::Model& model, std::span<const int32_t> tokens, const PerplexityOptions& o) {
   if (o.context < 2) fail("context {}: expected at least 2 tokens", o.context);
   if (o.context > model.max_positions())
     fail("context {}: this model's limit is {} (max_position_embeddings)", o.context, model.max_positions());
@@ -70,7 +70,7 @@ size_t window_end(std::span<const int32_t> tokens, size_t at, const PerplexityOp
 struct Predictions {
   Tensor x, lse;
   Predictions() = default;
-  Predictions(Model& m, const Tensor& hidden_TD, int64_t from, int64_t n)
+  Predictions(models::Model& m, const Tensor& hidden_TD, int64_t from, int64_t n)
       : x(logits(m, hidden_TD, from, n)), lse(log_sum_exp(x)) {}
   const float* row(int64_t i) const { return x.view<const float, 2>().row(i); }
   double nll(int64_t i, int32_t target) const { return lse.item(i) - static_cast<double>(row(i)[target]); }
@@ -111,9 +111,9 @@ struct Sums {
 
 }  // namespace
 
-Perplexity perplexity(Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options) {
+Perplexity perplexity(models::Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options) {
   check(model, tokens, options);
-  Model* const reference = options.reference;
+  models::Model* const reference = options.reference;
   Perplexity r;
   Sums sums;
   for (size_t at = 0, next = 0; at < tokens.size(); at = next) {
@@ -136,4 +136,4 @@ Perplexity perplexity(Model& model, std::span<const int32_t> tokens, const Perpl
   return r;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

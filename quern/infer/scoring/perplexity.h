@@ -8,7 +8,7 @@
 
 #include "quern/models/model.h"
 
-namespace quern {
+namespace quern::infer {
 
 struct Perplexity {
   int64_t tokens = 0;    // predicted
@@ -21,13 +21,13 @@ struct Perplexity {
 };
 
 struct PerplexityOptions {
-  int64_t context = 512;         // tokens of a window
-  int32_t begin = -1;            // a window also ends before each of these, a text's first token; -1 = none
-  Model* reference = nullptr;    // for the KL divergence
+  int64_t context = 512;               // tokens of a window
+  int32_t begin = -1;                  // a window also ends before each of these, a text's first token; -1 = none
+  models::Model* reference = nullptr;  // for the KL divergence
   std::optional<DType> kv = {};  // the model's attention uses a KV cache of this type, with the window as the prompt
   std::function<void(const Perplexity&)> progress = {};  // after each window
 };
 
-Perplexity perplexity(Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options);
+Perplexity perplexity(models::Model& model, std::span<const int32_t> tokens, const PerplexityOptions& options);
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace quern {
+namespace quern::infer {
 
 void BatchCostModel::record(int64_t rows, double seconds) {
   constexpr double kMemory = 0.98;
@@ -28,4 +28,4 @@ double BatchCostModel::seconds(int64_t rows) const {
   return step > 0 ? step : seconds_ / weight_;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstdint>
 
-namespace quern {
+namespace quern::infer {
 
 class BatchCostModel {
  public:
@@ -20,4 +20,4 @@ class BatchCostModel {
   double first_ = 0, each_ = 0;                                        // of the last valid fit
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 TEST(BatchCostModel, IsTheSlopeOverTheStep) {
@@ -30,4 +30,4 @@ TEST(BatchCostModel, ForgetsAndStaysWithinBounds) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

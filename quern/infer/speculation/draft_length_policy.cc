@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace quern {
+namespace quern::infer {
 
 int64_t DraftLengthPolicy::length(int64_t max_draft, double token_cost) {
   const double p = chance();
@@ -29,4 +29,4 @@ DraftLengthPolicy DraftLengthPolicy::for_another() const {
   return b;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -5,7 +5,7 @@
 #pragma once
 #include <cstdint>
 
-namespace quern {
+namespace quern::infer {
 
 class DraftLengthPolicy {
  public:
@@ -20,4 +20,4 @@ class DraftLengthPolicy {
   int64_t wait_ = 0, patience_ = kPatience;  // chances since the last draft, and how many to let pass
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -13,7 +13,7 @@
 #include "quern/infer/speculation/speculation_options.h"
 #include "quern/mixers/state_totals.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -60,15 +60,18 @@ bool extend_draft(Drafting& g) {
 
 }  // namespace
 
-DraftModel::DraftModel(Model& model, DType kv, int64_t cache_bytes)
-    : model_(model), sites_(model.sites(kv)), fixed_(state_totals(sites_).fixed), cache_(sites_, cache_bytes) {}
+DraftModel::DraftModel(models::Model& model, DType kv, int64_t cache_bytes)
+    : model_(model),
+      sites_(model.sites(kv)),
+      fixed_(mixers::state_totals(sites_).fixed),
+      cache_(sites_, cache_bytes) {}
 
 int64_t DraftModel::reader_bytes(int64_t tokens) const {
-  const StateTotals t = state_totals(sites_);
+  const mixers::StateTotals t = mixers::state_totals(sites_);
   return (t.fixed ? 2 : 1) * t.fixed_bytes + t.row_bytes * std::min(tokens + kMaxDraftTokens, max_positions());
 }
 
-void DraftModel::Feed::add(SequenceState& state, std::span<const int32_t> tokens, bool want) {
+void DraftModel::Feed::add(mixers::SequenceState& state, std::span<const int32_t> tokens, bool want) {
   ids.insert(ids.end(), tokens.begin(), tokens.end());
   states.push_back(&state);
   lengths.push_back(static_cast<int64_t>(tokens.size()));
@@ -78,8 +81,8 @@ void DraftModel::Feed::add(SequenceState& state, std::span<const int32_t> tokens
 // Heads may be padded to different numbers of rows: what the greater model has no row for is left out, what only it
 // has is impossible.
 Tensor DraftModel::logits(const Feed& feed, int64_t columns) {
-  Tape tape(Tape::inference);
-  const Tensor hidden = model_.hidden(tape, feed.ids, Batch::resume(feed.states, feed.lengths)).value;
+  grad::Tape tape(grad::Tape::inference);
+  const Tensor hidden = model_.hidden(tape, feed.ids, mixers::Batch::resume(feed.states, feed.lengths)).value;
   if (feed.wanted.empty()) return {};
   const Tensor its = select_logits(model_, tape, hidden, feed.wanted);
   if (its.dim(1) == columns) return its;
@@ -105,8 +108,8 @@ void DraftModel::record_seconds(double seconds, size_t askers) {
 void DraftModel::begin(const DraftRequest& request) {
   DraftReader& r = request.reader;
   r = DraftReader();
-  r.state_ = SequenceState(sites_);
-  if (fixed_) r.rollback_ = SequenceState(sites_);
+  r.state_ = mixers::SequenceState(sites_);
+  if (fixed_) r.rollback_ = mixers::SequenceState(sites_);
   r.state_.reserve(std::min(request.max_length + kMaxDraftTokens, max_positions()));
   if (cache_.budget() > 0) cache_.resume(request.tokens, static_cast<int64_t>(request.tokens.size()) - 1, r.state_);
 }
@@ -210,4 +213,4 @@ void DraftModel::remember(DraftReader& r, std::span<const int32_t> tokens) {
   r = DraftReader();
 }
 
-}  // namespace quern
+}  // namespace quern::infer

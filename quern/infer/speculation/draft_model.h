@@ -11,7 +11,7 @@
 #include "quern/infer/sampling/sampler.h"
 #include "quern/models/model.h"
 
-namespace quern {
+namespace quern::infer {
 
 // State of the draft model for one sequence.
 class DraftReader {
@@ -25,8 +25,8 @@ class DraftReader {
 
  private:
   friend class DraftModel;
-  SequenceState state_, rollback_;  // rollback point: before the first drafted token that was fed
-  std::vector<int32_t> drafted_;    // fed after the verified tokens
+  mixers::SequenceState state_, rollback_;  // rollback point: before the first drafted token that was fed
+  std::vector<int32_t> drafted_;            // fed after the verified tokens
   bool failed_ = false;
 };
 
@@ -46,7 +46,7 @@ struct DraftRequest {
 class DraftModel {
  public:
   // cache_bytes: size of its prefix cache; 0 = none.
-  DraftModel(Model& model, DType kv, int64_t cache_bytes);
+  DraftModel(models::Model& model, DType kv, int64_t cache_bytes);
 
   // max_rows: prompt tokens read for all requests together; unfinished ones continue at a later call. columns: size of
   // the target model's vocabulary.
@@ -64,9 +64,9 @@ class DraftModel {
  private:
   struct Feed {  // input of one forward pass
     std::vector<int32_t> ids = {};
-    std::vector<SequenceState*> states = {};
+    std::vector<mixers::SequenceState*> states = {};
     std::vector<int64_t> lengths = {}, wanted = {};  // rows of ids whose logits are needed
-    void add(SequenceState& state, std::span<const int32_t> tokens, bool want);
+    void add(mixers::SequenceState& state, std::span<const int32_t> tokens, bool want);
   };
   struct Prefill {
     Feed feed = {};
@@ -81,12 +81,12 @@ class DraftModel {
   Prefill plan_prefill(std::span<DraftRequest> requests, int64_t max_rows);
   void prefill_and_draft(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns);
 
-  Model& model_;
-  std::vector<StateSite> sites_;
+  models::Model& model_;
+  std::vector<mixers::StateSite> sites_;
   bool fixed_;  // some part of the state is recurrent
   PrefixCache cache_;
   double seconds_each_ = 0;
   bool warm_ = false;  // it has run a forward pass
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/infer/speculation/speculation_options.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 uint64_t mixed(uint64_t h, int32_t token) {
@@ -61,4 +61,4 @@ void NgramDraft::record_acceptance(int64_t drafted, int64_t accepted) {
   policies_[kind_].record_acceptance(drafted, accepted);
 }
 
-}  // namespace quern
+}  // namespace quern::infer

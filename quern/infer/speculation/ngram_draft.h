@@ -12,7 +12,7 @@
 
 #include "quern/infer/speculation/draft_length_policy.h"
 
-namespace quern {
+namespace quern::infer {
 
 class NgramDraft {
  public:
@@ -38,4 +38,4 @@ class NgramDraft {
   std::array<DraftLengthPolicy, kLongest - kShortest + 2> policies_;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -6,7 +6,7 @@
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 using Tokens = std::vector<int32_t>;
@@ -81,4 +81,4 @@ TEST(NgramDraft, ReachesFartherTheMoreIsRightAndTheLessARowCosts) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -7,23 +7,23 @@
 #include "quern/base/error.h"
 #include "quern/mixers/state_totals.h"
 
-namespace quern {
+namespace quern::infer {
 
-int64_t rollback_point_count(const std::vector<StateSite>& sites, int64_t max_draft) {
+int64_t rollback_point_count(const std::vector<mixers::StateSite>& sites, int64_t max_draft) {
   constexpr int64_t kLight = 32;  // tokens whose rows weigh as much as the fixed parts
-  const StateTotals t = state_totals(sites);
+  const mixers::StateTotals t = mixers::state_totals(sites);
   if (!t.fixed) return 0;
   return t.snapshots_inside && t.fixed_bytes <= kLight * t.row_bytes ? max_draft : 1;
 }
 
-Speculation::Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options,
+Speculation::Speculation(const std::vector<mixers::StateSite>& sites, const SpeculationOptions& options,
                          const DraftLengthPolicy& model_policy)
     : o_(options),
       model_policy_(model_policy),
       sites_(sites),
       max_rollback_points_(rollback_point_count(sites, options.max_draft)) {
   if (options.ngram) words_.emplace(options.max_draft);
-  const StateTotals t = state_totals(sites);
+  const mixers::StateTotals t = mixers::state_totals(sites);
   fixed_ = t.fixed, inside_ = t.snapshots_inside;
 }
 
@@ -53,9 +53,9 @@ void Speculation::record_model_acceptance(int64_t drafted, int64_t right) {
   model_was_used_ = true;
 }
 
-void Speculation::add_rollback_points(const SequenceState& state, int64_t segment, int64_t rows,
-                                      std::vector<SnapshotPoint>& snapshot_points) {
-  const auto place = [&](SequenceState& mark, int64_t length) { mark.advance(length - mark.length()); };
+void Speculation::add_rollback_points(const mixers::SequenceState& state, int64_t segment, int64_t rows,
+                                      std::vector<mixers::SnapshotPoint>& snapshot_points) {
+  const auto place = [&](mixers::SequenceState& mark, int64_t length) { mark.advance(length - mark.length()); };
   taken_ = 0;
   if (!fixed_ || draft_.empty()) return;
   const auto wanted = static_cast<size_t>(std::min(max_rollback_points_, static_cast<int64_t>(draft_.size())));
@@ -71,7 +71,7 @@ void Speculation::add_rollback_points(const SequenceState& state, int64_t segmen
   }
 }
 
-void Speculation::settle(SequenceState& state, int64_t right) {
+void Speculation::settle(mixers::SequenceState& state, int64_t right) {
   const auto drafted = static_cast<int64_t>(draft_.size());
   QUERN_CHECK(drafted > 0 && right >= 0 && right <= drafted, "{} of {}", right, drafted);
   if (by_model_)
@@ -84,4 +84,4 @@ void Speculation::settle(SequenceState& state, int64_t right) {
   state.rewind(rollback_points_[std::min(static_cast<size_t>(right), taken_ - 1)]);
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -16,14 +16,14 @@
 #include "quern/infer/speculation/speculation_options.h"
 #include "quern/mixers/mixer.h"
 
-namespace quern {
+namespace quern::infer {
 
 // Rollback points a sequence needs for drafts of `max_draft` tokens.
-int64_t rollback_point_count(const std::vector<StateSite>& sites, int64_t max_draft);
+int64_t rollback_point_count(const std::vector<mixers::StateSite>& sites, int64_t max_draft);
 
 class Speculation {
  public:
-  Speculation(const std::vector<StateSite>& sites, const SpeculationOptions& options,
+  Speculation(const std::vector<mixers::StateSite>& sites, const SpeculationOptions& options,
               const DraftLengthPolicy& model_policy = {});
 
   // Before a step that feeds the last `rows` of `tokens`: drafts what follows by prompt lookup (ngram_draft.h). Where
@@ -37,11 +37,11 @@ class Speculation {
   std::span<const int32_t> draft() const { return draft_; }
   bool has_draft() const { return !draft_.empty(); }
   // Rollback points that the step saves of `state`, segment `segment` of the batch, fed `rows` tokens and the draft.
-  void add_rollback_points(const SequenceState& state, int64_t segment, int64_t rows,
-                           std::vector<SnapshotPoint>& snapshot_points);
+  void add_rollback_points(const mixers::SequenceState& state, int64_t segment, int64_t rows,
+                           std::vector<mixers::SnapshotPoint>& snapshot_points);
   // After the step: `right` tokens of the draft were accepted. Rolls the state back to the last rollback point before
   // the first rejected token.
-  void settle(SequenceState& state, int64_t right);
+  void settle(mixers::SequenceState& state, int64_t right);
   void drop() { draft_.clear(), reader_.let_go(); }  // the step failed, e.g. out of memory
   // Acceptance statistics of the draft model; the next request starts with them.
   const DraftLengthPolicy& model_policy() const { return model_policy_; }
@@ -59,11 +59,11 @@ class Speculation {
   bool by_model_ = false;        // the draft is the draft model's
   bool predicts_end_ = false;    // the draft model predicted the end of the output
   bool model_was_used_ = false;  // in this request
-  std::vector<StateSite> sites_;
+  std::vector<mixers::StateSite> sites_;
   int64_t max_rollback_points_;
-  std::vector<SequenceState> rollback_points_;  // as many as were needed at once so far
-  size_t taken_ = 0;                            // used by the last step
+  std::vector<mixers::SequenceState> rollback_points_;  // as many as were needed at once so far
+  size_t taken_ = 0;                                    // used by the last step
   bool fixed_ = false, inside_ = true;
 };
 
-}  // namespace quern
+}  // namespace quern::infer

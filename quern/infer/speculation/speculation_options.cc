@@ -6,7 +6,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::infer {
 
 SpeculationOptions parse_speculation(const std::string& text) {
   const size_t colon = text.find(':');
@@ -27,4 +27,4 @@ SpeculationOptions parse_speculation(const std::string& text) {
   return o;
 }
 
-}  // namespace quern
+}  // namespace quern::infer

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-namespace quern {
+namespace quern::infer {
 
 constexpr int64_t kMaxDraftTokens = 16;  // maximum draft length
 constexpr int64_t kDefaultDraftTokens = 8;
@@ -21,4 +21,4 @@ struct SpeculationOptions {
 // "none", or "ngram", "draft" or "both", optionally with a maximum draft length ":K". Throws Error.
 SpeculationOptions parse_speculation(const std::string& text);
 
-}  // namespace quern
+}  // namespace quern::infer

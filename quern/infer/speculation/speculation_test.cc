@@ -5,18 +5,19 @@
 
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::infer {
 namespace {
 
 // Rows of 4 floats a token, and a fixed part of `fixed` floats.
-std::vector<StateSite> sites(int64_t fixed, bool inside = true) {
-  StateSpec s{{{.name = "k", .per_token = true, .shape = {1, 4}}}};
+std::vector<mixers::StateSite> sites(int64_t fixed, bool inside = true) {
+  mixers::StateSpec s{{{.name = "k", .per_token = true, .shape = {1, 4}}}};
   if (fixed > 0) s.parts.push_back({.name = "ssm", .shape = {fixed}, .snapshots_inside = inside});
   return {{0, 0, s}};
 }
 
 // What a forward does: token t is a row of t's, and the fixed part becomes what the last token was, on the way too.
-void feed(SequenceState& state, std::span<const int32_t> tokens, const std::vector<SnapshotPoint>& snapshot_points) {
+void feed(mixers::SequenceState& state, std::span<const int32_t> tokens,
+          const std::vector<mixers::SnapshotPoint>& snapshot_points) {
   const bool fixed = state.sites()[0].spec.parts.size() > 1;
   const auto fill = [](const Tensor& t, int32_t x) {
     for (float& y : t.span<float>()) y = static_cast<float>(x);
@@ -27,7 +28,7 @@ void feed(SequenceState& state, std::span<const int32_t> tokens, const std::vect
     state.append(0, 0, 1).copy_from(row);
     if (!fixed) continue;
     fill(state.fixed(0, 1), tokens[i]);
-    for (const SnapshotPoint& c : snapshot_points)
+    for (const mixers::SnapshotPoint& c : snapshot_points)
       if (c.rows == static_cast<int64_t>(i) + 1) fill(c.into->fixed(0, 1), tokens[i]);
   }
   state.advance(static_cast<int64_t>(tokens.size()));
@@ -51,11 +52,11 @@ TEST(Speculation, AWrongGuessLeavesTheStateAsItWas) {
        {Case{0, true, 0, 9}, Case{0, true, 2, 11}, Case{8, true, 0, 9}, Case{8, true, 1, 10}, Case{8, true, 3, 12},
         Case{900, true, 2, 9}, Case{900, true, 3, 12}, Case{8, false, 2, 8}, Case{8, false, 3, 12}}) {
     Speculation s(sites(c.fixed, c.inside), SpeculationOptions::by_ngram(3));
-    SequenceState state(sites(c.fixed, c.inside));
+    mixers::SequenceState state(sites(c.fixed, c.inside));
     feed(state, std::span(text).first(8), {});
     s.make_draft(text, 1, 100, 0.01);
     ASSERT_EQ(std::vector<int32_t>(s.draft().begin(), s.draft().end()), (std::vector<int32_t>{4, 5, 6}));
-    std::vector<SnapshotPoint> snapshot_points;
+    std::vector<mixers::SnapshotPoint> snapshot_points;
     s.add_rollback_points(state, 0, 1, snapshot_points);
     feed(state, std::vector<int32_t>{3, 4, 5, 6}, snapshot_points);
     s.settle(state, c.right);
@@ -73,16 +74,16 @@ TEST(Speculation, AWrongGuessLeavesTheStateAsItWas) {
 
 // A convolution of one tap keeps no rows: a part of nothing, which is marked like any other.
 TEST(Speculation, APartOfNothingIsMarkedToo) {
-  std::vector<StateSite> none = sites(4);
+  std::vector<mixers::StateSite> none = sites(4);
   none[0].spec.parts[1].shape = {0};
   EXPECT_EQ(rollback_point_count(none, 3), 3);
   Speculation s(none, SpeculationOptions::by_ngram(3));
-  SequenceState state(none);
+  mixers::SequenceState state(none);
   const std::vector<int32_t> text = {1, 2, 3, 4, 1, 2};
   feed(state, std::span(text).first(5), {});
   s.make_draft(text, 1, 100, 0.01);
   ASSERT_EQ(s.draft().size(), 3u);
-  std::vector<SnapshotPoint> snapshot_points;
+  std::vector<mixers::SnapshotPoint> snapshot_points;
   s.add_rollback_points(state, 0, 1, snapshot_points);
   feed(state, std::vector<int32_t>{2, 3, 4, 1}, snapshot_points);
   s.settle(state, 1);
@@ -114,4 +115,4 @@ TEST(Speculation, IsAskedForByName) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::infer

@@ -3,9 +3,9 @@
 #include "quern/kernels/activation/activation.h"
 #include "quern/kernels/bench_data.h"
 
-namespace quern {
+namespace quern::kernels {
 
-void bench_kernels_activation(Bench& b) {
+void bench_kernels_activation(host::Bench& b) {
   using namespace kernels;
   constexpr int64_t kRows = 4096, kWidth = 4096;
   const double half = kRows * kWidth * 4.0;
@@ -13,12 +13,12 @@ void bench_kernels_activation(Bench& b) {
   Tensor y = Tensor::zeros({kRows, kWidth}, DType::f32), g_gu = Tensor::zeros({kRows, 2 * kWidth}, DType::f32);
   for (auto [name, act] :
        {std::pair{"silu", Activation::silu}, {"gelu", Activation::gelu}, {"gelu_tanh", Activation::gelu_tanh}}) {
-    b.row(fmt::format("gated {}", name), "4096x4096 f32", {Bound::copy, 3 * half},
+    b.row(fmt::format("gated {}", name), "4096x4096 f32", {host::Bound::copy, 3 * half},
           [&, a = act] { gated<float>(a, gu.view<const float, 2>(), y.view<float, 2>()); });
-    b.row(fmt::format("gated_backward {}", name), "4096x4096 f32", {Bound::copy, 5 * half}, [&, a = act] {
+    b.row(fmt::format("gated_backward {}", name), "4096x4096 f32", {host::Bound::copy, 5 * half}, [&, a = act] {
       gated_backward<float>(a, gu.view<const float, 2>(), gy.view<const float, 2>(), g_gu.view<float, 2>());
     });
   }
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

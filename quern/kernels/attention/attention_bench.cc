@@ -7,7 +7,7 @@
 #include "quern/kernels/attention/cache_q8.h"
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::kernels {
 namespace {
 
 using namespace kernels;
@@ -20,7 +20,7 @@ Tensor noise(Shape shape, uint64_t seed) {
 }
 
 // 4096 tokens, 4 query heads on 2 key heads: pairs = T (T + 1) / 2 per head.
-void prefill(Bench& b, int64_t d, bool bf) {
+void prefill(host::Bench& b, int64_t d, bool bf) {
   constexpr int64_t kTokens = 4096, kHeads = 4, kKv = 2;
   Tensor q = noise({kTokens, kHeads, d}, 1), k = noise({kTokens, kKv, d}, 2), v = noise({kTokens, kKv, d}, 3);
   Tensor o = Tensor::zeros({kTokens, kHeads, d}, DType::f32), lse = Tensor::zeros({kTokens, kHeads}, DType::f32);
@@ -29,7 +29,7 @@ void prefill(Bench& b, int64_t d, bool bf) {
   AttentionOptions opt{.scale = 1 / std::sqrt(static_cast<double>(d)), .bf16_math = bf};
   AttentionSegment<float> seg{0, kTokens, k.view<const float, 3>(), v.view<const float, 3>()};
   double flops = 4.0 * static_cast<double>(d * kHeads) * kTokens * (kTokens + 1) / 2;
-  Bound bound = bf ? Bound::bf16_flops : Bound::f32_flops;
+  host::Bound bound = bf ? host::Bound::bf16_flops : host::Bound::f32_flops;
   std::string shape = fmt::format("{} t{} h{}/{} d{}", bf ? "bf16" : "f32", kTokens, kHeads, kKv, d);
   Arena& arena = thread_arena();
   auto forward = [&] {
@@ -55,7 +55,7 @@ void prefill(Bench& b, int64_t d, bool bf) {
 
 // One token each of 8 sequences with 8192 keys behind them: 256 MiB (bf16: 128, q8: 66) and more of cache.
 template <class KV>
-void decode(Bench& b, int64_t d, int64_t group) {
+void decode(host::Bench& b, int64_t d, int64_t group) {
   constexpr bool kQ8 = std::is_same_v<KV, int8_t>;
   constexpr int64_t kSequences = 8, kKeys = 8192, kKv = 4;
   int64_t floats = kSequences * kKeys * kKv * d;
@@ -84,7 +84,8 @@ void decode(Bench& b, int64_t d, int64_t group) {
   AttentionOptions opt{.scale = 1 / std::sqrt(static_cast<double>(d)), .bf16_math = !std::is_same_v<KV, float>};
   b.row("attention_decode",
         fmt::format("{} 8x{} h{}/{} d{}", kQ8 ? "q8" : dtype_name(dtype_of<KV>::value), kKeys, kKv * group, kKv, d),
-        {Bound::read, 2.0 * static_cast<double>(floats) * (sizeof(KV) + (kQ8 ? 4.0 / static_cast<double>(d) : 0))},
+        {host::Bound::read,
+         2.0 * static_cast<double>(floats) * (sizeof(KV) + (kQ8 ? 4.0 / static_cast<double>(d) : 0))},
         [&] {
           attention<float, KV>(q.view<const float, 3>(), std::span<const AttentionSegment<KV>>(segs), opt,
                                o.view<float, 3>(), {}, thread_arena());
@@ -93,7 +94,7 @@ void decode(Bench& b, int64_t d, int64_t group) {
 
 }  // namespace
 
-void bench_kernels_attention(Bench& b) {
+void bench_kernels_attention(host::Bench& b) {
   for (bool bf : {false, true})
     for (int64_t d : {128, 64, 80, 160, 224, 464}) prefill(b, d, bf);
   for (int64_t group : {1, 4, 8}) {
@@ -105,4 +106,4 @@ void bench_kernels_attention(Bench& b) {
   decode<int8_t>(b, 160, 1);
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

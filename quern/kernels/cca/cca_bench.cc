@@ -4,9 +4,9 @@
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/cca/cca.h"
 
-namespace quern {
+namespace quern::kernels {
 
-void bench_kernels_cca(Bench& b) {
+void bench_kernels_cca(host::Bench& b) {
   using namespace kernels;
   constexpr int64_t kTokens = 4096, kHeads = 10, kQueries = 8, kDim = 128, kWide = kHeads * kDim, kTaps = 2;
   constexpr int64_t kLayers = 64, kFrequencies = 32;
@@ -33,11 +33,11 @@ void bench_kernels_cca(Bench& b) {
   };
   const double macs = kWide * kTaps * (kDim + 1.0);
   const std::vector<int32_t> many = {0, kTokens}, one = {0, 1};
-  b.row("cca_latent", "4096 tokens, 8+2 heads of 128", {Bound::f32_flops, 2 * kTokens * macs},
+  b.row("cca_latent", "4096 tokens, 8+2 heads of 128", {host::Bound::f32_flops, 2 * kTokens * macs},
         [&] { run(layers[0], many); });
-  b.row("cca_latent", "1 token, 8+2 heads of 128, 64 layers", {Bound::read, kLayers * macs * 4}, [&] {
+  b.row("cca_latent", "1 token, 8+2 heads of 128, 64 layers", {host::Bound::read, kLayers * macs * 4}, [&] {
     for (const CcaLatentWeights& w : layers) run(w, one);
   });
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

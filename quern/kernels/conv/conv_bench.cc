@@ -5,9 +5,9 @@
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/conv/conv.h"
 
-namespace quern {
+namespace quern::kernels {
 
-void bench_kernels_conv(Bench& b) {
+void bench_kernels_conv(host::Bench& b) {
   using namespace kernels;
   constexpr int32_t kTokens = 8192;
   constexpr int64_t kChannels = 2048;
@@ -20,11 +20,11 @@ void bench_kernels_conv(Bench& b) {
     Tensor gx = Tensor::zeros({in[1], kChannels}, DType::f32), gw = random_f32({kChannels, taps}, 5),
            gb = random_f32({kChannels}, 6);
     const std::string shape = fmt::format("8192x2048, {} taps, f32", taps);
-    b.row("depthwise_conv", shape, {Bound::copy, 2 * array}, [&] {
+    b.row("depthwise_conv", shape, {host::Bound::copy, 2 * array}, [&] {
       depthwise_conv<float>(x.view<const float, 2>(), w.view<const float, 2>(), bias.view<const float, 1>(),
                             {in, out}, y.view<float, 2>());
     });
-    b.row("depthwise_conv_backward", shape, {Bound::copy, 4 * array}, [&] {
+    b.row("depthwise_conv_backward", shape, {host::Bound::copy, 4 * array}, [&] {
       depthwise_conv_backward<float>({.x = x.view<const float, 2>(),
                                       .w = w.view<const float, 2>(),
                                       .gy = gy.view<const float, 2>(),
@@ -49,11 +49,11 @@ void bench_kernels_conv(Bench& b) {
   auto bv = bias.view<const float, 1>();
   const double weights = kWide * kPer * kTaps;
   const std::vector<int32_t> in = {0, kMany + 1}, out = {0, kMany}, one_in = {0, 2}, one_out = {0, 1};
-  b.row("grouped_conv", "4096 tokens, 10x128, 2 taps", {Bound::f32_flops, 2 * kMany * weights}, [&] {
+  b.row("grouped_conv", "4096 tokens, 10x128, 2 taps", {host::Bound::f32_flops, 2 * kMany * weights}, [&] {
     grouped_conv<float>(
         {.x = xv, .w = layer(0), .b = bv, .groups = kGroups, .spans = {in, out}, .y = y.view<float, 2>()}, scratch);
   });
-  b.row("grouped_conv_backward", "4096 tokens, 10x128, 2 taps", {Bound::f32_flops, 4 * kMany * weights}, [&] {
+  b.row("grouped_conv_backward", "4096 tokens, 10x128, 2 taps", {host::Bound::f32_flops, 4 * kMany * weights}, [&] {
     grouped_conv_backward<float>({.x = xv,
                                   .w = layer(0),
                                   .gy = gyv,
@@ -63,7 +63,7 @@ void bench_kernels_conv(Bench& b) {
                                   .gw = gw.view<float, 3>()},
                                  scratch);
   });
-  b.row("grouped_conv", "1 token, 10x128, 2 taps, 64 layers", {Bound::read, kLayers * weights * 4}, [&] {
+  b.row("grouped_conv", "1 token, 10x128, 2 taps, 64 layers", {host::Bound::read, kLayers * weights * 4}, [&] {
     for (int64_t i = 0; i < kLayers; ++i)
       grouped_conv<float>({.x = xv.slice(0, 2),
                            .w = layer(i),
@@ -75,4 +75,4 @@ void bench_kernels_conv(Bench& b) {
   });
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

@@ -3,9 +3,9 @@
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/cross_entropy/cross_entropy.h"
 
-namespace quern {
+namespace quern::kernels {
 
-void bench_kernels_cross_entropy(Bench& b) {
+void bench_kernels_cross_entropy(host::Bench& b) {
   using namespace kernels;
   constexpr int64_t kTokens = 512, kWidth = 1024, kVocab = 32768;
   Tensor h = random_f32({kTokens, kWidth}, 1), w = random_f32({kVocab, kWidth}, 2, 0.05);
@@ -16,11 +16,11 @@ void bench_kernels_cross_entropy(Bench& b) {
   const HeadLoss<float> in{h.view<const float, 2>(), w.view<const float, 2>(), {}, targets, {}};
   Arena scratch;
   const double flops = 2.0 * kTokens * kWidth * kVocab;
-  b.row("head_cross_entropy", "512x1024, 32768 tokens, loss", {Bound::f32_flops, flops},
+  b.row("head_cross_entropy", "512x1024, 32768 tokens, loss", {host::Bound::f32_flops, flops},
         [&] { head_cross_entropy<float>(in, 1, {}, {}, scratch); });
-  b.row("head_cross_entropy", "512x1024, 32768 tokens, gradients", {Bound::f32_flops, 3 * flops}, [&] {
+  b.row("head_cross_entropy", "512x1024, 32768 tokens, gradients", {host::Bound::f32_flops, 3 * flops}, [&] {
     head_cross_entropy<float>(in, 1, {gh.view<float, 2>(), gw.view<float, 2>(), {}}, {}, scratch);
   });
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

@@ -3,7 +3,7 @@
 #include "quern/host/bench.h"
 #include "quern/kernels/gemm/gemm.h"
 
-namespace quern {
+namespace quern::kernels {
 namespace {
 
 Tensor noise(Shape shape, uint64_t seed) {
@@ -13,7 +13,7 @@ Tensor noise(Shape shape, uint64_t seed) {
   return t;
 }
 
-void packed(Bench& b, DType dtype, int64_t m, int64_t n, int64_t k) {
+void packed(host::Bench& b, DType dtype, int64_t m, int64_t n, int64_t k) {
   std::string name = fmt::format("packed_linear_{}", dtype_name(dtype)), shape = fmt::format("m{} n{} k{}", m, n, k);
   // Few rows: matrices enough to make 256 MiB in turn, else W would sit in the last-level cache.
   bool few = m <= 32;
@@ -24,32 +24,34 @@ void packed(Bench& b, DType dtype, int64_t m, int64_t n, int64_t k) {
   Tensor x = noise({m, k}, 77), y = Tensor::zeros({m, n}, DType::f32);
   size_t turn = 0;
   auto apply = [&] { w[turn++ % w.size()].apply(x.view<const float, 2>(), {}, y.view<float, 2>(), thread_arena()); };
-  if (few) b.row(name, shape, {Bound::read, static_cast<double>(w[0].bytes())}, apply);
+  if (few) b.row(name, shape, {host::Bound::read, static_cast<double>(w[0].bytes())}, apply);
   if (m >= 16)  // 16 flops a byte: on a fast bus the products are the bound, not the bytes
     b.row(name, shape,
-          {dtype == DType::bf16 ? Bound::bf16_flops : Bound::f32_flops, 2.0 * static_cast<double>(m * n * k)}, apply);
+          {dtype == DType::bf16 ? host::Bound::bf16_flops : host::Bound::f32_flops,
+           2.0 * static_cast<double>(m * n * k)},
+          apply);
 }
 
-void plain(Bench& b, int64_t m, int64_t n, int64_t k, bool trans_b) {
+void plain(host::Bench& b, int64_t m, int64_t n, int64_t k, bool trans_b) {
   Tensor x = noise({m, k}, 1), w = noise(trans_b ? Shape{n, k} : Shape{k, n}, 2),
          y = Tensor::zeros({m, n}, DType::f32);
   b.row(trans_b ? "gemm_f32_nt" : "gemm_f32_nn", fmt::format("m{} n{} k{}", m, n, k),
-        {Bound::f32_flops, 2.0 * static_cast<double>(m * n * k)}, [&] {
+        {host::Bound::f32_flops, 2.0 * static_cast<double>(m * n * k)}, [&] {
           kernels::gemm<float>(x.view<const float, 2>(), w.view<const float, 2>(), y.view<float, 2>(),
                                {.trans_b = trans_b});
         });
 }
 
-void rounded(Bench& b, const char* name, int64_t m, int64_t n, int64_t k, kernels::GemmOptions o) {
+void rounded(host::Bench& b, const char* name, int64_t m, int64_t n, int64_t k, kernels::GemmOptions o) {
   Tensor x = noise(o.trans_a ? Shape{k, m} : Shape{m, k}, 1), w = noise(o.trans_b ? Shape{n, k} : Shape{k, n}, 2),
          y = Tensor::zeros({m, n}, DType::f32);
-  b.row(name, fmt::format("m{} n{} k{}", m, n, k), {Bound::bf16_flops, 2.0 * static_cast<double>(m * n * k)},
+  b.row(name, fmt::format("m{} n{} k{}", m, n, k), {host::Bound::bf16_flops, 2.0 * static_cast<double>(m * n * k)},
         [&] { kernels::gemm<float>(x.view<const float, 2>(), w.view<const float, 2>(), y.view<float, 2>(), o); });
 }
 
 }  // namespace
 
-void bench_kernels_gemm(Bench& b) {
+void bench_kernels_gemm(host::Bench& b) {
   using enum DType;
   for (DType t : {bf16, f32}) {
     for (int64_t m : {1, 4, 16, 128, 512}) packed(b, t, m, 4096, 2048);
@@ -67,4 +69,4 @@ void bench_kernels_gemm(Bench& b) {
   }
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

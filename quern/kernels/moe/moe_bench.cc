@@ -4,9 +4,9 @@
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/moe/moe.h"
 
-namespace quern {
+namespace quern::kernels {
 
-void bench_kernels_moe(Bench& b) {
+void bench_kernels_moe(host::Bench& b) {
   using namespace kernels;
   constexpr int64_t kExperts = 16, kTokens = 2048, kWidth = 1024, kInner = 1024;
   Tensor x = random_f32({kTokens, kWidth}, 1), gu = random_f32({kExperts, 2 * kInner, kWidth}, 2, 0.05);
@@ -23,13 +23,13 @@ void bench_kernels_moe(Bench& b) {
   Arena scratch;
   const MoePlan plan = moe_plan({expert.data(), {kTokens, 1}}, kExperts, scratch);
   const double flops = 6.0 * kTokens * kWidth * kInner;
-  b.row("moe_ffn", "2048 tokens, 16 of 1024x1024", {Bound::f32_flops, flops}, [&] {
+  b.row("moe_ffn", "2048 tokens, 16 of 1024x1024", {host::Bound::f32_flops, flops}, [&] {
     moe_ffn<float>(
         {x.view<const float, 2>(), gu.view<const float, 3>(), down.view<const float, 3>(), p.view<const float, 2>(),
          Activation::silu, y.view<float, 2>(), saved_gu.view<float, 2>(), saved_out.view<float, 2>()},
         plan, scratch);
   });
-  b.row("moe_ffn_backward", "2048 tokens, 16 of 1024x1024", {Bound::f32_flops, 2 * flops}, [&] {
+  b.row("moe_ffn_backward", "2048 tokens, 16 of 1024x1024", {host::Bound::f32_flops, 2 * flops}, [&] {
     moe_ffn_backward<float>(
         {x.view<const float, 2>(), gu.view<const float, 3>(), down.view<const float, 3>(), p.view<const float, 2>(),
          saved_gu.view<const float, 2>(), saved_out.view<const float, 2>(), gy.view<const float, 2>(),
@@ -48,16 +48,17 @@ void bench_kernels_moe(Bench& b) {
     each[static_cast<size_t>(e)] = e;
     plans.push_back(moe_plan({&each[static_cast<size_t>(e)], {1, 1}}, kExperts, scratch));
   }
-  b.row("moe_ffn_packed", "1 token, 16 of 1024x1024 bf16", {Bound::read, kExperts * 3.0 * kWidth * kInner * 2}, [&] {
-    for (const MoePlan& one : plans)
-      moe_ffn_packed({.x = x.view<const float, 2>().slice(0, 1),
-                      .gate_up = packed_gu,
-                      .down = packed_down,
-                      .p = p.view<const float, 2>().slice(0, 1),
-                      .act = Activation::silu,
-                      .y = y.view<float, 2>().slice(0, 1)},
-                     one, scratch);
-  });
+  b.row("moe_ffn_packed", "1 token, 16 of 1024x1024 bf16", {host::Bound::read, kExperts * 3.0 * kWidth * kInner * 2},
+        [&] {
+          for (const MoePlan& one : plans)
+            moe_ffn_packed({.x = x.view<const float, 2>().slice(0, 1),
+                            .gate_up = packed_gu,
+                            .down = packed_down,
+                            .p = p.view<const float, 2>().slice(0, 1),
+                            .act = Activation::silu,
+                            .y = y.view<float, 2>().slice(0, 1)},
+                           one, scratch);
+        });
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

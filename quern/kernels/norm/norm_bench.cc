@@ -4,9 +4,9 @@
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/norm/norm.h"
 
-namespace quern {
+namespace quern::kernels {
 
-void bench_kernels_norm(Bench& b) {
+void bench_kernels_norm(host::Bench& b) {
   using namespace kernels;
   constexpr int64_t kRows = 8192, kWidth = 2048, kHeads = 16, kHead = 128;
   const double array = kRows * kWidth * 4.0;
@@ -22,11 +22,11 @@ void bench_kernels_norm(Bench& b) {
   auto wv = w.view<const float, 1>(), bv = bias.view<const float, 1>();
   auto heads = [](const Tensor& a) { return a.reshape({kRows, kHeads, kHead}).view<float, 3>(); };
   const char* shape = "8192x2048 f32";
-  b.row("rms_norm", shape, {Bound::copy, 2 * array},
+  b.row("rms_norm", shape, {host::Bound::copy, 2 * array},
         [&] { rms_norm<float>(xv, wv, 1e-5, yv, inv.view<float, 1>()); });
-  b.row("rms_norm_backward", shape, {Bound::copy, 3 * array},
+  b.row("rms_norm_backward", shape, {host::Bound::copy, 3 * array},
         [&] { rms_norm_backward<float>(xv, wv, inv.view<const float, 1>(), gyv, yv, gw.view<float, 1>()); });
-  b.row("layer_norm", shape, {Bound::copy, 2 * array}, [&] {
+  b.row("layer_norm", shape, {host::Bound::copy, 2 * array}, [&] {
     layer_norm<float>({.x = xv,
                        .w = wv,
                        .b = bv,
@@ -35,7 +35,7 @@ void bench_kernels_norm(Bench& b) {
                        .mean = mean.view<float, 1>(),
                        .inv = inv.view<float, 1>()});
   });
-  b.row("layer_norm_backward", shape, {Bound::copy, 3 * array}, [&] {
+  b.row("layer_norm_backward", shape, {host::Bound::copy, 3 * array}, [&] {
     layer_norm_backward<float>({.x = xv,
                                 .w = wv,
                                 .mean = mean.view<const float, 1>(),
@@ -45,9 +45,9 @@ void bench_kernels_norm(Bench& b) {
                                 .gw = gw.view<float, 1>(),
                                 .gb = gb.view<float, 1>()});
   });
-  b.row("l2_norm", "8192x16x128 f32", {Bound::copy, 2 * array},
+  b.row("l2_norm", "8192x16x128 f32", {host::Bound::copy, 2 * array},
         [&] { l2_norm<float>(heads(x), t.view<const float, 1>(), 1, 1e-6, heads(y), norm.view<float, 2>()); });
-  b.row("l2_norm_backward", "8192x16x128 f32", {Bound::copy, 3 * array}, [&] {
+  b.row("l2_norm_backward", "8192x16x128 f32", {host::Bound::copy, 3 * array}, [&] {
     l2_norm_backward<float>({.x = heads(x),
                              .temperature = t.view<const float, 1>(),
                              .scale = 1,
@@ -59,4 +59,4 @@ void bench_kernels_norm(Bench& b) {
   });
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

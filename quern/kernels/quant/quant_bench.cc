@@ -5,7 +5,7 @@
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/quant/quant_linear.h"
 
-namespace quern {
+namespace quern::kernels {
 namespace {
 
 using kernels::QuantLinear;
@@ -22,7 +22,7 @@ QuantLinear random_packed(int64_t n, int64_t k, const QuantFormat& s, uint64_t s
   return QuantLinear::view(blob, n, k, s, "bench");
 }
 
-void quantized(Bench& b, const QuantFormat& s, int64_t m, int64_t n, int64_t k) {
+void quantized(host::Bench& b, const QuantFormat& s, int64_t m, int64_t n, int64_t k) {
   const std::string name = fmt::format("quant_{}{}{}", format_name(s.format),
                                        s.format == WeightFormat::q4 ? fmt::format("_g{}", s.group) : "",
                                        s.asymmetric ? "_asym" : ""),
@@ -33,13 +33,13 @@ void quantized(Bench& b, const QuantFormat& s, int64_t m, int64_t n, int64_t k) 
   Tensor x = kernels::random_f32({m, k}, 77), y = Tensor::zeros({m, n}, DType::f32);
   size_t turn = 0;
   auto apply = [&] { w[turn++ % w.size()].apply(x.view<const float, 2>(), {}, y.view<float, 2>(), thread_arena()); };
-  if (m <= 32) b.row(name, shape, {Bound::read, static_cast<double>(bytes)}, apply);
-  if (m >= 16) b.row(name, shape, {Bound::bf16_flops, 2.0 * static_cast<double>(m * n * k)}, apply);
+  if (m <= 32) b.row(name, shape, {host::Bound::read, static_cast<double>(bytes)}, apply);
+  if (m >= 16) b.row(name, shape, {host::Bound::bf16_flops, 2.0 * static_cast<double>(m * n * k)}, apply);
 }
 
 }  // namespace
 
-void bench_kernels_quant(Bench& b) {
+void bench_kernels_quant(host::Bench& b) {
   const QuantFormat schemes[] = {{WeightFormat::q8},
                                  {WeightFormat::q4, 32},
                                  {WeightFormat::q4, 64},
@@ -49,4 +49,4 @@ void bench_kernels_quant(Bench& b) {
     for (int64_t m : {1, 2, 4, 8, 16, 512}) quantized(b, s, m, 4096, 2048);
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

@@ -4,7 +4,7 @@
 #include "quern/base/error.h"
 #include "quern/base/nearest.h"
 
-namespace quern {
+namespace quern::kernels {
 namespace {
 
 constexpr std::string_view kNames[] = {"plain", "f32", "bf16", "q8", "q4", "q8a8"};
@@ -41,4 +41,4 @@ void check(const QuantFormat& s, std::string_view what) {
     fail("{}, group: {}, expected 32 or 64", what, s.group);
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

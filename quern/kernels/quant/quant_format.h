@@ -10,7 +10,7 @@
 
 #include "quern/tensor/dtype.h"
 
-namespace quern {
+namespace quern::kernels {
 
 enum class WeightFormat : uint8_t { plain, f32, bf16, q8, q4, q8a8 };
 
@@ -36,4 +36,4 @@ WeightFormat parse_format(std::string_view name, std::string_view what);  // thr
 std::string to_string(const QuantFormat& s);                              // "q4, groups of 32, asymmetric"
 void check(const QuantFormat& s, std::string_view what);                  // throws Error: group must be 32 or 64
 
-}  // namespace quern
+}  // namespace quern::kernels

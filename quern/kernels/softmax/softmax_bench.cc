@@ -3,9 +3,9 @@
 #include "quern/kernels/bench_data.h"
 #include "quern/kernels/softmax/softmax.h"
 
-namespace quern {
+namespace quern::kernels {
 
-void bench_kernels_softmax(Bench& b) {
+void bench_kernels_softmax(host::Bench& b) {
   using namespace kernels;
   for (auto [rows, width] : {std::array<int64_t, 2>{128, 131072}, {8192, 2048}}) {
     const double array = static_cast<double>(rows * width) * 4;
@@ -14,11 +14,11 @@ void bench_kernels_softmax(Bench& b) {
     Tensor lse = Tensor::zeros({rows}, DType::f32);
     const std::string shape = fmt::format("{}x{} f32", rows, width);
     auto xv = x.view<const float, 2>(), gv = g.view<const float, 2>();
-    b.row("softmax", shape, {Bound::copy, 2 * array}, [&] { softmax<float>(xv, y.view<float, 2>()); });
-    b.row("softmax_backward", shape, {Bound::copy, 3 * array},
+    b.row("softmax", shape, {host::Bound::copy, 2 * array}, [&] { softmax<float>(xv, y.view<float, 2>()); });
+    b.row("softmax_backward", shape, {host::Bound::copy, 3 * array},
           [&] { softmax_backward<float>(xv, gv, y.view<float, 2>()); });
-    b.row("log_sum_exp", shape, {Bound::read, array}, [&] { log_sum_exp<float>(xv, lse.view<float, 1>()); });
+    b.row("log_sum_exp", shape, {host::Bound::read, array}, [&] { log_sum_exp<float>(xv, lse.view<float, 1>()); });
   }
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

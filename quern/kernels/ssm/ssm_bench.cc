@@ -11,7 +11,7 @@
 #include "quern/kernels/ssm/selective_scan.h"
 #include "quern/kernels/ssm/ssd.h"
 
-namespace quern {
+namespace quern::kernels {
 namespace {
 
 constexpr int64_t kHeads = 80, kHead = 64, kStates = 64, kInner = kHeads * kHead, kChannels = kInner + 2 * kStates;
@@ -23,7 +23,7 @@ View<const float, 2> columns(const Tensor& x, int64_t begin, int64_t n) {
 
 }  // namespace
 
-void bench_kernels_ssm(Bench& b) {
+void bench_kernels_ssm(host::Bench& b) {
   using namespace kernels;
   const std::array<int32_t, 2> offsets = {0, kTokens}, one = {0, 1};
   Tensor xbc = random_f32({kTokens, kChannels}, 1), z = random_f32({kTokens, kInner + kChannels + kHeads}, 2),
@@ -45,9 +45,9 @@ void bench_kernels_ssm(Bench& b) {
   // Per token and head: half of Q·P for the chunk, 2·N·P in and out of the state, and C·Bᵀ once for eight heads.
   const double products =
       2.0 * kTokens * kHeads * (kSsdChunk * kHead / 2 + 2 * kStates * kHead + kSsdChunk * kStates / 16);
-  b.row("ssd", "2048 tokens, 80x64, 64 states", {Bound::f32_flops, products},
+  b.row("ssd", "2048 tokens, 80x64, 64 states", {host::Bound::f32_flops, products},
         [&] { ssd<float>(inputs(offsets), {}, y.view<float, 2>(), scratch); });
-  b.row("ssd_backward", "2048 tokens, 80x64, 64 states", {Bound::f32_flops, 3 * products}, [&] {
+  b.row("ssd_backward", "2048 tokens, 80x64, 64 states", {host::Bound::f32_flops, 3 * products}, [&] {
     ssd_backward<float>(inputs(offsets), gy.view<const float, 2>(),
                         {gx.narrow(1, 0, kInner).view<float, 2>(),
                          gx.narrow(1, kInner, kStates).view<float, 2>(),
@@ -60,18 +60,18 @@ void bench_kernels_ssm(Bench& b) {
   });
   constexpr int64_t kLayers = 54;
   Tensor states = random_f32({kLayers, kHeads, kStates, kHead}, 10);
-  b.row("ssd", "1 token, 54 layers", {Bound::copy, 2.0 * kLayers * kHeads * kStates * kHead * 4}, [&] {
+  b.row("ssd", "1 token, 54 layers", {host::Bound::copy, 2.0 * kLayers * kHeads * kStates * kHead * 4}, [&] {
     for (int64_t l = 0; l < kLayers; ++l) {
       const View<float, 3> s(states.data<float>() + l * kHeads * kStates * kHead, {kHeads, kStates, kHead});
       ssd<float>(inputs(one), {&s, 1}, y.view<float, 2>().slice(0, 1), scratch);
     }
   });
-  b.row("causal_conv_silu", "2048x5248, 4 taps", {Bound::copy, 2.0 * kTokens * kChannels * 4}, [&] {
+  b.row("causal_conv_silu", "2048x5248, 4 taps", {host::Bound::copy, 2.0 * kTokens * kChannels * 4}, [&] {
     causal_conv_silu<float>(
         {columns(z, kInner, kChannels), taps.view<const float, 2>(), conv_bias.view<const float, 1>(), offsets}, {},
         xbc.view<float, 2>());
   });
-  b.row("gated_rms_norm", "2048x5120", {Bound::copy, 3.0 * kTokens * kInner * 4}, [&] {
+  b.row("gated_rms_norm", "2048x5120", {host::Bound::copy, 3.0 * kTokens * kInner * 4}, [&] {
     gated_rms_norm<float>(gy.view<const float, 2>(), columns(z, 0, kInner), w.view<const float, 1>(), 1, 1e-5,
                           y.view<float, 2>());
   });
@@ -89,8 +89,8 @@ void bench_kernels_ssm(Bench& b) {
                                .d = dw.view<const float, 1>(),
                                .bias = dw.view<const float, 1>(),
                                .offsets = offsets};
-  b.row("selective_scan", "2048x3712, 16 states", {Bound::f32_flops, 6.0 * kTokens * kWide * kFew},
+  b.row("selective_scan", "2048x3712, 16 states", {host::Bound::f32_flops, 6.0 * kTokens * kWide * kFew},
         [&] { selective_scan<float>(scan, {}, out.view<float, 2>(), scratch); });
 }
 
-}  // namespace quern
+}  // namespace quern::kernels

@@ -203,10 +203,10 @@ std::optional<int32_t> Memory::speaker_meant(std::string_view question, const As
 }
 
 // The same turns by a walk over what is alike among them; of many, among those that BM25 finds first.
-std::vector<ScoredDocument> Memory::walked(const std::string& topic, const std::vector<int64_t>& ids) {
+std::vector<recall::ScoredDocument> Memory::walked(const std::string& topic, const std::vector<int64_t>& ids) {
   std::vector<std::string> texts;
   for (const int64_t id : ids) texts.push_back(store_.text(id));
-  std::vector<ScoredDocument> hits;
+  std::vector<recall::ScoredDocument> hits;
   for (const auto& [at, score] : walk_scores(texts, topic)) hits.push_back({ids[at], static_cast<float>(score)});
   return hits;
 }
@@ -235,7 +235,7 @@ std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector
   const TopicRank how = o.rank != TopicRank::automatic    ? o.rank
                         : !all && rows.size() <= kFewRows ? TopicRank::mixpr
                                                           : TopicRank::bm25;
-  std::vector<ScoredDocument> hits;
+  std::vector<recall::ScoredDocument> hits;
   if (how != TopicRank::mixpr || (all ? rows.size() : ids.size()) > kMaxVisited) {
     const size_t looked_at = how == TopicRank::bm25 ? enough : std::max(enough, kMaxVisited);
     hits = all ? index().top(topic, looked_at) : index().top(topic, looked_at, ids);
@@ -245,23 +245,23 @@ std::vector<RankedTurn> Memory::rank(const std::string& topic, const std::vector
       ids = table_.id;
     } else if (all || ids.size() > kMaxVisited) {
       ids.clear();
-      for (const ScoredDocument& h : hits) ids.push_back(h.id);
+      for (const recall::ScoredDocument& h : hits) ids.push_back(h.id);
       std::sort(ids.begin(), ids.end());
     }
-    std::vector<ScoredDocument> walk = walked(topic, ids);
+    std::vector<recall::ScoredDocument> walk = walked(topic, ids);
     if (how == TopicRank::mixpr) {
       hits = std::move(walk);
     } else {
-      for (std::vector<ScoredDocument>* list : {&hits, &walk}) {
+      for (std::vector<recall::ScoredDocument>* list : {&hits, &walk}) {
         float maximum = 0;
-        for (const ScoredDocument& h : *list) maximum = std::max(maximum, h.score);
-        for (ScoredDocument& h : *list) h.score /= maximum > 0 ? maximum : 1;
+        for (const recall::ScoredDocument& h : *list) maximum = std::max(maximum, h.score);
+        for (recall::ScoredDocument& h : *list) h.score /= maximum > 0 ? maximum : 1;
       }
       hits.insert(hits.end(), walk.begin(), walk.end());
     }
   }
   std::unordered_map<uint32_t, double> scores;
-  for (const ScoredDocument& h : hits) {
+  for (const recall::ScoredDocument& h : hits) {
     const auto at = std::lower_bound(table_.id.begin(), table_.id.end(), h.id);
     const uint32_t row = static_cast<uint32_t>(at - table_.id.begin());
     scores[row] += h.score;
@@ -288,7 +288,8 @@ MemoryResult Memory::ask(std::string_view question, const AskOptions& o) {
   const Clock clock{.now = o.now, .semantics = o.semantics, .order = o.order};
   std::vector<std::string> people;
   for (const std::string& s : speakers_)
-    for_each_word(s, [&](size_t b, size_t e) { people.push_back(lowered(std::string_view(s).substr(b, e - b))); });
+    recall::for_each_word(
+        s, [&](size_t b, size_t e) { people.push_back(lowered(std::string_view(s).substr(b, e - b))); });
   MemoryResult out;
   TimeQuery time = parse_time(question, clock);
   Topic topic = topic_of(question, time, people);

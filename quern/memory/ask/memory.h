@@ -102,7 +102,7 @@ class Memory {
   void resident(const StoredTurn& s, const SpokenTurn& t);
   const TopicIndex& index();
   std::vector<RankedTurn> rank(const std::string& topic, const std::vector<uint32_t>& rows, const AskOptions& o);
-  std::vector<ScoredDocument> walked(const std::string& topic, const std::vector<int64_t>& ids);
+  std::vector<recall::ScoredDocument> walked(const std::string& topic, const std::vector<int64_t>& ids);
   std::optional<int32_t> speaker_meant(std::string_view question, const AskOptions& o) const;
   size_t row_of(int32_t response);
   ConversationStore store_;

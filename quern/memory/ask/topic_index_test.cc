@@ -115,7 +115,7 @@ TEST(TopicIndex, ForgettingTakesTheFilesAlong) {
   Memory other(d.db(), options(64));
   other.index_topics();
   const auto held = [&](const std::string& word) {
-    const uint64_t key = word_key(word);
+    const uint64_t key = recall::word_key(word);
     std::string_view bytes(reinterpret_cast<const char*>(&key), 8);
     int n = 0;
     for (const fs::path& f : d.files()) n += read_file(f).find(bytes) != std::string::npos;

@@ -65,7 +65,8 @@ std::vector<SpokenTurn> read_turns(const std::filesystem::path& file, const Zone
     ++number;
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     const std::string where = fmt::format("{}:{}", file.string(), number);
-    if (const size_t bad = utf8_error(line); bad != line.npos) fail("{}: not valid UTF-8 at byte {}", where, bad);
+    if (const size_t bad = text::utf8_error(line); bad != line.npos)
+      fail("{}: not valid UTF-8 at byte {}", where, bad);
     const Json j = Json::parse(line, where);
     out.push_back(at_time(j.at("speaker", where).as_string(where), j.at("text", where).as_string(where),
                           parse_time_text(j.at("time", where).as_string(where), where + ": time"), zone));

@@ -30,7 +30,7 @@ CREATE INDEX IF NOT EXISTS turn_session ON turn(conv, session);
 
 std::string_view checked(std::string_view text, const char* what) {
   if (text.size() > kMaxTurnBytes) fail("{}: {} bytes, a turn has at most {}", what, text.size(), kMaxTurnBytes);
-  if (const size_t bad = utf8_error(text); bad != text.npos)
+  if (const size_t bad = text::utf8_error(text); bad != text.npos)
     fail("{}: not valid UTF-8 at byte {} (0x{:02x})", what, bad, static_cast<unsigned char>(text[bad]));
   return text;
 }

@@ -268,7 +268,7 @@ const std::unordered_set<std::string>& of_talking() {
     auto* s = new std::unordered_set<std::string>();
     for (const std::string_view w : kOfTalking) {
       std::string stem(w);
-      porter_stem(stem);
+      recall::porter_stem(stem);
       s->insert(std::string(w)), s->insert(stem);
     }
     return s;
@@ -329,16 +329,16 @@ Topic topic_of(std::string_view question, const TimeQuery& time, const std::vect
   Topic out;
   for (const auto& [begin, end] : asking_sentences(question)) {
     const size_t from = begin;
-    for_each_word(question.substr(begin, end - begin), [&](size_t b, size_t e) {
+    recall::for_each_word(question.substr(begin, end - begin), [&](size_t b, size_t e) {
       const size_t at = from + b, stop = from + e;
       for (const TimeConstraint& c : time.constraints)
         if (at < c.end && stop > c.begin) return;
       std::string word = lowered(question.substr(at, stop - at));
-      if (word.size() < 2 || is_stopword(word)) return;
+      if (word.size() < 2 || recall::is_stopword(word)) return;
       if (at > 0 && question[at - 1] == '\'' && word.size() <= 2) return;  // 's, 're, 've
       if (std::find(names.begin(), names.end(), word) != names.end()) return;
       std::string stem = word;
-      porter_stem(stem);
+      recall::porter_stem(stem);
       if (of_talking().contains(word) || of_talking().contains(stem)) {
         const std::string_view behind = question.substr(stop, 4);
         const bool to_us = behind.starts_with(" me ") || behind.starts_with(" us ");  // "walk me through"

@@ -44,7 +44,7 @@ bool TopicIndex::map_file(int32_t segment, std::span<const int64_t> ids, std::sp
   if (file.empty() || !fs::exists(file)) return false;
   try {
     TopicSegment s;
-    s.mapped = std::make_unique<Bm25Snapshot>(file);
+    s.mapped = std::make_unique<recall::Bm25Snapshot>(file);
     s.kept = true;
     if (token_of(s.mapped->note()) != store_->topic_token(conversation_, segment)) return false;  // of other texts
     const auto of = s.part().ids;
@@ -70,7 +70,7 @@ void TopicIndex::keep(int32_t segment) {
   fresh += fmt::format(".{:016x}", static_cast<uint64_t>(token));  // nobody else writes to it
   try {
     fs::create_directories(file.parent_path());
-    write_bm25_snapshot(fresh, *s.growing, note_of(token, s.responses));
+    recall::write_bm25_snapshot(fresh, *s.growing, note_of(token, s.responses));
     if (!store_->give_topic_file(conversation_, segment, static_cast<int64_t>(s.responses.size()), token, fresh))
       return;
     map_file(segment, s.growing->part().ids, s.responses);  // else another one's, and this one stays in memory
@@ -128,7 +128,7 @@ void TopicIndex::follow(const TurnTable& table, const std::stop_token* stop) {
       const auto add_words = [&](int64_t i) {
         MissingTurns& m = some[static_cast<size_t>(i)];
         TopicSegment& s = segments_.at(m.segment);
-        if (!s.growing) s.growing = std::make_unique<Bm25Index>();
+        if (!s.growing) s.growing = std::make_unique<recall::Bm25Index>();
         for (size_t t = 0; t < m.ids.size(); ++t) s.growing->add(m.ids[t], m.texts[t]);
         s.responses.insert(s.responses.end(), m.responses.begin(), m.responses.end());
         m.texts = {};
@@ -151,17 +151,17 @@ void TopicIndex::follow(const TurnTable& table, const std::stop_token* stop) {
 
 void TopicIndex::add(const StoredTurn& turn, std::string_view text) {
   TopicSegment& s = segments_[turn.response / store_->topic_segment_turns()];
-  if (!s.growing) s.growing = std::make_unique<Bm25Index>();
+  if (!s.growing) s.growing = std::make_unique<recall::Bm25Index>();
   s.growing->add(turn.id, text);
   s.responses.push_back(turn.response);
 }
 
-std::vector<ScoredDocument> TopicIndex::top(std::string_view query, size_t k,
-                                            std::optional<std::span<const int64_t>> allowed) const {
-  std::vector<Bm25Part> parts;
+std::vector<recall::ScoredDocument> TopicIndex::top(std::string_view query, size_t k,
+                                                    std::optional<std::span<const int64_t>> allowed) const {
+  std::vector<recall::Bm25Part> parts;
   for (const auto& [segment, s] : segments_) parts.push_back(s.part());
-  static const Bm25Index usual;
-  return top_across(parts, usual.token_options(), usual.options(), query, k, allowed);
+  static const recall::Bm25Index usual;
+  return recall::top_across(parts, usual.token_options(), usual.options(), query, k, allowed);
 }
 
 bool TopicIndex::has_unwritten() const {

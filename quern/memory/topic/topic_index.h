@@ -34,19 +34,19 @@ class TopicIndex {
   void follow(const TurnTable& table, const std::stop_token* stop = nullptr);
   void serve_from(ConversationStore& store) { store_ = &store; }
   void add(const StoredTurn& turn, std::string_view text);  // the newest one
-  std::vector<ScoredDocument> top(std::string_view query, size_t k,
-                                  std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
+  std::vector<recall::ScoredDocument> top(std::string_view query, size_t k,
+                                          std::optional<std::span<const int64_t>> allowed = std::nullopt) const;
   bool has_unwritten() const;  // a full segment that was not tried to be written
   size_t bytes() const;
   size_t mapped_segments() const;
 
  private:
   struct TopicSegment {
-    std::unique_ptr<Bm25Index> growing;
-    std::unique_ptr<Bm25Snapshot> mapped;
+    std::unique_ptr<recall::Bm25Index> growing;
+    std::unique_ptr<recall::Bm25Snapshot> mapped;
     std::vector<int32_t> responses;  // of `growing`
     bool kept = false;               // tried to be written
-    Bm25Part part() const { return growing ? growing->part() : mapped->part(); }
+    recall::Bm25Part part() const { return growing ? growing->part() : mapped->part(); }
     std::span<const int32_t> numbers() const;
   };
   struct MissingTurns {

@@ -6,7 +6,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::mixers {
 
 AttentionMixer::AttentionMixer(AttentionConfig c)
     : c_(std::move(c)),
@@ -16,10 +16,10 @@ AttentionMixer::AttentionMixer(AttentionConfig c)
       o_(c_.width, c_.n_head * c_.head_dim, c_.o_bias) {
   check_heads("attention", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim, c_.rotary_dims);
   if (c_.rotary_dims > 0) inv_freq_ = c_.rope.frequencies(c_.rotary_dims);
-  if (c_.qk_norm) q_norm_ = k_norm_ = Parameter({c_.head_dim}, Init::constant(1));
+  if (c_.qk_norm) q_norm_ = k_norm_ = grad::Parameter({c_.head_dim}, grad::Init::constant(1));
 }
 
-void AttentionMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+void AttentionMixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   q_.visit(prefix + "q_proj", v);
   k_.visit(prefix + "k_proj", v);
   v_.visit(prefix + "v_proj", v);
@@ -27,38 +27,37 @@ void AttentionMixer::visit(const std::string& prefix, const ParameterVisitor& v)
   o_.visit(prefix + "o_proj", v);
 }
 
-void AttentionMixer::pack(const WeightPrepacking& t) {
-  for (Linear* l : {&q_, &k_, &v_, &o_}) l->pack(t);
+void AttentionMixer::pack(const nn::WeightPrepacking& t) {
+  for (nn::Linear* l : {&q_, &k_, &v_, &o_}) l->pack(t);
   bf16_ = t.rows() == DType::bf16;
 }
 
-Var AttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+grad::Var AttentionMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
   int64_t T = x_TD.dim(0), d = c_.head_dim;
-  auto heads = [&](const Var& x, int64_t n) { return reshape(tape, x, {T, n, d}); };
-  auto normed = [&](const Var& x_THd, Parameter& w) {
-    return c_.qk_norm ? reshape(tape, rms_norm(tape, reshape(tape, x_THd, {-1, d}), w, c_.qk_norm_eps), {T, -1, d})
+  auto heads = [&](const grad::Var& x, int64_t n) { return nn::reshape(tape, x, {T, n, d}); };
+  auto normed = [&](const grad::Var& x_THd, grad::Parameter& w) {
+    return c_.qk_norm ? nn::reshape(tape, nn::rms_norm(tape, nn::reshape(tape, x_THd, {-1, d}), w, c_.qk_norm_eps),
+                                    {T, -1, d})
                       : x_THd;
   };
-  Var q_THd = normed(heads(linear(tape, x_TD, q_), c_.n_head), q_norm_);
-  Var k_THd = normed(heads(linear(tape, x_TD, k_), c_.n_head_kv), k_norm_);
-  Var v_THd = heads(linear(tape, x_TD, v_), c_.n_head_kv);
-  q_THd = rope(tape, q_THd, batch.positions, inv_freq_, c_.rope.pairing);
-  k_THd = rope(tape, k_THd, batch.positions, inv_freq_, c_.rope.pairing);
+  grad::Var q_THd = normed(heads(nn::linear(tape, x_TD, q_), c_.n_head), q_norm_);
+  grad::Var k_THd = normed(heads(nn::linear(tape, x_TD, k_), c_.n_head_kv), k_norm_);
+  grad::Var v_THd = heads(nn::linear(tape, x_TD, v_), c_.n_head_kv);
+  q_THd = nn::rope(tape, q_THd, batch.positions, inv_freq_, c_.rope.pairing);
+  k_THd = nn::rope(tape, k_THd, batch.positions, inv_freq_, c_.rope.pairing);
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};
-  return linear(tape,
-                reshape(tape, attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
-                        {T, c_.n_head * d}),
-                o_);
+  return nn::linear(tape,
+                    nn::reshape(tape, attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
+                                {T, c_.n_head * d}),
+                    o_);
 }
 
-namespace mixers {
-void register_attention(Registry& r) {
+void register_attention(nn::Registry& r) {
   r.mixers.add("attention", [](const Json& j) -> std::unique_ptr<Mixer> {
     AttentionConfig c;
     from_json(j, c, "mixer attention", true);
     return std::make_unique<AttentionMixer>(c);
   });
 }
-}  // namespace mixers
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -6,7 +6,7 @@
 #include "quern/mixers/ranks/attend.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct AttentionConfig {
   int64_t width = 0, n_head = 0, n_head_kv = 0, head_dim = 0;
@@ -34,16 +34,16 @@ class AttentionMixer : public Mixer {
  public:
   explicit AttentionMixer(AttentionConfig config);
   StateSpec state_spec(DType kv) const override { return {kv_parts(c_.n_head_kv, c_.head_dim, c_.window, kv)}; }
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) override;
 
  private:
   AttentionConfig c_;
   std::vector<double> inv_freq_;
-  Linear q_, k_, v_, o_;
-  Parameter q_norm_, k_norm_;
+  nn::Linear q_, k_, v_, o_;
+  grad::Parameter q_norm_, k_norm_;
   bool bf16_ = false;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -6,7 +6,7 @@
 #include "quern/mixers/attention/attention_mixer.h"
 #include "quern/nn/check_module.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 struct Form {
@@ -34,12 +34,12 @@ class Attention : public testing::TestWithParam<Form> {};
 
 TEST_P(Attention, FiniteDifferences) {
   AttentionMixer m(config(GetParam()));
-  NamedParameters p = randomized(m, 5, 0.7);
-  GradCheck c = grad_check(
-      [&](Tape& t, const std::vector<Var>& in) {
-        return std::vector<Var>{m.forward(t, in[0], Batch::documents({5, 1, 3}), 0)};
+  grad::NamedParameters p = nn::randomized(m, 5, 0.7);
+  grad::GradCheck c = grad::grad_check(
+      [&](grad::Tape& t, const std::vector<grad::Var>& in) {
+        return std::vector<grad::Var>{m.forward(t, in[0], Batch::documents({5, 1, 3}), 0)};
       },
-      {random_normal({9, 6}, 9)}, p);
+      {grad::random_normal({9, 6}, 9)}, p);
   EXPECT_LT(c.worst, 1e-7) << c.where;
 }
 
@@ -47,13 +47,13 @@ TEST_P(Attention, FiniteDifferences) {
 // bits), against the whole in double.
 TEST_P(Attention, AnySplitEqualsWholeInEveryPrecision) {
   constexpr int64_t kRows = 100, kWidth = 6;  // past one growth of the cache
-  Tensor x = random_normal({kRows, kWidth}, 3), x32 = x.to(DType::f32);
-  Tape t(Tape::inference);
+  Tensor x = grad::random_normal({kRows, kWidth}, 3), x32 = x.to(DType::f32);
+  grad::Tape t(grad::Tape::inference);
   AttentionMixer exact(config(GetParam()));
-  randomized(exact, 5, 0.7);
+  nn::randomized(exact, 5, 0.7);
   auto rows = [](const Tensor& a, int64_t begin, int64_t n) { return a.narrow(0, begin, n).clone(); };
-  Tensor whole = exact.forward(t, Var(x), Batch::single(kRows), 0).value;
-  Tensor second = exact.forward(t, Var(rows(x, 30, 70)), Batch::single(70), 0).value;
+  Tensor whole = exact.forward(t, grad::Var(x), Batch::single(kRows), 0).value;
+  Tensor second = exact.forward(t, grad::Var(rows(x, 30, 70)), Batch::single(70), 0).value;
   auto expect_rows = [&](const Tensor& part, const Tensor& all, int64_t at, double tolerance) {
     for (int64_t i = 0; i < part.size(); ++i)
       ASSERT_NEAR(part.item(i), all.item(at * kWidth + i), tolerance) << "row " << at + i / kWidth;
@@ -66,20 +66,20 @@ TEST_P(Attention, AnySplitEqualsWholeInEveryPrecision) {
   for (Precision p :
        {Precision{false, DType::f32, 2e-5}, Precision{true, DType::f32, 2e-5}, Precision{true, DType::bf16, 0.4}}) {
     AttentionMixer m(config(GetParam()));
-    randomized(m, 5, 0.7);
-    m.visit("", [](const std::string&, Parameter& q) { q.value = q.value.to(DType::f32); });
+    nn::randomized(m, 5, 0.7);
+    m.visit("", [](const std::string&, grad::Parameter& q) { q.value = q.value.to(DType::f32); });
     if (p.packed) m.pack(p.dtype);
     for (const std::vector<int64_t>& split : {std::vector<int64_t>(kRows, 1), {40, 60}, {1, 2, 97}, {100}}) {
       SequenceState state({{0, 0, m.state_spec(p.dtype)}});
       int64_t at = 0;
       for (int64_t n : split) {
-        expect_rows(m.forward(t, Var(rows(x32, at, n)), Batch::resume({&state}, {n}), 0).value, whole, at,
+        expect_rows(m.forward(t, grad::Var(rows(x32, at, n)), Batch::resume({&state}, {n}), 0).value, whole, at,
                     p.tolerance);
         state.advance(n);
         at += n;
       }
     }
-    Tensor documents = m.forward(t, Var(x32), Batch::documents({30, 70}), 0).value;
+    Tensor documents = m.forward(t, grad::Var(x32), Batch::documents({30, 70}), 0).value;
     expect_rows(rows(documents, 0, 30), whole, 0, p.tolerance);
     expect_rows(rows(documents, 30, 70), second, 0, p.tolerance);
   }
@@ -124,4 +124,4 @@ TEST(State, TruncateForkAndAccount) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

@@ -12,7 +12,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr int64_t kRowsAPart = 64;
@@ -27,9 +27,9 @@ void roll(const View<float, 2>& tail, const View<const float, 2>& z, int64_t beg
   }
 }
 
-std::vector<Linear> projections(const CcaConfig& c) {
+std::vector<nn::Linear> projections(const CcaConfig& c) {
   int64_t late = c.value_delay ? c.kv_width() - c.kv_width() / 2 : 0;
-  std::vector<Linear> p = {
+  std::vector<nn::Linear> p = {
       {c.q_width(), c.width, false}, {c.kv_width(), c.width, false}, {c.kv_width() - late, c.width, false}};
   if (c.value_delay) p.emplace_back(late, c.width, false);
   return p;
@@ -44,10 +44,14 @@ CcaMixer::CcaMixer(CcaConfig c) : c_(std::move(c)), qkv_(projections(c_)), o_(c_
     fail("cca: value_delay splits the value channels in two, but there is only one");
   if (c_.rotary_dims > 0) inv_freq_ = c_.rope.frequencies(c_.rotary_dims);
   int64_t C = c_.channels();
-  if (c_.time0 > 0) dw_w_ = Parameter({C, 1, c_.time0}, Init::normal()), dw_b_ = Parameter({C}, Init::constant(0));
+  if (c_.time0 > 0)
+    dw_w_ = grad::Parameter({C, 1, c_.time0}, grad::Init::normal()),
+    dw_b_ = grad::Parameter({C}, grad::Init::constant(0));
   if (c_.time1 > 0)
-    gc_w_ = Parameter({C, c_.head_dim, c_.time1}, Init::normal()), gc_b_ = Parameter({C}, Init::constant(0));
-  temp_ = Parameter({c_.n_head_kv}, Init::constant(c_.temperature == CcaConfig::Temperature::linear ? 1 : 0));
+    gc_w_ = grad::Parameter({C, c_.head_dim, c_.time1}, grad::Init::normal()),
+    gc_b_ = grad::Parameter({C}, grad::Init::constant(0));
+  temp_ =
+      grad::Parameter({c_.n_head_kv}, grad::Init::constant(c_.temperature == CcaConfig::Temperature::linear ? 1 : 0));
 }
 
 StateSpec CcaMixer::state_spec(DType kv) const {
@@ -60,7 +64,7 @@ StateSpec CcaMixer::state_spec(DType kv) const {
   return s;
 }
 
-void CcaMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+void CcaMixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   std::string p = prefix + "qkv_proj.";
   qkv_.part(0).visit(p + "q_proj", v);
   qkv_.part(1).visit(p + "k_proj", v);
@@ -72,7 +76,7 @@ void CcaMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   o_.visit(prefix + "o_proj", v);
 }
 
-void CcaMixer::pack(const WeightPrepacking& t) {
+void CcaMixer::pack(const nn::WeightPrepacking& t) {
   if (!t.packs()) return;
   qkv_.pack(t);
   o_.pack(t);
@@ -95,16 +99,16 @@ void CcaMixer::pack(const WeightPrepacking& t) {
       kept(effective_temperature(c_, temp_.value.to(DType::f32)), {c_.n_head_kv}).view<const float, 1>();
 }
 
-std::vector<Var> CcaMixer::queries_keys(Tape& tape, const Var& z_TC, const Batch& batch, int site) {
+std::vector<grad::Var> CcaMixer::queries_keys(grad::Tape& tape, const grad::Var& z_TC, const Batch& batch, int site) {
   if (!tape.recording() && qkv_.packed()) return queries_keys_packed(z_TC.value, batch, site);
   std::vector<Tensor*> tails;
   for (SequenceState* s : batch.states) tails.push_back(&s->fixed(site, kConvTail));
-  auto present = [](Parameter& x) { return x.defined() ? &x : nullptr; };
+  auto present = [](grad::Parameter& x) { return x.defined() ? &x : nullptr; };
   return latent_qk(tape, c_, {.z_TC = z_TC, .inv_freq = inv_freq_, .tails = tails},
                    {present(dw_w_), present(dw_b_), present(gc_w_), present(gc_b_), &temp_}, batch);
 }
 
-std::vector<Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site) {
+std::vector<grad::Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site) {
   int64_t T = z_TC.dim(0), d = c_.head_dim;
   Tensor q_THd = Tensor::empty({T, c_.n_head, d}, DType::f32),
          k_THd = Tensor::empty({T, c_.n_head_kv, d}, DType::f32), cos, sin;
@@ -129,11 +133,12 @@ std::vector<Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const Batch& 
   count_matmul(T, taps, taps * dtype_size(DType::f32));
   for (size_t s = 0; s < batch.states.size(); ++s)
     roll(batch.states[s]->fixed(site, kConvTail).view<float, 2>(), a.z, batch.offsets[s], batch.offsets[s + 1]);
-  return {Var(q_THd), Var(k_THd)};
+  return {grad::Var(q_THd), grad::Var(k_THd)};
 }
 
 // [current ‖ delayed by one token], the first token of a fresh segment getting zeros.
-Var CcaMixer::values(Tape& tape, const Var& now_TV, const Var& late_TV, const Batch& b, int site) {
+grad::Var CcaMixer::values(grad::Tape& tape, const grad::Var& now_TV, const grad::Var& late_TV, const Batch& b,
+                           int site) {
   if (!tape.recording() && qkv_.packed() && !b.states.empty())
     return values_packed(now_TV.value, late_TV.value, b, site);
   int64_t T = now_TV.dim(0), n = now_TV.dim(1), m = late_TV.dim(1);
@@ -152,7 +157,7 @@ Var CcaMixer::values(Tape& tape, const Var& now_TV, const Var& late_TV, const Ba
     shifted.narrow(0, begin, 1).copy_from(first);
     shifted.narrow(0, begin + 1, len - 1).copy_from(late_TV.value.narrow(0, begin, len - 1));
   }
-  return tape.record(v, {now_TV, late_TV}, [n, m, offsets = b.offsets](Grads& g) {
+  return tape.record(v, {now_TV, late_TV}, [n, m, offsets = b.offsets](grad::Grads& g) {
     const Tensor& gv = g.out();
     if (g.wants(0)) g.add(0, gv.narrow(1, 0, n).clone());
     if (!g.wants(1)) return;
@@ -188,18 +193,19 @@ Tensor CcaMixer::values_packed(const Tensor& now_TV, const Tensor& late_TV, cons
 
 // p: latent rows, current values, and with delay the late ones. Where rows before a segment lie on another rank, they
 // are fetched and go through the same operations; what comes of them is dropped again.
-std::vector<Var> CcaMixer::queries_keys_values(Tape& tape, const std::vector<Var>& p, const Batch& b, int site) {
+std::vector<grad::Var> CcaMixer::queries_keys_values(grad::Tape& tape, const std::vector<grad::Var>& p,
+                                                     const Batch& b, int site) {
   const int64_t halo = std::max(c_.history(), int64_t{c_.value_delay});
   const ContextParallel* ranks = b.placement.context_parallel();
   if (!ranks || halo == 0) {
-    std::vector<Var> out = queries_keys(tape, p[0], b, site);
+    std::vector<grad::Var> out = queries_keys(tape, p[0], b, site);
     out.push_back(c_.value_delay ? values(tape, p[1], p[2], b, site) : p[1]);
     return out;
   }
   const ContextParallel& context = *ranks;
   const Batch wide = context.with_halo_batch(halo);
-  std::vector<Var> out = queries_keys(tape, context.with_halo(tape, p[0], halo), wide, site);
-  for (Var& v : out) v = context.narrow(tape, v, halo);
+  std::vector<grad::Var> out = queries_keys(tape, context.with_halo(tape, p[0], halo), wide, site);
+  for (grad::Var& v : out) v = context.narrow(tape, v, halo);
   if (c_.value_delay)
     out.push_back(context.narrow(
         tape,
@@ -210,22 +216,23 @@ std::vector<Var> CcaMixer::queries_keys_values(Tape& tape, const std::vector<Var
   return out;
 }
 
-Var CcaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+grad::Var CcaMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
   int64_t T = x_TD.dim(0), d = c_.head_dim;
-  std::vector<Var> p = qkv_.forward(tape, x_TD, c_.value_delay ? std::vector<int>{2, 1, 1} : std::vector<int>{2, 1});
+  std::vector<grad::Var> p =
+      qkv_.forward(tape, x_TD, c_.value_delay ? std::vector<int>{2, 1, 1} : std::vector<int>{2, 1});
   snapshot_tails(batch, site, kConvTail, p[0].value);
   if (c_.value_delay) snapshot_tails(batch, site, kValueTail, p[2].value);
-  std::vector<Var> qkv = queries_keys_values(tape, p, batch, site);
-  Var v_THd = reshape(tape, qkv[2], {T, c_.n_head_kv, d});
+  std::vector<grad::Var> qkv = queries_keys_values(tape, p, batch, site);
+  grad::Var v_THd = nn::reshape(tape, qkv[2], {T, c_.n_head_kv, d});
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};
-  return linear(tape,
-                reshape(tape, attend(tape, {.q_THd = qkv[0], .k_THd = qkv[1], .v_THd = v_THd}, batch, site, o),
-                        {T, c_.q_width()}),
-                o_);
+  return nn::linear(
+      tape,
+      nn::reshape(tape, attend(tape, {.q_THd = qkv[0], .k_THd = qkv[1], .v_THd = v_THd}, batch, site, o),
+                  {T, c_.q_width()}),
+      o_);
 }
 
-namespace mixers {
-void register_cca(Registry& r) {
+void register_cca(nn::Registry& r) {
   r.mixers.add("cca", [](const Json& j) -> std::unique_ptr<Mixer> {
     CcaConfig c;
     Json rest = j;
@@ -240,6 +247,5 @@ void register_cca(Registry& r) {
     return std::make_unique<CcaMixer>(c);
   });
 }
-}  // namespace mixers
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -11,7 +11,7 @@
 #include "quern/mixers/ranks/attend.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct CcaConfig {
   enum class Temperature { linear, exponential };
@@ -48,26 +48,27 @@ class CcaMixer : public Mixer {
  public:
   explicit CcaMixer(CcaConfig config);
   StateSpec state_spec(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) override;
 
  private:
   static constexpr const char *kConvTail = "conv", *kValueTail = "value";  // parts of the state beside k and v
-  std::vector<Var> queries_keys(Tape& tape, const Var& z_TC, const Batch& batch, int site);
-  std::vector<Var> queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site);
-  std::vector<Var> queries_keys_values(Tape& tape, const std::vector<Var>& p, const Batch& batch, int site);
-  Var values(Tape& tape, const Var& now_TV, const Var& late_TV, const Batch& batch, int site);
+  std::vector<grad::Var> queries_keys(grad::Tape& tape, const grad::Var& z_TC, const Batch& batch, int site);
+  std::vector<grad::Var> queries_keys_packed(const Tensor& z_TC, const Batch& batch, int site);
+  std::vector<grad::Var> queries_keys_values(grad::Tape& tape, const std::vector<grad::Var>& p, const Batch& batch,
+                                             int site);
+  grad::Var values(grad::Tape& tape, const grad::Var& now_TV, const grad::Var& late_TV, const Batch& batch, int site);
   Tensor values_packed(const Tensor& now_TV, const Tensor& late_TV, const Batch& b, int site);
 
   CcaConfig c_;
   std::vector<double> inv_freq_;
-  LinearGroup qkv_;  // q, k, v current, v delayed (q, k, v without delay)
-  Linear o_;
-  Parameter dw_w_, dw_b_, gc_w_, gc_b_, temp_;
+  nn::LinearGroup qkv_;  // q, k, v current, v delayed (q, k, v without delay)
+  nn::Linear o_;
+  grad::Parameter dw_w_, dw_b_, gc_w_, gc_b_, temp_;
   kernels::CcaLatentWeights latent_;
   std::vector<Tensor> latent_tensors_;  // what latent_ looks into, in f32
   bool bf16_ = false;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

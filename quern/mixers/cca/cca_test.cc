@@ -8,7 +8,7 @@
 #include "quern/mixers/cca/latent.h"
 #include "quern/nn/check_module.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 using Temperature = CcaConfig::Temperature;
@@ -50,11 +50,13 @@ class CcaForms : public testing::TestWithParam<Form> {};
 
 TEST_P(CcaForms, FiniteDifferences) {
   CcaMixer m(config(GetParam()));
-  NamedParameters p = randomized(m, 5, 0.7);
+  grad::NamedParameters p = nn::randomized(m, 5, 0.7);
   Batch documents = Batch::documents({3, 1, 4});
-  GradCheck c = grad_check(
-      [&](Tape& t, const std::vector<Var>& in) { return std::vector<Var>{m.forward(t, in[0], documents, 0)}; },
-      {random_normal({8, 6}, 9)}, p);
+  grad::GradCheck c = grad::grad_check(
+      [&](grad::Tape& t, const std::vector<grad::Var>& in) {
+        return std::vector<grad::Var>{m.forward(t, in[0], documents, 0)};
+      },
+      {grad::random_normal({8, 6}, 9)}, p);
   EXPECT_LT(c.worst, 1e-7) << c.where;
 }
 
@@ -69,44 +71,45 @@ void expect_rows(const Tensor& part, const Tensor& whole, int64_t at, double tol
 
 // The whole in double against any split, two sequences side by side and two documents in one batch.
 void expect_agreement(CcaMixer& m, const Tensor& whole, const Tensor& second, const Tensor& x, double tolerance) {
-  Tape t(Tape::inference);
-  expect_rows(m.forward(t, Var(x), Batch::single(kRows), 0).value, whole, 0, tolerance);
+  grad::Tape t(grad::Tape::inference);
+  expect_rows(m.forward(t, grad::Var(x), Batch::single(kRows), 0).value, whole, 0, tolerance);
   for (const std::vector<int64_t>& split : {std::vector<int64_t>(kRows, 1), {4, 7}, {1, 2, 8}}) {
     SequenceState state({{0, 0, m.state_spec(DType::f32)}});
     int64_t at = 0;
     for (int64_t n : split) {
-      expect_rows(m.forward(t, Var(rows(x, at, n)), Batch::resume({&state}, {n}), 0).value, whole, at, tolerance);
+      expect_rows(m.forward(t, grad::Var(rows(x, at, n)), Batch::resume({&state}, {n}), 0).value, whole, at,
+                  tolerance);
       state.advance(n);
       at += n;
     }
   }
   SequenceState a({{0, 0, m.state_spec(DType::f32)}}), b({{0, 0, m.state_spec(DType::f32)}});
-  m.forward(t, Var(rows(x, 0, 3)), Batch::resume({&a}, {3}), 0);
+  m.forward(t, grad::Var(rows(x, 0, 3)), Batch::resume({&a}, {3}), 0);
   a.advance(3);
   Batch both = Batch::resume({&a, &b}, {2, 6});  // rows 3 and 4 of one sequence, a fresh one of rows 5 … 10
-  Tensor y = m.forward(t, Var(rows(x, 3, 8)), both, 0).value;
+  Tensor y = m.forward(t, grad::Var(rows(x, 3, 8)), both, 0).value;
   expect_rows(rows(y, 0, 2), whole, 3, tolerance);
   expect_rows(rows(y, 2, 6), second, 0, tolerance);
-  Tensor packed = m.forward(t, Var(x), Batch::documents({5, 6}), 0).value;
+  Tensor packed = m.forward(t, grad::Var(x), Batch::documents({5, 6}), 0).value;
   expect_rows(rows(packed, 0, 5), whole, 0, tolerance);
   expect_rows(rows(packed, 5, 6), second, 0, tolerance);
 }
 
 TEST_P(CcaForms, AnySplitEqualsWholeInEveryPrecision) {
   CcaMixer m(config(GetParam()));
-  randomized(m, 5, 0.7);
-  Tensor x = random_normal({kRows, kWidth}, 3);
-  Tape t(Tape::inference);
-  Tensor whole = m.forward(t, Var(x), Batch::single(kRows), 0).value,
-         second = m.forward(t, Var(rows(x, 5, 6)), Batch::single(6), 0).value;
-  m.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
+  nn::randomized(m, 5, 0.7);
+  Tensor x = grad::random_normal({kRows, kWidth}, 3);
+  grad::Tape t(grad::Tape::inference);
+  Tensor whole = m.forward(t, grad::Var(x), Batch::single(kRows), 0).value,
+         second = m.forward(t, grad::Var(rows(x, 5, 6)), Batch::single(6), 0).value;
+  m.visit("", [](const std::string&, grad::Parameter& p) { p.value = p.value.to(DType::f32); });
   Tensor x32 = x.to(DType::f32);
   expect_agreement(m, whole, second, x32, 2e-5);
   m.pack(DType::f32);  // the fused path
   expect_agreement(m, whole, second, x32, 2e-5);
   CcaMixer half(config(GetParam()));
-  randomized(half, 5, 0.7);
-  half.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
+  nn::randomized(half, 5, 0.7);
+  half.visit("", [](const std::string&, grad::Parameter& p) { p.value = p.value.to(DType::f32); });
   half.pack(DType::bf16);
   expect_agreement(half, whole, second, x32, 0.15);
 }
@@ -124,17 +127,17 @@ TEST(Cca, TheWordBeforeTheFirstIsTheDepthwiseBias) {
   c.head_dim = 2;
   c.qk_mean = false;
   auto set = [](Shape s, std::initializer_list<double> v) {
-    Parameter p(s, Init::constant(0));
+    grad::Parameter p(s, grad::Init::constant(0));
     p.value = Tensor::of<double>(s, v);
     return p;
   };
-  Parameter dw_w = set({4, 1, 2}, {0.5, 2, 0.5, 2, 1, 1, 1, 1}), dw_b = set({4}, {3, -1, 0.5, 0.25});
+  grad::Parameter dw_w = set({4, 1, 2}, {0.5, 2, 0.5, 2, 1, 1, 1, 1}), dw_b = set({4}, {3, -1, 0.5, 0.25});
   // grouped [C, d, 2]: output channel o reads both channels of its head at two taps
-  Parameter gc_w = set({4, 2, 2}, {1, 1, 0, 0, 0, 0, 1, 1, 1, 0.5, 0, 0, 0, 0, 1, 2}),
-            gc_b = set({4}, {0.1, 0.2, 0.3, 0.4}), temp = set({1}, {1});
+  grad::Parameter gc_w = set({4, 2, 2}, {1, 1, 0, 0, 0, 0, 1, 1, 1, 0.5, 0, 0, 0, 0, 1, 2}),
+                  gc_b = set({4}, {0.1, 0.2, 0.3, 0.4}), temp = set({1}, {1});
   Tensor z = Tensor::of<double>({1, 4}, {-1, 0.5, 2, -3});
-  Tape t(Tape::inference);
-  auto qk = latent_qk(t, c, {.z_TC = Var(z)}, {&dw_w, &dw_b, &gc_w, &gc_b, &temp}, Batch::single(1));
+  grad::Tape t(grad::Tape::inference);
+  auto qk = latent_qk(t, c, {.z_TC = grad::Var(z)}, {&dw_w, &dw_b, &gc_w, &gc_b, &temp}, Batch::single(1));
   double u0[4] = {2 * -1 + 3.0, 2 * 0.5 - 1.0, 2 + 0.5, -3 + 0.25};
   double y[4] = {3 + u0[0] + 0.1, -1 + u0[1] + 0.2, 0.5 + 0.5 * u0[2] + 0.3, 0.25 + 2 * u0[3] + 0.4};
   for (int head = 0; head < 2; ++head) {
@@ -153,13 +156,13 @@ TEST(Cca, CountsOfTheZaya1Block) {
   c.n_head_kv = 2;
   c.head_dim = 128;
   CcaMixer m(c);
-  EXPECT_EQ(parameter_count(m), 5'575'682);
+  EXPECT_EQ(nn::parameter_count(m), 5'575'682);
   EXPECT_EQ(m.state_spec(DType::bf16).bytes_per_token(), 1024);
   EXPECT_EQ(m.state_spec(DType::i8).bytes_per_token(), 528);  // a scale a row and head
   EXPECT_EQ(m.state_spec(DType::bf16).fixed_bytes(), (2 * 1280 + 128) * 4);
   int64_t E = 2048, linears = 2 * E * E / 2 + 2 * E * E / 8;  // 2E²/C1 + 2E²/C2
-  EXPECT_EQ(parameter_count(m) - linears, 332'800 + 2);
+  EXPECT_EQ(nn::parameter_count(m) - linears, 332'800 + 2);
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

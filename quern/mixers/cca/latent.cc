@@ -9,7 +9,7 @@
 #include "quern/kernels/norm/norm.h"
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 // offsets with `halo` older rows in front of every segment
@@ -49,13 +49,13 @@ Tensor with_history(const Tensor& z, const Plan& p, const std::vector<Tensor*>& 
 }
 
 template <class T>
-View<const T, 1> vector_or_null(const Var& v) {
+View<const T, 1> vector_or_null(const grad::Var& v) {
   return v.value.defined() ? v.value.view<const T, 1>() : View<const T, 1>();
 }
 
 // s = conv(z) + mean(z)
 template <class T>
-void convolve(Plan& p, const Tensor& z, const Var& dw_b, const Var& gc_b) {
+void convolve(Plan& p, const Tensor& z, const grad::Var& dw_b, const grad::Var& gc_b) {
   const CcaConfig& c = p.c;
   int64_t C = c.channels(), G = c.n_head + c.n_head_kv;
   p.u = p.zz;
@@ -83,7 +83,7 @@ void convolve(Plan& p, const Tensor& z, const Var& dw_b, const Var& gc_b) {
 }
 
 template <class T>
-void convolve_backward(const Plan& p, const Tensor& gs, const Tensor& gz, Grads& g) {
+void convolve_backward(const Plan& p, const Tensor& gs, const Tensor& gz, grad::Grads& g) {
   const CcaConfig& c = p.c;
   int64_t C = c.channels(), G = c.n_head + c.n_head_kv;
   Tensor gu = gs;
@@ -122,7 +122,7 @@ void convolve_backward(const Plan& p, const Tensor& gs, const Tensor& gz, Grads&
 }
 
 template <class T>
-void backward(const std::shared_ptr<Plan>& p, Grads& g) {
+void backward(const std::shared_ptr<Plan>& p, grad::Grads& g) {
   const CcaConfig& c = p->c;
   int64_t d = c.head_dim;
   double root = std::sqrt(static_cast<double>(d));
@@ -165,21 +165,21 @@ void backward(const std::shared_ptr<Plan>& p, Grads& g) {
 Tensor effective_temperature(const CcaConfig& c, const Tensor& temp) {
   if (c.temperature == CcaConfig::Temperature::linear) return temp;
   Tensor e = temp.clone();
-  with_float(e.dtype(), [&]<class T>() {
+  nn::with_float(e.dtype(), [&]<class T>() {
     for (T& x : e.span<T>()) x = std::exp(x);
   });
   return e;
 }
 
-std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const LatentInputs& x, const LatentParameters& q,
-                           const Batch& batch) {
+std::vector<grad::Var> latent_qk(grad::Tape& tape, const CcaConfig& c, const LatentInputs& x,
+                                 const LatentParameters& q, const Batch& batch) {
   auto p = std::make_shared<Plan>();
   p->c = c;
   p->rows = batch.offsets;
   p->z_rows = with_halo_batch(batch.offsets, c.history());
   p->u_rows = with_halo_batch(batch.offsets, std::max<int64_t>(c.time1 - 1, 0));
-  auto leaf = [&](Parameter* x) { return x ? tape.param(*x) : Var(); };
-  std::vector<Var> in = {x.z_TC, leaf(q.dw_w), leaf(q.dw_b), leaf(q.gc_w), leaf(q.gc_b), leaf(q.temp)};
+  auto leaf = [&](grad::Parameter* x) { return x ? tape.param(*x) : grad::Var(); };
+  std::vector<grad::Var> in = {x.z_TC, leaf(q.dw_w), leaf(q.dw_b), leaf(q.gc_w), leaf(q.gc_b), leaf(q.temp)};
   p->dw_w = in[1].value;
   p->gc_w = in[3].value;
   p->temp = in[5].value;
@@ -187,7 +187,7 @@ std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const LatentInputs& x
   int64_t T_ = z.dim(0), d = c.head_dim;
   double root = std::sqrt(static_cast<double>(d));
   Tensor qs = Tensor::empty({T_, c.n_head, d}, z.dtype()), ks = Tensor::empty({T_, c.n_head_kv, d}, z.dtype());
-  return with_float(z.dtype(), [&]<class T>() {
+  return nn::with_float(z.dtype(), [&]<class T>() {
     p->zz = with_history<T>(z, *p, x.tails);
     convolve<T>(*p, z, in[2], in[4]);
     p->norm_q = Tensor::empty({T_, c.n_head}, z.dtype());
@@ -206,8 +206,8 @@ std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const LatentInputs& x
         kernels::rope<T>(of.view<const T, 3>(), p->cos.view<const T, 2>(), p->sin.view<const T, 2>(), c.rope.pairing,
                          kernels::RopeTurn::forward, of.view<T, 3>());
     }
-    return tape.record_many({qs, ks}, in, [p](Grads& g) { backward<T>(p, g); });
+    return tape.record_many({qs, ks}, in, [p](grad::Grads& g) { backward<T>(p, g); });
   });
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -5,23 +5,24 @@
 
 #include "quern/mixers/cca/cca_mixer.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct LatentParameters {
-  Parameter *dw_w, *dw_b, *gc_w, *gc_b;  // [C, 1, t0], [C], [C, d, t1], [C]; null where the convolution is absent
-  Parameter* temp;                       // [Hkv]
+  grad::Parameter *dw_w, *dw_b, *gc_w,
+      *gc_b;              // [C, 1, t0], [C], [C, d, t1], [C]; null where the convolution is absent
+  grad::Parameter* temp;  // [Hkv]
 };
 
 struct LatentInputs {
-  Var z_TC;
+  grad::Var z_TC;
   std::span<const double> inv_freq = {};  // rotary frequencies; none: heads are not rotated
   // [segments][P, C] rows of z before each segment, replaced by the new ones; none: zeros.
   std::vector<Tensor*> tails = {};
 };
-std::vector<Var> latent_qk(Tape& tape, const CcaConfig& c, const LatentInputs& x, const LatentParameters& p,
-                           const Batch& batch);
+std::vector<grad::Var> latent_qk(grad::Tape& tape, const CcaConfig& c, const LatentInputs& x,
+                                 const LatentParameters& p, const Batch& batch);
 
 // T, or exp(T) where the form asks for it; the gradient of the latter is scaled by exp(T) again.
 Tensor effective_temperature(const CcaConfig& c, const Tensor& temp);
 
-}  // namespace quern
+}  // namespace quern::mixers

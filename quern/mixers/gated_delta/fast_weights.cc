@@ -5,7 +5,7 @@
 
 #include "quern/mixers/ovq/row_math.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 // y[dv] = Sᵀ x
@@ -103,4 +103,4 @@ QUERN_FAST_WEIGHTS(float)
 QUERN_FAST_WEIGHTS(double)
 #undef QUERN_FAST_WEIGHTS
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -12,7 +12,7 @@
 #include "quern/base/arena.h"
 #include "quern/tensor/view.h"
 
-namespace quern {
+namespace quern::mixers {
 
 constexpr int64_t kFastWeightsKept = 64;
 
@@ -39,4 +39,4 @@ struct FastWeightsBackwardArgs {
 template <class T>
 void fast_weights_backward(const FastWeights<T>& x, const FastWeightsBackwardArgs<T>& in, Arena& scratch);
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -12,7 +12,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr double kUnitEps = 1e-5;
@@ -29,7 +29,7 @@ GatedDeltaConfig checked(GatedDeltaConfig c) {
 GatedDeltaMixer::GatedDeltaMixer(GatedDeltaConfig c)
     : c_(checked(c)),
       qkv_([this] {
-        std::vector<Linear> l;
+        std::vector<nn::Linear> l;
         for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
         return l;
       }()),
@@ -37,14 +37,14 @@ GatedDeltaMixer::GatedDeltaMixer(GatedDeltaConfig c)
       a_(c_.n_head, c_.width, false),
       gate_(c_.n_head * c_.head_dim, c_.width, false),
       out_(c_.width, c_.n_head * c_.head_dim, false),
-      norm_w_({c_.head_dim}, Init::constant(1)) {
+      norm_w_({c_.head_dim}, grad::Init::constant(1)) {
   const int64_t I = c_.n_head * c_.head_dim;
   if (c_.taps > 0)
-    conv_w_ = Parameter({3 * I, 1, c_.taps}, Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps))));
-  if (c_.key_shift) mu_ = Parameter({I}, Init::constant(0));
+    conv_w_ = grad::Parameter({3 * I, 1, c_.taps}, grad::Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps))));
+  if (c_.key_shift) mu_ = grad::Parameter({I}, grad::Init::constant(0));
   if (c_.decay) {
-    a_log_ = Parameter({c_.n_head}, Init::drawn(ssm_log_decay));
-    dt_bias_ = Parameter({c_.n_head}, Init::drawn(ssm_step_bias));
+    a_log_ = grad::Parameter({c_.n_head}, grad::Init::drawn(ssm_log_decay));
+    dt_bias_ = grad::Parameter({c_.n_head}, grad::Init::drawn(ssm_step_bias));
   }
 }
 
@@ -56,7 +56,7 @@ StateSpec GatedDeltaMixer::state_spec(DType kv) const {
   return s;
 }
 
-void GatedDeltaMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+void GatedDeltaMixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   const char* names[] = {"q_proj", "k_proj", "v_proj"};
   for (size_t i = 0; i < 3; ++i) qkv_.part(i).visit(prefix + names[i], v);
   if (c_.taps > 0) v(prefix + "conv1d.weight", conv_w_);
@@ -72,7 +72,7 @@ void GatedDeltaMixer::visit(const std::string& prefix, const ParameterVisitor& v
   out_.visit(prefix + "o_proj", v);
 }
 
-void GatedDeltaMixer::pack(const WeightPrepacking& t) {
+void GatedDeltaMixer::pack(const nn::WeightPrepacking& t) {
   qkv_.pack(t);
   b_.pack(t);
   if (c_.decay) a_.pack(t);
@@ -80,39 +80,37 @@ void GatedDeltaMixer::pack(const WeightPrepacking& t) {
   out_.pack(t);
 }
 
-Var GatedDeltaMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+grad::Var GatedDeltaMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
   batch.placement.require_whole_segments("gated_delta");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim, I = H * d;
-  std::vector<Var> p;
+  std::vector<grad::Var> p;
   if (c_.taps > 0) {
-    const Var qkv = qkv_.forward(tape, x_TD, {3})[0];
-    const Var mixed = short_conv(tape, qkv, conv_w_, batch, site);
-    for (int64_t i = 0; i < 3; ++i) p.push_back(slice_columns(tape, mixed, i * I, I));
+    const grad::Var qkv = qkv_.forward(tape, x_TD, {3})[0];
+    const grad::Var mixed = short_conv(tape, qkv, conv_w_, batch, site);
+    for (int64_t i = 0; i < 3; ++i) p.push_back(nn::slice_columns(tape, mixed, i * I, I));
   } else {
     p = qkv_.forward(tape, x_TD, {1, 1, 1});
   }
   if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);
-  auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
-  const Var q = l2_norm(tape, heads(p[0]), nullptr, 1, kUnitEps),
-            k = l2_norm(tape, heads(p[1]), nullptr, 1, kUnitEps), b = linear(tape, x_TD, b_),
-            a = c_.decay ? linear(tape, x_TD, a_) : Var();
+  auto heads = [&](const grad::Var& x) { return nn::reshape(tape, x, {T, H, d}); };
+  const grad::Var q = nn::l2_norm(tape, heads(p[0]), nullptr, 1, kUnitEps),
+                  k = nn::l2_norm(tape, heads(p[1]), nullptr, 1, kUnitEps), b = nn::linear(tape, x_TD, b_),
+                  a = c_.decay ? nn::linear(tape, x_TD, a_) : grad::Var();
   MemoryGates gates{.b = &b};
   if (c_.decay) gates.a = &a, gates.a_log = &a_log_, gates.dt_bias = &dt_bias_;
-  Var o = memory_heads(tape, {.q_THd = q, .k_THd = k, .v_THd = heads(p[2]), .gates = gates, .correct = true}, batch,
-                       site);
-  o = reshape(tape, rms_norm(tape, reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, I});
-  if (c_.gate) o = mul(tape, o, activate(tape, kernels::Activation::silu, linear(tape, x_TD, gate_)));
-  return linear(tape, o, out_);
+  grad::Var o = memory_heads(tape, {.q_THd = q, .k_THd = k, .v_THd = heads(p[2]), .gates = gates, .correct = true},
+                             batch, site);
+  o = nn::reshape(tape, nn::rms_norm(tape, nn::reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, I});
+  if (c_.gate) o = nn::mul(tape, o, nn::activate(tape, kernels::Activation::silu, nn::linear(tape, x_TD, gate_)));
+  return nn::linear(tape, o, out_);
 }
 
-namespace mixers {
-void register_gated_delta(Registry& r) {
+void register_gated_delta(nn::Registry& r) {
   r.mixers.add("gated_delta", [](const Json& j) -> std::unique_ptr<Mixer> {
     GatedDeltaConfig c;
     from_json(j, c, "mixer gated_delta", true);
     return std::make_unique<GatedDeltaMixer>(c);
   });
 }
-}  // namespace mixers
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -8,7 +8,7 @@
 #include "quern/mixers/mixer.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct GatedDeltaConfig {
   int64_t width = 0, n_head = 0, head_dim = 0, taps = 4;
@@ -31,15 +31,15 @@ class GatedDeltaMixer : public Mixer {
  public:
   explicit GatedDeltaMixer(GatedDeltaConfig config);
   StateSpec state_spec(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) override;
 
  private:
   GatedDeltaConfig c_;
-  LinearGroup qkv_;
-  Linear b_, a_, gate_, out_;
-  Parameter conv_w_, mu_, a_log_, dt_bias_, norm_w_;
+  nn::LinearGroup qkv_;
+  nn::Linear b_, a_, gate_, out_;
+  grad::Parameter conv_w_, mu_, a_log_, dt_bias_, norm_w_;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -6,7 +6,7 @@
 #include "quern/mixers/ssm_test_util.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 void expect_near(const Tensor& got, const Tensor& want, double tolerance, const std::string& what) {
@@ -90,4 +90,4 @@ TEST(GatedDelta, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

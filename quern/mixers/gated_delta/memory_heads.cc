@@ -8,7 +8,7 @@
 #include "quern/mixers/ssm_state.h"
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr const char* kMemory = "memory";  // the part of the state
@@ -69,7 +69,7 @@ GateInputs gate_inputs(const MemoryGates& gates) {
 }
 
 template <class T>
-void add_rate_gradient(Grads& g, const GateInputs& in, const Tensor& beta, const Tensor& gbeta) {
+void add_rate_gradient(grad::Grads& g, const GateInputs& in, const Tensor& beta, const Tensor& gbeta) {
   const int64_t rows = in.b.dim(0), H = in.b.dim(1);
   Tensor gb = Tensor::empty(in.b.shape(), in.b.dtype());
   for (int64_t h = 0; h < H; ++h)
@@ -81,7 +81,7 @@ void add_rate_gradient(Grads& g, const GateInputs& in, const Tensor& beta, const
 }
 
 template <class T>
-void add_decay_gradients(Grads& g, const GateInputs& in, const Tensor& gg) {
+void add_decay_gradients(grad::Grads& g, const GateInputs& in, const Tensor& gg) {
   const int64_t rows = in.a.dim(0), H = in.a.dim(1);
   Tensor ga = Tensor::empty(in.a.shape(), in.a.dtype());
   for (int64_t h = 0; h < H; ++h) {
@@ -109,8 +109,8 @@ StatePart memory_part(int64_t n_head, int64_t head_dim, DType kv) {
           .shard_axis = 0};
 }
 
-Var memory_heads(Tape& tape, const MemoryHeads& in, const Batch& batch, int site) {
-  std::vector<Var> inputs = {in.q_THd, in.k_THd, in.v_THd};
+grad::Var memory_heads(grad::Tape& tape, const MemoryHeads& in, const Batch& batch, int site) {
+  std::vector<grad::Var> inputs = {in.q_THd, in.k_THd, in.v_THd};
   if (in.gates.b) inputs.push_back(*in.gates.b);
   if (in.gates.a) {
     inputs.push_back(*in.gates.a);
@@ -126,7 +126,7 @@ Var memory_heads(Tape& tape, const MemoryHeads& in, const Batch& batch, int site
   for (int64_t s = 0; s < S; ++s)
     kept_at.push_back(kept_at.back() +
                       (batch.offsets[s + 1] - batch.offsets[s] + kFastWeightsKept - 1) / kFastWeightsKept);
-  return with_float(q.dtype(), [&]<class T>() {
+  return nn::with_float(q.dtype(), [&]<class T>() {
     const GateValues values = gate_values<T>(in.gates, q.dim(0), H);
     const Tensor kept = keep ? Tensor::empty({kept_at.back(), H, d, dv}, q.dtype()) : Tensor();
     between_snapshots(batch, [&](int64_t row, int64_t, const Batch& b, SequenceState* into) {
@@ -147,7 +147,7 @@ Var memory_heads(Tape& tape, const MemoryHeads& in, const Batch& batch, int site
       });
       states.snapshot(into);
     });
-    return tape.record(out, inputs, [=, offsets = batch.offsets](Grads& g) {
+    return tape.record(out, inputs, [=, offsets = batch.offsets](grad::Grads& g) {
       const Tensor gout = g.out(), gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()),
                    gv = Tensor::empty(v.shape(), v.dtype());
       const int64_t rows = q.dim(0);
@@ -180,4 +180,4 @@ Var memory_heads(Tape& tape, const MemoryHeads& in, const Batch& batch, int site
   });
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -3,21 +3,21 @@
 #pragma once
 #include "quern/mixers/mixer.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct MemoryGates {
-  const Var* b = nullptr;                          // [T, H]; none: rate 1
-  const Var* a = nullptr;                          // [T, H]; none: no decay
-  Parameter *a_log = nullptr, *dt_bias = nullptr;  // [H], with a
+  const grad::Var* b = nullptr;                          // [T, H]; none: rate 1
+  const grad::Var* a = nullptr;                          // [T, H]; none: no decay
+  grad::Parameter *a_log = nullptr, *dt_bias = nullptr;  // [H], with a
 };
 
 struct MemoryHeads {
-  Var q_THd, k_THd, v_THd;  // [T, H, d], [T, H, d], [T, H, dv]
+  grad::Var q_THd, k_THd, v_THd;  // [T, H, d], [T, H, d], [T, H, dv]
   MemoryGates gates = {};
   bool correct = false;  // the delta rule: a write replaces what its key read
 };
 
 StatePart memory_part(int64_t n_head, int64_t head_dim, DType kv);
-Var memory_heads(Tape& tape, const MemoryHeads& in, const Batch& batch, int site);
+grad::Var memory_heads(grad::Tape& tape, const MemoryHeads& in, const Batch& batch, int site);
 
-}  // namespace quern
+}  // namespace quern::mixers

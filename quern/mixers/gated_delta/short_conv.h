@@ -3,9 +3,9 @@
 #pragma once
 #include "quern/mixers/mixer.h"
 
-namespace quern {
+namespace quern::mixers {
 
 StatePart short_conv_part(int64_t taps, int64_t channels, DType kv);
-Var short_conv(Tape& tape, const Var& x_TC, Parameter& w_C1K, const Batch& batch, int site);
+grad::Var short_conv(grad::Tape& tape, const grad::Var& x_TC, grad::Parameter& w_C1K, const Batch& batch, int site);
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -7,7 +7,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr double kUnitEps = 1e-5;
@@ -22,13 +22,13 @@ LinearAttentionConfig checked(LinearAttentionConfig c) {
 LinearAttentionMixer::LinearAttentionMixer(LinearAttentionConfig c)
     : c_(checked(c)),
       qkv_([this] {
-        std::vector<Linear> l;
+        std::vector<nn::Linear> l;
         for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
         return l;
       }()),
       out_(c_.width, c_.n_head * c_.head_dim, false),
-      norm_w_({c_.head_dim}, Init::constant(1)) {
-  if (c_.key_shift) mu_ = Parameter({c_.n_head * c_.head_dim}, Init::constant(0));
+      norm_w_({c_.head_dim}, grad::Init::constant(1)) {
+  if (c_.key_shift) mu_ = grad::Parameter({c_.n_head * c_.head_dim}, grad::Init::constant(0));
 }
 
 StateSpec LinearAttentionMixer::state_spec(DType kv) const {
@@ -37,7 +37,7 @@ StateSpec LinearAttentionMixer::state_spec(DType kv) const {
   return s;
 }
 
-void LinearAttentionMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+void LinearAttentionMixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   const char* names[] = {"q_proj", "k_proj", "v_proj"};
   for (size_t i = 0; i < 3; ++i) qkv_.part(i).visit(prefix + names[i], v);
   if (c_.key_shift) v(prefix + "key_shift", mu_);
@@ -45,32 +45,33 @@ void LinearAttentionMixer::visit(const std::string& prefix, const ParameterVisit
   out_.visit(prefix + "o_proj", v);
 }
 
-void LinearAttentionMixer::pack(const WeightPrepacking& t) {
+void LinearAttentionMixer::pack(const nn::WeightPrepacking& t) {
   qkv_.pack(t);
   out_.pack(t);
 }
 
-Var LinearAttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+grad::Var LinearAttentionMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
   batch.placement.require_whole_segments("linear_attention");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
-  std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
+  std::vector<grad::Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
   if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);
-  auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
-  auto direction = [&](const Var& x) { return c_.unit ? l2_norm(tape, heads(x), nullptr, 1, kUnitEps) : heads(x); };
-  const Var q = direction(p[0]), k = direction(p[1]);
-  const Var o = memory_heads(tape, {.q_THd = q, .k_THd = k, .v_THd = heads(p[2])}, batch, site);
-  return linear(tape, reshape(tape, rms_norm(tape, reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, H * d}),
-                out_);
+  auto heads = [&](const grad::Var& x) { return nn::reshape(tape, x, {T, H, d}); };
+  auto direction = [&](const grad::Var& x) {
+    return c_.unit ? nn::l2_norm(tape, heads(x), nullptr, 1, kUnitEps) : heads(x);
+  };
+  const grad::Var q = direction(p[0]), k = direction(p[1]);
+  const grad::Var o = memory_heads(tape, {.q_THd = q, .k_THd = k, .v_THd = heads(p[2])}, batch, site);
+  return nn::linear(
+      tape, nn::reshape(tape, nn::rms_norm(tape, nn::reshape(tape, o, {T * H, d}), norm_w_, c_.norm_eps), {T, H * d}),
+      out_);
 }
 
-namespace mixers {
-void register_linear_attention(Registry& r) {
+void register_linear_attention(nn::Registry& r) {
   r.mixers.add("linear_attention", [](const Json& j) -> std::unique_ptr<Mixer> {
     LinearAttentionConfig c;
     from_json(j, c, "mixer linear_attention", true);
     return std::make_unique<LinearAttentionMixer>(c);
   });
 }
-}  // namespace mixers
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -6,7 +6,7 @@
 #include "quern/mixers/mixer.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct LinearAttentionConfig {
   int64_t width = 0, n_head = 0, head_dim = 0;
@@ -27,15 +27,15 @@ class LinearAttentionMixer : public Mixer {
  public:
   explicit LinearAttentionMixer(LinearAttentionConfig config);
   StateSpec state_spec(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) override;
 
  private:
   LinearAttentionConfig c_;
-  LinearGroup qkv_;
-  Linear out_;
-  Parameter mu_, norm_w_;
+  nn::LinearGroup qkv_;
+  nn::Linear out_;
+  grad::Parameter mu_, norm_w_;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -4,7 +4,7 @@
 
 #include "quern/mixers/ssm_test_util.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 LinearAttentionConfig config(int64_t heads, int64_t d, bool shift, bool unit = true) {
@@ -34,11 +34,11 @@ void expect_its_sum(bool of_unit_vectors) {
   const LinearAttentionConfig c = config(1, 4, true, of_unit_vectors);
   LinearAttentionMixer m(c);
   std::map<std::string, Tensor> w;
-  for (auto& [name, p] : randomized(m, 3)) w[name] = p->value;
+  for (auto& [name, p] : nn::randomized(m, 3)) w[name] = p->value;
   constexpr int64_t T = 7, D = 6, d = 4;
-  const Tensor x = random_normal({T, D}, 4);
-  Tape tape(Tape::inference);
-  const Tensor got = m.forward(tape, Var(x), Batch::single(T), 0).value;
+  const Tensor x = grad::random_normal({T, D}, 4);
+  grad::Tape tape(grad::Tape::inference);
+  const Tensor got = m.forward(tape, grad::Var(x), Batch::single(T), 0).value;
   auto project = [&](const char* name, int64_t t) {
     std::vector<double> y(d, 0.0);
     for (int64_t i = 0; t >= 0 && i < d; ++i)
@@ -85,4 +85,4 @@ TEST(LinearAttention, IsItsSum) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

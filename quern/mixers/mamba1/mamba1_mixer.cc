@@ -12,7 +12,7 @@
 #include "quern/nn/registry.h"
 #include "quern/nn/rows.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 Mamba1Config checked(const Mamba1Config& c) {
@@ -31,11 +31,11 @@ Tensor matrix_of(const Tensor& stack, int64_t head) {
   return stack.narrow(0, head, 1).reshape({stack.dim(1), stack.dim(2)});
 }
 
-Var matrix_of(Tape& tape, Parameter& stack, int64_t head) {
-  Var all = tape.param(stack);
-  return tape.record(matrix_of(all.value, head), {all}, [head](Grads& g) {
+grad::Var matrix_of(grad::Tape& tape, grad::Parameter& stack, int64_t head) {
+  grad::Var all = tape.param(stack);
+  return tape.record(matrix_of(all.value, head), {all}, [head](grad::Grads& g) {
     Tensor to = matrix_of(g.accumulator(0), head);
-    with_float(to.dtype(), [&]<class T>() {
+    nn::with_float(to.dtype(), [&]<class T>() {
       std::span<T> sum = to.span<T>(), part = g.out().span<T>();
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
     });
@@ -43,15 +43,15 @@ Var matrix_of(Tape& tape, Parameter& stack, int64_t head) {
 }
 
 // Inference looks through a window; a tape needs a value of its own.
-Var window(Tape& tape, const Var& x, int64_t begin, int64_t n) {
-  return tape.recording() ? slice_columns(tape, x, begin, n) : Var(x.value.narrow(1, begin, n));
+grad::Var window(grad::Tape& tape, const grad::Var& x, int64_t begin, int64_t n) {
+  return tape.recording() ? nn::slice_columns(tape, x, begin, n) : grad::Var(x.value.narrow(1, begin, n));
 }
 
 // [T, 2I] of pairs (x, z) → [x ‖ z], or back.
 template <class T>
 Tensor reordered(const Tensor& p, bool back) {
   Tensor out = Tensor::empty(p.shape(), p.dtype());
-  for_rows<T>({p}, out, [back](const T* const* in, T* to, int64_t W) {
+  nn::for_rows<T>({p}, out, [back](const T* const* in, T* to, int64_t W) {
     const int64_t I = W / 2;
     for (int64_t c = 0; c < I; ++c) {
       if (back)
@@ -63,10 +63,10 @@ Tensor reordered(const Tensor& p, bool back) {
   return out;
 }
 
-Var deinterleave(Tape& tape, const Var& p_T2I) {
-  return with_float(p_T2I.dtype(), [&]<class T>() {
+grad::Var deinterleave(grad::Tape& tape, const grad::Var& p_T2I) {
+  return nn::with_float(p_T2I.dtype(), [&]<class T>() {
     return tape.record(reordered<T>(p_T2I.value, false), {p_T2I},
-                       [](Grads& g) { g.add(0, reordered<T>(g.out().contiguous_copy_if_needed(), true)); });
+                       [](grad::Grads& g) { g.add(0, reordered<T>(g.out().contiguous_copy_if_needed(), true)); });
   });
 }
 
@@ -74,7 +74,7 @@ Var deinterleave(Tape& tape, const Var& p_T2I) {
 Tensor decays(const Tensor& a_log) {
   const int64_t H = a_log.dim(0), C = a_log.dim(1), N = a_log.dim(2);
   Tensor a = Tensor::empty({H, N, C}, a_log.dtype());
-  with_float(a.dtype(), [&]<class T>() {
+  nn::with_float(a.dtype(), [&]<class T>() {
     for (int64_t h = 0; h < H; ++h)
       for (int64_t c = 0; c < C; ++c)
         for (int64_t n = 0; n < N; ++n)
@@ -92,16 +92,16 @@ Mamba1Mixer::Mamba1Mixer(Mamba1Config c)
     : c_(checked(c)),
       in_(2 * c_.inner, c_.width, c_.proj_bias),
       out_(c_.width, c_.inner, c_.proj_bias),
-      conv_w_({c_.inner, 1, c_.taps}, Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps)))),
-      x_proj_({c_.n_head, c_.dt_rank + 2 * c_.n_state, c_.head_channels()}, Init::normal()),
+      conv_w_({c_.inner, 1, c_.taps}, grad::Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps)))),
+      x_proj_({c_.n_head, c_.dt_rank + 2 * c_.n_state, c_.head_channels()}, grad::Init::normal()),
       dt_proj_({c_.n_head, c_.head_channels(), c_.dt_rank},
-               Init::normal(0.5 / std::sqrt(static_cast<double>(c_.dt_rank)))),
-      dt_bias_({c_.n_head, c_.head_channels()}, Init::drawn(ssm_step_bias)),
-      a_log_({c_.n_head, c_.head_channels(), c_.n_state}, Init::drawn(step_log_decay)),
-      d_({c_.n_head, c_.head_channels()}, Init::constant(1)) {
-  if (c_.conv_bias) conv_b_ = Parameter({c_.inner}, Init::constant(0));
+               grad::Init::normal(0.5 / std::sqrt(static_cast<double>(c_.dt_rank)))),
+      dt_bias_({c_.n_head, c_.head_channels()}, grad::Init::drawn(ssm_step_bias)),
+      a_log_({c_.n_head, c_.head_channels(), c_.n_state}, grad::Init::drawn(step_log_decay)),
+      d_({c_.n_head, c_.head_channels()}, grad::Init::constant(1)) {
+  if (c_.conv_bias) conv_b_ = grad::Parameter({c_.inner}, grad::Init::constant(0));
   x_proj_.matrix = dt_proj_.matrix = true;
-  x_proj_.kind = dt_proj_.kind = ParameterKind::matrix;
+  x_proj_.kind = dt_proj_.kind = grad::ParameterKind::matrix;
 }
 
 StateSpec Mamba1Mixer::state_spec(DType kv) const {
@@ -114,7 +114,7 @@ StateSpec Mamba1Mixer::state_spec(DType kv) const {
         .shard_axis = 0}}};
 }
 
-void Mamba1Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+void Mamba1Mixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   in_.visit(prefix + "in_proj", v);
   v(prefix + "conv1d.weight", conv_w_);
   if (c_.conv_bias) v(prefix + "conv1d.bias", conv_b_);
@@ -126,7 +126,7 @@ void Mamba1Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   out_.visit(prefix + "out_proj", v);
 }
 
-void Mamba1Mixer::pack(const WeightPrepacking& t) {
+void Mamba1Mixer::pack(const nn::WeightPrepacking& t) {
   if (!t.packs()) return;
   if (!t.stored()) {
     Tensor w = in_.weight.value, halves = Tensor::empty(w.shape(), w.dtype());
@@ -137,7 +137,7 @@ void Mamba1Mixer::pack(const WeightPrepacking& t) {
   if (c_.proj_bias) in_.bias.value = reordered<float>(in_.bias.value.reshape({1, 2 * c_.inner}), false).reshape({-1});
   in_.pack(t);
   out_.pack(t);
-  auto unstack = [&](Parameter& stack, std::vector<Linear>& to) {
+  auto unstack = [&](grad::Parameter& stack, std::vector<nn::Linear>& to) {
     for (int64_t h = 0; h < c_.n_head; ++h) {
       to.emplace_back(stack.shape[1], stack.shape[2], false);
       if (!t.stored()) to.back().weight.value = matrix_of(stack.value, h);
@@ -152,12 +152,12 @@ void Mamba1Mixer::pack(const WeightPrepacking& t) {
   decay_HNC_ = decays(a_log_.value);
 }
 
-Var Mamba1Mixer::convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, int site) {
-  std::vector<Var> inputs = {xz_T2I, tape.param(conv_w_)};
+grad::Var Mamba1Mixer::convolved(grad::Tape& tape, const grad::Var& xz_T2I, const Batch& batch, int site) {
+  std::vector<grad::Var> inputs = {xz_T2I, tape.param(conv_w_)};
   if (c_.conv_bias) inputs.push_back(tape.param(conv_b_));
   Tensor xz = xz_T2I.value, taps = taps_KC_.defined() && !tape.recording() ? taps_KC_ : taps_outermost(conv_w_.value);
   Tensor u = Tensor::empty({xz.dim(0), c_.inner}, xz.dtype());
-  return with_float(xz.dtype(), [&]<class T>() {
+  return nn::with_float(xz.dtype(), [&]<class T>() {
     auto conv = [this, xz, taps](std::span<const int32_t> offsets) {
       return kernels::CausalConvInputs<T>{xz.narrow(1, 0, c_.inner).view<const T, 2>(), taps.view<const T, 2>(),
                                           c_.conv_bias ? conv_b_.value.view<const T, 1>() : View<const T, 1>(),
@@ -166,7 +166,7 @@ Var Mamba1Mixer::convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, in
     snapshot_tails(batch, site, kConvTail, xz.narrow(1, 0, c_.inner));
     SsmStates<T, 2> tails(batch, site, kConvTail, xz.dtype());
     kernels::causal_conv_silu<T>(conv(batch.offsets), tails.views(), u.view<T, 2>());
-    return tape.record(u, inputs, [this, xz, taps, conv, offsets = batch.offsets](Grads& g) {
+    return tape.record(u, inputs, [this, xz, taps, conv, offsets = batch.offsets](grad::Grads& g) {
       Tensor gxz = Tensor::zeros(xz.shape(), xz.dtype()), gtaps = Tensor::zeros(taps.shape(), taps.dtype());
       kernels::causal_conv_silu_backward<T>(
           conv(offsets), g.out().contiguous_copy_if_needed().template view<const T, 2>(),
@@ -178,19 +178,19 @@ Var Mamba1Mixer::convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, in
   });
 }
 
-Var Mamba1Mixer::scan(Tape& tape, const HeadInputs& of, const Batch& batch, int site) {
+grad::Var Mamba1Mixer::scan(grad::Tape& tape, const HeadInputs& of, const Batch& batch, int site) {
   const int64_t head = of.head;
-  const std::vector<Var> inputs = {
+  const std::vector<grad::Var> inputs = {
       of.u_TC, of.dt_TC, of.bc_T2N, of.z_TC, tape.param(a_log_), tape.param(d_), tape.param(dt_bias_)};
   Tensor all = decay_HNC_.defined() && !tape.recording() ? decay_HNC_ : decays(a_log_.value),
          a = matrix_of(all, head);
   Tensor u = of.u_TC.value, dt = of.dt_TC.value, bc = of.bc_T2N.value, z = of.z_TC.value,
          y = Tensor::empty(u.shape(), u.dtype());
-  return with_float(u.dtype(), [&]<class T>() {
+  return nn::with_float(u.dtype(), [&]<class T>() {
     auto in = [this, u, dt, bc, z, a, head](int64_t first, int64_t n, std::span<const int32_t> offsets) {
       auto rows = [first, n](const Tensor& x) { return x.narrow(0, first, n).view<const T, 2>(); };
       const int64_t N = c_.n_state, C = c_.head_channels();
-      auto row = [&](const Parameter& p) { return View<const T, 1>(p.value.data<T>() + head * C, {C}); };
+      auto row = [&](const grad::Parameter& p) { return View<const T, 1>(p.value.data<T>() + head * C, {C}); };
       return kernels::ScanInputs<T>{.x = rows(u),
                                     .dt = rows(dt),
                                     .z = rows(z),
@@ -208,7 +208,7 @@ Var Mamba1Mixer::scan(Tape& tape, const HeadInputs& of, const Batch& batch, int 
       kernels::selective_scan<T>(in(row, n, b.offsets), own, y.narrow(0, row, n).view<T, 2>(), thread_arena());
       states.snapshot(into, head);
     });
-    return tape.record(y, inputs, [this, in, a, u, bc, head, offsets = batch.offsets](Grads& g) {
+    return tape.record(y, inputs, [this, in, a, u, bc, head, offsets = batch.offsets](grad::Grads& g) {
       const int64_t N = c_.n_state, C = c_.head_channels();
       Tensor gu = Tensor::empty(u.shape(), u.dtype()), gdt = gu.clone(), gz = gu.clone(),
              gbc = Tensor::empty({u.dim(0), 2 * N}, u.dtype()), ga = Tensor::zeros(a.shape(), a.dtype());
@@ -233,39 +233,38 @@ Var Mamba1Mixer::scan(Tape& tape, const HeadInputs& of, const Batch& batch, int 
   });
 }
 
-Var Mamba1Mixer::scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t head, const Batch& batch, int site) {
+grad::Var Mamba1Mixer::scanned(grad::Tape& tape, const grad::Var& u_TI, const grad::Var& xz_T2I, int64_t head,
+                               const Batch& batch, int site) {
   const int64_t C = c_.head_channels(), R = c_.dt_rank;
   const bool packed = !tape.recording() && !packed_x_.empty();
-  auto project = [&](const Var& x, Parameter& stack, std::vector<Linear>& own) {
-    return packed ? linear(tape, x, own[static_cast<size_t>(head)])
-                  : linear(tape, x, matrix_of(tape, stack, head), tape.bf16());
+  auto project = [&](const grad::Var& x, grad::Parameter& stack, std::vector<nn::Linear>& own) {
+    return packed ? nn::linear(tape, x, own[static_cast<size_t>(head)])
+                  : nn::linear(tape, x, matrix_of(tape, stack, head), tape.bf16());
   };
-  Var u_TC = window(tape, u_TI, head * C, C), z_TC = window(tape, xz_T2I, c_.inner + head * C, C);
-  Var s = project(u_TC, x_proj_, packed_x_);
-  Var dt_TC = project(window(tape, s, 0, R), dt_proj_, packed_dt_);
+  grad::Var u_TC = window(tape, u_TI, head * C, C), z_TC = window(tape, xz_T2I, c_.inner + head * C, C);
+  grad::Var s = project(u_TC, x_proj_, packed_x_);
+  grad::Var dt_TC = project(window(tape, s, 0, R), dt_proj_, packed_dt_);
   return scan(
       tape, {.head = head, .u_TC = u_TC, .dt_TC = dt_TC, .bc_T2N = window(tape, s, R, 2 * c_.n_state), .z_TC = z_TC},
       batch, site);
 }
 
-Var Mamba1Mixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+grad::Var Mamba1Mixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
   batch.placement.require_whole_segments("mamba1");
-  Var p = linear(tape, x_TD, in_);
-  Var xz_T2I = !tape.recording() && !packed_x_.empty() ? p : deinterleave(tape, p);
-  Var u_TI = convolved(tape, xz_T2I, batch, site);
-  std::vector<Var> heads;
+  grad::Var p = nn::linear(tape, x_TD, in_);
+  grad::Var xz_T2I = !tape.recording() && !packed_x_.empty() ? p : deinterleave(tape, p);
+  grad::Var u_TI = convolved(tape, xz_T2I, batch, site);
+  std::vector<grad::Var> heads;
   for (int64_t h = 0; h < c_.n_head; ++h) heads.push_back(scanned(tape, u_TI, xz_T2I, h, batch, site));
-  return linear(tape, c_.n_head == 1 ? heads[0] : concat_columns(tape, heads), out_);
+  return nn::linear(tape, c_.n_head == 1 ? heads[0] : nn::concat_columns(tape, heads), out_);
 }
 
-namespace mixers {
-void register_mamba1(Registry& r) {
+void register_mamba1(nn::Registry& r) {
   r.mixers.add("mamba1", [](const Json& j) -> std::unique_ptr<Mixer> {
     Mamba1Config c;
     from_json(j, c, "mixer mamba1", true);
     return std::make_unique<Mamba1Mixer>(c);
   });
 }
-}  // namespace mixers
 
-}  // namespace quern
+}  // namespace quern::mixers

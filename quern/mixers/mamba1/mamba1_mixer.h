@@ -11,7 +11,7 @@
 #include "quern/mixers/mixer.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct Mamba1Config {
   int64_t width = 0, inner = 0, n_head = 1, n_state = 16, dt_rank = 0, taps = 4;
@@ -35,26 +35,27 @@ class Mamba1Mixer : public Mixer {
  public:
   explicit Mamba1Mixer(Mamba1Config config);
   StateSpec state_spec(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) override;
 
  private:
   static constexpr const char *kConvTail = "conv", *kSsm = "ssm";  // parts of the state
-  Var convolved(Tape& tape, const Var& xz_T2I, const Batch& batch, int site);
+  grad::Var convolved(grad::Tape& tape, const grad::Var& xz_T2I, const Batch& batch, int site);
   // One head's channels: u [T, I / heads] after the convolution.
-  Var scanned(Tape& tape, const Var& u_TI, const Var& xz_T2I, int64_t head, const Batch& batch, int site);
+  grad::Var scanned(grad::Tape& tape, const grad::Var& u_TI, const grad::Var& xz_T2I, int64_t head,
+                    const Batch& batch, int site);
   struct HeadInputs {
     int64_t head;
-    Var u_TC, dt_TC, bc_T2N, z_TC;
+    grad::Var u_TC, dt_TC, bc_T2N, z_TC;
   };
-  Var scan(Tape& tape, const HeadInputs& of, const Batch& batch, int site);
+  grad::Var scan(grad::Tape& tape, const HeadInputs& of, const Batch& batch, int site);
 
   Mamba1Config c_;
-  Linear in_, out_;
-  Parameter conv_w_, conv_b_, x_proj_, dt_proj_, dt_bias_, a_log_, d_;
-  std::vector<Linear> packed_x_, packed_dt_;  // a head each
-  Tensor taps_KC_, decay_HNC_;                // taps outermost; −exp(A_log), states outermost
+  nn::Linear in_, out_;
+  grad::Parameter conv_w_, conv_b_, x_proj_, dt_proj_, dt_bias_, a_log_, d_;
+  std::vector<nn::Linear> packed_x_, packed_dt_;  // a head each
+  Tensor taps_KC_, decay_HNC_;                    // taps outermost; −exp(A_log), states outermost
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -4,7 +4,7 @@
 
 #include "quern/mixers/ssm_test_util.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 Mamba1Config config(int64_t heads) {
@@ -32,11 +32,11 @@ TEST(Mamba1, IsItsEquations) {
   const Mamba1Config c = config(2);
   Mamba1Mixer m(c);
   std::map<std::string, Tensor> w;
-  for (auto& [name, p] : randomized(m, 3)) w[name] = p->value;
+  for (auto& [name, p] : nn::randomized(m, 3)) w[name] = p->value;
   const int64_t T = 9, I = c.inner, N = c.n_state, R = c.dt_rank, C = c.head_channels(), S = R + 2 * N;
-  Tensor x = random_normal({T, c.width}, 4), got;
-  Tape tape(Tape::inference);
-  got = m.forward(tape, Var(x), Batch::single(T), 0).value;
+  Tensor x = grad::random_normal({T, c.width}, 4), got;
+  grad::Tape tape(grad::Tape::inference);
+  got = m.forward(tape, grad::Var(x), Batch::single(T), 0).value;
   auto silu = [](double v) { return v / (1 + std::exp(-v)); };
   std::vector<std::vector<double>> xs;
   std::vector<double> state(static_cast<size_t>(I * N), 0.0);
@@ -97,4 +97,4 @@ TEST(Mamba1, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

@@ -21,19 +21,20 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr double kNoStep = -1e30;  // softplus of it is 0
 
 template <class T>
-View<T, 1> wanted(Grads& g, int i) {
+View<T, 1> wanted(grad::Grads& g, int i) {
   return g.wants(i) ? g.accumulator(i).view<T, 1>() : View<T, 1>();
 }
 
 template <class T>
-Var convolved(Tape& tape, const Var& x, Parameter& w, Parameter& b, std::vector<int32_t> offsets) {
-  std::vector<Var> in = {x, tape.param(w)};
+grad::Var convolved(grad::Tape& tape, const grad::Var& x, grad::Parameter& w, grad::Parameter& b,
+                    std::vector<int32_t> offsets) {
+  std::vector<grad::Var> in = {x, tape.param(w)};
   if (b.defined()) in.push_back(tape.param(b));
   const Tensor rows = x.value, taps = taps_outermost(w.value);
   auto inputs = [rows, taps, bias = b.value, offsets] {
@@ -42,7 +43,7 @@ Var convolved(Tape& tape, const Var& x, Parameter& w, Parameter& b, std::vector<
   };
   Tensor y = Tensor::empty(rows.shape(), rows.dtype());
   kernels::causal_conv_silu<T>(inputs(), {}, y.view<T, 2>());
-  return tape.record(y, in, [inputs, rows, taps](Grads& g) {
+  return tape.record(y, in, [inputs, rows, taps](grad::Grads& g) {
     Tensor gx = Tensor::empty(rows.shape(), rows.dtype()), gtaps = Tensor::zeros(taps.shape(), taps.dtype());
     const Tensor gy = g.out().contiguous_copy_if_needed();
     const auto in = inputs();
@@ -96,7 +97,7 @@ struct Mamba2Mixer::Carry {
     size_t at = 0;
     const auto& segments = context.segments();
     for (int index : {r, 2 * P - 1 - r}) {
-      const Range cut = even_range(context.tokens(), 2 * P, index);
+      const comm::Range cut = comm::even_range(context.tokens(), 2 * P, index);
       Chunk k{index, static_cast<int64_t>(at), 0, 0, -1, false};
       if (cut.end > cut.begin) {
         k.begin = offsets[at], k.end = offsets[at + 1], k.goes_on = segments[at].document < segments[at].begin;
@@ -191,7 +192,7 @@ struct Mamba2Mixer::Carry {
   }
 
   // Inputs: y, z, xbc, dt, a_log, bias.
-  void backward(Grads& g) const {
+  void backward(grad::Grads& g) const {
     const int64_t H = c.n_head, I = c.inner(), P = c.head_dim, N = c.n_state, GN = c.n_group * N, per = H / c.n_group,
                   all = 2 * context.comm().size();
     const Tensor gy = g.out().contiguous_copy_if_needed();
@@ -255,8 +256,8 @@ struct Mamba2Mixer::Carry {
 
 // SSD of every segment from a zero state: its outputs [n, I], and its last states [S, N, I].
 template <class T>
-std::vector<Var> Mamba2Mixer::scan_segments(Tape& tape, const SegmentInputs& in,
-                                            const std::vector<int32_t>& offsets) {
+std::vector<grad::Var> Mamba2Mixer::scan_segments(grad::Tape& tape, const SegmentInputs& in,
+                                                  const std::vector<int32_t>& offsets) {
   const int64_t I = c_.inner(), C = c_.channels(), N = c_.n_state, GN = c_.n_group * N;
   const auto S = static_cast<int64_t>(offsets.size()) - 1;
   std::vector<int32_t> wide(offsets);
@@ -282,7 +283,7 @@ std::vector<Var> Mamba2Mixer::scan_segments(Tape& tape, const SegmentInputs& in,
     z.narrow(0, s, 1).copy_from(y_wide.narrow(0, wide[static_cast<size_t>(s) + 1] - N, N).reshape({1, N, I}));
   return tape.record_many(
       {rows_only(y_wide, offsets, N), z}, {in.xbc, in.dt, in.a_log, in.skip, in.bias},
-      [inputs, rows, steps, offsets, wide, I, GN, N, S](Grads& g) {
+      [inputs, rows, steps, offsets, wide, I, GN, N, S](grad::Grads& g) {
         const Tensor gy = with_readers(g.out(0), offsets, N, 0);
         for (int64_t s = 0; s < S; ++s)
           gy.narrow(0, wide[static_cast<size_t>(s) + 1] - N, N).copy_from(g.out(1).narrow(0, s, 1).reshape({N, I}));
@@ -299,13 +300,13 @@ std::vector<Var> Mamba2Mixer::scan_segments(Tape& tape, const SegmentInputs& in,
 }
 
 template <class T>
-Var Mamba2Mixer::context_norm(Tape& tape, const Var& y_TI, const Var& gate_v) {
+grad::Var Mamba2Mixer::context_norm(grad::Tape& tape, const grad::Var& y_TI, const grad::Var& gate_v) {
   const Tensor y = y_TI.value;
-  const Var norm = tape.param(norm_w_);
+  const grad::Var norm = tape.param(norm_w_);
   const Tensor gate = gate_v.value, out = Tensor::empty(y.shape(), y.dtype());
   kernels::gated_rms_norm<T>(y.view<const T, 2>(), gate.view<const T, 2>(), norm_w_.value.view<const T, 1>(),
                              c_.n_group, c_.norm_eps, out.view<T, 2>());
-  return tape.record(out, {y_TI, gate_v, norm}, [this, y, gate](Grads& g) {
+  return tape.record(out, {y_TI, gate_v, norm}, [this, y, gate](grad::Grads& g) {
     const Tensor gy = Tensor::empty(y.shape(), y.dtype()), gz = Tensor::empty(y.shape(), y.dtype());
     kernels::gated_rms_norm_backward<T>({.y = y.view<const T, 2>(),
                                          .z = gate.view<const T, 2>(),
@@ -321,17 +322,17 @@ Var Mamba2Mixer::context_norm(Tape& tape, const Var& y_TI, const Var& gate_v) {
 }
 
 template <class T>
-Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
+grad::Var Mamba2Mixer::context_rows(grad::Tape& tape, const grad::Var& p_TW, const Batch& b) {
   const ContextParallel& context = *b.placement.context_parallel();
   const int64_t I = c_.inner(), C = c_.channels(), H = c_.n_head, halo = c_.taps - 1;
-  Var xbc = slice_columns(tape, p_TW, I, C), dt = slice_columns(tape, p_TW, I + C, H);
+  grad::Var xbc = nn::slice_columns(tape, p_TW, I, C), dt = nn::slice_columns(tape, p_TW, I + C, H);
   xbc = context.narrow(
       tape,
       convolved<T>(tape, context.with_halo(tape, xbc, halo), conv_w_, conv_b_, context.with_halo_batch(halo).offsets),
       halo);
 
-  const Var a_log = tape.param(a_log_), bias = tape.param(dt_bias_), skip = tape.param(d_);
-  const std::vector<Var> yz =
+  const grad::Var a_log = tape.param(a_log_), bias = tape.param(dt_bias_), skip = tape.param(d_);
+  const std::vector<grad::Var> yz =
       scan_segments<T>(tape, {.xbc = xbc, .dt = dt, .a_log = a_log, .skip = skip, .bias = bias}, b.offsets);
   auto carry = std::make_shared<Carry<T>>(
       Carry<T>{context, c_, b.offsets, xbc.value, dt.value, a_log_.value, dt_bias_.value, {}, {}, {}, {}, {}});
@@ -339,15 +340,16 @@ Var Mamba2Mixer::context_rows(Tape& tape, const Var& p_TW, const Batch& b) {
   carry->enter(yz[1].value);
   const Tensor y = yz[0].value.clone();
   carry->add_to(y);
-  Var y_TI = tape.record(y, {yz[0], yz[1], xbc, dt, a_log, bias}, [carry](Grads& g) { carry->backward(g); });
-  return context_norm<T>(tape, y_TI, slice_columns(tape, p_TW, 0, I));
+  grad::Var y_TI =
+      tape.record(y, {yz[0], yz[1], xbc, dt, a_log, bias}, [carry](grad::Grads& g) { carry->backward(g); });
+  return context_norm<T>(tape, y_TI, nn::slice_columns(tape, p_TW, 0, I));
 }
 
-Var Mamba2Mixer::context_core(Tape& tape, const Var& p_TW, const Batch& b) {
+grad::Var Mamba2Mixer::context_core(grad::Tape& tape, const grad::Var& p_TW, const Batch& b) {
   if (c_.dt_min > 0)
     fail("mamba2: context parallelism (parallel.context) is not supported with a time step floor (dt_min {})",
          c_.dt_min);
-  return with_float(p_TW.dtype(), [&]<class T>() { return context_rows<T>(tape, p_TW, b); });
+  return nn::with_float(p_TW.dtype(), [&]<class T>() { return context_rows<T>(tape, p_TW, b); });
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

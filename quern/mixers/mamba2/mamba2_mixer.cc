@@ -10,7 +10,7 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 Mamba2Config checked(const Mamba2Config& c) {
@@ -35,12 +35,12 @@ Mamba2Mixer::Mamba2Mixer(Mamba2Config c)
     : c_(checked(c)),
       in_(c_.inner() + c_.channels() + c_.n_head, c_.width, c_.proj_bias),
       out_(c_.width, c_.inner(), c_.proj_bias),
-      conv_w_({c_.channels(), 1, c_.taps}, Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps)))),
-      a_log_({c_.n_head}, Init::drawn(ssm_log_decay)),
-      d_({c_.n_head}, Init::constant(1)),
-      dt_bias_({c_.n_head}, Init::drawn(ssm_step_bias)),
-      norm_w_({c_.inner()}, Init::constant(1)) {
-  if (c_.conv_bias) conv_b_ = Parameter({c_.channels()}, Init::constant(0));
+      conv_w_({c_.channels(), 1, c_.taps}, grad::Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps)))),
+      a_log_({c_.n_head}, grad::Init::drawn(ssm_log_decay)),
+      d_({c_.n_head}, grad::Init::constant(1)),
+      dt_bias_({c_.n_head}, grad::Init::drawn(ssm_step_bias)),
+      norm_w_({c_.inner()}, grad::Init::constant(1)) {
+  if (c_.conv_bias) conv_b_ = grad::Parameter({c_.channels()}, grad::Init::constant(0));
 }
 
 StateSpec Mamba2Mixer::state_spec(DType kv) const {
@@ -56,7 +56,7 @@ StateSpec Mamba2Mixer::state_spec(DType kv) const {
             .shard_axis = 0}}};
 }
 
-void Mamba2Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+void Mamba2Mixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   in_.visit(prefix + "in_proj", v);
   v(prefix + "conv1d.weight", conv_w_);
   if (c_.conv_bias) v(prefix + "conv1d.bias", conv_b_);
@@ -67,7 +67,7 @@ void Mamba2Mixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   out_.visit(prefix + "out_proj", v);
 }
 
-void Mamba2Mixer::pack(const WeightPrepacking& t) {
+void Mamba2Mixer::pack(const nn::WeightPrepacking& t) {
   if (!t.packs()) return;
   in_.pack(t);
   out_.pack(t);
@@ -93,11 +93,11 @@ kernels::SsdInputs<T> Mamba2Mixer::ssd_inputs(const Tensor& p_TW, const Tensor& 
 }
 
 template <class T>
-Var Mamba2Mixer::core(Tape& tape, const Var& p_TW, const Batch& batch, int site) {
+grad::Var Mamba2Mixer::core(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch, int site) {
   const int64_t rows = p_TW.dim(0), I = c_.inner(), C = c_.channels(), H = c_.n_head;
   const DType dtype = p_TW.dtype();
-  std::vector<Var> inputs = {p_TW,           tape.param(conv_w_),  tape.param(a_log_),
-                             tape.param(d_), tape.param(dt_bias_), tape.param(norm_w_)};
+  std::vector<grad::Var> inputs = {p_TW,           tape.param(conv_w_),  tape.param(a_log_),
+                                   tape.param(d_), tape.param(dt_bias_), tape.param(norm_w_)};
   if (c_.conv_bias) inputs.push_back(tape.param(conv_b_));
   Tensor p = p_TW.value, taps = taps_KC_.defined() && !tape.recording() ? taps_KC_ : taps_outermost(conv_w_.value);
   auto conv = [this, taps](const Tensor& from, std::span<const int32_t> offsets) {
@@ -123,7 +123,7 @@ Var Mamba2Mixer::core(Tape& tape, const Var& p_TW, const Batch& batch, int site)
   kernels::gated_rms_norm<T>(y.view<const T, 2>(), columns<const T>(p, 0, I), norm_w_.value.view<const T, 1>(),
                              c_.n_group, c_.norm_eps, out.view<T, 2>());
   QUERN_CHECK(!keep || batch.states.empty(), "training reads whole segments, not states");
-  return tape.record(out, inputs, [this, p, xbc, y, conv, taps, C, I, H, offsets = batch.offsets](Grads& g) {
+  return tape.record(out, inputs, [this, p, xbc, y, conv, taps, C, I, H, offsets = batch.offsets](grad::Grads& g) {
     auto wanted = [&](int i) { return g.wants(i) ? g.accumulator(i).template view<T, 1>() : View<T, 1>(); };
     Tensor gp = Tensor::empty(p.shape(), p.dtype()), gy = Tensor::empty(y.shape(), y.dtype()),
            gxbc = Tensor::empty(xbc.shape(), xbc.dtype());
@@ -150,21 +150,19 @@ Var Mamba2Mixer::core(Tape& tape, const Var& p_TW, const Batch& batch, int site)
   });
 }
 
-Var Mamba2Mixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
-  Var p_TW = linear(tape, x_TD, in_);
-  if (batch.placement.context_parallel()) return linear(tape, context_core(tape, p_TW, batch), out_);
-  Var y_TI = with_float(p_TW.dtype(), [&]<class T>() { return core<T>(tape, p_TW, batch, site); });
-  return linear(tape, y_TI, out_);
+grad::Var Mamba2Mixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
+  grad::Var p_TW = nn::linear(tape, x_TD, in_);
+  if (batch.placement.context_parallel()) return nn::linear(tape, context_core(tape, p_TW, batch), out_);
+  grad::Var y_TI = nn::with_float(p_TW.dtype(), [&]<class T>() { return core<T>(tape, p_TW, batch, site); });
+  return nn::linear(tape, y_TI, out_);
 }
 
-namespace mixers {
-void register_mamba2(Registry& r) {
+void register_mamba2(nn::Registry& r) {
   r.mixers.add("mamba2", [](const Json& j) -> std::unique_ptr<Mixer> {
     Mamba2Config c;
     from_json(j, c, "mixer mamba2", true);
     return std::make_unique<Mamba2Mixer>(c);
   });
 }
-}  // namespace mixers
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -9,7 +9,7 @@
 #include "quern/mixers/mixer.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct Mamba2Config {
   int64_t width = 0, n_head = 0, head_dim = 0, n_state = 0, n_group = 1, taps = 4;
@@ -38,35 +38,36 @@ class Mamba2Mixer : public Mixer {
  public:
   explicit Mamba2Mixer(Mamba2Config config);
   StateSpec state_spec(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) override;
 
  private:
   static constexpr const char *kConvTail = "conv", *kSsm = "ssm";  // parts of the state
   // Everything between the two projections.
   template <class T>
-  Var core(Tape& tape, const Var& p_TW, const Batch& batch, int site);
+  grad::Var core(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch, int site);
   // The same where rows of a document lie on several ranks (context_core.cc).
-  Var context_core(Tape& tape, const Var& p_TW, const Batch& batch);
+  grad::Var context_core(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch);
   template <class T>
-  Var context_rows(Tape& tape, const Var& p_TW, const Batch& batch);
+  grad::Var context_rows(grad::Tape& tape, const grad::Var& p_TW, const Batch& batch);
   struct SegmentInputs {
-    Var xbc, dt, a_log, skip, bias;
+    grad::Var xbc, dt, a_log, skip, bias;
   };
   template <class T>
-  std::vector<Var> scan_segments(Tape& tape, const SegmentInputs& in, const std::vector<int32_t>& offsets);
+  std::vector<grad::Var> scan_segments(grad::Tape& tape, const SegmentInputs& in,
+                                       const std::vector<int32_t>& offsets);
   template <class T>
-  Var context_norm(Tape& tape, const Var& y_TI, const Var& gate);
+  grad::Var context_norm(grad::Tape& tape, const grad::Var& y_TI, const grad::Var& gate);
   template <class T>
   struct Carry;
   template <class T>
   kernels::SsdInputs<T> ssd_inputs(const Tensor& p_TW, const Tensor& xbc_TC, std::span<const int32_t> offsets) const;
 
   Mamba2Config c_;
-  Linear in_, out_;
-  Parameter conv_w_, conv_b_, a_log_, d_, dt_bias_, norm_w_;
+  nn::Linear in_, out_;
+  grad::Parameter conv_w_, conv_b_, a_log_, d_, dt_bias_, norm_w_;
   Tensor taps_KC_;  // conv_w_ taps outermost, once packed
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

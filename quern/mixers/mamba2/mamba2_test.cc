@@ -4,7 +4,7 @@
 
 #include "quern/mixers/ssm_test_util.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 Mamba2Config config(int64_t heads, int64_t groups, int64_t taps = 4) {
@@ -38,11 +38,11 @@ TEST(Mamba2, IsItsEquations) {
   const Mamba2Config c = config(4, 2);
   Mamba2Mixer m(c);
   std::map<std::string, Tensor> w;
-  for (auto& [name, p] : randomized(m, 3)) w[name] = p->value;
+  for (auto& [name, p] : nn::randomized(m, 3)) w[name] = p->value;
   const int64_t T = 9, I = c.inner(), N = c.n_state, GN = c.n_group * N, C = c.channels(), W = I + C + c.n_head;
-  Tensor x = random_normal({T, c.width}, 4), got;
-  Tape tape(Tape::inference);
-  got = m.forward(tape, Var(x), Batch::single(T), 0).value;
+  Tensor x = grad::random_normal({T, c.width}, 4), got;
+  grad::Tape tape(grad::Tape::inference);
+  got = m.forward(tape, grad::Var(x), Batch::single(T), 0).value;
   auto silu = [](double v) { return v / (1 + std::exp(-v)); };
   std::vector<std::vector<double>> rows;
   std::vector<double> S(static_cast<size_t>(c.n_head * c.head_dim * N), 0.0);
@@ -106,4 +106,4 @@ TEST(Mamba2, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

@@ -2,7 +2,7 @@
 #pragma once
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::mixers {
 
 template <class T>
 View<T, 2> head_rows(const Tensor& x_THd, int64_t begin, int64_t end, int64_t h) {
@@ -16,4 +16,4 @@ View<T, 1> head_span(const Tensor& x_HT, int64_t begin, int64_t end, int64_t h) 
   return {x_HT.data<std::remove_const_t<T>>() + h * x_HT.dim(1) + begin, {end - begin}};
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -15,7 +15,7 @@
 #include "quern/base/arena.h"
 #include "quern/tensor/view.h"
 
-namespace quern {
+namespace quern::mixers {
 
 // Rows that live after t tokens: plateau ⌊t·N/(t + N)⌋, greedy t, linear ⌊t·N/horizon⌋; all at most N.
 enum class OvqGrowth { plateau, greedy, linear };
@@ -81,4 +81,4 @@ struct OvqBackwardArgs {
 template <class T>
 double ovq_backward(const OvqOptions& o, const OvqTokens<T>& x, const OvqBackwardArgs<T>& in, Arena& scratch);
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -11,7 +11,7 @@
 #include "quern/mixers/ovq/ovq_write.h"
 #include "quern/mixers/ovq/row_math.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 // A memory that can go back, with its sums also laid out the other way.
@@ -206,4 +206,4 @@ QUERN_OVQ_BACKWARD(float)
 QUERN_OVQ_BACKWARD(double)
 #undef QUERN_OVQ_BACKWARD
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -8,7 +8,7 @@
 #include "quern/mixers/ovq/ovq_write.h"
 #include "quern/mixers/ovq/row_math.h"
 
-namespace quern {
+namespace quern::mixers {
 
 template <class T>
 int64_t OvqMemory<T>::elements(const OvqOptions& o, int64_t d, int64_t dv) {
@@ -105,4 +105,4 @@ QUERN_OVQ_FORWARD(float)
 QUERN_OVQ_FORWARD(double)
 #undef QUERN_OVQ_FORWARD
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -12,7 +12,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr double kUnitEps = 1e-5;
@@ -42,13 +42,13 @@ OvqMixer::OvqMixer(OvqConfig c)
     : c_(checked(std::move(c))),
       o_(c_.options()),
       qkv_([this] {
-        std::vector<Linear> l;
+        std::vector<nn::Linear> l;
         for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
         return l;
       }()),
       out_(c_.width, c_.n_head * c_.head_dim, false),
-      beta_({c_.n_head}, Init::constant(1)) {
-  if (c_.key_shift) mu_ = Parameter({c_.n_head * c_.head_dim}, Init::constant(0));
+      beta_({c_.n_head}, grad::Init::constant(1)) {
+  if (c_.key_shift) mu_ = grad::Parameter({c_.n_head * c_.head_dim}, grad::Init::constant(0));
 }
 
 StateSpec OvqMixer::state_spec(DType kv) const {
@@ -70,7 +70,7 @@ StateSpec OvqMixer::state_spec(DType kv) const {
   return s;
 }
 
-void OvqMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+void OvqMixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   const char* names[] = {"q_proj", "k_proj", "v_proj"};
   for (size_t i = 0; i < 3; ++i) qkv_.part(i).visit(prefix + names[i], v);
   v(prefix + "beta", beta_);
@@ -78,7 +78,7 @@ void OvqMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
   out_.visit(prefix + "o_proj", v);
 }
 
-void OvqMixer::pack(const WeightPrepacking& t) {
+void OvqMixer::pack(const nn::WeightPrepacking& t) {
   qkv_.pack(t);
   out_.pack(t);
 }
@@ -137,9 +137,10 @@ void OvqMixer::run(const RunTensors& in, const Batch& b, int site, SequenceState
 }
 
 template <class T>
-Var OvqMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site) {
+grad::Var OvqMixer::core(grad::Tape& tape, const grad::Var& q_THd, const grad::Var& k_THd, const grad::Var& v_THd,
+                         const Batch& batch, int site) {
   const Tensor q = q_THd.value, k = k_THd.value, v = v_THd.value, out = Tensor::empty(q.shape(), q.dtype());
-  const std::vector<Var> inputs = {q_THd, k_THd, v_THd, tape.param(beta_)};
+  const std::vector<grad::Var> inputs = {q_THd, k_THd, v_THd, tape.param(beta_)};
   const bool keep = tape.needs(inputs);
   QUERN_CHECK(!keep || batch.states.empty(), "training reads whole segments, not states");
   const int64_t H = c_.n_head, d = c_.head_dim;
@@ -154,56 +155,55 @@ Var OvqMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_
             .rows = rows},
            b, site, into);
   });
-  return tape.record(out, inputs, [this, q, k, v, out, lse, rows, H, d, o = o_, offsets = batch.offsets](Grads& g) {
-    const Tensor gout = g.out(), gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()),
-                 gv = Tensor::empty(v.shape(), v.dtype());
-    const int64_t S = static_cast<int64_t>(offsets.size()) - 1;
-    std::vector<double> gscale(static_cast<size_t>(S * H), 0.0);
-    parallel_dynamic(S * H, [&](int64_t unit) {
-      const int64_t s = unit / H, h = unit % H, begin = offsets[s], end = offsets[s + 1];
-      const OvqTokens<T> x{head_rows<const T>(q, begin, end, h), head_rows<const T>(k, begin, end, h),
-                           head_rows<const T>(v, begin, end, h), scale(h)};
-      gscale[static_cast<size_t>(unit)] =
-          ovq_backward<T>(o, x,
-                          {.out = head_rows<const T>(out, begin, end, h),
-                           .kept = {head_span<T>(lse, begin, end, h), head_span<int32_t>(rows, begin, end, h)},
-                           .gout = head_rows<const T>(gout, begin, end, h),
-                           .gq = head_rows<T>(gq, begin, end, h),
-                           .gk = head_rows<T>(gk, begin, end, h),
-                           .gv = head_rows<T>(gv, begin, end, h)},
-                          thread_arena());
-    });
-    g.add(0, gq);
-    g.add(1, gk);
-    g.add(2, gv);
-    if (!g.wants(3)) return;
-    const auto gbeta = g.accumulator(3).template view<T, 1>();
-    for (int64_t s = 0; s < S; ++s)
-      for (int64_t h = 0; h < H; ++h)
-        gbeta(h) += static_cast<T>(std::sqrt(static_cast<double>(d)) * gscale[static_cast<size_t>(s * H + h)]);
-  });
+  return tape.record(
+      out, inputs, [this, q, k, v, out, lse, rows, H, d, o = o_, offsets = batch.offsets](grad::Grads& g) {
+        const Tensor gout = g.out(), gq = Tensor::empty(q.shape(), q.dtype()),
+                     gk = Tensor::empty(k.shape(), k.dtype()), gv = Tensor::empty(v.shape(), v.dtype());
+        const int64_t S = static_cast<int64_t>(offsets.size()) - 1;
+        std::vector<double> gscale(static_cast<size_t>(S * H), 0.0);
+        parallel_dynamic(S * H, [&](int64_t unit) {
+          const int64_t s = unit / H, h = unit % H, begin = offsets[s], end = offsets[s + 1];
+          const OvqTokens<T> x{head_rows<const T>(q, begin, end, h), head_rows<const T>(k, begin, end, h),
+                               head_rows<const T>(v, begin, end, h), scale(h)};
+          gscale[static_cast<size_t>(unit)] =
+              ovq_backward<T>(o, x,
+                              {.out = head_rows<const T>(out, begin, end, h),
+                               .kept = {head_span<T>(lse, begin, end, h), head_span<int32_t>(rows, begin, end, h)},
+                               .gout = head_rows<const T>(gout, begin, end, h),
+                               .gq = head_rows<T>(gq, begin, end, h),
+                               .gk = head_rows<T>(gk, begin, end, h),
+                               .gv = head_rows<T>(gv, begin, end, h)},
+                              thread_arena());
+        });
+        g.add(0, gq);
+        g.add(1, gk);
+        g.add(2, gv);
+        if (!g.wants(3)) return;
+        const auto gbeta = g.accumulator(3).template view<T, 1>();
+        for (int64_t s = 0; s < S; ++s)
+          for (int64_t h = 0; h < H; ++h)
+            gbeta(h) += static_cast<T>(std::sqrt(static_cast<double>(d)) * gscale[static_cast<size_t>(s * H + h)]);
+      });
 }
 
-Var OvqMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+grad::Var OvqMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
   batch.placement.require_whole_segments("ovq");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
-  std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
+  std::vector<grad::Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
   if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);
-  auto heads = [&](const Var& x) { return reshape(tape, Var(x), {T, H, d}); };
-  auto unit = [&](const Var& x) { return l2_norm(tape, heads(x), nullptr, 1, kUnitEps); };
-  const Var q = unit(p[0]), k = unit(p[1]), v = heads(p[2]);
-  Var y = with_float(q.dtype(), [&]<class E>() { return core<E>(tape, q, k, v, batch, site); });
-  return linear(tape, reshape(tape, y, {T, H * d}), out_);
+  auto heads = [&](const grad::Var& x) { return nn::reshape(tape, grad::Var(x), {T, H, d}); };
+  auto unit = [&](const grad::Var& x) { return nn::l2_norm(tape, heads(x), nullptr, 1, kUnitEps); };
+  const grad::Var q = unit(p[0]), k = unit(p[1]), v = heads(p[2]);
+  grad::Var y = nn::with_float(q.dtype(), [&]<class E>() { return core<E>(tape, q, k, v, batch, site); });
+  return nn::linear(tape, nn::reshape(tape, y, {T, H * d}), out_);
 }
 
-namespace mixers {
-void register_ovq(Registry& r) {
+void register_ovq(nn::Registry& r) {
   r.mixers.add("ovq", [](const Json& j) -> std::unique_ptr<Mixer> {
     OvqConfig c;
     from_json(j, c, "mixer ovq", true);
     return std::make_unique<OvqMixer>(c);
   });
 }
-}  // namespace mixers
 
-}  // namespace quern
+}  // namespace quern::mixers

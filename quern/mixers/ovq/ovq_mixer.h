@@ -11,7 +11,7 @@
 #include "quern/mixers/ovq/ovq.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct OvqConfig {
   int64_t width = 0, n_head = 0, head_dim = 0, rows = 1024, chunk = 128, horizon = 0;
@@ -39,9 +39,9 @@ class OvqMixer : public Mixer {
  public:
   explicit OvqMixer(OvqConfig config);
   StateSpec state_spec(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) override;
   // Sequences begun from now on have so many rows; those that go on keep theirs.
   void set_rows(int64_t rows);
 
@@ -50,7 +50,8 @@ class OvqMixer : public Mixer {
   static constexpr const char *kKeys = "keys", *kValues = "values", *kCounts = "counts", *kChunkKeys = "chunk_keys",
                               *kChunkValues = "chunk_values", *kMarks = "marks";
   template <class T>
-  Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
+  grad::Var core(grad::Tape& tape, const grad::Var& q_THd, const grad::Var& k_THd, const grad::Var& v_THd,
+                 const Batch& batch, int site);
   struct RunTensors {  // [T, H, d]; lse, rows: [H, T], undefined where nothing is kept
     Tensor q, k, v, out, lse, rows;
   };
@@ -60,9 +61,9 @@ class OvqMixer : public Mixer {
 
   OvqConfig c_;
   OvqOptions o_;
-  LinearGroup qkv_;
-  Linear out_;
-  Parameter beta_, mu_;
+  nn::LinearGroup qkv_;
+  nn::Linear out_;
+  grad::Parameter beta_, mu_;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -4,7 +4,7 @@
 
 #include "quern/mixers/ssm_test_util.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 OvqConfig config(int64_t heads, int64_t d, int64_t rows, int64_t chunk) {
@@ -40,16 +40,16 @@ TEST(OvqMixer, SnapshotInsideAPrompt) {
   OvqConfig c = config(2, 8, 12, 8);
   c.key_shift = true;
   OvqMixer m(c);
-  randomized(m, 3);
-  m.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
-  const Tensor x = random_normal({40, 6}, 4, DType::f32);
-  Tape t(Tape::inference);
+  nn::randomized(m, 3);
+  m.visit("", [](const std::string&, grad::Parameter& p) { p.value = p.value.to(DType::f32); });
+  const Tensor x = grad::random_normal({40, 6}, 4, DType::f32);
+  grad::Tape t(grad::Tape::inference);
   const StateSite site{0, 0, m.state_spec(DType::f32)};
   SequenceState whole({site}), at_21({site});
   Batch b = Batch::resume({&whole}, {40});
   b.snapshot_points = {{0, 21, &at_21}};
-  const Tensor y = m.forward(t, Var(x), b, 0).value;
-  const Tensor rest = m.forward(t, Var(x.narrow(0, 21, 19).clone()), Batch::resume({&at_21}, {19}), 0).value;
+  const Tensor y = m.forward(t, grad::Var(x), b, 0).value;
+  const Tensor rest = m.forward(t, grad::Var(x.narrow(0, 21, 19).clone()), Batch::resume({&at_21}, {19}), 0).value;
   expect_rows(rest, y, 21, 1e-6);
   SequenceState fork = at_21.fork();
   EXPECT_EQ(fork.fixed(0, 5).item(1), 40);
@@ -57,29 +57,29 @@ TEST(OvqMixer, SnapshotInsideAPrompt) {
 
 TEST(OvqMixer, RowsMayChangeAfterTraining) {
   OvqMixer m(config(1, 8, 4, 4));
-  randomized(m, 5);
-  m.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
-  const Tensor x = random_normal({64, 6}, 6, DType::f32);
-  Tape t(Tape::inference);
+  nn::randomized(m, 5);
+  m.visit("", [](const std::string&, grad::Parameter& p) { p.value = p.value.to(DType::f32); });
+  const Tensor x = grad::random_normal({64, 6}, 6, DType::f32);
+  grad::Tape t(grad::Tape::inference);
   SequenceState begun({{0, 0, m.state_spec(DType::f32)}});
-  m.forward(t, Var(x), Batch::resume({&begun}, {64}), 0);
-  const Tensor small = m.forward(t, Var(x), Batch::single(64), 0).value;
+  m.forward(t, grad::Var(x), Batch::resume({&begun}, {64}), 0);
+  const Tensor small = m.forward(t, grad::Var(x), Batch::single(64), 0).value;
   OvqConfig all = config(1, 8, 4, 64);
   OvqMixer exact(all);
-  randomized(exact, 5);
-  exact.visit("", [](const std::string&, Parameter& p) { p.value = p.value.to(DType::f32); });
-  const Tensor attention = exact.forward(t, Var(x), Batch::single(64), 0).value;
+  nn::randomized(exact, 5);
+  exact.visit("", [](const std::string&, grad::Parameter& p) { p.value = p.value.to(DType::f32); });
+  const Tensor attention = exact.forward(t, grad::Var(x), Batch::single(64), 0).value;
   auto distance = [&](const Tensor& y) {
     double s = 0;
     for (int64_t i = 0; i < y.size(); ++i) s += std::pow(y.item(i) - attention.item(i), 2);
     return s;
   };
   m.set_rows(16);
-  const Tensor larger = m.forward(t, Var(x), Batch::single(64), 0).value;
+  const Tensor larger = m.forward(t, grad::Var(x), Batch::single(64), 0).value;
   EXPECT_LT(distance(larger), 0.8 * distance(small));
   EXPECT_EQ(m.state_spec(DType::f32).parts[2].shape, (Shape{1, 16}));
-  m.forward(t, Var(x), Batch::resume({&begun}, {64}), 0);  // a sequence that was begun keeps its four rows
-  EXPECT_EQ(begun.fixed(0, 5).item(0), 3);                 // ⌊128·4 / 132⌋
+  m.forward(t, grad::Var(x), Batch::resume({&begun}, {64}), 0);  // a sequence that was begun keeps its four rows
+  EXPECT_EQ(begun.fixed(0, 5).item(0), 3);                       // ⌊128·4 / 132⌋
   EXPECT_EQ(begun.fixed(0, 5).item(1), 128);
 }
 
@@ -97,4 +97,4 @@ TEST(OvqMixer, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

@@ -8,7 +8,7 @@
 #include "quern/base/rng.h"
 #include "quern/mixers/ovq/row_math.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr int64_t kPlanTokens = 32;  // whose similarities are looked at together: 32 × 1024 floats stay in cache
@@ -119,4 +119,4 @@ QUERN_OVQ_PLAN(double)
 #undef QUERN_OVQ_PLAN
 template void ovq_open_rows<double>(const OvqOptions&, const OvqOpening<double>&, Arena&);
 
-}  // namespace quern
+}  // namespace quern::mixers

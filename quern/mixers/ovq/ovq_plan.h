@@ -2,7 +2,7 @@
 #pragma once
 #include "quern/mixers/ovq/ovq.h"
 
-namespace quern {
+namespace quern::mixers {
 
 // What the rows' key sums are divided by when they are read: counts, or norms into `room` [live].
 template <class T>
@@ -26,4 +26,4 @@ struct OvqOpening {
 template <class T>
 void ovq_open_rows(const OvqOptions& o, const OvqOpening<T>& in, Arena& scratch);
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -5,7 +5,7 @@
 
 #include "quern/mixers/ovq/row_math.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 template <class T>
@@ -115,4 +115,4 @@ QUERN_OVQ_READ(float)
 QUERN_OVQ_READ(double)
 #undef QUERN_OVQ_READ
 
-}  // namespace quern
+}  // namespace quern::mixers

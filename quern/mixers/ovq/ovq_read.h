@@ -3,7 +3,7 @@
 #pragma once
 #include "quern/mixers/ovq/ovq.h"
 
-namespace quern {
+namespace quern::mixers {
 
 constexpr int64_t kOvqQueries = 32;  // of a block: with 1024 rows its logits take 128 KiB
 
@@ -56,4 +56,4 @@ template <class T>
 void ovq_read_backward(const OvqReading<T>& r, const OvqTransposed<T>& t, const OvqReadBackwardArgs<T>& in,
                        OvqReadGrads<T>& g, Arena& scratch);
 
-}  // namespace quern
+}  // namespace quern::mixers

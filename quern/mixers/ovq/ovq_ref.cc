@@ -7,7 +7,7 @@
 
 #include "quern/mixers/ovq/ovq_plan.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 using Vector = std::vector<double>;
@@ -113,4 +113,4 @@ void ovq_forward_ref(const OvqOptions& o, const OvqTokens<double>& x, View<doubl
   }
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

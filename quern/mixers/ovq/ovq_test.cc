@@ -12,7 +12,7 @@
 #include "quern/mixers/ovq/ovq_plan.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 struct HeadCase {
@@ -59,8 +59,8 @@ Tensor unit_rows(Tensor x) {
 }
 
 Inputs random_inputs(int64_t n, int64_t d, int64_t dv, uint64_t seed) {
-  return {unit_rows(random_normal({n, d}, seed)), unit_rows(random_normal({n, d}, seed + 1)),
-          random_normal({n, dv}, seed + 2), 2.5};
+  return {unit_rows(grad::random_normal({n, d}, seed)), unit_rows(grad::random_normal({n, d}, seed + 1)),
+          grad::random_normal({n, dv}, seed + 2), 2.5};
 }
 
 struct Result {
@@ -278,4 +278,4 @@ TEST(Ovq, ImpossibleOptionsAreErrors) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

@@ -2,7 +2,7 @@
 #pragma once
 #include "quern/mixers/ovq/ovq.h"
 
-namespace quern {
+namespace quern::mixers {
 
 // Adds the memory's chunk to the rows named: keys and values to the sums, one to the count of each. With delta values
 // `lacking` [C, dv] is added in place of the values, to a sum that first grows with its count: c·D_v stays c·D_v.
@@ -27,4 +27,4 @@ struct OvqLackingArgs {
 template <class T>
 void ovq_lacking(const OvqOptions& o, const OvqMemory<T>& m, const OvqLackingArgs<T>& in, Arena& scratch);
 
-}  // namespace quern
+}  // namespace quern::mixers

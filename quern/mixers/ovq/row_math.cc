@@ -5,7 +5,7 @@
 
 #include "quern/kernels/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 template <class T>
@@ -104,4 +104,4 @@ void RowMath<T>::center(int64_t n, T mean, const T* p, T* x) {
 template struct RowMath<float>;
 template struct RowMath<double>;
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -3,7 +3,7 @@
 #pragma once
 #include "quern/mixers/ovq/row_math_simd.h"
 
-namespace quern {
+namespace quern::mixers {
 
 template <class T>
 struct RowMath {
@@ -18,4 +18,4 @@ struct RowMath {
   static void center(int64_t n, T mean, const T* p, T* x);
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

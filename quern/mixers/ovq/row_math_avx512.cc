@@ -1,8 +1,8 @@
 // Fast row loops in vectors of 16 floats; the bodies are in row_math_rows.h.
 #include "quern/mixers/ovq/row_math_rows.h"
 
-namespace quern {
+namespace quern::mixers {
 
 constinit const RowMathTable row_math_avx512 = kRowMathTable;
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -5,7 +5,7 @@
 #include "quern/kernels/vec_math.h"
 #include "quern/mixers/ovq/row_math_simd.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 using kernels::kLanes;
@@ -98,4 +98,4 @@ constexpr RowMathTable kRowMathTable = {product,   kernels::max_vec, exps,    su
                                         scale_row, divide_row,       add_row, center_row};
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace quern {
+namespace quern::mixers {
 
 // c[m, n] (+)= Σ_k a[m, k]·b[k, n]; a by two strides, rows of b and c contiguous. Every element is one chain of
 // multiply-adds over k in order, whatever m and n are: a row alone has the bits it has among others.
@@ -30,4 +30,4 @@ struct RowMathTable {
 };
 extern const RowMathTable row_math_avx2, row_math_avx512;
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -7,7 +7,7 @@
 #include "quern/mixers/ranks/context_attend.h"
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr int64_t kSequencesAPart = 4;  // whose rows are put into their caches in one go
@@ -35,8 +35,8 @@ void attend_cached(const Tensor& q, const std::vector<CachedRows>& caches, const
 constexpr const char *kKeys = "k", *kValues = "v", *kKeyScales = "k_scale", *kValueScales = "v_scale";
 
 template <class T>
-Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& b,
-                 const AttendOptions& o) {
+grad::Var attend_fresh(grad::Tape& tape, const grad::Var& q_THd, const grad::Var& k_THd, const grad::Var& v_THd,
+                       const Batch& b, const AttendOptions& o) {
   Tensor q = q_THd.value, k = k_THd.value, v = v_THd.value;
   Tensor out = Tensor::empty({q.dim(0), q.dim(1), v.dim(2)}, q.dtype());
   bool keep = tape.needs({q_THd, k_THd, v_THd});
@@ -51,7 +51,7 @@ Var attend_fresh(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_TH
   Arena::Scope scope(scratch);
   kernels::attention<T, T>(q.view<const T, 3>(), segments, kernel_options(o), out.view<T, 3>(),
                            keep ? lse.view<T, 2>() : View<T, 2>(), scratch);
-  return tape.record(out, {q_THd, k_THd, v_THd}, [q, k, v, out, lse, offsets = b.offsets, o](Grads& g) {
+  return tape.record(out, {q_THd, k_THd, v_THd}, [q, k, v, out, lse, offsets = b.offsets, o](grad::Grads& g) {
     Tensor gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()),
            gv = Tensor::empty(v.shape(), v.dtype());
     Arena& scratch = thread_arena();
@@ -134,13 +134,14 @@ Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t
   return wide.to(type);
 }
 
-Var attend(Tape& tape, const AttentionHeads& heads, const Batch& b, int site, AttendOptions o) {
+grad::Var attend(grad::Tape& tape, const AttentionHeads& heads, const Batch& b, int site, AttendOptions o) {
   o.bf16_math = o.bf16_math || tape.bf16();
   if (const ContextParallel* c = b.placement.context_parallel())
     return context_attend(tape, *c, heads.q_THd, heads.k_THd, heads.v_THd, o);
   if (b.states.empty())
-    return with_float(heads.q_THd.dtype(),
-                      [&]<class T>() { return attend_fresh<T>(tape, heads.q_THd, heads.k_THd, heads.v_THd, b, o); });
+    return nn::with_float(heads.q_THd.dtype(), [&]<class T>() {
+      return attend_fresh<T>(tape, heads.q_THd, heads.k_THd, heads.v_THd, b, o);
+    });
   QUERN_CHECK(!tape.needs({heads.q_THd, heads.k_THd, heads.v_THd}), "training reads whole segments, not states");
   if (b.placement.cache_shards() && o.window == 0)
     return attend_shards(heads.q_THd, heads.k_THd, heads.v_THd, b, site, o);
@@ -166,4 +167,4 @@ Var attend(Tape& tape, const AttentionHeads& heads, const Batch& b, int site, At
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -8,7 +8,7 @@
 #include "quern/kernels/rope/rope.h"
 #include "quern/mixers/mixer.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct RopeConfig {
   double theta = 1e4;
@@ -44,8 +44,8 @@ void append_rows(SequenceState& state, int site, const Tensor& k, const Tensor& 
 Tensor wide_rows(const Tensor& rows, const Tensor& scale, int64_t begin, int64_t n, DType type);
 
 struct AttentionHeads {
-  Var q_THd, k_THd, v_THd;  // [T, Hq, d], [T, Hkv, d], [T, Hkv, dv]
+  grad::Var q_THd, k_THd, v_THd;  // [T, Hq, d], [T, Hkv, d], [T, Hkv, dv]
 };
-Var attend(Tape& tape, const AttentionHeads& heads, const Batch& batch, int site, AttendOptions options);
+grad::Var attend(grad::Tape& tape, const AttentionHeads& heads, const Batch& batch, int site, AttendOptions options);
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -3,7 +3,7 @@
 #include "quern/mixers/ranks/partials.h"
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr int64_t kKeyTile = 1024;  // cached rows that are widened and whose scores are held at a time
@@ -29,7 +29,7 @@ Tensor partials_of_rows(const Tensor& q, int64_t first, const CachedRows& cache,
 
 }  // namespace
 
-CacheShards::CacheShards(Communicator& comm, ReduceOptions reduce, int64_t block)
+CacheShards::CacheShards(comm::Communicator& comm, ReduceOptions reduce, int64_t block)
     : comm_(comm), reduce_(reduce), block_(block) {
   QUERN_CHECK(block >= 1);
 }
@@ -49,7 +49,8 @@ std::vector<RowRun> CacheShards::here(int64_t begin, int64_t end) const {
   return runs;
 }
 
-Var attend_shards(const Var& q_v, const Var& k_v, const Var& v_v, const Batch& b, int site, const AttendOptions& o) {
+grad::Var attend_shards(const grad::Var& q_v, const grad::Var& k_v, const grad::Var& v_v, const Batch& b, int site,
+                        const AttendOptions& o) {
   const CacheShards& shards = *b.placement.cache_shards();
   const Tensor& q = q_v.value;
   const int64_t hq = q.dim(1), dv = v_v.dim(2);
@@ -65,7 +66,7 @@ Var attend_shards(const Var& q_v, const Var& k_v, const Var& v_v, const Batch& b
     const Tensor mine = q.narrow(0, begin, n);
     QUERN_CHECK(cache.k.dim(0) == shards.count_here(length + n), "{} rows of {} on rank {}", cache.k.dim(0),
                 length + n, shards.comm().rank());
-    const Tensor part = n == 1 ? partials_of_all(mine, cache, o.scale) : with_float(q.dtype(), [&]<class T>() {
+    const Tensor part = n == 1 ? partials_of_all(mine, cache, o.scale) : nn::with_float(q.dtype(), [&]<class T>() {
       return partials_of_rows<T>(mine.contiguous_copy_if_needed(), length, cache, shards.here(0, length + n), o);
     });
     records.narrow(0, begin * hq, n * hq).copy_from(part);
@@ -75,4 +76,4 @@ Var attend_shards(const Var& q_v, const Var& k_v, const Var& v_v, const Batch& b
   return finish_partials(records, hq).o;
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -10,13 +10,13 @@
 #include "quern/mixers/ranks/context_blocks.h"
 #include "quern/mixers/ranks/reduce_partials.h"
 
-namespace quern {
+namespace quern::mixers {
 
 class CacheShards {
  public:
   // The communicator outlives this.
-  explicit CacheShards(Communicator& comm, ReduceOptions reduce = {}, int64_t block = 64);
-  Communicator& comm() const { return comm_; }
+  explicit CacheShards(comm::Communicator& comm, ReduceOptions reduce = {}, int64_t block = 64);
+  comm::Communicator& comm() const { return comm_; }
   const ReduceOptions& reduce() const { return reduce_; }
   int owner(int64_t row) const { return static_cast<int>(row / block_ % comm_.size()); }
   // Of rows [begin, end) of a sequence: those that lie here, `local` counted in what lies here of the whole sequence.
@@ -24,12 +24,13 @@ class CacheShards {
   int64_t count_here(int64_t length) const;  // of rows [0, length)
 
  private:
-  Communicator& comm_;
+  comm::Communicator& comm_;
   ReduceOptions reduce_;
   int64_t block_;
 };
 
 // attend() (attend.h) of a batch whose placement is a CacheShards: appends this rank's rows of the new ones, then attends over all ranks'.
-Var attend_shards(const Var& q, const Var& k, const Var& v, const Batch& batch, int site, const AttendOptions& o);
+grad::Var attend_shards(const grad::Var& q, const grad::Var& k, const grad::Var& v, const Batch& batch, int site,
+                        const AttendOptions& o);
 
-}  // namespace quern
+}  // namespace quern::mixers

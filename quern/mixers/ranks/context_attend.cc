@@ -3,14 +3,14 @@
 #include "quern/mixers/ranks/context_blocks.h"
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 // Keys and values as they stand at every rank in turn: use(k, v, runs of their rows), then on to the next rank. What
 // `use` adds to gk and gv (if there) goes along and is home in the end.
 template <class Use>
 void go_round(const ContextParallel& c, Tensor k, Tensor v, Tensor gk, Tensor gv, Use&& use) {
-  Communicator& comm = c.comm();
+  comm::Communicator& comm = c.comm();
   const int P = comm.size(), next = (comm.rank() + 1) % P, before = (comm.rank() + P - 1) % P;
   for (int step = 0; step < P; ++step) {
     const int whose = (comm.rank() + P - step) % P, coming = (whose + P - 1) % P;
@@ -21,7 +21,7 @@ void go_round(const ContextParallel& c, Tensor k, Tensor v, Tensor gk, Tensor gv
     };
     const bool more = step + 1 < P;
     Tensor k2, v2;
-    std::vector<Transfer> moving;
+    std::vector<comm::Transfer> moving;
     if (more) {
       k2 = like(k), v2 = like(v);
       moving.push_back(comm.start_send(k, next, 0)), moving.push_back(comm.start_send(v, next, 1));
@@ -32,10 +32,10 @@ void go_round(const ContextParallel& c, Tensor k, Tensor v, Tensor gk, Tensor gv
       Tensor gk2 = like(gk), gv2 = like(gv);
       moving.push_back(comm.start_send(gk, next, 2)), moving.push_back(comm.start_send(gv, next, 3));
       moving.push_back(comm.start_recv(gk2, before, 2)), moving.push_back(comm.start_recv(gv2, before, 3));
-      for (Transfer& t : moving) t.wait();
+      for (comm::Transfer& t : moving) t.wait();
       gk = gk2, gv = gv2;
     } else {
-      for (Transfer& t : moving) t.wait();
+      for (comm::Transfer& t : moving) t.wait();
     }
     if (more) k = k2, v = v2;
   }
@@ -49,8 +49,8 @@ std::vector<RowRun> all_runs(const ContextParallel& c) {  // rows of gathered te
 }
 
 template <class T>
-Var attend_rows(Tape& tape, const ContextParallel& c, const Var& q_v, const Var& k_v, const Var& v_v,
-                const BlockHeads& h) {
+grad::Var attend_rows(grad::Tape& tape, const ContextParallel& c, const grad::Var& q_v, const grad::Var& k_v,
+                      const grad::Var& v_v, const BlockHeads& h) {
   BlockSaved<T> x{q_v.value.contiguous_copy_if_needed(),
                   k_v.value.contiguous_copy_if_needed(),
                   v_v.value.contiguous_copy_if_needed(),
@@ -71,7 +71,7 @@ Var attend_rows(Tape& tape, const ContextParallel& c, const Var& q_v, const Var&
   }
   p.divide();
   x.o = p.o, x.lse = p.m;
-  return tape.record(x.o, {q_v, k_v, v_v}, [&c, h, x, blocks, all_k, all_v](Grads& g) {
+  return tape.record(x.o, {q_v, k_v, v_v}, [&c, h, x, blocks, all_k, all_v](grad::Grads& g) {
     const Tensor go = g.out().contiguous_copy_if_needed(), delta = block_delta<T>(go, x.o);
     const Tensor gq = Tensor::zeros(x.q.shape(), x.q.dtype());
     if (c.form() == ContextParallelKind::gather) {
@@ -99,10 +99,11 @@ Var attend_rows(Tape& tape, const ContextParallel& c, const Var& q_v, const Var&
 
 }  // namespace
 
-Var context_attend(Tape& tape, const ContextParallel& c, const Var& q, const Var& k, const Var& v, AttendOptions o) {
+grad::Var context_attend(grad::Tape& tape, const ContextParallel& c, const grad::Var& q, const grad::Var& k,
+                         const grad::Var& v, AttendOptions o) {
   const BlockHeads h{
       q.dim(1), k.dim(1), q.dim(2), v.dim(2), o.scale, o.window, o.bf16_math && q.dtype() == DType::f32};
-  return with_float(q.dtype(), [&]<class T>() { return attend_rows<T>(tape, c, q, k, v, h); });
+  return nn::with_float(q.dtype(), [&]<class T>() { return attend_rows<T>(tape, c, q, k, v, h); });
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

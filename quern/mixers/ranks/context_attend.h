@@ -10,10 +10,10 @@
 #include "quern/mixers/ranks/attend.h"
 #include "quern/mixers/ranks/context_parallel.h"
 
-namespace quern {
+namespace quern::mixers {
 
 // Rows of this rank. q [n, Hq, d], k [n, Hkv, d], v [n, Hkv, dv] → [n, Hq, dv].
-Var context_attend(Tape& tape, const ContextParallel& context, const Var& q, const Var& k, const Var& v,
-                   AttendOptions o);
+grad::Var context_attend(grad::Tape& tape, const ContextParallel& context, const grad::Var& q, const grad::Var& k,
+                         const grad::Var& v, AttendOptions o);
 
-}  // namespace quern
+}  // namespace quern::mixers

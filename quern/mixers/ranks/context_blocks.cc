@@ -6,7 +6,7 @@
 #include "quern/base/threads.h"
 #include "quern/kernels/gemm/gemm.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 // Rows [begin, begin + n) of one head.
@@ -134,4 +134,4 @@ QUERN_BLOCKS(float);
 QUERN_BLOCKS(double);
 #undef QUERN_BLOCKS
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -10,7 +10,7 @@
 
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct BlockHeads {
   int64_t q, kv, d, dv;
@@ -98,4 +98,4 @@ template <class T>
 void backward_block(const VisibleBlocks& blocks, const BlockHeads& h, const BlockSaved<T>& x,
                     const BlockBackwardArgs& in);
 
-}  // namespace quern
+}  // namespace quern::mixers

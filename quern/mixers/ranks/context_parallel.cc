@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 Shape with_rows(const Tensor& x, int64_t n) {
@@ -41,7 +41,8 @@ void add_rows(const Tensor& to, const Tensor& from, const std::vector<int64_t>& 
 
 }  // namespace
 
-ContextParallel::ContextParallel(Communicator& comm, const std::vector<int64_t>& documents, ContextParallelKind form)
+ContextParallel::ContextParallel(comm::Communicator& comm, const std::vector<int64_t>& documents,
+                                 ContextParallelKind form)
     : comm_(comm), form_(form) {
   for (int64_t n : documents) {
     document_of_.insert(document_of_.end(), static_cast<size_t>(n), tokens_);
@@ -53,7 +54,7 @@ ContextParallel::ContextParallel(Communicator& comm, const std::vector<int64_t>&
   for (int r = 0; r < P; ++r) {
     auto& rows = rows_[static_cast<size_t>(r)];
     for (int chunk : {r, 2 * P - 1 - r}) {
-      const Range c = even_range(tokens_, 2 * P, chunk);
+      const comm::Range c = comm::even_range(tokens_, 2 * P, chunk);
       for (int64_t i = c.begin; i < c.end; ++i) {
         const auto at = static_cast<size_t>(i);
         if (i == c.begin || document_of_[at] == i)
@@ -106,7 +107,7 @@ ContextParallel::Halo ContextParallel::halo_rows(int64_t halo) const {
   return h;
 }
 
-Var ContextParallel::with_halo(Tape& tape, const Var& x, int64_t halo, bool fetch) const {
+grad::Var ContextParallel::with_halo(grad::Tape& tape, const grad::Var& x, int64_t halo, bool fetch) const {
   const Tensor from = x.value.contiguous_copy_if_needed();
   const int64_t n = from.dim(0), bytes = row_bytes(from), S = static_cast<int64_t>(segments().size());
   QUERN_CHECK(n == static_cast<int64_t>(rows().size()), "{} rows of {}", n, rows().size());
@@ -129,7 +130,7 @@ Var ContextParallel::with_halo(Tape& tape, const Var& x, int64_t halo, bool fetc
       std::memcpy(row(wide, h.in_rows[i], bytes), row(got, static_cast<int64_t>(i), bytes),
                   static_cast<size_t>(bytes));
   }
-  return tape.record(wide, {x}, [this, h, halo, width, fetch, shape = from.shape()](Grads& g) {
+  return tape.record(wide, {x}, [this, h, halo, width, fetch, shape = from.shape()](grad::Grads& g) {
     const Tensor wide = g.out().contiguous_copy_if_needed();
     const Tensor own = Tensor::empty(shape, wide.dtype());
     const int64_t bytes = width * dtype_size(wide.dtype());
@@ -155,7 +156,7 @@ Var ContextParallel::with_halo(Tape& tape, const Var& x, int64_t halo, bool fetc
   });
 }
 
-Var ContextParallel::narrow(Tape& tape, const Var& x, int64_t halo) const {
+grad::Var ContextParallel::narrow(grad::Tape& tape, const grad::Var& x, int64_t halo) const {
   const Tensor from = x.value.contiguous_copy_if_needed();
   const int64_t bytes = row_bytes(from);
   std::vector<int64_t> which;
@@ -164,7 +165,7 @@ Var ContextParallel::narrow(Tape& tape, const Var& x, int64_t halo) const {
     at += halo;
     for (int64_t i = s.begin; i < s.end; ++i) which.push_back(at++);
   }
-  return tape.record(take(from, which, bytes), {x}, [which, shape = from.shape()](Grads& g) {
+  return tape.record(take(from, which, bytes), {x}, [which, shape = from.shape()](grad::Grads& g) {
     const Tensor own = g.out().contiguous_copy_if_needed(), wide = Tensor::zeros(shape, own.dtype());
     const int64_t bytes = row_bytes(own);
     for (size_t i = 0; i < which.size(); ++i)
@@ -186,4 +187,4 @@ Tensor ContextParallel::reduce_to_owner(const Tensor& g) const {
   return mine;
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -13,7 +13,7 @@
 #include "quern/comm/communicator.h"
 #include "quern/mixers/mixer.h"
 
-namespace quern {
+namespace quern::mixers {
 
 // How attention gets remote keys and values: gathered by all ranks at once, or passed from rank to rank.
 enum class ContextParallelKind { gather, ring };
@@ -21,13 +21,13 @@ enum class ContextParallelKind { gather, ring };
 class ContextParallel {
  public:
   // documents: lengths, the same on all ranks. The communicator must outlive this.
-  ContextParallel(Communicator& comm, const std::vector<int64_t>& documents,
+  ContextParallel(comm::Communicator& comm, const std::vector<int64_t>& documents,
                   ContextParallelKind form = ContextParallelKind::gather);
 
   struct Segment {
     int64_t begin, end, document;  // global rows; `document`: the first row of the document
   };
-  Communicator& comm() const { return comm_; }
+  comm::Communicator& comm() const { return comm_; }
   ContextParallelKind form() const { return form_; }
   int64_t tokens() const { return tokens_; }                        // on all ranks
   const std::vector<int64_t>& rows() const { return rows_[me()]; }  // global numbers of the local rows
@@ -39,9 +39,9 @@ class ContextParallel {
   Batch with_halo_batch(int64_t halo) const;  // with that many rows in front of every segment
 
   // Halo exchange: [n, …] → [n + segments·halo, …]; rows before a document's first are zero. Without `fetch` all are.
-  Var with_halo(Tape& tape, const Var& x, int64_t halo, bool fetch = true) const;
-  Var narrow(Tape& tape, const Var& x, int64_t halo) const;  // removes the halo
-  Tensor gather(const Tensor& x) const;                      // [n, …] → [tokens, …] in rank order
+  grad::Var with_halo(grad::Tape& tape, const grad::Var& x, int64_t halo, bool fetch = true) const;
+  grad::Var narrow(grad::Tape& tape, const grad::Var& x, int64_t halo) const;  // removes the halo
+  Tensor gather(const Tensor& x) const;           // [n, …] → [tokens, …] in rank order
   Tensor reduce_to_owner(const Tensor& g) const;  // [tokens, …] in rank order → sum of this rank's rows
 
  private:
@@ -52,7 +52,7 @@ class ContextParallel {
   };
   Halo halo_rows(int64_t halo) const;
 
-  Communicator& comm_;
+  comm::Communicator& comm_;
   ContextParallelKind form_;
   int64_t tokens_ = 0;
   std::vector<std::vector<int64_t>> rows_;
@@ -62,4 +62,4 @@ class ContextParallel {
   std::vector<int64_t> local_;  // row number on the owner
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -9,7 +9,7 @@
 #include "quern/kernels/attention/partial.h"
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 using kernels::join_rows;
@@ -51,7 +51,7 @@ Tensor of_all(const Tensor& q, const CachedRows& rows, double scale) {
 
 Tensor no_partials(int64_t rows, int64_t dv, DType dtype) {
   const Tensor records = Tensor::zeros({rows, dv + 2}, dtype);
-  with_float(dtype, [&]<class T>() {
+  nn::with_float(dtype, [&]<class T>() {
     for (int64_t i = 0; i < rows; ++i) records.data<T>()[i * (dv + 2) + dv] = static_cast<T>(kernels::kMasked);
   });
   return records;
@@ -81,8 +81,8 @@ Tensor partials_of(const BlockPartial<T>& p) {
 template Tensor partials_of<float>(const BlockPartial<float>&);
 template Tensor partials_of<double>(const BlockPartial<double>&);
 
-RecordMerge partial_merge(DType dtype, int64_t dv) {
-  return with_float(dtype, [&]<class T>() -> RecordMerge {
+comm::RecordMerge partial_merge(DType dtype, int64_t dv) {
+  return nn::with_float(dtype, [&]<class T>() -> comm::RecordMerge {
     return {(dv + 2) * dtype_size(dtype),
             [dv](const std::byte* left, const std::byte* right, std::byte* into, int64_t records) {
               std::vector<T> sum(static_cast<size_t>(dv));  // `into` may be an operand
@@ -101,7 +101,7 @@ RecordMerge partial_merge(DType dtype, int64_t dv) {
 
 void join_partials(const std::vector<Tensor>& pieces, const Tensor& out) {
   const int64_t dv = out.dim(1) - 2, n = static_cast<int64_t>(pieces.size());
-  with_float(out.dtype(), [&]<class T>() {
+  nn::with_float(out.dtype(), [&]<class T>() {
     for (int64_t i = 0; i < out.dim(0); ++i) {
       const int64_t at = i * (dv + 2);
       T* to = out.data<T>() + at;
@@ -115,7 +115,7 @@ void join_partials(const std::vector<Tensor>& pieces, const Tensor& out) {
 Attended finish_partials(const Tensor& records, int64_t n_head) {
   const int64_t dv = records.dim(1) - 2, n = records.dim(0) / n_head;
   const Attended out{Tensor::zeros({n, n_head, dv}, records.dtype()), Tensor::empty({n, n_head}, records.dtype())};
-  with_float(records.dtype(), [&]<class T>() {
+  nn::with_float(records.dtype(), [&]<class T>() {
     for (int64_t i = 0; i < n * n_head; ++i) {
       const T* from = records.data<T>() + i * (dv + 2);
       const T m = from[dv], l = from[dv + 1];
@@ -126,4 +126,4 @@ Attended finish_partials(const Tensor& records, int64_t n_head) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -6,7 +6,7 @@
 #include "quern/mixers/ranks/attend.h"
 #include "quern/mixers/ranks/context_blocks.h"
 
-namespace quern {
+namespace quern::mixers {
 
 Tensor no_partials(int64_t rows, int64_t dv, DType dtype);  // nothing seen
 
@@ -17,7 +17,7 @@ Tensor partials_of_all(const Tensor& q, const CachedRows& rows, double scale);
 template <class T>
 Tensor partials_of(const BlockPartial<T>& p);
 
-RecordMerge partial_merge(DType dtype, int64_t dv);  // commutative to the bit
+comm::RecordMerge partial_merge(DType dtype, int64_t dv);  // commutative to the bit
 // out [rows, …]: the join of pieces.size() states of as many rows, in order.
 void join_partials(const std::vector<Tensor>& pieces, const Tensor& out);
 
@@ -26,4 +26,4 @@ struct Attended {
 };
 Attended finish_partials(const Tensor& records, int64_t n_head);
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -4,7 +4,7 @@
 
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 std::span<uint8_t> bytes_of(const Tensor& t) {
@@ -12,12 +12,12 @@ std::span<uint8_t> bytes_of(const Tensor& t) {
 }
 
 // `out` to the next rank, and what the one before gives into `in`, whose room may be that of `out`: slice by slice.
-void rotate(Communicator& comm, std::span<const uint8_t> out, std::span<uint8_t> in, std::span<uint8_t> slice,
+void rotate(comm::Communicator& comm, std::span<const uint8_t> out, std::span<uint8_t> in, std::span<uint8_t> slice,
             int tag) {
   const int p = comm.size(), next = (comm.rank() + 1) % p, before = (comm.rank() + p - 1) % p;
   const auto part = [&](auto x, size_t at) { return x.subspan(at, std::min(slice.size(), x.size() - at)); };
   for (size_t at = 0; at < std::max(out.size(), in.size()); at += slice.size()) {
-    Transfer leaving, coming;
+    comm::Transfer leaving, coming;
     if (at < out.size()) leaving = comm.start_send(part(out, at), next, tag);
     if (at < in.size()) coming = comm.start_recv(slice.first(part(in, at).size()), before, tag);
     coming.wait();
@@ -26,7 +26,7 @@ void rotate(Communicator& comm, std::span<const uint8_t> out, std::span<uint8_t>
   }
 }
 
-Tensor by_ring(Communicator& comm, const Tensor& q, const Tensor& k, const Tensor& v, Counts counts,
+Tensor by_ring(comm::Communicator& comm, const Tensor& q, const Tensor& k, const Tensor& v, comm::Counts counts,
                const RankAttentionOptions& o, ExchangeMemory& memory) {
   const int p = comm.size();
   const int64_t maximum = *std::max_element(counts.begin(), counts.end()), rows = q.dim(0) * q.dim(1), dv = v.dim(2);
@@ -55,7 +55,7 @@ Tensor by_ring(Communicator& comm, const Tensor& q, const Tensor& k, const Tenso
   return records;
 }
 
-Tensor by_gathering(Communicator& comm, const Tensor& q, const Tensor& k, const Tensor& v, Counts counts,
+Tensor by_gathering(comm::Communicator& comm, const Tensor& q, const Tensor& k, const Tensor& v, comm::Counts counts,
                     const RankAttentionOptions& o, ExchangeMemory& memory) {
   int64_t n = 0;
   for (int64_t c : counts) n += c;
@@ -75,7 +75,7 @@ Tensor by_gathering(Communicator& comm, const Tensor& q, const Tensor& k, const 
 
 }  // namespace
 
-Attended rank_attention(Communicator& comm, const RankAttentionInputs& in, const RankAttentionOptions& o,
+Attended rank_attention(comm::Communicator& comm, const RankAttentionInputs& in, const RankAttentionOptions& o,
                         ExchangeMemory& memory) {
   QUERN_CHECK(static_cast<int>(in.counts.size()) == comm.size() && in.k.dim(0) == in.v.dim(0) &&
                   in.k.dim(0) == in.counts[static_cast<size_t>(comm.rank())] && o.slice_bytes > 0,
@@ -96,8 +96,8 @@ Attended rank_attention(Communicator& comm, const RankAttentionInputs& in, const
   return finish_partials(records, in.q.dim(1));
 }
 
-Var rank_attend(Tape& tape, Communicator& comm, const RankAttendInputs& in, const AttendOptions& o,
-                const ReduceOptions& reduce) {
+grad::Var rank_attend(grad::Tape& tape, comm::Communicator& comm, const RankAttendInputs& in, const AttendOptions& o,
+                      const ReduceOptions& reduce) {
   const BlockHeads h{in.q.dim(1),
                      in.k.dim(1),
                      in.q.dim(2),
@@ -105,7 +105,7 @@ Var rank_attend(Tape& tape, Communicator& comm, const RankAttendInputs& in, cons
                      o.scale,
                      o.window,
                      o.bf16_math && in.q.dtype() == DType::f32};
-  return with_float(in.q.dtype(), [&]<class T>() -> Var {
+  return nn::with_float(in.q.dtype(), [&]<class T>() -> grad::Var {
     BlockSaved<T> x{in.q.value.contiguous_copy_if_needed(),
                     in.k.value.contiguous_copy_if_needed(),
                     in.v.value.contiguous_copy_if_needed(),
@@ -120,7 +120,7 @@ Var rank_attend(Tape& tape, Communicator& comm, const RankAttendInputs& in, cons
     reduce_partials(comm, records, reduce, memory);
     const Attended a = finish_partials(records, h.q);
     x.o = a.o, x.lse = a.lse;
-    return tape.record(x.o, {in.q, in.k, in.v}, [&comm, h, x, blocks, keys = in.keys](Grads& g) {
+    return tape.record(x.o, {in.q, in.k, in.v}, [&comm, h, x, blocks, keys = in.keys](grad::Grads& g) {
       const Tensor go = g.out().contiguous_copy_if_needed(), delta = block_delta<T>(go, x.o);
       const Tensor gq = Tensor::zeros(x.q.shape(), x.q.dtype()), gk = Tensor::zeros(x.k.shape(), x.k.dtype()),
                    gv = Tensor::zeros(x.v.shape(), x.v.dtype());
@@ -134,4 +134,4 @@ Var rank_attend(Tape& tape, Communicator& comm, const RankAttendInputs& in, cons
   });
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -12,7 +12,7 @@
 #include "quern/mixers/ranks/partials.h"
 #include "quern/mixers/ranks/reduce_partials.h"
 
-namespace quern {
+namespace quern::mixers {
 
 enum class ShardForm { reduce, ring_kv, gather_kv };
 
@@ -25,23 +25,23 @@ struct RankAttentionOptions {
 
 // Contiguous; f32 or f64.
 struct RankAttentionInputs {
-  Tensor q;       // [n, Hq, d], the same on all ranks
-  Tensor k, v;    // [t, Hkv, d], [t, Hkv, dv]: this rank's keys
-  Counts counts;  // the keys of every rank
+  Tensor q;             // [n, Hq, d], the same on all ranks
+  Tensor k, v;          // [t, Hkv, d], [t, Hkv, dv]: this rank's keys
+  comm::Counts counts;  // the keys of every rank
 };
-Attended rank_attention(Communicator& comm, const RankAttentionInputs& in, const RankAttentionOptions& options,
+Attended rank_attention(comm::Communicator& comm, const RankAttentionInputs& in, const RankAttentionOptions& options,
                         ExchangeMemory& memory);
 
 struct RankAttendInputs {
-  Var q;  // [n, Hq, d]: rows [first, first + n) of the whole
+  grad::Var q;  // [n, Hq, d]: rows [first, first + n) of the whole
   int64_t first = 0;
-  Var k, v;                  // [t, Hkv, d], [t, Hkv, dv]: this rank's
+  grad::Var k, v;            // [t, Hkv, d], [t, Hkv, dv]: this rank's
   std::vector<RowRun> keys;  // the rows that lie here, in the order of k and v
 };
 // The same by tiles of products, causal by rows of the whole and with a backward pass. Backward, with
 // P = e^(scale·qkᵀ − lse) of the whole's lse: dv = Pᵀ·do, dS = P∘(do·vᵀ − rowsum(do∘o)), dk = scale·dSᵀ·q stay home,
 // and dq = scale·dS·k is summed over ranks: one more all-reduce of n·Hq·d numbers.
-Var rank_attend(Tape& tape, Communicator& comm, const RankAttendInputs& in, const AttendOptions& options,
-                const ReduceOptions& reduce = {});
+grad::Var rank_attend(grad::Tape& tape, comm::Communicator& comm, const RankAttendInputs& in,
+                      const AttendOptions& options, const ReduceOptions& reduce = {});
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -22,14 +22,14 @@
 #include "quern/mixers/ranks/cache_shards.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
-Communicator* mpi_world = nullptr;
+comm::Communicator* mpi_world = nullptr;
 
-void each_world(const std::vector<int>& sizes, const std::function<void(Communicator&)>& fn) {
+void each_world(const std::vector<int>& sizes, const std::function<void(comm::Communicator&)>& fn) {
   if (mpi_world) return fn(*mpi_world);
-  for (int p : sizes) run_ranks(p, fn, {.timeout_s = 120});
+  for (int p : sizes) comm::run_ranks(p, fn, {.timeout_s = 120});
 }
 
 struct Case {
@@ -40,8 +40,8 @@ struct Case {
 
 // Softmax by its definition, in double.
 Case make_case(int64_t n, int64_t hq, int64_t hkv, int64_t d, double scale, DType t) {
-  Case c{random_normal({1, hq, d}, 1, t), random_normal({n, hkv, d}, 2, t), random_normal({n, hkv, d}, 3, t), scale,
-         std::vector<double>(static_cast<size_t>(hq * d))};
+  Case c{grad::random_normal({1, hq, d}, 1, t), grad::random_normal({n, hkv, d}, 2, t),
+         grad::random_normal({n, hkv, d}, 3, t), scale, std::vector<double>(static_cast<size_t>(hq * d))};
   std::vector<double> s(static_cast<size_t>(n));
   for (int64_t h = 0; h < hq; ++h) {
     const int64_t g = h / (hq / hkv);
@@ -75,7 +75,7 @@ std::vector<Form> forms() {
   return all;
 }
 
-Attended run(Communicator& c, const Case& x, const std::vector<int64_t>& counts, RankAttentionOptions o,
+Attended run(comm::Communicator& c, const Case& x, const std::vector<int64_t>& counts, RankAttentionOptions o,
              ExchangeMemory& memory) {
   int64_t at = 0;
   for (int r = 0; r < c.rank(); ++r) at += counts[static_cast<size_t>(r)];
@@ -88,7 +88,7 @@ Attended run(Communicator& c, const Case& x, const std::vector<int64_t>& counts,
 void expect_all(const Case& x, const std::vector<int>& worlds, double tolerance,
                 const std::function<std::vector<int64_t>(int ranks)>& counts) {
   for (const Form& f : forms())
-    each_world(worlds, [&](Communicator& c) {
+    each_world(worlds, [&](comm::Communicator& c) {
       ExchangeMemory memory;
       const Attended a = run(c, x, counts(c.size()), f.options, memory);
       double worst = 0;
@@ -108,7 +108,7 @@ TEST(RankAttention, EveryFormRankCountAndLength) {
   for (int64_t n : {1, 7, 31, 16384})
     for (int64_t group : {1, 4}) {
       const Case x = make_case(n, 8, 8 / group, 64, 1 / std::sqrt(64.0), DType::f32);
-      expect_all(x, kWorlds, 1e-6, [&](int ranks) { return even_counts(n, ranks); });
+      expect_all(x, kWorlds, 1e-6, [&](int ranks) { return comm::even_counts(n, ranks); });
     }
 }
 
@@ -124,9 +124,9 @@ TEST(RankAttention, RaggedAndEmptyShards) {
 
 TEST(RankAttention, LogitsOfTensAndDoublePrecision) {
   expect_all(make_case(2000, 4, 4, 128, 1, DType::f32), {1, 3, 4}, 2e-5,
-             [](int ranks) { return even_counts(2000, ranks); });  // scores of deviation 11
+             [](int ranks) { return comm::even_counts(2000, ranks); });  // scores of deviation 11
   expect_all(make_case(2000, 4, 4, 128, 1, DType::f64), {1, 3, 4}, 1e-13,
-             [](int ranks) { return even_counts(2000, ranks); });
+             [](int ranks) { return comm::even_counts(2000, ranks); });
 }
 
 // Bytes and messages at the send calls, all ranks together.
@@ -136,9 +136,9 @@ struct Sent {
 Sent sent_by(int ranks, const Case& x, const RankAttentionOptions& o) {
   Sent s;
   std::mutex m;
-  run_ranks(ranks, [&](Communicator& c) {
+  comm::run_ranks(ranks, [&](comm::Communicator& c) {
     ExchangeMemory memory;
-    run(c, x, even_counts(x.k.dim(0), ranks), o, memory);
+    run(c, x, comm::even_counts(x.k.dim(0), ranks), o, memory);
     const std::lock_guard lock(m);
     s.bytes += c.sent().bytes;
     s.max_messages = std::max(s.max_messages, c.sent().messages);
@@ -188,9 +188,9 @@ TEST(RankAttention, StepsAndBytesAreTheClosedForms) {
 TEST(RankAttention, ResultIsTheGradientOfTheEnergy) {  // F(ζ) = log Σ exp(scale·q·k + ζ·v), o = ∂F/∂ζ at 0
   const int64_t n = 23, d = 6;
   const Case x = make_case(n, 1, 1, d, 0.4, DType::f64);
-  each_world({3}, [&](Communicator& c) {
+  each_world({3}, [&](comm::Communicator& c) {
     ExchangeMemory memory;
-    const Attended a = run(c, x, even_counts(n, c.size()), {}, memory);
+    const Attended a = run(c, x, comm::even_counts(n, c.size()), {}, memory);
     auto energy = [&](int64_t axis, double zeta) {
       double sum = 0;
       for (int64_t i = 0; i < n; ++i) {
@@ -226,14 +226,14 @@ TEST(RankAttention, CausalRowsAndGradientsEqualTheGolden) {
   auto of = [&](const char* name) { return golden.tensor(name).clone(); };
   for (int64_t block : {1, 3, 64})
     for (ReduceForm f : kReduceForms)
-      each_world(kWorlds, [&](Communicator& c) {
+      each_world(kWorlds, [&](comm::Communicator& c) {
         const CacheShards shards(c, {.form = f}, block);
         const std::vector<RowRun> here = shards.here(0, 31);
-        Tape tape;
-        const Var q = tape.input(of("q")), k = tape.input(rows_of(of("k"), here)),
-                  v = tape.input(rows_of(of("v"), here));
-        const Var o = rank_attend(tape, c, {.q = q, .first = 0, .k = k, .v = v, .keys = here},
-                                  {.scale = 1 / std::sqrt(8.0)}, {.form = f});
+        grad::Tape tape;
+        const grad::Var q = tape.input(of("q")), k = tape.input(rows_of(of("k"), here)),
+                        v = tape.input(rows_of(of("v"), here));
+        const grad::Var o = rank_attend(tape, c, {.q = q, .first = 0, .k = k, .v = v, .keys = here},
+                                        {.scale = 1 / std::sqrt(8.0)}, {.form = f});
         expect_near(o.value, of("o"), 1e-13);
         tape.backward({o}, {of("go")});
         expect_near(tape.grad(q), of("gq"), 1e-13);
@@ -253,7 +253,7 @@ TEST(RankAttention, CausalRowsAndGradientsEqualTheGolden) {
 }
 
 TEST(CacheShards, EveryRowHasOneOwner) {
-  each_world({1, 2, 3, 5}, [](Communicator& c) {
+  each_world({1, 2, 3, 5}, [](comm::Communicator& c) {
     for (int64_t block : {1, 4}) {
       const CacheShards shards(c, {}, block);
       int64_t mine = 0;
@@ -281,7 +281,7 @@ TEST(RankAttention, FormsHaveNames) {
 
 TEST(RankAttention, SameSuiteUnderMpirun) {
   if (mpi_world) return;
-  if (!mpi_built() || std::system("mpirun --version >/dev/null 2>&1") != 0)
+  if (!comm::mpi_built() || std::system("mpirun --version >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "no MPI here: the suite ran on ranks of one process only";
   const std::filesystem::path log =
       std::filesystem::temp_directory_path() / fmt::format("quern-rank-attention-{}", ::getpid());
@@ -296,15 +296,15 @@ TEST(RankAttention, SameSuiteUnderMpirun) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  if (!quern::under_mpi()) return RUN_ALL_TESTS();
+  if (!quern::comm::under_mpi()) return RUN_ALL_TESTS();
   int code = 0;
-  quern::run_mpi(
-      [&](quern::Communicator& c) {
-        quern::mpi_world = &c;
+  quern::comm::run_mpi(
+      [&](quern::comm::Communicator& c) {
+        quern::mixers::mpi_world = &c;
         code = RUN_ALL_TESTS();
       },
       {.timeout_s = 120});

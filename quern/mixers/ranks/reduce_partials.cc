@@ -6,23 +6,24 @@
 #include "quern/mixers/ranks/partials.h"
 #include "quern/nn/dispatch.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 std::span<std::byte> bytes_of(const Tensor& t) {
   return {static_cast<std::byte*>(t.raw()), static_cast<size_t>(t.bytes())};
 }
 
-void along(Communicator& comm, const Tensor& records, const CommSchedule& schedule, ExchangeMemory& memory) {
+void along(comm::Communicator& comm, const Tensor& records, const comm::CommSchedule& schedule,
+           ExchangeMemory& memory) {
   Tensor arrived = memory.take(records.shape(), records.dtype());
-  reduce_along(comm, schedule, bytes_of(records), bytes_of(arrived),
-               partial_merge(records.dtype(), records.dim(1) - 2));
+  comm::reduce_along(comm, schedule, bytes_of(records), bytes_of(arrived),
+                     partial_merge(records.dtype(), records.dim(1) - 2));
   memory.give(arrived);
 }
 
 // By the library's own sums: M = max lse, n = Σ o·2^(lse − M), s = Σ 2^(lse − M); n and s apart or side by side.
 template <class T>
-void by_sums(Communicator& comm, const Tensor& records, bool together, ExchangeMemory& memory) {
+void by_sums(comm::Communicator& comm, const Tensor& records, bool together, ExchangeMemory& memory) {
   const int64_t rows = records.dim(0), dv = records.dim(1) - 2;
   Tensor top = memory.take({rows}, records.dtype());
   T* m = top.data<T>();
@@ -30,7 +31,7 @@ void by_sums(Communicator& comm, const Tensor& records, bool together, ExchangeM
     const T* at = records.data<T>() + i * (dv + 2);
     m[i] = at[dv + 1] > 0 ? at[dv] + std::log2(at[dv + 1]) : at[dv];
   }
-  comm.all_reduce(top, ReduceOp::max);
+  comm.all_reduce(top, comm::ReduceOp::max);
   Tensor sums = memory.take({rows * (dv + 1)}, records.dtype());
   T *n = sums.data<T>(), *s = n + rows * dv;
   for (int64_t i = 0; i < rows; ++i) {
@@ -54,11 +55,11 @@ void by_sums(Communicator& comm, const Tensor& records, bool together, ExchangeM
   memory.give(sums);
 }
 
-void by_heads(Communicator& comm, const Tensor& records, ExchangeMemory& memory) {
+void by_heads(comm::Communicator& comm, const Tensor& records, ExchangeMemory& memory) {
   const int p = comm.size();
   const int64_t rows = records.dim(0), width = records.dim(1);
-  std::vector<int64_t> counts = even_counts(rows, p);
-  const Range mine = even_range(rows, p, comm.rank());
+  std::vector<int64_t> counts = comm::even_counts(rows, p);
+  const comm::Range mine = comm::even_range(rows, p, comm.rank());
   const int64_t n = mine.end - mine.begin;
   for (int64_t& c : counts) c *= width;
   Tensor arrived = memory.take({p, n, width}, records.dtype());
@@ -72,12 +73,12 @@ void by_heads(Communicator& comm, const Tensor& records, ExchangeMemory& memory)
   memory.give(arrived);
 }
 
-void by_ring(Communicator& comm, const Tensor& records, ExchangeMemory& memory) {
+void by_ring(comm::Communicator& comm, const Tensor& records, ExchangeMemory& memory) {
   Tensor all = memory.take({comm.size(), records.dim(0), records.dim(1)}, records.dtype());
   std::vector<Tensor> pieces;
   for (int r = 0; r < comm.size(); ++r) pieces.push_back(all.narrow(0, r, 1).reshape(records.shape()));
   pieces[static_cast<size_t>(comm.rank())].copy_from(records);
-  gather_along_ring(comm, bytes_of(all));
+  comm::gather_along_ring(comm, bytes_of(all));
   join_partials(pieces, records);
   memory.give(all);
 }
@@ -107,21 +108,23 @@ void ExchangeMemory::give(Tensor& t) {
   t = Tensor();
 }
 
-void reduce_partials(Communicator& comm, const Tensor& records, const ReduceOptions& o, ExchangeMemory& memory) {
+void reduce_partials(comm::Communicator& comm, const Tensor& records, const ReduceOptions& o,
+                     ExchangeMemory& memory) {
   QUERN_CHECK(records.contiguous() && records.rank() == 2);
   const int p = comm.size();
   switch (o.form) {
     case ReduceForm::three_reduces:
     case ReduceForm::two_reduces:
-      return with_float(records.dtype(),
-                        [&]<class T>() { by_sums<T>(comm, records, o.form == ReduceForm::two_reduces, memory); });
+      return nn::with_float(records.dtype(),
+                            [&]<class T>() { by_sums<T>(comm, records, o.form == ReduceForm::two_reduces, memory); });
     case ReduceForm::native:
       if (comm.native_all_reduce(bytes_of(records), partial_merge(records.dtype(), records.dim(1) - 2))) return;
       [[fallthrough]];
     case ReduceForm::butterfly:
-      return along(comm, records, butterfly_schedule(comm.rank(), p), memory);
+      return along(comm, records, comm::butterfly_schedule(comm.rank(), p), memory);
     case ReduceForm::two_level:
-      return along(comm, records, two_level_schedule(comm.rank(), contiguous_nodes(p, o.node_ranks)), memory);
+      return along(comm, records, comm::two_level_schedule(comm.rank(), comm::contiguous_nodes(p, o.node_ranks)),
+                   memory);
     case ReduceForm::heads:
       return by_heads(comm, records, memory);
     case ReduceForm::ring:
@@ -129,4 +132,4 @@ void reduce_partials(Communicator& comm, const Tensor& records, const ReduceOpti
   }
 }
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -14,7 +14,7 @@
 #include "quern/comm/tree.h"
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::mixers {
 
 enum class ReduceForm { three_reduces, two_reduces, butterfly, two_level, heads, native, ring };
 constexpr ReduceForm kReduceForms[] = {ReduceForm::three_reduces, ReduceForm::two_reduces, ReduceForm::butterfly,
@@ -40,6 +40,7 @@ struct ReduceOptions {
 };
 
 // records [rows, dv + 2]: this rank's going in, the whole coming out.
-void reduce_partials(Communicator& comm, const Tensor& records, const ReduceOptions& options, ExchangeMemory& memory);
+void reduce_partials(comm::Communicator& comm, const Tensor& records, const ReduceOptions& options,
+                     ExchangeMemory& memory);
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -5,7 +5,7 @@
 #include "quern/mixers/ovq/ovq_read.h"
 #include "quern/mixers/ovq/row_math.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr double kUnmet =
@@ -165,4 +165,4 @@ QUERN_VQ(float)
 QUERN_VQ(double)
 #undef QUERN_VQ
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -9,7 +9,7 @@
 #pragma once
 #include "quern/mixers/ovq/ovq.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct VqOptions {
   int64_t codes = 512, chunk = 128;
@@ -51,4 +51,4 @@ template <class T>
 double vq_backward(const VqOptions& o, const OvqTokens<T>& x, const VqCodebook<T>& book, const VqBackwardArgs<T>& in,
                    Arena& scratch);
 
-}  // namespace quern
+}  // namespace quern::mixers

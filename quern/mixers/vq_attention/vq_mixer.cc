@@ -12,7 +12,7 @@
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 constexpr double kUnitEps = 1e-5;
@@ -31,14 +31,14 @@ VqAttentionMixer::VqAttentionMixer(VqAttentionConfig c)
     : c_(checked(c)),
       o_{.codes = c_.codes, .chunk = c_.chunk, .commit = c_.commit},
       qkv_([this] {
-        std::vector<Linear> l;
+        std::vector<nn::Linear> l;
         for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
         return l;
       }()),
       out_(c_.width, c_.n_head * c_.head_dim, false),
-      codes_({c_.n_head, c_.codes, c_.head_dim}, Init::normal(1 / std::sqrt(static_cast<double>(c_.head_dim)))),
-      beta_({c_.n_head}, Init::constant(1)) {
-  if (c_.key_shift) mu_ = Parameter({c_.n_head * c_.head_dim}, Init::constant(0));
+      codes_({c_.n_head, c_.codes, c_.head_dim}, grad::Init::normal(1 / std::sqrt(static_cast<double>(c_.head_dim)))),
+      beta_({c_.n_head}, grad::Init::constant(1)) {
+  if (c_.key_shift) mu_ = grad::Parameter({c_.n_head * c_.head_dim}, grad::Init::constant(0));
 }
 
 StateSpec VqAttentionMixer::state_spec(DType kv) const {
@@ -60,7 +60,7 @@ StateSpec VqAttentionMixer::state_spec(DType kv) const {
   return s;
 }
 
-void VqAttentionMixer::visit(const std::string& prefix, const ParameterVisitor& v) {
+void VqAttentionMixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   const char* names[] = {"q_proj", "k_proj", "v_proj"};
   for (size_t i = 0; i < 3; ++i) qkv_.part(i).visit(prefix + names[i], v);
   v(prefix + "codebook", codes_);
@@ -69,7 +69,7 @@ void VqAttentionMixer::visit(const std::string& prefix, const ParameterVisitor& 
   out_.visit(prefix + "o_proj", v);
 }
 
-void VqAttentionMixer::pack(const WeightPrepacking& t) {
+void VqAttentionMixer::pack(const nn::WeightPrepacking& t) {
   if (!t.packs()) return;
   qkv_.pack(t);
   out_.pack(t);
@@ -79,7 +79,7 @@ void VqAttentionMixer::pack(const WeightPrepacking& t) {
 Tensor VqAttentionMixer::columns() const {
   const Tensor rows = codes_.value;
   Tensor out = Tensor::zeros({c_.n_head, c_.head_dim, ovq_key_stride(c_.codes)}, rows.dtype());
-  with_float(rows.dtype(), [&]<class T>() {
+  nn::with_float(rows.dtype(), [&]<class T>() {
     for (int64_t h = 0; h < c_.n_head; ++h)
       vq_columns<T>(o_, rows.data<T>() + h * c_.codes * c_.head_dim, c_.head_dim, out.view<T, 3>().row(h));
   });
@@ -133,9 +133,9 @@ void VqAttentionMixer::run(const RunTensors& in, const Batch& b, int site, Seque
 }
 
 template <class T>
-Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch,
-                           int site) {
-  const std::vector<Var> inputs = {q_THd, k_THd, v_THd, tape.param(codes_), tape.param(beta_)};
+grad::Var VqAttentionMixer::core(grad::Tape& tape, const grad::Var& q_THd, const grad::Var& k_THd,
+                                 const grad::Var& v_THd, const Batch& batch, int site) {
+  const std::vector<grad::Var> inputs = {q_THd, k_THd, v_THd, tape.param(codes_), tape.param(beta_)};
   const Tensor q = q_THd.value, k = k_THd.value, v = v_THd.value, out = Tensor::empty(q.shape(), q.dtype()),
                columns = columns_.defined() && !tape.recording() ? columns_ : this->columns();
   const bool keep = tape.needs(inputs);
@@ -153,7 +153,7 @@ Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const
             .rows = rows},
            b, site, into);
   });
-  return tape.record(out, inputs, [=, this, offsets = batch.offsets](Grads& g) {
+  return tape.record(out, inputs, [=, this, offsets = batch.offsets](grad::Grads& g) {
     const Tensor gout = g.out(), gq = Tensor::empty(q.shape(), q.dtype()), gk = Tensor::empty(k.shape(), k.dtype()),
                  gv = Tensor::empty(v.shape(), v.dtype());
     const int64_t S = static_cast<int64_t>(offsets.size()) - 1;
@@ -192,26 +192,24 @@ Var VqAttentionMixer::core(Tape& tape, const Var& q_THd, const Var& k_THd, const
   });
 }
 
-Var VqAttentionMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
+grad::Var VqAttentionMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
   batch.placement.require_whole_segments("vq_attention");
   const int64_t T = x_TD.dim(0), H = c_.n_head, d = c_.head_dim;
-  std::vector<Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
+  std::vector<grad::Var> p = qkv_.forward(tape, x_TD, {1, 1, 1});
   if (c_.key_shift) p[1] = key_shift(tape, p[1], mu_, batch, site);
-  auto heads = [&](const Var& x) { return reshape(tape, x, {T, H, d}); };
-  const Var q = l2_norm(tape, heads(p[0]), nullptr, 1, kUnitEps),
-            k = l2_norm(tape, heads(p[1]), nullptr, 1, kUnitEps), v = heads(p[2]);
-  Var y = with_float(q.dtype(), [&]<class E>() { return core<E>(tape, q, k, v, batch, site); });
-  return linear(tape, reshape(tape, y, {T, H * d}), out_);
+  auto heads = [&](const grad::Var& x) { return nn::reshape(tape, x, {T, H, d}); };
+  const grad::Var q = nn::l2_norm(tape, heads(p[0]), nullptr, 1, kUnitEps),
+                  k = nn::l2_norm(tape, heads(p[1]), nullptr, 1, kUnitEps), v = heads(p[2]);
+  grad::Var y = nn::with_float(q.dtype(), [&]<class E>() { return core<E>(tape, q, k, v, batch, site); });
+  return nn::linear(tape, nn::reshape(tape, y, {T, H * d}), out_);
 }
 
-namespace mixers {
-void register_vq_attention(Registry& r) {
+void register_vq_attention(nn::Registry& r) {
   r.mixers.add("vq_attention", [](const Json& j) -> std::unique_ptr<Mixer> {
     VqAttentionConfig c;
     from_json(j, c, "mixer vq_attention", true);
     return std::make_unique<VqAttentionMixer>(c);
   });
 }
-}  // namespace mixers
 
-}  // namespace quern
+}  // namespace quern::mixers

@@ -8,7 +8,7 @@
 #include "quern/mixers/vq_attention/vq.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct VqAttentionConfig {
   int64_t width = 0, n_head = 0, head_dim = 0, codes = 512, chunk = 128;
@@ -30,16 +30,17 @@ class VqAttentionMixer : public Mixer {
  public:
   explicit VqAttentionMixer(VqAttentionConfig config);
   StateSpec state_spec(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) override;
 
  private:
   // Parts of the state.
   static constexpr const char *kValues = "values", *kCounts = "counts", *kChunkKeys = "chunk_keys",
                               *kChunkValues = "chunk_values", *kChunkCodes = "chunk_codes", *kSeen = "seen";
   template <class T>
-  Var core(Tape& tape, const Var& q_THd, const Var& k_THd, const Var& v_THd, const Batch& batch, int site);
+  grad::Var core(grad::Tape& tape, const grad::Var& q_THd, const grad::Var& k_THd, const grad::Var& v_THd,
+                 const Batch& batch, int site);
   struct RunTensors {  // [T, H, d]; lse, rows: [H, T], undefined where nothing is kept
     Tensor q, k, v, columns, out, lse, rows;
   };
@@ -50,10 +51,10 @@ class VqAttentionMixer : public Mixer {
 
   VqAttentionConfig c_;
   VqOptions o_;
-  LinearGroup qkv_;
-  Linear out_;
-  Parameter codes_, beta_, mu_;
+  nn::LinearGroup qkv_;
+  nn::Linear out_;
+  grad::Parameter codes_, beta_, mu_;
   Tensor columns_;  // once packed
 };
 
-}  // namespace quern
+}  // namespace quern::mixers

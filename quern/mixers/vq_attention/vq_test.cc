@@ -4,7 +4,7 @@
 #include "quern/mixers/vq_attention/vq_mixer.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::mixers {
 namespace {
 
 void expect_near(const Tensor& got, const Tensor& want, double tolerance, const char* what) {
@@ -79,17 +79,17 @@ TEST(VqAttention, AnySplitAndDocuments) {
 // The codebook's gradient points from the code to the mean of its keys: some steps along it bring it nearer.
 TEST(VqAttention, CodebookGoesToTheKeys) {
   VqAttentionMixer m(config(false));
-  initialize(m, 3);
-  const Tensor x = random_normal({200, 6}, 4, DType::f32);
-  Parameter* codes = nullptr;
-  m.visit("", [&](const std::string& name, Parameter& p) {
+  nn::initialize(m, 3);
+  const Tensor x = grad::random_normal({200, 6}, 4, DType::f32);
+  grad::Parameter* codes = nullptr;
+  m.visit("", [&](const std::string& name, grad::Parameter& p) {
     if (name == "codebook") codes = &p;
   });
   double first = 0, last = 0;
   for (int step = 0; step < 60; ++step) {
-    zero_grad(m);
-    Tape tape;
-    const Var y = m.forward(tape, tape.input(x), Batch::single(200), 0);
+    nn::zero_grad(m);
+    grad::Tape tape;
+    const grad::Var y = m.forward(tape, tape.input(x), Batch::single(200), 0);
     tape.backward({y}, {Tensor::zeros(y.value.shape(), DType::f32)});
     double squares = 0;
     for (int64_t i = 0; i < codes->grad.size(); ++i) {
@@ -112,4 +112,4 @@ TEST(VqAttention, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mixers

@@ -2,7 +2,7 @@
 
 #include "quern/base/config.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 constexpr const char* kWhere = "config.json";
@@ -53,4 +53,4 @@ HybridConfig::Named HybridConfig::mixer(const std::string& name) const {
   return n;
 }
 
-}  // namespace quern
+}  // namespace quern::models

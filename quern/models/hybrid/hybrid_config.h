@@ -10,7 +10,7 @@
 
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::models {
 
 struct HybridConfig {
   std::string model_type = "hybrid";
@@ -47,4 +47,4 @@ struct HybridConfig {
   Named mixer(const std::string& name) const;
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -1,10 +1,10 @@
 #include "quern/models/hybrid/hybrid_model.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
-DenseConfig ffn_config(const HybridConfig& c) {
-  DenseConfig f;
+ffn::DenseConfig ffn_config(const HybridConfig& c) {
+  ffn::DenseConfig f;
   f.width = c.hidden_size;
   f.hidden = c.intermediate_size;
   f.act = kernels::parse_activation(c.hidden_act);
@@ -14,7 +14,7 @@ DenseConfig ffn_config(const HybridConfig& c) {
 
 }  // namespace
 
-HybridModel::HybridModel(HybridConfig config, const Registry& registry)
+HybridModel::HybridModel(HybridConfig config, const nn::Registry& registry)
     : PreNormModel({config.vocab_size, config.hidden_size, config.tie_word_embeddings, config.rms_norm_eps, "mixer",
                     "post_mixer_layernorm"}),
       config_(std::move(config)) {
@@ -24,12 +24,10 @@ HybridModel::HybridModel(HybridConfig config, const Registry& registry)
   }
 }
 
-namespace models {
-void register_hybrid(Registry& r) {
+void register_hybrid(nn::Registry& r) {
   r.models.add("hybrid", [&r](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> {
     return std::make_unique<HybridModel>(HybridConfig::from_hf(config), r);
   });
 }
-}  // namespace models
 
-}  // namespace quern
+}  // namespace quern::models

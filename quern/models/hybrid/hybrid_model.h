@@ -5,11 +5,11 @@
 #include "quern/models/pre_norm_model.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::models {
 
 class HybridModel : public PreNormModel {
  public:
-  HybridModel(HybridConfig config, const Registry& registry);
+  HybridModel(HybridConfig config, const nn::Registry& registry);
 
   std::string family() const override { return "hybrid"; }
   int64_t max_positions() const override { return config_.max_position_embeddings; }
@@ -19,4 +19,4 @@ class HybridModel : public PreNormModel {
   HybridConfig config_;
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -6,7 +6,7 @@
 #include "quern/base/config.h"
 #include "quern/kernels/rope/rope.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 constexpr const char* kWhere = "config.json";
@@ -138,4 +138,4 @@ Json LlamaConfig::to_hf() const {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::models

@@ -7,7 +7,7 @@
 
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::models {
 
 struct LlamaConfig {
   std::string model_type = "llama";  // llama | mistral | qwen2 | qwen3
@@ -59,4 +59,4 @@ struct LlamaConfig {
   void check() const;
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -3,11 +3,11 @@
 #include "quern/mixers/attention/attention_mixer.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
-AttentionConfig attention_config(const LlamaConfig& c, int64_t k) {
-  AttentionConfig a;
+mixers::AttentionConfig attention_config(const LlamaConfig& c, int64_t k) {
+  mixers::AttentionConfig a;
   a.width = c.hidden_size;
   a.n_head = c.num_attention_heads;
   a.n_head_kv = c.kv_heads();
@@ -22,8 +22,8 @@ AttentionConfig attention_config(const LlamaConfig& c, int64_t k) {
   return a;
 }
 
-DenseConfig ffn_config(const LlamaConfig& c) {
-  DenseConfig f;
+ffn::DenseConfig ffn_config(const LlamaConfig& c) {
+  ffn::DenseConfig f;
   f.width = c.hidden_size;
   f.hidden = c.intermediate_size;
   f.act = kernels::parse_activation(c.hidden_act);
@@ -38,20 +38,18 @@ LlamaModel::LlamaModel(LlamaConfig config)
                     "self_attn", "post_attention_layernorm"}),
       config_(std::move(config)) {
   for (int64_t k = 0; k < config_.num_hidden_layers; ++k)
-    add_block(std::make_unique<AttentionMixer>(attention_config(config_, k)), ffn_config(config_));
+    add_block(std::make_unique<mixers::AttentionMixer>(attention_config(config_, k)), ffn_config(config_));
 }
 
 bool LlamaModel::ignorable(const std::string& t) const {
   return PreNormModel::ignorable(t) || t.ends_with("rotary_emb.inv_freq");
 }
 
-namespace models {
-void register_llama(Registry& r) {
+void register_llama(nn::Registry& r) {
   for (const char* type : {"llama", "mistral", "qwen2", "qwen3"})
     r.models.add(type, [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> {
       return std::make_unique<LlamaModel>(LlamaConfig::from_hf(config));
     });
 }
-}  // namespace models
 
-}  // namespace quern
+}  // namespace quern::models

@@ -3,7 +3,7 @@
 #include "quern/models/llama/llama_config.h"
 #include "quern/models/pre_norm_model.h"
 
-namespace quern {
+namespace quern::models {
 
 class LlamaModel : public PreNormModel {
  public:
@@ -18,4 +18,4 @@ class LlamaModel : public PreNormModel {
   LlamaConfig config_;
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -5,22 +5,22 @@
 #include "quern/base/threads.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
-std::vector<Linear> qkv_parts(const SharedBlockConfig& c) {
+std::vector<nn::Linear> qkv_parts(const SharedBlockConfig& c) {
   const int64_t A = 2 * c.width, kv = c.n_head_kv * c.head_dim();
   return {{A, A, false}, {kv, A, false}, {kv, A, false}};
 }
 
-std::vector<Linear> gate_up_parts(const SharedBlockConfig& c) {
+std::vector<nn::Linear> gate_up_parts(const SharedBlockConfig& c) {
   if (c.fused_gate_up) return {{2 * c.ffn, c.width, c.ffn_bias}};
   return {{c.ffn, c.width, c.ffn_bias}, {c.ffn, c.width, c.ffn_bias}};
 }
 
 // a + b. Serving, a is a fresh buffer that nobody else reads: b is added in place, window or not.
-Var plus(Tape& tape, const Var& a, const Var& b) {
-  if (tape.recording() || a.dtype() != DType::f32) return add(tape, a, b);
+grad::Var plus(grad::Tape& tape, const grad::Var& a, const grad::Var& b) {
+  if (tape.recording() || a.dtype() != DType::f32) return nn::add(tape, a, b);
   View<float, 2> to = a.value.view<float, 2>();
   View<const float, 2> from = b.value.view<const float, 2>();
   constexpr int64_t kGrain = 16384;  // elements worth a thread
@@ -42,13 +42,13 @@ constexpr const char* kQkv[] = {"q", "k", "v"};
 Invocation::Invocation(const SharedBlockConfig& c) : linear(c.width, c.width, false) {
   const int64_t A = 2 * c.width, kv = c.n_head_kv * c.head_dim(), R = c.adapter_rank;
   if (c.attention_adapter) {
-    qkv_down.emplace(std::vector<Linear>(3, Linear(R, A, false)));
+    qkv_down.emplace(std::vector<nn::Linear>(3, nn::Linear(R, A, false)));
     for (int64_t n : {A, kv, kv}) qkv_up.emplace_back(n, R, false);
   }
   if (R > 0) gate_up = Adapter{{R, c.width, false}, {2 * c.ffn, R, false}};
 }
 
-void Invocation::visit_adapters(const std::string& block_prefix, size_t number, const ParameterVisitor& v) {
+void Invocation::visit_adapters(const std::string& block_prefix, size_t number, const nn::ParameterVisitor& v) {
   for (size_t i = 0; i < qkv_up.size(); ++i) {
     std::string p = fmt::format("{}self_attn.linear_{}_adapter_list.{}.", block_prefix, kQkv[i], number);
     qkv_down->part(i).visit(p + "0", v);
@@ -60,26 +60,26 @@ void Invocation::visit_adapters(const std::string& block_prefix, size_t number, 
   gate_up->up.visit(p + "1", v);
 }
 
-void Invocation::pack(const WeightPrepacking& t) {
+void Invocation::pack(const nn::WeightPrepacking& t) {
   linear.pack(t);
   if (qkv_down) qkv_down->pack(t);
-  for (Linear& l : qkv_up) l.pack(t);
+  for (nn::Linear& l : qkv_up) l.pack(t);
   if (gate_up) gate_up->down.pack(t), gate_up->up.pack(t);
 }
 
 SharedBlock::SharedBlock(SharedBlockConfig c)
     : c_(std::move(c)),
-      norm_in_({2 * c_.width}, Init::constant(1)),
-      norm_ff_({c_.width}, Init::constant(1)),
+      norm_in_({2 * c_.width}, grad::Init::constant(1)),
+      norm_ff_({c_.width}, grad::Init::constant(1)),
       qkv_(qkv_parts(c_)),
       o_(c_.width, 2 * c_.width, false),
       gate_up_(gate_up_parts(c_)),
       down_(c_.width, c_.ffn, c_.ffn_bias) {
-  check_heads("shared attention", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim(),
-              2 * static_cast<int64_t>(c_.inv_freq.size()));
+  mixers::check_heads("shared attention", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim(),
+                      2 * static_cast<int64_t>(c_.inv_freq.size()));
 }
 
-void SharedBlock::visit(const std::string& prefix, const ParameterVisitor& v) {
+void SharedBlock::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   v(prefix + "input_layernorm.weight", norm_in_);
   for (size_t i = 0; i < 3; ++i) qkv_.part(i).visit(fmt::format("{}self_attn.{}_proj", prefix, kQkv[i]), v);
   o_.visit(prefix + "self_attn.o_proj", v);
@@ -92,7 +92,7 @@ void SharedBlock::visit(const std::string& prefix, const ParameterVisitor& v) {
   down_.visit(ff + "down_proj", v);
 }
 
-void SharedBlock::pack(const WeightPrepacking& t) {
+void SharedBlock::pack(const nn::WeightPrepacking& t) {
   qkv_.pack(t);
   o_.pack(t);
   gate_up_.pack(t);
@@ -100,30 +100,33 @@ void SharedBlock::pack(const WeightPrepacking& t) {
   bf16_ = t.rows() == DType::bf16;
 }
 
-Var SharedBlock::attention(Tape& tape, const Var& u, Invocation& own, const Batch& batch, int site) {
+grad::Var SharedBlock::attention(grad::Tape& tape, const grad::Var& u, Invocation& own, const mixers::Batch& batch,
+                                 int site) {
   const int64_t T = u.dim(0), d = c_.head_dim();
-  std::vector<Var> qkv = qkv_.forward(tape, u, {1, 1, 1});
+  std::vector<grad::Var> qkv = qkv_.forward(tape, u, {1, 1, 1});
   if (own.qkv_down) {
-    std::vector<Var> low = own.qkv_down->forward(tape, u, {1, 1, 1});
-    for (size_t i = 0; i < 3; ++i) qkv[i] = plus(tape, qkv[i], linear(tape, low[i], own.qkv_up[i]));
+    std::vector<grad::Var> low = own.qkv_down->forward(tape, u, {1, 1, 1});
+    for (size_t i = 0; i < 3; ++i) qkv[i] = plus(tape, qkv[i], nn::linear(tape, low[i], own.qkv_up[i]));
   }
-  Var q_THd = rope(tape, reshape(tape, qkv[0], {T, c_.n_head, d}), batch.positions, c_.inv_freq);
-  Var k_THd = rope(tape, reshape(tape, qkv[1], {T, c_.n_head_kv, d}), batch.positions, c_.inv_freq);
-  Var v_THd = reshape(tape, qkv[2], {T, c_.n_head_kv, d});
-  AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d) / 2), .bf16_math = bf16_};
-  return linear(tape,
-                reshape(tape, attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
-                        {T, c_.n_head * d}),
-                o_);
+  grad::Var q_THd = nn::rope(tape, nn::reshape(tape, qkv[0], {T, c_.n_head, d}), batch.positions, c_.inv_freq);
+  grad::Var k_THd = nn::rope(tape, nn::reshape(tape, qkv[1], {T, c_.n_head_kv, d}), batch.positions, c_.inv_freq);
+  grad::Var v_THd = nn::reshape(tape, qkv[2], {T, c_.n_head_kv, d});
+  mixers::AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d) / 2), .bf16_math = bf16_};
+  return nn::linear(
+      tape,
+      nn::reshape(tape, mixers::attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),
+                  {T, c_.n_head * d}),
+      o_);
 }
 
-Var SharedBlock::forward(Tape& tape, const Var& h_TH, const Var& e0_TH, Invocation& own, const Batch& batch,
-                         int site) {
-  Var u = rms_norm(tape, concat_columns(tape, {h_TH, e0_TH}), norm_in_, c_.eps);
-  Var m = rms_norm(tape, attention(tape, u, own, batch, site), norm_ff_, c_.eps);
-  Var gate_up = gate_up_.forward(tape, m, {c_.fused_gate_up ? 1 : 2})[0];
-  if (own.gate_up) gate_up = plus(tape, gate_up, linear(tape, linear(tape, m, own.gate_up->down), own.gate_up->up));
-  return linear(tape, linear(tape, gated(tape, c_.act, gate_up), down_), own.linear);
+grad::Var SharedBlock::forward(grad::Tape& tape, const grad::Var& h_TH, const grad::Var& e0_TH, Invocation& own,
+                               const mixers::Batch& batch, int site) {
+  grad::Var u = nn::rms_norm(tape, nn::concat_columns(tape, {h_TH, e0_TH}), norm_in_, c_.eps);
+  grad::Var m = nn::rms_norm(tape, attention(tape, u, own, batch, site), norm_ff_, c_.eps);
+  grad::Var gate_up = gate_up_.forward(tape, m, {c_.fused_gate_up ? 1 : 2})[0];
+  if (own.gate_up)
+    gate_up = plus(tape, gate_up, nn::linear(tape, nn::linear(tape, m, own.gate_up->down), own.gate_up->up));
+  return nn::linear(tape, nn::linear(tape, nn::gated(tape, c_.act, gate_up), down_), own.linear);
 }
 
-}  // namespace quern
+}  // namespace quern::models

@@ -14,7 +14,7 @@
 #include "quern/mixers/ranks/attend.h"
 #include "quern/nn/linear.h"
 
-namespace quern {
+namespace quern::models {
 
 struct SharedBlockConfig {
   int64_t width = 0, n_head = 0, n_head_kv = 0, ffn = 0;
@@ -30,42 +30,45 @@ struct SharedBlockConfig {
 };
 
 // What belongs to one invocation: its adapters and the matrix its result passes through.
-class Invocation : public Module {
+class Invocation : public nn::Module {
  public:
   explicit Invocation(const SharedBlockConfig& c);
   // Adapters are named inside the block's prefix, by the invocation's number.
-  void visit_adapters(const std::string& block_prefix, size_t number, const ParameterVisitor& v);
-  void visit(const std::string& prefix, const ParameterVisitor& v) override { linear.visit(prefix + "linear", v); }
-  void pack(const WeightPrepacking& t) override;
+  void visit_adapters(const std::string& block_prefix, size_t number, const nn::ParameterVisitor& v);
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override {
+    linear.visit(prefix + "linear", v);
+  }
+  void pack(const nn::WeightPrepacking& t) override;
 
   struct Adapter {
-    Linear down, up;
+    nn::Linear down, up;
   };
-  Linear linear;
-  std::optional<LinearGroup> qkv_down;  // q, k, v
-  std::vector<Linear> qkv_up;
+  nn::Linear linear;
+  std::optional<nn::LinearGroup> qkv_down;  // q, k, v
+  std::vector<nn::Linear> qkv_up;
   std::optional<Adapter> gate_up;
 };
 
-class SharedBlock : public Module {
+class SharedBlock : public nn::Module {
  public:
   explicit SharedBlock(SharedBlockConfig config);
-  StateSpec state_spec(DType kv) const { return {kv_parts(c_.n_head_kv, c_.head_dim(), 0, kv)}; }
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
+  mixers::StateSpec state_spec(DType kv) const { return {mixers::kv_parts(c_.n_head_kv, c_.head_dim(), 0, kv)}; }
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
   // f·Linᵀ of this invocation: what is added to the input of the layer's mixer.
-  Var forward(Tape& tape, const Var& h_TH, const Var& e0_TH, Invocation& own, const Batch& batch, int site);
+  grad::Var forward(grad::Tape& tape, const grad::Var& h_TH, const grad::Var& e0_TH, Invocation& own,
+                    const mixers::Batch& batch, int site);
 
  private:
-  Var attention(Tape& tape, const Var& u, Invocation& own, const Batch& batch, int site);
+  grad::Var attention(grad::Tape& tape, const grad::Var& u, Invocation& own, const mixers::Batch& batch, int site);
 
   SharedBlockConfig c_;
-  Parameter norm_in_, norm_ff_;
-  LinearGroup qkv_;
-  Linear o_;
-  LinearGroup gate_up_;
-  Linear down_;
+  grad::Parameter norm_in_, norm_ff_;
+  nn::LinearGroup qkv_;
+  nn::Linear o_;
+  nn::LinearGroup gate_up_;
+  nn::Linear down_;
   bool bf16_ = false;
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -3,7 +3,7 @@
 #include "quern/base/config.h"
 #include "quern/models/zamba/zamba_stack.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 constexpr const char* kWhere = "config.json";
 }
@@ -71,4 +71,4 @@ Json ZambaConfig::to_hf() const {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::models

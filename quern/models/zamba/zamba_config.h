@@ -7,7 +7,7 @@
 
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::models {
 
 struct ZambaConfig {
   int64_t vocab_size = 32000, hidden_size = 3712, intermediate_size = 14848, num_hidden_layers = 76;
@@ -56,4 +56,4 @@ struct ZambaConfig {
   void check() const;
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -3,7 +3,7 @@
 #include "quern/mixers/mamba1/mamba1_mixer.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 ZambaStackConfig stack_config(const ZambaConfig& c) {
@@ -23,8 +23,8 @@ ZambaStackConfig stack_config(const ZambaConfig& c) {
   return s;
 }
 
-Mamba1Config mixer_config(const ZambaConfig& c) {
-  Mamba1Config m;
+mixers::Mamba1Config mixer_config(const ZambaConfig& c) {
+  mixers::Mamba1Config m;
   m.width = c.hidden_size;
   m.inner = c.mamba_expand * c.hidden_size;
   m.n_head = c.n_mamba_heads;
@@ -39,15 +39,13 @@ Mamba1Config mixer_config(const ZambaConfig& c) {
 }  // namespace
 
 ZambaModel::ZambaModel(ZambaConfig config)
-    : ZambaStack(stack_config(config), [&] { return std::make_unique<Mamba1Mixer>(mixer_config(config)); }),
+    : ZambaStack(stack_config(config), [&] { return std::make_unique<mixers::Mamba1Mixer>(mixer_config(config)); }),
       config_(std::move(config)) {}
 
-namespace models {
-void register_zamba(Registry& r) {
+void register_zamba(nn::Registry& r) {
   r.models.add("zamba", [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> {
     return std::make_unique<ZambaModel>(ZambaConfig::from_hf(config));
   });
 }
-}  // namespace models
 
-}  // namespace quern
+}  // namespace quern::models

@@ -4,7 +4,7 @@
 #include "quern/models/zamba/zamba_config.h"
 #include "quern/models/zamba/zamba_stack.h"
 
-namespace quern {
+namespace quern::models {
 
 class ZambaModel : public ZambaStack {
  public:
@@ -17,4 +17,4 @@ class ZambaModel : public ZambaStack {
   ZambaConfig config_;
 };
 
-}  // namespace quern
+}  // namespace quern::models

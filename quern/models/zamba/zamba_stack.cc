@@ -5,7 +5,7 @@
 #include "quern/base/error.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 bool equal(const Tensor& a, const Tensor& b) {
@@ -48,9 +48,9 @@ ZambaStack::ZambaStack(ZambaStackConfig config, const MakeMixer& make)
     : stack_(std::move(config)),
       hybrid_layers_(stack_.hybrid_layers()),
       head_(stack_.vocab, stack_.width, stack_.tied),
-      norm_({stack_.width}, Init::constant(1)) {
+      norm_({stack_.width}, grad::Init::constant(1)) {
   for (bool hybrid : stack_.hybrid) {
-    layers_.push_back({Parameter({stack_.width}, Init::constant(1)), make(), -1});
+    layers_.push_back({grad::Parameter({stack_.width}, grad::Init::constant(1)), make(), -1});
     if (!hybrid) continue;
     layers_.back().invocation = static_cast<int>(invocations_.size());
     invocations_.push_back(std::make_unique<Invocation>(stack_.block));
@@ -60,8 +60,8 @@ ZambaStack::ZambaStack(ZambaStackConfig config, const MakeMixer& make)
     blocks_.push_back(std::make_unique<SharedBlock>(stack_.block));
 }
 
-std::vector<StateSite> ZambaStack::sites(DType kv) const {
-  std::vector<StateSite> s;
+std::vector<mixers::StateSite> ZambaStack::sites(DType kv) const {
+  std::vector<mixers::StateSite> s;
   for (size_t l = 0; l < layers_.size(); ++l) s.push_back({static_cast<int>(l), 0, layers_[l].mixer->state_spec(kv)});
   for (size_t j = 0; j < invocations_.size(); ++j)
     s.push_back({static_cast<int>(hybrid_layers_[j]), static_cast<int>(j), blocks_[0]->state_spec(kv)});
@@ -72,7 +72,7 @@ std::string ZambaStack::block_prefix(int64_t layer) const {
   return fmt::format("model.layers.{}.{}.", layer, stack_.block_name);
 }
 
-void ZambaStack::visit(const std::string& prefix, const ParameterVisitor& v) {
+void ZambaStack::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   head_.visit(prefix, v);
   for (size_t l = 0; l < layers_.size(); ++l) {
     Layer& layer = layers_[l];
@@ -90,34 +90,36 @@ void ZambaStack::visit(const std::string& prefix, const ParameterVisitor& v) {
   v(prefix + "model.final_layernorm.weight", norm_);
 }
 
-void ZambaStack::pack(const WeightPrepacking& t) {
+void ZambaStack::pack(const nn::WeightPrepacking& t) {
   head_.pack(t);
   for (Layer& l : layers_) l.mixer->pack(t);
   for (auto& b : blocks_) b->pack(t);
   for (auto& i : invocations_) i->pack(t);
 }
 
-Var ZambaStack::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
-  const Var e0_TD = head_.embed(tape, ids);
-  Var h_TD = e0_TD;
-  auto shared = batch_for(tape, batch);
+grad::Var ZambaStack::hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) {
+  const grad::Var e0_TD = head_.embed(tape, ids);
+  grad::Var h_TD = e0_TD;
+  auto shared = mixers::batch_for(tape, batch);
   for (size_t l = 0; l < layers_.size(); ++l)
-    h_TD = tape.layer({h_TD, e0_TD}, [this, l, shared](Tape& t, const std::vector<Var>& in) -> std::vector<Var> {
-      Layer& layer = layers_[l];
-      Var in_TD = in[0];
-      if (layer.invocation >= 0) {
-        const size_t j = static_cast<size_t>(layer.invocation);
-        const int site = static_cast<int>(layers_.size() + j);
-        in_TD = add(t, in[0], blocks_[j % blocks_.size()]->forward(t, in[0], in[1], *invocations_[j], *shared, site));
-      }
-      Var x_TD = rms_norm(t, in_TD, layer.norm, stack_.eps);
-      return {add(t, in[0], layer.mixer->forward(t, x_TD, *shared, static_cast<int>(l)))};
-    })[0];
+    h_TD = tape.layer(
+        {h_TD, e0_TD}, [this, l, shared](grad::Tape& t, const std::vector<grad::Var>& in) -> std::vector<grad::Var> {
+          Layer& layer = layers_[l];
+          grad::Var in_TD = in[0];
+          if (layer.invocation >= 0) {
+            const size_t j = static_cast<size_t>(layer.invocation);
+            const int site = static_cast<int>(layers_.size() + j);
+            in_TD = nn::add(t, in[0],
+                            blocks_[j % blocks_.size()]->forward(t, in[0], in[1], *invocations_[j], *shared, site));
+          }
+          grad::Var x_TD = nn::rms_norm(t, in_TD, layer.norm, stack_.eps);
+          return {nn::add(t, in[0], layer.mixer->forward(t, x_TD, *shared, static_cast<int>(l)))};
+        })[0];
   batch.advance_states();
-  return rms_norm(tape, h_TD, norm_, stack_.eps);
+  return nn::rms_norm(tape, h_TD, norm_, stack_.eps);
 }
 
-Tensor ZambaStack::read(const TensorFolder& folder, const std::string& name, const Parameter& p) const {
+Tensor ZambaStack::read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const {
   for (size_t k = 0; k < blocks_.size(); ++k) {
     const std::string own = block_prefix(hybrid_layers_[k]);
     if (!name.starts_with(own)) continue;
@@ -144,4 +146,4 @@ bool ZambaStack::ignorable(const std::string& tensor) const {
   return (stack_.tied && tensor == "lm_head.weight") || tensor.ends_with("rotary_emb.inv_freq");
 }
 
-}  // namespace quern
+}  // namespace quern::models

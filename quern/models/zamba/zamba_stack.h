@@ -16,7 +16,7 @@
 #include "quern/models/model.h"
 #include "quern/models/zamba/shared_block.h"
 
-namespace quern {
+namespace quern::models {
 
 struct ZambaStackConfig {
   int64_t vocab = 0, width = 0;
@@ -33,20 +33,20 @@ struct ZambaStackConfig {
 class ZambaStack : public Model {
  public:
   int64_t vocab_size() const override { return stack_.vocab; }
-  std::vector<StateSite> sites(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
-  Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
-  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
+  std::vector<mixers::StateSite> sites(DType kv) const override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) override;
+  grad::Var logits(grad::Tape& tape, const grad::Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
+  grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) override {
     return head_.loss(tape, hidden_TD, targets);
   }
   // A block is stored under the first hybrid layer that uses it; copies under later ones must be equal.
-  Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const override;
+  Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override;
   bool ignorable(const std::string& tensor) const override;
 
  protected:
-  using MakeMixer = std::function<std::unique_ptr<Mixer>()>;
+  using MakeMixer = std::function<std::unique_ptr<mixers::Mixer>()>;
   ZambaStack(ZambaStackConfig config, const MakeMixer& make);
   // Another layout's name of a parameter; empty: none.
   virtual std::string other_name(const std::string&) const { return {}; }
@@ -54,8 +54,8 @@ class ZambaStack : public Model {
 
  private:
   struct Layer {
-    Parameter norm;
-    std::unique_ptr<Mixer> mixer;
+    grad::Parameter norm;
+    std::unique_ptr<mixers::Mixer> mixer;
     int invocation = -1;  // of a hybrid layer
   };
   std::string block_prefix(int64_t layer) const;
@@ -63,7 +63,7 @@ class ZambaStack : public Model {
   ZambaStackConfig stack_;
   std::vector<int64_t> hybrid_layers_;
   Head head_;
-  Parameter norm_;
+  grad::Parameter norm_;
   std::vector<Layer> layers_;
   std::vector<std::unique_ptr<SharedBlock>> blocks_;
   std::vector<std::unique_ptr<Invocation>> invocations_;
@@ -75,4 +75,4 @@ std::vector<std::string> zamba_layer_names(const std::vector<bool>& hybrid);
 // Throws Error naming the field unless 1 ≤ v ≤ most.
 void zamba_check_size(const char* key, int64_t v, int64_t maximum);
 
-}  // namespace quern
+}  // namespace quern::models

@@ -6,7 +6,7 @@
 #include "quern/kernels/rope/rope.h"
 #include "quern/models/zamba/zamba_stack.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 constexpr const char* kWhere = "config.json";
@@ -122,4 +122,4 @@ Json Zamba2Config::to_hf() const {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::models

@@ -8,7 +8,7 @@
 
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::models {
 
 struct Zamba2Config {
   int64_t vocab_size = 32000, hidden_size = 2560, num_hidden_layers = 54, max_position_embeddings = 4096;
@@ -69,4 +69,4 @@ struct Zamba2Config {
   void check() const;
 };
 
-}  // namespace quern
+}  // namespace quern::models

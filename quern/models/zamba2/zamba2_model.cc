@@ -6,7 +6,7 @@
 #include "quern/mixers/mamba2/mamba2_mixer.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 ZambaStackConfig stack_config(const Zamba2Config& c) {
@@ -32,8 +32,8 @@ ZambaStackConfig stack_config(const Zamba2Config& c) {
   return s;
 }
 
-Mamba2Config mixer_config(const Zamba2Config& c) {
-  Mamba2Config m;
+mixers::Mamba2Config mixer_config(const Zamba2Config& c) {
+  mixers::Mamba2Config m;
   m.width = c.hidden_size;
   m.n_head = c.heads();
   m.head_dim = c.inner() / c.heads();
@@ -83,7 +83,7 @@ std::string zamba2_legacy_name(const std::string& name, const std::vector<int64_
 }
 
 Zamba2Model::Zamba2Model(Zamba2Config config)
-    : ZambaStack(stack_config(config), [&] { return std::make_unique<Mamba2Mixer>(mixer_config(config)); }),
+    : ZambaStack(stack_config(config), [&] { return std::make_unique<mixers::Mamba2Mixer>(mixer_config(config)); }),
       config_(std::move(config)) {}
 
 std::string Zamba2Model::other_name(const std::string& name) const {
@@ -98,12 +98,10 @@ bool Zamba2Model::ignorable(const std::string& tensor) const {
   return ZambaStack::ignorable(tensor);
 }
 
-namespace models {
-void register_zamba2(Registry& r) {
+void register_zamba2(nn::Registry& r) {
   r.models.add("zamba2", [](const Json& config, const TensorFolder*) -> std::unique_ptr<Model> {
     return std::make_unique<Zamba2Model>(Zamba2Config::from_hf(config));
   });
 }
-}  // namespace models
 
-}  // namespace quern
+}  // namespace quern::models

@@ -4,7 +4,7 @@
 #include "quern/models/zamba/zamba_stack.h"
 #include "quern/models/zamba2/zamba2_config.h"
 
-namespace quern {
+namespace quern::models {
 
 class Zamba2Model : public ZambaStack {
  public:
@@ -26,4 +26,4 @@ class Zamba2Model : public ZambaStack {
 // own turns are used.
 std::string zamba2_legacy_name(const std::string& name, const std::vector<int64_t>& hybrid_layers);
 
-}  // namespace quern
+}  // namespace quern::models

@@ -4,7 +4,7 @@
 
 #include "quern/base/config.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 constexpr const char* kWhere = "config.json";
@@ -232,4 +232,4 @@ Json ZayaConfig::to_hf() const {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::models

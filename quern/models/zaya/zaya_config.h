@@ -11,7 +11,7 @@
 #include "quern/base/json.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::models {
 
 struct ZayaConfig {
   int64_t vocab_size = 262272, hidden_size = 2048, num_hidden_layers = 40;
@@ -74,4 +74,4 @@ struct ZayaConfig {
 
 bool zaya_is_legacy(const TensorFolder& weights);
 
-}  // namespace quern
+}  // namespace quern::models

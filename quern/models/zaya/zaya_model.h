@@ -17,7 +17,7 @@
 #include "quern/models/zaya/zaya_config.h"
 #include "quern/nn/ops.h"
 
-namespace quern {
+namespace quern::models {
 
 class ZayaModel : public Model {
  public:
@@ -27,36 +27,36 @@ class ZayaModel : public Model {
   int64_t vocab_size() const override { return config_.vocab_size; }
   int64_t max_positions() const override { return config_.max_position_embeddings; }
   Json config() const override { return config_.to_hf(); }
-  std::vector<StateSite> sites(DType kv) const override;
-  void visit(const std::string& prefix, const ParameterVisitor& v) override;
-  void pack(const WeightPrepacking& t) override;
-  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
-  Var logits(Tape& tape, const Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
-  Var loss(Tape& tape, const Var& hidden_TD, std::span<const int32_t> targets) override {
+  std::vector<mixers::StateSite> sites(DType kv) const override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
+  void pack(const nn::WeightPrepacking& t) override;
+  grad::Var hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) override;
+  grad::Var logits(grad::Tape& tape, const grad::Var& hidden_TD) override { return head_.logits(tape, hidden_TD); }
+  grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) override {
     return head_.loss(tape, hidden_TD, targets);
   }
-  Tensor read(const TensorFolder& folder, const std::string& name, const Parameter& p) const override;
+  Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override;
   bool ignorable(const std::string& tensor) const override;
 
-  bool share_experts(Communicator* group) override;
+  bool share_experts(comm::Communicator* group) override;
   std::vector<std::span<const float>> expert_loads() override;
 
   const ZayaConfig& zaya() const { return config_; }
-  MoeFfn& moe(int64_t block) { return blocks_[static_cast<size_t>(block)]->moe; }
+  ffn::MoeFfn& moe(int64_t block) { return blocks_[static_cast<size_t>(block)]->moe; }
 
  private:
   struct Block {
     Block(const ZayaConfig& c, int64_t k);
-    Parameter norm1, norm2;
-    std::unique_ptr<Mixer> attention;
-    MoeFfn moe;
-    ResidualScale after_attention, after_moe;
+    grad::Parameter norm1, norm2;
+    std::unique_ptr<mixers::Mixer> attention;
+    ffn::MoeFfn moe;
+    nn::ResidualScale after_attention, after_moe;
   };
 
   ZayaConfig config_;
   Head head_;  // embedding and output, tied or not
-  Parameter in_scale_, in_bias_, norm_;
+  grad::Parameter in_scale_, in_bias_, norm_;
   std::vector<std::unique_ptr<Block>> blocks_;
 };
 
-}  // namespace quern
+}  // namespace quern::models

@@ -4,7 +4,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 struct Row {
@@ -74,4 +74,4 @@ std::string zaya_interim_name(const std::string& name) {
   return s;
 }
 
-}  // namespace quern
+}  // namespace quern::models

@@ -8,7 +8,7 @@
 #include "quern/base/json.h"
 #include "quern/models/layout.h"
 
-namespace quern {
+namespace quern::models {
 
 LayoutPlace zaya_legacy_place(const std::string& name, int64_t n_blocks);
 std::unique_ptr<CheckpointLayout> zaya_legacy_layout(const Json& config);  // config.json in the current form
@@ -16,4 +16,4 @@ std::unique_ptr<CheckpointLayout> zaya_legacy_layout(const Json& config);  // co
 // An interim layout was published too (zaya_block, post_mlp_res_scale, self_attn.temp, post_attention_norm).
 std::string zaya_interim_name(const std::string& name);
 
-}  // namespace quern
+}  // namespace quern::models

@@ -5,7 +5,7 @@
 #include "quern/models/zaya/zaya_model.h"
 #include "quern/models/zaya/zaya_names.h"
 
-namespace quern {
+namespace quern::models {
 namespace {
 
 // [E, rows, cols] out of E matrices.
@@ -22,7 +22,7 @@ Tensor stack(const TensorFolder& f, const LayoutPlace& place, const Shape& shape
 
 }  // namespace
 
-Tensor ZayaModel::read(const TensorFolder& f, const std::string& name, const Parameter& p) const {
+Tensor ZayaModel::read(const TensorFolder& f, const std::string& name, const grad::Parameter& p) const {
   if (zaya_is_legacy(f)) {
     LayoutPlace place = zaya_legacy_place(name, config_.num_hidden_layers);
     return place.expert_tail.empty() ? read_checked(f, place.name, p.shape) : stack(f, place, p.shape);
@@ -38,4 +38,4 @@ Tensor ZayaModel::read(const TensorFolder& f, const std::string& name, const Par
   return read_checked(f, name, p.shape);
 }
 
-}  // namespace quern
+}  // namespace quern::models

@@ -7,7 +7,7 @@
 #include "quern/nn/registry.h"
 #include "quern/optim/adamw/adamw_simd.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 void update_ref(const AdamWStep& a, int64_t n) {
@@ -53,14 +53,14 @@ AdamW::AdamW(AdamWOptions options) : o_(options) {
   if (!(o_.weight_decay >= 0)) fail("optimizer adamw, weight_decay: {}, expected 0 or more", o_.weight_decay);
 }
 
-std::vector<OptimizerPart> AdamW::state(const std::string&, const Parameter& p) const {
+std::vector<OptimizerPart> AdamW::state(const std::string&, const grad::Parameter& p) const {
   return {{kM, DType::f32, p.shape}, {kV, DType::f32, p.shape}, {kStep, DType::i64, {1}}};
 }
 
 void AdamW::step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const {
   for (OptimizerSlot* slot : slots) ++*slot->state.at(kStep).data<int64_t>();
   each_piece(slots, [&](OptimizerSlot& slot, int64_t begin, int64_t end) {
-    const Parameter& p = *slot.parameter;
+    const grad::Parameter& p = *slot.parameter;
     adamw_update({p.value.data<float>() + begin, p.grad.data<float>() + begin,
                   slot.state.at(kM).data<float>() + begin, slot.state.at(kV).data<float>() + begin, end - begin},
                  o_, s.lr * slot.lr_scale, s.grad_scale, *slot.state.at(kStep).data<int64_t>());
@@ -68,14 +68,12 @@ void AdamW::step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) 
   });
 }
 
-namespace optim {
-void register_adamw(Registry& r) {
+void register_adamw(nn::Registry& r) {
   r.optimizers.add("adamw", [](const Json& j) -> std::unique_ptr<Optimizer> {
     AdamWOptions o;
     from_json(j, o, "optimizer adamw", true);
     return std::make_unique<AdamW>(o);
   });
 }
-}  // namespace optim
 
-}  // namespace quern
+}  // namespace quern::optim

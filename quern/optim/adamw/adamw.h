@@ -5,7 +5,7 @@
 #pragma once
 #include "quern/optim/optimizer.h"
 
-namespace quern {
+namespace quern::optim {
 
 struct AdamWOptions {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
@@ -31,11 +31,11 @@ class AdamW : public Optimizer {
  public:
   explicit AdamW(AdamWOptions options);  // throws Error naming the field
   OptimizerRange cut() const override { return OptimizerRange::elements; }
-  std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const override;
+  std::vector<OptimizerPart> state(const std::string& name, const grad::Parameter& p) const override;
   void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const override;
 
  private:
   AdamWOptions o_;
 };
 
-}  // namespace quern
+}  // namespace quern::optim

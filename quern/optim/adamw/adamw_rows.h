@@ -4,7 +4,7 @@
 #include "quern/kernels/vec_math.h"
 #include "quern/optim/adamw/adamw_simd.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 inline kernels::Vf vsqrt(kernels::Vf a) {
@@ -29,4 +29,4 @@ void update(const AdamWStep& a, int64_t n) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::optim

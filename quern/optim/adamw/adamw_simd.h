@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace quern {
+namespace quern::optim {
 
 struct AdamWStep {
   float *w, *m, *v;
@@ -15,4 +15,4 @@ struct AdamWTable {
 };
 extern const AdamWTable adamw_avx2, adamw_avx512;
 
-}  // namespace quern
+}  // namespace quern::optim

@@ -10,11 +10,11 @@
 #include "quern/base/threads.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 struct One {
-  Parameter p;
+  grad::Parameter p;
   OptimizerSlot slot;
   const AdamW adamw;
   One(Tensor w, AdamWOptions o) : adamw(o) {
@@ -99,4 +99,4 @@ TEST(AdamW, WrongOptionsAreErrors) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::optim

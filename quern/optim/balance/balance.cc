@@ -5,7 +5,7 @@
 #include "quern/base/config.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 constexpr const char *kM = "m", *kV = "v", *kStep = "step";  // parts of the state
@@ -18,15 +18,15 @@ BiasBalancer::BiasBalancer(BalanceOptions o) : o_(o) {
   if (!(o.lr >= 0)) fail("optimizer balance, lr: {}, expected 0 or more", o.lr);
 }
 
-std::vector<OptimizerPart> BiasBalancer::state(const std::string& name, const Parameter& p) const {
-  if (p.kind != ParameterKind::balance)
+std::vector<OptimizerPart> BiasBalancer::state(const std::string& name, const grad::Parameter& p) const {
+  if (p.kind != grad::ParameterKind::balance)
     fail("optimizer balance: {} is no balancing bias (nothing counts its load)", name);
   return {{kM, DType::f32, p.shape}, {kV, DType::f32, p.shape}, {kStep, DType::i64, {1}}};
 }
 
 void BiasBalancer::step(std::span<OptimizerSlot* const> slots, const OptimizerStep&) const {
   for (OptimizerSlot* slot : slots) {
-    Parameter& p = *slot->parameter;
+    grad::Parameter& p = *slot->parameter;
     std::span<const float> counts = p.grad.span<float>();
     double total = 0;
     for (float c : counts) total += c;
@@ -44,14 +44,12 @@ void BiasBalancer::step(std::span<OptimizerSlot* const> slots, const OptimizerSt
   }
 }
 
-namespace optim {
-void register_balance(Registry& r) {
+void register_balance(nn::Registry& r) {
   r.optimizers.add("balance", [](const Json& j) -> std::unique_ptr<Optimizer> {
     BalanceOptions o;
     from_json(j, o, "optimizer balance", true);
     return std::make_unique<BiasBalancer>(o);
   });
 }
-}  // namespace optim
 
-}  // namespace quern
+}  // namespace quern::optim

@@ -7,7 +7,7 @@
 #pragma once
 #include "quern/optim/optimizer.h"
 
-namespace quern {
+namespace quern::optim {
 
 struct BalanceOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
@@ -23,11 +23,11 @@ struct BalanceOptions {
 class BiasBalancer : public Optimizer {
  public:
   explicit BiasBalancer(BalanceOptions options = {});
-  std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const override;
+  std::vector<OptimizerPart> state(const std::string& name, const grad::Parameter& p) const override;
   void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const override;
 
  private:
   BalanceOptions o_;
 };
 
-}  // namespace quern
+}  // namespace quern::optim

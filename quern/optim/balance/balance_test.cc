@@ -6,15 +6,15 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 struct One {
-  Parameter p;
+  grad::Parameter p;
   OptimizerSlot slot;
   const BiasBalancer balancer;
   One(Tensor biases, BalanceOptions o) : balancer(o) {
-    p.shape = biases.shape(), p.value = std::move(biases), p.kind = ParameterKind::balance, p.trainable = false;
+    p.shape = biases.shape(), p.value = std::move(biases), p.kind = grad::ParameterKind::balance, p.trainable = false;
     slot.name = "biases", slot.parameter = &p;
     slot.state = OptimizerState(balancer.state("biases", p));
   }
@@ -71,9 +71,9 @@ TEST(Balance, SharesBecomeEqual) {
 }
 
 TEST(Balance, OnlyBiasesThatCount) {
-  Parameter plain({4}, Init::constant(0));
+  grad::Parameter plain({4}, grad::Init::constant(0));
   EXPECT_THROW(BiasBalancer().state("norm", plain), Error);
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::optim

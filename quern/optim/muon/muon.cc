@@ -8,7 +8,7 @@
 #include "quern/base/threads.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 constexpr int64_t kGrain = 1 << 14;
@@ -16,7 +16,7 @@ constexpr const char* kMomentum = "muon_m";  // the part of the state
 
 }  // namespace
 
-LogicalMatrices logical_matrices(const Parameter& p, bool split_fused) {
+LogicalMatrices logical_matrices(const grad::Parameter& p, bool split_fused) {
   const size_t r = p.shape.size();
   LogicalMatrices l{1, p.shape[r - 2], p.shape[r - 1]};
   for (size_t i = 0; i + 2 < r; ++i) l.count *= p.shape[i];
@@ -41,7 +41,7 @@ Muon::Muon(MuonOptions o) : o_(std::move(o)) {
                     .coefficients = o_.coefficients == "minimax" ? minimax : published};
 }
 
-std::vector<OptimizerPart> Muon::state(const std::string& name, const Parameter& p) const {
+std::vector<OptimizerPart> Muon::state(const std::string& name, const grad::Parameter& p) const {
   if (p.shape.size() < 2)
     fail("optimizer muon: {} of shape {} is not a matrix; assign another optimizer with a rule", name,
          to_string(p.shape));
@@ -113,14 +113,12 @@ void Muon::matrix(OptimizerSlot& slot, int64_t at, int64_t rows, int64_t columns
   apply(slot, {.at = at, .n = n, .direction = u, .rows = rows, .columns = columns}, s);
 }
 
-namespace optim {
-void register_muon(Registry& r) {
+void register_muon(nn::Registry& r) {
   r.optimizers.add("muon", [](const Json& j) -> std::unique_ptr<Optimizer> {
     MuonOptions o;
     from_json(j, o, "optimizer muon", true);
     return std::make_unique<Muon>(std::move(o));
   });
 }
-}  // namespace optim
 
-}  // namespace quern
+}  // namespace quern::optim

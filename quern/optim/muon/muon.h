@@ -9,7 +9,7 @@
 #include "quern/optim/muon/newton_schulz.h"
 #include "quern/optim/optimizer.h"
 
-namespace quern {
+namespace quern::optim {
 
 struct MuonOptions {
   double momentum = 0.95, weight_decay = 0.1;
@@ -32,15 +32,15 @@ struct MuonOptions {
 };
 
 // Experts of a stack and, with split_fused, parts laid one upon the other are matrices of their own.
-LogicalMatrices logical_matrices(const Parameter& p, bool split_fused);
+LogicalMatrices logical_matrices(const grad::Parameter& p, bool split_fused);
 
 class Muon : public MatrixOptimizer {
  public:
   explicit Muon(MuonOptions options);  // throws Error naming the field
-  std::vector<OptimizerPart> state(const std::string& name, const Parameter& p) const override;
+  std::vector<OptimizerPart> state(const std::string& name, const grad::Parameter& p) const override;
   void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const override;
 
-  LogicalMatrices matrices(const Parameter& p) const override { return logical_matrices(p, o_.split_fused); }
+  LogicalMatrices matrices(const grad::Parameter& p) const override { return logical_matrices(p, o_.split_fused); }
   double cost(int64_t rows, int64_t columns) const override;
   void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const override;
   void orthogonalize(View<float, 2> u) const override { newton_schulz(u, newton_schulz_); }
@@ -53,4 +53,4 @@ class Muon : public MatrixOptimizer {
   NewtonSchulzOptions newton_schulz_;
 };
 
-}  // namespace quern
+}  // namespace quern::optim

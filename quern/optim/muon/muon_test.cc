@@ -10,7 +10,7 @@
 #include "quern/base/threads.h"
 #include "quern/tensor/safetensors.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 const SafetensorsFile& goldens() {
@@ -104,7 +104,7 @@ TEST(NewtonSchulz, ZeroStaysZero) {
 }
 
 struct One {
-  Parameter p;
+  grad::Parameter p;
   OptimizerSlot slot;
   const Muon muon;
   One(Tensor w, MuonOptions o) : muon(std::move(o)) {
@@ -210,9 +210,9 @@ TEST(Muon, WrongOptionsAreErrors) {
   EXPECT_THROW(Muon({.momentum = 1}), Error);
   EXPECT_THROW(Muon({.dtype = "f16"}), Error);
   EXPECT_THROW(Muon({.scale = "none"}), Error);
-  Parameter vector({4}, Init::constant(1));
+  grad::Parameter vector({4}, grad::Init::constant(1));
   EXPECT_THROW(Muon({}).state("norm", vector), Error);
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::optim

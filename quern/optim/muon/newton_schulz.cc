@@ -10,7 +10,7 @@
 #include "quern/kernels/gemm/gemm.h"
 #include "quern/kernels/gemm/symmetric.h"
 
-namespace quern {
+namespace quern::optim {
 namespace {
 
 struct Quintic {  // a·x + b·x³ + c·x⁵
@@ -144,4 +144,4 @@ double newton_schulz_plain_flops(int64_t rows, int64_t columns, int steps) {
   return steps * (4 * m * m * k + 2 * m * m * m);
 }
 
-}  // namespace quern
+}  // namespace quern::optim

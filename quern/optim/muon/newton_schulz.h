@@ -14,7 +14,7 @@
 #include "quern/tensor/dtype.h"
 #include "quern/tensor/view.h"
 
-namespace quern {
+namespace quern::optim {
 
 struct NewtonSchulzOptions {
   int steps = 6;
@@ -27,4 +27,4 @@ void newton_schulz(View<float, 2> x, const NewtonSchulzOptions& o);
 double newton_schulz_flops(int64_t rows, int64_t columns, int steps);        // done
 double newton_schulz_plain_flops(int64_t rows, int64_t columns, int steps);  // without using the symmetry
 
-}  // namespace quern
+}  // namespace quern::optim

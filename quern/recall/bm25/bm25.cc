@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 uint64_t id_key(int64_t id) { return mix64(static_cast<uint64_t>(id) + 0x9e3779b97f4a7c15ull); }  // one to one
@@ -140,4 +140,4 @@ size_t Bm25Index::bytes() const {
   return postings_.bytes() + ids_.capacity() * sizeof(int64_t) + documents_.slots().size_bytes();
 }
 
-}  // namespace quern
+}  // namespace quern::recall

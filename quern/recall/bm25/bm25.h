@@ -17,7 +17,7 @@
 #include "quern/recall/bm25/rank.h"
 #include "quern/recall/words/tokens.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct ScoredDocument {
   int64_t id;
@@ -66,4 +66,4 @@ class Bm25Index {
   std::vector<uint64_t> scratch_;
 };
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -11,7 +11,7 @@
 #include "quern/base/json.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 const std::string kGoldens = std::string(QUERN_SOURCE_DIR) + "/tests/goldens/recall/";
@@ -146,4 +146,4 @@ TEST(Bm25, Edges) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::recall

@@ -6,7 +6,7 @@
 
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 // Keys go to shares by their high bits: a share's table fits the second cache, and shares follow one another in the
@@ -231,4 +231,4 @@ TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, con
   return t;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -13,7 +13,7 @@
 #include "quern/recall/words/key_map.h"
 #include "quern/recall/words/tokens.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct TermCounts {
   std::vector<uint64_t> begin{0};  // row r: [begin[r], begin[r + 1])
@@ -29,4 +29,4 @@ struct TermCounts {
 
 TermCounts count_terms(std::string_view text, std::span<const Chunk> chunks, const TokenOptions& options);
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -5,7 +5,7 @@
 
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 // value(row, i) for every entry i of every row, then unit length.
@@ -135,4 +135,4 @@ std::unique_ptr<SparseEmbedder> make_embedder(std::string_view name) {
   fail("embedder '{}', expected tf-idf, bm25 or hashing", name);
 }
 
-}  // namespace quern
+}  // namespace quern::recall

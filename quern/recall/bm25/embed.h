@@ -10,7 +10,7 @@
 #include "quern/recall/bm25/counts.h"
 #include "quern/recall/bm25/rank.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct SparseRows {
   std::vector<uint64_t> begin{0};
@@ -38,4 +38,4 @@ std::unique_ptr<SparseEmbedder> make_embedder(std::string_view name);  // throws
 double tf_idf_weight(uint64_t rows, uint64_t documents);
 void normalize_rows(SparseRows& rows);
 
-}  // namespace quern
+}  // namespace quern::recall

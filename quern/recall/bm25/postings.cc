@@ -4,7 +4,7 @@
 
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 constexpr uint32_t kFirstCapacity = 2, kLargestCapacity = 128, kLargestCount = 0xffff;
@@ -184,4 +184,4 @@ size_t Postings::bytes() const {
          lengths_.size() * 4;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

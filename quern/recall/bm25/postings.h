@@ -15,7 +15,7 @@
 #include "quern/recall/bm25/counts.h"
 #include "quern/recall/words/key_map.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct TermEntry {
   uint32_t head, tail;  // first and last block
@@ -80,4 +80,4 @@ class Postings {
   std::vector<uint32_t> ids_;   // scratch
 };
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 constexpr uint32_t kEnd = 0xffffffffu;
@@ -242,4 +242,4 @@ std::vector<RankedDocument> rank_top(const PostingsView& p, std::span<const Quer
   return best.take();
 }
 
-}  // namespace quern
+}  // namespace quern::recall

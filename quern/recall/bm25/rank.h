@@ -9,7 +9,7 @@
 
 #include "quern/recall/bm25/postings.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct Bm25Options {
   double k1 = 0.9, b = 0.4;
@@ -46,4 +46,4 @@ std::vector<RankedDocument> rank_among(const PostingsView& postings, std::span<c
                                        const Collection& collection, const Bm25Options& options, size_t k,
                                        std::span<const uint32_t> documents);
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -7,7 +7,7 @@
 #include "quern/base/threads.h"
 #include "quern/recall/graph/gram_edges.h"
 
-namespace quern {
+namespace quern::recall {
 SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts) {
   const size_t n = x.rows();
   const auto full = [&](size_t r) { return x.begin[r + 1] > x.begin[r]; };
@@ -153,4 +153,4 @@ SparseGraph above_threshold(const SparseGraph& g, float threshold) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -16,7 +16,7 @@
 
 #include "quern/recall/bm25/embed.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct GraphView {  // compressed rows; a mapped segment or a SparseGraph
   std::span<const uint64_t> begin;
@@ -57,4 +57,4 @@ float connecting_threshold(const SparseGraph& graph, float minimum, double share
 SparseGraph above_threshold(const SparseGraph& graph, float threshold);
 std::vector<uint32_t> components(const GraphView& graph);  // node → the smallest node of its component
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace quern {
+namespace quern::recall {
 
 struct GramTerm {
   uint32_t number;
@@ -46,4 +46,4 @@ size_t gram_add_row(float* sums, std::span<const GramTerm> terms, const GramRuns
   return products;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

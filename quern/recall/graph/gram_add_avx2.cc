@@ -1,7 +1,7 @@
 // Products of a row, with three-operand instructions.
 #include "quern/recall/graph/gram_add.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 struct WithAvx2 {};
 }  // namespace
@@ -10,4 +10,4 @@ size_t gram_add_avx2(float* sums, std::span<const GramTerm> terms, const GramRun
   return gram_add_row<WithAvx2>(sums, terms, runs);
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -2,7 +2,7 @@
 #include "quern/base/cpu.h"
 #include "quern/recall/graph/gram_add.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 struct AnyIsa {};
 }  // namespace
@@ -13,4 +13,4 @@ size_t gram_add_ref(float* sums, std::span<const GramTerm> terms, const GramRuns
 
 GramAdd gram_add() { return active_isa() == Isa::ref ? gram_add_ref : gram_add_avx2; }
 
-}  // namespace quern
+}  // namespace quern::recall

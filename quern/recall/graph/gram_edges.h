@@ -7,7 +7,7 @@
 #include "quern/recall/graph/gram.h"
 #include "quern/recall/graph/gram_scan.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct GramPart {  // the rows [first, first + begin.size() - 1)
   size_t first = 0;
@@ -22,4 +22,4 @@ SparseGraph graph_from_lower(const SparseRows& x, const GramParts& parts);
 // Σ over the columns that rows a and b share, in ascending order: every way to a weight adds in this order.
 float row_dot(const SparseRows& x, size_t a, size_t b);
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -11,7 +11,7 @@
 #include "quern/recall/graph/gram_scan.h"
 #include "quern/recall/graph/gram_tiles.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 constexpr uint32_t kWidth = GramTiles::kWidth;
@@ -362,4 +362,4 @@ SparseGraph gram_pruned(const SparseRows& x, const GramOptions& o, GramStats* gi
   return graph_from_lower(x, parts);
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace quern {
+namespace quern::recall {
 
 struct GramNeighbor {
   uint32_t to;
@@ -19,4 +19,4 @@ size_t gram_scan_avx2(std::span<float> sums, size_t live, float threshold, uint3
 size_t gram_scan_avx512(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbor* out);
 GramScan gram_scan();  // for active_isa()
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -3,7 +3,7 @@
 
 #include "quern/recall/graph/gram_scan.h"
 
-namespace quern {
+namespace quern::recall {
 
 size_t gram_scan_avx2(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbor* out) {
   const __m256 minimum = _mm256_set1_ps(threshold), zero = _mm256_setzero_ps();
@@ -20,4 +20,4 @@ size_t gram_scan_avx2(std::span<float> sums, size_t live, float threshold, uint3
   return n;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

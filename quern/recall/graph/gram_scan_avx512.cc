@@ -3,7 +3,7 @@
 
 #include "quern/recall/graph/gram_scan.h"
 
-namespace quern {
+namespace quern::recall {
 
 size_t gram_scan_avx512(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbor* out) {
   const __m512 minimum = _mm512_set1_ps(threshold), zero = _mm512_setzero_ps();
@@ -26,4 +26,4 @@ size_t gram_scan_avx512(std::span<float> sums, size_t live, float threshold, uin
   return n;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -4,7 +4,7 @@
 #include "quern/base/cpu.h"
 #include "quern/recall/graph/gram_scan.h"
 
-namespace quern {
+namespace quern::recall {
 
 size_t gram_scan_ref(std::span<float> sums, size_t live, float threshold, uint32_t base, GramNeighbor* out) {
   size_t n = 0;
@@ -26,4 +26,4 @@ GramScan gram_scan() {
   return gram_scan_ref;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

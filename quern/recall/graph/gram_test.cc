@@ -13,7 +13,7 @@
 #include "quern/recall/bm25/postings.h"
 #include "quern/recall/graph/gram_edges.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 const std::string kGoldens = std::string(QUERN_SOURCE_DIR) + "/tests/goldens/recall/";
@@ -417,4 +417,4 @@ TEST(Gram, ConnectingThreshold) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::recall

@@ -5,7 +5,7 @@
 
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 constexpr size_t kFewest = 8;    // rows of a column that is laid out
@@ -41,4 +41,4 @@ GramTiles::GramTiles(const SparseRows& x, const std::vector<uint32_t>& documents
   });
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -8,7 +8,7 @@
 
 #include "quern/recall/bm25/embed.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct GramTile {
   std::vector<uint32_t> begin;  // of a column's entries, by its number
@@ -30,4 +30,4 @@ class GramTiles {
   std::vector<GramTile> tiles_;
 };
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <deque>
 
-namespace quern {
+namespace quern::recall {
 
 GridWorld::GridWorld(uint32_t width, uint32_t height) : width_(width), height_(height) {
   if (width < 1 || height < 1 || uint64_t{width} * height > (1u << 26))
@@ -160,4 +160,4 @@ int64_t Planner::repair(const SparseGraph& changed, std::span<const double> rewa
   return touched;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -13,7 +13,7 @@
 
 #include "quern/recall/graph/resolvent.h"
 
-namespace quern {
+namespace quern::recall {
 
 // A rectangle of cells; moves lead to the four neighbors that are no walls. A walled cell has no moves.
 class GridWorld {
@@ -57,4 +57,4 @@ class Planner {
   double discount_;
 };
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -8,7 +8,7 @@
 
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 GridWorld walled() {
@@ -93,4 +93,4 @@ TEST(PlannerTest, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::recall

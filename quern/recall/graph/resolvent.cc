@@ -8,7 +8,7 @@
 
 #include "quern/base/threads.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 void check_alpha(RestartProb a) {
@@ -317,4 +317,4 @@ void SuccessorLearner::step(uint32_t from, uint32_t to, double rate) {
   for (size_t j = 0; j < n_; ++j) m[j] += rate * ((j == from ? 1 : 0) + discount_ * next[j] - m[j]);
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -15,7 +15,7 @@
 
 #include "quern/recall/graph/gram.h"
 
-namespace quern {
+namespace quern::recall {
 
 // The probability of going back to the cue at each step, 1 − γ. Other libraries' "damping" is γ.
 struct RestartProb {
@@ -87,4 +87,4 @@ class SuccessorLearner {
   std::vector<double> m_;
 };
 
-}  // namespace quern
+}  // namespace quern::recall

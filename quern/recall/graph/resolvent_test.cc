@@ -10,7 +10,7 @@
 #include "quern/base/rng.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 struct Walk {
@@ -201,4 +201,4 @@ TEST(Resolvent, SuccessorsAreLearnedFromSteps) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::recall

@@ -9,7 +9,7 @@
 #include "quern/recall/bm25/rank.h"
 #include "quern/recall/graph/gram_scan.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 constexpr double kLocal = 0.6, kMixed = 0.3;
@@ -322,4 +322,4 @@ Recalled RecallIndex::bm25(std::string_view query, size_t k) const {
   return recall_bm25(view(), query, q);
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -18,7 +18,7 @@
 #include "quern/recall/graph/gram.h"
 #include "quern/recall/graph/resolvent.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct RecallOptions {
   TokenOptions words{.stem = true, .drop_stopwords = true};
@@ -108,4 +108,4 @@ std::string_view name_of(RecallMode mode);
 // also name something rare in the collection?
 RecallMode route(std::string_view query, bool names_something_rare);
 
-}  // namespace quern
+}  // namespace quern::recall

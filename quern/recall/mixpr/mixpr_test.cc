@@ -9,7 +9,7 @@
 
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 struct Lines {
@@ -182,4 +182,4 @@ TEST(Router, Modes) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::recall

@@ -5,7 +5,7 @@
 
 #include "quern/recall/mixpr/mixpr.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -53,4 +53,4 @@ RecallMode recall_mode(std::string_view name) {
   fail("mode '{}', expected auto, local, global or mixed", name);
 }
 
-}  // namespace quern
+}  // namespace quern::recall

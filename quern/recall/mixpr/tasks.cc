@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 template <class T>
@@ -336,4 +336,4 @@ RecallScore score_task(const RecallTask& task) {
   return s;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

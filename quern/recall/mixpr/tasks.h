@@ -9,7 +9,7 @@
 #include "quern/base/json.h"
 #include "quern/recall/mixpr/mixpr.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct RecallQuestion {
   std::string text;
@@ -52,4 +52,4 @@ struct RecallScore {
 };
 RecallScore score_task(const RecallTask& task);
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 std::string chunk(const RecallTask& t, uint32_t c) {
@@ -55,4 +55,4 @@ TEST(RecallTasks, Intervals) {  // Wilson's, by hand for 8 of 10
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::recall

@@ -6,7 +6,7 @@
 
 #include "quern/recall/store/segment.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 constexpr std::string_view kMagic = "QRNBM25A";
@@ -94,4 +94,4 @@ Bm25Snapshot::Bm25Snapshot(const std::filesystem::path& path) : file_(path) {
   part_.postings.slabs = slabs_, part_.words = head.words;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -14,7 +14,7 @@
 #include "quern/base/mmap.h"
 #include "quern/recall/bm25/bm25.h"
 
-namespace quern {
+namespace quern::recall {
 
 // `note`: the caller's own bytes, to tell whether the snapshot still belongs to its documents.
 void write_bm25_snapshot(const std::filesystem::path& path, const Bm25Index& index, std::span<const std::byte> note);
@@ -33,4 +33,4 @@ class Bm25Snapshot {
   std::span<const std::byte> note_;
 };
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 namespace fs = std::filesystem;
@@ -233,4 +233,4 @@ const SegmentDocument& Segment::document_of(const Chunk& c) const {
   return *(after - 1);
 }
 
-}  // namespace quern
+}  // namespace quern::recall

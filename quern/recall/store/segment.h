@@ -14,7 +14,7 @@
 #include "quern/base/mmap.h"
 #include "quern/recall/mixpr/mixpr.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct SegmentFile {  // a source file with texts here
   std::string path;
@@ -65,4 +65,4 @@ class Segment {
 void write_durably(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);
 uint64_t content_check(std::span<const std::byte> bytes);
 
-}  // namespace quern
+}  // namespace quern::recall

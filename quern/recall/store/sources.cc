@@ -9,7 +9,7 @@
 
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,7 +37,7 @@ void add_document(std::string_view text, uint32_t file, uint32_t line, const Chu
                   SegmentInput& in, SourceReport& report) {
   const uint64_t begin = in.text.size();
   in.text += text;
-  report.ill_formed += utf8_error(text) != text.npos;
+  report.ill_formed += text::utf8_error(text) != text.npos;
   append_chunks(text, chunks, begin, in.chunks);
   in.documents.push_back({begin, in.text.size(), sequence++, file, line});
   in.text += '\n';  // between documents
@@ -117,4 +117,4 @@ bool append_file(const fs::path& path, SegmentFile file, const SourceOptions& o,
   return true;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -9,7 +9,7 @@
 
 #include "quern/recall/store/segment.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct SourceOptions {
   std::optional<ChunkUnit> unit;  // by the file's name when absent: code for programs, else sentence
@@ -31,4 +31,4 @@ SegmentFile stat_file(const std::filesystem::path& path);  // without the hash
 bool append_file(const std::filesystem::path& path, SegmentFile file, const SourceOptions& options,
                  uint64_t& sequence, SegmentInput& in, SourceReport& report);
 
-}  // namespace quern
+}  // namespace quern::recall

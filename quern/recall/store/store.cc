@@ -12,7 +12,7 @@
 #include "quern/base/file_lock.h"
 #include "quern/base/stopwatch.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 namespace fs = std::filesystem;
@@ -380,4 +380,4 @@ Json RecallStore::stats() const {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

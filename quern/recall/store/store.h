@@ -13,7 +13,7 @@
 
 #include "quern/recall/store/sources.h"
 
-namespace quern {
+namespace quern::recall {
 
 struct IndexReport {
   int64_t files = 0, added = 0, changed = 0, gone = 0, unchanged = 0;
@@ -75,4 +75,4 @@ class RecallStore {
   std::vector<std::unique_ptr<Segment>> segments_;
 };
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -18,7 +18,7 @@
 
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 namespace fs = std::filesystem;
@@ -342,4 +342,4 @@ TEST(RecallKill, NothingAcknowledgedIsLost) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::recall

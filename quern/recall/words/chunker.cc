@@ -6,7 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/recall/words/tokens.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -186,4 +186,4 @@ ChunkUnit chunk_unit(std::string_view name) {
   fail("chunk unit '{}', expected sentence, line, words or code", name);
 }
 
-}  // namespace quern
+}  // namespace quern::recall

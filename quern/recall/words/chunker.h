@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern {
+namespace quern::recall {
 
 enum class ChunkUnit { sentence, line, words, code };
 struct ChunkOptions {
@@ -30,4 +30,4 @@ std::vector<Chunk> chunk_text(std::string_view text, const ChunkOptions& options
 ChunkUnit chunk_unit(std::string_view name);  // throws Error
 std::string_view name_of(ChunkUnit unit);
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -13,7 +13,7 @@
 #include "quern/base/error.h"
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::recall {
 
 inline uint64_t fold_product(uint64_t a, uint64_t b) {
   const unsigned __int128 p = static_cast<unsigned __int128>(a) * b;
@@ -101,4 +101,4 @@ class KeyMap {
   size_t size_ = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -7,7 +7,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 constexpr size_t kMaxBytes = 256;  // longer runs are no words of a language
@@ -52,4 +52,4 @@ void snowball_stem(std::string& word, std::string_view language) {
   word.assign(reinterpret_cast<const char*>(stem), static_cast<size_t>(sb_stemmer_length(s)));
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -4,7 +4,7 @@
 
 #include "quern/recall/words/tokens.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 struct Rule {
@@ -134,4 +134,4 @@ void porter_stem(std::string& lower) {
   Stemmer(lower).run();
 }
 
-}  // namespace quern
+}  // namespace quern::recall

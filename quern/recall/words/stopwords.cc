@@ -3,7 +3,7 @@
 
 #include "quern/recall/words/tokens.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 constexpr std::string_view kStopwords[] = {
@@ -40,4 +40,4 @@ bool is_stopword(std::string_view lower) {
   return false;
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -8,7 +8,7 @@
 #include "quern/text/unicode/unicode.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 // Scripts written without spaces between words.
@@ -19,9 +19,9 @@ bool stands_alone(char32_t c) {
 }
 
 void strip_marks(std::string& form) {
-  unicode_normalize(form, NormalForm::nfkd);
-  unicode_strip_accents(form);
-  unicode_normalize(form, NormalForm::nfkc);
+  text::unicode_normalize(form, text::NormalForm::nfkd);
+  text::unicode_strip_accents(form);
+  text::unicode_normalize(form, text::NormalForm::nfkc);
 }
 
 bool drops(std::string_view form, const TokenOptions& options) {
@@ -32,7 +32,7 @@ bool drops(std::string_view form, const TokenOptions& options) {
 void stem(std::string& form, const TokenOptions& options) {
   if (options.language == kEnglish) return porter_stem(form);
   snowball_stem(form, options.language);
-  if (ascii_run(form, 0) != form.size()) strip_marks(form);
+  if (text::ascii_run(form, 0) != form.size()) strip_marks(form);
 }
 
 }  // namespace
@@ -50,22 +50,22 @@ void check_language(std::string_view language) {
 }
 
 CharStep step_beyond_ascii(std::string_view text, size_t i) {
-  const Utf8Step s = utf8_step(text, i);
+  const text::Utf8Step s = text::utf8_step(text, i);
   if (!s.ok) return {s.len, CharKind::separator};
-  const char32_t c = utf8_at(text, i).cp;
-  if (!unicode_is_word(c)) return {s.len, CharKind::separator};
+  const char32_t c = text::utf8_at(text, i).cp;
+  if (!text::unicode_is_word(c)) return {s.len, CharKind::separator};
   return {s.len, stands_alone(c) ? CharKind::single : CharKind::word};
 }
 
 void normal_form(std::string_view word, const TokenOptions& options, std::string& form) {
   form.assign(word);
   const bool accents_tell = options.stem && options.language != kEnglish;  // "majorité" is "major", "majorite" is not
-  if (ascii_run(form, 0) == form.size()) {
+  if (text::ascii_run(form, 0) == form.size()) {
     for (char& c : form)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
   } else {
-    unicode_normalize(form, accents_tell ? NormalForm::nfkc : NormalForm::nfkd);
-    unicode_lowercase(form);
+    text::unicode_normalize(form, accents_tell ? text::NormalForm::nfkc : text::NormalForm::nfkd);
+    text::unicode_lowercase(form);
     if (!accents_tell) strip_marks(form);
   }
   if (drops(form, options)) form.clear();
@@ -117,4 +117,4 @@ uint64_t WordKeys::key_of(std::string_view word) {
   return form_.empty() ? kDropped : word_key(form_);
 }
 
-}  // namespace quern
+}  // namespace quern::recall

@@ -12,7 +12,7 @@
 
 #include "quern/recall/words/key_map.h"
 
-namespace quern {
+namespace quern::recall {
 
 inline constexpr std::string_view kEnglish = "english";
 
@@ -107,4 +107,4 @@ class WordKeys {
   std::string form_;
 };
 
-}  // namespace quern
+}  // namespace quern::recall

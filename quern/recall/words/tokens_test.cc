@@ -11,7 +11,7 @@
 #include "quern/base/test_message.h"
 #include "quern/recall/words/snowball.h"
 
-namespace quern {
+namespace quern::recall {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -162,4 +162,4 @@ TEST(KeyMapTest, NumbersInOrder) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::recall

@@ -8,7 +8,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ Json unload_adapter(ModelManager& manager, const AdapterOptions& options, const 
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -9,7 +9,7 @@
 #include "quern/base/json.h"
 #include "quern/serve/models/model_manager.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct AdapterOptions {
   std::filesystem::path folder = {};  // what lies below may be loaded; empty: adapters stay as they are
@@ -22,4 +22,4 @@ Json list_adapters(const ModelManager& manager, const AdapterOptions& options);
 Json load_adapter(ModelManager& manager, const AdapterOptions& options, const Json& body);
 Json unload_adapter(ModelManager& manager, const AdapterOptions& options, const Json& body);  // {lora_name}
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -10,7 +10,7 @@
 #include "quern/serve/chat/reasoning_split.h"
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 Json choice_json(size_t index, const char* key, Json value, const std::string& finish, Json logprobs) {
@@ -164,8 +164,8 @@ class ChatReply final : public Reply {
     e_.answer(200, "application/json", j.dump());
   }
 
-  static Json event_json(const ThinkEvent& ev) {
-    const Candidate& c = ev.candidate;
+  static Json event_json(const reason::ThinkEvent& ev) {
+    const reason::Candidate& c = ev.candidate;
     Json j = Json::object(), sources = Json::array();
     for (int64_t s : c.sources) sources.push(s);
     j.set("round", c.round), j.set("candidate", c.index), j.set("sources", std::move(sources)),
@@ -186,19 +186,20 @@ class ChatReply final : public Reply {
       late = late || (limit > 0 && took.count() >= limit);
       return !late && !e_.gone();
     };
-    const ThinkResult t = m_.host->think({m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options},
-                                         {.alive = alive,
-                                          .on_event =
-                                              [&](const ThinkEvent& ev) {
-                                                if (!stream_) return;
-                                                Json j = envelope("chat.completion.chunk");
-                                                j.set("choices", Json::array()), j.set("x_think", event_json(ev));
-                                                stream_->send(j);
-                                              },
-                                          .id = e_.id});
+    const reason::ThinkResult t = m_.host->think({m_.tokenizer, m_.chat_template, r_.messages, *r_.plan, r_.options},
+                                                 {.alive = alive,
+                                                  .on_event =
+                                                      [&](const reason::ThinkEvent& ev) {
+                                                        if (!stream_) return;
+                                                        Json j = envelope("chat.completion.chunk");
+                                                        j.set("choices", Json::array()),
+                                                            j.set("x_think", event_json(ev));
+                                                        stream_->send(j);
+                                                      },
+                                                  .id = e_.id});
     if (e_.gone()) return stream_ ? stream_->end() : void();
     std::optional<ApiError> error;
-    for (const Candidate& c : t.candidates)
+    for (const reason::Candidate& c : t.candidates)
       if (c.finish == "error" || !t.best())
         error = ApiError(500, "server_error", "", c.error.empty() ? "no candidate finished" : c.error);
     if (late) error = ApiError(504, "server_error", "timeout", "the request timed out before its plan was done");
@@ -243,4 +244,4 @@ std::optional<std::string> chat_completions(ServedModel& m, Exchange& e, const G
   return ChatReply(m, e, g, read_chat_request(m, g.body, plan)).run();
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -8,10 +8,10 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 // `plan`: what the model's name asked for, or empty. Answers g.body and tells what was found for it; returns the
 // words of the first choice, thinking and calls aside; nothing when the client is gone or the engine failed.
 std::optional<std::string> chat_completions(ServedModel& m, Exchange& e, const Grounded& g, const std::string& plan);
 
-}  // namespace quern
+}  // namespace quern::serve

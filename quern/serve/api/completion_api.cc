@@ -6,7 +6,7 @@
 #include "quern/serve/chat/request_streams.h"
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr size_t kMaxPrompts = 256;
@@ -53,13 +53,13 @@ std::vector<std::vector<int32_t>> read_prompts(const Json& body, const ServedMod
 
 class TokenList {  // the `logprobs` object of a choice
  public:
-  explicit TokenList(const Tokenizer& t) : tokenizer_(t) {}
-  void add(int32_t token, const double* logprob, std::span<const TokenLogprob> top) {
+  explicit TokenList(const text::Tokenizer& t) : tokenizer_(t) {}
+  void add(int32_t token, const double* logprob, std::span<const infer::TokenLogprob> top) {
     const std::string text = tokenizer_.decode(std::span(&token, 1));
     tokens_.push(text), offsets_.push(offset_), logprobs_.push(logprob ? Json(*logprob) : Json());
     offset_ += static_cast<int64_t>(text.size());
     Json map;
-    for (const TokenLogprob& t : top) map.set(tokenizer_.decode(std::span(&t.token, 1)), t.logprob);
+    for (const infer::TokenLogprob& t : top) map.set(tokenizer_.decode(std::span(&t.token, 1)), t.logprob);
     top_.push(std::move(map));
   }
   Json json() const {
@@ -70,7 +70,7 @@ class TokenList {  // the `logprobs` object of a choice
   }
 
  private:
-  const Tokenizer& tokenizer_;
+  const text::Tokenizer& tokenizer_;
   Json tokens_ = Json::array(), logprobs_ = Json::array(), top_ = Json::array(), offsets_ = Json::array();
   int64_t offset_ = 0;
 };
@@ -87,7 +87,7 @@ class CompletionReply final : public Reply {
     const Fields f(body);
     options_ = read_generation(f, m.defaults, m.tokenizer, m.model->vocab_size());
     seconds_ = read_timeout(f);
-    options_.constraint = m.constraints->read(f, m.tokenizer, ThinkStart::none);
+    options_.constraint = m.constraints->read(f, m.tokenizer, infer::ThinkStart::none);
     n_ = f.integer("n", 1, 64).value_or(1);
     progress_ = f.boolean("return_progress").value_or(false);
     echo_ = f.boolean("echo").value_or(false), stream_wanted_ = f.boolean("stream").value_or(false);
@@ -119,7 +119,7 @@ class CompletionReply final : public Reply {
 
   void submit(const std::vector<int32_t>& prompt, uint64_t seed) {
     Choice c{.prompt = prompt, .answer = {}};
-    Request q{.prompt = prompt, .options = options_};
+    infer::Request q{.prompt = prompt, .options = options_};
     q.options.sampling.seed += seed;
     q.options.max_tokens = max_tokens_;
     const bool tells = stream_wanted_ && progress_ && choices_.empty();  // of the first choice
@@ -141,7 +141,7 @@ class CompletionReply final : public Reply {
                                 },
                             .done =
                                 [&](size_t a) {
-                                  const Generated& g = result(asked_[a]);
+                                  const infer::Generated& g = result(asked_[a]);
                                   if (!stream_) return;
                                   if (const auto failure = failure_of(g))
                                     stream_->send(error_json(*failure));
@@ -155,7 +155,7 @@ class CompletionReply final : public Reply {
                                   stream_->send(j);
                                 }});
   }
-  const Generated& result(size_t i) const { return choices_[i].answer->result(); }
+  const infer::Generated& result(size_t i) const { return choices_[i].answer->result(); }
 
   Json with_choices(Json choices) const {
     Json j = envelope("text_completion");
@@ -215,10 +215,10 @@ class CompletionReply final : public Reply {
         if (echo_) tokens.add(c.prompt[0], nullptr, {});
         for (size_t k = 0; echo_ && c.answer && k < result(i).prompt_logprobs.size(); ++k)
           tokens.add(c.prompt[k + 1], &result(i).prompt_logprobs[k],
-                     k < result(i).prompt_top.size() ? result(i).prompt_top[k] : std::vector<TokenLogprob>());
+                     k < result(i).prompt_top.size() ? result(i).prompt_top[k] : std::vector<infer::TokenLogprob>());
         for (size_t k = 0; c.answer && k < result(i).tokens.size(); ++k)
           tokens.add(result(i).tokens[k], &result(i).logprobs[k],
-                     k < result(i).top.size() ? result(i).top[k] : std::vector<TokenLogprob>());
+                     k < result(i).top.size() ? result(i).top[k] : std::vector<infer::TokenLogprob>());
         lp = tokens.json();
       }
       list.push(choice_json(i, text, std::move(lp), c.answer ? finish_reason(result(i).finish) : "length"));
@@ -230,7 +230,7 @@ class CompletionReply final : public Reply {
   }
 
   std::vector<std::vector<int32_t>> prompts_;
-  GenerateOptions options_;
+  infer::GenerateOptions options_;
   int64_t n_ = 1, max_tokens_ = 16, logprobs_ = -1;
   double seconds_ = 0;
   bool echo_ = false, stream_wanted_ = false, include_usage_ = false, progress_ = false;
@@ -243,4 +243,4 @@ class CompletionReply final : public Reply {
 
 void completions(ServedModel& m, Exchange& e, const Json& body) { CompletionReply(m, e, body).run(); }
 
-}  // namespace quern
+}  // namespace quern::serve

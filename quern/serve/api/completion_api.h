@@ -4,8 +4,8 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 void completions(ServedModel& m, Exchange& e, const Json& body);
 
-}  // namespace quern
+}  // namespace quern::serve

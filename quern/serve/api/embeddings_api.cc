@@ -7,7 +7,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr size_t kMaxInputs = 2048;
@@ -57,11 +57,11 @@ std::vector<std::vector<int32_t>> read_inputs(const Json& body, const ServedMode
 }  // namespace
 
 std::vector<float> embed_tokens(ServedModel& m, std::span<const int32_t> ids, const Exchange& e) {
-  MeanPooling pooling(*m.model);
+  infer::MeanPooling pooling(*m.model);
   const auto n = static_cast<int64_t>(ids.size());
   for (int64_t from = 0; from < n && !e.gone(); from += kChunk) {
     const auto part = ids.subspan(static_cast<size_t>(from), static_cast<size_t>(std::min(kChunk, n - from)));
-    m.host->between_steps([&](Model& model, PrefixCache&) { pooling.feed(model, part); });
+    m.host->between_steps([&](models::Model& model, infer::PrefixCache&) { pooling.feed(model, part); });
   }
   return pooling.embedding();
 }
@@ -110,4 +110,4 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body) {
   e.answer(200, "application/json", j.dump());
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -6,7 +6,7 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 // One text's. Read in pieces between the engine's steps; a piece of it when the client is gone.
 std::vector<float> embed_tokens(ServedModel& m, std::span<const int32_t> ids, const Exchange& e);
@@ -15,4 +15,4 @@ void embeddings(ServedModel& m, Exchange& e, const Json& body);
 
 std::string base64(std::string_view bytes);
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -4,7 +4,7 @@
 #include "quern/serve/api/reply.h"
 #include "quern/serve/chat/chat_turn.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 Json block_of(const char* type) {
@@ -197,4 +197,4 @@ Json anthropic_error_json(const ApiError& e, const std::string& request_id) {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -9,7 +9,7 @@
 #include "quern/serve/models/served_model.h"
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 
 // The same request in the OpenAI form; an ApiError names what it cannot say.
 Json chat_body_of_messages(const Json& body);
@@ -19,4 +19,4 @@ std::optional<std::string> anthropic_messages(ServedModel& m, Exchange& e, const
 Json count_tokens_json(const ServedModel& m, const Json& body);
 Json anthropic_error_json(const ApiError& e, const std::string& request_id);
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -3,7 +3,7 @@
 #include "quern/serve/api/messages_api.h"
 #include "quern/serve/wire/generation_fields.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 std::string type_of(const Json& block, const std::string& where) {
@@ -182,4 +182,4 @@ Json chat_body_of_messages(const Json& body) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

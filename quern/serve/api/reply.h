@@ -9,7 +9,7 @@
 #include "quern/serve/models/served_model.h"
 #include "quern/serve/wire/wire.h"
 
-namespace quern {
+namespace quern::serve {
 
 class Reply {
  public:
@@ -45,4 +45,4 @@ class Reply {
   virtual void go() = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -11,7 +11,7 @@
 #include "quern/serve/wire/generation_fields.h"
 #include "quern/serve/wire/wire.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr size_t kMaxDocuments = 10'000, kMaxRead = 2048;
@@ -93,19 +93,19 @@ Json reading_json(int64_t tokens) {
 }  // namespace
 
 std::vector<double> word_scores(std::string_view query, const std::vector<std::string>& documents) {
-  Bm25Index index;
+  recall::Bm25Index index;
   for (size_t i = 0; i < documents.size(); ++i) index.add(static_cast<int64_t>(i), documents[i]);
   const auto n = static_cast<double>(documents.size());
-  const PostingsView view = index.postings().view();
+  const recall::PostingsView view = index.postings().view();
   double maximum = 0;
-  for (const std::string& word : words_of(query, index.token_options())) {
-    const TermEntry* e = view.find(word_key(word));
+  for (const std::string& word : recall::words_of(query, index.token_options())) {
+    const recall::TermEntry* e = view.find(recall::word_key(word));
     const double df = e ? static_cast<double>(e->documents) : 0;
     maximum += std::log(1 + (n - df + 0.5) / (df + 0.5));
   }
   std::vector<double> out(documents.size());
   if (maximum <= 0) return out;
-  for (const ScoredDocument& h : index.top(query, documents.size()))
+  for (const recall::ScoredDocument& h : index.top(query, documents.size()))
     out[static_cast<size_t>(h.id)] = static_cast<double>(h.score) / maximum;
   return out;
 }
@@ -166,4 +166,4 @@ void score_pairs(ServedModel& m, Exchange& e, const Json& body) {
   e.answer(200, "application/json", j.dump());
 }
 
-}  // namespace quern
+}  // namespace quern::serve

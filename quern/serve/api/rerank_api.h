@@ -9,7 +9,7 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 void rerank(ServedModel& m, Exchange& e, const Json& body);       // {query, documents, top_n, return_documents}
 void score_pairs(ServedModel& m, Exchange& e, const Json& body);  // {text_1, text_2}
@@ -17,4 +17,4 @@ void score_pairs(ServedModel& m, Exchange& e, const Json& body);  // {text_1, te
 // By words: a number from 0 to 1 a document.
 std::vector<double> word_scores(std::string_view query, const std::vector<std::string>& documents);
 
-}  // namespace quern
+}  // namespace quern::serve

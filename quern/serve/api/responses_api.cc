@@ -7,7 +7,7 @@
 #include "quern/serve/chat/chat_turn.h"
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 struct Item {  // of the output
@@ -280,4 +280,4 @@ void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStor
     grounding.keep(g, *said, unix_time());
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -6,7 +6,7 @@
 #include "quern/serve/keep/response_store.h"
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct ResponseRequest {
   Json chat;      // the same request in the chat form
@@ -18,4 +18,4 @@ ResponseRequest read_response_request(const Json& body, const StoredResponse* be
 
 void create_response(ServedModel& m, Exchange& e, const Json& body, ResponseStore& store, Grounding& grounding);
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -3,7 +3,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 std::string content_text(const Json& content, const std::string& where) {
@@ -203,4 +203,4 @@ ResponseRequest read_response_request(const Json& body, const StoredResponse* be
   return r;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

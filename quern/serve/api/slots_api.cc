@@ -3,7 +3,7 @@
 
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 bool wants_text(const HttpRequest& r, bool may) {
@@ -47,4 +47,4 @@ Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const H
   return list;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -7,8 +7,8 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, bool may_show_text);
 
-}  // namespace quern
+}  // namespace quern::serve

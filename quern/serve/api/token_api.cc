@@ -5,7 +5,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 
-namespace quern {
+namespace quern::serve {
 
 Json tokenize_json(const ServedModel& m, const Json& body) {
   const Fields f(body);
@@ -46,4 +46,4 @@ Json apply_template_json(const ServedModel& m, const Json& body) {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

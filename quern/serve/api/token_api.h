@@ -4,10 +4,10 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 Json tokenize_json(const ServedModel& m, const Json& body);
 Json detokenize_json(const ServedModel& m, const Json& body);
 Json apply_template_json(const ServedModel& m, const Json& body);
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -19,7 +19,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/wire.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr int64_t kMaxKept = 65'536;  // stored responses on disk
@@ -474,4 +474,4 @@ void App::metrics(Exchange& e) {
   e.answer(200, "text/plain; version=0.0.4", s);
 }
 
-}  // namespace quern
+}  // namespace quern::serve

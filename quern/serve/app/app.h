@@ -15,7 +15,7 @@
 #include "quern/serve/models/model_manager.h"
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct AppOptions {
   std::vector<std::string> api_keys = {};       // empty: anybody who reaches the port
@@ -95,4 +95,4 @@ class App {
   std::map<std::pair<std::string, int>, int64_t> answered_;  // path and status → count
 };
 
-}  // namespace quern
+}  // namespace quern::serve

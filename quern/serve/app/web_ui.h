@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-namespace quern {
+namespace quern::serve {
 
 std::string_view page();
 
@@ -11,4 +11,4 @@ inline constexpr const char* kWebUiPolicy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -3,7 +3,7 @@
 
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 std::string joined_parts(const Json::Array& parts, const std::string& where) {
@@ -108,4 +108,4 @@ Json tools_in_words(const Json& messages, const ToolUse& use) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

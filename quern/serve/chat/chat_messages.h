@@ -3,7 +3,7 @@
 #include "quern/base/json.h"
 #include "quern/serve/tools/tools.h"
 
-namespace quern {
+namespace quern::serve {
 
 // Checks roles, contents and calls; parts of type text are joined, developer becomes system. What this server cannot
 // read (images, sound) is an ApiError that names the message.
@@ -13,4 +13,4 @@ Json read_messages(const Json& body);
 // are spelled in the Hermes form.
 Json tools_in_words(const Json& messages, const ToolUse& use);
 
-}  // namespace quern
+}  // namespace quern::serve

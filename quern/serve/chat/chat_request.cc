@@ -6,7 +6,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/text/chat/chat_prompt.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 // A method without sizes gets the paper's.
@@ -52,9 +52,9 @@ Json template_names(const Fields& f) {
 
 }  // namespace
 
-ThinkPlan read_think(const Json& field) {
+reason::ThinkPlan read_think(const Json& field) {
   try {
-    if (field.is_string()) return parse_plan(with_sizes(field.as_string()));
+    if (field.is_string()) return reason::parse_plan(with_sizes(field.as_string()));
     if (!field.is_object()) bad_field("x_think", "expected a plan like \"mrsa:16x4x2\" or an object");
     const Fields f(field);
     const std::string method = f.text("method").value_or("mrsa");
@@ -67,7 +67,7 @@ ThinkPlan read_think(const Json& field) {
       text += fmt::format(":{}x{}x{}", n, c, t);
     for (const char* key : {"beta", "tau", "final", "seed"})
       if (auto v = f.integer(key, 0, int64_t{1} << 32)) text += fmt::format(",{}={}", key, *v);
-    return parse_plan(text);
+    return reason::parse_plan(text);
   } catch (const ApiError&) {
     throw;
   } catch (const Error& e) {
@@ -87,7 +87,7 @@ int64_t token_budget(const ServedModel& m, size_t prompt, std::optional<int64_t>
   throw e;
 }
 
-PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r) {
+text::PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r) {
   r.messages = read_messages(f.body());
   r.tools = read_tools(f);
   Json more = template_names(f);
@@ -97,7 +97,7 @@ PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r) {
   else if (r.tools.active())
     more.set("tools", r.tools.json());
   try {
-    return chat_prompt(m.chat_template, m.tokenizer, r.messages, more);
+    return text::chat_prompt(m.chat_template, m.tokenizer, r.messages, more);
   } catch (const Error& e) {
     bad_field("messages", "the chat template rejects them: {}", e.what());
   }
@@ -121,17 +121,18 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
     r.plan = read_think(*t);
   else if (!plan.empty())
     r.plan = read_think(Json(plan));
-  const PromptText rendered = render_chat(m, f, r);
+  const text::PromptText rendered = render_chat(m, f, r);
   r.prompt = rendered.encode(m.tokenizer);
   r.opened = rendered.opens_thinking();
-  const ThinkStart start = r.opened ? ThinkStart::opened : ThinkStart::may_open;
+  const infer::ThinkStart start = r.opened ? infer::ThinkStart::opened : infer::ThinkStart::may_open;
   r.options.constraint = m.constraints->read(f, m.tokenizer, start);
   if (r.options.constraint && r.tools.active())
     bad_field("tools", "cannot be combined with a constraint on the answer, unless tool_choice is none");
   if (r.plan && r.tools.active()) bad_field("x_think", "cannot be combined with tools");
   if (r.tools.forced()) r.options.constraint = m.constraints->calls(*r.format, r.tools, m.tokenizer, start);
   if (const auto budget = f.integer("thinking_budget", 0, int64_t{1} << 31))
-    r.options.constraint = think_budget(m.tokenizer, {.tokens = *budget, .opened = r.opened}, r.options.constraint);
+    r.options.constraint =
+        infer::think_budget(m.tokenizer, {.tokens = *budget, .opened = r.opened}, r.options.constraint);
   if (r.options.constraint && r.plan)
     bad_field("x_think", "cannot be combined with a constraint on the answer or a thinking_budget");
   const bool newer = f.find("max_completion_tokens") != nullptr;
@@ -140,4 +141,4 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
   return r;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

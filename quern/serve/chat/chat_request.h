@@ -9,7 +9,7 @@
 #include "quern/serve/wire/generation_fields.h"
 #include "quern/text/chat/chat_prompt.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct ChatRequest {
   Json messages;  // as the template was given them
@@ -17,24 +17,24 @@ struct ChatRequest {
   const ToolFormat* format = nullptr;  // how calls are written; null: nobody may call
   std::vector<int32_t> prompt;
   bool opened = false;  // the prompt ends inside the thinking
-  GenerateOptions options;
+  infer::GenerateOptions options;
   int64_t n = 1;
   bool stream = false, include_usage = false, logprobs = false;
   bool progress = false;  // the stream tells how much of the prompt is read
   double seconds = 0;     // the answer ends as it is after so long; 0 = when it ends
-  std::optional<ThinkPlan> plan;
+  std::optional<reason::ThinkPlan> plan;
 };
 
 ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std::string& plan);
 
 // Messages and tools of a request into r, and the prompt the template makes of them.
-PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r);
+text::PromptText render_chat(const ServedModel& m, const Fields& f, ChatRequest& r);
 
 // The plan of a model's name or an x_think field: "mrsa", "mrsa:16x4x2,beta=2048", or an object
 // {"method", "n", "c", "t", "beta", "tau", "final", "seed"}.
-ThinkPlan read_think(const Json& field);
+reason::ThinkPlan read_think(const Json& field);
 
 // How many tokens may follow a prompt; an ApiError with numbers when prompt and wish do not fit the context.
 int64_t token_budget(const ServedModel& m, size_t prompt, std::optional<int64_t> wish, const char* field);
 
-}  // namespace quern
+}  // namespace quern::serve

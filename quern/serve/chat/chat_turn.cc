@@ -5,7 +5,7 @@
 
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 
 std::string ChatChoice::finish() const {
   const std::string how = finish_reason(answer->result().finish);
@@ -13,8 +13,8 @@ std::string ChatChoice::finish() const {
 }
 
 // The engine cuts its text before the stop string; the tokens still have it.
-std::string ChatChoice::stopped_by(const Tokenizer& tokenizer, const std::vector<std::string>& stops) const {
-  const Generated& g = answer->result();
+std::string ChatChoice::stopped_by(const text::Tokenizer& tokenizer, const std::vector<std::string>& stops) const {
+  const infer::Generated& g = answer->result();
   if (g.finish != "stop" || stops.empty()) return {};
   const std::string all = tokenizer.decode(g.tokens);
   size_t first = all.npos;
@@ -26,7 +26,7 @@ std::string ChatChoice::stopped_by(const Tokenizer& tokenizer, const std::vector
 
 ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), answers_(*m.host, e) {
   for (int64_t i = 0; i < r.n; ++i) {
-    Request q{.prompt = r.prompt, .options = r.options};
+    infer::Request q{.prompt = r.prompt, .options = r.options};
     q.options.sampling.seed += static_cast<uint64_t>(i);
     ChatChoice c;
     c.split = ReasoningSplit(r.opened);
@@ -74,7 +74,7 @@ void ChatTurn::warn(size_t i, const char* text, const StreamCallbacks& told) {
 
 void ChatTurn::finish(size_t i, const StreamCallbacks& told) {
   ChatChoice& c = choices_[i];
-  const Generated& g = c.answer->result();
+  const infer::Generated& g = c.answer->result();
   pass_on(i, c.split.finish(), true, nullptr, told);
   if (g.finish == "timeout" && !g.tokens.empty())
     warn(i, "the request timed out: this is the beginning of an answer", told);
@@ -87,4 +87,4 @@ void ChatTurn::finish(size_t i, const StreamCallbacks& told) {
   if (told.done) told.done(i);
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -11,7 +11,7 @@
 #include "quern/serve/tools/tool_stream.h"
 #include "quern/serve/wire/wire.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct ChatPart {  // what became certain
   std::string reasoning;
@@ -31,7 +31,7 @@ struct ChatChoice {
 
   const std::vector<ToolCall>& calls() const { return tools.calls(); }
   std::string finish() const;  // "stop", "length" or "tool_calls"
-  std::string stopped_by(const Tokenizer& tokenizer, const std::vector<std::string>& stops) const;
+  std::string stopped_by(const text::Tokenizer& tokenizer, const std::vector<std::string>& stops) const;
 };
 
 class ChatTurn {
@@ -60,4 +60,4 @@ class ChatTurn {
   size_t without_a_token_ = 0;  // choices whose time was over before they had one: all of them are a 504
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -13,7 +13,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/generation_fields.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr const char* kAsker = "user";
@@ -61,8 +61,8 @@ struct Grounding::Impl {
   };
   std::mutex mutex;  // of the list of them
   std::map<std::string, std::shared_ptr<Talk>> conversations;
-  std::unique_ptr<RecallStore> documents;  // only read
-  std::jthread indexer;                    // last
+  std::unique_ptr<recall::RecallStore> documents;  // only read
+  std::jthread indexer;                            // last
 
   HeldTalk conversation(const std::string& name) {
     constexpr size_t kMaxOpen = 32;  // each holds its table and its index
@@ -97,12 +97,13 @@ struct Grounding::Impl {
       if (!stop.stop_requested() && c.turns >= store.topic_segment_turns()) memory::build_topics(store, c, stop);
   }
 
-  std::string remember(const Json& settings, const Json& messages, const Tokenizer& tokenizer, int64_t utc,
+  std::string remember(const Json& settings, const Json& messages, const text::Tokenizer& tokenizer, int64_t utc,
                        Grounded& g);
-  std::string look_up(const Json& settings, const std::string& question, const Tokenizer& tokenizer, Grounded& g);
+  std::string look_up(const Json& settings, const std::string& question, const text::Tokenizer& tokenizer,
+                      Grounded& g);
 };
 
-std::string Grounding::Impl::remember(const Json& settings, const Json& messages, const Tokenizer& tokenizer,
+std::string Grounding::Impl::remember(const Json& settings, const Json& messages, const text::Tokenizer& tokenizer,
                                       int64_t utc, Grounded& g) {
   only(settings, "x_memory", {"conversation", "k", "tokens", "keep"});
   const Fields f(settings);
@@ -163,29 +164,29 @@ std::string Grounding::Impl::remember(const Json& settings, const Json& messages
   return found.empty() ? "" : "From earlier conversations:\n" + found + "\n";
 }
 
-std::string Grounding::Impl::look_up(const Json& settings, const std::string& question, const Tokenizer& tokenizer,
-                                     Grounded& g) {
+std::string Grounding::Impl::look_up(const Json& settings, const std::string& question,
+                                     const text::Tokenizer& tokenizer, Grounded& g) {
   only(settings, "x_documents", {"k", "tokens"});
   const Fields f(settings);
   const auto k = static_cast<size_t>(f.integer("k", 1, 1000).value_or(50));
   const int64_t maximum = f.integer("tokens", 1, 1 << 20).value_or(1024);
-  RecallQuery query;
+  recall::RecallQuery query;
   query.k = k, query.score_order = true;
-  RecallAnswer a = documents->mixpr(question, query);
-  std::vector<RecallHit> taken;
+  recall::RecallAnswer a = documents->mixpr(question, query);
+  std::vector<recall::RecallHit> taken;
   int64_t used = 0;
-  for (RecallHit& h : a.hits) {  // the best that fit, then in the order of the documents
+  for (recall::RecallHit& h : a.hits) {  // the best that fit, then in the order of the documents
     const auto tokens = static_cast<int64_t>(tokenizer.encode(h.text).size());
     if (used + tokens > maximum) break;
     used += tokens;
     taken.push_back(std::move(h));
   }
   std::sort(taken.begin(), taken.end(),
-            [](const RecallHit& x, const RecallHit& y) { return x.sequence < y.sequence; });
+            [](const recall::RecallHit& x, const recall::RecallHit& y) { return x.sequence < y.sequence; });
   std::string found;
   Json list = Json::array();
   for (size_t i = 0; i < taken.size(); ++i) {
-    const RecallHit& h = taken[i];
+    const recall::RecallHit& h = taken[i];
     found += fmt::format("[{}] ({}) {}\n", i + 1, h.path, h.text);
     Json one = Json::object();
     one.set("cite", static_cast<int64_t>(i + 1)), one.set("path", h.path);
@@ -194,7 +195,7 @@ std::string Grounding::Impl::look_up(const Json& settings, const std::string& qu
     list.push(std::move(one));
   }
   g.documents = Json::object();
-  g.documents.set("mode", name_of(a.mode)), g.documents.set("fallback", a.fallback);
+  g.documents.set("mode", recall::name_of(a.mode)), g.documents.set("fallback", a.fallback);
   g.documents.set("tokens", used), g.documents.set("chunks", std::move(list));
   return found.empty() ? "" : "From the documents (cite them by their numbers):\n" + found + "\n";
 }
@@ -211,14 +212,14 @@ Grounding::Grounding(const GroundingOptions& options) : impl_(std::make_unique<I
       }
     });
   }
-  if (!options.documents.empty()) impl_->documents = std::make_unique<RecallStore>(options.documents);
+  if (!options.documents.empty()) impl_->documents = std::make_unique<recall::RecallStore>(options.documents);
 }
 Grounding::~Grounding() = default;
 
 bool Grounding::has_memory() const { return !impl_->options.memory.empty(); }
 bool Grounding::has_documents() const { return impl_->documents != nullptr; }
 
-Grounded Grounding::ground(const Json& body, const Tokenizer& tokenizer, int64_t utc) {
+Grounded Grounding::ground(const Json& body, const text::Tokenizer& tokenizer, int64_t utc) {
   Grounded g{.body = body, .memory = {}, .documents = {}, .conversation = {}, .question = {}};
   const std::optional<Json> memory = asked(body, "x_memory"), documents = asked(body, "x_documents");
   g.body.erase("x_memory"), g.body.erase("x_documents");
@@ -252,4 +253,4 @@ void Grounding::keep(const Grounded& g, const std::string& answer, int64_t utc) 
   m.add_all(turns);
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -13,7 +13,7 @@
 #include "quern/base/json.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct GroundingOptions {
   std::string memory;     // the database of conversations; made when it is not there. Empty: no memory
@@ -40,7 +40,7 @@ class Grounding {
   bool has_memory() const;
   bool has_documents() const;
   // Fields that ask for what this server has not are an ApiError, as are wrong ones. utc: now, in seconds.
-  Grounded ground(const Json& body, const Tokenizer& tokenizer, int64_t utc);
+  Grounded ground(const Json& body, const text::Tokenizer& tokenizer, int64_t utc);
   // The question and its answer become turns of the conversation.
   void keep(const Grounded& g, const std::string& answer, int64_t utc);
 
@@ -49,4 +49,4 @@ class Grounding {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -15,7 +15,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/text/tokenizer/bpe_train.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 class GroundingTest : public testing::Test {
@@ -41,12 +41,12 @@ class GroundingTest : public testing::Test {
   }
 
   std::filesystem::path dir_;
-  Tokenizer tokenizer_ = [] {
-    BpeTrainOptions o;
+  text::Tokenizer tokenizer_ = [] {
+    text::BpeTrainOptions o;
     o.vocab_size = 300;
-    BpeTrainer t(o);
+    text::BpeTrainer t(o);
     t.add("the mill by the river");
-    return Tokenizer::from_json(t.train());
+    return text::Tokenizer::from_json(t.train());
   }();
   static constexpr int64_t kMonday = 1683554160, kDay = 86400;  // 2023-05-08 13:56 UTC
 };
@@ -105,7 +105,7 @@ TEST_F(GroundingTest, DocumentsComeInTheirOrderWithNumbers) {
   std::ofstream(dir_ / "mill.txt")
       << "The lantern hangs in the mill.\nThe river is wide.\nThe miller took the lantern to "
          "the barn.\nBread is baked on Fridays.\n";
-  RecallStore::open_or_create(dir_ / "index", {}).index({(dir_ / "mill.txt").string()}, {});
+  recall::RecallStore::open_or_create(dir_ / "index", {}).index({(dir_ / "mill.txt").string()}, {});
   Grounding g({.memory = "", .zone = "", .documents = (dir_ / "index").string()});
   const Grounded found = g.ground(chat("Where is the lantern?", R"({"x_documents": {"k": 2}})"), tokenizer_, kMonday);
   const std::string text = last(found.body);
@@ -173,4 +173,4 @@ TEST_F(GroundingTest, OtherChatsGoOnWhileALongOneIsIndexed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::serve

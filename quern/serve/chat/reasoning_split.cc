@@ -5,7 +5,7 @@
 #include <cctype>
 #include <utility>
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr std::string_view kOpen = "<think>", kClose = "</think>";
@@ -71,4 +71,4 @@ ReasoningSplit::SplitText ReasoningSplit::advance(bool last) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

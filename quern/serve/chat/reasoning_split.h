@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern {
+namespace quern::serve {
 
 class ReasoningSplit {
  public:
@@ -24,4 +24,4 @@ class ReasoningSplit {
   bool trim_ = true;  // white space at the beginning of this stage is dropped
 };
 
-}  // namespace quern
+}  // namespace quern::serve

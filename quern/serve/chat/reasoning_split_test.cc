@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 struct Case {
@@ -52,4 +52,4 @@ TEST(ReasoningSplit, GivesTextAsSoonAsItIsCertain) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::serve

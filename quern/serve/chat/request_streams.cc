@@ -7,7 +7,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/wire.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -24,7 +24,7 @@ RequestStreams::~RequestStreams() {
   notifier_->close();
 }
 
-std::shared_ptr<GenerationStream> RequestStreams::add(Request r, SubmitOptions how) {
+std::shared_ptr<GenerationStream> RequestStreams::add(infer::Request r, SubmitOptions how) {
   how.notifier = notifier_, how.id = exchange_.id;
   return answers_.emplace_back(host_.submit(std::move(r), std::move(how)));
 }
@@ -73,4 +73,4 @@ bool RequestStreams::whole() const {
   throw ApiError(503, "server_error", "", "the model was unloaded before the answer was complete; try again");
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -8,7 +8,7 @@
 #include "quern/serve/host/engine_host.h"
 #include "quern/serve/http/http_server.h"
 
-namespace quern {
+namespace quern::serve {
 
 class EventStream;
 
@@ -20,7 +20,7 @@ class RequestStreams {
   RequestStreams(const RequestStreams&) = delete;
   RequestStreams& operator=(const RequestStreams&) = delete;
 
-  std::shared_ptr<GenerationStream> add(Request r, SubmitOptions how);
+  std::shared_ptr<GenerationStream> add(infer::Request r, SubmitOptions how);
   struct StreamCallbacks {
     std::function<void(size_t answer, const TextDelta& piece)> piece = {};
     std::function<void(size_t answer)> done = {};
@@ -42,4 +42,4 @@ class RequestStreams {
   std::vector<std::shared_ptr<GenerationStream>> answers_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

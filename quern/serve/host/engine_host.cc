@@ -6,17 +6,17 @@
 
 #include "quern/base/free_blocks.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr Engine::Id kComing = -1;
+constexpr infer::Engine::Id kComing = -1;
 constexpr double kTrimSeconds = 10;  // memory nobody used for so long goes back to the system
 double since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
 }  // namespace
 
-EngineHost::EngineHost(Model& model, EngineOptions options, int64_t max_waiting, double max_seconds)
+EngineHost::EngineHost(models::Model& model, infer::EngineOptions options, int64_t max_waiting, double max_seconds)
     : model_(model),
       observed_(model,
                 [this](std::span<const int32_t> ids, int64_t at, ForwardTime time) { on_forward(ids, at, time); }),
@@ -48,12 +48,12 @@ double EngineHost::limit(double seconds) const {
   return std::min(seconds, max_seconds_);
 }
 
-std::shared_ptr<GenerationStream> EngineHost::submit(Request r, SubmitOptions how) {
+std::shared_ptr<GenerationStream> EngineHost::submit(infer::Request r, SubmitOptions how) {
   auto answer = std::make_shared<GenerationStream>();
   answer->notifier_ = how.notifier ? std::move(how.notifier) : std::make_shared<Notifier>();
   answer->reports_progress_ = how.progress, answer->streams_ = how.streams, answer->each_token_ = how.each_token;
   std::weak_ptr<GenerationStream> weak = answer;
-  r.on_token = [weak](const Emitted& e) {
+  r.on_token = [weak](const infer::Emitted& e) {
     const auto a = weak.lock();
     if (!a || !a->live()) return false;
     a->push(e);
@@ -68,7 +68,7 @@ std::shared_ptr<GenerationStream> EngineHost::submit(Request r, SubmitOptions ho
     in_flight_.splice(in_flight_.end(), row);
   }
   try {
-    const Engine::Id id = engine_.submit(std::move(r));
+    const infer::Engine::Id id = engine_.submit(std::move(r));
     std::lock_guard lock(mutex_);
     mine->id = id, ++counts_.requests;
   } catch (...) {
@@ -130,7 +130,7 @@ void EngineHost::deliver(Clock::duration step) {
   });
 }
 
-void EngineHost::between_steps(const std::function<void(Model&, PrefixCache&)>& job) {
+void EngineHost::between_steps(const std::function<void(models::Model&, infer::PrefixCache&)>& job) {
   std::future<void> done = jobs_.push([&] { job(model_, engine_.cache()); });
   nudge();
   done.get();
@@ -155,16 +155,16 @@ void EngineHost::loop(const std::stop_token& stop) {
   }
   jobs_.clear();
   std::lock_guard lock(mutex_);
-  Generated stopped;
+  infer::Generated stopped;
   stopped.finish = "cancelled";
   for (const InFlight& l : in_flight_)
     if (auto answer = l.answer.lock()) answer->end(stopped);
 }
 
-ThinkResult EngineHost::think(ThinkRequest request, const ThinkWatch& watch) {
+reason::ThinkResult EngineHost::think(reason::ThinkRequest request, const ThinkWatch& watch) {
   InFlightPlans::Entry entry = plans_.add(watch.id, request.plan.name());
-  ThinkRunner thinker(engine_, std::move(request));
-  thinker.on_event([&](const ThinkEvent& e) {
+  reason::ThinkRunner thinker(engine_, std::move(request));
+  thinker.on_event([&](const reason::ThinkEvent& e) {
     entry.record(e);
     watch.on_event(e);
   });
@@ -175,7 +175,7 @@ ThinkResult EngineHost::think(ThinkRequest request, const ThinkWatch& watch) {
     lock.unlock();
     if (!cancelled && !watch.alive()) thinker.cancel(), cancelled = true;
   }
-  const ThinkResult& t = thinker.thought();
+  const reason::ThinkResult& t = thinker.thought();
   std::lock_guard lock(mutex_);
   ++counts_.requests, counts_.add(t);
   return t;
@@ -184,10 +184,10 @@ ThinkResult EngineHost::think(ThinkRequest request, const ThinkWatch& watch) {
 HostCounts EngineHost::counts() const {
   std::lock_guard lock(mutex_);
   HostCounts c = counts_;
-  const Engine::Load load = engine_.load();
+  const infer::Engine::Load load = engine_.load();
   c.waiting = load.waiting, c.running = load.running, c.state_bytes = load.state_bytes,
   c.cache_bytes = load.cache_bytes;
   return c;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -22,7 +22,7 @@
 #include "quern/serve/host/job_queue.h"
 #include "quern/serve/host/observed_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct SubmitOptions {                      // options of a submission beyond the engine's request
   double seconds = 0;                       // timeout; 0 = only the host's own limit
@@ -35,31 +35,32 @@ struct SubmitOptions {                      // options of a submission beyond th
 
 struct ThinkWatch {             // of a request with a thinking plan
   std::function<bool()> alive;  // false cancels
-  std::function<void(const ThinkEvent&)> on_event;
+  std::function<void(const reason::ThinkEvent&)> on_event;
   std::string id = {};  // of the HTTP request
 };
 
 class EngineHost {
  public:
   // max_seconds: timeout of every request, from its submission; 0 = none.
-  EngineHost(Model& model, EngineOptions options, int64_t max_waiting, double max_seconds = 0);
+  EngineHost(models::Model& model, infer::EngineOptions options, int64_t max_waiting, double max_seconds = 0);
   ~EngineHost();
 
   bool full() const;  // the queue is full
   // Throws Error when it can never be served. After `seconds` it ends with what it has, also in the queue or during
   // prefill, with finish "timeout".
-  std::shared_ptr<GenerationStream> submit(Request r, SubmitOptions how = {});
+  std::shared_ptr<GenerationStream> submit(infer::Request r, SubmitOptions how = {});
   std::vector<InFlightStatus> live(StatusDetail detail) const;  // oldest first
   double limit(double seconds) const;                           // the timeout that applies to a request with this one
-  ThinkResult think(ThinkRequest request, const ThinkWatch& watch);  // to the end; the calling thread only waits
+  reason::ThinkResult think(reason::ThinkRequest request,
+                            const ThinkWatch& watch);  // to the end; the calling thread only waits
   // Runs between steps on the engine's thread, the only one that may use the model and the prefix cache; returns when
   // it has. Exceptions pass through.
-  void between_steps(const std::function<void(Model&, PrefixCache&)>& job);
+  void between_steps(const std::function<void(models::Model&, infer::PrefixCache&)>& job);
   HostCounts counts() const;
 
  private:
   struct InFlight {
-    Engine::Id id;  // kComing: not assigned yet
+    infer::Engine::Id id;  // kComing: not assigned yet
     std::weak_ptr<GenerationStream> answer;
     double seconds;  // 0 = no timeout
     std::chrono::steady_clock::time_point since;
@@ -71,9 +72,9 @@ class EngineHost {
   void deliver(std::chrono::steady_clock::duration step);
   void nudge();
 
-  Model& model_;
+  models::Model& model_;
   ObservedModel observed_;
-  Engine engine_;
+  infer::Engine engine_;
   int64_t max_in_flight_;
   double max_seconds_;
   mutable std::mutex mutex_;
@@ -86,4 +87,4 @@ class EngineHost {
   std::jthread thread_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 // A stream is not woken more often: waking a thread takes a core from the step that is at work, and nobody reads so
@@ -57,7 +57,7 @@ std::vector<int32_t> GenerationStream::given() {
   return given_;
 }
 
-void GenerationStream::push(const Emitted& e) {
+void GenerationStream::push(const infer::Emitted& e) {
   std::lock_guard lock(mutex_);
   if (e.token >= 0) given_.push_back(e.token);
   pieces_.push_back({e.token, e.logprob, std::string(e.text), {e.top.begin(), e.top.end()}});
@@ -72,7 +72,7 @@ void GenerationStream::read(const RequestProgress& p) {
   notifier_->notify();
 }
 
-void GenerationStream::end(Generated result) {
+void GenerationStream::end(infer::Generated result) {
   {
     std::lock_guard lock(mutex_);
     result_ = std::move(result), done_ = true;
@@ -93,4 +93,4 @@ void GenerationStream::after_step(std::chrono::steady_clock::duration step) {
   notifier_->notify();
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -14,7 +14,7 @@
 #include "quern/infer/engine/request.h"
 #include "quern/serve/host/in_flight_requests.h"
 
-namespace quern {
+namespace quern::serve {
 
 class Notifier {
  public:
@@ -34,7 +34,7 @@ struct TextDelta {
   int32_t token = -1;  // −1: text held back until now, or of several tokens
   double logprob = 0;
   std::string text;
-  std::vector<TokenLogprob> top;
+  std::vector<infer::TokenLogprob> top;
 };
 
 class GenerationStream {
@@ -42,15 +42,15 @@ class GenerationStream {
   enum class Next { piece, read, nothing, done };
   // The next event, without waiting; read: prefill progress, reported only on request.
   Next next(TextDelta& out);
-  RequestProgress progress();                          // at the last `read` event
-  const Generated& result() const { return result_; }  // once done
+  RequestProgress progress();                                 // at the last `read` event
+  const infer::Generated& result() const { return result_; }  // once done
 
  private:
   friend class EngineHost;
   bool live() const { return !notifier_->closed(); }
-  void push(const Emitted& e);
+  void push(const infer::Emitted& e);
   void read(const RequestProgress& p);
-  void end(Generated result);
+  void end(infer::Generated result);
   // Notifies, if there is something new and it is time, or will be before the next step ends if that takes as long.
   void after_step(std::chrono::steady_clock::duration step);
   std::vector<int32_t> given();
@@ -67,7 +67,7 @@ class GenerationStream {
   std::vector<int32_t> given_;
   bool read_on_ = false, done_ = false;
   RequestProgress progress_;
-  Generated result_;
+  infer::Generated result_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

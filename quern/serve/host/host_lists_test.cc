@@ -8,7 +8,7 @@
 #include "quern/serve/host/in_flight_plans.h"
 #include "quern/serve/host/job_queue.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 TEST(JobQueue, JobsRunInOrderAndTheirExceptionsReachTheCaller) {
@@ -46,7 +46,7 @@ TEST(InFlightPlans, ListsRequestsWhileTheyRun) {
     InFlightPlans::Entry first = plans.add("a", "vote:3");
     {
       InFlightPlans::Entry second = plans.add("b", "best:2");
-      const Candidate candidate;
+      const reason::Candidate candidate;
       first.record({.candidate = candidate, .done = 1, .all = 3, .new_tokens = 40});
       const std::vector<InFlightStatus> both = plans.status();
       ASSERT_EQ(both.size(), 2u);
@@ -66,4 +66,4 @@ TEST(InFlightPlans, ListsRequestsWhileTheyRun) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::serve

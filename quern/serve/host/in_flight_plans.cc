@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace quern {
+namespace quern::serve {
 
 using Clock = std::chrono::steady_clock;
 
@@ -17,7 +17,7 @@ InFlightPlans::Entry::~Entry() {
   all_.plans_.erase(plan_);
 }
 
-void InFlightPlans::Entry::record(const ThinkEvent& e) {
+void InFlightPlans::Entry::record(const reason::ThinkEvent& e) {
   std::lock_guard lock(all_.mutex_);
   InFlightStatus& s = plan_->status;
   s.candidates = e.done, s.all_candidates = e.all, s.progress.given = e.new_tokens;
@@ -33,4 +33,4 @@ std::vector<InFlightStatus> InFlightPlans::status() const {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

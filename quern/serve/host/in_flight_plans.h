@@ -10,7 +10,7 @@
 #include "quern/reason/think.h"
 #include "quern/serve/host/in_flight_requests.h"
 
-namespace quern {
+namespace quern::serve {
 
 class InFlightPlans {
   struct Plan {
@@ -24,7 +24,7 @@ class InFlightPlans {
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
     ~Entry();
-    void record(const ThinkEvent& e);
+    void record(const reason::ThinkEvent& e);
 
    private:
     friend class InFlightPlans;
@@ -40,4 +40,4 @@ class InFlightPlans {
   std::list<Plan> plans_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace quern {
+namespace quern::serve {
 
 InFlightRequest::InFlightRequest(std::string id, std::vector<int32_t> prompt, int64_t max_new)
     : prompt_(std::move(prompt)), came_(Clock::now()) {
@@ -39,4 +39,4 @@ RequestProgress InFlightRequest::progress() const {
   return p;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::serve {
 
 struct RequestProgress {
   std::string id = {};               // of its HTTP request
@@ -46,4 +46,4 @@ class InFlightRequest {
   Clock::time_point came_, begun_, read_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-namespace quern {
+namespace quern::serve {
 
 class JobQueue {
  public:
@@ -39,4 +39,4 @@ class JobQueue {
   std::deque<std::packaged_task<void()>> jobs_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -1,9 +1,9 @@
 // Reports each segment of a forward pass.
 #include "quern/serve/host/observed_model.h"
 
-namespace quern {
+namespace quern::serve {
 
-void ObservedModel::tell(std::span<const int32_t> ids, const Batch& batch, ForwardTime time) {
+void ObservedModel::tell(std::span<const int32_t> ids, const mixers::Batch& batch, ForwardTime time) {
   for (size_t s = 0; s < batch.states.size(); ++s) {
     const auto from = static_cast<size_t>(batch.offsets[s]), rows = static_cast<size_t>(batch.offsets[s + 1]) - from;
     const int64_t length = batch.states[s]->length();  // moved on by the forward
@@ -11,11 +11,11 @@ void ObservedModel::tell(std::span<const int32_t> ids, const Batch& batch, Forwa
   }
 }
 
-Var ObservedModel::hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) {
+grad::Var ObservedModel::hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) {
   tell(ids, batch, ForwardTime::before);
-  Var h = inner_.hidden(tape, ids, batch);
+  grad::Var h = inner_.hidden(tape, ids, batch);
   tell(ids, batch, ForwardTime::after);
   return h;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

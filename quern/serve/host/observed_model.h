@@ -5,21 +5,21 @@
 
 #include "quern/models/model_wrapper.h"
 
-namespace quern {
+namespace quern::serve {
 
 enum class ForwardTime { before, after };
 
-class ObservedModel final : public ModelWrapper {
+class ObservedModel final : public models::ModelWrapper {
  public:
   // A stretch of one sequence: its tokens, and the position of the first of them.
   using Seen = std::function<void(std::span<const int32_t> ids, int64_t at, ForwardTime time)>;
-  ObservedModel(Model& model, Seen seen) : ModelWrapper(model), seen_(std::move(seen)) {}
+  ObservedModel(models::Model& model, Seen seen) : models::ModelWrapper(model), seen_(std::move(seen)) {}
 
-  Var hidden(Tape& tape, std::span<const int32_t> ids, const Batch& batch) override;
+  grad::Var hidden(grad::Tape& tape, std::span<const int32_t> ids, const mixers::Batch& batch) override;
 
  private:
-  void tell(std::span<const int32_t> ids, const Batch& batch, ForwardTime time);
+  void tell(std::span<const int32_t> ids, const mixers::Batch& batch, ForwardTime time);
   Seen seen_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

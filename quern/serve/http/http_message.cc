@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 std::string lower(std::string_view s) {
@@ -272,4 +272,4 @@ std::string http_head(int status, const HttpHeaders& headers, int64_t length, bo
 
 std::string http_chunk(std::string_view data) { return fmt::format("{:x}\r\n{}\r\n", data.size(), data); }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace quern {
+namespace quern::serve {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;  // names in lower case
 
@@ -56,4 +56,4 @@ std::string_view http_reason(int status);
 std::string http_head(int status, const HttpHeaders& headers, int64_t length, bool keep_alive);
 std::string http_chunk(std::string_view data);  // empty data ends the body
 
-}  // namespace quern
+}  // namespace quern::serve

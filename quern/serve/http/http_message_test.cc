@@ -7,7 +7,7 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 using State = HttpParser::State;
@@ -106,4 +106,4 @@ TEST(HttpWriter, SpellsHeadsAndChunks) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::serve

@@ -23,7 +23,7 @@
 #include "quern/base/error.h"
 #include "quern/serve/http/listener.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -384,4 +384,4 @@ void HttpServer::stop() {
   impl_->notify();
 }
 
-}  // namespace quern
+}  // namespace quern::serve

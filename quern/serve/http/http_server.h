@@ -9,7 +9,7 @@
 
 #include "quern/serve/http/http_message.h"
 
-namespace quern {
+namespace quern::serve {
 
 class Exchange {  // one request and its answer; used by one worker
  public:
@@ -52,4 +52,4 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -18,7 +18,7 @@
 #include "quern/base/error.h"
 #include "quern/base/file_lock.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr int kBacklog = 512;
@@ -68,7 +68,8 @@ void make_way(const std::string& path, const sockaddr_un& a) {
   const int why = errno;
   if (fd >= 0) ::close(fd);
   if (answered || why == EAGAIN) fail("Unix socket {}: another server listens on it", path);
-  if (why != ECONNREFUSED) fail("Unix socket {}: cannot check whether a server listens on it: {}", path, std::strerror(why));
+  if (why != ECONNREFUSED)
+    fail("Unix socket {}: cannot check whether a server listens on it: {}", path, std::strerror(why));
   ::unlink(path.c_str());
 }
 
@@ -136,4 +137,4 @@ Listener Listener::at_path(const std::string& path) {
   fail("Unix socket {}: cannot listen on it: {}", path, std::strerror(error));
 }
 
-}  // namespace quern
+}  // namespace quern::serve

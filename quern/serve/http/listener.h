@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-namespace quern {
+namespace quern::serve {
 
 class Listener {
  public:
@@ -23,4 +23,4 @@ class Listener {
   unsigned long device_ = 0, inode_ = 0;  // of the name that is ours
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -9,7 +9,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::serve {
 
 namespace {
 // There before SQLite opens it, so that nobody else may ever read it; its journal takes the same rights.
@@ -65,4 +65,4 @@ bool ResponseFile::erase(const std::string& id) {
   return db_.changes() > 0;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -9,7 +9,7 @@
 #include "quern/memory/store/sqlite.h"
 #include "quern/serve/keep/response_store.h"
 
-namespace quern {
+namespace quern::serve {
 
 class ResponseFile : public ResponseBackend {
  public:
@@ -24,4 +24,4 @@ class ResponseFile : public ResponseBackend {
   int64_t maximum_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

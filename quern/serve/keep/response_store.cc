@@ -3,7 +3,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::serve {
 
 void ResponseStore::drop(std::list<Entry>::iterator it) {
   bytes_ -= it->bytes;
@@ -50,4 +50,4 @@ bool ResponseStore::erase(const std::string& id) {
   return true;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -11,7 +11,7 @@
 
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct StoredResponse {
   std::string id, model;
@@ -49,4 +49,4 @@ class ResponseStore {
   std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -11,7 +11,7 @@
 #include "quern/serve/wire/api_error.h"
 #include "quern/serve/wire/wire.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr const char* kEnding = ".session";
@@ -35,12 +35,12 @@ std::vector<int32_t> read_tokens(const ServedModel& m, const Json& body, Json& n
   more.set("add_generation_prompt", false);  // the next turn is a user's
   asked.set("chat_template_kwargs", std::move(more));
   ChatRequest r;
-  const PromptText rendered = render_chat(m, Fields(asked), r);
+  const text::PromptText rendered = render_chat(m, Fields(asked), r);
   note.set("messages", *body.find("messages"));
   return rendered.encode(m.tokenizer);
 }
 
-[[noreturn]] void does_not_fit(int status, int64_t n, const PrefixCache& cache) {
+[[noreturn]] void does_not_fit(int status, int64_t n, const infer::PrefixCache& cache) {
   throw ApiError(
       status, status < 500 ? "invalid_request_error" : "server_error", "",
       fmt::format("a session of {} tokens does not fit in the prefix cache of {} MiB", n, cache.budget() >> 20));
@@ -98,11 +98,11 @@ Json SessionFiles::save(const std::string& name, ServedModel& m, const Json& bod
   const auto n = static_cast<int64_t>(tokens.size());
   if (n < 2) bad_field("messages", "{} tokens, too few to keep", n);
   token_budget(m, tokens.size(), 1, "max_tokens");
-  std::unique_ptr<SequenceState> state;
+  std::unique_ptr<mixers::SequenceState> state;
   auto take = [&] {  // what the cache can resume of them
-    m.host->between_steps([&](Model&, PrefixCache& cache) {
+    m.host->between_steps([&](models::Model&, infer::PrefixCache& cache) {
       if (!cache.takes(n)) does_not_fit(400, n, cache);
-      state = std::make_unique<SequenceState>(cache.sites());
+      state = std::make_unique<mixers::SequenceState>(cache.sites());
       cache.resume(tokens, n, *state);
     });
     return state->length();
@@ -117,7 +117,7 @@ Json SessionFiles::save(const std::string& name, ServedModel& m, const Json& bod
   tokens.resize(static_cast<size_t>(state->length()));
   note.set("model", m.id), note.set("created", unix_time());
   try {
-    save_state(path, m.fingerprint, tokens, *state, note.dump());
+    infer::save_state(path, m.fingerprint, tokens, *state, note.dump());
   } catch (const Error& error) {
     throw ApiError(507, "server_error", "", error.what());
   }
@@ -127,19 +127,19 @@ Json SessionFiles::save(const std::string& name, ServedModel& m, const Json& bod
 }
 
 std::string SessionFiles::model_of(const std::string& name) const {
-  return Json::parse(read_state_facts(existing(name)).note).at("model").as_string("model of a session");
+  return Json::parse(infer::read_state_facts(existing(name)).note).at("model").as_string("model of a session");
 }
 
 Json SessionFiles::restore(const std::string& name, ServedModel& m) const {
   const auto started = Clock::now();
   const std::filesystem::path path = existing(name);
-  std::vector<StateSite> sites;
-  m.host->between_steps([&](Model&, PrefixCache& cache) { sites = cache.sites(); });
-  const SavedState saved = load_state(path, m.fingerprint, sites);
+  std::vector<mixers::StateSite> sites;
+  m.host->between_steps([&](models::Model&, infer::PrefixCache& cache) { sites = cache.sites(); });
+  const infer::SavedState saved = infer::load_state(path, m.fingerprint, sites);
   const auto n = static_cast<int64_t>(saved.tokens.size());
-  m.host->between_steps([&](Model&, PrefixCache& cache) {
+  m.host->between_steps([&](models::Model&, infer::PrefixCache& cache) {
     if (!cache.takes(n)) does_not_fit(503, n, cache);
-    cache.store(saved.tokens, saved.state, SnapshotKind::turn_end);
+    cache.store(saved.tokens, saved.state, infer::SnapshotKind::turn_end);
   });
   Json j = facts(name);
   const Json note = Json::parse(saved.note);
@@ -151,7 +151,7 @@ Json SessionFiles::restore(const std::string& name, ServedModel& m) const {
 
 Json SessionFiles::facts(const std::string& name) const {
   const std::filesystem::path path = existing(name);
-  const StateFileFacts f = read_state_facts(path);
+  const infer::StateFileFacts f = infer::read_state_facts(path);
   const Json note = Json::parse(f.note);
   Json j = Json::object();
   j.set("object", "session"), j.set("name", name), j.set("model", note.at("model"));
@@ -187,4 +187,4 @@ Json SessionFiles::erase(const std::string& name) const {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

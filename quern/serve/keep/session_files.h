@@ -14,7 +14,7 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 class SessionFiles {
  public:
@@ -34,4 +34,4 @@ class SessionFiles {
   std::filesystem::path existing(const std::string& name) const;  // or a 404
 };
 
-}  // namespace quern
+}  // namespace quern::serve

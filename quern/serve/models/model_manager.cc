@@ -8,7 +8,7 @@
 #include "quern/base/stopwatch.h"
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 ApiError gone(const std::string& id) {
@@ -162,4 +162,4 @@ void ModelManager::watch(const std::stop_token& stop) {
   }
 }
 
-}  // namespace quern
+}  // namespace quern::serve

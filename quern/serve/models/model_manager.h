@@ -12,7 +12,7 @@
 
 #include "quern/serve/models/served_model.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct ModelEntry {
   std::string id;
@@ -69,4 +69,4 @@ class ModelManager {
   std::jthread watcher_;  // last member: stops before the others are destroyed
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -7,19 +7,19 @@
 #include "quern/serve/host/engine_host.h"
 #include "quern/serve/tools/constraint_fields.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct ServedModel {
   std::string id;  // as clients name it
-  std::unique_ptr<Model> model;
-  Tokenizer tokenizer;
-  ChatTemplate chat_template;
-  GenerationConfig defaults;
-  std::unique_ptr<Model> draft = {};  // guesses for it, where there is one
+  std::unique_ptr<models::Model> model;
+  text::Tokenizer tokenizer;
+  text::ChatTemplate chat_template;
+  models::GenerationConfig defaults;
+  std::unique_ptr<models::Model> draft = {};  // guesses for it, where there is one
   std::unique_ptr<EngineHost> host;
   int64_t created = 0;           // Unix time of loading
   std::string fingerprint = {};  // of weights and how they are kept (quern/models/fingerprint.h)
   std::shared_ptr<ConstraintCache> constraints = std::make_shared<ConstraintCache>();
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -3,7 +3,7 @@
 
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr size_t kMaxKept = 16;
@@ -28,12 +28,12 @@ void ConstraintCache::read_response_format(const Fields& f, std::vector<Asked>& 
   if (type == "text") return;
   const Json* schema = format->find("schema");
   if (type == "json_object") {
-    asked.push_back({"response_format", GrammarNotation::json_schema, schema ? schema->dump() : kAnyObject});
+    asked.push_back({"response_format", infer::GrammarNotation::json_schema, schema ? schema->dump() : kAnyObject});
   } else if (type == "json_schema") {
     const Json* named = format->find("json_schema");
     if (named) schema = named->find("schema");
     if (!schema) bad_field("response_format", "json_schema.schema is missing");
-    asked.push_back({"response_format", GrammarNotation::json_schema, schema->dump()});
+    asked.push_back({"response_format", infer::GrammarNotation::json_schema, schema->dump()});
   } else {
     bad_field("response_format", "type '{}': expected text, json_object or json_schema", type);
   }
@@ -47,37 +47,41 @@ void ConstraintCache::read_structured_outputs(const Fields& f, std::vector<Asked
   for (const auto& [key, value] : s->as_object()) {
     if (value.is_null()) continue;
     if (key == "json") {
-      asked.push_back({field, GrammarNotation::json_schema, value.is_string() ? value.as_string() : value.dump()});
+      asked.push_back(
+          {field, infer::GrammarNotation::json_schema, value.is_string() ? value.as_string() : value.dump()});
     } else if (key == "json_object" && value.is_bool()) {
-      if (value.as_bool()) asked.push_back({field, GrammarNotation::json_schema, kAnyObject});
+      if (value.as_bool()) asked.push_back({field, infer::GrammarNotation::json_schema, kAnyObject});
     } else if ((key == "regex" || key == "grammar") && value.is_string()) {
-      asked.push_back({field, key == "regex" ? GrammarNotation::regex : GrammarNotation::gbnf, value.as_string()});
+      asked.push_back(
+          {field, key == "regex" ? infer::GrammarNotation::regex : infer::GrammarNotation::gbnf, value.as_string()});
     } else if (key == "choice") {
       std::string either;
       for (const std::string& c : Fields(*s).texts("choice"))
         either += (either.empty() ? "" : "|") + regex_literal(c);
       if (either.empty()) bad_field(field, "choice: expected a list of texts");
-      asked.push_back({field, GrammarNotation::regex, either});
+      asked.push_back({field, infer::GrammarNotation::regex, either});
     } else {
       bad_field(field, "{}: expected json, json_object, regex, choice or grammar, each of its type", key);
     }
   }
 }
 
-std::shared_ptr<const ConstraintSource> ConstraintCache::read(const Fields& f, const Tokenizer& tokenizer,
-                                                              ThinkStart start) {
+std::shared_ptr<const infer::ConstraintSource> ConstraintCache::read(const Fields& f,
+                                                                     const text::Tokenizer& tokenizer,
+                                                                     infer::ThinkStart start) {
   std::vector<Asked> asked;
   read_response_format(f, asked);
   read_structured_outputs(f, asked);
-  if (auto t = f.text("grammar")) asked.push_back({"grammar", GrammarNotation::gbnf, *t});
-  if (auto t = f.text("regex")) asked.push_back({"regex", GrammarNotation::regex, *t});
+  if (auto t = f.text("grammar")) asked.push_back({"grammar", infer::GrammarNotation::gbnf, *t});
+  if (auto t = f.text("regex")) asked.push_back({"regex", infer::GrammarNotation::regex, *t});
   if (asked.empty()) return nullptr;
   if (asked.size() > 1)
     bad_field(asked[1].field, "the answer is constrained twice, by {} and by {}", asked[0].field, asked[1].field);
   return source(asked[0], tokenizer).with(start, tokenizer.token_to_id("<think>"));
 }
 
-GrammarSource ConstraintCache::kept(const std::string& key, const std::function<GrammarSource()>& make) {
+infer::GrammarSource ConstraintCache::kept(const std::string& key,
+                                           const std::function<infer::GrammarSource()>& make) {
   std::lock_guard lock(mutex_);
   for (auto it = recent_.begin(); it != recent_.end(); ++it)
     if (it->first == key) {
@@ -89,27 +93,28 @@ GrammarSource ConstraintCache::kept(const std::string& key, const std::function<
   return recent_.front().second;
 }
 
-GrammarSource ConstraintCache::source(const Asked& a, const Tokenizer& tokenizer) {
+infer::GrammarSource ConstraintCache::source(const Asked& a, const text::Tokenizer& tokenizer) {
   return kept(fmt::format("{} {}", static_cast<int>(a.notation), a.text), [&] {
     try {
-      auto grammar = parse_grammar(a.notation, a.text);
+      auto grammar = infer::parse_grammar(a.notation, a.text);
       if (!tokens_) tokens_ = std::make_shared<text::TokenTrie>(tokenizer);
-      return GrammarSource(std::move(grammar), tokens_);
+      return infer::GrammarSource(std::move(grammar), tokens_);
     } catch (const Error& e) {
       bad_field(a.field, "{}", e.what());
     }
   });
 }
 
-std::shared_ptr<const ConstraintSource> ConstraintCache::calls(const ToolFormat& format, const ToolUse& use,
-                                                               const Tokenizer& tokenizer, ThinkStart start) {
+std::shared_ptr<const infer::ConstraintSource> ConstraintCache::calls(const ToolFormat& format, const ToolUse& use,
+                                                                      const text::Tokenizer& tokenizer,
+                                                                      infer::ThinkStart start) {
   const std::string key = fmt::format("tools {} {} {} {}", format.name(), use.parallel, use.only, use.json().dump());
   return kept(key,
               [&] {
                 try {
                   auto grammar = std::make_shared<const text::Grammar>(tool_grammar(format, use));
                   if (!tool_tokens_) tool_tokens_ = std::make_shared<text::TokenTrie>(tokenizer, format.marks());
-                  return GrammarSource(std::move(grammar), tool_tokens_);
+                  return infer::GrammarSource(std::move(grammar), tool_tokens_);
                 } catch (const Error& e) {
                   bad_field("tools", "{}", e.what());
                 }
@@ -117,4 +122,4 @@ std::shared_ptr<const ConstraintSource> ConstraintCache::calls(const ToolFormat&
       .with(start, tokenizer.token_to_id("<think>"));
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -14,30 +14,31 @@
 #include "quern/serve/wire/generation_fields.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::serve {
 
 class ConstraintCache {
  public:
   // Null when nothing is asked for; an ApiError naming the field when it cannot be done.
-  std::shared_ptr<const ConstraintSource> read(const Fields& f, const Tokenizer& tokenizer, ThinkStart start);
+  std::shared_ptr<const infer::ConstraintSource> read(const Fields& f, const text::Tokenizer& tokenizer,
+                                                      infer::ThinkStart start);
   // An answer of nothing but calls.
-  std::shared_ptr<const ConstraintSource> calls(const ToolFormat& format, const ToolUse& use,
-                                                const Tokenizer& tokenizer, ThinkStart start);
+  std::shared_ptr<const infer::ConstraintSource> calls(const ToolFormat& format, const ToolUse& use,
+                                                       const text::Tokenizer& tokenizer, infer::ThinkStart start);
 
  private:
   struct Asked {
     std::string field;
-    GrammarNotation notation;
+    infer::GrammarNotation notation;
     std::string text;
   };
   static void read_response_format(const Fields& f, std::vector<Asked>& asked);
   static void read_structured_outputs(const Fields& f, std::vector<Asked>& asked);
-  GrammarSource source(const Asked& a, const Tokenizer& tokenizer);
-  GrammarSource kept(const std::string& key, const std::function<GrammarSource()>& make);
+  infer::GrammarSource source(const Asked& a, const text::Tokenizer& tokenizer);
+  infer::GrammarSource kept(const std::string& key, const std::function<infer::GrammarSource()>& make);
   std::mutex mutex_;
   std::shared_ptr<const text::TokenTrie> tokens_;  // made when first needed
   std::shared_ptr<const text::TokenTrie> tool_tokens_;
-  std::list<std::pair<std::string, GrammarSource>> recent_;  // the latest first
+  std::list<std::pair<std::string, infer::GrammarSource>> recent_;  // the latest first
 };
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -4,7 +4,7 @@
 #include "quern/base/error.h"
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr size_t kOpen = std::string_view::npos;  // the text ends first
@@ -91,4 +91,4 @@ JsonMembers scan_members(std::string_view t, size_t at) {
   return r;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

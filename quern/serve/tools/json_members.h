@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern {
+namespace quern::serve {
 
 struct JsonMember {
   std::string key;
@@ -22,4 +22,4 @@ struct JsonMembers {
 
 JsonMembers scan_members(std::string_view text, size_t at);  // the object begins at `at`, blanks aside
 
-}  // namespace quern
+}  // namespace quern::serve

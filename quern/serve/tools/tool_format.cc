@@ -8,7 +8,7 @@
 #include "quern/base/nearest.h"
 #include "quern/serve/tools/json_members.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr int64_t kMaxCalls = 16;  // an answer, when calls are required
@@ -104,4 +104,4 @@ CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, bo
   return r;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

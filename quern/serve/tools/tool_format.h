@@ -9,7 +9,7 @@
 #include "quern/serve/tools/tools.h"
 #include "quern/text/grammar/grammar.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct CallRead {
   enum class State { open, whole, malformed };
@@ -60,4 +60,4 @@ size_t skip_blanks(std::string_view text, size_t at);
 CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, bool last);
 std::string unknown_tool(const std::string& name, const ToolUse& use);
 
-}  // namespace quern
+}  // namespace quern::serve

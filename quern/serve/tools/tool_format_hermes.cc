@@ -3,7 +3,7 @@
 #include "quern/serve/tools/tool_format.h"
 #include "quern/text/grammar/parse.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>";
@@ -45,4 +45,4 @@ const ToolFormat& hermes_format() {
   return f;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -5,7 +5,7 @@
 #include "quern/serve/tools/tool_format.h"
 #include "quern/text/grammar/parse.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr std::string_view kTag = "<|python_tag|>";
@@ -52,4 +52,4 @@ const ToolFormat& llama3_format() {
   return f;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

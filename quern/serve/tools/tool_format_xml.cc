@@ -9,7 +9,7 @@
 #include "quern/serve/tools/tool_format.h"
 #include "quern/text/grammar/parse.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr std::string_view kFunction = "<function=", kParameter = "<parameter=", kValueEnd = "</parameter>",
@@ -180,4 +180,4 @@ const ToolFormat& qwen_coder_format() {
   return f;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -7,7 +7,7 @@
 #include "quern/base/error.h"
 #include "quern/serve/wire/wire.h"
 
-namespace quern {
+namespace quern::serve {
 
 ToolPart ToolStream::push(std::string_view text) {
   if (!format_) return {.content = std::string(text)};
@@ -82,4 +82,4 @@ bool ToolStream::read_call(bool last, ToolPart& out) {
   return true;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -7,7 +7,7 @@
 
 #include "quern/serve/tools/tool_format.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct CallDelta {
   size_t index = 0;
@@ -43,4 +43,4 @@ class ToolStream {
   std::vector<ToolCall> calls_;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

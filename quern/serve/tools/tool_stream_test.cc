@@ -7,7 +7,7 @@
 #include "quern/base/rng.h"
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 ToolUse weather() {
@@ -200,4 +200,4 @@ TEST(ToolUse, IsCheckedByField) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::serve

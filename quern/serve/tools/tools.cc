@@ -7,7 +7,7 @@
 #include "quern/base/nearest.h"
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 namespace {
 
 constexpr size_t kMaxTools = 512;
@@ -146,4 +146,4 @@ Json read_tool_calls(const Json& list, const std::string& where) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -5,7 +5,7 @@
 
 #include "quern/serve/wire/generation_fields.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct Tool {
   std::string name, description;
@@ -37,4 +37,4 @@ struct ToolCall {
 // The tool_calls of an assistant's message in a history, arguments read into objects.
 Json read_tool_calls(const Json& list, const std::string& where);
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -5,7 +5,7 @@
 #include "quern/base/error.h"
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::serve {
 
 struct ApiError : Error {
   int status = 400;
@@ -31,4 +31,4 @@ inline Json error_json(const ApiError& e) {
   return j;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

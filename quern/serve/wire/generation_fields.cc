@@ -10,7 +10,7 @@
 #include "quern/infer/speculation/speculation_options.h"
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 
 const Json* Fields::find(std::string_view name) const {
   const Json* j = body_.find(name);
@@ -104,15 +104,15 @@ class RequestReader {
       if (t.empty() || (s.max_bytes > 0 && static_cast<int64_t>(t.size()) > s.max_bytes))
         bad_field(name, "strings of 1 to {} bytes", s.max_bytes);
   }
-  void read(const char* name, std::vector<SampleStep>& field, const Setting&) const {
+  void read(const char* name, std::vector<infer::SampleStep>& field, const Setting&) const {
     const std::vector<std::string> words = f_.texts(name);
     try {
-      field = sample_order(words);
+      field = infer::sample_order(words);
     } catch (const Error& e) {
       bad_field(name, "{}", e.what());
     }
   }
-  void read(const char* name, std::vector<TokenBias>& field, const Setting&) const {
+  void read(const char* name, std::vector<infer::TokenBias>& field, const Setting&) const {
     const Json& bias = *f_.find(name);
     if (!bias.is_object()) bad_field(name, "expected an object of token ids and numbers");
     for (const auto& [key, value] : bias.as_object()) {
@@ -132,12 +132,14 @@ class RequestReader {
 
 // {"kind": "ngram", "max": 8} and likewise draft and both, {"kind": "none"}; or as the flag has it, "ngram:8"; or
 // false.
-SpeculationOptions read_speculation(const Json& j) {
+infer::SpeculationOptions read_speculation(const Json& j) {
   const std::string name = "speculative";
-  if (j.is_bool()) return j.as_bool() ? SpeculationOptions::by_ngram(kDefaultDraftTokens) : SpeculationOptions{};
+  if (j.is_bool())
+    return j.as_bool() ? infer::SpeculationOptions::by_ngram(infer::kDefaultDraftTokens)
+                       : infer::SpeculationOptions{};
   const auto parsed = [](const std::string& text, const std::string& field) {
     try {
-      return parse_speculation(text);
+      return infer::parse_speculation(text);
     } catch (const Error& e) {
       bad_field(field, "{}", e.what());
     }
@@ -158,10 +160,10 @@ SpeculationOptions read_speculation(const Json& j) {
 
 double read_timeout(const Fields& f) { return f.number("timeout", 0.001, 1e6).value_or(0); }
 
-GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, const Tokenizer& tokenizer,
-                                int64_t vocab_size) {
-  GenerateOptions o;
-  SamplingOptions& sampling = o.sampling;
+infer::GenerateOptions read_generation(const Fields& f, const models::GenerationConfig& g,
+                                       const text::Tokenizer& tokenizer, int64_t vocab_size) {
+  infer::GenerateOptions o;
+  infer::SamplingOptions& sampling = o.sampling;
   sampling = g.defaults();
   sampling.seed = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   RequestReader reader(f, vocab_size);
@@ -171,8 +173,8 @@ GenerateOptions read_generation(const Fields& f, const GenerationConfig& g, cons
   if (const Json* ahead = f.find("speculative")) o.speculate = read_speculation(*ahead);
   o.stop_ids = g.eos_token_id;
   if (f.boolean("ignore_eos").value_or(false)) o.stop_ids.clear();
-  check(sampling);
+  infer::check(sampling);
   return o;
 }
 
-}  // namespace quern
+}  // namespace quern::serve

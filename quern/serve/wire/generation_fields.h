@@ -9,7 +9,7 @@
 #include "quern/models/checkpoint.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::serve {
 
 // Typed access to a request's body; a wrong type is an ApiError that names the field. Absent and null are the same.
 class Fields {
@@ -31,7 +31,7 @@ class Fields {
 double read_timeout(const Fields& f);  // seconds a request may take; 0: it does not say
 
 // Everything but the token budget. Fields win over the model's generation_config.json, which wins over temperature 1.
-GenerateOptions read_generation(const Fields& f, const GenerationConfig& defaults, const Tokenizer& tokenizer,
-                                int64_t vocab_size);
+infer::GenerateOptions read_generation(const Fields& f, const models::GenerationConfig& defaults,
+                                       const text::Tokenizer& tokenizer, int64_t vocab_size);
 
-}  // namespace quern
+}  // namespace quern::serve

@@ -7,7 +7,7 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::serve {
 
 std::string new_id(const char* prefix) {
   static const uint64_t salt = (uint64_t{std::random_device{}()} << 32) ^ std::random_device{}();
@@ -30,7 +30,7 @@ Json Usage::json() const {
   return j;
 }
 
-Json timings_json(const Generated& g) {
+Json timings_json(const infer::Generated& g) {
   Json j = Json::object();
   auto rate = [](size_t n, double s) { return s > 0 ? static_cast<double>(n) / s : 0.0; };
   j.set("prompt_n", g.recomputed_tokens), j.set("cache_n", g.cached_tokens),
@@ -54,15 +54,16 @@ const char* finish_reason(const std::string& finish) {
   return finish == "length" || finish == "timeout" ? "length" : "stop";
 }
 
-bool too_late(const Generated& g) { return g.finish == "timeout" && g.tokens.empty(); }
+bool too_late(const infer::Generated& g) { return g.finish == "timeout" && g.tokens.empty(); }
 
-std::optional<ApiError> failure_of(const Generated& g) {
+std::optional<ApiError> failure_of(const infer::Generated& g) {
   if (g.finish == "error") return ApiError(500, "server_error", "", g.error);
   if (too_late(g)) return ApiError(504, "server_error", "timeout", "the request timed out before its first token");
   return std::nullopt;
 }
 
-Json chat_logprob(const Tokenizer& tokenizer, int32_t token, double logprob, std::span<const TokenLogprob> top) {
+Json chat_logprob(const text::Tokenizer& tokenizer, int32_t token, double logprob,
+                  std::span<const infer::TokenLogprob> top) {
   auto one = [&](int32_t id, double lp) {
     Json j = Json::object(), bytes = Json::array();
     const std::string text = tokenizer.decode(std::span(&id, 1));
@@ -71,7 +72,7 @@ Json chat_logprob(const Tokenizer& tokenizer, int32_t token, double logprob, std
     return j;
   };
   Json j = one(token, logprob), list = Json::array();
-  for (const TokenLogprob& t : top) list.push(one(t.token, t.logprob));
+  for (const infer::TokenLogprob& t : top) list.push(one(t.token, t.logprob));
   j.set("top_logprobs", std::move(list));
   return j;
 }
@@ -103,4 +104,4 @@ void EventStream::end() {
   exchange_.end();
 }
 
-}  // namespace quern
+}  // namespace quern::serve

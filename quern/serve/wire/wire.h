@@ -8,7 +8,7 @@
 #include "quern/serve/http/http_server.h"
 #include "quern/serve/wire/api_error.h"
 
-namespace quern {
+namespace quern::serve {
 
 std::string new_id(const char* prefix);  // prefix and 24 hex digits, never the same twice
 int64_t unix_time();
@@ -19,16 +19,17 @@ struct Usage {
 };
 // How much of a prompt is read: total, cache, processed (the cached ones too), time_ms.
 Json progress_json(const RequestProgress& p);
-Json timings_json(const Generated& g);  // how long what took, and why no more of the prompt was cached
+Json timings_json(const infer::Generated& g);  // how long what took, and why no more of the prompt was cached
 
 // "stop" or "length", which a timeout is too; failures must have been told before.
 const char* finish_reason(const std::string& finish);
-bool too_late(const Generated& g);  // its time was over before it had a token
+bool too_late(const infer::Generated& g);  // its time was over before it had a token
 // What a client is told of an answer that failed, or had no time to begin; nothing: there is an answer.
-std::optional<ApiError> failure_of(const Generated& g);
+std::optional<ApiError> failure_of(const infer::Generated& g);
 
 // One token of a chat's `logprobs.content`.
-Json chat_logprob(const Tokenizer& tokenizer, int32_t token, double logprob, std::span<const TokenLogprob> top);
+Json chat_logprob(const text::Tokenizer& tokenizer, int32_t token, double logprob,
+                  std::span<const infer::TokenLogprob> top);
 
 // Server-sent events, begun with the first; a comment keeps the line open while nothing comes.
 class EventStream {
@@ -58,4 +59,4 @@ class EventStream {
   bool together_ = false;
 };
 
-}  // namespace quern
+}  // namespace quern::serve

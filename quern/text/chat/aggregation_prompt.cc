@@ -5,7 +5,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::text {
 
 std::vector<std::string> aggregation_pieces(std::string_view question, int n) {
   QUERN_CHECK(n >= 1, "an aggregation prompt of {} attempts", n);
@@ -20,4 +20,4 @@ std::vector<std::string> aggregation_pieces(std::string_view question, int n) {
   return pieces;
 }
 
-}  // namespace quern
+}  // namespace quern::text

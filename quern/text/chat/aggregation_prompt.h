@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace quern {
+namespace quern::text {
 
 // n + 1 pieces: tail i stands between piece i and piece i + 1.
 std::vector<std::string> aggregation_pieces(std::string_view question, int n);
 
-}  // namespace quern
+}  // namespace quern::text

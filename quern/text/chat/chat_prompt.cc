@@ -6,7 +6,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::text {
 namespace {
 
 constexpr std::string_view kOpen = "<think>", kClose = "</think>";
@@ -144,4 +144,4 @@ std::string chat_text(const ChatTemplate& chat_template, const Tokenizer& tokeni
   return chat_prompt(chat_template, tokenizer, messages, more).text;
 }
 
-}  // namespace quern
+}  // namespace quern::text

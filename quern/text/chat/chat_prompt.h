@@ -11,7 +11,7 @@
 #include "quern/text/chat/chat_template.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::text {
 
 struct PromptText {
   std::string text;
@@ -30,4 +30,4 @@ PromptText chat_prompt(const ChatTemplate& chat_template, const Tokenizer& token
 std::string chat_text(const ChatTemplate& chat_template, const Tokenizer& tokenizer, const Json& messages,
                       const Json& more = Json());
 
-}  // namespace quern
+}  // namespace quern::text

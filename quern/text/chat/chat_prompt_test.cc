@@ -9,7 +9,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::text {
 namespace {
 
 Tokenizer golden_tokenizer(const char* file) {
@@ -87,4 +87,4 @@ TEST(ChatPrompt, TextHoldingTheSignIsStillText) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::text

@@ -5,7 +5,7 @@
 #include "quern/text/jinja/ast.h"
 #include "quern/text/jinja/interpreter.h"
 
-namespace quern {
+namespace quern::text {
 namespace {
 
 std::string source_in(const std::filesystem::path& folder) {
@@ -90,4 +90,4 @@ ChatTemplate chat_template_for(const std::filesystem::path& folder, const std::s
   return ChatTemplate::parse(family == "zaya" ? zaya_chat_template() : plain_chat_template());
 }
 
-}  // namespace quern
+}  // namespace quern::text

@@ -8,7 +8,7 @@
 
 #include "quern/base/json.h"
 
-namespace quern {
+namespace quern::text {
 
 class ChatTemplate {
  public:
@@ -32,4 +32,4 @@ ChatTemplate chat_template_for(const std::filesystem::path& folder, const std::s
 const char* zaya_chat_template();
 const char* plain_chat_template();
 
-}  // namespace quern
+}  // namespace quern::text

@@ -8,7 +8,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::text {
 namespace {
 
 Json golden(const char* file) {
@@ -71,4 +71,4 @@ TEST(ChatTemplate, ZayaFormat) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::text

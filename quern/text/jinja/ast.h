@@ -6,7 +6,7 @@
 
 #include "quern/text/jinja/value.h"
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 
 struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
@@ -53,4 +53,4 @@ struct Statement {
 // trim_blocks and lstrip_blocks on, as chat templates are written for. Throws Error naming the line.
 Block parse(const std::string& source);
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

@@ -9,7 +9,7 @@
 #include "quern/base/nearest.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 namespace {
 
 using Filter = Value (*)(const Value&, const Arguments&);
@@ -464,4 +464,4 @@ Value method(const Value& object, const std::string& name) {
   return Undefined{name};
 }
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

@@ -4,7 +4,7 @@
 
 #include "quern/text/jinja/value.h"
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 
 // Filters and tests by name need to be callable from map, select and reject, hence values in and out only.
 Value apply_filter(const std::string& name, const Value& input, const Arguments& args);
@@ -15,4 +15,4 @@ Value method(const Value& object, const std::string& name);
 constexpr size_t kMaxText = size_t{64} << 20;  // bytes any one string may reach
 void check_text(size_t bytes);
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

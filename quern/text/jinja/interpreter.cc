@@ -9,7 +9,7 @@
 #include "quern/text/jinja/builtins.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 namespace {
 
 constexpr int64_t kMaxSteps = 5'000'000;  // expressions and statements; seconds, not minutes
@@ -421,4 +421,4 @@ class Interpreter {
 
 std::string render(const Block& program, const Json& context) { return Interpreter(context).run(program); }
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

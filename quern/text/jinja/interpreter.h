@@ -2,8 +2,8 @@
 #pragma once
 #include "quern/text/jinja/ast.h"
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 
 std::string render(const Block& program, const Json& context);
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

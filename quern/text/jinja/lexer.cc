@@ -5,7 +5,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 namespace {
 
 using Kind = Token::Kind;
@@ -205,4 +205,4 @@ class Lexer {
 
 std::vector<Token> tokenize(const std::string& source) { return Lexer(source).run(); }
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 
 struct Token {
   enum class Kind {
@@ -26,4 +26,4 @@ struct Token {
 
 std::vector<Token> tokenize(const std::string& source);
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

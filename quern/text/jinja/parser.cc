@@ -8,7 +8,7 @@
 #include "quern/text/jinja/ast.h"
 #include "quern/text/jinja/lexer.h"
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 namespace {
 
 using Kind = Token::Kind;
@@ -437,4 +437,4 @@ class Parser {
 
 Block parse(const std::string& source) { return Parser(tokenize(source)).whole(); }
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

@@ -5,7 +5,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 namespace {
 
 constexpr int kMaxDepth = 200;  // of nested values while printing and comparing
@@ -212,4 +212,4 @@ std::string dump_json(const Value& v, int64_t indent) {
   return out;
 }
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

@@ -12,7 +12,7 @@
 
 #include "quern/base/json.h"
 
-namespace quern::jinja {
+namespace quern::text::jinja {
 
 class Value;
 struct Arguments;
@@ -87,4 +87,4 @@ int compare(const Value& a, const Value& b);  // < 0, 0, > 0; throws Error on ty
 bool contains(const Value& container, const Value& item);
 std::string dump_json(const Value& v, int64_t indent);  // as Python's json.dumps(ensure_ascii=False)
 
-}  // namespace quern::jinja
+}  // namespace quern::text::jinja

@@ -11,7 +11,7 @@
 #include "quern/text/unicode/regex.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::text {
 namespace {
 
 // The pattern GPT-2 published: contractions, letters, numbers, the rest, each with at most one blank before.
@@ -243,4 +243,4 @@ std::string BpeTrainer::train() const {
   return j.dump(1) + "\n";
 }
 
-}  // namespace quern
+}  // namespace quern::text

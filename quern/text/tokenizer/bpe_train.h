@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace quern {
+namespace quern::text {
 
 struct BpeTrainOptions {
   int64_t vocab_size = 32000;               // special tokens and the alphabet included
@@ -33,4 +33,4 @@ class BpeTrainer {
   std::vector<std::string> order_;  // words in the order they were first seen
 };
 
-}  // namespace quern
+}  // namespace quern::text

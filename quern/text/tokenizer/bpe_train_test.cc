@@ -9,7 +9,7 @@
 #include "quern/base/json.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
-namespace quern {
+namespace quern::text {
 namespace {
 
 TEST(BpeTrain, LearnsWhatTheReferenceLearns) {
@@ -46,4 +46,4 @@ TEST(BpeTrain, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::text

@@ -15,7 +15,7 @@
 #include "quern/text/tokenizer/tokenizer_file.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::text {
 using namespace text;
 namespace {
 
@@ -259,4 +259,4 @@ int32_t Tokenizer::eos_id() const { return impl_->eos; }
 int32_t Tokenizer::pad_id() const { return impl_->pad; }
 void Tokenizer::save(const std::filesystem::path& file) const { write_file(file, write_tokenizer_json(impl_->file)); }
 
-}  // namespace quern
+}  // namespace quern::text

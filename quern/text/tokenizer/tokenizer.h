@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern {
+namespace quern::text {
 
 struct EncodeOptions {
   bool add_special_tokens = true;  // what the post-processor puts around the text (<bos> …)
@@ -69,4 +69,4 @@ class StreamDecoder {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace quern
+}  // namespace quern::text

@@ -11,7 +11,7 @@
 #include "quern/text/tokenizer/tokenizer.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::text {
 namespace {
 
 const std::filesystem::path kData = std::filesystem::path(QUERN_SOURCE_DIR) / "quern/text/tokenizer/testdata";
@@ -131,4 +131,4 @@ INSTANTIATE_TEST_SUITE_P(Families, Golden,
                          [](const auto& p) { return std::string(p.param); });
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::text

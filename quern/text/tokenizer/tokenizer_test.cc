@@ -11,7 +11,7 @@
 #include "quern/text/tokenizer/tokenizer.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::text {
 namespace {
 
 const std::filesystem::path kData = std::filesystem::path(QUERN_SOURCE_DIR) / "quern/text/tokenizer/testdata";
@@ -203,4 +203,4 @@ TEST(StreamDecoder, HoldsBackHalfCharacters) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::text

@@ -7,7 +7,7 @@
 #include "quern/base/error.h"
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::text {
 namespace {
 
 utf8proc_category_t category(char32_t cp) { return utf8proc_category(static_cast<utf8proc_int32_t>(cp)); }
@@ -145,4 +145,4 @@ bool unicode_is_word(char32_t cp) {
          (cp >= 0x1F150 && cp <= 0x1F169) || (cp >= 0x1F170 && cp <= 0x1F189);
 }
 
-}  // namespace quern
+}  // namespace quern::text

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern {
+namespace quern::text {
 
 enum class NormalForm { nfc, nfd, nfkc, nfkd };
 void unicode_normalize(std::string& text, NormalForm form);
@@ -24,4 +24,4 @@ bool unicode_is_cased(char32_t cp);   // Lu, Ll, Lt
 bool unicode_is_punct(char32_t cp);   // P*, and all ASCII punctuation
 bool unicode_is_word(char32_t cp);    // \w: alphabetic, M, Nd, Pc, join controls
 
-}  // namespace quern
+}  // namespace quern::text

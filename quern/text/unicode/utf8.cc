@@ -1,6 +1,6 @@
 #include "quern/text/unicode/utf8.h"
 
-namespace quern {
+namespace quern::text {
 
 Utf8Step utf8_step(std::string_view s, size_t i) {
   auto byte = [&](size_t k) { return static_cast<unsigned char>(s[k]); };
@@ -86,4 +86,4 @@ std::string utf8_lossy(std::string_view s, size_t* replaced) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::text

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace quern {
+namespace quern::text {
 
 struct Utf8Step {
   uint32_t len;  // bytes of the character, or of the ill-formed subpart
@@ -49,4 +49,4 @@ std::string utf8_lossy(std::string_view s, size_t* replaced = nullptr);
 // Bytes before the first one at or after `from` that is not ASCII.
 size_t ascii_run(std::string_view s, size_t from);
 
-}  // namespace quern
+}  // namespace quern::text

@@ -18,7 +18,7 @@
 #include "quern/train/checkpoint/crc.h"
 #include "quern/train/checkpoint/test_state.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,7 +38,7 @@ TEST(Crc32c, PublishedVectors) {  // RFC 3720, B.4, and the usual check value
   for (int i = 0; i < 1000; ++i) s += static_cast<char>(mix64(static_cast<uint64_t>(i)));
   const auto bytes = std::as_bytes(std::span(s));
   for (size_t cut : {size_t{0}, size_t{3}, size_t{8}, size_t{517}, size_t{1000}})
-    EXPECT_EQ(crc32c(bytes.subspan(cut), crc32c(bytes.first(cut))), kernels::crc32c_ref(bytes.data(), 1000, 0));
+    EXPECT_EQ(crc32c(bytes.subspan(cut), crc32c(bytes.first(cut))), crc32c_ref(bytes.data(), 1000, 0));
 }
 
 TEST(CopyPastCache, AnyAlignmentAndLength) {
@@ -127,7 +127,7 @@ TEST(Piece, RunsMeetingsAndBoxesEqualEnumeration) {
 }
 
 void save(const fs::path& dir, int ranks, int64_t step, uint64_t salt, CheckpointOptions options = {}) {
-  run_ranks(ranks, [&](Communicator& c) {
+  comm::run_ranks(ranks, [&](comm::Communicator& c) {
     CheckpointWriter w(c, dir, options);
     w.save(step, pieces_of(c.rank(), c.size(), salt), state_of(step));
     w.wait();
@@ -152,7 +152,7 @@ TEST(Checkpoint, FourRanksToAnyAndBackAreTheSameBits) {
   EXPECT_EQ(CheckpointReader(a).step(), 7);
   // Reads `from` on n ranks and saves what was read.
   const auto move = [&](const fs::path& from, const fs::path& to, int n) {
-    run_ranks(n, [&](Communicator& c) {
+    comm::run_ranks(n, [&](comm::Communicator& c) {
       const CheckpointReader r(from);
       std::vector<TensorPiece> pieces;
       for (const checkpoint_test::TestTensor& p : parts()) {
@@ -227,7 +227,7 @@ TEST(Checkpoint, GenerationsAndPruning) {
 
 TEST(Checkpoint, WritesWhileTheCallerGoesOn) {
   const Scratch s;
-  run_ranks(2, [&](Communicator& c) {
+  comm::run_ranks(2, [&](comm::Communicator& c) {
     CheckpointWriter w(c, s.path);
     std::vector<TensorPiece> pieces = pieces_of(c.rank(), 2, 1);
     w.save(1, pieces, Json());
@@ -246,7 +246,7 @@ TEST(Checkpoint, WritesWhileTheCallerGoesOn) {
 TEST(Checkpoint, PiecesThatDoNotCoverTheTensorAreRefused) {
   const Scratch s;
   const auto said = message_of([&] {
-    run_ranks(2, [&](Communicator& c) {
+    comm::run_ranks(2, [&](comm::Communicator& c) {
       CheckpointWriter w(c, s.path);
       const Tensor t = Tensor::zeros({4, 3}, DType::f32);
       w.save(1, std::vector{c.rank() == 0 ? whole_piece("a", "m", t) : flat_share("a", "m", t, c)}, Json());
@@ -349,7 +349,7 @@ TEST(Checkpoint, AFullDiskIsToldAndTrainingGoesOn) {
     const rlimit r{bytes, old.rlim_max};
     QUERN_CHECK(setrlimit(RLIMIT_FSIZE, &r) == 0);
   };
-  run_ranks(2, [&](Communicator& c) {
+  comm::run_ranks(2, [&](comm::Communicator& c) {
     CheckpointWriter w(c, s.path);
     w.save(1, pieces_of(c.rank(), 2, 1), Json());
     w.wait();
@@ -381,7 +381,7 @@ TEST(Checkpoint, AFullDiskIsToldAndTrainingGoesOn) {
 TEST(Checkpoint, AnImpossibleFolderIsToldOnAllRanks) {
   const Scratch s;
   write_file(s.path / "file", "x");
-  run_ranks(2, [&](Communicator& c) {
+  comm::run_ranks(2, [&](comm::Communicator& c) {
     CheckpointWriter w(c, s.path / "file" / "dir");
     const std::string said = message_of([&] { w.save(1, pieces_of(c.rank(), 2, 1), Json()); });
     EXPECT_NE(said.find("cannot begin a checkpoint in"), std::string::npos) << said;
@@ -393,7 +393,7 @@ TEST(Checkpoint, StagingIsAFractionOfABlockingSave) {
   constexpr int64_t kElements = int64_t{50} << 20;  // 200 MB
   const Tensor t = Tensor::full({kElements}, DType::f32, 1.5);
   std::vector<double> ratio, stall, whole;
-  run_ranks(1, [&](Communicator& c) {
+  comm::run_ranks(1, [&](comm::Communicator& c) {
     CheckpointWriter w(c, s.path, {.keep = 1});
     for (int64_t turn = 0; turn < 4; ++turn) {
       const auto begin = std::chrono::steady_clock::now();
@@ -414,4 +414,4 @@ TEST(Checkpoint, StagingIsAFractionOfABlockingSave) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::train

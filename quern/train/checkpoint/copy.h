@@ -4,12 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace quern {
+namespace quern::train {
 
 void copy_past_cache(std::byte* dst, const std::byte* src, int64_t n);
-
-namespace kernels {
 void copy_past_cache_avx2(std::byte* dst, const std::byte* src, int64_t n);
-}
 
-}  // namespace quern
+}  // namespace quern::train

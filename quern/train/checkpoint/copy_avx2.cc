@@ -5,7 +5,7 @@
 
 #include "quern/train/checkpoint/copy.h"
 
-namespace quern::kernels {
+namespace quern::train {
 
 void copy_past_cache_avx2(std::byte* dst, const std::byte* src, int64_t n) {
   const auto off = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % 64);
@@ -22,4 +22,4 @@ void copy_past_cache_avx2(std::byte* dst, const std::byte* src, int64_t n) {
   _mm_sfence();
 }
 
-}  // namespace quern::kernels
+}  // namespace quern::train

@@ -2,11 +2,11 @@
 
 #include "quern/base/cpu.h"
 
-namespace quern {
+namespace quern::train {
 
 uint32_t crc32c(std::span<const std::byte> x, uint32_t crc) {
-  const auto f = active_isa() == Isa::ref ? kernels::crc32c_ref : kernels::crc32c_avx2;
+  const auto f = active_isa() == Isa::ref ? crc32c_ref : crc32c_avx2;
   return f(x.data(), x.size(), crc);
 }
 
-}  // namespace quern
+}  // namespace quern::train

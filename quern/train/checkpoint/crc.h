@@ -5,13 +5,10 @@
 #include <cstdint>
 #include <span>
 
-namespace quern {
+namespace quern::train {
 
 uint32_t crc32c(std::span<const std::byte> x, uint32_t crc = 0);
-
-namespace kernels {
 uint32_t crc32c_ref(const std::byte* x, size_t n, uint32_t crc);
 uint32_t crc32c_avx2(const std::byte* x, size_t n, uint32_t crc);
-}  // namespace kernels
 
-}  // namespace quern
+}  // namespace quern::train

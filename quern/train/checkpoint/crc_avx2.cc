@@ -5,7 +5,7 @@
 
 #include "quern/train/checkpoint/crc.h"
 
-namespace quern::kernels {
+namespace quern::train {
 
 uint32_t crc32c_avx2(const std::byte* x, size_t n, uint32_t crc) {
   uint64_t c = static_cast<uint32_t>(~crc);
@@ -19,4 +19,4 @@ uint32_t crc32c_avx2(const std::byte* x, size_t n, uint32_t crc) {
   return ~r;
 }
 
-}  // namespace quern::kernels
+}  // namespace quern::train

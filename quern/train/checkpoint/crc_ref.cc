@@ -3,7 +3,7 @@
 
 #include "quern/train/checkpoint/crc.h"
 
-namespace quern::kernels {
+namespace quern::train {
 namespace {
 
 constexpr std::array<uint32_t, 256> table() {
@@ -25,4 +25,4 @@ uint32_t crc32c_ref(const std::byte* x, size_t n, uint32_t crc) {
   return ~crc;
 }
 
-}  // namespace quern::kernels
+}  // namespace quern::train

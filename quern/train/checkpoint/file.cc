@@ -10,7 +10,7 @@
 
 #include "quern/train/checkpoint/crc.h"
 
-namespace quern {
+namespace quern::train {
 
 namespace fs = std::filesystem;
 
@@ -77,4 +77,4 @@ void commit_step_folder(const fs::path& folder, CheckpointCommit commit, const s
   write_durably(folder / "COMMIT.json", to_json(commit).dump(1) + "\n");
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -8,7 +8,7 @@
 
 #include "quern/train/checkpoint/format.h"
 
-namespace quern {
+namespace quern::train {
 
 using DataSizes = std::vector<std::pair<std::string, int64_t>>;
 
@@ -39,4 +39,4 @@ class DataFile {
 void commit_step_folder(const std::filesystem::path& folder, CheckpointCommit commit,
                         const std::vector<StoredTensor>& tensors, const Json& state);
 
-}  // namespace quern
+}  // namespace quern::train

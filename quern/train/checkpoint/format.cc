@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,4 +220,4 @@ void remove_step_folder(const fs::path& folder) {
   if (e) fail("cannot remove {}: {}", folder.string(), e.message());
 }
 
-}  // namespace quern
+}  // namespace quern::train

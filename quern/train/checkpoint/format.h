@@ -15,7 +15,7 @@
 #include "quern/base/json.h"
 #include "quern/train/checkpoint/piece.h"
 
-namespace quern {
+namespace quern::train {
 
 struct StoredChunk {
   std::string file;
@@ -63,4 +63,4 @@ void sync_folder(const std::filesystem::path& folder);
 // Takes the commit away first: what is half deleted is not committed.
 void remove_step_folder(const std::filesystem::path& folder);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -13,7 +13,7 @@
 #include "quern/comm/mpi.h"
 #include "quern/train/checkpoint/test_state.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,7 +23,7 @@ constexpr const char* kVariable = "QUERN_CHECKPOINT_VICTIM";
 constexpr int64_t kRows = 20000;  // about 1.4 MB of state: a save takes milliseconds
 constexpr int kRanks = 3;
 
-void save_without_end(Communicator& c, const fs::path& dir) {
+void save_without_end(comm::Communicator& c, const fs::path& dir) {
   write_file(dir / fmt::format("pid_{}", c.rank()), std::to_string(::getpid()));
   int64_t step = 0;
   if (const auto last = latest_committed(dir)) {
@@ -42,13 +42,13 @@ void save_without_end(Communicator& c, const fs::path& dir) {
 TEST(CheckpointVictim, DISABLED_OnThreads) {
   const char* dir = std::getenv(kVariable);
   if (!dir) GTEST_SKIP() << "run by CheckpointKill";
-  run_ranks(kRanks, [&](Communicator& c) { save_without_end(c, dir); });
+  comm::run_ranks(kRanks, [&](comm::Communicator& c) { save_without_end(c, dir); });
 }
 
 TEST(CheckpointVictim, DISABLED_UnderMpi) {
   const char* dir = std::getenv(kVariable);
-  if (!dir || !under_mpi()) GTEST_SKIP() << "run by CheckpointKill";
-  run_mpi([&](Communicator& c) { save_without_end(c, dir); });
+  if (!dir || !comm::under_mpi()) GTEST_SKIP() << "run by CheckpointKill";
+  comm::run_mpi([&](comm::Communicator& c) { save_without_end(c, dir); });
 }
 
 class CheckpointKill : public testing::Test {
@@ -113,7 +113,7 @@ TEST_F(CheckpointKill, WhatIsCommittedIsWhole) {
 }
 
 TEST_F(CheckpointKill, OneMpiRankOfThree) {
-  if (!mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
+  if (!comm::mpi_built() || std::system("command -v mpirun >/dev/null 2>&1") != 0) GTEST_SKIP() << "no MPI here";
   for (int turn = 0; turn < 3 && !HasFailure(); ++turn) {
     for (int r = 0; r < kRanks; ++r) fs::remove(pid_file(r));
     const pid_t child = start(
@@ -138,4 +138,4 @@ TEST_F(CheckpointKill, OneMpiRankOfThree) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::train

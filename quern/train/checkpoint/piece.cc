@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 Shape row_major(const Shape& s) {
@@ -153,4 +153,4 @@ std::vector<Piece> boxes_of(const Piece& p) {
   return out;
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -10,7 +10,7 @@
 
 #include "quern/tensor/tensor.h"
 
-namespace quern {
+namespace quern::train {
 
 struct Piece {
   Shape offset, shape;  // the box
@@ -56,4 +56,4 @@ bool pieces_meet(const Shape& tensor, const Piece& a, const Piece& b);
 // The boxes, in order, that an interval of a box's elements falls into: at most 2·rank − 1.
 std::vector<Piece> boxes_of(const Piece& p);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -7,7 +7,7 @@
 #include "quern/base/threads.h"
 #include "quern/train/checkpoint/crc.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 int64_t chunk_bytes(const StoredTensor& t, const StoredChunk& c) { return c.piece.size() * dtype_size(t.dtype); }
@@ -147,4 +147,4 @@ void CheckpointReader::verify() const {
     each_checked(static_cast<int64_t>(t.chunks.size()), [&](int64_t i) { checked(t, static_cast<size_t>(i)); });
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/base/mmap.h"
 #include "quern/train/checkpoint/format.h"
 
-namespace quern {
+namespace quern::train {
 
 class CheckpointReader {
  public:
@@ -46,8 +47,8 @@ class CheckpointReader {
   Json state_;
   std::vector<StoredTensor> tensors_;
   std::map<std::pair<std::string, std::string>, size_t> place_;
-  std::map<std::string, std::unique_ptr<class MappedFile>> files_;
+  std::map<std::string, std::unique_ptr<MappedFile>> files_;
   std::vector<std::unique_ptr<std::atomic<bool>[]>> good_;  // a flag a chunk
 };
 
-}  // namespace quern
+}  // namespace quern::train

@@ -13,7 +13,7 @@
 #include "quern/train/checkpoint/reader.h"
 #include "quern/train/checkpoint/writer.h"
 
-namespace quern::checkpoint_test {
+namespace quern::train::checkpoint_test {
 
 struct TestTensor {
   std::string name, role;
@@ -50,14 +50,14 @@ inline Piece piece_of(const TestTensor& p, int rank, int ranks) {
   const int64_t n = element_count(p.shape);
   if (p.cut == TestTensor::root) return rank == 0 ? Piece::whole(p.shape) : Piece::flat(p.shape, 0, 0);
   if (p.cut == TestTensor::flat || ranks == 1) {
-    const Range c = even_range(n, ranks, rank);
+    const comm::Range c = comm::even_range(n, ranks, rank);
     return Piece::flat(p.shape, c.begin, c.end);
   }
   // Two groups of ranks share the experts, unevenly: one to the first, three to the second.
   const bool second = rank % 2 == 1;
   const int members = second ? ranks / 2 : (ranks + 1) / 2;
   Piece b{{second ? 1 : 0, 0, 0}, {second ? 3 : 1, p.shape[1], p.shape[2]}, 0, 0};
-  const Range c = even_range(element_count(b.shape), members, rank / 2);
+  const comm::Range c = comm::even_range(element_count(b.shape), members, rank / 2);
   b.begin = c.begin, b.end = c.end;
   return b;
 }
@@ -110,4 +110,4 @@ class Scratch {
   std::filesystem::path path;
 };
 
-}  // namespace quern::checkpoint_test
+}  // namespace quern::train::checkpoint_test

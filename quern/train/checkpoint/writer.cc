@@ -10,7 +10,7 @@
 #include "quern/train/checkpoint/crc.h"
 #include "quern/train/checkpoint/file.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,13 +80,13 @@ TensorPiece whole_piece(std::string name, std::string role, const Tensor& t) {
   return {std::move(name), std::move(role), t.shape(), Piece::whole(t.shape()), t};
 }
 
-TensorPiece flat_share(std::string name, std::string role, const Tensor& t, const Communicator& comm) {
-  const Range c = even_range(t.size(), comm.size(), comm.rank());
+TensorPiece flat_share(std::string name, std::string role, const Tensor& t, const comm::Communicator& comm) {
+  const comm::Range c = comm::even_range(t.size(), comm.size(), comm.rank());
   return {std::move(name), std::move(role), t.shape(), Piece::flat(t.shape(), c.begin, c.end),
           t.reshape({t.size()}).narrow(0, c.begin, c.end - c.begin)};
 }
 
-CheckpointWriter::CheckpointWriter(Communicator& comm, fs::path dir, CheckpointOptions options)
+CheckpointWriter::CheckpointWriter(comm::Communicator& comm, fs::path dir, CheckpointOptions options)
     : comm_(comm), dir_(std::move(dir)), options_(options) {
   if (options_.keep < 1) fail("checkpoint.keep = {}: expected at least 1", options_.keep);
   QUERN_CHECK(options_.chunk_bytes >= 8);
@@ -264,4 +264,4 @@ void CheckpointWriter::wait() {
   if (!error.empty()) fail("checkpoint of step {}: {}", step_, error);
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -19,7 +19,7 @@
 #include "quern/comm/communicator.h"
 #include "quern/train/checkpoint/format.h"
 
-namespace quern {
+namespace quern::train {
 
 struct TensorPiece {
   std::string name, role;
@@ -29,7 +29,7 @@ struct TensorPiece {
 };
 TensorPiece whole_piece(std::string name, std::string role, const Tensor& t);
 // This rank's even share of the flattened tensor: `data` holds the whole.
-TensorPiece flat_share(std::string name, std::string role, const Tensor& t, const Communicator& comm);
+TensorPiece flat_share(std::string name, std::string role, const Tensor& t, const comm::Communicator& comm);
 
 struct CheckpointOptions {
   int64_t keep = 3;                         // committed checkpoints that stay; the newest always does
@@ -39,7 +39,7 @@ struct CheckpointOptions {
 
 class CheckpointWriter {
  public:
-  CheckpointWriter(Communicator& comm, std::filesystem::path dir, CheckpointOptions options = {});
+  CheckpointWriter(comm::Communicator& comm, std::filesystem::path dir, CheckpointOptions options = {});
   ~CheckpointWriter();  // without wait(): what is not committed by then is abandoned
 
   // Collective. Waits for the previous save, and throws what went wrong with it. `state` is rank 0's.
@@ -56,7 +56,7 @@ class CheckpointWriter {
   void commit(std::stop_token stop);
   void prune() const;
 
-  Communicator& comm_;
+  comm::Communicator& comm_;
   const std::filesystem::path dir_;
   const CheckpointOptions options_;
 
@@ -76,4 +76,4 @@ class CheckpointWriter {
   std::jthread thread_;
 };
 
-}  // namespace quern
+}  // namespace quern::train

@@ -6,7 +6,7 @@
 #include "quern/base/config_keys.h"
 #include "quern/base/toml.h"
 
-namespace quern {
+namespace quern::train {
 
 namespace fs = std::filesystem;
 
@@ -110,7 +110,7 @@ void check(const Recipe& r, const std::string& where) {
         fail("{}, ramp: steps must rise and every batch_size be 1 or more", at);
       before = b.step;
     }
-    quern::check(p.schedule);
+    quern::optim::check(p.schedule);
   }
 }
 
@@ -172,4 +172,4 @@ Recipe read_recipe(const fs::path& file, std::span<const std::string> set) {
   return parse_recipe(j, file.parent_path(), file.string());
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -23,7 +23,7 @@
 #include "quern/optim/groups.h"
 #include "quern/optim/schedule.h"
 
-namespace quern {
+namespace quern::train {
 
 struct ModelSource {
   std::string from;  // a model folder: its weights, or with fresh = true its shape alone
@@ -51,8 +51,8 @@ struct PhaseConfig {
   int64_t steps = 0, tokens = 0;  // one of them
   int64_t sequence_length = 512, batch_size = 8, micro_batch_size = 0;
   std::vector<BatchRamp> ramp;
-  ScheduleConfig schedule;
-  std::vector<DataSetConfig> data;
+  optim::ScheduleConfig schedule;
+  std::vector<data::DataSetConfig> data;
   Json config;  // fields of the model's configuration that this phase changes
   template <class V>
   void visit(V& v) {
@@ -85,7 +85,7 @@ struct CheckpointConfig {
 
 struct EvalConfig {
   int64_t every = 0, sequences = 16, sequence_length = 0;
-  std::vector<DataSetConfig> data;
+  std::vector<data::DataSetConfig> data;
   template <class V>
   void visit(V& v) {
     v("every", every, "steps between evaluations; 0 only at the end");
@@ -159,7 +159,7 @@ struct Recipe : RunFile {
   double clip = 1;
   bool activation_checkpointing = false;
   ModelSource model;
-  OptimizerConfig optimizer;
+  optim::OptimizerConfig optimizer;
   CheckpointConfig checkpoint;
   EvalConfig eval;
   SpikePolicy spikes;
@@ -202,4 +202,4 @@ Recipe parse_recipe(const Json& j, const std::filesystem::path& base, const std:
 // b's fields laid over a's: objects field by field, everything else replaced; null changes nothing.
 Json merged(Json a, const Json& b);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -13,7 +13,7 @@
 #include "quern/base/config.h"
 #include "quern/base/mmap.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 // Like ConfigWriter, but what is unknown is left out.
@@ -197,4 +197,4 @@ RunMetrics read_metrics(const std::filesystem::path& file) {
   return run;
 }
 
-}  // namespace quern
+}  // namespace quern::train

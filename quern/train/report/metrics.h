@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::train {
 
 struct StepMetrics {
   int64_t step = 0;  // finished steps: the first line says 1
@@ -108,4 +108,4 @@ struct RunMetrics {
 // A half-written last line is passed over; any other line that is not one of the three kinds is an Error naming it.
 RunMetrics read_metrics(const std::filesystem::path& file);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -14,7 +14,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -214,4 +214,4 @@ TEST(Metrics, ALineTheDiskHasNoRoomForIsTakenBack) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::train

@@ -9,7 +9,7 @@
 #include "quern/html/web_files.h"
 #include "quern/train/report/report_chart.h"
 
-namespace quern::report {
+namespace quern::train::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -409,15 +409,15 @@ std::string html(std::span<const Run> runs, const Options& options) {
   std::string names;
   for (const Run& r : runs) all.push_back(summarize(r)), names += (names.empty() ? "" : " · ") + r.name;
   return part("page", {{"names", names},
-                       {"style", web_file("report.css")},
+                       {"style", html::web_file("report.css")},
                        {"plural", runs.size() > 1 ? "s" : ""},
                        {"summary", runs.size() > 1 ? comparison(all, page.sets()) : tiles(all[0])},
                        {"legend", legend(page)},
                        {"figures", figures(page, options)},
                        {"events", events_html(runs)},
                        {"recipes", recipes_html(runs)},
-                       {"script", web_file("report.js")}}) +
+                       {"script", html::web_file("report.js")}}) +
          "\n";
 }
 
-}  // namespace quern::report
+}  // namespace quern::train::report

@@ -12,7 +12,7 @@
 #include "quern/html/html_template.h"
 #include "quern/train/report/metrics.h"
 
-namespace quern::report {
+namespace quern::train::report {
 
 struct Run {
   std::string name;  // of its folder
@@ -55,6 +55,6 @@ std::string html(std::span<const Run> runs, const Options& options = {});
 std::string facts_html(const Json& recipe);               // a card a section, a table a list of sections
 std::string differences_html(std::span<const Run> runs);  // keys of the recipes that differ; "" when none do
 std::string part(std::string_view fragment,
-                 std::initializer_list<HtmlValue> values = {});  // of web/training_report.html
+                 std::initializer_list<html::HtmlValue> values = {});  // of web/training_report.html
 
-}  // namespace quern::report
+}  // namespace quern::train::report

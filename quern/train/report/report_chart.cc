@@ -10,7 +10,7 @@
 #include "quern/base/error.h"
 #include "quern/html/html_template.h"
 
-namespace quern::report {
+namespace quern::train::report {
 namespace {
 
 constexpr double kLeft = 52, kRight = 14, kTop = 24, kBottom = 34;
@@ -126,10 +126,10 @@ std::string bands_svg(const Chart& c, const Scale& x) {
     if (!x.takes(b.to) || to <= from) continue;
     s +=
         fmt::format(R"~(<rect class="band{}" x="{:.1f}" y="{}" width="{:.1f}" height="{}"><title>{}</title></rect>)~",
-                    i % 2, from, kTop, to - from, c.height - kTop - kBottom, escape_html(b.name));
+                    i % 2, from, kTop, to - from, c.height - kTop - kBottom, html::escape_html(b.name));
     if (to - from > 6.4 * static_cast<double>(b.name.size()) + 6)
       s += fmt::format(R"~(<text class="band-name" x="{:.1f}" y="{}">{}</text>)~", from + 1, kTop - 7,
-                       escape_html(b.name));
+                       html::escape_html(b.name));
   }
   return s;
 }
@@ -153,7 +153,7 @@ std::string axes_svg(const Chart& c, const Scale& x, const Scale& y) {
       s += fmt::format(R"~(<text class="tick x" x="{:.1f}" y="{}">{}</text>)~", x(v), bottom + 18, count_text(v, 6));
   }
   s += fmt::format(R"~(<text class="tick end" x="{}" y="{}">{}</text>)~", c.width - kRight, bottom + 18,
-                   escape_html(c.x_name));
+                   html::escape_html(c.x_name));
   return s;
 }
 
@@ -163,7 +163,7 @@ std::string marks_svg(const Chart& c, const Scale& x) {
     if (!x.takes(m.x) || m.x < x.low || m.x > x.high) continue;
     s += fmt::format(R"~(<g class="mark" style="color:var(--k{})"><title>{}: {}</title><path d="M{:.1f} {}V{}"/>)~"
                      R"~(<circle cx="{:.1f}" cy="{}" r="4"/></g>)~",
-                     kind_color(m.kind), escape_html(m.kind), escape_html(m.text), x(m.x), kTop - 6,
+                     kind_color(m.kind), html::escape_html(m.kind), html::escape_html(m.text), x(m.x), kTop - 6,
                      c.height - kBottom, x(m.x), kTop - 10);
   }
   return s;
@@ -172,12 +172,13 @@ std::string marks_svg(const Chart& c, const Scale& x) {
 std::string lines_svg(const Chart& c, const Scale& x, const Scale& y) {
   std::string s;
   for (const Line& l : c.lines)
-    s += fmt::format(R"~(<path class="{}" style="stroke:var(--c{})" data-name="{}" d="{}"/>)~",
-                     l.smooth.empty() ? "line" : "raw", l.color, escape_html(l.name), path_of(l.raw, x, y, 1.2));
+    s +=
+        fmt::format(R"~(<path class="{}" style="stroke:var(--c{})" data-name="{}" d="{}"/>)~",
+                    l.smooth.empty() ? "line" : "raw", l.color, html::escape_html(l.name), path_of(l.raw, x, y, 1.2));
   for (const Line& l : c.lines)
     if (!l.smooth.empty())
       s += fmt::format(R"~(<path class="line" style="stroke:var(--c{})" data-name="{}" d="{}"/>)~", l.color,
-                       escape_html(l.name), path_of(l.smooth, x, y, 2));
+                       html::escape_html(l.name), path_of(l.smooth, x, y, 2));
   return s;
 }
 
@@ -192,7 +193,7 @@ std::string arrows_svg(const Chart& c, const Scale& x, const Scale& y) {
       last = x(p.x);
       s += fmt::format(R"~(<path class="above" style="fill:var(--c{})" d="M{:.1f} {}l4 7h-8z">)~"
                        R"~(<title>{} at {} {}, above the axis</title></path>)~",
-                       l.color, last, kTop + 1, plain_text(p.y), count_text(p.x, 4), escape_html(c.x_name));
+                       l.color, last, kTop + 1, plain_text(p.y), count_text(p.x, 4), html::escape_html(c.x_name));
     }
   }
   return s;
@@ -211,7 +212,7 @@ std::string layers_svg(const Chart& c, const Scale& x, const Scale& y) {
       d += fmt::format("{}{:.1f} {:.2f}", i ? "L" : "M", x(top[i].x), y(top[i].y));
     for (size_t i = top.size(); i-- > 0;) d += fmt::format("L{:.1f} {:.2f}", x(below[i].x), y(below[i].y));
     s += fmt::format(R"~(<path class="layer" style="fill:var(--p{})" data-name="{}" data-n="{}" d="{}Z"/>)~", l.color,
-                     escape_html(l.name), top.size(), d);
+                     html::escape_html(l.name), top.size(), d);
     below = std::move(top);
   }
   return s;
@@ -222,11 +223,12 @@ std::string dots_svg(const Chart& c, const Scale& x, const Scale& y) {
   for (const Dots& d : c.dots) {
     s += fmt::format(R"~(<path class="dotline" style="stroke:var(--c{})" clip-path="url(#{}-clip)" d="{}"/>)~",
                      d.color, c.id, path_of(d.points, x, y, 1e-3));
-    s += fmt::format(R"~(<g class="dots" data-name="{}">)~", escape_html(d.name));
+    s += fmt::format(R"~(<g class="dots" data-name="{}">)~", html::escape_html(d.name));
     for (const Point& p : d.points)
       if (x.takes(p.x) && y.takes(p.y) && p.y <= y.high)
-        s += fmt::format("<g><title>{}: {}{} at {} {}</title>{}</g>", escape_html(d.name), plain_text(p.y, 4), c.unit,
-                         count_text(p.x, 4), escape_html(c.x_name), dot_shape(d.shape, x(p.x), y(p.y), d.color));
+        s += fmt::format("<g><title>{}: {}{} at {} {}</title>{}</g>", html::escape_html(d.name), plain_text(p.y, 4),
+                         c.unit, count_text(p.x, 4), html::escape_html(c.x_name),
+                         dot_shape(d.shape, x(p.x), y(p.y), d.color));
     s += "</g>";
   }
   return s;
@@ -253,7 +255,7 @@ std::string svg(const Chart& c) {
       R"~(<svg class="chart" viewBox="0 0 {} {}" role="img" data-x="{},{},{},{},{}" data-y="{},{},{},{},{}" )~"
       R"~(data-unit="{}" data-counts="{}" data-xname="{}">)~",
       c.width, c.height, x.log ? 1 : 0, x.low, x.high, x.from, x.to, y.log ? 1 : 0, y.low, y.high, y.from, y.to,
-      escape_html(c.unit), c.counts ? 1 : 0, escape_html(c.x_name));
+      html::escape_html(c.unit), c.counts ? 1 : 0, html::escape_html(c.x_name));
   s += fmt::format(R"~(<clipPath id="{}-clip"><rect x="{}" y="{}" width="{}" height="{}"/></clipPath>)~", c.id,
                    kLeft - 1, kTop - 1, c.width - kLeft - kRight + 2, c.height - kTop - kBottom + 2);
   s += bands_svg(c, x) + axes_svg(c, x, y) + marks_svg(c, x);
@@ -262,4 +264,4 @@ std::string svg(const Chart& c) {
   return s + R"~(<path class="guide"/></svg>)~";
 }
 
-}  // namespace quern::report
+}  // namespace quern::train::report

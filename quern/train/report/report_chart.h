@@ -8,7 +8,7 @@
 
 #include "quern/train/report/report_series.h"
 
-namespace quern::report {
+namespace quern::train::report {
 
 struct Line {
   std::string name;
@@ -51,4 +51,4 @@ std::string svg(const Chart& c);
 std::string dot_shape(int shape, double x, double y, int color);
 int kind_color(std::string_view event);  // index of --k0 … for a kind of event
 
-}  // namespace quern::report
+}  // namespace quern::train::report

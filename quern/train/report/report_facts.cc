@@ -6,7 +6,7 @@
 #include "quern/train/report/report.h"
 #include "quern/train/report/report_chart.h"
 
-namespace quern::report {
+namespace quern::train::report {
 namespace {
 
 bool is_table(const Json& j) {
@@ -86,8 +86,8 @@ void collect_tables(const Json& j, const std::string& prefix, std::string& out) 
 
 }  // namespace
 
-std::string part(std::string_view fragment, std::initializer_list<HtmlValue> values) {
-  static const HtmlTemplate t(web_file("training_report.html"));
+std::string part(std::string_view fragment, std::initializer_list<html::HtmlValue> values) {
+  static const html::HtmlTemplate t(html::web_file("training_report.html"));
   return t.fill(fragment, values);
 }
 
@@ -133,4 +133,4 @@ std::string differences_html(std::span<const Run> runs) {
   return part("differences-table", {{"runs", names}, {"rows", rows}});
 }
 
-}  // namespace quern::report
+}  // namespace quern::train::report

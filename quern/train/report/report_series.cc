@@ -7,7 +7,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern::report {
+namespace quern::train::report {
 
 namespace {
 
@@ -151,4 +151,4 @@ std::string duration_text(double seconds) {
   return fmt::format("{} d {} h", s / 86400, s % 86400 / 3600);
 }
 
-}  // namespace quern::report
+}  // namespace quern::train::report

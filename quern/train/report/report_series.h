@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace quern::report {
+namespace quern::train::report {
 
 struct Point {
   double x, y;
@@ -35,4 +35,4 @@ std::string count_text(double v, int digits = 3);
 std::string plain_text(double v, int digits = 3);  // no exponent between 1e-4 and 1e6
 std::string duration_text(double seconds);         // "38 min 12 s"
 
-}  // namespace quern::report
+}  // namespace quern::train::report

@@ -13,7 +13,7 @@
 #include "quern/base/test_message.h"
 #include "quern/train/report/report_chart.h"
 
-namespace quern::report {
+namespace quern::train::report {
 namespace {
 
 namespace fs = std::filesystem;
@@ -277,4 +277,4 @@ TEST(Report, WhatCannotBeDrawnIsNamed) {
 }
 
 }  // namespace
-}  // namespace quern::report
+}  // namespace quern::train::report

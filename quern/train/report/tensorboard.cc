@@ -12,7 +12,7 @@
 #include "quern/base/error.h"
 #include "quern/train/checkpoint/crc.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
@@ -152,4 +152,4 @@ void TensorboardFile::write(const EvalMetrics& m) {
   append(tensorboard_scalars(now(), m.step, s));
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -15,7 +15,7 @@
 
 #include "quern/train/report/metrics.h"
 
-namespace quern {
+namespace quern::train {
 
 struct Scalar {
   std::string_view tag;
@@ -45,4 +45,4 @@ class TensorboardFile {
   std::FILE* file_ = nullptr;
 };
 
-}  // namespace quern
+}  // namespace quern::train

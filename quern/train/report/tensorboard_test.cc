@@ -12,7 +12,7 @@
 #include "quern/base/mmap.h"
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ TEST(Tensorboard, AFolderThatCannotBeIsNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::train

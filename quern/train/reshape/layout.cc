@@ -4,7 +4,7 @@
 #include "quern/base/config.h"
 #include "quern/train/reshape/reshape.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 bool has(const LogicalTensors& all, const std::string& name) {
@@ -12,7 +12,7 @@ bool has(const LogicalTensors& all, const std::string& name) {
 }
 
 // `config` names the model in messages.
-void to_legacy(LogicalTensors& all, const CheckpointLayout& layout, const std::string& config,
+void to_legacy(LogicalTensors& all, const models::CheckpointLayout& layout, const std::string& config,
                const std::string& where) {
   for (const LogicalTensor& t : all)
     if (!layout.rows.contains(t.name)) fail("{}: '{}' is no parameter of {}", where, t.name, config);
@@ -24,11 +24,11 @@ void to_legacy(LogicalTensors& all, const CheckpointLayout& layout, const std::s
     if (const auto row = layout.rows.find(t.name); row != layout.rows.end()) t.name = row->second.place.name;
 }
 
-void to_current(LogicalTensors& all, const CheckpointLayout& layout, const std::string& config,
+void to_current(LogicalTensors& all, const models::CheckpointLayout& layout, const std::string& config,
                 const std::string& where) {
   std::map<std::string, std::string> current;  // by legacy name
   for (const auto& [name, row] : layout.rows) {
-    const LayoutPlace& place = row.place;
+    const models::LayoutPlace& place = row.place;
     if (place.expert_tail.empty()) {
       current[place.name] = name;
       if (!row.optional && !has(all, place.name)) fail("{}: tensor '{}' is missing", where, place.name);
@@ -56,7 +56,7 @@ struct LayoutChange {
 
 }  // namespace
 
-void change_layout(LogicalTensors& all, const Registry& registry, const std::string& family, const Json& fields,
+void change_layout(LogicalTensors& all, const nn::Registry& registry, const std::string& family, const Json& fields,
                    const std::string& where) {
   LayoutChange change;
   from_json(fields, change, where, true);
@@ -69,4 +69,4 @@ void change_layout(LogicalTensors& all, const Registry& registry, const std::str
   (change.to == "legacy" ? to_legacy : to_current)(all, *layout, change.config, where);
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -4,7 +4,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::train {
 
 NamePattern::NamePattern(const std::string& text, const std::string& where) : text_(text), where_(where) {
   for (size_t at = 0; at < text.size();) {
@@ -54,4 +54,4 @@ bool NamePattern::has(const std::string& hole) const {
   return std::any_of(tokens_.begin(), tokens_.end(), [&](const Token& t) { return t.hole && t.text == hole; });
 }
 
-}  // namespace quern
+}  // namespace quern::train

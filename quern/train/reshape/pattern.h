@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quern {
+namespace quern::train {
 
 class NamePattern {
  public:
@@ -30,4 +30,4 @@ class NamePattern {
   std::vector<Token> tokens_;
 };
 
-}  // namespace quern
+}  // namespace quern::train

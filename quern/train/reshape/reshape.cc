@@ -7,7 +7,7 @@
 #include "quern/train/checkpoint/crc.h"
 #include "quern/train/checkpoint/file.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,7 +27,7 @@ class ShareWriter {
       : name_(data_name(rank)), file_(folder / name_), rank_(rank), ranks_(ranks), options_(o) {}
 
   void write(const TensorSource& source, StoredTensor& t, const std::function<void(int64_t)>& wrote) {
-    const Range cut = even_range(element_count(t.shape), ranks_, rank_);
+    const comm::Range cut = comm::even_range(element_count(t.shape), ranks_, rank_);
     if (cut.begin < cut.end) at_ = align_up(at_);
     const int64_t element = source.element(), step = std::max<int64_t>(1, options_.chunk_bytes / element);
     for (int64_t i = cut.begin; i < cut.end; i += step) {
@@ -68,7 +68,7 @@ LogicalTensors logical_tensors(const std::shared_ptr<const CheckpointReader>& re
   return out;
 }
 
-ReshapeReport reshape(const Registry& registry, const fs::path& from, const fs::path& to,
+ReshapeReport reshape(const nn::Registry& registry, const fs::path& from, const fs::path& to,
                       const ReshapeOptions& options) {
   if (options.ranks < 1 || options.ranks > 1000000) fail("ranks {}: expected 1 to 1000000", options.ranks);
   const auto reader = std::make_shared<const CheckpointReader>(source_folder(from));
@@ -114,4 +114,4 @@ ReshapeReport reshape(const Registry& registry, const fs::path& from, const fs::
   return r;
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -17,7 +17,7 @@
 #include "quern/nn/registry.h"
 #include "quern/train/reshape/source.h"
 
-namespace quern {
+namespace quern::train {
 
 struct LogicalTensor {
   std::string name, role;
@@ -29,11 +29,11 @@ LogicalTensors logical_tensors(const std::shared_ptr<const CheckpointReader>& re
 
 // `operations` is the array `rewrite` of a TOML file (docs/checkpoints.md); `where` names the file in messages. An
 // operation may be named after a family whose other layout is registered.
-void rewrite(LogicalTensors& tensors, const Json& operations, const Registry& registry, const std::string& where);
+void rewrite(LogicalTensors& tensors, const Json& operations, const nn::Registry& registry, const std::string& where);
 
 // From or to a family's other layout (models/layout.h); fields: {to: legacy or current, config: a path}.
-void change_layout(LogicalTensors& tensors, const Registry& registry, const std::string& family, const Json& fields,
-                   const std::string& where);
+void change_layout(LogicalTensors& tensors, const nn::Registry& registry, const std::string& family,
+                   const Json& fields, const std::string& where);
 
 // Parts of one (…{over} = 0, 1, 2, …) into one tensor with a new axis, and back.
 void stack(LogicalTensors& tensors, const std::string& from, const std::string& over, const std::string& to,
@@ -53,7 +53,7 @@ struct ReshapeReport {
 };
 
 // `from`: a step folder, or a folder of them (the newest committed is taken). `to`: the folder step_N is made in.
-ReshapeReport reshape(const Registry& registry, const std::filesystem::path& from, const std::filesystem::path& to,
-                      const ReshapeOptions& options);
+ReshapeReport reshape(const nn::Registry& registry, const std::filesystem::path& from,
+                      const std::filesystem::path& to, const ReshapeOptions& options);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -8,17 +8,17 @@
 #include "quern/base/test_message.h"
 #include "quern/train/reshape/test_rewrite.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace checkpoint_test;
 
-const Registry kNone;  // no family's layout
+const nn::Registry kNone;  // no family's layout
 
 TEST(Reshape, AnyNumberOfRanksAndBack) {
   const Scratch s;
-  run_ranks(4, [&](Communicator& c) {
+  comm::run_ranks(4, [&](comm::Communicator& c) {
     CheckpointWriter w(c, s.path / "src");
     w.save(7, pieces_of(c.rank(), 4, 1), state_of(7));
     w.wait();
@@ -227,4 +227,4 @@ TEST(Rewrite, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::train

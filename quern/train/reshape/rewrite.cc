@@ -9,7 +9,7 @@
 #include "quern/train/reshape/pattern.h"
 #include "quern/train/reshape/reshape.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 bool is_value(const LogicalTensor& t) { return t.role == "weight" || t.role == "master"; }
@@ -407,7 +407,7 @@ void unstack(LogicalTensors& all, const std::string& from, const std::string& ov
   });
 }
 
-void rewrite(LogicalTensors& all, const Json& operations, const Registry& registry, const std::string& where) {
+void rewrite(LogicalTensors& all, const Json& operations, const nn::Registry& registry, const std::string& where) {
   std::vector<std::string> names;
   for (const auto& [name, apply] : kOperations) names.push_back(name);
   for (const std::string& family : registry.layouts.names()) names.push_back(family);
@@ -432,4 +432,4 @@ void rewrite(LogicalTensors& all, const Json& operations, const Registry& regist
   }
 }
 
-}  // namespace quern
+}  // namespace quern::train

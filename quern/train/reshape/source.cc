@@ -7,7 +7,7 @@
 
 #include "quern/base/rng.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 int64_t product(const Shape& s, size_t begin, size_t end) {
@@ -332,4 +332,4 @@ Tensor read_all(const TensorSource& s) {
   return t;
 }
 
-}  // namespace quern
+}  // namespace quern::train

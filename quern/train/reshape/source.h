@@ -7,7 +7,7 @@
 
 #include "quern/train/checkpoint/reader.h"
 
-namespace quern {
+namespace quern::train {
 
 class TensorSource {
  public:
@@ -40,4 +40,4 @@ Source noisy(Source base, int axis, std::vector<bool> which, double noise, uint6
 // Tests and small tensors: all of it.
 Tensor read_all(const TensorSource& s);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -12,7 +12,7 @@
 #include "quern/train/checkpoint/test_state.h"
 #include "quern/train/reshape/reshape.h"
 
-namespace quern::checkpoint_test {
+namespace quern::train::checkpoint_test {
 
 namespace fs = std::filesystem;
 
@@ -25,7 +25,7 @@ inline Tensor iota(Shape shape, double start = 0) {
 }
 
 inline void save(const fs::path& dir, const Named& tensors, int ranks = 2) {
-  run_ranks(ranks, [&](Communicator& c) {
+  comm::run_ranks(ranks, [&](comm::Communicator& c) {
     CheckpointWriter w(c, dir, {.chunk_bytes = 64});
     std::vector<TensorPiece> pieces;
     for (const auto& [name, role, t] : tensors) pieces.push_back(flat_share(name, role, t, c));
@@ -35,7 +35,7 @@ inline void save(const fs::path& dir, const Named& tensors, int ranks = 2) {
 }
 
 // The result of a rewrite, by "name/role".
-inline std::map<std::string, Tensor> rewritten(const Registry& registry, const Named& tensors,
+inline std::map<std::string, Tensor> rewritten(const nn::Registry& registry, const Named& tensors,
                                                const std::string& toml, int64_t chunk = 48) {
   const Scratch s;
   save(s.path / "a", tensors);
@@ -63,4 +63,4 @@ inline void expect_equal(const std::map<std::string, Tensor>& found, const std::
 
 inline Tensor step(double v) { return Tensor::full({1}, DType::i64, v); }
 
-}  // namespace quern::checkpoint_test
+}  // namespace quern::train::checkpoint_test

@@ -14,7 +14,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::train {
 
 ChildProcess::ChildProcess(const std::vector<std::string>& words) {
   QUERN_CHECK(!words.empty());
@@ -79,4 +79,4 @@ void kill_own_kind(pid_t pid) {
   if (!no_mine && !no_theirs && mine == theirs) ::kill(pid, SIGKILL);
 }
 
-}  // namespace quern
+}  // namespace quern::train

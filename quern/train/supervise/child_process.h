@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::train {
 
 class ChildProcess {
  public:
@@ -29,4 +29,4 @@ class ChildProcess {
 // SIGKILL to a process that is this same program; anything else that has the number by now is left alone.
 void kill_own_kind(pid_t pid);
 
-}  // namespace quern
+}  // namespace quern::train

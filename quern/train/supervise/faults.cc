@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 // A watcher that was itself stopped knows nothing of the time between.
@@ -159,4 +159,4 @@ Finding classify_exit(const std::vector<RankState>& ranks, int status) {
   return f;
 }
 
-}  // namespace quern
+}  // namespace quern::train

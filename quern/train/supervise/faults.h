@@ -17,7 +17,7 @@
 #include "quern/train/recipe/recipe.h"
 #include "quern/train/trainer/heartbeat.h"
 
-namespace quern {
+namespace quern::train {
 
 enum class Fault { killed, hung, slow, damaged, disk_full, bad_numbers, failed };
 const char* fault_name(Fault f);
@@ -56,4 +56,4 @@ class RankWatch {
 // How an attempt ended that was not told to: status as waitpid gives it.
 Finding classify_exit(const std::vector<RankState>& ranks, int status);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -10,7 +10,7 @@
 
 #include "quern/base/mmap.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -169,4 +169,4 @@ TEST(Heartbeat, IsReadFromOutside) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::train

@@ -19,7 +19,7 @@
 #include "quern/train/supervise/faults.h"
 #include "quern/train/trainer/trainer.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -233,4 +233,4 @@ class Supervisor {
 
 void supervise(const SupervisePolicy& policy, const SuperviseOptions& options) { Supervisor(policy, options).run(); }
 
-}  // namespace quern
+}  // namespace quern::train

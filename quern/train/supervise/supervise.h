@@ -15,7 +15,7 @@
 
 #include "quern/train/recipe/recipe.h"
 
-namespace quern {
+namespace quern::train {
 
 struct SuperviseOptions {
   std::filesystem::path out;         // RUN
@@ -29,4 +29,4 @@ struct SuperviseOptions {
 // Returns when the run ended as it should. Throws Error when it gives up.
 void supervise(const SupervisePolicy& policy, const SuperviseOptions& options);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -2,7 +2,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 class RecipeSource : public BatchSource {
@@ -15,11 +15,12 @@ class RecipeSource : public BatchSource {
         loader_(phase_.data, phase_.sequence_length, static_cast<uint64_t>(recipe_.seed) + r.phase, recipe_.base) {}
 
   StepBatches next(int64_t rows) override {
-    const ContextParallelKind form =
-        recipe_.parallel.context_form == "ring" ? ContextParallelKind::ring : ContextParallelKind::gather;
-    Communicator* context = ranks_.context.get();
+    const mixers::ContextParallelKind form = recipe_.parallel.context_form == "ring"
+                                                 ? mixers::ContextParallelKind::ring
+                                                 : mixers::ContextParallelKind::gather;
+    comm::Communicator* context = ranks_.context.get();
     StepBatches out;
-    for (TokenBatch& b : draw(rows)) {
+    for (data::TokenBatch& b : draw(rows)) {
       check_tokens(b, model_, fmt::format("phase '{}'", phase_.name));
       const auto tokens = static_cast<int64_t>(b.tokens.size());
       if (!context || context->rank() == 0) out.tokens += tokens;
@@ -37,13 +38,13 @@ class RecipeSource : public BatchSource {
 
  private:
   // This group's rows. All rows are drawn by every rank, so that all count the same as consumed.
-  std::vector<TokenBatch> draw(int64_t rows) {
+  std::vector<data::TokenBatch> draw(int64_t rows) {
     if (ranks_.experts && rows % ranks_.groups != 0)
       fail("parallel.experts = {}: the {} rows of a step cannot be dealt evenly to {} ranks or groups of them",
            recipe_.parallel.experts, rows, ranks_.groups);
     const int64_t first = rows * ranks_.group / ranks_.groups, end = rows * (ranks_.group + 1) / ranks_.groups;
     const int64_t maximum = phase_.micro_batch_size;
-    std::vector<TokenBatch> out;
+    std::vector<data::TokenBatch> out;
     for (int64_t r = 0; r < rows; ++r) {
       if (r < first || r >= end) {
         loader_.next(1, 0, 2);  // drawn, but put together by another rank
@@ -58,8 +59,8 @@ class RecipeSource : public BatchSource {
   const Recipe& recipe_;
   const PhaseConfig& phase_;
   const RankGroups& ranks_;
-  Model& model_;
-  Loader loader_;
+  models::Model& model_;
+  data::Loader loader_;
 };
 
 }  // namespace
@@ -74,14 +75,14 @@ std::unique_ptr<BatchSource> recipe_source(const SourceRequest& request) {
   return std::make_unique<RecipeSource>(request);
 }
 
-MicroBatch micro_batch(TokenBatch b, Communicator* context, ContextParallelKind form) {
+MicroBatch micro_batch(data::TokenBatch b, comm::Communicator* context, mixers::ContextParallelKind form) {
   MicroBatch m;
   if (!context) {
-    m.batch = Batch::documents(b.lengths), m.weight = b.loss_tokens;
+    m.batch = mixers::Batch::documents(b.lengths), m.weight = b.loss_tokens;
     m.tokens = std::move(b.tokens), m.targets = std::move(b.targets);
     return m;
   }
-  m.context = std::make_unique<ContextParallel>(*context, b.lengths, form);
+  m.context = std::make_unique<mixers::ContextParallel>(*context, b.lengths, form);
   m.batch = m.context->batch();
   for (int64_t row : m.context->rows()) {
     const auto i = static_cast<size_t>(row);
@@ -91,7 +92,7 @@ MicroBatch micro_batch(TokenBatch b, Communicator* context, ContextParallelKind 
   return m;
 }
 
-void check_tokens(const TokenBatch& b, const Model& model, const std::string& where) {
+void check_tokens(const data::TokenBatch& b, const models::Model& model, const std::string& where) {
   for (int32_t t : b.tokens)
     if (t < 0 || t >= model.vocab_size())
       fail("{}: the data holds token {}, the model's vocabulary ends at {}: were both made with the same tokenizer?",
@@ -99,8 +100,8 @@ void check_tokens(const TokenBatch& b, const Model& model, const std::string& wh
 }
 
 void check_data(const Recipe& r) {
-  for (const PhaseConfig& p : r.phase) Loader(p.data, p.sequence_length, 0, r.base);
-  if (!r.eval.data.empty()) Loader(r.eval.data, r.eval_sequence_length(), 0, r.base);
+  for (const PhaseConfig& p : r.phase) data::Loader(p.data, p.sequence_length, 0, r.base);
+  if (!r.eval.data.empty()) data::Loader(r.eval.data, r.eval_sequence_length(), 0, r.base);
 }
 
-}  // namespace quern
+}  // namespace quern::train

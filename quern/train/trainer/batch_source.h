@@ -15,14 +15,14 @@
 #include "quern/models/model.h"
 #include "quern/train/trainer/rank_groups.h"
 
-namespace quern {
+namespace quern::train {
 
 // Rows as one rank feeds them: all of them, or its part of every row of its context group.
 struct MicroBatch {
   std::vector<int32_t> tokens, targets;  // a target below 0 is not learned
-  Batch batch;
-  int64_t weight = 0;                        // of its loss in the step's: the targets learned here
-  std::unique_ptr<ContextParallel> context;  // null: the rows lie here whole
+  mixers::Batch batch;
+  int64_t weight = 0;                                // of its loss in the step's: the targets learned here
+  std::unique_ptr<mixers::ContextParallel> context;  // null: the rows lie here whole
 };
 
 // One rank's share of a step.
@@ -46,19 +46,19 @@ struct SourceRequest {
   const Recipe& recipe;
   size_t phase;
   const RankGroups& ranks;
-  Model& model;  // lives as long as the phase
+  models::Model& model;  // lives as long as the phase
 };
 using MakeSource = std::function<std::unique_ptr<BatchSource>(const SourceRequest&)>;
 std::unique_ptr<BatchSource> recipe_source(const SourceRequest& request);
 
 // Rows that were drawn for a data-parallel group, as one of its ranks feeds them.
-MicroBatch micro_batch(TokenBatch rows, Communicator* context, ContextParallelKind form);
+MicroBatch micro_batch(data::TokenBatch rows, comm::Communicator* context, mixers::ContextParallelKind form);
 
 // Throws Error for a token that is none of the model's; `where` (a phase, an evaluation set) begins the message.
-void check_tokens(const TokenBatch& rows, const Model& model, const std::string& where);
+void check_tokens(const data::TokenBatch& rows, const models::Model& model, const std::string& where);
 
 // Throws Error for a data set of any phase or of the evaluation that cannot be read: a later phase's would otherwise
 // be looked at for the first time hours from now.
 void check_data(const Recipe& recipe);
 
-}  // namespace quern
+}  // namespace quern::train

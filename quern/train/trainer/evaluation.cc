@@ -5,20 +5,21 @@
 
 #include "quern/train/trainer/batch_source.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 // Sum of losses and number of targets of this rank's rows of one set.
-std::pair<double, double> loss_here(Model& model, const Recipe& recipe, const DataSetConfig& set,
-                                    const Communicator& comm) {
-  Loader rows({set}, recipe.eval_sequence_length(), 0, recipe.base);
+std::pair<double, double> loss_here(models::Model& model, const Recipe& recipe, const data::DataSetConfig& set,
+                                    const comm::Communicator& comm) {
+  data::Loader rows({set}, recipe.eval_sequence_length(), 0, recipe.base);
   double sum = 0, n = 0;
   for (int64_t r = 0; r < recipe.eval.sequences; ++r) {
-    const TokenBatch b = rows.next(1, 0, r % comm.size() == comm.rank() ? 1 : 2);  // else drawn and left out
+    const data::TokenBatch b = rows.next(1, 0, r % comm.size() == comm.rank() ? 1 : 2);  // else drawn and left out
     if (b.loss_tokens == 0) continue;
     check_tokens(b, model, fmt::format("eval set '{}'", set.path));
-    Tape tape(Tape::inference, recipe.dtype == "bf16");
-    const Var l = model.loss(tape, model.hidden(tape, b.tokens, Batch::documents(b.lengths)), b.targets);
+    grad::Tape tape(grad::Tape::inference, recipe.dtype == "bf16");
+    const grad::Var l =
+        model.loss(tape, model.hidden(tape, b.tokens, mixers::Batch::documents(b.lengths)), b.targets);
     const auto targets = static_cast<double>(b.loss_tokens);
     sum += targets * l.value.item(), n += targets;
   }
@@ -27,9 +28,9 @@ std::pair<double, double> loss_here(Model& model, const Recipe& recipe, const Da
 
 }  // namespace
 
-std::vector<SetLoss> evaluate(Model& model, const Recipe& recipe, Communicator& comm) {
+std::vector<SetLoss> evaluate(models::Model& model, const Recipe& recipe, comm::Communicator& comm) {
   std::vector<SetLoss> out;
-  for (const DataSetConfig& set : recipe.eval.data) {
+  for (const data::DataSetConfig& set : recipe.eval.data) {
     auto [sum, n] = loss_here(model, recipe, set, comm);
     sum = comm.all_reduce(sum), n = comm.all_reduce(n);
     const double loss = n > 0 ? sum / n : std::nan("");
@@ -38,9 +39,9 @@ std::vector<SetLoss> evaluate(Model& model, const Recipe& recipe, Communicator& 
   return out;
 }
 
-double bytes_per_token(const std::vector<DataSetConfig>& sets, const std::filesystem::path& base) {
+double bytes_per_token(const std::vector<data::DataSetConfig>& sets, const std::filesystem::path& base) {
   double bytes = 0, total = 0;
-  for (const DataSetConfig& s : sets) {
+  for (const data::DataSetConfig& s : sets) {
     const std::filesystem::path facts = (base / s.path).string() + ".json";
     if (!std::filesystem::exists(facts)) return 0;
     const Json j = Json::read(facts);
@@ -56,4 +57,4 @@ std::optional<double> bits_per_byte(double loss, double bytes_per_token) {
   return loss / std::numbers::ln2 / bytes_per_token;
 }
 
-}  // namespace quern
+}  // namespace quern::train

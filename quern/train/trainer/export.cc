@@ -5,7 +5,7 @@
 #include "quern/models/checkpoint.h"
 #include "quern/train/checkpoint/reader.h"
 
-namespace quern {
+namespace quern::train {
 namespace fs = std::filesystem;
 namespace {
 
@@ -43,15 +43,15 @@ void copy_tokenizer(const fs::path& from, const fs::path& to) {
                         "generation_config.json"})
     if (fs::exists(from / f)) fs::copy_file(from / f, to / f, fs::copy_options::overwrite_existing);
   if (fs::exists(to / "generation_config.json") || !fs::exists(to / "tokenizer.json")) return;
-  const Tokenizer t = Tokenizer::load(to);
-  GenerationConfig g;
+  const text::Tokenizer t = text::Tokenizer::load(to);
+  models::GenerationConfig g;
   if (t.eos_id() >= 0) g.eos_token_id = {t.eos_id()};
   if (t.bos_id() >= 0) g.bos_token_id = t.bos_id();
   if (t.pad_id() >= 0) g.pad_token_id = t.pad_id();
-  save_generation_config(g, to);
+  models::save_generation_config(g, to);
 }
 
-ExportReport export_checkpoint(const Registry& registry, const fs::path& from, const fs::path& to,
+ExportReport export_checkpoint(const nn::Registry& registry, const fs::path& from, const fs::path& to,
                                const ExportOptions& o) {
   fs::path step = fs::absolute(from).lexically_normal();
   if (step.filename().empty()) step = step.parent_path();
@@ -67,9 +67,9 @@ ExportReport export_checkpoint(const Registry& registry, const fs::path& from, c
   if (!has_recipe && o.config.empty()) fail("{} has no recipe.json; name a config.json", run.string());
   const Json recipe = has_recipe ? Json::read(run / "recipe.json") : Json::object();
   const CheckpointReader reader(step);
-  auto model = build_model(registry, o.config.empty() ? model_config(recipe, run) : Json::read(o.config));
+  auto model = models::build_model(registry, o.config.empty() ? model_config(recipe, run) : Json::read(o.config));
   ExportReport report{.from = step, .step = reader.step()};
-  model->visit("", [&](const std::string& name, Parameter& p) {
+  model->visit("", [&](const std::string& name, grad::Parameter& p) {
     const StoredTensor& stored = reader.at(name, "weight");
     if (stored.shape != p.shape)
       fail("{}: {} is {}, the configuration needs {}", step.string(), name, to_string(stored.shape),
@@ -77,7 +77,7 @@ ExportReport export_checkpoint(const Registry& registry, const fs::path& from, c
     p.value = reader.read(name, "weight");
     report.parameters += p.value.size();
   });
-  save_model(*model, to, o.dtype);
+  models::save_model(*model, to, o.dtype);
   const Json* named = recipe.find("tokenizer");
   fs::path tokenizer = o.tokenizer;
   if (tokenizer.empty() && named && !named->as_string().empty()) tokenizer = found(run, named->as_string());
@@ -86,4 +86,4 @@ ExportReport export_checkpoint(const Registry& registry, const fs::path& from, c
   return report;
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -7,7 +7,7 @@
 #include "quern/models/model.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::train {
 
 struct ExportOptions {
   std::filesystem::path config = {};     // a config.json; empty: what RUN/recipe.json says
@@ -22,10 +22,10 @@ struct ExportReport {
 };
 
 // `from`: a run, or a folder step_N of one. Throws Error naming what is missing.
-ExportReport export_checkpoint(const Registry& registry, const std::filesystem::path& from,
+ExportReport export_checkpoint(const nn::Registry& registry, const std::filesystem::path& from,
                                const std::filesystem::path& to, const ExportOptions& options);
 
 // The files of a tokenizer that are there; a generation_config.json that says where answers end, if it brings none.
 void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
 
-}  // namespace quern
+}  // namespace quern::train

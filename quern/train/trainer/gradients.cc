@@ -6,13 +6,13 @@
 #include "quern/base/stopwatch.h"
 #include "quern/optim/clip.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 // Around a step's forward and backward alone: evaluation, which ranks do each for themselves, shares no experts.
 class SharedExperts {
  public:
-  SharedExperts(Model& model, Communicator* group) : model_(model), shared_(group != nullptr) {
+  SharedExperts(models::Model& model, comm::Communicator* group) : model_(model), shared_(group != nullptr) {
     if (group && !model.share_experts(group))
       fail("parallel.experts = {}: {} has no experts", group->size(), model.family());
   }
@@ -23,7 +23,7 @@ class SharedExperts {
   SharedExperts& operator=(const SharedExperts&) = delete;
 
  private:
-  Model& model_;
+  models::Model& model_;
   bool shared_;
 };
 
@@ -31,39 +31,39 @@ class SharedExperts {
 
 BackwardResult backward(TrainedModel& trained, const Objective& objective, std::span<const MicroBatch> batches,
                         const BackwardOptions& o) {
-  Model& model = trained.model();
+  models::Model& model = trained.model();
   ZeroShards* shards = trained.shards();
   const SharedExperts sharing(model, o.experts);
   BackwardResult out;
   Stopwatch clock;
   for (const MicroBatch& b : batches) {
     const double share = static_cast<double>(b.weight) / static_cast<double>(o.weight);
-    Tape tape(Tape::training, o.bf16);
+    grad::Tape tape(grad::Tape::training, o.bf16);
     tape.recompute_layers = o.recompute;
-    if (shards) tape.on_parameter = [shards](Parameter& p) { shards->need(p); };
-    const Var loss = objective(tape, model, b);
+    if (shards) tape.on_parameter = [shards](grad::Parameter& p) { shards->need(p); };
+    const grad::Var loss = objective(tape, model, b);
     if (b.weight > 0) out.loss += share * loss.value.item();
     out.forward_s += clock.lap();
-    if (shards && &b == &batches.back()) tape.on_grad_ready = [shards](Parameter& p) { shards->ready(p); };
+    if (shards && &b == &batches.back()) tape.on_grad_ready = [shards](grad::Parameter& p) { shards->ready(p); };
     tape.backward(loss, share);
     out.backward_s += clock.lap();
   }
   return out;
 }
 
-double reduce_gradients(TrainedModel& trained, Communicator& comm, double loss) {
+double reduce_gradients(TrainedModel& trained, comm::Communicator& comm, double loss) {
   ZeroShards* shards = trained.shards();
   if (shards) shards->finish();
   loss = comm.all_reduce(loss);
   if (comm.size() == 1) return loss;
-  std::vector<Parameter*> all;
+  std::vector<grad::Parameter*> all;
   std::vector<int64_t> has;
-  trained.model().visit("", [&](const std::string&, Parameter& p) {
+  trained.model().visit("", [&](const std::string&, grad::Parameter& p) {
     if (shards && shards->holds(p)) return;  // summed already
     all.push_back(&p);
     has.push_back(p.grad.defined());
   });
-  comm.all_reduce(has, ReduceOp::max);
+  comm.all_reduce(has, comm::ReduceOp::max);
   for (size_t i = 0; i < all.size(); ++i) {
     if (!has[i]) continue;
     if (!all[i]->grad.defined()) all[i]->grad = Tensor::zeros(all[i]->shape, DType::f32);
@@ -73,7 +73,7 @@ double reduce_gradients(TrainedModel& trained, Communicator& comm, double loss) 
 }
 
 double gradient_norm(TrainedModel& trained) {
-  const double whole = grad_norm(trained.model());  // of what no shard holds, where there are shards
+  const double whole = optim::grad_norm(trained.model());  // of what no shard holds, where there are shards
   const ZeroShards* shards = trained.shards();
   return shards ? std::sqrt(whole * whole + shards->sum_of_grad_squares()) : whole;
 }
@@ -92,4 +92,4 @@ std::optional<double> load_balance(const std::vector<std::span<const float>>& lo
   return layers > 0 ? std::optional(sum / static_cast<double>(layers)) : std::nullopt;
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -7,13 +7,13 @@
 #include "quern/train/trainer/objective.h"
 #include "quern/train/trainer/trained_model.h"
 
-namespace quern {
+namespace quern::train {
 
 struct BackwardOptions {
   int64_t weight = 1;  // of the whole step, over all ranks: what a micro-batch's weight is a share of
   bool bf16 = false;
-  bool recompute = false;           // keep no layer's inner values, compute them again
-  Communicator* experts = nullptr;  // ranks that share the experts of this step
+  bool recompute = false;                 // keep no layer's inner values, compute them again
+  comm::Communicator* experts = nullptr;  // ranks that share the experts of this step
 };
 struct BackwardResult {
   double loss = 0;  // this rank's part of the step's loss
@@ -24,10 +24,10 @@ BackwardResult backward(TrainedModel& trained, const Objective& objective, std::
                         const BackwardOptions& options);
 
 // Collective: gradients become their sums over ranks, in rank order. Returns the sum of the ranks' losses.
-double reduce_gradients(TrainedModel& trained, Communicator& comm, double loss);
+double reduce_gradients(TrainedModel& trained, comm::Communicator& comm, double loss);
 double gradient_norm(TrainedModel& trained);  // collective, after reduce_gradients
 
 // How even the experts' loads are: entropy by its greatest value, mean over layers; absent without loads.
 std::optional<double> load_balance(const std::vector<std::span<const float>>& loads);
 
-}  // namespace quern
+}  // namespace quern::train

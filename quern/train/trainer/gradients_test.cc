@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 TEST(LoadBalance, IsEntropyByItsGreatestValue) {
@@ -21,4 +21,4 @@ TEST(LoadBalance, IsEntropyByItsGreatestValue) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::train

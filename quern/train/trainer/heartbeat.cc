@@ -17,7 +17,7 @@
 #include "quern/base/error.h"
 #include "quern/base/mmap.h"
 
-namespace quern {
+namespace quern::train {
 
 namespace fs = std::filesystem;
 
@@ -158,4 +158,4 @@ std::vector<RankState> read_heartbeats(const fs::path& dir) {
   return all;
 }
 
-}  // namespace quern
+}  // namespace quern::train

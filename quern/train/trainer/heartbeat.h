@@ -13,7 +13,7 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::train {
 
 enum class Section : int32_t { setup, data, compute, reduce, optimizer, checkpoint, evaluate };
 const char* section_name(Section s);
@@ -65,4 +65,4 @@ std::vector<RankState> read_heartbeats(const std::filesystem::path& dir);
 // From now on SIGTERM is written on every page of this process before it ends the process.
 void note_termination();
 
-}  // namespace quern
+}  // namespace quern::train

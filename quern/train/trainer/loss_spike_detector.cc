@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 double median_of(std::vector<double> v) {
@@ -60,4 +60,4 @@ void LossSpikeDetector::load(const Json& j) {
   high_ = j.at("high", "spikes").as_int("spikes, high");
 }
 
-}  // namespace quern
+}  // namespace quern::train

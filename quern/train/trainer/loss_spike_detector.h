@@ -8,7 +8,7 @@
 
 #include "quern/train/recipe/recipe.h"
 
-namespace quern {
+namespace quern::train {
 
 class LossSpikeDetector {
  public:
@@ -30,4 +30,4 @@ class LossSpikeDetector {
   int64_t high_ = 0;
 };
 
-}  // namespace quern
+}  // namespace quern::train

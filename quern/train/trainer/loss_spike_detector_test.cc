@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 using LossState = LossSpikeDetector::LossState;
@@ -53,4 +53,4 @@ TEST(LossSpikeDetector, FaultsAreSaidInWords) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::train

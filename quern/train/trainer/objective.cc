@@ -1,9 +1,9 @@
 #include "quern/train/trainer/objective.h"
 
-namespace quern {
+namespace quern::train {
 
-Var next_token_loss(Tape& tape, Model& model, const MicroBatch& b) {
+grad::Var next_token_loss(grad::Tape& tape, models::Model& model, const MicroBatch& b) {
   return model.loss(tape, model.hidden(tape, b.tokens, b.batch), b.targets);
 }
 
-}  // namespace quern
+}  // namespace quern::train

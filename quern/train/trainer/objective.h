@@ -6,11 +6,11 @@
 #include "quern/models/model.h"
 #include "quern/train/trainer/batch_source.h"
 
-namespace quern {
+namespace quern::train {
 
-using Objective = std::function<Var(Tape& tape, Model& model, const MicroBatch& batch)>;
+using Objective = std::function<grad::Var(grad::Tape& tape, models::Model& model, const MicroBatch& batch)>;
 
 // Cross entropy of the targets: pretraining and supervised fine-tuning.
-Var next_token_loss(Tape& tape, Model& model, const MicroBatch& batch);
+grad::Var next_token_loss(grad::Tape& tape, models::Model& model, const MicroBatch& batch);
 
-}  // namespace quern
+}  // namespace quern::train

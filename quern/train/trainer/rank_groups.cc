@@ -2,11 +2,11 @@
 
 #include "quern/base/error.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 // Groups of `share` neighboring ranks; null for groups of one.
-std::unique_ptr<Communicator> divided(Communicator& comm, const char* field, int64_t share) {
+std::unique_ptr<comm::Communicator> divided(comm::Communicator& comm, const char* field, int64_t share) {
   if (comm.size() % share != 0)
     fail("parallel.{} = {}: {} ranks cannot be divided into groups of so many", field, share, comm.size());
   return share > 1 ? comm.split(comm.rank() / static_cast<int>(share)) : nullptr;
@@ -14,11 +14,11 @@ std::unique_ptr<Communicator> divided(Communicator& comm, const char* field, int
 
 }  // namespace
 
-RankGroups::RankGroups(Communicator& comm, const ParallelConfig& parallel)
+RankGroups::RankGroups(comm::Communicator& comm, const ParallelConfig& parallel)
     : all(comm),
       context(divided(comm, "context", parallel.context)),
       experts(divided(comm, "experts", parallel.experts)),
       groups(comm.size() / parallel.context),
       group(comm.rank() / parallel.context) {}
 
-}  // namespace quern
+}  // namespace quern::train

@@ -7,16 +7,16 @@
 #include "quern/comm/communicator.h"
 #include "quern/train/recipe/recipe.h"
 
-namespace quern {
+namespace quern::train {
 
 struct RankGroups {
   // Collective. Throws Error naming the field when the ranks cannot be divided so.
-  RankGroups(Communicator& comm, const ParallelConfig& parallel);
+  RankGroups(comm::Communicator& comm, const ParallelConfig& parallel);
 
-  Communicator& all;
-  std::unique_ptr<Communicator> context;  // ranks that share every row; null: rows are whole
-  std::unique_ptr<Communicator> experts;  // ranks that share experts; null: every rank has all
-  int64_t groups, group;                  // data-parallel groups, and which one this rank belongs to
+  comm::Communicator& all;
+  std::unique_ptr<comm::Communicator> context;  // ranks that share every row; null: rows are whole
+  std::unique_ptr<comm::Communicator> experts;  // ranks that share experts; null: every rank has all
+  int64_t groups, group;                        // data-parallel groups, and which one this rank belongs to
 };
 
-}  // namespace quern
+}  // namespace quern::train

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace quern {
+namespace quern::train {
 
 Recorder::Recorder(const std::filesystem::path& run, int64_t resumed_at, Say say)
     : metrics_(std::make_unique<MetricsFile>(run, resumed_at)),
@@ -27,4 +27,4 @@ void Recorder::discard_after(int64_t step) {
   if (metrics_) metrics_->discard_after(step), board_->discard_after(step);
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -7,7 +7,7 @@
 #include "quern/train/report/metrics.h"
 #include "quern/train/report/tensorboard.h"
 
-namespace quern {
+namespace quern::train {
 
 class Recorder {
  public:
@@ -27,4 +27,4 @@ class Recorder {
   Say say_;
 };
 
-}  // namespace quern
+}  // namespace quern::train

@@ -1,6 +1,6 @@
 #include "quern/train/trainer/run_state.h"
 
-namespace quern {
+namespace quern::train {
 
 Json write_run_state(const RunState& s, const LossSpikeDetector& spikes, int64_t ranks, const Json& config) {
   Json j = Json::object(), backs = Json::array();
@@ -27,4 +27,4 @@ RunState read_run_state(const Json& j, int64_t done, LossSpikeDetector& spikes, 
   return s;
 }
 
-}  // namespace quern
+}  // namespace quern::train

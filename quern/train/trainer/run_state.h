@@ -6,7 +6,7 @@
 
 #include "quern/train/trainer/loss_spike_detector.h"
 
-namespace quern {
+namespace quern::train {
 
 struct RunState {
   int64_t done = 0, tokens = 0;          // steps finished, tokens seen
@@ -20,4 +20,4 @@ Json write_run_state(const RunState& s, const LossSpikeDetector& spikes, int64_t
 // `where` names the checkpoint in messages; `done` is the checkpoint's step.
 RunState read_run_state(const Json& j, int64_t done, LossSpikeDetector& spikes, const std::string& where);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -5,7 +5,7 @@
 
 #include "quern/base/test_message.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 TEST(RunState, ComesBackAsItWasWritten) {
@@ -39,4 +39,4 @@ TEST(RunState, NamesWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::train

@@ -7,11 +7,13 @@
 #include "quern/train/checkpoint/reader.h"
 #include "quern/train/checkpoint/writer.h"
 
-namespace quern {
+namespace quern::train {
 
-std::vector<TensorPiece> train_state(Model& model, OptimizerGroups& optimizer, const Communicator& comm);
+std::vector<TensorPiece> train_state(models::Model& model, optim::OptimizerGroups& optimizer,
+                                     const comm::Communicator& comm);
 // Returns what the checkpoint lacks: state that starts from zero (another optimizer, a new parameter's moments).
 // A missing weight is an Error.
-std::vector<std::string> load_train_state(const CheckpointReader& from, Model& model, OptimizerGroups& optimizer);
+std::vector<std::string> load_train_state(const CheckpointReader& from, models::Model& model,
+                                          optim::OptimizerGroups& optimizer);
 
-}  // namespace quern
+}  // namespace quern::train

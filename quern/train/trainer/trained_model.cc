@@ -5,41 +5,43 @@
 #include "quern/models/checkpoint.h"
 #include "quern/train/zero/zero_matrices.h"
 
-namespace quern {
+namespace quern::train {
 
-TrainedModel::TrainedModel(const Recipe& recipe, const Registry& registry, Communicator& comm)
+TrainedModel::TrainedModel(const Recipe& recipe, const nn::Registry& registry, comm::Communicator& comm)
     : recipe_(recipe), registry_(registry), comm_(comm) {
   const ModelSource& m = recipe_.model;
-  const LoadOptions plain{.dtype = DType::f32, .pack = false};
+  const models::LoadOptions plain{.dtype = DType::f32, .pack = false};
   const bool trained = !m.from.empty() && !m.fresh;
   if (!m.from.empty()) base_config_ = Json::read(recipe_.base / m.from / "config.json");
   if (!m.config.is_null()) base_config_ = base_config_.is_null() ? m.config : merged(base_config_, m.config);
   config_ = merged(base_config_, recipe_.phase[0].config);
   if (trained && m.config.is_null() && config_ == base_config_) {
-    model_ = load_model(registry_, recipe_.base / m.from, plain);
+    model_ = models::load_model(registry_, recipe_.base / m.from, plain);
   } else {
-    model_ = build_model(registry_, config_);
+    model_ = models::build_model(registry_, config_);
     if (trained)
-      adopt(*load_model(registry_, recipe_.base / m.from, plain));
+      adopt(*models::load_model(registry_, recipe_.base / m.from, plain));
     else
-      initialize(*model_, static_cast<uint64_t>(recipe_.seed));
+      nn::initialize(*model_, static_cast<uint64_t>(recipe_.seed));
   }
   optimizer_ = make_optimizer();
 }
 
-std::unique_ptr<OptimizerGroups> TrainedModel::make_optimizer() {
+std::unique_ptr<optim::OptimizerGroups> TrainedModel::make_optimizer() {
   if (recipe_.parallel.zero == 0 || comm_.size() == 1)
-    return std::make_unique<OptimizerGroups>(*model_, registry_, recipe_.optimizer);
+    return std::make_unique<optim::OptimizerGroups>(*model_, registry_, recipe_.optimizer);
   shards_ = std::make_unique<ZeroShards>(*model_, comm_, recipe_.parallel.bucket);
-  return std::make_unique<OptimizerGroups>(
+  return std::make_unique<optim::OptimizerGroups>(
       *model_, registry_, recipe_.optimizer,
-      [this](const std::string& name, Parameter& p, const Optimizer& rule) { return shards_->own(name, p, rule); });
+      [this](const std::string& name, grad::Parameter& p, const optim::Optimizer& rule) {
+        return shards_->own(name, p, rule);
+      });
 }
 
-void TrainedModel::adopt(Model& other) {
+void TrainedModel::adopt(models::Model& other) {
   std::map<std::string, Tensor> values;
-  other.visit("", [&](const std::string& name, Parameter& p) { values[name] = p.value; });
-  model_->visit("", [&](const std::string& name, Parameter& p) {
+  other.visit("", [&](const std::string& name, grad::Parameter& p) { values[name] = p.value; });
+  model_->visit("", [&](const std::string& name, grad::Parameter& p) {
     auto v = values.find(name);
     if (v == values.end() || v->second.shape() != p.shape)
       fail("the changed configuration needs {} {}, which the model before it has not: changes may not change shapes",
@@ -52,27 +54,27 @@ void TrainedModel::change(const PhaseConfig& phase) {
   settle();
   Json wanted = merged(base_config_, phase.config);
   if (wanted == config_) return;
-  const std::unique_ptr<Model> before = std::move(model_);
+  const std::unique_ptr<models::Model> before = std::move(model_);
   config_ = std::move(wanted);
-  model_ = build_model(registry_, config_);
+  model_ = models::build_model(registry_, config_);
   adopt(*before);
   std::map<std::pair<std::string, std::string>, Tensor> state;
-  optimizer_->visit_state([&](const OptimizerSlot& s, const OptimizerPart& part, Tensor& t) {
+  optimizer_->visit_state([&](const optim::OptimizerSlot& s, const optim::OptimizerPart& part, Tensor& t) {
     state[{s.name, part.role}] = t;
   });
   optimizer_.reset();  // its slots look at the old shards
   optimizer_ = make_optimizer();
-  optimizer_->visit_state([&](const OptimizerSlot& s, const OptimizerPart& part, Tensor& t) {
+  optimizer_->visit_state([&](const optim::OptimizerSlot& s, const optim::OptimizerPart& part, Tensor& t) {
     if (auto old = state.find({s.name, part.role}); old != state.end()) t.copy_from(old->second);
   });
 }
 
-void TrainedModel::step(const OptimizerStep& s) {
+void TrainedModel::step(const optim::OptimizerStep& s) {
   if (!shards_) return optimizer_->step(s);
-  optimizer_->step(
-      s, [&](const MatrixOptimizer& rule, std::span<OptimizerSlot* const> slots, const OptimizerStep& o) {
-        step_matrices(comm_, rule, slots, o, [&](const Parameter& p, int rank) { return shards_->piece(p, rank); });
-      });
+  optimizer_->step(s, [&](const optim::MatrixOptimizer& rule, std::span<optim::OptimizerSlot* const> slots,
+                          const optim::OptimizerStep& o) {
+    step_matrices(comm_, rule, slots, o, [&](const grad::Parameter& p, int rank) { return shards_->piece(p, rank); });
+  });
   shards_->gather();
 }
 
@@ -80,4 +82,4 @@ void TrainedModel::settle() {
   if (shards_) shards_->settle();
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -9,33 +9,33 @@
 #include "quern/train/recipe/recipe.h"
 #include "quern/train/zero/zero.h"
 
-namespace quern {
+namespace quern::train {
 
 class TrainedModel {
  public:
   // The recipe's [model]: weights of a folder, or new ones drawn from the recipe's seed. All outlive this.
-  TrainedModel(const Recipe& recipe, const Registry& registry, Communicator& comm);
+  TrainedModel(const Recipe& recipe, const nn::Registry& registry, comm::Communicator& comm);
 
-  Model& model() { return *model_; }
-  OptimizerGroups& optimizer() { return *optimizer_; }
+  models::Model& model() { return *model_; }
+  optim::OptimizerGroups& optimizer() { return *optimizer_; }
   ZeroShards* shards() { return shards_.get(); }  // null: every rank moves everything
   const Json& config() const { return config_; }  // of the model, with the phase's changes
 
-  void change(const PhaseConfig& phase);  // to the model configuration of a phase
-  void step(const OptimizerStep& s);      // the optimizers move the parameters by their gradients
-  void settle();                          // all values of this rank's model are the newest
+  void change(const PhaseConfig& phase);     // to the model configuration of a phase
+  void step(const optim::OptimizerStep& s);  // the optimizers move the parameters by their gradients
+  void settle();                             // all values of this rank's model are the newest
 
  private:
-  void adopt(Model& other);  // its parameters' values
-  std::unique_ptr<OptimizerGroups> make_optimizer();
+  void adopt(models::Model& other);  // its parameters' values
+  std::unique_ptr<optim::OptimizerGroups> make_optimizer();
 
   const Recipe& recipe_;
-  const Registry& registry_;
-  Communicator& comm_;
+  const nn::Registry& registry_;
+  comm::Communicator& comm_;
   Json base_config_, config_;  // before and with the phase's changes
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<models::Model> model_;
   std::unique_ptr<ZeroShards> shards_;
-  std::unique_ptr<OptimizerGroups> optimizer_;
+  std::unique_ptr<optim::OptimizerGroups> optimizer_;
 };
 
-}  // namespace quern
+}  // namespace quern::train

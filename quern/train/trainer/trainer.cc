@@ -11,7 +11,7 @@
 #include "quern/train/trainer/trainer_impl.h"
 #include "quern/train/trainer/utilization.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,7 +26,7 @@ void prepare_folder(const TrainOptions& o) {
 void write_recipe(const fs::path& out, const Recipe& recipe, TrainedModel& trained) {
   Json j = Json::object();
   write_json(j, recipe);
-  j.set("parameters", parameter_count(trained.model())), j.set("model_config", trained.config());
+  j.set("parameters", nn::parameter_count(trained.model())), j.set("model_config", trained.config());
   write_durably(out / "recipe.json", j.dump(2) + "\n");
 }
 
@@ -34,7 +34,7 @@ void write_recipe(const fs::path& out, const Recipe& recipe, TrainedModel& train
 
 bool holds_run(const fs::path& out) { return fs::exists(out / "metrics.jsonl") || latest_committed(out).has_value(); }
 
-Trainer::Impl::Impl(const Recipe& r, const Registry& registry, Communicator& c, TrainOptions options)
+Trainer::Impl::Impl(const Recipe& r, const nn::Registry& registry, comm::Communicator& c, TrainOptions options)
     : recipe(r),
       comm(c),
       o(std::move(options)),
@@ -82,7 +82,7 @@ bool Trainer::Impl::step() {
   enter(Section::optimizer);
   m.grad_norm = gradient_norm(trained);
   if (const auto fault = spikes.fault(m.loss, m.grad_norm)) {
-    zero_grad(trained.model());
+    nn::zero_grad(trained.model());
     go_back(*fault);
     return true;
   }
@@ -90,9 +90,9 @@ bool Trainer::Impl::step() {
   m.optimizer_s = clock.lap();
   m.checkpoint_s = wait_for_save();
   clock.lap();
-  m.lr = learning_rate(phase().schedule, static_cast<double>(at + 1));
-  trained.step({.lr = m.lr, .grad_scale = recipe.clip > 0 ? clip_scale(m.grad_norm, recipe.clip) : 1});
-  zero_grad(trained.model());
+  m.lr = optim::learning_rate(phase().schedule, static_cast<double>(at + 1));
+  trained.step({.lr = m.lr, .grad_scale = recipe.clip > 0 ? optim::clip_scale(m.grad_norm, recipe.clip) : 1});
+  nn::zero_grad(trained.model());
   m.optimizer_s += clock.lap();
   ++state.done, state.tokens += fed;
   if (o.heartbeat) o.heartbeat->busy(busy);
@@ -122,7 +122,7 @@ void Trainer::Impl::evaluate() {
   enter(Section::evaluate);
   trained.settle();
   evals.clear();
-  for (const SetLoss& s : quern::evaluate(trained.model(), recipe, comm)) {
+  for (const SetLoss& s : train::evaluate(trained.model(), recipe, comm)) {
     evals.push_back({state.done, state.tokens, s.set, s.loss, s.bits_per_byte});
     recorder.write(evals.back());
   }
@@ -144,7 +144,7 @@ void Trainer::Impl::finish() {
   if (recipe.eval.every == 0 || state.done % recipe.eval.every) evaluate();
 }
 
-Trainer::Trainer(const Recipe& recipe, const Registry& registry, Communicator& comm, TrainOptions options) {
+Trainer::Trainer(const Recipe& recipe, const nn::Registry& registry, comm::Communicator& comm, TrainOptions options) {
   if (comm.rank() == 0) prepare_folder(options);
   comm.barrier();
   check_data(recipe);
@@ -156,11 +156,11 @@ int64_t Trainer::finished() const { return impl_->state.done; }
 bool Trainer::step() { return impl_->step(); }
 const StepMetrics& Trainer::last() const { return impl_->last; }
 const std::vector<EvalMetrics>& Trainer::evaluations() const { return impl_->evals; }
-Model& Trainer::model() {
+models::Model& Trainer::model() {
   impl_->trained.settle();
   return impl_->trained.model();
 }
-int64_t Trainer::parameters() const { return parameter_count(impl_->trained.model()); }
+int64_t Trainer::parameters() const { return nn::parameter_count(impl_->trained.model()); }
 void Trainer::evaluate() { impl_->evaluate(); }
 
 void Trainer::checkpoint(bool again) {
@@ -171,21 +171,21 @@ void Trainer::checkpoint(bool again) {
 
 std::string Trainer::describe() const {
   Impl& t = *impl_;
-  Model& model = t.trained.model();
+  models::Model& model = t.trained.model();
   std::string s =
       fmt::format("{}: {}, {} parameters, {:.2f} MFLOP a token; {} steps, from {}\n", t.recipe.name, model.family(),
-                  parameter_count(model), t.flops_per_token * 1e-6, t.recipe.steps(), t.state.done);
+                  nn::parameter_count(model), t.flops_per_token * 1e-6, t.recipe.steps(), t.state.done);
   return s + t.source->describe() + t.trained.optimizer().describe();
 }
 
 void Trainer::export_model(const fs::path& folder, DType dtype) {
   impl_->trained.settle();
   if (impl_->comm.rank() == 0) {
-    save_model(impl_->trained.model(), folder, dtype);
+    models::save_model(impl_->trained.model(), folder, dtype);
     const Recipe& r = impl_->recipe;
     if (!r.tokenizer.empty()) copy_tokenizer(r.tokenizer_folder(), folder);
   }
   impl_->comm.barrier();
 }
 
-}  // namespace quern
+}  // namespace quern::train

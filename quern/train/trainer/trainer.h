@@ -24,7 +24,7 @@
 #include "quern/train/trainer/heartbeat.h"
 #include "quern/train/trainer/objective.h"
 
-namespace quern {
+namespace quern::train {
 
 struct TrainOptions {
   std::filesystem::path out;  // RUN
@@ -40,7 +40,7 @@ bool holds_run(const std::filesystem::path& out);  // a run that began there, or
 
 class Trainer {
  public:
-  Trainer(const Recipe& recipe, const Registry& registry, Communicator& comm, TrainOptions options);
+  Trainer(const Recipe& recipe, const nn::Registry& registry, comm::Communicator& comm, TrainOptions options);
   ~Trainer();
 
   int64_t steps() const;     // of the recipe
@@ -48,7 +48,7 @@ class Trainer {
   bool step();               // false: the recipe is done. Throws Error when training cannot go on
   const StepMetrics& last() const;
   const std::vector<EvalMetrics>& evaluations() const;  // the last ones
-  Model& model();
+  models::Model& model();
   int64_t parameters() const;
   std::string describe() const;  // model, data, optimizers: what a person reads before the first step
 
@@ -63,4 +63,4 @@ class Trainer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace quern
+}  // namespace quern::train

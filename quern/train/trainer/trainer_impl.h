@@ -9,11 +9,11 @@
 #include "quern/train/trainer/trained_model.h"
 #include "quern/train/trainer/trainer.h"
 
-namespace quern {
+namespace quern::train {
 
 struct Trainer::Impl {
   const Recipe recipe;
-  Communicator& comm;
+  comm::Communicator& comm;
   TrainOptions o;
   RankGroups ranks;
   TrainedModel trained;
@@ -28,7 +28,7 @@ struct Trainer::Impl {
   StepMetrics last;
   std::vector<EvalMetrics> evals;
 
-  Impl(const Recipe& recipe, const Registry& registry, Communicator& comm, TrainOptions options);
+  Impl(const Recipe& recipe, const nn::Registry& registry, comm::Communicator& comm, TrainOptions options);
 
   bool step();
   void record(StepMetrics m, int64_t fed);  // fed: tokens of this step
@@ -48,4 +48,4 @@ struct Trainer::Impl {
   double wait_for_save();                // seconds waited, where the recipe bounds what a kill may lose
 };
 
-}  // namespace quern
+}  // namespace quern::train

@@ -5,7 +5,7 @@
 #include "quern/train/trainer/trainer_impl.h"
 #include "quern/train/trainer/utilization.h"
 
-namespace quern {
+namespace quern::train {
 
 void Trainer::Impl::follow_phases() {
   const auto [next, at] = recipe.at(state.done);
@@ -84,4 +84,4 @@ void Trainer::Impl::go_back(const std::string& why) {
                                 why, failed.done, state.done, times, maximum));
 }
 
-}  // namespace quern
+}  // namespace quern::train

@@ -4,20 +4,20 @@
 #include "quern/host/host.h"
 #include "quern/train/trainer/batch_source.h"
 
-namespace quern {
+namespace quern::train {
 
-double training_flops_per_token(Model& model, const Recipe& recipe, size_t phase) {
+double training_flops_per_token(models::Model& model, const Recipe& recipe, size_t phase) {
   const PhaseConfig& p = recipe.phase[phase];
-  const TokenBatch b = Loader(p.data, p.sequence_length, 0, recipe.base).next(1);
+  const data::TokenBatch b = data::Loader(p.data, p.sequence_length, 0, recipe.base).next(1);
   check_tokens(b, model, fmt::format("phase '{}'", p.name));
   const int64_t before = matmul_flops.load();
-  Tape tape(Tape::inference, recipe.dtype == "bf16");
-  model.loss(tape, model.hidden(tape, b.tokens, Batch::documents(b.lengths)), b.targets);
+  grad::Tape tape(grad::Tape::inference, recipe.dtype == "bf16");
+  model.loss(tape, model.hidden(tape, b.tokens, mixers::Batch::documents(b.lengths)), b.targets);
   return 3.0 * static_cast<double>(matmul_flops.load() - before) / static_cast<double>(b.tokens.size());
 }
 
 double peak_flops(const Recipe& recipe) {
-  return measure(recipe.dtype == "bf16" ? Bound::bf16_flops : Bound::f32_flops) * 1e9;
+  return host::measure(recipe.dtype == "bf16" ? host::Bound::bf16_flops : host::Bound::f32_flops) * 1e9;
 }
 
-}  // namespace quern
+}  // namespace quern::train

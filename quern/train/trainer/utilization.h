@@ -3,11 +3,11 @@
 #include "quern/models/model.h"
 #include "quern/train/recipe/recipe.h"
 
-namespace quern {
+namespace quern::train {
 
 // Of forward and backward, a token: three times the large products of a forward over one row of the phase.
-double training_flops_per_token(Model& model, const Recipe& recipe, size_t phase);
+double training_flops_per_token(models::Model& model, const Recipe& recipe, size_t phase);
 // Of this machine now, in the recipe's type; a few tens of milliseconds. It changes while a run goes on.
 double peak_flops(const Recipe& recipe);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -8,7 +8,7 @@
 #include "quern/base/threads.h"
 #include "quern/optim/clip.h"
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 constexpr int64_t kGrain = 1 << 16;
@@ -23,15 +23,15 @@ Tensor flat_piece(const Tensor& t, int64_t begin, int64_t n) { return t.reshape(
 
 }  // namespace
 
-ZeroShards::ZeroShards(Module& model, Communicator& comm, int64_t bucket_elements) : comm_(comm) {
+ZeroShards::ZeroShards(nn::Module& model, comm::Communicator& comm, int64_t bucket_elements) : comm_(comm) {
   QUERN_CHECK(bucket_elements > 0);
-  std::vector<Parameter*> all;
-  model.visit("", [&](const std::string&, Parameter& p) {
+  std::vector<grad::Parameter*> all;
+  model.visit("", [&](const std::string&, grad::Parameter& p) {
     // One element cannot be told from a part of state that is kept whole; it stays whole itself.
     if (p.trainable && p.value.size() > 1 && !places_.contains(&p)) places_[&p].whole = &p, all.push_back(&p);
   });
   std::reverse(all.begin(), all.end());
-  for (Parameter* p : all) {
+  for (grad::Parameter* p : all) {
     if (buckets_.empty() || buckets_.back().size + p->value.size() > bucket_elements)
       if (buckets_.empty() || buckets_.back().size > 0) buckets_.emplace_back();
     Position& at = places_.at(p);
@@ -41,8 +41,8 @@ ZeroShards::ZeroShards(Module& model, Communicator& comm, int64_t bucket_element
   }
   for (Bucket& b : buckets_) b.missing = b.places.size();
   for (auto& [p, at] : places_) {
-    const Range c = piece(*p, comm_.rank());
-    at.piece = std::make_unique<Parameter>(Shape{c.end - c.begin}, p->init);
+    const comm::Range c = piece(*p, comm_.rank());
+    at.piece = std::make_unique<grad::Parameter>(Shape{c.end - c.begin}, p->init);
     at.piece->value = flat_piece(p->value, c.begin, c.end - c.begin);
     at.piece->kind = p->kind, at.piece->fused = p->fused, at.piece->matrix = p->matrix;
   }
@@ -56,24 +56,24 @@ ZeroShards::~ZeroShards() {
   }
 }
 
-Range ZeroShards::piece(const Parameter& p, int rank) const {
+comm::Range ZeroShards::piece(const grad::Parameter& p, int rank) const {
   const Position& at = places_.at(&p);
   const int64_t size = at.whole->value.size();
-  const Range mine = even_range(buckets_[at.bucket].size, comm_.size(), rank);
+  const comm::Range mine = comm::even_range(buckets_[at.bucket].size, comm_.size(), rank);
   auto inside = [&](int64_t x) { return std::clamp<int64_t>(x - at.offset, 0, size); };
   return {inside(mine.begin), inside(mine.end)};
 }
 
-OwnPiece ZeroShards::own(const std::string& name, Parameter& p, const Optimizer& rule) {
+optim::OwnPiece ZeroShards::own(const std::string& name, grad::Parameter& p, const optim::Optimizer& rule) {
   const auto at = places_.find(&p);
   if (at == places_.end()) return {};
-  if (rule.cut() == OptimizerRange::whole)
+  if (rule.cut() == optim::OptimizerRange::whole)
     fail("parallel.zero = 1: the optimizer of {} works on whole parameters only; give it another or set zero = 0",
          name);
   return {at->second.piece.get(), piece(p, comm_.rank()).begin};
 }
 
-void ZeroShards::ready(const Parameter& p) {
+void ZeroShards::ready(const grad::Parameter& p) {
   const auto at = places_.find(&p);
   if (at == places_.end() || at->second.ready) return;
   at->second.ready = true;
@@ -96,9 +96,9 @@ void ZeroShards::send(Bucket& b) {
     else
       copy_floats(to + at->offset, g.data<float>(), g.size());
   }
-  const Range mine = even_range(b.size, comm_.size(), comm_.rank());
+  const comm::Range mine = comm::even_range(b.size, comm_.size(), comm_.rank());
   b.shard = Tensor::empty({mine.end - mine.begin}, DType::f32);
-  b.transfer = comm_.start_reduce_scatter(b.flat, even_counts(b.size, comm_.size()), b.shard);
+  b.transfer = comm_.start_reduce_scatter(b.flat, comm::even_counts(b.size, comm_.size()), b.shard);
 }
 
 void ZeroShards::finish() {
@@ -109,14 +109,14 @@ void ZeroShards::finish() {
   std::vector<int64_t> has;
   for (const Bucket& b : buckets_)
     for (const Position* at : b.places) has.push_back(at->whole->grad.defined());
-  comm_.all_reduce(has, ReduceOp::max);
+  comm_.all_reduce(has, comm::ReduceOp::max);
   size_t i = 0;
   for (Bucket& b : buckets_) {
     b.transfer.wait();
     b.flat = Tensor();
-    const int64_t first = even_range(b.size, comm_.size(), comm_.rank()).begin;
+    const int64_t first = comm::even_range(b.size, comm_.size(), comm_.rank()).begin;
     for (Position* at : b.places) {
-      const Range c = piece(*at->whole, comm_.rank());
+      const comm::Range c = piece(*at->whole, comm_.rank());
       const int64_t in_shard = c.end > c.begin ? at->offset + c.begin - first : 0;
       at->piece->grad = has[i++] ? b.shard.narrow(0, in_shard, c.end - c.begin) : Tensor();
       at->whole->grad = Tensor();
@@ -131,7 +131,7 @@ double ZeroShards::sum_of_grad_squares() const {
   double sum = 0;
   for (const Bucket& b : buckets_)
     for (const Position* at : b.places)
-      if (at->piece->grad.defined()) sum += sum_of_squares(at->piece->grad.span<float>());
+      if (at->piece->grad.defined()) sum += optim::sum_of_squares(at->piece->grad.span<float>());
   return comm_.all_reduce(sum);
 }
 
@@ -139,15 +139,15 @@ void ZeroShards::gather() {
   QUERN_CHECK(moving_ == 0);
   for (size_t i = buckets_.size(); i-- > 0;) {
     Bucket& b = buckets_[i];
-    const Range mine = even_range(b.size, comm_.size(), comm_.rank());
+    const comm::Range mine = comm::even_range(b.size, comm_.size(), comm_.rank());
     b.mine = Tensor::empty({mine.end - mine.begin}, DType::f32), b.all = Tensor::empty({b.size}, DType::f32);
     for (const Position* at : b.places) {
-      const Range c = piece(*at->whole, comm_.rank());
+      const comm::Range c = piece(*at->whole, comm_.rank());
       if (c.end > c.begin)
         copy_floats(b.mine.data<float>() + at->offset + c.begin - mine.begin, at->piece->value.data<float>(),
                     c.end - c.begin);
     }
-    b.values = comm_.start_all_gather(b.mine, even_counts(b.size, comm_.size()), b.all);
+    b.values = comm_.start_all_gather(b.mine, comm::even_counts(b.size, comm_.size()), b.all);
     ++moving_;
   }
 }
@@ -161,7 +161,7 @@ void ZeroShards::arrive(Bucket& b) {
   --moving_;
 }
 
-void ZeroShards::need(const Parameter& p) {
+void ZeroShards::need(const grad::Parameter& p) {
   if (moving_ == 0) return;
   if (const auto at = places_.find(&p); at != places_.end()) arrive(buckets_[at->second.bucket]);
   for (Bucket& b : buckets_)
@@ -172,4 +172,4 @@ void ZeroShards::settle() {
   for (size_t i = buckets_.size(); i-- > 0;) arrive(buckets_[i]);
 }
 
-}  // namespace quern
+}  // namespace quern::train

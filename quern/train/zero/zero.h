@@ -19,27 +19,28 @@
 #include "quern/comm/communicator.h"
 #include "quern/optim/groups.h"
 
-namespace quern {
+namespace quern::train {
 
 class ZeroShards {
  public:
-  ZeroShards(Module& model, Communicator& comm, int64_t bucket_elements);
+  ZeroShards(nn::Module& model, comm::Communicator& comm, int64_t bucket_elements);
   ~ZeroShards();
 
-  OwnPiece own(const std::string& name, Parameter& p, const Optimizer& rule);  // OptimizerGroups asks
-  bool holds(const Parameter& p) const {
+  optim::OwnPiece own(const std::string& name, grad::Parameter& p,
+                      const optim::Optimizer& rule);  // OptimizerGroups asks
+  bool holds(const grad::Parameter& p) const {
     return places_.contains(&p);
-  }                                                 // false: whole on every rank, not summed here
-  Range piece(const Parameter& p, int rank) const;  // elements of p
+  }                                                             // false: whole on every rank, not summed here
+  comm::Range piece(const grad::Parameter& p, int rank) const;  // elements of p
 
   // A step: ready() for parameters as their last gradient is there (as many as one likes), then finish(): all pieces
   // have their piece of the summed gradient, the parameters' own gradients are gone.
-  void ready(const Parameter& p);
+  void ready(const grad::Parameter& p);
   void finish();
-  double sum_of_grad_squares() const;  // over all ranks
-  void gather();                       // after the update: every rank's pieces of the values set out to all
-  void need(const Parameter& p);       // p's values are about to be read: waits for them
-  void settle();                       // waits for all
+  double sum_of_grad_squares() const;   // over all ranks
+  void gather();                        // after the update: every rank's pieces of the values set out to all
+  void need(const grad::Parameter& p);  // p's values are about to be read: waits for them
+  void settle();                        // waits for all
   int buckets() const { return static_cast<int>(buckets_.size()); }
   int early() const { return early_; }  // buckets of the last step that went out before finish()
 
@@ -47,8 +48,8 @@ class ZeroShards {
   struct Position {
     size_t bucket;
     int64_t offset;  // in the bucket
-    Parameter* whole;
-    std::unique_ptr<Parameter> piece;
+    grad::Parameter* whole;
+    std::unique_ptr<grad::Parameter> piece;
     bool ready = false;
   };
   struct Bucket {
@@ -56,20 +57,20 @@ class ZeroShards {
     int64_t size = 0;
     size_t missing = 0;
     Tensor flat, shard;  // gradients on their way, and this rank's piece of their sum
-    Transfer transfer;
+    comm::Transfer transfer;
     Tensor mine, all;  // values on their way: this rank's piece, and everybody's
-    Transfer values;
+    comm::Transfer values;
   };
   void send_filled();
   void send(Bucket& b);
   void arrive(Bucket& b);
 
-  Communicator& comm_;
-  std::map<const Parameter*, Position> places_;
+  comm::Communicator& comm_;
+  std::map<const grad::Parameter*, Position> places_;
   std::vector<Bucket> buckets_;
   size_t sent_ = 0;  // buckets go out in this order on every rank
   int early_ = 0;
   size_t moving_ = 0;  // buckets whose values have not arrived
 };
 
-}  // namespace quern
+}  // namespace quern::train

@@ -4,16 +4,16 @@
 #include <cstring>
 #include <numeric>
 
-namespace quern {
+namespace quern::train {
 namespace {
 
 struct Matrix {
   size_t slot;
   int64_t begin, end;  // elements of the parameter
-  LogicalMatrices size;
+  optim::LogicalMatrices size;
 };
 
-Range common(Range a, int64_t begin, int64_t end) {
+comm::Range common(comm::Range a, int64_t begin, int64_t end) {
   const int64_t b = std::clamp(a.begin, begin, end);
   return {b, std::max(b, std::min(a.end, end))};
 }
@@ -42,18 +42,19 @@ std::vector<int> matrix_owners(std::span<const MatrixShare> matrices, int ranks)
   return owners;
 }
 
-void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<OptimizerSlot* const> slots,
-                   const OptimizerStep& s, const PieceOfRank& piece) {
+void step_matrices(comm::Communicator& comm, const optim::MatrixOptimizer& rule,
+                   std::span<optim::OptimizerSlot* const> slots, const optim::OptimizerStep& s,
+                   const PieceOfRank& piece) {
   const int me = comm.rank(), n = comm.size();
   std::vector<Matrix> matrices;
   std::vector<MatrixShare> shares;
   for (size_t i = 0; i < slots.size(); ++i) {
-    const LogicalMatrices l = rule.matrices(*slots[i]->whole);
+    const optim::LogicalMatrices l = rule.matrices(*slots[i]->whole);
     for (int64_t k = 0; k < l.count; ++k) {
       matrices.push_back({i, k * l.rows * l.columns, (k + 1) * l.rows * l.columns, l});
       MatrixShare& share = shares.emplace_back(MatrixShare{rule.cost(l.rows, l.columns), {}});
       for (int r = 0; r < n; ++r) {
-        const Range c = common(piece(*slots[i]->whole, r), matrices.back().begin, matrices.back().end);
+        const comm::Range c = common(piece(*slots[i]->whole, r), matrices.back().begin, matrices.back().end);
         share.held.push_back(c.end - c.begin);
       }
     }
@@ -79,21 +80,21 @@ void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<Op
   auto each_of_mine = [&](auto&& f) {  // f(matrix, elements of the piece, where they are in `mine`)
     std::vector<int64_t> at = starts(to);
     for (size_t i = 0; i < matrices.size(); ++i) {
-      OptimizerSlot& slot = *slots[matrices[i].slot];
-      const Range c = common(piece(*slot.whole, me), matrices[i].begin, matrices[i].end);
+      optim::OptimizerSlot& slot = *slots[matrices[i].slot];
+      const comm::Range c = common(piece(*slot.whole, me), matrices[i].begin, matrices[i].end);
       if (c.end == c.begin) continue;
       int64_t& where = at[static_cast<size_t>(owners[i])];
       f(matrices[i], slot, c.begin - slot.begin, c.end - c.begin, mine.data() + where);
       where += c.end - c.begin;
     }
   };
-  each_of_mine([&](const Matrix&, OptimizerSlot& slot, int64_t at, int64_t count, float* u) {
+  each_of_mine([&](const Matrix&, optim::OptimizerSlot& slot, int64_t at, int64_t count, float* u) {
     rule.direction(slot, at, count, s, u);
   });
   comm.all_to_all(mine, to, theirs, from);
 
   std::vector<size_t> owned;
-  std::vector<LogicalMatrices> sizes;
+  std::vector<optim::LogicalMatrices> sizes;
   std::vector<int64_t> first;  // of an owned matrix in `whole`
   int64_t total = 0;
   for (size_t i = 0; i < matrices.size(); ++i)
@@ -114,14 +115,14 @@ void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<Op
     }
   };
   each_of_theirs([](float* w, const float* t, int64_t count) { copy(w, t, count); });
-  each_matrix(rule, sizes, [&](size_t k) {
+  optim::each_matrix(rule, sizes, [&](size_t k) {
     rule.orthogonalize({whole.data() + first[k], {sizes[k].rows, sizes[k].columns}});
   });
   each_of_theirs([](const float* w, float* t, int64_t count) { copy(t, w, count); });
   comm.all_to_all(theirs, from, mine, to);
-  each_of_mine([&](const Matrix& m, OptimizerSlot& slot, int64_t at, int64_t count, const float* o) {
+  each_of_mine([&](const Matrix& m, optim::OptimizerSlot& slot, int64_t at, int64_t count, const float* o) {
     rule.apply(slot, {.at = at, .n = count, .direction = o, .rows = m.size.rows, .columns = m.size.columns}, s);
   });
 }
 
-}  // namespace quern
+}  // namespace quern::train

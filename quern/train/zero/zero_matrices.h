@@ -10,13 +10,14 @@
 #include "quern/comm/communicator.h"
 #include "quern/optim/optimizer.h"
 
-namespace quern {
+namespace quern::train {
 
 // piece(p, rank): the elements of parameter p that a rank holds; ascending with the rank, together all of p.
 // Collective: all ranks give the same slots in the same order; pieces may be empty.
-using PieceOfRank = std::function<Range(const Parameter& p, int rank)>;
-void step_matrices(Communicator& comm, const MatrixOptimizer& rule, std::span<OptimizerSlot* const> slots,
-                   const OptimizerStep& s, const PieceOfRank& piece);
+using PieceOfRank = std::function<comm::Range(const grad::Parameter& p, int rank)>;
+void step_matrices(comm::Communicator& comm, const optim::MatrixOptimizer& rule,
+                   std::span<optim::OptimizerSlot* const> slots, const optim::OptimizerStep& s,
+                   const PieceOfRank& piece);
 
 struct MatrixShare {  // a matrix of `cost`, and how much of it each rank holds
   double cost = 0;
@@ -24,4 +25,4 @@ struct MatrixShare {  // a matrix of `cost`, and how much of it each rank holds
 };
 std::vector<int> matrix_owners(std::span<const MatrixShare> matrices, int ranks);
 
-}  // namespace quern
+}  // namespace quern::train

@@ -4,16 +4,16 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/registry.h"
 
-namespace quern {
+namespace quern::mixers {
 
-LagMixer::LagMixer(LagConfig c) : w_({c.width}, Init::constant(1)) {
+LagMixer::LagMixer(LagConfig c) : w_({c.width}, grad::Init::constant(1)) {
   if (c.width < 1) fail("mixer lag: width is {}, expected at least 1", c.width);
 }
 
-Var LagMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) {
-  Var w_D = tape.param(w_);
+grad::Var LagMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) {
+  grad::Var w_D = tape.param(w_);
   Tensor x = x_TD.value, w = w_D.value.to(x.dtype()), y = Tensor::empty(x.shape(), x.dtype());
-  return with_float(x.dtype(), [&]<class T>() {
+  return nn::with_float(x.dtype(), [&]<class T>() {
     auto xv = x.view<const T, 2>();
     auto wv = w.view<const T, 1>();
     auto yv = y.view<T, 2>();
@@ -26,7 +26,7 @@ Var LagMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site)
         }
       if (last.defined()) last.copy_from(x.narrow(0, batch.offsets[s + 1] - 1, 1).reshape({w.dim(0)}));
     }
-    return tape.record(y, {x_TD, w_D}, [x, w, offsets = batch.offsets](Grads& g) {
+    return tape.record(y, {x_TD, w_D}, [x, w, offsets = batch.offsets](grad::Grads& g) {
       auto gy = g.out().view<const T, 2>(), xb = x.view<const T, 2>();
       Tensor gx = Tensor::zeros(x.shape(), x.dtype()), gw = Tensor::zeros(w.shape(), x.dtype());
       for (size_t s = 0; s + 1 < offsets.size(); ++s)
@@ -41,14 +41,12 @@ Var LagMixer::forward(Tape& tape, const Var& x_TD, const Batch& batch, int site)
   });
 }
 
-namespace mixers {
-void register_lag(Registry& r) {
+void register_lag(nn::Registry& r) {
   r.mixers.add("lag", [](const Json& j) -> std::unique_ptr<Mixer> {
     LagConfig c;
     from_json(j, c, "mixer lag", true);
     return std::make_unique<LagMixer>(c);
   });
 }
-}  // namespace mixers
 
-}  // namespace quern
+}  // namespace quern::mixers

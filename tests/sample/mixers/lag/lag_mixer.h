@@ -4,7 +4,7 @@
 #pragma once
 #include "quern/mixers/mixer.h"
 
-namespace quern {
+namespace quern::mixers {
 
 struct LagConfig {
   int64_t width = 0;
@@ -18,11 +18,11 @@ class LagMixer : public Mixer {
  public:
   explicit LagMixer(LagConfig c);
   StateSpec state_spec(DType) const override { return {{{.name = "last", .shape = w_.shape}}}; }
-  void visit(const std::string& prefix, const ParameterVisitor& v) override { v(prefix + "weight", w_); }
-  Var forward(Tape& tape, const Var& x_TD, const Batch& batch, int site) override;
+  void visit(const std::string& prefix, const nn::ParameterVisitor& v) override { v(prefix + "weight", w_); }
+  grad::Var forward(grad::Tape& tape, const grad::Var& x_TD, const Batch& batch, int site) override;
 
  private:
-  Parameter w_;
+  grad::Parameter w_;
 };
 
-}  // namespace quern
+}  // namespace quern::mixers
