@@ -1,6 +1,7 @@
 // Union-find: which set a node is in, and joining two sets. Near-constant cost per operation (the smaller set goes
 // under the larger, with path halving).
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <utility>

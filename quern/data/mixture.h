@@ -3,6 +3,7 @@
 // "largest deficit first" can fall more than one sample behind with many sets. A function of weights and count only:
 // seek recomputes the choices, about 10⁸ per second for two sets.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

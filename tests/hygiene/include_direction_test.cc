@@ -90,6 +90,10 @@ TEST(Sources, DoNotCrowdAFolder) { expect_none(crowding_complaints(tree().files)
 
 TEST(Sources, IncludeHeavyHeadersOnce) { expect_none(heavy_header_complaints(tree().files)); }
 
+TEST(Sources, StayInTheirNamespace) {
+  for (const SourceFile& f : tree().files) expect_none(namespace_complaints(f));
+}
+
 TEST(Rules, FindIncludes) {
   EXPECT_EQ(includes("// #include \"no.h\"\n#include \"a/b.h\"  // why\n #  include <c.h>\nint x;\n"),
             (std::vector<std::string>{"a/b.h", "c.h"}));
@@ -161,6 +165,21 @@ TEST(Rules, OpeningAndLength) {
   EXPECT_EQ(opening_complaints({"quern/nn/a.cc", ""}).size(), 1u);
   EXPECT_TRUE(length_complaints({"a", std::string(500, '\n')}).empty());
   EXPECT_EQ(length_complaints({"a", std::string(501, '\n')}).size(), 1u);
+}
+
+TEST(Rules, Namespaces) {
+  EXPECT_EQ(namespace_of("quern/infer/engine/engine.h"), "quern::infer");
+  EXPECT_EQ(namespace_of("quern/base/json.h"), "quern");
+  EXPECT_EQ(namespace_of("apps/quern/main.cc"), "quern::cli");
+  const auto count = [](const char* path, const char* text) { return namespace_complaints({path, text}).size(); };
+  const char* ahead = "namespace quern::nn {\nclass Module;\n}  // namespace quern::nn\n";
+  EXPECT_EQ(count("quern/nn/a.cc", "namespace quern::nn {\nnamespace {\nint a;\n}\n}  // namespace quern::nn\n"), 0u);
+  EXPECT_EQ(count("quern/text/jinja/a.cc", "namespace quern::text::jinja {\nint a;\n}\n"), 0u);
+  EXPECT_EQ(count("quern/models/a.h", ahead), 0u);
+  EXPECT_EQ(count("quern/models/a.h", "namespace quern::nn {\nint module();\n}\n"), 1u);
+  EXPECT_EQ(count("quern/models/a.h", "namespace quern::nn { int module(); }\n"), 1u);
+  EXPECT_EQ(count("quern/nn/a.cc", "namespace quern {\nint a;\n}  // namespace quern\n"), 1u);
+  EXPECT_EQ(count("quern/base/a.h", "namespace quern::nn {\nint a;\n}\n"), 1u);
 }
 
 TEST(Rules, HeavyHeaders) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <regex>
 #include <sstream>
 
 namespace quern::hygiene {
@@ -186,6 +187,40 @@ std::vector<std::string> heavy_header_complaints(std::span<const SourceFile> fil
       if (!user.ends_with(".cc")) out.push_back(fmt::format("{} is included by the header {}", heavy, user));
     if (users.size() > 1)
       out.push_back(fmt::format("{} is included by {} files: {}", heavy, users.size(), fmt::join(users, ", ")));
+  }
+  return out;
+}
+
+std::string namespace_of(std::string_view path) {
+  if (path.starts_with("lab/")) return "quern::lab";
+  if (path.starts_with("apps/")) return "quern::cli";
+  const size_t from = path.find('/') + 1;
+  const std::string_view room = path.substr(from, path.find('/', from) - from);
+  return room == "base" || room == "tensor" ? "quern" : fmt::format("quern::{}", room);
+}
+
+std::vector<std::string> namespace_complaints(const SourceFile& file) {
+  const std::string wanted = namespace_of(file.path);
+  std::vector<std::string> out;
+  std::string space;  // of another room, while only classes are declared there
+  std::istringstream lines(file.text);
+  const auto other = [&](const std::string& name) {
+    out.push_back(fmt::format("{} defines things in namespace {}; its own is {}", file.path, name, wanted));
+  };
+  for (std::string line; std::getline(lines, line);) {
+    static const std::regex opens("namespace (quern[a-z_0-9:]*) \\{.*"), declares("(class|struct) [A-Za-z_0-9]+;.*");
+    std::smatch m;
+    if (std::regex_match(line, m, opens)) {
+      const std::string name = m[1];
+      const bool own = name == wanted || (name.starts_with(wanted + "::") && wanted != "quern");
+      space = own ? "" : name;
+      if (!own && !line.ends_with('{')) other(name), space.clear();
+    } else if (line.starts_with("}")) {
+      space.clear();
+    } else if (!space.empty() && !std::regex_match(line, declares)) {
+      other(space);
+      space.clear();
+    }
   }
   return out;
 }

@@ -7,6 +7,8 @@
 //   length      no file exceeds kMaxLines
 //   crowding    no folder holds more than kMaxSources headers and sources
 //   heavy       a heavy third-party header is included by one source file only
+//   namespace   a room's files define things in its namespace only (see namespace_of); of other rooms' they may declare
+//               classes ahead
 #pragma once
 #include <map>
 #include <set>
@@ -46,5 +48,10 @@ std::vector<std::string> opening_complaints(const SourceFile& file);
 std::vector<std::string> length_complaints(const SourceFile& file);
 std::vector<std::string> crowding_complaints(std::span<const SourceFile> files);
 std::vector<std::string> heavy_header_complaints(std::span<const SourceFile> files);
+
+// "quern::infer" for quern/infer/engine/engine.h; "quern" for base and tensor, which every room speaks; "quern::lab" and
+// "quern::cli" (apps).
+std::string namespace_of(std::string_view path);
+std::vector<std::string> namespace_complaints(const SourceFile& file);
 
 }  // namespace quern::hygiene

@@ -1,5 +1,5 @@
 // Facts that stand in more than one file of the project agree: the version, the papers cited, the license of what a
-// shipped model was trained on.
+// shipped model was trained on, the sources that templates name. No file holds the marks of an unfinished merge.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -68,6 +68,38 @@ TEST(ProjectFiles, TheChangelogBeginsWithTheVersion) {
   const auto versions = matches(text_of(kRoot / "CHANGELOG.md"), R"(\n## ([0-9.]+))");
   ASSERT_FALSE(versions.empty());
   EXPECT_EQ(versions[0], version());
+}
+
+bool unmerged(const std::string& text) {
+  static const std::regex marks("(^|\n)(<{7,}|>{7,}) ");
+  return std::regex_search(text, marks);
+}
+
+TEST(ProjectFiles, NoFileIsHalfMerged) {
+  EXPECT_TRUE(unmerged("a\n" + std::string(8, '<') + " HEAD:web/a.css\n"));
+  EXPECT_FALSE(unmerged("a << b\n" + std::string(7, '>') + "\n"));
+  int files = 0;
+  for (const char* folder : {"apps", "bench", "cmake", "docs", "examples", "include", "lab", "papers", "quern",
+                             "recipes", "tests", "tools", "web"})
+    for (const auto& e : fs::recursive_directory_iterator(kRoot / folder))
+      if (e.is_regular_file() && e.file_size() < 200'000) {
+        ++files;
+        EXPECT_FALSE(unmerged(text_of(e.path()))) << e.path();
+      }
+  EXPECT_GT(files, 1000);
+}
+
+// The first line of a template says which sources fill it.
+TEST(ProjectFiles, TemplatesNameTheirSources) {
+  int named = 0;
+  for (const auto& e : fs::directory_iterator(kRoot / "web")) {
+    const std::string text = text_of(e.path());
+    for (const std::string& file : matches(text.substr(0, text.find('\n')), R"(((quern|lab)/[\w/]+\.(cc|h))\b)")) {
+      ++named;
+      EXPECT_TRUE(fs::exists(kRoot / file)) << e.path() << " names " << file;
+    }
+  }
+  EXPECT_GE(named, 3);
 }
 
 TEST(ProjectFiles, EveryPaperIsCited) {

@@ -1,4 +1,6 @@
 // What was counted while documents were read, and the names of what records can be wrong by.
+#include <fmt/format.h>
+
 #include "quern/corpus/io/blocks.h"
 
 namespace quern::corpus {

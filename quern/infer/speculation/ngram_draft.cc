@@ -2,6 +2,7 @@
 #include "quern/infer/speculation/ngram_draft.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "quern/base/error.h"
 #include "quern/infer/speculation/speculation_options.h"

@@ -1,6 +1,7 @@
 // Forward of one head, chunk by chunk: every token reads the dictionary and the chunk so far, then the chunk is
 // written into the dictionary (definitions in ovq.h).
 #include <algorithm>
+#include <utility>
 
 #include "quern/base/error.h"
 #include "quern/mixers/ovq/ovq_plan.h"

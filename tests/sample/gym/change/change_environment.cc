@@ -31,10 +31,10 @@ std::vector<int64_t> numbers_in(std::string_view text) {
 
 class Change : public Environment {
  public:
-  gym::Problem generate(Rng& r, int64_t difficulty) const override {
+  Problem generate(Rng& r, int64_t difficulty) const override {
     const int64_t least = 10 * difficulty + 2, amount = least + static_cast<int64_t>(r.below(10));
     const std::vector<int64_t> coins = fewest_coins(amount);
-    gym::Problem p;
+    Problem p;
     p.question =
         fmt::format("Coins are worth {}. Pay {} with as few coins as possible.", fmt::join(kCoins, ", "), amount);
     for (int64_t c : kCoins)
@@ -46,8 +46,8 @@ class Change : public Environment {
     return p;
   }
 
-  Verdict verify(const gym::Problem& p, std::string_view reply) const override {
-    const std::vector<int64_t> coins = numbers_in(gym::final_answer(reply));
+  Verdict verify(const Problem& p, std::string_view reply) const override {
+    const std::vector<int64_t> coins = numbers_in(final_answer(reply));
     if (coins.empty()) return {0, "no coins in the answer"};
     int64_t sum = 0;
     for (int64_t c : coins) {

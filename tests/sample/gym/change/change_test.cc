@@ -14,7 +14,7 @@ const NamedEnvironment& change() { return plugin_environments().find("change"); 
 TEST(Change, HasTheProperties) { check_environment("change", {.seeds = 300}); }
 
 TEST(Change, AcceptsEveryOrderAndPaysPartly) {
-  const gym::Problem p = change().generate(1, 7);  // 72 to 81
+  const Problem p = change().generate(1, 7);  // 72 to 81
   const int64_t amount = p.facts.at("amount").as_int();
   std::vector<std::string> ones(static_cast<size_t>(amount), "1");
   const Verdict poor = change().verify(p, fmt::format("Answer: {}", fmt::join(ones, " ")));
@@ -27,7 +27,7 @@ TEST(Change, AcceptsEveryOrderAndPaysPartly) {
 }
 
 TEST(Change, SaysWhatIsWrong) {
-  const gym::Problem p = change().generate(1, 7);
+  const Problem p = change().generate(1, 7);
   const int64_t amount = p.facts.at("amount").as_int();
   EXPECT_EQ(change().verify(p, p.answer + ", 1").reason,
             fmt::format("the coins make {}, not {}", amount + 1, amount));

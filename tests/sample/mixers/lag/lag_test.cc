@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "quern/nn/check_module.h"
+#include "tests/sample/guide_blocks.h"
 #include "tests/sample/mixers/lag/lag_mixer.h"
 
 namespace quern::mixers {
@@ -38,6 +39,8 @@ TEST(Lag, ByHandWholeSplitAndPacked) {
   }
   EXPECT_EQ(split, (std::vector<float>{0, 0, 2, -2, 6, -4}));
 }
+
+TEST(Lag, TheGuideShowsThisCode) { expect_shown("docs/adding-a-mixer.md", "mixers/lag", 3); }
 
 }  // namespace
 }  // namespace quern::mixers
