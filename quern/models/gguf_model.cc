@@ -155,7 +155,7 @@ Json gguf_config(const GgufFile& f) {
   if (const int64_t v = m.whole("attention.value_length", head_dim); v != head_dim)
     fail("{}: {}, expected {} as attention.key_length", m.where(m.arch() + ".attention.value_length"), v, head_dim);
   j.set("model_type", m.arch() == "llama" && window > 0 ? "mistral" : m.arch());
-  const Shape& embedding = matrix(f, "token_embd.weight");
+  const Shape embedding = matrix(f, "token_embd.weight");
   j.set("vocab_size", embedding[0]);
   j.set("hidden_size", width);
   j.set("intermediate_size", m.whole("feed_forward_length"));
