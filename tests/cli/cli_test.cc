@@ -146,6 +146,10 @@ TEST_P(MadeModel, GoesThroughEveryVerb) {
   EXPECT_NE(Json::parse(shell("quern run " + m + " -p Once -n 12 --temp 1 --seed 6 --json").out).at("tokens"),
             ja.at("tokens"));
 
+  r = shell("printf 'One.\\nTwo.' | quern run " + m + " -p - -n 5 --json");
+  EXPECT_EQ(Json::parse(r.out).at("tokens"),
+            Json::parse(shell("quern run " + m + " -p \"$(printf 'One.\\nTwo.')\" -n 5 --json").out).at("tokens"));
+  EXPECT_EQ(shell("quern run x -p - --shard-context < /dev/null").code, 2);
   r = shell("printf 'hello\\n/new\\nhello again\\n' | quern run " + m + " -n 5");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_NE(shell("quern run " + m + " -p x --top-p 7").code, 0);

@@ -21,6 +21,7 @@ int absent(const char* verb, Words args) {
 
 }  // namespace
 
+bool has_lab() { return false; }
 int cmd_learn(Words args) { return absent("research", args); }
 int cmd_study(Words args) { return absent("study", args); }
 int bench_tree(const TreeBenchOptions&) { no_lab("bench tree-attention"); }

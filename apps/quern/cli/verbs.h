@@ -33,4 +33,6 @@ int cmd_study(Words args);
 int cmd_memory(Words args);
 int cmd_learn(Words args);
 
+bool has_lab();  // research studies are part of this build
+
 }  // namespace quern::cli

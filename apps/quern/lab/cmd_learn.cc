@@ -16,6 +16,8 @@ constexpr MenuItem kItems[] = {
 
 }  // namespace
 
+bool has_lab() { return true; }
+
 int cmd_learn(Words args) {
   return choose("research", "small research studies: e-prop, OVQ memories, action-centric codes", kItems, args);
 }

@@ -1,9 +1,8 @@
 // quern tokenize | detokenize: text to ids and back, for pipes. Without arguments the text comes from stdin.
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/standard_input.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/shipped_models.h"
 #include "quern/base/json.h"
@@ -14,7 +13,7 @@ namespace {
 
 std::string words_or_stdin(const std::vector<std::string>& words) {
   if (!words.empty()) return fmt::format("{}", fmt::join(words, " "));
-  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  return standard_input();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/standard_input.h"
 #include "apps/quern/cli/interrupt.h"
 #include "apps/quern/cli/line_editor.h"
 #include "apps/quern/cli/verbs.h"
@@ -235,7 +236,7 @@ int cmd_run(Words args) {
   std::optional<std::string> prompt;
   Args a("run", "generate text from a prompt, or chat");
   a.positional("DIR", r.dir)
-      .flag("-p,--prompt TEXT", prompt, "text to continue; without it, start a chat")
+      .flag("-p,--prompt TEXT", prompt, "text to continue, or - for all of standard input; without it, start a chat")
       .settings(infer::GenerateOptions(), r.given)
       .flag("--response-prefix TEXT", r.answer, "with -p: forced prefix, the text that the output starts with")
       .alias("--answer")
@@ -261,6 +262,9 @@ int cmd_run(Words args) {
   r.weights.add_to(a);
   r.weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
+  if (prompt == "-" && r.shard_context)
+    throw UsageError("quern run: --shard-context needs the prompt itself: ranks do not share standard input");
+  if (prompt == "-") prompt = standard_input();
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt: add -p TEXT");
   if (!r.answer.empty() && !prompt) throw UsageError("quern run: --response-prefix needs a prompt: add -p TEXT");
   if (!r.session.empty() && prompt)

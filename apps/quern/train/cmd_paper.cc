@@ -125,7 +125,15 @@ double value_at(const Json& j, const std::string& pointer) {
   return at->as_double("the command's output, " + pointer);
 }
 
+bool needs_lab(const Claim& c) {
+  return c.command.starts_with("quern research ") || c.command.starts_with("quern study ") ||
+         c.command.starts_with("quern bench tree");
+}
+
 int run_again(const std::vector<Claim>& claims, const fs::path& root) {
+  if (!has_lab() && std::ranges::any_of(claims, needs_lab))
+    fail("the claims of {} need a build with research studies: './run build dev', or cmake -DQUERN_LAB=ON",
+         claims[0].paper_name);
   std::string self = fs::read_symlink("/proc/self/exe").string();
   std::string last_command;
   std::optional<Json> last_output;
