@@ -79,12 +79,12 @@ function(quern_isa_flags)
   endforeach()
 endfunction()
 
-# At -O3 it also sees uninitialised and foreign memory in std::variant, std::function and std::string moves of these files;
+# At -O3 it also sees uninitialized and foreign memory in std::variant, std::function and std::string moves of these files;
 # not in RelWithDebInfo, where warnings are errors.
 set(QUERN_O3_NOISE "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-maybe-uninitialized;-Wno-stringop-overread;-Wno-free-nonheap-object>")
 function(quern_o3_noise)
   foreach(f ${ARGN})
-    if(f MATCHES "/(samples|zamba_config|zamba2_config|chat_api|engine_host|model_shelf)\\.cc$")
+    if(f MATCHES "/(samples|zamba_config|zamba2_config|chat_api|engine_host)\\.cc$")
       set_source_files_properties(${f} PROPERTIES COMPILE_OPTIONS "${QUERN_O3_NOISE}")
     endif()
   endforeach()

@@ -1,4 +1,4 @@
-// Tells the values under the pointer; without it the page lacks nothing else.
+// Shows the values under the pointer; without it the page lacks nothing else.
 (() => {
   const tip = document.getElementById('tip');
   const scale = text => {
@@ -29,12 +29,12 @@
     let series = null;  // read when the pointer first comes
     const read = () => {
       const lines = [...svg.querySelectorAll('.line')].map(
-          p => ({name: p.dataset.name, colour: p.style.stroke, ps: points(p.getAttribute('d')), base: null}));
+          p => ({name: p.dataset.name, color: p.style.stroke, ps: points(p.getAttribute('d')), base: null}));
       let below = null;
       const layers = [...svg.querySelectorAll('.layer')].map(p => {
         const ps = points(p.getAttribute('d')).slice(0, +p.dataset.n), base = below;
         below = ps;
-        return {name: p.dataset.name, colour: p.style.fill, ps, base};
+        return {name: p.dataset.name, color: p.style.fill, ps, base};
       });
       return lines.concat(layers.reverse()).filter(s => s.ps.length);
     };
@@ -52,7 +52,7 @@
         const under = s.base ? nearest(s.base, at)[1] : null;
         const v = under === null ? Y.value(p[1]) : Y.value(p[1]) - Y.value(under);
         const swatch = document.createElement('i');
-        swatch.style.background = s.colour;
+        swatch.style.background = s.color;
         tip.append('\n', swatch, `${short(v, counts)}${svg.dataset.unit}  ${s.name}`);
       }
       tip.hidden = false;

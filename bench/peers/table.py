@@ -1,7 +1,7 @@
 """One run, one table: Quern and each peer take turns on the same weights (bench/peers/run.sh starts this).
 
 A turn of Quern is `quern bench model FOLDER --json`, a turn of a peer a request to its worker. A ratio is Quern over
-the peer's neighbouring turn; the figures are medians over the pairs. Before anything is timed both sides must agree
+the peer's neighboring turn; the figures are medians over the pairs. Before anything is timed both sides must agree
 on the logits of a short prompt: else they do not run the same model. For transformers the ratio is of tokens a
 second; decode against llama.cpp is also by bytes touched a second (weights and cache), as its formats are not ours.
 """
@@ -115,7 +115,7 @@ class Table:
         self.rows, self.notes = [], {}
 
     def add(self, model, what, ours, theirs, pairs, others, unit="tokens/s"):
-        """pairs: (Quern's figure, the peer's figure) of neighbouring turns; others: the share of the machine that
+        """pairs: (Quern's figure, the peer's figure) of neighboring turns; others: the share of the machine that
         other processes took from the worst of these turns."""
         ratios = [a / b for a, b in pairs]
         middle = lambda i: statistics.median(p[i] for p in pairs)

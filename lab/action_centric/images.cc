@@ -41,7 +41,7 @@ std::string idx_bytes(const std::filesystem::path& file, std::vector<int64_t>& s
     n *= extent;
   }
   if (static_cast<int64_t>(all.size() - head) != n)
-    fail("{}: the header tells of {} bytes, {} follow", file.string(), n, all.size() - head);
+    fail("{}: the header announces {} bytes, {} follow", file.string(), n, all.size() - head);
   return all.substr(head);
 }
 

@@ -56,7 +56,7 @@ train::report::Chart rate_chart(const CodeReport& r, const char* id, F&& value) 
 std::string figure(const std::string& title, const std::string& unit, const train::report::Chart& c) {
   std::string lines;
   for (const train::report::Line& l : c.lines)
-    lines += part("key-line", {{"colour", fmt::format("var(--c{})", l.color)}, {"name", l.name}});
+    lines += part("key-line", {{"color", fmt::format("var(--c{})", l.color)}, {"name", l.name}});
   return part(
       "curve",
       {{"title", title}, {"unit", unit}, {"key", part("key", {{"lines", lines}})}, {"chart", train::report::svg(c)}});
@@ -120,7 +120,7 @@ std::string plane(const CodeReport& r, const ReportedCode& c) {
   }
   std::string points;
   for (size_t k = 0; k < path.size(); ++k)
-    if (!path[k].empty()) points += part("points", {{"path", path[k]}, {"colour", class_color(k)}});
+    if (!path[k].empty()) points += part("points", {{"path", path[k]}, {"color", class_color(k)}});
   return part("plane", {{"code", name_of_code(c)},
                         {"bits", fmt::format("{:.1f}", c.figures.bits)},
                         {"active", c.figures.active},
@@ -194,12 +194,12 @@ std::string code_report_html(const CodeReport& r) {
   const auto tile = [&](const char* name, const std::string& value) {
     tiles += part("tile", {{"name", name}, {"value", value}});
   };
-  tile("learnt from", fmt::format("{} images", r.train));
+  tile("trained on", fmt::format("{} images", r.train));
   tile("measured on", fmt::format("{} images", r.test));
   tile("the query, on originals", fmt::format("{:.3f} right", r.query_accuracy));
   tile("starts", fmt::format("{}", r.seeds));
   for (int64_t k = 0; k < r.classes; ++k)
-    classes += part("key-line", {{"colour", class_color(static_cast<size_t>(k))}, {"name", k}});
+    classes += part("key-line", {{"color", class_color(static_cast<size_t>(k))}, {"name", k}});
   return part("page", {{"data", r.data},
                        {"style", html::web_file("report.css")},
                        {"more_style", html::web_file("code_report.css")},

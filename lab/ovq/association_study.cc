@@ -72,7 +72,8 @@ Json association_model(const AssociationOptions& o, int64_t rows) {
 AssociationOutcome study_association(const nn::Registry& registry, const AssociationOptions& o,
                                      const std::function<void(int64_t step, double loss)>& progress) {
   if (!o.test_rows.empty() && o.memory.kind != "ovq")
-    fail("memory '{}': only an OVQ memory can be asked with other rows than it learnt with", o.memory.kind);
+    fail("memory '{}': only an OVQ memory can be tested with other numbers of rows than it was trained with",
+         o.memory.kind);
   if (o.train.empty() || o.test.empty())
     fail("nothing to remember: expected at least one number to learn and to ask");
   AssociationOutcome out;

@@ -208,7 +208,8 @@ Regressions make_regressions(int64_t functions, int64_t rows, uint64_t seed, uin
 RegressionOutcome study_regression(const nn::Registry& registry, const RegressionOptions& o,
                                    const std::function<void(int64_t step, double loss)>& progress) {
   if (!o.test_rows.empty() && o.memory.kind != "ovq")
-    fail("memory '{}': only an OVQ memory can be asked with other rows than it learnt with", o.memory.kind);
+    fail("memory '{}': only an OVQ memory can be tested with other numbers of rows than it was trained with",
+         o.memory.kind);
   if (o.train.empty() || o.test.empty()) fail("no functions: expected at least one number to learn and to ask");
   const int64_t longest = length_of(
       std::max(*std::max_element(o.train.begin(), o.train.end()), *std::max_element(o.test.begin(), o.test.end())));

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "quern/base/arena.h"
 #include "quern/base/bf16.h"
@@ -39,6 +41,26 @@ TEST(Json, RefusesDepthTruncationAndWrongTypes) {
       message_of([] { Json::parse("{\"a\": 1.5}").at("a").as_int("field a"); }).find("field a: expected an integer"),
       std::string::npos);
   EXPECT_EQ(Json::parse("3.0").as_int(), 3);
+}
+
+TEST(Json, SaysWhatWasExpectedAtWhichByte) {
+  const std::pair<std::string, std::string> faults[] = {
+      {"", "byte 1 (line 1, column 1): expected a value, found the end of the text"},
+      {"{a: 1}", "byte 2 (line 1, column 2): expected a string in double quotes"},
+      {R"({"a" 1})", "byte 6 (line 1, column 6): expected ':', found a number"},
+      {R"({"a": 1, })", "byte 10 (line 1, column 10): expected a string in double quotes, found '}'"},
+      {R"({"a": 1 "b"})", "byte 11 (line 1, column 11): expected ',' or '}', found a string"},
+      {"\n [\n  1, }", "byte 10 (line 3, column 6): expected a value, found '}'"},
+      {"[1 true]", "byte 7 (line 1, column 7): expected ',' or ']', found true"},
+      {"[1] []", "byte 5 (line 1, column 5): expected the end of the text, found '['"},
+      {"[nul]", "byte 5 (line 1, column 5): expected a value"},
+      {"[-]", "byte 3 (line 1, column 3): invalid number; expected digit after '-'"},
+      {"1e999", "byte 5 (line 1, column 5): the number is too large"},
+      {R"("a; expected b - c)", "byte 19 (line 1, column 19): invalid string: missing closing quote"},
+      {"\"\xff\"", "byte 2 (line 1, column 2): invalid string: ill-formed UTF-8 byte"},
+  };
+  for (const auto& [text, fault] : faults)
+    EXPECT_EQ(message_of([&] { Json::parse(text, "t.json"); }), "t.json: not valid JSON: " + fault) << text;
 }
 
 TEST(Toml, ReadsTablesAndNamesTheLineOfAMistake) {

@@ -1,5 +1,6 @@
 #include "quern/base/json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "quern/base/error.h"
@@ -19,9 +20,55 @@ const char* kind(const Json& j) {
   return j.is_array() ? "an array" : "an object";
 }
 
+// A token as the parser names it, in words for people.
+std::string token_name(std::string_view name) {
+  if (name == "end of input") return "the end of the text";
+  if (name == "string literal") return "a string";
+  if (name == "number literal") return "a number";
+  if (name.ends_with(" literal")) name.remove_suffix(8);
+  return std::string(name);
+}
+
+std::string expected_name(std::string_view name) {
+  if (name.empty() || name == "'[', '{', or a literal") return "a value";
+  if (name == "']'" || name == "'}'") return fmt::format("',' or {}", name);
+  if (name == "string literal") return "a string in double quotes";
+  return token_name(name);
+}
+
+// "expected ':', found '}'" from what the parser says, one of
+//   [json.exception.…] parse error at …: syntax error while parsing object - unexpected '}'; expected ':'
+//   [json.exception.…] parse error at …: syntax error while parsing value - invalid string: …; last read: '"abc'
+//   [json.exception.…] number overflow parsing '1e999'
+std::string what_is_wrong(std::string_view what) {
+  constexpr std::string_view kUnexpected = "unexpected ", kExpected = "; expected ", kRead = "; last read: '";
+  const size_t dash = what.find(" - ");
+  if (dash == what.npos) return what.find("number overflow") == what.npos ? "malformed" : "the number is too large";
+  what.remove_prefix(dash + 3);
+  const size_t read = what.find(kRead), tail = what.rfind(kExpected);
+  const bool is_unexpected = what.starts_with(kUnexpected);
+  const bool names_expected = tail != what.npos && (is_unexpected || (read != what.npos && tail > read));
+  const std::string expected = expected_name(names_expected ? what.substr(tail + kExpected.size()) : "");
+  if (!is_unexpected) {
+    what = what.substr(0, read);
+    return what == "invalid literal" ? fmt::format("expected {}", expected) : std::string(what);
+  }
+  what = what.substr(kUnexpected.size(), names_expected ? tail - kUnexpected.size() : what.npos);
+  return fmt::format("expected {}, found {}", expected, token_name(what));
+}
+
+// "byte 7 (line 2, column 3): expected ':', found '}'"; all are counted from 1.
+std::string syntax_error(std::string_view text, size_t at, std::string_view what) {
+  const std::string_view before = text.substr(0, at);
+  const auto lines = std::ranges::count(before, '\n');
+  const size_t line_break = before.rfind('\n'), start = line_break == before.npos ? 0 : line_break + 1;
+  return fmt::format("byte {} (line {}, column {}): {}", at, lines + 1, at - start, what_is_wrong(what));
+}
+
 // Builds our value straight from the parser's events: no second tree, and the depth is bounded here.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
+  explicit Builder(std::string_view text) : text_(text) {}
   Json root;
   std::string error;
   bool null() override { return put(Json()); }
@@ -42,8 +89,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& e) override {
-    error = e.what();
+  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& e) override {
+    error = syntax_error(text_, at, e.what());
     return false;
   }
 
@@ -73,6 +120,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     keys_.pop_back();
     return put(std::move(v));
   }
+  std::string_view text_;
   std::vector<Json> stack_;
   std::vector<std::string> keys_;
 };
@@ -96,7 +144,7 @@ Raw to_raw(const Json& j) {
 }  // namespace
 
 Json Json::parse(std::string_view text, std::string_view where) {
-  Builder b;
+  Builder b(text);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &b)) fail("{}: not valid JSON: {}", where, b.error);
   return std::move(b.root);
 }

@@ -26,7 +26,7 @@ size_t Mixture::next() {
     const bool behind = static_cast<double>(given_[i]) < shares_[i] * static_cast<double>(count_);
     if (behind && (best == shares_.size() || due < best_due)) best = i, best_due = due;
   }
-  QUERN_CHECK(best < shares_.size(), "no set is behind after {} samples", count_);
+  QUERN_CHECK(best < shares_.size(), "no set is below its share after {} samples", count_);
   ++given_[best];
   return best;
 }

@@ -166,7 +166,7 @@ void save_model(Model& model, const std::filesystem::path& folder, DType dtype, 
   std::filesystem::create_directories(folder);
   NamedTensors tensors;
   model.visit("", [&](const std::string& name, grad::Parameter& p) {
-    QUERN_CHECK(p.value.defined(), "{} was packed away", name);
+    QUERN_CHECK(p.value.defined(), "{}: the unquantized weights were freed", name);
     tensors.emplace_back(name, p.trainable ? p.value.to(dtype) : p.value.to(DType::f32));
   });
   save_tensor_folder(folder, tensors, shard_bytes);

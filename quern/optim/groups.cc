@@ -131,7 +131,7 @@ void OptimizerGroups::step(const OptimizerStep& s, const MatrixStep& elsewhere) 
             .push_back(slot.get());
     g.rule->step(here, s);
     if (cut.empty()) continue;
-    QUERN_CHECK(elsewhere, "pieces of matrices and nobody who brings them together");
+    QUERN_CHECK(elsewhere, "slices of matrices and no function that gathers them");
     elsewhere(dynamic_cast<const MatrixOptimizer&>(*g.rule), cut, s);
   }
 }

@@ -1,5 +1,5 @@
 // Every model asks its tape for a parameter before it reads it, so that values which are still on their way from
-// other ranks can be waited for there (train/zero.h): all values are NaN until they are asked for.
+// other ranks can be waited for there (train/zero/zero.h): all values are NaN until they are asked for.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -259,8 +259,13 @@ TEST_F(Serving, KeysAndOriginsAreChecked) {
   options.api_keys = {"secret-1", "secret-2"}, options.allow_origins = {"http://page", "http://other"};
   start(options);
   refused(http(port(), "GET", "/v1/models"), 401, "invalid_api_key");
-  refused(http(port(), "GET", "/v1/models", "", "Authorization: Bearer secret-3\r\n"), 401, "key");
-  refused(http(port(), "GET", "/v1/models", "", "Authorization: Bearer \r\n"), 401, "key");
+  refused(http(port(), "GET", "/v1/models"), 401, "an API key is required");
+  refused(http(port(), "GET", "/v1/models", "", "Authorization: Bearer \r\n"), 401, "an API key is required");
+  for (const char* wrong : {"Authorization: Bearer secret-3\r\n", "x-api-key: secret-3\r\n"}) {
+    const RawAnswer answer = http(port(), "GET", "/v1/models", "", wrong);
+    refused(answer, 401, "the API key is wrong");
+    EXPECT_EQ((answer.head + answer.body).find("secret"), std::string::npos) << answer.body;
+  }
   EXPECT_EQ(http(port(), "GET", "/v1/models", "", "Authorization: Bearer secret-2\r\n").status, 200);
   EXPECT_EQ(http(port(), "GET", "/v1/models/tiny", "", "x-api-key: secret-1\r\n").status, 200);
   EXPECT_EQ(http(port(), "GET", "/health").status, 200) << "health needs no key";

@@ -1,6 +1,6 @@
 """Draws docs/action-centric.svg: accuracy over rate, a line a loss.
 
-    quern learn action-centric curve --seeds 3 --json > digits.json
+    quern research action-centric curve --seeds 3 --json > digits.json
     python tools/plots/action_centric.py digits.json docs/action-centric.svg
 """
 import json

@@ -1,7 +1,7 @@
 """Draws docs/eprop.svg: cosines of the lower layer over the delay, of leaky and of spiking stacks.
 
-    quern learn eprop cosine --seeds 32 --json > leaky.json
-    quern learn eprop cosine --spiking --leak 0.3 --leak 0.1 --seeds 8 --batch 64 --json > spiking.json
+    quern research eprop cosine --seeds 32 --json > leaky.json
+    quern research eprop cosine --spiking --leak 0.3 --leak 0.1 --seeds 8 --batch 64 --json > spiking.json
     python tools/plots/eprop.py leaky.json spiking.json docs/eprop.svg
 """
 import json

@@ -44,10 +44,10 @@ int64_t count(const Json& j, const char* key) { return j.at(key).as_int(key); }
 constexpr struct {
   const char *key, *name;
 } kEnds[] = {{"kept", "kept"},
-             {"near_removed", "near copies"},
-             {"exact_removed", "exact copies"},
+             {"near_removed", "near duplicates"},
+             {"exact_removed", "exact duplicates"},
              {"filtered", "rejected by rules"},
-             {"unlabelled", "kept out by label"}};
+             {"unlabelled", "rejected by label"}};
 
 std::string funnel(const Json& m) {
   std::string keys, bars, rows;
@@ -68,7 +68,7 @@ std::string funnel(const Json& m) {
                                        {"documents", grouped(all)},
                                        {"text", bytes_text(count(f, "text_bytes"))},
                                        {"filtered", grouped(count(f, "filtered"))},
-                                       {"unlabelled", grouped(count(f, "unlabelled"))},
+                                       {"unlabeled", grouped(count(f, "unlabelled"))},
                                        {"exact", grouped(count(f, "exact_removed"))},
                                        {"near", grouped(count(f, "near_removed"))},
                                        {"kept", grouped(count(f, "kept"))},
@@ -133,19 +133,20 @@ struct Column {
 
 // Heights are log(1 + n), so that a single cluster is still seen.
 std::string columns(const std::vector<Column>& all) {
-  double top = 1;
+  double top = 1, wide = 46;
   const auto height = [](int64_t n) { return std::log1p(static_cast<double>(n)); };
-  for (const Column& c : all) top = std::max(top, height(c.n));
-  constexpr double kHigh = 150, kWide = 46;
+  for (const Column& c : all)
+    top = std::max(top, height(c.n)), wide = std::max(wide, 6.5 * static_cast<double>(c.name.size()));
+  constexpr double kHigh = 150;
   const auto pixels = [](double v) { return fmt::format("{:.1f}", v); };
   std::string drawn;
   for (size_t i = 0; i < all.size(); ++i) {
-    const double h = kHigh * height(all[i].n) / top, x = 5 + kWide * static_cast<double>(i);
-    const std::string middle = pixels(x + kWide / 2 - 3), n = grouped(all[i].n);
+    const double h = kHigh * height(all[i].n) / top, x = 5 + wide * static_cast<double>(i);
+    const std::string middle = pixels(x + wide / 2 - 3), n = grouped(all[i].n);
     drawn += page().fill("column", {{"style", all[i].style},
                                     {"x", pixels(x)},
                                     {"y", pixels(18 + kHigh - h)},
-                                    {"width", kWide - 6},
+                                    {"width", wide - 6},
                                     {"height", pixels(h)},
                                     {"name", all[i].name},
                                     {"n", n}});
@@ -153,7 +154,7 @@ std::string columns(const std::vector<Column>& all) {
       drawn += page().fill("column-text", {{"x", middle}, {"y", pixels(14 + kHigh - h)}, {"text", n}});
     drawn += page().fill("column-text", {{"x", middle}, {"y", pixels(kHigh + 36)}, {"text", all[i].name}});
   }
-  return page().fill("columns", {{"width", kWide * static_cast<double>(all.size()) + 10},
+  return page().fill("columns", {{"width", wide * static_cast<double>(all.size()) + 10},
                                  {"height", kHigh + 44},
                                  {"base", kHigh + 19},
                                  {"columns", drawn}});
@@ -169,7 +170,7 @@ std::string cluster_sizes(const Json& m) {
     while (int64_t{2} << bin < size) ++bin;
     while (all.size() <= bin) {
       const int64_t low = all.empty() ? 2 : (int64_t{1} << all.size()) + 1, high = int64_t{2} << all.size();
-      all.push_back({low == high ? std::to_string(low) : fmt::format("…{}", high), 0, "b"});
+      all.push_back({low == high ? std::to_string(low) : fmt::format("{}–{}", low, high), 0, "b"});
     }
     all[bin].n += count(s, "clusters");
   }
@@ -183,8 +184,10 @@ std::string similarities(const Json& m) {
     std::vector<Column> all;
     const Json::Array& a = p->at(key).as_array();
     for (size_t i = 0; i < a.size(); ++i)
-      all.push_back({fmt::format(".{:02}", i * 100 / a.size()), a[i].as_int(), style});
-    return columns(all);
+      all.push_back(
+          {fmt::format("{:.2f}", static_cast<double>(i) / static_cast<double>(a.size())), a[i].as_int(), style});
+    const bool none = std::ranges::all_of(all, [](const Column& c) { return c.n == 0; });
+    return none ? page().fill("no-pairs", {}) : columns(all);
   };
   const auto about = [&](const char* key) { return grouped(std::llround(p->at(key).as_double())); };
   return page().fill("similarities", {{"looked_at", grouped(count(*p, "pairs_looked_at"))},
@@ -193,7 +196,7 @@ std::string similarities(const Json& m) {
                                       {"below", about("below_threshold_estimate")},
                                       {"missed", about("missed_estimate")},
                                       {"pairs", bins("similarity_bins", "b")},
-                                      {"survivors", bins("survivor_similarity_bins", "c")}});
+                                      {"kept_pairs", bins("survivor_similarity_bins", "c")}});
 }
 
 std::string largest(const Json& m, std::span<const ClusterSample> samples) {
@@ -209,11 +212,11 @@ std::string largest(const Json& m, std::span<const ClusterSample> samples) {
   std::string clusters;
   for (size_t i = 0; i < samples.size(); ++i) {
     const ClusterSample& c = samples[i];
-    std::string texts = text(c.survivor, "stays");
+    std::string texts = text(c.survivor, "kept");
     for (const SampleDocument& d : c.removed)
-      texts += text(d, d.exact             ? "exact copy"
-                       : d.similarity >= 0 ? fmt::format("near copy, similarity {:.2f}", d.similarity)
-                                           : "near copy");
+      texts += text(d, d.exact             ? "exact duplicate"
+                       : d.similarity >= 0 ? fmt::format("near duplicate, similarity {:.2f}", d.similarity)
+                                           : "near duplicate");
     clusters += page().fill(
         "cluster", {{"open", i == 0 ? " open" : ""}, {"n", grouped(static_cast<int64_t>(c.size))}, {"texts", texts}});
   }
@@ -248,12 +251,12 @@ std::string left_out(const Json& m) {
 
 std::string corpus_html_report(const Json& m, std::span<const ClusterSample> samples) {
   std::string tiles = tile(bytes_text(count(m.at("read"), "text_bytes")), "of text read") +
-                      tile(grouped(count(m, "exact_removed")), "exact copies removed") +
-                      tile(grouped(count(m, "near_removed")), "near copies removed") +
+                      tile(grouped(count(m, "exact_removed")), "exact duplicates removed") +
+                      tile(grouped(count(m, "near_removed")), "near duplicates removed") +
                       tile(grouped(count(m.at("clusters"), "count")), "clusters") +
-                      tile(grouped(count(m.at("clusters"), "largest")), "documents in the largest");
+                      tile(grouped(count(m.at("clusters"), "largest")), "documents in the largest cluster");
   if (const Json* w = m.find("removed_unlike_survivor"))
-    tiles += tile(grouped(w->as_int()), "removed unlike their survivor");
+    tiles += tile(grouped(w->as_int()), "removed below the threshold (not similar to the kept document)");
   return page().fill("page", {{"tool", m.at("tool").at("name").as_string()},
                               {"version", m.at("tool").at("version").as_string()},
                               {"preset", m.at("config").at("preset").as_string()},

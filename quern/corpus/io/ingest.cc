@@ -61,7 +61,7 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
     return m.kind == JsonMember::Kind::number && std::from_chars(m.value.data(), end, to).ptr == end;
   };
   if (!f.score.empty() && !number(score, d.score)) {
-    why = fmt::format("member '{}' is no number", f.score);
+    why = fmt::format("member '{}' is not a number", f.score);
     return false;
   }
   if (!f.label.empty()) {

@@ -49,7 +49,8 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
     const std::optional<InputForm> f = form ? form : form_by_name(path);
     if (!f)
       fail(
-          "{}: the file extension does not tell its format (.jsonl, .txt, .md, .wet, .warc, each with .gz or .zst, "
+          "{}: the file extension does not identify its format (.jsonl, .txt, .md, .wet, .warc, each with .gz or "
+          ".zst, "
           "or .parquet); name the format",
           path_word);
     in.files.push_back({path, source, *f, fs::file_size(path)});

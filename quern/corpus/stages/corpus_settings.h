@@ -88,9 +88,9 @@ struct DedupSettings {
       {.value = "SCOPE", .shown_default = "across with zyda2, else all"});
     v("bands", bands, "number of LSH bands; bands times rows is at most 128",
       {.shown_default = "32; 8 for zyda2", .range = Bounds::between(1, 512)});
-    v("rows_a_band", rows_per_band,
+    v("rows_per_band", rows_per_band,
       "rows per LSH band: 32 bands of 4 find pairs with Jaccard similarity 0.4, 8 of 16 with 0.85",
-      {.alias = "rows_per_band",
+      {.alias = "rows_a_band",
        .flag = "--rows-per-band",
        .shown_default = "4; 16 for zyda2",
        .range = Bounds::between(1, 512)});

@@ -161,10 +161,14 @@ TEST(Page, TellsWhatTheManifestTells) {
   c.removed[0].similarity = 0.5, c.removed[0].text = "near";
   const std::string page = corpus_html_report(m, std::span(&c, 1));
   for (const char* piece : {"quern &lt;corpus&gt;", "a&amp;b", "2.50 GB", "length&lt;100", "&lt;script&gt;alert(1)",
-                            "near copy, similarity 0.50", "x.jsonl:1: &lt;bad&gt;", "<title>…16: 1</title>"})
+                            "near duplicate, similarity 0.50", "x.jsonl:1: &lt;bad&gt;", "<title>9–16: 1</title>"})
     EXPECT_NE(page.find(piece), std::string::npos) << piece;
+  EXPECT_EQ(page.find("There are no such pairs"), std::string::npos);
   EXPECT_EQ(page.find("<script"), std::string::npos);
   EXPECT_EQ(page.find("http"), std::string::npos);  // nothing from elsewhere
+  Json none = m, pairs = m.at("pairs");
+  pairs.set("survivor_similarity_bins", Json::parse("[0,0]")), none.set("pairs", std::move(pairs));
+  EXPECT_NE(corpus_html_report(none, {}).find("There are no such pairs"), std::string::npos);
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ void check_cache_type(const SafetensorsFile& f, const std::vector<mixers::StateS
 
 void save_state(const std::filesystem::path& path, const std::string& model, std::span<const int32_t> tokens,
                 const mixers::SequenceState& state, const std::string& note) {
-  QUERN_CHECK(static_cast<int64_t>(tokens.size()) == state.length(), "{} tokens beside a state of {}", tokens.size(),
+  QUERN_CHECK(static_cast<int64_t>(tokens.size()) == state.length(), "{} tokens for a state of {}", tokens.size(),
               state.length());
   NamedTensors out;
   Tensor ids = Tensor::empty({static_cast<int64_t>(tokens.size())}, DType::i32);

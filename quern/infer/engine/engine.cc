@@ -26,7 +26,7 @@ using Clock = Sequence::Clock;
 
 std::string message_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
-    return "out of memory: ask for fewer tokens or fewer sessions at once, or give the prefix cache less";
+    return "out of memory: request fewer tokens, run fewer sequences at once or reduce the prefix cache";
   return e.what();
 }
 

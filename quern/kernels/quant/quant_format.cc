@@ -15,7 +15,8 @@ QuantFormat::QuantFormat(DType t)
     : format(t == DType::f64    ? WeightFormat::plain
              : t == DType::bf16 ? WeightFormat::bf16
                                 : WeightFormat::f32) {
-  QUERN_CHECK(t == DType::f64 || t == DType::bf16 || t == DType::f32, "weights are not packed as {}", dtype_name(t));
+  QUERN_CHECK(t == DType::f64 || t == DType::bf16 || t == DType::f32, "weights cannot be stored as {}",
+              dtype_name(t));
 }
 
 DType QuantFormat::rows() const {

@@ -225,7 +225,7 @@ QuantLinear quantize_with_error_feedback(const Tensor& w, const QuantFormat& s, 
     Panel(l, blob.data<uint8_t>(), first, rows, inputs).pack();
   });
   if (bad >= 0) fail("row {} has a value that is not finite and cannot be quantized", bad.load());
-  return QuantLinear::view(blob, N, K, s, "packed weights");
+  return QuantLinear::view(blob, N, K, s, "quantized weights");
 }
 
 QuantLinear QuantLinear::pack(const Tensor& w, const QuantFormat& s) {

@@ -37,6 +37,13 @@ bool same_secret(std::string_view a, std::string_view b) {
   return different == 0;
 }
 
+// The API key of a request; empty when it has none.
+std::string_view given_key(const HttpRequest& r) {
+  if (const std::string* key = r.header("x-api-key")) return *key;
+  const std::string* a = r.header("authorization");
+  return a && a->starts_with("Bearer ") ? std::string_view(*a).substr(7) : std::string_view();
+}
+
 }  // namespace
 
 App::App(std::unique_ptr<ModelManager> models, AppOptions options)
@@ -95,10 +102,7 @@ bool App::matches(const Route& r, const std::string& path) {
 
 bool App::allowed(const HttpRequest& r) const {
   if (o_.api_keys.empty()) return true;
-  std::string_view given;
-  if (const std::string* a = r.header("authorization"); a && a->starts_with("Bearer "))
-    given = std::string_view(*a).substr(7);
-  if (const std::string* a = r.header("x-api-key")) given = *a;
+  const std::string_view given = given_key(r);
   bool ok = false;
   for (const std::string& key : o_.api_keys) ok = same_secret(given, key) || ok;
   return ok;
@@ -195,7 +199,9 @@ void App::dispatch(Exchange& e) {
   }
   if (!found) throw ApiError(404, "invalid_request_error", "", fmt::format("there is no {}", r.path));
   if (!found->open && !allowed(r))
-    throw ApiError(401, "authentication_error", "invalid_api_key", "a key is needed: Authorization: Bearer KEY");
+    throw ApiError(
+        401, "authentication_error", "invalid_api_key",
+        given_key(r).empty() ? "an API key is required: Authorization: Bearer KEY" : "the API key is wrong");
   (this->*found->serve)(e);
 }
 
@@ -427,15 +433,16 @@ void App::metrics(Exchange& e) {
     family(name, type, help);
     for (const auto& [id, c] : counts) s += fmt::format("quern_{}{{model=\"{}\"}} {}\n", name, id, value(c));
   };
-  each("requests_total", "counter", "requests given to the engine", [](const HostCounts& c) { return c.requests; });
-  each("prompt_tokens_total", "counter", "prompt tokens, cached ones too",
+  each("requests_total", "counter", "requests submitted to the engine",
+       [](const HostCounts& c) { return c.requests; });
+  each("prompt_tokens_total", "counter", "prompt tokens, including cached ones",
        [](const HostCounts& c) { return c.prompt_tokens; });
-  each("cached_tokens_total", "counter", "prompt tokens the prefix cache knew",
+  each("cached_tokens_total", "counter", "prompt tokens found in the prefix cache",
        [](const HostCounts& c) { return c.cached_tokens; });
   each("generated_tokens_total", "counter", "tokens generated", [](const HostCounts& c) { return c.new_tokens; });
-  each("prompt_seconds_total", "counter", "seconds to first tokens, summed",
+  each("prompt_seconds_total", "counter", "sum of the time to first token, in seconds",
        [](const HostCounts& c) { return c.prompt_seconds; });
-  each("decode_seconds_total", "counter", "seconds behind first tokens, summed",
+  each("decode_seconds_total", "counter", "sum of the decode time after the first token, in seconds",
        [](const HostCounts& c) { return c.decode_seconds; });
   auto by_place = [&](const char* name, const char* help, auto of) {
     family(name, "counter", help);
@@ -443,18 +450,19 @@ void App::metrics(Exchange& e) {
       for (size_t i = 0; i < of(c).size() && of(c)[i] > 0; ++i)
         s += fmt::format("quern_{}{{model=\"{}\",position=\"{}\"}} {}\n", name, id, i + 1, of(c)[i]);
   };
-  by_place("drafted_tokens_total", "tokens guessed ahead, by their place in the draft",
+  by_place("drafted_tokens_total", "draft tokens, by position in the draft",
            [](const HostCounts& c) { return c.speculated.drafted; });
-  by_place("accepted_tokens_total", "guessed tokens that were right, by their place in the draft",
+  by_place("accepted_tokens_total", "accepted draft tokens, by position in the draft",
            [](const HostCounts& c) { return c.speculated.accepted; });
-  each("draft_steps_total", "counter", "steps of a sequence with a draft",
+  each("draft_steps_total", "counter", "steps of a sequence that had draft tokens",
        [](const HostCounts& c) { return c.speculated.steps; });
-  each("engine_steps_total", "counter", "steps of the engine", [](const HostCounts& c) { return c.steps; });
-  each("engine_busy_seconds_total", "counter", "seconds spent in steps",
+  each("engine_steps_total", "counter", "engine steps", [](const HostCounts& c) { return c.steps; });
+  each("engine_busy_seconds_total", "counter", "seconds spent in engine steps",
        [](const HostCounts& c) { return c.busy_seconds; });
-  each("requests_waiting", "gauge", "requests that wait for a place", [](const HostCounts& c) { return c.waiting; });
-  each("requests_running", "gauge", "requests in work", [](const HostCounts& c) { return c.running; });
-  each("state_bytes", "gauge", "bytes of the states in work", [](const HostCounts& c) { return c.state_bytes; });
+  each("requests_waiting", "gauge", "queued requests", [](const HostCounts& c) { return c.waiting; });
+  each("requests_running", "gauge", "running requests", [](const HostCounts& c) { return c.running; });
+  each("state_bytes", "gauge", "bytes of KV cache and recurrent state of running requests",
+       [](const HostCounts& c) { return c.state_bytes; });
   each("cache_bytes", "gauge", "bytes of the prefix cache", [](const HostCounts& c) { return c.cache_bytes; });
   const ModelCounts manager = models_->counts();
   auto whole = [&](const char* name, const char* type, const char* help, auto value) {
@@ -463,9 +471,9 @@ void App::metrics(Exchange& e) {
   };
   whole("models_loaded", "gauge", "models in memory", counts.size());
   whole("model_loads_total", "counter", "models loaded on demand", manager.loads);
-  whole("model_unloads_total", "counter", "models put away", manager.unloads);
-  whole("model_load_seconds_total", "counter", "seconds spent loading", manager.load_seconds);
-  family("http_responses_total", "counter", "answers by path and status");
+  whole("model_unloads_total", "counter", "models unloaded (evicted)", manager.unloads);
+  whole("model_load_seconds_total", "counter", "seconds spent loading models", manager.load_seconds);
+  family("http_responses_total", "counter", "HTTP responses by path and status");
   {
     std::lock_guard lock(mutex_);
     for (const auto& [what, n] : answered_)

@@ -40,7 +40,7 @@ void GrammarMachine::open(int32_t at, int32_t below) {
     if (!seen_.emplace(s, true).second) continue;
     if (seen_.size() > 16 * kMaxOpen || fresh_.size() > kMaxOpen) {
       waiting_.clear(), seen_.clear(), fresh_.clear();
-      fail("the grammar is too ambiguous: more than {} ways to go on are open at once", kMaxOpen);
+      fail("the grammar is too ambiguous: more than {} parse states are open at once", kMaxOpen);
     }
     const GrammarItem item = g.items[static_cast<size_t>(s.at)];
     if (item.kind == Kind::bytes) {

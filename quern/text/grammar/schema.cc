@@ -88,7 +88,7 @@ class Schema {
     const Json* at = &s;
     for (int hops = 0; at->is_object() && at->find("$ref"); ++hops) {
       if (hops > 64) refuse(path, "$ref leads in a circle");
-      if (!notes_only(*at, {"$ref"})) refuse(path, "other assertions beside $ref are not supported");
+      if (!notes_only(*at, {"$ref"})) refuse(path, "other assertions next to $ref are not supported");
       at = &pointed(*at->find("$ref"), path);
     }
     return *at;

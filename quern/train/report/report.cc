@@ -132,7 +132,7 @@ std::string loss_figure(const Page& page, const Options& o) {
   c.width = kWide, c.height = 372;
   page.add_lines(c, true, [](const StepMetrics& m) { return m.loss; });
   page.add_dots(c, [](const EvalMetrics& e) { return e.eval_loss; });
-  return figure("Loss", "nats a token", switched(c, o.log_x), "wide");
+  return figure("Loss", "nats per token", switched(c, o.log_x), "wide");
 }
 
 std::string time_figure(const Page& page, bool wide) {
@@ -175,7 +175,7 @@ std::string share_figure(const Page& page) {
       const double share = 100 * seconds[k] / whole;
       if (share <= 0) continue;
       parts += part("share-part", {{"width", fmt::format("{:.2f}", share)},
-                                   {"colour", k},
+                                   {"color", k},
                                    {"name", kStepPhases[k].name},
                                    {"percent", fmt::format("{:.1f}", share)},
                                    {"text", share >= 7 ? fmt::format("{:.0f} %", share) : ""}});
@@ -185,7 +185,7 @@ std::string share_figure(const Page& page) {
   if (bars.empty()) return "";
   std::string key;
   for (size_t k = 0; k < std::size(kStepPhases); ++k)
-    key += part("key-part", {{"colour", k}, {"name", kStepPhases[k].name}});
+    key += part("key-part", {{"color", k}, {"name", kStepPhases[k].name}});
   return figure("Where the time went", "share of the whole run", bars + part("key", {{"items", key}}), "wide");
 }
 
@@ -207,11 +207,11 @@ std::vector<std::string> small_figures(const Page& page, const Options& o) {
   Chart speed = page.frame("speed");
   speed.from_zero = true, speed.counts = true;
   if (page.add_lines(speed, true, [](const StepMetrics& m) { return or_nan(m.tokens_per_s); }))
-    s.push_back(figure("Speed", "tokens a second", svg(speed)));
+    s.push_back(figure("Speed", "tokens per second", svg(speed)));
   Chart mfu = page.frame("mfu");
   mfu.from_zero = true, mfu.unit = " %";
   if (page.add_lines(mfu, true, [](const StepMetrics& m) { return 100 * or_nan(m.mfu); }))
-    s.push_back(figure("Model FLOP utilisation", "of the machine's product peak", svg(mfu)));
+    s.push_back(figure("Model FLOPs utilization (MFU)", "of peak matrix multiplication throughput", svg(mfu)));
   return s;
 }
 
@@ -228,15 +228,15 @@ std::string tile(const std::string& name, const std::string& value, const std::s
 }
 
 std::string tiles(const Summary& m) {
-  std::string s = tile("Loss", plain_text(m.loss, 4), "nats a token, last steps");
+  std::string s = tile("Loss", plain_text(m.loss, 4), "nats per token, last steps");
   if (m.bpb) s += tile("Bits per byte", plain_text(*m.bpb, 4), "last steps");
   for (const BestEval& b : m.best)
     s += tile("Best evaluation", plain_text(b.loss, 4),
               fmt::format("{}, at {} tokens", b.set, count_text(static_cast<double>(b.tokens))));
   s += tile("Tokens", count_text(static_cast<double>(m.tokens)), fmt::format("in {} steps", m.steps));
   s += tile("Time", duration_text(m.time_s),
-            m.tokens_per_s ? fmt::format("{} tokens a second", count_text(*m.tokens_per_s)) : "");
-  if (m.mfu) s += tile("Utilisation", fmt::format("{:.1f} %", 100 * *m.mfu), "of the product peak, median");
+            m.tokens_per_s ? fmt::format("{} tokens per second", count_text(*m.tokens_per_s)) : "");
+  if (m.mfu) s += tile("MFU", fmt::format("{:.1f} %", 100 * *m.mfu), "of peak throughput, median");
   return part("tiles", {{"tiles", s}});
 }
 
@@ -255,7 +255,7 @@ std::string comparison(std::span<const Summary> all, const std::vector<std::stri
     cell(count_text(static_cast<double>(m.tokens))), cell(fmt::format("{}", m.steps));
     cell(duration_text(m.time_s)), cell(count_text(or_nan(m.tokens_per_s)));
     cell(m.mfu ? fmt::format("{:.1f} %", 100 * *m.mfu) : "—");
-    rows += part("comparison-row", {{"colour", i % kColors}, {"run", m.run}, {"cells", cells}});
+    rows += part("comparison-row", {{"color", i % kColors}, {"run", m.run}, {"cells", cells}});
   }
   return part("comparison", {{"sets", headings}, {"rows", rows}});
 }
@@ -264,7 +264,7 @@ std::string legend(const Page& page) {
   std::string items;
   if (page.runs.size() > 1)
     for (size_t i = 0; i < page.runs.size(); ++i)
-      items += part("key-run", {{"colour", i % kColors}, {"name", page.runs[i].name}});
+      items += part("key-run", {{"color", i % kColors}, {"name", page.runs[i].name}});
   if (const size_t half = smoothing_half(page.runs[0].metrics.steps.size()); half > 0)
     items += part("key-smoothing", {{"half", half}, {"plural", half == 1 ? "" : "s"}});
   const std::vector<std::string> sets = page.sets();
@@ -273,7 +273,7 @@ std::string legend(const Page& page) {
   std::vector<std::string> kinds;
   for (const EventMetrics& e : page.runs[0].metrics.events)
     if (e.event != "phase" && std::find(kinds.begin(), kinds.end(), e.event) == kinds.end()) kinds.push_back(e.event);
-  for (const std::string& k : kinds) items += part("key-event", {{"colour", kind_color(k)}, {"kind", k}});
+  for (const std::string& k : kinds) items += part("key-event", {{"color", kind_color(k)}, {"kind", k}});
   if (page.runs.size() > 1) items += part("key-first", {{"run", page.runs[0].name}});
   return part("key", {{"items", items}});
 }
@@ -284,7 +284,7 @@ std::string events_html(std::span<const Run> runs) {
     for (const EventMetrics& e : r.metrics.events)
       rows += part("event", {{"step", e.step},
                              {"tokens", count_text(static_cast<double>(e.tokens), 4)},
-                             {"colour", kind_color(e.event)},
+                             {"color", kind_color(e.event)},
                              {"event", e.event},
                              {"run", runs.size() > 1 ? r.name + ": " : ""},
                              {"text", e.text}});

@@ -155,7 +155,7 @@ Finding classify_exit(const std::vector<RankState>& ranks, int status) {
   if (said)
     f.ranks = {said->rank}, f.text = said->text;
   else
-    f.text = fmt::format("all ranks were told to end; the process ended {}", how_it_ended(status));
+    f.text = fmt::format("all ranks were asked to end; the process ended {}", how_it_ended(status));
   return f;
 }
 

@@ -39,7 +39,7 @@ std::optional<std::string> LossSpikeDetector::fault(double loss, double grad_nor
     case LossState::spike:
       return fmt::format("loss {:.4f} stayed above {:.4f}", loss, line());
     case LossState::not_a_number:
-      return fmt::format("loss {} and gradient norm {} are no numbers", loss, grad_norm);
+      return fmt::format("loss {} and gradient norm {} are not both finite", loss, grad_norm);
     case LossState::fine:
     case LossState::high:
       break;

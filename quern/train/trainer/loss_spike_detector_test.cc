@@ -48,8 +48,8 @@ TEST(LossSpikeDetector, FaultsAreSaidInWords) {
   EXPECT_EQ(w.fault(9, 1), std::nullopt);  // high once
   EXPECT_EQ(w.fault(9, 1), "loss 9.0000 stayed above 2.5000");
   const double nan = std::nan("");
-  EXPECT_EQ(w.fault(2, nan), "loss 2 and gradient norm nan are no numbers");
-  EXPECT_EQ(w.fault(nan, 1), "loss nan and gradient norm 1 are no numbers");
+  EXPECT_EQ(w.fault(2, nan), "loss 2 and gradient norm nan are not both finite");
+  EXPECT_EQ(w.fault(nan, 1), "loss nan and gradient norm 1 are not both finite");
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ Trainer::Impl::Impl(const Recipe& r, const nn::Registry& registry, comm::Communi
   enter_phase(newest ? recipe.at(CheckpointReader(*newest).step()).phase : 0);
   if (newest) restore(*newest);
   if (root) recorder = Recorder(o.out, newest ? state.done : MetricsFile::kNew, o.say);
-  if (newest) event("resume", fmt::format("went on from {}", newest->filename().string()));
+  if (newest) event("resume", fmt::format("resumed from {}", newest->filename().string()));
   writer = std::make_unique<CheckpointWriter>(comm, o.out, CheckpointOptions{.keep = recipe.checkpoint.keep});
   measure_work();
 }

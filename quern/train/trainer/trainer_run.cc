@@ -74,14 +74,15 @@ void Trainer::Impl::go_back(const std::string& why) {
   state.rollbacks = failed.rollbacks;
   const int64_t times = ++state.rollbacks[state.done], maximum = recipe.spikes.max_rollbacks;
   if (times > maximum)
-    throw BadNumbers(
-        fmt::format("{} at step {}; this was tried {} times from step {}, each time on other rows: the learning rate "
-                    "or the data is at fault",
-                    why, failed.done, maximum + 1, state.done));
+    throw BadNumbers(fmt::format(
+        "{} at step {}; this was tried {} times from step {}, each time on other sequences: the learning rate "
+        "or the data is at fault",
+        why, failed.done, maximum + 1, state.done));
   if (state.phase == recipe.at(failed.done).phase) source->seek(passed);  // the rows between are not drawn again
   recorder.discard_after(state.done);
-  event("rollback", fmt::format("{} at step {}; back to step {} ({} of {} times), the rows between are passed over",
-                                why, failed.done, state.done, times, maximum));
+  event("rollback",
+        fmt::format("{} at step {}; back to step {} ({} of {} times), the sequences in between are skipped", why,
+                    failed.done, state.done, times, maximum));
 }
 
 }  // namespace quern::train

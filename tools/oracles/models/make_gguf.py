@@ -31,7 +31,7 @@ def name_of(hf):
 
 
 def pairs(w, heads):
-    """Rotary halves of every head to neighbouring pairs."""
+    """Rotary halves of every head to neighboring pairs."""
     return w.reshape(heads, 2, w.shape[0] // heads // 2, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
 
 
