@@ -33,7 +33,8 @@ class Error : public std::runtime_error {
 
 inline std::string version() { return quern_version(); }
 
-// Called with each piece of text as it becomes complete; false stops. What it throws, the generating call throws.
+// Called with each piece of text as it becomes complete; false stops. What it throws, the generating call throws: after
+// generate the session keeps what was generated until then, after reply its messages are unchanged.
 using OnText = std::function<bool(std::string_view piece)>;
 
 struct LoadOptions {
@@ -261,10 +262,8 @@ class Session {
   std::string messages() const {  // as JSON
     return detail::text([&](char* out, std::int64_t n) { return quern_chat_messages(handle(), out, n); });
   }
-  Generation reply(const OnText& on_text = {}) { return generate(quern_chat_reply, nullptr, on_text); }
-  Generation reply(const Sampling& sampling, const OnText& on_text = {}) {
-    return generate(quern_chat_reply, sampling.handle(), on_text);
-  }
+  Generation reply(const OnText& on_text = {}) { return reply(nullptr, on_text); }
+  Generation reply(const Sampling& sampling, const OnText& on_text = {}) { return reply(sampling.handle(), on_text); }
 
   void save(const std::filesystem::path& file) { detail::check(quern_session_save(handle(), file.c_str())); }
   void load(const std::filesystem::path& file) { detail::check(quern_session_load(handle(), file.c_str())); }
@@ -279,6 +278,16 @@ class Session {
     const std::int64_t n = call(handle(), sampling, detail::Collector::call, &c);
     if (c.thrown) std::rethrow_exception(c.thrown);
     return {std::move(c.text), detail::check(n)};
+  }
+  // quern_chat_reply is only told to stop when the callback throws, and adds the reply: the messages are put back.
+  Generation reply(const quern_sampling* sampling, const OnText& on_text) {
+    const std::string before = on_text ? messages() : std::string();
+    const auto call = [&](quern_session* session, const quern_sampling* options, quern_on_text collect, void* self) {
+      const std::int64_t n = quern_chat_reply(session, options, collect, self);
+      if (static_cast<detail::Collector*>(self)->thrown) detail::check(quern_chat_set(session, before.c_str()));
+      return n;
+    };
+    return generate(call, sampling, on_text);
   }
   detail::Handle<quern_session, quern_session_free> handle_;
 };

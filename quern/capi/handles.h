@@ -20,6 +20,7 @@
 #include "quern/infer/sampling/grammar_constraint.h"
 #include "quern/models/checkpoint.h"
 #include "quern/text/chat/chat_template.h"
+#include "quern/text/chat/message.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
 struct quern_model {
@@ -44,12 +45,9 @@ struct quern_sampling {
 };
 
 struct quern_session {
-  struct Message {
-    std::string role, content;
-  };
   quern_model* model;
   std::vector<int32_t> tokens = {};
-  std::vector<Message> messages = {};
+  std::vector<quern::text::Message> messages = {};
   std::optional<quern::infer::Generated> last = {};
   std::atomic<bool> cancelled = false;
   int64_t length() const { return static_cast<int64_t>(tokens.size()); }

@@ -35,13 +35,13 @@ namespace {
 
 quern_model* load(const std::filesystem::path& folder, const LoadSettings& settings) {
   const models::LoadOptions options = settings.load_options();
-  const DType kv = settings.kv_type();
+  const DType kv = settings.weights.kv_type({});
   auto tokenizer = models::load_tokenizer(folder);
   auto model = models::load_model(nn::builtin_registry(), folder, options);
   auto chat_template = models::load_chat_template(folder, model->family());
   std::unique_ptr<quern_model> m(new quern_model{.folder = folder,
                                                  .adapter = options.adapter,
-                                                 .weights = settings.weights(),
+                                                 .weights = settings.weights.name(),
                                                  .model = std::move(model),
                                                  .tokenizer = std::move(tokenizer),
                                                  .generation = models::load_generation_config(folder),
@@ -73,7 +73,7 @@ int quern_set_threads(int threads) {
 quern_model* quern_load(const char* folder, const char* format) {
   return guarded(static_cast<quern_model*>(nullptr), [&] {
     const std::string_view dir = required(folder, "folder");
-    return load(dir, {.format = std::string(required(format, "format"))});
+    return load(dir, {.weights = {.format = std::string(required(format, "format"))}});
   });
 }
 

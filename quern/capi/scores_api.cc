@@ -2,6 +2,7 @@
 #include "quern/capi/handles.h"
 #include "quern/infer/cache/session.h"
 #include "quern/infer/scoring/mean_pooling.h"
+#include "quern/models/token_ids.h"
 
 using namespace quern::capi;
 
@@ -26,9 +27,7 @@ void check_context(const quern_model& m, std::span<const int32_t> ids) {
   const auto n = static_cast<int64_t>(ids.size());
   if (n > m.model->max_positions())
     quern::fail("{} tokens; this model's context is {} tokens", n, m.model->max_positions());
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (ids[i] < 0 || ids[i] >= m.model->vocab_size())
-      quern::fail("token {} at position {}: ids run from 0 to {}", ids[i], i, m.model->vocab_size() - 1);
+  quern::models::check_token_ids(ids, m.model->vocab_size());
 }
 
 }  // namespace

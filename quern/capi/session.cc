@@ -2,6 +2,7 @@
 
 #include "quern/infer/cache/state_file.h"
 #include "quern/models/fingerprint.h"
+#include "quern/models/token_ids.h"
 #include "quern/text/chat/chat_prompt.h"
 
 namespace quern::capi {
@@ -25,23 +26,6 @@ const std::string& fingerprint(quern_model& m) {
 }
 
 }  // namespace
-
-Json messages_json(const quern_session& s) {
-  Json list = Json::array();
-  for (const auto& m : s.messages) {
-    Json one = Json::object();
-    one.set("role", m.role), one.set("content", m.content);
-    list.push(std::move(one));
-  }
-  return list;
-}
-
-std::vector<quern_session::Message> read_messages(const Json& list) {
-  std::vector<quern_session::Message> out;
-  for (const Json& m : list.as_array("messages"))
-    out.push_back({m.at("role", "message").as_string("role"), m.at("content", "message").as_string("content")});
-  return out;
-}
 
 int64_t generate(quern_session& s, std::vector<int32_t> prompt, infer::GenerateOptions options, Callback on_text) {
   infer::Engine& engine = *s.model->engine;
@@ -95,7 +79,7 @@ Json result_json(const infer::Generated& g, const text::Tokenizer& tokenizer) {
 
 void save(quern_session& s, const std::filesystem::path& file) {
   Json note = Json::object();
-  note.set("messages", messages_json(s));
+  note.set("messages", text::messages_json(s.messages));
   const Prefill all(s, s.length());
   infer::save_state(file, fingerprint(*s.model), s.tokens, all.state(), note.dump());
 }
@@ -105,16 +89,14 @@ void load(quern_session& s, const std::filesystem::path& file) {
   infer::SavedState saved = infer::load_state(file, fingerprint(*s.model), cache.sites());
   const Json note = Json::parse(saved.note, file.string());
   const Json* messages = note.find("messages");
-  s.messages = messages ? read_messages(*messages) : std::vector<quern_session::Message>();
+  s.messages = messages ? text::messages_from_json(*messages) : std::vector<text::Message>();
   cache.store(saved.tokens, saved.state, infer::SnapshotKind::turn_end);
   s.tokens = std::move(saved.tokens);
   s.last.reset();
 }
 
 int64_t append(quern_session& s, std::span<const int32_t> ids) {
-  const int64_t vocab = s.model->model->vocab_size();
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (ids[i] < 0 || ids[i] >= vocab) fail("token {} at position {}: ids run from 0 to {}", ids[i], i, vocab - 1);
+  models::check_token_ids(ids, s.model->model->vocab_size());
   s.tokens.insert(s.tokens.end(), ids.begin(), ids.end());
   return s.length();
 }
@@ -122,7 +104,7 @@ int64_t append(quern_session& s, std::span<const int32_t> ids) {
 int64_t reply(quern_session& s, const quern_sampling* sampling, Callback on_text) {
   const quern_model& m = *s.model;
   if (s.messages.empty()) fail("the chat is empty: add a message first");
-  const text::PromptText prompt = text::chat_prompt(m.chat_template, m.tokenizer, messages_json(s));
+  const text::PromptText prompt = text::chat_prompt(m.chat_template, m.tokenizer, text::messages_json(s.messages));
   const infer::ThinkStart start = prompt.opens_thinking() ? infer::ThinkStart::opened : infer::ThinkStart::may_open;
   const int64_t n = generate(s, prompt.encode(m.tokenizer), options_of(sampling, m, start), on_text);
   s.messages.push_back({"assistant", s.last->text});

@@ -33,9 +33,6 @@ int64_t generate(quern_session& s, std::vector<int32_t> prompt, infer::GenerateO
 int64_t reply(quern_session& s, const quern_sampling* sampling, Callback on_text);
 Json result_json(const infer::Generated& g, const text::Tokenizer& tokenizer);
 
-Json messages_json(const quern_session& s);
-std::vector<quern_session::Message> read_messages(const Json& list);
-
 // The format of `quern run --chat-file`: tokens, state, and the messages as its note.
 void save(quern_session& s, const std::filesystem::path& file);
 void load(quern_session& s, const std::filesystem::path& file);

@@ -108,14 +108,16 @@ int64_t quern_chat_add(quern_session* session, const char* role, const char* con
 int64_t quern_chat_set(quern_session* session, const char* messages_json) {
   return guarded(int64_t{-1}, [&] {
     quern_session& s = required(session, "session");
-    s.messages = read_messages(quern::Json::parse(required(messages_json, "messages_json"), "messages"));
+    s.messages =
+        quern::text::messages_from_json(quern::Json::parse(required(messages_json, "messages_json"), "messages"));
     return static_cast<int64_t>(s.messages.size());
   });
 }
 
 int64_t quern_chat_messages(const quern_session* session, char* buffer, int64_t capacity) {
   return guarded(int64_t{-1}, [&] {
-    return copy_out(quern::capi::messages_json(required(session, "session")).dump(), buffer, capacity, "buffer");
+    return copy_out(quern::text::messages_json(required(session, "session").messages).dump(), buffer, capacity,
+                    "buffer");
   });
 }
 

@@ -13,11 +13,10 @@ namespace {
 constexpr std::array<std::string_view, 8> kKinds = {"arithmetic", "lists",   "logic", "dates",
                                                     "units",      "stories", "walks", "routes"};
 
-const gym::Environment& environment(size_t kind) {
+const Environment& environment(size_t kind) {
   static const auto all = [] {
-    std::array<const gym::Environment*, kKinds.size()> e;
-    for (size_t i = 0; i < e.size(); ++i)
-      e[i] = gym::plugin_environments().find(std::string(kKinds[i])).environment.get();
+    std::array<const Environment*, kKinds.size()> e;
+    for (size_t i = 0; i < e.size(); ++i) e[i] = plugin_environments().find(std::string(kKinds[i])).environment.get();
     return e;
   }();
   return *all[kind];

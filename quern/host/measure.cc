@@ -44,8 +44,8 @@ double timed(F&& body) {
 }
 
 float f32_generic(int64_t steps) {  // machines without AVX2, and QUERN_ISA=ref: baseline vectors, multiply then add
-  Vec acc[host::kPeakAccumulators];
-  for (int i = 0; i < host::kPeakAccumulators; ++i) acc[i] = Vec{} + static_cast<float>(i);
+  Vec acc[kPeakAccumulators];
+  for (int i = 0; i < kPeakAccumulators; ++i) acc[i] = Vec{} + static_cast<float>(i);
   for (int64_t s = 0; s < steps; ++s)
     for (Vec& a : acc) {
       a = a * 0.5f + 1.0f;
@@ -57,14 +57,14 @@ float f32_generic(int64_t steps) {  // machines without AVX2, and QUERN_ISA=ref:
 int int8_generic(int64_t steps) {
   using Bytes = int8_t __attribute__((vector_size(8)));
   using Sums = int32_t __attribute__((vector_size(32)));
-  Sums acc[host::kPeakAccumulators] = {};
+  Sums acc[kPeakAccumulators] = {};
   Bytes a = Bytes{} + int8_t{1}, b = Bytes{} - int8_t{1};
   for (int64_t s = 0; s < steps; ++s)
     for (Sums& sum : acc) {
       asm volatile("" : "+m"(a), "+m"(b));
       sum += __builtin_convertvector(a, Sums) * __builtin_convertvector(b, Sums);
     }
-  return acc[0][0] + acc[host::kPeakAccumulators - 1][1];
+  return acc[0][0] + acc[kPeakAccumulators - 1][1];
 }
 
 template <class T>
@@ -74,24 +74,24 @@ struct PeakLoop {
 };
 
 PeakLoop<float> float_loop(bool bf16) {
-  if (bf16 && has_avx512_bf16()) return {host::peak_bf16_avx512bf16, 64};
+  if (bf16 && has_avx512_bf16()) return {peak_bf16_avx512bf16, 64};
   switch (active_isa()) {
     case Isa::avx512:
-      return {host::peak_f32_avx512, 32};
+      return {peak_f32_avx512, 32};
     case Isa::avx2:
-      return {host::peak_f32_avx2, 16};
+      return {peak_f32_avx2, 16};
     default:
       return {f32_generic, 8};
   }
 }
 
 PeakLoop<int> int8_loop() {
-  if (has_avx512_bf16()) return {host::peak_int8_avx512bf16, 128};
+  if (has_avx512_bf16()) return {peak_int8_avx512bf16, 128};
   switch (active_isa()) {
     case Isa::avx512:
-      return {host::peak_int8_avx512, 128};
+      return {peak_int8_avx512, 128};
     case Isa::avx2:
-      return {host::peak_int8_avx2, 64};
+      return {peak_int8_avx2, 64};
     default:
       return {int8_generic, 16};
   }
@@ -100,7 +100,7 @@ PeakLoop<int> int8_loop() {
 template <class T>
 double peak(PeakLoop<T> loop) {  // billions a second, all threads
   double s = timed([&](int, int) { g_sink = static_cast<float>(loop.run(kSteps)); });
-  return loop.each * host::kPeakAccumulators * static_cast<double>(kSteps) * thread_count() / s * 1e-9;
+  return loop.each * kPeakAccumulators * static_cast<double>(kSteps) * thread_count() / s * 1e-9;
 }
 
 struct Buffers {

@@ -1,7 +1,7 @@
 #include "quern/models/head.h"
 
-#include "quern/base/error.h"
 #include "quern/base/threads.h"
+#include "quern/models/token_ids.h"
 #include "quern/nn/ops.h"
 
 namespace quern::models {
@@ -31,9 +31,7 @@ void Head::pack(const nn::WeightPrepacking& all) {
 }
 
 grad::Var Head::embed(grad::Tape& tape, std::span<const int32_t> ids) {
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (ids[i] < 0 || ids[i] >= embed_.shape[0])
-      fail("token {} at position {}: ids run from 0 to {}", ids[i], i, embed_.shape[0] - 1);
+  check_token_ids(ids, embed_.shape[0]);
   if (!packed_embed_.defined()) return nn::embedding(tape, embed_, ids);
   Tensor y = Tensor::empty({static_cast<int64_t>(ids.size()), embed_.shape[1]}, DType::f32);
   View<float, 2> rows = y.view<float, 2>();

@@ -39,8 +39,8 @@ class OptimizerState {
 // One parameter and what its optimizer keeps for it.
 struct OptimizerSlot {
   std::string name;
-  grad::Parameter* parameter =
-      nullptr;                       // what is moved: the parameter itself, or a flat piece of it, which may be empty
+  // What is moved: the parameter itself, or a flat piece of it, which may be empty.
+  grad::Parameter* parameter = nullptr;
   grad::Parameter* whole = nullptr;  // the parameter
   int64_t begin = 0;                 // of the piece
   double lr_scale = 1;               // of the group and the layer

@@ -283,6 +283,8 @@ TEST(Help, MistakesSayWhatWasExpected) {
       {"run x -p y --speculate ngram --shard-context", "a sharded KV cache cannot be rolled back"},
       {"bench draft --shape zaya-tiny", "--draft is missing: expected a model folder, q8 or q4"},
       {"info a b", "unexpected argument 'b'"},
+      {"run x --threads 2", "--threads goes before the verb: quern --threads N run"},
+      {"run x --temperature hot", "--temp: 'hot' is not a number"},
       {"corpus mix a=x --out y --share a=1 --shard-mib 0", "--shard-mib 0: expected 1 or more"}};
   for (const auto& [words, message] : mistakes) {
     const Ran r = shell(std::string("quern ") + words);

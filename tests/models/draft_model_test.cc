@@ -2,9 +2,6 @@
 // now and then, or fails; and what it has read it does not read again.
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-
 #include "quern/base/test_message.h"
 #include "quern/infer/speculation/draft_model.h"
 #include "tests/models/engine_on.h"
@@ -22,7 +19,7 @@ class Guesser : public models::ModelWrapper {
       begins.push_back(batch.positions[static_cast<size_t>(batch.offsets[s])]);
     rows += static_cast<int64_t>(ids.size());
     max_texts = std::max(max_texts, batch.offsets.size() - 1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(stall_ms));
+    clock += forward_seconds;
     if (fails) throw std::bad_alloc();
     return inner_.hidden(tape, ids, batch);
   }
@@ -37,7 +34,7 @@ class Guesser : public models::ModelWrapper {
   int64_t rows = 0, wrongs = 0;
   size_t max_texts = 0;  // in one forward
   bool fails = false;
-  int stall_ms = 0;
+  double clock = 0, forward_seconds = 0.0078125;  // what a forward adds to a clock that stands still otherwise
 
  private:
   size_t wrong_each_, asked_ = 0;
@@ -224,7 +221,7 @@ TEST_P(DraftOn, HeadsMayBePaddedDifferently) {
 // A forward that stood still makes a token dearer by a quarter, not for ever.
 TEST_P(DraftOn, WhatATokenCostsIsNotDecidedByOneForward) {
   Guesser slow(*model_);
-  infer::DraftModel draft(slow, DType::f32, 0);
+  infer::DraftModel draft(slow, DType::f32, 0, [&] { return slow.clock; });
   infer::DraftReader reader;
   infer::Sampler sampler({.temperature = 0});
   Tokens text = random_tokens(12, 4);
@@ -235,22 +232,21 @@ TEST_P(DraftOn, WhatATokenCostsIsNotDecidedByOneForward) {
                             .stop_ids = {},
                             .max_draft = 1,
                             .max_length = 40,
-
                             .token_cost = 1};
     draft.make_drafts(std::span(&ask, 1), 100, model_->vocab_size());
     ASSERT_EQ(ask.draft.size(), 1u);
     text.push_back(ask.draft[0]);
   };
-  slow.stall_ms = 30;
+  const double usual = slow.forward_seconds;  // powers of two: sums and shares of them are exact
+  slow.forward_seconds = 32 * usual;
   guess();
   EXPECT_EQ(draft.seconds_each(), 0) << "the first forward says nothing";
-  slow.stall_ms = 0;
+  slow.forward_seconds = usual;
   guess();
-  const double first = draft.seconds_each();
-  EXPECT_GT(first, 0);
-  slow.stall_ms = 30;
+  EXPECT_EQ(draft.seconds_each(), usual);
+  slow.forward_seconds = 32 * usual;
   guess();
-  EXPECT_LE(draft.seconds_each(), 1.26 * first);
+  EXPECT_EQ(draft.seconds_each(), 1.25 * usual);
 }
 
 TEST_P(DraftOn, ALongTextIsNotReadForLittle) {

@@ -267,6 +267,19 @@ TEST_P(PhasesAndFaults, OldKeysAreTheNewOnes) {  // write_recipe's base file has
             std::string::npos);
 }
 
+TEST_P(PhasesAndFaults, TheStartModelsTokenizerGoesAlong) {
+  train::Recipe r = recipe(GetParam(), "", {"phase.0.steps=2"});
+  fs::create_directories(folder_ / "start");
+  fs::copy_file(fs::path(r.model.from) / "config.json", folder_ / "start" / "config.json");
+  const fs::path tokenizer = fs::path(QUERN_SOURCE_DIR) / "models" / "zaya-nano" / "tokenizer.json";
+  fs::copy_file(tokenizer, folder_ / "start" / "tokenizer.json");
+  r.model.from = "start";
+  run(r, "run");
+  EXPECT_EQ(read_file(folder_ / "run" / "model" / "tokenizer.json"), read_file(tokenizer));
+  EXPECT_TRUE(train::export_checkpoint(nn::builtin_registry(), folder_ / "run", folder_ / "again", {}).tokenizer);
+  EXPECT_EQ(read_file(folder_ / "again" / "tokenizer.json"), read_file(tokenizer));
+}
+
 TEST_P(PhasesAndFaults, WhatIsWrongIsNamed) {
   auto says = [&](const std::string& part, const std::function<void()>& f) {
     std::string got = message_of(f);
@@ -289,6 +302,8 @@ TEST_P(PhasesAndFaults, WhatIsWrongIsNamed) {
     w.finish();
     run(recipe(GetParam(), "", {"phase.0.data=[{path = \"foreign\"}]"}), "b");
   });
+  says("tokenizer: no tokenizer.json in ", [&] { run(recipe(GetParam(), "", {"tokenizer=absent"}), "c"); });
+  EXPECT_FALSE(fs::exists(folder_ / "c")) << "refused before the run's folder is made";
   train::Recipe r = recipe(GetParam());
   run(r, "run", 5);
   says("already holds a run", [&] { run(r, "run"); });

@@ -110,6 +110,11 @@ void Args::setting(const SettingInfo& s, std::function<void(const std::string&)>
   const bool is_switch = s.type == SettingType::toggle;
   if (!is_switch) f.shown_default = s.shown_default();
   if (s.setting.old_flags) f.aliases = split(s.setting.old_flags);
+  if (s.setting.flag) {  // --temperature for --temp, too
+    std::string whole = "--" + s.name;
+    std::ranges::replace(whole, '_', '-');
+    if (std::ranges::find(f.names, whole) == f.names.end()) f.aliases.push_back(std::move(whole));
+  }
   f.set = [set = std::move(set), name = f.names.back(), is_switch](const std::string& text) {
     try {
       set(is_switch ? "true" : text);
@@ -132,13 +137,14 @@ Args& Args::note(std::string text) {
 
 Args::Flag& Args::find(const std::string& name) {
   std::vector<std::string> known{"--help"};
-  for (Flag& f : flags_) {
-    if (std::find(f.aliases.begin(), f.aliases.end(), name) != f.aliases.end()) return f;
+  for (Flag& f : flags_)
     for (const std::string& n : f.names) {
       if (n == name) return f;
       known.push_back(n);
     }
-  }
+  for (Flag& f : flags_)
+    if (std::ranges::find(f.aliases, name) != f.aliases.end()) return f;
+  if (name == "--threads") usage("quern {}: --threads goes before the verb: quern --threads N {} …", verb_, verb_);
   usage("quern {}: unknown flag '{}'{}", verb_, name, did_you_mean(name, known));
 }
 

@@ -1,15 +1,20 @@
 // Weight format flags and loading.
 #include "apps/quern/models/context.h"
 
-#include "quern/infer/cache/kv_type.h"
 #include "quern/models/quantized_file.h"
 
 namespace quern::cli {
 namespace {
 
-kernels::QuantFormat parse_quant_format(const std::string& text, const char* flag) {
+const infer::WeightSettings::Names kFlags{.format = "--quant", .head = "--head", .kv = "--kv"};
+
+// What is wrong with a setting is wrong with a flag.
+template <class F>
+auto as_usage(F&& settings) {
   try {
-    return kernels::QuantFormat(kernels::parse_format(text, flag));
+    return settings();
+  } catch (const UsageError&) {
+    throw;
   } catch (const Error& e) {
     throw UsageError(e.what());
   }
@@ -24,11 +29,7 @@ DType parse_compute_dtype(const std::string& text) {
 }
 
 DType parse_kv_flag(const std::string& text) {
-  try {
-    return infer::parse_kv(text);
-  } catch (const Error& e) {
-    throw UsageError(fmt::format("--kv {}", e.what()));
-  }
+  return as_usage([&] { return infer::WeightSettings{.kv = text}.kv_type(kFlags); });
 }
 
 void WeightFlags::add_to(Args& args) {
@@ -38,27 +39,25 @@ void WeightFlags::add_cache_to(Args& args) { args.settings(*this, {{"kv"}}); }
 
 models::LoadOptions WeightFlags::load_options() const {
   if (dtype && scheme) throw UsageError("--dtype and --quant both set the weight format: give only one of them");
-  if (head && !scheme) throw UsageError("--head needs --quant: add --quant FORMAT");
-  models::LoadOptions o;
-  o.dtype = rows();
-  if (scheme) o.scheme = parse_quant_format(*scheme, "--quant");
-  if (head) o.head = parse_quant_format(*head, "--head");
-  if (o.head && o.head->format == kernels::WeightFormat::q8a8)
-    throw UsageError("--head 'q8a8': expected f32, bf16, q8 or q4");
-  return o;
+  if (weights.head && !scheme) throw UsageError("--head needs --quant: add --quant FORMAT");
+  return as_usage([&] {
+    models::LoadOptions o = resolved().load_options(kFlags);
+    if (scheme) o.scheme = kernels::QuantFormat(kernels::parse_format(*scheme, kFlags.format));  // f32 and bf16, too
+    return o;
+  });
 }
 
 std::string WeightFlags::name() const {
-  if (!scheme) return std::string(dtype_name(rows()));
-  return head ? fmt::format("{} with {} head", *scheme, *head) : *scheme;
+  return as_usage([&] { return resolved().name(); });
+}
+DType WeightFlags::kv() const {
+  return as_usage([&] { return resolved().kv_type(kFlags); });
 }
 
-DType WeightFlags::kv() const { return cache ? parse_kv_flag(*cache) : rows(); }
-
-DType WeightFlags::rows() const {
-  if (scheme)
-    return parse_quant_format(*scheme, "--quant").format == kernels::WeightFormat::f32 ? DType::f32 : DType::bf16;
-  return parse_compute_dtype(dtype.value_or(dtype_default));
+infer::WeightSettings WeightFlags::resolved() const {
+  infer::WeightSettings s = weights;
+  s.format = scheme ? *scheme : std::string(dtype_name(parse_compute_dtype(dtype.value_or(dtype_default))));
+  return s;
 }
 
 int64_t weight_bytes(const std::filesystem::path& model) {
@@ -76,7 +75,7 @@ std::unique_ptr<models::Model> load_for_inference(const std::filesystem::path& f
   if (weights == "auto" || weights == "f32" || weights == "bf16")
     options.dtype = parse_compute_dtype(weights);
   else
-    options.scheme = parse_quant_format(weights, "weights");
+    options.scheme = as_usage([&] { return kernels::QuantFormat(kernels::parse_format(weights, "weights")); });
   return load_for_inference(folder, options);
 }
 

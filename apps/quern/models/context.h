@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/quern/cli/args.h"
+#include "quern/infer/cache/weight_settings.h"
 #include "quern/models/checkpoint.h"
 #include "quern/nn/builtin_registry.h"
 
@@ -19,17 +20,15 @@ DType parse_kv_flag(const std::string& text);  // throws UsageError
 // --dtype, or --quant and --head: weights are quantized as they are loaded. --kv where text is generated.
 struct WeightFlags {
   std::string dtype_default = "auto";
-  std::optional<std::string> dtype = {}, scheme = {}, head = {}, cache = {};
+  std::optional<std::string> dtype = {}, scheme = {};
+  infer::WeightSettings weights = {};  // head and kv; its format is what dtype and scheme come to
   template <class V>
   void visit(V& v) {
     v("dtype", dtype, "weight type in memory: f32, bf16, or auto (bf16)", {.value = "TYPE", .shown_default = "auto"});
     v("quant", scheme,
       "instead of --dtype: quantize the weights at load: f32, bf16, q8, q4 or q8a8 (q8 with int8 activations)",
       {.value = "FORMAT", .old_flags = "--scheme"});
-    v("head", head, "with --quant: format of embedding and LM head: f32, bf16, q8 or q4",
-      {.value = "FORMAT", .shown_default = "q8 with q8, q4 or q8a8, else as --quant"});
-    v("kv", cache, "KV cache type: bf16, f32, or q8 (int8, one scale per token and head, about half the memory)",
-      {.value = "TYPE", .shown_default = "bf16; f32 with f32 weights"});
+    weights.visit(v);
   }
   void add_to(Args& args);                   // all but --kv
   void add_cache_to(Args& args);             // --kv
@@ -38,7 +37,7 @@ struct WeightFlags {
   DType kv() const;                          // what the key/value cache holds
 
  private:
-  DType rows() const;  // what weights are kept in, or unpacked to
+  infer::WeightSettings resolved() const;
 };
 
 // --dtype of verbs that write a model.

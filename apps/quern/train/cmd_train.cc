@@ -12,6 +12,7 @@
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
 #include "quern/train/supervise/supervise.h"
+#include "quern/train/trainer/export.h"
 #include "quern/train/trainer/heartbeat.h"
 #include "quern/train/trainer/trainer.h"
 
@@ -56,6 +57,10 @@ void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOp
   std::filesystem::path out = options.out;
   train::Trainer t(recipe, nn::builtin_registry(), comm, options);
   if (root) fmt::print(stderr, "{}", t.describe());
+  if (root && train::tokenizer_source(recipe).empty())
+    fmt::print(
+        stderr,
+        "note: no tokenizer: the trained model will need one to run; add to the recipe: tokenizer = \"DIR\"\n");
   Interrupt interrupt;
   while (t.step()) {
     if (root) {
@@ -144,6 +149,7 @@ int cmd_train(Words args) {
     throw UsageError("quern train: expected --steps of at least 0 and --ranks of at least 1");
   train::TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
                         .resume = resume};
+  train::tokenizer_source(recipe);
   given.overlay(recipe.supervise);
   if (given.has("launcher") && !supervised) throw UsageError("quern train: --launcher needs --supervise");
   if (supervised) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "quern/base/error.h"
+#include "quern/models/token_ids.h"
 
 namespace quern::infer {
 Session::Session(models::Model& model, DType kv) : model_(&model), state_(model.sites(kv)) {}
@@ -13,9 +14,7 @@ std::span<const float> Session::feed(std::span<const int32_t> tokens, int64_t ch
   if (length() + n > model_->max_positions())
     fail("the context would hold {} tokens; this model's limit is {} (max_position_embeddings)", length() + n,
          model_->max_positions());
-  for (size_t i = 0; i < tokens.size(); ++i)  // before anything is fed: a refused call leaves the session as it was
-    if (tokens[i] < 0 || tokens[i] >= model_->vocab_size())
-      fail("token {} at position {}: ids run from 0 to {}", tokens[i], i, model_->vocab_size() - 1);
+  models::check_token_ids(tokens, model_->vocab_size());  // a refused call leaves the session as it was
   for (int64_t at = 0; at < n; at += chunk) {
     int64_t len = std::min(chunk, n - at);
     grad::Tape tape(grad::Tape::inference);

@@ -13,19 +13,10 @@ void Chat::set_system(std::string text) {
 }
 
 void Chat::reset() {
-  std::erase_if(messages_, [](const Message& m) { return m.role != "system"; });
+  std::erase_if(messages_, [](const text::Message& m) { return m.role != "system"; });
 }
 
-Json Chat::messages() const {
-  Json list = Json::array();
-  for (const Message& m : messages_) {
-    Json j = Json::object();
-    j.set("role", m.role);
-    j.set("content", m.content);
-    list.push(std::move(j));
-  }
-  return list;
-}
+Json Chat::messages() const { return text::messages_json(messages_); }
 
 std::vector<int32_t> Chat::tokens() const {
   Json more = Json::object();
@@ -33,11 +24,7 @@ std::vector<int32_t> Chat::tokens() const {
   return text::chat_prompt(template_, tokenizer_, messages(), more).encode(tokenizer_);
 }
 
-void Chat::set_messages(const Json& messages) {
-  messages_.clear();
-  for (const Json& m : messages.as_array("messages"))
-    messages_.push_back({m.at("role").as_string("role"), m.at("content").as_string("content")});
-}
+void Chat::set_messages(const Json& messages) { messages_ = text::messages_from_json(messages); }
 
 Generated Chat::turn(const std::string& user, const GenerateOptions& options,
                      const std::function<bool(std::string_view)>& on_piece) {

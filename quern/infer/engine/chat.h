@@ -8,6 +8,7 @@
 
 #include "quern/infer/engine/engine.h"
 #include "quern/text/chat/chat_template.h"
+#include "quern/text/chat/message.h"
 
 namespace quern::infer {
 
@@ -24,13 +25,10 @@ class Chat {
   void set_messages(const Json& messages);  // continue from these
 
  private:
-  struct Message {
-    std::string role, content;
-  };
   Engine& engine_;
   const text::Tokenizer& tokenizer_;
   text::ChatTemplate template_;
-  std::vector<Message> messages_;
+  std::vector<text::Message> messages_;
 };
 
 }  // namespace quern::infer

@@ -29,9 +29,8 @@ class DraftPlanner {
 
   void start(Sequence& s) const;  // with speculative decoding, if its request wants it
   void make_drafts(std::span<const StepSegment> segments);
-  void record_step(int64_t rows, double seconds) {
-    cost_model_.record(rows, seconds);
-  }                          // of a step that only decoded
+  // Of a step that only decoded.
+  void record_step(int64_t rows, double seconds) { cost_model_.record(rows, seconds); }
   void finish(Sequence& s);  // what the draft model read of it stays in its cache
 
   int64_t reader_bytes(int64_t tokens) const { return draft_ ? draft_->reader_bytes(tokens) : 0; }

@@ -2,17 +2,9 @@
 #include "quern/infer/engine/request_check.h"
 
 #include "quern/base/error.h"
+#include "quern/models/token_ids.h"
 
 namespace quern::infer {
-namespace {
-
-void check_ids(const std::vector<int32_t>& ids, const char* what, int64_t vocab_size) {
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (ids[i] < 0 || ids[i] >= vocab_size)
-      fail("{} token {} at position {}: ids run from 0 to {}", what, ids[i], i, vocab_size - 1);
-}
-
-}  // namespace
 
 void check_request(const Request& r, const RequestLimits& limits) {
   if (r.prompt.empty()) fail("the prompt is empty: give at least one token");
@@ -21,8 +13,8 @@ void check_request(const Request& r, const RequestLimits& limits) {
   const auto n = static_cast<int64_t>(r.prompt.size());
   if (n > limits.max_positions)
     fail("the prompt has {} tokens; this model's limit is {} (max_position_embeddings)", n, limits.max_positions);
-  check_ids(r.prompt, "prompt", limits.vocab_size);
-  check_ids(r.options.forced, "forced", limits.vocab_size);
+  models::check_token_ids(r.prompt, limits.vocab_size, "prompt");
+  models::check_token_ids(r.options.forced, limits.vocab_size, "forced");
   if (!r.options.stop.empty() && !limits.tokenizer) fail("stop strings need a tokenizer");
   if (r.options.speculate) check_speculation(*r.options.speculate, limits);
 }

@@ -6,6 +6,7 @@
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
 #include "quern/kernels/softmax/softmax.h"
+#include "quern/models/token_ids.h"
 
 namespace quern::infer {
 namespace {
@@ -54,9 +55,7 @@ void check(const models::Model& model, std::span<const int32_t> tokens, const Pe
   if (tokens.size() < 2) fail("the text has {} tokens: at least 2 are needed", tokens.size());
   if (o.reference && o.reference->vocab_size() != model.vocab_size())
     fail("the models' vocabularies differ: {} and {}", model.vocab_size(), o.reference->vocab_size());
-  for (size_t i = 0; i < tokens.size(); ++i)
-    if (tokens[i] < 0 || tokens[i] >= model.vocab_size())
-      fail("token {} at position {}: ids run from 0 to {}", tokens[i], i, model.vocab_size() - 1);
+  models::check_token_ids(tokens, model.vocab_size());
 }
 
 // Token after which the window that begins at `at` ends.

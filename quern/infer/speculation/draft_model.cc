@@ -2,7 +2,6 @@
 #include "quern/infer/speculation/draft_model.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -16,7 +15,6 @@
 namespace quern::infer {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr double kSureEnough = 0.5;  // to be proposed, whatever it costs: who is heard again after a wait is judged
 
 std::span<const float> row_of(const Tensor& logits, size_t i) {
@@ -60,11 +58,12 @@ bool extend_draft(Drafting& g) {
 
 }  // namespace
 
-DraftModel::DraftModel(models::Model& model, DType kv, int64_t cache_bytes)
+DraftModel::DraftModel(models::Model& model, DType kv, int64_t cache_bytes, std::function<double()> seconds)
     : model_(model),
       sites_(model.sites(kv)),
       fixed_(mixers::state_totals(sites_).fixed),
-      cache_(sites_, cache_bytes) {}
+      cache_(sites_, cache_bytes),
+      seconds_(std::move(seconds)) {}
 
 int64_t DraftModel::reader_bytes(int64_t tokens) const {
   const mixers::StateTotals t = mixers::state_totals(sites_);
@@ -176,7 +175,7 @@ DraftModel::Prefill DraftModel::plan_prefill(std::span<DraftRequest> requests, i
 void DraftModel::prefill_and_draft(std::span<DraftRequest> requests, int64_t max_rows, int64_t columns) {
   const Prefill prefill = plan_prefill(requests, max_rows);
   if (prefill.feed.ids.empty()) return;
-  auto begun = Clock::now();
+  double begun = seconds_();
   size_t fed = prefill.feed.states.size();
   bool timed = prefill.timed;
   Tensor rows = logits(prefill.feed, columns);
@@ -187,7 +186,7 @@ void DraftModel::prefill_and_draft(std::span<DraftRequest> requests, int64_t max
   }
   while (!going.empty()) {
     sample_next(going, rows);
-    if (timed) record_seconds(std::chrono::duration<double>(Clock::now() - begun).count(), fed);
+    if (timed) record_seconds(seconds_() - begun, fed);
     std::erase_if(going, [](Drafting& g) { return !extend_draft(g); });
     if (going.empty()) break;
     Feed feed;
@@ -196,7 +195,7 @@ void DraftModel::prefill_and_draft(std::span<DraftRequest> requests, int64_t max
       r.drafted_.push_back(g.sampled->token);
       feed.add(r.state_, std::span(r.drafted_).last(1), true);
     }
-    begun = Clock::now(), fed = feed.states.size(), timed = true;
+    begun = seconds_(), fed = feed.states.size(), timed = true;
     rows = logits(feed, columns);
   }
 }

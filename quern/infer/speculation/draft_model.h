@@ -4,9 +4,11 @@
 // If it fails, drafts are lost, but no output.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
+#include "quern/base/stopwatch.h"
 #include "quern/infer/cache/prefix_cache.h"
 #include "quern/infer/sampling/sampler.h"
 #include "quern/models/model.h"
@@ -45,8 +47,8 @@ struct DraftRequest {
 
 class DraftModel {
  public:
-  // cache_bytes: size of its prefix cache; 0 = none.
-  DraftModel(models::Model& model, DType kv, int64_t cache_bytes);
+  // cache_bytes: size of its prefix cache; 0 = none. seconds: the clock that forward passes are timed by.
+  DraftModel(models::Model& model, DType kv, int64_t cache_bytes, std::function<double()> seconds = steady_seconds);
 
   // max_rows: prompt tokens read for all requests together; unfinished ones continue at a later call. columns: size of
   // the target model's vocabulary.
@@ -85,6 +87,7 @@ class DraftModel {
   std::vector<mixers::StateSite> sites_;
   bool fixed_;  // some part of the state is recurrent
   PrefixCache cache_;
+  std::function<double()> seconds_;
   double seconds_each_ = 0;
   bool warm_ = false;  // it has run a forward pass
 };

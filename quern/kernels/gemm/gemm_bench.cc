@@ -18,9 +18,9 @@ void packed(host::Bench& b, DType dtype, int64_t m, int64_t n, int64_t k) {
   // Few rows: matrices enough to make 256 MiB in turn, else W would sit in the last-level cache.
   bool few = m <= 32;
   int64_t copies = few ? std::max<int64_t>(1, (int64_t{256} << 20) / (n * k * dtype_size(dtype))) : 1;
-  std::vector<kernels::PackedLinear> w;
+  std::vector<PackedLinear> w;
   for (int64_t i = 0; i < copies; ++i)
-    w.push_back(kernels::PackedLinear::pack(noise({n, k}, static_cast<uint64_t>(i)), dtype));
+    w.push_back(PackedLinear::pack(noise({n, k}, static_cast<uint64_t>(i)), dtype));
   Tensor x = noise({m, k}, 77), y = Tensor::zeros({m, n}, DType::f32);
   size_t turn = 0;
   auto apply = [&] { w[turn++ % w.size()].apply(x.view<const float, 2>(), {}, y.view<float, 2>(), thread_arena()); };
@@ -37,16 +37,15 @@ void plain(host::Bench& b, int64_t m, int64_t n, int64_t k, bool trans_b) {
          y = Tensor::zeros({m, n}, DType::f32);
   b.row(trans_b ? "gemm_f32_nt" : "gemm_f32_nn", fmt::format("m{} n{} k{}", m, n, k),
         {host::Bound::f32_flops, 2.0 * static_cast<double>(m * n * k)}, [&] {
-          kernels::gemm<float>(x.view<const float, 2>(), w.view<const float, 2>(), y.view<float, 2>(),
-                               {.trans_b = trans_b});
+          gemm<float>(x.view<const float, 2>(), w.view<const float, 2>(), y.view<float, 2>(), {.trans_b = trans_b});
         });
 }
 
-void rounded(host::Bench& b, const char* name, int64_t m, int64_t n, int64_t k, kernels::GemmOptions o) {
+void rounded(host::Bench& b, const char* name, int64_t m, int64_t n, int64_t k, GemmOptions o) {
   Tensor x = noise(o.trans_a ? Shape{k, m} : Shape{m, k}, 1), w = noise(o.trans_b ? Shape{n, k} : Shape{k, n}, 2),
          y = Tensor::zeros({m, n}, DType::f32);
   b.row(name, fmt::format("m{} n{} k{}", m, n, k), {host::Bound::bf16_flops, 2.0 * static_cast<double>(m * n * k)},
-        [&] { kernels::gemm<float>(x.view<const float, 2>(), w.view<const float, 2>(), y.view<float, 2>(), o); });
+        [&] { gemm<float>(x.view<const float, 2>(), w.view<const float, 2>(), y.view<float, 2>(), o); });
 }
 
 }  // namespace

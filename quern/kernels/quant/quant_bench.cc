@@ -8,11 +8,9 @@
 namespace quern::kernels {
 namespace {
 
-using kernels::QuantLinear;
-
 // Random bits make a packed matrix as good as any for timing; quantizing 512 MiB would take most of the minute.
 QuantLinear random_packed(int64_t n, int64_t k, const QuantFormat& s, uint64_t seed) {
-  const kernels::QuantLayout l(n, k, s);
+  const QuantLayout l(n, k, s);
   Tensor blob = Tensor::empty({l.bytes()}, DType::u8);
   Rng rng(seed);
   for (uint64_t& v : std::span(reinterpret_cast<uint64_t*>(blob.raw()), static_cast<size_t>(l.bytes() / 8)))
@@ -27,10 +25,10 @@ void quantized(host::Bench& b, const QuantFormat& s, int64_t m, int64_t n, int64
                                        s.format == WeightFormat::q4 ? fmt::format("_g{}", s.group) : "",
                                        s.asymmetric ? "_asym" : ""),
                     shape = fmt::format("m{} n{} k{}", m, n, k);
-  const int64_t bytes = kernels::QuantLayout(n, k, s).bytes(), few = m <= 32 ? (int64_t{512} << 20) / bytes + 1 : 1;
+  const int64_t bytes = QuantLayout(n, k, s).bytes(), few = m <= 32 ? (int64_t{512} << 20) / bytes + 1 : 1;
   std::vector<QuantLinear> w;
   for (int64_t i = 0; i < few; ++i) w.push_back(random_packed(n, k, s, static_cast<uint64_t>(i)));
-  Tensor x = kernels::random_f32({m, k}, 77), y = Tensor::zeros({m, n}, DType::f32);
+  Tensor x = random_f32({m, k}, 77), y = Tensor::zeros({m, n}, DType::f32);
   size_t turn = 0;
   auto apply = [&] { w[turn++ % w.size()].apply(x.view<const float, 2>(), {}, y.view<float, 2>(), thread_arena()); };
   if (m <= 32) b.row(name, shape, {host::Bound::read, static_cast<double>(bytes)}, apply);

@@ -21,6 +21,7 @@ bool goes_through(std::string_view word) {
 }  // namespace
 
 size_t TimeParser::period(size_t i, Period& out, int depth) const {
+  ++tries_;
   if (i >= n_ || depth > 3) return 0;
   size_t best = 0;
   auto offer = [&](size_t end, const Period& p) {
@@ -369,6 +370,7 @@ TimeQuery TimeParser::run() {
       out_.constraints.push_back(std::move(c));
     i = end;
   }
+  out_.tries = tries_;
   return std::move(out_);
 }
 

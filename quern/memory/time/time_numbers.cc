@@ -43,6 +43,7 @@ bool TimeParser::preposition(size_t i) const {
 }
 
 size_t TimeParser::number(size_t i, int64_t& v) const {
+  ++tries_;
   if (!is(i, Lex::number)) return 0;
   const Token& t = t_[i];
   v = t.value;
@@ -95,6 +96,7 @@ size_t TimeParser::count(size_t i, int64_t& v) const {
 }
 
 size_t TimeParser::ordinal(size_t i, int64_t& v) const {
+  ++tries_;
   if (i >= n_) return 0;
   if (t_[i].lex == Lex::ordinal) {
     v = t_[i].value;

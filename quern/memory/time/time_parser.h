@@ -144,6 +144,7 @@ class TimeParser {
   Clock clock_;
   Day today_;
   TimeQuery out_;
+  mutable int64_t tries_ = 0;  // of number, ordinal and period, from which all longer phrases are made
 };
 
 }  // namespace quern::memory

@@ -53,6 +53,7 @@ struct TimeConstraint {
 struct TimeQuery {
   std::vector<TimeConstraint> constraints;
   std::vector<std::string> notes;  // what could not be meant ("there is no 31 February")
+  int64_t tries = 0;               // to read a number, an ordinal or a period somewhere: the work that it was
   bool empty() const { return constraints.empty(); }
 };
 

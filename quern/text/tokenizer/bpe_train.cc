@@ -167,11 +167,11 @@ BpeTrainer::BpeTrainer(BpeTrainOptions o) : o_(std::move(o)) {
 
 void BpeTrainer::add(std::string_view text) {
   if (size_t at = utf8_error(text); at != text.npos) fail("text to train on: not UTF-8 at byte {}", at);
-  static const text::Regex words(kWords), number("\\p{N}");
-  thread_local text::RegexScratch scratch;
+  static const Regex words(kWords), number("\\p{N}");
+  thread_local RegexScratch scratch;
   auto count = [&](std::string_view piece) {
     for (size_t at = 0; at < piece.size();) {
-      text::Regex::Match m = words.find(piece, at, scratch);
+      Regex::Match m = words.find(piece, at, scratch);
       if (!m || m.end == m.begin) return;
       auto [it, fresh] = count_.try_emplace(std::string(piece.substr(m.begin, m.end - m.begin)), 0);
       if (fresh) order_.push_back(it->first);
@@ -181,7 +181,7 @@ void BpeTrainer::add(std::string_view text) {
   };
   size_t at = 0;
   while (o_.individual_digits && at < text.size()) {
-    text::Regex::Match m = number.find(text, at, scratch);
+    Regex::Match m = number.find(text, at, scratch);
     if (!m) break;
     count(text.substr(at, m.begin - at));
     count(text.substr(m.begin, m.end - m.begin));
@@ -192,7 +192,7 @@ void BpeTrainer::add(std::string_view text) {
 
 std::string BpeTrainer::train() const {
   std::vector<std::string> vocab = o_.special_tokens;
-  std::vector<char32_t> alphabet(text::byte_level_chars().begin(), text::byte_level_chars().end());
+  std::vector<char32_t> alphabet(byte_level_chars().begin(), byte_level_chars().end());
   std::sort(alphabet.begin(), alphabet.end());
   std::map<char32_t, int32_t> id_of;
   for (char32_t c : alphabet) {
@@ -203,7 +203,7 @@ std::string BpeTrainer::train() const {
   std::vector<Word> words;
   for (const std::string& w : order_) {
     words.push_back({{}, count_.at(w)});
-    for (unsigned char byte : w) words.back().ids.push_back(id_of[text::byte_level_chars()[byte]]);
+    for (unsigned char byte : w) words.back().ids.push_back(id_of[byte_level_chars()[byte]]);
   }
   auto merges = Merger(vocab, std::move(words)).run(o_.vocab_size, o_.min_frequency);
 

@@ -174,7 +174,8 @@ struct Recipe : RunFile {
     v("activation_checkpointing", activation_checkpointing,
       "activation checkpointing: recompute the activations inside each layer in the backward pass", aka("recompute"));
     v("clip", clip, "maximum global gradient norm; 0 disables clipping");
-    v("tokenizer", tokenizer, "folder whose tokenizer files are copied into the trained model");
+    v("tokenizer", tokenizer,
+      "folder whose tokenizer files are copied into the trained model; left out: those of `model.from`");
     v("model", model, "model to train");
     v("optimizer", optimizer, "optimizers of the kinds of parameters");
     v("checkpoint", checkpoint, "checkpoints");

@@ -21,6 +21,15 @@ fs::path found(const fs::path& run, const std::string& path) {
   return {};
 }
 
+// Of the recipe, or else of the model that it starts from; empty when there is none.
+fs::path found_tokenizer(const Json& recipe, const fs::path& run) {
+  const Json* named = recipe.find("tokenizer");
+  if (named && !named->as_string().empty()) return found(run, named->as_string());
+  const std::string from = recipe.at("model", "recipe.json").at("from", "model").as_string();
+  const fs::path start = from.empty() ? fs::path() : found(run, from);
+  return !start.empty() && fs::exists(start / "tokenizer.json") ? start : fs::path();
+}
+
 Json model_config(const Json& recipe, const fs::path& run) {
   const Json& model = recipe.at("model", "recipe.json");
   const std::string from = model.at("from", "model").as_string();
@@ -37,6 +46,16 @@ Json model_config(const Json& recipe, const fs::path& run) {
 }
 
 }  // namespace
+
+fs::path tokenizer_source(const Recipe& recipe) {
+  if (!recipe.tokenizer.empty()) {
+    const fs::path folder = recipe.tokenizer_folder();
+    if (!fs::exists(folder / "tokenizer.json")) fail("tokenizer: no tokenizer.json in {}", folder.string());
+    return folder;
+  }
+  const fs::path start = recipe.base / recipe.model.from;
+  return !recipe.model.from.empty() && fs::exists(start / "tokenizer.json") ? start : fs::path();
+}
 
 void copy_tokenizer(const fs::path& from, const fs::path& to) {
   for (const char* f : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja",
@@ -78,9 +97,7 @@ ExportReport export_checkpoint(const nn::Registry& registry, const fs::path& fro
     report.parameters += p.value.size();
   });
   models::save_model(*model, to, o.dtype);
-  const Json* named = recipe.find("tokenizer");
-  fs::path tokenizer = o.tokenizer;
-  if (tokenizer.empty() && named && !named->as_string().empty()) tokenizer = found(run, named->as_string());
+  const fs::path tokenizer = !o.tokenizer.empty() ? o.tokenizer : has_recipe ? found_tokenizer(recipe, run) : "";
   report.tokenizer = !tokenizer.empty();
   if (report.tokenizer) copy_tokenizer(tokenizer, to);
   return report;

@@ -145,6 +145,7 @@ void Trainer::Impl::finish() {
 }
 
 Trainer::Trainer(const Recipe& recipe, const nn::Registry& registry, comm::Communicator& comm, TrainOptions options) {
+  tokenizer_source(recipe);  // before the work: a model without its tokenizer cannot run
   if (comm.rank() == 0) prepare_folder(options);
   comm.barrier();
   check_data(recipe);
@@ -182,8 +183,8 @@ void Trainer::export_model(const fs::path& folder, DType dtype) {
   impl_->trained.settle();
   if (impl_->comm.rank() == 0) {
     models::save_model(impl_->trained.model(), folder, dtype);
-    const Recipe& r = impl_->recipe;
-    if (!r.tokenizer.empty()) copy_tokenizer(r.tokenizer_folder(), folder);
+    const fs::path tokenizer = tokenizer_source(impl_->recipe);
+    if (!tokenizer.empty()) copy_tokenizer(tokenizer, folder);
   }
   impl_->comm.barrier();
 }

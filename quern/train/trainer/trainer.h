@@ -56,7 +56,7 @@ class Trainer {
   // when asked (docs/checkpoints.md: step_N.2).
   void checkpoint(bool again = false);
   void evaluate();
-  void export_model(const std::filesystem::path& folder, DType dtype);  // with the recipe's tokenizer
+  void export_model(const std::filesystem::path& folder, DType dtype);  // with its tokenizer (export.h)
 
  private:
   struct Impl;
