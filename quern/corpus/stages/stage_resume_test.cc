@@ -77,6 +77,8 @@ TEST_F(StageResumeTest, Filter) {
     r.seconds = 0;
     return std::pair(r.json().dump(), r.went_on);
   });
+  EXPECT_EQ(fs::status(root_ / "whole/reasons.jsonl").permissions(),
+            fs::status(root_ / "whole/part-00000.jsonl.zst").permissions());
 }
 
 TEST_F(StageResumeTest, Mix) {
