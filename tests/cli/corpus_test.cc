@@ -202,7 +202,14 @@ paths = ["notes.txt"]
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("did you mean 'threshold'"), std::string::npos) << r.err;
   for (const char* name : {"zyda", "zyda2"}) {
-    r = shell(fmt::format("quern corpus build {}/recipes/{}.toml --check", QUERN_SOURCE_DIR, name));
+    const std::string shipped = fmt::format(QUERN_SOURCE_DIR "/recipes/{}.toml", name);
+    r = shell(fmt::format("quern corpus build {} --check", shipped));
+    EXPECT_EQ(r.code, 1);
+    EXPECT_NE(r.err.find("data/"), std::string::npos) << r.err;  // its sources are not there
+    r =
+        shell(fmt::format("cp {1} {0} && cd {0} && mkdir -p $(sed -n 's/^paths = ..\\(.*\\)..$/\\1/p' {1}) && "
+                          "quern corpus build {2}.toml --check",
+                          dir, shipped, name));
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(Json::parse(r.out).at("preset").as_string(), name);
   }
