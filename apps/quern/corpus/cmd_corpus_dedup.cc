@@ -1,11 +1,13 @@
 // quern corpus dedup and build: remove exact duplicates and near-duplicates, write the kept documents as JSONL.zst
 // with manifest.json and report.html; from flags, or from a recipe.
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
+#include "quern/base/error.h"
 #include "quern/base/mmap.h"
 #include "quern/base/version.h"
 #include "quern/comm/in_process.h"
@@ -137,6 +139,21 @@ void run_later_stages(const CorpusRecipe& recipe, const BuildState& state, const
   }
 }
 
+// The configuration on stdout, the sources on stderr.
+int check_recipe(const CorpusRecipe& recipe) {
+  Json config = recipe.config().json();
+  if (recipe.mix) config.set("mix", write_value(*recipe.mix));
+  if (recipe.tokenize) config.set("tokenize", write_value(*recipe.tokenize));
+  fmt::print("{}\n", config.dump(2));
+  std::fflush(stdout);
+  for (const SourceSettings& s : recipe.source)
+    fmt::print(stderr, "source {}: {}\n", s.name, fmt::join(s.paths, ", "));
+  for (const SourceSettings& s : recipe.source)
+    for (const std::string& path : s.paths)
+      if (!std::filesystem::exists(path)) fmt::print(stderr, "source {}: {}: no such file or folder\n", s.name, path);
+  return 0;
+}
+
 }  // namespace
 
 int corpus_exact(Words args) {
@@ -198,17 +215,12 @@ int corpus_build(Words args) {
   ranks.declare(a);
   if (!a.parse(args)) return 0;
   const CorpusRecipe recipe = CorpusRecipe::load(file);
-  if (check) {
-    Json config = recipe.config().json();
-    if (recipe.mix) config.set("mix", write_value(*recipe.mix));
-    if (recipe.tokenize) config.set("tokenize", write_value(*recipe.tokenize));
-    fmt::print("{}\n", config.dump(2));
-    return 0;
-  }
+  if (check) return check_recipe(recipe);
   if (out.empty()) throw UsageError("quern corpus build: --out is missing: expected a folder");
   DedupConfig c = recipe.config();
   index.apply(c);
   const Inputs in = recipe.inputs();
+  for (const SourceSettings& s : recipe.source) refuse_input_folder(s.paths, in, out);
   std::optional<BuildState> plan = plan_build(recipe, c, in);
   Study study;
   on_ranks(ranks, [&](comm::Communicator& all) {

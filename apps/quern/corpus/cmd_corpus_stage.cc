@@ -14,6 +14,8 @@ namespace {
 using namespace corpus;
 
 int list_plugins() {
+  if (plugin_stages().stages().empty() && plugin_filters().filters().empty())
+    fmt::print(stderr, "no stages or filters were added to this build\n");
   for (const NamedStage& s : plugin_stages().stages()) fmt::print("stage   {:<16} {}\n", s.name, s.summary);
   for (const NamedFilter& f : plugin_filters().filters()) fmt::print("filter  {:<16} {}\n", f.name, f.summary);
   return 0;

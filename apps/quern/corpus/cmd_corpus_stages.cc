@@ -5,6 +5,7 @@
 #include "apps/quern/cli/progress.h"
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
+#include "apps/quern/models/shipped_models.h"
 #include "apps/quern/train/shard_flags.h"
 #include "quern/base/mmap.h"
 #include "quern/corpus/io/hashing.h"
@@ -47,7 +48,7 @@ int corpus_stats_verb(Words args) {
   flags.check_reading("corpus stats");
   const Inputs in = flags.inputs();
   std::optional<text::Tokenizer> t;
-  if (!tokenizer.empty()) t = text::Tokenizer::load(tokenizer);
+  if (!tokenizer.empty()) t = text::Tokenizer::load(model_folder(tokenizer));
   const CorpusStats s = with_progress("stats", [&](auto&& report_progress) {
     return corpus_stats(in, flags.scan(), t ? &*t : nullptr, report_progress);
   });
@@ -85,13 +86,13 @@ int corpus_tokenize(Words args) {
   if (tokenizer.empty())
     throw UsageError("quern corpus tokenize: --tokenizer is missing: expected a folder with tokenizer.json");
   const Inputs in = flags.inputs();
-  const text::Tokenizer t = text::Tokenizer::load(tokenizer);
-  const TokenRun run{
-      .scan = flags.scan(),
-      .end_token = shards.end_token,
-      .tokenizer = fmt::format("{:016x}", file_hash(std::filesystem::path(tokenizer) / "tokenizer.json")),
-      .prefix = shards.out,
-      .checkpoint_bytes = flags.output().checkpoint_bytes};
+  const std::filesystem::path model = model_folder(tokenizer);
+  const text::Tokenizer t = text::Tokenizer::load(model);
+  const TokenRun run{.scan = flags.scan(),
+                     .end_token = shards.end_token,
+                     .tokenizer = fmt::format("{:016x}", file_hash(model / "tokenizer.json")),
+                     .prefix = shards.out,
+                     .checkpoint_bytes = flags.output().checkpoint_bytes};
   Json j;
   const TokenShardReport r = with_progress("tokenize", [&](auto&& report_progress) {
     return write_token_shards(in, t, run, report_progress, [&](const TokenShardReport& report) {

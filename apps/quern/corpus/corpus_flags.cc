@@ -1,5 +1,9 @@
 #include "apps/quern/corpus/corpus_flags.h"
 
+#include <filesystem>
+
+#include "quern/base/error.h"
+
 namespace quern::cli {
 
 void CorpusFlags::declare_reading(Args& a) {
@@ -45,7 +49,30 @@ void CorpusFlags::check(const std::string& verb) const {
   check_ranges(verb, list_settings(recipe.write));
 }
 
-corpus::Inputs CorpusFlags::inputs() const { return corpus::find_inputs(words, source().form); }
+void refuse_input_folder(const std::vector<std::string>& words, const corpus::Inputs& in, const std::string& out) {
+  namespace fs = std::filesystem;
+  std::error_code none;  // a folder that does not exist is nobody's
+  const auto is_out = [&](const fs::path& folder) {
+    return fs::equivalent(folder.empty() ? "." : folder, out, none);
+  };
+  if (!fs::exists(out)) return;
+  std::string found;
+  fs::path last;
+  for (const corpus::InputFile& f : in.files) {  // sorted
+    const bool same = f.path.parent_path() == last && !last.empty();
+    if (!same && is_out(last = f.path.parent_path())) found = f.path.string();
+  }
+  for (const std::string& word : words)
+    for (const std::string& path : {word, word.substr(word.find('=') + 1)})
+      if (is_out(path)) found = path;
+  if (!found.empty()) fail("--out {}: the input {} lies there; name another folder", out, found);
+}
+
+corpus::Inputs CorpusFlags::inputs() const {
+  corpus::Inputs in = corpus::find_inputs(words, source().form);
+  if (!out.empty()) refuse_input_folder(words, in, out);
+  return in;
+}
 
 corpus::ScanOptions CorpusFlags::scan() const {
   corpus::ScanOptions o;
@@ -75,11 +102,14 @@ void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& 
     fmt::print(stderr, "warning: skipped {} files of unknown format in the input folders, the first is {}\n",
                in.skipped.size(), in.skipped[0]);
   uint64_t bad = 0;
+  std::vector<std::string> reasons;
   for (RecordProblem p : {RecordProblem::bad_json, RecordProblem::no_text, RecordProblem::bad_utf8,
                           RecordProblem::too_long, RecordProblem::cut})
-    bad += read.problems[static_cast<int>(p)];
-  if (bad > 0) fmt::print(stderr, "warning: skipped {} invalid records\n", bad);
+    if (const uint64_t n = read.problems[static_cast<int>(p)]; n > 0)
+      bad += n, reasons.push_back(fmt::format("{} {}", n, corpus::record_problem_name(p)));
+  if (bad > 0) fmt::print(stderr, "warning: skipped {} invalid records ({})\n", bad, fmt::join(reasons, ", "));
   for (const std::string& e : read.examples) fmt::print(stderr, "  {}\n", e);
+  if (bad > read.examples.size()) fmt::print(stderr, "  and {} more\n", bad - read.examples.size());
   for (const std::string& d : damaged) fmt::print(stderr, "warning: {}\n", d);
   if (read.replaced > 0)
     fmt::print(stderr, "warning: replaced bytes that are not valid UTF-8 by U+FFFD in {} documents\n", read.replaced);

@@ -8,6 +8,10 @@
 namespace quern::corpus {
 namespace {
 
+// The files of deduplication, and those that its caller's finish() writes.
+const RunNames kNames = {
+    .whole_files = {"clusters.jsonl.zst", "manifest.json", "report.html", "recipe.json", "build.json"}};
+
 // The first pass and everything that is decided by it. The tables of all documents are gone when it returns.
 DedupDecisions decide(const DedupJob& job, RunFolder& folder) {
   Documents all = read_documents(job, folder);
@@ -27,7 +31,7 @@ DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const s
                         const std::function<void(const DedupProgress&)>& progress,
                         const std::function<void(const DedupReport&)>& finish, comm::Communicator* ranks) {
   const DedupJob job(inputs, config, out, Ranks(ranks), progress);
-  RunFolder folder(out, job.identity(), job.ranks);
+  RunFolder folder(out, job.identity(), job.ranks, kNames);
   if (folder.state().is_null() && job.ranks.first()) prepare_output(out);
   // The first rank notes that it writes before the others do.
   const bool decided = job.ranks.from_first(folder.phase()) == "write";

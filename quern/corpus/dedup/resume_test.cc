@@ -84,17 +84,20 @@ TEST_F(ResumeTest, OneProcessAtATime) {
   EXPECT_NE(message_of([&] { run("busy"); }).find("is being written by another process"), std::string::npos);
 }
 
-// A process that was killed over clusters.jsonl.zst leaves it under a name with its number; files of others stay.
+// A process that was killed over a whole file leaves it under a name with its number; files of others stay.
 TEST_F(ResumeTest, InterruptedFilesGo) {
   const DedupReport whole = run("whole");
+  const char* const mine[] = {"clusters.jsonl.zst", "manifest.json", "report.html", "recipe.json", "build.json"};
+  const char* const others[] = {"notes", "tokens.idx", "tokens.json"};
   EXPECT_THROW(run("cut", 20), std::runtime_error);
-  write_file(root_ / "cut/clusters.jsonl.zst.part29440", "half");
-  write_file(root_ / "cut/notes.part29440", "mine");
+  const auto part = [&](const char* name) { return root_ / "cut" / fmt::format("{}.part29440", name); };
+  for (const char* name : mine) write_file(part(name), "half");
+  for (const char* name : others) write_file(part(name), "another's");
   const DedupReport r = run("cut");
   EXPECT_GT(r.resumed, 0u);
   EXPECT_EQ(r.kept, whole.kept);
-  EXPECT_FALSE(fs::exists(root_ / "cut/clusters.jsonl.zst.part29440"));
-  EXPECT_TRUE(fs::exists(root_ / "cut/notes.part29440"));
+  for (const char* name : mine) EXPECT_FALSE(fs::exists(part(name))) << name;
+  for (const char* name : others) EXPECT_TRUE(fs::exists(part(name))) << name;
 }
 
 // As after a kill: the one before is on its way out.

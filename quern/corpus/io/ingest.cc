@@ -7,6 +7,18 @@
 #include "quern/text/unicode/utf8.h"
 
 namespace quern::corpus {
+namespace {
+
+const char* kind_of(const JsonMember& m) {
+  if (m.kind == JsonMember::Kind::missing) return "missing";
+  if (m.kind == JsonMember::Kind::number) return "a number";
+  return m.value.starts_with('{')   ? "an object"
+         : m.value.starts_with('[') ? "an array"
+         : m.value == "null"        ? "null"
+                                    : "a boolean";
+}
+
+}  // namespace
 
 void append_document(const DocumentView& d, std::string_view text, std::string& lines) {
   if (d.line.empty()) {
@@ -52,8 +64,9 @@ bool DocumentReader::read_members(std::string_view line, DocumentView& d, std::s
   p = RecordProblem::no_text;
   const JsonMember &text = members_[0], &score = members_[1], &label = members_[2];
   if (text.kind != JsonMember::Kind::string) {
-    why = fmt::format("member '{}' is {}, expected a string", f.text,
-                      text.kind == JsonMember::Kind::missing ? "missing" : "something else");
+    why = fmt::format(
+        "member '{}' is {}, expected a string{}", f.text, kind_of(text),
+        text.value.starts_with('{') || f.text.find('.') != f.text.npos ? "; nested fields are not supported" : "");
     return false;
   }
   const auto number = [](const JsonMember& m, double& to) {

@@ -50,8 +50,7 @@ void add(Inputs& in, const std::string& path_word, uint32_t source, std::optiona
     if (!f)
       fail(
           "{}: the file extension does not identify its format (.jsonl, .txt, .md, .wet, .warc, each with .gz or "
-          ".zst, "
-          "or .parquet); name the format",
+          ".zst, or .parquet; CSV is not read: convert it to JSON lines); name the format",
           path_word);
     in.files.push_back({path, source, *f, fs::file_size(path)});
     return;

@@ -194,6 +194,23 @@ TEST(Ingest, BadRowsAreCountedOrStop) {
   EXPECT_NE(message_of([&] { read_all({f / "x.jsonl"}, policy); }).find("x.jsonl:3"), std::string::npos);
 }
 
+TEST(Ingest, WhatTheTextIsInsteadIsNamed) {
+  Folder f;
+  const std::pair<const char*, const char*> values[] = {
+      {"{\"en\":\"a\"}", "an object, expected a string; nested fields are not supported"},
+      {"[\"a\"]", "an array, expected a string"},
+      {"-1", "a number, expected a string"},
+      {"null", "null, expected a string"},
+      {"true", "a boolean, expected a string"}};
+  for (const auto& [value, why] : values) {
+    write_file(f / "x.jsonl", fmt::format("{{\"text\":{}}}\n", value));
+    const Seen s = read_all({f / "x.jsonl"}, {}, 100);
+    ASSERT_EQ(s.counts.examples.size(), 1u) << value;
+    EXPECT_TRUE(s.counts.examples[0].ends_with(fmt::format("x.jsonl:1: member 'text' is {}", why)))
+        << s.counts.examples[0];
+  }
+}
+
 TEST(Ingest, FilesCutShortAreTold) {
   Folder f;
   std::string lines;

@@ -40,12 +40,13 @@ void clear(const fs::path& folder) {
   for (const auto& e : fs::directory_iterator(folder)) fs::remove_all(e.path());
 }
 
-// What a process was killed over in `out`: whole files are written as NAME.partNUMBER and then renamed.
-void clear_interrupted(const fs::path& out) {
+// What a process was killed over in `out`: whole files are written as NAME.partNUMBER and then renamed. Those of a run
+// with another lock stay: it may be at work.
+void clear_interrupted(const fs::path& out, const std::vector<std::string>& names) {
   std::vector<fs::path> left;
   for (const auto& e : fs::directory_iterator(out))
-    for (const char* name : {"clusters.jsonl.zst", "manifest.json", "recipe.json", "report.html"}) {
-      const std::string file = e.path().filename().string(), part = name + std::string(".part");
+    for (const std::string& name : names) {
+      const std::string file = e.path().filename().string(), part = name + ".part";
       if (file.size() > part.size() && file.starts_with(part) &&
           file.find_first_not_of("0123456789", part.size()) == file.npos)
         left.push_back(e.path());
@@ -77,13 +78,13 @@ void refuse_finished(const fs::path& out) {
 
 fs::path RunFolder::of_rank(int r) const { return ranks_.alone() ? root_ : root_ / fmt::format("rank-{:03}", r); }
 
-RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, const std::string& name)
-    : ranks_(ranks), root_(out / name), folder_(of_rank(ranks.rank())), identity_(std::move(identity)) {
+RunFolder::RunFolder(const fs::path& out, std::string identity, Ranks ranks, const RunNames& names)
+    : ranks_(ranks), root_(out / names.folder), folder_(of_rank(ranks.rank())), identity_(std::move(identity)) {
   if (ranks_.first()) {
     fs::create_directories(root_);
     lock_ = lock_folder(root_, kLockPatience);
     if (lock_ < 0) fail("{} is being written by another process", root_.string());
-    clear_interrupted(out);
+    clear_interrupted(out, names.whole_files);
     // A run of one rank has its state here, one of more ranks does not.
     const bool other = ranks_.alone() ? fs::exists(root_ / "rank-000") : fs::exists(root_ / "state.json");
     if (other) discarded_ = true, clear(root_);

@@ -6,6 +6,7 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "quern/base/json.h"
 #include "quern/corpus/io/inputs.h"
@@ -17,12 +18,19 @@ namespace quern::corpus {
 // `what` is done with the inputs as they lie there now: their paths, sizes and times count.
 std::string run_identity(const Inputs& inputs, const std::string& what);
 
+// What a run is called in its output folder.
+struct RunNames {
+  std::string folder = "unfinished";  // RunFolder::kName
+  // Written at once and renamed (write_file), nobody else's: the next run removes what a killed one left of them.
+  std::vector<std::string> whole_files = {"manifest.json"};
+};
+
 class RunFolder {
  public:
   static constexpr const char* kName = "unfinished";
-  // Throws when another run is at work there. name: of the folder, in `out`.
+  // Throws when another run is at work there.
   RunFolder(const std::filesystem::path& out, std::string identity, Ranks ranks = Ranks(),
-            const std::string& name = kName);
+            const RunNames& names = RunNames());
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;

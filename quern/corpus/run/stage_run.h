@@ -30,8 +30,8 @@ class StageRun {
  public:
   // what: the stage, its configuration and all else that decides what it writes, the inputs apart.
   StageRun(const std::filesystem::path& out, const Inputs& inputs, const std::string& what, uint64_t every,
-           const std::string& name = RunFolder::kName)
-      : folder_(out, run_identity(inputs, what), Ranks(), name), every_(every) {
+           const RunNames& names = RunNames())
+      : folder_(out, run_identity(inputs, what), Ranks(), names), every_(every) {
     if (!folder_.state().is_null()) read_state(folder_.state().at("resumed"), went_on_.resumed), ++went_on_.resumed;
     went_on_.discarded = folder_.discarded();
   }

@@ -137,6 +137,13 @@ TEST_F(BuildTest, GoesOnInTheStageItWasIn) {
 TEST_F(BuildTest, RefusesWhatDoesNotFit) {
   EXPECT_NE(message_of([&] { recipe("[mix]\n", ""); }).find("has no share"), std::string::npos);
   EXPECT_NE(message_of([&] { recipe(""); }).find("there is no [mix]"), std::string::npos);
+  for (const char* share : {"-1", "nan", "inf"})
+    EXPECT_NE(message_of([&] {
+                recipe("[mix]\n", fmt::format("share = {}", share));
+              }).find(fmt::format("share of 'code': {}, expected a number from 0 up", share)),
+              std::string::npos)
+        << share;
+  EXPECT_NE(message_of([&] { recipe("[mix]\n", "share = 0"); }).find("the shares are all 0"), std::string::npos);
   EXPECT_NE(message_of([&] { recipe("[mix]\n[tokenize]\n"); }).find("tokenizer is missing"), std::string::npos);
   const auto planned = [&](const CorpusRecipe& r) {
     return message_of([&] { plan_build(r, r.config(), r.inputs()); });

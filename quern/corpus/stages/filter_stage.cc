@@ -1,5 +1,7 @@
 #include "quern/corpus/stages/filter_stage.h"
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -54,6 +56,15 @@ void sift(const DocumentView& d, const FilterRun& run, const std::vector<std::st
 void add(const FilterReport& o, FilterReport& r) {
   r.kept += o.kept, r.rejected += o.rejected, r.changed += o.changed, r.kept_bytes += o.kept_bytes;
   for (size_t i = 0; i < o.rule_any.size(); ++i) r.rule_first[i] += o.rule_first[i], r.rule_any[i] += o.rule_any[i];
+}
+
+// With the mode of a new file: the progress of a run is its owner's alone.
+void copy_reasons(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::filesystem::remove(to);
+  std::ofstream(to).close();
+  const std::filesystem::perms mode = std::filesystem::status(to).permissions();
+  std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::permissions(to, mode);
 }
 
 }  // namespace
@@ -117,9 +128,7 @@ FilterReport filter_corpus(const Inputs& inputs, const FilterRun& run, const Sca
        })});
   parts.close();
   if (run.rejects) rejects.close();
-  if (run.reasons)
-    std::filesystem::copy_file(stage.file("reasons"), to.folder / "reasons.jsonl",
-                               std::filesystem::copy_options::overwrite_existing);
+  if (run.reasons) copy_reasons(stage.file("reasons"), to.folder / "reasons.jsonl");
   total.bytes_out = parts.bytes_out();
   total.seconds = watch.seconds();
   if (finish) finish(total);

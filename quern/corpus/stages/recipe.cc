@@ -1,5 +1,6 @@
 #include "quern/corpus/stages/recipe.h"
 
+#include <cmath>
 #include <set>
 
 #include "quern/base/error.h"
@@ -17,11 +18,21 @@ void check_filters(const CorpusRecipe& r) {
       fail("source '{}': filter {} needs a url_field", s.name, s.filter);
 }
 
-void check_later_stages(const CorpusRecipe& r, const std::string& file) {
+void check_shares(const CorpusRecipe& r, const std::string& file) {
+  double sum = 0;
   for (const SourceSettings& s : r.source) {
-    if (r.mix && !s.share) fail("{}: source '{}' has no share, which [mix] needs", file, s.name);
-    if (!r.mix && s.share) fail("{}: source '{}' has a share, but there is no [mix]", file, s.name);
+    if (!s.share) fail("{}: source '{}' has no share, which [mix] needs", file, s.name);
+    if (!(*s.share >= 0) || !std::isfinite(*s.share))
+      fail("{}: share of '{}': {}, expected a number from 0 up", file, s.name, *s.share);
+    sum += *s.share;
   }
+  if (!(sum > 0)) fail("{}: the shares are all 0", file);
+}
+
+void check_later_stages(const CorpusRecipe& r, const std::string& file) {
+  if (r.mix) check_shares(r, file);
+  for (const SourceSettings& s : r.source)
+    if (!r.mix && s.share) fail("{}: source '{}' has a share, but there is no [mix]", file, s.name);
   if (r.tokenize && r.tokenize->tokenizer.empty())
     fail("{}: [tokenize]: tokenizer is missing: expected a folder with tokenizer.json", file);
 }

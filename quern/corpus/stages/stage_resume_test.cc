@@ -77,6 +77,8 @@ TEST_F(StageResumeTest, Filter) {
     r.seconds = 0;
     return std::pair(r.json().dump(), r.went_on);
   });
+  EXPECT_EQ(fs::status(root_ / "whole/reasons.jsonl").permissions(),
+            fs::status(root_ / "whole/part-00000.jsonl.zst").permissions());
 }
 
 TEST_F(StageResumeTest, Mix) {
@@ -106,6 +108,25 @@ TEST_F(StageResumeTest, Tokenize) {
     EXPECT_GT(r.tokens, 1000u);
     return std::pair(r.json().dump(), r.went_on);
   });
+}
+
+// What a killed process left of its whole files goes; those of a run with another lock in the folder stay.
+TEST_F(StageResumeTest, InterruptedFilesGo) {
+  const Inputs in = inputs();
+  const text::Tokenizer t = text::Tokenizer::load(QUERN_SOURCE_DIR "/models/zaya-nano");
+  const char* const names[] = {"tokens.idx", "tokens.json", "other.idx", "other.json", "manifest.json", "build.json"};
+  fs::create_directories(root_ / "out");
+  const auto left = [&] {
+    std::vector<std::string> parts;
+    for (const char* name : names)
+      if (fs::exists(root_ / "out" / fmt::format("{}.part29440", name))) parts.push_back(name);
+    return parts;
+  };
+  for (const char* name : names) write_file(root_ / "out" / fmt::format("{}.part29440", name), "half");
+  write_token_shards(in, t, {.scan = scan_, .tokenizer = "nano", .prefix = root_ / "out/tokens"});
+  EXPECT_EQ(left(), (std::vector<std::string>{"other.idx", "other.json", "manifest.json", "build.json"}));
+  write_sketches(in, scan_, config_.sketch, output("out"));
+  EXPECT_EQ(left(), (std::vector<std::string>{"other.idx", "other.json", "build.json"}));
 }
 
 // Another filter, a finished folder: nothing of the old run is gone on with.

@@ -54,8 +54,10 @@ TokenShardReport write_token_shards(const Inputs& inputs, const text::Tokenizer&
   if (run.end_token && tokenizer.eos_id() < 0) fail("the tokenizer has no end token: expected eos_token");
   const std::filesystem::path folder = run.prefix.has_parent_path() ? run.prefix.parent_path() : ".";
   std::filesystem::create_directories(folder);
+  const std::string name = run.prefix.filename().string();
   StageRun stage(folder, inputs, fmt::format("tokenize 1 {} {} {}", run.scan.text(), run.end_token, run.tokenizer),
-                 run.checkpoint_bytes, run.prefix.filename().string() + ".unfinished");
+                 run.checkpoint_bytes,
+                 {.folder = name + ".unfinished", .whole_files = {name + ".idx", name + ".json"}});
   TokenShardReport r;
   r.went_on = stage.went_on();
   uint64_t id_bytes = 0, length_bytes = 0;
