@@ -5,9 +5,9 @@
 #include <chrono>
 
 #include "apps/quern/cli/args.h"
-#include "apps/quern/cli/standard_input.h"
 #include "apps/quern/cli/interrupt.h"
 #include "apps/quern/cli/line_editor.h"
+#include "apps/quern/cli/standard_input.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/draft_flags.h"
@@ -229,6 +229,12 @@ int chat(models::Model& model, const RunOptions& r, infer::GenerateOptions o, co
   return 0;
 }
 
+std::string piped_prompt(const RunOptions& r) {
+  if (r.shard_context)
+    throw UsageError("quern run: --shard-context needs the prompt itself: ranks do not share standard input");
+  return standard_input();
+}
+
 }  // namespace
 
 int cmd_run(Words args) {
@@ -262,9 +268,7 @@ int cmd_run(Words args) {
   r.weights.add_to(a);
   r.weights.add_cache_to(a);
   if (!a.parse(args)) return 0;
-  if (prompt == "-" && r.shard_context)
-    throw UsageError("quern run: --shard-context needs the prompt itself: ranks do not share standard input");
-  if (prompt == "-") prompt = standard_input();
+  if (prompt == "-") prompt = piped_prompt(r);
   if (r.json && !prompt) throw UsageError("quern run: --json needs a prompt: add -p TEXT");
   if (!r.answer.empty() && !prompt) throw UsageError("quern run: --response-prefix needs a prompt: add -p TEXT");
   if (!r.session.empty() && prompt)
