@@ -439,12 +439,11 @@ TEST(Mpi, SameSuiteAndSameBitsUnderMpirun) {
       std::filesystem::temp_directory_path() / fmt::format("quern-comm-{}", ::getpid());
   std::filesystem::create_directories(folder);
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  const int code =
-      std::system(fmt::format("ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-                              "OMPI_MCA_rmaps_base_oversubscribe=1 "
-                              "QUERN_COMM_TEST_BITS={0}/bits '{1}' -n 4 '{2}' --gtest_brief=1 >{0}/log 2>&1",
-                              folder.string(), mpirun, self)
-                      .c_str());
+  const int code = std::system(
+      fmt::format("ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                  "QUERN_COMM_TEST_BITS={0}/bits '{1}' --oversubscribe -n 4 '{2}' --gtest_brief=1 >{0}/log 2>&1",
+                  folder.string(), mpirun, self)
+          .c_str());
   EXPECT_EQ(code, 0) << read_file(folder / "log");
   std::string here;
   std::mutex m;

@@ -217,10 +217,10 @@ TEST(Cli, ShardedContextAnswersTheSameForAnyNumberOfRanks) {
       << "a sharded KV cache cannot be rolled back";
   if (shell("mpirun --version").code != 0) GTEST_SKIP() << "no mpirun here: tried with one rank only";
   for (int ranks : {2, 3}) {
-    r = shell(
-        fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-                    "mpirun -n {} {} --shard-context",
-                    ranks, run));
+    r =
+        shell(fmt::format("OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                          "mpirun --oversubscribe -n {} {} --shard-context",
+                          ranks, run));
     ASSERT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(Json::parse(r.out).at("tokens"), alone.at("tokens")) << ranks << " ranks, of which one speaks";
   }

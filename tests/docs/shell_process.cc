@@ -57,9 +57,11 @@ std::optional<int> run_script(const ScriptRun& run) {
     ::setenv("LC_ALL", "C.UTF-8", 1);
     ::setenv("TZ", "UTC", 1);
     ::setenv("no_proxy", "127.0.0.1,localhost", 1);
+    // More ranks than cores: Open MPI 4 and 5 have a name each.
     for (const char* name :
          {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"})
       ::setenv(name, "1", 1);
+    ::setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 1);
     ::execlp("bash", "bash", run.script.c_str(), static_cast<char*>(nullptr));
     ::_exit(127);
   }

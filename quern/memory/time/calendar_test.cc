@@ -65,7 +65,10 @@ TEST(MemoryZone, AgreesWithAnotherProgram) {
   } catch (const Error& e) {
     GTEST_SKIP() << e.what();
   }
+  // The clocks of Morocco follow the moon: what tzdata predicts changes from release to release.
+  constexpr int64_t kPredicted = 1'700'000'000;
   while (f >> kind >> name >> at >> want) {
+    if (name == "Africa/Casablanca" && at > kPredicted) continue;
     if (!zones.contains(name)) zones.emplace(name, Zone::load(name));
     const Zone& z = zones.at(name);
     if (kind == "utc")

@@ -287,8 +287,8 @@ TEST(RankAttention, SameSuiteUnderMpirun) {
       std::filesystem::temp_directory_path() / fmt::format("quern-rank-attention-{}", ::getpid());
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   const int code = std::system(fmt::format("ASAN_OPTIONS=detect_leaks=0 OMPI_ALLOW_RUN_AS_ROOT=1 "
-                                           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-                                           "mpirun -n 3 '{}' --gtest_brief=1 >'{}' 2>&1",
+                                           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+                                           "mpirun --oversubscribe -n 3 '{}' --gtest_brief=1 >'{}' 2>&1",
                                            self, log.string())
                                    .c_str());
   EXPECT_EQ(code, 0) << read_file(log);

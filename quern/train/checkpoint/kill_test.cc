@@ -117,8 +117,8 @@ TEST_F(CheckpointKill, OneMpiRankOfThree) {
   for (int turn = 0; turn < 3 && !HasFailure(); ++turn) {
     for (int r = 0; r < kRanks; ++r) fs::remove(pid_file(r));
     const pid_t child = start(
-        "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-        "mpirun -n 3 " +
+        "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+        "mpirun --oversubscribe -n 3 " +
         victim("UnderMpi") + " >/dev/null 2>&1");
     int status = 0;
     for (int r = 0; r < kRanks; ++r)
