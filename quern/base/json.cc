@@ -41,6 +41,8 @@ std::string expected_name(std::string_view name) {
 //   [json.exception.…] parse error at …: syntax error while parsing value - invalid string: …; last read: '"abc'
 //   [json.exception.…] number overflow parsing '1e999'
 std::string what_is_wrong(std::string_view what) {
+  if (what.find("empty input") != what.npos)
+    return "expected a value, found the end of the text";  // 3.11.3 and later
   constexpr std::string_view kUnexpected = "unexpected ", kExpected = "; expected ", kRead = "; last read: '";
   const size_t dash = what.find(" - ");
   if (dash == what.npos) return what.find("number overflow") == what.npos ? "malformed" : "the number is too large";
