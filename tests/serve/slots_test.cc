@@ -151,25 +151,28 @@ TEST_F(Slots, StreamsOfTheOtherApisTellItToo) {
   start();
   std::string text;
   for (int i = 0; i < 600; ++i) text += fmt::format("{} ", i);
+  // Steps that end while the stream is still being written are told as one, so how many there are is the machine's
+  // matter: the last one tells of the whole prompt.
   const auto told = [&](const std::string& body, const char* type) {
     std::vector<int64_t> processed;
+    int64_t total = 0;
     for (size_t at = 0; (at = body.find("data: {", at)) != body.npos; at += 6) {
       const Json j = Json::parse(body.substr(at + 6, body.find("\n\n", at) - at - 6));
       if (const Json* p = j.find("prompt_progress")) {
         EXPECT_EQ(j.at("type").as_string(), type);
-        processed.push_back(p->at("processed").as_int());
-        EXPECT_LE(processed.back(), p->at("total").as_int());
+        EXPECT_GT(p->at("processed").as_int(), processed.empty() ? 0 : processed.back());
+        processed.push_back(p->at("processed").as_int()), total = p->at("total").as_int();
       }
     }
+    EXPECT_EQ(processed.empty() ? 0 : processed.back(), total);
     return processed;
   };
   const std::string messages =
       fmt::format(R"({{"messages": [{{"role": "user", "content": "{}"}}], "max_tokens": 6, "stream": true)", text);
   const std::string responses = fmt::format(R"({{"input": "1 {}", "max_output_tokens": 6, "stream": true)", text);
-  EXPECT_GE(told(post("/v1/messages", messages + R"(, "return_progress": true})").body, "ping").size(), 2u);
-  EXPECT_GE(
-      told(post("/v1/responses", responses + R"(, "return_progress": true})").body, "response.in_progress").size(),
-      2u);
+  EXPECT_FALSE(told(post("/v1/messages", messages + R"(, "return_progress": true})").body, "ping").empty());
+  EXPECT_FALSE(
+      told(post("/v1/responses", responses + R"(, "return_progress": true})").body, "response.in_progress").empty());
   EXPECT_TRUE(told(post("/v1/messages", messages + "}").body, "").empty());
 }
 
