@@ -156,6 +156,10 @@ using Handle = std::unique_ptr<T, Free<free>>;
 // Threads that computations use. Call it while no model is in use.
 inline void set_threads(int threads) { detail::check(quern_set_threads(threads)); }
 
+struct TokenizeOptions {
+  bool add_special = true;  // add what the tokenizer puts around a text (<bos>)
+};
+
 class Model {
  public:
   // A model folder, a quantized folder or a .gguf file.
@@ -165,9 +169,9 @@ class Model {
   std::int64_t vocab_size() const { return detail::check(quern_vocab_size(handle())); }
   std::int64_t max_positions() const { return detail::check(quern_max_positions(handle())); }
 
-  std::vector<std::int32_t> tokenize(const std::string& text, bool add_special = true) const {
+  std::vector<std::int32_t> tokenize(const std::string& text, const TokenizeOptions& options = {}) const {
     return detail::values<std::int32_t>([&](std::int32_t* ids, std::int64_t n) {
-      return quern_tokenize(handle(), text.c_str(), add_special, ids, n);
+      return quern_tokenize(handle(), text.c_str(), options.add_special, ids, n);
     });
   }
   std::string detokenize(std::span<const std::int32_t> ids) const {

@@ -111,7 +111,8 @@ reason::CurriculumScores evaluate(EvalFlags& f) {
   int64_t asked = 0, rights = 0;
   reason::CurriculumScores s =
       reason::evaluate_curriculum(*model, tokenizer, models::load_chat_template(dir, model->family()), f.o,
-                                  [&](const gym::Problem& p, const reason::ThinkResult& t, bool right) {
+                                  [&](const reason::GradedAnswer& graded) {
+                                    const auto& [p, t, right] = graded;
                                     ++asked, rights += right;
                                     if (live)
                                       fmt::print(stderr, "\r{} of {} problems, {} right ", asked, all, rights);
