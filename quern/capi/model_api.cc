@@ -48,7 +48,7 @@ quern_model* load(const std::filesystem::path& folder, const LoadSettings& setti
                                                  .chat_template = std::move(chat_template),
                                                  .kv = kv});
   m->engine = std::make_unique<infer::Engine>(
-      *m->model, infer::EngineOptions{.kv = kv, .cache_bytes = settings.cache_mib << 20, .tokenizer = &m->tokenizer});
+      *m->model, infer::EngineOptions{.kv = kv, .cache_bytes = settings.cache_bytes, .tokenizer = &m->tokenizer});
   return m.release();
 }
 

@@ -8,7 +8,6 @@
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/small_corpus.h"
 #include "quern/corpus/run/run_folder.h"
-#include "quern/corpus/run/run_state.h"
 
 namespace quern::corpus {
 namespace {

@@ -38,12 +38,17 @@ struct EngineOptions {
   // What flags and requests for an engine set; kv, draft and speculate have settings of their own.
   template <class V>
   void visit(V& v) {
-    Mebibytes cache(cache_bytes), state(state_bytes);
+    Mebibytes state(state_bytes);
     visit_max_sequences(v, max_sequences);
-    v("cache_mib", cache, "prefix cache size per model, in MiB", {.value = "MIB", .range = Bounds::at_least(0)});
+    visit_cache(v, cache_bytes);
     v("state_mib", state,
       "memory limit for KV cache and recurrent state of running sequences, per model, in MiB; 0 is unlimited",
       {.value = "MIB", .range = Bounds::at_least(0)});
+  }
+  template <class V>
+  static void visit_cache(V& v, int64_t& bytes) {
+    Mebibytes cache(bytes);
+    v("cache_mib", cache, "prefix cache size per model, in MiB", {.value = "MIB", .range = Bounds::at_least(0)});
   }
   // For options that have another default.
   template <class V>
