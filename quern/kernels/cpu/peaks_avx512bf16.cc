@@ -1,9 +1,9 @@
 // The peaks of bf16, with vdpbf16ps, and of bytes, with vpdpbusd.
 #include <immintrin.h>
 
-#include "quern/host/peak_loop.h"
+#include "quern/kernels/cpu/peak_loop.h"
 
-namespace quern::host {
+namespace quern::kernels {
 namespace {
 
 struct Bf16 {
@@ -26,4 +26,4 @@ float peak_bf16_avx512bf16(int64_t steps) { return peak_loop<Bf16, float>(steps)
 
 int peak_int8_avx512bf16(int64_t steps) { return peak_loop<Bytes, int>(steps); }
 
-}  // namespace quern::host
+}  // namespace quern::kernels
