@@ -69,6 +69,9 @@ function(quern_isa_flags)
     if(f MATCHES "_(avx512bf16|amx)\\.cc$")
       set_source_files_properties(${f} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
         "${QUERN_AVX512_NOISE};-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512bf16;-mavx512vnni;-mavx2;-mfma;-mf16c;-O3")
+    elseif(f MATCHES "_avx512vnni\\.cc$")
+      set_source_files_properties(${f} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+        "${QUERN_AVX512_NOISE};-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512vnni;-mavx2;-mfma;-mf16c;-O3")
     elseif(f MATCHES "_avx512\\.cc$")
       set_source_files_properties(${f} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
         "${QUERN_AVX512_NOISE};-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx2;-mfma;-mf16c;-O3")

@@ -99,7 +99,7 @@ PeakLoop<float> bf16_loop() {
 
 PeakLoop<int> int8_loop() {
   if (kernels::bf16_products() == kernels::Bf16Products::amx) return {kernels::peak_int8_amx, kernels::kPeakAmxInt8};
-  if (has_avx512_bf16()) return {kernels::peak_int8_avx512bf16, 128 * kChains};
+  if (has_avx512_vnni()) return {kernels::peak_int8_avx512vnni, 128 * kChains};
   switch (active_isa()) {
     case Isa::avx512:
       return {kernels::peak_int8_avx512, 128 * kChains};

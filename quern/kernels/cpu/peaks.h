@@ -12,7 +12,7 @@ float peak_f32_avx512(int64_t steps);       // 32 flops each
 float peak_bf16_avx512bf16(int64_t steps);  // 64
 float peak_f32_avx2(int64_t steps);         // 16
 // Products of bytes into sums of 32 bits; without vpdpbusd three instructions a step.
-int peak_int8_avx512bf16(int64_t steps);  // 128 operations
+int peak_int8_avx512vnni(int64_t steps);  // 128 operations
 int peak_int8_avx512(int64_t steps);      // 128
 int peak_int8_avx2(int64_t steps);        // 64
 // Tiles of AMX, which the caller must have: a step is four products of 16 × 16 × 32 values, or × 64 bytes.

@@ -1,4 +1,4 @@
-// The peaks of bf16, with vdpbf16ps, and of bytes, with vpdpbusd.
+// The peak of bf16, with vdpbf16ps.
 #include <immintrin.h>
 
 #include "quern/kernels/cpu/peak_loop.h"
@@ -14,16 +14,8 @@ struct Bf16 {
   static __m512 add(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
 };
 
-struct Bytes {
-  static __m512i start(int i) { return _mm512_set1_epi32(i); }
-  static __m512i step(__m512i x) { return _mm512_dpbusd_epi32(x, _mm512_set1_epi8(1), _mm512_set1_epi8(-1)); }
-  static __m512i add(__m512i a, __m512i b) { return _mm512_add_epi32(a, b); }
-};
-
 }  // namespace
 
 float peak_bf16_avx512bf16(int64_t steps) { return peak_loop<Bf16, float>(steps); }
-
-int peak_int8_avx512bf16(int64_t steps) { return peak_loop<Bytes, int>(steps); }
 
 }  // namespace quern::kernels

@@ -27,10 +27,8 @@ ProductRates measure_product_rates() {
   for (int i = 0; i < kTurns; ++i) {
     if (detected_isa() == Isa::avx512) {
       time(peak_f32_avx512, 32 * kChains, kSteps, r.fma);
-      if (has_bf16_products(Bf16Products::vdpbf16)) {
-        time(peak_bf16_avx512bf16, 64 * kChains, kSteps, r.vdpbf16);
-        time(peak_int8_avx512bf16, 128 * kChains, kSteps, r.vnni);
-      }
+      if (has_bf16_products(Bf16Products::vdpbf16)) time(peak_bf16_avx512bf16, 64 * kChains, kSteps, r.vdpbf16);
+      if (__builtin_cpu_supports("avx512vnni")) time(peak_int8_avx512vnni, 128 * kChains, kSteps, r.vnni);
     } else if (detected_isa() == Isa::avx2) {
       time(peak_f32_avx2, 16 * kChains, kSteps, r.fma);
     }

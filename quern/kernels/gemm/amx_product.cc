@@ -161,7 +161,8 @@ void amx_product(const AmxBlocks& blocks, std::span<const AmxRows> groups, const
   Product(blocks, groups, w).run();
 }
 
-std::span<AmxRows> amx_stage(View<const float, 2> x, int64_t steps, std::span<const AmxRows> groups, Arena& scratch) {
+std::span<AmxRows> amx_stage(std::span<const AmxRows> groups, int64_t steps, Arena& scratch,
+                             const std::function<void(int64_t, uint8_t*)>& line) {
   const int64_t n = static_cast<int64_t>(groups.size());
   const std::span<AmxRows> staged = scratch.take<AmxRows>(n);
   const std::span<int64_t> ends = scratch.take<int64_t>(n);  // of the groups' rows with padding, one after the other
@@ -171,25 +172,31 @@ std::span<AmxRows> amx_stage(View<const float, 2> x, int64_t steps, std::span<co
     staged[g] = {groups[g].begin, rows, scratch.take<uint8_t>(AmxRows::bytes(rows, steps)).data()};
     ends[g] = all += AmxRows::strips(rows) * kAmxRows;
   }
-  const TileKernels& tile = tile_kernels();
   parallel_for(all, 32768 / (32 * steps + 1) + 1, [&](int64_t first, int64_t last) {
     Arena& arena = thread_arena();
     Arena::Scope scope(arena);
-    uint16_t* half = arena.take<uint16_t>(32 * steps).data();
+    uint8_t* row = arena.take<uint8_t>(kAmxStepBytes * steps).data();
     auto g = static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
     for (int64_t at = first; at < last; ++at) {
       while (at >= ends[g]) ++g;
       const AmxRows& r = staged[g];
       const int64_t i = at - (g > 0 ? ends[g - 1] : 0);
       const bool there = i < r.rows;
-      if (there) tile.to_bf16(x.row(r.begin + i), x.shape[1], 32 * steps, half);
+      if (there) line(r.begin + i, row);
       for (int64_t s = 0; s < steps; ++s) {
         uint8_t* to = const_cast<uint8_t*>(r.tiles) + AmxRows::at(r.rows, steps, i, s);
-        there ? std::memcpy(to, half + 32 * s, 64) : std::memset(to, 0, 64);
+        there ? std::memcpy(to, row + kAmxStepBytes * s, kAmxStepBytes) : std::memset(to, 0, kAmxStepBytes);
       }
     }
   });
   return staged;
+}
+
+std::span<AmxRows> amx_stage(View<const float, 2> x, int64_t steps, std::span<const AmxRows> groups, Arena& scratch) {
+  const TileKernels& tile = tile_kernels();
+  return amx_stage(groups, steps, scratch, [&](int64_t i, uint8_t* to) {
+    tile.to_bf16(x.row(i), x.shape[1], 32 * steps, reinterpret_cast<uint16_t*>(to));
+  });
 }
 
 AmxRows amx_stage_transposed(View<const float, 2> x, int64_t steps, Arena& scratch) {

@@ -3,6 +3,7 @@
 // copied or unpacked, as AmxPanels says. Every row count takes this path and sums over steps of k in order, so a row's
 // bits depend neither on the rows beside it nor on the number of threads.
 #pragma once
+#include <functional>
 #include <span>
 
 #include "quern/base/arena.h"
@@ -41,7 +42,10 @@ class AmxPanels {
 
 void amx_product(const AmxBlocks& blocks, std::span<const AmxRows> groups, const AmxPanels& w);
 
-// Rows as tiles of bf16, in groups of the given numbers of rows.
+// Rows as tiles, in groups of the given numbers of rows: line(i, to) writes the 64 · steps bytes of row i.
+std::span<AmxRows> amx_stage(std::span<const AmxRows> groups, int64_t steps, Arena& scratch,
+                             const std::function<void(int64_t, uint8_t*)>& line);
+// Of bf16.
 std::span<AmxRows> amx_stage(View<const float, 2> x, int64_t steps, std::span<const AmxRows> groups, Arena& scratch);
 // The same of xᵀ: x [K, M] gives M rows.
 AmxRows amx_stage_transposed(View<const float, 2> x, int64_t steps, Arena& scratch);

@@ -242,7 +242,7 @@ class Apply {
 }  // namespace
 
 void quant_apply_row_blocks(const QuantKernels& kernels, const QuantRowBlocks& a, Arena& scratch) {
-  QUERN_CHECK(kernels.q8_row_block != nullptr);
+  QUERN_CHECK(kernels.q8a8_row_block != nullptr);
   Apply(kernels, a.layout, a.int8_rows, a.bias, a.y).run(a.groups, a.x, scratch);
 }
 
