@@ -7,6 +7,7 @@
 #include "quern/base/error.h"
 #include "quern/kernels/attention/attention_fast.h"
 #include "quern/kernels/attention/attention_ref.h"
+#include "quern/kernels/cpu/products.h"
 
 namespace quern::kernels {
 namespace {
@@ -27,7 +28,7 @@ const AttentionKernels& attention_kernels() {
   return has_avx512_bf16() ? attention_kernels_avx512bf16() : attention_kernels_avx512();
 }
 
-bool attention_bf16(AttentionOptions o) { return o.bf16_math && has_avx512_bf16(); }
+bool attention_bf16(AttentionOptions o) { return o.bf16_math && bf16_products() == Bf16Products::vdpbf16; }
 
 // Up to 16 query rows share a key head: one pass over the cache as it lies is cheaper than packing it for tiles
 // (packing costs about as much as 16 rows of products).

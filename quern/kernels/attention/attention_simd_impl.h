@@ -32,34 +32,35 @@ inline F exp2(F x) {
 }
 
 // Scores outside the row's columns [lo, hi) become kMasked.
-inline void mask_row(float* s, int n, int64_t lo, int64_t hi) {
-  for (int64_t j = 0; j < lo && j < n; ++j) s[j] = kMasked;
-  for (int64_t j = hi; j < n; ++j) s[j] = kMasked;
+inline void mask_row(float* s, int64_t group, int n, int64_t lo, int64_t hi) {
+  for (int64_t j = 0; j < lo && j < n; ++j) s[j / 16 * group + j % 16] = kMasked;
+  for (int64_t j = hi; j < n; ++j) s[j / 16 * group + j % 16] = kMasked;
 }
 
 void softmax(const SoftmaxTile& t) {
   int n = (t.columns + 15) / 16 * 16;
   for (int i = 0; i < t.rows; ++i) {
     float* s = t.s + i * t.s_row;
+    const auto at = [&](int j) { return s + j / 16 * t.s_group + j % 16; };
     int64_t lo = clamp(t.first + i * t.step, n), hi = clamp(t.end + i * t.step, n);
-    if (lo > 0 || hi < n) mask_row(s, n, lo, hi);
+    if (lo > 0 || hi < n) mask_row(s, t.s_group, n, lo, hi);
     F best = load(s);
-    for (int j = kLanes; j < n; j += kLanes) best = max(best, load(s + j));
+    for (int j = kLanes; j < n; j += kLanes) best = max(best, load(at(j)));
     float old = t.m[i], now = top(best);
     now = now > old ? now : old;
     F shift = set1(now), total = zero();
     if (t.p) {
       uint16_t* p = t.p + i * t.p_row;
       for (int j = 0; j < n; j += kLanes) {
-        F e = exp2(sub(load(s + j), shift));
+        F e = exp2(sub(load(at(j)), shift));
         total = add(total, e);
-        store_bf16(p + j, e);
+        store_bf16(p + j / 32 * t.p_group + j % 32, e);
       }
     } else {
       for (int j = 0; j < n; j += kLanes) {
-        F e = exp2(sub(load(s + j), shift));
+        F e = exp2(sub(load(at(j)), shift));
         total = add(total, e);
-        store(s + j, e);
+        store(at(j), e);
       }
     }
     if (now == old) {
@@ -71,15 +72,17 @@ void softmax(const SoftmaxTile& t) {
     t.l[i] = t.l[i] * c[0] + sum(total);
     t.m[i] = now;
     F f = set1(c[0]);
-    float* o = t.o + i * t.o_row;
-    for (int j = 0; j < t.width; j += kLanes) store(o + j, mul(f, load(o + j)));
+    for (int j = 0; j < t.width; j += kLanes) {
+      float* o = t.o + i * t.o_row + j / 16 * t.o_group + j % 16;
+      store(o, mul(f, load(o)));
+    }
   }
 }
 
 void gradient(const GradientTile& t) {
   for (int i = 0; i < t.rows; ++i) {
     int64_t lo = clamp(t.first + i, 64), hi = clamp(t.end + i, 64);
-    if (lo > 0 || hi < 64) mask_row(t.s + i * 64, 64, lo, hi);
+    if (lo > 0 || hi < 64) mask_row(t.s + i * 64, 16, 64, lo, hi);
   }
   for (int i = 0; i < t.rows; i += 2) {  // rows come in pairs: the driver pads them
     float *s0 = t.s + i * 64, *s1 = s0 + 64, *d0 = t.dp + i * 64, *d1 = d0 + 64;
