@@ -15,7 +15,6 @@
 
 #include "quern/base/cpu.h"
 #include "quern/base/rng.h"
-#include "quern/kernels/cpu/products.h"
 #include "quern/tensor/view.h"
 
 namespace quern::kernels {
@@ -74,19 +73,13 @@ class IsaScope {
   Isa before_;
 };
 
-// Every instruction set this machine has, each with every kind of bf16 products, matrix tiles at least emulated.
 template <class F>
 void each_isa(F&& f) {
   for (Isa isa : {Isa::ref, Isa::avx2, Isa::avx512}) {
     if (isa > detected_isa()) continue;
     IsaScope scope(isa);
-    for (Bf16Products p : {Bf16Products::fma, Bf16Products::vdpbf16, Bf16Products::amx, Bf16Products::emulated}) {
-      if (!has_bf16_products(p)) continue;
-      const Bf16ProductsScope products(p);
-      if (bf16_products() != p) continue;  // not under this instruction set
-      SCOPED_TRACE(std::string(isa_name(isa)) + " " + std::string(bf16_products_name(p)));
-      f();
-    }
+    SCOPED_TRACE(std::string(isa_name(isa)));
+    f();
     if (!has_avx512_bf16()) continue;
     SCOPED_TRACE("without bf16 and byte products");
     allow_avx512_bf16(false);

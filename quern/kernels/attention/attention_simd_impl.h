@@ -185,7 +185,7 @@ inline void scores_block(const DecodeTile& t, const float* q, const K* k, float*
     if constexpr (C == 4)
       _mm_storeu_ps(s + i * t.s_row, sums(acc[i][0], acc[i][1], acc[i][2], acc[i][3]));
     else
-      s[i * t.s_row] = sum(acc[i][0]);
+      s[i * t.s_row] = _mm_cvtss_f32(sums(acc[i][0], zero(), zero(), zero()));  // in the order of four keys
   }
 }
 

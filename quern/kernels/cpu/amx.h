@@ -19,11 +19,11 @@ constexpr int64_t kAmxTile = 1024;     // bytes
 constexpr int64_t kAmxRows = 16;       // of a tile
 constexpr int64_t kAmxStepBytes = 64;  // of a row in one step
 
-// The tile of A at strip i and step s begins at a + i·a_strip + s·a_step, that of B at column group j at
+// The tile of A at strip i and step s begins at a + i·a_strip + s·a_step, a_row bytes from row to row, that of B at column group j at
 // b + j·b_tile + s·b_step with b_row bytes from row to row, that of C at c + i·c_strip + j·1024.
 struct AmxBlock {
   const uint8_t* a = nullptr;
-  int64_t a_strip = 0, a_step = 0;
+  int64_t a_strip = 0, a_step = 0, a_row = kAmxStepBytes;
   const uint8_t* b = nullptr;
   int64_t b_tile = 0, b_step = 0, b_row = 0;
   uint8_t* c = nullptr;
@@ -64,8 +64,8 @@ class AmxScope {
   const AmxKernels& k_;
 };
 
-// One instruction on tiles in memory: c [16][16] += a [16][64 bytes] · b [16 rows of b_row bytes].
-void amx_dot_bf16(const uint8_t* a, const uint8_t* b, int64_t b_row, float* c);
-void amx_dot_bytes(const uint8_t* a, const uint8_t* b, int64_t b_row, int32_t* c);
+// One instruction on tiles in memory: c [16][16] += a [16 rows of a_row bytes] · b [16 rows of b_row bytes].
+void amx_dot_bf16(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, float* c);
+void amx_dot_bytes(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, int32_t* c);
 
 }  // namespace quern::kernels

@@ -39,9 +39,9 @@ inline void fetch(const AmxBlock& t, const uint8_t* b) {
     }                                                                                                  \
     for (int64_t s = 0; s < t.steps; ++s) {                                                            \
       TILE_LOAD(6, b0, t.b_row);                                                                       \
-      TILE_LOAD(4, a0, int64_t{64});                                                                   \
+      TILE_LOAD(4, a0, t.a_row);                                                                       \
       TILE_LOAD(7, b1, t.b_row);                                                                       \
-      TILE_LOAD(5, a1, int64_t{64});                                                                   \
+      TILE_LOAD(5, a1, t.a_row);                                                                       \
       TILE_DOT(OP, 0, 4, 6);                                                                           \
       TILE_DOT(OP, 1, 4, 7);                                                                           \
       TILE_DOT(OP, 2, 5, 6);                                                                           \
@@ -64,7 +64,7 @@ inline void fetch(const AmxBlock& t, const uint8_t* b) {
     }                                                                                                  \
     for (int64_t s = 0; s < t.steps; ++s) {                                                            \
       TILE_LOAD(6, b0, t.b_row);                                                                       \
-      TILE_LOAD(4, a0, int64_t{64});                                                                   \
+      TILE_LOAD(4, a0, t.a_row);                                                                       \
       TILE_LOAD(7, b1, t.b_row);                                                                       \
       TILE_DOT(OP, 0, 4, 6);                                                                           \
       TILE_DOT(OP, 1, 4, 7);                                                                           \
@@ -88,7 +88,7 @@ inline void fetch(const AmxBlock& t, const uint8_t* b) {
     }                                                                                                  \
     for (int64_t s = 0; s < t.steps; ++s) {                                                            \
       fetch(t, b0);                                                                                    \
-      TILE_LOAD(4, a0, int64_t{64});                                                                   \
+      TILE_LOAD(4, a0, t.a_row);                                                                       \
       TILE_LOAD(5, b0, t.b_row);                                                                       \
       TILE_LOAD(6, b1, t.b_row);                                                                       \
       TILE_LOAD(7, b2, t.b_row);                                                                       \

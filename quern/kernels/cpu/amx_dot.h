@@ -18,8 +18,8 @@ inline float flushed(float x) {  // a subnormal counts as zero of its sign
   return of_bits((u & 0x7f800000u) == 0 ? u & 0x80000000u : u);
 }
 
-inline void dot_bf16(const uint8_t* a, const uint8_t* b, int64_t b_row, float* c) {
-  for (int m = 0; m < 16; ++m, a += 64, c += 16) {
+inline void dot_bf16(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, float* c) {
+  for (int m = 0; m < 16; ++m, a += a_row, c += 16) {
     float even[16] = {}, odd[16] = {};
     for (int p = 0; p < 16; ++p) {
       uint32_t pair, columns[16];
@@ -37,8 +37,8 @@ inline void dot_bf16(const uint8_t* a, const uint8_t* b, int64_t b_row, float* c
   }
 }
 
-inline void dot_bytes(const uint8_t* a, const uint8_t* b, int64_t b_row, int32_t* c) {
-  for (int m = 0; m < 16; ++m, a += 64, c += 16)
+inline void dot_bytes(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, int32_t* c) {
+  for (int m = 0; m < 16; ++m, a += a_row, c += 16)
     for (int p = 0; p < 16; ++p) {
       int8_t columns[64];
       std::memcpy(columns, b + p * b_row, sizeof columns);

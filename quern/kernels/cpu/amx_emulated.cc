@@ -6,23 +6,27 @@
 
 namespace quern::kernels {
 
-void amx_dot_bf16_avx2(const uint8_t* a, const uint8_t* b, int64_t b_row, float* c);
-void amx_dot_bf16_ref(const uint8_t* a, const uint8_t* b, int64_t b_row, float* c);
-void amx_dot_bytes_avx2(const uint8_t* a, const uint8_t* b, int64_t b_row, int32_t* c);
-void amx_dot_bytes_ref(const uint8_t* a, const uint8_t* b, int64_t b_row, int32_t* c);
+void amx_dot_bf16_avx2(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, float* c);
+void amx_dot_bf16_ref(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, float* c);
+void amx_dot_bytes_avx2(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, int32_t* c);
+void amx_dot_bytes_ref(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, int32_t* c);
 
-void amx_dot_bf16(const uint8_t* a, const uint8_t* b, int64_t b_row, float* c) {
-  (detected_isa() >= Isa::avx2 ? amx_dot_bf16_avx2 : amx_dot_bf16_ref)(a, b, b_row, c);
+void amx_dot_bf16(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, float* c) {
+  (detected_isa() >= Isa::avx2 ? amx_dot_bf16_avx2 : amx_dot_bf16_ref)(a, a_row, b, b_row, c);
 }
 
-void amx_dot_bytes(const uint8_t* a, const uint8_t* b, int64_t b_row, int32_t* c) {
-  (detected_isa() >= Isa::avx2 ? amx_dot_bytes_avx2 : amx_dot_bytes_ref)(a, b, b_row, c);
+void amx_dot_bytes(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, int32_t* c) {
+  (detected_isa() >= Isa::avx2 ? amx_dot_bytes_avx2 : amx_dot_bytes_ref)(a, a_row, b, b_row, c);
 }
 
 namespace {
 
-void dot(const uint8_t* a, const uint8_t* b, int64_t b_row, float* c) { amx_dot_bf16(a, b, b_row, c); }
-void dot(const uint8_t* a, const uint8_t* b, int64_t b_row, int32_t* c) { amx_dot_bytes(a, b, b_row, c); }
+void dot(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, float* c) {
+  amx_dot_bf16(a, a_row, b, b_row, c);
+}
+void dot(const uint8_t* a, int64_t a_row, const uint8_t* b, int64_t b_row, int32_t* c) {
+  amx_dot_bytes(a, a_row, b, b_row, c);
+}
 
 template <class Sum, int Strips, int Groups>
 void block(const AmxBlock& t) {
@@ -32,7 +36,7 @@ void block(const AmxBlock& t) {
       uint8_t* c = t.c + i * t.c_strip + j * kAmxTile;
       if (t.add) std::memcpy(sums, c, sizeof sums);
       for (int64_t s = 0; s < t.steps; ++s)
-        dot(t.a + i * t.a_strip + s * t.a_step, t.b + j * t.b_tile + s * t.b_step, t.b_row, sums);
+        dot(t.a + i * t.a_strip + s * t.a_step, t.a_row, t.b + j * t.b_tile + s * t.b_step, t.b_row, sums);
       std::memcpy(c, sums, sizeof sums);
     }
 }

@@ -124,13 +124,13 @@ class AmxTrap {
         require(i.reg != i.rm && i.reg != i.vvvv && i.rm != i.vvvv);
         float sums[256];
         std::memcpy(sums, s.tile[i.reg], 1024);
-        amx_dot_bf16(s.tile[i.rm], s.tile[i.vvvv], 64, sums);
+        amx_dot_bf16(s.tile[i.rm], 64, s.tile[i.vvvv], 64, sums);
         std::memcpy(s.tile[i.reg], sums, 1024);
       } else {
         require(i.opcode == 0x5e && i.prefix == k66 && i.reg != i.rm && i.reg != i.vvvv && i.rm != i.vvvv);
         int32_t sums[256];
         std::memcpy(sums, s.tile[i.reg], 1024);
-        amx_dot_bytes(s.tile[i.rm], s.tile[i.vvvv], 64, sums);
+        amx_dot_bytes(s.tile[i.rm], 64, s.tile[i.vvvv], 64, sums);
         std::memcpy(s.tile[i.reg], sums, 1024);
       }
     }

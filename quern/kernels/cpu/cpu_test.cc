@@ -51,7 +51,7 @@ Bytes values(int64_t n, Kind kind, uint64_t seed) {
 TEST(Amx, EmulationSumsTheProducts) {
   const Bytes a = values(512, Kind::unit, 1), b = values(512, Kind::unit, 2);
   std::vector<float> c(256, 0.5f);
-  amx_dot_bf16(a.data(), b.data(), 64, c.data());
+  amx_dot_bf16(a.data(), 64, b.data(), 64, c.data());
   const auto at = [](const Bytes& x, int64_t i) {
     uint16_t u;
     std::memcpy(&u, x.data() + 2 * i, 2);
@@ -79,7 +79,7 @@ TEST(Amx, EmulationKeepsTheOrderOfSums) {
     }
     std::vector<float> sums(256, 0.0f);
     sums[0] = c;
-    amx_dot_bf16(a.data(), b.data(), 64, sums.data());
+    amx_dot_bf16(a.data(), 64, b.data(), 64, sums.data());
     return sums[0];
   };
   const float tiny = 0x1p-24f;
@@ -99,10 +99,10 @@ TEST(Amx, EmulationKeepsTheOrderOfSums) {
 TEST(Amx, EmulationOfBytesWrapsAround) {
   Bytes a(1024, 255), b(1024, 0x80);
   std::vector<int32_t> c(256, std::numeric_limits<int32_t>::min() + 5);
-  amx_dot_bytes(a.data(), b.data(), 64, c.data());
+  amx_dot_bytes(a.data(), 64, b.data(), 64, c.data());
   EXPECT_EQ(c[0], static_cast<int32_t>(0x80000005u - 64u * 255u * 128u));
   b.assign(1024, 1), c.assign(256, 0);
-  amx_dot_bytes(a.data(), b.data(), 64, c.data());
+  amx_dot_bytes(a.data(), 64, b.data(), 64, c.data());
   EXPECT_EQ(c[255], 64 * 255);
 }
 

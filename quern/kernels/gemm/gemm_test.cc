@@ -8,9 +8,9 @@
 #include "quern/base/cpu.h"
 #include "quern/base/rng.h"
 #include "quern/base/threads.h"
+#include "quern/kernels/cpu/test_products.h"
 #include "quern/kernels/gemm/gemm_panels.h"
 #include "quern/kernels/gemm/tile.h"
-#include "quern/kernels/test_util.h"
 
 namespace quern::kernels {
 namespace {
@@ -55,7 +55,7 @@ constexpr int64_t kShapes[][3] = {{0, 5, 3},     {5, 0, 3},     {3, 4, 0},     {
                                   {260, 70, 40}, {16, 96, 520}, {200, 70, 530}};
 
 TEST(Gemm, MatchesTheDefinitionUnderEveryIsa) {
-  each_isa([] {
+  each_products([] {
     for (auto [m, n, k] : kShapes)
       for (int bits = 0; bits < 16; ++bits) {
         GemmOptions o{(bits & 1) != 0, (bits & 2) != 0, bits & 4 ? 1.0 : 0.0};
@@ -118,7 +118,7 @@ void compare_packed(DType dtype, int64_t t, int64_t n, int64_t k, bool with_bias
 }
 
 TEST(PackedLinear, MatchesTheDefinitionUnderEveryIsa) {
-  each_isa([] {
+  each_products([] {
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t t : {0, 1, 2, 6, 7, 11, 16, 20, 24, 25, 61, 200})
         for (auto [n, k] : {std::pair<int64_t, int64_t>{64, 32}, {1, 1}, {70, 33}, {200, 301}})
@@ -162,7 +162,7 @@ TEST(PackedLinear, HoldsBf16ValuesAsBf16WithoutChangingABit) {
 
 // By tiles a row has the same bits alone and among others, wherever it stands and however many threads there are.
 TEST(PackedLinear, TilesSumARowTheSameWayWhateverStandsBesideIt) {
-  const Bf16ProductsScope tiles(has_amx() ? Bf16Products::amx : Bf16Products::emulated);
+  const TilesScope tiles;
   if (!matrix_tiles()) GTEST_SKIP() << "the reference takes no tiles";
   const int threads = thread_count();
   constexpr int64_t kRows = 600, kN = 130, kK = 1075;
@@ -199,7 +199,7 @@ TEST(PackedLinear, TilesSumARowTheSameWayWhateverStandsBesideIt) {
 
 // What is no number stays in its row and its column, also where a step of tiles hangs over the end of K.
 TEST(PackedLinear, InfinitiesStayInTheirRowAndColumn) {
-  each_isa([] {
+  each_products([] {
     constexpr int64_t kRows = 35, kN = 70, kK = 33;
     auto xs = noise<float>(kRows * kK, 4), ws = noise<float>(kN * kK, 5);
     xs[20 * kK + 7] = INFINITY, ws[66 * kK + 32] = NAN;

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "quern/base/test_message.h"
+#include "quern/kernels/cpu/test_products.h"
 #include "quern/kernels/quant/error_feedback.h"
 #include "quern/kernels/quant/quant_ref.h"
-#include "quern/kernels/test_util.h"
 
 namespace quern::kernels {
 namespace {
@@ -43,7 +43,7 @@ void compare(const QuantFormat& s, int64_t t, int64_t n, int64_t k, bool with_bi
 }
 
 TEST(QuantLinear, MatchesTheDefinitionUnderEveryIsa) {
-  each_isa([] {
+  each_products([] {
     for (const QuantFormat& s : kQuantFormats) {
       for (int64_t t = 1; t <= 40; ++t) compare(s, t, 70, 100, t % 2 == 0);
       for (int64_t t : {0, 1, 2, 3, 4, 5, 25, 200})
@@ -101,7 +101,7 @@ TEST(QuantLinear, FewRowsKeepSmallValuesBesideALargeOne) {
 }
 
 TEST(QuantLinear, BadNumbersStayBad) {
-  each_isa([] {
+  each_products([] {
     for (const QuantFormat& s : kQuantFormats) {
       if (s.format == WeightFormat::q8a8) continue;
       for (int64_t t : {1, 2, 3, 4, 5, 20})
@@ -132,7 +132,7 @@ TEST(QuantLinear, TogetherIsTheSameAsOneByOne) {
   const int64_t n = 130, k = 300;
   const std::pair<int64_t, int64_t> rows[] = {{0, 1}, {1, 4}, {4, 4}, {5, 26}, {26, 28}};
   Tensor x = noise({28, k}, 8);
-  each_isa([&] {
+  each_products([&] {
     for (const QuantFormat& s : kQuantFormats) {
       std::vector<QuantLinear> w;
       for (uint64_t i = 0; i < 5; ++i) w.push_back(QuantLinear::pack(noise({n, k}, 10 + i), s));
@@ -160,7 +160,7 @@ TEST(QuantLinear, TogetherIsTheSameAsOneByOne) {
 // A machine with bf16 products must reach both AVX-512 tables.
 TEST(QuantLinear, Bf16ProductsCanBeSwitchedOff) {
   int with = 0, without = 0;
-  each_isa([&] {
+  each_products([&] {
     if (active_isa() == Isa::avx512) ++(bf16_products() == Bf16Products::vdpbf16 ? with : without);
   });
   EXPECT_EQ(with, has_bf16_products(Bf16Products::vdpbf16) ? 1 : 0);
@@ -181,7 +181,7 @@ void expect_rows(const Tensor& part, const Tensor& all, int64_t first, const std
 
 // By tiles a row has the same bits alone and among others, for every format.
 TEST(QuantLinear, TilesSumARowTheSameWayWhateverStandsBesideIt) {
-  const Bf16ProductsScope tiles(has_amx() ? Bf16Products::amx : Bf16Products::emulated);
+  const TilesScope tiles;
   if (!matrix_tiles()) GTEST_SKIP() << "the reference takes no tiles";
   const Tensor x = noise({150, 580}, 8);
   for (const QuantFormat& s : kQuantFormats) {
@@ -205,7 +205,7 @@ TEST(QuantLinear, BytesGiveTheSameBitsEverywhere) {
   const Tensor x = noise({40, 331}, 8);
   const QuantLinear w = QuantLinear::pack(noise({70, 331}, 9), WeightFormat::q8a8);
   Tensor first;
-  each_isa([&] {
+  each_products([&] {
     if (active_isa() == Isa::ref) return;  // which sums in double
     const Tensor y = rows_of(w, x, 0, 40);
     if (!first.defined()) first = y;
