@@ -80,7 +80,7 @@ void attention_backward(const AttentionBackwardArgs<T>& a, Arena& scratch) {
   QUERN_CHECK(a.offsets.empty() || a.offsets.back() <= a.q.shape[0], "offsets end at {}, {} rows", a.offsets.back(),
               a.q.shape[0]);
   if constexpr (std::is_same_v<T, float>)
-    if (active_isa() != Isa::ref) return attention_backward_tiles(a, scratch);
+    if (active_isa() != Isa::ref) return attention_backward_fast(a, scratch);
   attention_backward_ref<T>(a, scratch);
 }
 

@@ -20,7 +20,8 @@ void attention_prefill_tiles(View<const float, 3> q, std::span<const AttentionSe
 template <class KV>
 void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
                       AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch);
-void attention_backward_tiles(const AttentionBackwardArgs<float>& a, Arena& scratch);
+void attention_backward_fast(const AttentionBackwardArgs<float>& a, Arena& scratch);
+void attention_backward_tiles(const AttentionBackwardArgs<float>& a, int64_t longest, Arena& scratch);
 
 const AttentionKernels& attention_kernels();  // of active_isa(), which must not be ref
 bool attention_bf16(AttentionOptions o);      // products of pairs of bf16 asked for, and not slower than f32

@@ -28,7 +28,8 @@ struct SoftmaxTile {
 // f32: s ← p, dp ← g. bf16 (g16 not null): g16 [rows, 64] row-major, and p_pairs, g_pairs [rows / 2, 64] of pairs of
 // neighboring rows. Row i sees columns [first + i, end + i).
 struct GradientTile {
-  float *s = nullptr, *dp = nullptr;  // [rows, 64]
+  float *s = nullptr, *dp = nullptr;  // [rows, 64], or in groups of 16 columns as matrix tiles have them
+  int64_t row = 64, group = 16;
   const float *lse2 = nullptr, *delta = nullptr;
   uint16_t* g16 = nullptr;
   uint32_t *p_pairs = nullptr, *g_pairs = nullptr;

@@ -82,21 +82,22 @@ void softmax(const SoftmaxTile& t) {
 void gradient(const GradientTile& t) {
   for (int i = 0; i < t.rows; ++i) {
     int64_t lo = clamp(t.first + i, 64), hi = clamp(t.end + i, 64);
-    if (lo > 0 || hi < 64) mask_row(t.s + i * 64, 16, 64, lo, hi);
+    if (lo > 0 || hi < 64) mask_row(t.s + i * t.row, t.group, 64, lo, hi);
   }
   for (int i = 0; i < t.rows; i += 2) {  // rows come in pairs: the driver pads them
-    float *s0 = t.s + i * 64, *s1 = s0 + 64, *d0 = t.dp + i * 64, *d1 = d0 + 64;
     F lse0 = set1(t.lse2[i]), lse1 = set1(t.lse2[i + 1]), delta0 = set1(t.delta[i]), delta1 = set1(t.delta[i + 1]);
     for (int j = 0; j < 64; j += kLanes) {
-      F p0 = exp2(sub(load(s0 + j), lse0)), p1 = exp2(sub(load(s1 + j), lse1));
-      F g0 = mul(p0, sub(load(d0 + j), delta0)), g1 = mul(p1, sub(load(d1 + j), delta1));
+      const int64_t at = i * t.row + j / 16 * t.group + j % 16;
+      float *s0 = t.s + at, *s1 = s0 + t.row, *d0 = t.dp + at, *d1 = d0 + t.row;
+      F p0 = exp2(sub(load(s0), lse0)), p1 = exp2(sub(load(s1), lse1));
+      F g0 = mul(p0, sub(load(d0), delta0)), g1 = mul(p1, sub(load(d1), delta1));
       if (t.g16) {
         store_bf16(t.g16 + i * 64 + j, g0), store_bf16(t.g16 + (i + 1) * 64 + j, g1);
         storei(t.p_pairs + i / 2 * 64 + j, pair_up(p0, p1));
         storei(t.g_pairs + i / 2 * 64 + j, pair_up(g0, g1));
       } else {
-        store(s0 + j, p0), store(s1 + j, p1);
-        store(d0 + j, g0), store(d1 + j, g1);
+        store(s0, p0), store(s1, p1);
+        store(d0, g0), store(d1, g1);
       }
     }
   }
