@@ -132,7 +132,12 @@ std::atomic<Bf16Products>& chosen() {
   return p;
 }
 
+std::atomic<bool> exact{false};
+
 }  // namespace
+
+bool exact_rows() { return exact.load(std::memory_order_relaxed); }
+void set_exact_rows(bool on) { exact.store(on, std::memory_order_relaxed); }
 
 bool has_amx() {
   static const bool has = detected_isa() == Isa::avx512 && has_vdpbf16() && ask_for_amx();

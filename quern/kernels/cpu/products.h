@@ -26,6 +26,11 @@ inline bool matrix_tiles() { return bf16_products() >= Bf16Products::amx; }
 // Processor and system have AMX and this process may use it. Asked once; the permission holds for all threads.
 bool has_amx();
 
+// A row of a matrix product has the same bits alone and among any number of others, at some cost where one to four rows of
+// quantized weights have a faster form of their own, and prompts another. With matrix tiles it is so anyway.
+bool exact_rows();
+void set_exact_rows(bool);
+
 // How the choice came about, for people: "table: AMD processors run vdpbf16ps at twice the rate of FMAs".
 std::string bf16_choice_reason();
 

@@ -160,40 +160,42 @@ TEST(PackedLinear, HoldsBf16ValuesAsBf16WithoutChangingABit) {
   }
 }
 
-// By tiles a row has the same bits alone and among others, wherever it stands and however many threads there are.
-TEST(PackedLinear, TilesSumARowTheSameWayWhateverStandsBesideIt) {
-  const TilesScope tiles;
-  if (!matrix_tiles()) GTEST_SKIP() << "the reference takes no tiles";
-  const int threads = thread_count();
+// A row has the same bits alone and among others, wherever it stands and however many threads there are.
+TEST(PackedLinear, ARowIsSummedTheSameWayWhateverStandsBesideIt) {
   constexpr int64_t kRows = 600, kN = 130, kK = 1075;
-  auto xs = noise<float>(kRows * kK, 4), ws = noise<float>(kN * kK, 5);
-  PackedLinear w = PackedLinear::pack(Tensor::of<float>({kN, kK}, std::span<const float>(ws)), DType::bf16);
-  Arena scratch;
-  const auto product = [&](int64_t first, int64_t rows) {
-    std::vector<float> y(static_cast<size_t>(rows * kN));
-    w.apply({xs.data() + first * kK, {rows, kK}}, {}, {y.data(), {rows, kN}}, scratch);
-    return y;
-  };
-  set_thread_count(1);
-  const std::vector<float> all = product(0, kRows);
-  for (int n : {1, 2, 3}) {
-    set_thread_count(n);
-    for (auto [first, rows] : {std::pair<int64_t, int64_t>{0, kRows},
-                               {0, 1},
-                               {599, 1},
-                               {3, 2},
-                               {17, 15},
-                               {31, 16},
-                               {5, 17},
-                               {64, 33},
-                               {100, 63},
-                               {7, 65},
-                               {80, 513}}) {
-      const std::vector<float> part = product(first, rows);
-      EXPECT_TRUE(std::equal(part.begin(), part.end(), all.begin() + first * kN))
-          << first << " +" << rows << " of " << n << " threads";
+  const auto xs = noise<float>(kRows * kK, 4), ws = noise<float>(kN * kK, 5);
+  const int threads = thread_count();
+  each_products([&] {
+    if (active_isa() == Isa::ref) return;
+    for (DType dtype : {DType::bf16, DType::f32}) {
+      PackedLinear w = PackedLinear::pack(Tensor::of<float>({kN, kK}, std::span<const float>(ws)), dtype);
+      Arena scratch;
+      const auto product = [&](int64_t first, int64_t rows) {
+        std::vector<float> y(static_cast<size_t>(rows * kN));
+        w.apply({xs.data() + first * kK, {rows, kK}}, {}, {y.data(), {rows, kN}}, scratch);
+        return y;
+      };
+      set_thread_count(1);
+      const std::vector<float> all = product(0, kRows);
+      for (int n : {1, 3}) {
+        set_thread_count(n);
+        for (auto [first, rows] : {std::pair<int64_t, int64_t>{0, kRows},
+                                   {599, 1},
+                                   {3, 2},
+                                   {17, 15},
+                                   {31, 16},
+                                   {5, 17},
+                                   {64, 33},
+                                   {100, 63},
+                                   {7, 65},
+                                   {80, 513}}) {
+          const std::vector<float> part = product(first, rows);
+          EXPECT_TRUE(std::equal(part.begin(), part.end(), all.begin() + first * kN))
+              << dtype_name(dtype) << " " << first << " +" << rows << " of " << n << " threads";
+        }
+      }
     }
-  }
+  });
   set_thread_count(threads);
 }
 

@@ -49,7 +49,7 @@ class Apply {
   void run(View<const float, 2> x, Arena& scratch) {
     Arena::Scope scope(scratch);
     const int64_t rows = x.shape[0];
-    if (rows <= (l_.four ? k_.q4_rows : k_.q8_rows)) {
+    if (rows <= (l_.four ? k_.q4_rows : k_.q8_rows) && !exact_rows()) {
       x_ = stage(x, false, scratch);
       if (l_.four) sum_groups(x, scratch);
       parallel_guided(l_.panels, [&](int64_t begin, int64_t end) {
@@ -216,6 +216,7 @@ void apply_int8(const QuantLayout& l, const uint8_t* blob, View<const float, 2> 
 // Whether strips take this many rows of a matrix.
 bool in_row_block_pass(const QuantKernels& k, const QuantFormat& s, int64_t rows) {
   if (s.format == WeightFormat::q8a8) return k.q8a8_row_block != nullptr;
+  if (exact_rows()) return k.q8_row_block != nullptr;
   return k.q8_row_block ? rows <= kRowBlockRows : k.to_fixed && rows <= kFixedRows;
 }
 
