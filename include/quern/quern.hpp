@@ -357,9 +357,9 @@ class Tokenizer {
   explicit Tokenizer(const std::filesystem::path& path)
       : handle_(detail::check(quern_tokenizer_load(path.c_str()))) {}
   std::int64_t vocab_size() const { return detail::check(quern_tokenizer_vocab_size(handle_.get())); }
-  std::vector<std::int32_t> encode(const std::string& text, bool add_special = true) const {
+  std::vector<std::int32_t> encode(const std::string& text, const TokenizeOptions& options = {}) const {
     return detail::values<std::int32_t>([&](std::int32_t* ids, std::int64_t n) {
-      return quern_tokenizer_encode(handle_.get(), text.c_str(), add_special, ids, n);
+      return quern_tokenizer_encode(handle_.get(), text.c_str(), options.add_special, ids, n);
     });
   }
   std::string decode(std::span<const std::int32_t> ids) const {

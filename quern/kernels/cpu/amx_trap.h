@@ -97,12 +97,14 @@ class AmxTrap {
     s.configured = true;
   }
 
-  static void move(State& s, const Instruction& i, bool store) {
-    for (int row = 0; row < s.rows[i.reg]; ++row) {
-      auto* at = reinterpret_cast<uint8_t*>(i.address + row * i.row);
-      uint8_t* tile = s.tile[i.reg] + 64 * row;
-      store ? std::memcpy(at, tile, s.row_bytes[i.reg]) : std::memcpy(tile, at, s.row_bytes[i.reg]);
-    }
+  static uint8_t* row_at(const Instruction& i, int row) { return reinterpret_cast<uint8_t*>(i.address + row * i.row); }
+  static void load(State& s, const Instruction& i) {
+    for (int row = 0; row < s.rows[i.reg]; ++row)
+      std::memcpy(s.tile[i.reg] + 64 * row, row_at(i, row), s.row_bytes[i.reg]);
+  }
+  static void store(const State& s, const Instruction& i) {
+    for (int row = 0; row < s.rows[i.reg]; ++row)
+      std::memcpy(row_at(i, row), s.tile[i.reg] + 64 * row, s.row_bytes[i.reg]);
   }
 
   static void carry_out(ucontext_t& c) {
@@ -118,8 +120,10 @@ class AmxTrap {
       for (int t = 0; t < 8; ++t) require(s.rows[t] == 16 && s.row_bytes[t] == 64);
       if (i.opcode == 0x49 && i.prefix == kF2) {
         std::memset(s.tile[i.reg], 0, 1024);
-      } else if (i.opcode == 0x4b && (i.prefix == kF2 || i.prefix == kF3)) {
-        move(s, i, i.prefix == kF3);
+      } else if (i.opcode == 0x4b && i.prefix == kF2) {
+        load(s, i);
+      } else if (i.opcode == 0x4b && i.prefix == kF3) {
+        store(s, i);
       } else if (i.opcode == 0x5c && i.prefix == kF3) {
         require(i.reg != i.rm && i.reg != i.vvvv && i.rm != i.vvvv);
         float sums[256];
