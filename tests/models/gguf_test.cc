@@ -41,8 +41,12 @@ void each_parameter(models::Model& a, const std::function<Tensor(const std::stri
 }
 
 TEST(GgufModel, LogitsInF32AreTheFoldersOwn) {
-  Golden g("llama-gqa");
-  EXPECT_LT(logit_error(*load("llama-gqa.gguf"), g, 700), 1e-4);
+  for (const char* name : {"llama-gqa", "llama-yarn"}) {
+    Golden g(name);
+    auto model = load(std::string(name) + ".gguf");
+    EXPECT_LT(logit_error(*model, g, 700), 1e-4) << name;
+    EXPECT_EQ(model->max_positions(), 1024) << name;
+  }
 }
 
 TEST(GgufModel, LogitsInF16StayNear) {

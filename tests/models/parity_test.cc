@@ -69,7 +69,8 @@ TEST_P(Parity, SavedAndLoadedAgainIsTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(All, Parity,
                          testing::Values("zaya-2-4x2", "zaya-5-4x2", "zaya-2-8x2", "zaya-2-4x1", "zaya-5-sliding",
-                                         "llama-gqa", "llama-mha", "mistral-window", "qwen2-bias"),
+                                         "zaya-2-bias", "llama-gqa", "llama-mha", "llama-yarn", "mistral-window",
+                                         "qwen2-bias"),
                          [](const auto& i) {
                            std::string s = i.param;
                            for (char& c : s)
