@@ -89,6 +89,17 @@ TEST(ZayaLayouts, LegacyEqualsCurrentBitForBit) {
   }
 }
 
+TEST(ZayaLayouts, LegacyBiasesAreRefused) {
+  Golden g("zaya-2-4x2-legacy");
+  Json c = Json::read(g.folder / "config.json");
+  EXPECT_EQ(message_of([&] { models::build_model(nn::builtin_registry(), c); }), "");
+  c.set("attention_bias", true);
+  EXPECT_NE(message_of([&] {
+              models::build_model(nn::builtin_registry(), c);
+            }).find("attention_bias: true is not supported in the legacy form"),
+            std::string::npos);
+}
+
 TEST(ZayaLayouts, Fp8ExpertsAreRead) {
   Golden g("zaya-5-4x2-fp8");
   auto model = load_golden(g, DType::f32, true);
@@ -131,6 +142,7 @@ TEST(BadFolders, MessagesNameFieldAndTensor) {
   EXPECT_NE(d.with("num_key_value_heads", 3).find("num_attention_heads"), std::string::npos);
   EXPECT_NE(d.with("num_experts_per_tok", 2).find("num_experts_per_tok"), std::string::npos);
   EXPECT_NE(d.with("layer_types", Json(Json::Array{Json("hybrid")})).find("layer_types"), std::string::npos);
+  EXPECT_NE(d.with("attention_bias", true).find("self_attn.qkv_proj.q_proj.bias' is missing"), std::string::npos);
   EXPECT_NE(d.with("model_type", "zaja").find("did you mean 'zaya'"), std::string::npos);
   d.with("model_type", "zaya");
   std::string whole = read_file(d.folder() / "model.safetensors");
