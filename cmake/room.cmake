@@ -1,6 +1,6 @@
 # quern_room(NAME DEPS a b LIBS lib…): the folder that calls it becomes the static library quern_NAME
 # (every *.cc but tests and benches) and, when tests are on, the test program test_NAME (every *_test.cc).
-# Files named *_avx2.cc, *_avx512.cc and *_avx512bf16.cc get the flags of their instruction set and no others do.
+# Files named *_avx2.cc, *_avx512.cc, *_avx512bf16.cc, *_avx512vnni.cc and *_amx.cc get the flags of their instruction set and no others do.
 find_package(OpenMP REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)
@@ -65,9 +65,13 @@ endfunction()
 set(QUERN_AVX512_NOISE "-Wno-uninitialized;-Wno-maybe-uninitialized")
 function(quern_isa_flags)
   foreach(f ${ARGN})
-    if(f MATCHES "_avx512bf16\\.cc$")
+    # Tile instructions are written as assembly, which needs no flag.
+    if(f MATCHES "_(avx512bf16|amx)\\.cc$")
       set_source_files_properties(${f} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
         "${QUERN_AVX512_NOISE};-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512bf16;-mavx512vnni;-mavx2;-mfma;-mf16c;-O3")
+    elseif(f MATCHES "_avx512vnni\\.cc$")
+      set_source_files_properties(${f} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+        "${QUERN_AVX512_NOISE};-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512vnni;-mavx2;-mfma;-mf16c;-O3")
     elseif(f MATCHES "_avx512\\.cc$")
       set_source_files_properties(${f} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
         "${QUERN_AVX512_NOISE};-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx2;-mfma;-mf16c;-O3")

@@ -88,7 +88,8 @@ void print_help() {
   }
   fmt::print(
       "\n'quern VERB --help' lists the flags of a verb, 'quern --version' prints the version. --threads N sets the\n"
-      "number of threads [all CPUs available]. QUERN_ISA=ref|avx2|avx512 selects a lower instruction set.\n");
+      "number of threads [all CPUs available]. QUERN_ISA=ref|avx2|avx512 selects a lower instruction set, and\n"
+      "QUERN_BF16=fma|vdpbf16|amx the instructions that multiply bf16 values ['quern doctor' shows which].\n");
 }
 
 // quern completion: what every verb declares, as a script for a shell.

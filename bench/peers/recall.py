@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from machine import headline, machine
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 import bm25s
 import igraph
@@ -121,7 +123,9 @@ def main():
             if pair == 0:
                 rows["rank-bm25"].append((*with_rank_bm25(text, ask, o.k, 20), q_index, q_query))
         graph = run_quern(o.quern, folder, "-k", str(o.k), "--rounds", "1")
-    out = {"documents": o.documents, "words": mine["words"], "queries": o.queries, "peers": {}}
+    here = machine(o.quern)
+    print(headline(here))
+    out = {"machine": here, "documents": o.documents, "words": mine["words"], "queries": o.queries, "peers": {}}
     print(f"{o.documents} documents, {mine['words']} words, {o.queries} queries, k = {o.k}, one thread, {o.pairs} pairs")
     print(f"{'':14}{'index s':>10}{'quern s':>10}{'ratio':>8}{'query ms':>11}{'quern ms':>11}{'ratio':>8}")
     for name, r in rows.items():

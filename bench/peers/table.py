@@ -18,6 +18,7 @@ import subprocess
 import sys
 
 import shapes
+from machine import headline, machine
 from quiet import SHARE, undisturbed
 from worker import PREFILLS, STEPS
 
@@ -111,8 +112,9 @@ def same_model(quern, source, scheme, worker):
 
 
 class Table:
-    def __init__(self):
-        self.rows, self.notes = [], {}
+    def __init__(self, machine):
+        self.rows, self.notes, self.machine = [], {}, machine
+        print(headline(machine), flush=True)
 
     def add(self, model, what, ours, theirs, pairs, others, unit="tokens/s"):
         """pairs: (Quern's figure, the peer's figure) of neighboring turns; others: the share of the machine that
@@ -132,7 +134,7 @@ class Table:
               f"{100 * others:.0f}%{' (disturbed)' if others > SHARE else ''}", flush=True)
 
     def save(self, path):
-        path.write_text(json.dumps(dict(notes=self.notes, rows=self.rows), indent=2) + "\n")
+        path.write_text(json.dumps(dict(machine=self.machine, notes=self.notes, rows=self.rows), indent=2) + "\n")
 
 
 def turns(quern, source, schemes, worker, what, pairs):
@@ -242,7 +244,7 @@ def main():
     a.add_argument("--decode", action="store_true", help="decode alone, no prompts")
     o = a.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
-    quern, table = Quern(str(pathlib.Path(o.quern).resolve()), o.threads), Table()
+    quern, table = Quern(str(pathlib.Path(o.quern).resolve()), o.threads), Table(machine(o.quern))
     jobs = []
     for name in shapes.SHAPES:
         peer = "llama.cpp" if name == "llama-1b" else "transformers"

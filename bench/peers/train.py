@@ -15,6 +15,8 @@ import subprocess
 import sys
 import time
 
+from machine import headline, machine
+
 SHAPES = ["llama-60m", "zaya-60m", "zamba2-60m"]
 ROWS, LENGTH = 8, 512
 
@@ -87,7 +89,8 @@ def main():
     a = a.parse_args()
     if a.worker:
         return worker(a.worker, a.reps)
-    rows = []
+    rows, here = [], machine(a.quern)
+    print(headline(here))
     print(f"{ROWS} rows of {LENGTH}; memory: peak of the process, an optimizer's step included")
     print(f"{'shape':<12} {'quern t/s':>10} {'mfu':>6} {'peer t/s':>10} {'dtype':>6} {'ratio':>7} {'quern GB':>9} {'peer GB':>8}"
           "  ratios of the pairs")
@@ -109,7 +112,7 @@ def main():
               f"{middle('ratio'):>6.2f}× {middle('quern_peak') / 1e9:>9.2f} {middle('peer_peak') / 1e9:>8.2f}  {each}",
               flush=True)
     pathlib.Path("build/peers").mkdir(parents=True, exist_ok=True)
-    pathlib.Path("build/peers/train.json").write_text(json.dumps(rows, indent=2))
+    pathlib.Path("build/peers/train.json").write_text(json.dumps({"machine": here, "rows": rows}, indent=2))
 
 
 main()

@@ -31,15 +31,19 @@
 extern "C" {
 #endif
 
-typedef struct quern_model quern_model;       /* weights, tokenizer, chat template, prefix cache */
-typedef struct quern_session quern_session;   /* a sequence of tokens whose state is kept between calls */
-typedef struct quern_sampling quern_sampling; /* generation options by name */
-typedef struct quern_index quern_index;       /* a search index in a folder */
-typedef struct quern_memory quern_memory;     /* long-term conversation memory in a file */
+typedef struct quern_model quern_model;         /* weights, tokenizer, chat template, prefix cache */
+typedef struct quern_session quern_session;     /* a sequence of tokens whose state is kept between calls */
+typedef struct quern_sampling quern_sampling;   /* generation options by name */
+typedef struct quern_index quern_index;         /* a search index in a folder */
+typedef struct quern_memory quern_memory;       /* long-term conversation memory in a file */
+typedef struct quern_tokenizer quern_tokenizer; /* a tokenizer without a model */
+typedef struct quern_trainer quern_trainer;     /* a training run */
 
 /* Called with each piece of text as it becomes complete (never a split character; not NUL-terminated). Return 0 to go
  * on, anything else to stop. Of the model in use it may call [any thread] functions only. */
 typedef int (*quern_on_text)(const char* piece, size_t length, void* user);
+/* Called while a corpus is built, by one thread at a time: the stage and its share that is done, 0 to 1. */
+typedef void (*quern_on_progress)(const char* stage, double share, void* user);
 
 /* ---- Library ---- */
 
@@ -194,6 +198,51 @@ int64_t quern_memory_add(quern_memory* memory, const char* speaker, const char* 
  * [{"response", "session", "time", "speaker", "text"}], "plan", "notes"}. Every call searches. */
 int64_t quern_memory_ask(quern_memory* memory, const char* question, int64_t unix_time, char* buffer,
                          int64_t capacity);
+
+/* ---- Tokenizer, without a model. [any thread] but free ---- */
+
+/* Loads a tokenizer.json, or the one of a model folder. Free with quern_tokenizer_free. */
+quern_tokenizer* quern_tokenizer_load(const char* path);
+void quern_tokenizer_free(quern_tokenizer* tokenizer);
+int64_t quern_tokenizer_vocab_size(const quern_tokenizer* tokenizer); /* one past the highest id */
+/* As quern_tokenize and quern_detokenize. */
+int64_t quern_tokenizer_encode(const quern_tokenizer* tokenizer, const char* text, int add_special, int32_t* ids,
+                               int64_t capacity);
+int64_t quern_tokenizer_decode(const quern_tokenizer* tokenizer, const int32_t* ids, int64_t n, char* text,
+                               int64_t capacity);
+
+/* ---- Training, in this process. A trainer is used by one thread at a time ---- */
+
+/* Starts the run that a recipe (TOML, docs/training.md) describes. options_json, a JSON object:
+ *   out     folder of the run: checkpoints, metrics.jsonl, recipe.json
+ *   set     fields of the recipe to change: ["phase.0.batch_size=8"]
+ *   resume  true: continue from the newest checkpoint in the folder
+ * Free with quern_trainer_free. */
+quern_trainer* quern_trainer_new(const char* recipe, const char* options_json);
+void quern_trainer_free(quern_trainer* trainer);
+int64_t quern_trainer_steps(const quern_trainer* trainer);    /* of the recipe */
+int64_t quern_trainer_finished(const quern_trainer* trainer); /* steps done */
+/* One optimizer step, with the checkpoints and evaluations that the recipe asks for. Returns 1, or 0 when the recipe
+ * is done, or -1. */
+int quern_trainer_step(quern_trainer* trainer);
+/* A number of the last step's record by its name (docs/metrics.md): "loss", "lr", "grad_norm", "tokens_per_s". NaN
+ * where the step has none. Returns 0, or -1 for a name that no record has. */
+int quern_trainer_metric(const quern_trainer* trainer, const char* name, double* value);
+/* Saves a checkpoint now, in the folder of the run. Returns 0, or -1. */
+int quern_trainer_checkpoint(quern_trainer* trainer);
+/* Writes the model, and its tokenizer, as a folder that quern_load reads; dtype: "bf16" or "f32". Returns 0, or -1. */
+int quern_trainer_export(quern_trainer* trainer, const char* folder, const char* dtype);
+
+/* ---- Corpus building ---- */
+
+/* Builds the corpus that a recipe (TOML, docs/corpus/README.md) describes: filters, removes duplicates, mixes, writes
+ * token shards. options_json, a JSON object:
+ *   out         output folder; manifest.json and report.html there say what was kept and why
+ *   against     folder of a saved index to deduplicate against
+ *   save_index  folder to save an index of the kept documents in
+ * on_progress may be NULL. A build that was killed resumes when it is called again. Returns the number of documents
+ * that deduplication kept, or -1. */
+int64_t quern_corpus_build(const char* recipe, const char* options_json, quern_on_progress on_progress, void* user);
 
 /* ---- One prompt, without a session ---- */
 

@@ -22,6 +22,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace quern {
@@ -141,6 +142,21 @@ struct Collector {
   }
 };
 
+// Likewise of a build's progress; nothing is called after an exception.
+struct ProgressCall {
+  const std::function<void(std::string_view, double)>& on_progress;
+  std::exception_ptr thrown = {};
+  static void call(const char* stage, double share, void* self) {
+    auto& c = *static_cast<ProgressCall*>(self);
+    if (c.thrown || !c.on_progress) return;
+    try {
+      c.on_progress(stage, share);
+    } catch (...) {
+      c.thrown = std::current_exception();
+    }
+  }
+};
+
 template <auto free>
 struct Free {
   template <class T>
@@ -156,6 +172,10 @@ using Handle = std::unique_ptr<T, Free<free>>;
 // Threads that computations use. Call it while no model is in use.
 inline void set_threads(int threads) { detail::check(quern_set_threads(threads)); }
 
+struct TokenizeOptions {
+  bool add_special = true;  // add what the tokenizer puts around a text (<bos>)
+};
+
 class Model {
  public:
   // A model folder, a quantized folder or a .gguf file.
@@ -165,9 +185,9 @@ class Model {
   std::int64_t vocab_size() const { return detail::check(quern_vocab_size(handle())); }
   std::int64_t max_positions() const { return detail::check(quern_max_positions(handle())); }
 
-  std::vector<std::int32_t> tokenize(const std::string& text, bool add_special = true) const {
+  std::vector<std::int32_t> tokenize(const std::string& text, const TokenizeOptions& options = {}) const {
     return detail::values<std::int32_t>([&](std::int32_t* ids, std::int64_t n) {
-      return quern_tokenize(handle(), text.c_str(), add_special, ids, n);
+      return quern_tokenize(handle(), text.c_str(), options.add_special, ids, n);
     });
   }
   std::string detokenize(std::span<const std::int32_t> ids) const {
@@ -329,6 +349,102 @@ class Memory {
 
  private:
   detail::Handle<quern_memory, quern_memory_free> handle_;
+};
+
+// A tokenizer without a model: a tokenizer.json, or the one of a model folder. Any thread may use it.
+class Tokenizer {
+ public:
+  explicit Tokenizer(const std::filesystem::path& path)
+      : handle_(detail::check(quern_tokenizer_load(path.c_str()))) {}
+  std::int64_t vocab_size() const { return detail::check(quern_tokenizer_vocab_size(handle_.get())); }
+  std::vector<std::int32_t> encode(const std::string& text, const TokenizeOptions& options = {}) const {
+    return detail::values<std::int32_t>([&](std::int32_t* ids, std::int64_t n) {
+      return quern_tokenizer_encode(handle_.get(), text.c_str(), options.add_special, ids, n);
+    });
+  }
+  std::string decode(std::span<const std::int32_t> ids) const {
+    return detail::text([&](char* out, std::int64_t n) {
+      return quern_tokenizer_decode(handle_.get(), ids.data(), static_cast<std::int64_t>(ids.size()), out, n);
+    });
+  }
+
+ private:
+  detail::Handle<quern_tokenizer, quern_tokenizer_free> handle_;
+};
+
+// A training recipe (TOML), with fields changed by key: set("phase.0.batch_size", "8").
+class TrainRecipe {
+ public:
+  explicit TrainRecipe(std::filesystem::path file) : file_(std::move(file)) {}
+  TrainRecipe& set(const std::string& key, const std::string& value) {
+    settings_.push_back(key + "=" + value);
+    return *this;
+  }
+  const std::filesystem::path& file() const { return file_; }
+  std::span<const std::string> settings() const { return settings_; }
+
+ private:
+  std::filesystem::path file_;
+  std::vector<std::string> settings_;
+};
+
+struct TrainOptions {
+  std::filesystem::path out;
+  bool resume = false;  // from the newest checkpoint in `out`
+};
+
+// A training run in its folder.
+//
+//   quern::Trainer trainer(quern::TrainRecipe("nano.toml"), {.out = "runs/nano"});
+//   while (trainer.step()) std::cout << trainer.metric("loss") << '\n';
+//   trainer.export_model("nano");
+class Trainer {
+ public:
+  Trainer(const TrainRecipe& recipe, const TrainOptions& options)
+      : handle_(detail::check(quern_trainer_new(recipe.file().c_str(), json(recipe, options).c_str()))) {}
+  std::int64_t steps() const { return detail::check(quern_trainer_steps(handle_.get())); }        // of the recipe
+  std::int64_t finished() const { return detail::check(quern_trainer_finished(handle_.get())); }  // steps done
+  bool step() { return detail::check(quern_trainer_step(handle_.get())) > 0; }  // false: the recipe is done
+  double metric(const std::string& name) const {                                // of the last step
+    double value = 0;
+    detail::check(quern_trainer_metric(handle_.get(), name.c_str(), &value));
+    return value;
+  }
+  void checkpoint() { detail::check(quern_trainer_checkpoint(handle_.get())); }
+  void export_model(const std::filesystem::path& folder, const std::string& dtype = "bf16") {
+    detail::check(quern_trainer_export(handle_.get(), folder.c_str(), dtype.c_str()));
+  }
+
+ private:
+  static std::string json(const TrainRecipe& recipe, const TrainOptions& options) {
+    std::string set;
+    for (const std::string& s : recipe.settings()) set += (set.empty() ? "" : ",") + detail::json_string(s);
+    return "{\"out\":" + detail::json_string(options.out.string()) + ",\"set\":[" + set +
+           "],\"resume\":" + (options.resume ? "true" : "false") + "}";
+  }
+  detail::Handle<quern_trainer, quern_trainer_free> handle_;
+};
+
+// The stage of a build and its share that is done, 0 to 1. What it throws, build() throws when the build is done.
+using OnProgress = std::function<void(std::string_view stage, double share)>;
+
+// A corpus recipe (TOML): sources, filters, deduplication, mixture, token shards.
+class CorpusRecipe {
+ public:
+  explicit CorpusRecipe(std::filesystem::path file) : file_(std::move(file)) {}
+  // Builds the corpus in a folder, resuming what was killed there; manifest.json says what was kept and why. Returns
+  // the number of documents that deduplication kept.
+  std::int64_t build(const std::filesystem::path& out, const OnProgress& on_progress = {}) const {
+    detail::ProgressCall call{.on_progress = on_progress};
+    const std::string options = "{\"out\":" + detail::json_string(out.string()) + "}";
+    const std::int64_t kept = quern_corpus_build(file_.c_str(), options.c_str(), detail::ProgressCall::call, &call);
+    detail::check(kept);
+    if (call.thrown) std::rethrow_exception(call.thrown);
+    return kept;
+  }
+
+ private:
+  std::filesystem::path file_;
 };
 
 }  // namespace quern

@@ -169,7 +169,7 @@ std::optional<size_t> first_even(std::span<const double> balance, double even) {
 
 Study read_study(const fs::path& file) {
   Study s;
-  from_json(read_toml(file), s, file.string(), true);
+  from_json(read_toml(file), s, file.string(), UnknownKeys::refuse);
   s.recipe = canonical_keys<train::Recipe>(std::move(s.recipe), file.string() + ", recipe");
   for (StudyVariant& v : s.variant)
     v.recipe =

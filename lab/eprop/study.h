@@ -38,8 +38,6 @@ struct LearnOptions {
   template <class V>
   void visit(V& v) {
     visit_episodes(v, batch);
-    v("steps", steps, "number of Adam steps");
-    v("rate", rate, "learning rate of Adam");
   }
 };
 struct LearnOutcome {

@@ -41,11 +41,6 @@ void start_weights(nn::Module& m, uint64_t seed);
 struct Lessons {
   int64_t steps = 1500, warmup = 100;
   double rate = 2e-3;
-  template <class V>
-  void visit(V& v) {
-    v("steps", steps, "number of AdamW steps", {.range = Bounds::at_least(0)});
-    v("rate", rate, "learning rate of AdamW");
-  }
 };
 // Returns the last step's loss; throws Error when one is not finite.
 double learn(nn::Module& m, const nn::Registry& registry, const Lessons& l,

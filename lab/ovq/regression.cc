@@ -59,8 +59,8 @@ struct Ridge {
 class RegressionModel : public nn::Module {
  public:
   RegressionModel(const nn::Registry& registry, const MemoryOfStudy& memory, int64_t blocks, int64_t longest)
-      : in_(kMemoryWidth, kRegressionFeatures, false),
-        out_(1, kMemoryWidth, true),
+      : in_(kMemoryWidth, kRegressionFeatures, nn::Bias::no),
+        out_(1, kMemoryWidth, nn::Bias::yes),
         norm_({kMemoryWidth}, grad::Init::constant(1)) {
     in_.weight.kind = grad::ParameterKind::embedding;  // few of its inputs are not 0
     for (int64_t b = 0; b < blocks; ++b)

@@ -92,9 +92,10 @@ TEST(Config, OneVisitorReadsWritesAndNamesMistakes) {
               from_json(Json::parse(R"({"width":"wide"})"), s, "f.json");
             }).find("f.json, width: expected an integer"),
             std::string::npos);
-  EXPECT_NE(
-      message_of([&] { from_json(Json::parse(R"({"widht":1})"), s, "f.json", true); }).find("did you mean 'width'"),
-      std::string::npos);
+  EXPECT_NE(message_of([&] {
+              from_json(Json::parse(R"({"widht":1})"), s, "f.json", UnknownKeys::refuse);
+            }).find("did you mean 'width'"),
+            std::string::npos);
 }
 
 struct Stage {
@@ -120,7 +121,7 @@ struct Plan {
 TEST(Config, AnAliasIsReadAndTheNameIsWritten) {
   const auto read = [](const char* text) {
     Plan p;
-    from_json(Json::parse(text), p, "p.toml", true);
+    from_json(Json::parse(text), p, "p.toml", UnknownKeys::refuse);
     return p;
   };
   EXPECT_EQ(read(R"({"most_restarts":2})").max_restarts, 2);

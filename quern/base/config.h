@@ -56,6 +56,7 @@ void read_value(const Json& j, E& out, const std::string& what) {
 }
 
 enum class FieldPresence { optional, required };
+enum class UnknownKeys { ignore, refuse };
 
 class ConfigReader;
 template <class T>
@@ -205,11 +206,11 @@ class ConfigWriter {
 };
 
 template <class C>
-void from_json(const Json& j, C& config, const std::string& where, bool strict = false,
+void from_json(const Json& j, C& config, const std::string& where, UnknownKeys unknown = UnknownKeys::ignore,
                FieldPresence fields = FieldPresence::optional) {
   ConfigReader r(j, where, fields);
   config.visit(r);
-  if (strict) r.refuse_unknown();
+  if (unknown == UnknownKeys::refuse) r.refuse_unknown();
 }
 template <class C>
 void write_json(Json& j, const C& config) {  // sets the struct's fields, keeps every other key of j
@@ -219,7 +220,7 @@ void write_json(Json& j, const C& config) {  // sets the struct's fields, keeps 
 
 template <ConfigStruct C>
 void read_value(const Json& j, C& out, const std::string& what, FieldPresence fields) {
-  from_json(j, out, what, fields == FieldPresence::optional, fields);
+  from_json(j, out, what, fields == FieldPresence::optional ? UnknownKeys::refuse : UnknownKeys::ignore, fields);
 }
 template <ConfigStruct C>
 Json write_value(const C& v) {

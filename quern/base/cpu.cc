@@ -60,6 +60,15 @@ bool has_avx512_bf16() {
 #endif
 }
 
+bool has_avx512_vnni() {
+#if defined(__x86_64__)
+  static const bool cpu = __builtin_cpu_supports("avx512vnni") != 0;
+  return cpu && bf16_allowed.load(std::memory_order_relaxed) && active_isa() == Isa::avx512;
+#else
+  return false;
+#endif
+}
+
 void allow_avx512_bf16(bool allowed) { bf16_allowed.store(allowed, std::memory_order_relaxed); }
 
 Isa parse_isa(std::string_view name) {

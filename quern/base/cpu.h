@@ -11,6 +11,7 @@ Isa detected_isa();            // what the machine can do
 Isa active_isa();              // what is used: detected, unless QUERN_ISA or set_active_isa lowered it
 void set_active_isa(Isa isa);  // tests and benches; throws Error above detected_isa()
 bool has_avx512_bf16();        // vdpbf16ps present and allowed, and active_isa() == avx512
+bool has_avx512_vnni();        // the same of vpdpbusd
 void allow_avx512_bf16(bool);  // tests: false runs what an AVX-512 machine without vdpbf16ps and vpdpbusd would
 Isa parse_isa(std::string_view name);
 std::string_view isa_name(Isa isa);

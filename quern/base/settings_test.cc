@@ -265,6 +265,20 @@ TEST(Settings, BytesAreSetInMebibytes) {
   EXPECT_EQ(s.cache_bytes, int64_t{3} << 20) << "a mistake leaves the value";
 }
 
+TEST(Settings, JsonHasTheSettingsValue) {
+  Sizes s;
+  EXPECT_EQ(write_value(s).dump(), R"({"cache_mib":1024,"no_bias":false})");
+  from_json(Json::parse(R"({"cache_mib": 5, "no_bias": true})", "options"), s, "options", true);
+  EXPECT_EQ(s.cache_bytes, int64_t{5} << 20);
+  EXPECT_FALSE(s.bias);
+  const auto refusal = [&](const char* json) {
+    return message_of([&] { from_json(Json::parse(json, "options"), s, "options", true); });
+  };
+  EXPECT_EQ(refusal(R"({"cache_mib": 9000000000000})"), "options, cache_mib: 9000000000000 is too large");
+  EXPECT_EQ(refusal(R"({"cache_mib": "x"})"), "options, cache_mib: expected an integer, found a string");
+  EXPECT_EQ(refusal(R"({"cache_mib": -1})"), "options, cache_mib: -1 is below 0");
+}
+
 TEST(Settings, ASwitchTurnsAFieldOff) {
   Sizes s;
   const std::vector<SettingInfo> list = list_settings(s);

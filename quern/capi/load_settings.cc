@@ -7,7 +7,6 @@ models::LoadOptions LoadSettings::load_options() const {
   if (weights.head && !o.scheme)
     fail("head '{}': format '{}' is not quantized; expected format q8, q4 or q8a8", *weights.head, weights.format);
   if (adapter) o.adapter = *adapter;
-  if (cache_mib < 0 || cache_mib > (int64_t{1} << 40)) fail("cache_mib {}: expected 0 or more", cache_mib);
   return o;
 }
 

@@ -1,4 +1,5 @@
-// Options of quern_load_with.
+// Options of quern_load_with: those of weights and engine that a program sets, declared where flags have them from, and
+// the two that only this interface has.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,13 +13,13 @@ namespace quern::capi {
 struct LoadSettings {
   infer::WeightSettings weights = {};
   std::optional<std::string> adapter = {};
-  int64_t cache_mib = infer::EngineOptions().cache_bytes >> 20;
+  int64_t cache_bytes = infer::EngineOptions().cache_bytes;
   template <class V>
   void visit(V& v) {
     v("format", weights.format, "weights in memory: f32, bf16, or quantized at load: q8, q4, q8a8");
     weights.visit(v);
     v("adapter", adapter, "folder of a LoRA adapter");
-    v("cache_mib", cache_mib, "size of the prefix cache");
+    infer::EngineOptions::visit_cache(v, cache_bytes);
   }
   models::LoadOptions load_options() const;  // throws Error naming the field
 };

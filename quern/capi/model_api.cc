@@ -48,7 +48,7 @@ quern_model* load(const std::filesystem::path& folder, const LoadSettings& setti
                                                  .chat_template = std::move(chat_template),
                                                  .kv = kv});
   m->engine = std::make_unique<infer::Engine>(
-      *m->model, infer::EngineOptions{.kv = kv, .cache_bytes = settings.cache_mib << 20, .tokenizer = &m->tokenizer});
+      *m->model, infer::EngineOptions{.kv = kv, .cache_bytes = settings.cache_bytes, .tokenizer = &m->tokenizer});
   return m.release();
 }
 
@@ -81,7 +81,8 @@ quern_model* quern_load_with(const char* folder, const char* options_json) {
   return guarded(static_cast<quern_model*>(nullptr), [&] {
     const std::string_view dir = required(folder, "folder");
     LoadSettings settings;
-    if (options_json) quern::from_json(quern::Json::parse(options_json, "options"), settings, "options", true);
+    if (options_json)
+      quern::from_json(quern::Json::parse(options_json, "options"), settings, "options", quern::UnknownKeys::refuse);
     return load(dir, settings);
   });
 }
@@ -105,7 +106,8 @@ int64_t quern_tokenize(const quern_model* m, const char* text, int add_special, 
 
 int64_t quern_detokenize(const quern_model* m, const int32_t* ids, int64_t n, char* text, int64_t capacity) {
   return guarded(int64_t{-1}, [&] {
-    const std::string all = required(m, "model").tokenizer.decode(required(ids, n, "ids"), true);
+    const std::string all =
+        required(m, "model").tokenizer.decode(required(ids, n, "ids"), quern::text::SpecialTokens::skip);
     return copy_out(all, text, capacity, "text");
   });
 }

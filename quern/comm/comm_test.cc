@@ -85,6 +85,16 @@ void check_all_reduce() {
     }
   });
 }
+TEST(Comm, ASingleRankHasOnlyItself) {
+  const std::unique_ptr<Communicator> rank = single_rank();
+  EXPECT_EQ(rank->rank(), 0);
+  EXPECT_EQ(rank->size(), 1);
+  rank->barrier();
+  EXPECT_EQ(rank->all_reduce(int64_t{7}), 7);
+  EXPECT_EQ(rank->broadcast_text("word"), "word");
+  EXPECT_EQ(rank->split(0, 0)->size(), 1);
+}
+
 TEST(Comm, AllReduceSumsInOrderOfRank) {
   check_all_reduce<float>();
   check_all_reduce<double>();

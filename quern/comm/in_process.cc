@@ -253,6 +253,11 @@ std::unique_ptr<Communicator> ThreadRank::split(int color, int key) {
 
 }  // namespace
 
+std::unique_ptr<Communicator> single_rank() {
+  const auto world = std::make_shared<World>(1, RankOptions());
+  return std::make_unique<ThreadRank>(std::make_shared<Board>(world, std::vector<int>{0}), 0);
+}
+
 void run_ranks(int n, const std::function<void(Communicator&)>& fn, const RankOptions& options) {
   if (n < 1) fail("{} ranks: expected at least one", n);
   const auto world = std::make_shared<World>(n, options);

@@ -4,6 +4,7 @@
 // at once.
 #pragma once
 #include <functional>
+#include <memory>
 
 #include "quern/comm/communicator.h"
 
@@ -15,5 +16,8 @@ struct RankOptions {
 
 // Calls fn on n threads, each with its own communicator, and returns when all have.
 void run_ranks(int n, const std::function<void(Communicator&)>& fn, const RankOptions& options = {});
+
+// The one rank of a run without others. Its work is done by the calling thread.
+std::unique_ptr<Communicator> single_rank();
 
 }  // namespace quern::comm

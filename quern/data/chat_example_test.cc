@@ -247,7 +247,7 @@ TEST(Build, TextsBecomeShards) {
     std::vector<int32_t> ids(static_cast<size_t>(t.document_length(n - 1)));
     t.read(t.document_begin(n - 1), ids);
     EXPECT_EQ(ids.back(), tokenizer().eos_id());
-    const std::string text = tokenizer().decode(ids, true);
+    const std::string text = tokenizer().decode(ids, text::SpecialTokens::skip);
     EXPECT_TRUE(text.find("Three days.") != text.npos && (n == 1) == (text.find("One") != text.npos)) << text;
   }
   EXPECT_EQ(Json::read(f.path / "o.json").at("documents").as_int(), 3);

@@ -170,7 +170,7 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Body body) {
   for (const Var& v : inputs) in_values.push_back(v.value);
   std::vector<Parameter*> used;
   {
-    Tape plain(inference, bf16_);
+    Tape plain(inference, precision_);
     plain.seen_ = &used;
     plain.on_parameter = on_parameter;
     for (Var& v : body(plain, {in_values.begin(), in_values.end()})) out_values.push_back(std::move(v.value));
@@ -180,8 +180,8 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Body body) {
   // Parameter::grad.
   std::vector<Var> tracked = inputs;
   for (Parameter* p : used) tracked.push_back(param(*p));
-  return record_many(out_values, tracked, [in_values, body, bf16 = bf16_](Grads& g) {
-    Tape inner(training, bf16);
+  return record_many(out_values, tracked, [in_values, body, precision = precision_](Grads& g) {
+    Tape inner(training, precision);
     std::vector<Var> fresh;
     for (size_t i = 0; i < in_values.size(); ++i)
       fresh.push_back(g.wants(static_cast<int>(i)) ? inner.input(in_values[i]) : Var(in_values[i]));

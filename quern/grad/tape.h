@@ -82,16 +82,19 @@ class Grads {
 
 using Backward = std::function<void(Grads&)>;
 
+// bf16: large products round their operands to bf16 and sum in f32; everything else stays f32.
+enum class Precision { f32, bf16 };
+
 class Tape {
  public:
   enum Mode { training, inference };
-  // bf16: large products round their operands to bf16 and sum in f32; everything else stays f32.
-  explicit Tape(Mode mode = training, bool bf16 = false) : mode_(mode), bf16_(bf16) {}
+  explicit Tape(Mode mode = training, Precision precision = Precision::f32) : mode_(mode), precision_(precision) {}
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
   bool recording() const { return mode_ == training; }
-  bool bf16() const { return bf16_; }
+  Precision precision() const { return precision_; }
+  bool bf16() const { return precision_ == Precision::bf16; }
   Var param(Parameter& p);  // a leaf; the same parameter gives the same leaf
   Var input(Tensor t);      // a leaf whose gradient can be read back with grad()
 
@@ -142,7 +145,7 @@ class Tape {
   void run();
 
   Mode mode_;
-  bool bf16_;
+  Precision precision_;
   std::vector<Parameter*>* seen_ = nullptr;  // when set: every trainable parameter asked for
   std::vector<Node> nodes_;
   std::unordered_map<Parameter*, int32_t> leaves_;

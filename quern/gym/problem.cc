@@ -9,8 +9,8 @@ namespace quern::gym {
 Problem worked_again(const Problem& p, Rng& r, std::string_view seen, double cut_short) {
   if (p.search.empty()) return p;
   Problem out = p;
-  const bool finds = !(cut_short > 0 && r.uniform() < cut_short);
-  SearchWorking w = search_working(p.search, r, finds, seen);
+  const SearchEnd end = cut_short > 0 && r.uniform() < cut_short ? SearchEnd::misses : SearchEnd::finds;
+  SearchWorking w = search_working(p.search, r, end, seen);
   out.steps = std::move(w.steps), out.found = w.answer == p.answer ? "" : std::move(w.answer);
   return out;
 }

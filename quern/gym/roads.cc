@@ -85,7 +85,7 @@ Problem way_problem(Rng& r, int64_t difficulty, Best best) {
       p.search.tries.push_back({.text = places + ": " + n, .claimed = n + ", " + places, .result = n});
     }
     p.answer = p.search.tries[0].result;
-    p.steps = search_working(p.search, r, true).steps;
+    p.steps = search_working(p.search, r, SearchEnd::finds).steps;
     return p;
   }
 }

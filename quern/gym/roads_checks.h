@@ -4,6 +4,7 @@
 #include <set>
 
 #include "quern/gym/problem_checks.h"
+#include "quern/gym/roads.h"
 
 namespace quern::gym {
 
@@ -19,7 +20,8 @@ inline std::map<int64_t, int64_t> ways_between(const std::multimap<int64_t, int6
 }
 
 // Each try of a working is a way that the question's roads allow, counted right, and "Best" is the best of them.
-inline void expect_true_search(const Problem& p, bool longest) {
+inline void expect_true_search(const Problem& p, Best asked) {
+  const bool longest = asked == Best::longest;
   std::multimap<int64_t, int64_t> roads;
   std::vector<int64_t> v = numbers_in(p.question);
   for (size_t i = 0; i + 2 < v.size(); i += 2) roads.emplace(v[i], v[i + 1]);

@@ -21,7 +21,7 @@ bool stands_in(std::string_view text, std::string_view what) {
 
 }  // namespace
 
-SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_view seen) {
+SearchWorking search_working(const Search& s, Rng& r, SearchEnd end, std::string_view seen) {
   const size_t n = s.tries.size();
   if (n <= kTrialsShown) fail("a search among {} trials: expected more than {}", n, kTrialsShown);
   std::vector<size_t> shown;
@@ -32,7 +32,7 @@ SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_vi
     if (stands_in(seen, s.tries[i].text) || stands_in(seen, s.tries[i].claimed)) known = i;
   if (known < n) shown.push_back(known), w.steps += s.tries[known].claimed + ". ";
   const size_t fresh = shown.size();
-  if (finds && !has(0)) shown.push_back(0);
+  if (end == SearchEnd::finds && !has(0)) shown.push_back(0);
   while (shown.size() < kTrialsShown)
     if (const size_t i = 1 + r.below(n - 1); !has(i)) shown.push_back(i);
   for (size_t i = shown.size(); i > fresh + 1; --i) std::swap(shown[i - 1], shown[fresh + r.below(i - fresh)]);

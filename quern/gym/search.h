@@ -27,8 +27,10 @@ struct SearchWorking {
   std::string steps = {}, answer = {};
 };
 
-// A working of three tries. Behind what others have `seen` it begins with the best try that is written there. With
-// `finds` the solution is one of the tries, in any place behind that; without, it is not, unless it was seen.
-SearchWorking search_working(const Search& s, Rng& r, bool finds, std::string_view seen = {});
+enum class SearchEnd { finds, misses };
+
+// A working of three tries. Behind what others have `seen` it begins with the best try that is written there. When the
+// search finds, the solution is one of the tries, in any place behind that; else it is not, unless it was seen.
+SearchWorking search_working(const Search& s, Rng& r, SearchEnd end, std::string_view seen = {});
 
 }  // namespace quern::gym

@@ -8,6 +8,7 @@
 
 #include "quern/base/cpu.h"
 #include "quern/base/threads.h"
+#include "quern/kernels/cpu/products.h"
 #include "quern/kernels/gemm/gemm.h"
 
 namespace quern::host {
@@ -57,6 +58,8 @@ HostInfo host_info() {
   h.isa_detected = isa_name(detected_isa());
   h.isa_active = isa_name(active_isa());
   h.avx512_bf16 = has_avx512_bf16();
+  h.bf16_products = kernels::bf16_products_name(kernels::bf16_products());
+  h.bf16_reason = kernels::bf16_choice_reason();
   h.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   h.caches = cache_sizes();
   h.libraries = {{"oneDNN", kernels::gemm_library_version()}, {"fmt", fmt::format("{}", FMT_VERSION)}};
@@ -75,10 +78,31 @@ Json to_json(const HostInfo& h) {
   j.set("isa_detected", h.isa_detected);
   j.set("isa_active", h.isa_active);
   j.set("avx512_bf16", h.avx512_bf16);
+  j.set("bf16_products", h.bf16_products);
+  j.set("bf16_choice", h.bf16_reason);
   j.set("memory_bytes", h.memory_bytes);
   j.set("caches", pairs_json(h.caches));
   j.set("libraries", pairs_json(h.libraries));
   return j;
+}
+
+ProductRatesReport product_rates() {
+  const kernels::ProductRates r = kernels::measure_product_rates();
+  ProductRatesReport report;
+  for (const auto& [name, rate] : {std::pair<const char*, double>{"f32 FMA", r.fma},
+                                   {"vdpbf16ps", r.vdpbf16},
+                                   {"AMX bf16", r.amx_bf16},
+                                   {"vpdpbusd", r.vnni},
+                                   {"AMX int8", r.amx_int8}})
+    if (rate > 0) report.rates.emplace_back(name, rate);
+  const kernels::Bf16Products p = kernels::bf16_products();
+  const double used = p == kernels::Bf16Products::amx       ? r.amx_bf16
+                      : p == kernels::Bf16Products::vdpbf16 ? r.vdpbf16
+                                                            : r.fma;
+  if (used < r.fma)
+    report.warning = fmt::format("bf16 products by {} are slower here than f32 FMAs: {:.0f} against {:.0f} Gop/s",
+                                 kernels::bf16_products_name(p), used, r.fma);
+  return report;
 }
 
 }  // namespace quern::host

@@ -12,7 +12,8 @@
 #include "quern/base/cpu.h"
 #include "quern/base/threads.h"
 #include "quern/host/host.h"
-#include "quern/host/peaks.h"
+#include "quern/kernels/cpu/peaks.h"
+#include "quern/kernels/cpu/products.h"
 
 namespace quern::host {
 namespace {
@@ -22,8 +23,9 @@ using Vec = float __attribute__((vector_size(16)));
 
 constexpr size_t kBytes = size_t{512} << 20;  // far beyond any cache; the same for each of the two arrays
 constexpr int64_t kSteps = 1 << 20;           // × 12 chains ≈ 3–4 ms at one a cycle
-constexpr size_t kBlock = 4096;               // a stream is walked a page at a time
-constexpr int kStreams[] = {1, 2, 4, 8};      // per thread; which is best differs between machines
+constexpr double kChains = kernels::kPeakAccumulators;
+constexpr size_t kBlock = 4096;           // a stream is walked a page at a time
+constexpr int kStreams[] = {1, 2, 4, 8};  // per thread; which is best differs between machines
 
 volatile float g_sink;
 
@@ -44,8 +46,8 @@ double timed(F&& body) {
 }
 
 float f32_generic(int64_t steps) {  // machines without AVX2, and QUERN_ISA=ref: baseline vectors, multiply then add
-  Vec acc[kPeakAccumulators];
-  for (int i = 0; i < kPeakAccumulators; ++i) acc[i] = Vec{} + static_cast<float>(i);
+  Vec acc[kernels::kPeakAccumulators];
+  for (int i = 0; i < kernels::kPeakAccumulators; ++i) acc[i] = Vec{} + static_cast<float>(i);
   for (int64_t s = 0; s < steps; ++s)
     for (Vec& a : acc) {
       a = a * 0.5f + 1.0f;
@@ -57,50 +59,61 @@ float f32_generic(int64_t steps) {  // machines without AVX2, and QUERN_ISA=ref:
 int int8_generic(int64_t steps) {
   using Bytes = int8_t __attribute__((vector_size(8)));
   using Sums = int32_t __attribute__((vector_size(32)));
-  Sums acc[kPeakAccumulators] = {};
+  Sums acc[kernels::kPeakAccumulators] = {};
   Bytes a = Bytes{} + int8_t{1}, b = Bytes{} - int8_t{1};
   for (int64_t s = 0; s < steps; ++s)
     for (Sums& sum : acc) {
       asm volatile("" : "+m"(a), "+m"(b));
       sum += __builtin_convertvector(a, Sums) * __builtin_convertvector(b, Sums);
     }
-  return acc[0][0] + acc[kPeakAccumulators - 1][1];
+  return acc[0][0] + acc[kernels::kPeakAccumulators - 1][1];
 }
 
 template <class T>
 struct PeakLoop {
   T (*run)(int64_t steps);
-  double each;  // operations of one accumulator in one step
+  double each;  // operations of a step
 };
 
-PeakLoop<float> float_loop(bool bf16) {
-  if (bf16 && has_avx512_bf16()) return {peak_bf16_avx512bf16, 64};
+PeakLoop<float> f32_loop() {
   switch (active_isa()) {
     case Isa::avx512:
-      return {peak_f32_avx512, 32};
+      return {kernels::peak_f32_avx512, 32 * kChains};
     case Isa::avx2:
-      return {peak_f32_avx2, 16};
+      return {kernels::peak_f32_avx2, 16 * kChains};
     default:
-      return {f32_generic, 8};
+      return {f32_generic, 8 * kChains};
+  }
+}
+
+PeakLoop<float> bf16_loop() {
+  switch (kernels::bf16_products()) {
+    case kernels::Bf16Products::amx:
+      return {kernels::peak_bf16_amx, kernels::kPeakAmxBf16};
+    case kernels::Bf16Products::vdpbf16:
+      return {kernels::peak_bf16_avx512bf16, 64 * kChains};
+    default:
+      return f32_loop();
   }
 }
 
 PeakLoop<int> int8_loop() {
-  if (has_avx512_bf16()) return {peak_int8_avx512bf16, 128};
+  if (kernels::bf16_products() == kernels::Bf16Products::amx) return {kernels::peak_int8_amx, kernels::kPeakAmxInt8};
+  if (has_avx512_vnni()) return {kernels::peak_int8_avx512vnni, 128 * kChains};
   switch (active_isa()) {
     case Isa::avx512:
-      return {peak_int8_avx512, 128};
+      return {kernels::peak_int8_avx512, 128 * kChains};
     case Isa::avx2:
-      return {peak_int8_avx2, 64};
+      return {kernels::peak_int8_avx2, 64 * kChains};
     default:
-      return {int8_generic, 16};
+      return {int8_generic, 16 * kChains};
   }
 }
 
 template <class T>
 double peak(PeakLoop<T> loop) {  // billions a second, all threads
   double s = timed([&](int, int) { g_sink = static_cast<float>(loop.run(kSteps)); });
-  return loop.each * kPeakAccumulators * static_cast<double>(kSteps) * thread_count() / s * 1e-9;
+  return loop.each * static_cast<double>(kSteps) * thread_count() / s * 1e-9;
 }
 
 struct Buffers {
@@ -191,7 +204,8 @@ std::string_view bound_name(Bound b) {
 
 double measure(Bound b) {
   if (b == Bound::int8_ops) return peak(int8_loop());
-  if (b == Bound::f32_flops || b == Bound::bf16_flops) return peak(float_loop(b == Bound::bf16_flops));
+  if (b == Bound::f32_flops) return peak(f32_loop());
+  if (b == Bound::bf16_flops) return peak(bf16_loop());
   return bandwidth(b);
 }
 

@@ -81,7 +81,7 @@ void each_isa(F&& f) {
     SCOPED_TRACE(std::string(isa_name(isa)));
     f();
     if (!has_avx512_bf16()) continue;
-    SCOPED_TRACE("without bf16 products");
+    SCOPED_TRACE("without bf16 and byte products");
     allow_avx512_bf16(false);
     f();
     allow_avx512_bf16(true);

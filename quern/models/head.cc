@@ -6,8 +6,10 @@
 
 namespace quern::models {
 
-Head::Head(int64_t vocab, int64_t width, bool tied)
-    : tied_(tied), embed_({vocab, width}, grad::Init::normal()), out_({vocab, width}, grad::Init::normal()) {
+Head::Head(int64_t vocab, int64_t width, OutputMatrix output)
+    : tied_(output == OutputMatrix::tied),
+      embed_({vocab, width}, grad::Init::normal()),
+      out_({vocab, width}, grad::Init::normal()) {
   embed_.matrix = out_.matrix = true;
   embed_.kind = grad::ParameterKind::embedding;
   out_.kind = grad::ParameterKind::head;

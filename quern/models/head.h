@@ -8,9 +8,11 @@
 
 namespace quern::models {
 
+enum class OutputMatrix : bool { separate, tied };
+
 class Head : public nn::Module {
  public:
-  Head(int64_t vocab, int64_t width, bool tied);
+  Head(int64_t vocab, int64_t width, OutputMatrix output);
   void visit(const std::string& prefix,
              const nn::ParameterVisitor& v) override;  // model.embed_tokens.weight, lm_head.weight
   void pack(const nn::WeightPrepacking& t) override;   // by the head's own scheme

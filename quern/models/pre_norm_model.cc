@@ -10,7 +10,7 @@ namespace quern::models {
 
 PreNormModel::PreNormModel(const PreNormShape& shape)
     : shape_(shape),
-      head_(shape.vocab_size, shape.width, shape.tied),
+      head_(shape.vocab_size, shape.width, OutputMatrix{shape.tied}),
       norm_({shape.width}, grad::Init::constant(1)) {}
 
 void PreNormModel::add_block(std::unique_ptr<mixers::Mixer> mixer, const ffn::DenseConfig& ffn) {

@@ -7,10 +7,10 @@
 
 namespace quern::nn {
 
-Linear::Linear(int64_t n, int64_t k, bool with_bias, grad::Init init) : weight({n, k}, init) {
+Linear::Linear(int64_t n, int64_t k, Bias with_bias, grad::Init init) : weight({n, k}, init) {
   weight.matrix = true;
   weight.kind = grad::ParameterKind::matrix;
-  if (with_bias) bias = grad::Parameter({n}, grad::Init::constant(0));
+  if (with_bias == Bias::yes) bias = grad::Parameter({n}, grad::Init::constant(0));
 }
 
 void Linear::visit(const std::string& prefix, const ParameterVisitor& v) {
@@ -25,7 +25,8 @@ void Linear::pack(const WeightPrepacking& t) {
   weight.value = Tensor();
 }
 
-grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, const grad::Var& w_NK, bool bf16) {
+grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, const grad::Var& w_NK, grad::Precision precision) {
+  const bool bf16 = precision == grad::Precision::bf16;
   Tensor x = x_TK.value, w = w_NK.value.to(x.dtype());
   Tensor y = Tensor::empty({x.dim(0), w.dim(0)}, x.dtype());
   count_matmul(x.dim(0), w.size(), w.bytes());
@@ -62,7 +63,7 @@ Tensor apply(const kernels::PrepackedWeight& w, const Tensor& x_TK, const Tensor
 
 grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, Linear& l) {
   if (!tape.recording() && l.packed.defined()) return apply(l.packed, x_TK.value, l.bias.value);
-  grad::Var y = linear(tape, x_TK, tape.param(l.weight), tape.bf16() && l.weight.matrix);
+  grad::Var y = linear(tape, x_TK, tape.param(l.weight), l.weight.matrix ? tape.precision() : grad::Precision::f32);
   return l.bias.defined() ? add_bias(tape, y, l.bias) : y;
 }
 

@@ -9,9 +9,11 @@
 
 namespace quern::nn {
 
+enum class Bias : bool { no, yes };
+
 class Linear : public Module {
  public:
-  Linear(int64_t n, int64_t k, bool with_bias, grad::Init init = grad::Init::normal());
+  Linear(int64_t n, int64_t k, Bias with_bias, grad::Init init = grad::Init::normal());
   void visit(const std::string& prefix, const ParameterVisitor& v) override;  // prefix + ".weight", ".bias"
   void pack(const WeightPrepacking& t) override;                              // the plain weight is let go
 
@@ -41,6 +43,6 @@ class LinearGroup {
 
 grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, Linear& l);
 grad::Var linear(grad::Tape& tape, const grad::Var& x_TK, const grad::Var& w_NK,
-                 bool bf16 = false);  // any two values on a tape
+                 grad::Precision precision = grad::Precision::f32);  // any two values on a tape
 
 }  // namespace quern::nn

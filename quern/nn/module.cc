@@ -34,10 +34,10 @@ void initialize(Module& m, uint64_t seed, DType t) {
   });
 }
 
-int64_t parameter_count(Module& m, bool trainable_only) {
+int64_t parameter_count(Module& m) {
   int64_t n = 0;
   m.visit("", [&](const std::string&, grad::Parameter& p) {
-    if (p.trainable || !trainable_only) n += element_count(p.shape);
+    if (p.trainable) n += element_count(p.shape);
   });
   return n;
 }

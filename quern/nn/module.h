@@ -22,7 +22,7 @@ class Module {
 // A parameter's initial value, drawn from (seed, name): the same whatever the order.
 Tensor initial_value(const grad::Parameter& p, const std::string& name, uint64_t seed, DType t);
 void initialize(Module& m, uint64_t seed, DType t = DType::f32);
-int64_t parameter_count(Module& m, bool trainable_only = true);
+int64_t parameter_count(Module& m);  // those that train
 void zero_grad(Module& m);
 
 }  // namespace quern::nn

@@ -15,8 +15,8 @@ constexpr double kTolerance = 2e-8;
 struct Bag : Module {  // parameters an operation may want
   grad::Parameter d{{6}, grad::Init::constant(1)}, e{{6}, grad::Init::constant(0)}, h{{2}, grad::Init::constant(1)},
       table{{7, 6}, grad::Init::normal()};
-  Linear plain{4, 6, false}, biased{5, 6, true};
-  LinearGroup group{{Linear(4, 6, true), Linear(3, 6, false), Linear(2, 6, true)}};
+  Linear plain{4, 6, Bias::no}, biased{5, 6, Bias::yes};
+  LinearGroup group{{Linear(4, 6, Bias::yes), Linear(3, 6, Bias::no), Linear(2, 6, Bias::yes)}};
   ResidualScale merge{6};
   void visit(const std::string& p, const ParameterVisitor& v) override {
     v(p + "d", d), v(p + "e", e), v(p + "h", h), v(p + "table", table);
@@ -118,7 +118,7 @@ TEST(NnValues, InitialValuesDependOnNameAndSeedOnly) {
 }
 
 TEST(NnValues, PackedLinearEqualsPlain) {
-  Linear l(37, 65, true);
+  Linear l(37, 65, Bias::yes);
   initialize(l, 1);
   l.bias.value = grad::random_normal({37}, 5, DType::f32);
   Tensor x = grad::random_normal({9, 65}, 6, DType::f32);
@@ -130,12 +130,12 @@ TEST(NnValues, PackedLinearEqualsPlain) {
 }
 
 TEST(NnValues, Bf16TapeRoundsTheOperandsOfLargeProductsAlone) {
-  Linear l(37, 66, true);
+  Linear l(37, 66, Bias::yes);
   initialize(l, 1);
   Tensor x = grad::random_normal({19, 66}, 6, DType::f32), gy = grad::random_normal({19, 37}, 7, DType::f32);
   auto run = [&](bool bf16) {
     l.weight.zero_grad();
-    grad::Tape t(grad::Tape::training, bf16);
+    grad::Tape t(grad::Tape::training, bf16 ? grad::Precision::bf16 : grad::Precision::f32);
     grad::Var in = t.input(x), y = linear(t, in, l);
     t.backward({y}, {gy});
     return std::vector<Tensor>{y.value.clone(), t.grad(in).clone(), l.weight.grad.clone()};

@@ -43,7 +43,7 @@ std::unique_ptr<Optimizer> make(const nn::Registry& registry, const Json& j) {
 std::vector<OptimizerRule> read_rules(const OptimizerConfig& c) {
   std::vector<OptimizerRule> rules;
   for (const Json& j : c.rules) {
-    from_json(j, rules.emplace_back(), fmt::format("optimizer rule {}", rules.size()), true);
+    from_json(j, rules.emplace_back(), fmt::format("optimizer rule {}", rules.size()), UnknownKeys::refuse);
     const std::string& kind = rules.back().kind;
     bool known = kind.empty();
     for (const auto& [name, k] : kKinds) known = known || kind == name;

@@ -82,7 +82,7 @@ CurriculumScores evaluate_curriculum(models::Model& model, const text::Tokenizer
       count(scores.by_kind[it->problem.kind], right, share);
       scores.new_tokens += t.new_tokens, scores.prompt_tokens += t.prompt_tokens;
       scores.unfinished += !best || best->answer.empty();
-      if (on_answer) on_answer(it->problem, t, right);
+      if (on_answer) on_answer({it->problem, t, right});
       it = work.erase(it);
     }
     if (!work.empty()) engine.step();

@@ -37,8 +37,14 @@ struct CurriculumScores {
   double seconds = 0;
 };
 
+struct GradedAnswer {
+  const gym::Problem& problem;
+  const ThinkResult& result;
+  bool right;
+};
+using AnswerEvent = std::function<void(const GradedAnswer&)>;
+
 // on_answer is called once a problem, in the order they are finished.
-using AnswerEvent = std::function<void(const gym::Problem&, const ThinkResult&, bool right)>;
 CurriculumScores evaluate_curriculum(models::Model& model, const text::Tokenizer& tokenizer,
                                      const text::ChatTemplate& chat_template, const CurriculumEvalOptions& options,
                                      const AnswerEvent& on_answer = {});

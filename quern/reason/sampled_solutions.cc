@@ -97,13 +97,15 @@ OwnAttemptReport own_attempts(models::Model& model, const text::Tokenizer& token
   OwnAttemptReport report;
   const uint64_t seed = mix64(o.eval.problems.seed);
   Rng kept(seed ^ 0x0a77e3u, 0), contests(seed ^ 0xc0de57u, 0), words(seed ^ 0x5ea2c4u, 0);
-  auto on_answer = [&](const gym::Problem& p, const ThinkResult& t, bool) {
+  auto on_answer = [&](const GradedAnswer& graded) {
+    const gym::Problem& p = graded.problem;
+    const ThinkResult& t = graded.result;
     ++report.problems;
     std::vector<Attempt> all;
     for (int64_t i = static_cast<int64_t>(t.candidates.size()) - o.eval.plan.n;
          i < static_cast<int64_t>(t.candidates.size()); ++i) {
       const Candidate& c = t.candidates[static_cast<size_t>(i)];
-      const std::string end = tokenizer.decode(c.carried, true);
+      const std::string end = tokenizer.decode(c.carried, text::SpecialTokens::skip);
       all.push_back({end, gym::answers(c.text, p), is_sound(end, p)});
     }
     for (int64_t first = 0; first + o.shown <= o.eval.plan.n; first += o.shown) {

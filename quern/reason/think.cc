@@ -42,7 +42,7 @@ struct ThinkRunner::Impl {
   struct Slot {
     Status status = Status::waiting;
     infer::Engine::Id id = 0;
-    bool opened = false;              // its prompt ends inside the thinking
+    infer::ThinkStart start = infer::ThinkStart::may_open;
     std::vector<int32_t> lead, text;  // what it continues (C = 1), what it generated before its thinking was closed
     double logprob = 0;
   };
@@ -125,13 +125,13 @@ struct ThinkRunner::Impl {
   void submit(int64_t k) {
     Candidate& x = thought.candidates[static_cast<size_t>(k)];
     Slot& slot = slots[static_cast<size_t>(k)];
-    x.prompt = question, slot.opened = opens;
+    x.prompt = question, slot.start = opens ? infer::ThinkStart::opened : infer::ThinkStart::may_open;
     if (x.round > 0 && plan.c == 1) {
       if (!opens) {
         const std::vector<int32_t> open = tokenizer.encode("<think>\n", {.add_special_tokens = false});
         x.prompt.insert(x.prompt.end(), open.begin(), open.end());
       }
-      slot.lead = candidate(x.round - 1, x.index).carried, slot.opened = true;
+      slot.lead = candidate(x.round - 1, x.index).carried, slot.start = infer::ThinkStart::opened;
       x.prompt.insert(x.prompt.end(), slot.lead.begin(), slot.lead.end());
     } else if (x.round > 0) {
       x.prompt = aggregation(x);
@@ -169,7 +169,7 @@ struct ThinkRunner::Impl {
     thought.new_tokens += static_cast<int64_t>(g.tokens.size());
     thought.prompt_seconds += g.prompt_seconds, thought.decode_seconds += g.decode_seconds;
     thought.speculated += g.speculated;
-    const Trace trace = read_trace(slot.text, tokenizer, slot.opened);
+    const Trace trace = read_trace(slot.text, tokenizer, slot.start);
     if (x.round == plan.t && g.finish == "length" && !x.closed_by_force && !cancelled) {
       x.closed_by_force = true;
       if (!trace.closed) {
@@ -182,7 +182,7 @@ struct ThinkRunner::Impl {
     }
     slot.status = Status::done, ++done;
     x.tokens = std::move(slot.text), x.finish = g.finish, x.error = g.error;
-    x.text = tokenizer.decode(x.tokens, true);
+    x.text = tokenizer.decode(x.tokens, text::SpecialTokens::skip);
     x.mean_logprob = x.tokens.empty() ? 0 : slot.logprob / static_cast<double>(x.tokens.size());
     if (trace.closed && g.finish == "stop") x.answer = extract_answer(x.text);
     x.carried = carried(x, slot, trace);

@@ -10,7 +10,8 @@ constexpr std::string_view kOpen = "<think>", kClose = "</think>";
 
 }  // namespace
 
-Trace read_trace(std::span<const int32_t> tokens, const text::Tokenizer& tokenizer, bool opened) {
+Trace read_trace(std::span<const int32_t> tokens, const text::Tokenizer& tokenizer, infer::ThinkStart start) {
+  bool opened = start == infer::ThinkStart::opened;
   const int64_t n = static_cast<int64_t>(tokens.size());
   Trace t{.begin = 0, .end = n, .answer = n};
   text::StreamDecoder decoder(tokenizer);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/infer/sampling/grammar_constraint.h"
 #include "quern/text/tokenizer/tokenizer.h"
 
 namespace quern::reason {
@@ -16,8 +17,8 @@ struct Trace {
   bool closed = false;
 };
 
-// `opened`: the prompt ended inside the thinking. Without a tag and not opened, all of it is answer.
-Trace read_trace(std::span<const int32_t> tokens, const text::Tokenizer& tokenizer, bool opened);
+// Without a tag, and not opened by the prompt, all of it is answer.
+Trace read_trace(std::span<const int32_t> tokens, const text::Tokenizer& tokenizer, infer::ThinkStart start);
 
 // The last `tau` tokens of the thinking.
 std::vector<int32_t> tail_of(std::span<const int32_t> tokens, const Trace& t, int64_t tau);

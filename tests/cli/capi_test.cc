@@ -82,6 +82,8 @@ TEST_F(CApi, LoadSaysWhatIsWrong) {
   EXPECT_EQ(quern_load_with(path("model").c_str(), R"({"cache_mb": 1})"), nullptr);
   EXPECT_NE(std::string(quern_last_error()).find("did you mean 'cache_mib'"), std::string::npos)
       << quern_last_error();
+  EXPECT_EQ(quern_load_with(path("model").c_str(), R"({"cache_mib": -1})"), nullptr);
+  EXPECT_STREQ(quern_last_error(), "options, cache_mib: -1 is below 0");
   EXPECT_EQ(quern_load_with(path("model").c_str(), R"({"head": "q8"})"), nullptr);
   EXPECT_EQ(quern_load(nullptr, "f32"), nullptr);
   EXPECT_STREQ(quern_last_error(), "folder is NULL");

@@ -8,6 +8,7 @@
 #include "quern/base/cpu.h"
 #include "quern/base/json.h"
 #include "quern/base/mmap.h"
+#include "quern/kernels/cpu/products.h"
 #include "quern/tensor/tensor.h"
 #include "tests/cli/shell.h"
 
@@ -100,6 +101,23 @@ TEST(Cli, IsaOverrideTakesEffect) {
   Ran r = shell("QUERN_ISA=mmx quern doctor");
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.err.find("expected ref, avx2 or avx512"), std::string::npos);
+}
+
+TEST(Cli, Bf16ProductsCanBeChosen) {
+  for (const char* name : {"fma", "vdpbf16", "amx", "emulated"}) {
+    Ran r = shell(std::string("QUERN_BF16=") + name + " quern doctor --quick --json");
+    if (!kernels::has_bf16_products(kernels::parse_bf16_products(name))) {
+      EXPECT_EQ(r.code, 1);
+      EXPECT_NE(r.err.find("this machine does not have that"), std::string::npos) << r.err;
+      continue;
+    }
+    ASSERT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(Json::parse(r.out).at("bf16_products").as_string(), name);
+  }
+  Ran r = shell("QUERN_BF16=mmx quern doctor");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("expected fma, vdpbf16, amx or emulated"), std::string::npos);
+  EXPECT_NE(shell("quern doctor --quick").out.find("bf16 products"), std::string::npos);
 }
 
 class MadeModel : public testing::TestWithParam<const char*> {};

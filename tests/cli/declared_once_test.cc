@@ -69,11 +69,24 @@ TEST(DeclaredOnce, FindsFlagsThatDiffer) {
   ASSERT_EQ(flags.size(), 2u);
   EXPECT_EQ(flags.at("--size").size(), 2u);
   EXPECT_EQ(flags.at("--json").size(), 1u);
-  EXPECT_EQ(declared::flag_complaints(flags, "# why\n--size  each has its own default\n"),
+  EXPECT_EQ(declared::flag_complaints(flags, "# why\n--size  default: each has its own\n"),
             std::vector<std::string>{});
   EXPECT_EQ(declared::flag_complaints(flags, "").size(), 1u);
+  EXPECT_EQ(declared::flag_complaints(flags, "--size  default: \n").size(), 1u) << "no reason";
+  EXPECT_EQ(declared::flag_complaints(flags, "--size  each is another size\n").size(), 1u)
+      << "only the default differs";
+  EXPECT_EQ(declared::flag_complaints(flags, "--size  default: a reason\n--json  a reason\n").size(), 1u) << "not needed";
+}
+
+TEST(DeclaredOnce, AnExcuseOfDefaultsIsNoneOfTexts) {
+  const declared::FlagTexts flags = declared::flag_texts(R"(## quern a
+  --size N   size of a thing [1]
+## quern b
+  --size N   size of another thing [1]
+)");
+  EXPECT_EQ(declared::flag_complaints(flags, "--size  each is another size\n"), std::vector<std::string>{});
   EXPECT_EQ(declared::flag_complaints(flags, "--size\n").size(), 1u) << "no reason";
-  EXPECT_EQ(declared::flag_complaints(flags, "--size  a reason\n--json  a reason\n").size(), 1u) << "not needed";
+  EXPECT_EQ(declared::flag_complaints(flags, "--size  default: each has its own\n").size(), 1u);
 }
 
 }  // namespace

@@ -46,6 +46,8 @@ std::string literals(std::string_view text, size_t& at) {
   return out;
 }
 
+constexpr std::string_view kDefault = "default: ";  // how a reason for defaults begins
+
 std::string without_default(std::string help) {
   const size_t bracket = help.rfind(" [");
   if (help.ends_with(']') && bracket != help.npos) help.resize(bracket);
@@ -100,24 +102,37 @@ FlagTexts flag_texts(std::string_view page) {
 }
 
 std::vector<std::string> flag_complaints(const FlagTexts& flags, std::string_view reasons) {
+  enum class Excuse { none, defaults, texts };
   std::vector<std::string> out;
-  std::set<std::string> listed;
+  std::map<std::string, Excuse> listed;
   std::istringstream lines{std::string(reasons)};
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line.starts_with('#')) continue;
     const size_t end = std::min(line.find(' '), line.size());
-    if (line.find_first_not_of(' ', end) == line.npos) out.push_back(line + ": listed without a reason");
-    listed.insert(line.substr(0, end));
+    const size_t reason = std::min(line.find_first_not_of(' ', end), line.size());
+    const bool defaults = line.compare(reason, kDefault.size(), kDefault) == 0;
+    if (reason + (defaults ? kDefault.size() : 0) >= line.size()) out.push_back(line + ": listed without a reason");
+    listed[line.substr(0, end)] = defaults ? Excuse::defaults : Excuse::texts;
   }
+  const auto needed = [](const std::map<std::string, std::vector<std::string>>& texts) {
+    std::set<std::string> helps;
+    for (const auto& [text, verbs] : texts) helps.insert(without_default(text));
+    return texts.size() < 2 ? Excuse::none : helps.size() < 2 ? Excuse::defaults : Excuse::texts;
+  };
   for (const auto& [name, texts] : flags) {
-    if (texts.size() < 2 || listed.contains(name)) continue;
+    const auto excuse = listed.find(name);
+    if (needed(texts) <= (excuse == listed.end() ? Excuse::none : excuse->second)) continue;
     std::string what = name + " says different things:";
     for (const auto& [text, verbs] : texts) what += fmt::format("\n  {} ({})", text, fmt::join(verbs, ", "));
     out.push_back(what);
   }
-  for (const std::string& name : listed)
-    if (const auto f = flags.find(name); f == flags.end() || f->second.size() < 2)
-      out.push_back(name + ": listed, but all verbs say the same of it");
+  for (const auto& [name, excuse] : listed) {
+    const auto f = flags.find(name);
+    const Excuse need = f == flags.end() ? Excuse::none : needed(f->second);
+    if (need == Excuse::none) out.push_back(name + ": listed, but all verbs say the same of it");
+    if (need == Excuse::defaults && excuse == Excuse::texts)
+      out.push_back(name + ": listed, but only its default differs; begin the reason with \"default: \"");
+  }
   return out;
 }
 

@@ -25,8 +25,9 @@ std::vector<std::string> repeated_helps(const std::vector<Declaration>& all);
 using FlagTexts = std::map<std::string, std::map<std::string, std::vector<std::string>>>;
 FlagTexts flag_texts(std::string_view page);
 
-// Flags with more than one text that `reasons` ("--seed  why" per line, # for comments) does not list, and entries of
-// `reasons` that are not needed.
+// Flags that say more than one thing and that `reasons` ("--seed  why" per line, # for comments) does not list, and
+// entries of `reasons` that are not needed. A reason that begins with "default: " excuses nothing but defaults: the flag
+// has one text, so one declaration (repeated_helps), and verbs set its default.
 std::vector<std::string> flag_complaints(const FlagTexts& flags, std::string_view reasons);
 
 }  // namespace quern::declared

@@ -92,6 +92,50 @@ TEST_F(Embed, TheCppExampleAnswersInJson) {
   EXPECT_NE(r.err.find("/nonexistent"), std::string::npos) << r.err;
 }
 
+// Documents in two sources, a recipe that makes tokens of them, and one that trains on these for six steps.
+void write_recipes(const std::string& folder, const std::string& model) {
+  std::string lines;
+  for (int i = 0; i < 60; ++i)
+    lines += R"({"text": "Mill )" + std::to_string(i % 50) + R"( ground )" + std::to_string(i % 50 * 7 + 3) +
+             " sacks of rye, and the sea was " + std::string(static_cast<size_t>(i % 50 + 1), 's') + "alt.\"}\n";
+  write_file(folder + "/docs.jsonl", lines);  // the last ten are duplicates
+  write_file(folder + "/corpus.toml", R"(title = "mills"
+source = [{ name = "mills", paths = ["docs.jsonl"] }]
+dedup = { preset = "exact" }
+tokenize = { tokenizer = ")" + model + R"(" }
+)");
+  write_file(folder + "/train.toml", R"(name = "mills"
+model = { from = ")" + model + R"(", fresh = true }
+[[phase]]
+steps = 6
+sequence_length = 32
+batch_size = 4
+schedule = { peak = 4e-3, warmup = 0.25, final = 4e-4 }
+data = [{ path = "out/corpus/tokens" }]
+)");
+}
+
+TEST_F(Embed, TheTrainingExampleMakesACorpusAndAModel) {
+  ASSERT_NO_FATAL_FAILURE(build("train-cpp"));
+  const std::string work = path("work");
+  std::filesystem::create_directories(work);
+  write_recipes(work, path("model"));
+  const std::string train = path("train-cpp/train_cpp ");
+  Ran r = shell("cd " + work + " && " + train + "corpus.toml train.toml out");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out.rfind("kept 50 documents\n", 0), 0u) << r.out;
+  EXPECT_NE(r.out.find("step 6 of 6: loss "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("\n8 tokens of "), std::string::npos) << r.out;
+  EXPECT_TRUE(std::filesystem::exists(work + "/out/corpus/manifest.json"));
+  // The same model as the binary trains.
+  const Ran run = shell("cd " + work + " && quern train train.toml --set checkpoint.every=10 --out by_binary");
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(read_file(work + "/out/model/model.safetensors"), read_file(work + "/by_binary/model/model.safetensors"));
+  r = shell("cd " + work + " && " + train + "nothing.toml train.toml other");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("nothing.toml"), std::string::npos) << r.err;
+}
+
 TEST_F(Embed, PkgConfigFindsTheLibrary) {
   if (shell("command -v pkg-config").code != 0) GTEST_SKIP() << "no pkg-config here";
   const std::string find = "PKG_CONFIG_PATH=$(dirname $(find " + path("prefix") + " -name quern.pc)) pkg-config ";

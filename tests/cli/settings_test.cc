@@ -16,6 +16,7 @@
 #include "apps/quern/train/shard_flags.h"
 #include "quern/base/mmap.h"
 #include "quern/base/settings.h"
+#include "quern/capi/load_settings.h"
 #include "quern/corpus/stages/recipe.h"
 #include "quern/ffn/dense/dense_ffn.h"
 #include "quern/ffn/moe/moe_ffn.h"
@@ -93,6 +94,7 @@ TEST(Settings, EveryFieldSaysWhatItIs) {
   expect_help(list_settings(cli::ServeOptions()), "ServeOptions.");
   expect_help(list_settings(cli::WeightFlags()), "WeightFlags.");
   expect_help(list_settings(cli::DraftFlags()), "DraftFlags.");
+  expect_help(list_settings(capi::LoadSettings()), "LoadSettings.");
   expect_help(list_settings(train::Recipe()), "Recipe.");
   expect_help(list_settings(corpus::CorpusRecipe()), "CorpusRecipe.");
 }
@@ -200,6 +202,7 @@ TEST(Settings, StandInTheDocuments) {
                flag_table(common, FlagTable::flags_and_keys));
   expect_table("corpus/README.md", "CorpusRecipe", key_table(list_settings(corpus::CorpusRecipe())));
   expect_table("settings.md", "WeightFlags", flag_table(list_settings(cli::WeightFlags())));
+  expect_table("embed.md", "LoadSettings", key_table(list_settings(capi::LoadSettings())));
   expect_table("settings.md", "DraftFlags", flag_table(list_settings(cli::DraftFlags())));
   for (const auto& [name, list] : file_settings()) expect_table("settings.md", name, key_table(list));
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <sstream>
+#include <stdexcept>
 
 namespace quern::hygiene {
 namespace {
@@ -58,20 +60,44 @@ std::string code_only(std::string_view text) {
 }
 
 // The parameters between the parenthesis at `open` and its partner. Commas of <…>, {…} and inner (…) separate none.
-int parameters_at(std::string_view t, size_t open) {
-  int depth = 0, angles = 0, commas = 0;
-  bool any = false;
-  for (size_t i = open; i < t.size(); ++i) {
+std::vector<std::string_view> parameters_at(std::string_view t, size_t open) {
+  std::vector<std::string_view> out;
+  int depth = 0, angles = 0;
+  size_t begin = open + 1, i = open;
+  for (; i < t.size(); ++i) {
     const char c = t[i];
     if (c == '(' || c == '[' || c == '{') ++depth;
     if ((c == ')' || c == ']' || c == '}') && --depth == 0) break;
-    if (i > open && std::isspace(static_cast<unsigned char>(c)) == 0) any = true;
     if (depth != 1) continue;
     if (c == '<') ++angles;
     if (c == '>' && t[i - 1] != '-' && angles > 0) --angles;
-    if (c == ',' && angles == 0) ++commas;
+    if (c == ',' && angles == 0) out.push_back(t.substr(begin, i - begin)), begin = i + 1;
   }
-  return any ? commas + 1 : 0;
+  out.push_back(t.substr(begin, i - begin));
+  if (out.size() == 1 && out[0].find_first_not_of(" \t\n") == std::string_view::npos) out.clear();
+  return out;
+}
+
+// `bool b = true` and `const bool& b`, which a literal can stand for; neither `bool& out` nor `bool* out`.
+bool is_bool(std::string_view parameter) {
+  bool constant = false, seen = false;
+  for (size_t i = 0; i < parameter.size();) {
+    size_t end = i;
+    while (end < parameter.size() && is_word(parameter[end])) ++end;
+    const std::string_view word = parameter.substr(i, end - i);
+    if (word.empty()) {
+      const char c = parameter[i++];
+      if (std::isspace(static_cast<unsigned char>(c)) != 0) continue;
+      if (!seen && (c == '[' || c == ']')) continue;  // of [[maybe_unused]]
+      return seen && (c == '=' || (c == '&' && constant));
+    }
+    i = end;
+    if (word == "const") constant = true;
+    if (word == "const" || word == "maybe_unused") continue;
+    if (seen || word != "bool") return seen && parameter.substr(i).find_first_of("[(") == parameter.npos;
+    seen = true;
+  }
+  return seen;
 }
 
 // Reads a file's code from brace to brace. Names are looked for only where declarations stand: outside function bodies.
@@ -132,7 +158,9 @@ class Reader {
     std::string name = name_before(at_);
     if (name.empty()) return;
     if (function_ < 0 || name == "operator()") function_ = std::ssize(found_);
-    found_.push_back({std::move(name), line_, parameters_at(code_, at_), 0});
+    const std::vector<std::string_view> parameters = parameters_at(code_, at_);
+    found_.push_back(
+        {std::move(name), line_, static_cast<int>(parameters.size()), 0, std::ranges::any_of(parameters, is_bool)});
   }
 
   bool statement_holds(std::string_view word) const {
@@ -192,6 +220,43 @@ std::vector<std::string> shape_complaints(std::span<const SourceFile> files) {
                                 header ? "parameters" : "lines", maximum));
     }
   }
+  return out;
+}
+
+std::vector<BoolException> bool_exceptions(std::string_view list) {
+  std::vector<BoolException> out;
+  std::istringstream in{std::string(list)};
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    BoolException e;
+    std::string reason;
+    if (!(fields >> e.path) || e.path.starts_with('#')) continue;
+    if (!(fields >> e.name >> reason)) throw std::runtime_error("bool_parameters.txt, no reason: " + line);
+    out.push_back(std::move(e));
+  }
+  return out;
+}
+
+std::vector<std::string> bool_complaints(std::span<const SourceFile> files,
+                                         std::span<const BoolException> exceptions) {
+  std::vector<std::string> out;
+  std::vector<bool> used(exceptions.size());
+  for (const SourceFile& f : files) {
+    if (!f.path.ends_with(".h") && !f.path.ends_with(".hpp")) continue;
+    for (const Function& function : functions(f.text)) {
+      if (!function.takes_bool) continue;
+      const auto e = std::ranges::find_if(
+          exceptions, [&](const BoolException& x) { return x.path == f.path && x.name == function.name; });
+      if (e == exceptions.end())
+        out.push_back(fmt::format("{}:{}: {} takes a bool", f.path, function.line, function.name));
+      else
+        used[static_cast<size_t>(e - exceptions.begin())] = true;
+    }
+  }
+  for (size_t i = 0; i < exceptions.size(); ++i)
+    if (!used[i])
+      out.push_back(
+          fmt::format("bool_parameters.txt: {} in {} takes no bool", exceptions[i].name, exceptions[i].path));
   return out;
 }
 

@@ -46,6 +46,46 @@ TEST(Shape, LinesAreCounted) {
   EXPECT_EQ(seen("const char* s = R\"x({)\")x\";\nconst int k[] = {1'000,\n 2};\nvoid f() {\n}"), "f/0/2");
 }
 
+TEST(Shape, BoolParameters) {
+  const std::filesystem::path root = QUERN_SOURCE_DIR;
+  std::vector<SourceFile> files = source_tree(root);
+  files.push_back({"include/quern/quern.hpp", read_file(root / "include/quern/quern.hpp")});
+  const auto exceptions = bool_exceptions(read_file(root / "tests/hygiene/bool_parameters.txt"));
+  const auto complaints = bool_complaints(files, exceptions);
+  EXPECT_TRUE(complaints.empty()) << fmt::format("{}", fmt::join(complaints, "\n"));
+}
+
+TEST(Shape, BoolParametersAreSeen) {
+  const auto bools = [](std::string_view text) {
+    std::string out;
+    for (const Function& f : functions(text)) out += f.takes_bool ? '1' : '0';
+    return out;
+  };
+  EXPECT_EQ(bools("void f(bool);\nvoid f(int a, bool b = true);\nvoid f(const bool b, int a);\n"
+                  "void f(const bool& b);\nvoid f([[maybe_unused]] bool b);\nvoid f(bool=true);"),
+            "111111");
+  EXPECT_EQ(bools("bool f();\nbool f(int bools);\nvoid f(bool& b);\nvoid f(const bool* b);\n"
+                  "void f(std::array<bool, 2> b);\nvoid f(std::function<void(bool)> g);\nvoid f(bool (*g)(int));\n"
+                  "void f(int a /* bool b */) { g(bool(a), [](bool c) {}); }"),
+            "00000000");
+  EXPECT_EQ(bools("class C {\n  C(int a, bool b) : a_(a) {}\n  static void f(bool a);\n};\n"
+                  "using F = std::function<void(int, bool)>;"),
+            "1011");
+}
+
+TEST(Shape, BoolExceptions) {
+  const std::vector<SourceFile> files = {{"quern/a.h", "void f(bool a);\nvoid g(int a, bool b);\nvoid h();"},
+                                         {"quern/a.cc", "void f(bool a) {}"}};
+  const auto with = [&](std::string_view list) { return bool_complaints(files, bool_exceptions(list)); };
+  using Complaints = std::vector<std::string>;
+  EXPECT_EQ(with("# none\n"), (Complaints{"quern/a.h:1: f takes a bool", "quern/a.h:2: g takes a bool"}));
+  EXPECT_EQ(with("quern/a.h f the value\n"), (Complaints{"quern/a.h:2: g takes a bool"}));
+  EXPECT_EQ(with("quern/a.h f the value\nquern/a.h g the value\n\nquern/a.h h the value\nquern/b.h f the value"),
+            (Complaints{"bool_parameters.txt: h in quern/a.h takes no bool",
+                        "bool_parameters.txt: f in quern/b.h takes no bool"}));
+  EXPECT_THROW(bool_exceptions("quern/a.h f"), std::runtime_error);
+}
+
 size_t complaints(std::string path, std::string text) {
   return shape_complaints(std::vector<SourceFile>{{std::move(path), std::move(text)}}).size();
 }

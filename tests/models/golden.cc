@@ -60,7 +60,7 @@ GradientError gradient_error(models::Model& model, const Golden& g, int64_t toke
   std::span<const int32_t> ids = std::span(g.tokens).first(static_cast<size_t>(tokens));
   std::vector<int32_t> targets(ids.begin() + 1, ids.end());
   targets.push_back(-1);
-  grad::Tape tape(grad::Tape::training, bf16);
+  grad::Tape tape(grad::Tape::training, bf16 ? grad::Precision::bf16 : grad::Precision::f32);
   tape.recompute_layers = recompute;
   grad::Var loss = model.loss(tape, model.hidden(tape, ids, mixers::Batch::single(tokens)), targets);
   tape.backward(loss);

@@ -177,18 +177,19 @@ TEST_F(Thinking, IsToldAndCancelled) {
 
 TEST_F(Thinking, TracesAreTakenApartByTokens) {
   const Tokens closed = encode("some thought</think>\n\nAnswer: 4");
-  const reason::Trace t = reason::read_trace(closed, tokenizer_, true);
+  const reason::Trace t = reason::read_trace(closed, tokenizer_, infer::ThinkStart::opened);
   EXPECT_TRUE(t.closed);
   EXPECT_EQ(tokenizer_.decode(std::span(closed).subspan(0, static_cast<size_t>(t.end))), "some thought");
   EXPECT_EQ(tokenizer_.decode(std::span(closed).subspan(static_cast<size_t>(t.answer))).find("think"),
             std::string::npos);
   EXPECT_EQ(reason::tail_of(closed, t, 2).size(), 2u);
   const Tokens tagged = encode("<think>\nabc");
-  const reason::Trace open = reason::read_trace(tagged, tokenizer_, false);
+  const reason::Trace open = reason::read_trace(tagged, tokenizer_, infer::ThinkStart::may_open);
   EXPECT_FALSE(open.closed);
   EXPECT_EQ(open.end, static_cast<int64_t>(tagged.size()));
   EXPECT_GT(open.begin, 0);
-  EXPECT_EQ(reason::read_trace(encode("plain"), tokenizer_, false).answer, 0) << "without a tag all of it is answer";
+  EXPECT_EQ(reason::read_trace(encode("plain"), tokenizer_, infer::ThinkStart::may_open).answer, 0)
+      << "without a tag all of it is answer";
 }
 
 TEST_F(Thinking, AQuestionThatHoldsTheSeamIsRefused) {

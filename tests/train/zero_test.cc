@@ -206,7 +206,7 @@ class Plans : public testing::TestWithParam<const char*> {
       train::Trainer t(r, nn::builtin_registry(), c, {.out = folder_.path / name, .resume = resume});
       while ((stop == 0 || t.finished() < stop) && t.step()) {
       }
-      if (stop > 0) t.checkpoint(save);
+      if (stop > 0) save ? t.checkpoint_again() : t.checkpoint();
     });
     return train::read_metrics(folder_.path / name / "metrics.jsonl").steps;
   }

@@ -40,7 +40,7 @@ int bench_train(const TrainBenchOptions& o) {
     double before = counts ? host::measure(bound) : 0;
     Stopwatch watch;
     int64_t done = matmul_flops.load();
-    grad::Tape tape(grad::Tape::training, bf16);
+    grad::Tape tape(grad::Tape::training, bf16 ? grad::Precision::bf16 : grad::Precision::f32);
     grad::Var loss = model->loss(tape, model->hidden(tape, in, batch), targets);
     flops = 3.0 * static_cast<double>(matmul_flops.load() - done);
     double f = watch.lap();

@@ -47,8 +47,12 @@ constexpr std::pair<const char*, const char*> kOldNames[] = {
 int bench_host(int64_t reps, bool json) {
   Json info = host::to_json(host::host_info()), peak = peaks(reps);
   const double wakeup = host::wakeup_ns();
+  const host::ProductRatesReport rates = host::product_rates();
   if (json) {
     info.set("peaks", std::move(peak));
+    Json one = Json::object();
+    for (const auto& [name, rate] : rates.rates) one.set(name, rate);
+    info.set("one_thread", std::move(one));
     info.set("handoff_ns", wakeup);
     fmt::print("{}\n", info.dump(2));
     return 0;
@@ -57,6 +61,8 @@ int bench_host(int64_t reps, bool json) {
     fmt::print("{:<16} {}\n", key, value.is_string() ? value.as_string() : value.dump());
   for (const auto& [key, value] : peak.as_object())
     fmt::print("{:<16} {:.1f} {}\n", key, value.as_double(), unit_of(key));
+  for (const auto& [name, rate] : rates.rates) fmt::print("{:<16} {:.1f} GOP/s in one thread\n", name, rate);
+  if (!rates.warning.empty()) fmt::print("warning: {}\n", rates.warning);
   if (wakeup > 0) fmt::print("{:<16} {:.0f} ns there and back\n", "thread wake-up", wakeup);
   return 0;
 }

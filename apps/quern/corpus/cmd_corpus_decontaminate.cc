@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
 #include "quern/base/mmap.h"
@@ -11,11 +12,36 @@
 
 namespace quern::cli {
 
+namespace {
+
+using namespace corpus;
+
+std::shared_ptr<NgramIndex> benchmark_index(const Inputs& benchmarks, const std::vector<std::string>& fields,
+                                            const NgramOptions& options) {
+  auto index = std::make_shared<NgramIndex>(options);
+  for (const std::string& field : fields) {
+    struct Nothing {};
+    ScanOptions o;
+    o.fields[0].text = field;
+    const ScanReport r = scan_documents<Nothing, std::vector<std::string>>(
+        benchmarks, o, [] { return Nothing(); },
+        [](Nothing&, const DocumentView& d, std::vector<std::string>& items) { items.emplace_back(d.text); },
+        [&](std::vector<std::string>&& items) {
+          for (const std::string& item : items) index->add(item);
+        });
+    warn_about(r.read, r.damaged, benchmarks);
+  }
+  index->finish();
+  return index;
+}
+
+}  // namespace
+
 int corpus_decontaminate(Words args) {
-  using namespace corpus;
   CorpusFlags flags;
   std::vector<std::string> against, fields;
-  int64_t n = NgramOptions().n, shortest = NgramOptions().shortest, minimum = NgramOptions().minimum;
+  NgramFlag ngram{.words = NgramOptions().n};
+  int64_t shortest = NgramOptions().shortest, minimum = NgramOptions().minimum;
   RejectFlags removed;
   bool json = false;
   Args a("corpus decontaminate", "remove documents that share n-grams with benchmarks");
@@ -23,7 +49,7 @@ int corpus_decontaminate(Words args) {
   flags.declare_checkpoints(a);
   a.flag("--against PATH", against, "benchmark to search for: a file or folder; repeatable")
       .flag("--against-field NAME", fields, "field of a benchmark's JSON lines to search for; repeatable [text]")
-      .flag("--ngram N", n, "number of words per n-gram")
+      .settings(ngram)
       .alias("--words")
       .flag("--min-words N", shortest,
             "minimum words of a benchmark item; shorter items are skipped, items shorter than an n-gram match as a "
@@ -38,22 +64,9 @@ int corpus_decontaminate(Words args) {
   if (against.empty())
     throw UsageError("quern corpus decontaminate: --against is missing: expected a benchmark file or folder");
   if (fields.empty()) fields = {"text"};
-  auto index = std::make_shared<NgramIndex>(
-      NgramOptions{static_cast<int>(n), static_cast<int>(shortest), static_cast<int>(minimum)});
   const Inputs benchmarks = find_inputs(against, "auto", "benchmark");
-  for (const std::string& field : fields) {
-    struct Nothing {};
-    ScanOptions o;
-    o.fields[0].text = field;
-    const ScanReport r = scan_documents<Nothing, std::vector<std::string>>(
-        benchmarks, o, [] { return Nothing(); },
-        [](Nothing&, const DocumentView& d, std::vector<std::string>& items) { items.emplace_back(d.text); },
-        [&](std::vector<std::string>&& items) {
-          for (const std::string& item : items) index->add(item);
-        });
-    warn_about(r.read, r.damaged, benchmarks);
-  }
-  index->finish();
+  const auto index = benchmark_index(
+      benchmarks, fields, {static_cast<int>(ngram.words), static_cast<int>(shortest), static_cast<int>(minimum)});
   if (index->grams() == 0)
     fail("the benchmarks have no n-gram: every item is shorter than {} words (--min-words)", shortest);
   if (index->too_short() > 0)
@@ -61,8 +74,8 @@ int corpus_decontaminate(Words args) {
                index->too_short(), index->items(), shortest);
   const Inputs in = flags.inputs();
   const FilterRun run{.make = decontamination_filter(index),
-                      .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", n, shortest, minimum,
-                                                                   fmt::join(fields, "\n"))),
+                      .what = run_identity(benchmarks, fmt::format("decontaminate {} {} {} {}", ngram.words, shortest,
+                                                                   minimum, fmt::join(fields, "\n"))),
                       .scan = flags.scan(),
                       .rejects = removed.rejects,
                       .reasons = removed.reasons,
@@ -78,7 +91,8 @@ int corpus_decontaminate(Words args) {
           j = report.json();
           of.set("inputs", benchmarks.json()), of.set("items", static_cast<int64_t>(index->items()));
           of.set("too_short", static_cast<int64_t>(index->too_short()));
-          of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", n), of.set("least", minimum);
+          of.set("ngrams", static_cast<int64_t>(index->grams())), of.set("words", ngram.words),
+              of.set("least", minimum);
           j.set("benchmarks", std::move(of)), j.set("inputs", in.json());
           write_file(std::filesystem::path(flags.out) / "manifest.json", j.dump(2) + "\n");
         });

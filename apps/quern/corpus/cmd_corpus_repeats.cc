@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "apps/quern/cli/progress.h"
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/corpus/cmd_corpus.h"
 #include "apps/quern/corpus/corpus_flags.h"
 #include "quern/base/mmap.h"
@@ -15,7 +16,8 @@ int corpus_repeats(Words args) {
   CorpusFlags flags;
   std::string unit = "paragraph";
   RepeatConfig c;
-  int64_t shortest = c.shortest, n = c.n, window = SpanConfig().window;
+  NgramFlag ngram{.words = c.n};
+  int64_t shortest = c.shortest, window = SpanConfig().window;
   int64_t memory_mb = static_cast<int64_t>(c.memory >> 20);
   bool json = false;
   Args a("corpus repeats", "remove lines, paragraphs, substrings or documents seen earlier");
@@ -25,7 +27,7 @@ int corpus_repeats(Words args) {
          "n-grams seen earlier)")
       .flag("--min-words N", shortest, "line, paragraph: minimum number of words; shorter ones are kept")
       .alias("--shortest")
-      .flag("--ngram N", n, "ngram: number of words per n-gram")
+      .settings(ngram)
       .flag("--window N", window, "span: minimum length of a removed substring, in words")
       .flag("--share X", c.share, "ngram: fraction of n-grams seen earlier at which a document is removed")
       .flag("--memory-mib MIB", memory_mb, "memory of the Bloom filter (span: for sorting), in MiB")
@@ -41,7 +43,7 @@ int corpus_repeats(Words args) {
     throw UsageError(fmt::format("quern corpus repeats: --memory-mib {}: expected 1 or more", memory_mb));
   const bool spans = unit == "span";
   if (!spans) c.unit = parse_repeat_unit(unit);
-  c.shortest = static_cast<int>(shortest), c.n = static_cast<int>(n);
+  c.shortest = static_cast<int>(shortest), c.n = static_cast<int>(ngram.words);
   c.memory = static_cast<uint64_t>(memory_mb) << 20, c.level = flags.output().level;
   c.shard_bytes = flags.output().shard_bytes;
   const Inputs in = flags.inputs();

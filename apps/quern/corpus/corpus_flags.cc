@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "quern/base/error.h"
+#include "quern/corpus/stages/corpus_build.h"
 
 namespace quern::cli {
 
@@ -49,28 +50,9 @@ void CorpusFlags::check(const std::string& verb) const {
   check_ranges(verb, list_settings(recipe.write));
 }
 
-void refuse_input_folder(const std::vector<std::string>& words, const corpus::Inputs& in, const std::string& out) {
-  namespace fs = std::filesystem;
-  std::error_code none;  // a folder that does not exist is nobody's
-  const auto is_out = [&](const fs::path& folder) {
-    return fs::equivalent(folder.empty() ? "." : folder, out, none);
-  };
-  if (!fs::exists(out)) return;
-  std::string found;
-  fs::path last;
-  for (const corpus::InputFile& f : in.files) {  // sorted
-    const bool same = f.path.parent_path() == last && !last.empty();
-    if (!same && is_out(last = f.path.parent_path())) found = f.path.string();
-  }
-  for (const std::string& word : words)
-    for (const std::string& path : {word, word.substr(word.find('=') + 1)})
-      if (is_out(path)) found = path;
-  if (!found.empty()) fail("--out {}: the input {} lies there; name another folder", out, found);
-}
-
 corpus::Inputs CorpusFlags::inputs() const {
   corpus::Inputs in = corpus::find_inputs(words, source().form);
-  if (!out.empty()) refuse_input_folder(words, in, out);
+  if (!out.empty()) corpus::refuse_input_folder(words, in, out, "--out");
   return in;
 }
 

@@ -45,10 +45,6 @@ struct CorpusFlags {
 // Throws UsageError naming the flag: "quern corpus mix: --shard-mib 0: expected 1 or more".
 void check_ranges(const std::string& verb, const std::vector<SettingInfo>& settings);
 
-// Throws Error when `out` is one of the named folders, or holds an input itself: outputs would be read as inputs, and
-// inputs removed as what a killed run left.
-void refuse_input_folder(const std::vector<std::string>& words, const corpus::Inputs& in, const std::string& out);
-
 void report_resuming(const std::string& out, const corpus::ResumeInfo& w);
 
 void warn_about(const corpus::ReadCounts& read, const std::vector<std::string>& damaged, const corpus::Inputs& in);

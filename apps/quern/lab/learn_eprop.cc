@@ -107,9 +107,17 @@ int cosine_study(Words args) {
   return 0;
 }
 
+struct TrainFlags : lab::LearnOptions {
+  template <class V>
+  void visit(V& v) {
+    lab::LearnOptions::visit(v);
+    visit_optimizer(v, steps, rate);
+  }
+};
+
 int train_study(Words args) {
   StackFlags f;
-  lab::LearnOptions o;
+  TrainFlags o;
   SeedCount count{4};
   std::vector<std::string> names;
   Args a("research eprop train", "which rules learn a task, and how fast");
@@ -120,6 +128,7 @@ int train_study(Words args) {
       .settings(count)
       .json(f.json);
   if (!a.parse(args)) return 0;
+  a.check(o);
   const int64_t seeds = count.seeds;
   o.shape = f.shape(), o.task.task = lab::eprop_task(f.task), o.seed = static_cast<uint64_t>(f.seed);
   std::vector<lab::CreditRule> rules;

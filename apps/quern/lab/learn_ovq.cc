@@ -40,7 +40,7 @@ struct StudyFlags {
     v("train", train, "number of items to train with, the easiest first; repeatable",
       {.value = "N", .shown_default = "set by the study"});
     v("test", test, "number of items to test with; repeatable", {.value = "N", .shown_default = "set by the study"});
-    lessons.visit(v);
+    visit_optimizer(v, lessons.steps, lessons.rate);
     v("sequences", sequences, "number of test sequences per setting");
     v("seed", seed, "random seed of the weights and the training sequences");
   }
@@ -49,7 +49,7 @@ struct StudyFlags {
   bool parse(Args& a, Words args, Options& o, int64_t max_items) {
     a.settings(*this).json(json);
     if (!a.parse(args)) return false;
-    if (lessons.steps < 0) throw UsageError(fmt::format("--steps {}: expected 0 or more", lessons.steps));
+    a.check(*this);
     if (sequences < 1) throw UsageError(fmt::format("--sequences {}: expected at least 1", sequences));
     if (blocks < 1) throw UsageError(fmt::format("--blocks {}: expected at least 1", blocks));
     for (const std::string& f : fields) {

@@ -14,4 +14,11 @@ struct SeedCount {
   }
 };
 
+// Of the studies that train, each with defaults of its own.
+template <class V>
+void visit_optimizer(V& v, int64_t& steps, double& rate) {
+  v("steps", steps, "number of optimizer steps", {.range = Bounds::at_least(0)});
+  v("rate", rate, "learning rate");
+}
+
 }  // namespace quern::cli

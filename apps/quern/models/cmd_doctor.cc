@@ -130,8 +130,9 @@ int cmd_doctor(Words args) {
     return 0;
   }
   fmt::print("quern {} on {}\n", version(), h.cpu);
-  fmt::print("instruction set  {}{}{}\n", h.isa_active, h.avx512_bf16 ? " with bf16 dot products" : "",
+  fmt::print("instruction set  {}{}\n", h.isa_active,
              h.isa_active != h.isa_detected ? fmt::format(" (the machine has {})", h.isa_detected) : "");
+  fmt::print("bf16 products    {} ({})\n", h.bf16_products, h.bf16_reason);
   fmt::print("threads          {} of {} CPUs{}\n", h.threads, h.logical_cpus,
              h.cgroup_quota > 0 ? fmt::format(", cgroup quota {:.2f} cores", h.cgroup_quota) : "");
   fmt::print("memory           {} MiB, {} MiB available{}\n", h.memory_bytes >> 20, available_mib(),
@@ -156,9 +157,8 @@ int cmd_doctor(Words args) {
                h.logical_cpus);
   if (h.isa_detected == isa_name(Isa::ref))
     fmt::print("note: this CPU has no AVX2: Quern uses reference kernels, which are many times slower\n");
-  else if (!h.avx512_bf16)
-    fmt::print(
-        "note: this CPU has no AVX-512-BF16: bf16 weights are converted in registers, prefill runs at f32 speed\n");
+  else if (h.bf16_products == "fma")
+    fmt::print("note: bf16 weights are widened in registers: prompts and training in bf16 run at f32 speed\n");
   if (pages.find("[never]") != pages.npos)
     fmt::print(
         "do: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root): huge pages are off, so large "

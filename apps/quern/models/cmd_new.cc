@@ -1,6 +1,7 @@
 // quern new: a random model of a family at a named size, with every file a Hugging Face folder has. With --quant it
 // is quantized at once, matrix after matrix: a model that would not fit into memory in bf16 can be made and tried.
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/new_tokenizer.h"
@@ -41,7 +42,9 @@ int cmd_new(Words args) {
   StoredType type;
   std::optional<std::string> scheme;
   std::optional<int64_t> rows;
-  int64_t seed = 0, vocab = 512;
+  int64_t seed = 0;
+  VocabFlag vocab_flag{.size = 512};
+  const int64_t& vocab = vocab_flag.size;
   std::string sizes;
   for (const std::string& f : shape_families())
     sizes += fmt::format("{}{}: {}", sizes.empty() ? "" : "; ", f, fmt::join(shape_sizes(f), ", "));
@@ -49,7 +52,7 @@ int cmd_new(Words args) {
   a.positional("DIR", dir)
       .flag("--family NAME", family, fmt::format("model family: {}", fmt::join(shape_families(), ", ")))
       .flag("--size NAME", size, "model size; " + sizes)
-      .flag("--vocab N", vocab, "vocabulary size of the tokenizer, at least 280")
+      .settings(vocab_flag)
       .flag("--padded-vocab N", rows, "padded vocabulary size: rows of the embedding and LM head [--vocab]")
       .alias("--rows")
       .flag("--seed N", seed, "random seed of the weights")

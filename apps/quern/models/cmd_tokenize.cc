@@ -59,7 +59,8 @@ int cmd_detokenize(Words args) {
   if (!packed.empty() && packed.back() == ',') packed.pop_back();
   if (packed.empty()) throw UsageError("quern detokenize: IDS is missing: expected token ids such as 1,2,3");
   text::Tokenizer t = models::load_tokenizer(model_folder(dir));
-  std::string text = t.decode(parse_token_list(packed, "quern detokenize: token id"), skip);
+  std::string text = t.decode(parse_token_list(packed, "quern detokenize: token id"),
+                              skip ? text::SpecialTokens::skip : text::SpecialTokens::keep);
   fmt::print("{}\n", json ? Json(text).dump() : text);
   return 0;
 }

@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/new_tokenizer.h"
 #include "quern/text/unicode/utf8.h"
@@ -11,13 +12,14 @@ namespace quern::cli {
 int cmd_tokenizer(Words args) {
   std::string what, out;
   std::vector<std::string> files;
-  int64_t vocab = 32000, min_frequency = 2;
+  VocabFlag vocab{.size = 32000};
+  int64_t min_frequency = 2;
   bool digits = false;
   Args a("tokenizer", "train a byte-level BPE tokenizer");
   a.positional("train", what)
       .rest("FILE", files)
       .flag("--out DIR", out, "output folder for tokenizer.json and its companion files")
-      .flag("--vocab N", vocab, "vocabulary size, including special tokens and the 256 bytes")
+      .settings(vocab)
       .flag("--min-frequency N", min_frequency, "minimum number of occurrences of a pair that is merged")
       .flag("--individual-digits", digits, "make every digit a separate token");
   if (!a.parse(args)) return 0;
@@ -27,7 +29,7 @@ int cmd_tokenizer(Words args) {
   if (std::filesystem::exists(std::filesystem::path(out) / "tokenizer.json"))
     fail("{} already holds a tokenizer; name another folder", out);
 
-  text::BpeTrainOptions o = tokenizer_options(vocab);
+  text::BpeTrainOptions o = tokenizer_options(vocab.size);
   o.individual_digits = digits;
   o.min_frequency = min_frequency;
   text::BpeTrainer trainer(o);

@@ -64,7 +64,8 @@ int recall_index(Words args) {
   o.graph = !no_graph, o.threshold = static_cast<float>(threshold);
   if (unit != "auto") s.unit = recall::chunk_unit(unit);
   recall::RecallStore store = recall::RecallStore::open_or_create(at.db, o);
-  const recall::IndexReport r = store.index(paths, s, merge);
+  const recall::IndexReport r =
+      store.index(paths, s, merge ? recall::SegmentMerge::all : recall::SegmentMerge::small);
   for (const std::string& why : r.sources.skipped) fmt::print(stderr, "skipped {}\n", why);
   if (r.sources.ill_formed > 0)
     fmt::print(stderr, "warning: {} texts have bytes that are not valid UTF-8; the bytes are skipped\n",
@@ -99,9 +100,9 @@ struct Ask {
         .flag("--restart AT", seed, "mixpr: the random walk restarts at the query, or at the best BM25 chunks (bm25)")
         .alias("--seed");
   }
-  recall::RecallAnswer answer(const recall::RecallStore& store, bool score_order) const {
+  recall::RecallAnswer answer(const recall::RecallStore& store, recall::HitOrder order) const {
     if (k < 1) throw UsageError(fmt::format("quern recall: -k {}: expected 1 or more", k));
-    if (method == "bm25") return store.bm25(question, static_cast<size_t>(k), score_order);
+    if (method == "bm25") return store.bm25(question, static_cast<size_t>(k), order);
     if (method != "mixpr")
       throw UsageError(fmt::format("quern recall: --method '{}': expected mixpr or bm25", method));
     if (seed != "query" && seed != "bm25")
@@ -109,7 +110,7 @@ struct Ask {
     if (alpha > 1 || (alpha < 0 && alpha != -1))
       throw UsageError(fmt::format("quern recall: --alpha {}: expected 0 to 1", alpha));
     recall::RecallQuery q;
-    q.k = static_cast<size_t>(k), q.score_order = score_order;
+    q.k = static_cast<size_t>(k), q.score_order = order == recall::HitOrder::score;
     q.seed = seed == "bm25" ? recall::SeedKind::bm25 : recall::SeedKind::query_node;
     q.mode = alpha >= 0 ? recall::RecallMode::restart : recall::recall_mode(mode);
     q.alpha = alpha;
@@ -132,7 +133,8 @@ int recall_query(Words args) {
   if (!a.parse(args)) return 0;
   const recall::RecallStore store(need(ask.at.db, "--db"));
   const Stopwatch watch;
-  const recall::RecallAnswer r = ask.answer(store, !document_order);
+  const recall::RecallAnswer r =
+      ask.answer(store, document_order ? recall::HitOrder::document : recall::HitOrder::score);
   const double ms = 1e3 * watch.seconds();
   if (json) {
     Json j = r.json();
@@ -154,7 +156,7 @@ int recall_pack(Words args) {
   ask.add_to(a, 100);
   if (!a.parse(args)) return 0;
   const recall::RecallStore store(need(ask.at.db, "--db"));
-  const recall::RecallAnswer r = ask.answer(store, false);
+  const recall::RecallAnswer r = ask.answer(store, recall::HitOrder::document);
   warn(r);
   fmt::print("{}", recall::pack_prompt(r, ask.question));
   return 0;

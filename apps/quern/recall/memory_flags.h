@@ -23,10 +23,14 @@ struct NewConversation {
   double gap = memory::kUsualGap / 60.0;
   template <class V>
   void visit(V& v) {
+    visit_zone(v, zone);
+    v("gap", gap, "for a new conversation: minutes of silence after which a new session starts", {.value = "MIN"});
+  }
+  template <class V>
+  static void visit_zone(V& v, std::string& zone) {
     v("zone", zone,
       "time zone of a new conversation and of its times without an offset, for example Europe/Berlin or +02:00",
-      {.value = "ZONE"});
-    v("gap", gap, "for a new conversation: minutes of silence after which a new session starts", {.value = "MIN"});
+      {.value = "ZONE", .shown_default = "UTC"});
   }
 };
 

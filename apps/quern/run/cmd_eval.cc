@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "apps/quern/cli/args.h"
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
@@ -42,7 +43,8 @@ Json candidates_json(const gym::Problem& p, const reason::ThinkResult& t) {
 }
 
 struct EvalFlags {
-  std::string dir, task = "curriculum", form = "chat", method = "single", log;
+  std::string dir, task = "curriculum", form = "chat", log;
+  ThinkFlag think{"single"};
   ProblemFlags which;
   reason::CurriculumEvalOptions o;
   WeightFlags weights{.dtype_default = "auto"};
@@ -62,9 +64,7 @@ bool EvalFlags::parse(Words args) {
       .settings(which)
       .settings(o)
       .flag("--form NAME", form, "prompt form: chat, or text for base models, which continue the question")
-      .flag("--think PLAN", method,
-            "test-time compute plan: single, vote:N (self-consistency), best:N (best-of-N), rsa:NxCxT, mrsa:NxCxT, "
-            "delethink:T, pacore:NxCxT or hybrid:NxCxT, then ,beta= ,tau= ,final= in tokens")
+      .settings(think)
       .settings(o.generate, given, {{"max_tokens"}, {"temperature", "0 for single, else 1"}})
       .flag("--log FILE", log,
             "write question, response and result of every problem to FILE as JSON lines; with a plan, every "
@@ -85,7 +85,7 @@ void EvalFlags::resolve() {
   o.problems.kinds = which.kinds, o.problems.seed = static_cast<uint64_t>(which.seed);
   gym::read_levels(which.level, o.problems);
   o.plain = form == "text";
-  o.plan = reason::parse_plan(method);
+  o.plan = reason::parse_plan(*think.plan);
   o.generate.sampling.temperature = many() ? 1 : 0;
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
@@ -111,7 +111,8 @@ reason::CurriculumScores evaluate(EvalFlags& f) {
   int64_t asked = 0, rights = 0;
   reason::CurriculumScores s =
       reason::evaluate_curriculum(*model, tokenizer, models::load_chat_template(dir, model->family()), f.o,
-                                  [&](const gym::Problem& p, const reason::ThinkResult& t, bool right) {
+                                  [&](const reason::GradedAnswer& graded) {
+                                    const auto& [p, t, right] = graded;
                                     ++asked, rights += right;
                                     if (live)
                                       fmt::print(stderr, "\r{} of {} problems, {} right ", asked, all, rights);

@@ -7,6 +7,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/interrupt.h"
 #include "apps/quern/cli/line_editor.h"
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/standard_input.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
@@ -31,7 +32,7 @@ struct RunOptions {
   bool json = false, shard_context = false;
   GivenSettings<infer::GenerateOptions> given;
   std::string answer;
-  std::optional<std::string> think;
+  ThinkFlag think;
   std::optional<std::string> json_schema, grammar, regex;
   DraftFlags ahead;
 };
@@ -254,16 +255,14 @@ int cmd_run(Words args) {
       .flag("--chat-file FILE", r.session,
             "without -p: resume the chat saved in FILE, and save it there after every response")
       .alias("--session")
-      .flag("--think PLAN", r.think,
-            "with -p: test-time compute by a plan, e.g. vote:8 (self-consistency), best:8 (best-of-N) or "
-            "mrsa:16x4x2,beta=2048,tau=512 (Markovian RSA)")
+      .settings(r.think)
       .flag("--shard-context", r.shard_context,
             "under mpirun, with -p: shard the KV cache across ranks (context parallelism); output does not depend on "
             "the number of ranks")
       .flag("--json", r.json, "with -p: print one JSON object")
       .note(
           "DIR is a model folder, a .gguf file, or a name in the Hugging Face cache such as org/name.\n"
-          "Without generation_config.json and sampling flags, decoding is greedy.");
+          "Without generation_config.json and sampling flags, decoding is greedy. --think needs -p.");
   a.settings(r.ahead);
   r.weights.add_to(a);
   r.weights.add_cache_to(a);
@@ -277,18 +276,18 @@ int cmd_run(Words args) {
   r.given.overlay(asked);
   if (asked.top_logprobs != 0 && !r.json)
     throw UsageError("quern run: --logprobs needs --json: they are printed as JSON only");
-  if (r.think && !prompt) throw UsageError("quern run: --think needs a prompt: add -p TEXT");
-  if (r.think && !r.answer.empty()) throw UsageError("quern run: --think cannot be used with --response-prefix");
+  if (r.think.plan && !prompt) throw UsageError("quern run: --think needs a prompt: add -p TEXT");
+  if (r.think.plan && !r.answer.empty()) throw UsageError("quern run: --think cannot be used with --response-prefix");
   const int constraints = r.json_schema.has_value() + r.grammar.has_value() + r.regex.has_value();
   if (constraints > 1) throw UsageError("quern run: give only one of --json-schema, --grammar and --regex");
-  if (constraints > 0 && (!prompt || r.think))
+  if (constraints > 0 && (!prompt || r.think.plan))
     throw UsageError(
         "quern run: --json-schema, --grammar and --regex need a prompt (-p) and cannot be used with --think");
   if (r.shard_context && (r.ahead.speculate.value_or("none") != "none" || !r.ahead.dir.empty()))
     throw UsageError(
         "quern run: --speculate and --draft cannot be used with --shard-context: a sharded KV cache cannot be rolled "
         "back");
-  if (r.shard_context && (!prompt || r.think))
+  if (r.shard_context && (!prompt || r.think.plan))
     throw UsageError("quern run: --shard-context needs a prompt (-p) and cannot be used with --think");
   r.dir = model_folder(r.dir);
   const models::LoadOptions load = r.weights.load_options();
@@ -306,8 +305,8 @@ int cmd_run(Words args) {
   if (!prompt) return chat(*model, r, o, options);
   r.prompt = *prompt;
   o.constraint = constraint(r, tokenizer);
-  if (r.think) {
-    reason::ThinkPlan plan = reason::parse_plan(*r.think);
+  if (r.think.plan) {
+    reason::ThinkPlan plan = reason::parse_plan(*r.think.plan);
     if (plan.seed == 0) plan.seed = o.sampling.seed;
     if (plan.n > 1 && !r.given.has("temperature")) o.sampling.temperature = 1;  // candidates must differ
     return answer_by_thinking(

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/quern/recall/memory_flags.h"
 #include "quern/base/setting.h"
 #include "quern/infer/engine/engine.h"
 #include "quern/serve/app/app.h"
@@ -54,8 +55,7 @@ struct ServeOptions {
       {.value = "MIN", .range = Bounds::at_least(0)});
     v("db", app.grounding.memory, "conversation memory (SQLite) for chats that set `x_memory`; created if missing",
       {.value = "FILE"});
-    v("zone", app.grounding.zone, "time zone of new conversations in --db",
-      {.value = "ZONE", .shown_default = "UTC"});
+    NewConversation::visit_zone(v, app.grounding.zone);
     v("documents", app.grounding.documents,
       "search index for RAG, made by `quern recall index`; used by chats that set `x_documents`", {.value = "DIR"});
     v("session_dir", app.sessions,

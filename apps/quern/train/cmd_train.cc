@@ -6,11 +6,13 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/interrupt.h"
 #include "apps/quern/cli/progress.h"
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/cli/verbs.h"
 #include "apps/quern/models/context.h"
 #include "quern/base/threads.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
+#include "quern/train/recipe/run_settings.h"
 #include "quern/train/supervise/supervise.h"
 #include "quern/train/trainer/export.h"
 #include "quern/train/trainer/heartbeat.h"
@@ -118,20 +120,19 @@ std::vector<std::string> attempt_words(const std::string& file, const std::files
 }  // namespace
 
 int cmd_train(Words args) {
-  std::string file, out, heartbeats;
+  std::string file, heartbeats;
+  train::RunSettings given_run;
+  const auto& [out, set, resume] = given_run;
   GivenSettings<train::SupervisePolicy> given;
-  std::vector<std::string> set;
-  int64_t steps = 0, ranks = 1;
-  bool resume = false, supervised = false;
+  int64_t steps = 0;
+  RanksFlag ranks;
+  bool supervised = false;
   Args a("train", "pretrain or fine-tune a model from a recipe");
   a.positional("RECIPE", file)
-      .flag("--out DIR", out, "folder of the run [runs/NAME, with the recipe's name]")
+      .settings(given_run, {{"out", "runs/NAME, with the recipe's name"}})
       .flag("--steps N", steps, "save a checkpoint and stop after step N; 0 runs the whole recipe")
-      .flag("--set KEY=VALUE", set,
-            "change a field of the recipe, for example --set phase.0.batch_size=8; repeatable")
-      .flag("--resume", resume, "continue from the newest checkpoint in --out")
-      .flag("--ranks N", ranks,
-            "number of ranks in this process, one thread each; for several processes or machines use mpirun")
+      .settings(given_run, {{"set"}, {"resume"}})
+      .settings(ranks)
       .flag("--supervise", supervised,
             "fault-tolerant training: run as a child process, watch it, and restart it from its last checkpoint")
       .settings(train::SupervisePolicy(), given, {{"launcher", "from the recipe"}})
@@ -145,7 +146,7 @@ int cmd_train(Words args) {
           "a checkpoint and stops.");
   if (!a.parse(args)) return 0;
   train::Recipe recipe = train::read_recipe(file, set);
-  if (steps < 0 || ranks < 1)
+  if (steps < 0 || ranks.ranks < 1)
     throw UsageError("quern train: expected --steps of at least 0 and --ranks of at least 1");
   train::TrainOptions o{.out = out.empty() ? std::filesystem::path("runs") / recipe.name : std::filesystem::path(out),
                         .resume = resume};
@@ -160,7 +161,7 @@ int cmd_train(Words args) {
     Interrupt interrupt;
     train::supervise(recipe.supervise, {.out = o.out,
                                         .command = attempt_words(file, o.out, steps, set),
-                                        .ranks = ranks,
+                                        .ranks = ranks.ranks,
                                         .resume = resume,
                                         .say = [](const std::string& s) { fmt::print(stderr, "{}\n", s); },
                                         .interrupted = [&] { return interrupt.raised(); }});
@@ -172,9 +173,9 @@ int cmd_train(Words args) {
     train_watched(recipe, c, o, steps, heartbeats);
   };
   if (!comm::under_mpi()) {
-    comm::run_ranks(static_cast<int>(ranks), run);
+    comm::run_ranks(static_cast<int>(ranks.ranks), run);
   } else {
-    if (ranks > 1)
+    if (ranks.ranks > 1)
       throw UsageError(
           "quern train: --ranks cannot be used under mpirun, which sets the number of ranks itself (mpirun -n N)");
     comm::run_mpi(run);

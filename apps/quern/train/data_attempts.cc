@@ -4,6 +4,7 @@
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/line_file.h"
 #include "apps/quern/cli/progress.h"
+#include "apps/quern/cli/shared_flags.h"
 #include "apps/quern/models/context.h"
 #include "apps/quern/models/shipped_models.h"
 #include "apps/quern/train/cmd_data.h"
@@ -14,7 +15,8 @@ namespace quern::cli {
 namespace {
 
 struct AttemptFlags {
-  std::string dir, out, contested_out, method = "vote:8,tau=64";
+  std::string dir, out, contested_out;
+  ThinkFlag think{"vote:8,tau=64"};
   reason::OwnAttemptOptions o;
   ProblemFlags which{.level = "2-5"};
   WeightFlags weights{.dtype_default = "auto"};
@@ -34,8 +36,7 @@ bool AttemptFlags::parse(Words args) {
       .flag("--out FILE", out, "output file of chats, JSON lines; - is stdout")
       .settings(which, {{"level"}, {"kind"}, {"seed"}})
       .settings(o.eval)
-      .flag("--think PLAN", method,
-            "plan that samples the solutions (vote:N, mrsa:NxCxT, …); chats show the ends of its last round")
+      .settings(think)
       .flag("--shown N", o.shown, "number of sampled solutions per chat")
       .flag("--keep-all-right P", o.unanimous, "probability of keeping a chat whose solutions are all right")
       .alias("--unanimous")
@@ -50,7 +51,8 @@ bool AttemptFlags::parse(Words args) {
       .flag("--cut-short P", o.cut_short,
             "probability that the target of a search problem stops early, before a solution that no attempt shows")
       .flag("--verdicts", o.verdicts, "begin the target with a verdict per solution: right or wrong")
-      .settings(o.eval.generate, {{"max_tokens"}, {"temperature", "1"}});
+      .settings(o.eval.generate, {{"max_tokens"}, {"temperature", "1"}})
+      .note("The plan of --think samples the solutions; chats show the ends of its last round.");
   weights.add_to(a);
   return a.parse(args);
 }
@@ -68,7 +70,7 @@ void AttemptFlags::resolve() {
   if (!contested_out.empty() && o.contested == 0) o.contested = 2;
   gym::read_levels(which.level, o.eval.problems);
   o.eval.problems.kinds = which.kinds, o.eval.problems.seed = static_cast<uint64_t>(which.seed);
-  o.eval.plan = reason::parse_plan(method);
+  o.eval.plan = reason::parse_plan(*think.plan);
   o.eval.plan.seed = o.eval.generate.sampling.seed = static_cast<uint64_t>(which.seed);
   reason::check(o);
 }

@@ -35,7 +35,8 @@ DedupReport deduplicate(const Inputs& inputs, const DedupConfig& config, const s
   if (folder.state().is_null() && job.ranks.first()) prepare_output(out);
   // The first rank notes that it writes before the others do.
   const bool decided = job.ranks.from_first(folder.phase()) == "write";
-  check_index_name(config.save_index, decided);
+  // Once decided, a run whose unfinished index is gone has moved it to its name.
+  if (!decided || std::filesystem::exists(index_part(config.save_index))) check_index_name(config.save_index);
   DedupDecisions decisions = decided ? saved_decisions(job, folder) : decide(job, folder);
   if (!decided) {
     release_free_memory(decisions.statuses.size());

@@ -34,7 +34,7 @@ Json index_settings(const DedupConfig& c) {
 namespace {
 
 // What index.json says of its files, against what lies there: their sizes, and their bytes if asked for.
-void check_parts(const fs::path& folder, const Json& parts, bool hashes) {
+void check_parts(const fs::path& folder, const Json& parts, IndexCheck check) {
   for (const auto& [name, part] : parts.as_object("parts")) {
     const fs::path file = folder / name;
     if (!fs::exists(file)) fail("{} is missing, but index.json lists it", file.string());
@@ -42,7 +42,7 @@ void check_parts(const fs::path& folder, const Json& parts, bool hashes) {
     if (const uint64_t found = fs::file_size(file); found != expected)
       fail("{} is damaged: expected {} bytes, found {}", file.string(), expected, found);
     const std::string hash = part.at("xxh3", "index.json").as_string("xxh3");
-    if (!hashes) continue;
+    if (check == IndexCheck::sizes) continue;
     if (const std::string found = fmt::format("{:016x}", file_hash(file)); found != hash)
       fail("{} is damaged: expected bytes of XXH3 {}, found {}", file.string(), hash, found);
   }
@@ -61,7 +61,7 @@ void sync(const fs::path& path) {
 
 }  // namespace
 
-IndexHead read_index_head(const DedupConfig& c, bool hashes) {
+IndexHead read_index_head(const DedupConfig& c, IndexCheck check) {
   if (!c.save_index.empty()) index_settings(c);
   IndexHead head;
   if (c.against.empty()) return head;
@@ -73,7 +73,7 @@ IndexHead read_index_head(const DedupConfig& c, bool hashes) {
     if (const Json* theirs = found.find(key); !theirs || *theirs != value)
       fail("{}: {} is {} in the index and {} in this run; use the same value", c.against, key,
            theirs ? theirs->dump() : "missing", value.dump());
-  check_parts(c.against, j.at("parts", "index.json"), hashes);
+  check_parts(c.against, j.at("parts", "index.json"), check);
   head.documents = static_cast<uint64_t>(j.at("documents", "index.json").as_int("documents"));
   head.files = static_cast<uint64_t>(j.at("files", "index.json").as_int("files"));
   for (const Json& s : j.at("sources", "index.json").as_array("sources"))
@@ -100,9 +100,8 @@ fs::path index_part(const std::string& folder) {
   return part += ".part";
 }
 
-void check_index_name(const std::string& folder, bool made) {
-  if (!folder.empty() && fs::exists(folder) && !(made && !fs::exists(index_part(folder))))
-    fail("{} exists already: name another folder for the index", folder);
+void check_index_name(const std::string& folder) {
+  if (!folder.empty() && fs::exists(folder)) fail("{} exists already: name another folder for the index", folder);
 }
 
 void finish_index(const std::string& folder) {

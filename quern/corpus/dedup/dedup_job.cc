@@ -60,7 +60,7 @@ DedupJob::DedupJob(const Inputs& in, const DedupConfig& c, const fs::path& folde
       filters(in, c),
       out(prepared(folder, c)),
       ranks(all),
-      index(read_index_head(c, all.first())),
+      index(read_index_head(c, all.first() ? IndexCheck::hashes : IndexCheck::sizes)),
       progress(report) {
   if (index.sources.size() + in.sources.size() > kMaxSources)
     fail("{} sources in the index and {} new ones: expected at most {} together", index.sources.size(),

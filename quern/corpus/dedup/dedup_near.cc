@@ -178,8 +178,8 @@ PairSample sample_pairs(const DedupJob& job, const Documents& all, const Candida
     }
   });
   for (size_t i = 0; i < some.size(); ++i)
-    sample.add(alike[i], !all.removed(some[i].low) && !all.removed(some[i].high), job.config.threshold,
-               job.config.bands);
+    sample.add({.similarity = alike[i], .both_survive = !all.removed(some[i].low) && !all.removed(some[i].high)},
+               job.config.threshold, job.config.bands);
   return sample;
 }
 

@@ -3,7 +3,7 @@
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/dedup_stages.h"
 #include "quern/corpus/run/pipeline.h"
-#include "quern/corpus/run/run_state.h"
+#include "quern/corpus/run/run_folder.h"
 
 namespace quern::corpus {
 namespace {

@@ -8,7 +8,7 @@
 #include "quern/corpus/dedup/dedup_stages.h"
 #include "quern/corpus/io/byte_stream.h"
 #include "quern/corpus/run/pipeline.h"
-#include "quern/corpus/run/run_state.h"
+#include "quern/corpus/run/run_folder.h"
 #include "quern/corpus/run/shards.h"
 
 namespace quern::corpus {

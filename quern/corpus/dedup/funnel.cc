@@ -12,10 +12,11 @@ void SourceFunnel::add(const SourceFunnel& o) {
   for (size_t i = 0; i < o.rule_first.size(); ++i) rule_first[i] += o.rule_first[i], rule_any[i] += o.rule_any[i];
 }
 
-void PairSample::add(double s, bool both_survive, double threshold, BandShape bands) {
+void PairSample::add(const Pair& pair, double threshold, BandShape bands) {
+  const double s = pair.similarity;
   const size_t bin = std::min(kBins - 1, static_cast<size_t>(s * kBins));
   ++looked_at, ++all[bin];
-  survivors[bin] += both_survive;
+  survivors[bin] += pair.both_survive;
   if (s < threshold)
     ++below;
   else

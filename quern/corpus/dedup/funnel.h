@@ -38,7 +38,11 @@ struct PairSample {
     v("met", met), v("looked_at", looked_at), v("below", below), v("missed", missed);
     v("all", all), v("survivors", survivors);
   }
-  void add(double similarity, bool both_survive, double threshold, BandShape bands);
+  struct Pair {
+    double similarity;
+    bool both_survive;
+  };
+  void add(const Pair& pair, double threshold, BandShape bands);
   Json json() const;  // missed and below for all pairs that met, not for those looked at
 };
 

@@ -25,13 +25,13 @@ struct IndexHead {
 
 // The settings that must be equal for an index and a run against it, by name; refuses a run that no index fits.
 Json index_settings(const DedupConfig& c);
+enum class IndexCheck { sizes, hashes };
 // Of c.against; empty when that is. A file of another size than the head says is an error, and with hashes one of
 // other bytes.
-IndexHead read_index_head(const DedupConfig& c, bool hashes);
-// An index is written beside its name, FOLDER.part, and moved there when its run is done. made: the run has made its
-// index already, so that what bears the name may be it.
+IndexHead read_index_head(const DedupConfig& c, IndexCheck check);
+// An index is written beside its name, FOLDER.part, and moved there when its run is done.
 std::filesystem::path index_part(const std::string& folder);
-void check_index_name(const std::string& folder, bool made);
+void check_index_name(const std::string& folder);  // that nothing bears it yet
 void finish_index(const std::string& folder);
 void write_index_head(const std::filesystem::path& folder, const IndexHead& head, const DedupConfig& c,
                       const Json& sizes);  // of the files, by name

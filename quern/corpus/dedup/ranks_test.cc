@@ -3,7 +3,7 @@
 #include "quern/base/threads.h"
 #include "quern/comm/in_process.h"
 #include "quern/corpus/dedup/small_corpus.h"
-#include "quern/corpus/run/run_state.h"
+#include "quern/corpus/run/run_folder.h"
 
 namespace quern::corpus {
 namespace {

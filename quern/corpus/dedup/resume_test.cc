@@ -8,7 +8,6 @@
 #include "quern/base/threads.h"
 #include "quern/corpus/dedup/small_corpus.h"
 #include "quern/corpus/run/run_folder.h"
-#include "quern/corpus/run/run_state.h"
 
 namespace quern::corpus {
 namespace {
@@ -177,7 +176,7 @@ TEST(PairSamples, MissedPairsAreEstimated) {
   for (int i = 0; i < 200000; ++i) {
     const double x = 0.3 + 0.4 * std::uniform_real_distribution<double>()(random);
     const bool met = std::uniform_real_distribution<double>()(random) < collision_probability(x, bands);
-    if (met) s.add(x, false, 0.4, bands), found += x >= 0.4;
+    if (met) s.add({.similarity = x, .both_survive = false}, 0.4, bands), found += x >= 0.4;
     truth += !met && x >= 0.4;
   }
   EXPECT_NEAR(s.missed / truth, 1, 0.05);

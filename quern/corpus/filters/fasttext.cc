@@ -191,10 +191,11 @@ FastText FastText::from_bytes(std::string_view bytes, const std::string& name) {
     if (to < 0 || to >= m->pruned) in.bad("a bucket is outside the table");
     m->pruned_to[from] = to;
   }
-  const bool quantized = in.flag();
-  m->input.read(in, quantized);
+  m->input.quantized = in.flag();
+  m->input.read(in);
   const bool quantized_output = in.flag();
-  m->output.read(in, quantized && quantized_output);
+  m->output.quantized = m->input.quantized && quantized_output;
+  m->output.read(in);
   const int64_t rows = int64_t{words} + (m->pruned >= 0 ? m->pruned : m->bucket);
   const bool reads_buckets = m->maxn > 0 || m->word_ngrams > 1;
   if (m->input.columns != m->dim || m->output.columns != m->dim || m->input.rows < (reads_buckets ? rows : words))

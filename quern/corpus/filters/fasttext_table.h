@@ -71,8 +71,7 @@ struct FastTextTable {
   std::vector<uint8_t> codes, norm_codes;
   FastTextQuantizer parts, norm_parts;
 
-  void read(FastTextBytes& in, bool is_quantized) {
-    quantized = is_quantized;
+  void read(FastTextBytes& in) {  // as `quantized` says
     norms = quantized && in.flag();
     rows = in.take<int64_t>(), columns = in.take<int64_t>();
     if (rows < 0 || columns < 1 || columns > 100000 || rows > int64_t{1} << 40) in.bad("a table of an odd size");

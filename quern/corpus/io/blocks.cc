@@ -45,7 +45,7 @@ std::string BlockReader::where() const { return fmt::format("{}:{}", inputs_.fil
 
 std::unique_ptr<ByteStream> BlockReader::open_file() const {
   const InputFile& f = inputs_.files[file_];
-  return f.form == InputForm::parquet ? open_parquet(f.path) : open_bytes(f.path, hashed_);
+  return f.form == InputForm::parquet ? open_parquet(f.path) : open_bytes(f.path, hash_);
 }
 
 void BlockReader::open() {
@@ -137,7 +137,7 @@ bool BlockReader::next(Block& block) {
         break;
     }
     if (!more) {
-      if (hashed_) hashes_.resize(inputs_.files.size());
+      if (hash_ == FileHash::compute) hashes_.resize(inputs_.files.size());
       if (const std::optional<uint64_t> hash = stream_->hash()) hashes_[file_] = *hash;
       stream_.reset();
       ++file_;

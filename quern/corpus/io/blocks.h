@@ -64,7 +64,7 @@ class BlockReader {
   void seek(const BlockPosition& position);                             // before the first block
   uint64_t packed_bytes() const { return packed_; }                     // of the files begun so far
   const std::vector<std::string>& damaged() const { return damaged_; }  // files that ended early, with the reason
-  void want_hashes() { hashed_ = true; }                                // before the first block
+  void want_hashes() { hash_ = FileHash::compute; }                     // before the first block
   uint64_t hash(size_t file) const { return file < hashes_.size() ? hashes_[file] : 0; }  // 0: not read to its end
 
  private:
@@ -89,7 +89,7 @@ class BlockReader {
   bool ended_ = false;  // the file has no more bytes
   uint64_t row_ = 0, next_ = 0, packed_ = 0, filled_ = 0, blocks_ = 0;
   std::vector<std::string> damaged_;
-  bool hashed_ = false;
+  FileHash hash_ = FileHash::skip;
   std::vector<uint64_t> hashes_;
 };
 

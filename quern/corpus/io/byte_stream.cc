@@ -15,8 +15,8 @@ namespace {
 
 class PlainFile : public ByteStream {
  public:
-  PlainFile(const std::filesystem::path& file, bool hashed) : file_(file) {
-    if (hashed) hash_.emplace();
+  PlainFile(const std::filesystem::path& file, FileHash hash) : file_(file) {
+    if (hash == FileHash::compute) hash_.emplace();
     fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd_ < 0) fail("cannot open {}: {}", file.string(), std::strerror(errno));
     struct stat st {};
@@ -56,8 +56,8 @@ class PlainFile : public ByteStream {
 
 }  // namespace
 
-std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, bool hashed) {
-  auto plain = std::make_unique<PlainFile>(file, hashed);
+std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, FileHash hash) {
+  auto plain = std::make_unique<PlainFile>(file, hash);
   unsigned char first[4] = {};
   const size_t n = plain->peek(first, 4);
   if (n >= 2 && first[0] == 0x1F && first[1] == 0x8B) return decompress_gzip(std::move(plain), file);

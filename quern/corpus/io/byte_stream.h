@@ -20,8 +20,8 @@ class ByteStream {
   virtual std::optional<uint64_t> hash() const { return std::nullopt; }
 };
 
-// hashed: hash() is wanted.
-std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, bool hashed = false);
+enum class FileHash { skip, compute };
+std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file, FileHash hash = FileHash::skip);
 
 // For open_bytes, one source file a format.
 std::unique_ptr<ByteStream> decompress_gzip(std::unique_ptr<ByteStream> packed, std::filesystem::path file);

@@ -67,11 +67,16 @@ class CompactReader {
     if (n > bytes_.size() - at_) bad("a list longer than the rest");
     for (uint64_t i = 0; i < n; ++i) f(head & 15);
   }
-  void skip(uint8_t type, bool in_list = false) {
+  void skip_element(uint8_t type) {  // of a list, set or map, where a boolean takes a byte
+    if (type == kTrue || type == kFalse)
+      byte();
+    else
+      skip(type);
+  }
+  void skip(uint8_t type) {
     switch (type) {
       case kTrue:
       case kFalse:
-        if (in_list) byte();
         return;
       case kByte:
         byte();
@@ -90,7 +95,7 @@ class CompactReader {
       case kList:
       case kSet:
         if (++depth_ > kMaxNesting) bad("nested too deep");
-        list([&](uint8_t t) { skip(t, true); });
+        list([&](uint8_t t) { skip_element(t); });
         --depth_;
         return;
       case kMap: {
@@ -98,7 +103,7 @@ class CompactReader {
         if (n == 0) return;
         if (n > bytes_.size() - at_ || ++depth_ > kMaxNesting) bad("a map longer than the rest");
         const uint8_t types = byte();
-        for (uint64_t i = 0; i < n; ++i) skip(types >> 4, true), skip(types & 15, true);
+        for (uint64_t i = 0; i < n; ++i) skip_element(types >> 4), skip_element(types & 15);
         --depth_;
         return;
       }

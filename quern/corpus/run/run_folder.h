@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "quern/base/config.h"
 #include "quern/base/json.h"
 #include "quern/corpus/io/inputs.h"
 #include "quern/corpus/io/spill.h"
@@ -24,6 +25,12 @@ struct RunNames {
   // Written at once and renamed (write_file), nobody else's: the next run removes what a killed one left of them.
   std::vector<std::string> whole_files = {"manifest.json"};
 };
+
+// Reads a part of a saved state, written by write_value (config.h): every field must be present, further keys are not read.
+template <class T>
+void read_state(const Json& j, T& v) {
+  read_field(j, v, "state", FieldPresence::required);
+}
 
 class RunFolder {
  public:

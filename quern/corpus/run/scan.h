@@ -12,7 +12,7 @@
 #include "quern/base/threads.h"
 #include "quern/corpus/io/ingest.h"
 #include "quern/corpus/run/pipeline.h"
-#include "quern/corpus/run/run_state.h"
+#include "quern/corpus/run/run_folder.h"
 
 namespace quern::corpus {
 

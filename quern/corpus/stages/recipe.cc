@@ -41,7 +41,7 @@ void check_later_stages(const CorpusRecipe& r, const std::string& file) {
 
 CorpusRecipe CorpusRecipe::load(const std::filesystem::path& file) {
   CorpusRecipe r;
-  from_json(read_toml(file), r, file.string(), true);
+  from_json(read_toml(file), r, file.string(), UnknownKeys::refuse);
   if (r.source.empty()) fail("{}: no [[source]]", file.string());
   std::set<std::string> names;
   for (SourceSettings& s : r.source) {

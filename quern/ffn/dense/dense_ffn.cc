@@ -8,8 +8,8 @@ namespace quern::ffn {
 
 DenseFfn::DenseFfn(DenseConfig c)
     : c_(c),
-      in_(std::vector<nn::Linear>(c.gated ? 2 : 1, nn::Linear(c.hidden, c.width, c.bias))),
-      down_(c.width, c.hidden, c.bias) {
+      in_(std::vector<nn::Linear>(c.gated ? 2 : 1, nn::Linear(c.hidden, c.width, nn::Bias{c.bias}))),
+      down_(c.width, c.hidden, nn::Bias{c.bias}) {
   if (c.width < 1 || c.hidden < 1) fail("dense: width {} and hidden {} must be 1 or more", c.width, c.hidden);
 }
 
@@ -37,7 +37,7 @@ void register_dense(nn::Registry& r) {
       c.act = kernels::parse_activation(a->as_string("ffn dense, act"));
       rest.erase("act");
     }
-    from_json(rest, c, "ffn dense", true);
+    from_json(rest, c, "ffn dense", UnknownKeys::refuse);
     return std::make_unique<DenseFfn>(c);
   });
 }

@@ -18,7 +18,8 @@ constexpr int64_t kWidth = 6, kExperts = 5;
 
 std::unique_ptr<MoeFfn> mixture(int kind) {
   if (kind == 2)
-    return std::make_unique<MoeFfn>(std::make_unique<LinearRouter>(kWidth, kExperts, 2, true), kWidth, 4, kExperts);
+    return std::make_unique<MoeFfn>(std::make_unique<LinearRouter>(kWidth, kExperts, 2, TopKWeights::renormalized),
+                                    kWidth, 4, kExperts);
   ZayaRouterConfig c{.width = kWidth, .router_width = 5, .n_experts = kExperts, .depth_average = false};
   c.skip = kind == 1 ? ZayaRouterConfig::Skip::identity : ZayaRouterConfig::Skip::zero;
   return std::make_unique<MoeFfn>(c, 4);

@@ -164,10 +164,11 @@ grad::Var MoeFfn::skipped(grad::Tape& tape, const grad::Var& y_TD, const grad::V
 void register_moe(nn::Registry& r) {
   r.ffns.add("moe", [](const Json& j) -> std::unique_ptr<Ffn> {
     MoeConfig c;
-    from_json(j, c, "ffn moe", true);
+    from_json(j, c, "ffn moe", UnknownKeys::refuse);
     if (c.router == "linear")
-      return std::make_unique<MoeFfn>(std::make_unique<LinearRouter>(c.width, c.n_experts, c.top_k, c.renormalize),
-                                      c.width, c.hidden, c.n_experts);
+      return std::make_unique<MoeFfn>(
+          std::make_unique<LinearRouter>(c.width, c.n_experts, c.top_k, TopKWeights{c.renormalize}), c.width,
+          c.hidden, c.n_experts);
     if (c.router != "zaya") fail("ffn moe, router: '{}', expected linear or zaya", c.router);
     if (c.skip != "zero" && c.skip != "identity") fail("ffn moe, skip: '{}', expected zero or identity", c.skip);
     ZayaRouterConfig z{

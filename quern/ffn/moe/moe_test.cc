@@ -64,8 +64,8 @@ TEST(ZayaMoe, FiniteDifferencesOfTheLinearRouter) {
 }
 
 TEST(LinearMoe, FiniteDifferencesOfTopK) {
-  for (bool renormalize : {false, true}) {
-    MoeFfn m(std::make_unique<LinearRouter>(6, 4, 2, renormalize), 6, 5, 4);
+  for (TopKWeights weights : {TopKWeights::plain, TopKWeights::renormalized}) {
+    MoeFfn m(std::make_unique<LinearRouter>(6, 4, 2, weights), 6, 5, 4);
     grad::NamedParameters p = nn::randomized(m, 31, 0.6);
     grad::GradCheck c = grad::grad_check(
         [&](grad::Tape& t, const std::vector<grad::Var>& in) {
@@ -114,7 +114,7 @@ TEST(ZayaMoe, PackedEqualsPlain) {
 TEST(MoeConfig, ImpossibleSizesAreErrors) {
   EXPECT_THROW(MoeFfn(router(false), 0), Error);
   EXPECT_THROW(MoeFfn({.width = 6, .router_width = 0, .n_experts = 3}, 4), Error);
-  EXPECT_THROW(LinearRouter(6, 4, 5, false), Error);
+  EXPECT_THROW(LinearRouter(6, 4, 5, TopKWeights::plain), Error);
 }
 
 // Every training forward adds the tokens of each class to the balancing biases' grad; inference leaves it alone.

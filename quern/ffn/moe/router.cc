@@ -78,10 +78,10 @@ grad::Var normalize_rows(grad::Tape& tape, const grad::Var& w_Tk) {
 
 ZayaRouter::ZayaRouter(ZayaRouterConfig c)
     : c_(c),
-      down_(c.router_width, c.width, true),
-      fc1_(c.router_width, c.router_width, true),
-      fc2_(c.router_width, c.router_width, true),
-      out_(c.n_experts + 1, c.linear ? c.width : c.router_width, false),
+      down_(c.router_width, c.width, nn::Bias::yes),
+      fc1_(c.router_width, c.router_width, nn::Bias::yes),
+      fc2_(c.router_width, c.router_width, nn::Bias::yes),
+      out_(c.n_experts + 1, c.linear ? c.width : c.router_width, nn::Bias::no),
       norm_({c.router_width}, grad::Init::constant(1)),
       beta_({c.n_experts + 1}, grad::Init::constant(0)) {
   if (c.router_width < 1 && !c.linear) fail("moe: router_width {} must be 1 or more", c.router_width);
@@ -136,8 +136,8 @@ void ZayaRouter::note_load(std::span<const int64_t> counts) {
   for (size_t j = 0; j < counts.size(); ++j) beta_.grad.data<float>()[j] += static_cast<float>(counts[j]);
 }
 
-LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalize)
-    : k_(k), renormalize_(renormalize), gate_(n_experts, width, false) {
+LinearRouter::LinearRouter(int64_t width, int64_t n_experts, int64_t k, TopKWeights weights)
+    : k_(k), weights_(weights), gate_(n_experts, width, nn::Bias::no) {
   if (k < 1 || k > n_experts) fail("moe: top_k {} is outside 1 … {} experts", k, n_experts);
   gate_.weight.matrix = false;
 }
@@ -152,7 +152,7 @@ Routing LinearRouter::route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry&
   grad::Var p_TE = nn::softmax(tape, nn::linear(tape, x_TD, gate_));
   Tensor e_Tk = choose(p_TE.value, Tensor(), k_);
   grad::Var w_Tk = gather(tape, p_TE, e_Tk);
-  return {e_Tk, renormalize_ ? normalize_rows(tape, w_Tk) : w_Tk};
+  return {e_Tk, weights_ == TopKWeights::renormalized ? normalize_rows(tape, w_Tk) : w_Tk};
 }
 
 }  // namespace quern::ffn

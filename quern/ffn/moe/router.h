@@ -55,16 +55,18 @@ class ZayaRouter : public Router {
   grad::Parameter gamma_, norm_, beta_;
 };
 
+enum class TopKWeights : bool { plain, renormalized };
+
 class LinearRouter : public Router {
  public:
-  LinearRouter(int64_t width, int64_t n_experts, int64_t k, bool renormalize);
+  LinearRouter(int64_t width, int64_t n_experts, int64_t k, TopKWeights weights);
   void visit(const std::string& prefix, const nn::ParameterVisitor& v) override;
   void pack(const nn::WeightPrepacking& t) override;
   Routing route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) override;
 
  private:
   int64_t k_;
-  bool renormalize_;
+  TopKWeights weights_;
   nn::Linear gate_;
 };
 

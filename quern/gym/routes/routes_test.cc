@@ -9,7 +9,7 @@ namespace {
 
 TEST(Routes, AreTheShortest) {
   each_problem(
-      "routes", [](const Problem& p) { expect_true_search(p, false); }, 100);
+      "routes", [](const Problem& p) { expect_true_search(p, Best::shortest); }, 100);
 }
 
 TEST(Routes, HasTheProperties) { check_environment("routes", {.seeds = 100}); }

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Walks, AreTheLongest) {
   each_problem(
-      "walks", [](const Problem& p) { expect_true_search(p, true); }, 100);
+      "walks", [](const Problem& p) { expect_true_search(p, Best::longest); }, 100);
 }
 
 TEST(Walks, HasTheProperties) { check_environment("walks", {.seeds = 100}); }

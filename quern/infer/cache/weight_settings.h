@@ -14,8 +14,8 @@ struct WeightSettings {
   std::optional<std::string> head = {}, kv = {};
   template <class V>
   void visit(V& v) {
-    v("head", head, "with --quant: format of embedding and LM head: f32, bf16, q8 or q4",
-      {.value = "FORMAT", .shown_default = "q8 with q8, q4 or q8a8, else as --quant"});
+    v("head", head, "with quantized weights: format of embedding and LM head: f32, bf16, q8 or q4",
+      {.value = "FORMAT", .shown_default = "q8 with q8, q4 or q8a8, else as the weights"});
     v("kv", kv, "KV cache type: bf16, f32, or q8 (int8, one scale per token and head, about half the memory)",
       {.value = "TYPE", .shown_default = "bf16; f32 with f32 weights"});
   }

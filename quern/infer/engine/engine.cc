@@ -17,6 +17,7 @@
 #include "quern/infer/engine/step_plan.h"
 #include "quern/infer/engine/step_snapshots.h"
 #include "quern/infer/sampling/select_logits.h"
+#include "quern/kernels/cpu/products.h"
 #include "quern/mixers/ranks/cache_shards.h"
 
 namespace quern::infer {
@@ -38,11 +39,15 @@ RequestLimits limits_of(const models::Model& model, const EngineOptions& o) {
           .sharded_cache = o.shards != nullptr};
 }
 
-EngineOptions checked(const EngineOptions& o, const RequestLimits& limits) {
+EngineOptions checked(EngineOptions o, const RequestLimits& limits) {
   if (o.chunk < 1 || o.max_sequences < 1) fail("engine: chunk and max_sequences must be 1 or more");
   if (o.shards && o.cache_bytes > 0)
     fail("engine: a prefix cache cannot be combined with a sharded KV cache; set cache_bytes to 0");
   check_speculation(o.speculate, limits);
+  if (o.exact) {
+    o.deterministic_prefix_cache = true;
+    kernels::set_exact_rows(true);
+  }
   return o;
 }
 

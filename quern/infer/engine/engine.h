@@ -26,7 +26,10 @@ struct EngineOptions {
   int64_t state_bytes = 0;     // memory limit for the state of running sequences; 0 = no limit
   int64_t cache_bytes = int64_t{1} << 30;  // prefix cache size; 0 = none
   bool deterministic_prefix_cache =
-      false;                          // snapshots at multiples of chunk only: output with cache hits is bit-identical
+      false;  // snapshots at multiples of chunk only: output with cache hits is bit-identical
+  // The same bits for a request whatever else is served or cached. Sets exact rows (kernels/cpu/products.h) for the whole
+  // process, and implies deterministic_prefix_cache.
+  bool exact = false;
   SpeculationOptions speculate = {};  // speculative decoding of requests that do not specify it
   // Draft model with the same tokenizer; must outlive the engine. Its prefix cache takes a share of cache_bytes.
   models::Model* draft = nullptr;
@@ -38,12 +41,21 @@ struct EngineOptions {
   // What flags and requests for an engine set; kv, draft and speculate have settings of their own.
   template <class V>
   void visit(V& v) {
-    Mebibytes cache(cache_bytes), state(state_bytes);
+    Mebibytes state(state_bytes);
     visit_max_sequences(v, max_sequences);
-    v("cache_mib", cache, "prefix cache size per model, in MiB", {.value = "MIB", .range = Bounds::at_least(0)});
+    visit_cache(v, cache_bytes);
     v("state_mib", state,
       "memory limit for KV cache and recurrent state of running sequences, per model, in MiB; 0 is unlimited",
       {.value = "MIB", .range = Bounds::at_least(0)});
+    v("exact", exact,
+      "give a request the same tokens and logprobs, to the bit, whatever else is served or cached; slower with "
+      "quantized "
+      "weights");
+  }
+  template <class V>
+  static void visit_cache(V& v, int64_t& bytes) {
+    Mebibytes cache(bytes);
+    v("cache_mib", cache, "prefix cache size per model, in MiB", {.value = "MIB", .range = Bounds::at_least(0)});
   }
   // For options that have another default.
   template <class V>

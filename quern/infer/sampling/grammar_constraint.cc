@@ -19,7 +19,7 @@ class GrammarConstraint : public TokenConstraint {
       : machine_(std::move(machine)), think_token_(think_token) {
     thinking_ = start == ThinkStart::opened;
     may_think_ = start == ThinkStart::may_open && think_token >= 0 && think_token < tokens().size();
-    if (!thinking_) state_ = machine_->start(false);
+    if (!thinking_) state_ = machine_->start();
   }
 
   std::span<const uint64_t> allowed() override {
@@ -56,7 +56,7 @@ class GrammarConstraint : public TokenConstraint {
     const size_t close = thought_.find(kClose);
     if (close != thought_.npos) {
       thinking_ = false;
-      state_ = machine_->start(true);
+      state_ = machine_->start_after_blanks();
       follow(thought_.substr(close + kClose.size()));
     } else if (thought_.size() >= kClose.size()) {
       thought_.erase(0, thought_.size() - kClose.size() + 1);  // what may still become the tag
@@ -96,8 +96,8 @@ class GrammarConstraint : public TokenConstraint {
     for (int32_t t : tokens().closers()) {
       const std::string text = thought_ + spelling(t);
       const size_t close = text.find(kClose);
-      set(t, close == text.npos ||
-                 machine_->read(machine_->start(true), text.substr(close + kClose.size())) != GrammarMachine::kDead);
+      set(t, close == text.npos || machine_->read(machine_->start_after_blanks(),
+                                                  text.substr(close + kClose.size())) != GrammarMachine::kDead);
     }
     return own_;
   }

@@ -84,19 +84,19 @@ void Sampler::accept_token(int32_t token) {
 
 // Bias and, where they come first, penalties and DRY touch a few logits of a copy; later in the order they work on
 // the candidates left by then.
-void Sampler::adjust(std::span<const float> logits, bool penalties, bool dry) {
+void Sampler::adjust(std::span<const float> logits, RowSteps steps) {
   adjusted_.assign(logits.begin(), logits.end());
   for (const auto& [token, bias] : o_.logit_bias) {
     if (token >= static_cast<int32_t>(logits.size()))
       fail("logit bias for token {}: ids run from 0 to {}", token, logits.size() - 1);
     adjusted_[static_cast<size_t>(token)] += static_cast<float>(bias);
   }
-  if (penalties)
+  if (steps.penalties)
     for (const auto& [token, seen] : seen_) {
       float& x = adjusted_[static_cast<size_t>(token)];
       x = static_cast<float>(penalized(static_cast<double>(x), seen));
     }
-  if (dry)
+  if (steps.dry)
     for (const auto& [token, loss] : repeats_->penalties())
       adjusted_[static_cast<size_t>(token)] -= static_cast<float>(loss);
 }
@@ -252,7 +252,7 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
   const auto now = [&](SampleStep s) { return greedy() || !has(s, early_); };  // on the row itself
   std::span<const float> x = logits;
   if (penalized_ || repeats_ || !o_.logit_bias.empty()) {
-    adjust(logits, penalized_ && now(SampleStep::penalties), repeats_ && now(SampleStep::dry));
+    adjust(logits, {.penalties = penalized_ && now(SampleStep::penalties), .dry = repeats_ && now(SampleStep::dry)});
     x = adjusted_;
   }
   const size_t best = first_greatest(x);

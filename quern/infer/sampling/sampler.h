@@ -51,7 +51,10 @@ class Sampler {
   bool takes_all() const;                            // no cut is asked for: the draw is from the whole distribution
   int32_t sample_from_all(std::span<const float> x, size_t best, uint64_t step);
   double penalized(double logit, const Seen& seen) const;
-  void adjust(std::span<const float> logits, bool penalties, bool dry);
+  struct RowSteps {
+    bool penalties, dry;
+  };
+  void adjust(std::span<const float> logits, RowSteps steps);
   void filter(SampleStep step, bool& sorted, uint64_t at);
   void keep_typical();
   void exclude_top();

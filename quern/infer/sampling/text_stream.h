@@ -16,7 +16,8 @@ class TextStream {
   bool stopped() const { return stopped_; }
 
  private:
-  std::string release(std::string fresh, bool last);
+  enum class Input { open, ended };
+  std::string release(std::string fresh, Input input);
   text::StreamDecoder decoder_;
   std::vector<std::string> stops_;
   std::string held_;

@@ -70,11 +70,10 @@ int64_t DraftModel::reader_bytes(int64_t tokens) const {
   return (t.fixed ? 2 : 1) * t.fixed_bytes + t.row_bytes * std::min(tokens + kMaxDraftTokens, max_positions());
 }
 
-void DraftModel::Feed::add(mixers::SequenceState& state, std::span<const int32_t> tokens, bool want) {
+void DraftModel::Feed::add(mixers::SequenceState& state, std::span<const int32_t> tokens) {
   ids.insert(ids.end(), tokens.begin(), tokens.end());
   states.push_back(&state);
   lengths.push_back(static_cast<int64_t>(tokens.size()));
-  if (want) wanted.push_back(static_cast<int64_t>(ids.size()) - 1);
 }
 
 // Heads may be padded to different numbers of rows: what the greater model has no row for is left out, what only it
@@ -157,8 +156,8 @@ int64_t DraftModel::add_text(DraftRequest& a, int64_t max_rows, Prefill& pass) {
   }
   a.read = from + n == size;
   pass.timed = pass.timed && n <= kMaxDraftTokens + 1;
-  pass.feed.add(r.state_, text, a.read);
-  if (a.read) pass.read.push_back(&a);
+  pass.feed.add(r.state_, text);
+  if (a.read) pass.feed.want_last(), pass.read.push_back(&a);
   return n;
 }
 
@@ -193,7 +192,8 @@ void DraftModel::prefill_and_draft(std::span<DraftRequest> requests, int64_t max
     for (const Drafting& g : going) {
       DraftReader& r = g.request->reader;
       r.drafted_.push_back(g.sampled->token);
-      feed.add(r.state_, std::span(r.drafted_).last(1), true);
+      feed.add(r.state_, std::span(r.drafted_).last(1));
+      feed.want_last();
     }
     begun = seconds_(), fed = feed.states.size(), timed = true;
     rows = logits(feed, columns);

@@ -68,7 +68,8 @@ class DraftModel {
     std::vector<int32_t> ids = {};
     std::vector<mixers::SequenceState*> states = {};
     std::vector<int64_t> lengths = {}, wanted = {};  // rows of ids whose logits are needed
-    void add(mixers::SequenceState& state, std::span<const int32_t> tokens, bool want);
+    void add(mixers::SequenceState& state, std::span<const int32_t> tokens);
+    void want_last() { wanted.push_back(static_cast<int64_t>(ids.size()) - 1); }  // logits of the last row added
   };
   struct Prefill {
     Feed feed = {};

@@ -2,21 +2,31 @@
 #include "quern/kernels/attention/attention.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "quern/base/cpu.h"
 #include "quern/base/error.h"
 #include "quern/kernels/attention/attention_fast.h"
 #include "quern/kernels/attention/attention_ref.h"
+#include "quern/kernels/cpu/products.h"
 
 namespace quern::kernels {
 namespace {
 
 template <class KV>
-int64_t longest_rows(int64_t hq, std::span<const AttentionSegment<KV>> segments) {
-  int64_t maximum = 0;
+AttentionPath path_of(int64_t query_heads, const AttentionSegment<KV>& s) {
+  return attention_path(s.q_len * (query_heads / s.k.shape[1]));
+}
+
+// Every segment takes the path of its own length, so that its result does not depend on the segments beside it.
+template <class KV>
+void attention_fast(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments, AttentionOptions options,
+                    View<float, 3> o, View<float, 2> lse, Arena& scratch) {
+  std::vector<AttentionSegment<KV>> few, many;
   for (const auto& s : segments)
-    if (s.q_len > 0) maximum = std::max(maximum, s.q_len * (hq / s.k.shape[1]));
-  return maximum;
+    if (s.q_len > 0) (path_of(q.shape[1], s) == AttentionPath::decode ? few : many).push_back(s);
+  if (!few.empty()) attention_decode<KV>(q, few, options, o, lse, scratch);
+  if (!many.empty()) attention_prefill<KV>(q, many, options, o, lse, scratch);
 }
 
 }  // namespace
@@ -27,7 +37,7 @@ const AttentionKernels& attention_kernels() {
   return has_avx512_bf16() ? attention_kernels_avx512bf16() : attention_kernels_avx512();
 }
 
-bool attention_bf16(AttentionOptions o) { return o.bf16_math && has_avx512_bf16(); }
+bool attention_bf16(AttentionOptions o) { return o.bf16_math && bf16_products() == Bf16Products::vdpbf16; }
 
 // Up to 16 query rows share a key head: one pass over the cache as it lies is cheaper than packing it for tiles
 // (packing costs about as much as 16 rows of products).
@@ -55,16 +65,8 @@ void attention(View<const T, 3> q, std::span<const AttentionSegment<KV>> segment
                       s.v_scale.shape[0] == s.k.shape[0] && s.v_scale.shape[1] == s.k.shape[1],
                   "scales of {} and {} rows for {} keys", s.k_scale.shape[0], s.v_scale.shape[0], s.k.shape[0]);
   }
-  if constexpr (std::is_same_v<T, float>) {
-    switch (attention_path(longest_rows(q.shape[1], segments))) {
-      case AttentionPath::ref:
-        break;
-      case AttentionPath::decode:
-        return attention_decode<KV>(q, segments, options, o, lse, scratch);
-      case AttentionPath::prefill:
-        return attention_prefill<KV>(q, segments, options, o, lse, scratch);
-    }
-  }
+  if constexpr (std::is_same_v<T, float>)
+    if (active_isa() != Isa::ref) return attention_fast<KV>(q, segments, options, o, lse, scratch);
   attention_ref<T, KV>(q, segments, options, o, lse, scratch);
 }
 
@@ -78,7 +80,7 @@ void attention_backward(const AttentionBackwardArgs<T>& a, Arena& scratch) {
   QUERN_CHECK(a.offsets.empty() || a.offsets.back() <= a.q.shape[0], "offsets end at {}, {} rows", a.offsets.back(),
               a.q.shape[0]);
   if constexpr (std::is_same_v<T, float>)
-    if (active_isa() != Isa::ref) return attention_backward_tiles(a, scratch);
+    if (active_isa() != Isa::ref) return attention_backward_fast(a, scratch);
   attention_backward_ref<T>(a, scratch);
 }
 

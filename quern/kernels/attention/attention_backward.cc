@@ -1,48 +1,26 @@
 // Backward, tiled: a task is one (segment, query head). For every 64 keys (outer) and 96 queries (inner):
 //   s = q·kᵀ, dp = go·vᵀ, p = 2^(s − lse₂), g = p ∘ (dp − δ);  gq += g·k, gv += pᵀ·go, gk += gᵀ·q
-// five matrix products of equal size. gq of the head stays in the task; gk and gv are summed per query head and added
-// up over the group afterwards, in head order, so that the result does not depend on the number of threads. q includes
-// scale·log2 e: gk = ln 2 · gᵀq, gq = scale · g·k.
+// five matrix products of equal size. q includes scale·log2 e: gk = ln 2 · gᵀq, gq = scale · g·k.
 
 #include <utility>
 
-#include "quern/base/threads.h"
-#include "quern/kernels/attention/attention_fast.h"
+#include "quern/kernels/attention/backward_tasks.h"
+#include "quern/kernels/cpu/products.h"
 
 namespace quern::kernels {
 namespace {
 
 constexpr int64_t kQueries = 96;  // the summed length of gv and gk: their tiles are loaded and stored once for it
 
-struct Inputs {
-  View<const float, 3> q, k, v, o;
-  View<const float, 2> lse;
-  View<const float, 3> go;
-};
-
-struct HeadTask {
-  int64_t begin, n, head, kv_head;  // token rows [begin, begin + n)
-  float* gkv;                       // [n][d' + dv'] sums of this query head
-};
-
-class Backward {
+class Backward : public BackwardSums {
  public:
-  Backward(const Inputs& in, AttentionOptions opt, AttentionGrads<float> grads, int64_t longest, Arena& scratch)
-      : in_(in),
-        opt_(opt),
-        grads_(grads),
-        d_(in.q.shape[2]),
-        dv_(in.v.shape[2]),
-        dp_(round_up(d_, 16)),
-        dvp_(round_up(dv_, 16)) {
-    op_.bf16_math = attention_bf16(opt);
+  Backward(const AttentionBackwardArgs<float>& a, int64_t longest, Arena& scratch) : BackwardSums(a, 16) {
+    op_.bf16_math = attention_bf16(a.options);
     slice_ = lay_out_scratch(nullptr, longest).size;
     slices_ = scratch.take<uint32_t>(slice_ * thread_count()).data();
   }
 
-  int64_t gkv_row() const { return dp_ + dvp_; }
-
-  void operator()(const HeadTask& t) const {
+  void operator()(const BackwardTask& t) const {
     Scratch w = lay_out_scratch(slices_ + slice_ * thread_index(), t.n);
     load_rows(t, w);
     for (int64_t key = 0; key < t.n; key += kPanelKeys) {
@@ -50,7 +28,8 @@ class Backward {
       load_keys(t, w, key, keys);
       float* gkv = t.gkv + key * gkv_row();
       std::fill_n(w.gk, kPanelKeys * gkv_row(), 0.0f);
-      int64_t end = opt_.window > 0 ? std::min(t.n, key + keys - 1 + opt_.window) : t.n;  // rows that see these keys
+      int64_t end = in_.options.window > 0 ? std::min(t.n, key + keys - 1 + in_.options.window)
+                                           : t.n;  // rows that see these keys
       for (int64_t i = key; i < end; i += kQueries) {
         int64_t rows = round_up(std::min(kQueries, end - i), kTileRows);
         for (int64_t r = 0; r < rows; r += kTileRows) row_tile(w, key, keys, i, r);
@@ -59,22 +38,8 @@ class Backward {
       std::copy_n(w.gk, keys * gkv_row(), gkv);
     }
     for (int64_t i = 0; i < t.n; ++i)
-      op_.simd.scale(w.gq + i * dp_, static_cast<float>(opt_.scale), d_, d_, &grads_.gq(t.begin + i, t.head, 0));
-  }
-
-  // gk, gv of a key head: its group's sums, in head order.
-  void reduce(std::span<const HeadTask> group) const {
-    const HeadTask& t = group[0];
-    for (int64_t j = 0; j < t.n; ++j) {
-      float *gk = &grads_.gk(t.begin + j, t.kv_head, 0), *gv = &grads_.gv(t.begin + j, t.kv_head, 0);
-      for (int64_t c = 0; c < d_; ++c) gk[c] = static_cast<float>(kLn2) * t.gkv[j * gkv_row() + c];
-      for (int64_t c = 0; c < dv_; ++c) gv[c] = t.gkv[j * gkv_row() + dp_ + c];
-      for (const HeadTask& h : group.subspan(1)) {
-        const float* from_head = h.gkv + j * gkv_row();
-        for (int64_t c = 0; c < d_; ++c) gk[c] += static_cast<float>(kLn2) * from_head[c];
-        for (int64_t c = 0; c < dv_; ++c) gv[c] += from_head[dp_ + c];
-      }
-    }
+      op_.simd.scale(w.gq + i * dp_, static_cast<float>(in_.options.scale), d_, d_,
+                     &in_.grads.gq(t.begin + i, t.head, 0));
   }
 
  private:
@@ -119,9 +84,9 @@ class Backward {
     return w;
   }
 
-  void load_rows(const HeadTask& t, const Scratch& w) const {
+  void load_rows(const BackwardTask& t, const Scratch& w) const {
     int64_t n = padded(t.n);
-    auto f = static_cast<float>(opt_.scale * kLog2e);
+    auto f = static_cast<float>(in_.options.scale * kLog2e);
     auto q = [&](int64_t i) { return &in_.q(t.begin + i, t.head, 0); };
     auto go = [&](int64_t i) { return &in_.go(t.begin + i, t.head, 0); };
     for (int64_t i = 0; i < t.n; ++i) {
@@ -139,7 +104,7 @@ class Backward {
     std::fill_n(w.gq, n * dp_, 0.0f);
   }
 
-  void load_keys(const HeadTask& t, const Scratch& w, int64_t key, int64_t keys) const {
+  void load_keys(const BackwardTask& t, const Scratch& w, int64_t key, int64_t keys) const {
     auto panel = [&](View<const float, 3> x, int64_t d, uint32_t* to) {
       int64_t row = op_.row(d), steps = op_.steps(d);
       for (int64_t j = 0; j < kPanelKeys; ++j) {
@@ -182,7 +147,7 @@ class Backward {
                        .p_pairs = w.p_pairs + r / 2 * kPanelKeys,
                        .g_pairs = w.g_pairs + r / 2 * kPanelKeys,
                        .rows = kTileRows,
-                       .first = opt_.window > 0 ? row - opt_.window + 1 - key : -kKeyTile,
+                       .first = in_.options.window > 0 ? row - in_.options.window + 1 - key : -kKeyTile,
                        .end = row + 1 - key});
     op_.columns({.a = pairs ? static_cast<const void*>(w.g16) : dp,
                  .a_row = op_.steps(kPanelKeys),
@@ -217,45 +182,19 @@ class Backward {
     }
   }
 
-  Inputs in_;
-  AttentionOptions opt_;
-  AttentionGrads<float> grads_;
   Operands op_;
-  int64_t d_, dv_, dp_, dvp_, slice_ = 0;
+  int64_t slice_ = 0;
   uint32_t* slices_ = nullptr;
 };
 
 }  // namespace
 
-void attention_backward_tiles(const AttentionBackwardArgs<float>& a, Arena& scratch) {
-  int64_t longest = 0, hq = a.q.shape[1], hkv = a.k.shape[1], group = hq / hkv;
-  for (size_t s = 1; s < a.offsets.size(); ++s) longest = std::max<int64_t>(longest, a.offsets[s] - a.offsets[s - 1]);
+void attention_backward_fast(const AttentionBackwardArgs<float>& a, Arena& scratch) {
+  const int64_t longest = longest_segment(a.offsets);
   if (longest == 0) return;
   Arena::Scope scope(scratch);
-  Backward run({a.q, a.k, a.v, a.o, a.lse, a.go}, a.options, a.grads, longest, scratch);
-  std::span<HeadTask> tasks = scratch.take<HeadTask>(static_cast<int64_t>(a.offsets.size() - 1) * hq);
-  size_t n = 0;
-  int64_t bytes = 0;
-  auto flush = [&] {
-    Arena::Scope batch(scratch);
-    for (HeadTask& t : tasks.first(n)) t.gkv = scratch.take<float>(t.n * run.gkv_row()).data();
-    parallel_dynamic(static_cast<int64_t>(n), [&](int64_t i) { run(tasks[static_cast<size_t>(i)]); });
-    parallel_dynamic(static_cast<int64_t>(n) / group, [&](int64_t i) {
-      auto heads = tasks.subspan(static_cast<size_t>(i * group), static_cast<size_t>(group));
-      run.reduce(heads);
-    });
-    n = 0, bytes = 0;
-  };
-  for (size_t s = 0; s + 1 < a.offsets.size(); ++s)
-    for (int64_t g = 0; g < hkv; ++g) {
-      int64_t begin = a.offsets[s], len = a.offsets[s + 1] - begin, more = group * len * run.gkv_row() * 4;
-      if (len == 0) continue;
-      // A batch too small for the threads would leave some idle: then memory gives way.
-      if (n >= static_cast<size_t>(2 * thread_count()) && bytes + more > kBatchBytes) flush();
-      for (int64_t h = 0; h < group; ++h) tasks[n++] = {begin, len, g * group + h, g, nullptr};
-      bytes += more;
-    }
-  flush();
+  if (a.options.bf16_math && matrix_tiles()) return attention_backward_tiles(a, longest, scratch);
+  run_backward(Backward(a, longest, scratch), a, scratch);
 }
 
 }  // namespace quern::kernels

@@ -60,7 +60,7 @@ class Decode {
                     .v_rows = v.kind,
                     .k_scale = k.scale,
                     .v_scale = v.scale,
-                    .bf16_math = opt_.bf16_math,
+                    .bf16_math = attention_bf16(opt_),
                     .k_row = k.row,
                     .v_row = v.row,
                     .keys = keys,

@@ -14,13 +14,17 @@ namespace quern::kernels {
 template <class KV>
 void attention_prefill(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
                        AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch);
+template <class KV>  // the same by matrix tiles, in bf16
+void attention_prefill_tiles(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
+                             AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch);
 template <class KV>
 void attention_decode(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
                       AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch);
-void attention_backward_tiles(const AttentionBackwardArgs<float>& a, Arena& scratch);
+void attention_backward_fast(const AttentionBackwardArgs<float>& a, Arena& scratch);
+void attention_backward_tiles(const AttentionBackwardArgs<float>& a, int64_t longest, Arena& scratch);
 
 const AttentionKernels& attention_kernels();  // of active_isa(), which must not be ref
-bool attention_bf16(AttentionOptions o);      // products in bf16 asked for and available
+bool attention_bf16(AttentionOptions o);      // products of pairs of bf16 asked for, and not slower than f32
 
 constexpr int64_t kPanelKeys = kTileColumns;
 // Packed operands of one batch of (segment, head) jobs: as much as a shared last-level cache holds.

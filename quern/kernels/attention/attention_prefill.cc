@@ -7,25 +7,19 @@
 
 #include <cmath>
 
-#include "quern/base/threads.h"
-#include "quern/kernels/attention/attention_fast.h"
+#include "quern/kernels/attention/prefill_jobs.h"
+#include "quern/kernels/cpu/products.h"
 
 namespace quern::kernels {
 namespace {
 
-constexpr int64_t kQueryBlock = 96;  // 16 tiles of six rows between two readings of a key tile from L2 or beyond
-
-template <class KV>
-struct Job {  // one key/value head of one segment
-  const AttentionSegment<KV>* segment;
-  int64_t head, k_len;
-  uint32_t *k, *v;  // packed
-  int64_t first_item, first_block;
-};
-
 template <class KV>
 class Prefill {
  public:
+  static constexpr int64_t kPackKeys = kPanelKeys;
+  static constexpr int64_t kQueryBlock =
+      96;  // 16 tiles of six rows between two readings of a key tile from L2 or beyond
+
   Prefill(View<const float, 3> q, AttentionOptions opt, View<float, 3> o, View<float, 2> lse, Arena& scratch)
       : q_(q),
         opt_(opt),
@@ -34,8 +28,7 @@ class Prefill {
         d_(q.shape[2]),
         dv_(o.shape[2]),
         width_(round_up(dv_, 16)),
-        line_(round_up(std::max(d_, width_), 16)),
-        scratch_(scratch) {
+        line_(round_up(std::max(d_, width_), 16)) {
     op_.bf16_math = attention_bf16(opt);
     q_row_ = op_.row(d_);
     // pack: 64 row-major keys and two lines; work: q, o, m, l of a block, s and p of six rows.
@@ -45,45 +38,14 @@ class Prefill {
     slices_ = scratch.take<uint32_t>(slice_ * thread_count()).data();
   }
 
-  int64_t packed(int64_t k_len) const {  // elements
+  int64_t elements(int64_t k_len) const {
     int64_t keys = round_up(k_len, kPanelKeys);
     return keys * op_.steps(d_) + op_.steps(keys) * width_;
   }
 
-  void batch(std::span<Job<KV>> jobs) {
-    int64_t blocks = 0, items = 0;
-    for (Job<KV>& j : jobs) {
-      j.first_block = blocks, j.first_item = items;
-      blocks += round_up(j.k_len, kPanelKeys) / kPanelKeys;
-      items += q_blocks(j) * group(j);
-      j.k = scratch_.take<uint32_t>(packed(j.k_len)).data();
-      j.v = j.k + round_up(j.k_len, kPanelKeys) * op_.steps(d_);
-    }
-    auto find = [&](int64_t i, auto first) {
-      return std::prev(
-          std::upper_bound(jobs.begin(), jobs.end(), i, [&](int64_t x, const Job<KV>& j) { return x < j.*first; }));
-    };
-    parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        auto j = find(b, &Job<KV>::first_block);
-        pack(*j, (b - j->first_block) * kPanelKeys);
-      }
-    });
-    parallel_dynamic(items, [&](int64_t i) {
-      auto j = find(i, &Job<KV>::first_item);
-      int64_t at = i - j->first_item, h = at % group(*j), block = q_blocks(*j) - 1 - at / group(*j);
-      attend(*j, j->head * group(*j) + h, block * kQueryBlock);
-    });
-  }
-
- private:
-  int64_t group(const Job<KV>& j) const { return q_.shape[1] / j.segment->k.shape[1]; }
-  static int64_t q_blocks(const Job<KV>& j) { return round_up(j.segment->q_len, kQueryBlock) / kQueryBlock; }
-  uint32_t* slice() const { return slices_ + slice_ * thread_index(); }
-
-  void pack(const Job<KV>& j, int64_t key) const {
+  void pack(const PrefillJob<KV>& j, int64_t key) const {
     int64_t n = std::min(kPanelKeys, j.k_len - key), steps = op_.steps(d_), row = op_.row(d_);
-    uint32_t *rows = slice(), *panel = j.k + key * steps;
+    uint32_t *rows = slice(), *panel = j.packed + key * steps;
     float* lines = reinterpret_cast<float*>(rows + kPanelKeys * row);
     for (int64_t i = 0; i < kPanelKeys; ++i) {
       if (i < n)
@@ -94,10 +56,10 @@ class Prefill {
     op_.tile.transpose(rows, row, kPanelKeys, steps, panel, kPanelKeys);
     auto at = [&](int64_t i) { return cache_row(j.segment->v, j.segment->v_scale, key + i, j.head); };
     op_.across_rows(at, {.rows = n, .rows_pad = kPanelKeys, .f = 1, .n = dv_, .width = width_}, lines,
-                    j.v + op_.steps(key) * width_);
+                    values(j) + op_.steps(key) * width_);
   }
 
-  void attend(const Job<KV>& j, int64_t head, int64_t i0) const {
+  void attend(const PrefillJob<KV>& j, int64_t head, int64_t i0) const {
     const AttentionSegment<KV>& seg = *j.segment;
     int64_t rows = std::min(kQueryBlock, seg.q_len - i0), past = j.k_len - seg.q_len, steps = op_.steps(d_);
     uint32_t* q = slice();
@@ -125,7 +87,7 @@ class Prefill {
                .k = steps,
                .rows = static_cast<int>(n)};
         for (int64_t c = 0; c < keys; c += kPanelKeys) {
-          t.b = j.k + (key + c) * steps, t.c = s + c;
+          t.b = j.packed + (key + c) * steps, t.c = s + c;
           t.groups = static_cast<int>((std::min(kPanelKeys, keys - c) + 15) / 16);
           op_.run(t);
         }
@@ -144,7 +106,7 @@ class Prefill {
                           .end = last + 1 - key});
         op_.columns({.a = op_.bf16_math ? static_cast<const void*>(p) : s,
                      .a_row = op_.steps(kKeyTile),
-                     .b = j.v + op_.steps(key) * width_,
+                     .b = values(j) + op_.steps(key) * width_,
                      .b_k = width_,
                      .c = o + r * width_,
                      .c_row = width_,
@@ -160,13 +122,16 @@ class Prefill {
     }
   }
 
+ private:
+  uint32_t* slice() const { return slices_ + slice_ * thread_index(); }
+  uint32_t* values(const PrefillJob<KV>& j) const { return j.packed + round_up(j.k_len, kPanelKeys) * op_.steps(d_); }
+
   View<const float, 3> q_;
   AttentionOptions opt_;
   View<float, 3> o_;
   View<float, 2> lse_;
   Operands op_;
   int64_t d_, dv_, width_, line_, q_row_ = 0, slice_ = 0;
-  Arena& scratch_;
   uint32_t* slices_ = nullptr;
 };
 
@@ -175,26 +140,10 @@ class Prefill {
 template <class KV>
 void attention_prefill(View<const float, 3> q, std::span<const AttentionSegment<KV>> segments,
                        AttentionOptions options, View<float, 3> o, View<float, 2> lse, Arena& scratch) {
-  int64_t heads = 0;
-  for (const auto& s : segments) heads += s.k.shape[1];
   Arena::Scope scope(scratch);
-  Prefill<KV> run(q, options, o, lse, scratch);
-  std::span<Job<KV>> jobs = scratch.take<Job<KV>>(heads);
-  size_t n = 0;
-  int64_t bytes = 0;
-  auto flush = [&] {
-    Arena::Scope batch(scratch);
-    run.batch(jobs.first(n));
-    n = 0, bytes = 0;
-  };
-  for (const auto& s : segments)
-    for (int64_t h = 0; s.q_len > 0 && h < s.k.shape[1]; ++h) {
-      int64_t more = run.packed(s.k.shape[0]) * 4;
-      if (n > 0 && bytes + more > kBatchBytes) flush();
-      jobs[n++] = {&s, h, s.k.shape[0], nullptr, nullptr, 0, 0};
-      bytes += more;
-    }
-  flush();
+  if (options.bf16_math && matrix_tiles()) return attention_prefill_tiles<KV>(q, segments, options, o, lse, scratch);
+  const Prefill<KV> kernel(q, options, o, lse, scratch);
+  PrefillJobs<KV, Prefill<KV>>(kernel, q.shape[1], scratch).run(segments);
 }
 
 template void attention_prefill<float>(View<const float, 3>, std::span<const AttentionSegment<float>>,

@@ -10,14 +10,15 @@ constexpr float kMasked = -1e30f;  // finite, so that masked − masked is 0 and
 
 // Online softmax of a few rows: s ← 2^(s − m') over the visible columns, l ← l·c + Σ, o ← o·c with c = 2^(m − m').
 // Columns [0, columns) of s (rounded up to 16) are read; row i sees [first + i·step, end + i·step). p may be null:
-// then s is overwritten in f32, else the rounded values go to p (bf16).
+// then s is overwritten in f32, else the rounded values go to p (bf16). Rows may lie in groups of 16 columns (of p: 32)
+// that are `group` elements apart, as matrix tiles want them.
 struct SoftmaxTile {
   float* s = nullptr;
-  int64_t s_row = 0;
+  int64_t s_row = 0, s_group = 16;
   uint16_t* p = nullptr;
-  int64_t p_row = 0;
+  int64_t p_row = 0, p_group = 32;
   float* o = nullptr;
-  int64_t o_row = 0;
+  int64_t o_row = 0, o_group = 16;
   float *m = nullptr, *l = nullptr;
   int rows = 0, columns = 0, width = 0;  // width of o, a multiple of 16
   int64_t first = 0, end = 0, step = 1;
@@ -27,7 +28,8 @@ struct SoftmaxTile {
 // f32: s ← p, dp ← g. bf16 (g16 not null): g16 [rows, 64] row-major, and p_pairs, g_pairs [rows / 2, 64] of pairs of
 // neighboring rows. Row i sees columns [first + i, end + i).
 struct GradientTile {
-  float *s = nullptr, *dp = nullptr;  // [rows, 64]
+  float *s = nullptr, *dp = nullptr;  // [rows, 64], or in groups of 16 columns as matrix tiles have them
+  int64_t row = 64, group = 16;
   const float *lse2 = nullptr, *delta = nullptr;
   uint16_t* g16 = nullptr;
   uint32_t *p_pairs = nullptr, *g_pairs = nullptr;

@@ -32,34 +32,35 @@ inline F exp2(F x) {
 }
 
 // Scores outside the row's columns [lo, hi) become kMasked.
-inline void mask_row(float* s, int n, int64_t lo, int64_t hi) {
-  for (int64_t j = 0; j < lo && j < n; ++j) s[j] = kMasked;
-  for (int64_t j = hi; j < n; ++j) s[j] = kMasked;
+inline void mask_row(float* s, int64_t group, int n, int64_t lo, int64_t hi) {
+  for (int64_t j = 0; j < lo && j < n; ++j) s[j / 16 * group + j % 16] = kMasked;
+  for (int64_t j = hi; j < n; ++j) s[j / 16 * group + j % 16] = kMasked;
 }
 
 void softmax(const SoftmaxTile& t) {
   int n = (t.columns + 15) / 16 * 16;
   for (int i = 0; i < t.rows; ++i) {
     float* s = t.s + i * t.s_row;
+    const auto at = [&](int j) { return s + j / 16 * t.s_group + j % 16; };
     int64_t lo = clamp(t.first + i * t.step, n), hi = clamp(t.end + i * t.step, n);
-    if (lo > 0 || hi < n) mask_row(s, n, lo, hi);
+    if (lo > 0 || hi < n) mask_row(s, t.s_group, n, lo, hi);
     F best = load(s);
-    for (int j = kLanes; j < n; j += kLanes) best = max(best, load(s + j));
+    for (int j = kLanes; j < n; j += kLanes) best = max(best, load(at(j)));
     float old = t.m[i], now = top(best);
     now = now > old ? now : old;
     F shift = set1(now), total = zero();
     if (t.p) {
       uint16_t* p = t.p + i * t.p_row;
       for (int j = 0; j < n; j += kLanes) {
-        F e = exp2(sub(load(s + j), shift));
+        F e = exp2(sub(load(at(j)), shift));
         total = add(total, e);
-        store_bf16(p + j, e);
+        store_bf16(p + j / 32 * t.p_group + j % 32, e);
       }
     } else {
       for (int j = 0; j < n; j += kLanes) {
-        F e = exp2(sub(load(s + j), shift));
+        F e = exp2(sub(load(at(j)), shift));
         total = add(total, e);
-        store(s + j, e);
+        store(at(j), e);
       }
     }
     if (now == old) {
@@ -71,29 +72,32 @@ void softmax(const SoftmaxTile& t) {
     t.l[i] = t.l[i] * c[0] + sum(total);
     t.m[i] = now;
     F f = set1(c[0]);
-    float* o = t.o + i * t.o_row;
-    for (int j = 0; j < t.width; j += kLanes) store(o + j, mul(f, load(o + j)));
+    for (int j = 0; j < t.width; j += kLanes) {
+      float* o = t.o + i * t.o_row + j / 16 * t.o_group + j % 16;
+      store(o, mul(f, load(o)));
+    }
   }
 }
 
 void gradient(const GradientTile& t) {
   for (int i = 0; i < t.rows; ++i) {
     int64_t lo = clamp(t.first + i, 64), hi = clamp(t.end + i, 64);
-    if (lo > 0 || hi < 64) mask_row(t.s + i * 64, 64, lo, hi);
+    if (lo > 0 || hi < 64) mask_row(t.s + i * t.row, t.group, 64, lo, hi);
   }
   for (int i = 0; i < t.rows; i += 2) {  // rows come in pairs: the driver pads them
-    float *s0 = t.s + i * 64, *s1 = s0 + 64, *d0 = t.dp + i * 64, *d1 = d0 + 64;
     F lse0 = set1(t.lse2[i]), lse1 = set1(t.lse2[i + 1]), delta0 = set1(t.delta[i]), delta1 = set1(t.delta[i + 1]);
     for (int j = 0; j < 64; j += kLanes) {
-      F p0 = exp2(sub(load(s0 + j), lse0)), p1 = exp2(sub(load(s1 + j), lse1));
-      F g0 = mul(p0, sub(load(d0 + j), delta0)), g1 = mul(p1, sub(load(d1 + j), delta1));
+      const int64_t at = i * t.row + j / 16 * t.group + j % 16;
+      float *s0 = t.s + at, *s1 = s0 + t.row, *d0 = t.dp + at, *d1 = d0 + t.row;
+      F p0 = exp2(sub(load(s0), lse0)), p1 = exp2(sub(load(s1), lse1));
+      F g0 = mul(p0, sub(load(d0), delta0)), g1 = mul(p1, sub(load(d1), delta1));
       if (t.g16) {
         store_bf16(t.g16 + i * 64 + j, g0), store_bf16(t.g16 + (i + 1) * 64 + j, g1);
         storei(t.p_pairs + i / 2 * 64 + j, pair_up(p0, p1));
         storei(t.g_pairs + i / 2 * 64 + j, pair_up(g0, g1));
       } else {
-        store(s0 + j, p0), store(s1 + j, p1);
-        store(d0 + j, g0), store(d1 + j, g1);
+        store(s0, p0), store(s1, p1);
+        store(d0, g0), store(d1, g1);
       }
     }
   }
@@ -182,7 +186,7 @@ inline void scores_block(const DecodeTile& t, const float* q, const K* k, float*
     if constexpr (C == 4)
       _mm_storeu_ps(s + i * t.s_row, sums(acc[i][0], acc[i][1], acc[i][2], acc[i][3]));
     else
-      s[i * t.s_row] = sum(acc[i][0]);
+      s[i * t.s_row] = _mm_cvtss_f32(sums(acc[i][0], zero(), zero(), zero()));  // in the order of four keys
   }
 }
 

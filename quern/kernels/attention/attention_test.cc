@@ -13,6 +13,7 @@
 #include "quern/base/rng.h"
 #include "quern/kernels/attention/attention_ref.h"
 #include "quern/kernels/attention/cache_q8.h"
+#include "quern/kernels/cpu/test_products.h"
 
 namespace quern::kernels {
 namespace {
@@ -92,9 +93,8 @@ const Case kCases[] = {{1, 1, 1, 4, 4, 0, 0},       {1, 4, 2, 64, 64, 300, 0},  
                        {1, 2, 2, 160, 160, 301, 0}, {2, 1, 1, 464, 464, 129, 0},  {1, 5, 1, 48, 80, 65, 0}};
 
 TEST(Attention, FastForwardMatchesReference) {
-  IsaGuard guard;
-  for (Isa isa : fast_isas()) {
-    set_active_isa(isa);
+  each_products([] {
+    if (active_isa() == Isa::ref) return;
     for (const Case& c : kCases) {
       compare_forward<float>(c, false, 2e-5);
       compare_forward<bf16>(c, false, 2e-5);
@@ -102,7 +102,73 @@ TEST(Attention, FastForwardMatchesReference) {
       compare_forward<float>(c, true, 2.5e-2);
       compare_forward<bf16>(c, true, 2.5e-2);
     }
-  }
+  });
+}
+
+// A segment has the same bits alone and beside longer ones.
+TEST(Attention, ASegmentDoesNotSeeTheOthers) {
+  each_products([] {
+    for (bool bf16_math : {false, true}) {
+      Array3<float> q(70, 4, 40, 1), alone(70, 4, 40, 9), together = alone;
+      Array3<bf16> k(200, 2, 40, 2), v(200, 2, 40, 3);
+      const AttentionOptions opt{.scale = 0.2, .bf16_math = bf16_math};
+      const auto segment = [&](int64_t begin, int64_t n, int64_t keys) {
+        return AttentionSegment<bf16>{begin, n, k.view.slice(0, keys), v.view.slice(0, keys)};
+      };
+      const AttentionSegment<bf16> segments[] = {segment(0, 1, 150), segment(1, 3, 77), segment(4, 66, 200)};
+      Arena scratch;
+      attention<float, bf16>(q.view, segments, opt, together.view, {}, scratch);
+      for (const auto& s : segments) attention<float, bf16>(q.view, {&s, 1}, opt, alone.view, {}, scratch);
+      for (int64_t t = 0; t < 70; ++t)
+        for (int64_t i = 0; i < 160; ++i)
+          ASSERT_EQ(alone.view(t, i / 40, i % 40), together.view(t, i / 40, i % 40)) << t;
+    }
+  });
+}
+
+// Queries that are guessed ahead see what each would see alone.
+TEST(Attention, AQueryDoesNotSeeTheQueriesBehindIt) {
+  each_products([] {
+    Array3<float> q(3, 4, 48, 1), alone(3, 4, 48, 9), together = alone;
+    Array3<bf16> k(103, 2, 48, 2), v(103, 2, 48, 3);
+    for (bool bf16_math : {false, true})
+      for (int64_t keys : {3, 4, 6, 31, 102, 103}) {
+        const AttentionOptions opt{.scale = 0.2, .bf16_math = bf16_math};
+        const auto run = [&](Array3<float>& o, int64_t begin, int64_t n, int64_t seen) {
+          AttentionSegment<bf16> s{begin, n, k.view.slice(0, seen), v.view.slice(0, seen)};
+          Arena scratch;
+          attention<float, bf16>(q.view, {&s, 1}, opt, o.view, {}, scratch);
+        };
+        run(together, 0, 3, keys);
+        for (int64_t i = 0; i < 3; ++i) run(alone, i, 1, keys - 2 + i);
+        for (int64_t t = 0; t < 3; ++t)
+          for (int64_t i = 0; i < 192; ++i)
+            ASSERT_EQ(alone.view(t, i / 48, i % 48), together.view(t, i / 48, i % 48))
+                << "query " << t << " of " << keys;
+      }
+  });
+}
+
+// By tiles a query's outcome does not depend on where the prompt was cut, nor on the queries beside it.
+TEST(Attention, TilesDoNotShowWhereAPromptWasCut) {
+  const TilesScope tiles;
+  if (!matrix_tiles()) GTEST_SKIP() << "the reference takes no tiles";
+  const Case c{300, 2, 1, 40, 40, 0, 0};
+  Array3<float> q(c.tokens, c.hq, c.d, 1), whole(c.tokens, c.hq, c.dv, 9), cut = whole;
+  Array3<bf16> k(c.tokens, c.hkv, c.d, 2), v(c.tokens, c.hkv, c.dv, 3);
+  const AttentionOptions opt{.scale = 0.2, .bf16_math = true};
+  const auto run = [&](Array3<float>& o, int64_t from, int64_t to) {
+    AttentionSegment<bf16> seg{from, to - from, k.view.slice(0, to), v.view.slice(0, to)};
+    Arena scratch;
+    attention<float, bf16>(q.view, std::span<const AttentionSegment<bf16>>(&seg, 1), opt, o.view, {}, scratch);
+  };
+  run(whole, 0, c.tokens);
+  int64_t from = 0;
+  for (int64_t to : {31, 64, 97, 160, 229, 300}) run(cut, from, to), from = to;
+  for (int64_t t = 0; t < c.tokens; ++t)
+    for (int64_t h = 0; h < c.hq; ++h)
+      for (int64_t i = 0; i < c.dv; ++i)
+        ASSERT_EQ(whole.view(t, h, i), cut.view(t, h, i)) << t << " " << h << " " << i;
 }
 
 // A cache in 8 bits, head by head as sequences keep it, of rows whose sizes differ a thousandfold.
@@ -381,10 +447,9 @@ void compare_backward(const std::vector<int32_t>& offsets, const Case& c, bool b
 }
 
 TEST(AttentionBackward, FastMatchesReference) {
-  IsaGuard guard;
   const std::vector<int32_t> packed{0, 7, 7, 140, 141, 211}, one{0, 200}, row{0, 1};
-  for (Isa isa : fast_isas()) {
-    set_active_isa(isa);
+  each_products([&] {
+    if (active_isa() == Isa::ref) return;
     for (bool bf : {false, true}) {
       // Single gradients reach about 3 here; bf16 rounds p, g and go to 2^−9.
       double tolerance = bf ? 5e-2 : 5e-5;
@@ -395,7 +460,7 @@ TEST(AttentionBackward, FastMatchesReference) {
       compare_backward(one, {0, 1, 1, 160, 224, 0, 0}, bf, tolerance);
       compare_backward(row, {0, 2, 1, 4, 4, 0, 0}, bf, tolerance);
     }
-  }
+  });
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "quern/base/threads.h"
+#include "quern/kernels/cpu/products.h"
+#include "quern/kernels/gemm/amx_product.h"
 #include "quern/kernels/gemm/tile.h"
 
 namespace quern::kernels {
@@ -18,10 +20,13 @@ constexpr int64_t kItemPanels = 4;
 constexpr int64_t kBlockPairs = 256;
 constexpr int64_t kSparePairs = 16;  // rows of a power of two would share cache sets
 
-struct Pairs {  // an operand, in pairs along K
+// An operand: pairs along K, or the same values as floats where products are by f32 FMAs, which then need not widen
+// them in the inner loop.
+struct Staged {
   uint32_t* data = nullptr;
-  int64_t row = 1, k = 1;  // strides in pairs
-  int64_t block = 0;       // pairs from one block of rows to the next; 0 = rows simply follow each other
+  int64_t row = 1, k = 1;  // strides, in pairs or floats
+  int64_t block = 0;       // from one block of rows to the next; 0 = rows simply follow each other
+  int64_t each = 1;        // floats or pairs to a pair
 };
 
 int64_t blocks_of(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -37,38 +42,49 @@ void pair_rows(const TileKernels& t, View<const float, 2> x, int64_t k0, int64_t
 }
 
 // Rows of A as they lie, rounded; or, from [K, M], blocks of kItemRows columns.
-Pairs stage_a(const TileKernels& t, View<const float, 2> a, bool trans, Arena& scratch) {
-  Pairs p;
+Staged stage_a(const TileKernels& t, View<const float, 2> a, bool trans, bool floats, Arena& scratch) {
+  Staged p{.each = floats ? 2 : 1};
   int64_t m = a.shape[trans ? 1 : 0], k = a.shape[trans ? 0 : 1], pairs = (k + 1) / 2;
   if (!trans) {
-    p.row = (pairs + 15) / 16 * 16 + kSparePairs;
+    p.row = (p.each * pairs + 15) / 16 * 16 + kSparePairs;
     p.data = scratch.take<uint32_t>(m * p.row).data();
     parallel_for(m, 8, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        t.to_bf16(a.row(i), k, 2 * pairs, reinterpret_cast<uint16_t*>(p.data + i * p.row));
+        if (floats)
+          t.rounded(a.row(i), k, 2 * pairs, reinterpret_cast<float*>(p.data + i * p.row));
+        else
+          t.to_bf16(a.row(i), k, 2 * pairs, reinterpret_cast<uint16_t*>(p.data + i * p.row));
     });
     return p;
   }
   int64_t blocks = blocks_of(m, kItemRows), steps = blocks_of(pairs, kBlockPairs);
-  p.k = kItemRows, p.block = pairs * kItemRows;
+  p.k = kItemRows, p.block = p.each * pairs * kItemRows;
   p.data = scratch.take<uint32_t>(blocks * p.block).data();
   parallel_dynamic(blocks * steps, [&](int64_t i) {
     int64_t block = i % blocks, k0 = i / blocks * kBlockPairs, column = block * kItemRows;
-    pair_rows(t, a, 2 * k0, std::min(k, 2 * (k0 + kBlockPairs)), column, std::min(kItemRows, m - column), kItemRows,
-              p.data + block * p.block + k0 * kItemRows);
+    const int64_t k1 = std::min(pairs, k0 + kBlockPairs), n = std::min(kItemRows, m - column);
+    uint32_t* to = p.data + block * p.block + k0 * p.each * kItemRows;
+    if (!floats) return pair_rows(t, a, 2 * k0, std::min(k, 2 * k1), column, n, kItemRows, to);
+    for (int64_t row = 2 * k0; row < 2 * k1; ++row, to += kItemRows)
+      t.rounded(row < k ? a.row(row) + column : nullptr, row < k ? n : 0, kItemRows, reinterpret_cast<float*>(to));
   });
   return p;
 }
 
-uint32_t* stage_b(const TileKernels& t, View<const float, 2> b, bool trans, Arena& scratch) {
-  int64_t n = b.shape[trans ? 0 : 1], k = b.shape[trans ? 1 : 0], pairs = (k + 1) / 2;
+// [N/64][pairs][64]; pairs may count more than K has, which are zero.
+uint32_t* stage_b(const TileKernels& t, View<const float, 2> b, bool trans, int64_t pairs, Arena& scratch) {
+  int64_t n = b.shape[trans ? 0 : 1], k = b.shape[trans ? 1 : 0];
   int64_t panels = blocks_of(n, kTileColumns), steps = blocks_of(pairs, kBlockPairs);
   uint32_t* to = scratch.take<uint32_t>(panels * pairs * kTileColumns).data();
   parallel_dynamic(panels * steps, [&](int64_t i) {
     int64_t panel = i % panels, k0 = i / panels * kBlockPairs, k1 = std::min(pairs, k0 + kBlockPairs);
     int64_t column = panel * kTileColumns, columns = std::min<int64_t>(kTileColumns, n - column);
     uint32_t* at = to + (panel * pairs + k0) * kTileColumns;
-    if (!trans) return pair_rows(t, b, 2 * k0, std::min(k, 2 * k1), column, columns, kTileColumns, at);
+    if (!trans) {
+      const int64_t there = std::min((k + 1) / 2, k1);
+      pair_rows(t, b, 2 * k0, std::min(k, 2 * k1), column, columns, kTileColumns, at);
+      return std::fill_n(at + (there - k0) * kTileColumns, (k1 - there) * kTileColumns, 0u), void();
+    }
     alignas(64) uint32_t rows[kTileColumns * (kBlockPairs + kSparePairs)];
     constexpr int64_t kRow = kBlockPairs + kSparePairs;
     for (int64_t j = 0; j < columns; ++j)
@@ -86,17 +102,57 @@ void scale(View<float, 2> c, double beta) {
     for (int64_t j = 0; j < c.shape[1]; ++j) c(i, j) = beta == 0 ? 0 : static_cast<float>(beta) * c(i, j);
 }
 
+// By matrix tiles: the same staged panels of B, A as tiles.
+class Panels : public AmxPanels {
+ public:
+  Panels(const uint32_t* b, int64_t pairs, View<float, 2> c, bool add)
+      : b_(b), pairs_(pairs), c_(c), add_(add), from_tiles_(tile_kernels().from_tiles) {
+    columns = c.shape[1], panels = blocks_of(columns, kTileColumns), steps = in_place = pairs / 16;
+  }
+  const uint8_t* panel(size_t, int64_t p) const override {
+    return reinterpret_cast<const uint8_t*>(b_ + p * pairs_ * kTileColumns);
+  }
+  void unpack(size_t, int64_t, int64_t, int64_t, uint8_t*) const override {}  // all of it lies there
+  void finish(size_t, int64_t row, int64_t rows, int64_t p, const void* sums) const override {
+    from_tiles_({.sums = static_cast<const float*>(sums),
+                 .rows = rows,
+                 .columns = std::min<int64_t>(kTileColumns, columns - p * kTileColumns),
+                 .add = add_,
+                 .y = &c_(row, p * kTileColumns),
+                 .y_row = c_.stride[0]});
+  }
+
+ private:
+  const uint32_t* b_;
+  int64_t pairs_;
+  View<float, 2> c_;
+  bool add_;
+  void (*from_tiles_)(const FromTiles&);
+};
+
+void by_tiles(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, GemmOptions o) {
+  Arena& arena = thread_arena();
+  Arena::Scope scope(arena);
+  const int64_t steps = blocks_of(a.shape[o.trans_a ? 0 : 1], 32);
+  const uint32_t* panels = stage_b(tile_kernels(), b, o.trans_b, 16 * steps, arena);
+  const AmxRows all{.rows = c.shape[0]};
+  const AmxRows rows = o.trans_a ? amx_stage_transposed(a, steps, arena) : amx_stage(a, steps, {&all, 1}, arena)[0];
+  amx_product(amx_kernels().bf16, {&rows, 1}, Panels(panels, 16 * steps, c, o.beta != 0));
+}
+
 }  // namespace
 
 void gemm_rounded(View<const float, 2> a, View<const float, 2> b, View<float, 2> c, GemmOptions o) {
   int64_t m = c.shape[0], n = c.shape[1], k = a.shape[o.trans_a ? 0 : 1], pairs = (k + 1) / 2;
   if (o.beta != 0 && o.beta != 1) scale(c, o.beta);
   if (k == 0) return o.beta == 0 ? scale(c, 0) : void();
+  if (matrix_tiles()) return by_tiles(a, b, c, o);
   const TileKernels& kernels = tile_kernels();
   Arena& arena = thread_arena();
   Arena::Scope scope(arena);
-  const Pairs pa = stage_a(kernels, a, o.trans_a, arena);
-  const uint32_t* pb = stage_b(kernels, b, o.trans_b, arena);
+  const bool floats = bf16_products() == Bf16Products::fma;
+  const Staged pa = stage_a(kernels, a, o.trans_a, floats, arena);
+  const uint32_t* pb = stage_b(kernels, b, o.trans_b, pairs, arena);
   int64_t panels = blocks_of(n, kTileColumns), blocks = blocks_of(m, kItemRows),
           across = blocks_of(panels, kItemPanels);
   parallel_dynamic(blocks * across, [&](int64_t item) {
@@ -111,7 +167,7 @@ void gemm_rounded(View<const float, 2> a, View<const float, 2> b, View<float, 2>
         bool whole = columns % 16 == 0;
         for (int64_t r = 0; r < tiles; ++r) {  // spread evenly: every tile has chains enough
           int64_t from = (i1 - i0) * r / tiles, to = (i1 - i0) * (r + 1) / tiles;
-          Tile t{.a = rows + from * pa.row + k0 * pa.k,
+          Tile t{.a = rows + from * pa.row + k0 * pa.each * pa.k,
                  .a_row = pa.row,
                  .a_k = pa.k,
                  .b = pb + (p * pairs + k0) * kTileColumns,
@@ -124,7 +180,7 @@ void gemm_rounded(View<const float, 2> a, View<const float, 2> b, View<float, 2>
                  .add = k0 > 0 || o.beta != 0};
           for (int i = 0; !whole && t.add && i < t.rows; ++i)
             std::copy_n(&c(i0 + from + i, column), columns, edge + i * kTileColumns);
-          kernels.bf16(t);
+          floats ? kernels.widened(t) : kernels.bf16(t);
           for (int i = 0; !whole && i < t.rows; ++i)
             std::copy_n(edge + i * kTileColumns, columns, &c(i0 + from + i, column));
         }

@@ -7,6 +7,8 @@
 
 #include "quern/base/cpu.h"
 #include "quern/base/rng.h"
+#include "quern/base/threads.h"
+#include "quern/kernels/cpu/test_products.h"
 #include "quern/kernels/gemm/gemm_panels.h"
 #include "quern/kernels/gemm/tile.h"
 
@@ -53,9 +55,7 @@ constexpr int64_t kShapes[][3] = {{0, 5, 3},     {5, 0, 3},     {3, 4, 0},     {
                                   {260, 70, 40}, {16, 96, 520}, {200, 70, 530}};
 
 TEST(Gemm, MatchesTheDefinitionUnderEveryIsa) {
-  IsaGuard guard;
-  for (Isa isa : isas()) {
-    set_active_isa(isa);
+  each_products([] {
     for (auto [m, n, k] : kShapes)
       for (int bits = 0; bits < 16; ++bits) {
         GemmOptions o{(bits & 1) != 0, (bits & 2) != 0, bits & 4 ? 1.0 : 0.0};
@@ -66,9 +66,9 @@ TEST(Gemm, MatchesTheDefinitionUnderEveryIsa) {
         }
         compare<float>([](auto... x) { gemm<float>(x...); }, m, n, k, o, 1e-4);
         compare<double>([](auto... x) { gemm<double>(x...); }, m, n, k, o, 1e-12);
-        if (isa != Isa::ref && m * n > 0) compare<float>(gemm_panels, m, n, k, o, 1e-4);
+        if (active_isa() != Isa::ref && m * n > 0) compare<float>(gemm_panels, m, n, k, o, 1e-4);
       }
-  }
+  });
 }
 
 TEST(Gemm, BetaZeroIgnoresWhatWasThere) {
@@ -118,16 +118,14 @@ void compare_packed(DType dtype, int64_t t, int64_t n, int64_t k, bool with_bias
 }
 
 TEST(PackedLinear, MatchesTheDefinitionUnderEveryIsa) {
-  IsaGuard guard;
-  for (Isa isa : isas()) {
-    set_active_isa(isa);
+  each_products([] {
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t t : {0, 1, 2, 6, 7, 11, 16, 20, 24, 25, 61, 200})
         for (auto [n, k] : {std::pair<int64_t, int64_t>{64, 32}, {1, 1}, {70, 33}, {200, 301}})
           compare_packed(dtype, t, n, k, t % 2 == 0);
     compare_packed(DType::f32, 30, 130, 1100, true);
     compare_packed(DType::bf16, 5, 130, 1100, true);
-  }
+  });
 }
 
 // f32 weights that are bf16 values lie as bf16: half the bytes, and the bits of the f32 product. A last row that is
@@ -159,6 +157,96 @@ TEST(PackedLinear, HoldsBf16ValuesAsBf16WithoutChangingABit) {
             ASSERT_EQ(half[static_cast<size_t>(i * n + j)], full[static_cast<size_t>(i * (n + 1) + j)])
                 << isa_name(isa) << " t " << t << " n " << n << " k " << k;
       }
+  }
+}
+
+// A row has the same bits alone and among others, wherever it stands and however many threads there are.
+TEST(PackedLinear, ARowIsSummedTheSameWayWhateverStandsBesideIt) {
+  constexpr int64_t kRows = 600, kN = 130, kK = 1075;
+  const auto xs = noise<float>(kRows * kK, 4), ws = noise<float>(kN * kK, 5);
+  const int threads = thread_count();
+  each_products([&] {
+    if (active_isa() == Isa::ref) return;
+    for (DType dtype : {DType::bf16, DType::f32}) {
+      PackedLinear w = PackedLinear::pack(Tensor::of<float>({kN, kK}, std::span<const float>(ws)), dtype);
+      Arena scratch;
+      const auto product = [&](int64_t first, int64_t rows) {
+        std::vector<float> y(static_cast<size_t>(rows * kN));
+        w.apply({xs.data() + first * kK, {rows, kK}}, {}, {y.data(), {rows, kN}}, scratch);
+        return y;
+      };
+      set_thread_count(1);
+      const std::vector<float> all = product(0, kRows);
+      for (int n : {1, 3}) {
+        set_thread_count(n);
+        for (auto [first, rows] : {std::pair<int64_t, int64_t>{0, kRows},
+                                   {599, 1},
+                                   {3, 2},
+                                   {17, 15},
+                                   {31, 16},
+                                   {5, 17},
+                                   {64, 33},
+                                   {100, 63},
+                                   {7, 65},
+                                   {80, 513}}) {
+          const std::vector<float> part = product(first, rows);
+          EXPECT_TRUE(std::equal(part.begin(), part.end(), all.begin() + first * kN))
+              << dtype_name(dtype) << " " << first << " +" << rows << " of " << n << " threads";
+        }
+      }
+    }
+  });
+  set_thread_count(threads);
+}
+
+// What is no number stays in its row and its column, also where a step of tiles hangs over the end of K.
+TEST(PackedLinear, InfinitiesStayInTheirRowAndColumn) {
+  each_products([] {
+    constexpr int64_t kRows = 35, kN = 70, kK = 33;
+    auto xs = noise<float>(kRows * kK, 4), ws = noise<float>(kN * kK, 5);
+    xs[20 * kK + 7] = INFINITY, ws[66 * kK + 32] = NAN;
+    PackedLinear w = PackedLinear::pack(Tensor::of<float>({kN, kK}, std::span<const float>(ws)), DType::bf16);
+    Arena scratch;
+    std::vector<float> y(static_cast<size_t>(kRows * kN));
+    w.apply({xs.data(), {kRows, kK}}, {}, {y.data(), {kRows, kN}}, scratch);
+    for (int64_t i = 0; i < kRows; ++i)
+      for (int64_t j = 0; j < kN; ++j)
+        ASSERT_EQ(std::isfinite(y[static_cast<size_t>(i * kN + j)]), i != 20 && j != 66) << i << " " << j;
+  });
+}
+
+// The two forms of f32 products of bf16 values give the same bits: rows rounded before, or in the inner loop.
+TEST(Tile, WidenedRowsGiveTheBitsOfWidenedPairs) {
+  IsaGuard guard;
+  for (Isa isa : isas()) {
+    if (isa == Isa::ref) continue;
+    set_active_isa(isa);
+    const TileKernels& t = isa == Isa::avx2 ? tile_kernels_avx2() : tile_kernels_avx512();
+    constexpr int64_t kK = 38;
+    const auto x = noise<float>(6 * kK, 1), w = noise<float>(kK * 64, 2);
+    std::vector<uint32_t> pairs(6 * kK / 2), panel(kK / 2 * 64);
+    std::vector<float> floats(6 * kK), narrow(6 * 64), wide(6 * 64);
+    for (int64_t i = 0; i < 6; ++i) {
+      t.to_bf16(&x[static_cast<size_t>(i * kK)], kK, kK,
+                reinterpret_cast<uint16_t*>(&pairs[static_cast<size_t>(i * kK / 2)]));
+      t.rounded(&x[static_cast<size_t>(i * kK)], kK, kK, &floats[static_cast<size_t>(i * kK)]);
+    }
+    for (int64_t p = 0; p < kK / 2; ++p)
+      t.pair(&w[static_cast<size_t>(128 * p)], &w[static_cast<size_t>(128 * p + 64)], 64,
+             &panel[static_cast<size_t>(64 * p)]);
+    Tile tile{.a = pairs.data(),
+              .a_row = kK / 2,
+              .b = panel.data(),
+              .b_k = 64,
+              .c = narrow.data(),
+              .c_row = 64,
+              .k = kK / 2,
+              .rows = 6,
+              .groups = 4};
+    t.bf16(tile);
+    tile.a = floats.data(), tile.a_row = kK, tile.c = wide.data();
+    t.widened(tile);
+    EXPECT_EQ(narrow, wide) << isa_name(isa);
   }
 }
 

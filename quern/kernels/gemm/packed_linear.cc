@@ -11,6 +11,8 @@
 #include "quern/base/cpu.h"
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
+#include "quern/kernels/cpu/products.h"
+#include "quern/kernels/gemm/amx_product.h"
 #include "quern/kernels/gemm/gemm.h"
 #include "quern/kernels/gemm/tile.h"
 
@@ -109,7 +111,7 @@ constexpr int64_t kBlockK = 512;  // 64 × 512 bf16 = 64 KiB of W between two pa
 constexpr int64_t kFewRows = 24;
 constexpr int64_t kFewBlockSteps = 256;
 
-// x as the tiles read it: [T, row] bf16 pairs or floats. Rows get 64 spare bytes so that those of a power-of-two K
+// x as the tiles read it: [T, row] bf16 pairs, floats, or floats rounded to bf16. Rows get 64 spare bytes so that those of a power-of-two K
 // do not all fall into the same cache sets.
 // `even`: a row of floats needs a zero behind its last when K is odd.
 struct Staged {
@@ -117,9 +119,18 @@ struct Staged {
   int64_t row;  // in tile elements: pairs or floats
 };
 
-Staged stage(View<const float, 2> x, DType dtype, int64_t k_pad, bool even, Arena& scratch) {
+enum class Rows { floats, rounded, pairs };
+Staged stage(View<const float, 2> x, Rows rows, int64_t k_pad, bool even, Arena& scratch) {
   int64_t t = x.shape[0], k = x.shape[1], line = (k_pad + 63) / 32 * 32 + 32;
-  if (dtype == DType::f32) {
+  const TileKernels& kernels = tile_kernels();
+  if (rows == Rows::rounded) {
+    float* to = scratch.take<float>(t * line).data();
+    parallel_for(t, 8, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) kernels.rounded(x.row(i), k, k_pad, to + i * line);
+    });
+    return {reinterpret_cast<const char*>(to), line};
+  }
+  if (rows == Rows::floats) {
     if (t <= kFewRows && (k == k_pad || !even)) return {reinterpret_cast<const char*>(x.data), x.stride[0]};
     float* to = scratch.take<float>(t * line).data();
     parallel_for(t, 8, [&](int64_t begin, int64_t end) {
@@ -130,7 +141,6 @@ Staged stage(View<const float, 2> x, DType dtype, int64_t k_pad, bool even, Aren
     });
     return {reinterpret_cast<const char*>(to), line};
   }
-  const TileKernels& kernels = tile_kernels();
   uint16_t* to = scratch.take<uint16_t>(t * line).data();
   parallel_for(t, 8, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) kernels.to_bf16(x.row(i), k, k_pad, to + i * line);
@@ -156,14 +166,15 @@ void apply_ref(const PackedLinear::Impl& w, View<const float, 2> x, View<const f
 
 class Apply {
  public:
-  Apply(const PackedLinear::Impl& w, Staged x, View<const float, 1> bias, View<float, 2> y)
+  Apply(const PackedLinear::Impl& w, Staged x, Rows rows, View<const float, 1> bias, View<float, 2> y)
       : w_(w),
         x_(x),
         bias_(bias),
         y_(y),
-        run_(w.widened                ? tile_kernels().widened
-             : w.dtype == DType::bf16 ? tile_kernels().bf16
-                                      : tile_kernels().f32) {}
+        x_each_(w.dtype == DType::bf16 && rows != Rows::pairs ? 2 : 1),
+        run_(w.dtype == DType::f32 ? tile_kernels().f32
+             : rows == Rows::pairs ? tile_kernels().bf16
+                                   : tile_kernels().widened) {}
 
   // Rows [i0, i1) of panels [p0, p1): K in blocks outermost, so that a block of W serves every row from cache.
   void operator()(int64_t i0, int64_t i1, int64_t p0, int64_t p1) const {
@@ -183,7 +194,7 @@ class Apply {
         for (int64_t r = 0; r < tiles; ++r) {
           // Rows are spread evenly over the tiles (16 = 6 + 5 + 5): every tile then has chains enough.
           int64_t from = i0 + (i1 - i0) * r / tiles, to = i0 + (i1 - i0) * (r + 1) / tiles;
-          Tile t{.a = x_.data + (from * x_.row + (w_.widened ? 2 : 1) * k0) * 4,
+          Tile t{.a = x_.data + (from * x_.row + x_each_ * k0) * 4,
                  .a_row = x_.row,
                  .b = b,
                  .b_k = kPanel,
@@ -222,8 +233,48 @@ class Apply {
   Staged x_;
   View<const float, 1> bias_;
   View<float, 2> y_;
+  int64_t x_each_;  // of its elements to one of W
   void (*run_)(const Tile&);
 };
+
+class Panels : public AmxPanels {
+ public:
+  Panels(const PackedLinear::Impl& w, View<const float, 1> bias, View<float, 2> y)
+      : w_(w), bias_(bias), y_(y), from_tiles_(tile_kernels().from_tiles) {
+    panels = w.panels, columns = w.n, steps = (w.k + 31) / 32, in_place = w.k_pad / 32;
+  }
+
+  const uint8_t* panel(size_t, int64_t p) const override {
+    return static_cast<const uint8_t*>(w_.data) + p * kPanel * w_.k_pad * 2;
+  }
+  void unpack(size_t, int64_t p, int64_t first, int64_t n, uint8_t* to) const override {
+    const auto there = static_cast<size_t>(std::min(32 * n, w_.k_pad - 32 * first) * kPanel * 2);
+    std::memcpy(to, panel(0, p) + first * 32 * kPanel * 2, there);
+    std::memset(to + there, 0, static_cast<size_t>(32 * n * kPanel * 2) - there);
+  }
+  void finish(size_t, int64_t row, int64_t rows, int64_t p, const void* sums) const override {
+    from_tiles_({.sums = static_cast<const float*>(sums),
+                 .rows = rows,
+                 .columns = std::min(kPanel, w_.n - p * kPanel),
+                 .bias = bias_ ? bias_.data + p * kPanel : nullptr,
+                 .y = &y_(row, p * kPanel),
+                 .y_row = y_.stride[0]});
+  }
+
+ private:
+  const PackedLinear::Impl& w_;
+  View<const float, 1> bias_;
+  View<float, 2> y_;
+  void (*from_tiles_)(const FromTiles&);
+};
+
+void apply_tiles(const PackedLinear::Impl& w, View<const float, 2> x, View<const float, 1> bias, View<float, 2> y,
+                 Arena& scratch) {
+  Arena::Scope scope(scratch);
+  const Panels panels(w, bias, y);
+  const AmxRows all{.rows = x.shape[0]};
+  amx_product(amx_kernels().bf16, amx_stage(x, panels.steps, {&all, 1}, scratch), panels);
+}
 
 }  // namespace
 
@@ -234,8 +285,12 @@ void PackedLinear::apply(View<const float, 2> x, View<const float, 1> bias, View
   QUERN_CHECK(!bias || bias.shape[0] == w.n, "bias [{}], W [{}, {}]", bias.shape[0], w.n, w.k);
   if (y.size() == 0) return;
   if (active_isa() == Isa::ref) return apply_ref(w, x, bias, y);
+  if (w.dtype == DType::bf16 && !w.widened && matrix_tiles()) return apply_tiles(w, x, bias, y, scratch);
   Arena::Scope scope(scratch);
-  Apply run(w, stage(x, w.widened ? DType::f32 : w.dtype, w.k_pad, w.widened, scratch), bias, y);
+  const Rows as = w.dtype == DType::f32 || w.widened         ? Rows::floats
+                  : bf16_products() == Bf16Products::vdpbf16 ? Rows::pairs
+                                                             : Rows::rounded;
+  Apply run(w, stage(x, as, w.k_pad, w.widened, scratch), as, bias, y);
   int64_t rows = x.shape[0];
   if (rows <= kFewRows) {  // long contiguous stretches of W
     parallel_guided(w.panels, [&](int64_t begin, int64_t end) { run(0, rows, begin, end); });

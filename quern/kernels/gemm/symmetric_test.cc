@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "quern/base/threads.h"
-#include "quern/kernels/test_util.h"
+#include "quern/kernels/cpu/test_products.h"
 
 namespace quern::kernels {
 namespace {
@@ -50,7 +50,7 @@ void symmetric_case(int64_t m, int64_t k, int64_t gap, Scales scales) {
   Matrix<T> x(m, k, gap, 1), s(m, m, 0, 2), want(m, m, 0, 3), got(m, m, gap, 4);
   s.make_symmetric();
   symmetric_product_ref<T>(x.view(), s.view(), want.view(), scales);
-  each_isa([&] {
+  each_products([&] {
     symmetric_product<T>(x.view(), s.view(), got.view(), scales);
     near(got, want, k);
     for (int64_t i = 0; i < m; ++i)
@@ -77,7 +77,7 @@ TEST(GemmBf16, MatchesTheDefinition) {
       SCOPED_TRACE(fmt::format("m {} n {} k {}", m, n, k));
       Matrix<bf16> a(m, k, 2, 1), b(k, n, 1, 2), s(m, n, 0, 3), want(m, n, 0, 4), got(m, n, 3, 5);
       gemm_bf16_ref(a.view(), b.view(), s.view(), want.view(), {.beta = beta});
-      each_isa([&] {
+      each_products([&] {
         gemm_bf16(a.view(), b.view(), s.view(), got.view(), {.beta = beta});
         near(got, want, k);
       });

@@ -26,6 +26,18 @@ struct Tile {
   int prefetch_lines = 0;
 };
 
+// Finished sums that lie as tiles [4][16][16] (amx_product.h), as rows: y[r, c] = sum·(unit·scale[c]) + bias[c], or
+// added to y. Null: no scale, no bias.
+struct FromTiles {
+  const float* sums = nullptr;
+  int64_t rows = 0, columns = 0;  // ≤ 16, ≤ 64
+  const float *scale = nullptr, *bias = nullptr;
+  float unit = 1;
+  bool add = false;
+  float* y = nullptr;
+  int64_t y_row = 0;
+};
+
 constexpr int kTileRows = 6;
 constexpr int kTileColumns = 64;
 
@@ -36,17 +48,21 @@ struct TileKernels {
   void (*widened)(const Tile&);
   // y[0, n) = x rounded to bf16; y[n, n_pad) = 0.
   void (*to_bf16)(const float* x, int64_t n, int64_t n_pad, uint16_t* y);
+  // The same values as floats.
+  void (*rounded)(const float* x, int64_t n, int64_t n_pad, float* y);
   // y[i] = the pair (even[i], odd[i]), rounded to bf16.
   void (*pair)(const float* even, const float* odd, int64_t n, uint32_t* y);
   // dst[j, i] = src[i, j] of 32-bit elements: src [rows, columns], dst [columns, ≥ rows]. Columns of dst past rows
   // are not written.
   void (*transpose)(const uint32_t* src, int64_t src_row, int64_t rows, int64_t columns, uint32_t* dst,
                     int64_t dst_row);
+  void (*from_tiles)(const FromTiles&);
 };
 
 const TileKernels& tile_kernels_avx2();
 const TileKernels& tile_kernels_avx512();
 const TileKernels& tile_kernels_avx512bf16();
+const TileKernels& tile_kernels_avx512bf16_fma();
 const TileKernels& tile_kernels();  // of active_isa(), which must not be ref
 
 }  // namespace quern::kernels

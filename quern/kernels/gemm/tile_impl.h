@@ -1,4 +1,5 @@
 // tile.h's kernels, written once over simd.h and compiled per instruction set; KERNELS names the table to define.
+// BF16_BY_FMA: bf16 products by f32 FMAs although there are others, for processors where those are slower.
 #include <algorithm>
 
 #include "quern/kernels/gemm/simd.h"
@@ -6,6 +7,7 @@
 
 namespace {
 
+using quern::kernels::FromTiles;
 using quern::kernels::Tile;
 constexpr int kVectors = 16 / kLanes;  // registers in a group of 16 columns
 constexpr int kStepGroups = kLanes == 16 ? 4 : 1;
@@ -72,7 +74,7 @@ void bf16_block(const Tile& t, int64_t column) {
   F acc[R][V];
   start<R, V>(t, t.c + column, acc);
   for (int64_t k = 0; k < t.k; ++k) {
-#if defined(__AVX512BF16__)
+#if defined(__AVX512BF16__) && !defined(BF16_BY_FMA)
     I w[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) w[v] = loadi(b + v * kLanes);
@@ -202,6 +204,23 @@ void to_bf16(const float* x, int64_t n, int64_t n_pad, uint16_t* y) {
   for (i = n; i < n_pad; ++i) y[i] = 0;
 }
 
+void rounded(const float* x, int64_t n, int64_t n_pad, float* y) {
+  int64_t i = 0;
+  uint16_t half[kLanes];
+  for (; i + kLanes <= n; i += kLanes) {
+    store_bf16(half, load(x + i));
+    store(y + i, widen(half));
+  }
+  if (i < n) {
+    float rest[kLanes] = {};
+    std::copy(x + i, x + n, rest);
+    store_bf16(half, load(rest));
+    store(rest, widen(half));
+    std::copy(rest, rest + (n - i), y + i);
+  }
+  std::fill(y + n, y + n_pad, 0.0f);
+}
+
 void pair(const float* even, const float* odd, int64_t n, uint32_t* y) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) storei(y + i, pair_up(load(even + i), load(odd + i)));
@@ -281,13 +300,54 @@ void transpose(const uint32_t* src, int64_t src_row, int64_t rows, int64_t colum
     for (int64_t j = 0; j < columns; ++j) dst[j * dst_row + i] = src[i * src_row + j];
 }
 
+template <class Value>
+inline Value from_tile(const FromTiles& f, Value sum, Value before, Value scale, Value bias) {
+  if (f.scale) sum = mul(sum, scale);
+  if (f.bias) sum = add(sum, bias);
+  return f.add ? add(before, sum) : sum;
+}
+
+void from_tiles(const FromTiles& f) {
+  const F unit = set1(f.unit);
+  for (int64_t r = 0; r < f.rows; ++r) {
+    float* y = f.y + r * f.y_row;
+    for (int64_t c = 0; c < f.columns; c += kLanes) {
+      const float* sums = f.sums + c / 16 * 256 + 16 * r + c % 16;
+      const int n = static_cast<int>(f.columns - c < kLanes ? f.columns - c : kLanes);
+      float rest[3][kLanes];  // before, scale, bias of fewer columns than a register has
+      const bool whole = n == kLanes;
+      const auto at = [&](const float* p, float* copy) {
+        if (!p) return zero();
+        if (whole) return load(p + c);
+        std::copy(p + c, p + c + n, copy);
+        std::fill(copy + n, copy + kLanes, 0.0f);
+        return load(copy);
+      };
+      const F x = from_tile(f, load(sums), at(f.add ? y : nullptr, rest[0]), mul(at(f.scale, rest[1]), unit),
+                            at(f.bias, rest[2]));
+      if (whole) {
+        store(y + c, x);
+      } else {
+        store(rest[0], x);
+        std::copy(rest[0], rest[0] + n, y + c);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 namespace quern::kernels {
 const TileKernels& KERNELS() {
-  static constexpr TileKernels table{
-      KERNELS_NAME, tile<TileFormat::f32>, tile<TileFormat::bf16>, tile<TileFormat::widened>, to_bf16, pair,
-      transpose};
+  static constexpr TileKernels table{KERNELS_NAME,
+                                     tile<TileFormat::f32>,
+                                     tile<TileFormat::bf16>,
+                                     tile<TileFormat::widened>,
+                                     to_bf16,
+                                     rounded,
+                                     pair,
+                                     transpose,
+                                     from_tiles};
   return table;
 }
 }  // namespace quern::kernels

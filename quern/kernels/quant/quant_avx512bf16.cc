@@ -177,42 +177,7 @@ void q4_rows(const QuantRowBlock& s) {
   for (int64_t h = 0; h < s.blocks * (ASYM ? 2 : 1); ++h) fetch(next);
 }
 
-template <int R>
-void q8a8_rows(const QuantRowBlock& s) {
-  constexpr int V = R <= 4 ? 4 : R <= 12 ? 2 : 1, kLine = static_cast<int>(QuantRowBlock::x_line(R));
-  const uint8_t* next = s.next;
-  for (int c = 0; c < 4; c += V) {
-    I acc[R][V];
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) acc[i][v] = loadi(s.sums + i * 64 + (c + v) * 16);
-    const uint8_t* p = s.from + c * 64;
-    const uint32_t* x = s.x;
-    for (int64_t b = 0; b < s.blocks; ++b, p += 256, x += kLine) {
-      I w[V];
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) {
-        w[v] = loadi(p + v * 64);
-        if (V < 4) fetch(next);  // one pass over everything is a stream that the hardware fetches best by itself
-      }
-#pragma GCC unroll 16
-      for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) acc[i][v] = _mm512_dpbusd_epi32(acc[i][v], set1i(x[i]), w[v]);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) storei(s.sums + i * 64 + (c + v) * 16, acc[i][v]);
-  }
-}
-
 using Kernel = void (*)(const QuantRowBlock&);
-template <int... R>
-constexpr auto q8a8_kernels(std::integer_sequence<int, R...>) {
-  return std::array<Kernel, kMax>{q8a8_rows<R + 1>...};
-}
 constexpr int kFew = quern::kernels::kFixedRows;
 template <int... R>
 constexpr auto kernels(std::integer_sequence<int, R...>) {
@@ -222,12 +187,10 @@ constexpr auto kernels(std::integer_sequence<int, R...>) {
                                                          {q4_rows<R + kFew + 1, 8, false>...},
                                                          {q4_rows<R + kFew + 1, 8, true>...}}};
 }
-constexpr auto kInt8 = q8a8_kernels(std::make_integer_sequence<int, kMax>());
 constexpr auto kKernels = kernels(std::make_integer_sequence<int, kMax - kFew>());
 void run(size_t kernel, const QuantRowBlock& s) { kKernels[kernel][static_cast<size_t>(s.rows - kFew - 1)](s); }
 
 void q8_row_block(const QuantRowBlock& s) { run(0, s); }
-void q8a8_row_block(const QuantRowBlock& s) { kInt8[static_cast<size_t>(s.rows - 1)](s); }
 void q4_row_block(const QuantRowBlock& s) { run((s.group == 32 ? 1u : 3u) + (s.asymmetric ? 1 : 0), s); }
 
 }  // namespace
@@ -238,7 +201,7 @@ constinit const QuantKernels quant_avx512bf16 = {.unpack_q8 = unpack_q8,
                                                  .to_int8 = to_int8,
                                                  .q8_row_block = q8_row_block,
                                                  .q4_row_block = q4_row_block,
-                                                 .q8a8_row_block = q8a8_row_block,
+                                                 .q8a8_row_block = quant_q8a8_row_block,
                                                  .to_fixed = quant_to_fixed,
                                                  .q8_fixed = quant_q8_fixed,
                                                  .q4_fixed = quant_q4_fixed};

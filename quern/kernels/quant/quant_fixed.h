@@ -29,5 +29,7 @@ struct QuantRowBlock;
 // The strip's x holds what quant_to_fixed made, [k / 2][rows]; fixed_scales and fixed_sums are [block][rows].
 void quant_q8_fixed(const QuantRowBlock& row_block);
 void quant_q4_fixed(const QuantRowBlock& row_block);
+// Bytes as they are, up to 16 rows.
+void quant_q8a8_row_block(const QuantRowBlock& row_block);
 
 }  // namespace quern::kernels

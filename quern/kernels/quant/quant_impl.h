@@ -1,5 +1,5 @@
 // What every instruction set's quant table shares, over gemm/simd.h: scales, dequantization to bf16 pairs for the
-// tiles, and rows of x as bytes. Included only by quant_rows_impl.h and quant_avx512bf16.cc.
+// tiles, and rows of x as bytes. Included only by files of one instruction set.
 #pragma once
 #include "quern/kernels/gemm/simd.h"
 #include "quern/kernels/quant/quant_kernels.h"

@@ -77,6 +77,6 @@ struct QuantKernels {
   void (*q4_fixed)(const QuantRowBlock&) = nullptr;
 };
 
-extern const QuantKernels quant_avx2, quant_avx512, quant_avx512bf16;
+extern const QuantKernels quant_avx2, quant_avx512, quant_avx512vnni, quant_avx512bf16;
 
 }  // namespace quern::kernels

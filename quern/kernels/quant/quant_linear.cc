@@ -1,6 +1,7 @@
 // Quantized matrix multiplication: dispatch, distribution of rows and panels over threads, and the column scales.
-// Where the CPU has bf16 and byte products, row blocks (quant_row_blocks.h) take up to kRowBlockRows rows, and any
-// number of int8 rows. Elsewhere a few rows of floats are multiplied by a panel directly. More are multiplied by the
+// Matrix tiles take any number of rows (quant_tiles.h). Where the CPU has byte products, and bf16 products that are worth
+// it, row blocks (quant_row_blocks.h) take up to kRowBlockRows rows, and any number of int8 rows; with byte products
+// alone, up to four rows and int8 rows. Elsewhere a few rows of floats are multiplied by a panel directly. More are multiplied by the
 // bf16 tiles of gemm/tile.h: a block of a panel is dequantized to bf16 pairs in a thread's own 32 KiB and serves up to
 // 192 rows, so that dequantization is 2 % of the work.
 #include "quern/kernels/quant/quant_linear.h"
@@ -8,10 +9,13 @@
 #include "quern/base/cpu.h"
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
+#include "quern/kernels/cpu/products.h"
 #include "quern/kernels/gemm/tile.h"
+#include "quern/kernels/quant/quant_fixed.h"
 #include "quern/kernels/quant/quant_kernels.h"
 #include "quern/kernels/quant/quant_ref.h"
 #include "quern/kernels/quant/quant_row_blocks.h"
+#include "quern/kernels/quant/quant_tiles.h"
 
 namespace quern::kernels {
 namespace {
@@ -26,7 +30,8 @@ constexpr int64_t kRowBlockRows = 256;
 
 const QuantKernels& kernels() {
   if (active_isa() == Isa::avx2) return quant_avx2;
-  return has_avx512_bf16() ? quant_avx512bf16 : quant_avx512;
+  if (bf16_products() == Bf16Products::vdpbf16) return quant_avx512bf16;
+  return has_avx512_vnni() ? quant_avx512vnni : quant_avx512;
 }
 
 struct Staged {  // x as the kernels read it
@@ -44,7 +49,7 @@ class Apply {
   void run(View<const float, 2> x, Arena& scratch) {
     Arena::Scope scope(scratch);
     const int64_t rows = x.shape[0];
-    if (rows <= (l_.four ? k_.q4_rows : k_.q8_rows)) {
+    if (rows <= (l_.four ? k_.q4_rows : k_.q8_rows) && !exact_rows()) {
       x_ = stage(x, false, scratch);
       if (l_.four) sum_groups(x, scratch);
       parallel_guided(l_.panels, [&](int64_t begin, int64_t end) {
@@ -210,8 +215,9 @@ void apply_int8(const QuantLayout& l, const uint8_t* blob, View<const float, 2> 
 
 // Whether strips take this many rows of a matrix.
 bool in_row_block_pass(const QuantKernels& k, const QuantFormat& s, int64_t rows) {
-  if (!k.q8_row_block) return false;
-  return s.format == WeightFormat::q8a8 || rows <= kRowBlockRows;
+  if (s.format == WeightFormat::q8a8) return k.q8a8_row_block != nullptr;
+  if (exact_rows()) return k.q8_row_block != nullptr;
+  return k.q8_row_block ? rows <= kRowBlockRows : k.to_fixed && rows <= kFixedRows;
 }
 
 }  // namespace
@@ -244,9 +250,10 @@ void QuantLinear::apply(View<const float, 2> x, View<const float, 1> bias, View<
   if (active_isa() == Isa::ref) return quant_apply_ref(layout_, blob, int8_rows, x, bias, y);
   const QuantKernels& k = kernels();
   const QuantGroup all{blob, 0, x.shape[0]};
-  if (in_row_block_pass(k, scheme_, x.shape[0]))
-    return quant_apply_row_blocks(
-        k, {.layout = layout_, .int8_rows = int8_rows, .groups = {&all, 1}, .x = x, .bias = bias, .y = y}, scratch);
+  const QuantRowBlocks work{
+      .layout = layout_, .int8_rows = int8_rows, .groups = {&all, 1}, .x = x, .bias = bias, .y = y};
+  if (matrix_tiles()) return quant_apply_tiles(k, work, scratch);
+  if (in_row_block_pass(k, scheme_, x.shape[0])) return quant_apply_row_blocks(k, work, scratch);
   if (int8_rows) return apply_int8(layout_, blob, x, bias, y, scratch);
   Apply(layout_, blob, bias, y).run(x, scratch);
 }
@@ -263,20 +270,21 @@ bool QuantLinear::apply_together(std::span<const Group> groups, View<const float
     QUERN_CHECK(0 <= begin && begin <= end && end <= x.shape[0] && w->defined(), "rows {} … {} of {}", begin, end,
                 x.shape[0]);
     if (w->n() != first.n() || w->k() != first.k() || !(w->scheme() == first.scheme()) ||
-        !in_row_block_pass(k, w->scheme(), end - begin))
+        (!matrix_tiles() && !in_row_block_pass(k, w->scheme(), end - begin)))
       return false;
     all[g] = {w->blob().data<uint8_t>(), begin, end};
   }
   QUERN_CHECK(x.shape[1] == first.k() && y.shape[1] == first.n() && x.shape[0] == y.shape[0],
               "x [{}, {}], W [{}, {}], y [{}, {}]", x.shape[0], x.shape[1], first.n(), first.k(), y.shape[0],
               y.shape[1]);
-  quant_apply_row_blocks(k,
-                         {.layout = first.layout_,
-                          .int8_rows = first.scheme_.format == WeightFormat::q8a8,
-                          .groups = all,
-                          .x = x,
-                          .y = y},
-                         scratch);
+  (matrix_tiles() ? quant_apply_tiles : quant_apply_row_blocks)(
+      k,
+      {.layout = first.layout_,
+       .int8_rows = first.scheme_.format == WeightFormat::q8a8,
+       .groups = all,
+       .x = x,
+       .y = y},
+      scratch);
   return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include "quern/base/error.h"
 #include "quern/base/threads.h"
+#include "quern/kernels/cpu/products.h"
 #include "quern/kernels/gemm/tile.h"
 #include "quern/kernels/quant/quant_fixed.h"
 
@@ -19,8 +20,8 @@ constexpr int64_t kPiece = 64;      // elements of a row that are laid out at a 
 constexpr float kQ8Sum = 0x1p-24f;  // see quant_kernels.h
 
 struct RowBlock {
-  int64_t begin = 0;  // row of x and y
-  int rows = 0;
+  int64_t begin = 0;        // row of x and y
+  int rows = 0, lanes = 0;  // there, and multiplied: few rows that are not fixed come with some that are not meant
   uint32_t* x = nullptr;
   float* sums = nullptr;
   bool fixed = false;  // x as quant_fixed.h wants it
@@ -77,9 +78,11 @@ class Apply {
       }
       for (int64_t i = 0; i < row_blocks; ++i) {
         const int64_t from = g.begin + rows * i / row_blocks, to = g.begin + rows * (i + 1) / row_blocks;
+        const bool few = !int8_ && to - from <= kFixedRows, fixed = few && k_.to_fixed && !exact_rows();
         row_blocks_[s++] = {.begin = from,
                             .rows = static_cast<int>(to - from),
-                            .fixed = !int8_ && k_.to_fixed && to - from <= kFixedRows};
+                            .lanes = few && !fixed ? kFixedRows + 1 : static_cast<int>(to - from),
+                            .fixed = fixed};
       }
     }
   }
@@ -105,8 +108,8 @@ class Apply {
         s.fixed_sums = scratch.take<int32_t>(fixed_blocks() * s.rows).data();
         continue;
       }
-      s.x = s.rows == 1 ? plain + s.begin * line
-                        : scratch.take<uint32_t>(steps_ * QuantRowBlock::x_line(s.rows)).data();
+      s.x = s.lanes == 1 ? plain + s.begin * line
+                         : scratch.take<uint32_t>(steps_ * QuantRowBlock::x_line(s.lanes)).data();
       if (l_.asymmetric) s.sums = scratch.take<float>(l_.blocks * kRows).data();
     }
     const int64_t pieces = (steps_ + kPiece - 1) / kPiece, n = static_cast<int64_t>(row_blocks_.size()) * pieces;
@@ -114,14 +117,14 @@ class Apply {
       for (int64_t i = begin; i < end; ++i) {
         const RowBlock& s = row_blocks_[static_cast<size_t>(i / pieces)];
         const int64_t at = i % pieces * kPiece, steps = std::min(kPiece, steps_ - at),
-                      to = QuantRowBlock::x_line(s.rows);
+                      to = QuantRowBlock::x_line(s.lanes);
         const uint32_t* from = plain + s.begin * line + at;
         if (s.fixed) {
           fix(s, from, line, at, std::min(kPiece, whole - at));
           continue;
         }
         // Lines of 16 are turned whole: what lies in the rows behind the strip comes along unused.
-        if (s.rows > 1) tile.transpose(from, line, to, steps, s.x + at * to, to);
+        if (s.lanes > 1) tile.transpose(from, line, to, steps, s.x + at * to, to);
         if (l_.asymmetric) sum_groups(s, from, line, 2 * at / l_.block_k, 2 * steps / l_.block_k);
       }
     });
@@ -175,14 +178,14 @@ class Apply {
     const uint8_t* panel = band.blob + p * l_.panel_bytes();
     const int32_t* column = reinterpret_cast<const int32_t*>(band.blob + l_.sums_at()) + p * kPanel;
     for (int64_t s = 0; s < band.n; ++s)
-      for (int r = 0; r < band.row_blocks[s].rows; ++r)
+      for (int r = 0; r < band.row_blocks[s].lanes; ++r)
         for (int64_t c = 0; c < kPanel; ++c)
           if (int8_)
             sums[s].i[r * kPanel + c] = -128 * column[c];
           else
             sums[s].f[r * kPanel + c] = 0;
     // Four rows and fewer pass a panel once, from end to end.
-    const bool once = band.n == 1 && band.row_blocks[0].rows <= kFixedRows;
+    const bool once = band.n == 1 && band.row_blocks[0].lanes <= kFixedRows;
     const int64_t per = once ? std::max<int64_t>(l_.blocks, 1) : kSpan / l_.block_k;
     for (int64_t b = 0; b < l_.blocks; b += per) {
       const uint8_t* from = panel + b * l_.block_bytes;
@@ -193,14 +196,14 @@ class Apply {
                               .blocks = n,
                               .group = l_.block_k,
                               .asymmetric = l_.asymmetric,
-                              .x = row_block.x + k * QuantRowBlock::x_line(row_block.rows),
+                              .x = row_block.x + k * QuantRowBlock::x_line(row_block.lanes),
                               .x_sums = l_.asymmetric ? row_block.sums + b * kRows : nullptr,
                               .y = sums[s].f,
                               .sums = sums[s].i,
                               .fixed_scales = row_block.fixed_scales,
                               .fixed_sums = row_block.fixed_sums,
                               .next = s == 0 ? from + n * l_.block_bytes : from,
-                              .rows = row_block.rows};
+                              .rows = row_block.lanes};
         kernel(row_block)(q);
       }
     }
@@ -242,7 +245,7 @@ class Apply {
 }  // namespace
 
 void quant_apply_row_blocks(const QuantKernels& kernels, const QuantRowBlocks& a, Arena& scratch) {
-  QUERN_CHECK(kernels.q8_row_block != nullptr);
+  QUERN_CHECK(kernels.q8a8_row_block != nullptr);
   Apply(kernels, a.layout, a.int8_rows, a.bias, a.y).run(a.groups, a.x, scratch);
 }
 

@@ -176,5 +176,9 @@ constinit const QuantKernels QUANT_TABLE = {.unpack_q8 = unpack_q8,
                                             .q4_rows = kLanes == 16 ? 4 : 1,
                                             .q8 = q8,
                                             .q4 = q4,
-                                            .q8a8 = q8a8};
+                                            .q8a8 = q8a8,
+#ifdef QUANT_BYTE_PRODUCTS
+                                            QUANT_BYTE_PRODUCTS
+#endif
+};
 }  // namespace quern::kernels

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "quern/base/test_message.h"
+#include "quern/kernels/cpu/test_products.h"
 #include "quern/kernels/quant/error_feedback.h"
 #include "quern/kernels/quant/quant_ref.h"
-#include "quern/kernels/test_util.h"
 
 namespace quern::kernels {
 namespace {
@@ -43,7 +43,7 @@ void compare(const QuantFormat& s, int64_t t, int64_t n, int64_t k, bool with_bi
 }
 
 TEST(QuantLinear, MatchesTheDefinitionUnderEveryIsa) {
-  each_isa([] {
+  each_products([] {
     for (const QuantFormat& s : kQuantFormats) {
       for (int64_t t = 1; t <= 40; ++t) compare(s, t, 70, 100, t % 2 == 0);
       for (int64_t t : {0, 1, 2, 3, 4, 5, 25, 200})
@@ -69,7 +69,8 @@ std::pair<Tensor, Tensor> both(const QuantFormat& s, const Tensor& x, int64_t n)
 // Up to four rows are whole numbers of 16 bits in blocks of K: within a factor of 64 of the largest nothing is lost,
 // and the sum of a block is rounded once.
 TEST(QuantLinear, FewRowsAreExactInABlock) {
-  if (!has_avx512_bf16()) GTEST_SKIP() << "no byte products of bf16 rows here";
+  if (!has_avx512_vnni()) GTEST_SKIP() << "no byte products here";
+  const Bf16ProductsScope no_tiles(Bf16Products::fma);
   for (const QuantFormat& s : kQuantFormats) {
     if (s.format == WeightFormat::q8a8 || s.asymmetric) continue;  // a zero point is subtracted in f32
     const int64_t k = s.format == WeightFormat::q4 ? s.group : 64;
@@ -100,7 +101,7 @@ TEST(QuantLinear, FewRowsKeepSmallValuesBesideALargeOne) {
 }
 
 TEST(QuantLinear, BadNumbersStayBad) {
-  each_isa([] {
+  each_products([] {
     for (const QuantFormat& s : kQuantFormats) {
       if (s.format == WeightFormat::q8a8) continue;
       for (int64_t t : {1, 2, 3, 4, 5, 20})
@@ -131,7 +132,7 @@ TEST(QuantLinear, TogetherIsTheSameAsOneByOne) {
   const int64_t n = 130, k = 300;
   const std::pair<int64_t, int64_t> rows[] = {{0, 1}, {1, 4}, {4, 4}, {5, 26}, {26, 28}};
   Tensor x = noise({28, k}, 8);
-  each_isa([&] {
+  each_products([&] {
     for (const QuantFormat& s : kQuantFormats) {
       std::vector<QuantLinear> w;
       for (uint64_t i = 0; i < 5; ++i) w.push_back(QuantLinear::pack(noise({n, k}, 10 + i), s));
@@ -141,7 +142,7 @@ TEST(QuantLinear, TogetherIsTheSameAsOneByOne) {
       Tensor got = Tensor::full({28, n}, DType::f32, 42), want = Tensor::full({28, n}, DType::f32, 42);
       Arena scratch;
       if (!QuantLinear::apply_together(groups, x.view<const float, 2>(), got.view<float, 2>(), scratch)) {
-        EXPECT_FALSE(has_avx512_bf16()) << to_string(s);
+        EXPECT_FALSE(matrix_tiles() || bf16_products() == Bf16Products::vdpbf16) << to_string(s);
         continue;
       }
       for (const QuantLinear::Group& g : groups)
@@ -159,9 +160,60 @@ TEST(QuantLinear, TogetherIsTheSameAsOneByOne) {
 // A machine with bf16 products must reach both AVX-512 tables.
 TEST(QuantLinear, Bf16ProductsCanBeSwitchedOff) {
   int with = 0, without = 0;
-  each_isa([&] { (has_avx512_bf16() ? with : without) += active_isa() == Isa::avx512; });
-  EXPECT_EQ(without, detected_isa() >= Isa::avx512 ? 1 : 0);
-  EXPECT_LE(with, without);
+  each_products([&] {
+    if (active_isa() == Isa::avx512) ++(bf16_products() == Bf16Products::vdpbf16 ? with : without);
+  });
+  EXPECT_EQ(with, has_bf16_products(Bf16Products::vdpbf16) ? 1 : 0);
+  EXPECT_GE(without, detected_isa() >= Isa::avx512 ? 1 : 0);
+}
+
+Tensor rows_of(const QuantLinear& w, const Tensor& x, int64_t first, int64_t rows) {
+  Tensor y = Tensor::empty({rows, w.n()}, DType::f32);
+  Arena scratch;
+  w.apply(x.view<const float, 2>().slice(first, first + rows), {}, y.view<float, 2>(), scratch);
+  return y;
+}
+
+void expect_rows(const Tensor& part, const Tensor& all, int64_t first, const std::string& what) {
+  for (int64_t i = 0; i < part.size(); ++i)
+    ASSERT_EQ(part.item(i), all.item(first * part.dim(1) + i)) << what << " from " << first << " at " << i;
+}
+
+// When asked for, a row has the same bits alone and among others, for every format; by tiles also without.
+TEST(QuantLinear, ARowIsSummedTheSameWayWhateverStandsBesideIt) {
+  const Tensor x = noise({330, 580}, 8);
+  each_products([&] {
+    set_exact_rows(!matrix_tiles());
+    for (const QuantFormat& s : kQuantFormats) {
+      const QuantLinear w = QuantLinear::pack(noise({70, 580}, 9), s);
+      const Tensor all = rows_of(w, x, 0, 330);
+      for (auto [first, rows] : {std::pair<int64_t, int64_t>{0, 1},
+                                 {329, 1},
+                                 {3, 4},
+                                 {9, 5},
+                                 {20, 16},
+                                 {4, 17},
+                                 {50, 63},
+                                 {11, 64},
+                                 {40, 260}})
+        expect_rows(rows_of(w, x, first, rows), all, first, to_string(s));
+    }
+    set_exact_rows(false);
+  });
+}
+
+// Bytes times bytes are whole numbers: every instruction set gives the same bits.
+TEST(QuantLinear, BytesGiveTheSameBitsEverywhere) {
+  const Tensor x = noise({40, 331}, 8);
+  const QuantLinear w = QuantLinear::pack(noise({70, 331}, 9), WeightFormat::q8a8);
+  Tensor first;
+  each_products([&] {
+    if (active_isa() == Isa::ref) return;  // which sums in double
+    const Tensor y = rows_of(w, x, 0, 40);
+    if (!first.defined()) first = y;
+    expect_rows(y, first, 0, "q8a8");
+    expect_rows(rows_of(w, x, 5, 2), first, 5, "q8a8");
+  });
 }
 
 // |w − W| is at most half a step; a step is what the scheme says of the row's or group's range.

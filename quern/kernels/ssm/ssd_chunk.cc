@@ -36,6 +36,20 @@ void product(const Product& p) {
     }
 }
 
+void copy_group(const SsdTable& f, const SsdInputs<float>& in, int64_t group, const SsdChunkBC& to) {
+  const int64_t n = in.n_state(), n_pad = pad16(n);
+  const auto copy = [&](const View<const float, 2>& from, float* y) {
+    f.scale_rows({.x = from.row(to.t) + group * n,
+                  .x_row = from.stride[0],
+                  .rows = to.q,
+                  .n = n,
+                  .n_pad = n_pad,
+                  .y = y,
+                  .y_row = n_pad});
+  };
+  copy(in.b, to.b), copy(in.c, to.c);
+}
+
 void SsdChunkRates::fill(const SsdTable& f, const float* deltas, int64_t row, float a, int64_t q) {
   double sums[kSsdChunk], sum = 0;
   for (int64_t i = 0; i < q; ++i) {
@@ -136,20 +150,7 @@ class Forward {
              const Buffers& w) const {
     constexpr int64_t Q = kSsdChunk;
     const int64_t N = z_.N, P = z_.P;
-    f_.scale_rows({.x = in_.b.row(t) + item.group * N,
-                   .x_row = in_.b.stride[0],
-                   .rows = q,
-                   .n = N,
-                   .n_pad = Np_,
-                   .y = w.b,
-                   .y_row = Np_});
-    f_.scale_rows({.x = in_.c.row(t) + item.group * N,
-                   .x_row = in_.c.stride[0],
-                   .rows = q,
-                   .n = N,
-                   .n_pad = Np_,
-                   .y = w.c,
-                   .y_row = Np_});
+    copy_group(f_, in_, item.group, {.t = t, .q = q, .b = w.b, .c = w.c});
     transpose(w.b, Np_, q, N, w.bt);
     product({w.c, Np_, 1, w.bt, Q, w.cb, Q, q, pad16(q), N, false, Band::columns});
     for (int64_t h = 0; h < item.heads; ++h) {

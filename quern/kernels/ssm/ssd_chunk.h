@@ -53,6 +53,13 @@ void product(const Product& p);
 
 inline int64_t pad16(int64_t n) { return (n + 15) / 16 * 16; }
 
+// B and C of `q` tokens from `t` on, as the item's group has them: rows of N, filled with zeros to a multiple of 16.
+struct SsdChunkBC {
+  int64_t t, q;
+  float *b, *c;
+};
+void copy_group(const SsdTable& f, const SsdInputs<float>& in, int64_t group, const SsdChunkBC& to);
+
 // What both directions need of one head in one chunk: Δ, s and the factors made of them.
 struct SsdChunkRates {
   float delta[kSsdChunk], s[kSsdChunk], s_lo[kSsdChunk];  // s + s_lo, summed in double

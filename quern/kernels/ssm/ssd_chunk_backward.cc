@@ -114,20 +114,7 @@ class Backward {
 
   void chunk(const SsdItem& item, int64_t begin, int64_t k, int64_t q, const Buffers& w) const {
     const int64_t t = begin + k * Q, N = z_.N;
-    f_.scale_rows({.x = in_.b.row(t) + item.group * N,
-                   .x_row = in_.b.stride[0],
-                   .rows = q,
-                   .n = N,
-                   .n_pad = Np_,
-                   .y = w.b,
-                   .y_row = Np_});
-    f_.scale_rows({.x = in_.c.row(t) + item.group * N,
-                   .x_row = in_.c.stride[0],
-                   .rows = q,
-                   .n = N,
-                   .n_pad = Np_,
-                   .y = w.c,
-                   .y_row = Np_});
+    copy_group(f_, in_, item.group, {.t = t, .q = q, .b = w.b, .c = w.c});
     transpose(w.b, Np_, q, N, w.bt, Q);
     product({w.c, Np_, 1, w.bt, Q, w.cb, Q, q, pad16(q), N, false, Band::columns});
     std::fill_n(w.gcb, q * Q, 0.0f);

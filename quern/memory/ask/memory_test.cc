@@ -108,7 +108,7 @@ TEST(Memory, PlansAreSql) {
   {
     Memory m(file, {.create = true, .durable = false, .conversation = "o'log", .zone = "UTC", .gap = kUsualGap});
     m.add_all(read_turns(golden("log.jsonl"), Zone()));
-    SqliteFile db(file, false);
+    SqliteFile db(file, SqliteOpen::existing);
     const std::string lines = read_file(golden("paraphrases.jsonl"));
     int compared = 0;
     for (size_t begin = 0; begin < lines.size();) {

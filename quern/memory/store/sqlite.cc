@@ -68,7 +68,8 @@ std::string_view SqliteStatement::text(int column) const {
           static_cast<size_t>(sqlite3_column_bytes(raw_statement(statement_), column))};
 }
 
-SqliteFile::SqliteFile(const std::filesystem::path& file, bool create) : file_(file.string()) {
+SqliteFile::SqliteFile(const std::filesystem::path& file, SqliteOpen how) : file_(file.string()) {
+  const bool create = how == SqliteOpen::create;
   sqlite3* db = nullptr;
   const int rc =
       sqlite3_open_v2(file_.c_str(), &db, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), nullptr);

@@ -32,9 +32,11 @@ class SqliteStatement {
   int bound_ = 0;
 };
 
+enum class SqliteOpen : bool { existing, create };
+
 class SqliteFile {
  public:
-  SqliteFile(const std::filesystem::path& file, bool create);
+  SqliteFile(const std::filesystem::path& file, SqliteOpen how);
   ~SqliteFile();
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;

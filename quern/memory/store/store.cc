@@ -37,7 +37,7 @@ std::string_view checked(std::string_view text, const char* what) {
 
 }  // namespace
 
-ConversationStore::ConversationStore(const std::filesystem::path& file, Options o) : db_(file, o.create) {
+ConversationStore::ConversationStore(const std::filesystem::path& file, Options o) : db_(file, SqliteOpen{o.create}) {
   in_memory_ = file == ":memory:";
   topic_segment_turns_ = o.topic_segment_turns;
   if (!in_memory_) db_.execute("PRAGMA journal_mode = WAL");

@@ -132,7 +132,8 @@ class TimeParser {
   size_t one_session(size_t i, TimeConstraint& out) const;
   size_t sessions_since(size_t i, TimeConstraint& out) const;
   size_t session_beside(size_t i, TimeConstraint& out) const;
-  size_t session_beside_named(size_t k, bool before, TimeConstraint& out) const;
+  enum class Side { before, after };
+  size_t session_beside_named(size_t k, Side side, TimeConstraint& out) const;
   size_t session_not_last(size_t i, TimeConstraint& out) const;
   size_t session_verb(size_t i, TimeConstraint& out) const;
   size_t response_clause(size_t i, TimeConstraint& out) const;

@@ -281,11 +281,12 @@ size_t TimeParser::session_beside(size_t i, TimeConstraint& out) const {
     out.axis = Axis::session, out.ranges = {{1, 1}}, out.from_end = true, out.name = "session-last";
     return k + 1 + (is(k + 1, Word::one) || is(k + 1, Lex::session) ? 1 : 0);
   }
-  return session_beside_named(k, before, out);
+  return session_beside_named(k, before ? Side::before : Side::after, out);
 }
 
 // the one before (or after) a session that is named, or a date
-size_t TimeParser::session_beside_named(size_t k, bool before, TimeConstraint& out) const {
+size_t TimeParser::session_beside_named(size_t k, Side side, TimeConstraint& out) const {
+  const bool before = side == Side::before;
   TimeConstraint base;
   if (const size_t end = one_session(k, base); end && base.ranges.size() == 1) {
     out = base;

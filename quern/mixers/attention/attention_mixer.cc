@@ -10,10 +10,10 @@ namespace quern::mixers {
 
 AttentionMixer::AttentionMixer(AttentionConfig c)
     : c_(std::move(c)),
-      q_(c_.n_head * c_.head_dim, c_.width, c_.qkv_bias),
-      k_(c_.n_head_kv * c_.head_dim, c_.width, c_.qkv_bias),
-      v_(c_.n_head_kv * c_.head_dim, c_.width, c_.qkv_bias),
-      o_(c_.width, c_.n_head * c_.head_dim, c_.o_bias) {
+      q_(c_.n_head * c_.head_dim, c_.width, nn::Bias{c_.qkv_bias}),
+      k_(c_.n_head_kv * c_.head_dim, c_.width, nn::Bias{c_.qkv_bias}),
+      v_(c_.n_head_kv * c_.head_dim, c_.width, nn::Bias{c_.qkv_bias}),
+      o_(c_.width, c_.n_head * c_.head_dim, nn::Bias{c_.o_bias}) {
   check_heads("attention", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim, c_.rotary_dims);
   if (c_.rotary_dims > 0) inv_freq_ = c_.rope.frequencies(c_.rotary_dims);
   if (c_.qk_norm) q_norm_ = k_norm_ = grad::Parameter({c_.head_dim}, grad::Init::constant(1));
@@ -58,7 +58,7 @@ grad::Var AttentionMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const
 void register_attention(nn::Registry& r) {
   r.mixers.add("attention", [](const Json& j) -> std::unique_ptr<Mixer> {
     AttentionConfig c;
-    from_json(j, c, "mixer attention", true);
+    from_json(j, c, "mixer attention", UnknownKeys::refuse);
     return std::make_unique<AttentionMixer>(c);
   });
 }

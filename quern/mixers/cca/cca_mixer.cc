@@ -37,16 +37,17 @@ void add_to_rows(const Tensor& bias, const View<T, 2>& y) {
 
 std::vector<nn::Linear> projections(const CcaConfig& c) {
   int64_t late = c.value_delay ? c.kv_width() - c.kv_width() / 2 : 0;
-  std::vector<nn::Linear> p = {{c.q_width(), c.width, c.qkv_bias},
-                               {c.kv_width(), c.width, c.qkv_bias},
-                               {c.kv_width() - late, c.width, c.qkv_bias}};
-  if (c.value_delay) p.emplace_back(late, c.width, false);
+  const nn::Bias bias{c.qkv_bias};
+  std::vector<nn::Linear> p = {
+      {c.q_width(), c.width, bias}, {c.kv_width(), c.width, bias}, {c.kv_width() - late, c.width, bias}};
+  if (c.value_delay) p.emplace_back(late, c.width, nn::Bias::no);
   return p;
 }
 
 }  // namespace
 
-CcaMixer::CcaMixer(CcaConfig c) : c_(std::move(c)), qkv_(projections(c_)), o_(c_.width, c_.q_width(), c_.o_bias) {
+CcaMixer::CcaMixer(CcaConfig c)
+    : c_(std::move(c)), qkv_(projections(c_)), o_(c_.width, c_.q_width(), nn::Bias{c_.o_bias}) {
   check_heads("cca", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim, c_.rotary_dims);
   if (c_.time0 < 0 || c_.time1 < 0) fail("cca: time0 {} and time1 {} must be 0 or more", c_.time0, c_.time1);
   if (c_.value_delay && c_.kv_width() < 2)
@@ -233,8 +234,7 @@ std::vector<grad::Var> CcaMixer::queries_keys_values(grad::Tape& tape, const std
   for (grad::Var& v : out) v = context.narrow(tape, v, halo);
   if (c_.value_delay)
     out.push_back(context.narrow(
-        tape,
-        values(tape, context.with_halo(tape, p[1], halo, false), context.with_halo(tape, p[2], halo), wide, site),
+        tape, values(tape, context.with_zero_halo(tape, p[1], halo), context.with_halo(tape, p[2], halo), wide, site),
         halo));
   else
     out.push_back(p[1]);
@@ -268,7 +268,7 @@ void register_cca(nn::Registry& r) {
       if (form == "exponential") c.temperature = CcaConfig::Temperature::exponential;
       rest.erase("temperature");
     }
-    from_json(rest, c, "mixer cca", true);
+    from_json(rest, c, "mixer cca", UnknownKeys::refuse);
     return std::make_unique<CcaMixer>(c);
   });
 }

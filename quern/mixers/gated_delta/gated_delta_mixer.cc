@@ -30,13 +30,13 @@ GatedDeltaMixer::GatedDeltaMixer(GatedDeltaConfig c)
     : c_(checked(c)),
       qkv_([this] {
         std::vector<nn::Linear> l;
-        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
+        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, nn::Bias::no);
         return l;
       }()),
-      b_(c_.n_head, c_.width, false),
-      a_(c_.n_head, c_.width, false),
-      gate_(c_.n_head * c_.head_dim, c_.width, false),
-      out_(c_.width, c_.n_head * c_.head_dim, false),
+      b_(c_.n_head, c_.width, nn::Bias::no),
+      a_(c_.n_head, c_.width, nn::Bias::no),
+      gate_(c_.n_head * c_.head_dim, c_.width, nn::Bias::no),
+      out_(c_.width, c_.n_head * c_.head_dim, nn::Bias::no),
       norm_w_({c_.head_dim}, grad::Init::constant(1)) {
   const int64_t I = c_.n_head * c_.head_dim;
   if (c_.taps > 0)
@@ -108,7 +108,7 @@ grad::Var GatedDeltaMixer::forward(grad::Tape& tape, const grad::Var& x_TD, cons
 void register_gated_delta(nn::Registry& r) {
   r.mixers.add("gated_delta", [](const Json& j) -> std::unique_ptr<Mixer> {
     GatedDeltaConfig c;
-    from_json(j, c, "mixer gated_delta", true);
+    from_json(j, c, "mixer gated_delta", UnknownKeys::refuse);
     return std::make_unique<GatedDeltaMixer>(c);
   });
 }

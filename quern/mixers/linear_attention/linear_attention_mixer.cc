@@ -23,10 +23,10 @@ LinearAttentionMixer::LinearAttentionMixer(LinearAttentionConfig c)
     : c_(checked(c)),
       qkv_([this] {
         std::vector<nn::Linear> l;
-        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
+        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, nn::Bias::no);
         return l;
       }()),
-      out_(c_.width, c_.n_head * c_.head_dim, false),
+      out_(c_.width, c_.n_head * c_.head_dim, nn::Bias::no),
       norm_w_({c_.head_dim}, grad::Init::constant(1)) {
   if (c_.key_shift) mu_ = grad::Parameter({c_.n_head * c_.head_dim}, grad::Init::constant(0));
 }
@@ -69,7 +69,7 @@ grad::Var LinearAttentionMixer::forward(grad::Tape& tape, const grad::Var& x_TD,
 void register_linear_attention(nn::Registry& r) {
   r.mixers.add("linear_attention", [](const Json& j) -> std::unique_ptr<Mixer> {
     LinearAttentionConfig c;
-    from_json(j, c, "mixer linear_attention", true);
+    from_json(j, c, "mixer linear_attention", UnknownKeys::refuse);
     return std::make_unique<LinearAttentionMixer>(c);
   });
 }

@@ -90,8 +90,8 @@ double step_log_decay(double u) { return std::log(1 + std::floor(16 * u)); }
 
 Mamba1Mixer::Mamba1Mixer(Mamba1Config c)
     : c_(checked(c)),
-      in_(2 * c_.inner, c_.width, c_.proj_bias),
-      out_(c_.width, c_.inner, c_.proj_bias),
+      in_(2 * c_.inner, c_.width, nn::Bias{c_.proj_bias}),
+      out_(c_.width, c_.inner, nn::Bias{c_.proj_bias}),
       conv_w_({c_.inner, 1, c_.taps}, grad::Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps)))),
       x_proj_({c_.n_head, c_.dt_rank + 2 * c_.n_state, c_.head_channels()}, grad::Init::normal()),
       dt_proj_({c_.n_head, c_.head_channels(), c_.dt_rank},
@@ -139,7 +139,7 @@ void Mamba1Mixer::pack(const nn::WeightPrepacking& t) {
   out_.pack(t);
   auto unstack = [&](grad::Parameter& stack, std::vector<nn::Linear>& to) {
     for (int64_t h = 0; h < c_.n_head; ++h) {
-      to.emplace_back(stack.shape[1], stack.shape[2], false);
+      to.emplace_back(stack.shape[1], stack.shape[2], nn::Bias::no);
       if (!t.stored()) to.back().weight.value = matrix_of(stack.value, h);
       to.back().name = "state space projection";
       to.back().pack(t);
@@ -239,7 +239,7 @@ grad::Var Mamba1Mixer::scanned(grad::Tape& tape, const grad::Var& u_TI, const gr
   const bool packed = !tape.recording() && !packed_x_.empty();
   auto project = [&](const grad::Var& x, grad::Parameter& stack, std::vector<nn::Linear>& own) {
     return packed ? nn::linear(tape, x, own[static_cast<size_t>(head)])
-                  : nn::linear(tape, x, matrix_of(tape, stack, head), tape.bf16());
+                  : nn::linear(tape, x, matrix_of(tape, stack, head), tape.precision());
   };
   grad::Var u_TC = window(tape, u_TI, head * C, C), z_TC = window(tape, xz_T2I, c_.inner + head * C, C);
   grad::Var s = project(u_TC, x_proj_, packed_x_);
@@ -262,7 +262,7 @@ grad::Var Mamba1Mixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Ba
 void register_mamba1(nn::Registry& r) {
   r.mixers.add("mamba1", [](const Json& j) -> std::unique_ptr<Mixer> {
     Mamba1Config c;
-    from_json(j, c, "mixer mamba1", true);
+    from_json(j, c, "mixer mamba1", UnknownKeys::refuse);
     return std::make_unique<Mamba1Mixer>(c);
   });
 }

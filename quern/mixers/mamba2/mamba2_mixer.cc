@@ -33,8 +33,8 @@ View<T, 2> columns(const Tensor& x, int64_t begin, int64_t n) {
 
 Mamba2Mixer::Mamba2Mixer(Mamba2Config c)
     : c_(checked(c)),
-      in_(c_.inner() + c_.channels() + c_.n_head, c_.width, c_.proj_bias),
-      out_(c_.width, c_.inner(), c_.proj_bias),
+      in_(c_.inner() + c_.channels() + c_.n_head, c_.width, nn::Bias{c_.proj_bias}),
+      out_(c_.width, c_.inner(), nn::Bias{c_.proj_bias}),
       conv_w_({c_.channels(), 1, c_.taps}, grad::Init::normal(0.5 / std::sqrt(static_cast<double>(c_.taps)))),
       a_log_({c_.n_head}, grad::Init::drawn(ssm_log_decay)),
       d_({c_.n_head}, grad::Init::constant(1)),
@@ -160,7 +160,7 @@ grad::Var Mamba2Mixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Ba
 void register_mamba2(nn::Registry& r) {
   r.mixers.add("mamba2", [](const Json& j) -> std::unique_ptr<Mixer> {
     Mamba2Config c;
-    from_json(j, c, "mixer mamba2", true);
+    from_json(j, c, "mixer mamba2", UnknownKeys::refuse);
     return std::make_unique<Mamba2Mixer>(c);
   });
 }

@@ -43,10 +43,10 @@ OvqMixer::OvqMixer(OvqConfig c)
       o_(c_.options()),
       qkv_([this] {
         std::vector<nn::Linear> l;
-        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
+        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, nn::Bias::no);
         return l;
       }()),
-      out_(c_.width, c_.n_head * c_.head_dim, false),
+      out_(c_.width, c_.n_head * c_.head_dim, nn::Bias::no),
       beta_({c_.n_head}, grad::Init::constant(1)) {
   if (c_.key_shift) mu_ = grad::Parameter({c_.n_head * c_.head_dim}, grad::Init::constant(0));
 }
@@ -201,7 +201,7 @@ grad::Var OvqMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch
 void register_ovq(nn::Registry& r) {
   r.mixers.add("ovq", [](const Json& j) -> std::unique_ptr<Mixer> {
     OvqConfig c;
-    from_json(j, c, "mixer ovq", true);
+    from_json(j, c, "mixer ovq", UnknownKeys::refuse);
     return std::make_unique<OvqMixer>(c);
   });
 }

@@ -29,7 +29,7 @@ struct OvqConfig {
     v("key_shift", key_shift, "keys that hold a learned share of the token before");
     v("spread", spread, "the tokens least similar to the rows become new ones; false: random tokens");
     v("count_bias", count_bias, "add the logarithm of a row's count to its logit");
-    v("normalise", normalize, "normalize the dictionary's keys to unit length", aka("normalize"));
+    v("normalize", normalize, "normalize the dictionary's keys to unit length", aka("normalise"));
     v("delta_values", delta_values, "delta rule: values change by the error of their readout");
   }
   OvqOptions options() const;  // throws Error naming the field

@@ -17,6 +17,15 @@ OvqConfig config(int64_t heads, int64_t d, int64_t rows, int64_t chunk) {
   return c;
 }
 
+TEST(OvqMixer, AnOlderKeyOfItsConfigIsStillRead) {
+  OvqConfig c;
+  from_json(Json::parse(R"({"normalise": true})", "config"), c, "config", true);
+  EXPECT_TRUE(c.normalize);
+  const Json written = write_value(c);
+  EXPECT_TRUE(written.at("normalize").as_bool());
+  EXPECT_FALSE(written.find("normalise"));
+}
+
 TEST(OvqMixer, FiniteDifferences) {
   OvqConfig plain = config(2, 4, 3, 2), options = config(1, 5, 2, 1), shifted = config(2, 3, 4, 2);
   options.normalize = options.delta_values = true;

@@ -112,7 +112,15 @@ ContextParallel::Halo ContextParallel::halo_rows(int64_t halo) const {
   return h;
 }
 
-grad::Var ContextParallel::with_halo(grad::Tape& tape, const grad::Var& x, int64_t halo, bool fetch) const {
+grad::Var ContextParallel::with_halo(grad::Tape& tape, const grad::Var& x, int64_t halo) const {
+  return widened(tape, x, halo, halo_rows(halo));
+}
+
+grad::Var ContextParallel::with_zero_halo(grad::Tape& tape, const grad::Var& x, int64_t halo) const {
+  return widened(tape, x, halo, std::nullopt);
+}
+
+grad::Var ContextParallel::widened(grad::Tape& tape, const grad::Var& x, int64_t halo, std::optional<Halo> h) const {
   const Tensor from = x.value.contiguous_copy_if_needed();
   const int64_t n = from.dim(0), bytes = row_bytes(from), S = static_cast<int64_t>(segments().size());
   QUERN_CHECK(n == static_cast<int64_t>(rows().size()), "{} rows of {}", n, rows().size());
@@ -125,17 +133,15 @@ grad::Var ContextParallel::with_halo(grad::Tape& tape, const grad::Var& x, int64
     at += s.end - s.begin, to += s.end - s.begin;
   }
   const int64_t width = element_count(with_rows(from, 1));
-  Halo h;
-  if (fetch) {
-    h = halo_rows(halo);
-    const Tensor sent = take(from, h.out_rows, bytes);
-    const Tensor got = Tensor::empty(with_rows(from, static_cast<int64_t>(h.in_rows.size())), from.dtype());
-    comm_.all_to_all(sent, in_elements(h.out_counts, width), got, in_elements(h.in_counts, width));
-    for (size_t i = 0; i < h.in_rows.size(); ++i)
-      std::memcpy(row(wide, h.in_rows[i], bytes), row(got, static_cast<int64_t>(i), bytes),
+  if (h) {
+    const Tensor sent = take(from, h->out_rows, bytes);
+    const Tensor got = Tensor::empty(with_rows(from, static_cast<int64_t>(h->in_rows.size())), from.dtype());
+    comm_.all_to_all(sent, in_elements(h->out_counts, width), got, in_elements(h->in_counts, width));
+    for (size_t i = 0; i < h->in_rows.size(); ++i)
+      std::memcpy(row(wide, h->in_rows[i], bytes), row(got, static_cast<int64_t>(i), bytes),
                   static_cast<size_t>(bytes));
   }
-  return tape.record(wide, {x}, [this, h, halo, width, fetch, shape = from.shape()](grad::Grads& g) {
+  return tape.record(wide, {x}, [this, h = std::move(h), halo, width, shape = from.shape()](grad::Grads& g) {
     const Tensor wide = g.out().contiguous_copy_if_needed();
     const Tensor own = Tensor::empty(shape, wide.dtype());
     const int64_t bytes = width * dtype_size(wide.dtype());
@@ -146,16 +152,16 @@ grad::Var ContextParallel::with_halo(grad::Tape& tape, const grad::Var& x, int64
         std::memcpy(row(own, at, bytes), row(wide, from, bytes), static_cast<size_t>((s.end - s.begin) * bytes));
       at += s.end - s.begin, from += s.end - s.begin;
     }
-    if (fetch) {  // every send is a receipt now
-      const Tensor sent = take(wide, h.in_rows, bytes);
+    if (h) {  // every send is a receipt now
+      const Tensor sent = take(wide, h->in_rows, bytes);
       Shape s = shape;
-      s[0] = static_cast<int64_t>(h.out_rows.size());
+      s[0] = static_cast<int64_t>(h->out_rows.size());
       const Tensor got = Tensor::empty(s, wide.dtype());
-      comm_.all_to_all(sent, in_elements(h.in_counts, width), got, in_elements(h.out_counts, width));
+      comm_.all_to_all(sent, in_elements(h->in_counts, width), got, in_elements(h->out_counts, width));
       if (wide.dtype() == DType::f64)
-        add_rows<double>(own, got, h.out_rows, width);
+        add_rows<double>(own, got, h->out_rows, width);
       else
-        add_rows<float>(own, got, h.out_rows, width);
+        add_rows<float>(own, got, h->out_rows, width);
     }
     g.add(0, own);
   });

@@ -8,6 +8,7 @@
 // the same order; forward and backward of each are collective.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "quern/comm/communicator.h"
@@ -39,9 +40,10 @@ class ContextParallel {
   Batch batch() const;                                                    // of the local rows; refers to this object
   Batch with_halo_batch(int64_t halo) const;  // with that many rows in front of every segment
 
-  // Halo exchange: [n, …] → [n + segments·halo, …]; rows before a document's first are zero. Without `fetch` all are.
-  grad::Var with_halo(grad::Tape& tape, const grad::Var& x, int64_t halo, bool fetch = true) const;
-  grad::Var narrow(grad::Tape& tape, const grad::Var& x, int64_t halo) const;  // removes the halo
+  // Halo exchange: [n, …] → [n + segments·halo, …]; rows before a document's first are zero.
+  grad::Var with_halo(grad::Tape& tape, const grad::Var& x, int64_t halo) const;
+  grad::Var with_zero_halo(grad::Tape& tape, const grad::Var& x, int64_t halo) const;  // the same shape, no exchange
+  grad::Var narrow(grad::Tape& tape, const grad::Var& x, int64_t halo) const;          // removes the halo
   Tensor gather(const Tensor& x) const;           // [n, …] → [tokens, …] in rank order
   Tensor reduce_to_owner(const Tensor& g) const;  // [tokens, …] in rank order → sum of this rank's rows
 
@@ -52,6 +54,7 @@ class ContextParallel {
     std::vector<int64_t> out_counts, in_counts;
   };
   Halo halo_rows(int64_t halo) const;
+  grad::Var widened(grad::Tape& tape, const grad::Var& x, int64_t halo, std::optional<Halo> fetched) const;
 
   comm::Communicator& comm_;
   ContextParallelKind form_;

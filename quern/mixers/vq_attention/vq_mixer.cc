@@ -32,10 +32,10 @@ VqAttentionMixer::VqAttentionMixer(VqAttentionConfig c)
       o_{.codes = c_.codes, .chunk = c_.chunk, .commit = c_.commit},
       qkv_([this] {
         std::vector<nn::Linear> l;
-        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, false);
+        for (int i = 0; i < 3; ++i) l.emplace_back(c_.n_head * c_.head_dim, c_.width, nn::Bias::no);
         return l;
       }()),
-      out_(c_.width, c_.n_head * c_.head_dim, false),
+      out_(c_.width, c_.n_head * c_.head_dim, nn::Bias::no),
       codes_({c_.n_head, c_.codes, c_.head_dim}, grad::Init::normal(1 / std::sqrt(static_cast<double>(c_.head_dim)))),
       beta_({c_.n_head}, grad::Init::constant(1)) {
   if (c_.key_shift) mu_ = grad::Parameter({c_.n_head * c_.head_dim}, grad::Init::constant(0));
@@ -207,7 +207,7 @@ grad::Var VqAttentionMixer::forward(grad::Tape& tape, const grad::Var& x_TD, con
 void register_vq_attention(nn::Registry& r) {
   r.mixers.add("vq_attention", [](const Json& j) -> std::unique_ptr<Mixer> {
     VqAttentionConfig c;
-    from_json(j, c, "mixer vq_attention", true);
+    from_json(j, c, "mixer vq_attention", UnknownKeys::refuse);
     return std::make_unique<VqAttentionMixer>(c);
   });
 }

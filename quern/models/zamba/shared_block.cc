@@ -10,12 +10,13 @@ namespace {
 
 std::vector<nn::Linear> qkv_parts(const SharedBlockConfig& c) {
   const int64_t A = 2 * c.width, kv = c.n_head_kv * c.head_dim();
-  return {{A, A, false}, {kv, A, false}, {kv, A, false}};
+  return {{A, A, nn::Bias::no}, {kv, A, nn::Bias::no}, {kv, A, nn::Bias::no}};
 }
 
 std::vector<nn::Linear> gate_up_parts(const SharedBlockConfig& c) {
-  if (c.fused_gate_up) return {{2 * c.ffn, c.width, c.ffn_bias}};
-  return {{c.ffn, c.width, c.ffn_bias}, {c.ffn, c.width, c.ffn_bias}};
+  const nn::Bias bias{c.ffn_bias};
+  if (c.fused_gate_up) return {{2 * c.ffn, c.width, bias}};
+  return {{c.ffn, c.width, bias}, {c.ffn, c.width, bias}};
 }
 
 // a + b. Serving, a is a fresh buffer that nobody else reads: b is added in place, window or not.
@@ -39,13 +40,13 @@ constexpr const char* kQkv[] = {"q", "k", "v"};
 
 }  // namespace
 
-Invocation::Invocation(const SharedBlockConfig& c) : linear(c.width, c.width, false) {
+Invocation::Invocation(const SharedBlockConfig& c) : linear(c.width, c.width, nn::Bias::no) {
   const int64_t A = 2 * c.width, kv = c.n_head_kv * c.head_dim(), R = c.adapter_rank;
   if (c.attention_adapter) {
-    qkv_down.emplace(std::vector<nn::Linear>(3, nn::Linear(R, A, false)));
-    for (int64_t n : {A, kv, kv}) qkv_up.emplace_back(n, R, false);
+    qkv_down.emplace(std::vector<nn::Linear>(3, nn::Linear(R, A, nn::Bias::no)));
+    for (int64_t n : {A, kv, kv}) qkv_up.emplace_back(n, R, nn::Bias::no);
   }
-  if (R > 0) gate_up = Adapter{{R, c.width, false}, {2 * c.ffn, R, false}};
+  if (R > 0) gate_up = Adapter{{R, c.width, nn::Bias::no}, {2 * c.ffn, R, nn::Bias::no}};
 }
 
 void Invocation::visit_adapters(const std::string& block_prefix, size_t number, const nn::ParameterVisitor& v) {
@@ -72,9 +73,9 @@ SharedBlock::SharedBlock(SharedBlockConfig c)
       norm_in_({2 * c_.width}, grad::Init::constant(1)),
       norm_ff_({c_.width}, grad::Init::constant(1)),
       qkv_(qkv_parts(c_)),
-      o_(c_.width, 2 * c_.width, false),
+      o_(c_.width, 2 * c_.width, nn::Bias::no),
       gate_up_(gate_up_parts(c_)),
-      down_(c_.width, c_.ffn, c_.ffn_bias) {
+      down_(c_.width, c_.ffn, nn::Bias{c_.ffn_bias}) {
   mixers::check_heads("shared attention", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim(),
                       2 * static_cast<int64_t>(c_.inv_freq.size()));
 }

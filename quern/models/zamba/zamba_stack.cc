@@ -47,7 +47,7 @@ void zamba_check_size(const char* key, int64_t v, int64_t maximum) {
 ZambaStack::ZambaStack(ZambaStackConfig config, const MakeMixer& make)
     : stack_(std::move(config)),
       hybrid_layers_(stack_.hybrid_layers()),
-      head_(stack_.vocab, stack_.width, stack_.tied),
+      head_(stack_.vocab, stack_.width, OutputMatrix{stack_.tied}),
       norm_({stack_.width}, grad::Init::constant(1)) {
   for (bool hybrid : stack_.hybrid) {
     layers_.push_back({grad::Parameter({stack_.width}, grad::Init::constant(1)), make(), -1});

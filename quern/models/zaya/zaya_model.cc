@@ -57,7 +57,7 @@ ZayaModel::Block::Block(const ZayaConfig& c, int64_t k)
 
 ZayaModel::ZayaModel(ZayaConfig config)
     : config_(std::move(config)),
-      head_(config_.vocab_size, config_.hidden_size, config_.tie_word_embeddings),
+      head_(config_.vocab_size, config_.hidden_size, OutputMatrix{config_.tie_word_embeddings}),
       in_scale_({config_.hidden_size}, grad::Init::constant(1)),
       in_bias_({config_.hidden_size}, grad::Init::constant(0)),
       norm_({config_.hidden_size}, grad::Init::constant(1)) {

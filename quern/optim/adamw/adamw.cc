@@ -71,7 +71,7 @@ void AdamW::step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) 
 void register_adamw(nn::Registry& r) {
   r.optimizers.add("adamw", [](const Json& j) -> std::unique_ptr<Optimizer> {
     AdamWOptions o;
-    from_json(j, o, "optimizer adamw", true);
+    from_json(j, o, "optimizer adamw", UnknownKeys::refuse);
     return std::make_unique<AdamW>(o);
   });
 }

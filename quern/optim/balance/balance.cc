@@ -47,7 +47,7 @@ void BiasBalancer::step(std::span<OptimizerSlot* const> slots, const OptimizerSt
 void register_balance(nn::Registry& r) {
   r.optimizers.add("balance", [](const Json& j) -> std::unique_ptr<Optimizer> {
     BalanceOptions o;
-    from_json(j, o, "optimizer balance", true);
+    from_json(j, o, "optimizer balance", UnknownKeys::refuse);
     return std::make_unique<BiasBalancer>(o);
   });
 }

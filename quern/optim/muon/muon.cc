@@ -16,11 +16,11 @@ constexpr const char* kMomentum = "muon_m";  // the part of the state
 
 }  // namespace
 
-LogicalMatrices logical_matrices(const grad::Parameter& p, bool split_fused) {
+LogicalMatrices logical_matrices(const grad::Parameter& p, const MuonOptions& o) {
   const size_t r = p.shape.size();
   LogicalMatrices l{1, p.shape[r - 2], p.shape[r - 1]};
   for (size_t i = 0; i + 2 < r; ++i) l.count *= p.shape[i];
-  if (split_fused) l.count *= p.fused, l.rows /= p.fused;
+  if (o.split_fused) l.count *= p.fused, l.rows /= p.fused;
   return l;
 }
 
@@ -116,7 +116,7 @@ void Muon::matrix(OptimizerSlot& slot, int64_t at, int64_t rows, int64_t columns
 void register_muon(nn::Registry& r) {
   r.optimizers.add("muon", [](const Json& j) -> std::unique_ptr<Optimizer> {
     MuonOptions o;
-    from_json(j, o, "optimizer muon", true);
+    from_json(j, o, "optimizer muon", UnknownKeys::refuse);
     return std::make_unique<Muon>(std::move(o));
   });
 }

@@ -32,7 +32,7 @@ struct MuonOptions {
 };
 
 // Experts of a stack and, with split_fused, parts laid one upon the other are matrices of their own.
-LogicalMatrices logical_matrices(const grad::Parameter& p, bool split_fused);
+LogicalMatrices logical_matrices(const grad::Parameter& p, const MuonOptions& o);
 
 class Muon : public MatrixOptimizer {
  public:
@@ -40,7 +40,7 @@ class Muon : public MatrixOptimizer {
   std::vector<OptimizerPart> state(const std::string& name, const grad::Parameter& p) const override;
   void step(std::span<OptimizerSlot* const> slots, const OptimizerStep& s) const override;
 
-  LogicalMatrices matrices(const grad::Parameter& p) const override { return logical_matrices(p, o_.split_fused); }
+  LogicalMatrices matrices(const grad::Parameter& p) const override { return logical_matrices(p, o_); }
   double cost(int64_t rows, int64_t columns) const override;
   void direction(OptimizerSlot& slot, int64_t at, int64_t n, const OptimizerStep& s, float* u) const override;
   void orthogonalize(View<float, 2> u) const override { newton_schulz(u, newton_schulz_); }

@@ -38,9 +38,19 @@ uint32_t GridWorld::state(uint32_t x, uint32_t y) const {
   return y * width_ + x;
 }
 
-void GridWorld::wall(uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1, bool there) {
+std::vector<uint32_t> GridWorld::rectangle(uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1) const {
+  std::vector<uint32_t> out;
   for (uint32_t y = std::min(y0, y1); y <= std::max(y0, y1); ++y)
-    for (uint32_t x = std::min(x0, x1); x <= std::max(x0, x1); ++x) wall_[state(x, y)] = there;
+    for (uint32_t x = std::min(x0, x1); x <= std::max(x0, x1); ++x) out.push_back(state(x, y));
+  return out;
+}
+
+void GridWorld::wall(uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1) {
+  for (uint32_t s : rectangle(x0, y0, x1, y1)) wall_[s] = true;
+}
+
+void GridWorld::clear(uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1) {
+  for (uint32_t s : rectangle(x0, y0, x1, y1)) wall_[s] = false;
 }
 
 std::vector<uint32_t> GridWorld::neighbors(uint32_t s) const {

@@ -20,8 +20,9 @@ class GridWorld {
  public:
   GridWorld(uint32_t width, uint32_t height);
   static GridWorld parse(std::string_view rows);  // lines of '.' and '#', all of one length
-  void wall(uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1,
-            bool there = true);  // cells from one corner to the other
+  // Cells from one corner to the other become walls, or free again.
+  void wall(uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1);
+  void clear(uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1);
   uint32_t state(uint32_t x, uint32_t y) const;
   bool is_wall(uint32_t state) const { return wall_.at(state); }
   size_t size() const { return wall_.size(); }
@@ -30,6 +31,7 @@ class GridWorld {
 
  private:
   std::vector<uint32_t> neighbors(uint32_t s) const;
+  std::vector<uint32_t> rectangle(uint32_t x0, uint32_t y0, uint32_t x1, uint32_t y1) const;
   uint32_t width_, height_;
   std::vector<bool> wall_;
 };

@@ -73,7 +73,7 @@ TEST(PlannerTest, AWallMovesAndValuesAreRepaired) {
   const uint32_t from = w.state(0, 0), goal = w.state(7, 0);
   std::vector<double> reward(w.size()), v = p.values(goal);
   reward[goal] = 1;
-  w.wall(4, 2, 4, 2, false);  // a gate opens
+  w.clear(4, 2, 4, 2);  // a gate opens
   EXPECT_GT(p.repair(w.graph(), reward, 1e-12, v), 0);
   const Planner fresh(w.graph(), 0.95);
   const auto expected = fresh.values(goal);

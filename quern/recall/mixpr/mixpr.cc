@@ -184,7 +184,7 @@ Recalled recall_mixpr(const RecallView& v, std::string_view query, const RecallQ
   if (v.graph.size() == 0)
     fail("this index has no similarity graph: use the method bm25, or build the index with a graph");
   const QueryWords words = words_in(v, query);
-  const RecallMode mode = q.mode == RecallMode::automatic ? route(query, words.rare) : q.mode;
+  const RecallMode mode = q.mode == RecallMode::automatic ? route(query, RareTerms{words.rare}) : q.mode;
   const double alpha = mode == RecallMode::restart ? q.alpha : mode == RecallMode::mixed ? kMixed : kLocal;
   if (mode == RecallMode::global || (mode == RecallMode::restart && alpha == 0)) {
     Recalled r = chosen(v, central_rows(v, q), q);

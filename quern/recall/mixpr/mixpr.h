@@ -106,6 +106,7 @@ RecallMode recall_mode(std::string_view name);  // auto, local, global, mixed; t
 std::string_view name_of(RecallMode mode);
 // What kind of question this is, from its words: does it ask for the whole (a summary, the main themes), and does it
 // also name something rare in the collection?
-RecallMode route(std::string_view query, bool names_something_rare);
+enum class RareTerms : bool { none, some };
+RecallMode route(std::string_view query, RareTerms rare);
 
 }  // namespace quern::recall

@@ -170,13 +170,13 @@ TEST(MixPr, GlobalScoresAreTheWalksOwnForAlphaToZero) {
 }
 
 TEST(Router, Modes) {
-  EXPECT_EQ(route("Summarise the book", false), RecallMode::global);
-  EXPECT_EQ(route("Can you summarize what Alice said?", true), RecallMode::mixed);
-  EXPECT_EQ(route("What are the main themes?", false), RecallMode::global);
-  EXPECT_EQ(route("what was this story about", false), RecallMode::global);
-  EXPECT_EQ(route("tl;dr", false), RecallMode::global);
-  EXPECT_EQ(route("Where is the lantern?", true), RecallMode::local);
-  EXPECT_EQ(route("What did Ann say about the story", true), RecallMode::local);
+  EXPECT_EQ(route("Summarise the book", RareTerms::none), RecallMode::global);
+  EXPECT_EQ(route("Can you summarize what Alice said?", RareTerms::some), RecallMode::mixed);
+  EXPECT_EQ(route("What are the main themes?", RareTerms::none), RecallMode::global);
+  EXPECT_EQ(route("what was this story about", RareTerms::none), RecallMode::global);
+  EXPECT_EQ(route("tl;dr", RareTerms::none), RecallMode::global);
+  EXPECT_EQ(route("Where is the lantern?", RareTerms::some), RecallMode::local);
+  EXPECT_EQ(route("What did Ann say about the story", RareTerms::some), RecallMode::local);
   EXPECT_EQ(recall_mode("global"), RecallMode::global);
   EXPECT_NE(message_of([] { recall_mode("both"); }).find("'both'"), std::string::npos);
 }

@@ -37,9 +37,9 @@ bool asks_for_the_whole(const Words& w) {
 
 }  // namespace
 
-RecallMode route(std::string_view query, bool names_something_rare) {
+RecallMode route(std::string_view query, RareTerms rare) {
   if (!asks_for_the_whole(words_of(query))) return RecallMode::local;
-  return names_something_rare ? RecallMode::mixed : RecallMode::global;
+  return rare == RareTerms::some ? RecallMode::mixed : RecallMode::global;
 }
 
 std::string_view name_of(RecallMode mode) {

@@ -120,7 +120,8 @@ void RecallStore::load() {
   }
 }
 
-void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, bool merge_all) {
+void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, SegmentMerge merge) {
+  const bool merge_all = merge == SegmentMerge::all;
   const std::set<std::string> gone(replaced.begin(), replaced.end());
   // Which segments go into the new one: those with replaced files, then small ones while they are not much larger
   // than what is together already, or there are too many.
@@ -180,7 +181,7 @@ void RecallStore::commit(SegmentInput&& fresh, const std::vector<std::string>& r
   }
 }
 
-IndexReport RecallStore::index(const std::vector<std::string>& paths, const SourceOptions& o, bool merge_all) {
+IndexReport RecallStore::index(const std::vector<std::string>& paths, const SourceOptions& o, SegmentMerge merge) {
   const Stopwatch watch;
   const WriterLock lock(folder_);
   if (fs::exists(folder_ / kManifest)) load();  // what another writer did meanwhile
@@ -214,8 +215,9 @@ IndexReport RecallStore::index(const std::vector<std::string>& paths, const Sour
       replaced.push_back(path);
       ++report.gone;
     }
-  if (!fresh.files.empty() || !replaced.empty() || (merge_all && segments_.size() > 1) || names_.empty())
-    commit(std::move(fresh), replaced, merge_all);
+  if (!fresh.files.empty() || !replaced.empty() || (merge == SegmentMerge::all && segments_.size() > 1) ||
+      names_.empty())
+    commit(std::move(fresh), replaced, merge);
   for (const auto& s : segments_) {
     report.documents += static_cast<int64_t>(s->documents().size());
     report.chunks += static_cast<int64_t>(s->chunks().size());
@@ -235,7 +237,7 @@ void RecallStore::put(const std::string& name, std::string_view text, const Chun
   fresh.documents.push_back({0, text.size(), next_sequence_++, 0, 0});
   append_chunks(text, chunks, 0, fresh.chunks);
   fresh.text += '\n';
-  commit(std::move(fresh), {name}, false);
+  commit(std::move(fresh), {name}, SegmentMerge::small);
 }
 
 RecallHit RecallStore::hit(const Segment& s, const RecalledChunk& c) const {
@@ -253,7 +255,7 @@ RecallHit RecallStore::hit(const Segment& s, const RecalledChunk& c) const {
 
 namespace {
 
-void keep_best(std::vector<RecallHit>& hits, size_t k, bool score_order) {
+void keep_best(std::vector<RecallHit>& hits, size_t k, HitOrder order) {
   const auto before = [](const RecallHit& a, const RecallHit& b) {
     return a.sequence != b.sequence ? a.sequence < b.sequence : a.begin < b.begin;
   };
@@ -261,12 +263,12 @@ void keep_best(std::vector<RecallHit>& hits, size_t k, bool score_order) {
     return a.score != b.score ? a.score > b.score : before(a, b);
   });
   if (hits.size() > k) hits.resize(k);
-  if (!score_order) std::sort(hits.begin(), hits.end(), before);
+  if (order == HitOrder::document) std::sort(hits.begin(), hits.end(), before);
 }
 
 }  // namespace
 
-RecallAnswer RecallStore::bm25(std::string_view question, size_t k, bool score_order) const {
+RecallAnswer RecallStore::bm25(std::string_view question, size_t k, HitOrder order) const {
   std::vector<RecallView> views;
   for (const auto& s : segments_) views.push_back(s->view());
   RecallAnswer a;
@@ -274,7 +276,7 @@ RecallAnswer RecallStore::bm25(std::string_view question, size_t k, bool score_o
   for (size_t i = 0; i < ranked.size(); ++i)
     for (const RankedDocument& r : ranked[i])
       a.hits.push_back(hit(*segments_[i], {views[i].last[r.document], views[i].copies[r.document], r.score}));
-  keep_best(a.hits, k, score_order);
+  keep_best(a.hits, k, order);
   return a;
 }
 
@@ -291,7 +293,7 @@ RecallAnswer RecallStore::mixpr(std::string_view question, const RecallQuery& q)
   if (parts.empty()) return a;
   a.mode = parts[0].mode, a.alpha = parts[0].alpha;
   if (!walked) {
-    RecallAnswer plain = bm25(question, q.k, q.score_order);
+    RecallAnswer plain = bm25(question, q.k, HitOrder{q.score_order});
     a.fallback = plain.hits.empty() ? "recent" : "bm25";
     a.hits = std::move(plain.hits);
     if (!a.hits.empty()) return a;
@@ -312,7 +314,7 @@ RecallAnswer RecallStore::mixpr(std::string_view question, const RecallQuery& q)
       a.hits.push_back(hit(*segments_[i], c));
     }
   }
-  keep_best(a.hits, q.k, q.score_order);
+  keep_best(a.hits, q.k, HitOrder{q.score_order});
   return a;
 }
 

@@ -44,6 +44,9 @@ struct RecallAnswer {
 // chunks of one document is marked.
 std::string pack_prompt(const RecallAnswer& answer, std::string_view question);
 
+enum class SegmentMerge { small, all };          // small: those that are not worth a file of their own
+enum class HitOrder : bool { document, score };  // score: best first
+
 class RecallStore {
  public:
   // Opens the folder's index; throws Error when there is none.
@@ -52,12 +55,13 @@ class RecallStore {
   static RecallStore open_or_create(const std::filesystem::path& folder, const RecallOptions& options);
 
   // Brings the index up to date with the files among and below paths: new, changed and vanished ones.
-  IndexReport index(const std::vector<std::string>& paths, const SourceOptions& options, bool merge_all = false);
+  IndexReport index(const std::vector<std::string>& paths, const SourceOptions& options,
+                    SegmentMerge merge = SegmentMerge::small);
   // Adds one text under a name, replacing what had it; searchable and on disk when it returns.
   void put(const std::string& name, std::string_view text, const ChunkOptions& chunks);
 
   RecallAnswer mixpr(std::string_view question, const RecallQuery& q) const;
-  RecallAnswer bm25(std::string_view question, size_t k, bool score_order = true) const;
+  RecallAnswer bm25(std::string_view question, size_t k, HitOrder order = HitOrder::score) const;
   Json stats() const;
   const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
   const RecallOptions& options() const { return options_; }
@@ -65,7 +69,7 @@ class RecallStore {
  private:
   RecallStore(std::filesystem::path folder, const RecallOptions& options);
   void load();
-  void commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, bool merge_all);
+  void commit(SegmentInput&& fresh, const std::vector<std::string>& replaced, SegmentMerge merge);
   RecallHit hit(const Segment& s, const RecalledChunk& c) const;
   std::filesystem::path folder_;
   RecallOptions options_;

@@ -162,7 +162,7 @@ TEST(RecallStore, SegmentsScoreAsOne) {
     ASSERT_EQ(a.hits.size(), b.hits.size());
     for (size_t k = 0; k < a.hits.size(); ++k) EXPECT_NEAR(a.hits[k].score, b.hits[k].score, 1e-4);
   }
-  many.index({(d.path / "in").string()}, {}, true);
+  many.index({(d.path / "in").string()}, {}, SegmentMerge::all);
   EXPECT_EQ(many.segments().size(), 1u);
   const RecallAnswer a = many.mixpr("w3 w70", {}), b = one.mixpr("w3 w70", {});
   EXPECT_EQ(texts(a).size(), texts(b).size());
@@ -195,7 +195,8 @@ TEST(RecallStore, MergingJoinsWhatSegmentsKeepApart) {
     return std::count(t.begin(), t.end(), "Mara walked to the orchard");
   };
   EXPECT_EQ(found(), 0);
-  const IndexReport merged = store.index({(d.path / "a.txt").string(), (d.path / "b.txt").string()}, o, true);
+  const IndexReport merged =
+      store.index({(d.path / "a.txt").string(), (d.path / "b.txt").string()}, o, SegmentMerge::all);
   EXPECT_EQ(merged.unchanged, 2);
   ASSERT_EQ(store.segments().size(), 1u);
   EXPECT_EQ(found(), 1);
@@ -234,7 +235,7 @@ TEST(RecallStore, PacksInDocumentOrderWithTheQuestionBehind) {
   RecallStore s = store_at(d.path);
   s.put("b.txt", "Oats first. Something else. Oats again.", {});
   s.put("a.txt", "More oats.", {});
-  EXPECT_EQ(pack_prompt(s.bm25("oats", 10, false), "What of oats?"),
+  EXPECT_EQ(pack_prompt(s.bm25("oats", 10, HitOrder::document), "What of oats?"),
             "[b.txt]\nOats first.\n…\nOats again.\n\n[a.txt]\nMore oats.\n\nQuestion: What of oats?\n");
 }
 

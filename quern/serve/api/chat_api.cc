@@ -208,7 +208,8 @@ class ChatReply final : public Reply {
       stream_->send(error_json(*error));
       return stream_->done();
     }
-    ReasoningSplit split(r_.opened || (t.best()->round > 0 && r_.plan->c == 1));
+    const bool carried = t.best()->round > 0 && r_.plan->c == 1;  // the round before had opened the thinking
+    ReasoningSplit split(carried ? infer::ThinkStart::opened : r_.think_start);
     ReasoningSplit::SplitText whole = split.push(t.best()->text);
     const ReasoningSplit::SplitText rest = split.finish();
     whole.reasoning += rest.reasoning, whole.content += rest.content;

@@ -208,7 +208,7 @@ class CompletionReply final : public Reply {
       if (c.answer)
         if (const auto failure = failure_of(result(i)); failure && (all_late || !late(c))) throw *failure;
       std::string text = c.answer ? result(i).text : std::string();
-      if (echo_) text = m_.tokenizer.decode(c.prompt, true) + text;
+      if (echo_) text = m_.tokenizer.decode(c.prompt, text::SpecialTokens::skip) + text;
       Json lp;
       if (logprobs_ >= 0) {
         TokenList tokens(m_.tokenizer);

@@ -6,14 +6,14 @@
 namespace quern::serve {
 namespace {
 
-bool wants_text(const HttpRequest& r, bool may) {
+bool wants_text(const HttpRequest& r, SlotText allowed) {
   bool text = false;
   for (const auto& [key, value] : r.query) {
     if (key != "text") continue;
     if (value != "true" && value != "false") bad_field("text", "'{}': expected true or false", value);
     text = value == "true";
   }
-  if (text && !may)
+  if (text && allowed == SlotText::hidden)
     throw ApiError(403, "permission_error", "",
                    "text: this server does not show the text of requests: it was started without that permission");
   return text;
@@ -39,8 +39,8 @@ Json slot_json(const ServedModel& m, const InFlightStatus& f, StatusDetail detai
 
 }  // namespace
 
-Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, bool may_show_text) {
-  const StatusDetail detail = wants_text(r, may_show_text) ? StatusDetail::tokens : StatusDetail::counts;
+Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, SlotText text) {
+  const StatusDetail detail = wants_text(r, text) ? StatusDetail::tokens : StatusDetail::counts;
   Json list = Json::array();
   for (const auto& m : models)
     for (const InFlightStatus& f : m->host->live(detail)) list.push(slot_json(*m, f, detail));

@@ -9,6 +9,8 @@
 
 namespace quern::serve {
 
-Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, bool may_show_text);
+enum class SlotText : bool { hidden, allowed };
+
+Json slots_json(const std::vector<std::shared_ptr<ServedModel>>& models, const HttpRequest& r, SlotText text);
 
 }  // namespace quern::serve

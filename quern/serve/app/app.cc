@@ -418,7 +418,7 @@ void App::slots(Exchange& e) {
   std::vector<std::shared_ptr<ServedModel>> loaded;
   for (const std::string& id : models_->ids())
     if (auto m = models_->loaded(id)) loaded.push_back(std::move(m));
-  e.answer(200, "application/json", slots_json(loaded, e.request(), o_.slots_text).dump());
+  e.answer(200, "application/json", slots_json(loaded, e.request(), SlotText{o_.slots_text}).dump());
 }
 
 void App::metrics(Exchange& e) {

@@ -123,16 +123,16 @@ ChatRequest read_chat_request(const ServedModel& m, const Json& body, const std:
     r.plan = read_think(Json(plan));
   const text::PromptText rendered = render_chat(m, f, r);
   r.prompt = rendered.encode(m.tokenizer);
-  r.opened = rendered.opens_thinking();
-  const infer::ThinkStart start = r.opened ? infer::ThinkStart::opened : infer::ThinkStart::may_open;
+  const infer::ThinkStart start = rendered.opens_thinking() ? infer::ThinkStart::opened : infer::ThinkStart::may_open;
+  r.think_start = start;
   r.options.constraint = m.constraints->read(f, m.tokenizer, start);
   if (r.options.constraint && r.tools.active())
     bad_field("tools", "cannot be combined with a constraint on the answer, unless tool_choice is none");
   if (r.plan && r.tools.active()) bad_field("x_think", "cannot be combined with tools");
   if (r.tools.forced()) r.options.constraint = m.constraints->calls(*r.format, r.tools, m.tokenizer, start);
   if (const auto budget = f.integer("thinking_budget", 0, int64_t{1} << 31))
-    r.options.constraint =
-        infer::think_budget(m.tokenizer, {.tokens = *budget, .opened = r.opened}, r.options.constraint);
+    r.options.constraint = infer::think_budget(
+        m.tokenizer, {.tokens = *budget, .opened = start == infer::ThinkStart::opened}, r.options.constraint);
   if (r.options.constraint && r.plan)
     bad_field("x_think", "cannot be combined with a constraint on the answer or a thinking_budget");
   const bool newer = f.find("max_completion_tokens") != nullptr;

@@ -16,7 +16,7 @@ struct ChatRequest {
   ToolUse tools;
   const ToolFormat* format = nullptr;  // how calls are written; null: nobody may call
   std::vector<int32_t> prompt;
-  bool opened = false;  // the prompt ends inside the thinking
+  infer::ThinkStart think_start = infer::ThinkStart::may_open;
   infer::GenerateOptions options;
   int64_t n = 1;
   bool stream = false, include_usage = false, logprobs = false;

@@ -29,7 +29,7 @@ ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), a
     infer::Request q{.prompt = r.prompt, .options = r.options};
     q.options.sampling.seed += static_cast<uint64_t>(i);
     ChatChoice c;
-    c.split = ReasoningSplit(r.opened);
+    c.split = ReasoningSplit(r.think_start);
     if (r.format) c.tools = ToolStream(*r.format, r.tools);
     c.answer = answers_.add(std::move(q), {.seconds = r.seconds,
                                            .progress = r.stream && r.progress && i == 0,
@@ -41,20 +41,19 @@ ChatTurn::ChatTurn(ServedModel& m, const ChatRequest& r, Exchange& e) : m_(m), a
 
 bool ChatTurn::follow(EventStream* stream, const StreamCallbacks& told) {
   return answers_.follow(
-      stream,
-      {.piece = [&](size_t i, const TextDelta& p) { pass_on(i, choices_[i].split.push(p.text), false, &p, told); },
-       .done = [&](size_t i) { finish(i, told); },
-       .read =
-           [&](size_t i) {
-             if (told.progress) told.progress(choices_[i].answer->progress());
-           }});
+      stream, {.piece = [&](size_t i, const TextDelta& p) { pass_on(i, choices_[i].split.push(p.text), &p, told); },
+               .done = [&](size_t i) { finish(i, told); },
+               .read =
+                   [&](size_t i) {
+                     if (told.progress) told.progress(choices_[i].answer->progress());
+                   }});
 }
 
-void ChatTurn::pass_on(size_t i, const ReasoningSplit::SplitText& part, bool last, const TextDelta* piece,
+void ChatTurn::pass_on(size_t i, const ReasoningSplit::SplitText& part, const TextDelta* piece,
                        const StreamCallbacks& told) {
   ChatChoice& c = choices_[i];
   ChatPart out{.reasoning = part.reasoning, .words = c.tools.push(part.content)};
-  if (last) {
+  if (!piece) {
     ToolPart rest = c.tools.finish();
     out.words.content += rest.content;
     std::move(rest.calls.begin(), rest.calls.end(), std::back_inserter(out.words.calls));
@@ -75,7 +74,7 @@ void ChatTurn::warn(size_t i, const char* text, const StreamCallbacks& told) {
 void ChatTurn::finish(size_t i, const StreamCallbacks& told) {
   ChatChoice& c = choices_[i];
   const infer::Generated& g = c.answer->result();
-  pass_on(i, c.split.finish(), true, nullptr, told);
+  pass_on(i, c.split.finish(), nullptr, told);
   if (g.finish == "timeout" && !g.tokens.empty())
     warn(i, "the request timed out: this is the beginning of an answer", told);
   usage_.prompt = g.prompt_tokens, usage_.cached = std::max(usage_.cached, g.cached_tokens);

@@ -23,7 +23,7 @@ struct ChatPart {  // what became certain
 
 struct ChatChoice {
   std::shared_ptr<GenerationStream> answer;
-  ReasoningSplit split{false};
+  ReasoningSplit split{infer::ThinkStart::may_open};
   ToolStream tools;
   std::string reasoning, content;
   std::vector<std::string> warnings;
@@ -49,8 +49,8 @@ class ChatTurn {
   const Usage& usage() const { return usage_; }
 
  private:
-  void pass_on(size_t i, const ReasoningSplit::SplitText& part, bool last, const TextDelta* piece,
-               const StreamCallbacks& told);
+  // piece: what the part comes from; null: the choice has ended.
+  void pass_on(size_t i, const ReasoningSplit::SplitText& part, const TextDelta* piece, const StreamCallbacks& told);
   void warn(size_t i, const char* text, const StreamCallbacks& told);
   void finish(size_t i, const StreamCallbacks& told);
   ServedModel& m_;

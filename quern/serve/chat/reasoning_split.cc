@@ -27,10 +27,10 @@ size_t blank_end(std::string_view s) {  // where its trailing white space begins
 
 ReasoningSplit::SplitText ReasoningSplit::push(std::string_view text) {
   held_ += text;
-  return advance(false);
+  return advance(Input::open);
 }
 
-ReasoningSplit::SplitText ReasoningSplit::finish() { return advance(true); }
+ReasoningSplit::SplitText ReasoningSplit::finish() { return advance(Input::ended); }
 
 void ReasoningSplit::drop_leading_blanks() {
   size_t n = 0;
@@ -39,7 +39,8 @@ void ReasoningSplit::drop_leading_blanks() {
   trim_ = trim_ && held_.empty();
 }
 
-ReasoningSplit::SplitText ReasoningSplit::advance(bool last) {
+ReasoningSplit::SplitText ReasoningSplit::advance(Input input) {
+  const bool last = input == Input::ended;
   SplitText out;
   if (stage_ == Stage::start) {
     const size_t first = held_.find_first_not_of(" \t\r\n");

@@ -4,11 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "quern/infer/sampling/grammar_constraint.h"
+
 namespace quern::serve {
 
 class ReasoningSplit {
  public:
-  explicit ReasoningSplit(bool opened) : stage_(opened ? Stage::thinking : Stage::start) {}  // by the prompt
+  explicit ReasoningSplit(infer::ThinkStart start)
+      : stage_(start == infer::ThinkStart::opened ? Stage::thinking : Stage::start) {}
   struct SplitText {
     std::string reasoning, content;
   };
@@ -17,7 +20,8 @@ class ReasoningSplit {
 
  private:
   enum class Stage { start, thinking, answer };
-  SplitText advance(bool last);
+  enum class Input { open, ended };
+  SplitText advance(Input input);
   void drop_leading_blanks();
   std::string held_;
   Stage stage_;

@@ -10,27 +10,28 @@ namespace {
 
 struct Case {
   const char* text;
-  bool opened;
+  infer::ThinkStart start;
   const char *reasoning, *content;
 };
 
 TEST(ReasoningSplit, IsTheSameHoweverTheTextIsCut) {
+  using enum infer::ThinkStart;
   const std::vector<Case> cases = {
-      {"<think>\na b\n</think>\n\nAnswer: 4", false, "a b", "Answer: 4"},
-      {"a b </think> c ", true, "a b", "c "},
-      {"  <think>x</think>y", false, "x", "y"},
-      {"  plain <think>no</think>", false, "", "  plain <think>no</think>"},
-      {"<thin", false, "", "<thin"},
-      {"<think>never closed </thin", false, "never closed </thin", ""},
-      {"a < b </ c </think>d</think>", true, "a < b </ c", "d</think>"},
-      {"\n\n</think>\n\nx\n", true, "", "x\n"},
-      {"", false, "", ""},
-      {"<think></think>", false, "", ""},
+      {"<think>\na b\n</think>\n\nAnswer: 4", may_open, "a b", "Answer: 4"},
+      {"a b </think> c ", opened, "a b", "c "},
+      {"  <think>x</think>y", may_open, "x", "y"},
+      {"  plain <think>no</think>", may_open, "", "  plain <think>no</think>"},
+      {"<thin", may_open, "", "<thin"},
+      {"<think>never closed </thin", may_open, "never closed </thin", ""},
+      {"a < b </ c </think>d</think>", opened, "a < b </ c", "d</think>"},
+      {"\n\n</think>\n\nx\n", opened, "", "x\n"},
+      {"", may_open, "", ""},
+      {"<think></think>", may_open, "", ""},
   };
   for (const Case& c : cases) {
     const std::string text = c.text;
     for (size_t step = 1; step <= text.size() + 1; ++step) {
-      ReasoningSplit split(c.opened);
+      ReasoningSplit split(c.start);
       ReasoningSplit::SplitText all;
       auto add = [&](const ReasoningSplit::SplitText& p) { all.reasoning += p.reasoning, all.content += p.content; };
       for (size_t at = 0; at < text.size(); at += step) add(split.push(std::string_view(text).substr(at, step)));
@@ -42,10 +43,10 @@ TEST(ReasoningSplit, IsTheSameHoweverTheTextIsCut) {
 }
 
 TEST(ReasoningSplit, GivesTextAsSoonAsItIsCertain) {
-  ReasoningSplit split(false);
+  ReasoningSplit split(infer::ThinkStart::may_open);
   EXPECT_EQ(split.push("Hel").content, "Hel");
   EXPECT_EQ(split.push("lo <think>").content, "lo <think>");
-  ReasoningSplit thinking(true);
+  ReasoningSplit thinking(infer::ThinkStart::opened);
   EXPECT_EQ(thinking.push("one two ").reasoning, "one two");
   EXPECT_EQ(thinking.push("three <").reasoning, " three");
   EXPECT_EQ(thinking.push("/b").reasoning, " </b");

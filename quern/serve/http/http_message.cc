@@ -259,14 +259,14 @@ std::string_view http_reason(int status) {
   }
 }
 
-std::string http_head(int status, const HttpHeaders& headers, int64_t length, bool keep_alive) {
+std::string http_head(int status, const HttpHeaders& headers, int64_t length, KeepAlive keep_alive) {
   std::string s = fmt::format("HTTP/1.1 {} {}\r\n", status, http_reason(status));
   for (const auto& [name, value] : headers) s += fmt::format("{}: {}\r\n", name, value);
   if (length < 0)
     s += "transfer-encoding: chunked\r\n";
   else if (status != 204 && status != 304)
     s += fmt::format("content-length: {}\r\n", length);
-  s += keep_alive ? "connection: keep-alive\r\n\r\n" : "connection: close\r\n\r\n";
+  s += keep_alive == KeepAlive::yes ? "connection: keep-alive\r\n\r\n" : "connection: close\r\n\r\n";
   return s;
 }
 

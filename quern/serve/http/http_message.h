@@ -52,8 +52,9 @@ class HttpParser {
 };
 
 std::string_view http_reason(int status);
+enum class KeepAlive : bool { no, yes };
 // Status line and headers, with a blank line behind. length < 0: chunked.
-std::string http_head(int status, const HttpHeaders& headers, int64_t length, bool keep_alive);
+std::string http_head(int status, const HttpHeaders& headers, int64_t length, KeepAlive keep_alive);
 std::string http_chunk(std::string_view data);  // empty data ends the body
 
 }  // namespace quern::serve

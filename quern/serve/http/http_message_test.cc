@@ -97,10 +97,11 @@ TEST(HttpParser, AsksForTheBodyOnce) {
 }
 
 TEST(HttpWriter, SpellsHeadsAndChunks) {
-  EXPECT_EQ(http_head(200, {{"a", "b"}}, 3, true),
+  EXPECT_EQ(http_head(200, {{"a", "b"}}, 3, KeepAlive::yes),
             "HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 3\r\nconnection: keep-alive\r\n\r\n");
-  EXPECT_NE(http_head(200, {}, -1, false).find("transfer-encoding: chunked\r\nconnection: close"), std::string::npos);
-  EXPECT_EQ(http_head(204, {}, 0, true).find("content-length"), std::string::npos);
+  EXPECT_NE(http_head(200, {}, -1, KeepAlive::no).find("transfer-encoding: chunked\r\nconnection: close"),
+            std::string::npos);
+  EXPECT_EQ(http_head(204, {}, 0, KeepAlive::yes).find("content-length"), std::string::npos);
   EXPECT_EQ(http_chunk("0123456789abcdef"), "10\r\n0123456789abcdef\r\n");
   EXPECT_EQ(http_chunk(""), "0\r\n\r\n");
 }

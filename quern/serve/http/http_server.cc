@@ -95,7 +95,7 @@ class OpenExchange final : public Exchange {
     QUERN_CHECK(status_ == 0, "a second answer ({}) after {}", status, status_);
     status_ = status, ended_ = true;
     if (!content_type.empty()) headers_.emplace_back("content-type", content_type);
-    std::string all = http_head(status, headers_, static_cast<int64_t>(body.size()), request_.keep_alive);
+    std::string all = http_head(status, headers_, static_cast<int64_t>(body.size()), KeepAlive{request_.keep_alive});
     if (request_.method != "HEAD" && status != 204) all += body;
     send_all(*connection_, all, write_seconds_);
   }
@@ -103,7 +103,7 @@ class OpenExchange final : public Exchange {
     QUERN_CHECK(status_ == 0, "a second answer ({}) after {}", status, status_);
     status_ = status;
     headers_.emplace_back("content-type", content_type);
-    send_all(*connection_, http_head(status, headers_, -1, request_.keep_alive), write_seconds_);
+    send_all(*connection_, http_head(status, headers_, -1, KeepAlive{request_.keep_alive}), write_seconds_);
   }
   bool write(std::string_view data) override {
     return data.empty() ? !gone() : send_all(*connection_, http_chunk(data), write_seconds_);
@@ -194,7 +194,7 @@ struct HttpServer::Impl {
       connections[fd] = c;
       watch(fd, c->serial, EPOLLIN | EPOLLRDHUP, EPOLL_CTL_ADD);
       if (!full) continue;
-      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, false), 1);
+      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, KeepAlive::no), 1);
       part(c);
     }
   }
@@ -242,7 +242,7 @@ struct HttpServer::Impl {
           "{{\"error\":{{\"message\":\"{}\",\"type\":\"invalid_request_error\"}}}}\n", c->parser.complaint());
       send_all(*c,
                http_head(c->parser.status(), {{"content-type", "application/json"}},
-                         static_cast<int64_t>(body.size()), false) +
+                         static_cast<int64_t>(body.size()), KeepAlive::no) +
                    body,
                1);
       part(c);
@@ -265,7 +265,7 @@ struct HttpServer::Impl {
     if (workers.empty() || static_cast<int>(work.size()) >= o.workers) {
       lock.unlock();
       c->parser.take();
-      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, false), 1);
+      send_all(*c, http_head(503, {{"retry-after", "5"}}, 0, KeepAlive::no), 1);
       return part(c);
     }
     work.emplace_back(c, c->parser.take());
@@ -327,7 +327,7 @@ struct HttpServer::Impl {
       if (!c->busy && now > c->deadline) late.push_back(c);
     for (const Shared& c : late) {
       const bool answer = c->begun && !c->parting;
-      if (answer) send_all(*c, http_head(408, {}, 0, false), 0.1);
+      if (answer) send_all(*c, http_head(408, {}, 0, KeepAlive::no), 0.1);
       answer ? part(c) : drop(c);
     }
   }

@@ -22,7 +22,7 @@ const std::filesystem::path& made_private(const std::filesystem::path& file) {
 }  // namespace
 
 ResponseFile::ResponseFile(const std::filesystem::path& file, int64_t maximum)
-    : db_(made_private(file), true), maximum_(maximum) {
+    : db_(made_private(file), memory::SqliteOpen::create), maximum_(maximum) {
   db_.execute("PRAGMA secure_delete = ON");
   db_.execute("PRAGMA journal_mode = TRUNCATE");
   db_.execute(

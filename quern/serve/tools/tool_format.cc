@@ -63,7 +63,8 @@ std::string unknown_tool(const std::string& name, const ToolUse& use) {
   return fmt::format("'{}' is none of the tools{}", name, did_you_mean(name, names));
 }
 
-CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, bool last) {
+CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, CallText state) {
+  const bool last = state == CallText::ended;
   const JsonMembers object = scan_members(text, at);
   if (object.state == JsonMembers::State::malformed) return CallRead::bad("the call is no JSON object");
   CallRead r;

@@ -20,6 +20,9 @@ struct CallRead {
   static CallRead bad(std::string why) { return {.state = State::malformed, .problem = std::move(why)}; }
 };
 
+enum class TextBefore : bool { none, some };  // none: nothing but calls and blanks
+enum class CallText { open, ended };          // ended: nothing follows
+
 class ToolFormat {
  public:
   virtual ~ToolFormat() = default;
@@ -27,15 +30,14 @@ class ToolFormat {
   virtual bool taught_by(std::string_view template_source) const = 0;
   virtual std::vector<std::string> marks() const = 0;  // that may be special tokens of the model
 
-  // Where a call begins; or how many bytes at the end may yet turn out to begin one. `first`: nothing but calls and
-  // blanks came before.
+  // Where a call begins; or how many bytes at the end may yet turn out to begin one.
   struct CallStart {
     size_t at = std::string_view::npos, held = 0;
     bool parted = false;  // what stands before `at` only parts this call from the one before
   };
-  virtual CallStart find(std::string_view text, bool first) const = 0;
-  // `text` begins with a call; `last`: nothing follows it.
-  virtual CallRead read(std::string_view text, const ToolUse& use, bool last) const = 0;
+  virtual CallStart find(std::string_view text, TextBefore before) const = 0;
+  // `text` begins with a call.
+  virtual CallRead read(std::string_view text, const ToolUse& use, CallText state) const = 0;
   virtual text::GrammarItem call(text::GrammarBuilder& b, const Tool& tool) const = 0;
   virtual std::string_view between() const { return "\n"; }  // calls
 };
@@ -57,7 +59,7 @@ size_t tag_overlap(std::string_view text, std::string_view tag);  // the longest
 ToolFormat::CallStart find_tag(std::string_view text, std::string_view tag);
 size_t skip_blanks(std::string_view text, size_t at);
 // {"name": …, "arguments" or "parameters": {…}} at `at`.
-CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, bool last);
+CallRead read_json_call(std::string_view text, size_t at, const ToolUse& use, CallText state);
 std::string unknown_tool(const std::string& name, const ToolUse& use);
 
 }  // namespace quern::serve

@@ -13,11 +13,12 @@ class Hermes : public ToolFormat {
   std::string name() const override { return "hermes"; }
   bool taught_by(std::string_view source) const override { return source.find(kOpen) != source.npos; }
   std::vector<std::string> marks() const override { return {std::string(kOpen), std::string(kClose)}; }
-  CallStart find(std::string_view text, bool /*first*/) const override { return find_tag(text, kOpen); }
+  CallStart find(std::string_view text, TextBefore /*before*/) const override { return find_tag(text, kOpen); }
 
-  CallRead read(std::string_view text, const ToolUse& use, bool last) const override {
-    CallRead r = read_json_call(text, kOpen.size(), use, last);
+  CallRead read(std::string_view text, const ToolUse& use, CallText state) const override {
+    CallRead r = read_json_call(text, kOpen.size(), use, state);
     if (r.state != CallRead::State::whole) return r;
+    const bool last = state == CallText::ended;
     const size_t at = skip_blanks(text, r.end);
     const std::string_view rest = text.substr(at);
     if (rest.starts_with(kClose)) {

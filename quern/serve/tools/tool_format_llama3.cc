@@ -18,8 +18,8 @@ class Llama3 : public ToolFormat {
   }
   std::vector<std::string> marks() const override { return {std::string(kTag)}; }
 
-  CallStart find(std::string_view text, bool first) const override {
-    if (!first) return find_tag(text, kTag);
+  CallStart find(std::string_view text, TextBefore before) const override {
+    if (before == TextBefore::some) return find_tag(text, kTag);
     const size_t at = text.find_first_not_of(" \t\r\n;");
     if (at == text.npos) return {.held = text.size()};
     const std::string_view rest = text.substr(at);
@@ -28,14 +28,14 @@ class Llama3 : public ToolFormat {
     return find_tag(text, kTag);
   }
 
-  CallRead read(std::string_view text, const ToolUse& use, bool last) const override {
+  CallRead read(std::string_view text, const ToolUse& use, CallText state) const override {
     const bool tagged = text.starts_with(kTag);
     const size_t at = tagged ? kTag.size() : 0;
     // A JSON answer that is no call is an answer.
     const JsonMembers object = scan_members(text, at);
     const bool call = object.members.empty() || object.members[0].key == "name" || object.members[0].key == "type";
     if (!tagged && (!call || object.state == JsonMembers::State::malformed)) return CallRead::bad("");
-    return read_json_call(text, at, use, last);
+    return read_json_call(text, at, use, state);
   }
 
   text::GrammarItem call(text::GrammarBuilder& b, const Tool& tool) const override {

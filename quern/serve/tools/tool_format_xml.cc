@@ -44,14 +44,14 @@ class Xml : public ToolFormat {
     return source.find(open_) != source.npos && source.find(kFunction) != source.npos;
   }
   std::vector<std::string> marks() const override { return {open_, close_}; }
-  CallStart find(std::string_view text, bool /*first*/) const override { return find_tag(text, open_); }
+  CallStart find(std::string_view text, TextBefore /*before*/) const override { return find_tag(text, open_); }
 
-  CallRead read(std::string_view text, const ToolUse& use, bool last) const override {
+  CallRead read(std::string_view text, const ToolUse& use, CallText state) const override {
     Reader r{.text = text, .at = open_.size()};
     CallRead out;
     const State s = body(r, use, out);
     out.state = s == State::more ? CallRead::State::open : CallRead::State::whole;
-    if (s == State::bad || (s == State::more && last))
+    if (s == State::bad || (s == State::more && state == CallText::ended))
       return CallRead::bad(r.problem.empty() ? "the answer ended inside a call" : r.problem);
     out.end = r.at;
     return out;

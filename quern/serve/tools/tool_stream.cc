@@ -12,10 +12,10 @@ namespace quern::serve {
 ToolPart ToolStream::push(std::string_view text) {
   if (!format_) return {.content = std::string(text)};
   buffer_ += text;
-  return advance(false);
+  return advance(CallText::open);
 }
 
-ToolPart ToolStream::finish() { return format_ ? advance(true) : ToolPart(); }
+ToolPart ToolStream::finish() { return format_ ? advance(CallText::ended) : ToolPart(); }
 
 // Blanks wait until words follow: those before and behind calls belong to nobody.
 void ToolStream::say(std::string_view text, ToolPart& out) {
@@ -31,25 +31,26 @@ void ToolStream::say(std::string_view text, ToolPart& out) {
   blanks_ += text.substr(end);
 }
 
-ToolPart ToolStream::advance(bool last) {
+ToolPart ToolStream::advance(CallText state) {
+  const bool last = state == CallText::ended;
   ToolPart out;
   for (;;) {
     if (!in_call_) {
-      const ToolFormat::CallStart p = format_->find(buffer_, !said_);
+      const ToolFormat::CallStart p = format_->find(buffer_, TextBefore{said_});
       const size_t end = p.at != std::string::npos ? p.at : buffer_.size() - (last ? 0 : p.held);
       if (!p.parted || !after_call_) say(std::string_view(buffer_).substr(0, end), out);
       buffer_.erase(0, end);
       if (p.at == std::string::npos) break;
       in_call_ = true, call_ = {};
     }
-    if (!read_call(last, out)) break;
+    if (!read_call(state, out)) break;
   }
   if (last && calls_.empty()) out.content += std::exchange(blanks_, {});
   return out;
 }
 
-bool ToolStream::read_call(bool last, ToolPart& out) {
-  const CallRead r = format_->read(buffer_, *use_, last);
+bool ToolStream::read_call(CallText state, ToolPart& out) {
+  const CallRead r = format_->read(buffer_, *use_, state);
   if (r.state == CallRead::State::malformed) {
     const bool given = !call_.name.empty();
     if (given) ++begun_;

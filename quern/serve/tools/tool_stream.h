@@ -30,8 +30,8 @@ class ToolStream {
   const std::vector<ToolCall>& calls() const { return calls_; }  // the whole ones
 
  private:
-  ToolPart advance(bool last);
-  bool read_call(bool last, ToolPart& out);  // false: more has to come
+  ToolPart advance(CallText state);
+  bool read_call(CallText state, ToolPart& out);  // false: more has to come
   void say(std::string_view text, ToolPart& out);
   const ToolFormat* format_ = nullptr;
   const ToolUse* use_ = nullptr;

@@ -36,14 +36,14 @@ GrammarMachine machine(Grammar g) {
 }
 
 bool accepts(GrammarMachine& m, std::string_view text) {
-  const GrammarMachine::State s = m.read(m.start(false), text);
+  const GrammarMachine::State s = m.read(m.start(), text);
   return s != GrammarMachine::kDead && m.may_end(s);
 }
 
 // A random walk; brackets and quotes are closed early so that it ends. Empty when it grew too long.
 std::optional<std::string> sample(GrammarMachine& m, Rng& rng) {
   std::string text;
-  GrammarMachine::State s = m.start(false);
+  GrammarMachine::State s = m.start();
   while (text.size() < 4000) {
     if (m.must_end(s) || (m.may_end(s) && rng.below(3) == 0)) return text;
     std::vector<char> next, closing;
@@ -117,7 +117,7 @@ TEST(Gbnf, HostileOnesEnd) {
   const auto said = [](const std::string& text) {
     return refusal([&] {
       GrammarMachine m = machine(parse_gbnf(text));
-      GrammarMachine::State s = m.start(false);
+      GrammarMachine::State s = m.start();
       for (int i = 0; i < 64 && s != GrammarMachine::kDead; ++i) m.mask(s), s = m.step(s, 'a');
     });
   };
@@ -206,7 +206,7 @@ TEST(GrammarMasks, AreWhatTryingEveryTokenGives) {
   Rng rng(3);
   int checked = 0;
   for (int round = 0; round < 30; ++round) {
-    GrammarMachine::State s = m.start(round % 2 == 0);
+    GrammarMachine::State s = round % 2 == 0 ? m.start_after_blanks() : m.start();
     for (int at = 0; at < 40 && !m.must_end(s); ++at) {
       const std::span<const uint64_t> bits = m.mask(s);
       const std::vector<uint64_t> mask(bits.begin(), bits.end());

@@ -80,9 +80,12 @@ GrammarMachine::State GrammarMachine::settle() {
   return found;
 }
 
-GrammarMachine::State GrammarMachine::start(bool spaced) {
-  const auto rule = static_cast<size_t>(spaced ? grammar_->spaced_root : grammar_->root);
-  for (int32_t a = grammar_->first[rule]; a < grammar_->first[rule + 1]; ++a)
+GrammarMachine::State GrammarMachine::start() { return start_rule(grammar_->root); }
+GrammarMachine::State GrammarMachine::start_after_blanks() { return start_rule(grammar_->spaced_root); }
+
+GrammarMachine::State GrammarMachine::start_rule(int32_t rule) {
+  const auto r = static_cast<size_t>(rule);
+  for (int32_t a = grammar_->first[r]; a < grammar_->first[r + 1]; ++a)
     open(grammar_->starts[static_cast<size_t>(a)], -1);
   return settle();
 }

@@ -20,7 +20,8 @@ class GrammarMachine {
   using State = int32_t;
   static constexpr State kDead = -1;
   GrammarMachine(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTrie> tokens);
-  State start(bool spaced);  // spaced: blanks may come first
+  State start();
+  State start_after_blanks();  // blanks may come first
   State step(State s, unsigned char byte);
   State read(State s, std::string_view bytes);
   bool may_end(State s) const { return states_[static_cast<size_t>(s)].may_end; }
@@ -48,7 +49,8 @@ class GrammarMachine {
   };
   int32_t stack(int32_t at, int32_t below);
   void open(int32_t at, int32_t below);  // into fresh_, with everything that follows without a byte
-  State settle();                        // fresh_ as a state
+  State start_rule(int32_t rule);
+  State settle();  // fresh_ as a state
   std::shared_ptr<const Grammar> grammar_;
   std::shared_ptr<const TokenTrie> tokens_;
   std::vector<Stack> stacks_;

@@ -93,7 +93,7 @@ std::shared_ptr<const TokenTrie> no_tokens() {
 
 std::string sample(GrammarMachine& m, Rng& rng) {
   std::string text;
-  for (GrammarMachine::State s = m.start(false); text.size() < 20000 && !m.must_end(s);) {
+  for (GrammarMachine::State s = m.start(); text.size() < 20000 && !m.must_end(s);) {
     if (m.may_end(s) && rng.below(3) == 0) break;
     std::string next, closing;
     for (int b = 0; b < 256; ++b) {
@@ -162,7 +162,7 @@ TEST(JsonSchemaGrammar, MakesValidDocumentsOnly) {
 TEST(JsonSchemaGrammar, AcceptsWhatPeopleWrite) {
   auto accepts = [](const char* schema, const char* text) {
     GrammarMachine m(std::make_shared<const Grammar>(parse_json_schema(Json::parse(schema))), no_tokens());
-    const GrammarMachine::State s = m.read(m.start(false), text);
+    const GrammarMachine::State s = m.read(m.start(), text);
     return s != GrammarMachine::kDead && m.may_end(s);
   };
   EXPECT_TRUE(accepts("true", "{\n  \"a\": [1, -2.5e+10, \"\\u00e9\\n\"],\n  \"b\": {}, \"c\": []\n}"));

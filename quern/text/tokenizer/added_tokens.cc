@@ -46,7 +46,7 @@ void AddedTokenFinder::build(std::vector<std::pair<std::string, size_t>> pattern
 }
 
 AddedTokenFinder::Found AddedTokenFinder::find(const std::vector<AddedToken>& tokens, std::string_view text,
-                                               size_t from, size_t floor, bool parse_special,
+                                               size_t from, size_t floor, ParseSpecial special,
                                                std::span<const size_t> plain) const {
   auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   for (size_t i = from; i < text.size(); ++i) {
@@ -69,7 +69,7 @@ AddedTokenFinder::Found AddedTokenFinder::find(const std::vector<AddedToken>& to
     const AddedToken& t = tokens[static_cast<size_t>(best)];
     size_t begin = i, end = best_end;
     i = best_end - 1;  // a refused match is still consumed, as in the reference
-    if (t.special && !parse_special) continue;
+    if (t.special && special == ParseSpecial::no) continue;
     if (auto p = std::upper_bound(plain.begin(), plain.end(), begin); p != plain.end() && *p < end) continue;
     if (t.single_word) {
       bool left = begin == 0 || !unicode_is_word(utf8_before(text, begin).cp);

@@ -21,6 +21,8 @@ struct AddedToken {
   bool special = false, lstrip = false, rstrip = false, single_word = false, normalized = false;
 };
 
+enum class ParseSpecial : bool { no, yes };  // no: special tokens spelled in the text are plain text
+
 class AddedTokenFinder {
  public:
   // The strings the tokens are looked for by, one each.
@@ -35,7 +37,7 @@ class AddedTokenFinder {
   // `floor`: end of the part already given out; lstrip does not reach before it. `plain`: offsets, ascending, that no
   // token found may reach across.
   Found find(const std::vector<AddedToken>& tokens, std::string_view text, size_t from, size_t floor,
-             bool parse_special, std::span<const size_t> plain = {}) const;
+             ParseSpecial special, std::span<const size_t> plain = {}) const;
 
  private:
   struct Node {

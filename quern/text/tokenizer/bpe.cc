@@ -51,8 +51,8 @@ std::vector<Bpe::Merge> Bpe::merges() const {
   return out;
 }
 
-void Bpe::finish(bool byte_level) {
-  byte_level_ = byte_level;
+void Bpe::finish(PieceText pieces) {
+  byte_level_ = pieces == PieceText::raw_bytes;
   if (!options.unk_token.empty()) {
     unk_ = vocab.find(options.unk_token);
     if (unk_ < 0) fail("tokenizer.json: model.unk_token '{}' is not in the vocabulary", options.unk_token);
@@ -60,7 +60,7 @@ void Bpe::finish(bool byte_level) {
   bytes_complete_ = true;
   for (int b = 0; b < 256; ++b) {
     std::string name;
-    if (byte_level) {
+    if (byte_level_) {
       utf8_append(name, byte_level_chars()[static_cast<size_t>(b)]);
     } else {
       name = fmt::format("<0x{:02X}>", b);

@@ -54,6 +54,9 @@ struct BpeOptions {
   bool fuse_unk = false, byte_fallback = false, ignore_merges = false;
 };
 
+// How the pieces to encode arrive: raw bytes stand for the byte-level characters.
+enum class PieceText { utf8, raw_bytes };
+
 class Bpe {
  public:
   struct Merge {
@@ -67,8 +70,7 @@ class Bpe {
   void prefetch_merge(int32_t left, int32_t right) const {
     __builtin_prefetch(&slots_[mix(pack(left, right)) & mask_], 1);
   }
-  // After the last change. `byte_level`: pieces arrive as raw bytes that stand for the byte-level characters.
-  void finish(bool byte_level);
+  void finish(PieceText pieces);      // after the last change
   std::vector<Merge> merges() const;  // by rank
   size_t merge_count() const { return used_; }
 

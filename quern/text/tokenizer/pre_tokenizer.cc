@@ -99,19 +99,19 @@ struct PreTokenizer::Run {
   PieceSink& sink;
 };
 
-void PreTokenizer::run(std::string_view text, bool at_start, PreScratch& scratch, PieceSink& sink) const {
+void PreTokenizer::run(std::string_view text, TextPlace place, PreScratch& scratch, PieceSink& sink) const {
   if (scratch.buffers.size() < steps_.size()) scratch.buffers.resize(steps_.size());
   Run run{scratch, sink};
-  step(0, text, at_start, run);
+  step(0, text, place, run);
 }
 
 // Walks the matches `find(from)` of step i, hands the parts to step i + 1 by the step's behavior. `held` is a part
 // that may still grow.
 template <class Find>
-void PreTokenizer::cut(size_t i, std::string_view text, bool at_start, Run& run, Find find) const {
+void PreTokenizer::cut(size_t i, std::string_view text, TextPlace place, Run& run, Find find) const {
   const Step& s = steps_[i];
   auto emit = [&](size_t b, size_t e) {
-    if (b < e) step(i + 1, text.substr(b, e - b), at_start && b == 0, run);
+    if (b < e) step(i + 1, text.substr(b, e - b), b == 0 ? place : TextPlace::inside, run);
   };
   size_t held_begin = 0, held_end = 0;
   bool held = false, previous = false;
@@ -164,8 +164,8 @@ void PreTokenizer::cut(size_t i, std::string_view text, bool at_start, Run& run,
 }
 
 template <class Is>
-void PreTokenizer::cut_class(size_t i, std::string_view text, bool at_start, Run& run, Is is) const {
-  cut(i, text, at_start, run, [&](size_t from) -> Regex::Match {
+void PreTokenizer::cut_class(size_t i, std::string_view text, TextPlace place, Run& run, Is is) const {
+  cut(i, text, place, run, [&](size_t from) -> Regex::Match {
     while (from < text.size()) {
       Utf8Char c = utf8_at(text, from);
       if (is(c.cp)) return {from, from + c.len};
@@ -175,7 +175,7 @@ void PreTokenizer::cut_class(size_t i, std::string_view text, bool at_start, Run
   });
 }
 
-void PreTokenizer::byte_level(size_t i, std::string_view text, bool at_start, Run& run) const {
+void PreTokenizer::byte_level(size_t i, std::string_view text, TextPlace place, Run& run) const {
   const Step& s = steps_[i];
   auto by_pattern = [&](size_t from) { return s.pattern.find(text, from, run.scratch.regex); };
   // Rewritten text lives in this step's buffer; the caller's own text is in an earlier one.
@@ -186,15 +186,15 @@ void PreTokenizer::byte_level(size_t i, std::string_view text, bool at_start, Ru
     text = buffer;
   }
   if (s.to_bytes) {
-    if (s.split) return cut(i, text, at_start, run, by_pattern);
-    return step(i + 1, text, at_start, run);
+    if (s.split) return cut(i, text, place, run, by_pattern);
+    return step(i + 1, text, place, run);
   }
   // Each piece is mapped after the cut, and later steps see it mapped.
   std::string mapped;
   auto hand_on = [&](std::string_view piece) {
     mapped.clear();
     to_byte_level(piece, mapped);
-    step(i + 1, mapped, at_start, run);
+    step(i + 1, mapped, place, run);
   };
   if (!s.split) {
     if (!text.empty()) hand_on(text);
@@ -209,11 +209,11 @@ void PreTokenizer::byte_level(size_t i, std::string_view text, bool at_start, Ru
   }
 }
 
-void PreTokenizer::metaspace(size_t i, std::string_view text, bool at_start, Run& run) const {
+void PreTokenizer::metaspace(size_t i, std::string_view text, TextPlace place, Run& run) const {
   const Step& s = steps_[i];
   std::string& buffer = run.scratch.buffers[i];
   buffer.clear();
-  bool wants = s.prepend == Prepend::always || (s.prepend == Prepend::first && at_start);
+  bool wants = s.prepend == Prepend::always || (s.prepend == Prepend::first && place == TextPlace::start);
   bool has = text.starts_with(' ') || text.starts_with(s.mark);
   if (wants && !has && !text.empty()) buffer += s.mark;
   for (char c : text) {
@@ -224,12 +224,12 @@ void PreTokenizer::metaspace(size_t i, std::string_view text, bool at_start, Run
     }
   }
   text = buffer;
-  if (!s.split) return step(i + 1, text, at_start, run);
-  cut(i, text, at_start, run, [&](size_t from) { return s.pattern.find(text, from, run.scratch.regex); });
+  if (!s.split) return step(i + 1, text, place, run);
+  cut(i, text, place, run, [&](size_t from) { return s.pattern.find(text, from, run.scratch.regex); });
 }
 
 // Runs of word characters, and runs of what is neither word nor space.
-void PreTokenizer::whitespace(size_t i, std::string_view text, bool at_start, Run& run) const {
+void PreTokenizer::whitespace(size_t i, std::string_view text, TextPlace place, Run& run) const {
   auto is_other = [](char32_t c) { return !unicode_is_word(c) && !unicode_is_space(c); };
   for (size_t at = 0; at < text.size();) {
     Utf8Char c = utf8_at(text, at);
@@ -240,11 +240,11 @@ void PreTokenizer::whitespace(size_t i, std::string_view text, bool at_start, Ru
     }
     bool word = unicode_is_word(c.cp);
     while (at < text.size() && (c = utf8_at(text, at), word ? unicode_is_word(c.cp) : is_other(c.cp))) at += c.len;
-    step(i + 1, text.substr(begin, at - begin), at_start && begin == 0, run);
+    step(i + 1, text.substr(begin, at - begin), begin == 0 ? place : TextPlace::inside, run);
   }
 }
 
-void PreTokenizer::step(size_t i, std::string_view text, bool at_start, Run& run) const {
+void PreTokenizer::step(size_t i, std::string_view text, TextPlace place, Run& run) const {
   if (i == steps_.size()) {
     run.sink.piece(text);
     return;
@@ -252,19 +252,19 @@ void PreTokenizer::step(size_t i, std::string_view text, bool at_start, Run& run
   const Step& s = steps_[i];
   switch (s.kind) {
     case Kind::split:
-      return cut(i, text, at_start, run, [&](size_t from) { return s.pattern.find(text, from, run.scratch.regex); });
+      return cut(i, text, place, run, [&](size_t from) { return s.pattern.find(text, from, run.scratch.regex); });
     case Kind::byte_level:
-      return byte_level(i, text, at_start, run);
+      return byte_level(i, text, place, run);
     case Kind::metaspace:
-      return metaspace(i, text, at_start, run);
+      return metaspace(i, text, place, run);
     case Kind::whitespace:
-      return whitespace(i, text, at_start, run);
+      return whitespace(i, text, place, run);
     case Kind::whitespace_split:
-      return cut_class(i, text, at_start, run, unicode_is_space);
+      return cut_class(i, text, place, run, unicode_is_space);
     case Kind::digits:
-      return cut_class(i, text, at_start, run, unicode_is_number);
+      return cut_class(i, text, place, run, unicode_is_number);
     case Kind::punctuation:
-      return cut_class(i, text, at_start, run, unicode_is_punct);
+      return cut_class(i, text, place, run, unicode_is_punct);
   }
 }
 

@@ -25,13 +25,15 @@ struct PreScratch {
   std::vector<std::string> buffers;  // one a step, for steps that rewrite
 };
 
+// Is a text the beginning of what the user gave? Metaspace's "first" looks at it.
+enum class TextPlace { start, inside };
+
 class PreTokenizer {
  public:
   PreTokenizer() = default;
   explicit PreTokenizer(const Json& j);  // null = the text is one piece
   bool emits_bytes() const { return emits_bytes_; }
-  // `at_start`: the text is the beginning of what the user gave (Metaspace's "first" looks at it).
-  void run(std::string_view text, bool at_start, PreScratch& scratch, PieceSink& sink) const;
+  void run(std::string_view text, TextPlace place, PreScratch& scratch, PieceSink& sink) const;
 
  private:
   enum class Kind { byte_level, split, metaspace, whitespace, whitespace_split, digits, punctuation };
@@ -46,14 +48,14 @@ class PreTokenizer {
   };
   struct Run;
   // Text into step i; its pieces go to those behind it.
-  void step(size_t i, std::string_view text, bool at_start, Run& run) const;
-  void byte_level(size_t i, std::string_view text, bool at_start, Run& run) const;
-  void metaspace(size_t i, std::string_view text, bool at_start, Run& run) const;
-  void whitespace(size_t i, std::string_view text, bool at_start, Run& run) const;
+  void step(size_t i, std::string_view text, TextPlace place, Run& run) const;
+  void byte_level(size_t i, std::string_view text, TextPlace place, Run& run) const;
+  void metaspace(size_t i, std::string_view text, TextPlace place, Run& run) const;
+  void whitespace(size_t i, std::string_view text, TextPlace place, Run& run) const;
   template <class Find>
-  void cut(size_t i, std::string_view text, bool at_start, Run& run, Find find) const;
+  void cut(size_t i, std::string_view text, TextPlace place, Run& run, Find find) const;
   template <class Is>
-  void cut_class(size_t i, std::string_view text, bool at_start, Run& run, Is is) const;
+  void cut_class(size_t i, std::string_view text, TextPlace place, Run& run, Is is) const;
   void add(const Json& c);
 
   std::vector<Step> steps_;

@@ -63,7 +63,8 @@ struct Tokenizer::Impl {
     std::lock_guard lock(mutex);
     if (idle.size() < 64) idle.push_back(std::move(s));
   }
-  void encode_normalized(std::string_view text, bool at_start, bool parse_special, Scratch& s, ModelSink& sink) const;
+  void encode_normalized(std::string_view text, TextPlace place, ParseSpecial special, Scratch& s,
+                         ModelSink& sink) const;
   void encode(std::string_view text, const EncodeOptions& o, Scratch& s, std::vector<int32_t>& out) const;
   std::string_view token(int32_t id) const {
     if (auto it = added_by_id.find(id); it != added_by_id.end()) return file.added[it->second].spelled;
@@ -103,7 +104,7 @@ Tokenizer::Impl::Impl(TokenizerFile f) : file(std::move(f)) {
   pre = PreTokenizer(part("pre_tokenizer"));
   post = PostProcessor(part("post_processor"));
   decoder = Decoder(part("decoder"));
-  file.bpe.finish(pre.emits_bytes());
+  file.bpe.finish(pre.emits_bytes() ? PieceText::raw_bytes : PieceText::utf8);
   end = file.bpe.vocab.end();
   check_added();
   std::vector<std::pair<std::string, size_t>> plain, normal;
@@ -118,14 +119,14 @@ Tokenizer::Impl::Impl(TokenizerFile f) : file(std::move(f)) {
   normalized.build(std::move(normal));
 }
 
-void Tokenizer::Impl::encode_normalized(std::string_view text, bool at_start, bool parse_special, Scratch& s,
+void Tokenizer::Impl::encode_normalized(std::string_view text, TextPlace place, ParseSpecial special, Scratch& s,
                                         ModelSink& sink) const {
-  if (normalized.empty()) return pre.run(text, at_start, s.pre, sink);
+  if (normalized.empty()) return pre.run(text, place, s.pre, sink);
   size_t floor = 0;
   for (size_t from = 0;;) {
-    auto f = normalized.find(file.added, text, from, floor, parse_special);
+    auto f = normalized.find(file.added, text, from, floor, special);
     size_t stop = f.token ? f.begin : text.size();
-    if (floor < stop) pre.run(text.substr(floor, stop - floor), at_start && floor == 0, s.pre, sink);
+    if (floor < stop) pre.run(text.substr(floor, stop - floor), floor == 0 ? place : TextPlace::inside, s.pre, sink);
     if (!f.token) return;
     sink.out.push_back(f.token->id);
     floor = f.end;
@@ -140,16 +141,17 @@ void Tokenizer::Impl::encode(std::string_view text, const EncodeOptions& o, Scra
     std::string_view part = text.substr(b, e - b);
     // Normalizing moves offsets: where one lies, no special token is found by its normalized spelling.
     const auto offset = std::lower_bound(o.plain.begin(), o.plain.end(), b);
-    const bool parse_special = o.parse_special && (offset == o.plain.end() || *offset > e);
-    if (normalizer.empty()) return encode_normalized(part, b == 0, parse_special, s, sink);
+    const ParseSpecial special{o.parse_special && (offset == o.plain.end() || *offset > e)};
+    const TextPlace place = b == 0 ? TextPlace::start : TextPlace::inside;
+    if (normalizer.empty()) return encode_normalized(part, place, special, s, sink);
     s.normal.assign(part);
     normalizer.apply(s.normal, s.pre.regex);
-    encode_normalized(s.normal, b == 0, parse_special, s, sink);
+    encode_normalized(s.normal, place, special, s, sink);
   };
   size_t floor = 0;
   for (size_t from = 0;;) {
-    auto f =
-        raw.empty() ? AddedTokenFinder::Found{} : raw.find(file.added, text, from, floor, o.parse_special, o.plain);
+    auto f = raw.empty() ? AddedTokenFinder::Found{}
+                         : raw.find(file.added, text, from, floor, ParseSpecial{o.parse_special}, o.plain);
     size_t stop = f.token ? f.begin : text.size();
     if (floor < stop) plain(floor, stop);
     if (!f.token) return;
@@ -201,17 +203,17 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions opti
 
 struct StreamDecoder::State {
   std::shared_ptr<const Tokenizer::Impl> impl;
-  bool skip;
+  SpecialTokens specials;
   std::unique_ptr<Decoder::State> decoder;
   void push(int32_t id, std::string& out) {
     if (!impl->added_by_id.contains(id) && !impl->file.bpe.vocab.has(id)) return;
-    if (skip && impl->special(id)) return;
+    if (specials == SpecialTokens::skip && impl->special(id)) return;
     impl->decoder.push(*decoder, impl->token(id), out);
   }
 };
 
-StreamDecoder::StreamDecoder(const Tokenizer& t, bool skip)
-    : state_(std::make_unique<State>(State{t.impl_, skip, t.impl_->decoder.start()})) {}
+StreamDecoder::StreamDecoder(const Tokenizer& t, SpecialTokens specials)
+    : state_(std::make_unique<State>(State{t.impl_, specials, t.impl_->decoder.start()})) {}
 StreamDecoder::~StreamDecoder() = default;
 StreamDecoder::StreamDecoder(StreamDecoder&&) noexcept = default;
 
@@ -228,8 +230,8 @@ std::string StreamDecoder::finish() {
   return out;
 }
 
-std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
-  StreamDecoder d(*this, skip_special_tokens);
+std::string Tokenizer::decode(std::span<const int32_t> ids, SpecialTokens specials) const {
+  StreamDecoder d(*this, specials);
   std::string out;
   for (int32_t id : ids) d.state_->push(id, out);
   return out + d.finish();
@@ -244,7 +246,7 @@ std::vector<size_t> Tokenizer::specials_in(std::string_view text) const {
   std::vector<size_t> at;
   for (const AddedTokenFinder* finder : {&impl_->raw, &impl_->normalized})
     for (size_t from = 0; !finder->empty();) {
-      const AddedTokenFinder::Found f = finder->find(impl_->file.added, text, from, from, true);
+      const AddedTokenFinder::Found f = finder->find(impl_->file.added, text, from, from, ParseSpecial::yes);
       if (!f.token) break;
       const size_t begin = f.next - f.token->spelled.size();
       if (f.token->special) at.push_back(begin);

@@ -19,6 +19,8 @@ struct EncodeOptions {
   std::span<const size_t> plain = {};  // offsets in ascending order: no added token is found across one of them
 };
 
+enum class SpecialTokens { keep, skip };  // of a decoded text
+
 struct SpecialIds {  // -1: none
   int32_t bos = -1, eos = -1, pad = -1;
 };
@@ -32,7 +34,7 @@ class Tokenizer {
   // The text must be valid UTF-8 (utf8_lossy() mends what is not); Error names the offset where it stops being.
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;
   // Ids that no token has (padding rows of the embedding) give nothing, as in the reference.
-  std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
+  std::string decode(std::span<const int32_t> ids, SpecialTokens specials = SpecialTokens::keep) const;
 
   int32_t vocab_size() const;                         // one past the highest id, added tokens included
   int32_t token_to_id(std::string_view token) const;  // -1 when there is none
@@ -57,7 +59,7 @@ class Tokenizer {
 // together is what decode() gives.
 class StreamDecoder {
  public:
-  explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = false);
+  explicit StreamDecoder(const Tokenizer& tokenizer, SpecialTokens specials = SpecialTokens::keep);
   ~StreamDecoder();
   StreamDecoder(StreamDecoder&&) noexcept;
   std::string push(int32_t id);

@@ -115,7 +115,7 @@ TEST(Tokenizer, UserTextIsNotControl) {
   EXPECT_EQ(count({}), 1);
   EXPECT_EQ(count({.parse_special = false}), 0);
   EXPECT_EQ(t.encode("x").front(), t.token_to_id("<|begin_of_text|>"));
-  EXPECT_EQ(t.decode(t.encode("a<|eot_id|>b"), true), "ab");
+  EXPECT_EQ(t.decode(t.encode("a<|eot_id|>b"), SpecialTokens::skip), "ab");
 }
 
 TEST(Tokenizer, IdsOutsideTheVocabularyDecodeToNothing) {
@@ -192,7 +192,7 @@ TEST(StreamDecoder, HoldsBackHalfCharacters) {
   EXPECT_EQ(d.finish(), "\uFFFD");
   EXPECT_EQ(d.finish(), "");
   Tokenizer l = Tokenizer::load(kData / "llama.json");
-  StreamDecoder e(l, true);
+  StreamDecoder e(l, SpecialTokens::skip);
   std::string joined;
   for (int32_t id : l.encode("石臼 \U0001F468\u200D\U0001F469 ok")) {
     std::string piece = e.push(id);

@@ -153,7 +153,7 @@ Recipe::Position Recipe::at(int64_t step) const {
 
 Recipe parse_recipe(const Json& j, const fs::path& base, const std::string& where) {
   Recipe r;
-  from_json(j, r, where, true);
+  from_json(j, r, where, UnknownKeys::refuse);
   for (PhaseConfig& p : r.phase)
     if (p.batch_size > 0 && p.sequence_length > 0) resolve(p);
   check(r, where);

@@ -130,7 +130,7 @@ struct SupervisePolicy {
   int64_t slow_steps = 20, min_ranks = 1, max_restarts = 5;
   template <class V>
   void visit(V& v) {
-    v("launcher", launcher, "with --supervise: command that starts the ranks, e.g. 'mpirun -n {ranks}'",
+    v("launcher", launcher, "command that starts the ranks of a supervised run, e.g. 'mpirun -n {ranks}'",
       {.value = "COMMAND"});
     v("setup_s", setup_s, "time limit until the first step, in seconds");
     v("step_s", step_s, "time limit per part of a step");

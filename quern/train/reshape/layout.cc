@@ -59,7 +59,7 @@ struct LayoutChange {
 void change_layout(LogicalTensors& all, const nn::Registry& registry, const std::string& family, const Json& fields,
                    const std::string& where) {
   LayoutChange change;
-  from_json(fields, change, where, true);
+  from_json(fields, change, where, UnknownKeys::refuse);
   if (change.to != "legacy" && change.to != "current")
     fail("{}, to: expected legacy or current, found '{}'", where, change.to);
   if (change.config.empty()) fail("{}, config: expected a config.json in the current form, or its folder", where);

@@ -341,7 +341,7 @@ struct Resize {
 template <class Op>
 void run(LogicalTensors& all, const Json& fields, const std::string& where) {
   Op op;
-  from_json(fields, op, where, true);
+  from_json(fields, op, where, UnknownKeys::refuse);
   op.apply(all, where);
 }
 

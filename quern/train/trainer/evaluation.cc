@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "quern/train/trainer/batch_source.h"
+#include "quern/train/trainer/gradients.h"
 
 namespace quern::train {
 namespace {
@@ -17,7 +18,7 @@ std::pair<double, double> loss_here(models::Model& model, const Recipe& recipe, 
     const data::TokenBatch b = rows.next(1, 0, r % comm.size() == comm.rank() ? 1 : 2);  // else drawn and left out
     if (b.loss_tokens == 0) continue;
     check_tokens(b, model, fmt::format("eval set '{}'", set.path));
-    grad::Tape tape(grad::Tape::inference, recipe.dtype == "bf16");
+    grad::Tape tape(grad::Tape::inference, precision_of(recipe));
     const grad::Var l =
         model.loss(tape, model.hidden(tape, b.tokens, mixers::Batch::documents(b.lengths)), b.targets);
     const auto targets = static_cast<double>(b.loss_tokens);

@@ -29,6 +29,10 @@ class SharedExperts {
 
 }  // namespace
 
+grad::Precision precision_of(const Recipe& recipe) {
+  return recipe.dtype == "bf16" ? grad::Precision::bf16 : grad::Precision::f32;
+}
+
 BackwardResult backward(TrainedModel& trained, const Objective& objective, std::span<const MicroBatch> batches,
                         const BackwardOptions& o) {
   models::Model& model = trained.model();
@@ -38,7 +42,7 @@ BackwardResult backward(TrainedModel& trained, const Objective& objective, std::
   Stopwatch clock;
   for (const MicroBatch& b : batches) {
     const double share = static_cast<double>(b.weight) / static_cast<double>(o.weight);
-    grad::Tape tape(grad::Tape::training, o.bf16);
+    grad::Tape tape(grad::Tape::training, o.precision);
     tape.recompute_layers = o.recompute;
     if (shards) tape.on_parameter = [shards](grad::Parameter& p) { shards->need(p); };
     const grad::Var loss = objective(tape, model, b);

@@ -9,9 +9,11 @@
 
 namespace quern::train {
 
+grad::Precision precision_of(const Recipe& recipe);  // of its large products
+
 struct BackwardOptions {
   int64_t weight = 1;  // of the whole step, over all ranks: what a micro-batch's weight is a share of
-  bool bf16 = false;
+  grad::Precision precision = grad::Precision::f32;
   bool recompute = false;                 // keep no layer's inner values, compute them again
   comm::Communicator* experts = nullptr;  // ranks that share the experts of this step
 };

@@ -68,7 +68,7 @@ bool Trainer::Impl::step() {
 
   enter(Section::compute);
   const BackwardOptions how{.weight = weight,
-                            .bf16 = recipe.dtype == "bf16",
+                            .precision = precision_of(recipe),
                             .recompute = recipe.activation_checkpointing,
                             .experts = ranks.experts.get()};
   const BackwardResult here = backward(trained, o.objective, batches.micro, how);
@@ -164,9 +164,15 @@ models::Model& Trainer::model() {
 int64_t Trainer::parameters() const { return nn::parameter_count(impl_->trained.model()); }
 void Trainer::evaluate() { impl_->evaluate(); }
 
-void Trainer::checkpoint(bool again) {
+void Trainer::checkpoint() {
   impl_->enter(Section::checkpoint);
-  if (again || impl_->saved != impl_->state.done) impl_->save();
+  if (impl_->saved != impl_->state.done) impl_->save();
+  impl_->writer->wait();
+}
+
+void Trainer::checkpoint_again() {
+  impl_->enter(Section::checkpoint);
+  impl_->save();
   impl_->writer->wait();
 }
 

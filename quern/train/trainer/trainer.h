@@ -52,9 +52,10 @@ class Trainer {
   int64_t parameters() const;
   std::string describe() const;  // model, data, optimizers: what a person reads before the first step
 
-  // Now, whatever the recipe says; returns when it is committed. A step that is saved already is saved again only
-  // when asked (docs/checkpoints.md: step_N.2).
-  void checkpoint(bool again = false);
+  // Now, whatever the recipe says; returns when it is committed. A step that is saved already is saved once more only
+  // by checkpoint_again() (docs/checkpoints.md: step_N.2).
+  void checkpoint();
+  void checkpoint_again();
   void evaluate();
   void export_model(const std::filesystem::path& folder, DType dtype);  // with its tokenizer (export.h)
 

@@ -3,6 +3,7 @@
 #include "quern/base/op_counters.h"
 #include "quern/host/host.h"
 #include "quern/train/trainer/batch_source.h"
+#include "quern/train/trainer/gradients.h"
 
 namespace quern::train {
 
@@ -11,7 +12,7 @@ double training_flops_per_token(models::Model& model, const Recipe& recipe, size
   const data::TokenBatch b = data::Loader(p.data, p.sequence_length, 0, recipe.base).next(1);
   check_tokens(b, model, fmt::format("phase '{}'", p.name));
   const int64_t before = matmul_flops.load();
-  grad::Tape tape(grad::Tape::inference, recipe.dtype == "bf16");
+  grad::Tape tape(grad::Tape::inference, precision_of(recipe));
   model.loss(tape, model.hidden(tape, b.tokens, mixers::Batch::documents(b.lengths)), b.targets);
   return 3.0 * static_cast<double>(matmul_flops.load() - before) / static_cast<double>(b.tokens.size());
 }

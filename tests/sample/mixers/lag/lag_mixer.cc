@@ -44,7 +44,7 @@ grad::Var LagMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const Batch
 void register_lag(nn::Registry& r) {
   r.mixers.add("lag", [](const Json& j) -> std::unique_ptr<Mixer> {
     LagConfig c;
-    from_json(j, c, "mixer lag", true);
+    from_json(j, c, "mixer lag", UnknownKeys::refuse);
     return std::make_unique<LagMixer>(c);
   });
 }

@@ -36,7 +36,7 @@ struct Lines {
 
 StageResult shorten(const StageJob& job) {
   ShortenConfig c;
-  from_json(job.settings, c, "stage shorten", true);
+  from_json(job.settings, c, "stage shorten", UnknownKeys::refuse);
   if (c.words < 1) fail("stage shorten: words {}: expected 1 or more", c.words);
   refuse_finished(job.to.folder);
   StageRun run(job.to.folder, job.inputs, fmt::format("shorten {} {} {}", c.words, job.scan.text(), job.to.text()),

@@ -1,9 +1,9 @@
 // The peaks of f32 and of bytes.
 #include <immintrin.h>
 
-#include "quern/host/peak_loop.h"
+#include "quern/kernels/cpu/peak_loop.h"
 
-namespace quern::host {
+namespace quern::kernels {
 namespace {
 
 struct Fma {
@@ -30,4 +30,4 @@ float peak_f32_avx512(int64_t steps) { return peak_loop<Fma, float>(steps); }
 
 int peak_int8_avx512(int64_t steps) { return peak_loop<Bytes, int>(steps); }
 
-}  // namespace quern::host
+}  // namespace quern::kernels

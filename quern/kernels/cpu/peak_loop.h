@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "quern/host/peaks.h"
+#include "quern/kernels/cpu/peaks.h"
 
-namespace quern::host {
+namespace quern::kernels {
 
 // Op::start(i) is what chain i begins with, Op::step(x) the instruction, Op::add joins the chains at the end. Instantiate
 // it with a type of an anonymous namespace: each file is compiled for another instruction set.
@@ -29,4 +29,4 @@ Out peak_loop(int64_t steps) {
   return first;
 }
 
-}  // namespace quern::host
+}  // namespace quern::kernels
