@@ -5,6 +5,7 @@
 #include "quern/models/gguf_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "quern/base/error.h"
@@ -64,19 +65,43 @@ class Metadata {
   std::set<std::string> known_;
 };
 
+// YaRN as llama.cpp computes it: the attention factor is what the file says times the usual one.
+Json yarn(Metadata& m, double factor) {
+  if (!(factor > 0)) fail("{}: {} is not positive", m.where(m.arch() + ".rope.scaling.factor"), factor);
+  if (const double mix = m.real("rope.scaling.yarn_ext_factor", 1); mix >= 0 && mix != 1)  // < 0: as usual
+    fail("{}: {} is not supported, expected 1", m.where(m.arch() + ".rope.scaling.yarn_ext_factor"), mix);
+  if (const double a = m.real("rope.scaling.yarn_attn_factor", 1); a != 1)
+    fail("{}: {} is not supported, expected 1", m.where(m.arch() + ".rope.scaling.yarn_attn_factor"), a);
+  Json r = Json::object();
+  r.set("rope_type", "yarn");
+  r.set("factor", factor);
+  r.set("original_max_position_embeddings",
+        m.whole("rope.scaling.original_context_length", m.whole("context_length")));
+  r.set("beta_fast", m.real("rope.scaling.yarn_beta_fast", 32));
+  r.set("beta_slow", m.real("rope.scaling.yarn_beta_slow", 1));
+  r.set("attention_factor", m.real("rope.scaling.attn_factor", 1) * (1 + (factor > 1 ? 0.1 * std::log(factor) : 0)));
+  return r;
+}
+
 Json rope(Metadata& m, const GgufFile& f, int64_t head_dim) {
   if (const int64_t d = m.whole("rope.dimension_count", head_dim); d != head_dim)
     fail("{}: {}, expected all {} of a head", m.where(m.arch() + ".rope.dimension_count"), d, head_dim);
+  const std::string key = m.arch() + ".rope.scaling.type", kind = m.text(key);
+  const double factor = m.real("rope.scaling.factor", m.real("rope.scale_linear", 1));
+  const bool factors = f.entries().count("rope_freqs.weight") > 0;
+  if (!kind.empty() && kind != "none" && kind != "linear" && kind != "yarn")
+    fail("{}: '{}' is not supported, expected none, linear or yarn", m.where(key), kind);
+  if (kind == "yarn") {
+    if (factors) fail("{}: 'yarn' with a table of factors (rope_freqs.weight) is not supported", m.where(key));
+    Json r = yarn(m, factor);
+    r.set("rope_theta", m.real("rope.freq_base", 1e4));
+    return r;
+  }
   if (const double a = m.real("rope.scaling.attn_factor", 1); a != 1)
     fail("{}: {} is not supported, expected 1", m.where(m.arch() + ".rope.scaling.attn_factor"), a);
   Json r = Json::object();
   r.set("rope_theta", m.real("rope.freq_base", 1e4));
-  const std::string key = m.arch() + ".rope.scaling.type", kind = m.text(key);
-  const double factor = m.real("rope.scaling.factor", m.real("rope.scale_linear", 1));
-  if (!kind.empty() && kind != "none" && kind != "linear")
-    fail("{}: '{}' is not supported, expected none or linear", m.where(key), kind);
   const bool linear = kind != "none" && factor != 1 && factor != 0;
-  const bool factors = f.entries().count("rope_freqs.weight") > 0;
   r.set("rope_type", factors ? "quern_factors" : linear ? "linear" : "default");
   if (factors) {
     const Tensor t = f.tensor("rope_freqs.weight");

@@ -49,7 +49,7 @@ TEST(NnGradients, EveryOperation) {
   Tensor a = grad::random_normal({3, 6}, 1), b = grad::random_normal({3, 6}, 2), col = grad::random_normal({3, 1}, 3),
          heads = grad::random_normal({3, 2, 4}, 4);
   std::vector<int32_t> positions = {0, 5, 1000}, ids = {2, 6, 2}, targets = {3, -1, 0};
-  std::vector<double> weights = {1, 0.5, 2}, freq = {1.0, 0.01};
+  std::vector<double> weights = {1, 0.5, 2}, freq = {1.0, 0.01}, stretch = {1, 0.7, 0.2};
   check("add", {a, b}, [](grad::Tape& t, auto& x, Bag&) { return add(t, x[0], x[1]); });
   check("add same", {a}, [](grad::Tape& t, auto& x, Bag&) { return add(t, x[0], x[0]); });
   check("mul", {a, b}, [](grad::Tape& t, auto& x, Bag&) { return mul(t, x[0], x[1]); });
@@ -70,7 +70,9 @@ TEST(NnGradients, EveryOperation) {
   check("l2_norm", {heads}, [](grad::Tape& t, auto& x, Bag& p) { return l2_norm(t, x[0], &p.h, 2.0, 1e-7); });
   check("l2_norm plain", {heads}, [](grad::Tape& t, auto& x, Bag&) { return l2_norm(t, x[0], nullptr, 2.0, 1e-7); });
   for (auto pairing : {kernels::RopePairing::half, kernels::RopePairing::interleaved})
-    check("rope", {heads}, [&](grad::Tape& t, auto& x, Bag&) { return rope(t, x[0], positions, freq, pairing); });
+    for (const kernels::RopeAngles& angles :
+         {kernels::RopeAngles{positions, freq}, kernels::RopeAngles{positions, freq, 1.25, stretch}})
+      check("rope", {heads}, [&](grad::Tape& t, auto& x, Bag&) { return rope(t, x[0], angles, pairing); });
   check("linear", {a}, [](grad::Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.plain); });
   check("linear with bias", {a}, [](grad::Tape& t, auto& x, Bag& p) { return linear(t, x[0], p.biased); });
   check("linear group", {a}, [](grad::Tape& t, auto& x, Bag& p) { return p.group.forward(t, x[0], {2, 1})[0]; });

@@ -33,8 +33,8 @@ grad::Var softmax(grad::Tape& tape, const grad::Var& x_TD);
 grad::Var l2_norm(grad::Tape& tape, const grad::Var& x_THd, grad::Parameter* temperature_H, double scale, double eps);
 
 // Position (rope.cc). x [T, H, d]; the first 2·inv_freq.size() dims turn.
-grad::Var rope(grad::Tape& tape, const grad::Var& x_THd, std::span<const int32_t> positions,
-               std::span<const double> inv_freq, kernels::RopePairing pairing = kernels::RopePairing::half);
+grad::Var rope(grad::Tape& tape, const grad::Var& x_THd, const kernels::RopeAngles& angles,
+               kernels::RopePairing pairing = kernels::RopePairing::half);
 
 // Embedding and head (head.cc)
 grad::Var embedding(grad::Tape& tape, grad::Parameter& table_VD, std::span<const int32_t> ids);

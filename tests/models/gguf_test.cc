@@ -41,8 +41,12 @@ void each_parameter(models::Model& a, const std::function<Tensor(const std::stri
 }
 
 TEST(GgufModel, LogitsInF32AreTheFoldersOwn) {
-  Golden g("llama-gqa");
-  EXPECT_LT(logit_error(*load("llama-gqa.gguf"), g, 700), 1e-4);
+  for (const char* name : {"llama-gqa", "llama-yarn"}) {
+    Golden g(name);
+    auto model = load(std::string(name) + ".gguf");
+    EXPECT_LT(logit_error(*model, g, 700), 1e-4) << name;
+    EXPECT_EQ(model->max_positions(), 1024) << name;
+  }
 }
 
 TEST(GgufModel, LogitsInF16StayNear) {
@@ -99,10 +103,10 @@ TEST(GgufModel, EndTokenComesFromTheFile) {
 class GgufRefused : public testing::Test {
  protected:
   ~GgufRefused() override { fs::remove(path_); }
-  // The message for llama-gqa.gguf with `from` replaced by `to`, of the same length: lengths are stored in the file.
-  std::string refusal(const std::string& from, const std::string& to) {
+  // The message for a file with `from` replaced by `to`, of the same length: lengths are stored in the file.
+  std::string refusal(const std::string& from, const std::string& to, const char* file = "llama-gqa.gguf") {
     EXPECT_EQ(from.size(), to.size());
-    std::string content = read_file(kFiles / "llama-gqa.gguf");
+    std::string content = read_file(kFiles / file);
     const size_t at = content.find(from);
     EXPECT_NE(at, content.npos) << from;
     if (at != content.npos) content.replace(at, from.size(), to);
@@ -137,6 +141,16 @@ TEST_F(GgufRefused, WhatIsNotUnderstoodByKeyAndValue) {
   has(refusal("blk.0.attn_norm.weight", "blk.0.attn_nurm.weight"),
       "'model.layers.0.input_layernorm.weight' is missing");
   EXPECT_EQ(refusal("llama.vocab_size", "llama.vocab_size"), "");
+}
+
+TEST_F(GgufRefused, RotaryScalingByKeyAndValue) {
+  auto has = [&](const std::string& from, const std::string& to, const char* part) {
+    const std::string message = refusal(from, to, "llama-yarn.gguf");
+    EXPECT_NE(message.find(part), std::string::npos) << part << " | " << message;
+  };
+  has("\x04\0\0\0\0\0\0\0yarn"s, "\x04\0\0\0\0\0\0\0warp"s, "'llama.rope.scaling.type': 'warp' is not supported");
+  const std::string factor = "llama.rope.scaling.factor\x06\0\0\0"s;
+  has(factor + "\0\0\x80\x41"s, factor + "\0\0\x80\xc1"s, "'llama.rope.scaling.factor': -16 is not positive");
 }
 
 TEST(TiedHead, AHeadThatDiffersFromTheEmbeddingIsTold) {

@@ -69,7 +69,8 @@ TEST_P(Parity, SavedAndLoadedAgainIsTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(All, Parity,
                          testing::Values("zaya-2-4x2", "zaya-5-4x2", "zaya-2-8x2", "zaya-2-4x1", "zaya-5-sliding",
-                                         "llama-gqa", "llama-mha", "mistral-window", "qwen2-bias"),
+                                         "zaya-2-bias", "llama-gqa", "llama-mha", "llama-yarn", "mistral-window",
+                                         "qwen2-bias"),
                          [](const auto& i) {
                            std::string s = i.param;
                            for (char& c : s)
@@ -86,6 +87,17 @@ TEST(ZayaLayouts, LegacyEqualsCurrentBitForBit) {
     for (int64_t i = 0; i < x.size(); ++i) ASSERT_EQ(x.item(i), y.item(i));
     EXPECT_EQ(b->config().at("some_future_key").at("kept").as_bool(), true);
   }
+}
+
+TEST(ZayaLayouts, LegacyBiasesAreRefused) {
+  Golden g("zaya-2-4x2-legacy");
+  Json c = Json::read(g.folder / "config.json");
+  EXPECT_EQ(message_of([&] { models::build_model(nn::builtin_registry(), c); }), "");
+  c.set("attention_bias", true);
+  EXPECT_NE(message_of([&] {
+              models::build_model(nn::builtin_registry(), c);
+            }).find("attention_bias: true is not supported in the legacy form"),
+            std::string::npos);
 }
 
 TEST(ZayaLayouts, Fp8ExpertsAreRead) {
@@ -130,6 +142,7 @@ TEST(BadFolders, MessagesNameFieldAndTensor) {
   EXPECT_NE(d.with("num_key_value_heads", 3).find("num_attention_heads"), std::string::npos);
   EXPECT_NE(d.with("num_experts_per_tok", 2).find("num_experts_per_tok"), std::string::npos);
   EXPECT_NE(d.with("layer_types", Json(Json::Array{Json("hybrid")})).find("layer_types"), std::string::npos);
+  EXPECT_NE(d.with("attention_bias", true).find("self_attn.qkv_proj.q_proj.bias' is missing"), std::string::npos);
   EXPECT_NE(d.with("model_type", "zaja").find("did you mean 'zaya'"), std::string::npos);
   d.with("model_type", "zaya");
   std::string whole = read_file(d.folder() / "model.safetensors");

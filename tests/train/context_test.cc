@@ -93,20 +93,34 @@ TEST(ContextParallel, Attention) {
           6, documents, 1e-12);
 }
 
+// The length that frequencies depend on is that of the whole document, of which a rank has a part.
+TEST(ContextParallel, AttentionWithScaledRotaryPositions) {
+  for (const auto& documents : kDocuments)
+    expect_equal_on_ranks(
+        [&] {
+          mixers::AttentionConfig c;
+          c.width = 6, c.n_head = 2, c.n_head_kv = 1, c.head_dim = 6, c.rotary_dims = 6;
+          c.rope.magnitude = 1.25, c.rope.dynamic = mixers::DynamicNtk{.factor = 4, .length = 4};
+          return std::make_unique<mixers::AttentionMixer>(c);
+        },
+        6, documents, 1e-12);
+}
+
 TEST(ContextParallel, CompressedConvolutionalAttention) {
   struct Form {
     int64_t n_head, n_head_kv, time0, time1, window;
-    bool delay, mean;
+    bool delay, mean, bias;
   };
-  for (const Form& f :
-       {Form{4, 2, 2, 2, 0, true, true}, Form{2, 2, 4, 3, 0, true, true}, Form{2, 1, 0, 0, 0, false, false},
-        Form{4, 2, 3, 0, 5, false, true}, Form{4, 2, 0, 2, 3, true, false}})
+  for (const Form& f : {Form{4, 2, 2, 2, 0, true, true, false}, Form{2, 2, 4, 3, 0, true, true, true},
+                        Form{2, 1, 0, 0, 0, false, false, true}, Form{4, 2, 3, 0, 5, false, true, false},
+                        Form{4, 2, 0, 2, 3, true, false, true}})
     for (const auto& documents : kDocuments)
       expect_equal_on_ranks(
           [&] {
             mixers::CcaConfig c;
             c.width = 6, c.n_head = f.n_head, c.n_head_kv = f.n_head_kv, c.head_dim = 4, c.rotary_dims = 2;
             c.time0 = f.time0, c.time1 = f.time1, c.window = f.window, c.value_delay = f.delay, c.qk_mean = f.mean;
+            c.qkv_bias = c.o_bias = f.bias;
             return std::make_unique<mixers::CcaMixer>(c);
           },
           6, documents, 1e-12);

@@ -2,6 +2,7 @@
 // reference.
 #include "quern/kernels/rope/rope.h"
 
+#include <cmath>
 #include <numbers>
 
 #include "quern/kernels/test_util.h"
@@ -18,6 +19,19 @@ TEST(Rope, TableIsExactFarOut) {  // 10⁶ radians: an f32 angle would be off by
   rope_table<float>(position, freq, c.view(), s.view());
   EXPECT_NEAR(c.data[0], 0.936752127533, 1e-6);
   EXPECT_NEAR(s.data[0], -0.349993502171, 1e-6);
+}
+
+TEST(Rope, TableOfScaledAngles) {  // a row stretched by 1, one by 3, both five times as long
+  const int32_t positions[] = {2, 2};
+  const double freq[] = {1, 0.5, 0.25}, stretch[] = {1, 3};
+  Rows<double> c(2, 3), s(2, 3);
+  rope_table<double>({.positions = positions, .inv_freq = freq, .magnitude = 5, .stretch = stretch}, c.view(),
+                     s.view());
+  const double angles[] = {2, 1, 0.5, 2, 3, 4.5};
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_NEAR(c.data[i], 5 * std::cos(angles[i]), 1e-14);
+    EXPECT_NEAR(s.data[i], 5 * std::sin(angles[i]), 1e-14);
+  }
 }
 
 TEST(Rope, QuarterTurn) {

@@ -43,8 +43,11 @@ grad::Var AttentionMixer::forward(grad::Tape& tape, const grad::Var& x_TD, const
   grad::Var q_THd = normed(heads(nn::linear(tape, x_TD, q_), c_.n_head), q_norm_);
   grad::Var k_THd = normed(heads(nn::linear(tape, x_TD, k_), c_.n_head_kv), k_norm_);
   grad::Var v_THd = heads(nn::linear(tape, x_TD, v_), c_.n_head_kv);
-  q_THd = nn::rope(tape, q_THd, batch.positions, inv_freq_, c_.rope.pairing);
-  k_THd = nn::rope(tape, k_THd, batch.positions, inv_freq_, c_.rope.pairing);
+  const std::vector<double> stretch = c_.rope.stretch(c_.rotary_dims, batch);
+  const kernels::RopeAngles angles{
+      .positions = batch.positions, .inv_freq = inv_freq_, .magnitude = c_.rope.magnitude, .stretch = stretch};
+  q_THd = nn::rope(tape, q_THd, angles, c_.rope.pairing);
+  k_THd = nn::rope(tape, k_THd, angles, c_.rope.pairing);
   AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d)), .window = c_.window, .bf16_math = bf16_};
   return nn::linear(tape,
                     nn::reshape(tape, attend(tape, {.q_THd = q_THd, .k_THd = k_THd, .v_THd = v_THd}, batch, site, o),

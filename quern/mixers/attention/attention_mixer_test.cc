@@ -13,9 +13,12 @@ struct Form {
   const char* name;
   int64_t n_head, n_head_kv, window;
   bool bias, qk_norm;
+  double magnitude = 1;  // of rotated queries and keys
 };
-constexpr Form kForms[] = {
-    {"mha", 4, 4, 0, false, false}, {"gqa", 4, 2, 0, true, false}, {"mqa_window", 4, 1, 3, false, true}};
+constexpr Form kForms[] = {{"mha", 4, 4, 0, false, false},
+                           {"gqa", 4, 2, 0, true, false},
+                           {"mqa_window", 4, 1, 3, false, true},
+                           {"scaled", 4, 2, 0, false, false, 1.3}};
 
 AttentionConfig config(const Form& f) {
   AttentionConfig c;
@@ -27,6 +30,7 @@ AttentionConfig config(const Form& f) {
   c.window = f.window;
   c.qkv_bias = c.o_bias = f.bias;
   c.qk_norm = f.qk_norm;
+  c.rope.magnitude = f.magnitude;
   return c;
 }
 

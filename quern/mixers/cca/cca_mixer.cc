@@ -11,6 +11,7 @@
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
 #include "quern/nn/registry.h"
+#include "quern/nn/rows.h"
 
 namespace quern::mixers {
 namespace {
@@ -27,23 +28,34 @@ void roll(const View<float, 2>& tail, const View<const float, 2>& z, int64_t beg
   }
 }
 
+template <class T>
+void add_to_rows(const Tensor& bias, const View<T, 2>& y) {
+  const T* b = bias.data<T>();
+  for (int64_t t = 0; t < y.shape[0]; ++t)
+    for (int64_t i = 0; i < y.shape[1]; ++i) y.row(t)[i] += b[i];
+}
+
 std::vector<nn::Linear> projections(const CcaConfig& c) {
   int64_t late = c.value_delay ? c.kv_width() - c.kv_width() / 2 : 0;
-  std::vector<nn::Linear> p = {{c.q_width(), c.width, nn::Bias::no},
-                               {c.kv_width(), c.width, nn::Bias::no},
-                               {c.kv_width() - late, c.width, nn::Bias::no}};
+  const nn::Bias bias{c.qkv_bias};
+  std::vector<nn::Linear> p = {
+      {c.q_width(), c.width, bias}, {c.kv_width(), c.width, bias}, {c.kv_width() - late, c.width, bias}};
   if (c.value_delay) p.emplace_back(late, c.width, nn::Bias::no);
   return p;
 }
 
 }  // namespace
 
-CcaMixer::CcaMixer(CcaConfig c) : c_(std::move(c)), qkv_(projections(c_)), o_(c_.width, c_.q_width(), nn::Bias::no) {
+CcaMixer::CcaMixer(CcaConfig c)
+    : c_(std::move(c)), qkv_(projections(c_)), o_(c_.width, c_.q_width(), nn::Bias{c_.o_bias}) {
   check_heads("cca", c_.width, c_.n_head, c_.n_head_kv, c_.head_dim, c_.rotary_dims);
   if (c_.time0 < 0 || c_.time1 < 0) fail("cca: time0 {} and time1 {} must be 0 or more", c_.time0, c_.time1);
   if (c_.value_delay && c_.kv_width() < 2)
     fail("cca: value_delay splits the value channels in two, but there is only one");
+  QUERN_CHECK(c_.rope.magnitude == 1 && !c_.rope.dynamic, "cca: rotary scaling is not supported");
   if (c_.rotary_dims > 0) inv_freq_ = c_.rope.frequencies(c_.rotary_dims);
+  if (c_.value_delay && c_.qkv_bias)
+    late_b_ = grad::Parameter({qkv_.part(3).weight.shape[0]}, grad::Init::constant(0));
   int64_t C = c_.channels();
   if (c_.time0 > 0)
     dw_w_ = grad::Parameter({C, 1, c_.time0}, grad::Init::normal()),
@@ -71,6 +83,7 @@ void CcaMixer::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
   qkv_.part(1).visit(p + "k_proj", v);
   qkv_.part(2).visit(p + (c_.value_delay ? "v_proj_current" : "v_proj"), v);
   if (c_.value_delay) qkv_.part(3).visit(p + "v_proj_delayed", v);
+  if (late_b_.defined()) v(p + "v_proj_delayed.bias", late_b_);
   if (c_.time0 > 0) v(p + "conv_qk_depthwise.weight", dw_w_), v(p + "conv_qk_depthwise.bias", dw_b_);
   if (c_.time1 > 0) v(p + "conv_qk_grouped.weight", gc_w_), v(p + "conv_qk_grouped.bias", gc_b_);
   v(prefix + "qk_norm.temp", temp_);
@@ -87,6 +100,7 @@ void CcaMixer::pack(const nn::WeightPrepacking& t) {
     latent_tensors_.push_back(x.to(DType::f32).reshape(std::move(shape)));
     return latent_tensors_.back();
   };
+  if (late_b_.defined()) packed_late_b_ = late_b_.value.to(DType::f32);
   int64_t C = c_.channels();
   if (c_.time0 > 0) {
     latent_.depthwise = kept(dw_w_.value, {C, c_.time0}).view<const float, 2>();
@@ -137,7 +151,7 @@ std::vector<grad::Var> CcaMixer::queries_keys_packed(const Tensor& z_TC, const B
   return {grad::Var(q_THd), grad::Var(k_THd)};
 }
 
-// [current ‖ delayed by one token], the first token of a fresh segment getting zeros.
+// [current ‖ delayed by one token + its bias], the first token of a fresh segment getting zeros, and the bias.
 grad::Var CcaMixer::values(grad::Tape& tape, const grad::Var& now_TV, const grad::Var& late_TV, const Batch& b,
                            int site) {
   if (!tape.recording() && qkv_.packed() && !b.states.empty())
@@ -158,9 +172,19 @@ grad::Var CcaMixer::values(grad::Tape& tape, const grad::Var& now_TV, const grad
     shifted.narrow(0, begin, 1).copy_from(first);
     shifted.narrow(0, begin + 1, len - 1).copy_from(late_TV.value.narrow(0, begin, len - 1));
   }
-  return tape.record(v, {now_TV, late_TV}, [n, m, offsets = b.offsets](grad::Grads& g) {
+  std::vector<grad::Var> in = {now_TV, late_TV};
+  const bool biased = late_b_.defined();
+  if (biased) in.push_back(tape.param(late_b_));
+  nn::with_float(v.dtype(), [&]<class T>() {
+    if (biased) add_to_rows<T>(in[2].value.to(v.dtype()), shifted.view<T, 2>());
+  });
+  return tape.record(v, in, [n, m, biased, offsets = b.offsets](grad::Grads& g) {
     const Tensor& gv = g.out();
     if (g.wants(0)) g.add(0, gv.narrow(1, 0, n).clone());
+    if (biased && g.wants(2))
+      nn::with_float(gv.dtype(), [&]<class T>() {
+        nn::add_column_sums<T>(gv.narrow(1, n, m).view<const T, 2>(), {}, g.accumulator(2).view<T, 1>());
+      });
     if (!g.wants(1)) return;
     Tensor late = Tensor::zeros({gv.dim(0), m}, gv.dtype());
     for (size_t s = 0; s + 1 < offsets.size(); ++s)
@@ -189,6 +213,7 @@ Tensor CcaMixer::values_packed(const Tensor& now_TV, const Tensor& late_TV, cons
     });
     std::copy_n(late.row(end - 1), m, tail);
   }
+  if (packed_late_b_.defined()) add_to_rows<float>(packed_late_b_, v.narrow(1, n, m).view<float, 2>());
   return v;
 }
 

@@ -3,6 +3,8 @@
 //   z = [x·Wqᵀ ‖ x·Wkᵀ];  c = grouped conv(depthwise conv(z)) over time, zero-padded once, in front of z
 //   m = q/k mean of z;  q, k = √d·(c + m)/‖c + m‖ per head, keys times a temperature (linear T, or exp T)
 //   rotary positions; v = [x·Wv1ᵀ ‖ the previous token's x·Wv2ᵀ];  y = softmax(q·kᵀ/√d)·v·Woᵀ
+// Every projection may have a bias. That of x·Wv2ᵀ is added after the delay: the first token, which has none before
+// it, gets the bias alone.
 // State: the KV cache (k, v per token, with scales if int8); the last rows of z before the convolutions; the last
 // token's x·Wv2ᵀ. Shapes: T tokens, D width, C = (n_head + n_head_kv)·d latent channels, P rows of convolution
 // history.
@@ -20,7 +22,7 @@ struct CcaConfig {
   int64_t rotary_dims = 0;
   RopeConfig rope;
   int64_t window = 0;
-  bool value_delay = true, qk_mean = true;
+  bool value_delay = true, qk_mean = true, qkv_bias = false, o_bias = false;
   Temperature temperature = Temperature::linear;
   double l2_eps = 1.1920928955078125e-07;  // the f32 epsilon, as transformers clamps
 
@@ -41,6 +43,8 @@ struct CcaConfig {
     v("window", window, "keys a query attends to, itself included; 0 is all");
     v("value_delay", value_delay, "half of the values from the token before");
     v("qk_mean", qk_mean, "add the mean of queries and keys before the convolutions");
+    v("qkv_bias", qkv_bias, "biases of the q, k, v projections");
+    v("o_bias", o_bias, "bias of the output projection");
   }
 };
 
@@ -65,9 +69,11 @@ class CcaMixer : public Mixer {
   std::vector<double> inv_freq_;
   nn::LinearGroup qkv_;  // q, k, v current, v delayed (q, k, v without delay)
   nn::Linear o_;
+  grad::Parameter late_b_;  // bias of v delayed
   grad::Parameter dw_w_, dw_b_, gc_w_, gc_b_, temp_;
   kernels::CcaLatentWeights latent_;
   std::vector<Tensor> latent_tensors_;  // what latent_ looks into, in f32
+  Tensor packed_late_b_;                // late_b_ in f32
   bool bf16_ = false;
 };
 

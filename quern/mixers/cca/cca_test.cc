@@ -18,6 +18,7 @@ struct Form {
   int64_t n_head, n_head_kv, time0, time1, window;
   bool delay, mean;
   Temperature temperature;
+  bool bias = false;
 };
 constexpr Form kForms[] = {
     {"ccgqa", 4, 2, 2, 2, 0, true, true, Temperature::linear},
@@ -28,6 +29,8 @@ constexpr Form kForms[] = {
     {"depthwise_only", 4, 2, 3, 0, 0, false, true, Temperature::linear},
     {"grouped_only", 4, 2, 0, 2, 3, true, false, Temperature::linear},
     {"one_tap", 2, 1, 1, 1, 0, true, true, Temperature::exponential},
+    {"biases", 4, 2, 2, 2, 0, true, true, Temperature::linear, true},
+    {"biases_without_delay", 2, 1, 2, 0, 3, false, true, Temperature::linear, true},
 };
 
 CcaConfig config(const Form& f) {
@@ -42,6 +45,7 @@ CcaConfig config(const Form& f) {
   c.window = f.window;
   c.value_delay = f.delay;
   c.qk_mean = f.mean;
+  c.qkv_bias = c.o_bias = f.bias;
   c.temperature = f.temperature;
   return c;
 }

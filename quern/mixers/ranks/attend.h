@@ -1,23 +1,14 @@
-// What the softmax attention mixers share: rotary settings, the KV cache, and attention on a tape. q [T, Hq, d], k and
+// What the softmax attention mixers share: rotary settings (rotary.h), the KV cache, and attention on a tape. q [T, Hq, d], k and
 // v [T, Hkv, d] of this call's tokens; with states, k and v are appended to parts "k" and "v" of the site and attention
 // runs over everything the sequence has seen. A cache holds f64, f32, bf16, or int8 with one scale per token and head,
 // in parts "k_scale" and "v_scale" (kernels/attention/cache_q8.h).
 #pragma once
 #include <vector>
 
-#include "quern/kernels/rope/rope.h"
 #include "quern/mixers/mixer.h"
+#include "quern/mixers/ranks/rotary.h"
 
 namespace quern::mixers {
-
-struct RopeConfig {
-  double theta = 1e4;
-  std::vector<double> inv_freq;  // when given, used instead of theta (scaled rotary embeddings)
-  kernels::RopePairing pairing = kernels::RopePairing::half;
-  std::vector<double> frequencies(int64_t rotary_dims) const {
-    return inv_freq.empty() ? kernels::rope_inv_freq(rotary_dims, theta) : inv_freq;
-  }
-};
 
 struct AttendOptions {
   double scale = 1;

@@ -68,6 +68,11 @@ ContextParallel::ContextParallel(comm::Communicator& comm, const std::vector<int
   }
 }
 
+int64_t ContextParallel::document_length(const Segment& segment) const {
+  return std::upper_bound(document_of_.begin(), document_of_.end(), segment.document) - document_of_.begin() -
+         segment.document;
+}
+
 Batch ContextParallel::batch() const { return with_halo_batch(0); }
 
 Batch ContextParallel::with_halo_batch(int64_t halo) const {

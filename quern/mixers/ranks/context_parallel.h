@@ -36,6 +36,7 @@ class ContextParallel {
   const std::vector<Segment>& segments() const { return segments_[me()]; }
   const std::vector<int64_t>& counts() const { return counts_; }          // rows per rank
   const std::vector<int64_t>& documents() const { return document_of_; }  // first row of the document, row by row
+  int64_t document_length(const Segment& segment) const;                  // of all of its rows, on every rank
   Batch batch() const;                                                    // of the local rows; refers to this object
   Batch with_halo_batch(int64_t halo) const;  // with that many rows in front of every segment
 

@@ -1,10 +1,6 @@
 #include "quern/models/llama/llama_config.h"
 
-#include <cmath>
-#include <numbers>
-
 #include "quern/base/config.h"
-#include "quern/kernels/rope/rope.h"
 
 namespace quern::models {
 namespace {
@@ -16,12 +12,6 @@ const Json* rope_json(const Json& j) {
   for (const char* key : {"rope_parameters", "rope_scaling"})
     if (const Json* r = j.find(key); r && r->is_object()) return r;
   return nullptr;
-}
-
-std::string rope_type(const Json& r) {
-  for (const char* key : {"rope_type", "type"})
-    if (const Json* t = r.find(key)) return t->as_string(fmt::format("{}, rope {}", kWhere, key));
-  return "default";
 }
 
 }  // namespace
@@ -68,7 +58,7 @@ void LlamaConfig::check() const {
     if (t == "sliding_attention" && !sliding_window)
       fail("{}, sliding_window: needed by sliding_attention blocks", kWhere);
   }
-  inv_freq();
+  rope();  // throws Error naming what it cannot do
 }
 
 int64_t LlamaConfig::window(int64_t layer) const {
@@ -80,44 +70,11 @@ int64_t LlamaConfig::window(int64_t layer) const {
   return 0;
 }
 
-std::vector<double> LlamaConfig::inv_freq() const {
-  std::vector<double> f = kernels::rope_inv_freq(head_size(), rope_theta);
-  const Json* r = rope_json(source);
-  if (!r) return f;
-  std::string where = std::string(kWhere) + ", rope_parameters", type = rope_type(*r);
-  if (type == "default") return f;
-  if (type == "quern_factors") {  // every frequency divided by its own factor
-    const Json::Array& factors = r->at("factors", where).as_array(where + ", factors");
-    if (factors.size() != f.size())
-      fail("{}, factors: {} of them, expected {} (half of head_dim)", where, factors.size(), f.size());
-    for (size_t i = 0; i < f.size(); ++i) {
-      const double factor = factors[i].as_double(where + ", factors");
-      if (!(factor > 0)) fail("{}, factors: {} is not positive", where, factor);
-      f[i] /= factor;
-    }
-    return f;
-  }
-  double factor = r->at("factor", where).as_double(where + ", factor");
-  if (!(factor > 0)) fail("{}, factor: {} is not positive", where, factor);
-  if (type == "linear") {
-    for (double& w : f) w /= factor;
-    return f;
-  }
-  if (type != "llama3")
-    fail("{}, rope_type: '{}' is not supported, expected default, linear, llama3 or quern_factors", where, type);
-  // Long wavelengths are stretched by `factor`, short ones kept, those between blended.
-  double low = r->at("low_freq_factor", where).as_double(where + ", low_freq_factor");
-  double high = r->at("high_freq_factor", where).as_double(where + ", high_freq_factor");
-  double length =
-      r->at("original_max_position_embeddings", where).as_double(where + ", original_max_position_embeddings");
-  if (!(high > low) || !(low > 0))
-    fail("{}: expected 0 < low_freq_factor {} < high_freq_factor {}", where, low, high);
-  for (double& w : f) {
-    double turns = length * w / (2 * std::numbers::pi);  // over the original context
-    double keep = std::clamp((turns - low) / (high - low), 0.0, 1.0);
-    w = (1 - keep) * w / factor + keep * w;
-  }
-  return f;
+RopeScaling LlamaConfig::rope() const {
+  RopeBase base{.rotary_dims = head_size(), .theta = rope_theta, .context = max_position_embeddings};
+  ConfigReader r(source, kWhere);
+  r("original_max_position_embeddings", base.original_context);
+  return read_rope_scaling(rope_json(source), base, std::string(kWhere) + ", rope_parameters");
 }
 
 Json LlamaConfig::to_hf() const {

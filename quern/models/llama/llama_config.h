@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "quern/base/json.h"
+#include "quern/models/llama/rope_scaling.h"
 
 namespace quern::models {
 
@@ -52,8 +53,8 @@ struct LlamaConfig {
   int64_t head_size() const { return head_dim.value_or(hidden_size / num_attention_heads); }
   bool qkv_bias() const { return attention_bias.value_or(model_type == "qwen2"); }
   bool o_bias() const { return model_type == "llama" && attention_bias.value_or(false); }
-  int64_t window(int64_t layer) const;   // 0 = all
-  std::vector<double> inv_freq() const;  // rope with its scaling (default, linear, llama3, quern_factors)
+  int64_t window(int64_t layer) const;  // 0 = all
+  RopeScaling rope() const;             // of rope_parameters or rope_scaling in `source`
 
  private:
   void check() const;

@@ -13,7 +13,7 @@ mixers::AttentionConfig attention_config(const LlamaConfig& c, int64_t k) {
   a.n_head_kv = c.kv_heads();
   a.head_dim = c.head_size();
   a.rotary_dims = c.head_size();
-  a.rope.inv_freq = c.inv_freq();
+  a.rope = c.rope().config;
   a.window = c.window(k);
   a.qkv_bias = c.qkv_bias();
   a.o_bias = c.o_bias();
@@ -36,7 +36,8 @@ ffn::DenseConfig ffn_config(const LlamaConfig& c) {
 LlamaModel::LlamaModel(LlamaConfig config)
     : PreNormModel({config.vocab_size, config.hidden_size, config.tie_word_embeddings, config.rms_norm_eps,
                     "self_attn", "post_attention_layernorm"}),
-      config_(std::move(config)) {
+      config_(std::move(config)),
+      context_(config_.rope().context) {
   for (int64_t k = 0; k < config_.num_hidden_layers; ++k)
     add_block(std::make_unique<mixers::AttentionMixer>(attention_config(config_, k)), ffn_config(config_));
 }

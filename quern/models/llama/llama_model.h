@@ -10,12 +10,13 @@ class LlamaModel : public PreNormModel {
   explicit LlamaModel(LlamaConfig config);
 
   std::string family() const override { return "llama"; }
-  int64_t max_positions() const override { return config_.max_position_embeddings; }
+  int64_t max_positions() const override { return context_; }
   Json config() const override { return config_.to_hf(); }
   bool ignorable(const std::string& tensor) const override;
 
  private:
   LlamaConfig config_;
+  int64_t context_;
 };
 
 }  // namespace quern::models

@@ -109,8 +109,9 @@ grad::Var SharedBlock::attention(grad::Tape& tape, const grad::Var& u, Invocatio
     std::vector<grad::Var> low = own.qkv_down->forward(tape, u, {1, 1, 1});
     for (size_t i = 0; i < 3; ++i) qkv[i] = plus(tape, qkv[i], nn::linear(tape, low[i], own.qkv_up[i]));
   }
-  grad::Var q_THd = nn::rope(tape, nn::reshape(tape, qkv[0], {T, c_.n_head, d}), batch.positions, c_.inv_freq);
-  grad::Var k_THd = nn::rope(tape, nn::reshape(tape, qkv[1], {T, c_.n_head_kv, d}), batch.positions, c_.inv_freq);
+  const kernels::RopeAngles angles{.positions = batch.positions, .inv_freq = c_.inv_freq};
+  grad::Var q_THd = nn::rope(tape, nn::reshape(tape, qkv[0], {T, c_.n_head, d}), angles);
+  grad::Var k_THd = nn::rope(tape, nn::reshape(tape, qkv[1], {T, c_.n_head_kv, d}), angles);
   grad::Var v_THd = nn::reshape(tape, qkv[2], {T, c_.n_head_kv, d});
   mixers::AttendOptions o{.scale = 1 / std::sqrt(static_cast<double>(d) / 2), .bf16_math = bf16_};
   return nn::linear(

@@ -87,6 +87,8 @@ ZayaConfig from_legacy(const Json& j) {
   c.router_hidden_size = scalar_or_list(j, "zaya_mlp_expansion").value_or(c.router_hidden_size);
   if (const Json* clamp = j.find("clamp_temp"); clamp && clamp->is_bool() && clamp->as_bool())
     fail("{}, clamp_temp: true (exponential temperature) is not supported for ZAYA checkpoints", kWhere);
+  if (const Json* bias = j.find("attention_bias"); bias && bias->is_bool() && bias->as_bool())
+    fail("{}, attention_bias: true is not supported in the legacy form", kWhere);
   read_rope(j, c);
   return c;
 }
@@ -159,7 +161,6 @@ void ZayaConfig::check() const {
     fail("{}, head_dim: {} × {} key/value channels cannot be split in two", kWhere, num_key_value_heads, head_dim);
   if (num_experts_per_tok != 1)
     fail("{}, num_experts_per_tok: {} is not supported, ZAYA routes to 1", kWhere, num_experts_per_tok);
-  if (attention_bias) fail("{}, attention_bias: true is not supported for ZAYA", kWhere);
   if (lm_head_bias) fail("{}, lm_head_bias: true is not supported", kWhere);
   if (hidden_act != "silu")
     fail("{}, hidden_act: '{}' is not supported for ZAYA, expected 'silu'", kWhere, hidden_act);

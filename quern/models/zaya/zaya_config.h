@@ -54,7 +54,7 @@ struct ZayaConfig {
     v("cca_time0", cca_time0, "taps of the depthwise convolution");
     v("cca_time1", cca_time1, "taps of the grouped convolution");
     v("tie_word_embeddings", tie_word_embeddings, "the head is the embedding");
-    v("attention_bias", attention_bias, "biases in the projections");
+    v("attention_bias", attention_bias, "biases in the attention projections");
     v("lm_head_bias", lm_head_bias, "bias of the head");
     v("hidden_act", hidden_act, "activation of the gate of the experts");
     v("layer_types", layer_types, "hybrid or hybrid_sliding, one per block");

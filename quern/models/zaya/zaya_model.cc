@@ -21,6 +21,7 @@ Config heads(const ZayaConfig& c, int64_t k) {
   a.rotary_dims = static_cast<int64_t>(rope.partial * static_cast<double>(c.head_dim));
   a.rope.theta = rope.theta;
   a.window = type == "hybrid_sliding" ? *c.sliding_window : 0;
+  a.qkv_bias = a.o_bias = c.attention_bias;
   return a;
 }
 

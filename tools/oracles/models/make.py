@@ -11,11 +11,11 @@ import json, math, pathlib
 import numpy as np
 import torch
 from safetensors.torch import save_file
-from transformers import LlamaConfig, MistralConfig, Qwen2Config, ZayaConfig, AutoModelForCausalLM
+from transformers import DynamicCache, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config, ZayaConfig, AutoModelForCausalLM
 
 OUT = pathlib.Path(__file__).resolve().parents[3] / "tests" / "goldens"
 ROWS = [0, 1, 2, 3, 31, 62, 63, 64, 200, 511, 699]
-T, T_GRAD = 700, 64
+T, T_GRAD, T_CACHE = 700, 64, 201
 
 
 def randomise(model, seed):
@@ -49,6 +49,12 @@ def stored(model):
     return keep
 
 
+def forget_lengths(model):
+    """Dynamic rotary embeddings keep the frequencies of the longest sequence so far; a new one knows none."""
+    if hasattr(model.model, "rotary_emb"):
+        model.model.rotary_emb = type(model.model.rotary_emb)(model.config)
+
+
 def write(name, config, seed, grads, **extra_config):
     torch.manual_seed(seed)
     model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", experts_implementation="eager").eval().float()
@@ -66,6 +72,7 @@ def write(name, config, seed, grads, **extra_config):
     np.save(folder / "rows.npy", np.array(ROWS, np.int32))
     np.save(folder / "logits.npy", logits[ROWS].numpy())
     if grads:
+        forget_lengths(model)
         model = model.double()
         model.get_input_embeddings().padding_idx = None  # else torch drops the input-side gradient of row 0
         x = tokens[None, :T_GRAD]
@@ -77,6 +84,22 @@ def write(name, config, seed, grads, **extra_config):
         save_file(g, folder / "grads.safetensors")
     print(name, sum(p.numel() for p in model.parameters()), "logit std", float(logits.std()))
     return model
+
+
+def write_lengths(name, model):
+    """Of a dynamic rotary embedding: logits of shorter sequences whole (<n>.npy: the last row) and of one fed token by
+    token into a cache, where every key keeps the frequencies of its time (by-token.npy: ROWS below T_CACHE)."""
+    folder = OUT / name
+    tokens = torch.from_numpy(np.load(folder / "tokens.npy").astype(np.int64))
+    model = model.float()
+    with torch.no_grad():
+        for n in (40, 48, 64, 200):
+            forget_lengths(model)
+            np.save(folder / f"{n}.npy", model(tokens[None, :n], use_cache=False).logits[0, -1:].numpy())
+        forget_lengths(model)
+        cache = DynamicCache(config=model.config)
+        rows = [model(tokens[None, i:i + 1], past_key_values=cache, use_cache=True).logits[0, 0] for i in range(T_CACHE)]
+    np.save(folder / "by-token.npy", torch.stack([rows[r] for r in ROWS if r < T_CACHE]).numpy())
 
 
 def zaya(layers, nq, nk, **kw):
@@ -199,11 +222,18 @@ def main():
     write("zaya-2-8x2", zaya(2, 8, 2), 12, grads=True)
     write("zaya-2-4x1", zaya(2, 4, 1, cca_time0=3, cca_time1=2), 13, grads=True)
     write("zaya-5-sliding", zaya(5, 4, 2, layer_types=["hybrid", "hybrid_sliding"] * 2 + ["hybrid"], sliding_window=17), 14, grads=False)
+    write("zaya-2-bias", zaya(2, 4, 2, attention_bias=True), 16, grads=True)
     common = dict(vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
                   max_position_embeddings=1024, pad_token_id=0, bos_token_id=2, eos_token_id=1)
     write("llama-gqa", LlamaConfig(**common, num_key_value_heads=2, head_dim=8, tie_word_embeddings=False,
           rope_parameters=dict(rope_type="llama3", rope_theta=5e4, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
                                original_max_position_embeddings=64)), 21, grads=True)
+    write("llama-yarn", LlamaConfig(**common, num_key_value_heads=2, head_dim=16, tie_word_embeddings=True,
+          rope_parameters=dict(rope_type="yarn", rope_theta=1e4, factor=16.0, original_max_position_embeddings=64)), 25, grads=True)
+    short = {**common, "max_position_embeddings": 48}
+    m = write("qwen3-dynamic", Qwen3Config(**short, num_key_value_heads=2, head_dim=16, tie_word_embeddings=True,
+              rope_parameters=dict(rope_type="dynamic", rope_theta=1e4, factor=16.0)), 26, grads=True)
+    write_lengths("qwen3-dynamic", m)
     write("llama-mha", LlamaConfig(**common, num_key_value_heads=4, tie_word_embeddings=True), 22, grads=False)
     write("mistral-window", MistralConfig(**common, num_key_value_heads=1, head_dim=12, sliding_window=19), 23, grads=True)
     write("qwen2-bias", Qwen2Config(**common, num_key_value_heads=2, tie_word_embeddings=True), 24, grads=True)

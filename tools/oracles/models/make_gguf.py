@@ -3,7 +3,7 @@
     pip install -r tools/oracles/requirements.txt
     python tools/oracles/models/make_gguf.py
 
-llama-gqa.gguf (F32; query and key rows in pairs, the scaled rope as a table of factors), qwen2-bias.gguf (matrices in
+llama-gqa.gguf (F32; query and key rows in pairs, the scaled rope as a table of factors), llama-yarn.gguf (F32), qwen2-bias.gguf (matrices in
 F16, tied), mistral-window.gguf (F16, stored as a llama with a sliding window), llama-gqa-q8.gguf (Q8_0 where rows are whole blocks, F32 elsewhere). Their expected logits are those of
 tests/goldens/<name>; for the quantised one also llama-gqa-q8.safetensors, what the reference package makes of its blocks.
 """
@@ -71,6 +71,10 @@ def write(golden, file, matrices):
     if c.get("sliding_window"):
         w.add_sliding_window(c["sliding_window"])
     seen = {}
+    if c["rope_parameters"]["rope_type"] == "yarn":
+        w.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        w.add_rope_scaling_factor(c["rope_parameters"]["factor"])
+        w.add_rope_scaling_orig_ctx_len(c["rope_parameters"]["original_max_position_embeddings"])
     if c["rope_parameters"]["rope_type"] == "llama3":
         w.add_tensor("rope_freqs.weight", rope_factors(c, d))
     for hf, t in sorted(load_file(ROOT / golden / "model.safetensors").items()):
@@ -96,6 +100,7 @@ def write(golden, file, matrices):
 
 OUT.mkdir(parents=True, exist_ok=True)
 write("llama-gqa", "llama-gqa.gguf", Q.F32)
+write("llama-yarn", "llama-yarn.gguf", Q.F32)
 write("qwen2-bias", "qwen2-bias.gguf", Q.F16)
 write("mistral-window", "mistral-window.gguf", Q.F16)
 save_file(write("llama-gqa", "llama-gqa-q8.gguf", Q.Q8_0), OUT / "llama-gqa-q8.safetensors")
