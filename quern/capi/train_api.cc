@@ -23,7 +23,7 @@ namespace {
 template <ConfigStruct C>
 C read_options(const char* json) {
   C c;
-  if (json) from_json(Json::parse(json, "options"), c, "options", true);
+  if (json) from_json(Json::parse(json, "options"), c, "options", UnknownKeys::refuse);
   return c;
 }
 

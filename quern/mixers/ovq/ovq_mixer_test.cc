@@ -19,7 +19,7 @@ OvqConfig config(int64_t heads, int64_t d, int64_t rows, int64_t chunk) {
 
 TEST(OvqMixer, AnOlderKeyOfItsConfigIsStillRead) {
   OvqConfig c;
-  from_json(Json::parse(R"({"normalise": true})", "config"), c, "config", true);
+  from_json(Json::parse(R"({"normalise": true})", "config"), c, "config", UnknownKeys::refuse);
   EXPECT_TRUE(c.normalize);
   const Json written = write_value(c);
   EXPECT_TRUE(written.at("normalize").as_bool());
