@@ -103,7 +103,9 @@ int64_t quern_tokenizer_encode(const quern_tokenizer* t, const char* text, int a
 int64_t quern_tokenizer_decode(const quern_tokenizer* t, const int32_t* ids, int64_t n, char* text,
                                int64_t capacity) {
   return guarded(int64_t{-1}, [&] {
-    return copy_out(required(t, "tokenizer").tokenizer.decode(required(ids, n, "ids"), true), text, capacity, "text");
+    return copy_out(
+        required(t, "tokenizer").tokenizer.decode(required(ids, n, "ids"), quern::text::SpecialTokens::skip), text,
+        capacity, "text");
   });
 }
 

@@ -1,5 +1,5 @@
 // Tests: runs AMX machine code on a processor that does not have AMX. There each of its instructions raises SIGILL; while
-// an AmxTrap lives, a handler carries it out on tiles in memory and goes on behind it. The instructions that a compiler
+// an AmxTrap lives, a handler executes it on tiles in memory and goes on behind it. The instructions that a compiler
 // or an assembler made are thereby the ones that are tested. One thread at a time.
 #pragma once
 #include <signal.h>
@@ -17,7 +17,7 @@ class AmxTrap {
  public:
   AmxTrap() {
     struct sigaction action {};
-    action.sa_sigaction = [](int, siginfo_t*, void* context) { carry_out(*static_cast<ucontext_t*>(context)); };
+    action.sa_sigaction = [](int, siginfo_t*, void* context) { execute(*static_cast<ucontext_t*>(context)); };
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGILL, &action, &before_);
     state() = {};
@@ -107,7 +107,7 @@ class AmxTrap {
       std::memcpy(row_at(i, row), s.tile[i.reg] + 64 * row, s.row_bytes[i.reg]);
   }
 
-  static void carry_out(ucontext_t& c) {
+  static void execute(ucontext_t& c) {
     const Instruction i = decode(c);
     State& s = state();
     constexpr int kNone = 0, k66 = 1, kF3 = 2, kF2 = 3;

@@ -55,7 +55,7 @@ class Product {
   }
 
  private:
-  // Blocks of rows of equal size; neighbouring items share panels.
+  // Blocks of rows of equal size; neighboring items share panels.
   std::vector<Item> cut() const {
     std::vector<Item> items;
     for (int64_t panels = kItemPanels; panels >= 1; panels /= 2) {
