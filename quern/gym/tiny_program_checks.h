@@ -21,7 +21,7 @@ class ProgramText {
 
   std::map<std::string, long> run(std::map<std::string, long> values = {}) {
     values_ = std::move(values);
-    block(0, true);
+    block(0);
     return values_;
   }
 
@@ -33,34 +33,37 @@ class ProgramText {
   }
   long value(const std::string& w) const { return is_name(w) ? values_.at(w) : std::stol(w); }
 
-  // Statements from `at` to the end or the closing brace, and the place after it; run only if `live`.
-  size_t block(size_t at, bool live) {
+  // Runs the statements from `at` to the end or the closing brace; the place after it.
+  size_t block(size_t at) {
     while (at < words_.size() && words_[at] != "}") {
       if (words_.at(at) == "repeat") {
-        const long n = live ? std::stol(words_.at(at + 1)) : 0;
-        size_t end = block(at + 4, false);
-        for (long k = 0; k < n; ++k) end = block(at + 4, true);
-        at = end;
+        for (long k = std::stol(words_.at(at + 1)); k > 0; --k) block(at + 4);
+        at = after_block(at + 4);
       } else if (words_.at(at) == "if") {
-        at = block(at + 5, live && value(words_.at(at + 1)) > value(words_.at(at + 3)));
+        if (value(words_.at(at + 1)) > value(words_.at(at + 3))) block(at + 5);
+        at = after_block(at + 5);
       } else {
-        at = assignment(at, live);
+        at = assignment(at);
       }
     }
     return at + 1;
   }
 
-  size_t assignment(size_t at, bool live) {  // from left to right, which is what the parentheses ask for
+  size_t after_block(size_t at) const {
+    for (int open = 1; open > 0; ++at) open += words_.at(at) == "{" ? 1 : words_.at(at) == "}" ? -1 : 0;
+    return at;
+  }
+
+  size_t assignment(size_t at) {  // from left to right, which is what the parentheses ask for
     if (!starts_statement(at)) throw std::runtime_error("no statement: " + words_.at(at));
-    long v = live ? value(words_.at(at + 2)) : 0;
+    long v = value(words_.at(at + 2));
     size_t i = at + 3;
     for (; !starts_statement(i); i += 2) {
-      if (!live) continue;
       const long n = value(words_.at(i + 1));
       const std::string& op = words_[i];
       v = op == "+" ? v + n : op == "*" ? v * n : op == "%" ? v % n : throw std::runtime_error("operator " + op);
     }
-    if (live) values_[words_[at]] = v;
+    values_[words_[at]] = v;
     return i;
   }
 

@@ -70,7 +70,8 @@ class Zebra : public Environment {
     const int64_t d = std::min(difficulty, kHardest);
     const auto n = static_cast<size_t>(3 + d / 4), sorts = static_cast<size_t>(std::min<int64_t>(2 + d / 2, kSorts));
     std::vector<HouseThing> things;
-    std::vector<std::string> lists, kinds;
+    std::vector<std::string> lists;
+    std::string kinds;
     std::vector<std::vector<std::string>> in_order;
     for (size_t sort = 0; sort < sorts; ++sort) {
       in_order.push_back(names_of(r, sort, n));
@@ -78,7 +79,7 @@ class Zebra : public Environment {
       std::vector<std::string> sorted = in_order[sort];
       std::ranges::sort(sorted);
       lists.push_back(fmt::format("{} ({})", kSortNames[sort], fmt::join(sorted, ", ")));
-      kinds.push_back(fmt::format("one {}", kSortNames[sort]));
+      kinds += fmt::format("{}one {}", sort == 0 ? "" : sort + 1 == sorts ? " and " : ", ", kSortNames[sort]);
     }
     shuffle(r, things);
     Problem p;
@@ -89,7 +90,7 @@ class Zebra : public Environment {
     p.question = fmt::format(
         "There are {} houses in a row, numbered from left to right. To each belong {}: {}. {} Write the {} of each "
         "house, in order from house 1 to house {}.",
-        n, fmt::join(kinds, " and "), fmt::join(lists, ", "), fmt::join(said, " "), kSortNames[asked], n);
+        n, kinds, fmt::join(lists, ", "), fmt::join(said, " "), kSortNames[asked], n);
     p.answer = fmt::format("{}", fmt::join(in_order[asked], ", "));
     return p;
   }
