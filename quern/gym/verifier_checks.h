@@ -82,6 +82,7 @@ inline std::vector<std::string> other_replies(const Problem& p, const Problem& o
           fmt::format("Answer: {}, {}", p.answer, other.answer),
           fmt::format("<think>\nAnswer: {}\n</think>\n\nAnswer: {}", p.answer, other.answer),
           "Answer: " + std::string(3000, '1'),
+          "Answer: \xff\xfe\x80, x\xc3 \xe2\x82",
           "Answer: \xff\xfe\n</think>"};
 }
 
