@@ -1,6 +1,6 @@
-// Environment `coloring`: colors for d + 4 places so that no road joins two of one color; three colors, from difficulty 6
-// on sometimes four. Every such coloring is right. A place can always be set aside that has fewer roads to the others
-// than there are colors, so the worked solution never has to go back.
+// Environment `coloring`: colors for d + 4 places so that no road joins two of one color; three colors, from
+// difficulty 6 on sometimes four. Every such coloring is right. A place can always be set aside that has fewer roads
+// to the others than there are colors, so the worked solution never has to go back.
 #include <set>
 
 #include "quern/base/error.h"

@@ -1,5 +1,5 @@
-// Environment `combinations`: counts of orders, choices, ways through a grid, arrangements of letters and numbers with a
-// divisor. Saturates at difficulty 16, above which counts would not fit.
+// Environment `combinations`: counts of orders, choices, ways through a grid, arrangements of letters and numbers
+// with a divisor. Saturates at difficulty 16, above which counts would not fit.
 #include <map>
 
 #include "quern/base/error.h"
@@ -96,7 +96,7 @@ Problem multiples(Rng& r, int64_t d) {
   return {
       .question =
           fmt::format("How many of the whole numbers from 1 to {} are divisible by {} or by {} or by both?", n, a, b),
-      .steps = fmt::format("By {}: {}. By {}: {}. By both, which is by {}: {}. {} + {} = {}. {} - {} = {}.", a, n / a,
+      .steps = fmt::format("By {}: {}. By {}: {}. By both, that is by {}: {}. {} + {} = {}. {} - {} = {}.", a, n / a,
                            b, n / b, both, n / both, n / a, n / b, n / a + n / b, n / a + n / b, n / both, count),
       .answer = std::to_string(count),
       .key = fmt::format("multiples {} {} {}", n, a, b)};

@@ -34,9 +34,9 @@ Problem components(Rng& r, int64_t d) {
   p.answer = count ? std::to_string(sizes.size()) : fmt::format("{}", fmt::join(sizes, ", "));
   p.steps += count ? fmt::format("Groups: {}.", sizes.size()) : fmt::format("In order: {}.", fmt::join(sizes, ", "));
   p.question = fmt::format(
-      "Places are numbered 1 to {}. Roads join {}. Places that a way along roads joins are one group; a place "
-      "without a "
-      "road is a group of its own. {}",
+      "Places are numbered 1 to {}. Roads join {}. Two places are in one group if roads lead from one to the other, "
+      "directly or "
+      "through other places; a place without roads is a group of its own. {}",
       n, edges_text(edges),
       count ? "How many groups are there?" : "How many places has each group? Write the sizes from small to large.");
   p.key = fmt::format("{}: {}", n, edges_text(edges));

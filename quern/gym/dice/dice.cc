@@ -1,5 +1,5 @@
-// Environment `dice`: the probability that the sum of d / 2 + 1 dice is a number, or at least a number. Every form of the
-// exact value is right. Saturates at difficulty 12.
+// Environment `dice`: the probability that the sum of d / 2 + 1 dice is a number, or at least a number. Every form of
+// the exact value is right. Saturates at difficulty 12.
 #include "quern/base/error.h"
 #include "quern/gym/answer_values.h"
 #include "quern/gym/environment_registry.h"

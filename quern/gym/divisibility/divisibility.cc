@@ -1,5 +1,5 @@
-// Environment `divisibility`: the greatest common divisor or least common multiple of d / 2 + 2 numbers, and the prime
-// factors of one number with d / 2 + 2 of them, at most ten.
+// Environment `divisibility`: the greatest common divisor or least common multiple of d / 2 + 2 numbers, and the
+// prime factors of one number with d / 2 + 2 of them, at most ten.
 #include "quern/base/error.h"
 #include "quern/gym/answer_values.h"
 #include "quern/gym/environment_registry.h"

@@ -54,12 +54,12 @@ TEST(Divisibility, RefusesMutations) {
     static const std::regex form(" *\\+?\\d+(\\^\\+?\\d+)? *(\\* *\\+?\\d+(\\^\\+?\\d+)? *)*");
     if (!std::regex_match(a, form)) return false;
     double product = 1;
-    for (const auto& v : numbers_of(std::regex_replace(a, std::regex("\\+"), ""), "(\\d+)(?:\\^(\\d+))?(?! *\\^)")) {
-      if (!is_prime(v[0])) return false;
-      const bool plain = a.find('^') == std::string::npos;
-      product *= std::pow(static_cast<double>(v[0]), plain ? 1.0 : static_cast<double>(v[1] == 0 ? 1 : v[1]));
+    static const std::regex factor("(\\d+)(?:\\^\\+?(\\d+))?");
+    for (std::sregex_iterator i(a.begin(), a.end(), factor), end; i != end; ++i) {
+      const int64_t power = (*i)[2].matched ? std::stoll((*i)[2]) : 1;
+      if (!is_prime(std::stoll((*i)[1])) || power < 1) return false;
+      product *= std::pow(std::stod((*i)[1]), static_cast<double>(power));
     }
-    if (a.find("^0") != std::string::npos) return false;
     return product == std::stod(p.question.substr(6));
   });
 }

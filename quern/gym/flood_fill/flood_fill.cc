@@ -26,7 +26,7 @@ Problem flood_fill(Rng& r, int64_t d) {
   square(row, column) = 'o';
   for (int64_t step = 0; !ring.empty(); ++step) {  // squares as far from the start, ring by ring
     std::vector<std::pair<int64_t, int64_t>> next;
-    p.steps += fmt::format("After {} moves:", step);
+    p.steps += fmt::format("Distance {}:", step);
     for (const auto& [y, x] : ring) {
       p.steps += fmt::format(" {}-{}", y, x);
       for (const auto& [dy, dx] : {std::pair(-1, 0), {0, -1}, {0, 1}, {1, 0}}) {

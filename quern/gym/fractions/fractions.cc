@@ -1,5 +1,5 @@
-// Environment `fractions`: sums and differences of d + 2 fractions, from difficulty 3 on with products among them. Every
-// form of the value is right: 3/4, 6/8, 0.75.
+// Environment `fractions`: sums and differences of d + 2 fractions, from difficulty 3 on with products among them.
+// Every form of the value is right: 3/4, 6/8, 0.75.
 #include "quern/base/error.h"
 #include "quern/gym/answer_values.h"
 #include "quern/gym/environment_registry.h"

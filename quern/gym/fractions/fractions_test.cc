@@ -10,7 +10,7 @@ int64_t times_129600(const std::string& asked) {
   for (const auto& v : numbers_of(asked, "(\\d+)/(\\d+)(?: \\* (\\d+)/(\\d+))?")) {
     const int64_t below = v[1] * (v[3] == 0 ? 1 : v[3]), above = v[0] * (v[3] == 0 ? 1 : v[2]);
     EXPECT_EQ(129600 % below, 0);
-    sum += above * (129600 / below) * (v.empty() ? 0 : 1);
+    sum += above * (129600 / below);
   }
   return sum;
 }
@@ -36,9 +36,8 @@ TEST(Fractions, AreRight) {
     if (sum >= 0) {
       EXPECT_EQ(e.verify(p, fmt::format("Answer: {} {}/129600", sum / 129600, sum % 129600)).reward, 1);
     }
-    if (129600 % 1000 == sum % 1000) return;
-    EXPECT_EQ(e.verify(p, fmt::format("Answer: {:.6f}", static_cast<double>(sum) / 129600)).reward,
-              sum * 10000000 % 1296 == 0 && sum * 1000000 % 129600 == 0 ? 1 : 0);
+    const bool exact = sum * 1000000 % 129600 == 0;
+    EXPECT_EQ(e.verify(p, fmt::format("Answer: {:.6f}", static_cast<double>(sum) / 129600)).reward, exact ? 1 : 0);
   });
 }
 
@@ -48,7 +47,7 @@ TEST(Fractions, SaysWhatIsWrong) {
   EXPECT_EQ(e.verify(p, "6/8").reward, 1);
   EXPECT_EQ(e.verify(p, "0.750").reward, 1);
   EXPECT_EQ(e.verify(p, "2/3").reason, "expected '3/4'");
-  for (const char* reply : {"3/0", "3/", "/4", "0.", "3//4", "3/4/1", "- 3/4", "75%", "0.7.5", "--3/4", "nan", "1e0"})
+  for (const char* reply : {"3/0", "3/", "/4", "0.x", "3//4", "3/4/1", "- 3/4", "75%", "0.7.5", "--3/4", "nan", "1e0"})
     EXPECT_EQ(e.verify(p, reply).reason, "the answer is not one number") << reply;
   EXPECT_EQ(e.verify(p, std::string(40, '3') + "/4").reward, 0);
 }

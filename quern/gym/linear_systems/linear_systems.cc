@@ -86,8 +86,8 @@ Problem linear_systems(Rng& r, int64_t d) {
     hidden.emplace_back(values[i]);
   }
   const std::string system = fmt::format("{}", fmt::join(equations, "; "));
-  p.question = fmt::format("Solve for the whole numbers {} {} {}: {}. Write every value in the form a = 100.",
-                           unknown(0), n == 2 ? "and" : "to", unknown(n - 1), system);
+  p.question = fmt::format("Solve for the integers {} {} {}: {}. Write every value in the form a = 100.", unknown(0),
+                           n == 2 ? "and" : "to", unknown(n - 1), system);
   p.answer = fmt::format("{}", fmt::join(found, ", "));
   p.key = system;
   p.facts.set("values", Json(std::move(hidden)));
@@ -138,7 +138,7 @@ class LinearSystems : public Environment {
 }  // namespace
 
 void register_linear_systems(EnvironmentRegistry& r) {
-  r.add("linear_systems", "linear equations with one solution of whole numbers", std::make_unique<LinearSystems>());
+  r.add("linear_systems", "linear equations with one solution, of integers", std::make_unique<LinearSystems>());
 }
 
 }  // namespace quern::gym

@@ -1,4 +1,5 @@
-// Solutions are put into the equations of the question, which have no other: their matrix has full rank modulo a prime.
+// Solutions are put into the equations of the question, which have no other: their matrix has full rank modulo a
+// prime.
 #include <map>
 
 #include "quern/gym/answer_checks.h"
@@ -31,8 +32,6 @@ std::vector<Row> rows_of(const Problem& p) {
     }
     out.push_back(row);
   }
-  for (Row& row : out)  // a term at the start after "-" is matched without it
-    EXPECT_FALSE(row.factors.empty());
   return out;
 }
 
@@ -99,8 +98,7 @@ TEST(LinearSystems, AcceptsAnyOrderAndNothingElse) {
                  },
                  {0, 1, 4, 60});
   const Problem p = e.generate(1, 0);
-  EXPECT_EQ(e.verify(p, values_of(p.answer).empty() ? "" : p.answer.substr(0, p.answer.find(','))).reason,
-            "b is missing");
+  EXPECT_EQ(e.verify(p, p.answer.substr(0, p.answer.find(','))).reason, "b is missing");
   EXPECT_EQ(e.verify(p, "a + b").reason, "a value is not in the form a = 1");
   EXPECT_EQ(e.verify(p, "z99999999999 = 1").reason, "a value is not in the form a = 1");
 }

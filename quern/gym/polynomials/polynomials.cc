@@ -1,4 +1,5 @@
-// Environment `polynomials`: d / 2 + 1 products of two polynomials, expanded and added up. Powers may come in any order.
+// Environment `polynomials`: d / 2 + 1 products of two polynomials, expanded and added up. Powers may come in any
+// order.
 #include <map>
 
 #include "quern/base/error.h"

@@ -1,5 +1,5 @@
-// Environment `shortest_path`: a shortest path between two of d + 5 places, along roads with lengths that lead both ways.
-// Every shortest path is right; it is checked road by road.
+// Environment `shortest_path`: a shortest path between two of d + 5 places, along roads with lengths that lead both
+// ways. Every shortest path is right; it is checked road by road.
 #include <limits>
 #include <map>
 #include <queue>
@@ -61,11 +61,11 @@ Problem problem(Rng& r, int64_t d) {
   const ShortestPath best = shortest_path(edges, n, from, to);
   Problem p;
   p.question = fmt::format(
-      "Roads and their lengths: {}. They lead both ways. Find a shortest way from {} to {}. Write all its places in "
+      "Roads and their lengths: {}. They lead both ways. Find a shortest path from {} to {}. Write all its places in "
       "order, "
       "separated by commas.",
       weighted_edges_text(edges), from, to);
-  p.steps = fmt::format("{} So the way has length {}.", best.steps, best.length);
+  p.steps = fmt::format("{} So the path has length {}.", best.steps, best.length);
   p.answer = fmt::format("{}", fmt::join(best.places, ", "));
   p.key = fmt::format("{} {} {}", from, to, weighted_edges_text(edges));
   p.facts.set("edges", edges_json(edges)), p.facts.set("from", from), p.facts.set("to", to);
@@ -78,21 +78,21 @@ class ShortestPaths : public Environment {
   Problem generate(Rng& r, int64_t difficulty) const override { return problem(r, difficulty); }
 
   Verdict verify(const Problem& p, std::string_view reply) const override {
-    const std::vector<int64_t> way = integers_in(final_answer(reply));
-    if (way.empty()) return {0, "the answer is not a list of places"};
-    if (way.front() != p.facts.at("from").as_int()) return {0, "the way does not begin at the start"};
-    if (way.back() != p.facts.at("to").as_int()) return {0, "the way does not end at the goal"};
+    const std::vector<int64_t> path = integers_in(final_answer(reply));
+    if (path.empty()) return {0, "the answer is not a list of places"};
+    if (path.front() != p.facts.at("from").as_int()) return {0, "the path does not begin at the start"};
+    if (path.back() != p.facts.at("to").as_int()) return {0, "the path does not end at the goal"};
     std::map<std::pair<int64_t, int64_t>, int64_t> roads;
     for (const GraphEdge& e : edges_of(p.facts.at("edges"))) roads[{e.a, e.b}] = e.weight;
     int64_t length = 0;
-    for (size_t i = 1; i < way.size(); ++i) {
-      const auto road = roads.find({std::min(way[i - 1], way[i]), std::max(way[i - 1], way[i])});
-      if (road == roads.end()) return {0, fmt::format("no road joins {} and {}", way[i - 1], way[i])};
+    for (size_t i = 1; i < path.size(); ++i) {
+      const auto road = roads.find({std::min(path[i - 1], path[i]), std::max(path[i - 1], path[i])});
+      if (road == roads.end()) return {0, fmt::format("no road joins {} and {}", path[i - 1], path[i])};
       length += road->second;
     }
     const int64_t shortest = p.facts.at("length").as_int();
-    if (length == shortest) return {1, fmt::format("a shortest way, of length {}", length)};
-    return {0, fmt::format("the way has length {}, the shortest {}", length, shortest)};
+    if (length == shortest) return {1, fmt::format("a shortest path, of length {}", length)};
+    return {0, fmt::format("the path has length {}, the shortest {}", length, shortest)};
   }
 };
 

@@ -89,8 +89,8 @@ TEST(ShortestPath, SaysWhatIsWrong) {
   const NamedEnvironment& e = plugin_environments().find("shortest_path");
   const Problem p = e.generate(1, 4);
   const auto [from, to] = ends_of(p);
-  EXPECT_EQ(e.verify(p, fmt::format("{}", to)).reason, "the way does not begin at the start");
-  EXPECT_EQ(e.verify(p, fmt::format("{}", from)).reason, "the way does not end at the goal");
+  EXPECT_EQ(e.verify(p, fmt::format("{}", to)).reason, "the path does not begin at the start");
+  EXPECT_EQ(e.verify(p, fmt::format("{}", from)).reason, "the path does not end at the goal");
   EXPECT_EQ(e.verify(p, fmt::format("{0}, {0}, {1}", from, to)).reason,
             fmt::format("no road joins {0} and {0}", from));
   EXPECT_EQ(e.verify(p, "none").reason, "the answer is not a list of places");

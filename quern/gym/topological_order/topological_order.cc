@@ -1,4 +1,5 @@
-// Environment `topological_order`: an order of d + 4 tasks of which some must wait for others. Every such order is right.
+// Environment `topological_order`: an order of d + 4 tasks of which some must wait for others. Every such order is
+// right.
 #include <set>
 
 #include "quern/base/error.h"
