@@ -82,7 +82,7 @@ Problem letters(Rng& r, int64_t d) {
     ways *= here, left -= k;
   }
   p.question = fmt::format(
-      "In how many different ways can the letters of \"{}\" be arranged? Equal letters cannot be told apart.", word);
+      "In how many different ways can the letters of \"{}\" be arranged? Equal letters count as the same.", word);
   std::sort(word.begin(), word.end());
   p.answer = std::to_string(ways), p.key = "letters " + word;
   return p;

@@ -47,7 +47,8 @@ TEST(Fractions, SaysWhatIsWrong) {
   EXPECT_EQ(e.verify(p, "6/8").reward, 1);
   EXPECT_EQ(e.verify(p, "0.750").reward, 1);
   EXPECT_EQ(e.verify(p, "2/3").reason, "expected '3/4'");
-  for (const char* reply : {"3/0", "3/", "/4", "0.x", "3//4", "3/4/1", "- 3/4", "75%", "0.7.5", "--3/4", "nan", "1e0"})
+  for (const char* reply :
+       {"3/0", "3/", "/4", "0.x", "3//4", "3/4/1", "- 3/4", "75%", "0.7.5", "--3/4", "nan", "1e0"})
     EXPECT_EQ(e.verify(p, reply).reason, "the answer is not one number") << reply;
   EXPECT_EQ(e.verify(p, std::string(40, '3') + "/4").reward, 0);
 }
