@@ -55,9 +55,14 @@ ShortestPath shortest_path(const std::vector<GraphEdge>& edges, int64_t n, int64
 Problem problem(Rng& r, int64_t d) {
   const int64_t n = d + 5, from = between(r, 1, n);
   const std::vector<GraphEdge> edges = connected_graph(r, n, n + n / 2, 9 + std::min<int64_t>(d, 90));
-  int64_t to = 0;
-  do to = between(r, 1, n);
-  while (to == from);
+  const auto joined = [&](int64_t place) {
+    return std::any_of(edges.begin(), edges.end(), [&](const GraphEdge& e) {
+      return (e.a == from && e.b == place) || (e.a == place && e.b == from);
+    });
+  };
+  int64_t to = from;
+  for (int tries = 0; to == from || (joined(to) && tries < 10); ++tries)
+    to = between(r, 1, n);  // rarely one road away
   const ShortestPath best = shortest_path(edges, n, from, to);
   Problem p;
   p.question = fmt::format(
