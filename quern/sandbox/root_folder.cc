@@ -56,7 +56,7 @@ void set_attributes(const std::string& path, uint64_t set, unsigned flags) {
 }
 
 // With every mount below it: a bind mount that left some out would show what they cover.
-void bind(const std::string& from, const std::string& to, uint64_t attributes) {
+void bind_folder(const std::string& from, const std::string& to, uint64_t attributes) {
   if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) fail_errno("bind " + to);
   set_attributes(to, attributes, AT_RECURSIVE);
 }
@@ -74,7 +74,7 @@ void add_system_folder(const std::string& path) {
     return make_link(std::string(target, static_cast<size_t>(n)), path);
   }
   make_folder(path);
-  bind(kHost + path, path, kReadOnly);
+  bind_folder(kHost + path, path, kReadOnly);
 }
 
 void add_etc() {
@@ -84,11 +84,11 @@ void add_etc() {
   struct stat s;
   if (::stat((kHost + "/etc/alternatives").c_str(), &s) == 0) {
     make_folder("/etc/alternatives");
-    bind(kHost + "/etc/alternatives", "/etc/alternatives", kReadOnly | MOUNT_ATTR_NOEXEC);
+    bind_folder(kHost + "/etc/alternatives", "/etc/alternatives", kReadOnly | MOUNT_ATTR_NOEXEC);
   }
   if (::stat((kHost + "/etc/ld.so.cache").c_str(), &s) == 0) {
     write_small_file("/etc/ld.so.cache", "");
-    bind(kHost + "/etc/ld.so.cache", "/etc/ld.so.cache", kReadOnly | MOUNT_ATTR_NOEXEC);
+    bind_folder(kHost + "/etc/ld.so.cache", "/etc/ld.so.cache", kReadOnly | MOUNT_ATTR_NOEXEC);
   }
 }
 
@@ -97,7 +97,7 @@ void add_devices() {
   for (const char* name : {"null", "zero", "full", "random", "urandom"}) {
     const std::string path = fmt::format("/dev/{}", name);
     write_small_file(path, "");
-    bind(kHost + path, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+    bind_folder(kHost + path, path, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
   }
   make_link("/proc/self/fd", "/dev/fd");
   make_link("/proc/self/fd/0", "/dev/stdin");
@@ -120,13 +120,21 @@ void add_scratch(int64_t disk_mib) {
   if (::umount2("/.scratch", MNT_DETACH) != 0 || ::rmdir("/.scratch") != 0) fail_errno("unmount /.scratch");
 }
 
-void add_read_folder(const std::string& path) {
+// Landlock lets /work, /tmp and /dev/shm be written with all that lies in them, named pipes of a read-only folder too.
+// A folder with such a path is mounted elsewhere, and a link takes its place.
+void add_read_folder(const std::string& path, size_t number) {
   if (path == "/usr" || path.starts_with("/usr/")) return;
   struct stat s;
   if (::stat((kHost + path).c_str(), &s) != 0)
     fail_errno(fmt::format("read folder '{}' as user {}", path, ::getuid()));
-  make_folders(path);
-  bind(kHost + path, path, kReadOnly);
+  std::string at = path;
+  if (path.starts_with("/work/") || path.starts_with("/tmp/")) {
+    at = fmt::format("/read/{}", number);
+    if (const size_t cut = path.rfind('/'); path.find('/', 1) != cut) make_folders(path.substr(0, cut));
+    make_link(at, path);
+  }
+  make_folders(at);
+  bind_folder(kHost + path, at, kReadOnly);
 }
 
 // A tmpfs becomes the root, the old root a folder in it. Paths below /tmp stay reachable: pivot_root takes the tmpfs
@@ -151,7 +159,7 @@ void enter_root_folder(const Policy& policy) {
   // Only processes: no /proc/sys, no /proc/kcore. Processes that may not be traced, the first one, are hidden.
   mount_at("proc", "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "subset=pid,hidepid=2");
   add_scratch(policy.limits.disk_mib);
-  for (const auto& folder : policy.read) add_read_folder(folder.string());
+  for (size_t i = 0; i < policy.read.size(); ++i) add_read_folder(policy.read[i].string(), i);
   if (::umount2(kHost.c_str(), MNT_DETACH) != 0 || ::rmdir(kHost.c_str()) != 0)
     fail_errno("unmount the host's files");
   set_attributes("/", kReadOnly, 0);

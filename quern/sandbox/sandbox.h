@@ -24,8 +24,8 @@ struct Limits {
 };
 
 struct Policy {
-  Limits limits;
-  std::vector<std::filesystem::path> read;  // folders visible at the same path, read-only
+  Limits limits = {};
+  std::vector<std::filesystem::path> read = {};  // folders visible at the same path, read-only
 };
 
 struct InputFile {
