@@ -206,9 +206,6 @@ std::string why_not_here(User user) {
   const std::string permitted =
       in_fork(user, [] { return ::unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 ? "yes" : "no"; });
   if (permitted != "yes") return reasons[i] = "user namespaces are not permitted here";
-  if (in_fork(User::nobody, [] { return ::access(program_path().c_str(), X_OK) == 0 ? "yes" : "no"; }) == "no" &&
-      ::geteuid() == 0)
-    reasons[i] = program_path() + " cannot be read by other users, as the sandbox of root must";
   return reasons[i];
 }
 

@@ -145,12 +145,12 @@ void serve_one_command(const Policy& policy) {
 
 }  // namespace
 
-void run_first_process(const Policy& policy) {
+void run_first_process(const Policy& policy, const std::vector<int>& read_folders) {
   try {
     ::prctl(PR_SET_DUMPABLE, 0);
     ::prctl(PR_SET_NAME, "sandbox");
     if (::getpid() != 1) fail("pid namespace: the first process is {}, not 1", ::getpid());
-    enter_root_folder(policy);
+    enter_root_folder(policy, read_folders);
     if (::sethostname("sandbox", 7) != 0) fail_errno("sethostname");
     serve_one_command(policy);
   } catch (const std::exception& e) {

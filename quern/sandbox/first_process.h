@@ -7,7 +7,7 @@ namespace quern::sandbox {
 
 constexpr int kControl = 3;  // the socket to the caller; 0 to 2 are the streams of the command
 
-// In new namespaces and as their first process.
-[[noreturn]] void run_first_process(const Policy& policy);
+// In new namespaces and as their first process, with what open_read_folders() gave.
+[[noreturn]] void run_first_process(const Policy& policy, const std::vector<int>& read_folders);
 
 }  // namespace quern::sandbox

@@ -20,6 +20,7 @@
 #include "quern/sandbox/channel.h"
 #include "quern/sandbox/exchange.h"
 #include "quern/sandbox/first_process.h"
+#include "quern/sandbox/root_folder.h"
 
 namespace quern::sandbox {
 namespace {
@@ -94,12 +95,13 @@ void place_descriptors(const int (&from)[4]) {
     for (int s : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(s, SIG_IGN);  // the caller decides
     place_descriptors(descriptors);
     ::setsid();
+    const std::vector<int> read_folders = open_read_folders(policy);
     leave_root();
     write_own("/proc/self/oom_score_adj", "1000");  // the first that the kernel ends when memory runs out
     enter_namespaces();
     const long pid = ::syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, 0);
     if (pid < 0) fail_errno("clone");
-    if (pid == 0) run_first_process(policy);
+    if (pid == 0) run_first_process(policy, read_folders);
     send_report(kControl, {.kind = Report::Kind::pid, .value = static_cast<int32_t>(pid)});
   } catch (const std::exception& e) {
     send_failure(kControl, Report::Kind::refused, e.what());
@@ -162,7 +164,7 @@ void IsolatedProcess::wait_until_ready() {
     ready = r->kind == Report::Kind::ready;
     if (ready && pid_ < 0) {  // it was faster than the process that tells its number
       const auto told = receive_report(control_.get(), kReadyWithinMs);
-      if (!told || told->kind != Report::Kind::pid) refuse("the first process has no number");
+      if (!told || told->kind != Report::Kind::pid) refuse("the first process was not announced");
       pid_ = told->value;
     }
   }

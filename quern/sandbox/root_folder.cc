@@ -13,10 +13,6 @@
 #include "quern/base/error.h"
 #include "quern/sandbox/channel.h"
 
-#ifndef SYS_mount_setattr
-#define SYS_mount_setattr 442
-#endif
-
 namespace quern::sandbox {
 namespace {
 
@@ -122,11 +118,10 @@ void add_scratch(int64_t disk_mib) {
 
 // Landlock lets /work, /tmp and /dev/shm be written with all that lies in them, named pipes of a read-only folder too.
 // A folder with such a path is mounted elsewhere, and a link takes its place.
-void add_read_folder(const std::string& path, size_t number) {
+void add_read_folder(const std::string& path, size_t number, int opened) {
   if (path == "/usr" || path.starts_with("/usr/")) return;
   struct stat s;
-  if (::stat((kHost + path).c_str(), &s) != 0)
-    fail_errno(fmt::format("read folder '{}' as user {}", path, ::getuid()));
+  if (opened < 0 && ::stat((kHost + path).c_str(), &s) != 0) fail_errno(fmt::format("read folder '{}'", path));
   std::string at = path;
   if (path.starts_with("/work/") || path.starts_with("/tmp/")) {
     at = fmt::format("/read/{}", number);
@@ -134,7 +129,11 @@ void add_read_folder(const std::string& path, size_t number) {
     make_link(at, path);
   }
   make_folders(at);
-  bind_folder(kHost + path, at, kReadOnly);
+  if (opened < 0) return bind_folder(kHost + path, at, kReadOnly);
+  if (::syscall(SYS_move_mount, opened, "", AT_FDCWD, at.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
+    fail_errno(fmt::format("mount read folder '{}'", path));
+  ::close(opened);
+  set_attributes(at, kReadOnly, AT_RECURSIVE);
 }
 
 // A tmpfs becomes the root, the old root a folder in it. Paths below /tmp stay reachable: pivot_root takes the tmpfs
@@ -149,7 +148,18 @@ void pivot() {
 
 }  // namespace
 
-void enter_root_folder(const Policy& policy) {
+std::vector<int> open_read_folders(const Policy& policy) {
+  std::vector<int> opened;
+  if (::geteuid() != 0) return opened;
+  for (const auto& folder : policy.read) {
+    constexpr unsigned kFlags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
+    // -1, where this root may not: the folder is taken by its path then.
+    opened.push_back(static_cast<int>(::syscall(SYS_open_tree, AT_FDCWD, folder.c_str(), kFlags)));
+  }
+  return opened;
+}
+
+void enter_root_folder(const Policy& policy, const std::vector<int>& opened) {
   ::umask(022);
   pivot();
   for (const char* path : {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}) add_system_folder(path);
@@ -159,7 +169,8 @@ void enter_root_folder(const Policy& policy) {
   // Only processes: no /proc/sys, no /proc/kcore. Processes that may not be traced, the first one, are hidden.
   mount_at("proc", "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "subset=pid,hidepid=2");
   add_scratch(policy.limits.disk_mib);
-  for (size_t i = 0; i < policy.read.size(); ++i) add_read_folder(policy.read[i].string(), i);
+  for (size_t i = 0; i < policy.read.size(); ++i)
+    add_read_folder(policy.read[i].string(), i, i < opened.size() ? opened[i] : -1);
   if (::umount2(kHost.c_str(), MNT_DETACH) != 0 || ::rmdir(kHost.c_str()) != 0)
     fail_errno("unmount the host's files");
   set_attributes("/", kReadOnly, 0);

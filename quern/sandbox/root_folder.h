@@ -6,7 +6,11 @@
 
 namespace quern::sandbox {
 
+// The folders of the policy as root sees them, before it becomes another user: copies of their mounts that are at no
+// place yet. A folder below one that only root may enter can be shown so. Empty for everybody else.
+std::vector<int> open_read_folders(const Policy& policy);
+
 // In new user, mount and pid namespaces, as their first process. Throws Error naming the step.
-void enter_root_folder(const Policy& policy);
+void enter_root_folder(const Policy& policy, const std::vector<int>& opened);
 
 }  // namespace quern::sandbox

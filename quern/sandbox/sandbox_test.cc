@@ -79,6 +79,25 @@ TEST_P(Sandbox, ShowsFoldersReadOnly) {
   EXPECT_NE(go(shell("cat " + file)).status, 0);
 }
 
+// The folder is meant, not the way to it; root reads it as the unprivileged user it becomes.
+TEST_P(Sandbox, ShowsAFolderBelowAPrivateOne) {
+  char folder[] = "/tmp/quern_private_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);  // mode 0700
+  const uid_t owner = GetParam() == User::nobody ? 65534 : ::geteuid();
+  ASSERT_EQ(::chown(folder, owner, owner), 0);
+  const std::string shown = std::string(folder) + "/shown";
+  fs::create_directory(shown);
+  std::ofstream(shown + "/f") << "text\n";
+  std::ofstream(shown + "/secret") << "text\n";
+  fs::permissions(shown + "/secret", fs::perms::none);
+  const Policy p{.read = {shown}};
+  EXPECT_EQ(go(shell("cat " + shown + "/f"), p).out, "text\n");
+  EXPECT_EQ(go(shell("cat " + shown + "/secret"), p).status, 1);
+  EXPECT_NE(go(shell("echo x > " + shown + "/f"), p).status, 0);
+  EXPECT_NE(go(shell("ls " + std::string(folder) + "/../quern*/x"), p).status, 0);
+  fs::remove_all(folder);
+}
+
 TEST_P(Sandbox, StopsAtTheTime) {
   const Result r = go(shell("echo before; sleep 60"), {.limits = {.seconds = 0.4}});
   EXPECT_EQ(r.end, End::time);
