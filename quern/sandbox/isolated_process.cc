@@ -93,6 +93,7 @@ void place_descriptors(const int (&from)[4]) {
 [[noreturn]] void launch(const Policy& policy, const int (&descriptors)[4]) {
   try {
     for (int s : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(s, SIG_IGN);  // the caller decides
+    ::signal(SIGCHLD, SIG_DFL);  // where the caller ignores it, the end of the command would not be seen
     place_descriptors(descriptors);
     ::setsid();
     const std::vector<int> read_folders = open_read_folders(policy);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -25,7 +26,10 @@ namespace quern::sandbox {
 namespace {
 
 void set_limit(int resource, int64_t value) {
-  const rlimit limit{static_cast<rlim_t>(value), static_cast<rlim_t>(value)};
+  rlimit limit{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) fail_errno("getrlimit");
+  limit.rlim_max = std::min(limit.rlim_max, static_cast<rlim_t>(value));  // the caller may have less
+  limit.rlim_cur = limit.rlim_max;
   if (::setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0)
     fail_errno(fmt::format("resource limit {} = {}", resource, value));
 }
