@@ -119,7 +119,9 @@ class Host {
     ::chmod((shown() + "/socket").c_str(), 0777);
     abstract_ = listen_at(std::string(1, '\0') + host_files().hidden);
     ::setenv("QUERN_SECRET", "secret", 1);
-    ::dup2(::open(host_files().hidden.c_str(), O_RDONLY), 77);  // a descriptor that is not closed on exec
+    const int hidden = ::open(host_files().hidden.c_str(), O_RDONLY);
+    ::dup2(hidden, 77);  // a descriptor that is not closed on exec
+    ::close(hidden);
   }
   ~Host() {
     for (const int fd : {pipe_, socket_, abstract_, 77}) ::close(fd);

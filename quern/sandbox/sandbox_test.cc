@@ -207,8 +207,13 @@ TEST_P(Sandbox, WorksUnderACallerWithItsOwnLimits) {
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    const Result r = run({.limits = {.seconds = 5}}, shell("ulimit -n; kill -TERM $$; sleep 9"));
-    ::_exit(r.end == End::signal && r.signal == SIGTERM && r.out == "64\n" ? 0 : 1);
+    bool right = false;
+    const std::string said = message_of([&] {
+      const Result r = run({.limits = {.seconds = 5}}, shell("ulimit -n; kill -TERM $$; sleep 9"));
+      right = r.end == End::signal && r.signal == SIGTERM && r.out == "64\n";
+    });
+    std::fprintf(stderr, "%s", said.c_str());
+    ::_exit(right ? 0 : 1);
   }
   int status = 0;
   ::waitpid(pid, &status, 0);
@@ -222,12 +227,14 @@ TEST_P(Sandbox, EndsWithItsCaller) {
   ASSERT_EQ(::pipe(p), 0);
   const pid_t pid = ::fork();
   if (pid == 0) {
-    IsolatedProcess sandbox(checked({}));
-    const pid_t first = sandbox.pid();
-    if (::write(p[1], &first, sizeof(first)) != sizeof(first)) ::_exit(1);
-    sandbox.run(shell("sleep 60"));
+    message_of([&] {
+      IsolatedProcess sandbox(checked({}));
+      const pid_t first = sandbox.pid();
+      if (::write(p[1], &first, sizeof(first)) == sizeof(first)) sandbox.run(shell("sleep 60"));
+    });
     ::_exit(0);
   }
+  ::close(p[1]);  // so that a child that fails is the end of the pipe
   pid_t first = 0;
   ASSERT_EQ(::read(p[0], &first, sizeof(first)), static_cast<ssize_t>(sizeof(first)));
   ::usleep(100'000);
@@ -241,7 +248,7 @@ TEST_P(Sandbox, EndsWithItsCaller) {
   };
   for (int i = 0; i < 500 && !gone(); ++i) ::usleep(10'000);
   EXPECT_TRUE(gone());
-  ::close(p[0]), ::close(p[1]);
+  ::close(p[0]);
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point begin) {
