@@ -66,6 +66,7 @@ constexpr Verb kMeasure[] = {
 };
 constexpr Verb kMachine[] = {
     {"doctor", "check this machine, and whether a model fits in its memory", quern::cli::cmd_doctor},
+    {"sandbox", "run an untrusted command in Linux namespaces, with limits", quern::cli::cmd_sandbox},
     {"completion", "print a completion script for bash, zsh or fish", print_completion},
 };
 constexpr VerbGroup kGroups[] = {

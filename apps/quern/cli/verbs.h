@@ -20,6 +20,7 @@ int cmd_ppl(Words args);
 int cmd_eval(Words args);
 int cmd_run(Words args);
 int cmd_serve(Words args);
+int cmd_sandbox(Words args);
 int cmd_doctor(Words args);
 int cmd_bench(Words args);
 int cmd_report(Words args);
