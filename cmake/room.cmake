@@ -1,6 +1,7 @@
 # quern_room(NAME DEPS a b LIBS lib…): the folder that calls it becomes the static library quern_NAME
 # (every *.cc but tests and benches) and, when tests are on, the test program test_NAME (every *_test.cc).
-# Files named *_avx2.cc, *_avx512.cc, *_avx512bf16.cc, *_avx512vnni.cc and *_amx.cc get the flags of their instruction set and no others do.
+# Files named *_avx2.cc, *_avx512.cc, *_avx512vnni.cc, *_avx512bf16.cc and *_amx.cc get the flags of their instruction
+# set, and no others do.
 find_package(OpenMP REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)

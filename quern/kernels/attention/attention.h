@@ -27,7 +27,7 @@ struct AttentionSegment {
 struct AttentionOptions {
   double scale = 1;
   int64_t window = 0;      // 0 = all
-  bool bf16_math = false;  // products in bf16 with f32 accumulation (needs AVX-512-BF16, else f32 is used)
+  bool bf16_math = false;  // products in bf16 with f32 accumulation, where they are faster (kernels/cpu/products.h)
 };
 
 // q: [T, Hq, d], o: [T, Hq, dv], lse: [T, Hq] (may be null).  T, KV: double,double · float,float ·
