@@ -44,6 +44,7 @@ constexpr Verb kTrain[] = {
     {"data", "build and inspect token shards, generate synthetic problems", quern::cli::cmd_data},
     {"gym", "environments that pose problems and verify answers", quern::cli::cmd_gym},
     {"train", "pretrain or fine-tune a model from a recipe", quern::cli::cmd_train},
+    {"rl", "reinforcement learning with verifiable rewards", quern::cli::cmd_rl},
     {"report", "write the HTML report of a training run", quern::cli::cmd_report},
     {"reshape", "convert or reshard a training checkpoint", quern::cli::cmd_reshape},
     {"export", "convert a training checkpoint to a model folder", quern::cli::cmd_export},

@@ -2,16 +2,14 @@
 // below wrote for the same token (ZAYA's depth averaging); DepthCarry passes that from block to block within one
 // forward pass.
 #pragma once
-#include <vector>
-
+#include "quern/nn/expert_routes.h"
 #include "quern/nn/module.h"
 
 namespace quern::ffn {
 
 struct DepthCarry {
   grad::Var router_state;  // [T, R], undefined before the first router
-  // When set, each MoE layer appends its chosen experts [T·k].
-  std::vector<std::vector<int32_t>>* expert_log = nullptr;
+  nn::RouteSlots routes;   // of this layer: choices to record or to replay
 };
 
 class Ffn : public nn::Module {

@@ -9,6 +9,7 @@
 
 #include "quern/mixers/row_placement.h"
 #include "quern/mixers/state.h"
+#include "quern/nn/expert_routes.h"
 #include "quern/nn/module.h"
 
 namespace quern::mixers {
@@ -25,6 +26,8 @@ struct Batch {
   std::vector<SequenceState*> states;  // one per segment, or empty (no state in or out; required for training)
   std::vector<SnapshotPoint> snapshot_points;  // in order; only if every recurrent part has snapshots_inside
   RowPlacement placement;                      // of rows and KV caches over ranks
+  nn::ExpertRoutes* record_routes = nullptr;   // the model fills it: one entry per row
+  const nn::ExpertRoutes* replay_routes = nullptr;  // choices of experts to take instead of the routers' own
 
   int64_t segments() const { return static_cast<int64_t>(offsets.size()) - 1; }
   int64_t tokens() const { return offsets.back(); }

@@ -2,7 +2,6 @@
 
 #include "quern/base/threads.h"
 #include "quern/models/token_ids.h"
-#include "quern/nn/ops.h"
 
 namespace quern::models {
 
@@ -57,6 +56,10 @@ grad::Var Head::logits(grad::Tape& tape, const grad::Var& hidden_TD) {
 
 grad::Var Head::loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) {
   return nn::head_loss(tape, hidden_TD, out(), targets, {});
+}
+
+grad::Var Head::objective(grad::Tape& tape, const grad::Var& hidden_TD, const nn::HeadTerms& terms) {
+  return nn::head_objective(tape, hidden_TD, out(), terms);
 }
 
 }  // namespace quern::models

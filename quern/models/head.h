@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "quern/nn/module.h"
+#include "quern/nn/ops.h"
 
 namespace quern::models {
 
@@ -21,6 +21,7 @@ class Head : public nn::Module {
   grad::Var logits(grad::Tape& tape, const grad::Var& hidden_TD);   // [T, V]
   grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD,
                  std::span<const int32_t> targets);  // mean cross-entropy, no T×V matrix
+  grad::Var objective(grad::Tape& tape, const grad::Var& hidden_TD, const nn::HeadTerms& terms);
 
  private:
   grad::Parameter& out() { return tied_ ? embed_ : out_; }

@@ -9,6 +9,7 @@
 
 #include "quern/base/json.h"
 #include "quern/mixers/mixer.h"
+#include "quern/nn/ops.h"
 #include "quern/tensor/safetensors.h"
 
 namespace quern::comm {
@@ -31,6 +32,8 @@ class Model : public nn::Module {
   virtual grad::Var logits(grad::Tape& tape, const grad::Var& hidden_TD) = 0;  // [T, V]
   virtual grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD,
                          std::span<const int32_t> targets) = 0;  // mean over targets ≥ 0
+  // Σ_t f_t(log p_t) over targets ≥ 0: reinforcement learning, preferences, distillation of sampled tokens.
+  virtual grad::Var objective(grad::Tape& tape, const grad::Var& hidden_TD, const nn::HeadTerms& terms) = 0;
 
   // The experts of every mixture, shared by the ranks of `group` from now on: rank r computes its even cut of them for
   // the tokens of all ranks. Null: every rank computes its own tokens again. False: the model has no experts.

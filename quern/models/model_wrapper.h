@@ -20,6 +20,9 @@ class ModelWrapper : public Model {
   grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) override {
     return inner_.loss(tape, hidden_TD, targets);
   }
+  grad::Var objective(grad::Tape& tape, const grad::Var& hidden_TD, const nn::HeadTerms& terms) override {
+    return inner_.objective(tape, hidden_TD, terms);
+  }
   Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override {
     return inner_.read(folder, name, p);
   }

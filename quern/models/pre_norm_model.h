@@ -31,6 +31,9 @@ class PreNormModel : public Model {
   grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) override {
     return head_.loss(tape, hidden_TD, targets);
   }
+  grad::Var objective(grad::Tape& tape, const grad::Var& hidden_TD, const nn::HeadTerms& terms) override {
+    return head_.objective(tape, hidden_TD, terms);
+  }
   bool ignorable(const std::string& tensor) const override { return shape_.tied && tensor == "lm_head.weight"; }
 
  protected:

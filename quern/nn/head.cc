@@ -1,6 +1,7 @@
 // Embedding lookup, logits and the fused head loss on a tape.
 #include "quern/base/op_counters.h"
 #include "quern/kernels/cross_entropy/cross_entropy.h"
+#include "quern/kernels/cross_entropy/head_objective.h"
 #include "quern/kernels/embedding/embedding.h"
 #include "quern/nn/dispatch.h"
 #include "quern/nn/ops.h"
@@ -29,6 +30,31 @@ grad::Var head_logits(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& 
   return linear(tape, h_TD, tape.param(w_VD));
 }
 
+namespace {
+
+// What run(g_loss, gradients) computes of {h, w}. The gradients are made with the loss, while a chunk's logits are at
+// hand; backward only scales them.
+template <class T, class Run>
+grad::Var with_gradients(grad::Tape& tape, const std::vector<grad::Var>& inputs, Run&& run) {
+  const Tensor &h = inputs[0].value, &w = inputs[1].value;
+  if (!tape.needs(inputs)) return grad::Var(Tensor::full({1}, h.dtype(), run(0, {})));
+  Tensor gh = Tensor::empty(h.shape(), h.dtype()),
+         gw = inputs[1].needs_grad() ? Tensor::zeros(w.shape(), w.dtype()) : Tensor();
+  const double loss = run(1, {gh.view<T, 2>(), gw.defined() ? gw.view<T, 2>() : View<T, 2>(), {}});
+  return tape.record(Tensor::full({1}, h.dtype(), loss), inputs, [gh, gw](grad::Grads& g) {
+    const double k = g.out().item();
+    auto scaled = [k](const Tensor& t) {
+      if (k != 1)
+        for (T& x : t.span<T>()) x = static_cast<T>(x * k);
+      return t;
+    };
+    g.add(0, scaled(gh));
+    if (g.wants(1)) g.add(1, scaled(gw));
+  });
+}
+
+}  // namespace
+
 grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, std::span<const int32_t> targets,
                     std::span<const double> weights) {
   grad::Var w = tape.param(w_VD);
@@ -40,32 +66,36 @@ grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_
       weight = Tensor::empty({h.dim(0)}, h.dtype());
       std::copy(weights.begin(), weights.end(), weight.data<T>());
     }
-    std::vector<int32_t> keep(targets.begin(), targets.end());
-    auto run = [h, wv, weight, keep, bf16 = tape.bf16()](double g_loss, kernels::HeadLossGrads<T> grads) {
+    auto run = [&](double g_loss, kernels::HeadLossGrads<T> grads) {
       kernels::HeadLoss<T> in;
       in.h = h.view<const T, 2>();
       in.w = wv.view<const T, 2>();
-      in.targets = keep;
-      in.bf16 = bf16;
+      in.targets = targets;
+      in.bf16 = tape.bf16();
       if (weight.defined()) in.weight = weight.view<const T, 1>();
       Arena& scratch = thread_arena();
       Arena::Scope scope(scratch);
       return kernels::head_cross_entropy<T>(in, g_loss, grads, {}, scratch);
     };
-    if (!tape.needs({h_TD, w})) return grad::Var(Tensor::full({1}, h.dtype(), run(0, {})));
-    // The gradients are made with the loss, while a chunk's logits are at hand; backward only scales them.
-    Tensor gh = Tensor::empty(h.shape(), h.dtype()),
-           gw = w.needs_grad() ? Tensor::zeros(wv.shape(), wv.dtype()) : Tensor();
-    double loss = run(1, {gh.view<T, 2>(), gw.defined() ? gw.view<T, 2>() : View<T, 2>(), {}});
-    return tape.record(Tensor::full({1}, h.dtype(), loss), {h_TD, w}, [gh, gw](grad::Grads& g) {
-      double k = g.out().item();
-      auto scaled = [k](const Tensor& t) {
-        if (k != 1)
-          for (T& x : t.span<T>()) x = static_cast<T>(x * k);
-        return t;
-      };
-      g.add(0, scaled(gh));
-      if (g.wants(1)) g.add(1, scaled(gw));
+    return with_gradients<T>(tape, {h_TD, w}, run);
+  });
+}
+
+grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, const HeadTerms& terms) {
+  grad::Var w = tape.param(w_VD);
+  Tensor h = h_TD.value, wv = w.value;
+  count_matmul(h.dim(0), wv.size(), wv.bytes());
+  return with_float(h.dtype(), [&]<class T>() {
+    return with_gradients<T>(tape, {h_TD, w}, [&](double g_loss, kernels::HeadLossGrads<T> grads) {
+      kernels::HeadObjective<T> in;
+      in.h = h.view<const T, 2>();
+      in.w = wv.view<const T, 2>();
+      in.targets = terms.targets;
+      in.temperature = terms.temperature;
+      in.bf16 = tape.bf16();
+      Arena& scratch = thread_arena();
+      Arena::Scope scope(scratch);
+      return kernels::head_objective<T>(in, terms.f, g_loss, grads, scratch);
     });
   });
 }

@@ -15,7 +15,8 @@ class Module {
   virtual ~Module() = default;
   // Calls v for every parameter this module has, with names that start with `prefix`.
   virtual void visit(const std::string& prefix, const ParameterVisitor& v) = 0;
-  // Weights will not change any more: matrices take their form for inference and let go of the plain values.
+  // Matrices take their form for inference and let go of the plain values. Once these are there again, with new values,
+  // packing again replaces the old form.
   virtual void pack(const WeightPrepacking&) {}
 };
 

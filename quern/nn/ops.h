@@ -7,6 +7,7 @@
 
 #include "quern/grad/tape.h"
 #include "quern/kernels/activation/activation.h"
+#include "quern/kernels/cross_entropy/head_objective.h"
 #include "quern/kernels/rope/rope.h"
 #include "quern/nn/linear.h"
 #include "quern/nn/residual.h"
@@ -42,6 +43,14 @@ grad::Var head_logits(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& 
 // Mean cross-entropy over targets ≥ 0, weighted; logits exist a chunk of tokens at a time.
 grad::Var head_loss(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, std::span<const int32_t> targets,
                     std::span<const double> weights);
+// Σ_t f_t(log p_t), with logits divided by the temperature (kernels/cross_entropy/head_objective.h). f is called during
+// this call only.
+struct HeadTerms {
+  std::span<const int32_t> targets;
+  const kernels::TokenObjective& f;
+  double temperature = 1;
+};
+grad::Var head_objective(grad::Tape& tape, const grad::Var& h_TD, grad::Parameter& w_VD, const HeadTerms& terms);
 
 grad::Var reshape(grad::Tape& tape, const grad::Var& x, Shape shape);
 

@@ -30,6 +30,7 @@ int cmd_export(Words args);
 int cmd_demo(Words args);
 int cmd_paper(Words args);
 int cmd_train(Words args);
+int cmd_rl(Words args);
 int cmd_study(Words args);
 int cmd_memory(Words args);
 int cmd_learn(Words args);

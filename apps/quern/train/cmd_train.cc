@@ -12,6 +12,7 @@
 #include "quern/base/threads.h"
 #include "quern/comm/in_process.h"
 #include "quern/comm/mpi.h"
+#include "quern/rl/rollout_source.h"
 #include "quern/train/recipe/run_settings.h"
 #include "quern/train/supervise/supervise.h"
 #include "quern/train/trainer/export.h"
@@ -37,6 +38,15 @@ class StepLine {
     since_ += m.time_s;
     if (!line_.terminal() && since_ < 10 && m.step < t.steps()) return;
     since_ = 0;
+    if (m.reward) {
+      reward_ = reward_ < 0 ? *m.reward : 0.9 * reward_ + 0.1 * *m.reward;
+      line_.show(fmt::format("step {:>6}/{}  reward {:.3f}  signal {:.2f}  difficulty {:.1f}  {:.0f} tokens  kl {:.1e}"
+                             "  |g| {:.2f}  {:.1f} s  {} left",
+                             m.step, t.steps(), reward_, m.signal.value_or(0), m.difficulty.value_or(0),
+                             m.answer_tokens.value_or(0), m.kl.value_or(0), m.grad_norm, m.time_s,
+                             duration(pace_ * static_cast<double>(t.steps() - m.step))));
+      return;
+    }
     line_.show(fmt::format("step {:>6}/{}  loss {:.4f}{}  lr {:.2e}  |g| {:.2f}  {:.0f} tokens/s{}  {} left", m.step,
                            t.steps(), smooth_, m.bpb ? fmt::format("  {:.3f} bpb", *m.bpb) : "", m.lr, m.grad_norm,
                            m.tokens_per_s.value_or(0), m.mfu ? fmt::format("  mfu {:.0f} %", 100 * *m.mfu) : "",
@@ -46,7 +56,7 @@ class StepLine {
 
  private:
   LiveLine line_;
-  double smooth_ = 0, pace_ = 0, since_ = 1e9;
+  double smooth_ = 0, reward_ = -1, pace_ = 0, since_ = 1e9;
 };
 
 void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOptions options, int64_t stop_after) {
@@ -57,6 +67,7 @@ void train(const train::Recipe& recipe, comm::Communicator& comm, train::TrainOp
     fmt::print(stderr, "{}\n", s);
   };
   std::filesystem::path out = options.out;
+  options = rl::with_rollouts(std::move(options), recipe, nn::builtin_registry());
   train::Trainer t(recipe, nn::builtin_registry(), comm, options);
   if (root) fmt::print(stderr, "{}", t.describe());
   if (root && train::tokenizer_source(recipe).empty())
@@ -138,7 +149,8 @@ int cmd_train(Words args) {
       .settings(train::SupervisePolicy(), given, {{"launcher", "from the recipe"}})
       .flag("--heartbeats DIR", heartbeats, "folder where every rank writes its progress [set by --supervise]")
       .note(
-          "The recipe (TOML) sets model, data, batch size and stages: pretraining, then fine-tuning (SFT) on chats. "
+          "The recipe (TOML) sets model, data, batch size and stages: pretraining, fine-tuning (SFT) on chats, "
+          "reinforcement\nlearning. "
           "A batch\n"
           "larger than micro_batch_size is split into micro-batches with gradient accumulation. Ctrl-C finishes the "
           "step, "

@@ -37,6 +37,7 @@ void MoeFfn::visit(const std::string& prefix, const nn::ParameterVisitor& v) {
 void MoeFfn::pack(const nn::WeightPrepacking& t) {
   if (!t.packs()) return;
   auto pack_each = [&](const char* name, grad::Parameter& p, std::vector<kernels::PrepackedWeight>& out) {
+    out.clear();
     for (int64_t e = 0; e < n_experts_; ++e)
       out.push_back(t.matrix(fmt::format("{}{}.{}", name_, name, e), p.shape[1], p.shape[2], [&] {
         return p.value.narrow(0, e, 1).reshape({p.shape[1], p.shape[2]});
@@ -54,7 +55,7 @@ grad::Var MoeFfn::forward(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& c
   counts_.assign(static_cast<size_t>(n_experts_) + 1, 0);
   for (int32_t e : chosen) ++counts_[static_cast<size_t>(e)];
   if (tape.recording()) router_->note_load(counts_);
-  if (carry.expert_log) carry.expert_log->emplace_back(chosen.begin(), chosen.end());
+  carry.routes.write(chosen, r.expert_Tk.dim(1));
   grad::Var y_TD = group_ ? experts_over_ranks(tape, x_TD, r) : experts(tape, x_TD, r);
   return skip_identity_ && counts_.back() > 0 ? skipped(tape, y_TD, x_TD, r) : y_TD;
 }

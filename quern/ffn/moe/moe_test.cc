@@ -83,13 +83,13 @@ TEST(ZayaMoe, TiesGoToTheLowestClassAndBiasesSelectOnly) {
   m.visit("", [](const std::string& name, grad::Parameter& p) {
     if (name == "gate.router_mlp.out_proj.weight") p.value.fill(0);  // every class equally likely
   });
-  std::vector<std::vector<int32_t>> log;
-  DepthCarry carry;
-  carry.expert_log = &log;
+  nn::ExpertRoutes log;
+  log.start(2, 1);
+  DepthCarry carry{.router_state = {}, .routes = {.record = &log}};
   grad::Tape t(grad::Tape::inference);
   Tensor x = grad::random_normal({2, 6}, 2, DType::f32);
   m.forward(t, grad::Var(x), carry);
-  EXPECT_EQ(log[0], (std::vector<int32_t>{0, 0}));
+  EXPECT_EQ(log.ids, (std::vector<uint8_t>{0, 0}));
   auto& biases = static_cast<ZayaRouter&>(m.router()).balancing_biases();
   EXPECT_EQ(biases.value.item(3), -1);
   biases.value = Tensor::of<float>({4}, {0, 0.1f, 0.2f, 0.3f});
@@ -109,6 +109,65 @@ TEST(ZayaMoe, PackedEqualsPlain) {
   m.pack(DType::f32);
   Tensor packed = m.forward(t, grad::Var(x), b).value;
   for (int64_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(plain.item(i), packed.item(i), 1e-7);
+}
+
+// Choices recorded in one pass and replayed in another whose router would choose otherwise: the recorded experts work,
+// by weights of the live router, and gradients reach it.
+TEST(ZayaMoe, ReplayedRoutesPinTheChoiceAndNotTheWeights) {
+  MoeFfn m(router(false), 4);
+  grad::NamedParameters p = nn::randomized(m, 21, 0.8);
+  grad::Parameter& biases = static_cast<ZayaRouter&>(m.router()).balancing_biases();
+  biases.value = Tensor::of<double>({4}, {0.05, -0.1, 0.1, 0.15});
+  const Tensor x = grad::random_normal({12, 6}, 4);
+  nn::ExpertRoutes routes, seen;
+  routes.start(12, 3), seen.start(12, 3);  // a model of three layers; this is the second
+  for (size_t t = 0; t < 12; ++t) routes.ids[3 * t + 1] = static_cast<uint8_t>(t % 4);
+  routes.ids[1] = nn::ExpertRoutes::kFree;
+  const auto run = [&](grad::Tape& t, const std::vector<grad::Var>& in, const nn::ExpertRoutes* replay) {
+    DepthCarry carry{.router_state = {}, .routes = {.record = &seen, .replay = replay, .first = 1}};
+    return m.forward(t, in[0], carry);
+  };
+  grad::Tape t(grad::Tape::inference);
+  run(t, {grad::Var(x)}, nullptr);
+  const nn::ExpertRoutes own = seen;
+  const Tensor y = run(t, {grad::Var(x)}, &routes).value;
+  EXPECT_EQ(seen.ids[1], own.ids[1]) << "a free slot is the router's choice";
+  for (size_t i = 1; i < 12; ++i) EXPECT_EQ(seen.ids[3 * i + 1], i % 4);
+  EXPECT_EQ(seen.ids[0], nn::ExpertRoutes::kFree) << "another layer's slot";
+  EXPECT_NE(own.ids, seen.ids);
+
+  // Pinning what the router chooses anyway changes nothing.
+  const Tensor plain = run(t, {grad::Var(x)}, nullptr).value;
+  const nn::ExpertRoutes chosen = seen;
+  const Tensor same = run(t, {grad::Var(x)}, &chosen).value;
+  for (int64_t i = 0; i < plain.size(); ++i) EXPECT_EQ(plain.item(i), same.item(i));
+
+  // One id flipped changes that token alone.
+  nn::ExpertRoutes flipped = routes;
+  flipped.ids[3 * 5 + 1] = 2;
+  const Tensor other = run(t, {grad::Var(x)}, &flipped).value;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    if (i / 6 != 5) {
+      EXPECT_EQ(other.item(i), y.item(i));
+    }
+  }
+  EXPECT_NE(other.item(30), y.item(30));
+
+  const grad::GradCheck c = grad::grad_check(
+      [&](grad::Tape& tape, const std::vector<grad::Var>& in) { return std::vector<grad::Var>{run(tape, in, &routes)}; },
+      {x}, p, 25, 1e-6);
+  EXPECT_LT(c.worst, 1e-6) << c.where;
+  for (auto& [name, q] : p) {
+    if (name == "gate.router_mlp.out_proj.weight") {
+      EXPECT_TRUE(q->grad.defined()) << "no gradient reached the router";
+    }
+  }
+
+  nn::ExpertRoutes wrong = routes;
+  wrong.ids[4] = 4;
+  EXPECT_THROW(run(t, {grad::Var(x)}, &wrong), Error);
+  wrong.start(11, 3);
+  EXPECT_THROW(run(t, {grad::Var(x)}, &wrong), Error);
 }
 
 TEST(MoeConfig, ImpossibleSizesAreErrors) {

@@ -128,6 +128,7 @@ grad::Var ZayaRouter::scores(grad::Tape& tape, const grad::Var& x_TD, DepthCarry
 Routing ZayaRouter::route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) {
   grad::Var p_TE = nn::softmax(tape, scores(tape, x_TD, carry));
   Tensor e_T1 = choose(p_TE.value, beta_.value, 1);
+  carry.routes.pin(e_T1.span<int32_t>(), 1, c_.n_experts + 1);
   return {e_T1, gather(tape, p_TE, e_T1)};
 }
 
@@ -148,9 +149,10 @@ void LinearRouter::visit(const std::string& prefix, const nn::ParameterVisitor& 
 
 void LinearRouter::pack(const nn::WeightPrepacking& t) { gate_.pack(t.of(kernels::WeightFormat::f32)); }
 
-Routing LinearRouter::route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry&) {
+Routing LinearRouter::route(grad::Tape& tape, const grad::Var& x_TD, DepthCarry& carry) {
   grad::Var p_TE = nn::softmax(tape, nn::linear(tape, x_TD, gate_));
   Tensor e_Tk = choose(p_TE.value, Tensor(), k_);
+  carry.routes.pin(e_Tk.span<int32_t>(), k_, p_TE.dim(1));
   grad::Var w_Tk = gather(tape, p_TE, e_Tk);
   return {e_Tk, weights_ == TopKWeights::renormalized ? normalize_rows(tape, w_Tk) : w_Tk};
 }

@@ -62,10 +62,15 @@ const char* deliver_token(Sequence& s, std::span<const float> logits, const std:
   if (g.max_tokens == 0) return "length";
   const size_t i = s.out.tokens.size();
   const bool forced = i < g.forced.size();
-  const TokenLogprob t = forced    ? TokenLogprob{g.forced[i], logprob_of(logits, g.forced[i])}
+  const auto given = [&](int32_t id) {
+    const double p = logprob_of(logits, id);
+    return TokenLogprob{id, p, p};
+  };
+  const TokenLogprob t = forced    ? given(g.forced[i])
                          : sampled ? *sampled
                                    : s.sample(logits);
   if (i == 0) s.first_token = Sequence::Clock::now();
+  if (s.out.record) s.out.record->add(t);
   if (!forced && std::find(g.stop_ids.begin(), g.stop_ids.end(), t.token) != g.stop_ids.end()) return "stop";
   s.sampler.accept_token(t.token);
   if (s.constrained && !forced) s.constrained->accept_token(t.token);

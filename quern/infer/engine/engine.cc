@@ -2,6 +2,7 @@
 // when one of them fails.
 #include "quern/infer/engine/engine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <utility>
@@ -38,6 +39,8 @@ RequestLimits limits_of(const models::Model& model, const EngineOptions& o) {
           .draft_model = o.draft != nullptr,
           .sharded_cache = o.shards != nullptr};
 }
+
+bool is_recorded(const StepSegment& g) { return g.sequence->out.record.has_value(); }
 
 EngineOptions checked(EngineOptions o, const RequestLimits& limits) {
   if (o.chunk < 1 || o.max_sequences < 1) fail("engine: chunk and max_sequences must be 1 or more");
@@ -88,7 +91,7 @@ struct Engine::Impl {
 
   // On the thread that asks.
   Id submit(Request r) {
-    if (!r.options.speculate) r.options.speculate = o.speculate;
+    if (!r.options.speculate && !r.options.record) r.options.speculate = o.speculate;
     check_request(r, limits);
     auto s = std::make_unique<Sequence>(std::move(r), limits.max_positions);
     if (o.shards) s->max_rows = o.shards->count_here(s->max_length);
@@ -142,10 +145,16 @@ struct Engine::Impl {
     mixers::Batch batch = mixers::Batch::resume(in.states, in.lengths);
     batch.snapshot_points = snapshots.points();
     if (o.shards) batch.placement = *o.shards;
+    nn::ExpertRoutes routes;
+    const bool recorded = std::any_of(segments.begin(), segments.end(), is_recorded);
+    if (recorded) batch.record_routes = &routes;
     const Tensor hidden = model.hidden(tape, in.ids, batch).value;
     snapshots.store(prefix.cache());
     int64_t row = 0;
-    for (const StepSegment& g : segments) score_prompt(model, g, hidden, std::exchange(row, row + g.all_rows()));
+    for (const StepSegment& g : segments) {
+      if (is_recorded(g)) g.sequence->out.record->add_routes(routes, row, g.rows, batch.positions[static_cast<size_t>(row)]);
+      score_prompt(model, g, hidden, std::exchange(row, row + g.all_rows()));
+    }
     for (const StepSegment& g : segments) g.sequence->alone = false;
     if (in.ready.empty()) return {};
     return split_logits(in.ready, select_logits(model, tape, hidden, in.wanted));

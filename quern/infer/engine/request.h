@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/infer/engine/rollout_record.h"
 #include "quern/infer/sampling/constraint.h"
 #include "quern/infer/sampling/sampler.h"
 #include "quern/infer/speculation/speculation_options.h"
@@ -25,6 +26,9 @@ struct GenerateOptions {
   // Forced prefix (assistant prefill): the first output tokens, given instead of sampled; their logprobs are reported.
   std::vector<int32_t> forced = {};
   int64_t top_logprobs = 0;  // alternatives reported with each token
+  // Also record what a learner needs (rollout_record.h). Not with constraints, stop strings or
+  // speculative decoding. Forced tokens are recorded under the untouched distribution.
+  bool record = false;
   // Report the prompt's own logprobs; max_tokens may then be 0. The prefix cache is not used.
   bool score_prompt = false;
   std::shared_ptr<const ConstraintSource> constraint = {};  // constrained decoding
@@ -87,6 +91,7 @@ struct Generated {
   int64_t prompt_tokens = 0, cached_tokens = 0, recomputed_tokens = 0;  // prompt = cached + recomputed
   std::string cache_note;                                               // why not more was cached
   Speculated speculated;
+  std::optional<RolloutRecord> record;  // when asked for
   double prompt_seconds = 0;  // from the first step to the first token
   double decode_seconds = 0;
 };

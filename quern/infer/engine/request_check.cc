@@ -16,6 +16,10 @@ void check_request(const Request& r, const RequestLimits& limits) {
   models::check_token_ids(r.prompt, limits.vocab_size, "prompt");
   models::check_token_ids(r.options.forced, limits.vocab_size, "forced");
   if (!r.options.stop.empty() && !limits.tokenizer) fail("stop strings need a tokenizer");
+  if (r.options.record && (r.options.constraint || !r.options.stop.empty()))
+    fail("a recorded rollout takes no constraint and no stop strings: they are not part of the policy");
+  if (r.options.record && r.options.speculate && r.options.speculate->on())
+    fail("a recorded rollout cannot use speculative decoding");
   if (r.options.speculate) check_speculation(*r.options.speculate, limits);
 }
 

@@ -48,6 +48,7 @@ struct Sequence {
         sampler(r.options.sampling) {
     sampler.accept_prompt(tokens);
     out.prompt_tokens = prompt;
+    if (r.options.record) out.record.emplace();
   }
   int64_t fed() const { return state.length(); }
   SpeculationOptions speculation() const { return r.options.speculate.value_or(SpeculationOptions{}); }

@@ -216,7 +216,8 @@ bool Sampler::takes_all() const {
   return o_.top_k == 0 && o_.top_p >= 1 && o_.min_p <= 0 && o_.typical_p >= 1 && o_.xtc_probability <= 0;
 }
 
-int32_t Sampler::sample_from_all(std::span<const float> x, size_t best, uint64_t step) {
+// The token, and its log-probability.
+Sampler::Candidate Sampler::sample_from_all(std::span<const float> x, size_t best, uint64_t step) {
   const float by = has(SampleStep::temperature) ? static_cast<float>(std::min(1e30, 1 / o_.temperature)) : 1.0f,
               top = x[best];
   shares_.resize(x.size());
@@ -224,6 +225,9 @@ int32_t Sampler::sample_from_all(std::span<const float> x, size_t best, uint64_t
   const auto n = static_cast<int64_t>(x.size());
   kernels::softmax<float>({shares_.data(), {1, n}}, {shares_.data(), {1, n}});
   double left = Rng(o_.seed, step).uniform();
+  const auto drawn = [&](size_t i) {
+    return Candidate{static_cast<int32_t>(i), std::log(static_cast<double>(shares_[i]))};
+  };
   constexpr size_t kBlock = 64;
   for (size_t from = 0; from < x.size(); from += kBlock) {
     const size_t end = std::min(from + kBlock, x.size());
@@ -236,13 +240,13 @@ int32_t Sampler::sample_from_all(std::span<const float> x, size_t best, uint64_t
       continue;
     }
     for (size_t i = from; i < end; ++i)
-      if (shares_[i] > 0 && (left -= static_cast<double>(shares_[i])) < 0) return static_cast<int32_t>(i);
+      if (shares_[i] > 0 && (left -= static_cast<double>(shares_[i])) < 0) return drawn(i);
     left = 0;  // the block's sum was rounded up: the next that can be drawn
   }
   // Rounding left the sum a little below 1.
   for (size_t i = x.size(); i-- > 0;)
-    if (shares_[i] > 0) return static_cast<int32_t>(i);
-  return static_cast<int32_t>(best);  // of infinite logits, which a bias may make, there are no shares
+    if (shares_[i] > 0) return drawn(i);
+  return {static_cast<int32_t>(best), 0};  // of infinite logits, which a bias may make, there are no shares
 }
 
 TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
@@ -256,11 +260,17 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
     x = adjusted_;
   }
   const size_t best = first_greatest(x);
-  auto chosen = [&](int32_t id) {
-    return TokenLogprob{id, static_cast<double>(logits[static_cast<size_t>(id)]) - lse};
+  auto chosen = [&](int32_t id, double sampled) {
+    return TokenLogprob{id, static_cast<double>(logits[static_cast<size_t>(id)]) - lse, sampled};
   };
-  if (greedy()) return chosen(static_cast<int32_t>(best));
-  if (takes_all()) return chosen(sample_from_all(x, best, step));
+  if (greedy()) return chosen(static_cast<int32_t>(best), 0);
+  if (takes_all()) {
+    const Candidate c = sample_from_all(x, best, step);
+    TokenLogprob t = chosen(c.id, c.logit);
+    const bool untouched = x.data() == logits.data() && (o_.temperature == 1 || !has(SampleStep::temperature));
+    if (untouched) t.sampled = t.logprob;
+    return t;
+  }
 
   double floor = static_cast<double>(x[best]) - kNegligible * std::max(1.0, o_.temperature);
   left_.clear();
@@ -276,7 +286,7 @@ TokenLogprob Sampler::next(std::span<const float> logits, uint64_t step) {
   double sample = Rng(o_.seed, step).uniform() * total;
   size_t at = 0;
   while (at + 1 < left_.size() && sample >= left_[at].logit) sample -= left_[at++].logit;
-  return chosen(left_[at].id);
+  return chosen(left_[at].id, std::log(left_[at].logit / total));
 }
 
 double logprob_of(std::span<const float> logits, int32_t token) {

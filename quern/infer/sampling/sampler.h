@@ -28,6 +28,7 @@ namespace quern::infer {
 struct TokenLogprob {
   int32_t token = 0;
   double logprob = 0;  // under the untouched distribution
+  double sampled = 0;  // under the one it was sampled from: after bias, penalties, temperature and filters
 };
 
 class Sampler {
@@ -49,7 +50,7 @@ class Sampler {
   };
   bool has(SampleStep step, size_t from = 0) const;  // in the order, not before `from`
   bool takes_all() const;                            // no cut is asked for: the draw is from the whole distribution
-  int32_t sample_from_all(std::span<const float> x, size_t best, uint64_t step);
+  Candidate sample_from_all(std::span<const float> x, size_t best, uint64_t step);
   double penalized(double logit, const Seen& seen) const;
   struct RowSteps {
     bool penalties, dry;

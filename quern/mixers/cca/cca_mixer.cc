@@ -95,6 +95,7 @@ void CcaMixer::pack(const nn::WeightPrepacking& t) {
   qkv_.pack(t);
   o_.pack(t);
   bf16_ = t.rows() == DType::bf16;
+  latent_tensors_.clear();
 
   auto kept = [&](const Tensor& x, Shape shape) {  // convolutions and temperature stay in f32
     latent_tensors_.push_back(x.to(DType::f32).reshape(std::move(shape)));

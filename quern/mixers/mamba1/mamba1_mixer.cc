@@ -138,6 +138,7 @@ void Mamba1Mixer::pack(const nn::WeightPrepacking& t) {
   in_.pack(t);
   out_.pack(t);
   auto unstack = [&](grad::Parameter& stack, std::vector<nn::Linear>& to) {
+    to.clear();
     for (int64_t h = 0; h < c_.n_head; ++h) {
       to.emplace_back(stack.shape[1], stack.shape[2], nn::Bias::no);
       if (!t.stored()) to.back().weight.value = matrix_of(stack.value, h);

@@ -116,10 +116,12 @@ grad::Var ZayaModel::hidden(grad::Tape& tape, std::span<const int32_t> ids, cons
   grad::Var r_TD = nn::affine_in(tape, head_.embed(tape, ids), in_scale_, in_bias_);
   auto shared = mixers::batch_for(tape, batch);
   grad::Var router_state;
+  if (batch.record_routes) batch.record_routes->start(batch.tokens(), static_cast<int64_t>(blocks_.size()));
   for (size_t k = 0; k < blocks_.size(); ++k) {
     auto block = [this, k, shared](grad::Tape& t, const std::vector<grad::Var>& in) -> std::vector<grad::Var> {
       Block& b = *blocks_[k];
-      ffn::DepthCarry carry{.router_state = in[1]};
+      ffn::DepthCarry carry{.router_state = in[1],
+                             .routes = {shared->record_routes, shared->replay_routes, static_cast<int64_t>(k)}};
       grad::Var h_TD = nn::rms_norm(t, in[0], b.norm1, config_.rms_norm_eps);
       grad::Var r_TD = nn::residual_merge(t, b.attention->forward(t, h_TD, *shared, static_cast<int>(k)), in[0],
                                           b.after_attention);

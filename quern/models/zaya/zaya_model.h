@@ -35,6 +35,9 @@ class ZayaModel : public Model {
   grad::Var loss(grad::Tape& tape, const grad::Var& hidden_TD, std::span<const int32_t> targets) override {
     return head_.loss(tape, hidden_TD, targets);
   }
+  grad::Var objective(grad::Tape& tape, const grad::Var& hidden_TD, const nn::HeadTerms& terms) override {
+    return head_.objective(tape, hidden_TD, terms);
+  }
   Tensor read(const TensorFolder& folder, const std::string& name, const grad::Parameter& p) const override;
   bool ignorable(const std::string& tensor) const override;
 

@@ -103,7 +103,10 @@ void check(const Recipe& r, const std::string& where) {
     if (p.sequence_length < 1 || p.batch_size < 1 || p.micro_batch_size < 0)
       fail("{}: sequence_length {} and batch_size {} must be 1 or more, micro_batch_size {} 0 or more", at,
            p.sequence_length, p.batch_size, p.micro_batch_size);
-    if (p.data.empty()) fail("{}, data: no set", at);
+    if (p.data.empty() && !p.rl.on()) fail("{}, data: no set", at);
+    if (!p.data.empty() && p.rl.on()) fail("{}: data sets and rl.environments: a phase learns from one of them", at);
+    if (p.rl.on()) check(p.rl, at);
+    if (p.rl.on() && r.parallel.context > 1) fail("{}: reinforcement learning does not share sequences over ranks (parallel.context)", at);
     int64_t before = -1;
     for (const BatchRamp& b : p.ramp) {
       if (b.step <= before || b.batch_size < 1)

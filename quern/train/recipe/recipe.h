@@ -22,6 +22,7 @@
 #include "quern/data/samples.h"
 #include "quern/optim/groups.h"
 #include "quern/optim/schedule.h"
+#include "quern/train/recipe/rl_config.h"
 
 namespace quern::train {
 
@@ -53,6 +54,7 @@ struct PhaseConfig {
   std::vector<BatchRamp> ramp;
   optim::ScheduleConfig schedule;
   std::vector<data::DataSetConfig> data;
+  RlConfig rl;
   Json config;  // fields of the model's configuration that this phase changes
   template <class V>
   void visit(V& v) {
@@ -66,6 +68,7 @@ struct PhaseConfig {
     v("ramp", ramp, "batch size ramp: {step, batch_size}, in order");
     v("schedule", schedule, "learning rate; warmup and decay below 1 are shares of the phase");
     v("data", data, "data sets and their weights");
+    v("rl", rl, "reinforcement learning: the phase samples its own data; `batch_size` counts problems per step");
     v("config", config, "`config.json` fields this stage changes");
   }
   int64_t batch_size_at(int64_t step) const;

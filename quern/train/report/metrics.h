@@ -24,6 +24,9 @@ struct StepMetrics {
   std::optional<double> tokens_per_s, mfu;
   double lr = std::numeric_limits<double>::quiet_NaN(), grad_norm = std::numeric_limits<double>::quiet_NaN();
   std::optional<double> balance;
+  // Of reinforcement learning.
+  std::optional<double> reward, solved, signal, answer_tokens, finished, difficulty, staleness, masked, kl, entropy,
+      max_ratio, repeated, rare;
   double time_s = 0, data_s = 0, forward_s = 0, backward_s = 0, reduce_s = 0, optimizer_s = 0, checkpoint_s = 0,
          other_s = 0;
   template <class V>
@@ -38,6 +41,19 @@ struct StepMetrics {
     v("lr", lr, "learning rate");
     v("grad_norm", grad_norm, "global gradient norm before clipping");
     v("balance", balance, "expert load balance, 0 to 1: normalized entropy of the experts' load, mean over layers");
+    v("reward", reward, "reinforcement learning: mean reward of the sampled answers");
+    v("solved", solved, "share of answers with reward 1");
+    v("signal", signal, "share of groups whose answers do not all earn the same");
+    v("answer_tokens", answer_tokens, "mean length of an answer in tokens");
+    v("finished", finished, "share of answers that ended before max_tokens");
+    v("difficulty", difficulty, "mean difficulty of the problems");
+    v("staleness", staleness, "optimizer steps between sampling and learning, mean over answers");
+    v("masked", masked, "share of tokens that the policy loss masks or clips");
+    v("kl", kl, "mean log-probability ratio of sampling and learning policy, nats per token");
+    v("entropy", entropy, "mean negative log-probability of the sampled tokens, nats");
+    v("max_ratio", max_ratio, "largest importance ratio of a token");
+    v("repeated", repeated, "share of answers that repeat themselves and earned nothing");
+    v("rare", rare, "share of tokens far below uniform probability with a rare id (gibberish)");
     v("time_s", time_s, "seconds the step took");
     v("data_s", data_s, "of them: waiting for data");
     v("forward_s", forward_s, "the forward passes");

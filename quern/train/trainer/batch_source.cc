@@ -100,7 +100,8 @@ void check_tokens(const data::TokenBatch& b, const models::Model& model, const s
 }
 
 void check_data(const Recipe& r) {
-  for (const PhaseConfig& p : r.phase) data::Loader(p.data, p.sequence_length, 0, r.base);
+  for (const PhaseConfig& p : r.phase)
+    if (!p.data.empty()) data::Loader(p.data, p.sequence_length, 0, r.base);
   if (!r.eval.data.empty()) data::Loader(r.eval.data, r.eval_sequence_length(), 0, r.base);
 }
 

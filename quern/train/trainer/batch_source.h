@@ -1,8 +1,8 @@
 // Where the batches of a training step come from. A source hands each rank its share of the next rows, already in
-// micro-batches (the rows of one forward and backward). What it hands out is a function of the recipe and of how many
-// rows were drawn before, so a checkpoint keeps that count alone.
+// micro-batches (the rows of one forward and backward). What it hands out is a function of the recipe, of how many rows
+// were drawn before and of its state, so a checkpoint keeps these.
 //
-// recipe_source draws from the token shards of the recipe's phase. Another source (rollouts, say) is given to the
+// recipe_source draws from the token shards of the recipe's phase. Another source (rollouts: quern/rl) is given to the
 // trainer in TrainOptions; a phase begins with a fresh one.
 #pragma once
 #include <functional>
@@ -13,9 +13,21 @@
 #include "quern/data/samples.h"
 #include "quern/mixers/ranks/context_parallel.h"
 #include "quern/models/model.h"
+#include "quern/train/report/metrics.h"
 #include "quern/train/trainer/rank_groups.h"
 
 namespace quern::train {
+
+// What a policy loss needs of rollouts beside their tokens; entry t belongs to target t.
+struct PolicyTokens {
+  std::vector<float> sampled, advantage;  // log-probability when it was sampled, advantage of its answer
+  std::vector<float> current;             // log-probability now by the sampling engine; empty: take the tape's
+  std::vector<float> reference;           // log-probability under the reference model; empty: none
+  double scale = 1;                       // of every token's loss
+  double temperature = 1;
+  PolicyLossConfig loss;
+  nn::ExpertRoutes routes;                // empty: the routers choose
+};
 
 // Rows as one rank feeds them: all of them, or its part of every row of its context group.
 struct MicroBatch {
@@ -23,6 +35,7 @@ struct MicroBatch {
   mixers::Batch batch;
   int64_t weight = 0;                                // of its loss in the step's: the targets learned here
   std::unique_ptr<mixers::ContextParallel> context;  // null: the rows lie here whole
+  std::shared_ptr<const PolicyTokens> policy = {};   // of rollouts
 };
 
 // One rank's share of a step.
@@ -40,6 +53,13 @@ class BatchSource {
   virtual int64_t consumed() const = 0;  // over all ranks
   virtual void seek(int64_t consumed) = 0;
   virtual std::string describe() const = 0;
+  // What else the next rows depend on, for checkpoints; restore() comes after seek().
+  virtual Json state() const { return {}; }
+  virtual void restore(const Json& /*state*/) {}
+  virtual void report(StepMetrics& /*m*/) {}  // collective, after a step on its rows
+  // Rows come from the model itself: it must be complete before they are asked for, and their losses are no likelihoods
+  // that could be compared from step to step.
+  virtual bool samples_from_model() const { return false; }
 };
 
 struct SourceRequest {

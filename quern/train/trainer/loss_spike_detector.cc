@@ -39,12 +39,17 @@ std::optional<std::string> LossSpikeDetector::fault(double loss, double grad_nor
     case LossState::spike:
       return fmt::format("loss {:.4f} stayed above {:.4f}", loss, line());
     case LossState::not_a_number:
-      return fmt::format("loss {} and gradient norm {} are not both finite", loss, grad_norm);
+      return not_finite(loss, grad_norm);
     case LossState::fine:
     case LossState::high:
       break;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> LossSpikeDetector::not_finite(double loss, double grad_norm) {
+  if (std::isfinite(loss) && std::isfinite(grad_norm)) return std::nullopt;
+  return fmt::format("loss {} and gradient norm {} are not both finite", loss, grad_norm);
 }
 
 Json LossSpikeDetector::save() const {

@@ -17,6 +17,8 @@ class LossSpikeDetector {
   LossState see(double loss);
   // Looks at a step's loss and gradient norm: why training has to go back, if it has to.
   std::optional<std::string> fault(double loss, double grad_norm);
+  // For losses that are no likelihoods and may rise: only numbers that are not finite are a fault.
+  static std::optional<std::string> not_finite(double loss, double grad_norm);
   double line() const;  // losses above it are high; infinite until half a window is full
 
   void forget() { losses_.clear(), high_ = 0; }  // what comes next is another matter

@@ -12,6 +12,7 @@ struct RunState {
   int64_t done = 0, tokens = 0;          // steps finished, tokens seen
   size_t phase = 0;                      // that the model and the source are of
   int64_t consumed = 0;                  // rows the phase's source has handed out
+  Json source = {};                      // what else its next rows depend on
   std::map<int64_t, int64_t> rollbacks;  // how often training went back to the checkpoint of a step
 };
 

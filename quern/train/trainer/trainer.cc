@@ -61,6 +61,7 @@ bool Trainer::Impl::step() {
   StepMetrics m;
 
   enter(Section::data);
+  if (source->samples_from_model()) trained.settle();
   const StepBatches batches = source->next(phase().batch_size_at(at));
   double busy = clock.seconds();
   const int64_t weight = comm.all_reduce(batches.weight()), fed = comm.all_reduce(batches.tokens);
@@ -81,7 +82,9 @@ bool Trainer::Impl::step() {
 
   enter(Section::optimizer);
   m.grad_norm = gradient_norm(trained);
-  if (const auto fault = spikes.fault(m.loss, m.grad_norm)) {
+  const auto fault = source->samples_from_model() ? LossSpikeDetector::not_finite(m.loss, m.grad_norm)
+                                                  : spikes.fault(m.loss, m.grad_norm);
+  if (fault) {
     nn::zero_grad(trained.model());
     go_back(*fault);
     return true;
@@ -91,7 +94,8 @@ bool Trainer::Impl::step() {
   m.checkpoint_s = wait_for_save();
   clock.lap();
   m.lr = optim::learning_rate(phase().schedule, static_cast<double>(at + 1));
-  trained.step({.lr = m.lr, .grad_scale = recipe.clip > 0 ? optim::clip_scale(m.grad_norm, recipe.clip) : 1});
+  if (weight > 0)
+    trained.step({.lr = m.lr, .grad_scale = recipe.clip > 0 ? optim::clip_scale(m.grad_norm, recipe.clip) : 1});
   nn::zero_grad(trained.model());
   m.optimizer_s += clock.lap();
   ++state.done, state.tokens += fed;
@@ -113,6 +117,7 @@ void Trainer::Impl::record(StepMetrics m, int64_t fed) {
   const double known = m.data_s + m.forward_s + m.backward_s + m.reduce_s + m.optimizer_s + m.checkpoint_s;
   m.other_s = std::max(0.0, m.time_s - known);
   m.tokens_per_s = static_cast<double>(fed) / m.time_s;
+  source->report(m);
   if (peak > 0) m.mfu = *m.tokens_per_s * flops_per_token / peak;
   last = m;
   recorder.write(m);

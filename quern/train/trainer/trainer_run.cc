@@ -36,7 +36,7 @@ void Trainer::Impl::measure_work() {
 
 void Trainer::Impl::save() {
   trained.settle();
-  state.consumed = source->consumed();
+  state.consumed = source->consumed(), state.source = source->state();
   writer->save(state.done, train_state(trained.model(), trained.optimizer(), comm),
                write_run_state(state, spikes, comm.size(), trained.config()));
   saved = state.done;
@@ -57,7 +57,10 @@ void Trainer::Impl::restore(const std::filesystem::path& checkpoint) {
     if (comm.rank() == 0) o.say(fmt::format("{} is not in {}: it starts from zero", s, checkpoint.string()));
   const size_t entered = state.phase;
   state = read_run_state(from.state(), from.step(), spikes, checkpoint.string() + ", state");
-  if (state.phase == entered) source->seek(state.consumed);
+  if (state.phase == entered) {
+    source->seek(state.consumed);
+    if (!state.source.is_null()) source->restore(state.source);
+  }
   state.phase = entered, saved = state.done;
 }
 

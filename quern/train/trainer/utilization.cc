@@ -9,8 +9,14 @@ namespace quern::train {
 
 double training_flops_per_token(models::Model& model, const Recipe& recipe, size_t phase) {
   const PhaseConfig& p = recipe.phase[phase];
-  const data::TokenBatch b = data::Loader(p.data, p.sequence_length, 0, recipe.base).next(1);
-  check_tokens(b, model, fmt::format("phase '{}'", p.name));
+  data::TokenBatch b;
+  if (p.data.empty()) {  // the phase samples its own: any tokens take as many operations
+    b.tokens.assign(static_cast<size_t>(p.sequence_length), 0), b.targets = b.tokens;
+    b.lengths = {p.sequence_length};
+  } else {
+    b = data::Loader(p.data, p.sequence_length, 0, recipe.base).next(1);
+    check_tokens(b, model, fmt::format("phase '{}'", p.name));
+  }
   const int64_t before = matmul_flops.load();
   grad::Tape tape(grad::Tape::inference, precision_of(recipe));
   model.loss(tape, model.hidden(tape, b.tokens, mixers::Batch::documents(b.lengths)), b.targets);

@@ -1,0 +1,27 @@
+#include "quern/train/recipe/rl_config.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "quern/base/error.h"
+#include "quern/base/nearest.h"
+
+namespace quern::train {
+namespace {
+
+void one_of(const std::string& where, const std::string& value, const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), value) == names.end())
+    fail("{}: '{}'{}, expected one of {}", where, value, did_you_mean(value, names), fmt::join(names, ", "));
+}
+
+}  // namespace
+
+void check(const RlConfig& c, const std::string& where) {
+  one_of(where + ", rl.advantage", c.advantage, {"maxrl", "grpo", "centered", "rloo"});
+  one_of(where + ", rl.loss.kind", c.loss.kind, {"dppo", "dppo_kl", "ppo", "importance", "reinforce"});
+  one_of(where + ", rl.loss.normalize", c.loss.normalize, {"rollout", "token"});
+  if (c.exact && c.temperature != 1)
+    fail("{}, rl.exact: ratios are exact at temperature 1 only, not at {}", where, c.temperature);
+}
+
+}  // namespace quern::train

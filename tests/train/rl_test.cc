@@ -1,0 +1,250 @@
+// Reinforcement learning end to end on the shipped model: a run that is stopped and resumed, also with rollouts waiting,
+// gives the bits of an undisturbed one; without stale rollouts exact ratios are 1; micro-batches do not show.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "quern/comm/in_process.h"
+#include "quern/kernels/cpu/products.h"
+#include "quern/models/checkpoint.h"
+#include "quern/models/packed_twin.h"
+#include "quern/rl/parity.h"
+#include "quern/rl/policy_batches.h"
+#include "quern/rl/rollout_buffer.h"
+#include "quern/rl/rollout_source.h"
+#include "tests/train/tiny_run.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using tiny::Folder;
+
+train::Recipe recipe(const Folder& f, const std::string& rl = "", const std::string& more = "") {
+  std::ofstream(f.path / "rl.toml") << fmt::format(R"(
+name = "rl"
+seed = 5
+dtype = "f32"
+model = {{ from = "{}/models/zaya-nano" }}
+checkpoint = {{ every = 1, keep = 9 }}
+optimizer = {{ matrices = {{ type = "muon", dtype = "f32" }} }}
+{}
+[[phase]]
+name = "gym"
+steps = 4
+sequence_length = 256
+batch_size = 3
+schedule = {{ peak = 1e-4, warmup = 0, final = 1e-4 }}
+[phase.rl]
+environments = ["lists", "units"]
+group = 4
+max_tokens = 48
+resample = 1
+micro_tokens = 300
+{}
+)",
+                                                   QUERN_SOURCE_DIR, more, rl);
+  return train::read_recipe(f.path / "rl.toml");
+}
+
+struct Outcome {
+  std::vector<train::StepMetrics> steps;
+  std::map<std::string, Tensor> weights;
+};
+
+// Steps up to `until` of the recipe; from the newest checkpoint, if there is one.
+Outcome run(const train::Recipe& r, const fs::path& out, int64_t until) {
+  Outcome done;
+  comm::run_ranks(1, [&](comm::Communicator& c) {
+    train::TrainOptions o{.out = out, .resume = fs::exists(out)};
+    train::Trainer t(r, nn::builtin_registry(), c, rl::with_rollouts(o, r, nn::builtin_registry()));
+    while (t.finished() < until && t.step()) done.steps.push_back(t.last());
+    t.checkpoint();
+    t.model().visit("", [&](const std::string& name, grad::Parameter& p) { done.weights[name] = p.value.clone(); });
+  });
+  return done;
+}
+
+bool equal(const Outcome& a, const Outcome& b) {
+  return std::ranges::equal(a.weights, b.weights, [](const auto& x, const auto& y) {
+    return x.first == y.first && std::ranges::equal(x.second.template span<float>(), y.second.template span<float>());
+  });
+}
+
+TEST(Rl, ResumedRunsAreUndisturbedOnesBitForBit) {
+  const Folder f("rl_resume");
+  const train::Recipe r = recipe(f, "updates = 2");
+  const Outcome whole = run(r, f.path / "whole", 4);
+  ASSERT_EQ(whole.steps.size(), 4u);
+  for (int64_t stop : {1, 2, 3}) {  // after 1 and 3, half of the rollouts wait in the checkpoint
+    const fs::path out = f.path / fmt::format("stop{}", stop);
+    run(r, out, stop);
+    const Outcome rest = run(r, out, 4);
+    ASSERT_EQ(static_cast<int64_t>(rest.steps.size()), 4 - stop);
+    EXPECT_TRUE(equal(whole, rest)) << "stopped after step " << stop;
+    EXPECT_EQ(whole.steps[3].reward, rest.steps.back().reward);
+    EXPECT_EQ(whole.steps[3].loss, rest.steps.back().loss);
+  }
+  std::ifstream log(f.path / "stop1" / "rollouts.jsonl");
+  int64_t lines = 0;
+  for (std::string line; std::getline(log, line); ++lines)
+    EXPECT_EQ(Json::parse(line).at("step").as_int(), lines / 3 + 1);
+  EXPECT_EQ(lines, 12) << "three problems a step, each step once";
+}
+
+TEST(Rl, MetricsSayWhatHappened) {
+  const Folder f("rl_metrics");
+  const Outcome done = run(recipe(f, "updates = 2"), f.path / "out", 2);
+  const train::StepMetrics &fresh = done.steps[0], &stale = done.steps[1];
+  EXPECT_EQ(fresh.staleness, 0);
+  EXPECT_EQ(stale.staleness, 1);
+  for (const train::StepMetrics& m : done.steps) {
+    for (const auto& share : {m.reward, m.solved, m.signal, m.finished, m.repeated}) {
+      ASSERT_TRUE(share);
+      EXPECT_GE(*share, 0);
+      EXPECT_LE(*share, 1);
+    }
+    EXPECT_GT(*m.answer_tokens, 1);
+    EXPECT_LE(*m.answer_tokens, 48);
+  }
+  ASSERT_TRUE(fresh.kl);
+  EXPECT_LT(std::abs(*fresh.kl), 1e-4) << "in f32, one forward pass and the engine agree";
+  EXPECT_NEAR(*fresh.max_ratio, 1, 1e-2);
+}
+
+TEST(Rl, ExactRatiosOfFreshRolloutsAreOne) {
+  const Folder f("rl_exact");
+  const Outcome done = run(recipe(f, "exact = true\nupdates = 2"), f.path / "out", 2);
+  kernels::set_exact_rows(false);
+  EXPECT_EQ(done.steps[0].max_ratio, 1);
+  EXPECT_EQ(done.steps[0].masked, 0);
+  EXPECT_EQ(done.steps[0].kl, 0);
+  EXPECT_NE(done.steps[1].kl, 0) << "after an update the policies differ";
+}
+
+TEST(Rl, ImpossibleRecipesAreRefusedBeforeTheFirstStep) {
+  const Folder f("rl_refused");
+  EXPECT_THROW(recipe(f, "group = 1"), Error);
+  EXPECT_THROW(recipe(f, "advantage = \"best\""), Error);
+  EXPECT_THROW(recipe(f, "updates = 0"), Error);
+  EXPECT_THROW(recipe(f, "exact = true\ntemperature = 0.7"), Error);
+  EXPECT_THROW(recipe(f, "[phase.rl.loss]\nkind = \"dpo\""), Error);
+  train::Recipe unknown = recipe(f);
+  unknown.phase[0].rl.environments = {"chess"};
+  EXPECT_THROW(rl::check_rollouts(unknown), Error);
+  train::Recipe silent = recipe(f);
+  silent.model.from = (f.path / "nothing").string();
+  EXPECT_THROW(rl::check_rollouts(silent), Error);
+}
+
+struct Shipped {
+  std::unique_ptr<models::Model> model = models::load_model(
+      nn::builtin_registry(), fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano", {.dtype = DType::f32, .pack = false});
+  text::Tokenizer tokenizer = models::load_tokenizer(fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano");
+  text::ChatTemplate chat_template =
+      models::load_chat_template(fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano", model->family());
+  std::vector<int64_t> stop_ids =
+      models::load_generation_config(fs::path(QUERN_SOURCE_DIR) / "models/zaya-nano").eos_token_id;
+};
+
+std::vector<rl::RolloutGroup> some_groups(Shipped& s) {
+  models::PackedTwin twin(nn::builtin_registry(), *s.model, kernels::QuantFormat(kernels::WeightFormat::f32));
+  infer::Engine engine(twin.model(), {.tokenizer = &s.tokenizer});
+  rl::RolloutSampler sampler(engine, s.tokenizer, s.chat_template,
+                             {.group = 3, .max_tokens = 40, .stop_ids = s.stop_ids});
+  std::vector<rl::RolloutSampler::Ask> asks;
+  for (const char* name : {"lists", "stories"}) {
+    const gym::NamedEnvironment& e = gym::plugin_environments().find(name);
+    asks.push_back({&e, e.generate(8, 1), 8, 21});
+  }
+  std::vector<rl::RolloutGroup> groups = sampler.run(std::move(asks), 3);
+  double a = -1;
+  for (rl::RolloutGroup& g : groups)
+    for (rl::Rollout& r : g.rollouts) r.advantage = a += 0.4;
+  return groups;
+}
+
+TEST(Rl, MicroBatchesDoNotShowInTheGradient) {
+  Shipped s;
+  const std::vector<rl::RolloutGroup> groups = some_groups(s);
+  std::vector<rl::LearnedRollout> rollouts;
+  for (const rl::RolloutGroup& g : groups)
+    for (const rl::Rollout& r : g.rollouts) rollouts.push_back({&g, &r});
+  for (const char* normalize : {"rollout", "token"}) {
+    std::vector<std::map<std::string, Tensor>> gradients;
+    std::vector<double> losses;
+    for (int64_t micro_tokens : {100000, 1}) {
+      train::RlConfig c;
+      c.max_tokens = 40, c.micro_tokens = micro_tokens, c.loss.normalize = normalize;
+      const std::vector<train::MicroBatch> micro = rl::policy_batches(rollouts, c);
+      EXPECT_EQ(micro.size(), micro_tokens == 1 ? rollouts.size() : 1);
+      int64_t total = 0;
+      for (const train::MicroBatch& m : micro) total += m.weight;
+      nn::zero_grad(*s.model);
+      rl::PolicyStats stats;
+      double loss = 0;
+      for (const train::MicroBatch& m : micro) {
+        grad::Tape tape(grad::Tape::training);
+        const grad::Var l = rl::policy_loss(tape, *s.model, m, stats);
+        const double share = static_cast<double>(m.weight) / static_cast<double>(total);
+        loss += share * l.value.item();
+        tape.backward(l, share);
+      }
+      losses.push_back(loss);
+      auto& here = gradients.emplace_back();
+      s.model->visit("", [&](const std::string& name, grad::Parameter& p) {
+        if (p.trainable && p.grad.defined()) here[name] = p.grad.clone();
+      });
+      EXPECT_LT(std::abs(stats.log_ratio / stats.tokens), 1e-4);
+    }
+    EXPECT_NEAR(losses[0], losses[1], 1e-5);
+    for (const auto& [name, g] : gradients[0]) {
+      double size = 0, apart = 0;
+      for (int64_t i = 0; i < g.size(); ++i) {
+        const double x = static_cast<double>(g.data<float>()[i]), d = x - static_cast<double>(gradients[1].at(name).data<float>()[i]);
+        size += x * x, apart += d * d;
+      }
+      EXPECT_LE(std::sqrt(apart), 2e-3 * std::sqrt(size) + 1e-9) << normalize << " " << name;
+    }
+  }
+}
+
+TEST(Rl, WaitingRolloutsSurviveACheckpoint) {
+  Shipped s;
+  const std::vector<rl::RolloutGroup> groups = some_groups(s);
+  const Json j = Json::parse(rl::to_json(groups).dump());
+  const std::vector<rl::RolloutGroup> back = rl::rollout_groups(j, gym::plugin_environments());
+  ASSERT_EQ(back.size(), groups.size());
+  for (size_t g = 0; g < groups.size(); ++g) {
+    EXPECT_EQ(back[g].prompt, groups[g].prompt);
+    EXPECT_EQ(back[g].problem.question, groups[g].problem.question);
+    EXPECT_EQ(back[g].version, 3);
+    for (size_t i = 0; i < groups[g].rollouts.size(); ++i) {
+      const rl::Rollout &a = groups[g].rollouts[i], &b = back[g].rollouts[i];
+      EXPECT_EQ(a.record.tokens, b.record.tokens);
+      EXPECT_EQ(a.record.logprobs, b.record.logprobs) << "to the bit";
+      EXPECT_EQ(a.record.routes, b.record.routes);
+      EXPECT_EQ(a.advantage, b.advantage);
+      EXPECT_EQ(a.reward, b.reward);
+    }
+  }
+}
+
+TEST(Rl, ParityIsZeroInExactModeAndSmallWithoutIt) {
+  Shipped s;
+  rl::ParityOptions o{.tokens = 400, .max_tokens = 40, .environment = "units", .stop_ids = s.stop_ids};
+  const rl::ParityReport fast = rl::measure_parity(nn::builtin_registry(), *s.model, s.tokenizer, s.chat_template, o);
+  EXPECT_GE(fast.own.tokens, 400);
+  EXPECT_LT(fast.replayed.kl, 1e-2);
+  EXPECT_GT(fast.replayed.pearson, 0.99);
+  EXPECT_GT(fast.replayed.max_abs_delta_logprob, 0) << "two passes in bf16 round differently";
+  o.exact = true;
+  const rl::ParityReport exact = rl::measure_parity(nn::builtin_registry(), *s.model, s.tokenizer, s.chat_template, o);
+  kernels::set_exact_rows(false);
+  EXPECT_GE(exact.exact.tokens, 400);
+  EXPECT_EQ(exact.exact.max_abs_delta_logprob, 0);
+  EXPECT_EQ(exact.share_routes_differ, 0);
+}
+
+}  // namespace
+}  // namespace quern
