@@ -83,7 +83,7 @@ class ChoiceVerifier : public Verifier {
       return {};
     else if (s[0] != ' ')
       return {};
-    if (s.starts_with(':')) s.remove_prefix(1);
+    if (bracket && s.starts_with(':')) s.remove_prefix(1);
     return Labeled{choice, std::string(trimmed(s))};
   }
 

@@ -13,7 +13,7 @@ namespace quern::verify {
 namespace {
 
 constexpr int kMaxDepth = 100;
-constexpr int64_t kMaxSteps = 200'000;  // of one validation: schemas that branch and recurse end
+constexpr int64_t kMaxSteps = 1'200'000;  // of one validation: schemas that branch and recurse end
 
 const std::vector<std::string> kTypes = {"object", "array", "string", "integer", "number", "boolean", "null"};
 const std::vector<std::string> kNotes = {"title", "description", "default",    "examples", "$schema",
@@ -206,7 +206,8 @@ struct JsonSchema::Check {
   std::string array(const Json& s, const Json::Array& v, const std::string& at) {
     if (std::string w = sized(s, "minItems", "maxItems", v.size(), at); !w.empty()) return w;
     const Json *items = s.find("items"), *first = s.find("prefixItems");
-    for (size_t i = 0; i < v.size(); ++i) {
+    if (items || first) steps += static_cast<int64_t>(v.size());
+    for (size_t i = 0; i < v.size() && (items || first); ++i) {
       const Json* one = first && i < first->as_array().size() ? &first->as_array()[i] : items;
       std::string w = one ? value(*one, v[i], fmt::format("{}/{}", at, i)) : "";
       if (!w.empty()) return w;
@@ -227,6 +228,7 @@ struct JsonSchema::Check {
       for (const Json& name : required->as_array())
         if (!v.find(name.as_string())) return wrong(at, fmt::format("'{}' is missing", name.as_string()));
     const Json *properties = s.find("properties"), *more = s.find("additionalProperties");
+    if (properties || more) steps += static_cast<int64_t>(v.as_object().size());
     for (const auto& [name, x] : v.as_object()) {
       const Json* one = properties ? properties->find(name) : nullptr;
       if (!one) one = more;

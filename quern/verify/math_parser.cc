@@ -265,7 +265,7 @@ class Parser {
     const MathToken t = next();
     const bool whole = is_whole(0);
     ++at_;
-    const int32_t value = add({.text = t.text, .exponent = t.exponent, .folded = folded_number(t.text, t.exponent)});
+    const int32_t value = plain_number(t.text, t.exponent);
     if (next().kind == Kind::number && !next().after_space) unexpected();
     const bool slash = whole && is_whole(0) && next(1).is("/") && is_whole(2);
     const bool frac = whole && next().is_name("frac") && next(1).is("{") && is_whole(2) && next(3).is("}") &&
@@ -273,22 +273,32 @@ class Parser {
     if (slash || frac) {  // a mixed number
       const MathToken above = next(slash ? 0 : 2), below = next(slash ? 2 : 5);
       at_ += slash ? 3 : 7;
-      const int32_t a = add({.text = above.text, .folded = folded_number(above.text, 0)});
-      const int32_t b = add({.text = below.text, .folded = folded_number(below.text, 0)});
+      const int32_t a = plain_number(above.text, 0);
+      const int32_t b = plain_number(below.text, 0);
       return operation(MathOp::add, value, operation(MathOp::divide, a, b));
     }
     if (next().kind == Kind::number) throw MathUnreadable("two numbers without a sign between them");
     return value;
   }
 
-  // The argument of a LaTeX command: a group in braces, or one digit, letter or name.
+  int32_t plain_number(const std::string& digits, int32_t exponent) {
+    return add({.text = digits, .exponent = exponent, .folded = folded_number(digits, exponent)});
+  }
+
+  // What follows \sqrt, \log_: a group in braces, or one number, letter or name.
   int32_t argument() {
-    if (next().kind == Kind::number && next().exponent == 0 && next().text.size() > 1) {
-      const std::string digit = next().text.substr(0, 1);
-      tokens_[at_].text.erase(0, 1);
-      return add({.text = digit, .folded = folded_number(digit, 0)});
-    }
-    return factor();
+    if (next().kind != Kind::number) return factor();
+    const MathToken t = next();
+    ++at_;
+    return plain_number(t.text, t.exponent);
+  }
+
+  // Of \frac, which takes one digit where there are no braces: \frac12.
+  int32_t part_of_fraction() {
+    if (next().kind != Kind::number || next().exponent != 0 || next().text.size() == 1) return argument();
+    const std::string digit = next().text.substr(0, 1);
+    tokens_[at_].text.erase(0, 1);
+    return plain_number(digit, 0);
   }
 
   int32_t named() {
@@ -299,8 +309,8 @@ class Parser {
     if (name == "i") return add({.op = MathOp::imaginary});
     if (name == "infinity") return add({.op = MathOp::infinity});
     if (name == "frac") {
-      const int32_t above = argument();
-      return operation(MathOp::divide, above, argument());
+      const int32_t above = part_of_fraction();
+      return operation(MathOp::divide, above, part_of_fraction());
     }
     if (name == "sqrt" || name == "cbrt") {
       const bool given = name == "sqrt" && take("[");
