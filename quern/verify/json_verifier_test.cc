@@ -105,7 +105,8 @@ TEST(JsonVerifier, IsBounded) {
        {std::string("1"), deep, wide, std::string(1 << 20, '['), std::string(3 << 20, '1')})
     for (const std::string& schema : {loop, tree, std::string(R"({"uniqueItems": true, "minItems": 200000})")}) {
       Stopwatch watch;
-      EXPECT_EQ(valid(schema, reply), schema != loop && reply == "1") << schema << reply.substr(0, 20);
+      EXPECT_EQ(valid(schema, reply), schema != loop && (reply == "1" || (schema == tree && reply == wide)))
+          << schema << reply.substr(0, 20);
       EXPECT_LT(watch.seconds(), 5) << schema << reply.substr(0, 20);
     }
 }

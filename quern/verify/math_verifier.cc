@@ -1,8 +1,8 @@
 // "math": {"answer": text or number}. The reply's answer is what extract_answer() finds.
 #include "quern/verify/answer_text.h"
 #include "quern/verify/expectation.h"
-#include "quern/verify/math_answer.h"
-#include "quern/verify/math_modular.h"
+#include "quern/verify/math/math_answer.h"
+#include "quern/verify/math/math_modular.h"
 #include "quern/verify/verifier.h"
 
 namespace quern::verify {

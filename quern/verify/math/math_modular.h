@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "quern/base/rng.h"
-#include "quern/verify/math_expression.h"
+#include "quern/verify/math/math_expression.h"
 
 namespace quern::verify {
 

@@ -5,8 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "quern/verify/answer_text.h"
-#include "quern/verify/math_expression.h"
+#include "quern/verify/math/math_expression.h"
 
 namespace quern::verify {
 namespace {
@@ -77,6 +76,7 @@ class Tokenizer {
   }
 
  private:
+  enum class Brace : uint8_t { shown, hidden };
   std::string_view rest() const { return std::string_view(text_).substr(at_); }
   char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
@@ -97,15 +97,27 @@ class Tokenizer {
       letters();
     } else if (rest().starts_with("**")) {
       put(Kind::sign, "^"), at_ += 2;
-    } else if (c == '}' && std::ranges::find(hidden_, at_) != hidden_.end()) {
-      spaced_ = true, ++at_;
     } else if (std::string_view("+-*/^()[]{},;=%!|_").find(c) != std::string_view::npos) {
-      if (c == '(' || c == '[' || c == '{') ++depth_;
-      if (c == ')' || c == ']' || c == '}') --depth_;
-      put(Kind::sign, std::string_view(&c, 1)), ++at_;
+      ++at_;
+      if (is_hidden(c)) {
+        spaced_ = true;
+      } else {
+        if (c == '(' || c == '[' || c == '{') ++depth_;
+        if (c == ')' || c == ']' || c == '}') --depth_;
+        put(Kind::sign, std::string_view(&c, 1));
+      }
     } else {
       beyond_ascii();
     }
+  }
+
+  // The braces of \text{…} are.
+  bool is_hidden(char c) {
+    if (c == '{') braces_.push_back(Brace::shown);
+    if (c != '}' || braces_.empty()) return false;
+    const Brace last = braces_.back();
+    braces_.pop_back();
+    return last == Brace::hidden;
   }
 
   void command() {
@@ -118,9 +130,7 @@ class Tokenizer {
     if (among(kTextCommands, name)) {
       spaced_ = true;
       if (peek() != '{') return;
-      const auto close = closing_brace(text_, at_ + 1);
-      if (!close) throw MathUnreadable("a brace is not closed");
-      hidden_.push_back(*close), ++at_;
+      braces_.push_back(Brace::hidden), ++at_;
     } else if (const auto sign = kSigns.find(name); sign != kSigns.end()) {
       if (name == "lbrace") ++depth_;
       if (name == "rbrace") --depth_;
@@ -204,9 +214,9 @@ class Tokenizer {
     if (peek() == '_') {
       size_t end = at_ + 1;
       if (peek(1) == '{') {
-        const auto close = closing_brace(text_, at_ + 2);
-        if (!close) throw MathUnreadable("a brace is not closed");
-        name += "_" + text_.substr(at_ + 2, *close - at_ - 2), end = *close + 1;
+        const size_t close = text_.find('}', at_);
+        if (close == text_.npos) throw MathUnreadable("a brace is not closed");
+        name += "_" + text_.substr(at_ + 2, close - at_ - 2), end = close + 1;
       } else {
         while (end < text_.size() && (is_digit(text_[end]) || (end == at_ + 1 && is_letter(text_[end])))) ++end;
         name += text_.substr(at_, end - at_);
@@ -252,7 +262,7 @@ class Tokenizer {
   size_t at_ = 0;
   int depth_ = 0;
   bool spaced_ = false;
-  std::vector<size_t> hidden_ = {};  // closing braces of \text{…}
+  std::vector<Brace> braces_ = {};  // that are open
   std::vector<MathToken> out_ = {};
 };
 

@@ -1,4 +1,4 @@
-#include "quern/verify/math_modular.h"
+#include "quern/verify/math/math_modular.h"
 
 #include <array>
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/verify/math_expression.h"
+#include "quern/verify/math/math_expression.h"
 
 namespace quern::verify {
 

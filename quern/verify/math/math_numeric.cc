@@ -1,11 +1,11 @@
-#include "quern/verify/math_numeric.h"
+#include "quern/verify/math/math_numeric.h"
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <numbers>
 
-#include "quern/verify/math_modular.h"
+#include "quern/verify/math/math_modular.h"
 
 namespace quern::verify {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "quern/verify/math_expression.h"
+#include "quern/verify/math/math_expression.h"
 
 namespace quern::verify {
 namespace {

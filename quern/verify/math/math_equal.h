@@ -6,7 +6,7 @@
 #pragma once
 #include <cstdint>
 
-#include "quern/verify/math_expression.h"
+#include "quern/verify/math/math_expression.h"
 
 namespace quern::verify {
 

@@ -1,11 +1,11 @@
-#include "quern/verify/math_answer.h"
+#include "quern/verify/math/math_answer.h"
 
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "quern/verify/math_equal.h"
+#include "quern/verify/math/math_equal.h"
 
 namespace quern::verify {
 namespace {

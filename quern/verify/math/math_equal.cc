@@ -1,10 +1,10 @@
-#include "quern/verify/math_equal.h"
+#include "quern/verify/math/math_equal.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "quern/verify/math_modular.h"
-#include "quern/verify/math_numeric.h"
+#include "quern/verify/math/math_modular.h"
+#include "quern/verify/math/math_numeric.h"
 
 namespace quern::verify {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "quern/verify/math_expression.h"
+#include "quern/verify/math/math_expression.h"
 
 namespace quern::verify {
 
