@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "quern/verify/math/math_expression.h"
+#include "quern/math/expression.h"
 
-namespace quern::verify {
+namespace quern::math {
 
 struct BoundedValue {
   long double re = 0, im = 0, error = 0;  // |true value - (re + i im)| <= error, to first order
@@ -17,4 +17,4 @@ struct BoundedValue {
 // none where it is undefined, or too large.
 std::optional<BoundedValue> value_near(const MathExpression& e, uint64_t point);
 
-}  // namespace quern::verify
+}  // namespace quern::math

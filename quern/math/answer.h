@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "quern/verify/math/math_expression.h"
+#include "quern/math/expression.h"
 
-namespace quern::verify {
+namespace quern::math {
 
 struct MathAnswer {
   enum class Kind { value, set, tuple, unions };
@@ -31,4 +31,4 @@ struct MathComparison {
 // The order of sets and unions is not compared. `seed` chooses the points of evaluation.
 MathComparison compare_math(const MathAnswer& expected, const MathAnswer& given, uint64_t seed);
 
-}  // namespace quern::verify
+}  // namespace quern::math

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "quern/verify/math/math_expression.h"
+#include "quern/math/expression.h"
 
-namespace quern::verify {
+namespace quern::math {
 namespace {
 
 using Kind = MathTokenKind;
@@ -364,4 +364,4 @@ class Parser {
 
 MathExpression parse_math(std::span<const MathToken> tokens) { return Parser(tokens).read(); }
 
-}  // namespace quern::verify
+}  // namespace quern::math

@@ -1,12 +1,12 @@
-#include "quern/verify/math/math_equal.h"
+#include "quern/math/equal.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "quern/verify/math/math_modular.h"
-#include "quern/verify/math/math_numeric.h"
+#include "quern/math/modular.h"
+#include "quern/math/numeric.h"
 
-namespace quern::verify {
+namespace quern::math {
 namespace {
 
 MathEquality equal_exactly(const MathExpression& a, const MathExpression& b, Rng& r) {
@@ -80,4 +80,4 @@ MathEquality equal_math(const MathExpression& expected, const MathExpression& gi
   return equal_nearly(expected, given, Domain::complex, r);
 }
 
-}  // namespace quern::verify
+}  // namespace quern::math

@@ -6,12 +6,12 @@
 #pragma once
 #include <cstdint>
 
-#include "quern/verify/math/math_expression.h"
+#include "quern/math/expression.h"
 
-namespace quern::verify {
+namespace quern::math {
 
 enum class MathEquality { same, different, undecided };  // undecided: undefined, too large or too inexact to compare
 
 MathEquality equal_math(const MathExpression& expected, const MathExpression& given, uint64_t seed);
 
-}  // namespace quern::verify
+}  // namespace quern::math

@@ -1,13 +1,13 @@
-#include "quern/verify/math/math_numeric.h"
+#include "quern/math/numeric.h"
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <numbers>
 
-#include "quern/verify/math/math_modular.h"
+#include "quern/math/modular.h"
 
-namespace quern::verify {
+namespace quern::math {
 namespace {
 
 using Value = std::optional<BoundedValue>;
@@ -246,4 +246,4 @@ std::optional<BoundedValue> value_near(const MathExpression& e, uint64_t point) 
   return values.back();
 }
 
-}  // namespace quern::verify
+}  // namespace quern::math

@@ -1,13 +1,13 @@
-#include "quern/verify/math/math_answer.h"
+#include "quern/math/answer.h"
 
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "quern/verify/math/math_equal.h"
+#include "quern/math/equal.h"
 
-namespace quern::verify {
+namespace quern::math {
 namespace {
 
 using Kind = MathAnswer::Kind;
@@ -233,4 +233,4 @@ MathComparison compare_math(const MathAnswer& expected, const MathAnswer& given,
   return Comparison(seed).compare(expected, given);
 }
 
-}  // namespace quern::verify
+}  // namespace quern::math

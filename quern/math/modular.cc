@@ -1,8 +1,8 @@
-#include "quern/verify/math/math_modular.h"
+#include "quern/math/modular.h"
 
 #include <array>
 
-namespace quern::verify {
+namespace quern::math {
 namespace {
 
 uint64_t power_mod(uint64_t base, uint64_t n, uint64_t modulus) {
@@ -130,4 +130,4 @@ std::optional<uint64_t> value_in(const PrimeField& f, const MathExpression& e, u
   return values.back();
 }
 
-}  // namespace quern::verify
+}  // namespace quern::math

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "quern/base/rng.h"
-#include "quern/verify/math/math_expression.h"
+#include "quern/math/expression.h"
 
-namespace quern::verify {
+namespace quern::math {
 
 class PrimeField {
  public:
@@ -32,4 +32,4 @@ std::optional<uint64_t> value_in(const PrimeField& field, const MathExpression& 
 
 uint64_t name_hash(const std::string& name, uint64_t seed);
 
-}  // namespace quern::verify
+}  // namespace quern::math

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace quern::verify {
+namespace quern::math {
 
 constexpr size_t kMaxMathText = 4096, kMaxMathNodes = 2000;
 constexpr int kMaxMathDepth = 100;
@@ -87,4 +87,4 @@ using MathExpression = std::vector<MathNode>;
 // All of these tokens as one expression.
 MathExpression parse_math(std::span<const MathToken> tokens);
 
-}  // namespace quern::verify
+}  // namespace quern::math

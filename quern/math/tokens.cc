@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "quern/verify/math/math_expression.h"
+#include "quern/math/expression.h"
 
-namespace quern::verify {
+namespace quern::math {
 namespace {
 
 using Kind = MathTokenKind;
@@ -272,4 +272,4 @@ std::vector<MathToken> math_tokens(std::string_view text, MathCommas commas) {
   return Tokenizer(text, commas).read();
 }
 
-}  // namespace quern::verify
+}  // namespace quern::math
