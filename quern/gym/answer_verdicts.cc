@@ -32,7 +32,7 @@ Verdict judge_number(const Problem& p, std::string_view reply) {
   if (given.empty()) return {0, "no answer"};
   const auto n = answer_number(given);
   if (!n) return {0, "the answer is not a whole number"};
-  return compared(n && n == answer_number(final_answer(p.answer)), p);
+  return compared(n == answer_number(final_answer(p.answer)), p);
 }
 
 Verdict judge_numbers(const Problem& p, std::string_view reply) {
@@ -40,7 +40,7 @@ Verdict judge_numbers(const Problem& p, std::string_view reply) {
   if (given.empty()) return {0, "no answer"};
   const auto n = answer_numbers(given);
   if (!n) return {0, "the answer is not a list of whole numbers"};
-  return compared(n && n == answer_numbers(final_answer(p.answer)), p);
+  return compared(n == answer_numbers(final_answer(p.answer)), p);
 }
 
 Verdict judge_words(const Problem& p, std::string_view reply) {

@@ -20,13 +20,13 @@ constexpr Range kRanges[] = {{0x41, 0x24F, 0},    {0x1E00, 0x1EFF, 0}, {0x400, 0
                              {0x600, 0x6FF, 6},   {0x750, 0x77F, 6},   {0x590, 0x5FF, 7},   {0x900, 0x97F, 8},
                              {0xE00, 0xE7F, 9}};
 
-struct Letters10 {
+struct LetterCounts {
   std::array<size_t, 11> of = {};  // by script; the last: others
   size_t all = 0;
 };
 
-Letters10 count_letters(std::string_view s) {
-  Letters10 n;
+LetterCounts count_letters(std::string_view s) {
+  LetterCounts n;
   for (size_t i = 0; i < s.size();) {
     const auto [cp, len] = text::utf8_at(s, i);
     i += len;
@@ -104,7 +104,7 @@ const std::vector<std::string>& known_languages() {
 }
 
 std::string script_of(std::string_view given) {
-  const Letters10 n = count_letters(text::utf8_lossy(given));
+  const LetterCounts n = count_letters(text::utf8_lossy(given));
   for (size_t k = 0; k < known_scripts().size(); ++k)
     if (n.all > 0 && n.of[k] * 10 >= n.all * 9) return known_scripts()[k];
   return {};
@@ -112,7 +112,7 @@ std::string script_of(std::string_view given) {
 
 std::string language_of(std::string_view given) {
   const std::string s = text::utf8_lossy(given);
-  const Letters10 n = count_letters(s);
+  const LetterCounts n = count_letters(s);
   if (n.all == 0) return {};
   const size_t han = n.of[3], kana = n.of[4];
   if ((han + kana) * 10 >= n.all * 8) return kana * 10 >= n.all ? "ja" : kana == 0 ? "zh" : "";
