@@ -215,6 +215,34 @@ TEST(ListVerifier, AgreesWithASecondReading) {
   EXPECT_LT(as_set, 17000);
 }
 
+TEST(ExactVerifier, AgreesWithASecondReading) {
+  const auto plain = make_verifier(Json::parse(R"x({"verifier": "exact", "answer": "Ab a(B)"})x"));
+  const auto loose = make_verifier(
+      Json::parse(R"x({"verifier": "exact", "answer": "Ab a(B)", "punctuation": "ignore", "space": "remove"
+})x"));
+  const auto pattern = make_verifier(Json::parse(R"x({"verifier": "regex", "pattern": "[Aa]b? +a\\(?(B|b)\\)"
+})x"));
+  const std::regex ends("^ +| +$"), blanks(" +"), left_out("[^a-z]"), same("[Aa]b? +a\\(?(B|b)\\)");
+  Rng r(12);
+  int exact = 0, loosely = 0, matched = 0;
+  for (int i = 0; i < 20000 && !HasFailure(); ++i) {
+    const std::string reply = mutated("Ab a(B)", r);
+    const std::string line = std::regex_replace(reply, ends, "");
+    std::string s = std::regex_replace(lower_case(line), blanks, " ");
+    if (s.ends_with('.')) s = std::regex_replace(s, std::regex("[. ]+$"), "");
+    const bool is_exact = s == "ab a(b)", is_loose = std::regex_replace(s, left_out, "") == "abab",
+               is_match = std::regex_match(line, same);
+    EXPECT_EQ(plain->judge(reply).reward, is_exact ? 1 : 0) << "'" << reply << "'";
+    EXPECT_EQ(loose->judge(reply).reward, is_loose ? 1 : 0) << "'" << reply << "'";
+    EXPECT_EQ(pattern->judge(reply).reward, is_match ? 1 : 0) << "'" << reply << "'";
+    exact += is_exact ? 1 : 0, loosely += is_loose ? 1 : 0, matched += is_match ? 1 : 0;
+  }
+  EXPECT_GT(exact, 6000);
+  EXPECT_GT(loosely, exact);
+  EXPECT_GT(matched, 6000);
+  EXPECT_LT(loosely, 17000);
+}
+
 TEST(RegexVerifier, MatchesWholeOrPart) {
   const std::string whole = R"({"verifier": "regex", "pattern": "[a-z]{3}|x"})";
   EXPECT_EQ(judged(whole, "abc").reward, 1);
