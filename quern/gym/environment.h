@@ -8,13 +8,11 @@
 
 #include "quern/base/rng.h"
 #include "quern/gym/problem.h"
+#include "quern/verify/verdict.h"
 
 namespace quern::gym {
 
-struct Verdict {
-  double reward = 0;        // 0: wrong, 1: right; between: partly right
-  std::string reason = {};  // why, for logs and people; never empty
-};
+using verify::Verdict;
 
 // Stateless: one object serves all threads.
 class Environment {

@@ -1,7 +1,5 @@
 #include "quern/gym/problem.h"
 
-#include <cctype>
-
 #include "quern/base/error.h"
 
 namespace quern::gym {
@@ -41,25 +39,6 @@ std::string chat_line(const Problem& p, std::string_view prompt, std::string_vie
   j.set("messages", std::move(messages));
   j.set("kind", p.kind), j.set("level", p.level), j.set("answer", p.answer);
   return j.dump() + "\n";
-}
-
-std::string final_answer(std::string_view text) {
-  constexpr std::string_view kClose = "</think>", kMark = "Answer:";
-  if (size_t close = text.rfind(kClose); close != text.npos) text.remove_prefix(close + kClose.size());
-  if (size_t mark = text.rfind(kMark); mark != text.npos) {
-    text.remove_prefix(mark + kMark.size());
-    text = text.substr(0, text.find('\n'));
-  }
-  std::string out;
-  for (char c : text) {
-    const unsigned char u = static_cast<unsigned char>(c);
-    if (!std::isspace(u))
-      out += static_cast<char>(std::tolower(u));
-    else if (!out.empty() && out.back() != ' ')
-      out += ' ';
-  }
-  while (!out.empty() && (out.back() == ' ' || out.back() == '.')) out.pop_back();
-  return out;
 }
 
 bool answers(std::string_view text, const Problem& p) { return final_answer(text) == final_answer(p.answer); }

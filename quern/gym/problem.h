@@ -8,6 +8,7 @@
 #include "quern/base/json.h"
 #include "quern/base/rng.h"
 #include "quern/gym/search.h"
+#include "quern/verify/answer_text.h"
 
 namespace quern::gym {
 
@@ -33,9 +34,7 @@ std::string plain_form(const Problem& p);  // "Question: …\n…\nAnswer: …\n
 std::string chat_line(const Problem& p, std::string_view prompt = {}, std::string_view lead = {});
 std::string assistant_content(const Problem& p, std::string_view lead = {});  // "<think>\n…\n</think>\n\nAnswer: …"
 
-// What a text gives as its answer: behind </think>, what follows the last "Answer:" on its line, else all of it;
-// lower case, single spaces, no full stop at the end.
-std::string final_answer(std::string_view text);
+using verify::final_answer;
 bool answers(std::string_view text, const Problem& p);
 
 }  // namespace quern::gym

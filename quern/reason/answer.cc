@@ -1,4 +1,4 @@
-// Extracts answers from responses, and normalizes them.
+// Normalizes answers.
 #include "quern/reason/answer.h"
 
 #include <cctype>
@@ -10,23 +10,11 @@
 namespace quern::reason {
 namespace {
 
-constexpr std::string_view kClose = "</think>", kOpen = "<think>", kMark = "Answer:", kBox = "\\boxed{";
+using verify::trimmed;
 
-std::string_view trimmed(std::string_view s) {
-  auto space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-  while (!s.empty() && space(s.front())) s.remove_prefix(1);
-  while (!s.empty() && space(s.back())) s.remove_suffix(1);
-  return s;
-}
-
-// The inside of the braces that open before `at`; nothing when they never close.
 std::optional<std::string_view> braced(std::string_view s, size_t at) {
-  int depth = 1;
-  for (size_t i = at; i < s.size(); ++i) {
-    depth += s[i] == '{' ? 1 : s[i] == '}' ? -1 : 0;
-    if (depth == 0) return s.substr(at, i - at);
-  }
-  return std::nullopt;
+  const auto end = verify::closing_brace(s, at);
+  return end ? std::optional(s.substr(at, *end - at)) : std::nullopt;
 }
 
 // Digits with single commas between groups of three, or plain digits; moves past what it reads.
@@ -91,23 +79,6 @@ std::optional<Fraction> read_number(std::string_view text) {
   }
   if (!text.empty()) return std::nullopt;
   return lowest(minus ? -top : top, bottom);
-}
-
-std::string extract_answer(std::string_view response) {
-  if (size_t close = response.rfind(kClose); close != response.npos)
-    response.remove_prefix(close + kClose.size());
-  else if (response.find(kOpen) != response.npos)
-    return {};
-  for (size_t box = response.rfind(kBox); box != response.npos;
-       box = box == 0 ? response.npos : response.rfind(kBox, box - 1))
-    if (auto inside = braced(response, box + kBox.size())) return std::string(trimmed(*inside));
-  if (size_t mark = response.rfind(kMark); mark != response.npos) {
-    response.remove_prefix(mark + kMark.size());
-    return std::string(trimmed(response.substr(0, response.find('\n'))));
-  }
-  response = trimmed(response);
-  if (size_t line = response.rfind('\n'); line != response.npos) response.remove_prefix(line + 1);
-  return std::string(trimmed(response));
 }
 
 std::string normal_answer(std::string_view answer) {

@@ -8,9 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include "quern/verify/answer_text.h"
+
 namespace quern::reason {
 
-std::string extract_answer(std::string_view response);  // empty: none. A response still inside <think> has none
+using verify::extract_answer;  // empty: none. A response still inside <think> has none
 std::string normal_answer(std::string_view answer);
 inline bool same_answer(std::string_view a, std::string_view b) { return normal_answer(a) == normal_answer(b); }
 

@@ -51,5 +51,25 @@ TEST(CliGym, MistakesAreNamed) {
   EXPECT_NE(r.err.find("--difficulty -1: expected 0 to"), std::string::npos) << r.err;
 }
 
+TEST(CliGym, VerifiesAReply) {
+  Ran r = shell(R"(quern gym verify --expect '{"verifier": "math", "answer": "3/4"}' '\boxed{\frac{6}{8}}')");
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "1 the answer is equal to the expected one\n");
+  r = shell(R"(echo 'Answer: 3500 m' | quern gym verify --expect '{"verifier": "number", "answer": "3 km"}' --json)");
+  ASSERT_EQ(r.code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  EXPECT_EQ(j.at("reward").as_double(), 0);
+  EXPECT_FALSE(j.at("reason").as_string().empty());
+  r = shell("quern gym verify 3");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("--expect"), std::string::npos) << r.err;
+  r = shell(R"(quern gym verify --expect '{"verifier": "math", "answr": "3"}' 3)");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("'answr'"), std::string::npos) << r.err;
+  r = shell("quern gym verify --expect no-such-file.json 3");
+  EXPECT_EQ(r.code, 1);
+  EXPECT_NE(r.err.find("no-such-file.json"), std::string::npos) << r.err;
+}
+
 }  // namespace
 }  // namespace quern

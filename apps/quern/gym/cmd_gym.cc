@@ -3,6 +3,7 @@
 
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/menu.h"
+#include "apps/quern/gym/gym_commands.h"
 #include "quern/base/json.h"
 #include "quern/gym/environment_registry.h"
 
@@ -65,6 +66,7 @@ int show(Words args) {
 constexpr MenuItem kItems[] = {
     {"list", "[--json]", "list the environments of this build", list},
     {"show", "NAME [--difficulty D] [--seed N]", "print a problem of an environment, and its solution", show},
+    {"verify", "--expect JSON|FILE [REPLY]", "judge a reply by an expectation", gym_verify},
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Environment `caesar`: a word of d + 3 letters, encoded or decoded by a shift of the alphabet.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

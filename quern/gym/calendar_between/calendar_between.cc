@@ -1,7 +1,7 @@
 // Environment `calendar_between`: days from one date to another of the Gregorian calendar, the date and the weekday some
 // days later; up to 40 d + 30 days.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

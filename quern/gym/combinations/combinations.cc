@@ -3,7 +3,7 @@
 #include <map>
 
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 
@@ -108,7 +108,7 @@ class Combinations : public Environment {
     constexpr std::array kKinds = {orders, choices, grid_ways, letters, multiples};
     return kKinds[r.below(kKinds.size())](r, std::min(difficulty, kHardest));
   }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_integer(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_integer(p, reply); }
   std::optional<int64_t> saturates_at() const override { return kHardest; }
 };
 

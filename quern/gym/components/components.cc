@@ -1,6 +1,6 @@
 // Environment `components`: how many connected components a graph of d + 5 places has, or how large they are.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/random_graph.h"
 
@@ -46,7 +46,7 @@ Problem components(Rng& r, int64_t d) {
 class Components : public Environment {
  public:
   Problem generate(Rng& r, int64_t difficulty) const override { return components(r, difficulty); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_integers(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_integers(p, reply); }
 };
 
 }  // namespace

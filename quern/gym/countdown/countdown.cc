@@ -2,7 +2,7 @@
 // makes it is right. Expressions are evaluated modulo two primes near 2^61, where a division by zero or an equality
 // that does not hold for rational numbers has a chance below 2^-100 and no number is too large.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

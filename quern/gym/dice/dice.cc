@@ -1,7 +1,7 @@
 // Environment `dice`: the probability that the sum of d / 2 + 1 dice is a number, or at least a number. Every form of
 // the exact value is right. Saturates at difficulty 12.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 
@@ -46,7 +46,7 @@ Problem dice(Rng& r, int64_t d) {
 class Dice : public Environment {
  public:
   Problem generate(Rng& r, int64_t difficulty) const override { return dice(r, std::min(difficulty, kHardest)); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_ratio(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_ratio(p, reply); }
   std::optional<int64_t> saturates_at() const override { return kHardest; }
 };
 

@@ -1,7 +1,7 @@
 // Environment `divisibility`: the greatest common divisor or least common multiple of d / 2 + 2 numbers, and the
 // prime factors of one number with d / 2 + 2 of them, at most ten.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 
@@ -101,7 +101,7 @@ class Divisibility : public Environment {
 
   Verdict verify(const Problem& p, std::string_view reply) const override {
     const Json* hidden = p.facts.find("primes");
-    if (!hidden) return verify_integer(p, reply);
+    if (!hidden) return judge_integer(p, reply);
     const std::vector<int64_t> factors = factors_in(final_answer(reply));
     if (factors.empty()) return {0, "the answer is not a product of numbers"};
     const Json::Array& primes = hidden->as_array();

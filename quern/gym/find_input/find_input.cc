@@ -1,7 +1,7 @@
 // Environment `find_input`: an input for which a program of d / 2 + 2 statements prints a given number. Every input that
 // does is accepted.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 #include "quern/gym/tiny_program.h"

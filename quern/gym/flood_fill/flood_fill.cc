@@ -1,7 +1,7 @@
 // Environment `flood_fill`: how many squares of a grid with walls can be reached; d / 2 + 4 rows of as many squares.
 // Saturates at difficulty 60.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 
@@ -56,7 +56,7 @@ class FloodFill : public Environment {
   Problem generate(Rng& r, int64_t difficulty) const override {
     return flood_fill(r, std::min(difficulty, kHardest));
   }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_integer(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_integer(p, reply); }
   std::optional<int64_t> saturates_at() const override { return kHardest; }
 };
 

@@ -1,7 +1,7 @@
 // Environment `fractions`: sums and differences of d + 2 fractions, from difficulty 3 on with products among them.
 // Every form of the value is right: 3/4, 6/8, 0.75.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 
@@ -51,7 +51,7 @@ Problem fractions(Rng& r, int64_t d) {
 class Fractions : public Environment {
  public:
   Problem generate(Rng& r, int64_t difficulty) const override { return fractions(r, difficulty); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_ratio(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_ratio(p, reply); }
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 
@@ -55,7 +55,7 @@ Problem grid_area(Rng& r, int64_t d) {
 class GridArea : public Environment {
  public:
   Problem generate(Rng& r, int64_t difficulty) const override { return grid_area(r, difficulty); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_integer(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_integer(p, reply); }
 };
 
 }  // namespace

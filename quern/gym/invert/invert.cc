@@ -1,6 +1,6 @@
 // Environment `invert`: the list that d + 2 steps, each of which can be undone, turn into a given one.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

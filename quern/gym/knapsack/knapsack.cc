@@ -1,7 +1,7 @@
 // Environment `knapsack`: of d + 3 items with weights and values those of the largest value that can be carried. A
 // choice that can be carried earns the share of the largest value; only the largest value earns 1.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

@@ -1,7 +1,7 @@
 // Environment `knights`: d + 3 people of whom each speaks the truth or lies, with one statement each. They follow one
 // from the other in a circle, so there is one solution.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

@@ -1,7 +1,7 @@
 // Environment `linear_systems`: d / 2 + 2 linear equations with one solution, which is of integers. The first two
 // unknowns stand in two equations of their own; each further one comes with an equation over it and earlier ones.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

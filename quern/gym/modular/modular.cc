@@ -1,6 +1,6 @@
 // Environment `modular`: remainders of sums of d / 3 + 1 powers, and inverses modulo a number.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 
@@ -71,7 +71,7 @@ class Modular : public Environment {
   Problem generate(Rng& r, int64_t difficulty) const override {
     return difficulty >= 1 && r.below(3) == 0 ? inverse(r, difficulty) : powers(r, difficulty);
   }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_integer(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_integer(p, reply); }
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Environment `nim`: a winning move in d / 2 + 2 heaps of stones, or that there is none. Every winning move is accepted:
 // one after which the exclusive or of the heaps is 0.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

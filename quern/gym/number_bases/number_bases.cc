@@ -1,6 +1,6 @@
 // Environment `number_bases`: numbers written in another base, and sums of d + 2 digits in one base.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

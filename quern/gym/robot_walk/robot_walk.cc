@@ -1,6 +1,6 @@
 // Environment `robot_walk`: where a robot stands after d + 3 commands.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 
@@ -44,7 +44,7 @@ Problem robot_walk(Rng& r, int64_t d) {
 class RobotWalk : public Environment {
  public:
   Problem generate(Rng& r, int64_t difficulty) const override { return robot_walk(r, difficulty); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_integers(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_integers(p, reply); }
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Environment `run_program`: what a program of d + 2 statements over two or three variables prints.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 #include "quern/gym/tiny_program.h"

@@ -1,6 +1,6 @@
 // Environment `schedules`: a time of a day when d / 2 + 2 people are all free. Every such time is accepted.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

@@ -1,6 +1,6 @@
 // Environment `sequences`: term d + 4 of a sequence whose rule is stated; remainders keep the terms short.
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 
@@ -32,7 +32,7 @@ Problem sequences(Rng& r, int64_t d) {
 class Sequences : public Environment {
  public:
   Problem generate(Rng& r, int64_t difficulty) const override { return sequences(r, difficulty); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_integer(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_integer(p, reply); }
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <queue>
 
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/random_graph.h"
 

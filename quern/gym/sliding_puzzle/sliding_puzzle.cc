@@ -1,7 +1,7 @@
 // Environment `sliding_puzzle`: moves that bring the tiles of a 3 x 3 board, from difficulty 10 on 4 x 4, into order after
 // d + 4 random moves. Every list of moves that does is accepted.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

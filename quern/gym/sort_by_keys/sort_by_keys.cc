@@ -1,6 +1,6 @@
 // Environment `sort_by_keys`: the names of d + 3 rows sorted by one column, and by name where it is equal.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "quern/base/error.h"
-#include "quern/gym/answer_values.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/random_graph.h"
 
@@ -47,7 +47,7 @@ Problem spanning_tree(Rng& r, int64_t d) {
 class SpanningTree : public Environment {
  public:
   Problem generate(Rng& r, int64_t difficulty) const override { return spanning_tree(r, difficulty); }
-  Verdict verify(const Problem& p, std::string_view reply) const override { return verify_integer(p, reply); }
+  Verdict verify(const Problem& p, std::string_view reply) const override { return judge_integer(p, reply); }
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Environment `string_edit`: the Levenshtein distance of two words of about d + 3 letters.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

@@ -1,7 +1,7 @@
 // Environment `time_zones`: the local time at the end of a journey of d / 2 + 1 flights between places with given
 // offsets from UTC.
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

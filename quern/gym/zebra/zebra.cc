@@ -3,7 +3,7 @@
 #include <array>
 
 #include "quern/base/error.h"
-#include "quern/gym/answer_forms.h"
+#include "quern/gym/answer_verdicts.h"
 #include "quern/gym/environment_registry.h"
 #include "quern/gym/problem_words.h"
 

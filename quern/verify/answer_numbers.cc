@@ -1,10 +1,11 @@
-#include "quern/gym/answer_values.h"
+#include "quern/verify/answer_numbers.h"
 
 #include <algorithm>
+#include <charconv>
 
-#include "quern/base/error.h"
+#include "quern/verify/answer_text.h"
 
-namespace quern::gym {
+namespace quern::verify {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -16,7 +17,23 @@ __int128 value_of(std::string_view digits) {
   return v;
 }
 
-// "1,250" without its commas; empty where they do not part groups of three.
+bool take_sign(std::string_view& s) {  // true: minus
+  if (s.empty() || (s[0] != '-' && s[0] != '+')) return false;
+  const bool minus = s[0] == '-';
+  s.remove_prefix(1);
+  return minus;
+}
+
+std::string digits_of(__int128 v) {
+  if (v < 0) return "-" + digits_of(-v);
+  std::string s;
+  do s += static_cast<char>('0' + static_cast<int>(v % 10));
+  while ((v /= 10) > 0);
+  return {s.rbegin(), s.rend()};
+}
+
+}  // namespace
+
 std::string without_groups(std::string_view s) {
   std::string out;
   size_t comma = s.find(',');
@@ -30,33 +47,32 @@ std::string without_groups(std::string_view s) {
   return out;
 }
 
-bool take_sign(std::string_view& s) {  // true: minus
-  if (s.empty() || (s[0] != '-' && s[0] != '+')) return false;
-  const bool minus = s[0] == '-';
-  s.remove_prefix(1);
-  return minus;
+std::optional<int64_t> answer_number(std::string_view text) {
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  if (digits.empty() || digits.size() > 18 || digits.find_first_not_of("0123456789") != digits.npos) return {};
+  int64_t n = 0;
+  std::from_chars(text.data(), text.data() + text.size(), n);
+  return n;
 }
 
-std::string_view trimmed(std::string_view s) {
-  while (s.starts_with(' ')) s.remove_prefix(1);
-  while (s.ends_with(' ')) s.remove_suffix(1);
-  return s;
+std::optional<int64_t> answer_clock(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos || colon > 2 || text.size() != colon + 3 || text.find('-') != text.npos) return {};
+  const auto hours = answer_number(text.substr(0, colon)), minutes = answer_number(text.substr(colon + 1));
+  if (!hours || !minutes || *hours > 23 || *minutes > 59) return {};
+  return *hours * 60 + *minutes;
 }
 
-std::string digits_of(__int128 v) {
-  if (v < 0) return "-" + digits_of(-v);
-  std::string s;
-  do s += static_cast<char>('0' + static_cast<int>(v % 10));
-  while ((v /= 10) > 0);
-  return {s.rbegin(), s.rend()};
+std::optional<std::vector<int64_t>> answer_numbers(std::string_view text) {
+  std::vector<int64_t> out;
+  for (const std::string& word : answer_words(text)) {
+    const auto n = answer_number(word);
+    if (!n) return {};
+    out.push_back(*n);
+  }
+  if (out.empty()) return {};
+  return out;
 }
-
-Verdict compared(bool right, const Problem& p) {
-  if (right) return {1, "right"};
-  return {0, fmt::format("expected '{}'", p.answer)};
-}
-
-}  // namespace
 
 std::optional<int64_t> integer_in(std::string_view text) {
   const bool minus = take_sign(text);
@@ -65,16 +81,6 @@ std::optional<int64_t> integer_in(std::string_view text) {
   if (digits.size() > 18 || !all_digits(digits)) return {};
   const auto v = static_cast<int64_t>(value_of(digits));
   return minus ? -v : v;
-}
-
-std::vector<std::string_view> pieces_of(std::string_view text) {
-  std::vector<std::string_view> out;
-  for (size_t i = 0; i < text.size();) {
-    const size_t end = std::min(text.find_first_of(",; ", i), text.size());
-    if (end > i) out.push_back(text.substr(i, end - i));
-    i = end + 1;
-  }
-  return out;
 }
 
 std::vector<int64_t> integers_in(std::string_view text) {
@@ -138,22 +144,4 @@ std::optional<Ratio> ratio_in(std::string_view text) {
   return signed_ratio(value_of(whole) * value_of(right) + value_of(left), value_of(right));
 }
 
-Verdict verify_integer(const Problem& p, std::string_view reply) {
-  const std::optional<int64_t> v = integer_in(final_answer(reply));
-  if (!v) return {0, "the answer is not one whole number"};
-  return compared(v == integer_in(p.answer), p);
-}
-
-Verdict verify_integers(const Problem& p, std::string_view reply) {
-  const std::vector<int64_t> v = integers_in(final_answer(reply));
-  if (v.empty()) return {0, "the answer is not a list of whole numbers"};
-  return compared(v == integers_in(p.answer), p);
-}
-
-Verdict verify_ratio(const Problem& p, std::string_view reply) {
-  const std::optional<Ratio> v = ratio_in(final_answer(reply));
-  if (!v) return {0, "the answer is not one number"};
-  return compared(v == ratio_in(p.answer), p);
-}
-
-}  // namespace quern::gym
+}  // namespace quern::verify

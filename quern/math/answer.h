@@ -1,0 +1,34 @@
+// What a mathematical answer says: one value, a set of them, a tuple or an interval, a union. "x = 3" is the value 3
+// with the name x; "1, 2", "{1, 2}", "x = 1 or x = 2" and "±1" are sets; "(1, 2)" is a tuple and an interval.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/math/expression.h"
+
+namespace quern::math {
+
+struct MathAnswer {
+  enum class Kind { value, set, tuple, unions };
+  Kind kind = Kind::value;
+  std::string name = {};               // before "="; empty: none
+  MathExpression value = {};           // of a value
+  std::string brackets = {};           // of a tuple: "()", "[)"
+  std::vector<MathAnswer> parts = {};  // of the other kinds; of a set, more than one
+};
+
+constexpr size_t kMaxMathParts = 64;
+
+// Throws MathUnreadable.
+MathAnswer parse_math_answer(std::string_view text, MathCommas commas = MathCommas::group);
+
+struct MathComparison {
+  bool same = false;
+  std::string reason = {};  // never empty
+};
+
+// The order of sets and unions is not compared. `seed` chooses the points of evaluation.
+MathComparison compare_math(const MathAnswer& expected, const MathAnswer& given, uint64_t seed);
+
+}  // namespace quern::math

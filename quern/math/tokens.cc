@@ -1,0 +1,275 @@
+// Tokens of mathematical text: ASCII, LaTeX commands and the usual characters beyond ASCII.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "quern/math/expression.h"
+
+namespace quern::math {
+namespace {
+
+using Kind = MathTokenKind;
+constexpr char kGroup = '\x01';  // "{,}" between digits
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+constexpr std::array<std::string_view, 32> kNames = {
+    "arcsin", "arccos",   "arctan", "asin",  "acos", "atan", "sinh", "cosh", "tanh", "sin", "cos",
+    "tan",    "cot",      "sec",    "csc",   "sqrt", "cbrt", "exp",  "log",  "ln",   "lg",  "abs",
+    "pi",     "infinity", "inf",    "infty", "frac", "cup",  "or",   "and",  "in",   "oo"};
+
+const std::map<std::string_view, std::string_view> kSpelled = {
+    {"arcsin", "asin"},  {"arccos", "acos"}, {"arctan", "atan"}, {"ln", "log"},     {"infty", "infinity"},
+    {"inf", "infinity"}, {"oo", "infinity"}, {"dfrac", "frac"},  {"tfrac", "frac"}, {"cfrac", "frac"}};
+
+const std::map<std::string_view, std::string_view> kSigns = {  // LaTeX commands
+    {"cdot", "*"},  {"times", "*"},    {"ast", "*"},      {"div", "/"},  {"pm", "±"},
+    {"mp", "∓"},    {"lbrace", "\\{"}, {"rbrace", "\\}"}, {"circ", "°"}, {"degree", "°"},
+    {"lvert", "|"}, {"rvert", "|"},    {"vert", "|"},     {"mid", "|"}};
+
+constexpr std::array<std::string_view, 26> kGreek = {
+    "alpha",  "beta",  "gamma",  "delta", "epsilon", "varepsilon", "zeta", "eta",   "theta",
+    "iota",   "kappa", "lambda", "mu",    "nu",      "xi",         "rho",  "sigma", "phi",
+    "varphi", "chi",   "psi",    "omega", "Delta",   "Omega",      "tau",  "ell"};
+
+constexpr std::array<std::string_view, 21> kSkipped = {
+    "left", "right", "big",  "Big",  "bigg",      "Bigg",  "quad",      "qquad", "displaystyle", "limits", "boxed",
+    "bigl", "bigr",  "Bigl", "Bigr", "thinspace", "space", "textstyle", "biggl", "biggr",        "hfill"};
+
+constexpr std::array<std::string_view, 9> kTextCommands = {"text", "mathrm", "textbf", "mathbf", "operatorname",
+                                                           "mbox", "textrm", "mathit", "textit"};
+
+const std::map<std::string_view, std::string_view> kCharacters = {  // beyond ASCII: what is read instead
+    {"−", "-"}, {"–", "-"}, {"×", "*"},   {"·", "*"},  {"⋅", "*"},    {"∙", "*"},  {"÷", "/"},       {"±", "±"},
+    {"∓", "∓"}, {"°", "°"}, {"∪", "cup"}, {"∈", "in"}, {"√", "sqrt"}, {"π", "pi"}, {"∞", "infinity"}};
+
+constexpr std::array<std::string_view, 10> kRaised = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+
+template <size_t N>
+bool among(const std::array<std::string_view, N>& words, std::string_view w) {
+  return std::ranges::find(words, w) != words.end();
+}
+
+class Tokenizer {
+ public:
+  Tokenizer(std::string_view text, MathCommas commas) : commas_(commas) {
+    if (text.size() > kMaxMathText)
+      throw MathUnreadable(fmt::format("the answer has {} bytes: at most {} are read", text.size(), kMaxMathText));
+    for (size_t i = 0; i < text.size(); ++i) {
+      const bool group = text.substr(i, 3) == "{,}";
+      if (group)
+        text_ += kGroup, i += 2;
+      else if (text.substr(i, 2) == "\\!")
+        ++i;
+      else
+        text_ += text[i];
+    }
+  }
+
+  std::vector<MathToken> read() {
+    while (at_ < text_.size()) step();
+    out_.push_back({.kind = Kind::end});
+    return std::move(out_);
+  }
+
+ private:
+  enum class Brace : uint8_t { shown, hidden };
+  std::string_view rest() const { return std::string_view(text_).substr(at_); }
+  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+
+  void put(Kind kind, std::string_view text, int32_t exponent = 0) {
+    out_.push_back({kind, std::string(text), exponent, spaced_});
+    spaced_ = false;
+  }
+
+  void step() {
+    const char c = peek();
+    if (std::string_view(" \t\r\n~").find(c) != std::string_view::npos) {
+      spaced_ = true, ++at_;
+    } else if (c == '\\') {
+      command();
+    } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
+      number();
+    } else if (is_letter(c)) {
+      letters();
+    } else if (rest().starts_with("**")) {
+      put(Kind::sign, "^"), at_ += 2;
+    } else if (std::string_view("+-*/^()[]{},;=%!|_").find(c) != std::string_view::npos) {
+      ++at_;
+      if (is_hidden(c)) {
+        spaced_ = true;
+      } else {
+        if (c == '(' || c == '[' || c == '{') ++depth_;
+        if (c == ')' || c == ']' || c == '}') --depth_;
+        put(Kind::sign, std::string_view(&c, 1));
+      }
+    } else {
+      beyond_ascii();
+    }
+  }
+
+  // The braces of \text{…} are.
+  bool is_hidden(char c) {
+    if (c == '{') braces_.push_back(Brace::shown);
+    if (c != '}' || braces_.empty()) return false;
+    const Brace last = braces_.back();
+    braces_.pop_back();
+    return last == Brace::hidden;
+  }
+
+  void command() {
+    size_t end = at_ + 1;
+    while (end < text_.size() && is_letter(text_[end])) ++end;
+    const std::string name = text_.substr(at_ + 1, end - at_ - 1);
+    if (name.empty()) return escaped();
+    at_ = end;
+    if (among(kSkipped, name)) return;
+    if (among(kTextCommands, name)) {
+      spaced_ = true;
+      if (peek() != '{') return;
+      braces_.push_back(Brace::hidden), ++at_;
+    } else if (const auto sign = kSigns.find(name); sign != kSigns.end()) {
+      if (name == "lbrace") ++depth_;
+      if (name == "rbrace") --depth_;
+      put(Kind::sign, sign->second);
+    } else if (const auto other = kSpelled.find(name); other != kSpelled.end()) {
+      put(Kind::name, other->second);
+    } else if (among(kGreek, name)) {
+      variable("\\" + name);
+    } else if (among(kNames, name)) {
+      put(Kind::name, name);
+    } else {
+      throw MathUnreadable(fmt::format("'\\{}' is not known", name));
+    }
+  }
+
+  void escaped() {
+    const char c = peek(1);
+    at_ += 2;
+    if (std::string_view(",;: ").find(c) != std::string_view::npos) {
+      spaced_ = true;
+    } else if (c == '{' || c == '}') {
+      depth_ += c == '{' ? 1 : -1;
+      put(Kind::sign, c == '{' ? "\\{" : "\\}");
+    } else if (c == '%' || c == '|') {
+      put(Kind::sign, std::string_view(&c, 1));
+    } else if (c != '$') {
+      throw MathUnreadable("a backslash without a command");
+    }
+  }
+
+  // Digits; commas between groups of three where no bracket is open, "{,}" anywhere.
+  void number() {
+    std::string digits;
+    for (bool more = true, grouped = false; more; grouped = more) {
+      while (is_digit(peek())) digits += text_[at_++];
+      const bool comma = peek() == ',' && commas_ == MathCommas::group && depth_ == 0;
+      const bool may = !digits.empty() && digits[0] != '0' && (grouped || digits.size() <= 3);
+      more = may && (comma || peek() == kGroup) && is_group(at_ + 1);
+      if (more) ++at_;
+    }
+    int64_t exponent = 0;
+    if (peek() == '.' && is_digit(peek(1))) {
+      for (++at_; is_digit(peek()); --exponent) digits += text_[at_++];
+    }
+    const bool is_signed = peek(1) == '+' || peek(1) == '-';
+    if ((peek() == 'e' || peek() == 'E') && is_digit(peek(is_signed ? 2 : 1))) {
+      const bool minus = peek(1) == '-';
+      int64_t given = 0;
+      for (at_ += is_signed ? 2 : 1; is_digit(peek()); ++at_)
+        given = std::min<int64_t>(given * 10 + (peek() - '0'), kMaxExponent + 1);
+      if (given > kMaxExponent) throw MathUnreadable(fmt::format("an exponent beyond {}", kMaxExponent));
+      exponent += minus ? -given : given;
+    }
+    put(Kind::number, digits, static_cast<int32_t>(exponent));
+  }
+
+  bool is_group(size_t at) const {
+    const auto digit = [&](size_t i) { return i < text_.size() && is_digit(text_[i]); };
+    return digit(at) && digit(at + 1) && digit(at + 2) && !digit(at + 3);
+  }
+
+  void letters() {
+    size_t end = at_;
+    while (end < text_.size() && is_letter(text_[end])) ++end;
+    const std::string_view run = std::string_view(text_).substr(at_, end - at_);
+    for (std::string_view name : kNames) {
+      const bool whole_only = name == "or" || name == "and" || name == "in" || name == "inf" || name == "oo" ||
+                              name == "cup" || name == "frac";
+      if (whole_only ? run != name : !run.starts_with(name)) continue;
+      at_ += name.size();
+      const auto other = kSpelled.find(name);
+      return put(Kind::name, other == kSpelled.end() ? name : other->second);
+    }
+    const std::string letter(1, text_[at_++]);
+    if (letter == "e" || letter == "i") return put(Kind::name, letter);
+    variable(letter);
+  }
+
+  // With its index: x_1, x_{12}, x_a.
+  void variable(std::string name) {
+    if (peek() == '_') {
+      size_t end = at_ + 1;
+      if (peek(1) == '{') {
+        const size_t close = text_.find('}', at_);
+        if (close == text_.npos) throw MathUnreadable("a brace is not closed");
+        name += "_" + text_.substr(at_ + 2, close - at_ - 2), end = close + 1;
+      } else {
+        while (end < text_.size() && (is_digit(text_[end]) || (end == at_ + 1 && is_letter(text_[end])))) ++end;
+        name += text_.substr(at_, end - at_);
+      }
+      at_ = end;
+    }
+    put(Kind::variable, name);
+  }
+
+  void beyond_ascii() {
+    size_t size = 1;
+    while (at_ + size < text_.size() && (static_cast<unsigned char>(text_[at_ + size]) & 0xC0) == 0x80) ++size;
+    const std::string_view character = rest().substr(0, size);
+    if (const auto raised = std::ranges::find(kRaised, character); raised != kRaised.end()) return raised_digits();
+    const auto known = kCharacters.find(character);
+    if (known != kCharacters.end()) {
+      at_ += size;
+      const bool is_name = is_letter(known->second[0]);
+      return put(is_name ? Kind::name : Kind::sign, known->second);
+    }
+    const auto lead = static_cast<unsigned char>(character[0]);
+    if (size == 2 && (lead == 0xCE || lead == 0xCF)) {  // Greek
+      at_ += size;
+      return variable(std::string(character));
+    }
+    throw MathUnreadable(fmt::format("'{}' is not a part of an expression",
+                                     lead >= 0x80 || lead < 0x20 ? "a character" : std::string(character)));
+  }
+
+  void raised_digits() {
+    std::string digits;
+    for (bool more = true; more;) {
+      more = false;
+      for (size_t d = 0; d < kRaised.size(); ++d)
+        if (rest().starts_with(kRaised[d]))
+          digits += static_cast<char>('0' + d), at_ += kRaised[d].size(), more = true;
+    }
+    put(Kind::sign, "^"), put(Kind::number, digits);
+  }
+
+  MathCommas commas_;
+  std::string text_ = {};
+  size_t at_ = 0;
+  int depth_ = 0;
+  bool spaced_ = false;
+  std::vector<Brace> braces_ = {};  // that are open
+  std::vector<MathToken> out_ = {};
+};
+
+}  // namespace
+
+std::vector<MathToken> math_tokens(std::string_view text, MathCommas commas) {
+  return Tokenizer(text, commas).read();
+}
+
+}  // namespace quern::math

@@ -1,0 +1,55 @@
+// "math": {"answer": text or number}. The reply's answer is what extract_answer() finds.
+#include "quern/math/answer.h"
+#include "quern/math/modular.h"
+#include "quern/verify/answer_text.h"
+#include "quern/verify/expectation.h"
+#include "quern/verify/verifier.h"
+
+namespace quern::verify {
+namespace {
+
+class MathVerifier : public Verifier {
+ public:
+  explicit MathVerifier(const std::string& answer) : text_(answer) {
+    try {
+      expected_ = math::parse_math_answer(bare_answer(answer));
+    } catch (const math::MathUnreadable& e) {
+      fail("field 'answer': '{}' is not a mathematical answer: {}", answer, e.what());
+    }
+    const math::MathComparison itself = math::compare_math(expected_, expected_, math::name_hash(answer, 0));
+    if (!itself.same) fail("field 'answer': '{}' has no value that can be compared", answer);
+  }
+
+  Verdict judge(std::string_view reply) const override {
+    const std::string found = stated_answer(reply);
+    if (found.empty()) return {0, "no answer"};
+    try {
+      const uint64_t seed = math::name_hash(found, math::name_hash(text_, 1));
+      const math::MathComparison c = math::compare_math(expected_, math::parse_math_answer(found), seed);
+      if (c.same) return {1, c.reason};
+      if (found.find(',') != found.npos) {  // "1,250" may also be two numbers
+        const math::MathAnswer other = math::parse_math_answer(found, math::MathCommas::separate);
+        if (const math::MathComparison again = math::compare_math(expected_, other, seed); again.same)
+          return {1, again.reason};
+      }
+      return {0, c.reason};
+    } catch (const math::MathUnreadable& e) {
+      return {0, fmt::format("the answer cannot be read: {}", e.what())};
+    }
+  }
+
+ private:
+  std::string text_;
+  math::MathAnswer expected_ = {};
+};
+
+}  // namespace
+
+std::unique_ptr<const Verifier> make_math(const Json& expectation) {
+  check_fields(expectation, {"answer"});
+  const Json* answer = expectation.find("answer");
+  if (answer && answer->is_number()) return std::make_unique<MathVerifier>(answer->dump());
+  return std::make_unique<MathVerifier>(text_field(expectation, "answer"));
+}
+
+}  // namespace quern::verify
