@@ -18,11 +18,13 @@ Problem NamedEnvironment::generate(uint64_t seed, int64_t difficulty) const {
   return p;
 }
 
-void EnvironmentRegistry::add(std::string name, std::string summary, std::unique_ptr<const Environment> e) {
+void EnvironmentRegistry::add(std::string name, std::string summary, std::unique_ptr<const Environment> e,
+                              std::string group) {
   const auto at = std::ranges::lower_bound(environments_, name, {}, &NamedEnvironment::name);
   QUERN_CHECK(!name.empty() && (at == environments_.end() || at->name != name),
               "environment '{}' registered twice or without a name", name);
-  environments_.insert(at, {std::move(name), std::move(summary), std::move(e)});
+  QUERN_CHECK(!group.empty(), "environment '{}' has an empty group", name);
+  environments_.insert(at, {std::move(name), std::move(summary), std::move(group), std::move(e)});
 }
 
 const NamedEnvironment& EnvironmentRegistry::find(const std::string& name) const {

@@ -1,0 +1,36 @@
+// Splits by name of every environment: train, dev and test. A problem's side follows from a hash of its environment and
+// Problem::key, so one problem falls on one side however it is worded and whatever seed made it: a tenth of all is test
+// (the held-out tenth of the curriculum, curriculum_problems.h), a twentieth dev, the rest train.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "quern/gym/environment_registry.h"
+
+namespace quern::gym {
+
+enum class ProblemSplit { train, dev, test };
+
+std::string_view split_name(ProblemSplit s);
+ProblemSplit parse_split(std::string_view name);  // throws Error for a name that is none
+ProblemSplit split_of(std::string_view environment, std::string_view key);
+
+struct SeededProblem {
+  Problem problem;
+  uint64_t seed = 0;  // NamedEnvironment::generate makes the problem again; below 2^53
+};
+
+// The problem with this index of (environment, difficulty, split, seed): drawn again until one falls on the side, up to
+// kMaxSplitDraws times. None falls there if there are too few different problems: nothing, or an Error that names
+// environment, difficulty and split.
+constexpr uint64_t kMaxSplitDraws = 1000;
+struct SplitChoice {
+  ProblemSplit split = ProblemSplit::train;
+  uint64_t seed = 0;
+};
+std::optional<SeededProblem> find_split_problem(const NamedEnvironment& e, int64_t difficulty,
+                                                const SplitChoice& choice, uint64_t index);
+SeededProblem split_problem(const NamedEnvironment& e, int64_t difficulty, const SplitChoice& choice, uint64_t index);
+
+}  // namespace quern::gym
