@@ -1,6 +1,7 @@
 // The registry, and the verifier that environments inherit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "quern/base/error.h"
@@ -44,6 +45,16 @@ TEST(Environments, PoseProblemsByNameSeedAndDifficulty) {
   EXPECT_NE(p.question, a.generate(1, 3).question);
   for (int64_t d : {int64_t{-1}, kMaxDifficulty + 1, std::numeric_limits<int64_t>::max()})
     EXPECT_NE(message_of([&] { a.generate(1, d); }).find("expected 0 to 10000"), std::string::npos);
+}
+
+TEST(Environments, AreInGroups) {
+  EnvironmentRegistry r;
+  r.add("echo", "says", std::make_unique<Echo>());
+  r.add("delta", "comes first", std::make_unique<Echo>(), "echoes");
+  EXPECT_EQ(r.find("echo").group, "other");
+  EXPECT_EQ(r.find("delta").group, "echoes");
+  for (const NamedEnvironment& e : plugin_environments().environments())
+    EXPECT_NE(std::ranges::find(kEnvironmentGroups, e.group), kEnvironmentGroups.end()) << e.name << ": " << e.group;
 }
 
 TEST(Environments, PoseTheHardestProblems) {

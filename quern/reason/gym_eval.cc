@@ -17,21 +17,18 @@ uint64_t sampling_seed(uint64_t problem_seed, int64_t difficulty, int64_t sample
   return mix64(problem_seed + 0x9e3779b97f4a7c15ull * static_cast<uint64_t>(difficulty * 1024 + sample + 1));
 }
 
-// Every environment at every difficulty, in order.
+// Every environment at every difficulty that is asked, in order.
 class FixedProblems : public GymProblems {
  public:
-  explicit FixedProblems(const GymEvalOptions& o) : GymProblems(o) {
-    for (const gym::NamedEnvironment* e : o.environments)
-      for (int64_t d = o.min_difficulty; d <= o.max_difficulty; ++d) gym::split_problem(*e, d, o.choice, 0);
+  explicit FixedProblems(const GymProblemOptions& o) : GymProblems(o) {
+    for (const gym::EnvironmentAt& at : o.asked) gym::split_problem(at, o.choice, 0);
   }
 
   std::optional<EvalProblem> next() override {
-    const int64_t cell = next_ / (o_.count * o_.samples), within = next_ % (o_.count * o_.samples);
-    const int64_t difficulties = o_.max_difficulty - o_.min_difficulty + 1;
-    if (cell == difficulties * static_cast<int64_t>(o_.environments.size())) return {};
+    const int64_t each = o_.count * o_.samples, at = next_ / each, within = next_ % each;
+    if (at == static_cast<int64_t>(o_.asked.size())) return {};
     ++next_;
-    return problem(*o_.environments[static_cast<size_t>(cell / difficulties)],
-                   o_.min_difficulty + cell % difficulties, within / o_.samples, within % o_.samples);
+    return problem(o_.asked[static_cast<size_t>(at)], within / o_.samples, within % o_.samples);
   }
 
  private:
@@ -41,10 +38,12 @@ class FixedProblems : public GymProblems {
 // One group of problems of each environment at a time, at the difficulty that tells most of its level.
 class CalibratingProblems : public GymProblems {
  public:
-  explicit CalibratingProblems(const GymEvalOptions& o) : GymProblems(o) {
-    for (const gym::NamedEnvironment* e : o.environments) {
-      gym::LevelEstimate& level = scores_[e->name].level.emplace(o.choice.seed);
-      running_.push_back({.of = e, .level = &level, .draws = Rng(o.choice.seed, running_.size() + 1)});
+  explicit CalibratingProblems(const GymProblemOptions& o) : GymProblems(o) {
+    for (const gym::EnvironmentAt& at : o.asked) {
+      EnvironmentScore& score = scores_[at.environment->name];
+      if (score.level) continue;  // at another difficulty
+      score.level.emplace(o.choice.seed), score.hardest = at.environment->environment->saturates_at();
+      running_.push_back({.of = at.environment, .score = &score, .draws = Rng(o.choice.seed, running_.size() + 1)});
       begin_group(running_.back());
     }
   }
@@ -53,7 +52,7 @@ class CalibratingProblems : public GymProblems {
     for (Running& r : running_) {
       if (r.asked == o_.count || ended(r)) continue;
       ++r.asked;
-      return problem(*r.of, r.difficulty, r.used[r.difficulty]++, 0);
+      return problem({r.of, r.difficulty}, r.used[r.difficulty]++, 0);
     }
     return {};
   }
@@ -61,23 +60,23 @@ class CalibratingProblems : public GymProblems {
  private:
   struct Running {
     const gym::NamedEnvironment* of;
-    gym::LevelEstimate* level;
+    EnvironmentScore* score;
     Rng draws;
     int64_t difficulty = 0, asked = 0, answered = 0, right = 0;  // of the group
     std::map<int64_t, int64_t> used = {};  // problems asked at a difficulty, so that each is new
   };
 
   static bool ended(const Running& r) {
-    const int64_t groups = r.level->groups();
-    if (groups < kMinCalibrationGroups) return false;
-    return groups >= kMaxCalibrationGroups ||
-           r.level->level_deviation() < std::max(kLevelDeviation, kRelativeDeviation * r.level->curve().level);
+    const gym::LevelEstimate& level = *r.score->level;
+    if (level.groups() < kMinCalibrationGroups) return false;
+    return level.groups() >= kMaxCalibrationGroups || r.score->below() || r.score->above() ||
+           level.level_deviation() < std::max(kLevelDeviation, kRelativeDeviation * level.curve().level);
   }
 
   void begin_group(Running& r) {
-    const int64_t hardest = r.of->environment->saturates_at().value_or(gym::kMaxDifficulty);
-    r.difficulty = std::min(r.level->ask(r.draws), hardest);
-    while (r.difficulty < hardest && !gym::find_split_problem(*r.of, r.difficulty, o_.choice, 0)) ++r.difficulty;
+    const int64_t hardest = r.score->hardest.value_or(gym::kMaxDifficulty);
+    r.difficulty = std::min(r.score->level->ask(r.draws), hardest);
+    while (r.difficulty < hardest && !gym::find_split_problem({r.of, r.difficulty}, o_.choice, 0)) ++r.difficulty;
     r.asked = r.answered = r.right = 0;
   }
 
@@ -85,7 +84,7 @@ class CalibratingProblems : public GymProblems {
     const auto r = std::ranges::find_if(running_, [&](const Running& x) { return x.of->name == a.problem.kind; });
     r->right += a.right;
     if (++r->answered < o_.count) return;
-    r->level->observe(r->difficulty, r->right, o_.count);
+    r->score->level->observe(r->difficulty, r->right, o_.count);
     begin_group(*r);
   }
 
@@ -94,13 +93,11 @@ class CalibratingProblems : public GymProblems {
 
 }  // namespace
 
-void check(const GymEvalOptions& o) {
-  if (o.environments.empty()) fail("no environments to evaluate on");
+void check(const GymProblemOptions& o) {
+  if (o.asked.empty()) fail("no environments to evaluate on");
   if (o.count < 1) fail("{} problems per {}: expected 1 or more", o.count, o.calibrate ? "group" : "difficulty");
   if (o.samples < 1) fail("{} samples per problem: expected 1 or more", o.samples);
   if (o.calibrate && o.samples > 1) fail("a calibration takes one sample of each problem, not {}", o.samples);
-  if (o.min_difficulty < 0 || o.max_difficulty > gym::kMaxDifficulty || o.min_difficulty > o.max_difficulty)
-    fail("difficulties {} to {}: expected within 0 to {}", o.min_difficulty, o.max_difficulty, gym::kMaxDifficulty);
 }
 
 int64_t DifficultyScore::all_right() const { return std::accumulate(right.begin(), right.end(), int64_t{0}); }
@@ -131,21 +128,33 @@ gym::ResponseCurve EnvironmentScore::curve() const {
   return fitted.curve();
 }
 
-GymProblems::GymProblems(const GymEvalOptions& o) : o_(o) {}
+bool EnvironmentScore::below() const { return level && level->curve().level + level->level_deviation() < 0; }
 
-EvalProblem GymProblems::problem(const gym::NamedEnvironment& e, int64_t difficulty, int64_t index,
-                                 int64_t sample) const {
-  gym::SeededProblem s = gym::split_problem(e, difficulty, o_.choice, static_cast<uint64_t>(index));
+bool EnvironmentScore::above() const {
+  return level && hardest && level->curve().level - level->level_deviation() > static_cast<double>(*hardest);
+}
+
+std::string EnvironmentScore::level_text() const {
+  if (!level) return "";
+  if (below()) return "below 0";
+  if (above()) return fmt::format("above {}", *hardest);
+  return fmt::format("{:.1f} ± {:.1f}", level->curve().level, level->level_deviation());
+}
+
+GymProblems::GymProblems(const GymProblemOptions& o) : o_(o) {}
+
+EvalProblem GymProblems::problem(const gym::EnvironmentAt& at, int64_t index, int64_t sample) const {
+  gym::SeededProblem s = gym::split_problem(at, o_.choice, static_cast<uint64_t>(index));
   return {.problem = std::move(s.problem),
-          .sampling_seed = sampling_seed(s.seed, difficulty, sample),
+          .sampling_seed = sampling_seed(s.seed, at.difficulty, sample),
           .seed = s.seed,
           .index = index,
           .sample = sample};
 }
 
 gym::Verdict GymProblems::judge(const gym::Problem& p, std::string_view reply) const {
-  const auto e = std::ranges::find_if(o_.environments, [&](const auto* x) { return x->name == p.kind; });
-  return (*e)->verify(p, reply);
+  const auto at = std::ranges::find_if(o_.asked, [&](const auto& x) { return x.environment->name == p.kind; });
+  return at->environment->verify(p, reply);
 }
 
 void GymProblems::answered(const GradedAnswer& a) {
@@ -158,7 +167,7 @@ void GymProblems::answered(const GradedAnswer& a) {
   if (on_answer_) on_answer_(a);
 }
 
-std::unique_ptr<GymProblems> gym_problems(const GymEvalOptions& o) {
+std::unique_ptr<GymProblems> gym_problems(const GymProblemOptions& o) {
   check(o);
   if (o.calibrate) return std::make_unique<CalibratingProblems>(o);
   return std::make_unique<FixedProblems>(o);

@@ -14,15 +14,14 @@
 
 namespace quern::reason {
 
-struct GymEvalOptions : EvaluationOptions {
-  std::vector<const gym::NamedEnvironment*> environments;
-  int64_t min_difficulty = 0, max_difficulty = 4;
-  bool calibrate = false;  // difficulties follow the answers instead
+struct GymProblemOptions {
+  std::vector<gym::EnvironmentAt> asked;  // environments and difficulties
+  bool calibrate = false;                 // difficulties follow the answers; those of `asked` are not used
   gym::SplitChoice choice = {.split = gym::ProblemSplit::dev};
   int64_t count = 20;   // problems of each difficulty, or of a group
   int64_t samples = 1;  // of each problem
 };
-void check(const GymEvalOptions& o);  // throws Error naming the field
+void check(const GymProblemOptions& o);  // throws Error naming the field
 
 constexpr int64_t kMaxCalibrationGroups = 40;
 
@@ -44,8 +43,12 @@ struct DifficultyScore {
 struct EnvironmentScore {
   std::map<int64_t, DifficultyScore> by_difficulty;
   std::optional<gym::LevelEstimate> level = {};  // of a calibration
+  std::optional<int64_t> hardest = {};           // the difficulty at which the environment saturates
   DifficultyScore all() const;
   gym::ResponseCurve curve() const;  // of the calibration, or fitted to the scores
+  std::string level_text() const;    // "3.6 ± 0.3", or that the level is outside the difficulties there are
+  bool below() const;                // of a calibration: hardly any problem of difficulty 0 is solved,
+  bool above() const;                // or most of the hardest are
 };
 
 // The problems of an evaluation, and what their answers come to.
@@ -58,10 +61,10 @@ class GymProblems : public ProblemSource {
   const std::map<std::string, EnvironmentScore>& scores() const { return scores_; }
 
  protected:
-  explicit GymProblems(const GymEvalOptions& o);
-  EvalProblem problem(const gym::NamedEnvironment& e, int64_t difficulty, int64_t index, int64_t sample) const;
+  explicit GymProblems(const GymProblemOptions& o);
+  EvalProblem problem(const gym::EnvironmentAt& at, int64_t index, int64_t sample) const;
   virtual void graded(const GradedAnswer&) {}
-  const GymEvalOptions& o_;
+  const GymProblemOptions& o_;
   std::map<std::string, EnvironmentScore> scores_;
 
  private:
@@ -69,6 +72,6 @@ class GymProblems : public ProblemSource {
 };
 
 // `o` must outlive it. Throws Error naming the environment where a split has too few problems at a difficulty.
-std::unique_ptr<GymProblems> gym_problems(const GymEvalOptions& o);
+std::unique_ptr<GymProblems> gym_problems(const GymProblemOptions& o);
 
 }  // namespace quern::reason

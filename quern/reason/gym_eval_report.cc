@@ -32,9 +32,8 @@ Json environment_json(const std::string& name, const EnvironmentScore& e) {
     j.set("slope", e.level->curve().slope), j.set("groups", e.level->groups());
   }
   for (const auto& [d, s] : e.by_difficulty) {
-    Json one = Json::object();
+    Json one = score_json(s);
     one.set("difficulty", d);
-    for (const auto& [key, value] : score_json(s).as_object()) one.set(key, value);
     difficulties.push(std::move(one));
   }
   j.set("difficulties", std::move(difficulties)), j.set("all", score_json(e.all()));
@@ -133,9 +132,8 @@ std::string rows(const GymRun& r) {
 std::string charts(const GymRun& r) {
   std::string out;
   for (const auto& [name, e] : r.scores) {
-    const gym::ResponseCurve c = e.curve();
     std::string what = percent(e.all().success()) + " solved";
-    if (e.level) what = fmt::format("level {:.1f} ± {:.1f}", c.level, e.level->level_deviation());
+    if (e.level) what = "level " + e.level_text();
     out += page().fill("environment", {{"name", name}, {"what", what}, {"chart", SuccessChart(e).svg()}});
   }
   return out;

@@ -24,9 +24,9 @@ struct DifficultyRange {
 };
 DifficultyRange read_difficulties(const char* verb, const std::string& text);  // "3" or "0-4"; throws UsageError
 
-// Without the environments that have too few problems of a split at some difficulty, which are named on stderr; where
-// they were asked for by name, throws Error.
-Environments with_split(const Environments& all, const DifficultyRange& range, const gym::SplitChoice& choice,
-                        const std::vector<std::string>& names);
+// These environments at these difficulties. Where a split has too few problems, throws Error if the environment was asked
+// for by name; else that difficulty is left out, and named on stderr.
+std::vector<gym::EnvironmentAt> with_split(const std::vector<std::string>& names, const DifficultyRange& range,
+                                           const gym::SplitChoice& choice);
 
 }  // namespace quern::cli

@@ -22,7 +22,8 @@ struct GymEvalFlags {
   std::optional<int64_t> count;
   ThinkFlag think{"single"};
   GymProblemFlags which{.split = "dev"};
-  reason::GymEvalOptions o;
+  reason::GymProblemOptions problems;
+  reason::EvaluationOptions o;
   WeightFlags weights{.dtype_default = "auto"};
   GivenSettings<infer::GenerateOptions> given;
   std::optional<reason::AnswerLog> earlier;
@@ -39,10 +40,11 @@ bool GymEvalFlags::parse(Words args) {
   a.positional("MODEL", dir)
       .rest("NAME", names)
       .settings(which)
-      .flag("--calibrate", o.calibrate, "choose difficulties by the answers, and estimate each environment's level")
+      .flag("--calibrate", problems.calibrate,
+            "choose difficulties by the answers, and estimate each environment's level")
       .flag("--count N", count, "problems per environment and difficulty [20], or per group of --calibrate [8]")
-      .flag("--samples K", o.samples, "samples of each problem: pass@k for every k up to K")
-      .settings(static_cast<reason::EvaluationOptions&>(o))
+      .flag("--samples K", problems.samples, "samples of each problem: pass@k for every k up to K")
+      .settings(o)
       .flag("--form NAME", form, "form of the prompt: chat, or text for base models")
       .settings(think)
       .settings(o.generate, given, {{"max_tokens"}, {"temperature", "0 for one sample without a plan, else 1"}})
@@ -64,31 +66,34 @@ void GymEvalFlags::resolve() {
   const auto refuse = [](const std::string& what) { throw UsageError("quern gym eval: " + what); };
   if (form != "chat" && form != "text") refuse(fmt::format("--form '{}': expected chat or text", form));
   if (o.sessions < 1) refuse(fmt::format("--max-seqs {}: expected 1 or more", o.sessions));
-  if (o.calibrate && which.difficulty) refuse("give only one of --calibrate and --difficulty");
-  if (o.calibrate && !against.empty()) refuse("--against needs the same problems, and --calibrate chooses them");
-  if (o.calibrate && o.samples != 1) refuse("--calibrate takes one sample of each problem: leave out --samples");
-  o.count = count.value_or(o.calibrate ? 8 : 20);
-  if (o.count < 1) refuse(fmt::format("--count {}: expected 1 or more", o.count));
-  if (o.samples < 1) refuse(fmt::format("--samples {}: expected 1 or more", o.samples));
+  if (problems.calibrate && which.difficulty) refuse("give only one of --calibrate and --difficulty");
+  if (problems.calibrate && !against.empty())
+    refuse("--against needs the same problems, and --calibrate chooses them");
+  if (problems.calibrate && problems.samples != 1)
+    refuse("--calibrate takes one sample of each problem: leave out --samples");
+  problems.count = count.value_or(problems.calibrate ? 8 : 20);
+  if (problems.count < 1) refuse(fmt::format("--count {}: expected 1 or more", problems.count));
+  if (problems.samples < 1) refuse(fmt::format("--samples {}: expected 1 or more", problems.samples));
   const DifficultyRange range = read_difficulties("gym eval", which.difficulty.value_or("0-4"));
-  o.min_difficulty = range.low, o.max_difficulty = range.high;
-  o.choice = {gym::parse_split(which.split), static_cast<uint64_t>(which.seed)};
-  o.environments = environments_named(names);
-  if (!o.calibrate) o.environments = with_split(o.environments, range, o.choice, names);
+  problems.choice = {gym::parse_split(which.split), static_cast<uint64_t>(which.seed)};
+  if (problems.calibrate)
+    for (const gym::NamedEnvironment* e : environments_named(names)) problems.asked.push_back({e, 0});
+  else
+    problems.asked = with_split(names, range, problems.choice);
   o.plain = form == "text";
   o.plan = reason::parse_plan(*think.plan);
-  o.generate.sampling.temperature = o.samples > 1 || o.plan.n > 1 || o.plan.t > 0 ? 1 : 0;
+  o.generate.sampling.temperature = problems.samples > 1 || o.plan.n > 1 || o.plan.t > 0 ? 1 : 0;
   given.overlay(o.generate);
   o.generate.sampling.seed = o.plan.seed = static_cast<uint64_t>(which.seed);
-  reason::check(o);
+  reason::check(problems);
 }
 
 void GymEvalFlags::read_earlier() {
   if (against.empty()) return;
   earlier = reason::AnswerLog::read(against).first_samples();
   reason::AnswerLog planned;
-  const auto problems = reason::gym_problems(o);
-  while (const auto p = problems->next())
+  const auto source = reason::gym_problems(problems);
+  while (const auto p = source->next())
     if (p->sample == 0) planned.add(reason::gym_log_line(*p, {}, ""));
   reason::compare(*earlier, planned);  // before hours are spent
 }
@@ -101,7 +106,7 @@ reason::GymRun evaluate(GymEvalFlags& f) {
   reason::AnswerLog now;
   int64_t asked = 0, right = 0;
   Progress progress;
-  const auto problems = reason::gym_problems(f.o);
+  const auto problems = reason::gym_problems(f.problems);
   problems->on_answer([&](const reason::GradedAnswer& a) {
     ++asked, right += a.right;
     progress("{} samples, {} right", asked, right);
@@ -113,8 +118,8 @@ reason::GymRun evaluate(GymEvalFlags& f) {
                    .plan = f.o.plan.name(),
                    .split = f.which.split,
                    .seed = f.which.seed,
-                   .samples = f.o.samples,
-                   .calibrated = f.o.calibrate,
+                   .samples = f.problems.samples,
+                   .calibrated = f.problems.calibrate,
                    .cost = reason::evaluate(m.evaluated(), f.o, *problems),
                    .scores = problems->scores(),
                    .pairs = {}};
@@ -134,7 +139,7 @@ void print_row(const std::string& name, const std::string& difficulty, const rea
 void print_scores(const GymEvalFlags& f, const reason::GymRun& r) {
   fmt::print("{:<20} {:>10} {:>9} {:>9}  {:<14} {:>8}", f.o.plan.name(), "difficulty", "problems", "success",
              "95 % interval", "reward");
-  if (f.o.samples > 1) fmt::print(" {:>10}", fmt::format("pass@{}", f.o.samples));
+  if (f.problems.samples > 1) fmt::print(" {:>10}", fmt::format("pass@{}", f.problems.samples));
   fmt::print("\n");
   for (const auto& [name, e] : r.scores)
     for (const auto& [d, s] : e.by_difficulty) print_row(name, std::to_string(d), s);
@@ -143,9 +148,8 @@ void print_scores(const GymEvalFlags& f, const reason::GymRun& r) {
 void print_levels(const reason::GymRun& r) {
   fmt::print("{:<20} {:>16} {:>7} {:>7} {:>9}\n", "environment", "level", "slope", "groups", "problems");
   for (const auto& [name, e] : r.scores)
-    fmt::print("{:<20} {:>16} {:>7.2f} {:>7} {:>9}\n", name,
-               fmt::format("{:.1f} ± {:.1f}", e.level->curve().level, e.level->level_deviation()),
-               e.level->curve().slope, e.level->groups(), e.all().problems());
+    fmt::print("{:<20} {:>16} {:>7.2f} {:>7} {:>9}\n", name, e.level_text(), e.level->curve().slope,
+               e.level->groups(), e.all().problems());
   fmt::print("The level is the difficulty at which half of the problems are solved.\n");
 }
 
@@ -161,7 +165,7 @@ int gym_eval(Words args) {
     fmt::print("{}\n", reason::gym_eval_json(r).dump(2));
     return 0;
   }
-  f.o.calibrate ? print_levels(r) : print_scores(f, r);
+  f.problems.calibrate ? print_levels(r) : print_scores(f, r);
   fmt::print("{} samples in {:.1f} s, {} tokens generated; {} without an answer", r.cost.asked, r.cost.seconds,
              r.cost.new_tokens, r.cost.unfinished - r.cost.refused);
   fmt::print("{}\n", r.cost.refused > 0 ? fmt::format(", {} too long for the model", r.cost.refused) : "");

@@ -46,17 +46,20 @@ std::string text_line(const gym::Problem& p) {
 }
 
 // Those with a worked solution, for training examples.
-Environments with_solution(const Environments& all, const SampleFlags& f, int64_t difficulty) {
-  Environments out;
-  for (const gym::NamedEnvironment* e : all) {
-    if (!e->generate(0, difficulty).answer.empty()) {
-      out.push_back(e);
+std::vector<gym::EnvironmentAt> with_solution(const std::vector<gym::EnvironmentAt>& all, const SampleFlags& f) {
+  std::vector<gym::EnvironmentAt> out;
+  for (const gym::EnvironmentAt& at : all) {
+    if (!at.environment->generate(0, at.difficulty).answer.empty()) {
+      out.push_back(at);
       continue;
     }
-    const std::string what = fmt::format("environment '{}' has no worked solutions: --format problems", e->name);
+    const std::string what =
+        fmt::format("environment '{}' at difficulty {} has no worked solutions: --format problems",
+                    at.environment->name, at.difficulty);
     if (!means_all(f.names)) fail("{}", what);
     fmt::print(stderr, "quern: left out: {}\n", what);
   }
+  if (out.empty()) fail("no environment has worked solutions at these difficulties");
   return out;
 }
 
@@ -76,15 +79,11 @@ int gym_sample(Words args) {
         "quern gym sample: --format {} makes training examples, and the test split is never trained on: take "
         "--split train, or --format problems",
         f.format));
-  Environments all = with_split(environments_named(f.names), range, choice, f.names);
-  if (f.trains()) all = with_solution(all, f, range.low);
-  const auto environments = static_cast<int64_t>(all.size()), difficulties = range.high - range.low + 1;
+  std::vector<gym::EnvironmentAt> all = with_split(f.names, range, choice);
+  if (f.trains()) all = with_solution(all, f);
   LineFile file("-");
-  for (int64_t i = 0; i < f.count; ++i) {
-    const gym::NamedEnvironment& e = *all[static_cast<size_t>(i % environments)];
-    const int64_t difficulty = range.low + i / environments % difficulties;
-    const gym::SeededProblem s =
-        gym::split_problem(e, difficulty, choice, static_cast<uint64_t>(i / environments / difficulties));
+  for (uint64_t i = 0; i < static_cast<uint64_t>(f.count); ++i) {
+    const gym::SeededProblem s = gym::split_problem(all[i % all.size()], choice, i / all.size());
     file.write(f.format == "problems" ? problem_line(s, f.which.split)
                : f.format == "chat"   ? gym::chat_line(s.problem)
                                       : text_line(s.problem));

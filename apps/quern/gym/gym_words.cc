@@ -38,16 +38,17 @@ DifficultyRange read_difficulties(const char* verb, const std::string& text) {
   return range;
 }
 
-Environments with_split(const Environments& all, const DifficultyRange& range, const gym::SplitChoice& choice,
-                        const std::vector<std::string>& names) {
-  Environments out;
-  for (const gym::NamedEnvironment* e : all) try {
-      for (int64_t d = range.low; d <= range.high; ++d) gym::split_problem(*e, d, choice, 0);
-      out.push_back(e);
-    } catch (const std::exception& x) {
-      if (!means_all(names)) throw;
-      fmt::print(stderr, "quern: left out: {}\n", x.what());
-    }
+std::vector<gym::EnvironmentAt> with_split(const std::vector<std::string>& names, const DifficultyRange& range,
+                                           const gym::SplitChoice& choice) {
+  std::vector<gym::EnvironmentAt> out;
+  for (const gym::NamedEnvironment* e : environments_named(names))
+    for (int64_t d = range.low; d <= range.high; ++d) try {
+        gym::split_problem({e, d}, choice, 0);
+        out.push_back({e, d});
+      } catch (const std::exception& x) {
+        if (!means_all(names)) throw;
+        fmt::print(stderr, "quern: left out: {}\n", x.what());
+      }
   if (out.empty())
     fail("no environment has problems of the {} split at these difficulties", split_name(choice.split));
   return out;

@@ -50,7 +50,7 @@ struct EvalFlags {
   ThinkFlag think{"single"};
   ProblemFlags which;
   reason::CurriculumEvalOptions o;
-  reason::GymEvalOptions gym;  // of --task gym
+  reason::GymProblemOptions gym;  // of --task gym
   WeightFlags weights{.dtype_default = "auto"};
   GivenSettings<infer::GenerateOptions> given;
   bool json = false;
@@ -119,9 +119,8 @@ void EvalFlags::resolve_gym() {
   }
   const DifficultyRange range{o.problems.min_level - 1, o.problems.max_level - 1};
   gym.choice = {gym::parse_split(which.split == "heldout" ? "test" : which.split), o.problems.seed};
-  gym.environments = with_split(environments_named(names), range, gym.choice, names);
-  gym.min_difficulty = range.low, gym.max_difficulty = range.high;
-  const auto environments = static_cast<int64_t>(gym.environments.size());
+  gym.asked = with_split(names, range, gym.choice);
+  const auto environments = static_cast<int64_t>(environments_named(names).size());
   gym.count = (o.count + environments - 1) / environments;
 }
 
