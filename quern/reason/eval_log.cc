@@ -67,7 +67,7 @@ AnswerLog AnswerLog::read(const std::filesystem::path& file) {
       log.add(Json::parse(line, where), where);
     } catch (const Error& e) {
       const std::string_view what = e.what();
-      fail("{}{}: expected a line of an evaluation's --log", what.starts_with(where) ? "" : where + ": ", what);
+      fail("{}{}: expected a line of an evaluation's log", what.starts_with(where) ? "" : where + ": ", what);
     }
   }
   if (log.answers_.empty()) fail("{}: no answers, expected a log of an evaluation", file.string());
@@ -80,7 +80,13 @@ PairedCounts compare(const AnswerLog& first, const AnswerLog& second) {
       if (!b->answers_.contains(id))
         fail("the log is of other problems: only {} has {}", a == &first ? "the log" : "this evaluation", id);
   PairedCounts counts;
-  for (const auto& [id, answer] : first.answers_) counts.add(answer.right, second.answers_.at(id).right);
+  for (const auto& [id, answer] : first.answers_) {
+    const bool again = second.answers_.at(id).right;
+    ++(answer.right && again ? counts.both
+       : answer.right        ? counts.only_first
+       : again               ? counts.only_second
+                             : counts.neither);
+  }
   return counts;
 }
 

@@ -15,10 +15,6 @@ double pass_at_k(int64_t n, int64_t c, int64_t k) {
   return 1 - none;
 }
 
-void PairedCounts::add(bool first, bool second) {
-  ++(first && second ? both : first ? only_first : second ? only_second : neither);
-}
-
 double PairedCounts::mcnemar() const {
   const auto n = static_cast<double>(only_first + only_second);
   double tail = 0;

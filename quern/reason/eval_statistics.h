@@ -14,7 +14,6 @@ double pass_at_k(int64_t n, int64_t c, int64_t k);
 // Problems by whether two evaluations solved them.
 struct PairedCounts {
   int64_t both = 0, only_first = 0, only_second = 0, neither = 0;
-  void add(bool first, bool second);
   int64_t all() const { return both + only_first + only_second + neither; }
   // The chance of a difference at least as large between equal ones: two-sided, from the binomial distribution of
   // only_first among the problems that one alone solved.

@@ -42,7 +42,8 @@ bool GymEvalFlags::parse(Words args) {
       .settings(which)
       .flag("--calibrate", problems.calibrate,
             "choose difficulties by the answers, and estimate each environment's level")
-      .flag("--count N", count, "problems per environment and difficulty [20], or per group of --calibrate [8]")
+      .flag("--count N", count,
+            "problems per environment and difficulty, or per group of --calibrate [20, or 8 with --calibrate]")
       .flag("--samples K", problems.samples, "samples of each problem: pass@k for every k up to K")
       .settings(o)
       .flag("--form NAME", form, "form of the prompt: chat, or text for base models")

@@ -1,3 +1,4 @@
+// Names, difficulties and splits as the verbs of quern gym read them.
 #include <set>
 
 #include "apps/quern/cli/args.h"
