@@ -13,7 +13,12 @@ Problem NamedEnvironment::generate(uint64_t seed, int64_t difficulty) const {
   uint64_t stream = static_cast<uint64_t>(difficulty);
   for (unsigned char c : name) stream = mix64(stream * 31 + c + 1);
   Rng r(mix64(seed), stream);
-  Problem p = environment->generate(r, difficulty);
+  Problem p;
+  try {
+    p = environment->generate(r, difficulty);
+  } catch (const std::exception& x) {
+    fail("environment '{}' at difficulty {}, seed {}: generate: {}", name, difficulty, seed, x.what());
+  }
   p.kind = name, p.difficulty = difficulty;
   return p;
 }

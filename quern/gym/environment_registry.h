@@ -16,7 +16,8 @@ struct NamedEnvironment {
   std::string name, summary, group;
   std::unique_ptr<const Environment> environment;
 
-  // A function of name, seed and difficulty. Throws Error for a difficulty outside 0 to kMaxDifficulty.
+  // A function of name, seed and difficulty. Throws Error for a difficulty outside 0 to kMaxDifficulty, and naming all
+  // three where the environment throws.
   Problem generate(uint64_t seed, int64_t difficulty) const;
   Verdict verify(const Problem& p, std::string_view reply) const { return environment->verify(p, reply); }
 };

@@ -156,7 +156,7 @@ TEST(Properties, FindWhatIsBroken) {
 TEST(Properties, SayWhereTheyAreBroken) {
   const PropertyReport r = report_of(Fault::throws);
   EXPECT_EQ(r.first[0].difficulty, 5);
-  EXPECT_EQ(r.first[0].detail, "no sum at 5");
+  EXPECT_EQ(r.first[0].detail, "environment 'sums' at difficulty 5, seed 0: generate: no sum at 5");
   EXPECT_EQ(r.problems, 280);  // of the seven other difficulties
   EXPECT_NE(report_of(Fault::pays_all).first[0].detail.find("earns 1: fine"), std::string::npos);
 }

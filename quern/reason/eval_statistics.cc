@@ -33,8 +33,10 @@ Json PairedCounts::json() const {
 }
 
 std::string PairedCounts::text() const {
-  return fmt::format("{} solved by both, {} only then, {} only now, {} by neither; McNemar's exact test: p = {:.3g}",
-                     both, only_first, only_second, neither, mcnemar());
+  return fmt::format(
+      "{} solved by both, {} only by the earlier, {} only by this one, {} by neither; McNemar's exact test: p = "
+      "{:.3g}",
+      both, only_first, only_second, neither, mcnemar());
 }
 
 }  // namespace quern::reason

@@ -68,7 +68,7 @@ TEST(EvalLogs, AreComparedByProblem) {
   EXPECT_EQ(p.neither, 1);
   EXPECT_EQ(p.all(), 5);
   EXPECT_EQ(p.json().at("only_second").as_int(), 2);
-  EXPECT_NE(p.text().find("2 only now"), std::string::npos);
+  EXPECT_NE(p.text().find("2 only by this one"), std::string::npos);
 }
 
 TEST(EvalLogs, OfOtherProblemsAreRefused) {

@@ -32,8 +32,10 @@ Json environment_json(const std::string& name, const EnvironmentScore& e) {
     j.set("slope", e.level->curve().slope), j.set("groups", e.level->groups());
   }
   for (const auto& [d, s] : e.by_difficulty) {
-    Json one = score_json(s);
+    Json one = Json::object();
+    const Json score = score_json(s);
     one.set("difficulty", d);
+    for (const auto& [key, value] : score.as_object()) one.set(key, value);
     difficulties.push(std::move(one));
   }
   j.set("difficulties", std::move(difficulties)), j.set("all", score_json(e.all()));

@@ -99,7 +99,7 @@ TEST(CliGymEval, ComparesWithAnEarlierLog) {
   const std::string command = "quern gym eval zaya-nano lists --difficulty 1-2 --count 5";
   ASSERT_EQ(shell(command + " --log " + (tmp / "log")).code, 0);
   const Ran same = shell(command + " --against " + (tmp / "log"));
-  EXPECT_NE(same.out.find("0 only then, 0 only now"), std::string::npos) << same.out << same.err;
+  EXPECT_NE(same.out.find("0 only by the earlier, 0 only by this one"), std::string::npos) << same.out << same.err;
   const Ran other = shell(command + " --seed 1 --against " + (tmp / "log"));
   EXPECT_EQ(other.code, 1);
   EXPECT_NE(other.err.find("the log is of other problems"), std::string::npos) << other.err;

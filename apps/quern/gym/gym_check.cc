@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "apps/quern/cli/args.h"
-#include "apps/quern/cli/progress.h"
 #include "apps/quern/gym/gym_commands.h"
 #include "quern/base/json.h"
 #include "quern/gym/properties.h"

@@ -14,7 +14,7 @@ int gym_sample(Words args);
 int gym_check(Words args);
 int gym_eval(Words args);
 
-// Environments by name; none, or "all": every one of the build.
+// Environments of the build in order of their names; none named, or "all": every one.
 using Environments = std::vector<const gym::NamedEnvironment*>;
 bool means_all(const std::vector<std::string>& names);
 Environments environments_named(const std::vector<std::string>& names);

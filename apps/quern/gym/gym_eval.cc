@@ -1,6 +1,4 @@
 // quern gym eval: a model on environments of the gym, by environment and difficulty.
-#include <algorithm>
-
 #include "apps/quern/cli/args.h"
 #include "apps/quern/cli/line_file.h"
 #include "apps/quern/cli/progress.h"
@@ -44,7 +42,7 @@ bool GymEvalFlags::parse(Words args) {
             "choose difficulties by the answers, and estimate each environment's level")
       .flag("--count N", count,
             "problems per environment and difficulty, or per group of --calibrate [20, or 8 with --calibrate]")
-      .flag("--samples K", problems.samples, "samples of each problem: pass@k for every k up to K")
+      .flag("--samples K", problems.samples, "samples of each problem, for pass@k with k = 1, 2, 4, … up to K")
       .settings(o)
       .flag("--form NAME", form, "form of the prompt: chat, or text for base models")
       .settings(think)

@@ -12,14 +12,12 @@ bool means_all(const std::vector<std::string>& names) {
 
 Environments environments_named(const std::vector<std::string>& names) {
   const gym::EnvironmentRegistry& registry = gym::plugin_environments();
+  std::set<const gym::NamedEnvironment*> chosen;
+  if (!means_all(names))
+    for (const std::string& name : names) chosen.insert(&registry.find(name));
   Environments out;
-  if (means_all(names)) {
-    for (const gym::NamedEnvironment& e : registry.environments()) out.push_back(&e);
-    return out;
-  }
-  std::set<std::string> seen;
-  for (const std::string& name : names)
-    if (seen.insert(name).second) out.push_back(&registry.find(name));
+  for (const gym::NamedEnvironment& e : registry.environments())
+    if (chosen.empty() || chosen.contains(&e)) out.push_back(&e);
   return out;
 }
 

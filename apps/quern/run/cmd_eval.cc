@@ -61,6 +61,7 @@ struct EvalFlags {
   void resolve_gym();
   bool asks_gym() const { return task == "gym" || task.starts_with("gym:"); }
   std::unique_ptr<reason::ProblemSource> problems() const;
+  int64_t all() const;                                        // how many problems
   bool many() const { return o.plan.n > 1 || o.plan.t > 0; }  // candidates of a problem
 };
 
@@ -129,6 +130,11 @@ std::unique_ptr<reason::ProblemSource> EvalFlags::problems() const {
   return reason::curriculum_problems(o);
 }
 
+int64_t EvalFlags::all() const {
+  if (asks_gym()) return gym.count * static_cast<int64_t>(gym.asked.size());
+  return o.count * (o.problems.max_level - o.problems.min_level + 1);
+}
+
 Json problem_json(const gym::Problem& p, const reason::ThinkResult& t, bool right) {
   Json j = Json::object();
   j.set("question", p.question), j.set("answer", p.answer), j.set("level", p.difficulty + 1);
@@ -156,7 +162,7 @@ EvalResult evaluate(EvalFlags& f) {
   EvalResult r;
   r.scores = reason::evaluate_levels(m.evaluated(), f.o, *problems, [&](const reason::GradedAnswer& a) {
     ++asked, rights += a.right;
-    if (live) fmt::print(stderr, "\r{} problems, {} right ", asked, rights);
+    if (live) fmt::print(stderr, "\r{} of {} problems, {} right ", asked, f.all(), rights);
     if (!log && !earlier) return;
     Json j = problem_json(a.problem, a.result, a.right);
     if (earlier) now.add(j);
